@@ -1,0 +1,47 @@
+"""tla: one language for memory layouts.
+
+CuTe's layout algebra, the TLA layouts of Ascend's CATLASS and XLA's tiled layouts as one exact algebra over static
+(`Int[N]`), dynamic and symbolic integers. What C++ writes as a template argument stands in square brackets here.
+
+>>> from tla import MakeLayout, MakeShape, MakeStride, _1, _2, _12
+>>> print(MakeLayout(MakeShape(_2, 4), MakeStride(_12, _1)))
+(_2,4):(_12,_1)
+
+`import tla` is light: a name is loaded with its module when it is first asked for. Type checkers read __init__.pyi.
+"""
+
+__version__ = "0.1.0"
+
+# The public names, by the module that has them; "" is a module that is itself the name.
+_PUBLIC = {
+    "errors": "DivisibilityError LeafTypeError LoweringError ParseError RangeError RankError Reason TlaError Unproven",
+    "ints": "Int add is_constant is_int is_static mul",
+    "int_tuple": "IntTuple ceil_div compatible congruent depth flatten gcd get max min product product_each rank round_up shape_div size "
+    "unflatten weakly_compatible weakly_congruent",
+    "notation": "parse",
+    "coord": "Coord MakeCoord crd2crd crd2idx crd2offset idx2crd",
+    "layout": "Layout LayoutLeft LayoutRight MakeLayout MakeLayoutTile MakeShape MakeStride Shape Stride compact_col_major "
+    "compact_row_major cosize shape stride",
+    "evaluate": "offsets",
+    "": "xla",
+}
+_HOME = {name: module for module, names in _PUBLIC.items() for name in names.split()}
+__all__ = sorted(_HOME)  # pyright: ignore[reportUnsupportedDunderAll]
+
+
+def __getattr__(name: str) -> object:
+    from importlib import import_module
+
+    if name in _HOME:
+        module = import_module(f"tla.{_HOME[name] or name}")
+        value = getattr(module, name) if _HOME[name] else module
+        globals()[name] = value
+        return value
+    literal = import_module("tla.ints").static_literal(name)
+    if literal is None:
+        raise AttributeError(f"module 'tla' has no attribute {name!r}")
+    return literal
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]

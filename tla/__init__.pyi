@@ -1,0 +1,180 @@
+# What `tla` gives, for type checkers. At run time __init__.py loads each name when it is first asked for.
+
+from . import (
+    xla as xla,
+)
+from .coord import (
+    Coord as Coord,
+    MakeCoord as MakeCoord,
+    crd2crd as crd2crd,
+    crd2idx as crd2idx,
+    crd2offset as crd2offset,
+    idx2crd as idx2crd,
+)
+from .errors import (
+    DivisibilityError as DivisibilityError,
+    LeafTypeError as LeafTypeError,
+    LoweringError as LoweringError,
+    ParseError as ParseError,
+    RangeError as RangeError,
+    RankError as RankError,
+    Reason as Reason,
+    TlaError as TlaError,
+    Unproven as Unproven,
+)
+from .evaluate import (
+    offsets as offsets,
+)
+from .int_tuple import (
+    IntTuple as IntTuple,
+    ceil_div as ceil_div,
+    compatible as compatible,
+    congruent as congruent,
+    depth as depth,
+    flatten as flatten,
+    gcd as gcd,
+    get as get,
+    max as max,
+    min as min,
+    product as product,
+    product_each as product_each,
+    rank as rank,
+    round_up as round_up,
+    shape_div as shape_div,
+    size as size,
+    unflatten as unflatten,
+    weakly_compatible as weakly_compatible,
+    weakly_congruent as weakly_congruent,
+)
+from .ints import (
+    Int as Int,
+    add as add,
+    is_constant as is_constant,
+    is_int as is_int,
+    is_static as is_static,
+    mul as mul,
+)
+from .layout import (
+    Layout as Layout,
+    LayoutLeft as LayoutLeft,
+    LayoutRight as LayoutRight,
+    MakeLayout as MakeLayout,
+    MakeLayoutTile as MakeLayoutTile,
+    MakeShape as MakeShape,
+    MakeStride as MakeStride,
+    Shape as Shape,
+    Stride as Stride,
+    compact_col_major as compact_col_major,
+    compact_row_major as compact_row_major,
+    cosize as cosize,
+    shape as shape,
+    stride as stride,
+)
+from .notation import (
+    parse as parse,
+)
+
+__version__: str
+__all__: list[str]
+
+# The static literals that checkers know by name; at run time `from tla import _N` gives any of them.
+_0: Int
+_1: Int
+_2: Int
+_3: Int
+_4: Int
+_5: Int
+_6: Int
+_7: Int
+_8: Int
+_9: Int
+_10: Int
+_11: Int
+_12: Int
+_13: Int
+_14: Int
+_15: Int
+_16: Int
+_17: Int
+_18: Int
+_19: Int
+_20: Int
+_21: Int
+_22: Int
+_23: Int
+_24: Int
+_25: Int
+_26: Int
+_27: Int
+_28: Int
+_29: Int
+_30: Int
+_31: Int
+_32: Int
+_33: Int
+_34: Int
+_35: Int
+_36: Int
+_37: Int
+_38: Int
+_39: Int
+_40: Int
+_41: Int
+_42: Int
+_43: Int
+_44: Int
+_45: Int
+_46: Int
+_47: Int
+_48: Int
+_49: Int
+_50: Int
+_51: Int
+_52: Int
+_53: Int
+_54: Int
+_55: Int
+_56: Int
+_57: Int
+_58: Int
+_59: Int
+_60: Int
+_61: Int
+_62: Int
+_63: Int
+_64: Int
+_72: Int
+_80: Int
+_96: Int
+_100: Int
+_112: Int
+_120: Int
+_127: Int
+_128: Int
+_144: Int
+_160: Int
+_192: Int
+_200: Int
+_224: Int
+_255: Int
+_256: Int
+_320: Int
+_384: Int
+_448: Int
+_512: Int
+_640: Int
+_768: Int
+_896: Int
+_1000: Int
+_1024: Int
+_1152: Int
+_1280: Int
+_1536: Int
+_1792: Int
+_2048: Int
+_3072: Int
+_4096: Int
+_8192: Int
+_16384: Int
+_32768: Int
+_65536: Int

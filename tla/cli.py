@@ -1,0 +1,217 @@
+"""The command `tla`: layouts from a shell."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from . import __version__, xla
+from .errors import LeafTypeError, TlaError
+from .int_tuple import IntTuple, product_each
+from .layout import Layout
+from .notation import parse
+
+FAILED, INTERRUPTED = 1, 130  # argparse exits with 2 for a wrong command line
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code: 0, 1 for input that is refused, 2 for a wrong command line.
+
+    >>> main(["offset", "((_4,_2),(_4,_3)):((_4,_16),(_1,_32))", "1,5"])
+    37
+    0
+    """
+    arguments = _parser().parse_args(argv)
+    try:
+        _print(arguments.run(arguments), arguments.json)
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader has seen enough: `tla hlo FILE | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except TlaError as error:
+        return _fail(str(error))
+    except OSError as error:
+        return _fail(f"{error.filename}: {error.strerror}")
+    return 0
+
+
+def _fail(message: str) -> int:
+    print(f"tla: {message}", file=sys.stderr)
+    return FAILED
+
+
+# What a command answers: the value for --json, and how that reads.
+Answer = tuple[Any, Callable[[Any], str]]
+
+
+def _print(answer: Answer, as_json: bool) -> None:
+    value, text = answer
+    print(json.dumps(value, indent=2) if as_json else text(value))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="tla", description="Memory layouts: CuTe's, Ascend's and XLA's, as one algebra.")
+    parser.add_argument("--version", action="version", version=f"tla {__version__}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    layout = "shape:stride, such as '((4,2),3):((3,12),1)', or an XLA shape"
+
+    def command(run: Callable[[argparse.Namespace], Answer], **arguments: str) -> None:
+        doc = (run.__doc__ or "").splitlines()[0]
+        sub = commands.add_parser(run.__name__, help=doc, description=doc)
+        sub.add_argument("--json", action="store_true", help="print JSON")
+        for name, text in arguments.items():
+            sub.add_argument(name, metavar=name.upper(), help=text)
+        sub.set_defaults(run=run)
+
+    command(lower, shape="an XLA shape, such as 'bf16[16,256]{1,0:T(8,128)(2,1)}'")
+    command(show, layout=layout)
+    command(offset, layout=layout, coord="a coordinate, such as 5 or 1,5 or '(1,0),5'")
+    command(hlo, file="the text of an HLO module, or - for standard input")
+    return parser
+
+
+# ------------------------------------------------------------------------------------------------- commands
+
+
+def lower(arguments: argparse.Namespace) -> Answer:
+    """The layout of an XLA array, what each of its modes is, and what memory it takes."""
+    shape = xla.parse_shape(arguments.shape)
+    layout = xla.lower(shape)
+    dimensions = [
+        {
+            "extent": int(extent),
+            "padded": int(padded),
+            "digits": [{"extent": d.extent, "stride": d.stride, "role": d.role} for d in digits],
+        }
+        for extent, padded, digits in zip(layout.origin_shape, product_each(layout.shape), xla.digits(shape))
+    ]
+    value = {
+        "shape": str(shape),
+        "layout": str(layout),
+        "origin_shape": str(layout.origin_shape),
+        "dimensions": dimensions,
+        "elements": xla.element_count(shape),
+        "padded_elements": xla.padded_element_count(shape),
+        "bits": shape.bits,
+        "bytes": xla.byte_size(shape),
+        "waste_bytes": xla.waste(shape),
+    }
+    return value, _lowered
+
+
+def _lowered(value: dict[str, Any]) -> str:
+    rows = [["dim", "extent", "padded", "extent:stride, fastest first"]]
+    for k, d in enumerate(value["dimensions"]):
+        digits = ", ".join(f"{x['extent']}:{x['stride']} {x['role']}" for x in d["digits"])
+        rows.append([str(k), str(d["extent"]), str(d["padded"]), digits or "1:0"])
+    return "\n".join(
+        [
+            value["layout"],
+            "",
+            *_table(rows, left={3}),
+            "",
+            f"elements  {value['elements']:,}, {value['padded_elements']:,} with padding, {value['bits']} bits each",
+            f"bytes     {value['bytes']:,}{_binary(value['bytes'])}",
+            f"waste     {value['waste_bytes']:,} bytes, {_percent(value['waste_bytes'], value['bytes'])}",
+        ]
+    )
+
+
+def show(arguments: argparse.Namespace) -> Answer:
+    """The grid of offsets of a layout; padding is a dot."""
+    from .viz import grid
+
+    layout = _read_layout(arguments.layout)
+    drawn = grid(layout)
+    if not arguments.json:
+        return drawn, str
+    from .evaluate import offsets
+
+    return {"layout": str(layout), "origin_shape": str(layout.origin_shape), "offsets": offsets(layout).tolist()}, str
+
+
+def offset(arguments: argparse.Namespace) -> Answer:
+    """The offset of a coordinate, in elements. The index of an XLA array has to be inside of it."""
+    coord = _read_coord(arguments.coord)
+    if _is_xla(arguments.layout):
+        found = xla.linear_index(arguments.layout, coord if isinstance(coord, tuple) else (coord,))
+    else:
+        found = _read_layout(arguments.layout)(coord)
+    return {"layout": arguments.layout, "coord": str(coord), "offset": int(found)}, lambda value: str(value["offset"])
+
+
+def hlo(arguments: argparse.Namespace) -> Answer:
+    """Each distinct array shape of an HLO text: how often, its bytes, its waste, its layout; the most wasteful first."""
+    if arguments.file == "-":
+        usage = xla.shape_usage(sys.stdin)
+    else:
+        with open(arguments.file, encoding="utf-8", errors="replace") as lines:
+            usage = xla.shape_usage(lines)
+    value = [
+        {
+            "shape": u.text,
+            "count": u.count,
+            "bytes": u.bytes,
+            "waste_bytes": u.waste,
+            "layout": str(u.layout) if u.layout else None,
+            "refused": u.refused,
+        }
+        for u in usage
+    ]
+    return value, _listed
+
+
+def _listed(value: list[dict[str, Any]]) -> str:
+    rows = [["count", "bytes", "waste", "", "shape", "layout"]]
+    for u in value:
+        known = u["bytes"] is not None
+        sizes = [f"{u['bytes']:,}", f"{u['waste_bytes']:,}", _percent(u["waste_bytes"], u["bytes"])] if known else ["?", "?", ""]
+        rows.append([str(u["count"]), *sizes, u["shape"], u["layout"] or f"refused: {u['refused']}"])
+    refused = sum(u["layout"] is None for u in value)
+    summary = f"{len(value)} distinct shapes, {sum(u['count'] for u in value)} in all, {refused} refused"
+    return "\n".join([*_table(rows, left={4, 5}), "", summary] if value else [summary])
+
+
+# ------------------------------------------------------------------------------------------------- input, output
+
+
+def _is_xla(text: str) -> bool:
+    return "[" in text
+
+
+def _read_layout(text: str) -> Layout:
+    layout = xla.lower(text) if _is_xla(text) else parse(text)
+    if not isinstance(layout, Layout):
+        raise LeafTypeError(f"{text} is no layout", "shape:stride, or an XLA shape", "put a ':' and the strides behind it")
+    return layout
+
+
+def _read_coord(text: str) -> Any:
+    """`1,5` and `(1,5)` are the same coordinate."""
+    inner: IntTuple = parse(f"({text})")
+    return inner[0] if len(inner) == 1 else inner
+
+
+def _table(rows: list[list[str]], left: set[int]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    return ["  ".join(c.ljust(w) if k in left else c.rjust(w) for k, (c, w) in enumerate(zip(row, widths))).rstrip() for row in rows]
+
+
+def _percent(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.1f} %" if whole else "0.0 %"
+
+
+def _binary(n: int) -> str:
+    for power, unit in ((40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")):
+        if n >= 2**power:
+            return f" ({n / 2**power:.4g} {unit})"
+    return ""
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,305 @@
+"""Coordinates: to offsets, to indices and back.
+
+What a coordinate is made of may be a tracer, an array or an expression: it meets plain integers only, is never compared
+or asked for its truth, and a digit that cannot matter costs no operation.
+
+Source: CuTe include/cute/stride.hpp and int_tuple.hpp; TLA include/tla/layout.hpp.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from .errors import LeafTypeError, RangeError, RankError
+from .int_tuple import IntTuple, as_int_tuple, as_tuple, leaves, like, product, shown, why_not_congruent
+from .ints import INT64_MAX, INT64_MIN, Int, Static, add, equal, is_constant, is_int, leaf, mul
+
+_0, _1 = Int[0](), Int[1]()
+
+
+class Coord(IntTuple):
+    """A coordinate: an integer, or anything with + * // %, for each mode.
+
+    >>> from tla import Coord, MakeCoord, _1, _3
+    >>> print(MakeCoord(1, (_3, 5)), Coord[_1, _3]())
+    (1,(_3,5)) (_1,_3)
+
+    Source: TLA and CuTe `Coord`.
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, *modes: Any) -> Coord:
+        return as_tuple(cls, modes, _coord_leaf)
+
+
+def MakeCoord(*modes: Any) -> Coord:
+    """A Coord of one coordinate per mode, each an integer (or anything with + * // %) or a tuple of them.
+
+    Raises LeafTypeError for a bool, a float or a text.
+
+    >>> from tla import MakeCoord
+    >>> print(MakeCoord(1, (2, 0)))
+    (1,(2,0))
+
+    Source: TLA `MakeCoord`.
+    """
+    return Coord(*modes)
+
+
+def _coord_leaf(x: Any) -> Any:
+    """x as a coordinate: integers as leaf() has them; arrays, tracers and expressions as they are."""
+    if is_int(x) or isinstance(x, (bool, float, complex, str, bytes, list, set, dict, range, type(None), Static)):
+        return leaf(x)
+    np = sys.modules.get("numpy")
+    if np and isinstance(x, np.generic):
+        return leaf(x)
+    if np and isinstance(x, np.ndarray) and x.dtype.kind not in "iuO":
+        raise LeafTypeError(f"a coordinate array of {x.dtype}", "an integer array", "convert it with .astype('int64') if that is meant")
+    return x
+
+
+def as_coord(x: Any) -> Any:
+    """x checked: an integer or a foreign object as a leaf, a tuple as a Coord."""
+    return as_tuple(Coord, x, _coord_leaf) if isinstance(x, tuple) else _coord_leaf(x)
+
+
+# ---------------------------------------------------------------------------------------------- conversions
+
+
+def crd2offset(coord: Any, shape: Any, stride: Any) -> Any:
+    """The offset of a coordinate [elements]: the sum of coordinate * stride over the modes.
+
+    coord     an integer, which runs through the shape first mode fastest, or one coordinate per mode, nested no deeper
+              than the shape; of anything with + * // %
+    shape     extents; the last mode has no bound, so that a tile's layout stays right past its own shape
+    stride    congruent to shape [elements]
+    Raises    RankError where the coordinate does not fit the shape, LeafTypeError for a bool, a float or a text
+
+    >>> from tla import crd2offset, MakeCoord, _1, _2, _3, _4, _16, _32
+    >>> crd2offset(MakeCoord(1, 5), ((_4, _2), (_4, _3)), ((_4, _16), (_1, _32)))
+    37
+
+    Source: TLA `crd2offset`.
+    """
+    shape, stride = as_int_tuple(shape), as_int_tuple(stride)
+    if why := why_not_congruent(shape, stride):
+        raise RankError(f"crd2offset: {why.what}", why.expected, why.mend)
+    return evaluate(as_coord(coord), shape, stride)
+
+
+def crd2idx(coord: Any, shape: Any, stride: Any = None) -> Any:
+    """The index of a coordinate in a shape, first mode fastest; with strides, its offset, as crd2offset.
+
+    >>> from tla import crd2idx
+    >>> crd2idx((1, 5), (4, 6)), crd2idx((1, (1, 2)), (4, (2, 3))), crd2idx((1, 5), (4, 6), (6, 1))
+    (21, 21, 11)
+
+    Raises RankError where the coordinate does not fit the shape.
+
+    Source: CuTe `crd2idx`.
+    """
+    shape, coord = as_int_tuple(shape), as_coord(coord)
+    if stride is not None:
+        return crd2offset(coord, shape, stride)
+    index: Any = None  # Horner: c0 + s0 * (c1 + s1 * (c2 + ...))
+    for c, s in reversed(tuple(_matched(coord, shape))):
+        index = c if index is None else _plus(c, _times(index, s))
+    return _0 if index is None else index
+
+
+def idx2crd(index: Any, shape: Any, stride: Any = None) -> Any:
+    """The coordinate of an index in a shape, nested like the shape; the last mode has no bound.
+
+    index    an integer, or one per mode
+    stride   if given, congruent to shape: each coordinate is index // stride % extent
+    Raises   RankError where the profiles do not fit, RangeError where a stride or an extent of 0 would divide
+
+    >>> from tla import idx2crd
+    >>> print(idx2crd(16, (3, (2, 3))), idx2crd(9, (4, 2)), idx2crd(9, (4, 2), (1, 4)))
+    (1,(1,2)) (1,2) (1,0)
+
+    Source: CuTe `idx2crd`.
+    """
+    shape, index = as_int_tuple(shape, Coord), as_coord(index)
+    if stride is None:
+        return _split(index, shape)
+    stride = as_int_tuple(stride)
+    if why := why_not_congruent(shape, stride):
+        raise RankError(f"idx2crd: {why.what}", why.expected, why.mend)
+    return _split_by(index, shape, stride)
+
+
+def crd2crd(coord: Any, src_shape: Any, dst_shape: Any) -> Any:
+    """The coordinate of shape dst at the place of a coordinate of shape src: mode by mode, or through the index.
+
+    Raises RankError where both shapes are tuples of other ranks.
+
+    >>> from tla import crd2crd
+    >>> print(crd2crd((1, 5), (4, 6), (4, (2, 3))), crd2crd((1, 5), (4, 6), 24), crd2crd(21, 24, (4, 6)))
+    (1,(1,2)) 21 (1,5)
+
+    Source: CuTe `crd2crd`.
+    """
+    return _crd2crd(as_coord(coord), as_int_tuple(src_shape), as_int_tuple(dst_shape, Coord))
+
+
+def _crd2crd(coord: Any, src: Any, dst: Any) -> Any:
+    if isinstance(coord, tuple) and isinstance(src, tuple) and isinstance(dst, tuple):
+        if not len(coord) == len(src) == len(dst):
+            raise RankError(f"crd2crd: {shown(coord)} of {shown(src)} to {shown(dst)}", "equal ranks", "go through crd2idx and idx2crd")
+        return tuple.__new__(Coord, map(_crd2crd, coord, src, dst))
+    return _split(crd2idx(coord, src), dst)
+
+
+# ------------------------------------------------------------------------------------------- the arithmetic
+
+
+def evaluate(coord: Any, shape: Any, stride: Any) -> Any:
+    """crd2offset of parts that are checked."""
+    np = sys.modules.get("numpy")
+    if np and any(isinstance(x, np.ndarray) for x in leaves(coord)):
+        return _evaluate_arrays(np, coord, shape, stride)
+    return _offset(coord, shape, stride)
+
+
+def _offset(coord: Any, shape: Any, stride: Any) -> Any:
+    if isinstance(coord, tuple):
+        terms = [_offset(c, s, d) for c, s, d in zip(coord, _fitting(coord, shape), stride)]
+    elif isinstance(shape, tuple):
+        terms = list(_terms(coord, shape, stride))
+    else:
+        return _times(coord, stride)
+    return functools.reduce(_plus, terms, _0)
+
+
+def _terms(x: Any, shape: Any, stride: Any) -> Iterator[Any]:
+    """The digits of the integer x in `shape`, each times its stride; the last digit is what is left of x."""
+    pairs = _merged(zip(leaves(shape), leaves(stride)))
+    divisor: Any = _1
+    for k, (s, d) in enumerate(pairs):
+        if is_constant(0, d) or (is_constant(1, s) and k < len(pairs) - 1):
+            divisor = mul(divisor, s)
+            continue
+        x, divisor = _over(x, divisor), s
+        yield _times(_mod(x, s) if k < len(pairs) - 1 else x, d)
+
+
+def _merged(pairs: Iterable[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
+    """Modes (extent, stride), those that continue their left neighbour merged into it: x%s*d + x//s*(s*d) == x*d."""
+    out: list[tuple[Any, Any]] = []
+    for s, d in pairs:
+        if out and type(s) is type(d) is type(out[-1][0]) is type(out[-1][1]) is Int and d == out[-1][0] * out[-1][1]:
+            out[-1] = (out[-1][0] * s, out[-1][1])
+        else:
+            out.append((s, d))
+    return out
+
+
+def _split(index: Any, shape: Any) -> Any:
+    """idx2crd without strides."""
+    if isinstance(index, tuple):
+        return tuple.__new__(Coord, map(_split, index, _fitting(index, shape)))
+    if not isinstance(shape, tuple):
+        return index
+    out = []
+    for k, s in enumerate(shape):
+        if k == len(shape) - 1:
+            out.append(_split(index, s))
+        else:
+            n = product(s)
+            out.append(_split(_mod(index, n), s))
+            index = _over(index, n)
+    return tuple.__new__(Coord, out)
+
+
+def _split_by(index: Any, shape: Any, stride: Any) -> Any:
+    """idx2crd with strides."""
+    if isinstance(index, tuple):
+        return tuple.__new__(Coord, map(_split_by, index, _fitting(index, shape), stride))
+    if isinstance(shape, tuple):
+        return tuple.__new__(Coord, [_split_by(index, s, d) for s, d in zip(shape, stride)])
+    return _0 if is_constant(1, shape) else _mod(_over(index, stride), shape)
+
+
+def _matched(coord: Any, shape: Any) -> Iterator[tuple[Any, Any]]:
+    """The integers of a coordinate, each with the extent it runs through."""
+    if isinstance(coord, tuple):
+        for c, s in zip(coord, _fitting(coord, shape)):
+            yield from _matched(c, s)
+    else:
+        yield coord, product(shape)
+
+
+def _fitting(coord: tuple[Any, ...], shape: Any) -> tuple[Any, ...]:
+    """The modes of a shape for the modes of a coordinate; RankError if these do not fit."""
+    if not isinstance(shape, tuple):
+        raise RankError(f"coordinate {shown(coord)} for the extent {shape}", "an integer", "nest the coordinate no deeper than the shape")
+    if len(coord) != len(shape):
+        what = f"coordinate {shown(coord)} has {len(coord)} modes and the shape {shown(shape)} has {len(shape)}"
+        raise RankError(what, f"{len(shape)} of them, or one integer for all", "give one coordinate per mode")
+    return shape
+
+
+def _plain(n: Any) -> Any:
+    return int(n) if isinstance(n, int) else n
+
+
+def _times(x: Any, d: Any) -> Any:
+    if is_constant(1, d):
+        return x
+    if is_constant(0, d):
+        return _0
+    return mul(x, d) if is_int(x) else x * _plain(d)
+
+
+def _plus(a: Any, b: Any) -> Any:
+    if is_constant(0, a):
+        return b
+    if is_constant(0, b):
+        return a
+    return add(a, b) if is_int(a) and is_int(b) else _plain(a) + _plain(b)
+
+
+def _over(x: Any, n: Any) -> Any:
+    _divides_by(n)
+    return x if is_constant(1, n) else x // n if is_int(x) else x // _plain(n)
+
+
+def _mod(x: Any, n: Any) -> Any:
+    _divides_by(n)
+    return _0 if is_constant(1, n) else x % n if is_int(x) else x % _plain(n)
+
+
+def _divides_by(n: Any) -> None:
+    if equal(n, 0):
+        raise RangeError(
+            "an integer coordinate divided by an extent or stride of 0", "extents of 1 or more", "give one coordinate per mode"
+        )
+
+
+def _evaluate_arrays(np: Any, coord: Any, shape: Any, stride: Any) -> Any:
+    """The offsets of coordinates that are numpy arrays: int64, of the shape that the arrays broadcast to."""
+    arrays = [np.asarray(x) for x in leaves(coord)]
+    try:
+        out_shape = np.broadcast_shapes(*(a.shape for a in arrays))
+    except ValueError:
+        shapes = ", ".join(str(a.shape) for a in arrays)
+        raise RankError(
+            f"coordinate arrays of shapes {shapes}", "shapes that broadcast together", "reshape them as numpy's rules want"
+        ) from None
+    if 0 in out_shape:
+        return np.empty(out_shape, np.int64)
+    # No digit of a coordinate is larger than the coordinate or its extent, so this bounds every sum on the way. Past 64
+    # bits numpy computes with Python's integers, slowly, and only a result that does not fit is refused.
+    largest = max(max(abs(int(a.max())), abs(int(a.min()))) for a in arrays)
+    bound = sum(abs(_plain(d)) * max(largest, _plain(s)) for s, d in zip(leaves(shape), leaves(stride)))
+    kind = np.int64 if max(bound, largest) <= INT64_MAX else object
+    exact = iter([a.astype(kind) for a in arrays])
+    offsets = np.asarray(_offset(like(coord, exact, Coord), shape, stride))
+    if offsets.dtype == object and not INT64_MIN <= offsets.min() <= offsets.max() <= INT64_MAX:
+        raise RangeError(f"offsets up to {offsets.max()} of {shown(shape)}:{shown(stride)}", "offsets that fit in 64 bits")
+    return np.array(np.broadcast_to(offsets, out_shape), np.int64)[()]

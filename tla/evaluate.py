@@ -1,0 +1,69 @@
+"""All offsets of a layout at once, in numpy."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .errors import RangeError, Unproven
+from .int_tuple import leaves, modes_of, product_each, shown
+from .ints import INT64_MAX, INT64_MIN, known
+from .layout import Layout
+
+_INT32 = np.iinfo(np.int32)
+
+
+def offsets(layout: Layout, *, limit: int = 2**30) -> npt.NDArray[np.int32] | npt.NDArray[np.int64]:
+    """The offset of every coordinate of a layout's (padded) shape, with one axis per top-level mode [elements].
+
+    limit     how many offsets are not too many for memory
+    Returns   int32 where every offset fits, else int64; `offsets(a)[i, j] == a(i, j)`
+    Raises    RangeError for more offsets than `limit`, or offsets that 64 bits cannot hold; Unproven for symbolic sizes
+
+    >>> from tla import offsets, parse
+    >>> offsets(parse("((2,2),3):((3,6),1)"))
+    array([[ 0,  1,  2],
+           [ 3,  4,  5],
+           [ 6,  7,  8],
+           [ 9, 10, 11]], dtype=int32)
+
+    It is one broadcast sum of the modes, each of them a small sum of its own.
+    """
+    if any(known(n) is None for n in (*leaves(layout.shape), *leaves(layout.stride))):
+        raise Unproven(f"offsets of {shown(layout)}", "a layout of known sizes", "give its symbols values first")
+    extents = tuple(map(int, product_each(layout.shape)))
+    count = functools.reduce(int.__mul__, extents, 1)
+    if count > limit:
+        raise RangeError(f"offsets of {shown(layout)}: {count} of them", f"at most limit={limit}", "take a tile of it, or raise the limit")
+    dtype = _narrowest(layout) if count else np.dtype(np.int32)
+    out = np.zeros((1,) * len(extents), dtype)
+    for axis, mode in enumerate(zip(modes_of(layout.shape), _strides_of(layout))):
+        out = out + _mode_offsets(*mode, dtype).reshape([-1 if k == axis else 1 for k in range(len(extents))])
+    return out
+
+
+def _strides_of(layout: Layout) -> tuple[Any, ...]:
+    return layout.stride if isinstance(layout.stride, tuple) else (layout.stride,)
+
+
+def _mode_offsets(shape: Any, stride: Any, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+    """The offsets of one mode in the order of its index: the first leaf is fastest, so it is the last axis."""
+    out = np.zeros(1, dtype)
+    for s, d in zip(leaves(shape), leaves(stride)):
+        steps = np.zeros(int(s), dtype) if d == 0 or s <= 1 else np.arange(int(s), dtype=dtype) * dtype.type(int(d))
+        out = np.add.outer(steps, out).ravel()
+    return out
+
+
+def _narrowest(layout: Layout) -> np.dtype[Any]:
+    """int32 if it holds every sum on the way to every offset, int64 if that does; RangeError if neither does."""
+    reach = [(int(s) - 1) * int(d) for s, d in zip(leaves(layout.shape), leaves(layout.stride))]
+    lo, hi = sum(n for n in reach if n < 0), sum(n for n in reach if n > 0)
+    if lo >= _INT32.min and hi <= _INT32.max:
+        return np.dtype(np.int32)
+    if lo >= INT64_MIN and hi <= INT64_MAX:
+        return np.dtype(np.int64)
+    raise RangeError(f"offsets from {lo} to {hi} of {shown(layout)}", "offsets that fit in 64 bits")

@@ -1,0 +1,452 @@
+"""IntTuples: an integer, or a tuple of IntTuples; and the operations on them that layouts are made of.
+
+Functions with template arguments in C++ take them in square brackets: `get[0, 1](x)`, `rank[0](x)`. What takes a shape
+takes a layout too, and means its shape. First mode fastest (colexicographic) wherever one integer stands for a coordinate.
+
+Source: CuTe include/cute/int_tuple.hpp and algorithm/tuple_algorithms.hpp; TLA include/tla/int_tuple.hpp.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import math
+from collections.abc import Callable, Iterator
+from typing import Any, Generic, TypeVar, cast
+
+from . import ints
+from .errors import LeafTypeError, RankError, Reason
+from .ints import Int, Static, equal, is_int, leaf, mul
+
+#: Nesting deeper than this is refused: it is no layout, and recursion on it would not end well.
+MAX_DEPTH = 64
+
+T = TypeVar("T", bound="IntTuple")
+M = TypeVar("M", bound="_TupleMeta")
+R = TypeVar("R")
+
+# ------------------------------------------------------------------------------------------------- the values
+
+
+class _TupleMeta(type):
+    def __getitem__(cls: M, modes: Any) -> M:
+        modes = modes if isinstance(modes, tuple) else (modes,)
+        text = ", ".join(repr(m) if isinstance(m, Static) else str(m) for m in modes)
+        return cast(M, Static(cls(*map(_static_mode, modes)), f"{cls.__name__}[{text}]"))
+
+
+def _static_mode(x: object) -> Any:
+    x = x.value if isinstance(x, Static) else x
+    if not ints.is_static(x):
+        raise LeafTypeError(f"{x!r} in square brackets", "what is known at compile time", "write _4 or Int[4] there, or use MakeShape(4)")
+    return x
+
+
+class IntTuple(tuple[Any, ...], metaclass=_TupleMeta):
+    """A tuple of IntTuples. It prints as tla's notation; Shape, Stride and Coord are its kinds.
+
+    A tuple in every Python sense, and equal to a plain tuple of the same values. `Shape[_4, Int[2]]` is a static one as a
+    type, and `Shape[_4, Int[2]]()` that value.
+
+    Raises LeafTypeError where a leaf is no integer, RankError past a nesting of 64.
+
+    >>> from tla import IntTuple, Int, Shape, _4
+    >>> t = IntTuple(Int[2](), (4, Int[3]()))
+    >>> print(t, t == (2, (4, 3)), t[1], Shape[_4, Int[2]]())
+    (_2,(4,_3)) True (4,_3) (_4,_2)
+    """
+
+    __slots__ = ()
+
+    def __new__(cls: type[T], *modes: Any) -> T:
+        return as_tuple(cls, modes)
+
+    def __str__(self) -> str:
+        return text(self)
+
+    def __repr__(self) -> str:
+        return f"parse({str(self)!r})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), tuple(self)
+
+
+def as_tuple(cls: type[T], modes: tuple[Any, ...], as_leaf: Callable[[Any], Any] = leaf, depth: int = 0) -> T:
+    """The tuple `modes` and every tuple in it as a `cls`, its leaves checked by as_leaf."""
+    if depth > MAX_DEPTH:
+        raise RankError(f"tuples nested more than {MAX_DEPTH} deep", "a layout", "flatten it")
+    return tuple.__new__(cls, [as_tuple(cls, m, as_leaf, depth + 1) if isinstance(m, tuple) else as_leaf(m) for m in modes])
+
+
+def as_int_tuple(x: Any, cls: type[IntTuple] = IntTuple) -> Any:
+    """x checked: an integer as a leaf, a tuple as a `cls`, a layout as its shape."""
+    x = shape_of(x)
+    return as_tuple(cls, x) if isinstance(x, tuple) else leaf(x)
+
+
+def text(x: Any) -> str:
+    """An IntTuple in tla's notation: `(_2,(4,_3))`; a leaf prints itself."""
+    return f"({','.join(map(text, x))})" if isinstance(x, tuple) else str(x)
+
+
+def shown(x: Any, width: int = 80) -> str:
+    """What stands for x in an error message: its notation, cut at `width` characters."""
+    full = text(x)
+    return full if len(full) <= width else full[: width - 3] + "..."
+
+
+# ------------------------------------------------------------------------------- functions with a path in brackets
+
+
+class ByPath(Generic[R]):
+    """A function of an IntTuple or layout that takes a path in brackets: `f[0, 1](x)` is f of mode 1 of mode 0 of x."""
+
+    def __init__(self, f: Callable[[Any], R]) -> None:
+        self._f = f
+        functools.update_wrapper(self, f)
+
+    def __call__(self, x: Any) -> R:
+        return self._f(x)
+
+    def __getitem__(self, path: int | tuple[int, ...]) -> Callable[[Any], R]:
+        indices = tuple(map(leaf, path)) if isinstance(path, tuple) else (leaf(path),)
+        return lambda x: self._f(functools.reduce(mode, indices, x))
+
+    def __repr__(self) -> str:
+        return f"<function {self._f.__name__}>"
+
+
+def mode(x: Any, i: int) -> Any:
+    """Mode i of a tuple or layout; an integer is its own mode 0."""
+    if 0 <= i < len(modes_of(x)):
+        return x[i] if not is_int(x) else x
+    raise RankError(f"mode {i} of {shown(x)}", f"0 to {len(modes_of(x)) - 1}", f"its rank is {len(modes_of(x))}")
+
+
+def shape_of(x: Any) -> Any:
+    """The shape of a layout; an IntTuple is its own."""
+    return x if isinstance(x, tuple) or is_int(x) else getattr(x, "shape", x)
+
+
+def modes_of(x: Any) -> tuple[Any, ...]:
+    """The modes of a shape as a tuple: an integer is one mode."""
+    x = shape_of(x)
+    return x if isinstance(x, tuple) else (x,)
+
+
+def leaves(x: Any) -> Iterator[Any]:
+    """The integers of an IntTuple, from left to right."""
+    if isinstance(x, tuple):
+        for m in x:
+            yield from leaves(m)
+    else:
+        yield x
+
+
+@ByPath
+def get(x: Any) -> Any:
+    """The mode of a tuple or layout at a path: `get[0, 1](x)` is mode 1 of mode 0.
+
+    Raises RankError where there is no such mode.
+
+    >>> from tla import get, parse
+    >>> print(get[1, 0]((2, (3, 4))), get[1](parse("(_4,(_3,_6)):(_1,(_4,_12))")))
+    3 (_3,_6):(_4,_12)
+
+    Source: CuTe and TLA `get<I...>`.
+    """
+    return x
+
+
+@ByPath
+def rank(x: Any) -> Int:
+    """How many modes: the length of a tuple, 1 for an integer. Static.
+
+    >>> from tla import rank
+    >>> print(rank((2, (3, 4))), rank(5), rank[1]((2, (3, 4, 5))))
+    _2 _1 _3
+
+    Source: CuTe and TLA `rank<I...>`.
+    """
+    return Int[len(modes_of(as_int_tuple(x)))]()
+
+
+@ByPath
+def depth(x: Any) -> Int:
+    """How deep the nesting is: 0 for an integer, 1 for a flat tuple. Static.
+
+    >>> from tla import depth
+    >>> print(depth(5), depth((2, (3, 4))), depth[1]((2, (3, 4))))
+    _0 _2 _1
+
+    Source: CuTe and TLA `depth<I...>`.
+    """
+    return Int[_depth(as_int_tuple(x))]()
+
+
+def _depth(x: Any) -> int:
+    return 1 + builtins.max(map(_depth, x), default=0) if isinstance(x, tuple) else 0
+
+
+@ByPath
+def size(x: Any) -> Any:
+    """How many coordinates: the product of all extents [elements]. For a layout, of its (padded) shape.
+
+    >>> from tla import size, Int
+    >>> print(size((2, (3, Int[4]()))), size[1]((2, (Int[3](), Int[4]()))))
+    24 _12
+
+    Source: CuTe `size<I...>`.
+    """
+    return product(x)
+
+
+def product(x: Any) -> Any:
+    """The product of all integers of an IntTuple; static if all of them are, _1 for ().
+
+    >>> from tla import product, Int
+    >>> print(product((Int[2](), (Int[3](), Int[4]()))), product((2, Int[3]())), product(()))
+    _24 6 _1
+
+    Source: CuTe `product`; TLA `Product`.
+    """
+    return functools.reduce(mul, leaves(as_int_tuple(x)), Int[1]())
+
+
+def product_each(x: Any) -> IntTuple:
+    """The product of each top-level mode: the extents of a layout seen without its nesting.
+
+    >>> from tla import product_each, Int
+    >>> print(product_each((2, (Int[3](), Int[4]()))))
+    (2,_12)
+
+    Source: CuTe `product_each`.
+    """
+    return IntTuple(*map(product, modes_of(x)))
+
+
+# ------------------------------------------------------------------------------------------------- profiles
+
+
+def flatten(x: Any) -> Any:
+    """All leaves side by side, as a tuple; an integer stays one.
+
+    >>> from tla import flatten
+    >>> print(flatten((2, (3, (4,)))), flatten(5))
+    (2,3,4) 5
+
+    Source: CuTe `flatten`.
+    """
+    x = as_int_tuple(x)
+    return IntTuple(*leaves(x)) if isinstance(x, tuple) else x
+
+
+def unflatten(flat: Any, profile: Any) -> Any:
+    """The leaves of `flat` in the nesting of `profile`: `unflatten(flatten(x), x) == x`.
+
+    Raises RankError where the number of leaves differs.
+
+    >>> from tla import unflatten
+    >>> print(unflatten((2, 3, 4), (0, (0, 0))))
+    (2,(3,4))
+
+    Source: CuTe `unflatten`.
+    """
+    values, profile = tuple(leaves(as_int_tuple(flat))), as_int_tuple(profile)
+    if len(values) != (n := sum(1 for _ in leaves(profile))):
+        raise RankError(f"unflatten: {len(values)} leaves of {shown(flat)} for {n} of {shown(profile)}", f"{n} leaves")
+    return like(profile, iter(values))
+
+
+def like(profile: Any, values: Iterator[Any], cls: type[IntTuple] = IntTuple) -> Any:
+    """The next values of an iterator, in the nesting of `profile`."""
+    if isinstance(profile, tuple):
+        return tuple.__new__(cls, [like(p, values, cls) for p in profile])
+    return next(values)
+
+
+def why_not_congruent(a: Any, b: Any) -> Reason | None:
+    """The reason why a and b are not congruent, None if they are."""
+    a, b = shape_of(a), shape_of(b)
+    if isinstance(a, tuple) != isinstance(b, tuple):
+        return Reason(f"{shown(a)} and {shown(b)} are not congruent", "the same nesting", "write one like the other")
+    if not isinstance(a, tuple):
+        return None
+    if len(a) != len(b):
+        return Reason(f"{shown(a)} has {len(a)} modes and {shown(b)} has {len(b)}", "the same nesting", "give each mode its counterpart")
+    return next((why for pair in zip(a, b) if (why := why_not_congruent(*pair))), None)
+
+
+def congruent(a: Any, b: Any) -> bool:
+    """Whether a and b have the same nesting, whatever their values.
+
+    >>> from tla import congruent
+    >>> congruent((2, (3, 4)), (1, (0, 7))), congruent((2, 3), (2, (3,)))
+    (True, False)
+
+    Source: CuTe `congruent`.
+    """
+    return why_not_congruent(as_int_tuple(a), as_int_tuple(b)) is None
+
+
+def weakly_congruent(a: Any, b: Any) -> bool:
+    """Whether the nesting of b refines that of a: where a has an integer, b may have anything.
+
+    >>> from tla import weakly_congruent
+    >>> weakly_congruent((2, 3), (2, (3, 4))), weakly_congruent((2, (3, 4)), (2, 3))
+    (True, False)
+
+    Source: CuTe `weakly_congruent`.
+    """
+    return _refines(as_int_tuple(a), as_int_tuple(b), lambda n, m: True) is True
+
+
+def compatible(a: Any, b: Any) -> bool | None:
+    """Whether every coordinate of shape a is one of shape b: the sizes are equal and b refines a's nesting.
+
+    True, False, or None where sizes are not known.
+
+    >>> from tla import compatible
+    >>> compatible(24, (4, 6)), compatible((4, 6), (4, (2, 3))), compatible((4, 6), 24), compatible(23, (4, 6))
+    (True, True, False, False)
+
+    Source: CuTe `compatible`.
+    """
+    return _refines(as_int_tuple(a), as_int_tuple(b), equal)
+
+
+def weakly_compatible(a: Any, b: Any) -> bool | None:
+    """Whether b tiles by a: b refines a's nesting, and each integer of a divides the size of b there.
+
+    True, False, or None where sizes are not known.
+
+    >>> from tla import weakly_compatible
+    >>> weakly_compatible(4, (4, 6)), weakly_compatible((4, 3), (4, (2, 3))), weakly_compatible(5, (4, 6))
+    (True, True, False)
+
+    Source: CuTe `weakly_compatible`.
+    """
+    return _refines(as_int_tuple(a), as_int_tuple(b), ints.divides)
+
+
+def _refines(a: Any, b: Any, holds: Callable[[Any, Any], bool | None]) -> bool | None:
+    """Whether b refines the nesting of a, and holds(n, size of b there) at each integer n of a: True, False or None."""
+    if not isinstance(a, tuple):
+        return holds(a, product(b))
+    if not isinstance(b, tuple) or len(a) != len(b):
+        return False
+    answers = [_refines(x, y, holds) for x, y in zip(a, b)]
+    return False if False in answers else None if None in answers else True
+
+
+# ------------------------------------------------------------------------------------------------- arithmetic
+
+
+def ceil_div(a: Any, b: Any) -> Any:
+    """a / b rounded up, for b > 0. On tuples mode by mode; an integer b divides the modes of a from the left.
+
+    Raises RangeError where b is not positive, RankError where b has more modes than a.
+
+    >>> from tla import ceil_div, Int
+    >>> print(ceil_div(100, 16), ceil_div((Int[8](), 10), (Int[3](), 4)), ceil_div((4, 8, 2), 16))
+    7 (_3,3) (1,2,2)
+
+    Source: CuTe `ceil_div`; TLA `CeilDiv`.
+    """
+    return _divide("ceil_div", ints.ceil_div, as_int_tuple(a), as_int_tuple(b))
+
+
+def shape_div(a: Any, b: Any) -> Any:
+    """The shape a without a tile of b: a / b where b divides a, 1 where a divides b. On tuples as ceil_div does.
+
+    Raises DivisibilityError where neither divides the other: CuTe refuses that for static integers only.
+
+    >>> from tla import shape_div, Int
+    >>> print(shape_div(12, 4), shape_div(4, 12), shape_div((Int[3](), Int[4]()), Int[6]()))
+    3 1 (_1,_2)
+
+    Source: CuTe `shape_div`.
+    """
+    return _divide("shape_div", ints.shape_div, as_int_tuple(a), as_int_tuple(b))
+
+
+def _divide(name: str, f: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
+    if not isinstance(a, tuple):
+        return f(a, product(b))
+    if isinstance(b, tuple):
+        return IntTuple(*(_divide(name, f, x, y) for x, y in _paired(name, a, b)))
+    out = []
+    for m in a:  # b is used up from the left: what a mode takes of it no longer divides the modes after it
+        out.append(_divide(name, f, m, b))
+        b = f(b, product(m))
+    return IntTuple(*out)
+
+
+def round_up(a: Any, b: Any) -> Any:
+    """The least multiple of b that is at least a, for b > 0; mode by mode on tuples.
+
+    Raises RangeError where b is not positive, RankError where the profiles differ.
+
+    >>> from tla import round_up, Int
+    >>> print(round_up(100, 16), round_up((Int[2](), 9), (Int[2](), 4)))
+    112 (_2,12)
+
+    Source: CuTe `round_up`; TLA `RoundUp`.
+    """
+    a, b = as_int_tuple(a), as_int_tuple(b)
+    if isinstance(a, tuple) and isinstance(b, tuple):
+        return IntTuple(*(round_up(x, y) for x, y in _paired("round_up", a, b)))
+    if why := why_not_congruent(a, b):
+        raise RankError(f"round_up: {why.what}", why.expected, why.mend)
+    return mul(ints.ceil_div(a, b), b)
+
+
+def _paired(name: str, a: tuple[Any, ...], b: tuple[Any, ...]) -> Iterator[tuple[Any, Any]]:
+    """The modes of a with those of b; where b is shorter the rest is left whole."""
+    if len(b) > len(a):
+        raise RankError(f"{name}: {len(b)} modes of {shown(b)} for {shown(a)}", f"at most {len(a)}", f"drop the last {len(b) - len(a)}")
+    one = Int[1]()
+    return zip(a, b + (one,) * (len(a) - len(b)))
+
+
+def _over_leaves(name: str, decide: Callable[[int, int], int], xs: tuple[Any, ...]) -> Any:
+    found = [n for x in xs for n in leaves(as_int_tuple(x))]
+    if not found:
+        raise RankError(f"{name} of no integers", "at least one")
+    return functools.reduce(lambda a, b: ints.fold(name, decide, a, b), found)
+
+
+def gcd(*xs: Any) -> Any:
+    """The greatest common divisor of all integers in the arguments; static if all of them are.
+
+    >>> from tla import gcd, Int
+    >>> print(gcd(12, 18), gcd(Int[12](), Int[18]()), gcd((12, (18, 8))))
+    6 _6 2
+
+    Source: CuTe `gcd`.
+    """
+    return _over_leaves("gcd", math.gcd, xs)
+
+
+def max(*xs: Any) -> Any:
+    """The largest of all integers in the arguments; static if all of them are.
+
+    >>> import tla
+    >>> print(tla.max(3, 9), tla.max(tla.Int[3](), tla.Int[9]()), tla.max((3, (7, 1))))
+    9 _9 7
+
+    Source: CuTe and TLA `max`.
+    """
+    return _over_leaves("max", builtins.max, xs)
+
+
+def min(*xs: Any) -> Any:
+    """The smallest of all integers in the arguments; static if all of them are.
+
+    >>> import tla
+    >>> print(tla.min(3, 9), tla.min(tla.Int[3](), tla.Int[9]()), tla.min((3, (7, 1))))
+    3 _3 1
+
+    Source: CuTe and TLA `min`.
+    """
+    return _over_leaves("min", builtins.min, xs)

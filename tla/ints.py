@@ -1,0 +1,334 @@
+"""Integers: static (`Int[4]()`), dynamic (`4`), and the kinds that register here (symbols).
+
+A static integer is known at compile time. Its static-ness is part of every result, because generated code and vector
+widths depend on it, and it is never part of equality or hash: `_4 == 4`.
+
+Source: CuTe include/cute/numeric/integral_constant.hpp; CATLASS include/tla/numeric/integral_constant.hpp.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from .errors import DivisibilityError, LeafTypeError, RangeError, Unproven
+
+INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
+
+# ---------------------------------------------------------------------------------------------- static integers
+
+
+class Static:
+    """A static value as a type: what C++ writes between angle brackets. Calling it gives the value.
+
+    >>> Int[4], Int[4]()
+    (Int[4], Int[4]())
+    >>> isinstance(Int[4](), Int[4]), isinstance(4, Int[4])
+    (True, False)
+    """
+
+    __slots__ = ("_text", "value")
+
+    def __init__(self, value: Any, text: str) -> None:
+        self.value, self._text = value, text
+
+    def __call__(self) -> Any:
+        return self.value
+
+    def __instancecheck__(self, x: object) -> bool:
+        return type(x) is type(self.value) and is_static(x) and bool(x == self.value)
+
+    def __eq__(self, other: object) -> bool:
+        return self.value == other.value if isinstance(other, Static) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash((Static, self.value))
+
+    def __repr__(self) -> str:
+        return self._text
+
+
+def _lift(name: str, absorbs: Mapping[int, int] = {}, start: int | None = None) -> Any:
+    """Int's operator `name`: static with a static operand, dynamic with a dynamic one.
+
+    absorbs   static operand -> the answer, where that does not depend on the dynamic side: x * _0 is _0
+    start     the plain int on the left where sum() or math.prod() begins: that result is the static operand
+    """
+    method = getattr(int, name)
+
+    def operate(self: Int, other: Any) -> Any:
+        if isinstance(other, (bool, float, complex, str)):
+            raise LeafTypeError(
+                f"{name.strip('_')}: a static integer {int(self)} meets {other!r}", "an integer", "convert it with int() if that is meant"
+            )
+        result = method(self, other)  # NotImplemented for arrays, tracers and symbols: they have the reflected operator
+        if type(other) is Int:
+            return _static(result)
+        if self in absorbs and is_int(other):
+            return _static(absorbs[self])
+        return self if start is not None and type(other) is int and other == start else result
+
+    operate.__name__ = name
+    return operate
+
+
+def _no_true_division(self: Int, other: object) -> Any:
+    raise LeafTypeError(f"{int(self)} and {other!r}: no true division of layout integers", "//", "use // for the quotient rounded down")
+
+
+class _IntMeta(type):
+    def __getitem__(cls, n: int) -> type[Int]:
+        n = int(leaf(n))
+        return cast("type[Int]", Static(_static(n), f"Int[{n}]"))
+
+    if not TYPE_CHECKING:  # a checker would take its result type for that of Int[4]()
+
+        def __call__(cls, *args):
+            raise LeafTypeError(f"Int{args!r}", "a size in square brackets", "write Int[4]() for the value, Int[4] for its type")
+
+
+class Int(int, metaclass=_IntMeta):
+    """A static integer: `Int[4]` is the type, `Int[4]()` its value, `_4` the same value as a literal.
+
+    It is the integer N wherever Python or numpy takes one, and keeps static-ness under every integer operator.
+    static op static is static; static op dynamic is dynamic, except where the answer does not depend on the dynamic
+    side (`x * _0`, `_0 // x`, `x % _1`). `//` and `%` round down, as in Python. A plain 0 on the left of + and a plain
+    1 on the left of * leave the static integer as it is, for that is how sum() and math.prod() begin.
+
+    Raises LeafTypeError for `/` and for an operand that is a bool, a float or a text.
+
+    >>> from tla import _2, _4
+    >>> print(_4 + _2, _4 + 2, 3 * Int[0](), sum([_4, _2]), -_4)
+    _6 6 _0 _6 _-4
+    >>> _4 == 4, [10, 20, 30][_2], repr(_4)
+    (True, 30, 'Int[4]()')
+
+    Source: CuTe `Int<N>` and `C<v>`; TLA `Int<N>`.
+    """
+
+    __slots__ = ()
+
+    __add__ = _lift("__add__")
+    __radd__ = _lift("__radd__", start=0)
+    __sub__ = _lift("__sub__")
+    __rsub__ = _lift("__rsub__")
+    __mul__ = _lift("__mul__", {0: 0})
+    __rmul__ = _lift("__rmul__", {0: 0}, start=1)
+    __floordiv__ = _lift("__floordiv__", {0: 0})
+    __rfloordiv__ = _lift("__rfloordiv__")
+    __mod__ = _lift("__mod__", {0: 0})
+    __rmod__ = _lift("__rmod__", {1: 0})
+    __lshift__ = _lift("__lshift__", {0: 0})
+    __rlshift__ = _lift("__rlshift__")
+    __rshift__ = _lift("__rshift__", {0: 0, -1: -1})
+    __rrshift__ = _lift("__rrshift__")
+    __and__ = _lift("__and__", {0: 0})
+    __rand__ = _lift("__rand__", {0: 0})
+    __or__ = _lift("__or__", {-1: -1})
+    __ror__ = _lift("__ror__", {-1: -1})
+    __xor__ = _lift("__xor__")
+    __rxor__ = _lift("__rxor__")
+    __truediv__ = __rtruediv__ = _no_true_division
+
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return other // self, other % self
+
+    def __pow__(self, other: Any, modulus: Any = None) -> Any:
+        if modulus is None and is_int(other) and known(other) is not None and other < 0:
+            raise RangeError(f"{int(self)} ** {int(other)} is no integer", "an exponent of 0 or more")
+        result = int.__pow__(self, other, modulus)
+        return _static(result) if type(other) is Int and (modulus is None or type(modulus) is Int) else result
+
+    def __neg__(self) -> Int:
+        return _static(-int(self))
+
+    def __pos__(self) -> Int:
+        return self
+
+    def __abs__(self) -> Int:
+        return _static(abs(int(self)))
+
+    def __invert__(self) -> Int:
+        return _static(~int(self))
+
+    def __str__(self) -> str:
+        return f"_{int(self)}"
+
+    def __repr__(self) -> str:
+        return f"Int[{int(self)}]()"
+
+    def __format__(self, spec: str) -> str:
+        return format(int(self), spec) if spec else str(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _static, (int(self),)
+
+
+def _static(n: int) -> Int:
+    return int.__new__(Int, n)
+
+
+def static_literal(name: str) -> Int | None:
+    """The static integer that the name `_4`, `_128`, ... stands for; None for any other name."""
+    return _static(int(name[1:])) if name[:1] == "_" and name[1:].isdecimal() and name.isascii() and len(name) < 20 else None
+
+
+# ------------------------------------------------------------------------------------------ kinds and questions
+
+# Of a kind of leaf that is not an int: how it answers a question on two integers ("==", "<=", "divides").
+Ask = Callable[[str, Any, Any], "bool | None"]
+_KINDS: dict[type, Ask] = {}
+
+
+def register_leaf(kind: type, ask: Ask) -> None:
+    """Make `kind` a leaf of IntTuples. It needs + - * // % with integers on both sides, and `==` and hash by structure.
+
+    ask(question, a, b)   True, False, or None when that is not known; question is "==", "<=" or "divides"
+    """
+    _KINDS[kind] = ask
+
+
+def is_int(x: object) -> bool:
+    """Whether x is an integer of any kind: Int[N](), int, a numpy integer, a symbol. Not a bool.
+
+    >>> is_int(4), is_int(Int[4]()), is_int(True), is_int(4.0), is_int((4,))
+    (True, True, False, False, False)
+    """
+    kind = type(x)
+    if kind is int or kind is Int or kind in _KINDS:
+        return True
+    return not issubclass(kind, bool) and not hasattr(kind, "__len__") and hasattr(kind, "__index__")
+
+
+def leaf(x: object) -> Any:
+    """x as a leaf: Int, int or a registered kind; a numpy integer becomes an int. LeafTypeError for anything else."""
+    kind = type(x)
+    if kind is int or kind is Int or kind in _KINDS:
+        return x
+    if isinstance(x, Static):
+        raise LeafTypeError(f"{x!r} is a type", "its value", f"write {x!r}()")
+    if isinstance(x, bool):
+        raise LeafTypeError(f"{x!r} is a bool", "an integer", f"write {int(x)}")
+    try:
+        return operator.index(cast(Any, x))
+    except TypeError:
+        shown = f"{x!r:.60}" if isinstance(x, (str, float, complex, bytes, type(None))) else "it"
+        raise LeafTypeError(
+            f"{shown} is of type {kind.__name__}", "an integer: int, Int[N](), or a numpy integer", "convert it with int() if that is meant"
+        ) from None
+
+
+def is_static(x: object) -> bool:
+    """Whether x is known at compile time: an Int, or a tuple or layout all of whose leaves are.
+
+    >>> from tla import _2, _4, MakeLayout
+    >>> is_static(_4), is_static(4), is_static((_4, (_2,))), is_static((_4, 2)), is_static(MakeLayout((_4, _2)))
+    (True, False, True, False, True)
+
+    Source: TLA and CuTe `is_static`.
+    """
+    if isinstance(x, tuple):
+        return all(map(is_static, x))
+    return type(x) is Int or bool(getattr(x, "is_static", False))
+
+
+def is_constant(n: int, x: object) -> bool:
+    """Whether x is the static integer n.
+
+    >>> is_constant(1, Int[1]()), is_constant(1, 1), is_constant(1, Int[2]())
+    (True, False, False)
+
+    Source: TLA and CuTe `is_constant<n, T>`.
+    """
+    return type(x) is Int and int(x) == n
+
+
+def known(x: Any) -> int | None:
+    """The value of x as a plain int, static or dynamic; None for a symbol."""
+    return int(x) if isinstance(x, int) else None
+
+
+def _question(name: Literal["==", "<=", "divides"], decide: Callable[[int, int], bool]) -> Callable[[Any, Any], bool | None]:
+    def ask(a: Any, b: Any) -> bool | None:
+        if isinstance(a, int) and isinstance(b, int):
+            return decide(int(a), int(b))
+        for x in (a, b):
+            if type(x) in _KINDS:
+                return _KINDS[type(x)](name, a, b)
+        return None
+
+    return ask
+
+
+#: Whether a == b; a <= b; a divides b: True, False, or None when it is not known.
+equal = _question("==", operator.eq)
+at_most = _question("<=", operator.le)
+divides = _question("divides", lambda a, b: a != 0 and b % a == 0)
+
+
+# ------------------------------------------------------------------------------------------------- arithmetic
+
+
+def add(a: Any, b: Any) -> Any:
+    """a + b, static if both are.
+
+    >>> print(add(Int[4](), Int[2]()), add(0, Int[4]()))
+    _6 4
+
+    Where + follows sum() and takes a plain 0 on the left for its beginning, `add` never looks at a dynamic value: the
+    library adds leaves with it, so that static-ness does not depend on what a variable happens to hold.
+
+    Source: TLA `tla::add`.
+    """
+    return b + a if type(b) is Int else a + b
+
+
+def mul(a: Any, b: Any) -> Any:
+    """a * b, static if both are or one is _0; like `add`, it never looks at a dynamic value.
+
+    >>> print(mul(Int[4](), Int[2]()), mul(1, Int[4]()), mul(3, Int[0]()))
+    _8 4 _0
+    """
+    return b * a if type(b) is Int else a * b
+
+
+def ceil_div(a: Any, b: Any) -> Any:
+    """a / b rounded up, for b > 0; static if both are."""
+    require_positive("ceil_div", b)
+    return add(a, b - _static(1)) // b
+
+
+def require_positive(where: str, n: Any) -> None:
+    """RangeError if n is known to be 0 or less."""
+    if at_most(n, 0):
+        raise RangeError(f"{where}: {n} is not positive", "1 or more")
+
+
+def shape_div(a: Any, b: Any) -> Any:
+    """a / b where b divides a; 1, with the sign of the quotient, where a divides b. DivisibilityError otherwise."""
+    exact = is_constant(1, b) or divides(b, a)
+    if exact:
+        return a // b
+    if not equal(b, 0) and divides(a, b):
+        quotient = b // a
+        return quotient // abs(quotient)
+    if exact is None:
+        raise Unproven(f"shape_div({a}, {b}): not known whether one divides the other", f"{b} divides {a}, or {a} divides {b}")
+    raise DivisibilityError(
+        f"shape_div: {a} and {b}: neither divides the other",
+        f"{a} % {b} == 0 or {b} % {a} == 0",
+        f"use {math.gcd(int(a), int(b)) or 1} for {b}",
+    )
+
+
+def fold(name: str, decide: Callable[[int, int], int], a: Any, b: Any) -> Any:
+    """decide(a, b) of two known integers, static if both are: what gcd, max and min share."""
+    x, y = known(a), known(b)
+    if x is None or y is None:
+        raise Unproven(f"{name}({a}, {b}) of integers that are not known", "integers with values")
+    return _static(decide(x, y)) if type(a) is type(b) is Int else decide(x, y)

@@ -1,0 +1,399 @@
+"""Layout: a function from a coordinate to an offset, written shape:stride.
+
+Source: CuTe include/cute/layout.hpp and stride.hpp; TLA include/tla/layout.hpp.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Iterator
+from typing import Any, cast
+
+from .coord import as_coord, evaluate
+from .errors import LeafTypeError, RangeError, RankError
+from .int_tuple import (
+    ByPath,
+    IntTuple,
+    as_int_tuple,
+    congruent,
+    leaves,
+    like,
+    modes_of,
+    product,
+    product_each,
+    rank,
+    shape_of,
+    shown,
+    size,
+    text,
+    why_not_congruent,
+)
+from .ints import INT64_MAX, INT64_MIN, Int, Static, add, at_most, ceil_div, equal, is_constant, is_static, leaf, mul, require_positive
+from .notation import register_layout
+
+_0, _1 = Int[0](), Int[1]()
+
+# ------------------------------------------------------------------------------------------ Shape and Stride
+
+
+class Shape(IntTuple):
+    """The extents of a layout's modes [elements]. `Shape[_4, _2]` is a static one as a type; MakeShape makes the value.
+
+    >>> from tla import MakeShape, Shape, _2, _4
+    >>> print(MakeShape(_4, 2), Shape[_4, _2]())
+    (_4,2) (_4,_2)
+
+    Source: TLA and CuTe `Shape`.
+    """
+
+    __slots__ = ()
+
+
+class Stride(IntTuple):
+    """How far one step in each mode goes [elements]; congruent to the layout's shape.
+
+    >>> from tla import MakeStride, Stride, _1, _4
+    >>> print(MakeStride(_1, 4), Stride[_1, _4]())
+    (_1,4) (_1,_4)
+
+    Source: TLA and CuTe `Stride`.
+    """
+
+    __slots__ = ()
+
+
+def MakeShape(*modes: Any) -> Shape:
+    """A Shape of extents, each an integer or a tuple of them; `_4` or `Int[4]()` is static, `4` dynamic.
+
+    Raises LeafTypeError for a leaf that is no integer.
+
+    >>> from tla import MakeShape, _4
+    >>> print(MakeShape((_4, 2), 3))
+    ((_4,2),3)
+
+    Source: TLA `MakeShape`.
+    """
+    return Shape(*modes)
+
+
+def MakeStride(*modes: Any) -> Stride:
+    """A Stride of steps [elements], each an integer or a tuple of them.
+
+    Raises LeafTypeError for a leaf that is no integer.
+
+    >>> from tla import MakeStride, _1
+    >>> print(MakeStride((_1, 8), 16))
+    ((_1,8),16)
+
+    Source: TLA `MakeStride`.
+    """
+    return Stride(*modes)
+
+
+# ------------------------------------------------------------------------------------------ compact strides
+
+
+class _Order:
+    """Which mode of a compact layout is fastest."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __repr__(self) -> str:
+        return self._name
+
+
+#: The order of a compact layout with its first mode fastest: MakeLayout's default.
+LayoutLeft = _Order("LayoutLeft")
+#: The order of a compact layout with its last mode fastest.
+LayoutRight = _Order("LayoutRight")
+
+
+def compact_col_major(shape: Any, current: Any = _1) -> Any:
+    """The strides of a shape laid out without gaps, first mode fastest, from stride `current` on [elements].
+
+    A static 1 gets stride _0: no coordinate steps along it.
+
+    >>> from tla import compact_col_major, _1, _4
+    >>> print(compact_col_major((_4, (3, _1))))
+    (_1,(_4,_0))
+
+    Source: CuTe `compact_col_major`.
+    """
+    shape = as_int_tuple(shape)
+    return _compact(shape, leaves(shape), current)[0]
+
+
+def compact_row_major(shape: Any, current: Any = _1) -> Any:
+    """The strides of a shape laid out without gaps, last mode fastest, from stride `current` on [elements].
+
+    >>> from tla import compact_row_major, _1, _4
+    >>> print(compact_row_major((_4, (3, _1))))
+    (3,(_1,_0))
+
+    Source: CuTe `compact_row_major`.
+    """
+    shape = as_int_tuple(shape)
+    return _compact(shape, reversed(tuple(leaves(shape))), current)[1]
+
+
+def _compact(shape: Any, extents: Iterable[Any], current: Any) -> tuple[Any, Any]:
+    """Running products over the extents, in the profile of shape: as they come, and reversed."""
+    current, strides = leaf(current), []
+    for n in extents:
+        strides.append(_0 if is_constant(1, n) else current)
+        current = mul(current, n)
+    return like(shape, iter(strides), Stride), like(shape, reversed(strides), Stride)
+
+
+# ---------------------------------------------------------------------------------------------------- Layout
+
+
+class _LayoutMeta(type):
+    def __getitem__(cls, parts: Any) -> type[Layout]:
+        parts = parts if isinstance(parts, tuple) else (parts,)
+        if not 1 <= len(parts) <= 3:
+            raise RankError(f"Layout of {len(parts)} parts in brackets", "Layout[Shape[...], Stride[...]]")
+        values = [p.value if isinstance(p, Static) else p for p in parts]
+        if not all(map(is_static, values)):
+            raise LeafTypeError(f"Layout[{', '.join(map(text, values))}]", "static parts", "use MakeLayout for what is dynamic")
+        return cast("type[Layout]", Static(MakeLayout(*_as_tuples(values)), f"Layout[{', '.join(map(repr, parts))}]"))
+
+
+def _as_tuples(values: list[Any]) -> list[Any]:
+    """A bare integer is the shape of one mode here: in brackets, Layout[_8] is the type of _8:_1, as in CuTe."""
+    return values if isinstance(values[0], tuple) or len(values) > 1 else [values[0], _0 if values[0] == 1 else _1]
+
+
+class Layout(metaclass=_LayoutMeta):
+    """A function from a coordinate to an offset [elements]: the sum over the modes of coordinate * stride.
+
+    shape          extents, an IntTuple, padding included [elements]
+    stride         congruent to shape [elements]
+    origin_shape   one integer per top-level mode: how much of it holds valid data. What XLA calls padding and Ascend a
+                   tail tile. Default: the product of each mode.
+    Raises         RankError where these do not fit each other, RangeError for a negative extent, an origin_shape past the
+                   shape, or what 64 bits cannot hold, LeafTypeError for a leaf that is no integer
+
+    `layout(coord)` and `layout(i, j)` take an integer (first mode fastest), a coordinate per mode, or one nested like the
+    shape, of anything with + * // %. There is no bounds check: past its size a layout goes on along its last mode.
+    `==` compares structure, static-ness aside. MakeLayout has the defaults; `Layout[Shape[...], Stride[...]]` is a static
+    layout as a type.
+
+    >>> from tla import Layout, Shape, Stride, _1, _2, _3, _4, _16, _32
+    >>> a = Layout[Shape[Shape[_4, _2], Shape[_4, _3]], Stride[Stride[_4, _16], Stride[_1, _32]]]()
+    >>> print(a, a(1, 5), a((1, (1, 1))), a(41))
+    ((_4,_2),(_4,_3)):((_4,_16),(_1,_32)) 37 37 37
+    >>> Layout((2, 3), (3, 1))
+    parse('(2,3):(3,1)')
+
+    Source: CuTe `Layout`; TLA `Layout` and its originShape.
+    """
+
+    __slots__ = ("origin_shape", "shape", "stride")
+
+    shape: Any
+    stride: Any
+    origin_shape: Shape
+
+    def __init__(self, shape: Any, stride: Any, origin_shape: Any = None) -> None:
+        shape, stride = as_int_tuple(shape, Shape), as_int_tuple(stride, Stride)
+        if why := why_not_congruent(shape, stride):
+            raise RankError(f"Layout: {why.what}", why.expected, why.mend)
+        _check_leaves(shape, stride)
+        _set(self, "shape", shape)
+        _set(self, "stride", stride)
+        _set(self, "origin_shape", _default_origin(shape) if origin_shape is None else _as_origin(shape, origin_shape))
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a Layout is immutable: make another with MakeLayout instead of setting {name}")
+
+    __delattr__ = cast(Any, __setattr__)
+
+    def __call__(self, *coord: Any) -> Any:
+        return evaluate(as_coord(coord[0] if len(coord) == 1 else coord), self.shape, self.stride)
+
+    def __getitem__(self, i: int) -> Layout:
+        """Mode i as a layout; one that is an integer keeps its origin_shape."""
+        if not isinstance(self.shape, tuple):
+            return self
+        s, d = self.shape[i], self.stride[i]
+        return _layout(s, d, _default_origin(s) if isinstance(s, tuple) else Shape(self.origin_shape[i]))
+
+    def __iter__(self) -> Iterator[Layout]:
+        return (self[i] for i in range(len(self.origin_shape)))
+
+    @property
+    def is_static(self) -> bool:
+        """Whether shape and stride are known at compile time."""
+        return is_static(self.shape) and is_static(self.stride)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Layout):
+            return NotImplemented
+        return bool(self.shape == other.shape and self.stride == other.stride and self.origin_shape == other.origin_shape)
+
+    def __hash__(self) -> int:
+        return hash((self.shape, self.stride, self.origin_shape))
+
+    def __str__(self) -> str:
+        return f"{text(self.shape)}:{text(self.stride)}"
+
+    def __repr__(self) -> str:
+        default = text(self.origin_shape) == text(_default_origin(self.shape))
+        return f"parse({str(self)!r}{'' if default else f', origin_shape={self.origin_shape!r}'})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _layout, (self.shape, self.stride, self.origin_shape)
+
+
+_set = object.__setattr__
+
+
+def _layout(shape: Any, stride: Any, origin_shape: Shape) -> Layout:
+    """The layout of parts that the caller has proved to fit: Layout without its checks."""
+    new = object.__new__(Layout)
+    _set(new, "shape", shape)
+    _set(new, "stride", stride)
+    _set(new, "origin_shape", origin_shape)
+    return new
+
+
+def _check_leaves(shape: Any, stride: Any) -> None:
+    for n in leaves(shape):
+        if at_most(n, -1):
+            raise RangeError(f"Layout: extent {int(n)} in {shown(shape)}", "extents of 0 or more", f"use {-int(n)}, or a negative stride")
+        _check_64_bits(n, shape)
+    for d in leaves(stride):
+        _check_64_bits(d, stride)
+
+
+def _check_64_bits(n: Any, where: Any) -> None:
+    if isinstance(n, int) and not INT64_MIN <= n <= INT64_MAX:
+        raise RangeError(f"Layout: {int(n)} in {shown(where)}", "what fits in 64 bits")
+
+
+def _default_origin(shape: Any) -> Shape:
+    return Shape(*product_each(shape))
+
+
+def _as_origin(shape: Any, origin_shape: Any) -> Shape:
+    origin = Shape(*modes_of(as_int_tuple(origin_shape)))
+    if len(origin) != len(modes_of(shape)) or any(isinstance(o, tuple) for o in origin):
+        raise RankError(f"origin_shape {shown(origin)} of {shown(shape)}", f"{rank(shape):d} integers, one per top-level mode")
+    for o, n in zip(origin, _default_origin(shape)):
+        if at_most(o, -1) or at_most(o, n) is False:
+            raise RangeError(f"origin_shape {shown(origin)} of {shown(shape)}: {int(o)} of {int(n)}", "0 up to the extent of its mode")
+    return origin
+
+
+def MakeLayout(shape: Any, stride: Any = LayoutLeft, origin_shape: Any = None) -> Layout:
+    """A layout of a shape: with the strides given, or compact.
+
+    shape          an IntTuple of extents [elements]; an integer alone is the length of a vector, `(n):(_1)`
+    stride         congruent to shape [elements]; or LayoutLeft, compact with the first mode fastest, which is the
+                   default; or LayoutRight, compact with the last mode fastest
+    origin_shape   one integer per top-level mode: how much holds valid data [elements]; all of it by default
+    Raises         RankError, RangeError, LeafTypeError as Layout does
+
+    >>> from tla import MakeLayout, MakeShape, MakeStride, LayoutRight, Int
+    >>> print(MakeLayout(MakeShape(Int[2](), 4), MakeStride(Int[12](), Int[1]())))
+    (_2,4):(_12,_1)
+    >>> print(MakeLayout((Int[2](), 4)), MakeLayout((Int[2](), 4), LayoutRight), MakeLayout(128), MakeLayout(8, 1))
+    (_2,4):(_1,_2) (_2,4):(4,_1) (128):(_1) 8:1
+    >>> MakeLayout((4, 8), (8, 1), origin_shape=(3, 5)).origin_shape
+    parse('(3,5)')
+
+    Source: TLA `MakeLayout`; the compact default is CuTe's `make_layout`.
+    """
+    if isinstance(stride, _Order):
+        if not isinstance(shape, tuple):
+            shape, stride = (shape,), (_1,)
+        else:
+            stride = compact_col_major(shape) if stride is LayoutLeft else compact_row_major(shape)
+    return Layout(shape, stride, origin_shape)
+
+
+register_layout(":", Layout)
+
+
+@ByPath
+def shape(layout: Any) -> Any:
+    """The shape of a layout, or of one of its modes: `shape[0, 1](layout)` [elements].
+
+    >>> from tla import parse, shape
+    >>> print(shape(parse("((_4,2),3):((1,4),8)")), shape[0, 1](parse("((_4,2),3):((1,4),8)")))
+    ((_4,2),3) 2
+
+    Source: CuTe and TLA `shape<I...>`.
+    """
+    return shape_of(layout)
+
+
+@ByPath
+def stride(layout: Layout) -> Any:
+    """The stride of a layout, or of one of its modes: `stride[0, 1](layout)` [elements].
+
+    >>> from tla import parse, stride
+    >>> print(stride(parse("((_4,2),3):((1,4),8)")), stride[0, 1](parse("((_4,2),3):((1,4),8)")))
+    ((1,4),8) 4
+
+    Source: CuTe and TLA `stride<I...>`.
+    """
+    return layout.stride
+
+
+@ByPath
+def cosize(layout: Layout) -> Any:
+    """How many elements a buffer needs to hold every offset of a layout: the span of its offsets [elements].
+
+    For strides of one sign it is the largest offset plus 1. A layout without elements needs none.
+
+    >>> from tla import cosize, parse
+    >>> print(cosize(parse("(_4,_3):(_1,_8)")), cosize(parse("(4,3):(_1,_8)")), cosize(parse("(4,0):(1,4)")))
+    _20 20 0
+
+    Source: CuTe `cosize<I...>`.
+    """
+    extents = tuple(leaves(layout.shape))
+    if any(equal(n, 0) for n in extents):
+        return _0 if any(is_constant(0, n) for n in extents) else 0
+    spans = (mul(n - _1, abs(d)) for n, d in zip(extents, leaves(layout.stride)))
+    return add(functools.reduce(add, spans, _0), _1)
+
+
+# ---------------------------------------------------------------------------------------------------- tiles
+
+
+def MakeLayoutTile(layout: Layout, tile: Any) -> Layout:
+    """The layout of a tile of `layout`, starting at its origin: the tile's extents, the layout's strides.
+
+    tile      one integer per top-level mode, 1 or more [elements]
+    Returns   a nested mode keeps its inner extents (a fractal stays whole), and counts as many of the last as cover the
+              tile; origin_shape is the tile
+    Raises    RankError where the ranks differ, RangeError for an extent below 1
+
+    >>> from tla import MakeLayoutTile, MakeShape, parse
+    >>> a = parse("((_4,_2),(_4,_3)):((_4,_16),(_1,_32))")
+    >>> print(MakeLayoutTile(a, MakeShape(4, 4)))
+    ((_4,1),(_4,1)):((_4,_16),(_1,_32))
+    >>> MakeLayoutTile(a, (5, 9))
+    parse('((_4,2),(_4,3)):((_4,_16),(_1,_32))', origin_shape=parse('(5,9)'))
+
+    Source: TLA `MakeLayoutTile` (2025); static tiles give static counts here.
+    """
+    tile, extents = as_int_tuple(tile), product_each(layout.shape) if isinstance(layout.shape, tuple) else size(layout)
+    if not congruent(tile, extents):
+        raise RankError(f"tile {shown(tile)} of {shown(layout)}", f"extents like {shown(extents)}: one integer per top-level mode")
+    for t in modes_of(tile):
+        require_positive("MakeLayoutTile", t)
+    tiled = [_tile_mode(s, t) for s, t in zip(modes_of(layout.shape), modes_of(tile))]
+    new_shape = Shape(*tiled) if isinstance(layout.shape, tuple) else tiled[0]
+    return Layout(new_shape, layout.stride, tile)
+
+
+def _tile_mode(s: Any, t: Any) -> Any:
+    if not isinstance(s, tuple):
+        return t
+    inner = s[:-1]
+    return (*inner, _tile_mode(s[-1], ceil_div(t, product(inner)))) if s else s

@@ -1,0 +1,130 @@
+"""The text of layouts and IntTuples, read: `((_4,_2),(_4,_3)):((_4,_16),(_1,_32))`.
+
+`_4` is static and `4` dynamic; `shape:stride` is a layout. What a value prints is its str(); this file reads it back with
+the same static-ness. The text is data: it is parsed by this grammar and never evaluated.
+
+    text   = tuple [ ":" tuple ]
+    tuple  = leaf | "(" [ tuple { "," tuple } ] ")"          blanks may stand between any two of these
+    leaf   = [ "_" ] [ "-" ] digits
+
+Source: cute::print of CUTLASS; TLA's documents.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from .errors import LeafTypeError, ParseError
+from .int_tuple import MAX_DEPTH, IntTuple
+from .ints import INT64_MAX, INT64_MIN, Int
+
+# What is between shape and stride, and the kind of layout that it makes of (shape, stride, origin_shape).
+_LAYOUTS: dict[str, Callable[[Any, Any, Any], Any]] = {}
+
+_LEAF = re.compile(r"(_?)(-?[0-9]+)(?![0-9A-Za-z_.])")
+_WORD = re.compile(r"[0-9A-Za-z_.+-]+|.", re.DOTALL)
+_BLANK = re.compile(r"\s*")
+
+
+def register_layout(separator: str, make: Callable[[Any, Any, Any], Any]) -> None:
+    """Make `shape separator stride` the text of the layouts that make(shape, stride, origin_shape) gives."""
+    _LAYOUTS[separator] = make
+
+
+def parse(text: str, *, origin_shape: Any = None) -> Any:
+    """The layout, IntTuple or integer that a text stands for: the inverse of str().
+
+    text           `shape:stride`, or an IntTuple, or an integer; `_4` static, `4` dynamic
+    origin_shape   of a layout: how much of each top-level mode holds valid data; all of it by default
+    Returns        Layout, IntTuple, Int or int
+    Raises         ParseError with the position, and what Layout raises
+
+    >>> from tla import parse
+    >>> a = parse("((_4,_2),(_4,_3)):((_4,_16),(_1,_32))")
+    >>> a(1, 5), a.shape[0], parse(str(a)) == a
+    (37, parse('(_4,_2)'), True)
+    >>> parse("(_4,2):(_1)")
+    Traceback (most recent call last):
+    tla.errors.RankError: Layout: (_4,2) has 2 modes and (_1) has 1
+      expected  the same nesting
+      to mend   give each mode its counterpart
+
+    Source: design of tla, section 4; the notation is that of cute::print.
+    """
+    if not isinstance(text, str):
+        raise LeafTypeError(f"parse of a {type(text).__name__}", "a text such as '(_4,2):(_2,_1)'", "str(x) gives the text of a layout")
+    reader = _Reader(text)
+    shape = reader.int_tuple()
+    for separator, make in _LAYOUTS.items():
+        if reader.take(separator):
+            stride = reader.int_tuple()
+            reader.end()
+            return make(shape, stride, origin_shape)
+    reader.end()
+    if origin_shape is not None:
+        raise ParseError(text, len(text), "an origin_shape, and no layout", "shape:stride", "drop origin_shape")
+    return shape
+
+
+class _Reader:
+    """A text and a position in it."""
+
+    def __init__(self, text: str) -> None:
+        self.text, self.at = text, 0
+        self.skip_blank()
+
+    def skip_blank(self) -> None:
+        self.at = _BLANK.match(self.text, self.at).end()  # type: ignore[union-attr]  # it matches the empty text too
+
+    def take(self, token: str) -> bool:
+        if not self.text.startswith(token, self.at):
+            return False
+        self.at += len(token)
+        self.skip_blank()
+        return True
+
+    def int_tuple(self) -> Any:
+        """An IntTuple, by a stack of the tuples that are open: nesting is limited, and recursion never meets it."""
+        open_tuples: list[tuple[int, list[Any]]] = []
+        while True:
+            start = self.at
+            if self.take("("):
+                if len(open_tuples) == MAX_DEPTH:
+                    raise ParseError(self.text, start, f"tuples nested more than {MAX_DEPTH} deep", "a layout", "flatten it")
+                open_tuples.append((start, []))
+                if not self.take(")"):
+                    continue
+                value: Any = IntTuple(*open_tuples.pop()[1])
+            else:
+                value = self.leaf()
+            while open_tuples:
+                open_tuples[-1][1].append(value)
+                if self.take(","):
+                    break
+                if not self.take(")"):
+                    raise self.unexpected("',' or ')'", f"close the '(' at position {open_tuples[-1][0]}")
+                value = IntTuple(*open_tuples.pop()[1])
+            else:
+                return value
+
+    def leaf(self) -> int:
+        found = _LEAF.match(self.text, self.at)
+        if not found:
+            raise self.unexpected("an integer like 4 or _4, or a tuple", "")
+        static, digits = found.groups()
+        # the length first: int() of a million digits takes its time
+        if len(digits) > 20 or not INT64_MIN <= int(digits) <= INT64_MAX:
+            raise ParseError(self.text, self.at, f"{digits:.24} does not fit in 64 bits", f"{INT64_MIN} to {INT64_MAX}")
+        self.at = found.end()
+        self.skip_blank()
+        return Int[int(digits)]() if static else int(digits)
+
+    def end(self) -> None:
+        if self.at < len(self.text):
+            raise self.unexpected(f"the end of the text{''.join(f', or {s!r}' for s in _LAYOUTS)}", "")
+
+    def unexpected(self, expected: str, mend: str) -> ParseError:
+        found = _WORD.match(self.text, self.at)
+        return ParseError(self.text, self.at, f"unexpected {found[0][:24]!r}" if found else "the text ends", expected, mend)

@@ -1,0 +1,5 @@
+"""Layouts drawn."""
+
+from .text import grid
+
+__all__ = ["grid"]

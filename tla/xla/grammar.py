@@ -1,0 +1,281 @@
+"""XLA's shape strings, read: `bf16[8,128]{1,0:T(8,128)(2,1)S(1)}`.
+
+    array  = type "[" [ dim { "," dim } ] "]" [ "{" [ int { "," int } ] [ ":" properties ] "}" ]
+    dim    = int | "<=" int | "?"
+    properties, each at most once, in this order and with nothing between them:
+        D(level,...)  T(tile)(tile)...  L(int)  #(type)  *(type)  E(int)  S(int)  SC(int:int,...)...  P(shape)  M(int)
+
+Blanks and comments may stand between tokens. Two spellings of the documentation are read beside XLA's own: upper-case
+types (`F32[3,5]`) and, from before the T, `F32[3,5]{1,0:(2,2)}`. Where XLA's parser is lenient by accident, this one is not.
+
+Source: XLA xla/hlo/parser/hlo_parser.cc and hlo_lexer.cc.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, NoReturn, TypeVar
+
+from ..errors import LeafTypeError, ParseError
+from ..ints import INT64_MAX, INT64_MIN
+from .spec import BITS, COMBINE, ArrayLayout, ArrayShape, Split, TileEntry, why_not_valid
+
+R = TypeVar("R")
+
+_BLANK = re.compile(r"(?:[ \t\r\n]+|/\*.*?\*/|//[^\n]*)*", re.DOTALL)
+_TOKEN = re.compile(r"-?[0-9]+(?![A-Za-z0-9_.])|[A-Za-z_][A-Za-z0-9_]*|<=|[][(){},:?*#+~]")
+_WORD = re.compile(r"[A-Za-z0-9_.+-]+|.", re.DOTALL)
+_ORDER = ("D", "T", "L", "#", "*", "E", "S", "SC", "P", "M")
+_FIELDS = {
+    "L": "tail_padding_alignment_in_elements",
+    "E": "element_size_in_bits",
+    "S": "memory_space",
+    "M": "dynamic_shape_metadata_prefix_bytes",
+}
+# What other systems call the element types.
+_ALIASES = {"bool": "pred", "bfloat16": "bf16", "half": "f16", "float": "f32", "double": "f64", "complex64": "c64", "complex128": "c128"}
+
+
+def parse_shape(text: str) -> ArrayShape:
+    """The shape that an XLA shape string stands for. str() of it is XLA's canonical text.
+
+    Raises ParseError with the position for a text that the grammar or the meaning does not allow.
+
+    >>> shape = parse_shape("F32[3,5]{1,0:(2,2)S(0)}")
+    >>> print(shape), shape.dimensions, shape.layout.tiles
+    f32[3,5]{1,0:T(2,2)}
+    (None, (3, 5), ((2, 2),))
+    >>> parse_shape("f32[3,5]{1,0:T(2,0)}")
+    Traceback (most recent call last):
+    tla.errors.ParseError: tile (2,0) has the entry 0, at position 14
+        f32[3,5]{1,0:T(2,0)}
+                      ^
+      expected  sizes of 1 or more, or *
+
+    Source: XLA `ParseShape`; reference in docs/xla.md.
+    """
+    if not isinstance(text, str):
+        raise LeafTypeError(f"a shape of type {type(text).__name__}", "a text such as 'f32[8,128]{1,0:T(8,128)}'")
+    reader = _Reader(text)
+    shape = reader.array()
+    reader.end()
+    return shape
+
+
+def as_shape(shape: ArrayShape | str) -> ArrayShape:
+    """A shape value of itself or of its text."""
+    return shape if isinstance(shape, ArrayShape) else parse_shape(shape)
+
+
+class _Reader:
+    """The tokens of a text, one ahead."""
+
+    def __init__(self, text: str) -> None:
+        self.text, self.at, self.after, self.token = text, 0, 0, ""
+        self.advance()
+
+    def advance(self) -> None:
+        """Go on to the next token; "" at the end of the text."""
+        self.at = _BLANK.match(self.text, self.after).end()  # type: ignore[union-attr]  # it matches the empty text too
+        found = _TOKEN.match(self.text, self.at)
+        if found:
+            self.token, self.after = found[0], found.end()
+        elif self.at == len(self.text):
+            self.token, self.after = "", self.at
+        elif self.text.startswith("/*", self.at):
+            self.fail("this comment is not closed", "*/")
+        else:
+            self.fail(f"{_WORD.match(self.text, self.at)[0][:24]!r} is no part of a shape", "names, integers and [](){},:?*#+~")  # type: ignore[index]  # it matches any text
+
+    def fail(self, what: str, expected: str, mend: str = "", at: int | None = None) -> NoReturn:
+        raise ParseError(self.text, self.at if at is None else at, what, expected, mend)
+
+    def take(self, token: str) -> bool:
+        if self.token != token:
+            return False
+        self.advance()
+        return True
+
+    def expect(self, token: str, where: str, mend: str = "") -> None:
+        if not self.take(token):
+            self.unexpected(f"{token!r} {where}", mend)
+
+    def unexpected(self, expected: str, mend: str = "") -> NoReturn:
+        self.fail(f"unexpected {self.token[:24]!r}" if self.token else "the text ends", expected, mend)
+
+    def integer(self, expected: str) -> int:
+        if not self.token.lstrip("-").isdigit():
+            self.unexpected(expected)
+        if len(self.token) > 4096 or not INT64_MIN <= int(self.token) <= INT64_MAX:
+            self.fail(f"{self.token:.24} does not fit a signed 64-bit integer", expected)
+        n = int(self.token)
+        self.advance()
+        return n
+
+    def listed(self, close: str, read: Callable[[], R]) -> list[R]:
+        """What `read` reads, between commas, up to a token that is no comma; none of it if that is `close`."""
+        out: list[R] = []
+        while out or self.token != close:
+            out.append(read())
+            if not self.take(","):
+                break
+        return out
+
+    def parenthesised(self, what: str, read: Callable[[], R]) -> tuple[R, ...]:
+        """What `read` reads, in parentheses, once or more in a row."""
+        self.expect("(", f"and a {what}")
+        out = [read()]
+        self.expect(")", f"or ',' in a {what}")
+        while self.take("("):
+            out.append(read())
+            self.expect(")", f"or ',' in a {what}")
+        return tuple(out)
+
+    def end(self) -> None:
+        if self.token:
+            self.unexpected("the end of the text", "give one shape")
+
+    # -- shape
+
+    def array(self) -> ArrayShape:
+        at = {"element_type": self.at}
+        element_type = self.element_type()
+        at["dimensions"] = self.at
+        dims, dynamic = self.dimensions()
+        layout = self.layout(len(dims), at) if self.token == "{" else None
+        for field, why in why_not_valid(element_type, dims, layout):  # ArrayShape checks it too, but cannot say where
+            self.fail(*why, at=at[field])
+        return ArrayShape(element_type, dims, layout, dynamic)
+
+    def element_type(self) -> str:
+        name = self.token
+        if name in ("(", "b", "token", "opaque"):
+            kind = {"(": "a tuple", "b": "a buffer", "token": "a token", "opaque": "an opaque value"}[name]
+            self.fail(f"{kind} has no layout of its own", "the shape of an array", "give the arrays in it one by one")
+        known = name if name in BITS else name.lower() if name.isupper() and name.lower() in BITS else ""
+        if not known:
+            if not name[:1].isalpha():
+                self.unexpected("an element type such as f32 or bf16")
+            self.fail(f"element type {name[:24]!r} is not known", "an XLA name such as f32, bf16, s8, pred", _suggest(name))
+        self.advance()
+        return known
+
+    def dimensions(self) -> tuple[tuple[int | None, ...], tuple[bool, ...]]:
+        self.expect("[", "and the dimensions after the element type")
+        dims = self.listed("]", self.dimension)
+        self.expect("]", "or ',' after a dimension")
+        return tuple(n for n, _ in dims), tuple(dynamic for _, dynamic in dims)
+
+    def dimension(self) -> tuple[int | None, bool]:
+        if self.take("?"):
+            return None, True
+        bounded, at = self.take("<="), self.at
+        n = self.integer("a dimension: 5, <=5 or ?")
+        if n < 0:
+            self.fail(f"dimension {n}", "0 or more", at=at)
+        return n, bounded
+
+    # -- layout
+
+    def layout(self, rank: int, at: dict[str, int]) -> ArrayLayout:
+        start = self.at
+        self.advance()
+        at["minor_to_major"] = self.at
+        if self.token == "}":
+            self.fail("empty layout braces", "the order of dimensions, minor to major", "leave the braces out", at=start)
+        order = self.listed(":", lambda: self.integer("a dimension number of minor_to_major"))
+        properties = self.properties(rank, at) if self.take(":") else {}
+        self.expect("}", "or ':' after minor_to_major" if not properties else "or a property after the last property")
+        return ArrayLayout(tuple(order), **properties)
+
+    def properties(self, rank: int, at: dict[str, int]) -> dict[str, Any]:
+        out: dict[str, Any] = {}
+        last = -1
+        if self.token == "(":  # as the documents had it before the T
+            at["tiles"], last = self.at, _ORDER.index("T")
+            out["tiles"] = self.tiles()
+        while self.token not in ("}", ""):
+            name, place = self.token, self.at
+            if name not in _ORDER:
+                mend = "nothing stands between properties" if not name[:1].isalnum() else ""
+                self.fail(f"unknown layout property {name!r}", f"one of {' '.join(_ORDER)}, or '}}'", mend)
+            if _ORDER.index(name) <= last:
+                again = "is given twice" if _ORDER.index(name) == last else f"stands after {_ORDER[last]}"
+                self.fail(f"property {name} {again}", f"each at most once, in the order {' '.join(_ORDER)}")
+            last = _ORDER.index(name)
+            self.advance()
+            if name == "T":
+                at["tiles"] = self.at
+                out["tiles"] = self.tiles()
+            elif name == "SC":
+                at["split_configs"] = self.at
+                out["split_configs"] = self.splits()
+            elif name in _FIELDS:
+                at[_FIELDS[name]] = self.at
+                out[_FIELDS[name]] = self.argument(name)
+            else:
+                self.sparse(name, place, rank)
+        return out
+
+    def argument(self, name: str) -> int:
+        self.expect("(", f"after {name}")
+        n = self.integer(f"the integer of {name}(...)")
+        self.expect(")", f"to close {name}(...)")
+        return n
+
+    def tiles(self) -> tuple[tuple[TileEntry, ...], ...]:
+        return self.parenthesised("tile", lambda: tuple(self.listed(")", self.tile_entry)))
+
+    def tile_entry(self) -> TileEntry:
+        entry = COMBINE if self.take("*") else self.integer("a tile size or *")
+        return COMBINE if entry == INT64_MIN else entry  # XLA's own value of *
+
+    def splits(self) -> tuple[Split, ...]:
+        return self.parenthesised("split", self.split)
+
+    def split(self) -> Split:
+        dimension = self.integer("a physical dimension, as in SC(1:200)")
+        self.expect(":", "between dimension and indices, as in SC(1:200)")
+        return Split(dimension, tuple(self.listed("", lambda: self.integer("an index to cut at"))))
+
+    def sparse(self, name: str, place: int, rank: int) -> None:
+        """What is left of sparse arrays: D(...) of dense levels says nothing, and everything else has no meaning any more."""
+        if name == "D":
+            levels = self.levels()
+            if any(level != "D" for level in levels):
+                self.fail(
+                    f"dimension levels D({','.join(levels)})", "dense ones: D(D,...)", "sparse arrays have no dense element map", at=place
+                )
+            if len(levels) != rank:
+                self.fail(f"{len(levels)} dimension levels for {rank} dimensions", f"{rank}", at=place)
+            return
+        if name != "P":
+            self.expect("(", f"after {name}")
+            if self.token not in BITS:
+                self.unexpected("an unsigned integer type")
+            if not self.token.startswith("u"):
+                self.fail(f"{name}({self.token})", "an unsigned integer type")
+            self.advance()
+            self.expect(")", f"to close {name}(...)")
+        self.fail(f"property {name} belongs to sparse arrays, which XLA no longer has", "a dense array", f"leave {name}(...) out", at=place)
+
+    def levels(self) -> list[str]:
+        self.expect("(", "after D")
+        out = self.listed(")", self.level)
+        self.expect(")", "or ',' in D(...)")
+        return out
+
+    def level(self) -> str:
+        if self.token not in ("D", "C", "S", "H"):
+            self.unexpected("a dimension level D, C, S or H")
+        level = self.token
+        self.advance()
+        level += "+" if self.take("+") else ""
+        return level + ("~" if self.take("~") else "")
+
+
+def _suggest(name: str) -> str:
+    low = name.lower()
+    alias = _ALIASES.get(low) or re.sub(r"^(float|uint|int)(?=\d)", lambda m: {"float": "f", "uint": "u", "int": "s"}[m[1]], low)
+    return f"write {alias}" if alias in BITS else ""

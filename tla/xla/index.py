@@ -1,0 +1,170 @@
+"""Where an element of an XLA array is, and which element is where: the definition, computed for one index.
+
+Each tile level pads the dimensions that it covers, splits each in a tile count and an in-tile part, and puts all counts
+before all in-tile parts. The offset is the row-major index in what the last level leaves.
+
+Source: XLA docs/tiled_layout.md; LayoutUtil::LinearIndexForNestedTiling, and `*` from its documentation.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from ..errors import LoweringError, RangeError, RankError
+from ..ints import leaf
+from .grammar import as_shape
+from .spec import ArrayLayout, ArrayShape, TileEntry, groups, tiled
+
+
+def physical_dimensions(shape: ArrayShape | str) -> tuple[int, ...]:
+    """The dimensions in the order of memory, major to minor, before any tile [elements]; a dynamic one by its bound.
+
+    Raises LoweringError for a dimension without a bound.
+
+    >>> physical_dimensions("bf16[8,1,1280,16384]{3,2,0,1:T(8,128)(2,1)}")
+    (1, 8, 1280, 16384)
+    """
+    shape = as_shape(shape)
+    dims = [_extent(shape, d) for d in range(len(shape.dimensions))]
+    return tuple(dims[d] for d in reversed(layout_of(shape).minor_to_major))
+
+
+def tiled_dimensions(shape: ArrayShape | str) -> tuple[int, ...]:
+    """The dimensions after all tile levels, major to minor, padding included [elements].
+
+    >>> tiled_dimensions("f32[3,5]{1,0:T(2,2)}")
+    (2, 3, 2, 2)
+    """
+    shape = as_shape(shape)
+    return _levels(shape)[-1]
+
+
+def linear_index(shape: ArrayShape | str, index: Sequence[int]) -> int:
+    """The offset of the element at a multi-index, one integer per logical dimension [elements].
+
+    Raises RankError or RangeError for an index outside of the array, LoweringError for an array in pieces (SC).
+
+    >>> linear_index("F32[3,5]{1,0:T(2,2)}", (2, 3))
+    17
+
+    Source: XLA docs/tiled_layout.md, linear_index_with_tile.
+    """
+    shape = as_shape(shape)
+    refuse_pieces(shape)
+    index = tuple(int(leaf(i)) for i in index)
+    if len(index) != len(shape.dimensions):
+        raise RankError(f"index {index} of {shape}", f"{len(shape.dimensions)} integers")
+    for d, i in enumerate(index):
+        if not 0 <= i < _extent(shape, d):
+            raise RangeError(f"index {index} of {shape}", f"0 to {_extent(shape, d) - 1} in dimension {d}")
+    place = tuple(index[d] for d in reversed(layout_of(shape).minor_to_major))
+    levels = _levels(shape)
+    for sizes, tile in zip(levels, layout_of(shape).tiles):
+        place = _into_tiles(sizes, place, tile)
+    return _horner(levels[-1], place)
+
+
+def multi_index(shape: ArrayShape | str, offset: int) -> tuple[int, ...] | None:
+    """The multi-index of the element at an offset [elements]; None where there is padding.
+
+    Raises RangeError for an offset outside of the buffer, LoweringError for an array in pieces (SC).
+
+    >>> multi_index("F32[3,5]{1,0:T(2,2)}", 17), multi_index("F32[3,5]{1,0:T(2,2)}", 23)
+    ((2, 3), None)
+
+    Source: XLA docs/tiled_layout.md; LayoutUtil::DelinearizeIndexForNestedTiling.
+    """
+    shape, offset = as_shape(shape), int(leaf(offset))
+    refuse_pieces(shape)
+    levels = _levels(shape)
+    total, unit = math.prod(levels[-1]), layout_of(shape).tail_padding_alignment_in_elements
+    if not 0 <= offset < -(-total // unit) * unit:
+        raise RangeError(f"offset {offset} of {shape}", f"0 to {-(-total // unit) * unit - 1}" if total else "none: the array is empty")
+    if offset >= total:
+        return None  # the tail that L(n) pads
+    place: tuple[int, ...] | None = _digits(levels[-1], offset)
+    for sizes, tile in reversed(tuple(zip(levels, layout_of(shape).tiles))):
+        place = place and _out_of_tiles(sizes, place, tile)
+    if place is None:
+        return None
+    index = [0] * len(place)
+    for d, i in zip(reversed(layout_of(shape).minor_to_major), place):
+        index[d] = i
+    return tuple(index)
+
+
+def layout_of(shape: ArrayShape) -> ArrayLayout:
+    """The layout of a shape; where none is specified, the default."""
+    layout = shape.with_layout().layout
+    assert layout is not None
+    return layout
+
+
+def _extent(shape: ArrayShape, d: int) -> int:
+    extent = shape.dimensions[d]
+    if extent is None:
+        raise LoweringError(f"dimension {d} of {shape} has no bound", "a size or a bound: <=n")
+    return extent
+
+
+def refuse_pieces(shape: ArrayShape) -> None:
+    if layout_of(shape).split_configs:
+        raise LoweringError(
+            f"{shape} lies in pieces (SC), and has no single map",
+            "an array in one piece",
+            "cut its dimension at the SC indices, and take each piece as an array of its own, with the same layout and no SC",
+        )
+
+
+def _levels(shape: ArrayShape) -> list[tuple[int, ...]]:
+    """The dimensions before the first tile level, and after each."""
+    levels = [physical_dimensions(shape)]
+    for tile in layout_of(shape).tiles:
+        levels.append(tiled(levels[-1], tile))
+    return levels
+
+
+def _horner(sizes: Sequence[int], place: Sequence[int]) -> int:
+    """The row-major index of a place."""
+    index = 0
+    for n, i in zip(sizes, place):
+        index = index * n + i
+    return index
+
+
+def _digits(sizes: Sequence[int], index: int) -> tuple[int, ...]:
+    """The place of a row-major index: _horner undone."""
+    place = []
+    for n in reversed(sizes):
+        index, i = divmod(index, n)
+        place.append(i)
+    return tuple(reversed(place))
+
+
+def _into_tiles(sizes: tuple[int, ...], place: tuple[int, ...], tile: tuple[TileEntry, ...]) -> tuple[int, ...]:
+    missing = (len(tile) - len(sizes)) if len(tile) > len(sizes) else 0
+    sizes, place = (1,) * missing + sizes, (0,) * missing + place
+    left = len(sizes) - len(tile)
+    counts, inner, at = [], [], left
+    for group, t in groups(sizes[left:], tile):
+        i = _horner(group, place[at : at + len(group)])
+        counts.append(i // t)
+        inner.append(i % t)
+        at += len(group)
+    return (*place[:left], *counts, *inner)
+
+
+def _out_of_tiles(sizes: tuple[int, ...], place: tuple[int, ...], tile: tuple[TileEntry, ...]) -> tuple[int, ...] | None:
+    """_into_tiles undone; None for a place in the padding."""
+    missing = (len(tile) - len(sizes)) if len(tile) > len(sizes) else 0
+    sizes = (1,) * missing + sizes
+    left = len(sizes) - len(tile)
+    merged = tuple(groups(sizes[left:], tile))
+    out = list(place[:left])
+    for (group, t), count, inner in zip(merged, place[left:], place[left + len(merged) :]):
+        i = count * t + inner
+        if i >= math.prod(group):
+            return None
+        out += _digits(group, i)
+    return tuple(out[missing:])
