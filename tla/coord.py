@@ -15,7 +15,7 @@ from typing import Any
 
 from .errors import LeafTypeError, RangeError, RankError
 from .int_tuple import IntTuple, as_int_tuple, as_tuple, leaves, like, product, shown, why_not_congruent
-from .ints import INT64_MAX, INT64_MIN, Int, Static, add, equal, is_constant, is_int, leaf, mul
+from .ints import INT64_MAX, INT64_MIN, Int, Static, add, equal, is_constant, is_leaf, leaf, mul
 
 _0, _1 = Int[0](), Int[1]()
 
@@ -52,7 +52,7 @@ def MakeCoord(*modes: Any) -> Coord:
 
 def _coord_leaf(x: Any) -> Any:
     """x as a coordinate: integers as leaf() has them; arrays, tracers and expressions as they are."""
-    if is_int(x) or isinstance(x, (bool, float, complex, str, bytes, list, set, dict, range, type(None), Static)):
+    if is_leaf(x) or isinstance(x, (bool, float, complex, str, bytes, list, set, dict, range, type(None), Static)):
         return leaf(x)
     np = sys.modules.get("numpy")
     if np and isinstance(x, np.generic):
@@ -249,36 +249,29 @@ def _plain(n: Any) -> Any:
 
 
 def _times(x: Any, d: Any) -> Any:
-    if is_constant(1, d):
-        return x
     if is_constant(0, d):
         return _0
-    return mul(x, d) if is_int(x) else x * _plain(d)
+    return mul(x, d) if is_leaf(x) or is_constant(1, d) else x * _plain(d)
 
 
 def _plus(a: Any, b: Any) -> Any:
-    if is_constant(0, a):
-        return b
-    if is_constant(0, b):
-        return a
-    return add(a, b) if is_int(a) and is_int(b) else _plain(a) + _plain(b)
+    plain = is_leaf(a) and is_leaf(b)
+    return add(a, b) if plain or is_constant(0, a) or is_constant(0, b) else _plain(a) + _plain(b)
 
 
 def _over(x: Any, n: Any) -> Any:
     _divides_by(n)
-    return x if is_constant(1, n) else x // n if is_int(x) else x // _plain(n)
+    return x if is_constant(1, n) else x // n if is_leaf(x) else x // _plain(n)
 
 
 def _mod(x: Any, n: Any) -> Any:
     _divides_by(n)
-    return _0 if is_constant(1, n) else x % n if is_int(x) else x % _plain(n)
+    return _0 if is_constant(1, n) else x % n if is_leaf(x) else x % _plain(n)
 
 
 def _divides_by(n: Any) -> None:
     if equal(n, 0):
-        raise RangeError(
-            "an integer coordinate divided by an extent or stride of 0", "extents of 1 or more", "give one coordinate per mode"
-        )
+        raise RangeError("an integer coordinate divided by 0", "extents and strides of 1 or more", "give one coordinate per mode")
 
 
 def _evaluate_arrays(np: Any, coord: Any, shape: Any, stride: Any) -> Any:

@@ -229,14 +229,16 @@ def product_each(x: Any) -> IntTuple:
 
 
 def flatten(x: Any) -> Any:
-    """All leaves side by side, as a tuple; an integer stays one.
+    """All leaves side by side, as a tuple; an integer stays one. A layout becomes flat in shape and stride.
 
-    >>> from tla import flatten
-    >>> print(flatten((2, (3, (4,)))), flatten(5))
-    (2,3,4) 5
+    >>> from tla import flatten, parse
+    >>> print(flatten((2, (3, (4,)))), flatten(5), flatten(parse("(_2,(3,_4)):(_12,(4,_1))")))
+    (2,3,4) 5 (_2,3,_4):(_12,4,_1)
 
-    Source: CuTe `flatten`.
+    The origin_shape of a flat layout is the default one. Source: CuTe `flatten`.
     """
+    if hasattr(x, "shape"):
+        return x.flatten()
     x = as_int_tuple(x)
     return IntTuple(*leaves(x)) if isinstance(x, tuple) else x
 
@@ -353,13 +355,13 @@ def ceil_div(a: Any, b: Any) -> Any:
 
     Source: CuTe `ceil_div`; TLA `CeilDiv`.
     """
-    return _divide("ceil_div", ints.ceil_div, as_int_tuple(a), as_int_tuple(b))
+    return _divide(ceil_div, ints.ceil_div, as_int_tuple(a), as_int_tuple(b))
 
 
 def shape_div(a: Any, b: Any) -> Any:
     """The shape a without a tile of b: a / b where b divides a, 1 where a divides b. On tuples as ceil_div does.
 
-    Raises DivisibilityError where neither divides the other: CuTe refuses that for static integers only.
+    Raises DivisibilityError where neither divides the other, RankError where two tuples differ in length.
 
     >>> from tla import shape_div, Int
     >>> print(shape_div(12, 4), shape_div(4, 12), shape_div((Int[3](), Int[4]()), Int[6]()))
@@ -367,18 +369,21 @@ def shape_div(a: Any, b: Any) -> Any:
 
     Source: CuTe `shape_div`.
     """
-    return _divide("shape_div", ints.shape_div, as_int_tuple(a), as_int_tuple(b))
+    a, b = as_int_tuple(a), as_int_tuple(b)
+    if isinstance(a, tuple) and isinstance(b, tuple) and len(a) != len(b):
+        raise RankError(f"shape_div: {len(b)} modes of {shown(b)} for {shown(a)}", f"{len(a)}, or one integer")
+    return _divide(shape_div, ints.shape_div, a, b)
 
 
-def _divide(name: str, f: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
+def _divide(divide: Callable[[Any, Any], Any], divide_ints: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
     if not isinstance(a, tuple):
-        return f(a, product(b))
+        return divide_ints(a, product(b))
     if isinstance(b, tuple):
-        return IntTuple(*(_divide(name, f, x, y) for x, y in _paired(name, a, b)))
+        return IntTuple(*(divide(x, y) for x, y in _paired(divide.__name__, a, b)))
     out = []
     for m in a:  # b is used up from the left: what a mode takes of it no longer divides the modes after it
-        out.append(_divide(name, f, m, b))
-        b = f(b, product(m))
+        out.append(divide(m, b))
+        b = divide_ints(b, product(m))
     return IntTuple(*out)
 
 

@@ -119,7 +119,7 @@ class Int(int, metaclass=_IntMeta):
     __floordiv__ = _lift("__floordiv__", {0: 0})
     __rfloordiv__ = _lift("__rfloordiv__")
     __mod__ = _lift("__mod__", {0: 0})
-    __rmod__ = _lift("__rmod__", {1: 0})
+    __rmod__ = _lift("__rmod__", {1: 0, -1: 0})
     __lshift__ = _lift("__lshift__", {0: 0})
     __rlshift__ = _lift("__rlshift__")
     __rshift__ = _lift("__rshift__", {0: 0, -1: -1})
@@ -165,6 +165,10 @@ class Int(int, metaclass=_IntMeta):
     def __format__(self, spec: str) -> str:
         return format(int(self), spec) if spec else str(self)
 
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        """To numpy it is a plain int, which takes the dtype of the array that it meets."""
+        return getattr(ufunc, method)(*(int(x) if type(x) is Int else x for x in inputs), **options)
+
     def __reduce__(self) -> tuple[Any, ...]:
         return _static, (int(self),)
 
@@ -193,22 +197,24 @@ def register_leaf(kind: type, ask: Ask) -> None:
     _KINDS[kind] = ask
 
 
+def is_leaf(x: object) -> bool:
+    """Whether x is a leaf as it stands: Int, int or a registered kind."""
+    kind = type(x)
+    return kind is int or kind is Int or kind in _KINDS
+
+
 def is_int(x: object) -> bool:
     """Whether x is an integer of any kind: Int[N](), int, a numpy integer, a symbol. Not a bool.
 
     >>> is_int(4), is_int(Int[4]()), is_int(True), is_int(4.0), is_int((4,))
     (True, True, False, False, False)
     """
-    kind = type(x)
-    if kind is int or kind is Int or kind in _KINDS:
-        return True
-    return not issubclass(kind, bool) and not hasattr(kind, "__len__") and hasattr(kind, "__index__")
+    return is_leaf(x) or (not isinstance(x, bool) and hasattr(type(x), "__index__") and not hasattr(type(x), "__len__"))
 
 
 def leaf(x: object) -> Any:
     """x as a leaf: Int, int or a registered kind; a numpy integer becomes an int. LeafTypeError for anything else."""
-    kind = type(x)
-    if kind is int or kind is Int or kind in _KINDS:
+    if is_leaf(x):
         return x
     if isinstance(x, Static):
         raise LeafTypeError(f"{x!r} is a type", "its value", f"write {x!r}()")
@@ -219,7 +225,9 @@ def leaf(x: object) -> Any:
     except TypeError:
         shown = f"{x!r:.60}" if isinstance(x, (str, float, complex, bytes, type(None))) else "it"
         raise LeafTypeError(
-            f"{shown} is of type {kind.__name__}", "an integer: int, Int[N](), or a numpy integer", "convert it with int() if that is meant"
+            f"{shown} is of type {type(x).__name__}",
+            "an integer: int, Int[N](), or a numpy integer",
+            "convert it with int() if that is meant",
         ) from None
 
 
@@ -281,20 +289,25 @@ def add(a: Any, b: Any) -> Any:
     _6 4
 
     Where + follows sum() and takes a plain 0 on the left for its beginning, `add` never looks at a dynamic value: the
-    library adds leaves with it, so that static-ness does not depend on what a variable happens to hold.
+    library adds leaves with it, so that static-ness does not depend on what a variable happens to hold. A static 0 costs
+    nothing.
 
     Source: TLA `tla::add`.
     """
-    return b + a if type(b) is Int else a + b
+    if type(b) is Int:
+        return b + a if b != 0 else a
+    return a + b if type(a) is not Int or a != 0 else b
 
 
 def mul(a: Any, b: Any) -> Any:
-    """a * b, static if both are or one is _0; like `add`, it never looks at a dynamic value.
+    """a * b, static if both are or one is _0; like `add`, it never looks at a dynamic value. A static 1 costs nothing.
 
     >>> print(mul(Int[4](), Int[2]()), mul(1, Int[4]()), mul(3, Int[0]()))
     _8 4 _0
     """
-    return b * a if type(b) is Int else a * b
+    if type(b) is Int:
+        return b * a if b != 1 else a
+    return a * b if type(a) is not Int or a != 1 else b
 
 
 def ceil_div(a: Any, b: Any) -> Any:

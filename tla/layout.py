@@ -16,6 +16,7 @@ from .int_tuple import (
     IntTuple,
     as_int_tuple,
     congruent,
+    flatten,
     leaves,
     like,
     modes_of,
@@ -205,10 +206,10 @@ class Layout(metaclass=_LayoutMeta):
         _set(self, "stride", stride)
         _set(self, "origin_shape", _default_origin(shape) if origin_shape is None else _as_origin(shape, origin_shape))
 
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"a Layout is immutable: make another with MakeLayout instead of setting {name}")
+    def __setattr__(self, name: str, value: object = None) -> None:
+        raise AttributeError(f"a Layout is immutable: make another with MakeLayout instead of changing {name}")
 
-    __delattr__ = cast(Any, __setattr__)
+    __delattr__ = __setattr__
 
     def __call__(self, *coord: Any) -> Any:
         return evaluate(as_coord(coord[0] if len(coord) == 1 else coord), self.shape, self.stride)
@@ -222,6 +223,11 @@ class Layout(metaclass=_LayoutMeta):
 
     def __iter__(self) -> Iterator[Layout]:
         return (self[i] for i in range(len(self.origin_shape)))
+
+    def flatten(self) -> Layout:
+        """What `flatten(layout)` gives."""
+        shape = flatten(self.shape)
+        return _layout(shape, flatten(self.stride), _default_origin(shape))
 
     @property
     def is_static(self) -> bool:

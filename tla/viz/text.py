@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -43,5 +44,6 @@ def grid(layout: Layout, limit: int = 2**16) -> str:
 
 
 def _titled(cells: npt.NDArray[np.str_], rest: tuple[int, ...], width: int) -> str:
-    rows = [" ".join(cell.rjust(width) for cell in row) for row in cells[(..., *rest)]]
+    plane: Any = (slice(None), slice(None), *rest)
+    rows = [" ".join(cell.rjust(width) for cell in row) for row in cells[plane]]
     return "\n".join([f"(_,_,{','.join(map(str, rest))})", *rows] if rest else rows)

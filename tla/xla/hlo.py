@@ -71,5 +71,5 @@ def _usage(text: str, count: int) -> Usage:
         size, lost = byte_size(text), waste(text)
         layout = lower(text)
     except TlaError as error:
-        return Usage(text, count, size, lost, None, error.reason.what.splitlines()[0])
+        return Usage(text, count, size, lost, None, error.reason.what.splitlines()[0].removeprefix(f"{text}: "))
     return Usage(text, count, size, lost, layout, None)

@@ -104,14 +104,14 @@ def layout_of(shape: ArrayShape) -> ArrayLayout:
 def _extent(shape: ArrayShape, d: int) -> int:
     extent = shape.dimensions[d]
     if extent is None:
-        raise LoweringError(f"dimension {d} of {shape} has no bound", "a size or a bound: <=n")
+        raise LoweringError(f"{shape}: dimension {d} has no bound", "a size or a bound: <=n")
     return extent
 
 
 def refuse_pieces(shape: ArrayShape) -> None:
     if layout_of(shape).split_configs:
         raise LoweringError(
-            f"{shape} lies in pieces (SC), and has no single map",
+            f"{shape}: an array in pieces (SC) has no single map",
             "an array in one piece",
             "cut its dimension at the SC indices, and take each piece as an array of its own, with the same layout and no SC",
         )

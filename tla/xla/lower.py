@@ -97,7 +97,9 @@ def plan(shape: ArrayShape | str) -> tuple[Digit, ...]:
 def _tiled(digits: list[Digit], tile: tuple[TileEntry, ...], level: int, shape: ArrayShape) -> list[Digit]:
     """The digits after one more tile level: those it leaves, the tile counts, the in-tile digits."""
     if COMBINE in tile:
-        raise LoweringError(f"tile {level} of {shape} combines dimensions (*)", "a tile of sizes", "linear_index and multi_index take it")
+        raise LoweringError(
+            f"{shape}: tile {level} combines dimensions (*), which lower does not take yet", "sizes", "linear_index and multi_index take it"
+        )
     digits = [Digit(None, 1, 1, 1, "")] * (len(tile) - len(digits)) + digits
     left = len(digits) - len(tile)
     counts, inner = [], []
@@ -124,11 +126,11 @@ def _split(digit: Digit, t: int, top: bool, level: int, shape: ArrayShape) -> tu
         return replace(count, extent=1), replace(digit, extent=1, slots=t)
     if n % t == 0 or top:
         return count, replace(digit, extent=t, slots=t)
-    if n < t:  # u // t is 0
-        return count, replace(digit, slots=t)
+    if n < t:  # u // t is 0 for every coordinate
+        return replace(count, dimension=None), replace(digit, slots=t)
     raise LoweringError(
-        f"tile {level} of {shape}: {t} does not divide {n}, which tile {level - 1} leaves of dimension {digit.dimension}",
-        "a tile that divides the tile before it",
+        f"{shape}: the {t} of tile {level} does not divide the {n} that tile {level - 1} leaves of dimension {digit.dimension}",
+        "a tile that divides the tile before it: lower takes no other yet",
         "linear_index and multi_index take it",
     )
 

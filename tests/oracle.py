@@ -1,0 +1,83 @@
+"""The definitions, slowly. Imports nothing from tla."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+
+
+def size(shape):
+    return shape if isinstance(shape, int) else math.prod(map(size, shape))
+
+
+def offsets(shape, stride):
+    """Offsets of all coordinates, first mode fastest."""
+    if isinstance(shape, int):
+        return [i * stride for i in range(shape)]
+    out = [0]
+    for s, d in zip(shape, stride):
+        out = [hi + lo for hi in offsets(s, d) for lo in out]
+    return out
+
+
+def coordinates(shape):
+    """All natural coordinates, first mode fastest."""
+    if isinstance(shape, int):
+        return list(range(shape))
+    return [c[::-1] for c in itertools.product(*(coordinates(s) for s in reversed(shape)))]
+
+
+def inner_product(coord, stride):
+    return coord * stride if isinstance(coord, int) else sum(map(inner_product, coord, stride))
+
+
+def compact(shape, last_fastest=False):
+    """Strides without gaps by the definition: the product of all extents that are faster. Extents of 1 get 0."""
+    flat = list(leaves(shape))
+    faster = [flat[k + 1 :] if last_fastest else flat[:k] for k in range(len(flat))]
+    strides = iter([math.prod(f) if n != 1 else 0 for f, n in zip(faster, flat)])
+    return nest(shape, strides)
+
+
+def leaves(x):
+    if isinstance(x, tuple):
+        for m in x:
+            yield from leaves(m)
+    else:
+        yield x
+
+
+def nest(profile, values):
+    return tuple(nest(p, values) for p in profile) if isinstance(profile, tuple) else next(values)
+
+
+def xla_offsets(dims, minor_to_major, tiles):
+    """The offset of every element: number the padded array's slots, and undo pad, reshape and transpose. -1 pads."""
+    elements = np.arange(math.prod(dims)).reshape(dims)
+    memory = elements.transpose(tuple(reversed(minor_to_major)))
+    for tile in tiles:
+        memory = _tile(memory, tile)
+    out = np.full(math.prod(dims), -1)
+    flat = memory.ravel()
+    out[flat[flat >= 0]] = np.flatnonzero(flat >= 0)
+    return out.reshape(dims)
+
+
+def _tile(a, tile):
+    a = a.reshape((1,) * (len(tile) - a.ndim) + a.shape)
+    k = len(tile)
+    head, tail = a.shape[: a.ndim - k], list(a.shape[a.ndim - k :])
+    sizes, dims = [], []
+    while tile:  # `*` merges a dimension with the next
+        t, n, tile = tile[0], tail.pop(0), tile[1:]
+        while t == "*":
+            t, n, tile = tile[0], n * tail.pop(0), tile[1:]
+        sizes.append(t)
+        dims.append(n)
+    a = a.reshape(*head, *dims)
+    a = np.pad(a, [(0, 0)] * len(head) + [(0, -n % t) for n, t in zip(dims, sizes)], constant_values=-1)
+    a = a.reshape(*head, *itertools.chain.from_iterable((-(-n // t), t) for n, t in zip(dims, sizes)))
+    h, m = len(head), len(sizes)
+    return a.transpose(*range(h), *(h + 2 * i for i in range(m)), *(h + 2 * i + 1 for i in range(m)))

@@ -1,0 +1,164 @@
+import json
+import subprocess
+import sys
+
+import pytest
+from tla.cli import main
+from truth import DATA
+
+BIG = "bf16[8,1,1280,16384]{3,2,0,1:T(8,128)(2,1)}"
+
+
+def run(capsys, *argv):
+    code = main(argv)
+    out = capsys.readouterr()
+    return code, out.out, out.err
+
+
+def test_lower_prints_the_layout_first(capsys):
+    code, out, err = run(capsys, "lower", BIG)
+    assert (code, err) == (0, "")
+    assert out == (
+        "(_8,_1,(_2,_4,_160),(_128,_128)):(_20971520,_0,(_1,_256,_131072),(_2,_1024))\n"
+        "\n"
+        "dim  extent  padded  extent:stride, fastest first\n"
+        "  0       8       8  8:20971520 untiled\n"
+        "  1       1       1  1:0\n"
+        "  2    1280    1280  2:1 packing, 4:256 sublane, 160:131072 tile\n"
+        "  3   16384   16384  128:2 lane, 128:1024 tile\n"
+        "\n"
+        "elements  167,772,160, 167,772,160 with padding, 16 bits each\n"
+        "bytes     335,544,320 (320 MiB)\n"
+        "waste     0 bytes, 0.0 %\n"
+    )
+
+
+def test_lower_json(capsys):
+    code, out, _ = run(capsys, "lower", "f32[3,5]{1,0:T(8,128)}", "--json")
+    value = json.loads(out)
+    assert code == 0
+    assert value["layout"] == "(_8,_128):(_128,_1)"
+    assert value["origin_shape"] == "(_3,_5)"
+    assert value["dimensions"][0] == {"extent": 3, "padded": 8, "digits": [{"extent": 8, "stride": 128, "role": "sublane"}]}
+    assert (value["elements"], value["padded_elements"], value["bytes"], value["waste_bytes"]) == (15, 1024, 4096, 4036)
+
+
+ZN = """\
+ 0  1  2  3 32 33 34 35 64 65 66 67
+ 4  5  6  7 36 37 38 39 68 69 70 71
+ 8  9 10 11 40 41 42 43 72 73 74 75
+12 13 14 15 44 45 46 47 76 77 78 79
+16 17 18 19 48 49 50 51 80 81 82 83
+20 21 22 23 52 53 54 55 84 85 86 87
+24 25 26 27 56 57 58 59 88 89 90 91
+28 29 30 31 60 61 62 63 92 93 94 95
+"""
+
+
+@pytest.mark.parametrize(
+    ("layout", "grid"),
+    [
+        ("((4,2),(4,3)):((4,16),(1,32))", ZN),
+        ("(2,3):(3,1)", "0 1 2\n3 4 5\n"),
+        ("(2,3):(1,2)", "0 2 4\n1 3 5\n"),
+        ("4:2", "0 2 4 6\n"),
+        ("():()", "0\n"),
+        ("(2,2,2):(1,2,4)", "(_,_,0)\n0 2\n1 3\n\n(_,_,1)\n4 6\n5 7\n"),
+        ("(0,2):(1,1)", "(no elements)\n"),
+        ("f32[3,5]{1,0:T(2,2)}", " 0  1  4  5  8  .\n 2  3  6  7 10  .\n12 13 16 17 20  .\n .  .  .  .  .  .\n"),
+    ],
+)
+def test_show_draws_the_grid(capsys, layout, grid):
+    assert run(capsys, "show", layout) == (0, grid, "")
+
+
+def test_show_json(capsys):
+    _, out, _ = run(capsys, "show", "(2,3):(3,1)", "--json")
+    assert json.loads(out)["offsets"] == [[0, 1, 2], [3, 4, 5]]
+
+
+@pytest.mark.parametrize(
+    ("layout", "coord", "offset"),
+    [
+        ("((_4,_2),(_4,_3)):((_4,_16),(_1,_32))", "1,5", 37),
+        ("((_4,_2),(_4,_3)):((_4,_16),(_1,_32))", "(1,5)", 37),
+        ("((_4,_2),(_4,_3)):((_4,_16),(_1,_32))", "(1,0),5", 37),
+        ("((_4,_2),(_4,_3)):((_4,_16),(_1,_32))", "41", 37),
+        ("(8):(2)", "(3)", 6),
+        ("F32[3,5]{1,0:T(2,2)}", "2,3", 17),
+        ("f32[6,10]{1,0:T(3,5)(2,2)}", "5,9", 92),
+        ("f32[7]{0:T(4)}", "5", 5),
+    ],
+)
+def test_offset(capsys, layout, coord, offset):
+    assert run(capsys, "offset", layout, coord) == (0, f"{offset}\n", "")
+    assert json.loads(run(capsys, "offset", layout, coord, "--json")[1])["offset"] == offset
+
+
+def test_hlo_lists_the_most_wasteful_first(capsys):
+    path = next((DATA / "hlo").glob("fp8_matmul*"))
+    code, out, _ = run(capsys, "hlo", str(path))
+    lines = out.splitlines()
+    assert code == 0
+    assert lines[0].split() == ["count", "bytes", "waste", "shape", "layout"]
+    assert lines[-1].endswith(", 0 refused")
+    value = json.loads(run(capsys, "hlo", str(path), "--json")[1])
+    assert len(lines) == len(value) + 3
+    assert [v["waste_bytes"] for v in value] == sorted((v["waste_bytes"] for v in value), reverse=True)
+    assert all((v["layout"] is None) != (v["refused"] is None) for v in value)
+
+
+def test_hlo_of_a_file_without_shapes_and_of_garbage(capsys, tmp_path):
+    (tmp_path / "empty").write_text("")
+    (tmp_path / "garbage").write_bytes(bytes(range(256)) * 10)
+    for name in ("empty", "garbage"):
+        assert run(capsys, "hlo", str(tmp_path / name))[:2] == (0, "0 distinct shapes, 0 in all, 0 refused\n")
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (["lower", "f32[8]{0:T(4"], "tla: the text ends, at position 12\n    f32[8]{0:T(4\n                ^\n"),
+        (["show", "(4,2)"], "tla: (4,2) is no layout\n"),
+        (["show", "(4,2):(1)"], "tla: Layout: (4,2) has 2 modes and (1) has 1\n"),
+        (["show", "(4096,4096):(1,4096)"], "tla: a grid of (4096,4096):(1,4096): 16777216 offsets\n"),
+        (["offset", "(4,2):(1,4)", "1,x"], "tla: unexpected 'x', at position 3\n"),
+        (["offset", "(4,2):(1,4)", "1,2,3"], "tla: coordinate (1,2,3) has 3 modes"),
+        (["offset", "f32[3,5]{1,0}", "3,0"], "tla: index (3, 0) of f32[3,5]{1,0}\n"),
+        (["hlo", "/no/such/file"], "tla: /no/such/file: No such file or directory\n"),
+        (["hlo", "/"], "tla: /: Is a directory\n"),
+    ],
+)
+def test_bad_input_is_one_message_and_exit_code_1(capsys, argv, message):
+    code, out, err = run(capsys, *argv)
+    assert (code, out) == (1, "")
+    assert err.startswith(message)
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("argv", [[], ["nothing"], ["lower"], ["lower", "f32[3]", "--xml"]])
+def test_a_wrong_command_line_is_exit_code_2(capsys, argv):
+    with pytest.raises(SystemExit) as caught:
+        main(argv)
+    assert caught.value.code == 2
+    assert "usage: tla" in capsys.readouterr().err
+
+
+def shell(*argv, **options):
+    return subprocess.run([sys.executable, "-m", "tla.cli", *argv], capture_output=True, text=True, check=False, **options)
+
+
+def test_as_a_process():
+    assert shell("offset", "(4,2):(1,4)", "3,1").stdout == "7\n"
+    assert shell("--version").stdout.startswith("tla 0.")
+    path = next((DATA / "hlo").glob("bool_ops*"))
+    assert shell("hlo", "-", input=path.read_text()).stdout == shell("hlo", str(path)).stdout
+    assert shell("lower", "f32[").returncode == 1
+
+
+def test_a_closed_pipe_is_no_error():
+    path = next((DATA / "hlo").glob("bool_ops*"))
+    command = f"{sys.executable} -m tla.cli hlo {path} | head -1"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("count")
+    assert done.stderr == ""

@@ -1,0 +1,49 @@
+import numpy as np
+import oracle
+import pytest
+import tla
+from corpus import layouts
+from hypothesis import given
+from tla import Int, RangeError, offsets, parse
+
+
+def plain(x):
+    return tuple(map(plain, x)) if isinstance(x, tuple) else int(x)
+
+
+@given(layouts(high=5))
+def test_offsets_are_the_layout(layout):
+    table = offsets(layout)
+    truth = oracle.offsets(plain(layout.shape), plain(layout.stride))
+    assert table.shape == tuple(map(int, tla.product_each(layout.shape)))
+    assert table.ravel(order="F").tolist() == truth
+    fits = -(2**31) <= min(truth) and max(truth) < 2**31
+    assert table.dtype == (np.int32 if fits else np.int64)
+
+
+def test_the_width_is_exact_at_its_limit():
+    assert offsets(parse("(2,2):(2147483647,0)")).dtype == np.int32
+    assert offsets(parse("(2,2):(2147483647,1)")).dtype == np.int64
+    assert offsets(parse("(2):(-2147483648)")).dtype == np.int32
+    assert offsets(parse("(2):(-2147483649)")).dtype == np.int64
+    assert offsets(parse("(1,4):(9223372036854775807,1)")).tolist() == [[0, 1, 2, 3]]
+    assert offsets(parse("(2):(9223372036854775807)")).tolist() == [0, 2**63 - 1]
+    assert offsets(parse("(2,2):(9223372036854775807,-9223372036854775808)"))[1, 1] == -1
+    with pytest.raises(RangeError, match="64 bits"):
+        offsets(parse("(2,2):(9223372036854775807,1)"))
+
+
+def test_empty_and_single():
+    assert offsets(parse("(3,0):(1,9223372036854775807)")).shape == (3, 0)
+    assert offsets(parse("():()")).tolist() == 0
+    assert offsets(parse("4:2")).tolist() == [0, 2, 4, 6]
+    assert offsets(parse("((2,2)):((2,1))")).tolist() == [0, 2, 1, 3]
+
+
+def test_too_many_offsets_are_refused():
+    huge = tla.MakeLayout((Int[2**40](), 2))
+    with pytest.raises(RangeError, match="at most"):
+        offsets(huge)
+    with pytest.raises(RangeError):
+        offsets(parse("(4,4):(1,4)"), limit=15)
+    assert offsets(parse("(4,4):(1,4)"), limit=16).size == 16

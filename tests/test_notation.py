@@ -1,0 +1,129 @@
+import pytest
+import tla
+from hypothesis import given, strategies as st
+from tla import Int, Layout, LeafTypeError, ParseError, RankError, TlaError, is_static, parse
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "_4",
+        "4",
+        "-4",
+        "_-30",
+        "()",
+        "(5)",
+        "(_2,(4,_3))",
+        "((),1)",
+        "4:1",
+        "():()",
+        "(_2,4):(_12,_1)",
+        "((_4,_2),(_4,_3)):((_4,_16),(_1,_32))",
+    ],
+)
+def test_what_is_read_prints_the_same(text):
+    assert str(parse(text)) == text
+
+
+def test_kinds_of_result():
+    assert is_static(parse("_4"))
+    assert type(parse("4")) is int
+    assert parse("(_2,(4,_3))") == (2, (4, 3))
+    assert isinstance(parse("4:1"), Layout)
+    assert str(parse(" ( _4 , 2 ) : ( _1 , 4 ) ")) == "(_4,2):(_1,4)"
+    assert parse("(4,8):(8,1)", origin_shape=(3, 5)).origin_shape == (3, 5)
+
+
+@pytest.mark.parametrize(
+    ("text", "position"),
+    [
+        ("", 0),
+        ("  ", 2),
+        ("(", 1),
+        ("(4", 2),
+        ("(4,", 3),
+        ("(4,)", 3),
+        ("(,4)", 1),
+        ("(4 2)", 3),
+        ("4)", 1),
+        ("(4,2):", 6),
+        ("(4,2):(1,4):(1)", 11),
+        ("(4,x)", 3),
+        ("(4,2.0)", 3),
+        ("(4,1e3)", 3),
+        ("(4,0x10)", 3),
+        ("(4,+2)", 3),
+        ("(4,--2)", 3),
+        ("(4,__2)", 3),
+        ("(4,_)", 3),
+        ("(4,2_)", 3),
+        ("(4,2;3)", 4),
+        ("[4,2]", 0),
+        ("(4,2):(1,4) ", None),
+        ("__import__('os')", 0),
+        ("(4,9223372036854775808)", 3),
+        ("(4,-9223372036854775809)", 3),
+        ("(4," + "9" * 5000 + ")", 3),
+        ("(4,٣)", 3),
+    ],
+)
+def test_malformed_text_says_where(text, position):
+    if position is None:
+        parse(text)
+        return
+    with pytest.raises(ParseError) as caught:
+        parse(text)
+    assert caught.value.position == position
+    shown = str(caught.value).splitlines()
+    line, mark = (s for s in shown[1:3])
+    assert mark.strip() == "^"
+    if position < len(text) and len(text) < 60:
+        assert line[mark.index("^")] == text[position]
+
+
+def test_limits_of_numbers_and_nesting():
+    assert parse("(9223372036854775807,-9223372036854775808)") == (2**63 - 1, -(2**63))
+    assert parse("(" * 64 + "1" + ")" * 64)
+    for n in (65, 1_000_000):
+        with pytest.raises(ParseError, match="nested"):
+            parse("(" * n + "1" + ")" * n)
+    assert len(parse("(" + "1," * 50_000 + "1)")) == 50_001
+
+
+def test_what_is_no_text():
+    for wrong in (4, None, b"4", (4, 2)):
+        with pytest.raises(LeafTypeError, match="text"):
+            parse(wrong)
+    with pytest.raises(ParseError, match="no layout"):
+        parse("(4,2)", origin_shape=(4, 2))
+    with pytest.raises(RankError):
+        parse("(4,2):(1)")
+
+
+@given(st.text(alphabet="(),:_-0123456789 x", max_size=30))
+def test_any_text_is_read_or_refused(text):
+    try:
+        value = parse(text)
+    except TlaError as error:
+        assert "\n" in str(error)
+    else:
+        assert str(parse(str(value))) == str(value)
+
+
+def test_long_texts_are_cut_in_the_message():
+    with pytest.raises(ParseError) as caught:
+        parse("(" + "1," * 5000 + "x)")
+    assert len(str(caught.value)) < 400
+    assert "..." in str(caught.value)
+
+
+def test_registering_another_kind_of_layout():
+    from tla import notation
+
+    notation.register_layout("@@", lambda shape, stride, origin: ("mine", shape, stride))
+    try:
+        assert parse("(4,2)@@(1,_4)") == ("mine", (4, 2), (1, 4))
+        assert parse("4:1") == Layout(4, 1)
+    finally:
+        del notation._LAYOUTS["@@"]
+    assert str(Int[4]()) == tla.int_tuple.text(Int[4]())

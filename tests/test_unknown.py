@@ -1,0 +1,130 @@
+"""Integers that are not known: no path compares one, indexes with one, or asks for its truth."""
+
+import operator
+
+import pytest
+import tla
+from tla import Int, Layout, MakeLayout, MakeLayoutTile, Unproven, ints, offsets, parse
+
+
+class Unknown:
+    """An integer that is not known. It keeps the expression that made it, to be evaluated when its value is."""
+
+    def __init__(self, name, value):
+        self.name, self.value = name, value
+
+    def __str__(self):
+        return self.name
+
+    def __eq__(self, other):
+        return isinstance(other, Unknown) and self.name == other.name
+
+    def __hash__(self):
+        return hash(self.name)
+
+    def __bool__(self):
+        raise AssertionError(f"the truth of {self.name} was asked")
+
+    def __index__(self):
+        raise AssertionError(f"the value of {self.name} was asked")
+
+    __int__ = __lt__ = __le__ = __gt__ = __ge__ = __float__ = __index__
+
+    def __abs__(self):
+        return Unknown(f"abs({self.name})", abs(self.value))
+
+
+def _give(op):
+    def forward(a, b):
+        return Unknown(f"({a} {op.__name__} {b})", op(a.value, getattr(b, "value", b)))
+
+    def backward(a, b):
+        return Unknown(f"({b} {op.__name__} {a})", op(getattr(b, "value", b), a.value))
+
+    return forward, backward
+
+
+for _op, _name in (
+    (operator.add, "add"),
+    (operator.sub, "sub"),
+    (operator.mul, "mul"),
+    (operator.floordiv, "floordiv"),
+    (operator.mod, "mod"),
+):
+    _forward, _backward = _give(_op)
+    setattr(Unknown, f"__{_name}__", _forward)
+    setattr(Unknown, f"__r{_name}__", _backward)
+
+
+@pytest.fixture(autouse=True)
+def _registered():
+    ints.register_leaf(Unknown, lambda question, a, b: True if question == "==" and a is b else None)
+    yield
+    del ints._KINDS[Unknown]
+
+
+M, N = Unknown("M", 12), Unknown("N", 10)
+
+
+def value(x):
+    return tuple(map(value, x)) if isinstance(x, tuple) else getattr(x, "value", x)
+
+
+def known(layout):
+    return Layout(value(layout.shape), value(layout.stride))
+
+
+def test_layouts_over_unknown_sizes_are_the_same_functions():
+    for layout in (MakeLayout((M, N)), MakeLayout((M, N), tla.LayoutRight), MakeLayout(((4, M), (N, Int[2]()))), Layout((M, 4), (N, M))):
+        numbers = known(layout)
+        for coord in (0, 7, 55, (3, 2)):
+            assert value(layout(coord)) == numbers(coord)
+        assert value(layout(M, 2)) == numbers(12, 2)
+        assert value(tla.size(layout)) == tla.size(numbers)
+        assert value(tla.cosize(layout)) == tla.cosize(numbers)
+        assert value(layout.origin_shape) == numbers.origin_shape
+        assert layout == layout
+        assert hash(layout) == hash(layout)
+        assert "M" in str(layout)
+
+
+def test_coordinates_and_tuples():
+    assert value(tla.idx2crd(77, (M, N))) == tla.idx2crd(77, (12, 10))
+    assert value(tla.crd2idx((M, 3), (24, N))) == tla.crd2idx((12, 3), (24, 10))
+    assert value(tla.crd2crd(M, (4, N), (N, 4))) == tla.crd2crd(12, (4, 10), (10, 4))
+    assert value(tla.crd2offset((M, N), (24, 20), (N, 1))) == 12 * 10 + 10
+    assert value(tla.ceil_div(M, 5)) == 3
+    assert value(tla.ceil_div((M, N), (5, Int[4]()))) == (3, 3)
+    assert value(tla.round_up(M, 5)) == 15
+    assert tla.congruent((M, N), (1, 2)) is True
+    assert tla.compatible((M, 4), (M, (2, 2))) is True
+    assert tla.compatible((M, 4), (N, (2, 2))) is None
+    assert tla.compatible((M, 4), (N, (2, 3))) is False
+    assert tla.weakly_compatible(4, (M, N)) is None
+    assert tla.is_static((M, Int[4]())) is False
+    assert tla.product((M, Int[0]())) == 0
+    assert tla.is_static(tla.product((M, Int[0]())))
+    assert tla.flatten((M, (N, 2))) == (M, N, 2)
+
+
+def test_tiles_of_unknown_layouts():
+    tile = MakeLayoutTile(Layout(((16, M), (16, N)), ((16, 256), (1, M))), (32, N))
+    assert value(tile.shape) == ((16, 2), (16, 1))
+    assert tile.origin_shape == (32, N)
+
+
+def test_what_needs_a_value_raises_unproven():
+    for ask in (
+        lambda: tla.max(M, 4),
+        lambda: tla.gcd(M, N),
+        lambda: tla.shape_div(M, 4),
+        lambda: offsets(MakeLayout((M, N))),
+    ):
+        with pytest.raises(Unproven):
+            ask()
+
+
+def test_a_kind_that_is_not_registered_is_no_leaf():
+    with pytest.raises(tla.LeafTypeError):
+        MakeLayout((object(), 4))
+    assert parse("(4,2):(1,4)") == MakeLayout((4, 2))

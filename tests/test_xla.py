@@ -1,0 +1,401 @@
+import hashlib
+import itertools
+import random
+from collections import Counter
+
+import numpy as np
+import oracle
+import pytest
+import tla
+from hypothesis import given, strategies as st
+from tla import LoweringError, ParseError, RangeError, RankError, TlaError, offsets, parse, xla
+from tla.xla import ArrayLayout, ArrayShape, Split
+from truth import DATA, rows
+
+INDEX = rows("xla/index.json")
+BIG = "bf16[8,1,1280,16384]{3,2,0,1:T(8,128)(2,1)}"
+
+
+def brute(case):
+    return oracle.xla_offsets(case["dims"], case["minor_to_major"], case["tiles"])
+
+
+def valid(layout, dims):
+    """The offsets of the elements, padding left out."""
+    return offsets(layout)[tuple(map(slice, dims))]
+
+
+def digest(table):
+    return hashlib.sha256(np.ascontiguousarray(table).astype("<i8").tobytes()).hexdigest()
+
+
+# --------------------------------------------------------------------------------------------------- text
+
+
+def test_malformed_texts_are_refused_with_a_position():
+    for row in rows("xla/malformed.json"):
+        with pytest.raises(ParseError) as caught:
+            xla.parse_shape(row["spec"])
+        message = str(caught.value).splitlines()
+        assert 0 <= caught.value.position <= len(row["spec"]), row
+        assert message[2].strip() == "^", row
+        assert caught.value.reason.expected, row
+
+
+@pytest.mark.parametrize(
+    ("text", "what", "at"),
+    [
+        ("float32[3]", "element type 'float32' is not known", 0),
+        ("f32[3,5]{1,0:T(2,0)}", "entry 0", 14),
+        ("f32[3,5]{0,0}", "dimension 0 twice", 9),
+        ("f32[3,5]{1,0:T(2,2)T(2,1)}", "property T is given twice", 19),
+        ("f32[3,5]{1,0:M(8)S(1)}", "property S stands after M", 17),
+        ("f32[3,5]{1,0:E(4}", "unexpected '}'", 16),
+        ("f32[3,5]{1,0:L(0)}", "tail_padding_alignment_in_elements 0", 14),
+        ("f32[3,5]{1,0:T(2,2)", "the text ends", 19),
+        ("f32[3", "the text ends", 5),
+        ("f32[18446744073709551615]", "does not fit", 4),
+        ("f32[4294967296,4294967296]{1,0}", "overflows", 3),
+        ("f32[70,300]{1,0:T(9223372036854775807,8)}", "the tiled array overflows", 17),
+        ("f32[3/*]{0}", "this comment is not closed", 5),
+        ("(f32[3], f32[4])", "a tuple has no layout of its own", 0),
+        ("f32[3,5]{1,0:T(2,2)} x", "unexpected 'x'", 21),
+        ("f32[3,5]{}", "empty layout braces", 8),
+    ],
+)
+def test_what_a_refusal_says_and_where(text, what, at):
+    with pytest.raises(ParseError) as caught:
+        xla.parse_shape(text)
+    assert what in str(caught.value)
+    assert caught.value.position == at
+
+
+def test_the_mend_of_an_unknown_type_works():
+    for wrong, right in (("float32", "f32"), ("int8", "s8"), ("uint4", "u4"), ("bfloat16", "bf16"), ("bool", "pred"), ("complex64", "c64")):
+        with pytest.raises(ParseError) as caught:
+            xla.parse_shape(f"{wrong}[3]")
+        assert caught.value.reason.mend == f"write {right}"
+        assert xla.parse_shape(f"{right}[3]").element_type == right
+
+
+def test_odd_but_valid_texts_print_canonically():
+    read = 0
+    for row in rows("xla/tricky_valid.json"):
+        if row["spec"].startswith(("(", "b(", "token", "opaque")):
+            with pytest.raises(ParseError, match="no layout of its own"):
+                xla.parse_shape(row["spec"])
+            continue
+        assert str(xla.parse_shape(row["spec"]).with_layout()) == row["canonical"], row
+        read += 1
+    assert read == 47
+
+
+def test_every_shape_of_real_programs_prints_back():
+    for text in (DATA / "hlo" / "shapes.txt").read_text().splitlines():
+        assert str(xla.parse_shape(text)) == text
+
+
+def test_the_documented_spellings():
+    shape = xla.parse_shape("F32[3,5]{1,0:(2,2)S(1)}")
+    assert str(shape) == "f32[3,5]{1,0:T(2,2)S(1)}"
+    assert shape == ArrayShape("f32", (3, 5), ArrayLayout((1, 0), ((2, 2),), memory_space=1))
+    assert xla.parse_shape("f32[3,5]").layout is None
+    assert xla.parse_shape("BF16[8]{0:T(256)(128)(2,1)}").layout.tiles == ((256,), (128,), (2, 1))
+    for mixed in ("Bf16[8]", "F32X[3]", "Pred[3]"):
+        with pytest.raises(ParseError):
+            xla.parse_shape(mixed)
+
+
+def test_dynamic_dimensions():
+    shape = xla.parse_shape("f32[<=30,?,5]{2,1,0}")
+    assert shape.dimensions == (30, None, 5)
+    assert shape.dynamic == (True, True, False)
+    assert str(shape) == "f32[<=30,?,5]{2,1,0}"
+    with pytest.raises(LoweringError, match="no bound"):
+        xla.lower(shape)
+    assert xla.lower("f32[<=30,200]{1,0:T(8,128)}").origin_shape == (30, 200)
+
+
+def test_values_are_frozen_and_checked():
+    shape = xla.parse_shape(BIG)
+    with pytest.raises(AttributeError):
+        shape.dimensions = (1,)
+    assert hash(shape) == hash(xla.parse_shape(BIG))
+    for wrong in (
+        ("f31", (3,)),
+        ("f32", (-3,)),
+        ("f32", (3, 5), ArrayLayout((0,))),
+        ("f32", (3, 5), ArrayLayout((1, 0), ((),))),
+        ("f32", (3, 5), ArrayLayout((1, 0), ((2, "*"),))),
+        ("f32", (3, 5), ArrayLayout((1, 0), element_size_in_bits=7)),
+        ("f32", (3, 5), ArrayLayout((1, 0), split_configs=(Split(1, (5,)),))),
+        ("f32", (2**62, 4)),
+    ):
+        with pytest.raises(RangeError):
+            ArrayShape(*wrong)
+
+
+@given(st.text(alphabet="fbs1632[]{}(),:TSELMC*#?<= 0123456789/*D~+", max_size=40))
+def test_any_text_is_read_or_refused(text):
+    for whole in (text, f"f32[4,8]{{1,0:{text}", f"bf16[{text}]"):
+        try:
+            shape = xla.parse_shape(whole)
+        except ParseError:
+            continue
+        assert xla.parse_shape(str(shape)) == shape
+
+
+def test_long_and_deep_texts_end_soon():
+    for text in (
+        "f32[" + "1," * 100_000 + "x]",
+        "f32[3]{0:T" + "(" * 1_000_000,
+        "(" * 1_000_000,
+        "f32[" + "9" * 10_000 + "]",
+        "/*" * 100_000,
+    ):
+        with pytest.raises(ParseError) as caught:
+            xla.parse_shape(text)
+        assert len(str(caught.value)) < 600
+    assert len(xla.parse_shape("f32[" + "1," * 10_000 + "1]").dimensions) == 10_001
+
+
+# ------------------------------------------------------------------------------------------------ the map
+
+
+def test_the_documented_places():
+    assert xla.linear_index("F32[3,5]{1,0:T(2,2)}", (2, 3)) == 17
+    assert xla.linear_index("f32[8,8]{1,0:T(2,4)(2,1,1,1)}", (6, 5)) == 51
+    assert [xla.linear_index("f32[2,3]{0,1}", i) for i in itertools.product(range(2), range(3))] == [0, 2, 4, 1, 3, 5]
+    assert [xla.linear_index("f32[2,3]{1,0}", i) for i in itertools.product(range(2), range(3))] == [0, 1, 2, 3, 4, 5]
+    figure2 = offsets(xla.lower("f32[4,8]{1,0:T(2,4)(2,1)}"))
+    assert figure2.tolist() == [
+        [0, 2, 4, 6, 8, 10, 12, 14],
+        [1, 3, 5, 7, 9, 11, 13, 15],
+        [16, 18, 20, 22, 24, 26, 28, 30],
+        [17, 19, 21, 23, 25, 27, 29, 31],
+    ]
+    assert str(xla.lower(BIG)) == "(_8,_1,(_2,_4,_160),(_128,_128)):(_20971520,_0,(_1,_256,_131072),(_2,_1024))"
+
+
+def test_linear_and_multi_index_are_the_definition():
+    for case in INDEX:
+        spec, samples = case["spec"], case["samples"][:4]
+        assert list(xla.tiled_dimensions(spec)) == case["final_shape"]
+        for index, offset in samples:
+            assert xla.linear_index(spec, index) == offset, spec
+            assert xla.multi_index(spec, offset) == tuple(index), spec
+
+
+def test_every_slot_of_small_arrays_is_an_element_or_padding():
+    checked = 0
+    for case in INDEX:
+        if not 0 < case["total_elements"] <= 300:
+            continue
+        truth = brute(case)
+        found = {}
+        for offset in range(case["buffer_elements"] if case["tiles"] else case["total_elements"]):
+            index = xla.multi_index(case["spec"], offset)
+            if index is not None:
+                assert truth[index] == offset
+                found[index] = offset
+        assert len(found) == truth.size
+        checked += 1
+    assert checked > 100
+
+
+def test_lower_is_the_definition_on_every_row_or_refused():
+    seen = Counter()
+    for case in INDEX:
+        try:
+            layout = xla.lower(case["spec"])
+        except LoweringError as error:
+            assert not case["divides"], case["spec"]
+            assert "yet" in str(error)
+            seen["refused"] += 1
+            continue
+        seen["lowered", case["divides"]] += 1
+        assert layout.is_static
+        assert layout.origin_shape == tuple(case["dims"])
+        for index, offset in case["samples"]:
+            assert layout(tuple(index)) == offset, case["spec"]
+        if case["sha256"]:
+            assert digest(valid(layout, case["dims"])) == case["sha256"], case["spec"]
+    assert seen == {("lowered", True): 888, ("lowered", False): 43, "refused": 244}
+
+
+def merged(mode):
+    """A mode's digits in the normal form: coalesced, extents of 1 dropped."""
+    out = []
+    for s, d in mode:
+        if out and d == out[-1][0] * out[-1][1]:
+            out[-1] = (out[-1][0] * s, out[-1][1])
+        elif s != 1:
+            out.append((s, d))
+    return out or [(1, 0)]
+
+
+def test_the_normal_form_of_a_lowered_layout():
+    for case in INDEX:
+        if case["divides"]:
+            layout = xla.lower(case["spec"])
+            for mode, digits in zip(layout, case["padded_modes"]):
+                pairs = list(zip(oracle.leaves(mode.shape), oracle.leaves(mode.stride)))
+                assert pairs == merged(digits), case["spec"]
+
+
+def test_the_brute_force_agrees_with_the_truth():
+    for case in INDEX:
+        if case["sha256"] and case["total_elements"] < 20_000:
+            assert digest(brute(case)) == case["sha256"], case["spec"]
+
+
+def test_random_tilings_against_brute_force():
+    rng = random.Random(5)
+    seen = Counter()
+    for _ in range(1500):
+        rank = rng.randint(0, 3)
+        dims = [rng.choice((1, 2, 3, 4, 6, 8, 12)) for _ in range(rank)]
+        order = rng.sample(range(rank), rank)
+        tiles = [tuple(rng.choice((1, 2, 3, 4, 6, 8)) for _ in range(rng.randint(1, 4))) for _ in range(rng.randint(0, 3))]
+        shape = ArrayShape("f32", tuple(dims), ArrayLayout(tuple(order), tuple(tiles)))
+        truth = oracle.xla_offsets(dims, order, tiles)
+        for index in itertools.product(*map(range, dims)):
+            assert xla.linear_index(shape, index) == truth[index], shape
+        try:
+            layout = xla.lower(str(shape))
+        except LoweringError:
+            seen["refused"] += 1
+            continue
+        assert np.array_equal(valid(layout, dims), truth), shape
+        seen["lowered"] += 1
+    assert seen["lowered"] > 600, seen
+
+
+def test_indices_out_of_the_array():
+    for index, error in (((3, 0), RangeError), ((0, -1), RangeError), ((0,), RankError), ((0, 0, 0), RankError)):
+        with pytest.raises(error):
+            xla.linear_index("f32[3,5]{1,0:T(2,2)}", index)
+    for offset in (-1, 24):
+        with pytest.raises(RangeError):
+            xla.multi_index("f32[3,5]{1,0:T(2,2)}", offset)
+    assert xla.multi_index("f32[3,5]{1,0:T(2,2)}", 23) is None
+    assert xla.multi_index("f32[3]{0:T(4)L(16)}", 15) is None
+    with pytest.raises(RangeError, match="empty"):
+        xla.multi_index("f32[0,5]{1,0}", 0)
+
+
+# ---------------------------------------------------------------------------------------------- refused, for now
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("f32[6,10]{1,0:T(3,5)(2,2)}", "does not divide"),
+        ("f32[2,7,8,11,10]{4,3,2,1,0:T(*,*,2,*,3)}", r"combines dimensions"),
+        ("f32[5,300]{1,0:T(8,128)S(1)SC(1:256)}", "in pieces"),
+        ("f32[?,5]{1,0}", "no bound"),
+    ],
+)
+def test_what_lower_does_not_take_says_so(text, why):
+    with pytest.raises(LoweringError, match=why) as caught:
+        xla.lower(text)
+    assert caught.value.reason.expected
+
+
+# ------------------------------------------------------------------------------------------------- shapes, sizes
+
+
+def test_sizes_are_the_compilers():
+    cases = rows("xla/sizes.json")
+    for row in cases:
+        assert xla.byte_size(row["spec"]) == row["bytes"], row
+    assert len(cases) == 1667
+
+
+def test_padded_counts_are_xlas_array_size():
+    for case in INDEX:
+        if case["xla_array_size_elements"] is not None:
+            assert xla.padded_element_count(case["spec"]) == case["xla_array_size_elements"], case["spec"]
+            assert xla.byte_size(case["spec"]) == case["xla_array_size_bytes"], case["spec"]
+        assert xla.element_count(case["spec"]) == np.prod(case["dims"], dtype=object)
+
+
+def test_sizes_of_the_odd_ones():
+    assert xla.byte_size("s32[<=4096]{0:T(1024)M(1024)}") == 4096 * 4 + 1024
+    assert xla.byte_size("f32[3,5]{1,0:M(1024)}") == 60  # no dynamic dimension, no sizes
+    assert xla.byte_size("s4[5]") == 5
+    assert xla.byte_size("s4[5]{0:E(4)}") == 3
+    assert xla.byte_size("pred[8]{0:E(32)}") == 32
+    assert xla.byte_size("f32[5,300]{1,0:T(8,128)SC(1:256)}") == 8 * 256 * 4
+    assert xla.waste("s4[5]{0:T(8)E(4)}") == 1
+    assert xla.byte_size("f32[0,5]{1,0:T(8,128)}") == 0
+    with pytest.raises(LoweringError):
+        xla.byte_size("f32[?]")
+
+
+def test_physical_and_tiled_dimensions():
+    assert xla.physical_dimensions(BIG) == (1, 8, 1280, 16384)
+    assert xla.tiled_dimensions(BIG) == (1, 8, 160, 128, 4, 128, 2, 1)
+    assert xla.tiled_dimensions("f32[]{:T(128)}") == (1, 128)
+
+
+def test_zero_sized_arrays_lower():
+    layout = xla.lower("f32[0,5]{1,0:T(8,128)}")
+    assert tla.size(layout) == 0
+    assert layout.origin_shape == (0, 5)
+
+
+def test_roles_of_digits():
+    def roles(text):
+        return [[d.role for d in digits] for digits in xla.digits(text)]
+
+    assert roles(BIG) == [["untiled"], [], ["packing", "sublane", "tile"], ["lane", "tile"]]
+    assert roles("bf16[4096]{0:T(1024)(128)(2,1)}") == [["lane", "packing", "sublane", "tile"]]
+    assert roles("f32[3,5]") == [["untiled"], ["untiled"]]
+    assert roles("f32[16,3,256]{2,1,0:T(2,8,128)}") == [["in-tile", "tile"], ["sublane"], ["lane", "tile"]]
+
+
+# ----------------------------------------------------------------------------------------------------- programs
+
+
+def test_every_shape_of_real_programs_is_lowered_or_named_as_refused():
+    usage = xla.shape_usage((DATA / "hlo" / "shapes.txt").read_text().splitlines())
+    assert len(usage) == 1024
+    assert sum(u.layout is not None for u in usage) == 1008
+    assert {u.refused for u in usage if u.layout is None} == {"an array in pieces (SC) has no single map"}
+    assert all("SC" in u.text for u in usage if u.layout is None)
+    assert [u.waste for u in usage] == sorted((u.waste for u in usage), reverse=True)
+
+
+def test_shapes_are_found_in_programs():
+    for path in sorted((DATA / "hlo").glob("*__*.txt")):
+        with path.open() as lines:
+            usage = xla.shape_usage(lines)
+        assert usage, path
+        assert all(u.layout or u.refused for u in usage)
+    line = (
+        '  %a.1 = (f32[3]{0:T(128)}, /*index=1*/ s32[]) custom-call(bf16[2,2] %s8[4]), meta={op_name="f32[7]", x="a\\"f32[9]"}, k={f32[1]{'
+    )
+    assert list(xla.shape_texts([line])) == ["f32[3]{0:T(128)}", "s32[]", "bf16[2,2]", "f32[1]"]
+
+
+def test_garbage_is_no_shape():
+    found = xla.shape_usage(["\x00\xff", "f32[", "f32[x]", '"f32[3]"', "xf32[3]", "%f32[3]"])
+    assert found == [xla.Usage("f32[x]", 1, None, None, None, "unexpected 'x', at position 4")]
+
+
+def test_lowered_layouts_read_back():
+    for case in INDEX[::40]:
+        if case["divides"]:
+            layout = xla.lower(case["spec"])
+            assert eval(repr(layout)) == layout
+            assert str(parse(str(layout))) == str(layout)
+
+
+def test_functions_take_a_value_or_its_text():
+    shape = xla.parse_shape(BIG)
+    for f in (xla.lower, xla.byte_size, xla.element_count, xla.padded_element_count, xla.waste, xla.physical_dimensions, xla.plan):
+        assert f(shape) == f(BIG)
+    for f in (xla.lower, xla.byte_size):
+        with pytest.raises(TlaError):
+            f(4)
