@@ -3,7 +3,9 @@ import subprocess
 import sys
 
 import pytest
+
 from tla.cli import main
+
 from truth import DATA
 
 BIG = "bf16[8,1,1280,16384]{3,2,0,1:T(8,128)(2,1)}"

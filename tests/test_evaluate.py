@@ -1,10 +1,12 @@
 import numpy as np
-import oracle
 import pytest
-import tla
-from corpus import layouts
 from hypothesis import given
+
+import tla
 from tla import Int, RangeError, offsets, parse
+
+import oracle
+from corpus import layouts
 
 
 def plain(x):

@@ -1,12 +1,14 @@
 import itertools
 import pickle
 
-import oracle
 import pytest
-import tla
-from corpus import PROFILES, fill, shapes, small_shapes
 from hypothesis import given
+
+import tla
 from tla import Int, IntTuple, LeafTypeError, RangeError, RankError, Shape, Stride, is_static, parse
+
+import oracle
+from corpus import PROFILES, fill, shapes, small_shapes
 
 SHAPES = list(small_shapes())
 

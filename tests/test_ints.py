@@ -6,6 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
+
 import tla
 from tla import DivisibilityError, Int, LeafTypeError, RangeError, add, is_int, is_static, mul
 from tla.ints import Static, at_most, ceil_div, divides, equal, leaf, shape_div

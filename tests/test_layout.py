@@ -4,11 +4,10 @@ import pickle
 import random
 
 import numpy as np
-import oracle
 import pytest
-import tla
-from corpus import layouts, small_shapes
 from hypothesis import given, strategies as st
+
+import tla
 from tla import (
     Coord,
     Int,
@@ -31,6 +30,9 @@ from tla import (
     offsets,
     parse,
 )
+
+import oracle
+from corpus import layouts, small_shapes
 
 SHAPES = list(small_shapes())
 DOCUMENTS = "((_4,_2),(_4,_3)):((_4,_16),(_1,_32))"  # the layout of TLA's documents

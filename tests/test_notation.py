@@ -1,6 +1,7 @@
 import pytest
-import tla
 from hypothesis import given, strategies as st
+
+import tla
 from tla import Int, Layout, LeafTypeError, ParseError, RankError, TlaError, is_static, parse
 
 

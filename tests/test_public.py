@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 import tla
 from tla import evaluate, viz, xla
 

@@ -4,8 +4,10 @@ import operator
 from collections import Counter
 
 import pytest
+
 import tla
 from tla import Layout, LayoutLeft, LayoutRight, MakeLayout, parse
+
 from truth import agrees, answer, rows
 
 INT_OPS = {

@@ -5,6 +5,7 @@ from collections import Counter
 
 import tla
 from tla import MakeLayout, MakeLayoutTile, crd2offset, offsets, parse
+
 from truth import agrees, answer, rows
 
 ARITHMETIC = {

@@ -3,6 +3,7 @@
 import operator
 
 import pytest
+
 import tla
 from tla import Int, Layout, MakeLayout, MakeLayoutTile, Unproven, ints, offsets, parse
 

@@ -4,12 +4,14 @@ import random
 from collections import Counter
 
 import numpy as np
-import oracle
 import pytest
-import tla
 from hypothesis import given, strategies as st
+
+import tla
 from tla import LoweringError, ParseError, RangeError, RankError, TlaError, offsets, parse, xla
 from tla.xla import ArrayLayout, ArrayShape, Split
+
+import oracle
 from truth import DATA, rows
 
 INDEX = rows("xla/index.json")

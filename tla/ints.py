@@ -226,7 +226,7 @@ def leaf(x: object) -> Any:
         shown = f"{x!r:.60}" if isinstance(x, (str, float, complex, bytes, type(None))) else "it"
         raise LeafTypeError(
             f"{shown} is of type {type(x).__name__}",
-            "an integer: int, Int[N](), or a numpy integer",
+            "an integer: int, Int[N](), a numpy integer",
             "convert it with int() if that is meant",
         ) from None
 

@@ -6,8 +6,8 @@ Source: CuTe include/cute/layout.hpp and stride.hpp; TLA include/tla/layout.hpp.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator
-from typing import Any, cast
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 from .coord import as_coord, evaluate
 from .errors import LeafTypeError, RangeError, RankError
@@ -151,14 +151,14 @@ def _compact(shape: Any, extents: Iterable[Any], current: Any) -> tuple[Any, Any
 
 
 class _LayoutMeta(type):
-    def __getitem__(cls, parts: Any) -> type[Layout]:
+    def __getitem__(cls, parts: Any) -> Callable[[], Layout]:
         parts = parts if isinstance(parts, tuple) else (parts,)
         if not 1 <= len(parts) <= 3:
             raise RankError(f"Layout of {len(parts)} parts in brackets", "Layout[Shape[...], Stride[...]]")
         values = [p.value if isinstance(p, Static) else p for p in parts]
         if not all(map(is_static, values)):
             raise LeafTypeError(f"Layout[{', '.join(map(text, values))}]", "static parts", "use MakeLayout for what is dynamic")
-        return cast("type[Layout]", Static(MakeLayout(*_as_tuples(values)), f"Layout[{', '.join(map(repr, parts))}]"))
+        return Static(MakeLayout(*_as_tuples(values)), f"Layout[{', '.join(map(repr, parts))}]")
 
 
 def _as_tuples(values: list[Any]) -> list[Any]:

@@ -1,0 +1,89 @@
+"""What the errors say: what was given, what was expected, how to mend it. Where a mend is a recipe, it is tried."""
+
+import pickle
+
+import pytest
+
+import tla
+from tla import Int, MakeLayout, MakeLayoutTile, Reason, TlaError, parse, xla
+
+
+def message(f):
+    with pytest.raises(TlaError) as caught:
+        f()
+    assert isinstance(caught.value, (ValueError, TypeError))
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("f", "text"),
+    [
+        (
+            lambda: MakeLayout((4, 2), (1,)),
+            "Layout: (4,2) has 2 modes and (1) has 1\n  expected  the same nesting\n  to mend   give each mode its counterpart",
+        ),
+        (
+            lambda: MakeLayout((-4, 2), (1, 4)),
+            "Layout: extent -4 in (-4,2)\n  expected  extents of 0 or more\n  to mend   use 4, or a negative stride",
+        ),
+        (
+            lambda: MakeLayout((4, 2.0), (1, 4)),
+            "2.0 is of type float\n  expected  an integer: int, Int[N](), a numpy integer\n  to mend   convert it with int() if that is meant",
+        ),
+        (lambda: MakeLayout((4, True), (1, 4)), "True is a bool\n  expected  an integer\n  to mend   write 1"),
+        (lambda: MakeLayout((4, Int[2])), "Int[2] is a type\n  expected  its value\n  to mend   write Int[2]()"),
+        (
+            lambda: parse("(4,2):(1,4)")(1, 2, 3),
+            "coordinate (1,2,3) has 3 modes and the shape (4,2) has 2\n  expected  2 of them, or one integer for all\n  to mend   give one coordinate per mode",
+        ),
+        (
+            lambda: MakeLayoutTile(parse("(4,2):(1,4)"), (4, 2, 1)),
+            "tile (4,2,1) of (4,2):(1,4)\n  expected  extents like (4,2): one integer per top-level mode",
+        ),
+        (
+            lambda: tla.shape_div(4, 6),
+            "shape_div: 4 and 6: neither divides the other\n  expected  4 % 6 == 0 or 6 % 4 == 0\n  to mend   use 2 for 6",
+        ),
+        (
+            lambda: parse("(_4,2:(1,4)"),
+            "unexpected ':', at position 5\n    (_4,2:(1,4)\n         ^\n  expected  ',' or ')'\n  to mend   close the '(' at position 0",
+        ),
+        (
+            lambda: xla.lower("f32[6,10]{1,0:T(3,5)(2,2)}"),
+            "f32[6,10]{1,0:T(3,5)(2,2)}: the 2 of tile 1 does not divide the 3 that tile 0 leaves of dimension 0\n"
+            "  expected  a tile that divides the tile before it: lower takes no other yet\n"
+            "  to mend   linear_index and multi_index take it",
+        ),
+        (
+            lambda: xla.parse_shape("float32[3]"),
+            "element type 'float32' is not known, at position 0\n    float32[3]\n    ^\n  expected  an XLA name such as f32, bf16, s8, pred\n  to mend   write f32",
+        ),
+    ],
+)
+def test_the_text(f, text):
+    assert message(f) == text
+
+
+def test_the_mends_work():
+    assert MakeLayout((4, 2), (-1, 4)).stride == (-1, 4)
+    assert MakeLayout((4, 1), (1, 4)).shape == (4, 1)
+    assert MakeLayout((4, Int[2]())).shape == (4, 2)
+    assert tla.shape_div(4, 2) == 2
+    assert xla.linear_index("f32[6,10]{1,0:T(3,5)(2,2)}", (5, 9)) == 92
+    pieces = [xla.lower("f32[5,256]{1,0:T(8,128)}"), xla.lower("f32[5,44]{1,0:T(8,128)}")]  # of f32[5,300]{1,0:T(8,128)SC(1:256)}
+    assert [p.origin_shape for p in pieces] == [(5, 256), (5, 44)]
+
+
+def test_a_reason_is_a_value():
+    why = tla.int_tuple.why_not_congruent((4, 2), (1,))
+    assert why == Reason("(4,2) has 2 modes and (1) has 1", "the same nesting", "give each mode its counterpart")
+    assert tla.int_tuple.why_not_congruent((4, 2), (1, 1)) is None
+    with pytest.raises(TlaError) as caught:
+        MakeLayout((4, 2), (1,))
+    assert caught.value.reason == why._replace(what=f"Layout: {why.what}")
+
+
+def test_long_values_are_cut():
+    long = tuple(range(1, 200))
+    assert len(message(lambda: MakeLayout(long, (1,)))) < 400

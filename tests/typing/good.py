@@ -1,0 +1,50 @@
+"""What type checkers must accept, and what they must infer."""
+
+from typing_extensions import assert_type
+
+from tla import (
+    Coord,
+    Int,
+    Layout,
+    LayoutRight,
+    MakeCoord,
+    MakeLayout,
+    MakeLayoutTile,
+    MakeShape,
+    MakeStride,
+    Shape,
+    Stride,
+    _4,
+    _128,
+    congruent,
+    get,
+    offsets,
+    parse,
+    rank,
+    size,
+    xla,
+)
+
+assert_type(Int[4], type[Int])
+assert_type(Int[4](), Int)
+assert_type(_4, Int)
+assert_type(_128, Int)
+assert_type(MakeShape(_4, 2), Shape)
+assert_type(MakeStride(_4, (2, 3)), Stride)
+assert_type(MakeCoord(1, (2, 3)), Coord)
+assert_type(Shape[_4, Int[2]], type[Shape])
+assert_type(Shape[_4, Shape[_4, _4]](), Shape)
+assert_type(Layout[Shape[_4], Stride[_4]](), Layout)
+assert_type(MakeLayout((4, 2)), Layout)
+assert_type(MakeLayout((4, 2), LayoutRight), Layout)
+assert_type(MakeLayoutTile(MakeLayout((4, 2)), (2, 2)), Layout)
+assert_type(rank(MakeLayout((4, 2))), Int)
+assert_type(rank[0, 1](((4, 2), 3)), Int)
+assert_type(congruent((4, 2), (1, 1)), bool)
+assert_type(xla.lower("f32[3,5]"), Layout)
+assert_type(xla.linear_index("f32[3,5]", (2, 3)), int)
+assert_type(xla.multi_index("f32[3,5]", 3), tuple[int, ...] | None)
+get[0, 1](parse("((4,2),3):((1,4),8)"))
+size[0]((4, 2))
+n: int = Int[4]()
+offsets(MakeLayout((4, 2))).sum()
