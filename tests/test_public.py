@@ -76,6 +76,14 @@ def test_import_loads_neither_numpy_nor_sympy():
     }
 
 
+def test_any_first_name_works_alone():
+    """Names are loaded when asked for: none may lean on another having been asked for before."""
+    assert run("from tla import parse; print(parse('(_4,2):(_1,4)')(1, 1))") == "5\n"
+    assert run("from tla import xla; print(xla.lower('f32[3]'))") == "(_3):(_1)\n"
+    for name in tla.__all__:
+        run(f"from tla import {name}")
+
+
 def test_import_is_light():
     """At most 4 times what `import json` adds to a bare interpreter: in one process, each imported cold, best of several."""
     code = """

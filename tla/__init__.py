@@ -7,7 +7,7 @@ CuTe's layout algebra, the TLA layouts of Ascend's CATLASS and XLA's tiled layou
 >>> print(MakeLayout(MakeShape(_2, 4), MakeStride(_12, _1)))
 (_2,4):(_12,_1)
 
-`import tla` is light: a name is loaded with its module when it is first asked for. Type checkers read __init__.pyi.
+`import tla` is light: names are loaded when they are first asked for. Type checkers read __init__.pyi.
 """
 
 __version__ = "0.1.0"
@@ -25,6 +25,8 @@ _PUBLIC = {
     "evaluate": "offsets",
     "": "xla",
 }
+# The modules that make kinds of layouts known to `parse`: any name brings them.
+_KINDS = ("layout",)
 _HOME = {name: module for module, names in _PUBLIC.items() for name in names.split()}
 __all__ = sorted(_HOME)  # pyright: ignore[reportUnsupportedDunderAll]
 
@@ -33,6 +35,8 @@ def __getattr__(name: str) -> object:
     from importlib import import_module
 
     if name in _HOME:
+        for kind in _KINDS:
+            import_module(f"tla.{kind}")
         module = import_module(f"tla.{_HOME[name] or name}")
         value = getattr(module, name) if _HOME[name] else module
         globals()[name] = value
