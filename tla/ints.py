@@ -209,7 +209,12 @@ def is_int(x: object) -> bool:
     >>> is_int(4), is_int(Int[4]()), is_int(True), is_int(4.0), is_int((4,))
     (True, True, False, False, False)
     """
-    return is_leaf(x) or (not isinstance(x, bool) and hasattr(type(x), "__index__") and not hasattr(type(x), "__len__"))
+    return is_leaf(x) or (not _is_bool(x) and hasattr(type(x), "__index__") and not hasattr(type(x), "__len__"))
+
+
+def _is_bool(x: object) -> bool:
+    """Whether x is Python's or numpy's bool: some versions of numpy give theirs an __index__."""
+    return isinstance(x, bool) or (type(x).__module__ == "numpy" and type(x).__name__ in ("bool", "bool_"))
 
 
 def leaf(x: object) -> Any:
@@ -218,8 +223,8 @@ def leaf(x: object) -> Any:
         return x
     if isinstance(x, Static):
         raise LeafTypeError(f"{x!r} is a type", "its value", f"write {x!r}()")
-    if isinstance(x, bool):
-        raise LeafTypeError(f"{x!r} is a bool", "an integer", f"write {int(x)}")
+    if _is_bool(x):
+        raise LeafTypeError(f"{x!r} is a bool", "an integer", f"write {int(cast(Any, x))}")
     try:
         return operator.index(cast(Any, x))
     except TypeError:
