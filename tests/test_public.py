@@ -100,3 +100,8 @@ def cold(name):
 print(cold("tla") / cold("json"))
 """
     assert min(float(run(code)) for _ in range(3)) < 4
+
+
+def test_a_star_import_takes_nothing_of_pythons():
+    assert run("from tla import *; print(max([1, 2]), min([1, 2]), sum([1, 2]))") == "2 1 3\n"
+    assert tla.max(3, 4) == 4

@@ -28,7 +28,8 @@ _PUBLIC = {
 # The modules that make kinds of layouts known to `parse`: any name brings them.
 _KINDS = ("layout",)
 _HOME = {name: module for module, names in _PUBLIC.items() for name in names.split()}
-__all__ = sorted(_HOME)  # pyright: ignore[reportUnsupportedDunderAll]
+# `from tla import *` must not take Python's own max and min away; tla.max and tla.min are there all the same.
+__all__ = sorted({*_HOME} - {"max", "min"})  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> object:

@@ -228,7 +228,7 @@ def leaf(x: object) -> Any:
     try:
         return operator.index(cast(Any, x))
     except TypeError:
-        shown = f"{x!r:.60}" if isinstance(x, (str, float, complex, bytes, type(None))) else "it"
+        shown = f"{x!r:.60}" if isinstance(x, (str, float, complex, bytes, type(None))) else "a value"
         raise LeafTypeError(
             f"{shown} is of type {type(x).__name__}",
             "an integer: int, Int[N](), a numpy integer",

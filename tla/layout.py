@@ -9,7 +9,7 @@ import functools
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from .coord import as_coord, evaluate
+from .coord import as_coord, evaluate, offset_of_ints
 from .errors import LeafTypeError, RangeError, RankError
 from .int_tuple import (
     ByPath,
@@ -22,7 +22,6 @@ from .int_tuple import (
     modes_of,
     product,
     product_each,
-    rank,
     shape_of,
     shown,
     size,
@@ -191,11 +190,11 @@ class Layout(metaclass=_LayoutMeta):
     Source: CuTe `Layout`; TLA `Layout` and its originShape.
     """
 
-    __slots__ = ("origin_shape", "shape", "stride")
+    __slots__ = ("_origin", "shape", "stride")
 
     shape: Any
     stride: Any
-    origin_shape: Shape
+    _origin: Shape | None  # None is the default: most layouts have it, and few are asked for it
 
     def __init__(self, shape: Any, stride: Any, origin_shape: Any = None) -> None:
         shape, stride = as_int_tuple(shape, Shape), as_int_tuple(stride, Stride)
@@ -204,7 +203,12 @@ class Layout(metaclass=_LayoutMeta):
         _check_leaves(shape, stride)
         _set(self, "shape", shape)
         _set(self, "stride", stride)
-        _set(self, "origin_shape", _default_origin(shape) if origin_shape is None else _as_origin(shape, origin_shape))
+        _set(self, "_origin", None if origin_shape is None else _as_origin(shape, origin_shape))
+
+    @property
+    def origin_shape(self) -> Shape:
+        """How much of each top-level mode holds valid data [elements]."""
+        return _default_origin(self.shape) if self._origin is None else self._origin
 
     def __setattr__(self, name: str, value: object = None) -> None:
         raise AttributeError(f"a Layout is immutable: make another with MakeLayout instead of changing {name}")
@@ -212,22 +216,22 @@ class Layout(metaclass=_LayoutMeta):
     __delattr__ = __setattr__
 
     def __call__(self, *coord: Any) -> Any:
-        return evaluate(as_coord(coord[0] if len(coord) == 1 else coord), self.shape, self.stride)
+        c = coord[0] if len(coord) == 1 else coord
+        return offset_of_ints(c, self.shape, self.stride) or evaluate(as_coord(c), self.shape, self.stride)
 
     def __getitem__(self, i: int) -> Layout:
         """Mode i as a layout; one that is an integer keeps its origin_shape."""
         if not isinstance(self.shape, tuple):
             return self
         s, d = self.shape[i], self.stride[i]
-        return _layout(s, d, _default_origin(s) if isinstance(s, tuple) else Shape(self.origin_shape[i]))
+        return _layout(s, d, None if isinstance(s, tuple) or self._origin is None else Shape(self._origin[i]))
 
     def __iter__(self) -> Iterator[Layout]:
-        return (self[i] for i in range(len(self.origin_shape)))
+        return (self[i] for i in range(len(modes_of(self.shape))))
 
     def flatten(self) -> Layout:
         """What `flatten(layout)` gives."""
-        shape = flatten(self.shape)
-        return _layout(shape, flatten(self.stride), _default_origin(shape))
+        return _layout(flatten(self.shape), flatten(self.stride))
 
     @property
     def is_static(self) -> bool:
@@ -237,60 +241,58 @@ class Layout(metaclass=_LayoutMeta):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Layout):
             return NotImplemented
-        return bool(self.shape == other.shape and self.stride == other.stride and self.origin_shape == other.origin_shape)
+        if self.shape != other.shape or self.stride != other.stride:
+            return False
+        return self._origin is other._origin or bool(self.origin_shape == other.origin_shape)
 
     def __hash__(self) -> int:
-        return hash((self.shape, self.stride, self.origin_shape))
+        return hash((self.shape, self.stride))
 
     def __str__(self) -> str:
         return f"{text(self.shape)}:{text(self.stride)}"
 
     def __repr__(self) -> str:
-        default = text(self.origin_shape) == text(_default_origin(self.shape))
-        return f"parse({str(self)!r}{'' if default else f', origin_shape={self.origin_shape!r}'})"
+        return f"parse({str(self)!r}{'' if self._origin is None else f', origin_shape={self._origin!r}'})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _layout, (self.shape, self.stride, self.origin_shape)
+        return _layout, (self.shape, self.stride, self._origin)
 
 
 _set = object.__setattr__
 
 
-def _layout(shape: Any, stride: Any, origin_shape: Shape) -> Layout:
+def _layout(shape: Any, stride: Any, origin: Shape | None = None) -> Layout:
     """The layout of parts that the caller has proved to fit: Layout without its checks."""
     new = object.__new__(Layout)
     _set(new, "shape", shape)
     _set(new, "stride", stride)
-    _set(new, "origin_shape", origin_shape)
+    _set(new, "_origin", origin)
     return new
 
 
 def _check_leaves(shape: Any, stride: Any) -> None:
     for n in leaves(shape):
-        if at_most(n, -1):
-            raise RangeError(f"Layout: extent {int(n)} in {shown(shape)}", "extents of 0 or more", f"use {-int(n)}, or a negative stride")
-        _check_64_bits(n, shape)
+        if not (0 <= n <= INT64_MAX if isinstance(n, int) else at_most(0, n) is not False):
+            mend = f"use {-n:d}, or a negative stride" if isinstance(n, int) and n < 0 else ""
+            raise RangeError(f"Layout: extent {n} in {shown(shape)}", f"extents of 0 to {INT64_MAX}", mend)
     for d in leaves(stride):
-        _check_64_bits(d, stride)
-
-
-def _check_64_bits(n: Any, where: Any) -> None:
-    if isinstance(n, int) and not INT64_MIN <= n <= INT64_MAX:
-        raise RangeError(f"Layout: {int(n)} in {shown(where)}", "what fits in 64 bits")
+        if isinstance(d, int) and not INT64_MIN <= d <= INT64_MAX:
+            raise RangeError(f"Layout: stride {d} in {shown(stride)}", "strides that fit in 64 bits")
 
 
 def _default_origin(shape: Any) -> Shape:
     return Shape(*product_each(shape))
 
 
-def _as_origin(shape: Any, origin_shape: Any) -> Shape:
-    origin = Shape(*modes_of(as_int_tuple(origin_shape)))
-    if len(origin) != len(modes_of(shape)) or any(isinstance(o, tuple) for o in origin):
-        raise RankError(f"origin_shape {shown(origin)} of {shown(shape)}", f"{rank(shape):d} integers, one per top-level mode")
-    for o, n in zip(origin, _default_origin(shape)):
+def _as_origin(shape: Any, origin_shape: Any) -> Shape | None:
+    """An origin_shape checked; None if it is the default one."""
+    origin, whole = Shape(*modes_of(as_int_tuple(origin_shape))), _default_origin(shape)
+    if not congruent(origin, whole):
+        raise RankError(f"origin_shape {shown(origin)} of {shown(shape)}", f"{len(whole)} integers, one per top-level mode")
+    for o, n in zip(origin, whole):
         if at_most(o, -1) or at_most(o, n) is False:
-            raise RangeError(f"origin_shape {shown(origin)} of {shown(shape)}: {int(o)} of {int(n)}", "0 up to the extent of its mode")
-    return origin
+            raise RangeError(f"origin_shape {shown(origin)} of {shown(shape)}: {o} of {n}", "0 up to the extent of its mode")
+    return None if text(origin) == text(whole) else origin
 
 
 def MakeLayout(shape: Any, stride: Any = LayoutLeft, origin_shape: Any = None) -> Layout:
