@@ -12,7 +12,7 @@ SAMPLE = Path(__file__).parent.parent / "tests" / "data" / "hlo" / "fp8_matmul__
 
 
 def main(path):
-    with open(path) as lines:
+    with open(path, encoding="utf-8", errors="replace") as lines:
         usage = xla.shape_usage(lines)
     for use in usage[:5]:
         if use.layout is None:

@@ -1,4 +1,5 @@
 import json
+import os
 import subprocess
 import sys
 
@@ -124,7 +125,7 @@ def test_hlo_of_a_file_without_shapes_and_of_garbage(capsys, tmp_path):
         (["show", "(4,2)"], "tla: (4,2) is no layout\n"),
         (["show", "(4,2):(1)"], "tla: Layout: (4,2) has 2 modes and (1) has 1\n"),
         (["show", "(4096,4096):(1,4096)"], "tla: a grid of (4096,4096):(1,4096): 16777216 offsets\n"),
-        (["offset", "(4,2):(1,4)", "1,x"], "tla: unexpected 'x', at position 3\n"),
+        (["offset", "(4,2):(1,4)", "1,x"], "tla: unexpected 'x', at position 2\n"),
         (["offset", "(4,2):(1,4)", "1,2,3"], "tla: coordinate (1,2,3) has 3 modes"),
         (["offset", "f32[3,5]{1,0}", "3,0"], "tla: index (3, 0) of f32[3,5]{1,0}\n"),
         (["hlo", "/no/such/file"], "tla: /no/such/file: No such file or directory\n"),
@@ -164,3 +165,41 @@ def test_a_closed_pipe_is_no_error():
     done = subprocess.run(command, shell=True, capture_output=True, text=True, check=True)
     assert done.stdout.startswith("count")
     assert done.stderr == ""
+
+
+def test_coordinates_that_are_none(capsys):
+    for coord in ("1):(1", "", "1,,2"):
+        code, out, err = run(capsys, "offset", "4:1", coord)
+        assert (code, out) == (1, "")
+        assert err.startswith("tla: ")
+    assert run(capsys, "offset", "(4,8):(8,1)", "(-1,5)")[1] == "-3\n"
+
+
+def test_any_bytes_on_standard_input_and_any_terminal(tmp_path):
+    program = "f32[2]{0} f32[é]".encode()
+    (tmp_path / "p").write_bytes(program + b"\xff\xfe")
+    for encoding in ("ascii", "utf-8"):
+        for argument, data in (("-", program + b"\xff"), (str(tmp_path / "p"), b"")):
+            done = subprocess.run(
+                [sys.executable, "-m", "tla.cli", "hlo", argument],
+                input=data,
+                capture_output=True,
+                check=False,
+                env={**os.environ, "PYTHONIOENCODING": encoding},
+            )
+            assert done.returncode == 0, done.stderr
+            assert b"2 distinct shapes, 2 in all, 1 refused" in done.stdout
+
+
+def test_a_full_disk_is_one_message():
+    done = subprocess.run(
+        f"{sys.executable} -m tla.cli lower 'f32[3]' > /dev/full", shell=True, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith("tla: No space left on device")
+
+
+def test_json_of_a_large_layout_needs_no_grid(capsys):
+    code, out, _ = run(capsys, "show", "(300,300):(1,300)", "--json")
+    assert code == 0
+    assert len(json.loads(out)["offsets"]) == 300

@@ -49,3 +49,16 @@ def test_too_many_offsets_are_refused():
     with pytest.raises(RangeError):
         offsets(parse("(4,4):(1,4)"), limit=15)
     assert offsets(parse("(4,4):(1,4)"), limit=16).size == 16
+
+
+def test_empty_layouts_cost_nothing():
+    assert offsets(parse("(0,4):(1,99999999999)")).shape == (0, 4)
+    assert offsets(parse("(0,99999999999999):(1,1)")).shape == (0, 99999999999999)
+
+
+def test_as_many_modes_as_numpy_has_axes():
+    from tla.evaluate import MAX_AXES
+
+    assert offsets(tla.MakeLayout((1,) * MAX_AXES)).size == 1
+    with pytest.raises(tla.RankError, match="axes"):
+        offsets(tla.MakeLayout((1,) * (MAX_AXES + 1)))

@@ -180,3 +180,45 @@ def test_ceil_div_and_shape_div_by_definition():
             assert is_static(ceil_div(x, y)) is (static_a and static_b)
     with pytest.raises(DivisibilityError):
         shape_div(4, 0)
+
+
+def test_numbers_of_other_kinds_are_refused_by_pow_too():
+    from fractions import Fraction
+
+    for other in (0.5, True, np.True_, np.float32(1.5), Fraction(1, 2)):
+        for op in (operator.add, operator.mul, operator.pow):
+            with pytest.raises(LeafTypeError):
+                op(Int[4](), other)
+
+
+def test_rounding_keeps_staticness():
+    for f in (round, math.floor, math.ceil, math.trunc):
+        assert is_static(f(Int[123]()))
+    assert round(Int[123](), -2) == 100
+
+
+def test_more_than_64_bits():
+    for n in (2**63, -(2**63) - 1, 10**5000):
+        for f in (leaf, lambda x: Int[x], tla.MakeShape, tla.MakeLayout, lambda x: tla.ceil_div(3, x), lambda x: tla.get[x]((1, 2))):
+            with pytest.raises(RangeError, match="bits"):
+                f(n)
+    assert tla._9223372036854775807 == 2**63 - 1
+    for name in ("_9223372036854775808", "_007"):
+        with pytest.raises(AttributeError):
+            getattr(tla, name)
+
+
+def test_deep_tuples_are_no_static_values():
+    deep = 1
+    for _ in range(100_000):
+        deep = (deep,)
+    assert not is_static(deep)
+    for f in (lambda: tla.Shape[deep], lambda: tla.Layout[deep], lambda: tla.get[5](deep)):
+        with pytest.raises(tla.TlaError):
+            f()
+
+
+def test_options_of_numpy_functions_pass():
+    out = np.zeros(3, np.int32)
+    np.add(np.arange(3, dtype=np.int32), Int[4](), out=out)
+    assert out.tolist() == [4, 5, 6]

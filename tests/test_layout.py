@@ -397,3 +397,104 @@ def test_coordinates_print():
     assert str(MakeCoord(1, (Int[2](), 3))) == "(1,(_2,3))"
     assert isinstance(idx2crd(5, (2, (3, 4))), Coord)
     assert isinstance(idx2crd(5, (2, (3, 4)))[1], Coord)
+
+
+# --------------------------------------------------------------------- what an independent reader broke, kept
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.int32, np.uint32, np.int64, np.uint64, object])
+def test_coordinate_arrays_of_every_width(dtype):
+    i, shape = np.arange(100).astype(dtype), (70000, 80000, 90000)
+    for f in (lambda c: crd2idx(c, shape), lambda c: crd2crd(c, shape, 504_000_000_000_000), lambda c: MakeLayout(shape)(c)):
+        found = f((i, i, i))
+        assert found.dtype == np.int64
+        assert found.tolist() == [n + n * 70000 + n * 70000 * 80000 for n in range(100)]
+    rows, columns = idx2crd(i, (7, 300))
+    assert (rows + 7 * columns).tolist() == list(range(100))
+
+
+def test_a_coordinate_array_past_64_bits_is_refused_and_below_it_exact():
+    with pytest.raises(RangeError, match="64 bits"):
+        crd2idx((np.array([1]), np.array([2**62])), (4, 4))
+    far = parse("(4,4):(1,-1)")
+    for n in (2**62, -(2**62), -(2**63), 2**63 - 1):
+        assert far(np.array([n]), np.array([n])).tolist() == [0]
+    assert parse("((4,9223372036854775807),1):((0,1),0)")(np.array([-1]), 0).tolist() == [-1]
+
+
+@pytest.mark.parametrize("wrong", [[1.5], [True], ["3"], [None]])
+def test_object_arrays_hold_integers(wrong):
+    with pytest.raises(LeafTypeError):
+        parse("(4,8):(8,1)")(np.array(wrong, object), 1)
+
+
+def test_empty_coordinate_arrays_are_checked_too():
+    e = np.array([], int)
+    for coord in ((e, e, e), (e, (e, e))):
+        with pytest.raises(RankError):
+            parse("(4,8):(8,1)")(coord)
+
+
+def test_the_orders_survive_copy_and_pickle():
+    for order, text in ((tla.LayoutLeft, "(4,8):(_1,4)"), (LayoutRight, "(4,8):(8,_1)")):
+        for again in (copy.deepcopy(order), pickle.loads(pickle.dumps(order))):
+            assert str(MakeLayout((4, 8), again)) == text
+    assert pickle.loads(pickle.dumps(tla.get)) is tla.get
+
+
+@pytest.mark.parametrize("f", [tla.product, tla.size, tla.flatten, tla.rank, MakeLayout, tla.shape, lambda x: tla.congruent(x, 1)])
+def test_an_array_is_no_layout(f):
+    with pytest.raises(LeafTypeError):
+        f(np.zeros((2, 3)))
+
+
+@pytest.mark.parametrize("wrong", [5, (4, 8), "(4,8):(8,1)", None])
+def test_what_wants_a_layout_says_so(wrong):
+    for f in (tla.cosize, tla.stride, offsets, lambda x: MakeLayoutTile(x, (2, 2))):
+        with pytest.raises(LeafTypeError, match="of a"):
+            f(wrong)
+
+
+@pytest.mark.parametrize("wrong", [object(), frozenset(), int, bytearray(b"1"), iter([1]), parse("4:1"), range(3)])
+def test_what_cannot_be_a_coordinate(wrong):
+    with pytest.raises(LeafTypeError):
+        parse("(4,8):(8,1)")(wrong)
+
+
+def test_modes_out_of_range():
+    layout = parse("(4,8):(8,1)")
+    for i in (2, -1):
+        with pytest.raises(RankError):
+            layout[i]
+    for i in ("0", slice(0, 1)):
+        with pytest.raises(LeafTypeError):
+            layout[i]
+    assert Layout(4, 1)[0] == Layout(4, 1)
+    with pytest.raises(RankError):
+        Layout(4, 1)[1]
+
+
+def test_a_last_mode_without_digits_takes_the_rest():
+    layout = parse("(4,()):(1,())")
+    for i in range(12):
+        assert layout(i) == layout(idx2crd(i, layout.shape)) == i % 4
+        assert layout(np.array([i])).tolist() == [i % 4]
+
+
+def test_a_tile_knows_how_much_of_it_is_valid():
+    layout = parse("((_2,_3),4):((_1,_2),6)", origin_shape=(5, 4))
+    assert MakeLayoutTile(layout, (6, 4)).origin_shape == (5, 4)
+    assert MakeLayoutTile(layout, (3, 2)).origin_shape == (3, 2)
+    assert MakeLayoutTile(parse("(4,8):(8,1)"), (100, 100)).origin_shape == (4, 8)
+
+
+def test_the_default_origin_given_is_the_default():
+    assert repr(MakeLayout((4, 8), (8, 1), (4, 8))) == "parse('(4,8):(8,1)')"
+    assert repr(MakeLayout((4, 8), (8, 1), (Int[4](), 8))) == "parse('(4,8):(8,1)', origin_shape=parse('(_4,8)'))"
+
+
+def test_layouts_side_by_side():
+    assert str(MakeLayout(parse("(_2,3):(3,_1)"), parse("_4:_8"))) == "((_2,3),_4):((3,_1),_8)"
+    assert str(MakeLayout(parse("4:1"))) == "(4):(1)"
+    with pytest.raises(LeafTypeError, match="layouts only"):
+        MakeLayout(parse("4:1"), (1, 2))

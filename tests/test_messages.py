@@ -25,7 +25,7 @@ def message(f):
         ),
         (
             lambda: MakeLayout((-4, 2), (1, 4)),
-            "Layout: extent -4 in (-4,2)\n  expected  extents of 0 to 9223372036854775807\n  to mend   use 4, or a negative stride",
+            "Layout: extent -4 in (-4,2)\n  expected  extents of 0 or more\n  to mend   use 4, or a negative stride",
         ),
         (
             lambda: MakeLayout((4, 2.0), (1, 4)),

@@ -401,3 +401,85 @@ def test_functions_take_a_value_or_its_text():
     for f in (xla.lower, xla.byte_size):
         with pytest.raises(TlaError):
             f(4)
+
+
+# --------------------------------------------------------------------- what an independent reader broke, kept
+
+
+def test_arrays_without_elements_lower_to_none():
+    rng = random.Random(6)
+    for _ in range(500):
+        rank = rng.randint(1, 3)
+        dims = [rng.choice((0, 0, 1, 2, 6, 12)) for _ in range(rank)]
+        dims[rng.randrange(rank)] = 0
+        tiles = [tuple(rng.choice((1, 2, 3, 8)) for _ in range(rng.randint(1, 3))) for _ in range(rng.randint(0, 3))]
+        shape = ArrayShape("f32", dims, ArrayLayout(rng.sample(range(rank), rank), tiles))
+        assert xla.byte_size(shape) == 0
+        try:
+            layout = xla.lower(shape)
+        except LoweringError:
+            continue
+        assert tla.size(layout) == 0, shape
+        assert offsets(layout).size == 0
+
+
+def test_waste_of_a_piece_is_never_negative():
+    assert xla.waste("s32[4096]{0:T(1024)S(1)SC(0:2048)}") == 0
+    assert xla.waste("f32[5,300]{1,0:T(8,128)S(1)SC(1:256)}") == (8 - 5) * 256 * 4
+    usage = xla.shape_usage((DATA / "hlo" / "shapes.txt").read_text())
+    assert all(0 <= u.waste <= u.bytes for u in usage)
+
+
+def test_a_text_or_its_lines():
+    text = "f32[3] f32[4]\nf32[3]"
+    assert xla.shape_usage(text) == xla.shape_usage(text.splitlines())
+    assert [u.count for u in xla.shape_usage(text)] == [1, 2]
+    for wrong in ([b"f32[3]"], [1]):
+        with pytest.raises(tla.LeafTypeError):
+            xla.shape_usage(wrong)
+
+
+@pytest.mark.parametrize(
+    "text", ["pred[2305843009213693952]{0:E(32)}", "f32[3]{0:T(8)L(9223372036854775807)}", "f32[<=3]{0:M(9223372036854775807)}"]
+)
+def test_byte_sizes_past_64_bits_are_refused(text):
+    with pytest.raises(RangeError, match="overflows"):
+        xla.byte_size(text)
+
+
+def test_shapes_made_by_hand_are_normalised_or_refused():
+    shape = ArrayShape("f32", [tla.Int[3](), np.int32(5)], ArrayLayout([1, 0], [[2, 2]], split_configs=((0, (1,)),)))
+    assert str(shape) == "f32[3,5]{1,0:T(2,2)SC(0:1)}"
+    assert shape == xla.parse_shape(str(shape))
+    assert hash(shape) == hash(xla.parse_shape(str(shape)))
+    assert ArrayShape("f32", (None, 5)).dynamic == (True, False)
+    for wrong in (
+        lambda: ArrayShape("f32", (3.0, 5)),
+        lambda: ArrayShape("f32", (True, 5)),
+        lambda: ArrayShape("f32", ("3", 5)),
+        lambda: ArrayShape("f32", 3),
+        lambda: ArrayShape([], (3, 5)),
+        lambda: ArrayShape("f32", (3, 5), "{1,0}"),
+        lambda: ArrayShape("f32", (3, 5), dynamic=(True,)),
+        lambda: ArrayLayout((1.0, 0)),
+        lambda: ArrayLayout((1, 0), ((2.0, 2),)),
+        lambda: ArrayLayout((1, 0), tail_padding_alignment_in_elements=1.5),
+        lambda: xla.linear_index("f32[4]", 5),
+        lambda: xla.linear_index("f32[4]", {1: 2}),
+    ):
+        with pytest.raises(TlaError):
+            wrong()
+
+
+def test_no_text_takes_long():
+    """Each of these took minutes when time was quadratic in its length."""
+    many = 100_000
+    with pytest.raises(ParseError, match="tile levels"):
+        xla.parse_shape("f32[3]{0:T" + "(1)" * many + "}")
+    assert len(xla.parse_shape(f"f32[{'1,' * (many - 1)}1]{{{','.join(map(str, range(many)))}}}").dimensions) == many
+    assert xla.shape_usage(['"' + '\\"' * many]) == []
+
+
+def test_a_string_left_open_ends_with_its_line():
+    assert list(xla.shape_texts('x="f32[1]\nf32[2] "f32[3]\\" f32[4]" f32[5]')) == ["f32[2]", "f32[5]"]
+    assert list(xla.shape_texts("f32[2]{ 0 : T(128) }")) == ["f32[2]{ 0 : T(128) }"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import os
 import sys
@@ -10,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import __version__, xla
-from .errors import LeafTypeError, TlaError
+from .errors import LeafTypeError, ParseError, TlaError
 from .int_tuple import IntTuple, product_each
 from .layout import Layout
 from .notation import parse
@@ -28,7 +29,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = _parser().parse_args(argv)
     try:
         _print(arguments.run(arguments), arguments.json)
-        sys.stdout.flush()
     except BrokenPipeError:  # the reader has seen enough: `tla hlo FILE | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except KeyboardInterrupt:
@@ -36,7 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except TlaError as error:
         return _fail(str(error))
     except OSError as error:
-        return _fail(f"{error.filename}: {error.strerror}")
+        return _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror))
     return 0
 
 
@@ -51,7 +51,9 @@ Answer = tuple[Any, Callable[[Any], str]]
 
 def _print(answer: Answer, as_json: bool) -> None:
     value, text = answer
-    print(json.dumps(value, indent=2) if as_json else text(value))
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a text of a program may hold what the terminal cannot show
+    print(json.dumps(value, indent=2) if as_json else text(value), flush=True)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -70,7 +72,7 @@ def _parser() -> argparse.ArgumentParser:
 
     command(lower, shape="an XLA shape, such as 'bf16[16,256]{1,0:T(8,128)(2,1)}'")
     command(show, layout=layout)
-    command(offset, layout=layout, coord="a coordinate, such as 5 or 1,5 or '(1,0),5'")
+    command(offset, layout=layout, coord="a coordinate, such as 5 or 1,5 or '(1,0),5'; in parentheses if it begins with a minus")
     command(hlo, file="the text of an HLO module, or - for standard input")
     return parser
 
@@ -124,14 +126,12 @@ def _lowered(value: dict[str, Any]) -> str:
 
 def show(arguments: argparse.Namespace) -> Answer:
     """The grid of offsets of a layout; padding is a dot."""
+    from .evaluate import offsets  # with numpy, which the other commands do without
     from .viz import grid
 
     layout = _read_layout(arguments.layout)
-    drawn = grid(layout)
     if not arguments.json:
-        return drawn, str
-    from .evaluate import offsets
-
+        return grid(layout), str
     return {"layout": str(layout), "origin_shape": str(layout.origin_shape), "offsets": offsets(layout).tolist()}, str
 
 
@@ -147,11 +147,9 @@ def offset(arguments: argparse.Namespace) -> Answer:
 
 def hlo(arguments: argparse.Namespace) -> Answer:
     """Each distinct array shape of an HLO text: how often, its bytes, its waste, its layout; the most wasteful first."""
-    if arguments.file == "-":
-        usage = xla.shape_usage(sys.stdin)
-    else:
-        with open(arguments.file, encoding="utf-8", errors="replace") as lines:
-            usage = xla.shape_usage(lines)
+    source = (sys.stdin.fileno() if sys.stdin else os.devnull) if arguments.file == "-" else arguments.file
+    with open(source, encoding="utf-8", errors="replace", closefd=source is arguments.file) as lines:
+        usage = xla.shape_usage(lines)
     value = [
         {
             "shape": u.text,
@@ -193,7 +191,12 @@ def _read_layout(text: str) -> Layout:
 
 def _read_coord(text: str) -> Any:
     """`1,5` and `(1,5)` are the same coordinate."""
-    inner: IntTuple = parse(f"({text})")
+    try:
+        inner = parse(f"({text})")
+    except ParseError as error:
+        raise ParseError(text, min(max(error.position - 1, 0), len(text)), *error.args[2:]) from None
+    if not isinstance(inner, IntTuple):
+        raise LeafTypeError(f"{text} is no coordinate", "an integer, or integers between commas", "as in 1,5 or (1,0),5")
     return inner[0] if len(inner) == 1 else inner
 
 

@@ -9,13 +9,15 @@ Source: CuTe include/cute/stride.hpp and int_tuple.hpp; TLA include/tla/layout.h
 from __future__ import annotations
 
 import functools
+import itertools
 import sys
 from collections.abc import Iterable, Iterator
+from numbers import Integral
 from typing import Any
 
 from .errors import LeafTypeError, RangeError, RankError
-from .int_tuple import IntTuple, as_int_tuple, as_tuple, leaves, like, product, shown, why_not_congruent
-from .ints import INT64_MAX, INT64_MIN, Int, Static, add, equal, is_constant, is_leaf, leaf, mul
+from .int_tuple import IntTuple, as_int_tuple, as_tree, as_tuple, leaves, like, product, require_congruent, shown
+from .ints import INT64_MAX, INT64_MIN, Int, add, equal, is_constant, is_leaf, is_no_integer, leaf, mul
 
 _0, _1 = Int[0](), Int[1]()
 
@@ -51,15 +53,29 @@ def MakeCoord(*modes: Any) -> Coord:
 
 
 def _coord_leaf(x: Any) -> Any:
-    """x as a coordinate: integers as leaf() has them; arrays, tracers and expressions as they are."""
-    if is_leaf(x) or isinstance(x, (bool, float, complex, str, bytes, list, set, dict, range, type(None), Static)):
-        return leaf(x)
+    """x as a coordinate: an integer as leaf() has it, an array of integers in 64 bits, what has + * // % as it is."""
+    if type(x) is int or is_leaf(x):
+        return x
     np = sys.modules.get("numpy")
-    if np and isinstance(x, np.generic):
+    if np and isinstance(x, np.ndarray):
+        return _index_array(np, x)
+    if (
+        is_no_integer(x)
+        or isinstance(x, Integral)
+        or not all(hasattr(type(x), op) for op in ("__add__", "__mul__", "__floordiv__", "__mod__"))
+    ):
         return leaf(x)
-    if np and isinstance(x, np.ndarray) and x.dtype.kind not in "iuO":
-        raise LeafTypeError(f"a coordinate array of {x.dtype}", "an integer array", "convert it with .astype('int64') if that is meant")
     return x
+
+
+def _index_array(np: Any, x: Any) -> Any:
+    """An integer array as int64; as Python's integers where these do not fit."""
+    if x.dtype == object:
+        x = np.array([leaf(n) for n in x.flat], object).reshape(x.shape)
+    elif x.dtype.kind not in "iu":
+        raise LeafTypeError(f"a coordinate array of {x.dtype}", "an integer array", "convert it with .astype('int64') if that is meant")
+    fits = x.size == 0 or INT64_MIN <= int(x.min()) <= int(x.max()) <= INT64_MAX
+    return x.astype(np.int64 if fits else object)
 
 
 def as_coord(x: Any) -> Any:
@@ -85,10 +101,9 @@ def crd2offset(coord: Any, shape: Any, stride: Any) -> Any:
 
     Source: TLA `crd2offset`.
     """
-    shape, stride = as_int_tuple(shape), as_int_tuple(stride)
-    if why := why_not_congruent(shape, stride):
-        raise RankError(f"crd2offset: {why.what}", why.expected, why.mend)
-    return evaluate(as_coord(coord), shape, stride)
+    shape, stride = as_int_tuple(shape), as_tree(stride)
+    require_congruent("crd2offset", shape, stride)
+    return offset_of(coord, shape, stride)
 
 
 def crd2idx(coord: Any, shape: Any, stride: Any = None) -> Any:
@@ -102,13 +117,24 @@ def crd2idx(coord: Any, shape: Any, stride: Any = None) -> Any:
 
     Source: CuTe `crd2idx`.
     """
-    shape, coord = as_int_tuple(shape), as_coord(coord)
+    shape = as_int_tuple(shape)
     if stride is not None:
         return crd2offset(coord, shape, stride)
-    index: Any = None  # Horner: c0 + s0 * (c1 + s1 * (c2 + ...))
-    for c, s in reversed(tuple(_matched(coord, shape))):
-        index = c if index is None else _plus(c, _times(index, s))
-    return _0 if index is None else index
+    coord = as_coord(coord)
+    if not isinstance(coord, tuple):
+        return coord
+    flat, extents = zip(*matched) if (matched := list(_matched(coord, shape))) else ((), ())
+    strides = tuple(itertools.accumulate(extents[:-1], mul, initial=_1)) if extents else ()
+    return _offset_of_coord(tuple.__new__(Coord, flat), extents, strides)
+
+
+def _matched(coord: Any, shape: Any) -> Iterator[tuple[Any, Any]]:
+    """The integers of a coordinate, each with the extent that it runs through."""
+    if isinstance(coord, tuple):
+        for c, s in zip(coord, _fitting(coord, shape)):
+            yield from _matched(c, s)
+    else:
+        yield coord, product(shape)
 
 
 def idx2crd(index: Any, shape: Any, stride: Any = None) -> Any:
@@ -124,12 +150,11 @@ def idx2crd(index: Any, shape: Any, stride: Any = None) -> Any:
 
     Source: CuTe `idx2crd`.
     """
-    shape, index = as_int_tuple(shape, Coord), as_coord(index)
+    shape, index = as_int_tuple(shape), as_coord(index)
     if stride is None:
         return _split(index, shape)
-    stride = as_int_tuple(stride)
-    if why := why_not_congruent(shape, stride):
-        raise RankError(f"idx2crd: {why.what}", why.expected, why.mend)
+    stride = as_tree(stride)
+    require_congruent("idx2crd", shape, stride)
     return _split_by(index, shape, stride)
 
 
@@ -144,7 +169,7 @@ def crd2crd(coord: Any, src_shape: Any, dst_shape: Any) -> Any:
 
     Source: CuTe `crd2crd`.
     """
-    return _crd2crd(as_coord(coord), as_int_tuple(src_shape), as_int_tuple(dst_shape, Coord))
+    return _crd2crd(as_coord(coord), as_int_tuple(src_shape), as_int_tuple(dst_shape))
 
 
 def _crd2crd(coord: Any, src: Any, dst: Any) -> Any:
@@ -158,23 +183,21 @@ def _crd2crd(coord: Any, src: Any, dst: Any) -> Any:
 # ------------------------------------------------------------------------------------------- the arithmetic
 
 
-def evaluate(coord: Any, shape: Any, stride: Any) -> Any:
-    """crd2offset of parts that are checked."""
+def offset_of(coord: Any, shape: Any, stride: Any) -> Any:
+    """crd2offset of a shape and a stride that are checked."""
+    try:
+        total = _sum_of_ints(coord, shape, stride)
+    except (TypeError, ZeroDivisionError):  # not plain ints throughout, or refused below with a reason
+        total = 0
+    # A sum that is not 0 has a term that is not, and that term has the dynamic coordinate in it: the result is dynamic.
+    return total or _offset_of_coord(as_coord(coord), shape, stride)
+
+
+def _offset_of_coord(coord: Any, shape: Any, stride: Any) -> Any:
     np = sys.modules.get("numpy")
     if np and any(isinstance(x, np.ndarray) for x in leaves(coord)):
-        return _evaluate_arrays(np, coord, shape, stride)
+        return _offsets_of_arrays(np, coord, shape, stride)
     return _offset(coord, shape, stride)
-
-
-def offset_of_ints(coord: Any, shape: Any, stride: Any) -> int:
-    """evaluate() of plain ints over known leaves, quickly; 0 where it is 0 or where this cannot tell.
-
-    A sum that is not 0 has a term that is not, and that term has the dynamic coordinate in it: the result is dynamic.
-    """
-    try:
-        return _sum_of_ints(coord, shape, stride)
-    except (TypeError, ZeroDivisionError):
-        return 0
 
 
 def _sum_of_ints(coord: Any, shape: Any, stride: Any) -> int:
@@ -221,6 +244,8 @@ def _offset(coord: Any, shape: Any, stride: Any) -> Any:
 def _terms(x: Any, shape: Any, stride: Any) -> Iterator[Any]:
     """The digits of the integer x in `shape`, each times its stride; the last digit is what is left of x."""
     pairs = _merged(zip(leaves(shape), leaves(stride)))
+    if _ends_empty(shape):
+        pairs.append((_1, _0))  # the last mode has no digit: it takes what is left of x, and nothing comes of that
     divisor: Any = _1
     for k, (s, d) in enumerate(pairs):
         if is_constant(0, d) or (is_constant(1, s) and k < len(pairs) - 1):
@@ -234,11 +259,17 @@ def _merged(pairs: Iterable[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
     """Modes (extent, stride), those that continue their left neighbour merged into it: x%s*d + x//s*(s*d) == x*d."""
     out: list[tuple[Any, Any]] = []
     for s, d in pairs:
-        if out and type(s) is type(d) is type(out[-1][0]) is type(out[-1][1]) is Int and d == out[-1][0] * out[-1][1]:
+        if out and out[-1][0] != 0 and type(s) is type(d) is type(out[-1][0]) is type(out[-1][1]) is Int and d == out[-1][0] * out[-1][1]:
             out[-1] = (out[-1][0] * s, out[-1][1])
         else:
             out.append((s, d))
     return out
+
+
+def _ends_empty(shape: Any) -> bool:
+    while isinstance(shape, tuple) and shape:
+        shape = shape[-1]
+    return isinstance(shape, tuple)
 
 
 def _split(index: Any, shape: Any) -> Any:
@@ -265,15 +296,6 @@ def _split_by(index: Any, shape: Any, stride: Any) -> Any:
     if isinstance(shape, tuple):
         return tuple.__new__(Coord, [_split_by(index, s, d) for s, d in zip(shape, stride)])
     return _0 if is_constant(1, shape) else _mod(_over(index, stride), shape)
-
-
-def _matched(coord: Any, shape: Any) -> Iterator[tuple[Any, Any]]:
-    """The integers of a coordinate, each with the extent it runs through."""
-    if isinstance(coord, tuple):
-        for c, s in zip(coord, _fitting(coord, shape)):
-            yield from _matched(c, s)
-    else:
-        yield coord, product(shape)
 
 
 def _fitting(coord: tuple[Any, ...], shape: Any) -> tuple[Any, ...]:
@@ -316,25 +338,24 @@ def _divides_by(n: Any) -> None:
         raise RangeError("an integer coordinate divided by 0", "extents and strides of 1 or more", "give one coordinate per mode")
 
 
-def _evaluate_arrays(np: Any, coord: Any, shape: Any, stride: Any) -> Any:
-    """The offsets of coordinates that are numpy arrays: int64, of the shape that the arrays broadcast to."""
-    arrays = [np.asarray(x) for x in leaves(coord)]
+def _offsets_of_arrays(np: Any, coord: Any, shape: Any, stride: Any) -> Any:
+    """The offsets of coordinates that are integer arrays: int64, of the shape that the arrays broadcast to."""
+    parts = list(leaves(coord))
+    arrays = [x for x in parts if isinstance(x, np.ndarray)]
     try:
         out_shape = np.broadcast_shapes(*(a.shape for a in arrays))
     except ValueError:
         shapes = ", ".join(str(a.shape) for a in arrays)
-        raise RankError(
-            f"coordinate arrays of shapes {shapes}", "shapes that broadcast together", "reshape them as numpy's rules want"
-        ) from None
-    if 0 in out_shape:
-        return np.empty(out_shape, np.int64)
+        raise RankError(f"coordinate arrays of shapes {shapes}", "shapes that broadcast together", "give them numpy's [:, None]") from None
+    if not all(isinstance(x, (int, np.ndarray)) for x in parts) or not all(isinstance(n, int) for n in (*leaves(shape), *leaves(stride))):
+        return _offset(coord, shape, stride)  # tracers and symbols have their own arithmetic
     # No digit of a coordinate is larger than the coordinate or its extent, so this bounds every sum on the way. Past 64
     # bits numpy computes with Python's integers, slowly, and only a result that does not fit is refused.
-    largest = max(max(abs(int(a.max())), abs(int(a.min()))) for a in arrays)
-    bound = sum(abs(_plain(d)) * max(largest, _plain(s)) for s, d in zip(leaves(shape), leaves(stride)))
+    largest = max(max(abs(int(a.max(initial=0))), abs(int(a.min(initial=0)))) for a in map(np.asarray, parts))
+    bound = sum(abs(int(d)) * max(largest, int(s)) for s, d in zip(leaves(shape), leaves(stride)))
     kind = np.int64 if max(bound, largest) <= INT64_MAX else object
-    exact = iter([a.astype(kind) for a in arrays])
+    exact = iter([x.astype(kind) if isinstance(x, np.ndarray) else x for x in parts])
     offsets = np.asarray(_offset(like(coord, exact, Coord), shape, stride))
-    if offsets.dtype == object and not INT64_MIN <= offsets.min() <= offsets.max() <= INT64_MAX:
-        raise RangeError(f"offsets up to {offsets.max()} of {shown(shape)}:{shown(stride)}", "offsets that fit in 64 bits")
+    if offsets.dtype == object and offsets.size and not INT64_MIN <= offsets.min() <= offsets.max() <= INT64_MAX:
+        raise RangeError(f"offsets up to {offsets.max()} of {shown(shape)}:{shown(stride)}", "offsets that fit in 64 bits", "use a tile")
     return np.array(np.broadcast_to(offsets, out_shape), np.int64)[()]

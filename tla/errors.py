@@ -64,6 +64,10 @@ class DivisibilityError(TlaError, ValueError):
     """One integer had to divide another, and does not."""
 
 
+class InjectivityError(TlaError, ValueError):
+    """Two coordinates of a layout share an offset where none may."""
+
+
 class Unproven(TlaError, ValueError):
     """A condition on integers that are not known could not be decided from what is known of them."""
 

@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .errors import RangeError, Unproven
+from .errors import RangeError, RankError, Unproven
 from .int_tuple import leaves, modes_of, product_each, shown
 from .ints import INT64_MAX, INT64_MIN, known
-from .layout import Layout
+from .layout import Layout, as_layout
 
 _INT32 = np.iinfo(np.int32)
+#: numpy has 64 axes at most, before its version 2 half of that.
+MAX_AXES = 64 if np.lib.NumpyVersion(np.__version__) >= "2.0.0" else 32
 
 
 def offsets(layout: Layout, *, limit: int = 2**30) -> npt.NDArray[np.int32] | npt.NDArray[np.int64]:
@@ -32,17 +34,25 @@ def offsets(layout: Layout, *, limit: int = 2**30) -> npt.NDArray[np.int32] | np
 
     It is one broadcast sum of the modes, each of them a small sum of its own.
     """
+    layout = as_layout("offsets", layout)
     if any(known(n) is None for n in (*leaves(layout.shape), *leaves(layout.stride))):
         raise Unproven(f"offsets of {shown(layout)}", "a layout of known sizes", "give its symbols values first")
     extents = tuple(map(int, product_each(layout.shape)))
     count = functools.reduce(int.__mul__, extents, 1)
     if count > limit:
-        raise RangeError(f"offsets of {shown(layout)}: {count} of them", f"at most limit={limit}", "take a tile of it, or raise the limit")
-    dtype = _narrowest(layout) if count else np.dtype(np.int32)
-    out = np.zeros((1,) * len(extents), dtype)
-    for axis, mode in enumerate(zip(modes_of(layout.shape), _strides_of(layout))):
-        out = out + _mode_offsets(*mode, dtype).reshape([-1 if k == axis else 1 for k in range(len(extents))])
-    return out
+        raise RangeError(
+            f"offsets of {shown(layout)}: {shown(count)} of them", f"at most limit={limit}", "take a tile of it, or raise the limit"
+        )
+    if len(extents) > MAX_AXES:
+        raise RankError(f"offsets of {len(extents)} modes", f"at most {MAX_AXES}, as many axes as numpy has", "group modes first")
+    if not count:
+        return np.empty(extents, np.int32)
+    dtype = _narrowest(layout)
+    modes = [_mode_offsets(*mode, dtype) for mode in zip(modes_of(layout.shape), _strides_of(layout))]
+    out = np.zeros(1, dtype)
+    for mode in modes:  # a row for each offset so far, but for modes of one coordinate: there is nothing to add to them
+        out = np.add.outer(out, mode) if mode.size > 1 else out
+    return out.reshape(extents)
 
 
 def _strides_of(layout: Layout) -> tuple[Any, ...]:

@@ -31,14 +31,15 @@ R = TypeVar("R")
 class _TupleMeta(type):
     def __getitem__(cls: M, modes: Any) -> M:
         modes = modes if isinstance(modes, tuple) else (modes,)
-        text = ", ".join(repr(m) if isinstance(m, Static) else str(m) for m in modes)
-        return cast(M, Static(cls(*map(_static_mode, modes)), f"{cls.__name__}[{text}]"))
+        value = cls(*map(_static_mode, modes))
+        names = ", ".join(repr(m) if isinstance(m, Static) else text(m) for m in modes)
+        return cast(M, Static(value, f"{cls.__name__}[{names}]"))
 
 
 def _static_mode(x: object) -> Any:
     x = x.value if isinstance(x, Static) else x
     if not ints.is_static(x):
-        raise LeafTypeError(f"{x!r} in square brackets", "what is known at compile time", "write _4 or Int[4] there, or use MakeShape(4)")
+        raise LeafTypeError(f"{shown(x)} in square brackets", "what is known at compile time", "write _4 or Int[4], or use MakeShape(4)")
     return x
 
 
@@ -71,16 +72,42 @@ class IntTuple(tuple[Any, ...], metaclass=_TupleMeta):
         return type(self), tuple(self)
 
 
+class Underscore:
+    """The type of `_`, the placeholder: all of a mode, in coordinates and tilers. As in C++, write `from tla import _`."""
+
+    def __repr__(self) -> str:
+        return "_"
+
+
+#: All of a mode, in a coordinate or a tiler.
+_ = Underscore()
+
+
 def as_tuple(cls: type[T], modes: tuple[Any, ...], as_leaf: Callable[[Any], Any] = leaf, depth: int = 0) -> T:
     """The tuple `modes` and every tuple in it as a `cls`, its leaves checked by as_leaf."""
-    if depth > MAX_DEPTH:
+    if depth >= MAX_DEPTH:
         raise RankError(f"tuples nested more than {MAX_DEPTH} deep", "a layout", "flatten it")
     return tuple.__new__(cls, [as_tuple(cls, m, as_leaf, depth + 1) if isinstance(m, tuple) else as_leaf(m) for m in modes])
 
 
+class AnyLayout:
+    """What every kind of layout is: something with a shape, which stands for it wherever a shape is asked for."""
+
+    __slots__ = ()
+    shape: Any
+
+    def flatten(self) -> Any:
+        """The layout with a flat shape."""
+        raise NotImplementedError
+
+
 def as_int_tuple(x: Any, cls: type[IntTuple] = IntTuple) -> Any:
     """x checked: an integer as a leaf, a tuple as a `cls`, a layout as its shape."""
-    x = shape_of(x)
+    return as_tree(shape_of(x), cls)
+
+
+def as_tree(x: Any, cls: type[IntTuple] = IntTuple) -> Any:
+    """x checked: an integer as a leaf, a tuple as a `cls`."""
     return as_tuple(cls, x) if isinstance(x, tuple) else leaf(x)
 
 
@@ -91,7 +118,10 @@ def text(x: Any) -> str:
 
 def shown(x: Any, width: int = 80) -> str:
     """What stands for x in an error message: its notation, cut at `width` characters."""
-    full = text(x)
+    try:
+        full = text(x)
+    except (RecursionError, ValueError):  # nested too deep, or an integer of thousands of digits
+        return "..."
     return full if len(full) <= width else full[: width - 3] + "..."
 
 
@@ -115,9 +145,14 @@ class ByPath(Generic[R]):
     def __repr__(self) -> str:
         return f"<function {self._f.__name__}>"
 
+    def __reduce__(self) -> str:
+        return self._f.__name__
+
 
 def mode(x: Any, i: int) -> Any:
     """Mode i of a tuple or layout; an integer is its own mode 0."""
+    if not isinstance(x, (tuple, AnyLayout)):
+        x = leaf(x)
     if 0 <= i < len(modes_of(x)):
         return x[i] if not is_int(x) else x
     raise RankError(f"mode {i} of {shown(x)}", f"0 to {len(modes_of(x)) - 1}", f"its rank is {len(modes_of(x))}")
@@ -125,7 +160,7 @@ def mode(x: Any, i: int) -> Any:
 
 def shape_of(x: Any) -> Any:
     """The shape of a layout; an IntTuple is its own."""
-    return x if isinstance(x, tuple) or is_int(x) else getattr(x, "shape", x)
+    return x.shape if isinstance(x, AnyLayout) else x
 
 
 def modes_of(x: Any) -> tuple[Any, ...]:
@@ -155,7 +190,7 @@ def get(x: Any) -> Any:
 
     Source: CuTe and TLA `get<I...>`.
     """
-    return x
+    return x if isinstance(x, (tuple, AnyLayout)) else leaf(x)
 
 
 @ByPath
@@ -237,7 +272,7 @@ def flatten(x: Any) -> Any:
 
     The origin_shape of a flat layout is the default one. Source: CuTe `flatten`.
     """
-    if hasattr(x, "shape"):
+    if isinstance(x, AnyLayout):
         return x.flatten()
     x = as_int_tuple(x)
     return IntTuple(*leaves(x)) if isinstance(x, tuple) else x
@@ -277,6 +312,12 @@ def why_not_congruent(a: Any, b: Any) -> Reason | None:
     if len(a) != len(b):
         return Reason(f"{shown(a)} has {len(a)} modes and {shown(b)} has {len(b)}", "the same nesting", "give each mode its counterpart")
     return next((why for pair in zip(a, b) if (why := why_not_congruent(*pair))), None)
+
+
+def require_congruent(where: str, a: Any, b: Any) -> None:
+    """RankError, with the place where it matters, if a and b are not congruent."""
+    if why := why_not_congruent(a, b):
+        raise RankError(f"{where}: {why.what}", why.expected, why.mend)
 
 
 def congruent(a: Any, b: Any) -> bool:
@@ -401,8 +442,7 @@ def round_up(a: Any, b: Any) -> Any:
     a, b = as_int_tuple(a), as_int_tuple(b)
     if isinstance(a, tuple) and isinstance(b, tuple):
         return IntTuple(*(round_up(x, y) for x, y in _paired("round_up", a, b)))
-    if why := why_not_congruent(a, b):
-        raise RankError(f"round_up: {why.what}", why.expected, why.mend)
+    require_congruent("round_up", a, b)
     return mul(ints.ceil_div(a, b), b)
 
 

@@ -9,6 +9,7 @@ Source: CuTe include/cute/numeric/integral_constant.hpp; CATLASS include/tla/num
 from __future__ import annotations
 
 import math
+import numbers
 import operator
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, cast
@@ -59,10 +60,8 @@ def _lift(name: str, absorbs: Mapping[int, int] = {}, start: int | None = None) 
     method = getattr(int, name)
 
     def operate(self: Int, other: Any) -> Any:
-        if isinstance(other, (bool, float, complex, str)):
-            raise LeafTypeError(
-                f"{name.strip('_')}: a static integer {int(self)} meets {other!r}", "an integer", "convert it with int() if that is meant"
-            )
+        if is_no_integer(other):
+            raise _meets(name, self, other)
         result = method(self, other)  # NotImplemented for arrays, tracers and symbols: they have the reflected operator
         if type(other) is Int:
             return _static(result)
@@ -72,6 +71,10 @@ def _lift(name: str, absorbs: Mapping[int, int] = {}, start: int | None = None) 
 
     operate.__name__ = name
     return operate
+
+
+def _meets(name: str, a: Int, b: object) -> LeafTypeError:
+    return LeafTypeError(f"{name.strip('_')}: the static integer {a:d} meets {b!r}", "an integer", "convert it with int() if that is meant")
 
 
 def _no_true_division(self: Int, other: object) -> Any:
@@ -139,10 +142,20 @@ class Int(int, metaclass=_IntMeta):
         return other // self, other % self
 
     def __pow__(self, other: Any, modulus: Any = None) -> Any:
+        if is_no_integer(other):
+            raise _meets("pow", self, other)
         if modulus is None and is_int(other) and known(other) is not None and other < 0:
             raise RangeError(f"{int(self)} ** {int(other)} is no integer", "an exponent of 0 or more")
         result = int.__pow__(self, other, modulus)
         return _static(result) if type(other) is Int and (modulus is None or type(modulus) is Int) else result
+
+    def __round__(self, digits: Any = None) -> Int:
+        return _static(round(int(self), digits) if digits is not None else int(self))
+
+    def __trunc__(self) -> Int:
+        return self
+
+    __floor__ = __ceil__ = __trunc__
 
     def __neg__(self) -> Int:
         return _static(-int(self))
@@ -179,7 +192,9 @@ def _static(n: int) -> Int:
 
 def static_literal(name: str) -> Int | None:
     """The static integer that the name `_4`, `_128`, ... stands for; None for any other name."""
-    return _static(int(name[1:])) if name[:1] == "_" and name[1:].isdecimal() and name.isascii() and len(name) < 20 else None
+    digits = name[1:]
+    plain = name[:1] == "_" and digits.isdecimal() and digits.isascii() and (digits == "0" or digits[0] != "0") and len(digits) < 20
+    return _static(int(digits)) if plain and int(digits) <= INT64_MAX else None
 
 
 # ------------------------------------------------------------------------------------------ kinds and questions
@@ -209,31 +224,41 @@ def is_int(x: object) -> bool:
     >>> is_int(4), is_int(Int[4]()), is_int(True), is_int(4.0), is_int((4,))
     (True, True, False, False, False)
     """
-    return is_leaf(x) or (not _is_bool(x) and hasattr(type(x), "__index__") and not hasattr(type(x), "__len__"))
+    return is_leaf(x) or (not is_no_integer(x) and hasattr(type(x), "__index__") and not hasattr(type(x), "__len__"))
+
+
+def is_no_integer(x: object) -> bool:
+    """Whether x is a bool, a text, or a number of another kind, numpy's included."""
+    if isinstance(x, numbers.Number):
+        return isinstance(x, bool) or not isinstance(x, numbers.Integral)
+    return isinstance(x, (str, bytes)) or _is_bool(x)
 
 
 def _is_bool(x: object) -> bool:
-    """Whether x is Python's or numpy's bool: some versions of numpy give theirs an __index__."""
-    return isinstance(x, bool) or (type(x).__module__ == "numpy" and type(x).__name__ in ("bool", "bool_"))
+    """Whether x is numpy's bool: it is no number, and some versions of numpy give it an __index__."""
+    return type(x).__module__ == "numpy" and type(x).__name__ in ("bool", "bool_")
 
 
 def leaf(x: object) -> Any:
-    """x as a leaf: Int, int or a registered kind; a numpy integer becomes an int. LeafTypeError for anything else."""
+    """x as a leaf: Int, int or a registered kind; a numpy integer becomes an int.
+
+    LeafTypeError for anything else, RangeError for what 64 bits cannot hold.
+    """
+    if isinstance(x, int) and not INT64_MIN <= x <= INT64_MAX:
+        raise RangeError(f"an integer of {x.bit_length()} bits", "what a signed 64-bit integer holds")
     if is_leaf(x):
         return x
     if isinstance(x, Static):
         raise LeafTypeError(f"{x!r} is a type", "its value", f"write {x!r}()")
-    if _is_bool(x):
+    if isinstance(x, bool) or _is_bool(x):
         raise LeafTypeError(f"{x!r} is a bool", "an integer", f"write {int(cast(Any, x))}")
-    try:
-        return operator.index(cast(Any, x))
-    except TypeError:
-        shown = f"{x!r:.60}" if isinstance(x, (str, float, complex, bytes, type(None))) else "a value"
-        raise LeafTypeError(
-            f"{shown} is of type {type(x).__name__}",
-            "an integer: int, Int[N](), a numpy integer",
-            "convert it with int() if that is meant",
-        ) from None
+    if is_int(x):
+        return leaf(operator.index(cast(Any, x)))
+    if isinstance(x, (list, range, set)):
+        raise LeafTypeError(f"a {type(x).__name__}", "a tuple, or an integer", "write a tuple: (4, 8)")
+    shown = f"{x!r:.60}" if is_no_integer(x) or x is None else "a value"
+    expected = "an integer: int, Int[N](), a numpy integer"
+    raise LeafTypeError(f"{shown} is of type {type(x).__name__}", expected, "convert it with int() if that is meant")
 
 
 def is_static(x: object) -> bool:
@@ -245,9 +270,14 @@ def is_static(x: object) -> bool:
 
     Source: TLA and CuTe `is_static`.
     """
-    if isinstance(x, tuple):
-        return all(map(is_static, x))
-    return type(x) is Int or bool(getattr(x, "is_static", False))
+    todo = [x]  # no recursion: x may be nested deeper than any layout
+    while todo:
+        y = todo.pop()
+        if isinstance(y, tuple):
+            todo += y
+        elif type(y) is not Int and not getattr(y, "is_static", False):
+            return False
+    return True
 
 
 def is_constant(n: int, x: object) -> bool:
@@ -329,10 +359,12 @@ def require_positive(where: str, n: Any) -> None:
 
 def shape_div(a: Any, b: Any) -> Any:
     """a / b where b divides a; 1, with the sign of the quotient, where a divides b. DivisibilityError otherwise."""
+    if equal(b, 0):
+        raise DivisibilityError(f"shape_div({a}, 0)", "a divisor of 1 or more", "divide by something other than 0")
     exact = is_constant(1, b) or divides(b, a)
     if exact:
         return a // b
-    if not equal(b, 0) and divides(a, b):
+    if divides(a, b):
         quotient = b // a
         return quotient // abs(quotient)
     if exact is None:

@@ -9,26 +9,28 @@ import functools
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from .coord import as_coord, evaluate, offset_of_ints
+from .coord import offset_of
 from .errors import LeafTypeError, RangeError, RankError
 from .int_tuple import (
+    AnyLayout,
     ByPath,
     IntTuple,
     as_int_tuple,
+    as_tree,
     congruent,
     flatten,
     leaves,
     like,
+    mode,
     modes_of,
     product,
     product_each,
-    shape_of,
+    require_congruent,
     shown,
     size,
     text,
-    why_not_congruent,
 )
-from .ints import INT64_MAX, INT64_MIN, Int, Static, add, at_most, ceil_div, equal, is_constant, is_static, leaf, mul, require_positive
+from .ints import Int, Static, add, at_most, ceil_div, equal, fold, is_constant, is_static, known, leaf, mul, require_positive
 from .notation import register_layout
 
 _0, _1 = Int[0](), Int[1]()
@@ -102,6 +104,9 @@ class _Order:
     def __repr__(self) -> str:
         return self._name
 
+    def __reduce__(self) -> str:  # the one object of its name, after pickle and copy too
+        return self._name
+
 
 #: The order of a compact layout with its first mode fastest: MakeLayout's default.
 LayoutLeft = _Order("LayoutLeft")
@@ -156,7 +161,7 @@ class _LayoutMeta(type):
             raise RankError(f"Layout of {len(parts)} parts in brackets", "Layout[Shape[...], Stride[...]]")
         values = [p.value if isinstance(p, Static) else p for p in parts]
         if not all(map(is_static, values)):
-            raise LeafTypeError(f"Layout[{', '.join(map(text, values))}]", "static parts", "use MakeLayout for what is dynamic")
+            raise LeafTypeError(f"Layout[{', '.join(map(shown, values))}]", "static parts", "use MakeLayout for what is dynamic")
         return Static(MakeLayout(*_as_tuples(values)), f"Layout[{', '.join(map(repr, parts))}]")
 
 
@@ -165,7 +170,7 @@ def _as_tuples(values: list[Any]) -> list[Any]:
     return values if isinstance(values[0], tuple) or len(values) > 1 else [values[0], _0 if values[0] == 1 else _1]
 
 
-class Layout(metaclass=_LayoutMeta):
+class Layout(AnyLayout, metaclass=_LayoutMeta):
     """A function from a coordinate to an offset [elements]: the sum over the modes of coordinate * stride.
 
     shape          extents, an IntTuple, padding included [elements]
@@ -197,10 +202,11 @@ class Layout(metaclass=_LayoutMeta):
     _origin: Shape | None  # None is the default: most layouts have it, and few are asked for it
 
     def __init__(self, shape: Any, stride: Any, origin_shape: Any = None) -> None:
-        shape, stride = as_int_tuple(shape, Shape), as_int_tuple(stride, Stride)
-        if why := why_not_congruent(shape, stride):
-            raise RankError(f"Layout: {why.what}", why.expected, why.mend)
-        _check_leaves(shape, stride)
+        shape, stride = as_tree(shape, Shape), as_tree(stride, Stride)
+        require_congruent("Layout", shape, stride)
+        for n in leaves(shape):
+            if at_most(0, n) is False:
+                raise RangeError(f"Layout: extent {n} in {shown(shape)}", "extents of 0 or more", f"use {-n:d}, or a negative stride")
         _set(self, "shape", shape)
         _set(self, "stride", stride)
         _set(self, "_origin", None if origin_shape is None else _as_origin(shape, origin_shape))
@@ -216,22 +222,22 @@ class Layout(metaclass=_LayoutMeta):
     __delattr__ = __setattr__
 
     def __call__(self, *coord: Any) -> Any:
-        c = coord[0] if len(coord) == 1 else coord
-        return offset_of_ints(c, self.shape, self.stride) or evaluate(as_coord(c), self.shape, self.stride)
+        return offset_of(coord[0] if len(coord) == 1 else coord, self.shape, self.stride)
 
     def __getitem__(self, i: int) -> Layout:
         """Mode i as a layout; one that is an integer keeps its origin_shape."""
+        mode(self.shape, leaf(i))
         if not isinstance(self.shape, tuple):
             return self
         s, d = self.shape[i], self.stride[i]
-        return _layout(s, d, None if isinstance(s, tuple) or self._origin is None else Shape(self._origin[i]))
+        return unchecked_layout(s, d, None if isinstance(s, tuple) or self._origin is None else Shape(self._origin[i]))
 
     def __iter__(self) -> Iterator[Layout]:
         return (self[i] for i in range(len(modes_of(self.shape))))
 
     def flatten(self) -> Layout:
         """What `flatten(layout)` gives."""
-        return _layout(flatten(self.shape), flatten(self.stride))
+        return unchecked_layout(flatten(self.shape), flatten(self.stride))
 
     @property
     def is_static(self) -> bool:
@@ -255,29 +261,33 @@ class Layout(metaclass=_LayoutMeta):
         return f"parse({str(self)!r}{'' if self._origin is None else f', origin_shape={self._origin!r}'})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _layout, (self.shape, self.stride, self._origin)
+        return unchecked_layout, (self.shape, self.stride, self._origin)
 
 
 _set = object.__setattr__
 
 
-def _layout(shape: Any, stride: Any, origin: Shape | None = None) -> Layout:
+def as_layout(where: str, x: Any) -> Any:
+    """x if it is a layout; LeafTypeError if it is something else."""
+    if isinstance(x, AnyLayout):
+        return x
+    mend = f"write parse({x!r:.60})" if isinstance(x, str) else "make one with MakeLayout"
+    raise LeafTypeError(f"{where} of a {type(x).__name__}", "a layout", mend)
+
+
+def join(layouts: Iterable[Layout]) -> Layout:
+    """The layouts as the modes of one, each with the strides that it has."""
+    modes = tuple(layouts)
+    return unchecked_layout(Shape(*(m.shape for m in modes)), Stride(*(m.stride for m in modes)))
+
+
+def unchecked_layout(shape: Any, stride: Any, origin: Shape | None = None) -> Layout:
     """The layout of parts that the caller has proved to fit: Layout without its checks."""
     new = object.__new__(Layout)
     _set(new, "shape", shape)
     _set(new, "stride", stride)
     _set(new, "_origin", origin)
     return new
-
-
-def _check_leaves(shape: Any, stride: Any) -> None:
-    for n in leaves(shape):
-        if not (0 <= n <= INT64_MAX if isinstance(n, int) else at_most(0, n) is not False):
-            mend = f"use {-n:d}, or a negative stride" if isinstance(n, int) and n < 0 else ""
-            raise RangeError(f"Layout: extent {n} in {shown(shape)}", f"extents of 0 to {INT64_MAX}", mend)
-    for d in leaves(stride):
-        if isinstance(d, int) and not INT64_MIN <= d <= INT64_MAX:
-            raise RangeError(f"Layout: stride {d} in {shown(stride)}", "strides that fit in 64 bits")
 
 
 def _default_origin(shape: Any) -> Shape:
@@ -292,11 +302,12 @@ def _as_origin(shape: Any, origin_shape: Any) -> Shape | None:
     for o, n in zip(origin, whole):
         if at_most(o, -1) or at_most(o, n) is False:
             raise RangeError(f"origin_shape {shown(origin)} of {shown(shape)}: {o} of {n}", "0 up to the extent of its mode")
-    return None if text(origin) == text(whole) else origin
+    same = origin == whole and all(is_static(o) == is_static(n) for o, n in zip(origin, whole))
+    return None if same else origin
 
 
-def MakeLayout(shape: Any, stride: Any = LayoutLeft, origin_shape: Any = None) -> Layout:
-    """A layout of a shape: with the strides given, or compact.
+def MakeLayout(shape: Any, stride: Any = LayoutLeft, origin_shape: Any = None, *more: Layout) -> Layout:
+    """A layout of a shape: with the strides given, or compact. Of layouts: these as the modes of one.
 
     shape          an IntTuple of extents [elements]; an integer alone is the length of a vector, `(n):(_1)`
     stride         congruent to shape [elements]; or LayoutLeft, compact with the first mode fastest, which is the
@@ -314,12 +325,21 @@ def MakeLayout(shape: Any, stride: Any = LayoutLeft, origin_shape: Any = None) -
 
     Source: TLA `MakeLayout`; the compact default is CuTe's `make_layout`.
     """
+    if isinstance(shape, Layout):
+        return _concatenated([shape, *(x for x in (stride, origin_shape) if x is not LayoutLeft and x is not None), *more])
     if isinstance(stride, _Order):
         if not isinstance(shape, tuple):
             shape, stride = (shape,), (_1,)
         else:
-            stride = compact_col_major(shape) if stride is LayoutLeft else compact_row_major(shape)
+            stride = compact_row_major(shape) if stride is LayoutRight else compact_col_major(shape)
     return Layout(shape, stride, origin_shape)
+
+
+def _concatenated(modes: list[Any]) -> Layout:
+    for m in modes:
+        if not isinstance(m, Layout):
+            raise LeafTypeError(f"MakeLayout of layouts and of {shown(m)}", "layouts only, or a shape with its stride")
+    return join(modes)
 
 
 register_layout(":", Layout)
@@ -335,7 +355,7 @@ def shape(layout: Any) -> Any:
 
     Source: CuTe and TLA `shape<I...>`.
     """
-    return shape_of(layout)
+    return as_int_tuple(layout)
 
 
 @ByPath
@@ -348,7 +368,7 @@ def stride(layout: Layout) -> Any:
 
     Source: CuTe and TLA `stride<I...>`.
     """
-    return layout.stride
+    return as_layout("stride", layout).stride
 
 
 @ByPath
@@ -363,7 +383,7 @@ def cosize(layout: Layout) -> Any:
 
     Source: CuTe `cosize<I...>`.
     """
-    extents = tuple(leaves(layout.shape))
+    extents = tuple(leaves(as_layout("cosize", layout).shape))
     if any(equal(n, 0) for n in extents):
         return _0 if any(is_constant(0, n) for n in extents) else 0
     spans = (mul(n - _1, abs(d)) for n, d in zip(extents, leaves(layout.stride)))
@@ -378,7 +398,7 @@ def MakeLayoutTile(layout: Layout, tile: Any) -> Layout:
 
     tile      one integer per top-level mode, 1 or more [elements]
     Returns   a nested mode keeps its inner extents (a fractal stays whole), and counts as many of the last as cover the
-              tile; origin_shape is the tile
+              tile; origin_shape is as much of the tile as holds valid data of the layout
     Raises    RankError where the ranks differ, RangeError for an extent below 1
 
     >>> from tla import MakeLayoutTile, MakeShape, parse
@@ -390,14 +410,20 @@ def MakeLayoutTile(layout: Layout, tile: Any) -> Layout:
 
     Source: TLA `MakeLayoutTile` (2025); static tiles give static counts here.
     """
-    tile, extents = as_int_tuple(tile), product_each(layout.shape) if isinstance(layout.shape, tuple) else size(layout)
+    layout = as_layout("MakeLayoutTile", layout)
+    tile, extents = as_tree(tile), product_each(layout.shape) if isinstance(layout.shape, tuple) else size(layout)
     if not congruent(tile, extents):
         raise RankError(f"tile {shown(tile)} of {shown(layout)}", f"extents like {shown(extents)}: one integer per top-level mode")
     for t in modes_of(tile):
         require_positive("MakeLayoutTile", t)
     tiled = [_tile_mode(s, t) for s, t in zip(modes_of(layout.shape), modes_of(tile))]
     new_shape = Shape(*tiled) if isinstance(layout.shape, tuple) else tiled[0]
-    return Layout(new_shape, layout.stride, tile)
+    return Layout(new_shape, layout.stride, Shape(*map(_smaller, modes_of(tile), layout.origin_shape)))
+
+
+def _smaller(tile: Any, valid: Any) -> Any:
+    """The valid part of a tile: of sizes that are not known, the tile."""
+    return tile if known(tile) is None or known(valid) is None else fold("min", min, tile, valid)
 
 
 def _tile_mode(s: Any, t: Any) -> Any:

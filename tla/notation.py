@@ -62,7 +62,7 @@ def parse(text: str, *, origin_shape: Any = None) -> Any:
             stride = reader.int_tuple()
             reader.end()
             return make(shape, stride, origin_shape)
-    reader.end()
+    reader.end("".join(f", or {s!r}" for s in _LAYOUTS))
     if origin_shape is not None:
         raise ParseError(text, len(text), "an origin_shape, and no layout", "shape:stride", "drop origin_shape")
     return shape
@@ -96,7 +96,7 @@ class _Reader:
                 open_tuples.append((start, []))
                 if not self.take(")"):
                     continue
-                value: Any = IntTuple(*open_tuples.pop()[1])
+                value: Any = tuple.__new__(IntTuple, open_tuples.pop()[1])  # its leaves and depth are checked here
             else:
                 value = self.leaf()
             while open_tuples:
@@ -105,7 +105,7 @@ class _Reader:
                     break
                 if not self.take(")"):
                     raise self.unexpected("',' or ')'", f"close the '(' at position {open_tuples[-1][0]}")
-                value = IntTuple(*open_tuples.pop()[1])
+                value = tuple.__new__(IntTuple, open_tuples.pop()[1])
             else:
                 return value
 
@@ -115,15 +115,15 @@ class _Reader:
             raise self.unexpected("an integer like 4 or _4, or a tuple", "")
         static, digits = found.groups()
         # the length first: int() of a million digits takes its time
-        if len(digits) > 20 or not INT64_MIN <= int(digits) <= INT64_MAX:
+        if len(digits.lstrip("-0")) > 20 or len(digits) > 4000 or not INT64_MIN <= int(digits) <= INT64_MAX:
             raise ParseError(self.text, self.at, f"{digits:.24} does not fit in 64 bits", f"{INT64_MIN} to {INT64_MAX}")
         self.at = found.end()
         self.skip_blank()
         return Int[int(digits)]() if static else int(digits)
 
-    def end(self) -> None:
+    def end(self, otherwise: str = "") -> None:
         if self.at < len(self.text):
-            raise self.unexpected(f"the end of the text{''.join(f', or {s!r}' for s in _LAYOUTS)}", "")
+            raise self.unexpected(f"the end of the text{otherwise}", "")
 
     def unexpected(self, expected: str, mend: str) -> ParseError:
         found = _WORD.match(self.text, self.at)

@@ -107,7 +107,7 @@ class _Reader:
     def integer(self, expected: str) -> int:
         if not self.token.lstrip("-").isdigit():
             self.unexpected(expected)
-        if len(self.token) > 4096 or not INT64_MIN <= int(self.token) <= INT64_MAX:
+        if len(self.token) > 4000 or not INT64_MIN <= int(self.token) <= INT64_MAX:
             self.fail(f"{self.token:.24} does not fit a signed 64-bit integer", expected)
         n = int(self.token)
         self.advance()
@@ -144,8 +144,8 @@ class _Reader:
         at["dimensions"] = self.at
         dims, dynamic = self.dimensions()
         layout = self.layout(len(dims), at) if self.token == "{" else None
-        for field, why in why_not_valid(element_type, dims, layout):  # ArrayShape checks it too, but cannot say where
-            self.fail(*why, at=at[field])
+        if found := why_not_valid(element_type, dims, layout):  # ArrayShape checks it too, but cannot say where
+            self.fail(*found[1], at=at[found[0]])
         return ArrayShape(element_type, dims, layout, dynamic)
 
     def element_type(self) -> str:

@@ -10,16 +10,19 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from ..errors import TlaError
+from ..errors import LeafTypeError, TlaError
 from ..layout import Layout
+from .grammar import parse_shape
 from .lower import lower
 from .sizes import byte_size, waste
 from .spec import BITS
 
 # A string, which may hold anything, or a shape. Braces after the dimensions are a layout only where a number or a colon
 # follows: else they open the body of a computation.
+_TYPES = "|".join(sorted(BITS, key=len, reverse=True))
 _SHAPE = re.compile(
-    r'"(?:[^"\\]|\\.)*"|(?<![\w.%-])((?:' + "|".join(sorted(BITS, key=len, reverse=True)) + r")\[[^\][]*\](?:\{[0-9:][^{}]*\})?)"
+    r'"(?:[^"\\\n]|\\.)*(?:"|\\?$)'  # an open string goes to the end of its line: no second try from inside of it
+    rf"|(?<![\w.%-])((?:{_TYPES})\[[^\][]*\](?:\{{\s*[0-9:][^{{}}]*\}})?)"
 )
 
 
@@ -49,14 +52,16 @@ def shape_texts(lines: Iterable[str]) -> Iterator[str]:
     >>> list(shape_texts(['  %p = (s8[4]{0:T(512)}, f32[]) f(), metadata={op_name="f32[9]"}']))
     ['s8[4]{0:T(512)}', 'f32[]']
     """
-    for line in lines:
+    for line in lines.splitlines() if isinstance(lines, str) else lines:
+        if not isinstance(line, str):
+            raise LeafTypeError(f"a line of type {type(line).__name__}", "text", "open the file as text, with errors='replace'")
         yield from filter(None, _SHAPE.findall(line))
 
 
 def shape_usage(lines: Iterable[str]) -> list[Usage]:
     """Each distinct array shape in lines of HLO, the most wasteful first. No shape raises: one says why it is refused.
 
-    lines   an open text file, or any iterable of str
+    lines   a text, an open text file, or any iterable of str
 
     >>> [(u.text, u.count, u.waste) for u in shape_usage(["f32[3,5]{1,0:T(8,128)} add(f32[3,5]{1,0:T(8,128)} %a, f32[128]{0} %b)"])]
     [('f32[3,5]{1,0:T(8,128)}', 2, 4036), ('f32[128]{0}', 1, 0)]
@@ -68,8 +73,9 @@ def shape_usage(lines: Iterable[str]) -> list[Usage]:
 def _usage(text: str, count: int) -> Usage:
     size = lost = layout = None
     try:
-        size, lost = byte_size(text), waste(text)
-        layout = lower(text)
+        shape = parse_shape(text)
+        size, lost = byte_size(shape), waste(shape)
+        layout = lower(shape)
     except TlaError as error:
         return Usage(text, count, size, lost, None, error.reason.what.splitlines()[0].removeprefix(f"{text}: "))
     return Usage(text, count, size, lost, layout, None)

@@ -11,10 +11,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from ..errors import LoweringError, RangeError, RankError
+from ..errors import LeafTypeError, LoweringError, RangeError, RankError
 from ..ints import leaf
 from .grammar import as_shape
-from .spec import ArrayLayout, ArrayShape, TileEntry, groups, tiled
+from .spec import ArrayShape, TileEntry, cover, groups, tiled
 
 
 def physical_dimensions(shape: ArrayShape | str) -> tuple[int, ...]:
@@ -26,8 +26,16 @@ def physical_dimensions(shape: ArrayShape | str) -> tuple[int, ...]:
     (1, 8, 1280, 16384)
     """
     shape = as_shape(shape)
-    dims = [_extent(shape, d) for d in range(len(shape.dimensions))]
-    return tuple(dims[d] for d in reversed(layout_of(shape).minor_to_major))
+    dims = logical_dimensions(shape)
+    return tuple(dims[d] for d in reversed(shape.effective_layout.minor_to_major))
+
+
+def logical_dimensions(shape: ArrayShape) -> tuple[int, ...]:
+    """The dimensions in logical order [elements]; LoweringError for one without a bound."""
+    for d, n in enumerate(shape.dimensions):
+        if n is None:
+            raise LoweringError(f"{shape}: dimension {d} has no bound", "a size or a bound: <=n", "give it one")
+    return tuple(n or 0 for n in shape.dimensions)
 
 
 def tiled_dimensions(shape: ArrayShape | str) -> tuple[int, ...]:
@@ -52,15 +60,19 @@ def linear_index(shape: ArrayShape | str, index: Sequence[int]) -> int:
     """
     shape = as_shape(shape)
     refuse_pieces(shape)
+    dims = logical_dimensions(shape)
+    if not isinstance(index, (tuple, list)):
+        raise LeafTypeError(f"an index of type {type(index).__name__}", f"a tuple of {len(dims)} integers", "write (i,) for one dimension")
     index = tuple(int(leaf(i)) for i in index)
-    if len(index) != len(shape.dimensions):
-        raise RankError(f"index {index} of {shape}", f"{len(shape.dimensions)} integers")
-    for d, i in enumerate(index):
-        if not 0 <= i < _extent(shape, d):
-            raise RangeError(f"index {index} of {shape}", f"0 to {_extent(shape, d) - 1} in dimension {d}")
-    place = tuple(index[d] for d in reversed(layout_of(shape).minor_to_major))
+    if len(index) != len(dims):
+        raise RankError(f"index {index} of {shape}", f"{len(dims)} integers", "give one for each dimension")
+    for d, (i, n) in enumerate(zip(index, dims)):
+        if not 0 <= i < n:
+            inside = f"0 to {n - 1} in dimension {d}" if n else f"none: dimension {d} is empty"
+            raise RangeError(f"index {index} of {shape}", inside, "a layout, lower(shape), has no bounds")
+    place = tuple(index[d] for d in reversed(shape.effective_layout.minor_to_major))
     levels = _levels(shape)
-    for sizes, tile in zip(levels, layout_of(shape).tiles):
+    for sizes, tile in zip(levels, shape.effective_layout.tiles):
         place = _into_tiles(sizes, place, tile)
     return _horner(levels[-1], place)
 
@@ -78,38 +90,25 @@ def multi_index(shape: ArrayShape | str, offset: int) -> tuple[int, ...] | None:
     shape, offset = as_shape(shape), int(leaf(offset))
     refuse_pieces(shape)
     levels = _levels(shape)
-    total, unit = math.prod(levels[-1]), layout_of(shape).tail_padding_alignment_in_elements
-    if not 0 <= offset < -(-total // unit) * unit:
-        raise RangeError(f"offset {offset} of {shape}", f"0 to {-(-total // unit) * unit - 1}" if total else "none: the array is empty")
+    total, unit = math.prod(levels[-1]), shape.effective_layout.tail_padding_alignment_in_elements
+    end = -(-total // unit) * unit
+    if not 0 <= offset < end:
+        raise RangeError(f"offset {offset} of {shape}", f"0 to {end - 1}" if total else "none: the array is empty", "offsets are elements")
     if offset >= total:
         return None  # the tail that L(n) pads
     place: tuple[int, ...] | None = _digits(levels[-1], offset)
-    for sizes, tile in reversed(tuple(zip(levels, layout_of(shape).tiles))):
+    for sizes, tile in reversed(tuple(zip(levels, shape.effective_layout.tiles))):
         place = place and _out_of_tiles(sizes, place, tile)
     if place is None:
         return None
     index = [0] * len(place)
-    for d, i in zip(reversed(layout_of(shape).minor_to_major), place):
+    for d, i in zip(reversed(shape.effective_layout.minor_to_major), place):
         index[d] = i
     return tuple(index)
 
 
-def layout_of(shape: ArrayShape) -> ArrayLayout:
-    """The layout of a shape; where none is specified, the default."""
-    layout = shape.with_layout().layout
-    assert layout is not None
-    return layout
-
-
-def _extent(shape: ArrayShape, d: int) -> int:
-    extent = shape.dimensions[d]
-    if extent is None:
-        raise LoweringError(f"{shape}: dimension {d} has no bound", "a size or a bound: <=n")
-    return extent
-
-
 def refuse_pieces(shape: ArrayShape) -> None:
-    if layout_of(shape).split_configs:
+    if shape.effective_layout.split_configs:
         raise LoweringError(
             f"{shape}: an array in pieces (SC) has no single map",
             "an array in one piece",
@@ -120,7 +119,7 @@ def refuse_pieces(shape: ArrayShape) -> None:
 def _levels(shape: ArrayShape) -> list[tuple[int, ...]]:
     """The dimensions before the first tile level, and after each."""
     levels = [physical_dimensions(shape)]
-    for tile in layout_of(shape).tiles:
+    for tile in shape.effective_layout.tiles:
         levels.append(tiled(levels[-1], tile))
     return levels
 
@@ -143,11 +142,10 @@ def _digits(sizes: Sequence[int], index: int) -> tuple[int, ...]:
 
 
 def _into_tiles(sizes: tuple[int, ...], place: tuple[int, ...], tile: tuple[TileEntry, ...]) -> tuple[int, ...]:
-    missing = (len(tile) - len(sizes)) if len(tile) > len(sizes) else 0
-    sizes, place = (1,) * missing + sizes, (0,) * missing + place
-    left = len(sizes) - len(tile)
+    left, covered = cover(sizes, tile)
+    place = (0,) * (len(covered) - len(sizes)) + place
     counts, inner, at = [], [], left
-    for group, t in groups(sizes[left:], tile):
+    for group, t in groups(covered[left:], tile):
         i = _horner(group, place[at : at + len(group)])
         counts.append(i // t)
         inner.append(i % t)
@@ -157,14 +155,12 @@ def _into_tiles(sizes: tuple[int, ...], place: tuple[int, ...], tile: tuple[Tile
 
 def _out_of_tiles(sizes: tuple[int, ...], place: tuple[int, ...], tile: tuple[TileEntry, ...]) -> tuple[int, ...] | None:
     """_into_tiles undone; None for a place in the padding."""
-    missing = (len(tile) - len(sizes)) if len(tile) > len(sizes) else 0
-    sizes = (1,) * missing + sizes
-    left = len(sizes) - len(tile)
-    merged = tuple(groups(sizes[left:], tile))
+    left, covered = cover(sizes, tile)
+    merged = tuple(groups(covered[left:], tile))
     out = list(place[:left])
     for (group, t), count, inner in zip(merged, place[left:], place[left + len(merged) :]):
         i = count * t + inner
         if i >= math.prod(group):
             return None
         out += _digits(group, i)
-    return tuple(out[missing:])
+    return tuple(out[len(covered) - len(sizes) :])

@@ -15,7 +15,7 @@ from ..int_tuple import IntTuple
 from ..ints import Int
 from ..layout import Layout
 from .grammar import as_shape
-from .index import layout_of, physical_dimensions, refuse_pieces
+from .index import logical_dimensions, physical_dimensions, refuse_pieces
 from .spec import COMBINE, ArrayShape, TileEntry
 
 
@@ -61,7 +61,7 @@ def lower(shape: ArrayShape | str) -> Layout:
     return Layout(
         tuple(_mode([d.extent for d in ds], 1) for ds in dims),
         tuple(_mode([d.stride for d in ds], 0) for ds in dims),
-        tuple(Int[n or 0]() for n in shape.dimensions),
+        tuple(Int[n]() for n in logical_dimensions(shape)),
     )
 
 
@@ -76,7 +76,7 @@ def digits(shape: ArrayShape | str) -> tuple[tuple[Digit, ...], ...]:
     for digit in reversed(plan(shape)):
         placed.append(replace(digit, stride=stride))
         stride *= digit.slots
-    return tuple(_of_dimension(placed, d, n or 0) for d, n in enumerate(shape.dimensions))
+    return tuple(_of_dimension(placed, d, n) for d, n in enumerate(logical_dimensions(shape)))
 
 
 def plan(shape: ArrayShape | str) -> tuple[Digit, ...]:
@@ -87,7 +87,7 @@ def plan(shape: ArrayShape | str) -> tuple[Digit, ...]:
     """
     shape = as_shape(shape)
     refuse_pieces(shape)
-    layout = layout_of(shape)
+    layout = shape.effective_layout
     out = [Digit(d, n, 1, n, "untiled") for d, n in zip(reversed(layout.minor_to_major), physical_dimensions(shape))]
     for level, tile in enumerate(layout.tiles):
         out = _tiled(out, tile, level, shape)
@@ -115,7 +115,7 @@ def _tiled(digits: list[Digit], tile: tuple[TileEntry, ...], level: int, shape: 
 def _is_top(digit: Digit, digits: list[Digit]) -> bool:
     """Whether the digit is the most significant of its dimension: then coordinates end inside it, and padding it is free."""
     others = (d for d in digits if d.dimension == digit.dimension and d is not digit)
-    return not any(d.place >= digit.place and d.extent > 1 for d in others)
+    return not any(d.place >= digit.place and d.extent != 1 for d in others)
 
 
 def _split(digit: Digit, t: int, top: bool, level: int, shape: ArrayShape) -> tuple[Digit, Digit]:

@@ -8,8 +8,10 @@ from __future__ import annotations
 import itertools
 import math
 
+from ..errors import RangeError
+from ..ints import INT64_MAX
 from .grammar import as_shape
-from .index import layout_of, physical_dimensions
+from .index import physical_dimensions
 from .spec import ArrayShape, tiled
 
 
@@ -34,16 +36,21 @@ def padded_element_count(shape: ArrayShape | str) -> int:
     Source: XLA ShapeUtil::ArraySize.
     """
     shape = as_shape(shape)
-    layout, sizes = layout_of(shape), list(physical_dimensions(shape))
+    layout, sizes = shape.effective_layout, _largest_piece(shape)
     if 0 in sizes:
         return 0
-    for d, at in layout.split_configs:
-        cuts = (0, *at, sizes[d])
-        sizes[d] = max(hi - lo for lo, hi in itertools.pairwise(cuts))
     if not layout.tiles:
         return math.prod(sizes)
     unit = layout.tail_padding_alignment_in_elements
-    return -(-math.prod(tiled(tuple(sizes), layout.tiles[0])) // unit) * unit
+    return -(-math.prod(tiled(sizes, layout.tiles[0])) // unit) * unit
+
+
+def _largest_piece(shape: ArrayShape) -> tuple[int, ...]:
+    """The physical dimensions of the largest piece of an array that SC cuts; without SC, of the array."""
+    sizes = list(physical_dimensions(shape))
+    for d, at in shape.effective_layout.split_configs:
+        sizes[d] = max(hi - lo for lo, hi in itertools.pairwise((0, *at, sizes[d])))
+    return tuple(sizes)
 
 
 def byte_size(shape: ArrayShape | str) -> int:
@@ -55,18 +62,21 @@ def byte_size(shape: ArrayShape | str) -> int:
     Source: XLA ShapeUtil::ArraySize and ByteSizeOf.
     """
     shape = as_shape(shape)
-    prefix = layout_of(shape).dynamic_shape_metadata_prefix_bytes if any(shape.dynamic) else 0
-    return _bytes(padded_element_count(shape), shape.bits) + prefix
+    prefix = shape.effective_layout.dynamic_shape_metadata_prefix_bytes if any(shape.dynamic) else 0
+    size = _bytes(padded_element_count(shape), shape.bits) + prefix
+    if size > INT64_MAX:
+        raise RangeError(f"{shape}: its byte size overflows", "a byte count that 64 bits hold", "use a smaller E, L or M")
+    return size
 
 
 def waste(shape: ArrayShape | str) -> int:
-    """How many of the allocated bytes hold no element.
+    """How many of the allocated bytes hold no element. Of an array in pieces (SC): in the largest one.
 
     >>> waste("f32[3,5]{1,0:T(8,128)}")
     4036
     """
     shape = as_shape(shape)
-    return byte_size(shape) - _bytes(element_count(shape), shape.bits)
+    return byte_size(shape) - _bytes(math.prod(_largest_piece(shape)), shape.bits)
 
 
 def _bytes(count: int, bits: int) -> int:

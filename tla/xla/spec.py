@@ -1,21 +1,24 @@
 """An XLA array shape as a value: element type, dimensions, layout.
 
-Source: XLA xla/shape.h, xla/layout.h and their printers; docs/tiled_layout.md. Field names are those of XLA's protos.
+Source: XLA xla/shape.h, xla/layout.h and their printers; docs/tiled_layout.md.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
-from ..errors import RangeError, Reason
-from ..ints import INT64_MAX
+from ..errors import LeafTypeError, RangeError, RankError, Reason
+from ..ints import INT64_MAX, leaf
 
 #: A tile entry that merges its dimension with the next more minor one, before the rest of the tile is applied: `*`.
 COMBINE = "*"
 TileEntry = int | str
+
+#: More tile levels than this are refused: real programs have up to three.
+MAX_TILES = 64
 
 #: Bits of each element type. XLA stores a type of less than a byte in a byte, unless E(n) says otherwise.
 BITS = {
@@ -69,6 +72,14 @@ class ArrayLayout:
     split_configs: tuple[Split, ...] = ()
     dynamic_shape_metadata_prefix_bytes: int = 0
 
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        put(self, "minor_to_major", _integers(self.minor_to_major))
+        put(self, "tiles", tuple(_integers(t, keep=COMBINE) for t in _tuple(self.tiles)))
+        put(self, "split_configs", tuple(Split(_integer(d), _integers(at)) for d, at in _tuple(self.split_configs)))
+        for field in NUMBERS:
+            put(self, field, _integer(getattr(self, field)))
+
     def __str__(self) -> str:
         order, properties = ",".join(map(str, self.minor_to_major)), "".join(self._properties())
         return f"{{{order}{':' if properties else ''}{properties}}}" if order or properties else ""
@@ -112,10 +123,17 @@ class ArrayShape:
     dynamic: tuple[bool, ...] = ()
 
     def __post_init__(self) -> None:
-        if not self.dynamic:
-            object.__setattr__(self, "dynamic", tuple(d is None for d in self.dimensions))
-        for _, why in why_not_valid(self.element_type, self.dimensions, self.layout):
-            raise RangeError(*why)
+        put = object.__setattr__
+        put(self, "dimensions", _integers(self.dimensions, keep=None))
+        dynamic = _tuple(self.dynamic) or (False,) * len(self.dimensions)
+        if len(dynamic) != len(self.dimensions):
+            raise RankError(f"{len(dynamic)} dynamic marks for {len(self.dimensions)} dimensions", "one for each", "leave it out for none")
+        put(self, "dynamic", tuple(d is None or bool(dyn) for d, dyn in zip(self.dimensions, dynamic)))
+        if not isinstance(self.element_type, str) or not isinstance(self.layout, (ArrayLayout, type(None))):
+            what = f"ArrayShape of {type(self.element_type).__name__}, ..., {type(self.layout).__name__}"
+            raise LeafTypeError(what, "the name of an element type, and an ArrayLayout", "parse_shape reads a text")
+        if found := why_not_valid(self.element_type, self.dimensions, self.layout):
+            raise RangeError(*found[1])
 
     def __str__(self) -> str:
         dims = ",".join("?" if d is None else f"<={d}" if dyn else str(d) for d, dyn in zip(self.dimensions, self.dynamic))
@@ -123,12 +141,48 @@ class ArrayShape:
 
     def with_layout(self) -> ArrayShape:
         """This shape, with the default layout (last dimension fastest, no tiles) where it has none."""
-        return self if self.layout else replace(self, layout=ArrayLayout(tuple(reversed(range(len(self.dimensions))))))
+        return self if self.layout else ArrayShape(self.element_type, self.dimensions, self.effective_layout, self.dynamic)
+
+    @property
+    def effective_layout(self) -> ArrayLayout:
+        """The layout; where none is specified, the default."""
+        return self.layout or ArrayLayout(tuple(reversed(range(len(self.dimensions)))))
 
     @property
     def bits(self) -> int:
         """Bits that one element takes in memory: E(n), else whole bytes."""
         return (self.layout.element_size_in_bits if self.layout else 0) or 8 * -(-BITS[self.element_type] // 8)
+
+
+#: The fields of a layout that are one number, each with the least that it may be.
+NUMBERS = {
+    "tail_padding_alignment_in_elements": 1,
+    "element_size_in_bits": 0,
+    "memory_space": 0,
+    "dynamic_shape_metadata_prefix_bytes": 0,
+}
+
+
+def _tuple(x: Any) -> tuple[Any, ...]:
+    try:
+        return tuple(x)
+    except TypeError:
+        raise LeafTypeError(f"a {type(x).__name__}", "a tuple", "write (x,) for a tuple of one") from None
+
+
+def _integer(x: Any) -> int:
+    return int(leaf(x))
+
+
+def _integers(x: Any, keep: Any = ()) -> tuple[Any, ...]:
+    """x as a tuple of plain ints, where `keep` stays as it is."""
+    return tuple(n if n == keep else _integer(n) for n in _tuple(x))
+
+
+def cover(sizes: tuple[int, ...], tile: tuple[TileEntry, ...]) -> tuple[int, tuple[int, ...]]:
+    """How many sizes a tile leaves, and all of them: a tile longer than these finds sizes of 1 before them."""
+    sizes = (1,) * (len(tile) - len(sizes)) + sizes
+    return len(sizes) - len(tile), sizes
 
 
 def tiled(sizes: tuple[int, ...], tile: tuple[TileEntry, ...]) -> tuple[int, ...]:
@@ -137,10 +191,9 @@ def tiled(sizes: tuple[int, ...], tile: tuple[TileEntry, ...]) -> tuple[int, ...
     >>> tiled((3, 5), (2, 2)), tiled((7,), (8, 128)), tiled((2, 7, 8, 11, 10), ("*", "*", 2, "*", 3))
     ((2, 3, 2, 2), (1, 1, 8, 128), (56, 37, 2, 3))
     """
-    sizes = (1,) * (len(tile) - len(sizes)) + sizes
-    left, covered = sizes[: len(sizes) - len(tile)], sizes[len(sizes) - len(tile) :]
-    pairs = [(math.prod(group), t) for group, t in groups(covered, tile)]
-    return (*left, *(-(-n // t) for n, t in pairs), *(t for _, t in pairs))
+    left, sizes = cover(sizes, tile)
+    pairs = [(math.prod(group), t) for group, t in groups(sizes[left:], tile)]
+    return (*sizes[:left], *(-(-n // t) for n, t in pairs), *(t for _, t in pairs))
 
 
 def groups(covered: tuple[int, ...], tile: tuple[TileEntry, ...]) -> Iterator[tuple[tuple[int, ...], int]]:
@@ -156,24 +209,35 @@ def groups(covered: tuple[int, ...], tile: tuple[TileEntry, ...]) -> Iterator[tu
 # ------------------------------------------------------------------------------------------------ validity
 
 
-def why_not_valid(element_type: str, dims: tuple[int | None, ...], layout: ArrayLayout | None) -> Iterator[tuple[str, Reason]]:
-    """What is wrong with the parts of an ArrayShape: each time the field, and the reason."""
+def why_not_valid(element_type: str, dims: tuple[int | None, ...], layout: ArrayLayout | None) -> tuple[str, Reason] | None:
+    """What is wrong with the parts of an ArrayShape: the field, and the reason."""
+    return next(_wrongs(element_type, dims, layout), None)
+
+
+def _wrongs(element_type: str, dims: tuple[int | None, ...], layout: ArrayLayout | None) -> Iterator[tuple[str, Reason]]:
+    """Lazily, and each is asked for only where those before it are right."""
     if element_type not in BITS:
-        yield "element_type", Reason(f"element type {element_type!r} is not known", "one of " + " ".join(BITS))
-        return
-    for d in dims:
-        if d is not None and not 0 <= d <= INT64_MAX:
-            yield "dimensions", Reason(f"dimension {d}", "0 up to what a signed 64-bit integer holds")
-            return
+        yield "element_type", Reason(f"element type {element_type!r} is not known", "one of " + " ".join(BITS), "write XLA's name")
+    if any(d is not None and d < 0 for d in dims):
+        yield "dimensions", Reason("a negative dimension", "0 or more", "write the extent")
     if _bytes_overflow(element_type, math.prod(d or 0 for d in dims)):
-        yield "dimensions", Reason(f"the size of {element_type}{list(dims)} overflows", "a byte count that 64 bits hold")
-    if layout:
-        if why := _why_not_order(layout.minor_to_major, len(dims)):
-            yield "minor_to_major", why
-            return
-        yield from _why_not_tiles(element_type, dims, layout)
-        yield from _why_not_numbers(element_type, layout)
-        yield from _why_not_splits(dims, layout)
+        yield "dimensions", Reason(f"the size of {element_type}{list(dims)} overflows", "a byte count that 64 bits hold", "use less")
+    if layout is None:
+        return
+    if why := _why_not_order(layout.minor_to_major, len(dims)):
+        yield "minor_to_major", why
+    if why := _why_not_tiles(element_type, tuple(dims[d] or 0 for d in reversed(layout.minor_to_major)), layout.tiles):
+        yield "tiles", why
+    bits, given = BITS[element_type], layout.element_size_in_bits
+    if not (given in (0, bits) or (bits < 8 and given in (8, 16, 32))):
+        expected = f"{bits}" + (", or 8, 16, 32 for one element in so many bits" if bits < 8 else "")
+        yield "element_size_in_bits", Reason(f"E({given}) on {element_type}, which has {bits} bits", expected, "leave E out")
+    for field, least in NUMBERS.items():
+        if getattr(layout, field) < least:
+            yield field, Reason(f"{field} {getattr(layout, field)}", f"{least} or more", "leave it out for the default")
+    for k, split in enumerate(layout.split_configs):
+        if why := _why_not_split(split, dims, layout, {s.dimension for s in layout.split_configs[:k]}):
+            yield "split_configs", why
 
 
 def _bytes_overflow(element_type: str, count: int) -> bool:
@@ -181,64 +245,53 @@ def _bytes_overflow(element_type: str, count: int) -> bool:
 
 
 def _why_not_order(order: tuple[int, ...], rank: int) -> Reason | None:
-    text = f"minor_to_major {{{','.join(map(str, order))}}}"
+    text = f"minor_to_major {{{','.join(map(str, order[:16]))}{'' if len(order) <= 16 else ',...'}}}"
     every = f"each of 0 to {rank - 1} once" if rank else "none: the array has no dimensions"
     if len(order) != rank:
-        return Reason(f"{text} has {len(order)} entries for {rank} dimensions", every)
-    for k, d in enumerate(order):
+        return Reason(f"{text} has {len(order)} entries for {rank} dimensions", every, "name each dimension once")
+    seen: set[int] = set()
+    for d in order:
         if not 0 <= d < rank:
-            return Reason(f"{text} names dimension {d}", every)
-        if d in order[:k]:
-            return Reason(f"{text} names dimension {d} twice", every)
+            return Reason(f"{text} names dimension {d}", every, "dimensions are numbered from 0")
+        if d in seen:
+            return Reason(f"{text} names dimension {d} twice", every, "name each dimension once")
+        seen.add(d)
     return None
 
 
-def _why_not_tiles(element_type: str, dims: tuple[int | None, ...], layout: ArrayLayout) -> Iterator[tuple[str, Reason]]:
-    sizes = tuple(dims[d] or 0 for d in reversed(layout.minor_to_major))
-    for tile in layout.tiles:
+def _why_not_tiles(element_type: str, sizes: tuple[int, ...], tiles: tuple[tuple[TileEntry, ...], ...]) -> Reason | None:
+    if len(tiles) > MAX_TILES:
+        return Reason(f"{len(tiles)} tile levels", f"at most {MAX_TILES}", "merge them")
+    for tile in tiles:
         if why := _why_not_tile(tile):
-            yield "tiles", why
-            return
+            return why
         sizes = tiled(sizes, tile)
-        if _bytes_overflow(element_type, math.prod(n or 1 for n in sizes)):  # a zero elsewhere must not hide it
-            yield "tiles", Reason("the tiled array overflows", "a byte count that 64 bits hold", "use smaller tiles")
-            return
+        if _bytes_overflow(element_type, math.prod(sizes)):
+            return Reason("the tiled array overflows", "a byte count that 64 bits hold", "use smaller tiles")
+    return None
 
 
 def _why_not_tile(tile: tuple[TileEntry, ...]) -> Reason | None:
-    text = f"tile ({','.join(map(str, tile))})"
+    text = f"tile ({','.join(map(str, tile[:16]))}{'' if len(tile) <= 16 else ',...'})"
     if not tile:
         return Reason("a tile with no entries", "sizes of 1 or more", "drop the tile")
     for t in tile:
-        if t != COMBINE and (isinstance(t, str) or t < 1):
-            return Reason(f"{text} has the entry {t}", "sizes of 1 or more, or *")
+        if isinstance(t, int) and t < 1:
+            return Reason(f"{text} has the entry {t}", "sizes of 1 or more, or *", "write 1 to leave a dimension whole")
     if tile[-1] == COMBINE:
         return Reason(f"{text} ends with *", "a size last", "* merges a dimension with the next more minor one: there is none")
     return None
 
 
-def _why_not_numbers(element_type: str, layout: ArrayLayout) -> Iterator[tuple[str, Reason]]:
-    bits, given = BITS[element_type], layout.element_size_in_bits
-    if not (given in (0, bits) or (bits < 8 and given in (8, 16, 32))):
-        what = f"E({given}) on {element_type}, which has {bits} bits"
-        yield "element_size_in_bits", Reason(what, f"{bits}" + (", or 8, 16, 32 for one element in so many bits" if bits < 8 else ""))
-    for field, least in (("tail_padding_alignment_in_elements", 1), ("memory_space", 0), ("dynamic_shape_metadata_prefix_bytes", 0)):
-        if getattr(layout, field) < least:
-            yield field, Reason(f"{field} {getattr(layout, field)}", f"{least} or more")
-
-
-def _why_not_splits(dims: tuple[int | None, ...], layout: ArrayLayout) -> Iterator[tuple[str, Reason]]:
-    seen: set[int] = set()
-    for split in layout.split_configs:
-        d, at = split
-        if not 0 <= d < len(dims):
-            yield "split_configs", Reason(f"SC{split} cuts physical dimension {d}", f"0 to {len(dims) - 1}")
-            return
-        if d in seen:
-            yield "split_configs", Reason(f"SC cuts physical dimension {d} twice", "each once", "list all its indices in one")
-        if list(at) != sorted(set(at)):
-            yield "split_configs", Reason(f"SC{split}: indices {','.join(map(str, at))}", "strictly increasing ones")
-        extent = dims[layout.minor_to_major[-1 - d]]
-        if any(i < 1 or (extent is not None and i >= extent) for i in at):
-            yield "split_configs", Reason(f"SC{split} cuts a dimension of {extent}", f"indices between 1 and {(extent or 0) - 1}")
-        seen.add(d)
+def _why_not_split(split: Split, dims: tuple[int | None, ...], layout: ArrayLayout, before: set[int]) -> Reason | None:
+    d, at = split
+    if not 0 <= d < len(dims):
+        return Reason(f"SC{split} cuts physical dimension {d}", f"0 to {len(dims) - 1}", "0 is the most major one")
+    if d in before:
+        return Reason(f"SC cuts physical dimension {d} twice", "each once", "list all its indices in one")
+    if list(at) != sorted(set(at)):
+        return Reason(f"SC{split}: indices {','.join(map(str, at))}", "strictly increasing ones", "sort them")
+    extent = dims[layout.minor_to_major[-1 - d]]
+    if any(i < 1 or (extent is not None and i >= extent) for i in at):
+        return Reason(f"SC{split} cuts a dimension of {'?' if extent is None else extent}", "indices inside of it", "leave the split out")
+    return None
