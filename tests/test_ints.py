@@ -222,3 +222,11 @@ def test_options_of_numpy_functions_pass():
     out = np.zeros(3, np.int32)
     np.add(np.arange(3, dtype=np.int32), Int[4](), out=out)
     assert out.tolist() == [4, 5, 6]
+
+
+def test_powers_are_static_where_they_must_be():
+    for a, b in itertools.product(range(-3, 4), range(4)):
+        assert Int[a]() ** Int[b]() == Int[a]() ** b == a ** Int[b]() == a**b
+        assert is_static(Int[a]() ** Int[b]())
+        assert is_static(Int[a]() ** b) is (a == 1)
+        assert is_static(a ** Int[b]()) is (b == 0)

@@ -39,7 +39,7 @@ def message(f):
         ),
         (
             lambda: MakeLayoutTile(parse("(4,2):(1,4)"), (4, 2, 1)),
-            "tile (4,2,1) of (4,2):(1,4)\n  expected  extents like (4,2): one integer per top-level mode",
+            "tile (4,2,1) of (4,2):(1,4)\n  expected  extents like (4,2): one integer per top-level mode\n  to mend   give the size of the tile in each mode",
         ),
         (
             lambda: tla.shape_div(4, 6),

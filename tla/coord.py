@@ -33,6 +33,7 @@ class Coord(IntTuple):
     """
 
     __slots__ = ()
+    checked = False  # it may hold arrays and tracers
 
     def __new__(cls, *modes: Any) -> Coord:
         return as_tuple(cls, modes, _coord_leaf)

@@ -18,8 +18,8 @@ class Reason(NamedTuple):
     """
 
     what: str
-    expected: str = ""
-    mend: str = ""
+    expected: str
+    mend: str
 
     def __str__(self) -> str:
         lines = [self.what]
@@ -40,7 +40,7 @@ class TlaError(Exception):
       to mend   give one per mode
     """
 
-    def __init__(self, what: str, expected: str = "", mend: str = "") -> None:
+    def __init__(self, what: str, expected: str, mend: str) -> None:
         super().__init__(what, expected, mend)
         self.reason = Reason(what, expected, mend)
 
@@ -82,15 +82,16 @@ class ParseError(TlaError, ValueError):
     text       the whole text
     position   offset of the offending character in `text` [characters]; len(text) means its end
 
-    >>> raise ParseError("(_4,x)", 4, "'x' is not an integer", "a number like 4 or _4")
+    >>> raise ParseError("(_4,x)", 4, "'x' is not an integer", "a number like 4 or _4", "give x a value")
     Traceback (most recent call last):
     tla.errors.ParseError: 'x' is not an integer, at position 4
         (_4,x)
             ^
       expected  a number like 4 or _4
+      to mend   give x a value
     """
 
-    def __init__(self, text: str, position: int, what: str, expected: str = "", mend: str = "") -> None:
+    def __init__(self, text: str, position: int, what: str, expected: str, mend: str) -> None:
         super().__init__(f"{what}, at position {position}\n{caret(text, position)}", expected, mend)
         self.args = (text, position, what, expected, mend)
         self.text, self.position = text, position

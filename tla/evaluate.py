@@ -76,4 +76,4 @@ def _narrowest(layout: Layout) -> np.dtype[Any]:
         return np.dtype(np.int32)
     if lo >= INT64_MIN and hi <= INT64_MAX:
         return np.dtype(np.int64)
-    raise RangeError(f"offsets from {lo} to {hi} of {shown(layout)}", "offsets that fit in 64 bits")
+    raise RangeError(f"offsets from {lo} to {hi} of {shown(layout)}", "offsets that fit in 64 bits", "use smaller strides, or a tile")

@@ -12,11 +12,11 @@ import builtins
 import functools
 import math
 from collections.abc import Callable, Iterator
-from typing import Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from . import ints
 from .errors import LeafTypeError, RankError, Reason
-from .ints import Int, Static, equal, is_int, leaf, mul
+from .ints import Int, Static, equal, is_int, leaf, mul, static
 
 #: Nesting deeper than this is refused: it is no layout, and recursion on it would not end well.
 MAX_DEPTH = 64
@@ -58,6 +58,7 @@ class IntTuple(tuple[Any, ...], metaclass=_TupleMeta):
     """
 
     __slots__ = ()
+    checked = True  # its leaves are integers: whoever gets one need not look again
 
     def __new__(cls: type[T], *modes: Any) -> T:
         return as_tuple(cls, modes)
@@ -96,9 +97,10 @@ class AnyLayout:
     __slots__ = ()
     shape: Any
 
-    def flatten(self) -> Any:
-        """The layout with a flat shape."""
-        raise NotImplementedError
+    if TYPE_CHECKING:  # what a kind has to have
+
+        def flatten(self) -> Any: ...
+        def __getitem__(self, i: int) -> Any: ...
 
 
 def as_int_tuple(x: Any, cls: type[IntTuple] = IntTuple) -> Any:
@@ -108,6 +110,8 @@ def as_int_tuple(x: Any, cls: type[IntTuple] = IntTuple) -> Any:
 
 def as_tree(x: Any, cls: type[IntTuple] = IntTuple) -> Any:
     """x checked: an integer as a leaf, a tuple as a `cls`."""
+    if type(x) is cls or (cls is IntTuple and isinstance(x, IntTuple) and x.checked):
+        return x
     return as_tuple(cls, x) if isinstance(x, tuple) else leaf(x)
 
 
@@ -203,7 +207,7 @@ def rank(x: Any) -> Int:
 
     Source: CuTe and TLA `rank<I...>`.
     """
-    return Int[len(modes_of(as_int_tuple(x)))]()
+    return static(len(modes_of(as_int_tuple(x))))
 
 
 @ByPath
@@ -216,7 +220,7 @@ def depth(x: Any) -> Int:
 
     Source: CuTe and TLA `depth<I...>`.
     """
-    return Int[_depth(as_int_tuple(x))]()
+    return static(_depth(as_int_tuple(x)))
 
 
 def _depth(x: Any) -> int:
@@ -291,7 +295,11 @@ def unflatten(flat: Any, profile: Any) -> Any:
     """
     values, profile = tuple(leaves(as_int_tuple(flat))), as_int_tuple(profile)
     if len(values) != (n := sum(1 for _ in leaves(profile))):
-        raise RankError(f"unflatten: {len(values)} leaves of {shown(flat)} for {n} of {shown(profile)}", f"{n} leaves")
+        raise RankError(
+            f"unflatten: {len(values)} leaves of {shown(flat)} for {n} of {shown(profile)}",
+            f"{n} leaves",
+            "give one for each integer of the profile",
+        )
     return like(profile, iter(values))
 
 
@@ -412,7 +420,7 @@ def shape_div(a: Any, b: Any) -> Any:
     """
     a, b = as_int_tuple(a), as_int_tuple(b)
     if isinstance(a, tuple) and isinstance(b, tuple) and len(a) != len(b):
-        raise RankError(f"shape_div: {len(b)} modes of {shown(b)} for {shown(a)}", f"{len(a)}, or one integer")
+        raise RankError(f"shape_div: {len(b)} modes of {shown(b)} for {shown(a)}", f"{len(a)}, or one integer", "give one for each mode")
     return _divide(shape_div, ints.shape_div, a, b)
 
 
@@ -457,7 +465,7 @@ def _paired(name: str, a: tuple[Any, ...], b: tuple[Any, ...]) -> Iterator[tuple
 def _over_leaves(name: str, decide: Callable[[int, int], int], xs: tuple[Any, ...]) -> Any:
     found = [n for x in xs for n in leaves(as_int_tuple(x))]
     if not found:
-        raise RankError(f"{name} of no integers", "at least one")
+        raise RankError(f"{name} of no integers", "at least one", "give one, or a tuple that has one")
     return functools.reduce(lambda a, b: ints.fold(name, decide, a, b), found)
 
 

@@ -64,9 +64,9 @@ def _lift(name: str, absorbs: Mapping[int, int] = {}, start: int | None = None) 
             raise _meets(name, self, other)
         result = method(self, other)  # NotImplemented for arrays, tracers and symbols: they have the reflected operator
         if type(other) is Int:
-            return _static(result)
+            return static(result)
         if self in absorbs and is_int(other):
-            return _static(absorbs[self])
+            return static(absorbs[self])
         return self if start is not None and type(other) is int and other == start else result
 
     operate.__name__ = name
@@ -84,7 +84,7 @@ def _no_true_division(self: Int, other: object) -> Any:
 class _IntMeta(type):
     def __getitem__(cls, n: int) -> type[Int]:
         n = int(leaf(n))
-        return cast("type[Int]", Static(_static(n), f"Int[{n}]"))
+        return cast("type[Int]", Static(static(n), f"Int[{n}]"))
 
     if not TYPE_CHECKING:  # a checker would take its result type for that of Int[4]()
 
@@ -145,12 +145,15 @@ class Int(int, metaclass=_IntMeta):
         if is_no_integer(other):
             raise _meets("pow", self, other)
         if modulus is None and is_int(other) and known(other) is not None and other < 0:
-            raise RangeError(f"{int(self)} ** {int(other)} is no integer", "an exponent of 0 or more")
+            raise RangeError(f"{int(self)} ** {int(other)} is no integer", "an exponent of 0 or more", "divide by the power instead")
         result = int.__pow__(self, other, modulus)
-        return _static(result) if type(other) is Int and (modulus is None or type(modulus) is Int) else result
+        static_modulus = modulus is None or type(modulus) is Int
+        return static(result) if static_modulus and (type(other) is Int or (self == 1 and is_int(other))) else result
+
+    __rpow__ = _lift("__rpow__", {0: 1})
 
     def __round__(self, digits: Any = None) -> Int:
-        return _static(round(int(self), digits) if digits is not None else int(self))
+        return static(round(int(self), digits) if digits is not None else int(self))
 
     def __trunc__(self) -> Int:
         return self
@@ -158,16 +161,16 @@ class Int(int, metaclass=_IntMeta):
     __floor__ = __ceil__ = __trunc__
 
     def __neg__(self) -> Int:
-        return _static(-int(self))
+        return static(-int(self))
 
     def __pos__(self) -> Int:
         return self
 
     def __abs__(self) -> Int:
-        return _static(abs(int(self)))
+        return static(abs(int(self)))
 
     def __invert__(self) -> Int:
-        return _static(~int(self))
+        return static(~int(self))
 
     def __str__(self) -> str:
         return f"_{int(self)}"
@@ -183,10 +186,11 @@ class Int(int, metaclass=_IntMeta):
         return getattr(ufunc, method)(*(int(x) if type(x) is Int else x for x in inputs), **options)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _static, (int(self),)
+        return static, (int(self),)
 
 
-def _static(n: int) -> Int:
+def static(n: int) -> Int:
+    """The static integer n: `Int[n]()` for the library, which has checked n."""
     return int.__new__(Int, n)
 
 
@@ -194,7 +198,7 @@ def static_literal(name: str) -> Int | None:
     """The static integer that the name `_4`, `_128`, ... stands for; None for any other name."""
     digits = name[1:]
     plain = name[:1] == "_" and digits.isdecimal() and digits.isascii() and (digits == "0" or digits[0] != "0") and len(digits) < 20
-    return _static(int(digits)) if plain and int(digits) <= INT64_MAX else None
+    return static(int(digits)) if plain and int(digits) <= INT64_MAX else None
 
 
 # ------------------------------------------------------------------------------------------ kinds and questions
@@ -245,7 +249,7 @@ def leaf(x: object) -> Any:
     LeafTypeError for anything else, RangeError for what 64 bits cannot hold.
     """
     if isinstance(x, int) and not INT64_MIN <= x <= INT64_MAX:
-        raise RangeError(f"an integer of {x.bit_length()} bits", "what a signed 64-bit integer holds")
+        raise RangeError(f"an integer of {x.bit_length()} bits", "what a signed 64-bit integer holds", "use a smaller one")
     if is_leaf(x):
         return x
     if isinstance(x, Static):
@@ -348,13 +352,13 @@ def mul(a: Any, b: Any) -> Any:
 def ceil_div(a: Any, b: Any) -> Any:
     """a / b rounded up, for b > 0; static if both are."""
     require_positive("ceil_div", b)
-    return add(a, b - _static(1)) // b
+    return add(a, b - static(1)) // b
 
 
 def require_positive(where: str, n: Any) -> None:
     """RangeError if n is known to be 0 or less."""
     if at_most(n, 0):
-        raise RangeError(f"{where}: {n} is not positive", "1 or more")
+        raise RangeError(f"{where}: {n} is not positive", "1 or more", "leave out what is empty")
 
 
 def shape_div(a: Any, b: Any) -> Any:
@@ -368,11 +372,13 @@ def shape_div(a: Any, b: Any) -> Any:
         quotient = b // a
         return quotient // abs(quotient)
     if exact is None:
-        raise Unproven(f"shape_div({a}, {b}): not known whether one divides the other", f"{b} divides {a}, or {a} divides {b}")
+        raise Unproven(
+            f"shape_div({a}, {b}): not known whether one divides the other", f"{b} divides {a}, or {a} divides {b}", "use known sizes"
+        )
     raise DivisibilityError(
         f"shape_div: {a} and {b}: neither divides the other",
         f"{a} % {b} == 0 or {b} % {a} == 0",
-        f"use {math.gcd(int(a), int(b)) or 1} for {b}",
+        f"use {math.gcd(int(a), int(b)) or 1} for {b}" if known(a) is not None and known(b) is not None else "pad the one to the other",
     )
 
 
@@ -380,5 +386,5 @@ def fold(name: str, decide: Callable[[int, int], int], a: Any, b: Any) -> Any:
     """decide(a, b) of two known integers, static if both are: what gcd, max and min share."""
     x, y = known(a), known(b)
     if x is None or y is None:
-        raise Unproven(f"{name}({a}, {b}) of integers that are not known", "integers with values")
-    return _static(decide(x, y)) if type(a) is type(b) is Int else decide(x, y)
+        raise Unproven(f"{name}({a}, {b}) of integers that are not known", "integers with values", "give them values first")
+    return static(decide(x, y)) if type(a) is type(b) is Int else decide(x, y)

@@ -158,7 +158,7 @@ class _LayoutMeta(type):
     def __getitem__(cls, parts: Any) -> Callable[[], Layout]:
         parts = parts if isinstance(parts, tuple) else (parts,)
         if not 1 <= len(parts) <= 3:
-            raise RankError(f"Layout of {len(parts)} parts in brackets", "Layout[Shape[...], Stride[...]]")
+            raise RankError(f"Layout of {len(parts)} parts in brackets", "one to three", "write Layout[Shape[...], Stride[...]]")
         values = [p.value if isinstance(p, Static) else p for p in parts]
         if not all(map(is_static, values)):
             raise LeafTypeError(f"Layout[{', '.join(map(shown, values))}]", "static parts", "use MakeLayout for what is dynamic")
@@ -298,10 +298,14 @@ def _as_origin(shape: Any, origin_shape: Any) -> Shape | None:
     """An origin_shape checked; None if it is the default one."""
     origin, whole = Shape(*modes_of(as_int_tuple(origin_shape))), _default_origin(shape)
     if not congruent(origin, whole):
-        raise RankError(f"origin_shape {shown(origin)} of {shown(shape)}", f"{len(whole)} integers, one per top-level mode")
+        raise RankError(
+            f"origin_shape {shown(origin)} of {shown(shape)}", f"{len(whole)} integers, one per top-level mode", "a nested mode has one too"
+        )
     for o, n in zip(origin, whole):
         if at_most(o, -1) or at_most(o, n) is False:
-            raise RangeError(f"origin_shape {shown(origin)} of {shown(shape)}: {o} of {n}", "0 up to the extent of its mode")
+            raise RangeError(
+                f"origin_shape {shown(origin)} of {shown(shape)}: {o} of {n}", "0 up to the extent of its mode", "pad the shape"
+            )
     same = origin == whole and all(is_static(o) == is_static(n) for o, n in zip(origin, whole))
     return None if same else origin
 
@@ -338,7 +342,9 @@ def MakeLayout(shape: Any, stride: Any = LayoutLeft, origin_shape: Any = None, *
 def _concatenated(modes: list[Any]) -> Layout:
     for m in modes:
         if not isinstance(m, Layout):
-            raise LeafTypeError(f"MakeLayout of layouts and of {shown(m)}", "layouts only, or a shape with its stride")
+            raise LeafTypeError(
+                f"MakeLayout of layouts and of {shown(m)}", "layouts only, or a shape with its stride", "make a layout of it first"
+            )
     return join(modes)
 
 
@@ -413,7 +419,11 @@ def MakeLayoutTile(layout: Layout, tile: Any) -> Layout:
     layout = as_layout("MakeLayoutTile", layout)
     tile, extents = as_tree(tile), product_each(layout.shape) if isinstance(layout.shape, tuple) else size(layout)
     if not congruent(tile, extents):
-        raise RankError(f"tile {shown(tile)} of {shown(layout)}", f"extents like {shown(extents)}: one integer per top-level mode")
+        raise RankError(
+            f"tile {shown(tile)} of {shown(layout)}",
+            f"extents like {shown(extents)}: one integer per top-level mode",
+            "give the size of the tile in each mode",
+        )
     for t in modes_of(tile):
         require_positive("MakeLayoutTile", t)
     tiled = [_tile_mode(s, t) for s, t in zip(modes_of(layout.shape), modes_of(tile))]

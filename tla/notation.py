@@ -18,7 +18,7 @@ from typing import Any
 
 from .errors import LeafTypeError, ParseError
 from .int_tuple import MAX_DEPTH, IntTuple
-from .ints import INT64_MAX, INT64_MIN, Int
+from .ints import INT64_MAX, INT64_MIN, static
 
 # What is between shape and stride, and the kind of layout that it makes of (shape, stride, origin_shape).
 _LAYOUTS: dict[str, Callable[[Any, Any, Any], Any]] = {}
@@ -113,13 +113,15 @@ class _Reader:
         found = _LEAF.match(self.text, self.at)
         if not found:
             raise self.unexpected("an integer like 4 or _4, or a tuple", "")
-        static, digits = found.groups()
+        underscore, digits = found.groups()
         # the length first: int() of a million digits takes its time
         if len(digits.lstrip("-0")) > 20 or len(digits) > 4000 or not INT64_MIN <= int(digits) <= INT64_MAX:
-            raise ParseError(self.text, self.at, f"{digits:.24} does not fit in 64 bits", f"{INT64_MIN} to {INT64_MAX}")
+            raise ParseError(
+                self.text, self.at, f"{digits:.24} does not fit in 64 bits", f"{INT64_MIN} to {INT64_MAX}", "use a smaller one"
+            )
         self.at = found.end()
         self.skip_blank()
-        return Int[int(digits)]() if static else int(digits)
+        return static(int(digits)) if underscore else int(digits)
 
     def end(self, otherwise: str = "") -> None:
         if self.at < len(self.text):
@@ -127,4 +129,10 @@ class _Reader:
 
     def unexpected(self, expected: str, mend: str) -> ParseError:
         found = _WORD.match(self.text, self.at)
-        return ParseError(self.text, self.at, f"unexpected {found[0][:24]!r}" if found else "the text ends", expected, mend)
+        return ParseError(
+            self.text,
+            self.at,
+            f"unexpected {found[0][:24]!r}" if found else "the text ends",
+            expected,
+            mend or "a layout reads (_4,2):(_1,4)",
+        )

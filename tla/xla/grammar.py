@@ -56,7 +56,9 @@ def parse_shape(text: str) -> ArrayShape:
     Source: XLA `ParseShape`; reference in docs/xla.md.
     """
     if not isinstance(text, str):
-        raise LeafTypeError(f"a shape of type {type(text).__name__}", "a text such as 'f32[8,128]{1,0:T(8,128)}'")
+        raise LeafTypeError(
+            f"a shape of type {type(text).__name__}", "a text such as 'f32[8,128]{1,0:T(8,128)}'", "str() of a shape is its text"
+        )
     reader = _Reader(text)
     shape = reader.array()
     reader.end()
@@ -89,7 +91,7 @@ class _Reader:
             self.fail(f"{_WORD.match(self.text, self.at)[0][:24]!r} is no part of a shape", "names, integers and [](){},:?*#+~")  # type: ignore[index]  # it matches any text
 
     def fail(self, what: str, expected: str, mend: str = "", at: int | None = None) -> NoReturn:
-        raise ParseError(self.text, self.at if at is None else at, what, expected, mend)
+        raise ParseError(self.text, self.at if at is None else at, what, expected, mend or "an array reads f32[8,128]{1,0:T(8,128)}")
 
     def take(self, token: str) -> bool:
         if self.token != token:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from ..errors import LoweringError
 from ..int_tuple import IntTuple
-from ..ints import Int
+from ..ints import static
 from ..layout import Layout
 from .grammar import as_shape
 from .index import logical_dimensions, physical_dimensions, refuse_pieces
@@ -61,7 +61,7 @@ def lower(shape: ArrayShape | str) -> Layout:
     return Layout(
         tuple(_mode([d.extent for d in ds], 1) for ds in dims),
         tuple(_mode([d.stride for d in ds], 0) for ds in dims),
-        tuple(Int[n]() for n in logical_dimensions(shape)),
+        tuple(static(n) for n in logical_dimensions(shape)),
     )
 
 
@@ -171,5 +171,5 @@ def _merged(digits: tuple[Digit, ...]) -> list[Digit]:
 
 def _mode(numbers: list[int], empty: int) -> object:
     """The shape or stride of a mode: one static integer, or a tuple of them."""
-    static = [Int[n]() for n in numbers or [empty]]
-    return static[0] if len(static) == 1 else IntTuple(*static)
+    leaves = [static(n) for n in numbers or [empty]]
+    return leaves[0] if len(leaves) == 1 else IntTuple(*leaves)
