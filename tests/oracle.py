@@ -81,3 +81,17 @@ def _tile(a, tile):
     a = a.reshape(*head, *itertools.chain.from_iterable((-(-n // t), t) for n, t in zip(dims, sizes)))
     h, m = len(head), len(sizes)
     return a.transpose(*range(h), *(h + 2 * i for i in range(m)), *(h + 2 * i + 1 for i in range(m)))
+
+
+def offset(coord, shape, stride):
+    """The offset of a coordinate, nested no deeper than the shape; the last mode has no bound."""
+    if isinstance(coord, tuple):
+        return sum(offset(c, s, d) for c, s, d in zip(coord, shape, stride))
+    if not isinstance(shape, tuple):
+        return coord * stride
+    total = 0
+    for k, (s, d) in enumerate(zip(shape, stride)):
+        last = k == len(shape) - 1
+        total += offset(coord if last else coord % size(s), s, d)
+        coord //= size(s)
+    return total

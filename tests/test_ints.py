@@ -113,7 +113,7 @@ def test_literals():
 
     assert (_0, _4, _12345) == (0, 4, 12345)
     assert all(map(is_static, (_0, _4, _12345)))
-    for name in ("_x", "_", "4", "_4x", "__", "_٣"):
+    for name in ("_x", "4", "_4x", "__", "_٣"):
         with pytest.raises(AttributeError):
             getattr(tla, name)
 

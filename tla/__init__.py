@@ -14,22 +14,25 @@ __version__ = "0.1.0"
 
 # The public names, by the module that has them; "" is a module that is itself the name.
 _PUBLIC = {
-    "errors": "DivisibilityError LeafTypeError LoweringError ParseError RangeError RankError Reason TlaError Unproven",
+    "errors": "DivisibilityError InjectivityError LeafTypeError LoweringError ParseError RangeError RankError Reason TlaError Unproven",
     "ints": "Int add is_constant is_int is_static mul",
-    "int_tuple": "IntTuple ceil_div compatible congruent depth flatten gcd get max min product product_each rank round_up shape_div size "
+    "int_tuple": "IntTuple _ ceil_div compatible congruent depth flatten gcd get max min product product_each rank round_up shape_div size "
     "unflatten weakly_compatible weakly_congruent",
     "notation": "parse",
     "coord": "Coord MakeCoord crd2crd crd2idx crd2offset idx2crd",
     "layout": "Layout LayoutLeft LayoutRight MakeLayout MakeLayoutTile MakeShape MakeStride Shape Stride compact_col_major "
     "compact_row_major cosize shape stride",
+    "algebra": "coalesce complement composition filter filter_zeros",
+    "tilers": "MakeOrderedLayout blocked_product compact_order flat_divide flat_product logical_divide logical_product raked_product "
+    "tile_to_shape tiled_divide tiled_product zipped_divide zipped_product",
     "evaluate": "offsets",
     "": "xla",
 }
 # The modules that make kinds of layouts known to `parse`: any name brings them.
 _KINDS = ("layout",)
 _HOME = {name: module for module, names in _PUBLIC.items() for name in names.split()}
-# `from tla import *` must not take Python's own max and min away; tla.max and tla.min are there all the same.
-__all__ = sorted({*_HOME} - {"max", "min"})  # pyright: ignore[reportUnsupportedDunderAll]
+# `from tla import *` must not take these from Python; tla.max and the like are there all the same.
+__all__ = sorted({*_HOME} - {"_", "filter", "max", "min"})  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> object:

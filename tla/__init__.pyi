@@ -3,6 +3,13 @@
 from . import (
     xla as xla,
 )
+from .algebra import (
+    coalesce as coalesce,
+    complement as complement,
+    composition as composition,
+    filter as filter,
+    filter_zeros as filter_zeros,
+)
 from .coord import (
     Coord as Coord,
     MakeCoord as MakeCoord,
@@ -13,6 +20,7 @@ from .coord import (
 )
 from .errors import (
     DivisibilityError as DivisibilityError,
+    InjectivityError as InjectivityError,
     LeafTypeError as LeafTypeError,
     LoweringError as LoweringError,
     ParseError as ParseError,
@@ -27,6 +35,7 @@ from .evaluate import (
 )
 from .int_tuple import (
     IntTuple as IntTuple,
+    _ as _,
     ceil_div as ceil_div,
     compatible as compatible,
     congruent as congruent,
@@ -72,6 +81,21 @@ from .layout import (
 )
 from .notation import (
     parse as parse,
+)
+from .tilers import (
+    MakeOrderedLayout as MakeOrderedLayout,
+    blocked_product as blocked_product,
+    compact_order as compact_order,
+    flat_divide as flat_divide,
+    flat_product as flat_product,
+    logical_divide as logical_divide,
+    logical_product as logical_product,
+    raked_product as raked_product,
+    tile_to_shape as tile_to_shape,
+    tiled_divide as tiled_divide,
+    tiled_product as tiled_product,
+    zipped_divide as zipped_divide,
+    zipped_product as zipped_product,
 )
 
 __version__: str

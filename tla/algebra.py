@@ -1,0 +1,362 @@
+"""The algebra of layouts: coalesce, composition.
+
+A result equals its definition on the whole domain, or is refused. What is static is worked in plain ints; the profile of
+a result never depends on the value of a dynamic integer, and whether it is right does, and is checked with the value.
+
+Source: CuTe include/cute/layout.hpp; the whitepaper, arXiv 2603.02298.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from .errors import DivisibilityError, InjectivityError, LeafTypeError, RankError, Unproven
+from .int_tuple import IntTuple, _, as_int_tuple, ceil_div as divide_up, leaves, like, product, require_congruent, shown
+from .ints import Int, at_most, ceil_div, equal, fold, is_constant, is_int, known, mul, require_positive, static
+from .layout import Layout, Shape, Stride, as_layout, compact_col_major, cosize, join, unchecked_layout
+
+_0, _1 = Int[0](), Int[1]()
+
+#: Domains up to this size are decided by going through them, where no shorter proof is known.
+ENUMERABLE = 2**16
+
+MEND = "make the extents multiples of each other, or cut the inner layout smaller"
+
+Mode = tuple[Any, Any]  # extent and stride of one leaf
+
+# -------------------------------------------------------------------------------------------------- coalesce
+
+
+def coalesce(layout: Layout, profile: Any = None) -> Layout:
+    """The same function of an integer in the fewest modes.
+
+    profile   a tuple coalesces mode by mode in its nesting, and keeps the modes that it does not reach
+    Returns   depth at most 1, no two neighbours that merge. A mode merges into its left neighbour where that is static
+              knowledge: a dynamic extent on the right, or a dynamic stride, stays. origin_shape is kept with a profile
+    Raises    RankError where the profile has more modes than the layout
+
+    >>> from tla import coalesce, parse
+    >>> print(coalesce(parse("(_2,(_1,_6)):(_1,(_6,_2))")), coalesce(parse("(_4,2):(_1,_4)")))
+    _12:_1 (_4,2):(_1,_4)
+    >>> print(coalesce(parse("((_2,_2),(_4,_2)):((_1,_2),(_4,_16))"), (_1, _1)))
+    (_4,_8):(_1,_4)
+
+    Law: size(R) == size(A), and R(i) == A(i) for every i.
+    Source: CuTe `coalesce`.
+    """
+    as_layout("coalesce", layout)
+    if isinstance(profile, tuple):
+        modes = tuple(layout)
+        if len(profile) > len(modes):
+            raise RankError(
+                f"coalesce: profile {shown(profile)} for {shown(layout)}", f"at most {len(modes)} modes", "give one for each mode, or fewer"
+            )
+        merged = [*map(coalesce, modes, profile), *modes[len(profile) :]]
+        return unchecked_layout(Shape(*(m.shape for m in merged)), Stride(*(m.stride for m in merged)), layout.origin_shape)
+    return _from_modes(merge(_modes(layout)))
+
+
+def _modes(layout: Layout) -> list[Mode]:
+    return list(zip(leaves(layout.shape), leaves(layout.stride)))
+
+
+def _from_modes(modes: Iterable[Mode]) -> Layout:
+    """The layout of flat modes: none is _1:_0, one stands alone."""
+    shape, stride = tuple(zip(*modes)) or ((_1,), (_0,))
+    return unchecked_layout(shape[0], stride[0]) if len(shape) == 1 else unchecked_layout(Shape(*shape), Stride(*stride))
+
+
+def merge(modes: list[Mode], unbounded: bool = False) -> list[Mode]:
+    """Flat modes coalesced. With `unbounded`, as a function of every integer: then the last mode stays, whatever its extent."""
+    out: list[Mode] = []  # reversed
+    for s, d in reversed(modes):
+        if not out:
+            out.append((s, d))
+        elif type(s) is Int and s == 1:
+            continue
+        elif is_constant(1, out[-1][0]) and not (unbounded and len(out) == 1):
+            out[-1] = (s, d)
+        elif type(out[-1][0]) is Int and _continues(s, d, out[-1][1]):
+            out[-1] = (mul(s, out[-1][0]), d)
+        else:
+            out.append((s, d))
+    if len(out) == 1 and is_constant(1, out[0][0]) and not unbounded:
+        return []
+    return out[::-1]
+
+
+def _continues(s: Any, d: Any, following: Any) -> bool:
+    """Whether it is static knowledge that s * d == following."""
+    if type(d) is not Int or type(following) is not Int:
+        return False
+    return int.__mul__(s, d) == following if type(s) is Int else d == following == 0
+
+
+# ----------------------------------------------------------------------------------------------- composition
+
+
+def by_mode(f: Callable[[Layout, Layout], Layout], keep_rest: bool = False) -> Callable[[Layout, Any], Layout]:
+    """Lift f(layout, layout) to tilers: _ keeps a mode, an integer n means n:1, a tuple goes mode by mode.
+
+    keep_rest   whether the modes that a tuple does not reach stay (divides) or go (composition)
+    """
+
+    @functools.wraps(f)
+    def lifted(a: Layout, tiler: Any) -> Layout:
+        as_layout(f.__name__, a)
+        if isinstance(tiler, Layout):
+            return f(a, tiler)
+        if tiler is _:
+            return a
+        if is_int(tiler):
+            return f(a, Layout(tiler, compact_col_major(tiler) if keep_rest else _1))  # the stride of _1 is CuTe's
+        if not isinstance(tiler, tuple):
+            raise LeafTypeError(f"{f.__name__}: a tiler of type {type(tiler).__name__}", "a layout, an integer, or a tuple", "write (4, 8)")
+        modes = tuple(a)
+        if len(tiler) > len(modes):
+            n = len(tiler) - len(modes)
+            raise RankError(f"{f.__name__}: {len(tiler)} tiles for {shown(a)}", f"at most {len(modes)}, one per mode", f"drop the last {n}")
+        return join([*map(lifted, modes, tiler), *(modes[len(tiler) :] if keep_rest else ())])
+
+    return lifted
+
+
+@by_mode
+def composition(a: Layout, b: Layout) -> Layout:
+    """The layout R with R(c) == a(b(c)): b's coordinates, a's offsets.
+
+    a         the outer function; past its size it goes on along its last mode
+    b         a layout; or a tiler: an integer n for n:1, or a tuple of tilers, one per mode of a (the rest is dropped)
+    Returns   each integer of b's shape becomes one, or a tuple of integers with its product
+    Raises    DivisibilityError where no such layout exists, or none was found; RankError for more tilers than modes
+
+    >>> from tla import composition, parse, _4
+    >>> print(composition(parse("(_6,_2):(_8,_2)"), parse("(_4,_3):(_3,_1)")))
+    ((_2,_2),_3):((_24,_2),_8)
+    >>> print(composition(parse("(_8,_16):(_16,_1)"), (_4, parse("_2:_8"))))
+    (_4,_2):(_16,_8)
+    >>> composition(parse("(_3,_2):(_5,_1)"), parse("(_2,_2):(_1,_2)"))
+    Traceback (most recent call last):
+    tla.errors.DivisibilityError: composition: (_3,_2):(_5,_1) o (_2,_2):(_1,_2): its modes carry together past 3
+      expected  steps that go evenly through the outer layout
+      to mend   make the extents multiples of each other, or cut the inner layout smaller
+
+    Law: R(c) == a(b(c)) for every coordinate c of b, and b's shape is compatible with R's.
+    Source: CuTe `composition`; the search is ours, and finds a layout wherever one exists on small domains.
+    """
+    outer = Outer(merge(_modes(a), unbounded=True) or [(_1, _0)])
+    parts = [outer.pieces(s, d) for s, d in _modes(b)]
+    if why := outer.why_not(parts, [s for s, _d in _modes(b)]):
+        raise DivisibilityError(f"composition: {shown(a)} o {shown(b)}: {why}", "steps that go evenly through the outer layout", MEND)
+    shapes, strides = (iter([_joined(cls, p, k) for p in parts]) for k, cls in ((0, Shape), (2, Stride)))
+    return unchecked_layout(_nest(Shape, b.shape, shapes), _nest(Stride, b.shape, strides))
+
+
+def _joined(cls: type[IntTuple], pieces: list[Piece], k: int) -> Any:
+    return pieces[0][k] if len(pieces) == 1 else cls(*(p[k] for p in pieces))
+
+
+def _nest(cls: type[IntTuple], profile: Any, values: Iterator[Any]) -> Any:
+    """The next values, in the nesting of profile; a value may be a tuple itself."""
+    return tuple.__new__(cls, [_nest(cls, p, values) for p in profile]) if isinstance(profile, tuple) else next(values)
+
+
+Piece = tuple[Any, Any, Any]  # of a mode of b: its extent, how far it steps in a's domain, and in a's offsets
+
+
+class Outer:
+    """The outer layout of a composition: a(x) == d_0 x + sum over i of (d_i - s_{i-1} d_{i-1}) floor(x / P_i).
+
+    modes   flat and merged, the last without bound
+    P       the products of the extents before each mode but the first: a changes its step at multiples of these
+    """
+
+    def __init__(self, modes: list[Mode]) -> None:
+        self.modes = modes
+        self.static = all(type(s) is Int and type(d) is Int for s, d in modes)
+        self.bounds = list(itertools.accumulate((s for s, _d in modes[:-1]), mul))
+
+    def __call__(self, x: int) -> int:
+        total = 0
+        for s, d in self.modes[:-1]:
+            total += x % int(s) * int(d)
+            x //= int(s)
+        return total + x * int(self.modes[-1][1])
+
+    def pieces(self, s: Any, d: Any) -> list[Piece]:
+        """The mode s:d of the inner layout, cut where the step of the outer one changes."""
+        if is_constant(0, d):
+            return [(s, d, _0)]
+        if self.static and type(s) is Int and type(d) is Int and s > 1:
+            return [(static(n), static(x), static(t)) for n, x, t in self._runs(int(s), int(d))]
+        return self._along_modes(s, d)
+
+    def _runs(self, s: int, d: int) -> Iterator[tuple[int, int, int]]:
+        """The runs of equal steps in a(0), a(d), ..., a((s - 1) d): each as long as can be, each a mode."""
+        while s > 1:
+            # The first k with a carry: k * d reaches past a multiple of a bound that d itself does not reach past.
+            remainders = ((int(p), d % int(p)) for p in self.bounds)
+            n = min((-(-p // r) for p, r in remainders if r), default=s)
+            step = self(d)
+            while n < s and self(n * d) == n * step:  # carries may cancel
+                n += 1
+            if n >= s or s % n:  # the second is refused by why_not, which says so
+                yield s, d, step
+                return
+            yield n, d, step
+            s, d = s // n, d * n
+
+    def _along_modes(self, s: Any, d: Any) -> list[Piece]:
+        """CuTe's way: one piece for each mode that d steps in, whatever its dynamic integers hold."""
+        out: list[Piece] = []
+        at, step = d, d
+        for extent, stride in self.modes[:-1]:
+            # a dynamic step of 0 stays in this mode for as long as there is
+            steps = s + 0 if equal(step, 0) else ceil_div(extent, abs(step))
+            following = _signed(step, ceil_div(abs(step), extent))
+            if not is_constant(1, steps) and not is_constant(1, s):
+                n = fold("min", min, steps, s)
+                out.append((n, at, mul(step, stride)))
+                at, s = mul(at, n), s // n
+            step = following
+        if not out or not is_constant(1, s):
+            out.append((s, at, mul(step, self.modes[-1][1])))
+        return out
+
+    def why_not(self, parts: list[list[Piece]], sizes: list[Any]) -> str | None:
+        """Why the pieces do not make the composition; None if they do.
+
+        Let the pieces be n_k at steps x_k with a(x_k) = t_k. If the n_k of each mode multiply to its size, and for every
+        bound p the sum of (n_k - 1)(x_k mod p) is below p, then no floor(x / p) sees more than the sum of the pieces'
+        own: a(sum c_k x_k) == sum c_k t_k. If the sum is larger, carries may still cancel: that is tried, if it is short.
+        """
+        pieces = [(known(n), known(x), known(t)) for part in parts for n, x, t in part]
+        if any(None in p for p in pieces) or any(known(p) is None for p in self.bounds):
+            raise Unproven("composition of sizes that are not known", "layouts of known sizes", "give its symbols values first")
+        for part, size in zip(parts, sizes):
+            if math.prod(int(n) for n, _x, _t in part) != size:
+                return f"the mode of extent {size} cannot be cut in whole steps"
+        return self._why_not_pieces([(int(n), int(x), int(t)) for n, x, t in pieces])  # type: ignore[arg-type]  # none is None
+
+    def _why_not_pieces(self, pieces: list[tuple[int, int, int]]) -> str | None:
+        if all(n <= 1 or self(x) == t for n, x, t in pieces):
+            reach = ((int(p), sum((n - 1) * (x % int(p)) for n, x, _t in pieces if n > 1)) for p in self.bounds)
+            worst = next((p for p, r in reach if r >= p), None)
+            if worst is None:
+                return None
+            why = f"its modes carry together past {worst}"
+        else:
+            why = "the step changes inside of a mode"
+        short = math.prod(n for n, _x, _t in pieces) <= ENUMERABLE
+        return None if short and self._holds(pieces) else why
+
+    def _holds(self, pieces: list[tuple[int, int, int]]) -> bool:
+        """The law, on every coordinate."""
+        for coord in itertools.product(*(range(n) for n, _x, _t in pieces)):
+            place = sum(c * x for c, (_n, x, _t) in zip(coord, pieces))
+            if self(place) != sum(c * t for c, (_n, _x, t) in zip(coord, pieces)):
+                return False
+        return True
+
+
+def _signed(like: Any, n: Any) -> Any:
+    return -n if known(like) is not None and like < 0 else n
+
+
+# ------------------------------------------------------------------------------------- filter, complement
+
+
+def filter_zeros(layout: Layout, profile: Any = None) -> Layout:
+    """The layout with extent 1 for every mode of static stride 0: the same offsets, each as often as it is different.
+
+    profile   congruent to the shape: its static zeros count instead of the strides'
+
+    >>> from tla import filter_zeros, parse
+    >>> print(filter_zeros(parse("((_4,8),_3):((_0,_1),0)")))
+    ((_1,8),_3):((_0,_1),0)
+
+    Source: CuTe `filter_zeros`.
+    """
+    as_layout("filter_zeros", layout)
+    zeros = layout.stride if profile is None else as_int_tuple(profile)
+    require_congruent("filter_zeros", layout.shape, zeros)
+    extents = iter([_1 if is_constant(0, z) else s for s, z in zip(leaves(layout.shape), leaves(zeros))])
+    return unchecked_layout(like(layout.shape, extents, Shape), layout.stride)
+
+
+def filter(layout: Layout, profile: Any = None) -> Layout:
+    """The coalesced layout without its modes of static stride 0: what is left of a broadcast.
+
+    profile   a tuple filters mode by mode, as coalesce does
+
+    >>> import tla
+    >>> print(tla.filter(tla.parse("((_4,8),_3):((_0,_1),_8)")))
+    (8,_3):(_1,_8)
+
+    Source: CuTe `filter`.
+    """
+    return coalesce(filter_zeros(layout), profile)
+
+
+def complement(layout: Layout, cotarget: Any = None) -> Layout:
+    """The offsets that `layout` leaves out, as a layout: the other half of a tiling.
+
+    layout     injective; its modes of static stride 0 do not count
+    cotarget   an integer or a shape; the result reaches offsets up to its size [elements]. By default as far as `layout`
+    Returns    R, ordered by stride, with (layout, R) injective
+    Raises     InjectivityError where two coordinates of `layout` share an offset, or its modes interleave in a way that
+               is not known to be injective; Unproven where the order of its strides is not static; DivisibilityError for
+               a cotarget with dynamic modes that do not divide
+
+    >>> from tla import Int, complement, parse
+    >>> print(complement(parse("(_2,_2):(_4,_1)"), Int[24]()))
+    (_2,_3):(_2,_8)
+
+    Law: no two coordinates of (layout, R) share an offset; where each stride divides the next, they cover
+    [0, size(cotarget)), and R has no more modes or elements than that takes.
+    Source: CuTe `complement`; static cotargets that do not divide are covered here.
+    """
+    as_layout("complement", layout)
+    modes = [(s, d) for s, d in _modes(layout) if not is_constant(0, d) and not is_constant(1, s)]
+    if len(modes) > 1 and not all(type(d) is Int for _, d in modes):
+        raise Unproven(
+            f"complement of {shown(layout)}: the order of its strides is not static",
+            "static strides, or one mode",
+            "write its strides as Int[N]()",
+        )
+    target = cosize(filter(layout)) if cotarget is None else as_int_tuple(cotarget)
+    out: list[Mode] = []
+    period: Any = _1
+    for s, d in sorted(modes, key=lambda mode: mode[1]) if len(modes) > 1 else modes:
+        require_positive("complement: an extent or stride", mul(s, d))
+        gap = d // period
+        if at_most(gap, 0):
+            raise InjectivityError(
+                f"complement of {shown(layout)}: the mode {s}:{d} starts inside of what is below it, which reaches up to {period}",
+                "each stride past the reach of the smaller ones",
+                f"use a stride of {period:d} or more",
+            )
+        out.append((gap, period))
+        period = mul(d, s)
+    return _from_modes(merge([*out, *_covering(target, period)]))
+
+
+def _covering(target: Any, period: Any) -> list[Mode]:
+    """Compact modes from `period` on that reach the size of target: one for each run of static or dynamic modes in it."""
+    size = product(target)
+    if type(size) is Int or not isinstance(target, tuple):
+        return [(ceil_div(size, period), period)]
+    out, start = [], period
+    parts = target if is_constant(1, period) else divide_up(target, period)
+    for _static, run in itertools.groupby(leaves(parts), key=lambda n: type(n) is Int):
+        n = functools.reduce(mul, run)
+        out.append((n, start))
+        start = mul(start, n)
+    if at_most(size, start) is False:
+        what = f"complement: the cotarget {shown(target)} does not divide by {period} mode by mode"
+        raise DivisibilityError(what, f"modes that {period} divides, or that divide it", f"give the cotarget as one integer, {size}")
+    return out

@@ -1,0 +1,273 @@
+"""Divides and products: layouts cut into tiles, and repeated.
+
+The zipped, tiled and flat forms are regroupings of the logical ones; blocked and raked products interleave the modes.
+
+Source: CuTe include/cute/layout.hpp; the whitepaper, arXiv 2603.02298.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Iterable
+from typing import Any
+
+from .algebra import by_mode, coalesce, complement, composition
+from .errors import DivisibilityError, RankError
+from .int_tuple import _, as_int_tuple, ceil_div, leaves, like, modes_of, product_each, rank, round_up, shown, size
+from .ints import Int, divides, mul
+from .layout import Layout, LayoutLeft, LayoutRight, Shape, Stride, as_layout, cosize, join
+
+_0, _1 = Int[0](), Int[1]()
+_ONE = Layout(_1, _0)
+
+
+@functools.partial(by_mode, keep_rest=True)
+def logical_divide(a: Layout, b: Layout) -> Layout:
+    """The layout cut into tiles: mode 0 is a tile, mode 1 counts the tiles.
+
+    a         what is cut
+    b         a tile: a layout into a's domain, an integer n for n:1, or a tuple of these, one per mode of a; `_` and the
+              modes that the tuple does not reach stay whole
+    Returns   composition(a, (b, complement(b, size(a))))
+    Raises    what composition and complement raise
+
+    >>> from tla import logical_divide, parse, _2, _4
+    >>> print(logical_divide(parse("_16:_3"), _4))
+    (_4,_4):(_3,_12)
+    >>> print(logical_divide(parse("(_8,_6):(_1,_8)"), (_4, _2)))
+    ((_4,_2),(_2,_3)):((_1,_4),(_8,_16))
+
+    Source: CuTe `logical_divide`.
+    """
+    return composition(a, join([b, complement(b, coalesce(a).shape)]))
+
+
+@functools.partial(by_mode, keep_rest=True)
+def logical_product(a: Layout, b: Layout) -> Layout:
+    """The layout repeated: mode 0 is `a`, mode 1 are its copies in the order of b.
+
+    a         what is repeated, injective
+    b         a layout of copies, an integer n for n:1, or a tuple of these, one per mode of a
+    Returns   (a, composition(complement(a, size(a) * cosize(b)), b))
+    Raises    what composition and complement raise
+
+    >>> from tla import logical_product, parse
+    >>> print(logical_product(parse("(_2,_2):(_4,_1)"), parse("_6:_1")))
+    ((_2,_2),(_2,_3)):((_4,_1),(_2,_8))
+
+    Source: CuTe `logical_product`.
+    """
+    return join([a, composition(complement(a, mul(size(a), cosize(b))), b)])
+
+
+def zipped_divide(layout: Layout, tiler: Any) -> Layout:
+    """logical_divide with the tiles gathered: ((tile, ...), (rest, ...)).
+
+    >>> from tla import parse, zipped_divide, _2, _4
+    >>> print(zipped_divide(parse("(_8,_6):(_1,_8)"), (_4, _2)))
+    ((_4,_2),(_2,_3)):((_1,_8),(_4,_16))
+
+    Source: CuTe `zipped_divide`.
+    """
+    return _zipped(logical_divide(layout, tiler), tiler)
+
+
+def tiled_divide(layout: Layout, tiler: Any) -> Layout:
+    """logical_divide with the tiles gathered and the rest side by side: ((tile, ...), rest, ...).
+
+    >>> from tla import parse, tiled_divide, _2, _4
+    >>> print(tiled_divide(parse("(_8,_6):(_1,_8)"), (_4, _2)))
+    ((_4,_2),_2,_3):((_1,_8),_4,_16)
+
+    Source: CuTe `tiled_divide`.
+    """
+    return _tiled(zipped_divide(layout, tiler))
+
+
+def flat_divide(layout: Layout, tiler: Any) -> Layout:
+    """logical_divide with tiles and rest side by side: (tile, ..., rest, ...).
+
+    >>> from tla import flat_divide, parse, _2, _4
+    >>> print(flat_divide(parse("(_8,_6):(_1,_8)"), (_4, _2)))
+    (_4,_2,_2,_3):(_1,_8,_4,_16)
+
+    Source: CuTe `flat_divide`.
+    """
+    return _flat(zipped_divide(layout, tiler))
+
+
+def zipped_product(layout: Layout, tiler: Any) -> Layout:
+    """logical_product with the blocks gathered: ((block, ...), (copies, ...)). Source: CuTe `zipped_product`.
+
+    >>> from tla import parse, zipped_product
+    >>> print(zipped_product(parse("(_2,_2):(_1,_2)"), parse("(_3,_4):(_1,_3)")))
+    ((_2,_2),(_3,_4)):((_1,_2),(_4,_12))
+    """
+    return _zipped(logical_product(layout, tiler), tiler)
+
+
+def tiled_product(layout: Layout, tiler: Any) -> Layout:
+    """logical_product with the blocks gathered and the copies side by side. Source: CuTe `tiled_product`.
+
+    >>> from tla import parse, tiled_product
+    >>> print(tiled_product(parse("(_2,_2):(_1,_2)"), parse("(_3,_4):(_1,_3)")))
+    ((_2,_2),_3,_4):((_1,_2),_4,_12)
+    """
+    return _tiled(zipped_product(layout, tiler))
+
+
+def flat_product(layout: Layout, tiler: Any) -> Layout:
+    """logical_product with blocks and copies side by side. Source: CuTe `flat_product`.
+
+    >>> from tla import flat_product, parse
+    >>> print(flat_product(parse("(_2,_2):(_1,_2)"), parse("(_3,_4):(_1,_3)")))
+    (_2,_2,_3,_4):(_1,_2,_4,_12)
+    """
+    return _flat(zipped_product(layout, tiler))
+
+
+def _zipped(layout: Layout, tiler: Any) -> Layout:
+    if not isinstance(tiler, tuple):
+        return layout
+    tiles, rests = [], []
+    for mode, tile in itertools.zip_longest(layout, tiler):
+        if tile is None:
+            rests.append(mode)
+            continue
+        pair = (mode, _ONE) if tile is _ else tuple(_zipped(mode, tile))
+        tiles.append(pair[0])
+        rests.append(pair[1])
+    return join([join(tiles), join(rests)])
+
+
+def _spread(mode: Layout) -> Iterable[Layout]:
+    """The modes of a mode; one that has but one mode stays as it is, as in CuTe."""
+    return mode if rank(mode) > 1 else (mode,)
+
+
+def _tiled(zipped: Layout) -> Layout:
+    return join([zipped[0], *_spread(zipped[1])])
+
+
+def _flat(zipped: Layout) -> Layout:
+    return join([*_spread(zipped[0]), *_spread(zipped[1])])
+
+
+def blocked_product(block: Layout, tiler: Layout) -> Layout:
+    """The block repeated, mode by mode: in each mode the block's coordinate is fastest, ((block 0, copies 0), ...).
+
+    >>> from tla import blocked_product, parse
+    >>> print(blocked_product(parse("(_2,_5):(_5,_1)"), parse("(_3,_4):(_1,_3)")))
+    ((_2,_3),(_5,_4)):((_5,_10),(_1,_30))
+
+    Source: CuTe `blocked_product`.
+    """
+    blocks, copies = _padded_product(block, tiler)
+    return join([join(pair) for pair in zip(blocks, copies)])
+
+
+def raked_product(block: Layout, tiler: Layout) -> Layout:
+    """The block repeated, mode by mode: in each mode the copies' coordinate is fastest, ((copies 0, block 0), ...).
+
+    >>> from tla import parse, raked_product
+    >>> print(raked_product(parse("(_2,_5):(_5,_1)"), parse("(_3,_4):(_1,_3)")))
+    ((_3,_2),(_4,_5)):((_10,_5),(_30,_1))
+
+    Source: CuTe `raked_product`.
+    """
+    blocks, copies = _padded_product(block, tiler)
+    return join([join(pair) for pair in zip(copies, blocks)])
+
+
+def _padded_product(block: Layout, tiler: Layout) -> Iterable[Layout]:
+    r = max(rank(as_layout("blocked_product", block)), rank(as_layout("blocked_product", tiler)))
+    return logical_product(_padded(block, r), _padded(tiler, r))
+
+
+def _padded(layout: Layout, r: int) -> Layout:
+    """The layout with modes _1:_0 behind it, up to rank r; one that is a tuple already stays as it is."""
+    modes = list(layout) if isinstance(layout.shape, tuple) else [layout]
+    return join(modes + [_ONE] * (r - len(modes)))
+
+
+def compact_order(shape: Any, order: Any) -> Any:
+    """The strides of a shape laid out without gaps, the leaf of the smallest order fastest.
+
+    order   weakly congruent to the shape: integers, the smallest first; a mode under one integer is first mode fastest.
+            Dynamic integers come after static ones, from left to right, so that the result does not depend on them
+
+    >>> from tla import compact_order, _0, _1, _2, _3, _4
+    >>> print(compact_order((_2, (_3, _4)), (_2, (_1, _0))))
+    (_12,(_4,_1))
+
+    Raises RankError where the profiles do not fit. Source: CuTe `compact_order`.
+    """
+    shape, order = as_int_tuple(shape), as_int_tuple(order)
+    keys = [(not isinstance(o, Int), int(o) if isinstance(o, Int) else 0, k) for k, o in enumerate(_orders(shape, order))]
+    extents, current = list(leaves(shape)), _1
+    strides: dict[int, Any] = {}
+    for key in sorted(keys):
+        n = extents[key[2]]
+        strides[key[2]] = _0 if type(n) is Int and n == 1 else current
+        current = mul(current, n)
+    return like(shape, iter([strides[k] for k in range(len(extents))]), Stride)
+
+
+def _orders(shape: Any, order: Any) -> Iterable[Any]:
+    if not isinstance(order, tuple):
+        return [order for _leaf in leaves(shape)]
+    if not isinstance(shape, tuple) or len(shape) != len(order):
+        raise RankError(
+            f"order {shown(order)} of {shown(shape)}",
+            "one integer for each mode, nested no deeper than the shape",
+            "order the modes, or their leaves",
+        )
+    return [o for pair in zip(shape, order) for o in _orders(*pair)]
+
+
+def MakeOrderedLayout(shape: Any, order: Any) -> Layout:
+    """The compact layout of a shape with its modes in an order: see compact_order.
+
+    >>> from tla import MakeOrderedLayout, _0, _1, _2, _3
+    >>> print(MakeOrderedLayout((_2, _3), (_1, _0)))
+    (_2,_3):(_3,_1)
+
+    Source: CuTe `make_ordered_layout`.
+    """
+    return Layout(shape, compact_order(shape, order))
+
+
+def tile_to_shape(block: Layout, shape: Any, order: Any = LayoutLeft) -> Layout:
+    """The block repeated until it fills a shape.
+
+    shape    what is filled; each mode a multiple of the block's
+    order    in which modes the copies go: integers as compact_order takes, LayoutLeft or LayoutRight
+    Raises   RankError for a shape of less rank than the block, DivisibilityError where the block does not divide it
+
+    >>> from tla import parse, tile_to_shape, _4, _6
+    >>> print(tile_to_shape(parse("(_2,_2):(_1,_2)"), (_4, _6)))
+    ((_2,_2),(_2,_3)):((_1,_4),(_2,_8))
+
+    Source: CuTe `tile_to_shape`.
+    """
+    target = as_int_tuple(shape)
+    r = len(modes_of(target))
+    if rank(as_layout("tile_to_shape", block)) > r:
+        raise RankError(
+            f"tile_to_shape: a block {shown(block)} for {shown(target)}",
+            f"rank {rank(block):d} or more",
+            "give each mode of the block its extent",
+        )
+    extents = product_each(target)
+    padded = _padded(block, r)
+    for n, b in zip(extents, product_each(padded)):
+        if divides(b, n) is False:
+            raise DivisibilityError(
+                f"tile_to_shape: {b} of {shown(block)} does not divide {n} of {shown(target)}",
+                "whole blocks",
+                f"round it up: {round_up(n, b)}",
+            )
+    copies = ceil_div(extents, product_each(padded))
+    ordered = range(r) if order is LayoutLeft else reversed(range(r)) if order is LayoutRight else None
+    return blocked_product(padded, MakeOrderedLayout(copies, order if ordered is None else Shape(*(Int[k]() for k in ordered))))
