@@ -139,6 +139,22 @@ def test_divide_and_product_over_every_pair_of_small_layouts():
     }
 
 
+def test_is_injective_and_same_map_over_every_small_layout():
+    pairs = [*small(range(-2, 5), ranks=(1, 2))]
+    for a in pairs:
+        assert tla.is_injective(made(a)) is injective(a), a
+    flat = [p for p in small(range(4)) if isinstance(p[0], tuple)]
+    nested = [((p[0],), (p[1],)) for p in flat]
+    for a, b in itertools.product(nested[::3], nested[::5]):
+        equal = oracle.size(a[0]) == oracle.size(b[0]) and laws.function(a) == laws.function(b)
+        assert tla.same_map(made(a), made(b)) is equal, (a, b)
+    assert tla.is_injective(parse("(1000000,1000000):(1,1000000)")) is True
+    assert tla.is_injective(parse("(1000000,1000000):(1,999999)")) is None
+    assert tla.is_injective(parse("(0,4):(0,0)")) is True
+    assert tla.same_map(parse("(4,8):(8,1)"), parse("(4,8):(8,1)", origin_shape=(3, 8))) is False
+    assert tla.same_map(parse("8:1"), parse("(4,2):(1,4)")) is False  # other coordinates
+
+
 # --------------------------------------------------------------------------------------------------- random
 
 
@@ -260,8 +276,9 @@ OPERATIONS = {
     **{
         name: getattr(tla, name)
         for name in """coalesce composition complement filter filter_zeros logical_divide zipped_divide tiled_divide flat_divide logical_product
-        zipped_product tiled_product flat_product blocked_product raked_product tile_to_shape compact_order""".split()
+        zipped_product tiled_product flat_product blocked_product raked_product tile_to_shape compact_order with_shape""".split()
     },
+    "make_layout_like": tla.MakeLayoutLike,
     "make_ordered_layout": tla.MakeOrderedLayout,
     "make_layout_concat": tla.MakeLayout,
 }
@@ -308,11 +325,13 @@ COUNTS = {
     "logical_divide": (190, 21, 0),
     "logical_product": (105, 1, 0),
     "make_layout_concat": (25, 0, 0),
+    "make_layout_like": (54, 0, 5),  # equal strides: theirs overlap
     "make_ordered_layout": (45, 0, 1),
     "raked_product": (100, 4, 0),
     "tile_to_shape": (121, 11, 0),  # blocks that do not divide the shape: theirs round up
     "tiled_divide": (122, 9, 7),
     "tiled_product": (98, 3, 0),
+    "with_shape": (42, 7, 0),
     "zipped_divide": (120, 6, 5),
     "zipped_product": (97, 3, 0),
 }

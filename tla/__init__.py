@@ -22,9 +22,10 @@ _PUBLIC = {
     "coord": "Coord MakeCoord crd2crd crd2idx crd2offset idx2crd",
     "layout": "Layout LayoutLeft LayoutRight MakeLayout MakeLayoutTile MakeShape MakeStride Shape Stride compact_col_major "
     "compact_row_major cosize shape stride",
-    "algebra": "coalesce complement composition filter filter_zeros",
-    "tilers": "MakeOrderedLayout blocked_product compact_order flat_divide flat_product logical_divide logical_product raked_product "
-    "tile_to_shape tiled_divide tiled_product zipped_divide zipped_product",
+    "modes": "append dice group prepend replace select slice_ slice_and_offset take",
+    "algebra": "coalesce complement composition filter filter_zeros is_injective same_map with_shape",
+    "tilers": "MakeLayoutLike MakeOrderedLayout blocked_product compact_order flat_divide flat_product logical_divide logical_product "
+    "raked_product tile_to_shape tiled_divide tiled_product zipped_divide zipped_product",
     "evaluate": "offsets",
     "": "xla",
 }

@@ -9,6 +9,9 @@ from .algebra import (
     composition as composition,
     filter as filter,
     filter_zeros as filter_zeros,
+    is_injective as is_injective,
+    same_map as same_map,
+    with_shape as with_shape,
 )
 from .coord import (
     Coord as Coord,
@@ -79,10 +82,22 @@ from .layout import (
     shape as shape,
     stride as stride,
 )
+from .modes import (
+    append as append,
+    dice as dice,
+    group as group,
+    prepend as prepend,
+    replace as replace,
+    select as select,
+    slice_ as slice_,
+    slice_and_offset as slice_and_offset,
+    take as take,
+)
 from .notation import (
     parse as parse,
 )
 from .tilers import (
+    MakeLayoutLike as MakeLayoutLike,
     MakeOrderedLayout as MakeOrderedLayout,
     blocked_product as blocked_product,
     compact_order as compact_order,

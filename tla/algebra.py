@@ -360,3 +360,77 @@ def _covering(target: Any, period: Any) -> list[Mode]:
         what = f"complement: the cotarget {shown(target)} does not divide by {period} mode by mode"
         raise DivisibilityError(what, f"modes that {period} divides, or that divide it", f"give the cotarget as one integer, {size}")
     return out
+
+
+def with_shape(layout: Layout, shape: Any) -> Layout:
+    """The layout seen through another shape: the same function of an integer, in other modes.
+
+    >>> from tla import parse, with_shape, _4
+    >>> print(with_shape(parse("(_2,_8):(_1,_4)"), (_4, _4)))
+    ((_2,_2),_4):((_1,_4),_8)
+
+    Raises what composition does. Source: CuTe `Layout::with_shape`.
+    """
+    target = as_int_tuple(shape)
+    return composition(layout, Layout(target, compact_col_major(target)))
+
+
+# ----------------------------------------------------------------------------------------------- predicates
+
+
+def same_map(a: Layout, b: Layout) -> bool | None:
+    """Whether two layouts are the same function of their top-level coordinates, over their whole (padded) shape.
+
+    Their origin_shapes count, their nesting does not. True, False, or None where sizes are not known.
+
+    >>> from tla import parse, same_map
+    >>> same_map(parse("((_2,_3),4):((_1,_2),6)"), parse("(6,4):(1,6)")), same_map(parse("(6,4):(1,6)"), parse("(6,4):(4,1)"))
+    (True, False)
+
+    Source: design of tla, section 4. A mode's coalesced form is determined by its function: the first extent is where the
+    function first leaves its first step, and so on.
+    """
+    as_layout("same_map", a), as_layout("same_map", b)
+    if any(known(n) is None for x in (a, b) for n in (*leaves(x.shape), *leaves(x.stride), *leaves(x.origin_shape))):
+        return True if a == b else None
+    return a.origin_shape == b.origin_shape and [_normal(m) for m in a] == [_normal(m) for m in b]
+
+
+def _normal(mode: Layout) -> list[Mode]:
+    """The coalesced modes of a layout of known integers, by value; no coordinate is one that has none."""
+    modes = [(static(int(s)), static(int(d))) for s, d in _modes(mode)]
+    return [(_0, _0)] if any(s == 0 for s, _d in modes) else merge(modes)
+
+
+def is_injective(layout: Layout) -> bool | None:
+    """Whether no two coordinates share an offset. None where that is not known: of symbols, or of more than 65,536
+    coordinates whose strides interleave.
+
+    >>> from tla import is_injective, parse
+    >>> is_injective(parse("(4,2):(1,4)")), is_injective(parse("(4,2):(1,3)")), is_injective(parse("(4,2):(1,0)"))
+    (True, False, False)
+
+    Source: CuTe's whitepaper, arXiv 2603.02298; decided by the order of strides, else by going through the domain.
+    """
+    as_layout("is_injective", layout)
+    modes = [(known(s), known(d)) for s, d in _modes(layout)]
+    if any(s is None or d is None for s, d in modes):
+        return None
+    steps = sorted((abs(int(d or 0)), int(s or 0)) for s, d in modes if s != 1)
+    if any(s == 0 for _d, s in steps):
+        return True
+    if any(d == 0 for d, _s in steps):
+        return False
+    reach = 0  # of the modes with smaller strides: each stride past it starts on new ground
+    for d, s in steps:
+        if d <= reach:
+            break
+        reach += d * (s - 1)
+    else:
+        return True
+    if math.prod(s for _d, s in steps) > ENUMERABLE:
+        return None
+    image = [0]
+    for d, s in steps:
+        image = [x + i * d for i in range(s) for x in image]
+    return len(set(image)) == len(image)

@@ -12,7 +12,7 @@ import itertools
 from collections.abc import Iterable
 from typing import Any
 
-from .algebra import by_mode, coalesce, complement, composition
+from .algebra import by_mode, coalesce, complement, composition, filter_zeros
 from .errors import DivisibilityError, RankError
 from .int_tuple import _, as_int_tuple, ceil_div, leaves, like, modes_of, product_each, rank, round_up, shown, size
 from .ints import Int, divides, mul
@@ -236,6 +236,18 @@ def MakeOrderedLayout(shape: Any, order: Any) -> Layout:
     Source: CuTe `make_ordered_layout`.
     """
     return Layout(shape, compact_order(shape, order))
+
+
+def MakeLayoutLike(layout: Layout) -> Layout:
+    """A compact layout of the same shape, with its modes in the order of the layout's strides; broadcasts stay.
+
+    >>> from tla import MakeLayoutLike, parse
+    >>> print(MakeLayoutLike(parse("(_4,_8,_2):(_16,_1,_0)")))
+    (_4,_8,_2):(_8,_1,_0)
+
+    Source: CuTe `make_layout_like`.
+    """
+    return Layout(as_layout("MakeLayoutLike", layout).shape, compact_order(filter_zeros(layout).shape, layout.stride))
 
 
 def tile_to_shape(block: Layout, shape: Any, order: Any = LayoutLeft) -> Layout:

@@ -1,0 +1,109 @@
+import re
+from collections import Counter
+
+import pytest
+
+import tla
+from tla import Int, RankError, _, append, dice, group, parse, prepend, replace, select, slice_, slice_and_offset, take
+
+from truth import agrees, rows, text
+
+
+def coordinate(x):
+    """A coordinate of the truth files, which may hold `_`."""
+
+    def read(i):
+        if x[i] != "(":
+            found = re.match(r"_?-?[0-9]*", x[i:])[0]
+            return _ if found == "_" else parse(found), i + len(found)
+        out, i = [], i + 1
+        while x[i] != ")":
+            value, i = read(i + (x[i] == ","))
+            out.append(value)
+        return tuple(out), i + 1
+
+    return read(0)[0]
+
+
+def bracketed(f):
+    return lambda x, *i: f[i](x)
+
+
+OPERATIONS = {
+    "group": bracketed(group),
+    "take": bracketed(take),
+    "select": bracketed(select),
+    "replace": lambda x, mode, i: replace[i](x, mode),
+    "slice": slice_,
+    "dice": dice,
+    "slice_and_offset": slice_and_offset,
+}
+
+
+def test_cute_accepted():
+    seen = Counter()
+    for row in rows("cute/modes_accepted.json"):
+        op, arguments = row["op"], row["args"]
+        if op in ("slice", "dice", "slice_and_offset"):
+            values = [coordinate(arguments[0]), parse(arguments[1])]
+        else:
+            values = [x if isinstance(x, int) else parse(x) for x in arguments]
+        f = OPERATIONS.get(op)
+        if f is None:  # append and prepend: the last argument is N where the truth has a bare number
+            extend = {"append": append, "prepend": prepend}[op]
+            f = (lambda x, *y, e=extend: e[y[-1]](x, *y[:-1])) if isinstance(arguments[-1], int) else extend
+        mine = f(*values)
+        assert agrees(text(mine) if isinstance(mine, tuple) else str(mine), row["result"]), (row, mine)
+        seen[op] += 1
+    assert seen.total() == 432, seen
+
+
+def test_modes_that_stay_keep_their_origin_shape():
+    layout = parse("((_2,_4),5,6):((_1,_2),8,40)", origin_shape=(7, 4, 6))
+    assert select[2, 0](layout).origin_shape == (6, 7)
+    assert take[1, 3](layout).origin_shape == (4, 6)
+    assert take[1, -1](layout).origin_shape == (4, 6)
+    assert append(layout, parse("3:240")).origin_shape == (7, 4, 6, 3)
+    assert prepend[4](layout).origin_shape == (1, 7, 4, 6)
+    assert replace[1](layout, parse("9:1")).origin_shape == (7, 9, 6)
+    assert group[1, 3](layout).origin_shape == (7, 30)
+    assert slice_((_, 0, _), layout).origin_shape == (7, 6)
+    assert slice_(_, layout) is layout
+    assert slice_(((_, 1), 0, 0), layout).origin_shape == (2,)
+
+
+def test_a_slice_and_its_offset_are_the_layout():
+    layout = parse("((2,3),(4,5)):((1,50),(2,9))")
+    rest, offset = slice_and_offset((3, _), layout)
+    assert [offset + rest(i) for i in range(20)] == [layout(3, i) for i in range(20)]
+    rest, offset = slice_and_offset(((1, _), (_, 2)), layout)
+    for i in range(3):
+        for j in range(4):
+            assert offset + rest(i, j) == layout((1, i), (j, 2))
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: group[0, 4](x),
+        lambda x: group[2, 1](x),
+        lambda x: take[0, 9](x),
+        lambda x: select[3](x),
+        lambda x: replace[3](x, 4),
+        lambda x: append[2](x),
+        lambda x: slice_((_, 0), x),
+        lambda x: dice(((_, 0), 0, 0), x),
+        lambda x: slice_and_offset((_, 0), x),
+    ],
+)
+def test_what_is_not_there(f):
+    for x in (parse("(2,3,4):(1,2,6)"), (2, 3, 4)):
+        with pytest.raises(tla.TlaError):
+            f(x)
+
+
+def test_placeholders():
+    assert repr(_) == "_"
+    assert str(slice_((_, 1), (Int[4](), 5))) == "(_4)"
+    with pytest.raises(RankError):
+        select[0, 5]((1, 2))
