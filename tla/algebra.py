@@ -390,8 +390,8 @@ def same_map(a: Layout, b: Layout) -> bool | None:
     Source: design of tla, section 4. A mode's coalesced form is determined by its function: the first extent is where the
     function first leaves its first step, and so on.
     """
-    as_layout("same_map", a), as_layout("same_map", b)
-    if any(known(n) is None for x in (a, b) for n in (*leaves(x.shape), *leaves(x.stride), *leaves(x.origin_shape))):
+    pair = as_layout("same_map", a), as_layout("same_map", b)
+    if any(known(n) is None for x in pair for n in (*leaves(x.shape), *leaves(x.stride), *leaves(x.origin_shape))):
         return True if a == b else None
     return a.origin_shape == b.origin_shape and [_normal(m) for m in a] == [_normal(m) for m in b]
 
