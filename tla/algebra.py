@@ -179,13 +179,14 @@ class Outer:
         self.modes = modes
         self.static = all(type(s) is Int and type(d) is Int for s, d in modes)
         self.bounds = list(itertools.accumulate((s for s, _d in modes[:-1]), mul))
+        self._plain = [(int(s), int(d)) for s, d in modes if isinstance(s, int) and isinstance(d, int)]
 
     def __call__(self, x: int) -> int:
         total = 0
-        for s, d in self.modes[:-1]:
-            total += x % int(s) * int(d)
-            x //= int(s)
-        return total + x * int(self.modes[-1][1])
+        for s, d in self._plain[:-1]:
+            total += x % s * d
+            x //= s
+        return total + x * self._plain[-1][1]
 
     def pieces(self, s: Any, d: Any) -> list[Piece]:
         """The mode s:d of the inner layout, cut where the step of the outer one changes."""
@@ -201,8 +202,8 @@ class Outer:
             # The first k with a carry: k * d reaches past a multiple of a bound that d itself does not reach past.
             remainders = ((int(p), d % int(p)) for p in self.bounds)
             n = min((-(-p // r) for p, r in remainders if r), default=s)
-            step = self(d)
-            while n < s and self(n * d) == n * step:  # carries may cancel
+            step, first = self(d), n
+            while n < min(s, first + ENUMERABLE) and self(n * d) == n * step:  # carries may cancel
                 n += 1
             if n >= s or s % n:  # the second is refused by why_not, which says so
                 yield s, d, step
@@ -234,13 +235,13 @@ class Outer:
         bound p the sum of (n_k - 1)(x_k mod p) is below p, then no floor(x / p) sees more than the sum of the pieces'
         own: a(sum c_k x_k) == sum c_k t_k. If the sum is larger, carries may still cancel: that is tried, if it is short.
         """
-        pieces = [(known(n), known(x), known(t)) for part in parts for n, x, t in part]
-        if any(None in p for p in pieces) or any(known(p) is None for p in self.bounds):
+        if not all(isinstance(n, int) for n in self.bounds) or not all(isinstance(n, int) for part in parts for p in part for n in p):
             raise Unproven("composition of sizes that are not known", "layouts of known sizes", "give its symbols values first")
+        pieces = [(int(n), int(x), int(t)) for part in parts for n, x, t in part]
         for part, size in zip(parts, sizes):
             if math.prod(int(n) for n, _x, _t in part) != size:
                 return f"the mode of extent {size} cannot be cut in whole steps"
-        return self._why_not_pieces([(int(n), int(x), int(t)) for n, x, t in pieces])  # type: ignore[arg-type]  # none is None
+        return self._why_not_pieces(pieces)
 
     def _why_not_pieces(self, pieces: list[tuple[int, int, int]]) -> str | None:
         if all(n <= 1 or self(x) == t for n, x, t in pieces):
@@ -323,16 +324,27 @@ def complement(layout: Layout, cotarget: Any = None) -> Layout:
     as_layout("complement", layout)
     modes = [(s, d) for s, d in _modes(layout) if not is_constant(0, d) and not is_constant(1, s)]
     if len(modes) > 1 and not all(type(d) is Int for _, d in modes):
-        raise Unproven(
-            f"complement of {shown(layout)}: the order of its strides is not static",
-            "static strides, or one mode",
-            "write its strides as Int[N]()",
-        )
+        what = f"complement of {shown(layout)}: the order of its strides is not static"
+        raise Unproven(what, "static strides, or one mode", "write its strides as Int[N]()")
     target = cosize(filter(layout)) if cotarget is None else as_int_tuple(cotarget)
+    gaps, period = _gaps(layout, sorted(modes, key=_stride) if len(modes) > 1 else modes)
+    return _from_modes(merge([*gaps, *_covering(target, period)]))
+
+
+def _stride(mode: Mode) -> Any:
+    return mode[1]
+
+
+def _gaps(layout: Layout, modes: list[Mode]) -> tuple[list[Mode], Any]:
+    """What modes in the order of their strides leave free below them, and how far they reach."""
+    all_static = all(type(s) is Int and type(d) is Int for s, d in modes)
+    if all_static:  # plain ints are several times as fast, and the answer is static
+        modes = [(int(s), int(d)) for s, d in modes]
     out: list[Mode] = []
-    period: Any = _1
-    for s, d in sorted(modes, key=lambda mode: mode[1]) if len(modes) > 1 else modes:
-        require_positive("complement: an extent or stride", mul(s, d))
+    period: Any = 1 if all_static else _1
+    for s, d in modes:
+        require_positive("complement: an extent or stride", s)
+        require_positive("complement: an extent or stride", d)
         gap = d // period
         if at_most(gap, 0):
             raise InjectivityError(
@@ -342,7 +354,9 @@ def complement(layout: Layout, cotarget: Any = None) -> Layout:
             )
         out.append((gap, period))
         period = mul(d, s)
-    return _from_modes(merge([*out, *_covering(target, period)]))
+    if all_static:
+        return [(static(n), static(d)) for n, d in out], static(period)
+    return out, period
 
 
 def _covering(target: Any, period: Any) -> list[Mode]:

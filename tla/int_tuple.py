@@ -175,11 +175,19 @@ def modes_of(x: Any) -> tuple[Any, ...]:
 
 def leaves(x: Any) -> Iterator[Any]:
     """The integers of an IntTuple, from left to right."""
-    if isinstance(x, tuple):
-        for m in x:
-            yield from leaves(m)
-    else:
-        yield x
+    if not isinstance(x, tuple):
+        return iter((x,))
+    out: list[Any] = []  # one list, and no generator in a generator: this is on the path of every operation
+    _collect(x, out)
+    return iter(out)
+
+
+def _collect(x: tuple[Any, ...], out: list[Any]) -> None:
+    for m in x:
+        if isinstance(m, tuple):
+            _collect(m, out)
+        else:
+            out.append(m)
 
 
 @ByPath

@@ -60,11 +60,11 @@ def _lift(name: str, absorbs: Mapping[int, int] = {}, start: int | None = None) 
     method = getattr(int, name)
 
     def operate(self: Int, other: Any) -> Any:
-        if is_no_integer(other):
+        if type(other) is Int:
+            return static(method(self, other))
+        if type(other) is not int and is_no_integer(other):
             raise _meets(name, self, other)
         result = method(self, other)  # NotImplemented for arrays, tracers and symbols: they have the reflected operator
-        if type(other) is Int:
-            return static(result)
         if self in absorbs and is_int(other):
             return static(absorbs[self])
         return self if start is not None and type(other) is int and other == start else result
@@ -334,7 +334,7 @@ def add(a: Any, b: Any) -> Any:
     Source: TLA `tla::add`.
     """
     if type(b) is Int:
-        return b + a if b != 0 else a
+        return static(int.__add__(a, b)) if type(a) is Int else b + a if b != 0 else a
     return a + b if type(a) is not Int or a != 0 else b
 
 
@@ -345,7 +345,7 @@ def mul(a: Any, b: Any) -> Any:
     _8 4 _0
     """
     if type(b) is Int:
-        return b * a if b != 1 else a
+        return static(int.__mul__(a, b)) if type(a) is Int else b * a if b != 1 else a
     return a * b if type(a) is not Int or a != 1 else b
 
 
