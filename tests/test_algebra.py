@@ -149,7 +149,9 @@ def test_is_injective_and_same_map_over_every_small_layout():
         equal = oracle.size(a[0]) == oracle.size(b[0]) and laws.function(a) == laws.function(b)
         assert tla.same_map(made(a), made(b)) is equal, (a, b)
     assert tla.is_injective(parse("(1000000,1000000):(1,1000000)")) is True
-    assert tla.is_injective(parse("(1000000,1000000):(1,999999)")) is None
+    assert tla.is_injective(parse("(1000000,1000000):(1,999999)")) is False
+    assert tla.is_injective(parse("(1000000,1000000):(1000000,999999)")) is True
+    assert tla.is_injective(parse("(100000,100000,2):(100000,99999,99999999)")) is None
     assert tla.is_injective(parse("(0,4):(0,0)")) is True
     assert tla.same_map(parse("(4,8):(8,1)"), parse("(4,8):(8,1)", origin_shape=(3, 8))) is False
     assert tla.same_map(parse("8:1"), parse("(4,2):(1,4)")) is False  # other coordinates
@@ -383,3 +385,77 @@ ANSWERED = {
     "zipped_divide": 35,
     "zipped_product": 19,
 }
+
+
+# --------------------------------------------------------------------- what an independent reader broke, kept
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda: composition(parse("(4,4):(1,9)"), parse("0:1")),
+        lambda: composition(parse("(_0,_4):(_1,_1)"), parse("_4:_1")),
+        lambda: composition(parse("(_0,(_3,_4)):(_1,(_0,_0))"), parse("_3:_1")),
+        lambda: tla.with_shape(parse("(4,4):(1,9)"), 0),
+        lambda: tla.tile_to_shape(parse("2:1"), (4, 0)),
+        lambda: tla.logical_product(parse("4:1"), parse("0:1")),
+        lambda: complement(parse("4:1"), -4),
+        lambda: complement(parse("_4:_1"), Int[-7]()),
+        lambda: composition(parse("(_3,()):(_12,())"), parse("_4:_1")),
+        lambda: composition(parse("_4611686018427387904:_4"), parse("_4:_4611686018427387904")),
+        lambda: coalesce(parse("(_4611686018427387904,_4611686018427387904):(_0,_0)")),
+        lambda: complement(parse("_2:_1"), (Int[2](),) * 2000),
+        lambda: coalesce(parse("(_2,_3):(_1,_2)"), [1, 1]),
+        lambda: coalesce(parse("(_2,_3):(_1,_2)"), parse("4:1")),
+        lambda: tla.filter(parse("(2,3):(1,2)"), "a"),
+        lambda: tla.MakeOrderedLayout((2, 3), tla.LayoutRight),
+        lambda: tla.slice_([_, 1], parse("(2,3):(1,2)")),
+        lambda: tla.slice_((2.5, _), parse("(2,3):(1,2)")),
+        lambda: tla.dice((1, None), parse("(2,3):(1,2)")),
+        lambda: tla.slice_(1, None),
+        lambda: tla.append(parse("(2,3):(1,2)"), 4),
+        lambda: tla.replace[0](parse("(2,3):(1,2)"), (4, 4)),
+        lambda: tla.append[10**9]((2,)),
+        lambda: tla.slice_and_offset((1, _), (2, 3)),
+        lambda: tla.take[0]((1, 2)),
+        lambda: tla.group[0, 1, 2]((1, 2)),
+        lambda: tla.add("a", 1),
+        lambda: tla.mul((1, 2), 2),
+    ],
+)
+def test_refused_and_no_crash(f):
+    with pytest.raises(TlaError) as caught:
+        f()
+    assert caught.value.reason.mend
+
+
+def test_profiles_deeper_than_the_layout():
+    deep = 1
+    for _try in range(5000):
+        deep = (deep,)
+    for f in (coalesce, tla.filter, composition, logical_divide, tla.zipped_divide):
+        with pytest.raises(RankError):
+            f(parse("(8):(1)"), deep)
+    assert str(composition(parse("8:24"), (parse("(_5,_4):(_4,_1)"),))) == "((_5,_4)):((96,24))"  # CuTe's: one integer is one mode
+
+
+def test_empty_layouts():
+    assert str(composition(parse("(_4,_4):(_1,_9)"), parse("_0:_1"))) == "_0:_1"
+    assert str(tla.filter(parse("(_0,_3):(_0,_1)"))) == "(_0,_3):(_0,_1)"
+    assert tla.same_map(parse("(2,0):(1,2)"), parse("(2,0):(7,9)")) is True
+
+
+def test_the_placeholder_alone_and_copied():
+    import copy
+    import pickle
+
+    for same in (copy.deepcopy(_), pickle.loads(pickle.dumps(_))):
+        assert same is _
+    assert str(tla.zipped_divide(parse("(8,8):(1,8)"), _)) == "((8,8),_1):((1,8),_0)"
+    assert str(tla.tiled_divide(parse("8:1"), _)) == "(8,_1):(1,_0)"
+
+
+def test_origin_shapes_of_what_is_put_to_a_layout():
+    cropped = tla.MakeLayout((4,), (2,), (2,))
+    assert tla.append(parse("(4,8):(8,1)"), cropped).origin_shape == (4, 8, 2)
+    assert repr(coalesce(parse("(2,3):(1,2)"), (1, 1))) == "parse('(2,3):(1,2)')"

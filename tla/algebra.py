@@ -14,9 +14,24 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from .errors import DivisibilityError, InjectivityError, LeafTypeError, RankError, Unproven
-from .int_tuple import IntTuple, _, as_int_tuple, ceil_div as divide_up, leaves, like, product, require_congruent, shown
-from .ints import Int, at_most, ceil_div, equal, fold, is_constant, is_int, known, mul, require_positive, static
+from .coord import ends_empty
+from .errors import DivisibilityError, InjectivityError, LeafTypeError, RangeError, RankError, Unproven
+from .int_tuple import (
+    IntTuple,
+    Underscore,
+    as_int_tuple,
+    as_tree,
+    ceil_div as divide_up,
+    leaves,
+    like,
+    product,
+    product_each,
+    rank,
+    require_congruent,
+    shown,
+    size,
+)
+from .ints import INT64_MAX, INT64_MIN, Int, at_most, ceil_div, equal, fold, is_constant, is_int, known, leaf, mul, require_positive, static
 from .layout import Layout, Shape, Stride, as_layout, compact_col_major, cosize, join, unchecked_layout
 
 _0, _1 = Int[0](), Int[1]()
@@ -49,15 +64,23 @@ def coalesce(layout: Layout, profile: Any = None) -> Layout:
     Source: CuTe `coalesce`.
     """
     as_layout("coalesce", layout)
+    profile = as_tree(_1 if profile is None else profile)
     if isinstance(profile, tuple):
-        modes = tuple(layout)
+        modes = _top_modes("coalesce", layout, profile)
         if len(profile) > len(modes):
             raise RankError(
                 f"coalesce: profile {shown(profile)} for {shown(layout)}", f"at most {len(modes)} modes", "give one for each mode, or fewer"
             )
         merged = [*map(coalesce, modes, profile), *modes[len(profile) :]]
-        return unchecked_layout(Shape(*(m.shape for m in merged)), Stride(*(m.stride for m in merged)), layout.origin_shape)
+        return unchecked_layout(Shape(*(m.shape for m in merged)), Stride(*(m.stride for m in merged)), layout._origin)
     return _from_modes(merge(_modes(layout)))
+
+
+def _top_modes(name: str, layout: Layout, goes_through: tuple[Any, ...]) -> tuple[Layout, ...]:
+    """The modes of a layout for a tuple that goes through them. One integer is one mode, with none in it."""
+    if not isinstance(layout.shape, tuple) and any(isinstance(x, tuple) for x in goes_through):
+        raise RankError(f"{name}: nested tuples for {shown(layout)}, which is one integer", "an integer, or a layout", "nest no deeper")
+    return tuple(layout)
 
 
 def _modes(layout: Layout) -> list[Mode]:
@@ -67,6 +90,8 @@ def _modes(layout: Layout) -> list[Mode]:
 def _from_modes(modes: Iterable[Mode]) -> Layout:
     """The layout of flat modes: none is _1:_0, one stands alone."""
     shape, stride = tuple(zip(*modes)) or ((_1,), (_0,))
+    for n in shape + stride:
+        leaf(n)  # sizes multiply here: what 64 bits cannot hold is refused, as where a layout is made
     return unchecked_layout(shape[0], stride[0]) if len(shape) == 1 else unchecked_layout(Shape(*shape), Stride(*stride))
 
 
@@ -110,13 +135,13 @@ def by_mode(f: Callable[[Layout, Layout], Layout], keep_rest: bool = False) -> C
         as_layout(f.__name__, a)
         if isinstance(tiler, Layout):
             return f(a, tiler)
-        if tiler is _:
+        if isinstance(tiler, Underscore):
             return a
         if is_int(tiler):
             return f(a, Layout(tiler, compact_col_major(tiler) if keep_rest else _1))  # the stride of _1 is CuTe's
         if not isinstance(tiler, tuple):
             raise LeafTypeError(f"{f.__name__}: a tiler of type {type(tiler).__name__}", "a layout, an integer, or a tuple", "write (4, 8)")
-        modes = tuple(a)
+        modes = _top_modes(f.__name__, a, tiler)
         if len(tiler) > len(modes):
             n = len(tiler) - len(modes)
             raise RankError(f"{f.__name__}: {len(tiler)} tiles for {shown(a)}", f"at most {len(modes)}, one per mode", f"drop the last {n}")
@@ -148,12 +173,24 @@ def composition(a: Layout, b: Layout) -> Layout:
     Law: R(c) == a(b(c)) for every coordinate c of b, and b's shape is compatible with R's.
     Source: CuTe `composition`; the search is ours, and finds a layout wherever one exists on small domains.
     """
-    outer = Outer(merge(_modes(a), unbounded=True) or [(_1, _0)])
+    if any(equal(s, 0) for s in leaves(b.shape)):
+        return _of_nothing(a, b)
+    if any(equal(s, 0) for s in leaves(a.shape)):
+        raise RangeError(f"composition: {shown(a)} has no elements", "an outer layout that has some", "compose only what is not empty")
+    rest = [(_1, _0)] if ends_empty(a.shape) else []  # what is left of an index goes to the last mode: here, to none
+    outer = Outer(merge([*_modes(a), *rest], unbounded=True))
     parts = [outer.pieces(s, d) for s, d in _modes(b)]
     if why := outer.why_not(parts, [s for s, _d in _modes(b)]):
         raise DivisibilityError(f"composition: {shown(a)} o {shown(b)}: {why}", "steps that go evenly through the outer layout", MEND)
     shapes, strides = (iter([_joined(cls, p, k) for p in parts]) for k, cls in ((0, Shape), (2, Stride)))
     return unchecked_layout(_nest(Shape, b.shape, shapes), _nest(Stride, b.shape, strides))
+
+
+def _of_nothing(a: Layout, b: Layout) -> Layout:
+    """The composition over an empty domain. Static extents say so; of a dynamic 0 the profile would depend on it."""
+    if any(is_constant(0, s) for s in leaves(b.shape)) or rank(a) <= 1:
+        return unchecked_layout(b.shape, b.stride)
+    raise RangeError(f"composition: {shown(b)} has a dynamic extent of 0", "extents of 1 or more, or a static 0", "compose nothing then")
 
 
 def _joined(cls: type[IntTuple], pieces: list[Piece], k: int) -> Any:
@@ -238,9 +275,11 @@ class Outer:
         if not all(isinstance(n, int) for n in self.bounds) or not all(isinstance(n, int) for part in parts for p in part for n in p):
             raise Unproven("composition of sizes that are not known", "layouts of known sizes", "give its symbols values first")
         pieces = [(int(n), int(x), int(t)) for part in parts for n, x, t in part]
-        for part, size in zip(parts, sizes):
-            if math.prod(int(n) for n, _x, _t in part) != size:
-                return f"the mode of extent {size} cannot be cut in whole steps"
+        if not all(INT64_MIN <= t <= INT64_MAX for _n, _x, t in pieces):
+            return "a stride needs more than 64 bits"
+        for part, extent in zip(parts, sizes):
+            if math.prod(int(n) for n, _x, _t in part) != extent:
+                return f"the mode of extent {extent} cannot be cut in whole steps"
         return self._why_not_pieces(pieces)
 
     def _why_not_pieces(self, pieces: list[tuple[int, int, int]]) -> str | None:
@@ -285,7 +324,8 @@ def filter_zeros(layout: Layout, profile: Any = None) -> Layout:
     as_layout("filter_zeros", layout)
     zeros = layout.stride if profile is None else as_int_tuple(profile)
     require_congruent("filter_zeros", layout.shape, zeros)
-    extents = iter([_1 if is_constant(0, z) else s for s, z in zip(leaves(layout.shape), leaves(zeros))])
+    # an extent of static 0 stays: what has no offsets must not get one
+    extents = iter([_1 if is_constant(0, z) and not is_constant(0, s) else s for s, z in zip(leaves(layout.shape), leaves(zeros))])
     return unchecked_layout(like(layout.shape, extents, Shape), layout.stride)
 
 
@@ -327,6 +367,8 @@ def complement(layout: Layout, cotarget: Any = None) -> Layout:
         what = f"complement of {shown(layout)}: the order of its strides is not static"
         raise Unproven(what, "static strides, or one mode", "write its strides as Int[N]()")
     target = cosize(filter(layout)) if cotarget is None else as_int_tuple(cotarget)
+    if any(at_most(n, -1) for n in leaves(target)):
+        raise RangeError(f"complement of {shown(layout)}: the cotarget {shown(target)}", "0 or more", "give how many offsets to reach")
     gaps, period = _gaps(layout, sorted(modes, key=_stride) if len(modes) > 1 else modes)
     return _from_modes(merge([*gaps, *_covering(target, period)]))
 
@@ -407,18 +449,19 @@ def same_map(a: Layout, b: Layout) -> bool | None:
     pair = as_layout("same_map", a), as_layout("same_map", b)
     if any(known(n) is None for x in pair for n in (*leaves(x.shape), *leaves(x.stride), *leaves(x.origin_shape))):
         return True if a == b else None
-    return a.origin_shape == b.origin_shape and [_normal(m) for m in a] == [_normal(m) for m in b]
+    if a.origin_shape != b.origin_shape or product_each(a.shape) != product_each(b.shape):
+        return False
+    return size(a) == 0 or [_normal(m) for m in a] == [_normal(m) for m in b]
 
 
 def _normal(mode: Layout) -> list[Mode]:
-    """The coalesced modes of a layout of known integers, by value; no coordinate is one that has none."""
-    modes = [(static(int(s)), static(int(d))) for s, d in _modes(mode)]
-    return [(_0, _0)] if any(s == 0 for s, _d in modes) else merge(modes)
+    """The coalesced modes of a layout of known integers, by value."""
+    return merge([(static(int(s)), static(int(d))) for s, d in _modes(mode)])
 
 
 def is_injective(layout: Layout) -> bool | None:
     """Whether no two coordinates share an offset. None where that is not known: of symbols, or of more than 65,536
-    coordinates whose strides interleave.
+    coordinates with three or more strides that interleave.
 
     >>> from tla import is_injective, parse
     >>> is_injective(parse("(4,2):(1,4)")), is_injective(parse("(4,2):(1,3)")), is_injective(parse("(4,2):(1,0)"))
@@ -441,6 +484,14 @@ def is_injective(layout: Layout) -> bool | None:
             break
         reach += d * (s - 1)
     else:
+        return True
+    if math.prod(s for _d, s in steps) > 1 + sum(d * (s - 1) for d, s in steps):
+        return False  # more coordinates than places
+    for (d, s), (e, n) in itertools.combinations(steps, 2):
+        common = math.gcd(d, e)  # i * d == j * e first at i == e / common, j == d / common
+        if e // common < s and d // common < n:
+            return False
+    if len(steps) == 2:
         return True
     if math.prod(s for _d, s in steps) > ENUMERABLE:
         return None

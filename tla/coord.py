@@ -245,7 +245,7 @@ def _offset(coord: Any, shape: Any, stride: Any) -> Any:
 def _terms(x: Any, shape: Any, stride: Any) -> Iterator[Any]:
     """The digits of the integer x in `shape`, each times its stride; the last digit is what is left of x."""
     pairs = _merged(zip(leaves(shape), leaves(stride)))
-    if _ends_empty(shape):
+    if ends_empty(shape):
         pairs.append((_1, _0))  # the last mode has no digit: it takes what is left of x, and nothing comes of that
     divisor: Any = _1
     for k, (s, d) in enumerate(pairs):
@@ -267,7 +267,8 @@ def _merged(pairs: Iterable[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
     return out
 
 
-def _ends_empty(shape: Any) -> bool:
+def ends_empty(shape: Any) -> bool:
+    """Whether the last mode, or the last of that, has no extent at all."""
     while isinstance(shape, tuple) and shape:
         shape = shape[-1]
     return isinstance(shape, tuple)

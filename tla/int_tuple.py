@@ -79,6 +79,9 @@ class Underscore:
     def __repr__(self) -> str:
         return "_"
 
+    def __reduce__(self) -> str:  # the one object of its name, after pickle and copy too
+        return "_"
+
 
 #: All of a mode, in a coordinate or a tiler.
 _ = Underscore()

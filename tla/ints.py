@@ -334,8 +334,8 @@ def add(a: Any, b: Any) -> Any:
     Source: TLA `tla::add`.
     """
     if type(b) is Int:
-        return static(int.__add__(a, b)) if type(a) is Int else b + a if b != 0 else a
-    return a + b if type(a) is not Int or a != 0 else b
+        return static(int.__add__(a, b)) if type(a) is Int else b + _operand(a) if b != 0 else _operand(a)
+    return _operand(a) + _operand(b) if type(a) is not Int or a != 0 else _operand(b)
 
 
 def mul(a: Any, b: Any) -> Any:
@@ -345,8 +345,13 @@ def mul(a: Any, b: Any) -> Any:
     _8 4 _0
     """
     if type(b) is Int:
-        return static(int.__mul__(a, b)) if type(a) is Int else b * a if b != 1 else a
-    return a * b if type(a) is not Int or a != 1 else b
+        return static(int.__mul__(a, b)) if type(a) is Int else b * _operand(a) if b != 1 else _operand(a)
+    return _operand(a) * _operand(b) if type(a) is not Int or a != 1 else _operand(b)
+
+
+def _operand(x: Any) -> Any:
+    """x, unless it is no integer and nothing that computes like one: a text, a tuple, None."""
+    return leaf(x) if type(x) is not int and (is_no_integer(x) or x is None or isinstance(x, (tuple, list))) else x
 
 
 def ceil_div(a: Any, b: Any) -> Any:

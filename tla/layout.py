@@ -390,8 +390,10 @@ def cosize(layout: Layout) -> Any:
     Source: CuTe `cosize<I...>`.
     """
     extents = tuple(leaves(as_layout("cosize", layout).shape))
+    if any(is_constant(0, n) for n in extents):
+        return _0
     if any(equal(n, 0) for n in extents):
-        return _0 if any(is_constant(0, n) for n in extents) else 0
+        return 0
     spans = (mul(n - _1, abs(d)) for n, d in zip(extents, leaves(layout.stride)))
     return add(functools.reduce(add, spans, _0), _1)
 
@@ -439,5 +441,7 @@ def _smaller(tile: Any, valid: Any) -> Any:
 def _tile_mode(s: Any, t: Any) -> Any:
     if not isinstance(s, tuple):
         return t
+    if not s:
+        raise RankError(f"MakeLayoutTile: a tile of {t} of a mode without extents", "a mode with one", "leave that mode out")
     inner = s[:-1]
-    return (*inner, _tile_mode(s[-1], ceil_div(t, product(inner)))) if s else s
+    return (*inner, _tile_mode(s[-1], ceil_div(t, product(inner))))

@@ -11,13 +11,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
-from .coord import crd2offset
+from .coord import as_coord, crd2offset
 from .errors import RankError
 from .int_tuple import AnyLayout, IntTuple, Underscore, as_tree, shown, size
 from .ints import Int, leaf
-from .layout import Layout, Shape, join
+from .layout import Layout, Shape, as_layout, join
 
 _0, _1 = Int[0](), Int[1]()
+#: More modes than this are refused, rather than made one by one.
+MAX_RANK = 2**16
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -25,12 +27,18 @@ class _Bracketed(Generic[F]):
     """A function whose first arguments stand in square brackets: `take[0, 2](x)`."""
 
     def __init__(self, make: Callable[..., F]) -> None:
-        self._make = make
+        code = make.__code__
+        self._make, self._count = make, code.co_argcount
         self.__doc__, self.__name__, self.__module__ = make.__doc__, make.__name__, make.__module__
         self.__wrapped__ = make
 
     def __getitem__(self, arguments: int | tuple[int, ...]) -> F:
-        return self._make(*map(leaf, arguments if isinstance(arguments, tuple) else (arguments,)))
+        given = tuple(map(leaf, arguments if isinstance(arguments, tuple) else (arguments,)))
+        if self._count and len(given) != self._count:
+            raise RankError(
+                f"{self.__name__}{[int(i) for i in given]}", f"{self._count} integers in brackets", f"see help({self.__name__})"
+            )
+        return self._make(*given)
 
     def __reduce__(self) -> str:
         return self.__name__
@@ -54,7 +62,10 @@ def _of(x: Any, modes: list[Any]) -> Any:
 
 def _one(x: Any, mode: Any) -> Any:
     """A mode to be put beside those of x."""
-    return (mode, size(mode)) if isinstance(x, AnyLayout) else as_tree(mode)
+    if not isinstance(x, AnyLayout):
+        return as_tree(mode)
+    layout = as_layout("a mode", mode)
+    return layout, layout.origin_shape[0] if len(layout.origin_shape) == 1 else size(layout)
 
 
 def _range(name: str, begin: int, end: int, x: Any) -> tuple[list[Any], int, int]:
@@ -154,7 +165,9 @@ class _Extend:
     def __getitem__(self, n: int) -> Callable[..., Any]:
         def f(x: Any, mode: Any = None) -> Any:
             modes = _modes(x)
-            if leaf(n) < len(modes):
+            if leaf(n) > MAX_RANK:
+                raise RankError(f"{self.__name__}[{n}] of {shown(x)}", f"at most {MAX_RANK}", "use fewer modes")
+            if n < len(modes):
                 raise RankError(f"{self.__name__}[{n}] of {shown(x)}", f"{len(modes)} or more", "take[0, n] has fewer modes")
             filler = _one(x, (Layout(_1, _0) if isinstance(x, AnyLayout) else _1) if mode is None else mode)
             return _of(x, self._join(modes, [filler] * (int(n) - len(modes))))
@@ -203,6 +216,7 @@ def slice_(coord: Any, x: Any) -> Any:
 
     Raises RankError where the coordinate does not fit. Source: CuTe `slice`.
     """
+    x = x if isinstance(x, AnyLayout) else as_tree(x)
     return x if isinstance(coord, Underscore) else _of(x, _sliced(coord, x, keep_open=True))
 
 
@@ -215,7 +229,11 @@ def dice(coord: Any, x: Any) -> Any:
 
     Raises RankError where the coordinate does not fit. Source: CuTe `dice`.
     """
-    return x if not isinstance(coord, (tuple, Underscore)) else _of(x, _sliced(coord, x, keep_open=False))
+    x = x if isinstance(x, AnyLayout) else as_tree(x)
+    if isinstance(coord, (tuple, Underscore)):
+        return _of(x, _sliced(coord, x, keep_open=False))
+    as_coord(coord)
+    return x
 
 
 def slice_and_offset(coord: Any, layout: Layout) -> tuple[Layout, Any]:
@@ -228,6 +246,7 @@ def slice_and_offset(coord: Any, layout: Layout) -> tuple[Layout, Any]:
 
     Raises RankError where the coordinate does not fit. Source: CuTe and TLA `slice_and_offset`.
     """
+    as_layout("slice_and_offset", layout)
     return slice_(coord, layout), crd2offset(_closed(coord), layout.shape, layout.stride)
 
 
@@ -238,14 +257,21 @@ def _closed(coord: Any) -> Any:
 
 def _sliced(coord: Any, x: Any, keep_open: bool) -> list[Any]:
     if not isinstance(coord, tuple):
-        return [_one(x, x)] if isinstance(coord, Underscore) is keep_open else []
+        return [_one(x, x)] if _is_open(coord) is keep_open else []
     modes = _modes(x)
     if len(coord) != len(modes) or not isinstance(getattr(x, "shape", x), tuple):
         raise RankError(f"coordinate {shown(coord)} of {shown(x)}", f"{len(modes)} modes", "give one coordinate, or _, for each mode")
     out = []
     for c, mode in zip(coord, modes):
         if not isinstance(c, tuple):
-            out += [mode] if isinstance(c, Underscore) is keep_open else []
+            out += [mode] if _is_open(c) is keep_open else []
         else:
             out += _sliced(c, mode[0] if isinstance(x, AnyLayout) else mode, keep_open)
     return out
+
+
+def _is_open(c: Any) -> bool:
+    """Whether a coordinate is `_`; it is checked if not."""
+    if not isinstance(c, Underscore):
+        as_coord(c)
+    return isinstance(c, Underscore)

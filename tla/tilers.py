@@ -14,7 +14,7 @@ from typing import Any
 
 from .algebra import by_mode, coalesce, complement, composition, filter_zeros
 from .errors import DivisibilityError, RankError
-from .int_tuple import _, as_int_tuple, ceil_div, leaves, like, modes_of, product_each, rank, round_up, shown, size
+from .int_tuple import Underscore, as_int_tuple, ceil_div, leaves, like, modes_of, product_each, rank, round_up, shown, size
 from .ints import Int, divides, mul
 from .layout import Layout, LayoutLeft, LayoutRight, Shape, Stride, as_layout, cosize, join
 
@@ -47,7 +47,8 @@ def logical_divide(a: Layout, b: Layout) -> Layout:
 def logical_product(a: Layout, b: Layout) -> Layout:
     """The layout repeated: mode 0 is `a`, mode 1 are its copies in the order of b.
 
-    a         what is repeated, injective
+    a         what is repeated, injective. A tuple repeats each mode for itself, without a look at the others: copies may
+              overlap then. blocked_product repeats all modes together
     b         a layout of copies, an integer n for n:1, or a tuple of these, one per mode of a
     Returns   (a, composition(complement(a, size(a) * cosize(b)), b))
     Raises    what composition and complement raise
@@ -128,6 +129,8 @@ def flat_product(layout: Layout, tiler: Any) -> Layout:
 
 
 def _zipped(layout: Layout, tiler: Any) -> Layout:
+    if isinstance(tiler, Underscore):
+        return join([layout, _ONE])
     if not isinstance(tiler, tuple):
         return layout
     tiles, rests = [], []
@@ -135,9 +138,9 @@ def _zipped(layout: Layout, tiler: Any) -> Layout:
         if tile is None:
             rests.append(mode)
             continue
-        pair = (mode, _ONE) if tile is _ else tuple(_zipped(mode, tile))
-        tiles.append(pair[0])
-        rests.append(pair[1])
+        first, second = _zipped(mode, tile)
+        tiles.append(first)
+        rests.append(second)
     return join([join(tiles), join(rests)])
 
 
@@ -227,7 +230,7 @@ def _orders(shape: Any, order: Any) -> Iterable[Any]:
 
 
 def MakeOrderedLayout(shape: Any, order: Any) -> Layout:
-    """The compact layout of a shape with its modes in an order: see compact_order.
+    """The compact layout of a shape with its modes in an order, which has to be static to count: see compact_order.
 
     >>> from tla import MakeOrderedLayout, _0, _1, _2, _3
     >>> print(MakeOrderedLayout((_2, _3), (_1, _0)))
@@ -239,7 +242,9 @@ def MakeOrderedLayout(shape: Any, order: Any) -> Layout:
 
 
 def MakeLayoutLike(layout: Layout) -> Layout:
-    """A compact layout of the same shape, with its modes in the order of the layout's strides; broadcasts stay.
+    """A compact layout of the same shape, with its modes in the order of the layout's static strides; broadcasts stay.
+
+    Modes of dynamic strides come last, from left to right: their order must not depend on what a variable holds.
 
     >>> from tla import MakeLayoutLike, parse
     >>> print(MakeLayoutLike(parse("(_4,_8,_2):(_16,_1,_0)")))
@@ -254,7 +259,7 @@ def tile_to_shape(block: Layout, shape: Any, order: Any = LayoutLeft) -> Layout:
     """The block repeated until it fills a shape.
 
     shape    what is filled; each mode a multiple of the block's
-    order    in which modes the copies go: integers as compact_order takes, LayoutLeft or LayoutRight
+    order    in which modes the copies go: static integers as compact_order takes, LayoutLeft or LayoutRight
     Raises   RankError for a shape of less rank than the block, DivisibilityError where the block does not divide it
 
     >>> from tla import parse, tile_to_shape, _4, _6

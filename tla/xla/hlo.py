@@ -52,6 +52,8 @@ def shape_texts(lines: Iterable[str]) -> Iterator[str]:
     >>> list(shape_texts(['  %p = (s8[4]{0:T(512)}, f32[]) f(), metadata={op_name="f32[9]"}']))
     ['s8[4]{0:T(512)}', 'f32[]']
     """
+    if not isinstance(lines, Iterable):
+        raise LeafTypeError(f"lines of type {type(lines).__name__}", "a text, or its lines", "open the file first")
     for line in lines.splitlines() if isinstance(lines, str) else lines:
         if not isinstance(line, str):
             raise LeafTypeError(f"a line of type {type(line).__name__}", "text", "open the file as text, with errors='replace'")
