@@ -12,6 +12,7 @@ import functools
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator
+from operator import itemgetter
 from typing import Any
 
 from .coord import ends_empty
@@ -72,7 +73,7 @@ def coalesce(layout: Layout, profile: Any = None) -> Layout:
                 f"coalesce: profile {shown(profile)} for {shown(layout)}", f"at most {len(modes)} modes", "give one for each mode, or fewer"
             )
         merged = [*map(coalesce, modes, profile), *modes[len(profile) :]]
-        return unchecked_layout(Shape(*(m.shape for m in merged)), Stride(*(m.stride for m in merged)), layout._origin)
+        return join(merged, layout._origin)
     return _from_modes(merge(_modes(layout)))
 
 
@@ -183,7 +184,7 @@ def composition(a: Layout, b: Layout) -> Layout:
     if why := outer.why_not(parts, [s for s, _d in _modes(b)]):
         raise DivisibilityError(f"composition: {shown(a)} o {shown(b)}: {why}", "steps that go evenly through the outer layout", MEND)
     shapes, strides = (iter([_joined(cls, p, k) for p in parts]) for k, cls in ((0, Shape), (2, Stride)))
-    return unchecked_layout(_nest(Shape, b.shape, shapes), _nest(Stride, b.shape, strides))
+    return unchecked_layout(like(b.shape, shapes, Shape), like(b.shape, strides, Stride))
 
 
 def _of_nothing(a: Layout, b: Layout) -> Layout:
@@ -195,11 +196,6 @@ def _of_nothing(a: Layout, b: Layout) -> Layout:
 
 def _joined(cls: type[IntTuple], pieces: list[Piece], k: int) -> Any:
     return pieces[0][k] if len(pieces) == 1 else cls(*(p[k] for p in pieces))
-
-
-def _nest(cls: type[IntTuple], profile: Any, values: Iterator[Any]) -> Any:
-    """The next values, in the nesting of profile; a value may be a tuple itself."""
-    return tuple.__new__(cls, [_nest(cls, p, values) for p in profile]) if isinstance(profile, tuple) else next(values)
 
 
 Piece = tuple[Any, Any, Any]  # of a mode of b: its extent, how far it steps in a's domain, and in a's offsets
@@ -369,12 +365,8 @@ def complement(layout: Layout, cotarget: Any = None) -> Layout:
     target = cosize(filter(layout)) if cotarget is None else as_int_tuple(cotarget)
     if any(at_most(n, -1) for n in leaves(target)):
         raise RangeError(f"complement of {shown(layout)}: the cotarget {shown(target)}", "0 or more", "give how many offsets to reach")
-    gaps, period = _gaps(layout, sorted(modes, key=_stride) if len(modes) > 1 else modes)
+    gaps, period = _gaps(layout, sorted(modes, key=itemgetter(1)))
     return _from_modes(merge([*gaps, *_covering(target, period)]))
-
-
-def _stride(mode: Mode) -> Any:
-    return mode[1]
 
 
 def _gaps(layout: Layout, modes: list[Mode]) -> tuple[list[Mode], Any]:

@@ -55,7 +55,7 @@ def MakeCoord(*modes: Any) -> Coord:
 
 def _coord_leaf(x: Any) -> Any:
     """x as a coordinate: an integer as leaf() has it, an array of integers in 64 bits, what has + * // % as it is."""
-    if type(x) is int or is_leaf(x):
+    if is_leaf(x):
         return x
     np = sys.modules.get("numpy")
     if np and isinstance(x, np.ndarray):
@@ -124,9 +124,10 @@ def crd2idx(coord: Any, shape: Any, stride: Any = None) -> Any:
     coord = as_coord(coord)
     if not isinstance(coord, tuple):
         return coord
-    flat, extents = zip(*matched) if (matched := list(_matched(coord, shape))) else ((), ())
-    strides = tuple(itertools.accumulate(extents[:-1], mul, initial=_1)) if extents else ()
-    return _offset_of_coord(tuple.__new__(Coord, flat), extents, strides)
+    pairs = tuple(_matched(coord, shape))
+    extents = tuple(s for _c, s in pairs)
+    strides = tuple(itertools.accumulate(extents, mul, initial=_1))[: len(pairs)]
+    return _offset_of_coord(tuple.__new__(Coord, [c for c, _s in pairs]), extents, strides)
 
 
 def _matched(coord: Any, shape: Any) -> Iterator[tuple[Any, Any]]:

@@ -48,15 +48,11 @@ def offsets(layout: Layout, *, limit: int = 2**30) -> npt.NDArray[np.int32] | np
     if not count:
         return np.empty(extents, np.int32)
     dtype = _narrowest(layout)
-    modes = [_mode_offsets(*mode, dtype) for mode in zip(modes_of(layout.shape), _strides_of(layout))]
+    modes = [_mode_offsets(*mode, dtype) for mode in zip(modes_of(layout.shape), modes_of(layout.stride))]
     out = np.zeros(1, dtype)
     for mode in modes:  # a row for each offset so far, but for modes of one coordinate: there is nothing to add to them
         out = np.add.outer(out, mode) if mode.size > 1 else out
     return out.reshape(extents)
-
-
-def _strides_of(layout: Layout) -> tuple[Any, ...]:
-    return layout.stride if isinstance(layout.stride, tuple) else (layout.stride,)
 
 
 def _mode_offsets(shape: Any, stride: Any, dtype: np.dtype[Any]) -> npt.NDArray[Any]:

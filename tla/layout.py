@@ -162,12 +162,8 @@ class _LayoutMeta(type):
         values = [p.value if isinstance(p, Static) else p for p in parts]
         if not all(map(is_static, values)):
             raise LeafTypeError(f"Layout[{', '.join(map(shown, values))}]", "static parts", "use MakeLayout for what is dynamic")
-        return Static(MakeLayout(*_as_tuples(values)), f"Layout[{', '.join(map(repr, parts))}]")
-
-
-def _as_tuples(values: list[Any]) -> list[Any]:
-    """A bare integer is the shape of one mode here: in brackets, Layout[_8] is the type of _8:_1, as in CuTe."""
-    return values if isinstance(values[0], tuple) or len(values) > 1 else [values[0], _0 if values[0] == 1 else _1]
+        shape, *rest = values
+        return Static(Layout(shape, *(rest or [compact_col_major(shape)])), f"Layout[{', '.join(map(repr, parts))}]")
 
 
 class Layout(AnyLayout, metaclass=_LayoutMeta):
@@ -275,10 +271,10 @@ def as_layout(where: str, x: Any) -> Any:
     raise LeafTypeError(f"{where} of a {type(x).__name__}", "a layout", mend)
 
 
-def join(layouts: Iterable[Layout]) -> Layout:
+def join(layouts: Iterable[Layout], origin: Shape | None = None) -> Layout:
     """The layouts as the modes of one, each with the strides that it has."""
     modes = tuple(layouts)
-    return unchecked_layout(Shape(*(m.shape for m in modes)), Stride(*(m.stride for m in modes)))
+    return unchecked_layout(Shape(*(m.shape for m in modes)), Stride(*(m.stride for m in modes)), origin)
 
 
 def unchecked_layout(shape: Any, stride: Any, origin: Shape | None = None) -> Layout:

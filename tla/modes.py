@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
-from .coord import as_coord, crd2offset
+from .coord import as_coord
 from .errors import RankError
 from .int_tuple import AnyLayout, IntTuple, Underscore, as_tree, shown, size
 from .ints import Int, leaf
@@ -48,8 +48,13 @@ def _modes(x: Any) -> list[Any]:
     """The modes of x, in a form that _of puts together again: of a layout, each with its valid extent."""
     if isinstance(x, Layout):
         return list(zip(x, x.origin_shape))
-    x = as_tree(x)
+    x = _checked(x)
     return list(x) if isinstance(x, tuple) else [x]
+
+
+def _checked(x: Any) -> Any:
+    """A layout as it is, anything else as an IntTuple."""
+    return x if isinstance(x, AnyLayout) else as_tree(x)
 
 
 def _of(x: Any, modes: list[Any]) -> Any:
@@ -216,7 +221,7 @@ def slice_(coord: Any, x: Any) -> Any:
 
     Raises RankError where the coordinate does not fit. Source: CuTe `slice`.
     """
-    x = x if isinstance(x, AnyLayout) else as_tree(x)
+    x = _checked(x)
     return x if isinstance(coord, Underscore) else _of(x, _sliced(coord, x, keep_open=True))
 
 
@@ -229,7 +234,7 @@ def dice(coord: Any, x: Any) -> Any:
 
     Raises RankError where the coordinate does not fit. Source: CuTe `dice`.
     """
-    x = x if isinstance(x, AnyLayout) else as_tree(x)
+    x = _checked(x)
     if isinstance(coord, (tuple, Underscore)):
         return _of(x, _sliced(coord, x, keep_open=False))
     as_coord(coord)
@@ -247,7 +252,7 @@ def slice_and_offset(coord: Any, layout: Layout) -> tuple[Layout, Any]:
     Raises RankError where the coordinate does not fit. Source: CuTe and TLA `slice_and_offset`.
     """
     as_layout("slice_and_offset", layout)
-    return slice_(coord, layout), crd2offset(_closed(coord), layout.shape, layout.stride)
+    return slice_(coord, layout), layout(_closed(coord))
 
 
 def _closed(coord: Any) -> Any:

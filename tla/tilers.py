@@ -17,6 +17,7 @@ from .errors import DivisibilityError, RankError
 from .int_tuple import Underscore, as_int_tuple, ceil_div, leaves, like, modes_of, product_each, rank, round_up, shown, size
 from .ints import Int, divides, mul
 from .layout import Layout, LayoutLeft, LayoutRight, Shape, Stride, as_layout, cosize, join
+from .modes import append
 
 _0, _1 = Int[0](), Int[1]()
 _ONE = Layout(_1, _0)
@@ -185,13 +186,7 @@ def raked_product(block: Layout, tiler: Layout) -> Layout:
 
 def _padded_product(block: Layout, tiler: Layout) -> Iterable[Layout]:
     r = max(rank(as_layout("blocked_product", block)), rank(as_layout("blocked_product", tiler)))
-    return logical_product(_padded(block, r), _padded(tiler, r))
-
-
-def _padded(layout: Layout, r: int) -> Layout:
-    """The layout with modes _1:_0 behind it, up to rank r; one that is a tuple already stays as it is."""
-    modes = list(layout) if isinstance(layout.shape, tuple) else [layout]
-    return join(modes + [_ONE] * (r - len(modes)))
+    return logical_product(append[r](block), append[r](tiler))
 
 
 def compact_order(shape: Any, order: Any) -> Any:
@@ -277,7 +272,7 @@ def tile_to_shape(block: Layout, shape: Any, order: Any = LayoutLeft) -> Layout:
             "give each mode of the block its extent",
         )
     extents = product_each(target)
-    padded = _padded(block, r)
+    padded = append[r](block)
     for n, b in zip(extents, product_each(padded)):
         if divides(b, n) is False:
             raise DivisibilityError(
