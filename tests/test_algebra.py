@@ -394,6 +394,7 @@ ANSWERED = {
     "f",
     [
         lambda: composition(parse("(4,4):(1,9)"), parse("0:1")),
+        lambda: composition(parse("((4,4)):((1,9))"), parse("0:1")),
         lambda: composition(parse("(_0,_4):(_1,_1)"), parse("_4:_1")),
         lambda: composition(parse("(_0,(_3,_4)):(_1,(_0,_0))"), parse("_3:_1")),
         lambda: tla.with_shape(parse("(4,4):(1,9)"), 0),

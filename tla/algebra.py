@@ -27,7 +27,6 @@ from .int_tuple import (
     like,
     product,
     product_each,
-    rank,
     require_congruent,
     shown,
     size,
@@ -174,12 +173,12 @@ def composition(a: Layout, b: Layout) -> Layout:
     Law: R(c) == a(b(c)) for every coordinate c of b, and b's shape is compatible with R's.
     Source: CuTe `composition`; the search is ours, and finds a layout wherever one exists on small domains.
     """
-    if any(equal(s, 0) for s in leaves(b.shape)):
-        return _of_nothing(a, b)
-    if any(equal(s, 0) for s in leaves(a.shape)):
-        raise RangeError(f"composition: {shown(a)} has no elements", "an outer layout that has some", "compose only what is not empty")
     rest = [(_1, _0)] if ends_empty(a.shape) else []  # what is left of an index goes to the last mode: here, to none
     outer = Outer(merge([*_modes(a), *rest], unbounded=True))
+    if any(equal(s, 0) for s in leaves(b.shape)):
+        return _of_nothing(outer, b)
+    if any(equal(s, 0) for s in leaves(a.shape)):
+        raise RangeError(f"composition: {shown(a)} has no elements", "an outer layout that has some", "compose only what is not empty")
     parts = [outer.pieces(s, d) for s, d in _modes(b)]
     if why := outer.why_not(parts, [s for s, _d in _modes(b)]):
         raise DivisibilityError(f"composition: {shown(a)} o {shown(b)}: {why}", "steps that go evenly through the outer layout", MEND)
@@ -187,9 +186,9 @@ def composition(a: Layout, b: Layout) -> Layout:
     return unchecked_layout(like(b.shape, shapes, Shape), like(b.shape, strides, Stride))
 
 
-def _of_nothing(a: Layout, b: Layout) -> Layout:
-    """The composition over an empty domain. Static extents say so; of a dynamic 0 the profile would depend on it."""
-    if any(is_constant(0, s) for s in leaves(b.shape)) or rank(a) <= 1:
+def _of_nothing(outer: Outer, b: Layout) -> Layout:
+    """The composition over an empty domain. A static 0 says so; with a dynamic one, b must not be what would be cut."""
+    if any(is_constant(0, s) for s in leaves(b.shape)) or len(outer.modes) == 1:
         return unchecked_layout(b.shape, b.stride)
     raise RangeError(f"composition: {shown(b)} has a dynamic extent of 0", "extents of 1 or more, or a static 0", "compose nothing then")
 
