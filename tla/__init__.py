@@ -16,12 +16,15 @@ __version__ = "0.1.0"
 _PUBLIC = {
     "errors": "DivisibilityError InjectivityError LeafTypeError LoweringError ParseError RangeError RankError Reason TlaError Unproven",
     "ints": "Int add is_constant is_int is_static mul",
-    "int_tuple": "IntTuple _ ceil_div compatible congruent depth flatten gcd get max min product product_each rank round_up shape_div size "
-    "unflatten weakly_compatible weakly_congruent",
+    "int_tuple": "IntTuple _ compatible congruent depth flatten get product product_each rank size unflatten weakly_compatible "
+    "weakly_congruent",
+    "arithmetic": "ceil_div elem_geq elem_gtr elem_leq elem_less elem_scale gcd inner_product lcm max min reverse round_up safe_div "
+    "shape_div signum sum",
+    "basis": "ArithmeticTuple E MakeBasisLike ScaledBasis",
     "notation": "parse",
     "coord": "Coord MakeCoord crd2crd crd2idx crd2offset idx2crd",
     "layout": "Layout LayoutLeft LayoutRight MakeLayout MakeLayoutTile MakeShape MakeStride Shape Stride compact_col_major "
-    "compact_row_major cosize shape stride",
+    "MakeIdentityLayout compact_row_major coprofile coshape cosize get_1d_coord get_flat_coord get_hier_coord shape stride",
     "modes": "append dice group prepend replace select slice_ slice_and_offset take",
     "algebra": "coalesce complement composition filter filter_zeros is_injective same_map with_shape",
     "tilers": "MakeLayoutLike MakeOrderedLayout blocked_product compact_order flat_divide flat_product logical_divide logical_product "
@@ -33,7 +36,7 @@ _PUBLIC = {
 _KINDS = ("layout",)
 _HOME = {name: module for module, names in _PUBLIC.items() for name in names.split()}
 # `from tla import *` must not take these from Python; tla.max and the like are there all the same.
-__all__ = sorted({*_HOME} - {"_", "filter", "max", "min"})  # pyright: ignore[reportUnsupportedDunderAll]
+__all__ = sorted({*_HOME} - {"_", "filter", "max", "min", "sum"})  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> object:

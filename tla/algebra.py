@@ -11,10 +11,12 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from operator import itemgetter
 from typing import Any
 
+from .arithmetic import ceil_div as divide_up
+from .basis import E, Encoding, ScaledBasis
 from .coord import ends_empty
 from .errors import DivisibilityError, InjectivityError, LeafTypeError, RangeError, RankError, Unproven
 from .int_tuple import (
@@ -22,7 +24,6 @@ from .int_tuple import (
     Underscore,
     as_int_tuple,
     as_tree,
-    ceil_div as divide_up,
     leaves,
     like,
     product,
@@ -31,7 +32,23 @@ from .int_tuple import (
     shown,
     size,
 )
-from .ints import INT64_MAX, INT64_MIN, Int, at_most, ceil_div, equal, fold, is_constant, is_int, known, leaf, mul, require_positive, static
+from .ints import (
+    INT64_MAX,
+    INT64_MIN,
+    Int,
+    at_most,
+    ceil_div,
+    equal,
+    fold,
+    is_constant,
+    is_int,
+    is_static,
+    known,
+    leaf,
+    mul,
+    require_positive,
+    static,
+)
 from .layout import Layout, Shape, Stride, as_layout, compact_col_major, cosize, join, unchecked_layout
 
 _0, _1 = Int[0](), Int[1]()
@@ -117,7 +134,10 @@ def merge(modes: list[Mode], unbounded: bool = False) -> list[Mode]:
 def _continues(s: Any, d: Any, following: Any) -> bool:
     """Whether it is static knowledge that s * d == following."""
     if type(d) is not Int or type(following) is not Int:
-        return False
+        if not isinstance(d, ScaledBasis) or not isinstance(following, ScaledBasis) or d.path != following.path:
+            return False
+        d, following = d.value, following.value
+        return type(d) is type(following) is Int and _continues(s, d, following)
     return int.__mul__(s, d) == following if type(s) is Int else d == following == 0
 
 
@@ -173,22 +193,37 @@ def composition(a: Layout, b: Layout) -> Layout:
     Law: R(c) == a(b(c)) for every coordinate c of b, and b's shape is compatible with R's.
     Source: CuTe `composition`; the search is ours, and finds a layout wherever one exists on small domains.
     """
-    rest = [(_1, _0)] if ends_empty(a.shape) else []  # what is left of an index goes to the last mode: here, to none
-    outer = Outer(merge([*_modes(a), *rest], unbounded=True))
+    outers: dict[tuple[int, ...], Outer] = {}  # of the modes of a that b's coordinates go to; () is all of a, for offsets
+    for _s, d in _modes(b):
+        if path_of(d) not in outers:
+            outers[path_of(d)] = Outer(_mode_at(a, b, path_of(d)))
     if any(equal(s, 0) for s in leaves(b.shape)):
-        return _of_nothing(outer, b)
+        return _of_nothing(outers.values(), b)
     if any(equal(s, 0) for s in leaves(a.shape)):
         raise RangeError(f"composition: {shown(a)} has no elements", "an outer layout that has some", "compose only what is not empty")
-    parts = [outer.pieces(s, d) for s, d in _modes(b)]
-    if why := outer.why_not(parts, [s for s, _d in _modes(b)]):
-        raise DivisibilityError(f"composition: {shown(a)} o {shown(b)}: {why}", "steps that go evenly through the outer layout", MEND)
-    shapes, strides = (iter([_joined(cls, p, k) for p in parts]) for k, cls in ((0, Shape), (2, Stride)))
+    parts = [(path_of(d), s, outers[path_of(d)].pieces(s, step_of(d))) for s, d in _modes(b)]
+    for path, outer in outers.items():
+        own = [(s, pieces) for p, s, pieces in parts if p == path]
+        if why := outer.why_not([pieces for _s, pieces in own], [s for s, _pieces in own]):
+            raise DivisibilityError(f"composition: {shown(a)} o {shown(b)}: {why}", "steps that go evenly through the outer layout", MEND)
+    shapes, strides = (iter([_joined(cls, pieces, k) for _path, _s, pieces in parts]) for k, cls in ((0, Shape), (2, Stride)))
     return unchecked_layout(like(b.shape, shapes, Shape), like(b.shape, strides, Stride))
 
 
-def _of_nothing(outer: Outer, b: Layout) -> Layout:
+def _mode_at(a: Layout, b: Layout, path: tuple[int, ...]) -> list[Mode]:
+    """The modes of a that a path leads to, merged; past their size they go on along the last one."""
+    for i in path:
+        if not isinstance(a.shape, tuple) or i >= len(a.shape):
+            what = f"composition: {shown(b)} goes to mode {'@'.join(map(str, reversed(path)))} of {shown(a)}"
+            raise RankError(what, "coordinates that the outer layout has", "nest the coordinates no deeper than its shape")
+        a = a[i]
+    rest = [(_1, _0)] if ends_empty(a.shape) else []  # what is left of an index goes to the last mode: here, to none
+    return merge([*_modes(a), *rest], unbounded=True)
+
+
+def _of_nothing(outers: Collection[Outer], b: Layout) -> Layout:
     """The composition over an empty domain. A static 0 says so; with a dynamic one, b must not be what would be cut."""
-    if any(is_constant(0, s) for s in leaves(b.shape)) or len(outer.modes) == 1:
+    if any(is_constant(0, s) for s in leaves(b.shape)) or all(len(o.modes) == 1 for o in outers):
         return unchecked_layout(b.shape, b.stride)
     raise RangeError(f"composition: {shown(b)} has a dynamic extent of 0", "extents of 1 or more, or a static 0", "compose nothing then")
 
@@ -209,9 +244,10 @@ class Outer:
 
     def __init__(self, modes: list[Mode]) -> None:
         self.modes = modes
-        self.static = all(type(s) is Int and type(d) is Int for s, d in modes)
+        self.static = all(type(s) is Int and is_static(d) for s, d in modes)
         self.bounds = list(itertools.accumulate((s for s, _d in modes[:-1]), mul))
-        self._plain = [(int(s), int(d)) for s, d in modes if isinstance(s, int) and isinstance(d, int)]
+        self._code = Encoding(d for _s, d in modes)
+        self._plain = [(int(s), self._code(d)) for s, d in modes if isinstance(s, int) and isinstance(step_of(d), int)]
 
     def __call__(self, x: int) -> int:
         total = 0
@@ -225,8 +261,13 @@ class Outer:
         if is_constant(0, d):
             return [(s, d, _0)]
         if self.static and type(s) is Int and type(d) is Int and s > 1:
-            return [(static(n), static(x), static(t)) for n, x, t in self._runs(int(s), int(d))]
+            return [(static(n), static(x), self._stride(t)) for n, x, t in self._runs(int(s), int(d))]
         return self._along_modes(s, d)
+
+    def _stride(self, t: int) -> Any:
+        """A step in a's offsets as a static stride; None where it goes along two coordinates."""
+        value, path = self._code.decode(t) or (None, ())
+        return value if value is None else static(value) if not path else E[path] * static(value)
 
     def _runs(self, s: int, d: int) -> Iterator[tuple[int, int, int]]:
         """The runs of equal steps in a(0), a(d), ..., a((s - 1) d): each as long as can be, each a mode."""
@@ -267,10 +308,12 @@ class Outer:
         bound p the sum of (n_k - 1)(x_k mod p) is below p, then no floor(x / p) sees more than the sum of the pieces'
         own: a(sum c_k x_k) == sum c_k t_k. If the sum is larger, carries may still cancel: that is tried, if it is short.
         """
-        if not all(isinstance(n, int) for n in self.bounds) or not all(isinstance(n, int) for part in parts for p in part for n in p):
+        if any(t is None for part in parts for _n, _x, t in part):
+            return "a step goes along two coordinates at once"
+        if not all(isinstance(step_of(n), int) for n in (*self.bounds, *(n for part in parts for p in part for n in p))):
             raise Unproven("composition of sizes that are not known", "layouts of known sizes", "give its symbols values first")
-        pieces = [(int(n), int(x), int(t)) for part in parts for n, x, t in part]
-        if not all(INT64_MIN <= t <= INT64_MAX for _n, _x, t in pieces):
+        pieces = [(int(n), int(x), self._code(t)) for part in parts for n, x, t in part]
+        if not all(INT64_MIN <= step_of(t) <= INT64_MAX for part in parts for _n, _x, t in part):
             return "a stride needs more than 64 bits"
         for part, extent in zip(parts, sizes):
             if math.prod(int(n) for n, _x, _t in part) != extent:
@@ -296,6 +339,16 @@ class Outer:
             if self(place) != sum(c * t for c, (_n, _x, t) in zip(coord, pieces)):
                 return False
         return True
+
+
+def path_of(d: Any) -> tuple[int, ...]:
+    """The mode that a stride goes along; () of offsets."""
+    return d.path if isinstance(d, ScaledBasis) else ()
+
+
+def step_of(d: Any) -> Any:
+    """How far a stride goes, in its mode or in offsets."""
+    return d.value if isinstance(d, ScaledBasis) else d
 
 
 def _signed(like: Any, n: Any) -> Any:
@@ -358,6 +411,8 @@ def complement(layout: Layout, cotarget: Any = None) -> Layout:
     """
     as_layout("complement", layout)
     modes = [(s, d) for s, d in _modes(layout) if not is_constant(0, d) and not is_constant(1, s)]
+    if any(isinstance(d, ScaledBasis) for _s, d in modes):
+        raise LeafTypeError(f"complement of {shown(layout)}", "a layout of offsets", "coordinates have no order: take each mode for itself")
     if len(modes) > 1 and not all(type(d) is Int for _, d in modes):
         what = f"complement of {shown(layout)}: the order of its strides is not static"
         raise Unproven(what, "static strides, or one mode", "write its strides as Int[N]()")

@@ -17,7 +17,7 @@ from typing import Any
 
 from .errors import LeafTypeError, RangeError, RankError
 from .int_tuple import IntTuple, as_int_tuple, as_tree, as_tuple, leaves, like, product, require_congruent, shown
-from .ints import INT64_MAX, INT64_MIN, Int, add, equal, is_constant, is_leaf, is_no_integer, leaf, mul
+from .ints import INT64_MAX, INT64_MIN, Int, equal, is_constant, is_leaf, is_no_integer, leaf, mul, plain, plus, times
 
 _0, _1 = Int[0](), Int[1]()
 
@@ -239,8 +239,8 @@ def _offset(coord: Any, shape: Any, stride: Any) -> Any:
     elif isinstance(shape, tuple):
         terms = list(_terms(coord, shape, stride))
     else:
-        return _times(coord, stride)
-    return functools.reduce(_plus, terms, _0)
+        return times(coord, stride)
+    return functools.reduce(plus, terms, _0)
 
 
 def _terms(x: Any, shape: Any, stride: Any) -> Iterator[Any]:
@@ -254,7 +254,7 @@ def _terms(x: Any, shape: Any, stride: Any) -> Iterator[Any]:
             divisor = mul(divisor, s)
             continue
         x, divisor = _over(x, divisor), s
-        yield _times(_mod(x, s) if k < len(pairs) - 1 else x, d)
+        yield times(_mod(x, s) if k < len(pairs) - 1 else x, d)
 
 
 def _merged(pairs: Iterable[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
@@ -311,29 +311,14 @@ def _fitting(coord: tuple[Any, ...], shape: Any) -> tuple[Any, ...]:
     return shape
 
 
-def _plain(n: Any) -> Any:
-    return int(n) if isinstance(n, int) else n
-
-
-def _times(x: Any, d: Any) -> Any:
-    if is_constant(0, d):
-        return _0
-    return mul(x, d) if is_leaf(x) or is_constant(1, d) else x * _plain(d)
-
-
-def _plus(a: Any, b: Any) -> Any:
-    plain = is_leaf(a) and is_leaf(b)
-    return add(a, b) if plain or is_constant(0, a) or is_constant(0, b) else _plain(a) + _plain(b)
-
-
 def _over(x: Any, n: Any) -> Any:
     _divides_by(n)
-    return x if is_constant(1, n) else x // n if is_leaf(x) else x // _plain(n)
+    return x if is_constant(1, n) else x // n if is_leaf(x) else x // plain(n)
 
 
 def _mod(x: Any, n: Any) -> Any:
     _divides_by(n)
-    return _0 if is_constant(1, n) else x % n if is_leaf(x) else x % _plain(n)
+    return _0 if is_constant(1, n) else x % n if is_leaf(x) else x % plain(n)
 
 
 def _divides_by(n: Any) -> None:

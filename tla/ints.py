@@ -206,14 +206,18 @@ def static_literal(name: str) -> Int | None:
 # Of a kind of leaf that is not an int: how it answers a question on two integers ("==", "<=", "divides").
 Ask = Callable[[str, Any, Any], "bool | None"]
 _KINDS: dict[type, Ask] = {}
+_NO_INTEGERS: set[type] = set()
 
 
-def register_leaf(kind: type, ask: Ask) -> None:
+def register_leaf(kind: type, ask: Ask, integer: bool = True) -> None:
     """Make `kind` a leaf of IntTuples. It needs + - * // % with integers on both sides, and `==` and hash by structure.
 
     ask(question, a, b)   True, False, or None when that is not known; question is "==", "<=" or "divides"
+    integer               whether it is an integer; a basis element is none, and has + - and * with integers only
     """
     _KINDS[kind] = ask
+    if not integer:
+        _NO_INTEGERS.add(kind)
 
 
 def is_leaf(x: object) -> bool:
@@ -228,7 +232,9 @@ def is_int(x: object) -> bool:
     >>> is_int(4), is_int(Int[4]()), is_int(True), is_int(4.0), is_int((4,))
     (True, True, False, False, False)
     """
-    return is_leaf(x) or (not is_no_integer(x) and hasattr(type(x), "__index__") and not hasattr(type(x), "__len__"))
+    if is_leaf(x):
+        return type(x) not in _NO_INTEGERS
+    return not is_no_integer(x) and hasattr(type(x), "__index__") and not hasattr(type(x), "__len__")
 
 
 def is_no_integer(x: object) -> bool:
@@ -352,6 +358,25 @@ def mul(a: Any, b: Any) -> Any:
 def _operand(x: Any) -> Any:
     """x, unless it is no integer and nothing that computes like one: a text, a tuple, None."""
     return leaf(x) if type(x) is not int and (is_no_integer(x) or x is None or isinstance(x, (tuple, list))) else x
+
+
+def plain(n: Any) -> Any:
+    """n as what arrays, tracers and expressions take: an integer of ours as a plain int."""
+    return int(n) if isinstance(n, int) else n
+
+
+def times(x: Any, d: Any) -> Any:
+    """x * d, where x may be anything that computes: an array, a tracer. A static 0 or 1 costs nothing."""
+    if is_constant(0, d):
+        return static(0)
+    return mul(x, d) if is_leaf(x) or is_constant(1, d) else x * plain(d)
+
+
+def plus(a: Any, b: Any) -> Any:
+    """a + b, where both may be anything that computes. A static 0 costs nothing."""
+    if is_constant(0, a) or is_constant(0, b):
+        return b if is_constant(0, a) else a
+    return add(a, b) if is_leaf(a) and is_leaf(b) else plain(a) + plain(b)
 
 
 def ceil_div(a: Any, b: Any) -> Any:

@@ -9,7 +9,8 @@ import functools
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from .coord import offset_of
+from .basis import MakeBasisLike, as_coordinate
+from .coord import Coord, crd2idx, idx2crd, offset_of
 from .errors import LeafTypeError, RangeError, RankError
 from .int_tuple import (
     AnyLayout,
@@ -30,7 +31,7 @@ from .int_tuple import (
     size,
     text,
 )
-from .ints import Int, Static, add, at_most, ceil_div, equal, fold, is_constant, is_static, known, leaf, mul, require_positive
+from .ints import Int, Static, add, at_most, ceil_div, equal, fold, is_constant, is_static, known, leaf, mul, plus, require_positive
 from .notation import register_layout
 
 _0, _1 = Int[0](), Int[1]()
@@ -374,24 +375,113 @@ def stride(layout: Layout) -> Any:
 
 
 @ByPath
-def cosize(layout: Layout) -> Any:
-    """How many elements a buffer needs to hold every offset of a layout: the span of its offsets [elements].
+def coshape(layout: Layout) -> Any:
+    """The shape that holds every value of a layout: of offsets their span, of coordinates the span in each mode.
 
-    For strides of one sign it is the largest offset plus 1. A layout without elements needs none.
+    For strides of one sign it is the largest value plus 1. A layout without elements needs none.
+
+    >>> from tla import coshape, parse
+    >>> print(coshape(parse("(_4,_3):(_1,_8)")), coshape(parse("(4,6):(1@1,2@0)")), coshape(parse("(4,0):(1,4)")))
+    _20 (11,4) 0
+
+    Source: CuTe `coshape<I...>`.
+    """
+    extents = tuple(leaves(as_layout("coshape", layout).shape))
+    empty = _0 if any(is_constant(0, n) for n in extents) else 0 if any(equal(n, 0) for n in extents) else None
+    if empty is not None:
+        return _each(lambda _n: empty, _total(leaves(layout.stride)))
+    return _each(lambda n: add(n, _1), _total(mul(n - _1, abs(d)) for n, d in zip(extents, leaves(layout.stride))))
+
+
+def coprofile(layout: Layout) -> Any:
+    """The nesting of a layout's values, with _0 for each integer: _0 of offsets, that of the coordinates otherwise.
+
+    >>> from tla import coprofile, parse
+    >>> print(coprofile(parse("(4,3):(1,4)")), coprofile(parse("(4,(6,2)):(1@0,(1@0@1,1@1@1))")))
+    _0 (_0,(_0,_0))
+
+    Source: CuTe `coprofile`.
+    """
+    return _each(lambda _n: _0, coshape(layout))
+
+
+def _total(values: Iterable[Any]) -> Any:
+    return functools.reduce(plus, values, _0)
+
+
+def _each(f: Callable[[Any], Any], x: Any) -> Any:
+    """f of every integer of a coordinate."""
+    x = as_coordinate(x)
+    return IntTuple(*(_each(f, m) for m in x)) if isinstance(x, tuple) else f(x)
+
+
+@ByPath
+def cosize(layout: Layout) -> Any:
+    """How many elements a buffer needs to hold every offset of a layout: size(coshape(layout)) [elements].
 
     >>> from tla import cosize, parse
-    >>> print(cosize(parse("(_4,_3):(_1,_8)")), cosize(parse("(4,3):(_1,_8)")), cosize(parse("(4,0):(1,4)")))
-    _20 20 0
+    >>> print(cosize(parse("(_4,_3):(_1,_8)")), cosize(parse("(4,3):(_1,_8)")), cosize(parse("(4,6):(1@1,2@0)")))
+    _20 20 44
 
     Source: CuTe `cosize<I...>`.
     """
-    extents = tuple(leaves(as_layout("cosize", layout).shape))
-    if any(is_constant(0, n) for n in extents):
-        return _0
-    if any(equal(n, 0) for n in extents):
-        return 0
-    spans = (mul(n - _1, abs(d)) for n, d in zip(extents, leaves(layout.stride)))
-    return add(functools.reduce(add, spans, _0), _1)
+    return product(coshape(layout))
+
+
+# ----------------------------------------------------------------------------------------------- coordinates
+
+
+def MakeIdentityLayout(shape: Any) -> Layout:
+    """The layout that maps each coordinate of a shape to itself.
+
+    >>> from tla import MakeIdentityLayout
+    >>> a = MakeIdentityLayout((4, (2, 3)))
+    >>> print(a, a(9), a(1, 5))
+    (4,(2,3)):(_1@0,(_1@0@1,_1@1@1)) (1,(0,1)) (1,(1,2))
+
+    Source: CuTe `make_identity_layout`.
+    """
+    shape = as_tree(as_int_tuple(shape), Shape)
+    return Layout(shape, MakeBasisLike(shape))
+
+
+def get_hier_coord(layout: Layout, offset: Any) -> Any:
+    """The coordinate at an offset of a compact layout, nested like its shape.
+
+    >>> from tla import get_hier_coord, parse
+    >>> print(get_hier_coord(parse("(_4,(_2,_3)):(_6,(_3,_1))"), 17))
+    (2,(1,2))
+
+    Each integer is offset // stride % extent: right where the strides are those of a compact layout. Raises RangeError
+    for a stride of 0 under an extent that is not a static 1. Source: CuTe `Layout::get_hier_coord`.
+    """
+    return idx2crd(offset, as_layout("get_hier_coord", layout).shape, layout.stride)
+
+
+def get_flat_coord(layout: Layout, offset: Any) -> Any:
+    """The coordinate at an offset of a compact layout, one integer per top-level mode, of rank 1 that integer; see
+    get_hier_coord.
+
+    >>> from tla import get_flat_coord, parse
+    >>> print(get_flat_coord(parse("(_4,(_2,_3)):(_6,(_3,_1))"), 17))
+    (2,5)
+
+    Source: CuTe `Layout::get_flat_coord`.
+    """
+    coord, r = get_hier_coord(layout, offset), len(modes_of(layout.shape))
+    return Coord(*map(crd2idx, coord, layout.shape)) if r > 1 else crd2idx(coord, layout.shape)
+
+
+def get_1d_coord(layout: Layout, offset: Any) -> Any:
+    """The coordinate at an offset of a compact layout, as one integer, first mode fastest; see get_hier_coord.
+
+    >>> from tla import get_1d_coord, parse
+    >>> print(get_1d_coord(parse("(_4,(_2,_3)):(_6,(_3,_1))"), 17))
+    22
+
+    Source: CuTe `Layout::get_1d_coord`.
+    """
+    return crd2idx(get_hier_coord(layout, offset), layout.shape)
 
 
 # ---------------------------------------------------------------------------------------------------- tiles

@@ -5,7 +5,7 @@ the same static-ness. The text is data: it is parsed by this grammar and never e
 
     text   = tuple [ ":" tuple ]
     tuple  = leaf | "(" [ tuple { "," tuple } ] ")"          blanks may stand between any two of these
-    leaf   = [ "_" ] [ "-" ] digits
+    leaf   = [ "_" ] [ "-" ] digits { "@" digits }            3@1@0 is 3 * E[0, 1]: the innermost mode first
 
 Source: cute::print of CUTLASS; TLA's documents.
 """
@@ -16,6 +16,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from .basis import E
 from .errors import LeafTypeError, ParseError
 from .int_tuple import MAX_DEPTH, IntTuple
 from .ints import INT64_MAX, INT64_MIN, static
@@ -23,7 +24,7 @@ from .ints import INT64_MAX, INT64_MIN, static
 # What is between shape and stride, and the kind of layout that it makes of (shape, stride, origin_shape).
 _LAYOUTS: dict[str, Callable[[Any, Any, Any], Any]] = {}
 
-_LEAF = re.compile(r"(_?)(-?[0-9]+)(?![0-9A-Za-z_.])")
+_LEAF = re.compile(r"(_?)(-?[0-9]+)((?:@[0-9]{1,5})*)(?![0-9A-Za-z_.@])")
 _WORD = re.compile(r"[0-9A-Za-z_.+-]+|.", re.DOTALL)
 _BLANK = re.compile(r"\s*")
 
@@ -109,11 +110,11 @@ class _Reader:
             else:
                 return value
 
-    def leaf(self) -> int:
+    def leaf(self) -> Any:
         found = _LEAF.match(self.text, self.at)
         if not found:
             raise self.unexpected("an integer like 4 or _4, or a tuple", "")
-        underscore, digits = found.groups()
+        underscore, digits, modes = found.groups()
         # the length first: int() of a million digits takes its time
         if len(digits.lstrip("-0")) > 20 or len(digits) > 4000 or not INT64_MIN <= int(digits) <= INT64_MAX:
             raise ParseError(
@@ -121,7 +122,8 @@ class _Reader:
             )
         self.at = found.end()
         self.skip_blank()
-        return static(int(digits)) if underscore else int(digits)
+        value = static(int(digits)) if underscore else int(digits)
+        return E[tuple(map(int, reversed(modes.split("@")[1:])))] * value if modes else value
 
     def end(self, otherwise: str = "") -> None:
         if self.at < len(self.text):

@@ -13,8 +13,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from .algebra import by_mode, coalesce, complement, composition, filter_zeros
+from .arithmetic import ceil_div, round_up
 from .errors import DivisibilityError, RankError
-from .int_tuple import Underscore, as_int_tuple, ceil_div, leaves, like, modes_of, product_each, rank, round_up, shown, size
+from .int_tuple import Underscore, as_int_tuple, leaves, like, modes_of, product_each, rank, shown, size
 from .ints import Int, divides, mul
 from .layout import Layout, LayoutLeft, LayoutRight, Shape, Stride, as_layout, cosize, join
 from .modes import append
