@@ -18,7 +18,7 @@ _PUBLIC = {
     "ints": "Int add is_constant is_int is_static mul",
     "int_tuple": "IntTuple _ compatible congruent depth flatten get product product_each rank size unflatten weakly_compatible "
     "weakly_congruent",
-    "arithmetic": "ceil_div elem_geq elem_gtr elem_leq elem_less elem_scale gcd inner_product lcm max min reverse round_up safe_div "
+    "arithmetic": "elem_geq elem_gtr elem_leq elem_less elem_scale gcd inner_product lcm max min reverse round_up safe_div "
     "shape_div signum sum",
     "basis": "ArithmeticTuple E MakeBasisLike ScaledBasis",
     "notation": "parse",
@@ -26,9 +26,13 @@ _PUBLIC = {
     "layout": "Layout LayoutLeft LayoutRight MakeLayout MakeLayoutTile MakeShape MakeStride Shape Stride compact_col_major "
     "MakeIdentityLayout compact_row_major coprofile coshape cosize get_1d_coord get_flat_coord get_hier_coord shape stride",
     "modes": "append dice group prepend replace select slice_ slice_and_offset take",
-    "algebra": "coalesce complement composition filter filter_zeros is_injective same_map with_shape",
-    "tilers": "MakeLayoutLike MakeOrderedLayout blocked_product compact_order flat_divide flat_product logical_divide logical_product "
-    "raked_product tile_to_shape tiled_divide tiled_product zipped_divide zipped_product",
+    "algebra": "coalesce complement composition filter filter_zeros with_shape",
+    "predicates": "is_bijective is_compact is_injective is_ordered is_surjective same_map",
+    "inverse": "domain_distribute greatest_common_domain layout_add left_inverse max_alignment max_common_layout max_common_vector "
+    "nullspace right_inverse",
+    "tilers": "MakeLayoutLike MakeOrderedLayout blocked_product ceil_div compact_order evenly_divides flat_divide flat_product logical_divide "
+    "logical_product raked_product tile_to_shape tiled_divide tiled_product zipped_divide zipped_product",
+    "recast": "downcast recast_layout upcast",
     "evaluate": "offsets",
     "": "xla",
 }

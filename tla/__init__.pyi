@@ -9,12 +9,9 @@ from .algebra import (
     composition as composition,
     filter as filter,
     filter_zeros as filter_zeros,
-    is_injective as is_injective,
-    same_map as same_map,
     with_shape as with_shape,
 )
 from .arithmetic import (
-    ceil_div as ceil_div,
     elem_geq as elem_geq,
     elem_gtr as elem_gtr,
     elem_leq as elem_leq,
@@ -85,6 +82,17 @@ from .ints import (
     is_static as is_static,
     mul as mul,
 )
+from .inverse import (
+    domain_distribute as domain_distribute,
+    greatest_common_domain as greatest_common_domain,
+    layout_add as layout_add,
+    left_inverse as left_inverse,
+    max_alignment as max_alignment,
+    max_common_layout as max_common_layout,
+    max_common_vector as max_common_vector,
+    nullspace as nullspace,
+    right_inverse as right_inverse,
+)
 from .layout import (
     Layout as Layout,
     LayoutLeft as LayoutLeft,
@@ -121,11 +129,26 @@ from .modes import (
 from .notation import (
     parse as parse,
 )
+from .predicates import (
+    is_bijective as is_bijective,
+    is_compact as is_compact,
+    is_injective as is_injective,
+    is_ordered as is_ordered,
+    is_surjective as is_surjective,
+    same_map as same_map,
+)
+from .recast import (
+    downcast as downcast,
+    recast_layout as recast_layout,
+    upcast as upcast,
+)
 from .tilers import (
     MakeLayoutLike as MakeLayoutLike,
     MakeOrderedLayout as MakeOrderedLayout,
     blocked_product as blocked_product,
+    ceil_div as ceil_div,
     compact_order as compact_order,
+    evenly_divides as evenly_divides,
     flat_divide as flat_divide,
     flat_product as flat_product,
     logical_divide as logical_divide,

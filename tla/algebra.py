@@ -27,10 +27,8 @@ from .int_tuple import (
     leaves,
     like,
     product,
-    product_each,
     require_congruent,
     shown,
-    size,
 )
 from .ints import (
     INT64_MAX,
@@ -90,7 +88,7 @@ def coalesce(layout: Layout, profile: Any = None) -> Layout:
             )
         merged = [*map(coalesce, modes, profile), *modes[len(profile) :]]
         return join(merged, layout._origin)
-    return _from_modes(merge(_modes(layout)))
+    return from_modes(merge(flat_modes(layout)))
 
 
 def _top_modes(name: str, layout: Layout, goes_through: tuple[Any, ...]) -> tuple[Layout, ...]:
@@ -100,11 +98,11 @@ def _top_modes(name: str, layout: Layout, goes_through: tuple[Any, ...]) -> tupl
     return tuple(layout)
 
 
-def _modes(layout: Layout) -> list[Mode]:
+def flat_modes(layout: Layout) -> list[Mode]:
     return list(zip(leaves(layout.shape), leaves(layout.stride)))
 
 
-def _from_modes(modes: Iterable[Mode]) -> Layout:
+def from_modes(modes: Iterable[Mode]) -> Layout:
     """The layout of flat modes: none is _1:_0, one stands alone."""
     shape, stride = tuple(zip(*modes)) or ((_1,), (_0,))
     for n in shape + stride:
@@ -194,14 +192,14 @@ def composition(a: Layout, b: Layout) -> Layout:
     Source: CuTe `composition`; the search is ours, and finds a layout wherever one exists on small domains.
     """
     outers: dict[tuple[int, ...], Outer] = {}  # of the modes of a that b's coordinates go to; () is all of a, for offsets
-    for _s, d in _modes(b):
+    for _s, d in flat_modes(b):
         if path_of(d) not in outers:
             outers[path_of(d)] = Outer(_mode_at(a, b, path_of(d)))
     if any(equal(s, 0) for s in leaves(b.shape)):
         return _of_nothing(outers.values(), b)
     if any(equal(s, 0) for s in leaves(a.shape)):
         raise RangeError(f"composition: {shown(a)} has no elements", "an outer layout that has some", "compose only what is not empty")
-    parts = [(path_of(d), s, outers[path_of(d)].pieces(s, step_of(d))) for s, d in _modes(b)]
+    parts = [(path_of(d), s, outers[path_of(d)].pieces(s, step_of(d))) for s, d in flat_modes(b)]
     for path, outer in outers.items():
         own = [(s, pieces) for p, s, pieces in parts if p == path]
         if why := outer.why_not([pieces for _s, pieces in own], [s for s, _pieces in own]):
@@ -218,12 +216,12 @@ def _mode_at(a: Layout, b: Layout, path: tuple[int, ...]) -> list[Mode]:
             raise RankError(what, "coordinates that the outer layout has", "nest the coordinates no deeper than its shape")
         a = a[i]
     rest = [(_1, _0)] if ends_empty(a.shape) else []  # what is left of an index goes to the last mode: here, to none
-    return merge([*_modes(a), *rest], unbounded=True)
+    return merge([*flat_modes(a), *rest], unbounded=True)
 
 
 def _of_nothing(outers: Collection[Outer], b: Layout) -> Layout:
     """The composition over an empty domain. A static 0 says so; with a dynamic one, b must not be what would be cut."""
-    if any(is_constant(0, s) for s in leaves(b.shape)) or all(len(o.modes) == 1 for o in outers):
+    if any(is_constant(0, s) for s in leaves(b.shape)) or all(len(modes) == 1 for o in outers for modes in o.functions):
         return unchecked_layout(b.shape, b.stride)
     raise RangeError(f"composition: {shown(b)} has a dynamic extent of 0", "extents of 1 or more, or a static 0", "compose nothing then")
 
@@ -238,23 +236,29 @@ Piece = tuple[Any, Any, Any]  # of a mode of b: its extent, how far it steps in 
 class Outer:
     """The outer layout of a composition: a(x) == d_0 x + sum over i of (d_i - s_{i-1} d_{i-1}) floor(x / P_i).
 
-    modes   flat and merged, the last without bound
-    P       the products of the extents before each mode but the first: a changes its step at multiples of these
+    functions   flat and merged modes, the last without bound; of several layouts, a is their sum
+    P           the products of the extents before each mode but the first: a changes its step at multiples of these
     """
 
-    def __init__(self, modes: list[Mode]) -> None:
-        self.modes = modes
-        self.static = all(type(s) is Int and is_static(d) for s, d in modes)
-        self.bounds = list(itertools.accumulate((s for s, _d in modes[:-1]), mul))
-        self._code = Encoding(d for _s, d in modes)
-        self._plain = [(int(s), self._code(d)) for s, d in modes if isinstance(s, int) and isinstance(step_of(d), int)]
+    def __init__(self, *functions: list[Mode]) -> None:
+        self.functions = functions
+        strides = [d for modes in functions for _s, d in modes]
+        self.static = all(type(s) is Int and is_static(d) for modes in functions for s, d in modes)
+        self.bounds = [p for modes in functions for p in itertools.accumulate((s for s, _d in modes[:-1]), mul)]
+        self.encode = Encoding(strides)
+        self._plain = [
+            [(int(s), self.encode(d)) for s, d in modes if isinstance(s, int) and isinstance(step_of(d), int)] for modes in functions
+        ]
 
-    def __call__(self, x: int) -> int:
+    def __call__(self, place: int) -> int:
         total = 0
-        for s, d in self._plain[:-1]:
-            total += x % s * d
-            x //= s
-        return total + x * self._plain[-1][1]
+        for modes in self._plain:
+            x = place
+            for s, d in modes[:-1]:
+                total += x % s * d
+                x //= s
+            total += x * modes[-1][1]
+        return total
 
     def pieces(self, s: Any, d: Any) -> list[Piece]:
         """The mode s:d of the inner layout, cut where the step of the outer one changes."""
@@ -266,7 +270,7 @@ class Outer:
 
     def _stride(self, t: int) -> Any:
         """A step in a's offsets as a static stride; None where it goes along two coordinates."""
-        value, path = self._code.decode(t) or (None, ())
+        value, path = self.encode.decode(t) or (None, ())
         return value if value is None else static(value) if not path else E[path] * static(value)
 
     def _runs(self, s: int, d: int) -> Iterator[tuple[int, int, int]]:
@@ -286,9 +290,10 @@ class Outer:
 
     def _along_modes(self, s: Any, d: Any) -> list[Piece]:
         """CuTe's way: one piece for each mode that d steps in, whatever its dynamic integers hold."""
+        (modes,) = self.functions
         out: list[Piece] = []
         at, step = d, d
-        for extent, stride in self.modes[:-1]:
+        for extent, stride in modes[:-1]:
             # a dynamic step of 0 stays in this mode for as long as there is
             steps = s + 0 if equal(step, 0) else ceil_div(extent, abs(step))
             following = _signed(step, ceil_div(abs(step), extent))
@@ -298,7 +303,7 @@ class Outer:
                 at, s = mul(at, n), s // n
             step = following
         if not out or not is_constant(1, s):
-            out.append((s, at, mul(step, self.modes[-1][1])))
+            out.append((s, at, mul(step, modes[-1][1])))
         return out
 
     def why_not(self, parts: list[list[Piece]], sizes: list[Any]) -> str | None:
@@ -312,7 +317,7 @@ class Outer:
             return "a step goes along two coordinates at once"
         if not all(isinstance(step_of(n), int) for n in (*self.bounds, *(n for part in parts for p in part for n in p))):
             raise Unproven("composition of sizes that are not known", "layouts of known sizes", "give its symbols values first")
-        pieces = [(int(n), int(x), self._code(t)) for part in parts for n, x, t in part]
+        pieces = [(int(n), int(x), self.encode(t)) for part in parts for n, x, t in part]
         if not all(INT64_MIN <= step_of(t) <= INT64_MAX for part in parts for _n, _x, t in part):
             return "a stride needs more than 64 bits"
         for part, extent in zip(parts, sizes):
@@ -410,7 +415,7 @@ def complement(layout: Layout, cotarget: Any = None) -> Layout:
     Source: CuTe `complement`; static cotargets that do not divide are covered here.
     """
     as_layout("complement", layout)
-    modes = [(s, d) for s, d in _modes(layout) if not is_constant(0, d) and not is_constant(1, s)]
+    modes = [(s, d) for s, d in flat_modes(layout) if not is_constant(0, d) and not is_constant(1, s)]
     if any(isinstance(d, ScaledBasis) for _s, d in modes):
         raise LeafTypeError(f"complement of {shown(layout)}", "a layout of offsets", "coordinates have no order: take each mode for itself")
     if len(modes) > 1 and not all(type(d) is Int for _, d in modes):
@@ -420,7 +425,7 @@ def complement(layout: Layout, cotarget: Any = None) -> Layout:
     if any(at_most(n, -1) for n in leaves(target)):
         raise RangeError(f"complement of {shown(layout)}: the cotarget {shown(target)}", "0 or more", "give how many offsets to reach")
     gaps, period = _gaps(layout, sorted(modes, key=itemgetter(1)))
-    return _from_modes(merge([*gaps, *_covering(target, period)]))
+    return from_modes(merge([*gaps, *_covering(target, period)]))
 
 
 def _gaps(layout: Layout, modes: list[Mode]) -> tuple[list[Mode], Any]:
@@ -475,73 +480,3 @@ def with_shape(layout: Layout, shape: Any) -> Layout:
     """
     target = as_int_tuple(shape)
     return composition(layout, Layout(target, compact_col_major(target)))
-
-
-# ----------------------------------------------------------------------------------------------- predicates
-
-
-def same_map(a: Layout, b: Layout) -> bool | None:
-    """Whether two layouts are the same function of their top-level coordinates, over their whole (padded) shape.
-
-    Their origin_shapes count, their nesting does not. True, False, or None where sizes are not known.
-
-    >>> from tla import parse, same_map
-    >>> same_map(parse("((_2,_3),4):((_1,_2),6)"), parse("(6,4):(1,6)")), same_map(parse("(6,4):(1,6)"), parse("(6,4):(4,1)"))
-    (True, False)
-
-    Source: design of tla, section 4. A mode's coalesced form is determined by its function: the first extent is where the
-    function first leaves its first step, and so on.
-    """
-    pair = as_layout("same_map", a), as_layout("same_map", b)
-    if any(known(n) is None for x in pair for n in (*leaves(x.shape), *leaves(x.stride), *leaves(x.origin_shape))):
-        return True if a == b else None
-    if a.origin_shape != b.origin_shape or product_each(a.shape) != product_each(b.shape):
-        return False
-    return size(a) == 0 or [_normal(m) for m in a] == [_normal(m) for m in b]
-
-
-def _normal(mode: Layout) -> list[Mode]:
-    """The coalesced modes of a layout of known integers, by value."""
-    return merge([(static(int(s)), static(int(d))) for s, d in _modes(mode)])
-
-
-def is_injective(layout: Layout) -> bool | None:
-    """Whether no two coordinates share an offset. None where that is not known: of symbols, or of more than 65,536
-    coordinates with three or more strides that interleave.
-
-    >>> from tla import is_injective, parse
-    >>> is_injective(parse("(4,2):(1,4)")), is_injective(parse("(4,2):(1,3)")), is_injective(parse("(4,2):(1,0)"))
-    (True, False, False)
-
-    Source: CuTe's whitepaper, arXiv 2603.02298; decided by the order of strides, else by going through the domain.
-    """
-    as_layout("is_injective", layout)
-    modes = [(known(s), known(d)) for s, d in _modes(layout)]
-    if any(s is None or d is None for s, d in modes):
-        return None
-    steps = sorted((abs(int(d or 0)), int(s or 0)) for s, d in modes if s != 1)
-    if any(s == 0 for _d, s in steps):
-        return True
-    if any(d == 0 for d, _s in steps):
-        return False
-    reach = 0  # of the modes with smaller strides: each stride past it starts on new ground
-    for d, s in steps:
-        if d <= reach:
-            break
-        reach += d * (s - 1)
-    else:
-        return True
-    if math.prod(s for _d, s in steps) > 1 + sum(d * (s - 1) for d, s in steps):
-        return False  # more coordinates than places
-    for (d, s), (e, n) in itertools.combinations(steps, 2):
-        common = math.gcd(d, e)  # i * d == j * e first at i == e / common, j == d / common
-        if e // common < s and d // common < n:
-            return False
-    if len(steps) == 2:
-        return True
-    if math.prod(s for _d, s in steps) > ENUMERABLE:
-        return None
-    image = [0]
-    for d, s in steps:
-        image = [x + i * d for i in range(s) for x in image]
-    return len(set(image)) == len(image)

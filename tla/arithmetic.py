@@ -22,7 +22,7 @@ def ceil_div(a: Any, b: Any) -> Any:
 
     Raises RangeError where b is not positive, RankError where b has more modes than a.
 
-    >>> from tla import ceil_div, Int
+    >>> from tla.arithmetic import ceil_div, Int
     >>> print(ceil_div(100, 16), ceil_div((Int[8](), 10), (Int[3](), 4)), ceil_div((4, 8, 2), 16))
     7 (_3,3) (1,2,2)
 

@@ -143,7 +143,7 @@ class ArithmeticTuple(IntTuple):
     def __new__(cls, *modes: Any) -> ArithmeticTuple:
         return tuple.__new__(cls, [cls(*m) if isinstance(m, tuple) else leaf(m) for m in modes])
 
-    def __add__(self, other: Any) -> Any:  # type: ignore[override]  # a tuple's + puts side by side
+    def __add__(self, other: Any) -> Any:
         return _sum(self, other)
 
     def __radd__(self, other: Any) -> Any:

@@ -5,7 +5,9 @@ A reason is a value. The predicate that finds it, the exception that carries it 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import functools
+from collections.abc import Callable
+from typing import Generic, NamedTuple, ParamSpec
 
 
 class Reason(NamedTuple):
@@ -28,6 +30,39 @@ class Reason(NamedTuple):
         if self.mend:
             lines.append(f"  to mend   {self.mend}")
         return "\n".join(lines)
+
+
+P = ParamSpec("P")
+
+
+class Predicate(Generic[P]):
+    """A question with a reason: `p(x)` is True, False, or None where that is not known; `p.why_not(x)` says why it is False.
+
+    >>> from tla import is_injective, parse
+    >>> is_injective(parse("(4,2):(1,3)"))
+    False
+    >>> print(is_injective.why_not(parse("(4,2):(1,3)")).what)
+    (4,2):(1,3): the coordinates (3,0) and (0,1) share the offset 3
+    """
+
+    def __init__(self, decide: Callable[P, Reason | bool | None]) -> None:
+        self._decide = decide
+        functools.update_wrapper(self, decide)
+
+    def __call__(self, *args: P.args, **options: P.kwargs) -> bool | None:
+        answer = self._decide(*args, **options)
+        return False if isinstance(answer, Reason) else answer
+
+    def why_not(self, *args: P.args, **options: P.kwargs) -> Reason | None:
+        """Why the answer is False; None where it is not."""
+        answer = self._decide(*args, **options)
+        return answer if isinstance(answer, Reason) else None
+
+    def __repr__(self) -> str:
+        return f"<predicate {self.__name__}>"  # type: ignore[attr-defined]  # update_wrapper gives it
+
+    def __reduce__(self) -> str:
+        return self.__name__  # type: ignore[attr-defined,no-any-return]
 
 
 class TlaError(Exception):

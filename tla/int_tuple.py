@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from . import ints
-from .errors import LeafTypeError, RankError, Reason
+from .errors import LeafTypeError, Predicate, RankError, Reason
 from .ints import Int, Static, equal, is_int, leaf, mul, static
 
 #: Nesting deeper than this is refused: it is no layout, and recursion on it would not end well.
@@ -23,6 +23,7 @@ MAX_DEPTH = 64
 T = TypeVar("T", bound="IntTuple")
 M = TypeVar("M", bound="_TupleMeta")
 R = TypeVar("R")
+F = TypeVar("F", bound=Callable[..., Any])
 
 # ------------------------------------------------------------------------------------------------- the values
 
@@ -105,6 +106,33 @@ class AnyLayout:
         def __getitem__(self, i: int) -> Any: ...
 
 
+# Of a kind of layout that is not a Layout, or a part of one: what does the operations on it. Each gets the operation first.
+_KINDS: dict[type, dict[Any, Callable[..., Any]]] = {}
+
+
+def register_kind(kind: type, operations: dict[Any, Callable[..., Any]]) -> None:
+    """Make `operation(x, ...)` for x of a kind `operations[operation](operation, x, ...)`."""
+    _KINDS.setdefault(kind, {}).update(operations)
+
+
+def elsewhere(operation: Any, x: Any, *more: Any, bound: Any = None) -> Any:
+    """operation(x, ...) for an x that is no Layout: what its kind has registered; LeafTypeError if that is nothing.
+
+    bound   the operation with its arguments in brackets, if it has some
+    """
+    f = _KINDS.get(type(x), {}).get(operation)
+    if f is not None:
+        return f(bound or operation, x, *more)
+    mend = (
+        f"write parse({x!r:.60})"
+        if isinstance(x, str)
+        else "make one with MakeLayout"
+        if type(x) not in _KINDS
+        else "take its inner layout"
+    )
+    raise LeafTypeError(f"{operation.__name__} of a {type(x).__name__}", "a layout", mend)
+
+
 def as_int_tuple(x: Any, cls: type[IntTuple] = IntTuple) -> Any:
     """x checked: an integer as a leaf, a tuple as a `cls`, a layout as its shape."""
     return as_tree(shape_of(x), cls)
@@ -153,6 +181,33 @@ class ByPath(Generic[R]):
 
     def __reduce__(self) -> str:
         return self._f.__name__
+
+
+class Bracketed(Generic[F]):
+    """A function whose first arguments stand in square brackets: `take[0, 2](x)`."""
+
+    def __init__(self, make: Callable[..., F]) -> None:
+        code = make.__code__
+        self._make, self._count = make, code.co_argcount
+        self.__doc__, self.__name__, self.__module__ = make.__doc__, make.__name__, make.__module__
+        self.__wrapped__ = make
+
+    def __getitem__(self, arguments: int | tuple[int, ...]) -> F:
+        given = tuple(map(leaf, arguments if isinstance(arguments, tuple) else (arguments,)))
+        if self._count and len(given) != self._count:
+            raise RankError(
+                f"{self.__name__}{[int(i) for i in given]}", f"{self._count} integers in brackets", f"see help({self.__name__})"
+            )
+        bound = self._make(*given)
+
+        @functools.wraps(bound)
+        def of_any_kind(x: Any, *more: Any) -> Any:
+            return elsewhere(self, x, *more, bound=of_any_kind) if type(x) in _KINDS else bound(x, *more)
+
+        return cast(F, of_any_kind)
+
+    def __reduce__(self) -> str:
+        return self.__name__
 
 
 def mode(x: Any, i: int) -> Any:
@@ -338,7 +393,8 @@ def require_congruent(where: str, a: Any, b: Any) -> None:
         raise RankError(f"{where}: {why.what}", why.expected, why.mend)
 
 
-def congruent(a: Any, b: Any) -> bool:
+@Predicate
+def congruent(a: Any, b: Any) -> Reason | bool | None:
     """Whether a and b have the same nesting, whatever their values.
 
     >>> from tla import congruent
@@ -347,10 +403,11 @@ def congruent(a: Any, b: Any) -> bool:
 
     Source: CuTe `congruent`.
     """
-    return why_not_congruent(as_int_tuple(a), as_int_tuple(b)) is None
+    return why_not_congruent(as_int_tuple(a), as_int_tuple(b)) or True
 
 
-def weakly_congruent(a: Any, b: Any) -> bool:
+@Predicate
+def weakly_congruent(a: Any, b: Any) -> Reason | bool | None:
     """Whether the nesting of b refines that of a: where a has an integer, b may have anything.
 
     >>> from tla import weakly_congruent
@@ -359,10 +416,11 @@ def weakly_congruent(a: Any, b: Any) -> bool:
 
     Source: CuTe `weakly_congruent`.
     """
-    return _refines(as_int_tuple(a), as_int_tuple(b), lambda n, m: True) is True
+    return _refines(as_int_tuple(a), as_int_tuple(b), lambda n, m: True, "")
 
 
-def compatible(a: Any, b: Any) -> bool | None:
+@Predicate
+def compatible(a: Any, b: Any) -> Reason | bool | None:
     """Whether every coordinate of shape a is one of shape b: the sizes are equal and b refines a's nesting.
 
     True, False, or None where sizes are not known.
@@ -373,10 +431,11 @@ def compatible(a: Any, b: Any) -> bool | None:
 
     Source: CuTe `compatible`.
     """
-    return _refines(as_int_tuple(a), as_int_tuple(b), equal)
+    return _refines(as_int_tuple(a), as_int_tuple(b), equal, "is not the size of")
 
 
-def weakly_compatible(a: Any, b: Any) -> bool | None:
+@Predicate
+def weakly_compatible(a: Any, b: Any) -> Reason | bool | None:
     """Whether b tiles by a: b refines a's nesting, and each integer of a divides the size of b there.
 
     True, False, or None where sizes are not known.
@@ -387,14 +446,15 @@ def weakly_compatible(a: Any, b: Any) -> bool | None:
 
     Source: CuTe `weakly_compatible`.
     """
-    return _refines(as_int_tuple(a), as_int_tuple(b), ints.divides)
+    return _refines(as_int_tuple(a), as_int_tuple(b), ints.divides, "does not divide the size of")
 
 
-def _refines(a: Any, b: Any, holds: Callable[[Any, Any], bool | None]) -> bool | None:
-    """Whether b refines the nesting of a, and holds(n, size of b there) at each integer n of a: True, False or None."""
+def _refines(a: Any, b: Any, holds: Callable[[Any, Any], bool | None], otherwise: str) -> Reason | bool | None:
+    """Whether b refines the nesting of a, and holds(n, size of b there) at each integer n of a; if not, why."""
     if not isinstance(a, tuple):
-        return holds(a, product(b))
+        answer = holds(a, product(b))
+        return answer if answer is not False else Reason(f"{a} {otherwise} {shown(b)}", "sizes that fit", "pad the one to the other")
     if not isinstance(b, tuple) or len(a) != len(b):
-        return False
-    answers = [_refines(x, y, holds) for x, y in zip(a, b)]
-    return False if False in answers else None if None in answers else True
+        return Reason(f"{shown(b)} has not the {len(a)} modes of {shown(a)}", "a nesting that refines the first", "group modes")
+    answers = [_refines(x, y, holds, otherwise) for x, y in zip(a, b)]
+    return next((x for x in answers if isinstance(x, Reason)), None if None in answers else True)

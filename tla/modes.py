@@ -9,39 +9,17 @@ Source: CuTe include/cute/layout.hpp, algorithm/tuple_algorithms.hpp and undersc
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from .coord import as_coord
 from .errors import RankError
-from .int_tuple import AnyLayout, IntTuple, Underscore, as_tree, shown, size
+from .int_tuple import AnyLayout, Bracketed, IntTuple, Underscore, as_tree, elsewhere, shown, size
 from .ints import Int, leaf
 from .layout import Layout, Shape, as_layout, join
 
 _0, _1 = Int[0](), Int[1]()
 #: More modes than this are refused, rather than made one by one.
 MAX_RANK = 2**16
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-class _Bracketed(Generic[F]):
-    """A function whose first arguments stand in square brackets: `take[0, 2](x)`."""
-
-    def __init__(self, make: Callable[..., F]) -> None:
-        code = make.__code__
-        self._make, self._count = make, code.co_argcount
-        self.__doc__, self.__name__, self.__module__ = make.__doc__, make.__name__, make.__module__
-        self.__wrapped__ = make
-
-    def __getitem__(self, arguments: int | tuple[int, ...]) -> F:
-        given = tuple(map(leaf, arguments if isinstance(arguments, tuple) else (arguments,)))
-        if self._count and len(given) != self._count:
-            raise RankError(
-                f"{self.__name__}{[int(i) for i in given]}", f"{self._count} integers in brackets", f"see help({self.__name__})"
-            )
-        return self._make(*given)
-
-    def __reduce__(self) -> str:
-        return self.__name__
 
 
 def _modes(x: Any) -> list[Any]:
@@ -81,7 +59,7 @@ def _range(name: str, begin: int, end: int, x: Any) -> tuple[list[Any], int, int
     return modes, int(begin), int(end)
 
 
-@_Bracketed
+@Bracketed
 def group(begin: int, end: int) -> Callable[[Any], Any]:
     """`group[begin, end](x)`: the modes from begin up to end, not included, as one mode; -1 is the end.
 
@@ -100,7 +78,7 @@ def group(begin: int, end: int) -> Callable[[Any], Any]:
     return f
 
 
-@_Bracketed
+@Bracketed
 def take(begin: int, end: int) -> Callable[[Any], Any]:
     """`take[begin, end](x)`: the modes from begin up to end, not included; -1 is the end.
 
@@ -118,7 +96,7 @@ def take(begin: int, end: int) -> Callable[[Any], Any]:
     return f
 
 
-@_Bracketed
+@Bracketed
 def select(*indices: int) -> Callable[[Any], Any]:
     """`select[2, 0](x)`: these modes, in this order: a permutation or a choice.
 
@@ -138,7 +116,7 @@ def select(*indices: int) -> Callable[[Any], Any]:
     return f
 
 
-@_Bracketed
+@Bracketed
 def replace(index: int) -> Callable[[Any, Any], Any]:
     """`replace[i](x, mode)`: x with another mode i.
 
@@ -165,10 +143,14 @@ class _Extend:
         self.__wrapped__ = type(self).__call__
 
     def __call__(self, x: Any, mode: Any) -> Any:
+        if isinstance(x, AnyLayout) and not isinstance(x, Layout):
+            return elsewhere(self, x, mode)
         return _of(x, self._join(_modes(x), [_one(x, mode)]))
 
     def __getitem__(self, n: int) -> Callable[..., Any]:
         def f(x: Any, mode: Any = None) -> Any:
+            if isinstance(x, AnyLayout) and not isinstance(x, Layout):
+                return elsewhere(self, x, mode, bound=f)
             modes = _modes(x)
             if leaf(n) > MAX_RANK:
                 raise RankError(f"{self.__name__}[{n}] of {shown(x)}", f"at most {MAX_RANK}", "use fewer modes")
@@ -222,6 +204,8 @@ def slice_(coord: Any, x: Any) -> Any:
     Raises RankError where the coordinate does not fit. Source: CuTe `slice`.
     """
     x = _checked(x)
+    if isinstance(x, AnyLayout) and not isinstance(x, Layout):
+        return elsewhere(slice_and_offset, x, coord)[0]
     return x if isinstance(coord, Underscore) else _of(x, _sliced(coord, x, keep_open=True))
 
 
@@ -235,6 +219,8 @@ def dice(coord: Any, x: Any) -> Any:
     Raises RankError where the coordinate does not fit. Source: CuTe `dice`.
     """
     x = _checked(x)
+    if isinstance(x, AnyLayout) and not isinstance(x, Layout):
+        return elsewhere(dice, x, coord)
     if isinstance(coord, (tuple, Underscore)):
         return _of(x, _sliced(coord, x, keep_open=False))
     as_coord(coord)
@@ -251,7 +237,8 @@ def slice_and_offset(coord: Any, layout: Layout) -> tuple[Layout, Any]:
 
     Raises RankError where the coordinate does not fit. Source: CuTe and TLA `slice_and_offset`.
     """
-    as_layout("slice_and_offset", layout)
+    if not isinstance(layout, Layout):
+        return elsewhere(slice_and_offset, layout, coord)
     return slice_(coord, layout), layout(_closed(coord))
 
 

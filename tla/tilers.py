@@ -12,11 +12,11 @@ import itertools
 from collections.abc import Iterable
 from typing import Any
 
+from . import arithmetic
 from .algebra import by_mode, coalesce, complement, composition, filter_zeros
-from .arithmetic import ceil_div, round_up
-from .errors import DivisibilityError, RankError
-from .int_tuple import Underscore, as_int_tuple, leaves, like, modes_of, product_each, rank, shown, size
-from .ints import Int, divides, mul
+from .errors import DivisibilityError, Predicate, RankError, Reason
+from .int_tuple import IntTuple, Underscore, as_int_tuple, leaves, like, modes_of, product_each, rank, shown, size
+from .ints import Int, divides, equal, mul
 from .layout import Layout, LayoutLeft, LayoutRight, Shape, Stride, as_layout, cosize, join
 from .modes import append
 
@@ -128,6 +128,54 @@ def flat_product(layout: Layout, tiler: Any) -> Layout:
     (_2,_2,_3,_4):(_1,_2,_4,_12)
     """
     return _flat(zipped_product(layout, tiler))
+
+
+def ceil_div(a: Any, b: Any) -> Any:
+    """a / b rounded up: of integers and tuples as numbers are, of a shape by a layout how many tiles there are of it.
+
+    a         an integer or a shape
+    b         an integer; a tuple, mode by mode; or a layout, into a's coordinates: then it is the shape of its complement
+    Raises    RangeError where an integer is not positive, RankError where b has more modes than a, and what complement does
+
+    >>> from tla import ceil_div, parse, Int
+    >>> print(ceil_div(100, 16), ceil_div((Int[8](), 10), (Int[3](), 4)), ceil_div((4, 8, 2), 16))
+    7 (_3,3) (1,2,2)
+    >>> print(ceil_div(parse("(_6,_8)"), (parse("_3:_2"), parse("_4:_1"))))
+    (_2,_2)
+
+    Source: CuTe `ceil_div`; TLA `CeilDiv`.
+    """
+    if isinstance(b, Layout):
+        return complement(b, as_int_tuple(a)).shape
+    if isinstance(b, tuple) and isinstance(a, tuple) and any(isinstance(x, (Layout, tuple, Underscore)) for x in b):
+        if len(b) > len(a):
+            raise RankError(f"ceil_div: {len(b)} tiles for {shown(a)}", f"at most {len(a)}", f"drop the last {len(b) - len(a)}")
+        return IntTuple(*(_1 if isinstance(y, Underscore) else ceil_div(x, y) for x, y in zip(a, b)), *a[len(b) :])
+    return arithmetic.ceil_div(a, b)
+
+
+@Predicate
+def evenly_divides(shape: Any, tiler: Any) -> Reason | bool | None:
+    """Whether a tiler cuts a shape into whole tiles, mode by mode: whether no tile overhangs.
+
+    >>> from tla import evenly_divides, parse
+    >>> evenly_divides((8, 6), (4, 3)), evenly_divides((8, 6), (4, 4)), evenly_divides(16, parse("_4:_4"))
+    (True, False, True)
+
+    False for a tiler of more modes than the shape. None where that is not known. Raises what complement raises.
+    Source: CuTe `evenly_divides`.
+    """
+    shape = as_int_tuple(shape)
+    if isinstance(tiler, Underscore):
+        return True
+    if isinstance(tiler, tuple) and len(tiler) > len(modes_of(shape)):
+        return Reason(f"{len(tiler)} tiles for {shown(shape)}", f"at most {len(modes_of(shape))}", "drop the last ones")
+    if isinstance(tiler, tuple):
+        answers = [evenly_divides._decide(s, t) for s, t in zip(modes_of(shape), tiler)]
+        return next((x for x in answers if isinstance(x, Reason)), None if None in answers else True)
+    tiles = mul(size(tiler), size(ceil_div(shape, tiler)))
+    even = equal(tiles, size(shape))
+    return even if even is not False else Reason(f"{tiles} of {shown(shape)} in tiles of {shown(tiler)}", "whole tiles", "pad the shape")
 
 
 def _zipped(layout: Layout, tiler: Any) -> Layout:
@@ -279,7 +327,7 @@ def tile_to_shape(block: Layout, shape: Any, order: Any = LayoutLeft) -> Layout:
             raise DivisibilityError(
                 f"tile_to_shape: {b} of {shown(block)} does not divide {n} of {shown(target)}",
                 "whole blocks",
-                f"round it up: {round_up(n, b)}",
+                f"round it up: {arithmetic.round_up(n, b)}",
             )
     copies = ceil_div(extents, product_each(padded))
     ordered = range(r) if order is LayoutLeft else reversed(range(r)) if order is LayoutRight else None

@@ -1,0 +1,493 @@
+"""Inverses of layouts, and what rests on them: common vectors, null spaces, sums.
+
+An inverse is a search for digits. Where CuTe's order of strides gives the largest one, that is the answer; where another
+choice of digits reaches further, it is found and checked by the definition.
+
+Source: CuTe include/cute/layout.hpp; the whitepaper, arXiv 2603.02298.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+from operator import itemgetter
+from typing import Any
+
+from .algebra import ENUMERABLE, Mode, Outer, coalesce, composition, flat_modes, from_modes, merge
+from .basis import ScaledBasis
+from .errors import DivisibilityError, InjectivityError, LeafTypeError, RankError, Unproven
+from .int_tuple import as_int_tuple, flatten, leaves, like, shown, size
+from .ints import Int, add, at_most, equal, is_constant, is_static, known, mul, static
+from .layout import Layout, as_layout, compact_col_major
+from .predicates import consecutive
+
+_0, _1 = Int[0](), Int[1]()
+_ONE = Layout(_1, _0)
+
+#: Domains up to this size are searched for every inverse that there is; in larger ones each digit steps along one mode.
+SEARCHABLE = 2**10
+#: So many steps a search may take.
+BUDGET = 20_000
+
+# ---------------------------------------------------------------------------------------------- right inverse
+
+
+def right_inverse(layout: Layout) -> Layout:
+    """The layout that finds the place of an offset: as many offsets from 0 on as a layout can reach.
+
+    layout    modes of dynamic stride do not count, nor what follows a dynamic extent: their order is not known
+    Returns   R, coalesced; _1:_0 where nothing but the offset 0 is found
+
+    >>> from tla import parse, right_inverse
+    >>> r = right_inverse(parse("(_4,_8):(_8,_1)"))
+    >>> print(r, parse("(_4,_8):(_8,_1)")(r(13)))
+    (_8,_4):(_4,_1) 13
+    >>> print(right_inverse(parse("(_4,_3):(_1,_2)")))
+    (_4,_2):(_1,_8)
+
+    Law: layout(R(i)) == i on R's whole domain, and no layout into layout's domain does so for more; of more than 1,024
+    coordinates: none whose digits each step along one mode. Source: CuTe `right_inverse`, which takes whole modes only.
+    """
+    _offsets_only("right_inverse", layout)
+    modes = merge(flat_modes(layout))
+    found = _whole_modes(modes)
+    if not layout.is_static or any(s == 0 for s, _d in modes):
+        return found
+    return _larger([Outer(modes)], modes, size(layout), found)
+
+
+def _offsets_only(name: str, layout: Layout) -> None:
+    if any(isinstance(d, ScaledBasis) for d in leaves(as_layout(name, layout).stride)):
+        raise LeafTypeError(f"{name} of {shown(layout)}", "a layout of offsets", "coordinates have no order: take each mode for itself")
+
+
+def _whole_modes(modes: list[Mode]) -> Layout:
+    """CuTe's right inverse: modes in the order of their static strides, while each begins where the last one ends."""
+    places = list(itertools.accumulate((s for s, _d in modes), mul, initial=_1))
+    by_stride = sorted(((d, type(s) is not Int, place, s) for (s, d), place in zip(modes, places) if type(d) is Int), key=itemgetter(0, 1))
+    out: list[Mode] = []
+    reached: Any = _1
+    for d, _dynamic, place, s in by_stride:
+        if type(reached) is Int and d == reached and not is_constant(1, s):
+            out.append((s, place))
+            reached = mul(reached, s)
+    return from_modes(merge(out))
+
+
+def _larger(functions: list[Outer], modes: list[Mode], n: int, found: Layout) -> Layout:
+    """The right inverse that all functions share, if digits over the domain of `modes`, of size n, make one larger than `found`."""
+    plain = [(int(s), int(d)) for s, d in modes]
+    limit = consecutive(plain) if len(functions) == 1 else int(n)
+    limit = int(n) if limit is None else limit
+    if size(found) >= limit:
+        return found
+    search = _Digits(functions, plain, int(n), limit, int(size(found)))
+    digits = search.best()
+    return found if digits is None else from_modes(merge([(static(n), static(r)) for n, r in digits]))
+
+
+class _Digits:
+    """The largest R with f(R(i)) == i for every f, digit by digit: R(i) = sum of c_k r_k, f(r_k) the product of the n before.
+
+    A domain of up to SEARCHABLE coordinates is searched whole. In a larger one a digit steps along a single mode, and takes
+    of it what the digits before have left, so that nothing carries.
+    """
+
+    def __init__(self, functions: list[Outer], modes: list[tuple[int, int]], n: int, limit: int, found: int) -> None:
+        self.functions, self.modes, self.limit, self.found = functions, modes, limit, found
+        self.places = list(itertools.accumulate((s for s, _d in modes), int.__mul__, initial=1))
+        self.budget = BUDGET
+        self.at: dict[int, list[int]] | None = None
+        if n <= SEARCHABLE:
+            self.at = {}
+            for x in range(n):
+                value = functions[0](x)
+                if all(f(x) == value for f in functions):
+                    self.at.setdefault(value, []).append(x)
+
+    def best(self) -> list[tuple[int, int]] | None:
+        """The digits (n, r) of an inverse larger than the one that is known; None if there is none."""
+        self.digits: list[tuple[int, int]] | None = None
+        if self.at is not None:
+            self._anywhere([0], [])
+        else:
+            self._along_modes(1, [0] * len(self.modes), [])
+        return self.digits
+
+    def _note(self, p: int, digits: list[tuple[int, int]]) -> bool:
+        """Whether to go on from p offsets found."""
+        if p > self.found:
+            self.found, self.digits = p, list(digits)
+        self.budget -= 1
+        return self.found < self.limit and self.budget > 0
+
+    def _anywhere(self, image: list[int], digits: list[tuple[int, int]]) -> None:
+        p = len(image)
+        if not self._note(p, digits):
+            return
+        assert self.at is not None
+        for r in self.at.get(p, ()):
+            n = 1
+            while (n + 1) * p <= self.limit and all(x + n * r in self.at.get(n * p + i, ()) for i, x in enumerate(image)):
+                n += 1
+            for k in range(n, 1, -1):
+                self._anywhere([x + c * r for c in range(k) for x in image], [*digits, (k, r)])
+
+    def _along_modes(self, p: int, used: list[int], digits: list[tuple[int, int]]) -> None:
+        if not self._note(p, digits):
+            return
+        for i, (s, d) in enumerate(self.modes):
+            if d <= 0 or p % d:
+                continue
+            step = p // d
+            r = step * self.places[i]
+            if not all(f(r) == p for f in self.functions):
+                continue
+            for n in self._counts(p, (s - 1 - used[i]) // step + 1):
+                rest = [u + (n - 1) * step if k == i else u for k, u in enumerate(used)]
+                if n > 1 and self._linear(r, n, p):
+                    self._along_modes(p * n, rest, [*digits, (n, r)])
+
+    def _linear(self, r: int, n: int, p: int) -> bool:
+        """Whether every f steps by p at each multiple of r: sure for the one whose mode r steps along, checked of others."""
+        return len(self.functions) == 1 or (n <= ENUMERABLE and all(f(c * r) == c * p for f in self.functions for c in range(n)))
+
+    def _counts(self, p: int, most: int) -> Iterator[int]:
+        """How many steps a digit may take: all, or as many as end where another mode can begin."""
+        wanted = {most}
+        for _s, d in self.modes:
+            if d > 0:
+                every = d // math.gcd(p, d)
+                wanted.update(range(every, min(most, 16 * every) + 1, every))
+        return iter(sorted(wanted, reverse=True))
+
+
+# ----------------------------------------------------------------------------------------------- left inverse
+
+
+def left_inverse(layout: Layout) -> Layout:
+    """The layout that gives the place back: R(layout(c)) == c, for an injective layout.
+
+    layout    injective but for its modes of static stride 0, which have place 0 in R; its strides are static
+    Returns   R, coalesced, of size at least cosize(layout) where that is static
+    Raises    InjectivityError where two coordinates share an offset; Unproven for dynamic strides; DivisibilityError where
+              no layout was found
+
+    >>> from tla import left_inverse, parse
+    >>> print(left_inverse(parse("(_4,_8):(_8,_1)")), left_inverse(parse("(_4,_2):(_2,_16)")))
+    (_8,_4):(_4,_1) (_2,_8,_2):(_0,_1,_4)
+    >>> print(left_inverse(parse("(_2,_2):(_2,_3)")))
+    (_2,_4):(_1,_1)
+
+    Law: R(layout(i)) == i for every i, of the modes whose stride is not 0. Source: CuTe `left_inverse`; where the strides
+    do not divide each other, spans of up to 256 are searched for any layout that does it.
+    """
+    _offsets_only("left_inverse", layout)
+    modes = [m for m in _placed(layout) if not is_constant(0, m[1]) and not is_constant(1, m[0])]
+    if any(type(d) is not Int for _s, d, _place in modes):
+        raise Unproven(
+            f"left_inverse of {shown(layout)}: the order of its strides is not static", "static strides", "write them as Int[N]()"
+        )
+    if not modes:
+        return coalesce(layout)
+    modes.sort(key=itemgetter(1))
+    out: list[Mode] = []
+    last, period, place = _1, _1, _0
+    for s, d, at in modes:
+        if d <= 0 or d % period or at_most(last, d // period) is not True:
+            return _any_left_inverse(layout, modes)
+        out.append((static(d // period), place))
+        period, place, last = d, at, s
+    return from_modes(merge([*out, (last, place)]))
+
+
+def _placed(layout: Layout) -> list[tuple[Any, Any, Any]]:
+    """The coalesced modes: extent, stride, and the index at which each begins."""
+    modes = merge(flat_modes(layout))
+    return [(s, d, place) for (s, d), place in zip(modes, itertools.accumulate((s for s, _d in modes), mul, initial=_1))]
+
+
+def _any_left_inverse(layout: Layout, modes: list[tuple[Any, Any, Any]]) -> Layout:
+    """A left inverse by search: radices of R that are each a prime times the last, and strides that solve R(layout(i)) == i."""
+    what = f"left_inverse of {shown(layout)}"
+    known_sizes = all(known(s) is not None for s, _d, _p in modes)
+    n, span = math.prod(int(s) for s, _d, _p in modes) if known_sizes else 0, sum(abs(int(d)) for _s, d, _p in modes)
+    if not all(type(s) is Int for s, _d, _p in modes) or n > SEARCHABLE or span > 2**20:
+        raise DivisibilityError(
+            f"{what}: its strides do not divide each other", "strides each past the reach of the smaller ones", "pad its modes"
+        )
+    places = {0: 0}
+    for s, d, at in modes:
+        places = {x + c * int(d): y + c * int(at) for c in range(int(s)) for x, y in places.items()}
+    if len(places) < n:
+        raise InjectivityError(f"{what}: two coordinates share an offset", "an injective layout", "leave out the modes that repeat")
+    if min(places) >= 0 and max(places) < 256:
+        for radices in _prime_chains(max(places)):
+            extents = [b // a for a, b in itertools.pairwise(radices)]
+            if strides := _strides(radices, places):
+                extents.append(max(places) // radices[-1] + 1)
+                return from_modes(merge([(static(s), static(d)) for s, d in zip(extents, strides)]))
+    raise DivisibilityError(f"{what}: no layout was found", "strides each past the reach of the smaller ones", "pad its modes")
+
+
+def _prime_chains(top: int, start: int = 1) -> Iterator[list[int]]:
+    """Every chain 1, p, p q, ... of primes up to `top` that no further prime fits: a coarser chain does no more."""
+    grown = False
+    for p in range(2, top // start + 1):
+        if all(p % q for q in range(2, math.isqrt(p) + 1)):
+            grown = True
+            yield from ([start, *rest] for rest in _prime_chains(top, start * p))
+    if not grown:
+        yield [start]
+
+
+def _strides(radices: list[int], places: dict[int, int]) -> list[int] | None:
+    """Integers d with sum of digit_k(x) * d_k == places[x] for every x, by elimination; None if there are none."""
+    solved: list[tuple[int, list[Fraction]]] = []  # (pivot, row with its right side)
+    for x, y in places.items():
+        digits = [x // a % (b // a) for a, b in itertools.pairwise(radices)]
+        row = [*map(Fraction, digits), Fraction(x // radices[-1]), Fraction(y)]
+        for pivot, other in solved:
+            row = [a - row[pivot] * b for a, b in zip(row, other)] if row[pivot] else row
+        at = next((k for k, a in enumerate(row[:-1]) if a), None)
+        if at is not None:
+            row = [a / row[at] for a in row]
+            solved = [(p, [a - r[at] * b for a, b in zip(r, row)] if r[at] else r) for p, r in solved]
+            solved.append((at, row))
+        elif row[-1]:
+            return None
+    out = {pivot: row[-1] for pivot, row in solved}  # what is free is 0
+    return None if any(a.denominator != 1 for a in out.values()) else [int(out.get(k, 0)) for k in range(len(radices))]
+
+
+# -------------------------------------------------------------------------------------------- common vectors
+
+
+def max_common_layout(a: Layout, b: Layout) -> Layout:
+    """The places at which two layouts hold the same consecutive offsets, from 0 on: what one vector copy can move.
+
+    >>> from tla import max_common_layout, parse
+    >>> print(max_common_layout(parse("(_4,_8):(_8,_1)"), parse("(_4,_8):(_16,_1)")))
+    _8:_4
+
+    Law: a(R(i)) == i == b(R(i)) on R's whole domain, R goes into b's, and is as large as right_inverse finds them.
+    Raises what right_inverse does. Source: CuTe `max_common_layout`.
+    """
+    _offsets_only("max_common_layout", a)
+    inverse = right_inverse(b)
+    found = _common(a, inverse)
+    if not (a.is_static and b.is_static) or size(found) == size(inverse) or equal(size(b), 0) or equal(size(a), 0):
+        return found
+    outers = [Outer(merge(flat_modes(x), unbounded=True)) for x in (b, a)]
+    return _larger(outers, merge(flat_modes(b)), size(b), found)
+
+
+def _common(a: Layout, inverse: Layout) -> Layout:
+    """The head of an inverse for which it is one of a, too."""
+    try:
+        common = merge(flat_modes(composition(a, inverse)))
+    except (DivisibilityError, Unproven):
+        return _ONE
+    if not common or type(common[0][0]) is not Int or not is_constant(1, common[0][1]):
+        return _ONE
+    return composition(inverse, Layout(common[0][0], _1))
+
+
+def max_common_vector(a: Layout, b: Layout) -> Any:
+    """How many consecutive offsets two layouts hold at the same places: size(max_common_layout(a, b)) [elements].
+
+    >>> from tla import max_common_vector, parse
+    >>> print(max_common_vector(parse("(_4,_8):(_8,_1)"), parse("(_4,_8):(_16,_1)")))
+    _8
+
+    Source: CuTe `max_common_vector`.
+    """
+    return size(max_common_layout(a, b))
+
+
+def max_alignment(layout: Layout) -> Any:
+    """The largest n so that the layout is made of runs of n consecutive offsets, each beginning at a multiple of n [elements].
+
+    >>> from tla import max_alignment, parse
+    >>> print(max_alignment(parse("(_8,_4):(_1,_24)")), max_alignment(parse("(_8,4):(_1,20)")))
+    _8 _1
+
+    Dynamic strides may be anything. Source: CuTe `max_alignment`.
+    """
+    _offsets_only("max_alignment", layout)
+    run, strides = _1, []
+    for d, s in sorted(((d, s) for s, d in flat_modes(layout) if type(d) is Int and not is_constant(0, d)), key=itemgetter(0)):
+        if d == run and type(s) is Int and s > 0:
+            run = static(run * s)
+        elif not is_constant(1, s):
+            strides.append(int(d))
+    unknown = any(type(d) is not Int and not is_constant(1, s) for s, d in flat_modes(layout))
+    return _1 if unknown else static(math.gcd(run, *strides))
+
+
+# ------------------------------------------------------------------------------- null spaces, domains and sums
+
+
+def nullspace(layout: Layout) -> Layout:
+    """The places that a layout maps to 0, as a layout of places.
+
+    Its modes of static stride 0, side by side. A dynamic stride that happens to be 0 does not count: its value is not
+    known to the kernel.
+
+    >>> from tla import nullspace, parse
+    >>> print(nullspace(parse("(_2,_4,_6):(_1,_2,_0)")), nullspace(parse("(_4,_8):(_1,_4)")))
+    _6:_8 _1:_0
+
+    Law: layout(R(i)) == 0, and every i with layout(i) == 0 is in R's image, where strides are static.
+    Raises DivisibilityError where positive and negative strides cancel in a way that no layout says.
+    Source: CuTe `nullspace`, which takes strides of 0 only.
+    """
+    shape = tuple(leaves(as_layout("nullspace", layout).shape))
+    strides = tuple(leaves(layout.stride))
+    zeros = [(s, p) for s, p, d in zip(shape, leaves(compact_col_major(shape)), strides) if is_constant(0, d)]
+    if layout.is_static and any(getattr(d, "value", d) < 0 for d in strides) and (hidden := _cancelling(layout)):
+        zeros = [*(m for m in zeros if m[0] != 1), *hidden]
+    if not zeros:
+        return _ONE
+    return Layout(*zeros[0]) if len(zeros) == 1 else Layout(*map(tuple, zip(*zeros)))
+
+
+def _cancelling(layout: Layout) -> list[Mode]:
+    """The modes of places where strides of both signs cancel."""
+    modes = [(s, d, p) for s, d, p in _placed(layout) if not is_constant(0, d) and s > 1]
+    what = f"nullspace of {shown(layout)}"
+    code = Outer([(s, d) for s, d, _p in modes] or [(_1, _0)])
+    values = [code.encode(d) for _s, d, _p in modes]
+    if not any(v < 0 for v in values) or all(v < 0 for v in values):
+        return []
+    if math.prod(int(s) for s, _d, _p in modes) > ENUMERABLE:
+        raise Unproven(
+            f"{what}: more than {ENUMERABLE:,} coordinates, whose strides may cancel", "strides of one sign", "take a smaller layout"
+        )
+    sums = [(0, 0)]
+    for (s, _d, p), v in zip(modes, values):
+        sums = [(x + c * v, y + c * int(p)) for c in range(int(s)) for x, y in sums]
+    places = sorted(y for x, y in sums if x == 0)
+    digits = _as_digits(places)
+    if digits is None:
+        raise DivisibilityError(f"{what}: its zeros are at {shown(tuple(places))}", "strides that do not cancel", "take its modes apart")
+    return [(static(n), static(r)) for n, r in digits]
+
+
+def _as_digits(places: list[int]) -> list[tuple[int, int]] | None:
+    """Modes whose places are these, each once; None if there are none.
+
+    Places are not negative, so no step is, and each step is a place: the smallest one is a step."""
+    if places == [0]:
+        return []
+    r, wanted = places[1], set(places)
+    most = next(n for n in itertools.count(1) if n * r not in wanted)
+    for n in range(most, 1, -1):
+        heads = _heads(places, n, r)
+        digits = None if heads is None else _as_digits(heads)
+        if digits is not None:
+            return [(n, r), *digits]
+    return None
+
+
+def _heads(places: list[int], n: int, r: int) -> list[int] | None:
+    """The places at which runs of n steps r begin, if the places are made of such runs."""
+    left, heads = set(places), []
+    for x in places:
+        if x in left:
+            run = {x + c * r for c in range(n)}
+            if not run <= left:
+                return None
+            left -= run
+            heads.append(x)
+    return heads
+
+
+def domain_distribute(a: Any, n: Any) -> Layout:
+    """n places spread over the modes of a shape: of each mode, from the first on, the part that divides what is left of n.
+
+    a   a static shape, or a layout for its shape
+    n   a static integer
+
+    >>> from tla import domain_distribute, _64, _3, _8, _1024
+    >>> print(domain_distribute(((_64, _3), (_8, _8)), _1024))
+    (_64,_16):(_1,_192)
+
+    Raises Unproven for what is not static. Source: CuTe `domain_distribute`.
+    """
+    shape, rest = as_int_tuple(a), size(n)
+    if not is_static(shape) or type(rest) is not Int:
+        raise Unproven(f"domain_distribute: {shown(n)} over {shown(shape)}", "static sizes", "write them as Int[N]()")
+    out = []
+    for s, place in zip(leaves(shape), leaves(compact_col_major(flatten(shape)))):
+        part = static(math.gcd(s, rest))
+        rest = rest // part if part else rest
+        out.append((part, place))
+    return from_modes(merge(out))
+
+
+def greatest_common_domain(a: Any, b: Any) -> Layout:
+    """The part of two shapes' domains that both have as digits: a layout of places that both can be composed with.
+
+    a, b   shapes, or layouts for their shapes; static
+
+    >>> from tla import greatest_common_domain, parse
+    >>> print(greatest_common_domain(parse("(_5,_3,_4)"), parse("(_10,_6)")))
+    (_5,_2):(_1,_30)
+
+    Its modes are flat, not merged; (_1):(_0) where nothing is common. Raises Unproven for what is not static.
+    Source: NVIDIA's reference implementation, PyCuTe `greatest_common_domain`.
+    """
+    shapes = [as_int_tuple(x) for x in (a, b)]
+    if not all(map(is_static, shapes)):
+        raise Unproven(f"greatest_common_domain of {shown(a)} and {shown(b)}", "static shapes", "write them as Int[N]()")
+    (x, *xs), (y, *ys) = map(_intervals, shapes)
+    out: list[Mode] = []
+    while x and y:
+        start = math.lcm(x[0], y[0])
+        common = math.gcd(x[1] // start, y[1] // start) if x[1] % start == 0 and y[1] % start == 0 else 1
+        if common > 1:
+            out.append((static(common), static(start)))
+            x, y = ((start * common, end) for _start, end in (x, y))
+        ends = x[1], y[1]
+        if ends[1] % ends[0] == 0 or ends[0] % ends[1]:
+            x, *xs = xs
+        if ends[0] % ends[1] == 0 or ends[1] % ends[0]:
+            y, *ys = ys
+    return Layout(*map(tuple, zip(*(out or [(_1, _0)]))))
+
+
+def _intervals(shape: Any) -> list[Any]:
+    """For each extent over 1 the index at which its digit begins and ends; None behind the last."""
+    ends = itertools.accumulate((int(s) for s in leaves(shape)), int.__mul__, initial=1)
+    return [*(pair for pair in itertools.pairwise(ends) if pair[0] != pair[1]), None]
+
+
+def layout_add(a: Layout, b: Layout) -> Layout:
+    """The sum of two layouts of one size: R(i) == a(i) + b(i), coalesced.
+
+    >>> from tla import layout_add, parse
+    >>> print(layout_add(parse("(_4,_3):(_1,_4)"), parse("(_4,_3):(_3,_1)")), layout_add(parse("_12:_2"), parse("(_4,_3):(_3,_1)")))
+    (_4,_3):(_4,_5) (_4,_3):(_5,_9)
+
+    Raises RankError for other sizes, DivisibilityError where the sum is no layout, Unproven for shapes that are dynamic
+    and not the same. Source: NVIDIA's reference implementation, PyCuTe `layout_add`.
+    """
+    for x in (a, b):
+        _offsets_only("layout_add", x)
+    what = f"layout_add: {shown(a)} and {shown(b)}"
+    if equal(size(a), size(b)) is False:
+        raise RankError(f"{what} have {size(a)} and {size(b)} coordinates", "layouts of one size", "take a tile of the larger one")
+    if a.shape == b.shape and [*map(is_static, leaves(a.shape))] == [*map(is_static, leaves(b.shape))]:
+        return coalesce(Layout(a.shape, like(a.shape, map(add, leaves(a.stride), leaves(b.stride)))))
+    if not (a.is_static and b.is_static):
+        raise Unproven(f"{what}: their shapes are not static", "static layouts, or equal shapes", "write their sizes as Int[N]()")
+    if size(a) <= 1:
+        return from_modes([(_0, _0)] if size(a) == 0 else [])
+    both = Outer(merge(flat_modes(a), unbounded=True), merge(flat_modes(b), unbounded=True))
+    pieces = both.pieces(size(a), _1)
+    if why := both.why_not([pieces], [size(a)]):
+        raise DivisibilityError(f"{what}: {why}", "shapes whose digits fit each other", "see greatest_common_domain for the part that does")
+    return from_modes(merge([(n, t) for n, _x, t in pieces]))
