@@ -30,14 +30,15 @@ _PUBLIC = {
     "predicates": "is_bijective is_compact is_injective is_ordered is_surjective same_map",
     "inverse": "domain_distribute greatest_common_domain layout_add left_inverse max_alignment max_common_layout max_common_vector "
     "nullspace right_inverse",
-    "tilers": "MakeLayoutLike MakeOrderedLayout blocked_product ceil_div compact_order evenly_divides flat_divide flat_product logical_divide "
-    "logical_product raked_product tile_to_shape tiled_divide tiled_product zipped_divide zipped_product",
+    "tilers": "MakeLayoutLike MakeOrderedLayout blocked_product ceil_div compact_order evenly_divides flat_divide flat_product "
+    "logical_divide logical_product raked_product tile_to_shape tiled_divide tiled_product zipped_divide zipped_product",
     "recast": "downcast recast_layout upcast",
+    "swizzle": "ComposedLayout MakeSwizzle Swizzle compose",
     "evaluate": "offsets",
     "": "xla",
 }
 # The modules that make kinds of layouts known to `parse`: any name brings them.
-_KINDS = ("layout",)
+_KINDS = ("layout", "swizzle")
 _HOME = {name: module for module, names in _PUBLIC.items() for name in names.split()}
 # `from tla import *` must not take these from Python; tla.max and the like are there all the same.
 __all__ = sorted({*_HOME} - {"_", "filter", "max", "min", "sum"})  # pyright: ignore[reportUnsupportedDunderAll]

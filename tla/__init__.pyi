@@ -142,6 +142,12 @@ from .recast import (
     recast_layout as recast_layout,
     upcast as upcast,
 )
+from .swizzle import (
+    ComposedLayout as ComposedLayout,
+    MakeSwizzle as MakeSwizzle,
+    Swizzle as Swizzle,
+    compose as compose,
+)
 from .tilers import (
     MakeLayoutLike as MakeLayoutLike,
     MakeOrderedLayout as MakeOrderedLayout,

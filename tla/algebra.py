@@ -13,7 +13,7 @@ import itertools
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator
 from operator import itemgetter
-from typing import Any
+from typing import Any, cast
 
 from .arithmetic import ceil_div as divide_up
 from .basis import E, Encoding, ScaledBasis
@@ -24,6 +24,8 @@ from .int_tuple import (
     Underscore,
     as_int_tuple,
     as_tree,
+    by_kind_of_tiler,
+    elsewhere,
     leaves,
     like,
     product,
@@ -78,7 +80,8 @@ def coalesce(layout: Layout, profile: Any = None) -> Layout:
     Law: size(R) == size(A), and R(i) == A(i) for every i.
     Source: CuTe `coalesce`.
     """
-    as_layout("coalesce", layout)
+    if not isinstance(layout, Layout):
+        return elsewhere(coalesce, layout, profile)
     profile = as_tree(_1 if profile is None else profile)
     if isinstance(profile, tuple):
         modes = _top_modes("coalesce", layout, profile)
@@ -150,7 +153,8 @@ def by_mode(f: Callable[[Layout, Layout], Layout], keep_rest: bool = False) -> C
 
     @functools.wraps(f)
     def lifted(a: Layout, tiler: Any) -> Layout:
-        as_layout(f.__name__, a)
+        if not isinstance(a, Layout):
+            return elsewhere(lifted, a, tiler)
         if isinstance(tiler, Layout):
             return f(a, tiler)
         if isinstance(tiler, Underscore):
@@ -158,7 +162,7 @@ def by_mode(f: Callable[[Layout, Layout], Layout], keep_rest: bool = False) -> C
         if is_int(tiler):
             return f(a, Layout(tiler, compact_col_major(tiler) if keep_rest else _1))  # the stride of _1 is CuTe's
         if not isinstance(tiler, tuple):
-            raise LeafTypeError(f"{f.__name__}: a tiler of type {type(tiler).__name__}", "a layout, an integer, or a tuple", "write (4, 8)")
+            return cast(Layout, by_kind_of_tiler(lifted, a, tiler))
         modes = _top_modes(f.__name__, a, tiler)
         if len(tiler) > len(modes):
             n = len(tiler) - len(modes)
@@ -374,7 +378,8 @@ def filter_zeros(layout: Layout, profile: Any = None) -> Layout:
 
     Source: CuTe `filter_zeros`.
     """
-    as_layout("filter_zeros", layout)
+    if not isinstance(layout, Layout):
+        return elsewhere(filter_zeros, layout, profile)
     zeros = layout.stride if profile is None else as_int_tuple(profile)
     require_congruent("filter_zeros", layout.shape, zeros)
     # an extent of static 0 stays: what has no offsets must not get one

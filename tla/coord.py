@@ -17,7 +17,7 @@ from typing import Any
 
 from .errors import LeafTypeError, RangeError, RankError
 from .int_tuple import IntTuple, as_int_tuple, as_tree, as_tuple, leaves, like, product, require_congruent, shown
-from .ints import INT64_MAX, INT64_MIN, Int, equal, is_constant, is_leaf, is_no_integer, leaf, mul, plain, plus, times
+from .ints import INT64_MAX, INT64_MIN, Int, equal, is_constant, is_int, is_leaf, is_no_integer, leaf, mul, plain, plus, times
 
 _0, _1 = Int[0](), Int[1]()
 
@@ -56,7 +56,7 @@ def MakeCoord(*modes: Any) -> Coord:
 def _coord_leaf(x: Any) -> Any:
     """x as a coordinate: an integer as leaf() has it, an array of integers in 64 bits, what has + * // % as it is."""
     if is_leaf(x):
-        return x
+        return x if is_int(x) else _no_coordinate(x)
     np = sys.modules.get("numpy")
     if np and isinstance(x, np.ndarray):
         return _index_array(np, x)
@@ -67,6 +67,10 @@ def _coord_leaf(x: Any) -> Any:
     ):
         return leaf(x)
     return x
+
+
+def _no_coordinate(x: Any) -> Any:
+    raise LeafTypeError(f"the coordinate {x}", "an integer for each mode", "write it as a tuple: (0, 2) for 2@1")
 
 
 def _index_array(np: Any, x: Any) -> Any:

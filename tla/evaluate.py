@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .errors import RangeError, RankError, Unproven
-from .int_tuple import leaves, modes_of, product_each, shown
+from .basis import ScaledBasis
+from .errors import LeafTypeError, RangeError, RankError, Unproven
+from .int_tuple import elsewhere, leaves, modes_of, product_each, register_kind, shown
 from .ints import INT64_MAX, INT64_MIN, known
-from .layout import Layout, as_layout
+from .layout import Layout
+from .swizzle import ComposedLayout
 
 _INT32 = np.iinfo(np.int32)
 #: numpy has 64 axes at most, before its version 2 half of that.
@@ -34,8 +36,26 @@ def offsets(layout: Layout, *, limit: int = 2**30) -> npt.NDArray[np.int32] | np
 
     It is one broadcast sum of the modes, each of them a small sum of its own.
     """
-    layout = as_layout("offsets", layout)
+    if not isinstance(layout, Layout):
+        return elsewhere(offsets, layout, limit)
+    if any(isinstance(d, ScaledBasis) for d in leaves(layout.stride)):
+        raise LeafTypeError(f"offsets of {shown(layout)}: its values are coordinates", "a layout of offsets", "call it: layout(i, j)")
     if any(known(n) is None for n in (*leaves(layout.shape), *leaves(layout.stride))):
+        raise Unproven(f"offsets of {shown(layout)}", "a layout of known sizes", "give its symbols values first")
+    extents = _extents(layout, limit)
+    if not all(extents):
+        return np.empty(extents, np.int32)
+    dtype = _narrowest(layout)
+    modes = [_mode_offsets(*mode, dtype) for mode in zip(modes_of(layout.shape), modes_of(layout.stride))]
+    out = np.zeros(1, dtype)
+    for mode in modes:  # a row for each offset so far, but for modes of one coordinate: there is nothing to add to them
+        out = np.add.outer(out, mode) if mode.size > 1 else out
+    return out.reshape(extents)
+
+
+def _extents(layout: Any, limit: int) -> tuple[int, ...]:
+    """The extents of the modes, if there are not too many modes or offsets."""
+    if any(known(n) is None for n in leaves(layout.shape)):
         raise Unproven(f"offsets of {shown(layout)}", "a layout of known sizes", "give its symbols values first")
     extents = tuple(map(int, product_each(layout.shape)))
     count = functools.reduce(int.__mul__, extents, 1)
@@ -45,14 +65,19 @@ def offsets(layout: Layout, *, limit: int = 2**30) -> npt.NDArray[np.int32] | np
         )
     if len(extents) > MAX_AXES:
         raise RankError(f"offsets of {len(extents)} modes", f"at most {MAX_AXES}, as many axes as numpy has", "group modes first")
-    if not count:
-        return np.empty(extents, np.int32)
-    dtype = _narrowest(layout)
-    modes = [_mode_offsets(*mode, dtype) for mode in zip(modes_of(layout.shape), modes_of(layout.stride))]
-    out = np.zeros(1, dtype)
-    for mode in modes:  # a row for each offset so far, but for modes of one coordinate: there is nothing to add to them
-        out = np.add.outer(out, mode) if mode.size > 1 else out
-    return out.reshape(extents)
+    return extents
+
+
+def _of_composed(_operation: Any, layout: ComposedLayout, limit: int) -> npt.NDArray[np.int64]:
+    """One call with an array for each mode."""
+    extents = _extents(layout, limit)
+    if not isinstance(layout.shape, tuple):
+        return np.asarray(layout(np.arange(extents[0])), np.int64)
+    values = layout(*np.ogrid[tuple(slice(n) for n in extents)]) if extents else layout(())
+    return np.array(np.broadcast_to(values, extents), np.int64)
+
+
+register_kind(ComposedLayout, {offsets: _of_composed})
 
 
 def _mode_offsets(shape: Any, stride: Any, dtype: np.dtype[Any]) -> npt.NDArray[Any]:

@@ -108,11 +108,17 @@ class AnyLayout:
 
 # Of a kind of layout that is not a Layout, or a part of one: what does the operations on it. Each gets the operation first.
 _KINDS: dict[type, dict[Any, Callable[..., Any]]] = {}
+_TILERS: dict[type, dict[Any, Callable[..., Any]]] = {}
 
 
 def register_kind(kind: type, operations: dict[Any, Callable[..., Any]]) -> None:
     """Make `operation(x, ...)` for x of a kind `operations[operation](operation, x, ...)`."""
     _KINDS.setdefault(kind, {}).update(operations)
+
+
+def register_tiler(kind: type, operations: dict[Any, Callable[..., Any]]) -> None:
+    """Make `operation(layout, x)` for x of a kind `operations[operation](operation, layout, x)`."""
+    _TILERS[kind] = operations
 
 
 def elsewhere(operation: Any, x: Any, *more: Any, bound: Any = None) -> Any:
@@ -131,6 +137,16 @@ def elsewhere(operation: Any, x: Any, *more: Any, bound: Any = None) -> Any:
         else "take its inner layout"
     )
     raise LeafTypeError(f"{operation.__name__} of a {type(x).__name__}", "a layout", mend)
+
+
+def by_kind_of_tiler(operation: Any, layout: Any, tiler: Any) -> Any:
+    """operation(layout, tiler) for a tiler that is no Layout, integer or tuple: what its kind has registered."""
+    f = _TILERS.get(type(tiler), {}).get(operation)
+    if f is None:
+        raise LeafTypeError(
+            f"{operation.__name__}: a tiler of type {type(tiler).__name__}", "a layout, an integer, or a tuple", "write (4, 8)"
+        )
+    return f(operation, layout, tiler)
 
 
 def as_int_tuple(x: Any, cls: type[IntTuple] = IntTuple) -> Any:
@@ -202,8 +218,10 @@ class Bracketed(Generic[F]):
 
         @functools.wraps(bound)
         def of_any_kind(x: Any, *more: Any) -> Any:
-            return elsewhere(self, x, *more, bound=of_any_kind) if type(x) in _KINDS else bound(x, *more)
+            elsewhere_too = self in _KINDS.get(type(x), ())
+            return elsewhere(self, x, *more, bound=of_any_kind) if elsewhere_too else bound(x, *more)
 
+        of_any_kind.operation, of_any_kind.arguments = self, given  # type: ignore[attr-defined]
         return cast(F, of_any_kind)
 
     def __reduce__(self) -> str:

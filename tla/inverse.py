@@ -18,7 +18,7 @@ from typing import Any
 from .algebra import ENUMERABLE, Mode, Outer, coalesce, composition, flat_modes, from_modes, merge
 from .basis import ScaledBasis
 from .errors import DivisibilityError, InjectivityError, LeafTypeError, RankError, Unproven
-from .int_tuple import as_int_tuple, flatten, leaves, like, shown, size
+from .int_tuple import as_int_tuple, elsewhere, flatten, leaves, like, shown, size
 from .ints import Int, add, at_most, equal, is_constant, is_static, known, mul, static
 from .layout import Layout, as_layout, compact_col_major
 from .predicates import consecutive
@@ -50,6 +50,8 @@ def right_inverse(layout: Layout) -> Layout:
     Law: layout(R(i)) == i on R's whole domain, and no layout into layout's domain does so for more; of more than 1,024
     coordinates: none whose digits each step along one mode. Source: CuTe `right_inverse`, which takes whole modes only.
     """
+    if not isinstance(layout, Layout):
+        return elsewhere(right_inverse, layout)
     _offsets_only("right_inverse", layout)
     modes = merge(flat_modes(layout))
     found = _whole_modes(modes)
@@ -184,6 +186,8 @@ def left_inverse(layout: Layout) -> Layout:
     Law: R(layout(i)) == i for every i, of the modes whose stride is not 0. Source: CuTe `left_inverse`; where the strides
     do not divide each other, spans of up to 256 are searched for any layout that does it.
     """
+    if not isinstance(layout, Layout):
+        return elsewhere(left_inverse, layout)
     _offsets_only("left_inverse", layout)
     modes = [m for m in _placed(layout) if not is_constant(0, m[1]) and not is_constant(1, m[0])]
     if any(type(d) is not Int for _s, d, _place in modes):
@@ -275,6 +279,8 @@ def max_common_layout(a: Layout, b: Layout) -> Layout:
     Law: a(R(i)) == i == b(R(i)) on R's whole domain, R goes into b's, and is as large as right_inverse finds them.
     Raises what right_inverse does. Source: CuTe `max_common_layout`.
     """
+    if not isinstance(a, Layout):
+        return elsewhere(max_common_layout, a, b)
     _offsets_only("max_common_layout", a)
     inverse = right_inverse(b)
     found = _common(a, inverse)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, cast
 
 from .basis import MakeBasisLike, as_coordinate
 from .coord import Coord, crd2idx, idx2crd, offset_of
@@ -19,6 +19,7 @@ from .int_tuple import (
     as_int_tuple,
     as_tree,
     congruent,
+    elsewhere,
     flatten,
     leaves,
     like,
@@ -31,7 +32,7 @@ from .int_tuple import (
     size,
     text,
 )
-from .ints import Int, Static, add, at_most, ceil_div, equal, fold, is_constant, is_static, known, leaf, mul, plus, require_positive
+from .ints import Int, Static, add, at_most, ceil_div, equal, fold, is_constant, is_int, is_static, known, leaf, mul, plus, require_positive
 from .notation import register_layout
 
 _0, _1 = Int[0](), Int[1]()
@@ -265,9 +266,11 @@ _set = object.__setattr__
 
 
 def as_layout(where: str, x: Any) -> Any:
-    """x if it is a layout; LeafTypeError if it is something else."""
-    if isinstance(x, AnyLayout):
+    """x if it is a layout; LeafTypeError if it is something else, or a layout of another kind."""
+    if isinstance(x, Layout):
         return x
+    if isinstance(x, AnyLayout):
+        raise LeafTypeError(f"{where} of a {type(x).__name__}", "one shape and stride", "take its inner layout")
     mend = f"write parse({x!r:.60})" if isinstance(x, str) else "make one with MakeLayout"
     raise LeafTypeError(f"{where} of a {type(x).__name__}", "a layout", mend)
 
@@ -275,6 +278,8 @@ def as_layout(where: str, x: Any) -> Any:
 def join(layouts: Iterable[Layout], origin: Shape | None = None) -> Layout:
     """The layouts as the modes of one, each with the strides that it has."""
     modes = tuple(layouts)
+    for m in modes:
+        as_layout("a mode", m)
     return unchecked_layout(Shape(*(m.shape for m in modes)), Stride(*(m.stride for m in modes)), origin)
 
 
@@ -328,6 +333,8 @@ def MakeLayout(shape: Any, stride: Any = LayoutLeft, origin_shape: Any = None, *
     """
     if isinstance(shape, Layout):
         return _concatenated([shape, *(x for x in (stride, origin_shape) if x is not LayoutLeft and x is not None), *more])
+    if not isinstance(shape, tuple) and not is_int(shape):
+        return cast(Layout, elsewhere(MakeLayout, shape))
     if isinstance(stride, _Order):
         if not isinstance(shape, tuple):
             shape, stride = (shape,), (_1,)
@@ -386,7 +393,9 @@ def coshape(layout: Layout) -> Any:
 
     Source: CuTe `coshape<I...>`.
     """
-    extents = tuple(leaves(as_layout("coshape", layout).shape))
+    if not isinstance(layout, Layout):
+        return elsewhere(coshape, layout)
+    extents = tuple(leaves(layout.shape))
     empty = _0 if any(is_constant(0, n) for n in extents) else 0 if any(equal(n, 0) for n in extents) else None
     if empty is not None:
         return _each(lambda _n: empty, _total(leaves(layout.stride)))

@@ -3,7 +3,8 @@
 `_4` is static and `4` dynamic; `shape:stride` is a layout. What a value prints is its str(); this file reads it back with
 the same static-ness. The text is data: it is parsed by this grammar and never evaluated.
 
-    text   = tuple [ ":" tuple ]
+    text   = part { "o" part "o" part }                       Sw<3,4,3> o _0 o (_8,_8):(_8,_1)
+    part   = word "<" digits { "," digits } ">" | tuple [ ":" tuple ]
     tuple  = leaf | "(" [ tuple { "," tuple } ] ")"          blanks may stand between any two of these
     leaf   = [ "_" ] [ "-" ] digits { "@" digits }            3@1@0 is 3 * E[0, 1]: the innermost mode first
 
@@ -24,14 +25,31 @@ from .ints import INT64_MAX, INT64_MIN, static
 # What is between shape and stride, and the kind of layout that it makes of (shape, stride, origin_shape).
 _LAYOUTS: dict[str, Callable[[Any, Any, Any], Any]] = {}
 
+# The words before <...>, and what they make of the numbers between these; what is between the parts of a chain.
+_WORDS: dict[str, Callable[..., Any]] = {}
+_CHAINS: dict[str, Callable[[Any, Any, Any], Any]] = {}
+#: More parts than this are refused.
+MAX_PARTS = 64
+
 _LEAF = re.compile(r"(_?)(-?[0-9]+)((?:@[0-9]{1,5})*)(?![0-9A-Za-z_.@])")
 _WORD = re.compile(r"[0-9A-Za-z_.+-]+|.", re.DOTALL)
+_NUMBERS = re.compile(r"([A-Za-z]+)<(-?[0-9]{1,9}(?:,-?[0-9]{1,9})*)>")
 _BLANK = re.compile(r"\s*")
 
 
 def register_layout(separator: str, make: Callable[[Any, Any, Any], Any]) -> None:
     """Make `shape separator stride` the text of the layouts that make(shape, stride, origin_shape) gives."""
     _LAYOUTS[separator] = make
+
+
+def register_word(word: str, make: Callable[..., Any]) -> None:
+    """Make `word<1,2,3>` the text of make(1, 2, 3)."""
+    _WORDS[word] = make
+
+
+def register_chain(separator: str, make: Callable[[Any, Any, Any], Any]) -> None:
+    """Make `a separator b separator c` the text of make(a, b, c), from the right if there are more."""
+    _CHAINS[separator] = make
 
 
 def parse(text: str, *, origin_shape: Any = None) -> Any:
@@ -57,16 +75,26 @@ def parse(text: str, *, origin_shape: Any = None) -> Any:
     if not isinstance(text, str):
         raise LeafTypeError(f"parse of a {type(text).__name__}", "a text such as '(_4,2):(_2,_1)'", "str(x) gives the text of a layout")
     reader = _Reader(text)
-    shape = reader.int_tuple()
-    for separator, make in _LAYOUTS.items():
+    first = reader.part(origin_shape)
+    for separator, make in _CHAINS.items():
         if reader.take(separator):
-            stride = reader.int_tuple()
+            parts = [first, reader.part(origin_shape)]
+            while len(parts) % 2 == 0 or reader.text.startswith(separator, reader.at):
+                if not reader.take(separator) or len(parts) == MAX_PARTS:
+                    raise reader.unexpected(
+                        f"{separator!r} and a layout, {MAX_PARTS} parts at most", f"write A {separator} 0 {separator} B"
+                    )
+                parts.append(reader.part(origin_shape))
             reader.end()
-            return make(shape, stride, origin_shape)
+            value = parts.pop()
+            while parts:
+                offset = parts.pop()
+                value = make(parts.pop(), offset, value)
+            return value
     reader.end("".join(f", or {s!r}" for s in _LAYOUTS))
-    if origin_shape is not None:
+    if origin_shape is not None and isinstance(first, (tuple, int)):
         raise ParseError(text, len(text), "an origin_shape, and no layout", "shape:stride", "drop origin_shape")
-    return shape
+    return first
 
 
 class _Reader:
@@ -85,6 +113,21 @@ class _Reader:
         self.at += len(token)
         self.skip_blank()
         return True
+
+    def part(self, origin_shape: Any) -> Any:
+        """What stands alone, or between the separators of a chain; origin_shape is that of the last layout."""
+        found = _NUMBERS.match(self.text, self.at)
+        if found and found[1] in _WORDS:
+            self.at = found.end()
+            self.skip_blank()
+            return _WORDS[found[1]](*map(int, found[2].split(",")))
+        shape = self.int_tuple()
+        for separator, make in _LAYOUTS.items():
+            if self.take(separator):
+                stride = self.int_tuple()
+                last = not any(self.text.startswith(c, self.at) for c in _CHAINS)
+                return make(shape, stride, origin_shape if last else None)
+        return shape
 
     def int_tuple(self) -> Any:
         """An IntTuple, by a stack of the tuples that are open: nesting is limited, and recursion never meets it."""

@@ -9,19 +9,32 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar, cast
 
 from . import arithmetic
 from .algebra import by_mode, coalesce, complement, composition, filter_zeros
 from .errors import DivisibilityError, Predicate, RankError, Reason
-from .int_tuple import IntTuple, Underscore, as_int_tuple, leaves, like, modes_of, product_each, rank, shown, size
+from .int_tuple import IntTuple, Underscore, as_int_tuple, elsewhere, leaves, like, modes_of, product_each, rank, shown, size
 from .ints import Int, divides, equal, mul
 from .layout import Layout, LayoutLeft, LayoutRight, Shape, Stride, as_layout, cosize, join
 from .modes import append
 
 _0, _1 = Int[0](), Int[1]()
 _ONE = Layout(_1, _0)
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _of_layouts(f: F) -> F:
+    """f(layout, ...), and for other kinds of layouts what these have registered."""
+
+    @functools.wraps(f)
+    def lifted(layout: Any, *more: Any, **options: Any) -> Any:
+        return f(layout, *more, **options) if isinstance(layout, Layout) else elsewhere(lifted, layout, *more, *options.values())
+
+    return cast(F, lifted)
 
 
 @functools.partial(by_mode, keep_rest=True)
@@ -64,6 +77,7 @@ def logical_product(a: Layout, b: Layout) -> Layout:
     return join([a, composition(complement(a, mul(size(a), cosize(b))), b)])
 
 
+@_of_layouts
 def zipped_divide(layout: Layout, tiler: Any) -> Layout:
     """logical_divide with the tiles gathered: ((tile, ...), (rest, ...)).
 
@@ -76,6 +90,7 @@ def zipped_divide(layout: Layout, tiler: Any) -> Layout:
     return _zipped(logical_divide(layout, tiler), tiler)
 
 
+@_of_layouts
 def tiled_divide(layout: Layout, tiler: Any) -> Layout:
     """logical_divide with the tiles gathered and the rest side by side: ((tile, ...), rest, ...).
 
@@ -88,6 +103,7 @@ def tiled_divide(layout: Layout, tiler: Any) -> Layout:
     return _tiled(zipped_divide(layout, tiler))
 
 
+@_of_layouts
 def flat_divide(layout: Layout, tiler: Any) -> Layout:
     """logical_divide with tiles and rest side by side: (tile, ..., rest, ...).
 
@@ -100,6 +116,7 @@ def flat_divide(layout: Layout, tiler: Any) -> Layout:
     return _flat(zipped_divide(layout, tiler))
 
 
+@_of_layouts
 def zipped_product(layout: Layout, tiler: Any) -> Layout:
     """logical_product with the blocks gathered: ((block, ...), (copies, ...)). Source: CuTe `zipped_product`.
 
@@ -110,6 +127,7 @@ def zipped_product(layout: Layout, tiler: Any) -> Layout:
     return _zipped(logical_product(layout, tiler), tiler)
 
 
+@_of_layouts
 def tiled_product(layout: Layout, tiler: Any) -> Layout:
     """logical_product with the blocks gathered and the copies side by side. Source: CuTe `tiled_product`.
 
@@ -120,6 +138,7 @@ def tiled_product(layout: Layout, tiler: Any) -> Layout:
     return _tiled(zipped_product(layout, tiler))
 
 
+@_of_layouts
 def flat_product(layout: Layout, tiler: Any) -> Layout:
     """logical_product with blocks and copies side by side. Source: CuTe `flat_product`.
 
@@ -207,6 +226,7 @@ def _flat(zipped: Layout) -> Layout:
     return join([*_spread(zipped[0]), *_spread(zipped[1])])
 
 
+@_of_layouts
 def blocked_product(block: Layout, tiler: Layout) -> Layout:
     """The block repeated, mode by mode: in each mode the block's coordinate is fastest, ((block 0, copies 0), ...).
 
@@ -220,6 +240,7 @@ def blocked_product(block: Layout, tiler: Layout) -> Layout:
     return join([join(pair) for pair in zip(blocks, copies)])
 
 
+@_of_layouts
 def raked_product(block: Layout, tiler: Layout) -> Layout:
     """The block repeated, mode by mode: in each mode the copies' coordinate is fastest, ((copies 0, block 0), ...).
 
@@ -234,7 +255,7 @@ def raked_product(block: Layout, tiler: Layout) -> Layout:
 
 
 def _padded_product(block: Layout, tiler: Layout) -> Iterable[Layout]:
-    r = max(rank(as_layout("blocked_product", block)), rank(as_layout("blocked_product", tiler)))
+    r = max(rank(block), rank(as_layout("blocked_product", tiler)))
     return logical_product(append[r](block), append[r](tiler))
 
 
@@ -299,6 +320,7 @@ def MakeLayoutLike(layout: Layout) -> Layout:
     return Layout(as_layout("MakeLayoutLike", layout).shape, compact_order(filter_zeros(layout).shape, layout.stride))
 
 
+@_of_layouts
 def tile_to_shape(block: Layout, shape: Any, order: Any = LayoutLeft) -> Layout:
     """The block repeated until it fills a shape.
 
@@ -314,7 +336,7 @@ def tile_to_shape(block: Layout, shape: Any, order: Any = LayoutLeft) -> Layout:
     """
     target = as_int_tuple(shape)
     r = len(modes_of(target))
-    if rank(as_layout("tile_to_shape", block)) > r:
+    if rank(block) > r:
         raise RankError(
             f"tile_to_shape: a block {shown(block)} for {shown(target)}",
             f"rank {rank(block):d} or more",
