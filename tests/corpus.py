@@ -6,6 +6,8 @@ import itertools
 
 from hypothesis import strategies as st
 
+import oracle
+
 EXTENTS = (1, 2, 3, 4)
 PROFILES = [0, (0,), (0, 0), ((0, 0),), (0, (0, 0)), ((0, 0), 0), ((0, 0), (0, 0)), (0, 0, 0), (0, (0, (0, 0)))]
 
@@ -50,3 +52,29 @@ def layouts(draw, high=8, stride=2**40):
 
     shape = draw(shapes(high=high))
     return Layout(shape, fill(shape, iter([draw(integers(-stride, stride)) for _ in range(count(shape))])))
+
+
+def static(x):
+    from tla import Int
+
+    return tuple(map(static, x)) if isinstance(x, tuple) else Int[x]()
+
+
+def small(strides=range(5), ranks=(1, 2)):
+    """Every layout of rank 1 and 2 with extents 1 to 4 and these strides, as a pair of plain tuples: 420 by default."""
+    for rank in ranks:
+        for s in itertools.product(EXTENTS, repeat=rank):
+            for d in itertools.product(strides, repeat=rank):
+                yield (s, d) if rank > 1 else (s[0], d[0])
+
+
+def made(pair):
+    """The static Layout of a pair."""
+    from tla import Layout
+
+    return Layout(static(pair[0]), static(pair[1]))
+
+
+def injective(pair):
+    image = oracle.offsets(*pair)
+    return len(set(image)) == len(image)

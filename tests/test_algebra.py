@@ -27,30 +27,8 @@ from tla import (
 )
 
 import oracle
-from corpus import fill, layouts, profiles, small_shapes
-from truth import agrees, rows
-
-
-def static(x):
-    return tuple(map(static, x)) if isinstance(x, tuple) else Int[x]()
-
-
-def small(strides=range(5), ranks=(1, 2)):
-    """Every static layout of rank 1 and 2 with extents 1 to 4 and these strides: 420 of them by default."""
-    for rank in ranks:
-        for s in itertools.product(range(1, 5), repeat=rank):
-            for d in itertools.product(strides, repeat=rank):
-                yield (s, d) if rank > 1 else (s[0], d[0])
-
-
-def made(pair):
-    return Layout(static(pair[0]), static(pair[1]))
-
-
-def injective(pair):
-    image = laws.function(pair)
-    return len(set(image)) == len(image)
-
+from corpus import fill, injective, layouts, made, profiles, small, small_shapes
+from truth import agrees
 
 # ---------------------------------------------------------------------------------------------- exhaustive
 
@@ -269,122 +247,6 @@ def test_the_mends_of_complement_work():
     assert str(complement(parse("(_2,_2):(_1,_2)"), Int[8]())) == "_2:_4"
     assert str(complement(parse("(_2,_2):(_1,_2)"), 8)) == "2:_4"
     assert str(complement(parse("_8:_1"), 20)) == "3:_8"
-
-
-# --------------------------------------------------------------------------------------- CuTe's own answers
-
-
-OPERATIONS = {
-    **{
-        name: getattr(tla, name)
-        for name in """coalesce composition complement filter filter_zeros logical_divide zipped_divide tiled_divide flat_divide logical_product
-        zipped_product tiled_product flat_product blocked_product raked_product tile_to_shape compact_order with_shape""".split()
-    },
-    "make_layout_like": tla.MakeLayoutLike,
-    "make_ordered_layout": tla.MakeOrderedLayout,
-    "make_layout_concat": tla.MakeLayout,
-}
-
-
-def argument(x):
-    if isinstance(x, list):
-        return tuple(map(argument, x))
-    return getattr(tla, x) if x.startswith("Layout") else _ if x == "_" else parse(x)
-
-
-def test_cute_accepted():
-    """Of each operation: how many rows agree, how many are refused, how many differ. docs/differences.md has the classes."""
-    seen = {}
-    for row in rows("cute/algebra_accepted.json"):
-        count = seen.setdefault(row["op"], Counter())
-        try:
-            mine = OPERATIONS[row["op"]](*map(argument, row["args"]))
-        except TlaError:
-            assert row["op"] != "coalesce", row
-            count["refused"] += 1
-            continue
-        if agrees(str(mine), row["result"]):
-            assert row.get("post") is not False, row  # CuTe breaks its own contract there
-            count["agree"] += 1
-        else:
-            count["differ"] += 1
-        if row["op"] == "composition" and isinstance(argument(row["args"][1]), Layout):
-            laws.composes(plain(argument(row["args"][0])), plain(argument(row["args"][1])), plain(mine))
-    assert {op: (c["agree"], c["refused"], c["differ"]) for op, c in seen.items()} == COUNTS
-
-
-# agree, refused, differ
-COUNTS = {
-    "blocked_product": (105, 3, 0),
-    "coalesce": (221, 0, 0),
-    "compact_order": (46, 0, 3),  # equal orders: theirs overlap
-    "complement": (231, 2, 15),  # cotargets that do not divide: theirs cover too little, or too much
-    "composition": (443, 67, 2),  # a size is lost, modes carry; negative strides
-    "filter": (77, 0, 0),
-    "filter_zeros": (60, 0, 0),
-    "flat_divide": (121, 9, 8),  # differ: _ in a tuple of tilers, here and below
-    "flat_product": (97, 1, 0),
-    "logical_divide": (190, 21, 0),
-    "logical_product": (105, 1, 0),
-    "make_layout_concat": (25, 0, 0),
-    "make_layout_like": (54, 0, 5),  # equal strides: theirs overlap
-    "make_ordered_layout": (45, 0, 1),
-    "raked_product": (100, 4, 0),
-    "tile_to_shape": (121, 11, 0),  # blocks that do not divide the shape: theirs round up
-    "tiled_divide": (122, 9, 7),
-    "tiled_product": (98, 3, 0),
-    "with_shape": (42, 7, 0),
-    "zipped_divide": (120, 6, 5),
-    "zipped_product": (97, 3, 0),
-}
-
-
-def test_where_composition_differs_from_cute_cute_breaks_the_law():
-    for row in rows("cute/algebra_accepted.json"):
-        if row["op"] != "composition" or isinstance(row["args"][1], list):
-            continue
-        a, b = (argument(x) for x in row["args"])
-        b = b if isinstance(b, Layout) else None
-        if b is None:
-            continue
-        try:
-            if agrees(str(composition(a, b)), row["result"]):
-                continue
-        except TlaError:
-            pass
-        with pytest.raises(AssertionError):
-            laws.composes(plain(a), plain(b), plain(parse(row["result"])))
-
-
-def test_cute_rejected():
-    answered = Counter()
-    for row in rows("cute/algebra_rejected.json"):
-        try:
-            arguments = [argument(x) for x in row["args"]]
-            mine = OPERATIONS[row["op"]](*arguments)
-        except TlaError:
-            continue
-        answered[row["op"]] += 1
-        if row["op"] == "composition" and isinstance(arguments[1], Layout):
-            laws.composes(plain(arguments[0]), plain(arguments[1]), plain(mine))
-    assert answered == ANSWERED
-
-
-# Most of the divides have _ in a tuple of tilers; most of the products have dynamic strides of which one mode is left.
-ANSWERED = {
-    "blocked_product": 3,
-    "composition": 5,
-    "flat_divide": 33,
-    "flat_product": 17,
-    "logical_divide": 1,
-    "logical_product": 1,
-    "raked_product": 4,
-    "tile_to_shape": 5,
-    "tiled_divide": 31,
-    "tiled_product": 18,
-    "zipped_divide": 35,
-    "zipped_product": 19,
-}
 
 
 # --------------------------------------------------------------------- what an independent reader broke, kept

@@ -1,61 +1,7 @@
-import re
-from collections import Counter
-
 import pytest
 
 import tla
 from tla import Int, RankError, _, append, dice, group, parse, prepend, replace, select, slice_, slice_and_offset, take
-
-from truth import agrees, rows, text
-
-
-def coordinate(x):
-    """A coordinate of the truth files, which may hold `_`."""
-
-    def read(i):
-        if x[i] != "(":
-            found = re.match(r"_?-?[0-9]*", x[i:])[0]
-            return _ if found == "_" else parse(found), i + len(found)
-        out, i = [], i + 1
-        while x[i] != ")":
-            value, i = read(i + (x[i] == ","))
-            out.append(value)
-        return tuple(out), i + 1
-
-    return read(0)[0]
-
-
-def bracketed(f):
-    return lambda x, *i: f[i](x)
-
-
-OPERATIONS = {
-    "group": bracketed(group),
-    "take": bracketed(take),
-    "select": bracketed(select),
-    "replace": lambda x, mode, i: replace[i](x, mode),
-    "slice": slice_,
-    "dice": dice,
-    "slice_and_offset": slice_and_offset,
-}
-
-
-def test_cute_accepted():
-    seen = Counter()
-    for row in rows("cute/modes_accepted.json"):
-        op, arguments = row["op"], row["args"]
-        if op in ("slice", "dice", "slice_and_offset"):
-            values = [coordinate(arguments[0]), parse(arguments[1])]
-        else:
-            values = [x if isinstance(x, int) else parse(x) for x in arguments]
-        f = OPERATIONS.get(op)
-        if f is None:  # append and prepend: the last argument is N where the truth has a bare number
-            extend = {"append": append, "prepend": prepend}[op]
-            f = (lambda x, *y, e=extend: e[y[-1]](x, *y[:-1])) if isinstance(arguments[-1], int) else extend
-        mine = f(*values)
-        assert agrees(text(mine) if isinstance(mine, tuple) else str(mine), row["result"]), (row, mine)
-        seen[op] += 1
-    assert seen.total() == 432, seen
 
 
 def test_modes_that_stay_keep_their_origin_shape():

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from numbers import Integral
 from typing import Any
 
+from .basis import ScaledBasis
 from .errors import LeafTypeError, RangeError, RankError
 from .int_tuple import IntTuple, as_int_tuple, as_tree, as_tuple, leaves, like, product, require_congruent, shown
 from .ints import INT64_MAX, INT64_MIN, Int, equal, is_constant, is_int, is_leaf, is_no_integer, leaf, mul, plain, plus, times
@@ -256,6 +257,8 @@ def _terms(x: Any, shape: Any, stride: Any) -> Iterator[Any]:
     for k, (s, d) in enumerate(pairs):
         if is_constant(0, d) or (is_constant(1, s) and k < len(pairs) - 1):
             divisor = mul(divisor, s)
+            if isinstance(d, ScaledBasis):
+                yield times(_0, d)  # a coordinate has all of its modes
             continue
         x, divisor = _over(x, divisor), s
         yield times(_mod(x, s) if k < len(pairs) - 1 else x, d)

@@ -26,7 +26,7 @@ from .ints import INT64_MAX, INT64_MIN, static
 _LAYOUTS: dict[str, Callable[[Any, Any, Any], Any]] = {}
 
 # The words before <...>, and what they make of the numbers between these; what is between the parts of a chain.
-_WORDS: dict[str, Callable[..., Any]] = {}
+_WORDS: dict[str, tuple[int, Callable[..., Any]]] = {}
 _CHAINS: dict[str, Callable[[Any, Any, Any], Any]] = {}
 #: More parts than this are refused.
 MAX_PARTS = 64
@@ -42,9 +42,9 @@ def register_layout(separator: str, make: Callable[[Any, Any, Any], Any]) -> Non
     _LAYOUTS[separator] = make
 
 
-def register_word(word: str, make: Callable[..., Any]) -> None:
-    """Make `word<1,2,3>` the text of make(1, 2, 3)."""
-    _WORDS[word] = make
+def register_word(word: str, count: int, make: Callable[..., Any]) -> None:
+    """Make `word<1,2,3>` the text of make(1, 2, 3), with `count` numbers."""
+    _WORDS[word] = count, make
 
 
 def register_chain(separator: str, make: Callable[[Any, Any, Any], Any]) -> None:
@@ -118,9 +118,13 @@ class _Reader:
         """What stands alone, or between the separators of a chain; origin_shape is that of the last layout."""
         found = _NUMBERS.match(self.text, self.at)
         if found and found[1] in _WORDS:
+            count, make_word = _WORDS[found[1]]
+            numbers = [*map(int, found[2].split(","))]
+            if len(numbers) != count:
+                raise self.unexpected(f"{count} numbers in <>", f"write {found[1]}<{','.join('123'[:count])}>")
             self.at = found.end()
             self.skip_blank()
-            return _WORDS[found[1]](*map(int, found[2].split(",")))
+            return make_word(*numbers)
         shape = self.int_tuple()
         for separator, make in _LAYOUTS.items():
             if self.take(separator):

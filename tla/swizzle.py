@@ -16,7 +16,7 @@ from . import algebra, layout as layouts, modes, notation, tilers
 from .algebra import ENUMERABLE, composition, flat_modes
 from .basis import ArithmeticTuple, ScaledBasis, as_coordinate
 from .errors import DivisibilityError, LeafTypeError, RangeError, RankError, Reason, Unproven
-from .int_tuple import AnyLayout, Underscore, flatten, leaves, mode, product_each, register_kind, register_tiler, shown, size
+from .int_tuple import AnyLayout, Underscore, flatten, leaves, like, mode, product_each, register_kind, register_tiler, shown, size
 from .ints import Int, Static, is_constant, is_int, is_no_integer, is_static, known, leaf, plus, static
 from .inverse import left_inverse, max_common_layout, right_inverse
 from .layout import Layout, MakeLayout, Shape, Stride, as_layout, coshape, cosize, unchecked_layout
@@ -256,9 +256,7 @@ class ComposedLayout(AnyLayout):
         return f"{self.outer} o {self.offset} o {self.inner}"
 
     def __repr__(self) -> str:
-        last = self.inner
-        while isinstance(last, ComposedLayout):
-            last = last.inner
+        last = _innermost(self)
         return f"parse({str(self)!r}{'' if last._origin is None else f', origin_shape={last._origin!r}'})"
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -493,15 +491,11 @@ def _right_inverse(_operation: Any, layout: ComposedLayout) -> Any:
     n = known(size(found))
     if n is None or n > ENUMERABLE:
         raise Unproven(f"{what}: {shown(n)} offsets", f"at most {ENUMERABLE:,}, to check them", "take a smaller tile")
-    whole = n
-    while whole > 1 and any(swizzle(x) >= n for x in range(whole)):
-        whole = next(k for k in range(whole - 1, 0, -1) if n % k == 0)
-    if whole < n:
-        found = composition(found, Layout(static(whole), _1))
+    whole = static(next((x for x in range(n) if swizzle(x) >= n), n))  # past it an offset comes from outside
     try:
-        return composition(found, swizzle)
+        return composition(composition(found, swizzle), Layout(whole, _1))
     except DivisibilityError:
-        return ComposedLayout(found, _0, ComposedLayout(swizzle, _0, Layout(size(found), _1)))
+        return ComposedLayout(found, _0, ComposedLayout(swizzle, _0, Layout(whole, _1)))
 
 
 def _left_inverse(_operation: Any, layout: ComposedLayout) -> Any:
@@ -560,18 +554,33 @@ def _recast_swizzle(operation: Any, swizzle: Swizzle) -> Swizzle:
 
 def _recast(operation: Any, layout: ComposedLayout) -> Any:
     n = operation.arguments[0]
-    inner, outer = operation(layout.inner), operation(layout.outer)
-    if operation.operation is downcast:
-        result = ComposedLayout(outer, layout.offset * static(n), inner)
-        wanted = {n * x + k for x in _values(layout, "downcast") for k in range(n)} if isinstance(outer, Layout) else None
-    else:
-        if known(layout.offset) is None or layout.offset % n:
-            raise DivisibilityError(f"upcast[{n}] of {shown(layout)}", f"an offset that {n} divides", "move it into the pointer")
-        result = ComposedLayout(outer, layout.offset // static(n), inner)
-        wanted = {x // n for x in _values(layout, "upcast")} if isinstance(outer, Layout) else None
-    if wanted is not None and wanted != set(_values(result, operation.__name__)):
+    if operation.operation is upcast and (known(layout.offset) is None or layout.offset % n):
+        raise DivisibilityError(f"upcast[{n}] of {shown(layout)}", f"an offset that {n} divides", "move it into the pointer")
+    offset = layout.offset * static(n) if operation.operation is downcast else layout.offset // static(n)
+    result = ComposedLayout(operation(layout.outer), offset, operation(layout.inner))
+    wide, narrow = (result, layout) if operation.operation is upcast else (layout, result)
+    if isinstance(layout.outer, Layout) and not _same_elements(wide, narrow, n):  # a swizzle has whole elements
         raise DivisibilityError(f"{operation.__name__}[{n}] of {shown(layout)}", "parts that keep wide elements whole", "recast each apart")
     return result
+
+
+def _same_elements(wide: Any, narrow: Any, n: int) -> bool:
+    """Whether each narrow element lies in the wide one of its coordinate: n of them, or as many as there are."""
+    _values(narrow, "recast")  # which refuses what is too large to go through
+    steps = [1 if d % n == 0 else n // int(d) for _s, d in flat_modes(_innermost(narrow))]
+    shape = flatten(narrow.shape)
+    for coord in itertools.product(*(range(int(s)) for s in leaves(shape))):
+        place = [x // step for x, step in zip(coord, steps)]
+        one, other = (like(shape, iter(c)) for c in (coord, place))
+        if flatten(narrow)(one) // n != flatten(wide)(other):
+            return False
+    return True
+
+
+def _innermost(layout: Any) -> Layout:
+    while isinstance(layout, ComposedLayout):
+        layout = layout.inner
+    return as_layout("a part", layout)  # type: ignore[no-any-return]
 
 
 # ------------------------------------------------------------------------------------------------- questions
@@ -647,7 +656,7 @@ def _over(operation: Any, layout: ComposedLayout, *more: Any) -> Any:
 
 
 _DOMAIN = [
-    *(algebra.coalesce, algebra.composition, algebra.filter, algebra.filter_zeros, modes.append, dice),
+    *(algebra.coalesce, algebra.composition, algebra.filter, algebra.filter_zeros, modes.append),
     *(modes.group, modes.prepend, modes.replace, modes.select, modes.take, tilers.blocked_product, tilers.flat_divide),
     *(tilers.flat_product, tilers.logical_divide, tilers.logical_product, tilers.raked_product, tilers.tile_to_shape),
     *(tilers.tiled_divide, tilers.tiled_product, tilers.zipped_divide, tilers.zipped_product),
@@ -656,6 +665,7 @@ register_kind(
     ComposedLayout,
     {
         **dict.fromkeys(_DOMAIN, _over),
+        dice: lambda _operation, layout, coord: layout.over(lambda inner: dice(coord, inner)),
         slice_and_offset: _slice_and_offset,
         right_inverse: _right_inverse,
         left_inverse: _left_inverse,
@@ -672,5 +682,5 @@ register_kind(
 register_kind(Swizzle, {composition: _after_swizzle, upcast: _recast_swizzle, downcast: _recast_swizzle, MakeLayout: _whole})
 for _kind in (Swizzle, ComposedLayout):
     register_tiler(_kind, {composition: _through, tilers.logical_product: _product_of_tile})
-notation.register_word("Sw", _swizzle)
+notation.register_word("Sw", 3, _swizzle)
 notation.register_chain("o", ComposedLayout)

@@ -1,0 +1,319 @@
+import copy
+import itertools
+import pickle
+from collections import Counter
+
+import numpy as np
+import pytest
+
+import tla
+from tla import (
+    ComposedLayout,
+    DivisibilityError,
+    Int,
+    Layout,
+    LeafTypeError,
+    MakeSwizzle,
+    RangeError,
+    Swizzle,
+    TlaError,
+    _,
+    compose,
+    composition,
+    left_inverse,
+    logical_divide,
+    parse,
+    right_inverse,
+    slice_and_offset,
+    zipped_divide,
+)
+
+import oracle
+from corpus import made, small
+
+_0 = Int[0]()
+NUMBERS = [(b, m, s) for b in range(4) for m in range(4) for s in range(-4, 5) if abs(s) >= b]
+
+
+def swizzled(x, bits, base, shift):
+    """The definition, bit by bit."""
+    for k in range(bits):
+        read, change = (base + shift + k, base + k) if shift >= 0 else (base + k, base - shift + k)
+        x ^= (x >> read & 1) << change
+    return x
+
+
+def values(layout):
+    return [layout(i) for i in range(int(tla.size(layout)))]
+
+
+def test_a_swizzle_is_its_definition_and_its_own_inverse():
+    for numbers in NUMBERS:
+        s = Swizzle[numbers]()
+        image = [s(x) for x in range(1024)]
+        assert image == [swizzled(x, *numbers) for x in range(1024)]
+        assert [s(y) for y in image] == [*range(1024)]
+        assert s(np.arange(1024)).tolist() == image
+        assert type(s(Int[77]())) is Int
+
+
+def test_text_and_values():
+    a = ComposedLayout(Swizzle[3, 4, 3](), _0, parse("(8,_3):(24,_1)"))
+    assert str(a) == "Sw<3,4,3> o _0 o (8,_3):(24,_1)"
+    b = ComposedLayout(parse("(_4,_5):(_1,_4)"), 2, a)
+    c = ComposedLayout(Swizzle[1, 2, 3](), Int[8](), parse("(4,6):(6,1)", origin_shape=(3, 5)))
+    coordinates = ComposedLayout(parse("(4,8):(8,1)"), (1, 2), parse("(2,3):(1@0,1@1)"))
+    for x in (a, b, c, coordinates, Swizzle[3, 0, 3](), Swizzle[0, 2, -1](), a[0]):
+        assert parse(str(x)) == (x if x is not c else parse(str(c)))
+        assert eval(repr(x), {"parse": parse, "Swizzle": Swizzle}) == x
+        assert pickle.loads(pickle.dumps(x)) == x == copy.deepcopy(x)
+        assert hash(x) == hash(copy.copy(x))
+    assert c.origin_shape == (3, 5)
+    assert coordinates(1, 2) == parse("(4,8):(8,1)")(2, 4)
+    assert a.is_static is False
+    assert tla.rank(a) == 2
+    assert [str(m) for m in a] == ["Sw<3,4,3> o _0 o 8:24", "Sw<3,4,3> o _0 o _3:_1"]
+    assert a != parse("(8,_3):(24,_1)")
+    with pytest.raises(AttributeError):
+        a.offset = 3
+
+
+def test_chains_lean_right_and_nothing_swapped_collapses():
+    a, b, c = parse("(_8,_8):(_8,_1)"), parse("(_4,_4):(_4,_2)"), parse("(_2,_2):(_1,_2)")
+    left = ComposedLayout(ComposedLayout(a, 1, b), 2, c)
+    assert str(left) == "(_8,_8):(_8,_1) o 1 o (_4,_4):(_4,_2) o 2 o (_2,_2):(_1,_2)"
+    assert values(left) == [a(1 + b(2 + c(i))) for i in range(4)]
+    assert parse("Sw<0,4,3> o _0 o (_8,_8):(_8,_1)") == a
+    assert isinstance(parse("Sw<0,4,3> o 4 o (_8,_8):(_8,_1)"), ComposedLayout)
+    assert compose(Swizzle[0, 1, 2](), a) is a
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda: Swizzle[-1, 0, 3],
+        lambda: Swizzle[1, -1, 3],
+        lambda: Swizzle[3, 0, 2],
+        lambda: Swizzle[3, 60, 3],
+        lambda: Swizzle[3, 0],
+        lambda: Swizzle[1.5, 0, 3],
+        lambda: Swizzle(3, 0, 3),
+        lambda: MakeSwizzle[8, 3],
+        lambda: MakeSwizzle[0b1100, 0b0110],
+        lambda: MakeSwizzle[0b101, 0b1010000],
+        lambda: Swizzle[3, 0, 3]()((1, 2)),
+        lambda: Swizzle[3, 0, 3]()(1.5),
+        lambda: ComposedLayout(Swizzle[3, 0, 3](), _0, (8, 8)),
+        lambda: ComposedLayout((8, 8), _0, parse("4:1")),
+        lambda: ComposedLayout(Swizzle[3, 0, 3](), 1.5, parse("4:1")),
+        lambda: ComposedLayout(Swizzle[3, 0, 3](), _0, parse("4:1@0")),
+        lambda: parse("Sw<3,0>"),
+        lambda: parse("Sw<3,0,2> o 0 o 4:1"),
+        lambda: parse("Sw<3,0,3> o (8,8):(8,1)"),
+        lambda: parse("Sw<3,0,3> o"),
+        lambda: parse("4:1 o 0"),
+        lambda: parse("So<3,0,3> o 0 o 4:1"),
+        lambda: parse(" o ".join(["4:1"] * 999)),
+        lambda: tla.complement(parse("Sw<3,0,3> o _0 o (_8,_8):(_8,_1)"), 128),
+        lambda: tla.MakeLayoutLike(parse("Sw<3,0,3> o _0 o (_8,_8):(_8,_1)")),
+        lambda: tla.stride(parse("Sw<3,0,3> o _0 o (_8,_8):(_8,_1)")),
+        lambda: tla.flat_divide(Swizzle[3, 0, 3](), 4),
+        lambda: composition(Swizzle[3, 0, 3](), 4),
+        lambda: composition(Swizzle[3, 0, 3](), Swizzle[2, 1, 2]()),
+        lambda: composition(parse("(_8,_8):(_8,_1)"), Swizzle[2, 3, -2]()),
+        lambda: composition(parse("(_4,_4):(_5,_1)"), Swizzle[1, 0, 2]()),
+        lambda: logical_divide(parse("(_8,_8):(_8,_1)"), Swizzle[2, 3, -2]()),
+        lambda: right_inverse(parse("Sw<1,0,2> o _8 o (_4,_4):(_4,_1)")),
+        lambda: right_inverse(parse("(_4,_4):(_4,_1) o _0 o (_4,_4):(_1,_4)")),
+        lambda: tla.upcast[2](Swizzle[1, 0, -2]()),
+        lambda: tla.upcast[3](Swizzle[1, 2, 3]()),
+        lambda: tla.upcast[2](parse("Sw<1,2,3> o 3 o _8:_1")),
+        lambda: tla.cosize(parse("Sw<3,0,3> o _0 o (1000,1000):(1000,1)")),
+        lambda: slice_and_offset((0,), parse("Sw<3,0,3> o _0 o (_8,_8):(_8,_1)")),
+    ],
+)
+def test_refused_and_no_crash(f):
+    with pytest.raises(TlaError) as caught:
+        f()
+    assert caught.value.reason.mend
+
+
+def test_the_mends_of_swizzles_work():
+    with pytest.raises(RangeError, match="use 3"):
+        Swizzle[3, 0, 2]
+    assert str(Swizzle[3, 0, 3]()) == "Sw<3,0,3>"
+
+
+def test_composition_of_two_swizzles_is_right_or_refused():
+    seen = Counter()
+    for a, b in itertools.product(NUMBERS, NUMBERS):
+        try:
+            r = composition(Swizzle[a](), Swizzle[b]())
+        except DivisibilityError:
+            seen["refused"] += 1
+            continue
+        assert all(r(x) == swizzled(swizzled(x, *b), *a) for x in (*range(64), 999, 4095))
+        seen["found"] += 1
+    assert seen["found"] > 3000, seen
+
+
+def test_a_swizzle_moved_through_a_layout_is_right_or_refused():
+    seen = Counter()
+    for shape, stride in [
+        ("(_8,_8)", "(_8,_1)"),
+        ("(_8,_8)", "(_1,_8)"),
+        ("(_4,_16)", "(_32,_2)"),
+        ("(_4,_8)", "(_3,_12)"),
+        ("(_16)", "(_1)"),
+    ]:
+        a = parse(f"{shape}:{stride}")
+        for numbers in NUMBERS:
+            s = Swizzle[numbers]()
+            try:
+                r = composition(a, s)
+            except DivisibilityError:
+                r = compose(a, s)
+                seen["refused"] += 1
+                assert [r(i) for i in range(16)] == [a(swizzled(i, *numbers)) for i in range(16)]
+                continue
+            seen["found"] += 1
+            assert [r(i) for i in range(int(tla.size(a)))] == [a(swizzled(i, *numbers)) for i in range(int(tla.size(a)))]
+    assert seen["found"] > 150, seen
+
+
+def test_compose_is_exact_over_pairs_of_small_layouts():
+    pairs = [*small()]
+    for a, b in itertools.product(pairs[::7], pairs[::11]):
+        r = compose(made(a), made(b))
+        for c in oracle.coordinates(b[0]):
+            assert r(c) == oracle.offset(oracle.offset(c, *b), *a)
+
+
+def test_compose_with_a_tuple_of_tilers():
+    a = parse("(_6,_4):(_1,_7)")
+    tiler = (parse("_4:_5"), 3)
+    with pytest.raises(DivisibilityError):
+        composition(parse("(_6,(_3,_2)):(_1,(_7,_1))"), (2, 4))
+    r = compose(parse("(_6,(_3,_2)):(_1,(_7,_1))"), (2, 4))
+    assert str(r) == "(_6,(_3,_2)):(_1,(_7,_1)) o _0 o (2,4):(_1@0,_1@1)"
+    assert [r(i, j) for j in range(4) for i in range(2)] == [i + [0, 7, 14, 1][j] for j in range(4) for i in range(2)]
+    assert [compose(a, tiler)(i, j) for i in range(4) for j in range(3)] == [5 * i + 7 * j for i in range(4) for j in range(3)]
+
+
+def test_what_changes_the_coordinates_keeps_the_offsets():
+    a = parse("Sw<2,1,3> o _4 o (_8,(_4,_4)):(_16,(_1,_4))")
+    inner = a.inner
+    for f in (
+        tla.coalesce,
+        tla.flatten,
+        tla.group[0, 2],
+        tla.select[1, 0],
+        tla.take[0, 1],
+        lambda x: composition(x, (Int[4](), parse("_8:_2"))),
+        lambda x: logical_divide(x, (Int[4](), Int[2]())),
+        lambda x: zipped_divide(x, (Int[4](), Int[2]())),
+        lambda x: tla.tiled_divide(x, (Int[4](), Int[2]())),
+        lambda x: tla.append(x, parse("_3:_128")),
+        lambda x: tla.prepend[4](x),
+        lambda x: tla.replace[0](x, parse("_2:_16")),
+        lambda x: tla.with_shape(x, (Int[16](), Int[8]())),
+        lambda x: tla.dice((0, _), x),
+        lambda x: x[1],
+    ):
+        assert values(f(a)) == [swizzled(4 + f(inner)(i), 2, 1, 3) for i in range(int(tla.size(f(inner))))]
+
+
+def test_slices_are_right_over_every_swizzle_and_coordinate():
+    seen = Counter()
+    for numbers in NUMBERS:
+        for text in ("(_8,_8):(_8,_1)", "(_4,_4,_4):(_4,_1,_16)", "(_4,_6):(_6,_1)"):
+            a = ComposedLayout(Swizzle[numbers](), _0, parse(text))
+            for k, c, static in itertools.product(range(int(tla.rank(a))), range(4), (True, False)):
+                coord = tuple((Int[c]() if static else c) if i == k else _ for i in range(int(tla.rank(a))))
+                rest, offset = slice_and_offset(coord, a)
+                seen[type(rest).__name__] += 1
+                free = [range(int(n)) for i, n in enumerate(a.shape) if i != k]
+                for point in itertools.product(*free):
+                    full = [*point[:k], c, *point[k:]]
+                    assert offset + rest(*point) == a(*full), (a, coord, point)
+    assert seen["Layout"] > 2000, seen
+
+
+def test_inverses():
+    seen = Counter()
+    for numbers in NUMBERS:
+        for text in ("(_8,_8):(_8,_1)", "(_4,_8):(_1,_4)", "(_4,_4):(_8,_1)", "_6:_1"):
+            a = ComposedLayout(Swizzle[numbers](), _0, parse(text))
+            image = values(a)
+            r = right_inverse(a)
+            assert [image[r(i)] for i in range(int(tla.size(r)))] == [*range(int(tla.size(r)))]
+            seen[int(tla.size(r)) > 1] += 1
+            back = left_inverse(a)
+            assert [back(x) for x in image] == [*range(len(image))]
+            shifted = ComposedLayout(Swizzle[numbers](), 8, parse(text))
+            back = left_inverse(shifted)
+            assert [back(x) for x in values(shifted)] == [*range(len(image))]
+    assert seen[True] > 200, seen
+    assert str(right_inverse(parse("Sw<1,0,2> o _0 o (_4,_4):(_4,_1)"))) == "Sw<1,0,-2> o _0 o (_4,_4):(_4,_1)"
+
+
+def test_common_vectors_of_swizzled_layouts():
+    for numbers in NUMBERS:
+        a = ComposedLayout(Swizzle[numbers](), _0, parse("(_8,_8):(_8,_1)"))
+        r = tla.max_common_layout(a, parse("(_8,_8):(_8,_1)"))
+        n = int(tla.size(r))
+        assert [a(r(i)) for i in range(n)] == [*range(n)]
+        assert n == 64 if numbers[0] == 0 else n >= min(1 << numbers[1], 8)
+
+
+def test_wider_and_narrower_elements():
+    for numbers, k in itertools.product(NUMBERS, (0, 1, 2)):
+        s = Swizzle[numbers]()
+        assert all(tla.downcast[1 << k](s)(x << k) == s(x) << k for x in range(256))
+        try:
+            wide = tla.upcast[1 << k](s)
+        except DivisibilityError:
+            assert numbers[1] < k
+            continue
+        assert all(wide(x >> k) == s(x) >> k for x in range(1024))
+    a = parse("Sw<3,4,3> o _0 o (_64,_16):(_1,_64)")
+    assert str(tla.recast_layout[8, 32](a)) == "Sw<3,2,3> o _0 o (_16,_16):(_1,_16)"
+    with pytest.raises(DivisibilityError):
+        tla.upcast[2](parse("(_4,_4):(_4,_1) o _0 o (_4,_4):(_1,_4)"))
+
+
+def test_questions():
+    a = parse("Sw<3,0,3> o _0 o (_8,_8):(_8,_1)")
+    assert tla.is_injective(a) is True
+    assert tla.is_bijective(a) is True
+    assert tla.is_compact(a) is True
+    assert tla.is_surjective(a, 65) is False
+    assert tla.is_surjective.why_not(a, 65)
+    assert tla.is_injective(parse("(_4,_4):(_1,_1) o _0 o (_4,_4):(_1,_4)")) is False
+    assert tla.is_injective(parse("Sw<3,0,3> o _0 o (_8,_8):(_8,_0)")) is False
+    assert tla.same_map(a, parse("Sw<3,0,3> o _0 o ((_2,_4),_8):((_8,_16),_1)")) is True
+    assert tla.same_map(a, parse("(_8,_8):(_8,_1)")) is False
+    assert tla.same_map(parse("(_8,_8):(_8,_1)"), a) is False
+    assert tla.cosize(a) == 64
+    with pytest.raises(LeafTypeError):
+        tla.is_ordered(a)
+
+
+def test_offsets_in_numpy():
+    for text in ("Sw<2,1,3> o _4 o (_8,(_4,_4)):(_16,(_1,_4))", "(_4,_5):(_1,_4) o _2 o _4:_3", "(4,8):(8,1) o _0 o (2,3):(1@0,2@1)"):
+        a = parse(text)
+        assert tla.offsets(a).ravel(order="F").tolist() == values(a)
+    with pytest.raises(RangeError):
+        tla.offsets(parse("Sw<3,0,3> o _0 o (100000,100000):(1,1)"))
+
+
+def test_a_layout_of_a_swizzle_is_all_that_it_knows():
+    for numbers in NUMBERS:
+        a = tla.MakeLayout(Swizzle[numbers]())
+        assert sorted(values(a)) == [*range(1 << (numbers[0] + numbers[1] + abs(numbers[2])))]
+
+
+def test_products_by_a_swizzled_tile():
+    r = tla.logical_product(parse("_4:_1"), parse("Sw<1,0,2> o _0 o (_4,_2):(_1,_4)"))
+    assert [r(i, j) for j in range(8) for i in range(4)] == [i + 4 * swizzled(j, 1, 0, 2) for j in range(8) for i in range(4)]
+    assert isinstance(tla.logical_product(parse("_4:_1"), Layout(Int[8](), Int[1]())), Layout)
