@@ -15,6 +15,7 @@ __version__ = "0.1.0"
 # The public names, by the module that has them; "" is a module that is itself the name.
 _PUBLIC = {
     "errors": "DivisibilityError InjectivityError LeafTypeError LoweringError ParseError RangeError RankError Reason TlaError Unproven",
+    "memo": "cache_clear",
     "ints": "Int add is_constant is_int is_static mul",
     "int_tuple": "IntTuple _ compatible congruent depth flatten get product product_each rank size unflatten weakly_compatible "
     "weakly_congruent",

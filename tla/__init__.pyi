@@ -115,6 +115,9 @@ from .layout import (
     shape as shape,
     stride as stride,
 )
+from .memo import (
+    cache_clear as cache_clear,
+)
 from .modes import (
     append as append,
     dice as dice,

@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable
 from operator import itemgetter
 from typing import Any, cast
 
@@ -50,11 +50,10 @@ from .ints import (
     static,
 )
 from .layout import Layout, Shape, Stride, as_layout, compact_col_major, cosize, join, unchecked_layout
+from .memo import memo
+from .steps import Modes, Pieces, Steps, merged, wrapped
 
 _0, _1 = Int[0](), Int[1]()
-
-#: Domains up to this size are decided by going through them, where no shorter proof is known.
-ENUMERABLE = 2**16
 
 MEND = "make the extents multiples of each other, or cut the inner layout smaller"
 
@@ -63,6 +62,7 @@ Mode = tuple[Any, Any]  # extent and stride of one leaf
 # -------------------------------------------------------------------------------------------------- coalesce
 
 
+@memo
 def coalesce(layout: Layout, profile: Any = None) -> Layout:
     """The same function of an integer in the fewest modes.
 
@@ -82,6 +82,8 @@ def coalesce(layout: Layout, profile: Any = None) -> Layout:
     """
     if not isinstance(layout, Layout):
         return elsewhere(coalesce, layout, profile)
+    if profile is None and (plain := layout.plain_modes()):
+        return wrapped(merged(plain))
     profile = as_tree(_1 if profile is None else profile)
     if isinstance(profile, tuple):
         modes = _top_modes("coalesce", layout, profile)
@@ -89,8 +91,7 @@ def coalesce(layout: Layout, profile: Any = None) -> Layout:
             raise RankError(
                 f"coalesce: profile {shown(profile)} for {shown(layout)}", f"at most {len(modes)} modes", "give one for each mode, or fewer"
             )
-        merged = [*map(coalesce, modes, profile), *modes[len(profile) :]]
-        return join(merged, layout._origin)
+        return join([*map(coalesce, modes, profile), *modes[len(profile) :]], layout._origin)
     return from_modes(merge(flat_modes(layout)))
 
 
@@ -154,22 +155,25 @@ def by_mode(f: Callable[[Layout, Layout], Layout], keep_rest: bool = False) -> C
     @functools.wraps(f)
     def lifted(a: Layout, tiler: Any) -> Layout:
         if not isinstance(a, Layout):
-            return elsewhere(lifted, a, tiler)
+            return elsewhere(remembered, a, tiler)
         if isinstance(tiler, Layout):
             return f(a, tiler)
         if isinstance(tiler, Underscore):
             return a
+        if type(tiler) is Int and tiler > 0:
+            return f(a, unchecked_layout(tiler, _0 if keep_rest and tiler == 1 else _1))  # the stride of _1 is CuTe's
         if is_int(tiler):
-            return f(a, Layout(tiler, compact_col_major(tiler) if keep_rest else _1))  # the stride of _1 is CuTe's
+            return f(a, Layout(tiler, compact_col_major(tiler) if keep_rest else _1))
         if not isinstance(tiler, tuple):
-            return cast(Layout, by_kind_of_tiler(lifted, a, tiler))
+            return cast(Layout, by_kind_of_tiler(remembered, a, tiler))
         modes = _top_modes(f.__name__, a, tiler)
         if len(tiler) > len(modes):
             n = len(tiler) - len(modes)
             raise RankError(f"{f.__name__}: {len(tiler)} tiles for {shown(a)}", f"at most {len(modes)}, one per mode", f"drop the last {n}")
         return join([*map(lifted, modes, tiler), *(modes[len(tiler) :] if keep_rest else ())])
 
-    return lifted
+    remembered = memo(lifted)
+    return remembered
 
 
 @by_mode
@@ -195,6 +199,11 @@ def composition(a: Layout, b: Layout) -> Layout:
     Law: R(c) == a(b(c)) for every coordinate c of b, and b's shape is compatible with R's.
     Source: CuTe `composition`; the search is ours, and finds a layout wherever one exists on small domains.
     """
+    plain_a, plain_b = a.plain_modes(), b.plain_modes()
+    if plain_a and plain_b:
+        cut, why = cut_by(plain_a, plain_b)
+        _require(why, a, b)
+        return cut_like(b.shape, cut)
     outers: dict[tuple[int, ...], Outer] = {}  # of the modes of a that b's coordinates go to; () is all of a, for offsets
     for _s, d in flat_modes(b):
         if path_of(d) not in outers:
@@ -206,10 +215,52 @@ def composition(a: Layout, b: Layout) -> Layout:
     parts = [(path_of(d), s, outers[path_of(d)].pieces(s, step_of(d))) for s, d in flat_modes(b)]
     for path, outer in outers.items():
         own = [(s, pieces) for p, s, pieces in parts if p == path]
-        if why := outer.why_not([pieces for _s, pieces in own], [s for s, _pieces in own]):
-            raise DivisibilityError(f"composition: {shown(a)} o {shown(b)}: {why}", "steps that go evenly through the outer layout", MEND)
+        _require(outer.why_not_parts([pieces for _s, pieces in own], [s for s, _pieces in own]), a, b)
     shapes, strides = (iter([_joined(cls, pieces, k) for _path, _s, pieces in parts]) for k, cls in ((0, Shape), (2, Stride)))
     return unchecked_layout(like(b.shape, shapes, Shape), like(b.shape, strides, Stride))
+
+
+def _require(why: str | None, a: Layout, b: Layout) -> None:
+    if why:
+        raise DivisibilityError(f"composition: {shown(a)} o {shown(b)}: {why}", "steps that go evenly through the outer layout", MEND)
+
+
+def cut_by(a: Modes, b: Modes) -> tuple[list[Pieces], str | None]:
+    """The pieces of each mode of b, as steps of a; and why they do not make the composition, None if they do."""
+    outer = merged(a, unbounded=True)
+    if len(outer) == 1:  # linear
+        ((_s, step),) = outer
+        return [[(s, d, d * step)] for s, d in b], None
+    steps = Steps(outer)
+    cut = [steps.runs(s, d) if s > 1 and d else [(s, d, _of_one(steps, d))] for s, d in b]
+    return cut, steps.why_not([piece for pieces in cut for piece in pieces], exact=True)
+
+
+def _of_one(steps: Steps, d: int) -> int:
+    """The stride of a mode of extent 1, which the law leaves open: CuTe's."""
+    for s, _d in steps.functions[0][:-1]:
+        d = -(-d // s) if d > 0 else d // s  # away from 0
+    return d * steps.functions[0][-1][1]
+
+
+def cut_like(profile: Any, cut: list[Pieces]) -> Layout:
+    """The static layout in which each integer of the profile is cut into pieces."""
+    plain = [(n, t) for pieces in cut for n, _x, t in pieces]
+    shapes: list[Any] = []
+    strides: list[Any] = []
+    for pieces in cut:
+        if len(pieces) == 1:
+            ((n, _x, t),) = pieces
+            if not INT64_MIN <= t <= INT64_MAX:
+                leaf(t)  # refuses it
+            shapes.append(static(n))
+            strides.append(static(t))
+        else:
+            shapes.append(tuple.__new__(Shape, [static(n) for n, _x, _t in pieces]))
+            strides.append(tuple.__new__(Stride, [static(t) for _n, _x, t in pieces]))
+    if not isinstance(profile, tuple):
+        return unchecked_layout(shapes[0], strides[0], None, plain)
+    return unchecked_layout(like(profile, iter(shapes), Shape), like(profile, iter(strides), Stride), None, plain)
 
 
 def _mode_at(a: Layout, b: Layout, path: tuple[int, ...]) -> list[Mode]:
@@ -225,7 +276,7 @@ def _mode_at(a: Layout, b: Layout, path: tuple[int, ...]) -> list[Mode]:
 
 def _of_nothing(outers: Collection[Outer], b: Layout) -> Layout:
     """The composition over an empty domain. A static 0 says so; with a dynamic one, b must not be what would be cut."""
-    if any(is_constant(0, s) for s in leaves(b.shape)) or all(len(modes) == 1 for o in outers for modes in o.functions):
+    if any(is_constant(0, s) for s in leaves(b.shape)) or all(len(o.modes) == 1 for o in outers):
         return unchecked_layout(b.shape, b.stride)
     raise RangeError(f"composition: {shown(b)} has a dynamic extent of 0", "extents of 1 or more, or a static 0", "compose nothing then")
 
@@ -237,39 +288,24 @@ def _joined(cls: type[IntTuple], pieces: list[Piece], k: int) -> Any:
 Piece = tuple[Any, Any, Any]  # of a mode of b: its extent, how far it steps in a's domain, and in a's offsets
 
 
-class Outer:
-    """The outer layout of a composition: a(x) == d_0 x + sum over i of (d_i - s_{i-1} d_{i-1}) floor(x / P_i).
+class Outer(Steps):
+    """The outer layout of a composition, with its dynamic integers and coordinates: these are encoded, see Encoding."""
 
-    functions   flat and merged modes, the last without bound; of several layouts, a is their sum
-    P           the products of the extents before each mode but the first: a changes its step at multiples of these
-    """
+    __slots__ = ("encode", "modes", "static")
 
-    def __init__(self, *functions: list[Mode]) -> None:
-        self.functions = functions
-        strides = [d for modes in functions for _s, d in modes]
-        self.static = all(type(s) is Int and is_static(d) for modes in functions for s, d in modes)
-        self.bounds = [p for modes in functions for p in itertools.accumulate((s for s, _d in modes[:-1]), mul)]
-        self.encode = Encoding(strides)
-        self._plain = [
-            [(int(s), self.encode(d)) for s, d in modes if isinstance(s, int) and isinstance(step_of(d), int)] for modes in functions
-        ]
-
-    def __call__(self, place: int) -> int:
-        total = 0
-        for modes in self._plain:
-            x = place
-            for s, d in modes[:-1]:
-                total += x % s * d
-                x //= s
-            total += x * modes[-1][1]
-        return total
+    def __init__(self, modes: list[Mode]) -> None:
+        self.modes = modes
+        self.static = all(type(s) is Int and is_static(d) for s, d in modes)
+        self.encode = Encoding(d for _s, d in modes)
+        known_modes = [(int(s), self.encode(d)) for s, d in modes if isinstance(s, int) and isinstance(step_of(d), int)]
+        super().__init__(known_modes or [(1, 0)])
 
     def pieces(self, s: Any, d: Any) -> list[Piece]:
         """The mode s:d of the inner layout, cut where the step of the outer one changes."""
         if is_constant(0, d):
             return [(s, d, _0)]
         if self.static and type(s) is Int and type(d) is Int and s > 1:
-            return [(static(n), static(x), self._stride(t)) for n, x, t in self._runs(int(s), int(d))]
+            return [(static(n), static(x), self._stride(t)) for n, x, t in self.runs(int(s), int(d))]
         return self._along_modes(s, d)
 
     def _stride(self, t: int) -> Any:
@@ -277,27 +313,11 @@ class Outer:
         value, path = self.encode.decode(t) or (None, ())
         return value if value is None else static(value) if not path else E[path] * static(value)
 
-    def _runs(self, s: int, d: int) -> Iterator[tuple[int, int, int]]:
-        """The runs of equal steps in a(0), a(d), ..., a((s - 1) d): each as long as can be, each a mode."""
-        while s > 1:
-            # The first k with a carry: k * d reaches past a multiple of a bound that d itself does not reach past.
-            remainders = ((int(p), d % int(p)) for p in self.bounds)
-            n = min((-(-p // r) for p, r in remainders if r), default=s)
-            step, first = self(d), n
-            while n < min(s, first + ENUMERABLE) and self(n * d) == n * step:  # carries may cancel
-                n += 1
-            if n >= s or s % n:  # the second is refused by why_not, which says so
-                yield s, d, step
-                return
-            yield n, d, step
-            s, d = s // n, d * n
-
     def _along_modes(self, s: Any, d: Any) -> list[Piece]:
         """CuTe's way: one piece for each mode that d steps in, whatever its dynamic integers hold."""
-        (modes,) = self.functions
         out: list[Piece] = []
         at, step = d, d
-        for extent, stride in modes[:-1]:
+        for extent, stride in self.modes[:-1]:
             # a dynamic step of 0 stays in this mode for as long as there is
             steps = s + 0 if equal(step, 0) else ceil_div(extent, abs(step))
             following = _signed(step, ceil_div(abs(step), extent))
@@ -307,47 +327,24 @@ class Outer:
                 at, s = mul(at, n), s // n
             step = following
         if not out or not is_constant(1, s):
-            out.append((s, at, mul(step, modes[-1][1])))
+            out.append((s, at, mul(step, self.modes[-1][1])))
         return out
 
-    def why_not(self, parts: list[list[Piece]], sizes: list[Any]) -> str | None:
-        """Why the pieces do not make the composition; None if they do.
-
-        Let the pieces be n_k at steps x_k with a(x_k) = t_k. If the n_k of each mode multiply to its size, and for every
-        bound p the sum of (n_k - 1)(x_k mod p) is below p, then no floor(x / p) sees more than the sum of the pieces'
-        own: a(sum c_k x_k) == sum c_k t_k. If the sum is larger, carries may still cancel: that is tried, if it is short.
-        """
+    def why_not_parts(self, parts: list[list[Piece]], sizes: list[Any]) -> str | None:
+        """Why the pieces of each mode do not make the composition; None if they do: they multiply to its size, and add up."""
         if any(t is None for part in parts for _n, _x, t in part):
             return "a step goes along two coordinates at once"
-        if not all(isinstance(step_of(n), int) for n in (*self.bounds, *(n for part in parts for p in part for n in p))):
+        if not all(
+            isinstance(step_of(n), int)
+            for n in (*(m for mode in self.modes for m in mode), *(n for part in parts for p in part for n in p))
+        ):
             raise Unproven("composition of sizes that are not known", "layouts of known sizes", "give its symbols values first")
-        pieces = [(int(n), int(x), self.encode(t)) for part in parts for n, x, t in part]
         if not all(INT64_MIN <= step_of(t) <= INT64_MAX for part in parts for _n, _x, t in part):
             return "a stride needs more than 64 bits"
         for part, extent in zip(parts, sizes):
             if math.prod(int(n) for n, _x, _t in part) != extent:
                 return f"the mode of extent {extent} cannot be cut in whole steps"
-        return self._why_not_pieces(pieces)
-
-    def _why_not_pieces(self, pieces: list[tuple[int, int, int]]) -> str | None:
-        if all(n <= 1 or self(x) == t for n, x, t in pieces):
-            reach = ((int(p), sum((n - 1) * (x % int(p)) for n, x, _t in pieces if n > 1)) for p in self.bounds)
-            worst = next((p for p, r in reach if r >= p), None)
-            if worst is None:
-                return None
-            why = f"its modes carry together past {worst}"
-        else:
-            why = "the step changes inside of a mode"
-        short = math.prod(n for n, _x, _t in pieces) <= ENUMERABLE
-        return None if short and self._holds(pieces) else why
-
-    def _holds(self, pieces: list[tuple[int, int, int]]) -> bool:
-        """The law, on every coordinate."""
-        for coord in itertools.product(*(range(n) for n, _x, _t in pieces)):
-            place = sum(c * x for c, (_n, x, _t) in zip(coord, pieces))
-            if self(place) != sum(c * t for c, (_n, _x, t) in zip(coord, pieces)):
-                return False
-        return True
+        return self.why_not([(int(n), int(x), self.encode(t)) for part in parts for n, x, t in part])
 
 
 def path_of(d: Any) -> tuple[int, ...]:
@@ -401,6 +398,7 @@ def filter(layout: Layout, profile: Any = None) -> Layout:
     return coalesce(filter_zeros(layout), profile)
 
 
+@memo
 def complement(layout: Layout, cotarget: Any = None) -> Layout:
     """The offsets that `layout` leaves out, as a layout: the other half of a tiling.
 
@@ -420,6 +418,9 @@ def complement(layout: Layout, cotarget: Any = None) -> Layout:
     Source: CuTe `complement`; static cotargets that do not divide are covered here.
     """
     as_layout("complement", layout)
+    plain = layout.plain_modes()
+    if plain and type(cotarget) is Int and cotarget >= 0 and (free := plain_complement(plain, int(cotarget))):
+        return wrapped(free)
     modes = [(s, d) for s, d in flat_modes(layout) if not is_constant(0, d) and not is_constant(1, s)]
     if any(isinstance(d, ScaledBasis) for _s, d in modes):
         raise LeafTypeError(f"complement of {shown(layout)}", "a layout of offsets", "coordinates have no order: take each mode for itself")
@@ -433,13 +434,23 @@ def complement(layout: Layout, cotarget: Any = None) -> Layout:
     return from_modes(merge([*gaps, *_covering(target, period)]))
 
 
+def plain_complement(modes: Modes, n: int) -> Modes | None:
+    """The complement of static modes in range(n); None where it is refused, with a reason, below."""
+    out, period = [], 1
+    for d, s in sorted([(d, s) for s, d in modes if d and s > 1]):
+        gap = d // period
+        if gap < 1:
+            return None
+        if gap > 1:  # no two of these merge: each reaches up to d, and the next begins at d * s
+            out.append((gap, period))
+        period = d * s
+    return out if n <= period else [*out, (-(-n // period), period)]
+
+
 def _gaps(layout: Layout, modes: list[Mode]) -> tuple[list[Mode], Any]:
     """What modes in the order of their strides leave free below them, and how far they reach."""
-    all_static = all(type(s) is Int and type(d) is Int for s, d in modes)
-    if all_static:  # plain ints are several times as fast, and the answer is static
-        modes = [(int(s), int(d)) for s, d in modes]
     out: list[Mode] = []
-    period: Any = 1 if all_static else _1
+    period: Any = _1
     for s, d in modes:
         require_positive("complement: an extent or stride", s)
         require_positive("complement: an extent or stride", d)
@@ -452,8 +463,6 @@ def _gaps(layout: Layout, modes: list[Mode]) -> tuple[list[Mode], Any]:
             )
         out.append((gap, period))
         period = mul(d, s)
-    if all_static:
-        return [(static(n), static(d)) for n, d in out], static(period)
     return out, period
 
 

@@ -207,34 +207,43 @@ def _offset_of_coord(coord: Any, shape: Any, stride: Any) -> Any:
     return _offset(coord, shape, stride)
 
 
+# int's own operators, called by name: they pass by those of Int, and answer what is no int with NotImplemented, which no
+# sum takes.
+_by, _rest, _whole = int.__mul__, int.__mod__, int.__floordiv__
+
+
 def _sum_of_ints(coord: Any, shape: Any, stride: Any) -> int:
-    # int's own operators, called by name: they pass by those of Int, and answer what is no int with NotImplemented,
-    # which no sum takes.
     total = 0
     if type(coord) is int:
         while isinstance(shape, tuple):
             if not shape:
                 return total
             for s, d in zip(shape[:-1], stride):
-                part, coord = _reduced(coord, s, d)
-                total += part
+                if isinstance(s, tuple):
+                    part, coord = _reduced(coord, s, d)
+                    total += part
+                else:
+                    total += _by(_rest(coord, s), d)
+                    coord = _whole(coord, s)
             shape, stride = shape[-1], stride[-1]
-        return total + int.__mul__(coord, stride)
+        return total + _by(coord, stride)
     if not isinstance(coord, tuple) or not isinstance(shape, tuple) or len(coord) != len(shape):
         raise TypeError
     for c, s, d in zip(coord, shape, stride):
-        total += _sum_of_ints(c, s, d)
+        total += _by(c, d) if type(c) is int and not isinstance(s, tuple) else _sum_of_ints(c, s, d)
     return total
 
 
 def _reduced(x: int, shape: Any, stride: Any) -> tuple[int, int]:
     """The offset of x modulo the size of shape, and x divided by that size."""
-    if not isinstance(shape, tuple):
-        return int.__mul__(int.__mod__(x, shape), stride), int.__floordiv__(x, shape)
     total = 0
     for s, d in zip(shape, stride):
-        part, x = _reduced(x, s, d)
-        total += part
+        if isinstance(s, tuple):
+            part, x = _reduced(x, s, d)
+            total += part
+        else:
+            total += _by(_rest(x, s), d)
+            x = _whole(x, s)
     return total, x
 
 

@@ -94,6 +94,15 @@ def as_tuple(cls: type[T], modes: tuple[Any, ...], as_leaf: Callable[[Any], Any]
     return tuple.__new__(cls, [as_tuple(cls, m, as_leaf, depth + 1) if isinstance(m, tuple) else as_leaf(m) for m in modes])
 
 
+def require_depth(x: tuple[Any, ...], depth: int = MAX_DEPTH) -> None:
+    """RankError if tuples are nested deeper than any layout is."""
+    for m in x:
+        if isinstance(m, tuple):
+            if depth == 1:
+                raise RankError(f"tuples nested more than {MAX_DEPTH} deep", "a layout", "flatten it")
+            require_depth(m, depth - 1)
+
+
 class AnyLayout:
     """What every kind of layout is: something with a shape, which stands for it wherever a shape is asked for."""
 
@@ -388,9 +397,9 @@ def unflatten(flat: Any, profile: Any) -> Any:
 
 def like(profile: Any, values: Iterator[Any], cls: type[IntTuple] = IntTuple) -> Any:
     """The next values of an iterator, in the nesting of `profile`."""
-    if isinstance(profile, tuple):
-        return tuple.__new__(cls, [like(p, values, cls) for p in profile])
-    return next(values)
+    if not isinstance(profile, tuple):
+        return next(values)
+    return tuple.__new__(cls, [like(p, values, cls) if isinstance(p, tuple) else next(values) for p in profile])
 
 
 def why_not_congruent(a: Any, b: Any) -> Reason | None:

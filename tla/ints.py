@@ -32,7 +32,7 @@ class Static:
 
     __slots__ = ("_text", "value")
 
-    def __init__(self, value: Any, text: str) -> None:
+    def __init__(self, value: Any, text: str = "") -> None:
         self.value, self._text = value, text
 
     def __call__(self) -> Any:
@@ -48,7 +48,7 @@ class Static:
         return hash((Static, self.value))
 
     def __repr__(self) -> str:
-        return self._text
+        return self._text or f"Int[{self.value:d}]"
 
 
 def _lift(name: str, absorbs: Mapping[int, int] = {}, start: int | None = None) -> Any:
@@ -83,8 +83,8 @@ def _no_true_division(self: Int, other: object) -> Any:
 
 class _IntMeta(type):
     def __getitem__(cls, n: int) -> type[Int]:
-        n = int(leaf(n))
-        return cast("type[Int]", Static(static(n), f"Int[{n}]"))
+        n = n if type(n) is int and INT64_MIN <= n <= INT64_MAX else int(leaf(n))
+        return cast("type[Int]", Static(static(n)))
 
     if not TYPE_CHECKING:  # a checker would take its result type for that of Int[4]()
 
@@ -186,12 +186,23 @@ class Int(int, metaclass=_IntMeta):
         return getattr(ufunc, method)(*(int(x) if type(x) is Int else x for x in inputs), **options)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return static, (int(self),)
+        return _static, (int(self),)
 
 
-def static(n: int) -> Int:
-    """The static integer n: `Int[n]()` for the library, which has checked n."""
-    return int.__new__(Int, n)
+class _Statics(dict[int, Int]):
+    """The static integers that layouts are full of, made once: looking one up takes a fifth of making it."""
+
+    def __missing__(self, n: int) -> Int:
+        return int.__new__(Int, n)
+
+
+#: The static integer n: `Int[n]()` for the library, which has checked n.
+static: Callable[[int], Int] = _Statics((n, int.__new__(Int, n)) for n in (*range(-64, 1025), *(1 << k for k in range(11, 32)))).__getitem__
+
+
+def _static(n: int) -> Int:
+    """static(n), where a pickle finds it."""
+    return static(n)
 
 
 def static_literal(name: str) -> Int | None:

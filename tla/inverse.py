@@ -10,18 +10,20 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from operator import itemgetter
 from typing import Any
 
-from .algebra import ENUMERABLE, Mode, Outer, coalesce, composition, flat_modes, from_modes, merge
-from .basis import ScaledBasis
+from .algebra import Mode, coalesce, composition, flat_modes, from_modes, merge
+from .basis import Encoding, ScaledBasis
 from .errors import DivisibilityError, InjectivityError, LeafTypeError, RankError, Unproven
 from .int_tuple import as_int_tuple, elsewhere, flatten, leaves, like, shown, size
 from .ints import Int, add, at_most, equal, is_constant, is_static, known, mul, static
 from .layout import Layout, as_layout, compact_col_major
+from .memo import memo
 from .predicates import consecutive
+from .steps import ENUMERABLE, Modes, Steps, merged, wrapped
 
 _0, _1 = Int[0](), Int[1]()
 _ONE = Layout(_1, _0)
@@ -34,6 +36,7 @@ BUDGET = 20_000
 # ---------------------------------------------------------------------------------------------- right inverse
 
 
+@memo
 def right_inverse(layout: Layout) -> Layout:
     """The layout that finds the place of an offset: as many offsets from 0 on as a layout can reach.
 
@@ -52,12 +55,11 @@ def right_inverse(layout: Layout) -> Layout:
     """
     if not isinstance(layout, Layout):
         return elsewhere(right_inverse, layout)
+    if plain := layout.plain_modes():
+        plain = merged(plain)
+        return wrapped(_larger(plain, _whole_modes(plain)))
     _offsets_only("right_inverse", layout)
-    modes = merge(flat_modes(layout))
-    found = _whole_modes(modes)
-    if not layout.is_static or any(s == 0 for s, _d in modes):
-        return found
-    return _larger([Outer(modes)], modes, size(layout), found)
+    return from_modes(merge(_whole_modes(merge(flat_modes(layout)), static)))
 
 
 def _offsets_only(name: str, layout: Layout) -> None:
@@ -65,29 +67,34 @@ def _offsets_only(name: str, layout: Layout) -> None:
         raise LeafTypeError(f"{name} of {shown(layout)}", "a layout of offsets", "coordinates have no order: take each mode for itself")
 
 
-def _whole_modes(modes: list[Mode]) -> Layout:
-    """CuTe's right inverse: modes in the order of their static strides, while each begins where the last one ends."""
-    places = list(itertools.accumulate((s for s, _d in modes), mul, initial=_1))
-    by_stride = sorted(((d, type(s) is not Int, place, s) for (s, d), place in zip(modes, places) if type(d) is Int), key=itemgetter(0, 1))
-    out: list[Mode] = []
-    reached: Any = _1
-    for d, _dynamic, place, s in by_stride:
-        if type(reached) is Int and d == reached and not is_constant(1, s):
+def _whole_modes(modes: list[Any], as_leaf: Callable[[int], Any] = int) -> list[Any]:
+    """CuTe's right inverse: modes in the order of their fixed strides, while each begins where the last one ends.
+
+    as_leaf   what makes a fixed integer: int where all are plain, `static` where others are dynamic. Such a stride does not
+              count; such an extent is the last
+    """
+    fixed, place = type(as_leaf(1)), as_leaf(1)
+    found = []
+    for s, d in modes:
+        if type(d) is fixed and d > 0:
+            found.append((d, type(s) is not fixed, place, s))
+        place = mul(place, s)
+    out, reached = [], 1
+    for d, last, place, s in sorted(found):
+        if d == reached and (last or s != 1):
             out.append((s, place))
-            reached = mul(reached, s)
-    return from_modes(merge(out))
+            if last:
+                break
+            reached = d * s
+    return out
 
 
-def _larger(functions: list[Outer], modes: list[Mode], n: int, found: Layout) -> Layout:
-    """The right inverse that all functions share, if digits over the domain of `modes`, of size n, make one larger than `found`."""
-    plain = [(int(s), int(d)) for s, d in modes]
-    limit = consecutive(plain) if len(functions) == 1 else int(n)
-    limit = int(n) if limit is None else limit
-    if size(found) >= limit:
-        return found
-    search = _Digits(functions, plain, int(n), limit, int(size(found)))
-    digits = search.best()
-    return found if digits is None else from_modes(merge([(static(n), static(r)) for n, r in digits]))
+def _larger(modes: Modes, found: Modes, *others: Modes) -> Modes:
+    """A right inverse of all these larger than `found`, over the domain of `modes`; `found`, if digits make none."""
+    size, known_size = math.prod([s for s, _d in modes]), math.prod([s for s, _r in found])
+    if known_size < size and known_size < (limit := (consecutive(modes) or size) if not others else size):
+        found = _Digits([Steps(m) for m in (modes, *others)], modes, size, limit, known_size).best() or found
+    return merged(found)
 
 
 class _Digits:
@@ -97,7 +104,7 @@ class _Digits:
     of it what the digits before have left, so that nothing carries.
     """
 
-    def __init__(self, functions: list[Outer], modes: list[tuple[int, int]], n: int, limit: int, found: int) -> None:
+    def __init__(self, functions: list[Steps], modes: Modes, n: int, limit: int, found: int) -> None:
         self.functions, self.modes, self.limit, self.found = functions, modes, limit, found
         self.places = list(itertools.accumulate((s for s, _d in modes), int.__mul__, initial=1))
         self.budget = BUDGET
@@ -169,6 +176,7 @@ class _Digits:
 # ----------------------------------------------------------------------------------------------- left inverse
 
 
+@memo
 def left_inverse(layout: Layout) -> Layout:
     """The layout that gives the place back: R(layout(c)) == c, for an injective layout.
 
@@ -284,10 +292,10 @@ def max_common_layout(a: Layout, b: Layout) -> Layout:
     _offsets_only("max_common_layout", a)
     inverse = right_inverse(b)
     found = _common(a, inverse)
-    if not (a.is_static and b.is_static) or size(found) == size(inverse) or equal(size(b), 0) or equal(size(a), 0):
+    plain_a, plain_b = a.plain_modes(), merged(b.plain_modes())
+    if not (plain_a and plain_b) or size(found) == size(inverse):
         return found
-    outers = [Outer(merge(flat_modes(x), unbounded=True)) for x in (b, a)]
-    return _larger(outers, merge(flat_modes(b)), size(b), found)
+    return wrapped(_larger(plain_b, found.plain_modes(), merged(plain_a, unbounded=True)))
 
 
 def _common(a: Layout, inverse: Layout) -> Layout:
@@ -364,8 +372,8 @@ def _cancelling(layout: Layout) -> list[Mode]:
     """The modes of places where strides of both signs cancel."""
     modes = [(s, d, p) for s, d, p in _placed(layout) if not is_constant(0, d) and s > 1]
     what = f"nullspace of {shown(layout)}"
-    code = Outer([(s, d) for s, d, _p in modes] or [(_1, _0)])
-    values = [code.encode(d) for _s, d, _p in modes]
+    code = Encoding(d for _s, d, _p in modes)
+    values = [code(d) for _s, d, _p in modes]
     if not any(v < 0 for v in values) or all(v < 0 for v in values):
         return []
     if math.prod(int(s) for s, _d, _p in modes) > ENUMERABLE:
@@ -490,10 +498,10 @@ def layout_add(a: Layout, b: Layout) -> Layout:
         return coalesce(Layout(a.shape, like(a.shape, map(add, leaves(a.stride), leaves(b.stride)))))
     if not (a.is_static and b.is_static):
         raise Unproven(f"{what}: their shapes are not static", "static layouts, or equal shapes", "write their sizes as Int[N]()")
-    if size(a) <= 1:
-        return from_modes([(_0, _0)] if size(a) == 0 else [])
-    both = Outer(merge(flat_modes(a), unbounded=True), merge(flat_modes(b), unbounded=True))
-    pieces = both.pieces(size(a), _1)
-    if why := both.why_not([pieces], [size(a)]):
+    if size(a) == 0:
+        return from_modes([(_0, _0)])
+    both = Steps(*(merged(x.plain_modes(), unbounded=True) for x in (a, b)))
+    pieces = both.runs(int(size(a)), 1)
+    if why := both.why_not(pieces):
         raise DivisibilityError(f"{what}: {why}", "shapes whose digits fit each other", "see greatest_common_domain for the part that does")
-    return from_modes(merge([(n, t) for n, _x, t in pieces]))
+    return wrapped(merged((n, t) for n, _x, t in pieces))

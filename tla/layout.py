@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, cast
 
 from .basis import MakeBasisLike, as_coordinate
-from .coord import Coord, crd2idx, idx2crd, offset_of
+from .coord import Coord, crd2idx, ends_empty, idx2crd, offset_of
 from .errors import LeafTypeError, RangeError, RankError
 from .int_tuple import (
     AnyLayout,
@@ -28,6 +28,7 @@ from .int_tuple import (
     product,
     product_each,
     require_congruent,
+    require_depth,
     shown,
     size,
     text,
@@ -193,21 +194,29 @@ class Layout(AnyLayout, metaclass=_LayoutMeta):
     Source: CuTe `Layout`; TLA `Layout` and its originShape.
     """
 
-    __slots__ = ("_origin", "shape", "stride")
+    __slots__ = ("_origin", "_plain", "shape", "stride")
 
     shape: Any
     stride: Any
     _origin: Shape | None  # None is the default: most layouts have it, and few are asked for it
+    _plain: list[tuple[int, int]] | None
 
     def __init__(self, shape: Any, stride: Any, origin_shape: Any = None) -> None:
         shape, stride = as_tree(shape, Shape), as_tree(stride, Stride)
         require_congruent("Layout", shape, stride)
         for n in leaves(shape):
-            if at_most(0, n) is False:
+            if n < 0 if isinstance(n, int) else at_most(0, n) is False:
                 raise RangeError(f"Layout: extent {n} in {shown(shape)}", "extents of 0 or more", f"use {-n:d}, or a negative stride")
-        _set(self, "shape", shape)
-        _set(self, "stride", stride)
-        _set(self, "_origin", None if origin_shape is None else _as_origin(shape, origin_shape))
+        _set_shape(self, shape)
+        _set_stride(self, stride)
+        _set_plain(self, _plain_modes(shape, stride))
+        _set_origin(self, None if origin_shape is None else _as_origin(shape, origin_shape))
+
+    def plain_modes(self) -> list[tuple[int, int]]:
+        """The leaves as pairs of plain ints, if all are static and no extent is 0; else nothing. It is found once."""
+        if self._plain is None:
+            _set_plain(self, _plain_modes(self.shape, self.stride))
+        return self._plain  # type: ignore[return-value]  # it is set above
 
     @property
     def origin_shape(self) -> Shape:
@@ -231,7 +240,11 @@ class Layout(AnyLayout, metaclass=_LayoutMeta):
         return unchecked_layout(s, d, None if isinstance(s, tuple) or self._origin is None else Shape(self._origin[i]))
 
     def __iter__(self) -> Iterator[Layout]:
-        return (self[i] for i in range(len(modes_of(self.shape))))
+        if not isinstance(self.shape, tuple):
+            return iter((self,))
+        if self._origin is not None:
+            return (self[i] for i in range(len(self.shape)))
+        return map(unchecked_layout, self.shape, self.stride)
 
     def flatten(self) -> Layout:
         """What `flatten(layout)` gives."""
@@ -262,7 +275,19 @@ class Layout(AnyLayout, metaclass=_LayoutMeta):
         return unchecked_layout, (self.shape, self.stride, self._origin)
 
 
-_set = object.__setattr__
+_new = object.__new__
+_set_shape, _set_stride, _set_origin, _set_plain = (Layout.__dict__[name].__set__ for name in ("shape", "stride", "_origin", "_plain"))
+
+
+def _plain_modes(shape: Any, stride: Any) -> list[tuple[int, int]]:
+    if type(shape) is Int and type(stride) is Int:
+        return [(shape.real, stride.real)] if shape else []
+    out: list[tuple[int, int]] = []
+    for s, d in zip(leaves(shape), leaves(stride)):
+        if type(s) is not Int or type(d) is not Int or not s:
+            return []
+        out.append((s.real, d.real))
+    return [] if ends_empty(shape) else out
 
 
 def as_layout(where: str, x: Any) -> Any:
@@ -279,16 +304,20 @@ def join(layouts: Iterable[Layout], origin: Shape | None = None) -> Layout:
     """The layouts as the modes of one, each with the strides that it has."""
     modes = tuple(layouts)
     for m in modes:
-        as_layout("a mode", m)
-    return unchecked_layout(Shape(*(m.shape for m in modes)), Stride(*(m.stride for m in modes)), origin)
+        if type(m) is not Layout:
+            as_layout("a mode", m)
+    shape, stride = tuple.__new__(Shape, [m.shape for m in modes]), tuple.__new__(Stride, [m.stride for m in modes])
+    require_depth(shape)
+    return unchecked_layout(shape, stride, origin)
 
 
-def unchecked_layout(shape: Any, stride: Any, origin: Shape | None = None) -> Layout:
-    """The layout of parts that the caller has proved to fit: Layout without its checks."""
-    new = object.__new__(Layout)
-    _set(new, "shape", shape)
-    _set(new, "stride", stride)
-    _set(new, "_origin", origin)
+def unchecked_layout(shape: Any, stride: Any, origin: Shape | None = None, plain: Any = None) -> Layout:
+    """The layout of parts that the caller has proved to fit: Layout without its checks. plain: what plain_modes() gives."""
+    new = _new(Layout)
+    _set_shape(new, shape)
+    _set_stride(new, stride)
+    _set_origin(new, origin)
+    _set_plain(new, plain)
     return new
 
 

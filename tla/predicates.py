@@ -11,12 +11,13 @@ import itertools
 import math
 from typing import Any
 
-from .algebra import ENUMERABLE, Mode, flat_modes, merge, step_of
+from .algebra import Mode, flat_modes, merge, step_of
 from .basis import Encoding
 from .errors import Predicate, Reason
 from .int_tuple import elsewhere, leaves, like, product_each, shown, size
 from .ints import known, leaf, static
 from .layout import Layout, cosize
+from .steps import ENUMERABLE
 
 
 @Predicate

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from . import algebra, layout as layouts, modes, notation, tilers
-from .algebra import ENUMERABLE, composition, flat_modes
+from .algebra import composition, flat_modes
 from .basis import ArithmeticTuple, ScaledBasis, as_coordinate
 from .errors import DivisibilityError, LeafTypeError, RangeError, RankError, Reason, Unproven
 from .int_tuple import AnyLayout, Underscore, flatten, leaves, like, mode, product_each, register_kind, register_tiler, shown, size
@@ -23,6 +23,7 @@ from .layout import Layout, MakeLayout, Shape, Stride, as_layout, coshape, cosiz
 from .modes import dice, slice_and_offset
 from .predicates import is_bijective, is_compact, is_injective, is_surjective, same_map
 from .recast import downcast, upcast
+from .steps import ENUMERABLE
 
 _0, _1 = Int[0](), Int[1]()
 _ALL_BITS = -1

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar, cast
 
 from . import arithmetic
-from .algebra import by_mode, coalesce, complement, composition, filter_zeros
+from .algebra import by_mode, coalesce, complement, composition, cut_by, cut_like, filter_zeros, plain_complement
 from .errors import DivisibilityError, Predicate, RankError, Reason
 from .int_tuple import IntTuple, Underscore, as_int_tuple, elsewhere, leaves, like, modes_of, product_each, rank, shown, size
 from .ints import Int, divides, equal, mul
@@ -55,6 +56,11 @@ def logical_divide(a: Layout, b: Layout) -> Layout:
 
     Source: CuTe `logical_divide`.
     """
+    plain_a, plain_b = a.plain_modes(), b.plain_modes()
+    if plain_a and plain_b and (rest := plain_complement(plain_b, math.prod([s for s, _d in plain_a]))):
+        cut, why = cut_by(plain_a, [*plain_b, *rest])
+        if why is None:
+            return cut_like((b.shape, rest[0][0] if len(rest) == 1 else tuple([s for s, _d in rest])), cut)
     return composition(a, join([b, complement(b, coalesce(a).shape)]))
 
 

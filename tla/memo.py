@@ -1,0 +1,72 @@
+"""Results that are remembered: the same operation on the same objects, again and again, as in a kernel that is traced.
+
+A memo knows integers and tuples of them by kind and value, so that _4 and 4 differ, and other arguments by identity. It
+keeps these, so that no other object can have their place. What is remembered is immutable.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+#: So many results of one operation are kept; then it begins anew.
+LIMIT = 4096
+_MEMOS: list[dict[Any, Any]] = []
+
+
+def memo(f: F) -> F:
+    """f with a memory, for functions of immutable arguments that return immutable results.
+
+    >>> @memo
+    ... def first(pair):
+    ...     print("worked out")
+    ...     return pair[0]
+    >>> pair = (4, 2)
+    >>> first(pair), first(pair)
+    worked out
+    (4, 4)
+    >>> cache_clear()
+    >>> first(pair)
+    worked out
+    4
+    """
+    results: dict[Any, Any] = {}
+    _MEMOS.append(results)
+
+    @functools.wraps(f)
+    def remembered(*arguments: Any, **named: Any) -> Any:
+        if named:
+            return f(*arguments, **named)
+        try:
+            key = _key(arguments)
+        except RecursionError:  # deeper than any layout: f refuses it
+            return f(*arguments)
+        if key in results:
+            return results[key][0]
+        result = f(*arguments)
+        if len(results) >= LIMIT:
+            results.clear()
+        results[key] = result, arguments
+        return result
+
+    return cast(F, remembered)
+
+
+def _key(x: tuple[Any, ...]) -> Any:
+    return tuple([(type(m), m) if isinstance(m, int) else _key(m) if isinstance(m, tuple) else id(m) for m in x])
+
+
+def cache_clear() -> None:
+    """Forget all results that are remembered.
+
+    >>> from tla import cache_clear
+    >>> cache_clear()
+
+    composition, complement, coalesce, logical_divide, logical_product and the inverses keep up to 4,096 results each,
+    and their arguments, which may hold memory; a measurement without a memo begins with this.
+    """
+    for results in _MEMOS:
+        results.clear()
