@@ -49,7 +49,7 @@ from .ints import (
     require_positive,
     static,
 )
-from .layout import Layout, Shape, Stride, as_layout, compact_col_major, cosize, join, unchecked_layout
+from .layout import Layout, Shape, Stride, as_layout, compact_col_major, cosize, join, plain_layout, unchecked_layout
 from .memo import memo
 from .steps import Modes, Pieces, Steps, merged, wrapped
 
@@ -246,21 +246,16 @@ def _of_one(steps: Steps, d: int) -> int:
 def cut_like(profile: Any, cut: list[Pieces]) -> Layout:
     """The static layout in which each integer of the profile is cut into pieces."""
     plain = [(n, t) for pieces in cut for n, _x, t in pieces]
-    shapes: list[Any] = []
-    strides: list[Any] = []
-    for pieces in cut:
-        if len(pieces) == 1:
-            ((n, _x, t),) = pieces
-            if not INT64_MIN <= t <= INT64_MAX:
-                leaf(t)  # refuses it
-            shapes.append(static(n))
-            strides.append(static(t))
-        else:
-            shapes.append(tuple.__new__(Shape, [static(n) for n, _x, _t in pieces]))
-            strides.append(tuple.__new__(Stride, [static(t) for _n, _x, t in pieces]))
-    if not isinstance(profile, tuple):
-        return unchecked_layout(shapes[0], strides[0], None, plain)
-    return unchecked_layout(like(profile, iter(shapes), Shape), like(profile, iter(strides), Stride), None, plain)
+    for _n, t in plain:
+        if not INT64_MIN <= t <= INT64_MAX:
+            leaf(t)  # refuses it
+    return plain_layout(plain, functools.partial(_wrapped_like, profile, cut))
+
+
+def _wrapped_like(profile: Any, cut: list[Pieces]) -> tuple[Any, Any]:
+    shapes = (static(p[0][0]) if len(p) == 1 else tuple.__new__(Shape, [static(n) for n, _x, _t in p]) for p in cut)
+    strides = (static(p[0][2]) if len(p) == 1 else tuple.__new__(Stride, [static(t) for _n, _x, t in p]) for p in cut)
+    return like(profile, shapes, Shape), like(profile, strides, Stride)
 
 
 def _mode_at(a: Layout, b: Layout, path: tuple[int, ...]) -> list[Mode]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from .basis import MakeBasisLike, as_coordinate
 from .coord import Coord, crd2idx, ends_empty, idx2crd, offset_of
@@ -194,12 +194,13 @@ class Layout(AnyLayout, metaclass=_LayoutMeta):
     Source: CuTe `Layout`; TLA `Layout` and its originShape.
     """
 
-    __slots__ = ("_origin", "_plain", "shape", "stride")
+    __slots__ = ("_make", "_origin", "_plain", "shape", "stride")
 
     shape: Any
     stride: Any
     _origin: Shape | None  # None is the default: most layouts have it, and few are asked for it
     _plain: list[tuple[int, int]] | None
+    _make: Callable[[], tuple[Any, Any]]
 
     def __init__(self, shape: Any, stride: Any, origin_shape: Any = None) -> None:
         shape, stride = as_tree(shape, Shape), as_tree(stride, Stride)
@@ -211,6 +212,17 @@ class Layout(AnyLayout, metaclass=_LayoutMeta):
         _set_stride(self, stride)
         _set_plain(self, _plain_modes(shape, stride))
         _set_origin(self, None if origin_shape is None else _as_origin(shape, origin_shape))
+
+    if not TYPE_CHECKING:  # a checker would take any name for an attribute
+
+        def __getattr__(self, name):
+            """shape and stride of a layout that was worked out in plain ints: they are wrapped when one is first asked for."""
+            if name not in ("shape", "stride"):
+                raise AttributeError(f"a Layout has no attribute {name!r}")
+            shape, stride = self._make()
+            _set_shape(self, shape)
+            _set_stride(self, stride)
+            return shape if name == "shape" else stride
 
     def plain_modes(self) -> list[tuple[int, int]]:
         """The leaves as pairs of plain ints, if all are static and no extent is 0; else nothing. It is found once."""
@@ -229,7 +241,16 @@ class Layout(AnyLayout, metaclass=_LayoutMeta):
     __delattr__ = __setattr__
 
     def __call__(self, *coord: Any) -> Any:
-        return offset_of(coord[0] if len(coord) == 1 else coord, self.shape, self.stride)
+        at = coord[0] if len(coord) == 1 else coord
+        if type(at) is int and self._plain:  # the loop of offset_of, in plain ints; a sum of 0 may be static, see there
+            total = 0
+            for s, d in self._plain:
+                total += at % s * d
+                at //= s
+            if total := total + at * s * d:  # what is left of it is the last mode's
+                return total
+            at = coord[0]
+        return offset_of(at, self.shape, self.stride)
 
     def __getitem__(self, i: int) -> Layout:
         """Mode i as a layout; one that is an integer keeps its origin_shape."""
@@ -276,7 +297,18 @@ class Layout(AnyLayout, metaclass=_LayoutMeta):
 
 
 _new = object.__new__
-_set_shape, _set_stride, _set_origin, _set_plain = (Layout.__dict__[name].__set__ for name in ("shape", "stride", "_origin", "_plain"))
+_set_shape, _set_stride, _set_origin, _set_plain, _set_make = (
+    Layout.__dict__[name].__set__ for name in ("shape", "stride", "_origin", "_plain", "_make")
+)
+
+
+def plain_layout(plain: list[tuple[int, int]], make: Callable[[], tuple[Any, Any]]) -> Layout:
+    """The static layout of these leaves, whose shape and stride make() gives: the caller has proved that they fit."""
+    new = _new(Layout)
+    _set_make(new, make)
+    _set_origin(new, None)
+    _set_plain(new, plain)
+    return new
 
 
 def _plain_modes(shape: Any, stride: Any) -> list[tuple[int, int]]:

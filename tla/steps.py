@@ -8,15 +8,14 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable
+from functools import partial
+from typing import Any
 
-from .ints import INT64_MAX, INT64_MIN, Int, leaf
-from .layout import Layout, Shape, Stride, unchecked_layout
+from .ints import INT64_MAX, INT64_MIN, leaf, static
+from .layout import Layout, Shape, Stride, plain_layout
 
 Modes = list[tuple[int, int]]
 Pieces = list[tuple[int, int, int]]  # of a mode: how many steps, how far each goes in the domain, and in the values
-
-_0, _1 = Int[0](), Int[1]()
-_new = int.__new__
 
 #: Domains up to this size are decided by going through them, where no shorter proof is known.
 ENUMERABLE = 2**16
@@ -43,13 +42,13 @@ def wrapped(modes: Modes) -> Layout:
         if s > INT64_MAX or not INT64_MIN <= d <= INT64_MAX:
             leaf(s)
             leaf(d)
+    return plain_layout(modes or [(1, 0)], partial(_flat, modes or [(1, 0)]))
+
+
+def _flat(modes: Modes) -> tuple[Any, Any]:
     if len(modes) == 1:
-        ((s, d),) = modes
-        return unchecked_layout(_new(Int, s), _new(Int, d), None, modes)
-    if not modes:
-        return unchecked_layout(_1, _0)
-    shape = tuple.__new__(Shape, [_new(Int, s) for s, _d in modes])
-    return unchecked_layout(shape, tuple.__new__(Stride, [_new(Int, d) for _s, d in modes]), None, modes)
+        return static(modes[0][0]), static(modes[0][1])
+    return tuple.__new__(Shape, [static(s) for s, _d in modes]), tuple.__new__(Stride, [static(d) for _s, d in modes])
 
 
 class Steps:
