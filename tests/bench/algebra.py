@@ -1,23 +1,31 @@
-"""Layout algebra beside its peers, in one run: microseconds of process time per call, and ratios to the fastest peer.
+"""Layout algebra beside its peers, in one run: microseconds of process time per call, and ratios to pycute.
 
     pip install nvidia-cutlass tensor-layouts      # whichever of them you want beside tla
     python tests/bench/algebra.py
 
-Each call gets a layout that was not seen before. Times are for ratios: machines are noisy.
+cold: every call gets layouts that were not seen before, and no memo. warm: the same call again and again. Times are for
+ratios: machines are noisy. A shape that tla has worked out in plain ints is wrapped when it is first asked for; `wrapped`
+has that in the time as well.
 """
 
 import importlib
+import math
+import sys
 import time
 
 ROUNDS, INPUTS = 7, 64
+NAMES = "Layout composition complement logical_divide coalesce right_inverse"
+
+
+def static(x):
+    import tla
+
+    return x if isinstance(x, tla.Layout) else tuple(map(static, x)) if isinstance(x, tuple) else tla.Int[x]()
 
 
 def systems():
-    """name -> (make a layout, composition, complement, logical_divide, coalesce), of the systems that are installed."""
-    for name, names in (
-        ("pycute", "Layout composition complement logical_divide coalesce"),
-        ("tensor_layouts", "Layout compose complement logical_divide coalesce"),
-    ):
+    """name -> (make a layout, composition, complement, logical_divide, coalesce, right_inverse), of what is installed."""
+    for name, names in (("pycute", NAMES), ("tensor_layouts", NAMES.replace("composition", "compose"))):
         try:
             module = importlib.import_module(name)
         except ImportError:
@@ -25,52 +33,75 @@ def systems():
         yield name, [getattr(module, n) for n in names.split()]
     import tla
 
-    def static(x):
-        return tuple(map(static, x)) if isinstance(x, tuple) else tla.Int[x]()
+    operations = [
+        lambda shape, stride: tla.MakeLayout(static(shape), static(stride)),
+        tla.composition,
+        lambda a, n: tla.complement(a, static(n)),
+        lambda a, tile: tla.logical_divide(a, static(tile)),
+        tla.coalesce,
+        tla.right_inverse,
+    ]
+    yield "tla", operations
+    yield "tla, wrapped", [operations[0], *(lambda *x, f=f: f(*x).shape for f in operations[1:])]
 
-    def make(shape, stride):
-        return tla.MakeLayout(static(shape), static(stride))
 
-    yield "tla", [make, tla.composition, lambda a, n: tla.complement(a, tla.Int[n]()), tla.logical_divide, tla.coalesce]
-
-
-def operations(make, composition, complement, logical_divide, coalesce):
+def operations(make, composition, complement, logical_divide, coalesce, right_inverse):
     """name -> one function for each of INPUTS inputs of one form and other numbers, the layouts already made."""
     tile = make(4, 2)
 
     def of(f, *layouts):
         return [lambda arguments=[make(*p(m)) for p in layouts]: f(*arguments) for m in range(1, INPUTS + 1)]
 
+    def rows(m):
+        return (64, 128), (128 * m, m)
+
     def fractals(m):
         return ((16, 64), (16, 64)), ((16 * m, 256 * m), (m, 16384 * m))
 
     return {
-        "composition": of(composition, lambda m: ((64, 128), (128 * m, m)), lambda m: (((16, 4), (32, 4)), ((1, 16), (64, 2048)))),
+        "composition": of(composition, rows, lambda m: (((16, 4), (32, 4)), ((1, 16), (64, 2048)))),
         "complement": of(lambda a: complement(a, 4096 * 64), lambda m: ((4, 8, 2), (m, 16 * m, 512 * m))),
         "logical_divide": of(lambda a: logical_divide(a, tile), lambda m: ((4, 2, 3), (2 * m, m, 8 * m))),
+        "logical_divide by mode": of(lambda a: logical_divide(a, (16, 32)), rows),
         "coalesce": of(coalesce, lambda m: ((2, (1, 6)), (m, (6, 2 * m)))),
+        "right_inverse": of(right_inverse, lambda m: ((7 + m, (4, 16)), (64, (1, 4)))),
         "offset (i, j)": of(lambda a: a((517, 803)), fractals),
         "offset of an index": of(lambda a: a(777777), fractals),
     }
 
 
-def measure(calls):
-    best = float("inf")
+def measure(make_calls, clear, warm):
+    best = math.inf
+    calls = make_calls()
     for _round in range(ROUNDS):
+        if not warm:
+            calls = make_calls()
+            clear()
         start = time.process_time()
-        for call in calls:
+        for call in calls if not warm else calls[:1] * INPUTS:
             call()
-        best = min(best, time.process_time() - start)
-    return best / len(calls) * 1e6
+        best = min(best, (time.process_time() - start) / INPUTS)
+    return best * 1e6
 
 
 def main():
-    table = {name: {op: measure(calls) for op, calls in operations(*functions).items()} for name, functions in systems()}
-    print(f"{'microseconds':20s}" + "".join(f"{name:>16s}" for name in table) + "   tla / fastest peer")
-    for op in table["tla"]:
-        peers = [times[op] for name, times in table.items() if name != "tla"]
-        ratio = f"{table['tla'][op] / min(peers):12.2f}" if peers else "   no peer is installed"
-        print(f"{op:20s}" + "".join(f"{times[op]:16.2f}" for times in table.values()) + ratio)
+    results = {}
+    for name, functions in systems():
+        clear = sys.modules["tla"].cache_clear if name.startswith("tla") else lambda: None
+        for kind in ("cold", "warm"):
+            for op in operations(*functions):
+                microseconds = measure(lambda op=op, functions=functions: operations(*functions)[op], clear, kind == "warm")
+                results.setdefault((kind, op), {})[name] = microseconds
+    names = [*next(iter(results.values()))]
+    print("microseconds".ljust(30) + "".join(n.rjust(18) for n in names))
+    for (kind, op), row in results.items():
+        print(f"{kind} {op:25}" + "".join(f"{row[n]:18.2f}" for n in names))
+    if "pycute" in names:
+        for kind in ("cold", "warm"):
+            for name in names[1:]:
+                ratios = [row[name] / row["pycute"] for (k, _op), row in results.items() if k == kind and name in row]
+                mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
+                print(f"{kind}: {name} takes {mean:.2f} of pycute in the geometric mean, {max(ratios):.2f} at most")
 
 
 if __name__ == "__main__":
