@@ -198,3 +198,62 @@ def test_max_alignment():
         image = set(laws.function(a))
         assert all(set(range(x - x % n, x - x % n + n)) <= image for x in image), (a, n)
     assert str(tla.max_alignment(Layout(8, 1))) == "_1"
+
+
+# --------------------------------------------------------------------- what an independent reader broke, kept
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda: nullspace(parse("(2,2):(_1,_-1)")),
+        lambda: right_inverse(parse("(_4,0):(_1,_4)")),
+        lambda: left_inverse(parse("(0,_3):(_2,_3)")),
+        lambda: greatest_common_domain((tla.Int[0](), tla.Int[4]()), tla.Int[4]()),
+        lambda: tla.domain_distribute(parse("(_4,_4)"), tla.Int[0]()),
+        lambda: tla.domain_distribute(parse("(_4,_4)"), tla.Int[-4]()),
+        lambda: tla.downcast[2**62](parse("_4:_1")),
+        lambda: tla.downcast[2**40](parse("(_4,_2):(_1,_16777216)")),
+        lambda: Layout(4, tla.E[0] * 2**70),
+        lambda: tla.lcm(tla.Int[2**62](), tla.Int[3**39]()),
+        lambda: tla.cosize(parse("(0):(_0)")),
+        lambda: tla.cosize(parse("(0,_4):(_0,_1)")),
+        lambda: tla.get_hier_coord(parse("(4,4):(1@0,1@1)"), 5),
+        lambda: tla.MakeLayoutLike(parse("(4,4):(1@0,1@1)")),
+        lambda: tla.compact_order((4, 4), (tla.E[0], 1)),
+        lambda: tla.ArithmeticTuple(1, 2) * [2],
+        lambda: tla.E[0] * {},
+        lambda: tla.E[0] - "a",
+        lambda: tla.E[0] - None,
+        lambda: 3 - tla.E[0],
+        lambda: tla.ScaledBasis(None, (0,)),
+        lambda: tla.ScaledBasis(1, -5),
+        lambda: tla.ArithmeticTuple(1, 2) - (1, "a"),
+    ],
+)
+def test_refused_too(f):
+    with pytest.raises(TlaError) as caught:
+        f()
+    assert caught.value.reason.mend
+
+
+def test_nothing_has_an_inverse_of_nothing():
+    for text in ("(_4,_0,_4):(_1,_5,_4)", "(_0,_3):(_2,_3)", "(_0,_2,_2):(_1,_1,_-1)"):
+        for f in (right_inverse, left_inverse, nullspace):
+            assert str(f(parse(text))) == "_0:_0"
+    assert str(max_common_layout(parse("(_4,_0):(_1,_4)"), parse("_8:_1"))) == "_0:_0"
+    assert str(max_common_layout(parse("():()"), parse("(_3):(_1)"))) == "_1:_0"
+    assert tla.cosize(parse("(4,0):(1,4)")) == 0
+
+
+def test_long_searches_end():
+    assert tla.size(right_inverse(parse("(_75,_72):(_1,_4)"))) >= 336
+    assert tla.max_common_vector(parse("(_1):(_12)"), parse("(_6,(_4,_5),_8):(_0,(_-1,_2),_0)")) == 1
+
+
+def test_differences_of_coordinates():
+    assert (1, 2) - tla.E[0] == (0, 2)
+    assert tla.E[0] - (1, 2) == (0, -2)
+    assert 0 - tla.E[1] == -tla.E[1]
+    assert (3, 4) - tla.ArithmeticTuple(1, 1) == (2, 3)
+    assert tla.is_injective(parse("(_2,_1,_2):(_1@0@0,_1@0,_1@0@0)")) is False

@@ -6,7 +6,7 @@ from pathlib import Path
 import tla
 
 ROOT = Path(tla.__file__).parent
-LAYERS = """errors memo ints int_tuple arithmetic basis notation coord layout modes steps algebra predicates inverse tilers recast swizzle xla evaluate viz cli""".split()
+LAYERS = """errors memo ints int_tuple arithmetic coord basis notation layout modes steps algebra predicates inverse tilers recast swizzle xla evaluate viz cli""".split()
 
 
 def layer_of(path):

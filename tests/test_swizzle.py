@@ -29,7 +29,7 @@ from tla import (
 )
 
 import oracle
-from corpus import made, small
+from corpus import made, small, static
 
 _0 = Int[0]()
 NUMBERS = [(b, m, s) for b in range(4) for m in range(4) for s in range(-4, 5) if abs(s) >= b]
@@ -194,8 +194,14 @@ def test_compose_with_a_tuple_of_tilers():
     tiler = (parse("_4:_5"), 3)
     with pytest.raises(DivisibilityError):
         composition(parse("(_6,(_3,_2)):(_1,(_7,_1))"), (2, 4))
-    r = compose(parse("(_6,(_3,_2)):(_1,(_7,_1))"), (2, 4))
-    assert str(r) == "(_6,(_3,_2)):(_1,(_7,_1)) o _0 o (2,4):(_1@0,_1@1)"
+    r = compose(parse("(_6,(_3,_2)):(_1,(_7,_1))"), static((2, 4)))
+    assert str(r) == "(_6,(_3,_2)):(_1,(_7,_1)) o _0 o (_2,_4):(_1@0,_1@1)"
+    with pytest.raises(DivisibilityError, match=r"ComposedLayout\(a, _0, b\)"):
+        compose(parse("(_6,(_3,_2)):(_1,(_7,_1))"), (2, 4))
+    kept = compose(parse("((_3,_2),(_3,_2)):((_5,_1),(_7,_1))"), (_, Int[4]()))
+    assert [kept(i, j) for j in range(4) for i in range(6)] == [
+        [0, 5, 10, 1, 6, 11][i] + [0, 7, 14, 1][j] for j in range(4) for i in range(6)
+    ]
     assert [r(i, j) for j in range(4) for i in range(2)] == [i + [0, 7, 14, 1][j] for j in range(4) for i in range(2)]
     assert [compose(a, tiler)(i, j) for i in range(4) for j in range(3)] == [5 * i + 7 * j for i in range(4) for j in range(3)]
 
@@ -228,8 +234,8 @@ def test_slices_are_right_over_every_swizzle_and_coordinate():
     for numbers in NUMBERS:
         for text in ("(_8,_8):(_8,_1)", "(_4,_4,_4):(_4,_1,_16)", "(_4,_6):(_6,_1)"):
             a = ComposedLayout(Swizzle[numbers](), _0, parse(text))
-            for k, c, static in itertools.product(range(int(tla.rank(a))), range(4), (True, False)):
-                coord = tuple((Int[c]() if static else c) if i == k else _ for i in range(int(tla.rank(a))))
+            for k, c, fixed in itertools.product(range(int(tla.rank(a))), range(4), (True, False)):
+                coord = tuple((Int[c]() if fixed else c) if i == k else _ for i in range(int(tla.rank(a))))
                 rest, offset = slice_and_offset(coord, a)
                 seen[type(rest).__name__] += 1
                 free = [range(int(n)) for i, n in enumerate(a.shape) if i != k]
@@ -317,3 +323,81 @@ def test_products_by_a_swizzled_tile():
     r = tla.logical_product(parse("_4:_1"), parse("Sw<1,0,2> o _0 o (_4,_2):(_1,_4)"))
     assert [r(i, j) for j in range(8) for i in range(4)] == [i + 4 * swizzled(j, 1, 0, 2) for j in range(8) for i in range(4)]
     assert isinstance(tla.logical_product(parse("_4:_1"), Layout(Int[8](), Int[1]())), Layout)
+
+
+# --------------------------------------------------------------------- what an independent reader broke, kept
+
+
+DEEP = 1
+for _level in range(2000):
+    DEEP = (DEEP,)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda: tla.offsets(parse("Sw<1,0,2> o 9223372036854775807 o 4:1")),
+        lambda: tla.is_surjective(parse("Sw<1,0,2> o 0 o 4:1"), 1.5),
+        lambda: tla.is_surjective(parse("Sw<1,0,2> o 0 o 4:1"), "a"),
+        lambda: tla.MakeLayout(Swizzle[1, 0, 2](), Swizzle[1, 0, 2]()),
+        lambda: parse("Sw<3,4,3>", origin_shape=(3,)),
+        lambda: tla.ceil_div(4, parse("Sw<1,0,2> o 0 o 2:1")),
+        lambda: tla.evenly_divides(4, parse("Sw<1,0,2> o 0 o 2:1")),
+        lambda: compose(parse("((_3,_2),_2):((_5,_1),_7)"), (parse("(_2,_2):(_1,_2)"), [1])),
+        lambda: compose(parse("((_3,_2),_2):((_5,_1),_7)"), (parse("(_2,_2):(_1,_2)"), "a")),
+        lambda: compose(parse("((_3,_2),_2):((_5,_1),_7)"), (parse("(_2,_2):(_1,_2)"), None)),
+        lambda: compose(parse("(3,_2):(_5,_1)"), parse("_4:_1")),
+        lambda: Swizzle[1, 2, 3]()(np.array([True])),
+        lambda: Swizzle[1, 2, 3]()(np.array([1.5])),
+        lambda: Swizzle[1, 2, 3]()(None),
+        lambda: Swizzle[1, 2, 3]()([1]),
+        lambda: Swizzle[1, 2, 3]()(parse("4:1")),
+        lambda: Swizzle[1, 2, 3](5),
+        lambda: MakeSwizzle[3],
+        lambda: MakeSwizzle[1, 2, 3],
+        lambda: tla.logical_product(parse("_4096:_1"), parse("Sw<1,0,1> o _0 o _4096:_1")),
+        lambda: tla.max_common_layout(parse("_64:_1"), parse("Sw<2,2,3> o _0 o _64:_1")),
+        lambda: tla.max_common_layout(parse("Sw<2,2,3> o _0 o _64:_1"), parse("Sw<2,2,3> o _0 o _64:_1")),
+        lambda: tla.offsets(parse("(4,4):(1@0,1@1) o 0 o (2,2):(1,4)")),
+        lambda: tla.same_map(parse("4:1 o 0 o 4:1"), None),
+        lambda: ComposedLayout(parse("4:1"), DEEP, parse("(4,4):(1@0,1@1)")),
+        lambda: parse("(4,4):(1,4) o (1,2) o 4:1"),
+        lambda: composition(parse("64:2"), Swizzle[1, 0, 2]()),
+    ],
+)
+def test_refused_too(f):
+    with pytest.raises(TlaError) as caught:
+        f()
+    assert caught.value.reason.mend
+
+
+def test_a_chain_has_a_limit():
+    chain = parse("(_4):(_1)")
+    with pytest.raises(tla.RankError, match="parts"):
+        for _part in range(100):
+            chain = ComposedLayout(parse("_8:_2"), 0, chain)
+    assert parse(str(chain)) == chain
+
+
+def test_broadcasts_aside_for_swizzled_layouts_too():
+    assert tla.is_compact(parse("Sw<1,0,2> o _0 o (4,2,8):(1,4,0)")) is True
+    assert tla.is_compact(parse("(_8):(_1) o _0 o Sw<1,0,2> o _0 o (4,2,8):(1,4,0)")) is True
+    assert tla.is_surjective(parse("Sw<1,0,2> o 0 o 4:1"), 2**62) is False
+
+
+def test_dynamic_integers_stay_dynamic():
+    assert str(tla.downcast[2](parse("Sw<1,0,1> o 1 o _8:_1"))) == "Sw<1,1,1> o 2 o _16:_1"
+    for text in ("Sw<1,0,2> o _0 o 8:_1", "Sw<1,0,2> o _0 o 6:_1", "Sw<1,0,2> o _0 o (_8,8):(_1,_8)"):
+        assert not right_inverse(parse(text)).is_static
+    for text in ("Sw<2,1,3> o 0 o (16):(_2)", "Sw<2,1,3> o 5 o (16):(_2)"):
+        assert not left_inverse(parse(text)).is_static
+    a = parse("Sw<2,0,-3> o _1 o (_8,_3):(_4,_-1)")
+    assert {type(slice_and_offset((_, c), a)[0]) for c in range(2)} == {Layout}
+    with pytest.raises(DivisibilityError, match="not linear"):  # rather than a result of another kind
+        slice_and_offset((_, 2), a)
+
+
+def test_narrow_arrays_are_widened():
+    assert Swizzle[3, 4, 3]()(np.uint8(200)) == swizzled(200, 3, 4, 3)
+    assert Swizzle[3, 4, 3]()(np.arange(120, dtype=np.int8)).tolist() == [swizzled(x, 3, 4, 3) for x in range(120)]
+    assert Swizzle[3, 40, 8]()(np.arange(4, dtype=np.int32)).tolist() == [0, 1, 2, 3]

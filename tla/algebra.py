@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from operator import itemgetter
 from typing import Any, cast
 
@@ -209,7 +209,11 @@ def composition(a: Layout, b: Layout) -> Layout:
         if path_of(d) not in outers:
             outers[path_of(d)] = Outer(_mode_at(a, b, path_of(d)))
     if any(equal(s, 0) for s in leaves(b.shape)):
-        return _of_nothing(outers.values(), b)
+        if any(is_constant(0, s) for s in leaves(b.shape)):
+            return unchecked_layout(b.shape, b.stride)
+        if any(len(o.modes) > 1 for o in outers.values()):  # one mode is never cut: the profile is that of other extents
+            what = f"composition: {shown(b)} has a dynamic extent of 0"
+            raise RangeError(what, "extents of 1 or more, or a static 0", "compose nothing then")
     if any(equal(s, 0) for s in leaves(a.shape)):
         raise RangeError(f"composition: {shown(a)} has no elements", "an outer layout that has some", "compose only what is not empty")
     parts = [(path_of(d), s, outers[path_of(d)].pieces(s, step_of(d))) for s, d in flat_modes(b)]
@@ -267,13 +271,6 @@ def _mode_at(a: Layout, b: Layout, path: tuple[int, ...]) -> list[Mode]:
         a = a[i]
     rest = [(_1, _0)] if ends_empty(a.shape) else []  # what is left of an index goes to the last mode: here, to none
     return merge([*flat_modes(a), *rest], unbounded=True)
-
-
-def _of_nothing(outers: Collection[Outer], b: Layout) -> Layout:
-    """The composition over an empty domain. A static 0 says so; with a dynamic one, b must not be what would be cut."""
-    if any(is_constant(0, s) for s in leaves(b.shape)) or all(len(o.modes) == 1 for o in outers):
-        return unchecked_layout(b.shape, b.stride)
-    raise RangeError(f"composition: {shown(b)} has a dynamic extent of 0", "extents of 1 or more, or a static 0", "compose nothing then")
 
 
 def _joined(cls: type[IntTuple], pieces: list[Piece], k: int) -> Any:

@@ -138,7 +138,7 @@ def lcm(*xs: Any) -> Any:
 
     Source: CuTe `lcm`.
     """
-    return _over_leaves("lcm", math.lcm, xs)
+    return ints.leaf(_over_leaves("lcm", math.lcm, xs))
 
 
 def sum(x: Any) -> Any:

@@ -12,9 +12,10 @@ from collections.abc import Iterator
 from itertools import zip_longest
 from typing import Any
 
+from .coord import coord_leaf
 from .errors import LeafTypeError, RangeError, RankError
-from .int_tuple import MAX_DEPTH, IntTuple, as_int_tuple, like, shown
-from .ints import Int, is_constant, is_int, is_no_integer, leaf, plus, register_leaf, times
+from .int_tuple import MAX_DEPTH, IntTuple, as_int_tuple, as_tuple, like, shown
+from .ints import Int, is_constant, is_int, is_leaf, is_no_integer, leaf, plus, register_leaf, times
 
 _0, _1 = Int[0](), Int[1]()
 
@@ -43,8 +44,8 @@ class ScaledBasis:
     path: tuple[int, ...]
 
     def __init__(self, value: Any, path: tuple[int, ...]) -> None:
-        object.__setattr__(self, "value", value)
-        object.__setattr__(self, "path", path)
+        object.__setattr__(self, "value", coord_leaf(value))
+        object.__setattr__(self, "path", _path(path))
 
     def __setattr__(self, name: str, value: object = None) -> None:
         raise AttributeError(f"a ScaledBasis is immutable: multiply an E instead of changing {name}")
@@ -52,17 +53,15 @@ class ScaledBasis:
     __delattr__ = __setattr__
 
     def __mul__(self, n: Any) -> ScaledBasis:
-        if isinstance(n, (ScaledBasis, tuple)) or is_no_integer(n):
-            raise LeafTypeError(f"{self} times {shown(n)}", "an integer", "coordinates are added, and multiplied by integers")
-        return ScaledBasis(times(n, self.value), self.path)
+        return _element(times(_factor(n), self.value), self.path)
 
     __rmul__ = __mul__
 
     def __neg__(self) -> ScaledBasis:
-        return ScaledBasis(-self.value, self.path)
+        return _element(-self.value, self.path)
 
     def __abs__(self) -> ScaledBasis:
-        return ScaledBasis(abs(self.value), self.path)
+        return _element(abs(self.value), self.path)
 
     def __add__(self, other: Any) -> Any:
         return _sum(self, other)
@@ -71,10 +70,16 @@ class ScaledBasis:
         return _sum(other, self)
 
     def __sub__(self, other: Any) -> Any:
-        return _sum(self, -other)
+        return _sum(self, _negative(other))
+
+    def __rsub__(self, other: Any) -> Any:
+        return _sum(other, -self)
 
     def __eq__(self, other: object) -> bool:
-        return self.path == other.path and bool(self.value == other.value) if isinstance(other, ScaledBasis) else NotImplemented
+        if not isinstance(other, ScaledBasis):
+            return NotImplemented
+        one, two = self.value, other.value
+        return self.path == other.path and (one is two or (is_leaf(one) and is_leaf(two) and bool(one == two)))
 
     def __hash__(self) -> int:
         return hash((ScaledBasis, self.value, self.path))
@@ -95,6 +100,30 @@ class ScaledBasis:
         return type(self.value) is Int
 
 
+def _path(path: Any) -> tuple[int, ...]:
+    modes = tuple(int(leaf(i)) for i in (path if isinstance(path, tuple) else (path,)))
+    if not 0 < len(modes) <= MAX_DEPTH:
+        raise RankError(f"E of {len(modes)} modes", f"1 to {MAX_DEPTH}", "write E[0], or E[1, 0] for mode 0 of mode 1")
+    if not all(0 <= i < 2**16 for i in modes):
+        raise RangeError(f"E{list(modes)}", "modes from 0 to 65535", "count the modes from 0")
+    return modes
+
+
+def _element(value: Any, path: tuple[int, ...]) -> ScaledBasis:
+    """The ScaledBasis of parts that are checked."""
+    new = object.__new__(ScaledBasis)
+    object.__setattr__(new, "value", leaf(value) if isinstance(value, int) else value)
+    object.__setattr__(new, "path", path)
+    return new
+
+
+def _factor(n: Any) -> Any:
+    """n, if coordinates can be multiplied by it."""
+    if isinstance(n, (ScaledBasis, tuple)):
+        raise LeafTypeError(f"coordinates times {shown(n)}", "an integer", "coordinates are added, and multiplied by integers")
+    return coord_leaf(n)
+
+
 class _Elements:
     """`E[i, j]`: the basis element of mode j of mode i, the coordinate that is 1 there and 0 elsewhere.
 
@@ -107,12 +136,7 @@ class _Elements:
     """
 
     def __getitem__(self, path: int | tuple[int, ...]) -> ScaledBasis:
-        modes = tuple(int(leaf(i)) for i in (path if isinstance(path, tuple) else (path,)))
-        if not 0 < len(modes) <= MAX_DEPTH:
-            raise RankError(f"E of {len(modes)} modes", f"1 to {MAX_DEPTH}", "write E[0], or E[1, 0] for mode 0 of mode 1")
-        if not all(0 <= i < 2**16 for i in modes):
-            raise RangeError(f"E{list(modes)}", "modes from 0 to 65535", "count the modes from 0")
-        return ScaledBasis(_1, modes)
+        return _element(_1, _path(path))
 
     def __repr__(self) -> str:
         return "E"
@@ -141,7 +165,7 @@ class ArithmeticTuple(IntTuple):
     checked = False  # it may hold arrays and tracers
 
     def __new__(cls, *modes: Any) -> ArithmeticTuple:
-        return tuple.__new__(cls, [cls(*m) if isinstance(m, tuple) else leaf(m) for m in modes])
+        return as_tuple(cls, modes, coord_leaf)
 
     def __add__(self, other: Any) -> Any:
         return _sum(self, other)
@@ -153,14 +177,21 @@ class ArithmeticTuple(IntTuple):
         return _coordinate(-m for m in self)
 
     def __sub__(self, other: Any) -> Any:
-        return _sum(self, -_coordinate(other) if isinstance(other, tuple) else -other)
+        return _sum(self, _negative(other))
+
+    def __rsub__(self, other: Any) -> Any:
+        return _sum(other, -self)
 
     def __mul__(self, n: Any) -> ArithmeticTuple:
-        if isinstance(n, (ScaledBasis, tuple)) or is_no_integer(n):
-            raise LeafTypeError(f"{shown(self)} times {shown(n)}", "an integer", "coordinates are added, and multiplied by integers")
+        n = _factor(n)
         return _coordinate(m * n if isinstance(m, tuple) else times(n, m) for m in self)
 
     __rmul__ = __mul__
+
+
+def _negative(x: Any) -> Any:
+    """-x of a coordinate: of an element, a tuple or an integer."""
+    return -(x if isinstance(x, ScaledBasis) else ArithmeticTuple(*x) if isinstance(x, tuple) else coord_leaf(x))
 
 
 def _coordinate(modes: Any) -> ArithmeticTuple:
@@ -175,7 +206,7 @@ def as_coordinate(x: Any) -> Any:
         for i in reversed(x.path):
             value = tuple.__new__(ArithmeticTuple, [_0] * i + [value])
         return value
-    return _coordinate(x) if isinstance(x, tuple) else x
+    return ArithmeticTuple(*x) if isinstance(x, tuple) else coord_leaf(x)
 
 
 def _sum(a: Any, b: Any) -> Any:

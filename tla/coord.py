@@ -15,7 +15,6 @@ from collections.abc import Iterable, Iterator
 from numbers import Integral
 from typing import Any
 
-from .basis import ScaledBasis
 from .errors import LeafTypeError, RangeError, RankError
 from .int_tuple import IntTuple, as_int_tuple, as_tree, as_tuple, leaves, like, product, require_congruent, shown
 from .ints import INT64_MAX, INT64_MIN, Int, equal, is_constant, is_int, is_leaf, is_no_integer, leaf, mul, plain, plus, times
@@ -37,7 +36,7 @@ class Coord(IntTuple):
     checked = False  # it may hold arrays and tracers
 
     def __new__(cls, *modes: Any) -> Coord:
-        return as_tuple(cls, modes, _coord_leaf)
+        return as_tuple(cls, modes, coord_leaf)
 
 
 def MakeCoord(*modes: Any) -> Coord:
@@ -54,7 +53,7 @@ def MakeCoord(*modes: Any) -> Coord:
     return Coord(*modes)
 
 
-def _coord_leaf(x: Any) -> Any:
+def coord_leaf(x: Any) -> Any:
     """x as a coordinate: an integer as leaf() has it, an array of integers in 64 bits, what has + * // % as it is."""
     if is_leaf(x):
         return x if is_int(x) else _no_coordinate(x)
@@ -86,7 +85,7 @@ def _index_array(np: Any, x: Any) -> Any:
 
 def as_coord(x: Any) -> Any:
     """x checked: an integer or a foreign object as a leaf, a tuple as a Coord."""
-    return as_tuple(Coord, x, _coord_leaf) if isinstance(x, tuple) else _coord_leaf(x)
+    return as_tuple(Coord, x, coord_leaf) if isinstance(x, tuple) else coord_leaf(x)
 
 
 # ---------------------------------------------------------------------------------------------- conversions
@@ -160,8 +159,11 @@ def idx2crd(index: Any, shape: Any, stride: Any = None) -> Any:
     shape, index = as_int_tuple(shape), as_coord(index)
     if stride is None:
         return _split(index, shape)
-    stride = as_tree(stride)
+    stride = as_int_tuple(stride)
     require_congruent("idx2crd", shape, stride)
+    for d in leaves(stride):
+        if not is_int(d):
+            _no_coordinate(d)
     return _split_by(index, shape, stride)
 
 
@@ -266,7 +268,7 @@ def _terms(x: Any, shape: Any, stride: Any) -> Iterator[Any]:
     for k, (s, d) in enumerate(pairs):
         if is_constant(0, d) or (is_constant(1, s) and k < len(pairs) - 1):
             divisor = mul(divisor, s)
-            if isinstance(d, ScaledBasis):
+            if is_leaf(d) and not is_int(d):
                 yield times(_0, d)  # a coordinate has all of its modes
             continue
         x, divisor = _over(x, divisor), s

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .basis import ScaledBasis
+from .basis import ScaledBasis, as_coordinate
 from .errors import LeafTypeError, RangeError, RankError, Unproven
 from .int_tuple import elsewhere, leaves, modes_of, product_each, register_kind, shown
 from .ints import INT64_MAX, INT64_MIN, known
@@ -71,6 +71,8 @@ def _extents(layout: Any, limit: int) -> tuple[int, ...]:
 def _of_composed(_operation: Any, layout: ComposedLayout, limit: int) -> npt.NDArray[np.int64]:
     """One call with an array for each mode."""
     extents = _extents(layout, limit)
+    if all(extents) and isinstance(as_coordinate(layout(0)), tuple):
+        raise LeafTypeError(f"offsets of {shown(layout)}: its values are coordinates", "a layout of offsets", "call it: layout(i, j)")
     if not isinstance(layout.shape, tuple):
         return np.asarray(layout(np.arange(extents[0])), np.int64)
     values = layout(*np.ogrid[tuple(slice(n) for n in extents)]) if extents else layout(())

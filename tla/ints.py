@@ -35,7 +35,9 @@ class Static:
     def __init__(self, value: Any, text: str = "") -> None:
         self.value, self._text = value, text
 
-    def __call__(self) -> Any:
+    def __call__(self, *arguments: Any) -> Any:
+        if arguments:
+            raise LeafTypeError(f"{self!r}{arguments!r}", "no arguments: it is a type", f"write {self!r}() for the value")
         return self.value
 
     def __instancecheck__(self, x: object) -> bool:

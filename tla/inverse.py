@@ -15,11 +15,11 @@ from fractions import Fraction
 from operator import itemgetter
 from typing import Any
 
-from .algebra import Mode, coalesce, composition, flat_modes, from_modes, merge
+from .algebra import Mode, coalesce, composition, flat_modes, from_modes, merge, step_of
 from .basis import Encoding, ScaledBasis
-from .errors import DivisibilityError, InjectivityError, LeafTypeError, RankError, Unproven
+from .errors import DivisibilityError, InjectivityError, LeafTypeError, RangeError, RankError, Unproven
 from .int_tuple import as_int_tuple, elsewhere, flatten, leaves, like, shown, size
-from .ints import Int, add, at_most, equal, is_constant, is_static, known, mul, static
+from .ints import Int, add, at_most, equal, is_constant, is_static, known, mul, require_positive, static
 from .layout import Layout, as_layout, compact_col_major
 from .memo import memo
 from .predicates import consecutive
@@ -50,16 +50,31 @@ def right_inverse(layout: Layout) -> Layout:
     >>> print(right_inverse(parse("(_4,_3):(_1,_2)")))
     (_4,_2):(_1,_8)
 
-    Law: layout(R(i)) == i on R's whole domain, and no layout into layout's domain does so for more; of more than 1,024
-    coordinates: none whose digits each step along one mode. Source: CuTe `right_inverse`, which takes whole modes only.
+    Law: layout(R(i)) == i on R's whole domain, and no layout into layout's domain does so for more. Of more than 1,024
+    coordinates the search is cut short: digits step along one mode each, and 20,000 of them are tried.
+    Source: CuTe `right_inverse`, which takes whole modes only.
     """
     if not isinstance(layout, Layout):
         return elsewhere(right_inverse, layout)
+    if nothing := _of_nothing("right_inverse", layout):
+        return nothing
     if plain := layout.plain_modes():
         plain = merged(plain)
         return wrapped(_larger(plain, _whole_modes(plain)))
     _offsets_only("right_inverse", layout)
     return from_modes(merge(_whole_modes(merge(flat_modes(layout)), static)))
+
+
+def _of_nothing(name: str, *layouts: Layout) -> Layout | None:
+    """The inverse of a layout without coordinates, which has none; None where there are coordinates."""
+    extents = [s for x in layouts for s in leaves(as_layout(name, x).shape)]
+    if any(is_constant(0, s) for s in extents):
+        return from_modes([(_0, _0)])
+    if any(equal(s, 0) for s in extents):
+        raise RangeError(
+            f"{name} of {shown(layouts[0])}: a dynamic extent of 0", "extents of 1 or more, or a static 0", "invert nothing then"
+        )
+    return None
 
 
 def _offsets_only(name: str, layout: Layout) -> None:
@@ -161,6 +176,7 @@ class _Digits:
 
     def _linear(self, r: int, n: int, p: int) -> bool:
         """Whether every f steps by p at each multiple of r: sure for the one whose mode r steps along, checked of others."""
+        self.budget -= n >> 6
         return len(self.functions) == 1 or (n <= ENUMERABLE and all(f(c * r) == c * p for f in self.functions for c in range(n)))
 
     def _counts(self, p: int, most: int) -> Iterator[int]:
@@ -169,7 +185,7 @@ class _Digits:
         for _s, d in self.modes:
             if d > 0:
                 every = d // math.gcd(p, d)
-                wanted.update(range(every, min(most, 16 * every) + 1, every))
+                wanted.update(range(every, min(most, 256 * every) + 1, every))
         return iter(sorted(wanted, reverse=True))
 
 
@@ -197,6 +213,8 @@ def left_inverse(layout: Layout) -> Layout:
     if not isinstance(layout, Layout):
         return elsewhere(left_inverse, layout)
     _offsets_only("left_inverse", layout)
+    if nothing := _of_nothing("left_inverse", layout):
+        return nothing
     modes = [m for m in _placed(layout) if not is_constant(0, m[1]) and not is_constant(1, m[0])]
     if any(type(d) is not Int for _s, d, _place in modes):
         raise Unproven(
@@ -290,6 +308,8 @@ def max_common_layout(a: Layout, b: Layout) -> Layout:
     if not isinstance(a, Layout):
         return elsewhere(max_common_layout, a, b)
     _offsets_only("max_common_layout", a)
+    if nothing := _of_nothing("max_common_layout", a, b):
+        return nothing
     inverse = right_inverse(b)
     found = _common(a, inverse)
     plain_a, plain_b = a.plain_modes(), merged(b.plain_modes())
@@ -322,7 +342,9 @@ def max_common_vector(a: Layout, b: Layout) -> Any:
 
 
 def max_alignment(layout: Layout) -> Any:
-    """The largest n so that the layout is made of runs of n consecutive offsets, each beginning at a multiple of n [elements].
+    """An n so that the layout is made of runs of n consecutive offsets, each beginning at a multiple of n [elements].
+
+    The largest one, for strides that are not negative.
 
     >>> from tla import max_alignment, parse
     >>> print(max_alignment(parse("(_8,_4):(_1,_24)")), max_alignment(parse("(_8,4):(_1,20)")))
@@ -358,10 +380,12 @@ def nullspace(layout: Layout) -> Layout:
     Raises DivisibilityError where positive and negative strides cancel in a way that no layout says.
     Source: CuTe `nullspace`, which takes strides of 0 only.
     """
-    shape = tuple(leaves(as_layout("nullspace", layout).shape))
+    if nothing := _of_nothing("nullspace", layout):
+        return nothing
+    shape = tuple(leaves(layout.shape))
     strides = tuple(leaves(layout.stride))
     zeros = [(s, p) for s, p, d in zip(shape, leaves(compact_col_major(shape)), strides) if is_constant(0, d)]
-    if layout.is_static and any(getattr(d, "value", d) < 0 for d in strides) and (hidden := _cancelling(layout)):
+    if is_static(layout.stride) and any(step_of(d) < 0 for d in strides) and (hidden := _cancelling(layout)):
         zeros = [*(m for m in zeros if m[0] != 1), *hidden]
     if not zeros:
         return _ONE
@@ -376,6 +400,8 @@ def _cancelling(layout: Layout) -> list[Mode]:
     values = [code(d) for _s, d, _p in modes]
     if not any(v < 0 for v in values) or all(v < 0 for v in values):
         return []
+    if not is_static(layout.shape):
+        raise Unproven(f"{what}: how far strides of both signs cancel is not static", "static extents", "write them as Int[N]()")
     if math.prod(int(s) for s, _d, _p in modes) > ENUMERABLE:
         raise Unproven(
             f"{what}: more than {ENUMERABLE:,} coordinates, whose strides may cancel", "strides of one sign", "take a smaller layout"
@@ -420,7 +446,7 @@ def _heads(places: list[int], n: int, r: int) -> list[int] | None:
 
 
 def domain_distribute(a: Any, n: Any) -> Layout:
-    """n places spread over the modes of a shape: of each mode, from the first on, the part that divides what is left of n.
+    """Up to n places spread over the modes of a shape: of each, from the first on, the part that divides what is left of n.
 
     a   a static shape, or a layout for its shape
     n   a static integer
@@ -434,6 +460,7 @@ def domain_distribute(a: Any, n: Any) -> Layout:
     shape, rest = as_int_tuple(a), size(n)
     if not is_static(shape) or type(rest) is not Int:
         raise Unproven(f"domain_distribute: {shown(n)} over {shown(shape)}", "static sizes", "write them as Int[N]()")
+    require_positive(f"domain_distribute over {shown(shape)}", rest)
     out = []
     for s, place in zip(leaves(shape), leaves(compact_col_major(flatten(shape)))):
         part = static(math.gcd(s, rest))
@@ -455,6 +482,8 @@ def greatest_common_domain(a: Any, b: Any) -> Layout:
     Source: NVIDIA's reference implementation, PyCuTe `greatest_common_domain`.
     """
     shapes = [as_int_tuple(x) for x in (a, b)]
+    for s in (s for x in shapes for s in leaves(x)):
+        require_positive("greatest_common_domain: an extent", s)
     if not all(map(is_static, shapes)):
         raise Unproven(f"greatest_common_domain of {shown(a)} and {shown(b)}", "static shapes", "write them as Int[N]()")
     (x, *xs), (y, *ys) = map(_intervals, shapes)

@@ -395,6 +395,10 @@ def MakeLayout(shape: Any, stride: Any = LayoutLeft, origin_shape: Any = None, *
     if isinstance(shape, Layout):
         return _concatenated([shape, *(x for x in (stride, origin_shape) if x is not LayoutLeft and x is not None), *more])
     if not isinstance(shape, tuple) and not is_int(shape):
+        if stride is not LayoutLeft or origin_shape is not None or more:
+            raise LeafTypeError(
+                f"MakeLayout of a {type(shape).__name__} and more", "it alone, or a shape", "use compose to put them together"
+            )
         return cast(Layout, elsewhere(MakeLayout, shape))
     if isinstance(stride, _Order):
         if not isinstance(shape, tuple):
@@ -457,10 +461,16 @@ def coshape(layout: Layout) -> Any:
     if not isinstance(layout, Layout):
         return elsewhere(coshape, layout)
     extents = tuple(leaves(layout.shape))
-    empty = _0 if any(is_constant(0, n) for n in extents) else 0 if any(equal(n, 0) for n in extents) else None
-    if empty is not None:
-        return _each(lambda _n: empty, _total(leaves(layout.stride)))
-    return _each(lambda n: add(n, _1), _total(mul(n - _1, abs(d)) for n, d in zip(extents, leaves(layout.stride))))
+    if any(is_constant(0, n) for n in extents):
+        return _each(lambda _n: _0, _total(leaves(layout.stride)))
+    spans = _each(lambda n: add(n, _1), _total(mul(n - _1, abs(d)) for n, d in zip(extents, leaves(layout.stride))))
+    if not any(equal(n, 0) for n in extents):
+        return spans
+    if is_static(spans):  # which a 0 must not change
+        raise RangeError(
+            f"coshape of {shown(layout)}: a dynamic extent of 0", "extents of 1 or more, or a static 0", "leave out what is empty"
+        )
+    return _each(lambda _n: 0, spans)
 
 
 def coprofile(layout: Layout) -> Any:

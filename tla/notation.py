@@ -92,7 +92,7 @@ def parse(text: str, *, origin_shape: Any = None) -> Any:
                 value = make(parts.pop(), offset, value)
             return value
     reader.end("".join(f", or {s!r}" for s in _LAYOUTS))
-    if origin_shape is not None and isinstance(first, (tuple, int)):
+    if origin_shape is not None and not hasattr(first, "origin_shape"):
         raise ParseError(text, len(text), "an origin_shape, and no layout", "shape:stride", "drop origin_shape")
     return first
 

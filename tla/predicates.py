@@ -14,9 +14,9 @@ from typing import Any
 from .algebra import Mode, flat_modes, merge, step_of
 from .basis import Encoding
 from .errors import Predicate, Reason
-from .int_tuple import elsewhere, leaves, like, product_each, shown, size
+from .int_tuple import AnyLayout, elsewhere, leaves, like, product_each, shown, size
 from .ints import known, leaf, static
-from .layout import Layout, cosize
+from .layout import Layout, as_layout, cosize
 from .steps import ENUMERABLE
 
 
@@ -35,7 +35,7 @@ def same_map(a: Layout, b: Layout) -> Reason | bool | None:
     """
     for x, other in ((a, b), (b, a)):
         if not isinstance(x, Layout):
-            return elsewhere(same_map, x, other)
+            return elsewhere(same_map, x, other if isinstance(other, AnyLayout) else as_layout("same_map", other))
     if any(known(step_of(n)) is None for x in (a, b) for n in (*leaves(x.shape), *leaves(x.stride), *leaves(x.origin_shape))):
         return True if a == b else None
     extents = product_each(a.shape), product_each(b.shape)
@@ -87,7 +87,9 @@ def is_injective(layout: Layout) -> Reason | bool | None:
     if isinstance(met, str):
         return Reason(f"{shown(layout)}: {met}", "an offset for each coordinate", "use larger strides")
     one, two = (like(layout.shape, iter(c)) for c in met)
-    what = f"{shown(layout)}: the coordinates {shown(one)} and {shown(two)} share the offset {shown(layout(one))}"
+    offset = sum(c * d for c, (_s, d) in zip(met[0], modes))
+    place = f" {offset}" if all(step_of(d) is d for _s, d in flat_modes(layout)) else ""
+    what = f"{shown(layout)}: the coordinates {shown(one)} and {shown(two)} share the offset{place}"
     return Reason(what, "an offset for each coordinate", "use larger strides, or leave out the mode that repeats")
 
 
@@ -165,9 +167,10 @@ def is_surjective(layout: Layout, n: Any = None) -> Reason | bool | None:
 
     None where that is not known. Source: CuTe's whitepaper, arXiv 2603.02298.
     """
+    n = None if n is None else leaf(n)
     if not isinstance(layout, Layout):
         return elsewhere(is_surjective, layout, n)
-    modes, n = _known_modes(layout), known(cosize(layout) if n is None else leaf(n))
+    modes, n = _known_modes(layout), known(cosize(layout) if n is None else n)
     if modes is None or n is None:
         return None
     if any(step_of(d) is not d for _s, d in flat_modes(layout)):

@@ -13,7 +13,7 @@ from .algebra import Mode, flat_modes
 from .basis import ScaledBasis
 from .errors import DivisibilityError, LeafTypeError, RangeError
 from .int_tuple import Bracketed, like, shown
-from .ints import Int, ceil_div, divides, is_constant, known, mul, static
+from .ints import Int, ceil_div, divides, is_constant, known, leaf, mul, static
 from .layout import Layout, Shape, Stride, as_layout, unchecked_layout
 
 _1 = Int[1]()
@@ -31,6 +31,8 @@ def _leafwise(name: str, layout: Layout, f: Callable[[Any, Any], Mode]) -> Layou
     if any(isinstance(d, ScaledBasis) for _s, d in flat_modes(as_layout(name, layout))):
         raise LeafTypeError(f"{name} of {shown(layout)}", "a layout of offsets", "coordinates have no width")
     modes = [f(s, d) for s, d in flat_modes(layout)]
+    for n in (n for mode in modes for n in mode):
+        leaf(n)  # which 64 bits have to hold
     return unchecked_layout(*(like(layout.shape, (m[k] for m in modes), cls) for k, cls in ((0, Shape), (1, Stride))))
 
 

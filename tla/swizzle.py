@@ -13,11 +13,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from . import algebra, layout as layouts, modes, notation, tilers
-from .algebra import composition, flat_modes
+from .algebra import composition, flat_modes, step_of
 from .basis import ArithmeticTuple, ScaledBasis, as_coordinate
+from .coord import coord_leaf
 from .errors import DivisibilityError, LeafTypeError, RangeError, RankError, Reason, Unproven
 from .int_tuple import AnyLayout, Underscore, flatten, leaves, like, mode, product_each, register_kind, register_tiler, shown, size
-from .ints import Int, Static, is_constant, is_int, is_no_integer, is_static, known, leaf, plus, static
+from .ints import Int, Static, equal, is_constant, is_int, is_static, known, leaf, mul, plus, static
 from .inverse import left_inverse, max_common_layout, right_inverse
 from .layout import Layout, MakeLayout, Shape, Stride, as_layout, coshape, cosize, unchecked_layout
 from .modes import dice, slice_and_offset
@@ -85,9 +86,9 @@ class Swizzle(metaclass=_SwizzleMeta):
     def __call__(self, x: Any) -> Any:
         if type(x) is Int:
             return static(self(int(x)))
-        if is_no_integer(x) or isinstance(x, (tuple, ScaledBasis)):
-            leaf(x)
-            raise LeafTypeError(f"{self} of {shown(x)}", "an integer", "swizzle offsets, not coordinates")
+        if isinstance(x, (tuple, ScaledBasis, AnyLayout)):
+            raise LeafTypeError(f"{self} of {shown(x)}", "an integer", "swizzle offsets; composition(swizzle, layout) takes layouts")
+        x = coord_leaf(x)
         read = x & self.reads
         return x ^ (read >> self.shift if self.shift >= 0 else read << -self.shift) if self.bits else x
 
@@ -139,6 +140,8 @@ class _MakeSwizzle:
     __name__ = "MakeSwizzle"
 
     def __getitem__(self, masks: tuple[int, int]) -> type[Swizzle]:
+        if not isinstance(masks, tuple) or len(masks) != 2:
+            raise RankError(f"MakeSwizzle[{shown(masks)}]", "two masks", "write MakeSwizzle[0b11000, 0b11]")
         reads, changes = (int(leaf(n)) for n in masks)
         found = _between(reads, changes)
         if found is None:
@@ -199,6 +202,15 @@ class ComposedLayout(AnyLayout):
         if not isinstance(outer, (Swizzle, Layout)):
             raise LeafTypeError(f"a ComposedLayout with a {type(outer).__name__} outside", "a Swizzle or a layout", "write Swizzle[...]()")
         offset = ArithmeticTuple(*offset) if isinstance(offset, tuple) else leaf(offset)
+        if isinstance(offset, tuple) and isinstance(inner, Layout) and not _gives_coordinates(inner):
+            raise LeafTypeError(
+                f"the coordinate {shown(offset)} as offset of {shown(inner)}", "an integer", "it is added to inner's offsets"
+            )
+        parts, last = 3, inner
+        while isinstance(last, ComposedLayout):
+            parts, last = parts + 2, last.inner
+        if parts > notation.MAX_PARTS:
+            raise RankError(f"a ComposedLayout of {parts} parts", f"at most {notation.MAX_PARTS}", "compose some of them")
         if isinstance(outer, Swizzle) and (not is_int(offset) or (isinstance(inner, Layout) and _gives_coordinates(inner))):
             raise LeafTypeError(f"{outer} o {shown(offset)} o {shown(inner)}", "offsets to swizzle", "put a layout in between")
         if isinstance(outer, Swizzle) and outer.bits == 0 and is_constant(0, offset):
@@ -229,7 +241,11 @@ class ComposedLayout(AnyLayout):
         return bool(self.outer.is_static and is_static(self.offset) and self.inner.is_static)
 
     def __call__(self, *coord: Any) -> Any:
-        return _outer_at(self.outer, plus(self.offset, self.inner(*coord)))
+        place = self.inner(*coord)
+        if hasattr(place, "dtype") and place.size and isinstance(self.offset, int):  # numpy would wrap silently
+            for end in (place.min(), place.max()):
+                leaf(int(end) + int(self.offset))
+        return _outer_at(self.outer, plus(self.offset, place))
 
     def __getitem__(self, i: int) -> Any:
         return ComposedLayout(self.outer, self.offset, mode(self.inner, leaf(i)))
@@ -297,21 +313,29 @@ def compose(a: Any, b: Any) -> Any:
     """
     try:
         return composition(a, b)
-    except DivisibilityError:
+    except DivisibilityError as why:
+        if not (a.is_static and _is_static(b)):  # whether it is a layout must not depend on what a variable holds
+            raise DivisibilityError(*why.reason[:2], "write ComposedLayout(a, _0, b), which is exact whatever the integers hold") from None
         if isinstance(a, ComposedLayout):
             return ComposedLayout(a.outer, a.offset, compose(a.inner, b))
-        return ComposedLayout(a, _0, _tiles(b))
+        return ComposedLayout(a, _0, _tiles(a, b))
 
 
-def _tiles(tiler: Any) -> Any:
+def _is_static(tiler: Any) -> bool:
+    return all(map(_is_static, tiler)) if isinstance(tiler, tuple) else isinstance(tiler, Underscore) or is_static(tiler)
+
+
+def _tiles(a: Layout, tiler: Any) -> Any:
     """A tiler as a layout: of a tuple, into coordinates, its tiles side by side."""
     if isinstance(tiler, AnyLayout):
         return tiler
     if isinstance(tiler, Swizzle):
         return MakeLayout(tiler)
-    if is_int(tiler):
-        return Layout(tiler, _1)
-    tiles = [_tiles(t) for t in tiler]
+    if is_int(tiler) or isinstance(tiler, Underscore):
+        return Layout(tiler if is_int(tiler) else size(a), _1)
+    if not isinstance(tiler, tuple):
+        raise LeafTypeError(f"compose: a tiler of type {type(tiler).__name__}", "a layout, an integer, or a tuple", "write (4, 8)")
+    tiles = [_tiles(m, t) for m, t in zip(a, tiler)]
     if not all(isinstance(t, Layout) for t in tiles):
         raise LeafTypeError(f"compose with the tiler {shown(tiler)}", "plain layouts and integers in a tuple", "compose mode by mode")
     strides = [_into_mode(i, t.stride) for i, t in enumerate(tiles)]
@@ -366,6 +390,10 @@ def _moved(a: Layout, swizzle: Swizzle, offset: Any, inner: Layout, places: Any)
     what = f"composition: {shown(a)} after {swizzle}"
     if any(isinstance(d, ScaledBasis) for d in leaves(a.stride)):
         raise DivisibilityError(f"{what}: coordinates are not swizzled", "a layout of offsets", "use compose")
+    if not is_static(a.stride) or not all(map(is_static, [*leaves(a.shape)][:-1])):
+        raise Unproven(
+            f"{what}: which bits it moves them to is not static", "a static layout", "write its sizes as Int[N](), or use ComposedLayout"
+        )
     reads, changes = a(swizzle.reads), a(swizzle.changes)
     moved = Swizzle[0, swizzle.base, swizzle.shift]() if swizzle.bits == 0 else _between(reads, changes)
     if moved is None or moved.bits != swizzle.bits:
@@ -403,11 +431,12 @@ def _slice_and_offset(_operation: Any, layout: ComposedLayout, coord: Any) -> tu
     carries = type(layout.offset) is not Int or own & layout.offset
     moving = _ALL_BITS if carries else own  # of `here`
     pairs = bits & swizzle.reads and swizzle(bits & swizzle.reads) & bits & swizzle.changes
-    if bits == _ALL_BITS or not pairs:
+    # What is tried, and whether another form stands in for it, depends on static knowledge only.
+    if not pairs if bits != _ALL_BITS else type(here) is Int or not rest.is_static:
         try:
             return _unswizzled(swizzle, here, moving, rest), swizzle(here)
         except DivisibilityError:
-            if not is_static(rest.shape) or not is_static(rest.stride):
+            if type(here) is not Int or not rest.is_static:
                 raise
     if own != _ALL_BITS and not own & (whole - 1) and fixed % whole == 0:  # so it is for every dynamic coordinate
         return ComposedLayout(swizzle, layout.offset, rest), fixed
@@ -486,16 +515,17 @@ def _unswizzled(swizzle: Swizzle, here: Any, moving: int, rest: Layout) -> Layou
 def _right_inverse(_operation: Any, layout: ComposedLayout) -> Any:
     swizzle = _swizzle_of("right_inverse", layout)
     what = f"right_inverse of {shown(layout)}"
-    if known(layout.offset) != 0:
+    if not is_constant(0, layout.offset):
         raise DivisibilityError(f"{what}: nothing is at offset 0", "an offset of 0", "invert it without the offset")
     found = right_inverse(layout.inner)
     n = known(size(found))
     if n is None or n > ENUMERABLE:
         raise Unproven(f"{what}: {shown(n)} offsets", f"at most {ENUMERABLE:,}, to check them", "take a smaller tile")
-    whole = static(next((x for x in range(n) if swizzle(x) >= n), n))  # past it an offset comes from outside
+    fits = next((x for x in range(n) if swizzle(x) >= n), n)  # past it an offset comes from outside
+    whole = static(fits) if type(size(found)) is Int else fits
     try:
         return composition(composition(found, swizzle), Layout(whole, _1))
-    except DivisibilityError:
+    except (DivisibilityError, Unproven):
         return ComposedLayout(found, _0, ComposedLayout(swizzle, _0, Layout(whole, _1)))
 
 
@@ -504,14 +534,15 @@ def _left_inverse(_operation: Any, layout: ComposedLayout) -> Any:
     found = left_inverse(layout.inner)
     values = _values(layout, f"left_inverse of {shown(layout)}")
     span = 1 << max(values, default=0).bit_length()
-    if known(layout.offset) == 0:
+    if is_constant(0, layout.offset):
         try:
             moved = composition(found, swizzle)
             if all(moved(y) == found(swizzle(y)) for y in values):
                 return moved
-        except DivisibilityError:
+        except (DivisibilityError, Unproven):
             pass
-    return ComposedLayout(found, -layout.offset, ComposedLayout(swizzle, _0, Layout(static(span), _1)))
+    whole = Layout(static(span) if layout.is_static else span, _1)
+    return ComposedLayout(found, -layout.offset, ComposedLayout(swizzle, _0, whole))
 
 
 def _swizzle_of(name: str, layout: ComposedLayout) -> Swizzle:
@@ -526,10 +557,13 @@ def _max_common_layout(_operation: Any, a: ComposedLayout, b: Any) -> Layout:
     swizzle = _swizzle_of("max_common_layout", a)
     found = max_common_layout(a.inner, b)
     most = int(size(found)) if type(size(found)) is Int else 1
-    places = [found(x) for x in range(min(most, ENUMERABLE))]
-    first = a(0)
-    run = next((x for x, place in enumerate(places) if a(place) != first + x), len(places))
-    limit = run if swizzle.bits == 0 else min(run, 1 << swizzle.base)
+    limit = most if swizzle.bits == 0 else min(most, 1 << swizzle.base)
+    places = [found(x) for x in range(min(limit, ENUMERABLE))]
+    run = next((x for x, place in enumerate(places) if a(place) != a(0) + x), limit)
+    if run < limit:
+        if not a.is_static:
+            raise DivisibilityError(f"max_common_layout of {shown(a)}: its offset parts a run of {limit}", "an aligned offset", "pad it")
+        limit = run
     while limit > 1 and most % limit:
         limit -= 1
     return composition(found, Layout(static(limit), _1)) if limit < most else found
@@ -557,7 +591,7 @@ def _recast(operation: Any, layout: ComposedLayout) -> Any:
     n = operation.arguments[0]
     if operation.operation is upcast and (known(layout.offset) is None or layout.offset % n):
         raise DivisibilityError(f"upcast[{n}] of {shown(layout)}", f"an offset that {n} divides", "move it into the pointer")
-    offset = layout.offset * static(n) if operation.operation is downcast else layout.offset // static(n)
+    offset = mul(layout.offset, static(n)) if operation.operation is downcast else layout.offset // static(n)
     result = ComposedLayout(operation(layout.outer), offset, operation(layout.inner))
     wide, narrow = (result, layout) if operation.operation is upcast else (layout, result)
     if isinstance(layout.outer, Layout) and not _same_elements(wide, narrow, n):  # a swizzle has whole elements
@@ -601,7 +635,8 @@ def _is_injective(_operation: Any, layout: ComposedLayout) -> Reason | bool | No
 
 def _is_surjective(_operation: Any, layout: ComposedLayout, n: Any = None) -> Reason | bool | None:
     def reached(values: list[int]) -> bool:
-        return set(values) >= set(range(int(cosize(layout) if n is None else n)))
+        wanted = int(cosize(layout) if n is None else n)
+        return wanted <= len(values) and set(values) >= set(range(wanted))
 
     return _on_values(layout, reached, "there are gaps")
 
@@ -615,7 +650,14 @@ def _on_values(layout: ComposedLayout, holds: Callable[[list[int]], bool], other
 
 
 def _is_compact(_operation: Any, layout: ComposedLayout) -> Reason | bool | None:
-    return is_bijective._decide(layout)  # type: ignore[arg-type]
+    return is_bijective._decide(_without_broadcasts(layout))
+
+
+def _without_broadcasts(layout: Any) -> Any:
+    if isinstance(layout, ComposedLayout):
+        return layout.over(_without_broadcasts)
+    kept = [(s, d) for s, d in flat_modes(layout) if not equal(step_of(d), 0)]
+    return Layout(*map(tuple, zip(*kept))) if kept else Layout(1, 0)
 
 
 def _same_map(_operation: Any, a: ComposedLayout, b: Any) -> Reason | bool | None:
@@ -635,7 +677,9 @@ def _same_map(_operation: Any, a: ComposedLayout, b: Any) -> Reason | bool | Non
 
 def _product_of_tile(operation: Any, a: Layout, b: ComposedLayout) -> Any:
     """logical_product(a, b): the swizzle of the copies in front of both, where it leaves the block as it is."""
-    rest = algebra.complement(a, size(a) * cosize(b))
+    if not known(size(a)) or not known(size(b)) or size(a) * size(b) > ENUMERABLE:
+        raise Unproven(f"logical_product: {shown(a)} by {shown(b)}", f"at most {ENUMERABLE:,} elements, to check them", "use smaller tiles")
+    rest = algebra.complement(a, mul(size(a), cosize(b)))
     copies = composition(rest, b)
     if isinstance(copies, Layout):
         return layouts.join([a, copies])

@@ -15,9 +15,9 @@ from typing import Any, TypeVar, cast
 
 from . import arithmetic
 from .algebra import by_mode, coalesce, complement, composition, cut_by, cut_like, filter_zeros, plain_complement
-from .errors import DivisibilityError, Predicate, RankError, Reason
-from .int_tuple import IntTuple, Underscore, as_int_tuple, elsewhere, leaves, like, modes_of, product_each, rank, shown, size
-from .ints import Int, divides, equal, mul
+from .errors import DivisibilityError, LeafTypeError, Predicate, RankError, Reason
+from .int_tuple import AnyLayout, IntTuple, Underscore, as_int_tuple, elsewhere, leaves, like, modes_of, product_each, rank, shown, size
+from .ints import Int, divides, equal, is_int, mul
 from .layout import Layout, LayoutLeft, LayoutRight, Shape, Stride, as_layout, cosize, join
 from .modes import append
 
@@ -170,9 +170,9 @@ def ceil_div(a: Any, b: Any) -> Any:
 
     Source: CuTe `ceil_div`; TLA `CeilDiv`.
     """
-    if isinstance(b, Layout):
-        return complement(b, as_int_tuple(a)).shape
-    if isinstance(b, tuple) and isinstance(a, tuple) and any(isinstance(x, (Layout, tuple, Underscore)) for x in b):
+    if isinstance(b, AnyLayout):
+        return complement(as_layout("ceil_div by a layout", b), as_int_tuple(a)).shape
+    if isinstance(b, tuple) and isinstance(a, tuple) and any(isinstance(x, (AnyLayout, tuple, Underscore)) for x in b):
         if len(b) > len(a):
             raise RankError(f"ceil_div: {len(b)} tiles for {shown(a)}", f"at most {len(a)}", f"drop the last {len(b) - len(a)}")
         return IntTuple(*(_1 if isinstance(y, Underscore) else ceil_div(x, y) for x, y in zip(a, b)), *a[len(b) :])
@@ -290,6 +290,8 @@ def compact_order(shape: Any, order: Any) -> Any:
 
 def _orders(shape: Any, order: Any) -> Iterable[Any]:
     if not isinstance(order, tuple):
+        if not is_int(order):
+            raise LeafTypeError(f"order {shown(order)}", "integers", "coordinates have no order")
         return [order for _leaf in leaves(shape)]
     if not isinstance(shape, tuple) or len(shape) != len(order):
         raise RankError(
