@@ -139,7 +139,7 @@ def test_composition_out_of_coordinates_is_the_layout_at_them():
         r = composition(a, b)
         for i in range(int(tla.size(b))):
             c = as_coordinate(b(i))
-            whole = tla.swizzle._filled(c, a.shape)
+            whole = tla.composed._filled(c, a.shape)
             assert r(i) == a(whole), (b, i)
     with pytest.raises(RankError):
         composition(a, parse("(2,2):(1@0,1@0@1@1)"))

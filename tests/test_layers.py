@@ -6,7 +6,8 @@ from pathlib import Path
 import tla
 
 ROOT = Path(tla.__file__).parent
-LAYERS = """errors memo ints int_tuple arithmetic coord basis notation layout modes steps algebra predicates inverse tilers recast swizzle xla evaluate viz cli""".split()
+LAYERS = """errors memo ints int_tuple arithmetic coord basis notation layout cotarget tiles modes steps algebra predicates inverse common
+tilers recast swizzle composed composed_algebra xla evaluate viz cli""".split()
 
 
 def layer_of(path):

@@ -24,22 +24,24 @@ _PUBLIC = {
     "basis": "ArithmeticTuple E MakeBasisLike ScaledBasis",
     "notation": "parse",
     "coord": "Coord MakeCoord crd2crd crd2idx crd2offset idx2crd",
-    "layout": "Layout LayoutLeft LayoutRight MakeLayout MakeLayoutTile MakeShape MakeStride Shape Stride compact_col_major "
-    "MakeIdentityLayout compact_row_major coprofile coshape cosize get_1d_coord get_flat_coord get_hier_coord shape stride",
+    "layout": "Layout LayoutLeft LayoutRight MakeLayout MakeShape MakeStride Shape Stride compact_col_major compact_row_major shape stride",
+    "cotarget": "MakeIdentityLayout coprofile coshape cosize get_1d_coord get_flat_coord get_hier_coord",
+    "tiles": "MakeLayoutTile",
     "modes": "append dice group prepend replace select slice_ slice_and_offset take",
     "algebra": "coalesce complement composition filter filter_zeros with_shape",
     "predicates": "is_bijective is_compact is_injective is_ordered is_surjective same_map",
-    "inverse": "domain_distribute greatest_common_domain layout_add left_inverse max_alignment max_common_layout max_common_vector "
-    "nullspace right_inverse",
+    "inverse": "left_inverse right_inverse",
+    "common": "domain_distribute greatest_common_domain layout_add max_alignment max_common_layout max_common_vector nullspace",
     "tilers": "MakeLayoutLike MakeOrderedLayout blocked_product ceil_div compact_order evenly_divides flat_divide flat_product "
     "logical_divide logical_product raked_product tile_to_shape tiled_divide tiled_product zipped_divide zipped_product",
     "recast": "downcast recast_layout upcast",
-    "swizzle": "ComposedLayout MakeSwizzle Swizzle compose",
+    "swizzle": "MakeSwizzle Swizzle",
+    "composed": "ComposedLayout compose",
     "evaluate": "offsets",
     "": "xla",
 }
 # The modules that make kinds of layouts known to `parse`: any name brings them.
-_KINDS = ("layout", "swizzle")
+_KINDS = ("composed_algebra",)
 _HOME = {name: module for module, names in _PUBLIC.items() for name in names.split()}
 # `from tla import *` must not take these from Python; tla.max and the like are there all the same.
 __all__ = sorted({*_HOME} - {"_", "filter", "max", "min", "sum"})  # pyright: ignore[reportUnsupportedDunderAll]

@@ -35,6 +35,19 @@ from .basis import (
     MakeBasisLike as MakeBasisLike,
     ScaledBasis as ScaledBasis,
 )
+from .common import (
+    domain_distribute as domain_distribute,
+    greatest_common_domain as greatest_common_domain,
+    layout_add as layout_add,
+    max_alignment as max_alignment,
+    max_common_layout as max_common_layout,
+    max_common_vector as max_common_vector,
+    nullspace as nullspace,
+)
+from .composed import (
+    ComposedLayout as ComposedLayout,
+    compose as compose,
+)
 from .coord import (
     Coord as Coord,
     MakeCoord as MakeCoord,
@@ -42,6 +55,15 @@ from .coord import (
     crd2idx as crd2idx,
     crd2offset as crd2offset,
     idx2crd as idx2crd,
+)
+from .cotarget import (
+    MakeIdentityLayout as MakeIdentityLayout,
+    coprofile as coprofile,
+    coshape as coshape,
+    cosize as cosize,
+    get_1d_coord as get_1d_coord,
+    get_flat_coord as get_flat_coord,
+    get_hier_coord as get_hier_coord,
 )
 from .errors import (
     DivisibilityError as DivisibilityError,
@@ -83,35 +105,20 @@ from .ints import (
     mul as mul,
 )
 from .inverse import (
-    domain_distribute as domain_distribute,
-    greatest_common_domain as greatest_common_domain,
-    layout_add as layout_add,
     left_inverse as left_inverse,
-    max_alignment as max_alignment,
-    max_common_layout as max_common_layout,
-    max_common_vector as max_common_vector,
-    nullspace as nullspace,
     right_inverse as right_inverse,
 )
 from .layout import (
     Layout as Layout,
     LayoutLeft as LayoutLeft,
     LayoutRight as LayoutRight,
-    MakeIdentityLayout as MakeIdentityLayout,
     MakeLayout as MakeLayout,
-    MakeLayoutTile as MakeLayoutTile,
     MakeShape as MakeShape,
     MakeStride as MakeStride,
     Shape as Shape,
     Stride as Stride,
     compact_col_major as compact_col_major,
     compact_row_major as compact_row_major,
-    coprofile as coprofile,
-    coshape as coshape,
-    cosize as cosize,
-    get_1d_coord as get_1d_coord,
-    get_flat_coord as get_flat_coord,
-    get_hier_coord as get_hier_coord,
     shape as shape,
     stride as stride,
 )
@@ -146,10 +153,8 @@ from .recast import (
     upcast as upcast,
 )
 from .swizzle import (
-    ComposedLayout as ComposedLayout,
     MakeSwizzle as MakeSwizzle,
     Swizzle as Swizzle,
-    compose as compose,
 )
 from .tilers import (
     MakeLayoutLike as MakeLayoutLike,
@@ -168,6 +173,9 @@ from .tilers import (
     tiled_product as tiled_product,
     zipped_divide as zipped_divide,
     zipped_product as zipped_product,
+)
+from .tiles import (
+    MakeLayoutTile as MakeLayoutTile,
 )
 
 __version__: str

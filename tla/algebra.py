@@ -18,6 +18,7 @@ from typing import Any, cast
 from .arithmetic import ceil_div as divide_up
 from .basis import E, Encoding, ScaledBasis
 from .coord import ends_empty
+from .cotarget import cosize
 from .errors import DivisibilityError, InjectivityError, LeafTypeError, RangeError, RankError, Unproven
 from .int_tuple import (
     IntTuple,
@@ -49,7 +50,7 @@ from .ints import (
     require_positive,
     static,
 )
-from .layout import Layout, Shape, Stride, as_layout, compact_col_major, cosize, join, plain_layout, unchecked_layout
+from .layout import Layout, Shape, Stride, as_layout, compact_col_major, join, plain_layout, unchecked_layout
 from .memo import memo
 from .steps import Modes, Pieces, Steps, merged, wrapped
 

@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from .basis import ScaledBasis, as_coordinate
+from .composed import ComposedLayout
 from .errors import LeafTypeError, RangeError, RankError, Unproven
 from .int_tuple import elsewhere, leaves, modes_of, product_each, register_kind, shown
 from .ints import INT64_MAX, INT64_MIN, known
 from .layout import Layout
-from .swizzle import ComposedLayout
 
 _INT32 = np.iinfo(np.int32)
 #: numpy has 64 axes at most, before its version 2 half of that.

@@ -5,12 +5,10 @@ Source: CuTe include/cute/layout.hpp and stride.hpp; TLA include/tla/layout.hpp.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, cast
 
-from .basis import MakeBasisLike, as_coordinate
-from .coord import Coord, crd2idx, ends_empty, idx2crd, offset_of
+from .coord import ends_empty, offset_of
 from .errors import LeafTypeError, RangeError, RankError
 from .int_tuple import (
     AnyLayout,
@@ -25,15 +23,13 @@ from .int_tuple import (
     like,
     mode,
     modes_of,
-    product,
     product_each,
     require_congruent,
     require_depth,
     shown,
-    size,
     text,
 )
-from .ints import Int, Static, add, at_most, ceil_div, equal, fold, is_constant, is_int, is_static, known, leaf, mul, plus, require_positive
+from .ints import Int, Static, at_most, is_constant, is_int, is_static, leaf, mul
 from .notation import register_layout
 
 _0, _1 = Int[0](), Int[1]()
@@ -243,13 +239,13 @@ class Layout(AnyLayout, metaclass=_LayoutMeta):
     def __call__(self, *coord: Any) -> Any:
         at = coord[0] if len(coord) == 1 else coord
         if type(at) is int and self._plain:  # the loop of offset_of, in plain ints; a sum of 0 may be static, see there
-            total = 0
+            total, x = 0, at
+            s, d = 1, 0
             for s, d in self._plain:
-                total += at % s * d
-                at //= s
-            if total := total + at * s * d:  # what is left of it is the last mode's
+                total += x % s * d
+                x //= s
+            if total := total + x * s * d:  # what is left of x is the last mode's
                 return total
-            at = coord[0]
         return offset_of(at, self.shape, self.stride)
 
     def __getitem__(self, i: int) -> Layout:
@@ -444,170 +440,3 @@ def stride(layout: Layout) -> Any:
     Source: CuTe and TLA `stride<I...>`.
     """
     return as_layout("stride", layout).stride
-
-
-@ByPath
-def coshape(layout: Layout) -> Any:
-    """The shape that holds every value of a layout: of offsets their span, of coordinates the span in each mode.
-
-    For strides of one sign it is the largest value plus 1. A layout without elements needs none.
-
-    >>> from tla import coshape, parse
-    >>> print(coshape(parse("(_4,_3):(_1,_8)")), coshape(parse("(4,6):(1@1,2@0)")), coshape(parse("(4,0):(1,4)")))
-    _20 (11,4) 0
-
-    Source: CuTe `coshape<I...>`.
-    """
-    if not isinstance(layout, Layout):
-        return elsewhere(coshape, layout)
-    extents = tuple(leaves(layout.shape))
-    if any(is_constant(0, n) for n in extents):
-        return _each(lambda _n: _0, _total(leaves(layout.stride)))
-    spans = _each(lambda n: add(n, _1), _total(mul(n - _1, abs(d)) for n, d in zip(extents, leaves(layout.stride))))
-    if not any(equal(n, 0) for n in extents):
-        return spans
-    if is_static(spans):  # which a 0 must not change
-        raise RangeError(
-            f"coshape of {shown(layout)}: a dynamic extent of 0", "extents of 1 or more, or a static 0", "leave out what is empty"
-        )
-    return _each(lambda _n: 0, spans)
-
-
-def coprofile(layout: Layout) -> Any:
-    """The nesting of a layout's values, with _0 for each integer: _0 of offsets, that of the coordinates otherwise.
-
-    >>> from tla import coprofile, parse
-    >>> print(coprofile(parse("(4,3):(1,4)")), coprofile(parse("(4,(6,2)):(1@0,(1@0@1,1@1@1))")))
-    _0 (_0,(_0,_0))
-
-    Source: CuTe `coprofile`.
-    """
-    return _each(lambda _n: _0, coshape(layout))
-
-
-def _total(values: Iterable[Any]) -> Any:
-    return functools.reduce(plus, values, _0)
-
-
-def _each(f: Callable[[Any], Any], x: Any) -> Any:
-    """f of every integer of a coordinate."""
-    x = as_coordinate(x)
-    return IntTuple(*(_each(f, m) for m in x)) if isinstance(x, tuple) else f(x)
-
-
-@ByPath
-def cosize(layout: Layout) -> Any:
-    """How many elements a buffer needs to hold every offset of a layout: size(coshape(layout)) [elements].
-
-    >>> from tla import cosize, parse
-    >>> print(cosize(parse("(_4,_3):(_1,_8)")), cosize(parse("(4,3):(_1,_8)")), cosize(parse("(4,6):(1@1,2@0)")))
-    _20 20 44
-
-    Source: CuTe `cosize<I...>`.
-    """
-    return product(coshape(layout))
-
-
-# ----------------------------------------------------------------------------------------------- coordinates
-
-
-def MakeIdentityLayout(shape: Any) -> Layout:
-    """The layout that maps each coordinate of a shape to itself.
-
-    >>> from tla import MakeIdentityLayout
-    >>> a = MakeIdentityLayout((4, (2, 3)))
-    >>> print(a, a(9), a(1, 5))
-    (4,(2,3)):(_1@0,(_1@0@1,_1@1@1)) (1,(0,1)) (1,(1,2))
-
-    Source: CuTe `make_identity_layout`.
-    """
-    shape = as_tree(as_int_tuple(shape), Shape)
-    return Layout(shape, MakeBasisLike(shape))
-
-
-def get_hier_coord(layout: Layout, offset: Any) -> Any:
-    """The coordinate at an offset of a compact layout, nested like its shape.
-
-    >>> from tla import get_hier_coord, parse
-    >>> print(get_hier_coord(parse("(_4,(_2,_3)):(_6,(_3,_1))"), 17))
-    (2,(1,2))
-
-    Each integer is offset // stride % extent: right where the strides are those of a compact layout. Raises RangeError
-    for a stride of 0 under an extent that is not a static 1. Source: CuTe `Layout::get_hier_coord`.
-    """
-    return idx2crd(offset, as_layout("get_hier_coord", layout).shape, layout.stride)
-
-
-def get_flat_coord(layout: Layout, offset: Any) -> Any:
-    """The coordinate at an offset of a compact layout, one integer per top-level mode, of rank 1 that integer; see
-    get_hier_coord.
-
-    >>> from tla import get_flat_coord, parse
-    >>> print(get_flat_coord(parse("(_4,(_2,_3)):(_6,(_3,_1))"), 17))
-    (2,5)
-
-    Source: CuTe `Layout::get_flat_coord`.
-    """
-    coord, r = get_hier_coord(layout, offset), len(modes_of(layout.shape))
-    return Coord(*map(crd2idx, coord, layout.shape)) if r > 1 else crd2idx(coord, layout.shape)
-
-
-def get_1d_coord(layout: Layout, offset: Any) -> Any:
-    """The coordinate at an offset of a compact layout, as one integer, first mode fastest; see get_hier_coord.
-
-    >>> from tla import get_1d_coord, parse
-    >>> print(get_1d_coord(parse("(_4,(_2,_3)):(_6,(_3,_1))"), 17))
-    22
-
-    Source: CuTe `Layout::get_1d_coord`.
-    """
-    return crd2idx(get_hier_coord(layout, offset), layout.shape)
-
-
-# ---------------------------------------------------------------------------------------------------- tiles
-
-
-def MakeLayoutTile(layout: Layout, tile: Any) -> Layout:
-    """The layout of a tile of `layout`, starting at its origin: the tile's extents, the layout's strides.
-
-    tile      one integer per top-level mode, 1 or more [elements]
-    Returns   a nested mode keeps its inner extents (a fractal stays whole), and counts as many of the last as cover the
-              tile; origin_shape is as much of the tile as holds valid data of the layout
-    Raises    RankError where the ranks differ, RangeError for an extent below 1
-
-    >>> from tla import MakeLayoutTile, MakeShape, parse
-    >>> a = parse("((_4,_2),(_4,_3)):((_4,_16),(_1,_32))")
-    >>> print(MakeLayoutTile(a, MakeShape(4, 4)))
-    ((_4,1),(_4,1)):((_4,_16),(_1,_32))
-    >>> MakeLayoutTile(a, (5, 9))
-    parse('((_4,2),(_4,3)):((_4,_16),(_1,_32))', origin_shape=parse('(5,9)'))
-
-    Source: TLA `MakeLayoutTile` (2025); static tiles give static counts here.
-    """
-    layout = as_layout("MakeLayoutTile", layout)
-    tile, extents = as_tree(tile), product_each(layout.shape) if isinstance(layout.shape, tuple) else size(layout)
-    if not congruent(tile, extents):
-        raise RankError(
-            f"tile {shown(tile)} of {shown(layout)}",
-            f"extents like {shown(extents)}: one integer per top-level mode",
-            "give the size of the tile in each mode",
-        )
-    for t in modes_of(tile):
-        require_positive("MakeLayoutTile", t)
-    tiled = [_tile_mode(s, t) for s, t in zip(modes_of(layout.shape), modes_of(tile))]
-    new_shape = Shape(*tiled) if isinstance(layout.shape, tuple) else tiled[0]
-    return Layout(new_shape, layout.stride, Shape(*map(_smaller, modes_of(tile), layout.origin_shape)))
-
-
-def _smaller(tile: Any, valid: Any) -> Any:
-    """The valid part of a tile: of sizes that are not known, the tile."""
-    return tile if known(tile) is None or known(valid) is None else fold("min", min, tile, valid)
-
-
-def _tile_mode(s: Any, t: Any) -> Any:
-    if not isinstance(s, tuple):
-        return t
-    if not s:
-        raise RankError(f"MakeLayoutTile: a tile of {t} of a mode without extents", "a mode with one", "leave that mode out")
-    inner = s[:-1]
-    return (*inner, _tile_mode(s[-1], ceil_div(t, product(inner))))

@@ -13,10 +13,11 @@ from typing import Any
 
 from .algebra import Mode, flat_modes, merge, step_of
 from .basis import Encoding
+from .cotarget import cosize
 from .errors import Predicate, Reason
 from .int_tuple import AnyLayout, elsewhere, leaves, like, product_each, shown, size
 from .ints import known, leaf, static
-from .layout import Layout, as_layout, cosize
+from .layout import Layout, as_layout
 from .steps import ENUMERABLE
 
 

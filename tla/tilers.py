@@ -15,10 +15,11 @@ from typing import Any, TypeVar, cast
 
 from . import arithmetic
 from .algebra import by_mode, coalesce, complement, composition, cut_by, cut_like, filter_zeros, plain_complement
+from .cotarget import cosize
 from .errors import DivisibilityError, LeafTypeError, Predicate, RankError, Reason
 from .int_tuple import AnyLayout, IntTuple, Underscore, as_int_tuple, elsewhere, leaves, like, modes_of, product_each, rank, shown, size
 from .ints import Int, divides, equal, is_int, mul
-from .layout import Layout, LayoutLeft, LayoutRight, Shape, Stride, as_layout, cosize, join
+from .layout import Layout, LayoutLeft, LayoutRight, Shape, Stride, as_layout, join
 from .modes import append
 
 _0, _1 = Int[0](), Int[1]()
