@@ -50,10 +50,10 @@ def message(f):
             "unexpected ':', at position 5\n    (_4,2:(1,4)\n         ^\n  expected  ',' or ')'\n  to mend   close the '(' at position 0",
         ),
         (
-            lambda: xla.lower("f32[6,10]{1,0:T(3,5)(2,2)}"),
+            lambda: xla.plan("f32[6,10]{1,0:T(3,5)(2,2)}"),
             "f32[6,10]{1,0:T(3,5)(2,2)}: the 2 of tile 1 does not divide the 3 that tile 0 leaves of dimension 0\n"
-            "  expected  a tile that divides the tile before it: lower takes no other yet\n"
-            "  to mend   linear_index and multi_index take it",
+            "  expected  a tile that divides the tile before it, for one plan\n"
+            "  to mend   lower takes it",
         ),
         (
             lambda: xla.parse_shape("float32[3]"),
@@ -70,7 +70,7 @@ def test_the_mends_work():
     assert MakeLayout((4, 1), (1, 4)).shape == (4, 1)
     assert MakeLayout((4, Int[2]())).shape == (4, 2)
     assert tla.shape_div(4, 2) == 2
-    assert xla.linear_index("f32[6,10]{1,0:T(3,5)(2,2)}", (5, 9)) == 92
+    assert xla.lower("f32[6,10]{1,0:T(3,5)(2,2)}")(5, 9) == 92
     pieces = [xla.lower("f32[5,256]{1,0:T(8,128)}"), xla.lower("f32[5,44]{1,0:T(8,128)}")]  # of f32[5,300]{1,0:T(8,128)SC(1:256)}
     assert [p.origin_shape for p in pieces] == [(5, 256), (5, 44)]
 

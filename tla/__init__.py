@@ -57,6 +57,9 @@ def __getattr__(name: str) -> object:
         value = getattr(module, name) if _HOME[name] else module
         globals()[name] = value
         return value
+    snake = "".join(map(str.capitalize, name.split("_")))  # make_layout, as CuTe has it
+    if snake in _HOME:
+        raise AttributeError(f"module 'tla' has no attribute {name!r}: it is {snake} here")
     literal = import_module("tla.ints").static_literal(name)
     if literal is None:
         raise AttributeError(f"module 'tla' has no attribute {name!r}")

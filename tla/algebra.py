@@ -211,7 +211,8 @@ def composition(a: Layout, b: Layout) -> Layout:
             outers[path_of(d)] = Outer(_mode_at(a, b, path_of(d)))
     if any(equal(s, 0) for s in leaves(b.shape)):
         if any(is_constant(0, s) for s in leaves(b.shape)):
-            return unchecked_layout(b.shape, b.stride)
+            strides = iter([_0 if path_of(d) else d for d in leaves(b.stride)])  # there are no coordinates to go to
+            return unchecked_layout(b.shape, like(b.stride, strides, Stride))
         if any(len(o.modes) > 1 for o in outers.values()):  # one mode is never cut: the profile is that of other extents
             what = f"composition: {shown(b)} has a dynamic extent of 0"
             raise RangeError(what, "extents of 1 or more, or a static 0", "compose nothing then")

@@ -8,13 +8,15 @@ from __future__ import annotations
 import builtins
 import functools
 import math
+import operator
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from . import ints
+from .coord import as_coord
 from .errors import DivisibilityError, RankError, Unproven
-from .int_tuple import IntTuple, as_int_tuple, leaves, product, require_congruent, shown
-from .ints import Int, add, mul, static
+from .int_tuple import AnyLayout, IntTuple, as_int_tuple, leaves, product, require_congruent, shown
+from .ints import Int, add, is_leaf, mul, static
 
 
 def ceil_div(a: Any, b: Any) -> Any:
@@ -227,7 +229,7 @@ def reverse(x: Any) -> Any:
     return IntTuple(*x[::-1]) if isinstance(x, tuple) else x
 
 
-def elem_less(a: Any, b: Any) -> bool | None:
+def elem_less(a: Any, b: Any) -> Any:
     """Whether every integer of a is less than its counterpart in b: whether a coordinate is inside of a shape.
 
     True, False, or None where that is not known. A tuple with more modes than its counterpart is not less; one with fewer
@@ -237,12 +239,14 @@ def elem_less(a: Any, b: Any) -> bool | None:
     >>> elem_less((1, (2, 3)), (2, (3, 4))), elem_less((1, 3), (4, 3)), elem_less((1, 1), (4,))
     (True, False, False)
 
+    Coordinates that are arrays are compared element by element: the predicate of a whole tile.
+
     Raises RankError where an integer meets a tuple. Source: CuTe `elem_less`.
     """
-    return _elementwise("elem_less", lambda x, y: ints.at_most(add(x, static(1)), y), a, b)
+    return _elementwise("elem_less", lambda x, y: ints.at_most(add(x, static(1)), y) if is_leaf(x) and is_leaf(y) else x < y, a, b)
 
 
-def elem_leq(a: Any, b: Any) -> bool | None:
+def elem_leq(a: Any, b: Any) -> Any:
     """Whether every integer of a is at most its counterpart in b; see elem_less.
 
     >>> from tla import elem_leq
@@ -251,10 +255,10 @@ def elem_leq(a: Any, b: Any) -> bool | None:
 
     Source: CuTe `elem_leq`, which is true there wherever b is not less than a in every integer.
     """
-    return _elementwise("elem_leq", ints.at_most, a, b)
+    return _elementwise("elem_leq", lambda x, y: ints.at_most(x, y) if is_leaf(x) and is_leaf(y) else x <= y, a, b)
 
 
-def elem_gtr(a: Any, b: Any) -> bool | None:
+def elem_gtr(a: Any, b: Any) -> Any:
     """Whether every integer of a is greater than its counterpart in b: elem_less(b, a).
 
     >>> from tla import elem_gtr
@@ -266,7 +270,7 @@ def elem_gtr(a: Any, b: Any) -> bool | None:
     return elem_less(b, a)
 
 
-def elem_geq(a: Any, b: Any) -> bool | None:
+def elem_geq(a: Any, b: Any) -> Any:
     """Whether every integer of a is at least its counterpart in b: elem_leq(b, a).
 
     >>> from tla import elem_geq
@@ -278,9 +282,9 @@ def elem_geq(a: Any, b: Any) -> bool | None:
     return elem_leq(b, a)
 
 
-def _elementwise(name: str, holds: Callable[[Any, Any], bool | None], a: Any, b: Any) -> bool | None:
-    """Whether holds(x, y) for every integer x of a and its counterpart y in b: True, False or None."""
-    a, b = as_int_tuple(a), as_int_tuple(b)
+def _elementwise(name: str, holds: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
+    """Whether holds(x, y) for every x of a and its counterpart y in b: True, False or None; of arrays, element by element."""
+    a, b = (as_coord(x) if isinstance(x, tuple) or not isinstance(x, AnyLayout) else as_int_tuple(x) for x in (a, b))
     if isinstance(a, tuple) != isinstance(b, tuple):
         raise RankError(f"{name}: {shown(a)} and {shown(b)}", "integers in the same places", "give each integer its counterpart")
     if not isinstance(a, tuple):
@@ -288,4 +292,6 @@ def _elementwise(name: str, holds: Callable[[Any, Any], bool | None], a: Any, b:
     if len(a) > len(b):
         return False
     answers = [_elementwise(name, holds, x, y) for x, y in zip(a, b)]
+    if any(hasattr(x, "dtype") for x in answers):
+        return functools.reduce(operator.and_, answers)
     return False if False in answers else None if None in answers else True

@@ -138,6 +138,9 @@ class _Elements:
     def __getitem__(self, path: int | tuple[int, ...]) -> ScaledBasis:
         return _element(_1, _path(path))
 
+    def __call__(self, *path: Any) -> ScaledBasis:
+        raise LeafTypeError(f"E{path!r}", "the modes in square brackets", "write E[0], or E[1, 0] for mode 0 of mode 1")
+
     def __repr__(self) -> str:
         return "E"
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import __version__, xla
-from .errors import LeafTypeError, ParseError, TlaError
+from .errors import LeafTypeError, LoweringError, ParseError, TlaError
 from .int_tuple import IntTuple, product_each
 from .layout import Layout
 from .notation import parse
@@ -90,7 +90,7 @@ def lower(arguments: argparse.Namespace) -> Answer:
             "padded": int(padded),
             "digits": [{"extent": d.extent, "stride": d.stride, "role": d.role} for d in digits],
         }
-        for extent, padded, digits in zip(layout.origin_shape, product_each(layout.shape), xla.digits(shape))
+        for extent, padded, digits in zip(layout.origin_shape, product_each(layout.shape), _digits(shape))
     ]
     value = {
         "shape": str(shape),
@@ -106,11 +106,19 @@ def lower(arguments: argparse.Namespace) -> Answer:
     return value, _lowered
 
 
+def _digits(shape: xla.ArrayShape) -> tuple[tuple[xla.Digit, ...], ...]:
+    """The digits of each dimension; none where a tile cuts what is no digit."""
+    try:
+        return xla.digits(shape)
+    except LoweringError:
+        return ((),) * len(shape.dimensions)
+
+
 def _lowered(value: dict[str, Any]) -> str:
     rows = [["dim", "extent", "padded", "extent:stride, fastest first"]]
     for k, d in enumerate(value["dimensions"]):
         digits = ", ".join(f"{x['extent']}:{x['stride']} {x['role']}" for x in d["digits"])
-        rows.append([str(k), str(d["extent"]), str(d["padded"]), digits or "1:0"])
+        rows.append([str(k), str(d["extent"]), str(d["padded"]), digits or ("1:0" if d["padded"] == 1 else "see the layout")])
     return "\n".join(
         [
             value["layout"],

@@ -38,6 +38,8 @@ def max_common_layout(a: Layout, b: Layout) -> Layout:
     """
     if not isinstance(a, Layout):
         return elsewhere(max_common_layout, a, b)
+    if not isinstance(b, Layout):
+        return elsewhere(max_common_layout, b, a)  # what is common to two has no order
     offsets_only("max_common_layout", a)
     if nothing := of_nothing("max_common_layout", a, b):
         return nothing

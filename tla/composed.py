@@ -152,16 +152,18 @@ def _filled(coord: Any, shape: Any) -> Any:
 
 
 def compose(a: Any, b: Any) -> Any:
-    """a after b, always: composition(a, b) where that is a layout, else the ComposedLayout that it is.
+    """a after b: composition(a, b) where that is a layout, else, of static layouts, the ComposedLayout that it is.
 
-    a, b   a layout or Swizzle, and what composition takes: a layout, an integer, a tuple of tilers
+    a, b   a layout or Swizzle, and what composition takes: a layout, an integer, a tuple of tilers. Of dynamic ones what kind
+           the result is would depend on what a variable holds: these are refused where composition refuses them, and
+           ComposedLayout(a, _0, b) is exact
 
     >>> from tla import compose, parse
     >>> r = compose(parse("(_3,_2):(_5,_1)"), parse("(_2,_2):(_1,_2)"))
     >>> print(r, r(1, 1), compose(parse("(_6,_2):(_8,_2)"), parse("_4:_3")))
     (_3,_2):(_5,_1) o _0 o (_2,_2):(_1,_2) 1 (_2,_2):(_24,_2)
 
-    Law: R(c) == a(b(c)) for every coordinate c of b. Raises what composition raises but for DivisibilityError.
+    Law: R(c) == a(b(c)) for every coordinate c of b. Raises what composition raises; of static layouts no DivisibilityError.
     Source: CuTe `composition` of a ComposedLayout.
     """
     try:

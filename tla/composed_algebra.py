@@ -111,12 +111,13 @@ def _slice_and_offset(_operation: Any, layout: ComposedLayout, coord: Any) -> tu
     if swizzle.bits == 0:
         return rest, here
     bits, whole = _bits_of(rest), 1 << (swizzle.base + swizzle.bits + abs(swizzle.shift))
-    own = _moving_bits(coord, layout.inner)
+    own, constant = _moving_bits(coord, layout.inner)
     carries = type(layout.offset) is not Int or own & layout.offset
     moving = _ALL_BITS if carries else own  # of `here`
     pairs = bits & swizzle.reads and swizzle(bits & swizzle.reads) & bits & swizzle.changes
     # What is tried, and whether another form stands in for it, depends on static knowledge only.
-    if not pairs if bits != _ALL_BITS else type(here) is Int or not rest.is_static:
+    apart = _ALL_BITS not in (bits, own) and not (own | constant) & bits  # nothing of x is added to a bit that is fixed
+    if not (bits != _ALL_BITS and pairs) and (apart or type(here) is Int or not rest.is_static):
         try:
             return _unswizzled(swizzle, here, moving, rest), swizzle(here)
         except DivisibilityError:
@@ -143,17 +144,17 @@ def _bits_of(layout: Layout) -> int:
     return mask
 
 
-def _moving_bits(coord: Any, layout: Layout) -> int:
-    """The bits of the offset of what is fixed that are not static knowledge: those of the dynamic coordinates."""
+def _moving_bits(coord: Any, layout: Layout) -> tuple[int, int]:
+    """The bits of the offset of what is fixed that are not static knowledge, those of the dynamic coordinates; and the rest of it."""
     mask, constant = 0, 0
     for part, c in zip(dice(coord, layout), (c for c in leaves(coord) if not isinstance(c, Underscore))):
         if type(c) is Int and type(part(c)) is Int:
             constant += int(part(c))
         elif (bits := _bits_of(part)) == _ALL_BITS or mask & bits:
-            return _ALL_BITS
+            return _ALL_BITS, constant
         else:
             mask |= bits
-    return _ALL_BITS if mask & constant else mask
+    return _ALL_BITS if mask & constant else mask, constant
 
 
 def _unswizzled(swizzle: Swizzle, here: Any, moving: int, rest: Layout) -> Layout:
@@ -237,17 +238,16 @@ def _swizzle_of(name: str, layout: ComposedLayout) -> Swizzle:
 
 
 def _max_common_layout(_operation: Any, a: ComposedLayout, b: Any) -> Layout:
-    """Of a swizzled layout: what of the inner one stays together, from wherever the offset puts it."""
+    """Of a swizzled layout: what of the inner one stays together."""
     swizzle = _swizzle_of("max_common_layout", a)
+    if not is_constant(0, a.offset):
+        raise DivisibilityError(f"max_common_layout of {shown(a)}: nothing is at offset 0", "an offset of _0", "move it into the pointer")
     found = max_common_layout(a.inner, b)
     most = int(size(found)) if type(size(found)) is Int else 1
     limit = most if swizzle.bits == 0 else min(most, 1 << swizzle.base)
     places = [found(x) for x in range(min(limit, ENUMERABLE))]
     run = next((x for x, place in enumerate(places) if a(place) != a(0) + x), limit)
-    if run < limit:
-        if not a.is_static:
-            raise DivisibilityError(f"max_common_layout of {shown(a)}: its offset parts a run of {limit}", "an aligned offset", "pad it")
-        limit = run
+    limit = min(run, limit)
     while limit > 1 and most % limit:
         limit -= 1
     return composition(found, Layout(static(limit), _1)) if limit < most else found
@@ -301,7 +301,7 @@ def _same_elements(wide: Any, narrow: Any, n: int) -> bool:
 
 def _coshape(_operation: Any, layout: ComposedLayout) -> Any:
     values = _values(layout, f"cosize of {shown(layout)}")
-    span = max(values) - min(values) + 1 if values else 0
+    span = max(values) + 1 - min(0, *values, 0) if values else 0
     return static(int(span)) if layout.is_static else int(span)
 
 

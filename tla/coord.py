@@ -16,7 +16,7 @@ from numbers import Integral
 from typing import Any
 
 from .errors import LeafTypeError, RangeError, RankError
-from .int_tuple import IntTuple, as_int_tuple, as_tree, as_tuple, leaves, like, product, require_congruent, shown
+from .int_tuple import IntTuple, Underscore, as_int_tuple, as_tree, as_tuple, leaves, like, product, require_congruent, shown
 from .ints import INT64_MAX, INT64_MIN, Int, equal, is_constant, is_int, is_leaf, is_no_integer, leaf, mul, plain, plus, times
 
 _0, _1 = Int[0](), Int[1]()
@@ -60,6 +60,8 @@ def coord_leaf(x: Any) -> Any:
     np = sys.modules.get("numpy")
     if np and isinstance(x, np.ndarray):
         return _index_array(np, x)
+    if isinstance(x, Underscore):
+        raise LeafTypeError("`_` in a coordinate", "an integer for each mode", "slice_((_, 3), layout) gives what is left open")
     if (
         is_no_integer(x)
         or isinstance(x, Integral)

@@ -68,15 +68,17 @@ def _extents(layout: Any, limit: int) -> tuple[int, ...]:
     return extents
 
 
-def _of_composed(_operation: Any, layout: ComposedLayout, limit: int) -> npt.NDArray[np.int64]:
+def _of_composed(_operation: Any, layout: ComposedLayout, limit: int) -> npt.NDArray[Any]:
     """One call with an array for each mode."""
     extents = _extents(layout, limit)
     if all(extents) and isinstance(as_coordinate(layout(0)), tuple):
         raise LeafTypeError(f"offsets of {shown(layout)}: its values are coordinates", "a layout of offsets", "call it: layout(i, j)")
     if not isinstance(layout.shape, tuple):
-        return np.asarray(layout(np.arange(extents[0])), np.int64)
-    values = layout(*np.ogrid[tuple(slice(n) for n in extents)]) if extents else layout(())
-    return np.array(np.broadcast_to(values, extents), np.int64)
+        values = np.asarray(layout(np.arange(extents[0])), np.int64)
+    else:
+        values = layout(*np.ogrid[tuple(slice(n) for n in extents)]) if extents else layout(())
+    fits = values.size == 0 or _INT32.min <= np.min(values) <= np.max(values) <= _INT32.max if hasattr(values, "size") else False
+    return np.array(np.broadcast_to(values, extents), np.int32 if fits else np.int64)
 
 
 register_kind(ComposedLayout, {offsets: _of_composed})

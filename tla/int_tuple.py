@@ -67,6 +67,8 @@ class IntTuple(tuple[Any, ...], metaclass=_TupleMeta):
         return text(self)
 
     def __repr__(self) -> str:
+        if not self.checked and not all(map(ints.is_leaf, leaves(self))):  # arrays and tracers have no notation
+            return type(self).__name__ + tuple.__repr__(self)
         return f"parse({str(self)!r})"
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -138,23 +140,27 @@ def elsewhere(operation: Any, x: Any, *more: Any, bound: Any = None) -> Any:
     f = _KINDS.get(type(x), {}).get(operation)
     if f is not None:
         return f(bound or operation, x, *more)
-    mend = (
-        f"write parse({x!r:.60})"
-        if isinstance(x, str)
-        else "make one with MakeLayout"
-        if type(x) not in _KINDS
-        else "take its inner layout"
-    )
-    raise LeafTypeError(f"{operation.__name__} of a {type(x).__name__}", "a layout", mend)
+    raise LeafTypeError(f"{operation.__name__} of a {type(x).__name__}", "a layout", _mend(x))
+
+
+def _mend(x: Any) -> str:
+    """What to write for x where a layout belongs."""
+    if isinstance(x, str):
+        return f"write parse({x!r:.60})"
+    if isinstance(x, Static):
+        return f"write {x!r}() for the value"
+    if isinstance(x, list):
+        return "write a tuple: MakeLayout((4, 8))"
+    return "cut or compose it until it is a plain Layout" if type(x) in _KINDS else "make one with MakeLayout"
 
 
 def by_kind_of_tiler(operation: Any, layout: Any, tiler: Any) -> Any:
     """operation(layout, tiler) for a tiler that is no Layout, integer or tuple: what its kind has registered."""
     f = _TILERS.get(type(tiler), {}).get(operation)
     if f is None:
-        raise LeafTypeError(
-            f"{operation.__name__}: a tiler of type {type(tiler).__name__}", "a layout, an integer, or a tuple", "write (4, 8)"
-        )
+        what = f"{operation.__name__}: a tiler of type {type(tiler).__name__}"
+        mend = f"write {tiler!r}()" if isinstance(tiler, Static) else "write it as a tuple, such as (4, 8)"
+        raise LeafTypeError(what, "a layout, an integer, or a tuple", mend)
     return f(operation, layout, tiler)
 
 
@@ -194,7 +200,10 @@ class ByPath(Generic[R]):
         self._f = f
         functools.update_wrapper(self, f)
 
-    def __call__(self, x: Any) -> R:
+    def __call__(self, x: Any, *path: Any) -> R:
+        if path:
+            name = self._f.__name__
+            raise LeafTypeError(f"{name} with {1 + len(path)} arguments", "one, and the mode in brackets", f"write {name}[0](x)")
         return self._f(x)
 
     def __getitem__(self, path: int | tuple[int, ...]) -> Callable[[Any], R]:
@@ -232,6 +241,11 @@ class Bracketed(Generic[F]):
 
         of_any_kind.operation, of_any_kind.arguments = self, given  # type: ignore[attr-defined]
         return cast(F, of_any_kind)
+
+    def __call__(self, *arguments: Any) -> Any:
+        raise LeafTypeError(
+            f"{self.__name__} without brackets", "what C++ has in <> in square brackets", f"write {self.__name__}[...](layout)"
+        )
 
     def __reduce__(self) -> str:
         return self.__name__

@@ -64,7 +64,7 @@ def _lift(name: str, absorbs: Mapping[int, int] = {}, start: int | None = None) 
     def operate(self: Int, other: Any) -> Any:
         if type(other) is Int:
             return static(method(self, other))
-        if type(other) is not int and is_no_integer(other):
+        if type(other) is not int and (is_no_integer(other) or isinstance(other, Static)):
             raise _meets(name, self, other)
         result = method(self, other)  # NotImplemented for arrays, tracers and symbols: they have the reflected operator
         if self in absorbs and is_int(other):
@@ -76,7 +76,8 @@ def _lift(name: str, absorbs: Mapping[int, int] = {}, start: int | None = None) 
 
 
 def _meets(name: str, a: Int, b: object) -> LeafTypeError:
-    return LeafTypeError(f"{name.strip('_')}: the static integer {a:d} meets {b!r}", "an integer", "convert it with int() if that is meant")
+    mend = f"write {b!r}() for the value" if isinstance(b, Static) else "convert it with int() if that is meant"
+    return LeafTypeError(f"{name.strip('_')}: the static integer {a:d} meets {b!r}", "an integer", mend)
 
 
 def _no_true_division(self: Int, other: object) -> Any:

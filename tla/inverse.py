@@ -19,7 +19,7 @@ from .algebra import Mode, coalesce, flat_modes, from_modes, merge
 from .basis import ScaledBasis
 from .errors import DivisibilityError, InjectivityError, LeafTypeError, RangeError, Unproven
 from .int_tuple import elsewhere, leaves, shown
-from .ints import Int, at_most, equal, is_constant, known, mul, static
+from .ints import Int, at_most, equal, is_constant, mul, static
 from .layout import Layout, as_layout
 from .memo import memo
 from .predicates import consecutive
@@ -41,7 +41,8 @@ def right_inverse(layout: Layout) -> Layout:
     """The layout that finds the place of an offset: as many offsets from 0 on as a layout can reach.
 
     layout    modes of dynamic stride do not count, nor what follows a dynamic extent: their order is not known
-    Returns   R, coalesced; _1:_0 where nothing but the offset 0 is found
+    Returns   R, coalesced; _1:_0 where nothing but the offset 0 is found. size(R) says how far it goes: of offsets past it
+              R says nothing. idx2crd(R(n), layout.shape) is the coordinate at offset n
 
     >>> from tla import parse, right_inverse
     >>> r = right_inverse(parse("(_4,_8):(_8,_1)"))
@@ -242,9 +243,10 @@ def placed(layout: Layout) -> list[tuple[Any, Any, Any]]:
 def _any_left_inverse(layout: Layout, modes: list[tuple[Any, Any, Any]]) -> Layout:
     """A left inverse by search: radices of R that are each a prime times the last, and strides that solve R(layout(i)) == i."""
     what = f"left_inverse of {shown(layout)}"
-    known_sizes = all(known(s) is not None for s, _d, _p in modes)
-    n, span = math.prod(int(s) for s, _d, _p in modes) if known_sizes else 0, sum(abs(int(d)) for _s, d, _p in modes)
-    if not all(type(s) is Int for s, _d, _p in modes) or n > SEARCHABLE or span > 2**20:
+    if not all(type(s) is Int for s, _d, _p in modes):
+        raise Unproven(f"{what}: its extents are not static, and its strides do not divide each other", "static extents", "write Int[N]()")
+    n, span = math.prod(int(s) for s, _d, _p in modes), sum(abs(int(d)) for _s, d, _p in modes)
+    if n > SEARCHABLE or span > 2**20:
         raise DivisibilityError(
             f"{what}: its strides do not divide each other", "strides each past the reach of the smaller ones", "pad its modes"
         )

@@ -250,6 +250,8 @@ class Layout(AnyLayout, metaclass=_LayoutMeta):
 
     def __getitem__(self, i: int) -> Layout:
         """Mode i as a layout; one that is an integer keeps its origin_shape."""
+        if not isinstance(i, int):
+            raise LeafTypeError(f"mode {i!r} of a layout", "one integer", "get[0, 1](layout) goes by a path, slice_((_, 0), layout) slices")
         mode(self.shape, leaf(i))
         if not isinstance(self.shape, tuple):
             return self
@@ -323,9 +325,8 @@ def as_layout(where: str, x: Any) -> Any:
     if isinstance(x, Layout):
         return x
     if isinstance(x, AnyLayout):
-        raise LeafTypeError(f"{where} of a {type(x).__name__}", "one shape and stride", "take its inner layout")
-    mend = f"write parse({x!r:.60})" if isinstance(x, str) else "make one with MakeLayout"
-    raise LeafTypeError(f"{where} of a {type(x).__name__}", "a layout", mend)
+        raise LeafTypeError(f"{where} of a {type(x).__name__}", "one shape and stride", "cut or compose it until it is a plain Layout")
+    return elsewhere(as_layout, x)
 
 
 def join(layouts: Iterable[Layout], origin: Shape | None = None) -> Layout:
@@ -391,6 +392,8 @@ def MakeLayout(shape: Any, stride: Any = LayoutLeft, origin_shape: Any = None, *
     if isinstance(shape, Layout):
         return _concatenated([shape, *(x for x in (stride, origin_shape) if x is not LayoutLeft and x is not None), *more])
     if not isinstance(shape, tuple) and not is_int(shape):
+        if isinstance(shape, list):
+            leaf(shape)  # which says how to write it
         if stride is not LayoutLeft or origin_shape is not None or more:
             raise LeafTypeError(
                 f"MakeLayout of a {type(shape).__name__} and more", "it alone, or a shape", "use compose to put them together"

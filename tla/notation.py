@@ -33,7 +33,7 @@ MAX_PARTS = 64
 
 _LEAF = re.compile(r"(_?)(-?[0-9]+)((?:@[0-9]{1,5})*)(?![0-9A-Za-z_.@])")
 _WORD = re.compile(r"[0-9A-Za-z_.+-]+|.", re.DOTALL)
-_NUMBERS = re.compile(r"([A-Za-z]+)<(-?[0-9]{1,9}(?:,-?[0-9]{1,9})*)>")
+_NUMBERS = re.compile(r"([A-Za-z]+)<\s*(-?[0-9]{1,9}(?:\s*,\s*-?[0-9]{1,9})*)\s*>")
 _BLANK = re.compile(r"\s*")
 
 

@@ -62,7 +62,11 @@ def upcast(n: int) -> Callable[[Any], Any]:
                 return s, d // static(n)
             if type(d) is not Int or d < 0 or n % d:
                 expected = f"a multiple of {n}" + ("" if type(d) is not Int else f", or a divisor of {n}")
-                raise DivisibilityError(f"upcast[{n}] of {shown(layout)}: the stride {d}", expected, "make a dynamic stride static, or pad")
+                raise DivisibilityError(
+                    f"upcast[{n}] of {shown(layout)}: the stride {d}",
+                    expected,
+                    "pad the mode" if type(d) is Int else "make the stride static, or pad",
+                )
             step = static(n // d)
             inside += (min(known(s) or 1, int(step)) - 1) * int(d)
             return ceil_div(s, step), _1

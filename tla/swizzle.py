@@ -134,6 +134,9 @@ class _MakeSwizzle:
             raise RangeError(what, "two masks, each one run of as many bits, that do not overlap", "write Swizzle[bits, base, shift]")
         return Swizzle[found.bits, found.base, found.shift]
 
+    def __call__(self, *masks: Any) -> Any:
+        raise LeafTypeError(f"MakeSwizzle{masks!r}", "the masks in square brackets", "write MakeSwizzle[0b11000, 0b11]()")
+
     def __reduce__(self) -> str:
         return self.__name__
 

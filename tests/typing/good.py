@@ -3,6 +3,7 @@
 from typing_extensions import assert_type
 
 from tla import (
+    ComposedLayout,
     Coord,
     Int,
     Layout,
@@ -41,7 +42,7 @@ assert_type(MakeLayoutTile(MakeLayout((4, 2)), (2, 2)), Layout)
 assert_type(rank(MakeLayout((4, 2))), Int)
 assert_type(rank[0, 1](((4, 2), 3)), Int)
 assert_type(congruent((4, 2), (1, 1)), bool | None)
-assert_type(xla.lower("f32[3,5]"), Layout)
+assert_type(xla.lower("f32[3,5]"), Layout | ComposedLayout)
 assert_type(xla.linear_index("f32[3,5]", (2, 3)), int)
 assert_type(xla.multi_index("f32[3,5]", 3), tuple[int, ...] | None)
 get[0, 1](parse("((4,2),3):((1,4),8)"))

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from ..composed import ComposedLayout
 from ..errors import LeafTypeError, TlaError
 from ..layout import Layout
 from .grammar import parse_shape
@@ -42,7 +43,7 @@ class Usage:
     count: int
     bytes: int | None
     waste: int | None
-    layout: Layout | None
+    layout: Layout | ComposedLayout | None
     refused: str | None
 
 

@@ -3,20 +3,31 @@
 Parse, plan, apply. The plan is the digits of every dimension after all tile levels, major to minor: a digit of extent n
 at place p is (coordinate // p) % n. Strides are running products of the slots that the digits take.
 
+Where a tile cuts what is no digit (it does not divide what the tile before it leaves, or `*` merges dimensions), the plan
+goes up to there, into coordinates, and another plan begins from these: the layouts of all plans are composed.
+
 Source: XLA docs/tiled_layout.md for the meaning; the digits are ours.
 """
 
 from __future__ import annotations
 
+import itertools
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import Any
 
+from ..algebra import coalesce
+from ..basis import E, ScaledBasis
+from ..composed import ComposedLayout, compose
 from ..errors import LoweringError
-from ..int_tuple import IntTuple
+from ..int_tuple import IntTuple, leaves, size
 from ..ints import static
 from ..layout import Layout
+from ..steps import ENUMERABLE
 from .grammar import as_shape
 from .index import logical_dimensions, physical_dimensions, refuse_pieces
-from .spec import COMBINE, ArrayShape, TileEntry
+from .spec import COMBINE, ArrayShape, TileEntry, groups
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,30 +50,91 @@ class Digit:
     stride: int = 0
 
 
-def lower(shape: ArrayShape | str) -> Layout:
+def lower(shape: ArrayShape | str) -> Layout | ComposedLayout:
     """The layout of an XLA array: one mode per logical dimension, in logical order; offsets in elements.
 
-    Returns   extents padded to whole tiles, numbers static, origin_shape = the dimensions. A mode is coalesced; digits of
-              extent 1 are dropped, and a mode with no digit left is _1:_0. Slots that no coordinate reaches (the rows that
-              the tile of a scalar pads) count in padded_element_count, not here.
-    Raises    ParseError for a text that is no shape; LoweringError for an array that has no such layout, or none that can
-              be found yet: a tile that does not divide what it splits, `*` in a tile, SC, a dimension without a bound
+    Returns   a Layout where there is one: extents padded to whole tiles, numbers static, origin_shape = the dimensions. A
+              mode is coalesced; digits of extent 1 are dropped, and a mode with no digit left is _1:_0. Slots that no
+              coordinate reaches (the rows that the tile of a scalar pads) count in padded_element_count, not here. Else a
+              ComposedLayout, exact: through the coordinates in the tiles. Past 65,536 elements only a proof makes a Layout
+              of tiles that do not divide each other
+    Raises    ParseError for a text that is no shape; LoweringError for SC, or a dimension without a bound
 
     >>> print(lower("bf16[8,1,1280,16384]{3,2,0,1:T(8,128)(2,1)S(1)}"))
     (_8,_1,(_2,_4,_160),(_128,_128)):(_20971520,_0,(_1,_256,_131072),(_2,_1024))
     >>> lower("f32[3,5]{1,0:T(2,2)}")
     parse('((_2,_2),(_2,_3)):((_2,_12),(_1,_4))', origin_shape=parse('(_3,_5)'))
+    >>> print(lower("f32[6,10]{1,0:T(3,5)(2,2)}"))
+    (_2,_2,(_2,_2),(_2,_3)):(_48,_24,(_2,_12),(_1,_4)) o _0 o ((_3,_2),(_5,_2)):((_1@2,_1@0),(_1@3,_1@1))
 
     Law: lower(shape)(*index) == linear_index(shape, index) for every index of the array.
     Source: XLA docs/tiled_layout.md; design of tla, section 6.
     """
     shape = as_shape(shape)
-    dims = [_merged(ds) for ds in digits(shape)]
-    return Layout(
-        tuple(_mode([d.extent for d in ds], 1) for ds in dims),
-        tuple(_mode([d.stride for d in ds], 0) for ds in dims),
-        tuple(static(n) for n in logical_dimensions(shape)),
-    )
+    dims = logical_dimensions(shape)
+    whole: Layout | ComposedLayout
+    *inner, whole = _stages(shape)
+    if not inner:
+        return _valid(whole, dims)
+    if 0 in dims:
+        return Layout(tuple(map(static, dims)), (static(0),) * len(dims))
+    for stage in reversed(inner):
+        whole = compose(whole, _padded(stage, whole))
+    if isinstance(whole, Layout):
+        return _valid(coalesce(whole, (static(1),) * len(dims)), dims)
+    return _valid(_by_axes(whole, dims) or whole, dims)
+
+
+def _padded(stage: Layout, outer: Any) -> Layout:
+    """The stage with the most significant digits padded as `outer` pads them: those that are alone in their coordinate."""
+    goes_to = [d.path[0] for d in leaves(stage.stride) if isinstance(d, ScaledBasis)]
+    shapes = []
+    for s, d in zip(stage.shape, stage.stride):
+        *lower, n = s if isinstance(s, tuple) else (s,)
+        top = d[-1] if isinstance(d, tuple) else d
+        if isinstance(top, ScaledBasis) and top.value == 1 and goes_to.count(top.path[0]) == 1:
+            n = size(outer.shape[top.path[0]])
+        shapes.append(_nested([*lower, n]))
+    return Layout(tuple(shapes), stage.stride)
+
+
+def _valid(layout: Layout | ComposedLayout, dims: tuple[int, ...]) -> Layout | ComposedLayout:
+    """The layout with the dimensions for its origin_shape."""
+    if isinstance(layout, ComposedLayout):
+        return ComposedLayout(layout.outer, layout.offset, _valid(layout.inner, dims))  # type: ignore[no-any-return]
+    return Layout(layout.shape, layout.stride, tuple(map(static, dims)))
+
+
+def _by_axes(whole: ComposedLayout, dims: tuple[int, ...]) -> Layout | None:
+    """The one layout that a composed one is, if it is; None where it is not, or is too large to go through.
+
+    The offsets along each dimension, with 0 in the others, determine its mode; that these add up is checked everywhere.
+    """
+    if math.prod(dims) > ENUMERABLE:
+        return None
+    zero = [0] * len(dims)
+    modes = [_axis([whole(*zero[:d], i, *zero[d + 1 :]) for i in range(n)]) for d, n in enumerate(dims)]
+    if None in modes:
+        return None
+    found = Layout(*(tuple(_mode([m[k] for m in mode or ()], 1 - k) for mode in modes) for k in range(2)))
+    for index in itertools.product(*map(range, dims)):
+        if found(index) != whole(index):
+            return None
+    return found
+
+
+def _axis(offsets: list[int]) -> list[tuple[int, int]] | None:
+    """The modes of a function of one coordinate, given by its values; None if it is no layout. The last one may overhang."""
+    modes: list[tuple[int, int]] = []
+    while len(offsets) > 1:
+        step = offsets[1]
+        n = next((c for c, x in enumerate(offsets) if x != c * step), len(offsets))
+        modes.append((n, step))
+        heads = offsets[::n]
+        if any(x != heads[i // n] + i % n * step for i, x in enumerate(offsets)):
+            return None
+        offsets = heads
+    return modes
 
 
 def digits(shape: ArrayShape | str) -> tuple[tuple[Digit, ...], ...]:
@@ -72,34 +144,80 @@ def digits(shape: ArrayShape | str) -> tuple[tuple[Digit, ...], ...]:
     [('packing', 2, 1), ('sublane', 4, 256), ('tile', 2, 2048)]
     """
     shape = as_shape(shape)
-    placed, stride = [], 1
-    for digit in reversed(plan(shape)):
-        placed.append(replace(digit, stride=stride))
-        stride *= digit.slots
+    placed = _placed(plan(shape))
     return tuple(_of_dimension(placed, d, n) for d, n in enumerate(logical_dimensions(shape)))
 
 
 def plan(shape: ArrayShape | str) -> tuple[Digit, ...]:
     """The digits of all dimensions in the order of memory, major to minor, after every tile level.
 
+    Raises LoweringError where a tile cuts what is no digit: then `lower` has more plans than one.
+
     >>> [(d.dimension, d.extent, d.place) for d in plan("f32[3,5]{1,0:T(2,2)}")]
     [(0, 2, 2), (1, 3, 2), (0, 2, 1), (1, 2, 1)]
     """
     shape = as_shape(shape)
-    refuse_pieces(shape)
-    layout = shape.effective_layout
-    out = [Digit(d, n, 1, n, "untiled") for d, n in zip(reversed(layout.minor_to_major), physical_dimensions(shape))]
-    for level, tile in enumerate(layout.tiles):
+    out = _untiled(shape)
+    for level, tile in enumerate(shape.effective_layout.tiles):
         out = _tiled(out, tile, level, shape)
     return tuple(out)
+
+
+def _untiled(shape: ArrayShape) -> list[Digit]:
+    refuse_pieces(shape)
+    order = reversed(shape.effective_layout.minor_to_major)
+    return [Digit(d, n, 1, n, "untiled") for d, n in zip(order, physical_dimensions(shape))]
+
+
+def _stages(shape: ArrayShape) -> list[Layout]:
+    """Layouts to be composed, the first from the array's coordinates, the last into offsets: one where one plan does."""
+    stages, digits, dims = [], _untiled(shape), logical_dimensions(shape)
+    for level, tile in enumerate(shape.effective_layout.tiles):
+        try:
+            digits = _tiled(digits, tile, level, shape)
+        except LoweringError:
+            digits = [Digit(None, 1, 1, 1, "")] * (len(tile) - len(digits)) + digits
+            merged = [*groups(tuple(range(len(digits))), (1,) * (len(digits) - len(tile)) + tile)]  # what a tile leaves is not merged
+            stages.append(_into_coordinates(digits, [group for group, _t in merged], dims))
+            dims = tuple(math.prod(digits[k].slots for k in group) for group, _t in merged)
+            digits = [Digit(k, n, 1, n, digits[group[-1]].role) for k, (n, (group, _t)) in enumerate(zip(dims, merged))]
+            digits = _tiled(digits, tuple(t for t in tile if t != COMBINE), level, shape)
+    stages.append(_layout(_placed(digits), dims))
+    return stages
+
+
+def _into_coordinates(digits: list[Digit], merged: list[tuple[int, ...]], dims: tuple[int, ...]) -> Layout:
+    """The layout from coordinates to the digits, each group of these merged into one coordinate, the last one fastest."""
+    strides: dict[int, Any] = {}
+    for k, group in enumerate(merged):
+        step = 1
+        for at in reversed(group):
+            strides[at] = E[k] * static(step)
+            step *= digits[at].slots
+    placed = [replace(digit, stride=at) for at, digit in enumerate(digits)]
+    modes = [_of_dimension(placed, d, n) for d, n in enumerate(dims)]
+    shapes = tuple(_mode([digit.extent for digit in ds], 1) for ds in modes)
+    return Layout(shapes, tuple(_nested([strides[digit.stride] for digit in ds]) for ds in modes))
+
+
+def _placed(digits: Iterable[Digit]) -> list[Digit]:
+    """The digits, minor to major, with their strides in memory."""
+    placed, stride = [], 1
+    for digit in reversed([*digits]):
+        placed.append(replace(digit, stride=stride))
+        stride *= digit.slots
+    return placed
+
+
+def _layout(placed: list[Digit], dims: tuple[int, ...]) -> Layout:
+    modes = [_merged(_of_dimension(placed, d, n)) for d, n in enumerate(dims)]
+    return Layout(tuple(_mode([d.extent for d in ds], 1) for ds in modes), tuple(_mode([d.stride for d in ds], 0) for ds in modes))
 
 
 def _tiled(digits: list[Digit], tile: tuple[TileEntry, ...], level: int, shape: ArrayShape) -> list[Digit]:
     """The digits after one more tile level: those it leaves, the tile counts, the in-tile digits."""
     if COMBINE in tile:
-        raise LoweringError(
-            f"{shape}: tile {level} combines dimensions (*), which lower does not take yet", "sizes", "linear_index and multi_index take it"
-        )
+        raise LoweringError(f"{shape}: tile {level} combines dimensions (*): one plan does not do", "sizes", "lower takes it")
     digits = [Digit(None, 1, 1, 1, "")] * (len(tile) - len(digits)) + digits
     left = len(digits) - len(tile)
     counts, inner = [], []
@@ -130,8 +248,8 @@ def _split(digit: Digit, t: int, top: bool, level: int, shape: ArrayShape) -> tu
         return replace(count, dimension=None), replace(digit, slots=t)
     raise LoweringError(
         f"{shape}: the {t} of tile {level} does not divide the {n} that tile {level - 1} leaves of dimension {digit.dimension}",
-        "a tile that divides the tile before it: lower takes no other yet",
-        "linear_index and multi_index take it",
+        "a tile that divides the tile before it, for one plan",
+        "lower takes it",
     )
 
 
@@ -171,5 +289,8 @@ def _merged(digits: tuple[Digit, ...]) -> list[Digit]:
 
 def _mode(numbers: list[int], empty: int) -> object:
     """The shape or stride of a mode: one static integer, or a tuple of them."""
-    leaves = [static(n) for n in numbers or [empty]]
-    return leaves[0] if len(leaves) == 1 else IntTuple(*leaves)
+    return _nested([static(n) for n in numbers or [empty]])
+
+
+def _nested(leaves: list[Any]) -> Any:
+    return leaves[0] if len(leaves) == 1 else IntTuple(*leaves) if leaves else static(0)
