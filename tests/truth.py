@@ -11,8 +11,8 @@ import tla
 DATA = Path(__file__).parent / "data"
 
 
-def rows(name):
-    return json.loads((DATA / name).read_text())["cases"]
+def rows(name, key="cases"):
+    return json.loads((DATA / name).read_text())[key]
 
 
 def text(x):

@@ -7,10 +7,12 @@ Every function takes a shape value or its text.
 ((_2,_4,_2),(_128,_2)):((_1,_256,_2048),(_2,_1024))
 """
 
+from .compare import Relayout, is_bitcast, relayout
 from .grammar import parse_shape
 from .hlo import Usage, shape_texts, shape_usage
 from .index import linear_index, multi_index, physical_dimensions, tiled_dimensions
 from .lower import Digit, digits, lower, plan
+from .raising import raise_
 from .sizes import byte_size, element_count, padded_element_count, waste
 from .spec import ArrayLayout, ArrayShape, Split
 
@@ -18,11 +20,13 @@ __all__ = [
     "ArrayLayout",
     "ArrayShape",
     "Digit",
+    "Relayout",
     "Split",
     "Usage",
     "byte_size",
     "digits",
     "element_count",
+    "is_bitcast",
     "linear_index",
     "lower",
     "multi_index",
@@ -30,6 +34,8 @@ __all__ = [
     "parse_shape",
     "physical_dimensions",
     "plan",
+    "raise_",
+    "relayout",
     "shape_texts",
     "shape_usage",
     "tiled_dimensions",

@@ -1,0 +1,192 @@
+"""The way back from a layout, and two layouts of one array compared."""
+
+import itertools
+import random
+from collections import Counter
+
+import numpy as np
+import pytest
+
+import tla
+from tla import Int, Layout, LoweringError, RankError, TlaError, parse, xla
+from tla.xla import ArrayLayout, ArrayShape
+
+import oracle
+from truth import DATA, rows
+
+INDEX = rows("xla/index.json")
+
+
+# ------------------------------------------------------------------------------------------------- the way back
+
+
+def test_every_layout_of_the_truth_is_raised_to_its_map():
+    seen = Counter()
+    for case in INDEX:
+        layout = xla.lower(case["spec"])
+        if not isinstance(layout, Layout):
+            with pytest.raises(LoweringError, match="one shape:stride"):
+                xla.raise_(layout)
+            continue
+        given = xla.parse_shape(case["spec"])
+        found = xla.raise_(layout, given.element_type)
+        assert found.dimensions == given.dimensions
+        for index, offset in case["samples"]:
+            assert xla.linear_index(found, tuple(index)) == offset, (case["spec"], found)
+        seen[found.layout.tiles == given.effective_layout.tiles] += 1
+    assert seen == {True: 502, False: 496}
+
+
+def test_shapes_of_real_programs_come_back():
+    seen = Counter()
+    for text in (DATA / "hlo" / "shapes.txt").read_text().splitlines():
+        shape = xla.parse_shape(text)
+        if shape.layout is None or shape.layout.split_configs:
+            continue
+        layout = xla.lower(shape)
+        found = xla.raise_(layout, shape.element_type)
+        again = xla.lower(found)
+        for index in corners(layout.origin_shape):
+            assert again(index) == layout(index), (text, found)
+        seen[found.layout.tiles == shape.layout.tiles] += 1
+    assert seen[True] > 550, seen
+
+
+def corners(dims):
+    rng = random.Random(len(dims))
+    sides = [sorted({0, int(n) - 1, int(n) // 2, rng.randrange(int(n))} if n else set()) for n in dims]
+    return itertools.product(*sides)
+
+
+def random_digits(rng, gaps):
+    """A layout of digits in any order in memory, with gaps between them."""
+    extents = [[rng.choice((2, 3, 4, 5)) for _k in range(rng.randint(1, 3))] for _d in range(rng.randint(1, 3))]
+    order = [(d, k) for d, digits in enumerate(extents) for k in range(len(digits))]
+    rng.shuffle(order)
+    strides, at = {}, rng.choice((1, 1, 1, 2, 3))
+    for d, k in order:
+        strides[d, k] = at
+        at *= extents[d][k]
+        at = at * rng.choice((1, 1, 2, 3)) + (rng.choice((1, 2, 5)) if rng.random() < gaps else 0)
+    shape = tuple(tuple(Int[s]() for s in digits) for digits in extents)
+    stride = tuple(tuple(Int[strides[d, k]]() for k in range(len(digits))) for d, digits in enumerate(extents))
+    whole = [oracle.size(tuple(digits)) for digits in extents]
+    return Layout(shape, stride, tuple(n if rng.random() < 0.6 else rng.randint(1, n) for n in whole))
+
+
+@pytest.mark.parametrize("gaps", [0, 0.3])
+def test_every_layout_whose_digits_clear_each_other_has_a_spec(gaps):
+    rng = random.Random(7)
+    levels = Counter()
+    for _ in range(60):
+        layout = random_digits(rng, gaps)
+        found = xla.raise_(layout)
+        truth = np.array([xla.linear_index(found, i) for i in itertools.product(*map(range, layout.origin_shape))])
+        assert truth.tolist() == [layout(*i) for i in itertools.product(*map(range, layout.origin_shape))], (layout, found)
+        levels[len(found.layout.tiles)] += 1
+    assert max(levels) >= 4, levels
+
+
+@pytest.mark.parametrize(
+    "layout",
+    [
+        parse("(4,8):(1,2)"),
+        parse("(4,8):(1,0)"),
+        parse("(4,8):(-1,4)"),
+        parse("(4,8):(1@0,1@1)"),
+        parse("Sw<2,0,3> o _0 o (8,8):(8,1)"),
+        parse("(4,4):(3,2)"),
+        (4, 8),
+        "f32[3]",
+    ],
+)
+def test_what_has_no_spec(layout):
+    with pytest.raises(TlaError) as caught:
+        xla.raise_(layout)
+    assert caught.value.reason.mend
+
+
+def test_arrays_without_elements_or_dimensions():
+    assert str(xla.raise_(xla.lower("f32[0,5]{0,1:T(2,2)}"))) == "f32[0,5]{1,0}"
+    assert str(xla.raise_(xla.lower("f32[]{:T(128)}"))) == "f32[]"
+    assert str(xla.raise_(parse("7:1"))) == "f32[7]{0}" or xla.lower(xla.raise_(parse("7:1")))(6) == 6
+
+
+# --------------------------------------------------------------------------------------------------- compared
+
+
+def offsets_in_row_major(shape):
+    return [xla.linear_index(shape, i) for i in itertools.product(*map(range, shape.dimensions))]
+
+
+def random_shape(rng, dims):
+    order = tuple(rng.sample(range(len(dims)), len(dims)))
+    tiles = tuple(tuple(rng.choice((1, 2, 3, 4)) for _k in range(rng.randint(1, 2))) for _level in range(rng.randint(0, 2)))
+    return ArrayShape("f32", tuple(dims), ArrayLayout(order, tiles))
+
+
+def test_bitcasts_against_the_definition():
+    rng = random.Random(8)
+    seen = Counter()
+    reshapes = [(12,), (3, 4), (4, 3), (2, 6), (2, 2, 3), (1, 12), (12, 1), (2, 3, 2)]
+    for _ in range(3000):
+        a, b = random_shape(rng, rng.choice(reshapes)), random_shape(rng, rng.choice(reshapes))
+        same = offsets_in_row_major(a) == offsets_in_row_major(b) and xla.byte_size(a) == xla.byte_size(b)
+        assert xla.is_bitcast(a, b) is same, (a, b)
+        seen[same] += 1
+    assert min(seen.values()) > 100, seen
+
+
+def test_bitcasts_of_other_bits():
+    assert xla.is_bitcast("f32[8]{0}", "s32[8]{0}") is True
+    assert xla.is_bitcast("f32[8]{0}", "bf16[8]{0}") is False
+    assert xla.is_bitcast("f32[8]{0}", "f32[9]{0}") is False
+    assert xla.is_bitcast("f32[0,5]{1,0}", "f32[5,0]{0,1}") is True
+    assert xla.is_bitcast("f32[7]{0}", "f32[7]{0:T(8)}") is False  # another size
+
+
+def test_chains_of_the_compiler():
+    """A bitcast keeps the bytes, copy and reshape keep the row-major order: the last value is the reshape of the first."""
+    checked = 0
+    for chain in rows("xla/bitcast.json", "chains"):
+        steps = [(xla.parse_shape(text.rpartition(" ")[0]), text.rpartition(" ")[2]) for text in chain]
+        n = xla.element_count(steps[0][0])
+        if n > 20_000 or any(s.effective_layout.split_configs for s, _op in steps):
+            continue
+        values, shape = list(range(n)), steps[0][0]
+        for following, op in steps[1:]:
+            if op == "bitcast":
+                memory = dict(zip(offsets_in_row_major(shape), values))
+                moved = [memory[o] for o in offsets_in_row_major(following)]
+                assert xla.is_bitcast(shape, following) is (moved == values)
+                values = moved
+            shape = following
+        assert values == list(range(n)), chain
+        checked += 1
+    assert checked > 100
+
+
+def test_relayouts_against_the_definition():
+    rng = random.Random(9)
+    seen = Counter()
+    for _ in range(400):
+        dims = [rng.choice((1, 2, 3, 4, 6)) for _d in range(rng.randint(1, 3))]
+        a, b = random_shape(rng, dims), random_shape(rng, dims)
+        r = xla.relayout(a, b)
+        places = dict(zip(offsets_in_row_major(b), offsets_in_row_major(a)))
+        assert r.bitcast is xla.is_bitcast(a, b)
+        assert r.bytes == (0 if r.bitcast else 4 * len(places))
+        seen["layout" if r.layout else "none"] += 1
+        if r.layout is not None:
+            assert all(r.layout(to) == source for to, source in places.items()), (a, b, r.layout)
+    assert seen["layout"] > 200, seen
+
+
+def test_runs_of_a_relayout():
+    assert xla.relayout("f32[16,256]{1,0}", "f32[16,256]{1,0:T(8,128)}").run == 128
+    assert xla.relayout("f32[16,128]{1,0}", "f32[16,128]{1,0:T(8,128)}").run == 2048
+    assert xla.relayout("f32[16,128]{1,0}", "f32[16,128]{0,1}").run == 1
+    assert xla.relayout("f32[0,128]{1,0}", "f32[0,128]{0,1}").run == 0
+    with pytest.raises(RankError, match="one array"):
+        xla.relayout("f32[16]{0}", "f32[4,4]{1,0}")
+    assert tla.size(xla.relayout("f32[8,8]{1,0}", "f32[8,8]{0,1}").layout) == 64

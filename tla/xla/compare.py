@@ -1,0 +1,184 @@
+"""Two layouts of one array: whether the bytes are the same, and what moves if they are not.
+
+Source: HLO semantics of bitcast and copy; XLA docs/tiled_layout.md.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from ..algebra import composition
+from ..basis import E
+from ..common import max_common_vector
+from ..errors import RankError, TlaError, Unproven
+from ..int_tuple import IntTuple, leaves, modes_of
+from ..ints import static
+from ..inverse import left_inverse
+from ..layout import Layout
+from ..steps import merged
+from .grammar import as_shape
+from .index import logical_dimensions
+from .lower import lower
+from .sizes import byte_size, element_count
+from .spec import ArrayShape
+
+#: Dimensions that a reshape merges or splits are compared by going through them, up to this many coordinates.
+COMPARABLE = 2**20
+
+
+def is_bitcast(a: ArrayShape | str, b: ArrayShape | str) -> bool:
+    """Whether an array of shape `a` is one of shape `b` as it stands: equal bytes, with the elements in row-major order.
+
+    The shapes may differ as in a reshape. Elements have equal bits, the buffers equal bytes, and element k in row-major order
+    has one place in both.
+
+    >>> is_bitcast("f32[8,128]{1,0:T(8,128)}", "f32[1024]{0:T(1024)}"), is_bitcast("f32[16,128]{1,0:T(8,128)}", "f32[16,128]{0,1}")
+    (True, False)
+    >>> is_bitcast("bf16[8,1,1280,16384]{3,2,0,1:T(8,128)(2,1)}", "bf16[8,1280,16384]{2,1,0:T(8,128)(2,1)}")
+    True
+
+    Raises LoweringError for what `lower` refuses; Unproven where more than 1,048,576 coordinates would have to be compared.
+    Source: HLO bitcast; design of tla, section 6.
+    """
+    a, b = as_shape(a), as_shape(b)
+    if (a.bits, element_count(a), byte_size(a)) != (b.bits, element_count(b), byte_size(b)):
+        return False
+    return element_count(a) == 0 or _same_in_row_major(lower(a), logical_dimensions(a), lower(b), logical_dimensions(b))
+
+
+def _same_in_row_major(a: Any, dims_a: tuple[int, ...], b: Any, dims_b: tuple[int, ...]) -> bool:
+    if not isinstance(a, Layout) or not isinstance(b, Layout):
+        return _same_everywhere(a, dims_a, b, dims_b)
+    modes_a, modes_b = ([*zip(layout, dims)] for layout, dims in ((a, dims_a), (b, dims_b)))
+    return all(_same_function(x, y) for x, y in _common_factors(modes_a, modes_b))
+
+
+def _common_factors(a: list[tuple[Layout, int]], b: list[tuple[Layout, int]]) -> list[tuple[Any, Any]]:
+    """Modes of both, in runs of equal sizes, as short as can be: the offsets of a layout are a sum over these."""
+    out = []
+    x, y = ([m for m in modes if m[1] > 1] for modes in (a, b))
+    while x and y:
+        one, two = [x.pop()], [y.pop()]
+        while (p := math.prod(n for _m, n in one)) != (q := math.prod(n for _m, n in two)):
+            if p < q:
+                one.append(x.pop())
+            else:
+                two.append(y.pop())
+        out.append((one, two))
+    return out
+
+
+def _same_function(a: list[tuple[Layout, int]], b: list[tuple[Layout, int]]) -> bool:
+    """Whether two runs of modes, the minor-most first, give one function of the row-major index."""
+    one, two = _digits(a), _digits(b)
+    if one is not None and two is not None:
+        return one == two
+    n = math.prod(size for _m, size in a)
+    if n > COMPARABLE:
+        raise Unproven(f"a bitcast of {n} coordinates, merged or split inside of padding", f"at most {COMPARABLE:,}", "compare a part")
+    return all(_at(a, k) == _at(b, k) for k in range(n))
+
+
+def _digits(modes: list[tuple[Layout, int]]) -> list[tuple[int, int]] | None:
+    """The digits of a run of modes, as far as it reaches; None if one but the last is padded, and is no sum of digits then."""
+    out: list[tuple[int, int]] = []
+    for k, (mode, n) in enumerate(modes):
+        pairs = [(int(s), int(d)) for s, d in zip(leaves(mode.shape), leaves(mode.stride))]
+        if k < len(modes) - 1 and math.prod(s for s, _d in pairs) != n:
+            return None
+        out += pairs
+    reached, weight, total = [], 1, math.prod(n for _m, n in modes)
+    for s, d in merged(out):
+        if weight < total:
+            reached.append((min(s, -(-total // weight)), d))
+        weight *= s
+    return reached
+
+
+def _at(modes: list[tuple[Layout, int]], k: int) -> int:
+    total = 0
+    for mode, n in modes:
+        total += mode(k % n)
+        k //= n
+    return total
+
+
+def _same_everywhere(a: Any, dims_a: tuple[int, ...], b: Any, dims_b: tuple[int, ...]) -> bool:
+    if math.prod(dims_a) > COMPARABLE:
+        raise Unproven(f"a bitcast of {math.prod(dims_a)} elements through a composed layout", f"at most {COMPARABLE:,}", "compare a part")
+    pairs = zip(itertools.product(*map(range, dims_a)), itertools.product(*map(range, dims_b)))
+    return all(a(i) == b(j) for i, j in pairs)
+
+
+# -------------------------------------------------------------------------------------------------- relayout
+
+
+@dataclass(frozen=True, slots=True)
+class Relayout:
+    """What a copy from one layout of an array to another moves.
+
+    source, destination   the two shapes
+    bitcast               whether nothing moves
+    layout                from an offset of the destination to that of the source [elements]; None where no layout says it
+    run                   how many elements are together in both, from the first on
+    bytes                 how many bytes of elements move; 0 for a bitcast
+    """
+
+    source: ArrayShape
+    destination: ArrayShape
+    bitcast: bool
+    layout: Layout | None
+    run: int
+    bytes: int
+
+
+def relayout(a: ArrayShape | str, b: ArrayShape | str) -> Relayout:
+    """What a copy of an array from the layout of `a` to that of `b` does.
+
+    >>> r = relayout("f32[16,128]{1,0:T(8,128)}", "f32[16,128]{0,1:T(8,128)}")
+    >>> print(r.bitcast, r.layout, r.run, r.bytes)
+    False (_128,_128):(_128,_1) 1 8192
+    >>> relayout("f32[16,256]{1,0}", "f32[16,256]{1,0:T(8,128)}").run
+    128
+
+    Raises RankError for arrays of other dimensions or element types, and what `lower` raises. Source: HLO copy.
+    """
+    a, b = as_shape(a), as_shape(b)
+    if (a.element_type, a.dimensions) != (b.element_type, b.dimensions):
+        raise RankError(f"relayout of {a} and {b}", "one array: equal dimensions and element type", "see is_bitcast for a reshape")
+    same = is_bitcast(a, b)
+    source, destination = lower(a), lower(b)
+    plain = isinstance(source, Layout) and isinstance(destination, Layout) and element_count(a) > 0
+    layout = _backward(source, destination) if plain else None
+    run = _run(source, destination, logical_dimensions(a)) if plain else min(1, element_count(a))
+    return Relayout(a, b, same, layout, run, 0 if same else -(-element_count(a) * a.bits // 8))
+
+
+def _backward(source: Any, destination: Any) -> Layout | None:
+    """source after the inverse of destination: an offset goes to an index, that to a coordinate, that to an offset."""
+    strides = []
+    for i, mode in enumerate(modes_of(destination.shape)):
+        weight, out = 1, []
+        for s in leaves(mode):
+            out.append(E[i] * static(weight))
+            weight *= int(s)
+        strides.append(out[0] if len(out) == 1 else IntTuple(*out))
+    try:
+        return composition(composition(source, Layout(destination.shape, tuple(strides))), left_inverse(destination))
+    except TlaError:
+        return None
+
+
+def _run(source: Any, destination: Any, dims: tuple[int, ...]) -> int:
+    """Elements that follow each other in both: of the dimension that has stride 1 in both, and those that go on from there."""
+    run = max_common_vector(*(Layout(x.shape, x.stride) for x in (source, destination))) if source.shape == destination.shape else 1
+    best = 1
+    for d, n in enumerate(dims):
+        k = 1
+        while k < n and all(x[d](k) == k for x in (source, destination)):
+            k += 1
+        best = max(best, k)
+    return max(best, min(int(run), math.prod(dims)))
