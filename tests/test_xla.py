@@ -335,6 +335,18 @@ def test_what_lower_does_not_take_says_so(text, why):
     assert caught.value.reason.expected
 
 
+def test_the_early_padded_dimensions():
+    for case in rows("xla/padded_dims.json"):
+        layout = xla.lower_padded(case["dims"], case["minor_to_major"], case["padded_dimensions"])
+        assert list(layout.stride) == case["strides"] or 1 in case["padded_dimensions"]
+        assert layout.origin_shape == tuple(case["dims"])
+        assert tla.size(layout) == case["total_elements"]
+        assert valid(layout, case["dims"]).ravel().tolist() == case["offsets_row_major_logical"]
+    for wrong in (((2, 3), (0, 1), (3,)), ((2, 3), (0, 0), (3, 5)), ((2, 3), (0, 1), (3, 2))):
+        with pytest.raises(TlaError):
+            xla.lower_padded(*wrong)
+
+
 def test_one_plan_is_not_enough():
     for text, why in [
         ("f32[6,10]{1,0:T(3,5)(2,2)}", "does not divide"),
@@ -348,6 +360,21 @@ def test_one_plan_is_not_enough():
 
 
 # ------------------------------------------------------------------------------------------------- shapes, sizes
+
+
+def test_the_default_layout_is_the_compilers():
+    """Every argument whose layout the compiler chose, on every generation: dimension order, tiles, bits."""
+    seen = Counter()
+    for row in rows("xla/sizes.json"):
+        if row["source"] == "layout chosen by the compiler":
+            shape = xla.parse_shape(row["spec"])
+            assert xla.default_layout(shape.element_type, shape.dimensions, row["target"]) == shape, row
+            seen[row["target"]] += 1
+    assert seen.total() == 1377, seen
+    with pytest.raises(RangeError, match="v5e"):
+        xla.default_layout("f32", (3,), "h100")
+    with pytest.raises(TlaError):
+        xla.default_layout("float", (3,))
 
 
 def test_sizes_are_the_compilers():

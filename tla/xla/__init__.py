@@ -8,10 +8,11 @@ Every function takes a shape value or its text.
 """
 
 from .compare import Relayout, is_bitcast, relayout
+from .default import default_layout
 from .grammar import parse_shape
 from .hlo import Usage, shape_texts, shape_usage
 from .index import linear_index, multi_index, physical_dimensions, tiled_dimensions
-from .lower import Digit, digits, lower, plan
+from .lower import Digit, digits, lower, lower_padded, plan
 from .raising import raise_
 from .sizes import byte_size, element_count, padded_element_count, waste
 from .spec import ArrayLayout, ArrayShape, Split
@@ -24,11 +25,13 @@ __all__ = [
     "Split",
     "Usage",
     "byte_size",
+    "default_layout",
     "digits",
     "element_count",
     "is_bitcast",
     "linear_index",
     "lower",
+    "lower_padded",
     "multi_index",
     "padded_element_count",
     "parse_shape",

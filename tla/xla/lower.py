@@ -13,16 +13,16 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from ..algebra import coalesce
 from ..basis import E, ScaledBasis
 from ..composed import ComposedLayout, compose
-from ..errors import LoweringError
+from ..errors import LoweringError, RangeError, RankError
 from ..int_tuple import IntTuple, leaves, size
-from ..ints import static
+from ..ints import leaf, static
 from ..layout import Layout
 from ..steps import ENUMERABLE
 from .grammar import as_shape
@@ -83,6 +83,27 @@ def lower(shape: ArrayShape | str) -> Layout | ComposedLayout:
     if isinstance(whole, Layout):
         return _valid(coalesce(whole, (static(1),) * len(dims)), dims)
     return _valid(_by_axes(whole, dims) or whole, dims)
+
+
+def lower_padded(dims: Sequence[int], minor_to_major: Sequence[int], padded_dimensions: Sequence[int]) -> Layout:
+    """The layout of the early form, which padded every logical dimension at its high end and had no tiles.
+
+    dims, minor_to_major   of the array
+    padded_dimensions      as many, each at least its dimension [elements]
+
+    >>> lower_padded((2, 3), (0, 1), (3, 5))
+    parse('(_3,_5):(_1,_3)', origin_shape=parse('(_2,_3)'))
+
+    Raises RankError where the numbers do not fit each other, RangeError for a padded dimension smaller than its dimension,
+    or an order that is none. Source: xla_data.proto of 2017, Layout.padded_dimensions, which has no text form.
+    """
+    sizes, padded, order = (tuple(int(leaf(n)) for n in x) for x in (dims, padded_dimensions, minor_to_major))
+    if not len(sizes) == len(padded) == len(order):
+        raise RankError(f"{len(sizes)}, {len(padded)} and {len(order)} numbers", "equal ranks", "give one for each dimension")
+    if sorted(order) != [*range(len(sizes))]:
+        raise RangeError(f"minor_to_major {order}", f"each of 0 to {len(sizes) - 1} once", "minor-most first")
+    strides = dict(zip(order, itertools.accumulate((padded[d] for d in order), initial=1, func=int.__mul__)))
+    return Layout(tuple(map(static, padded)), tuple(static(strides[d]) for d in range(len(sizes))), tuple(map(static, sizes)))
 
 
 def _padded(stage: Layout, outer: Any) -> Layout:

@@ -1,0 +1,86 @@
+"""The layout that the TPU compiler gives an argument by default.
+
+Source: 1,259 arguments of programs compiled by libtpu 0.0.51 for v2 to tpu7x, all of which this rule explains; the choice is
+not in XLA's open sources.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from ..errors import RangeError
+from ..ints import leaf
+from .spec import BITS, ArrayLayout, ArrayShape, TileEntry
+
+TARGETS = ("v2", "v3", "v4", "v5e", "v5p", "v6e", "tpu7x")
+
+Tiles = tuple[tuple[TileEntry, ...], ...]
+
+
+def default_layout(element_type: str, dims: Sequence[int], target: str = "v5e") -> ArrayShape:
+    """The shape with the layout that the TPU compiler chooses for an argument or a result of a program.
+
+    element_type   XLA's name, such as bf16
+    dims           the dimensions [elements]
+    target         the generation: v2 v3 v4 v5e v5p v6e tpu7x
+    Raises         RangeError for a target that is not known, and what ArrayShape raises
+
+    >>> print(default_layout("bf16", (8, 300)), default_layout("s4", (33, 128)), default_layout("f32", (3,)))
+    bf16[8,300]{1,0:T(8,128)(2,1)} s4[33,128]{1,0:T(8,128)(8,1)E(4)} f32[3]{0:T(128)}
+    >>> print(default_layout("bf16", (3, 1, 300)))
+    bf16[3,1,300]{2,0,1:T(4,128)(2,1)}
+
+    Two minor dimensions are tiled, those of all pairs that pad the array least; of equals the order as it is, then the later
+    ones. Inside of a program the compiler may choose others.
+
+    Source: measured, see above.
+    """
+    if target not in TARGETS:
+        raise RangeError(f"default_layout for {target!r}", "one of " + " ".join(TARGETS), "the rule is known for these")
+    sizes = tuple(int(leaf(n)) for n in dims)
+    shape = ArrayShape(element_type, sizes)  # which checks them
+    packed = element_type != "pred" and BITS[element_type] < 8 and target != "v2"
+    bits = BITS[element_type] if packed else max(8, BITS[element_type])
+    order = min(_orders(sizes, bits, target))[-1]
+    minor = [sizes[i] for i in order[:2]]
+    tiles = () if 0 in sizes else _tiles(bits, minor, target)
+    return ArrayShape(shape.element_type, sizes, ArrayLayout(order, tiles, element_size_in_bits=bits if packed else 0))
+
+
+def _orders(sizes: tuple[int, ...], bits: int, target: str) -> Iterator[tuple[int, bool, int, int, tuple[int, ...]]]:
+    """Each choice of the two minor dimensions, with the elements that it takes and what decides between equals."""
+    natural = tuple(reversed(range(len(sizes))))
+    if len(sizes) < 2 or 0 in sizes:
+        yield 0, False, 0, 0, natural
+        return
+    for minor in natural:
+        for second in natural:
+            if minor != second:
+                order = (minor, second, *(i for i in natural if i not in (minor, second)))
+                rows = _rows(bits, sizes[second], target)
+                tile = -(-sizes[second] // rows) * rows * (-(-sizes[minor] // 128) * 128)
+                yield tile * math.prod(sizes[i] for i in order[2:]), order != natural, -minor, -second, order
+
+
+def _rows(bits: int, n: int, target: str) -> int:
+    """How many rows a tile has, for n of them."""
+    packing = max(1, 32 // bits)
+    if bits < 8:
+        rows = 8 * packing if n % (8 * packing) == 0 else packing
+    elif bits == 8 and n > 4 and n % 32 == 0:
+        rows = 32
+    else:
+        rows = next((k for k in (1, 2, 4) if n <= k >= packing), 8)
+    return max(rows, 2 * packing) if target == "v2" else rows
+
+
+def _tiles(bits: int, minor: list[int], target: str) -> Tiles:
+    packing = max(1, 32 // bits)
+    pack = ((packing, 1),) if packing > 1 else ()
+    if len(minor) == 2:
+        return ((_rows(bits, minor[1], target), 128), *pack)
+    first = 128 * packing * (2 if target == "v2" else 1)
+    while minor and first < minor[0] and first < 1024:
+        first *= 2
+    return ((min(first, 1024),), *(((128,), *pack) if minor and pack else ()))
