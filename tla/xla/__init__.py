@@ -7,18 +7,31 @@ Every function takes a shape value or its text.
 ((_2,_4,_2),(_128,_2)):((_1,_256,_2048),(_2,_1024))
 """
 
+from .devices import Iota
 from .grammar import parse_shape
 from .hlo import Usage, shape_texts, shape_usage
 from .index import linear_index, multi_index, physical_dimensions, tiled_dimensions
 from .lower import Digit, digits, lower, plan
+from .mesh import Axis, DimSharding, Mesh, MeshSharding
+from .sharding import AnySharding, ShardGroup, Sharding, TupleSharding
+from .sharding_text import parse_sharding
 from .sizes import byte_size, element_count, padded_element_count, waste
 from .spec import ArrayLayout, ArrayShape, Split
 
 __all__ = [
+    "AnySharding",
     "ArrayLayout",
     "ArrayShape",
+    "Axis",
     "Digit",
+    "DimSharding",
+    "Iota",
+    "Mesh",
+    "MeshSharding",
+    "ShardGroup",
+    "Sharding",
     "Split",
+    "TupleSharding",
     "Usage",
     "byte_size",
     "digits",
@@ -28,6 +41,7 @@ __all__ = [
     "multi_index",
     "padded_element_count",
     "parse_shape",
+    "parse_sharding",
     "physical_dimensions",
     "plan",
     "shape_texts",
