@@ -10,7 +10,7 @@ import math
 import operator
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from ..algebra import composition
 from ..errors import RangeError, RankError, TlaError
@@ -111,7 +111,7 @@ class Iota:
         return device
 
     def __iter__(self) -> Iterator[int]:
-        digits = self.digits
+        digits = listed(self).digits
         return map(sum, itertools.product(*(range(0, n * stride, stride) for n, stride in digits)))
 
     def __str__(self) -> str:
@@ -120,6 +120,7 @@ class Iota:
 
 
 Devices = Iota | tuple[int, ...]
+D = TypeVar("D", bound=Devices)
 
 
 def require_count(extents: Sequence[int], what: str) -> int:
@@ -166,7 +167,7 @@ def _composed(devices: Iota, positions: Layout) -> Layout | None:
         return None
 
 
-def listed(devices: Devices) -> Devices:
+def listed(devices: D) -> D:
     """The devices, where they are few enough to list them."""
     if len(devices) > MAX_LISTED:
         raise RangeError(f"{len(devices)} devices, one by one", f"{MAX_LISTED} at most", "tile_layout and devices_of need no list")

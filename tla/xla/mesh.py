@@ -16,6 +16,9 @@ from .devices import Devices, Iota, joined, places_of, require_count, taken
 from .sharding import AnySharding, Sharding
 from .spec import _integer, _integers, _tuple
 
+#: More axes than this are refused: real meshes have a handful.
+MAX_AXES = 64
+
 
 @dataclass(frozen=True, slots=True)
 class Axis:
@@ -168,14 +171,14 @@ class MeshSharding(AnySharding):
             return "replicated"
         return given[0][0] if len(given) == 1 and given[0][0] != "replicated" and given[0][1] == every else ""
 
-    def tiled(self) -> Sharding:
+    def tiled(self, rank: int = 0) -> Sharding:
         """The same as tiles: V2, or V1 where the devices are no iota."""
         if word := self._word():
             return Sharding(word)
         if len(self.mesh.devices) == 1:
             return Sharding("maximal", devices=tuple(self.mesh.devices))
         digit = self.mesh.digit
-        parts = [[*map(digit, d.axes)] for d in self.dims]
+        parts = [[*map(digit, d.axes)] for d in self.dims or (DimSharding(),) * rank]
         parts += [[*map(digit, self.manual)], [*map(digit, self.unreduced)], [*map(digit, (*self.replicated, *self._rest()))]]
         devices = taken(self.mesh.devices, Iota.of([*itertools.chain(*parts)]))
         tiles = tuple(math.prod(n for n, _ in part) for part in parts)
@@ -211,6 +214,8 @@ def _axes(axes: Sequence[Axis]) -> tuple[Axis, ...]:
 
 
 def _check_names(axes: tuple[tuple[str, int], ...]) -> None:
+    if len(axes) > MAX_AXES:
+        raise RankError(f"a mesh of {len(axes)} axes", f"at most {MAX_AXES}", "leave out those of size 1")
     seen: set[str] = set()
     for name, _ in axes:
         if not isinstance(name, str) or not name or any(c in "'\\\n" for c in name):

@@ -40,8 +40,10 @@ class AnySharding:
 
     __slots__ = ()
 
-    def tiled(self) -> Sharding:
+    def tiled(self, rank: int = 0) -> Sharding:
         """The same in the older forms, V1 and V2, as XLA converts it.
+
+        rank   of the array, where the annotation has none because it cuts nothing
 
         >>> from tla import xla
         >>> print(xla.parse_sharding("{mesh['a'=2,'b'=4], [{'b'}, {}]}").tiled())
@@ -72,8 +74,8 @@ class AnySharding:
             return dict.fromkeys(listed(Iota((count,))), whole)
         if tiled.kind == "maximal":
             return {tiled.devices[0]: whole}
-        cuts = [[(min(k * c, n), min((k + 1) * c, n)) for k in range(tiles)] for n, tiles, c in zip(dims, tiled.tiles, tiled.pieces(dims))]
         devices = iter(listed(tiled.devices))
+        cuts = [[(min(k * c, n), min((k + 1) * c, n)) for k in range(tiles)] for n, tiles, c in zip(dims, tiled.tiles, tiled.pieces(dims))]
         held = {device: bounds for bounds in itertools.product(*cuts) for device in itertools.islice(devices, tiled.members)}
         return dict(sorted(held.items()))
 
@@ -117,8 +119,9 @@ class AnySharding:
         >>> print(tiles, tiles(5))
         (_2,_4):(_1@0,_1@1) (1,2)
         """
-        tiled = self._mapped(num_devices)
-        return tiled.coordinates([1] * tiled.rank, num_devices)
+        tiled = self.tiled()
+        _, _, count = tiled._of((0,) * tiled.rank, num_devices)
+        return tiled.coordinates([1] * tiled.rank, count)
 
     def origin_layout(self, dims: Sequence[int], num_devices: int) -> Layout:
         """The layout from a device number to the first index of its slice; past the array's end where the slice is empty.
@@ -131,14 +134,14 @@ class AnySharding:
 
         Law: slices(dims, n)[d][i][0] == min(origin_layout(dims, n)(d)[i], dims[i]).
         """
-        tiled, dims, _ = self._mapped(num_devices)._of(dims, num_devices)
-        return tiled.coordinates(tiled.pieces(dims), num_devices)
+        tiled, dims, count = self._of(dims, num_devices)
+        return tiled.coordinates(tiled.pieces(dims), count)
 
     def _of(self, dims: Sequence[int], num_devices: int) -> tuple[Sharding, tuple[int, ...], int]:
         """The annotation for arrays of `dims`, with its arguments checked."""
-        tiled, dims, count = self.tiled(), _integers(dims), _integer(num_devices)
+        tiled, dims, count = self.tiled(len(_integers(dims))), _integers(dims), _integer(num_devices)
         if tiled.kind in ("manual", "unknown", "unreduced"):
-            raise LoweringError(f"{self}: no slices are defined", "a replicated, maximal or tiled sharding", "ask for the program's own")
+            raise LoweringError(f"{tiled}: no slices are defined", "a replicated, maximal or tiled sharding", "only the program can say")
         if any(n < 0 for n in dims):
             raise RangeError(f"dimensions {shown(dims)}", "0 or more", "give the array's extents")
         if tiled.kind == "tiled" and len(dims) != tiled.rank:
@@ -146,19 +149,6 @@ class AnySharding:
         if count < tiled.least_devices:
             raise RangeError(f"{count} devices", f"{tiled.least_devices} or more, for {shown_sharding(tiled)}", "count all devices")
         return tiled, dims, count
-
-    def _mapped(self, num_devices: int) -> Sharding:
-        """The annotation, if it gives every device one tile by a rule."""
-        tiled = self.tiled()
-        tiled, _, count = self._of((0,) * tiled.rank, num_devices)
-        if tiled.kind != "replicated" and not (tiled.kind == "maximal" and count == 1):
-            text = shown_sharding(tiled)
-            if not isinstance(tiled.devices, Iota):
-                raise LoweringError(f"{text} lists its devices", "an iota: <=[...]", "slices and devices_of take it")
-            if count != len(tiled.devices):
-                what = f"{text}: devices from {len(tiled.devices)} to {count - 1} hold nothing"
-                raise LoweringError(what, f"{len(tiled.devices)} devices", "ask for the devices that it has")
-        return tiled
 
 
 class ShardGroup(NamedTuple):
@@ -226,7 +216,7 @@ class Sharding(AnySharding):
             words += [f"last_tile_dims={{{', '.join(self.subgroups)}}}"]
         return f"{{{' '.join([*words, *map(str, filter(None, [self.group]))])}}}"
 
-    def tiled(self) -> Sharding:
+    def tiled(self, rank: int = 0) -> Sharding:
         """Itself: it is in these forms."""
         return self
 
@@ -251,8 +241,13 @@ class Sharding(AnySharding):
 
     def coordinates(self, steps: Sequence[int], num_devices: int) -> Layout:
         """The layout from a device to its tile coordinate, where a step from tile to tile is `steps` in each dimension."""
-        if not isinstance(self.devices, Iota):  # replicated, or one device
-            return layout_of([(_integer(num_devices), 0)])
+        if self.kind == "replicated" or (self.kind == "maximal" and num_devices == 1):
+            return layout_of([(num_devices, 0)])
+        if not isinstance(self.devices, Iota):
+            raise LoweringError(f"{shown_sharding(self)} lists its devices", "an iota: <=[...]", "slices and devices_of take it")
+        if num_devices != (count := len(self.devices)):
+            what = f"{shown_sharding(self)}: devices from {count} to {num_devices - 1} hold nothing"
+            raise LoweringError(what, f"{count} devices", "ask for the devices that it has")
         strides = [E[d] * static(step) if step else 0 for d, step in enumerate(steps)] + [0] * len(self.subgroups)
         coordinate = layout_of((n, stride) for n, stride in zip(reversed(self.tiles), reversed(strides)) if n != 1)
         try:
@@ -282,7 +277,7 @@ class TupleSharding(AnySharding):
         marks = (f"/*index={k}*/" if k and k % 5 == 0 else "" for k in itertools.count())
         return f"{{{', '.join(f'{mark}{element}' for mark, element in zip(marks, self.elements))}}}"
 
-    def tiled(self) -> Sharding:
+    def tiled(self, rank: int = 0) -> Sharding:
         """Raises LoweringError."""
         raise LoweringError(f"a tuple of {len(self.elements)} shardings", "the sharding of an array", "take one of its elements")
 
@@ -299,6 +294,8 @@ def shown_sharding(sharding: Sharding) -> str:
 def _check_group(group: ShardGroup | None) -> None:
     if group is not None and not (isinstance(group, ShardGroup) and group.kind in ("shard_as", "shard_like")):
         raise LeafTypeError(f"the group {group!r:.60}", "ShardGroup('shard_as', n), or shard_like", "leave it out for none")
+    if group is not None and _integer(group.number) < 0:
+        raise RangeError(f"{group}", "a group of 0 or more", "number the groups from 0")
 
 
 def _checked_whole(kind: str, tiles: tuple[int, ...], devices: Devices, subgroups: tuple[str, ...]) -> str:
@@ -332,7 +329,7 @@ def _check_listed(devices: Devices) -> None:
     seen: set[int] = set()
     for device in devices:
         if not 0 <= device <= INT64_MAX:
-            raise RangeError(f"device {device:.6g}", "0 or more, in 64 bits", "devices are numbered from 0")
+            raise RangeError(f"device {shown(device)}", "0 or more, in 64 bits", "devices are numbered from 0")
         if device in seen:
             raise RangeError(f"device {device} is listed twice", "each device once", "a device holds one slice")
         seen.add(device)

@@ -112,7 +112,7 @@ class _ShardingReader(Reader):
             word, place = self.token, self.at
             field, value = self.item(word)
             if field in found:
-                self.fail(f"{word!r} after another {field}", f"one {field} at most", at=place)
+                self.fail(f"{word!r} says another time what the {field} is", "once at most", "drop one", at=place)
             found[field], at[field] = value, place
         kind = found.get("kind", "tiled")
         self.check_items(kind, at, start)
