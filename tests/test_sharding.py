@@ -308,11 +308,11 @@ def test_canonical_texts(text, canonical):
         ("{Replicated}", "unexpected 'Replicated'", 1),
         ("{maximal}", "without a device", 1),
         ("{maximal device=-1}", "device -1", 1),
-        ("{maximal devices=[1]3}", "devices of a maximal", 9),
-        ("{device=3}", "device= in a tiled", 1),
-        ("{replicated device=1}", "device= in a replicated", 12),
-        ("{manual devices=[2]<=[2]}", "devices of a manual", 8),
-        ("{unknown last_tile_dim_replicate}", "subgroups of a unknown", 9),
+        ("{maximal devices=[1]3}", "devices beside maximal", 9),
+        ("{device=3}", "device= without maximal", 1),
+        ("{replicated device=1}", "device= without maximal", 12),
+        ("{manual devices=[2]<=[2]}", "devices beside manual", 8),
+        ("{unknown last_tile_dim_replicate}", "subgroups beside unknown", 9),
         ("{devices=[2,4]0,1,2}", "3 devices for 8 tiles", 1),  # XLA fills up with zeros
         ("{devices=[2,2]0,1,2,2}", "device 2 is listed twice", 1),
         ("{devices=[2,2]0,1,2,-3}", "device -3", 1),
@@ -452,6 +452,20 @@ def test_any_text_is_a_sharding_or_a_parse_error(text):
     assert parse_sharding(str(sharding)) == sharding
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{{replicated}, {replicated}, {replicated}}",
+        "{" + ", ".join(f"/*index={k}*/{{replicated}}" if k in (5, 10) else "{replicated}" for k in range(12)) + "}",
+        "{devices=[2,1,1,2]<=[4] last_tile_dim_replicate}",
+        "{devices=[2,1,2]<=[2,2]T(1,0) last_tile_dim_replicate}",
+        "{devices=[1,2,2]<=[2,2]T(1,0) last_tile_dim_replicate}",
+    ],
+)
+def test_annotations_of_real_programs_print_back(text):
+    assert str(parse_sharding(text)) == text
+
+
 def test_no_text_is_a_type_error():
     for wrong in (None, 3, b"{replicated}", ["{replicated}"]):
         with pytest.raises(LeafTypeError):
@@ -529,6 +543,11 @@ def test_arguments_that_do_not_fit():
         (RangeError, lambda: Axis("a", 1)),
         (RangeError, lambda: MeshSharding(Mesh((("a", 2),)), (DimSharding((Axis("b"),)),))),
         (RankError, lambda: Iota(())),
+        (RangeError, lambda: Iota((2, 0))),
+        (RangeError, lambda: Iota((2, 4), (1, 0))[8]),
+        (RangeError, lambda: Iota((2, 4), (1, 0))[-1]),
+        (RangeError, lambda: Iota.of([(2, 7)])),
+        (RangeError, lambda: Iota.of([(0, 1)])),
         (RankError, lambda: Mesh(())),
     ):
         with pytest.raises(error) as caught:

@@ -17,7 +17,7 @@ from ..errors import RangeError, RankError, TlaError
 from ..int_tuple import leaves, shown
 from ..ints import INT64_MAX, static
 from ..layout import Layout
-from .spec import _integers
+from .spec import _integer, _integers
 
 #: More devices than this are not listed one by one: `Iota` and the layouts hold any number.
 MAX_LISTED = 2**20
@@ -57,7 +57,13 @@ class Iota:
 
     @classmethod
     def of(cls, digits: Digits) -> Iota:
-        """The iota of (extent, stride) pairs, major to minor: what a position's digits are worth in the device number."""
+        """The iota of (extent, stride) pairs, major to minor: what a position's digits are worth in the device number.
+
+        Raises RangeError for strides that do not reach each device once.
+
+        >>> print(Iota.of([(2, 1), (4, 2)]))
+        [4,2]T(1,0)
+        """
         new = object.__new__(cls)
         new._put(digits)
         return new
@@ -71,6 +77,9 @@ class Iota:
                 merged.append((n, stride))
         merged = merged or [(1, 1)]
         by_stride = sorted(merged, key=lambda digit: -digit[1])
+        require_count([n for n, _ in by_stride], "an iota")
+        if [d for _, d in by_stride] != places_of([n for n, _ in by_stride]):
+            raise RangeError(f"digits {shown(tuple(merged))}", "strides that reach each device once", "Iota(extents, order) has them right")
         object.__setattr__(self, "extents", tuple(n for n, _ in by_stride))
         object.__setattr__(self, "order", tuple(map(by_stride.index, merged)))
 
@@ -104,7 +113,9 @@ class Iota:
         return math.prod(self.extents)
 
     def __getitem__(self, position: int) -> int:
-        device = 0
+        device, position = 0, _integer(position)
+        if not 0 <= position < len(self):
+            raise RangeError(f"position {shown(position)} of {len(self)}", f"0 to {len(self) - 1}", "count from 0")
         for n, stride in reversed(self.digits):
             position, digit = divmod(position, n)
             device += digit * stride

@@ -27,9 +27,12 @@ class Axis:
     name   that of the mesh
     size   of the digit; 0 for the whole axis
     pre    the product of the sizes of the digits before it, more significant ones
+    Raises RangeError for a size of 1, or a pre below 1
 
     >>> print(Axis("a"), Axis("a", 4, 2))
     'a' 'a':(2)4
+
+    Source: XLA `AxisRef`.
     """
 
     name: str
@@ -57,6 +60,8 @@ class Mesh:
 
     >>> print(Mesh((("a", 2), ("b", 4)), Iota((4, 2), (1, 0))), Mesh((), (3,)))
     mesh['a'=2,'b'=4], device_ids=([4,2]T(1,0)) maximal_mesh[device_id=3]
+
+    Source: XLA `Mesh`.
     """
 
     axes: tuple[tuple[str, int], ...]
@@ -105,6 +110,8 @@ class DimSharding:
 
     >>> print(DimSharding((Axis("a"), Axis("b", 2)), open=True))
     {'a', 'b':(1)2, ?}
+
+    Source: XLA `NamedSharding::DimensionSharding`.
     """
 
     axes: tuple[Axis, ...] = ()
@@ -132,6 +139,8 @@ class MeshSharding(AnySharding):
     {mesh['a'=2,'b'=4], [{'b'}, {}]}
     >>> print(MeshSharding(Mesh((("a", 2), ("b", 4))), (DimSharding(), DimSharding())))
     {mesh['a'=2,'b'=4], replicated}
+
+    Source: XLA `NamedSharding`.
     """
 
     mesh: Mesh
@@ -151,7 +160,7 @@ class MeshSharding(AnySharding):
 
     def __str__(self) -> str:
         if word := self._word():
-            return f"{{{self.mesh}{word and ', '}{word}}}"
+            return f"{{{self.mesh}, {word}}}"
         if not self.mesh.axes:
             return f"{{{self.mesh}}}"
         lists = (f", {field}={{{', '.join(map(str, axes))}}}" for field, axes in self.lists() if axes)

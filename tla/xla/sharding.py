@@ -36,6 +36,12 @@ class AnySharding:
     """What `parse_sharding` gives: a Sharding (V1, V2), a MeshSharding (V3), or a TupleSharding of these.
 
     Devices are numbered by their place in the device assignment (logical ids), not by hardware.
+
+    >>> from tla import xla
+    >>> xla.parse_sharding("{maximal device=1}").slices((5,), 2)
+    {1: ((0, 5),)}
+
+    Source: XLA `HloSharding`.
     """
 
     __slots__ = ()
@@ -156,6 +162,8 @@ class ShardGroup(NamedTuple):
 
     >>> print(ShardGroup("shard_as", 5))
     shard_as 5
+
+    Source: XLA `ShardGroup`.
     """
 
     kind: str
@@ -183,6 +191,8 @@ class Sharding(AnySharding):
     {devices=[2,2,2]1,3,0,4,2,5,6,7 last_tile_dim_replicate}
     >>> print(Sharding("tiled", (1, 1, 8), Iota((8,)), ("replicated",)), Sharding("maximal", devices=(3,)))
     {replicated} {maximal device=3}
+
+    Source: XLA `HloSharding`, its `PartialTile` and `Subgroup` for the canonical form.
     """
 
     kind: str
@@ -263,6 +273,8 @@ class TupleSharding(AnySharding):
 
     >>> print(TupleSharding((Sharding("replicated"), Sharding("maximal", devices=(0,)))))
     {{replicated}, {maximal device=0}}
+
+    Raises LeafTypeError for other elements, tuples among them. Source: XLA `HloSharding::FlatTuple`.
     """
 
     elements: tuple[AnySharding, ...]

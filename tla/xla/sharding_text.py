@@ -147,9 +147,9 @@ class _ShardingReader(Reader):
         """Refuse items that do not go together."""
         for field in ("devices", "subgroups") if kind != "tiled" else ():
             if field in at:
-                self.fail(f"{field} of a {kind} sharding", "none: it is about the whole array", "leave one of them out", at=at[field])
+                self.fail(f"{field} beside {kind}", "none: that is about the whole array", "leave one of them out", at=at[field])
         if "device" in at and kind != "maximal":
-            self.fail(f"device= in a {kind} sharding", "{maximal device=3}", "write maximal, or leave it out", at=at["device"])
+            self.fail("device= without maximal", "{maximal device=3}", "write maximal, or leave it out", at=at["device"])
         if kind == "maximal" and "device" not in at:
             self.fail("a maximal sharding without a device", "{maximal device=3}", "write device=", at=at["kind"])
         if kind == "tiled" and "devices" not in at:
