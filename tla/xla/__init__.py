@@ -9,20 +9,33 @@ Every function takes a shape value or its text.
 
 from .compare import Relayout, is_bitcast, relayout
 from .default import default_layout
+from .devices import Iota
 from .grammar import parse_shape
 from .hlo import Usage, shape_texts, shape_usage
 from .index import linear_index, multi_index, physical_dimensions, tiled_dimensions
 from .lower import Digit, digits, lower, lower_padded, plan
+from .mesh import Axis, DimSharding, Mesh, MeshSharding
 from .raising import raise_
+from .sharding import AnySharding, ShardGroup, Sharding, TupleSharding
+from .sharding_text import parse_sharding
 from .sizes import byte_size, element_count, padded_element_count, waste
 from .spec import ArrayLayout, ArrayShape, Split
 
 __all__ = [
+    "AnySharding",
     "ArrayLayout",
     "ArrayShape",
+    "Axis",
     "Digit",
+    "DimSharding",
+    "Iota",
+    "Mesh",
+    "MeshSharding",
     "Relayout",
+    "ShardGroup",
+    "Sharding",
     "Split",
+    "TupleSharding",
     "Usage",
     "byte_size",
     "default_layout",
@@ -35,6 +48,7 @@ __all__ = [
     "multi_index",
     "padded_element_count",
     "parse_shape",
+    "parse_sharding",
     "physical_dimensions",
     "plan",
     "raise_",

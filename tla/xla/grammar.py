@@ -23,7 +23,7 @@ from .spec import BITS, COMBINE, ArrayLayout, ArrayShape, Split, TileEntry, why_
 
 R = TypeVar("R")
 
-_BLANK = re.compile(r"(?:[ \t\r\n]+|/\*.*?\*/|//[^\n]*)*", re.DOTALL)
+BLANK = re.compile(r"(?:[ \t\r\n]+|/\*.*?\*/|//[^\n]*)*", re.DOTALL)
 _TOKEN = re.compile(r"-?[0-9]+(?![A-Za-z0-9_.])|[A-Za-z_][A-Za-z0-9_]*|<=|[][(){},:?*#+~]")
 _WORD = re.compile(r"[A-Za-z0-9_.+-]+|.", re.DOTALL)
 _ORDER = ("D", "T", "L", "#", "*", "E", "S", "SC", "P", "M")
@@ -59,7 +59,7 @@ def parse_shape(text: str) -> ArrayShape:
         raise LeafTypeError(
             f"a shape of type {type(text).__name__}", "a text such as 'f32[8,128]{1,0:T(8,128)}'", "str() of a shape is its text"
         )
-    reader = _Reader(text)
+    reader = _ShapeReader(text)
     shape = reader.array()
     reader.end()
     return shape
@@ -70,8 +70,11 @@ def as_shape(shape: ArrayShape | str) -> ArrayShape:
     return shape if isinstance(shape, ArrayShape) else parse_shape(shape)
 
 
-class _Reader:
-    """The tokens of a text, one ahead."""
+class Reader:
+    """The tokens of a text, one ahead. A grammar says what they are, and what its texts are called."""
+
+    tokens, known = _TOKEN, "names, integers and [](){},:?*#+~"
+    noun, example = "shape", "an array reads f32[8,128]{1,0:T(8,128)}"
 
     def __init__(self, text: str) -> None:
         self.text, self.at, self.after, self.token = text, 0, 0, ""
@@ -79,8 +82,8 @@ class _Reader:
 
     def advance(self) -> None:
         """Go on to the next token; "" at the end of the text."""
-        self.at = _BLANK.match(self.text, self.after).end()  # type: ignore[union-attr]  # it matches the empty text too
-        found = _TOKEN.match(self.text, self.at)
+        self.at = BLANK.match(self.text, self.after).end()  # type: ignore[union-attr]  # it matches the empty text too
+        found = self.tokens.match(self.text, self.at)
         if found:
             self.token, self.after = found[0], found.end()
         elif self.at == len(self.text):
@@ -88,10 +91,10 @@ class _Reader:
         elif self.text.startswith("/*", self.at):
             self.fail("this comment is not closed", "*/")
         else:
-            self.fail(f"{_WORD.match(self.text, self.at)[0][:24]!r} is no part of a shape", "names, integers and [](){},:?*#+~")  # type: ignore[index]  # it matches any text
+            self.fail(f"{_WORD.match(self.text, self.at)[0][:24]!r} is no part of a {self.noun}", self.known)  # type: ignore[index]  # it matches any text
 
     def fail(self, what: str, expected: str, mend: str = "", at: int | None = None) -> NoReturn:
-        raise ParseError(self.text, self.at if at is None else at, what, expected, mend or "an array reads f32[8,128]{1,0:T(8,128)}")
+        raise ParseError(self.text, self.at if at is None else at, what, expected, mend or self.example)
 
     def take(self, token: str) -> bool:
         if self.token != token:
@@ -136,8 +139,10 @@ class _Reader:
 
     def end(self) -> None:
         if self.token:
-            self.unexpected("the end of the text", "give one shape")
+            self.unexpected("the end of the text", f"give one {self.noun}")
 
+
+class _ShapeReader(Reader):
     # -- shape
 
     def array(self) -> ArrayShape:

@@ -1,0 +1,295 @@
+"""XLA's sharding annotations, read: `{devices=[2,4]<=[8]}`, `{mesh['a'=2,'b'=4], [{'a'}, {'b'}]}`.
+
+    sharding = "{" "}" | "{" single { "," single } "}" | single
+    single   = "{" item { item } "}" | "{" mesh [ "," "[" [ dim { "," dim } ] "]" ] { "," axes } "}" | "{" mesh "," word "}"
+    item     = "replicated" | "manual" | "unknown" | "unreduced" | "maximal" | "device=" int | "shard_as" int | "shard_like" int
+             | "devices=" ints ( int { "," int } | "<=" iota ) | "last_tile_dim_replicate" | "last_tile_dims={" kind { "," kind } "}"
+    iota     = ints [ "T(" int { "," int } ")" ]      ints = "[" int { "," int } "]"
+    mesh     = "mesh[" name "=" int { "," name "=" int } "]" [ ", device_ids=(" ( int { "," int } | iota ) ")" ]
+             | "maximal_mesh[device_id=" int "]"
+    dim      = "{" [ axis { "," axis } ] [ [","] "?" ] "}"      axis = name [ ":(" int ")" int ]
+    axes     = ( "replicated=" | "unreduced=" | "manual=" ) "{" axis { "," axis } "}"      word = replicated | unreduced | manual
+
+`metadata={...}` may stand among the items or last, and is passed over. Blanks and comments may stand between tokens.
+
+Source: XLA xla/hlo/parser/hlo_parser.cc. What XLA aborts on or fills with zeros is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from ..errors import LeafTypeError, TlaError
+from .devices import Devices, Iota
+from .grammar import BLANK, R, Reader
+from .mesh import Axis, DimSharding, Mesh, MeshSharding
+from .sharding import SUBGROUPS, WHOLE, AnySharding, ShardGroup, Sharding, TupleSharding
+
+# A string runs to its end or, where it has none, to that of the text: it is not tried again from inside of it.
+_STRING = r"\"(?:[^\"\\]|\\.)*(?:\"|\\?\Z)|'(?:[^'\\]|\\.)*(?:'|\\?\Z)"
+_TOKEN = re.compile(rf"-?[0-9]+(?![A-Za-z0-9_.])|[A-Za-z_][A-Za-z0-9_]*=?|<=|[][(){{}},:?=]|{_STRING}", re.DOTALL)
+_DEVICE_IDS = re.compile(rf"{BLANK.pattern}device_ids=", re.DOTALL)
+_LISTS = ("replicated", "unreduced", "manual")
+_BRACE = re.compile(rf"[{{}}]|{_STRING}", re.DOTALL)
+
+
+def parse_sharding(text: str) -> AnySharding:
+    """The sharding that an XLA annotation stands for. str() of it is XLA's canonical text, without metadata.
+
+    Returns   a Sharding (V1, V2), a MeshSharding (V3), or a TupleSharding of these
+    Raises    ParseError with the position for a text that the grammar or the meaning does not allow
+
+    >>> sharding = parse_sharding("{devices=[2,4]<=[2,2,2]T(2,0,1)}")
+    >>> print(sharding, sharding.slices((16, 24), 8)[3])
+    {devices=[2,4]<=[4,2]T(1,0)} ((8, 16), (6, 12))
+    >>> parse_sharding("{devices=[2,4]0,1,2}")
+    Traceback (most recent call last):
+    tla.errors.ParseError: 3 devices for 8 tiles of (2,4), at position 1
+        {devices=[2,4]0,1,2}
+         ^
+      expected  one for each tile
+      to mend   give as many
+
+    Source: XLA `ParseSharding`; reference in docs/xla.md.
+    """
+    if not isinstance(text, str):
+        raise LeafTypeError(
+            f"a sharding of type {type(text).__name__}", "a text such as '{devices=[2,4]<=[8]}'", "str() of one is its text"
+        )
+    reader = _ShardingReader(text)
+    sharding = reader.sharding()
+    reader.end()
+    return sharding
+
+
+class _ShardingReader(Reader):
+    tokens, known = _TOKEN, "words, integers, quoted names and [](){},:?=<="
+    noun, example = "sharding", "a sharding reads {replicated}, {devices=[2,4]<=[8]} or {mesh['a'=8], [{'a'}]}"
+
+    def sharding(self) -> AnySharding:
+        self.expect("{", "before a sharding")
+        if self.token not in ("{", "}"):
+            return self.single()
+        elements = self.listed("}", self.element)
+        self.expect("}", "or ',' after a sharding of a tuple")
+        return TupleSharding(tuple(elements))
+
+    def element(self) -> AnySharding:
+        self.expect("{", "before a sharding of a tuple")
+        if self.token == "{":
+            self.fail("a tuple in a tuple of shardings", "one sharding per leaf", "flatten it")
+        return self.single()
+
+    def single(self) -> AnySharding:
+        """What follows the brace of a sharding of an array, up to its end."""
+        sharding = self.over_mesh() if self.token in ("mesh", "maximal_mesh") else self.items()
+        self.expect("}", "to close a sharding")
+        return sharding
+
+    def made(self, at: int, make: Callable[..., R], *parts: Any) -> R:
+        """A value of its parts; where it refuses them, an error at `at`."""
+        try:
+            return make(*parts)
+        except TlaError as error:
+            self.fail(*error.reason, at=at)
+
+    def integers(self, what: str) -> tuple[int, ...]:
+        return tuple(self.listed("", lambda: self.integer(what)))
+
+    def bracketed(self, what: str) -> tuple[int, ...]:
+        self.expect("[", f"and {what}")
+        out = self.integers(what)
+        self.expect("]", f"or ',' in {what}")
+        return out
+
+    # -- V1, V2
+
+    def items(self) -> Sharding:
+        start, found, at = self.at, {}, {}
+        while self.token not in ("}", ""):
+            word, place = self.token, self.at
+            field, value = self.item(word)
+            if field in found:
+                self.fail(f"{word!r} says another time what the {field} is", "once at most", "drop one", at=place)
+            found[field], at[field] = value, place
+        kind = found.get("kind", "tiled")
+        self.check_items(kind, at, start)
+        tiles, devices = found.get("devices", ((), ()))
+        if "device" in found:
+            devices = (found["device"],)
+        group, subgroups = found.get("group"), found.get("subgroups", ())
+        return self.made(at.get("devices", start), Sharding, kind, tiles, devices, subgroups, group)
+
+    def item(self, word: str) -> tuple[str, Any]:
+        """An item: what it is about, and what it says."""
+        known = (*WHOLE, "device=", "devices=", "last_tile_dim_replicate", "last_tile_dims=", "shard_as", "shard_like", "metadata=")
+        if word not in known:
+            self.unexpected(f"one of {' '.join(known)}, or '}}'")
+        if word == "metadata=":
+            self.metadata()
+            return "metadata", True
+        self.advance()
+        if word == "device=":
+            return "device", self.integer("a device number")
+        if word == "devices=":
+            return "devices", (self.bracketed("the number of tiles of each dimension"), self.devices())
+        if word == "last_tile_dims=":
+            return "subgroups", self.subgroups()
+        if word == "last_tile_dim_replicate":
+            return "subgroups", ("replicated",)
+        if word in WHOLE:
+            return "kind", word
+        return "group", ShardGroup(word, self.integer("the number of a group"))
+
+    def check_items(self, kind: str, at: dict[str, int], start: int) -> None:
+        """Refuse items that do not go together."""
+        for field in ("devices", "subgroups") if kind != "tiled" else ():
+            if field in at:
+                self.fail(f"{field} beside {kind}", "none: that is about the whole array", "leave one of them out", at=at[field])
+        if "device" in at and kind != "maximal":
+            self.fail("device= without maximal", "{maximal device=3}", "write maximal, or leave it out", at=at["device"])
+        if kind == "maximal" and "device" not in at:
+            self.fail("a maximal sharding without a device", "{maximal device=3}", "write device=", at=at["kind"])
+        if kind == "tiled" and "devices" not in at:
+            self.fail("a sharding without devices", "devices=[...], or a word such as replicated", "write {replicated}", at=start)
+
+    def devices(self) -> Devices:
+        return self.iota() if self.take("<=") else self.integers("device numbers, or <=[...]")
+
+    def iota(self) -> Iota:
+        at = self.at
+        extents: tuple[int, ...] = self.bracketed("the extents of an iota")
+        order: tuple[int, ...] = ()
+        if len(extents) > 1:
+            self.expect("T", "and the order of the dimensions", "write T(0,1,...) to leave them as they are")
+            (order,) = self.parenthesised("order", lambda: self.integers("a dimension number"))
+        return self.made(at, Iota, extents, order)
+
+    def subgroups(self) -> tuple[str, ...]:
+        self.expect("{", "and kinds of subgroups")
+        kinds = self.listed("", self.subgroup)
+        self.expect("}", "or ',' after a kind of subgroup")
+        return tuple(kinds)
+
+    def subgroup(self) -> str:
+        kind = self.token
+        if kind not in SUBGROUPS:
+            self.unexpected(f"one of {' '.join(SUBGROUPS)}")
+        self.advance()
+        return kind
+
+    def metadata(self) -> None:
+        """Pass over metadata={...}: it says nothing about where elements are."""
+        depth, start = 0, self.at
+        for found in _BRACE.finditer(self.text, self.after) if self.text.startswith("{", self.after) else ():
+            depth += {"{": 1, "}": -1}.get(found[0], 0)
+            if not depth:
+                self.after = found.end()
+                self.advance()
+                return
+        self.fail("metadata that does not end", "metadata={...}", "leave it out", at=start)
+
+    # -- V3
+
+    def over_mesh(self) -> MeshSharding:
+        start, found = self.at, dict[str, Any]()
+        mesh = self.maximal_mesh() if self.take("maximal_mesh") else self.mesh()
+        while self.take(","):
+            if self.token == "metadata=":
+                self.metadata()
+                break
+            start = self.at
+            field, value = self.part(mesh, found)
+            found[field] = value
+        if word := found.get("word"):
+            found[word] = () if word == "replicated" else tuple(map(Axis, mesh.names))
+        return self.made(start, MeshSharding, mesh, *(found.get(field, ()) for field in ("dims", *_LISTS)))
+
+    def part(self, mesh: Mesh, found: dict[str, Any]) -> tuple[str, Any]:
+        """The dimensions, a list of axes, or one word for all of them."""
+        word = self.token
+        field = "dims" if word == "[" else word.removesuffix("=")
+        alone = field == word
+        if not mesh.axes:
+            self.unexpected("metadata= or '}' after a maximal_mesh")
+        if field not in ("dims", *_LISTS) or field in found or "word" in found or (found and (alone or field == "dims")):
+            self.unexpected("[{...}, ...] first, then replicated=, unreduced= and manual=, each once; or one word alone")
+        self.advance()
+        if field == "dims":
+            dims = self.listed("]", lambda: self.dim(mesh))
+            self.expect("]", "or ',' after the axes of a dimension")
+            return field, tuple(dims)
+        return ("word", field) if alone else (field, self.axes(mesh))
+
+    def maximal_mesh(self) -> Mesh:
+        self.expect("[", "after maximal_mesh")
+        self.expect("device_id=", "in a maximal_mesh")
+        at = self.at
+        mesh = self.made(at, Mesh, (), (self.integer("a device number"),))
+        self.expect("]", "to close maximal_mesh")
+        return mesh
+
+    def mesh(self) -> Mesh:
+        at = self.at
+        self.advance()
+        self.expect("[", "after mesh")
+        axes = tuple(self.listed("", self.mesh_axis))
+        self.expect("]", "or ',' after an axis of a mesh")
+        return self.made(at, Mesh, axes, self.device_ids())
+
+    def mesh_axis(self) -> tuple[str, int]:
+        name = self.name()
+        self.expect("=", "and the size of an axis")
+        return name, self.integer("the size of an axis")
+
+    def device_ids(self) -> Devices:
+        """What follows `, device_ids=`; () where that does not come."""
+        if self.token != "," or not _DEVICE_IDS.match(self.text, self.after):
+            return ()
+        self.advance()
+        self.advance()
+        self.expect("(", "and device numbers")
+        devices = self.iota() if self.token == "[" else self.integers("device numbers, or an iota: [4,2]T(1,0)")
+        self.expect(")", "to close device_ids")
+        return devices
+
+    def dim(self, mesh: Mesh) -> DimSharding:
+        self.expect("{", "and the axes of a dimension")
+        axes = self.listed("}", lambda: None if self.take("?") else self.axis(mesh))
+        if None in axes[:-1]:
+            self.fail("an axis after ?", "'}'", "write ? last")
+        self.expect("}", "or ',' after an axis")
+        return DimSharding(tuple(a for a in axes if a), axes[-1:] == [None])
+
+    def axes(self, mesh: Mesh) -> tuple[Axis, ...]:
+        self.expect("{", "and axes")
+        axes = self.listed("}", lambda: self.axis(mesh))
+        self.expect("}", "or ',' after an axis")
+        return tuple(axes)
+
+    def axis(self, mesh: Mesh) -> Axis:
+        at = self.at
+        name = self.name()
+        if name not in mesh.names:
+            self.fail(f"axis {name!r:.40} is not in the mesh", f"one of {', '.join(map(repr, mesh.names)):.200}", at=at)
+        if not self.take(":"):
+            return Axis(name)
+        self.expect("(", "as in 'a':(1)2")
+        pre = self.integer("the product of the digits before, as in 'a':(1)2")
+        self.expect(")", "as in 'a':(1)2")
+        at, size = self.at, self.integer("the size of a digit, as in 'a':(1)2")
+        if size < 2:
+            self.fail(f"a digit of size {size}", "2 or more", "leave it out", at=at)
+        return self.made(at, Axis, name, size, pre)
+
+    def name(self) -> str:
+        quote = self.token[:1]
+        if quote not in ("'", '"') or not quote:
+            self.unexpected("the name of an axis in quotes")
+        if len(self.token) < 2 or self.token[-1] != quote:
+            self.fail("this name is not closed", quote)
+        name = self.token[1:-1]
+        self.advance()
+        return name
