@@ -11,14 +11,19 @@ from .grammar import parse_shape
 from .hlo import Usage, shape_texts, shape_usage
 from .index import linear_index, multi_index, physical_dimensions, tiled_dimensions
 from .lower import Digit, digits, lower, plan
+from .shapes import BufferShape, OpaqueShape, TokenShape, TupleShape
 from .sizes import byte_size, element_count, padded_element_count, waste
 from .spec import ArrayLayout, ArrayShape, Split
 
 __all__ = [
     "ArrayLayout",
     "ArrayShape",
+    "BufferShape",
     "Digit",
+    "OpaqueShape",
     "Split",
+    "TokenShape",
+    "TupleShape",
     "Usage",
     "byte_size",
     "digits",

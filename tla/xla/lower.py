@@ -16,6 +16,7 @@ from ..ints import static
 from ..layout import Layout
 from .grammar import as_shape
 from .index import logical_dimensions, physical_dimensions, refuse_pieces
+from .shapes import Shape
 from .spec import COMBINE, ArrayShape, TileEntry
 
 
@@ -39,7 +40,7 @@ class Digit:
     stride: int = 0
 
 
-def lower(shape: ArrayShape | str) -> Layout:
+def lower(shape: Shape | str) -> Layout:
     """The layout of an XLA array: one mode per logical dimension, in logical order; offsets in elements.
 
     Returns   extents padded to whole tiles, numbers static, origin_shape = the dimensions. A mode is coalesced; digits of
@@ -65,7 +66,7 @@ def lower(shape: ArrayShape | str) -> Layout:
     )
 
 
-def digits(shape: ArrayShape | str) -> tuple[tuple[Digit, ...], ...]:
+def digits(shape: Shape | str) -> tuple[tuple[Digit, ...], ...]:
     """The digits of each logical dimension with their strides, the least significant first; those of extent 1 left out.
 
     >>> [(d.role, d.extent, d.stride) for d in digits("bf16[16,256]{1,0:T(8,128)(2,1)}")[0]]
@@ -79,7 +80,7 @@ def digits(shape: ArrayShape | str) -> tuple[tuple[Digit, ...], ...]:
     return tuple(_of_dimension(placed, d, n) for d, n in enumerate(logical_dimensions(shape)))
 
 
-def plan(shape: ArrayShape | str) -> tuple[Digit, ...]:
+def plan(shape: Shape | str) -> tuple[Digit, ...]:
     """The digits of all dimensions in the order of memory, major to minor, after every tile level.
 
     >>> [(d.dimension, d.extent, d.place) for d in plan("f32[3,5]{1,0:T(2,2)}")]
