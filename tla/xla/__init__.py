@@ -10,7 +10,9 @@ Every function takes a shape value or its text.
 from .grammar import parse_shape
 from .hlo import Usage, shape_texts, shape_usage
 from .index import linear_index, multi_index, physical_dimensions, tiled_dimensions
+from .instruction import Instruction, Operand, parse_instruction
 from .lower import Digit, digits, lower, plan
+from .program import Located, read_hlo
 from .shapes import BufferShape, OpaqueShape, TokenShape, TupleShape
 from .sizes import byte_size, element_count, padded_element_count, waste
 from .spec import ArrayLayout, ArrayShape, Split
@@ -20,7 +22,10 @@ __all__ = [
     "ArrayShape",
     "BufferShape",
     "Digit",
+    "Instruction",
+    "Located",
     "OpaqueShape",
+    "Operand",
     "Split",
     "TokenShape",
     "TupleShape",
@@ -32,9 +37,11 @@ __all__ = [
     "lower",
     "multi_index",
     "padded_element_count",
+    "parse_instruction",
     "parse_shape",
     "physical_dimensions",
     "plan",
+    "read_hlo",
     "shape_texts",
     "shape_usage",
     "tiled_dimensions",

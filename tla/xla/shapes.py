@@ -12,7 +12,7 @@ from typing import TypeAlias
 from ..errors import LeafTypeError, RangeError
 from .spec import ArrayShape
 
-#: Tuples in tuples deeper than this are refused: real programs have up to five levels. XLA's own limit is 32,768.
+#: Tuples in tuples deeper than this are refused: real programs have up to three levels. XLA's own limit is 32,768.
 MAX_DEPTH = 64
 
 
