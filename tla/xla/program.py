@@ -12,7 +12,7 @@ import itertools
 import os
 import re
 from collections.abc import Callable, Iterator
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, NamedTuple, TypeAlias
 
 from ..errors import LeafTypeError, ParseError
 from .instruction import Instruction, parse_instruction
@@ -25,6 +25,10 @@ _CLOSES = re.compile(r"\s*\}\s*(,|$)")
 _NOTHING = re.compile(r"\s*(//|$)")
 _ASSIGNS = re.compile(r"\s*(ROOT\s+)?%?[A-Za-z_0-9][\w.-]*\s*=")
 _AROUND = re.compile(r"HloModule\b|(FileNames|FunctionNames|FileLocations|StackFrames)\s*$|[0-9]+\s*[\"{]")
+
+
+Source: TypeAlias = str | os.PathLike[str] | IO[str] | IO[bytes]
+OnError: TypeAlias = Callable[[ParseError], Any]
 
 
 class Located(NamedTuple):
@@ -48,9 +52,7 @@ class Located(NamedTuple):
     line: int
 
 
-def read_hlo(
-    source: str | os.PathLike[str] | IO[str] | IO[bytes], on_error: Callable[[ParseError], Any] | None = None
-) -> Iterator[Located]:
+def read_hlo(source: Source, on_error: OnError | None = None) -> Iterator[Located]:
     """The instructions of an HLO module in their order; one line is in memory at a time.
 
     source     a path, or a file that is open for reading; bytes are UTF-8
@@ -72,7 +74,7 @@ def read_hlo(
       expected  ')' behind the operands
       to mend   close the '(' at position 25
 
-    Law: "".join of the lines of all values and of the lines between them is the file.
+    Law: str(x.instruction) is line x.line of the file.
     Source: XLA xla/hlo/ir/hlo_module.cc.
     """
     if isinstance(source, str) and "\n" in source:
@@ -84,12 +86,12 @@ def read_hlo(
     raise LeafTypeError(f"a source of type {type(source).__name__}", "a path, or an open file", "open the file first")
 
 
-def _of_path(path: str | os.PathLike[str], on_error: Callable[[ParseError], Any] | None) -> Iterator[Located]:
+def _of_path(path: str | os.PathLike[str], on_error: OnError | None) -> Iterator[Located]:
     with open(path, "rb") as file:
         yield from _of_file(file, on_error)
 
 
-def _of_file(file: IO[str] | IO[bytes], on_error: Callable[[ParseError], Any] | None) -> Iterator[Located]:
+def _of_file(file: IO[str] | IO[bytes], on_error: OnError | None) -> Iterator[Located]:
     place = _Place()
     number = 0
     for number, raw in _raw_lines(file):
@@ -101,14 +103,11 @@ def _of_file(file: IO[str] | IO[bytes], on_error: Callable[[ParseError], Any] | 
         if instruction is not None:
             yield Located(instruction, place.computation, place.is_entry, number)
     if place.computation is not None:
-        _report(
-            ParseError("", 0, f"the file ends inside of the computation {place.computation}", "'}'", "the file may be cut"),
-            number,
-            on_error,
-        )
+        what = f"the file ends inside of the computation {place.computation}"
+        _report(ParseError("", 0, what, "'}'", "the file may be cut"), number, on_error)
 
 
-def _report(error: ParseError, number: int, on_error: Callable[[ParseError], Any] | None) -> None:
+def _report(error: ParseError, number: int, on_error: OnError | None) -> None:
     text, position, what, expected, mend = error.args
     numbered = ParseError(text, position, f"line {number}: {what}", expected, mend)
     if on_error is None:
@@ -158,9 +157,7 @@ class _Place:
         elif self.computation is not None or _ASSIGNS.match(line):
             return parse_instruction(line)
         elif not _AROUND.match(line):
-            raise ParseError(
-                line, 0, "no part of an HLO module", "a computation, an instruction, a table of source lines", "is it HLO text?"
-            )
+            raise ParseError(line, 0, "no part of an HLO module", "a computation, an instruction, a table", "is it the text of one?")
         return None
 
     def open(self, line: str, name: str, is_entry: bool) -> None:
