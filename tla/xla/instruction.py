@@ -24,11 +24,11 @@ from .shapes import Shape
 _COMMENT = r"/\*[^*]*(?:\*(?!/)[^*]*)*\*/"
 _GAP = rf"\s*(?:{_COMMENT}\s*)*"
 _NAME = r"[A-Za-z_0-9][\w.-]*"
-_HEAD = re.compile(rf"(?P<before>{_GAP})(?P<root>ROOT\s{_GAP})?%?(?P<name>{_NAME}){_GAP}={_GAP}")
+_HEAD = re.compile(rf"(?P<before>{_GAP})(?P<root>ROOT\s{_GAP})?(?!ROOT\s*=)%?(?P<name>{_NAME}){_GAP}={_GAP}")
 _BLANKS = re.compile(_GAP)
 _OPCODE = re.compile(rf"({_GAP})([a-z][a-z0-9_-]*)(?=\()")
 _ARRAY = re.compile(r"[A-Za-z][A-Za-z0-9]*\s*\[[^][]*\](?:\s*\{\s*[0-9:][^{}]*\})?")
-_KEY = re.compile(rf",{_GAP}({_NAME}){_GAP}=")
+_KEY = re.compile(rf"{_GAP},{_GAP}({_NAME}){_GAP}=")
 # What counts in nested text. Brackets with nothing in them that counts are passed over in one match.
 _MARK = re.compile(rf'"[^"\\]*(?:\\.[^"\\]*)*"|{_COMMENT}|\{{[^][(){{}}"/]*\}}|\[[^][(){{}}"/]*\]|[][(){{}},"]')
 _CLOSES = {"(": ")", "[": "]", "{": "}"}
@@ -237,8 +237,8 @@ def _attributes(line: str, start: int) -> Iterator[tuple[str, int, int]]:
     while key := _KEY.match(line, at):
         at = next((at for at, mark in _marks(line, key.end()) if _is_comma(line, at, mark)), len(line))
         yield key[1], key.end(), at
-    if line[at:].strip():
-        behind = at + len(line[at:]) - len(line[at:].lstrip())
+    behind = _BLANKS.match(line, at).end()  # type: ignore[union-attr]  # it matches the empty text too
+    if behind < len(line):
         _fail(line, behind, f"unexpected {line[behind]!r}", "', key=text', or the end of the line")
 
 
