@@ -29,8 +29,9 @@ _BLANKS = re.compile(_GAP)
 _OPCODE = re.compile(rf"({_GAP})([a-z][a-z0-9_-]*)(?=\()")
 _ARRAY = re.compile(r"[A-Za-z][A-Za-z0-9]*\s*\[[^][]*\](?:\s*\{\s*[0-9:][^{}]*\})?")
 _KEY = re.compile(rf"{_GAP},{_GAP}({_NAME}){_GAP}=")
-# What counts in nested text. Brackets with nothing in them that counts are passed over in one match.
-_MARK = re.compile(rf'"[^"\\]*(?:\\.[^"\\]*)*"|{_COMMENT}|\{{[^][(){{}}"/]*\}}|\[[^][(){{}}"/]*\]|[][(){{}},"]')
+# What counts in nested text. Brackets with nothing but strings in them are passed over in one match.
+_FLAT = r'[^][(){}"/]*(?:"[^"\\]*"[^][(){}"/]*)*'
+_MARK = re.compile(rf'"[^"\\]*(?:\\.[^"\\]*)*"|{_COMMENT}|\{{{_FLAT}\}}|\[{_FLAT}\]|[][(){{}},"]')
 _CLOSES = {"(": ")", "[": "]", "{": "}"}
 
 #: Shape texts up to this length are remembered: a program has few distinct ones. Longer ones would hold memory.

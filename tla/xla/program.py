@@ -152,7 +152,7 @@ class _Place:
             return None
         if _CLOSES.match(line):
             self.close(line)
-        elif (found := _OPENS.match(line)) and line.rstrip().endswith("{"):
+        elif line.rstrip().endswith("{") and (found := _OPENS.match(line)):
             self.open(line, found[2], found[1] is not None)
         elif self.computation is not None or _ASSIGNS.match(line):
             return parse_instruction(line)
