@@ -122,6 +122,8 @@ def test_hlo_of_a_file_without_shapes_and_of_garbage(capsys, tmp_path):
     ("argv", "message"),
     [
         (["lower", "f32[8]{0:T(4"], "tla: the text ends, at position 12\n    f32[8]{0:T(4\n                ^\n"),
+        (["lower", "(f32[3], token[])"], "tla: (f32[3], token[]) is a tuple, which has no layout or size of its own\n"),
+        (["show", "b(f32[3])"], "tla: b(f32[3]) is a buffer\n"),
         (["show", "(4,2)"], "tla: (4,2) is no layout\n"),
         (["show", "(4,2):(1)"], "tla: Layout: (4,2) has 2 modes and (1) has 1\n"),
         (["show", "(4096,4096):(1,4096)"], "tla: a grid of (4096,4096):(1,4096): 16777216 offsets\n"),

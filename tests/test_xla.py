@@ -2,6 +2,7 @@ import functools
 import hashlib
 import itertools
 import random
+import re
 from collections import Counter
 
 import numpy as np
@@ -10,7 +11,7 @@ from hypothesis import given, strategies as st
 
 import tla
 from tla import ComposedLayout, Layout, LoweringError, ParseError, RangeError, RankError, TlaError, offsets, parse, xla
-from tla.xla import ArrayLayout, ArrayShape, Split
+from tla.xla import ArrayLayout, ArrayShape, BufferShape, OpaqueShape, Split, TokenShape, TupleShape
 
 import oracle
 from truth import DATA, rows
@@ -61,7 +62,23 @@ def test_malformed_texts_are_refused_with_a_position():
         ("f32[4294967296,4294967296]{1,0}", "overflows", 3),
         ("f32[70,300]{1,0:T(9223372036854775807,8)}", "the tiled array overflows", 17),
         ("f32[3/*]{0}", "this comment is not closed", 5),
-        ("(f32[3], f32[4])", "a tuple has no layout of its own", 0),
+        ("(f32[3], f32[4]", "the text ends", 15),
+        ("(f32[3],)", "unexpected ')'", 8),
+        ("(,f32[3])", "unexpected ','", 1),
+        ("(f32[3] f32[4])", "unexpected 'f32'", 8),
+        ("(f32[3], (f32[4], f31[2]))", "element type 'f31' is not known", 18),
+        ("(f32[3], f32[3,5]{0,0})", "dimension 0 twice", 18),
+        ("b(token[])", "unexpected 'token'", 2),
+        ("b((f32[3]))", "unexpected '('", 2),
+        ("b(b(f32[3]))", "unexpected 'b'", 2),
+        ("b(f32[3], f32[4])", "unexpected ','", 8),
+        ("b[3]", "unexpected '['", 1),
+        ("b()", "unexpected ')'", 2),
+        ("token[3]", "unexpected '3'", 6),
+        ("token", "the text ends", 5),
+        ("opaque[]{0}", "a layout of opaque[]", 8),
+        ("()()", "unexpected '('", 2),
+        ("(" * 65 + ")" * 65, "more than 64 levels", 64),
         ("f32[3,5]{1,0:T(2,2)} x", "unexpected 'x'", 21),
         ("f32[3,5]{}", "empty layout braces", 8),
     ],
@@ -82,15 +99,68 @@ def test_the_mend_of_an_unknown_type_works():
 
 
 def test_odd_but_valid_texts_print_canonically():
-    read = 0
-    for row in rows("xla/tricky_valid.json"):
-        if row["spec"].startswith(("(", "b(", "token", "opaque")):
-            with pytest.raises(ParseError, match="no layout of its own"):
-                xla.parse_shape(row["spec"])
-            continue
-        assert str(xla.parse_shape(row["spec"]).with_layout()) == row["canonical"], row
-        read += 1
-    assert read == 47
+    cases = rows("xla/tricky_valid.json")
+    for row in cases:
+        shape = xla.parse_shape(row["spec"])
+        assert str(shape.with_layout()) == row["canonical"], row
+        assert xla.parse_shape(str(shape)) == shape
+    assert len(cases) == 54
+
+
+def test_shapes_that_are_no_arrays():
+    text = "(f32[1],(f32[2], token[]), opaque[], b(s8[3,4]{0,1:T(8,128)(4,1)}), (), /*index=5*/f32[3])"
+    shape = xla.parse_shape(text)
+    inner = TupleShape((ArrayShape("f32", (2,)), TokenShape()))
+    assert shape.elements[1] == inner
+    assert shape.elements[2:5] == (OpaqueShape(), BufferShape(xla.parse_shape("s8[3,4]{0,1:T(8,128)(4,1)}")), TupleShape(()))
+    assert (inner.depth, shape.depth, TupleShape().depth) == (1, 2, 1)
+    assert str(shape) == text.replace("[1],(", "[1], (")
+    assert [at for at, _ in shape.leaves()] == [(0,), (1, 0), (1, 1), (2,), (3,), (5,)]
+    assert hash(shape) == hash(xla.parse_shape(text))
+    assert shape.elements[0].layout is None
+    assert str(shape.with_layout().elements[0]) == "f32[1]{0}"
+    assert str(xla.parse_shape(f"({','.join(['u8[]'] * 11)})")).count("/*index=") == 2
+    for wrong in (lambda: TupleShape((3,)), lambda: TupleShape("()"), lambda: BufferShape(TokenShape()), lambda: BufferShape("f32[3]")):
+        with pytest.raises(tla.LeafTypeError):
+            wrong()
+
+
+def test_functions_of_arrays_say_what_to_take():
+    for text, mend in (
+        ("(token[], (opaque[], f32[3,5]))", "shape.elements[1].elements[1] is one"),
+        ("(token[])", "it holds no array"),
+        ("b(f32[3,5])", "shape.array"),
+        ("token[]", "leave it out"),
+        ("opaque[]", "leave it out"),
+    ):
+        for f in (xla.lower, xla.digits, xla.plan, xla.byte_size, xla.element_count, xla.waste, xla.tiled_dimensions):
+            for given_as in (text, xla.parse_shape(text)):
+                with pytest.raises(LoweringError, match="the shape of an array") as caught:
+                    f(given_as)
+                assert mend in caught.value.reason.mend
+    with pytest.raises(LoweringError):
+        xla.linear_index("(f32[3])", (0,))
+
+
+@st.composite
+def shapes(draw, depth=3):
+    kind = draw(st.sampled_from(("array", "array", "buffer", "token", "opaque", "tuple")))
+    if kind == "tuple" and depth:
+        return TupleShape(tuple(draw(st.lists(shapes(depth=depth - 1), max_size=7))))
+    if kind in ("token", "opaque"):
+        return TokenShape() if kind == "token" else OpaqueShape()
+    dims = draw(st.lists(st.integers(0, 9) | st.none(), max_size=4))
+    order = draw(st.permutations(range(len(dims))))
+    layout = ArrayLayout(order, draw(st.sampled_from(((), ((8, 128), (2, 1)), (("*", 3),)))), memory_space=draw(st.integers(0, 3)))
+    array = ArrayShape(draw(st.sampled_from(("f32", "s4", "pred", "c128"))), dims, draw(st.sampled_from((None, layout))) if dims else None)
+    return BufferShape(array) if kind == "buffer" else array
+
+
+@given(shapes(), st.sampled_from(("", " ", "\t\r\n", "/* c */", "// c\n")))
+def test_any_shape_prints_and_reads_back(shape, blank):
+    text = str(shape)
+    assert xla.parse_shape(text) == shape
+    assert str(xla.parse_shape(re.sub(r"([\[\](){},])", rf"{blank}\1{blank}", text))) == text
 
 
 def test_every_shape_of_real_programs_prints_back():
@@ -155,11 +225,21 @@ def test_long_and_deep_texts_end_soon():
         "(" * 1_000_000,
         "f32[" + "9" * 10_000 + "]",
         "/*" * 100_000,
+        "(" * 5000 + ")" * 5000,
+        "(" * 60 + "b(" * 5000,
+        "(" + "f32[3], " * 100_000,
+        "(f32[3], f32[" + "9" * 5000 + "])",
+        "(f32[3]{0:T(" + "8," * 100_000 + "])",
+        "(" + "/*index=5*/" * 100_000 + "f32[",
+        "token" * 100_000 + "[]",
     ):
         with pytest.raises(ParseError) as caught:
             xla.parse_shape(text)
         assert len(str(caught.value)) < 600
     assert len(xla.parse_shape("f32[" + "1," * 10_000 + "1]").dimensions) == 10_001
+    assert len(xla.parse_shape("(" + "f32[3]," * 50_000 + "())").elements) == 50_001
+    deepest = "(" * 64 + ")" * 64
+    assert str(xla.parse_shape(deepest)) == deepest
 
 
 # ------------------------------------------------------------------------------------------------ the map

@@ -15,6 +15,7 @@ from .errors import LeafTypeError, LoweringError, ParseError, TlaError
 from .int_tuple import IntTuple, product_each
 from .layout import Layout
 from .notation import parse
+from .xla.grammar import as_shape
 
 FAILED, INTERRUPTED = 1, 130  # argparse exits with 2 for a wrong command line
 
@@ -82,7 +83,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def lower(arguments: argparse.Namespace) -> Answer:
     """The layout of an XLA array, what each of its modes is, and what memory it takes."""
-    shape = xla.parse_shape(arguments.shape)
+    shape = as_shape(arguments.shape)
     layout = xla.lower(shape)
     dimensions = [
         {

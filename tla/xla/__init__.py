@@ -13,9 +13,12 @@ from .devices import Iota
 from .grammar import parse_shape
 from .hlo import Usage, shape_texts, shape_usage
 from .index import linear_index, multi_index, physical_dimensions, tiled_dimensions
+from .instruction import Instruction, Operand, parse_instruction
 from .lower import Digit, digits, lower, lower_padded, plan
 from .mesh import Axis, DimSharding, Mesh, MeshSharding
+from .program import Located, read_hlo
 from .raising import raise_
+from .shapes import BufferShape, OpaqueShape, TokenShape, TupleShape
 from .sharding import AnySharding, ShardGroup, Sharding, TupleSharding
 from .sharding_text import parse_sharding
 from .sizes import byte_size, element_count, padded_element_count, waste
@@ -26,15 +29,22 @@ __all__ = [
     "ArrayLayout",
     "ArrayShape",
     "Axis",
+    "BufferShape",
     "Digit",
     "DimSharding",
+    "Instruction",
     "Iota",
+    "Located",
     "Mesh",
     "MeshSharding",
+    "OpaqueShape",
+    "Operand",
     "Relayout",
     "ShardGroup",
     "Sharding",
     "Split",
+    "TokenShape",
+    "TupleShape",
     "TupleSharding",
     "Usage",
     "byte_size",
@@ -47,11 +57,13 @@ __all__ = [
     "lower_padded",
     "multi_index",
     "padded_element_count",
+    "parse_instruction",
     "parse_shape",
     "parse_sharding",
     "physical_dimensions",
     "plan",
     "raise_",
+    "read_hlo",
     "relayout",
     "shape_texts",
     "shape_usage",

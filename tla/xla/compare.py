@@ -22,6 +22,7 @@ from ..steps import merged
 from .grammar import as_shape
 from .index import logical_dimensions
 from .lower import lower
+from .shapes import Shape
 from .sizes import byte_size, element_count
 from .spec import ArrayShape
 
@@ -29,7 +30,7 @@ from .spec import ArrayShape
 COMPARABLE = 2**20
 
 
-def is_bitcast(a: ArrayShape | str, b: ArrayShape | str) -> bool:
+def is_bitcast(a: Shape | str, b: Shape | str) -> bool:
     """Whether an array of shape `a` is one of shape `b` as it stands: equal bytes, with the elements in row-major order.
 
     The shapes may differ as in a reshape. Elements have equal bits, the buffers equal bytes, and element k in row-major order
@@ -135,7 +136,7 @@ class Relayout:
     bytes: int
 
 
-def relayout(a: ArrayShape | str, b: ArrayShape | str) -> Relayout:
+def relayout(a: Shape | str, b: Shape | str) -> Relayout:
     """What a copy of an array from the layout of `a` to that of `b` does.
 
     >>> r = relayout("f32[16,128]{1,0:T(8,128)}", "f32[16,128]{0,1:T(8,128)}")

@@ -1,5 +1,6 @@
 """XLA's shape strings, read: `bf16[8,128]{1,0:T(8,128)(2,1)S(1)}`.
 
+    shape  = "(" [ shape { "," shape } ] ")" | "b" "(" array ")" | "token" "[" "]" | "opaque" "[" "]" | array
     array  = type "[" [ dim { "," dim } ] "]" [ "{" [ int { "," int } ] [ ":" properties ] "}" ]
     dim    = int | "<=" int | "?"
     properties, each at most once, in this order and with nothing between them:
@@ -17,8 +18,9 @@ import re
 from collections.abc import Callable
 from typing import Any, NoReturn, TypeVar
 
-from ..errors import LeafTypeError, ParseError
+from ..errors import LeafTypeError, LoweringError, ParseError
 from ..ints import INT64_MAX, INT64_MIN
+from .shapes import MAX_DEPTH, BufferShape, OpaqueShape, Shape, TokenShape, TupleShape
 from .spec import BITS, COMBINE, ArrayLayout, ArrayShape, Split, TileEntry, why_not_valid
 
 R = TypeVar("R")
@@ -37,15 +39,20 @@ _FIELDS = {
 _ALIASES = {"bool": "pred", "bfloat16": "bf16", "half": "f16", "float": "f32", "double": "f64", "complex64": "c64", "complex128": "c128"}
 
 
-def parse_shape(text: str) -> ArrayShape:
+def parse_shape(text: str) -> Shape:
     """The shape that an XLA shape string stands for. str() of it is XLA's canonical text.
 
-    Raises ParseError with the position for a text that the grammar or the meaning does not allow.
+    text      one shape: an array, a tuple of shapes, a buffer of an array, `token[]` or `opaque[]`
+    Returns   an ArrayShape, TupleShape, BufferShape, TokenShape or OpaqueShape. A layout that the text leaves out stays None:
+              it is not specified; `.with_layout()` fills in the default
+    Raises    ParseError with the position for a text that the grammar or the meaning does not allow
 
     >>> shape = parse_shape("F32[3,5]{1,0:(2,2)S(0)}")
     >>> print(shape), shape.dimensions, shape.layout.tiles
     f32[3,5]{1,0:T(2,2)}
     (None, (3, 5), ((2, 2),))
+    >>> parse_shape("(f32[3], (token[], b(s32[])))").elements[1].elements[1]
+    BufferShape(array=ArrayShape(element_type='s32', dimensions=(), layout=None, dynamic=()))
     >>> parse_shape("f32[3,5]{1,0:T(2,0)}")
     Traceback (most recent call last):
     tla.errors.ParseError: tile (2,0) has the entry 0, at position 14
@@ -60,14 +67,32 @@ def parse_shape(text: str) -> ArrayShape:
             f"a shape of type {type(text).__name__}", "a text such as 'f32[8,128]{1,0:T(8,128)}'", "str() of a shape is its text"
         )
     reader = _ShapeReader(text)
-    shape = reader.array()
+    shape = reader.shape(1)
     reader.end()
     return shape
 
 
-def as_shape(shape: ArrayShape | str) -> ArrayShape:
-    """A shape value of itself or of its text."""
-    return shape if isinstance(shape, ArrayShape) else parse_shape(shape)
+def as_shape(shape: Shape | str) -> ArrayShape:
+    """An array's shape of itself or of its text. LoweringError for any other shape: it says what to take of it."""
+    if isinstance(shape, ArrayShape):
+        return shape
+    if not isinstance(shape, (TupleShape, BufferShape, TokenShape, OpaqueShape)):
+        return as_shape(parse_shape(shape))
+    what, mend = _NO_ARRAY[type(shape)]
+    if isinstance(shape, TupleShape):
+        at = next((at for at, leaf in shape.leaves() if isinstance(leaf, ArrayShape)), None)
+        mend = f"take an element: shape{''.join(f'.elements[{k}]' for k in at)} is one" if at else "it holds no array"
+    text = str(shape)
+    raise LoweringError(f"{text[:80]}{'...' if text[80:] else ''} is {what}", "the shape of an array", mend)
+
+
+# What a shape that is no array is, and what to take of it.
+_NO_ARRAY: dict[type[Shape], tuple[str, str]] = {
+    TupleShape: ("a tuple, which has no layout or size of its own", ""),
+    BufferShape: ("a buffer", "take what it holds: shape.array"),
+    TokenShape: ("a token, which holds no elements", "leave it out"),
+    OpaqueShape: ("an opaque value: only the device knows its elements", "leave it out"),
+}
 
 
 class Reader:
@@ -145,6 +170,40 @@ class Reader:
 class _ShapeReader(Reader):
     # -- shape
 
+    def shape(self, depth: int) -> Shape:
+        """One shape; `depth` is that of a tuple which would begin here."""
+        if self.token == "(":
+            return self.tupled(depth)
+        if self.token == "b":
+            return self.buffer()
+        return self.bare(self.token) if self.token in ("token", "opaque") else self.array()
+
+    def tupled(self, depth: int) -> TupleShape:
+        if depth > MAX_DEPTH:
+            self.fail(f"more than {MAX_DEPTH} levels of tuples", f"at most {MAX_DEPTH}", "put the elements side by side")
+        start = self.at
+        self.advance()
+        elements = self.listed(")", lambda: self.shape(depth + 1))
+        self.expect(")", "or ',' in a tuple", f"close the '(' at position {start}")
+        return TupleShape(tuple(elements))
+
+    def bare(self, name: str) -> TokenShape | OpaqueShape:
+        self.advance()
+        self.expect("[", f"and ']' after {name}")
+        self.expect("]", f"at once: {name} has no dimensions", f"write {name}[]")
+        if self.token == "{":
+            self.fail(f"a layout of {name}[]", f"none: {name}[] is no array", "leave the braces out")
+        return TokenShape() if name == "token" else OpaqueShape()
+
+    def buffer(self) -> BufferShape:
+        self.advance()
+        self.expect("(", "and an array after b", "a buffer reads b(f32[3,4]{1,0})")
+        if self.token in ("(", ")", "b", "token", "opaque"):
+            self.unexpected("one array in b(...)", "a buffer holds one array, and nothing else")
+        array = self.array()
+        self.expect(")", "to close b(...)", "a buffer holds one array")
+        return BufferShape(array)
+
     def array(self) -> ArrayShape:
         at = {"element_type": self.at}
         element_type = self.element_type()
@@ -157,13 +216,10 @@ class _ShapeReader(Reader):
 
     def element_type(self) -> str:
         name = self.token
-        if name in ("(", "b", "token", "opaque"):
-            kind = {"(": "a tuple", "b": "a buffer", "token": "a token", "opaque": "an opaque value"}[name]
-            self.fail(f"{kind} has no layout of its own", "the shape of an array", "give the arrays in it one by one")
         known = name if name in BITS else name.lower() if name.isupper() and name.lower() in BITS else ""
         if not known:
             if not name[:1].isalpha():
-                self.unexpected("an element type such as f32 or bf16")
+                self.unexpected("an element type such as f32 or bf16, or a tuple")
             self.fail(f"element type {name[:24]!r} is not known", "an XLA name such as f32, bf16, s8, pred", _suggest(name))
         self.advance()
         return known

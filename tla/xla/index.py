@@ -14,10 +14,11 @@ from collections.abc import Sequence
 from ..errors import LeafTypeError, LoweringError, RangeError, RankError
 from ..ints import leaf
 from .grammar import as_shape
+from .shapes import Shape
 from .spec import ArrayShape, TileEntry, cover, groups, tiled
 
 
-def physical_dimensions(shape: ArrayShape | str) -> tuple[int, ...]:
+def physical_dimensions(shape: Shape | str) -> tuple[int, ...]:
     """The dimensions in the order of memory, major to minor, before any tile [elements]; a dynamic one by its bound.
 
     Raises LoweringError for a dimension without a bound.
@@ -38,7 +39,7 @@ def logical_dimensions(shape: ArrayShape) -> tuple[int, ...]:
     return tuple(n or 0 for n in shape.dimensions)
 
 
-def tiled_dimensions(shape: ArrayShape | str) -> tuple[int, ...]:
+def tiled_dimensions(shape: Shape | str) -> tuple[int, ...]:
     """The dimensions after all tile levels, major to minor, padding included [elements].
 
     >>> tiled_dimensions("f32[3,5]{1,0:T(2,2)}")
@@ -48,7 +49,7 @@ def tiled_dimensions(shape: ArrayShape | str) -> tuple[int, ...]:
     return _levels(shape)[-1]
 
 
-def linear_index(shape: ArrayShape | str, index: Sequence[int]) -> int:
+def linear_index(shape: Shape | str, index: Sequence[int]) -> int:
     """The offset of the element at a multi-index, one integer per logical dimension [elements].
 
     Raises RankError or RangeError for an index outside of the array, LoweringError for an array in pieces (SC).
@@ -77,7 +78,7 @@ def linear_index(shape: ArrayShape | str, index: Sequence[int]) -> int:
     return _horner(levels[-1], place)
 
 
-def multi_index(shape: ArrayShape | str, offset: int) -> tuple[int, ...] | None:
+def multi_index(shape: Shape | str, offset: int) -> tuple[int, ...] | None:
     """The multi-index of the element at an offset [elements]; None where there is padding.
 
     Raises RangeError for an offset outside of the buffer, LoweringError for an array in pieces (SC).

@@ -27,6 +27,7 @@ from ..layout import Layout
 from ..steps import ENUMERABLE
 from .grammar import as_shape
 from .index import logical_dimensions, physical_dimensions, refuse_pieces
+from .shapes import Shape
 from .spec import COMBINE, ArrayShape, TileEntry, groups
 
 
@@ -50,7 +51,7 @@ class Digit:
     stride: int = 0
 
 
-def lower(shape: ArrayShape | str) -> Layout | ComposedLayout:
+def lower(shape: Shape | str) -> Layout | ComposedLayout:
     """The layout of an XLA array: one mode per logical dimension, in logical order; offsets in elements.
 
     Returns   a Layout where there is one: extents padded to whole tiles, numbers static, origin_shape = the dimensions. A
@@ -158,7 +159,7 @@ def _axis(offsets: list[int]) -> list[tuple[int, int]] | None:
     return modes
 
 
-def digits(shape: ArrayShape | str) -> tuple[tuple[Digit, ...], ...]:
+def digits(shape: Shape | str) -> tuple[tuple[Digit, ...], ...]:
     """The digits of each logical dimension with their strides, the least significant first; those of extent 1 left out.
 
     >>> [(d.role, d.extent, d.stride) for d in digits("bf16[16,256]{1,0:T(8,128)(2,1)}")[0]]
@@ -169,7 +170,7 @@ def digits(shape: ArrayShape | str) -> tuple[tuple[Digit, ...], ...]:
     return tuple(_of_dimension(placed, d, n) for d, n in enumerate(logical_dimensions(shape)))
 
 
-def plan(shape: ArrayShape | str) -> tuple[Digit, ...]:
+def plan(shape: Shape | str) -> tuple[Digit, ...]:
     """The digits of all dimensions in the order of memory, major to minor, after every tile level.
 
     Raises LoweringError where a tile cuts what is no digit: then `lower` has more plans than one.

@@ -12,10 +12,11 @@ from ..errors import RangeError
 from ..ints import INT64_MAX
 from .grammar import as_shape
 from .index import physical_dimensions
+from .shapes import Shape
 from .spec import ArrayShape, tiled
 
 
-def element_count(shape: ArrayShape | str) -> int:
+def element_count(shape: Shape | str) -> int:
     """How many elements an array has, padding not counted; a dynamic dimension counts by its bound.
 
     >>> element_count("f32[3,5]{1,0:T(8,128)}")
@@ -24,7 +25,7 @@ def element_count(shape: ArrayShape | str) -> int:
     return math.prod(physical_dimensions(shape))
 
 
-def padded_element_count(shape: ArrayShape | str) -> int:
+def padded_element_count(shape: Shape | str) -> int:
     """How many elements the compiler allocates: padded by the first tile, then rounded up to L(n).
 
     Levels after the first are taken to pad nothing; L counts only where there are tiles; of an array in pieces (SC) it is
@@ -53,7 +54,7 @@ def _largest_piece(shape: ArrayShape) -> tuple[int, ...]:
     return tuple(sizes)
 
 
-def byte_size(shape: ArrayShape | str) -> int:
+def byte_size(shape: Shape | str) -> int:
     """How many bytes the compiler allocates: the padded elements at their bits, and M(n) of the sizes of dynamic dimensions.
 
     >>> byte_size("f32[3,5]{1,0:T(8,128)}"), byte_size("s4[16,128]{1,0:T(8,128)(8,1)E(4)}"), byte_size("s4[16,128]")
@@ -69,7 +70,7 @@ def byte_size(shape: ArrayShape | str) -> int:
     return size
 
 
-def waste(shape: ArrayShape | str) -> int:
+def waste(shape: Shape | str) -> int:
     """How many of the allocated bytes hold no element. Of an array in pieces (SC): in the largest one.
 
     >>> waste("f32[3,5]{1,0:T(8,128)}")
