@@ -111,6 +111,29 @@ def test_hlo_lists_the_most_wasteful_first(capsys):
     assert all((v["layout"] is None) != (v["refused"] is None) for v in value)
 
 
+def test_hlo_by_operation_and_the_others(capsys, tmp_path):
+    path = str(next((DATA / "hlo").glob("fp8_matmul*")))
+    for by in ("operation", "computation", "space", "copy"):
+        code, out, _ = run(capsys, "hlo", path, "--by", by)
+        assert code == 0
+        assert out.splitlines()[0].endswith(by)
+        value = json.loads(run(capsys, "hlo", path, "--by", by, "--json")[1])
+        assert all(set(v) == {"key", "count", "bytes", "waste_bytes"} for v in value)
+    broken = tmp_path / "broken.txt"
+    broken.write_bytes(b"ENTRY %main {\n  %a = f32[3] parameter(0)\n  %b = f32[ add(%a)\n}\n")
+    code, out, _ = run(capsys, "hlo", str(broken), "--by", "operation")
+    assert code == 0
+    assert "1 lines could not be read" in out
+
+
+def test_composed_layouts_from_a_shell(capsys):
+    assert run(capsys, "offset", "Sw<3,0,3> o _0 o (8,8):(8,1)", "1,0")[1].strip() == "9"
+    assert "8 11 10" in run(capsys, "show", "Sw<3,0,3> o _0 o (8,8):(8,1)")[1]
+    code, out, _ = run(capsys, "lower", "f32[6,10]{1,0:T(3,5)(2,2)}")
+    assert code == 0
+    assert " o _0 o " in out
+
+
 def test_hlo_of_a_file_without_shapes_and_of_garbage(capsys, tmp_path):
     (tmp_path / "empty").write_text("")
     (tmp_path / "garbage").write_bytes(bytes(range(256)) * 10)

@@ -10,8 +10,9 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, strategies as st
 
+import tla
 from tla import LeafTypeError, ParseError, xla
-from tla.xla import program
+from tla.xla import program, report
 
 from truth import DATA
 
@@ -313,3 +314,39 @@ def test_the_file_is_closed_when_the_reader_has_seen_enough():
     reader = xla.read_hlo(PROGRAMS[0])
     next(reader)
     reader.close()  # pytest turns a file left open into an error
+
+
+# ---------------------------------------------------------------------------------------------------- totals
+
+
+def test_totals_are_those_of_the_arrays():
+    files = sorted((DATA / "hlo").glob("*__*.txt"))
+    for path in files:
+        sizes = [
+            (it.instruction.opcode, it.computation, xla.byte_size(a), xla.waste(a), a.effective_layout.memory_space)
+            for it in xla.read_hlo(path)
+            for a in report.arrays(it.instruction.shape)
+        ]
+        for by, key in (("operation", 0), ("computation", 1), ("space", 4)):
+            found = xla.totals(xla.read_hlo(path), by)
+            assert sum(t.count for t in found) == len(sizes)
+            assert sum(t.bytes for t in found) == sum(s[2] for s in sizes)
+            assert sum(t.waste for t in found) == sum(s[3] for s in sizes)
+            assert len(found) == len({s[key] for s in sizes})
+            assert [t.bytes for t in found] == sorted((t.bytes for t in found), reverse=True)
+
+
+def test_copies_that_move_nothing_are_left_out():
+    text = """ENTRY %main {
+  %a = f32[8,128]{1,0:T(8,128)} parameter(0)
+  %b = f32[8,128]{1,0:T(8,128)S(1)} copy(%a)
+  %c = f32[8,128]{0,1:T(8,128)} copy(f32[8,128]{1,0:T(8,128)S(1)} %b)
+  %d = f32[8,128]{0,1:T(8,128)} copy(%missing)
+  ROOT %e = f32[?]{0} custom-call(%d)
+}"""
+    (only,) = xla.totals(xla.read_hlo(io.StringIO(text)), "copy")
+    assert (only.count, only.bytes) == (1, 4096)
+    assert only.key == "f32[8,128]{1,0:T(8,128)S(1)} -> f32[8,128]{0,1:T(8,128)}"
+    assert sum(t.count for t in xla.totals(xla.read_hlo(io.StringIO(text)), "operation")) == 4
+    with pytest.raises(tla.RangeError, match="operation"):
+        xla.totals([], "colour")

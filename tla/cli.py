@@ -12,8 +12,7 @@ from typing import Any
 
 from . import __version__, xla
 from .errors import LeafTypeError, LoweringError, ParseError, TlaError
-from .int_tuple import IntTuple, product_each
-from .layout import Layout
+from .int_tuple import AnyLayout, IntTuple, product_each
 from .notation import parse
 from .xla.grammar import as_shape
 
@@ -75,6 +74,9 @@ def _parser() -> argparse.ArgumentParser:
     command(show, layout=layout)
     command(offset, layout=layout, coord="a coordinate, such as 5 or 1,5 or '(1,0),5'; in parentheses if it begins with a minus")
     command(hlo, file="the text of an HLO module, or - for standard input")
+    commands.choices["hlo"].add_argument(
+        "--by", choices=["shape", "operation", "computation", "space", "copy"], default="shape", help="what to add up; shape by default"
+    )
     return parser
 
 
@@ -155,7 +157,9 @@ def offset(arguments: argparse.Namespace) -> Answer:
 
 
 def hlo(arguments: argparse.Namespace) -> Answer:
-    """Each distinct array shape of an HLO text: how often, its bytes, its waste, its layout; the most wasteful first."""
+    """The arrays of an HLO text, with their bytes and their waste: by shape, operation, computation or memory space; or its copies."""
+    if arguments.by != "shape":
+        return _totals(arguments)
     source = (sys.stdin.fileno() if sys.stdin else os.devnull) if arguments.file == "-" else arguments.file
     with open(source, encoding="utf-8", errors="replace", closefd=source is arguments.file) as lines:
         usage = xla.shape_usage(lines)
@@ -171,6 +175,24 @@ def hlo(arguments: argparse.Namespace) -> Answer:
         for u in usage
     ]
     return value, _listed
+
+
+def _totals(arguments: argparse.Namespace) -> Answer:
+    errors: list[ParseError] = []
+    source: Any = sys.stdin.buffer if arguments.file == "-" else arguments.file
+    found = xla.totals(xla.read_hlo(source, errors.append), arguments.by)
+    value = [{"key": t.key, "count": t.count, "bytes": t.bytes, "waste_bytes": t.waste} for t in found]
+
+    def table(value: list[dict[str, Any]]) -> str:
+        rows = [["count", "bytes", "waste", "", arguments.by]]
+        rows += [
+            [str(v["count"]), f"{v['bytes']:,}", f"{v['waste_bytes']:,}", _percent(v["waste_bytes"], v["bytes"]), v["key"]] for v in value
+        ]
+        summary = f"{sum(v['count'] for v in value)} arrays, {sum(v['bytes'] for v in value):,} bytes written"
+        bad = [f"{len(errors)} lines could not be read; the first: {errors[0].reason.what.splitlines()[0]}"] if errors else []
+        return "\n".join([*_table(rows, left={4}), "", summary, *bad])
+
+    return value, table
 
 
 def _listed(value: list[dict[str, Any]]) -> str:
@@ -191,9 +213,9 @@ def _is_xla(text: str) -> bool:
     return "[" in text
 
 
-def _read_layout(text: str) -> Layout:
+def _read_layout(text: str) -> Any:
     layout = xla.lower(text) if _is_xla(text) else parse(text)
-    if not isinstance(layout, Layout):
+    if not isinstance(layout, AnyLayout):
         raise LeafTypeError(f"{text} is no layout", "shape:stride, or an XLA shape", "put a ':' and the strides behind it")
     return layout
 

@@ -18,6 +18,7 @@ from .lower import Digit, digits, lower, lower_padded, plan
 from .mesh import Axis, DimSharding, Mesh, MeshSharding
 from .program import Located, read_hlo
 from .raising import raise_
+from .report import Total, totals
 from .shapes import BufferShape, OpaqueShape, TokenShape, TupleShape
 from .sharding import AnySharding, ShardGroup, Sharding, TupleSharding
 from .sharding_text import parse_sharding
@@ -44,6 +45,7 @@ __all__ = [
     "Sharding",
     "Split",
     "TokenShape",
+    "Total",
     "TupleShape",
     "TupleSharding",
     "Usage",
@@ -68,5 +70,6 @@ __all__ = [
     "shape_texts",
     "shape_usage",
     "tiled_dimensions",
+    "totals",
     "waste",
 ]
