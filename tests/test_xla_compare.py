@@ -34,7 +34,7 @@ def test_every_layout_of_the_truth_is_raised_to_its_map():
         for index, offset in case["samples"]:
             assert xla.linear_index(found, tuple(index)) == offset, (case["spec"], found)
         seen[found.layout.tiles == given.effective_layout.tiles] += 1
-    assert seen == {True: 502, False: 496}
+    assert seen == {True: 663, False: 335}
 
 
 def test_shapes_of_real_programs_come_back():
@@ -49,7 +49,7 @@ def test_shapes_of_real_programs_come_back():
         for index in corners(layout.origin_shape):
             assert again(index) == layout(index), (text, found)
         seen[found.layout.tiles == shape.layout.tiles] += 1
-    assert seen[True] > 550, seen
+    assert seen[True] > 650, seen
 
 
 def corners(dims):
@@ -108,7 +108,7 @@ def test_what_has_no_spec(layout):
 
 def test_arrays_without_elements_or_dimensions():
     assert str(xla.raise_(xla.lower("f32[0,5]{0,1:T(2,2)}"))) == "f32[0,5]{1,0}"
-    assert str(xla.raise_(xla.lower("f32[]{:T(128)}"))) == "f32[]"
+    assert str(xla.raise_(xla.lower("f32[]{:T(128)}"))) == "f32[]{:T(128)}"
     assert str(xla.raise_(parse("7:1"))) == "f32[7]{0}" or xla.lower(xla.raise_(parse("7:1")))(6) == 6
 
 

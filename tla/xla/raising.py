@@ -19,6 +19,7 @@ from ..int_tuple import leaves, modes_of, shown
 from ..ints import known
 from ..layout import Layout, as_layout
 from ..steps import merged
+from .default import default_layout
 from .lower import lower
 from .spec import ArrayLayout, ArrayShape, TileEntry
 
@@ -38,9 +39,9 @@ def raise_(layout: Layout, element_type: str = "f32") -> ArrayShape:
     """The XLA shape whose map a layout is: `lower(raise_(layout))` has the same offsets for every index of the array.
 
     layout         its origin_shape is the array's; offsets in elements
-    element_type   of the shape; it has no part in the map
-    Returns        a tiling of the families that real programs use, if one has the map; else one of few levels; else one that
-                   is constructed
+    element_type   of the shape; it has no part in the map, only in the choice
+    Returns        the tiles that the compiler would choose, or those of the families that real programs use, if one has the
+                   map; else few levels; else a tiling that is constructed
     Raises         LoweringError where no tiling has the map: strides of 0 or less, places that interleave, or a
                    ComposedLayout
 
@@ -66,7 +67,7 @@ def raise_(layout: Layout, element_type: str = "f32") -> ArrayShape:
         raise LoweringError(
             f"raise_ of {shown(layout)}: {why}", "places that clear each other, as tiles leave them", "no tiling has this map"
         )
-    for order, tiles in itertools.chain(_usual(wanted), _cuts(wanted), _sorted_in_memory(wanted)):
+    for order, tiles in itertools.chain(_chosen(element_type, sizes, wanted), _usual(wanted), _cuts(wanted), _sorted_in_memory(wanted)):
         found = ArrayShape(element_type, sizes, ArrayLayout(order, tiles))
         if _has_map(found, sizes, wanted):
             return found
@@ -122,6 +123,14 @@ def _orders(wanted: Digits) -> list[tuple[int, ...]]:
     natural = [*reversed(range(rank))]
     swapped = [*largest[1::-1], *largest[2:]]
     return [*dict.fromkeys(map(tuple, (natural, largest, smallest, swapped)))]
+
+
+def _chosen(element_type: str, sizes: tuple[int, ...], wanted: Digits) -> Iterator[tuple[tuple[int, ...], Tiles]]:
+    """The tiles that the compiler would choose, for each order of the dimensions."""
+    for order in _orders(wanted):
+        layout = default_layout(element_type, [sizes[i] for i in reversed(order)]).layout
+        if layout is not None and layout.minor_to_major == tuple(reversed(range(len(sizes)))):
+            yield order, layout.tiles
 
 
 def _usual(wanted: Digits) -> Iterator[tuple[tuple[int, ...], Tiles]]:
