@@ -442,6 +442,24 @@ def test_one_plan_is_not_enough():
 # ------------------------------------------------------------------------------------------------- shapes, sizes
 
 
+def test_waste_by_dimension_is_what_a_whole_dimension_would_save():
+    for case in INDEX:
+        shape = xla.parse_shape(case["spec"])
+        tiles = shape.effective_layout.tiles
+        if shape.effective_layout.split_configs or 0 in shape.dimensions or (tiles and "*" in tiles[0]):
+            continue
+        physical = xla.physical_dimensions(shape)
+        first = (1,) * (len(physical) - len(tiles[0])) + tiles[0][-len(physical) :] if tiles and physical else (1,) * len(physical)
+        total = xla.padded_element_count(shape)
+        for d, lost in zip(reversed(shape.effective_layout.minor_to_major), range(len(physical))):
+            padded = -(-physical[lost] // first[lost]) * first[lost]
+            saved = total - total * physical[lost] // padded
+            assert xla.waste_by_dimension(shape)[d] == -(-saved * shape.bits // 8), case["spec"]
+    assert xla.waste_by_dimension("f32[8,100]{1,0:T(8,128)}") == (0, 896)
+    with pytest.raises(LoweringError, match="merges"):
+        xla.waste_by_dimension("f32[2,3]{1,0:T(*,2)}")
+
+
 def test_the_default_layout_is_the_compilers():
     """Every argument whose layout the compiler chose, on every generation: dimension order, tiles, bits."""
     seen = Counter()

@@ -22,7 +22,7 @@ from .report import Total, totals
 from .shapes import BufferShape, OpaqueShape, TokenShape, TupleShape
 from .sharding import AnySharding, ShardGroup, Sharding, TupleSharding
 from .sharding_text import parse_sharding
-from .sizes import byte_size, element_count, padded_element_count, waste
+from .sizes import byte_size, element_count, padded_element_count, waste, waste_by_dimension
 from .spec import ArrayLayout, ArrayShape, Split
 
 __all__ = [
@@ -72,4 +72,5 @@ __all__ = [
     "tiled_dimensions",
     "totals",
     "waste",
+    "waste_by_dimension",
 ]

@@ -8,12 +8,12 @@ from __future__ import annotations
 import itertools
 import math
 
-from ..errors import RangeError
+from ..errors import LoweringError, RangeError
 from ..ints import INT64_MAX
 from .grammar import as_shape
 from .index import physical_dimensions
 from .shapes import Shape
-from .spec import ArrayShape, tiled
+from .spec import COMBINE, ArrayShape, cover, tiled
 
 
 def element_count(shape: Shape | str) -> int:
@@ -78,6 +78,29 @@ def waste(shape: Shape | str) -> int:
     """
     shape = as_shape(shape)
     return byte_size(shape) - _bytes(math.prod(_largest_piece(shape)), shape.bits)
+
+
+def waste_by_dimension(shape: Shape | str) -> tuple[int, ...]:
+    """How many bytes each logical dimension costs by its padding: what would be saved if it alone were not padded.
+
+    Dimensions pad each other's padding too, so these do not add up to `waste`. What a tile pads before the first dimension,
+    or L(n) behind the last, is no dimension's.
+
+    >>> waste_by_dimension("f32[3,5]{1,0:T(8,128)}"), waste("f32[3,5]{1,0:T(8,128)}")
+    ((2560, 3936), 4036)
+
+    Raises LoweringError for a first tile that merges dimensions (*). Source: XLA ShapeUtil::ArraySize.
+    """
+    shape = as_shape(shape)
+    layout, sizes, total = shape.effective_layout, _largest_piece(shape), padded_element_count(shape)
+    tile = layout.tiles[0] if layout.tiles else ()
+    if COMBINE in tile:
+        raise LoweringError(f"{shape}: its first tile merges dimensions", "a tile size for each dimension", "see waste for the whole")
+    left, covered = cover(sizes, tile)
+    units = [1] * left + [t for t in tile if isinstance(t, int)]
+    lost = [total - total * n // (-(-n // t) * t) if n else 0 for n, t in zip(covered, units)][len(covered) - len(sizes) :]
+    by_physical = dict(zip(reversed(layout.minor_to_major), lost))
+    return tuple(_bytes(by_physical[d], shape.bits) for d in range(len(sizes)))
 
 
 def _bytes(count: int, bits: int) -> int:
