@@ -140,10 +140,10 @@ def elsewhere(operation: Any, x: Any, *more: Any, bound: Any = None) -> Any:
     f = _KINDS.get(type(x), {}).get(operation)
     if f is not None:
         return f(bound or operation, x, *more)
-    raise LeafTypeError(f"{operation.__name__} of a {type(x).__name__}", "a layout", _mend(x))
+    raise LeafTypeError(f"{operation.__name__} of a {type(x).__name__}", "a layout", layout_mend(x))
 
 
-def _mend(x: Any) -> str:
+def layout_mend(x: Any) -> str:
     """What to write for x where a layout belongs."""
     if isinstance(x, str):
         return f"write parse({x!r:.60})"

@@ -19,6 +19,7 @@ from .int_tuple import (
     congruent,
     elsewhere,
     flatten,
+    layout_mend,
     leaves,
     like,
     mode,
@@ -326,7 +327,7 @@ def as_layout(where: str, x: Any) -> Any:
         return x
     if isinstance(x, AnyLayout):
         raise LeafTypeError(f"{where} of a {type(x).__name__}", "one shape and stride", "cut or compose it until it is a plain Layout")
-    return elsewhere(as_layout, x)
+    raise LeafTypeError(f"{where} of a {type(x).__name__}", "a layout", layout_mend(x))
 
 
 def join(layouts: Iterable[Layout], origin: Shape | None = None) -> Layout:

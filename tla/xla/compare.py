@@ -12,7 +12,6 @@ from typing import Any
 
 from ..algebra import composition
 from ..basis import E
-from ..common import max_common_vector
 from ..errors import RankError, TlaError, Unproven
 from ..int_tuple import IntTuple, leaves, modes_of
 from ..ints import static
@@ -27,27 +26,32 @@ from .sizes import byte_size, element_count
 from .spec import ArrayShape
 
 #: Dimensions that a reshape merges or splits are compared by going through them, up to this many coordinates.
-COMPARABLE = 2**20
+COMPARABLE = 2**18
 
 
 def is_bitcast(a: Shape | str, b: Shape | str) -> bool:
     """Whether an array of shape `a` is one of shape `b` as it stands: equal bytes, with the elements in row-major order.
 
     The shapes may differ as in a reshape. Elements have equal bits, the buffers equal bytes, and element k in row-major order
-    has one place in both.
+    has one place in both. Memory spaces S(n) do not count.
 
     >>> is_bitcast("f32[8,128]{1,0:T(8,128)}", "f32[1024]{0:T(1024)}"), is_bitcast("f32[16,128]{1,0:T(8,128)}", "f32[16,128]{0,1}")
     (True, False)
     >>> is_bitcast("bf16[8,1,1280,16384]{3,2,0,1:T(8,128)(2,1)}", "bf16[8,1280,16384]{2,1,0:T(8,128)(2,1)}")
     True
 
-    Raises LoweringError for what `lower` refuses; Unproven where more than 1,048,576 coordinates would have to be compared.
+    Raises LoweringError for what `lower` refuses; Unproven where more than 262,144 coordinates would have to be compared.
     Source: HLO bitcast; design of tla, section 6.
     """
     a, b = as_shape(a), as_shape(b)
-    if (a.bits, element_count(a), byte_size(a)) != (b.bits, element_count(b), byte_size(b)):
+    if (a.bits, element_count(a), byte_size(a), _prefix(a)) != (b.bits, element_count(b), byte_size(b), _prefix(b)):
         return False
-    return element_count(a) == 0 or _same_in_row_major(lower(a), logical_dimensions(a), lower(b), logical_dimensions(b))
+    return a == b or element_count(a) == 0 or _same_in_row_major(lower(a), logical_dimensions(a), lower(b), logical_dimensions(b))
+
+
+def _prefix(shape: ArrayShape) -> int:
+    """The bytes before the first element."""
+    return shape.effective_layout.dynamic_shape_metadata_prefix_bytes if any(shape.dynamic) else 0
 
 
 def _same_in_row_major(a: Any, dims_a: tuple[int, ...], b: Any, dims_b: tuple[int, ...]) -> bool:
@@ -124,7 +128,8 @@ class Relayout:
     source, destination   the two shapes
     bitcast               whether nothing moves
     layout                from an offset of the destination to that of the source [elements]; None where no layout says it
-    run                   how many elements are together in both, from the first on
+    run                   how many elements follow each other in both, from offset 0 on; of a composed layout of more than 262,144
+                          elements 1, though it may be more
     bytes                 how many bytes of elements move; 0 for a bitcast
     """
 
@@ -152,9 +157,11 @@ def relayout(a: Shape | str, b: Shape | str) -> Relayout:
         raise RankError(f"relayout of {a} and {b}", "one array: equal dimensions and element type", "see is_bitcast for a reshape")
     same = is_bitcast(a, b)
     source, destination = lower(a), lower(b)
-    plain = isinstance(source, Layout) and isinstance(destination, Layout) and element_count(a) > 0
-    layout = _backward(source, destination) if plain else None
-    run = _run(source, destination, logical_dimensions(a)) if plain else min(1, element_count(a))
+    dims, count = logical_dimensions(a), element_count(a)
+    if isinstance(source, Layout) and isinstance(destination, Layout) and count:
+        layout, run = _backward(source, destination), _run(_placed(source, dims), _placed(destination, dims), dims)
+    else:
+        layout, run = None, _run_by_going_through(source, destination, dims) if count <= COMPARABLE else 1
     return Relayout(a, b, same, layout, run, 0 if same else -(-element_count(a) * a.bits // 8))
 
 
@@ -173,13 +180,43 @@ def _backward(source: Any, destination: Any) -> Layout | None:
         return None
 
 
-def _run(source: Any, destination: Any, dims: tuple[int, ...]) -> int:
-    """Elements that follow each other in both: of the dimension that has stride 1 in both, and those that go on from there."""
-    run = max_common_vector(*(Layout(x.shape, x.stride) for x in (source, destination))) if source.shape == destination.shape else 1
-    best = 1
-    for d, n in enumerate(dims):
-        k = 1
-        while k < n and all(x[d](k) == k for x in (source, destination)):
-            k += 1
-        best = max(best, k)
-    return max(best, min(int(run), math.prod(dims)))
+Placed = list[list[tuple[int, int, int]]]  # of each dimension, the digits: place in the coordinate, extent, stride
+
+
+def _placed(layout: Layout, dims: tuple[int, ...]) -> Placed:
+    out: Placed = []
+    for mode, n in zip(layout, dims):
+        digits, weight = _digits([(mode, n)]) or [], 1
+        out.append([])
+        for s, d in digits:
+            out[-1].append((weight, s, d))
+            weight *= s
+    return out
+
+
+def _run(source: Placed, destination: Placed, dims: tuple[int, ...]) -> int:
+    """Elements that follow each other in both: steps of one digit after the other whose stride is what is reached, in both."""
+    run, reached = 1, [1] * len(dims)
+    while True:
+        for d, n in enumerate(dims):
+            steps = [_steps(digits[d], reached[d], run) for digits in (source, destination)]
+            count = min(*steps, n // reached[d])
+            if count > 1:
+                run, reached[d] = run * count, reached[d] * count
+                break
+        else:
+            return run
+
+
+def _steps(digits: list[tuple[int, int, int]], place: int, step: int) -> int:
+    """How many steps of `place` in a coordinate are as many of `step` in memory."""
+    for weight, s, d in digits:
+        if weight <= place < weight * s and place % weight == 0 and place // weight * d == step:
+            return weight * s // place
+    return 1
+
+
+def _run_by_going_through(source: Any, destination: Any, dims: tuple[int, ...]) -> int:
+    places = {destination(i): source(i) for i in itertools.product(*map(range, dims))}
+    first = places.get(0)
+    return 0 if first is None else next(n for n in itertools.count(1) if places.get(n) != first + n)

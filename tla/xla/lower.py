@@ -22,11 +22,11 @@ from ..basis import E, ScaledBasis
 from ..composed import ComposedLayout, compose
 from ..errors import LoweringError, RangeError, RankError
 from ..int_tuple import IntTuple, leaves, size
-from ..ints import leaf, static
+from ..ints import static
 from ..layout import Layout
 from ..steps import ENUMERABLE
 from .grammar import as_shape
-from .index import logical_dimensions, physical_dimensions, refuse_pieces
+from .index import integers, logical_dimensions, physical_dimensions, refuse_pieces
 from .shapes import Shape
 from .spec import COMBINE, ArrayShape, TileEntry, groups
 
@@ -98,11 +98,15 @@ def lower_padded(dims: Sequence[int], minor_to_major: Sequence[int], padded_dime
     Raises RankError where the numbers do not fit each other, RangeError for a padded dimension smaller than its dimension,
     or an order that is none. Source: xla_data.proto of 2017, Layout.padded_dimensions, which has no text form.
     """
-    sizes, padded, order = (tuple(int(leaf(n)) for n in x) for x in (dims, padded_dimensions, minor_to_major))
+    sizes, padded = integers("dims", dims), integers("padded_dimensions", padded_dimensions)
+    order = integers("minor_to_major", minor_to_major)
     if not len(sizes) == len(padded) == len(order):
         raise RankError(f"{len(sizes)}, {len(padded)} and {len(order)} numbers", "equal ranks", "give one for each dimension")
     if sorted(order) != [*range(len(sizes))]:
         raise RangeError(f"minor_to_major {order}", f"each of 0 to {len(sizes) - 1} once", "minor-most first")
+    for n, p in zip(sizes, padded):
+        if not 0 <= n <= p:
+            raise RangeError(f"the dimension {n}, padded to {p}", "padded_dimensions that are no smaller", "pad more, or not at all")
     strides = dict(zip(order, itertools.accumulate((padded[d] for d in order), initial=1, func=int.__mul__)))
     return Layout(tuple(map(static, padded)), tuple(static(strides[d]) for d in range(len(sizes))), tuple(map(static, sizes)))
 
@@ -242,20 +246,27 @@ def _tiled(digits: list[Digit], tile: tuple[TileEntry, ...], level: int, shape: 
         raise LoweringError(f"{shape}: tile {level} combines dimensions (*): one plan does not do", "sizes", "lower takes it")
     digits = [Digit(None, 1, 1, 1, "")] * (len(tile) - len(digits)) + digits
     left = len(digits) - len(tile)
-    counts, inner = [], []
+    counts, inner, tops = [], [], _tops(digits)
     for k, (digit, t) in enumerate(zip(digits[left:], tile)):
         assert isinstance(t, int)
-        count, part = _split(digit, t, _is_top(digit, digits), level, shape)
+        top = digit.place >= tops.get(digit.dimension, -1) + (digit.extent == 1)
+        count, part = _split(digit, t, top, level, shape)
         roles = _roles(digit.role, level, t, len(tile) - 1 - k, len(tile))
         counts.append(replace(count, role=roles[0]))
         inner.append(replace(part, role=roles[1]))
     return digits[:left] + counts + inner
 
 
-def _is_top(digit: Digit, digits: list[Digit]) -> bool:
-    """Whether the digit is the most significant of its dimension: then coordinates end inside it, and padding it is free."""
-    others = (d for d in digits if d.dimension == digit.dimension and d is not digit)
-    return not any(d.place >= digit.place and d.extent != 1 for d in others)
+def _tops(digits: list[Digit]) -> dict[int | None, int]:
+    """Of each dimension the place of its most significant digit: coordinates end inside of it, and padding it is free.
+
+    A digit of extent 1 counts only where there is no other.
+    """
+    tops: dict[int | None, int] = {}
+    for digit in digits:
+        if digit.extent != 1:
+            tops[digit.dimension] = max(tops.get(digit.dimension, 0), digit.place)
+    return tops
 
 
 def _split(digit: Digit, t: int, top: bool, level: int, shape: ArrayShape) -> tuple[Digit, Digit]:

@@ -59,7 +59,10 @@ def raise_(layout: Layout, element_type: str = "f32") -> ArrayShape:
     dims = tuple(known(n) for n in as_layout("raise_", layout).origin_shape)
     wanted = _digits_of(layout, dims)
     if None in dims or wanted is None:
-        raise LoweringError(f"raise_ of {shown(layout)}", "known sizes and strides in elements", "give its symbols values first")
+        raise LoweringError(
+            f"raise_ of {shown(layout)}", "known sizes, and strides in elements", "no tiling maps to coordinates or symbols"
+        )
+    ArrayShape(element_type, ())  # which checks the type
     sizes = tuple(int(n or 0) for n in dims)
     if 0 in sizes:  # there is nothing that a map could differ in
         return ArrayShape(element_type, sizes, ArrayLayout(tuple(reversed(range(len(sizes))))))
@@ -67,9 +70,9 @@ def raise_(layout: Layout, element_type: str = "f32") -> ArrayShape:
         raise LoweringError(
             f"raise_ of {shown(layout)}: {why}", "places that clear each other, as tiles leave them", "no tiling has this map"
         )
-    for order, tiles in itertools.chain(_chosen(element_type, sizes, wanted), _usual(wanted), _cuts(wanted), _sorted_in_memory(wanted)):
-        found = ArrayShape(element_type, sizes, ArrayLayout(order, tiles))
-        if _has_map(found, sizes, wanted):
+    short = itertools.islice(_cuts(wanted), 2000)
+    for order, tiles in itertools.chain(_chosen(element_type, sizes, wanted), _usual(wanted), short, _sorted_in_memory(wanted)):
+        if found := _with_map(element_type, sizes, ArrayLayout(order, tiles), wanted):
             return found
     raise LoweringError(f"raise_ of {shown(layout)}", "the map of a tiling", "no tiling with this map was found")
 
@@ -90,12 +93,14 @@ def _digits_of(layout: Layout, dims: tuple[int | None, ...]) -> Digits | None:
     return out
 
 
-def _has_map(shape: ArrayShape, dims: tuple[int, ...], wanted: Digits) -> bool:
+def _with_map(element_type: str, dims: tuple[int, ...], layout: ArrayLayout, wanted: Digits) -> ArrayShape | None:
+    """The shape with this layout, if it has the map."""
     try:
+        shape = ArrayShape(element_type, dims, layout)
         found = lower(shape)
     except TlaError:  # a tile that overflows, for example
-        return False
-    return isinstance(found, Layout) and _digits_of(found, dims) == wanted
+        return None
+    return shape if isinstance(found, Layout) and _digits_of(found, dims) == wanted else None
 
 
 def _in_memory(wanted: Digits) -> list[tuple[int, int, int, int]]:
@@ -128,7 +133,10 @@ def _orders(wanted: Digits) -> list[tuple[int, ...]]:
 def _chosen(element_type: str, sizes: tuple[int, ...], wanted: Digits) -> Iterator[tuple[tuple[int, ...], Tiles]]:
     """The tiles that the compiler would choose, for each order of the dimensions."""
     for order in _orders(wanted):
-        layout = default_layout(element_type, [sizes[i] for i in reversed(order)]).layout
+        try:
+            layout = default_layout(element_type, [sizes[i] for i in reversed(order)]).layout
+        except TlaError:  # a tile that overflows, or a type that was not measured
+            continue
         if layout is not None and layout.minor_to_major == tuple(reversed(range(len(sizes)))):
             yield order, layout.tiles
 
