@@ -23,18 +23,53 @@ INDEX = rows("xla/index.json")
 def test_every_layout_of_the_truth_is_raised_to_its_map():
     seen = Counter()
     for case in INDEX:
-        layout = xla.lower(case["spec"])
-        if not isinstance(layout, Layout):
-            with pytest.raises(LoweringError, match="one shape:stride"):
-                xla.raise_(layout)
-            continue
         given = xla.parse_shape(case["spec"])
+        layout = xla.lower(given)
         found = xla.raise_(layout, given.element_type)
         assert found.dimensions == given.dimensions
         for index, offset in case["samples"]:
             assert xla.linear_index(found, tuple(index)) == offset, (case["spec"], found)
-        seen[found.layout.tiles == given.effective_layout.tiles] += 1
-    assert seen == {True: 663, False: 335}
+        seen[type(layout).__name__, found.layout.tiles == given.effective_layout.tiles] += 1
+    assert seen == {("Layout", True): 663, ("Layout", False): 335, ("ComposedLayout", True): 85, ("ComposedLayout", False): 92}
+
+
+def test_tiles_that_do_not_divide_or_combine_come_back_everywhere():
+    rng = random.Random(11)
+    seen = Counter()
+    while seen.total() < 120:
+        dims = tuple(rng.randint(1, 12) for _ in range(rng.randint(1, 3)))
+        tiles = [[rng.randint(1, 6) for _k in range(rng.randint(1, 3))] for _level in range(rng.randint(1, 3))]
+        tiles[0] = [*rng.choice(((), ("*",), ("*", "*"))), *tiles[0]]
+        order = tuple(rng.sample(range(len(dims)), len(dims)))
+        shape = ArrayShape("f32", dims, ArrayLayout(order, tuple(map(tuple, tiles))))
+        layout = xla.lower(shape)
+        found = xla.raise_(layout)
+        truth = oracle.xla_offsets(dims, order, shape.layout.tiles)
+        assert [xla.linear_index(found, index) for index in itertools.product(*map(range, dims))] == truth.ravel().tolist(), (shape, found)
+        seen[type(layout).__name__, len(found.layout.tiles) <= 3] += 1
+    assert len(seen) == 4, seen
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(_6,_4):(_4,_1) o _1 o (_3,_2):(_1,_3)",  # begins at 1
+        "(_6,_4):(_1@0,_1@1) o _0 o (_3,_2):(_1,_3)",  # offsets are coordinates
+        "(_6,_4):(_4,_1) o _0 o (_5,_8):(_1@1,_1@0)",  # past the modes of the outer part
+        "(_6,_4):(_4,_1) o _0 o (_6,_4):(_1@2,_1@0)",  # a mode that it does not have
+        "Sw<2,0,3> o _0 o (8,8):(8,1)",
+    ],
+)
+def test_chains_that_are_no_tiling(text):
+    with pytest.raises(LoweringError, match="no tiling has this map"):
+        xla.raise_(parse(text))
+
+
+def test_a_chain_of_one_layout_after_another():
+    layout = parse("((_2,_3),_4):((_4,_8),_1) o _0 o (_6,_4):(_4,_1)")
+    found = xla.raise_(layout)
+    for index in itertools.product(range(6), range(4)):
+        assert xla.linear_index(found, index) == layout(index), found
 
 
 def test_shapes_of_real_programs_come_back():

@@ -10,24 +10,29 @@ from __future__ import annotations
 
 import itertools
 import math
+import operator
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from ..composed import ComposedLayout
 from ..errors import LoweringError, TlaError
-from ..int_tuple import leaves, modes_of, shown
+from ..int_tuple import shown
 from ..ints import known
 from ..layout import Layout, as_layout
-from ..steps import merged
+from ..steps import ENUMERABLE
 from .default import default_layout
-from .lower import lower
-from .spec import ArrayLayout, ArrayShape, TileEntry
+from .lower import Digit, lower, plan
+from .radix import constructed, in_memory
+from .spec import COMBINE, ArrayLayout, ArrayShape, TileEntry
+from .stages import Digits, Stage, reached, stages_of
 
-Tiles = tuple[tuple[TileEntry, ...], ...]
-Digits = list[list[tuple[int, int]]]  # of each dimension: extents and strides, the least significant first
+Tile = tuple[TileEntry, ...]
+Candidate = tuple[tuple[int, ...], tuple[Tile, ...]]  # minor_to_major and tiles
+
+#: As many tilings of few levels are tried before one is constructed.
+TRIED = 2000
 
 #: The tilings of real programs, the most frequent first.
-FAMILIES: tuple[Tiles, ...] = (
+FAMILIES: tuple[tuple[Tile, ...], ...] = (
     *(((8, 128),), ((8, 128), (2, 1)), ((128,),), ((4, 128),), (), ((8, 128), (4, 1)), ((4, 128), (2, 1)), ((1024,),), ((256,),)),
     *(((1, 128),), ((1024,), (128,), (4, 1)), ((1024,), (128,), (2, 1)), ((2, 128),), ((2, 128), (2, 1)), ((512,),)),
     *(((8, 128), (8, 1)), ((4, 128), (4, 1)), ((8,),), ((16, 128), (2, 1)), ((16,),), ((256,), (128,), (2, 1)), ((32,),)),
@@ -35,89 +40,90 @@ FAMILIES: tuple[Tiles, ...] = (
 )
 
 
-def raise_(layout: Layout, element_type: str = "f32") -> ArrayShape:
+def raise_(layout: Layout | ComposedLayout, element_type: str = "f32") -> ArrayShape:
     """The XLA shape whose map a layout is: `lower(raise_(layout))` has the same offsets for every index of the array.
 
     layout         its origin_shape is the array's; offsets in elements
     element_type   of the shape; it has no part in the map, only in the choice
     Returns        the tiles that the compiler would choose, or those of the families that real programs use, if one has the
                    map; else few levels; else a tiling that is constructed
-    Raises         LoweringError where no tiling has the map: strides of 0 or less, places that interleave, or a
-                   ComposedLayout
+    Raises         LoweringError where no tiling has the map: strides of 0 or less, places that interleave, swizzles
 
     >>> from tla import parse
     >>> print(raise_(parse("((_2,_4,_160),(_128,_128)):((_1,_256,_131072),(_2,_1024))"), "bf16"))
     bf16[1280,16384]{1,0:T(8,128)(2,1)}
     >>> print(raise_(parse("(3,5):(1,3)")), raise_(parse("((2,2),(2,3)):((2,12),(1,4))", origin_shape=(3, 5))))
     f32[3,5]{0,1} f32[3,5]{1,0:T(2,2)}
+    >>> print(raise_(lower("f32[6,10]{1,0:T(3,5)(2,2)}")))
+    f32[6,10]{1,0:T(3,5)(2,2)}
 
     Law: lower(raise_(a)) and a are the same function on the valid part of a.
     Source: XLA docs/tiled_layout.md has the way there; the way back is ours.
     """
-    if isinstance(layout, ComposedLayout):
-        raise LoweringError(f"raise_ of {shown(layout)}", "one shape:stride", "no tiling is known for a composed layout")
-    dims = tuple(known(n) for n in as_layout("raise_", layout).origin_shape)
-    wanted = _digits_of(layout, dims)
-    if None in dims or wanted is None:
-        raise LoweringError(
-            f"raise_ of {shown(layout)}", "known sizes, and strides in elements", "no tiling maps to coordinates or symbols"
-        )
+    if not isinstance(layout, ComposedLayout):
+        as_layout("raise_", layout)
     ArrayShape(element_type, ())  # which checks the type
-    sizes = tuple(int(n or 0) for n in dims)
-    if 0 in sizes:  # there is nothing that a map could differ in
+    sizes = tuple(known(n) for n in layout.origin_shape)
+    if 0 in sizes and None not in sizes:  # there is nothing that a map could differ in
         return ArrayShape(element_type, sizes, ArrayLayout(tuple(reversed(range(len(sizes))))))
-    if why := _why_not(wanted):
-        raise LoweringError(
-            f"raise_ of {shown(layout)}: {why}", "places that clear each other, as tiles leave them", "no tiling has this map"
-        )
-    short = itertools.islice(_cuts(wanted), 2000)
-    for order, tiles in itertools.chain(_chosen(element_type, sizes, wanted), _usual(wanted), short, _sorted_in_memory(wanted)):
-        if found := _with_map(element_type, sizes, ArrayLayout(order, tiles), wanted):
+    stages = stages_of(layout, sizes)
+    for stage in stages:
+        _require_clear(layout, stage)
+    for order, tiles in _candidates(element_type, stages):
+        try:
+            found = ArrayShape(element_type, stages[0].sizes, ArrayLayout(order, tiles))
+            if _same_map(found, layout, stages):
+                return found
+        except TlaError:  # a tile that overflows, for example
+            continue
+    return _constructed(layout, element_type, stages)
+
+
+def _constructed(layout: Layout | ComposedLayout, element_type: str, stages: list[Stage]) -> ArrayShape:
+    """The shape that `radix` constructs, which has the map by its proof; where that can be checked, it is."""
+    sizes = stages[0].sizes
+    try:
+        found = ArrayShape(element_type, sizes, ArrayLayout(tuple(reversed(range(len(sizes)))), constructed(stages)))
+        if _same_map(found, layout, stages) or (len(stages) > 1 and math.prod(sizes) > ENUMERABLE):
             return found
+    except TlaError:  # of numbers past 64 bits, for example
+        pass
     raise LoweringError(f"raise_ of {shown(layout)}", "the map of a tiling", "no tiling with this map was found")
 
 
-def _digits_of(layout: Layout, dims: tuple[int | None, ...]) -> Digits | None:
-    """The digits of each dimension as far as its coordinates reach, merged: equal where the maps are."""
-    out: Digits = []
-    for shape, stride, n in zip(modes_of(layout.shape), modes_of(layout.stride), dims):
-        pairs = [(known(s), known(d)) for s, d in zip(leaves(shape), leaves(stride))]
-        if n is None or any(s is None or d is None for s, d in pairs):
-            return None
-        reached, weight = [], 1
-        for s, d in merged((int(s or 0), int(d or 0)) for s, d in pairs):
-            if weight < n:
-                reached.append((min(s, -(-n // weight)), d))
-            weight *= s
-        out.append(reached)
-    return out
-
-
-def _with_map(element_type: str, dims: tuple[int, ...], layout: ArrayLayout, wanted: Digits) -> ArrayShape | None:
-    """The shape with this layout, if it has the map."""
-    try:
-        shape = ArrayShape(element_type, dims, layout)
-        found = lower(shape)
-    except TlaError:  # a tile that overflows, for example
-        return None
-    return shape if isinstance(found, Layout) and _digits_of(found, dims) == wanted else None
-
-
-def _in_memory(wanted: Digits) -> list[tuple[int, int, int, int]]:
-    """All digits by stride, the smallest first: stride, extent, dimension, number in it."""
-    return sorted((d, s, dim, k) for dim, digits in enumerate(wanted) for k, (s, d) in enumerate(digits))
-
-
-def _why_not(wanted: Digits) -> str | None:
+def _require_clear(layout: Layout | ComposedLayout, stage: Stage) -> None:
     reach = 1
-    for d, s, dim, _k in _in_memory(wanted):
+    for d, s, number, _k in in_memory(stage.digits):
         if d < reach:
-            return f"the stride {d} of dimension {dim} is inside of what is below it, which reaches up to {reach}"
+            raise LoweringError(
+                f"raise_ of {shown(layout)}: the stride {d} of {number} is inside of what is below it, which reaches up to {reach}",
+                "places that clear each other, as tiles leave them",
+                "no tiling has this map",
+            )
         reach = d * s
-    return None
+
+
+def _same_map(shape: ArrayShape, layout: Layout | ComposedLayout, stages: list[Stage]) -> bool:
+    """Whether the maps are proved to be equal: stage by stage; or, of composed layouts, everywhere if that is short."""
+    found, sizes = lower(shape), stages[0].sizes
+    if stages_of(found, sizes) == stages:
+        return True
+    if not isinstance(layout, ComposedLayout) or math.prod(sizes) > ENUMERABLE:
+        return False
+    return all(found(index) == layout(index) for index in itertools.product(*map(range, sizes)))
 
 
 # ------------------------------------------------------------------------------------------------ candidates
+
+
+def _candidates(element_type: str, stages: list[Stage]) -> Iterator[Candidate]:
+    sizes, wanted = stages[0]
+    if len(stages) == 1:
+        yield from _chosen(element_type, sizes, wanted)
+        yield from _usual(wanted)
+        yield from itertools.islice(_cuts(wanted), TRIED)
+    else:
+        yield from itertools.islice(_joined(stages), TRIED)
 
 
 def _orders(wanted: Digits) -> list[tuple[int, ...]]:
@@ -130,7 +136,7 @@ def _orders(wanted: Digits) -> list[tuple[int, ...]]:
     return [*dict.fromkeys(map(tuple, (natural, largest, smallest, swapped)))]
 
 
-def _chosen(element_type: str, sizes: tuple[int, ...], wanted: Digits) -> Iterator[tuple[tuple[int, ...], Tiles]]:
+def _chosen(element_type: str, sizes: tuple[int, ...], wanted: Digits) -> Iterator[Candidate]:
     """The tiles that the compiler would choose, for each order of the dimensions."""
     for order in _orders(wanted):
         try:
@@ -141,14 +147,14 @@ def _chosen(element_type: str, sizes: tuple[int, ...], wanted: Digits) -> Iterat
             yield order, layout.tiles
 
 
-def _usual(wanted: Digits) -> Iterator[tuple[tuple[int, ...], Tiles]]:
+def _usual(wanted: Digits) -> Iterator[Candidate]:
     if not any(wanted):
         yield tuple(reversed(range(len(wanted)))), ()
     for tiles, order in itertools.product(FAMILIES, _orders(wanted)):
         yield order, tiles
 
 
-def _cuts(wanted: Digits) -> Iterator[tuple[tuple[int, ...], Tiles]]:
+def _cuts(wanted: Digits) -> Iterator[Candidate]:
     """One level of tiles, then two, whose sizes are products of digits, or of the slots that these take."""
     slots = _slots(wanted)
     for order in _orders(wanted):
@@ -164,9 +170,70 @@ def _cuts(wanted: Digits) -> Iterator[tuple[tuple[int, ...], Tiles]]:
                 yield order, (tile, second)
 
 
+def _joined(stages: list[Stage]) -> Iterator[Candidate]:
+    """Tilings of few levels of each stage by itself, one behind the other."""
+    following = [*(stage.sizes for stage in stages[1:]), ()]
+    each = [itertools.islice(_of_stage(stage, sizes, k == 0), 4) for k, (stage, sizes) in enumerate(zip(stages, following))]
+    for (order, tiles), *more in itertools.product(*each):
+        levels, left = tiles, _left(stages[0], order, tiles)
+        for stage, (natural, (head, *rest)) in zip(stages[1:], more):
+            levels += (_merging(left, stage.sizes, head), *rest)
+            left = _left(stage, natural, (head, *rest))
+        yield order, levels
+
+
+def _of_stage(stage: Stage, following: tuple[int, ...], is_first: bool) -> Iterator[Candidate]:
+    """Tilings of few levels that make a stage, from the first one on in row-major order and with a tile that merges."""
+    natural = tuple(reversed(range(len(stage.sizes))))
+    untiled: list[Candidate] = [(order, ()) for order in _orders(stage.digits)]
+    for order, tiles in itertools.islice(itertools.chain(untiled, _cuts(stage.digits)), TRIED // 4):
+        if is_first or (tiles and order == natural):
+            try:
+                pieces = _left(stage, order, tiles)
+            except TlaError:
+                continue
+            if _made(pieces, stage.sizes, following) == stage.digits:
+                yield order, tiles
+
+
+def _left(stage: Stage, order: tuple[int, ...], tiles: tuple[Tile, ...]) -> tuple[Digit, ...]:
+    """What tiles leave of a stage, major to minor."""
+    return plan(ArrayShape("f32", stage.sizes, ArrayLayout(order, tiles)))
+
+
+def _made(pieces: tuple[Digit, ...], sizes: tuple[int, ...], following: tuple[int, ...]) -> Digits:
+    """The digits of numbers below `sizes` where these pieces are laid out in memory, or merged into the numbers that follow."""
+    weights = [1]
+    for group, n in zip(_groups(pieces, following or (math.inf,)), (*reversed(following), 1)):
+        first = weights.pop()
+        weights += itertools.accumulate((p.slots for p in group), operator.mul, initial=first)
+        weights[-1] = first * n
+    placed = sorted(zip((p.place for p in pieces), pieces, reversed(weights[:-1])), key=lambda x: x[0])
+    return [reached([(p.extent, w) for _place, p, w in placed if p.dimension == k and p.extent > 1], n) for k, n in enumerate(sizes)]
+
+
+def _groups(pieces: tuple[Digit, ...], sizes: tuple[float, ...]) -> list[list[Digit]]:
+    """The pieces that make up each number below `sizes`, the minor-most number and piece first; numbers left over are 1."""
+    left, groups = [*pieces], []
+    for at in reversed(range(len(sizes))):
+        group = [left.pop()] if left else []
+        while left and (at == 0 or (len(left) > at and math.prod(p.slots for p in (*group, left[-1])) <= sizes[at])):
+            group.append(left.pop())
+        groups.append(group)
+    return groups
+
+
+def _merging(pieces: tuple[Digit, ...], sizes: tuple[int, ...], tile: Tile) -> Tile:
+    """The tile of numbers below `sizes` as one of the pieces that make them up: `*` merges a piece with the next."""
+    groups = _groups(pieces, sizes)
+    merged = [k + 1 for k, group in enumerate(groups) if len(group) > 1]
+    whole = (1,) * (max(merged, default=0) - len(tile)) + tile
+    return tuple(itertools.chain(*(((COMBINE,) * (len(group) - 1) + (t,)) for group, t in zip(reversed(groups[: len(whole)]), whole))))
+
+
 def _slots(wanted: Digits) -> list[list[int]]:
     """How many steps of memory each digit takes, up to the next one."""
-    placed = _in_memory(wanted)
+    placed = in_memory(wanted)
     out = [[s for s, _d in digits] for digits in wanted]
     for (d, _s, dim, k), (following, *_rest) in itertools.pairwise(placed):
         out[dim][k] = following // d
@@ -180,80 +247,3 @@ def _products(digits: list[tuple[int, int]], slots: list[int]) -> list[int]:
         out += [weight * s, weight * n]
         weight *= s
     return [*dict.fromkeys(out)]
-
-
-# ----------------------------------------------------------------------------------------------- construction
-
-
-class _Piece(NamedTuple):
-    """An entry of the list that tile levels split and reorder: how many steps it has, and where in memory it belongs."""
-
-    size: int
-    slots: int
-    place: int  # 0 is the most minor; what has no digit is most major
-
-
-def _sorted_in_memory(wanted: Digits) -> Iterator[tuple[tuple[int, ...], Tiles]]:
-    """The tiling that a radix sort of the digits by their place in memory is.
-
-    The first tile pads every dimension to its digits, the next ones split these off. A level whose entries are 1 or all of
-    a piece moves the pieces with the whole entries behind the others, and keeps their order: one pass of a radix sort by a
-    bit of the place. `*` takes up the pieces of 1 that it leaves. A gap in memory is padding: of the piece below it, where
-    it is whole steps of that; else of all pieces below it, merged.
-    """
-    order, rank = tuple(reversed(range(len(wanted)))), len(wanted)
-    placed = _in_memory(wanted)
-    if not placed:
-        return
-    depth = max(map(len, wanted))
-    levels: list[tuple[TileEntry, ...]] = [tuple(math.prod(s for s, _d in digits[:k]) for digits in wanted) for k in range(depth, 0, -1)]
-    pieces = [_Piece(1, 1, len(placed) + 1)] * rank + _pieces(wanted, placed, depth)
-    if placed[0][0] > 1:  # nothing is at offset 1: a piece of 1, padded, takes the slots below
-        pieces[0] = _Piece(1, placed[0][0], 0)
-    for bit in range((len(placed) + 1).bit_length()):
-        tile, pieces = _pass(pieces, bit)
-        levels.append(tile)
-    yield order, (*levels, *_gaps(placed, pieces))
-
-
-def _pieces(wanted: Digits, placed: list[tuple[int, int, int, int]], depth: int) -> list[_Piece]:
-    """The digits as the splits leave them: the most significant of each dimension first, and 1 where there is none."""
-    places = {(dim, k): at + 1 for at, (_d, _s, dim, k) in enumerate(placed)}
-    whole = {(dim, k): following // d if following % d == 0 else s for (d, s, dim, k), (following, *_r) in itertools.pairwise(placed)}
-    last = len(placed) + 1
-    return [
-        _Piece(digits[k][0], whole.get((dim, k), digits[k][0]), places[dim, k]) if k < len(digits) else _Piece(1, 1, last)
-        for k in reversed(range(depth))
-        for dim, digits in enumerate(wanted)
-    ]
-
-
-def _pass(pieces: list[_Piece], bit: int) -> tuple[tuple[TileEntry, ...], list[_Piece]]:
-    """A tile level that moves the pieces whose place has no such bit behind the others; and what it leaves."""
-    top = max(p.place for p in pieces)
-    tile: list[TileEntry] = []
-    counts, inner = [], []
-    for at, piece in enumerate(pieces):
-        if piece.slots == 1 and piece.place == top and at < len(pieces) - 1:
-            tile.append("*")
-        elif (top - piece.place) >> bit & 1:
-            tile.append(piece.slots)
-            counts.append(_Piece(1, 1, top))
-            inner.append(piece._replace(size=piece.slots))
-        else:
-            tile.append(1)
-            counts.append(piece)
-            inner.append(_Piece(1, 1, top))
-    return tuple(tile), counts + inner
-
-
-def _gaps(placed: list[tuple[int, int, int, int]], pieces: list[_Piece]) -> list[tuple[TileEntry, ...]]:
-    """Tile levels that pad what is below a gap that is no whole number of steps: all of it merged, from the lowest gap up."""
-    out: list[tuple[TileEntry, ...]] = []
-    order = [p.place for p in pieces]
-    for at, ((d, _s, _dim, _k), (following, *_rest)) in enumerate(itertools.pairwise(placed)):
-        if following % d:
-            first = order.index(at + 1)  # the digit below the gap; what is behind it in the list is below it in memory
-            out.append(("*",) * (len(order) - first - 1) + (following,))
-            order = [*order[:first], -1, at + 1]
-    return out
