@@ -108,6 +108,7 @@ def test_chains_lean_right_and_nothing_swapped_collapses():
         lambda: ComposedLayout(Swizzle[3, 0, 3](), 1.5, parse("4:1")),
         lambda: ComposedLayout(Swizzle[3, 0, 3](), _0, parse("4:1@0")),
         lambda: parse("Sw<3,0>"),
+        lambda: parse("Sw<3,0,\x1f3> o _0 o 8:1"),
         lambda: parse("Sw<3,0,2> o 0 o 4:1"),
         lambda: parse("Sw<3,0,3> o (8,8):(8,1)"),
         lambda: parse("Sw<3,0,3> o"),

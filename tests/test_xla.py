@@ -173,6 +173,7 @@ def test_the_documented_spellings():
     assert str(shape) == "f32[3,5]{1,0:T(2,2)S(1)}"
     assert shape == ArrayShape("f32", (3, 5), ArrayLayout((1, 0), ((2, 2),), memory_space=1))
     assert xla.parse_shape("f32[3,5]").layout is None
+    assert xla.parse_shape("f32[]{:}") == xla.parse_shape("f32[]")
     assert xla.parse_shape("BF16[8]{0:T(256)(128)(2,1)}").layout.tiles == ((256,), (128,), (2, 1))
     for mixed in ("Bf16[8]", "F32X[3]", "Pred[3]"):
         with pytest.raises(ParseError):

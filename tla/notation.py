@@ -33,8 +33,8 @@ MAX_PARTS = 64
 
 _LEAF = re.compile(r"(_?)(-?[0-9]+)((?:@[0-9]{1,5})*)(?![0-9A-Za-z_.@])")
 _WORD = re.compile(r"[0-9A-Za-z_.+-]+|.", re.DOTALL)
-_NUMBERS = re.compile(r"([A-Za-z]+)<\s*(-?[0-9]{1,9}(?:\s*,\s*-?[0-9]{1,9})*)\s*>")
-_BLANK = re.compile(r"\s*")
+_NUMBERS = re.compile(r"([A-Za-z]+)<\s*(-?[0-9]{1,9}(?:\s*,\s*-?[0-9]{1,9})*)\s*>", re.ASCII)  # the blanks that int() takes
+_BLANK = re.compile(r"\s*", re.ASCII)
 
 
 def register_layout(separator: str, make: Callable[[Any, Any, Any], Any]) -> None:

@@ -30,7 +30,6 @@ from .sharding import SUBGROUPS, WHOLE, AnySharding, ShardGroup, Sharding, Tuple
 # A string runs to its end or, where it has none, to that of the text: it is not tried again from inside of it.
 _STRING = r"\"(?:[^\"\\]|\\.)*(?:\"|\\?\Z)|'(?:[^'\\]|\\.)*(?:'|\\?\Z)"
 _TOKEN = re.compile(rf"-?[0-9]+(?![A-Za-z0-9_.])|[A-Za-z_][A-Za-z0-9_]*=?|<=|[][(){{}},:?=]|{_STRING}", re.DOTALL)
-_DEVICE_IDS = re.compile(rf"{BLANK.pattern}device_ids=", re.DOTALL)
 _LISTS = ("replicated", "unreduced", "manual")
 _BRACE = re.compile(rf"[{{}}]|{_STRING}", re.DOTALL)
 
@@ -164,7 +163,9 @@ class _ShardingReader(Reader):
         order: tuple[int, ...] = ()
         if len(extents) > 1:
             self.expect("T", "and the order of the dimensions", "write T(0,1,...) to leave them as they are")
-            (order,) = self.parenthesised("order", lambda: self.integers("a dimension number"))
+            self.expect("(", "and the order of the dimensions")
+            order = self.integers("a dimension number")
+            self.expect(")", "or ',' in the order of the dimensions")
         return self.made(at, Iota, extents, order)
 
     def subgroups(self) -> tuple[str, ...]:
@@ -246,7 +247,8 @@ class _ShardingReader(Reader):
 
     def device_ids(self) -> Devices:
         """What follows `, device_ids=`; () where that does not come."""
-        if self.token != "," or not _DEVICE_IDS.match(self.text, self.after):
+        following = BLANK.match(self.text, self.after).end()  # type: ignore[union-attr]  # it matches the empty text too
+        if self.token != "," or not self.text.startswith("device_ids=", following):
             return ()
         self.advance()
         self.advance()

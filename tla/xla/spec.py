@@ -134,6 +134,8 @@ class ArrayShape:
             raise LeafTypeError(what, "the name of an element type, and an ArrayLayout", "parse_shape reads a text")
         if found := why_not_valid(self.element_type, self.dimensions, self.layout):
             raise RangeError(*found[1])
+        if self.layout == ArrayLayout(()):  # of a scalar it says nothing, and XLA doesn't print it
+            put(self, "layout", None)
 
     def __str__(self) -> str:
         dims = ",".join("?" if d is None else f"<={d}" if dyn else str(d) for d, dyn in zip(self.dimensions, self.dynamic))
