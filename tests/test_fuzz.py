@@ -2,9 +2,8 @@
 
 import random
 
-import pytest
-
 import fuzz
+import pytest
 
 
 @pytest.mark.parametrize("grammar", fuzz.GRAMMARS)
