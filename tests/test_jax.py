@@ -1,16 +1,11 @@
 """JAX: layouts over tracers, in jit and in Pallas kernels; JAX's layouts, formats, shardings and programs as XLA's."""
 
 import itertools
-import os
 
 import numpy as np
 import pytest
 
 jax = pytest.importorskip("jax", reason="needs jax: pip install 'tla-layouts[jax]'")
-
-# JAX reads these when it is first used, which is in the tests.
-os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=8"
-os.environ["JAX_PLATFORMS"] = "cpu"
 
 import jax.numpy as jnp  # noqa: E402
 from jax.experimental import pallas as pl  # noqa: E402

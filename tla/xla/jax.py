@@ -90,6 +90,9 @@ def to_layout(shape: Shape | str) -> Any:
 
     Raises   LoweringError for a layout with more than order, tiles and element size, which is all that JAX's has
 
+    >>> to_layout("bf16[16,256]{1,0:T(8,128)(2,1)}")
+    Layout(major_to_minor=(0, 1), tiling=((8, 128), (2, 1)), sub_byte_element_size_in_bits=0)
+
     Law: layout_of(to_layout(shape), dtype) is the layout of shape. Source: JAX `Layout.from_pjrt_layout`.
     """
     shape = as_shape(shape)
@@ -127,6 +130,12 @@ def sharding_of(sharding: Any, rank: int) -> AnySharding:
     rank      of the array
     Returns   device k of it is the k-th that the JAX sharding lists: of a NamedSharding, sharding.mesh.devices.flat[k]
     Raises    LeafTypeError for no sharding of JAX; RankError for a PartitionSpec of more dimensions than rank
+
+    >>> from jax.sharding import AbstractMesh, NamedSharding, PartitionSpec
+    >>> mesh = AbstractMesh((2, 4), ("a", "b"))
+    >>> sharding = sharding_of(NamedSharding(mesh, PartitionSpec("b")), 2)
+    >>> print(sharding, sharding.slices((16, 24), 8)[5])
+    {mesh['a'=2,'b'=4], [{'b'}, {}]} ((4, 8), (0, 24))
 
     Law: its slices(dims, count) are sharding.devices_indices_map(dims). Source: JAX `NamedSharding._to_xla_hlo_sharding`.
     """
@@ -168,6 +177,13 @@ def arrays(compiled: Any) -> tuple[ProgramArray, ...]:
     Returns    in the order of the call; arguments that the program does not use are left out: it never sees them
     Raises     LeafTypeError for what is not compiled
 
+    >>> import jax
+    >>> x = jax.ShapeDtypeStruct((3, 5), "bfloat16")
+    >>> for array in arrays(jax.jit(lambda p: p["x"].T).lower({"x": x}).compile()):
+    ...     print(array.name, array.shape)
+    args[0]['x'] bf16[3,5]{1,0}
+    result bf16[5,3]{1,0}
+
     Law: their shapes are those of entry_computation_layout in compiled.as_text(). Source: JAX `jax.stages.Compiled`.
     """
     if not hasattr(compiled, "output_formats"):
@@ -193,6 +209,13 @@ def instructions(compiled: Any) -> Iterator[Located]:
     """The instructions of a compiled program, as read_hlo gives those of a file: `totals(instructions(compiled), "copy")`.
 
     Raises   LeafTypeError for what is not compiled: its text is no HLO
+
+    >>> import jax
+    >>> x = jax.ShapeDtypeStruct((3, 5), "float32")
+    >>> for found in instructions(jax.jit(lambda x: x).lower(x).compile()):
+    ...     print(found.is_entry, found.instruction.opcode, found.instruction.shape)
+    True parameter f32[3,5]{1,0}
+    True copy f32[3,5]{1,0}
 
     Source: JAX `jax.stages.Compiled.as_text`.
     """
