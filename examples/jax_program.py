@@ -50,6 +50,11 @@ def table(title, header, rows):
         print("  ".join(text.ljust(width) for text, width in zip(row, widths)).rstrip())
 
 
+def origin(instruction):
+    """The operation of JAX that an instruction is from."""
+    return instruction.metadata.get("op_name", "").removeprefix("jit(block)/")
+
+
 def largest(program, count=8):
     """The arrays that the entry computation writes: the largest ones, each with the line of the model that it is from."""
     found = [x.instruction for x in program if x.is_entry and x.instruction.opcode not in ("parameter", "constant", "bitcast")]
@@ -69,10 +74,7 @@ def main():
     table(
         "The largest arrays on the way",
         ["shape and layout", "as shape:stride", "bytes", "from"],
-        [
-            [str(x.shape), str(xla.lower(x.shape)), f"{xla.byte_size(x.shape):,}", x.metadata.get("op_name", "").removeprefix("jit(block)/")]
-            for x in largest(program)
-        ],
+        [[str(x.shape), str(xla.lower(x.shape)), f"{xla.byte_size(x.shape):,}", origin(x)] for x in largest(program)],
     )
     copies = xla.totals(program, "copy")
     table(

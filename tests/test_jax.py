@@ -107,6 +107,14 @@ def operations(layout, *dtypes):
     return sorted(names(jax.make_jaxpr(lambda *coord: layout(*coord))(*arguments).jaxpr))
 
 
+def test_a_layout_is_itself_a_function_that_jax_takes():
+    layout, swizzle = parse("((_16,_2),(_16,_4)):((_16,_1024),(_1,_256))"), parse("Sw<3,0,3> o _0 o (_8,_8):(_8,_1)")
+    for function in (layout, swizzle):
+        assert jax.jit(function)(5, 6) == function(5, 6)
+        assert (jax.vmap(function)(jnp.arange(8), jnp.arange(8)) == jnp.array([function(k, k) for k in range(8)])).all()
+    assert jax.jit(swizzle.outer)(9) == swizzle.outer(9) == 8
+
+
 def test_few_operations():
     zN = layout_of("((_16,_2),(_16,_4)):((_16,_1024),(_1,_256))")
     assert operations(zN) == ["add"] * 3 + ["and"] * 2 + ["mul"] * 3 + ["shift_right_arithmetic"] * 2
@@ -124,7 +132,7 @@ def test_shifts_and_masks_round_down_as_division_does(dtype):
     info = jnp.iinfo(dtype)
     for x in (info.min, info.min + 5, -9, -1, 0, 3, 4, 7, 8, 31):
         if x >= info.min:
-            reduced = jax.jit(lambda x: (layout((x, 0)) - x // 4 * 16))(jnp.asarray(x, dtype))
+            reduced = jax.jit(lambda x: layout((x, 0)) - x // 4 * 16)(jnp.asarray(x, dtype))
             expected = (x % 4 + x // 4 * 16 - x // 4 * 16) % (info.max - info.min + 1)
             assert int(reduced) % (info.max - info.min + 1) == expected
 
@@ -172,7 +180,10 @@ def test_every_dtype_is_what_the_compiled_program_calls_it(dtype):
 
 def test_wide_dtypes():
     assert [tla_jax.element_type(d) for d in (np.float64, "int64", np.dtype("uint64"), "complex128")] == ["f64", "s64", "u64", "c128"]
-    assert [tla_jax.element_type(d) for d in (jnp.bool_, np.bool_, bool, jnp.bfloat16, "float6_e2m3fn")] == ["pred"] * 3 + ["bf16", "f6e2m3fn"]
+    assert [tla_jax.element_type(d) for d in (jnp.bool_, np.bool_, bool, jnp.bfloat16, "float6_e2m3fn")] == ["pred"] * 3 + [
+        "bf16",
+        "f6e2m3fn",
+    ]
 
 
 @pytest.mark.parametrize("dtype", ["int4", "int8", "float32", "bfloat16", "uint2", "float4_e2m1fn"])
@@ -287,7 +298,11 @@ def programs():
     cut = jax.device_put(jnp.ones((8, 16)), NamedSharding(mesh, PartitionSpec("a", "b")))
     keys = jax.device_put(jax.random.split(jax.random.key(0), 8), NamedSharding(mesh, PartitionSpec("b")))
     yield jax.jit(lambda x: x.T @ x), (x,), {}
-    yield jax.jit(lambda x, unused, *, y: {"a": x @ y["w"], "b": (y["i"] + 1, 3)}), (x, x), {"y": {"w": x.update(shape=(16, 3)), "i": jnp.zeros(5, jnp.int4)}}
+    yield (
+        jax.jit(lambda x, unused, *, y: {"a": x @ y["w"], "b": (y["i"] + 1, 3)}),
+        (x, x),
+        {"y": {"w": x.update(shape=(16, 3)), "i": jnp.zeros(5, jnp.int4)}},
+    )
     yield jax.jit(lambda x: (x.T @ x, x.sum())), (cut,), {}
     yield jax.jit(lambda x: x * 2, out_shardings=NamedSharding(mesh, PartitionSpec(None, ("b", "a")))), (cut,), {}
     yield jax.jit(lambda keys: (jax.vmap(lambda key: jax.random.normal(key, (3,)))(keys), keys)), (keys,), {}
@@ -322,8 +337,8 @@ def test_what_is_refused():
     for ask, error, text in (
         (lambda: tla_jax.arrays(lowered), LeafTypeError, r"the arrays of a Lowered\n.*\n  to mend   write jax.jit\(f\).lower"),
         (lambda: tla_jax.instructions(lowered), LeafTypeError, "the instructions of a Lowered"),
-        (lambda: tla_jax.layout_of(JaxLayout.AUTO, "int8"), LeafTypeError, "a layout of AUTO"),
-        (lambda: tla_jax.layout_of(Format(None, x.sharding), "int8"), LeafTypeError, "a layout of None"),
+        (lambda: tla_jax.layout_of(JaxLayout.AUTO, "int8"), LeafTypeError, "the layout A"),
+        (lambda: tla_jax.layout_of(Format(None, x.sharding), "int8"), LeafTypeError, "the layout None"),
         (lambda: tla_jax.element_type(np.dtype("datetime64[s]")), LeafTypeError, "the dtype datetime64"),
         (lambda: tla_jax.element_type(jax.dtypes.float0), LeafTypeError, "the dtype"),
         (lambda: tla_jax.element_type(3), LeafTypeError, "the dtype 3"),

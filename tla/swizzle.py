@@ -47,7 +47,7 @@ class Swizzle(metaclass=_SwizzleMeta):
     Source: CuTe `Swizzle<B, M, S>`.
     """
 
-    __slots__ = ("base", "bits", "shift")
+    __slots__ = ("__weakref__", "base", "bits", "shift")  # jax.jit(swizzle) holds it weakly
 
     bits: int
     base: int

@@ -54,8 +54,8 @@ def element_type(dtype: Any) -> str:
 
     Raises LeafTypeError for a dtype that XLA has no type for. Source: JAX jax/_src/interpreters/mlir.py, dtype_to_ir_type.
     """
-    given = dtype if isinstance(dtype, str) else getattr(dtype, "name", None) or getattr(dtype, "__name__", repr(dtype))
-    name = {"bool": "pred", "bool_": "pred"}.get(given, given.replace("_", ""))
+    given = str(dtype if isinstance(dtype, str) else getattr(dtype, "name", getattr(dtype, "__name__", repr(dtype))))
+    name = "pred" if given in ("bool", "bool_") else given.replace("_", "")
     name = re.sub(r"^(bfloat|float|uint|int|complex)(?=\d)", lambda kind: _PREFIXES[kind[1]], name)
     if name not in BITS:
         raise LeafTypeError(f"the dtype {given:.60}", "one that XLA has: " + " ".join(BITS), "convert the array with .astype first")
@@ -77,7 +77,7 @@ def layout_of(layout: Any, dtype: Any) -> ArrayLayout:
     """
     given = layout.layout if hasattr(layout, "layout") else layout
     if not hasattr(given, "major_to_minor"):
-        raise LeafTypeError(f"a layout of {given!r:.60}", "a jax.experimental.layout.Layout", "take one of compiled.input_formats")
+        raise LeafTypeError(f"the layout {given!r:.60}", "a jax.experimental.layout.Layout", "take one of compiled.input_formats")
     tiling, bits, name = given.tiling, given.sub_byte_element_size_in_bits, element_type(dtype)
     if tiling is not None and not bits and BITS[name] < 8 and name[0] in "su":
         bits = BITS[name]
