@@ -235,12 +235,18 @@ def _offset_in(arrays: list[Any], coord: Any, shape: Any, stride: Any) -> Any:
 
     A dtype has to hold each coordinate inside of the shape, and each sum on the way. What lies past the shape is not seen.
     """
-    for dtype in {str(x.dtype) for x in arrays}:
-        bounds, reach = _range_of(dtype), _reach(coord, shape, stride)
-        if bounds and reach and not bounds[0] <= reach[0] <= reach[1] <= bounds[1]:
-            what = f"coordinates of {dtype} for {shown(shape)}:{shown(stride)}, where they and offsets run from {reach[0]} to {reach[1]}"
-            raise RangeError(what, f"{bounds[0]} to {bounds[1]}", "convert them to a wider dtype, or take a tile")
+    if arrays and (reach := _reach(coord, shape, stride)):
+        for x in arrays:
+            require_held(f"{shown(shape)}:{shown(stride)}", x, *reach)
     return _offset(coord, shape, stride)
+
+
+def require_held(what: str, x: Any, low: int, high: int) -> None:
+    """RangeError if x is an array or tracer of integers whose dtype cannot hold `low` to `high`."""
+    bounds = _range_of(str(x.dtype)) if hasattr(x, "dtype") else None
+    if bounds and not bounds[0] <= low <= high <= bounds[1]:
+        given = f"coordinates of {x.dtype} for {what}, where integers from {low} to {high} arise"
+        raise RangeError(given, f"{bounds[0]} to {bounds[1]}", "convert them to a wider dtype, or take a tile")
 
 
 def _reach(coord: Any, shape: Any, stride: Any) -> tuple[int, int] | None:
