@@ -309,6 +309,22 @@ def programs():
     yield jax.jit(lambda x: x * 2, out_shardings=NamedSharding(mesh, PartitionSpec(None, ("b", "a")))), (cut,), {}
     yield jax.jit(lambda keys: (jax.vmap(lambda key: jax.random.normal(key, (3,)))(keys), keys)), (keys,), {}
     yield jax.jit(lambda key: jax.random.split(key)), (jax.random.key(0),), {}
+    yield jax.jit(lambda x: jax.lax.scan(lambda c, y: (c * y + 1, c), x[0], x)), (x,), {}
+    yield jax.jit(lambda x: (jnp.sort(x, 0), jnp.argsort(x), jax.lax.top_k(x, 3), jnp.cumsum(x, 0), jnp.pad(x, 1))), (x,), {}
+    yield jax.jit(lambda x, at: (x.at[at].add(1.0), x[at], x[:0], None)), (x, jax.ShapeDtypeStruct((3,), jnp.int32)), {}
+    yield jax.jit(lambda x: jax.lax.cond(x[0, 0] > 0, lambda x: x @ x.T, lambda x: jnp.linalg.qr(x)[0][:, :8], x)), (x,), {}
+    images, kernels = jax.ShapeDtypeStruct((2, 16, 16, 3), jnp.float32), jax.ShapeDtypeStruct((3, 3, 3, 8), jnp.float32)
+    convolved = {"window_strides": (1, 1), "padding": "SAME", "dimension_numbers": ("NHWC", "HWIO", "NHWC")}
+    yield jax.jit(lambda x, w: jax.lax.conv_general_dilated(x, w, **convolved)), (images, kernels), {}
+    gathered = jax.shard_map(
+        lambda x: jax.lax.all_gather(x, "b"), mesh=mesh, in_specs=PartitionSpec("a", "b"), out_specs=PartitionSpec("a", "b")
+    )
+    yield jax.jit(gathered), (x,), {}
+    yield (
+        jax.jit(lambda x: x + 1, in_shardings=Format(tla_jax.to_layout("f32[8,16]{0,1}"), SingleDeviceSharding(mesh.devices.flat[0]))),
+        (x,),
+        {},
+    )
 
 
 def test_the_arrays_of_a_program_are_those_of_its_entry():

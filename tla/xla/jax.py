@@ -184,7 +184,8 @@ def arrays(compiled: Any) -> tuple[ProgramArray, ...]:
     args[0]['x'] bf16[3,5]{1,0}
     result bf16[5,3]{1,0}
 
-    Law: their shapes are those of entry_computation_layout in compiled.as_text(). Source: JAX `jax.stages.Compiled`.
+    Law: their shapes are those of entry_computation_layout in compiled.as_text(), but for memory spaces S(n).
+    Source: JAX `jax.stages.Compiled`.
     """
     if not hasattr(compiled, "output_formats"):
         what = f"the arrays of a {type(compiled).__name__}"
