@@ -118,10 +118,9 @@ def shape_of(array: Any, layout: Any = None) -> ArrayShape:
     Source: JAX `jax.Array.format`.
     """
     dims, dtype = _physical(array)
-    given = getattr(array, "format", None) if layout is None else layout
-    if layout is None and getattr(given, "layout", None) is None:
-        given = None
-    return ArrayShape(element_type(dtype), dims, None if given is None else layout_of(given, dtype))
+    if layout is None:  # a struct and a tracer have no format, or one without a layout
+        layout = getattr(getattr(array, "format", None), "layout", None)
+    return ArrayShape(element_type(dtype), dims, None if layout is None else layout_of(layout, dtype))
 
 
 def sharding_of(sharding: Any, rank: int) -> AnySharding:
@@ -152,19 +151,19 @@ def _named(sharding: Any, rank: int) -> MeshSharding:
     if len(entries) > rank:
         raise RankError(f"{spec} for an array of {rank} dimensions", f"at most {rank} entries", "give the rank of the whole array")
     kinds = {name: kind.name for name, kind in zip(mesh.axis_names, mesh.axis_types)}
-    dims = (*map(_dim, entries), *[DimSharding()] * (rank - len(entries)))
+    dims = tuple(_dim(entry, type(spec).UNCONSTRAINED) for entry in (*entries, *[None] * (rank - len(entries))))
     used = {axis.name for dim in dims for axis in dim.axes}
-    manual = [name for name in mesh.axis_names if kinds[name] == "Manual" and name not in used]
-    unreduced = [name for name in mesh.axis_names if name in spec.unreduced]
+    manual = tuple(Axis(str(name)) for name in mesh.axis_names if kinds[name] == "Manual" and str(name) not in used)
+    unreduced = tuple(Axis(str(name)) for name in mesh.axis_names if name in spec.unreduced)
     axes = tuple((str(name), size) for name, size in mesh.shape.items())
-    return MeshSharding(Mesh(axes), dims, unreduced=tuple(map(Axis, unreduced)), manual=tuple(map(Axis, manual)))
+    return MeshSharding(Mesh(axes), dims, unreduced=unreduced, manual=manual)
 
 
-def _dim(entry: Any) -> DimSharding:
+def _dim(entry: Any, unconstrained: Any) -> DimSharding:
     """One entry of a PartitionSpec: None, an axis, a tuple of axes, or UNCONSTRAINED."""
-    if entry is None or isinstance(entry, (str, tuple)):
-        return DimSharding(tuple(map(Axis, (entry,) if isinstance(entry, str) else entry or ())))
-    return DimSharding(open=True)
+    if entry is None or entry is unconstrained:
+        return DimSharding(open=entry is not None)
+    return DimSharding(tuple(Axis(str(name)) for name in (entry if isinstance(entry, tuple) else (entry,))))
 
 
 # ------------------------------------------------------------------------------------------ compiled programs
