@@ -12,12 +12,13 @@ import pytest
 
 import tla
 from tla import evaluate, viz, xla
+from tla.xla import jax as tla_jax
 
 ROOT = Path(tla.__file__).parent
 
 
 def public():
-    for module in (tla, xla, viz):
+    for module in (tla, xla, tla_jax, viz):
         for name in module.__all__:
             yield pytest.param(getattr(module, name), id=f"{module.__name__}.{name}")
 
@@ -69,6 +70,8 @@ def test_import_loads_neither_numpy_nor_sympy():
     loaded = json.loads(run("import tla, sys, json; print(json.dumps(sorted(sys.modules)))"))
     assert "tla" in loaded
     assert not {m.split(".")[0] for m in loaded} & {"numpy", "sympy", "hypothesis"}
+    loaded = json.loads(run("import tla.xla.jax, sys, json; print(json.dumps(sorted(sys.modules)))"))
+    assert not {m.split(".")[0] for m in loaded} & {"numpy", "sympy", "jax", "jaxlib"}
     algebra = "from tla import parse, MakeLayoutTile, xla; parse('(4,2):(1,4)')(1,1); xla.lower('f32[3,5]{1,0:T(2,2)}')"
     assert not {m.split(".")[0] for m in json.loads(run(f"{algebra}; import sys, json; print(json.dumps(sorted(sys.modules)))"))} & {
         "numpy",

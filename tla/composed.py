@@ -8,6 +8,7 @@ Source: CuTe include/cute/layout_composed.hpp.
 from __future__ import annotations
 
 import itertools
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -95,7 +96,8 @@ class ComposedLayout(AnyLayout):
 
     def __call__(self, *coord: Any) -> Any:
         place = self.inner(*coord)
-        if hasattr(place, "dtype") and place.size and isinstance(self.offset, int):  # numpy would wrap silently
+        np = sys.modules.get("numpy")
+        if np and isinstance(place, (np.ndarray, np.generic)) and place.size and isinstance(self.offset, int):  # numpy would wrap silently
             for end in (place.min(), place.max()):
                 leaf(int(end) + int(self.offset))
         return _outer_at(self.outer, plus(self.offset, place))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from numbers import Integral
@@ -17,7 +18,7 @@ from typing import Any
 
 from .errors import LeafTypeError, RangeError, RankError
 from .int_tuple import IntTuple, Underscore, as_int_tuple, as_tree, as_tuple, leaves, like, product, require_congruent, shown
-from .ints import INT64_MAX, INT64_MIN, Int, equal, is_constant, is_int, is_leaf, is_no_integer, leaf, mul, plain, plus, times
+from .ints import INT64_MAX, INT64_MIN, Int, equal, is_constant, is_int, is_leaf, is_no_integer, known, leaf, mul, plain, plus, times
 
 _0, _1 = Int[0](), Int[1]()
 
@@ -62,6 +63,8 @@ def coord_leaf(x: Any) -> Any:
         return _index_array(np, x)
     if isinstance(x, Underscore):
         raise LeafTypeError("`_` in a coordinate", "an integer for each mode", "slice_((_, 3), layout) gives what is left open")
+    if hasattr(x, "dtype") and _NO_INTEGER_DTYPE.search(str(x.dtype)):
+        raise LeafTypeError(f"a coordinate array of {x.dtype}", "an integer array", "convert it with .astype('int32') if that is meant")
     if (
         is_no_integer(x)
         or isinstance(x, Integral)
@@ -83,6 +86,21 @@ def _index_array(np: Any, x: Any) -> Any:
         raise LeafTypeError(f"a coordinate array of {x.dtype}", "an integer array", "convert it with .astype('int64') if that is meant")
     fits = x.size == 0 or INT64_MIN <= int(x.min()) <= int(x.max()) <= INT64_MAX
     return x.astype(np.int64 if fits else object)
+
+
+# What the dtypes of arrays and tracers, numpy's or another library's, are called: int32, torch.int64, bfloat16, key<fry>.
+_NO_INTEGER_DTYPE = re.compile(r"float|complex|bool|key<")
+_INTEGER_DTYPE = re.compile(r"(?:.*\.)?(u?)int(\d+)")
+
+
+@functools.lru_cache(maxsize=256)
+def _range_of(dtype: str) -> tuple[int, int] | None:
+    """The least and the largest integer of a dtype; None where it is no integer's of so many bits."""
+    found = _INTEGER_DTYPE.fullmatch(dtype)
+    if found is None:
+        return None
+    bits = int(found[2])
+    return (0, 2**bits - 1) if found[1] else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
 
 
 def as_coord(x: Any) -> Any:
@@ -205,10 +223,40 @@ def offset_of(coord: Any, shape: Any, stride: Any) -> Any:
 
 
 def _offset_of_coord(coord: Any, shape: Any, stride: Any) -> Any:
+    arrays = [x for x in leaves(coord) if hasattr(x, "dtype")]
     np = sys.modules.get("numpy")
-    if np and any(isinstance(x, np.ndarray) for x in leaves(coord)):
+    if np and any(isinstance(x, np.ndarray) for x in arrays):
         return _offsets_of_arrays(np, coord, shape, stride)
+    return _offset_in(arrays, coord, shape, stride)
+
+
+def _offset_in(arrays: list[Any], coord: Any, shape: Any, stride: Any) -> Any:
+    """_offset of a coordinate with arrays and tracers in it, which compute in their dtypes: these wrap silently.
+
+    A dtype has to hold each coordinate inside of the shape, and each sum on the way. What lies past the shape is not seen.
+    """
+    if arrays and (reach := _reach(coord, shape, stride)):
+        for x in arrays:
+            require_held(f"{shown(shape)}:{shown(stride)}", x, *reach)
     return _offset(coord, shape, stride)
+
+
+def require_held(what: str, x: Any, low: int, high: int) -> None:
+    """RangeError if x is an array or tracer of integers whose dtype cannot hold `low` to `high`."""
+    bounds = _range_of(str(x.dtype)) if hasattr(x, "dtype") else None
+    if bounds and not bounds[0] <= low <= high <= bounds[1]:
+        given = f"coordinates of {x.dtype} for {what}, where integers from {low} to {high} arise"
+        raise RangeError(given, f"{bounds[0]} to {bounds[1]}", "convert them to a wider dtype, or take a tile")
+
+
+def _reach(coord: Any, shape: Any, stride: Any) -> tuple[int, int] | None:
+    """Between which integers the coordinates inside of a shape and all sums on the way to their offsets lie, if that is known."""
+    pairs = [(known(s), known(d)) for s, d in zip(leaves(shape), leaves(stride))]
+    steps = [(s - 1) * d for s, d in pairs if s and d is not None]
+    extents = [known(n) for x, n in _matched(coord, shape) if hasattr(x, "dtype")]
+    if len(steps) < len(pairs) or any(n is None for n in extents):
+        return None
+    return sum(n for n in steps if n < 0), max([sum(n for n in steps if n > 0), *(n - 1 for n in extents if n)])
 
 
 # int's own operators, called by name: they pass by those of Int, and answer what is no int with NotImplemented, which no
@@ -333,12 +381,26 @@ def _fitting(coord: tuple[Any, ...], shape: Any) -> tuple[Any, ...]:
 
 def _over(x: Any, n: Any) -> Any:
     _divides_by(n)
+    if power := _power_of_two(x, n):
+        return x >> power
     return x if is_constant(1, n) else x // n if is_leaf(x) else x // plain(n)
 
 
 def _mod(x: Any, n: Any) -> Any:
     _divides_by(n)
+    if _power_of_two(x, n):
+        return x & (plain(n) - 1)
     return _0 if is_constant(1, n) else x % n if is_leaf(x) else x % plain(n)
+
+
+def _power_of_two(x: Any, n: Any) -> int:
+    """k where n is 2**k, k > 0, and x an array or tracer of integers: a shift and a mask round down as // and % do, in one operation.
+
+    JAX's // and % are a dozen each, for they put right what the machine rounds towards 0.
+    """
+    if isinstance(n, int) and n > 1 and n & (n - 1) == 0 and hasattr(x, "dtype") and _range_of(str(x.dtype)):
+        return int(n).bit_length() - 1
+    return 0
 
 
 def _divides_by(n: Any) -> None:
@@ -356,7 +418,7 @@ def _offsets_of_arrays(np: Any, coord: Any, shape: Any, stride: Any) -> Any:
         shapes = ", ".join(str(a.shape) for a in arrays)
         raise RankError(f"coordinate arrays of shapes {shapes}", "shapes that broadcast together", "give them numpy's [:, None]") from None
     if not all(isinstance(x, (int, np.ndarray)) for x in parts) or not all(isinstance(n, int) for n in (*leaves(shape), *leaves(stride))):
-        return _offset(coord, shape, stride)  # tracers and symbols have their own arithmetic
+        return _offset_in([x for x in parts if hasattr(x, "dtype")], coord, shape, stride)  # tracers and symbols compute by themselves
     # No digit of a coordinate is larger than the coordinate or its extent, so this bounds every sum on the way. Past 64
     # bits numpy computes with Python's integers, slowly, and only a result that does not fit is refused.
     largest = max(max(abs(int(a.max(initial=0))), abs(int(a.min(initial=0)))) for a in map(np.asarray, parts))

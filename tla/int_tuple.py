@@ -108,7 +108,7 @@ def require_depth(x: tuple[Any, ...], depth: int = MAX_DEPTH) -> None:
 class AnyLayout:
     """What every kind of layout is: something with a shape, which stands for it wherever a shape is asked for."""
 
-    __slots__ = ()
+    __slots__ = ("__weakref__",)  # jax.jit(layout) holds its function weakly
     shape: Any
 
     if TYPE_CHECKING:  # what a kind has to have

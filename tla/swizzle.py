@@ -9,7 +9,7 @@ from typing import Any
 
 from . import notation
 from .basis import ScaledBasis
-from .coord import coord_leaf
+from .coord import coord_leaf, require_held
 from .errors import LeafTypeError, RangeError, RankError
 from .int_tuple import AnyLayout, shown
 from .ints import Int, Static, leaf, static
@@ -47,7 +47,7 @@ class Swizzle(metaclass=_SwizzleMeta):
     Source: CuTe `Swizzle<B, M, S>`.
     """
 
-    __slots__ = ("base", "bits", "shift")
+    __slots__ = ("__weakref__", "base", "bits", "shift")  # jax.jit(swizzle) holds it weakly
 
     bits: int
     base: int
@@ -74,6 +74,7 @@ class Swizzle(metaclass=_SwizzleMeta):
         if isinstance(x, (tuple, ScaledBasis, AnyLayout)):
             raise LeafTypeError(f"{self} of {shown(x)}", "an integer", "swizzle offsets; composition(swizzle, layout) takes layouts")
         x = coord_leaf(x)
+        require_held(str(self), x, 0, self.reads | self.changes)
         read = x & self.reads
         return x ^ (read >> self.shift if self.shift >= 0 else read << -self.shift) if self.bits else x
 

@@ -1,0 +1,244 @@
+"""JAX's values as XLA's: layouts, formats, arrays and shardings, and the arrays and instructions of a compiled program.
+
+`import tla` does not load this module, and it loads JAX where a function needs more of it than its arguments bring along:
+`from tla.xla import jax as tla_jax`. JAX comes with `pip install 'tla-layouts[jax]'`.
+
+Source: JAX jax/_src/layout.py, named_sharding.py and stages.py for the meaning; the code is ours.
+"""
+
+from __future__ import annotations
+
+import importlib
+import io
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from ..errors import LeafTypeError, LoweringError, RankError
+from ..ints import INT64_MIN
+from .grammar import as_shape
+from .mesh import Axis, DimSharding, Mesh, MeshSharding
+from .program import Located, read_hlo
+from .shapes import Shape
+from .sharding import AnySharding
+from .sharding_text import parse_sharding
+from .spec import BITS, COMBINE, ArrayLayout, ArrayShape
+
+__all__ = ["ProgramArray", "arrays", "element_type", "instructions", "layout_of", "shape_of", "sharding_of", "to_layout"]
+
+# numpy's names for what XLA calls by a letter and the bits: int4 is s4, float8_e4m3fn is f8e4m3fn.
+_PREFIXES = {"bfloat": "bf", "float": "f", "uint": "u", "int": "s", "complex": "c"}
+
+
+class ProgramArray(NamedTuple):
+    """An argument or a result of a compiled program.
+
+    name         where it stands in the call: args[0]['w'], kwargs['x'], result[1]
+    dimensions   of the whole array [elements]
+    shape        what one device holds of it, with its layout
+    sharding     which part each device holds; devices are numbered as the program's mesh lists them
+    """
+
+    name: str
+    dimensions: tuple[int, ...]
+    shape: ArrayShape
+    sharding: AnySharding
+
+
+def element_type(dtype: Any) -> str:
+    """XLA's name of a dtype of JAX or numpy.
+
+    >>> import numpy
+    >>> element_type(numpy.dtype("float32")), element_type(numpy.bool_), element_type("int4"), element_type("float8_e4m3fn")
+    ('f32', 'pred', 's4', 'f8e4m3fn')
+
+    Raises LeafTypeError for a dtype that XLA has no type for. Source: JAX jax/_src/interpreters/mlir.py, dtype_to_ir_type.
+    """
+    given = str(dtype if isinstance(dtype, str) else getattr(dtype, "name", getattr(dtype, "__name__", repr(dtype))))
+    name = "pred" if given in ("bool", "bool_") else given.replace("_", "")
+    name = re.sub(r"^(bfloat|float|uint|int|complex)(?=\d)", lambda kind: _PREFIXES[kind[1]], name)
+    if name not in BITS:
+        raise LeafTypeError(f"the dtype {given:.60}", "one that XLA has: " + " ".join(BITS), "convert the array with .astype first")
+    return name
+
+
+def layout_of(layout: Any, dtype: Any) -> ArrayLayout:
+    """The XLA layout that a Layout of jax.experimental.layout stands for; that of a Format's.
+
+    dtype    of the array: an integer of less than a byte is packed where the Layout has tiles, even an empty tuple of them
+    Raises   LeafTypeError for a Format without a Layout, or with Layout.AUTO: the compiler is to choose
+
+    >>> from types import SimpleNamespace
+    >>> given = SimpleNamespace(major_to_minor=(0, 1), tiling=((8, 128), (2, 1)), sub_byte_element_size_in_bits=0)
+    >>> print(layout_of(given, "bfloat16"))
+    {1,0:T(8,128)(2,1)}
+
+    The memory space is not in it: in JAX that is the memory_kind of the sharding. Source: JAX `Layout._to_xla_layout`.
+    """
+    given = layout.layout if hasattr(layout, "layout") else layout
+    if not hasattr(given, "major_to_minor"):
+        raise LeafTypeError(f"the layout {given!r:.60}", "a jax.experimental.layout.Layout", "take one of compiled.input_formats")
+    tiling, bits, name = given.tiling, given.sub_byte_element_size_in_bits, element_type(dtype)
+    if tiling is not None and not bits and BITS[name] < 8 and name[0] in "su":
+        bits = BITS[name]
+    tiles = tuple(tuple(COMBINE if t == INT64_MIN else t for t in tile) for tile in tiling or ())
+    return ArrayLayout(tuple(reversed(given.major_to_minor)), tiles, element_size_in_bits=bits)
+
+
+def to_layout(shape: Shape | str) -> Any:
+    """The jax.experimental.layout.Layout of an XLA array: for Format(to_layout(shape), sharding) as in_shardings of jax.jit.
+
+    Raises   LoweringError for a layout with more than order, tiles and element size, which is all that JAX's has
+
+    >>> to_layout("bf16[16,256]{1,0:T(8,128)(2,1)}")
+    Layout(major_to_minor=(0, 1), tiling=((8, 128), (2, 1)), sub_byte_element_size_in_bits=0)
+
+    Law: layout_of(to_layout(shape), dtype) is the layout of shape. Source: JAX `Layout.from_pjrt_layout`.
+    """
+    shape = as_shape(shape)
+    layout = shape.effective_layout
+    kept = ArrayLayout(layout.minor_to_major, layout.tiles, element_size_in_bits=layout.element_size_in_bits)
+    if layout != kept:
+        mend = "leave out the rest; S(n) is the memory_kind of a JAX sharding"
+        raise LoweringError(f"{shape} as a Layout of JAX", "order, tiles and E(n) only", mend)
+    tiling = tuple(tuple(INT64_MIN if t == COMBINE else t for t in tile) for tile in layout.tiles)
+    return _module("jax.experimental.layout").Layout(tuple(reversed(layout.minor_to_major)), tiling, layout.element_size_in_bits)
+
+
+def shape_of(array: Any, layout: Any = None) -> ArrayShape:
+    """The XLA shape of an array of JAX or numpy, a tracer, or a ShapeDtypeStruct: of the whole array, over all devices.
+
+    layout   a Layout or Format; without it that of the array, if it has one. An array of keys is what jax.random.key_data gives
+    Raises   LeafTypeError for what has no shape and dtype, or a dtype that XLA does not have
+
+    >>> import numpy
+    >>> print(shape_of(numpy.zeros((3, 5), "int16")))
+    s16[3,5]
+
+    Source: JAX `jax.Array.format`.
+    """
+    dims, dtype = _physical(array)
+    if layout is None:  # a struct and a tracer have no format, or one without a layout
+        layout = getattr(getattr(array, "format", None), "layout", None)
+    return ArrayShape(element_type(dtype), dims, None if layout is None else layout_of(layout, dtype))
+
+
+def sharding_of(sharding: Any, rank: int) -> AnySharding:
+    """The sharding of XLA that a sharding of JAX stands for: a NamedSharding keeps its axes, others become tiles.
+
+    rank      of the array
+    Returns   device k of it is the k-th that the JAX sharding lists: of a NamedSharding, sharding.mesh.devices.flat[k]
+    Raises    LeafTypeError for no sharding of JAX; RankError for a PartitionSpec of more dimensions than rank
+
+    >>> from jax.sharding import AbstractMesh, NamedSharding, PartitionSpec
+    >>> mesh = AbstractMesh((2, 4), ("a", "b"))
+    >>> sharding = sharding_of(NamedSharding(mesh, PartitionSpec("b")), 2)
+    >>> print(sharding, sharding.slices((16, 24), 8)[5])
+    {mesh['a'=2,'b'=4], [{'b'}, {}]} ((4, 8), (0, 24))
+
+    Law: its slices(dims, count) are sharding.devices_indices_map(dims). Source: JAX `NamedSharding._to_xla_hlo_sharding`.
+    """
+    if hasattr(sharding, "mesh") and hasattr(sharding, "spec"):
+        return _named(sharding, rank)
+    if not hasattr(sharding, "_to_xla_hlo_sharding"):
+        raise LeafTypeError(f"a sharding of type {type(sharding).__name__}", "a jax.sharding.Sharding", "take array.sharding")
+    return parse_sharding(str(sharding._to_xla_hlo_sharding(rank)))
+
+
+def _named(sharding: Any, rank: int) -> MeshSharding:
+    mesh, spec = sharding.mesh, sharding.spec
+    entries = tuple(getattr(spec, "partitions", spec))  # JAX before 0.10.2 has the tuple only
+    if len(entries) > rank:
+        raise RankError(f"{spec} for an array of {rank} dimensions", f"at most {rank} entries", "give the rank of the whole array")
+    kinds = {name: kind.name for name, kind in zip(mesh.axis_names, mesh.axis_types)}
+    dims = tuple(_dim(entry, type(spec).UNCONSTRAINED) for entry in (*entries, *[None] * (rank - len(entries))))
+    used = {axis.name for dim in dims for axis in dim.axes}
+    manual = tuple(Axis(str(name)) for name in mesh.axis_names if kinds[name] == "Manual" and str(name) not in used)
+    unreduced = tuple(Axis(str(name)) for name in mesh.axis_names if name in spec.unreduced)
+    axes = tuple((str(name), size) for name, size in mesh.shape.items())
+    return MeshSharding(Mesh(axes), dims, unreduced=unreduced, manual=manual)
+
+
+def _dim(entry: Any, unconstrained: Any) -> DimSharding:
+    """One entry of a PartitionSpec: None, an axis, a tuple of axes, or UNCONSTRAINED."""
+    if entry is None or entry is unconstrained:
+        return DimSharding(open=entry is not None)
+    return DimSharding(tuple(Axis(str(name)) for name in (entry if isinstance(entry, tuple) else (entry,))))
+
+
+# ------------------------------------------------------------------------------------------ compiled programs
+
+
+def arrays(compiled: Any) -> tuple[ProgramArray, ...]:
+    """The arguments and the results of a compiled program, each with the shape and layout that it has on one device.
+
+    compiled   jax.jit(f).lower(...).compile()
+    Returns    in the order of the call; arguments that the program does not use are left out: it never sees them
+    Raises     LeafTypeError for what is not compiled
+
+    >>> import jax
+    >>> x = jax.ShapeDtypeStruct((3, 5), "bfloat16")
+    >>> for array in arrays(jax.jit(lambda p: p["x"].T).lower({"x": x}).compile()):
+    ...     print(array.name, array.shape)
+    args[0]['x'] bf16[3,5]{1,0}
+    result bf16[5,3]{1,0}
+
+    Law: their shapes are those of entry_computation_layout in compiled.as_text(), but for memory spaces S(n).
+    Source: JAX `jax.stages.Compiled`.
+    """
+    if not hasattr(compiled, "output_formats"):
+        what = f"the arrays of a {type(compiled).__name__}"
+        raise LeafTypeError(what, "a compiled program", "write jax.jit(f).lower(...).compile()")
+    (args, kwargs), (arg_formats, kwarg_formats) = compiled.args_info, compiled.input_formats
+    parts = (("args", args, arg_formats), ("kwargs", kwargs, kwarg_formats), ("result", compiled.out_info, compiled.output_formats))
+    return tuple(array for part in parts for array in _leaves(*part))
+
+
+def _leaves(name: str, infos: Any, formats: Any) -> Iterator[ProgramArray]:
+    tree = _module("jax.tree_util")
+    paths, _ = tree.tree_flatten_with_path(infos)
+    for (path, info), form in zip(paths, tree.tree_leaves(formats), strict=True):
+        if form.layout is not None:
+            dims, dtype = _physical(info)
+            local = (*form.sharding.shard_shape(tuple(info.shape)), *dims[len(info.shape) :])
+            shape = ArrayShape(element_type(dtype), local, layout_of(form, dtype))
+            yield ProgramArray(name + tree.keystr(path), dims, shape, sharding_of(form.sharding, len(dims)))
+
+
+def instructions(compiled: Any) -> Iterator[Located]:
+    """The instructions of a compiled program, as read_hlo gives those of a file: `totals(instructions(compiled), "copy")`.
+
+    Raises   LeafTypeError for what is not compiled: its text is no HLO
+
+    >>> import jax
+    >>> x = jax.ShapeDtypeStruct((3, 5), "float32")
+    >>> for found in instructions(jax.jit(lambda x: x).lower(x).compile()):
+    ...     print(found.is_entry, found.instruction.opcode, found.instruction.shape)
+    True parameter f32[3,5]{1,0}
+    True copy f32[3,5]{1,0}
+
+    Source: JAX `jax.stages.Compiled.as_text`.
+    """
+    if not hasattr(compiled, "output_formats"):
+        what = f"the instructions of a {type(compiled).__name__}"
+        raise LeafTypeError(what, "a compiled program", "write jax.jit(f).lower(...).compile()")
+    return read_hlo(io.StringIO(compiled.as_text()))
+
+
+def _physical(array: Any) -> tuple[tuple[int, ...], Any]:
+    """The dimensions and the dtype of what an array is in memory: an array of keys is one of their integers."""
+    if not hasattr(array, "shape") or not hasattr(array, "dtype"):
+        raise LeafTypeError(f"the shape of a {type(array).__name__}", "an array, or a jax.ShapeDtypeStruct", "jax.eval_shape gives these")
+    if str(array.dtype).startswith("key<"):
+        jax = _module("jax")
+        array = jax.eval_shape(jax.random.key_data, jax.ShapeDtypeStruct(array.shape, array.dtype))
+    dims: Sequence[int] = array.shape
+    return tuple(dims), array.dtype
+
+
+def _module(name: str) -> Any:
+    """A module of JAX, whose types a checker need not know."""
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(f"{error}: install it with pip install 'tla-layouts[jax]'", name=error.name) from None
