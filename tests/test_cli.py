@@ -1,3 +1,4 @@
+import io
 import json
 import os
 import subprocess
@@ -5,6 +6,7 @@ import sys
 
 import pytest
 
+from tla import terminal
 from tla.cli import main
 
 from truth import DATA
@@ -228,3 +230,45 @@ def test_json_of_a_large_layout_needs_no_grid(capsys):
     code, out, _ = run(capsys, "show", "(300,300):(1,300)", "--json")
     assert code == 0
     assert len(json.loads(out)["offsets"]) == 300
+
+
+def on_terminal(columns, *argv):
+    """What a command writes on a terminal that is so wide."""
+    ours, theirs = os.openpty()
+    environment = {**os.environ, "COLUMNS": str(columns)}
+    with subprocess.Popen([sys.executable, "-m", "tla.cli", *argv], stdout=theirs, stderr=subprocess.PIPE, env=environment) as process:
+        os.close(theirs)
+        out = b""
+        while True:
+            try:
+                piece = os.read(ours, 2**16)
+            except OSError:  # Linux has an error for the end
+                break
+            if not piece:
+                break
+            out += piece
+    os.close(ours)
+    assert process.returncode == 0
+    return out.decode().replace("\r\n", "\n")
+
+
+def test_a_narrow_terminal_gets_lines_that_fit():
+    path = str(next((DATA / "hlo").glob("fp8_matmul*")))
+    for more in ((), ("--by", "operation"), ("--by", "copy")):
+        narrow, wide = (on_terminal(columns, "hlo", path, *more) for columns in (48, 1000))
+        assert max(map(len, narrow.splitlines())) <= 48
+        assert "".join(sorted("".join(wide.split()).replace(",", ""))) == "".join(sorted("".join(narrow.split()).replace(",", "")))
+        assert wide == shell("hlo", path, *more).stdout
+
+
+def test_a_long_read_shows_how_far_it_is(tmp_path, monkeypatch):
+    shown = io.StringIO()
+    monkeypatch.setattr(shown, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr(terminal, "_PATIENCE", 0)
+    monkeypatch.setattr(terminal, "_PERIOD", 0)
+    monkeypatch.setattr(sys, "stderr", shown)
+    (tmp_path / "long").write_bytes(b"x" * 2_000_000)
+    with terminal.opened(str(tmp_path / "long")) as file:
+        assert len(file.read(1_000_000)) == 1_000_000
+        assert "[##########..........]  50 %  1 of 2 MB" in shown.getvalue()
+    assert shown.getvalue().endswith("\r\x1b[K")

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from . import __version__, xla
+from . import __version__, terminal, xla
 from .errors import LeafTypeError, LoweringError, ParseError, TlaError
 from .int_tuple import AnyLayout, IntTuple, product_each
 from .notation import parse
@@ -126,7 +126,7 @@ def _lowered(value: dict[str, Any]) -> str:
         [
             value["layout"],
             "",
-            *_table(rows, left={3}),
+            *terminal.table(rows, 1, terminal.width()),
             "",
             f"elements  {value['elements']:,}, {value['padded_elements']:,} with padding, {value['bits']} bits each",
             f"bytes     {value['bytes']:,}{_binary(value['bytes'])}",
@@ -160,8 +160,7 @@ def hlo(arguments: argparse.Namespace) -> Answer:
     """The arrays of an HLO text, with their bytes and their waste: by shape, operation, computation or memory space; or its copies."""
     if arguments.by != "shape":
         return _totals(arguments)
-    source = (sys.stdin.fileno() if sys.stdin else os.devnull) if arguments.file == "-" else arguments.file
-    with open(source, encoding="utf-8", errors="replace", closefd=source is arguments.file) as lines:
+    with terminal.opened(arguments.file) as file, io.TextIOWrapper(file, encoding="utf-8", errors="replace") as lines:
         usage = xla.shape_usage(lines)
     value = [
         {
@@ -179,8 +178,8 @@ def hlo(arguments: argparse.Namespace) -> Answer:
 
 def _totals(arguments: argparse.Namespace) -> Answer:
     errors: list[ParseError] = []
-    source: Any = sys.stdin.buffer if arguments.file == "-" else arguments.file
-    found = xla.totals(xla.read_hlo(source, errors.append), arguments.by)
+    with terminal.opened(arguments.file) as file:
+        found = xla.totals(xla.read_hlo(file, errors.append), arguments.by)
     value = [{"key": t.key, "count": t.count, "bytes": t.bytes, "waste_bytes": t.waste} for t in found]
 
     def table(value: list[dict[str, Any]]) -> str:
@@ -190,7 +189,7 @@ def _totals(arguments: argparse.Namespace) -> Answer:
         ]
         summary = f"{sum(v['count'] for v in value)} arrays, {sum(v['bytes'] for v in value):,} bytes written"
         bad = [f"{len(errors)} lines could not be read; the first: {errors[0].reason.what.splitlines()[0]}"] if errors else []
-        return "\n".join([*_table(rows, left={4}), "", summary, *bad])
+        return "\n".join([*terminal.table(rows, 1, terminal.width()), "", summary, *bad])
 
     return value, table
 
@@ -203,7 +202,7 @@ def _listed(value: list[dict[str, Any]]) -> str:
         rows.append([str(u["count"]), *sizes, u["shape"], u["layout"] or f"refused: {u['refused']}"])
     refused = sum(u["layout"] is None for u in value)
     summary = f"{len(value)} distinct shapes, {sum(u['count'] for u in value)} in all, {refused} refused"
-    return "\n".join([*_table(rows, left={4, 5}), "", summary] if value else [summary])
+    return "\n".join([*terminal.table(rows, 2, terminal.width()), "", summary] if value else [summary])
 
 
 # ------------------------------------------------------------------------------------------------- input, output
@@ -229,11 +228,6 @@ def _read_coord(text: str) -> Any:
     if not isinstance(inner, IntTuple):
         raise LeafTypeError(f"{text} is no coordinate", "an integer, or integers between commas", "as in 1,5 or (1,0),5")
     return inner[0] if len(inner) == 1 else inner
-
-
-def _table(rows: list[list[str]], left: set[int]) -> list[str]:
-    widths = [max(map(len, column)) for column in zip(*rows)]
-    return ["  ".join(c.ljust(w) if k in left else c.rjust(w) for k, (c, w) in enumerate(zip(row, widths))).rstrip() for row in rows]
 
 
 def _percent(part: int, whole: int) -> str:

@@ -118,7 +118,13 @@ def _report(error: ParseError, number: int, on_error: OnError | None) -> None:
 def _raw_lines(file: IO[Any]) -> Iterator[tuple[int, str | bytes]]:
     """The lines with their numbers. Of one that is too long, as much as shows that it is; the rest is passed over."""
     for number in itertools.count(1):
-        raw = piece = file.readline(MAX_LINE + 1)
+        try:
+            raw = piece = file.readline(MAX_LINE + 1)
+        except UnicodeDecodeError:
+            what = f"line {number} or one soon after it holds bytes that are no {getattr(file, 'encoding', 'text')}"
+            raise ParseError(
+                "", 0, what, "a text", "give the path, or open the file as bytes: then reading goes on behind that line"
+            ) from None
         if not raw:
             return
         while len(piece) > MAX_LINE and piece[-1] not in ("\n", ord("\n")):

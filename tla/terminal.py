@@ -1,0 +1,99 @@
+"""What commands show on a terminal: tables that fit it, and how far a file is read."""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import sys
+import textwrap
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO, Any
+
+#: How long a file is read before it shows, and how long between two updates [seconds].
+_PATIENCE, _PERIOD = 0.5, 0.1
+
+
+def width() -> int | None:
+    """How many characters a line of standard output holds; None where it is no terminal: then lines are as long as they need."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
+def table(rows: list[list[str]], texts: int, limit: int | None = None) -> list[str]:
+    """The rows as lines, with aligned columns; the last `texts` columns are texts, the others numbers.
+
+    limit   characters of a line; where a row needs more, the texts stand below the numbers, and go on in further lines
+
+    >>> rows = [["count", "shape"], ["3", "f32[128]{0:T(128)}"]]
+    >>> print(*table(rows, 1), sep="\\n")
+    count  shape
+        3  f32[128]{0:T(128)}
+    >>> print(*table(rows, 1, 16), sep="\\n")
+    count  shape
+        3
+      f32[128]{0:T(1
+      28)}
+    """
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    numbers = len(widths) - texts
+    if limit is None or sum(widths) + 2 * (len(widths) - 1) <= limit:
+        return ["  ".join(c.rjust(w) if k < numbers else c.ljust(w) for k, (c, w) in enumerate(zip(row, widths))).rstrip() for row in rows]
+    lines = ["  ".join(c.rjust(w) for c, w in zip(row, widths[:numbers])) for row in rows]
+    lines[0] += "  " + ", ".join(rows[0][numbers:])
+    return [lines[0], *(line for first, row in zip(lines[1:], rows[1:]) for line in (first, *_wrapped(row[numbers:], limit)))]
+
+
+def _wrapped(texts: list[str], limit: int) -> Iterator[str]:
+    for text in texts:
+        yield from textwrap.wrap(text, max(limit, 10), initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)
+
+
+class _Watched(io.RawIOBase):
+    """A file that says on standard error how far it is read."""
+
+    def __init__(self, raw: io.FileIO) -> None:
+        self._raw, self._size, self._read = raw, os.fstat(raw.fileno()).st_size, 0
+        self._next = time.monotonic() + _PATIENCE
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        n = self._raw.readinto(buffer) or 0
+        self._read += n
+        if time.monotonic() >= self._next:
+            self._next = time.monotonic() + _PERIOD
+            _over(_bar(self._read, self._size))
+        return n
+
+
+def _bar(read: int, size: int) -> str:
+    """
+    >>> _bar(150_000_000, 600_000_000), _bar(150_000_000, 0)
+    ('[#####...............]  25 %  150 of 600 MB', '150 MB')
+    """
+    if not size:  # a pipe
+        return f"{read / 1e6:.0f} MB"
+    part = min(read / size, 1)
+    return f"[{'#' * round(20 * part):.<20}] {part:4.0%}  {read / 1e6:.0f} of {size / 1e6:.0f} MB".replace("%", " %")
+
+
+def _over(text: str) -> None:
+    """Write over the line of the terminal that the cursor is in."""
+    print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
+
+
+@contextmanager
+def opened(path: str) -> Iterator[IO[bytes]]:
+    """A file for reading, `-` for standard input. How far it is read shows where standard error is a terminal."""
+    source: Any = (sys.stdin.fileno() if sys.stdin else os.devnull) if path == "-" else path
+    with open(source, "rb", buffering=0, closefd=source is path) as raw:
+        watched = bool(sys.stderr and sys.stderr.isatty())
+        try:
+            with io.BufferedReader(_Watched(raw) if watched else raw) as file:
+                yield file
+        finally:
+            if watched:
+                _over("")
