@@ -59,9 +59,13 @@ for _op, _name in (
 
 @pytest.fixture(autouse=True)
 def _registered():
-    ints.register_leaf(Unknown, lambda question, a, b: True if question == "==" and a is b else None)
+    ints.register_leaf(Unknown, lambda question, a, b: True if question == "==" and a is b else None, smaller=_smaller)
     yield
-    del ints._KINDS[Unknown]
+    del ints._KINDS[Unknown], ints._SMALLER[Unknown]
+
+
+def _smaller(a, b):
+    return Unknown(f"min({a}, {b})", min(value(a), value(b)))
 
 
 M, N = Unknown("M", 12), Unknown("N", 10)
@@ -73,6 +77,10 @@ def value(x):
 
 def known(layout):
     return Layout(value(layout.shape), value(layout.stride))
+
+
+def known_with_origin(layout):
+    return Layout(value(layout.shape), value(layout.stride), value(layout.origin_shape))
 
 
 def test_layouts_over_unknown_sizes_are_the_same_functions():
@@ -111,12 +119,25 @@ def test_coordinates_and_tuples():
 def test_tiles_of_unknown_layouts():
     tile = MakeLayoutTile(Layout(((16, M), (16, N)), ((16, 256), (1, M))), (32, N))
     assert value(tile.shape) == ((16, 2), (16, 1))
-    assert tile.origin_shape == (32, N)
+    assert str(tile.origin_shape[0]) == "min(32, (16 mul M))"
+    assert value(tile.origin_shape) == (32, 10)
+    whole = Layout(((16, M), (16, N)), ((16, 256), (1, M)), (180, N))
+    for start in ((0, 0), (160, 0), (176, 16), (M, N), ((4, M), (0, N))):
+        mine, numbers = tla.GetTileLayout(whole, (Int[16](), N), start), tla.GetTileLayout(known_with_origin(whole), (16, 10), value(start))
+        assert (value(mine.shape), value(mine.origin_shape)) == (numbers.shape, numbers.origin_shape)
+    assert tla.is_on_block(whole, (M, 16)) is None
+    assert tla.is_on_block(whole, (M, 3)) is False
+    assert tla.is_on_block(Layout((M, N), (1, M)), (N, 3)) is True
+    assert value(tla.max(M, N, 4)) == 12
+    del ints._SMALLER[Unknown]  # a kind that has no such leaf
+    for ask in (lambda: tla.GetTileLayout(whole, (16, 16), (0, M)), lambda: tla.min(M, 4), lambda: tla.max(M, 4)):
+        with pytest.raises(Unproven):
+            ask()
+    ints._SMALLER[Unknown] = _smaller
 
 
 def test_what_needs_a_value_raises_unproven():
     for ask in (
-        lambda: tla.max(M, 4),
         lambda: tla.gcd(M, N),
         lambda: tla.shape_div(M, 4),
         lambda: offsets(MakeLayout((M, N))),

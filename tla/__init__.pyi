@@ -175,7 +175,9 @@ from .tilers import (
     zipped_product as zipped_product,
 )
 from .tiles import (
+    GetTileLayout as GetTileLayout,
     MakeLayoutTile as MakeLayoutTile,
+    is_on_block as is_on_block,
 )
 
 __version__: str

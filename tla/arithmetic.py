@@ -88,11 +88,11 @@ def _paired(name: str, a: tuple[Any, ...], b: tuple[Any, ...]) -> Iterator[tuple
     return zip(a, b + (one,) * (len(a) - len(b)))
 
 
-def _over_leaves(name: str, decide: Callable[[int, int], int], xs: tuple[Any, ...]) -> Any:
+def _over_leaves(name: str, of_two: Callable[[Any, Any], Any], xs: tuple[Any, ...]) -> Any:
     found = [n for x in xs for n in leaves(as_int_tuple(x))]
     if not found:
         raise RankError(f"{name} of no integers", "at least one", "give one, or a tuple that has one")
-    return functools.reduce(lambda a, b: ints.fold(name, decide, a, b), found)
+    return functools.reduce(of_two, found)
 
 
 def gcd(*xs: Any) -> Any:
@@ -104,7 +104,7 @@ def gcd(*xs: Any) -> Any:
 
     Source: CuTe `gcd`.
     """
-    return _over_leaves("gcd", math.gcd, xs)
+    return _over_leaves("gcd", functools.partial(ints.fold, "gcd", math.gcd), xs)
 
 
 def max(*xs: Any) -> Any:
@@ -116,7 +116,7 @@ def max(*xs: Any) -> Any:
 
     Source: CuTe and TLA `max`.
     """
-    return _over_leaves("max", builtins.max, xs)
+    return _over_leaves("max", ints.larger, xs)
 
 
 def min(*xs: Any) -> Any:
@@ -128,7 +128,7 @@ def min(*xs: Any) -> Any:
 
     Source: CuTe and TLA `min`.
     """
-    return _over_leaves("min", builtins.min, xs)
+    return _over_leaves("min", ints.smaller, xs)
 
 
 def lcm(*xs: Any) -> Any:
@@ -140,7 +140,7 @@ def lcm(*xs: Any) -> Any:
 
     Source: CuTe `lcm`.
     """
-    return ints.leaf(_over_leaves("lcm", math.lcm, xs))
+    return ints.leaf(_over_leaves("lcm", functools.partial(ints.fold, "lcm", math.lcm), xs))
 
 
 def sum(x: Any) -> Any:
