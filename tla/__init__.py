@@ -37,8 +37,9 @@ _PUBLIC = {
     "recast": "downcast recast_layout upcast",
     "swizzle": "MakeSwizzle Swizzle",
     "composed": "ComposedLayout compose",
+    "ascend.make": "MakeLayoutFilter MakeLayoutFmap MakeLayoutFromTag MakeLayoutL0C MakeMxScaleLayout",
     "evaluate": "offsets",
-    "": "xla",
+    "": "ascend xla",
 }
 # The modules that make kinds of layouts known to `parse`: any name brings them.
 _KINDS = ("composed_algebra",)
