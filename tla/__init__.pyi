@@ -184,8 +184,10 @@ from .tilers import (
 )
 from .tiles import (
     GetTileLayout as GetTileLayout,
+    MakeBatchedLayout as MakeBatchedLayout,
     MakeLayoutTile as MakeLayoutTile,
     is_on_block as is_on_block,
+    padding as padding,
 )
 
 __version__: str

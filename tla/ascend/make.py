@@ -13,7 +13,7 @@ from ..arithmetic import round_up
 from ..errors import LeafTypeError, RankError
 from ..int_tuple import Bracketed, shown
 from ..ints import Int
-from ..layout import Layout, Shape
+from ..layout import Layout
 from .tags import CI1KHKWCOCI0, L0C, NC1HWC0, TAGS, Tag, Tagged, nN, zZ
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -97,21 +97,19 @@ def MakeLayoutFmap(element: Any) -> Callable[[Any, Any, Any, Any], Layout]:
 def MakeLayoutFilter(element: Any, position: str) -> Callable[[Any, Any, Any, Any], Layout]:
     """`MakeLayoutFilter[half, "L1"](c1, kh, kw, co)`: the weights of a convolution, CI1KHKWCOCI0.
 
-    position   "GM", or "L1", where the output channels are padded to whole blocks of 16; origin_shape keeps their number
+    position   "GM", or "L1", where co is rounded up to whole blocks of 16 and all of them count as data
 
     >>> from tla import MakeLayoutFilter
     >>> from tla.ascend import half
-    >>> MakeLayoutFilter[half, "L1"](2, 3, 3, 20)
-    parse('(2,3,3,32,_16):(4608,1536,512,_16,_1)', origin_shape=parse('(2,3,3,20,_16)'))
+    >>> print(MakeLayoutFilter[half, "GM"](2, 3, 3, 20), MakeLayoutFilter[half, "L1"](2, 3, 3, 20))
+    (2,3,3,20,_16):(2880,960,320,_16,_1) (2,3,3,32,_16):(4608,1536,512,_16,_1)
 
-    Raises LeafTypeError for another position. Source: TLA `MakeLayoutFilter`, which forgets the 20.
+    Raises LeafTypeError for another position. Source: TLA `MakeLayoutFilter`.
     """
     if position not in ("GM", "L1"):
         raise LeafTypeError(f"MakeLayoutFilter at {shown(position)}", '"GM" or "L1"', "write it as a text")
 
     def make(c1: Any, kh: Any, kw: Any, co: Any) -> Layout:
-        padded = round_up(co, Int[16]()) if position == "L1" else co
-        made = CI1KHKWCOCI0.MakeLayout(element, c1, kh, kw, padded)
-        return Layout(made.shape, made.stride, Shape(c1, kh, kw, co, made.shape[4]))
+        return CI1KHKWCOCI0.MakeLayout(element, c1, kh, kw, round_up(co, Int[16]()) if position == "L1" else co)
 
     return make
