@@ -120,7 +120,7 @@ def _unless_one(n: Any, holds: bool | None) -> bool | None:
 
 def _read(tag: Tag, layout: Layout, element: Element | None) -> Tagged:
     """The tag with what the shape of its layout says."""
-    blocks = [extents[0] for block, extents in zip(tag.blocks, layout.shape) if block == GIVEN]
+    blocks = [extents[0] for block, extents in zip(tag.blocks, modes_of(layout.shape)) if block == GIVEN]
     return Tagged(tag, element, (*product_each(layout.shape), *blocks))
 
 
@@ -173,6 +173,7 @@ class Is:
         def decide(layout: Any) -> Reason | bool | None:
             return _fits(self.tag, layout, element)
 
+        decide.__name__ = f"is{self.tag}"
         return Predicate(decide)
 
     def __repr__(self) -> str:

@@ -118,7 +118,7 @@ class Tag:
     __str__ = __repr__
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return TAGS.__getitem__, (self.name,)
+        return _tag, (self.name,)
 
 
 @dataclass(frozen=True, repr=False)
@@ -262,3 +262,8 @@ KDC1KHKWN1N0C0 = Tag("KDC1KHKWN1N0C0", (None,) * 4, (3, 2, 1, 0), ends_c0=True)
 
 #: Every tag, in the order in which `recognize` prefers them.
 TAGS = {tag.name: tag for tag in [*globals().values()] if isinstance(tag, Tag)}
+
+
+def _tag(name: str) -> Tag:
+    """The tag of a name, where a pickle finds it."""
+    return TAGS[name]
