@@ -211,11 +211,11 @@ def test_no_tag():
 @pytest.mark.parametrize(
     ("ask", "says"),
     [
-        (lambda: MakeLayout[half, zN](100), "zN of the sizes (100)\n  expected  2 integers\n  to mend   for a batch write ((a, b), batch)"),
+        (lambda: MakeLayout[half, zN](100), "zN of the sizes (100)\n  expected  (rows, cols), each an integer\n  to mend   for a batch write ((rows, cols), batch)"),
         (lambda: MakeLayout[half, zN](1, 2, 3), "zN of the sizes (1,2,3)"),
         (lambda: MakeLayout[half, zN](-1, 2), "zN of the sizes (-1,2)\n  expected  sizes of 0 or more"),
         (lambda: MakeLayout[half, zN](1.5, 2), "1.5 is of type float"),
-        (lambda: MakeLayout[half, zN]((1, (2, 3))), "zN of the sizes (1,(2,3))"),
+        (lambda: MakeLayout[half, zN]((1, (2, 3))), "zN of the sizes ((1,(2,3)))"),
         (lambda: MakeLayout[half, zN](100, 60, ld=100), "zN[half](100, 60): a leading dimension of 100\n  expected  112 or more"),
         (lambda: MakeLayout[ascend.fp4_e2m1, ascend.RowMajor](4, 6, ld=7), "RowMajor[fp4_e2m1](4, 6): a leading dimension of 7\n  expected  a multiple of 2"),
         (lambda: MakeLayout[half, ascend.VectorLayout](4, ld=7), "VectorLayout with ld=7"),

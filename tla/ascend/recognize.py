@@ -99,7 +99,7 @@ def _blocks_fit(tag: Tag, shape: Any, element: Element | None) -> Iterator[Condi
         elif block is not None:
             n = element.C0 if block == C0 and element else block
             yield equal(extents[0], n), f"the blocks of mode {i} are of {extents[0]}, not {n}"
-    if tag.ends_c0 and element:
+    if tag.sizes.endswith(" c0") and element:
         yield equal(shape[-1], element.C0), f"the last extent is {shape[-1]}, not {element.C0}"
 
 
@@ -107,9 +107,14 @@ def _ld_fits(made: Tagged, d: Any, valid: Any) -> Iterator[Condition]:
     """Whether the slowest stride d is that of a leading dimension which has room for what is valid."""
     slow = made.slow_block
     yield is_constant(1, slow) or divides(slow, d), f"the slowest stride is {d}, no multiple of {slow}"
-    ld = d // slow
+    ld = _ld(slow, d)
     yield at_most(valid, ld), f"{valid} elements do not fit in a leading dimension of {ld}"
     yield divides(made.ld_group, ld) if made.ld_group > 1 else True, f"a leading dimension of {ld} is no multiple of {made.ld_group}"
+
+
+def _ld(slow: Any, d: Any) -> Any:
+    """The leading dimension that makes a slowest stride of d."""
+    return d if is_constant(1, slow) else d // slow
 
 
 def _unless_one(n: Any, holds: bool | None) -> bool | None:
@@ -131,7 +136,7 @@ def _tagged(tag: Tag, layout: Layout, element: Element | None) -> Tagged:
         return made
     d = _by_speed(tag, layout)[-1][1]
     alone = not all(holds for holds, _what in _ld_fits(made, d, layout.origin_shape[1 - tag.slow]))  # of an extent 1
-    return replace(made, ld=made.least_ld if alone else d // made.slow_block)
+    return replace(made, ld=made.least_ld if alone else _ld(made.slow_block, d))
 
 
 # ------------------------------------------------------------------------------------------------ the predicates
