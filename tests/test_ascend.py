@@ -211,13 +211,14 @@ def test_no_tag():
 @pytest.mark.parametrize(
     ("ask", "says"),
     [
-        (lambda: MakeLayout[half, zN](100), "zN of the sizes (100)\n  expected  (rows, cols), each an integer\n  to mend   for a batch write ((rows, cols), batch)"),
+        (lambda: MakeLayout[half, zN](100), "zN of the sizes (100)\n  expected  (rows, cols), each an integer\n  to mend   name a leading dimension: ld=...; for a batch write ((rows, cols), batch)"),
         (lambda: MakeLayout[half, zN](1, 2, 3), "zN of the sizes (1,2,3)"),
         (lambda: MakeLayout[half, zN](-1, 2), "zN of the sizes (-1,2)\n  expected  sizes of 0 or more"),
         (lambda: MakeLayout[half, zN](1.5, 2), "1.5 is of type float"),
         (lambda: MakeLayout[half, zN]((1, (2, 3))), "zN of the sizes ((1,(2,3)))"),
         (lambda: MakeLayout[half, zN](100, 60, ld=100), "zN[half](100, 60): a leading dimension of 100\n  expected  112 or more"),
         (lambda: MakeLayout[ascend.fp4_e2m1, ascend.RowMajor](4, 6, ld=7), "RowMajor[fp4_e2m1](4, 6): a leading dimension of 7\n  expected  a multiple of 2"),
+        (lambda: MakeLayout[half, zN](2**62, 2**62), "an integer of 67 bits"),
         (lambda: MakeLayout[half, ascend.VectorLayout](4, ld=7), "VectorLayout with ld=7"),
         (lambda: MakeLayout[zN, half](4, 6), "MakeLayout[(zN,half)]\n  expected  an element type and a tag"),
         (lambda: MakeLayout[half](4, 6), "MakeLayout[half]\n  expected  an element type and a tag"),
@@ -226,8 +227,8 @@ def test_no_tag():
         (lambda: MakeLayout[True, zN](4, 6), "True for an element type"),
         (lambda: zN(4, 6), "zN without an element type\n  expected  one: it has blocks of 32 bytes\n  to mend   write zN[half](...)"),
         (lambda: ascend.iszN(MakeLayout((4, 6))), "zN without an element type"),
-        (lambda: ascend.iszN[half]((4, 6)), "zN of a tuple\n  expected  a layout"),
-        (lambda: recognize("(4,6):(6,1)"), "VectorLayout of a str"),
+        (lambda: ascend.iszN[half]((4, 6)), "iszN of a tuple\n  expected  a layout"),
+        (lambda: recognize("(4,6):(6,1)"), "recognize of a str"),
         (lambda: MakeLayout[half, ascend.PaddingRowMajor](4, 6, 0, 2), "ceil_div: 0 is not positive"),
         (lambda: tla.MakeLayoutFromTag(zN), "MakeLayoutFromTag of zN\n  expected  a tag with its sizes"),
         (lambda: tla.MakeLayoutFilter[half, "UB"](1, 2, 3, 4), 'MakeLayoutFilter at UB\n  expected  "GM" or "L1"'),
@@ -238,6 +239,14 @@ def test_refused(ask, says):
     with pytest.raises(tla.TlaError) as caught:
         ask()
     assert str(caught.value).startswith(says), str(caught.value)
+
+
+def test_the_mends_work():
+    assert str(MakeLayout[half, zN]((100, 60), 2).shape) == "((_16,7),(_16,4),2)"
+    assert MakeLayout[half, zN](100, 60, ld=112) == MakeLayout[half, zN](100, 60)
+    assert MakeLayout[ascend.fp4_e2m1, ascend.RowMajor](4, 6, ld=8).stride == (8, 1)
+    assert MakeLayout[half, zN](4, 6) == MakeLayout[16, zN](4, 6) == MakeLayoutFromTag(zN[half](4, 6))
+    assert ascend.isRowMajor(MakeLayout[half, ascend.RowMajor](4, 6)) is True
 
 
 def test_values():

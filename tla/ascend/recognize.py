@@ -42,6 +42,7 @@ def recognize(layout: Any, element: Any = None) -> Tagged | None:
 
     Source: the predicates of TLA, as one answer.
     """
+    _require_layout("recognize", layout)
     element, open_tag = None if element is None else as_element(element), None
     for tag in TAGS.values():
         if element is None and C0 in tag.blocks:
@@ -55,10 +56,13 @@ def recognize(layout: Any, element: Any = None) -> Tagged | None:
     return None
 
 
+def _require_layout(where: str, x: Any) -> None:
+    if not isinstance(x, AnyLayout):
+        raise LeafTypeError(f"{where} of a {type(x).__name__}", "a layout", layout_mend(x))
+
+
 def _fits(tag: Tag, layout: Any, element: Element | None) -> Reason | bool | None:
     """Whether `layout` is one of the layouts of `tag`: True, the reason why not, or None where that is not known."""
-    if not isinstance(layout, AnyLayout):
-        raise LeafTypeError(f"{tag} of a {type(layout).__name__}", "a layout", layout_mend(layout))
     answer: bool | None = True
     for holds, what in _conditions(tag, layout, element):
         if holds is False:
@@ -176,6 +180,7 @@ class Is:
             self.tag.require_element(element)
 
         def decide(layout: Any) -> Reason | bool | None:
+            _require_layout(decide.__name__, layout)
             return _fits(self.tag, layout, element)
 
         decide.__name__ = f"is{self.tag}"

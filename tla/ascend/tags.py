@@ -75,12 +75,12 @@ class Tag:
         """Whether it has two modes, and so a leading dimension."""
         return len(self.step) == 2
 
-    @property
+    @functools.cached_property
     def slow(self) -> int:
         """The mode with the slowest extent."""
         return next(i for i, s in enumerate(self.step) if max(leaves(self.step)) in leaves(s))
 
-    @property
+    @functools.cached_property
     def contiguous(self) -> int:
         """The mode with the fastest extent."""
         return next(i for i, s in enumerate(self.step) if 0 in leaves(s))
@@ -106,7 +106,8 @@ class Tag:
             sizes = sizes[1:]  # as in C++: of rows and columns, the columns
         if len(sizes) != len(names) or any(isinstance(n, tuple) for n in sizes):
             expected = f"({', '.join(names)})"
-            raise RankError(f"{self} of the sizes {shown(given)}", f"{expected}, each an integer", f"for a batch write ({expected}, batch)")
+            mend = f"name a leading dimension: ld=...; for a batch write ({expected}, batch)"
+            raise RankError(f"{self} of the sizes {shown(given)}", f"{expected}, each an integer", mend)
         for n in (*sizes, *outer):
             if at_most(leaf(n), -1):
                 raise RangeError(f"{self} of the sizes {shown(given)}", "sizes of 0 or more", f"{n} is below 0")
@@ -162,7 +163,7 @@ class Tagged:
         """The mode whose elements lie side by side."""
         return self.tag.contiguous
 
-    @property
+    @functools.cached_property
     def shape(self) -> Shape:
         """The shape of the layout: its blocks, and how many."""
         return Shape(*map(_extents, self.tag.step, self.tag.blocks, self._blocks(), self.sizes), *self.outer)
@@ -180,7 +181,7 @@ class Tagged:
                 current = mul(self.slow_block, self.ld)
             strides[k] = current
             current = mul(current, extents[k])
-        return like(self.shape, iter(strides), Stride)  # type: ignore[no-any-return]
+        return Stride(*like(self.shape, iter(strides)))
 
     @property
     def slow_block(self) -> Any:
