@@ -135,6 +135,7 @@ def test_batches_lie_behind_the_matrix_and_in_front_of_it():
         front = tla.MakeBatchedLayout(one, 5, size)
         np.testing.assert_array_equal(offsets(front), numbers + size * np.arange(5)[:, None, None])
         assert front.origin_shape == (5, *inner)
+        assert recognize(tla.select[1, 2](front), half).layout.stride == one.stride
 
 
 # ------------------------------------------------------------------------------------------------ recognition
@@ -211,7 +212,7 @@ def test_no_tag():
 @pytest.mark.parametrize(
     ("ask", "says"),
     [
-        (lambda: MakeLayout[half, zN](100), "zN of the sizes (100)\n  expected  (rows, cols), each an integer\n  to mend   name a leading dimension: ld=...; for a batch write ((rows, cols), batch)"),
+        (lambda: MakeLayout[half, zN](100), "zN of the sizes (100)\n  expected  (rows, cols), each an integer\n  to mend   for a batch write ((rows, cols), batch); a leading dimension is ld=..."),
         (lambda: MakeLayout[half, zN](1, 2, 3), "zN of the sizes (1,2,3)"),
         (lambda: MakeLayout[half, zN](-1, 2), "zN of the sizes (-1,2)\n  expected  sizes of 0 or more"),
         (lambda: MakeLayout[half, zN](1.5, 2), "1.5 is of type float"),
@@ -232,6 +233,7 @@ def test_no_tag():
         (lambda: MakeLayout[half, ascend.PaddingRowMajor](4, 6, 0, 2), "ceil_div: 0 is not positive"),
         (lambda: tla.MakeLayoutFromTag(zN), "MakeLayoutFromTag of zN\n  expected  a tag with its sizes"),
         (lambda: tla.MakeLayoutFilter[half, "UB"](1, 2, 3, 4), 'MakeLayoutFilter at UB\n  expected  "GM" or "L1"'),
+        (lambda: tla.MakeMxScaleLayout[ascend.fp8_e8m0, "zZ", False](4, 6), "MakeMxScaleLayout of zZ\n  expected  the tag RowMajor"),
         (lambda: tla.MakeLayoutFmap[half, 3], "MakeLayoutFmap[(half,3)]\n  expected  1 in brackets"),
     ],
 )  # fmt: skip

@@ -30,7 +30,8 @@ def recognize(layout: Any, element: Any = None) -> Tagged | None:
     """The tag of a layout with its parameters: sizes, block, order, leading dimension, contiguous mode. None if it has none.
 
     element   the element type; without one, only tags that need none are found
-    Returns   Tagged, whose `layout` is the same function; its sizes are whole blocks [elements]
+    Returns   Tagged, whose `layout` is the same function; its sizes are whole blocks [elements]. A batch has no tag, a matrix
+              of it has one: `recognize(select[1, 2](batch), half)`
     Raises    Unproven where a tag might be, and sizes that are not known decide
 
     >>> from tla import GetTileLayout, MakeLayout, parse

@@ -106,11 +106,11 @@ class Tag:
             sizes = sizes[1:]  # as in C++: of rows and columns, the columns
         if len(sizes) != len(names) or any(isinstance(n, tuple) for n in sizes):
             expected = f"({', '.join(names)})"
-            mend = f"name a leading dimension: ld=...; for a batch write ({expected}, batch)"
+            mend = f"for a batch write ({expected}, batch){'; a leading dimension is ld=...' if self.is_matrix else ''}"
             raise RankError(f"{self} of the sizes {shown(given)}", f"{expected}, each an integer", mend)
         for n in (*sizes, *outer):
             if at_most(leaf(n), -1):
-                raise RangeError(f"{self} of the sizes {shown(given)}", "sizes of 0 or more", f"{n} is below 0")
+                raise RangeError(f"{self} of the sizes {shown(given)}", "sizes of 0 or more", f"use another than {n}")
         return tuple(map(leaf, sizes)), tuple(map(leaf, outer))
 
     def __repr__(self) -> str:
