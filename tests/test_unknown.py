@@ -5,7 +5,8 @@ import operator
 import pytest
 
 import tla
-from tla import Int, Layout, MakeLayout, MakeLayoutTile, Unproven, ints, offsets, parse
+from tla import Int, Layout, MakeLayout, MakeLayoutTile, Unproven, ascend, ints, offsets, parse
+from tla.ascend.tags import TAGS
 
 
 class Unknown:
@@ -59,9 +60,13 @@ for _op, _name in (
 
 @pytest.fixture(autouse=True)
 def _registered():
-    ints.register_leaf(Unknown, lambda question, a, b: True if question == "==" and a is b else None)
+    ints.register_leaf(Unknown, lambda question, a, b: True if question in ("==", "<=") and a is b else None, smaller=_smaller)
     yield
-    del ints._KINDS[Unknown]
+    del ints._KINDS[Unknown], ints._SMALLER[Unknown]
+
+
+def _smaller(a, b):
+    return Unknown(f"min({a}, {b})", min(value(a), value(b)))
 
 
 M, N = Unknown("M", 12), Unknown("N", 10)
@@ -73,6 +78,10 @@ def value(x):
 
 def known(layout):
     return Layout(value(layout.shape), value(layout.stride))
+
+
+def known_with_origin(layout):
+    return Layout(value(layout.shape), value(layout.stride), value(layout.origin_shape))
 
 
 def test_layouts_over_unknown_sizes_are_the_same_functions():
@@ -111,12 +120,63 @@ def test_coordinates_and_tuples():
 def test_tiles_of_unknown_layouts():
     tile = MakeLayoutTile(Layout(((16, M), (16, N)), ((16, 256), (1, M))), (32, N))
     assert value(tile.shape) == ((16, 2), (16, 1))
-    assert tile.origin_shape == (32, N)
+    assert str(tile.origin_shape[0]) == "min(32, (16 mul M))"
+    assert value(tile.origin_shape) == (32, 10)
+    whole = Layout(((16, M), (16, N)), ((16, 256), (1, M)), (180, N))
+    for start in ((0, 0), (160, 0), (176, 16), (M, N), ((4, M), (0, N))):
+        mine, numbers = tla.GetTileLayout(whole, (Int[16](), N), start), tla.GetTileLayout(known_with_origin(whole), (16, 10), value(start))
+        assert (value(mine.shape), value(mine.origin_shape)) == (numbers.shape, numbers.origin_shape)
+    assert tla.is_on_block(whole, (M, 16)) is None
+    assert tla.is_on_block(whole, (M, 3)) is False
+    assert tla.is_on_block(Layout((M, N), (1, M)), (N, 3)) is True
+    assert value(tla.max(M, N, 4)) == 12
+    del ints._SMALLER[Unknown]  # a kind that has no such leaf
+    for ask in (lambda: tla.GetTileLayout(whole, (16, 16), (0, M)), lambda: tla.min(M, 4), lambda: tla.max(M, 4)):
+        with pytest.raises(Unproven):
+            ask()
+    ints._SMALLER[Unknown] = _smaller
+
+
+def test_tags_of_unknown_sizes():
+    for tag in TAGS.values():
+        if len(tag.step) == 2:
+            blocks = (M, 5) if tag.blocks.count("GIVEN") else ()
+            for sizes in ((M, N, *blocks), (M, 32, *blocks), (Int[16](), N, *blocks)):
+                made, numbers = MakeLayout[8, tag](*sizes), MakeLayout[8, tag](*value(sizes))
+                assert (value(made.shape), value(made.stride), value(made.origin_shape)) == (
+                    numbers.shape,
+                    numbers.stride,
+                    numbers.origin_shape,
+                )
+                assert value(tag[8](*sizes).capacity) == tag[8](*value(sizes)).capacity
+    assert value(MakeLayout[8, ascend.zN]((M, N), (N, 3)).stride) == MakeLayout[8, ascend.zN]((12, 10), (10, 3)).stride
+    assert value(MakeLayout[8, ascend.zN](M, N, ld=M * 16).stride) == ((32, 512), (1, 192 * 32))
+    assert value(tla.MakeLayoutFilter[16, "L1"](M, 3, 3, N).shape) == (12, 3, 3, 16, 16)
+
+
+def test_recognition_has_three_answers():
+    rows, fractal = MakeLayout[16, ascend.RowMajor](M, N), MakeLayout[16, ascend.zN](Int[32](), N)
+    assert ascend.isRowMajor(rows) is True
+    assert ascend.isRowMajor(Layout((M, N), (32, 1))) is None  # are N at most 32?
+    assert ascend.iszN[16](fractal) is True
+    assert ascend.iszN[32](fractal) is False
+    assert ascend.isnZ[16](fractal) is False
+    assert ascend.iszN[16](MakeLayout[16, ascend.zN](M, N)) is None  # does 16 divide what this kind of unknown makes of M?
+    found = ascend.recognize(fractal, 16)
+    assert (found.tag, value(found.sizes), found.ld) == (ascend.zN, (32, 16), 32)
+    assert ascend.recognize(rows, 16).ld is N
+    with pytest.raises(Unproven, match="to know whether it is RowMajor"):
+        ascend.recognize(Layout((M, N), (32, 1)), 16)
+
+
+def test_padding_of_unknown_sizes():
+    made = MakeLayout[16, ascend.zN](M, N)
+    assert [value(box.layout.origin_shape) for box in tla.padding(made)] == [(4, 16), (12, 6)]
+    assert [value(box.coord) for box in tla.padding(made)] == [(12, 0), (0, 10)]
 
 
 def test_what_needs_a_value_raises_unproven():
     for ask in (
-        lambda: tla.max(M, 4),
         lambda: tla.gcd(M, N),
         lambda: tla.shape_div(M, 4),
         lambda: offsets(MakeLayout((M, N))),

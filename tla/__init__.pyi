@@ -1,6 +1,7 @@
 # What `tla` gives, for type checkers. At run time __init__.py loads each name when it is first asked for.
 
 from . import (
+    ascend as ascend,
     xla as xla,
 )
 from .algebra import (
@@ -28,6 +29,13 @@ from .arithmetic import (
     shape_div as shape_div,
     signum as signum,
     sum as sum,
+)
+from .ascend.make import (
+    MakeLayoutFilter as MakeLayoutFilter,
+    MakeLayoutFmap as MakeLayoutFmap,
+    MakeLayoutFromTag as MakeLayoutFromTag,
+    MakeLayoutL0C as MakeLayoutL0C,
+    MakeMxScaleLayout as MakeMxScaleLayout,
 )
 from .basis import (
     ArithmeticTuple as ArithmeticTuple,
@@ -175,7 +183,11 @@ from .tilers import (
     zipped_product as zipped_product,
 )
 from .tiles import (
+    GetTileLayout as GetTileLayout,
+    MakeBatchedLayout as MakeBatchedLayout,
     MakeLayoutTile as MakeLayoutTile,
+    is_on_block as is_on_block,
+    padding as padding,
 )
 
 __version__: str

@@ -63,19 +63,20 @@ def _divide(divide: Callable[[Any, Any], Any], divide_ints: Callable[[Any, Any],
 
 
 def round_up(a: Any, b: Any) -> Any:
-    """The least multiple of b that is at least a, for b > 0; mode by mode on tuples.
+    """The least multiple of b that is at least a, for b > 0; mode by mode on tuples; of an integer, that of each b.
 
     Raises RangeError where b is not positive, RankError where the profiles differ.
 
     >>> from tla import round_up, Int
-    >>> print(round_up(100, 16), round_up((Int[2](), 9), (Int[2](), 4)))
-    112 (_2,12)
+    >>> print(round_up(100, 16), round_up((Int[2](), 9), (Int[2](), 4)), round_up(100, (16, 32)))
+    112 (_2,12) (112,128)
 
-    Source: CuTe `round_up`; TLA `RoundUp`.
+    Source: CuTe `round_up`; TLA `RoundUp`, and `round_up` of its branch tla_v2.
     """
     a, b = as_int_tuple(a), as_int_tuple(b)
-    if isinstance(a, tuple) and isinstance(b, tuple):
-        return IntTuple(*(round_up(x, y) for x, y in _paired("round_up", a, b)))
+    if isinstance(b, tuple):
+        pairs = _paired("round_up", a, b) if isinstance(a, tuple) else ((a, n) for n in b)
+        return IntTuple(*(round_up(x, y) for x, y in pairs))
     require_congruent("round_up", a, b)
     return mul(ints.ceil_div(a, b), b)
 
@@ -88,11 +89,11 @@ def _paired(name: str, a: tuple[Any, ...], b: tuple[Any, ...]) -> Iterator[tuple
     return zip(a, b + (one,) * (len(a) - len(b)))
 
 
-def _over_leaves(name: str, decide: Callable[[int, int], int], xs: tuple[Any, ...]) -> Any:
+def _over_leaves(name: str, of_two: Callable[[Any, Any], Any], xs: tuple[Any, ...]) -> Any:
     found = [n for x in xs for n in leaves(as_int_tuple(x))]
     if not found:
         raise RankError(f"{name} of no integers", "at least one", "give one, or a tuple that has one")
-    return functools.reduce(lambda a, b: ints.fold(name, decide, a, b), found)
+    return functools.reduce(of_two, found)
 
 
 def gcd(*xs: Any) -> Any:
@@ -104,7 +105,7 @@ def gcd(*xs: Any) -> Any:
 
     Source: CuTe `gcd`.
     """
-    return _over_leaves("gcd", math.gcd, xs)
+    return _over_leaves("gcd", functools.partial(ints.fold, "gcd", math.gcd), xs)
 
 
 def max(*xs: Any) -> Any:
@@ -116,7 +117,7 @@ def max(*xs: Any) -> Any:
 
     Source: CuTe and TLA `max`.
     """
-    return _over_leaves("max", builtins.max, xs)
+    return _over_leaves("max", ints.larger, xs)
 
 
 def min(*xs: Any) -> Any:
@@ -128,7 +129,7 @@ def min(*xs: Any) -> Any:
 
     Source: CuTe and TLA `min`.
     """
-    return _over_leaves("min", builtins.min, xs)
+    return _over_leaves("min", ints.smaller, xs)
 
 
 def lcm(*xs: Any) -> Any:
@@ -140,7 +141,7 @@ def lcm(*xs: Any) -> Any:
 
     Source: CuTe `lcm`.
     """
-    return ints.leaf(_over_leaves("lcm", math.lcm, xs))
+    return ints.leaf(_over_leaves("lcm", functools.partial(ints.fold, "lcm", math.lcm), xs))
 
 
 def sum(x: Any) -> Any:

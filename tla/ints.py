@@ -221,15 +221,20 @@ def static_literal(name: str) -> Int | None:
 Ask = Callable[[str, Any, Any], "bool | None"]
 _KINDS: dict[type, Ask] = {}
 _NO_INTEGERS: set[type] = set()
+# Of such a kind: what makes the smaller of two integers, whichever that will be.
+_SMALLER: dict[type, Callable[[Any, Any], Any]] = {}
 
 
-def register_leaf(kind: type, ask: Ask, integer: bool = True) -> None:
+def register_leaf(kind: type, ask: Ask, integer: bool = True, smaller: Callable[[Any, Any], Any] | None = None) -> None:
     """Make `kind` a leaf of IntTuples. It needs + - * // % with integers on both sides, and `==` and hash by structure.
 
     ask(question, a, b)   True, False, or None when that is not known; question is "==", "<=" or "divides"
     integer               whether it is an integer; a basis element is none, and has + - and * with integers only
+    smaller(a, b)         the leaf that will be the smaller of the two, where it is not known which; if there is such a leaf
     """
     _KINDS[kind] = ask
+    if smaller is not None:
+        _SMALLER[kind] = smaller
     if not integer:
         _NO_INTEGERS.add(kind)
 
@@ -424,6 +429,27 @@ def shape_div(a: Any, b: Any) -> Any:
         f"{a} % {b} == 0 or {b} % {a} == 0",
         f"use {math.gcd(int(a), int(b)) or 1} for {b}" if known(a) is not None and known(b) is not None else "pad the one to the other",
     )
+
+
+def smaller(a: Any, b: Any) -> Any:
+    """The smaller of two integers, static if both are; by what is known of them, or else what their kind makes of the two."""
+    if known(a) is not None and known(b) is not None:
+        return fold("min", min, a, b)
+    first = at_most(a, b)
+    return _made_smaller("min", a, b) if first is None else a if first else b
+
+
+def larger(a: Any, b: Any) -> Any:
+    """The larger of two integers, as `smaller` is the smaller."""
+    if known(a) is not None and known(b) is not None:
+        return fold("max", max, a, b)
+    first = at_most(a, b)
+    return a + b - _made_smaller("max", a, b) if first is None else b if first else a
+
+
+def _made_smaller(name: str, a: Any, b: Any) -> Any:
+    make = next((_SMALLER[type(x)] for x in (a, b) if type(x) in _SMALLER), None)
+    return make(a, b) if make else fold(name, min, a, b)  # which refuses
 
 
 def fold(name: str, decide: Callable[[int, int], int], a: Any, b: Any) -> Any:

@@ -1,16 +1,24 @@
-"""Tiles of layouts: the part of a layout that a block works on, with its tail.
+"""Tiles of layouts: the part of a layout that a block works on, with its tail, and what is padding.
+
+A tile is a layout and a start. The layout has the strides of the whole, so the offset of the element c of the tile is
+`tile(start + c)`, wherever the tile starts; the start is kept apart, as instructions need it in blocks, not as an address.
 
 Source: TLA include/tla/layout.hpp.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
 
-from .errors import RankError
-from .int_tuple import as_tree, congruent, modes_of, product, product_each, shown, size
-from .ints import ceil_div, fold, known, require_positive
+from .coord import Coord, as_coord, crd2idx
+from .errors import Predicate, RangeError, RankError, Reason
+from .int_tuple import as_tree, congruent, leaves, modes_of, product, product_each, shown, weakly_congruent
+from .ints import Int, at_most, ceil_div, divides, equal, is_constant, larger, leaf, require_positive, smaller
 from .layout import Layout, Shape, as_layout
+from .modes import prepend
+
+_0 = Int[0]()
 
 
 def MakeLayoutTile(layout: Layout, tile: Any) -> Layout:
@@ -31,29 +39,162 @@ def MakeLayoutTile(layout: Layout, tile: Any) -> Layout:
     Source: TLA `MakeLayoutTile` (2025); static tiles give static counts here.
     """
     layout = as_layout("MakeLayoutTile", layout)
-    tile, extents = as_tree(tile), product_each(layout.shape) if isinstance(layout.shape, tuple) else size(layout)
-    if not congruent(tile, extents):
+    return _tiled("MakeLayoutTile", layout, tile, (_0,) * len(layout.origin_shape))
+
+
+def GetTileLayout(layout: Layout, tile: Any, coord: Any) -> Layout:
+    """The layout of the tile of `layout` that starts at `coord`: the tile's extents, the layout's strides.
+
+    tile      one integer per top-level mode, 1 or more [elements]; it may reach past the end
+    coord     where the tile starts, one integer per top-level mode, 0 or more [elements]; or in blocks: nested like the
+              shape, such as ((0, 2), (0, 3)) for block row 2 and block column 3
+    Returns   shape as MakeLayoutTile has it; origin_shape is what is valid from the start on, 0 where that is past the end
+    Raises    RankError where the ranks differ, RangeError for an extent below 1 or a start below 0, Unproven where sizes
+              that are not known decide
+
+    The offset of the element c of the tile is `tile(coord + c)`, for every start. Where the start is on a block boundary,
+    which `is_on_block` answers, it is `layout(coord) + tile(c)` too, and the blocks that the shape counts hold the tile.
+
+    >>> from tla import GetTileLayout, idx2crd, parse
+    >>> a = parse("((_4,_2),(_4,_3)):((_4,_16),(_1,_32))")
+    >>> tile = GetTileLayout(a, (4, 8), (4, 8))
+    >>> print(tile, tile.origin_shape, tile(4 + 3, 8 + 1), idx2crd((4, 8), a.shape))
+    ((_4,1),(_4,2)):((_4,_16),(_1,_32)) (4,4) 93 ((0,1),(0,2))
+
+    Source: TLA `GetTileLayout` (2026), which takes flat layouts of any rank, and pairs of rank 2.
+    """
+    layout = as_layout("GetTileLayout", layout)
+    return _tiled("GetTileLayout", layout, tile, _start("GetTileLayout", layout, coord))
+
+
+@Predicate
+def is_on_block(layout: Layout, coord: Any) -> Reason | bool | None:
+    """Whether `coord` is on a block boundary in every mode: a multiple of the inner extents, all but the outermost count.
+
+    coord     as in GetTileLayout
+    Returns   True, False, or None where sizes are not known. If True, the tile at `coord` can be addressed from there:
+              layout(coord + c) == layout(coord) + tile(c)
+
+    >>> from tla import is_on_block, parse
+    >>> a = parse("((_4,_2),(_4,_3)):((_4,_16),(_1,_32))")
+    >>> is_on_block(a, (4, 8)), is_on_block(a, (5, 8)), is_on_block.why_not(a, (5, 8)).what
+    (True, False, 'the start (5,8) is inside a block of _4 in mode 0 of ((_4,_2),(_4,_3)):((_4,_16),(_1,_32))')
+    """
+    layout = as_layout("is_on_block", layout)
+    answer: bool | None = True
+    for i, (c, s) in enumerate(zip(_start("is_on_block", layout, coord), modes_of(layout.shape))):
+        block = product(tuple(leaves(s))[:-1])
+        here = True if is_constant(1, block) or equal(c, 0) else divides(block, c)
+        if here is False:
+            what = f"the start {shown(coord)} is inside a block of {block} in mode {i} of {shown(layout)}"
+            return Reason(what, f"a multiple of {block}", "start at the block before, or address the tile by absolute coordinates")
+        answer = answer and here
+    return answer
+
+
+def MakeBatchedLayout(layout: Layout, batch: Any, stride: Any) -> Layout:
+    """`batch` copies of a layout, `stride` elements apart: one mode more, in front.
+
+    Returns   Layout, with the origin_shape of `layout` behind that of the batch
+    Raises    LeafTypeError, RangeError as Layout does
+
+    >>> from tla import GetTileLayout, MakeBatchedLayout, parse
+    >>> a = MakeBatchedLayout(parse("((_16,7),(_16,4)):((_16,_256),(_1,1792))"), 3, 7168)
+    >>> print(a, GetTileLayout(a, (1, 32, 16), (2, 16, 16)))
+    (3,(_16,7),(_16,4)):(7168,(_16,_256),(_1,1792)) (1,(_16,2),(_16,1)):(7168,(_16,_256),(_1,1792))
+
+    Source: TLA `MakeBatchedLayout_t`, which is a type, and whose fractals it does not tile.
+    """
+    return prepend(as_layout("MakeBatchedLayout", layout), Layout(leaf(batch), leaf(stride)))  # type: ignore[no-any-return]
+
+
+class Box(NamedTuple):
+    """A box of coordinates in a layout: its layout, and where it starts.
+
+    layout   as GetTileLayout has it: the offset of the element c is `layout(coord + c)`; its origin_shape is the box
+    coord    the start, one integer per top-level mode [elements]
+    """
+
+    layout: Layout
+    coord: Coord
+
+
+def padding(layout: Layout) -> Iterator[Box]:
+    """What of a layout is padding, shape minus origin_shape, as boxes: disjoint, and all of it together.
+
+    Yields   Box, at most one per top-level mode: in mode i all that is past origin_shape, in those before it what is valid.
+             A box that is known to be empty is left out.
+
+    >>> from tla import MakeLayout, padding
+    >>> from tla.ascend import half, zN
+    >>> for box in padding(MakeLayout[half, zN](20, 30)):
+    ...     print(box.coord, box.layout.origin_shape, box.layout)
+    (20,_0) (12,32) ((_16,1),(_16,2)):((_16,_256),(_1,512))
+    (_0,30) (20,2) ((_16,2),(_16,1)):((_16,_256),(_1,512))
+
+    Source: CATLASS `InitZeroInL1A`, which computes it by hand.
+    """
+    layout = as_layout("padding", layout)
+    whole, valid = product_each(layout.shape), layout.origin_shape
+    for i, (n, v) in enumerate(zip(whole, valid)):
+        extents = (*valid[:i], n - v, *whole[i + 1 :])
+        if any(at_most(e, 0) for e in extents):
+            continue
+        coord = Coord(*(v if k == i else _0 for k in range(len(whole))))
+        yield Box(_cut(layout, extents, extents), coord)
+
+
+def _tiled(where: str, layout: Layout, tile: Any, start: tuple[Any, ...]) -> Layout:
+    extents = _extents(where, layout, tile)
+    valid = [smaller(t, _rest(o, c)) for t, o, c in zip(extents, layout.origin_shape, start)]
+    return _cut(layout, extents, valid)
+
+
+def _cut(layout: Layout, extents: Iterable[Any], valid: Iterable[Any]) -> Layout:
+    """The layout with other extents [elements], of which some are valid, and its own strides."""
+    shapes = [*map(_tile_mode, modes_of(layout.shape), extents)]
+    return Layout(Shape(*shapes) if isinstance(layout.shape, tuple) else shapes[0], layout.stride, Shape(*valid))
+
+
+def _extents(where: str, layout: Layout, tile: Any) -> tuple[Any, ...]:
+    tile, whole = as_tree(tile), product_each(layout.shape) if isinstance(layout.shape, tuple) else product(layout.shape)
+    if not congruent(tile, whole):
         raise RankError(
             f"tile {shown(tile)} of {shown(layout)}",
-            f"extents like {shown(extents)}: one integer per top-level mode",
+            f"extents like {shown(whole)}: one integer per top-level mode",
             "give the size of the tile in each mode",
         )
     for t in modes_of(tile):
-        require_positive("MakeLayoutTile", t)
-    tiled = [_tile_mode(s, t) for s, t in zip(modes_of(layout.shape), modes_of(tile))]
-    new_shape = Shape(*tiled) if isinstance(layout.shape, tuple) else tiled[0]
-    return Layout(new_shape, layout.stride, Shape(*map(_smaller, modes_of(tile), layout.origin_shape)))
+        require_positive(where, t)
+    return modes_of(tile)
 
 
-def _smaller(tile: Any, valid: Any) -> Any:
-    """The valid part of a tile: of sizes that are not known, the tile."""
-    return tile if known(tile) is None or known(valid) is None else fold("min", min, tile, valid)
+def _start(where: str, layout: Layout, coord: Any) -> tuple[Any, ...]:
+    """The start in elements, one integer per top-level mode."""
+    coord = as_coord(coord)
+    shape = layout.shape
+    if isinstance(coord, tuple) != isinstance(shape, tuple) or not weakly_congruent(coord, shape):
+        raise RankError(
+            f"{where}: the start {shown(coord)} in {shown(layout)}",
+            f"{len(modes_of(shape))} integers, or a coordinate nested like the shape",
+            "give where the tile starts in each mode",
+        )
+    start = tuple(leaf(crd2idx(c, s)) for c, s in zip(modes_of(coord), modes_of(shape)))
+    for c in start:
+        if at_most(c, -1):
+            raise RangeError(f"{where}: the start {shown(coord)} is before the layout", "0 or more in each mode", "start it at 0")
+    return start
+
+
+def _rest(valid: Any, start: Any) -> Any:
+    """How much of what is valid lies from the start on."""
+    return valid if is_constant(0, start) else larger(valid - start, _0)
 
 
 def _tile_mode(s: Any, t: Any) -> Any:
     if not isinstance(s, tuple):
         return t
     if not s:
-        raise RankError(f"MakeLayoutTile: a tile of {t} of a mode without extents", "a mode with one", "leave that mode out")
+        raise RankError(f"a tile of {t} of a mode without extents", "a mode with one", "leave that mode out")
     inner = s[:-1]
     return (*inner, _tile_mode(s[-1], ceil_div(t, product(inner))))

@@ -121,10 +121,9 @@ def _raw_lines(file: IO[Any]) -> Iterator[tuple[int, str | bytes]]:
         try:
             raw = piece = file.readline(MAX_LINE + 1)
         except UnicodeDecodeError:
-            what = f"line {number} or one soon after it holds bytes that are no {getattr(file, 'encoding', 'text')}"
-            raise ParseError(
-                "", 0, what, "a text", "give the path, or open the file as bytes: then reading goes on behind that line"
-            ) from None
+            what = f"line {number}, or one soon after it, holds bytes that are no {getattr(file, 'encoding', 'text')}"
+            mend = "give the path, or open the file as bytes: then reading goes on behind that line"
+            raise ParseError("", 0, what, "a text", mend) from None
         if not raw:
             return
         while len(piece) > MAX_LINE and piece[-1] not in ("\n", ord("\n")):
