@@ -379,6 +379,11 @@ def _operand(x: Any) -> Any:
     return leaf(x) if type(x) is not int and (is_no_integer(x) or x is None or isinstance(x, (tuple, list))) else x
 
 
+def as_static(n: Any) -> Any:
+    """An integer of the library's own as the static integer that it is; a symbol as it stands."""
+    return static(n) if isinstance(n, int) else n
+
+
 def plain(n: Any) -> Any:
     """n as what arrays, tracers and expressions take: an integer of ours as a plain int."""
     return int(n) if isinstance(n, int) else n
@@ -400,6 +405,8 @@ def plus(a: Any, b: Any) -> Any:
 
 def ceil_div(a: Any, b: Any) -> Any:
     """a / b rounded up, for b > 0; static if both are."""
+    if type(a) is type(b) is int and b > 0:
+        return -(-a // b)
     require_positive("ceil_div", b)
     return add(a, b - static(1)) // b
 

@@ -22,7 +22,7 @@ from ..basis import E, ScaledBasis
 from ..composed import ComposedLayout, compose
 from ..errors import LoweringError, RangeError, RankError
 from ..int_tuple import IntTuple, leaves, size
-from ..ints import static
+from ..ints import as_static, at_most, ceil_div, known, static
 from ..layout import Layout
 from ..steps import ENUMERABLE
 from .grammar import as_shape
@@ -78,7 +78,7 @@ def lower(shape: Shape | str) -> Layout | ComposedLayout:
     if not inner:
         return _valid(whole, dims)
     if 0 in dims:
-        return Layout(tuple(map(static, dims)), (static(0),) * len(dims))
+        return Layout(tuple(map(as_static, dims)), (static(0),) * len(dims))
     for stage in reversed(inner):
         whole = compose(whole, _padded(stage, whole))
     if isinstance(whole, Layout):
@@ -128,7 +128,7 @@ def _valid(layout: Layout | ComposedLayout, dims: tuple[int, ...]) -> Layout | C
     """The layout with the dimensions for its origin_shape."""
     if isinstance(layout, ComposedLayout):
         return ComposedLayout(layout.outer, layout.offset, _valid(layout.inner, dims))  # type: ignore[no-any-return]
-    return Layout(layout.shape, layout.stride, tuple(map(static, dims)))
+    return Layout(layout.shape, layout.stride, tuple(map(as_static, dims)))
 
 
 def _by_axes(whole: ComposedLayout, dims: tuple[int, ...]) -> Layout | None:
@@ -136,7 +136,7 @@ def _by_axes(whole: ComposedLayout, dims: tuple[int, ...]) -> Layout | None:
 
     The offsets along each dimension, with 0 in the others, determine its mode; that these add up is checked everywhere.
     """
-    if math.prod(dims) > ENUMERABLE:
+    if any(known(n) is None for n in dims) or math.prod(dims) > ENUMERABLE:
         return None
     zero = [0] * len(dims)
     modes = [_axis([whole(*zero[:d], i, *zero[d + 1 :]) for i in range(n)]) for d, n in enumerate(dims)]
@@ -218,7 +218,7 @@ def _into_coordinates(digits: list[Digit], merged: list[tuple[int, ...]], dims: 
     for k, group in enumerate(merged):
         step = 1
         for at in reversed(group):
-            strides[at] = E[k] * static(step)
+            strides[at] = E[k] * as_static(step)
             step *= digits[at].slots
     placed = [replace(digit, stride=at) for at, digit in enumerate(digits)]
     modes = [_of_dimension(placed, d, n) for d, n in enumerate(dims)]
@@ -272,10 +272,10 @@ def _tops(digits: list[Digit]) -> dict[int | None, int]:
 def _split(digit: Digit, t: int, top: bool, level: int, shape: ArrayShape) -> tuple[Digit, Digit]:
     """A digit u as u // t and u % t, where these are digits again."""
     n, place = digit.extent, digit.place
-    count = replace(digit, extent=-(-n // t), place=place * t, slots=-(-digit.slots // t))
+    count = replace(digit, extent=ceil_div(n, t), place=place * t, slots=ceil_div(digit.slots, t))
     if digit.dimension is None:
         return replace(count, extent=1), replace(digit, extent=1, slots=t)
-    if n % t == 0 or top:
+    if top or n % t == 0:
         return count, replace(digit, extent=t, slots=t)
     if n < t:  # u // t is 0 for every coordinate
         return replace(count, dimension=None), replace(digit, slots=t)
@@ -302,7 +302,7 @@ def _of_dimension(placed: list[Digit], dimension: int, n: int) -> tuple[Digit, .
     for digit in sorted((d for d in placed if d.dimension == dimension and d.extent != 1), key=lambda d: d.place):
         if digit.place != weight:
             # Padding left a gap below it, and padding does so at the top only: no coordinate reaches this digit.
-            assert digit.place >= n
+            assert not at_most(digit.place, n - 1)
             break
         out.append(digit)
         weight *= digit.extent
@@ -322,7 +322,7 @@ def _merged(digits: tuple[Digit, ...]) -> list[Digit]:
 
 def _mode(numbers: list[int], empty: int) -> object:
     """The shape or stride of a mode: one static integer, or a tuple of them."""
-    return _nested([static(n) for n in numbers or [empty]])
+    return _nested([as_static(n) for n in numbers or [empty]])
 
 
 def _nested(leaves: list[Any]) -> Any:
