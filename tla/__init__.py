@@ -34,10 +34,12 @@ _PUBLIC = {
     "common": "domain_distribute greatest_common_domain layout_add max_alignment max_common_layout max_common_vector nullspace",
     "tilers": "MakeLayoutLike MakeOrderedLayout blocked_product ceil_div compact_order evenly_divides flat_divide flat_product "
     "logical_divide logical_product raked_product tile_to_shape tiled_divide tiled_product zipped_divide zipped_product",
-    "recast": "downcast recast_layout upcast",
+    "widths": "downcast recast_layout upcast",
     "swizzle": "MakeSwizzle Swizzle",
     "composed": "ComposedLayout compose",
     "evaluate": "offsets",
+    "tensor": "MakeTensor Tensor padded",
+    "views": "GetTile TileView local_partition local_tile recast transpose",
     "": "xla",
 }
 # The modules that make kinds of layouts known to `parse`: any name brings them.

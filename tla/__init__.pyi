@@ -147,14 +147,14 @@ from .predicates import (
     is_surjective as is_surjective,
     same_map as same_map,
 )
-from .recast import (
-    downcast as downcast,
-    recast_layout as recast_layout,
-    upcast as upcast,
-)
 from .swizzle import (
     MakeSwizzle as MakeSwizzle,
     Swizzle as Swizzle,
+)
+from .tensor import (
+    MakeTensor as MakeTensor,
+    Tensor as Tensor,
+    padded as padded,
 )
 from .tilers import (
     MakeLayoutLike as MakeLayoutLike,
@@ -178,6 +178,19 @@ from .tiles import (
     GetTileLayout as GetTileLayout,
     MakeLayoutTile as MakeLayoutTile,
     is_on_block as is_on_block,
+)
+from .views import (
+    GetTile as GetTile,
+    TileView as TileView,
+    local_partition as local_partition,
+    local_tile as local_tile,
+    recast as recast,
+    transpose as transpose,
+)
+from .widths import (
+    downcast as downcast,
+    recast_layout as recast_layout,
+    upcast as upcast,
 )
 
 __version__: str

@@ -1,0 +1,192 @@
+"""Moving elements between layouts in numpy: strided copies where a common refinement exists, else by offsets.
+
+What is moved is given as `Elements`: a Tensor is one. Whoever calls has seen to it that the move may be made.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Iterator
+from typing import Any, NamedTuple, Protocol
+
+from .strided import Axis, Box, Digits, boxes, digits
+
+#: So many indices of the axis that the target has fastest are moved at a time, where the source has another one fastest:
+#: as many lines of the source as any cache holds side by side.
+BLOCK = 16
+#: Steps of the source from this many elements on leave its line with each.
+LINE = 32
+#: Copies of fewer items than this are not worth a loop of their own.
+WORTH_A_LOOP = 2**10
+#: Longer runs than this [elements] stay an axis: numpy copies these as fast.
+LONGEST_UNIT = 2**10
+
+
+class Elements(Protocol):
+    """Elements of a flat numpy array: that of the coordinate c is data[offset + layout(coord + c)]."""
+
+    @property
+    def data(self) -> Any: ...
+    @property
+    def offset(self) -> Any: ...
+    @property
+    def layout(self) -> Any: ...
+    @property
+    def coord(self) -> Any: ...
+    @property
+    def origin_shape(self) -> Any: ...
+
+
+class Place(NamedTuple):
+    """Where elements lie by digits: the offset of index 0, the index in each mode that they begin at, the digits of each."""
+
+    begin: int
+    starts: tuple[int, ...]
+    modes: tuple[Digits, ...]
+
+
+def place_of(x: Elements) -> Place | None:
+    """The place of x; None where its layout has no digits. Whole steps of a last digit go into the offset."""
+    found = digits(x.layout)
+    if found is None:
+        return None
+    begin = int(x.offset) + sum(int(c) // f[-1][0] * f[-1][1] for c, f in zip(x.coord, found))
+    return Place(begin, tuple(int(c) % f[-1][0] for c, f in zip(x.coord, found)), found)
+
+
+def counts_of(x: Elements) -> tuple[int, ...]:
+    """How many valid indices each mode has."""
+    return tuple(map(int, x.origin_shape))
+
+
+def offsets_of(x: Elements) -> Any:
+    """The offset of every valid element in the buffer, with one axis per mode."""
+    import numpy as np
+
+    counts = counts_of(x)
+    indices = [g + int(c) for g, c in zip(np.ogrid[tuple(map(slice, counts))], x.coord)]
+    values = x.layout(*indices) if isinstance(x.layout.shape, tuple) and indices else x.layout(indices[0] if indices else ())
+    return np.broadcast_to(values + int(x.offset), counts)
+
+
+StridedBox = tuple[int, tuple[tuple[tuple[int, int], ...], ...]]
+
+
+def boxes_of(x: Elements) -> list[StridedBox] | None:
+    """The valid elements as strided arrays: where each begins, and of each mode the axes (count, step), slowest first
+    [elements]. None where the layout is not made of such."""
+    place = place_of(x)
+    found = None if place is None else boxes(counts_of(x), (place.starts,), (place.modes,))
+    if place is None or found is None:
+        return None
+    return [(place.begin + begin, tuple(tuple((n, d) for n, (d,) in axes) for axes in modes)) for (begin,), modes in found]
+
+
+def gathered(x: Elements) -> Any:
+    """The valid elements of x as a numpy array of its own, one axis per mode."""
+    import numpy as np
+
+    counts, place = counts_of(x), place_of(x)
+    dense = np.empty(counts, x.data.dtype)
+    if place is not None and _copied(counts, dense.reshape(-1), _in_order(counts), x.data, place):
+        return dense
+    return x.data[offsets_of(x)]
+
+
+def scattered(x: Elements, dense: Any) -> None:
+    """Move the elements of a numpy array to the valid elements of x: the way back of `gathered`."""
+    counts, place = counts_of(x), place_of(x)
+    if place is None or not _copied(counts, x.data, place, dense.reshape(-1), _in_order(counts)):
+        x.data[offsets_of(x)] = dense
+
+
+def transfer(target: Elements, source: Elements) -> None:
+    """Move every valid element of source to its coordinate in target."""
+    to, of = place_of(target), place_of(source)
+    if to is None or of is None or not _copied(counts_of(target), target.data, to, source.data, of):
+        scattered(target, gathered(source))
+
+
+# ------------------------------------------------------------------------------------------- strided copies
+
+
+def _in_order(counts: tuple[int, ...]) -> Place:
+    """The place of a numpy array of its own: last mode fastest."""
+    strides = [math.prod(counts[i + 1 :]) for i in range(len(counts))]
+    return Place(0, (0,) * len(counts), tuple(((1, d),) for d in strides))
+
+
+def _copied(counts: tuple[int, ...], target: Any, to: Place, source: Any, of: Place) -> bool:
+    """Whether the elements have been moved by strided copies: if not, none has."""
+    plan = _plan(counts, (to.starts, of.starts), (to.modes, of.modes), target.dtype == source.dtype)
+    for unit, (begin, other), axes in plan or ():
+        there = array_at(target, to.begin + begin, [(n, d) for n, (d, _) in axes], unit)
+        there[...] = array_at(source, of.begin + other, [(n, d) for n, (_, d) in axes], unit)
+    return plan is not None
+
+
+def array_at(data: Any, begin: int, axes: Any, unit: int = 1) -> Any:
+    """The strided array over `data` that begins at an element, axes (count, step) [elements], `unit` elements as one.
+
+    numpy refuses one that would reach past the data, whatever has been proved before.
+    """
+    import numpy as np
+
+    width = data.itemsize
+    dtype = data.dtype if unit == 1 else np.dtype((np.void, unit * width))
+    return np.ndarray([n for n, _d in axes], dtype, data.view(np.uint8), begin * width, [d * width for _n, d in axes])
+
+
+class _Copy(NamedTuple):
+    """One strided copy. unit: how many elements go as one; the rest in elements, of target and source."""
+
+    unit: int
+    begins: tuple[int, ...]
+    axes: list[Axis]
+
+
+@functools.lru_cache(1024)
+def _plan(counts: tuple[int, ...], starts: Any, modes: Any, packed: bool) -> list[_Copy] | None:
+    """The strided copies that move a box of coordinates; None where the two layouts have no common refinement."""
+    found = boxes(counts, starts, modes)
+    return None if found is None else [copy for box in found for copy in _copies(box, packed)]
+
+
+def _copies(box: Box, packed: bool) -> Iterator[_Copy]:
+    """The strided copies that move a box from its second function to its first.
+
+    packed   whether the longest common run goes as one element: both arrays have elements of one kind
+
+    numpy's innermost loop is along the target's smallest step. Where that axis is short, it is unrolled here; where it is
+    long, and the source is read across its lines, BLOCK indices of it are moved at a time.
+    """
+    axes = _merged(sorted((axis for mode in box.modes for axis in mode), key=lambda axis: abs(axis[1][0]), reverse=True))
+    unit = axes.pop()[0] if packed and axes and axes[-1][1] == (1, 1) and axes[-1][0] <= LONGEST_UNIT else 1
+    begins, items = [box.begins], math.prod(n for n, _steps in axes)
+    while len(axes) > 1 and axes[-1][0] < 8 and items // axes[-1][0] >= WORTH_A_LOOP and axes[-1][1] != (1, 1):
+        n, steps = axes.pop()
+        items //= n
+        begins = [_moved(begin, k, steps) for begin in begins for k in range(n)]
+    blocks = [(0, axes)]
+    if len(axes) > 1 and axes[-1][0] > BLOCK and items >= BLOCK * WORTH_A_LOOP and abs(axes[-1][1][1]) >= LINE:
+        n, steps = axes[-1]
+        blocks = [(lo, [*axes[:-1], (min(BLOCK, n - lo), steps)]) for lo in range(0, n, BLOCK)]
+    for (lo, block), begin in itertools.product(blocks, begins):
+        yield _Copy(unit, _moved(begin, lo, axes[-1][1] if axes else (0, 0)), block)
+
+
+def _moved(begins: tuple[int, ...], k: int, steps: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(begin + k * step for begin, step in zip(begins, steps))
+
+
+def _merged(axes: list[Axis]) -> list[Axis]:
+    """Axes, slowest first, with those put together that continue their right neighbour in both arrays."""
+    out: list[Axis] = []
+    for n, steps in reversed(axes):
+        if out and steps == tuple(out[-1][0] * d for d in out[-1][1]):
+            out[-1] = out[-1][0] * n, out[-1][1]
+        else:
+            out.append((n, steps))
+    return out[::-1]
