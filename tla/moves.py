@@ -5,12 +5,12 @@ What is moved is given as `Elements`: a Tensor is one. Whoever calls has seen to
 
 from __future__ import annotations
 
-import functools
 import itertools
 import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple, Protocol
 
+from .memo import plain_memo
 from .strided import Axis, Box, Digits, boxes, digits
 
 #: So many indices of the axis that the target has fastest are moved at a time, where the source has another one fastest:
@@ -147,7 +147,7 @@ class _Copy(NamedTuple):
     axes: list[Axis]
 
 
-@functools.lru_cache(1024)
+@plain_memo
 def _plan(counts: tuple[int, ...], starts: Any, modes: Any, packed: bool) -> list[_Copy] | None:
     """The strided copies that move a box of coordinates; None where the two layouts have no common refinement."""
     found = boxes(counts, starts, modes)

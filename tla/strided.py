@@ -8,16 +8,16 @@ It is worked in plain ints and kept: the tiles of one loop ask for the same few 
 
 from __future__ import annotations
 
-import functools
 import heapq
 import itertools
 import math
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .int_tuple import leaves, modes_of
 from .ints import known
 from .layout import Layout
+from .memo import plain_memo
 from .steps import merged
 
 #: A mode as a function of an index: (place, stride) of each digit, fastest first; the last digit has no bound.
@@ -40,9 +40,11 @@ class Box(NamedTuple):
     modes: tuple[tuple[Axis, ...], ...]
 
 
-@functools.lru_cache(1024)
-def digits(layout: Layout) -> tuple[Digits, ...] | None:
-    """The digits of each top-level mode; None where an integer is not known, or is a coordinate."""
+@plain_memo
+def digits(layout: Any) -> tuple[Digits, ...] | None:
+    """The digits of each top-level mode; None for a layout of another kind, or of integers that are not known."""
+    if not isinstance(layout, Layout):
+        return None
     out = []
     for s, d in zip(modes_of(layout.shape), modes_of(layout.stride)):
         pairs = [(known(n), known(step)) for n, step in zip(leaves(s), leaves(d))]
@@ -54,7 +56,7 @@ def digits(layout: Layout) -> tuple[Digits, ...] | None:
     return tuple(out)
 
 
-@functools.lru_cache(4096)
+@plain_memo
 def boxes(counts: tuple[int, ...], starts: tuple[tuple[int, ...], ...], functions: tuple[tuple[Digits, ...], ...]) -> list[Box] | None:
     """The common refinement of several layouts over a box of coordinates; None if there are too many pieces.
 

@@ -12,7 +12,7 @@ from .coord import idx2crd
 from .cotarget import get_flat_coord
 from .errors import DivisibilityError, LeafTypeError, RangeError, RankError
 from .int_tuple import Underscore, _, as_tree, congruent, leaves, modes_of, product_each, shown, size
-from .ints import Int, add, at_most, ceil_div, equal, is_int, larger, leaf, mul, plus, smaller
+from .ints import Int, add, at_most, ceil_div, divides, equal, is_int, larger, leaf, mul, plus, smaller
 from .layout import Layout, Shape, as_layout, join
 from .modes import dice, select
 from .tensor import Tensor, around, require_data, tensor_of
@@ -154,12 +154,15 @@ def _partition(where: str, t: Tensor, tiler: Any, coord: Any, inner: bool) -> Te
     tiles = [size(m) if isinstance(tile, Underscore) else tile for m, tile in zip(modes, tiler)]
     cuts = [logical_divide(m, tile) for m, tile in zip(modes, [*tiles, *(_1 for _m in modes[len(tiler) :])])]
     kept: list[Any] = []
+    fixed: Any = _0
     opened: list[Any] = []
     for i, (cut, c) in enumerate(zip(cuts, _coordinates(where, t, cuts, len(tiler), coord, inner))):
         tile, rest = cut
         n, dims = size(tile), (t.origin_shape[i], t._room[i])
-        if (i < len(tiler) and not is_int(tiler[i])) or isinstance(c, Underscore):
-            _require_whole(where, t, i, tile, rest)
+        strided = i < len(tiles) and not is_int(tiles[i])  # what is valid of it has extents only if all is
+        if equal(dims[0], size(cut)) is not True if strided else isinstance(c, Underscore) and divides(n, dims[0]) is not True:
+            what = f"{where}: {dims[0]} valid in mode {i} of {t!r}, in tiles of {tile}"
+            raise DivisibilityError(what, "whole tiles: a tail has no extents of its own", "give one tile's coordinate, or pad the mode")
         if isinstance(c, Underscore):
             kept.append((tile, n, n))
             opened.append((rest, *(valid // n for valid in dims)))
@@ -168,10 +171,10 @@ def _partition(where: str, t: Tensor, tiler: Any, coord: Any, inner: bool) -> Te
         else:
             kept.append((rest, *(ceil_div(larger(valid - c, _0), n) for valid in dims)))
         if not isinstance(c, Underscore):
-            offset = plus(offset, (rest if inner else tile)(c))
+            fixed = plus(fixed, (rest if inner else tile)(c))
     parts = [*kept[: len(tiler)], *opened] if inner else [*opened, *kept]
     joined = join(part for part, _valid, _room in parts)
-    view, constant = around(layout, Layout(joined.shape, joined.stride, Shape(*(n for _part, n, _room in parts))))
+    view, constant = around(layout, Layout(joined.shape, joined.stride, Shape(*(n for _part, n, _room in parts))), fixed)
     return tensor_of(t, t.data, plus(offset, constant), view, [_0] * len(parts), [n for _part, _valid, n in parts])
 
 
@@ -204,14 +207,6 @@ def _coordinates(where: str, t: Tensor, cuts: list[Layout], n: int, coord: Any, 
             upto = "" if limit is None else f" and less than {limit}"
             raise RangeError(f"{where}: {c} in the coordinate {shown(tuple(coords))} of {t!r}", f"0 or more{upto}", "count from 0")
     return coords
-
-
-def _require_whole(where: str, t: Tensor, i: int, tile: Layout, rest: Layout) -> None:
-    """DivisibilityError where mode i of t is not made of whole tiles of valid elements."""
-    valid = t.origin_shape[i]
-    if equal(valid, mul(size(tile), size(rest))) is not True:
-        what = f"{where}: {valid} valid in mode {i} of {t!r}, in tiles of {tile}"
-        raise DivisibilityError(what, "whole tiles: a tail has no extents of its own", "give the coordinate of one tile, or pad the mode")
 
 
 # ----------------------------------------------------------------------------------------------------- recast
