@@ -40,6 +40,7 @@ _PUBLIC = {
     "evaluate": "offsets",
     "tensor": "MakeTensor Tensor padded",
     "views": "GetTile TileView local_partition local_tile recast transpose",
+    "algorithm": "copy fill fill_padding gemm im2col reduce",
     "": "xla",
 }
 # The modules that make kinds of layouts known to `parse`: any name brings them.

@@ -11,6 +11,14 @@ from .algebra import (
     filter_zeros as filter_zeros,
     with_shape as with_shape,
 )
+from .algorithm import (
+    copy as copy,
+    fill as fill,
+    fill_padding as fill_padding,
+    gemm as gemm,
+    im2col as im2col,
+    reduce as reduce,
+)
 from .arithmetic import (
     elem_geq as elem_geq,
     elem_gtr as elem_gtr,

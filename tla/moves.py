@@ -102,6 +102,15 @@ def scattered(x: Elements, dense: Any) -> None:
         x.data[offsets_of(x)] = dense
 
 
+def filled(x: Elements, value: Any) -> None:
+    """Write one value to every valid element of x."""
+    found = boxes_of(x)
+    if found is None:
+        x.data[offsets_of(x)] = value
+    for begin, modes in found or ():
+        array_at(x.data, begin, [axis for axes in modes for axis in axes])[...] = value
+
+
 def transfer(target: Elements, source: Elements) -> None:
     """Move every valid element of source to its coordinate in target."""
     to, of = place_of(target), place_of(source)
