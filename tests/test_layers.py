@@ -6,8 +6,8 @@ from pathlib import Path
 import tla
 
 ROOT = Path(tla.__file__).parent
-LAYERS = """errors memo ints int_tuple coord arithmetic basis notation layout cotarget tiles modes steps algebra predicates inverse common
-tilers widths swizzle composed composed_algebra strided moves buffers tensor views algorithm xla evaluate viz cli""".split()
+LAYERS = """errors memo ints int_tuple coord arithmetic basis notation layout cotarget modes tiles steps algebra predicates inverse common
+tilers widths swizzle composed composed_algebra strided moves buffers tensor views algorithm ascend xla evaluate viz cli""".split()
 
 
 def layer_of(path):

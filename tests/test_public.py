@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 import tla
-from tla import evaluate, viz, xla
+from tla import ascend, evaluate, viz, xla
 
 ROOT = Path(tla.__file__).parent
 
 
 def public():
-    for module in (tla, xla, viz):
+    for module in (tla, ascend, xla, viz):
         for name in module.__all__:
             yield pytest.param(getattr(module, name), id=f"{module.__name__}.{name}")
 

@@ -26,7 +26,7 @@ _PUBLIC = {
     "coord": "Coord MakeCoord crd2crd crd2idx crd2offset idx2crd",
     "layout": "Layout LayoutLeft LayoutRight MakeLayout MakeShape MakeStride Shape Stride compact_col_major compact_row_major shape stride",
     "cotarget": "MakeIdentityLayout coprofile coshape cosize get_1d_coord get_flat_coord get_hier_coord",
-    "tiles": "GetTileLayout MakeLayoutTile is_on_block",
+    "tiles": "GetTileLayout MakeBatchedLayout MakeLayoutTile is_on_block padding",
     "modes": "append dice group prepend replace select slice_ slice_and_offset take",
     "algebra": "coalesce complement composition filter filter_zeros with_shape",
     "predicates": "is_bijective is_compact is_injective is_ordered is_surjective same_map",
@@ -37,11 +37,12 @@ _PUBLIC = {
     "widths": "downcast recast_layout upcast",
     "swizzle": "MakeSwizzle Swizzle",
     "composed": "ComposedLayout compose",
+    "ascend.make": "MakeLayoutFilter MakeLayoutFmap MakeLayoutFromTag MakeLayoutL0C MakeMxScaleLayout",
     "evaluate": "offsets",
     "tensor": "MakeTensor Tensor padded",
-    "views": "GetTile TileView local_partition local_tile recast transpose",
+    "views": "GetTile MakeTensorLike TileView local_partition local_tile recast transpose",
     "algorithm": "copy fill fill_padding gemm im2col reduce",
-    "": "xla",
+    "": "ascend xla",
 }
 # The modules that make kinds of layouts known to `parse`: any name brings them.
 _KINDS = ("composed_algebra",)

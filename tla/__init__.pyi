@@ -1,6 +1,7 @@
 # What `tla` gives, for type checkers. At run time __init__.py loads each name when it is first asked for.
 
 from . import (
+    ascend as ascend,
     xla as xla,
 )
 from .algebra import (
@@ -36,6 +37,13 @@ from .arithmetic import (
     shape_div as shape_div,
     signum as signum,
     sum as sum,
+)
+from .ascend.make import (
+    MakeLayoutFilter as MakeLayoutFilter,
+    MakeLayoutFmap as MakeLayoutFmap,
+    MakeLayoutFromTag as MakeLayoutFromTag,
+    MakeLayoutL0C as MakeLayoutL0C,
+    MakeMxScaleLayout as MakeMxScaleLayout,
 )
 from .basis import (
     ArithmeticTuple as ArithmeticTuple,
@@ -184,11 +192,14 @@ from .tilers import (
 )
 from .tiles import (
     GetTileLayout as GetTileLayout,
+    MakeBatchedLayout as MakeBatchedLayout,
     MakeLayoutTile as MakeLayoutTile,
     is_on_block as is_on_block,
+    padding as padding,
 )
 from .views import (
     GetTile as GetTile,
+    MakeTensorLike as MakeTensorLike,
     TileView as TileView,
     local_partition as local_partition,
     local_tile as local_tile,

@@ -16,8 +16,9 @@ from .composed import innermost
 from .errors import DivisibilityError, LeafTypeError, RangeError, RankError
 from .int_tuple import product_each, shown
 from .ints import Int, ceil_div, leaf, require_positive
-from .layout import Layout
+from .layout import Layout, LayoutLeft, MakeLayout
 from .tensor import MakeTensor, Tensor, around, as_element, padded, require_castable, require_data, require_writable, tensor_of
+from .tiles import padding
 from .views import GetTile, TileView
 
 _0 = Int[0]()
@@ -108,17 +109,9 @@ def fill_padding(t: Any, value: Any = 0) -> None:
     whole = padded(t)
     require_writable("fill_padding", whole)
     value = as_element(value, t)
-    valid, room = moves.counts_of(t), moves.counts_of(whole)
-    for i, (n, most) in enumerate(zip(valid, room)):  # what is past the valid end first in mode i
-        start, tile = [0] * len(valid), [*valid[:i], most - n, *room[i + 1 :]]
-        start[i] = n
-        if all(tile):
-            moves.filled(GetTile(whole, _like(whole, start), _like(whole, tile)), value)
-
-
-def _like(t: Tensor, modes: Any) -> Any:
-    """One integer per mode, as t's own coordinates are written."""
-    return tuple(modes) if isinstance(t.shape, tuple) else next(iter(modes))
+    for box in padding(MakeLayout(tuple(whole.origin_shape), LayoutLeft, tuple(t.origin_shape))):
+        where = (box.coord, box.layout.origin_shape) if isinstance(t.shape, tuple) else (box.coord[0], box.layout.origin_shape[0])
+        moves.filled(GetTile(whole, *where), value)
 
 
 def reduce(source: Any, target: Any, modes: Any, operation: Any = None) -> None:

@@ -63,19 +63,20 @@ def _divide(divide: Callable[[Any, Any], Any], divide_ints: Callable[[Any, Any],
 
 
 def round_up(a: Any, b: Any) -> Any:
-    """The least multiple of b that is at least a, for b > 0; mode by mode on tuples.
+    """The least multiple of b that is at least a, for b > 0; mode by mode on tuples; of an integer, that of each b.
 
     Raises RangeError where b is not positive, RankError where the profiles differ.
 
     >>> from tla import round_up, Int
-    >>> print(round_up(100, 16), round_up((Int[2](), 9), (Int[2](), 4)))
-    112 (_2,12)
+    >>> print(round_up(100, 16), round_up((Int[2](), 9), (Int[2](), 4)), round_up(100, (16, 32)))
+    112 (_2,12) (112,128)
 
-    Source: CuTe `round_up`; TLA `RoundUp`.
+    Source: CuTe `round_up`; TLA `RoundUp`, and `round_up` of its branch tla_v2.
     """
     a, b = as_int_tuple(a), as_int_tuple(b)
-    if isinstance(a, tuple) and isinstance(b, tuple):
-        return IntTuple(*(round_up(x, y) for x, y in _paired("round_up", a, b)))
+    if isinstance(b, tuple):
+        pairs = _paired("round_up", a, b) if isinstance(a, tuple) else ((a, n) for n in b)
+        return IntTuple(*(round_up(x, y) for x, y in pairs))
     require_congruent("round_up", a, b)
     return mul(ints.ceil_div(a, b), b)
 

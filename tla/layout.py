@@ -5,8 +5,9 @@ Source: CuTe include/cute/layout.hpp and stride.hpp; TLA include/tla/layout.hpp.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, cast
 
 from .coord import ends_empty, offset_of
 from .errors import LeafTypeError, RangeError, RankError
@@ -34,6 +35,7 @@ from .ints import Int, Static, at_most, is_constant, is_int, is_static, leaf, mu
 from .notation import register_layout
 
 _0, _1 = Int[0](), Int[1]()
+P = ParamSpec("P")
 
 # ------------------------------------------------------------------------------------------ Shape and Stride
 
@@ -371,6 +373,30 @@ def _as_origin(shape: Any, origin_shape: Any) -> Shape | None:
     return None if same else origin
 
 
+class _Make(Generic[P]):
+    """MakeLayout: called with a shape, or with types in brackets, the element's and a tag, which makes its layout."""
+
+    def __init__(self, make: Callable[P, Layout]) -> None:
+        self._make = make
+        functools.update_wrapper(self, make)
+
+    def __call__(self, *args: P.args, **options: P.kwargs) -> Layout:
+        return self._make(*args, **options)
+
+    def __getitem__(self, types: tuple[Any, Any]) -> Callable[..., Layout]:
+        make = getattr(types[1], "MakeLayout", None) if isinstance(types, tuple) and len(types) == 2 else None
+        if make is None:
+            raise LeafTypeError(f"MakeLayout[{shown(types)}]", "an element type and a tag", "write MakeLayout[half, zN](rows, cols)")
+        return functools.partial(make, types[0])
+
+    def __repr__(self) -> str:
+        return "<function MakeLayout>"
+
+    def __reduce__(self) -> str:
+        return "MakeLayout"
+
+
+@_Make
 def MakeLayout(shape: Any, stride: Any = LayoutLeft, origin_shape: Any = None, *more: Layout) -> Layout:
     """A layout of a shape: with the strides given, or compact. Of layouts: these as the modes of one.
 
@@ -380,6 +406,10 @@ def MakeLayout(shape: Any, stride: Any = LayoutLeft, origin_shape: Any = None, *
     origin_shape   one integer per top-level mode: how much holds valid data [elements]; all of it by default
     Raises         RankError, RangeError, LeafTypeError as Layout does
 
+    With an element type and a tag in brackets it is the layout of that tag (tla.ascend): `MakeLayout[half, zN](rows, cols)`,
+    with a leading dimension `ld=...` [elements] where it is not the least, `((rows, cols), batch)` for a batch of them. A width
+    in bits may stand for the element type. origin_shape is the sizes, and static sizes give static strides.
+
     >>> from tla import MakeLayout, MakeShape, MakeStride, LayoutRight, Int
     >>> print(MakeLayout(MakeShape(Int[2](), 4), MakeStride(Int[12](), Int[1]())))
     (_2,4):(_12,_1)
@@ -387,6 +417,9 @@ def MakeLayout(shape: Any, stride: Any = LayoutLeft, origin_shape: Any = None, *
     (_2,4):(_1,_2) (_2,4):(4,_1) (128):(_1) 8:1
     >>> MakeLayout((4, 8), (8, 1), origin_shape=(3, 5)).origin_shape
     parse('(3,5)')
+    >>> from tla.ascend import RowMajor, half, zN
+    >>> print(MakeLayout[half, zN](Int[100](), 60), MakeLayout[16, RowMajor](4, 6, ld=13), MakeLayout[8, zN]((64, 32), 2))
+    ((_16,_7),(_16,4)):((_16,_256),(_1,_1792)) (4,6):(13,_1) ((_16,4),(_32,1),2):((_32,_512),(_1,2048),2048)
 
     Source: TLA `MakeLayout`; the compact default is CuTe's `make_layout`.
     """

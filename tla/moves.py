@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple, Protocol
 
 from .memo import plain_memo
-from .strided import Axis, Box, Digits, boxes, digits
+from .strided import Axis, Cell, Digits, boxes, digits
 
 #: So many indices of the axis that the target has fastest are moved at a time, where the source has another one fastest:
 #: as many lines of the source as any cache holds side by side.
@@ -163,7 +163,7 @@ def _plan(counts: tuple[int, ...], starts: Any, modes: Any, packed: bool) -> lis
     return None if found is None else [copy for box in found for copy in _copies(box, packed)]
 
 
-def _copies(box: Box, packed: bool) -> Iterator[_Copy]:
+def _copies(box: Cell, packed: bool) -> Iterator[_Copy]:
     """The strided copies that move a box from its second function to its first.
 
     packed   whether the longest common run goes as one element: both arrays have elements of one kind

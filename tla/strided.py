@@ -29,8 +29,8 @@ Axis = tuple[int, tuple[int, ...]]
 MAX_PIECES = 64
 
 
-class Box(NamedTuple):
-    """A box of indices on which every function is a sum of steps along the same axes.
+class Cell(NamedTuple):
+    """Indices on which every function is a sum of steps along the same axes.
 
     begins   the value of each function where the box begins [elements]
     modes    the axes of each mode, slowest first
@@ -57,7 +57,7 @@ def digits(layout: Any) -> tuple[Digits, ...] | None:
 
 
 @plain_memo
-def boxes(counts: tuple[int, ...], starts: tuple[tuple[int, ...], ...], functions: tuple[tuple[Digits, ...], ...]) -> list[Box] | None:
+def boxes(counts: tuple[int, ...], starts: tuple[tuple[int, ...], ...], functions: tuple[tuple[Digits, ...], ...]) -> list[Cell] | None:
     """The common refinement of several layouts over a box of coordinates; None if there are too many pieces.
 
     counts      how many indices there are in each mode
@@ -68,7 +68,7 @@ def boxes(counts: tuple[int, ...], starts: tuple[tuple[int, ...], ...], function
     >>> from tla import parse
     >>> a, b = digits(parse("((4,3)):((1,16))")), digits(parse("(12):(1)"))
     >>> boxes((10,), ((0,), (0,)), (a, b))
-    [Box(begins=(0, 0), modes=(((2, (16, 4)), (4, (1, 1))),)), Box(begins=(32, 8), modes=(((2, (1, 1)),),))]
+    [Cell(begins=(0, 0), modes=(((2, (16, 4)), (4, (1, 1))),)), Cell(begins=(32, 8), modes=(((2, (1, 1)),),))]
     """
     if 0 in counts:
         return []
@@ -81,7 +81,7 @@ def boxes(counts: tuple[int, ...], starts: tuple[tuple[int, ...], ...], function
     if math.prod(map(len, pieces)) > max(MAX_PIECES, math.prod(counts) // 256):
         return None
     zeros = (0,) * len(functions)
-    return [Box(tuple(map(sum, zip(zeros, *(p[0] for p in parts)))), tuple(p[1] for p in parts)) for parts in itertools.product(*pieces)]
+    return [Cell(tuple(map(sum, zip(zeros, *(p[0] for p in parts)))), tuple(p[1] for p in parts)) for parts in itertools.product(*pieces)]
 
 
 Piece = tuple[tuple[int, ...], tuple[Axis, ...]]

@@ -8,13 +8,15 @@ Source: TLA include/tla/layout.hpp.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
 
-from .coord import as_coord, crd2idx
+from .coord import Coord, as_coord, crd2idx
 from .errors import Predicate, RangeError, RankError, Reason
 from .int_tuple import as_tree, congruent, leaves, modes_of, product, product_each, shown, weakly_congruent
 from .ints import Int, at_most, ceil_div, divides, equal, is_constant, larger, leaf, require_positive, smaller
 from .layout import Layout, Shape, as_layout
+from .modes import prepend
 
 _0 = Int[0]()
 
@@ -82,7 +84,7 @@ def is_on_block(layout: Layout, coord: Any) -> Reason | bool | None:
     answer: bool | None = True
     for i, (c, s) in enumerate(zip(start_of("is_on_block", layout, coord), modes_of(layout.shape))):
         block = product(tuple(leaves(s))[:-1])
-        here = True if equal(c, 0) else divides(block, c)
+        here = True if is_constant(1, block) or equal(c, 0) else divides(block, c)
         if here is False:
             what = f"the start {shown(coord)} is inside a block of {block:d} in mode {i} of {shown(layout)}"
             return Reason(what, f"a multiple of {block:d}", "start at the block before, or address the tile by absolute coordinates")
@@ -90,10 +92,67 @@ def is_on_block(layout: Layout, coord: Any) -> Reason | bool | None:
     return answer
 
 
+def MakeBatchedLayout(layout: Layout, batch: Any, stride: Any) -> Layout:
+    """`batch` copies of a layout, `stride` elements apart: one mode more, in front.
+
+    Returns   Layout, with the origin_shape of `layout` behind that of the batch
+    Raises    LeafTypeError, RangeError as Layout does
+
+    >>> from tla import GetTileLayout, MakeBatchedLayout, parse
+    >>> a = MakeBatchedLayout(parse("((_16,7),(_16,4)):((_16,_256),(_1,1792))"), 3, 7168)
+    >>> print(a, GetTileLayout(a, (1, 32, 16), (2, 16, 16)))
+    (3,(_16,7),(_16,4)):(7168,(_16,_256),(_1,1792)) (1,(_16,2),(_16,1)):(7168,(_16,_256),(_1,1792))
+
+    Source: TLA `MakeBatchedLayout_t`, which is a type, and whose fractals it does not tile.
+    """
+    return prepend(as_layout("MakeBatchedLayout", layout), Layout(leaf(batch), leaf(stride)))  # type: ignore[no-any-return]
+
+
+class Box(NamedTuple):
+    """A box of coordinates in a layout: its layout, and where it starts.
+
+    layout   as GetTileLayout has it: the offset of the element c is `layout(coord + c)`; its origin_shape is the box
+    coord    the start, one integer per top-level mode [elements]
+    """
+
+    layout: Layout
+    coord: Coord
+
+
+def padding(layout: Layout) -> Iterator[Box]:
+    """What of a layout is padding, shape minus origin_shape, as boxes: disjoint, and all of it together.
+
+    Yields   Box, at most one per top-level mode: in mode i all that is past origin_shape, in those before it what is valid.
+             A box that is known to be empty is left out.
+
+    >>> from tla import MakeLayout, padding
+    >>> from tla.ascend import half, zN
+    >>> for box in padding(MakeLayout[half, zN](20, 30)):
+    ...     print(box.coord, box.layout.origin_shape, box.layout)
+    (20,_0) (12,32) ((_16,1),(_16,2)):((_16,_256),(_1,512))
+    (_0,30) (20,2) ((_16,2),(_16,1)):((_16,_256),(_1,512))
+
+    Source: CATLASS `InitZeroInL1A`, which computes it by hand.
+    """
+    layout = as_layout("padding", layout)
+    whole, valid = product_each(layout.shape), layout.origin_shape
+    for i, (n, v) in enumerate(zip(whole, valid)):
+        extents = (*valid[:i], n - v, *whole[i + 1 :])
+        if any(at_most(e, 0) for e in extents):
+            continue
+        coord = Coord(*(v if k == i else _0 for k in range(len(whole))))
+        yield Box(_cut(layout, extents, extents), coord)
+
+
 def _tiled(where: str, layout: Layout, tile: Any, start: tuple[Any, ...]) -> Layout:
     extents = _extents(where, layout, tile)
-    shapes = [_tile_mode(where, s, t) for s, t in zip(modes_of(layout.shape), extents)]
-    valid = (smaller(t, _rest(o, c)) for t, o, c in zip(extents, layout.origin_shape, start))
+    valid = [smaller(t, _rest(o, c)) for t, o, c in zip(extents, layout.origin_shape, start)]
+    return _cut(layout, extents, valid)
+
+
+def _cut(layout: Layout, extents: Iterable[Any], valid: Iterable[Any]) -> Layout:
+    """The layout with other extents [elements], of which some are valid, and its own strides."""
+    shapes = [*map(_tile_mode, modes_of(layout.shape), extents)]
     return Layout(Shape(*shapes) if isinstance(layout.shape, tuple) else shapes[0], layout.stride, Shape(*valid))
 
 
@@ -132,10 +191,10 @@ def _rest(valid: Any, start: Any) -> Any:
     return valid if is_constant(0, start) else larger(valid - start, _0)
 
 
-def _tile_mode(where: str, s: Any, t: Any) -> Any:
+def _tile_mode(s: Any, t: Any) -> Any:
     if not isinstance(s, tuple):
         return t
     if not s:
-        raise RankError(f"{where}: a tile of {t} of a mode without extents", "a mode with one", "leave that mode out")
+        raise RankError(f"a tile of {t} of a mode without extents", "a mode with one", "leave that mode out")
     inner = s[:-1]
-    return (*inner, _tile_mode(where, s[-1], ceil_div(t, product(inner))))
+    return (*inner, _tile_mode(s[-1], ceil_div(t, product(inner))))

@@ -7,16 +7,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from .buffers import storage
 from .composed import innermost
 from .coord import idx2crd
 from .cotarget import get_flat_coord
 from .errors import DivisibilityError, LeafTypeError, RangeError, RankError
 from .int_tuple import Underscore, _, as_tree, congruent, leaves, modes_of, product_each, shown, size
 from .ints import Int, add, at_most, ceil_div, divides, equal, is_int, larger, leaf, mul, plus, smaller
-from .layout import Layout, Shape, as_layout, join
+from .layout import Layout, MakeLayout, Shape, as_layout, join
 from .modes import dice, select
-from .tensor import Tensor, around, require_data, tensor_of
-from .tilers import logical_divide
+from .tensor import MakeTensor, Tensor, around, require_data, tensor_of
+from .tilers import MakeLayoutLike, logical_divide
 from .tiles import GetTileLayout, is_on_block, start_of
 from .widths import recast_layout
 
@@ -62,6 +63,66 @@ def TileView(t: Tensor, tile_coord: Any, tile: Any) -> Tensor:
         )
     at = tuple(map(mul, counts, tile)) if isinstance(tile, tuple) else mul(counts, tile)
     return GetTile(t, at, tile)
+
+
+class _MakeTensorLike:
+    """`MakeTensorLike[tag](buffer, like)`: a tensor over another buffer, laid out by a tag, for what is valid of `like`.
+
+    buffer     as MakeTensor takes it
+    like       the tensor whose origin_shape gives the sizes; the new one starts at 0
+    position   where the buffer lies: any text
+    layout     instead of the tag's own layout: one with room for these sizes, such as that of the largest tile
+    Returns    a tensor of like's origin_shape. Without brackets, `MakeTensorLike(like)` is one over a new buffer of zeros, compact
+               in the order of like's strides
+
+    `MakeTensorLike[tag, element]` names the element type, where there is no buffer that has one. Raises what MakeLayout and
+    MakeTensor raise.
+
+    >>> import numpy as np
+    >>> from tla import GetTile, MakeTensor, MakeTensorLike
+    >>> from tla.ascend import zN
+    >>> tile = GetTile(MakeTensor(np.zeros((100, 60), np.float16)), (96, 32), (32, 32))
+    >>> t = MakeTensorLike[zN](np.zeros(1024, np.float16), tile, position="L1")
+    >>> print(t, t.origin_shape)
+    Tensor(float16[1024], ((_16,1),(_16,2)):((_16,_256),(_1,256)), position='L1') (4,28)
+
+    Source: TLA `MakeTensorLike<Tag, E>`; CuTe `make_tensor_like`.
+    """
+
+    __name__ = "MakeTensorLike"
+
+    def __getitem__(self, types: Any) -> Any:
+        tag, *element = types if isinstance(types, tuple) else (types,)
+
+        def make(buffer: Any, like: Tensor, position: Any = None, layout: Any = None) -> Tensor:
+            if layout is not None:
+                inner = innermost(layout)
+                layout, _none = around(layout, Layout(inner.shape, inner.stride, like.origin_shape))
+            else:
+                layout = MakeLayout[element[0] if element else _bits(buffer, like), tag](*like.origin_shape)
+            return MakeTensor(buffer, layout, position=position)
+
+        return make
+
+    def __call__(self, like: Tensor) -> Tensor:
+        require_data("MakeTensorLike", like)
+        layout = MakeLayoutLike(like.layout)
+        new: Tensor = MakeTensor[like.dtype](Layout(layout.shape, layout.stride, like.origin_shape))
+        return new
+
+    def __reduce__(self) -> str:
+        return self.__name__
+
+
+MakeTensorLike = _MakeTensorLike()
+
+
+def _bits(buffer: Any, like: Tensor) -> int:
+    """The width of the elements of a buffer, or else of a tensor."""
+    dtype = like.dtype if buffer is None else storage(buffer).dtype
+    if dtype is None:
+        raise LeafTypeError(f"MakeTensorLike of {like!r} without an element type", "one in brackets", "write MakeTensorLike[zN, half](...)")
+    return 8 * int(dtype.itemsize)
 
 
 def transpose(t: Tensor, order: Any = None) -> Tensor:

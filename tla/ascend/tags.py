@@ -1,0 +1,264 @@
+"""Tags: the names of Ascend's layouts. Each is a row of one table, a block for each mode and an order; the layout follows.
+
+A mode with a block b has the extents (b, ceil(size / b)). The order numbers all extents from the fastest to the slowest,
+and the stride of each is the product of those before it. Small letters of a name tell the order inside a block, capitals
+that of the blocks: z is row by row, n column by column.
+
+Source: CATLASS include/tla/layout.hpp and include/catlass/layout; the orders are those of TLA v2 (`FractalSpec`, `Step`).
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..arithmetic import round_up
+from ..errors import DivisibilityError, LeafTypeError, RangeError, RankError
+from ..int_tuple import flatten, leaves, like, product, shown
+from ..ints import Int, at_most, ceil_div, divides, leaf, mul, static
+from ..layout import Layout, Shape, Stride
+from .element import Element, as_element, fp8_e8m0
+
+_1, _2, _16, _32 = Int[1](), Int[2](), Int[16](), Int[32]()
+
+#: Blocks that depend: on the width of elements, C0 of them being 32 bytes; on the size of the mode; on arguments.
+C0, ALL, GIVEN = "C0", "ALL", "GIVEN"
+
+
+@dataclass(frozen=True, repr=False)
+class Tag:
+    """A tag: `RowMajor`, `zN`, ... `MakeLayout[half, zN](rows, cols)` makes its layout.
+
+    name      as CATLASS has it
+    blocks    the inner extent of each mode: a static integer, C0 elements, ALL of the mode, or GIVEN after the sizes; None
+              for a mode without blocks
+    step      nested like the layout's shape: the place of each extent in memory, 0 the fastest
+    element   the only element type that it has, if there is one
+    ends_c0   whether the last size is C0, and may be left out
+
+    Called with sizes it gives the tag object of C++: `RowMajor(4, 6, ld=13)`, and `zN[half](100, 60)` where C++ writes
+    `zN::MakeLayout<half>(100, 60)`.
+
+    >>> from tla.ascend import RowMajor, half, zN
+    >>> zN, zN.blocks, zN.step, RowMajor(4, 6, ld=13), zN[half](100, 60)
+    (zN, (Int[16](), 'C0'), ((1, 2), (0, 3)), RowMajor(4, 6, ld=13), zN[half](100, 60, ld=112))
+
+    Source: CATLASS `Catlass::layout`.
+    """
+
+    name: str
+    blocks: tuple[Int | str | None, ...]
+    step: tuple[Any, ...]
+    element: Element | None = None
+    ends_c0: bool = False
+
+    def __getitem__(self, element: Any) -> Callable[..., Tagged]:
+        return functools.partial(self, element=as_element(element))
+
+    def __call__(self, *sizes: Any, ld: Any = None, element: Element | None = None) -> Tagged:
+        self.require_element(element)
+        made = Tagged(self, element, *self._arguments(sizes, element))
+        if not self.is_matrix:
+            if ld is not None:
+                raise RankError(f"{self} with ld={shown(ld)}", "a leading dimension for matrices only", "leave it out")
+            return made
+        return replace(made, ld=made.least_ld if ld is None else _checked_ld(made, leaf(ld)))
+
+    def MakeLayout(self, element: Any, *sizes: Any, ld: Any = None) -> Layout:
+        """What `MakeLayout[element, tag](*sizes, ld=ld)` gives."""
+        return self(*sizes, ld=ld, element=as_element(element)).layout
+
+    @property
+    def is_matrix(self) -> bool:
+        """Whether it has two modes, and so a leading dimension."""
+        return len(self.step) == 2
+
+    @property
+    def slow(self) -> int:
+        """The mode with the slowest extent."""
+        return next(i for i, s in enumerate(self.step) if max(leaves(self.step)) in leaves(s))
+
+    @property
+    def contiguous(self) -> int:
+        """The mode with the fastest extent."""
+        return next(i for i, s in enumerate(self.step) if 0 in leaves(s))
+
+    def takes(self, element: Element | None) -> bool:
+        """Whether elements may be of this type; a bare width may be any type of it."""
+        return self.element is None or element in (self.element, as_element(self.element.bits))
+
+    def require_element(self, element: Element | None) -> None:
+        """LeafTypeError where it needs an element type, or another."""
+        if element is None and C0 in self.blocks:
+            raise LeafTypeError(f"{self} without an element type", "one: it has blocks of 32 bytes", f"write {self}[half](...)")
+        if not self.takes(element):
+            raise LeafTypeError(f"{self} of {element}", f"{self.element}: it is a layout of scales", "use another tag for data")
+
+    def _arguments(self, given: tuple[Any, ...], element: Element | None) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        """The sizes, and those of a batch: of (rows, cols), or ((rows, cols), batch)."""
+        sizes, outer = (given[0], tuple(leaves(given[1:]))) if given and isinstance(given[0], tuple) else (given, ())
+        count = len(self.blocks) + self.blocks.count(GIVEN)
+        if self.ends_c0 and element and len(sizes) == count - 1:
+            sizes = (*sizes, element.C0)
+        if self is VectorLayout and len(sizes) == 2:
+            sizes = sizes[1:]  # as in C++: of rows and columns, the columns
+        if len(sizes) != count or any(isinstance(n, tuple) for n in sizes):
+            mend = f"for a batch write (({', '.join('abcdef'[:count])}), batch)"
+            raise RankError(f"{self} of the sizes {shown(sizes)}", f"{count} integers", mend)
+        for n in (*sizes, *outer):
+            if at_most(leaf(n), -1):
+                raise RangeError(f"{self} of the sizes {shown(given)}", "sizes of 0 or more", f"{n} is below 0")
+        return tuple(map(leaf, sizes)), tuple(map(leaf, outer))
+
+    def __repr__(self) -> str:
+        return self.name
+
+    __str__ = __repr__
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return TAGS.__getitem__, (self.name,)
+
+
+@dataclass(frozen=True, repr=False)
+class Tagged:
+    """A tag with its parameters: what a tag object of C++ is, and what `recognize` finds in a layout.
+
+    tag       the Tag
+    element   the element type; None where the tag needs none
+    sizes     one per mode [elements], then the blocks that are given: `PaddingRowMajor(r, c, br, bc)`
+    outer     the sizes of a batch, behind the modes of the tag, and slower
+    ld        of a matrix, its leading dimension: what a step of the slowest extent leaves room for in the other mode
+              [elements]. Of RowMajor the columns, of zN the rows; by default all of them, in whole blocks.
+
+    >>> from tla.ascend import half, zN
+    >>> a = zN[half](100, 60)
+    >>> print(a.layout, a.block, a.contiguous, a.ld, a.capacity)
+    ((_16,7),(_16,4)):((_16,_256),(_1,1792)) (_16,_16) 1 112 7168
+    """
+
+    tag: Tag
+    element: Element | None
+    sizes: tuple[Any, ...]
+    outer: tuple[Any, ...] = ()
+    ld: Any = None
+
+    @property
+    def block(self) -> Shape:
+        """The inner extent of each mode [elements]; 1 of a mode without blocks."""
+        return Shape(*self._blocks())
+
+    def _blocks(self) -> Iterator[Any]:
+        given = iter(self.sizes[len(self.tag.blocks) :])
+        for block, n in zip(self.tag.blocks, self.sizes):
+            if block == C0 and self.element is not None:
+                yield self.element.C0
+            else:
+                yield n if block == ALL else next(given) if block == GIVEN else block or _1
+
+    @property
+    def contiguous(self) -> int:
+        """The mode whose elements lie side by side."""
+        return self.tag.contiguous
+
+    @property
+    def shape(self) -> Shape:
+        """The shape of the layout: its blocks, and how many."""
+        return Shape(*map(_extents, self.tag.step, self.tag.blocks, self._blocks(), self.sizes), *self.outer)
+
+    @property
+    def stride(self) -> Stride:
+        """The strides of the layout [elements]: each the product of the faster extents, but where ld says more."""
+        extents, places = [*leaves(self.shape)], [*leaves(self.tag.step)]
+        places += range(len(places), len(extents))  # the batch
+        strides: list[Any] = [_1] * len(extents)
+        current: Any = _1
+        for place in range(len(extents)):
+            k = places.index(place)
+            if self.ld is not None and place == len(places) - len(self.outer) - 1:
+                current = mul(self.slow_block, self.ld)
+            strides[k] = current
+            current = mul(current, extents[k])
+        return like(self.shape, iter(strides), Stride)  # type: ignore[no-any-return]
+
+    @property
+    def slow_block(self) -> Any:
+        """The inner extents of the slowest mode: how many slices of the other mode lie together [elements]."""
+        return product(flatten(Shape(self.shape[self.tag.slow]))[:-1])
+
+    @property
+    def least_ld(self) -> Any:
+        """The leading dimension that leaves no gap [elements]: the other mode in whole blocks, and pairs of fp4."""
+        least = product(self.shape[1 - self.tag.slow])
+        return round_up(least, self.ld_group) if self.ld_group > 1 else least
+
+    @property
+    def ld_group(self) -> Int:
+        """What the leading dimension is a multiple of: 2 where a row of fp4, or a column, is a row of pairs."""
+        return static(self.element.group if self.element and self.tag.contiguous != self.tag.slow else 1)
+
+    @property
+    def layout(self) -> Layout:
+        """The layout; its origin_shape is the sizes."""
+        return Layout(self.shape, self.stride, Shape(*self.sizes[: len(self.tag.blocks)], *self.outer))
+
+    @property
+    def capacity(self) -> Any:
+        """How many elements the layout takes in memory, padding and gaps included: its slowest extent, whole [elements]."""
+        places = [*leaves(self.tag.step)]
+        last = -1 if self.outer else places.index(max(places))
+        return mul([*leaves(self.shape)][last], [*leaves(self.stride)][last])
+
+    def __repr__(self) -> str:
+        sizes = ", ".join(map(str, self.sizes))
+        sizes = f"({sizes}), {', '.join(map(str, self.outer))}" if self.outer else sizes
+        return f"{self.tag}{f'[{self.element}]' if self.element else ''}({sizes}{'' if self.ld is None else f', ld={self.ld}'})"
+
+
+def _extents(step: Any, kind: Int | str | None, block: Any, n: Any) -> Any:
+    """The extents of a mode of n elements."""
+    if not isinstance(step, tuple):
+        return n
+    return (block, _1 if kind == ALL else ceil_div(n, block))
+
+
+def _checked_ld(made: Tagged, ld: Any) -> Any:
+    """A leading dimension that a caller gives, unless it is known to be wrong."""
+    if at_most(made.least_ld, ld) is False:
+        raise RangeError(f"{made!r}: a leading dimension of {ld}", f"{made.least_ld} or more, in elements", "leave it out for the least")
+    if made.ld_group > 1 and divides(made.ld_group, ld) is False:
+        raise DivisibilityError(f"{made!r}: a leading dimension of {ld}", "a multiple of 2: pairs of fp4", f"use {ld + 1}")
+    return ld
+
+
+# ---------------------------------------------------------------------------------------------------- the table
+
+_ROWS, _COLS = (1, 0), (0, 1)
+_zN, _nZ, _zZ, _nN = ((1, 2), (0, 3)), ((0, 3), (1, 2)), ((1, 3), (0, 2)), ((0, 2), (1, 3))
+
+VectorLayout = Tag("VectorLayout", (None,), (0,))
+RowMajor = Tag("RowMajor", (None, None), _ROWS)
+ColumnMajor = Tag("ColumnMajor", (None, None), _COLS)
+zN = Tag("zN", (_16, C0), _zN)
+nZ = Tag("nZ", (C0, _16), _nZ)
+zZ = Tag("zZ", (_16, C0), _zZ)
+nN = Tag("nN", (C0, _16), _nN)
+L0C = Tag("L0C", (_16, _16), _zN)
+Weight4BitnZ = Tag("Weight4BitnZ", (_32, _16), _nZ)
+MxScaleRowMajorA = Tag("MxScaleRowMajorA", (None, _2), (2, (0, 1)), fp8_e8m0)
+MxScaleRowMajorB = Tag("MxScaleRowMajorB", (_2, None), ((0, 2), 1), fp8_e8m0)
+MxScaleColumnMajorA = Tag("MxScaleColumnMajorA", (None, _2), (1, (0, 2)), fp8_e8m0)
+MxScaleColumnMajorB = Tag("MxScaleColumnMajorB", (_2, None), ((0, 1), 2), fp8_e8m0)
+MxScalezZ = Tag("MxScalezZ", (_16, _2), _zZ, fp8_e8m0)
+MxScalenN = Tag("MxScalenN", (_2, _16), _nN, fp8_e8m0)
+zNUnAlign = Tag("zNUnAlign", (ALL, C0), _zN)
+PaddingRowMajor = Tag("PaddingRowMajor", (GIVEN, GIVEN), _zZ)
+PaddingColumnMajor = Tag("PaddingColumnMajor", (GIVEN, GIVEN), _nN)
+NDC1HWC0 = Tag("NDC1HWC0", (None,) * 6, (5, 4, 3, 2, 1, 0), ends_c0=True)
+NC1HWC0 = Tag("NC1HWC0", (None,) * 5, (4, 3, 2, 1, 0), ends_c0=True)
+CI1KHKWCOCI0 = Tag("CI1KHKWCOCI0", (None,) * 5, (4, 3, 2, 1, 0), ends_c0=True)
+KDC1KHKWN1N0C0 = Tag("KDC1KHKWN1N0C0", (None,) * 4, (3, 2, 1, 0), ends_c0=True)
+
+#: Every tag, in the order in which `recognize` prefers them.
+TAGS = {tag.name: tag for tag in [*globals().values()] if isinstance(tag, Tag)}
