@@ -5,21 +5,17 @@ import random
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
+from test_tensor import Model, plain, random_tensor
 
 import tla
 from tla import (
     ComposedLayout,
     GetTile,
     Layout,
-    LayoutLeft,
     LayoutRight,
     MakeLayout,
     MakeTensor,
     Swizzle,
-    TileView,
-    TlaError,
-    _,
     copy,
     cosize,
     fill,
@@ -27,15 +23,11 @@ from tla import (
     gemm,
     im2col,
     padded,
-    parse,
     reduce,
     transpose,
     xla,
 )
 from tla.ascend import L0C, ColumnMajor, PaddingRowMajor, RowMajor, nN, nZ, zN, zZ
-
-import oracle
-from test_tensor import Model, plain, random_layout, random_tensor
 
 
 def swizzled(rows, columns):

@@ -181,3 +181,362 @@ def test_local_tile_and_partition(seed):
         assert np.array_equal(part, truth[tuple(slice(c, None, n) for c, n in zip(at, plain(threads.shape)))])
         seen += part.ravel().tolist()
     assert sorted(seen) == sorted(truth.ravel().tolist())
+
+
+def test_no_buffer_gives_offsets_and_coordinates():
+    t = MakeTensor(None, parse("((_4,_2),(_4,_3)):((_4,_16),(_1,_32))"))
+    assert t[1, 5] == 37
+    assert GetTile(t, (4, 8), (4, 4))[3, 1] == t[7, 9]
+    assert t[_, 5][1] == 37
+    crd = MakeTensor(None, tla.MakeIdentityLayout((5, 7)))
+    tile = local_tile(crd, (2, 3), (1, 2))
+    assert tile[1, 0] == (3, 6)
+    assert tile.origin_shape == (2, 1)
+    assert crd[4, _][2] == (4, 2)
+    assert GetTile(crd, (4, 5), (3, 3))[0, 1] == (4, 6)
+    assert np.array_equal(
+        [[local_partition(crd, parse("(2,2):(1,2)"), 3)[i, j] for j in range(3)] for i in range(2)],
+        [[(2 * i + 1, 2 * j + 1) for j in range(3)] for i in range(2)],
+    )
+    assert MakeTensor(None, parse("4:2"))[3] == 6
+    assert MakeTensor(None, parse("():()"))[()] == 0
+
+
+def test_starts():
+    data = np.arange(100)
+    t = MakeTensor(data, parse("(4,5):(10,1)"), (2, 3))
+    assert np.array_equal(np.asarray(t), data.reshape(10, 10)[2:6, 3:8])
+    blocks = MakeTensor(np.arange(112), parse("((4,2),(4,1)):((4,16),(1,32))"), ((0, 1), (0, 2)))
+    assert blocks.coord == (4, 8)
+    check(blocks)
+    assert GetTile(blocks, ((0, 1), 0), (4, 4)).coord == (8, 8)
+    assert check(MakeTensor(data, parse("(10):(-1)"), offset=9)).tolist() == [*range(9, -1, -1)]
+    vector = MakeTensor(data, parse("4:2"), 3)
+    assert check(vector).tolist() == [6, 8, 10, 12]
+    assert check(GetTile(vector, 1, 2)).tolist() == [8, 10]
+    assert check(TileView(vector, 1, 3)).tolist() == [12]
+
+
+def test_a_nested_coordinate_is_an_element_and_a_slice_inside_of_a_mode():
+    t = MakeTensor(np.arange(96), parse("((4,2),(4,3)):((4,16),(1,32))"))
+    assert t[(1, 1), (2, 2)] == t[5, 10]
+    assert t[(1, 1), 10] == t[5, 10]
+    part = t[(1, _), 10]
+    assert [part[k] for k in range(2)] == [t[1, 10], t[5, 10]]
+    assert np.array_equal(check(t[(_, 1), (_, _)]), np.asarray(t)[4:8].reshape(4, 3, 4).transpose(0, 2, 1))
+
+
+def owners():
+    rows = np.arange(24, dtype=np.int16).reshape(4, 6)
+    yield "array", rows.copy(), True
+    yield "fortran", np.asfortranarray(rows).copy(order="K"), True
+    yield "bytearray", bytearray(range(24)), True
+    yield "array.array", array.array("h", range(24)), True
+    yield "memoryview", memoryview(bytearray(range(24))), True
+    yield "bytes", bytes(range(24)), False
+    yield "interface", type("Owner", (), {"__array_interface__": rows.copy().__array_interface__, "_keep": rows})(), True
+
+
+@pytest.mark.parametrize(("name", "buffer", "writable"), [*owners()], ids=lambda x: x if isinstance(x, str) else "")
+def test_buffers_are_shared(name, buffer, writable):
+    if name == "interface":
+        keep = np.arange(24, dtype=np.int16)
+        buffer = type("Owner", (), {"__array_interface__": keep.__array_interface__})()
+    t = MakeTensor(buffer, parse("(4,6):(6,1)"))
+    if not writable:
+        with pytest.raises(TlaError, match="read-only"):
+            t[1, 2] = 99
+        return
+    t[1, 2] = 99
+    flat = keep if name == "interface" else buffer.ravel(order="K") if isinstance(buffer, np.ndarray) else buffer
+    assert flat[8] == 99
+    t.numpy()[0, 0] = 77
+    assert flat[0] == 77
+
+
+def test_an_array_alone_has_its_own_layout():
+    for a in (np.arange(6).reshape(2, 3), np.asfortranarray(np.arange(6).reshape(2, 3)), np.arange(5), np.zeros((2, 0, 3)), np.array(5)):
+        assert np.array_equal(np.asarray(MakeTensor(a)), a)
+        assert np.array_equal(MakeTensor(a).numpy(), a)
+
+
+@pytest.mark.parametrize("module", ["jax", "torch"])
+def test_other_frameworks_share_their_memory(module):
+    pytest.importorskip(module, reason=f"{module} is not installed")
+    if module == "jax":
+        import jax.numpy as jnp
+
+        t = MakeTensor(jnp.arange(24, dtype=jnp.int32).reshape(4, 6), parse("(4,6):(6,1)"))
+        assert t[1, 2] == 8
+        with pytest.raises(TlaError, match="read-only"):
+            t[1, 2] = 1
+        with pytest.raises(TlaError, match=r"give numpy.asarray\(x\)"):
+            MakeTensor(jnp.arange(24, dtype=jnp.bfloat16), parse("(4,6):(6,_1)"))  # numpy's DLPack does not know it
+        b = MakeTensor(np.asarray(jnp.arange(24, dtype=jnp.bfloat16)), parse("(4,6):(6,_1)"))
+        assert np.array_equal(np.asarray(b), np.asarray(jnp.arange(24, dtype=jnp.bfloat16)).reshape(4, 6))
+        wide = MakeTensor[np.float32](parse("(4,6):(1,4)"))
+        tla.copy(b, wide)
+        assert np.array_equal(np.asarray(wide), np.arange(24).reshape(4, 6))
+        narrow = MakeTensor[jnp.bfloat16](parse("((2,2),6):((1,12),2)"))
+        tla.copy(wide, narrow)
+        tla.fill(narrow, 2.5)
+        assert narrow[3, 5] == 2.5
+        assert recast[np.uint16](b)[1, 0] == np.asarray(b).view(np.uint16)[1, 0]
+    else:
+        import torch
+
+        x = torch.arange(24, dtype=torch.int32).reshape(4, 6)
+        MakeTensor(x, parse("(4,6):(6,1)"))[1, 2] = 99
+        assert x[1, 2] == 99
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_recast_is_the_same_bytes(seed):
+    rng = random.Random(seed)
+    t = random_tensor(rng, ranks=(1, 2))
+    old, new = rng.choice([(np.int16, np.int8), (np.int8, np.int16), (np.int8, np.int32), (np.int32, np.int16), (np.int16, np.int16)])
+    data = np.random.default_rng(seed).integers(-100, 100, -(-t.data.size // 4) * 4).astype(old)
+    t = MakeTensor(data, t.layout)
+    if rng.random() < 0.5:
+        t = GetTile(t, tuple(rng.randint(0, 2) for _n in t.coord), tuple(rng.randint(1, 8) for _n in t.coord))
+    try:
+        other = recast[new](t)
+    except TlaError:
+        return
+    assert other.data.base is not None
+    check(other)
+    ratio = (np.dtype(old).itemsize, np.dtype(new).itemsize)
+    places = [{place * w + k for place in Model.of(x).offsets().values() for k in range(w)} for x, w in zip((t, other), ratio)]
+    assert places[0] == places[1]
+
+
+def test_recast_of_tails_and_fractals():
+    bytes_ = np.arange(64, dtype=np.uint8)
+    t = MakeTensor(bytes_, parse("(_4,_16):(_16,_1)", origin_shape=(3, 12)))
+    words = recast[np.uint32](t)
+    assert words.origin_shape == (3, 3)
+    assert np.array_equal(np.asarray(words), bytes_.view(np.uint32).reshape(4, 4)[:3, :3])
+    assert np.array_equal(np.asarray(recast[np.uint8](words)), np.asarray(t))
+    blocks = MakeTensor(np.arange(128, dtype=np.uint8), parse("((_4,_2),(_8,_2)):((_8,_64),(_1,_32))"))
+    assert np.array_equal(np.asarray(recast[np.uint16](blocks)), np.ascontiguousarray(np.asarray(blocks)).view(np.uint16))
+    for bad in (
+        GetTile(t, (0, 0), (3, 10)),
+        GetTile(t, (0, 1), (3, 4)),
+        MakeTensor(bytes_, parse("(_4,_16):(_1,_4)", origin_shape=(2, 16))),
+    ):
+        with pytest.raises(TlaError, match="whole elements"):
+            recast[np.uint32](bad)
+
+
+@st.composite
+def tensors(draw):
+    shape = draw(profiles())
+    leaves = [draw(st.integers(1, 5)) for _n in oracle.leaves(shape)]
+    shape = fill(shape, iter(leaves))
+    strides = fill(shape, iter([draw(st.integers(-9, 9)) for _n in leaves]))
+    layout = Layout(shape, strides)
+    lo = min(oracle.offsets(shape, strides))
+    hi = max(oracle.offsets(shape, strides))
+    return MakeTensor(np.arange(hi - lo + 1), layout, offset=-lo)
+
+
+@given(tensors(), st.data())
+def test_any_strides_read_right_and_are_written_only_where_injective(t, data):
+    truth = check(t)
+    start = tuple(data.draw(st.integers(0, n)) for n in truth.shape)
+    tile = tuple(data.draw(st.integers(1, n)) for n in truth.shape)
+    one = len(start) == 1 and not isinstance(t.shape, tuple)
+    part = GetTile(t, start[0] if one else start, tile[0] if one else tile)
+    cut = check(part)
+    assert np.array_equal(cut, truth[tuple(slice(s, s + n) for s, n in zip(start, tile))])
+    places = [*Model.of(part).offsets().values()]
+    before = t.data.copy()
+    if len({*places}) == len(places):
+        tla.fill(part, -1)
+        assert sorted(np.flatnonzero(t.data == -1)) == sorted(places)
+    else:
+        with pytest.raises(TlaError, match="are one in the buffer"):
+            tla.fill(part, -1)
+        assert np.array_equal(t.data, before)
+
+
+R = MakeLayout((4, 8), tla.LayoutRight)
+
+
+def whole():
+    return MakeTensor(np.arange(32, dtype=np.int32), R)
+
+
+REFUSED = {
+    "short buffer": (
+        lambda: MakeTensor(np.zeros(31), R),
+        "its offsets go from 0 to 31, padding included\n  expected  0 to 31 - 1\n  to mend   give a buffer of 32 elements",
+    ),
+    "before the buffer": (lambda: MakeTensor(np.zeros(9), parse("(4):(-2)")), "give a buffer of 7 elements, and offset=6"),
+    "start past the end": (lambda: MakeTensor(np.zeros(32), R, (1, 0)), "its offsets go from 8 to 39"),
+    "negative start": (lambda: MakeTensor(np.zeros(32), R, (-1, 0)), "is before the layout"),
+    "negative tile start": (lambda: GetTile(whole(), (0, -8), (4, 4)), "is before the layout"),
+    "rank of a start": (lambda: GetTile(whole(), (0,), (4, 4)), "2 integers, or a coordinate nested like the shape"),
+    "rank of a tile": (lambda: GetTile(whole(), (0, 0), (4,)), "one integer per top-level mode"),
+    "rank of a view": (lambda: TileView(whole(), (0, 0), 4), "give both the rank of the tensor"),
+    "a tile of 0": (lambda: GetTile(whole(), (0, 0), (4, 0)), "0 is not positive"),
+    "rank of an index": (lambda: whole()[3], "1 indices for the 2 modes of (4,8):(8,_1)"),
+    "an index past": (lambda: whole()[4, 0], "index 4 of mode 0"),
+    "a negative index": (lambda: whole()[0, -1], "index -1 of mode 1"),
+    "a padding index": (lambda: MakeTensor(np.zeros(32), MakeLayout((4, 8), tla.LayoutRight, (3, 8)))[3, 0], "where 3 are valid"),
+    "a tail index": (lambda: GetTile(whole(), (2, 0), (4, 4))[2, 0], "index 2 of mode 0"),
+    "past the end": (lambda: GetTile(whole(), (9, 0), (4, 4))[0, 0], "where 0 are valid"),
+    "a digit past its extent": (lambda: MakeTensor(None, parse("((4,2),2):((1,4),8)"))[(4, 0), 0], "4 of 4 in a coordinate"),
+    "a float index": (lambda: whole()[1.0, 0], "1.0 is of type float"),
+    "a slice of python": (lambda: whole()[0:2, 0], "is of type slice"),
+    "no layout": (lambda: MakeTensor(np.zeros(4), (4, 1)), "MakeTensor of a tuple"),
+    "no buffer": (lambda: MakeTensor([1, 2, 3], R), "write numpy.array(x), or None for no buffer"),
+    "not contiguous": (lambda: MakeTensor(np.zeros((4, 8))[:, ::2], R), "not contiguous"),
+    "objects": (lambda: MakeTensor(np.array([None]), R), "elements of plain bytes"),
+    "a buffer alone": (lambda: MakeTensor(bytearray(4)), "write MakeTensor(buffer, layout)"),
+    "the class": (lambda: tla.Tensor(np.zeros(4)), "write MakeTensor(buffer, layout)"),
+    "a swizzle as strides": (
+        lambda: MakeTensor(np.zeros(64), ComposedLayout(Swizzle[3, 0, 3](), tla.Int[0](), MakeLayout((8, 8)))).numpy(),
+        "its layout is composed",
+    ),
+    "several strides": (lambda: MakeTensor(np.zeros(8), parse("((2,2),2):((1,4),2)")).numpy(), "mode 0 has 2 strides"),
+    "a tail in digits": (
+        lambda: MakeTensor(np.zeros(8), parse("((2,2),2):((1,4),2)", origin_shape=(3, 2))).numpy(nested=True),
+        "inside of a block",
+    ),
+    "numpy without a buffer": (lambda: MakeTensor(None, R).numpy(), "which has no buffer"),
+    "an array without a buffer": (lambda: np.asarray(MakeTensor(None, R)), "which has no buffer"),
+    "a copy of another type": (lambda: whole().__array__(np.int8, copy=False), "leave out copy=False"),
+    "tiles of a start in a block": (
+        lambda: local_tile(MakeTensor(np.zeros(8), parse("((2,2),2):((1,4),2)"), (1, 0), offset=0), (2, 2), (0, 0)),
+        "offsets go from",
+    ),
+    "local_tile of a start in a block": (
+        lambda: local_tile(GetTile(MakeTensor(np.zeros(8), parse("((2,2),2):((1,4),2)")), (1, 0), (2, 2)), (2, 2), (0, 0)),
+        "starts inside of a block",
+    ),
+    "an open tail": (lambda: local_tile(whole(), (3, 4), (_, 0)), "a tail has no extents of its own"),
+    "too many tiles": (lambda: local_tile(whole(), (3, 4, 2), (0, 0, 0)), "at most 2"),
+    "too many coordinates": (lambda: local_tile(whole(), (2, 4), (0, 0, 0)), "at most 2 integers"),
+    "a negative tile": (lambda: local_tile(whole(), (2, 4), (0, -1)), "0 or more"),
+    "a thread that is not": (lambda: local_partition(whole(), parse("(2,2):(1,2)"), 4), "thread 4 of (2,2):(1,2)"),
+    "proj": (lambda: local_tile(whole(), (2, 4), (0, 0), proj=(1, _, 1)), "write _ for what is left out"),
+    "transpose": (lambda: transpose(whole(), (0, 0)), "name each mode once"),
+    "recast": (lambda: recast(whole()), "write recast[numpy.int8](t)"),
+    "recast of nothing": (lambda: recast[np.int8](MakeTensor(None, R)), "which has no buffer"),
+    "like of no type": (lambda: tla.MakeTensorLike[tla.ascend.zN](None, MakeTensor(None, R)), "write MakeTensorLike[zN, half](...)"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused_with_a_reason(name):
+    f, text = REFUSED[name]
+    with pytest.raises(TlaError) as caught:
+        f()
+    assert text in str(caught.value), str(caught.value)
+
+
+WRITES = {
+    "an index past": (lambda t: t.__setitem__((4, 0), 1), "index 4 of mode 0"),
+    "a slice": (lambda t: t.__setitem__((_, 0), 1), "write copy(x, t[_, 1]), or fill(t[_, 1], x)"),
+    "a float": (lambda t: t.__setitem__((0, 0), 1.5), "elements of float64 into int32"),
+    "too large": (lambda t: t.__setitem__((0, 0), 2**31), "-2147483648 to 2147483647"),
+    "an array": (lambda t: t.__setitem__((0, 0), np.zeros(2, np.int32)), "one value"),
+    "fill of a float": (lambda t: tla.fill(t, 1.5), "elements of float64 into int32"),
+    "fill too large": (lambda t: tla.fill_padding(t, -(2**40)), "use a wider element type"),
+    "copy of wider integers": (lambda t: tla.copy(np.zeros((4, 8), np.int64), t), "x.astype('int32')"),
+    "copy of floats": (lambda t: tla.copy(np.zeros((4, 8)), t), "elements of float64 into int32"),
+    "copy of other extents": (lambda t: tla.copy(np.zeros((8, 4), np.int32), t), "(8,4) valid elements"),
+    "copy of other ranks": (lambda t: tla.copy(np.zeros(32, np.int32), t), "equal extents"),
+    "copy of a list": (lambda t: tla.copy([1], t), "a tensor, or a numpy array"),
+    "reduce": (lambda t: tla.reduce(np.zeros((4, 8, 3), np.int32), t, 3), "modes 0 to 2, each once"),
+    "reduce to others": (lambda t: tla.reduce(np.zeros((4, 8, 3), np.int32), t, 0), "equal extents"),
+    "the largest of nothing": (lambda t: tla.reduce(np.zeros((4, 8, 0), np.int32), t, 2, np.maximum), "elements to reduce"),
+    "gemm": (lambda t: tla.gemm(np.zeros((4, 3), np.int32), np.zeros((4, 8), np.int32), t), "(m,k) by (k,n) into (m,n)"),
+    "gemm in place": (lambda t: tla.gemm(np.zeros((4, 4), np.int32), t, t), "give c another buffer"),
+    "gemm of wider": (lambda t: tla.gemm(np.zeros((4, 3)), np.zeros((3, 8)), t), "elements of float64 into int32"),
+    "gemm of no tile": (lambda t: tla.gemm(np.zeros((4, 3), np.int32), np.zeros((3, 8), np.int32), t, (4, 0, 4)), "0 is not positive"),
+}
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_a_refused_write_writes_nothing(name):
+    f, text = WRITES[name]
+    t = whole()
+    with pytest.raises(TlaError) as caught:
+        f(t)
+    assert text in str(caught.value), str(caught.value)
+    assert np.array_equal(t.data, np.arange(32))
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda t: t.__setitem__((0, 0), 1),
+        lambda t: tla.fill(t, 1),
+        lambda t: tla.fill_padding(t),
+        lambda t: tla.copy(np.zeros((4, 8), np.int32), t),
+    ],
+)
+def test_what_may_not_be_written_to(write):
+    read_only = np.arange(32, dtype=np.int32)
+    read_only.flags.writeable = False
+    for t, text in (
+        (MakeTensor(read_only, R), "its buffer is read-only"),
+        (MakeTensor(np.arange(32, dtype=np.int32), parse("(4,8):(1,0)")), "two of its elements are one in the buffer"),
+        (MakeTensor(np.arange(32, dtype=np.int32), parse("(4,8):(2,3)")), "two of its elements are one in the buffer"),
+        (MakeTensor(None, R), "which has no buffer"),
+    ):
+        with pytest.raises(TlaError, match=text):
+            write(t)
+        assert t.data is None or np.array_equal(t.data, np.arange(32))
+
+
+def test_the_mends_work():
+    assert MakeTensor(np.arange(7), parse("(4):(-2)"), offset=6)[3] == 0
+    assert padded(MakeTensor(np.zeros(32), MakeLayout((4, 8), tla.LayoutRight, (3, 8))))[3, 0] == 0
+    t = MakeTensor(np.arange(8), parse("((2,2),2):((1,4),2)", origin_shape=(3, 2)))
+    assert np.asarray(t).tolist() == [[0, 2], [1, 3], [4, 6]]
+    assert padded(t).numpy(nested=True).shape == (2, 2, 2)
+    w = whole()
+    tla.copy(np.zeros((4, 8)).astype("int32"), w)
+    tla.fill(w[_, 1], 5)
+    assert w.data.sum() == 20
+    tla.reduce(np.zeros((4, 8, 0), np.int32), w, 2)
+    assert tla.MakeTensorLike[tla.ascend.zN, tla.ascend.half](None, MakeTensor(None, R)).origin_shape == (4, 8)
+
+
+def test_a_tensor_is_immutable_but_for_its_elements():
+    t = whole()
+    with pytest.raises(AttributeError):
+        t.offset = 4
+    with pytest.raises(AttributeError):
+        del t.layout
+    with pytest.raises(TypeError):
+        iter(t)
+
+
+def test_symbols_over_a_buffer_are_refused_and_without_one_stay(monkeypatch):
+    from test_unknown import M, Unknown, value
+
+    tla.ints.register_leaf(Unknown, lambda question, a, b: True if question == "==" and a is b else None)
+    try:
+        layout = Layout((M, 4), (4, 1))
+        with pytest.raises(tla.Unproven):
+            MakeTensor(np.zeros(48), layout)
+        t = MakeTensor(None, layout)
+        assert value(t[M, 2]) == 12 * 4 + 2
+        assert value(t[M, _][3]) == 12 * 4 + 3
+    finally:
+        del tla.ints._KINDS[Unknown]
+
+
+def test_like():
+    tile = GetTile(MakeTensor(np.arange(6000, dtype=np.float32), MakeLayout((100, 60), tla.LayoutRight)), (90, 40), (16, 32))
+    like = tla.MakeTensorLike(tile)
+    assert (like.layout.stride, like.origin_shape, like.dtype) == ((32, 1), (10, 20), np.float32)
+    base = tla.MakeLayout[32, tla.ascend.zN](16, 32)
+    l1 = tla.MakeTensorLike[tla.ascend.zN](np.zeros(512, np.float32), tile, "L1", base)
+    assert (l1.layout.shape, l1.origin_shape, l1.position) == (base.shape, (10, 20), "L1")
+    tla.copy(tile, l1)
+    assert np.array_equal(np.asarray(l1), np.asarray(tile))

@@ -30,20 +30,22 @@ def storage(buffer: Any) -> Any:
 def _shared(np: Any, buffer: Any) -> Any:
     """A numpy array over the memory of something else."""
     try:
-        if _has_buffer(buffer) or hasattr(buffer, "__array_interface__"):
+        if hasattr(buffer, "__array_interface__"):
             return np.asarray(buffer)
+        if (view := _buffer_of(buffer)) is not None:
+            return np.asarray(view)
         if hasattr(buffer, "__dlpack__"):
             return np.from_dlpack(buffer)
     except (ValueError, TypeError, BufferError, RuntimeError) as why:
         what = f"a buffer of type {type(buffer).__name__}: {why}"
-        raise LeafTypeError(what, "memory of this machine that numpy can share", "copy it to a numpy array") from None
+        raise LeafTypeError(what, "memory of this machine that numpy can share", "give numpy.asarray(x)") from None
     what = f"a buffer of type {type(buffer).__name__}"
     raise LeafTypeError(what, "a numpy array, the buffer protocol or DLPack", "write numpy.array(x), or None for no buffer")
 
 
-def _has_buffer(x: Any) -> bool:
+def _buffer_of(x: Any) -> memoryview | None:
+    """What the buffer protocol gives of x, if it has it."""
     try:
-        memoryview(x).release()
+        return memoryview(x)
     except (TypeError, BufferError):
-        return False
-    return True
+        return None
