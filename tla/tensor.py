@@ -47,7 +47,7 @@ class Tensor:
     Source: TLA and CuTe `Tensor`.
     """
 
-    __slots__ = ("_injective", "_room", "coord", "data", "layout", "offset", "position")
+    __slots__ = ("_injective", "_room", "_valid", "coord", "data", "layout", "offset", "position")
 
     data: Any
     offset: Any
@@ -55,6 +55,7 @@ class Tensor:
     coord: Coord
     position: Any
     _room: tuple[Any, ...]  # as origin_shape, but how much of each mode is the layout's own, padding included
+    _valid: Any  # the layout's origin_shape, once it has been asked for
     _injective: bool | None  # None: not looked at yet
 
     def __init__(self, *_arguments: Any) -> None:
@@ -73,7 +74,9 @@ class Tensor:
     @property
     def origin_shape(self) -> Any:
         """How much of each top-level mode holds valid data, from `coord` on [elements]."""
-        return self.layout.origin_shape
+        if self._valid is None:
+            object.__setattr__(self, "_valid", self.layout.origin_shape)
+        return self._valid
 
     @property
     def dtype(self) -> Any:
@@ -152,8 +155,8 @@ def tensor_of(parent: Tensor | None, data: Any, offset: Any, layout: Any, coord:
     new = object.__new__(Tensor)
     part = (parent is not None and parent._injective) or None
     position = position if parent is None else parent.position
-    values = (data, offset, layout, tuple.__new__(Coord, coord), position, tuple(room), part)
-    for name, value in zip(("data", "offset", "layout", "coord", "position", "_room", "_injective"), values):
+    values = (data, offset, layout, tuple.__new__(Coord, coord), position, tuple(room), None, part)
+    for name, value in zip(("data", "offset", "layout", "coord", "position", "_room", "_valid", "_injective"), values):
         object.__setattr__(new, name, value)
     return new
 
