@@ -47,7 +47,7 @@ class Tensor:
     Source: TLA and CuTe `Tensor`.
     """
 
-    __slots__ = ("_injective", "_room", "_valid", "coord", "data", "layout", "offset", "position")
+    __slots__ = ("_injective", "_room", "_valid", "_whole", "coord", "data", "layout", "offset", "position")
 
     data: Any
     offset: Any
@@ -56,7 +56,8 @@ class Tensor:
     position: Any
     _room: tuple[Any, ...]  # as origin_shape, but how much of each mode is the layout's own, padding included
     _valid: Any  # the layout's origin_shape, once it has been asked for
-    _injective: bool | None  # None: not looked at yet
+    _whole: Tensor | None  # what it is a part of
+    _injective: bool | None  # whether its layout is known to be so: None before that has been asked for
 
     def __init__(self, *_arguments: Any) -> None:
         raise LeafTypeError("Tensor called as a class", "MakeTensor", "write MakeTensor(buffer, layout)")
@@ -150,13 +151,13 @@ class Tensor:
         return self.numpy()
 
 
-def tensor_of(parent: Tensor | None, data: Any, offset: Any, layout: Any, coord: Any, room: Any, position: Any = None) -> Tensor:
-    """A tensor of parts that have been checked; what is known of the parent's writing holds for a part of it."""
+def tensor_of(whole: Tensor | None, data: Any, offset: Any, layout: Any, coord: Any, room: Any, position: Any = None) -> Tensor:
+    """A tensor of parts that have been checked. whole: the tensor that its elements are some of, if there is one."""
     new = object.__new__(Tensor)
-    part = (parent is not None and parent._injective) or None
-    position = position if parent is None else parent.position
-    values = (data, offset, layout, tuple.__new__(Coord, coord), position, tuple(room), None, part)
-    for name, value in zip(("data", "offset", "layout", "coord", "position", "_room", "_valid", "_injective"), values):
+    if whole is not None:
+        whole, position = whole._whole or whole, whole.position
+    parts = {"data": data, "offset": offset, "layout": layout, "coord": tuple.__new__(Coord, coord), "position": position}
+    for name, value in {**parts, "_room": tuple(room), "_valid": None, "_whole": whole, "_injective": None}.items():
         object.__setattr__(new, name, value)
     return new
 
@@ -252,24 +253,25 @@ def require_writable(where: str, t: Tensor) -> None:
     require_data(where, t)
     if not t.data.flags.writeable:
         raise LeafTypeError(f"{where} to {t!r}: its buffer is read-only", "a buffer to write to", "make the tensor over a copy of it")
-    if t._injective is None:
-        object.__setattr__(t, "_injective", _is_injective(t))
-    if not t._injective:
+    if not _is_injective(t) and not _has_distinct_offsets(t):
         what = f"{where} to {t!r}: two of its elements are one in the buffer"
         raise InjectivityError(what, "a place for each element", "write to the tensor that it is a view of")
 
 
 def _is_injective(t: Tensor) -> bool:
-    """Whether no two valid elements share a place: by the layout over all that holds them, or else by going through them."""
+    """Whether the layout of t, or of what t is a part of, is known to be injective over all that holds what is valid."""
+    if t._injective is None:
+        inner = innermost(t.layout)
+        ends = tuple(max(1, int(c) + n) for c, n in zip(t.coord, moves.counts_of(t)))
+        covering = MakeLayoutTile(inner, ends if isinstance(inner.shape, tuple) else ends[0])
+        known_here = (t._whole is not None and _is_injective(t._whole)) or is_injective(around(t.layout, covering)[0])
+        object.__setattr__(t, "_injective", bool(known_here))
+    return bool(t._injective)
+
+
+def _has_distinct_offsets(t: Tensor) -> bool:
     import numpy as np
 
-    counts = moves.counts_of(t)
-    if 0 in counts:
-        return True
-    inner, ends = innermost(t.layout), tuple(int(c) + n for c, n in zip(t.coord, counts))
-    covering = MakeLayoutTile(inner, ends if isinstance(inner.shape, tuple) else ends[0])
-    if is_injective(around(t.layout, covering)[0]):
-        return True
     offsets = np.sort(moves.offsets_of(t), axis=None)
     return bool(np.all(offsets[1:] != offsets[:-1]))
 
