@@ -245,3 +245,15 @@ def test_large_copies_are_unrolled_and_blocked_alike():
             copy(a, b)
             assert np.array_equal(np.asarray(b), values), (one, other)
             assert np.array_equal(b.data[tla.offsets(b.layout)[:m, :n]], values)
+
+
+def test_a_product_in_the_memory_of_an_operand():
+    data = np.arange(48)
+    a = MakeTensor(data, MakeLayout((4, 4), LayoutRight))
+    b, truth = np.asarray(a).copy(), np.asarray(a) @ np.asarray(a)
+    gemm(a, b, a, tile=(2, 2, 2))
+    assert np.array_equal(np.asarray(a), truth)
+    low = np.full((2, 2), 100, np.int8)
+    wide = np.zeros((2, 2), np.int32)
+    gemm(low, low, wide)
+    assert (wide == 20000).all()

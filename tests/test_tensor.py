@@ -453,7 +453,6 @@ WRITES = {
     "reduce to others": (lambda t: tla.reduce(np.zeros((4, 8, 3), np.int32), t, 0), "equal extents"),
     "the largest of nothing": (lambda t: tla.reduce(np.zeros((4, 8, 0), np.int32), t, 2, np.maximum), "elements to reduce"),
     "gemm": (lambda t: tla.gemm(np.zeros((4, 3), np.int32), np.zeros((4, 8), np.int32), t), "(m,k) by (k,n) into (m,n)"),
-    "gemm in place": (lambda t: tla.gemm(np.zeros((4, 4), np.int32), t, t), "give c another buffer"),
     "gemm of wider": (lambda t: tla.gemm(np.zeros((4, 3)), np.zeros((3, 8)), t), "elements of float64 into int32"),
     "gemm of no tile": (lambda t: tla.gemm(np.zeros((4, 3), np.int32), np.zeros((3, 8), np.int32), t, (4, 0, 4)), "0 is not positive"),
 }
@@ -540,3 +539,42 @@ def test_like():
     assert (l1.layout.shape, l1.origin_shape, l1.position) == (base.shape, (10, 20), "L1")
     tla.copy(tile, l1)
     assert np.array_equal(np.asarray(l1), np.asarray(tile))
+
+
+def test_extremes():
+    assert np.asarray(MakeTensor(np.zeros(0), parse("(0,4):(4,1)"))).shape == (0, 4)
+    empty = MakeTensor(np.zeros(4), parse("(4,4):(0,1)", origin_shape=(0, 4)))
+    tla.fill(empty, 1)
+    assert empty.data.sum() == 0
+    assert empty.numpy().shape == (0, 4)
+    with pytest.raises(TlaError, match="its offsets go from 0 to"):
+        MakeTensor(np.zeros(4), MakeLayout((2**40, 2**20)))
+    with pytest.raises(TlaError, match="take tiles of it"):
+        MakeTensor(np.zeros(4), ComposedLayout(Swizzle[1, 0, 1](), tla.Int[0](), MakeLayout((2**40,))))
+    wide = MakeTensor(np.arange(1), MakeLayout((1,) * 70))
+    with pytest.raises(TlaError, match="group or slice modes"):
+        np.asarray(wide)
+    assert wide[(0,) * 70] == 0
+    many = MakeTensor(
+        np.arange(2**16), Layout(((2,) * 8, (2,) * 8), (tuple(2 ** (2 * k) for k in range(8)), tuple(2 ** (2 * k + 1) for k in range(8))))
+    )
+    check(many)
+
+
+def test_views_that_alias_are_read_only():
+    for layout, writable in ((R, True), (parse("(4,8):(0,1)"), False), (parse("(4,8):(2,3)"), False)):
+        view = MakeTensor(np.arange(32, dtype=np.int32), layout).numpy()
+        assert view.flags.writeable is writable
+
+
+def test_a_tensor_survives_pickle_and_copy():
+    import copy
+    import pickle
+
+    t = GetTile(MakeTensor(np.arange(32), R, position="L1"), (1, 2), (9, 9))
+    for other in (pickle.loads(pickle.dumps(t)), copy.deepcopy(t), copy.copy(t)):
+        assert repr(other) == repr(t)
+        assert np.array_equal(np.asarray(other), np.asarray(t))
+        assert padded(other).origin_shape == padded(t).origin_shape
+    assert pickle.loads(pickle.dumps(MakeTensor)) is MakeTensor
+    assert pickle.loads(pickle.dumps(recast)) is recast

@@ -151,7 +151,7 @@ def reduce(source: Any, target: Any, modes: Any, operation: Any = None) -> None:
 def gemm(a: Any, b: Any, c: Any, tile: tuple[int, int, int] = (256, 256, 256)) -> None:
     """c = a @ b, tile by tile, tails included.
 
-    a, b, c   tensors of (m,k), (k,n) and (m,n) valid elements, of any layouts; c does not share memory with a or b
+    a, b, c   tensors of (m,k), (k,n) and (m,n) valid elements, of any layouts
     tile      extents of a block of m, n and k
     Raises    RankError where the extents do not fit each other; what copy raises of the target c
 
@@ -164,19 +164,18 @@ def gemm(a: Any, b: Any, c: Any, tile: tuple[int, int, int] = (256, 256, 256)) -
     [[20 26]
      [26 35]]
 
-    Each block is summed in c's element type, 16-bit floats in float32. Source: CuTe `gemm`; CATLASS `BlockMmadTla`.
+    Each block is summed in c's element type, 16-bit floats in float32; an operand in c's memory is read
+    before anything is written. Source: CuTe `gemm`; CATLASS `BlockMmadTla`.
     """
     import numpy as np
 
     a, b, c = (as_tensor("gemm", x) for x in (a, b, c))
     m, n, k = _gemm_extents(a, b, c)
-    for x in (a, b):
-        require_castable(x.dtype, c.dtype)
-        if np.may_share_memory(x.data, c.data):
-            raise RangeError(f"gemm into {c!r}, whose memory an operand shares", "memory of its own", "give c another buffer")
+    require_castable(np.result_type(a.dtype, b.dtype), c.dtype)
     require_writable("gemm", c)
     for extent in tile:
         require_positive("gemm: a tile", leaf(extent))
+    a, b = (MakeTensor(moves.gathered(x)) if np.may_share_memory(x.data, c.data) else x for x in (a, b))
     tm, tn, tk = tile
     exact = np.dtype(np.float32) if c.dtype.kind not in "iub" and c.dtype.itemsize < 4 else c.dtype
     for i, j in itertools.product(range(ceil_div(m, tm)), range(ceil_div(n, tn))):

@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple, Protocol
 
+from .errors import RangeError, RankError
 from .memo import plain_memo
 from .strided import Axis, Cell, Digits, boxes, digits
 
@@ -22,6 +23,12 @@ LINE = 32
 WORTH_A_LOOP = 2**10
 #: Longer runs than this [elements] stay an axis: numpy copies these as fast.
 LONGEST_UNIT = 2**10
+
+
+#: So many axes any numpy has.
+MAX_AXES = 32
+#: More offsets one by one than memory should hold.
+MOST_OFFSETS = 2**30
 
 
 class Elements(Protocol):
@@ -66,6 +73,9 @@ def offsets_of(x: Elements) -> Any:
     import numpy as np
 
     counts = counts_of(x)
+    if math.prod(counts) > MOST_OFFSETS or len(counts) > MAX_AXES:
+        what = f"{math.prod(counts):,} offsets of {len(counts)} modes one by one"
+        raise RangeError(what, f"at most {MOST_OFFSETS:,}, of {MAX_AXES} modes", "take tiles of it, or group its modes")
     indices = [g + int(c) for g, c in zip(np.ogrid[tuple(map(slice, counts))], x.coord)]
     values = x.layout(*indices) if isinstance(x.layout.shape, tuple) and indices else x.layout(indices[0] if indices else ())
     return np.broadcast_to(values + int(x.offset), counts)
@@ -89,6 +99,8 @@ def gathered(x: Elements) -> Any:
     import numpy as np
 
     counts, place = counts_of(x), place_of(x)
+    if len(counts) > MAX_AXES:
+        raise RankError(f"an array of {len(counts)} axes", f"at most {MAX_AXES}", "group or slice modes first")
     dense = np.empty(counts, x.data.dtype)
     if place is not None and _copied(counts, dense.reshape(-1), _in_order(counts), x.data, place):
         return dense
@@ -160,10 +172,11 @@ class _Copy(NamedTuple):
 def _plan(counts: tuple[int, ...], starts: Any, modes: Any, packed: bool) -> list[_Copy] | None:
     """The strided copies that move a box of coordinates; None where the two layouts have no common refinement."""
     found = boxes(counts, starts, modes)
-    return None if found is None else [copy for box in found for copy in _copies(box, packed)]
+    copies = None if found is None else [copy for cell in found for copy in _copies(cell, packed)]
+    return copies if copies is not None and all(len(copy.axes) <= MAX_AXES for copy in copies) else None
 
 
-def _copies(box: Cell, packed: bool) -> Iterator[_Copy]:
+def _copies(cell: Cell, packed: bool) -> Iterator[_Copy]:
     """The strided copies that move a box from its second function to its first.
 
     packed   whether the longest common run goes as one element: both arrays have elements of one kind
@@ -171,9 +184,9 @@ def _copies(box: Cell, packed: bool) -> Iterator[_Copy]:
     numpy's innermost loop is along the target's smallest step. Where that axis is short, it is unrolled here; where it is
     long, and the source is read across its lines, BLOCK indices of it are moved at a time.
     """
-    axes = _merged(sorted((axis for mode in box.modes for axis in mode), key=lambda axis: abs(axis[1][0]), reverse=True))
+    axes = _merged(sorted((axis for mode in cell.modes for axis in mode), key=lambda axis: abs(axis[1][0]), reverse=True))
     unit = axes.pop()[0] if packed and axes and axes[-1][1] == (1, 1) and axes[-1][0] <= LONGEST_UNIT else 1
-    begins, items = [box.begins], math.prod(n for n, _steps in axes)
+    begins, items = [cell.begins], math.prod(n for n, _steps in axes)
     while len(axes) > 1 and axes[-1][0] < 8 and items // axes[-1][0] >= WORTH_A_LOOP and axes[-1][1] != (1, 1):
         n, steps = axes.pop()
         items //= n

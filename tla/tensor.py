@@ -108,6 +108,9 @@ class Tensor:
 
     __iter__ = None  # Python would go by t[0], t[1], ..., past the end
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return tensor_of, (None, self.data, self.offset, self.layout, tuple(self.coord), self._room, self.position)
+
     def _indices(self, given: Any) -> tuple[Any, ...]:
         at: tuple[Any, ...] = given if isinstance(given, tuple) else (given,)
         if len(at) != len(self.coord):
@@ -122,6 +125,7 @@ class Tensor:
     def numpy(self, nested: bool = False) -> Any:
         """The valid elements as a numpy array that shares the buffer, with one axis per top-level mode.
 
+        Returns   an array to write to, if the buffer is, and no two elements share a place
         nested    one axis for each digit of each mode instead, slowest first: reshaped to origin_shape it is the same
         Raises    DivisibilityError where a mode has more than one stride, or its digits end in a tail; LeafTypeError where
                   there is no buffer, or the layout is not one of shape and stride
@@ -139,8 +143,9 @@ class Tensor:
             what = f"numpy() of {self!r}: mode {crowded} has {len(modes[crowded])} strides"
             raise DivisibilityError(what, "one stride for each mode", "numpy(nested=True) has an axis for each, numpy.asarray(t) copies")
         unit = ((1, 0),)
-        axes = [axis for mode in modes for axis in (mode if nested else mode or unit)]
-        return moves.array_at(self.data, begin, axes)
+        array = moves.array_at(self.data, begin, [axis for mode in modes for axis in (mode if nested else mode or unit)])
+        array.flags.writeable &= _is_injective(self)
+        return array
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         require_data("numpy.asarray", self)

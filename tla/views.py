@@ -214,29 +214,45 @@ def _partition(where: str, t: Tensor, tiler: Any, coord: Any, inner: bool) -> Te
         raise RankError(f"{where}: {len(tiler)} tiles for {t!r}", f"at most {len(modes)}", "give one for each mode, from the first on")
     tiles = [size(m) if isinstance(tile, Underscore) else tile for m, tile in zip(modes, tiler)]
     cuts = [logical_divide(m, tile) for m, tile in zip(modes, [*tiles, *(_1 for _m in modes[len(tiler) :])])]
-    kept: list[Any] = []
+    kept: list[_Part] = []
+    opened: list[_Part] = []
     fixed: Any = _0
-    opened: list[Any] = []
     for i, (cut, c) in enumerate(zip(cuts, _coordinates(where, t, cuts, len(tiler), coord, inner))):
+        if i < len(tiles):
+            _require_whole(where, t, i, cut, c, strided=not is_int(tiles[i]))
         tile, rest = cut
-        n, dims = size(tile), (t.origin_shape[i], t._room[i])
-        strided = i < len(tiles) and not is_int(tiles[i])  # what is valid of it has extents only if all is
-        if equal(dims[0], size(cut)) is not True if strided else isinstance(c, Underscore) and divides(n, dims[0]) is not True:
-            what = f"{where}: {dims[0]} valid in mode {i} of {t!r}, in tiles of {tile}"
-            raise DivisibilityError(what, "whole tiles: a tail has no extents of its own", "give one tile's coordinate, or pad the mode")
+        kept.append(_kept(tile, rest, c, (t.origin_shape[i], t._room[i]), inner))
         if isinstance(c, Underscore):
-            kept.append((tile, n, n))
-            opened.append((rest, *(valid // n for valid in dims)))
-        elif inner:
-            kept.append((tile, *(smaller(n, larger(valid - mul(c, n), _0)) for valid in dims)))
+            opened.append((rest, t.origin_shape[i] // size(tile), t._room[i] // size(tile)))
         else:
-            kept.append((rest, *(ceil_div(larger(valid - c, _0), n) for valid in dims)))
-        if not isinstance(c, Underscore):
             fixed = plus(fixed, (rest if inner else tile)(c))
     parts = [*kept[: len(tiler)], *opened] if inner else [*opened, *kept]
     joined = join(part for part, _valid, _room in parts)
     view, constant = around(layout, Layout(joined.shape, joined.stride, Shape(*(n for _part, n, _room in parts))), fixed)
     return tensor_of(t, t.data, plus(offset, constant), view, [_0] * len(parts), [n for _part, _valid, n in parts])
+
+
+_Part = tuple[Layout, Any, Any]  # of a result: its layout, how much of it is valid, and how much is the layout's own
+
+
+def _kept(tile: Layout, rest: Layout, c: Any, dims: tuple[Any, Any], inner: bool) -> _Part:
+    """What stays of a mode cut into tiles when a coordinate c is fixed: the tile c, or the element c of every tile."""
+    n = size(tile)
+    if isinstance(c, Underscore):
+        return tile, n, n
+    if inner:
+        valid, room = (smaller(n, larger(d - mul(c, n), _0)) for d in dims)
+        return tile, valid, room
+    valid, room = (ceil_div(larger(d - c, _0), n) for d in dims)
+    return rest, valid, room
+
+
+def _require_whole(where: str, t: Tensor, i: int, cut: Layout, c: Any, strided: bool) -> None:
+    """What is valid must have extents of its own: for strided tiles all of the mode, for an open count whole tiles."""
+    valid, n = t.origin_shape[i], size(cut[0])
+    if equal(valid, size(cut)) is not True if strided else isinstance(c, Underscore) and divides(n, valid) is not True:
+        what = f"{where}: {valid} valid in mode {i} of {t!r}, in tiles of {cut[0]}"
+        raise DivisibilityError(what, "whole tiles: a tail has no extents of its own", "give one tile's coordinate, or pad the mode")
 
 
 def _from_zero(where: str, t: Tensor) -> tuple[Any, Any]:
