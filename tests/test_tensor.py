@@ -394,6 +394,7 @@ REFUSED = {
     "not contiguous": (lambda: MakeTensor(np.zeros((4, 8))[:, ::2], R), "not contiguous"),
     "objects": (lambda: MakeTensor(np.array([None]), R), "elements of plain bytes"),
     "a buffer alone": (lambda: MakeTensor(bytearray(4)), "write MakeTensor(buffer, layout)"),
+    "coordinates": (lambda: MakeTensor(np.zeros(16), tla.MakeIdentityLayout((4, 4))), "give None for no buffer"),
     "the class": (lambda: tla.Tensor(np.zeros(4)), "write MakeTensor(buffer, layout)"),
     "a swizzle as strides": (
         lambda: MakeTensor(np.zeros(64), ComposedLayout(Swizzle[3, 0, 3](), tla.Int[0](), MakeLayout((8, 8)))).numpy(),
@@ -578,3 +579,18 @@ def test_a_tensor_survives_pickle_and_copy():
         assert padded(other).origin_shape == padded(t).origin_shape
     assert pickle.loads(pickle.dumps(MakeTensor)) is MakeTensor
     assert pickle.loads(pickle.dumps(recast)) is recast
+
+
+def test_xla_layouts_that_are_composed():
+    """A tile that does not divide the tile before it: a ComposedLayout over coordinates."""
+    layout = tla.xla.lower("f32[6,10]{1,0:T(3,5)(2,2)}")
+    assert isinstance(layout, ComposedLayout)
+    truth = oracle.xla_offsets((6, 10), (1, 0), ((3, 5), (2, 2)))
+    t = MakeTensor(np.arange(256), layout)
+    assert np.array_equal(np.asarray(t), truth)
+    assert np.array_equal(np.asarray(t[3, _]), truth[3])
+    assert np.array_equal(np.asarray(t[_, 7]), truth[:, 7])
+    assert np.array_equal(np.asarray(GetTile(t, (1, 3), (4, 9))), truth[1:5, 3:])
+    assert np.array_equal(np.asarray(transpose(t)), truth.T)
+    tla.fill(GetTile(t, (1, 3), (4, 9)), -1)
+    assert np.array_equal(np.asarray(t) == -1, np.isin(truth, truth[1:5, 3:]))

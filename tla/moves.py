@@ -5,14 +5,13 @@ What is moved is given as `Elements`: a Tensor is one. Whoever calls has seen to
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple, Protocol
 
 from .errors import RangeError, RankError
 from .memo import plain_memo
-from .strided import Axis, Cell, Digits, boxes, digits
+from .strided import Axis, Cell, Digits, digits, refinement
 
 #: So many indices of the axis that the target has fastest are moved at a time, where the source has another one fastest:
 #: as many lines of the source as any cache holds side by side.
@@ -23,8 +22,8 @@ LINE = 32
 WORTH_A_LOOP = 2**10
 #: Longer runs than this [elements] stay an axis: numpy copies these as fast.
 LONGEST_UNIT = 2**10
-
-
+#: At most 8 times so many loops are unrolled.
+MAX_UNROLLED = 64
 #: So many axes any numpy has.
 MAX_AXES = 32
 #: More offsets one by one than memory should hold.
@@ -81,14 +80,14 @@ def offsets_of(x: Elements) -> Any:
     return np.broadcast_to(values + int(x.offset), counts)
 
 
-StridedBox = tuple[int, tuple[tuple[tuple[int, int], ...], ...]]
+StridedCell = tuple[int, tuple[tuple[tuple[int, int], ...], ...]]
 
 
-def boxes_of(x: Elements) -> list[StridedBox] | None:
+def cells_of(x: Elements) -> list[StridedCell] | None:
     """The valid elements as strided arrays: where each begins, and of each mode the axes (count, step), slowest first
     [elements]. None where the layout is not made of such."""
     place = place_of(x)
-    found = None if place is None else boxes(counts_of(x), (place.starts,), (place.modes,))
+    found = None if place is None else refinement(counts_of(x), (place.starts,), (place.modes,))
     if place is None or found is None:
         return None
     return [(place.begin + begin, tuple(tuple((n, d) for n, (d,) in axes) for axes in modes)) for (begin,), modes in found]
@@ -116,7 +115,7 @@ def scattered(x: Elements, dense: Any) -> None:
 
 def filled(x: Elements, value: Any) -> None:
     """Write one value to every valid element of x."""
-    found = boxes_of(x)
+    found = cells_of(x)
     if found is None:
         x.data[offsets_of(x)] = value
     for begin, modes in found or ():
@@ -142,9 +141,13 @@ def _in_order(counts: tuple[int, ...]) -> Place:
 def _copied(counts: tuple[int, ...], target: Any, to: Place, source: Any, of: Place) -> bool:
     """Whether the elements have been moved by strided copies: if not, none has."""
     plan = _plan(counts, (to.starts, of.starts), (to.modes, of.modes), target.dtype == source.dtype)
-    for unit, (begin, other), axes in plan or ():
+    for unit, (begin, other), axes, block in plan or ():
         there = array_at(target, to.begin + begin, [(n, d) for n, (d, _) in axes], unit)
-        there[...] = array_at(source, of.begin + other, [(n, d) for n, (_, d) in axes], unit)
+        here = array_at(source, of.begin + other, [(n, d) for n, (_, d) in axes], unit)
+        if not block:
+            there[...] = here
+        for lo in range(0, axes[-1][0], block) if block else ():
+            there[..., lo : lo + block] = here[..., lo : lo + block]
     return plan is not None
 
 
@@ -165,41 +168,41 @@ class _Copy(NamedTuple):
 
     unit: int
     begins: tuple[int, ...]
-    axes: list[Axis]
+    axes: tuple[Axis, ...]
+    block: int  # so many indices of the last axis are moved at a time; 0 for all
 
 
 @plain_memo
 def _plan(counts: tuple[int, ...], starts: Any, modes: Any, packed: bool) -> list[_Copy] | None:
     """The strided copies that move a box of coordinates; None where the two layouts have no common refinement."""
-    found = boxes(counts, starts, modes)
+    found = refinement(counts, starts, modes)
     copies = None if found is None else [copy for cell in found for copy in _copies(cell, packed)]
     return copies if copies is not None and all(len(copy.axes) <= MAX_AXES for copy in copies) else None
 
 
 def _copies(cell: Cell, packed: bool) -> Iterator[_Copy]:
-    """The strided copies that move a box from its second function to its first.
+    """The strided copies that move a cell from its second function to its first.
 
     packed   whether the longest common run goes as one element: both arrays have elements of one kind
 
     numpy's innermost loop is along the target's smallest step. Where that axis is short, it is unrolled here; where it is
-    long, and the source is read across its lines, BLOCK indices of it are moved at a time.
+    long, and the source leaves a line with each step of it, BLOCK indices of it are moved at a time.
     """
     axes = _merged(sorted((axis for mode in cell.modes for axis in mode), key=lambda axis: abs(axis[1][0]), reverse=True))
-    unit = axes.pop()[0] if packed and axes and axes[-1][1] == (1, 1) and axes[-1][0] <= LONGEST_UNIT else 1
+    run = axes[-1] if axes and axes[-1][1] == (1, 1) else None
+    unit = axes.pop()[0] if packed and run and run[0] <= LONGEST_UNIT else 1
     begins, items = [cell.begins], math.prod(n for n, _steps in axes)
-    while len(axes) > 1 and axes[-1][0] < 8 and items // axes[-1][0] >= WORTH_A_LOOP and axes[-1][1] != (1, 1):
+    while len(axes) > 1 and axes[-1] != run and axes[-1][0] < 8 and items >= 8 * WORTH_A_LOOP and len(begins) <= MAX_UNROLLED:
         n, steps = axes.pop()
         items //= n
         begins = [_moved(begin, k, steps) for begin in begins for k in range(n)]
-    blocks = [(0, axes)]
-    if len(axes) > 1 and axes[-1][0] > BLOCK and items >= BLOCK * WORTH_A_LOOP and abs(axes[-1][1][1]) >= LINE:
-        n, steps = axes[-1]
-        blocks = [(lo, [*axes[:-1], (min(BLOCK, n - lo), steps)]) for lo in range(0, n, BLOCK)]
-    for (lo, block), begin in itertools.product(blocks, begins):
-        yield _Copy(unit, _moved(begin, lo, axes[-1][1] if axes else (0, 0)), block)
+    across = len(axes) > 1 and abs(axes[-1][1][1]) >= LINE and items >= BLOCK * WORTH_A_LOOP
+    for begin in begins:
+        yield _Copy(unit, begin, tuple(axes), BLOCK if across else 0)
 
 
 def _moved(begins: tuple[int, ...], k: int, steps: tuple[int, ...]) -> tuple[int, ...]:
+    """The begins k steps on."""
     return tuple(begin + k * step for begin, step in zip(begins, steps))
 
 

@@ -27,12 +27,14 @@ Axis = tuple[int, tuple[int, ...]]
 
 #: More pieces than this have no common refinement worth the name.
 MAX_PIECES = 64
+#: More cells than this are not worked out, whatever their size.
+MAX_CELLS = 4096
 
 
 class Cell(NamedTuple):
     """Indices on which every function is a sum of steps along the same axes.
 
-    begins   the value of each function where the box begins [elements]
+    begins   the value of each function where the cell begins [elements]
     modes    the axes of each mode, slowest first
     """
 
@@ -57,17 +59,19 @@ def digits(layout: Any) -> tuple[Digits, ...] | None:
 
 
 @plain_memo
-def boxes(counts: tuple[int, ...], starts: tuple[tuple[int, ...], ...], functions: tuple[tuple[Digits, ...], ...]) -> list[Cell] | None:
+def refinement(
+    counts: tuple[int, ...], starts: tuple[tuple[int, ...], ...], functions: tuple[tuple[Digits, ...], ...]
+) -> list[Cell] | None:
     """The common refinement of several layouts over a box of coordinates; None if there are too many pieces.
 
     counts      how many indices there are in each mode
     starts      of each layout the index in each mode that it begins at
-    functions   the digits of each layout
+    functions   the Digits of each mode of each layout
 
-    >>> from tla.strided import boxes, digits
+    >>> from tla.strided import digits, refinement
     >>> from tla import parse
     >>> a, b = digits(parse("((4,3)):((1,16))")), digits(parse("(12):(1)"))
-    >>> boxes((10,), ((0,), (0,)), (a, b))
+    >>> refinement((10,), ((0,), (0,)), (a, b))
     [Cell(begins=(0, 0), modes=(((2, (16, 4)), (4, (1, 1))),)), Cell(begins=(32, 8), modes=(((2, (1, 1)),),))]
     """
     if 0 in counts:
@@ -78,13 +82,13 @@ def boxes(counts: tuple[int, ...], starts: tuple[tuple[int, ...], ...], function
         if len(found) > MAX_PIECES:
             return None
         pieces.append(found)
-    if math.prod(map(len, pieces)) > max(MAX_PIECES, math.prod(counts) // 256):
+    if math.prod(map(len, pieces)) > max(MAX_PIECES, min(MAX_CELLS, math.prod(counts) // 256)):
         return None
     zeros = (0,) * len(functions)
     return [Cell(tuple(map(sum, zip(zeros, *(p[0] for p in parts)))), tuple(p[1] for p in parts)) for parts in itertools.product(*pieces)]
 
 
-Piece = tuple[tuple[int, ...], tuple[Axis, ...]]
+Piece = tuple[tuple[int, ...], tuple[Axis, ...]]  # a cell of one mode
 
 
 def _pieces(n: int, functions: tuple[Digits, ...], starts: tuple[int, ...]) -> Iterator[Piece]:

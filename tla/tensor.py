@@ -11,8 +11,9 @@ from __future__ import annotations
 from typing import Any
 
 from . import moves
+from .algebra import step_of
 from .buffers import storage
-from .composed import ComposedLayout, innermost
+from .composed import ComposedLayout, gives_coordinates, innermost
 from .coord import Coord, crd2idx
 from .errors import DivisibilityError, InjectivityError, LeafTypeError, RangeError, RankError, Unproven
 from .int_tuple import Underscore, leaves, modes_of, product, product_each, shown
@@ -125,7 +126,7 @@ class Tensor:
     def numpy(self, nested: bool = False) -> Any:
         """The valid elements as a numpy array that shares the buffer, with one axis per top-level mode.
 
-        Returns   an array to write to, if the buffer is, and no two elements share a place
+        Returns   an array to write to, if the buffer is one, and the layout known to be injective
         nested    one axis for each digit of each mode instead, slowest first: reshaped to origin_shape it is the same
         Raises    DivisibilityError where a mode has more than one stride, or its digits end in a tail; LeafTypeError where
                   there is no buffer, or the layout is not one of shape and stride
@@ -137,7 +138,7 @@ class Tensor:
         [[[0, 2], [1, 3]], [[4, 6], [5, 7]]]
         """
         require_data("numpy()", self)
-        begin, modes = _one_box(self)
+        begin, modes = _one_array(self)
         crowded = next((i for i, axes in enumerate(modes) if len(axes) > 1), None)
         if crowded is not None and not nested:
             what = f"numpy() of {self!r}: mode {crowded} has {len(modes[crowded])} strides"
@@ -234,9 +235,9 @@ def _own_layout(buffer: Any) -> Layout:
     return MakeLayout(buffer.shape, tuple(d // buffer.itemsize for d in buffer.strides))
 
 
-def _one_box(t: Tensor) -> tuple[int, tuple[tuple[tuple[int, int], ...], ...]]:
+def _one_array(t: Tensor) -> tuple[int, tuple[tuple[tuple[int, int], ...], ...]]:
     """The valid elements as one strided array: where it begins, and the axes (count, step) of each mode [elements]."""
-    found = moves.boxes_of(t)
+    found = moves.cells_of(t)
     if found is not None and len(found) == 1:
         return found[0]
     if found == []:
@@ -317,11 +318,14 @@ def _require_room(t: Tensor) -> None:
 
 def _span(t: Tensor) -> tuple[int, int]:
     """The lowest offset of the valid elements, and one past the highest; (0, 0) where there are none."""
-    if any(known(n) is None for n in (*leaves(t.layout.shape), *t.coord, t.offset)):
+    inner = innermost(t.layout)
+    if t.layout is inner and gives_coordinates(inner):
+        raise LeafTypeError(f"a buffer for {shown(inner)}, whose values are coordinates", "a layout of offsets", "give None for no buffer")
+    if any(known(n) is None for n in (*leaves(inner.shape), *map(step_of, leaves(inner.stride)), *t.coord, t.offset)):
         raise Unproven(f"a buffer for {shown(t.layout)}", "known sizes", "give its symbols values first, or None for no buffer")
     if 0 in moves.counts_of(t):
         return 0, 0
-    if (found := moves.boxes_of(t)) is None:
+    if (found := moves.cells_of(t)) is None:
         offsets = moves.offsets_of(t)
         return int(offsets.min()), int(offsets.max()) + 1
     lows, highs = [], []
