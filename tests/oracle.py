@@ -95,3 +95,18 @@ def offset(coord, shape, stride):
         total += offset(coord if last else coord % size(s), s, d)
         coord //= size(s)
     return total
+
+
+def fractal_offsets(rows, cols, block, letters):
+    """Offsets of a matrix in blocks, padded to whole ones: number the slots of memory as the letters walk through it.
+
+    letters   inside a block, then between blocks: z, Z row by row; n, N column by column
+    """
+    (b_rows, b_cols), (inside, between) = block, letters
+    n_rows, n_cols = -(-rows // b_rows), -(-cols // b_cols)
+    elements = np.arange(n_rows * b_rows * n_cols * b_cols).reshape(n_rows, b_rows, n_cols, b_cols)
+    walk = {"Z": (0, 2), "N": (2, 0), "z": (1, 3), "n": (3, 1)}
+    memory = elements.transpose(*walk[between], *walk[inside]).ravel()
+    out = np.empty(memory.size, int)
+    out[memory] = np.arange(memory.size)
+    return out.reshape(n_rows * b_rows, n_cols * b_cols)

@@ -43,13 +43,20 @@ def test_imports_go_down():
     assert seen == {*LAYERS, "tla"}
 
 
-def test_inside_xla_too():
-    files = """spec shapes grammar index lower default raising sizes compare hlo instruction program report devices sharding mesh
-    sharding_text""".split()
-    for name in files:
-        for node in ast.walk(ast.parse((ROOT / "xla" / f"{name}.py").read_text())):
-            if isinstance(node, ast.ImportFrom) and node.level == 1:
-                assert files.index(node.module) < files.index(name), (name, node.module)
+PACKAGES = {
+    "xla": """spec shapes grammar index lower default raising sizes compare hlo instruction program report devices sharding mesh
+    sharding_text""".split(),
+    "ascend": "element tags recognize make".split(),
+}
+
+
+def test_inside_packages_too():
+    for package, files in PACKAGES.items():
+        for name in files:
+            for node in ast.walk(ast.parse((ROOT / package / f"{name}.py").read_text())):
+                if isinstance(node, ast.ImportFrom) and node.level == 1:
+                    for below in [node.module] if node.module else [alias.name for alias in node.names]:
+                        assert files.index(below) < files.index(name), (name, below)
 
 
 def test_the_scan_sees_every_form():

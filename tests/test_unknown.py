@@ -5,7 +5,8 @@ import operator
 import pytest
 
 import tla
-from tla import Int, Layout, MakeLayout, MakeLayoutTile, Unproven, ints, offsets, parse
+from tla import Int, Layout, MakeLayout, MakeLayoutTile, Unproven, ascend, ints, offsets, parse
+from tla.ascend.tags import TAGS
 
 
 class Unknown:
@@ -59,7 +60,7 @@ for _op, _name in (
 
 @pytest.fixture(autouse=True)
 def _registered():
-    ints.register_leaf(Unknown, lambda question, a, b: True if question == "==" and a is b else None, smaller=_smaller)
+    ints.register_leaf(Unknown, lambda question, a, b: True if question in ("==", "<=") and a is b else None, smaller=_smaller)
     yield
     del ints._KINDS[Unknown], ints._SMALLER[Unknown]
 
@@ -134,6 +135,44 @@ def test_tiles_of_unknown_layouts():
         with pytest.raises(Unproven):
             ask()
     ints._SMALLER[Unknown] = _smaller
+
+
+def test_tags_of_unknown_sizes():
+    for tag in TAGS.values():
+        if len(tag.step) == 2:
+            blocks = (M, 5) if tag.blocks.count("GIVEN") else ()
+            for sizes in ((M, N, *blocks), (M, 32, *blocks), (Int[16](), N, *blocks)):
+                made, numbers = MakeLayout[8, tag](*sizes), MakeLayout[8, tag](*value(sizes))
+                assert (value(made.shape), value(made.stride), value(made.origin_shape)) == (
+                    numbers.shape,
+                    numbers.stride,
+                    numbers.origin_shape,
+                )
+                assert value(tag[8](*sizes).capacity) == tag[8](*value(sizes)).capacity
+    assert value(MakeLayout[8, ascend.zN]((M, N), (N, 3)).stride) == MakeLayout[8, ascend.zN]((12, 10), (10, 3)).stride
+    assert value(MakeLayout[8, ascend.zN](M, N, ld=M * 16).stride) == ((32, 512), (1, 192 * 32))
+    assert value(tla.MakeLayoutFilter[16, "L1"](M, 3, 3, N).shape) == (12, 3, 3, 16, 16)
+
+
+def test_recognition_has_three_answers():
+    rows, fractal = MakeLayout[16, ascend.RowMajor](M, N), MakeLayout[16, ascend.zN](Int[32](), N)
+    assert ascend.isRowMajor(rows) is True
+    assert ascend.isRowMajor(Layout((M, N), (32, 1))) is None  # are N at most 32?
+    assert ascend.iszN[16](fractal) is True
+    assert ascend.iszN[32](fractal) is False
+    assert ascend.isnZ[16](fractal) is False
+    assert ascend.iszN[16](MakeLayout[16, ascend.zN](M, N)) is None  # does 16 divide what this kind of unknown makes of M?
+    found = ascend.recognize(fractal, 16)
+    assert (found.tag, value(found.sizes), found.ld) == (ascend.zN, (32, 16), 32)
+    assert ascend.recognize(rows, 16).ld is N
+    with pytest.raises(Unproven, match="to know whether it is RowMajor"):
+        ascend.recognize(Layout((M, N), (32, 1)), 16)
+
+
+def test_padding_of_unknown_sizes():
+    made = MakeLayout[16, ascend.zN](M, N)
+    assert [value(box.layout.origin_shape) for box in tla.padding(made)] == [(4, 16), (12, 6)]
+    assert [value(box.coord) for box in tla.padding(made)] == [(12, 0), (0, 10)]
 
 
 def test_what_needs_a_value_raises_unproven():

@@ -78,7 +78,7 @@ def is_on_block(layout: Layout, coord: Any) -> Reason | bool | None:
     >>> from tla import is_on_block, parse
     >>> a = parse("((_4,_2),(_4,_3)):((_4,_16),(_1,_32))")
     >>> is_on_block(a, (4, 8)), is_on_block(a, (5, 8)), is_on_block.why_not(a, (5, 8)).what
-    (True, False, 'the start (5,8) is inside a block of 4 in mode 0 of ((_4,_2),(_4,_3)):((_4,_16),(_1,_32))')
+    (True, False, 'the start (5,8) is inside a block of _4 in mode 0 of ((_4,_2),(_4,_3)):((_4,_16),(_1,_32))')
     """
     layout = as_layout("is_on_block", layout)
     answer: bool | None = True
@@ -86,8 +86,8 @@ def is_on_block(layout: Layout, coord: Any) -> Reason | bool | None:
         block = product(tuple(leaves(s))[:-1])
         here = True if is_constant(1, block) or equal(c, 0) else divides(block, c)
         if here is False:
-            what = f"the start {shown(coord)} is inside a block of {block:d} in mode {i} of {shown(layout)}"
-            return Reason(what, f"a multiple of {block:d}", "start at the block before, or address the tile by absolute coordinates")
+            what = f"the start {shown(coord)} is inside a block of {block} in mode {i} of {shown(layout)}"
+            return Reason(what, f"a multiple of {block}", "start at the block before, or address the tile by absolute coordinates")
         answer = answer and here
     return answer
 

@@ -2,6 +2,7 @@
 
 from tla import Int, Layout, MakeLayout, MakeLayoutTile, Shape, get, parse, rank, xla
 from tla import MakeLayuot  # E
+from tla.ascend import half, zN
 
 Int["4"]  # E
 Int[4]().no_such_thing  # E
@@ -14,3 +15,6 @@ parse(4)  # E
 xla.lower(4)  # E
 xla.byte_sise("f32[3]")  # E
 layout: Layout = Shape[Int[4]]()  # E
+MakeLayout[half](4, 2)  # E
+MakeLayout[half, zN].shape  # E
+zN.no_such_thing  # E

@@ -25,6 +25,7 @@ from tla import (
     size,
     xla,
 )
+from tla.ascend import Tagged, half, isRowMajor, iszN, recognize, zN
 
 assert_type(Int[4], type[Int])
 assert_type(Int[4](), Int)
@@ -39,6 +40,12 @@ assert_type(Layout[Shape[_4], Stride[_4]](), Layout)
 assert_type(MakeLayout((4, 2)), Layout)
 assert_type(MakeLayout((4, 2), LayoutRight), Layout)
 assert_type(MakeLayoutTile(MakeLayout((4, 2)), (2, 2)), Layout)
+assert_type(MakeLayout[half, zN](100, 60, ld=128), Layout)
+assert_type(MakeLayout[16, zN]((100, 60), 2), Layout)
+assert_type(zN[half](100, 60), Tagged)
+assert_type(recognize(MakeLayout((4, 2)), half), Tagged | None)
+assert_type(iszN[half](MakeLayout((4, 2))), bool | None)
+assert_type(isRowMajor(MakeLayout((4, 2))), bool | None)
 assert_type(rank(MakeLayout((4, 2))), Int)
 assert_type(rank[0, 1](((4, 2), 3)), Int)
 assert_type(congruent((4, 2), (1, 1)), bool | None)

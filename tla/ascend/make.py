@@ -73,9 +73,9 @@ def MakeMxScaleLayout(element: Any, tag: Tag, is_b: bool) -> Callable[..., Layou
     Source: TLA `MakeMxScaleLayout`.
     """
     side = "" if tag in (zZ, nN) else "B" if is_b else "A"
-    found = TAGS.get(f"MxScale{tag}{side}")
+    found = TAGS.get(f"MxScale{tag}{side}") if isinstance(tag, Tag) else None
     if found is None:
-        raise LeafTypeError(f"MakeMxScaleLayout of {shown(tag)}", "RowMajor, ColumnMajor, zZ or nN", "use one of these")
+        raise LeafTypeError(f"MakeMxScaleLayout of {shown(tag)}", "the tag RowMajor, ColumnMajor, zZ or nN", "take it from tla.ascend")
     return functools.partial(found.MakeLayout, element)
 
 

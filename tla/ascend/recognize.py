@@ -30,7 +30,8 @@ def recognize(layout: Any, element: Any = None) -> Tagged | None:
     """The tag of a layout with its parameters: sizes, block, order, leading dimension, contiguous mode. None if it has none.
 
     element   the element type; without one, only tags that need none are found
-    Returns   Tagged, whose `layout` is the same function; its sizes are whole blocks [elements]
+    Returns   Tagged, whose `layout` is the same function; its sizes are whole blocks [elements]. A batch has no tag, a matrix
+              of it has one: `recognize(select[1, 2](batch), half)`
     Raises    Unproven where a tag might be, and sizes that are not known decide
 
     >>> from tla import GetTileLayout, MakeLayout, parse
@@ -42,6 +43,7 @@ def recognize(layout: Any, element: Any = None) -> Tagged | None:
 
     Source: the predicates of TLA, as one answer.
     """
+    _require_layout("recognize", layout)
     element, open_tag = None if element is None else as_element(element), None
     for tag in TAGS.values():
         if element is None and C0 in tag.blocks:
@@ -55,10 +57,13 @@ def recognize(layout: Any, element: Any = None) -> Tagged | None:
     return None
 
 
+def _require_layout(where: str, x: Any) -> None:
+    if not isinstance(x, AnyLayout):
+        raise LeafTypeError(f"{where} of a {type(x).__name__}", "a layout", layout_mend(x))
+
+
 def _fits(tag: Tag, layout: Any, element: Element | None) -> Reason | bool | None:
     """Whether `layout` is one of the layouts of `tag`: True, the reason why not, or None where that is not known."""
-    if not isinstance(layout, AnyLayout):
-        raise LeafTypeError(f"{tag} of a {type(layout).__name__}", "a layout", layout_mend(layout))
     answer: bool | None = True
     for holds, what in _conditions(tag, layout, element):
         if holds is False:
@@ -99,7 +104,7 @@ def _blocks_fit(tag: Tag, shape: Any, element: Element | None) -> Iterator[Condi
         elif block is not None:
             n = element.C0 if block == C0 and element else block
             yield equal(extents[0], n), f"the blocks of mode {i} are of {extents[0]}, not {n}"
-    if tag.ends_c0 and element:
+    if tag.sizes.endswith(" c0") and element:
         yield equal(shape[-1], element.C0), f"the last extent is {shape[-1]}, not {element.C0}"
 
 
@@ -107,9 +112,14 @@ def _ld_fits(made: Tagged, d: Any, valid: Any) -> Iterator[Condition]:
     """Whether the slowest stride d is that of a leading dimension which has room for what is valid."""
     slow = made.slow_block
     yield is_constant(1, slow) or divides(slow, d), f"the slowest stride is {d}, no multiple of {slow}"
-    ld = d // slow
+    ld = _ld(slow, d)
     yield at_most(valid, ld), f"{valid} elements do not fit in a leading dimension of {ld}"
     yield divides(made.ld_group, ld) if made.ld_group > 1 else True, f"a leading dimension of {ld} is no multiple of {made.ld_group}"
+
+
+def _ld(slow: Any, d: Any) -> Any:
+    """The leading dimension that makes a slowest stride of d."""
+    return d if is_constant(1, slow) else d // slow
 
 
 def _unless_one(n: Any, holds: bool | None) -> bool | None:
@@ -120,7 +130,7 @@ def _unless_one(n: Any, holds: bool | None) -> bool | None:
 
 def _read(tag: Tag, layout: Layout, element: Element | None) -> Tagged:
     """The tag with what the shape of its layout says."""
-    blocks = [extents[0] for block, extents in zip(tag.blocks, layout.shape) if block == GIVEN]
+    blocks = [extents[0] for block, extents in zip(tag.blocks, modes_of(layout.shape)) if block == GIVEN]
     return Tagged(tag, element, (*product_each(layout.shape), *blocks))
 
 
@@ -131,7 +141,7 @@ def _tagged(tag: Tag, layout: Layout, element: Element | None) -> Tagged:
         return made
     d = _by_speed(tag, layout)[-1][1]
     alone = not all(holds for holds, _what in _ld_fits(made, d, layout.origin_shape[1 - tag.slow]))  # of an extent 1
-    return replace(made, ld=made.least_ld if alone else d // made.slow_block)
+    return replace(made, ld=made.least_ld if alone else _ld(made.slow_block, d))
 
 
 # ------------------------------------------------------------------------------------------------ the predicates
@@ -171,8 +181,10 @@ class Is:
             self.tag.require_element(element)
 
         def decide(layout: Any) -> Reason | bool | None:
+            _require_layout(decide.__name__, layout)
             return _fits(self.tag, layout, element)
 
+        decide.__name__ = f"is{self.tag}"
         return Predicate(decide)
 
     def __repr__(self) -> str:

@@ -36,7 +36,7 @@ class Tag:
               for a mode without blocks
     step      nested like the layout's shape: the place of each extent in memory, 0 the fastest
     element   the only element type that it has, if there is one
-    ends_c0   whether the last size is C0, and may be left out
+    sizes     the names of its sizes, in the order of a call; a last c0 may be left out
 
     Called with sizes it gives the tag object of C++: `RowMajor(4, 6, ld=13)`, and `zN[half](100, 60)` where C++ writes
     `zN::MakeLayout<half>(100, 60)`.
@@ -52,7 +52,7 @@ class Tag:
     blocks: tuple[Int | str | None, ...]
     step: tuple[Any, ...]
     element: Element | None = None
-    ends_c0: bool = False
+    sizes: str = "rows cols"
 
     def __getitem__(self, element: Any) -> Callable[..., Tagged]:
         return functools.partial(self, element=as_element(element))
@@ -75,12 +75,12 @@ class Tag:
         """Whether it has two modes, and so a leading dimension."""
         return len(self.step) == 2
 
-    @property
+    @functools.cached_property
     def slow(self) -> int:
         """The mode with the slowest extent."""
         return next(i for i, s in enumerate(self.step) if max(leaves(self.step)) in leaves(s))
 
-    @property
+    @functools.cached_property
     def contiguous(self) -> int:
         """The mode with the fastest extent."""
         return next(i for i, s in enumerate(self.step) if 0 in leaves(s))
@@ -99,17 +99,18 @@ class Tag:
     def _arguments(self, given: tuple[Any, ...], element: Element | None) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         """The sizes, and those of a batch: of (rows, cols), or ((rows, cols), batch)."""
         sizes, outer = (given[0], tuple(leaves(given[1:]))) if given and isinstance(given[0], tuple) else (given, ())
-        count = len(self.blocks) + self.blocks.count(GIVEN)
-        if self.ends_c0 and element and len(sizes) == count - 1:
+        names = self.sizes.split()
+        if names[-1] == "c0" and element and len(sizes) == len(names) - 1:
             sizes = (*sizes, element.C0)
         if self is VectorLayout and len(sizes) == 2:
             sizes = sizes[1:]  # as in C++: of rows and columns, the columns
-        if len(sizes) != count or any(isinstance(n, tuple) for n in sizes):
-            mend = f"for a batch write (({', '.join('abcdef'[:count])}), batch)"
-            raise RankError(f"{self} of the sizes {shown(sizes)}", f"{count} integers", mend)
+        if len(sizes) != len(names) or any(isinstance(n, tuple) for n in sizes):
+            expected = f"({', '.join(names)})"
+            mend = f"for a batch write ({expected}, batch){'; a leading dimension is ld=...' if self.is_matrix else ''}"
+            raise RankError(f"{self} of the sizes {shown(given)}", f"{expected}, each an integer", mend)
         for n in (*sizes, *outer):
             if at_most(leaf(n), -1):
-                raise RangeError(f"{self} of the sizes {shown(given)}", "sizes of 0 or more", f"{n} is below 0")
+                raise RangeError(f"{self} of the sizes {shown(given)}", "sizes of 0 or more", f"use another than {n}")
         return tuple(map(leaf, sizes)), tuple(map(leaf, outer))
 
     def __repr__(self) -> str:
@@ -118,7 +119,7 @@ class Tag:
     __str__ = __repr__
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return TAGS.__getitem__, (self.name,)
+        return _tag, (self.name,)
 
 
 @dataclass(frozen=True, repr=False)
@@ -162,7 +163,7 @@ class Tagged:
         """The mode whose elements lie side by side."""
         return self.tag.contiguous
 
-    @property
+    @functools.cached_property
     def shape(self) -> Shape:
         """The shape of the layout: its blocks, and how many."""
         return Shape(*map(_extents, self.tag.step, self.tag.blocks, self._blocks(), self.sizes), *self.outer)
@@ -180,7 +181,7 @@ class Tagged:
                 current = mul(self.slow_block, self.ld)
             strides[k] = current
             current = mul(current, extents[k])
-        return like(self.shape, iter(strides), Stride)  # type: ignore[no-any-return]
+        return Stride(*like(self.shape, iter(strides)))
 
     @property
     def slow_block(self) -> Any:
@@ -237,7 +238,7 @@ def _checked_ld(made: Tagged, ld: Any) -> Any:
 _ROWS, _COLS = (1, 0), (0, 1)
 _zN, _nZ, _zZ, _nN = ((1, 2), (0, 3)), ((0, 3), (1, 2)), ((1, 3), (0, 2)), ((0, 2), (1, 3))
 
-VectorLayout = Tag("VectorLayout", (None,), (0,))
+VectorLayout = Tag("VectorLayout", (None,), (0,), sizes="len")
 RowMajor = Tag("RowMajor", (None, None), _ROWS)
 ColumnMajor = Tag("ColumnMajor", (None, None), _COLS)
 zN = Tag("zN", (_16, C0), _zN)
@@ -253,12 +254,17 @@ MxScaleColumnMajorB = Tag("MxScaleColumnMajorB", (_2, None), ((0, 1), 2), fp8_e8
 MxScalezZ = Tag("MxScalezZ", (_16, _2), _zZ, fp8_e8m0)
 MxScalenN = Tag("MxScalenN", (_2, _16), _nN, fp8_e8m0)
 zNUnAlign = Tag("zNUnAlign", (ALL, C0), _zN)
-PaddingRowMajor = Tag("PaddingRowMajor", (GIVEN, GIVEN), _zZ)
-PaddingColumnMajor = Tag("PaddingColumnMajor", (GIVEN, GIVEN), _nN)
-NDC1HWC0 = Tag("NDC1HWC0", (None,) * 6, (5, 4, 3, 2, 1, 0), ends_c0=True)
-NC1HWC0 = Tag("NC1HWC0", (None,) * 5, (4, 3, 2, 1, 0), ends_c0=True)
-CI1KHKWCOCI0 = Tag("CI1KHKWCOCI0", (None,) * 5, (4, 3, 2, 1, 0), ends_c0=True)
-KDC1KHKWN1N0C0 = Tag("KDC1KHKWN1N0C0", (None,) * 4, (3, 2, 1, 0), ends_c0=True)
+PaddingRowMajor = Tag("PaddingRowMajor", (GIVEN, GIVEN), _zZ, sizes="rows cols block_rows block_cols")
+PaddingColumnMajor = Tag("PaddingColumnMajor", (GIVEN, GIVEN), _nN, sizes="rows cols block_rows block_cols")
+NDC1HWC0 = Tag("NDC1HWC0", (None,) * 6, (5, 4, 3, 2, 1, 0), sizes="n d c1 h w c0")
+NC1HWC0 = Tag("NC1HWC0", (None,) * 5, (4, 3, 2, 1, 0), sizes="n c1 h w c0")
+CI1KHKWCOCI0 = Tag("CI1KHKWCOCI0", (None,) * 5, (4, 3, 2, 1, 0), sizes="ci1 kh kw co c0")
+KDC1KHKWN1N0C0 = Tag("KDC1KHKWN1N0C0", (None,) * 4, (3, 2, 1, 0), sizes="k n1 n0 c0")
 
 #: Every tag, in the order in which `recognize` prefers them.
 TAGS = {tag.name: tag for tag in [*globals().values()] if isinstance(tag, Tag)}
+
+
+def _tag(name: str) -> Tag:
+    """The tag of a name, where a pickle finds it."""
+    return TAGS[name]

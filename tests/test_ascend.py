@@ -1,0 +1,263 @@
+"""Ascend's tags against memory numbered slot by slot, and the way back from a layout to its tag."""
+
+import itertools
+import pickle
+import random
+
+import numpy as np
+import pytest
+
+import tla
+from tla import GetTileLayout, Int, Layout, MakeLayout, MakeLayoutFromTag, ascend, is_static, offsets, parse
+from tla.ascend import half, int4b, recognize, zN
+from tla.ascend.element import as_element
+from tla.ascend.recognize import Is
+from tla.ascend.tags import TAGS
+
+import oracle
+from corpus import small_shapes
+
+SIZES = (1, 7, 15, 16, 17, 32, 65)
+WIDTHS = (4, 8, 16, 32, 64, 256)
+
+# The blocks of each tag for C0, and its letters: reference of TLA, section 5, and the names of the tags.
+LETTERS = {
+    "RowMajor": (lambda c0: (1, 1), "zZ"),
+    "ColumnMajor": (lambda c0: (1, 1), "zN"),
+    "zN": (lambda c0: (16, c0), "zN"),
+    "nZ": (lambda c0: (c0, 16), "nZ"),
+    "zZ": (lambda c0: (16, c0), "zZ"),
+    "nN": (lambda c0: (c0, 16), "nN"),
+    "L0C": (lambda c0: (16, 16), "zN"),
+    "Weight4BitnZ": (lambda c0: (32, 16), "nZ"),
+    "MxScaleRowMajorA": (lambda c0: (1, 2), "zZ"),
+    "MxScaleRowMajorB": (lambda c0: (2, 1), "nZ"),
+    "MxScaleColumnMajorA": (lambda c0: (1, 2), "zN"),
+    "MxScaleColumnMajorB": (lambda c0: (2, 1), "nN"),
+    "MxScalezZ": (lambda c0: (16, 2), "zZ"),
+    "MxScalenN": (lambda c0: (2, 16), "nN"),
+}
+
+
+def matrices():
+    for name in LETTERS:
+        for bits in (8,) if TAGS[name].element else WIDTHS:
+            yield name, bits
+
+
+@pytest.mark.parametrize(("name", "bits"), [*matrices()])
+def test_matrices(name, bits):
+    tag, (block, letters) = TAGS[name], LETTERS[name]
+    for rows, cols in itertools.product(SIZES, SIZES):
+        made = MakeLayout[bits, tag](rows, cols)
+        slots = oracle.fractal_offsets(rows, cols, block(256 // bits), letters)
+        assert made.origin_shape == (rows, cols)
+        np.testing.assert_array_equal(offsets(made), slots)
+        static = MakeLayout[bits, tag](Int[rows](), Int[cols]())
+        assert static == made
+        assert is_static(static)
+        assert is_static(static.origin_shape)
+        tagged = tag[bits](rows, cols)
+        assert tagged.capacity == slots.size == tla.cosize(made)
+        assert tuple(tagged.block) == block(256 // bits)
+        fast = tagged.contiguous
+        if tagged.block[fast] > 1 or (tag.blocks[fast] is None and made.origin_shape[fast] > 1):
+            assert slots[(1, 0) if fast == 0 else (0, 1)] == 1
+        mended(tag, bits, made)
+
+
+def mended(tag, bits, made):
+    """The way back: the tag is one that fits, and the tag that is found has the same function."""
+    assert Is(tag)[bits](made) is True
+    found = recognize(made, bits)
+    np.testing.assert_array_equal(offsets(MakeLayoutFromTag(found)), offsets(made))
+
+
+@pytest.mark.parametrize("bits", WIDTHS)
+def test_blocks_that_are_given(bits):
+    for rows, cols, b_rows, b_cols in itertools.product((1, 7, 16, 17), (1, 5, 32), (1, 3, 16), (1, 4, 5)):
+        for tag, letters in ((ascend.PaddingRowMajor, "zZ"), (ascend.PaddingColumnMajor, "nN")):
+            made = MakeLayout[bits, tag](rows, cols, b_rows, b_cols)
+            np.testing.assert_array_equal(offsets(made), oracle.fractal_offsets(rows, cols, (b_rows, b_cols), letters))
+            mended(tag, bits, made)
+    for rows, cols in itertools.product(SIZES, SIZES):
+        made = MakeLayout[bits, ascend.zNUnAlign](rows, cols)
+        np.testing.assert_array_equal(offsets(made), oracle.fractal_offsets(rows, cols, (rows, 256 // bits), "zN"))
+        mended(ascend.zNUnAlign, bits, made)
+
+
+def test_vectors_and_convolutions():
+    assert str(MakeLayout[half, ascend.VectorLayout](Int[7]())) == "(_7):(_1)"
+    assert MakeLayout[half, ascend.VectorLayout](3, 7) == MakeLayout(7)
+    for name, rank in (("NDC1HWC0", 6), ("NC1HWC0", 5), ("CI1KHKWCOCI0", 5), ("KDC1KHKWN1N0C0", 4)):
+        for bits in (8, 16, 32):
+            sizes = (2, 3, 1, 5, 4)[: rank - 1]
+            made = MakeLayout[bits, TAGS[name]](*sizes)
+            shape = (*sizes, 256 // bits)
+            assert made.shape == made.origin_shape == shape
+            assert made == MakeLayout[bits, TAGS[name]](*shape)
+            np.testing.assert_array_equal(offsets(made), np.arange(np.prod(shape)).reshape(shape))
+            mended(TAGS[name], bits, made)
+
+
+@pytest.mark.parametrize("name", [*LETTERS])
+def test_a_leading_dimension_is_that_of_a_larger_matrix(name):
+    """A matrix in the corner of a larger one, of whole blocks: of RowMajor the larger has more columns, of zN more rows."""
+    tag, (block, _letters), bits = TAGS[name], LETTERS[name], 8
+    for rows, cols in itertools.product((1, 15, 16, 33), (1, 7, 32, 65)):
+        least = tag[bits](rows, cols).ld
+        for more in (0, 1, 3):
+            ld = least + more * block(32)[1 - tag.slow]
+            made = MakeLayout[bits, tag](rows, cols, ld=ld)
+            larger = MakeLayout[bits, tag](*((rows, ld) if tag.slow == 0 else (ld, cols)))
+            mine = offsets(made)
+            np.testing.assert_array_equal(mine, offsets(larger)[: mine.shape[0], : mine.shape[1]])
+            assert made.shape == tag[bits](rows, cols).layout.shape
+            assert recognize(made, 8).ld == ld or 1 in np.array(mine.shape) // block(32)
+            assert tag[bits](rows, cols, ld=ld).capacity >= tla.cosize(made)
+
+
+def test_fp4_rows_are_whole_pairs():
+    for element, ld in ((ascend.fp4_e2m1, 34), (ascend.fp4_e1m2, 34), (int4b, 33), (4, 33)):
+        assert MakeLayout[element, ascend.RowMajor](5, 33).stride == (ld, 1)
+        assert MakeLayout[element, ascend.ColumnMajor](33, 5).stride == (1, ld)
+        assert ascend.isRowMajor[element](MakeLayout[element, ascend.RowMajor](5, 33)) is True
+    assert ascend.isRowMajor[ascend.fp4_e2m1](MakeLayout[int4b, ascend.RowMajor](5, 33)) is False
+
+
+def test_batches_lie_behind_the_matrix_and_in_front_of_it():
+    for inner, outer in itertools.product(((33, 17), (1, 64)), (2, (3, 4))):
+        one, batch = MakeLayout[half, zN](inner), MakeLayout[half, zN](inner, outer)
+        numbers, size = offsets(one), tla.size(one)
+        table = offsets(batch)
+        for k, at in enumerate(np.ndindex(table.shape[:1:-1])):
+            np.testing.assert_array_equal(table[(..., *at[::-1])], numbers + k * size)
+        front = tla.MakeBatchedLayout(one, 5, size)
+        np.testing.assert_array_equal(offsets(front), numbers + size * np.arange(5)[:, None, None])
+        assert front.origin_shape == (5, *inner)
+        assert recognize(tla.select[1, 2](front), half).layout.stride == one.stride
+
+
+# ------------------------------------------------------------------------------------------------ recognition
+
+
+def small_layouts(seed=5):
+    """Every small shape with the strides of an order, some of them changed."""
+    choose = random.Random(seed)
+    for shape in small_shapes():
+        extents = [*oracle.leaves(shape)]
+        order = choose.sample(range(len(extents)), len(extents))
+        strides = [int(np.prod([extents[j] for j in range(len(extents)) if order[j] < order[i]])) for i in range(len(extents))]
+        if choose.random() < 0.5:
+            strides[choose.randrange(len(extents))] = choose.randrange(-2, 9)
+        yield Layout(shape, oracle.nest(shape, iter(strides)))
+
+
+def test_what_is_recognised_is_the_same_function():
+    found = 0
+    for layout in small_layouts():
+        for element in (None, half, 128):
+            tagged = recognize(layout, element)
+            if tagged is not None:
+                found += 1
+                assert oracle.offsets(tagged.shape, tagged.stride) == oracle.offsets(layout.shape, layout.stride), (layout, tagged)
+    assert found > 200
+
+
+def test_all_layouts_of_one_tag_are_told_from_those_of_another():
+    """Two tags share a layout only where their blocks are equal: L0C and zN of 16 bits, Weight4BitnZ and nZ of 8."""
+    for bits in (8, 16, 32):
+        layouts = {name: MakeLayout[bits, TAGS[name]](100, 150) for name in LETTERS if TAGS[name].takes(as_element(bits))}
+        for (name, layout), other in itertools.product(layouts.items(), layouts):
+            same = name == other or {name, other} == {16: {"zN", "L0C"}, 8: {"nZ", "Weight4BitnZ"}}.get(bits)
+            assert Is(TAGS[other])[bits](layout) is same, (bits, name, other)
+        assert recognize(layouts["L0C"], bits).tag is (zN if bits == 16 else ascend.L0C)
+
+
+def test_tiles_keep_their_tag():
+    for name in LETTERS:
+        tag = TAGS[name]
+        whole = MakeLayout[8, tag](100, 150)
+        for tile, start in itertools.product(((16, 32), (64, 96), (33, 7), (128, 192)), ((0, 0), (64, 96), (96, 128), (500, 0))):
+            part = GetTileLayout(whole, tile, start)
+            assert Is(tag)[8](part) is True, (name, part)
+            found = recognize(part, 8)
+            assert oracle.offsets(found.shape, found.stride) == oracle.offsets(part.shape, part.stride)
+
+
+def test_no_tag():
+    for text in (
+        "(4,6):(0,1)",
+        "(4,6):(-6,1)",
+        "(4,6):(2,3)",
+        "((4,2),(4,3)):((4,16),(1,33))",
+        "(4,6):(1@0,1@1)",
+        "4:2",
+        "(2,2,2):(1,2,4)",
+    ):
+        assert recognize(parse(text), half) is None
+    assert recognize(tla.compose(parse("Sw<1,0,2>"), parse("(_8,_8):(_8,_1)")), half) is None
+    assert str(ascend.isRowMajor.why_not(parse("(4,6):(0,1)"))) == (
+        "(4,6):(0,1) is not RowMajor: 6 elements do not fit in a leading dimension of 0\n"
+        "  expected  what MakeLayout[..., RowMajor] makes\n  to mend   make it with the tag"
+    )
+    assert ascend.isRowMajor(parse("(_1,_8):(_0,_1)")) is True  # of an extent 1 the stride does not count
+    assert ascend.isVector(parse("8:1")) is True
+    assert ascend.isMxScaleForRowMajorA[half](MakeLayout[8, ascend.MxScaleRowMajorA](4, 4)) is False
+
+
+# ------------------------------------------------------------------------------------------- what is refused
+
+
+@pytest.mark.parametrize(
+    ("ask", "says"),
+    [
+        (lambda: MakeLayout[half, zN](100), "zN of the sizes (100)\n  expected  (rows, cols), each an integer\n  to mend   for a batch write ((rows, cols), batch); a leading dimension is ld=..."),
+        (lambda: MakeLayout[half, zN](1, 2, 3), "zN of the sizes (1,2,3)"),
+        (lambda: MakeLayout[half, zN](-1, 2), "zN of the sizes (-1,2)\n  expected  sizes of 0 or more"),
+        (lambda: MakeLayout[half, zN](1.5, 2), "1.5 is of type float"),
+        (lambda: MakeLayout[half, zN]((1, (2, 3))), "zN of the sizes ((1,(2,3)))"),
+        (lambda: MakeLayout[half, zN](100, 60, ld=100), "zN[half](100, 60): a leading dimension of 100\n  expected  112 or more"),
+        (lambda: MakeLayout[ascend.fp4_e2m1, ascend.RowMajor](4, 6, ld=7), "RowMajor[fp4_e2m1](4, 6): a leading dimension of 7\n  expected  a multiple of 2"),
+        (lambda: MakeLayout[half, zN](2**62, 2**62), "an integer of 67 bits"),
+        (lambda: MakeLayout[half, ascend.VectorLayout](4, ld=7), "VectorLayout with ld=7"),
+        (lambda: MakeLayout[zN, half](4, 6), "MakeLayout[(zN,half)]\n  expected  an element type and a tag"),
+        (lambda: MakeLayout[half](4, 6), "MakeLayout[half]\n  expected  an element type and a tag"),
+        (lambda: MakeLayout["half", zN](4, 6), "half for an element type\n  expected  a type of tla.ascend, or a width in bits"),
+        (lambda: MakeLayout[24, zN](4, 6), "elements of 24 bits\n  expected  a width that divides the 256 bits of a block"),
+        (lambda: MakeLayout[True, zN](4, 6), "True for an element type"),
+        (lambda: zN(4, 6), "zN without an element type\n  expected  one: it has blocks of 32 bytes\n  to mend   write zN[half](...)"),
+        (lambda: ascend.iszN(MakeLayout((4, 6))), "zN without an element type"),
+        (lambda: ascend.iszN[half]((4, 6)), "iszN of a tuple\n  expected  a layout"),
+        (lambda: recognize("(4,6):(6,1)"), "recognize of a str"),
+        (lambda: MakeLayout[half, ascend.PaddingRowMajor](4, 6, 0, 2), "ceil_div: 0 is not positive"),
+        (lambda: tla.MakeLayoutFromTag(zN), "MakeLayoutFromTag of zN\n  expected  a tag with its sizes"),
+        (lambda: tla.MakeLayoutFilter[half, "UB"](1, 2, 3, 4), 'MakeLayoutFilter at UB\n  expected  "GM" or "L1"'),
+        (lambda: tla.MakeMxScaleLayout[ascend.fp8_e8m0, "zZ", False](4, 6), "MakeMxScaleLayout of zZ\n  expected  the tag RowMajor"),
+        (lambda: tla.MakeLayoutFmap[half, 3], "MakeLayoutFmap[(half,3)]\n  expected  1 in brackets"),
+    ],
+)  # fmt: skip
+def test_refused(ask, says):
+    with pytest.raises(tla.TlaError) as caught:
+        ask()
+    assert str(caught.value).startswith(says), str(caught.value)
+
+
+def test_the_mends_work():
+    assert str(MakeLayout[half, zN]((100, 60), 2).shape) == "((_16,7),(_16,4),2)"
+    assert MakeLayout[half, zN](100, 60, ld=112) == MakeLayout[half, zN](100, 60)
+    assert MakeLayout[ascend.fp4_e2m1, ascend.RowMajor](4, 6, ld=8).stride == (8, 1)
+    assert MakeLayout[half, zN](4, 6) == MakeLayout[16, zN](4, 6) == MakeLayoutFromTag(zN[half](4, 6))
+    assert ascend.isRowMajor(MakeLayout[half, ascend.RowMajor](4, 6)) is True
+
+
+def test_values():
+    assert pickle.loads(pickle.dumps(zN)) is zN
+    assert pickle.loads(pickle.dumps(half)) == half
+    assert pickle.loads(pickle.dumps(MakeLayout)) is MakeLayout
+    tagged = zN[half](100, 60)
+    assert pickle.loads(pickle.dumps(tagged)) == tagged
+    assert hash(tagged) == hash(zN[half](100, 60))
+    assert repr(zN[half]((100, 60), 2, 3)) == "zN[half]((100, 60), 2, 3, ld=112)"
+    assert MakeLayout[half, zN](0, 60).shape == ((16, 0), (16, 4))
+    assert isinstance(MakeLayout[half, zN](1, 1), Layout)
