@@ -158,9 +158,10 @@ def array_at(data: Any, begin: int, axes: Any, unit: int = 1) -> Any:
     """
     import numpy as np
 
-    width = data.itemsize
+    width, counts = data.itemsize, [n for n, _d in axes]
     dtype = data.dtype if unit == 1 else np.dtype((np.void, unit * width))
-    return np.ndarray([n for n, _d in axes], dtype, data.view(np.uint8), begin * width, [d * width for _n, d in axes])
+    begin = 0 if 0 in counts else begin * width  # what holds nothing may begin anywhere
+    return np.ndarray(counts, dtype, data.view(np.uint8), begin, [d * width for _n, d in axes])
 
 
 class _Copy(NamedTuple):

@@ -8,6 +8,7 @@ Source: TLA include/tla/tensor.hpp; CuTe include/cute/tensor_impl.hpp.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from . import moves
@@ -21,7 +22,7 @@ from .ints import Int, at_most, equal, is_constant, known, leaf, plus
 from .layout import Layout, MakeLayout, Shape, as_layout
 from .modes import slice_, slice_and_offset
 from .predicates import is_injective
-from .tiles import MakeLayoutTile, start_of
+from .tiles import MakeLayoutTile, is_on_block, start_of
 
 _0 = Int[0]()
 
@@ -127,9 +128,10 @@ class Tensor:
         """The valid elements as a numpy array that shares the buffer, with one axis per top-level mode.
 
         Returns   an array to write to, if the buffer is one, and the layout known to be injective
-        nested    one axis for each digit of each mode instead, slowest first: reshaped to origin_shape it is the same
-        Raises    DivisibilityError where a mode has more than one stride, or its digits end in a tail; LeafTypeError where
-                  there is no buffer, or the layout is not one of shape and stride
+        nested    one axis for each integer of the shape instead, the last of each mode first: reshaped to origin_shape it is
+                  the same. A mode counts as many of its last integer as are valid, which are whole blocks
+        Raises    DivisibilityError where a mode has more than one stride, or its nested form ends inside of a block;
+                  LeafTypeError where there is no buffer, or the layout is not one of shape and stride
 
         >>> import numpy as np
         >>> from tla import MakeTensor, parse
@@ -138,13 +140,10 @@ class Tensor:
         [[[0, 2], [1, 3]], [[4, 6], [5, 7]]]
         """
         require_data("numpy()", self)
-        begin, modes = _one_array(self)
-        crowded = next((i for i, axes in enumerate(modes) if len(axes) > 1), None)
-        if crowded is not None and not nested:
-            what = f"numpy() of {self!r}: mode {crowded} has {len(modes[crowded])} strides"
-            raise DivisibilityError(what, "one stride for each mode", "numpy(nested=True) has an axis for each, numpy.asarray(t) copies")
-        unit = ((1, 0),)
-        array = moves.array_at(self.data, begin, [axis for mode in modes for axis in (mode if nested else mode or unit)])
+        if isinstance(self.layout, ComposedLayout):
+            what = f"numpy() of {self!r}: its layout is composed"
+            raise LeafTypeError(what, "one shape and stride", "numpy.asarray(t) copies it together")
+        array = moves.array_at(self.data, *(_by_leaves(self) if nested else _by_modes(self)))
         array.flags.writeable &= _is_injective(self)
         return array
 
@@ -235,18 +234,32 @@ def _own_layout(buffer: Any) -> Layout:
     return MakeLayout(buffer.shape, tuple(d // buffer.itemsize for d in buffer.strides))
 
 
-def _one_array(t: Tensor) -> tuple[int, tuple[tuple[tuple[int, int], ...], ...]]:
-    """The valid elements as one strided array: where it begins, and the axes (count, step) of each mode [elements]."""
+def _by_modes(t: Tensor) -> tuple[int, list[tuple[int, int]]]:
+    """Where the valid elements begin, and the one axis (count, step) of each mode [elements]."""
+    if 0 in moves.counts_of(t):
+        return 0, [(n, 0) for n in moves.counts_of(t)]
     found = moves.cells_of(t)
-    if found is not None and len(found) == 1:
-        return found[0]
-    if found == []:
-        return 0, tuple(((n, 0),) for n in moves.counts_of(t))
-    what = f"numpy() of {t!r}, which is no strided array: "
-    if isinstance(t.layout, ComposedLayout):
-        raise LeafTypeError(what + "its layout is composed", "one shape and stride", "numpy.asarray(t) copies it together")
-    what += "a mode ends, or starts, inside of a block"
-    raise DivisibilityError(what, "modes of whole blocks", "numpy.asarray(t) copies; padded(t) has whole blocks")
+    if found is None or len(found) > 1 or any(len(axes) > 1 for axes in found[0][1]):
+        what = f"numpy() of {t!r}: a mode has several strides"
+        raise DivisibilityError(what, "one stride for each mode", "numpy.asarray(t) copies; numpy(nested=True) has whole blocks")
+    begin, modes = found[0]
+    return begin, [axis for axes in modes for axis in axes or ((1, 0),)]
+
+
+def _by_leaves(t: Tensor) -> tuple[int, list[tuple[int, int]]]:
+    """Where the valid elements begin, and an axis (count, step) for each integer of the shape [elements]."""
+    start = t.coord if isinstance(t.shape, tuple) else t.coord[0]
+    whole = is_on_block(t.layout, start) is True
+    axes: list[tuple[int, int]] = []
+    for s, d, valid in zip(modes_of(t.shape), modes_of(t.layout.stride), moves.counts_of(t)):
+        *inner, _last = map(int, leaves(s))
+        block = math.prod(inner) or 1  # of an extent of 0 nothing is valid
+        whole = whole and valid % block == 0
+        axes += reversed([*zip([*inner, valid // block], map(int, leaves(d)))])
+    if not whole:
+        what = f"numpy(nested=True) of {t!r}: a mode starts or ends inside of a block"
+        raise DivisibilityError(what, "modes of whole blocks", "numpy.asarray(t) copies; padded(t) has whole blocks")
+    return 0 if 0 in moves.counts_of(t) else int(t.offset + t.layout(start)), axes
 
 
 def require_data(where: str, t: Tensor) -> None:
@@ -267,12 +280,16 @@ def require_writable(where: str, t: Tensor) -> None:
 def _is_injective(t: Tensor) -> bool:
     """Whether the layout of t, or of what t is a part of, is known to be injective over all that holds what is valid."""
     if t._injective is None:
-        inner = innermost(t.layout)
-        ends = tuple(max(1, int(c) + n) for c, n in zip(t.coord, moves.counts_of(t)))
-        covering = MakeLayoutTile(inner, ends if isinstance(inner.shape, tuple) else ends[0])
-        known_here = (t._whole is not None and _is_injective(t._whole)) or is_injective(around(t.layout, covering)[0])
+        known_here = 0 in t.origin_shape or (t._whole is not None and _is_injective(t._whole)) or is_injective(_covering(t))
         object.__setattr__(t, "_injective", bool(known_here))
     return bool(t._injective)
+
+
+def _covering(t: Tensor) -> Any:
+    """The layout of t with extents that hold all that is valid, from 0 on."""
+    inner = innermost(t.layout)
+    ends = tuple(map(int.__add__, map(int, t.coord), moves.counts_of(t)))
+    return around(t.layout, MakeLayoutTile(inner, ends if isinstance(inner.shape, tuple) else ends[0]))[0]
 
 
 def _has_distinct_offsets(t: Tensor) -> bool:
