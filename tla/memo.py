@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any, ParamSpec, TypeVar, cast
 
 F = TypeVar("F", bound=Callable[..., Any])
+P = ParamSpec("P")
+R = TypeVar("R")
 
 #: So many results of one operation are kept; then it begins anew.
 LIMIT = 4096
-_MEMOS: list[dict[Any, Any]] = []
+_CLEAR: list[Callable[[], None]] = []
 
 
 def memo(f: F) -> F:
@@ -34,7 +36,7 @@ def memo(f: F) -> F:
     4
     """
     results: dict[Any, Any] = {}
-    _MEMOS.append(results)
+    _CLEAR.append(results.clear)
 
     @functools.wraps(f)
     def remembered(*arguments: Any, **named: Any) -> Any:
@@ -55,6 +57,13 @@ def memo(f: F) -> F:
     return cast(F, remembered)
 
 
+def plain_memo(f: Callable[P, R]) -> Callable[P, R]:
+    """f with a memory, for functions of plain integers and the like: of what is equal, one answer is right for all."""
+    remembered = functools.lru_cache(LIMIT)(f)
+    _CLEAR.append(remembered.cache_clear)
+    return cast(Callable[P, R], remembered)
+
+
 def _key(x: tuple[Any, ...]) -> Any:
     return tuple([(type(m), m) if isinstance(m, int) else _key(m) if isinstance(m, tuple) else id(m) for m in x])
 
@@ -68,5 +77,5 @@ def cache_clear() -> None:
     composition, complement, coalesce, logical_divide, logical_product and the inverses keep up to 4,096 results each,
     and their arguments, which may hold memory; a measurement without a memo begins with this.
     """
-    for results in _MEMOS:
-        results.clear()
+    for clear in _CLEAR:
+        clear()
