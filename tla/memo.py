@@ -55,6 +55,11 @@ def memo(f: F) -> F:
     return cast(F, remembered)
 
 
+def register_memo(results: dict[Any, Any]) -> None:
+    """Make a dict of results one that cache_clear() empties."""
+    _MEMOS.append(results)
+
+
 def _key(x: tuple[Any, ...]) -> Any:
     return tuple([(type(m), m) if isinstance(m, int) else _key(m) if isinstance(m, tuple) else id(m) for m in x])
 
