@@ -7,7 +7,9 @@ keeps these, so that no other object can have their place. What is remembered is
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, TypeVar, cast
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -15,6 +17,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 #: So many results of one operation are kept; then it begins anew.
 LIMIT = 4096
 _MEMOS: list[dict[Any, Any]] = []
+_KEEPS: ContextVar[bool] = ContextVar("keeps", default=True)
 
 
 def memo(f: F) -> F:
@@ -47,12 +50,23 @@ def memo(f: F) -> F:
         if key in results:
             return results[key][0]
         result = f(*arguments)
-        if len(results) >= LIMIT:
-            results.clear()
-        results[key] = result, arguments
+        if _KEEPS.get():
+            if len(results) >= LIMIT:
+                results.clear()
+            results[key] = result, arguments
         return result
 
     return cast(F, remembered)
+
+
+@contextmanager
+def forgetting() -> Iterator[None]:
+    """What is worked out inside is not remembered: it may rest on what holds there only."""
+    token = _KEEPS.set(False)
+    try:
+        yield
+    finally:
+        _KEEPS.reset(token)
 
 
 def register_memo(results: dict[Any, Any]) -> None:

@@ -1,0 +1,565 @@
+"""SymInt: an integer that is not known, with facts: sizes, indices, and what is computed from them.
+
+Source: design of tla, section 2; the name is PyTorch's.
+"""
+
+from __future__ import annotations
+
+import functools
+import keyword
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from ..errors import LeafTypeError, RangeError, Unproven
+from ..ints import Int, Static, is_no_integer, leaf, register_leaf, static
+from . import conditions, text, tree
+from .conditions import Condition, require
+from .evaluate import folded
+from .forms import best
+from .poly import ONE, Poly, Symbol, number, one_of, symbol
+from .proofs import greatest, is_positive, least
+from .rules import floor_div, node
+
+#: What was computed is remembered for explain() up to so many operations deep.
+MAX_HISTORY = 100
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+
+
+class SymInt:
+    """An integer that is not known: a size, an index, or what is computed from these. It is a leaf of every layout.
+
+    Made by dim, dims and index. It has all integer operators, with every kind of integer on both sides; `/` is refused.
+    `//` and `%` round down, as in Python. What comes out as a number is an int. It prints in the simplest form that is
+    found: `ceil(N/128)`, `(i*8+j)%64`.
+
+    `==` and hash are those of the normal form: equal ones are equal for all sizes, unequal ones may be equal for some.
+    `<`, `<=`, `>`, `>=` give a Condition; int() and the truth of what is not a number raise Unproven.
+
+    expr     the sympy expression
+    at(...)  its value where sizes have values
+
+    Raises LeafTypeError where it meets a bool, a float or a text, Unproven for a divisor that may be 0, RangeError for an
+    expression past the limits and for one name with two sets of facts.
+
+    >>> from tla import dims, index, MakeLayout
+    >>> M, N = dims("M N")
+    >>> i, j = index("i", below=M), index("j", below=N)
+    >>> print((i*N + j) // N, (i*N + j) % N, -(-N // 128), MakeLayout((M, N)))
+    i j ceil(N/128) (M,N):(_1,M)
+    """
+
+    __slots__ = ("_history", "_made", "_tree", "poly")
+    _op_priority = 20.0  # sympy leaves its operators to ours
+
+    poly: Poly
+
+    def __init__(self, *_: Any) -> None:
+        raise LeafTypeError("SymInt(...)", "a name with its facts", "write dim('N', multiple_of=16) or index('i', below=N)")
+
+    # ------------------------------------------------------------------------------------------- what it is
+
+    @property
+    def expr(self) -> Any:
+        """The sympy expression, of integer symbols and FloorDiv, Mod, CeilDiv, Min, Max, Xor nodes, in the simplest form.
+
+        >>> from tla import dim
+        >>> dim("N").expr + 1
+        N + 1
+        """
+        from .nodes import to_sympy
+
+        return to_sympy(self)
+
+    def _sympy_(self) -> Any:
+        return self.expr
+
+    @property
+    def tree(self) -> tree.Tree:
+        """The simplest form: of what is found from the normal form, and what was written."""
+        if self._tree is None:
+            self._tree = min(best(self.poly), self._written(), key=lambda t: t.cost)
+        return self._tree  # type: ignore[no-any-return]
+
+    def _written(self) -> tree.Tree:
+        if self._made is None:
+            return best(self.poly)
+        name, *operands = self._made
+        return OPERATIONS[name].written(*[x._written() if type(x) is SymInt else best(_poly(x)) for x in operands])
+
+    @property
+    def symbols(self) -> tuple[SymInt, ...]:
+        """The sizes and indices in it, by name.
+
+        >>> from tla import dims
+        >>> M, N = dims("M N")
+        >>> (M*N + 1).symbols
+        (dim('M'), dim('N'))
+        """
+        return tuple(_of_symbol(n) for n in sorted(_symbols(self.poly), key=lambda n: n.name))
+
+    def at(self, values: Mapping[str, Any] = {}, **named: Any) -> Any:
+        """What it is where sizes have values: integers, or other SymInts. RangeError for a value that breaks a fact.
+
+        >>> from tla import dim
+        >>> N = dim("N", multiple_of=16)
+        >>> (N // 32).at(N=80), print((N // 32).at({"N": 64 * dim("K")}))
+        2*K
+        (2, None)
+        """
+        given = {**values, **named}
+
+        def of_symbol(n: Symbol) -> Any:
+            return _checked(n, leaf(given[n.name]), given) if n.name in given else _wrap(one_of(n))
+
+        return folded(self.poly, of_symbol, lambda kind, *xs: _NODES[kind](*xs))
+
+    def equals(self, other: Any) -> Condition:
+        """The condition that it equals another, for sizes where the normal forms need not show it.
+
+        >>> from tla import dim, prove
+        >>> N = dim("N", at_least=2)
+        >>> prove((N // N).equals(1)) if not isinstance(N // N, int) else True
+        True
+        """
+        return Condition("==", self.poly, _poly(other))
+
+    def is_multiple_of(self, n: Any) -> Condition:
+        """The condition that n divides it.
+
+        >>> from tla import dim, prove
+        >>> prove(dim("N", multiple_of=16).is_multiple_of(8))
+        True
+        """
+        return Condition("divides", _poly(n), self.poly)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, SymInt):
+            return self.poly == other.poly
+        if isinstance(other, int) and not isinstance(other, bool):
+            return self.poly.const == int(other)
+        return NotImplemented if not _is_sympy(other) else self.poly == _poly(other)
+
+    def __hash__(self) -> int:
+        return hash(self.poly)
+
+    def __lt__(self, other: Any) -> Condition:
+        return _condition("<", self, other)
+
+    def __le__(self, other: Any) -> Condition:
+        return _condition("<=", self, other)
+
+    def __gt__(self, other: Any) -> Condition:
+        return _condition("<", other, self)
+
+    def __ge__(self, other: Any) -> Condition:
+        return _condition("<=", other, self)
+
+    def __bool__(self) -> bool:
+        answer = conditions.equal(self.poly, number(0))
+        if answer is None:
+            raise Unproven(f"the truth of {self}", f"{self} == 0 or {self} != 0, proved", "compare it: prove(N > 0)")
+        return not answer
+
+    def __index__(self) -> int:
+        raise Unproven(f"the value of {self}", "an integer that is known", "give its sizes values: x.at(N=128)")
+
+    __int__ = __index__
+
+    def __float__(self) -> float:
+        raise Unproven(f"the value of {self} as a float", "an integer that is known", "give its sizes values: x.at(N=128)")
+
+    def __str__(self) -> str:
+        return text.notation(self.tree)
+
+    def __repr__(self) -> str:
+        n = _symbol_of(self.poly)
+        if n is not None:
+            return _declaration(n)
+        names = ", ".join(repr(x) for x in self.symbols)
+        return f"parse({str(self)!r}, symbols=[{names}])"
+
+    def __format__(self, spec: str) -> str:
+        return format(str(self), "" if spec == "d" else spec)
+
+    def _repr_latex_(self) -> str:
+        return f"${self.latex()}$"
+
+    def latex(self) -> str:
+        """LaTeX of the simplest form.
+
+        >>> from tla import dim
+        >>> print((dim("N") // 32).latex())
+        \\left\\lfloor \\frac{N}{32} \\right\\rfloor
+        """
+        return text.latex(self.tree)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _wrap, (self.poly,)
+
+    def __truediv__(self, other: object) -> Any:
+        raise LeafTypeError(f"{self} / {other!r}: no true division of layout integers", "//", "use // for the quotient rounded down")
+
+    __rtruediv__ = __truediv__
+
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return other // self, other % self
+
+    def __pos__(self) -> SymInt:
+        return self
+
+    def __neg__(self) -> Any:
+        return self * -1
+
+    def __invert__(self) -> Any:
+        return -self - 1
+
+    def __abs__(self) -> Any:
+        if (low := least(self.poly)) is not None and low >= 0:
+            return self
+        return -self if is_positive(-self.poly) else _NODES["max"](self, -self)
+
+    def __pow__(self, n: Any) -> Any:
+        n = leaf(n)
+        if not isinstance(n, int) or not 0 <= n <= 64:
+            raise RangeError(f"{self} ** {n}", "an exponent from 0 to 64", "multiply it out")
+        out: Any = 1
+        for _ in range(int(n)):
+            out = self * out
+        return static(1) if type(n) is Int and n == 0 else out
+
+
+# ------------------------------------------------------------------------------------------------- the operators
+
+
+class Operation(NamedTuple):
+    """An operator of SymInts: on polynomials, and as it is written. absorbs: static right sides that decide the result."""
+
+    compute: Callable[[Poly, Poly], Poly]
+    written: Callable[[tree.Tree, tree.Tree], tree.Tree]
+    absorbs: Mapping[int, int] = {}
+
+
+def _divisor(what: str, x: Poly, d: Poly) -> tuple[Poly, Poly]:
+    """x and d, or -x and -d, so that d > 0; an error, or a condition, where d may be 0."""
+    if is_positive(d):
+        return x, d
+    if is_positive(-d):
+        return -x, -d
+    if not require(Condition("<=", ONE, d), f"({_wrap(x)}) {what} ({_wrap(d)})"):
+        raise RangeError(f"({_wrap(x)}) {what} ({_wrap(d)}): a divisor that is 0 or may be", "a divisor of 1 or more", "leave out what is empty")
+    return x, d
+
+
+def _quotient(x: Poly, d: Poly) -> Poly:
+    return floor_div(*_divisor("//", x, d))
+
+
+def _remainder(x: Poly, d: Poly) -> Poly:
+    _divisor("%", x, d)
+    return x - d * _quotient(x, d)
+
+
+def _and(x: Poly, y: Poly) -> Poly:
+    """x + y is (x ^ y) + 2*(x & y); with a mask of low bits it is a modulo."""
+    mask = y.const
+    if mask is not None and mask & (mask + 1) == 0 <= mask:
+        return _remainder(x, number(mask + 1))
+    return _quotient(x + y - node("^", x, y), number(2))
+
+
+def _power_of_two(what: str, y: Poly) -> Poly:
+    n = y.const
+    if n is None or not 0 <= n < 64:
+        raise RangeError(f"{what} by {_wrap(y)}", "a number from 0 to 63", "multiply, or divide by a power of two")
+    return number(1 << n)
+
+
+def _sum(a: tree.Tree, b: tree.Tree) -> tree.Tree:
+    return tree.total([a, b])
+
+
+def _difference(a: tree.Tree, b: tree.Tree) -> tree.Tree:
+    return tree.total([a, tree.product(-1, [b])])
+
+
+def _product(a: tree.Tree, b: tree.Tree) -> tree.Tree:
+    return tree.product(1, [a, b])
+
+
+def _node_of(op: str) -> Callable[..., tree.Tree]:
+    return lambda *args: tree.operation(op, *args)
+
+
+OPERATIONS = {
+    "add": Operation(lambda x, y: x + y, _sum),
+    "sub": Operation(lambda x, y: x - y, _difference),
+    "mul": Operation(lambda x, y: x * y, _product, {0: 0}),
+    "floordiv": Operation(_quotient, _node_of("//")),
+    "mod": Operation(_remainder, _node_of("%"), {1: 0, -1: 0}),
+    "xor": Operation(lambda x, y: node("^", x, y), _node_of("^")),
+    "min": Operation(lambda x, y: node("min", x, y), _node_of("min")),
+    "max": Operation(lambda x, y: node("max", x, y), _node_of("max")),
+    "and": Operation(_and, lambda a, b: _UNWRITTEN, {0: 0}),
+    "or": Operation(lambda x, y: x + y - _and(x, y), lambda a, b: _UNWRITTEN, {-1: -1}),
+    "lshift": Operation(lambda x, y: x * _power_of_two("<<", y), lambda a, b: _UNWRITTEN),
+    "rshift": Operation(lambda x, y: _quotient(x, _power_of_two(">>", y)), lambda a, b: _UNWRITTEN, {}),
+}
+#: The tree of what is not written with the operations that trees have: it is never the cheapest.
+_UNWRITTEN = tree.Tree("?", (), (1 << 30, 0, 0))
+
+
+def apply(name: str, x: Any, y: Any) -> Any:
+    """OPERATIONS[name] of two integers, a SymInt among them: a SymInt, or an int where it is a number."""
+    operation = OPERATIONS[name]
+    if type(y) is Int and int(y) in operation.absorbs:
+        return static(operation.absorbs[int(y)])
+    p, q = _poly(x), _poly(y)
+    if p.scope is not q.scope:
+        _require_one_meaning(p.scope | q.scope)
+    return _wrap(operation.compute(p, q), (name, x, y))
+
+
+def _require_one_meaning(scope: frozenset[Symbol]) -> None:
+    """RangeError if one name has two sets of facts."""
+    names: dict[str, Symbol] = {}
+    for n in scope:
+        other = names.setdefault(n.name, n)
+        if other is not n:
+            both = " and ".join(sorted(map(_declaration, (n, other))))
+            raise RangeError(f"two sets of facts for {n.name}: {both}", "one declaration for each name", "declare it once, or rename one")
+
+
+def _operator(name: str, swapped: bool) -> Callable[[SymInt, Any], Any]:
+    def operate(self: SymInt, other: Any) -> Any:
+        if not _computes(other):
+            return NotImplemented
+        return apply(name, other, self) if swapped else apply(name, self, other)
+
+    operate.__name__ = operate.__qualname__ = f"__{'r' * swapped}{name}__"
+    return operate
+
+
+for _name in OPERATIONS.keys() - {"min", "max"}:
+    setattr(SymInt, f"__{_name}__", _operator(_name, False))
+    setattr(SymInt, f"__r{_name}__", _operator(_name, True))
+
+_NODES: dict[str, Callable[..., Any]] = {
+    kind: lambda x, *more, name=name: functools.reduce(lambda a, b: _apply_any(name, a, b), more, x)
+    for kind, name in (("//", "floordiv"), ("^", "xor"), ("min", "min"), ("max", "max"))
+}
+
+
+def _apply_any(name: str, a: Any, b: Any) -> Any:
+    """An operation of two integers of any kind."""
+    return _wrap(OPERATIONS[name].compute(_poly(a), _poly(b)))
+
+
+def _computes(x: object) -> bool:
+    """Whether x is an integer that SymInts compute with; LeafTypeError for what is no integer and nothing that broadcasts."""
+    if type(x) is SymInt or type(x) is int or type(x) is Int:
+        return True
+    if isinstance(x, Static) or is_no_integer(x) or x is None:
+        leaf(x)
+    if hasattr(type(x), "__index__") and not hasattr(type(x), "__len__"):
+        return True
+    return _is_sympy(x)
+
+
+def _is_sympy(x: object) -> bool:
+    return type(x).__module__.partition(".")[0] == "sympy" or hasattr(type(x), "is_Atom")
+
+
+def _poly(x: Any) -> Poly:
+    """An integer of any kind as a polynomial."""
+    if type(x) is SymInt:
+        return x.poly
+    x = leaf(x)  # a number of numpy, or an expression of sympy
+    return x.poly if type(x) is SymInt else number(int(x))
+
+
+def _wrap(p: Poly, made: tuple[Any, ...] | None = None) -> Any:
+    """A polynomial as a SymInt; as an int if it is a number. made: the operation and its operands."""
+    if p.const is not None:
+        return p.const
+    new = object.__new__(SymInt)
+    history = 0
+    if made is not None:
+        history = 1 + max(x._history if type(x) is SymInt else 0 for x in made[1:])
+    new.poly, new._tree, new._history = p, None, history
+    new._made = made if history <= MAX_HISTORY else None
+    return new
+
+
+def _condition(question: str, a: Any, b: Any) -> Any:
+    if not (_computes(a) and _computes(b)):
+        return NotImplemented
+    p, q = _poly(a), _poly(b)
+    _require_one_meaning(p.scope | q.scope)
+    return Condition(question, p, q)
+
+
+# ---------------------------------------------------------------------------------------------------- declarations
+
+
+def dim(name: str, *, multiple_of: int = 1, at_least: Any = 1, at_most: Any = None) -> SymInt:
+    """A size that is not known, with what is known of it.
+
+    name          letters, digits and underscores, a letter first
+    multiple_of   a positive number that divides it
+    at_least      0 or more; 1 by default: a size that may be 0 is declared at_least=0
+    at_most       a number or an expression; no limit by default
+    Raises        RangeError for facts that contradict each other, LeafTypeError for what is no integer
+
+    >>> from tla import dim
+    >>> N = dim("N", multiple_of=16)
+    >>> print(N // 16 * 16, N % 8, N // 32)
+    N 0 N//32
+
+    Source: design of tla, section 2.
+    """
+    unit = _known("multiple_of", multiple_of, 1)
+    low = _poly(at_least)
+    if (least(low) or 0) < 0 or least(low) is None:
+        raise RangeError(f"dim({name!r}): at_least={at_least}", "0 or more: it is a size", "for other integers use index, or a difference")
+    high = None if at_most is None else _poly(at_most)
+    return _declared(name, unit, low, high, f"dim({name!r})")
+
+
+def dims(names: str, **facts: Any) -> tuple[SymInt, ...]:
+    """Sizes of several names, all with the same facts: see dim.
+
+    >>> from tla import dims
+    >>> M, N, K = dims("M N K", multiple_of=128)
+    >>> print(M * N // 128, K % 64)
+    M*N//128 0
+
+    Source: design of tla, section 2.
+    """
+    if not isinstance(names, str):
+        raise LeafTypeError(f"dims({names!r})", "names in one text", "write dims('M N K')")
+    return tuple(dim(name, **facts) for name in names.replace(",", " ").split())
+
+
+def index(name: str, below: Any, *, at_least: Any = 0, multiple_of: int = 1) -> SymInt:
+    """An index that is not known: at_least <= i < below.
+
+    below      a number or an expression: an index of a mode has its extent
+    at_least   the smallest value, 0 by default; it may be negative
+
+    Raises RangeError where there is no such integer, LeafTypeError for what is no integer.
+
+    >>> from tla import dims, index
+    >>> M, N = dims("M N")
+    >>> i, j = index("i", below=M), index("j", below=N)
+    >>> print((i*N + j) // N, (i*N + j) % N)
+    i j
+
+    Source: design of tla, section 2.
+    """
+    unit = _known("multiple_of", multiple_of, 1)
+    return _declared(name, unit, _poly(at_least), _poly(below) - ONE, f"index({name!r})")
+
+
+def _known(what: str, n: Any, smallest: int) -> int:
+    n = leaf(n)
+    if not isinstance(n, int) or n < smallest:
+        raise RangeError(f"{what}={n}", f"a number of {smallest} or more", "leave it out if nothing is known")
+    return int(n)
+
+
+_RESERVED = frozenset(("ceil", "min", "max", "o"))
+
+
+def _declared(name: str, unit: int, low: Poly, high: Poly | None, what: str) -> SymInt:
+    if not isinstance(name, str) or not _NAME.fullmatch(name) or keyword.iskeyword(name) or name in _RESERVED:
+        raise LeafTypeError(f"the name {name!r:.40}", "letters, digits and underscores, a letter first", "no words of Python, nor ceil, min, max, o")
+    lowest = -floor_div(-low, number(unit))
+    highest = None if high is None else floor_div(high, number(unit))
+    if highest is not None and (room := greatest(highest - lowest)) is not None and room < 0:
+        given = f"{_wrap(low)} <= {name} <= {_wrap(high or low)}" + (f", a multiple of {unit}" if unit > 1 else "")
+        raise RangeError(f"{what}: no integer has {given}", "facts that do not contradict each other", "look at at_least and at_most")
+    n = symbol(name, unit, (lowest,), () if highest is None else (highest,))
+    _require_one_meaning(n.scope)
+    return _of_symbol(n)
+
+
+def _of_symbol(n: Symbol) -> SymInt:
+    return _wrap(one_of(n).scale(n.unit))  # type: ignore[no-any-return]
+
+
+def _symbol_of(p: Poly) -> Symbol | None:
+    """The symbol of a polynomial that is one size."""
+    atoms = p.atoms()
+    n = atoms[0] if len(atoms) == 1 and isinstance(atoms[0], Symbol) else None
+    return n if n is not None and p == one_of(n).scale(n.unit) else None
+
+
+def _symbols(p: Poly) -> set[Symbol]:
+    """The symbols that stand in p: bounds of these do not count."""
+    out: set[Symbol] = set()
+    todo = p.atoms()
+    while todo:
+        a = todo.pop()
+        if isinstance(a, Symbol):
+            out.add(a)
+        else:
+            todo += [b for x in a.args for b in x.atoms()]
+    return out
+
+
+def _declaration(n: Symbol) -> str:
+    """The call that declares a symbol."""
+    low, high = (_wrap(p[0].scale(n.unit)) if p else None for p in (n.lowers, n.uppers))
+    facts = [repr(n.name)]
+    if n.level or low is None or (isinstance(low, int) and low <= 0 and high is not None):
+        facts += [f"below={high + n.unit if high is not None else None!r}"] + ([f"at_least={low!r}"] if low != 0 else [])
+        facts += [f"multiple_of={n.unit}"] if n.unit > 1 else []
+        return f"index({', '.join(facts)})"
+    facts += [f"multiple_of={n.unit}"] if n.unit > 1 else []
+    facts += [f"at_least={low!r}"] if low != n.unit else []
+    facts += [f"at_most={high!r}"] if high is not None else []
+    return f"dim({', '.join(facts)})"
+
+
+def _checked(n: Symbol, v: Any, given: Mapping[str, Any]) -> Any:
+    """The value v of a size as a value of its symbol; RangeError where that breaks a fact."""
+    p = _poly(v)
+    if not require(Condition("divides", number(n.unit), p), f"{n.name} = {v}"):
+        raise RangeError(f"{n.name} = {v}", f"a multiple of {n.unit}", f"it was declared {_declaration(n)}")
+    inner = _wrap(floor_div(p, number(n.unit)))
+    for bound, below in (*((b, True) for b in n.lowers), *((b, False) for b in n.uppers)):
+        limit = _poly(_wrap(bound).at(given) if bound.const is None else bound.const)
+        pair = (limit, _poly(inner)) if below else (_poly(inner), limit)
+        if not require(Condition("<=", *pair), f"{n.name} = {v}"):
+            raise RangeError(f"{n.name} = {v}", "a value that meets its facts", f"it was declared {_declaration(n)}")
+    return inner
+
+
+# ------------------------------------------------------------------------------------------------ the kind of leaf
+
+
+def _ask(question: str, a: Any, b: Any) -> bool | None:
+    if not (_computes(a) and _computes(b)):
+        return False if question == "==" else None
+    return Condition(question, _poly(a), _poly(b)).holds
+
+
+def _undecided(question: str, a: Any, b: Any, where: str) -> bool:
+    return require(Condition(question, _poly(a), _poly(b)), where)
+
+
+def _fold(name: str, a: Any, b: Any) -> Any:
+    """min and max of two integers; the greatest common divisor where one divides the other."""
+    if name in ("min", "max"):
+        return apply(name, a, b)
+    for x, y in ((a, b), (b, a)):
+        if name in ("gcd", "lcm") and conditions.divides(_poly(x), _poly(y)):
+            return abs(x if name == "gcd" else y)
+    return None
+
+
+register_leaf(SymInt, _ask, undecided=_undecided, fold=_fold)
