@@ -224,8 +224,8 @@ _NO_INTEGERS: set[type] = set()
 # Of some kinds: what is done with a question that has no answer, and min, max, gcd of values that are not known.
 _UNDECIDED: dict[type, Callable[[str, Any, Any, str], bool]] = {}
 _FOLDS: dict[type, Callable[[str, Any, Any], Any]] = {}
-# Package -> what makes its integer expressions leaves, or refuses them.
-_FOREIGN: dict[str, Callable[[Any], Any]] = {}
+# What another package has for integers: whether x is one, and what makes it a leaf, or refuses it.
+_FOREIGN: list[tuple[Callable[[object], bool], Callable[[Any], Any]]] = []
 
 
 def register_leaf(
@@ -251,14 +251,14 @@ def register_leaf(
         _FOLDS[kind] = fold
 
 
-def register_foreign(package: str, convert: Callable[[Any], Any]) -> None:
+def register_foreign(is_one: Callable[[object], bool], convert: Callable[[Any], Any]) -> None:
     """Take values of another package wherever a leaf is: convert(x) is the leaf that stands for x."""
-    _FOREIGN[package] = convert
+    _FOREIGN.append((is_one, convert))
 
 
 def foreign(x: object) -> Callable[[Any], Any] | None:
     """What makes a value of another package a leaf; None if nothing does."""
-    return _FOREIGN.get(type(x).__module__.partition(".")[0])
+    return next((convert for is_one, convert in _FOREIGN if is_one(x)), None)
 
 
 def is_leaf(x: object) -> bool:

@@ -111,7 +111,8 @@ def _flipped(q: Atom, a: Poly, b: Poly) -> Iterator[Poly]:
 def _scaled(q: Atom, a: Poly, b: Poly) -> Iterator[Poly]:
     x, d = q.args
     for unit in sorted({n.unit for p in (x, d) for n in p.atoms() if isinstance(n, Symbol) and n.unit > 1}):
-        yield a * one_of(atom("//", x.scale(unit), d.scale(unit))) + b
+        up = number(unit - 1) if x.terms.get((), 0) == (d.const or 0) - 1 else ZERO  # what is rounded up reads x + d - 1
+        yield a * one_of(atom("//", x.scale(unit) + up, d.scale(unit))) + b
 
 
 def _absorbed(q: Atom, a: Poly, b: Poly) -> Iterator[Poly]:
@@ -224,7 +225,8 @@ def _sum(terms: dict[Mono, int], width: int, seen: dict[frozenset[tuple[Mono, in
 
 
 def _plain(terms: dict[Mono, int]) -> Tree:
-    return tree.total([tree.product(c, map(shown, m)) for m, c in sorted(terms.items(), key=lambda t: order(t[0]))])
+    in_order = sorted(terms.items(), key=lambda t: order(t[0]))
+    return tree.total([tree.product(c, [shown(a) for a in sorted(m, key=lambda a: (-a.level, a.key))]) for m, c in in_order])
 
 
 def _with_factor(terms: dict[Mono, int], a: Atom | None, g: int, width: int, seen: dict[frozenset[tuple[Mono, int]], Tree]) -> Tree:

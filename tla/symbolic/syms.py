@@ -8,11 +8,12 @@ from __future__ import annotations
 import functools
 import keyword
 import re
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from ..errors import LeafTypeError, RangeError, Unproven
-from ..ints import Int, Static, is_no_integer, leaf, register_leaf, static
+from ..ints import Int, Static, is_no_integer, leaf, register_foreign, register_leaf, static
 from . import conditions, text, tree
 from .conditions import Condition, require
 from .evaluate import folded
@@ -138,7 +139,7 @@ class SymInt:
             return self.poly == other.poly
         if isinstance(other, int) and not isinstance(other, bool):
             return self.poly.const == int(other)
-        return NotImplemented if not _is_sympy(other) else self.poly == _poly(other)
+        return self.poly == _poly(other) if _is_sympy(other) else NotImplemented
 
     def __hash__(self) -> int:
         return hash(self.poly)
@@ -348,12 +349,12 @@ for _name in OPERATIONS.keys() - {"min", "max"}:
     setattr(SymInt, f"__r{_name}__", _operator(_name, True))
 
 _NODES: dict[str, Callable[..., Any]] = {
-    kind: lambda x, *more, name=name: functools.reduce(lambda a, b: _apply_any(name, a, b), more, x)
+    kind: lambda x, *more, name=name: functools.reduce(lambda a, b: compute(name, a, b), more, x)
     for kind, name in (("//", "floordiv"), ("^", "xor"), ("min", "min"), ("max", "max"))
 }
 
 
-def _apply_any(name: str, a: Any, b: Any) -> Any:
+def compute(name: str, a: Any, b: Any) -> Any:
     """An operation of two integers of any kind."""
     return _wrap(OPERATIONS[name].compute(_poly(a), _poly(b)))
 
@@ -370,7 +371,14 @@ def _computes(x: object) -> bool:
 
 
 def _is_sympy(x: object) -> bool:
-    return type(x).__module__.partition(".")[0] == "sympy" or hasattr(type(x), "is_Atom")
+    sympy = sys.modules.get("sympy")
+    return sympy is not None and isinstance(x, sympy.Expr)
+
+
+def _of_sympy(x: Any) -> Any:
+    from .nodes import from_sympy
+
+    return from_sympy(x)
 
 
 def _poly(x: Any) -> Poly:
@@ -474,9 +482,14 @@ def _known(what: str, n: Any, smallest: int) -> int:
 _RESERVED = frozenset(("ceil", "min", "max", "o"))
 
 
-def _declared(name: str, unit: int, low: Poly, high: Poly | None, what: str) -> SymInt:
+def _require_name(name: Any) -> None:
     if not isinstance(name, str) or not _NAME.fullmatch(name) or keyword.iskeyword(name) or name in _RESERVED:
-        raise LeafTypeError(f"the name {name!r:.40}", "letters, digits and underscores, a letter first", "no words of Python, nor ceil, min, max, o")
+        mend = "use no words of Python, nor ceil, min, max, o"
+        raise LeafTypeError(f"the name {name!r:.40}", "letters, digits and underscores, a letter first", mend)
+
+
+def _declared(name: str, unit: int, low: Poly, high: Poly | None, what: str) -> SymInt:
+    _require_name(name)
     lowest = -floor_div(-low, number(unit))
     highest = None if high is None else floor_div(high, number(unit))
     if highest is not None and (room := greatest(highest - lowest)) is not None and room < 0:
@@ -485,6 +498,12 @@ def _declared(name: str, unit: int, low: Poly, high: Poly | None, what: str) -> 
     n = symbol(name, unit, (lowest,), () if highest is None else (highest,))
     _require_one_meaning(n.scope)
     return _of_symbol(n)
+
+
+def unnamed(name: str, low: int | None) -> SymInt:
+    """A symbol of another package: an integer with no facts but perhaps a smallest value."""
+    _require_name(name)
+    return _of_symbol(symbol(name, 1, () if low is None else (number(low),), ()))
 
 
 def _of_symbol(n: Symbol) -> SymInt:
@@ -562,4 +581,5 @@ def _fold(name: str, a: Any, b: Any) -> Any:
     return None
 
 
+register_foreign(_is_sympy, _of_sympy)
 register_leaf(SymInt, _ask, undecided=_undecided, fold=_fold)

@@ -18,14 +18,14 @@ def python(t: Tree) -> str:
 
 def notation(t: Tree) -> str:
     """tla's notation: without blanks, and with ceil(a/b)."""
-    return _infix(_with_ceil(t), 0, spaces="")
+    return _infix(with_ceil(t), 0, spaces="")
 
 
-def _with_ceil(t: Tree) -> Tree:
+def with_ceil(t: Tree) -> Tree:
     """The tree with (x + d - 1)//d written ceil(x/d)."""
     if t.op in "nv":
         return t
-    t = t._replace(args=tuple(map(_with_ceil, t.args)))
+    t = t._replace(args=tuple(map(with_ceil, t.args)))
     if t.op == "//" and t.args[0].op == "+" and t.args[1].op == "n":
         *terms, last = t.args[0].args
         if last.op == "n" and last.args[0] == t.args[1].args[0] - 1:
@@ -75,7 +75,7 @@ _LATEX: dict[str, Callable[..., str]] = {
 
 def latex(t: Tree) -> str:
     """LaTeX of the tree, with floors and ceilings."""
-    return _latex(_with_ceil(t), 0)
+    return _latex(with_ceil(t), 0)
 
 
 def _latex(t: Tree, outside: int) -> str:
