@@ -7,7 +7,7 @@ import tla
 
 ROOT = Path(tla.__file__).parent
 LAYERS = """errors memo ints int_tuple coord arithmetic basis notation layout cotarget tiles modes steps algebra predicates inverse common
-tilers recast swizzle composed composed_algebra xla evaluate viz cli""".split()
+tilers recast swizzle composed composed_algebra symbolic xla evaluate viz cli""".split()
 
 
 def layer_of(path):

@@ -37,11 +37,12 @@ _PUBLIC = {
     "recast": "downcast recast_layout upcast",
     "swizzle": "MakeSwizzle Swizzle",
     "composed": "ComposedLayout compose",
+    "symbolic": "CeilDiv Condition FloorDiv Mod SymInt assuming dim dims explain index prove simplify to_python",
     "evaluate": "offsets",
     "": "xla",
 }
-# The modules that make kinds of layouts known to `parse`: any name brings them.
-_KINDS = ("composed_algebra",)
+# The modules that make kinds of layouts and leaves known: any name brings them.
+_KINDS = ("composed_algebra", "symbolic")
 _HOME = {name: module for module, names in _PUBLIC.items() for name in names.split()}
 # `from tla import *` must not take these from Python; tla.max and the like are there all the same.
 __all__ = sorted({*_HOME} - {"_", "filter", "max", "min", "sum"})  # pyright: ignore[reportUnsupportedDunderAll]

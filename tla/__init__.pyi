@@ -152,6 +152,21 @@ from .recast import (
     recast_layout as recast_layout,
     upcast as upcast,
 )
+from .symbolic import (
+    CeilDiv as CeilDiv,
+    Condition as Condition,
+    FloorDiv as FloorDiv,
+    Mod as Mod,
+    SymInt as SymInt,
+    assuming as assuming,
+    dim as dim,
+    dims as dims,
+    explain as explain,
+    index as index,
+    prove as prove,
+    simplify as simplify,
+    to_python as to_python,
+)
 from .swizzle import (
     MakeSwizzle as MakeSwizzle,
     Swizzle as Swizzle,

@@ -14,7 +14,7 @@ from typing import Any
 
 from . import ints
 from .coord import as_coord
-from .errors import DivisibilityError, RankError, Unproven
+from .errors import DivisibilityError, RankError
 from .int_tuple import AnyLayout, IntTuple, as_int_tuple, leaves, product, require_congruent, shown
 from .ints import Int, add, is_leaf, mul, static
 
@@ -178,9 +178,7 @@ def safe_div(a: Any, b: Any) -> Any:
     Source: CuTe `safe_div`, which checks static integers only.
     """
     a, b = ints.leaf(a), ints.leaf(b)
-    if (exact := ints.divides(b, a)) is None:
-        raise Unproven(f"safe_div({a}, {b})", f"{b} divides {a}", "use known sizes")
-    if not exact:
+    if not ints.require("divides", b, a, f"safe_div({a}, {b})"):
         raise DivisibilityError(f"safe_div({a}, {b}): there is a remainder", f"{b} divides {a}", "pad, or use ceil_div")
     return a // b
 

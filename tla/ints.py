@@ -460,16 +460,11 @@ def shape_div(a: Any, b: Any) -> Any:
     """a / b where b divides a; 1, with the sign of the quotient, where a divides b. DivisibilityError otherwise."""
     if equal(b, 0):
         raise DivisibilityError(f"shape_div({a}, 0)", "a divisor of 1 or more", "divide by something other than 0")
-    exact = is_constant(1, b) or divides(b, a)
-    if exact:
-        return a // b
-    if divides(a, b):
+    if not is_constant(1, b) and divides(a, b) and not divides(b, a):
         quotient = b // a
         return quotient // abs(quotient)
-    if exact is None:
-        raise Unproven(
-            f"shape_div({a}, {b}): not known whether one divides the other", f"{b} divides {a}, or {a} divides {b}", "use known sizes"
-        )
+    if is_constant(1, b) or require("divides", b, a, f"shape_div({a}, {b})"):
+        return a // b
     raise DivisibilityError(
         f"shape_div: {a} and {b}: neither divides the other",
         f"{a} % {b} == 0 or {b} % {a} == 0",

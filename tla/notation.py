@@ -186,7 +186,7 @@ class _Reader:
         if first == "(":
             return bool(_OPERATOR.match(self.text, _closing(self.text, self.at)))
         found = _LEAF.match(self.text, self.at)
-        return first.isalpha() or first == "-" or bool(found and _OPERATOR.match(self.text, found.end()))
+        return bool(_OPERATOR.match(self.text, found.end())) if found else first.isalpha() or first == "-"
 
     def leaf(self) -> Any:
         if self.at_expression():

@@ -4,5 +4,30 @@
     conditions  Condition, prove, assuming
     poly        the normal form;  rules, what makes it;  proofs, how small and how large
     forms       the cheapest way to write it;  tree, text, what that prints as
+    explain     simplify, explain, to_python
+    reading     expressions as text, read
     nodes       to and from sympy, loaded when it is asked for
 """
+
+from typing import TYPE_CHECKING
+
+from . import reading as _reading  # parse knows symbols
+from .conditions import Condition, assuming, prove
+from .explain import Step, explain, simplify, to_python
+from .syms import SymInt, dim, dims, index
+
+if TYPE_CHECKING:
+    from .nodes import CeilDiv, FloorDiv, Mod
+else:
+
+    def __getattr__(name):
+        """The nodes of sympy are made when they are first asked for: sympy takes its time to import."""
+        if name not in ("CeilDiv", "FloorDiv", "Mod"):
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from . import nodes
+
+        return getattr(nodes, name)
+
+
+__all__ = "CeilDiv Condition FloorDiv Mod Step SymInt assuming dim dims explain index prove simplify to_python".split()
+

@@ -55,6 +55,11 @@ def _searched(p: Poly) -> tuple[Poly, list[str]]:
     return found[0], taken[: found[1]]
 
 
+def plain(p: Poly) -> Tree:
+    """The terms as they stand."""
+    return _plain(_on_names(p))
+
+
 def _divides(a: Atom) -> bool:
     return a.kind in ("//", "%")
 

@@ -8,7 +8,9 @@ condition is proved, and the first that applies wins.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import NamedTuple
 
 from ..memo import LIMIT, register_memo
@@ -24,25 +26,34 @@ class Rule(NamedTuple):
     check: tuple[Callable[..., int], Callable[..., int], Callable[..., bool]]
 
 
-_RESULTS: dict[tuple[str, tuple[Poly, ...]], tuple[Poly, str]] = {}
+Results = dict[tuple[str, tuple[Poly, ...]], tuple[Poly, str]]
+_RESULTS: Results = {}
 register_memo(_RESULTS)
+_ACTIVE: ContextVar[Results] = ContextVar("results", default=_RESULTS)
 
 
 def node(kind: str, *args: Poly) -> Poly:
-    """The polynomial of a node: a rule's, or an atom."""
-    return worked_out(kind, *args)[0]
-
-
-def worked_out(kind: str, *args: Poly) -> tuple[Poly, str]:
-    """The polynomial of a node and the name of the rule that gave it, "" for an atom."""
-    found = _RESULTS.get((kind, args))
+    """The polynomial of a node: what a rule gives, or an atom."""
+    results = _ACTIVE.get()
+    found = results.get((kind, args))
     if found is None:
-        if len(_RESULTS) >= LIMIT:
-            _RESULTS.clear()
+        if len(results) >= LIMIT:
+            results.clear()
         found = next(((p, rule.name) for rule in RULES[kind] if (p := rule.apply(*args)) is not None), None)
         found = found or (one_of(atom(kind, *args)), "")
-        _RESULTS[kind, args] = found
-    return found
+        results[kind, args] = found
+    return found[0]
+
+
+@contextmanager
+def traced() -> Iterator[Results]:
+    """What is worked out inside: each node with its polynomial and the name of the rule that gave it, "" for an atom."""
+    results: Results = {}
+    token = _ACTIVE.set(results)
+    try:
+        yield results
+    finally:
+        _ACTIVE.reset(token)
 
 
 def floor_div(x: Poly, d: Poly) -> Poly:

@@ -50,10 +50,11 @@ class SymInt:
     i j ceil(N/128) (M,N):(_1,M)
     """
 
-    __slots__ = ("_history", "_made", "_tree", "poly")
+    __slots__ = ("_history", "_tree", "made", "poly")
     _op_priority = 20.0  # sympy leaves its operators to ours
 
     poly: Poly
+    made: tuple[Any, ...] | None  # the operation that it came of, and its operands
 
     def __init__(self, *_: Any) -> None:
         raise LeafTypeError("SymInt(...)", "a name with its facts", "write dim('N', multiple_of=16) or index('i', below=N)")
@@ -83,10 +84,10 @@ class SymInt:
         return self._tree  # type: ignore[no-any-return]
 
     def _written(self) -> tree.Tree:
-        if self._made is None:
+        if self.made is None:
             return best(self.poly)
-        name, *operands = self._made
-        return OPERATIONS[name].written(*[x._written() if type(x) is SymInt else best(_poly(x)) for x in operands])
+        name, *operands = self.made
+        return OPERATIONS[name].written(*[x._written() if type(x) is SymInt else best(poly_of(x)) for x in operands])
 
     @property
     def symbols(self) -> tuple[SymInt, ...]:
@@ -123,7 +124,7 @@ class SymInt:
         >>> prove((N // N).equals(1)) if not isinstance(N // N, int) else True
         True
         """
-        return Condition("==", self.poly, _poly(other))
+        return Condition("==", self.poly, poly_of(other))
 
     def is_multiple_of(self, n: Any) -> Condition:
         """The condition that n divides it.
@@ -132,14 +133,14 @@ class SymInt:
         >>> prove(dim("N", multiple_of=16).is_multiple_of(8))
         True
         """
-        return Condition("divides", _poly(n), self.poly)
+        return Condition("divides", poly_of(n), self.poly)
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, SymInt):
             return self.poly == other.poly
         if isinstance(other, int) and not isinstance(other, bool):
             return self.poly.const == int(other)
-        return self.poly == _poly(other) if _is_sympy(other) else NotImplemented
+        return self.poly == poly_of(other) if _is_sympy(other) else NotImplemented
 
     def __hash__(self) -> int:
         return hash(self.poly)
@@ -318,7 +319,7 @@ def apply(name: str, x: Any, y: Any) -> Any:
     operation = OPERATIONS[name]
     if type(y) is Int and int(y) in operation.absorbs:
         return static(operation.absorbs[int(y)])
-    p, q = _poly(x), _poly(y)
+    p, q = poly_of(x), poly_of(y)
     if p.scope is not q.scope:
         _require_one_meaning(p.scope | q.scope)
     return _wrap(operation.compute(p, q), (name, x, y))
@@ -356,7 +357,7 @@ _NODES: dict[str, Callable[..., Any]] = {
 
 def compute(name: str, a: Any, b: Any) -> Any:
     """An operation of two integers of any kind."""
-    return _wrap(OPERATIONS[name].compute(_poly(a), _poly(b)))
+    return _wrap(OPERATIONS[name].compute(poly_of(a), poly_of(b)))
 
 
 def _computes(x: object) -> bool:
@@ -381,7 +382,7 @@ def _of_sympy(x: Any) -> Any:
     return from_sympy(x)
 
 
-def _poly(x: Any) -> Poly:
+def poly_of(x: Any) -> Poly:
     """An integer of any kind as a polynomial."""
     if type(x) is SymInt:
         return x.poly
@@ -398,14 +399,14 @@ def _wrap(p: Poly, made: tuple[Any, ...] | None = None) -> Any:
     if made is not None:
         history = 1 + max(x._history if type(x) is SymInt else 0 for x in made[1:])
     new.poly, new._tree, new._history = p, None, history
-    new._made = made if history <= MAX_HISTORY else None
+    new.made = made if history <= MAX_HISTORY else None
     return new
 
 
 def _condition(question: str, a: Any, b: Any) -> Any:
     if not (_computes(a) and _computes(b)):
         return NotImplemented
-    p, q = _poly(a), _poly(b)
+    p, q = poly_of(a), poly_of(b)
     _require_one_meaning(p.scope | q.scope)
     return Condition(question, p, q)
 
@@ -430,10 +431,10 @@ def dim(name: str, *, multiple_of: int = 1, at_least: Any = 1, at_most: Any = No
     Source: design of tla, section 2.
     """
     unit = _known("multiple_of", multiple_of, 1)
-    low = _poly(at_least)
+    low = poly_of(at_least)
     if (least(low) or 0) < 0 or least(low) is None:
         raise RangeError(f"dim({name!r}): at_least={at_least}", "0 or more: it is a size", "for other integers use index, or a difference")
-    high = None if at_most is None else _poly(at_most)
+    high = None if at_most is None else poly_of(at_most)
     return _declared(name, unit, low, high, f"dim({name!r})")
 
 
@@ -442,8 +443,8 @@ def dims(names: str, **facts: Any) -> tuple[SymInt, ...]:
 
     >>> from tla import dims
     >>> M, N, K = dims("M N K", multiple_of=128)
-    >>> print(M * N // 128, K % 64)
-    M*N//128 0
+    >>> print(M // 128 * 128 * N, K % 64)
+    M*N 0
 
     Source: design of tla, section 2.
     """
@@ -469,7 +470,7 @@ def index(name: str, below: Any, *, at_least: Any = 0, multiple_of: int = 1) -> 
     Source: design of tla, section 2.
     """
     unit = _known("multiple_of", multiple_of, 1)
-    return _declared(name, unit, _poly(at_least), _poly(below) - ONE, f"index({name!r})")
+    return _declared(name, unit, poly_of(at_least), poly_of(below) - ONE, f"index({name!r})")
 
 
 def _known(what: str, n: Any, smallest: int) -> int:
@@ -546,13 +547,13 @@ def _declaration(n: Symbol) -> str:
 
 def _checked(n: Symbol, v: Any, given: Mapping[str, Any]) -> Any:
     """The value v of a size as a value of its symbol; RangeError where that breaks a fact."""
-    p = _poly(v)
+    p = poly_of(v)
     if not require(Condition("divides", number(n.unit), p), f"{n.name} = {v}"):
         raise RangeError(f"{n.name} = {v}", f"a multiple of {n.unit}", f"it was declared {_declaration(n)}")
     inner = _wrap(floor_div(p, number(n.unit)))
     for bound, below in (*((b, True) for b in n.lowers), *((b, False) for b in n.uppers)):
-        limit = _poly(_wrap(bound).at(given) if bound.const is None else bound.const)
-        pair = (limit, _poly(inner)) if below else (_poly(inner), limit)
+        limit = poly_of(_wrap(bound).at(given) if bound.const is None else bound.const)
+        pair = (limit, poly_of(inner)) if below else (poly_of(inner), limit)
         if not require(Condition("<=", *pair), f"{n.name} = {v}"):
             raise RangeError(f"{n.name} = {v}", "a value that meets its facts", f"it was declared {_declaration(n)}")
     return inner
@@ -564,11 +565,11 @@ def _checked(n: Symbol, v: Any, given: Mapping[str, Any]) -> Any:
 def _ask(question: str, a: Any, b: Any) -> bool | None:
     if not (_computes(a) and _computes(b)):
         return False if question == "==" else None
-    return Condition(question, _poly(a), _poly(b)).holds
+    return Condition(question, poly_of(a), poly_of(b)).holds
 
 
 def _undecided(question: str, a: Any, b: Any, where: str) -> bool:
-    return require(Condition(question, _poly(a), _poly(b)), where)
+    return require(Condition(question, poly_of(a), poly_of(b)), where)
 
 
 def _fold(name: str, a: Any, b: Any) -> Any:
@@ -576,7 +577,7 @@ def _fold(name: str, a: Any, b: Any) -> Any:
     if name in ("min", "max"):
         return apply(name, a, b)
     for x, y in ((a, b), (b, a)):
-        if name in ("gcd", "lcm") and conditions.divides(_poly(x), _poly(y)):
+        if name in ("gcd", "lcm") and conditions.divides(poly_of(x), poly_of(y)):
             return abs(x if name == "gcd" else y)
     return None
 
