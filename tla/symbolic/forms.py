@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 
 from . import tree
 from .poly import ONE, ZERO, Atom, Mono, Poly, Symbol, atom, exact, leading, number, one_of, order, split
-from .proofs import is_positive
+from .proofs import is_positive, least
 from .rules import floor_div
 from .tree import Tree
 
@@ -20,6 +20,8 @@ from .tree import Tree
 WIDTH, LONG = 3, 8
 #: So many moves are made that make nothing cheaper, before giving up.
 PATIENCE = 2
+#: After so many forms, the best one of these is taken.
+MOST_TRIED = 300
 #: A sum with more divisions than this is shown as it is, factored.
 MAX_DIVISIONS = 24
 
@@ -40,8 +42,12 @@ def _searched(p: Poly) -> tuple[Poly, list[str]]:
     taken: list[str] = []
     cost = _factored(p, 1).cost
     found, seen, level = (p, 0), {p}, 0
-    while p.const is None and sum(_divides(a) for a in p.atoms()) <= MAX_DIVISIONS:
-        options = [(_factored(q, 1).cost, k, move, q) for k, (move, q) in enumerate(_moves(p)) if q not in seen]
+    tried = 0
+    while p.const is None and tried < MOST_TRIED and sum(_divides(a) for a in p.atoms()) <= MAX_DIVISIONS:
+        options = [
+            (_factored(q, 1).cost, k, move, q) for k, (move, q) in enumerate(_moves(p)) if q not in seen and _at_least(q) <= cost[0]
+        ]
+        tried += len(options)
         if not options:
             break
         new, _k, move, p = min(options, key=lambda o: o[:2])
@@ -53,6 +59,12 @@ def _searched(p: Poly) -> tuple[Poly, list[str]]:
         if new < cost:
             cost, found = new, (p, len(taken))
     return found[0], taken[: found[1]]
+
+
+def _at_least(p: Poly) -> int:
+    """A weight that no form of p is below: each atom stands in it once, with operations between them."""
+    atoms = {a for m in p.terms for a in m}
+    return len(atoms) - 1 + sum([shown(a).cost[0] for a in atoms])
 
 
 def plain(p: Poly) -> Tree:
@@ -78,7 +90,7 @@ def _moves(p: Poly) -> Iterator[tuple[str, Poly]]:
 
 
 def _as_modulo(q: Atom, a: Poly, b: Poly) -> Iterator[Poly]:
-    for x, d in _readings(q, a, b):
+    for x, d, sign in _readings(q, a, b):
         whole, rest = ZERO, a
         for m, c in a:
             part = exact(Poly({m: c}), d)
@@ -88,29 +100,35 @@ def _as_modulo(q: Atom, a: Poly, b: Poly) -> Iterator[Poly]:
             continue
         kept = rest * one_of(q) + b
         g = math.gcd(*whole.terms.values())
-        for n in {1, g}:  # g*(x%d) is g*x%(g*d)
-            some, y, e = exact(whole, number(n)), x.scale(n), d.scale(n)
-            for back in (False, True):  # y//e is -((e - 1 - y)//e)
-                z = e - number(n) - y if back else y
-                yield some * (one_of(atom("%", z, e)) - z).scale(1 if back else -1) + kept  # type: ignore[operator]  # n divides it
+        for n in dict.fromkeys((1, g)):  # g*(x%d) is g*x%(g*d)
+            some, y, e = exact(whole, number(n * sign)), x.scale(n), d.scale(n)
+            yield some * (y - one_of(atom("%", y, e))) + kept  # type: ignore[operator]  # n divides it
+            back = e - number(n) - y  # y//e is -(back//e)
+            if len(back.terms) <= len(y.terms):
+                yield some * (one_of(atom("%", back, e)) - back) + kept  # type: ignore[operator]
 
 
-def _readings(q: Atom, a: Poly, b: Poly) -> Iterator[tuple[Poly, Poly]]:
-    """The pairs (x, d) with q == x//d: its own, and x that stand in b, as in k*(x - d*q)."""
-    yield q.args
+def _readings(q: Atom, a: Poly, b: Poly) -> Iterator[tuple[Poly, Poly, int]]:
+    """x, d and a sign with q == x//d, or -(x//d): its own, and those with x a part of b, as in k*(x - d*q)."""
+    yield *q.args, 1  # type: ignore[misc]  # a division has two
+    target = one_of(q)
     for k in dict.fromkeys([split(b, f)[0] for f in b.atoms() if f.kind == "//"]):
-        d, x = exact(-a, k), _quotient(b, k)
-        if d is None or not is_positive(d):
+        d, x = exact(a, k), _quotient(b, k)
+        if d is None or (low := least(d)) is None or (low < 1 and not is_positive(d := -d)):
             continue
-        parts = [x, *(one_of(f) for f in x.atoms() if f.kind == "//")]
-        for y in parts:
-            if floor_div(y, d) == one_of(q):
-                yield y, d
+        for part in (x, *(one_of(f) for f in x.atoms() if f.kind == "//")):
+            for y in (part, -part):
+                value = floor_div(y, d)
+                if value in (target, -target):
+                    yield y, d, 1 if value == target else -1
+                    break
 
 
 def _flipped(q: Atom, a: Poly, b: Poly) -> Iterator[Poly]:
     x, d = q.args
-    yield b - a * one_of(atom("//", d - ONE - x, d))
+    back = d - ONE - x
+    if len(back.terms) <= len(x.terms):
+        yield b - a * one_of(atom("//", back, d))
 
 
 def _scaled(q: Atom, a: Poly, b: Poly) -> Iterator[Poly]:
@@ -129,9 +147,14 @@ def _absorbed(q: Atom, a: Poly, b: Poly) -> Iterator[Poly]:
             continue
         if part.const is None and not any(n in x.terms for n in part.terms):
             continue
-        inner = one_of(atom("//", x + d * part, d))
-        yield a * inner + b - a * part
-        yield b - a * part - a * one_of(atom("//", d - ONE - x - d * part, d))
+        rest = b - a * part
+        if len(rest.terms) >= len(b.terms):
+            continue
+        y = x + d * part
+        yield a * one_of(atom("//", y, d)) + rest
+        back = d - ONE - y
+        if len(back.terms) <= len(y.terms):
+            yield rest - a * one_of(atom("//", back, d))
 
 
 def _digit_absorbed(q: Atom, a: Poly, b: Poly) -> Iterator[Poly]:
@@ -188,32 +211,24 @@ def _on_names(p: Poly) -> dict[Mono, int]:
     return out
 
 
-class _Part(Atom):
-    """A size divided by a part of its unit, as it is shown."""
-
-    __slots__ = ("shown",)
-    shown: Tree
-
-
-_PARTS: dict[tuple[str, int], _Part] = {}
-
-
 def _part(a: Symbol, d: int) -> Atom:
+    """A size divided by a part of its unit, as it is shown."""
     found = _PARTS.get((a.name, d))
     if found is None:
-        found = _PARTS[a.name, d] = _Part()
-        found.kind, found.args, found.level, found.size, found.key = "part", (), 0, 1, f"{a.name}//{d}"
-        found.shown = tree.name(a.name) if d == 1 else tree.operation("//", tree.name(a.name), tree.number(d))
+        found = _PARTS[a.name, d] = Atom()
+        found.kind, found.args, found.level, found.size, found.key = "part", (), a.level, 1, f"{a.name}//{d}"
+        found.tree = tree.name(a.name) if d == 1 else tree.operation("//", tree.name(a.name), tree.number(d))
     return found
+
+
+_PARTS: dict[tuple[str, int], Atom] = {}
 
 
 def shown(a: Atom) -> Tree:
     """The tree of an atom."""
-    if isinstance(a, Symbol):
-        return tree.name(a.name)
-    if isinstance(a, _Part):
-        return a.shown
-    return tree.operation(a.kind, *map(best, a.args))
+    if a.tree is None:
+        a.tree = tree.name(a.name) if isinstance(a, Symbol) else tree.operation(a.kind, *map(best, a.args))
+    return a.tree  # type: ignore[no-any-return]
 
 
 def _sum(terms: dict[Mono, int], width: int, seen: dict[frozenset[tuple[Mono, int]], Tree]) -> Tree:

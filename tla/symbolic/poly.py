@@ -30,7 +30,7 @@ class Atom:
     scope   the symbols in it, and in the bounds of these
     """
 
-    __slots__ = ("__weakref__", "args", "key", "kind", "level", "scope", "size")
+    __slots__ = ("__weakref__", "args", "key", "kind", "level", "scope", "size", "tree")
 
     kind: str
     args: tuple[Any, ...]
@@ -38,6 +38,10 @@ class Atom:
     level: int
     size: int
     scope: frozenset[Symbol]
+    tree: Any
+
+    def __init__(self) -> None:
+        self.tree = None  # what forms.shown makes, once it has
 
     def __repr__(self) -> str:
         return self.key

@@ -103,20 +103,30 @@ def _digits(x: Poly, d: Poly) -> list[tuple[Poly, int]]:
     """
     out, rest = [], x
     for a in reversed(x.atoms()):
-        if a.kind != "//":
-            continue
-        y, e = a.args
-        times = _least_multiple(split(rest, a)[0], e)
-        lead, c = leading(y)
-        times = max(min(times, rest.terms.get(lead, 0) // c), 0)
-        if not times or not lead or exact(e.scale(times), d) is not None:
-            continue
-        digit = Poly({m: k for m, k in y.terms.items() if m}) - e * one_of(a)
-        less = rest - digit.scale(times)
-        if _norm(less) < _norm(rest):
-            out.append((digit, times))
-            rest = less
+        for y, e in _divided(a, x) if a.kind == "//" else ():
+            lead, c = leading(y)
+            most = int(rest.terms.get(lead, 0) / c) if lead else 0
+            times = sorted((0, most, _least_multiple(split(rest, a)[0], e)))[1]
+            if not times or exact(e.scale(times), d) is not None:
+                continue
+            digit = Poly({m: k for m, k in y.terms.items() if m}) - e * one_of(a)
+            less = rest - digit.scale(times)
+            if _norm(less) < _norm(rest):
+                out.append((digit, times))
+                rest = less
+                break
     return out + [(Poly({m: 1}), k) for m, k in rest]
+
+
+def _divided(a: Atom, x: Poly) -> Iterator[tuple[Poly, Poly]]:
+    """The pairs (y, e) with a == y//e: its own, and those with y a division in x."""
+    num, den = a.args
+    yield num, den
+    for f in x.atoms():
+        if f.kind == "//" and f is not a:
+            e, rest = exact(den, f.args[1]), exact(num - f.args[0], f.args[1])
+            if e is not None and rest is not None:
+                yield one_of(f) + rest, e
 
 
 def _least_multiple(held: Poly, e: Poly) -> int:
