@@ -152,6 +152,10 @@ from .recast import (
     recast_layout as recast_layout,
     upcast as upcast,
 )
+from .swizzle import (
+    MakeSwizzle as MakeSwizzle,
+    Swizzle as Swizzle,
+)
 from .symbolic import (
     CeilDiv as CeilDiv,
     Condition as Condition,
@@ -166,10 +170,6 @@ from .symbolic import (
     prove as prove,
     simplify as simplify,
     to_python as to_python,
-)
-from .swizzle import (
-    MakeSwizzle as MakeSwizzle,
-    Swizzle as Swizzle,
 )
 from .tilers import (
     MakeLayoutLike as MakeLayoutLike,

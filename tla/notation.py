@@ -59,9 +59,7 @@ def register_chain(separator: str, make: Callable[[Any, Any, Any], Any]) -> None
     _CHAINS[separator] = make
 
 
-def register_expression(
-    names: Callable[[Any], dict[str, Any]], read: Callable[[str, int, dict[str, Any]], tuple[Any, int]]
-) -> None:
+def register_expression(names: Callable[[Any], dict[str, Any]], read: Callable[[str, int, dict[str, Any]], tuple[Any, int]]) -> None:
     """Make expressions of symbols leaves: read(text, position, names(symbols)) is the value, and where its text ends."""
     _EXPRESSIONS.append((names, read))
 
@@ -199,7 +197,9 @@ class _Reader:
         found = _LEAF.match(self.text, self.at)
         if not found:
             named = self.text[self.at : self.at + 1].isalpha() and self.symbols is None
-            raise self.unexpected("an integer like 4 or _4, or a tuple", "give the names it has: parse(text, symbols=[M, N])" if named else "")
+            raise self.unexpected(
+                "an integer like 4 or _4, or a tuple", "give the names it has: parse(text, symbols=[M, N])" if named else ""
+            )
         underscore, digits, modes = found.groups()
         # the length first: int() of a million digits takes its time
         if len(digits.lstrip("-0")) > 20 or len(digits) > 4000 or not INT64_MIN <= int(digits) <= INT64_MAX:

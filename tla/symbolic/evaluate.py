@@ -20,7 +20,7 @@ _NODES: dict[str, Callable[..., Any]] = {
 
 def value(p: Poly, values: Mapping[str, int]) -> int:
     """The integer that p is, with a value for each name."""
-    return folded(p, lambda n: values[n.name] // n.unit, lambda kind, *args: _NODES[kind](*args))
+    return int(folded(p, lambda n: values[n.name] // n.unit, lambda kind, *args: _NODES[kind](*args)))
 
 
 def folded(p: Poly, of_symbol: Callable[[Symbol], Any], of_node: Callable[..., Any], seen: dict[Atom, Any] | None = None) -> Any:

@@ -61,7 +61,7 @@ def to_python(x: Any) -> str:
     """
     if isinstance(x, Condition):
         return x.to_python()
-    return text.python(best(poly_of(leaf(x))) if not isinstance(x, SymInt) else x.tree)
+    return text.python(best(poly_of(leaf(x))) if not isinstance(x, SymInt) else x.form)
 
 
 def explain(x: Any) -> list[Step]:
@@ -80,7 +80,7 @@ def explain(x: Any) -> list[Step]:
     Source: design of tla, section 2.
     """
     if isinstance(x, AnyLayout):
-        x = (x.shape, x.stride) if hasattr(x, "stride") else x.shape
+        x = (x.shape, getattr(x, "stride", ()))
     out: dict[Step, None] = {}
     for n in leaves(as_int_tuple(x)):
         if isinstance(n, SymInt):
@@ -93,7 +93,7 @@ def _derivation(x: SymInt) -> list[Step]:
         _replay(x, set())
     out = [Step(_node(kind, args), _shown(p), rule) for (kind, args), (p, rule) in results.items() if rule]
     moves = steps(x.poly)
-    return out + [Step(repr_of(x.poly), str(x), ", then ".join(moves))] if moves else out
+    return [*out, Step(repr_of(x.poly), str(x), ", then ".join(moves))] if moves else out
 
 
 def _replay(x: SymInt, seen: set[int]) -> None:

@@ -44,9 +44,7 @@ def _searched(p: Poly) -> tuple[Poly, list[str]]:
     found, seen, level = (p, 0), {p}, 0
     tried = 0
     while p.const is None and tried < MOST_TRIED and sum(_divides(a) for a in p.atoms()) <= MAX_DIVISIONS:
-        options = [
-            (_factored(q, 1).cost, k, move, q) for k, (move, q) in enumerate(_moves(p)) if q not in seen and _at_least(q) <= cost[0]
-        ]
+        options = [(_factored(q, 1).cost, k, move, q) for k, (move, q) in enumerate(_moves(p)) if q not in seen and _at_least(q) <= cost[0]]
         tried += len(options)
         if not options:
             break
@@ -110,7 +108,7 @@ def _as_modulo(q: Atom, a: Poly, b: Poly) -> Iterator[Poly]:
 
 def _readings(q: Atom, a: Poly, b: Poly) -> Iterator[tuple[Poly, Poly, int]]:
     """x, d and a sign with q == x//d, or -(x//d): its own, and those with x a part of b, as in k*(x - d*q)."""
-    yield *q.args, 1  # type: ignore[misc]  # a division has two
+    yield *q.args, 1
     target = one_of(q)
     for k in dict.fromkeys([split(b, f)[0] for f in b.atoms() if f.kind == "//"]):
         d, x = exact(a, k), _quotient(b, k)

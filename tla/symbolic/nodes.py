@@ -11,11 +11,12 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-import sympy
+import sympy  # type: ignore[import-untyped]
 
 from ..errors import LeafTypeError
 from . import text
-from .syms import SymInt, compute, unnamed
+from .declare import unnamed
+from .syms import SymInt, compute
 from .tree import Tree
 
 
@@ -190,7 +191,7 @@ class Size(sympy.Symbol):  # type: ignore[misc]
 
 def to_sympy(x: SymInt) -> Any:
     """The sympy expression of a SymInt's simplest form."""
-    return _of_tree(text.with_ceil(x.tree), {str(n): Size(n) for n in x.symbols})
+    return _of_tree(text.with_ceil(x.form), {str(n): Size(n) for n in x.symbols})
 
 
 _TO: dict[str, Callable[..., Any]] = {

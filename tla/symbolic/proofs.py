@@ -15,12 +15,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any
 
 from .poly import ONE, Atom, Poly, Symbol, exact, number, one_of, split
 
 #: Of more atoms than this, only the bounds of each term are looked at: proofs may take 2**atoms steps.
 MAX_ATOMS = 12
+
+Interval = tuple[int | None, int | None]
 
 
 def least(p: Poly) -> int | None:
@@ -86,7 +87,7 @@ def _of_floor(x: Atom, a: Poly, b: Poly, sign: int) -> Iterator[int | None]:
     d = den.const
     if d is not None:
         scale = d // math.gcd(d, *a.terms.values())
-        low = least(exact(a.scale(scale), den) * near + b.scale(scale))  # type: ignore[operator]  # den divides it
+        low = least(exact(a.scale(scale), den) * near + b.scale(scale))
         yield None if low is None else -(-low // scale)
     elif (times := exact(a, den)) is not None:
         yield least(times * near + b)
@@ -119,21 +120,21 @@ def _by_terms(p: Poly) -> int | None:
     """The sum of the smallest that each term can be."""
     total = 0
     for m, c in p:
-        low, high = 1, 1  # type: tuple[Any, Any]
+        ends: Interval = (1, 1)
         for x in m:
-            low, high = _product((low, high), (least(one_of(x)), greatest(one_of(x))))
-        end = low if c > 0 else high
+            ends = _product(ends, (least(one_of(x)), greatest(one_of(x))))
+        end = ends[c < 0]
         if end is None:
             return None
         total += c * end
     return total
 
 
-def _product(a: tuple[Any, Any], b: tuple[Any, Any]) -> tuple[int | None, int | None]:
+def _product(a: Interval, b: Interval) -> Interval:
     """The interval of products; None is an end that is not known, or infinite."""
     if None not in (*a, *b):
-        ends = [x * y for x in a for y in b]
+        ends = [x * y for x in a for y in b if x is not None and y is not None]
         return min(ends), max(ends)
-    if all(low is not None and low >= 0 for low in (a[0], b[0])):
+    if a[0] is not None and b[0] is not None and min(a[0], b[0]) >= 0:
         return a[0] * b[0], None
     return None, None

@@ -3,7 +3,8 @@
     expression = sum { "^" sum }
     sum        = [ "-" ] product { ("+" | "-") product }
     product    = factor { ("*" | "//" | "%") factor }
-    factor     = digits | name | "(" expression ")" | "ceil" "(" product "/" factor ")" | ("min" | "max") "(" expression { "," expression } ")"
+    factor     = digits | name | "(" expression ")" | "ceil" "(" product "/" factor ")"
+               | ("min" | "max") "(" expression { "," expression } ")"
 
 `ceil(a/b)` is a / b rounded up. Blanks may stand between any two of these.
 """
@@ -104,7 +105,9 @@ class _Reader:
             return self.within(lambda: self.extreme(token))
         if token not in self.symbols:
             known = ", ".join(self.symbols) or "none"
-            raise ParseError(self.text, start, f"the name {token!r} is not known", f"one of the symbols: {known}", f"give symbols=[dim('{token}')]")
+            raise ParseError(
+                self.text, start, f"the name {token!r} is not known", f"one of the symbols: {known}", f"give symbols=[dim('{token}')]"
+            )
         return self.symbols[token]
 
     def within(self, read: Callable[[], Any]) -> Any:
@@ -131,7 +134,9 @@ class _Reader:
 
     def unexpected(self, expected: str) -> ParseError:
         found = self.peek() or self.text[self.at : self.at + 1]
-        return ParseError(self.text, self.at, f"unexpected {found!r}" if found else "the text ends", expected, "an expression reads 16*(M//4)+1")
+        return ParseError(
+            self.text, self.at, f"unexpected {found!r}" if found else "the text ends", expected, "an expression reads 16*(M//4)+1"
+        )
 
 
 register_expression(names, read)

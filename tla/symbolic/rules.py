@@ -14,7 +14,7 @@ from contextvars import ContextVar
 from typing import NamedTuple
 
 from ..memo import LIMIT, register_memo
-from .poly import ONE, ZERO, Atom, Mono, Poly, atom, exact, leading, number, one_of, poly, split, without
+from .poly import ONE, ZERO, Atom, Mono, Poly, atom, exact, leading, number, one_of, split, without
 from .proofs import greatest, is_positive, least
 
 
@@ -283,9 +283,8 @@ def _flat_xor(*args: Poly) -> Poly | None:
 def _flattened(kind: str, args: tuple[Poly, ...]) -> list[Poly]:
     out: list[Poly] = []
     for y in args:
-        ((m, c),) = y.terms.items() if len(y.terms) == 1 else (((), 0),)
-        same = len(m) == 1 and c == 1 and m[0].kind == kind
-        out += m[0].args if same else (y,)
+        a = y.atoms()[0] if len(y.terms) == 1 and y.const is None else None
+        out += a.args if a is not None and a.kind == kind and y == one_of(a) else (y,)
     return out
 
 

@@ -6,8 +6,6 @@ Source: design of tla, section 2; the name is PyTorch's.
 from __future__ import annotations
 
 import functools
-import keyword
-import re
 import sys
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -17,14 +15,27 @@ from ..ints import Int, Static, is_no_integer, leaf, register_foreign, register_
 from . import conditions, text, tree
 from .conditions import Condition, require
 from .evaluate import folded
+from .facts import declaration, representation, require_one_meaning, symbols_in, whole
 from .forms import best
-from .poly import ONE, Poly, Symbol, number, one_of, symbol
-from .proofs import greatest, is_positive, least
+from .poly import ONE, Poly, Symbol, number, one_of
+from .proofs import is_positive, least
 from .rules import floor_div, node
+from .tree import Tree
 
 #: What was computed is remembered for explain() up to so many operations deep.
 MAX_HISTORY = 100
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+
+
+def _operators(name: str) -> tuple[Any, Any]:
+    """The operator `name` of SymInts, with another integer on the right, and on the left."""
+
+    def forward(self: SymInt, other: Any) -> Any:
+        return apply(name, self, other) if _computes(other) else NotImplemented
+
+    def backward(self: SymInt, other: Any) -> Any:
+        return apply(name, other, self) if _computes(other) else NotImplemented
+
+    return forward, backward
 
 
 class SymInt:
@@ -50,10 +61,12 @@ class SymInt:
     i j ceil(N/128) (M,N):(_1,M)
     """
 
-    __slots__ = ("_history", "_tree", "made", "poly")
+    __slots__ = ("_form", "_history", "made", "poly")
     _op_priority = 20.0  # sympy leaves its operators to ours
 
     poly: Poly
+    _form: Tree | None
+    _history: int
     made: tuple[Any, ...] | None  # the operation that it came of, and its operands
 
     def __init__(self, *_: Any) -> None:
@@ -77,13 +90,13 @@ class SymInt:
         return self.expr
 
     @property
-    def tree(self) -> tree.Tree:
+    def form(self) -> Tree:
         """The simplest form: of what is found from the normal form, and what was written."""
-        if self._tree is None:
-            self._tree = min(best(self.poly), self._written(), key=lambda t: t.cost)
-        return self._tree  # type: ignore[no-any-return]
+        if self._form is None:
+            self._form = min(best(self.poly), self._written(), key=lambda t: t.cost)
+        return self._form
 
-    def _written(self) -> tree.Tree:
+    def _written(self) -> Tree:
         if self.made is None:
             return best(self.poly)
         name, *operands = self.made
@@ -98,7 +111,7 @@ class SymInt:
         >>> (M*N + 1).symbols
         (dim('M'), dim('N'))
         """
-        return tuple(_of_symbol(n) for n in sorted(_symbols(self.poly), key=lambda n: n.name))
+        return tuple(map(of_symbol, symbols_in(self.poly)))
 
     def at(self, values: Mapping[str, Any] = {}, **named: Any) -> Any:
         """What it is where sizes have values: integers, or other SymInts. RangeError for a value that breaks a fact.
@@ -112,7 +125,7 @@ class SymInt:
         given = {**values, **named}
 
         def of_symbol(n: Symbol) -> Any:
-            return _checked(n, leaf(given[n.name]), given) if n.name in given else _wrap(one_of(n))
+            return _checked(n, leaf(given[n.name]), given) if n.name in given else wrap(one_of(n))
 
         return folded(self.poly, of_symbol, lambda kind, *xs: _NODES[kind](*xs))
 
@@ -145,16 +158,16 @@ class SymInt:
     def __hash__(self) -> int:
         return hash(self.poly)
 
-    def __lt__(self, other: Any) -> Condition:
+    def __lt__(self, other: Any) -> Any:
         return _condition("<", self, other)
 
-    def __le__(self, other: Any) -> Condition:
+    def __le__(self, other: Any) -> Any:
         return _condition("<=", self, other)
 
-    def __gt__(self, other: Any) -> Condition:
+    def __gt__(self, other: Any) -> Any:
         return _condition("<", other, self)
 
-    def __ge__(self, other: Any) -> Condition:
+    def __ge__(self, other: Any) -> Any:
         return _condition("<=", other, self)
 
     def __bool__(self) -> bool:
@@ -172,14 +185,10 @@ class SymInt:
         raise Unproven(f"the value of {self} as a float", "an integer that is known", "give its sizes values: x.at(N=128)")
 
     def __str__(self) -> str:
-        return text.notation(self.tree)
+        return text.notation(self.form)
 
     def __repr__(self) -> str:
-        n = _symbol_of(self.poly)
-        if n is not None:
-            return _declaration(n)
-        names = ", ".join(repr(x) for x in self.symbols)
-        return f"parse({str(self)!r}, symbols=[{names}])"
+        return representation(self.poly)
 
     def __format__(self, spec: str) -> str:
         return format(str(self), "" if spec == "d" else spec)
@@ -194,10 +203,21 @@ class SymInt:
         >>> print((dim("N") // 32).latex())
         \\left\\lfloor \\frac{N}{32} \\right\\rfloor
         """
-        return text.latex(self.tree)
+        return text.latex(self.form)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _wrap, (self.poly,)
+        return wrap, (self.poly,)
+
+    __add__, __radd__ = _operators("add")
+    __sub__, __rsub__ = _operators("sub")
+    __mul__, __rmul__ = _operators("mul")
+    __floordiv__, __rfloordiv__ = _operators("floordiv")
+    __mod__, __rmod__ = _operators("mod")
+    __xor__, __rxor__ = _operators("xor")
+    __and__, __rand__ = _operators("and")
+    __or__, __ror__ = _operators("or")
+    __lshift__, __rlshift__ = _operators("lshift")
+    __rshift__, __rrshift__ = _operators("rshift")
 
     def __truediv__(self, other: object) -> Any:
         raise LeafTypeError(f"{self} / {other!r}: no true division of layout integers", "//", "use // for the quotient rounded down")
@@ -241,7 +261,7 @@ class Operation(NamedTuple):
     """An operator of SymInts: on polynomials, and as it is written. absorbs: static right sides that decide the result."""
 
     compute: Callable[[Poly, Poly], Poly]
-    written: Callable[[tree.Tree, tree.Tree], tree.Tree]
+    written: Callable[[Tree, Tree], Tree]
     absorbs: Mapping[int, int] = {}
 
 
@@ -251,8 +271,10 @@ def _divisor(what: str, x: Poly, d: Poly) -> tuple[Poly, Poly]:
         return x, d
     if is_positive(-d):
         return -x, -d
-    if not require(Condition("<=", ONE, d), f"({_wrap(x)}) {what} ({_wrap(d)})"):
-        raise RangeError(f"({_wrap(x)}) {what} ({_wrap(d)}): a divisor that is 0 or may be", "a divisor of 1 or more", "leave out what is empty")
+    if not require(Condition("<=", ONE, d), f"({wrap(x)}) {what} ({wrap(d)})"):
+        raise RangeError(
+            f"({wrap(x)}) {what} ({wrap(d)}): a divisor that is 0 or may be", "a divisor of 1 or more", "leave out what is empty"
+        )
     return x, d
 
 
@@ -276,24 +298,32 @@ def _and(x: Poly, y: Poly) -> Poly:
 def _power_of_two(what: str, y: Poly) -> Poly:
     n = y.const
     if n is None or not 0 <= n < 64:
-        raise RangeError(f"{what} by {_wrap(y)}", "a number from 0 to 63", "multiply, or divide by a power of two")
+        raise RangeError(f"{what} by {wrap(y)}", "a number from 0 to 63", "multiply, or divide by a power of two")
     return number(1 << n)
 
 
-def _sum(a: tree.Tree, b: tree.Tree) -> tree.Tree:
+def _sum(a: Tree, b: Tree) -> Tree:
     return tree.total([a, b])
 
 
-def _difference(a: tree.Tree, b: tree.Tree) -> tree.Tree:
+def _difference(a: Tree, b: Tree) -> Tree:
     return tree.total([a, tree.product(-1, [b])])
 
 
-def _product(a: tree.Tree, b: tree.Tree) -> tree.Tree:
+def _product(a: Tree, b: Tree) -> Tree:
     return tree.product(1, [a, b])
 
 
-def _node_of(op: str) -> Callable[..., tree.Tree]:
+def _node_of(op: str) -> Callable[..., Tree]:
     return lambda *args: tree.operation(op, *args)
+
+
+#: The tree of what is not written with the operations that trees have: it is never the cheapest.
+_UNWRITTEN = Tree("?", (), (1 << 30, 0, 0))
+
+
+def _unwritten(a: Tree, b: Tree) -> Tree:
+    return _UNWRITTEN
 
 
 OPERATIONS = {
@@ -305,13 +335,11 @@ OPERATIONS = {
     "xor": Operation(lambda x, y: node("^", x, y), _node_of("^")),
     "min": Operation(lambda x, y: node("min", x, y), _node_of("min")),
     "max": Operation(lambda x, y: node("max", x, y), _node_of("max")),
-    "and": Operation(_and, lambda a, b: _UNWRITTEN, {0: 0}),
-    "or": Operation(lambda x, y: x + y - _and(x, y), lambda a, b: _UNWRITTEN, {-1: -1}),
-    "lshift": Operation(lambda x, y: x * _power_of_two("<<", y), lambda a, b: _UNWRITTEN),
-    "rshift": Operation(lambda x, y: _quotient(x, _power_of_two(">>", y)), lambda a, b: _UNWRITTEN, {}),
+    "and": Operation(_and, _unwritten, {0: 0}),
+    "or": Operation(lambda x, y: x + y - _and(x, y), _unwritten, {-1: -1}),
+    "lshift": Operation(lambda x, y: x * _power_of_two("<<", y), _unwritten),
+    "rshift": Operation(lambda x, y: _quotient(x, _power_of_two(">>", y)), _unwritten, {}),
 }
-#: The tree of what is not written with the operations that trees have: it is never the cheapest.
-_UNWRITTEN = tree.Tree("?", (), (1 << 30, 0, 0))
 
 
 def apply(name: str, x: Any, y: Any) -> Any:
@@ -321,33 +349,9 @@ def apply(name: str, x: Any, y: Any) -> Any:
         return static(operation.absorbs[int(y)])
     p, q = poly_of(x), poly_of(y)
     if p.scope is not q.scope:
-        _require_one_meaning(p.scope | q.scope)
-    return _wrap(operation.compute(p, q), (name, x, y))
+        require_one_meaning(p.scope | q.scope)
+    return wrap(operation.compute(p, q), (name, x, y))
 
-
-def _require_one_meaning(scope: frozenset[Symbol]) -> None:
-    """RangeError if one name has two sets of facts."""
-    names: dict[str, Symbol] = {}
-    for n in scope:
-        other = names.setdefault(n.name, n)
-        if other is not n:
-            both = " and ".join(sorted(map(_declaration, (n, other))))
-            raise RangeError(f"two sets of facts for {n.name}: {both}", "one declaration for each name", "declare it once, or rename one")
-
-
-def _operator(name: str, swapped: bool) -> Callable[[SymInt, Any], Any]:
-    def operate(self: SymInt, other: Any) -> Any:
-        if not _computes(other):
-            return NotImplemented
-        return apply(name, other, self) if swapped else apply(name, self, other)
-
-    operate.__name__ = operate.__qualname__ = f"__{'r' * swapped}{name}__"
-    return operate
-
-
-for _name in OPERATIONS.keys() - {"min", "max"}:
-    setattr(SymInt, f"__{_name}__", _operator(_name, False))
-    setattr(SymInt, f"__r{_name}__", _operator(_name, True))
 
 _NODES: dict[str, Callable[..., Any]] = {
     kind: lambda x, *more, name=name: functools.reduce(lambda a, b: compute(name, a, b), more, x)
@@ -357,7 +361,7 @@ _NODES: dict[str, Callable[..., Any]] = {
 
 def compute(name: str, a: Any, b: Any) -> Any:
     """An operation of two integers of any kind."""
-    return _wrap(OPERATIONS[name].compute(poly_of(a), poly_of(b)))
+    return wrap(OPERATIONS[name].compute(poly_of(a), poly_of(b)))
 
 
 def _computes(x: object) -> bool:
@@ -390,7 +394,7 @@ def poly_of(x: Any) -> Poly:
     return x.poly if type(x) is SymInt else number(int(x))
 
 
-def _wrap(p: Poly, made: tuple[Any, ...] | None = None) -> Any:
+def wrap(p: Poly, made: tuple[Any, ...] | None = None) -> Any:
     """A polynomial as a SymInt; as an int if it is a number. made: the operation and its operands."""
     if p.const is not None:
         return p.const
@@ -398,7 +402,7 @@ def _wrap(p: Poly, made: tuple[Any, ...] | None = None) -> Any:
     history = 0
     if made is not None:
         history = 1 + max(x._history if type(x) is SymInt else 0 for x in made[1:])
-    new.poly, new._tree, new._history = p, None, history
+    new.poly, new._form, new._history = p, None, history
     new.made = made if history <= MAX_HISTORY else None
     return new
 
@@ -407,155 +411,26 @@ def _condition(question: str, a: Any, b: Any) -> Any:
     if not (_computes(a) and _computes(b)):
         return NotImplemented
     p, q = poly_of(a), poly_of(b)
-    _require_one_meaning(p.scope | q.scope)
+    require_one_meaning(p.scope | q.scope)
     return Condition(question, p, q)
 
 
-# ---------------------------------------------------------------------------------------------------- declarations
-
-
-def dim(name: str, *, multiple_of: int = 1, at_least: Any = 1, at_most: Any = None) -> SymInt:
-    """A size that is not known, with what is known of it.
-
-    name          letters, digits and underscores, a letter first
-    multiple_of   a positive number that divides it
-    at_least      0 or more; 1 by default: a size that may be 0 is declared at_least=0
-    at_most       a number or an expression; no limit by default
-    Raises        RangeError for facts that contradict each other, LeafTypeError for what is no integer
-
-    >>> from tla import dim
-    >>> N = dim("N", multiple_of=16)
-    >>> print(N // 16 * 16, N % 8, N // 32)
-    N 0 N//32
-
-    Source: design of tla, section 2.
-    """
-    unit = _known("multiple_of", multiple_of, 1)
-    low = poly_of(at_least)
-    if (least(low) or 0) < 0 or least(low) is None:
-        raise RangeError(f"dim({name!r}): at_least={at_least}", "0 or more: it is a size", "for other integers use index, or a difference")
-    high = None if at_most is None else poly_of(at_most)
-    return _declared(name, unit, low, high, f"dim({name!r})")
-
-
-def dims(names: str, **facts: Any) -> tuple[SymInt, ...]:
-    """Sizes of several names, all with the same facts: see dim.
-
-    >>> from tla import dims
-    >>> M, N, K = dims("M N K", multiple_of=128)
-    >>> print(M // 128 * 128 * N, K % 64)
-    M*N 0
-
-    Source: design of tla, section 2.
-    """
-    if not isinstance(names, str):
-        raise LeafTypeError(f"dims({names!r})", "names in one text", "write dims('M N K')")
-    return tuple(dim(name, **facts) for name in names.replace(",", " ").split())
-
-
-def index(name: str, below: Any, *, at_least: Any = 0, multiple_of: int = 1) -> SymInt:
-    """An index that is not known: at_least <= i < below.
-
-    below      a number or an expression: an index of a mode has its extent
-    at_least   the smallest value, 0 by default; it may be negative
-
-    Raises RangeError where there is no such integer, LeafTypeError for what is no integer.
-
-    >>> from tla import dims, index
-    >>> M, N = dims("M N")
-    >>> i, j = index("i", below=M), index("j", below=N)
-    >>> print((i*N + j) // N, (i*N + j) % N)
-    i j
-
-    Source: design of tla, section 2.
-    """
-    unit = _known("multiple_of", multiple_of, 1)
-    return _declared(name, unit, poly_of(at_least), poly_of(below) - ONE, f"index({name!r})")
-
-
-def _known(what: str, n: Any, smallest: int) -> int:
-    n = leaf(n)
-    if not isinstance(n, int) or n < smallest:
-        raise RangeError(f"{what}={n}", f"a number of {smallest} or more", "leave it out if nothing is known")
-    return int(n)
-
-
-_RESERVED = frozenset(("ceil", "min", "max", "o"))
-
-
-def _require_name(name: Any) -> None:
-    if not isinstance(name, str) or not _NAME.fullmatch(name) or keyword.iskeyword(name) or name in _RESERVED:
-        mend = "use no words of Python, nor ceil, min, max, o"
-        raise LeafTypeError(f"the name {name!r:.40}", "letters, digits and underscores, a letter first", mend)
-
-
-def _declared(name: str, unit: int, low: Poly, high: Poly | None, what: str) -> SymInt:
-    _require_name(name)
-    lowest = -floor_div(-low, number(unit))
-    highest = None if high is None else floor_div(high, number(unit))
-    if highest is not None and (room := greatest(highest - lowest)) is not None and room < 0:
-        given = f"{_wrap(low)} <= {name} <= {_wrap(high or low)}" + (f", a multiple of {unit}" if unit > 1 else "")
-        raise RangeError(f"{what}: no integer has {given}", "facts that do not contradict each other", "look at at_least and at_most")
-    n = symbol(name, unit, (lowest,), () if highest is None else (highest,))
-    _require_one_meaning(n.scope)
-    return _of_symbol(n)
-
-
-def unnamed(name: str, low: int | None) -> SymInt:
-    """A symbol of another package: an integer with no facts but perhaps a smallest value."""
-    _require_name(name)
-    return _of_symbol(symbol(name, 1, () if low is None else (number(low),), ()))
-
-
-def _of_symbol(n: Symbol) -> SymInt:
-    return _wrap(one_of(n).scale(n.unit))  # type: ignore[no-any-return]
-
-
-def _symbol_of(p: Poly) -> Symbol | None:
-    """The symbol of a polynomial that is one size."""
-    atoms = p.atoms()
-    n = atoms[0] if len(atoms) == 1 and isinstance(atoms[0], Symbol) else None
-    return n if n is not None and p == one_of(n).scale(n.unit) else None
-
-
-def _symbols(p: Poly) -> set[Symbol]:
-    """The symbols that stand in p: bounds of these do not count."""
-    out: set[Symbol] = set()
-    todo = p.atoms()
-    while todo:
-        a = todo.pop()
-        if isinstance(a, Symbol):
-            out.add(a)
-        else:
-            todo += [b for x in a.args for b in x.atoms()]
-    return out
-
-
-def _declaration(n: Symbol) -> str:
-    """The call that declares a symbol."""
-    low, high = (_wrap(p[0].scale(n.unit)) if p else None for p in (n.lowers, n.uppers))
-    facts = [repr(n.name)]
-    if n.level or low is None or (isinstance(low, int) and low <= 0 and high is not None):
-        facts += [f"below={high + n.unit if high is not None else None!r}"] + ([f"at_least={low!r}"] if low != 0 else [])
-        facts += [f"multiple_of={n.unit}"] if n.unit > 1 else []
-        return f"index({', '.join(facts)})"
-    facts += [f"multiple_of={n.unit}"] if n.unit > 1 else []
-    facts += [f"at_least={low!r}"] if low != n.unit else []
-    facts += [f"at_most={high!r}"] if high is not None else []
-    return f"dim({', '.join(facts)})"
+def of_symbol(n: Symbol) -> SymInt:
+    """The size of a symbol."""
+    return wrap(whole(n))  # type: ignore[no-any-return]
 
 
 def _checked(n: Symbol, v: Any, given: Mapping[str, Any]) -> Any:
     """The value v of a size as a value of its symbol; RangeError where that breaks a fact."""
     p = poly_of(v)
     if not require(Condition("divides", number(n.unit), p), f"{n.name} = {v}"):
-        raise RangeError(f"{n.name} = {v}", f"a multiple of {n.unit}", f"it was declared {_declaration(n)}")
-    inner = _wrap(floor_div(p, number(n.unit)))
+        raise RangeError(f"{n.name} = {v}", f"a multiple of {n.unit}", f"it was declared {declaration(n)}")
+    inner = wrap(floor_div(p, number(n.unit)))
     for bound, below in (*((b, True) for b in n.lowers), *((b, False) for b in n.uppers)):
-        limit = poly_of(_wrap(bound).at(given) if bound.const is None else bound.const)
+        limit = poly_of(wrap(bound).at(given) if bound.const is None else bound.const)
         pair = (limit, poly_of(inner)) if below else (poly_of(inner), limit)
         if not require(Condition("<=", *pair), f"{n.name} = {v}"):
-            raise RangeError(f"{n.name} = {v}", "a value that meets its facts", f"it was declared {_declaration(n)}")
+            raise RangeError(f"{n.name} = {v}", "a value that meets its facts", f"it was declared {declaration(n)}")
     return inner
 
 
