@@ -30,7 +30,7 @@ class Atom:
     scope   the symbols in it, and in the bounds of these
     """
 
-    __slots__ = ("__weakref__", "args", "key", "kind", "level", "scope", "size", "tree")
+    __slots__ = ("__weakref__", "args", "ends", "key", "kind", "level", "scope", "size", "tree")
 
     kind: str
     args: tuple[Any, ...]
@@ -42,6 +42,7 @@ class Atom:
 
     def __init__(self) -> None:
         self.tree = None  # what forms.shown makes, once it has
+        self.ends: Any = None  # what proofs.ends finds, once it has
 
     def __repr__(self) -> str:
         return self.key
@@ -118,7 +119,7 @@ def order(m: Mono) -> tuple[Any, ...]:
 class Poly:
     """A polynomial: its terms are monomials (atoms in order, each as often as its power) and their coefficients, none 0."""
 
-    __slots__ = ("_hash", "_key", "_ordered", "least", "terms", "tree")
+    __slots__ = ("_hash", "_key", "_ordered", "greatest", "least", "terms", "tree")
 
     terms: dict[Mono, int]
 
@@ -129,7 +130,8 @@ class Poly:
         self._hash: int | None = None
         self._key: str | None = None
         self._ordered: list[tuple[Mono, int]] | None = None
-        self.least: Any = ...  # what proofs.least finds, once it has
+        self.least: Any = ...  # what proofs.least and greatest find, once they have
+        self.greatest: Any = ...
         self.tree: Any = None  # what forms.best finds, once it has
 
     def __eq__(self, other: object) -> bool:

@@ -16,25 +16,27 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from .poly import ONE, Atom, Poly, Symbol, exact, number, one_of, split
+from .poly import ONE, Atom, Poly, Symbol, exact, split
 
-#: Of more atoms than this, only the bounds of each term are looked at: proofs may take 2**atoms steps.
-MAX_ATOMS = 12
+#: Past so many nodes, or divisions in one sum, only the ends of each term are looked at: a proof may take 2**divisions steps.
+MAX_SIZE, MAX_DIVISIONS = 200, 8
 
-Interval = tuple[int | None, int | None]
+Ends = tuple[int | None, int | None]
 
 
 def least(p: Poly) -> int | None:
     """An integer that p never falls below, the largest that is found."""
     if p.least is ...:
-        p.least = _least(p)
+        p.least = p.const if p.const is not None else _least(p)
     return p.least  # type: ignore[no-any-return]
 
 
 def greatest(p: Poly) -> int | None:
     """An integer that p never exceeds, the smallest that is found."""
-    low = least(-p)
-    return None if low is None else -low
+    if p.greatest is ...:
+        low = least(-p)
+        p.greatest = None if low is None else -low
+    return p.greatest  # type: ignore[no-any-return]
 
 
 def is_positive(p: Poly) -> bool:
@@ -44,12 +46,12 @@ def is_positive(p: Poly) -> bool:
 
 
 def _least(p: Poly) -> int | None:
-    if p.const is not None:
-        return p.const
     atoms = p.atoms()
     x = atoms[-1]
+    if p.size > MAX_SIZE or sum([bool(y.args) for y in atoms]) > MAX_DIVISIONS:
+        return _by_terms(p)
     a, b = split(p, x)
-    sign = _sign(a) if len(atoms) <= MAX_ATOMS else 0
+    sign = _sign(a)
     if not sign:
         return _by_terms(p)
     return max((low for low in _bounds(x, a, b, sign) if low is not None), default=None)
@@ -65,14 +67,20 @@ def _sign(p: Poly) -> int:
 
 
 def _bounds(x: Atom, a: Poly, b: Poly, sign: int) -> Iterator[int | None]:
-    """Bounds of a*x + b from below, with a of that sign."""
+    """Bounds of a*x + b from below, with a of that sign: by the end of x on its side, and by what relates x to the rest."""
+    end = ends(x)[sign < 0]
+    if end is not None:
+        yield least(a.scale(end) + b)
     if isinstance(x, Symbol):
-        yield from (least(a * bound + b) for bound in (x.lowers if sign > 0 else x.uppers))
+        bounds = x.lowers if sign > 0 else x.uppers
+        yield from (least(a * bound + b) for bound in bounds if bound.const is None)
+    elif x.scope.isdisjoint(a.scope) and x.scope.isdisjoint(b.scope):
+        return
     elif x.kind == "//":
-        yield from _of_floor(x, a, b, sign)
+        yield _by_quotient(x, a, b, sign)
     elif x.kind == "^":
-        low, high = _of_xor(x)
-        yield from (least(a * bound + b) for bound in (low if sign > 0 else high))
+        if sign < 0 and ends(x)[0] == 0:
+            yield least(a * _sum(x.args) + b)
     else:
         each = [least(a * y + b) for y in x.args]
         if (x.kind == "max") == (sign > 0):  # at least, or at most, each of them
@@ -81,60 +89,86 @@ def _bounds(x: Atom, a: Poly, b: Poly, sign: int) -> Iterator[int | None]:
             yield None if None in each else min(low for low in each if low is not None)
 
 
-def _of_floor(x: Atom, a: Poly, b: Poly, sign: int) -> Iterator[int | None]:
+def _by_quotient(x: Atom, a: Poly, b: Poly, sign: int) -> int | None:
+    """A bound of a*x + b from below, by den*x <= num and den*x >= num - den + 1."""
     num, den = x.args
-    near = num - den + ONE if sign > 0 else num  # den * x is at least, or at most, this
-    d = den.const
-    if d is not None:
-        scale = d // math.gcd(d, *a.terms.values())
-        low = least(exact(a.scale(scale), den) * near + b.scale(scale))
-        yield None if low is None else -(-low // scale)
-    elif (times := exact(a, den)) is not None:
-        yield least(times * near + b)
-    else:  # den * p > -den is p > -1
-        low = least(a * near + b * den + den - ONE)
-        yield 0 if low is not None and low >= 0 else None
-    bound = least(num) if sign > 0 else greatest(num)
-    if bound is not None:
-        if d is None and (bound >= 0) == (sign > 0):  # the divisor may be as large as it likes
-            end = 0 if sign > 0 else -1
-        else:
-            end = bound // (d or max(least(den) or 1, 1))
-        yield least(a.scale(end) + b)
+    near = num - den + ONE if sign > 0 else num
+    times = exact(a, den)
+    if times is not None:
+        return least(times * near + b)
+    if den.const:
+        scale = den.const // math.gcd(den.const, *a.terms.values())
+        low = least(Poly({m: c * scale // den.const for m, c in a.terms.items()}) * near + b.scale(scale))
+        return None if low is None else -(-low // scale)
+    low = least(a * near + b * den + den - ONE)  # den * p > -den is p > -1
+    return 0 if low is not None and low >= 0 else None
 
 
-def _of_xor(x: Atom) -> tuple[list[Poly], list[Poly]]:
-    lows, highs = [least(y) for y in x.args], [greatest(y) for y in x.args]
-    if any(low is None or low < 0 for low in lows):
-        return [], []
-    total = x.args[0]
-    for y in x.args[1:]:
-        total = total + y
-    if None in highs:
-        return [number(0)], [total]
-    bits = max(high.bit_length() for high in highs if high is not None)
-    return [number(0)], [number(2**bits - 1), total]
+# ---------------------------------------------------------------------------------------------------------- ends
+
+
+def ends(x: Atom) -> Ends:
+    """The ends of an atom, each None where none is found."""
+    if x.ends is None:
+        x.ends = _ends(x)
+    return x.ends  # type: ignore[no-any-return]
+
+
+def _ends(x: Atom) -> Ends:
+    if isinstance(x, Symbol):
+        lows, highs = [*map(least, x.lowers)], [*map(greatest, x.uppers)]
+        return max(_known(lows), default=None), min(_known(highs), default=None)
+    lows, highs = [*map(least, x.args)], [*map(greatest, x.args)]
+    if x.kind == "//":
+        smallest, largest = max(lows[1] or 1, 1), highs[1]
+        return _over(lows[0], smallest, largest, 0), _over(highs[0], largest, smallest, -1)
+    if x.kind == "min":
+        return None if None in lows else min(_known(lows)), min(_known(highs), default=None)
+    if x.kind == "max":
+        return max(_known(lows), default=None), None if None in highs else max(_known(highs))
+    if None in lows or min(_known(lows)) < 0:
+        return None, None
+    return 0, None if None in highs else (1 << max(_known(highs)).bit_length()) - 1
+
+
+def _known(ns: list[int | None]) -> list[int]:
+    return [n for n in ns if n is not None]
+
+
+def _over(n: int | None, if_negative: int | None, if_not: int | None, endless: int) -> int | None:
+    """The end n of a numerator divided by the end of a denominator, which its sign decides; `endless` where that has none."""
+    if n is None:
+        return None
+    by = if_negative if n < 0 else if_not
+    return endless if by is None else n // by
 
 
 def _by_terms(p: Poly) -> int | None:
     """The sum of the smallest that each term can be."""
     total = 0
     for m, c in p:
-        ends: Interval = (1, 1)
+        both: Ends = (1, 1)
         for x in m:
-            ends = _product(ends, (least(one_of(x)), greatest(one_of(x))))
-        end = ends[c < 0]
+            both = _product(both, ends(x))
+        end = both[c < 0]
         if end is None:
             return None
         total += c * end
     return total
 
 
-def _product(a: Interval, b: Interval) -> Interval:
-    """The interval of products; None is an end that is not known, or infinite."""
+def _product(a: Ends, b: Ends) -> Ends:
+    """The ends of products."""
     if None not in (*a, *b):
-        ends = [x * y for x in a for y in b if x is not None and y is not None]
-        return min(ends), max(ends)
+        products = [x * y for x in a for y in b if x is not None and y is not None]
+        return min(products), max(products)
     if a[0] is not None and b[0] is not None and min(a[0], b[0]) >= 0:
         return a[0] * b[0], None
     return None, None
+
+
+def _sum(ps: tuple[Poly, ...]) -> Poly:
+    total = ps[0]
+    for p in ps[1:]:
+        total = total + p
+    return total
