@@ -185,6 +185,8 @@ def _nested(x: Poly, d: Poly) -> Poly | None:
         if len(m) == 1 and m[0].kind == "//" and abs(c) == 1:
             y, a = m[0].args
             rest = x - Poly({m: c})
+            if m[0] in rest.atoms():  # it would come back: _by_parts takes such sums apart
+                continue
             return floor_div((y if c > 0 else a - ONE - y) + a * rest, a * d)
     return None
 
