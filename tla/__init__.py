@@ -38,14 +38,15 @@ _PUBLIC = {
     "swizzle": "MakeSwizzle Swizzle",
     "composed": "ComposedLayout compose",
     "ascend.make": "MakeLayoutFilter MakeLayoutFmap MakeLayoutFromTag MakeLayoutL0C MakeMxScaleLayout",
+    "symbolic": "CeilDiv Condition FloorDiv Mod SymInt assuming dim dims explain index prove simplify to_python",
     "evaluate": "offsets",
     "tensor": "MakeTensor Tensor padded",
     "views": "GetTile MakeTensorLike TileView local_partition local_tile recast transpose",
     "algorithm": "copy fill fill_padding gemm im2col reduce",
     "": "ascend xla",
 }
-# The modules that make kinds of layouts known to `parse`: any name brings them.
-_KINDS = ("composed_algebra",)
+# The modules that make kinds of layouts and leaves known: any name brings them.
+_KINDS = ("composed_algebra", "symbolic")
 _HOME = {name: module for module, names in _PUBLIC.items() for name in names.split()}
 # `from tla import *` must not take these from Python; tla.max and the like are there all the same.
 __all__ = sorted({*_HOME} - {"_", "filter", "max", "min", "sum"})  # pyright: ignore[reportUnsupportedDunderAll]

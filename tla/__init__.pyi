@@ -167,6 +167,21 @@ from .swizzle import (
     MakeSwizzle as MakeSwizzle,
     Swizzle as Swizzle,
 )
+from .symbolic import (
+    CeilDiv as CeilDiv,
+    Condition as Condition,
+    FloorDiv as FloorDiv,
+    Mod as Mod,
+    SymInt as SymInt,
+    assuming as assuming,
+    dim as dim,
+    dims as dims,
+    explain as explain,
+    index as index,
+    prove as prove,
+    simplify as simplify,
+    to_python as to_python,
+)
 from .tensor import (
     MakeTensor as MakeTensor,
     Tensor as Tensor,

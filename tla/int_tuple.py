@@ -69,7 +69,7 @@ class IntTuple(tuple[Any, ...], metaclass=_TupleMeta):
     def __repr__(self) -> str:
         if not self.checked and not all(map(ints.is_leaf, leaves(self))):  # arrays and tracers have no notation
             return type(self).__name__ + tuple.__repr__(self)
-        return f"parse({str(self)!r})"
+        return f"parse({str(self)!r}{symbols_given(self)})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), tuple(self)
@@ -179,6 +179,12 @@ def as_tree(x: Any, cls: type[IntTuple] = IntTuple) -> Any:
 def text(x: Any) -> str:
     """An IntTuple in tla's notation: `(_2,(4,_3))`; a leaf prints itself."""
     return f"({','.join(map(text, x))})" if isinstance(x, tuple) else str(x)
+
+
+def symbols_given(*trees: Any) -> str:
+    """What repr adds to parse(text) for the symbols in IntTuples: nothing, or `, symbols=[dim('M')]`."""
+    found = dict.fromkeys(s for x in trees for n in leaves(x) if not isinstance(n, int) for s in getattr(n, "symbols", ()))
+    return f", symbols={[*found]}" if found else ""
 
 
 def shown(x: Any, width: int = 80) -> str:

@@ -7,7 +7,9 @@ keeps these, so that no other object can have their place. What is remembered is
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, ParamSpec, TypeVar, cast
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -17,6 +19,7 @@ R = TypeVar("R")
 #: So many results of one operation are kept; then it begins anew.
 LIMIT = 4096
 _CLEAR: list[Callable[[], None]] = []
+_KEEPS: ContextVar[bool] = ContextVar("keeps", default=True)
 
 
 def memo(f: F) -> F:
@@ -49,9 +52,10 @@ def memo(f: F) -> F:
         if key in results:
             return results[key][0]
         result = f(*arguments)
-        if len(results) >= LIMIT:
-            results.clear()
-        results[key] = result, arguments
+        if _KEEPS.get():
+            if len(results) >= LIMIT:
+                results.clear()
+            results[key] = result, arguments
         return result
 
     return cast(F, remembered)
@@ -62,6 +66,21 @@ def plain_memo(f: Callable[P, R]) -> Callable[P, R]:
     remembered = functools.lru_cache(LIMIT)(f)
     _CLEAR.append(remembered.cache_clear)
     return cast(Callable[P, R], remembered)
+
+
+@contextmanager
+def forgetting() -> Iterator[None]:
+    """What is worked out inside is not remembered: it may rest on what holds there only."""
+    token = _KEEPS.set(False)
+    try:
+        yield
+    finally:
+        _KEEPS.reset(token)
+
+
+def register_memo(results: dict[Any, Any]) -> None:
+    """Make a dict of results one that cache_clear() empties."""
+    _CLEAR.append(results.clear)
 
 
 def _key(x: tuple[Any, ...]) -> Any:
