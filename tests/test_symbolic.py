@@ -50,7 +50,16 @@ def test_operators_with_every_kind_of_integer(op):
 
 def test_unary_operators_and_powers():
     sizes = {"M": 13, "N": 7}
-    for f in (operator.neg, operator.pos, operator.invert, abs, lambda x: x**3, lambda x: x << 4, lambda x: x >> 1, lambda x: divmod(x, 4)[0]):
+    for f in (
+        operator.neg,
+        operator.pos,
+        operator.invert,
+        abs,
+        lambda x: x**3,
+        lambda x: x << 4,
+        lambda x: x >> 1,
+        lambda x: divmod(x, 4)[0],
+    ):
         for x in (M, N - M, -M):
             assert f(x).at(sizes) == f(x.at(sizes))
     assert divmod(i * N + j, N) == (i, j)
@@ -113,7 +122,19 @@ def test_pickle_copy_and_repr():
         assert pickle.loads(pickle.dumps(x)) == x
         assert copy.copy(x) == x
         assert copy.deepcopy(x) == x
-    for x in (M, K, i, j, i * N + j, K // 32, layout, layout.shape, dim("S", at_least=0, at_most=64), index("t", 8, at_least=-8), index("q", N + 1)):
+    for x in (
+        M,
+        K,
+        i,
+        j,
+        i * N + j,
+        K // 32,
+        layout,
+        layout.shape,
+        dim("S", at_least=0, at_most=64),
+        index("t", 8, at_least=-8),
+        index("q", N + 1),
+    ):
         assert eval(repr(x), {"parse": parse, "dim": dim, "index": index}) == x
     assert repr(K) == "dim('K', multiple_of=16)"
     assert repr(j) == "index('j', below=dim('N'))"
@@ -348,7 +369,10 @@ def at(x, sizes):
 
 
 def test_offsets_are_in_simplest_form():
-    zN = tla.Layout(((_16, dim("M", multiple_of=16) // 16), (_16, dim("N", multiple_of=16) // 16)), ((_16, Int[256]()), (_1, dim("M", multiple_of=16) * 16)))
+    zN = tla.Layout(
+        ((_16, dim("M", multiple_of=16) // 16), (_16, dim("N", multiple_of=16) // 16)),
+        ((_16, Int[256]()), (_1, dim("M", multiple_of=16) * 16)),
+    )
     rows, columns = index("i", dim("M", multiple_of=16)), index("j", dim("N", multiple_of=16))
     assert str(zN) == "((_16,M//16),(_16,N//16)):((_16,_256),(_1,16*M))"
     assert str(zN(rows, columns)) == "((M-1)*(j//16)+i)*16+j"

@@ -143,7 +143,11 @@ def fuzzed(seed, cases, sizes):
         units = {n: r.choice((1, 1, 4)) for n in ("M", "N")}
         names = {n: dim(n, multiple_of=unit) for n, unit in units.items()}
         tops = {n: r.choice((4, 8, 10, 32, 100, 1000)) for n in "xyz"}
-        below = {"x": "N", "y": "M*N" if r.random() < 0.4 else str(tops["y"]), "z": str(tops["z"])} if sizes else {n: str(tops[n]) for n in "xyz"}
+        below = (
+            {"x": "N", "y": "M*N" if r.random() < 0.4 else str(tops["y"]), "z": str(tops["z"])}
+            if sizes
+            else {n: str(tops[n]) for n in "xyz"}
+        )
         for n, bound in below.items():
             names[n] = index(n, eval(bound, {}, names), at_least=r.choice((0, 0, -20)))
         simple = eval(text, {}, names)
