@@ -57,9 +57,8 @@ def _searched(p: Poly) -> tuple[Poly, list[str]]:
     cost = price.of(p).cost
     found, seen, level, tried = (p, 0), {p}, 0, 0
     while p.size <= MAX_SIZE and tried < MOST_TERMS and 0 < sum(a.kind == "//" for a in p.atoms()) <= MAX_DIVISIONS:
-        options = [
-            (price.of(q).cost, k, move, q) for k, (move, q) in enumerate(_moves(p)) if q not in seen and price.at_least(q) <= cost[0]
-        ]
+        new_forms = [(move, q) for move, q in _moves(p) if q not in seen and price.at_least(q) <= cost[0]]
+        options = [(price.of(q).cost, k, move, q) for k, (move, q) in enumerate(new_forms)]
         tried += sum(len(o[3].terms) for o in options)
         if not options:
             break
