@@ -100,7 +100,7 @@ def test_static_ranges(text, below, form, cost):
         (lambda N, x, i, j: (i * N + j) // N, "i"),
         (lambda N, x, i, j: (i * N + j) % N, "j"),
         (lambda N, x, i, j: -(-N // 128), "ceil(N/128)"),
-        (lambda N, x, i, j: -(-(-(-N // 4)) // 8), "ceil(N/32)"),
+        (lambda N, x, i, j: ((N + 3) // 4 + 7) // 8, "ceil(N/32)"),
         (lambda N, x, i, j: x // 16 * 16 + x % 16, "x"),
         (lambda N, x, i, j: x // 4 % 8 * 4 + x % 4, "x%32"),
         (lambda N, x, i, j: x % 32 // 4, "(x//4)%8"),

@@ -1,8 +1,7 @@
-"""The form that an expression is shown in: of all that the moves below reach, the one with the fewest divisions and modulos,
-then the fewest operations.
+"""The form that an expression is shown in: of all that the moves below reach, the one with the least weight (tree.py).
 
 The normal form has one kind of division. A move writes the same polynomial with other atoms, `%` among them; moves are
-taken for as long as one makes it cheaper. Then common factors are taken out of the sum, as in Horner's scheme.
+taken for as long as one makes it cheaper. Then common factors are taken out of the sum.
 """
 
 from __future__ import annotations
@@ -10,26 +9,28 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 
-from . import tree
-from .poly import ONE, ZERO, Atom, Mono, Poly, Symbol, atom, exact, leading, number, one_of, order, split
+from . import factoring, tree
+from .poly import ONE, ZERO, Atom, Poly, Symbol, atom, exact, leading, number, one_of, split
 from .proofs import is_positive, least
 from .rules import floor_div
 from .tree import Tree
 
-#: The factors that are tried at each step of the factoring; of longer sums, the best alone.
-WIDTH, LONG = 3, 8
+#: The factors that are tried at each step of the last factoring.
+WIDTH = 3
 #: So many moves are made that make nothing cheaper, before giving up.
 PATIENCE = 2
-#: After so many forms, the best one of these is taken.
-MOST_TRIED = 300
-#: A sum with more divisions than this is shown as it is, factored.
-MAX_DIVISIONS = 24
+#: After so many terms in all forms that were tried, the best one of these is taken.
+MOST_TERMS = 3000
+#: Of more divisions than this beside one, none is read as what that one divides.
+MOST_READ = 8
+#: A sum with more divisions, or of more nodes, than this is shown as it is, factored.
+MAX_DIVISIONS, MAX_SIZE = 24, 500
 
 
 def best(p: Poly) -> Tree:
     """The cheapest form that is found."""
     if p.tree is None:
-        p.tree = _factored(_searched(p)[0], WIDTH)
+        p.tree = factoring.factored(_searched(p)[0], WIDTH, shown)
     return p.tree  # type: ignore[no-any-return]
 
 
@@ -38,14 +39,27 @@ def steps(p: Poly) -> list[str]:
     return _searched(p)[1]
 
 
+def plain(p: Poly) -> Tree:
+    """The terms of the normal form, as they stand."""
+    return factoring.plain(p, shown)
+
+
+def shown(a: Atom) -> Tree:
+    """The tree of an atom."""
+    if a.tree is None:
+        a.tree = tree.name(a.name) if isinstance(a, Symbol) else tree.operation(a.kind, *map(best, a.args))
+    return a.tree  # type: ignore[no-any-return]
+
+
 def _searched(p: Poly) -> tuple[Poly, list[str]]:
+    price = _Prices(p)
     taken: list[str] = []
-    cost = _factored(p, 1).cost
-    found, seen, level = (p, 0), {p}, 0
-    tried = 0
-    while p.const is None and tried < MOST_TRIED and sum(_divides(a) for a in p.atoms()) <= MAX_DIVISIONS:
-        options = [(_factored(q, 1).cost, k, move, q) for k, (move, q) in enumerate(_moves(p)) if q not in seen and _at_least(q) <= cost[0]]
-        tried += len(options)
+    cost = price.of(p).cost
+    found, seen, level, tried = (p, 0), {p}, 0, 0
+    while p.size <= MAX_SIZE and tried < MOST_TERMS and 0 < sum(a.kind == "//" for a in p.atoms()) <= MAX_DIVISIONS:
+        new_forms = [(move, q) for move, q in _moves(p) if q not in seen and price.at_least(q) <= cost[0]]
+        options = [(price.of(q).cost, k, move, q) for k, (move, q) in enumerate(new_forms)]
+        tried += sum(len(o[3].terms) for o in options)
         if not options:
             break
         new, _k, move, p = min(options, key=lambda o: o[:2])
@@ -59,19 +73,41 @@ def _searched(p: Poly) -> tuple[Poly, list[str]]:
     return found[0], taken[: found[1]]
 
 
-def _at_least(p: Poly) -> int:
-    """A weight that no form of p is below: each atom stands in it once, with operations between them."""
-    atoms = {a for m in p.terms for a in m}
-    return len(atoms) - 1 + sum([shown(a).cost[0] for a in atoms])
+class _Prices:
+    """What forms of p cost while they are compared. Atoms that p has are shown at their best; those that moves make, which
+    have the parts of these in other sums, are looked at quickly: a search for each would be a search in a search."""
 
+    def __init__(self, p: Poly) -> None:
+        self.trees: dict[Atom, Tree] = {}
+        todo = p.atoms()
+        while todo:
+            a = todo.pop()
+            if a not in self.trees:
+                self.trees[a] = shown(a)
+                todo += [b for x in a.args for b in x.atoms()]
 
-def plain(p: Poly) -> Tree:
-    """The terms as they stand."""
-    return _plain(_on_names(p))
+    def __call__(self, a: Atom) -> Tree:
+        if a not in self.trees:
+            self.trees[a] = tree.operation(a.kind, *map(self.quick, a.args)) if a.args else shown(a)
+        return self.trees[a]
 
+    def of(self, p: Poly) -> Tree:
+        return factoring.factored(p, 1, self)
 
-def _divides(a: Atom) -> bool:
-    return a.kind in ("//", "%")
+    def quick(self, p: Poly) -> Tree:
+        """p with each division as a modulo where that is cheaper."""
+        found = self.of(p)
+        for q in reversed(p.atoms()):
+            if q.kind == "//":
+                form = next(_as_modulo(q, *split(p, q)), None)
+                if form is not None and (cheaper := self.of(form)).cost < found.cost:
+                    p, found = form, cheaper
+        return found
+
+    def at_least(self, p: Poly) -> int:
+        """A weight that no form of p is below: each atom stands in it once, with operations between them."""
+        atoms = {a for m in p.terms for a in m}
+        return len(atoms) - 1 + sum([self(a).cost[0] for a in atoms])
 
 
 # --------------------------------------------------------------------------------------------------------- moves
@@ -110,7 +146,8 @@ def _readings(q: Atom, a: Poly, b: Poly) -> Iterator[tuple[Poly, Poly, int]]:
     """x, d and a sign with q == x//d, or -(x//d): its own, and those with x a part of b, as in k*(x - d*q)."""
     yield *q.args, 1
     target = one_of(q)
-    for k in dict.fromkeys([split(b, f)[0] for f in b.atoms() if f.kind == "//"]):
+    divisions = [f for f in b.atoms() if f.kind == "//"]
+    for k in dict.fromkeys([split(b, f)[0] for f in divisions]) if len(divisions) <= MOST_READ else ():
         d, x = exact(a, k), _quotient(b, k)
         if d is None or (low := least(d)) is None or (low < 1 and not is_positive(d := -d)):
             continue
@@ -181,100 +218,3 @@ MOVES: dict[str, Callable[[Atom, Poly, Poly], Iterator[Poly]]] = {
     "-(x//d) -> (d - 1 - x)//d": _flipped,
     "x//(n//u) -> (u*x)//n, u divides n": _scaled,
 }
-
-
-# ----------------------------------------------------------------------------------------------------- factoring
-
-
-def _factored(p: Poly, width: int) -> Tree:
-    return _sum(_on_names(p), width, {})
-
-
-def _on_names(p: Poly) -> dict[Mono, int]:
-    """The terms with sizes by their own names: 16*n is N, where n is N//16."""
-    if not any(a.kind == "name" and a.unit > 1 for m in p.terms for a in m):  # type: ignore[attr-defined]
-        return p.terms
-    out: dict[Mono, int] = {}
-    for m, c in p:
-        atoms = []
-        for a in m:
-            if isinstance(a, Symbol) and a.unit > 1:
-                g = math.gcd(c, a.unit)
-                c //= g
-                atoms.append(_part(a, a.unit // g))
-            else:
-                atoms.append(a)
-        n = tuple(atoms)
-        out[n] = out.get(n, 0) + c
-    return out
-
-
-def _part(a: Symbol, d: int) -> Atom:
-    """A size divided by a part of its unit, as it is shown."""
-    found = _PARTS.get((a.name, d))
-    if found is None:
-        found = _PARTS[a.name, d] = Atom()
-        found.kind, found.args, found.level, found.size, found.key = "part", (), a.level, 1, f"{a.name}//{d}"
-        found.tree = tree.name(a.name) if d == 1 else tree.operation("//", tree.name(a.name), tree.number(d))
-    return found
-
-
-_PARTS: dict[tuple[str, int], Atom] = {}
-
-
-def shown(a: Atom) -> Tree:
-    """The tree of an atom."""
-    if a.tree is None:
-        a.tree = tree.name(a.name) if isinstance(a, Symbol) else tree.operation(a.kind, *map(best, a.args))
-    return a.tree  # type: ignore[no-any-return]
-
-
-def _sum(terms: dict[Mono, int], width: int, seen: dict[frozenset[tuple[Mono, int]], Tree]) -> Tree:
-    """The cheapest tree of a sum: of its terms, or with a factor taken out of some of them."""
-    if len(terms) < 2:
-        return _plain(terms)
-    key = frozenset(terms.items())
-    found = seen.get(key)
-    if found is None:
-        factors = _factors(terms)[: width if len(terms) <= LONG else 1]
-        found = min([_plain(terms), *(_with_factor(terms, *f, width, seen) for f in factors)], key=lambda t: t.cost)
-        seen[key] = found
-    return found
-
-
-def _plain(terms: dict[Mono, int]) -> Tree:
-    in_order = sorted(terms.items(), key=lambda t: order(t[0]))
-    return tree.total([tree.product(c, [shown(a) for a in sorted(m, key=lambda a: (-a.level, a.key))]) for m, c in in_order])
-
-
-def _with_factor(terms: dict[Mono, int], a: Atom | None, g: int, width: int, seen: dict[frozenset[tuple[Mono, int]], Tree]) -> Tree:
-    inside, rest = {}, {}
-    for m, c in terms.items():
-        if a is None and c % g == 0:
-            inside[m] = c // g
-        elif a is not None and a in m:
-            left = [*m]
-            left.remove(a)
-            inside[tuple(left)] = c
-        else:
-            rest[m] = c
-    factor = tree.product(g, [_sum(inside, width, seen), *([shown(a)] if a is not None else [])])
-    return tree.total([factor, _sum(rest, width, seen)]) if rest else factor
-
-
-def _factors(terms: dict[Mono, int]) -> list[tuple[Atom | None, int]]:
-    """What can be taken out of two terms or more, what saves most first: an atom, or a number."""
-    saved: dict[tuple[Atom | None, int], int] = {}
-    for a in {a for m in terms for a in m}:
-        count = sum(a in m for m in terms)
-        if count > 1:
-            saved[a, 1] = (count - 1) * (shown(a).cost[0] + 1)
-    sizes = {abs(c) for c in terms.values() if abs(c) > 1}
-    for g in {math.gcd(c, d) for c in sizes for d in sizes}:
-        if g > 1:
-            whole = sum(bool(m) and abs(c) == g for m, c in terms.items())
-            if sum(c % g == 0 for c in terms.values()) > 1 and whole:
-                saved[None, g] = whole - 1
-    if all(c < 0 for c in terms.values()):
-        saved[None, -1] = len(terms)
-    return sorted(saved, key=lambda f: (-saved[f], f[1], f[0].key if f[0] else ""))

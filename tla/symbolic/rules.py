@@ -15,7 +15,10 @@ from typing import NamedTuple
 
 from ..memo import LIMIT, register_memo
 from .poly import ONE, ZERO, Atom, Mono, Poly, atom, exact, leading, number, one_of, split, without
-from .proofs import greatest, is_positive, least
+from .proofs import MAX_SIZE, greatest, is_positive, least
+
+#: So many parts of a divisor are tried, the largest first.
+MOST_PARTS = 4
 
 
 class Rule(NamedTuple):
@@ -194,6 +197,8 @@ def _nested(x: Poly, d: Poly) -> Poly | None:
 def _by_parts(x: Poly, d: Poly) -> Poly | None:
     """Divide by a part g of d first, where no new division comes of that."""
     size, mine = x.size, {*x.atoms()}
+    if size > MAX_SIZE:
+        return None
     for g in _parts(x, d):
         (n, c) = next(iter(g.terms.items()))
         over = {m: k for m, k in x.terms.items() if without(m, n) is not None and k % c == 0}
@@ -218,7 +223,7 @@ def _parts(x: Poly, d: Poly) -> list[Poly]:
                 shared = (*shared, a)
         found[shared, math.gcd(k, c)] = None
     out = [Poly({m: k}) for m, k in found if m or k > 1]
-    return sorted([g for g in out if g != d], key=lambda g: [(-len(m), -k) for m, k in g])
+    return sorted([g for g in out if g != d], key=lambda g: [(-len(m), -k) for m, k in g])[:MOST_PARTS]
 
 
 def _flipped(x: Poly, d: Poly) -> Poly | None:
