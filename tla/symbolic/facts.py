@@ -14,12 +14,12 @@ from .poly import ONE, Poly, Symbol, number, one_of
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 #: Words of tla's notation.
-_RESERVED = frozenset(("ceil", "min", "max", "o"))
+RESERVED = frozenset(("ceil", "min", "max", "o"))
 
 
 def require_name(name: Any) -> None:
     """LeafTypeError for what is no name of a symbol."""
-    if not isinstance(name, str) or not _NAME.fullmatch(name) or keyword.iskeyword(name) or name in _RESERVED:
+    if not isinstance(name, str) or not _NAME.fullmatch(name) or keyword.iskeyword(name) or name in RESERVED:
         mend = "use no words of Python, nor ceil, min, max, o"
         raise LeafTypeError(f"the name {name!r:.40}", "letters, digits and underscores, a letter first", mend)
 

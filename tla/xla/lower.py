@@ -20,12 +20,12 @@ from typing import Any
 from ..algebra import coalesce
 from ..basis import E, ScaledBasis
 from ..composed import ComposedLayout, compose
-from ..errors import LoweringError, RangeError, RankError
+from ..errors import DivisibilityError, LoweringError, RangeError, RankError, Unproven
 from ..int_tuple import IntTuple, leaves, size
 from ..ints import as_static, at_most, ceil_div, known, static
 from ..layout import Layout
 from ..steps import ENUMERABLE
-from .grammar import as_shape
+from .grammar import as_shape, named_shape
 from .index import integers, logical_dimensions, physical_dimensions, refuse_pieces
 from .shapes import Shape
 from .spec import COMBINE, ArrayShape, TileEntry, groups
@@ -51,9 +51,11 @@ class Digit:
     stride: int = 0
 
 
-def lower(shape: Shape | str) -> Layout | ComposedLayout:
+def lower(shape: Shape | str, /, **sizes: Any) -> Layout | ComposedLayout:
     """The layout of an XLA array: one mode per logical dimension, in logical order; offsets in elements.
 
+    sizes     what the names stand for that are dimensions of a text, as in bf16[M,N]: integers, or symbols with facts. A name
+              that is not given becomes dim(name)
     Returns   a Layout where there is one: extents padded to whole tiles, numbers static, origin_shape = the dimensions. A
               mode is coalesced; digits of extent 1 are dropped, and a mode with no digit left is _1:_0. Slots that no
               coordinate reaches (the rows that the tile of a scalar pads) count in padded_element_count, not here. Else a
@@ -67,11 +69,14 @@ def lower(shape: Shape | str) -> Layout | ComposedLayout:
     parse('((_2,_2),(_2,_3)):((_2,_12),(_1,_4))', origin_shape=parse('(_3,_5)'))
     >>> print(lower("f32[6,10]{1,0:T(3,5)(2,2)}"))
     (_2,_2,(_2,_2),(_2,_3)):(_48,_24,(_2,_12),(_1,_4)) o _0 o ((_3,_2),(_5,_2)):((_1@2,_1@0),(_1@3,_1@1))
+    >>> from tla import dim
+    >>> print(lower("bf16[M,N]{1,0:T(8,128)(2,1)}", N=dim("N", multiple_of=128)))
+    ((_2,_4,ceil(M/8)),(_128,N//128)):((_1,_256,8*N),(_2,_1024))
 
     Law: lower(shape)(*index) == linear_index(shape, index) for every index of the array.
     Source: XLA docs/tiled_layout.md; design of tla, section 6.
     """
-    shape = as_shape(shape)
+    shape = named_shape(shape, sizes)
     dims = logical_dimensions(shape)
     whole: Layout | ComposedLayout
     *inner, whole = _stages(shape)
@@ -80,7 +85,7 @@ def lower(shape: Shape | str) -> Layout | ComposedLayout:
     if 0 in dims:
         return Layout(tuple(map(as_static, dims)), (static(0),) * len(dims))
     for stage in reversed(inner):
-        whole = compose(whole, _padded(stage, whole))
+        whole = _after(whole, _padded(stage, whole))
     if isinstance(whole, Layout):
         return _valid(coalesce(whole, (static(1),) * len(dims)), dims)
     return _valid(_by_axes(whole, dims) or whole, dims)
@@ -109,6 +114,14 @@ def lower_padded(dims: Sequence[int], minor_to_major: Sequence[int], padded_dime
             raise RangeError(f"the dimension {n}, padded to {p}", "padded_dimensions that are no smaller", "pad more, or not at all")
     strides = dict(zip(order, itertools.accumulate((padded[d] for d in order), initial=1, func=int.__mul__)))
     return Layout(tuple(map(static, padded)), tuple(static(strides[d]) for d in range(len(sizes))), tuple(map(static, sizes)))
+
+
+def _after(outer: Any, stage: Layout) -> Any:
+    """outer after stage: one layout where that is known to exist."""
+    try:
+        return compose(outer, stage)
+    except (DivisibilityError, Unproven):  # of symbols
+        return ComposedLayout(outer, static(0), stage)
 
 
 def _padded(stage: Layout, outer: Any) -> Layout:
