@@ -6,7 +6,7 @@ from pathlib import Path
 import tla
 
 ROOT = Path(tla.__file__).parent
-LAYERS = """errors memo ints int_tuple coord arithmetic basis notation layout cotarget modes tiles steps algebra predicates inverse common
+LAYERS = """errors memo ints int_tuple coord arithmetic basis notation layout cotarget modes tiles steps outer algebra predicates inverse common
 tilers widths swizzle composed composed_algebra symbolic strided moves buffers tensor views algorithm ascend xla evaluate viz terminal cli""".split()
 
 

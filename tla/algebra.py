@@ -10,16 +10,15 @@ from __future__ import annotations
 
 import functools
 import itertools
-import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from operator import itemgetter
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from .arithmetic import ceil_div as divide_up
-from .basis import E, Encoding, ScaledBasis
+from .basis import ScaledBasis
 from .coord import ends_empty
 from .cotarget import cosize
-from .errors import DivisibilityError, InjectivityError, LeafTypeError, RangeError, RankError, Unproven
+from .errors import DivisibilityError, InjectivityError, LeafTypeError, RangeError, RankError, Reason, Unproven
 from .int_tuple import (
     IntTuple,
     Underscore,
@@ -40,25 +39,24 @@ from .ints import (
     at_most,
     ceil_div,
     equal,
-    fold,
     is_constant,
     is_int,
-    is_static,
     known,
     leaf,
     mul,
+    require,
     require_positive,
+    settled,
     static,
 )
 from .layout import Layout, Shape, Stride, as_layout, compact_col_major, join, plain_layout, unchecked_layout
 from .memo import memo
+from .outer import Mode, Outer, OuterOfSymbols, Piece, outer_of, path_of, step_of
 from .steps import Modes, Pieces, Steps, merged, wrapped
 
 _0, _1 = Int[0](), Int[1]()
 
 MEND = "make the extents multiples of each other, or cut the inner layout smaller"
-
-Mode = tuple[Any, Any]  # extent and stride of one leaf
 
 # -------------------------------------------------------------------------------------------------- coalesce
 
@@ -125,7 +123,7 @@ def merge(modes: list[Mode], unbounded: bool = False) -> list[Mode]:
             continue
         elif is_constant(1, out[-1][0]) and not (unbounded and len(out) == 1):
             out[-1] = (s, d)
-        elif type(out[-1][0]) is Int and _continues(s, d, out[-1][1]):
+        elif _continues(s, d, *out[-1]):
             out[-1] = (mul(s, out[-1][0]), d)
         else:
             out.append((s, d))
@@ -134,14 +132,14 @@ def merge(modes: list[Mode], unbounded: bool = False) -> list[Mode]:
     return out[::-1]
 
 
-def _continues(s: Any, d: Any, following: Any) -> bool:
-    """Whether it is static knowledge that s * d == following."""
-    if type(d) is not Int or type(following) is not Int:
-        if not isinstance(d, ScaledBasis) or not isinstance(following, ScaledBasis) or d.path != following.path:
-            return False
-        d, following = d.value, following.value
-        return type(d) is type(following) is Int and _continues(s, d, following)
-    return int.__mul__(s, d) == following if type(s) is Int else d == following == 0
+def _continues(s: Any, d: Any, n: Any, following: Any) -> bool:
+    """Whether the mode n:following goes on where s:d ends, whatever the dynamic integers hold."""
+    if path_of(d) != path_of(following):
+        return False
+    d, following = step_of(d), step_of(following)
+    if type(d) is type(following) is Int and type(n) is Int:
+        return int.__mul__(s, d) == following if type(s) is Int else d == following == 0
+    return int not in map(type, (s, d, n, following)) and equal(mul(s, d), following) is True
 
 
 # ----------------------------------------------------------------------------------------------- composition
@@ -171,10 +169,24 @@ def by_mode(f: Callable[[Layout, Layout], Layout], keep_rest: bool = False) -> C
         if len(tiler) > len(modes):
             n = len(tiler) - len(modes)
             raise RankError(f"{f.__name__}: {len(tiler)} tiles for {shown(a)}", f"at most {len(modes)}, one per mode", f"drop the last {n}")
-        return join([*map(lifted, modes, tiler), *(modes[len(tiler) :] if keep_rest else ())])
+        return join([*_each_mode(lifted, modes, tiler), *(modes[len(tiler) :] if keep_rest else ())])
 
     remembered = memo(lifted)
     return remembered
+
+
+def _each_mode(f: Callable[[Layout, Any], Layout], modes: tuple[Layout, ...], tiler: tuple[Any, ...]) -> Iterator[Layout]:
+    """f of each mode with its tiler; what cannot be proved of several is one error."""
+    unproven: list[Reason] = []
+    for mode, t in zip(modes, tiler):
+        try:
+            yield f(mode, t)
+        except Unproven as error:
+            unproven.append(error.reason)
+    if len(unproven) == 1:
+        raise Unproven(*unproven[0])
+    if unproven:
+        raise Unproven(*("; ".join(dict.fromkeys(parts)) for parts in zip(*unproven)))
 
 
 @by_mode
@@ -205,10 +217,11 @@ def composition(a: Layout, b: Layout) -> Layout:
         cut, why = cut_by(plain_a, plain_b)
         _require(why, a, b)
         return cut_like(b.shape, cut)
-    outers: dict[tuple[int, ...], Outer] = {}  # of the modes of a that b's coordinates go to; () is all of a, for offsets
-    for _s, d in flat_modes(b):
-        if path_of(d) not in outers:
-            outers[path_of(d)] = Outer(_mode_at(a, b, path_of(d)))
+    outers: dict[tuple[int, ...], Outer | OuterOfSymbols] = {}  # of the modes of a that b goes to; () is all of a, for offsets
+    for path in map(path_of, leaves(b.stride)):
+        if path not in outers:
+            inner = [(s, d) for s, d in flat_modes(b) if path_of(d) == path]
+            outers[path] = outer_of(_mode_at(a, b, path), inner, f"composition of {shown(a)} o {shown(b)}")
     if any(equal(s, 0) for s in leaves(b.shape)):
         if any(is_constant(0, s) for s in leaves(b.shape)):
             strides = iter([_0 if path_of(d) else d for d in leaves(b.stride)])  # there are no coordinates to go to
@@ -279,82 +292,6 @@ def _joined(cls: type[IntTuple], pieces: list[Piece], k: int) -> Any:
     return pieces[0][k] if len(pieces) == 1 else cls(*(p[k] for p in pieces))
 
 
-Piece = tuple[Any, Any, Any]  # of a mode of b: its extent, how far it steps in a's domain, and in a's offsets
-
-
-class Outer(Steps):
-    """The outer layout of a composition, with its dynamic integers and coordinates: these are encoded, see Encoding."""
-
-    __slots__ = ("encode", "modes", "static")
-
-    def __init__(self, modes: list[Mode]) -> None:
-        self.modes = modes
-        self.static = all(type(s) is Int and is_static(d) for s, d in modes)
-        self.encode = Encoding(d for _s, d in modes)
-        known_modes = [(int(s), self.encode(d)) for s, d in modes if isinstance(s, int) and isinstance(step_of(d), int)]
-        super().__init__(known_modes or [(1, 0)])
-
-    def pieces(self, s: Any, d: Any) -> list[Piece]:
-        """The mode s:d of the inner layout, cut where the step of the outer one changes."""
-        if is_constant(0, d):
-            return [(s, d, _0)]
-        if self.static and type(s) is Int and type(d) is Int and s > 1:
-            return [(static(n), static(x), self._stride(t)) for n, x, t in self.runs(int(s), int(d))]
-        return self._along_modes(s, d)
-
-    def _stride(self, t: int) -> Any:
-        """A step in a's offsets as a static stride; None where it goes along two coordinates."""
-        value, path = self.encode.decode(t) or (None, ())
-        return value if value is None else static(value) if not path else E[path] * static(value)
-
-    def _along_modes(self, s: Any, d: Any) -> list[Piece]:
-        """CuTe's way: one piece for each mode that d steps in, whatever its dynamic integers hold."""
-        out: list[Piece] = []
-        at, step = d, d
-        for extent, stride in self.modes[:-1]:
-            # a dynamic step of 0 stays in this mode for as long as there is
-            steps = s + 0 if equal(step, 0) else ceil_div(extent, abs(step))
-            following = _signed(step, ceil_div(abs(step), extent))
-            if not is_constant(1, steps) and not is_constant(1, s):
-                n = fold("min", min, steps, s)
-                out.append((n, at, mul(step, stride)))
-                at, s = mul(at, n), s // n
-            step = following
-        if not out or not is_constant(1, s):
-            out.append((s, at, mul(step, self.modes[-1][1])))
-        return out
-
-    def why_not_parts(self, parts: list[list[Piece]], sizes: list[Any]) -> str | None:
-        """Why the pieces of each mode do not make the composition; None if they do: they multiply to its size, and add up."""
-        if any(t is None for part in parts for _n, _x, t in part):
-            return "a step goes along two coordinates at once"
-        if not all(
-            isinstance(step_of(n), int)
-            for n in (*(m for mode in self.modes for m in mode), *(n for part in parts for p in part for n in p))
-        ):
-            raise Unproven("composition of sizes that are not known", "layouts of known sizes", "give its symbols values first")
-        if not all(INT64_MIN <= step_of(t) <= INT64_MAX for part in parts for _n, _x, t in part):
-            return "a stride needs more than 64 bits"
-        for part, extent in zip(parts, sizes):
-            if math.prod(int(n) for n, _x, _t in part) != extent:
-                return f"the mode of extent {extent} cannot be cut in whole steps"
-        return self.why_not([(int(n), int(x), self.encode(t)) for part in parts for n, x, t in part])
-
-
-def path_of(d: Any) -> tuple[int, ...]:
-    """The mode that a stride goes along; () of offsets."""
-    return d.path if isinstance(d, ScaledBasis) else ()
-
-
-def step_of(d: Any) -> Any:
-    """How far a stride goes, in its mode or in offsets."""
-    return d.value if isinstance(d, ScaledBasis) else d
-
-
-def _signed(like: Any, n: Any) -> Any:
-    return -n if known(like) is not None and like < 0 else n
-
-
 # ------------------------------------------------------------------------------------- filter, complement
 
 
@@ -400,7 +337,7 @@ def complement(layout: Layout, cotarget: Any = None) -> Layout:
     cotarget   an integer or a shape; the result reaches offsets up to its size [elements]. By default as far as `layout`
     Returns    R, ordered by stride, with (layout, R) injective
     Raises     InjectivityError where two coordinates of `layout` share an offset, or its modes interleave in a way that
-               is not known to be injective; Unproven where the order of its strides is not static; DivisibilityError for
+               is not known to be injective; Unproven where the order of its strides is not known; DivisibilityError for
                a cotarget with dynamic modes that do not divide
 
     >>> from tla import Int, complement, parse
@@ -418,14 +355,40 @@ def complement(layout: Layout, cotarget: Any = None) -> Layout:
     modes = [(s, d) for s, d in flat_modes(layout) if not is_constant(0, d) and not is_constant(1, s)]
     if any(isinstance(d, ScaledBasis) for _s, d in modes):
         raise LeafTypeError(f"complement of {shown(layout)}", "a layout of offsets", "coordinates have no order: take each mode for itself")
-    if len(modes) > 1 and not all(type(d) is Int for _, d in modes):
-        what = f"complement of {shown(layout)}: the order of its strides is not static"
-        raise Unproven(what, "static strides, or one mode", "write its strides as Int[N]()")
     target = cosize(filter(layout)) if cotarget is None else as_int_tuple(cotarget)
     if any(at_most(n, -1) for n in leaves(target)):
         raise RangeError(f"complement of {shown(layout)}: the cotarget {shown(target)}", "0 or more", "give how many offsets to reach")
-    gaps, period = _gaps(layout, sorted(modes, key=itemgetter(1)))
+    gaps, period = _gaps(layout, by_stride(modes, f"complement of {shown(layout)}"))
     return from_modes(merge([*gaps, *_covering(target, period)]))
+
+
+M = TypeVar("M", bound="tuple[Any, ...]")
+
+
+def by_stride(modes: list[M], where: str) -> list[M]:
+    """Modes (extent, stride, ...) by their strides, the smallest first, where that order is known whatever dynamic integers hold."""
+    if len(modes) < 2 or all(type(m[1]) is Int for m in modes):
+        return sorted(modes, key=itemgetter(1))
+    if any(type(m[1]) is int for m in modes):
+        raise Unproven(f"{where}: the order of its strides is not static", "static strides, or one mode", "write its strides as Int[N]()")
+    out: list[M] = []
+    rest = [*modes]
+    while rest:
+        answers = [[at_most(m[1], n[1]) for n in rest] for m in rest]
+        first = next((m for m, found in zip(rest, answers) if all(found)), None)
+        if first is None:  # what is not known is asked for
+            first = next(m for m, found in zip(rest, answers) if False not in found)
+            for m in rest:
+                require("<=", first[1], m[1], where)
+        rest.remove(first)
+        out.append(first)
+    return out
+
+
+def reach_of(layout: Layout) -> Any:
+    """How far the modes of a layout reach with the gaps between them filled: what complement counts from."""
+    modes = [(s, d) for s, d in flat_modes(layout) if not is_constant(0, d) and not is_constant(1, s)]
+    return _gaps(layout, by_stride(modes, f"complement of {shown(layout)}"))[1]
 
 
 def plain_complement(modes: Modes, n: int) -> Modes | None:
@@ -448,14 +411,13 @@ def _gaps(layout: Layout, modes: list[Mode]) -> tuple[list[Mode], Any]:
     for s, d in modes:
         require_positive("complement: an extent or stride", s)
         require_positive("complement: an extent or stride", d)
-        gap = d // period
-        if at_most(gap, 0):
+        if not require("<=", period, d, f"complement of {shown(layout)}"):
             raise InjectivityError(
                 f"complement of {shown(layout)}: the mode {s}:{d} starts inside of what is below it, which reaches up to {period}",
                 "each stride past the reach of the smaller ones",
                 f"use a stride of {period:d} or more",
             )
-        out.append((gap, period))
+        out.append((settled(d // period, d, period), period))
         period = mul(d, s)
     return out, period
 
@@ -463,8 +425,8 @@ def _gaps(layout: Layout, modes: list[Mode]) -> tuple[list[Mode], Any]:
 def _covering(target: Any, period: Any) -> list[Mode]:
     """Compact modes from `period` on that reach the size of target: one for each run of static or dynamic modes in it."""
     size = product(target)
-    if type(size) is Int or not isinstance(target, tuple):
-        return [(ceil_div(size, period), period)]
+    if type(size) is Int or known(size) is None or not isinstance(target, tuple):
+        return [(settled(ceil_div(size, period), size, period), period)]
     out, start = [], period
     parts = target if is_constant(1, period) else divide_up(target, period)
     for _static, run in itertools.groupby(leaves(parts), key=lambda n: type(n) is Int):

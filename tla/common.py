@@ -10,13 +10,14 @@ import math
 from operator import itemgetter
 from typing import Any
 
-from .algebra import Mode, coalesce, composition, flat_modes, from_modes, merge, step_of
+from .algebra import coalesce, composition, flat_modes, from_modes, merge
 from .basis import Encoding
 from .errors import DivisibilityError, RankError, Unproven
 from .int_tuple import as_int_tuple, elsewhere, flatten, leaves, like, shown, size
 from .ints import Int, add, equal, is_constant, is_static, require_positive, static
 from .inverse import larger, of_nothing, offsets_only, placed, right_inverse
 from .layout import Layout, compact_col_major
+from .outer import Mode, step_of
 from .steps import ENUMERABLE, Steps, merged, wrapped
 
 _0, _1 = Int[0](), Int[1]()

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import algebra, layout as layouts, modes, tilers
-from .algebra import composition, flat_modes, step_of
+from .algebra import composition, flat_modes
 from .basis import ScaledBasis
 from .common import max_common_layout
 from .composed import ComposedLayout, innermost
@@ -24,6 +24,7 @@ from .ints import Int, equal, is_constant, is_static, known, mul, plus, static
 from .inverse import left_inverse, right_inverse
 from .layout import Layout, MakeLayout
 from .modes import dice, slice_and_offset
+from .outer import step_of
 from .predicates import is_bijective, is_compact, is_injective, is_surjective, same_map
 from .steps import ENUMERABLE
 from .swizzle import Swizzle, between, make_swizzle

@@ -430,6 +430,17 @@ def as_static(n: Any) -> Any:
     return static(n) if isinstance(n, int) else n
 
 
+def settled(n: Any, *of: Any) -> Any:
+    """n, made of these: as a static integer where it is a number whatever dynamic integers hold, as M // M is.
+
+    >>> from tla import dim
+    >>> M = dim("M")
+    >>> print(settled(M // M, M), settled(4 // 4, 4), settled(M * 2, M))
+    _1 1 2*M
+    """
+    return static(n) if type(n) is int and int not in map(type, of) else n
+
+
 def plain(n: Any) -> Any:
     """n as what arrays, tracers and expressions take: an integer of ours as a plain int."""
     return int(n) if isinstance(n, int) else n

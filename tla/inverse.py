@@ -12,16 +12,16 @@ import itertools
 import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction
-from operator import itemgetter
 from typing import Any
 
-from .algebra import Mode, coalesce, flat_modes, from_modes, merge
+from .algebra import by_stride, coalesce, flat_modes, from_modes, merge
 from .basis import ScaledBasis
 from .errors import DivisibilityError, InjectivityError, LeafTypeError, RangeError, Unproven
 from .int_tuple import elsewhere, leaves, shown
-from .ints import Int, at_most, equal, is_constant, mul, static
+from .ints import Int, at_most, equal, is_constant, mul, require, settled, static
 from .layout import Layout, as_layout
 from .memo import memo
+from .outer import Mode, has_symbols
 from .predicates import consecutive
 from .steps import ENUMERABLE, Modes, Steps, merged, wrapped
 
@@ -40,7 +40,8 @@ BUDGET = 20_000
 def right_inverse(layout: Layout) -> Layout:
     """The layout that finds the place of an offset: as many offsets from 0 on as a layout can reach.
 
-    layout    modes of dynamic stride do not count, nor what follows a dynamic extent: their order is not known
+    layout    modes of dynamic stride do not count, nor what follows a dynamic extent: their order is not known. Of symbols, a
+              mode counts where it is proved that it follows
     Returns   R, coalesced; _1:_0 where nothing but the offset 0 is found. size(R) says how far it goes: of offsets past it
               R says nothing. idx2crd(R(n), layout.shape) is the coordinate at offset n
 
@@ -63,6 +64,8 @@ def right_inverse(layout: Layout) -> Layout:
         plain = merged(plain)
         return wrapped(larger(plain, _whole_modes(plain)))
     offsets_only("right_inverse", layout)
+    if has_symbols(layout.shape, layout.stride):
+        return from_modes(merge(_following_modes(placed(layout))))
     return from_modes(merge(_whole_modes(merge(flat_modes(layout)), static)))
 
 
@@ -102,6 +105,21 @@ def _whole_modes(modes: list[Any], as_leaf: Callable[[int], Any] = int) -> list[
             if last:
                 break
             reached = d * s
+    return out
+
+
+def _following_modes(modes: list[tuple[Any, Any, Any]]) -> list[Mode]:
+    """Modes in the order in which each is proved to begin where the last one ends; one of a dynamic extent is the last."""
+    out: list[Mode] = []
+    reached: Any = _1
+    rest = [m for m in modes if not is_constant(1, m[0]) and type(m[1]) is not int]
+    while found := next((m for m in rest if equal(m[1], reached)), None):
+        s, d, place = found
+        out.append((s, place))
+        if type(s) is int:
+            break
+        rest.remove(found)
+        reached = mul(s, d)
     return out
 
 
@@ -197,7 +215,7 @@ class _Digits:
 def left_inverse(layout: Layout) -> Layout:
     """The layout that gives the place back: R(layout(c)) == c, for an injective layout.
 
-    layout    injective but for its modes of static stride 0, which have place 0 in R; its strides are static
+    layout    injective but for its modes of static stride 0, which have place 0 in R; its strides are static, or symbols
     Returns   R, coalesced, of size at least cosize(layout) where that is static
     Raises    InjectivityError where two coordinates share an offset; Unproven for dynamic strides; DivisibilityError where
               no layout was found
@@ -217,19 +235,20 @@ def left_inverse(layout: Layout) -> Layout:
     if nothing := of_nothing("left_inverse", layout):
         return nothing
     modes = [m for m in placed(layout) if not is_constant(0, m[1]) and not is_constant(1, m[0])]
-    if any(type(d) is not Int for _s, d, _place in modes):
-        raise Unproven(
-            f"left_inverse of {shown(layout)}: the order of its strides is not static", "static strides", "write them as Int[N]()"
-        )
+    where = f"left_inverse of {shown(layout)}"
+    if any(type(d) is int for _s, d, _place in modes):
+        raise Unproven(f"{where}: the order of its strides is not static", "static strides", "write them as Int[N]()")
     if not modes:
         return coalesce(layout)
-    modes.sort(key=itemgetter(1))
+    modes = by_stride(modes, where)
     out: list[Mode] = []
-    last, period, place = _1, _1, _0
+    last: Any = _1
+    period: Any = _1
+    place: Any = _0
     for s, d, at in modes:
-        if d <= 0 or d % period or at_most(last, d // period) is not True:
+        if at_most(d, 0) or not require("divides", period, d, where) or not require("<=", last, d // period, where):
             return _any_left_inverse(layout, modes)
-        out.append((static(d // period), place))
+        out.append((settled(d // period, d, period), place))
         period, place, last = d, at, s
     return from_modes(merge([*out, (last, place)]))
 
@@ -243,8 +262,9 @@ def placed(layout: Layout) -> list[tuple[Any, Any, Any]]:
 def _any_left_inverse(layout: Layout, modes: list[tuple[Any, Any, Any]]) -> Layout:
     """A left inverse by search: radices of R that are each a prime times the last, and strides that solve R(layout(i)) == i."""
     what = f"left_inverse of {shown(layout)}"
-    if not all(type(s) is Int for s, _d, _p in modes):
-        raise Unproven(f"{what}: its extents are not static, and its strides do not divide each other", "static extents", "write Int[N]()")
+    if not all(type(s) is type(d) is Int for s, d, _p in modes):
+        why = "its integers are not static, and its strides do not divide each other"
+        raise Unproven(f"{what}: {why}", "static integers, or strides that divide", "write Int[N]()")
     n, span = math.prod(int(s) for s, _d, _p in modes), sum(abs(int(d)) for _s, d, _p in modes)
     if n > SEARCHABLE or span > 2**20:
         raise DivisibilityError(

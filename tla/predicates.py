@@ -11,13 +11,14 @@ import itertools
 import math
 from typing import Any
 
-from .algebra import Mode, flat_modes, merge, step_of
+from .algebra import flat_modes, merge
 from .basis import Encoding
 from .cotarget import cosize
 from .errors import Predicate, Reason
-from .int_tuple import AnyLayout, elsewhere, leaves, like, product_each, shown, size
+from .int_tuple import AnyLayout, elsewhere, like, product_each, shown, size
 from .ints import known, leaf, static
 from .layout import Layout, as_layout
+from .outer import Mode, has_symbols, step_of
 from .steps import ENUMERABLE
 
 
@@ -37,7 +38,7 @@ def same_map(a: Layout, b: Layout) -> Reason | bool | None:
     for x, other in ((a, b), (b, a)):
         if not isinstance(x, Layout):
             return elsewhere(same_map, x, other if isinstance(other, AnyLayout) else as_layout("same_map", other))
-    if any(known(step_of(n)) is None for x in (a, b) for n in (*leaves(x.shape), *leaves(x.stride), *leaves(x.origin_shape))):
+    if has_symbols(*(part for x in (a, b) for part in (x.shape, x.stride, x.origin_shape))):
         return True if a == b else None
     extents = product_each(a.shape), product_each(b.shape)
     if extents[0] != extents[1]:

@@ -12,7 +12,6 @@ import math
 from typing import Any
 
 from . import moves
-from .algebra import step_of
 from .buffers import storage
 from .composed import ComposedLayout, gives_coordinates, innermost
 from .coord import Coord, crd2idx
@@ -21,6 +20,7 @@ from .int_tuple import Underscore, leaves, modes_of, product, product_each, show
 from .ints import Int, at_most, equal, is_constant, known, leaf, plus
 from .layout import Layout, MakeLayout, Shape, as_layout
 from .modes import slice_, slice_and_offset
+from .outer import step_of
 from .predicates import is_injective
 from .tiles import MakeLayoutTile, is_on_block, start_of
 

@@ -14,13 +14,14 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeVar, cast
 
 from . import arithmetic
-from .algebra import by_mode, coalesce, complement, composition, cut_by, cut_like, filter_zeros, plain_complement
+from .algebra import by_mode, coalesce, complement, composition, cut_by, cut_like, filter_zeros, plain_complement, reach_of
 from .cotarget import cosize
 from .errors import DivisibilityError, LeafTypeError, Predicate, RankError, Reason
 from .int_tuple import AnyLayout, IntTuple, Underscore, as_int_tuple, elsewhere, leaves, like, modes_of, product_each, rank, shown, size
-from .ints import Int, divides, equal, is_int, mul
+from .ints import Int, divides, equal, is_int, mul, require
 from .layout import Layout, LayoutLeft, LayoutRight, Shape, Stride, as_layout, join
 from .modes import append
+from .outer import has_symbols
 
 _0, _1 = Int[0](), Int[1]()
 _ONE = Layout(_1, _0)
@@ -46,7 +47,8 @@ def logical_divide(a: Layout, b: Layout) -> Layout:
     a         what is cut
     b         a tile: a layout into a's domain, an integer n for n:1, or a tuple of these, one per mode of a; `_` and the
               modes that the tuple does not reach stay whole
-    Returns   composition(a, (b, complement(b, size(a))))
+    Returns   composition(a, (b, complement(b, size(a)))). Of numbers, tiles that do not divide reach past the end; of sizes that
+              are not known, that they divide is proved, or taken on by assuming()
     Raises    what composition and complement raise
 
     >>> from tla import logical_divide, parse, _2, _4
@@ -62,6 +64,10 @@ def logical_divide(a: Layout, b: Layout) -> Layout:
         cut, why = cut_by(plain_a, [*plain_b, *rest])
         if why is None:
             return cut_like((b.shape, rest[0][0] if len(rest) == 1 else tuple([s for s, _d in rest])), cut)
+    if has_symbols(a.shape, b.shape, b.stride):
+        what, reach, n = f"logical_divide of {shown(a)} by {shown(b)}", reach_of(b), size(a)
+        if not require("divides", reach, n, what):
+            raise DivisibilityError(f"{what}: tiles of {reach} do not make up {n}", "a tile that divides", "pad, or take another tile")
     return composition(a, join([b, complement(b, coalesce(a).shape)]))
 
 

@@ -9,12 +9,13 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from .algebra import Mode, flat_modes
+from .algebra import flat_modes
 from .basis import ScaledBasis
 from .errors import DivisibilityError, LeafTypeError, RangeError
 from .int_tuple import Bracketed, like, shown
 from .ints import Int, ceil_div, divides, is_constant, known, leaf, mul, static
 from .layout import Layout, Shape, Stride, as_layout, unchecked_layout
+from .outer import Mode
 
 _1 = Int[1]()
 
