@@ -100,7 +100,7 @@ def _latex(t: Tree, outside: int) -> str:
         text = _latex(t.args[0], 2)
         for a in t.args[1:]:
             part = _latex(a, 2 if a.op != "-" else 0)
-            text += f" {part}" if part.startswith("-") else f" + {part}"
+            text += f" - {part[1:]}" if part.startswith("-") else f" + {part}"
     else:
         sign = {"^": r" \oplus ", "*": r" \, ", "%": r" \bmod "}[t.op]
         args = (*t.args[-1:], *t.args[:-1]) if t.op == "*" and t.args[-1].op == "n" else t.args
