@@ -30,6 +30,7 @@ from tla import (
     parse,
     prove,
 )
+from tla.symbolic import latex
 
 M, N = dims("M N")
 K = dim("K", multiple_of=16)
@@ -381,6 +382,32 @@ def test_offsets_are_in_simplest_form():
 
 
 _16 = Int[16]()
+
+
+def test_swizzles_of_indices():
+    swizzled = parse("Sw<3,3,3> o _0 o (8,64):(64,_1)")
+    a, b = index("a", 8), index("b", 64)
+    assert str(swizzled(a, b)) == "64*a+(b^8*a)"
+    for values in ({"a": 3, "b": 41}, {"a": 7, "b": 63}, {"a": 0, "b": 5}):
+        assert swizzled(a, b).at(values) == swizzled(values["a"], values["b"])
+    composed = tla.ComposedLayout(MakeLayout((M, N)), 0, parse("(4,2):(2,1)"))
+    assert eval(repr(composed), {"parse": parse, "dim": dim}) == composed
+
+
+@pytest.mark.parametrize("mask", [0b111, 0b111000, 0b1011001, ~0b111, -1, 6, 0])
+def test_masks(mask):
+    x = index("x", 300, at_least=-300)
+    for v in range(-300, 300, 7):
+        for result, truth in ((x & mask, v & mask), (mask & x, v & mask), (x | mask, v | mask), (x ^ mask, v ^ mask)):
+            assert at(result, {"x": v}) == truth
+    assert str(x & 0b111000) == "((x//8)%8)*8"
+
+
+def test_latex():
+    layout = MakeLayout((M, K // 32), (N % 7 - M, 1))
+    assert latex(layout) == (r"\left(M, \left\lfloor \frac{K}{32} \right\rfloor\right) : \left(N \bmod 7 - M, 1\right)")
+    assert latex(-(-N // 4) * 3) == r"3 \, \left\lceil \frac{N}{4} \right\rceil"
+    assert (M * dim("n_k")).latex() == r"M \, n_{k}"
 
 
 # -------------------------------------------------------------------------------------------------------- notation

@@ -16,7 +16,7 @@ from . import notation
 from .algebra import composition
 from .basis import ArithmeticTuple, ScaledBasis, as_coordinate
 from .errors import DivisibilityError, LeafTypeError, RankError
-from .int_tuple import AnyLayout, Underscore, flatten, leaves, mode, shown, size
+from .int_tuple import AnyLayout, Underscore, flatten, leaves, mode, shown, size, symbols_given
 from .ints import Int, is_constant, is_int, is_static, leaf, plus
 from .layout import Layout, MakeLayout, Shape, Stride, as_layout, unchecked_layout
 from .swizzle import Swizzle
@@ -129,7 +129,8 @@ class ComposedLayout(AnyLayout):
 
     def __repr__(self) -> str:
         last = innermost(self)
-        return f"parse({str(self)!r}{'' if last._origin is None else f', origin_shape={last._origin!r}'})"
+        origin = "" if last._origin is None else f", origin_shape={last._origin!r}"
+        return f"parse({str(self)!r}{origin}{symbols_given(*_numbers(self))})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return ComposedLayout, (self.outer, self.offset, self.inner)
@@ -203,6 +204,13 @@ def _into_mode(i: int, stride: Any) -> Any:
     if isinstance(stride, tuple):
         return Stride(*(_into_mode(i, d) for d in stride))
     return ScaledBasis(stride.value, (i, *stride.path)) if isinstance(stride, ScaledBasis) else ScaledBasis(stride, (i,))
+
+
+def _numbers(layout: Any) -> list[Any]:
+    """The IntTuples of a layout and of all that it is composed of."""
+    if isinstance(layout, ComposedLayout):
+        return [*_numbers(layout.outer), layout.offset, *_numbers(layout.inner)]
+    return [layout.shape, layout.stride] if isinstance(layout, Layout) else []
 
 
 def innermost(layout: Any) -> Layout:

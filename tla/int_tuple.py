@@ -183,7 +183,7 @@ def text(x: Any) -> str:
 
 def symbols_given(*trees: Any) -> str:
     """What repr adds to parse(text) for the symbols in IntTuples: nothing, or `, symbols=[dim('M')]`."""
-    found = dict.fromkeys(s for x in trees for n in leaves(x) if not isinstance(n, int) for s in getattr(n, "symbols", ()))
+    found = dict.fromkeys(s for x in trees for n in leaves(x) for s in getattr(getattr(n, "value", n), "symbols", ()))
     return f", symbols={[*found]}" if found else ""
 
 

@@ -86,7 +86,7 @@ def parse(text: str, *, origin_shape: Any = None, symbols: Any = None) -> Any:
     >>> from tla import dims
     >>> M, N = dims("M N")
     >>> print(parse("(M,ceil(N/4)):(_1,16*M)", symbols=[M, N]).stride)
-    (_1,M*16)
+    (_1,16*M)
 
     Source: design of tla, section 4; the notation is that of cute::print.
     """

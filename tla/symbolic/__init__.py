@@ -4,7 +4,7 @@ syms        SymInt, and what declares them: dim, dims, index
 conditions  Condition, prove, assuming
 poly        the normal form;  rules, what makes it;  proofs, how small and how large
 forms       the cheapest way to write it;  tree, text, what that prints as
-explain     simplify, explain, to_python
+explain     simplify, explain, to_python, latex
 reading     expressions as text, read
 nodes       to and from sympy, loaded when it is asked for
 """
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from . import reading as reading  # parse knows symbols
 from .conditions import Condition as Condition, assuming as assuming, prove as prove
 from .declare import dim as dim, dims as dims, index as index
-from .explain import Step as Step, explain as explain, simplify as simplify, to_python as to_python
+from .explain import Step as Step, explain as explain, latex as latex, simplify as simplify, to_python as to_python
 from .syms import SymInt as SymInt
 
 if TYPE_CHECKING:

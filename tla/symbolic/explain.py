@@ -14,6 +14,24 @@ from .rules import traced
 from .syms import OPERATIONS, SymInt, poly_of
 
 
+def latex(x: Any) -> str:
+    """LaTeX of an integer of any kind, an IntTuple, or a layout.
+
+    >>> from tla import MakeLayout, dims
+    >>> from tla.symbolic import latex
+    >>> M, N = dims("M N")
+    >>> print(latex(MakeLayout((M, N // 4))))
+    \\left(M, \\left\\lfloor \\frac{N}{4} \\right\\rfloor\\right) : \\left(1, M\\right)
+
+    Source: design of tla, section 2.
+    """
+    if isinstance(x, AnyLayout):
+        return f"{latex(x.shape)} : {latex(getattr(x, 'stride', ()))}"
+    if isinstance(x, tuple):
+        return rf"\left({', '.join(map(latex, x))}\right)"
+    return text.latex(best(poly_of(leaf(x))) if not isinstance(x, SymInt) else x.form)
+
+
 class Step(NamedTuple):
     """A step of a derivation: before == after, by a rule."""
 

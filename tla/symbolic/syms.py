@@ -288,11 +288,21 @@ def _remainder(x: Poly, d: Poly) -> Poly:
 
 
 def _and(x: Poly, y: Poly) -> Poly:
-    """x + y is (x ^ y) + 2*(x & y); with a mask of low bits it is a modulo."""
+    """x & y: of a number, each run of its bits is a modulo; else x + y == (x ^ y) + 2*(x & y)."""
+    if x.const is not None:
+        x, y = y, x
     mask = y.const
-    if mask is not None and mask & (mask + 1) == 0 <= mask:
-        return _remainder(x, number(mask + 1))
-    return _quotient(x + y - node("^", x, y), number(2))
+    if mask is None:
+        return _quotient(x + y - node("^", x, y), number(2))
+    if mask < 0:
+        return x - _and(x, number(~mask))
+    out = number(0)
+    while mask:
+        low = mask & -mask  # a run of bits is run // low, all ones
+        run = mask & ~(mask + low)
+        out = out + _remainder(_quotient(x, number(low)), number(run // low + 1)).scale(low)
+        mask -= run
+    return out
 
 
 def _power_of_two(what: str, y: Poly) -> Poly:

@@ -46,7 +46,7 @@ def _infix(t: Tree, outside: int, spaces: str) -> str:
         text = f"-{_infix(t.args[0], 3 + (t.args[0].op != '*'), spaces)}"
     elif t.op == "+":
         first, *rest = t.args
-        text = _infix(first, 1, spaces) + "".join(_signed(a, spaces) for a in rest)
+        text = _infix(first, 2, spaces) + "".join(_signed(a, spaces) for a in rest)
     elif t.op == "^":
         text = f" {t.op} ".join(_infix(a, binds + 1, spaces) for a in t.args) if spaces else "^".join(_infix(a, 2, spaces) for a in t.args)
     else:
@@ -100,7 +100,7 @@ def _latex(t: Tree, outside: int) -> str:
         text = _latex(t.args[0], 2)
         for a in t.args[1:]:
             part = _latex(a, 2 if a.op != "-" else 0)
-            text += f" {part}" if part.startswith("-") else f" + {part}"
+            text += f" - {part[1:]}" if part.startswith("-") else f" + {part}"
     else:
         sign = {"^": r" \oplus ", "*": r" \, ", "%": r" \bmod "}[t.op]
         args = (*t.args[-1:], *t.args[:-1]) if t.op == "*" and t.args[-1].op == "n" else t.args
