@@ -38,7 +38,7 @@ _PUBLIC = {
     "swizzle": "MakeSwizzle Swizzle",
     "composed": "ComposedLayout compose",
     "ascend.make": "MakeLayoutFilter MakeLayoutFmap MakeLayoutFromTag MakeLayoutL0C MakeMxScaleLayout",
-    "symbolic": "CeilDiv Condition FloorDiv Mod SymInt assuming dim dims explain index prove simplify to_python",
+    "symbolic": "CeilDiv Condition FloorDiv Mod SymInt assuming at dim dims explain index prove simplify to_python",
     "evaluate": "offsets",
     "tensor": "MakeTensor Tensor padded",
     "views": "GetTile MakeTensorLike TileView local_partition local_tile recast transpose",

@@ -174,6 +174,7 @@ from .symbolic import (
     Mod as Mod,
     SymInt as SymInt,
     assuming as assuming,
+    at as at,
     dim as dim,
     dims as dims,
     explain as explain,

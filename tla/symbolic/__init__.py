@@ -6,6 +6,7 @@ poly        the normal form;  rules, what makes it;  proofs, how small and how l
 forms       the cheapest way to write it;  tree, text, what that prints as
 explain     simplify, explain, to_python, latex
 reading     expressions as text, read
+values      what holds sizes, where these have values
 nodes       to and from sympy, loaded when it is asked for
 """
 
@@ -16,6 +17,7 @@ from .conditions import Condition as Condition, assuming as assuming, prove as p
 from .declare import dim as dim, dims as dims, index as index
 from .explain import Step as Step, explain as explain, latex as latex, simplify as simplify, to_python as to_python
 from .syms import SymInt as SymInt
+from .values import at as at
 
 if TYPE_CHECKING:
     from .nodes import CeilDiv as CeilDiv, FloorDiv as FloorDiv, Mod as Mod

@@ -1,0 +1,196 @@
+"""The algebra of sizes that are not known: at sizes that meet the facts and the conditions, each law holds, and the numbers agree.
+
+Layouts, facts and sizes are drawn at random. What is refused is counted; what is answered is compared everywhere, by the definition.
+"""
+
+import os
+import random
+from collections import Counter
+
+import pytest
+
+import tla
+from tla import Int, Layout, TlaError, assuming, at, dim
+
+import oracle
+
+COUNT, SIZES = int(os.environ.get("TLA_LAYOUTS", "60")), 8
+NAMES = "MNKPQ"
+UNITS = (1, 1, 2, 4, 6, 8, 16)
+
+
+class Drawn:
+    """Random layouts of symbols, and random sizes for these."""
+
+    def __init__(self, seed):
+        self.rng = random.Random(seed)
+        self.units = {name: self.rng.choice(UNITS) for name in NAMES}
+        self.symbols = {name: dim(name, multiple_of=u) if u > 1 else dim(name) for name, u in self.units.items()}
+
+    def sizes(self):
+        return {name: u * self.rng.randint(1, max(1, 8 // u)) for name, u in self.units.items()}
+
+    def leaf(self):
+        kind = self.rng.random()
+        if kind < 0.55:
+            return self.rng.choice([*self.symbols.values()])
+        return Int[self.rng.choice((2, 2, 3, 4, 8))]() if kind < 0.95 else self.rng.choice((2, 4))
+
+    def shape(self, depth=2):
+        modes = [self.shape(depth - 1) if depth and self.rng.random() < 0.25 else self.leaf() for _ in range(self.rng.randint(1, 3))]
+        return tuple(modes)
+
+    def layout(self):
+        """Compact in some order, perhaps padded, perhaps with a mode that is broadcast."""
+        shape = self.shape()
+        extents = [*oracle.leaves(shape)]
+        order = [*range(len(extents))]
+        self.rng.shuffle(order)
+        strides, stride = {}, self.rng.choice((Int[1](), Int[1](), Int[2](), self.symbols["M"]))
+        for k in order:
+            strides[k] = stride if self.rng.random() < 0.93 else Int[0]()
+            stride = tla.mul(stride, extents[k])
+            stride = tla.mul(stride, self.rng.choice((Int[1](), Int[1](), Int[1](), Int[2](), self.symbols["N"])))
+        return Layout(shape, oracle.nest(shape, iter([strides[k] for k in range(len(extents))])))
+
+    def tile(self, layout):
+        def one(_mode):
+            kind = self.rng.random()
+            if kind < 0.6:
+                return Int[self.rng.choice((1, 2, 2, 4, 8))]()
+            return tla._ if kind < 0.75 else self.leaf()
+
+        return tuple(map(one, tuple(layout.shape)))
+
+
+def drawn(seed):
+    """200 draws; small at each of their sizes."""
+    for k in range(COUNT):
+        yield Drawn(seed * 1000 + k)
+
+
+def coordinates(layout, limit=24):
+    n = int(tla.size(layout))
+    return range(n) if n <= limit else sorted(random.Random(n).sample(range(n), limit))
+
+
+def checked(seed, operation, law):
+    """How many layouts an operation answered, with and without conditions, and refused; its law is tried at 50 sizes."""
+    seen = Counter()
+    for d in drawn(seed):
+        arguments = operation.draw(d)
+        with assuming() as conditions:
+            try:
+                result = operation.f(*arguments)
+            except TlaError as error:
+                assert error.reason.mend, error
+                seen["refused"] += 1
+                continue
+        seen["on conditions" if conditions else "proved"] += 1
+        for _ in range(SIZES):
+            sizes = d.sizes()
+            if all(c.at(sizes) for c in conditions):
+                law(*(at(x, sizes) for x in arguments), at(result, sizes))
+                seen["sizes"] += 1
+    return seen
+
+
+class Operation:
+    def __init__(self, f, draw):
+        self.f, self.draw = f, draw
+
+
+def same(a, b):
+    return all(a(i) == b(i) for i in coordinates(a))
+
+
+def law_of_coalesce(a, r):
+    assert tla.size(r) == tla.size(a)
+    assert same(a, r)
+
+
+def law_of_composition(a, b, r):
+    assert tla.size(r) == tla.size(b)
+    for i in coordinates(b):
+        assert r(i) == a(b(i)), (a, b, r, i)
+
+
+def law_of_complement(a, r):
+    if int(tla.size(a)) * int(tla.size(r)) <= 256:
+        kept = tla.filter(a)
+        values = [x + y for x in map(kept, range(int(tla.size(kept)))) for y in map(r, range(int(tla.size(r))))]
+        assert len(set(values)) == len(values), (a, r)
+
+
+def law_of_right_inverse(a, r):
+    for i in coordinates(r):
+        assert a(r(i)) == i, (a, r, i)
+
+
+def law_of_left_inverse(a, r):
+    if all(oracle.leaves(a.stride)):
+        for i in coordinates(a):
+            assert r(a(i)) == i, (a, r, i)
+
+
+def law_of_divide(form):
+    def law(a, tiler, r):
+        numbers = getattr(tla, form)(static(a), static(tiler))
+        assert tla.size(r) == tla.size(numbers)
+        assert same(numbers, r), (a, tiler, r)
+
+    return law
+
+
+def law_of_product(form):
+    def law(a, b, r):
+        assert tla.size(r) == tla.size(a) * tla.size(b)
+        assert same(getattr(tla, form)(static(a), static(b)), r), (a, b, r)
+
+    return law
+
+
+def static(x):
+    if isinstance(x, Layout):
+        return Layout(static(x.shape), static(x.stride))
+    if isinstance(x, tuple):
+        return tuple(map(static, x))
+    return Int[int(x)]() if isinstance(x, int) else x
+
+
+def pair(d):
+    """A layout, and one into its domain."""
+    a = d.layout()
+    n = tla.size(a)
+    shape = d.rng.choice((tla.product_each(a.shape), (n,), (Int[2](), n // 2), a.shape, (Int[4](), n // 4), d.shape(0)))
+    return a, tla.MakeLayout(shape, d.rng.choice((tla.LayoutLeft, tla.LayoutLeft, tla.LayoutRight)))
+
+
+def small(d):
+    """Two layouts for a product."""
+    return d.layout(), tla.MakeLayout(d.shape(0))
+
+
+CASES = {
+    "coalesce": (Operation(tla.coalesce, lambda d: (d.layout(),)), law_of_coalesce, 1),
+    "composition": (Operation(tla.composition, pair), law_of_composition, 0.6),
+    "complement": (Operation(tla.complement, lambda d: (d.layout(),)), law_of_complement, 0.6),
+    "right_inverse": (Operation(tla.right_inverse, lambda d: (d.layout(),)), law_of_right_inverse, 1),
+    "left_inverse": (Operation(tla.left_inverse, lambda d: (d.layout(),)), law_of_left_inverse, 0.6),
+    **{
+        form: (Operation(getattr(tla, form), lambda d: (a := d.layout(), d.tile(a))), law_of_divide(form), 0.6)
+        for form in ("logical_divide", "zipped_divide", "tiled_divide", "flat_divide")
+    },
+    **{
+        form: (Operation(getattr(tla, form), small), law_of_product(form), 0.4)
+        for form in ("logical_product", "blocked_product", "raked_product")
+    },
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_law_at_every_size(name):
+    operation, law, least = CASES[name]
+    seen = checked([*CASES].index(name), operation, law)
+    assert seen["proved"] + seen["on conditions"] >= least * COUNT, seen
+    assert seen["sizes"] > 4 * least * COUNT, seen
