@@ -206,7 +206,7 @@ def _by_parts(x: Poly, d: Poly) -> Poly | None:
         if not over or not rest.terms or not is_positive(g):
             continue
         first = exact(Poly(over), g) + floor_div(rest, g)  # type: ignore[operator]  # g divides it
-        if first.size < size and mine.issuperset(first.atoms()):
+        if (first.size < size or rest.const is not None) and mine.issuperset(first.atoms()):
             return floor_div(first, exact(d, g))  # type: ignore[arg-type]  # g divides d
     return None
 
