@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..memo import LIMIT, register_memo
 from .poly import ONE, ZERO, Atom, Mono, Poly, atom, exact, leading, number, one_of, split, without
@@ -25,7 +25,7 @@ class Rule(NamedTuple):
     """An equation of integers, left == right where `when` holds."""
 
     name: str
-    apply: Callable[..., Poly | None]
+    apply: Callable[..., Any]
     check: tuple[Callable[..., int], Callable[..., int], Callable[..., bool]]
 
 
