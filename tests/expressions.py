@@ -60,14 +60,16 @@ def samples(case, count, seed=1):
             yield values
 
 
-def random_text(r, depth, sizes=()):
-    """A random nest of + - * // % and constants over x, y, z; sizes multiply and divide too."""
+def random_text(r, depth, sizes=(), bits=False):
+    """A random nest of + - * // % and constants over x, y, z; sizes multiply and divide too; with `bits`, ^ min max as well."""
     if depth == 0 or r.random() < 0.12:
         return r.choice("xyzx") if r.random() < 0.85 else str(r.randint(0, 9))
-    a = random_text(r, depth - 1, sizes)
+    a = random_text(r, depth - 1, sizes, bits)
+    if bits and r.random() < 0.25:
+        return r.choice(("({} ^ {})", "min({}, {})", "max({}, {})")).format(a, random_text(r, depth - 1, sizes, bits))
     kind = r.random()
     if kind < 0.36:
-        return f"({a} {'+' if kind < 0.3 else '-'} {random_text(r, depth - 1, sizes)})"
+        return f"({a} {'+' if kind < 0.3 else '-'} {random_text(r, depth - 1, sizes, bits)})"
     by = r.choice(sizes) if sizes and r.random() < 0.4 else r.choice((2, 3, 4, 5, 6, 8, 16, 32))
     if kind < 0.52:
         return f"({a} * {r.choice((by, by, -1))})"

@@ -7,12 +7,12 @@ taken for as long as one makes it cheaper. Then common factors are taken out of 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from . import factoring, tree
 from .poly import ONE, ZERO, Atom, Poly, Symbol, atom, exact, leading, number, one_of, split
 from .proofs import is_positive, least
-from .rules import floor_div
+from .rules import Rule, floor_div
 from .tree import Tree
 
 #: The factors that are tried at each step of the last factoring.
@@ -118,9 +118,9 @@ def _moves(p: Poly) -> Iterator[tuple[str, Poly]]:
         if q.kind == "//":
             a, b = split(p, q)
             if not any(q in m for m in a.terms):
-                for move, find in MOVES.items():
-                    for written in find(q, a, b):
-                        yield move, written
+                for move in MOVES:
+                    for written in move.apply(q, a, b):
+                        yield move.name, written
 
 
 def _as_modulo(q: Atom, a: Poly, b: Poly) -> Iterator[Poly]:
@@ -192,7 +192,7 @@ def _absorbed(q: Atom, a: Poly, b: Poly) -> Iterator[Poly]:
             yield rest - a * one_of(atom("//", back, d))
 
 
-def _digit_absorbed(q: Atom, a: Poly, b: Poly) -> Iterator[Poly]:
+def _all_absorbed(q: Atom, a: Poly, b: Poly) -> Iterator[Poly]:
     """As _absorbed, for all terms of b that a divides at once."""
     x, d = q.args
     part = _quotient(b, a)
@@ -210,11 +210,23 @@ def _quotient(b: Poly, a: Poly) -> Poly:
     return Poly(out)
 
 
-#: Equation -> the forms of a*q + b that it gives, for a division q. x//d, y and k stand for any expressions.
-MOVES: dict[str, Callable[[Atom, Poly, Poly], Iterator[Poly]]] = {
-    "d*(x//d) -> x - x%d": _as_modulo,
-    "k*(x//d) + k*y -> k*((x + d*y)//d)": _absorbed,
-    "k*(x//d) + k*(y + z) -> k*((x + d*(y + z))//d)": _digit_absorbed,
-    "-(x//d) -> (d - 1 - x)//d": _flipped,
-    "x//(n//u) -> (u*x)//n, u divides n": _scaled,
-}
+#: What writes a*q + b in other ways, for a division q: apply(q, a, b) gives them.
+MOVES = [
+    Rule("d*(x//d) -> x - x%d, d > 0", _as_modulo, (lambda x, d: d * (x // d), lambda x, d: x - x % d, lambda x, d: d > 0)),
+    Rule(
+        "k*(x//d) + k*y -> k*((x + d*y)//d), d > 0",
+        _absorbed,
+        (lambda x, d, k, y: k * (x // d) + k * y, lambda x, d, k, y: k * ((x + d * y) // d), lambda x, d, k, y: d > 0),
+    ),
+    Rule(
+        "k*(x//d) + k*(y + z) -> k*((x + d*(y + z))//d), d > 0",
+        _all_absorbed,
+        (lambda x, d, y, z: x // d + (y + z), lambda x, d, y, z: (x + d * (y + z)) // d, lambda x, d, y, z: d > 0),
+    ),
+    Rule("-(x//d) -> (d - 1 - x)//d, d > 0", _flipped, (lambda x, d: -(x // d), lambda x, d: (d - 1 - x) // d, lambda x, d: d > 0)),
+    Rule(
+        "x//n -> (u*x + y)//(u*n), 0 <= y < u, n > 0",
+        _scaled,
+        (lambda x, n, u, y: x // n, lambda x, n, u, y: (u * x + y) // (u * n), lambda x, n, u, y: 0 <= y < u and n > 0),
+    ),
+]

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..memo import LIMIT, register_memo
 from .poly import ONE, ZERO, Atom, Mono, Poly, atom, exact, leading, number, one_of, split, without
@@ -25,7 +25,7 @@ class Rule(NamedTuple):
     """An equation of integers, left == right where `when` holds."""
 
     name: str
-    apply: Callable[..., Poly | None]
+    apply: Callable[..., Any]
     check: tuple[Callable[..., int], Callable[..., int], Callable[..., bool]]
 
 
@@ -206,7 +206,7 @@ def _by_parts(x: Poly, d: Poly) -> Poly | None:
         if not over or not rest.terms or not is_positive(g):
             continue
         first = exact(Poly(over), g) + floor_div(rest, g)  # type: ignore[operator]  # g divides it
-        if first.size < size and mine.issuperset(first.atoms()):
+        if (first.size < size or rest.const is not None) and mine.issuperset(first.atoms()):
             return floor_div(first, exact(d, g))  # type: ignore[arg-type]  # g divides d
     return None
 
