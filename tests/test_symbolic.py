@@ -315,6 +315,13 @@ def test_assuming_does_not_take_what_is_false():
     assert conditions == []
 
 
+def test_conditions_that_contradict_each_other_are_listed():
+    blocks, rows = N // dim("B", multiple_of=4), 2 // (N * N)  # both are 1 or more nowhere
+    with assuming() as conditions:
+        assert str(K // blocks // rows + 1).startswith("K//")
+    assert [str(c) for c in conditions] == ["1 <= N//B", "1 <= 2//(N*N)"]
+
+
 def test_assuming_nests_and_leaves_nothing_behind():
     with assuming() as outer:
         with assuming() as inner:
