@@ -11,7 +11,7 @@ from typing import Any
 from ..basis import ScaledBasis
 from ..composed import ComposedLayout
 from ..errors import LeafTypeError
-from ..int_tuple import AnyLayout, IntTuple, Underscore, layout_mend
+from ..int_tuple import IntTuple, Underscore, layout_mend
 from ..ints import as_static, is_leaf, is_static
 from ..layout import Layout
 from ..swizzle import Swizzle
