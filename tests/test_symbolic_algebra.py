@@ -10,7 +10,7 @@ from collections import Counter
 import pytest
 
 import tla
-from tla import Int, Layout, TlaError, assuming, at, dim
+from tla import Int, Layout, TlaError, assuming, at, dim, dims, parse
 
 import oracle
 
@@ -194,3 +194,24 @@ def test_every_law_at_every_size(name):
     seen = checked([*CASES].index(name), operation, law)
     assert seen["proved"] + seen["on conditions"] >= least * COUNT, seen
     assert seen["sizes"] > 4 * least * COUNT, seen
+
+
+def test_predicates_of_sizes():
+    """True and False are right at every size; and what is compact in any order is proved to be."""
+    seen = Counter()
+    for d in drawn(77):
+        a = d.layout()
+        for predicate in (tla.is_injective, tla.is_surjective, tla.is_bijective, tla.is_compact, tla.is_ordered):
+            answer = predicate(a)
+            seen[predicate.__name__, answer] += 1
+            for _ in range(SIZES if answer is not None else 0):
+                assert predicate(at(a, d.sizes())) is answer, (predicate.__name__, a)
+    assert seen["is_injective", True] > 0.3 * COUNT, seen
+    assert seen["is_compact", True] > 0.05 * COUNT, seen
+    M, N = dims("M N")
+    for layout in (tla.MakeLayout((M, N)), tla.MakeLayout((M, (N, 4)), tla.LayoutRight), tla.MakeLayout((Int[8](), M))):
+        assert tla.is_bijective(layout) is tla.is_compact(layout) is tla.is_surjective(layout) is True
+    assert tla.is_injective(parse("(_4,M):(_1,8)", symbols=[M])) is True
+    assert tla.is_ordered(tla.MakeLayout((M, N))) is True
+    assert tla.same_map(tla.MakeLayout(((M, N), 4)), parse("(M*N,4):(_1,M*N)", symbols=[M, N])) is True
+    assert tla.same_map(tla.MakeLayout((M, N)), tla.MakeLayout((M, N), tla.LayoutRight)) is None

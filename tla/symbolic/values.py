@@ -48,6 +48,4 @@ def at(x: Any, values: Mapping[str, Any] = {}, **named: Any) -> Any:
         return ScaledBasis(at(x.value, given), x.path)
     if is_leaf(x) or isinstance(x, (Swizzle, Underscore)):
         return x
-    raise LeafTypeError(
-        f"at of a {type(x).__name__}", "a layout, an IntTuple or a size", layout_mend(x) if isinstance(x, AnyLayout) else ""
-    )
+    raise LeafTypeError(f"at of a {type(x).__name__}", "a layout, an IntTuple or a size", layout_mend(x))
