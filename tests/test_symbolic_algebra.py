@@ -171,7 +171,37 @@ def small(d):
     return d.layout(), tla.MakeLayout(d.shape(0))
 
 
+def law_of_numbers(f):
+    def law(*arguments):
+        *given, r = arguments
+        numbers = f(*map(static, given))
+        assert tla.size(numbers) == tla.size(r)
+        assert same(numbers, r), (given, r)
+
+    return law
+
+
+def law_of_downcast(a, r):
+    if tla.size(a) <= 128:
+        assert sorted(map(r, range(int(tla.size(r))))) == sorted(4 * a(i) + k for i in range(int(tla.size(a))) for k in range(4))
+
+
+def block_and_shape(d):
+    return tla.MakeLayout((Int[d.rng.choice((2, 4))](), Int[d.rng.choice((1, 2, 8))]())), (d.leaf(), d.leaf(), d.leaf())[
+        : d.rng.choice((2, 3))
+    ]
+
+
 CASES = {
+    "upcast": (Operation(tla.upcast[2], lambda d: (d.layout(),)), law_of_numbers(tla.upcast[2]), 0.3),
+    "downcast": (Operation(tla.downcast[4], lambda d: (d.layout(),)), law_of_downcast, 0.3),
+    "filter": (Operation(tla.filter, lambda d: (d.layout(),)), law_of_numbers(tla.filter), 1),
+    "tile_to_shape": (Operation(tla.tile_to_shape, block_and_shape), law_of_numbers(tla.tile_to_shape), 0.3),
+    "MakeLayoutTile": (
+        Operation(tla.MakeLayoutTile, lambda d: (a := d.layout(), tuple(d.leaf() for _ in a.shape))),
+        law_of_numbers(tla.MakeLayoutTile),
+        0.9,
+    ),
     "coalesce": (Operation(tla.coalesce, lambda d: (d.layout(),)), law_of_coalesce, 1),
     "composition": (Operation(tla.composition, pair), law_of_composition, 0.6),
     "complement": (Operation(tla.complement, lambda d: (d.layout(),)), law_of_complement, 0.6),
