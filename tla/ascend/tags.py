@@ -19,6 +19,7 @@ from ..errors import DivisibilityError, LeafTypeError, RangeError, RankError
 from ..int_tuple import flatten, leaves, like, product, shown
 from ..ints import Int, at_most, ceil_div, divides, leaf, mul, static
 from ..layout import Layout, Shape, Stride
+from ..memo import memo
 from .element import Element, as_element, fp8_e8m0
 
 _1, _2, _16, _32 = Int[1](), Int[2](), Int[16](), Int[32]()
@@ -68,7 +69,7 @@ class Tag:
 
     def MakeLayout(self, element: Any, *sizes: Any, ld: Any = None) -> Layout:
         """What `MakeLayout[element, tag](*sizes, ld=ld)` gives."""
-        return self(*sizes, ld=ld, element=as_element(element)).layout
+        return _layout(self, element, sizes, ld)
 
     @property
     def is_matrix(self) -> bool:
@@ -215,6 +216,11 @@ class Tagged:
         sizes = ", ".join(map(str, self.sizes))
         sizes = f"({sizes}), {', '.join(map(str, self.outer))}" if self.outer else sizes
         return f"{self.tag}{f'[{self.element}]' if self.element else ''}({sizes}{'' if self.ld is None else f', ld={self.ld}'})"
+
+
+@memo
+def _layout(tag: Tag, element: Any, sizes: tuple[Any, ...], ld: Any) -> Layout:
+    return tag(*sizes, ld=ld, element=as_element(element)).layout
 
 
 def _extents(step: Any, kind: Int | str | None, block: Any, n: Any) -> Any:
