@@ -380,7 +380,7 @@ REFUSED = {
     "rank of a start": (lambda: GetTile(whole(), (0,), (4, 4)), "2 integers, or a coordinate nested like the shape"),
     "rank of a tile": (lambda: GetTile(whole(), (0, 0), (4,)), "one integer per top-level mode"),
     "rank of a view": (lambda: TileView(whole(), (0, 0), 4), "give both the rank of the tensor"),
-    "a tile of 0": (lambda: GetTile(whole(), (0, 0), (4, 0)), "0 is not positive"),
+    "a tile of 0": (lambda: GetTile(whole(), (0, 0), (4, 0)), "GetTile: 0 is not positive"),
     "rank of an index": (lambda: whole()[3], "1 indices for the 2 modes of (4,8):(8,_1)"),
     "an index past": (lambda: whole()[4, 0], "index 4 of mode 0"),
     "a negative index": (lambda: whole()[0, -1], "index -1 of mode 1"),
@@ -389,7 +389,7 @@ REFUSED = {
     "past the end": (lambda: GetTile(whole(), (9, 0), (4, 4))[0, 0], "where 0 are valid"),
     "a digit past its extent": (lambda: MakeTensor(None, parse("((4,2),2):((1,4),8)"))[(4, 0), 0], "4 of 4 in a coordinate"),
     "a float index": (lambda: whole()[1.0, 0], "1.0 is of type float"),
-    "a slice of python": (lambda: whole()[0:2, 0], "is of type slice"),
+    "a slice of python": (lambda: whole()[0:2, 0], "write _ for the whole of a mode, GetTile(t, start, extents) for a part"),
     "no layout": (lambda: MakeTensor(np.zeros(4), (4, 1)), "MakeTensor of a tuple"),
     "no buffer": (lambda: MakeTensor([1, 2, 3], R), "write numpy.array(x), or None for no buffer"),
     "not contiguous": (lambda: MakeTensor(np.zeros((4, 8))[:, ::2], R), "not contiguous"),
@@ -426,6 +426,17 @@ REFUSED = {
     "transpose": (lambda: transpose(whole(), (0, 0)), "name each mode once"),
     "recast": (lambda: recast(whole()), "write recast[numpy.int8](t)"),
     "recast of nothing": (lambda: recast[np.int8](MakeTensor(None, R)), "which has no buffer"),
+    "no element type": (lambda: MakeTensor[tla.ascend.half](R), "MakeTensor[half]\n  expected  an element type of numpy"),
+    "recast to no element type": (lambda: recast[tla.ascend.half](whole()), "recast[half]"),
+    "more than memory": (lambda: MakeTensor[np.int8](MakeLayout(2**62)), "a new buffer of 4,611,686,018,427,387,904 elements"),
+    "more than an array": (lambda: MakeTensor[np.int8](Layout((2**40, 2**40), (2**40, 1))), "what memory holds"),
+    "a position for a start": (lambda: MakeTensor(np.zeros(32), R, "L1"), "write position='L1'"),
+    "a tensor for a layout": (lambda: MakeTensor(np.zeros(32), whole()), "give its .layout"),
+    "a tag object for a layout": (lambda: MakeTensor(np.zeros(32), tla.ascend.RowMajor(4, 8)), "give its .layout"),
+    "a predicate of a tensor": (lambda: tla.ascend.isRowMajor(whole()), "give its .layout"),
+    "a slice of a tensor": (lambda: tla.slice_and_offset((1, _), whole()), "give its .layout"),
+    "a tile of a layout": (lambda: GetTile(R, (0, 0), (2, 2)), "GetTile of a Layout"),
+    "a partition of a list": (lambda: local_tile([1], (1,), (0,)), "local_tile of a list"),
     "like of no type": (lambda: tla.MakeTensorLike[tla.ascend.zN](None, MakeTensor(None, R)), "write MakeTensorLike[zN, half](...)"),
 }
 
@@ -456,6 +467,8 @@ WRITES = {
     "the largest of nothing": (lambda t: tla.reduce(np.zeros((4, 8, 0), np.int32), t, 2, np.maximum), "elements to reduce"),
     "gemm": (lambda t: tla.gemm(np.zeros((4, 3), np.int32), np.zeros((4, 8), np.int32), t), "(m,k) by (k,n) into (m,n)"),
     "gemm of wider": (lambda t: tla.gemm(np.zeros((4, 3)), np.zeros((3, 8)), t), "elements of float64 into int32"),
+    "gemm of a tile of two": (lambda t: tla.gemm(np.zeros((4, 3), np.int32), np.zeros((3, 8), np.int32), t, (4, 4)), "give m, n and k"),
+    "reduce by a function": (lambda t: tla.reduce(np.zeros((4, 8, 3), np.int32), t, 2, max), "a numpy ufunc of two arguments"),
     "gemm of no tile": (lambda t: tla.gemm(np.zeros((4, 3), np.int32), np.zeros((3, 8), np.int32), t, (4, 0, 4)), "0 is not positive"),
 }
 
@@ -505,6 +518,60 @@ def test_the_mends_work():
     assert w.data.sum() == 20
     tla.reduce(np.zeros((4, 8, 0), np.int32), w, 2)
     assert tla.MakeTensorLike[tla.ascend.zN, tla.ascend.half](None, MakeTensor(None, R)).origin_shape == (4, 8)
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted", "fits"),
+    [
+        ("S3", "S4", True),
+        ("S3", "S2", False),
+        ("<U3", "<U2", False),
+        ("V4", "V2", False),
+        ("M8[s]", "M8[h]", False),
+        ([("a", "i1"), ("b", "i4")], [("a", "i1"), ("b", "i4")], True),
+        ([("a", "i1"), ("b", "i4")], [("b", "i4"), ("a", "i1")], False),
+        ([("a", "i4")], [("a", "i1")], False),
+        ("f8", "f2", True),
+        ("c16", "c8", True),
+        ("i8", "f4", True),
+        ("?", "i1", True),
+    ],
+)
+def test_elements_are_never_cut_short(given, wanted, fits):
+    """numpy would cut texts, and take the fields of records by place."""
+    t = MakeTensor[np.dtype(wanted)](R)
+    values = np.zeros((4, 8), np.dtype(given))
+    if fits:
+        tla.copy(values, t)
+        return
+    with pytest.raises(TlaError, match="a type that holds every"):
+        tla.copy(values, t)
+
+
+def test_an_integer_is_an_element_if_its_value_fits():
+    t = MakeTensor(np.zeros(2, np.int8))
+    for value in (5, np.int64(5), tla.Int[5]()):
+        t[0] = value
+        assert t[0] == 5
+    half = MakeTensor(np.zeros(2, np.float16))
+    half[0] = np.int64(5)
+    assert half[0] == 5
+    for value in (128, np.int64(128)):
+        with pytest.raises(TlaError, match="-128 to 127"):
+            t[0] = value
+    with pytest.raises(TlaError, match="use a smaller one"):
+        half[0] = 10**30
+
+
+def test_an_array_stands_for_the_tensor_over_it():
+    a = np.arange(12).reshape(3, 4)
+    assert np.array_equal(np.asarray(GetTile(a, (1, 1), (2, 2))), a[1:, 1:3])
+    assert np.array_equal(np.asarray(TileView(a, (1, 1), (2, 2))), a[2:, 2:])
+    assert np.array_equal(np.asarray(transpose(a)), a.T)
+    assert np.array_equal(np.asarray(local_tile(a, (1, 2), (1, 1))), a[1:2, 2:])
+    assert padded(a).origin_shape == (3, 4)
+    assert tla.MakeTensorLike(a).origin_shape == (3, 4)
+    assert MakeTensor(a).stride == (4, 1)
 
 
 def test_a_tensor_is_immutable_but_for_its_elements():

@@ -1,10 +1,11 @@
-"""Whatever holds elements, as a flat numpy array over the same memory."""
+"""Whatever holds elements, as a flat numpy array over the same memory; and which elements fit where."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from .errors import LeafTypeError, RangeError
+from .int_tuple import shown
 
 
 def storage(buffer: Any) -> Any:
@@ -49,3 +50,23 @@ def _buffer_of(x: Any) -> memoryview | None:
         return memoryview(x)
     except (TypeError, BufferError):
         return None
+
+
+def as_dtype(where: str, x: Any) -> Any:
+    """x as an element type of numpy."""
+    import numpy as np
+
+    try:
+        return np.dtype(x)
+    except TypeError:
+        raise LeafTypeError(f"{where}[{shown(x)}]", "an element type of numpy", "write numpy.float16, numpy.int8, ...") from None
+
+
+def require_castable(given: Any, wanted: Any) -> None:
+    """LeafTypeError for elements that another type cannot hold: floats may be rounded, integers must fit."""
+    import numpy as np
+
+    rounds = wanted.kind not in "iubmMSU" and wanted.type is not np.void  # the bfloat16 of ml_dtypes is of kind V too
+    if not np.can_cast(given, wanted, "safe") and not (rounds and np.can_cast(given, wanted, "same_kind")):
+        mend = f"convert them first: x.astype({str(wanted)!r})"
+        raise LeafTypeError(f"elements of {given} into {wanted}", f"a type that holds every {given}", mend)
