@@ -37,8 +37,9 @@ def plain(x):
 
 
 def swizzled(bits, base, shift, n):
-    """The definition of a swizzle: bits [base+shift, base+shift+bits) xored into [base, base+bits), for shift >= 0."""
-    return n ^ ((n >> shift) & (((1 << bits) - 1) << base))
+    """The definition of a swizzle: bits [base+shift, base+shift+bits) xored into [base, base+bits); the other way for shift < 0."""
+    mask = ((1 << bits) - 1) << base
+    return n ^ ((n >> shift) & mask if shift >= 0 else (n & mask) << -shift)
 
 
 class Model:

@@ -55,7 +55,7 @@ def copy(source: Any, target: Any) -> None:
     [0 1 3 4 2 0 5 0 6 7 0 0 8 0 0 0]
 
     It is a strided numpy copy for each box of the two layouts' common digits, runs that both have moved as one element; by
-    offsets where there are no common digits. A source in the same memory is read before anything is written.
+    offsets where there are no common digits, those of a swizzle's runs. A source in the same memory is read before anything is written.
     Source: CuTe `copy`.
     """
     import numpy as np
