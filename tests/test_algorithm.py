@@ -247,6 +247,20 @@ def test_large_copies_are_unrolled_and_blocked_alike():
             assert np.array_equal(b.data[tla.offsets(b.layout)[:m, :n]], values)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_sum_of_products(kind):
+    """What a kernel does: block after block of k is added to what stands in the target, its padding left alone."""
+    rng = np.random.default_rng(6)
+    x, y, z = rng.integers(-9, 9, (37, 50)), rng.integers(-9, 9, (50, 45)), rng.integers(-9, 9, (37, 45))
+    out = holding(z, KINDS[kind](37, 45))
+    for k in range(0, 50, 16):
+        gemm(x[:, k : k + 16], y[k : k + 16], out, tile=(16, 32, 16), accumulate=True)
+    assert np.array_equal(np.asarray(out), z + x @ y)
+    assert untouched(out, np.full_like(out.data, 99))
+    gemm(np.zeros((37, 0), int), np.zeros((0, 45), int), out, accumulate=True)
+    assert np.array_equal(np.asarray(out), z + x @ y)
+
+
 def test_a_product_in_the_memory_of_an_operand():
     data = np.arange(48)
     a = MakeTensor(data, MakeLayout((4, 4), LayoutRight))

@@ -362,6 +362,41 @@ def test_any_strides_read_right_and_are_written_only_where_injective(t, data):
         assert np.array_equal(t.data, before)
 
 
+@pytest.mark.parametrize(
+    "view",
+    [
+        lambda a: a[:, ::2],
+        lambda a: a[1:3, 2:5],
+        lambda a: a[::-1, 1:],
+        lambda a: a[::-2, ::-3],
+        lambda a: a.reshape(2, 2, 8).transpose(1, 0, 2),
+        lambda a: np.broadcast_to(a[1], (3, 8)),
+        lambda a: a[:0, ::2],
+        lambda a: a[:, 3],
+        lambda a: a.view([("x", "i2"), ("y", "i2")])[::2, ::3],
+    ],
+)
+def test_any_part_of_an_array_alone_has_its_own_layout(view):
+    a = np.arange(32, dtype=np.int32).reshape(4, 8)
+    part = view(a)
+    t = MakeTensor(part)
+    assert np.array_equal(np.asarray(t), part)
+    assert np.array_equal(t.numpy(), part)
+    assert t.data.size <= 32
+    if part.flags.writeable and part.size and part.dtype == np.int32:
+        assert np.shares_memory(t.numpy(), part)
+        truth = a.copy()
+        view(truth)[...] = -1 - part
+        tla.copy(-1 - part, part)
+        assert np.array_equal(a, truth)
+
+
+def test_steps_that_are_no_elements():
+    records = np.zeros(4, [("x", "i2"), ("y", "i4")])
+    with pytest.raises(TlaError, match="6 bytes apart"):
+        MakeTensor(records["y"])
+
+
 R = MakeLayout((4, 8), tla.LayoutRight)
 
 

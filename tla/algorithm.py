@@ -42,7 +42,7 @@ def _require_extents(where: str, t: Tensor, extents: tuple[int, ...], of: str) -
 def copy(source: Any, target: Any) -> None:
     """Move every valid element of source to its coordinate in target. Padding stays as it is.
 
-    source, target   tensors of one origin_shape, of any layouts; or contiguous numpy arrays
+    source, target   tensors of one origin_shape, of any layouts; or numpy arrays
     Raises           RankError where the valid extents differ; LeafTypeError where target is read-only, or its elements cannot
                      hold source's (floats are rounded, integers must fit); InjectivityError where two elements of target are
                      one in its buffer. Then nothing is written
@@ -147,8 +147,8 @@ def reduce(source: Any, target: Any, modes: Any, operation: Any = None) -> None:
     moves.scattered(target, np.asarray(values, target.dtype))
 
 
-def gemm(a: Any, b: Any, c: Any, tile: tuple[int, int, int] = (256, 256, 256)) -> None:
-    """c = a @ b, tile by tile, tails included.
+def gemm(a: Any, b: Any, c: Any, tile: tuple[int, int, int] = (256, 256, 256), accumulate: bool = False) -> None:
+    """c = a @ b, tile by tile, tails included; c += a @ b if `accumulate`.
 
     a, b, c   tensors of (m,k), (k,n) and (m,n) valid elements, of any layouts
     tile      extents of a block of m, n and k
@@ -164,7 +164,7 @@ def gemm(a: Any, b: Any, c: Any, tile: tuple[int, int, int] = (256, 256, 256)) -
      [26 35]]
 
     Each block is summed in c's element type, 16-bit floats in float32; an operand in c's memory is read
-    before anything is written. Source: CuTe `gemm`; CATLASS `BlockMmadTla`.
+    before anything is written. Source: CuTe `gemm`, which always accumulates; CATLASS `BlockMmadTla`.
     """
     import numpy as np
 
@@ -181,7 +181,7 @@ def gemm(a: Any, b: Any, c: Any, tile: tuple[int, int, int] = (256, 256, 256)) -
     exact = np.dtype(np.float32) if c.dtype.kind not in "iub" and c.dtype.itemsize < 4 else c.dtype
     for i, j in itertools.product(range(ceil_div(m, tm)), range(ceil_div(n, tn))):
         block = TileView(c, (i, j), (tm, tn))
-        total = np.zeros(moves.counts_of(block), exact)
+        total = np.array(block, exact) if accumulate else np.zeros(moves.counts_of(block), exact)
         for p in range(ceil_div(k, tk)):
             left, right = TileView(a, (i, p), (tm, tk)), TileView(b, (p, j), (tk, tn))
             total += np.asarray(left, exact) @ np.asarray(right, exact)

@@ -18,14 +18,41 @@ def storage(buffer: Any) -> Any:
     import numpy as np
 
     array = buffer if isinstance(buffer, np.ndarray) else _shared(np, buffer)
-    if array.dtype.hasobject or array.itemsize == 0:
-        raise LeafTypeError(f"a buffer of {array.dtype}", "elements of plain bytes", "convert it to a numeric type")
+    _require_plain(array)
     if array.flags.c_contiguous:
         return array.reshape(-1).view(np.ndarray)
     if array.flags.f_contiguous:
         return array.T.reshape(-1).view(np.ndarray)
     what = f"a buffer of shape {array.shape} and strides {array.strides} bytes, which is not contiguous"
-    raise RangeError(what, "one run of memory", "give the whole that it is a part of, with a layout that has its strides, or a copy")
+    raise RangeError(what, "one run of memory", "leave out the layout for its own, or give the whole that it is a part of")
+
+
+def strided_storage(array: Any) -> tuple[Any, int, tuple[int, ...]]:
+    """The memory from the first to the last element of a numpy array, flat; where its index 0 lies there, and its strides
+    [elements].
+
+    Raises LeafTypeError for anything else, RangeError where steps are no whole elements, as in one field of records
+    """
+    import numpy as np
+
+    if not isinstance(array, np.ndarray):
+        raise LeafTypeError(f"MakeTensor of a {type(array).__name__} alone", "a layout", "write MakeTensor(buffer, layout)")
+    width = array.itemsize
+    if odd := [d for d in array.strides if width and d % width]:
+        raise RangeError(f"an array whose elements of {width} bytes are {odd[0]} bytes apart", "steps of whole elements", "give a copy")
+    strides = tuple(d // width if width else 0 for d in array.strides)
+    if array.flags.forc or not array.size:
+        return storage(array), 0, strides
+    _require_plain(array)
+    reach = [(n - 1) * d for n, d in zip(array.shape, strides)]
+    lowest = array[tuple(slice(None, None, -1 if d < 0 else 1) for d in strides)]
+    flat = np.lib.stride_tricks.as_strided(lowest, (sum(map(abs, reach)) + 1,), (width,))
+    return flat.view(np.ndarray), -sum(x for x in reach if x < 0), strides
+
+
+def _require_plain(array: Any) -> None:
+    if array.dtype.hasobject or array.itemsize == 0:
+        raise LeafTypeError(f"a buffer of {array.dtype}", "elements of plain bytes", "convert it to a numeric type")
 
 
 def _shared(np: Any, buffer: Any) -> Any:

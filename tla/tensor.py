@@ -13,7 +13,7 @@ from typing import Any
 
 from . import moves
 from .algebra import step_of
-from .buffers import as_dtype, require_castable, storage
+from .buffers import as_dtype, require_castable, storage, strided_storage
 from .composed import ComposedLayout, gives_coordinates, innermost
 from .coord import Coord, crd2idx
 from .errors import DivisibilityError, InjectivityError, LeafTypeError, RangeError, RankError, Unproven
@@ -177,7 +177,7 @@ class _MakeTensor:
 
     buffer     a numpy array, or anything with the buffer protocol, __array_interface__ or DLPack (torch, JAX); contiguous,
                and taken as its flat memory. None: a tensor of offsets, or of coordinates
-    layout     a Layout or ComposedLayout; by default a numpy array's own, last mode fastest or first
+    layout     a Layout or ComposedLayout; by default a numpy array's own strides, which need not be contiguous
     coord      where it starts, one integer per top-level mode, or in blocks, nested like the shape; 0 by default
     position   where the buffer lies: any text
     offset     where the layout's offset 0 lies in the buffer [elements]
@@ -199,8 +199,11 @@ class _MakeTensor:
     def __call__(self, buffer: Any, layout: Any = None, coord: Any = None, position: Any = None, *, offset: Any = _0) -> Tensor:
         if isinstance(coord, str):
             raise LeafTypeError(f"MakeTensor from {coord!r} on", "the coordinate of the start", f"write position={coord!r}")
-        data = None if buffer is None else storage(buffer)
-        layout = _own_layout(buffer) if layout is None else _any_layout("MakeTensor", layout)
+        if layout is None:
+            data, begin, strides = strided_storage(buffer)
+            layout, offset = MakeLayout(buffer.shape, strides), plus(leaf(offset), begin) if begin else offset
+        else:
+            data, layout = None if buffer is None else storage(buffer), _any_layout("MakeTensor", layout)
         extents = product_each(layout.shape)
         start = (_0,) * len(extents) if coord is None else start_of("MakeTensor", innermost(layout), coord)
         offset = offset if data is None and isinstance(offset, tuple) else leaf(offset)
@@ -250,15 +253,6 @@ def _zeros(count: int, dtype: Any) -> Any:
 
 def _any_layout(where: str, x: Any) -> Any:
     return x if isinstance(x, ComposedLayout) else as_layout(where, x)
-
-
-def _own_layout(buffer: Any) -> Layout:
-    """The layout of a contiguous numpy array."""
-    import numpy as np
-
-    if not isinstance(buffer, np.ndarray):
-        raise LeafTypeError(f"MakeTensor of a {type(buffer).__name__} alone", "a layout", "write MakeTensor(buffer, layout)")
-    return MakeLayout(buffer.shape, tuple(d // buffer.itemsize for d in buffer.strides))
 
 
 def _by_modes(t: Tensor) -> tuple[int, list[tuple[int, int]]]:
