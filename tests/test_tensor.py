@@ -631,6 +631,12 @@ def test_symbols_over_a_buffer_are_refused_and_without_one_stay(monkeypatch):
         t = MakeTensor(None, layout)
         assert value(t[M, 2]) == 12 * 4 + 2
         assert value(t[M, _][3]) == 12 * 4 + 3
+        buffer = MakeTensor(np.arange(8), parse("(4,2):(2,1)"))
+        for at in ((M, 0), (M, _)):
+            with pytest.raises(tla.Unproven, match="a known one"):
+                buffer[at]
+        with pytest.raises(tla.Unproven):
+            buffer[M, 0] = 1
     finally:
         del tla.ints._KINDS[Unknown]
 

@@ -379,6 +379,8 @@ def _index(t: Tensor, i: int, c: Any) -> Any:
         mend = "write _ for the whole of a mode, GetTile(t, start, extents) for a part"
         raise LeafTypeError(f"the index {c} of {t!r}", "an integer, or _", mend)
     index = crd2idx(_within(c, s), s) if isinstance(c, tuple) else leaf(c)
+    if t.data is not None and known(index) is None:
+        raise Unproven(f"index {index} of mode {i} of {t!r}", "a known one, over a buffer", "give it a value, or None for no buffer")
     if at_most(index, -1) or at_most(valid, index):
         what = f"index {index} of mode {i} of {t!r}, where {valid} are valid"
         raise RangeError(what, f"0 <= index < {valid}", "count from 0, without wrapping; padded(t) has the padding too")
