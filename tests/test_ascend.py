@@ -230,7 +230,7 @@ def test_no_tag():
         (lambda: ascend.iszN(MakeLayout((4, 6))), "zN without an element type"),
         (lambda: ascend.iszN[half]((4, 6)), "iszN of a tuple\n  expected  a layout"),
         (lambda: recognize("(4,6):(6,1)"), "recognize of a str"),
-        (lambda: MakeLayout[half, ascend.PaddingRowMajor](4, 6, 0, 2), "ceil_div: 0 is not positive"),
+        (lambda: MakeLayout[half, ascend.PaddingRowMajor](4, 6, 0, 2), "PaddingRowMajor of the sizes (4,6,0,2)\n  expected  sizes of 0 or more, blocks of 1 or more"),
         (lambda: tla.MakeLayoutFromTag(zN), "MakeLayoutFromTag of zN\n  expected  a tag with its sizes"),
         (lambda: tla.MakeLayoutFilter[half, "UB"](1, 2, 3, 4), 'MakeLayoutFilter at UB\n  expected  "GM" or "L1"'),
         (lambda: tla.MakeMxScaleLayout[ascend.fp8_e8m0, "zZ", False](4, 6), "MakeMxScaleLayout of zZ\n  expected  the tag RowMajor"),

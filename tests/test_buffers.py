@@ -150,3 +150,11 @@ def test_an_integer_is_an_element_if_its_value_fits():
             t[0] = value
     with pytest.raises(TlaError, match="use a smaller one"):
         half[0] = 10**30
+
+
+def test_a_mask_is_not_lost():
+    masked = np.ma.masked_array(np.arange(4), [0, 1, 0, 0])
+    for make in (lambda: MakeTensor(masked), lambda: MakeTensor(masked, parse("4:1")), lambda: tla.copy(masked, np.zeros(4, int))):
+        with pytest.raises(TlaError, match="a masked array"):
+            make()
+    assert MakeTensor(masked.filled(0))[1] == 0

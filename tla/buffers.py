@@ -51,8 +51,12 @@ def strided_storage(array: Any) -> tuple[Any, int, tuple[int, ...]]:
 
 
 def _require_plain(array: Any) -> None:
+    import numpy as np
+
     if array.dtype.hasobject or array.itemsize == 0:
         raise LeafTypeError(f"a buffer of {array.dtype}", "elements of plain bytes", "convert it to a numeric type")
+    if isinstance(array, np.ma.MaskedArray):
+        raise LeafTypeError("a masked array as a buffer", "elements that all count", "write x.filled(0)")
 
 
 def _shared(np: Any, buffer: Any) -> Any:

@@ -191,7 +191,17 @@ def start_of(where: str, layout: Layout, coord: Any) -> tuple[Any, ...]:
     for c in start:
         if at_most(c, -1):
             raise RangeError(f"{where}: the start {shown(coord)} is before the layout", "0 or more in each mode", "start it at 0")
+    if not all(_digits_fit(c, s) for c, s in modes if isinstance(c, tuple)):
+        what = f"{where}: the start {shown(coord)} in {shown(layout)}"
+        raise RangeError(what, "each integer 0 or more, and below its extent but for the last", "carry what is more over to the next")
     return start
+
+
+def _digits_fit(c: Any, s: Any, last: bool = True) -> bool:
+    """Whether no integer of a coordinate is known to be outside of its extent; the last of all has no end."""
+    if isinstance(c, tuple):
+        return all(_digits_fit(x, n, last and k == len(c) - 1) for k, (x, n) in enumerate(zip(c, s)))
+    return not at_most(c, -1) and (last or not at_most(product(s), c))
 
 
 def _rest(valid: Any, start: Any) -> Any:

@@ -109,9 +109,9 @@ class Tag:
             expected = f"({', '.join(names)})"
             mend = f"for a batch write ({expected}, batch){'; a leading dimension is ld=...' if self.is_matrix else ''}"
             raise RankError(f"{self} of the sizes {shown(given)}", f"{expected}, each an integer", mend)
-        for n in (*sizes, *outer):
-            if at_most(leaf(n), -1):
-                raise RangeError(f"{self} of the sizes {shown(given)}", "sizes of 0 or more", f"use another than {n}")
+        for name, n in [*zip(names, sizes), *(("batch", n) for n in outer)]:
+            if at_most(leaf(n), 0 if name.startswith("block") else -1):
+                raise RangeError(f"{self} of the sizes {shown(given)}", "sizes of 0 or more, blocks of 1 or more", f"use another than {n}")
         return tuple(map(leaf, sizes)), tuple(map(leaf, outer))
 
     def __repr__(self) -> str:
