@@ -142,9 +142,14 @@ def test_an_integer_is_an_element_if_its_value_fits():
     for value in (5, np.int64(5), tla.Int[5]()):
         t[0] = value
         assert t[0] == 5
+    wide = MakeTensor(np.zeros(2, np.uint64))
+    wide[0] = 2**64 - 1
+    assert wide[0] == 2**64 - 1
     half = MakeTensor(np.zeros(2, np.float16))
     half[0] = np.int64(5)
     assert half[0] == 5
+    with pytest.raises(TlaError, match="a number that numpy has"):
+        half[0] = None
     for value in (128, np.int64(128)):
         with pytest.raises(TlaError, match="-128 to 127"):
             t[0] = value

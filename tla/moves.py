@@ -159,7 +159,7 @@ def _runs_of(x: Elements) -> tuple[int, int]:
         if mode[0][1] == 1:
             ends = (int(x.coord[i]), counts_of(x)[i], *(place for place, _step in mode[1:2]))
             steps = (step for k, other in enumerate(found or ()) for _place, step in (mode[1:] if k == i else other))
-            runs.append((math.gcd(1 << layout.outer.base, int(layout.offset), int(x.offset), *ends, *steps), i))
+            runs.append((math.gcd(min(1 << layout.outer.base, LONGEST_UNIT), int(layout.offset), int(x.offset), *ends, *steps), i))
     return max(runs)
 
 

@@ -324,13 +324,15 @@ def as_element(value: Any, t: Tensor) -> Any:
     """A value as an element of t; LeafTypeError where that would change its kind, RangeError where it does not fit."""
     import numpy as np
 
-    given = np.asarray(int(leaf(value)) if is_int(value) else value)
+    given = np.asarray(int(value) if is_int(value) else value)
     if given.ndim:
         raise RankError(f"an array of shape {given.shape} as an element of {t!r}", "one value", "write copy(x, t)")
     if is_int(value) and t.dtype.kind in "iu":
         limits = np.iinfo(t.dtype)
         if not limits.min <= value <= limits.max:
             raise RangeError(f"{value} as an element of {t!r}", f"{limits.min} to {limits.max}", "use a wider element type")
+    elif given.dtype.hasobject:
+        raise LeafTypeError(f"{value!r:.60} as an element of {t!r}", "a number that numpy has a type for", "use a smaller one, or another")
     else:
         require_castable(given.dtype, t.dtype)
     return given.astype(t.dtype)
