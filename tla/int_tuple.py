@@ -151,6 +151,8 @@ def layout_mend(x: Any) -> str:
         return f"write {x!r}() for the value"
     if isinstance(x, list):
         return "write a tuple: MakeLayout((4, 8))"
+    if isinstance(getattr(x, "layout", None), AnyLayout):  # a tensor, a tag with its sizes
+        return "give its .layout"
     return "cut or compose it until it is a plain Layout" if type(x) in _KINDS else "make one with MakeLayout"
 
 
