@@ -41,8 +41,8 @@ _PUBLIC = {
     "evaluate": "offsets",
     "": "ascend xla",
 }
-# The modules that make kinds of layouts known to `parse`: any name brings them.
-_KINDS = ("composed_algebra",)
+# The modules that make kinds of layouts known to `parse`, and pictures to notebooks: any name brings them.
+_KINDS = ("composed_algebra", "notebook")
 _HOME = {name: module for module, names in _PUBLIC.items() for name in names.split()}
 # `from tla import *` must not take these from Python; tla.max and the like are there all the same.
 __all__ = sorted({*_HOME} - {"_", "filter", "max", "min", "sum"})  # pyright: ignore[reportUnsupportedDunderAll]

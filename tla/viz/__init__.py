@@ -1,5 +1,13 @@
-"""Layouts drawn."""
+"""Layouts drawn: `draw` makes a scene, which is plain data, and each target prints it."""
 
-from .text import grid
+from . import xla_shapes as xla_shapes
+from .draw import draw, draw_threads
+from .drawing import Drawing
+from .files import save
+from .scene import Scene
+from .subject import Subject, register_subject
+from .svg import html, svg
+from .text import text
+from .tikz import tikz
 
-__all__ = ["grid"]
+__all__ = ["Drawing", "Scene", "Subject", "draw", "draw_threads", "html", "register_subject", "save", "svg", "text", "tikz"]

@@ -1,0 +1,227 @@
+"""Scenes made from layouts."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from ..errors import RangeError, RankError
+from ..int_tuple import modes_of, shown
+from ..ints import is_int
+from .colouring import Painted, checked_tile, paint
+from .colours import tint
+from .drawing import Drawing
+from .scene import Axis, Cell, Figure, Grid, clean
+from .subject import Subject, View, as_subject, axes_of, levels, steps, view
+
+
+def draw(
+    *layouts: Any,
+    color_by: Any = "tile",
+    tile: Any = None,
+    bits: int | None = None,
+    axes: Sequence[int] | None = None,
+    titles: Sequence[str] | None = None,
+    limit: int = 2**16,
+) -> Drawing:
+    """Layouts drawn beside each other, as grids of their offsets: mode 0 down, mode 1 across.
+
+    layouts    layouts of any kind, XLA shapes
+    color_by   "tile", "offset", "bank", "thread" (the index of mode 0), of XLA shapes "lane", "sublane", "packing"; "none"; or a
+               function of a coordinate and its offset to a number, the name of a hue, `#rrggbb` or None
+    tile       one extent per top-level mode: borders, and colours by tile, are those of this tile too [elements]
+    bits       the width of an element, for banks; by default that of the XLA shape, else 32
+    axes       the modes that are down and across, by default the first two, of XLA shapes the last two; the others are
+               folded: one grid for each index of them. A vector is across
+    titles     one for each layout, instead of its text
+    limit      more coordinates than this are not drawn: then it is the corner of the layout, and a note says so
+    Returns    Drawing: a picture in a notebook; svg, tikz, html and text print it, save writes it to a file
+    Raises     Unproven for sizes that are not known, LeafTypeError for what has no layout, RangeError for an unknown colour
+
+    Colours are places in memory: they are chosen in the first layout, and in the others a cell has the colour that its
+    offset has there. Strides that are not known, or coordinates, are drawn as text.
+
+    >>> from tla import parse
+    >>> print(draw(parse("((_4,_2),(_4,_3)):((_4,_16),(_1,_32))")))
+    ((_4,_2),(_4,_3)):((_4,_16),(_1,_32))
+         0  1  2  3    4  5  6  7    8  9 10 11
+      ┌─────────────┬─────────────┬─────────────┐
+    0 │  0  1  2  3 │ 32 33 34 35 │ 64 65 66 67 │
+    1 │  4  5  6  7 │ 36 37 38 39 │ 68 69 70 71 │
+    2 │  8  9 10 11 │ 40 41 42 43 │ 72 73 74 75 │
+    3 │ 12 13 14 15 │ 44 45 46 47 │ 76 77 78 79 │
+      ├─────────────┼─────────────┼─────────────┤
+    4 │ 16 17 18 19 │ 48 49 50 51 │ 80 81 82 83 │
+    5 │ 20 21 22 23 │ 52 53 54 55 │ 84 85 86 87 │
+    6 │ 24 25 26 27 │ 56 57 58 59 │ 88 89 90 91 │
+    7 │ 28 29 30 31 │ 60 61 62 63 │ 92 93 94 95 │
+      └─────────────┴─────────────┴─────────────┘
+
+    Source: the drawings of TLA's documents, and CuTe's print_layout and print_latex.
+    """
+    subjects = [as_subject(x) for x in layouts]
+    if not subjects:
+        raise RankError("draw of no layout", "one or more", "write draw(layout)")
+    if titles is not None:
+        subjects = [replace(s, title=clean(str(t))) for s, t in zip(subjects, _one_each(titles, subjects))]
+    if bits is not None:
+        subjects = [replace(s, bits=_checked_bits(bits)) for s in subjects]
+    views = [view(s, axes_of(s, axes), limit // len(subjects)) for s in subjects]
+    cuts = [checked_tile(v, tile) for v in views]
+    painted = _painted(views, color_by, cuts)
+    figures = tuple(_figure(v, cut, p.fills) for v, cut, p in zip(views, cuts, painted))
+    return Drawing(figures, tuple(dict.fromkeys(key for p in painted for key in p.legend)), painted[0].caption)
+
+
+def _one_each(titles: Sequence[str], subjects: Sequence[Subject]) -> Sequence[str]:
+    if len(titles) != len(subjects):
+        raise RankError(f"{len(titles)} titles for {len(subjects)} layouts", "one for each", "leave titles out for their texts")
+    return titles
+
+
+def _checked_bits(bits: Any) -> int:
+    if not is_int(bits) or bits < 1:
+        raise RangeError(f"elements of {shown(bits)} bits", "an integer of 1 or more", "give the width of an element, such as 16")
+    return int(bits)
+
+
+def _painted(views: Sequence[View], color_by: Any, cuts: Sequence[Any]) -> list[Painted]:
+    """The colours of each view: by the rule in the first, in the others those of the same places."""
+    import numpy as np
+
+    first = paint(views[0], color_by, cuts[0])
+    if first.by_place:
+        return [first, *(paint(v, color_by, cut) for v, cut in zip(views[1:], cuts[1:]))]
+    places: dict[Any, Any] = {}
+    if len(views) > 1:
+        for value, fill, padding in zip(views[0].values.flat, first.fills.flat, views[0].padding.flat):
+            if not padding:
+                places.setdefault(value, fill)
+    found = [first]
+    for v in views[1:]:
+        fills = np.empty(v.values.size, object)
+        fills[:] = [places.get(value) for value in v.values.flat]
+        found.append(Painted(fills.reshape(v.shape)))
+    return found
+
+
+# ------------------------------------------------------------------------------------------------- figures
+
+
+def _figure(view: View, cut: tuple[int, ...] | None, fills: Any) -> Figure:
+    subject = view.subject
+    down, across = (_axis(view, k, cut) for k in view.axes)
+    planes = [_planes(view, a) for a in (view.values, fills, view.padding)]
+    grids = []
+    for rest in itertools.product(*(range(n) for n in planes[0].shape[2:])):
+        at = (slice(None), slice(None), *rest)
+        rows = zip(*(plane[at].tolist() for plane in planes))
+        cells = tuple(tuple(map(_cell, *row)) for row in rows) if planes[0].size else ()
+        grids.append(Grid(down, across, cells, _index(view, rest)))
+    notes = subject.notes if view.is_whole else (*subject.notes, _partly(view))
+    return Figure(subject.title, notes, tuple(grids) or (Grid(down, across, ()),))
+
+
+def _cell(value: Any, fill: str | None, padding: bool) -> Cell:
+    return Cell("", None, True) if padding else Cell(str(value), fill)
+
+
+def _planes(view: View, values: Any) -> Any:
+    """The values with the rows first, the columns second, and the other modes behind."""
+    import numpy as np
+
+    if values.ndim < 2:
+        return values.reshape(1, -1)
+    return np.moveaxis(values, view.axes, (0, 1))
+
+
+def _index(view: View, rest: tuple[int, ...]) -> str:
+    if not rest:
+        return ""
+    others = iter(rest)
+    return f"({','.join('_' if k in view.axes else str(next(others)) for k in range(len(view.extents)))})"
+
+
+def _partly(view: View) -> str:
+    """
+    >>> from tla import parse
+    >>> draw(parse("(4096,4096,3):(1,4096,16777216)")).figures[0].notes
+    ('50,331,648 coordinates, 4096 x 4096 x 3: of these 8 x 16 x 1',)
+    """
+    whole, part = (" x ".join(map(str, extents)) for extents in (view.extents, view.shape))
+    return f"{math.prod(view.extents):,} coordinates, {whole}: of these {part}"
+
+
+def _axis(view: View, k: int, cut: tuple[int, ...] | None) -> Axis:
+    """The labels and borders of mode k; of a single row that is no mode, none."""
+    if k < 0 or not view.extents:
+        return Axis((("",),), (0,))
+    count = view.shape[k]
+    shape = modes_of(view.subject.layout.shape)[k]
+    sizes = {*steps(shape), *((cut[k],) if cut and 1 < cut[k] < view.extents[k] else ())}
+    labels = [[str(i) for i in range(count)]]
+    for d in reversed(view.subject.digits[k] if view.subject.digits else ()):
+        labels.append([f"{d.role[0]}{i // d.place % d.extent}" for i in range(count)])
+    return Axis(tuple(zip(*labels)), tuple(levels(count, sorted(sizes))))
+
+
+# ------------------------------------------------------------------------------------------------- threads and values
+
+
+def draw_threads(layout: Any, tile: Any, color_by: str = "thread") -> Drawing:
+    """A thread-value layout as the tile that it covers: which thread holds each element, as which of its values.
+
+    layout     of rank 2: (thread, value) to the index of an element in the tile, first mode fastest
+    tile       the extents of the tile, rows and columns [elements]
+    color_by   "thread" or "value"
+    Returns    Drawing: `T3 V1` is value 1 of thread 3; `+2` says that two more hold it too
+    Raises     RankError for other ranks, RangeError for an element outside of the tile
+
+    >>> from tla import parse
+    >>> print(draw_threads(parse("((2,2),2):((4,1),2)"), (2, 4)))
+    ((2,2),2):((4,1),2)
+    threads and values in 2 x 4
+           0    1    2    3
+      ┌─────────────────────┐
+    0 │ T0V0 T0V1 T1V0 T1V1 │
+    1 │ T2V0 T2V1 T3V0 T3V1 │
+      └─────────────────────┘
+
+    Source: CuTe's print_latex of a TV layout.
+    """
+    subject = as_subject(layout)
+    extents = tile if isinstance(tile, tuple) else (tile,)
+    if len(extents) != 2 or not all(is_int(n) and n > 0 for n in extents):
+        raise RankError(f"draw_threads of a tile {shown(tile)}", "two positive integers", "give its rows and columns, as in (16, 8)")
+    if color_by not in ("thread", "value"):
+        raise RangeError(f"color_by {color_by!r:.60} of threads", "thread or value", "write color_by='thread'")
+    if len(modes_of(subject.layout.shape)) != 2:
+        raise RankError(f"draw_threads of {shown(subject.layout)}", "two modes, thread and value", "group its modes first")
+    return Drawing((_threads(subject, extents, color_by),), (), f"colours: {color_by}s")
+
+
+def _threads(subject: Subject, tile: tuple[int, int], color_by: str) -> Figure:
+    seen = view(subject, (0, 1), 2**16)
+    count = tile[0] * tile[1]
+    if not seen.is_whole or count > 2**16:
+        raise RangeError(f"draw_threads of {shown(subject.layout)}: {_partly(seen)}", f"at most {2**16}", "draw fewer threads")
+    holders: dict[Any, list[tuple[int, int]]] = {}
+    for (thread, value), element in zip(itertools.product(*map(range, seen.shape)), seen.values.ravel().tolist()):
+        if isinstance(element, str) or not 0 <= element < count:
+            what = f"value {value} of thread {thread} of {shown(subject.layout)} is {element}"
+            raise RangeError(what, f"an element of the tile {shown(tile)}: 0 to {count - 1}", "give the tile that the layout covers")
+        holders.setdefault(element, []).append((thread, value))
+    chosen = 0 if color_by == "thread" else 1
+    cells = tuple(tuple(_held(holders.get(i + j * tile[0], []), chosen) for j in range(tile[1])) for i in range(tile[0]))
+    axes = [Axis(tuple((str(i),) for i in range(n)), (0,) * n) for n in tile]
+    return Figure(subject.title, (f"threads and values in {tile[0]} x {tile[1]}",), (Grid(axes[0], axes[1], cells),))
+
+
+def _held(holders: list[tuple[int, int]], chosen: int) -> Cell:
+    if not holders:
+        return Cell("")
+    (thread, value), more = holders[0], len(holders) - 1
+    return Cell(f"T{thread}\nV{value}" + (f"\n+{more}" if more else ""), tint(holders[0][chosen]))
