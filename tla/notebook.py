@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html as escapes
 from typing import TYPE_CHECKING, Any
 
 from .errors import TlaError
@@ -35,8 +34,10 @@ def html(x: Any) -> str | None:
     >>> html(parse("(4,2):(1,4)"))[:42]
     '<div style="overflow-x: auto">\\n<svg xmlns='
     """
+    from .viz.svg import escape
+
     picture = svg(x)
-    return f"<code>{escapes.escape(str(x))}</code>" if picture is None else f'<div style="overflow-x: auto">\n{picture}</div>'
+    return f"<code>{escape(str(x))}</code>" if picture is None else f'<div style="overflow-x: auto">\n{picture}</div>'
 
 
 def _scene(x: Any) -> Scene | None:

@@ -101,8 +101,11 @@ def _by_offset(view: View, tile: Any) -> Numbers:
 def _by_bank(view: View, tile: Any) -> Numbers:
     bits = view.subject.bits
     bank = _offsets(view) * bits // BANK_BITS % BANKS
-    # four banks, 16 bytes, have one hue: what one thread of a vector access takes
-    return Numbers(bank, f"colours: banks of 4 bytes, elements of {bits} bits", str, lambda n: tint(n // 4 + 8 * (n % 4)))
+
+    def fill(n: int) -> str:  # four banks, 16 bytes, have one hue: what one thread of a vector access takes
+        return tint(n // 4 + 8 * (n % 4))
+
+    return Numbers(bank, f"colours: banks of 4 bytes, elements of {bits} bits", str, fill)
 
 
 def _by_thread(view: View, tile: Any) -> Numbers:
@@ -111,9 +114,9 @@ def _by_thread(view: View, tile: Any) -> Numbers:
 
 def _by_role(role: str) -> Callable[[View, Any], Numbers]:
     def rule(view: View, tile: Any) -> Numbers:
-        if not view.subject.digits:
+        if not any(view.subject.digits):
             what = f"color_by {role!r} of {shown(view.subject.layout)}"
-            raise LeafTypeError(what, "an XLA shape, whose digits have roles", "draw xla.parse_shape(text), or color_by='tile'")
+            raise LeafTypeError(what, "an XLA shape with tiles", "draw xla.parse_shape(text) of one, or use color_by='tile'")
         numbers: Any = 0
         extent = 1
         for coord, digits in zip(view.coords, view.subject.digits):

@@ -115,14 +115,14 @@ def _figure(view: View, cut: tuple[int, ...] | None, fills: Any) -> Figure:
     subject = view.subject
     down, across = (_axis(view, k, cut) for k in view.axes)
     planes = [_planes(view, a) for a in (view.values, fills, view.padding)]
-    grids = []
-    for rest in itertools.product(*(range(n) for n in planes[0].shape[2:])):
+    grids = [] if planes[0].size else [Grid(down, across, ())]
+    for rest in itertools.product(*map(range, planes[0].shape[2:] if planes[0].size else (0,))):
         at = (slice(None), slice(None), *rest)
         rows = zip(*(plane[at].tolist() for plane in planes))
-        cells = tuple(tuple(map(_cell, *row)) for row in rows) if planes[0].size else ()
+        cells = tuple(tuple(map(_cell, *row)) for row in rows)
         grids.append(Grid(down, across, cells, _index(view, rest)))
     notes = subject.notes if view.is_whole else (*subject.notes, _partly(view))
-    return Figure(subject.title, notes, tuple(grids) or (Grid(down, across, ()),))
+    return Figure(subject.title, notes, tuple(grids))
 
 
 def _cell(value: Any, fill: str | None, padding: bool) -> Cell:

@@ -197,7 +197,7 @@ def _paint_row(canvas: Canvas, row: Sequence[Cell], first: Box) -> None:
     for k, cell in enumerate(row):
         if cell.padding:
             canvas.hatched.append(Box(x + k * width, y, width, height))
-        lines = cell.text.split("\n")
+        lines = cell.text.split("\n") if cell.text else []
         for n, line in enumerate(lines):
             base = y + height / 2 + CELL * (0.36 + 1.2 * (n - (len(lines) - 1) / 2))
             canvas.labels.append(Label(x + (k + 0.5) * width, base, line, CELL, "middle", ink(cell.fill)))

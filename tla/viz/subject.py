@@ -32,7 +32,7 @@ class Subject:
     notes    what else is to be said of it
     axes     the modes that are down and across; None for the first two
     bits     the width of an element
-    digits   of an XLA array: the digits of each mode
+    digits   of a tiled XLA array: the digits of each mode
 
     >>> from tla import parse
     >>> from tla.viz import draw, Subject

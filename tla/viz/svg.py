@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html as escapes
 from collections.abc import Iterable, Iterator
 
 from .placed import CELL, Box, Canvas, Label, Line, place
@@ -23,6 +22,7 @@ _PAGE = """<!doctype html>
 <details><summary>as text</summary><pre>{text}</pre></details>
 </html>
 """
+_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"})
 
 
 def svg(scene: Scene) -> str:
@@ -46,13 +46,18 @@ def html(scene: Scene) -> str:
     >>> print(html(draw(parse("(2,3):(3,1)")))[:15])
     <!doctype html>
     """
-    title = escapes.escape(", ".join(f.title for f in scene.figures))
-    return _PAGE.format(title=title, svg=svg(scene), text=escapes.escape(text(scene)))
+    title = escape(", ".join(f.title for f in scene.figures))
+    return _PAGE.format(title=title, svg=svg(scene), text=escape(text(scene)))
+
+
+def escape(text: str) -> str:
+    """The text as it stands in HTML and XML, between tags and in quotes."""
+    return text.translate(_ESCAPES)
 
 
 def _elements(canvas: Canvas, scene: Scene) -> Iterator[str]:
     width, height = _number(canvas.width), _number(canvas.height)
-    name = escapes.escape(", ".join(f.title for f in scene.figures))
+    name = escape(", ".join(f.title for f in scene.figures))
     yield (
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{name}" width="{width}" height="{height}"'
         f' viewBox="0 0 {width} {height}" font-family="{FONT}" font-size="{CELL}">'
@@ -74,7 +79,7 @@ def _texts(labels: Iterable[Label]) -> Iterator[str]:
         size = "" if x.size == CELL else f' font-size="{x.size}"'
         color = "" if x.ink == "#000000" else f' fill="{x.ink}"'
         anchor = "" if x.anchor == "start" else f' text-anchor="{x.anchor}"'
-        yield f'<text x="{_number(x.x)}" y="{_number(x.y)}"{anchor}{size}{color}>{escapes.escape(x.text)}</text>'
+        yield f'<text x="{_number(x.x)}" y="{_number(x.y)}"{anchor}{size}{color}>{escape(x.text)}</text>'
 
 
 def _box(b: Box) -> str:

@@ -39,12 +39,12 @@ def tikz(scene: Scene) -> str:
 def _lines(canvas: Canvas) -> Iterator[str]:
     yield r"\documentclass[tikz]{standalone}"
     yield r"\usepackage[T1]{fontenc}\usepackage{textcomp}"
-    yield r"\begin{document}"
+    yield r"\begin{document}\frenchspacing"
     yield r"\begin{tikzpicture}[x=0.75bp, y=-0.75bp, inner sep=0]"  # 96 pixels are 72 big points
     yield rf"\path[use as bounding box] (0,0) rectangle ({canvas.width:.1f},{canvas.height:.1f});"
     for fill, boxes in canvas.fills.items():
-        yield rf"\definecolor{{fill}}{{HTML}}{{{fill[1:].upper()}}}"
-        yield from (rf"\fill[fill] ({b.x:.1f},{b.y:.1f}) rectangle +({b.width:.1f},{b.height:.1f});" for b in boxes)
+        yield rf"\definecolor{{cell}}{{HTML}}{{{fill[1:].upper()}}}"
+        yield from (rf"\fill[cell] ({b.x:.1f},{b.y:.1f}) rectangle +({b.width:.1f},{b.height:.1f});" for b in boxes)
     for line in (line for b in canvas.hatched for line in hatching(b)):
         yield rf"\draw[black!40, line width=0.6bp] ({line.x1:.1f},{line.y1:.1f}) -- ({line.x2:.1f},{line.y2:.1f});"
     for level, lines in sorted(canvas.lines.items()):

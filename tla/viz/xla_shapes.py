@@ -10,7 +10,7 @@ from .subject import Subject, register_subject
 def _of_array(shape: ArrayShape) -> Subject:
     layout = lower(shape)
     try:
-        found = digits(shape)
+        found = tuple(tuple(d for d in mode if d.role != "untiled") for mode in digits(shape))
     except LoweringError:  # a tile cuts what is no digit
         found = ()
     notes = [str(layout)]
