@@ -18,6 +18,7 @@ from tla import (
     TlaError,
     blocked_product,
     composition,
+    group,
     ints,
     logical_divide,
     parse,
@@ -174,6 +175,24 @@ def test_one_colour_is_one_place_in_memory():
     assert {len(c) for c in columns} == {8}
 
 
+def test_banks_by_their_definition():
+    for bits in (4, 8, 16, 24, 128, 2000, 2**70 + 8):
+        for layout in (parse("(64,64):(1,64)"), parse("(2,3):(-70000000000,4611686018427387)")):
+            (figure,) = draw(layout, color_by="bank", bits=bits).figures
+            for i, row in enumerate(figure.grids[0].cells):
+                for j, cell in enumerate(row):
+                    bank = int(layout(i, j)) * bits // 32 % 32
+                    assert cell.fill == tint(bank // 4 + 8 * (bank % 4))
+
+
+def test_offsets_from_light_to_dark():
+    for layout in ("(2,3):(-9223372036854775807,4611686018427387903)", "(3,4):(4,1)", "1:0"):
+        (figure,) = draw(parse(layout), color_by="offset").figures
+        cells = sorted((int(c.text), rgb(c.fill)) for row in figure.grids[0].cells for c in row)
+        assert [c for _, c in cells] == sorted((c for _, c in cells), reverse=True)
+        assert cells[0][1] == rgb(ramp(0))
+
+
 def test_tiles_that_touch_differ_in_colour():
     for tile in ((4, 3), (1, 1), (2, 5), (3, 3)):
         (figure,) = draw(parse("(24,30):(30,1)"), tile=tile).figures
@@ -315,7 +334,11 @@ def test_titles_that_are_long_or_wide_are_broken():
 @pytest.mark.parametrize(
     ("f", "message"),
     [
-        (lambda: draw(), "draw of no layout"),
+        (lambda: draw(), "draw of 0 layouts"),
+        (lambda: draw(*[ROWS] * 300), "draw of 300 layouts"),
+        (lambda: draw(MakeLayout((1,) * 33)), "draw of 33 modes"),
+        (lambda: draw(ROWS, tile=(N, 4)), "tile (N,4) of"),
+        (lambda: draw(ROWS, bits=N), "elements of N bits"),
         (lambda: draw("(2,3):(3,1)"), "draw of a str\n  expected  a layout, or an XLA shape\n  to mend   write parse('(2,3):(3,1)')"),
         (lambda: draw((2, 3)), "draw of a tuple"),
         (lambda: draw(ROWS, titles=[]), "0 titles for 1 layouts"),
@@ -332,7 +355,10 @@ def test_titles_that_are_long_or_wide_are_broken():
         (lambda: draw_threads(ROWS, (8, 12), "taste"), "color_by 'taste' of threads"),
         (lambda: draw_threads(parse("(2,2):(-1,2)"), (2, 2)), "value 0 of thread 1 of (2,2):(-1,2) is -1"),
         (lambda: draw_threads(parse("(65536,65536):(1,65536)"), (4, 4)), "draw_threads of (65536,65536):(1,65536)"),
-        (lambda: draw_threads(ROWS, (2**40, 2**40)), "draw_threads of"),
+        (
+            lambda: draw_threads(ROWS, (2**40, 2**40)),
+            "draw_threads of a tile (1099511627776,1099511627776)\n  expected  65536 elements at most",
+        ),
         (lambda: draw(xla.parse_shape("(f32[3], f32[4])")), "draw of a TupleShape"),
         (lambda: save(draw(ROWS), "a"), "a drawing in 'a'"),
     ],
@@ -344,6 +370,7 @@ def test_what_is_refused(f, message):
 
 
 def test_mends():
+    assert isinstance(draw(group[2, 40](MakeLayout((1,) * 40))), Scene)
     assert isinstance(draw(parse("(2,3):(3,1)")), Scene)
     assert "thread" in RULES
     assert all(isinstance(draw(ROWS, color_by=lambda c, o, hue=hue: hue), Scene) for hue in HUES)

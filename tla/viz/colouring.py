@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import LeafTypeError, RangeError, RankError
 from ..int_tuple import shown
+from ..ints import is_int, known
 from .colours import HUES, RAMP, TINTS, colour, ramp, tint
 from .subject import View, steps
 
@@ -94,13 +95,14 @@ def _by_tile(view: View, tile: tuple[int, ...] | None) -> Numbers | None:
 def _by_offset(view: View, tile: Any) -> Numbers:
     values = _offsets(view)
     low, high = (int(values.min()), int(values.max())) if values.size else (0, 0)
-    numbers = (values - low) * (RAMP - 1) // max(high - low, 1)
-    return Numbers(numbers, f"colours: offsets from {low}, light, to {high}, dark", None, ramp)
+    parts = (values - float(low)) / max(high - low, 1)  # in floats, which no difference overflows
+    return Numbers((parts * (RAMP - 1)).astype(int), f"colours: offsets from {low}, light, to {high}, dark", None, ramp)
 
 
 def _by_bank(view: View, tile: Any) -> Numbers:
     bits = view.subject.bits
-    bank = _offsets(view) * bits // BANK_BITS % BANKS
+    period = BANKS * BANK_BITS  # the banks begin anew: so no product is too large
+    bank = _offsets(view) % period * (bits % period) % period // BANK_BITS
 
     def fill(n: int) -> str:  # four banks, 16 bytes, have one hue: what one thread of a vector access takes
         return tint(n // 4 + 8 * (n % 4))
@@ -160,6 +162,6 @@ def checked_tile(view: View, tile: Any) -> tuple[int, ...] | None:
     what, mend = f"tile {shown(tile)} of {shown(view.subject.layout)}", "give the size of the tile in each mode, as in tile=(4, 8)"
     if len(extents) != len(view.extents):
         raise RankError(what, f"{len(view.extents)} integers, one per top-level mode", mend)
-    if not all(isinstance(t, int) and t > 0 for t in extents):
+    if not all(is_int(t) and (known(t) or 0) > 0 for t in extents):
         raise RangeError(what, "integers of 1 or more", mend)
-    return tuple(map(int, extents))
+    return tuple(min(int(t), max(n, 1)) for t, n in zip(extents, view.extents))

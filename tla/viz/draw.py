@@ -10,12 +10,15 @@ from typing import Any
 
 from ..errors import RangeError, RankError
 from ..int_tuple import modes_of, shown
-from ..ints import is_int
+from ..ints import is_int, known
 from .colouring import Painted, checked_tile, paint
 from .colours import tint
 from .drawing import Drawing
 from .scene import Axis, Cell, Figure, Grid, clean
-from .subject import Subject, View, as_subject, axes_of, levels, steps, view
+from .subject import MAX_GRIDS, Subject, View, as_subject, axes_of, levels, steps, view
+
+#: More coordinates than this are not drawn, if nothing else is said.
+LIMIT = 2**16
 
 
 def draw(
@@ -25,7 +28,7 @@ def draw(
     bits: int | None = None,
     axes: Sequence[int] | None = None,
     titles: Sequence[str] | None = None,
-    limit: int = 2**16,
+    limit: int = LIMIT,
 ) -> Drawing:
     """Layouts drawn beside each other, as grids of their offsets: mode 0 down, mode 1 across.
 
@@ -37,7 +40,7 @@ def draw(
     axes       the modes that are down and across, by default the first two, of XLA shapes the last two; the others are
                folded: one grid for each index of them. A vector is across
     titles     one for each layout, instead of its text
-    limit      more coordinates than this are not drawn: then it is the corner of the layout, and a note says so
+    limit      more coordinates than this, of all layouts together, are not drawn: then it is their corners, and notes say so
     Returns    Drawing: a picture in a notebook; svg, tikz, html and text print it, save writes it to a file
     Raises     Unproven for sizes that are not known, LeafTypeError for what has no layout, RangeError for an unknown colour
 
@@ -63,8 +66,8 @@ def draw(
     Source: the drawings of TLA's documents, and CuTe's print_layout and print_latex.
     """
     subjects = [as_subject(x) for x in layouts]
-    if not subjects:
-        raise RankError("draw of no layout", "one or more", "write draw(layout)")
+    if not 0 < len(subjects) <= MAX_GRIDS:
+        raise RankError(f"draw of {len(subjects)} layouts", f"1 to {MAX_GRIDS}", "draw some of them")
     if titles is not None:
         subjects = [replace(s, title=clean(str(t))) for s, t in zip(subjects, _one_each(titles, subjects))]
     if bits is not None:
@@ -83,7 +86,7 @@ def _one_each(titles: Sequence[str], subjects: Sequence[Subject]) -> Sequence[st
 
 
 def _checked_bits(bits: Any) -> int:
-    if not is_int(bits) or bits < 1:
+    if not is_int(bits) or (known(bits) or 0) < 1:
         raise RangeError(f"elements of {shown(bits)} bits", "an integer of 1 or more", "give the width of an element, such as 16")
     return int(bits)
 
@@ -194,7 +197,7 @@ def draw_threads(layout: Any, tile: Any, color_by: str = "thread") -> Drawing:
     """
     subject = as_subject(layout)
     extents = tile if isinstance(tile, tuple) else (tile,)
-    if len(extents) != 2 or not all(is_int(n) and n > 0 for n in extents):
+    if len(extents) != 2 or not all(is_int(n) and (known(n) or 0) > 0 for n in extents):
         raise RankError(f"draw_threads of a tile {shown(tile)}", "two positive integers", "give its rows and columns, as in (16, 8)")
     if color_by not in ("thread", "value"):
         raise RangeError(f"color_by {color_by!r:.60} of threads", "thread or value", "write color_by='thread'")
@@ -204,10 +207,11 @@ def draw_threads(layout: Any, tile: Any, color_by: str = "thread") -> Drawing:
 
 
 def _threads(subject: Subject, tile: tuple[int, int], color_by: str) -> Figure:
-    seen = view(subject, (0, 1), 2**16)
-    count = tile[0] * tile[1]
-    if not seen.is_whole or count > 2**16:
-        raise RangeError(f"draw_threads of {shown(subject.layout)}: {_partly(seen)}", f"at most {2**16}", "draw fewer threads")
+    seen, count = view(subject, (0, 1), LIMIT), tile[0] * tile[1]
+    if not seen.is_whole:
+        raise RangeError(f"draw_threads of {shown(subject.layout)}: {_partly(seen)}", f"{LIMIT} at most", "draw fewer threads")
+    if count > LIMIT:
+        raise RangeError(f"draw_threads of a tile {shown(tile)}", f"{LIMIT} elements at most", "draw a smaller one")
     holders: dict[Any, list[tuple[int, int]]] = {}
     for (thread, value), element in zip(itertools.product(*map(range, seen.shape)), seen.values.ravel().tolist()):
         if isinstance(element, str) or not 0 <= element < count:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 #: More grids than this are not drawn beside each other.
 MAX_GRIDS = 256
+#: numpy puts no more open grids together than this.
+MAX_MODES = 32
 #: What is drawn of a layout that is too large: so many rows and columns.
 CORNER = 8, 16
 
@@ -131,6 +133,9 @@ def view(subject: Subject, axes: tuple[int, int], limit: int) -> View:
     import numpy as np
 
     layout = subject.layout
+    if len(modes_of(layout.shape)) > MAX_MODES:
+        what = f"draw of {len(modes_of(layout.shape))} modes"
+        raise RankError(what, f"at most {MAX_MODES}, as many as numpy takes", "group modes first: group[2, 40](layout) makes one of them")
     extents = known_sizes("draw of", layout, product_each(layout.shape))
     box = extents
     if math.prod(extents) > limit or math.prod(_others(extents, axes)) > MAX_GRIDS:
