@@ -6,7 +6,7 @@ from pathlib import Path
 import tla
 
 ROOT = Path(tla.__file__).parent
-LAYERS = """errors memo views ints int_tuple coord arithmetic basis notation layout cotarget modes tiles steps algebra predicates inverse common
+LAYERS = """errors memo display ints int_tuple coord arithmetic basis notation layout cotarget modes tiles steps algebra predicates inverse common
 tilers recast swizzle composed composed_algebra ascend xla evaluate viz notebook terminal cli""".split()
 
 

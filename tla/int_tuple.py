@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 from . import ints
 from .errors import LeafTypeError, Predicate, RankError, Reason
 from .ints import Int, Static, equal, is_int, leaf, mul, static
-from .views import Viewed
+from .display import Displayed
 
 #: Nesting deeper than this is refused: it is no layout, and recursion on it would not end well.
 MAX_DEPTH = 64
@@ -106,7 +106,7 @@ def require_depth(x: tuple[Any, ...], depth: int = MAX_DEPTH) -> None:
             require_depth(m, depth - 1)
 
 
-class AnyLayout(Viewed):
+class AnyLayout(Displayed):
     """What every kind of layout is: something with a shape, which stands for it wherever a shape is asked for."""
 
     __slots__ = ("__weakref__",)  # jax.jit(layout) holds its function weakly

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .errors import TlaError
-from .views import register_view
+from .display import register_display
 
 if TYPE_CHECKING:
     from .viz import Scene
@@ -49,5 +49,5 @@ def _scene(x: Any) -> Scene | None:
         return None
 
 
-register_view("html", html)
-register_view("svg", svg)
+register_display("html", html)
+register_display("svg", svg)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from ..errors import LeafTypeError, RangeError, RankError, Reason
 from ..ints import INT64_MAX, leaf
-from ..views import Viewed
+from ..display import Displayed
 
 #: A tile entry that merges its dimension with the next more minor one, before the rest of the tile is applied: `*`.
 COMBINE = "*"
@@ -101,7 +101,7 @@ class ArrayLayout:
 
 
 @dataclass(frozen=True, slots=True)
-class ArrayShape(Viewed):
+class ArrayShape(Displayed):
     """The shape of an array: `bf16[8,128]{1,0:T(8,128)(2,1)}`. Its str() is XLA's canonical text.
 
     element_type   a name of BITS

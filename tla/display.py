@@ -9,12 +9,12 @@ from typing import Any
 _FORMS: dict[str, Callable[[Any], str | None]] = {}
 
 
-def register_view(form: str, make: Callable[[Any], str | None]) -> None:
-    """Make make(x) the html or svg of every x that is Viewed."""
+def register_display(form: str, make: Callable[[Any], str | None]) -> None:
+    """Make make(x) the html or svg of every x that is Displayed."""
     _FORMS[form] = make
 
 
-class Viewed:
+class Displayed:
     """A value that a notebook draws. Jupyter asks for these methods, and takes repr() where they give None."""
 
     __slots__ = ()
