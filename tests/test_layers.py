@@ -7,7 +7,7 @@ import tla
 
 ROOT = Path(tla.__file__).parent
 LAYERS = """errors memo display ints int_tuple coord arithmetic basis notation layout cotarget modes tiles steps algebra predicates inverse common
-tilers recast swizzle composed composed_algebra ascend xla evaluate viz notebook terminal cli""".split()
+tilers widths swizzle composed composed_algebra symbolic strided moves buffers tensor views algorithm ascend xla evaluate viz notebook terminal cli""".split()
 
 
 def layer_of(path):

@@ -72,7 +72,8 @@ def test_import_loads_neither_numpy_nor_sympy():
     assert not {m.split(".")[0] for m in loaded} & {"numpy", "sympy", "hypothesis"}
     loaded = json.loads(run("import tla.xla.jax, sys, json; print(json.dumps(sorted(sys.modules)))"))
     assert not {m.split(".")[0] for m in loaded} & {"numpy", "sympy", "jax", "jaxlib"}
-    algebra = "from tla import parse, MakeLayoutTile, xla; parse('(4,2):(1,4)')(1,1); xla.lower('f32[3,5]{1,0:T(2,2)}')"
+    algebra = "from tla import GetTile, MakeTensor, parse, xla; a = parse('(4,2):(1,4)'); xla.lower('f32[3,5]{1,0:T(2,2)}')"
+    algebra += "; GetTile(MakeTensor(None, a), (1, 1), (2, 2))[0, 0]"
     assert not {m.split(".")[0] for m in json.loads(run(f"{algebra}; import sys, json; print(json.dumps(sorted(sys.modules)))"))} & {
         "numpy",
         "sympy",

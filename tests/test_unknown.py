@@ -60,13 +60,14 @@ for _op, _name in (
 
 @pytest.fixture(autouse=True)
 def _registered():
-    ints.register_leaf(Unknown, lambda question, a, b: True if question in ("==", "<=") and a is b else None, smaller=_smaller)
+    ints.register_leaf(Unknown, lambda question, a, b: True if question in ("==", "<=") and a is b else None, fold=_fold)
     yield
-    del ints._KINDS[Unknown], ints._SMALLER[Unknown]
+    del ints._KINDS[Unknown], ints._FOLDS[Unknown]
 
 
-def _smaller(a, b):
-    return Unknown(f"min({a}, {b})", min(value(a), value(b)))
+def _fold(name, a, b):
+    decide = {"min": min, "max": max}.get(name)
+    return decide and Unknown(f"{name}({a}, {b})", decide(value(a), value(b)))
 
 
 M, N = Unknown("M", 12), Unknown("N", 10)
@@ -130,11 +131,11 @@ def test_tiles_of_unknown_layouts():
     assert tla.is_on_block(whole, (M, 3)) is False
     assert tla.is_on_block(Layout((M, N), (1, M)), (N, 3)) is True
     assert value(tla.max(M, N, 4)) == 12
-    del ints._SMALLER[Unknown]  # a kind that has no such leaf
+    del ints._FOLDS[Unknown]  # a kind that has no such leaf
     for ask in (lambda: tla.GetTileLayout(whole, (16, 16), (0, M)), lambda: tla.min(M, 4), lambda: tla.max(M, 4)):
         with pytest.raises(Unproven):
             ask()
-    ints._SMALLER[Unknown] = _smaller
+    ints._FOLDS[Unknown] = _fold
 
 
 def test_tags_of_unknown_sizes():

@@ -34,15 +34,19 @@ _PUBLIC = {
     "common": "domain_distribute greatest_common_domain layout_add max_alignment max_common_layout max_common_vector nullspace",
     "tilers": "MakeLayoutLike MakeOrderedLayout blocked_product ceil_div compact_order evenly_divides flat_divide flat_product "
     "logical_divide logical_product raked_product tile_to_shape tiled_divide tiled_product zipped_divide zipped_product",
-    "recast": "downcast recast_layout upcast",
+    "widths": "downcast recast_layout upcast",
     "swizzle": "MakeSwizzle Swizzle",
     "composed": "ComposedLayout compose",
     "ascend.make": "MakeLayoutFilter MakeLayoutFmap MakeLayoutFromTag MakeLayoutL0C MakeMxScaleLayout",
+    "symbolic": "CeilDiv Condition FloorDiv Mod SymInt assuming dim dims explain index prove simplify to_python",
     "evaluate": "offsets",
+    "tensor": "MakeTensor Tensor padded",
+    "views": "GetTile MakeTensorLike TileView local_partition local_tile recast transpose",
+    "algorithm": "copy fill fill_padding gemm im2col reduce",
     "": "ascend xla",
 }
-# The modules that make kinds of layouts known to `parse`, and pictures to notebooks: any name brings them.
-_KINDS = ("composed_algebra", "notebook")
+# The modules that make kinds of layouts and leaves known, and pictures to notebooks: any name brings them.
+_KINDS = ("composed_algebra", "symbolic", "notebook")
 _HOME = {name: module for module, names in _PUBLIC.items() for name in names.split()}
 # `from tla import *` must not take these from Python; tla.max and the like are there all the same.
 __all__ = sorted({*_HOME} - {"_", "filter", "max", "min", "sum"})  # pyright: ignore[reportUnsupportedDunderAll]

@@ -12,6 +12,14 @@ from .algebra import (
     filter_zeros as filter_zeros,
     with_shape as with_shape,
 )
+from .algorithm import (
+    copy as copy,
+    fill as fill,
+    fill_padding as fill_padding,
+    gemm as gemm,
+    im2col as im2col,
+    reduce as reduce,
+)
 from .arithmetic import (
     elem_geq as elem_geq,
     elem_gtr as elem_gtr,
@@ -155,14 +163,29 @@ from .predicates import (
     is_surjective as is_surjective,
     same_map as same_map,
 )
-from .recast import (
-    downcast as downcast,
-    recast_layout as recast_layout,
-    upcast as upcast,
-)
 from .swizzle import (
     MakeSwizzle as MakeSwizzle,
     Swizzle as Swizzle,
+)
+from .symbolic import (
+    CeilDiv as CeilDiv,
+    Condition as Condition,
+    FloorDiv as FloorDiv,
+    Mod as Mod,
+    SymInt as SymInt,
+    assuming as assuming,
+    dim as dim,
+    dims as dims,
+    explain as explain,
+    index as index,
+    prove as prove,
+    simplify as simplify,
+    to_python as to_python,
+)
+from .tensor import (
+    MakeTensor as MakeTensor,
+    Tensor as Tensor,
+    padded as padded,
 )
 from .tilers import (
     MakeLayoutLike as MakeLayoutLike,
@@ -188,6 +211,20 @@ from .tiles import (
     MakeLayoutTile as MakeLayoutTile,
     is_on_block as is_on_block,
     padding as padding,
+)
+from .views import (
+    GetTile as GetTile,
+    MakeTensorLike as MakeTensorLike,
+    TileView as TileView,
+    local_partition as local_partition,
+    local_tile as local_tile,
+    recast as recast,
+    transpose as transpose,
+)
+from .widths import (
+    downcast as downcast,
+    recast_layout as recast_layout,
+    upcast as upcast,
 )
 
 __version__: str

@@ -14,7 +14,7 @@ from typing import Any
 
 from . import ints
 from .coord import as_coord
-from .errors import DivisibilityError, RankError, Unproven
+from .errors import DivisibilityError, RankError
 from .int_tuple import AnyLayout, IntTuple, as_int_tuple, leaves, product, require_congruent, shown
 from .ints import Int, add, is_leaf, mul, static
 
@@ -89,11 +89,11 @@ def _paired(name: str, a: tuple[Any, ...], b: tuple[Any, ...]) -> Iterator[tuple
     return zip(a, b + (one,) * (len(a) - len(b)))
 
 
-def _over_leaves(name: str, of_two: Callable[[Any, Any], Any], xs: tuple[Any, ...]) -> Any:
+def _over_leaves(name: str, decide: Callable[[int, int], int], xs: tuple[Any, ...]) -> Any:
     found = [n for x in xs for n in leaves(as_int_tuple(x))]
     if not found:
         raise RankError(f"{name} of no integers", "at least one", "give one, or a tuple that has one")
-    return functools.reduce(of_two, found)
+    return functools.reduce(functools.partial(ints.fold, name, decide), found)
 
 
 def gcd(*xs: Any) -> Any:
@@ -105,7 +105,7 @@ def gcd(*xs: Any) -> Any:
 
     Source: CuTe `gcd`.
     """
-    return _over_leaves("gcd", functools.partial(ints.fold, "gcd", math.gcd), xs)
+    return _over_leaves("gcd", math.gcd, xs)
 
 
 def max(*xs: Any) -> Any:
@@ -117,7 +117,7 @@ def max(*xs: Any) -> Any:
 
     Source: CuTe and TLA `max`.
     """
-    return _over_leaves("max", ints.larger, xs)
+    return _over_leaves("max", builtins.max, xs)
 
 
 def min(*xs: Any) -> Any:
@@ -129,7 +129,7 @@ def min(*xs: Any) -> Any:
 
     Source: CuTe and TLA `min`.
     """
-    return _over_leaves("min", ints.smaller, xs)
+    return _over_leaves("min", builtins.min, xs)
 
 
 def lcm(*xs: Any) -> Any:
@@ -141,7 +141,7 @@ def lcm(*xs: Any) -> Any:
 
     Source: CuTe `lcm`.
     """
-    return ints.leaf(_over_leaves("lcm", functools.partial(ints.fold, "lcm", math.lcm), xs))
+    return ints.leaf(_over_leaves("lcm", math.lcm, xs))
 
 
 def sum(x: Any) -> Any:
@@ -179,9 +179,7 @@ def safe_div(a: Any, b: Any) -> Any:
     Source: CuTe `safe_div`, which checks static integers only.
     """
     a, b = ints.leaf(a), ints.leaf(b)
-    if (exact := ints.divides(b, a)) is None:
-        raise Unproven(f"safe_div({a}, {b})", f"{b} divides {a}", "use known sizes")
-    if not exact:
+    if not ints.require("divides", b, a, f"safe_div({a}, {b})"):
         raise DivisibilityError(f"safe_div({a}, {b}): there is a remainder", f"{b} divides {a}", "pad, or use ceil_div")
     return a // b
 

@@ -13,9 +13,10 @@ from typing import Any
 from . import __version__, terminal, viz, xla
 from .errors import LeafTypeError, LoweringError, ParseError, RankError, TlaError
 from .int_tuple import AnyLayout, IntTuple, product_each
+from .ints import known
 from .notation import parse
 from .viz.colouring import RULES
-from .xla.grammar import as_shape
+from .xla.grammar import named_shape
 
 FAILED, INTERRUPTED = 1, 130  # argparse exits with 2 for a wrong command line
 
@@ -97,13 +98,13 @@ def _options(draw: argparse.ArgumentParser, layout: str) -> None:
 
 def lower(arguments: argparse.Namespace) -> Answer:
     """The layout of an XLA array, what each of its modes is, and what memory it takes."""
-    shape = as_shape(arguments.shape)
+    shape = named_shape(arguments.shape, {})
     layout = xla.lower(shape)
     dimensions = [
         {
-            "extent": int(extent),
-            "padded": int(padded),
-            "digits": [{"extent": d.extent, "stride": d.stride, "role": d.role} for d in digits],
+            "extent": _plain(extent),
+            "padded": _plain(padded),
+            "digits": [{"extent": _plain(d.extent), "stride": _plain(d.stride), "role": d.role} for d in digits],
         }
         for extent, padded, digits in zip(layout.origin_shape, product_each(layout.shape), _digits(shape))
     ]
@@ -112,13 +113,19 @@ def lower(arguments: argparse.Namespace) -> Answer:
         "layout": str(layout),
         "origin_shape": str(layout.origin_shape),
         "dimensions": dimensions,
-        "elements": xla.element_count(shape),
-        "padded_elements": xla.padded_element_count(shape),
+        "elements": _plain(xla.element_count(shape)),
+        "padded_elements": _plain(xla.padded_element_count(shape)),
         "bits": shape.bits,
-        "bytes": xla.byte_size(shape),
-        "waste_bytes": xla.waste(shape),
+        "bytes": _plain(xla.byte_size(shape)),
+        "waste_bytes": _plain(xla.waste(shape)),
     }
     return value, _lowered
+
+
+def _plain(n: Any) -> Any:
+    """An integer as JSON has it: a number, or the text of a symbol."""
+    value = known(n)
+    return str(n) if value is None else value
 
 
 def _digits(shape: xla.ArrayShape) -> tuple[tuple[xla.Digit, ...], ...]:
@@ -140,9 +147,9 @@ def _lowered(value: dict[str, Any]) -> str:
             "",
             *terminal.table(rows, 1, terminal.width()),
             "",
-            f"elements  {value['elements']:,}, {value['padded_elements']:,} with padding, {value['bits']} bits each",
-            f"bytes     {value['bytes']:,}{_binary(value['bytes'])}",
-            f"waste     {value['waste_bytes']:,} bytes, {_percent(value['waste_bytes'], value['bytes'])}",
+            f"elements  {_grouped(value['elements'])}, {_grouped(value['padded_elements'])} with padding, {value['bits']} bits each",
+            f"bytes     {_grouped(value['bytes'])}{_binary(value['bytes'])}",
+            f"waste     {_grouped(value['waste_bytes'])} bytes{_share(value['waste_bytes'], value['bytes'])}",
         ]
     )
 
@@ -260,7 +267,7 @@ def _read_coord(text: str) -> Any:
 
 def _read_subject(text: str) -> Any:
     """What is to be drawn: an XLA array with what its digits are, or a layout."""
-    return as_shape(text) if _is_xla(text) else _read_layout(text)
+    return named_shape(text, {}) if _is_xla(text) else _read_layout(text)
 
 
 def _as_text(scene: viz.Scene) -> str:
@@ -279,7 +286,17 @@ def _percent(part: int, whole: int) -> str:
     return f"{100 * part / whole:.1f} %" if whole else "0.0 %"
 
 
-def _binary(n: int) -> str:
+def _share(part: int | str, whole: int | str) -> str:
+    return f", {_percent(part, whole)}" if isinstance(part, int) and isinstance(whole, int) else ""
+
+
+def _grouped(n: int | str) -> str:
+    return f"{n:,}" if isinstance(n, int) else n
+
+
+def _binary(n: int | str) -> str:
+    if isinstance(n, str):
+        return ""
     for power, unit in ((40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")):
         if n >= 2**power:
             return f" ({n / 2**power:.4g} {unit})"

@@ -25,9 +25,9 @@ from .inverse import left_inverse, right_inverse
 from .layout import Layout, MakeLayout
 from .modes import dice, slice_and_offset
 from .predicates import is_bijective, is_compact, is_injective, is_surjective, same_map
-from .recast import downcast, upcast
 from .steps import ENUMERABLE
 from .swizzle import Swizzle, between, make_swizzle
+from .widths import downcast, upcast
 
 _0, _1 = Int[0](), Int[1]()
 _ALL_BITS = -1

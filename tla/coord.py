@@ -18,7 +18,23 @@ from typing import Any
 
 from .errors import LeafTypeError, RangeError, RankError
 from .int_tuple import IntTuple, Underscore, as_int_tuple, as_tree, as_tuple, leaves, like, product, require_congruent, shown
-from .ints import INT64_MAX, INT64_MIN, Int, equal, is_constant, is_int, is_leaf, is_no_integer, known, leaf, mul, plain, plus, times
+from .ints import (
+    INT64_MAX,
+    INT64_MIN,
+    Int,
+    equal,
+    foreign,
+    is_constant,
+    is_int,
+    is_leaf,
+    is_no_integer,
+    known,
+    leaf,
+    mul,
+    plain,
+    plus,
+    times,
+)
 
 _0, _1 = Int[0](), Int[1]()
 
@@ -58,6 +74,8 @@ def coord_leaf(x: Any) -> Any:
     """x as a coordinate: an integer as leaf() has it, an array of integers in 64 bits, what has + * // % as it is."""
     if is_leaf(x):
         return x if is_int(x) else _no_coordinate(x)
+    if foreign(x):
+        return leaf(x)
     np = sys.modules.get("numpy")
     if np and isinstance(x, np.ndarray):
         return _index_array(np, x)

@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from . import ints
+from .display import Displayed
 from .errors import LeafTypeError, Predicate, RankError, Reason
 from .ints import Int, Static, equal, is_int, leaf, mul, static
-from .display import Displayed
 
 #: Nesting deeper than this is refused: it is no layout, and recursion on it would not end well.
 MAX_DEPTH = 64
@@ -70,7 +70,7 @@ class IntTuple(tuple[Any, ...], metaclass=_TupleMeta):
     def __repr__(self) -> str:
         if not self.checked and not all(map(ints.is_leaf, leaves(self))):  # arrays and tracers have no notation
             return type(self).__name__ + tuple.__repr__(self)
-        return f"parse({str(self)!r})"
+        return f"parse({str(self)!r}{symbols_given(self)})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), tuple(self)
@@ -180,6 +180,12 @@ def as_tree(x: Any, cls: type[IntTuple] = IntTuple) -> Any:
 def text(x: Any) -> str:
     """An IntTuple in tla's notation: `(_2,(4,_3))`; a leaf prints itself."""
     return f"({','.join(map(text, x))})" if isinstance(x, tuple) else str(x)
+
+
+def symbols_given(*trees: Any) -> str:
+    """What repr adds to parse(text) for the symbols in IntTuples: nothing, or `, symbols=[dim('M')]`."""
+    found = dict.fromkeys(s for x in trees for n in leaves(x) if not isinstance(n, int) for s in getattr(n, "symbols", ()))
+    return f", symbols={[*found]}" if found else ""
 
 
 def shown(x: Any, width: int = 80) -> str:

@@ -221,22 +221,44 @@ def static_literal(name: str) -> Int | None:
 Ask = Callable[[str, Any, Any], "bool | None"]
 _KINDS: dict[type, Ask] = {}
 _NO_INTEGERS: set[type] = set()
-# Of such a kind: what makes the smaller of two integers, whichever that will be.
-_SMALLER: dict[type, Callable[[Any, Any], Any]] = {}
+# Of some kinds: what is done with a question that has no answer, and min, max, gcd of values that are not known.
+_UNDECIDED: dict[type, Callable[[str, Any, Any, str], bool]] = {}
+_FOLDS: dict[type, Callable[[str, Any, Any], Any]] = {}
+# What another package has for integers: whether x is one, and what makes it a leaf, or refuses it.
+_FOREIGN: list[tuple[Callable[[object], bool], Callable[[Any], Any]]] = []
 
 
-def register_leaf(kind: type, ask: Ask, integer: bool = True, smaller: Callable[[Any, Any], Any] | None = None) -> None:
+def register_leaf(
+    kind: type,
+    ask: Ask,
+    integer: bool = True,
+    undecided: Callable[[str, Any, Any, str], bool] | None = None,
+    fold: Callable[[str, Any, Any], Any] | None = None,
+) -> None:
     """Make `kind` a leaf of IntTuples. It needs + - * // % with integers on both sides, and `==` and hash by structure.
 
-    ask(question, a, b)   True, False, or None when that is not known; question is "==", "<=" or "divides"
-    integer               whether it is an integer; a basis element is none, and has + - and * with integers only
-    smaller(a, b)         the leaf that will be the smaller of the two, where it is not known which; if there is such a leaf
+    ask(question, a, b)                True, False, or None when that is not known; question is "==", "<=" or "divides"
+    integer                            whether it is an integer; a basis element is none, and has + - and * with integers only
+    undecided(question, a, b, where)   what `require` gives where that is not known: True if it is recorded, or it raises
+    fold(name, a, b)                   "min", "max", "gcd" or "lcm" of a and b; None where that is not known
     """
     _KINDS[kind] = ask
-    if smaller is not None:
-        _SMALLER[kind] = smaller
     if not integer:
         _NO_INTEGERS.add(kind)
+    if undecided is not None:
+        _UNDECIDED[kind] = undecided
+    if fold is not None:
+        _FOLDS[kind] = fold
+
+
+def register_foreign(is_one: Callable[[object], bool], convert: Callable[[Any], Any]) -> None:
+    """Take values of another package wherever a leaf is: convert(x) is the leaf that stands for x."""
+    _FOREIGN.append((is_one, convert))
+
+
+def foreign(x: object) -> Callable[[Any], Any] | None:
+    """What makes a value of another package a leaf; None if nothing does."""
+    return next((convert for is_one, convert in _FOREIGN if is_one(x)), None)
 
 
 def is_leaf(x: object) -> bool:
@@ -253,7 +275,8 @@ def is_int(x: object) -> bool:
     """
     if is_leaf(x):
         return type(x) not in _NO_INTEGERS
-    return not is_no_integer(x) and hasattr(type(x), "__index__") and not hasattr(type(x), "__len__")
+    indexes = hasattr(type(x), "__index__") and not hasattr(type(x), "__len__")
+    return not is_no_integer(x) and (indexes or foreign(x) is not None)
 
 
 def is_no_integer(x: object) -> bool:
@@ -281,6 +304,8 @@ def leaf(x: object) -> Any:
         raise LeafTypeError(f"{x!r} is a type", "its value", f"write {x!r}()")
     if isinstance(x, bool) or _is_bool(x):
         raise LeafTypeError(f"{x!r} is a bool", "an integer", f"write {int(cast(Any, x))}")
+    if convert := foreign(x):
+        return convert(x)
     if is_int(x):
         return leaf(operator.index(cast(Any, x)))
     if isinstance(x, (list, range, set)):
@@ -341,6 +366,27 @@ def _question(name: Literal["==", "<=", "divides"], decide: Callable[[int, int],
 equal = _question("==", operator.eq)
 at_most = _question("<=", operator.le)
 divides = _question("divides", lambda a, b: a != 0 and b % a == 0)
+_ASK = {"==": equal, "<=": at_most, "divides": divides}
+_TEXT = {"==": "{} == {}", "<=": "{} <= {}", "divides": "{} divides {}"}
+
+
+def require(question: Literal["==", "<=", "divides"], a: Any, b: Any, where: str) -> bool:
+    """What an operation needs to go on: True where it holds, False where it does not.
+
+    Where that is not known, it is True if it was recorded by assuming(); else Unproven, which names it. where: the
+    operation, for the message.
+
+    >>> require("divides", 16, 64, "a divide"), require("<=", 5, 4, "a tile")
+    (True, False)
+    """
+    answer = _ASK[question](a, b)
+    if answer is not None:
+        return answer
+    for x in (a, b):
+        if type(x) in _UNDECIDED:
+            return _UNDECIDED[type(x)](question, a, b, where)
+    condition = _TEXT[question].format(a, b)
+    raise Unproven(f"{where}: it is not known whether {condition}", condition, "use known sizes")
 
 
 # ------------------------------------------------------------------------------------------------- arithmetic
@@ -379,6 +425,11 @@ def _operand(x: Any) -> Any:
     return leaf(x) if type(x) is not int and (is_no_integer(x) or x is None or isinstance(x, (tuple, list))) else x
 
 
+def as_static(n: Any) -> Any:
+    """An integer of the library's own as the static integer that it is; a symbol as it stands."""
+    return static(n) if isinstance(n, int) else n
+
+
 def plain(n: Any) -> Any:
     """n as what arrays, tracers and expressions take: an integer of ours as a plain int."""
     return int(n) if isinstance(n, int) else n
@@ -400,6 +451,8 @@ def plus(a: Any, b: Any) -> Any:
 
 def ceil_div(a: Any, b: Any) -> Any:
     """a / b rounded up, for b > 0; static if both are."""
+    if type(a) is type(b) is int and b > 0:
+        return -(-a // b)
     require_positive("ceil_div", b)
     return add(a, b - static(1)) // b
 
@@ -414,16 +467,11 @@ def shape_div(a: Any, b: Any) -> Any:
     """a / b where b divides a; 1, with the sign of the quotient, where a divides b. DivisibilityError otherwise."""
     if equal(b, 0):
         raise DivisibilityError(f"shape_div({a}, 0)", "a divisor of 1 or more", "divide by something other than 0")
-    exact = is_constant(1, b) or divides(b, a)
-    if exact:
-        return a // b
-    if divides(a, b):
+    if not is_constant(1, b) and divides(a, b) and not divides(b, a):
         quotient = b // a
         return quotient // abs(quotient)
-    if exact is None:
-        raise Unproven(
-            f"shape_div({a}, {b}): not known whether one divides the other", f"{b} divides {a}, or {a} divides {b}", "use known sizes"
-        )
+    if is_constant(1, b) or require("divides", b, a, f"shape_div({a}, {b})"):
+        return a // b
     raise DivisibilityError(
         f"shape_div: {a} and {b}: neither divides the other",
         f"{a} % {b} == 0 or {b} % {a} == 0",
@@ -431,30 +479,22 @@ def shape_div(a: Any, b: Any) -> Any:
     )
 
 
-def smaller(a: Any, b: Any) -> Any:
-    """The smaller of two integers, static if both are; by what is known of them, or else what their kind makes of the two."""
-    if known(a) is not None and known(b) is not None:
-        return fold("min", min, a, b)
-    first = at_most(a, b)
-    return _made_smaller("min", a, b) if first is None else a if first else b
-
-
-def larger(a: Any, b: Any) -> Any:
-    """The larger of two integers, as `smaller` is the smaller."""
-    if known(a) is not None and known(b) is not None:
-        return fold("max", max, a, b)
-    first = at_most(a, b)
-    return a + b - _made_smaller("max", a, b) if first is None else b if first else a
-
-
-def _made_smaller(name: str, a: Any, b: Any) -> Any:
-    make = next((_SMALLER[type(x)] for x in (a, b) if type(x) in _SMALLER), None)
-    return make(a, b) if make else fold(name, min, a, b)  # which refuses
-
-
 def fold(name: str, decide: Callable[[int, int], int], a: Any, b: Any) -> Any:
     """decide(a, b) of two known integers, static if both are: what gcd, max and min share."""
     x, y = known(a), known(b)
     if x is None or y is None:
+        for kind in (type(a), type(b)):
+            if kind in _FOLDS and (found := _FOLDS[kind](name, a, b)) is not None:
+                return found
         raise Unproven(f"{name}({a}, {b}) of integers that are not known", "integers with values", "give them values first")
     return static(decide(x, y)) if type(a) is type(b) is Int else decide(x, y)
+
+
+def smaller(a: Any, b: Any) -> Any:
+    """The smaller of two integers, static if both are."""
+    return fold("min", min, a, b)
+
+
+def larger(a: Any, b: Any) -> Any:
+    """The larger of two integers, static if both are."""
+    return fold("max", max, a, b)

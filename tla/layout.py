@@ -29,6 +29,7 @@ from .int_tuple import (
     require_congruent,
     require_depth,
     shown,
+    symbols_given,
     text,
 )
 from .ints import Int, Static, at_most, is_constant, is_int, is_static, leaf, mul
@@ -291,7 +292,8 @@ class Layout(AnyLayout, metaclass=_LayoutMeta):
         return f"{text(self.shape)}:{text(self.stride)}"
 
     def __repr__(self) -> str:
-        return f"parse({str(self)!r}{'' if self._origin is None else f', origin_shape={self._origin!r}'})"
+        origin = "" if self._origin is None else f", origin_shape={self._origin!r}"
+        return f"parse({str(self)!r}{origin}{symbols_given(self.shape, self.stride)})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return unchecked_layout, (self.shape, self.stride, self._origin)

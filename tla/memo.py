@@ -7,14 +7,19 @@ keeps these, so that no other object can have their place. What is remembered is
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, ParamSpec, TypeVar, cast
 
 F = TypeVar("F", bound=Callable[..., Any])
+P = ParamSpec("P")
+R = TypeVar("R")
 
 #: So many results of one operation are kept; then it begins anew.
 LIMIT = 4096
-_MEMOS: list[dict[Any, Any]] = []
+_CLEAR: list[Callable[[], None]] = []
+_KEEPS: ContextVar[bool] = ContextVar("keeps", default=True)
 
 
 def memo(f: F) -> F:
@@ -34,7 +39,7 @@ def memo(f: F) -> F:
     4
     """
     results: dict[Any, Any] = {}
-    _MEMOS.append(results)
+    _CLEAR.append(results.clear)
 
     @functools.wraps(f)
     def remembered(*arguments: Any, **named: Any) -> Any:
@@ -47,12 +52,35 @@ def memo(f: F) -> F:
         if key in results:
             return results[key][0]
         result = f(*arguments)
-        if len(results) >= LIMIT:
-            results.clear()
-        results[key] = result, arguments
+        if _KEEPS.get():
+            if len(results) >= LIMIT:
+                results.clear()
+            results[key] = result, arguments
         return result
 
     return cast(F, remembered)
+
+
+def plain_memo(f: Callable[P, R]) -> Callable[P, R]:
+    """f with a memory, for functions of plain integers and the like: of what is equal, one answer is right for all."""
+    remembered = functools.lru_cache(LIMIT)(f)
+    _CLEAR.append(remembered.cache_clear)
+    return cast(Callable[P, R], remembered)
+
+
+@contextmanager
+def forgetting() -> Iterator[None]:
+    """What is worked out inside is not remembered: it may rest on what holds there only."""
+    token = _KEEPS.set(False)
+    try:
+        yield
+    finally:
+        _KEEPS.reset(token)
+
+
+def register_memo(results: dict[Any, Any]) -> None:
+    """Make a dict of results one that cache_clear() empties."""
+    _CLEAR.append(results.clear)
 
 
 def _key(x: tuple[Any, ...]) -> Any:
@@ -68,5 +96,5 @@ def cache_clear() -> None:
     composition, complement, coalesce, logical_divide, logical_product and the inverses keep up to 4,096 results each,
     and their arguments, which may hold memory; a measurement without a memo begins with this.
     """
-    for results in _MEMOS:
-        results.clear()
+    for clear in _CLEAR:
+        clear()

@@ -6,7 +6,9 @@ the same static-ness. The text is data: it is parsed by this grammar and never e
     text   = part { "o" part "o" part }                       Sw<3,4,3> o _0 o (_8,_8):(_8,_1)
     part   = word "<" digits { "," digits } ">" | tuple [ ":" tuple ]
     tuple  = leaf | "(" [ tuple { "," tuple } ] ")"          blanks may stand between any two of these
-    leaf   = [ "_" ] [ "-" ] digits { "@" digits }            3@1@0 is 3 * E[0, 1]: the innermost mode first
+    leaf   = ([ "_" ] [ "-" ] digits | expression) { "@" digits }     3@1@0 is 3 * E[0, 1]: the innermost mode first
+
+An expression of symbols, such as ceil(N/128), is what parse(text, symbols=...) reads; its grammar is that of SymInt.
 
 Source: cute::print of CUTLASS; TLA's documents.
 """
@@ -28,12 +30,17 @@ _LAYOUTS: dict[str, Callable[[Any, Any, Any], Any]] = {}
 # The words before <...>, and what they make of the numbers between these; what is between the parts of a chain.
 _WORDS: dict[str, tuple[int, Callable[..., Any]]] = {}
 _CHAINS: dict[str, Callable[[Any, Any, Any], Any]] = {}
+# What makes the symbols of parse() a dict of names; what reads an expression of them from a position on.
+_EXPRESSIONS: list[tuple[Callable[[Any], dict[str, Any]], Callable[[str, int, dict[str, Any]], tuple[Any, int]]]] = []
 #: More parts than this are refused.
 MAX_PARTS = 64
 
 _LEAF = re.compile(r"(_?)(-?[0-9]+)((?:@[0-9]{1,5})*)(?![0-9A-Za-z_.@])")
 _WORD = re.compile(r"[0-9A-Za-z_.+-]+|.", re.DOTALL)
 _NUMBERS = re.compile(r"([A-Za-z]+)<\s*(-?[0-9]{1,9}(?:\s*,\s*-?[0-9]{1,9})*)\s*>", re.ASCII)  # the blanks that int() takes
+_PATH = re.compile(r"(?:@[0-9]{1,5})*(?![0-9A-Za-z_.@])")
+_OPERATOR = re.compile(r"\s*(//|[-+*%^])")
+_PARENTHESIS = re.compile(r"[()]")
 _BLANK = re.compile(r"\s*", re.ASCII)
 
 
@@ -52,11 +59,17 @@ def register_chain(separator: str, make: Callable[[Any, Any, Any], Any]) -> None
     _CHAINS[separator] = make
 
 
-def parse(text: str, *, origin_shape: Any = None) -> Any:
+def register_expression(names: Callable[[Any], dict[str, Any]], read: Callable[[str, int, dict[str, Any]], tuple[Any, int]]) -> None:
+    """Make expressions of symbols leaves: read(text, position, names(symbols)) is the value, and where its text ends."""
+    _EXPRESSIONS.append((names, read))
+
+
+def parse(text: str, *, origin_shape: Any = None, symbols: Any = None) -> Any:
     """The layout, IntTuple or integer that a text stands for: the inverse of str().
 
     text           `shape:stride`, or an IntTuple, or an integer; `_4` static, `4` dynamic
     origin_shape   of a layout: how much of each top-level mode holds valid data; all of it by default
+    symbols        the sizes that the text names: a SymInt, several, or a dict of names to integers
     Returns        Layout, IntTuple, Int or int
     Raises         ParseError with the position, and what Layout raises
 
@@ -70,11 +83,16 @@ def parse(text: str, *, origin_shape: Any = None) -> Any:
       expected  the same nesting
       to mend   give each mode its counterpart
 
+    >>> from tla import dims
+    >>> M, N = dims("M N")
+    >>> print(parse("(M,ceil(N/4)):(_1,16*M)", symbols=[M, N]).stride)
+    (_1,M*16)
+
     Source: design of tla, section 4; the notation is that of cute::print.
     """
     if not isinstance(text, str):
         raise LeafTypeError(f"parse of a {type(text).__name__}", "a text such as '(_4,2):(_2,_1)'", "str(x) gives the text of a layout")
-    reader = _Reader(text)
+    reader = _Reader(text, symbols)
     first = reader.part(origin_shape)
     for separator, make in _CHAINS.items():
         if reader.take(separator):
@@ -100,8 +118,9 @@ def parse(text: str, *, origin_shape: Any = None) -> Any:
 class _Reader:
     """A text and a position in it."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, symbols: Any = None) -> None:
         self.text, self.at = text, 0
+        self.symbols = None if symbols is None else _EXPRESSIONS[0][0](symbols)
         self.skip_blank()
 
     def skip_blank(self) -> None:
@@ -138,7 +157,7 @@ class _Reader:
         open_tuples: list[tuple[int, list[Any]]] = []
         while True:
             start = self.at
-            if self.take("("):
+            if not self.at_expression() and self.take("("):
                 if len(open_tuples) == MAX_DEPTH:
                     raise ParseError(self.text, start, f"tuples nested more than {MAX_DEPTH} deep", "a layout", "flatten it")
                 open_tuples.append((start, []))
@@ -157,10 +176,30 @@ class _Reader:
             else:
                 return value
 
+    def at_expression(self) -> bool:
+        """Whether an expression begins here: a name, or what an operator follows, a '(' with its ')' included."""
+        if self.symbols is None:
+            return False
+        first = self.text[self.at : self.at + 1]
+        if first == "(":
+            return bool(_OPERATOR.match(self.text, _closing(self.text, self.at)))
+        found = _LEAF.match(self.text, self.at)
+        return bool(_OPERATOR.match(self.text, found.end())) if found else first.isalpha() or first == "-"
+
     def leaf(self) -> Any:
+        if self.at_expression():
+            value, self.at = _EXPRESSIONS[0][1](self.text, self.at, self.symbols or {})
+            path = _PATH.match(self.text, self.at)
+            if path:
+                self.at = path.end()
+            self.skip_blank()
+            return _along(value, path[0] if path else "")
         found = _LEAF.match(self.text, self.at)
         if not found:
-            raise self.unexpected("an integer like 4 or _4, or a tuple", "")
+            named = self.text[self.at : self.at + 1].isalpha() and self.symbols is None
+            raise self.unexpected(
+                "an integer like 4 or _4, or a tuple", "give the names it has: parse(text, symbols=[M, N])" if named else ""
+            )
         underscore, digits, modes = found.groups()
         # the length first: int() of a million digits takes its time
         if len(digits.lstrip("-0")) > 20 or len(digits) > 4000 or not INT64_MIN <= int(digits) <= INT64_MAX:
@@ -169,8 +208,7 @@ class _Reader:
             )
         self.at = found.end()
         self.skip_blank()
-        value = static(int(digits)) if underscore else int(digits)
-        return E[tuple(map(int, reversed(modes.split("@")[1:])))] * value if modes else value
+        return _along(static(int(digits)) if underscore else int(digits), modes)
 
     def end(self, otherwise: str = "") -> None:
         if self.at < len(self.text):
@@ -185,3 +223,18 @@ class _Reader:
             expected,
             mend or "a layout reads (_4,2):(_1,4)",
         )
+
+
+def _along(value: Any, modes: str) -> Any:
+    """value, or that many of the basis element of `@1@0`."""
+    return E[tuple(map(int, reversed(modes.split("@")[1:])))] * value if modes else value
+
+
+def _closing(text: str, start: int) -> int:
+    """Where the text after the ")" of the "(" at `start` begins; its end if there is none."""
+    depth = 0
+    for found in _PARENTHESIS.finditer(text, start):
+        depth += 1 if found[0] == "(" else -1
+        if depth == 0:
+            return found.end()
+    return len(text)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .errors import TlaError
 from .display import register_display
+from .errors import TlaError
 
 if TYPE_CHECKING:
     from .viz import Scene

@@ -64,7 +64,7 @@ def GetTileLayout(layout: Layout, tile: Any, coord: Any) -> Layout:
     Source: TLA `GetTileLayout` (2026), which takes flat layouts of any rank, and pairs of rank 2.
     """
     layout = as_layout("GetTileLayout", layout)
-    return _tiled("GetTileLayout", layout, tile, _start("GetTileLayout", layout, coord))
+    return _tiled("GetTileLayout", layout, tile, start_of("GetTileLayout", layout, coord))
 
 
 @Predicate
@@ -82,7 +82,7 @@ def is_on_block(layout: Layout, coord: Any) -> Reason | bool | None:
     """
     layout = as_layout("is_on_block", layout)
     answer: bool | None = True
-    for i, (c, s) in enumerate(zip(_start("is_on_block", layout, coord), modes_of(layout.shape))):
+    for i, (c, s) in enumerate(zip(start_of("is_on_block", layout, coord), modes_of(layout.shape))):
         block = product(tuple(leaves(s))[:-1])
         here = True if is_constant(1, block) or equal(c, 0) else divides(block, c)
         if here is False:
@@ -169,7 +169,7 @@ def _extents(where: str, layout: Layout, tile: Any) -> tuple[Any, ...]:
     return modes_of(tile)
 
 
-def _start(where: str, layout: Layout, coord: Any) -> tuple[Any, ...]:
+def start_of(where: str, layout: Layout, coord: Any) -> tuple[Any, ...]:
     """The start in elements, one integer per top-level mode."""
     coord = as_coord(coord)
     shape = layout.shape

@@ -15,11 +15,14 @@ Source: XLA xla/hlo/parser/hlo_parser.cc and hlo_lexer.cc.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NoReturn, TypeVar
 
 from ..errors import LeafTypeError, LoweringError, ParseError
-from ..ints import INT64_MAX, INT64_MIN
+from ..ints import INT64_MAX, INT64_MIN, at_most
+from ..symbolic.declare import dim
+from ..symbolic.facts import RESERVED
+from ..symbolic.reading import names, read
 from .shapes import MAX_DEPTH, BufferShape, OpaqueShape, Shape, TokenShape, TupleShape
 from .spec import BITS, COMBINE, ArrayLayout, ArrayShape, Split, TileEntry, why_not_valid
 
@@ -28,6 +31,9 @@ R = TypeVar("R")
 BLANK = re.compile(r"(?:[ \t\r\n]+|/\*.*?\*/|//[^\n]*)*", re.DOTALL)
 _TOKEN = re.compile(r"-?[0-9]+(?![A-Za-z0-9_.])|[A-Za-z_][A-Za-z0-9_]*|<=|[][(){},:?*#+~]")
 _WORD = re.compile(r"[A-Za-z0-9_.+-]+|.", re.DOTALL)
+# The dimensions of an array, and the names in them.
+_DIMENSIONS = re.compile(r"\s*[A-Za-z0-9]+\s*\[([^][]*)\]")
+_NAME = re.compile(r"(?<![A-Za-z0-9_])[A-Za-z][A-Za-z0-9_]*")
 _ORDER = ("D", "T", "L", "#", "*", "E", "S", "SC", "P", "M")
 _FIELDS = {
     "L": "tail_padding_alignment_in_elements",
@@ -39,10 +45,11 @@ _FIELDS = {
 _ALIASES = {"bool": "pred", "bfloat16": "bf16", "half": "f16", "float": "f32", "double": "f64", "complex64": "c64", "complex128": "c128"}
 
 
-def parse_shape(text: str) -> Shape:
+def parse_shape(text: str, *, symbols: Any = None) -> Shape:
     """The shape that an XLA shape string stands for. str() of it is XLA's canonical text.
 
     text      one shape: an array, a tuple of shapes, a buffer of an array, `token[]` or `opaque[]`
+    symbols   the sizes that its dimensions name: a SymInt, several, or a dict of names to integers; `lower` declares them
     Returns   an ArrayShape, TupleShape, BufferShape, TokenShape or OpaqueShape. A layout that the text leaves out stays None:
               it is not specified; `.with_layout()` fills in the default
     Raises    ParseError with the position for a text that the grammar or the meaning does not allow
@@ -67,9 +74,28 @@ def parse_shape(text: str) -> Shape:
             f"a shape of type {type(text).__name__}", "a text such as 'f32[8,128]{1,0:T(8,128)}'", "str() of a shape is its text"
         )
     reader = _ShapeReader(text)
+    reader.symbols = None if symbols is None else names(symbols)
     shape = reader.shape(1)
     reader.end()
     return shape
+
+
+def named_shape(shape: Shape | str, sizes: Mapping[str, Any]) -> ArrayShape:
+    """as_shape of a text whose dimensions may be names: those in `sizes` stand for these, others become a `dim`.
+
+    >>> print(named_shape("f32[M,2*N]{1,0:T(8,128)}", {"M": 100}))
+    f32[100,2*N]{1,0:T(8,128)}
+    """
+    found = _DIMENSIONS.match(shape) if isinstance(shape, str) else None
+    used = dict.fromkeys(_NAME.findall(found[1])) if found else {}
+    for name in sizes:
+        if name not in used:
+            raise LeafTypeError(f"{name}= of {shape!s:.80}", "names of its dimensions", f"write {name} where its size stands in the text")
+    if not isinstance(shape, str) or not used:
+        return as_shape(shape)
+    return as_shape(
+        parse_shape(shape, symbols={name: sizes[name] if name in sizes else dim(name) for name in used if name not in RESERVED})
+    )
 
 
 def as_shape(shape: Shape | str) -> ArrayShape:
@@ -168,6 +194,8 @@ class Reader:
 
 
 class _ShapeReader(Reader):
+    symbols: Mapping[str, Any] | None = None
+
     # -- shape
 
     def shape(self, depth: int) -> Shape:
@@ -234,8 +262,14 @@ class _ShapeReader(Reader):
         if self.take("?"):
             return None, True
         bounded, at = self.take("<="), self.at
-        n = self.integer("a dimension: 5, <=5 or ?")
-        if n < 0:
+        if self.symbols is None:
+            if self.token.isidentifier():
+                self.unexpected("a dimension: 5, <=5 or ?", "lower takes names; parse_shape too, with symbols=[dim('N')]")
+            n = self.integer("a dimension: 5, <=5 or ?")
+        else:
+            n, self.after = read(self.text, at, self.symbols)
+            self.advance()
+        if at_most(n, -1):
             self.fail(f"dimension {n}", "0 or more", at=at)
         return n, bounded
 

@@ -20,12 +20,12 @@ from typing import Any
 from ..algebra import coalesce
 from ..basis import E, ScaledBasis
 from ..composed import ComposedLayout, compose
-from ..errors import LoweringError, RangeError, RankError
+from ..errors import DivisibilityError, LoweringError, RangeError, RankError, Unproven
 from ..int_tuple import IntTuple, leaves, size
-from ..ints import static
+from ..ints import as_static, at_most, ceil_div, known, static
 from ..layout import Layout
 from ..steps import ENUMERABLE
-from .grammar import as_shape
+from .grammar import as_shape, named_shape
 from .index import integers, logical_dimensions, physical_dimensions, refuse_pieces
 from .shapes import Shape
 from .spec import COMBINE, ArrayShape, TileEntry, groups
@@ -51,9 +51,11 @@ class Digit:
     stride: int = 0
 
 
-def lower(shape: Shape | str) -> Layout | ComposedLayout:
+def lower(shape: Shape | str, /, **sizes: Any) -> Layout | ComposedLayout:
     """The layout of an XLA array: one mode per logical dimension, in logical order; offsets in elements.
 
+    sizes     what the names stand for that are dimensions of a text, as in bf16[M,N]: integers, or symbols with facts. A name
+              that is not given becomes dim(name)
     Returns   a Layout where there is one: extents padded to whole tiles, numbers static, origin_shape = the dimensions. A
               mode is coalesced; digits of extent 1 are dropped, and a mode with no digit left is _1:_0. Slots that no
               coordinate reaches (the rows that the tile of a scalar pads) count in padded_element_count, not here. Else a
@@ -67,20 +69,23 @@ def lower(shape: Shape | str) -> Layout | ComposedLayout:
     parse('((_2,_2),(_2,_3)):((_2,_12),(_1,_4))', origin_shape=parse('(_3,_5)'))
     >>> print(lower("f32[6,10]{1,0:T(3,5)(2,2)}"))
     (_2,_2,(_2,_2),(_2,_3)):(_48,_24,(_2,_12),(_1,_4)) o _0 o ((_3,_2),(_5,_2)):((_1@2,_1@0),(_1@3,_1@1))
+    >>> from tla import dim
+    >>> print(lower("bf16[M,N]{1,0:T(8,128)(2,1)}", N=dim("N", multiple_of=128)))
+    ((_2,_4,ceil(M/8)),(_128,N//128)):((_1,_256,8*N),(_2,_1024))
 
     Law: lower(shape)(*index) == linear_index(shape, index) for every index of the array.
     Source: XLA docs/tiled_layout.md; design of tla, section 6.
     """
-    shape = as_shape(shape)
+    shape = named_shape(shape, sizes)
     dims = logical_dimensions(shape)
     whole: Layout | ComposedLayout
     *inner, whole = _stages(shape)
     if not inner:
         return _valid(whole, dims)
     if 0 in dims:
-        return Layout(tuple(map(static, dims)), (static(0),) * len(dims))
+        return Layout(tuple(map(as_static, dims)), (static(0),) * len(dims))
     for stage in reversed(inner):
-        whole = compose(whole, _padded(stage, whole))
+        whole = _after(whole, _padded(stage, whole))
     if isinstance(whole, Layout):
         return _valid(coalesce(whole, (static(1),) * len(dims)), dims)
     return _valid(_by_axes(whole, dims) or whole, dims)
@@ -111,6 +116,14 @@ def lower_padded(dims: Sequence[int], minor_to_major: Sequence[int], padded_dime
     return Layout(tuple(map(static, padded)), tuple(static(strides[d]) for d in range(len(sizes))), tuple(map(static, sizes)))
 
 
+def _after(outer: Any, stage: Layout) -> Any:
+    """outer after stage: one layout where that is known to exist."""
+    try:
+        return compose(outer, stage)
+    except (DivisibilityError, Unproven):  # of symbols
+        return ComposedLayout(outer, static(0), stage)
+
+
 def _padded(stage: Layout, outer: Any) -> Layout:
     """The stage with the most significant digits padded as `outer` pads them: those that are alone in their coordinate."""
     goes_to = [d.path[0] for d in leaves(stage.stride) if isinstance(d, ScaledBasis)]
@@ -128,7 +141,7 @@ def _valid(layout: Layout | ComposedLayout, dims: tuple[int, ...]) -> Layout | C
     """The layout with the dimensions for its origin_shape."""
     if isinstance(layout, ComposedLayout):
         return ComposedLayout(layout.outer, layout.offset, _valid(layout.inner, dims))  # type: ignore[no-any-return]
-    return Layout(layout.shape, layout.stride, tuple(map(static, dims)))
+    return Layout(layout.shape, layout.stride, tuple(map(as_static, dims)))
 
 
 def _by_axes(whole: ComposedLayout, dims: tuple[int, ...]) -> Layout | None:
@@ -136,7 +149,7 @@ def _by_axes(whole: ComposedLayout, dims: tuple[int, ...]) -> Layout | None:
 
     The offsets along each dimension, with 0 in the others, determine its mode; that these add up is checked everywhere.
     """
-    if math.prod(dims) > ENUMERABLE:
+    if any(known(n) is None for n in dims) or math.prod(dims) > ENUMERABLE:
         return None
     zero = [0] * len(dims)
     modes = [_axis([whole(*zero[:d], i, *zero[d + 1 :]) for i in range(n)]) for d, n in enumerate(dims)]
@@ -218,7 +231,7 @@ def _into_coordinates(digits: list[Digit], merged: list[tuple[int, ...]], dims: 
     for k, group in enumerate(merged):
         step = 1
         for at in reversed(group):
-            strides[at] = E[k] * static(step)
+            strides[at] = E[k] * as_static(step)
             step *= digits[at].slots
     placed = [replace(digit, stride=at) for at, digit in enumerate(digits)]
     modes = [_of_dimension(placed, d, n) for d, n in enumerate(dims)]
@@ -272,10 +285,10 @@ def _tops(digits: list[Digit]) -> dict[int | None, int]:
 def _split(digit: Digit, t: int, top: bool, level: int, shape: ArrayShape) -> tuple[Digit, Digit]:
     """A digit u as u // t and u % t, where these are digits again."""
     n, place = digit.extent, digit.place
-    count = replace(digit, extent=-(-n // t), place=place * t, slots=-(-digit.slots // t))
+    count = replace(digit, extent=ceil_div(n, t), place=place * t, slots=ceil_div(digit.slots, t))
     if digit.dimension is None:
         return replace(count, extent=1), replace(digit, extent=1, slots=t)
-    if n % t == 0 or top:
+    if top or n % t == 0:
         return count, replace(digit, extent=t, slots=t)
     if n < t:  # u // t is 0 for every coordinate
         return replace(count, dimension=None), replace(digit, slots=t)
@@ -302,7 +315,7 @@ def _of_dimension(placed: list[Digit], dimension: int, n: int) -> tuple[Digit, .
     for digit in sorted((d for d in placed if d.dimension == dimension and d.extent != 1), key=lambda d: d.place):
         if digit.place != weight:
             # Padding left a gap below it, and padding does so at the top only: no coordinate reaches this digit.
-            assert digit.place >= n
+            assert not at_most(digit.place, n - 1)
             break
         out.append(digit)
         weight *= digit.extent
@@ -322,7 +335,7 @@ def _merged(digits: tuple[Digit, ...]) -> list[Digit]:
 
 def _mode(numbers: list[int], empty: int) -> object:
     """The shape or stride of a mode: one static integer, or a tuple of them."""
-    return _nested([static(n) for n in numbers or [empty]])
+    return _nested([as_static(n) for n in numbers or [empty]])
 
 
 def _nested(leaves: list[Any]) -> Any:

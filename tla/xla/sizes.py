@@ -9,7 +9,7 @@ import itertools
 import math
 
 from ..errors import LoweringError, RangeError
-from ..ints import INT64_MAX
+from ..ints import INT64_MAX, at_most, ceil_div, equal
 from .grammar import as_shape
 from .index import physical_dimensions
 from .shapes import Shape
@@ -43,7 +43,8 @@ def padded_element_count(shape: Shape | str) -> int:
     if not layout.tiles:
         return math.prod(sizes)
     unit = layout.tail_padding_alignment_in_elements
-    return -(-math.prod(tiled(sizes, layout.tiles[0])) // unit) * unit
+    count: int = ceil_div(math.prod(tiled(sizes, layout.tiles[0])), unit) * unit
+    return count
 
 
 def _largest_piece(shape: ArrayShape) -> tuple[int, ...]:
@@ -65,7 +66,7 @@ def byte_size(shape: Shape | str) -> int:
     shape = as_shape(shape)
     prefix = shape.effective_layout.dynamic_shape_metadata_prefix_bytes if any(shape.dynamic) else 0
     size = _bytes(padded_element_count(shape), shape.bits) + prefix
-    if size > INT64_MAX:
+    if at_most(size, INT64_MAX) is False:
         raise RangeError(f"{shape}: its byte size overflows", "a byte count that 64 bits hold", "use a smaller E, L or M")
     return size
 
@@ -98,10 +99,11 @@ def waste_by_dimension(shape: Shape | str) -> tuple[int, ...]:
         raise LoweringError(f"{shape}: its first tile merges dimensions", "a tile size for each dimension", "see waste for the whole")
     left, covered = cover(sizes, tile)
     units = [1] * left + [t for t in tile if isinstance(t, int)]
-    lost = [total - total * n // (-(-n // t) * t) if n else 0 for n, t in zip(covered, units)][len(covered) - len(sizes) :]
+    lost = [0 if equal(n, 0) else total - total * n // (ceil_div(n, t) * t) for n, t in zip(covered, units)][len(covered) - len(sizes) :]
     by_physical = dict(zip(reversed(layout.minor_to_major), lost))
     return tuple(_bytes(by_physical[d], shape.bits) for d in range(len(sizes)))
 
 
 def _bytes(count: int, bits: int) -> int:
-    return -(-count * bits // 8)
+    size: int = ceil_div(count * bits, 8)
+    return size

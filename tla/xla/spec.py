@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ..errors import LeafTypeError, RangeError, RankError, Reason
-from ..ints import INT64_MAX, leaf
 from ..display import Displayed
+from ..errors import LeafTypeError, RangeError, RankError, Reason
+from ..ints import INT64_MAX, at_most, ceil_div, known, leaf, plain
 
 #: A tile entry that merges its dimension with the next more minor one, before the rest of the tile is applied: `*`.
 COMBINE = "*"
@@ -125,7 +125,7 @@ class ArrayShape(Displayed):
 
     def __post_init__(self) -> None:
         put = object.__setattr__
-        put(self, "dimensions", _integers(self.dimensions, keep=None))
+        put(self, "dimensions", _sizes(self.dimensions))
         dynamic = _tuple(self.dynamic) or (False,) * len(self.dimensions)
         if len(dynamic) != len(self.dimensions):
             raise RankError(f"{len(dynamic)} dynamic marks for {len(self.dimensions)} dimensions", "one for each", "leave it out for none")
@@ -182,6 +182,11 @@ def _integers(x: Any, keep: Any = ()) -> tuple[Any, ...]:
     return tuple(n if n == keep else _integer(n) for n in _tuple(x))
 
 
+def _sizes(x: Any) -> tuple[Any, ...]:
+    """x as a tuple of plain ints, symbols, and None."""
+    return tuple(n if n is None else plain(leaf(n)) for n in _tuple(x))
+
+
 def cover(sizes: tuple[int, ...], tile: tuple[TileEntry, ...]) -> tuple[int, tuple[int, ...]]:
     """How many sizes a tile leaves, and all of them: a tile longer than these finds sizes of 1 before them."""
     sizes = (1,) * (len(tile) - len(sizes)) + sizes
@@ -196,7 +201,7 @@ def tiled(sizes: tuple[int, ...], tile: tuple[TileEntry, ...]) -> tuple[int, ...
     """
     left, sizes = cover(sizes, tile)
     pairs = [(math.prod(group), t) for group, t in groups(sizes[left:], tile)]
-    return (*sizes[:left], *(-(-n // t) for n, t in pairs), *(t for _, t in pairs))
+    return (*sizes[:left], *(ceil_div(n, t) for n, t in pairs), *(t for _, t in pairs))
 
 
 def groups(covered: tuple[int, ...], tile: tuple[TileEntry, ...]) -> Iterator[tuple[tuple[int, ...], int]]:
@@ -221,15 +226,17 @@ def _wrongs(element_type: str, dims: tuple[int | None, ...], layout: ArrayLayout
     """Lazily, and each is asked for only where those before it are right."""
     if element_type not in BITS:
         yield "element_type", Reason(f"element type {element_type!r} is not known", "one of " + " ".join(BITS), "write XLA's name")
-    if any(d is not None and d < 0 for d in dims):
+    if any(d is not None and at_most(d, -1) for d in dims):
         yield "dimensions", Reason("a negative dimension", "0 or more", "write the extent")
-    if _bytes_overflow(element_type, math.prod(d or 0 for d in dims)):
+    if _bytes_overflow(element_type, dims):
         yield "dimensions", Reason(f"the size of {element_type}{list(dims)} overflows", "a byte count that 64 bits hold", "use less")
     if layout is None:
         return
     if why := _why_not_order(layout.minor_to_major, len(dims)):
         yield "minor_to_major", why
-    if why := _why_not_tiles(element_type, tuple(dims[d] or 0 for d in reversed(layout.minor_to_major)), layout.tiles):
+    if why := _why_not_tiles(
+        element_type, tuple(0 if (n := dims[d]) is None else n for d in reversed(layout.minor_to_major)), layout.tiles
+    ):
         yield "tiles", why
     bits, given = BITS[element_type], layout.element_size_in_bits
     if not (given in (0, bits) or (bits < 8 and given in (8, 16, 32))):
@@ -243,7 +250,9 @@ def _wrongs(element_type: str, dims: tuple[int | None, ...], layout: ArrayLayout
             yield "split_configs", why
 
 
-def _bytes_overflow(element_type: str, count: int) -> bool:
+def _bytes_overflow(element_type: str, sizes: tuple[int | None, ...]) -> bool:
+    """Whether the bytes pass 64 bits, as far as sizes are known: a symbol is taken to be 1, `?` has none."""
+    count = math.prod(1 if known(n) is None else n for n in sizes if n is not None) * (None not in sizes)
     return count * max(8, BITS[element_type]) // 8 > INT64_MAX
 
 
@@ -269,7 +278,7 @@ def _why_not_tiles(element_type: str, sizes: tuple[int, ...], tiles: tuple[tuple
         if why := _why_not_tile(tile):
             return why
         sizes = tiled(sizes, tile)
-        if _bytes_overflow(element_type, math.prod(sizes)):
+        if _bytes_overflow(element_type, sizes):
             return Reason("the tiled array overflows", "a byte count that 64 bits hold", "use smaller tiles")
     return None
 

@@ -1,0 +1,259 @@
+"""The algorithms against numpy and against loops over coordinates: one source, every kind of layout."""
+
+import itertools
+import random
+
+import numpy as np
+import pytest
+from test_tensor import Model, plain, random_tensor
+
+import tla
+from tla import (
+    ComposedLayout,
+    GetTile,
+    Layout,
+    LayoutRight,
+    MakeLayout,
+    MakeTensor,
+    Swizzle,
+    copy,
+    cosize,
+    fill,
+    fill_padding,
+    gemm,
+    im2col,
+    padded,
+    reduce,
+    transpose,
+    xla,
+)
+from tla.ascend import L0C, ColumnMajor, PaddingRowMajor, RowMajor, nN, nZ, zN, zZ
+
+
+def swizzled(rows, columns):
+    """Rows of 64 elements of shared memory, swizzled as CuTe does."""
+    layout = MakeLayout((rows, -(-columns // 64) * 64), LayoutRight, (rows, columns))
+    return ComposedLayout(Swizzle[3, 3, 3](), tla.Int[0](), layout)
+
+
+def tiled(rows, columns):
+    return xla.lower(f"f32[{rows},{columns}]{{1,0:T(8,128)}}")
+
+
+def pairs(rows, columns):
+    return xla.lower(f"bf16[{rows},{columns}]{{1,0:T(8,128)(2,1)}}")
+
+
+def strided(rows, columns):
+    return Layout((rows, columns), (columns + 5, 1))
+
+
+KINDS = {
+    **{str(tag): (lambda m, n, tag=tag: MakeLayout[16, tag](m, n)) for tag in (RowMajor, ColumnMajor, zN, nZ, zZ, nN, L0C)},
+    "padded": lambda m, n: MakeLayout[16, PaddingRowMajor](m, n, 16, 32),
+    "pitch": strided,
+    "swizzled": swizzled,
+    "T(8,128)": tiled,
+    "T(8,128)(2,1)": pairs,
+    "gap": lambda m, n: Layout((m, n), (2 * n + 3, 2)),
+}
+
+
+def room(layout):
+    """How many elements a buffer for a layout needs: of a swizzled one, whole rows of its pattern."""
+    return 1 << int(cosize(layout.inner) - 1).bit_length() if isinstance(layout, ComposedLayout) else int(cosize(layout))
+
+
+def empty(layout, dtype, mark=0):
+    return MakeTensor(np.full(room(layout), mark, dtype), layout)
+
+
+def holding(values, layout):
+    t = empty(layout, values.dtype, 99)
+    copy(values, t)
+    return t
+
+
+def untouched(t, before):
+    """Whatever of t's buffer is not valid is as it was."""
+    mask = np.ones(t.data.size, bool)
+    mask[[*Model.of(t).offsets().values()]] = False
+    return np.array_equal(t.data[mask], before[mask])
+
+
+@pytest.mark.parametrize("source", KINDS)
+@pytest.mark.parametrize("target", KINDS)
+def test_copy_between_all_kinds(source, target):
+    for m, n in ((1, 1), (16, 16), (37, 45), (5, 130)):
+        values = np.arange(m * n, dtype=np.int32).reshape(m, n)
+        a = holding(values, KINDS[source](m, n))
+        assert np.array_equal(Model.of(a).dense(), values)
+        b = empty(KINDS[target](m, n), np.int32, -1)
+        before = b.data.copy()
+        copy(a, b)
+        assert np.array_equal(Model.of(b).dense(), values)
+        assert untouched(b, before)
+        assert np.array_equal(np.asarray(b), values)
+
+
+@pytest.mark.parametrize("seed", range(300))
+def test_copy_of_random_tiles(seed):
+    rng = random.Random(seed)
+    a, b = random_tensor(rng, ranks=(2,)), random_tensor(rng, ranks=(2,))
+    starts = [tuple(rng.randint(0, n) for n in plain(t.origin_shape)) for t in (a, b)]
+    extents = [min(n - s, o - r) for n, s, o, r in zip(plain(a.origin_shape), starts[0], plain(b.origin_shape), starts[1])]
+    if 0 in extents:
+        return
+    x, y = (GetTile(t, start, tuple(extents)) for t, start in zip((a, b), starts))
+    before, values = b.data.copy(), Model.of(x).dense()
+    copy(x, y)
+    assert np.array_equal(Model.of(y).dense(), values)
+    assert untouched(y, before)
+    fill(y, 5)
+    assert (Model.of(y).dense() == 5).all()
+    assert untouched(y, before)
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_fill_padding_of_tensors_and_tiles(seed):
+    rng = random.Random(1000 + seed)
+    t = random_tensor(rng)
+    start = tuple(rng.randint(0, n) for n in plain(t.origin_shape))
+    tile = tuple(rng.randint(1, n + 3) for n in plain(tla.product_each(t.shape)))
+    for part in (t, GetTile(t, start, tile)):
+        model = Model.of(part)
+        shape = plain(tla.product_each(t.shape))
+        inside = (
+            [min(n, s - c) for n, s, c in zip(tile, shape, start)] if part is not t else shape
+        )  # of the tile what lies in the padded whole
+        whole = Model(model.buffer, model.function, model.start, tuple(inside))
+        everything, valid = whole.offsets(), model.offsets()
+        before = t.data.copy()
+        fill_padding(part, -7)
+        want = before.copy()
+        want[[place for c, place in everything.items() if c not in valid]] = -7
+        assert np.array_equal(t.data, want)
+        t.data[:] = before
+        assert plain(padded(part).origin_shape) == tuple(max(0, n) for n in inside)
+
+
+SIZES = [(37, 45, 53), (16, 32, 48), (1, 7, 1), (33, 17, 65)]
+
+
+@pytest.mark.parametrize(("a", "b", "c"), [(a, b, c) for (a, b), c in zip(itertools.product(KINDS, repeat=2), itertools.cycle(KINDS))])
+def test_one_matrix_multiply_for_all_layouts(a, b, c):
+    m, n, k = SIZES[0]
+    rng = np.random.default_rng(0)
+    x, y = rng.integers(-50, 50, (m, k)), rng.integers(-50, 50, (k, n))
+    out = empty(KINDS[c](m, n), np.int64, 7)
+    before = out.data.copy()
+    gemm(holding(x, KINDS[a](m, k)), holding(y, KINDS[b](k, n)), out, tile=(16, 16, 20))
+    assert np.array_equal(np.asarray(out), x @ y)
+    assert untouched(out, before)
+
+
+@pytest.mark.parametrize("sizes", SIZES)
+@pytest.mark.parametrize("tile", [(16, 16, 16), (5, 7, 11), (256, 256, 256), (1, 64, 3)])
+def test_every_tail_of_the_matrix_multiply(sizes, tile):
+    m, n, k = sizes
+    rng = np.random.default_rng(1)
+    x, y = rng.integers(-50, 50, (m, k)), rng.integers(-50, 50, (k, n))
+    for left, right in (("zN", "nZ"), ("RowMajor", "ColumnMajor"), ("swizzled", "padded")):
+        out = empty(KINDS["L0C"](m, n), np.int64)
+        gemm(holding(x, KINDS[left](m, k)), holding(y, KINDS[right](k, n)), out, tile)
+        assert np.array_equal(np.asarray(out), x @ y)
+
+
+def test_half_is_summed_in_float():
+    x = np.full((1, 4096), 1, np.float16)
+    out = np.zeros((1, 1), np.float16)
+    gemm(x, np.full((4096, 1), 0.7, np.float16), out)
+    assert out[0, 0] == np.float16(4096 * np.float32(np.float16(0.7)))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_reduce_transpose(kind):
+    values = np.random.default_rng(2).integers(-99, 99, (37, 45))
+    t = holding(values, KINDS[kind](37, 45))
+    for modes, kept in ((0, (45,)), (1, (37,)), ((0, 1), ()), ((), (37, 45))):
+        for operation in (np.add, np.maximum, np.multiply):
+            out = np.zeros(kept, np.int64)
+            reduce(t, out, modes, operation)
+            assert np.array_equal(out, operation.reduce(values, axis=modes))
+    turned = empty(KINDS["zN"](45, 37), np.int64)
+    copy(transpose(t), turned)
+    assert np.array_equal(np.asarray(turned), values.T)
+
+
+def windows(x, kernel, stride, dilation):
+    """im2col by its definition, of an NHWC array."""
+    n, h, w, _c = x.shape
+    (kh, kw), (sh, sw), (dh, dw) = kernel, stride, dilation
+    places = [((h - dh * (kh - 1) - 1) // sh + 1), ((w - dw * (kw - 1) - 1) // sw + 1)]
+    rows = []
+    for b, i, j in itertools.product(range(n), *map(range, places)):
+        rows.append([x[b, i * sh + p * dh, j * sw + q * dw] for p, q in itertools.product(range(kh), range(kw))])
+    return np.array(rows).reshape(len(rows), -1)
+
+
+@pytest.mark.parametrize("stride", [(1, 1), (2, 1), (2, 3)])
+@pytest.mark.parametrize("dilation", [(1, 1), (2, 1)])
+@pytest.mark.parametrize("kernel", [(1, 1), (3, 3), (2, 3)])
+def test_im2col_and_a_convolution(kernel, stride, dilation):
+    x = np.random.default_rng(3).integers(-9, 9, (2, 8, 9, 5))
+    truth = windows(x, kernel, stride, dilation)
+    nhwc = MakeLayout(x.shape, LayoutRight)
+    nchw = Layout(x.shape, (5 * 8 * 9, 9, 1, 72))
+    blocked = Layout((2, 8, 9, (5, 1)), (512, 45, 5, (1, 4096)))
+    for layout in (nhwc, nchw, blocked, ComposedLayout(Swizzle[2, 1, 3](), tla.Int[0](), nhwc)):
+        t = holding(x, layout)
+        matrix = im2col(t, kernel, stride, dilation)
+        assert np.array_equal(np.asarray(matrix), truth)
+        out = empty(KINDS["zN"](len(truth), 7), np.int64)
+        weights = np.random.default_rng(4).integers(-9, 9, (truth.shape[1], 7))
+        gemm(matrix, weights, out, tile=(16, 4, 8))
+        assert np.array_equal(np.asarray(out), truth @ weights)
+    inner = GetTile(holding(x, nhwc), (1, 1, 2, 1), (1, 7, 7, 4))
+    assert np.array_equal(np.asarray(im2col(inner, kernel, stride, dilation)), windows(x[1:2, 1:8, 2:9, 1:5], kernel, stride, dilation))
+
+
+def test_im2col_of_blocks_of_channels():
+    """NC1HWC0: two modes of channels, and each pixel's block of 16 stays together."""
+    x = np.random.default_rng(5).integers(-9, 9, (2, 3, 6, 7, 16))
+    t = holding(x, tla.MakeLayoutFmap[16](2, 3, 6, 7))
+    matrix = im2col(t, (3, 2), spatial=(2, 3))
+    truth = windows(x.transpose(0, 2, 3, 1, 4).reshape(2, 6, 7, 48), (3, 2), (1, 1), (1, 1))
+    assert np.array_equal(np.asarray(matrix), truth)
+
+
+def test_a_copy_within_one_buffer_reads_first():
+    for (a, b), size in itertools.product(itertools.product(("RowMajor", "ColumnMajor", "zN", "T(8,128)"), repeat=2), ((16, 16), (33, 20))):
+        one, other = KINDS[a](*size), KINDS[b](*size)
+        data = np.arange(max(room(one), room(other)))
+        source, target = MakeTensor(data, one), MakeTensor(data, other)
+        values = Model.of(source).dense()
+        copy(source, target)
+        assert np.array_equal(Model.of(target).dense(), values)
+
+
+def test_large_copies_are_unrolled_and_blocked_alike():
+    """Sizes at which moves are cut into loops of their own, tails included."""
+    for m, n in ((513, 700), (256, 2048), (1030, 130)):
+        values = np.arange(m * n, dtype=np.int32).reshape(m, n)
+        for one, other in itertools.product(("RowMajor", "ColumnMajor", "zN", "nZ", "T(8,128)(2,1)", "pitch"), repeat=2):
+            a, b = holding(values, KINDS[one](m, n)), empty(KINDS[other](m, n), np.int32)
+            copy(a, b)
+            assert np.array_equal(np.asarray(b), values), (one, other)
+            assert np.array_equal(b.data[tla.offsets(b.layout)[:m, :n]], values)
+
+
+def test_a_product_in_the_memory_of_an_operand():
+    data = np.arange(48)
+    a = MakeTensor(data, MakeLayout((4, 4), LayoutRight))
+    b, truth = np.asarray(a).copy(), np.asarray(a) @ np.asarray(a)
+    gemm(a, b, a, tile=(2, 2, 2))
+    assert np.array_equal(np.asarray(a), truth)
+    low = np.full((2, 2), 100, np.int8)
+    wide = np.zeros((2, 2), np.int32)
+    gemm(low, low, wide)
+    assert (wide == 20000).all()

@@ -1,0 +1,459 @@
+"""Sizes with facts: operators, proofs, conditions, and layouts over them."""
+
+import copy
+import itertools
+import operator
+import pickle
+import random
+
+import numpy as np
+import pytest
+
+import tla
+from tla import (
+    Int,
+    LeafTypeError,
+    MakeLayout,
+    ParseError,
+    RangeError,
+    SymInt,
+    TlaError,
+    Unproven,
+    _0,
+    _1,
+    _4,
+    assuming,
+    dim,
+    dims,
+    index,
+    ints,
+    parse,
+    prove,
+)
+
+M, N = dims("M N")
+K = dim("K", multiple_of=16)
+i, j = index("i", M), index("j", N)
+
+# ------------------------------------------------------------------------------------------------------- operators
+
+OPERATORS = [operator.add, operator.sub, operator.mul, operator.floordiv, operator.mod, operator.xor, operator.and_, operator.or_]
+
+
+@pytest.mark.parametrize("op", OPERATORS)
+def test_operators_with_every_kind_of_integer(op):
+    sizes = {"M": 13, "N": 7, "K": 48}
+    for a, b in itertools.permutations([M, N, K, M + N, K // 32 + 1, 5, _4, np.int32(3), Int[7]()], 2):
+        if isinstance(a, SymInt) or isinstance(b, SymInt):
+            assert at(op(a, b), sizes) == op(*(int(at(v, sizes)) for v in (a, b)))
+
+
+def test_unary_operators_and_powers():
+    sizes = {"M": 13, "N": 7}
+    for f in (
+        operator.neg,
+        operator.pos,
+        operator.invert,
+        abs,
+        lambda x: x**3,
+        lambda x: x << 4,
+        lambda x: x >> 1,
+        lambda x: divmod(x, 4)[0],
+    ):
+        for x in (M, N - M, -M):
+            assert f(x).at(sizes) == f(x.at(sizes))
+    assert divmod(i * N + j, N) == (i, j)
+    assert str(divmod(_4, M)[1]) == "4%M"
+    assert (M**0, M**1) == (1, M)
+    assert sum([M, N, M]) == 2 * M + N
+
+
+def test_static_rules():
+    for x in (M * _0, _0 * M, M % _1, _0 // M, M & _0):
+        assert ints.is_constant(0, x)
+    assert ints.is_constant(-1, M | Int[-1]())
+    for x in (M // _1, M + _0, _0 + M, M * _1, _1 * M, M - _0):
+        assert x == M
+    assert type(N - N) is type(K % 16) is type(M // M) is int
+    assert (N - N, K % 16, M // M) == (0, 0, 1)
+
+
+def test_equality_is_structural_and_hash_agrees():
+    assert M + N == N + M
+    assert hash(M + N) == hash(N + M)
+    assert M != N
+    assert (M == "M", M == 3, M == None) == (False, False, False)  # noqa: E711
+    assert dim("M") == M
+    assert dim("M", at_least=0) != M
+    assert len({M, dim("M"), M + 0, 2 * M - M}) == 1
+    assert (i * N + j) // N == i
+
+
+def test_comparisons_are_conditions():
+    assert bool(M >= 1)
+    assert not M < 1
+    assert bool(j < N)
+    assert bool(i * N + j < M * N)
+    assert bool(4 > j - N)
+    assert (M < N).holds is None
+    assert (M.equals(N)).holds is None
+    assert (2 * M).equals(2 * N + 1).holds is False
+    assert K.is_multiple_of(8).holds is True
+    assert (K + 8).is_multiple_of(16).holds is False
+    assert M.is_multiple_of(16).holds is None
+    assert (M * N).is_multiple_of(N).holds is True
+    for question in (lambda: bool(M < N), lambda: bool(i), lambda: int(M), lambda: [1, 2][M], lambda: float(M), lambda: range(M)):
+        with pytest.raises(Unproven):
+            question()
+    assert bool(M)
+
+
+def test_numpy_broadcasts():
+    a = np.arange(3) * M + N
+    assert [str(x) for x in a] == ["N", "M+N", "2*M+N"]
+    assert [str(x) for x in M - np.array([1, 2])] == ["M-1", "M-2"]
+    assert isinstance(np.int64(3) * M, SymInt)
+    with pytest.raises(LeafTypeError):
+        M * 1.5
+
+
+def test_pickle_copy_and_repr():
+    layout = MakeLayout(((_4, M // 8), K), ((_1, i * N + j), 16 * M))
+    for x in (M, K, i, j, i * N + j, K // 32, M // 7 % 5, (M ^ 3), tla.min(M, N), layout, layout.shape, M < N):
+        assert pickle.loads(pickle.dumps(x)) == x
+        assert copy.copy(x) == x
+        assert copy.deepcopy(x) == x
+    for x in (
+        M,
+        K,
+        i,
+        j,
+        i * N + j,
+        K // 32,
+        layout,
+        layout.shape,
+        dim("S", at_least=0, at_most=64),
+        index("t", 8, at_least=-8),
+        index("q", N + 1),
+    ):
+        assert eval(repr(x), {"parse": parse, "dim": dim, "index": index}) == x
+    assert repr(K) == "dim('K', multiple_of=16)"
+    assert repr(j) == "index('j', below=dim('N'))"
+
+
+# ----------------------------------------------------------------------------------------------------------- facts
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "text"),
+    [
+        (lambda: dim("N", at_least=5, at_most=3), RangeError, "dim('N'): no integer has 5 <= N <= 3"),
+        (lambda: dim("N", multiple_of=16, at_most=15), RangeError, "a multiple of 16"),
+        (lambda: dim("N", at_least=M, at_most=M - 1), RangeError, "no integer has M <= N <= M-1"),
+        (lambda: dim("N", at_least=-1), RangeError, "at_least=-1"),
+        (lambda: dim("N", at_least=i - 1), RangeError, "at_least=i-1"),
+        (lambda: dim("N", multiple_of=0), RangeError, "multiple_of=0"),
+        (lambda: dim("N", multiple_of=M), RangeError, "multiple_of=M"),
+        (lambda: dim("N", multiple_of=1.5), LeafTypeError, "1.5 is of type float"),
+        (lambda: dim("N", at_most="8"), LeafTypeError, "'8' is of type str"),
+        (lambda: dim("N", at_least=True), LeafTypeError, "True is a bool"),
+        (lambda: index("i", 0), RangeError, "no integer has 0 <= i <= -1"),
+        (lambda: index("i", i - M), RangeError, "no integer has"),
+        (lambda: dim("1N"), LeafTypeError, "the name '1N'"),
+        (lambda: dim("if"), LeafTypeError, "the name 'if'"),
+        (lambda: dim("ceil"), LeafTypeError, "the name 'ceil'"),
+        (lambda: dim(3), LeafTypeError, "the name 3"),
+        (lambda: dims(["M"]), LeafTypeError, "dims(['M'])"),
+        (lambda: SymInt("N"), LeafTypeError, "a name with its facts"),
+        (lambda: dim("N", multiple_of=16) + N, RangeError, "two sets of facts for N: dim('N') and dim('N', multiple_of=16)"),
+        (lambda: dim("N", at_least=0) < i * N, RangeError, "two sets of facts for N"),
+        (lambda: j + dim("N", at_least=2), RangeError, "two sets of facts for N"),
+        (lambda: index("i", index("i", 4) + 4), RangeError, "two sets of facts for i"),
+        (lambda: M // 0, RangeError, "a divisor that is 0"),
+        (lambda: M % (N - N), RangeError, "a divisor that is 0"),
+        (lambda: M // i, Unproven, "it is not known whether 1 <= i"),
+        (lambda: M % (M - N), Unproven, "it is not known whether 1 <= M-N"),
+        (lambda: 7 // (i - M + 1), RangeError, "a divisor that is 0 or may be"),
+        (lambda: M / 2, LeafTypeError, "no true division"),
+        (lambda: 2 / M, LeafTypeError, "no true division"),
+        (lambda: M + 1.5, LeafTypeError, "1.5 is of type float"),
+        (lambda: M + True, LeafTypeError, "True is a bool"),
+        (lambda: M * None, LeafTypeError, "NoneType"),
+        (lambda: M * Int[4], LeafTypeError, "Int[4] is a type"),
+        (lambda: "a" * M, TypeError, ""),
+        (lambda: M**-1, RangeError, "an exponent from 0 to 64"),
+        (lambda: M**N, RangeError, "an exponent from 0 to 64"),
+        (lambda: M << N, RangeError, "<< by N"),
+        (lambda: M.at(M=0), RangeError, "M = 0"),
+        (lambda: K.at(K=17), RangeError, "a multiple of 16"),
+        (lambda: j.at(j=5, N=5), RangeError, "j = 5"),
+        (lambda: M.at(M=1.0), LeafTypeError, "1.0"),
+        (lambda: prove(3), LeafTypeError, "prove of a int"),
+    ],
+)
+def test_bad_input_is_one_clear_error(make, error, text):
+    with pytest.raises(error) as caught:
+        make()
+    assert text in str(caught.value)
+    if error is not TypeError:
+        assert isinstance(caught.value, TlaError)
+        assert caught.value.reason.mend
+
+
+def test_the_mends_work():
+    with pytest.raises(Unproven) as caught:
+        tla.safe_div(M, 16)
+    assert caught.value.reason.mend == 'declare dim("M", multiple_of=16), or go on under assuming()'
+    assert tla.safe_div(dim("M", multiple_of=16), 16) * 16 == dim("M", multiple_of=16)
+    with pytest.raises(Unproven) as caught:
+        bool(M >= 4)
+    assert "at_least=4" in caught.value.reason.mend
+    assert dim("M", at_least=4) >= 4
+    with pytest.raises(Unproven) as caught:
+        bool(3 * K < 1000)
+    assert "at_most=333" in caught.value.reason.mend
+    assert 3 * dim("K", multiple_of=16, at_most=333) < 1000
+    with pytest.raises(Unproven) as caught:
+        M // dim("S", at_least=0)
+    assert 'declare dim("S", at_least=1)' in caught.value.reason.mend
+
+
+def test_a_size_that_may_be_zero_is_declared():
+    empty = dim("E", at_least=0)
+    assert (empty >= 0).holds
+    assert (empty >= 1).holds is None
+    assert (M >= 1).holds
+
+
+# ---------------------------------------------------------------------------------------------------------- proofs
+
+
+@pytest.mark.parametrize(
+    ("condition", "answer"),
+    [
+        (lambda: i * N + j < M * N, True),
+        (lambda: i * N + j >= 0, True),
+        (lambda: i * N + j <= M * N, True),
+        (lambda: i < N, False),
+        (lambda: i * N + j < N * N, False),
+        (lambda: (i * N + j) // 7 < M * N, True),
+        (lambda: index("k", M * N) // N < M, True),
+        (lambda: index("k", M * N) % N < N, True),
+        (lambda: -(-M // 16) * 16 >= M, True),
+        (lambda: M // 16 * 16 <= M, True),
+        (lambda: M // 16 * 16 >= M, False),
+        (lambda: tla.min(M, N) <= M, True),
+        (lambda: tla.max(M, N) >= M, True),
+        (lambda: tla.max(M, N) < M + N, True),
+        (lambda: (i ^ 3) <= i + 3, True),
+        (lambda: M * M >= M, True),
+        (lambda: M * N >= M + N - 1, True),
+        (lambda: M * N >= M + N, False),
+        (lambda: K.is_multiple_of(4), True),
+        (lambda: (K * M + 32).is_multiple_of(16), True),
+        (lambda: M.is_multiple_of(2), False),
+        (lambda: (M // 2 + (M + 1) // 2).equals(M), True),
+        (lambda: (3 * M // 4).equals(M - -(-M // 4)), True),
+        (lambda: (M % 32 // 4).equals(M // 4 % 8), True),
+        (lambda: M.equals(N), False),
+    ],
+)
+def test_proofs_and_counterexamples(condition, answer):
+    asked = condition()
+    assert prove(asked) is answer
+    if answer is False:
+        assert asked.at(asked.counterexample()) is False
+    assert (prove.why_not(asked) is None) is (answer is not False)
+
+
+def test_a_proof_is_a_proof():
+    """Whatever is proved of random expressions holds at every value of a small domain, and what is refuted fails at one."""
+    from expressions import random_text
+
+    r = random.Random(3)
+    sizes = dim("N", at_most=4)
+    domain = [dict(zip("Nxyz", v)) for v in itertools.product(range(1, 5), range(4), range(5), range(-2, 3)) if v[1] < v[0]]
+    names = {"N": sizes, "x": index("x", sizes), "y": index("y", 5), "z": index("z", 3, at_least=-2)}
+    answers = {True: 0, False: 0, None: 0}
+    for _ in range(400):
+        a, b = (eval(random_text(r, 3, ("N", "(2*N)")), {}, names) for _ in "ab")
+        for condition in (a <= b, a < b, a == b, SymInt.equals(a, b) if isinstance(a, SymInt) else a == b):
+            if isinstance(condition, bool):
+                continue
+            answers[condition.holds] += 1
+            truths = {condition.at(v) for v in domain}
+            if condition.holds is not None:
+                assert truths == {condition.holds}, condition
+            if prove(condition) is False:
+                assert False in truths, condition
+    assert min(answers.values()) > 100
+
+
+# -------------------------------------------------------------------------------------------------------- assuming
+
+
+def test_assuming_records_conditions():
+    with assuming() as conditions:
+        assert str(tla.safe_div(M, 16)) == "M//16"
+        assert tla.shape_div(N, 16) == N // 16
+        assert tla.safe_div(M, 16) == M // 16
+        assert str(M // i) == "M//i"
+    assert [str(c) for c in conditions] == ["16 divides M", "16 divides N", "1 <= i"]
+    assert [c.to_python() for c in conditions] == ["M % 16 == 0", "N % 16 == 0", "1 <= i"]
+    assert tla.to_python((2 * M + 1).is_multiple_of(M + N)) == "(2*M + 1) % (M + N) == 0"
+    with pytest.raises(Unproven, match="16 divides M"):
+        tla.safe_div(M, 16)
+
+
+def test_assuming_does_not_take_what_is_false():
+    with assuming() as conditions:
+        with pytest.raises(tla.DivisibilityError):
+            tla.safe_div(2 * M + 1, 2)
+        with pytest.raises(RangeError):
+            M // (i - M + 1)
+    assert conditions == []
+
+
+def test_assuming_nests_and_leaves_nothing_behind():
+    with assuming() as outer:
+        with assuming() as inner:
+            tla.safe_div(M, 8)
+        tla.safe_div(M, 4)
+    assert ([str(c) for c in inner], [str(c) for c in outer]) == (["8 divides M"], ["4 divides M"])
+    with pytest.raises(ZeroDivisionError), assuming():
+        raise ZeroDivisionError
+    with pytest.raises(Unproven):
+        tla.safe_div(M, 4)
+
+
+def test_what_rests_on_a_condition_is_not_remembered():
+    from tla.memo import memo
+
+    @memo
+    def halves(layout):
+        return tla.safe_div(layout.shape[0], 2)
+
+    layout = MakeLayout(M)
+    with assuming() as conditions:
+        assert halves(layout) == M // 2
+    assert len(conditions) == 1
+    with pytest.raises(Unproven):
+        halves(layout)
+
+
+# --------------------------------------------------------------------------------------------------------- layouts
+
+
+def test_layouts_over_sizes_are_the_same_functions():
+    sizes = {"M": 12, "N": 10, "K": 48}
+    for layout in (
+        MakeLayout((M, N)),
+        MakeLayout((M, N), tla.LayoutRight),
+        MakeLayout(((_4, M), (K, Int[2]()))),
+        tla.Layout((M, 4), (N, M)),
+        tla.Layout(((16, M), (16, N)), ((16, 256), (1, 256 * M))),
+    ):
+        numbers = tla.Layout(at(layout.shape, sizes), at(layout.stride, sizes))
+        for coord in (0, 7, 55, (3, 2)):
+            assert at(layout(coord), sizes) == numbers(coord)
+        assert at(layout(index("a", M), index("b", N)), {**sizes, "a": 5, "b": 3}) == numbers(5, 3)
+        assert at(layout(index("a", M * N)), {**sizes, "a": 77}) == numbers(77)
+        assert at(tla.size(layout), sizes) == tla.size(numbers)
+        assert at(tla.cosize(layout), sizes) == tla.cosize(numbers)
+        assert at(layout.origin_shape, sizes) == numbers.origin_shape
+        assert parse(str(layout), symbols=[M, N, K]) == layout
+        assert [str(x) for x in layout(np.arange(3), 2)] == [str(layout(k, 2)) for k in range(3)]
+
+
+def at(x, sizes):
+    return tuple(at(m, sizes) for m in x) if isinstance(x, tuple) else x.at(sizes) if isinstance(x, SymInt) else x
+
+
+def test_offsets_are_in_simplest_form():
+    zN = tla.Layout(
+        ((_16, dim("M", multiple_of=16) // 16), (_16, dim("N", multiple_of=16) // 16)),
+        ((_16, Int[256]()), (_1, dim("M", multiple_of=16) * 16)),
+    )
+    rows, columns = index("i", dim("M", multiple_of=16)), index("j", dim("N", multiple_of=16))
+    assert str(zN) == "((_16,M//16),(_16,N//16)):((_16,_256),(_1,16*M))"
+    assert str(zN(rows, columns)) == "((M-1)*(j//16)+i)*16+j"
+    assert str(MakeLayout((M, N))(index("t", M * N))) == "t"
+
+
+_16 = Int[16]()
+
+
+# -------------------------------------------------------------------------------------------------------- notation
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["M", "16*M", "ceil(N/128)", "N//16", "(N//16)*8", "N%16", "M*N", "M-1", "-M", "M*N+N", "min(M,N,3)", "M^3", "(M+N)%7", "-(M//3)"],
+)
+def test_what_prints_reads_back(text):
+    value = parse(text, symbols=[M, N])
+    assert str(value) == text
+    assert parse(str(value), symbols=(M, N)) == value
+    nested = parse(f"(({text}),_4,({text}@1,{text}))", symbols=[M, N])
+    assert parse(str(nested), symbols=[M, N]) == nested
+    assert nested[0][0] == nested[2][1] == value
+
+
+@pytest.mark.parametrize(
+    ("text", "symbols", "where"),
+    [
+        ("(M,N)", None, 1),
+        ("(M,K)", [M], 3),
+        ("M+", [M], 2),
+        ("M/2", [M], 1),
+        ("(M+", [M], 3),
+        ("ceil(M)", [M], 6),
+        ("ceil(M/2", [M], 8),
+        ("M N", [M, N], 2),
+        ("M$", [M], 1),
+        ("M*99999999999999999999", [M], 2),
+        ("(" * 100 + "M", [M], 64),
+        ("(" * 100 + "M" + ")*1" * 100, [M], 64),
+        ("__import__('os')", [M], 0),
+        ("M.real", [M], 1),
+        ("M**2", [M], 2),
+    ],
+)
+def test_bad_expressions_have_a_place(text, symbols, where):
+    with pytest.raises(ParseError) as caught:
+        parse(text, symbols=symbols)
+    assert caught.value.position == where
+
+
+def test_symbols_of_parse():
+    assert parse("(M,2)", symbols=M) == (M, 2)
+    assert parse("(M,2)", symbols={"M": 8}) == (8, 2)
+    for bad in ([M + 1], 3, ["M"]):
+        with pytest.raises(LeafTypeError):
+            parse("M", symbols=bad)
+
+
+# ---------------------------------------------------------------------------------------------------------- limits
+
+
+def test_sizes_are_limited():
+    def grown(step):
+        x = M
+        for _ in range(100_000):
+            x = step(x)
+
+    for step in (lambda x: x + x // 3, lambda x: x * (x + N), lambda x: (x + 1) // 2 % 7 * x + N % 5, lambda x: (x ^ 5) * 3):
+        with pytest.raises(RangeError, match="at most"):
+            grown(step)
+    with pytest.raises(RangeError, match="nodes"):
+        sum(dim(f"N{k}") for k in range(100_000))
+    x = M
+    for _ in range(10_000):
+        x = x + 1
+    assert str(x) == "M+10000"
+    assert pickle.loads(pickle.dumps(x)) == x
+
+
+def test_printing_a_long_sum_takes_no_time_to_speak_of():
+    x = sum(dim(f"N{k}") * (k % 7) // 3 for k in range(60))
+    assert len(str(x)) > 300

@@ -1,0 +1,195 @@
+"""Expressions in their simplest form: rules that are equations, the cases of the peers' survey, random nests by value."""
+
+import itertools
+import json
+import random
+from pathlib import Path
+
+import pytest
+from expressions import count, random_text, samples, value
+
+import tla
+from tla import dim, explain, index, parse, to_python
+from tla.symbolic import rules
+from tla.symbolic.forms import MOVES
+
+CASES = json.loads((Path(__file__).parent / "data/symbolic/cases.json").read_text())["cases"]
+
+
+@pytest.mark.parametrize("rule", [rule for table in rules.RULES.values() for rule in table], ids=lambda rule: rule.name)
+def test_each_rule_holds_on_small_integers(rule):
+    left, right, when = rule.check
+    domain = range(-9, 10) if left.__code__.co_argcount < 4 else range(-5, 7)
+    tried = 0
+    for xs in itertools.product(domain, repeat=left.__code__.co_argcount):
+        if when(*xs):
+            tried += 1
+            assert left(*xs) == right(*xs), xs
+    assert tried >= 19
+
+
+def test_each_move_holds_on_small_integers():
+    equations = {
+        "d*(x//d) -> x - x%d": lambda x, d, k: (d * (x // d), x - x % d),
+        "k*(x//d) + k*y -> k*((x + d*y)//d)": lambda x, d, k: (k * (x // d) + k * 3, k * ((x + d * 3) // d)),
+        "k*(x//d) + k*(y + z) -> k*((x + d*(y + z))//d)": lambda x, d, k: (k * (x // d) + k * (3 + x), k * ((x + d * (3 + x)) // d)),
+        "-(x//d) -> (d - 1 - x)//d": lambda x, d, k: (-(x // d), (d - 1 - x) // d),
+        "x//(n//u) -> (u*x)//n, u divides n": lambda x, d, k: (x // d, (5 * x) // (5 * d)),
+    }
+    assert equations.keys() == MOVES.keys()
+    for equation in equations.values():
+        for x, d, k in itertools.product(range(-9, 10), range(1, 8), range(-3, 4)):
+            left, right = equation(x, d, k)
+            assert left == right
+
+
+def built(case):
+    names = {n: dim(n, multiple_of=unit) for n, unit in case["sizes"].items()}
+    for v, below in case["below"].items():
+        names[v] = index(v, parse(below, symbols=names))
+    return parse(case["expr"], symbols=names)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
+def test_the_cases_of_the_survey(case):
+    text = to_python(built(case))
+    assert all(value(text, v) == value(case["expr"], v) for v in samples(case, 400))
+    operations, divisions = count(text)
+    assert operations <= case["ideal_count"][0], text
+    assert divisions <= case["ideal_count"][1], text
+
+
+def test_the_cases_together():
+    counts = [count(to_python(built(case))) for case in CASES]
+    assert (sum(n for n, _ in counts), sum(d for _, d in counts)) <= (67, 13)
+
+
+#: Expressions of XLA's tests of its indexing maps, in the style of its simplifier's corpus: the form, and what it costs there.
+XLA = [
+    ("(s0*2 + s1//64)//3", {"s0": 10, "s1": 128}, "(128*s0+s1)//192", 4),
+    ("d0//2 + d0%2", {"d0": 10}, None, 3),
+    ("s0 - (s0//6)*6", {"s0": 60}, "s0%6", 1),
+    ("s0 - (s0//6)*6 - s1", {"s0": 60, "s1": 5}, None, 2),
+    ("(d0*6 + d1*2 + d2)//6", {"d0": 9, "d1": 3, "d2": 2}, "d0", 0),
+    ("((d0//64)*64 + d0%64)//8", {"d0": 4096}, "d0//8", 1),
+    ("(d0*64 + d1)//16%4*16 + (d0*64 + d1)%16", {"d0": 8, "d1": 64}, "d1", 0),
+    ("((d0*8 + d1//16)*16 + d1%16)//128*128 + (d0*8*16 + d1)%128", {"d0": 50, "d1": 128}, "128*d0+d1", 2),
+    ("((-d0)//-3)", {"d0": 50}, "d0//3", 1),
+    ("d0//11%7//3*3 + d0//11%7%3", {"d0": 1000}, "(d0//11)%7", 2),
+    ("(d0*4 + d1)//8", {"d0": 100, "d1": 4}, "d0//2", 1),
+    ("((d0//8)*8 + d0%8)*2 + d1", {"d0": 64, "d1": 2}, "2*d0+d1", 2),
+    ("(d0 + 127)//128*128 - d0", {"d0": 64}, None, 4),
+]
+
+
+@pytest.mark.parametrize(("text", "below", "form", "cost"), XLA)
+def test_static_ranges(text, below, form, cost):
+    names = {n: index(n, b) for n, b in below.items()}
+    found = eval(text, {}, names)
+    if form is not None:
+        assert str(found) == form
+    python = to_python(found)
+    assert count(python)[0] <= cost
+    for values in itertools.islice(samples({"sizes": {}, "below": {n: str(b) for n, b in below.items()}}, 300), 300):
+        assert value(python, values) == value(text, values)
+
+
+@pytest.mark.parametrize(
+    ("build", "form"),
+    [
+        (lambda N, x, i, j: (i * N + j) // N, "i"),
+        (lambda N, x, i, j: (i * N + j) % N, "j"),
+        (lambda N, x, i, j: -(-N // 128), "ceil(N/128)"),
+        (lambda N, x, i, j: ((N + 3) // 4 + 7) // 8, "ceil(N/32)"),
+        (lambda N, x, i, j: x // 16 * 16 + x % 16, "x"),
+        (lambda N, x, i, j: x // 4 % 8 * 4 + x % 4, "x%32"),
+        (lambda N, x, i, j: x % 32 // 4, "(x//4)%8"),
+        (lambda N, x, i, j: 2 * (x % 8) % 8, "(x%4)*2"),
+        (lambda N, x, i, j: (x % 32) % 8, "x%8"),
+        (lambda N, x, i, j: x % 32 % 5, "(x%32)%5"),
+        (lambda N, x, i, j: (x % 16) ^ 16, "x%16+16"),
+        (lambda N, x, i, j: (i % 8) * 8 ^ (x % 8), "x%8+(i%8)*8"),
+        (lambda N, x, i, j: (-x) % 6, "(-x)%6"),
+        (lambda N, x, i, j: (3 * x) // 4, "3*x//4"),
+        (lambda N, x, i, j: (7 * x) // 4, "7*x//4"),
+        (lambda N, x, i, j: tla.min(j, N), "j"),
+        (lambda N, x, i, j: tla.max(j - N, 0), "0"),
+    ],
+)
+def test_forms(build, form):
+    N, x = dim("N"), index("x", 10**6)
+    assert str(build(N, x, index("i", dim("M")), index("j", N))) == form
+
+
+def test_the_form_does_not_depend_on_what_came_before():
+    def forms():
+        tla.cache_clear()
+        return [to_python(built(case)) for case in CASES]
+
+    first = forms()
+    for k in range(3):
+        r = random.Random(k)
+        for _ in range(50):
+            eval(random_text(r, 4), {}, {n: index(n, 100) for n in "xyz"})
+        assert forms() == first
+
+
+def fuzzed(seed, cases, sizes):
+    """How many random expressions come out wrong; operations before and after."""
+    r = random.Random(seed)
+    wrong, before, after = [], [0, 0], [0, 0]
+    for _ in range(cases):
+        text = random_text(r, r.randint(2, 5), sizes)
+        units = {n: r.choice((1, 1, 4)) for n in ("M", "N")}
+        names = {n: dim(n, multiple_of=unit) for n, unit in units.items()}
+        tops = {n: r.choice((4, 8, 10, 32, 100, 1000)) for n in "xyz"}
+        below = (
+            {"x": "N", "y": "M*N" if r.random() < 0.4 else str(tops["y"]), "z": str(tops["z"])}
+            if sizes
+            else {n: str(tops[n]) for n in "xyz"}
+        )
+        for n, bound in below.items():
+            names[n] = index(n, eval(bound, {}, names), at_least=r.choice((0, 0, -20)))
+        simple = eval(text, {}, names)
+        python = to_python(simple)
+        for _ in range(20):
+            values = {n: r.randint(1, 9) * unit for n, unit in units.items()}
+            for n, bound in below.items():
+                least = names[n].symbols[0].poly.atoms()[0].lowers[0].const
+                values[n] = r.randrange(least, value(bound, values))
+            if value(python, values) != value(text, values):
+                wrong.append((text, python, values))
+                break
+        for total, (n, d) in ((before, count(text)), (after, count(python))):
+            total[0] += n
+            total[1] += d
+    return wrong, before, after
+
+
+@pytest.mark.parametrize(("seed", "sizes"), [(1, ()), (2, ("N", "M", "(4*N)", "(M*N)"))])
+def test_random_expressions(seed, sizes):
+    wrong, before, after = fuzzed(seed, 400, sizes)
+    assert not wrong
+    assert after[0] < before[0] * 0.85
+    assert after[1] < before[1] * 0.75
+
+
+def test_the_form_is_never_longer_than_what_was_written():
+    r = random.Random(5)
+    for _ in range(300):
+        text = random_text(r, 4)
+        x = eval(text, {}, {n: index(n, 100) for n in "xyz"})
+        if isinstance(x, tla.SymInt):
+            weight = sum(count(text))
+            assert sum(count(to_python(x))) <= weight, text
+
+
+def test_explain_names_the_rules():
+    M, N = tla.dims("M N")
+    i, j = index("i", M), index("j", N)
+    found = explain(((i * N + j) // N) * 16 + (i * N + j) % N)
+    assert [s.rule for s in found] == ["x//d -> k, k*d <= x < (k+1)*d", "(k*d + x)//d -> k + x//d, d > 0"]
+    assert str(found[1]) == "(i*N+j)//(N) == i   by (k*d + x)//d -> k + x//d, d > 0"
+    assert explain(M) == explain(4) == []
+    layout = tla.MakeLayout((M // 16, N % 16), (16 * (M // 16), 1))
+    assert isinstance(explain(layout), list)

@@ -1,0 +1,606 @@
+"""Tensors against loops over coordinates, by the oracle's offsets; nothing is written where anything is refused."""
+
+import array
+import itertools
+import math
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+
+import tla
+from tla import (
+    ComposedLayout,
+    GetTile,
+    Layout,
+    MakeLayout,
+    MakeTensor,
+    Swizzle,
+    TileView,
+    TlaError,
+    _,
+    local_partition,
+    local_tile,
+    padded,
+    parse,
+    recast,
+    transpose,
+)
+
+import oracle
+from corpus import fill, profiles, small_shapes
+
+
+def plain(x):
+    return tuple(map(plain, x)) if isinstance(x, tuple) else int(x)
+
+
+def swizzled(bits, base, shift, n):
+    """The definition of a swizzle: bits [base+shift, base+shift+bits) xored into [base, base+bits), for shift >= 0."""
+    return n ^ ((n >> shift) & (((1 << bits) - 1) << base))
+
+
+class Model:
+    """What a tensor is, slowly: a list, an offset, a function from absolute top-level coordinates, a start, valid extents."""
+
+    def __init__(self, buffer, function, start, valid):
+        self.buffer, self.function, self.start, self.valid = buffer, function, start, valid
+
+    @classmethod
+    def of(cls, t):
+        layout, swizzle = t.layout, None
+        if isinstance(layout, ComposedLayout):
+            swizzle, base, layout = layout.outer, int(layout.offset), layout.inner
+        shape, stride, offset = plain(layout.shape), plain(layout.stride), int(t.offset)
+
+        def function(c):
+            place = oracle.offset(c if isinstance(shape, tuple) else c[0], shape, stride)
+            if swizzle is not None:
+                place = swizzled(int(swizzle.bits), int(swizzle.base), int(swizzle.shift), base + place)
+            return place + offset
+
+        return cls(t.data, function, plain(tuple(t.coord)), plain(tuple(t.origin_shape)))
+
+    def offsets(self):
+        return {c: self.function(tuple(s + x for s, x in zip(self.start, c))) for c in itertools.product(*map(range, self.valid))}
+
+    def dense(self):
+        out = np.empty(self.valid, self.buffer.dtype)
+        for c, place in self.offsets().items():
+            assert place >= 0
+            out[c] = self.buffer[place]
+        return out
+
+
+def check(t):
+    """np.asarray(t), t[...], and t.numpy() where it has one are the model's."""
+    truth = Model.of(t).dense()
+    got = np.asarray(t)
+    assert got.shape == truth.shape
+    assert np.array_equal(got, truth), t
+    for c in random.Random(0).sample([*np.ndindex(truth.shape)], min(5, truth.size)):
+        assert t[c] == truth[c]
+    try:
+        view = t.numpy()
+    except TlaError:
+        view = None
+    if view is not None:
+        assert np.array_equal(view, truth)
+        assert truth.size == 0 or np.shares_memory(view, t.data)
+    try:
+        nested = t.numpy(nested=True)
+    except TlaError:
+        assert isinstance(t.layout, ComposedLayout) or any(isinstance(s, tuple) for s in tla.int_tuple.modes_of(t.shape))
+    else:
+        assert nested.ndim == len([*tla.int_tuple.leaves(t.shape)])
+        assert np.array_equal(nested.reshape(truth.shape), truth)
+    return truth
+
+
+def random_layout(rng, ranks=(1, 2, 3), injective=True):
+    """A nested layout: digits of every mode in a random order of memory, with gaps."""
+    shape = tuple(
+        tuple(rng.choice((1, 2, 3, 4, 5)) for _ in range(k)) if (k := rng.choice((0, 1, 2, 3))) else rng.randint(1, 12)
+        for _ in range(rng.choice(ranks))
+    )
+    leaves = [*oracle.leaves(shape)]
+    order = rng.sample(range(len(leaves)), len(leaves))
+    strides, step = [0] * len(leaves), 1
+    for k in order:
+        strides[k] = step if injective or rng.random() < 0.7 else 0
+        step *= leaves[k] + (rng.random() < 0.2)
+    valid = tuple(rng.randint(0, oracle.size(s)) if rng.random() < 0.5 else oracle.size(s) for s in shape)
+    return Layout(shape, oracle.nest(shape, iter(strides)), valid)
+
+
+def random_tensor(rng, **options):
+    layout = random_layout(rng, **options)
+    data = np.array(rng.sample(range(1 << 20), int(tla.cosize(layout)) + rng.randint(0, 3)), np.int64)
+    if rng.random() < 0.3:
+        layout = ComposedLayout(Swizzle[2, 1, 3](), tla.Int[0](), layout)
+        data = np.arange(1 << max(7, len(data).bit_length() + 1), dtype=np.int64)
+    return MakeTensor(data, layout)
+
+
+def test_every_small_layout():
+    for shape in small_shapes():
+        shape = shape if isinstance(shape, tuple) else (shape,)
+        for strides in (oracle.compact(shape), oracle.compact(shape, last_fastest=True)):
+            layout = Layout(shape, strides)
+            check(MakeTensor(np.arange(oracle.size(shape)), layout))
+
+
+@pytest.mark.parametrize("seed", range(300))
+def test_random_tensors_tiles_and_slices(seed):
+    rng = random.Random(seed)
+    t = random_tensor(rng)
+    truth = check(t)
+    for _step in range(4):
+        start = tuple(rng.randint(0, n + 1) for n in truth.shape)
+        tile = tuple(rng.randint(1, max(1, n)) for n in truth.shape)
+        part = GetTile(t, start, tile)
+        cut = truth[tuple(slice(s, s + n) for s, n in zip(start, tile))]
+        assert np.array_equal(check(part), cut)
+        again = tuple(rng.randint(0, n) for n in cut.shape)
+        inner = GetTile(part, again, tile)
+        assert np.array_equal(check(inner), cut[tuple(slice(s, s + n) for s, n in zip(again, tile))])
+        counts = tuple(rng.randint(0, 2) for _n in tile)
+        view = TileView(t, counts, tile)
+        assert np.array_equal(check(view), truth[tuple(slice(c * n, c * n + n) for c, n in zip(counts, tile))])
+        for x, dense in ((t, truth), (part, cut)):
+            if all(dense.shape) and dense.ndim:
+                at = tuple(_ if rng.random() < 0.5 else rng.randrange(n) for n in dense.shape)
+                want = dense[tuple(slice(None) if c is _ else c for c in at)]
+                got = x[at]
+                assert np.array_equal(check(got) if any(c is _ for c in at) else got, want)
+            order = rng.sample(range(dense.ndim), dense.ndim)
+            assert np.array_equal(check(transpose(x, order)), dense.transpose(order))
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_local_tile_and_partition(seed):
+    rng = random.Random(seed)
+    shape = tuple(rng.randint(1, 9) for _ in range(rng.choice((1, 2, 3))))
+    layout = MakeLayout(shape, rng.choice((tla.LayoutLeft, tla.LayoutRight)), tuple(rng.randint(0, n) for n in shape))
+    layout = ComposedLayout(Swizzle[2, 0, 3](), tla.Int[0](), layout) if rng.random() < 0.3 else layout
+    t = MakeTensor(np.arange(1024), layout)
+    truth = np.asarray(t)
+    tiler = tuple(rng.choice((rng.randint(1, 4), _)) for _n in shape[: rng.randint(1, len(shape))])
+    sizes = [n if tile is _ else tile for n, tile in zip(shape, tiler)]
+    coord = tuple(rng.randrange(math.ceil(n / size)) for n, size in zip(shape, sizes))
+    rest = tuple(rng.choice((_, rng.randrange(n))) if n else _ for n in truth.shape[len(tiler) :])
+    got = local_tile(t, tiler, (*coord, *rest))
+    cut = truth[(*(slice(c * n, c * n + n) for c, n in zip(coord, sizes)), *(slice(None) if c is _ else c for c in rest))]
+    assert np.array_equal(check(got), cut)
+
+    threads = MakeLayout(tuple(rng.randint(1, 4) for _n in shape), rng.choice((tla.LayoutLeft, tla.LayoutRight)))
+    seen = []
+    for index in range(int(tla.size(threads))):
+        at = next(c for c in np.ndindex(*plain(threads.shape)) if threads(*c) == index)
+        part = check(local_partition(t, threads, index))
+        assert np.array_equal(part, truth[tuple(slice(c, None, n) for c, n in zip(at, plain(threads.shape)))])
+        seen += part.ravel().tolist()
+    assert sorted(seen) == sorted(truth.ravel().tolist())
+
+
+def test_no_buffer_gives_offsets_and_coordinates():
+    t = MakeTensor(None, parse("((_4,_2),(_4,_3)):((_4,_16),(_1,_32))"))
+    assert t[1, 5] == 37
+    assert GetTile(t, (4, 8), (4, 4))[3, 1] == t[7, 9]
+    assert t[_, 5][1] == 37
+    crd = MakeTensor(None, tla.MakeIdentityLayout((5, 7)))
+    tile = local_tile(crd, (2, 3), (1, 2))
+    assert tile[1, 0] == (3, 6)
+    assert tile.origin_shape == (2, 1)
+    assert crd[4, _][2] == (4, 2)
+    assert GetTile(crd, (4, 5), (3, 3))[0, 1] == (4, 6)
+    assert np.array_equal(
+        [[local_partition(crd, parse("(2,2):(1,2)"), 3)[i, j] for j in range(3)] for i in range(2)],
+        [[(2 * i + 1, 2 * j + 1) for j in range(3)] for i in range(2)],
+    )
+    assert MakeTensor(None, parse("4:2"))[3] == 6
+    assert MakeTensor(None, parse("():()"))[()] == 0
+
+
+def test_starts():
+    data = np.arange(100)
+    t = MakeTensor(data, parse("(4,5):(10,1)"), (2, 3))
+    assert np.array_equal(np.asarray(t), data.reshape(10, 10)[2:6, 3:8])
+    blocks = MakeTensor(np.arange(112), parse("((4,2),(4,1)):((4,16),(1,32))"), ((0, 1), (0, 2)))
+    assert blocks.coord == (4, 8)
+    check(blocks)
+    assert GetTile(blocks, ((0, 1), 0), (4, 4)).coord == (8, 8)
+    assert check(MakeTensor(data, parse("(10):(-1)"), offset=9)).tolist() == [*range(9, -1, -1)]
+    vector = MakeTensor(data, parse("4:2"), 3)
+    assert check(vector).tolist() == [6, 8, 10, 12]
+    assert check(GetTile(vector, 1, 2)).tolist() == [8, 10]
+    assert check(TileView(vector, 1, 3)).tolist() == [12]
+
+
+def test_a_nested_coordinate_is_an_element_and_a_slice_inside_of_a_mode():
+    t = MakeTensor(np.arange(96), parse("((4,2),(4,3)):((4,16),(1,32))"))
+    assert t[(1, 1), (2, 2)] == t[5, 10]
+    assert t[(1, 1), 10] == t[5, 10]
+    part = t[(1, _), 10]
+    assert [part[k] for k in range(2)] == [t[1, 10], t[5, 10]]
+    assert np.array_equal(check(t[(_, 1), (_, _)]), np.asarray(t)[4:8].reshape(4, 3, 4).transpose(0, 2, 1))
+
+
+def owners():
+    rows = np.arange(24, dtype=np.int16).reshape(4, 6)
+    yield "array", rows.copy(), True
+    yield "fortran", np.asfortranarray(rows).copy(order="K"), True
+    yield "bytearray", bytearray(range(24)), True
+    yield "array.array", array.array("h", range(24)), True
+    yield "memoryview", memoryview(bytearray(range(24))), True
+    yield "bytes", bytes(range(24)), False
+    yield "interface", type("Owner", (), {"__array_interface__": rows.copy().__array_interface__, "_keep": rows})(), True
+
+
+@pytest.mark.parametrize(("name", "buffer", "writable"), [*owners()], ids=lambda x: x if isinstance(x, str) else "")
+def test_buffers_are_shared(name, buffer, writable):
+    if name == "interface":
+        keep = np.arange(24, dtype=np.int16)
+        buffer = type("Owner", (), {"__array_interface__": keep.__array_interface__})()
+    t = MakeTensor(buffer, parse("(4,6):(6,1)"))
+    if not writable:
+        with pytest.raises(TlaError, match="read-only"):
+            t[1, 2] = 99
+        return
+    t[1, 2] = 99
+    flat = keep if name == "interface" else buffer.ravel(order="K") if isinstance(buffer, np.ndarray) else buffer
+    assert flat[8] == 99
+    t.numpy()[0, 0] = 77
+    assert flat[0] == 77
+
+
+def test_an_array_alone_has_its_own_layout():
+    for a in (np.arange(6).reshape(2, 3), np.asfortranarray(np.arange(6).reshape(2, 3)), np.arange(5), np.zeros((2, 0, 3)), np.array(5)):
+        assert np.array_equal(np.asarray(MakeTensor(a)), a)
+        assert np.array_equal(MakeTensor(a).numpy(), a)
+
+
+@pytest.mark.parametrize("module", ["jax", "torch"])
+def test_other_frameworks_share_their_memory(module):
+    pytest.importorskip(module, reason=f"{module} is not installed")
+    if module == "jax":
+        import jax.numpy as jnp
+
+        t = MakeTensor(jnp.arange(24, dtype=jnp.int32).reshape(4, 6), parse("(4,6):(6,1)"))
+        assert t[1, 2] == 8
+        with pytest.raises(TlaError, match="read-only"):
+            t[1, 2] = 1
+        with pytest.raises(TlaError, match=r"give numpy.asarray\(x\)"):
+            MakeTensor(jnp.arange(24, dtype=jnp.bfloat16), parse("(4,6):(6,_1)"))  # numpy's DLPack does not know it
+        b = MakeTensor(np.asarray(jnp.arange(24, dtype=jnp.bfloat16)), parse("(4,6):(6,_1)"))
+        assert np.array_equal(np.asarray(b), np.asarray(jnp.arange(24, dtype=jnp.bfloat16)).reshape(4, 6))
+        wide = MakeTensor[np.float32](parse("(4,6):(1,4)"))
+        tla.copy(b, wide)
+        assert np.array_equal(np.asarray(wide), np.arange(24).reshape(4, 6))
+        narrow = MakeTensor[jnp.bfloat16](parse("((2,2),6):((1,12),2)"))
+        tla.copy(wide, narrow)
+        tla.fill(narrow, 2.5)
+        assert narrow[3, 5] == 2.5
+        assert recast[np.uint16](b)[1, 0] == np.asarray(b).view(np.uint16)[1, 0]
+    else:
+        import torch
+
+        x = torch.arange(24, dtype=torch.int32).reshape(4, 6)
+        MakeTensor(x, parse("(4,6):(6,1)"))[1, 2] = 99
+        assert x[1, 2] == 99
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_recast_is_the_same_bytes(seed):
+    rng = random.Random(seed)
+    t = random_tensor(rng, ranks=(1, 2))
+    old, new = rng.choice([(np.int16, np.int8), (np.int8, np.int16), (np.int8, np.int32), (np.int32, np.int16), (np.int16, np.int16)])
+    data = np.random.default_rng(seed).integers(-100, 100, -(-t.data.size // 4) * 4).astype(old)
+    t = MakeTensor(data, t.layout)
+    if rng.random() < 0.5:
+        t = GetTile(t, tuple(rng.randint(0, 2) for _n in t.coord), tuple(rng.randint(1, 8) for _n in t.coord))
+    try:
+        other = recast[new](t)
+    except TlaError:
+        return
+    assert other.data.base is not None
+    check(other)
+    ratio = (np.dtype(old).itemsize, np.dtype(new).itemsize)
+    places = [{place * w + k for place in Model.of(x).offsets().values() for k in range(w)} for x, w in zip((t, other), ratio)]
+    assert places[0] == places[1]
+
+
+def test_recast_of_tails_and_fractals():
+    bytes_ = np.arange(64, dtype=np.uint8)
+    t = MakeTensor(bytes_, parse("(_4,_16):(_16,_1)", origin_shape=(3, 12)))
+    words = recast[np.uint32](t)
+    assert words.origin_shape == (3, 3)
+    assert np.array_equal(np.asarray(words), bytes_.view(np.uint32).reshape(4, 4)[:3, :3])
+    assert np.array_equal(np.asarray(recast[np.uint8](words)), np.asarray(t))
+    blocks = MakeTensor(np.arange(128, dtype=np.uint8), parse("((_4,_2),(_8,_2)):((_8,_64),(_1,_32))"))
+    assert np.array_equal(np.asarray(recast[np.uint16](blocks)), np.ascontiguousarray(np.asarray(blocks)).view(np.uint16))
+    for bad in (
+        GetTile(t, (0, 0), (3, 10)),
+        GetTile(t, (0, 1), (3, 4)),
+        MakeTensor(bytes_, parse("(_4,_16):(_1,_4)", origin_shape=(2, 16))),
+    ):
+        with pytest.raises(TlaError, match="whole elements"):
+            recast[np.uint32](bad)
+
+
+@st.composite
+def tensors(draw):
+    shape = draw(profiles())
+    leaves = [draw(st.integers(1, 5)) for _n in oracle.leaves(shape)]
+    shape = fill(shape, iter(leaves))
+    strides = fill(shape, iter([draw(st.integers(-9, 9)) for _n in leaves]))
+    layout = Layout(shape, strides)
+    lo = min(oracle.offsets(shape, strides))
+    hi = max(oracle.offsets(shape, strides))
+    return MakeTensor(np.arange(hi - lo + 1), layout, offset=-lo)
+
+
+@given(tensors(), st.data())
+def test_any_strides_read_right_and_are_written_only_where_injective(t, data):
+    truth = check(t)
+    start = tuple(data.draw(st.integers(0, n)) for n in truth.shape)
+    tile = tuple(data.draw(st.integers(1, n)) for n in truth.shape)
+    one = len(start) == 1 and not isinstance(t.shape, tuple)
+    part = GetTile(t, start[0] if one else start, tile[0] if one else tile)
+    cut = check(part)
+    assert np.array_equal(cut, truth[tuple(slice(s, s + n) for s, n in zip(start, tile))])
+    places = [*Model.of(part).offsets().values()]
+    before = t.data.copy()
+    if len({*places}) == len(places):
+        tla.fill(part, -1)
+        assert sorted(np.flatnonzero(t.data == -1)) == sorted(places)
+    else:
+        with pytest.raises(TlaError, match="are one in the buffer"):
+            tla.fill(part, -1)
+        assert np.array_equal(t.data, before)
+
+
+R = MakeLayout((4, 8), tla.LayoutRight)
+
+
+def whole():
+    return MakeTensor(np.arange(32, dtype=np.int32), R)
+
+
+REFUSED = {
+    "short buffer": (
+        lambda: MakeTensor(np.zeros(31), R),
+        "its offsets go from 0 to 31, padding included\n  expected  0 to 31 - 1\n  to mend   give a buffer of 32 elements",
+    ),
+    "before the buffer": (lambda: MakeTensor(np.zeros(9), parse("(4):(-2)")), "give a buffer of 7 elements, and offset=6"),
+    "start past the end": (lambda: MakeTensor(np.zeros(32), R, (1, 0)), "its offsets go from 8 to 39"),
+    "negative start": (lambda: MakeTensor(np.zeros(32), R, (-1, 0)), "is before the layout"),
+    "negative tile start": (lambda: GetTile(whole(), (0, -8), (4, 4)), "is before the layout"),
+    "rank of a start": (lambda: GetTile(whole(), (0,), (4, 4)), "2 integers, or a coordinate nested like the shape"),
+    "rank of a tile": (lambda: GetTile(whole(), (0, 0), (4,)), "one integer per top-level mode"),
+    "rank of a view": (lambda: TileView(whole(), (0, 0), 4), "give both the rank of the tensor"),
+    "a tile of 0": (lambda: GetTile(whole(), (0, 0), (4, 0)), "0 is not positive"),
+    "rank of an index": (lambda: whole()[3], "1 indices for the 2 modes of (4,8):(8,_1)"),
+    "an index past": (lambda: whole()[4, 0], "index 4 of mode 0"),
+    "a negative index": (lambda: whole()[0, -1], "index -1 of mode 1"),
+    "a padding index": (lambda: MakeTensor(np.zeros(32), MakeLayout((4, 8), tla.LayoutRight, (3, 8)))[3, 0], "where 3 are valid"),
+    "a tail index": (lambda: GetTile(whole(), (2, 0), (4, 4))[2, 0], "index 2 of mode 0"),
+    "past the end": (lambda: GetTile(whole(), (9, 0), (4, 4))[0, 0], "where 0 are valid"),
+    "a digit past its extent": (lambda: MakeTensor(None, parse("((4,2),2):((1,4),8)"))[(4, 0), 0], "4 of 4 in a coordinate"),
+    "a float index": (lambda: whole()[1.0, 0], "1.0 is of type float"),
+    "a slice of python": (lambda: whole()[0:2, 0], "is of type slice"),
+    "no layout": (lambda: MakeTensor(np.zeros(4), (4, 1)), "MakeTensor of a tuple"),
+    "no buffer": (lambda: MakeTensor([1, 2, 3], R), "write numpy.array(x), or None for no buffer"),
+    "not contiguous": (lambda: MakeTensor(np.zeros((4, 8))[:, ::2], R), "not contiguous"),
+    "objects": (lambda: MakeTensor(np.array([None]), R), "elements of plain bytes"),
+    "a buffer alone": (lambda: MakeTensor(bytearray(4)), "write MakeTensor(buffer, layout)"),
+    "coordinates": (lambda: MakeTensor(np.zeros(16), tla.MakeIdentityLayout((4, 4))), "give None for no buffer"),
+    "the class": (lambda: tla.Tensor(np.zeros(4)), "write MakeTensor(buffer, layout)"),
+    "a swizzle as strides": (
+        lambda: MakeTensor(np.zeros(64), ComposedLayout(Swizzle[3, 0, 3](), tla.Int[0](), MakeLayout((8, 8)))).numpy(),
+        "its layout is composed",
+    ),
+    "several strides": (lambda: MakeTensor(np.zeros(8), parse("((2,2),2):((1,4),2)")).numpy(), "a mode has several strides"),
+    "a tail in digits": (
+        lambda: MakeTensor(np.zeros(8), parse("((2,2),2):((1,4),2)", origin_shape=(3, 2))).numpy(nested=True),
+        "inside of a block",
+    ),
+    "numpy without a buffer": (lambda: MakeTensor(None, R).numpy(), "which has no buffer"),
+    "an array without a buffer": (lambda: np.asarray(MakeTensor(None, R)), "which has no buffer"),
+    "a copy of another type": (lambda: whole().__array__(np.int8, copy=False), "leave out copy=False"),
+    "tiles of a start in a block": (
+        lambda: local_tile(MakeTensor(np.zeros(8), parse("((2,2),2):((1,4),2)"), (1, 0), offset=0), (2, 2), (0, 0)),
+        "offsets go from",
+    ),
+    "local_tile of a start in a block": (
+        lambda: local_tile(GetTile(MakeTensor(np.zeros(8), parse("((2,2),2):((1,4),2)")), (1, 0), (2, 2)), (2, 2), (0, 0)),
+        "starts inside of a block",
+    ),
+    "an open tail": (lambda: local_tile(whole(), (3, 4), (_, 0)), "a tail has no extents of its own"),
+    "too many tiles": (lambda: local_tile(whole(), (3, 4, 2), (0, 0, 0)), "at most 2"),
+    "too many coordinates": (lambda: local_tile(whole(), (2, 4), (0, 0, 0)), "at most 2 integers"),
+    "a negative tile": (lambda: local_tile(whole(), (2, 4), (0, -1)), "0 or more"),
+    "a thread that is not": (lambda: local_partition(whole(), parse("(2,2):(1,2)"), 4), "thread 4 of (2,2):(1,2)"),
+    "proj": (lambda: local_tile(whole(), (2, 4), (0, 0), proj=(1, _, 1)), "write _ for what is left out"),
+    "transpose": (lambda: transpose(whole(), (0, 0)), "name each mode once"),
+    "recast": (lambda: recast(whole()), "write recast[numpy.int8](t)"),
+    "recast of nothing": (lambda: recast[np.int8](MakeTensor(None, R)), "which has no buffer"),
+    "like of no type": (lambda: tla.MakeTensorLike[tla.ascend.zN](None, MakeTensor(None, R)), "write MakeTensorLike[zN, half](...)"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused_with_a_reason(name):
+    f, text = REFUSED[name]
+    with pytest.raises(TlaError) as caught:
+        f()
+    assert text in str(caught.value), str(caught.value)
+
+
+WRITES = {
+    "an index past": (lambda t: t.__setitem__((4, 0), 1), "index 4 of mode 0"),
+    "a slice": (lambda t: t.__setitem__((_, 0), 1), "write copy(x, t[_, 1]), or fill(t[_, 1], x)"),
+    "a float": (lambda t: t.__setitem__((0, 0), 1.5), "elements of float64 into int32"),
+    "too large": (lambda t: t.__setitem__((0, 0), 2**31), "-2147483648 to 2147483647"),
+    "an array": (lambda t: t.__setitem__((0, 0), np.zeros(2, np.int32)), "one value"),
+    "fill of a float": (lambda t: tla.fill(t, 1.5), "elements of float64 into int32"),
+    "fill too large": (lambda t: tla.fill_padding(t, -(2**40)), "use a wider element type"),
+    "copy of wider integers": (lambda t: tla.copy(np.zeros((4, 8), np.int64), t), "x.astype('int32')"),
+    "copy of floats": (lambda t: tla.copy(np.zeros((4, 8)), t), "elements of float64 into int32"),
+    "copy of other extents": (lambda t: tla.copy(np.zeros((8, 4), np.int32), t), "(8,4) valid elements"),
+    "copy of other ranks": (lambda t: tla.copy(np.zeros(32, np.int32), t), "equal extents"),
+    "copy of a list": (lambda t: tla.copy([1], t), "a tensor, or a numpy array"),
+    "reduce": (lambda t: tla.reduce(np.zeros((4, 8, 3), np.int32), t, 3), "modes 0 to 2, each once"),
+    "reduce to others": (lambda t: tla.reduce(np.zeros((4, 8, 3), np.int32), t, 0), "equal extents"),
+    "the largest of nothing": (lambda t: tla.reduce(np.zeros((4, 8, 0), np.int32), t, 2, np.maximum), "elements to reduce"),
+    "gemm": (lambda t: tla.gemm(np.zeros((4, 3), np.int32), np.zeros((4, 8), np.int32), t), "(m,k) by (k,n) into (m,n)"),
+    "gemm of wider": (lambda t: tla.gemm(np.zeros((4, 3)), np.zeros((3, 8)), t), "elements of float64 into int32"),
+    "gemm of no tile": (lambda t: tla.gemm(np.zeros((4, 3), np.int32), np.zeros((3, 8), np.int32), t, (4, 0, 4)), "0 is not positive"),
+}
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_a_refused_write_writes_nothing(name):
+    f, text = WRITES[name]
+    t = whole()
+    with pytest.raises(TlaError) as caught:
+        f(t)
+    assert text in str(caught.value), str(caught.value)
+    assert np.array_equal(t.data, np.arange(32))
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda t: t.__setitem__((0, 0), 1),
+        lambda t: tla.fill(t, 1),
+        lambda t: tla.fill_padding(t),
+        lambda t: tla.copy(np.zeros((4, 8), np.int32), t),
+    ],
+)
+def test_what_may_not_be_written_to(write):
+    read_only = np.arange(32, dtype=np.int32)
+    read_only.flags.writeable = False
+    for t, text in (
+        (MakeTensor(read_only, R), "its buffer is read-only"),
+        (MakeTensor(np.arange(32, dtype=np.int32), parse("(4,8):(1,0)")), "two of its elements are one in the buffer"),
+        (MakeTensor(np.arange(32, dtype=np.int32), parse("(4,8):(2,3)")), "two of its elements are one in the buffer"),
+        (MakeTensor(None, R), "which has no buffer"),
+    ):
+        with pytest.raises(TlaError, match=text):
+            write(t)
+        assert t.data is None or np.array_equal(t.data, np.arange(32))
+
+
+def test_the_mends_work():
+    assert MakeTensor(np.arange(7), parse("(4):(-2)"), offset=6)[3] == 0
+    assert padded(MakeTensor(np.zeros(32), MakeLayout((4, 8), tla.LayoutRight, (3, 8))))[3, 0] == 0
+    t = MakeTensor(np.arange(8), parse("((2,2),2):((1,4),2)", origin_shape=(3, 2)))
+    assert np.asarray(t).tolist() == [[0, 2], [1, 3], [4, 6]]
+    assert padded(t).numpy(nested=True).shape == (2, 2, 2)
+    w = whole()
+    tla.copy(np.zeros((4, 8)).astype("int32"), w)
+    tla.fill(w[_, 1], 5)
+    assert w.data.sum() == 20
+    tla.reduce(np.zeros((4, 8, 0), np.int32), w, 2)
+    assert tla.MakeTensorLike[tla.ascend.zN, tla.ascend.half](None, MakeTensor(None, R)).origin_shape == (4, 8)
+
+
+def test_a_tensor_is_immutable_but_for_its_elements():
+    t = whole()
+    with pytest.raises(AttributeError):
+        t.offset = 4
+    with pytest.raises(AttributeError):
+        del t.layout
+    with pytest.raises(TypeError):
+        iter(t)
+
+
+def test_symbols_over_a_buffer_are_refused_and_without_one_stay(monkeypatch):
+    from test_unknown import M, Unknown, value
+
+    tla.ints.register_leaf(Unknown, lambda question, a, b: True if question == "==" and a is b else None)
+    try:
+        layout = Layout((M, 4), (4, 1))
+        with pytest.raises(tla.Unproven):
+            MakeTensor(np.zeros(48), layout)
+        t = MakeTensor(None, layout)
+        assert value(t[M, 2]) == 12 * 4 + 2
+        assert value(t[M, _][3]) == 12 * 4 + 3
+    finally:
+        del tla.ints._KINDS[Unknown]
+
+
+def test_like():
+    tile = GetTile(MakeTensor(np.arange(6000, dtype=np.float32), MakeLayout((100, 60), tla.LayoutRight)), (90, 40), (16, 32))
+    like = tla.MakeTensorLike(tile)
+    assert (like.layout.stride, like.origin_shape, like.dtype) == ((32, 1), (10, 20), np.float32)
+    base = tla.MakeLayout[32, tla.ascend.zN](16, 32)
+    l1 = tla.MakeTensorLike[tla.ascend.zN](np.zeros(512, np.float32), tile, "L1", base)
+    assert (l1.layout.shape, l1.origin_shape, l1.position) == (base.shape, (10, 20), "L1")
+    tla.copy(tile, l1)
+    assert np.array_equal(np.asarray(l1), np.asarray(tile))
+
+
+def test_extremes():
+    assert np.asarray(MakeTensor(np.zeros(0), parse("(0,4):(4,1)"))).shape == (0, 4)
+    empty = MakeTensor(np.zeros(4), parse("(4,4):(0,1)", origin_shape=(0, 4)))
+    tla.fill(empty, 1)
+    assert empty.data.sum() == 0
+    assert empty.numpy().shape == (0, 4)
+    with pytest.raises(TlaError, match="its offsets go from 0 to"):
+        MakeTensor(np.zeros(4), MakeLayout((2**40, 2**20)))
+    with pytest.raises(TlaError, match="take tiles of it"):
+        MakeTensor(np.zeros(4), ComposedLayout(Swizzle[1, 0, 1](), tla.Int[0](), MakeLayout((2**40,))))
+    wide = MakeTensor(np.arange(1), MakeLayout((1,) * 70))
+    with pytest.raises(TlaError, match="group or slice modes"):
+        np.asarray(wide)
+    assert wide[(0,) * 70] == 0
+    many = MakeTensor(
+        np.arange(2**16), Layout(((2,) * 8, (2,) * 8), (tuple(2 ** (2 * k) for k in range(8)), tuple(2 ** (2 * k + 1) for k in range(8))))
+    )
+    check(many)
+
+
+def test_views_that_alias_are_read_only():
+    for layout, writable in ((R, True), (parse("(4,8):(0,1)"), False), (parse("(4,8):(2,3)"), False)):
+        view = MakeTensor(np.arange(32, dtype=np.int32), layout).numpy()
+        assert view.flags.writeable is writable
+
+
+def test_a_tensor_survives_pickle_and_copy():
+    import copy
+    import pickle
+
+    t = GetTile(MakeTensor(np.arange(32), R, position="L1"), (1, 2), (9, 9))
+    for other in (pickle.loads(pickle.dumps(t)), copy.deepcopy(t), copy.copy(t)):
+        assert repr(other) == repr(t)
+        assert np.array_equal(np.asarray(other), np.asarray(t))
+        assert padded(other).origin_shape == padded(t).origin_shape
+    assert pickle.loads(pickle.dumps(MakeTensor)) is MakeTensor
+    assert pickle.loads(pickle.dumps(recast)) is recast
+
+
+def test_xla_layouts_that_are_composed():
+    """A tile that does not divide the tile before it: a ComposedLayout over coordinates."""
+    layout = tla.xla.lower("f32[6,10]{1,0:T(3,5)(2,2)}")
+    assert isinstance(layout, ComposedLayout)
+    truth = oracle.xla_offsets((6, 10), (1, 0), ((3, 5), (2, 2)))
+    t = MakeTensor(np.arange(256), layout)
+    assert np.array_equal(np.asarray(t), truth)
+    assert np.array_equal(np.asarray(t[3, _]), truth[3])
+    assert np.array_equal(np.asarray(t[_, 7]), truth[:, 7])
+    assert np.array_equal(np.asarray(GetTile(t, (1, 3), (4, 9))), truth[1:5, 3:])
+    assert np.array_equal(np.asarray(transpose(t)), truth.T)
+    tla.fill(GetTile(t, (1, 3), (4, 9)), -1)
+    assert np.array_equal(np.asarray(t) == -1, np.isin(truth, truth[1:5, 3:]))
+
+
+def test_nested_axes_are_the_integers_of_the_shape():
+    t = MakeTensor(np.arange(7 * 16 * 4 * 16), tla.MakeLayout[16, tla.ascend.zN](100, 60))
+    assert padded(t).numpy(nested=True).shape == (7, 16, 4, 16)
+    assert GetTile(t, (32, 16), (32, 32)).numpy(nested=True).shape == (2, 16, 2, 16)
+    assert np.array_equal(GetTile(t, (32, 16), (32, 32)).numpy(nested=True).reshape(32, 32), np.asarray(t)[32:64, 16:48])
+    zero = MakeTensor(np.zeros(0), parse("((0,2),2):((1,1),1)"))
+    assert zero.numpy(nested=True).shape == (0, 0, 2)

@@ -1,0 +1,288 @@
+"""Conditions on sizes: asked, proved, refuted by a counterexample, or taken on and written down.
+
+A condition that an operation needs and that is not proved raises Unproven; inside `with assuming() as conditions:` it is
+recorded there, and the operation goes on.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from ..errors import LeafTypeError, Predicate, Reason, Unproven
+from ..memo import forgetting
+from . import text
+from .evaluate import value
+from .forms import best
+from .poly import ONE, Poly, Symbol, number
+from .proofs import greatest, is_positive, least
+from .rules import floor_div
+
+# ------------------------------------------------------------------------------------------------------ answers
+
+
+def equal(a: Poly, b: Poly) -> bool | None:
+    """Whether a == b: True, False, or None where neither is proved."""
+    d = a - b
+    if not d.terms:
+        return True
+    low, high = least(d), greatest(d)
+    if low == high == 0:
+        return True
+    rest = math.gcd(*(c for m, c in d.terms.items() if m))
+    never = (low is not None and low > 0) or (high is not None and high < 0) or (rest and d.terms.get((), 0) % rest)
+    return False if never else None
+
+
+def at_most(a: Poly, b: Poly) -> bool | None:
+    """Whether a <= b."""
+    low = least(b - a)
+    if low is not None and low >= 0:
+        return True
+    high = greatest(b - a)
+    return False if high is not None and high < 0 else None
+
+
+def less(a: Poly, b: Poly) -> bool | None:
+    """Whether a < b."""
+    return at_most(a + ONE, b)
+
+
+def divides(a: Poly, b: Poly) -> bool | None:
+    """Whether a is not 0 and divides b."""
+    if not is_positive(a):
+        if is_positive(-a):
+            return divides(-a, b)
+        return False if not a.terms else None
+    return equal(b - a * floor_div(b, a), number(0))
+
+
+#: Question -> its three answers, its value on integers, as it is shown, and as Python text.
+QUESTIONS: dict[str, tuple[Callable[[Poly, Poly], bool | None], Callable[[int, int], bool], str, str]] = {
+    "==": (equal, lambda a, b: a == b, "{} == {}", "{} == {}"),
+    "<=": (at_most, lambda a, b: a <= b, "{} <= {}", "{} <= {}"),
+    "<": (less, lambda a, b: a < b, "{} < {}", "{} < {}"),
+    "divides": (divides, lambda a, b: a != 0 and b % a == 0, "{} divides {}", "{1} % {0} == 0"),
+}
+
+
+class Condition:
+    """A condition on sizes, `a <= b`, `a < b`, `a == b` or `a divides b`: its truth value is the proof.
+
+    question      "<=", "<", "==" or "divides"
+    left, right   the two sides
+
+    bool() of it is True where it always holds, False where it never does, and raises Unproven where neither is proved.
+    `holds` is the same without raising: True, False or None.
+
+    >>> from tla import dim
+    >>> N = dim("N", multiple_of=16)
+    >>> print(N > 0, bool(N > 0), N <= 64, (N <= 64).holds)
+    0 < N True N <= 64 None
+
+    Made by comparing a SymInt, by its `equals` and `is_multiple_of`, and recorded by `assuming()`.
+    """
+
+    __slots__ = ("a", "b", "question")
+
+    def __init__(self, question: str, a: Poly, b: Poly) -> None:
+        self.question, self.a, self.b = question, a, b
+
+    @property
+    def holds(self) -> bool | None:
+        """True where it always holds, False where it never does, None where neither is proved."""
+        return QUESTIONS[self.question][0](self.a, self.b)
+
+    def __bool__(self) -> bool:
+        answer = self.holds
+        if answer is None:
+            raise self.unproven("")
+        return answer
+
+    def unproven(self, where: str) -> Unproven:
+        """The error that names it and the declaration that settles it."""
+        what = f"{where}: it is not known whether {self}" if where else f"it is not known whether {self}"
+        return Unproven(what, str(self), f"{self.settled_by()}, or go on under assuming()")
+
+    def settled_by(self) -> str:
+        """What to declare so that it can be proved."""
+        one, other = self.a, self.b
+        n, c = _alone(other)
+        k = one.const
+        if self.question == "divides" and n and k:
+            return f'declare dim("{n.name}", multiple_of={k // math.gcd(k, c // n.unit or 1)})'
+        if self.question in ("<", "<=") and n and k is not None and c > 0:
+            return f'declare dim("{n.name}", at_least={-(-(k + (self.question == "<")) * n.unit // c)})'
+        n, c = _alone(one)
+        k = other.const
+        if self.question in ("<", "<=") and n and k is not None and c > 0:
+            return f'declare dim("{n.name}", at_most={(k - (self.question == "<")) * n.unit // c})'
+        if self.question == "<" and n and c == n.unit == 1:
+            return f'declare index("{n.name}", below={_text(other)})'
+        return f"declare facts of {', '.join(sorted(n.name for n in one.scope | other.scope))} that imply it"
+
+    def at(self, values: dict[str, int]) -> bool:
+        """Whether it holds where each size has a value, by name.
+
+        >>> from tla import dims
+        >>> M, N = dims("M N")
+        >>> (M <= N).at({"M": 3, "N": 5})
+        True
+        """
+        return QUESTIONS[self.question][1](value(self.a, values), value(self.b, values))
+
+    def counterexample(self) -> dict[str, int] | None:
+        """Values of its sizes that meet all facts, and for which it does not hold; None where none is found.
+
+        >>> from tla import dims
+        >>> M, N = dims("M N")
+        >>> (M <= N).counterexample()
+        {'M': 2, 'N': 1}
+        """
+        found = samples(sorted(self.a.scope | self.b.scope, key=lambda n: (n.level, n.name)))
+        return next((values for values in found if _defined(self.at, values) is False), None)
+
+    def __str__(self) -> str:
+        return QUESTIONS[self.question][2].format(_text(self.a), _text(self.b))
+
+    def to_python(self) -> str:
+        """A Python expression that is True where it holds.
+
+        >>> from tla import dim
+        >>> dim("N").is_multiple_of(16).to_python()
+        'N % 16 == 0'
+        """
+        sides = [text.python(best(p)) for p in (self.a, self.b)]
+        if self.question == "divides":
+            sides = [s if s.isidentifier() or s.isdigit() else f"({s})" for s in sides]
+        return QUESTIONS[self.question][3].format(*sides)
+
+    def __repr__(self) -> str:
+        return f"<condition {self}>"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Condition) and (self.question, self.a, self.b) == (other.question, other.a, other.b)
+
+    def __hash__(self) -> int:
+        return hash((self.question, self.a, self.b))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Condition, (self.question, self.a, self.b)
+
+
+def _text(p: Poly) -> str:
+    return text.notation(best(p))
+
+
+def _alone(p: Poly) -> tuple[Any, int]:
+    """(n, c) of a polynomial c*n, for a symbol n; (None, 0) of any other."""
+    ((m, c),) = p.terms.items() if len(p.terms) == 1 else (((), 0),)
+    return (m[0], c) if len(m) == 1 and isinstance(m[0], Symbol) else (None, 0)
+
+
+# ------------------------------------------------------------------------------------------------ counterexamples
+
+#: So many values are tried for each size, and so many of all sizes together.
+_EACH, _TRIED = 5, 2000
+
+
+def samples(symbols: list[Symbol]) -> Iterator[dict[str, int]]:
+    """Values of the symbols that meet their facts: small ones, and ends of ranges."""
+    return itertools.islice(_samples(symbols, {}), _TRIED)
+
+
+def _samples(symbols: list[Symbol], values: dict[str, int]) -> Iterator[dict[str, int]]:
+    if not symbols:
+        yield values
+        return
+    n, *rest = symbols
+    lows = [value(p, values) for p in n.lowers]
+    highs = [value(p, values) for p in n.uppers]
+    low, high = max(lows, default=None), min(highs, default=None)
+    if low is None:
+        low = -2 if high is None else high - 7
+    wanted = [low, low + 1, low + 2, low + 6] if high is None else [low, low + 1, low + 2, high, high - 1]
+    for v in dict.fromkeys(wanted[:_EACH]):
+        if low <= v and (high is None or v <= high):
+            yield from _samples(rest, {**values, n.name: v * n.unit})
+
+
+def _defined(f: Callable[[dict[str, int]], bool], values: dict[str, int]) -> bool | None:
+    try:
+        return f(values)
+    except ZeroDivisionError:
+        return None
+
+
+@Predicate
+def prove(condition: Any) -> Reason | bool | None:
+    """Whether a condition holds for all sizes that meet their facts: True, False, or None where neither is found.
+
+    prove.why_not(condition) gives the counterexample where it is False; `condition.counterexample()` gives it as a dict.
+
+    >>> from tla import dims, index, prove
+    >>> M, N = dims("M N")
+    >>> i, j = index("i", below=M), index("j", below=N)
+    >>> prove(i*N + j < M*N), prove(i < N)
+    (True, False)
+    >>> print(prove.why_not(i < N).what)
+    i < N does not hold for M = 2, N = 1, i = 1
+
+    True is a proof: by the bounds of every part, relations such as j <= N - 1 included. A truth value is taken as it is.
+    """
+    if isinstance(condition, bool):
+        return condition
+    if not isinstance(condition, Condition):
+        raise LeafTypeError(f"prove of a {type(condition).__name__}", "a condition such as i < N", "compare sizes: prove(i*N + j < M*N)")
+    if condition.holds:
+        return True
+    found = condition.counterexample()
+    if found is None:
+        return None
+    where = ", ".join(f"{name} = {n}" for name, n in sorted(found.items()))
+    return Reason(f"{condition} does not hold for {where}", str(condition), condition.settled_by())
+
+
+# ------------------------------------------------------------------------------------------------------ assuming
+
+_TAKEN: ContextVar[list[Condition] | None] = ContextVar("conditions", default=None)
+
+
+@contextmanager
+def assuming() -> Iterator[list[Condition]]:
+    """Go on where a condition is not proved, and record it: the list that `with` gives has each once, in order.
+
+    >>> from tla import assuming, dim, safe_div
+    >>> N = dim("N")
+    >>> with assuming() as conditions:
+    ...     print(safe_div(N, 16))
+    N//16
+    >>> print(*conditions, *(c.to_python() for c in conditions))
+    16 divides N N % 16 == 0
+
+    A result rests on the conditions recorded: a kernel can assert them. What is known to be false is refused as ever.
+    """
+    conditions: list[Condition] = []
+    token = _TAKEN.set(conditions)
+    try:
+        with forgetting():  # a result that rests on a condition is not remembered
+            yield conditions
+    finally:
+        _TAKEN.reset(token)
+
+
+def require(condition: Condition, where: str) -> bool:
+    """True where the condition holds, or is recorded by assuming(); False where it never holds; Unproven otherwise."""
+    answer = condition.holds
+    if answer is not None:
+        return answer
+    taken = _TAKEN.get()
+    if taken is None:
+        raise condition.unproven(where)
+    if condition not in taken:
+        taken.append(condition)
+    return True

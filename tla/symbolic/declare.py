@@ -1,0 +1,97 @@
+"""Sizes and indices, declared with what is known of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..errors import LeafTypeError, RangeError
+from ..ints import leaf
+from .facts import require_name, require_one_meaning
+from .poly import ONE, Poly, number, symbol
+from .proofs import greatest, least
+from .rules import floor_div
+from .syms import SymInt, of_symbol, poly_of, wrap
+
+
+def dim(name: str, *, multiple_of: int = 1, at_least: Any = 1, at_most: Any = None) -> SymInt:
+    """A size that is not known, with what is known of it.
+
+    name          letters, digits and underscores, a letter first
+    multiple_of   a positive number that divides it
+    at_least      0 or more; 1 by default: a size that may be 0 is declared at_least=0
+    at_most       a number or an expression; no limit by default
+    Raises        RangeError for facts that contradict each other, LeafTypeError for what is no integer
+
+    >>> from tla import dim
+    >>> N = dim("N", multiple_of=16)
+    >>> print(N // 16 * 16, N % 8, N // 32)
+    N 0 N//32
+
+    Source: design of tla, section 2.
+    """
+    unit = _known("multiple_of", multiple_of, 1)
+    low = poly_of(at_least)
+    if (least(low) or 0) < 0 or least(low) is None:
+        raise RangeError(f"dim({name!r}): at_least={at_least}", "0 or more: it is a size", "for other integers use index, or a difference")
+    high = None if at_most is None else poly_of(at_most)
+    return _declared(name, unit, low, high, f"dim({name!r})")
+
+
+def dims(names: str, **facts: Any) -> tuple[SymInt, ...]:
+    """Sizes of several names, all with the same facts: see dim.
+
+    >>> from tla import dims
+    >>> M, N, K = dims("M N K", multiple_of=128)
+    >>> print(M // 128 * 128 * N, K % 64)
+    M*N 0
+
+    Source: design of tla, section 2.
+    """
+    if not isinstance(names, str):
+        raise LeafTypeError(f"dims({names!r})", "names in one text", "write dims('M N K')")
+    return tuple(dim(name, **facts) for name in names.replace(",", " ").split())
+
+
+def index(name: str, below: Any, *, at_least: Any = 0, multiple_of: int = 1) -> SymInt:
+    """An index that is not known: at_least <= i < below.
+
+    below      a number or an expression: an index of a mode has its extent
+    at_least   the smallest value, 0 by default; it may be negative
+
+    Raises RangeError where there is no such integer, LeafTypeError for what is no integer.
+
+    >>> from tla import dims, index
+    >>> M, N = dims("M N")
+    >>> i, j = index("i", below=M), index("j", below=N)
+    >>> print((i*N + j) // N, (i*N + j) % N)
+    i j
+
+    Source: design of tla, section 2.
+    """
+    unit = _known("multiple_of", multiple_of, 1)
+    return _declared(name, unit, poly_of(at_least), poly_of(below) - ONE, f"index({name!r})")
+
+
+def _known(what: str, n: Any, smallest: int) -> int:
+    n = leaf(n)
+    if not isinstance(n, int) or n < smallest:
+        raise RangeError(f"{what}={n}", f"a number of {smallest} or more", "leave it out if nothing is known")
+    return int(n)
+
+
+def _declared(name: str, unit: int, low: Poly, high: Poly | None, what: str) -> SymInt:
+    require_name(name)
+    lowest = -floor_div(-low, number(unit))
+    highest = None if high is None else floor_div(high, number(unit))
+    if highest is not None and (room := greatest(highest - lowest)) is not None and room < 0:
+        given = f"{wrap(low)} <= {name} <= {wrap(high or low)}" + (f", a multiple of {unit}" if unit > 1 else "")
+        raise RangeError(f"{what}: no integer has {given}", "facts that do not contradict each other", "look at at_least and at_most")
+    n = symbol(name, unit, (lowest,), () if highest is None else (highest,))
+    require_one_meaning(n.scope)
+    return of_symbol(n)
+
+
+def unnamed(name: str, low: int | None) -> SymInt:
+    """A symbol of another package: an integer with no facts but perhaps a smallest value."""
+    require_name(name)
+    return of_symbol(symbol(name, 1, () if low is None else (number(low),), ()))

@@ -1,0 +1,120 @@
+"""What a user does with expressions: simplify, explain, and print them for other languages."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ..int_tuple import AnyLayout, as_int_tuple, leaves
+from ..ints import leaf
+from . import text
+from .conditions import Condition
+from .forms import best, plain, steps
+from .poly import Poly
+from .rules import traced
+from .syms import OPERATIONS, SymInt, poly_of
+
+
+class Step(NamedTuple):
+    """A step of a derivation: before == after, by a rule."""
+
+    before: str
+    after: str
+    rule: str
+
+    def __str__(self) -> str:
+        return f"{self.before} == {self.after}   by {self.rule}"
+
+
+def simplify(expr: Any) -> Any:
+    """The simplest form of an integer expression: a SymInt, or an int where it is a number.
+
+    expr      a SymInt, which is in its simplest form as it stands; an integer expression of sympy, sympy.Mod, floor and
+              ceiling included; an integer of any other kind
+
+    The form has the least weight that is found: an operation counts 1, a division or modulo by a number 1 more, by a
+    size 8 more. The rules are those of tla.symbolic.rules and tla.symbolic.forms; explain() lists the ones used.
+
+    >>> import sympy
+    >>> from tla import dim, index, simplify
+    >>> x = sympy.Symbol("x", integer=True)
+    >>> print(simplify(sympy.Mod(2 * sympy.Mod(x, 8, evaluate=False), 8, evaluate=False)))
+    (x%4)*2
+    >>> t = index("t", below=1024)
+    >>> print(simplify(t // 32 * 32 + t % 32 // 4 * 4 + t % 4))
+    t
+
+    Source: design of tla, section 2.
+    """
+    return leaf(expr)
+
+
+def to_python(x: Any) -> str:
+    """A Python expression of names, numbers and // % + - * ^ (and min, max), with the value of x; of a condition, its truth.
+
+    >>> from tla import dims, index, to_python
+    >>> M, N = dims("M N")
+    >>> j = index("j", below=N)
+    >>> to_python(-(-j // 128) * M + 1), to_python(N > j), to_python(7)
+    ('((j + 127)//128)*M + 1', 'j < N', '7')
+
+    Raises LeafTypeError for what is no integer. Source: design of tla, section 2.
+    """
+    if isinstance(x, Condition):
+        return x.to_python()
+    return text.python(best(poly_of(leaf(x))) if not isinstance(x, SymInt) else x.form)
+
+
+def explain(x: Any) -> list[Step]:
+    """The steps that led to an expression, or to each in a tuple or layout: what was computed, by which rules.
+
+    First the rules of the normal form, in the order they were used, then the moves to the form that is shown.
+
+    >>> from tla import dims, explain, index
+    >>> M, N = dims("M N")
+    >>> i, j = index("i", below=M), index("j", below=N)
+    >>> print(*explain((i*N + j) // N * 16 + (i*N + j) % N), sep="\\n")
+    (j)//(N) == 0   by x//d -> k, k*d <= x < (k+1)*d
+    (i*N+j)//(N) == i   by (k*d + x)//d -> k + x//d, d > 0
+
+    Where an expression came out of a pickle or a text, or of more than 100 operations, only its last steps are known.
+    Source: design of tla, section 2.
+    """
+    if isinstance(x, AnyLayout):
+        x = (x.shape, getattr(x, "stride", ()))
+    out: dict[Step, None] = {}
+    for n in leaves(as_int_tuple(x)):
+        if isinstance(n, SymInt):
+            out.update(dict.fromkeys(_derivation(n)))
+    return [*out]
+
+
+def _derivation(x: SymInt) -> list[Step]:
+    with traced() as results:
+        _replay(x, set())
+    out = [Step(_node(kind, args), _shown(p), rule) for (kind, args), (p, rule) in results.items() if rule]
+    moves = steps(x.poly)
+    return [*out, Step(repr_of(x.poly), str(x), ", then ".join(moves))] if moves else out
+
+
+def _replay(x: SymInt, seen: set[int]) -> None:
+    if x.made is None or id(x) in seen:
+        return
+    seen.add(id(x))
+    name, *operands = x.made
+    for y in operands:
+        if isinstance(y, SymInt):
+            _replay(y, seen)
+    OPERATIONS[name].compute(*map(poly_of, operands))
+
+
+def _node(kind: str, args: tuple[Poly, ...]) -> str:
+    return f"{kind}({','.join(map(_shown, args))})" if kind in ("min", "max") else kind.join(f"({_shown(p)})" for p in args)
+
+
+def _shown(p: Poly) -> str:
+    return text.notation(best(p))
+
+
+def repr_of(p: Poly) -> str:
+    """The normal form, term by term."""
+    return text.notation(plain(p))

@@ -1,0 +1,111 @@
+"""A sum as a tree with few operations: common factors are taken out, as in Horner's scheme.
+
+Sizes are written by their own names: of a size N that 16 divides, 16*n is N, and n is N//16.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from . import tree
+from .poly import Atom, Mono, Poly, Symbol, order
+from .tree import Tree
+
+#: Of longer sums, only the factor that saves most is tried at each step.
+LONG = 8
+
+Price = Callable[[Atom], Tree]
+
+
+def factored(p: Poly, width: int, price: Price) -> Tree:
+    """The cheapest tree of p as it stands that is found, with `width` factors tried at each step; price(a) is that of an atom."""
+    return _Sums(width, price).sum(_on_names(p))
+
+
+def plain(p: Poly, price: Price) -> Tree:
+    """The terms of p, side by side."""
+    return _Sums(0, price).plain(_on_names(p))
+
+
+class _Sums:
+    """Sums of one factoring: what was found is kept."""
+
+    def __init__(self, width: int, price: Price) -> None:
+        self.width, self.price = width, price
+        self.seen: dict[frozenset[tuple[Mono, int]], Tree] = {}
+
+    def sum(self, terms: dict[Mono, int]) -> Tree:
+        """The cheapest tree: of the terms, or with a factor taken out of some of them."""
+        if len(terms) < 2:
+            return self.plain(terms)
+        key = frozenset(terms.items())
+        if key not in self.seen:
+            factors = self.factors(terms)[: self.width if len(terms) <= LONG else 1]
+            self.seen[key] = min([self.plain(terms), *(self.with_factor(terms, *f) for f in factors)], key=lambda t: t.cost)
+        return self.seen[key]
+
+    def plain(self, terms: dict[Mono, int]) -> Tree:
+        in_order = sorted(terms.items(), key=lambda t: order(t[0]))
+        return tree.total([tree.product(c, map(self.price, sorted(m, key=lambda a: (-a.level, a.key)))) for m, c in in_order])
+
+    def with_factor(self, terms: dict[Mono, int], a: Atom | None, g: int) -> Tree:
+        inside, rest = {}, {}
+        for m, c in terms.items():
+            if a is None and c % g == 0:
+                inside[m] = c // g
+            elif a is not None and a in m:
+                left = [*m]
+                left.remove(a)
+                inside[tuple(left)] = c
+            else:
+                rest[m] = c
+        factor = tree.product(g, [self.sum(inside), *([self.price(a)] if a is not None else [])])
+        return tree.total([factor, self.sum(rest)]) if rest else factor
+
+    def factors(self, terms: dict[Mono, int]) -> list[tuple[Atom | None, int]]:
+        """What can be taken out of two terms or more, what saves most first: an atom, or a number."""
+        saved: dict[tuple[Atom | None, int], int] = {}
+        for a in {a for m in terms for a in m}:
+            count = sum([a in m for m in terms])
+            if count > 1:
+                saved[a, 1] = (count - 1) * (self.price(a).cost[0] + 1)
+        sizes = {abs(c) for c in terms.values() if abs(c) > 1}
+        for g in {math.gcd(c, d) for c in sizes for d in sizes}:
+            whole = sum([bool(m) and abs(c) == g for m, c in terms.items()])
+            if g > 1 and whole and sum([c % g == 0 for c in terms.values()]) > 1:
+                saved[None, g] = whole - 1
+        if all(c < 0 for c in terms.values()):
+            saved[None, -1] = len(terms)
+        return sorted(saved, key=lambda f: (-saved[f], f[1], f[0].key if f[0] else ""))
+
+
+def _on_names(p: Poly) -> dict[Mono, int]:
+    """The terms with sizes by their own names."""
+    if not any(a.kind == "name" and a.unit > 1 for m in p.terms for a in m):  # type: ignore[attr-defined]
+        return p.terms
+    out: dict[Mono, int] = {}
+    for m, c in p:
+        atoms = []
+        for a in m:
+            if isinstance(a, Symbol) and a.unit > 1:
+                g = math.gcd(c, a.unit)
+                c //= g
+                atoms.append(_part(a, a.unit // g))
+            else:
+                atoms.append(a)
+        out[tuple(atoms)] = c
+    return out
+
+
+_PARTS: dict[tuple[str, int], Atom] = {}
+
+
+def _part(a: Symbol, d: int) -> Atom:
+    """A size divided by a part of its unit, as it is shown."""
+    found = _PARTS.get((a.name, d))
+    if found is None:
+        found = _PARTS[a.name, d] = Atom()
+        found.kind, found.args, found.level, found.size, found.key = "part", (), 0, 1, f"{a.name}//{d}"
+        found.tree = tree.name(a.name) if d == 1 else tree.operation("//", tree.name(a.name), tree.number(d))
+    return found

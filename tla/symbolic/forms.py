@@ -1,0 +1,220 @@
+"""The form that an expression is shown in: of all that the moves below reach, the one with the least weight (tree.py).
+
+The normal form has one kind of division. A move writes the same polynomial with other atoms, `%` among them; moves are
+taken for as long as one makes it cheaper. Then common factors are taken out of the sum.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+
+from . import factoring, tree
+from .poly import ONE, ZERO, Atom, Poly, Symbol, atom, exact, leading, number, one_of, split
+from .proofs import is_positive, least
+from .rules import floor_div
+from .tree import Tree
+
+#: The factors that are tried at each step of the last factoring.
+WIDTH = 3
+#: So many moves are made that make nothing cheaper, before giving up.
+PATIENCE = 2
+#: After so many terms in all forms that were tried, the best one of these is taken.
+MOST_TERMS = 3000
+#: Of more divisions than this beside one, none is read as what that one divides.
+MOST_READ = 8
+#: A sum with more divisions, or of more nodes, than this is shown as it is, factored.
+MAX_DIVISIONS, MAX_SIZE = 24, 500
+
+
+def best(p: Poly) -> Tree:
+    """The cheapest form that is found."""
+    if p.tree is None:
+        p.tree = factoring.factored(_searched(p)[0], WIDTH, shown)
+    return p.tree  # type: ignore[no-any-return]
+
+
+def steps(p: Poly) -> list[str]:
+    """The moves that lead from the normal form to the cheapest, by name."""
+    return _searched(p)[1]
+
+
+def plain(p: Poly) -> Tree:
+    """The terms of the normal form, as they stand."""
+    return factoring.plain(p, shown)
+
+
+def shown(a: Atom) -> Tree:
+    """The tree of an atom."""
+    if a.tree is None:
+        a.tree = tree.name(a.name) if isinstance(a, Symbol) else tree.operation(a.kind, *map(best, a.args))
+    return a.tree  # type: ignore[no-any-return]
+
+
+def _searched(p: Poly) -> tuple[Poly, list[str]]:
+    price = _Prices(p)
+    taken: list[str] = []
+    cost = price.of(p).cost
+    found, seen, level, tried = (p, 0), {p}, 0, 0
+    while p.size <= MAX_SIZE and tried < MOST_TERMS and 0 < sum(a.kind == "//" for a in p.atoms()) <= MAX_DIVISIONS:
+        new_forms = [(move, q) for move, q in _moves(p) if q not in seen and price.at_least(q) <= cost[0]]
+        options = [(price.of(q).cost, k, move, q) for k, (move, q) in enumerate(new_forms)]
+        tried += sum(len(o[3].terms) for o in options)
+        if not options:
+            break
+        new, _k, move, p = min(options, key=lambda o: o[:2])
+        level = 0 if new < cost else level + 1
+        if new > cost or level > PATIENCE:
+            break
+        seen.add(p)
+        taken.append(move)
+        if new < cost:
+            cost, found = new, (p, len(taken))
+    return found[0], taken[: found[1]]
+
+
+class _Prices:
+    """What forms of p cost while they are compared. Atoms that p has are shown at their best; those that moves make, which
+    have the parts of these in other sums, are looked at quickly: a search for each would be a search in a search."""
+
+    def __init__(self, p: Poly) -> None:
+        self.trees: dict[Atom, Tree] = {}
+        todo = p.atoms()
+        while todo:
+            a = todo.pop()
+            if a not in self.trees:
+                self.trees[a] = shown(a)
+                todo += [b for x in a.args for b in x.atoms()]
+
+    def __call__(self, a: Atom) -> Tree:
+        if a not in self.trees:
+            self.trees[a] = tree.operation(a.kind, *map(self.quick, a.args)) if a.args else shown(a)
+        return self.trees[a]
+
+    def of(self, p: Poly) -> Tree:
+        return factoring.factored(p, 1, self)
+
+    def quick(self, p: Poly) -> Tree:
+        """p with each division as a modulo where that is cheaper."""
+        found = self.of(p)
+        for q in reversed(p.atoms()):
+            if q.kind == "//":
+                form = next(_as_modulo(q, *split(p, q)), None)
+                if form is not None and (cheaper := self.of(form)).cost < found.cost:
+                    p, found = form, cheaper
+        return found
+
+    def at_least(self, p: Poly) -> int:
+        """A weight that no form of p is below: each atom stands in it once, with operations between them."""
+        atoms = {a for m in p.terms for a in m}
+        return len(atoms) - 1 + sum([self(a).cost[0] for a in atoms])
+
+
+# --------------------------------------------------------------------------------------------------------- moves
+
+
+def _moves(p: Poly) -> Iterator[tuple[str, Poly]]:
+    for q in p.atoms():
+        if q.kind == "//":
+            a, b = split(p, q)
+            if not any(q in m for m in a.terms):
+                for move, find in MOVES.items():
+                    for written in find(q, a, b):
+                        yield move, written
+
+
+def _as_modulo(q: Atom, a: Poly, b: Poly) -> Iterator[Poly]:
+    for x, d, sign in _readings(q, a, b):
+        whole, rest = ZERO, a
+        for m, c in a:
+            part = exact(Poly({m: c}), d)
+            if part is not None:
+                whole, rest = whole + part, rest - Poly({m: c})
+        if not whole.terms:
+            continue
+        kept = rest * one_of(q) + b
+        g = math.gcd(*whole.terms.values())
+        for n in dict.fromkeys((1, g)):  # g*(x%d) is g*x%(g*d)
+            some, y, e = exact(whole, number(n * sign)), x.scale(n), d.scale(n)
+            yield some * (y - one_of(atom("%", y, e))) + kept  # type: ignore[operator]  # n divides it
+            back = e - number(n) - y  # y//e is -(back//e)
+            if len(back.terms) <= len(y.terms):
+                yield some * (one_of(atom("%", back, e)) - back) + kept  # type: ignore[operator]
+
+
+def _readings(q: Atom, a: Poly, b: Poly) -> Iterator[tuple[Poly, Poly, int]]:
+    """x, d and a sign with q == x//d, or -(x//d): its own, and those with x a part of b, as in k*(x - d*q)."""
+    yield *q.args, 1
+    target = one_of(q)
+    divisions = [f for f in b.atoms() if f.kind == "//"]
+    for k in dict.fromkeys([split(b, f)[0] for f in divisions]) if len(divisions) <= MOST_READ else ():
+        d, x = exact(a, k), _quotient(b, k)
+        if d is None or (low := least(d)) is None or (low < 1 and not is_positive(d := -d)):
+            continue
+        for part in (x, *(one_of(f) for f in x.atoms() if f.kind == "//")):
+            for y in (part, -part):
+                value = floor_div(y, d)
+                if value in (target, -target):
+                    yield y, d, 1 if value == target else -1
+                    break
+
+
+def _flipped(q: Atom, a: Poly, b: Poly) -> Iterator[Poly]:
+    x, d = q.args
+    back = d - ONE - x
+    if len(back.terms) <= len(x.terms):
+        yield b - a * one_of(atom("//", back, d))
+
+
+def _scaled(q: Atom, a: Poly, b: Poly) -> Iterator[Poly]:
+    x, d = q.args
+    for unit in sorted({n.unit for p in (x, d) for n in p.atoms() if isinstance(n, Symbol) and n.unit > 1}):
+        up = number(unit - 1) if x.terms.get((), 0) == (d.const or 0) - 1 else ZERO  # what is rounded up reads x + d - 1
+        yield a * one_of(atom("//", x.scale(unit) + up, d.scale(unit))) + b
+
+
+def _absorbed(q: Atom, a: Poly, b: Poly) -> Iterator[Poly]:
+    x, d = q.args
+    lead, c = leading(a)
+    for m, k in b:
+        part = exact(Poly({m: k}), Poly({lead: c}))
+        if part is None or k % c:
+            continue
+        if part.const is None and not any(n in x.terms for n in part.terms):
+            continue
+        rest = b - a * part
+        if len(rest.terms) >= len(b.terms):
+            continue
+        y = x + d * part
+        yield a * one_of(atom("//", y, d)) + rest
+        back = d - ONE - y
+        if len(back.terms) <= len(y.terms):
+            yield rest - a * one_of(atom("//", back, d))
+
+
+def _digit_absorbed(q: Atom, a: Poly, b: Poly) -> Iterator[Poly]:
+    """As _absorbed, for all terms of b that a divides at once."""
+    x, d = q.args
+    part = _quotient(b, a)
+    if len(part.terms) > 1:
+        yield a * one_of(atom("//", x + d * part, d)) + b - a * part
+
+
+def _quotient(b: Poly, a: Poly) -> Poly:
+    lead, c = leading(a)
+    out = {}
+    for m, k in b:
+        part = exact(Poly({m: k}), Poly({lead: c}))
+        if part is not None:
+            out.update(part.terms)
+    return Poly(out)
+
+
+#: Equation -> the forms of a*q + b that it gives, for a division q. x//d, y and k stand for any expressions.
+MOVES: dict[str, Callable[[Atom, Poly, Poly], Iterator[Poly]]] = {
+    "d*(x//d) -> x - x%d": _as_modulo,
+    "k*(x//d) + k*y -> k*((x + d*y)//d)": _absorbed,
+    "k*(x//d) + k*(y + z) -> k*((x + d*(y + z))//d)": _digit_absorbed,
+    "-(x//d) -> (d - 1 - x)//d": _flipped,
+    "x//(n//u) -> (u*x)//n, u divides n": _scaled,
+}

@@ -1,0 +1,262 @@
+"""Symbolic integers in sympy: our own FloorDiv, Mod, CeilDiv and Xor nodes, and expressions to and from it.
+
+sympy.Mod is unsound (Mod(2*Mod(x, 8), 8) becomes 2*Mod(x, 8), sympy#28744). It is never made here, and translated where a
+user's expression brings it in. Importing this module imports sympy.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import sympy  # type: ignore[import-untyped]
+
+from ..errors import LeafTypeError
+from . import text
+from .declare import unnamed
+from .syms import SymInt, compute
+from .tree import Tree
+
+
+class _Integer(sympy.Function):  # type: ignore[misc]  # sympy has no types
+    """An integer function of integers. Its value on numbers is exact; anything else is left as it stands."""
+
+    nargs: Any = (2,)
+    precedence = 45  # looser than a product, so that 7*(M//32) keeps its parentheses
+    is_integer = True
+    sign = ""
+
+    @classmethod
+    def of_ints(cls, *args: int) -> int | None:
+        """Its value; None where it has none."""
+        raise NotImplementedError
+
+    @classmethod
+    def eval(cls, *args: Any) -> Any:
+        if all(a.is_Integer for a in args):
+            return cls.of_ints(*map(int, args))
+        return None
+
+    def _sympystr(self, printer: Any) -> str:
+        a, b = (printer.parenthesize(x, level) for x, level in zip(self.args, (50, 60)))
+        return f"{a}{self.sign}{b}"
+
+    _pythoncode = _numpycode = _lambdacode = _sympystr
+
+
+class FloorDiv(_Integer):
+    """a // b rounded down, as a sympy function of integers; b is not 0.
+
+    >>> import sympy
+    >>> from tla import FloorDiv
+    >>> x = sympy.Symbol("x", integer=True)
+    >>> FloorDiv(x + 1, 4), FloorDiv(-7, 2), FloorDiv(x, 4).subs(x, 9), FloorDiv(x, 4).rewrite(sympy.floor)
+    ((x + 1)//4, -4, 2, floor(x/4))
+
+    Evaluated on numbers only: nothing is simplified, simplify() does that. Source: design of tla, section 2.
+    """
+
+    sign = "//"
+
+    @classmethod
+    def of_ints(cls, *args: int) -> int | None:
+        return args[0] // args[1] if args[1] else None
+
+    def _eval_rewrite_as_floor(self, a: Any, b: Any, **_: Any) -> Any:
+        return sympy.floor(a / b)
+
+    def _latex(self, printer: Any, exp: Any = None) -> str:
+        a, b = map(printer.doprint, self.args)
+        return _power(rf"\left\lfloor \frac{{{a}}}{{{b}}} \right\rfloor", exp)
+
+
+class Mod(_Integer):
+    """a % b, with the sign of b, as a sympy function of integers; b is not 0.
+
+    >>> import sympy
+    >>> from tla import Mod
+    >>> x = sympy.Symbol("x", integer=True)
+    >>> Mod(2 * Mod(x, 8), 8), Mod(-7, 4), Mod(x, 8).rewrite(sympy.floor)
+    ((2*(x%8))%8, 1, x - 8*floor(x/8))
+
+    Unlike sympy.Mod it is never rewritten. Source: design of tla, section 2.
+    """
+
+    sign = "%"
+
+    @classmethod
+    def of_ints(cls, *args: int) -> int | None:
+        return args[0] % args[1] if args[1] else None
+
+    def _eval_rewrite_as_floor(self, a: Any, b: Any, **_: Any) -> Any:
+        return a - b * sympy.floor(a / b)
+
+    def _latex(self, printer: Any, exp: Any = None) -> str:
+        a, b = (printer.parenthesize(x, 60) for x in self.args)
+        return _power(rf"\left({a} \bmod {b}\right)", exp)
+
+
+class CeilDiv(_Integer):
+    """a / b rounded up, as a sympy function of integers; b is not 0.
+
+    >>> import sympy
+    >>> from tla import CeilDiv
+    >>> x = sympy.Symbol("x", integer=True)
+    >>> CeilDiv(x, 4), CeilDiv(9, 4), CeilDiv(x, 4).rewrite(sympy.ceiling)
+    (ceil(x/4), 3, ceiling(x/4))
+
+    Source: design of tla, section 2.
+    """
+
+    @classmethod
+    def of_ints(cls, *args: int) -> int | None:
+        return -(-args[0] // args[1]) if args[1] else None
+
+    def _eval_rewrite_as_ceiling(self, a: Any, b: Any, **_: Any) -> Any:
+        return sympy.ceiling(a / b)
+
+    precedence = 1000  # it prints as a call
+
+    def _sympystr(self, printer: Any) -> str:
+        a, b = (printer.parenthesize(x, level) for x, level in zip(self.args, (50, 60)))
+        return f"ceil({a}/{b})"
+
+    def _pythoncode(self, printer: Any) -> str:
+        a, b = map(printer.doprint, self.args)
+        return f"(-(-({a})//({b})))"
+
+    _numpycode = _lambdacode = _pythoncode
+
+    def _latex(self, printer: Any, exp: Any = None) -> str:
+        a, b = map(printer.doprint, self.args)
+        return _power(rf"\left\lceil \frac{{{a}}}{{{b}}} \right\rceil", exp)
+
+
+class Xor(_Integer):
+    """The bits of two or more integers that an odd number of them have, as a sympy function.
+
+    >>> import sympy
+    >>> from tla.symbolic.nodes import Xor
+    >>> x = sympy.Symbol("x", integer=True)
+    >>> Xor(x, 4), Xor(5, 4)
+    (x^4, 1)
+    """
+
+    nargs = None
+    precedence = 36  # as sympy has it for ^
+
+    @classmethod
+    def of_ints(cls, *args: int) -> int | None:
+        return functools.reduce(operator.xor, args)
+
+    def _sympystr(self, printer: Any) -> str:
+        return "^".join(printer.parenthesize(x, 40) for x in self.args)
+
+    def _pythoncode(self, printer: Any) -> str:
+        return "(" + "^".join(f"({printer.doprint(x)})" for x in self.args) + ")"
+
+    _numpycode = _lambdacode = _pythoncode
+
+    def _latex(self, printer: Any, exp: Any = None) -> str:
+        return _power(r"\left(" + r" \oplus ".join(printer.parenthesize(x, 40) for x in self.args) + r"\right)", exp)
+
+
+def _power(base: str, exp: Any) -> str:
+    return base if exp is None else rf"{{{base}}}^{{{exp}}}"
+
+
+# ----------------------------------------------------------------------------------------------------- to sympy
+
+
+class Size(sympy.Symbol):  # type: ignore[misc]
+    """The sympy symbol of a size or an index: it keeps the facts, so that an expression finds them on the way back."""
+
+    __slots__ = ("declared",)
+    declared: SymInt
+
+    def __new__(cls, declared: SymInt) -> Size:
+        sign = {"positive": True} if (declared > 0).holds else {"nonnegative": True} if (declared >= 0).holds else {}
+        new = sympy.Symbol.__xnew__(cls, str(declared), integer=True, **sign)
+        new.declared = declared
+        return new  # type: ignore[no-any-return]
+
+    def _hashable_content(self) -> Any:
+        return (*super()._hashable_content(), self.declared)
+
+    def __getnewargs_ex__(self) -> Any:
+        return (self.declared,), {}
+
+
+def to_sympy(x: SymInt) -> Any:
+    """The sympy expression of a SymInt's simplest form."""
+    return _of_tree(text.with_ceil(x.form), {str(n): Size(n) for n in x.symbols})
+
+
+_TO: dict[str, Callable[..., Any]] = {
+    "+": sympy.Add,
+    "-": operator.neg,
+    "*": sympy.Mul,
+    "//": FloorDiv,
+    "%": Mod,
+    "ceil": CeilDiv,
+    "^": Xor,
+    "min": sympy.Min,
+    "max": sympy.Max,
+}
+
+
+def _of_tree(t: Tree, sizes: dict[str, Size]) -> Any:
+    if t.op == "n":
+        return sympy.Integer(t.args[0])
+    return sizes[t.args[0]] if t.op == "v" else _TO[t.op](*(_of_tree(a, sizes) for a in t.args))
+
+
+# --------------------------------------------------------------------------------------------------- from sympy
+
+
+def from_sympy(e: Any) -> Any:
+    """An integer expression of sympy as a SymInt, or an int; LeafTypeError for what is no integer.
+
+    Symbols need integer=True and bring no facts but nonnegative and positive; those of x.expr bring theirs.
+    """
+    if isinstance(e, sympy.Integer):
+        return int(e)
+    if isinstance(e, Size):
+        return e.declared
+    if isinstance(e, sympy.Symbol) and e.is_integer:
+        return unnamed(e.name, 1 if e.is_positive else 0 if e.is_nonnegative else None)
+    if isinstance(e, sympy.Pow) and e.exp.is_Integer and e.exp > 0:
+        return from_sympy(e.base) ** int(e.exp)
+    if isinstance(e, (sympy.floor, sympy.ceiling)):
+        a, b = sympy.fraction(sympy.together(e.args[0]))
+        return _FROM[FloorDiv if isinstance(e, sympy.floor) else CeilDiv](from_sympy(a), from_sympy(b))
+    if isinstance(e, sympy.Abs):
+        return abs(from_sympy(e.args[0]))
+    make = next((f for kind, f in _FROM.items() if isinstance(e, kind)), None)
+    if make is None or (isinstance(e, sympy.Mul) and not all(a.is_integer for a in e.args)):
+        raise LeafTypeError(
+            f"the sympy expression {e!s:.60}",
+            "integers with + - * and floor, ceiling, Mod, Min, Max",
+            "declare its symbols integer=True, and divide with FloorDiv",
+        )
+    return functools.reduce(make, map(from_sympy, e.args))
+
+
+def _ceil(a: Any, b: Any) -> Any:
+    return -(-a // b)
+
+
+#: Kind of sympy node -> its value for two arguments; of more, from the left.
+_FROM: dict[Any, Callable[[Any, Any], Any]] = {
+    sympy.Add: operator.add,
+    sympy.Mul: operator.mul,
+    FloorDiv: operator.floordiv,
+    Mod: operator.mod,
+    sympy.Mod: operator.mod,
+    CeilDiv: _ceil,
+    Xor: operator.xor,
+    sympy.Min: functools.partial(compute, "min"),
+    sympy.Max: functools.partial(compute, "max"),
+}

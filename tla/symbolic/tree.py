@@ -1,0 +1,85 @@
+"""Trees: how an expression reads. Each knows what it costs; text.py and sympy print them.
+
+A cost counts every operation: x + y + z is two, a minus costs what a plus does. A division or modulo by a number counts
+once more, for it is a shift or a multiplication and a shift; by a size it counts 8 more, for that is a division.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+#: The weight, the divisions and modulos, and all operations (divisions and modulos included).
+Cost = tuple[int, int, int]
+
+
+class Tree(NamedTuple):
+    """A node of an expression: a number, a name, or an operation.
+
+    op     "n" (args: its value), "v" (args: its name and whether it is a symbol of facts), "+", "*", "//", "%", "^",
+           "min", "max"; "-" is the negative of what is in a sum
+    cost   of the whole tree
+    """
+
+    op: str
+    args: tuple[Any, ...]
+    cost: Cost
+
+
+ZERO = Tree("n", (0,), (0, 0, 0))
+
+
+def name(text: str) -> Tree:
+    return Tree("v", (text,), (0, 0, 0))
+
+
+def number(n: int) -> Tree:
+    return Tree("n", (n,), (0, 0, 0))
+
+
+def operation(op: str, *args: Tree) -> Tree:
+    """A node of an operation that is no sum and no product."""
+    if op in ("//", "%"):
+        return _node(op, args, 2 if args[1].op == "n" else 9, 1, 1)
+    return _node(op, args, len(args) - 1, 0, len(args) - 1)
+
+
+def _node(op: str, args: tuple[Tree, ...], *own: int) -> Tree:
+    weight, divisions, operations = own
+    for a in args:
+        weight += a.cost[0]
+        divisions += a.cost[1]
+        operations += a.cost[2]
+    return Tree(op, args, (weight, divisions, operations))
+
+
+def product(c: int, factors: Iterable[Tree]) -> Tree:
+    """c times the factors: products in it made flat, a number last."""
+    flat: list[Tree] = []
+    for f in factors:
+        flat += f.args if f.op == "*" else (f,)
+    for f in [f for f in flat if f.op == "n"]:
+        flat.remove(f)
+        c *= f.args[0]
+    if c == 0 or not flat:
+        return number(c)
+    if c < 0:
+        return _node("-", (product(-c, flat),), 1, 0, 1)
+    if c != 1:
+        flat.append(number(c))
+    return flat[0] if len(flat) == 1 else _node("*", tuple(flat), len(flat) - 1, 0, len(flat) - 1)
+
+
+def total(terms: Iterable[Tree]) -> Tree:
+    """The sum: sums in it made flat, what is added before what is subtracted, a number last."""
+    flat: list[Tree] = []
+    for t in terms:
+        flat += t.args if t.op == "+" else (t,)
+    constant = sum([t.args[0] for t in flat if t.op == "n"])
+    plus, minus = [t for t in flat if t.op not in "n-"], [t for t in flat if t.op == "-"]
+    last = [number(constant)] if constant else []
+    flat = plus + minus + last if plus or constant < 0 else last + minus
+    if len(flat) < 2:
+        return flat[0] if flat else ZERO
+    count = len(flat) - 1 - sum([t.op == "-" for t in flat[1:]])  # a minus in a sum is the sum's own operation
+    return _node("+", tuple(flat), count, 0, count)
