@@ -10,11 +10,13 @@ import pytest
 from test_unknown import M, N, Unknown
 
 from tla import (
+    GetTile,
     Int,
     Layout,
     MakeIdentityLayout,
     MakeLayout,
     MakeLayoutTile,
+    MakeTensor,
     TlaError,
     blocked_product,
     composition,
@@ -123,7 +125,7 @@ def test_borders_are_where_blocks_begin():
         shape = parse(shape)
         extents = [*oracle.leaves(plain(shape))]
         blocks = steps(shape)
-        found = [*levels(oracle.size(plain(shape)), blocks)]
+        found = [*levels(range(oracle.size(plain(shape))), blocks)]
         for k in range(1, len(found)):
             carries = 0  # how many digits go back to 0 at k, of those that count
             rest = k
@@ -133,8 +135,8 @@ def test_borders_are_where_blocks_begin():
                 rest //= n
                 carries += n > 1
             assert (found[k] > 0) == (carries > 0), (shape, k)
-        assert len(blocks) == max(0, len([n for n in extents if n > 1]) - 1)
-    assert [*levels(6, (2, 3))] == [2, 0, 1, 2, 1, 0]
+        assert len(blocks) == len([n for n in extents[:-1] if n > 1])
+    assert [*levels(range(6), (2, 3))] == [2, 0, 1, 2, 1, 0]
 
 
 def test_padding_is_what_is_past_origin_shape():
@@ -155,6 +157,24 @@ def test_modes_that_are_folded():
     assert figure.grids[2].cells[1][2].text == str(a(1, 2, 0, 1))
     (figure,) = draw(xla.parse_shape("f32[2,3,4]{2,1,0}")).figures  # an XLA array by its last two
     assert [g.title for g in figure.grids] == ["(0,_,_)", "(1,_,_)"]
+
+
+def test_tensors_are_drawn_where_they_start():
+    """The blocks of a tile are those of the whole, wherever it starts; its numbers are places in the buffer."""
+    whole = MakeTensor(None, parse(SEED), offset=1000)
+    for tensor in (whole, GetTile(whole, (4, 8), (4, 4)), GetTile(whole, (2, 6), (4, 8)), GetTile(whole, (3, 1), (5, 3))):
+        (figure,) = draw(tensor).figures
+        (grid,) = figure.grids
+        start = plain(tuple(tensor.coord))
+        rows, columns = tensor.origin_shape
+        for i, row in enumerate(grid.cells):
+            for j, cell in enumerate(row):
+                assert cell.padding == (i >= rows or j >= columns)
+                assert cell.padding or cell.text == str(tensor[i, j])
+        for axis, first in zip((grid.rows, grid.columns), start):
+            assert [b > 0 for b in axis.borders] == [(first + k) % 4 == 0 for k in range(len(axis.borders))]
+    assert draw(MakeTensor(np.zeros(96, np.int16), parse(SEED)), color_by="bank").caption.endswith("of 16 bits")
+    assert "Tensor(" in whole._repr_html_()
 
 
 # ------------------------------------------------------------------------------------------------- colours

@@ -1,6 +1,6 @@
 """Layouts drawn: `draw` makes a scene, which is plain data, and each target prints it."""
 
-from . import xla_shapes as xla_shapes
+from . import kinds as kinds
 from .draw import draw, draw_threads
 from .drawing import Drawing
 from .files import save

@@ -71,7 +71,7 @@ def paint(view: View, color_by: Any, tile: tuple[int, ...] | None) -> Painted:
 
 def blocks(view: View) -> tuple[int, ...]:
     """The extents of a block, all but the outermost level, of each mode; of a mode of one level all of it."""
-    return tuple((steps(s) or (n,))[-1] for s, n in zip(_modes(view), view.extents))
+    return tuple((steps(s) or (max(n, 1),))[-1] for s, n in zip(_modes(view), view.extents))
 
 
 def _modes(view: View) -> tuple[Any, ...]:
@@ -84,11 +84,11 @@ def _modes(view: View) -> tuple[Any, ...]:
 
 def _by_tile(view: View, tile: tuple[int, ...] | None) -> Numbers | None:
     extents = tile or blocks(view)
-    if all(t >= n for t, n in zip(extents, view.extents)):
+    if all(s % t + n <= t for s, t, n in zip(view.start, extents, view.extents)):
         return None  # one tile is all of it
     # 3 apart down, 1 apart across: no two tiles that touch, at a corner either, have one number
     weights = [1 if k == len(extents) - 1 else 3 * 5 ** (len(extents) - 2 - k) for k in range(len(extents))]
-    numbers = sum((c // t * w for c, t, w in zip(view.coords, extents, weights)), 0)
+    numbers = sum(((c + s) // t * w for c, s, t, w in zip(view.coords, view.start, extents, weights)), 0)
     return Numbers(numbers % len(HUES), f"colours: tiles of {' x '.join(map(str, extents))}")
 
 

@@ -168,7 +168,8 @@ def _axis(view: View, k: int, cut: tuple[int, ...] | None) -> Axis:
     labels = [[str(i) for i in range(count)]]
     for d in reversed(view.subject.digits[k] if view.subject.digits else ()):
         labels.append([f"{d.role[0]}{i // d.place % d.extent}" for i in range(count)])
-    return Axis(tuple(zip(*labels)), tuple(levels(count, sorted(sizes))))
+    start = view.start[k]
+    return Axis(tuple(zip(*labels)), tuple(levels(range(start, start + count), sorted(sizes))))
 
 
 # ------------------------------------------------------------------------------------------------- threads and values

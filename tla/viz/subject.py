@@ -34,6 +34,7 @@ class Subject:
     notes    what else is to be said of it
     axes     the modes that are down and across; None for the first two
     bits     the width of an element
+    start    of a tile, one integer per top-level mode: where it starts in the whole, whose blocks these are; () is 0
     digits   of a tiled XLA array: the digits of each mode
 
     >>> from tla import parse
@@ -55,6 +56,7 @@ class Subject:
     notes: tuple[str, ...] = ()
     axes: tuple[int, int] | None = None
     bits: int = 32
+    start: tuple[Any, ...] = ()
     digits: tuple[tuple[Digit, ...], ...] = ()
 
 
@@ -114,6 +116,12 @@ class View:
     @property
     def shape(self) -> tuple[int, ...]:
         return self.values.shape
+
+    @property
+    def start(self) -> tuple[int, ...]:
+        """Where it starts, one integer per top-level mode."""
+        start = self.subject.start or (0,) * len(self.extents)
+        return known_sizes("the start of", self.subject.layout, start)
 
     @property
     def is_whole(self) -> bool:
@@ -190,20 +198,20 @@ def _values(layout: Any, coords: tuple[Any, ...], box: tuple[int, ...]) -> npt.N
 
 
 def steps(shape: Any) -> tuple[int, ...]:
-    """How many elements of a mode a block of each level has, the innermost first; not what is one element, or all.
+    """How many elements of a mode a block of each level but the outermost has, the innermost first; one element is no block.
 
     >>> from tla import parse
     >>> steps(parse("(4,(2,1),3)")), steps(8)
     ((4, 8), ())
     """
-    products = [*itertools.accumulate((known(n) or 1 for n in leaves(shape)), int.__mul__)]
-    return tuple(sorted({p for p in products if 1 < p < products[-1]}))
+    products = itertools.accumulate((known(n) or 1 for n in tuple(leaves(shape))[:-1]), int.__mul__)
+    return tuple(sorted({*products} - {1}))
 
 
-def levels(count: int, blocks: Sequence[int]) -> Iterator[int]:
+def levels(coords: range, blocks: Sequence[int]) -> Iterator[int]:
     """Of each coordinate how high the block is that begins there: 0 for none.
 
-    >>> [*levels(8, (2, 4))]
+    >>> [*levels(range(8), (2, 4))]
     [2, 0, 1, 0, 2, 0, 1, 0]
     """
-    return (max((level for level, n in enumerate(blocks, 1) if k % n == 0), default=0) for k in range(count))
+    return (max((level for level, n in enumerate(blocks, 1) if k % n == 0), default=0) for k in coords)
