@@ -58,7 +58,7 @@ SCENES = {
     "swizzle": lambda: draw(parse("(_8,_8):(_8,_1)"), parse("Sw<3,0,3> o _0 o (_8,_8):(_8,_1)"), color_by="bank", bits=128),
     "swizzle_128_bytes": lambda: draw(parse(SMEM), color_by="bank", bits=16),
     "divide": lambda: draw(ROWS, logical_divide(ROWS, (4, 3)), tile=(4, 3)),
-    "divide_of_blocks": lambda: draw(ROWS, zipped_divide(ROWS, (4, 3)), titles=["rows", "tiles across"]),
+    "divide_of_blocks": lambda: draw(ROWS, zipped_divide(ROWS, (4, 3)), tile=(4, 3), titles=["rows", "tiles across"]),
     "blocked_product": lambda: draw(blocked_product(parse("(_2,_4):(_4,_1)"), parse("(_3,_2):(_1,_3)"))),
     "mma_sm80_C": lambda: draw_threads(parse("((_4,_8),(_2,_2)):((_32,_1),(_16,_8))"), (16, 8)),
     "mma_sm80_A": lambda: draw_threads(parse("((_4,_8),(_2,_2,_2)):((_32,_1),(_16,_8,_128))"), (16, 16), "value"),
@@ -187,7 +187,7 @@ def fills(figure):
 def test_one_colour_is_one_place_in_memory():
     for second in (logical_divide(ROWS, (4, 3)), zipped_divide(ROWS, (4, 3)), parse("(_8,_12):(_1,_8)")):
         for rule in ("tile", "offset", "bank", "thread"):
-            scene = draw(ROWS, second, color_by=rule, tile=None if second is not ROWS else (4, 3))
+            scene = draw(ROWS, second, color_by=rule, tile=(4, 3))
             assert fills(scene.figures[0]) == fills(scene.figures[1])
     swizzled = draw(parse("(8,8):(8,1)"), parse("Sw<3,0,3> o _0 o (8,8):(8,1)"), color_by="bank", bits=128)
     plain_columns, columns = ([{c.fill for c in column} for column in zip(*f.grids[0].cells)] for f in swizzled.figures)
@@ -365,6 +365,7 @@ def test_titles_that_are_long_or_wide_are_broken():
         (lambda: draw(ROWS, axes=(0, 0)), "the axes (0,0) of"),
         (lambda: draw(ROWS, axes=(0, 2)), "the axes (0,2) of"),
         (lambda: draw(ROWS, axes=(0,)), "the axes (0) of"),
+        (lambda: draw(ROWS, axes=1), "the axes (1) of"),
         (lambda: draw(ROWS, bits=0), "elements of 0 bits"),
         (lambda: draw(ROWS, color_by=3), "color_by 3"),
         (lambda: draw(ROWS, tile=((2, 2), 3)), "tile ((2,2),3) of"),
@@ -390,7 +391,7 @@ def test_what_is_refused(f, message):
 
 
 def test_mends():
-    assert isinstance(draw(group[2, 40](MakeLayout((1,) * 40))), Scene)
+    assert isinstance(draw(group[2, 33](MakeLayout((1,) * 33))), Scene)
     assert isinstance(draw(parse("(2,3):(3,1)")), Scene)
     assert "thread" in RULES
     assert all(isinstance(draw(ROWS, color_by=lambda c, o, hue=hue: hue), Scene) for hue in HUES)

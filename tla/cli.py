@@ -88,7 +88,7 @@ def _options(draw: argparse.ArgumentParser, layout: str) -> None:
     draw.add_argument("layouts", metavar="LAYOUT", nargs="+", help=layout)
     draw.add_argument("-o", dest="output", metavar="FILE", help="write it to FILE, which ends in .svg, .html, .tex or .txt")
     draw.add_argument("--color-by", metavar="RULE", help=f"what colours mean: {', '.join(RULES)}; with --threads thread or value")
-    draw.add_argument("--tile", metavar="TILE", help="the extents of a tile, such as 4,8: its borders, and colours by it")
+    draw.add_argument("--tile", metavar="TILE", help="the extents of a tile of the first layout, such as 4,8")
     draw.add_argument("--bits", metavar="N", type=int, help="bits of an element, for --color-by bank; 32, or as the XLA shape has")
     draw.add_argument("--threads", action="store_true", help="LAYOUT is (thread, value) -> element of --tile: draw who holds each")
 

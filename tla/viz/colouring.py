@@ -86,8 +86,8 @@ def _by_tile(view: View, tile: tuple[int, ...] | None) -> Numbers | None:
     extents = tile or blocks(view)
     if all(s % t + n <= t for s, t, n in zip(view.start, extents, view.extents)):
         return None  # one tile is all of it
-    # 3 apart down, 1 apart across: no two tiles that touch, at a corner either, have one number
-    weights = [1 if k == len(extents) - 1 else 3 * 5 ** (len(extents) - 2 - k) for k in range(len(extents))]
+    # 3 apart down, 1 apart across: no two tiles of a grid that touch, at a corner either, have one number
+    weights = [{view.axes[0]: 3, view.axes[1]: 1}.get(k, 5) for k in range(len(extents))]
     numbers = sum(((c + s) // t * w for c, s, t, w in zip(view.coords, view.start, extents, weights)), 0)
     return Numbers(numbers % len(HUES), f"colours: tiles of {' x '.join(map(str, extents))}")
 

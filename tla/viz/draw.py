@@ -12,13 +12,9 @@ from ..errors import RangeError, RankError
 from ..int_tuple import modes_of, shown
 from ..ints import is_int, known
 from .colouring import Painted, checked_tile, paint
-from .colours import tint
 from .drawing import Drawing
 from .scene import Axis, Cell, Figure, Grid, clean
-from .subject import MAX_GRIDS, Subject, View, as_subject, axes_of, levels, steps, view
-
-#: More coordinates than this are not drawn, if nothing else is said.
-LIMIT = 2**16
+from .subject import LIMIT, MAX_GRIDS, Subject, View, as_subject, axes_of, levels, steps, view
 
 
 def draw(
@@ -27,7 +23,7 @@ def draw(
     tile: Any = None,
     bits: int | None = None,
     axes: Sequence[int] | None = None,
-    titles: Sequence[str] | None = None,
+    titles: str | Sequence[str] | None = None,
     limit: int = LIMIT,
 ) -> Drawing:
     """Layouts drawn beside each other, as grids of their offsets: mode 0 down, mode 1 across.
@@ -35,7 +31,7 @@ def draw(
     layouts    layouts of any kind, XLA shapes
     color_by   "tile", "offset", "bank", "thread" (the index of mode 0), of XLA shapes "lane", "sublane", "packing"; "none"; or a
                function of a coordinate and its offset to a number, the name of a hue, `#rrggbb` or None
-    tile       one extent per top-level mode: borders, and colours by tile, are those of this tile too [elements]
+    tile       of the first layout, one extent per top-level mode: it has borders, and colours by tile are those [elements]
     bits       the width of an element, for banks; by default that of the XLA shape, else 32
     axes       the modes that are down and across, by default the first two, of XLA shapes the last two; the others are
                folded: one grid for each index of them. A vector is across
@@ -69,17 +65,18 @@ def draw(
     if not 0 < len(subjects) <= MAX_GRIDS:
         raise RankError(f"draw of {len(subjects)} layouts", f"1 to {MAX_GRIDS}", "draw some of them")
     if titles is not None:
-        subjects = [replace(s, title=clean(str(t))) for s, t in zip(subjects, _one_each(titles, subjects))]
+        subjects = [replace(s, title=str(t)) for s, t in zip(subjects, _one_each(titles, subjects))]
     if bits is not None:
         subjects = [replace(s, bits=_checked_bits(bits)) for s in subjects]
     views = [view(s, axes_of(s, axes), limit // len(subjects)) for s in subjects]
-    cuts = [checked_tile(v, tile) for v in views]
-    painted = _painted(views, color_by, cuts)
-    figures = tuple(_figure(v, cut, p.fills) for v, cut, p in zip(views, cuts, painted))
+    cut = checked_tile(views[0], tile)
+    painted = _painted(views, color_by, cut)
+    figures = tuple(_figure(v, p.fills, cut if v is views[0] else None) for v, p in zip(views, painted))
     return Drawing(figures, tuple(dict.fromkeys(key for p in painted for key in p.legend)), painted[0].caption)
 
 
-def _one_each(titles: Sequence[str], subjects: Sequence[Subject]) -> Sequence[str]:
+def _one_each(titles: str | Sequence[str], subjects: Sequence[Subject]) -> Sequence[str]:
+    titles = [titles] if isinstance(titles, str) else titles
     if len(titles) != len(subjects):
         raise RankError(f"{len(titles)} titles for {len(subjects)} layouts", "one for each", "leave titles out for their texts")
     return titles
@@ -91,13 +88,13 @@ def _checked_bits(bits: Any) -> int:
     return int(bits)
 
 
-def _painted(views: Sequence[View], color_by: Any, cuts: Sequence[Any]) -> list[Painted]:
+def _painted(views: Sequence[View], color_by: Any, cut: Any) -> list[Painted]:
     """The colours of each view: by the rule in the first, in the others those of the same places."""
     import numpy as np
 
-    first = paint(views[0], color_by, cuts[0])
+    first = paint(views[0], color_by, cut)
     if first.by_place:
-        return [first, *(paint(v, color_by, cut) for v, cut in zip(views[1:], cuts[1:]))]
+        return [first, *(paint(v, color_by, None) for v in views[1:])]
     places: dict[Any, Any] = {}
     if len(views) > 1:
         for value, fill, padding in zip(views[0].values.flat, first.fills.flat, views[0].padding.flat):
@@ -114,7 +111,7 @@ def _painted(views: Sequence[View], color_by: Any, cuts: Sequence[Any]) -> list[
 # ------------------------------------------------------------------------------------------------- figures
 
 
-def _figure(view: View, cut: tuple[int, ...] | None, fills: Any) -> Figure:
+def _figure(view: View, fills: Any, cut: tuple[int, ...] | None) -> Figure:
     subject = view.subject
     down, across = (_axis(view, k, cut) for k in view.axes)
     planes = [_planes(view, a) for a in (view.values, fills, view.padding)]
@@ -125,7 +122,7 @@ def _figure(view: View, cut: tuple[int, ...] | None, fills: Any) -> Figure:
         cells = tuple(tuple(map(_cell, *row)) for row in rows)
         grids.append(Grid(down, across, cells, _index(view, rest)))
     notes = subject.notes if view.is_whole else (*subject.notes, _partly(view))
-    return Figure(subject.title, notes, tuple(grids))
+    return Figure(clean(subject.title), tuple(map(clean, notes)), tuple(grids))
 
 
 def _cell(value: Any, fill: str | None, padding: bool) -> Cell:
@@ -170,63 +167,3 @@ def _axis(view: View, k: int, cut: tuple[int, ...] | None) -> Axis:
         labels.append([f"{d.role[0]}{i // d.place % d.extent}" for i in range(count)])
     start = view.start[k]
     return Axis(tuple(zip(*labels)), tuple(levels(range(start, start + count), sorted(sizes))))
-
-
-# ------------------------------------------------------------------------------------------------- threads and values
-
-
-def draw_threads(layout: Any, tile: Any, color_by: str = "thread") -> Drawing:
-    """A thread-value layout as the tile that it covers: which thread holds each element, as which of its values.
-
-    layout     of rank 2: (thread, value) to the index of an element in the tile, first mode fastest
-    tile       the extents of the tile, rows and columns [elements]
-    color_by   "thread" or "value"
-    Returns    Drawing: `T3 V1` is value 1 of thread 3; `+2` says that two more hold it too
-    Raises     RankError for other ranks, RangeError for an element outside of the tile
-
-    >>> from tla import parse
-    >>> print(draw_threads(parse("((2,2),2):((4,1),2)"), (2, 4)))
-    ((2,2),2):((4,1),2)
-    threads and values in 2 x 4
-           0    1    2    3
-      ┌─────────────────────┐
-    0 │ T0V0 T0V1 T1V0 T1V1 │
-    1 │ T2V0 T2V1 T3V0 T3V1 │
-      └─────────────────────┘
-
-    Source: CuTe's print_latex of a TV layout.
-    """
-    subject = as_subject(layout)
-    extents = tile if isinstance(tile, tuple) else (tile,)
-    if len(extents) != 2 or not all(is_int(n) and (known(n) or 0) > 0 for n in extents):
-        raise RankError(f"draw_threads of a tile {shown(tile)}", "two positive integers", "give its rows and columns, as in (16, 8)")
-    if color_by not in ("thread", "value"):
-        raise RangeError(f"color_by {color_by!r:.60} of threads", "thread or value", "write color_by='thread'")
-    if len(modes_of(subject.layout.shape)) != 2:
-        raise RankError(f"draw_threads of {shown(subject.layout)}", "two modes, thread and value", "group its modes first")
-    return Drawing((_threads(subject, extents, color_by),), (), f"colours: {color_by}s")
-
-
-def _threads(subject: Subject, tile: tuple[int, int], color_by: str) -> Figure:
-    seen, count = view(subject, (0, 1), LIMIT), tile[0] * tile[1]
-    if not seen.is_whole:
-        raise RangeError(f"draw_threads of {shown(subject.layout)}: {_partly(seen)}", f"{LIMIT} at most", "draw fewer threads")
-    if count > LIMIT:
-        raise RangeError(f"draw_threads of a tile {shown(tile)}", f"{LIMIT} elements at most", "draw a smaller one")
-    holders: dict[Any, list[tuple[int, int]]] = {}
-    for (thread, value), element in zip(itertools.product(*map(range, seen.shape)), seen.values.ravel().tolist()):
-        if isinstance(element, str) or not 0 <= element < count:
-            what = f"value {value} of thread {thread} of {shown(subject.layout)} is {element}"
-            raise RangeError(what, f"an element of the tile {shown(tile)}: 0 to {count - 1}", "give the tile that the layout covers")
-        holders.setdefault(element, []).append((thread, value))
-    chosen = 0 if color_by == "thread" else 1
-    cells = tuple(tuple(_held(holders.get(i + j * tile[0], []), chosen) for j in range(tile[1])) for i in range(tile[0]))
-    axes = [Axis(tuple((str(i),) for i in range(n)), (0,) * n) for n in tile]
-    return Figure(subject.title, (f"threads and values in {tile[0]} x {tile[1]}",), (Grid(axes[0], axes[1], cells),))
-
-
-def _held(holders: list[tuple[int, int]], chosen: int) -> Cell:
-    if not holders:
-        return Cell("")
-    (thread, value), more = holders[0], len(holders) - 1
-    return Cell(f"T{thread}\nV{value}" + (f"\n+{more}" if more else ""), tint(holders[0][chosen]))

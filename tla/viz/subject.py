@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from ..xla.lower import Digit
 
+#: More coordinates than this are not drawn, if nothing else is said.
+LIMIT = 2**16
 #: More grids than this are not drawn beside each other.
 MAX_GRIDS = 256
 #: numpy puts no more open grids together than this.
@@ -78,9 +80,9 @@ def register_subject(kind: type, make: Callable[[Any], Subject]) -> None:
 
 def as_subject(x: Any) -> Subject:
     """x as what is drawn; LeafTypeError if it is nothing that has a layout."""
-    for kind, make in _SUBJECTS.items():
+    for kind in reversed(_SUBJECTS):  # the last that was registered knows best
         if isinstance(x, kind):
-            return make(x)
+            return _SUBJECTS[kind](x)
     raise LeafTypeError(f"draw of a {type(x).__name__}", "a layout, or an XLA shape", layout_mend(x))
 
 
@@ -133,7 +135,10 @@ class View:
         import numpy as np
 
         origin = known_sizes("origin_shape of", self.subject.layout, self.subject.layout.origin_shape)
-        return np.broadcast_to(sum((c >= o for c, o in zip(self.coords, origin)), np.zeros((), bool)) > 0, self.shape)
+        past: Any = np.False_
+        for c, o in zip(self.coords, origin):
+            past = past | (c >= o)
+        return np.broadcast_to(past, self.shape)
 
 
 def view(subject: Subject, axes: tuple[int, int], limit: int) -> View:
@@ -141,9 +146,9 @@ def view(subject: Subject, axes: tuple[int, int], limit: int) -> View:
     import numpy as np
 
     layout = subject.layout
-    if len(modes_of(layout.shape)) > MAX_MODES:
-        what = f"draw of {len(modes_of(layout.shape))} modes"
-        raise RankError(what, f"at most {MAX_MODES}, as many as numpy takes", "group modes first: group[2, 40](layout) makes one of them")
+    if (rank := len(modes_of(layout.shape))) > MAX_MODES:
+        mend = f"make one of some, as group[2, {rank}](layout) does"
+        raise RankError(f"draw of {rank} modes", f"at most {MAX_MODES}, as many as numpy takes", mend)
     extents = known_sizes("draw of", layout, product_each(layout.shape))
     box = extents
     if math.prod(extents) > limit or math.prod(_others(extents, axes)) > MAX_GRIDS:
@@ -157,11 +162,11 @@ def axes_of(subject: Subject, axes: Sequence[int] | None) -> tuple[int, int]:
     rank = len(modes_of(subject.layout.shape))
     if axes is None:
         return subject.axes if subject.axes and rank > 1 else (0, 1) if rank > 1 else (-1, 0)
-    pair = tuple(axes)
+    pair = tuple(axes) if isinstance(axes, (tuple, list)) else (axes,)
     if len(pair) != 2 or pair[0] == pair[1] or not all(is_int(k) and 0 <= k < rank for k in pair):
         what = f"the axes {shown(pair)} of {shown(subject.layout)}"
         raise RankError(what, f"two different modes of {rank}", "give the modes that are down and across, as in axes=(0, 1)")
-    return pair
+    return pair[0], pair[1]
 
 
 def known_sizes(what: str, layout: Any, sizes: Any) -> tuple[int, ...]:

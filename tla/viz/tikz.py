@@ -23,7 +23,7 @@ _ANCHORS = {"start": "base west", "middle": "base", "end": "base east"}
 
 
 def tikz(scene: Scene) -> str:
-    r"""A scene as a LaTeX document of one picture, for pdflatex or lualatex; the tikzpicture in it may be copied.
+    r"""A scene as a LaTeX document of one picture, whose tikzpicture may be copied. What is not in Latin-1 is a `?`.
 
     >>> from tla import parse
     >>> from tla.viz import draw
@@ -58,6 +58,6 @@ def _lines(canvas: Canvas) -> Iterator[str]:
 
 def _node(x: Label) -> str:
     size = f"{x.size * 0.75:g}"
-    text = "".join(_SPECIAL.get(c, c) for c in x.text)
+    text = "".join(_SPECIAL.get(c, c) if c < "\u0100" else "?" for c in x.text)  # pdflatex stops at others
     color = {"#000000": "", "#ffffff": ", white"}.get(x.ink, ", black!60")
     return rf"\node[anchor={_ANCHORS[x.anchor]}, font=\fontsize{{{size}}}{{{size}}}\ttfamily{color}] at ({x.x:.1f},{x.y:.1f}) {{{text}}};"
