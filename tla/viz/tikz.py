@@ -19,7 +19,9 @@ _SPECIAL = {
     "'": r"\textquotesingle{}",
     **{c: f"\\{c}" for c in "{}$&#_%"},
 }
-_ANCHORS = {"start": "base west", "middle": "base", "end": "base east"}
+_ANCHORS = {"start": "base, left", "middle": "base", "end": "base, right"}
+_INKS = {"#000000": "", "#ffffff": r"\color{white}"}
+SCALE = 0.75  # 96 pixels are 72 big points
 
 
 def tikz(scene: Scene) -> str:
@@ -40,7 +42,7 @@ def _lines(canvas: Canvas) -> Iterator[str]:
     yield r"\documentclass[tikz]{standalone}"
     yield r"\usepackage[T1]{fontenc}\usepackage{textcomp}"
     yield r"\begin{document}\frenchspacing"
-    yield r"\begin{tikzpicture}[x=0.75bp, y=-0.75bp, inner sep=0]"  # 96 pixels are 72 big points
+    yield rf"\begin{{tikzpicture}}[x={SCALE}bp, y=-{SCALE}bp]"
     yield rf"\path[use as bounding box] (0,0) rectangle ({canvas.width:.1f},{canvas.height:.1f});"
     for fill, boxes in canvas.fills.items():
         yield rf"\definecolor{{cell}}{{HTML}}{{{fill[1:].upper()}}}"
@@ -49,15 +51,16 @@ def _lines(canvas: Canvas) -> Iterator[str]:
         yield rf"\draw[black!40, line width=0.6bp] ({line.x1:.1f},{line.y1:.1f}) -- ({line.x2:.1f},{line.y2:.1f});"
     for level, lines in sorted(canvas.lines.items()):
         broad, _color = STROKES[min(level, len(STROKES) - 1)]
-        style = f"{'black' if level else 'black!40'}, line width={broad * 0.75:.3f}bp, line cap=rect"
+        style = f"{'black' if level else 'black!40'}, line width={broad * SCALE:.3f}bp, line cap=rect"
         yield from (rf"\draw[{style}] ({x.x1:.1f},{x.y1:.1f}) -- ({x.x2:.1f},{x.y2:.1f});" for x in lines)
-    yield from map(_node, canvas.labels)
+    yield from map(_text, canvas.labels)
     yield r"\end{tikzpicture}"
     yield r"\end{document}"
 
 
-def _node(x: Label) -> str:
-    size = f"{x.size * 0.75:g}"
+def _text(x: Label) -> str:
+    r"""\pgftext, which takes half as long as \node; its units are its own."""
+    size, ink = x.size * SCALE, _INKS.get(x.ink, r"\color{black!60}")
     text = "".join(_SPECIAL.get(c, c) if c < "\u0100" else "?" for c in x.text)  # pdflatex stops at others
-    color = {"#000000": "", "#ffffff": ", white"}.get(x.ink, ", black!60")
-    return rf"\node[anchor={_ANCHORS[x.anchor]}, font=\fontsize{{{size}}}{{{size}}}\ttfamily{color}] at ({x.x:.1f},{x.y:.1f}) {{{text}}};"
+    at = f"x={x.x * SCALE:.2f}bp, y={-x.y * SCALE:.2f}bp"
+    return rf"\pgftext[{_ANCHORS[x.anchor]}, {at}]{{\fontsize{{{size:g}}}{{{size:g}}}\ttfamily{ink}{{{text}}}}}"
