@@ -10,11 +10,12 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from . import __version__, terminal, xla
-from .errors import LeafTypeError, LoweringError, ParseError, TlaError
+from . import __version__, terminal, viz, xla
+from .errors import LeafTypeError, LoweringError, ParseError, RankError, TlaError
 from .int_tuple import AnyLayout, IntTuple, product_each
 from .ints import known
 from .notation import parse
+from .viz.colouring import RULES
 from .xla.grammar import named_shape
 
 FAILED, INTERRUPTED = 1, 130  # argparse exits with 2 for a wrong command line
@@ -78,7 +79,18 @@ def _parser() -> argparse.ArgumentParser:
     commands.choices["hlo"].add_argument(
         "--by", choices=["shape", "operation", "computation", "space", "copy"], default="shape", help="what to add up; shape by default"
     )
+    command(draw)
+    _options(commands.choices["draw"], layout)
     return parser
+
+
+def _options(draw: argparse.ArgumentParser, layout: str) -> None:
+    draw.add_argument("layouts", metavar="LAYOUT", nargs="+", help=layout)
+    draw.add_argument("-o", dest="output", metavar="FILE", help="write it to FILE, which ends in .svg, .html, .tex or .txt")
+    draw.add_argument("--color-by", metavar="RULE", help=f"what colours mean: {', '.join(RULES)}; with --threads thread or value")
+    draw.add_argument("--tile", metavar="TILE", help="the extents of a tile of the first layout, such as 4,8")
+    draw.add_argument("--bits", metavar="N", type=int, help="bits of an element, for --color-by bank; 32, or as the XLA shape has")
+    draw.add_argument("--threads", action="store_true", help="LAYOUT is (thread, value) -> element of --tile: draw who holds each")
 
 
 # ------------------------------------------------------------------------------------------------- commands
@@ -143,14 +155,30 @@ def _lowered(value: dict[str, Any]) -> str:
 
 
 def show(arguments: argparse.Namespace) -> Answer:
-    """The grid of offsets of a layout; padding is a dot."""
+    """The grid of offsets of a layout; padding is a dot. Of a layout that is too large, its corner."""
     from .evaluate import offsets  # with numpy, which the other commands do without
-    from .viz import grid
 
-    layout = _read_layout(arguments.layout)
     if not arguments.json:
-        return grid(layout), str
+        scene = viz.draw(_read_subject(arguments.layout))
+        return None, lambda _: _as_text(scene)
+    layout = _read_layout(arguments.layout)
     return {"layout": str(layout), "origin_shape": str(layout.origin_shape), "offsets": offsets(layout).tolist()}, str
+
+
+def draw(arguments: argparse.Namespace) -> Answer:
+    """Layouts drawn beside each other, as a picture in a file, or as text."""
+    subjects = [_read_subject(text) for text in arguments.layouts]
+    tile = None if arguments.tile is None else _read_coord(arguments.tile)
+    if arguments.threads:
+        if len(subjects) > 1:
+            raise RankError(f"{len(subjects)} layouts with --threads", "one", "draw them one by one")
+        scene = viz.draw_threads(subjects[0], tile, arguments.color_by or "thread")
+    else:
+        scene = viz.draw(*subjects, color_by=arguments.color_by or "tile", tile=tile, bits=arguments.bits)
+    if arguments.output is None:
+        return _data(scene), lambda _: _as_text(scene)
+    viz.save(scene, arguments.output)
+    return {"file": arguments.output}, lambda value: f"wrote {value['file']}"
 
 
 def offset(arguments: argparse.Namespace) -> Answer:
@@ -235,6 +263,23 @@ def _read_coord(text: str) -> Any:
     if not isinstance(inner, IntTuple):
         raise LeafTypeError(f"{text} is no coordinate", "an integer, or integers between commas", "as in 1,5 or (1,0),5")
     return inner[0] if len(inner) == 1 else inner
+
+
+def _read_subject(text: str) -> Any:
+    """What is to be drawn: an XLA array with what its digits are, or a layout."""
+    return named_shape(text, {}) if _is_xla(text) else _read_layout(text)
+
+
+def _as_text(scene: viz.Scene) -> str:
+    """A scene as the terminal can show it."""
+    return viz.text(scene, width=terminal.width(), color=terminal.has_colours(), ascii=not terminal.holds("│"))
+
+
+def _data(x: Any) -> Any:
+    """A scene for JSON: its parts by name."""
+    if hasattr(x, "_asdict"):
+        return {name: _data(part) for name, part in x._asdict().items()}
+    return [*map(_data, x)] if isinstance(x, tuple) else x
 
 
 def _percent(part: int, whole: int) -> str:

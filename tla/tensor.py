@@ -15,6 +15,7 @@ from . import moves
 from .buffers import as_dtype, require_castable, storage, strided_storage
 from .composed import ComposedLayout, gives_coordinates, innermost
 from .coord import Coord, crd2idx
+from .display import Displayed
 from .errors import DivisibilityError, InjectivityError, LeafTypeError, RangeError, RankError, Unproven
 from .int_tuple import Underscore, leaves, modes_of, product, product_each, shown
 from .ints import Int, at_most, equal, is_int, known, leaf, plus
@@ -27,7 +28,7 @@ from .tiles import MakeLayoutTile, is_on_block, start_of
 _0 = Int[0]()
 
 
-class Tensor:
+class Tensor(Displayed):
     """A layout over a buffer: `t[i, j]` is an element, `t[_, j]` a slice. MakeTensor makes one.
 
     data          the buffer as a flat numpy array; None if there is none: then an element is its offset, or its coordinate

@@ -21,6 +21,23 @@ def width() -> int | None:
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
+def has_colours() -> bool:
+    """Whether standard output is a terminal with colours, and NO_COLOR does not forbid them.
+
+    Source: https://no-color.org
+    """
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def holds(text: str) -> bool:
+    """Whether standard output has these characters in its encoding."""
+    try:
+        text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def table(rows: list[list[str]], texts: int, limit: int | None = None) -> list[str]:
     """The rows as lines, with aligned columns; the last `texts` columns are texts, the others numbers.
 
