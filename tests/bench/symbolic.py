@@ -1,31 +1,32 @@
 """The 14 index expressions of tests/data/symbolic/cases.json, simplified: operations, and milliseconds of process time.
 
-    python tests/bench/symbolic.py          # with torch installed, its Inductor beside it
+    python tests/bench/symbolic.py          # with torch installed, its Inductor beside it, and random nests through both
 
-Building is in the time: sizes, indices and expression by SymInt's operators, with every memo empty.
+Building and printing are in the time: sizes, indices and expressions by the operators of each, with every memo empty.
 """
 
+import ast
 import json
+import random
 import sys
 import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from expressions import count
+from expressions import OPERATORS, count, random_text, samples, value
 
 CASES = json.loads((Path(__file__).parent.parent / "data/symbolic/cases.json").read_text())["cases"]
-ROUNDS = 7
+ROUNDS, NESTS = 7, 300
 
 
-def compiled(text):
-    return compile(text, "case", "eval")
-
-
-def tla_forms():
+def tla_forms(cases):
     import tla
 
-    codes = [(c, compiled(c["expr"]), {v: compiled(u) for v, u in c["below"].items()}) for c in CASES]
+    def compiled(text):
+        return compile(text, "case", "eval")
+
+    codes = [(c, compiled(c["expr"]), {v: compiled(u) for v, u in c["below"].items()}) for c in cases]
 
     def run():
         tla.cache_clear()
@@ -40,57 +41,46 @@ def tla_forms():
     return run
 
 
-def inductor_forms():
+def inductor_forms(cases):
+    """Inductor's: sizes are sympy's symbols, a multiple of 16 is 16 times one, ranges are given; None for xor, which it has not."""
     import sympy
+    from sympy.core.cache import clear_cache
     from torch._inductor.sizevars import SizeVarAllocator
     from torch.utils._sympy.functions import FloorDiv, ModularIndexing
+    from torch.utils._sympy.printers import PythonPrinter
 
-    class Index(sympy.Symbol):
-        def __floordiv__(self, other):
-            return FloorDiv(self, other)
+    divisions = {ast.FloorDiv: FloorDiv, ast.Mod: lambda a, b: ModularIndexing(a, 1, b)}
+
+    def built(text, names):
+        def go(node):
+            match node:
+                case ast.Constant(n):
+                    return sympy.Integer(n)
+                case ast.Name(name):
+                    return names[name]
+                case ast.UnaryOp(ast.USub(), a):
+                    return -go(a)
+                case ast.BinOp(a, op, b):
+                    return {**OPERATORS, **divisions}[type(op)](go(a), go(b))
+            raise ValueError(text)
+
+        return go(ast.parse(text, mode="eval").body)
+
+    def form(case):
+        if "^" in case["expr"]:
+            return None
+        names = {n: sympy.Symbol(n, integer=True, positive=True) * unit for n, unit in case["sizes"].items()}
+        ranges = {}
+        for v, u in case["below"].items():
+            names[v] = sympy.Symbol(v, integer=True, nonnegative=True)
+            ranges[names[v]] = built(u, names)
+        return PythonPrinter().doprint(SizeVarAllocator().simplify_with_ranges(built(case["expr"], names), ranges))
 
     def run():
-        allocator = SizeVarAllocator()
-        out = []
-        for case in CASES:
-            names = {n: sympy.Symbol(n, integer=True, positive=True) * unit for n, unit in case["sizes"].items()}
-            ranges = {}
-            for v, u in case["below"].items():
-                names[v] = sympy.Symbol(v, integer=True, nonnegative=True)
-                ranges[names[v]] = eval(u.replace("//", "*1/"), {}, names)
-            tree = _sympy(case["expr"], names, FloorDiv, ModularIndexing)
-            out.append(allocator.simplify_with_ranges(tree, ranges) if tree is not None else None)
-        return out
+        clear_cache()
+        return [form(case) for case in cases]
 
     return run
-
-
-def _sympy(text, names, floor_div, modular):
-    import ast
-
-    def go(node):
-        if isinstance(node, ast.Constant):
-            return node.value
-        if isinstance(node, ast.Name):
-            return names[node.id]
-        a, b = go(node.left), go(node.right)
-        match node.op:
-            case ast.Add():
-                return a + b
-            case ast.Sub():
-                return a - b
-            case ast.Mult():
-                return a * b
-            case ast.FloorDiv():
-                return floor_div(a, b)
-            case ast.Mod():
-                return modular(a, 1, b)
-        raise NotImplementedError
-
-    try:
-        return go(ast.parse(text, mode="eval").body)
-    except NotImplementedError:  # a xor
-        return None
 
 
 def best_time(run):
@@ -102,22 +92,40 @@ def best_time(run):
     return min(times) * 1000
 
 
+def nests():
+    """Random expressions over x, y, z; no differences, whose modulo Inductor does not take."""
+    r = random.Random(7)
+    texts = [t for t in (random_text(r, r.randint(2, 5)) for _ in range(10 * NESTS)) if "-" not in t][:NESTS]
+    return [{"expr": t, "sizes": {}, "below": {n: str(r.choice((4, 8, 10, 32, 100, 1000))) for n in "xyz"}} for t in texts]
+
+
+def totals(cases, forms):
+    """(operations, divisions), and how many are wrong at one of 50 places."""
+    found = [count(form) for form in forms]
+    wrong = sum(any(value(f, v) != value(c["expr"], v) for v in samples(c, 50)) for c, f in zip(cases, forms))
+    return f"{sum(n for n, _ in found)}/{sum(d for _, d in found)}, {wrong} wrong"
+
+
 def main():
-    run = tla_forms()
+    run = tla_forms(CASES)
     forms = run()
-    total = [0, 0]
     for case, form in zip(CASES, forms):
-        found = count(form)
-        total = [a + b for a, b in zip(total, found)]
-        print(f"{case['name']:26} {found[0]:3}/{found[1]}  ideal {case['ideal_count'][0]}/{case['ideal_count'][1]}  {form}")
+        n, d = count(form)
+        print(f"{case['name']:26} {n:3}/{d}  ideal {case['ideal_count'][0]}/{case['ideal_count'][1]}  {form}")
     ours = best_time(run)
-    print(f"total {total[0]}/{total[1]} in {ours:.1f} ms")
+    print(f"total {totals(CASES, forms)}, in {ours:.1f} ms")
     try:
-        theirs = inductor_forms()
+        theirs = inductor_forms(CASES)
+        theirs()
     except ImportError:
         print("torch is not installed: its Inductor took 258 ms where TVM took 2.5 (reference/peers.md)")
         return
-    print(f"Inductor {best_time(theirs):.1f} ms, {best_time(theirs) / ours:.1f} times as long")
+    took = best_time(theirs)
+    print(f"Inductor {took:.1f} ms, {took / ours:.1f} times as long")
+    cases = nests()
+    print(f"{NESTS} random nests: written {totals(cases, [c['expr'] for c in cases])}")
+    for name, run in (("tla", tla_forms(cases)), ("Inductor", inductor_forms(cases))):
+        print(f"  {name:9} {totals(cases, run())}, in {best_time(run):.0f} ms")
 
 
 if __name__ == "__main__":
