@@ -322,7 +322,7 @@ def test_no_line_takes_long():
         with pytest.raises(ParseError):
             xla.parse_instruction(line)
     for line in (" " * many + "y", "= " * many + "y", "= " * many + "\nb = f32[3] g(), c=\n{" * 3000):
-        assert len([*xla.read_hlo(io.StringIO(f"e {{\na = f32[3] f(), x={line}"), lambda error: None)]) <= 1
+        assert len([*xla.read_hlo(io.StringIO(f"e {{\na = f32[3] f(), x={line}"), lambda error: None)]) <= 3000
     assert len(xla.parse_instruction("%a = f32[3] tuple(" + "f32[3]{0} %b, " * 50_000 + "%c)").operands) == 50_001
     assert len(xla.parse_instruction(head + "1" + "".join(f", k{k}={k}" for k in range(50_000))).attributes) == 50_001
 

@@ -9,6 +9,7 @@ Source: XLA xla/hlo/ir/hlo_module.cc and hlo_computation.cc (their printers).
 
 from __future__ import annotations
 
+import functools
 import itertools
 import os
 import re
@@ -99,31 +100,33 @@ def _of_path(path: str | os.PathLike[str], on_error: OnError | None) -> Iterator
 
 
 def _of_file(file: IO[str] | IO[bytes], on_error: OnError | None) -> Iterator[Located]:
-    def report(error: ParseError, number: int) -> None:
-        text, position, what, expected, mend = error.args
-        numbered = ParseError(text, position, f"line {number}: {what}", expected, mend)
-        if on_error is None:
-            raise numbered from None
-        on_error(numbered)
-
-    place = _Place(report)
+    place = _Place(functools.partial(_report, on_error))
     number = 0
-    for number, line in text_lines(file, report):
+    for number, line in text_lines(file, on_error):
         yield from place.read(number, line)
     for what in place.open_at_the_end():
-        report(ParseError("", 0, f"the file ends inside of the {what}", "'}'", "the file may be cut"), number)
+        place.report(ParseError("", 0, f"the file ends inside of the {what}", "'}'", "the file may be cut"), number)
 
 
-Report: TypeAlias = Callable[[ParseError, int], None]
+def _report(on_error: OnError | None, error: ParseError, number: int) -> None:
+    text, position, what, expected, mend = error.args
+    numbered = ParseError(text, position, f"line {number}: {what}", expected, mend)
+    if on_error is None:
+        raise numbered from None
+    on_error(numbered)
 
 
-def text_lines(file: IO[str] | IO[bytes], report: Report, decoding: str = "strict") -> Iterator[tuple[int, str]]:
-    """The lines of a file as texts without their ends, with their numbers; `report` is given the error of one that is none."""
+def text_lines(file: IO[str] | IO[bytes], on_error: OnError | None, decoding: str = "strict") -> Iterator[tuple[int, str]]:
+    """The lines of a file as texts without their ends, with their numbers.
+
+    on_error   is given the error of each line that is too long, or no text; without it the first one is raised
+    decoding   what becomes of bytes that are no UTF-8: an error handler of bytes.decode
+    """
     for number, raw in _raw_lines(file):
         try:
             yield number, _text(raw, decoding)
         except ParseError as error:
-            report(error, number)
+            _report(on_error, error, number)
 
 
 def _raw_lines(file: IO[Any]) -> Iterator[tuple[int, str | bytes]]:
@@ -178,7 +181,7 @@ class _Call:
 class _Place:
     """Which computation the line stands in that is read."""
 
-    def __init__(self, report: Report) -> None:
+    def __init__(self, report: Callable[[ParseError, int], None]) -> None:
         self.report = report
         self.computation: str | None = None
         self.is_entry = False
