@@ -8,6 +8,7 @@ import pytest
 
 from tla import terminal
 from tla.cli import main
+from tla.xla import program
 
 from truth import DATA
 
@@ -144,9 +145,29 @@ def test_hlo_by_operation_and_the_others(capsys, tmp_path):
         assert all(set(v) == {"key", "count", "bytes", "waste_bytes"} for v in value)
     broken = tmp_path / "broken.txt"
     broken.write_bytes(b"ENTRY %main {\n  %a = f32[3] parameter(0)\n  %b = f32[ add(%a)\n}\n")
-    code, out, _ = run(capsys, "hlo", str(broken), "--by", "operation")
-    assert code == 0
-    assert "1 lines could not be read" in out
+    for more in ((), ("--json",)):
+        code, _, err = run(capsys, "hlo", str(broken), "--by", "operation", *more)
+        assert code == 0
+        assert err.startswith("tla: 1 line could not be read; the first: line 3: ")
+
+
+def test_a_line_without_end_is_passed_over_and_said(capsys, tmp_path, monkeypatch):
+    """The census held the whole file where it had one line: 112 MB took 720 MB."""
+    monkeypatch.setattr(program, "MAX_LINE", 100)
+    (tmp_path / "p").write_text(f"f32[3]\n{'f32[5] ' * 1000}\nf32[7]")
+    for more in ((), ("--json",)):
+        code, out, err = run(capsys, "hlo", str(tmp_path / "p"), *more)
+        assert code == 0
+        assert "f32[3]" in out
+        assert "f32[7]" in out
+        assert "f32[5]" not in out
+        assert err == "tla: 1 line could not be read; the first: line 2: more than 100 characters, at position 0\n"
+
+
+def test_standard_input_that_is_closed():
+    for more in ("", "--by operation"):
+        done = subprocess.run(f"{sys.executable} -m tla.cli hlo - {more} <&-", shell=True, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_composed_layouts_from_a_shell(capsys):

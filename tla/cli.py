@@ -17,6 +17,7 @@ from .ints import known
 from .notation import parse
 from .viz.colouring import RULES
 from .xla.grammar import named_shape
+from .xla.program import text_lines
 
 FAILED, INTERRUPTED = 1, 130  # argparse exits with 2 for a wrong command line
 
@@ -195,8 +196,10 @@ def hlo(arguments: argparse.Namespace) -> Answer:
     """The arrays of an HLO text, with their bytes and their waste: by shape, operation, computation or memory space; or its copies."""
     if arguments.by != "shape":
         return _totals(arguments)
-    with terminal.opened(arguments.file) as file, io.TextIOWrapper(file, encoding="utf-8", errors="replace") as lines:
-        usage = xla.shape_usage(lines)
+    errors: list[ParseError] = []
+    with terminal.opened(arguments.file) as file:
+        usage = xla.shape_usage(line for _number, line in text_lines(file, errors.append, decoding="replace"))
+    _say_unread(errors)
     value = [
         {
             "shape": u.text,
@@ -215,6 +218,7 @@ def _totals(arguments: argparse.Namespace) -> Answer:
     errors: list[ParseError] = []
     with terminal.opened(arguments.file) as file:
         found = xla.totals(xla.read_hlo(file, errors.append), arguments.by)
+    _say_unread(errors)
     value = [{"key": t.key, "count": t.count, "bytes": t.bytes, "waste_bytes": t.waste} for t in found]
 
     def table(value: list[dict[str, Any]]) -> str:
@@ -222,11 +226,18 @@ def _totals(arguments: argparse.Namespace) -> Answer:
         rows += [
             [str(v["count"]), f"{v['bytes']:,}", f"{v['waste_bytes']:,}", _percent(v["waste_bytes"], v["bytes"]), v["key"]] for v in value
         ]
-        summary = f"{sum(v['count'] for v in value)} arrays, {sum(v['bytes'] for v in value):,} bytes written"
-        bad = [f"{len(errors)} lines could not be read; the first: {errors[0].reason.what.splitlines()[0]}"] if errors else []
-        return "\n".join([*terminal.table(rows, 1, terminal.width()), "", summary, *bad])
+        summary = (
+            f"{sum(v['count'] for v in value)} arrays, {sum(v['bytes'] for v in value):,} bytes{' moved' if arguments.by == 'copy' else ''}"
+        )
+        return "\n".join([*terminal.table(rows, 1, terminal.width()), "", summary])
 
     return value, table
+
+
+def _say_unread(errors: list[ParseError]) -> None:
+    if errors:
+        lines = "1 line" if len(errors) == 1 else f"{len(errors)} lines"
+        print(f"tla: {lines} could not be read; the first: {errors[0].reason.what.splitlines()[0]}", file=sys.stderr)
 
 
 def _listed(value: list[dict[str, Any]]) -> str:

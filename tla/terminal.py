@@ -105,8 +105,8 @@ def _over(text: str) -> None:
 @contextmanager
 def opened(path: str) -> Iterator[IO[bytes]]:
     """A file for reading, `-` for standard input. How far it is read shows where standard error is a terminal."""
-    source: Any = (sys.stdin.fileno() if sys.stdin else os.devnull) if path == "-" else path
-    with open(source, "rb", buffering=0, closefd=source is path) as raw:
+    source: Any = path if path != "-" else sys.stdin.fileno() if sys.stdin else os.devnull
+    with open(source, "rb", buffering=0, closefd=isinstance(source, str)) as raw:
         watched = bool(sys.stderr and sys.stderr.isatty())
         try:
             with io.BufferedReader(_Watched(raw) if watched else raw) as file:
