@@ -7,7 +7,21 @@ The kernel names no layout and no tail: sizes come from origin_shape, offsets fr
 
 import numpy as np
 
-from tla import ComposedLayout, GetTile, Int, LayoutRight, MakeLayout, MakeTensor, MakeTensorLike, Swizzle, TileView, ceil_div, copy, xla
+from tla import (
+    ComposedLayout,
+    GetTile,
+    Int,
+    LayoutRight,
+    MakeLayout,
+    MakeTensor,
+    MakeTensorLike,
+    Swizzle,
+    TileView,
+    ceil_div,
+    copy,
+    gemm,
+    xla,
+)
 from tla.ascend import L0C, ColumnMajor, PaddingRowMajor, RowMajor, half, nZ, zN
 
 TILE_M, TILE_N, TILE_K = 64, 48, 32
@@ -23,7 +37,7 @@ def matmul(a, b, c):
             for p in range(ceil_div(k, TILE_K)):
                 left = local(TileView(a, (i, p), (TILE_M, TILE_K)), zN)
                 right = local(TileView(b, (p, j), (TILE_K, TILE_N)), nZ)
-                copy(np.asarray(sums) + np.asarray(left) @ np.asarray(right), sums)
+                gemm(left, right, sums, accumulate=True)
             copy(sums, out)
 
 

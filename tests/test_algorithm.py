@@ -247,6 +247,20 @@ def test_large_copies_are_unrolled_and_blocked_alike():
             assert np.array_equal(b.data[tla.offsets(b.layout)[:m, :n]], values)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_sum_of_products(kind):
+    """What a kernel does: block after block of k is added to what stands in the target, its padding left alone."""
+    rng = np.random.default_rng(6)
+    x, y, z = rng.integers(-9, 9, (37, 50)), rng.integers(-9, 9, (50, 45)), rng.integers(-9, 9, (37, 45))
+    out = holding(z, KINDS[kind](37, 45))
+    for k in range(0, 50, 16):
+        gemm(x[:, k : k + 16], y[k : k + 16], out, tile=(16, 32, 16), accumulate=True)
+    assert np.array_equal(np.asarray(out), z + x @ y)
+    assert untouched(out, np.full_like(out.data, 99))
+    gemm(np.zeros((37, 0), int), np.zeros((0, 45), int), out, accumulate=True)
+    assert np.array_equal(np.asarray(out), z + x @ y)
+
+
 def test_a_product_in_the_memory_of_an_operand():
     data = np.arange(48)
     a = MakeTensor(data, MakeLayout((4, 4), LayoutRight))
@@ -257,3 +271,33 @@ def test_a_product_in_the_memory_of_an_operand():
     wide = np.zeros((2, 2), np.int32)
     gemm(low, low, wide)
     assert (wide == 20000).all()
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_runs_that_a_swizzle_keeps_move_as_one(seed):
+    """Swizzles of every base, at starts, offsets and tails in and between their runs, against the definition."""
+    rng = random.Random(seed)
+    inner = rng.choice(
+        [
+            MakeLayout((24, 40), LayoutRight),
+            MakeLayout((32, 24)),
+            MakeLayout[rng.choice((8, 16, 32)), rng.choice((zN, nZ))](33, 40),
+            tla.parse("((8,4),(4,6)):((1,512),(8,64))"),
+            tla.parse("(4,(8,3),6):(24,(1,8),96)"),
+        ]
+    )
+    swizzle = Swizzle[rng.randint(1, 3), rng.randint(0, 5), rng.choice((3, 4, -3))]()
+    layout = ComposedLayout(swizzle, rng.choice((0, 8, 16, 3)), inner)
+    whole = MakeTensor[np.int32](layout)
+    dtype = rng.choice((np.int32, np.int64))
+    whole = MakeTensor(np.arange(whole.data.size + 1 + 16, dtype=dtype), layout, offset=rng.choice((0, 16, 1)))
+    at, extents = zip(*((rng.choice((0, 0, 8, n // 2, n - 1)), rng.choice((8, 16, n, n - 1, 5))) for n in map(int, whole.origin_shape)))
+    tile = GetTile(whole, at, extents)
+    truth = Model.of(tile).dense()
+    assert np.array_equal(np.asarray(tile), truth)
+    values = -1 - np.arange(truth.size, dtype=np.int32).reshape(truth.shape)
+    expected = whole.data.copy()
+    for c, place in Model.of(tile).offsets().items():
+        expected[place] = values[c]
+    copy(values, tile)
+    assert np.array_equal(whole.data, expected)

@@ -230,7 +230,7 @@ def test_no_tag():
         (lambda: ascend.iszN(MakeLayout((4, 6))), "zN without an element type"),
         (lambda: ascend.iszN[half]((4, 6)), "iszN of a tuple\n  expected  a layout"),
         (lambda: recognize("(4,6):(6,1)"), "recognize of a str"),
-        (lambda: MakeLayout[half, ascend.PaddingRowMajor](4, 6, 0, 2), "ceil_div: 0 is not positive"),
+        (lambda: MakeLayout[half, ascend.PaddingRowMajor](4, 6, 0, 2), "PaddingRowMajor of the sizes (4,6,0,2)\n  expected  sizes of 0 or more, blocks of 1 or more"),
         (lambda: tla.MakeLayoutFromTag(zN), "MakeLayoutFromTag of zN\n  expected  a tag with its sizes"),
         (lambda: tla.MakeLayoutFilter[half, "UB"](1, 2, 3, 4), 'MakeLayoutFilter at UB\n  expected  "GM" or "L1"'),
         (lambda: tla.MakeMxScaleLayout[ascend.fp8_e8m0, "zZ", False](4, 6), "MakeMxScaleLayout of zZ\n  expected  the tag RowMajor"),
@@ -261,3 +261,15 @@ def test_values():
     assert repr(zN[half]((100, 60), 2, 3)) == "zN[half]((100, 60), 2, 3, ld=112)"
     assert MakeLayout[half, zN](0, 60).shape == ((16, 0), (16, 4))
     assert isinstance(MakeLayout[half, zN](1, 1), Layout)
+
+
+def test_layouts_are_remembered_by_kind_and_value():
+    """Equal integers of another kind make another layout; the same ones make the same object."""
+    for sizes in ((100, 60), (Int[100](), Int[60]()), (100, Int[60]())):
+        a = MakeLayout[half, zN](*sizes)
+        assert a is MakeLayout[half, zN](*sizes) is MakeLayout[half, zN](*sizes, ld=None)
+        assert [*map(is_static, a.origin_shape)] == [*map(is_static, sizes)]
+        tile = GetTileLayout(a, (32, 32), (0, 0))
+        assert tile is GetTileLayout(a, (32, 32), (32, 0))
+        assert not is_static(tile.shape)
+        assert is_static(GetTileLayout(a, (Int[32](), Int[32]()), (0, 0)).shape)

@@ -8,6 +8,7 @@ import pytest
 
 from tla import terminal
 from tla.cli import main
+from tla.xla import program
 
 from truth import DATA
 
@@ -49,14 +50,33 @@ def test_lower_json(capsys):
 
 
 ZN = """\
- 0  1  2  3 32 33 34 35 64 65 66 67
- 4  5  6  7 36 37 38 39 68 69 70 71
- 8  9 10 11 40 41 42 43 72 73 74 75
-12 13 14 15 44 45 46 47 76 77 78 79
-16 17 18 19 48 49 50 51 80 81 82 83
-20 21 22 23 52 53 54 55 84 85 86 87
-24 25 26 27 56 57 58 59 88 89 90 91
-28 29 30 31 60 61 62 63 92 93 94 95
+     0  1  2  3    4  5  6  7    8  9 10 11
+  ┌─────────────┬─────────────┬─────────────┐
+0 │  0  1  2  3 │ 32 33 34 35 │ 64 65 66 67 │
+1 │  4  5  6  7 │ 36 37 38 39 │ 68 69 70 71 │
+2 │  8  9 10 11 │ 40 41 42 43 │ 72 73 74 75 │
+3 │ 12 13 14 15 │ 44 45 46 47 │ 76 77 78 79 │
+  ├─────────────┼─────────────┼─────────────┤
+4 │ 16 17 18 19 │ 48 49 50 51 │ 80 81 82 83 │
+5 │ 20 21 22 23 │ 52 53 54 55 │ 84 85 86 87 │
+6 │ 24 25 26 27 │ 56 57 58 59 │ 88 89 90 91 │
+7 │ 28 29 30 31 │ 60 61 62 63 │ 92 93 94 95 │
+  └─────────────┴─────────────┴─────────────┘
+"""
+PADDED = """\
+((_2,_2),(_2,_3)):((_2,_12),(_1,_4))
+mode 0: t tile 2, s sublane 2
+mode 1: t tile 3, l lane 2
+           0  1    2  3    4  5
+          t0 t0   t1 t1   t2 t2
+          l0 l1   l0 l1   l0 l1
+        ┌───────┬───────┬───────┐
+0 t0 s0 │  0  1 │  4  5 │  8  . │
+1 t0 s1 │  2  3 │  6  7 │ 10  . │
+        ├───────┼───────┼───────┤
+2 t1 s0 │ 12 13 │ 16 17 │ 20  . │
+3 t1 s1 │  .  . │  .  . │  .  . │
+        └───────┴───────┴───────┘
 """
 
 
@@ -64,17 +84,19 @@ ZN = """\
     ("layout", "grid"),
     [
         ("((4,2),(4,3)):((4,16),(1,32))", ZN),
-        ("(2,3):(3,1)", "0 1 2\n3 4 5\n"),
-        ("(2,3):(1,2)", "0 2 4\n1 3 5\n"),
-        ("4:2", "0 2 4 6\n"),
-        ("():()", "0\n"),
-        ("(2,2,2):(1,2,4)", "(_,_,0)\n0 2\n1 3\n\n(_,_,1)\n4 6\n5 7\n"),
+        ("(2,3):(3,1)", "    0 1 2\n  ┌───────┐\n0 │ 0 1 2 │\n1 │ 3 4 5 │\n  └───────┘\n"),
+        ("4:2", "   0 1 2 3\n ┌─────────┐\n │ 0 2 4 6 │\n └─────────┘\n"),
+        ("():()", " ┌───┐\n │ 0 │\n └───┘\n"),
+        (
+            "(2,2,2):(1,2,4)",
+            "(_,_,0)\n    0 1\n  ┌─────┐\n0 │ 0 2 │\n1 │ 1 3 │\n  └─────┘\n\n(_,_,1)\n    0 1\n  ┌─────┐\n0 │ 4 6 │\n1 │ 5 7 │\n  └─────┘\n",
+        ),
         ("(0,2):(1,1)", "(no elements)\n"),
-        ("f32[3,5]{1,0:T(2,2)}", " 0  1  4  5  8  .\n 2  3  6  7 10  .\n12 13 16 17 20  .\n .  .  .  .  .  .\n"),
+        ("f32[3,5]{1,0:T(2,2)}", PADDED),
     ],
 )
 def test_show_draws_the_grid(capsys, layout, grid):
-    assert run(capsys, "show", layout) == (0, grid, "")
+    assert run(capsys, "show", layout) == (0, f"{layout}\n{grid}", "")
 
 
 def test_show_json(capsys):
@@ -123,9 +145,29 @@ def test_hlo_by_operation_and_the_others(capsys, tmp_path):
         assert all(set(v) == {"key", "count", "bytes", "waste_bytes"} for v in value)
     broken = tmp_path / "broken.txt"
     broken.write_bytes(b"ENTRY %main {\n  %a = f32[3] parameter(0)\n  %b = f32[ add(%a)\n}\n")
-    code, out, _ = run(capsys, "hlo", str(broken), "--by", "operation")
-    assert code == 0
-    assert "1 lines could not be read" in out
+    for more in ((), ("--json",)):
+        code, _, err = run(capsys, "hlo", str(broken), "--by", "operation", *more)
+        assert code == 0
+        assert err.startswith("tla: 1 line could not be read; the first: line 3: ")
+
+
+def test_a_line_without_end_is_passed_over_and_said(capsys, tmp_path, monkeypatch):
+    """The census held the whole file where it had one line: 112 MB took 720 MB."""
+    monkeypatch.setattr(program, "MAX_LINE", 100)
+    (tmp_path / "p").write_text(f"f32[3]\n{'f32[5] ' * 1000}\nf32[7]")
+    for more in ((), ("--json",)):
+        code, out, err = run(capsys, "hlo", str(tmp_path / "p"), *more)
+        assert code == 0
+        assert "f32[3]" in out
+        assert "f32[7]" in out
+        assert "f32[5]" not in out
+        assert err == "tla: 1 line could not be read; the first: line 2: more than 100 characters, at position 0\n"
+
+
+def test_standard_input_that_is_closed():
+    for more in ("", "--by operation"):
+        done = subprocess.run(f"{sys.executable} -m tla.cli hlo - {more} <&-", shell=True, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_composed_layouts_from_a_shell(capsys):
@@ -151,7 +193,16 @@ def test_hlo_of_a_file_without_shapes_and_of_garbage(capsys, tmp_path):
         (["show", "b(f32[3])"], "tla: b(f32[3]) is a buffer\n"),
         (["show", "(4,2)"], "tla: (4,2) is no layout\n"),
         (["show", "(4,2):(1)"], "tla: Layout: (4,2) has 2 modes and (1) has 1\n"),
-        (["show", "(4096,4096):(1,4096)"], "tla: a grid of (4096,4096):(1,4096): 16777216 offsets\n"),
+        (["draw", "(4,2):(1,4)", "--color-by", "taste"], "tla: color_by 'taste'\n  expected  one of tile, offset, bank, thread,"),
+        (["draw", "(4,2):(1,4)", "--color-by", "lane"], "tla: color_by 'lane' of (4,2):(1,4)\n  expected  an XLA shape"),
+        (["draw", "(4,2):(1,4)", "--tile", "2"], "tla: tile 2 of (4,2):(1,4)\n  expected  2 integers, one per top-level mode\n"),
+        (["draw", "(4,2):(1,4)", "--tile", "2,0"], "tla: tile (2,0) of (4,2):(1,4)\n  expected  integers of 1 or more\n"),
+        (["draw", "(4,2):(1,4)", "--bits", "0"], "tla: elements of 0 bits\n"),
+        (["draw", "(4,2):(1,4)", "-o", "a.png"], "tla: a drawing in 'a.png'\n  expected  a name that ends in .svg, .html, .tex, .txt\n"),
+        (["draw", "(4,2):(1,4)", "-o", "/no/such/a.svg"], "tla: /no/such/a.svg: No such file or directory\n"),
+        (["draw", "(4,2):(1,4)", "--threads"], "tla: draw_threads of a tile None\n"),
+        (["draw", "(4,2):(1,4)", "--threads", "--tile", "2,2"], "tla: value 1 of thread 0 of (4,2):(1,4) is 4\n"),
+        (["draw", "4:1", "4:1", "--threads", "--tile", "2,2"], "tla: 2 layouts with --threads\n"),
         (["offset", "(4,2):(1,4)", "1,x"], "tla: unexpected 'x', at position 2\n"),
         (["offset", "(4,2):(1,4)", "1,2,3"], "tla: coordinate (1,2,3) has 3 modes"),
         (["offset", "f32[3,5]{1,0}", "3,0"], "tla: index (3, 0) of f32[3,5]{1,0}\n"),
@@ -259,6 +310,53 @@ def test_a_narrow_terminal_gets_lines_that_fit():
         assert max(map(len, narrow.splitlines())) <= 48
         assert "".join(sorted("".join(wide.split()).replace(",", ""))) == "".join(sorted("".join(narrow.split()).replace(",", "")))
         assert wide == shell("hlo", path, *more).stdout
+
+
+def test_a_layout_that_is_too_large_is_summed_up(capsys):
+    code, out, err = run(capsys, "show", "(65536,65536):(1,65536)")
+    assert (code, err) == (0, "")
+    assert out.startswith("(65536,65536):(1,65536)\n4,294,967,296 coordinates, 65536 x 65536: of these 8 x 16\n")
+    assert len(out.splitlines()) == 13
+
+
+def test_draw_writes_what_the_name_says(capsys, tmp_path):
+    for ending, start in ((".svg", "<svg xmlns="), (".html", "<!doctype html>"), (".tex", "\\documentclass"), (".txt", "(4,2):(2,1)\n")):
+        path = tmp_path / f"a{ending}"
+        assert run(capsys, "draw", "(4,2):(2,1)", "-o", str(path)) == (0, f"wrote {path}\n", "")
+        assert path.read_text(encoding="utf-8").startswith(start)
+    assert json.loads(run(capsys, "draw", "(4,2):(2,1)", "-o", str(path), "--json")[1]) == {"file": str(path)}
+
+
+def test_draw_on_the_screen(capsys):
+    zN = "((4,2),(4,3)):((4,16),(1,32))"
+    assert run(capsys, "draw", zN) == (0, f"{zN}\n{ZN}", "")
+    code, out, _ = run(capsys, "draw", "(4,2):(2,1)", "(4,2):(1,4)", "--color-by", "bank", "--bits", "16", "--json")
+    value = json.loads(out)
+    assert code == 0
+    assert [f["title"] for f in value["figures"]] == ["(4,2):(2,1)", "(4,2):(1,4)"]
+    assert [c["text"] for c in value["figures"][1]["grids"][0]["cells"][1]] == ["1", "5"]
+    assert [name for _fill, name in value["legend"]] == ["0", "1", "2", "3"]
+    assert "T3V0" in run(capsys, "draw", "((2,2),2):((4,1),2)", "--threads", "--tile", "2,4")[1]
+
+
+def test_colours_where_the_terminal_has_them(monkeypatch):
+    for name in ("NO_COLOR", "TERM"):
+        monkeypatch.delenv(name, raising=False)
+    assert "\x1b[30;48;5;" in on_terminal(80, "show", "((2,2),2):((1,4),2)")
+    monkeypatch.setenv("TERM", "dumb")
+    assert "\x1b" not in on_terminal(80, "show", "((2,2),2):((1,4),2)")
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b" not in on_terminal(80, "show", "((2,2),2):((1,4),2)")
+    narrow = on_terminal(40, "show", "((4,2),(4,9)):((4,16),(1,32))")
+    assert max(map(len, narrow.splitlines())) <= 40
+    assert {*range(288)} <= {int(n) for n in narrow.replace("│", " ").split() if n.isdigit()}
+
+
+def test_a_terminal_without_borders_gets_ascii():
+    out = shell("show", "((2,2),2):((1,4),2)", env={**os.environ, "PYTHONIOENCODING": "ascii"}).stdout
+    assert "2 | 4 6 |\n" in out
+    assert out.isascii()
 
 
 def test_a_long_read_shows_how_far_it_is(tmp_path, monkeypatch):

@@ -66,6 +66,115 @@ def test_a_path_its_text_a_file_of_bytes_and_one_of_text_are_the_same():
     assert [str(x.instruction) for x in xla.read_hlo(windows)] == [f"{x.instruction}\r" for x in found]
 
 
+# ------------------------------------------------------------------------- computations inside of instructions
+
+CALLED = re.compile(r"(calls|to_apply|condition|body)=%([\w.-]+)")
+
+
+def bodies_of(lines):
+    """The lines of each computation between its braces."""
+    starts = {k: re.match(r"(?:ENTRY )?%([\w.-]+) \(.*\{$", line) for k, line in enumerate(lines)}
+    ends = [k for k, line in enumerate(lines) if line.startswith("}")]
+    return {found[1]: lines[k + 1 : next(end for end in ends if end > k)] for k, found in starts.items() if found}
+
+
+def canonical(line, bodies):
+    """An instruction as XLA's canonical print has it: the computations that it calls inside of it."""
+    indent = line[: len(line) - len(line.lstrip())]
+    for found in reversed([*CALLED.finditer(line)]):
+        inner = "\n".join(canonical("  " + x, bodies) for x in bodies[found[2]])
+        line = f"{line[: found.start()]}{found[1]}=\n{indent}{{\n{inner}\n{indent}}}{line[found.end() :]}"
+    return line
+
+
+def test_a_program_with_its_computations_inside_of_its_instructions():
+    nested = 0
+    for path in PROGRAMS:
+        given = lines_of(path)
+        bodies = bodies_of(given)
+        text = "\n".join(canonical(line, bodies) if INSTRUCTION.match(line) else line for line in given)
+        lines = text.split("\n")
+        found = list(xla.read_hlo(io.StringIO(text)))
+        for x in found:
+            whole = str(x.instruction)
+            assert "\n".join(lines[x.line - 1 :]).startswith(whole)
+            assert lines[x.line - 1 + whole.count("\n")] == whole.split("\n")[-1]
+        assert [x.instruction.name for x in found if "/" not in x.computation] == [x.instruction.name for x in xla.read_hlo(path)]
+        assert sum(INSTRUCTION.match(line) is not None for line in lines) == len(found)
+        assert not any(x.is_entry for x in found if "/" in x.computation)
+        nested += sum("/" in x.computation for x in found)
+        callers = {(x.computation, x.instruction.name): str(x.instruction) for x in found}
+        for x in found:
+            place, _, caller = x.computation.rpartition("/")
+            assert not caller or not place or str(x.instruction) in callers[place, caller]
+    assert nested > 50, nested
+
+
+TEXT = """ENTRY main {
+  a = f32[16,128]{1,0:T(8,128)} parameter(0)
+  w = (s32[]) while((s32[]) a), condition=
+  {
+    p = (s32[]) parameter(0)
+    ROOT c = pred[] fusion(p), calls=
+    {
+      ROOT x = pred[] constant(true)
+    }
+  }, body=
+  {
+    ROOT q = (s32[]) parameter(0)
+  }
+  b = f32[2]{0} conditional(a), branch_computations={
+  {
+    ROOT r = f32[2]{0} parameter(0)
+  },
+  {
+    ROOT s = f32[2]{0} parameter(0)
+  }
+}, metadata={op_name="{"}
+  ROOT d = f32[16,128]{0,1:T(8,128)} copy(a)
+}
+"""
+
+
+def test_every_way_in_which_computations_stand_inside():
+    found = [(x.instruction.name, x.computation, x.is_entry, x.line) for x in xla.read_hlo(io.StringIO(TEXT))]
+    assert found == [
+        ("a", "main", True, 2),
+        ("p", "main/w", False, 5),
+        ("x", "main/w/c", False, 8),
+        ("c", "main/w", False, 6),
+        ("q", "main/w", False, 12),
+        ("w", "main", True, 3),
+        ("r", "main/b", False, 16),
+        ("s", "main/b", False, 19),
+        ("b", "main", True, 14),
+        ("d", "main", True, 22),
+    ]
+    (copy,) = xla.totals(xla.read_hlo(io.StringIO(TEXT)), "copy")
+    assert copy.bytes == 8192  # its operand stands before the computations inside of b
+    nameless = TEXT.replace("ENTRY main {", "ENTRY {")
+    assert {x.computation for x in xla.read_hlo(io.StringIO(nameless))} == {"", "/w", "/w/c", "/b"}
+
+
+def test_computations_inside_that_are_broken(monkeypatch):
+    head, lines = "ENTRY m {\n", TEXT.splitlines(keepends=True)
+    for cut in range(len(lines)):  # at any line: what is whole is read, and it is said what is not
+        found, said = read("".join(lines[:cut]).encode())
+        assert len(found) + len(said) >= sum(" = " in line for line in lines[:cut])
+        assert bool(said) == bool(cut)
+    found, said = read(f"{head}  %b = f32[3] add(%a), metadata=\n{BODY}}}\n".encode())
+    assert [line for line, *_ in found] == [2, 3, 4]  # nothing is inside of it
+    found, said = read(f"{head}  %b = f32[3] call(%a), to_apply=\n  {{\n    words\n{BODY}f {{\n{BODY}}}\n".encode())
+    assert [line for line, *_ in found] == [5, 6, 8, 9]
+    assert [s.split(":")[0] for s in said] == ["line 4", "line 7"]
+    found, said = read(b"  b = f32[3] call(a), to_apply=\n{\n" * 200 + b"x = f32[3] parameter(0)\n" + b"}\n" * 200)
+    assert len(found) + len(said) == 201
+    monkeypatch.setattr(program, "MAX_LINE", 100)
+    found, said = read(TEXT.encode())
+    assert [line for line, *_ in found] == [2, 5, 8, 6, 12, 16, 19, 22]
+    assert said == ["line 3: more than 100 characters", "line 14: more than 100 characters"]
+
+
 # -------------------------------------------------------------------------------------------------------- parts
 
 
@@ -212,6 +321,8 @@ def test_no_line_takes_long():
     ):
         with pytest.raises(ParseError):
             xla.parse_instruction(line)
+    for line in (" " * many + "y", "= " * many + "y", "= " * many + "\nb = f32[3] g(), c=\n{" * 3000):
+        assert len([*xla.read_hlo(io.StringIO(f"e {{\na = f32[3] f(), x={line}"), lambda error: None)]) <= 3000
     assert len(xla.parse_instruction("%a = f32[3] tuple(" + "f32[3]{0} %b, " * 50_000 + "%c)").operands) == 50_001
     assert len(xla.parse_instruction(head + "1" + "".join(f", k{k}={k}" for k in range(50_000))).attributes) == 50_001
 

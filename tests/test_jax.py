@@ -1,5 +1,6 @@
 """JAX: layouts over tracers, in jit and in Pallas kernels; JAX's layouts, formats, shardings and programs as XLA's."""
 
+import io
 import itertools
 
 import numpy as np
@@ -347,6 +348,19 @@ def test_the_instructions_of_a_program():
         found = list(tla_jax.instructions(compiled))
         assert [line for line in lines if line.startswith("  ")] == [str(x.instruction) for x in found]
         assert sum(t.count for t in xla.totals(found, "operation")) >= len(found)
+
+
+@pytest.mark.parametrize("print_of", ["canonical", "fingerprint", "short_parsable"])
+def test_every_print_of_xla_is_read(print_of):
+    hlo = pytest.importorskip("jaxlib._hlo")
+    step = jax.jit(lambda x: jax.lax.while_loop(lambda v: v.sum() < 9, lambda v: jax.nn.softmax(v) + v, x))
+    module = step.lower(jax.ShapeDtypeStruct((3, 5), "float32")).compile().runtime_executable().hlo_modules()[0]
+    text = module.to_string(getattr(hlo.HloPrintOptions, print_of)())
+    found = [*xla.read_hlo(io.StringIO(text))]
+    lines = text.split("\n")
+    assert len(found) == sum(" = " in line for line in lines)
+    assert all("\n".join(lines[x.line - 1 :]).startswith(str(x.instruction)) for x in found)
+    assert any("/" in x.computation for x in found) == (print_of != "short_parsable")
 
 
 def test_what_is_refused():

@@ -6,8 +6,9 @@ from pathlib import Path
 import tla
 
 ROOT = Path(tla.__file__).parent
-LAYERS = """errors memo ints int_tuple coord arithmetic basis notation layout cotarget modes tiles steps outer algebra predicates inverse common
-tilers widths swizzle composed composed_algebra symbolic strided moves buffers tensor views algorithm ascend xla evaluate viz terminal cli""".split()
+LAYERS = """errors memo display ints int_tuple coord arithmetic basis notation layout cotarget modes tiles steps outer algebra
+predicates inverse common tilers widths swizzle composed composed_algebra symbolic strided moves buffers tensor views
+algorithm ascend xla evaluate viz notebook terminal cli""".split()
 
 
 def layer_of(path):
@@ -47,6 +48,7 @@ PACKAGES = {
     "xla": """spec shapes grammar index lower default stages radix raising sizes compare hlo instruction program report devices sharding mesh
     sharding_text jax""".split(),
     "ascend": "element tags recognize make".split(),
+    "viz": "colours scene text placed svg tikz files subject kinds colouring drawing draw threads".split(),
 }
 
 

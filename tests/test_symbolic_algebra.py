@@ -11,7 +11,7 @@ import pytest
 from expressions import count, value
 
 import tla
-from tla import Int, Layout, TlaError, assuming, at, dim
+from tla import Int, Layout, TlaError, assuming, at, dim, dims, parse
 from tla.ascend import half, zN
 
 import oracle
@@ -205,13 +205,11 @@ def small(d):
 
 
 def law_of_numbers(f):
-    """The same map as of numbers."""
-
     def law(*arguments):
-        *arguments, r = arguments
-        numbers = f(*map(static, arguments))
-        assert tla.size(r) == tla.size(numbers)
-        assert same(numbers, r), (arguments, r)
+        *given, r = arguments
+        numbers = f(*map(static, given))
+        assert tla.size(numbers) == tla.size(r)
+        assert same(numbers, r), (given, r)
 
     return law
 
@@ -225,12 +223,27 @@ def law_of_common(a, b, r):
         assert a(r(i)) == b(r(i)) == i, (a, b, r, i)
 
 
-def tiled_shape(d):
-    a = d.layout()
-    return a, tuple(tla.mul(n, d.leaf()) for n in tla.product_each(a.shape))
+def law_of_downcast(a, r):
+    if tla.size(a) <= 128:
+        assert sorted(map(r, range(int(tla.size(r))))) == sorted(4 * a(i) + k for i in range(int(tla.size(a))) for k in range(4))
+
+
+def block_and_shape(d):
+    return tla.MakeLayout((Int[d.rng.choice((2, 4))](), Int[d.rng.choice((1, 2, 8))]())), (d.leaf(), d.leaf(), d.leaf())[
+        : d.rng.choice((2, 3))
+    ]
 
 
 CASES = {
+    "upcast": (Operation(tla.upcast[2], lambda d: (d.layout(),)), law_of_numbers(tla.upcast[2]), 0.3),
+    "downcast": (Operation(tla.downcast[4], lambda d: (d.layout(),)), law_of_downcast, 0.3),
+    "filter": (Operation(tla.filter, lambda d: (d.layout(),)), law_of_numbers(tla.filter), 1),
+    "tile_to_shape": (Operation(tla.tile_to_shape, block_and_shape), law_of_numbers(tla.tile_to_shape), 0.3),
+    "MakeLayoutTile": (
+        Operation(tla.MakeLayoutTile, lambda d: (a := d.layout(), tuple(d.leaf() for _ in a.shape))),
+        law_of_numbers(tla.MakeLayoutTile),
+        0.9,
+    ),
     "coalesce": (Operation(tla.coalesce, lambda d: (d.layout(),)), law_of_coalesce, 1),
     "composition": (Operation(tla.composition, pair), law_of_composition, 0.6),
     "complement": (Operation(tla.complement, lambda d: (d.layout(),)), law_of_complement, 0.6),
@@ -244,11 +257,8 @@ CASES = {
         form: (Operation(getattr(tla, form), small), law_of_product(form), 0.4)
         for form in ("logical_product", "blocked_product", "raked_product", "zipped_product", "tiled_product", "flat_product")
     },
-    "filter": (Operation(tla.filter, lambda d: (d.layout(),)), law_of_numbers(tla.filter), 1),
     "nullspace": (Operation(tla.nullspace, lambda d: (d.layout(),)), law_of_nullspace, 0.9),
     "max_common_layout": (Operation(tla.max_common_layout, lambda d: (d.layout(), d.layout())), law_of_common, 0.6),
-    "upcast": (Operation(tla.upcast[2], lambda d: (d.layout(),)), law_of_numbers(tla.upcast[2]), 0.4),
-    "tile_to_shape": (Operation(tla.tile_to_shape, tiled_shape), law_of_numbers(tla.tile_to_shape), 0.4),
 }
 
 
@@ -258,3 +268,24 @@ def test_every_law_at_every_size(name):
     seen = checked([*CASES].index(name), operation, law)
     assert seen["proved"] + seen["on conditions"] >= least * COUNT, seen
     assert seen["sizes"] > 4 * least * COUNT, seen
+
+
+def test_predicates_of_sizes():
+    """True and False are right at every size; and what is compact in any order is proved to be."""
+    seen = Counter()
+    for d in drawn(77):
+        a = d.layout()
+        for predicate in (tla.is_injective, tla.is_surjective, tla.is_bijective, tla.is_compact, tla.is_ordered):
+            answer = predicate(a)
+            seen[predicate.__name__, answer] += 1
+            for _ in range(SIZES if answer is not None else 0):
+                assert predicate(at(a, d.sizes())) is answer, (predicate.__name__, a)
+    assert seen["is_injective", True] > 0.3 * COUNT, seen
+    assert seen["is_compact", True] > 0.05 * COUNT, seen
+    M, N = dims("M N")
+    for layout in (tla.MakeLayout((M, N)), tla.MakeLayout((M, (N, 4)), tla.LayoutRight), tla.MakeLayout((Int[8](), M))):
+        assert tla.is_bijective(layout) is tla.is_compact(layout) is tla.is_surjective(layout) is True
+    assert tla.is_injective(parse("(_4,M):(_1,8)", symbols=[M])) is True
+    assert tla.is_ordered(tla.MakeLayout((M, N))) is True
+    assert tla.same_map(tla.MakeLayout(((M, N), 4)), parse("(M*N,4):(_1,M*N)", symbols=[M, N])) is True
+    assert tla.same_map(tla.MakeLayout((M, N)), tla.MakeLayout((M, N), tla.LayoutRight)) is None

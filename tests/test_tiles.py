@@ -13,6 +13,7 @@ from tla import (
     MakeBatchedLayout,
     MakeLayout,
     MakeLayoutTile,
+    RangeError,
     ascend,
     idx2crd,
     is_on_block,
@@ -165,3 +166,16 @@ def test_the_mends_work():
     assert is_on_block(a, (4, 8)) is True
     assert GetTileLayout(a, (4, 4), (5, 8))(5 + 3, 8 + 1) == a(8, 9)
     assert GetTileLayout(a, (4, 4), (0, 0)).origin_shape == (4, 4)
+
+
+def test_a_start_in_blocks_is_a_coordinate():
+    """Of its integers only the last of a mode has no end, as with tiles past the end."""
+    a = parse("((4,2),(4,3)):((4,16),(1,32))")
+    assert GetTileLayout(a, (4, 4), ((3, 9), (0, 2))).origin_shape == (0, 4)
+    for start in (((4, 0), 0), ((-1, 1), 0), (0, (5, 0)), (0, (1, -1))):
+        with pytest.raises(RangeError):
+            GetTileLayout(a, (4, 4), start)
+    deep = parse("((2,(3,4)),5):((1,(2,6)),24)")
+    assert GetTileLayout(deep, (6, 5), ((1, 7), 0)) == GetTileLayout(deep, (6, 5), (15, 0))
+    with pytest.raises(RangeError):
+        GetTileLayout(deep, (6, 5), ((1, (3, 1)), 0))

@@ -7,6 +7,7 @@ import operator
 import re
 from collections import Counter
 
+import numpy as np
 import pytest
 
 import tla
@@ -57,13 +58,16 @@ def from_tag(a):
     return tla.MakeLayoutFromTag(made[element(a)](*dims, **({"ld": a["ldm"]} if "ldm" in a else {})))
 
 
+def tensor(a):
+    """The tensor of a row: without a buffer, so that its elements are offsets."""
+    return tla.MakeTensor(None, layout(a), parse(a["tensor_coord"]) if "tensor_coord" in a else None)
+
+
 def like(a):
-    """MakeTensorLike: the tag's layout of as much as is valid of a tile."""
-    valid = GetTileLayout(layout(a), parse(a["like_tile"]), parse(a["like_coord"])).origin_shape
-    if "base" not in a:
-        return MakeLayout[element(a), tag(a)](*valid)
-    base = MakeLayout[element(a), tag(a)](*map(int, re.findall(r"[0-9]+", a["base"].split("(")[1])))
-    return tla.Layout(base.shape, base.stride, valid)
+    """MakeTensorLike of a tile; `base` is the text of the layout that has room for it."""
+    tile = tla.GetTile(tensor(a), parse(a["like_coord"]), parse(a["like_tile"]))
+    sizes = map(int, re.findall(r"[0-9]+", a["base"].split("(")[1])) if "base" in a else None
+    return tla.MakeTensorLike[tag(a), element(a)](None, tile, layout=sizes and MakeLayout[element(a), tag(a)](*sizes))
 
 
 def type_of(a):
@@ -79,8 +83,8 @@ def crd2offset_of(a):
 
 
 def sliced(a):
-    """What a coordinate leaves open, and the offset, where the coordinates of a view start elsewhere."""
-    coord, start = coordinate(a["coord"]), parse(a.get("base_coord") or a["tensor_coord"])
+    """What slice_and_offset leaves open, and the offset, where the coordinates of a view start elsewhere."""
+    coord, start = coordinate(a["coord"]), parse(a["base_coord"])
     rest, _offset = tla.slice_and_offset(coord, layout(a))
     return rest, layout(a)(*(b if c is tla._ else b + c for b, c in zip(start, coord)))
 
@@ -101,8 +105,9 @@ OPERATIONS = {
     "PrependDimLayout_t": lambda a: tla.MakeBatchedLayout(layout(a), 3, 7168),
     "MakeLayoutTile": lambda a: MakeLayoutTile(layout(a), parse(a["tile"])),
     "GetTileLayout": lambda a: GetTileLayout(layout(a), parse(a["tile"]), parse(a["coord"])),
-    "GetTile": lambda a: OPERATIONS["GetTileLayout"](a),
-    "TileView": lambda a: GetTileLayout(layout(a), parse(a["tile"]), tla.elem_scale(parse(a["tile_coord"]), parse(a["tile"]))),
+    "GetTile": lambda a: tla.GetTile(tensor(a), parse(a["coord"]), parse(a["tile"])),
+    "TileView": lambda a: tla.TileView(tensor(a), parse(a["tile_coord"]), parse(a["tile"])),
+    "Tensor()": lambda a: tensor(a)[coordinate(a["coord"])],
     "MakeTensorLike": like,
     "MakeTensorLike.base": like,
     "crd2offset": crd2offset_of,
@@ -171,16 +176,19 @@ def check(row):
     elif op == "table":  # of the valid part: rows and columns as numbers
         table = offsets(layout(args))
         assert table[tuple(slice(len(x)) for x in (result, result[0]))].tolist() == result, row
-    elif "slice" in result or (op == "Tensor()" and "tensor" in result):
+    elif op == "slice_and_offset":
         rest, offset = sliced(args)
-        same_layout(row, rest, result.get("slice") or result["tensor"])
-        assert offset == result.get("offset", result.get("data_offset"))
-    elif op == "Tensor()":
-        assert str(layout(args)(plus(parse(args["tensor_coord"]), parse(args["coord"])))) == result["value"]
+        same_layout(row, rest, result["slice"])
+        assert offset == result["offset"]
+    elif "tensor" in result:
+        made = OPERATIONS[op](args)
+        same_layout(row, made.layout, result["tensor"])
+        assert agrees(str(made.coord), result["coord"]), row
+        assert made.offset == result["data_offset"], row
     elif op == "predicates":
         predicates(row, args, result)
-    elif "layout" in result or "tensor" in result:
-        same_layout(row, OPERATIONS[op](args), result.get("tensor", result))
+    elif "layout" in result:
+        same_layout(row, OPERATIONS[op](args), result)
     else:
         assert agrees(answer(OPERATIONS[op], args), result["value"]), (row, answer(OPERATIONS[op], args))
     return bool(different)
@@ -234,6 +242,8 @@ ROWS = MakeLayout[half, ascend.RowMajor](100, 100)
 FRACTAL = MakeLayout[half, ascend.zN](100, 100)
 BATCH = tla.MakeBatchedLayout(MakeLayout[half, ascend.zN](100, 60), 2, 7168)
 VECTOR = parse("((_16,7)):((_1,_32))")
+VOLUME = parse("(4,10,12):(120,12,_1)")
+TENSOR = tla.MakeTensor(None, ROWS)
 DEEP = parse("((_2,(_3,_4)),(5,6)):((_1,(_2,_6)),(24,120))")
 
 # What each topic is here. A name of an error: refused.
@@ -304,18 +314,30 @@ TOPICS = {
     "coalesce(layout)": (lambda: tla.coalesce(MakeLayout((tla._4, tla._2))), "_8:_1"),
     "composition(a, b)": (lambda: tla.composition(parse("(_4,_8):(_8,_1)"), parse("_4:_1")), "_4:_8"),
     "complement / logical_divide": (lambda: tla.complement(parse("_4:_1"), tla._8), "_2:_4"),
+    "Tensor(c) wrong rank": (lambda: TENSOR[1, 2, 3], "RankError"),
+    "Tensor(i) on rank 1": (lambda: tla.MakeTensor(None, MakeLayout(100))[1], "1"),
+    "Tensor(i) on rank 2": (lambda: TENSOR[1], "RankError"),
+    "Tensor(nested coord)": (lambda: tla.MakeTensor(None, FRACTAL)[(1, 0), 2], "18"),
+    "GetTile of a sliced tensor": (
+        lambda: tla.GetTile(tla.MakeTensor(None, VOLUME)[1, tla._, tla._], (0, 0), (2, 2)).layout,
+        "(2,2):(12,_1)",
+    ),
+    "MakeTensorLike rank 1": (
+        lambda: tla.MakeTensorLike[ascend.VectorLayout, half](None, tla.MakeTensor(None, MakeLayout(100))).layout,
+        "(100):(_1)",
+    ),
+    "MakeTensorLike rank 3": (lambda: tla.MakeTensorLike[ascend.RowMajor, half](None, tla.MakeTensor(None, VOLUME)).layout, "RankError"),
+    "MakeTensorLike other element without naming it": (
+        lambda: tla.MakeTensorLike[ascend.zN](np.zeros(112 * 104, np.float32), tla.MakeTensor(np.zeros(10000, np.float16), ROWS)).layout,
+        "((_16,7),(_8,13)):((_8,_128),(_1,896))",
+    ),
 }
-# Topics of tensors.
-TENSORS = {
-    "MakeTensorLike rank 1", "MakeTensorLike rank 3", "MakeTensorLike other element without naming it", "Tensor(nested coord)", "Tensor(i) on rank 1",
-    "Tensor(i) on rank 2", "Tensor(c) wrong rank", "GetTile of a sliced tensor",
-}  # fmt: skip
 
 
 def test_what_compiles():
     topics = Counter(row["args"]["topic"] for row in rows("tla/compiles.json"))
     assert topics.total() == 110
-    assert {*topics} == {*TOPICS} | TENSORS
+    assert {*topics} == {*TOPICS}
 
 
 @pytest.mark.parametrize("topic", TOPICS)

@@ -45,8 +45,8 @@ _PUBLIC = {
     "algorithm": "copy fill fill_padding gemm im2col reduce",
     "": "ascend xla",
 }
-# The modules that make kinds of layouts and leaves known: any name brings them.
-_KINDS = ("composed_algebra", "symbolic")
+# The modules that make kinds of layouts and leaves known, and pictures to notebooks: any name brings them.
+_KINDS = ("composed_algebra", "symbolic", "notebook")
 _HOME = {name: module for module, names in _PUBLIC.items() for name in names.split()}
 # `from tla import *` must not take these from Python; tla.max and the like are there all the same.
 __all__ = sorted({*_HOME} - {"_", "filter", "max", "min", "sum"})  # pyright: ignore[reportUnsupportedDunderAll]

@@ -12,12 +12,13 @@ import itertools
 from typing import Any
 
 from . import moves
+from .buffers import require_castable
 from .composed import innermost
 from .errors import DivisibilityError, LeafTypeError, RangeError, RankError
-from .int_tuple import product_each, shown
+from .int_tuple import modes_of, product_each, shown
 from .ints import Int, ceil_div, leaf, require_positive
 from .layout import Layout, LayoutLeft, MakeLayout
-from .tensor import MakeTensor, Tensor, around, as_element, padded, require_castable, require_data, require_writable, tensor_of
+from .tensor import MakeTensor, Tensor, around, as_element, as_tensor, padded, require_data, require_writable, tensor_of
 from .tiles import padding
 from .views import GetTile, TileView
 
@@ -25,16 +26,11 @@ _0 = Int[0]()
 Axis = tuple[int, int]
 
 
-def as_tensor(where: str, x: Any) -> Tensor:
-    """x if it is a tensor with elements; a contiguous numpy array as the tensor over it."""
-    import numpy as np
-
-    if isinstance(x, np.ndarray):
-        return MakeTensor(x)
-    if not isinstance(x, Tensor):
-        raise LeafTypeError(f"{where} of a {type(x).__name__}", "a tensor, or a numpy array", "write MakeTensor(x, layout)")
-    require_data(where, x)
-    return x
+def _elements(where: str, x: Any) -> Tensor:
+    """A tensor that has elements, or a numpy array as one."""
+    t = as_tensor(where, x)
+    require_data(where, t)
+    return t
 
 
 def _require_extents(where: str, t: Tensor, extents: tuple[int, ...], of: str) -> None:
@@ -46,7 +42,7 @@ def _require_extents(where: str, t: Tensor, extents: tuple[int, ...], of: str) -
 def copy(source: Any, target: Any) -> None:
     """Move every valid element of source to its coordinate in target. Padding stays as it is.
 
-    source, target   tensors of one origin_shape, of any layouts; or contiguous numpy arrays
+    source, target   tensors of one origin_shape, of any layouts; or numpy arrays
     Raises           RankError where the valid extents differ; LeafTypeError where target is read-only, or its elements cannot
                      hold source's (floats are rounded, integers must fit); InjectivityError where two elements of target are
                      one in its buffer. Then nothing is written
@@ -59,12 +55,12 @@ def copy(source: Any, target: Any) -> None:
     [0 1 3 4 2 0 5 0 6 7 0 0 8 0 0 0]
 
     It is a strided numpy copy for each box of the two layouts' common digits, runs that both have moved as one element; by
-    offsets where there are no common digits. A source in the same memory is read before anything is written.
+    offsets where there are no common digits, those of a swizzle's runs. A source in the same memory is read before anything is written.
     Source: CuTe `copy`.
     """
     import numpy as np
 
-    source, target = as_tensor("copy", source), as_tensor("copy", target)
+    source, target = _elements("copy", source), _elements("copy", target)
     _require_extents("copy", source, moves.counts_of(target), "the target")
     require_castable(source.dtype, target.dtype)
     require_writable("copy", target)
@@ -86,7 +82,7 @@ def fill(t: Any, value: Any) -> None:
 
     Raises what copy raises of a target, RangeError for an integer that does not fit. Source: CuTe `fill`.
     """
-    t = as_tensor("fill", t)
+    t = _elements("fill", t)
     require_writable("fill", t)
     moves.filled(t, as_element(value, t))
 
@@ -105,7 +101,7 @@ def fill_padding(t: Any, value: Any = 0) -> None:
 
     Raises what fill raises. Source: CATLASS clears the padding of its L1 tiles (`InitZeroInL1A`).
     """
-    t = as_tensor("fill_padding", t)
+    t = _elements("fill_padding", t)
     whole = padded(t)
     require_writable("fill_padding", whole)
     value = as_element(value, t)
@@ -133,7 +129,7 @@ def reduce(source: Any, target: Any, modes: Any, operation: Any = None) -> None:
     """
     import numpy as np
 
-    source, target = as_tensor("reduce", source), as_tensor("reduce", target)
+    source, target = _elements("reduce", source), _elements("reduce", target)
     axes = tuple(leaf(i) for i in (modes if isinstance(modes, tuple) else (modes,)))
     if len({*axes}) < len(axes) or not all(0 <= i < len(source.coord) for i in axes):
         raise RankError(f"reduce of {source!r} along {shown(axes)}", f"modes 0 to {len(source.coord) - 1}, each once", "count from 0")
@@ -141,15 +137,18 @@ def reduce(source: Any, target: Any, modes: Any, operation: Any = None) -> None:
     _require_extents("reduce", target, rest, "the modes that stay")
     require_castable(source.dtype, target.dtype)
     require_writable("reduce", target)
+    operation = np.add if operation is None else operation
+    if not isinstance(operation, np.ufunc) or operation.nin != 2:
+        raise LeafTypeError(f"reduce by {operation!r}", "a numpy ufunc of two arguments", "write numpy.add, numpy.maximum, ...")
     try:
-        values = (operation or np.add).reduce(np.asarray(source, target.dtype), axis=axes)
+        values = operation.reduce(np.asarray(source, target.dtype), axis=axes)
     except ValueError as why:  # such as the largest of nothing
         raise RangeError(f"reduce of {source!r} along {shown(axes)}: {why}", "elements to reduce", "leave out what is empty") from None
     moves.scattered(target, np.asarray(values, target.dtype))
 
 
-def gemm(a: Any, b: Any, c: Any, tile: tuple[int, int, int] = (256, 256, 256)) -> None:
-    """c = a @ b, tile by tile, tails included.
+def gemm(a: Any, b: Any, c: Any, tile: tuple[int, int, int] = (256, 256, 256), accumulate: bool = False) -> None:
+    """c = a @ b, tile by tile, tails included; c += a @ b if `accumulate`.
 
     a, b, c   tensors of (m,k), (k,n) and (m,n) valid elements, of any layouts
     tile      extents of a block of m, n and k
@@ -165,14 +164,16 @@ def gemm(a: Any, b: Any, c: Any, tile: tuple[int, int, int] = (256, 256, 256)) -
      [26 35]]
 
     Each block is summed in c's element type, 16-bit floats in float32; an operand in c's memory is read
-    before anything is written. Source: CuTe `gemm`; CATLASS `BlockMmadTla`.
+    before anything is written. Source: CuTe `gemm`, which always accumulates; CATLASS `BlockMmadTla`.
     """
     import numpy as np
 
-    a, b, c = (as_tensor("gemm", x) for x in (a, b, c))
+    a, b, c = (_elements("gemm", x) for x in (a, b, c))
     m, n, k = _gemm_extents(a, b, c)
     require_castable(np.result_type(a.dtype, b.dtype), c.dtype)
     require_writable("gemm", c)
+    if not isinstance(tile, tuple) or len(tile) != 3:
+        raise RankError(f"gemm in tiles of {shown(tile)}", "three extents", "give m, n and k")
     for extent in tile:
         require_positive("gemm: a tile", leaf(extent))
     a, b = (MakeTensor(moves.gathered(x)) if np.may_share_memory(x.data, c.data) else x for x in (a, b))
@@ -180,7 +181,7 @@ def gemm(a: Any, b: Any, c: Any, tile: tuple[int, int, int] = (256, 256, 256)) -
     exact = np.dtype(np.float32) if c.dtype.kind not in "iub" and c.dtype.itemsize < 4 else c.dtype
     for i, j in itertools.product(range(ceil_div(m, tm)), range(ceil_div(n, tn))):
         block = TileView(c, (i, j), (tm, tn))
-        total = np.zeros(moves.counts_of(block), exact)
+        total = np.array(block, exact) if accumulate else np.zeros(moves.counts_of(block), exact)
         for p in range(ceil_div(k, tk)):
             left, right = TileView(a, (i, p), (tm, tk)), TileView(b, (p, j), (tk, tn))
             total += np.asarray(left, exact) @ np.asarray(right, exact)
@@ -216,8 +217,8 @@ def im2col(t: Any, kernel: Any, stride: Any = 1, dilation: Any = 1, spatial: Any
 
     No padding is added: lay the map out with its border. Source: the convolutions of CATLASS; Caffe's im2col.
     """
-    t = as_tensor("im2col", t)
-    spatial, batch = tuple(spatial), tuple(batch)
+    t = _elements("im2col", t)
+    spatial, batch = modes_of(spatial), modes_of(batch)
     windows = [_each(len(spatial), x) for x in (kernel, stride, dilation)]
     if sorted({*spatial, *batch}) != sorted([*spatial, *batch]) or not {*spatial, *batch} <= {*range(len(t.coord))}:
         raise RankError(f"im2col of {t!r} along {spatial} and {batch}", f"modes 0 to {len(t.coord) - 1}, each once", "count from 0")

@@ -10,12 +10,14 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from . import __version__, terminal, xla
-from .errors import LeafTypeError, LoweringError, ParseError, TlaError
+from . import __version__, terminal, viz, xla
+from .errors import LeafTypeError, LoweringError, ParseError, RankError, TlaError
 from .int_tuple import AnyLayout, IntTuple, product_each
 from .ints import known
 from .notation import parse
+from .viz.colouring import RULES
 from .xla.grammar import named_shape
+from .xla.program import text_lines
 
 FAILED, INTERRUPTED = 1, 130  # argparse exits with 2 for a wrong command line
 
@@ -78,7 +80,18 @@ def _parser() -> argparse.ArgumentParser:
     commands.choices["hlo"].add_argument(
         "--by", choices=["shape", "operation", "computation", "space", "copy"], default="shape", help="what to add up; shape by default"
     )
+    command(draw)
+    _options(commands.choices["draw"], layout)
     return parser
+
+
+def _options(draw: argparse.ArgumentParser, layout: str) -> None:
+    draw.add_argument("layouts", metavar="LAYOUT", nargs="+", help=layout)
+    draw.add_argument("-o", dest="output", metavar="FILE", help="write it to FILE, which ends in .svg, .html, .tex or .txt")
+    draw.add_argument("--color-by", metavar="RULE", help=f"what colours mean: {', '.join(RULES)}; with --threads thread or value")
+    draw.add_argument("--tile", metavar="TILE", help="the extents of a tile of the first layout, such as 4,8")
+    draw.add_argument("--bits", metavar="N", type=int, help="bits of an element, for --color-by bank; 32, or as the XLA shape has")
+    draw.add_argument("--threads", action="store_true", help="LAYOUT is (thread, value) -> element of --tile: draw who holds each")
 
 
 # ------------------------------------------------------------------------------------------------- commands
@@ -143,14 +156,30 @@ def _lowered(value: dict[str, Any]) -> str:
 
 
 def show(arguments: argparse.Namespace) -> Answer:
-    """The grid of offsets of a layout; padding is a dot."""
+    """The grid of offsets of a layout; padding is a dot. Of a layout that is too large, its corner."""
     from .evaluate import offsets  # with numpy, which the other commands do without
-    from .viz import grid
 
-    layout = _read_layout(arguments.layout)
     if not arguments.json:
-        return grid(layout), str
+        scene = viz.draw(_read_subject(arguments.layout))
+        return None, lambda _: _as_text(scene)
+    layout = _read_layout(arguments.layout)
     return {"layout": str(layout), "origin_shape": str(layout.origin_shape), "offsets": offsets(layout).tolist()}, str
+
+
+def draw(arguments: argparse.Namespace) -> Answer:
+    """Layouts drawn beside each other, as a picture in a file, or as text."""
+    subjects = [_read_subject(text) for text in arguments.layouts]
+    tile = None if arguments.tile is None else _read_coord(arguments.tile)
+    if arguments.threads:
+        if len(subjects) > 1:
+            raise RankError(f"{len(subjects)} layouts with --threads", "one", "draw them one by one")
+        scene = viz.draw_threads(subjects[0], tile, arguments.color_by or "thread")
+    else:
+        scene = viz.draw(*subjects, color_by=arguments.color_by or "tile", tile=tile, bits=arguments.bits)
+    if arguments.output is None:
+        return _data(scene), lambda _: _as_text(scene)
+    viz.save(scene, arguments.output)
+    return {"file": arguments.output}, lambda value: f"wrote {value['file']}"
 
 
 def offset(arguments: argparse.Namespace) -> Answer:
@@ -167,8 +196,10 @@ def hlo(arguments: argparse.Namespace) -> Answer:
     """The arrays of an HLO text, with their bytes and their waste: by shape, operation, computation or memory space; or its copies."""
     if arguments.by != "shape":
         return _totals(arguments)
-    with terminal.opened(arguments.file) as file, io.TextIOWrapper(file, encoding="utf-8", errors="replace") as lines:
-        usage = xla.shape_usage(lines)
+    errors: list[ParseError] = []
+    with terminal.opened(arguments.file) as file:
+        usage = xla.shape_usage(line for _number, line in text_lines(file, errors.append, decoding="replace"))
+    _say_unread(errors)
     value = [
         {
             "shape": u.text,
@@ -187,6 +218,7 @@ def _totals(arguments: argparse.Namespace) -> Answer:
     errors: list[ParseError] = []
     with terminal.opened(arguments.file) as file:
         found = xla.totals(xla.read_hlo(file, errors.append), arguments.by)
+    _say_unread(errors)
     value = [{"key": t.key, "count": t.count, "bytes": t.bytes, "waste_bytes": t.waste} for t in found]
 
     def table(value: list[dict[str, Any]]) -> str:
@@ -194,11 +226,18 @@ def _totals(arguments: argparse.Namespace) -> Answer:
         rows += [
             [str(v["count"]), f"{v['bytes']:,}", f"{v['waste_bytes']:,}", _percent(v["waste_bytes"], v["bytes"]), v["key"]] for v in value
         ]
-        summary = f"{sum(v['count'] for v in value)} arrays, {sum(v['bytes'] for v in value):,} bytes written"
-        bad = [f"{len(errors)} lines could not be read; the first: {errors[0].reason.what.splitlines()[0]}"] if errors else []
-        return "\n".join([*terminal.table(rows, 1, terminal.width()), "", summary, *bad])
+        summary = (
+            f"{sum(v['count'] for v in value)} arrays, {sum(v['bytes'] for v in value):,} bytes{' moved' if arguments.by == 'copy' else ''}"
+        )
+        return "\n".join([*terminal.table(rows, 1, terminal.width()), "", summary])
 
     return value, table
+
+
+def _say_unread(errors: list[ParseError]) -> None:
+    if errors:
+        lines = "1 line" if len(errors) == 1 else f"{len(errors)} lines"
+        print(f"tla: {lines} could not be read; the first: {errors[0].reason.what.splitlines()[0]}", file=sys.stderr)
 
 
 def _listed(value: list[dict[str, Any]]) -> str:
@@ -235,6 +274,23 @@ def _read_coord(text: str) -> Any:
     if not isinstance(inner, IntTuple):
         raise LeafTypeError(f"{text} is no coordinate", "an integer, or integers between commas", "as in 1,5 or (1,0),5")
     return inner[0] if len(inner) == 1 else inner
+
+
+def _read_subject(text: str) -> Any:
+    """What is to be drawn: an XLA array with what its digits are, or a layout."""
+    return named_shape(text, {}) if _is_xla(text) else _read_layout(text)
+
+
+def _as_text(scene: viz.Scene) -> str:
+    """A scene as the terminal can show it."""
+    return viz.text(scene, width=terminal.width(), color=terminal.has_colours(), ascii=not terminal.holds("│"))
+
+
+def _data(x: Any) -> Any:
+    """A scene for JSON: its parts by name."""
+    if hasattr(x, "_asdict"):
+        return {name: _data(part) for name, part in x._asdict().items()}
+    return [*map(_data, x)] if isinstance(x, tuple) else x
 
 
 def _percent(part: int, whole: int) -> str:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from . import ints
+from .display import Displayed
 from .errors import LeafTypeError, Predicate, RankError, Reason
 from .ints import Int, Static, equal, is_int, leaf, mul, static
 
@@ -105,7 +106,7 @@ def require_depth(x: tuple[Any, ...], depth: int = MAX_DEPTH) -> None:
             require_depth(m, depth - 1)
 
 
-class AnyLayout:
+class AnyLayout(Displayed):
     """What every kind of layout is: something with a shape, which stands for it wherever a shape is asked for."""
 
     __slots__ = ("__weakref__",)  # jax.jit(layout) holds its function weakly
@@ -151,6 +152,8 @@ def layout_mend(x: Any) -> str:
         return f"write {x!r}() for the value"
     if isinstance(x, list):
         return "write a tuple: MakeLayout((4, 8))"
+    if isinstance(getattr(x, "layout", None), AnyLayout):  # a tensor, a tag with its sizes
+        return "give its .layout"
     return "cut or compose it until it is a plain Layout" if type(x) in _KINDS else "make one with MakeLayout"
 
 

@@ -33,6 +33,7 @@ from .int_tuple import (
     text,
 )
 from .ints import Int, Static, at_most, is_constant, is_int, is_static, leaf, mul
+from .memo import memo
 from .notation import register_layout
 
 _0, _1 = Int[0](), Int[1]()
@@ -355,6 +356,7 @@ def unchecked_layout(shape: Any, stride: Any, origin: Shape | None = None, plain
     return new
 
 
+@memo
 def _default_origin(shape: Any) -> Shape:
     return Shape(*product_each(shape))
 

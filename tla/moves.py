@@ -1,4 +1,4 @@
-"""Moving elements between layouts in numpy: strided copies where a common refinement exists, else by offsets.
+"""Moving elements between layouts in numpy: strided copies where a common refinement exists, else by offsets of runs.
 
 What is moved is given as `Elements`: a Tensor is one. Whoever calls has seen to it that the move may be made.
 """
@@ -9,9 +9,11 @@ import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple, Protocol
 
+from .composed import ComposedLayout
 from .errors import RangeError, RankError
 from .memo import plain_memo
 from .strided import Axis, Cell, Digits, digits, refinement
+from .swizzle import Swizzle
 
 #: So many indices of the axis that the target has fastest are moved at a time, where the source has another one fastest:
 #: as many lines of the source as any cache holds side by side.
@@ -67,15 +69,16 @@ def counts_of(x: Elements) -> tuple[int, ...]:
     return tuple(map(int, x.origin_shape))
 
 
-def offsets_of(x: Elements) -> Any:
-    """The offset of every valid element in the buffer, with one axis per mode."""
+def offsets_of(x: Elements, mode: int = 0, n: int = 1) -> Any:
+    """The offset of every valid element in the buffer, with one axis per mode; of a mode, that of every n-th."""
     import numpy as np
 
-    counts = counts_of(x)
+    counts = tuple(count // n if i == mode else count for i, count in enumerate(counts_of(x)))
     if math.prod(counts) > MOST_OFFSETS or len(counts) > MAX_AXES:
         what = f"{math.prod(counts):,} offsets of {len(counts)} modes one by one"
         raise RangeError(what, f"at most {MOST_OFFSETS:,}, of {MAX_AXES} modes", "take tiles of it, or group its modes")
-    indices = [g + int(c) for g, c in zip(np.ogrid[tuple(map(slice, counts))], x.coord)]
+    steps = (n if i == mode else 1 for i in range(len(counts)))
+    indices = [g * step + int(c) for g, step, c in zip(np.ogrid[tuple(map(slice, counts))], steps, x.coord)]
     values = x.layout(*indices) if isinstance(x.layout.shape, tuple) and indices else x.layout(indices[0] if indices else ())
     return np.broadcast_to(values + int(x.offset), counts)
 
@@ -103,14 +106,28 @@ def gathered(x: Elements) -> Any:
     dense = np.empty(counts, x.data.dtype)
     if place is not None and _copied(counts, dense.reshape(-1), _in_order(counts), x.data, place):
         return dense
-    return x.data[offsets_of(x)]
+    n, mode = _runs_of(x)
+    if n == 1:
+        return x.data[offsets_of(x)]
+    runs = _in_runs(x.data, n)[offsets_of(x, mode, n) // n]
+    return np.moveaxis(runs[..., None].view(x.data.dtype), -1, mode + 1).reshape(counts)
 
 
 def scattered(x: Elements, dense: Any) -> None:
     """Move the elements of a numpy array to the valid elements of x: the way back of `gathered`."""
+    import numpy as np
+
     counts, place = counts_of(x), place_of(x)
-    if place is None or not _copied(counts, x.data, place, dense.reshape(-1), _in_order(counts)):
+    if place is not None and _copied(counts, x.data, place, dense.reshape(-1), _in_order(counts)):
+        return
+    n, mode = _runs_of(x)
+    if n == 1:
         x.data[offsets_of(x)] = dense
+        return
+    runs = dense.astype(x.data.dtype, copy=False).reshape(*counts[:mode], counts[mode] // n, n, *counts[mode + 1 :])
+    rows = np.ascontiguousarray(np.moveaxis(runs, mode + 1, -1))
+    units = _in_runs(x.data, n)
+    units[offsets_of(x, mode, n) // n] = rows.view(units.dtype)[..., 0]
 
 
 def filled(x: Elements, value: Any) -> None:
@@ -127,6 +144,28 @@ def transfer(target: Elements, source: Elements) -> None:
     to, of = place_of(target), place_of(source)
     if to is None or of is None or not _copied(counts_of(target), target.data, to, source.data, of):
         scattered(target, gathered(source))
+
+
+def _runs_of(x: Elements) -> tuple[int, int]:
+    """The longest runs that a swizzle moves whole, n elements of a mode, and that mode. (1, 0) if there are none.
+
+    A swizzle keeps the lowest bits of an offset. So where n divides 2**base, and every step and start but the step of 1 of
+    that one digit, the n elements from a multiple of n on lie side by side, from a multiple of n on.
+    """
+    layout = x.layout
+    found = digits(layout.inner) if isinstance(layout, ComposedLayout) and isinstance(layout.outer, Swizzle) else None
+    runs = [(1, 0)]
+    for i, mode in enumerate(found or ()):
+        if mode[0][1] == 1:
+            ends = (int(x.coord[i]), counts_of(x)[i], *(place for place, _step in mode[1:2]))
+            steps = (step for k, other in enumerate(found or ()) for _place, step in (mode[1:] if k == i else other))
+            runs.append((math.gcd(min(1 << layout.outer.base, LONGEST_UNIT), int(layout.offset), int(x.offset), *ends, *steps), i))
+    return max(runs)
+
+
+def _in_runs(data: Any, n: int) -> Any:
+    """A buffer with n elements as one; what is left at its end is left out."""
+    return array_at(data, 0, [(data.size // n, n)], n)
 
 
 # ------------------------------------------------------------------------------------------- strided copies

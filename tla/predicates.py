@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
 from typing import Any
 
 from .algebra import flat_modes, merge
@@ -16,10 +17,12 @@ from .basis import Encoding
 from .cotarget import cosize
 from .errors import Predicate, Reason
 from .int_tuple import AnyLayout, elsewhere, like, product_each, shown, size
-from .ints import known, leaf, static
+from .ints import Int, at_most, equal, is_constant, known, leaf, mul, static
 from .layout import Layout, as_layout
 from .outer import Mode, has_symbols, step_of
 from .steps import ENUMERABLE
+
+_1 = Int[1]()
 
 
 @Predicate
@@ -39,7 +42,8 @@ def same_map(a: Layout, b: Layout) -> Reason | bool | None:
         if not isinstance(x, Layout):
             return elsewhere(same_map, x, other if isinstance(other, AnyLayout) else as_layout("same_map", other))
     if has_symbols(*(part for x in (a, b) for part in (x.shape, x.stride, x.origin_shape))):
-        return True if a == b else None
+        alike = len(a.origin_shape) == len(b.origin_shape) and a.origin_shape == b.origin_shape
+        return True if alike and all(merge(flat_modes(x)) == merge(flat_modes(y)) for x, y in zip(a, b)) else None
     extents = product_each(a.shape), product_each(b.shape)
     if extents[0] != extents[1]:
         return Reason(f"the extents {extents[0]} and {extents[1]}", "equal extents", "compare layouts of one shape")
@@ -82,7 +86,7 @@ def is_injective(layout: Layout) -> Reason | bool | None:
         return elsewhere(is_injective, layout)
     modes = _known_modes(layout)
     if modes is None:
-        return None
+        return True if _proved_apart(layout) else None
     met = _meeting(modes)
     if met is None or isinstance(met, bool):
         return met
@@ -93,6 +97,22 @@ def is_injective(layout: Layout) -> Reason | bool | None:
     place = f" {offset}" if all(step_of(d) is d for _s, d in flat_modes(layout)) else ""
     what = f"{shown(layout)}: the coordinates {shown(one)} and {shown(two)} share the offset{place}"
     return Reason(what, "an offset for each coordinate", "use larger strides, or leave out the mode that repeats")
+
+
+def _proved_apart(layout: Layout, follows: Callable[[Any, Any], bool | None] = at_most) -> bool:
+    """Whether modes are proved to have an order in which the stride of each is at least, or is, where those before it end.
+
+    follows(end, stride)   at_most; or equal, so that there is no gap
+    """
+    rest = [(s, d) for s, d in flat_modes(layout) if not is_constant(1, s)]
+    end: Any = _1
+    while rest and all(step_of(d) is d for _s, d in rest):
+        smallest = next((m for m in rest if all(at_most(m[1], d) for _s, d in rest)), None)
+        if smallest is None or not follows(end, smallest[1]):
+            return False
+        rest.remove(smallest)
+        end = mul(*smallest)
+    return not rest
 
 
 Coordinates = tuple[list[int], list[int]]
@@ -172,9 +192,10 @@ def is_surjective(layout: Layout, n: Any = None) -> Reason | bool | None:
     n = None if n is None else leaf(n)
     if not isinstance(layout, Layout):
         return elsewhere(is_surjective, layout, n)
-    modes, n = _known_modes(layout), known(cosize(layout) if n is None else n)
+    modes, last = _known_modes(layout), cosize(layout) if n is None else n
+    n = known(last)
     if modes is None or n is None:
-        return None
+        return True if _proved_apart(layout, equal) and at_most(last, size(layout)) else None
     if any(step_of(d) is not d for _s, d in flat_modes(layout)):
         return Reason(f"{shown(layout)} has coordinates for values", "a layout of offsets", "take each mode for itself")
     reached = consecutive(modes)
@@ -193,14 +214,14 @@ def is_bijective(layout: Layout, n: Any = None) -> Reason | bool | None:
 
     None where that is not known. Source: CuTe's whitepaper, arXiv 2603.02298.
     """
-    count, n = known(size(layout)), known(size(layout) if n is None else leaf(n))
+    count, n = size(layout), size(layout) if n is None else leaf(n)
     if why := is_injective.why_not(layout):
         return why
-    if count is not None and n is not None and count != n:
+    if equal(count, n) is False:
         return Reason(f"{shown(layout)}: {count} coordinates for {n} offsets", "as many", "use another range")
     if why := is_surjective.why_not(layout, n):
         return why
-    return None if None in (n, is_injective(layout), is_surjective(layout, n)) else True
+    return True if equal(count, n) and is_injective(layout) and is_surjective(layout, n) else None
 
 
 @Predicate
@@ -233,11 +254,11 @@ def is_ordered(layout: Layout) -> Reason | bool | None:
         return elsewhere(is_ordered, layout)
     if any(step_of(d) is not d for _s, d in flat_modes(layout)):
         return Reason(f"{shown(layout)} has coordinates for strides", "a layout of offsets", "coordinates have no order")
-    modes = _known_modes(layout)
-    if modes is None:
-        return None
-    strides = [d for s, d in modes if s != 1 and d != 0]
-    for a, b in itertools.pairwise(strides):
-        if a > b:
+    modes = [(s, d) for s, d in flat_modes(layout) if not equal(s, 1) and not equal(d, 0)]
+    answer: bool | None = True
+    for (s, a), (n, b) in itertools.pairwise(modes):
+        here = at_most(a, b)
+        if here is False and equal(s, 1) is equal(n, 1) is equal(b, 0) is False:  # both count, whatever symbols are
             return Reason(f"{shown(layout)}: the stride {b} comes after {a}", "strides that do not decrease", "select its modes in order")
-    return True
+        answer = (here and answer) or None
+    return answer

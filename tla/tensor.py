@@ -12,13 +12,14 @@ import math
 from typing import Any
 
 from . import moves
-from .buffers import storage
+from .buffers import as_dtype, require_castable, storage, strided_storage
 from .composed import ComposedLayout, gives_coordinates, innermost
 from .coord import Coord, crd2idx
+from .display import Displayed
 from .errors import DivisibilityError, InjectivityError, LeafTypeError, RangeError, RankError, Unproven
 from .int_tuple import Underscore, leaves, modes_of, product, product_each, shown
-from .ints import Int, at_most, equal, is_constant, known, leaf, plus
-from .layout import Layout, MakeLayout, Shape, as_layout
+from .ints import Int, at_most, equal, is_int, known, leaf, plus
+from .layout import Layout, MakeLayout, Shape, as_layout, stride
 from .modes import slice_, slice_and_offset
 from .outer import step_of
 from .predicates import is_injective
@@ -27,7 +28,7 @@ from .tiles import MakeLayoutTile, is_on_block, start_of
 _0 = Int[0]()
 
 
-class Tensor:
+class Tensor(Displayed):
     """A layout over a buffer: `t[i, j]` is an element, `t[_, j]` a slice. MakeTensor makes one.
 
     data          the buffer as a flat numpy array; None if there is none: then an element is its offset, or its coordinate
@@ -75,6 +76,11 @@ class Tensor:
         return self.layout.shape
 
     @property
+    def stride(self) -> Any:
+        """The strides of the layout [elements]; LeafTypeError for a layout that has none, a composed one."""
+        return stride(self.layout)
+
+    @property
     def origin_shape(self) -> Any:
         """How much of each top-level mode holds valid data, from `coord` on [elements]."""
         if self._valid is None:
@@ -87,7 +93,7 @@ class Tensor:
         return None if self.data is None else self.data.dtype
 
     def __repr__(self) -> str:
-        place = "" if is_constant(0, self.offset) else f" at {self.offset}"
+        place = "" if equal(self.offset, 0) else f" at {self.offset}"
         parts = [("None" if self.data is None else f"{self.dtype}[{self.data.size}]") + place, str(self.layout)]
         parts += [f"coord={self.coord}"] if any(equal(c, 0) is not True for c in self.coord) else []
         parts += [] if self.position is None else [f"position={self.position!r}"]
@@ -172,7 +178,7 @@ class _MakeTensor:
 
     buffer     a numpy array, or anything with the buffer protocol, __array_interface__ or DLPack (torch, JAX); contiguous,
                and taken as its flat memory. None: a tensor of offsets, or of coordinates
-    layout     a Layout or ComposedLayout; by default a numpy array's own, last mode fastest or first
+    layout     a Layout or ComposedLayout; by default a numpy array's own strides, which need not be contiguous
     coord      where it starts, one integer per top-level mode, or in blocks, nested like the shape; 0 by default
     position   where the buffer lies: any text
     offset     where the layout's offset 0 lies in the buffer [elements]
@@ -192,8 +198,13 @@ class _MakeTensor:
     __name__ = "MakeTensor"
 
     def __call__(self, buffer: Any, layout: Any = None, coord: Any = None, position: Any = None, *, offset: Any = _0) -> Tensor:
-        data = None if buffer is None else storage(buffer)
-        layout = _own_layout(buffer) if layout is None else _any_layout("MakeTensor", layout)
+        if isinstance(coord, str):
+            raise LeafTypeError(f"MakeTensor from {coord!r} on", "the coordinate of the start", f"write position={coord!r}")
+        if layout is None:
+            data, begin, strides = strided_storage(buffer)
+            layout, offset = MakeLayout(buffer.shape, strides), plus(leaf(offset), begin) if begin else offset
+        else:
+            data, layout = None if buffer is None else storage(buffer), _any_layout("MakeTensor", layout)
         extents = product_each(layout.shape)
         start = (_0,) * len(extents) if coord is None else start_of("MakeTensor", innermost(layout), coord)
         offset = offset if data is None and isinstance(offset, tuple) else leaf(offset)
@@ -203,11 +214,10 @@ class _MakeTensor:
         return new
 
     def __getitem__(self, dtype: Any) -> Any:
-        import numpy as np
+        dtype = as_dtype("MakeTensor", dtype)
 
         def make(layout: Any, position: Any = None) -> Tensor:
-            count = known(_span(padded(self(None, layout)))[1])
-            return self(np.zeros(count or 0, dtype), layout, position=position)
+            return self(_zeros(_span(padded(self(None, layout)))[1], dtype), layout, position=position)
 
         return make
 
@@ -218,20 +228,32 @@ class _MakeTensor:
 MakeTensor = _MakeTensor()
 
 
+def as_tensor(where: str, x: Any) -> Tensor:
+    """x if it is a tensor; a numpy array as the tensor over it."""
+    import numpy as np
+
+    if isinstance(x, np.ndarray):
+        return MakeTensor(x)
+    if not isinstance(x, Tensor):
+        raise LeafTypeError(f"{where} of a {type(x).__name__}", "a tensor, or a numpy array", "write MakeTensor(x, layout)")
+    return x
+
+
 # -------------------------------------------------------------------------------------------- what is required
+
+
+def _zeros(count: int, dtype: Any) -> Any:
+    """A new buffer."""
+    import numpy as np
+
+    try:
+        return np.zeros(count, dtype)
+    except (MemoryError, ValueError):
+        raise RangeError(f"a new buffer of {count:,} elements", "what memory holds", "take tiles, or None for no buffer") from None
 
 
 def _any_layout(where: str, x: Any) -> Any:
     return x if isinstance(x, ComposedLayout) else as_layout(where, x)
-
-
-def _own_layout(buffer: Any) -> Layout:
-    """The layout of a contiguous numpy array."""
-    import numpy as np
-
-    if not isinstance(buffer, np.ndarray):
-        raise LeafTypeError(f"MakeTensor of a {type(buffer).__name__} alone", "a layout", "write MakeTensor(buffer, layout)")
-    return MakeLayout(buffer.shape, tuple(d // buffer.itemsize for d in buffer.strides))
 
 
 def _by_modes(t: Tensor) -> tuple[int, list[tuple[int, int]]]:
@@ -303,25 +325,18 @@ def as_element(value: Any, t: Tensor) -> Any:
     """A value as an element of t; LeafTypeError where that would change its kind, RangeError where it does not fit."""
     import numpy as np
 
-    given = np.asarray(value)
+    given = np.asarray(int(value) if is_int(value) else value)
     if given.ndim:
         raise RankError(f"an array of shape {given.shape} as an element of {t!r}", "one value", "write copy(x, t)")
-    if isinstance(value, int) and t.dtype.kind in "iu":
+    if is_int(value) and t.dtype.kind in "iu":
         limits = np.iinfo(t.dtype)
         if not limits.min <= value <= limits.max:
             raise RangeError(f"{value} as an element of {t!r}", f"{limits.min} to {limits.max}", "use a wider element type")
+    elif given.dtype.hasobject:
+        raise LeafTypeError(f"{value!r:.60} as an element of {t!r}", "a number that numpy has a type for", "use a smaller one, or another")
     else:
         require_castable(given.dtype, t.dtype)
     return given.astype(t.dtype)
-
-
-def require_castable(given: Any, wanted: Any) -> None:
-    """LeafTypeError for elements that another type cannot hold: floats may be rounded, integers must fit."""
-    import numpy as np
-
-    if not np.can_cast(given, wanted, "safe") and (wanted.kind in "iub" or not np.can_cast(given, wanted, "same_kind")):
-        mend = f"convert them first: x.astype({str(wanted)!r})"
-        raise LeafTypeError(f"elements of {given} into {wanted}", f"a type that holds every {given}", mend)
 
 
 def _require_room(t: Tensor) -> None:
@@ -363,7 +378,12 @@ def _has_open(c: Any) -> bool:
 def _index(t: Tensor, i: int, c: Any) -> Any:
     """The index of a coordinate in mode i of t; RangeError where that is not valid."""
     s, valid = modes_of(t.shape)[i], t.origin_shape[i]
+    if isinstance(c, slice):
+        mend = "write _ for the whole of a mode, GetTile(t, start, extents) for a part"
+        raise LeafTypeError(f"the index {c} of {t!r}", "an integer, or _", mend)
     index = crd2idx(_within(c, s), s) if isinstance(c, tuple) else leaf(c)
+    if t.data is not None and known(index) is None:
+        raise Unproven(f"index {index} of mode {i} of {t!r}", "a known one, over a buffer", "give it a value, or None for no buffer")
     if at_most(index, -1) or at_most(valid, index):
         what = f"index {index} of mode {i} of {t!r}, where {valid} are valid"
         raise RangeError(what, f"0 <= index < {valid}", "count from 0, without wrapping; padded(t) has the padding too")
@@ -422,6 +442,7 @@ def padded(t: Tensor) -> Tensor:
 
     Source: TLA: the padding is shape minus originShape.
     """
+    t = as_tensor("padded", t)
     inner = innermost(t.layout)
     whole = around(t.layout, Layout(inner.shape, inner.stride, Shape(*t._room)))[0]
     return t if whole == t.layout else tensor_of(None, t.data, t.offset, whole, t.coord, t._room, t.position)

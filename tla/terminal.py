@@ -21,6 +21,23 @@ def width() -> int | None:
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
+def has_colours() -> bool:
+    """Whether standard output is a terminal with colours, and NO_COLOR does not forbid them.
+
+    Source: https://no-color.org
+    """
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def holds(text: str) -> bool:
+    """Whether standard output has these characters in its encoding."""
+    try:
+        text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def table(rows: list[list[str]], texts: int, limit: int | None = None) -> list[str]:
     """The rows as lines, with aligned columns; the last `texts` columns are texts, the others numbers.
 
@@ -88,8 +105,8 @@ def _over(text: str) -> None:
 @contextmanager
 def opened(path: str) -> Iterator[IO[bytes]]:
     """A file for reading, `-` for standard input. How far it is read shows where standard error is a terminal."""
-    source: Any = (sys.stdin.fileno() if sys.stdin else os.devnull) if path == "-" else path
-    with open(source, "rb", buffering=0, closefd=source is path) as raw:
+    source: Any = path if path != "-" else sys.stdin.fileno() if sys.stdin else os.devnull
+    with open(source, "rb", buffering=0, closefd=isinstance(source, str)) as raw:
         watched = bool(sys.stderr and sys.stderr.isatty())
         try:
             with io.BufferedReader(_Watched(raw) if watched else raw) as file:

@@ -18,7 +18,7 @@ from .algebra import by_mode, coalesce, complement, composition, cut_by, cut_lik
 from .cotarget import cosize
 from .errors import DivisibilityError, LeafTypeError, Predicate, RankError, Reason
 from .int_tuple import AnyLayout, IntTuple, Underscore, as_int_tuple, elsewhere, leaves, like, modes_of, product_each, rank, shown, size
-from .ints import Int, divides, equal, is_int, mul, require
+from .ints import Int, equal, is_int, mul, require
 from .layout import Layout, LayoutLeft, LayoutRight, Shape, Stride, as_layout, join
 from .modes import append
 from .outer import has_symbols
@@ -360,7 +360,7 @@ def tile_to_shape(block: Layout, shape: Any, order: Any = LayoutLeft) -> Layout:
     extents = product_each(target)
     padded = append[r](block)
     for n, b in zip(extents, product_each(padded)):
-        if divides(b, n) is False:
+        if not require("divides", b, n, f"tile_to_shape of {shown(block)} to {shown(target)}"):
             raise DivisibilityError(
                 f"tile_to_shape: {b} of {shown(block)} does not divide {n} of {shown(target)}",
                 "whole blocks",

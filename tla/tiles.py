@@ -8,14 +8,15 @@ Source: TLA include/tla/layout.hpp.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from .coord import Coord, as_coord, crd2idx
 from .errors import Predicate, RangeError, RankError, Reason
-from .int_tuple import as_tree, congruent, leaves, modes_of, product, product_each, shown, weakly_congruent
+from .int_tuple import as_tree, leaves, modes_of, product, product_each, shown, weakly_congruent
 from .ints import Int, at_most, ceil_div, divides, equal, is_constant, larger, leaf, require_positive, smaller
 from .layout import Layout, Shape, as_layout
+from .memo import memo
 from .modes import prepend
 
 _0 = Int[0]()
@@ -39,7 +40,7 @@ def MakeLayoutTile(layout: Layout, tile: Any) -> Layout:
     Source: TLA `MakeLayoutTile` (2025); static tiles give static counts here.
     """
     layout = as_layout("MakeLayoutTile", layout)
-    return _tiled("MakeLayoutTile", layout, tile, (_0,) * len(layout.origin_shape))
+    return tiled("MakeLayoutTile", layout, tile, (_0,) * len(layout.origin_shape))
 
 
 def GetTileLayout(layout: Layout, tile: Any, coord: Any) -> Layout:
@@ -64,7 +65,7 @@ def GetTileLayout(layout: Layout, tile: Any, coord: Any) -> Layout:
     Source: TLA `GetTileLayout` (2026), which takes flat layouts of any rank, and pairs of rank 2.
     """
     layout = as_layout("GetTileLayout", layout)
-    return _tiled("GetTileLayout", layout, tile, start_of("GetTileLayout", layout, coord))
+    return tiled("GetTileLayout", layout, tile, start_of("GetTileLayout", layout, coord))
 
 
 @Predicate
@@ -144,21 +145,23 @@ def padding(layout: Layout) -> Iterator[Box]:
         yield Box(_cut(layout, extents, extents), coord)
 
 
-def _tiled(where: str, layout: Layout, tile: Any, start: tuple[Any, ...]) -> Layout:
+def tiled(where: str, layout: Layout, tile: Any, start: tuple[Any, ...]) -> Layout:
+    """GetTileLayout, from a start in elements that has been checked."""
     extents = _extents(where, layout, tile)
-    valid = [smaller(t, _rest(o, c)) for t, o, c in zip(extents, layout.origin_shape, start)]
-    return _cut(layout, extents, valid)
+    return _cut(layout, extents, tuple(smaller(t, _rest(o, c)) for t, o, c in zip(extents, layout.origin_shape, start)))
 
 
-def _cut(layout: Layout, extents: Iterable[Any], valid: Iterable[Any]) -> Layout:
+@memo  # all tiles but the tails are one layout
+def _cut(layout: Layout, extents: tuple[Any, ...], valid: tuple[Any, ...]) -> Layout:
     """The layout with other extents [elements], of which some are valid, and its own strides."""
     shapes = [*map(_tile_mode, modes_of(layout.shape), extents)]
     return Layout(Shape(*shapes) if isinstance(layout.shape, tuple) else shapes[0], layout.stride, Shape(*valid))
 
 
 def _extents(where: str, layout: Layout, tile: Any) -> tuple[Any, ...]:
-    tile, whole = as_tree(tile), product_each(layout.shape) if isinstance(layout.shape, tuple) else product(layout.shape)
-    if not congruent(tile, whole):
+    tile = as_tree(tile)
+    if not _has_modes_of(tile, layout.shape) or any(isinstance(t, tuple) for t in modes_of(tile)):
+        whole = product_each(layout.shape) if isinstance(layout.shape, tuple) else product(layout.shape)
         raise RankError(
             f"tile {shown(tile)} of {shown(layout)}",
             f"extents like {shown(whole)}: one integer per top-level mode",
@@ -169,21 +172,36 @@ def _extents(where: str, layout: Layout, tile: Any) -> tuple[Any, ...]:
     return modes_of(tile)
 
 
+def _has_modes_of(x: Any, shape: Any) -> bool:
+    """Whether x has a mode for each of a shape; or is one, where that is one integer."""
+    return isinstance(x, tuple) == isinstance(shape, tuple) and len(modes_of(x)) == len(modes_of(shape))
+
+
 def start_of(where: str, layout: Layout, coord: Any) -> tuple[Any, ...]:
     """The start in elements, one integer per top-level mode."""
-    coord = as_coord(coord)
-    shape = layout.shape
-    if isinstance(coord, tuple) != isinstance(shape, tuple) or not weakly_congruent(coord, shape):
+    coord, shape = as_coord(coord), layout.shape
+    modes = [*zip(modes_of(coord), modes_of(shape))]
+    if not _has_modes_of(coord, shape) or any(isinstance(c, tuple) and not weakly_congruent(c, s) for c, s in modes):
         raise RankError(
             f"{where}: the start {shown(coord)} in {shown(layout)}",
             f"{len(modes_of(shape))} integers, or a coordinate nested like the shape",
             "give where the tile starts in each mode",
         )
-    start = tuple(leaf(crd2idx(c, s)) for c, s in zip(modes_of(coord), modes_of(shape)))
+    start = tuple(leaf(crd2idx(c, s) if isinstance(c, tuple) else c) for c, s in modes)
     for c in start:
         if at_most(c, -1):
             raise RangeError(f"{where}: the start {shown(coord)} is before the layout", "0 or more in each mode", "start it at 0")
+    if not all(_digits_fit(c, s) for c, s in modes if isinstance(c, tuple)):
+        what = f"{where}: the start {shown(coord)} in {shown(layout)}"
+        raise RangeError(what, "each integer 0 or more, and below its extent but for the last", "carry what is more over to the next")
     return start
+
+
+def _digits_fit(c: Any, s: Any, last: bool = True) -> bool:
+    """Whether no integer of a coordinate is known to be outside of its extent; the last of all has no end."""
+    if isinstance(c, tuple):
+        return all(_digits_fit(x, n, last and k == len(c) - 1) for k, (x, n) in enumerate(zip(c, s)))
+    return not at_most(c, -1) and (last or not at_most(product(s), c))
 
 
 def _rest(valid: Any, start: Any) -> Any:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .buffers import storage
+from .buffers import as_dtype, storage
 from .composed import innermost
 from .coord import idx2crd
 from .cotarget import get_flat_coord
@@ -16,9 +16,9 @@ from .int_tuple import Underscore, _, as_tree, congruent, leaves, modes_of, prod
 from .ints import Int, add, at_most, ceil_div, divides, equal, is_int, larger, leaf, mul, plus, smaller
 from .layout import Layout, MakeLayout, Shape, as_layout, join
 from .modes import dice, select
-from .tensor import MakeTensor, Tensor, around, require_data, tensor_of
+from .tensor import MakeTensor, Tensor, around, as_tensor, require_data, tensor_of
 from .tilers import MakeLayoutLike, logical_divide
-from .tiles import GetTileLayout, is_on_block, start_of
+from .tiles import is_on_block, start_of, tiled
 from .widths import recast_layout
 
 _0, _1 = Int[0](), Int[1]()
@@ -39,9 +39,10 @@ def GetTile(t: Tensor, coord: Any, tile: Any) -> Tensor:
 
     Source: TLA `GetTile`.
     """
+    t = as_tensor("GetTile", t)
     inner = innermost(t.layout)
     start = start_of("GetTile", inner, coord)
-    layout, _none = around(t.layout, GetTileLayout(inner, tile, start if isinstance(inner.shape, tuple) else start[0]))
+    layout, _none = around(t.layout, tiled("GetTile", inner, tile, start))
     room = (smaller(n, larger(r - c, _0)) for n, r, c in zip(modes_of(as_tree(tile)), t._room, start))
     return tensor_of(t, t.data, t.offset, layout, map(add, t.coord, start), room)
 
@@ -95,6 +96,7 @@ class _MakeTensorLike:
         tag, *element = types if isinstance(types, tuple) else (types,)
 
         def make(buffer: Any, like: Tensor, position: Any = None, layout: Any = None) -> Tensor:
+            like = as_tensor("MakeTensorLike", like)
             if layout is not None:
                 inner = innermost(layout)
                 layout, _none = around(layout, Layout(inner.shape, inner.stride, like.origin_shape))
@@ -105,6 +107,7 @@ class _MakeTensorLike:
         return make
 
     def __call__(self, like: Tensor) -> Tensor:
+        like = as_tensor("MakeTensorLike", like)
         require_data("MakeTensorLike", like)
         layout = MakeLayoutLike(like.layout)
         new: Tensor = MakeTensor[like.dtype](Layout(layout.shape, layout.stride, like.origin_shape))
@@ -136,6 +139,7 @@ def transpose(t: Tensor, order: Any = None) -> Tensor:
     order    which mode comes first, second, ...: a permutation. Raises RankError for anything else.
     Source: CuTe `select`.
     """
+    t = as_tensor("transpose", t)
     order = tuple(reversed(range(len(t.coord)))) if order is None else tuple(leaf(i) for i in order)
     if sorted(order) != [*range(len(t.coord))]:
         raise RankError(f"transpose of {t!r} to {shown(order)}", f"0 to {len(t.coord) - 1} in some order", "name each mode once")
@@ -207,6 +211,7 @@ def _partition(where: str, t: Tensor, tiler: Any, coord: Any, inner: bool) -> Te
 
     A mode past the tiler's is cut into tiles of 1, which are no mode of the result.
     """
+    t = as_tensor(where, t)
     layout, offset = _from_zero(where, t)
     modes = list(innermost(layout))
     tiler = tiler if isinstance(tiler, tuple) else (tiler,)
@@ -307,9 +312,8 @@ class _Recast:
     __name__ = "recast"
 
     def __getitem__(self, dtype: Any) -> Any:
-        import numpy as np
-
-        return lambda t: _recast(np.dtype(dtype), t)
+        dtype = as_dtype("recast", dtype)
+        return lambda t: _recast(dtype, as_tensor("recast", t))
 
     def __call__(self, *arguments: Any) -> Any:
         raise LeafTypeError("recast without brackets", "the element type in square brackets", "write recast[numpy.int8](t)")

@@ -13,7 +13,7 @@ from .algebra import flat_modes
 from .basis import ScaledBasis
 from .errors import DivisibilityError, LeafTypeError, RangeError
 from .int_tuple import Bracketed, like, shown
-from .ints import Int, ceil_div, divides, is_constant, known, leaf, mul, static
+from .ints import Int, ceil_div, is_constant, known, leaf, mul, require, static
 from .layout import Layout, Shape, Stride, as_layout, unchecked_layout
 from .outer import Mode
 
@@ -59,7 +59,7 @@ def upcast(n: int) -> Callable[[Any], Any]:
 
         def wider(s: Any, d: Any) -> Mode:
             nonlocal inside
-            if is_constant(0, d) or divides(n, d):
+            if is_constant(0, d) or require("divides", n, d, f"upcast[{n}] of {shown(layout)}"):
                 return s, d // static(n)
             if type(d) is not Int or d < 0 or n % d:
                 expected = f"a multiple of {n}" + ("" if type(d) is not Int else f", or a divisor of {n}")
@@ -69,7 +69,7 @@ def upcast(n: int) -> Callable[[Any], Any]:
                     "pad the mode" if type(d) is Int else "make the stride static, or pad",
                 )
             step = static(n // d)
-            inside += (min(known(s) or 1, int(step)) - 1) * int(d)
+            inside += (min(int(step) if known(s) is None else max(known(s) or 1, 1), int(step)) - 1) * int(d)
             return ceil_div(s, step), _1
 
         wide = _leafwise("upcast", layout, wider)

@@ -1,8 +1,8 @@
 """What type checkers must report: each line with `# E`, and no other."""
 
-from tla import Int, Layout, MakeLayout, MakeLayoutTile, Shape, get, parse, rank, xla
+from tla import GetTile, Int, Layout, MakeLayout, MakeLayoutTile, MakeTensor, Shape, copy, gemm, get, parse, rank, transpose, xla
 from tla import MakeLayuot  # E
-from tla.ascend import half, zN
+from tla.ascend import RowMajor, half, recognize, zN
 
 Int["4"]  # E
 Int[4]().no_such_thing  # E
@@ -18,3 +18,13 @@ layout: Layout = Shape[Int[4]]()  # E
 MakeLayout[half](4, 2)  # E
 MakeLayout[half, zN].shape  # E
 zN.no_such_thing  # E
+RowMajor(4, 6).sise  # E
+recognize()  # E
+tensor = MakeTensor(None, MakeLayout((4, 2)))
+tensor.originShape  # E
+tensor(1, 0)  # E
+GetTile(tensor, (0, 0))  # E
+GetTile("tensor", (0, 0), (2, 2))  # E
+transpose(MakeLayout((4, 2)))  # E
+copy(tensor)  # E
+gemm(tensor, tensor, tensor, tile=16)  # E

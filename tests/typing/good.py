@@ -5,24 +5,36 @@ from typing_extensions import assert_type
 from tla import (
     ComposedLayout,
     Coord,
+    GetTile,
     Int,
     Layout,
     LayoutRight,
     MakeCoord,
     MakeLayout,
+    MakeLayoutFromTag,
     MakeLayoutTile,
     MakeShape,
     MakeStride,
+    MakeTensor,
+    MakeTensorLike,
     Shape,
     Stride,
+    Tensor,
+    TileView,
+    _,
     _4,
     _128,
     congruent,
+    copy,
+    gemm,
     get,
     offsets,
+    padded,
     parse,
     rank,
+    recast,
     size,
+    transpose,
     xla,
 )
 from tla.ascend import Tagged, half, isRowMajor, iszN, recognize, zN
@@ -46,6 +58,20 @@ assert_type(zN[half](100, 60), Tagged)
 assert_type(recognize(MakeLayout((4, 2)), half), Tagged | None)
 assert_type(iszN[half](MakeLayout((4, 2))), bool | None)
 assert_type(isRowMajor(MakeLayout((4, 2))), bool | None)
+assert_type(zN[half](100, 60).layout, Layout)
+assert_type(MakeLayoutFromTag(zN[half](100, 60)), Layout)
+tensor = MakeTensor(bytearray(8), MakeLayout((4, 2)), position="GM")
+assert_type(tensor, Tensor)
+assert_type(MakeTensor(None, MakeLayout((4, 2)), (0, 1), offset=4), Tensor)
+assert_type(GetTile(tensor, (0, 0), (2, 2)), Tensor)
+assert_type(TileView(tensor, MakeCoord(1, 0), MakeShape(2, _4)), Tensor)
+assert_type(padded(transpose(tensor)), Tensor)
+assert_type(MakeTensorLike(tensor), Tensor)
+assert_type(tensor.coord, Coord)
+made: list[Tensor] = [MakeTensorLike[zN](None, tensor, "L1"), MakeTensor["f4"](MakeLayout(4)), recast["i2"](tensor), tensor[_, 1]]
+tensor[1, 0] = 7
+copy(tensor, transpose(tensor))
+gemm(tensor, tensor, tensor, tile=(16, 16, 16), accumulate=True)
 assert_type(rank(MakeLayout((4, 2))), Int)
 assert_type(rank[0, 1](((4, 2), 3)), Int)
 assert_type(congruent((4, 2), (1, 1)), bool | None)

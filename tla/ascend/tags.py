@@ -19,6 +19,7 @@ from ..errors import DivisibilityError, LeafTypeError, RangeError, RankError
 from ..int_tuple import flatten, leaves, like, product, shown
 from ..ints import Int, at_most, ceil_div, divides, leaf, mul, static
 from ..layout import Layout, Shape, Stride
+from ..memo import memo
 from .element import Element, as_element, fp8_e8m0
 
 _1, _2, _16, _32 = Int[1](), Int[2](), Int[16](), Int[32]()
@@ -68,7 +69,7 @@ class Tag:
 
     def MakeLayout(self, element: Any, *sizes: Any, ld: Any = None) -> Layout:
         """What `MakeLayout[element, tag](*sizes, ld=ld)` gives."""
-        return self(*sizes, ld=ld, element=as_element(element)).layout
+        return _layout(self, element, sizes, ld)
 
     @property
     def is_matrix(self) -> bool:
@@ -108,9 +109,9 @@ class Tag:
             expected = f"({', '.join(names)})"
             mend = f"for a batch write ({expected}, batch){'; a leading dimension is ld=...' if self.is_matrix else ''}"
             raise RankError(f"{self} of the sizes {shown(given)}", f"{expected}, each an integer", mend)
-        for n in (*sizes, *outer):
-            if at_most(leaf(n), -1):
-                raise RangeError(f"{self} of the sizes {shown(given)}", "sizes of 0 or more", f"use another than {n}")
+        for name, n in [*zip(names, sizes), *(("batch", n) for n in outer)]:
+            if at_most(leaf(n), 0 if name.startswith("block") else -1):
+                raise RangeError(f"{self} of the sizes {shown(given)}", "sizes of 0 or more, blocks of 1 or more", f"use another than {n}")
         return tuple(map(leaf, sizes)), tuple(map(leaf, outer))
 
     def __repr__(self) -> str:
@@ -215,6 +216,11 @@ class Tagged:
         sizes = ", ".join(map(str, self.sizes))
         sizes = f"({sizes}), {', '.join(map(str, self.outer))}" if self.outer else sizes
         return f"{self.tag}{f'[{self.element}]' if self.element else ''}({sizes}{'' if self.ld is None else f', ld={self.ld}'})"
+
+
+@memo
+def _layout(tag: Tag, element: Any, sizes: tuple[Any, ...], ld: Any) -> Layout:
+    return tag(*sizes, ld=ld, element=as_element(element)).layout
 
 
 def _extents(step: Any, kind: Int | str | None, block: Any, n: Any) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 from ..basis import ScaledBasis
 from ..composed import ComposedLayout
 from ..errors import LeafTypeError
-from ..int_tuple import AnyLayout, IntTuple, Underscore, layout_mend
+from ..int_tuple import IntTuple, Underscore, layout_mend
 from ..ints import as_static, is_leaf, is_static
 from ..layout import Layout
 from ..swizzle import Swizzle
@@ -48,6 +48,4 @@ def at(x: Any, values: Mapping[str, Any] = {}, **named: Any) -> Any:
         return ScaledBasis(at(x.value, given), x.path)
     if is_leaf(x) or isinstance(x, (Swizzle, Underscore)):
         return x
-    raise LeafTypeError(
-        f"at of a {type(x).__name__}", "a layout, an IntTuple or a size", layout_mend(x) if isinstance(x, AnyLayout) else ""
-    )
+    raise LeafTypeError(f"at of a {type(x).__name__}", "a layout, an IntTuple or a size", layout_mend(x))

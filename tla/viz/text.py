@@ -1,49 +1,135 @@
-"""Layouts drawn in text."""
+"""Scenes as text."""
 
 from __future__ import annotations
 
-import itertools
-from typing import Any
+from collections.abc import Iterator, Sequence
 
-import numpy as np
-import numpy.typing as npt
-
-from ..errors import RangeError
-from ..evaluate import offsets
-from ..int_tuple import product, shown
-from ..layout import Layout
+from .colours import ink, rgb
+from .scene import Axis, Cell, Grid, Scene
 
 PADDING = "."
+# Dashed, light, heavy: down, and across.
+_DOWN, _ACROSS = "┆│┃", "┈─━"
+# A border across meets one down, by place: both light, across heavy, down heavy, both heavy.
+_JOINTS = {"first": "┌┍┎┏┬┯┰┳┐┑┒┓", "inner": "├┝┠┣┼┿╂╋┤┥┨┫", "last": "└┕┖┗┴┷┸┻┘┙┚┛"}
+_ASCII = str.maketrans(dict.fromkeys(_DOWN, "|") | dict.fromkeys(_ACROSS, "-") | dict.fromkeys("".join(_JOINTS.values()), "+"))
 
 
-def grid(layout: Layout, limit: int = 2**16) -> str:
-    """The offsets of a layout as TLA's documents draw them: mode 0 down, mode 1 across, one grid for each index of the rest.
+def text(scene: Scene, *, width: int | None = None, color: bool = False, ascii: bool = False) -> str:
+    """A scene as text: grids one below the other, with borders where blocks begin; padding is a `.`.
 
-    limit     how many offsets are not too many to read
-    Returns   lines of numbers; a coordinate past origin_shape is a `.`: padding
-    Raises    RangeError for more offsets than `limit`
+    width    characters of a line; a grid that is wider is cut, and goes on below. None: no limit
+    color    whether cells have their colours, as a terminal of 256 colours shows them
+    ascii    whether borders are of - | + alone
 
     >>> from tla import parse
-    >>> print(grid(parse("((2,2),3):((3,6),1)")))
-     0  1  2
-     3  4  5
-     6  7  8
-     9 10 11
+    >>> from tla.viz import draw
+    >>> print(text(draw(parse("(3,(2,2)):(4,(1,2))", origin_shape=(3, 3))), ascii=True))
+    (3,(2,2)):(4,(1,2))
+    origin_shape (3,3)
+         0  1    2  3
+      +-------+-------+
+    0 |  0  1 |  2  . |
+    1 |  4  5 |  6  . |
+    2 |  8  9 | 10  . |
+      +-------+-------+
     """
-    if product(layout.origin_shape) == 0:
-        return "(no elements)"
-    if product(layout.shape) > limit:
-        raise RangeError(f"a grid of {shown(layout)}: {product(layout.shape):d} offsets", f"at most {limit}", "draw a tile of it")
-    table = offsets(layout)
-    valid = np.zeros(table.shape, bool)
-    valid[tuple(slice(int(n)) for n in layout.origin_shape)] = True
-    cells = np.where(valid, table.astype(str), PADDING)
-    cells = cells.reshape(cells.shape + (1,) * (2 - cells.ndim)) if cells.ndim != 1 else cells[None, :]
-    width = max(map(len, cells.ravel()))
-    return "\n\n".join(_titled(cells, rest, width) for rest in itertools.product(*map(range, cells.shape[2:])))
+    lines: list[str] = []
+    for figure in scene.figures:
+        lines += [""] if lines else []
+        lines += [figure.title, *figure.notes]
+        for k, grid in enumerate(figure.grids):
+            lines += [""] if k else []
+            lines += [grid.title] if grid.title else []
+            lines += _grid(grid, width, color) if grid.cells else ["(no elements)"]
+    if color and scene.caption:
+        lines += ["", scene.caption]
+        lines += [" ".join(_painted(f" {name} ", fill) for fill, name in scene.legend)] if scene.legend else []
+    joined = "\n".join(lines)
+    return joined.translate(_ASCII) if ascii else joined
 
 
-def _titled(cells: npt.NDArray[np.str_], rest: tuple[int, ...], width: int) -> str:
-    plane: Any = (slice(None), slice(None), *rest)
-    rows = [" ".join(cell.rjust(width) for cell in row) for row in cells[plane]]
-    return "\n".join([f"(_,_,{','.join(map(str, rest))})", *rows] if rest else rows)
+# ------------------------------------------------------------------------------------------------- one grid
+
+
+def _grid(grid: Grid, width: int | None, color: bool) -> Iterator[str]:
+    """The lines of a grid, of its parts one after the other if it is wider than `width`."""
+    highest = max((*grid.rows.borders[1:], *grid.columns.borders[1:]), default=0)
+    cell = max(len(_in_line(c)) for row in grid.cells for c in row)
+    cell = max(cell, *(len(line) for label in grid.columns.labels for line in label), 1)
+    names = _aligned(grid.rows.labels)
+    margin = len(names[0])
+    rows = [_weight(b, highest) for b in grid.rows.borders]
+    for k, (start, end) in enumerate(_parts(grid.columns, cell, None if width is None else width - margin - 5)):
+        columns = [_weight(b, highest) for b in grid.columns.borders[start:end]]
+        frame = _weight(highest, highest) or 1
+        yield from [""] if k else []
+        for line in zip(*grid.columns.labels[start:end]) if any(map(any, grid.columns.labels)) else ():
+            yield " " * (margin + 1) + _line([x.rjust(cell) for x in line], columns, " ", " ").rstrip()
+        yield " " * (margin + 1) + _border("first", columns, cell, frame, frame)
+        for n, (name, row, weight) in enumerate(zip(names, grid.cells, rows)):
+            if n and weight is not None:
+                yield " " * (margin + 1) + _border("inner", columns, cell, weight, frame)
+            cells = [_painted(_in_line(c).rjust(cell), c.fill) if color else _in_line(c).rjust(cell) for c in row[start:end]]
+            yield f"{name} {_line(cells, columns, _DOWN[frame])}"
+        yield " " * (margin + 1) + _border("last", columns, cell, frame, frame)
+
+
+def _weight(level: int, highest: int) -> int | None:
+    """0 to 2, dashed to heavy: the highest level of three is heavy, that of one light; None where there is no border."""
+    return max(0, 2 - max(highest, 2) + level) if level else None
+
+
+def _parts(columns: Axis, cell: int, width: int | None) -> Iterator[tuple[int, int]]:
+    """From where to where the columns go that fit in a line: up to a border if there is one."""
+    start, count = 0, len(columns.labels)
+    if width is None:
+        yield 0, count
+        return
+    while start < count:
+        end, used = start, 0
+        while end < count and (end == start or used + cell <= width):
+            used += cell + (3 if end + 1 < count and columns.borders[end + 1] else 1)
+            end += 1
+        if end < count:
+            best = max(columns.borders[start + 1 : end + 1], default=0)
+            end = max((k for k in range(start + 1, end + 1) if best and columns.borders[k] == best), default=end)
+        yield start, end
+        start = end
+
+
+def _aligned(labels: Sequence[tuple[str, ...]]) -> list[str]:
+    """The labels of the rows, their lines side by side in columns."""
+    widths = [max(map(len, line)) for line in zip(*labels)]
+    return [" ".join(x.rjust(w) for x, w in zip(label, widths)) for label in labels]
+
+
+def _line(cells: Sequence[str], columns: Sequence[int | None], frame: str, inner: str | None = None) -> str:
+    out = [frame]
+    for k, (c, weight) in enumerate(zip(cells, columns)):
+        out += [inner or _DOWN[weight], " "] if k and weight is not None else [" "] if not k else []
+        out += [c, " "]
+    return "".join([*out, frame])
+
+
+def _border(place: str, columns: Sequence[int | None], cell: int, weight: int, frame: int) -> str:
+    """A line between two rows, or above the first, or below the last."""
+    heavy = weight == 2
+    joints = _JOINTS[place]
+    out = [joints[2 * (frame == 2) + heavy]]
+    for k, down in enumerate(columns):
+        out += [joints[4 + 2 * (down == 2) + heavy]] if k and down is not None else []
+        out += _ACROSS[weight] * (cell + (2 if not k or down is not None else 1))
+    return "".join([*out, joints[8 + 2 * (frame == 2) + heavy]])
+
+
+def _in_line(cell: Cell) -> str:
+    return PADDING if cell.padding else cell.text.replace("\n", "")
+
+
+def _painted(text: str, fill: str | None) -> str:
+    """The text on its colour, in the cube of 6 x 6 x 6 colours that xterm has."""
+    if fill is None:
+        return text
+    r, g, b = (round(c / 51) for c in rgb(fill))
+    return f"\x1b[{30 if ink(fill) == '#000000' else 97};48;5;{16 + 36 * r + 6 * g + b}m{text}\x1b[0m"

@@ -1,13 +1,15 @@
 """The instructions of an HLO module, one after the other, from a file of any size.
 
 A module is a line `HloModule ...`, tables of source lines, and computations: `%name (parameters) -> shape {`, an
-instruction a line, `}`. One of them is ENTRY.
+instruction a line, `}`. One of them is ENTRY. XLA's canonical print has the computations that an instruction calls inside
+of it, between braces in lines of their own: then it goes on up to the line where these are closed.
 
 Source: XLA xla/hlo/ir/hlo_module.cc and hlo_computation.cc (their printers).
 """
 
 from __future__ import annotations
 
+import functools
 import itertools
 import os
 import re
@@ -17,13 +19,16 @@ from typing import IO, Any, NamedTuple, TypeAlias
 from ..errors import LeafTypeError, ParseError
 from .instruction import Instruction, parse_instruction
 
-#: A longer line is refused, and passed over in pieces of this size [bytes, or characters of a text file].
+#: A longer line, or instruction of several lines, is refused, and passed over [bytes, or characters of a text file].
 MAX_LINE = 2**24
 
-_OPENS = re.compile(r"\s*(ENTRY\s+)?%?([A-Za-z_0-9][\w.-]*)\s*(?=[({])")
+#: Instructions inside of each other, deeper than this, are no part of those around them.
+MAX_DEPTH = 64
+
+_OPENS = re.compile(r"\s*(ENTRY\b\s*)?%?([A-Za-z_0-9][\w.-]*|)\s*(?=[({])")  # XLA's fingerprint print has no names
 _CLOSES = re.compile(r"\s*\}\s*(,|$)")
 _NOTHING = re.compile(r"\s*(//|$)")
-_ASSIGNS = re.compile(r"\s*(ROOT\s+)?%?[A-Za-z_0-9][\w.-]*\s*=")
+_ASSIGNS = re.compile(r"\s*(ROOT\s+)?%?([A-Za-z_0-9][\w.-]*)\s*=")
 _AROUND = re.compile(r"HloModule\b|(FileNames|FunctionNames|FileLocations|StackFrames)\s*$|[0-9]+\s*[\"{]")
 
 
@@ -35,9 +40,10 @@ class Located(NamedTuple):
     """An instruction, and where it stands.
 
     instruction   the instruction
-    computation   the name of its computation without %; None for a line outside of any
+    computation   the name of its computation without %; "main/tmp_5" for one inside of instruction tmp_5 of main; None for a
+                  line outside of any
     is_entry      whether that is the ENTRY computation
-    line          number of the line, from 1 on
+    line          number of the line, from 1 on; of several lines, the first
 
     >>> import io
     >>> [x.computation for x in read_hlo(io.StringIO("ENTRY %main {\\n  ROOT %a = f32[] parameter(0)\\n}"))]
@@ -54,6 +60,8 @@ class Located(NamedTuple):
 
 def read_hlo(source: Source, on_error: OnError | None = None) -> Iterator[Located]:
     """The instructions of an HLO module in their order; one line is in memory at a time.
+
+    An instruction with computations printed inside of it comes behind the instructions of these.
 
     source     a path, or a file that is open for reading; bytes are UTF-8
     on_error   is given the error of each line that cannot be read, and reading goes on; without it the first one is raised
@@ -74,7 +82,7 @@ def read_hlo(source: Source, on_error: OnError | None = None) -> Iterator[Locate
       expected  ')' behind the operands
       to mend   close the '(' at position 25
 
-    Law: str(x.instruction) is line x.line of the file.
+    Law: str(x.instruction) is the text of the file from line x.line on, one line of it but for XLA's canonical print.
     Source: XLA xla/hlo/ir/hlo_module.cc.
     """
     if isinstance(source, str) and "\n" in source:
@@ -92,27 +100,33 @@ def _of_path(path: str | os.PathLike[str], on_error: OnError | None) -> Iterator
 
 
 def _of_file(file: IO[str] | IO[bytes], on_error: OnError | None) -> Iterator[Located]:
-    place = _Place()
+    place = _Place(functools.partial(_report, on_error))
     number = 0
-    for number, raw in _raw_lines(file):
-        try:
-            instruction = place.read(_text(raw))
-        except ParseError as error:
-            _report(error, number, on_error)
-            continue
-        if instruction is not None:
-            yield Located(instruction, place.computation, place.is_entry, number)
-    if place.computation is not None:
-        what = f"the file ends inside of the computation {place.computation}"
-        _report(ParseError("", 0, what, "'}'", "the file may be cut"), number, on_error)
+    for number, line in text_lines(file, on_error):
+        yield from place.read(number, line)
+    for what in place.open_at_the_end():
+        place.report(ParseError("", 0, f"the file ends inside of the {what}", "'}'", "the file may be cut"), number)
 
 
-def _report(error: ParseError, number: int, on_error: OnError | None) -> None:
+def _report(on_error: OnError | None, error: ParseError, number: int) -> None:
     text, position, what, expected, mend = error.args
     numbered = ParseError(text, position, f"line {number}: {what}", expected, mend)
     if on_error is None:
         raise numbered from None
     on_error(numbered)
+
+
+def text_lines(file: IO[str] | IO[bytes], on_error: OnError | None, decoding: str = "strict") -> Iterator[tuple[int, str]]:
+    """The lines of a file as texts without their ends, with their numbers.
+
+    on_error   is given the error of each line that is too long, or no text; without it the first one is raised
+    decoding   what becomes of bytes that are no UTF-8: an error handler of bytes.decode
+    """
+    for number, raw in _raw_lines(file):
+        try:
+            yield number, _text(raw, decoding)
+        except ParseError as error:
+            _report(on_error, error, number)
 
 
 def _raw_lines(file: IO[Any]) -> Iterator[tuple[int, str | bytes]]:
@@ -131,46 +145,125 @@ def _raw_lines(file: IO[Any]) -> Iterator[tuple[int, str | bytes]]:
         yield number, raw
 
 
-def _text(raw: str | bytes) -> str:
+def _too_long() -> ParseError:
+    return ParseError("", 0, f"more than {MAX_LINE:,} characters", "a line of an HLO module", "leave large constants out of the dump")
+
+
+def _text(raw: str | bytes, decoding: str) -> str:
     """A line as text, without its end."""
     if len(raw) > MAX_LINE:
-        raise ParseError("", 0, f"more than {MAX_LINE:,} characters", "a line of an HLO module", "leave large constants out of the dump")
+        raise _too_long()
     if isinstance(raw, str):
         return raw.removesuffix("\n")
     try:
-        return raw.decode().removesuffix("\n")
+        return raw.decode(errors=decoding).removesuffix("\n")
     except UnicodeDecodeError as error:
         at = len(raw[: error.start].decode())
         raise ParseError(raw.decode(errors="replace"), at, "bytes that are no text", "UTF-8", "the file may be binary") from None
 
 
+class _Call:
+    """An instruction with computations in it, as far as it is read."""
+
+    def __init__(self, name: str, number: int, line: str) -> None:
+        self.name, self.number = name, number
+        self.lines: list[str] = []
+        self.size, self.depth = 0, int(line.rstrip().endswith("{"))
+        self.waits = True  # for the '{' of a computation
+        self.add(line)
+
+    def add(self, line: str) -> None:
+        self.size += len(line) + 1
+        if self.size <= MAX_LINE:
+            self.lines.append(line)
+
+
 class _Place:
     """Which computation the line stands in that is read."""
 
-    def __init__(self) -> None:
+    def __init__(self, report: Callable[[ParseError, int], None]) -> None:
+        self.report = report
         self.computation: str | None = None
         self.is_entry = False
+        self.calls: list[_Call] = []  # the instructions that the line stands inside of, the outermost first
 
-    def read(self, line: str) -> Instruction | None:
-        """The instruction of the next line; None for a line that is another part of a module."""
+    def read(self, number: int, line: str) -> tuple[Located, ...]:
+        """The instructions that end with the next line: none for a line that is another part of a module."""
+        opens = _OPENS.match(line) if line.rstrip().endswith("{") else None
+        if self.calls and not (opens and opens[2]):
+            return self.inside(number, line)
         if _NOTHING.match(line):
-            return None
+            return ()
         if _CLOSES.match(line):
-            self.close(line)
-        elif line.rstrip().endswith("{") and (found := _OPENS.match(line)):
-            self.open(line, found[2], found[1] is not None)
+            self.close(number, line)
+        elif opens:
+            self.open(number, line, opens[2], opens[1] is not None)
         elif self.computation is not None or _ASSIGNS.match(line):
-            return parse_instruction(line)
+            return self.instruction(number, line)
         elif not _AROUND.match(line):
-            raise ParseError(line, 0, "no part of an HLO module", "a computation, an instruction, a table", "is it the text of one?")
-        return None
+            what = "no part of an HLO module"
+            self.report(ParseError(line, 0, what, "a computation, an instruction, a table", "is it the text of one?"), number)
+        return ()
 
-    def open(self, line: str, name: str, is_entry: bool) -> None:
-        before, self.computation, self.is_entry = self.computation, name, is_entry
-        if before is not None:
-            raise ParseError(line, 0, f"a computation begins inside of {before}", "'}' before it", "a part of the file may be missing")
+    def instruction(self, number: int, line: str) -> tuple[Located, ...]:
+        if line[-1:].isspace() or line[-1:] in "={":  # `calls=`, `branch_computations={`: a computation may stand in the next lines
+            calls = line.rstrip().removesuffix("{").rstrip().endswith("=")
+            if calls and (head := _ASSIGNS.match(line)) and len(self.calls) < MAX_DEPTH:
+                self.calls.append(_Call(head[2], number, line))
+                return ()
+        return self.whole(number, line)
 
-    def close(self, line: str) -> None:
+    def inside(self, number: int, line: str) -> tuple[Located, ...]:
+        """The next line of an instruction with computations in it: '{', an instruction, or what begins with '}'."""
+        call, text = self.calls[-1], line.strip()
+        if call.waits and text != "{":  # nothing is inside of it
+            return (*self.end_call(), *self.read(number, line))
+        for outer in self.calls:
+            outer.add(line)
+        call.waits = False
+        if text == "{":
+            call.depth += 1
+        elif text.startswith("}"):
+            call.depth += text.endswith("{") - 1
+            call.waits = text.endswith(("=", "{")) or (text.endswith(",") and call.depth > 0)
+            if call.depth <= 0 and not call.waits:
+                return self.end_call()
+        else:
+            return self.instruction(number, line)
+        return ()
+
+    def end_call(self) -> tuple[Located, ...]:
+        call = self.calls.pop()
+        if call.size <= MAX_LINE:
+            return self.whole(call.number, "\n".join(call.lines))
+        self.report(_too_long(), call.number)
+        return ()
+
+    def whole(self, number: int, text: str) -> tuple[Located, ...]:
+        try:
+            instruction = parse_instruction(text)
+        except ParseError as error:
+            self.report(error, number)
+            return ()
+        if not self.calls:
+            return (Located(instruction, self.computation, self.is_entry, number),)
+        return (Located(instruction, "/".join([self.computation or "", *(call.name for call in self.calls)]), False, number),)
+
+    def open(self, number: int, line: str, name: str, is_entry: bool) -> None:
+        before = [*self.open_at_the_end()]
+        self.computation, self.is_entry, self.calls = name, is_entry, []
+        if before:
+            what = f"a computation begins inside of {before[0].removeprefix('computation ')}"
+            self.report(ParseError(line, 0, what, "'}' before it", "a part of the file may be missing"), number)
+
+    def close(self, number: int, line: str) -> None:
         before, self.computation, self.is_entry = self.computation, None, False
         if before is None:
-            raise ParseError(line, 0, "'}' closes nothing", "a computation before it", "a part of the file may be missing")
+            self.report(ParseError(line, 0, "'}' closes nothing", "a computation before it", "a part of the file may be missing"), number)
+
+    def open_at_the_end(self) -> Iterator[str]:
+        """What is open, the innermost first."""
+        if self.calls:
+            yield f"instruction {self.calls[-1].name}"
+        if self.computation is not None:
+            yield f"computation {self.computation}"

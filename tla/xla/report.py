@@ -102,15 +102,15 @@ def _size(array: ArrayShape) -> tuple[int, int] | None:
 
 def _copied(program: Iterable[Located]) -> Iterator[Row]:
     """The copies that change a layout, each with the bytes that it moves."""
-    computation: str | None = None
-    names: dict[str, Shape] = {}
+    outermost: str | None = None
+    names: dict[tuple[str, str], Shape] = {}
     for line in program:
-        it = line.instruction
-        if line.computation != computation:
-            computation, names = line.computation, {}
-        names[it.name] = it.shape
+        it, place = line.instruction, line.computation or ""
+        if place.partition("/")[0] != outermost:
+            outermost, names = place.partition("/")[0], {}
+        names[place, it.name] = it.shape
         if it.opcode in ("copy", "copy-start") and it.operands:
-            source = it.operands[0].shape or names.get(it.operands[0].name)
+            source = it.operands[0].shape or names.get((place, it.operands[0].name))
             destination = next(arrays(it.shape), None)
             if isinstance(source, ArrayShape) and destination and (moved := _moved(source, destination)):
                 yield f"{source} -> {destination}", moved, 0

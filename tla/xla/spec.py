@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from ..display import Displayed
 from ..errors import LeafTypeError, RangeError, RankError, Reason
 from ..ints import INT64_MAX, at_most, ceil_div, known, leaf, plain
 
@@ -100,7 +101,7 @@ class ArrayLayout:
 
 
 @dataclass(frozen=True, slots=True)
-class ArrayShape:
+class ArrayShape(Displayed):
     """The shape of an array: `bf16[8,128]{1,0:T(8,128)(2,1)}`. Its str() is XLA's canonical text.
 
     element_type   a name of BITS

@@ -1,0 +1,165 @@
+"""What holds elements: memory that is shared, its own layout, and which elements fit where."""
+
+import array
+
+import numpy as np
+import pytest
+from test_tensor import R
+
+import tla
+from tla import MakeTensor, TlaError, parse, recast
+
+
+def owners():
+    rows = np.arange(24, dtype=np.int16).reshape(4, 6)
+    yield "array", rows.copy(), True
+    yield "fortran", np.asfortranarray(rows).copy(order="K"), True
+    yield "bytearray", bytearray(range(24)), True
+    yield "array.array", array.array("h", range(24)), True
+    yield "memoryview", memoryview(bytearray(range(24))), True
+    yield "bytes", bytes(range(24)), False
+    yield "interface", type("Owner", (), {"__array_interface__": rows.copy().__array_interface__, "_keep": rows})(), True
+
+
+@pytest.mark.parametrize(("name", "buffer", "writable"), [*owners()], ids=lambda x: x if isinstance(x, str) else "")
+def test_buffers_are_shared(name, buffer, writable):
+    if name == "interface":
+        keep = np.arange(24, dtype=np.int16)
+        buffer = type("Owner", (), {"__array_interface__": keep.__array_interface__})()
+    t = MakeTensor(buffer, parse("(4,6):(6,1)"))
+    if not writable:
+        with pytest.raises(TlaError, match="read-only"):
+            t[1, 2] = 99
+        return
+    t[1, 2] = 99
+    flat = keep if name == "interface" else buffer.ravel(order="K") if isinstance(buffer, np.ndarray) else buffer
+    assert flat[8] == 99
+    t.numpy()[0, 0] = 77
+    assert flat[0] == 77
+
+
+def test_an_array_alone_has_its_own_layout():
+    for a in (np.arange(6).reshape(2, 3), np.asfortranarray(np.arange(6).reshape(2, 3)), np.arange(5), np.zeros((2, 0, 3)), np.array(5)):
+        assert np.array_equal(np.asarray(MakeTensor(a)), a)
+        assert np.array_equal(MakeTensor(a).numpy(), a)
+
+
+@pytest.mark.parametrize("module", ["jax", "torch"])
+def test_other_frameworks_share_their_memory(module):
+    pytest.importorskip(module, reason=f"{module} is not installed")
+    if module == "jax":
+        import jax.numpy as jnp
+
+        t = MakeTensor(jnp.arange(24, dtype=jnp.int32).reshape(4, 6), parse("(4,6):(6,1)"))
+        assert t[1, 2] == 8
+        with pytest.raises(TlaError, match="read-only"):
+            t[1, 2] = 1
+        with pytest.raises(TlaError, match=r"give numpy.asarray\(x\)"):
+            MakeTensor(jnp.arange(24, dtype=jnp.bfloat16), parse("(4,6):(6,_1)"))  # numpy's DLPack does not know it
+        b = MakeTensor(np.asarray(jnp.arange(24, dtype=jnp.bfloat16)), parse("(4,6):(6,_1)"))
+        assert np.array_equal(np.asarray(b), np.asarray(jnp.arange(24, dtype=jnp.bfloat16)).reshape(4, 6))
+        wide = MakeTensor[np.float32](parse("(4,6):(1,4)"))
+        tla.copy(b, wide)
+        assert np.array_equal(np.asarray(wide), np.arange(24).reshape(4, 6))
+        narrow = MakeTensor[jnp.bfloat16](parse("((2,2),6):((1,12),2)"))
+        tla.copy(wide, narrow)
+        tla.fill(narrow, 2.5)
+        assert narrow[3, 5] == 2.5
+        assert recast[np.uint16](b)[1, 0] == np.asarray(b).view(np.uint16)[1, 0]
+    else:
+        import torch
+
+        x = torch.arange(24, dtype=torch.int32).reshape(4, 6)
+        MakeTensor(x, parse("(4,6):(6,1)"))[1, 2] = 99
+        assert x[1, 2] == 99
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        lambda a: a[:, ::2],
+        lambda a: a[1:3, 2:5],
+        lambda a: a[::-1, 1:],
+        lambda a: a[::-2, ::-3],
+        lambda a: a.reshape(2, 2, 8).transpose(1, 0, 2),
+        lambda a: np.broadcast_to(a[1], (3, 8)),
+        lambda a: a[:0, ::2],
+        lambda a: a[:, 3],
+        lambda a: a.view([("x", "i2"), ("y", "i2")])[::2, ::3],
+    ],
+)
+def test_any_part_of_an_array_alone_has_its_own_layout(view):
+    a = np.arange(32, dtype=np.int32).reshape(4, 8)
+    part = view(a)
+    t = MakeTensor(part)
+    assert np.array_equal(np.asarray(t), part)
+    assert np.array_equal(t.numpy(), part)
+    assert t.data.size <= 32
+    if part.flags.writeable and part.size and part.dtype == np.int32:
+        assert np.shares_memory(t.numpy(), part)
+        truth = a.copy()
+        view(truth)[...] = -1 - part
+        tla.copy(-1 - part, part)
+        assert np.array_equal(a, truth)
+
+
+def test_steps_that_are_no_elements():
+    records = np.zeros(4, [("x", "i2"), ("y", "i4")])
+    with pytest.raises(TlaError, match="6 bytes apart"):
+        MakeTensor(records["y"])
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted", "fits"),
+    [
+        ("S3", "S4", True),
+        ("S3", "S2", False),
+        ("<U3", "<U2", False),
+        ("V4", "V2", False),
+        ("M8[s]", "M8[h]", False),
+        ([("a", "i1"), ("b", "i4")], [("a", "i1"), ("b", "i4")], True),
+        ([("a", "i1"), ("b", "i4")], [("b", "i4"), ("a", "i1")], False),
+        ([("a", "i4")], [("a", "i1")], False),
+        ("f8", "f2", True),
+        ("c16", "c8", True),
+        ("i8", "f4", True),
+        ("?", "i1", True),
+    ],
+)
+def test_elements_are_never_cut_short(given, wanted, fits):
+    """numpy would cut texts, and take the fields of records by place."""
+    t = MakeTensor[np.dtype(wanted)](R)
+    values = np.zeros((4, 8), np.dtype(given))
+    if fits:
+        tla.copy(values, t)
+        return
+    with pytest.raises(TlaError, match="a type that holds every"):
+        tla.copy(values, t)
+
+
+def test_an_integer_is_an_element_if_its_value_fits():
+    t = MakeTensor(np.zeros(2, np.int8))
+    for value in (5, np.int64(5), tla.Int[5]()):
+        t[0] = value
+        assert t[0] == 5
+    wide = MakeTensor(np.zeros(2, np.uint64))
+    wide[0] = 2**64 - 1
+    assert wide[0] == 2**64 - 1
+    half = MakeTensor(np.zeros(2, np.float16))
+    half[0] = np.int64(5)
+    assert half[0] == 5
+    with pytest.raises(TlaError, match="a number that numpy has"):
+        half[0] = None
+    for value in (128, np.int64(128)):
+        with pytest.raises(TlaError, match="-128 to 127"):
+            t[0] = value
+    with pytest.raises(TlaError, match="use a smaller one"):
+        half[0] = 10**30
+
+
+def test_a_mask_is_not_lost():
+    masked = np.ma.masked_array(np.arange(4), [0, 1, 0, 0])
+    for make in (lambda: MakeTensor(masked), lambda: MakeTensor(masked, parse("4:1")), lambda: tla.copy(masked, np.zeros(4, int))):
+        with pytest.raises(TlaError, match="a masked array"):
+            make()
+    assert MakeTensor(masked.filled(0))[1] == 0

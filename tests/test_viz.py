@@ -1,0 +1,472 @@
+"""Drawings: golden files of 30 layouts, each number where the definition has it, nothing that overlaps or is cut off."""
+
+import itertools
+import re
+import unicodedata
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+from test_unknown import M, N, Unknown
+
+from tla import (
+    GetTile,
+    Int,
+    Layout,
+    MakeIdentityLayout,
+    MakeLayout,
+    MakeLayoutTile,
+    MakeTensor,
+    TlaError,
+    blocked_product,
+    composition,
+    group,
+    ints,
+    logical_divide,
+    parse,
+    xla,
+    zipped_divide,
+)
+from tla.ascend import L0C, half, int8, nZ, zN, zZ
+from tla.viz import Scene, draw, draw_threads, html, save, svg, text, tikz
+from tla.viz.colouring import RULES
+from tla.viz.colours import HUES, RAMP, TINTS, ink, ramp, rgb, tint
+from tla.viz.placed import CHARACTER, place
+from tla.viz.subject import levels, steps
+
+import oracle
+
+SEED = "((_4,_2),(_4,_3)):((_4,_16),(_1,_32))"
+SMEM = "Sw<3,3,3> o _0 o (_8,_64):(_64,_1)"
+ROWS = parse("(_8,_12):(_12,_1)")
+
+SCENES = {
+    "seed": lambda: draw(parse(SEED)),
+    "seed_by_offset": lambda: draw(parse(SEED), color_by="offset"),
+    "seed_beside_its_tile": lambda: draw(parse(SEED), MakeLayoutTile(parse(SEED), (5, 9))),
+    "zN": lambda: draw(MakeLayout[half, zN](32, 32)),
+    "zN_with_padding": lambda: draw(MakeLayout[half, zN](20, 30)),
+    "nZ": lambda: draw(MakeLayout[half, nZ](32, 32)),
+    "zZ": lambda: draw(MakeLayout[int8, zZ](32, 64)),
+    "L0C": lambda: draw(MakeLayout[half, L0C](16, 48)),
+    "xla_bf16": lambda: draw(xla.parse_shape("bf16[16,256]{1,0:T(8,128)(2,1)}"), color_by="packing"),
+    "xla_small": lambda: draw(xla.parse_shape("f32[4,8]{1,0:T(2,4)(2,1)}"), color_by="sublane"),
+    "xla_by_lane": lambda: draw(xla.parse_shape("f32[3,5]{1,0:T(2,2)}"), color_by="lane"),
+    "xla_rank_3": lambda: draw(xla.parse_shape("bf16[2,5,12]{2,1,0:T(4,8)(2,1)}")),
+    "xla_composed": lambda: draw(xla.parse_shape("f32[6,10]{1,0:T(3,5)(2,2)}")),
+    "xla_relayout": lambda: draw(xla.parse_shape("f32[8,12]{1,0}"), xla.parse_shape("f32[8,12]{1,0:T(4,4)}"), tile=(4, 4)),
+    "swizzle": lambda: draw(parse("(_8,_8):(_8,_1)"), parse("Sw<3,0,3> o _0 o (_8,_8):(_8,_1)"), color_by="bank", bits=128),
+    "swizzle_128_bytes": lambda: draw(parse(SMEM), color_by="bank", bits=16),
+    "divide": lambda: draw(ROWS, logical_divide(ROWS, (4, 3)), tile=(4, 3)),
+    "divide_of_blocks": lambda: draw(ROWS, zipped_divide(ROWS, (4, 3)), tile=(4, 3), titles=["rows", "tiles across"]),
+    "blocked_product": lambda: draw(blocked_product(parse("(_2,_4):(_4,_1)"), parse("(_3,_2):(_1,_3)"))),
+    "mma_sm80_C": lambda: draw_threads(parse("((_4,_8),(_2,_2)):((_32,_1),(_16,_8))"), (16, 8)),
+    "mma_sm80_A": lambda: draw_threads(parse("((_4,_8),(_2,_2,_2)):((_32,_1),(_16,_8,_128))"), (16, 16), "value"),
+    "mma_sm70_C_table": lambda: draw(parse("((_2,_2,_2),(_2,_2,_2)):((_1,_16,_4),(_8,_2,_32))"), color_by="thread"),
+    "threads_that_share": lambda: draw_threads(parse("((_4,_2),_2):((_2,_0),_1)"), (2, 4)),
+    "one": lambda: draw(parse("_1:_0")),
+    "square": lambda: draw(parse("(_8,_8):(_1,_8)"), color_by=lambda coord, offset: (coord[0] + coord[1]) % 2),
+    "wide": lambda: draw(parse("(16,48):(48,1)"), color_by="none"),
+    "deep": lambda: draw(parse("((_2,_2,_2,_2),(_2,_2,_2,_2)):((_1,_4,_16,_64),(_2,_8,_32,_128))")),
+    "vector": lambda: draw(parse("((_4,_2,_3)):((_2,_1,_8))")),
+    "rank_3": lambda: draw(parse("(_3,_4,_2):(_4,_1,_12)")),
+    "coordinates": lambda: draw(MakeIdentityLayout((3, 4))),
+    "too_large": lambda: draw(parse("(_4096,(_128,_32),_3):(_128,(_1,_524288),_16777216)")),
+}
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_golden(golden, name):
+    scene = SCENES[name]()
+    golden(f"viz/{name}.txt", text(scene) + "\n")
+    golden(f"viz/{name}.svg", svg(scene))
+
+
+@pytest.mark.parametrize("name", ["seed", "xla_rank_3", "swizzle", "threads_that_share"])
+def test_golden_of_the_other_targets(golden, name):
+    golden(f"viz/{name}.tex", tikz(SCENES[name]()))
+    golden(f"viz/{name}.html", html(SCENES[name]()))
+    golden(f"viz/{name}.ansi", text(SCENES[name](), color=True) + "\n")
+
+
+# ------------------------------------------------------------------------------------------------- right
+
+
+def plain(x):
+    return tuple(map(plain, x)) if isinstance(x, tuple) else int(x)
+
+
+@pytest.mark.parametrize(
+    "layout",
+    [SEED, "(3,4):(4,1)", "((2,2),(2,(3,2))):((1,16),(2,(-4,8)))", "(2,3,(2,2)):(1,2,(6,12))", "7:3", "((2,3)):((3,1))", "(1,1):(0,0)"],
+)
+def test_every_cell_is_what_the_definition_says(layout):
+    """The offsets in order of the index: down, then across, then from grid to grid."""
+    layout = parse(layout)
+    (figure,) = draw(layout).figures
+    cells = [c.text for g in figure.grids for column in zip(*g.cells) for c in column]
+    assert [*map(int, cells)] == oracle.offsets(plain(layout.shape), plain(layout.stride))
+
+
+def test_text_and_svg_say_the_same_as_the_scene():
+    for make in SCENES.values():
+        scene = make()
+        cells = [c for f in scene.figures for g in f.grids for row in g.cells for c in row]
+        root = ET.fromstring(svg(scene))
+        drawn = [e.text for e in root.iter("{http://www.w3.org/2000/svg}text") if e.get("font-size") is None]
+        assert sorted(drawn) == sorted(line for c in cells if not c.padding for line in c.text.split("\n"))
+        lines = [line for line in text(scene).splitlines() if "│" in line or "┃" in line]
+        words = [word for line in lines for word in re.split("[│┃┆]", line, maxsplit=1)[1].translate(str.maketrans("│┃┆", "   ")).split()]
+        assert words == ["." if c.padding else c.text.replace("\n", "") for c in cells]
+
+
+def test_borders_are_where_blocks_begin():
+    for shape in ("(4,2)", "(2,3,2)", "(1,4)", "(4,1,2)", "(2,(1,3),2)", "8", "1", "(2,2,2,2)"):
+        shape = parse(shape)
+        extents = [*oracle.leaves(plain(shape))]
+        blocks = steps(shape)
+        found = [*levels(range(oracle.size(plain(shape))), blocks)]
+        for k in range(1, len(found)):
+            carries = 0  # how many digits go back to 0 at k, of those that count
+            rest = k
+            for n in extents[:-1]:
+                if rest % n:
+                    break
+                rest //= n
+                carries += n > 1
+            assert (found[k] > 0) == (carries > 0), (shape, k)
+        assert len(blocks) == len([n for n in extents[:-1] if n > 1])
+    assert [*levels(range(6), (2, 3))] == [2, 0, 1, 2, 1, 0]
+
+
+def test_padding_is_what_is_past_origin_shape():
+    (figure,) = draw(MakeLayout((4, 6), (6, 1), origin_shape=(3, 4))).figures
+    for i, row in enumerate(figure.grids[0].cells):
+        for j, cell in enumerate(row):
+            assert cell.padding == (i >= 3 or j >= 4)
+            assert not (cell.padding and (cell.fill or cell.text))
+
+
+def test_modes_that_are_folded():
+    a = parse("(2,3,2,2):(1,2,6,12)")
+    (figure,) = draw(a).figures
+    assert [g.title for g in figure.grids] == ["(_,_,0,0)", "(_,_,0,1)", "(_,_,1,0)", "(_,_,1,1)"]
+    assert figure.grids[1].cells[1][2].text == str(a(1, 2, 0, 1))
+    (figure,) = draw(a, axes=(3, 1)).figures
+    assert [g.title for g in figure.grids] == ["(0,_,0,_)", "(0,_,1,_)", "(1,_,0,_)", "(1,_,1,_)"]
+    assert figure.grids[2].cells[1][2].text == str(a(1, 2, 0, 1))
+    (figure,) = draw(xla.parse_shape("f32[2,3,4]{2,1,0}")).figures  # an XLA array by its last two
+    assert [g.title for g in figure.grids] == ["(0,_,_)", "(1,_,_)"]
+
+
+def test_tensors_are_drawn_where_they_start():
+    """The blocks of a tile are those of the whole, wherever it starts; its numbers are places in the buffer."""
+    whole = MakeTensor(None, parse(SEED), offset=1000)
+    for tensor in (whole, GetTile(whole, (4, 8), (4, 4)), GetTile(whole, (2, 6), (4, 8)), GetTile(whole, (3, 1), (5, 3))):
+        (figure,) = draw(tensor).figures
+        (grid,) = figure.grids
+        start = plain(tuple(tensor.coord))
+        rows, columns = tensor.origin_shape
+        for i, row in enumerate(grid.cells):
+            for j, cell in enumerate(row):
+                assert cell.padding == (i >= rows or j >= columns)
+                assert cell.padding or cell.text == str(tensor[i, j])
+        for axis, first in zip((grid.rows, grid.columns), start):
+            assert [b > 0 for b in axis.borders] == [(first + k) % 4 == 0 for k in range(len(axis.borders))]
+    assert draw(MakeTensor(np.zeros(96, np.int16), parse(SEED)), color_by="bank").caption.endswith("of 16 bits")
+    assert "Tensor(" in whole._repr_html_()
+
+
+# ------------------------------------------------------------------------------------------------- colours
+
+
+def fills(figure):
+    return {c.text: c.fill for g in figure.grids for row in g.cells for c in row}
+
+
+def test_one_colour_is_one_place_in_memory():
+    for second in (logical_divide(ROWS, (4, 3)), zipped_divide(ROWS, (4, 3)), parse("(_8,_12):(_1,_8)")):
+        for rule in ("tile", "offset", "bank", "thread"):
+            scene = draw(ROWS, second, color_by=rule, tile=(4, 3))
+            assert fills(scene.figures[0]) == fills(scene.figures[1])
+    swizzled = draw(parse("(8,8):(8,1)"), parse("Sw<3,0,3> o _0 o (8,8):(8,1)"), color_by="bank", bits=128)
+    plain_columns, columns = ([{c.fill for c in column} for column in zip(*f.grids[0].cells)] for f in swizzled.figures)
+    assert {len(c) for c in plain_columns} == {1}  # all of a column in one bank
+    assert {len(c) for c in columns} == {8}
+
+
+def test_banks_by_their_definition():
+    for bits in (4, 8, 16, 24, 128, 2000, 2**70 + 8):
+        for layout in (parse("(64,64):(1,64)"), parse("(2,3):(-70000000000,4611686018427387)")):
+            (figure,) = draw(layout, color_by="bank", bits=bits).figures
+            for i, row in enumerate(figure.grids[0].cells):
+                for j, cell in enumerate(row):
+                    bank = int(layout(i, j)) * bits // 32 % 32
+                    assert cell.fill == tint(bank // 4 + 8 * (bank % 4))
+
+
+def test_offsets_from_light_to_dark():
+    for layout in ("(2,3):(-9223372036854775807,4611686018427387903)", "(3,4):(4,1)", "1:0"):
+        (figure,) = draw(parse(layout), color_by="offset").figures
+        cells = sorted((int(c.text), rgb(c.fill)) for row in figure.grids[0].cells for c in row)
+        assert [c for _, c in cells] == sorted((c for _, c in cells), reverse=True)
+        assert cells[0][1] == rgb(ramp(0))
+
+
+def test_tiles_that_touch_differ_in_colour():
+    for tile in ((4, 3), (1, 1), (2, 5), (3, 3)):
+        (figure,) = draw(parse("(24,30):(30,1)"), tile=tile).figures
+        cells = figure.grids[0].cells
+        for i, j in itertools.product(range(24), range(30)):
+            for di, dj in ((0, 1), (1, 0), (1, 1), (1, -1)):
+                if i + di < 24 and 0 <= j + dj < 30:
+                    same = (i // tile[0], j // tile[1]) == ((i + di) // tile[0], (j + dj) // tile[1])
+                    assert (cells[i][j].fill == cells[i + di][j + dj].fill) == same
+
+
+def test_roles_of_an_xla_array():
+    shape = "bf16[16,256]{1,0:T(8,128)(2,1)}"
+    for role, at in (("packing", lambda i, j: i % 2), ("sublane", lambda i, j: i // 2 % 4), ("lane", lambda i, j: j % 128)):
+        (figure,) = draw(xla.parse_shape(shape), color_by=role).figures
+        for i, row in enumerate(figure.grids[0].cells):
+            assert [c.fill for c in row] == [tint(at(i, j)) for j in range(256)]
+    grid = figure.grids[0]
+    assert grid.rows.labels[13] == ("13", "t1", "s2", "p1")
+    assert grid.columns.labels[130] == ("130", "t1", "l2")
+
+
+def test_functions_choose_colours():
+    (figure,) = draw(parse("(2,3):(3,1)"), color_by=lambda c, o: [None, 1, "sky", "#00fF00"][o % 4] if c[0] == 0 else o).figures
+    assert [c.fill for c in figure.grids[0].cells[0]] == [None, tint(1), tint(0)]
+    assert [c.fill for c in figure.grids[0].cells[1]] == [tint(3), tint(4), tint(5)]
+    seen = []
+    draw(MakeLayout((4, 6), (6, 1), origin_shape=(3, 4)), color_by=lambda c, o: seen.append((c, o)))
+    assert seen == [((i, j), 6 * i + j) for i in range(3) for j in range(4)]
+    for bad in ("taste", "#12345", "#12345g", "", 1.5, object(), "#112233\n", '"/><script>'):
+        with pytest.raises(TlaError, match="the colour"):
+            draw(parse("(2,3):(3,1)"), color_by=lambda c, o, bad=bad: bad)
+
+
+# How the colour-blind see linear RGB. Source: Machado, Oliveira and Fernandes, 2009, severity 1.
+SIGHT = {
+    "normal": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
+    "protan": ((0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216), (-0.003882, -0.048116, 1.051998)),
+    "deutan": ((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413), (-0.011820, 0.042940, 0.968881)),
+    "tritan": ((1.255528, -0.076749, -0.178779), (-0.078411, 0.930809, 0.147602), (0.004733, 0.691367, 0.303900)),
+}
+
+
+def linear(fill):
+    return np.array([c / 255 / 12.92 if c <= 10 else ((c / 255 + 0.055) / 1.055) ** 2.4 for c in rgb(fill)])
+
+
+def lab(light):
+    """CIELAB of linear sRGB."""
+    xyz = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]) @ light / (0.9505, 1, 1.089)
+    f = np.where(xyz > 0.008856, np.cbrt(xyz), 7.787 * xyz + 16 / 116)
+    return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
+
+
+@pytest.mark.parametrize("sight", SIGHT)
+def test_the_hues_are_told_apart(sight):
+    seen = [lab(np.clip(np.array(SIGHT[sight]) @ linear(tint(n)), 0, 1)) for n in range(8)]
+    assert min(np.linalg.norm(a - b) for a, b in itertools.combinations(seen, 2)) > 12  # 2.3 is just noticed
+
+
+def test_text_is_read_on_every_colour():
+    """A contrast of 4.5, as WCAG asks for."""
+    weights = np.array([0.2126, 0.7152, 0.0722])
+    for fill in [*map(tint, range(TINTS)), *map(ramp, range(RAMP)), "#0072b2", "#d55e00", "#333333"]:
+        low, high = sorted((weights @ linear(fill), weights @ linear(ink(fill))))
+        assert (high + 0.05) / (low + 0.05) > 4.5, fill
+    assert len({tint(n) for n in range(TINTS)}) == TINTS
+
+
+# ------------------------------------------------------------------------------------------------- nothing overlaps, nothing is cut off
+
+
+def box_of(label):
+    width = len(label.text) * label.size * CHARACTER
+    left = label.x - {"start": 0, "middle": width / 2, "end": width}[label.anchor]
+    return left, label.y - 0.76 * label.size, left + width, label.y + 0.24 * label.size
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_no_text_meets_another_or_leaves_the_picture(name):
+    canvas = place(SCENES[name]())
+    boxes = sorted((box_of(x), x.text) for x in canvas.labels if x.text)
+    for k, ((left, top, right, bottom), words) in enumerate(boxes):
+        assert left >= 0, words
+        assert top >= 0, words
+        assert right <= canvas.width, words
+        assert bottom <= canvas.height, words
+        for (_left, top2, _right, bottom2), words2 in itertools.takewhile(lambda b, right=right: b[0][0] < right - 0.01, boxes[k + 1 :]):
+            assert top2 >= bottom - 0.01 or bottom2 <= top + 0.01, (words, words2)
+    for line in itertools.chain(*canvas.lines.values()):
+        assert 2 <= min(line) <= max(line.x1, line.x2) <= canvas.width - 2
+        assert max(line.y1, line.y2) <= canvas.height - 2
+        for (left, top, right, bottom), words in boxes:  # a border goes through no text
+            assert not (line.x1 == line.x2 and left < line.x1 < right and line.y1 < bottom and top < line.y2), words
+
+
+def test_hatching_stays_in_its_cell():
+    from tla.viz.placed import Box
+    from tla.viz.svg import hatching
+
+    for b in (Box(0, 0, 26, 24), Box(3.5, 100.25, 40, 24), Box(10, 10, 1, 1)):
+        lines = [*hatching(b)]
+        assert lines or b.width == 1
+        for x1, y1, x2, y2 in lines:
+            assert b.x <= x1 <= x2 <= b.x + b.width
+            assert b.y - 1e-9 <= y2 <= y1 <= b.y + b.height + 1e-9
+
+
+# ------------------------------------------------------------------------------------------------- what is no use
+
+MARKUP = "</text><script>alert('x')</script>&\"\x1b[31m\0\n%{}\\input{/etc/passwd}\u202e"
+
+
+def test_markup_is_text_everywhere():
+    scene = draw(parse("(2,3):(3,1)"), titles=[MARKUP])
+    for picture in (svg(scene), html(scene)):
+        assert "<script" not in picture
+        assert "\x1b" not in picture
+        assert "\0" not in picture
+    title = ET.fromstring(svg(scene)).get("aria-label")
+    assert title == "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in MARKUP)
+    assert "\x1b" not in text(scene)
+    assert "\\input{" not in tikz(scene)
+    assert r"\textbackslash{}input\{/etc/passwd\}" in tikz(scene).replace("{-}", "-")
+    assert "default-src 'none'" in html(scene)
+    for reference in ("http://", "https://", "url(", "href", "src="):
+        assert reference not in html(scene).replace('xmlns="http://www.w3.org/2000/svg"', "").replace("-src ", "")
+
+
+def test_titles_that_are_long_or_wide_are_broken():
+    for title in ("x" * 500, "\N{CJK UNIFIED IDEOGRAPH-5C42}" * 100, "a b " * 100):
+        canvas = place(draw(parse("(2,3):(3,1)"), titles=[title]))
+        assert "".join(x.text for x in canvas.labels if x.size == 13).replace(" ", "") == title.replace(" ", "")
+        for x in canvas.labels:
+            wide = sum(2 if unicodedata.east_asian_width(c) == "W" else 1 for c in x.text)
+            assert x.x + wide * x.size * CHARACTER * (x.anchor == "start") <= canvas.width
+
+
+@pytest.mark.parametrize(
+    ("f", "message"),
+    [
+        (lambda: draw(), "draw of 0 layouts"),
+        (lambda: draw(*[ROWS] * 300), "draw of 300 layouts"),
+        (lambda: draw(MakeLayout((1,) * 33)), "draw of 33 modes"),
+        (lambda: draw(ROWS, tile=(N, 4)), "tile (N,4) of"),
+        (lambda: draw(ROWS, bits=N), "elements of N bits"),
+        (lambda: draw("(2,3):(3,1)"), "draw of a str\n  expected  a layout, or an XLA shape\n  to mend   write parse('(2,3):(3,1)')"),
+        (lambda: draw((2, 3)), "draw of a tuple"),
+        (lambda: draw(ROWS, titles=[]), "0 titles for 1 layouts"),
+        (lambda: draw(ROWS, axes=(0, 0)), "the axes (0,0) of"),
+        (lambda: draw(ROWS, axes=(0, 2)), "the axes (0,2) of"),
+        (lambda: draw(ROWS, axes=(0,)), "the axes (0) of"),
+        (lambda: draw(ROWS, axes=1), "the axes (1) of"),
+        (lambda: draw(ROWS, bits=0), "elements of 0 bits"),
+        (lambda: draw(ROWS, color_by=3), "color_by 3"),
+        (lambda: draw(ROWS, tile=((2, 2), 3)), "tile ((2,2),3) of"),
+        (lambda: draw(MakeIdentityLayout((3, 4)), color_by="bank"), "color_by the offsets of (3,4):(_1@0,_1@1), which are no integers"),
+        (lambda: draw_threads(parse("(2,2,2):(1,2,4)"), (2, 4)), "draw_threads of (2,2,2):(1,2,4)\n  expected  two modes"),
+        (lambda: draw_threads(ROWS, 96), "draw_threads of a tile 96"),
+        (lambda: draw_threads(ROWS, (0, 96)), "draw_threads of a tile (0,96)"),
+        (lambda: draw_threads(ROWS, (8, 12), "taste"), "color_by 'taste' of threads"),
+        (lambda: draw_threads(parse("(2,2):(-1,2)"), (2, 2)), "value 0 of thread 1 of (2,2):(-1,2) is -1"),
+        (lambda: draw_threads(parse("(65536,65536):(1,65536)"), (4, 4)), "draw_threads of (65536,65536):(1,65536)"),
+        (
+            lambda: draw_threads(ROWS, (2**40, 2**40)),
+            "draw_threads of a tile (1099511627776,1099511627776)\n  expected  65536 elements at most",
+        ),
+        (lambda: draw(xla.parse_shape("(f32[3], f32[4])")), "draw of a TupleShape"),
+        (lambda: save(draw(ROWS), "a"), "a drawing in 'a'"),
+    ],
+)
+def test_what_is_refused(f, message):
+    with pytest.raises(TlaError) as caught:
+        f()
+    assert str(caught.value).startswith(message)
+
+
+def test_mends():
+    assert isinstance(draw(group[2, 33](MakeLayout((1,) * 33))), Scene)
+    assert isinstance(draw(parse("(2,3):(3,1)")), Scene)
+    assert "thread" in RULES
+    assert all(isinstance(draw(ROWS, color_by=lambda c, o, hue=hue: hue), Scene) for hue in HUES)
+
+
+@pytest.mark.parametrize(
+    "layout",
+    [
+        "(65536,65536):(1,65536)",
+        "1073741824:1",
+        "(2,2,1073741824):(1,2,4)",
+        "(1,1,1000):(0,0,1)",
+        "Sw<3,4,3> o _0 o (32768,32768):(32768,1)",
+        "(3037000500,3037000499):(3037000499,1)",
+    ],
+)
+def test_what_is_too_large_is_summed_up(layout):
+    (figure,) = draw(parse(layout)).figures
+    assert "of these" in figure.notes[-1]
+    (grid,) = figure.grids
+    assert len(grid.cells) * len(grid.cells[0]) <= 128
+    for i, row in enumerate(grid.cells):
+        for j, cell in enumerate(row):
+            at = (i, j, 0)[: len(parse(layout).shape)] if isinstance(parse(layout).shape, tuple) else j
+            assert cell.text == str(int(parse(layout)(at)))
+
+
+def test_layouts_of_no_elements_and_of_one():
+    for layout in ("(0,2):(1,1)", "0:1", "(2,0,3):(1,1,1)", "(2,3,0):(1,1,1)"):
+        assert text(draw(parse(layout))) == f"{layout}\n(no elements)"
+        assert "(no elements)" in svg(draw(parse(layout)))
+    for layout in ("1:0", "():()", "(1):(5)", "(1,1,1):(0,0,0)"):
+        (figure,) = draw(parse(layout)).figures
+        assert figure.grids[0].cells == ((("0", None, False),),)
+
+
+@pytest.fixture
+def _unknown():
+    ints.register_leaf(Unknown, lambda question, a, b: True if question in ("==", "<=") and a is b else None)
+    yield
+    del ints._KINDS[Unknown]
+
+
+@pytest.mark.usefixtures("_unknown")
+def test_sizes_that_are_not_known():
+    a = Layout((M, N), (N, 1))
+    with pytest.raises(TlaError, match="draw of \\(M,N\\):\\(N,1\\)"):
+        draw(a)
+    assert a._repr_svg_() is None
+    assert a._repr_html_() == "<code>(M,N):(N,1)</code>"
+    for padded in (Layout((4, 8), (8, 1), (M, N)),):
+        with pytest.raises(TlaError, match="origin_shape of"):
+            draw(padded)
+        assert padded._repr_html_() == "<code>(4,8):(8,1)</code>"
+
+
+@pytest.mark.usefixtures("_unknown")
+def test_strides_that_are_not_known_are_drawn_as_text():
+    (figure,) = draw(Layout((2, 3), (N, 1))).figures
+    assert figure.grids[0].cells[1][2].text == str(Layout((2, 3), (N, 1))(1, 2))
+    with pytest.raises(TlaError, match="no integers"):
+        draw(Layout((2, 3), (N, 1)), color_by="offset")
+
+
+# ------------------------------------------------------------------------------------------------- notebooks
+
+
+def test_notebooks_show_layouts():
+    for x in (ROWS, parse(SMEM), xla.parse_shape("f32[3,5]{1,0:T(2,2)}"), composition(ROWS, (Int[4](), Int[4]()))):
+        assert ET.fromstring(x._repr_svg_()).tag.endswith("svg")
+        assert x._repr_svg_() in x._repr_html_()
+    assert "of these 8 x 16" in parse("(65,64):(64,1)")._repr_svg_()
+    assert draw(ROWS)._repr_svg_() == svg(draw(ROWS))
+    assert repr(draw(ROWS)) == "<Drawing of (_8,_12):(_12,_1)>"
+    broken = xla.parse_shape("f32[?]")
+    assert broken._repr_svg_() is None
+    assert broken._repr_html_() == "<code>f32[?]</code>"
+    assert '"' not in xla.parse_shape("f32[<=3]")._repr_html_().replace("&lt;", "").split("aria-label=")[1].split('"')[1]

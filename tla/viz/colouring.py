@@ -1,0 +1,167 @@
+"""What colours mean: a table of rules, each from what is drawn to a colour for each cell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..errors import LeafTypeError, RangeError, RankError
+from ..int_tuple import shown
+from ..ints import is_int, known
+from .colours import HUES, RAMP, TINTS, colour, ramp, tint
+from .subject import View, steps
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+#: Shared memory has so many banks, of so many bits.
+BANKS, BANK_BITS = 32, 32
+
+
+class Numbers(NamedTuple):
+    """A number for each cell, and what it is.
+
+    name    of one number, for the legend; None for no legend
+    fill    of one number
+    """
+
+    of: Any
+    caption: str
+    name: Callable[[int], str] | None = None
+    fill: Callable[[int], str] = tint
+
+
+class Painted(NamedTuple):
+    """fills: a colour or None for each cell; by_place: whether the rule gives each offset its colour, whatever the layout."""
+
+    fills: npt.NDArray[Any]
+    legend: tuple[tuple[str, str], ...] = ()
+    caption: str = ""
+    by_place: bool = False
+
+
+def paint(view: View, color_by: Any, tile: tuple[int, ...] | None) -> Painted:
+    """The colours of a view by a rule, or by a function of (coord, offset).
+
+    Raises RangeError for an unknown rule, or a colour that is none
+    """
+    import numpy as np
+
+    if callable(color_by):
+        fills = np.empty(view.shape, object)
+        for at in zip(*np.nonzero(~view.padding)):
+            value = view.values[at]
+            fills[at] = colour(color_by(tuple(map(int, at)), value if isinstance(value, str) else int(value)))
+        return Painted(fills)
+    if not isinstance(color_by, str) or color_by not in RULES:
+        raise RangeError(
+            f"color_by {color_by!r:.60}",
+            f"one of {', '.join(RULES)}, or a function",
+            "write color_by='tile'; a function gets (coord, offset)",
+        )
+    rule, by_place = RULES[color_by]
+    numbers = rule(view, tile)
+    if numbers is None:
+        return Painted(np.full(view.shape, None))
+    table = {n: numbers.fill(n) for n in np.unique(numbers.of).tolist()}
+    fills = np.array([table[n] for n in np.broadcast_to(numbers.of, view.shape).ravel().tolist()], object).reshape(view.shape)
+    legend = tuple((fill, numbers.name(n)) for n, fill in table.items()) if numbers.name and len(table) <= TINTS else ()
+    return Painted(fills, legend, numbers.caption, by_place)
+
+
+def blocks(view: View) -> tuple[int, ...]:
+    """The extents of a block, all but the outermost level, of each mode; of a mode of one level all of it."""
+    return tuple((steps(s) or (max(n, 1),))[-1] for s, n in zip(_modes(view), view.extents))
+
+
+def _modes(view: View) -> tuple[Any, ...]:
+    shape = view.subject.layout.shape
+    return shape if isinstance(shape, tuple) else (shape,)
+
+
+# ------------------------------------------------------------------------------------------------- rules
+
+
+def _by_tile(view: View, tile: tuple[int, ...] | None) -> Numbers | None:
+    extents = tile or blocks(view)
+    if all(s % t + n <= t for s, t, n in zip(view.start, extents, view.extents)):
+        return None  # one tile is all of it
+    # 3 apart down, 1 apart across: no two tiles of a grid that touch, at a corner either, have one number
+    weights = [{view.axes[0]: 3, view.axes[1]: 1}.get(k, 5) for k in range(len(extents))]
+    numbers = sum(((c + s) // t * w for c, s, t, w in zip(view.coords, view.start, extents, weights)), 0)
+    return Numbers(numbers % len(HUES), f"colours: tiles of {' x '.join(map(str, extents))}")
+
+
+def _by_offset(view: View, tile: Any) -> Numbers:
+    values = _offsets(view)
+    low, high = (int(values.min()), int(values.max())) if values.size else (0, 0)
+    parts = (values - float(low)) / max(high - low, 1)  # in floats, which no difference overflows
+    return Numbers((parts * (RAMP - 1)).astype(int), f"colours: offsets from {low}, light, to {high}, dark", None, ramp)
+
+
+def _by_bank(view: View, tile: Any) -> Numbers:
+    bits = view.subject.bits
+    period = BANKS * BANK_BITS  # the banks begin anew: so no product is too large
+    bank = _offsets(view) % period * (bits % period) % period // BANK_BITS
+
+    def fill(n: int) -> str:  # four banks, 16 bytes, have one hue: what one thread of a vector access takes
+        return tint(n // 4 + 8 * (n % 4))
+
+    return Numbers(bank, f"colours: banks of 4 bytes, elements of {bits} bits", str, fill)
+
+
+def _by_thread(view: View, tile: Any) -> Numbers:
+    return Numbers(view.coords[0] if view.coords else 0, "colours: threads, the index of mode 0", lambda n: f"T{n}")
+
+
+def _by_role(role: str) -> Callable[[View, Any], Numbers]:
+    def rule(view: View, tile: Any) -> Numbers:
+        if not any(view.subject.digits):
+            what = f"color_by {role!r} of {shown(view.subject.layout)}"
+            raise LeafTypeError(what, "an XLA shape with tiles", "draw xla.parse_shape(text) of one, or use color_by='tile'")
+        numbers: Any = 0
+        extent = 1
+        for coord, digits in zip(view.coords, view.subject.digits):
+            for d in digits:
+                if d.role == role:
+                    numbers, extent = numbers + coord // d.place % d.extent * extent, extent * d.extent
+        return Numbers(numbers, f"colours: {role}", lambda n: f"{role} {n}")
+
+    return rule
+
+
+def _by_nothing(view: View, tile: Any) -> None:
+    return None
+
+
+#: name -> the rule, and whether it gives each offset its colour, whatever the layout.
+RULES: dict[str, tuple[Callable[[View, Any], Numbers | None], bool]] = {
+    "tile": (_by_tile, False),
+    "offset": (_by_offset, False),
+    "bank": (_by_bank, True),
+    "thread": (_by_thread, False),
+    "lane": (_by_role("lane"), False),
+    "sublane": (_by_role("sublane"), False),
+    "packing": (_by_role("packing"), False),
+    "none": (_by_nothing, False),
+}
+
+
+def _offsets(view: View) -> npt.NDArray[Any]:
+    if view.values.dtype == object:
+        layout = shown(view.subject.layout)
+        raise LeafTypeError(f"color_by the offsets of {layout}, which are no integers", "known offsets", "use color_by='tile'")
+    return view.values
+
+
+def checked_tile(view: View, tile: Any) -> tuple[int, ...] | None:
+    """A tile as one extent for each top-level mode; None for none."""
+    if tile is None:
+        return None
+    extents = tile if isinstance(tile, tuple) else (tile,)
+    what, mend = f"tile {shown(tile)} of {shown(view.subject.layout)}", "give the size of the tile in each mode, as in tile=(4, 8)"
+    if len(extents) != len(view.extents):
+        raise RankError(what, f"{len(view.extents)} integers, one per top-level mode", mend)
+    if not all(is_int(t) and (known(t) or 0) > 0 for t in extents):
+        raise RangeError(what, "integers of 1 or more", mend)
+    return tuple(min(int(t), max(n, 1)) for t, n in zip(extents, view.extents))

@@ -1,0 +1,169 @@
+"""Scenes made from layouts."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from ..errors import RangeError, RankError
+from ..int_tuple import modes_of, shown
+from ..ints import is_int, known
+from .colouring import Painted, checked_tile, paint
+from .drawing import Drawing
+from .scene import Axis, Cell, Figure, Grid, clean
+from .subject import LIMIT, MAX_GRIDS, Subject, View, as_subject, axes_of, levels, steps, view
+
+
+def draw(
+    *layouts: Any,
+    color_by: Any = "tile",
+    tile: Any = None,
+    bits: int | None = None,
+    axes: Sequence[int] | None = None,
+    titles: str | Sequence[str] | None = None,
+    limit: int = LIMIT,
+) -> Drawing:
+    """Layouts drawn beside each other, as grids of their offsets: mode 0 down, mode 1 across.
+
+    layouts    layouts of any kind, XLA shapes
+    color_by   "tile", "offset", "bank", "thread" (the index of mode 0), of XLA shapes "lane", "sublane", "packing"; "none"; or a
+               function of a coordinate and its offset to a number, the name of a hue, `#rrggbb` or None
+    tile       of the first layout, one extent per top-level mode: it has borders, and colours by tile are those [elements]
+    bits       the width of an element, for banks; by default that of the XLA shape, else 32
+    axes       the modes that are down and across, by default the first two, of XLA shapes the last two; the others are
+               folded: one grid for each index of them. A vector is across
+    titles     one for each layout, instead of its text
+    limit      more coordinates than this, of all layouts together, are not drawn: then it is their corners, and notes say so
+    Returns    Drawing: a picture in a notebook; svg, tikz, html and text print it, save writes it to a file
+    Raises     Unproven for sizes that are not known, LeafTypeError for what has no layout, RangeError for an unknown colour
+
+    Colours are places in memory: they are chosen in the first layout, and in the others a cell has the colour that its
+    offset has there. Strides that are not known, or coordinates, are drawn as text.
+
+    >>> from tla import parse
+    >>> print(draw(parse("((_4,_2),(_4,_3)):((_4,_16),(_1,_32))")))
+    ((_4,_2),(_4,_3)):((_4,_16),(_1,_32))
+         0  1  2  3    4  5  6  7    8  9 10 11
+      ┌─────────────┬─────────────┬─────────────┐
+    0 │  0  1  2  3 │ 32 33 34 35 │ 64 65 66 67 │
+    1 │  4  5  6  7 │ 36 37 38 39 │ 68 69 70 71 │
+    2 │  8  9 10 11 │ 40 41 42 43 │ 72 73 74 75 │
+    3 │ 12 13 14 15 │ 44 45 46 47 │ 76 77 78 79 │
+      ├─────────────┼─────────────┼─────────────┤
+    4 │ 16 17 18 19 │ 48 49 50 51 │ 80 81 82 83 │
+    5 │ 20 21 22 23 │ 52 53 54 55 │ 84 85 86 87 │
+    6 │ 24 25 26 27 │ 56 57 58 59 │ 88 89 90 91 │
+    7 │ 28 29 30 31 │ 60 61 62 63 │ 92 93 94 95 │
+      └─────────────┴─────────────┴─────────────┘
+
+    Source: the drawings of TLA's documents, and CuTe's print_layout and print_latex.
+    """
+    subjects = [as_subject(x) for x in layouts]
+    if not 0 < len(subjects) <= MAX_GRIDS:
+        raise RankError(f"draw of {len(subjects)} layouts", f"1 to {MAX_GRIDS}", "draw some of them")
+    if titles is not None:
+        subjects = [replace(s, title=str(t)) for s, t in zip(subjects, _one_each(titles, subjects))]
+    if bits is not None:
+        subjects = [replace(s, bits=_checked_bits(bits)) for s in subjects]
+    views = [view(s, axes_of(s, axes), limit // len(subjects)) for s in subjects]
+    cut = checked_tile(views[0], tile)
+    painted = _painted(views, color_by, cut)
+    figures = tuple(_figure(v, p.fills, cut if v is views[0] else None) for v, p in zip(views, painted))
+    return Drawing(figures, tuple(dict.fromkeys(key for p in painted for key in p.legend)), painted[0].caption)
+
+
+def _one_each(titles: str | Sequence[str], subjects: Sequence[Subject]) -> Sequence[str]:
+    titles = [titles] if isinstance(titles, str) else titles
+    if len(titles) != len(subjects):
+        raise RankError(f"{len(titles)} titles for {len(subjects)} layouts", "one for each", "leave titles out for their texts")
+    return titles
+
+
+def _checked_bits(bits: Any) -> int:
+    if not is_int(bits) or (known(bits) or 0) < 1:
+        raise RangeError(f"elements of {shown(bits)} bits", "an integer of 1 or more", "give the width of an element, such as 16")
+    return int(bits)
+
+
+def _painted(views: Sequence[View], color_by: Any, cut: Any) -> list[Painted]:
+    """The colours of each view: by the rule in the first, in the others those of the same places."""
+    import numpy as np
+
+    first = paint(views[0], color_by, cut)
+    if first.by_place:
+        return [first, *(paint(v, color_by, None) for v in views[1:])]
+    places: dict[Any, Any] = {}
+    if len(views) > 1:
+        for value, fill, padding in zip(views[0].values.flat, first.fills.flat, views[0].padding.flat):
+            if not padding:
+                places.setdefault(value, fill)
+    found = [first]
+    for v in views[1:]:
+        fills = np.empty(v.values.size, object)
+        fills[:] = [places.get(value) for value in v.values.flat]
+        found.append(Painted(fills.reshape(v.shape)))
+    return found
+
+
+# ------------------------------------------------------------------------------------------------- figures
+
+
+def _figure(view: View, fills: Any, cut: tuple[int, ...] | None) -> Figure:
+    subject = view.subject
+    down, across = (_axis(view, k, cut) for k in view.axes)
+    planes = [_planes(view, a) for a in (view.values, fills, view.padding)]
+    grids = [] if planes[0].size else [Grid(down, across, ())]
+    for rest in itertools.product(*map(range, planes[0].shape[2:] if planes[0].size else (0,))):
+        at = (slice(None), slice(None), *rest)
+        rows = zip(*(plane[at].tolist() for plane in planes))
+        cells = tuple(tuple(map(_cell, *row)) for row in rows)
+        grids.append(Grid(down, across, cells, _index(view, rest)))
+    notes = subject.notes if view.is_whole else (*subject.notes, _partly(view))
+    return Figure(clean(subject.title), tuple(map(clean, notes)), tuple(grids))
+
+
+def _cell(value: Any, fill: str | None, padding: bool) -> Cell:
+    return Cell("", None, True) if padding else Cell(str(value), fill)
+
+
+def _planes(view: View, values: Any) -> Any:
+    """The values with the rows first, the columns second, and the other modes behind."""
+    import numpy as np
+
+    if values.ndim < 2:
+        return values.reshape(1, -1)
+    return np.moveaxis(values, view.axes, (0, 1))
+
+
+def _index(view: View, rest: tuple[int, ...]) -> str:
+    if not rest:
+        return ""
+    others = iter(rest)
+    return f"({','.join('_' if k in view.axes else str(next(others)) for k in range(len(view.extents)))})"
+
+
+def _partly(view: View) -> str:
+    """
+    >>> from tla import parse
+    >>> draw(parse("(4096,4096,3):(1,4096,16777216)")).figures[0].notes
+    ('50,331,648 coordinates, 4096 x 4096 x 3: of these 8 x 16 x 1',)
+    """
+    whole, part = (" x ".join(map(str, extents)) for extents in (view.extents, view.shape))
+    return f"{math.prod(view.extents):,} coordinates, {whole}: of these {part}"
+
+
+def _axis(view: View, k: int, cut: tuple[int, ...] | None) -> Axis:
+    """The labels and borders of mode k; of a single row that is no mode, none."""
+    if k < 0 or not view.extents:
+        return Axis((("",),), (0,))
+    count = view.shape[k]
+    shape = modes_of(view.subject.layout.shape)[k]
+    sizes = {*steps(shape), *((cut[k],) if cut and 1 < cut[k] < view.extents[k] else ())}
+    labels = [[str(i) for i in range(count)]]
+    for d in reversed(view.subject.digits[k] if view.subject.digits else ()):
+        labels.append([f"{d.role[0]}{i // d.place % d.extent}" for i in range(count)])
+    start = view.start[k]
+    return Axis(tuple(zip(*labels)), tuple(levels(range(start, start + count), sorted(sizes))))

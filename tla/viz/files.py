@@ -1,0 +1,38 @@
+"""Scenes in files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from ..errors import RangeError
+from .scene import Scene
+from .svg import html, svg
+from .text import text
+from .tikz import tikz
+
+#: What a file is, by how its name ends.
+TARGETS: dict[str, Callable[[Scene], str]] = {".svg": svg, ".html": html, ".tex": tikz, ".txt": lambda scene: text(scene) + "\n"}
+
+
+def save(scene: Scene, path: str | os.PathLike[str]) -> None:
+    """Write a scene to a file: SVG, HTML, TikZ or text, by how its name ends.
+
+    Raises RangeError for an ending that is none of `.svg`, `.html`, `.tex`, `.txt`
+
+    >>> import tempfile
+    >>> from tla import parse
+    >>> from tla.viz import draw
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(draw(parse("(4,2):(2,1)")), folder + "/a.svg")
+    """
+    Path(path).write_text(target(path)(scene), encoding="utf-8")
+
+
+def target(path: str | os.PathLike[str]) -> Callable[[Scene], str]:
+    """What prints a scene for a file of this name."""
+    ending = Path(path).suffix.lower()
+    if ending not in TARGETS:
+        raise RangeError(f"a drawing in {os.fspath(path)!r:.60}", f"a name that ends in {', '.join(TARGETS)}", "end it with .svg")
+    return TARGETS[ending]

@@ -1,0 +1,88 @@
+"""A drawing as plain data: grids of cells with labels and borders. draw.py makes it, each target prints it.
+
+Scene     figures beside each other, and what the colours mean
+Figure    one layout: its title, and a grid for each index of the modes that are not down or across
+Grid      rows of cells, with a label for each row and column and the borders between them
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Cell(NamedTuple):
+    """One coordinate.
+
+    text      what stands in it; lines end with a newline
+    fill      its colour, `#rrggbb`; None for none
+    padding   whether it is past origin_shape: hatched, or a dot
+    """
+
+    text: str
+    fill: str | None = None
+    padding: bool = False
+
+
+class Axis(NamedTuple):
+    """The rows of a grid, or its columns.
+
+    labels    of each of them, the lines of its label; all of one length
+    borders   before each of them: 0 within the innermost level, higher where a block of a higher level begins
+    """
+
+    labels: tuple[tuple[str, ...], ...]
+    borders: tuple[int, ...]
+
+
+class Grid(NamedTuple):
+    """A grid of cells.
+
+    cells   rows of cells, as the axes say
+    title   which index of the other modes it is for; "" where there are none
+    """
+
+    rows: Axis
+    columns: Axis
+    cells: tuple[tuple[Cell, ...], ...]
+    title: str = ""
+
+
+class Figure(NamedTuple):
+    """One layout drawn.
+
+    notes   what has to be said of it, one line each
+    whole   whether all of it is drawn; if not, a note says how much
+    """
+
+    title: str
+    notes: tuple[str, ...]
+    grids: tuple[Grid, ...]
+    whole: bool = True
+
+
+class Scene(NamedTuple):
+    """Layouts drawn beside each other, as plain data.
+
+    figures   one for each layout
+    legend    colours, each with what it means, if there are not too many
+    caption   what colours mean; "" where there are none
+
+    >>> from tla import parse
+    >>> from tla.viz import draw
+    >>> scene = draw(parse("((2,2),3):((3,6),1)"))
+    >>> scene.figures[0].grids[0].rows.borders, scene.figures[0].grids[0].cells[1][2].text, scene.caption
+    ((1, 0, 1, 0), '5', 'colours: tiles of 2 x 3')
+    """
+
+    figures: tuple[Figure, ...]
+    legend: tuple[tuple[str, str], ...] = ()
+    caption: str = ""
+
+
+def clean(text: str) -> str:
+    """The text on one line, without what is no character: such could end a line, or command a terminal.
+
+    >>> clean("a\\x1b[31m\\nb")
+    'a�[31m�b'
+    """
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)

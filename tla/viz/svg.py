@@ -1,0 +1,109 @@
+"""Scenes as SVG, and as a page of HTML. Every text is escaped; nothing is named, so that drawings may stand in one page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from .placed import CELL, Box, Canvas, Label, Line, place
+from .scene import Scene
+from .text import text
+
+# By level: how broad a line is, and its colour.
+STROKES = ((0.5, "#999999"), (1.2, "#000000"), (2.2, "#000000"), (3.2, "#000000"), (4.2, "#000000"))
+FONT = "monospace"
+_PAGE = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<meta name="viewport" content="width=device-width">
+<title>{title}</title>
+<style>:root {{ color-scheme: light dark }} body {{ margin: 2em }} svg {{ max-width: 100%; height: auto }}</style>
+{svg}
+<details><summary>as text</summary><pre>{text}</pre></details>
+</html>
+"""
+_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"})
+
+
+def svg(scene: Scene) -> str:
+    """A scene as an SVG picture on white, that stands alone or in a page. Padding is hatched.
+
+    >>> from tla import parse
+    >>> from tla.viz import draw
+    >>> picture = svg(draw(parse("(2,3):(3,1)"), titles=["<b>"]))
+    >>> picture[:49], "&lt;b&gt;" in picture, "<b>" in picture
+    ('<svg xmlns="http://www.w3.org/2000/svg" role="img', True, False)
+    """
+    canvas = place(scene)
+    return "\n".join(_elements(canvas, scene)) + "\n"
+
+
+def html(scene: Scene) -> str:
+    """A scene as a page: the picture, and its text. It loads nothing, and says so in a Content-Security-Policy.
+
+    >>> from tla import parse
+    >>> from tla.viz import draw
+    >>> print(html(draw(parse("(2,3):(3,1)")))[:15])
+    <!doctype html>
+    """
+    title = escape(", ".join(f.title for f in scene.figures))
+    return _PAGE.format(title=title, svg=svg(scene), text=escape(text(scene)))
+
+
+def escape(text: str) -> str:
+    """The text as it stands in HTML and XML, between tags and in quotes."""
+    return text.translate(_ESCAPES)
+
+
+def _elements(canvas: Canvas, scene: Scene) -> Iterator[str]:
+    width, height = _number(canvas.width), _number(canvas.height)
+    name = escape(", ".join(f.title for f in scene.figures))
+    yield (
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{name}" width="{width}" height="{height}"'
+        f' viewBox="0 0 {width} {height}" font-family="{FONT}" font-size="{CELL}">'
+    )
+    yield f'<path fill="#ffffff" d="M0 0h{width}v{height}h-{width}z"/>'
+    for fill, boxes in canvas.fills.items():
+        yield f'<path fill="{fill}" d="{"".join(map(_box, boxes))}"/>'
+    if canvas.hatched:
+        yield f'<path stroke="#999999" stroke-width="0.8" d="{"".join(map(_hatch, canvas.hatched))}"/>'
+    for level, lines in sorted(canvas.lines.items()):
+        broad, color = STROKES[min(level, len(STROKES) - 1)]
+        yield f'<path stroke="{color}" stroke-width="{broad}" stroke-linecap="square" d="{"".join(map(_line, lines))}"/>'
+    yield from _texts(canvas.labels)
+    yield "</svg>"
+
+
+def _texts(labels: Iterable[Label]) -> Iterator[str]:
+    for x in labels:
+        size = "" if x.size == CELL else f' font-size="{x.size}"'
+        color = "" if x.ink == "#000000" else f' fill="{x.ink}"'
+        anchor = "" if x.anchor == "start" else f' text-anchor="{x.anchor}"'
+        yield f'<text x="{_number(x.x)}" y="{_number(x.y)}"{anchor}{size}{color}>{escape(x.text)}</text>'
+
+
+def _box(b: Box) -> str:
+    w = _number(b.width)
+    return f"M{_number(b.x)} {_number(b.y)}h{w}v{_number(b.height)}h-{w}z"
+
+
+def _line(x: Line) -> str:
+    return f"M{_number(x.x1)} {_number(x.y1)}L{_number(x.x2)} {_number(x.y2)}"
+
+
+def _hatch(b: Box) -> str:
+    return "".join(_line(x) for x in hatching(b))
+
+
+def hatching(b: Box, step: float = 6) -> Iterator[Line]:
+    """Diagonals of a box, from its bottom and left up to its top and right; those of neighbours meet."""
+    sum_low, sum_high = b.x + b.y, b.x + b.width + b.y + b.height
+    s = (sum_low // step + 1) * step
+    while s < sum_high:  # the points of one diagonal have one x + y
+        left, right = max(b.x, s - b.y - b.height), min(b.x + b.width, s - b.y)
+        yield Line(left, s - left, right, s - right)
+        s += step
+
+
+def _number(x: float) -> str:
+    return f"{x:.1f}".removesuffix(".0")
