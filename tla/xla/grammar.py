@@ -21,7 +21,6 @@ from typing import Any, NoReturn, TypeVar
 from ..errors import LeafTypeError, LoweringError, ParseError
 from ..ints import INT64_MAX, INT64_MIN, at_most
 from ..symbolic.declare import dim
-from ..symbolic.facts import RESERVED
 from ..symbolic.reading import names, read
 from .shapes import MAX_DEPTH, BufferShape, OpaqueShape, Shape, TokenShape, TupleShape
 from .spec import BITS, COMBINE, ArrayLayout, ArrayShape, Split, TileEntry, why_not_valid
@@ -93,8 +92,9 @@ def named_shape(shape: Shape | str, sizes: Mapping[str, Any]) -> ArrayShape:
             raise LeafTypeError(f"{name}= of {shape!s:.80}", "names of its dimensions", f"write {name} where its size stands in the text")
     if not isinstance(shape, str) or not used:
         return as_shape(shape)
+    functions = re.findall(r"(ceil|min|max)\s*\(", shape)
     return as_shape(
-        parse_shape(shape, symbols={name: sizes[name] if name in sizes else dim(name) for name in used if name not in RESERVED})
+        parse_shape(shape, symbols={name: sizes[name] if name in sizes else dim(name) for name in used if name not in functions})
     )
 
 
@@ -264,7 +264,7 @@ class _ShapeReader(Reader):
         bounded, at = self.take("<="), self.at
         if self.symbols is None:
             if self.token.isidentifier():
-                self.unexpected("a dimension: 5, <=5 or ?", "lower takes names; parse_shape too, with symbols=[dim('N')]")
+                self.unexpected("a dimension: 5, <=5 or ?", "parse_shape takes names with symbols=[dim('N')], lower those of an array")
             n = self.integer("a dimension: 5, <=5 or ?")
         else:
             n, self.after = read(self.text, at, self.symbols)
