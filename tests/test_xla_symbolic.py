@@ -99,6 +99,7 @@ def test_the_strides_of_the_documents():
         ("f32[M+]", {}, ParseError, "unexpected"),
         ("f32[M,ceil]", {}, LeafTypeError, "the name 'ceil'"),
         ("f32[M{0}", {}, ParseError, "unexpected"),
+        (f"f32[{','.join(f'N{k}' for k in range(10_000))}]", {}, ParseError, "at most 256"),
     ],
 )
 def test_names_that_are_none(text, sizes, error, message):

@@ -19,13 +19,16 @@ from collections.abc import Callable, Mapping
 from typing import Any, NoReturn, TypeVar
 
 from ..errors import LeafTypeError, LoweringError, ParseError
-from ..ints import INT64_MAX, INT64_MIN, at_most
+from ..ints import INT64_MAX, INT64_MIN, at_most, known
 from ..symbolic.declare import dim
 from ..symbolic.reading import names, read
 from .shapes import MAX_DEPTH, BufferShape, OpaqueShape, Shape, TokenShape, TupleShape
 from .spec import BITS, COMBINE, ArrayLayout, ArrayShape, Split, TileEntry, why_not_valid
 
 R = TypeVar("R")
+
+#: More dimensions that are names are refused: strides are products of these, and 10,000 of them took minutes.
+MAX_NAMED = 256
 
 BLANK = re.compile(r"(?:[ \t\r\n]+|/\*.*?\*/|//[^\n]*)*", re.DOTALL)
 _TOKEN = re.compile(r"-?[0-9]+(?![A-Za-z0-9_.])|[A-Za-z_][A-Za-z0-9_]*|<=|[][(){},:?*#+~]")
@@ -237,6 +240,10 @@ class _ShapeReader(Reader):
         element_type = self.element_type()
         at["dimensions"] = self.at
         dims, dynamic = self.dimensions()
+        if sum(known(n) is None for n in dims if n is not None) > MAX_NAMED:
+            self.fail(
+                f"more than {MAX_NAMED} dimensions that are names", f"at most {MAX_NAMED}", "give some of them numbers", at=at["dimensions"]
+            )
         layout = self.layout(len(dims), at) if self.token == "{" else None
         if found := why_not_valid(element_type, dims, layout):  # ArrayShape checks it too, but cannot say where
             self.fail(*found[1], at=at[found[0]])
