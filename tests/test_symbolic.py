@@ -215,6 +215,14 @@ def test_the_mends_work():
     assert "at_most=333" in caught.value.reason.mend
     assert 3 * dim("K", multiple_of=16, at_most=333) < 1000
     with pytest.raises(Unproven) as caught:
+        (2 * K - 3) // (2 * K - 90)
+    assert "at_least=46" in caught.value.reason.mend
+    assert 2 * dim("K", multiple_of=16, at_least=46) - 90 >= 1
+    with pytest.raises(Unproven) as caught:
+        assert 3 <= 20 - M
+    assert "at_most=17" in caught.value.reason.mend
+    assert 3 <= 20 - dim("M", at_most=17)
+    with pytest.raises(Unproven) as caught:
         M // dim("S", at_least=0)
     assert 'declare dim("S", at_least=1)' in caught.value.reason.mend
 
@@ -315,6 +323,13 @@ def test_assuming_does_not_take_what_is_false():
     assert conditions == []
 
 
+def test_conditions_that_contradict_each_other_are_listed():
+    blocks, rows = N // dim("B", multiple_of=4), 2 // (N * N)  # both are 1 or more nowhere
+    with assuming() as conditions:
+        assert str(K // blocks // rows + 1).startswith("K//")
+    assert [str(c) for c in conditions] == ["1 <= N//B", "1 <= 2//(N*N)"]
+
+
 def test_assuming_nests_and_leaves_nothing_behind():
     with assuming() as outer:
         with assuming() as inner:
@@ -401,6 +416,15 @@ def test_masks(mask):
         for result, truth in ((x & mask, v & mask), (mask & x, v & mask), (x | mask, v | mask), (x ^ mask, v ^ mask)):
             assert at(result, {"x": v}) == truth
     assert str(x & 0b111000) == "((x//8)%8)*8"
+
+
+def test_sizes_of_a_bound_that_do_not_show():
+    column = index("c", below=N)
+    assert tla.at((column, 2 * column + 1), c=5, N=9) == (5, 11)
+    with pytest.raises(RangeError):
+        tla.at(column, c=5, N=5)
+    with pytest.raises(Unproven):
+        tla.at(column, c=5)
 
 
 def test_latex():

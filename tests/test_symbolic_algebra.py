@@ -8,9 +8,11 @@ import random
 from collections import Counter
 
 import pytest
+from expressions import count, value
 
 import tla
 from tla import Int, Layout, TlaError, assuming, at, dim, dims, parse
+from tla.ascend import half, zN
 
 import oracle
 
@@ -158,6 +160,37 @@ def static(x):
     return Int[int(x)]() if isinstance(x, int) else x
 
 
+def test_what_a_tiling_rests_on():
+    a, tile = tla.MakeLayout(tla.dims("M N"), tla.LayoutRight), (Int[16](), Int[16]())
+    with pytest.raises(tla.Unproven) as caught:
+        tla.logical_divide(a, tile)
+    assert caught.value.reason.expected == "16 divides M; 16 divides N"
+    units = tla.dims("M N", multiple_of=16)
+    exact = tla.logical_divide(tla.MakeLayout(units, tla.LayoutRight), tile)
+    assert str(exact) == "((_16,M//16),(_16,N//16)):((N,16*N),(_1,_16))"
+    with assuming() as conditions:
+        divided = tla.logical_divide(a, tile)
+    assert [c.to_python() for c in conditions] == ["M % 16 == 0", "N % 16 == 0"]
+    for m, n in [(16, 16), (32, 48), (160, 16)]:
+        numbers = tla.logical_divide(tla.MakeLayout((m, n), tla.LayoutRight), tile)
+        assert at(divided, M=m, N=n) == at(exact, M=m, N=n) == numbers
+
+
+def test_an_offset_in_zN_takes_six_operations():
+    rows, columns = tla.dims("M N", multiple_of=16)
+    layout = tla.MakeLayout[half, zN](rows, columns)
+    text = tla.to_python(layout(tla.index("i", rows), tla.index("j", columns)))
+    operations, divisions = count(text)
+    assert operations <= 6
+    assert divisions <= 2
+    rng = random.Random(6)
+    for _ in range(50):
+        m, n = 16 * rng.randint(1, 20), 16 * rng.randint(1, 20)
+        i, j = rng.randrange(m), rng.randrange(n)
+        truth = (j // 16 * m + i) * 16 + j % 16
+        assert value(text, {"M": m, "N": n, "i": i, "j": j}) == truth == tla.MakeLayout[half, zN](m, n)(i, j)
+
+
 def pair(d):
     """A layout, and one into its domain."""
     a = d.layout()
@@ -186,17 +219,23 @@ def law_of_downcast(a, r):
         assert sorted(map(r, range(int(tla.size(r))))) == sorted(4 * a(i) + k for i in range(int(tla.size(a))) for k in range(4))
 
 
-def block_and_shape(d):
-    return tla.MakeLayout((Int[d.rng.choice((2, 4))](), Int[d.rng.choice((1, 2, 8))]())), (d.leaf(), d.leaf(), d.leaf())[
-        : d.rng.choice((2, 3))
-    ]
+def law_of_nullspace(a, r):
+    assert not any(a(i) for i in map(r, coordinates(r))), (a, r)
+
+
+def law_of_common(a, b, r):
+    for i in coordinates(r):
+        assert a(r(i)) == b(r(i)) == i, (a, b, r, i)
+
+
+def tiled_shape(d):
+    a = d.layout()
+    return a, tuple(tla.mul(n, d.leaf()) for n in tla.product_each(a.shape))
 
 
 CASES = {
-    "upcast": (Operation(tla.upcast[2], lambda d: (d.layout(),)), law_of_numbers(tla.upcast[2]), 0.3),
     "downcast": (Operation(tla.downcast[4], lambda d: (d.layout(),)), law_of_downcast, 0.3),
     "filter": (Operation(tla.filter, lambda d: (d.layout(),)), law_of_numbers(tla.filter), 1),
-    "tile_to_shape": (Operation(tla.tile_to_shape, block_and_shape), law_of_numbers(tla.tile_to_shape), 0.3),
     "MakeLayoutTile": (
         Operation(tla.MakeLayoutTile, lambda d: (a := d.layout(), tuple(d.leaf() for _ in a.shape))),
         law_of_numbers(tla.MakeLayoutTile),
@@ -213,8 +252,12 @@ CASES = {
     },
     **{
         form: (Operation(getattr(tla, form), small), law_of_product(form), 0.4)
-        for form in ("logical_product", "blocked_product", "raked_product")
+        for form in ("logical_product", "blocked_product", "raked_product", "zipped_product", "tiled_product", "flat_product")
     },
+    "nullspace": (Operation(tla.nullspace, lambda d: (d.layout(),)), law_of_nullspace, 0.9),
+    "max_common_layout": (Operation(tla.max_common_layout, lambda d: (d.layout(), d.layout())), law_of_common, 0.6),
+    "upcast": (Operation(tla.upcast[2], lambda d: (d.layout(),)), law_of_numbers(tla.upcast[2]), 0.4),
+    "tile_to_shape": (Operation(tla.tile_to_shape, tiled_shape), law_of_numbers(tla.tile_to_shape), 0.4),
 }
 
 

@@ -9,6 +9,7 @@ Source: TLA include/tla/tensor.hpp; CuTe include/cute/tensor_impl.hpp.
 from __future__ import annotations
 
 import math
+import sys
 from typing import Any
 
 from . import moves
@@ -230,9 +231,8 @@ MakeTensor = _MakeTensor()
 
 def as_tensor(where: str, x: Any) -> Tensor:
     """x if it is a tensor; a numpy array as the tensor over it."""
-    import numpy as np
-
-    if isinstance(x, np.ndarray):
+    np = sys.modules.get("numpy")  # who has an array has numpy
+    if np and isinstance(x, np.ndarray):
         return MakeTensor(x)
     if not isinstance(x, Tensor):
         raise LeafTypeError(f"{where} of a {type(x).__name__}", "a tensor, or a numpy array", "write MakeTensor(x, layout)")

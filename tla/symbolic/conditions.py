@@ -112,15 +112,15 @@ class Condition:
         """What to declare so that it can be proved."""
         one, other = self.a, self.b
         n, c = _alone(other)
-        k = one.const
-        if self.question == "divides" and n and k:
-            return f'declare dim("{n.name}", multiple_of={k // math.gcd(k, c // n.unit or 1)})'
-        if self.question in ("<", "<=") and n and k is not None and c > 0:
-            return f'declare dim("{n.name}", at_least={-(-(k + (self.question == "<")) * n.unit // c)})'
+        if self.question == "divides" and n and one.const:
+            return f'declare dim("{n.name}", multiple_of={one.const // math.gcd(one.const, c // n.unit or 1)})'
+        if self.question in ("<", "<="):
+            room = other - one - number(self.question == "<")  # it holds where this is 0 or more
+            k = room.terms.get((), 0)
+            n, c = _alone(room - number(k))
+            if n:
+                return f'declare dim("{n.name}", {f"at_least={-(k * n.unit // c)}" if c > 0 else f"at_most={k * n.unit // -c}"})'
         n, c = _alone(one)
-        k = other.const
-        if self.question in ("<", "<=") and n and k is not None and c > 0:
-            return f'declare dim("{n.name}", at_most={(k - (self.question == "<")) * n.unit // c})'
         if self.question == "<" and n and c == n.unit == 1:
             return f'declare index("{n.name}", below={_text(other)})'
         return f"declare facts of {', '.join(sorted(n.name for n in one.scope | other.scope))} that imply it"

@@ -20,20 +20,25 @@ Price = Callable[[Atom], Tree]
 
 def factored(p: Poly, width: int, price: Price) -> Tree:
     """The cheapest tree of p as it stands that is found, with `width` factors tried at each step; price(a) is that of an atom."""
-    return _Sums(width, price).sum(_on_names(p))
+    return Sums(width, price).of(p)
 
 
 def plain(p: Poly, price: Price) -> Tree:
     """The terms of p, side by side."""
-    return _Sums(0, price).plain(_on_names(p))
+    return Sums(0, price).plain(_on_names(p))
 
 
-class _Sums:
-    """Sums of one factoring: what was found is kept."""
+class Sums:
+    """Factorings with the same prices: what was found is kept."""
 
     def __init__(self, width: int, price: Price) -> None:
         self.width, self.price = width, price
         self.seen: dict[frozenset[tuple[Mono, int]], Tree] = {}
+        self.terms: dict[tuple[Mono, int], Tree] = {}
+
+    def of(self, p: Poly) -> Tree:
+        """The cheapest tree of p as it stands that is found."""
+        return self.sum(_on_names(p))
 
     def sum(self, terms: dict[Mono, int]) -> Tree:
         """The cheapest tree: of the terms, or with a factor taken out of some of them."""
@@ -46,8 +51,13 @@ class _Sums:
         return self.seen[key]
 
     def plain(self, terms: dict[Mono, int]) -> Tree:
-        in_order = sorted(terms.items(), key=lambda t: order(t[0]))
-        return tree.total([tree.product(c, map(self.price, sorted(m, key=lambda a: (-a.level, a.key)))) for m, c in in_order])
+        return tree.total([self.term(t) for t in sorted(terms.items(), key=lambda t: order(t[0]))])
+
+    def term(self, t: tuple[Mono, int]) -> Tree:
+        if t not in self.terms:
+            m, c = t
+            self.terms[t] = tree.product(c, map(self.price, sorted(m, key=lambda a: (-a.level, a.key))))
+        return self.terms[t]
 
     def with_factor(self, terms: dict[Mono, int], a: Atom | None, g: int) -> Tree:
         inside, rest = {}, {}

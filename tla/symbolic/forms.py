@@ -13,7 +13,7 @@ from . import factoring, tree
 from .poly import ONE, ZERO, Atom, Poly, Symbol, atom, exact, leading, number, one_of, split
 from .proofs import is_positive, least
 from .rules import Rule, floor_div
-from .tree import Tree
+from .tree import Cost, Tree
 
 #: The factors that are tried at each step of the last factoring.
 WIDTH = 3
@@ -58,14 +58,12 @@ def _searched(p: Poly) -> tuple[Poly, list[str]]:
     found, seen, level, tried = (p, 0), {p}, 0, 0
     while p.size <= MAX_SIZE and tried < MOST_TERMS and 0 < sum(a.kind == "//" for a in p.atoms()) <= MAX_DIVISIONS:
         new_forms = [(move, q) for move, q in _moves(p) if q not in seen and price.at_least(q) <= cost[0]]
-        options = [(price.of(q).cost, k, move, q) for k, (move, q) in enumerate(new_forms)]
-        tried += sum(len(o[3].terms) for o in options)
-        if not options:
-            break
-        new, _k, move, p = min(options, key=lambda o: o[:2])
+        tried += sum(len(q.terms) for _move, q in new_forms)
+        new, k = price.cheapest([q for _move, q in new_forms], cost)
         level = 0 if new < cost else level + 1
-        if new > cost or level > PATIENCE:
+        if k is None or level > PATIENCE:
             break
+        move, p = new_forms[k]
         seen.add(p)
         taken.append(move)
         if new < cost:
@@ -79,6 +77,7 @@ class _Prices:
 
     def __init__(self, p: Poly) -> None:
         self.trees: dict[Atom, Tree] = {}
+        self.of = factoring.Sums(1, self).of
         todo = p.atoms()
         while todo:
             a = todo.pop()
@@ -91,9 +90,6 @@ class _Prices:
             self.trees[a] = tree.operation(a.kind, *map(self.quick, a.args)) if a.args else shown(a)
         return self.trees[a]
 
-    def of(self, p: Poly) -> Tree:
-        return factoring.factored(p, 1, self)
-
     def quick(self, p: Poly) -> Tree:
         """p with each division as a modulo where that is cheaper."""
         found = self.of(p)
@@ -103,6 +99,17 @@ class _Prices:
                 if form is not None and (cheaper := self.of(form)).cost < found.cost:
                     p, found = form, cheaper
         return found
+
+    def cheapest(self, forms: list[Poly], cost: Cost) -> tuple[Cost, int | None]:
+        """The least cost, and the first form that has it; None where all cost more than `cost`. What must cost more is passed over."""
+        found = None
+        for low, k in sorted((self.at_least(p), k) for k, p in enumerate(forms)):
+            if low > cost[0]:
+                break
+            new = self.of(forms[k]).cost
+            if new < cost or (new == cost and (found is None or k < found)):
+                cost, found = new, k
+        return cost, found
 
     def at_least(self, p: Poly) -> int:
         """A weight that no form of p is below: each atom stands in it once, with operations between them."""

@@ -34,9 +34,9 @@ def at(x: Any, values: Mapping[str, Any] = {}, **named: Any) -> Any:
     """
     given = {**values, **named}
     if isinstance(x, SymInt):
-        used = {name: n for name, n in given.items() if name in map(str, x.symbols)}
-        value = x.at(used)
-        return as_static(value) if used and is_static(tuple(used.values())) else value
+        used = [n for name, n in given.items() if name in map(str, x.symbols)]
+        value = x.at(given)
+        return as_static(value) if used and is_static(tuple(used)) else value
     if isinstance(x, Layout):
         return Layout(at(x.shape, given), at(x.stride, given), at(x.origin_shape, given))
     if isinstance(x, ComposedLayout):
