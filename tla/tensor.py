@@ -9,7 +9,6 @@ Source: TLA include/tla/tensor.hpp; CuTe include/cute/tensor_impl.hpp.
 from __future__ import annotations
 
 import math
-import sys
 from typing import Any
 
 from . import moves
@@ -231,12 +230,13 @@ MakeTensor = _MakeTensor()
 
 def as_tensor(where: str, x: Any) -> Tensor:
     """x if it is a tensor; a numpy array as the tensor over it."""
-    np = sys.modules.get("numpy")  # who has an array has numpy
-    if np and isinstance(x, np.ndarray):
-        return MakeTensor(x)
-    if not isinstance(x, Tensor):
+    if isinstance(x, Tensor):
+        return x
+    import numpy as np
+
+    if not isinstance(x, np.ndarray):
         raise LeafTypeError(f"{where} of a {type(x).__name__}", "a tensor, or a numpy array", "write MakeTensor(x, layout)")
-    return x
+    return MakeTensor(x)
 
 
 # -------------------------------------------------------------------------------------------- what is required
