@@ -214,11 +214,6 @@ def law_of_numbers(f):
     return law
 
 
-def law_of_downcast(a, r):
-    if tla.size(a) <= 128:
-        assert sorted(map(r, range(int(tla.size(r))))) == sorted(4 * a(i) + k for i in range(int(tla.size(a))) for k in range(4))
-
-
 def law_of_nullspace(a, r):
     assert not any(a(i) for i in map(r, coordinates(r))), (a, r)
 
@@ -228,14 +223,22 @@ def law_of_common(a, b, r):
         assert a(r(i)) == b(r(i)) == i, (a, b, r, i)
 
 
-def tiled_shape(d):
-    a = d.layout()
-    return a, tuple(tla.mul(n, d.leaf()) for n in tla.product_each(a.shape))
+def law_of_downcast(a, r):
+    if tla.size(a) <= 128:
+        assert sorted(map(r, range(int(tla.size(r))))) == sorted(4 * a(i) + k for i in range(int(tla.size(a))) for k in range(4))
+
+
+def block_and_shape(d):
+    return tla.MakeLayout((Int[d.rng.choice((2, 4))](), Int[d.rng.choice((1, 2, 8))]())), (d.leaf(), d.leaf(), d.leaf())[
+        : d.rng.choice((2, 3))
+    ]
 
 
 CASES = {
+    "upcast": (Operation(tla.upcast[2], lambda d: (d.layout(),)), law_of_numbers(tla.upcast[2]), 0.3),
     "downcast": (Operation(tla.downcast[4], lambda d: (d.layout(),)), law_of_downcast, 0.3),
     "filter": (Operation(tla.filter, lambda d: (d.layout(),)), law_of_numbers(tla.filter), 1),
+    "tile_to_shape": (Operation(tla.tile_to_shape, block_and_shape), law_of_numbers(tla.tile_to_shape), 0.3),
     "MakeLayoutTile": (
         Operation(tla.MakeLayoutTile, lambda d: (a := d.layout(), tuple(d.leaf() for _ in a.shape))),
         law_of_numbers(tla.MakeLayoutTile),
@@ -256,8 +259,6 @@ CASES = {
     },
     "nullspace": (Operation(tla.nullspace, lambda d: (d.layout(),)), law_of_nullspace, 0.9),
     "max_common_layout": (Operation(tla.max_common_layout, lambda d: (d.layout(), d.layout())), law_of_common, 0.6),
-    "upcast": (Operation(tla.upcast[2], lambda d: (d.layout(),)), law_of_numbers(tla.upcast[2]), 0.4),
-    "tile_to_shape": (Operation(tla.tile_to_shape, tiled_shape), law_of_numbers(tla.tile_to_shape), 0.4),
 }
 
 
