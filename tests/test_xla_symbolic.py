@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from tla import ComposedLayout, Layout, LeafTypeError, ParseError, dim, dims, prove, xla
+from tla import ComposedLayout, Layout, LeafTypeError, LoweringError, ParseError, TlaError, Unproven, dim, dims, prove, xla
 from tla.basis import ScaledBasis
 
 import oracle
@@ -97,8 +97,9 @@ def test_the_strides_of_the_documents():
         ("f32[M]", {"M": -1}, ParseError, "dimension -1"),
         ("f32[M]", {"M": "3"}, LeafTypeError, "type str"),
         ("f32[M+]", {}, ParseError, "unexpected"),
-        ("f32[M,ceil]", {}, ParseError, "unexpected"),
+        ("f32[M,ceil]", {}, LeafTypeError, "the name 'ceil'"),
         ("f32[M{0}", {}, ParseError, "unexpected"),
+        (f"f32[{','.join(f'N{k}' for k in range(10_000))}]", {}, ParseError, "at most 256"),
     ],
 )
 def test_names_that_are_none(text, sizes, error, message):
@@ -110,3 +111,29 @@ def test_names_are_no_part_of_xlas_own_language():
     for text in ("f32[M]", "f32[3,b]", "f32[2*3]"):
         with pytest.raises(ParseError):
             xla.parse_shape(text)
+
+
+def test_what_hangs_on_sizes_that_are_names_is_not_answered():
+    """is_bitcast said no where some sizes make it yes."""
+    M, N = dims("M N")
+    tiled, other, plain = (
+        xla.parse_shape(text, symbols=[M, N]) for text in ("f32[M,N]{1,0:T(8,128)}", "f32[N,M]{1,0:T(8,128)}", "f32[M,N]{0,1}")
+    )
+    assert xla.is_bitcast(tiled, tiled)
+    assert xla.is_bitcast(tiled, xla.parse_shape("f32[M,N]{1,0:T(8,128)S(1)}", symbols=[M, N]))
+    assert not xla.is_bitcast(tiled, xla.parse_shape("s8[M,N]{1,0:T(8,128)(4,1)}", symbols=[M, N]))
+    for a, b in ((tiled, other), (plain, tiled), (plain, "f32[3,5]"), (plain, xla.parse_shape("f32[M,N]{1,0}", symbols=[M, N]))):
+        with pytest.raises(Unproven, match="not known"):
+            xla.is_bitcast(a, b)
+        with pytest.raises(TlaError):
+            xla.relayout(a, b)
+    with pytest.raises(LoweringError, match="sizes are not known"):
+        xla.raise_(xla.lower(tiled))
+
+
+@pytest.mark.parametrize("text", ["f32[o]", "f32[if]", "f32[3,ceil]", "(f32[M], s32[])"])
+def test_the_mend_of_a_name_that_is_none_works(text):
+    with pytest.raises(TlaError) as caught:
+        xla.lower(text)
+    assert "dim('o')" not in str(caught.value)
+    assert "lower takes names;" not in str(caught.value)

@@ -230,13 +230,13 @@ MakeTensor = _MakeTensor()
 
 def as_tensor(where: str, x: Any) -> Tensor:
     """x if it is a tensor; a numpy array as the tensor over it."""
+    if isinstance(x, Tensor):
+        return x
     import numpy as np
 
-    if isinstance(x, np.ndarray):
-        return MakeTensor(x)
-    if not isinstance(x, Tensor):
+    if not isinstance(x, np.ndarray):
         raise LeafTypeError(f"{where} of a {type(x).__name__}", "a tensor, or a numpy array", "write MakeTensor(x, layout)")
-    return x
+    return MakeTensor(x)
 
 
 # -------------------------------------------------------------------------------------------- what is required

@@ -14,7 +14,7 @@ from ..algebra import composition
 from ..basis import E
 from ..errors import RankError, TlaError, Unproven
 from ..int_tuple import IntTuple, leaves, modes_of
-from ..ints import static
+from ..ints import equal, static
 from ..inverse import left_inverse
 from ..layout import Layout
 from ..steps import merged
@@ -40,13 +40,26 @@ def is_bitcast(a: Shape | str, b: Shape | str) -> bool:
     >>> is_bitcast("bf16[8,1,1280,16384]{3,2,0,1:T(8,128)(2,1)}", "bf16[8,1280,16384]{2,1,0:T(8,128)(2,1)}")
     True
 
-    Raises LoweringError for what `lower` refuses; Unproven where more than 262,144 coordinates would have to be compared.
+    Raises LoweringError for what `lower` refuses; Unproven where more than 262,144 coordinates would have to be compared, or
+    where it hangs on sizes that are names.
     Source: HLO bitcast; design of tla, section 6.
     """
     a, b = as_shape(a), as_shape(b)
-    if (a.bits, element_count(a), byte_size(a), _prefix(a)) != (b.bits, element_count(b), byte_size(b), _prefix(b)):
+    answers = [equal(f(a), f(b)) for f in (_bits, element_count, byte_size, _prefix)]
+    if False in answers:
         return False
-    return a == b or element_count(a) == 0 or _same_in_row_major(lower(a), logical_dimensions(a), lower(b), logical_dimensions(b))
+    if a == b or equal(element_count(a), 0):
+        return True
+    if not all(isinstance(n, int) for n in (*a.dimensions, *b.dimensions)):
+        if a.dimensions == b.dimensions and None not in answers and lower(a) == lower(b):
+            return True
+        what = f"it is not known whether {a} is {b} as it stands"
+        raise Unproven(what, "sizes that are known, or one layout", "give the names numbers: lower and parse_shape take them")
+    return _same_in_row_major(lower(a), logical_dimensions(a), lower(b), logical_dimensions(b))
+
+
+def _bits(shape: ArrayShape) -> int:
+    return shape.bits
 
 
 def _prefix(shape: ArrayShape) -> int:
@@ -153,6 +166,8 @@ def relayout(a: Shape | str, b: Shape | str) -> Relayout:
     Raises RankError for arrays of other dimensions or element types, and what `lower` raises. Source: HLO copy.
     """
     a, b = as_shape(a), as_shape(b)
+    if not all(isinstance(n, int) for n in (*logical_dimensions(a), *logical_dimensions(b))):
+        raise Unproven(f"relayout of {a} and {b}", "sizes that are known", "give the names numbers: parse_shape takes them as symbols")
     if (a.element_type, a.dimensions) != (b.element_type, b.dimensions):
         raise RankError(f"relayout of {a} and {b}", "one array: equal dimensions and element type", "see is_bitcast for a reshape")
     same = is_bitcast(a, b)

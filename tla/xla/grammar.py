@@ -19,14 +19,16 @@ from collections.abc import Callable, Mapping
 from typing import Any, NoReturn, TypeVar
 
 from ..errors import LeafTypeError, LoweringError, ParseError
-from ..ints import INT64_MAX, INT64_MIN, at_most
+from ..ints import INT64_MAX, INT64_MIN, at_most, known
 from ..symbolic.declare import dim
-from ..symbolic.facts import RESERVED
 from ..symbolic.reading import names, read
 from .shapes import MAX_DEPTH, BufferShape, OpaqueShape, Shape, TokenShape, TupleShape
 from .spec import BITS, COMBINE, ArrayLayout, ArrayShape, Split, TileEntry, why_not_valid
 
 R = TypeVar("R")
+
+#: More dimensions that are names are refused: strides are products of these, and 10,000 of them took minutes.
+MAX_NAMED = 256
 
 BLANK = re.compile(r"(?:[ \t\r\n]+|/\*.*?\*/|//[^\n]*)*", re.DOTALL)
 _TOKEN = re.compile(r"-?[0-9]+(?![A-Za-z0-9_.])|[A-Za-z_][A-Za-z0-9_]*|<=|[][(){},:?*#+~]")
@@ -93,8 +95,9 @@ def named_shape(shape: Shape | str, sizes: Mapping[str, Any]) -> ArrayShape:
             raise LeafTypeError(f"{name}= of {shape!s:.80}", "names of its dimensions", f"write {name} where its size stands in the text")
     if not isinstance(shape, str) or not used:
         return as_shape(shape)
+    functions = re.findall(r"(ceil|min|max)\s*\(", shape)
     return as_shape(
-        parse_shape(shape, symbols={name: sizes[name] if name in sizes else dim(name) for name in used if name not in RESERVED})
+        parse_shape(shape, symbols={name: sizes[name] if name in sizes else dim(name) for name in used if name not in functions})
     )
 
 
@@ -237,6 +240,10 @@ class _ShapeReader(Reader):
         element_type = self.element_type()
         at["dimensions"] = self.at
         dims, dynamic = self.dimensions()
+        if sum(known(n) is None for n in dims if n is not None) > MAX_NAMED:
+            self.fail(
+                f"more than {MAX_NAMED} dimensions that are names", f"at most {MAX_NAMED}", "give some of them numbers", at=at["dimensions"]
+            )
         layout = self.layout(len(dims), at) if self.token == "{" else None
         if found := why_not_valid(element_type, dims, layout):  # ArrayShape checks it too, but cannot say where
             self.fail(*found[1], at=at[found[0]])
@@ -264,7 +271,7 @@ class _ShapeReader(Reader):
         bounded, at = self.take("<="), self.at
         if self.symbols is None:
             if self.token.isidentifier():
-                self.unexpected("a dimension: 5, <=5 or ?", "lower takes names; parse_shape too, with symbols=[dim('N')]")
+                self.unexpected("a dimension: 5, <=5 or ?", "parse_shape takes names with symbols=[dim('N')], lower those of an array")
             n = self.integer("a dimension: 5, <=5 or ?")
         else:
             n, self.after = read(self.text, at, self.symbols)

@@ -1,9 +1,9 @@
-"""A tiling for every layout whose digits clear each other in memory: tile levels that are a radix sort of the digits.
+"""A tiling for every layout whose digits begin behind all that is below them in memory: tile levels that are a radix sort of the digits.
 
 The first tile pads every dimension to its digits, the next ones split these off. A level whose entries are 1 or all of
 a piece moves the pieces with the whole entries behind the others, and keeps their order: one pass of a radix sort by a
 bit of the place. `*` takes up the pieces of 1 that it leaves. A gap in memory is padding: of the piece below it, where
-it is whole steps of that; else of all pieces below it, merged.
+it is whole steps of that; else of all pieces below it, merged, and perhaps cut again.
 
 Source: ours.
 """
@@ -106,12 +106,19 @@ def _pass(pieces: list[_Piece], bit: int) -> tuple[Tile, list[_Piece]]:
 
 
 def _gaps(placed: list[tuple[int, int, int, int]], pieces: list[_Piece]) -> tuple[list[Tile], int]:
-    """Tile levels that pad what is below a gap that is no whole number of steps: all of it merged, from the lowest gap up."""
+    """Tile levels that pad what is below a gap that is no whole number of steps: all of it merged, from the lowest gap up.
+
+    Where the last step needs less than its whole place, the gap may end inside of that: what is cut off holds nothing, and
+    goes in front of all.
+    """
     out: list[Tile] = []
-    order = [p.place for p in pieces]
-    for at, ((d, _s, _dim, _k), (following, *_rest)) in enumerate(itertools.pairwise(placed)):
+    order, unused = pieces, _Piece(1, 1, -1)
+    for at, ((d, s, _dim, _k), (following, *_rest)) in enumerate(itertools.pairwise(placed)):
         if following % d:
-            first = order.index(at + 1)  # the digit below the gap; what is behind it in the list is below it in memory
+            first = next(k for k, p in enumerate(order) if p.place == at + 1)  # the digit below the gap; what is below it is behind it
             out.append(("*",) * (len(order) - first - 1) + (following,))
-            order = [*order[:first], -1, at + 1]
+            order = [*order[:first], unused, _Piece(following, following, at + 1)]
+            if following < d * s:
+                out.append(tuple(p.slots for p in order))
+                order = [unused] * len(order) + order
     return out, len(order)

@@ -1,7 +1,7 @@
 """From a layout back to XLA: the minor_to_major and the tiles that have its map.
 
 Candidates are tried, the tilings of real programs first, and one is taken if it lowers to the same map. At the end stands
-a construction that has a spec for every layout whose digits clear each other in memory.
+a construction that has a spec for every layout whose digits begin behind all that is below them in memory.
 
 Source: ours; the families are those of 313 programs compiled for TPU.
 """
@@ -47,7 +47,8 @@ def raise_(layout: Layout | ComposedLayout, element_type: str = "f32") -> ArrayS
     element_type   of the shape; it has no part in the map, only in the choice
     Returns        the tiles that the compiler would choose, or those of the families that real programs use, if one has the
                    map; else few levels; else a tiling that is constructed
-    Raises         LoweringError where no tiling has the map: strides of 0 or less, places that interleave, swizzles
+    Raises         LoweringError where none is known: strides of 0 or less and offsets, which no tiling has; swizzles, and places
+                   that interleave
 
     >>> from tla import parse
     >>> print(raise_(parse("((_2,_4,_160),(_128,_128)):((_1,_256,_131072),(_2,_1024))"), "bf16"))
@@ -66,6 +67,8 @@ def raise_(layout: Layout | ComposedLayout, element_type: str = "f32") -> ArrayS
     sizes = tuple(known(n) for n in layout.origin_shape)
     if 0 in sizes and None not in sizes:  # there is nothing that a map could differ in
         return ArrayShape(element_type, sizes, ArrayLayout(tuple(reversed(range(len(sizes))))))
+    if None in sizes:
+        raise LoweringError(f"raise_ of {shown(layout)}: its sizes are not known", "numbers", "give its symbols values: n.at(M=100)")
     stages = stages_of(layout, sizes)
     for stage in stages:
         _require_clear(layout, stage)
@@ -88,7 +91,7 @@ def _constructed(layout: Layout | ComposedLayout, element_type: str, stages: lis
             return found
     except TlaError:  # of numbers past 64 bits, for example
         pass
-    raise LoweringError(f"raise_ of {shown(layout)}", "the map of a tiling", "no tiling with this map was found")
+    raise LoweringError(f"raise_ of {shown(layout)}", "the map of a tiling of 64-bit sizes", "raise a part of it: a tile, or a mode")
 
 
 def _require_clear(layout: Layout | ComposedLayout, stage: Stage) -> None:
@@ -97,10 +100,10 @@ def _require_clear(layout: Layout | ComposedLayout, stage: Stage) -> None:
         if d < reach:
             raise LoweringError(
                 f"raise_ of {shown(layout)}: the stride {d} of {number} is inside of what is below it, which reaches up to {reach}",
-                "places that clear each other, as tiles leave them",
-                "no tiling has this map",
+                "strides of 1 or more, each past all that the smaller ones reach",
+                "pad what is below it less, or give the larger stride more room",
             )
-        reach = d * s
+        reach += d * (s - 1)
 
 
 def _same_map(shape: ArrayShape, layout: Layout | ComposedLayout, stages: list[Stage]) -> bool:

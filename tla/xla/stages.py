@@ -46,7 +46,9 @@ def stages_of(layout: Layout | ComposedLayout, sizes: tuple[int | None, ...]) ->
         return [*map(_stage, inputs, reach, [*reach[1:], ()])]
     except _Unfit as why:
         raise LoweringError(
-            f"raise_ of {shown(layout)}: {why}", "one shape:stride, or a chain of them, of known sizes", "no tiling has this map"
+            f"raise_ of {shown(layout)}: {why}",
+            "one shape:stride, or a chain of them, of known sizes",
+            "a tiling begins at 0: raise the layout without its offset or swizzle",
         ) from None
 
 
