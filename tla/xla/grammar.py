@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NoReturn, TypeVar
 
 from ..errors import LeafTypeError, LoweringError, ParseError
-from ..ints import INT64_MAX, INT64_MIN, at_most, leaf, known
+from ..ints import INT64_MAX, INT64_MIN, at_most, known, leaf
 from ..symbolic.declare import dim
 from ..symbolic.reading import names, read
 from .shapes import MAX_DEPTH, BufferShape, OpaqueShape, Shape, TokenShape, TupleShape
