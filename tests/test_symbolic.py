@@ -508,3 +508,11 @@ def test_sizes_are_limited():
 def test_printing_a_long_sum_takes_no_time_to_speak_of():
     x = sum(dim(f"N{k}") * (k % 7) // 3 for k in range(60))
     assert len(str(x)) > 300
+
+
+def test_what_is_used_twice_and_again_takes_no_time_to_speak_of():
+    x = y = N
+    for _ in range(200):
+        x, y = x + x, (y * 3 + y) % 1000
+    assert str(x) == f"{1 << 200}*N"
+    assert y.at(N=7) == 7 * 4**200 % 1000

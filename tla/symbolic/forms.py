@@ -51,12 +51,19 @@ def shown(a: Atom) -> Tree:
     return a.tree  # type: ignore[no-any-return]
 
 
+def _is_searched(p: Poly) -> bool:
+    """Whether there are moves from p, and not too many."""
+    return p.size <= MAX_SIZE and 0 < sum([a.kind == "//" for a in p.atoms()]) <= MAX_DIVISIONS
+
+
 def _searched(p: Poly) -> tuple[Poly, list[str]]:
+    if not _is_searched(p):
+        return p, []
     price = _Prices(p)
     taken: list[str] = []
     cost = price.of(p).cost
     found, seen, level, tried = (p, 0), {p}, 0, 0
-    while p.size <= MAX_SIZE and tried < MOST_TERMS and 0 < sum(a.kind == "//" for a in p.atoms()) <= MAX_DIVISIONS:
+    while tried < MOST_TERMS and _is_searched(p):
         new_forms = [(move, q) for move, q in _moves(p) if q not in seen and price.at_least(q) <= cost[0]]
         tried += sum(len(q.terms) for _move, q in new_forms)
         new, k = price.cheapest([q for _move, q in new_forms], cost)

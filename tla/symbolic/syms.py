@@ -22,7 +22,7 @@ from .proofs import is_positive, least
 from .rules import floor_div, node
 from .tree import Tree
 
-#: What was computed is remembered for explain() up to so many operations deep.
+#: What was computed is remembered up to so many operations, each as often as it is written: for explain(), and as a form.
 MAX_HISTORY = 100
 
 
@@ -410,7 +410,7 @@ def wrap(p: Poly, made: tuple[Any, ...] | None = None) -> Any:
     new = object.__new__(SymInt)
     history = 0
     if made is not None:
-        history = 1 + max(x._history if type(x) is SymInt else 0 for x in made[1:])
+        history = min(1 + sum([x._history for x in made[1:] if type(x) is SymInt]), MAX_HISTORY + 1)
     new.poly, new._form, new._history = p, None, history
     new.made = made if history <= MAX_HISTORY else None
     return new
