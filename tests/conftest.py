@@ -1,7 +1,46 @@
-import os
+"""Options and fixtures of all tests. JAX, where it is installed, runs on eight virtual CPU devices; where it is not, what
+needs it is skipped."""
 
+import importlib.util
+import os
+from pathlib import Path
+
+import pytest
 from hypothesis import settings
+
+GOLDEN = Path(__file__).parent / "golden"
+
+# JAX reads these when it is first used, which is in a test.
+os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=8"
+os.environ["JAX_PLATFORMS"] = "cpu"
 
 settings.register_profile("ci", max_examples=300, deadline=None)
 settings.register_profile("night", max_examples=100_000, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+
+def pytest_collection_modifyitems(items):
+    """The examples in tla/xla/jax.py and docs/jax.md need JAX; tests/test_jax.py skips itself."""
+    if importlib.util.find_spec("jax") is None:
+        for item in items:
+            if item.path.name in ("jax.py", "jax.md"):
+                item.add_marker(pytest.mark.skip(reason="needs jax: pip install 'tla-layouts[jax]'"))
+
+
+def pytest_addoption(parser):
+    parser.addoption("--update-golden", action="store_true", help="write tests/golden anew: its diff is what is to be reviewed")
+
+
+@pytest.fixture
+def golden(request):
+    """golden(name, text): the text is that of tests/golden/name."""
+
+    def check(name, text):
+        path = GOLDEN / name
+        if request.config.getoption("--update-golden"):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        assert path.exists(), f"no {path}: pytest --update-golden writes it"
+        assert text == path.read_text(encoding="utf-8"), f"{path} differs: pytest --update-golden writes it anew"
+
+    return check

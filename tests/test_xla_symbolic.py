@@ -95,6 +95,7 @@ def test_the_strides_of_the_documents():
         ("f32[M,N]", {"K": 3}, LeafTypeError, "K= of f32"),
         ("f32[3,5]", {"M": 3}, LeafTypeError, "M= of f32"),
         ("f32[M]", {"M": -1}, ParseError, "dimension -1"),
+        ("f32[M-100]", {}, ParseError, "may be negative"),
         ("f32[M]", {"M": "3"}, LeafTypeError, "type str"),
         ("f32[M+]", {}, ParseError, "unexpected"),
         ("f32[M,ceil]", {}, LeafTypeError, "the name 'ceil'"),

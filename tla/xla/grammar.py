@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NoReturn, TypeVar
 
 from ..errors import LeafTypeError, LoweringError, ParseError
-from ..ints import INT64_MAX, INT64_MIN, at_most, known
+from ..ints import INT64_MAX, INT64_MIN, at_most, known, leaf
 from ..symbolic.declare import dim
 from ..symbolic.reading import names, read
 from .shapes import MAX_DEPTH, BufferShape, OpaqueShape, Shape, TokenShape, TupleShape
@@ -97,7 +97,7 @@ def named_shape(shape: Shape | str, sizes: Mapping[str, Any]) -> ArrayShape:
         return as_shape(shape)
     functions = re.findall(r"(ceil|min|max)\s*\(", shape)
     return as_shape(
-        parse_shape(shape, symbols={name: sizes[name] if name in sizes else dim(name) for name in used if name not in functions})
+        parse_shape(shape, symbols={name: leaf(sizes[name]) if name in sizes else dim(name) for name in used if name not in functions})
     )
 
 

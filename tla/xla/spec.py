@@ -228,6 +228,9 @@ def _wrongs(element_type: str, dims: tuple[int | None, ...], layout: ArrayLayout
         yield "element_type", Reason(f"element type {element_type!r} is not known", "one of " + " ".join(BITS), "write XLA's name")
     if any(d is not None and at_most(d, -1) for d in dims):
         yield "dimensions", Reason("a negative dimension", "0 or more", "write the extent")
+    for d in dims:
+        if d is not None and not at_most(0, d):
+            yield "dimensions", Reason(f"the dimension {d} may be negative", "0 or more", "declare sizes so that it is not: at_least=...")
     if _bytes_overflow(element_type, dims):
         yield "dimensions", Reason(f"the size of {element_type}{list(dims)} overflows", "a byte count that 64 bits hold", "use less")
     if layout is None:
