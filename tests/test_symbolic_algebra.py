@@ -289,3 +289,5 @@ def test_predicates_of_sizes():
     assert tla.is_ordered(tla.MakeLayout((M, N))) is True
     assert tla.same_map(tla.MakeLayout(((M, N), 4)), parse("(M*N,4):(_1,M*N)", symbols=[M, N])) is True
     assert tla.same_map(tla.MakeLayout((M, N)), tla.MakeLayout((M, N), tla.LayoutRight)) is None
+    may_be_0 = tla.index("i", 10)  # and then -1 is the only stride that counts
+    assert tla.is_ordered(Layout((Int[4](), Int[4]()), (may_be_0, Int[-1]()))) is None

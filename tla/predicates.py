@@ -258,7 +258,7 @@ def is_ordered(layout: Layout) -> Reason | bool | None:
     answer: bool | None = True
     for (s, a), (n, b) in itertools.pairwise(modes):
         here = at_most(a, b)
-        if here is False and equal(s, 1) is equal(n, 1) is equal(b, 0) is False:  # both count, whatever symbols are
+        if here is False and equal(s, 1) is equal(n, 1) is equal(a, 0) is equal(b, 0) is False:  # both count, whatever symbols are
             return Reason(f"{shown(layout)}: the stride {b} comes after {a}", "strides that do not decrease", "select its modes in order")
         answer = (here and answer) or None
     return answer
