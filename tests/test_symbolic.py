@@ -5,6 +5,8 @@ import itertools
 import operator
 import pickle
 import random
+import sys
+import threading
 
 import numpy as np
 import pytest
@@ -328,6 +330,41 @@ def test_conditions_that_contradict_each_other_are_listed():
     with assuming() as conditions:
         assert str(K // blocks // rows + 1).startswith("K//")
     assert [str(c) for c in conditions] == ["1 <= N//B", "1 <= 2//(N*N)"]
+
+
+def test_nothing_of_a_divisor_that_is_taken_to_be_positive():
+    empty = dim("Z", at_least=0)
+    with assuming() as conditions:
+        x = 0 // empty + empty * 3 // empty
+    assert (x, [*map(str, conditions)]) == (3, ["1 <= Z"])
+
+
+def test_one_name_of_two_sizes_is_refused_by_questions_as_well():
+    other = dim("N", multiple_of=16)
+    for ask in (lambda: N.equals(other), lambda: N.is_multiple_of(other), lambda: ints.at_most(N, other), lambda: ints.divides(N, other)):
+        with pytest.raises(RangeError, match="two sets of facts for N"):
+            ask()
+    with pytest.raises(RangeError, match="two sets of facts for N"):
+        parse("min(M,N)", symbols={"M": other, "N": N})
+
+
+def test_threads_make_one_symbol():
+    interval, start, made = sys.getswitchinterval(), threading.Barrier(4), []
+
+    def declare():
+        for k in range(300):
+            start.wait()
+            made.append(dim(f"Th{k}"))
+
+    threads = [threading.Thread(target=declare) for _ in range(4)]
+    try:
+        sys.setswitchinterval(1e-6)
+        for step in (threading.Thread.start, threading.Thread.join):
+            for thread in threads:
+                step(thread)
+    finally:
+        sys.setswitchinterval(interval)
+    assert len(set(made)) == 300
 
 
 def test_assuming_nests_and_leaves_nothing_behind():

@@ -28,6 +28,12 @@ def test_each_rule_holds_on_small_integers(rule):
     assert tried >= 19
 
 
+def test_a_numerator_that_stays_negative_when_it_is_turned_is_not_turned_again():
+    k = dim("K", at_most=3)
+    one, other = -k // (10 - 3 * k), (2 - k) // (10 - 3 * k)
+    assert [(one.at(K=n), other.at(K=n)) for n in (1, 2, 3)] == [(-n // (10 - 3 * n), (2 - n) // (10 - 3 * n)) for n in (1, 2, 3)]
+
+
 def built(case):
     names = {n: dim(n, multiple_of=unit) for n, unit in case["sizes"].items()}
     for v, below in case["below"].items():

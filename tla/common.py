@@ -128,7 +128,7 @@ def nullspace(layout: Layout) -> Layout:
 
 def _cancelling(layout: Layout) -> list[Mode]:
     """The modes of places where strides of both signs cancel."""
-    modes = [(s, d, p) for s, d, p in placed(layout) if not is_constant(0, d) and s > 1]
+    modes = [(s, d, p) for s, d, p in placed(layout) if not is_constant(0, d) and not is_constant(1, s)]
     what = f"nullspace of {shown(layout)}"
     code = Encoding(d for _s, d, _p in modes)
     values = [code(d) for _s, d, _p in modes]

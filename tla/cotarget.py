@@ -13,7 +13,7 @@ from .basis import MakeBasisLike, as_coordinate
 from .coord import Coord, crd2idx, idx2crd
 from .errors import RangeError
 from .int_tuple import ByPath, IntTuple, as_int_tuple, as_tree, elsewhere, leaves, modes_of, product, shown
-from .ints import Int, add, equal, is_constant, is_static, mul, plus
+from .ints import Int, add, at_most, equal, is_constant, is_static, known, mul, plus, require
 from .layout import Layout, Shape, as_layout
 
 _0, _1 = Int[0](), Int[1]()
@@ -23,7 +23,8 @@ _0, _1 = Int[0](), Int[1]()
 def coshape(layout: Layout) -> Any:
     """The shape that holds every value of a layout: of offsets their span, of coordinates the span in each mode.
 
-    For strides of one sign it is the largest value plus 1. A layout without elements needs none.
+    For strides of one sign it is the largest value plus 1. A layout without elements needs none; of sizes that may be 0,
+    Unproven where it cannot be said in one expression.
 
     >>> from tla import coshape, parse
     >>> print(coshape(parse("(_4,_3):(_1,_8)")), coshape(parse("(4,6):(1@1,2@0)")), coshape(parse("(4,0):(1,4)")))
@@ -38,12 +39,21 @@ def coshape(layout: Layout) -> Any:
         return _each(lambda _n: _0, _total(leaves(layout.stride)))
     spans = _each(lambda n: add(n, _1), _total(mul(n - _1, abs(d)) for n, d in zip(extents, leaves(layout.stride))))
     if not any(equal(n, 0) for n in extents):
+        _require_elements(layout, spans)
         return spans
     if is_static(spans):  # which a 0 must not change
         raise RangeError(
             f"coshape of {shown(layout)}: a dynamic extent of 0", "extents of 1 or more, or a static 0", "leave out what is empty"
         )
     return _each(lambda _n: 0, spans)
+
+
+def _require_elements(layout: Layout, spans: Any) -> None:
+    """That extents which may be 0 are not, or that the spans have no place for anything where they are."""
+    unknown = [n for n in leaves(layout.shape) if known(n) is None and not at_most(1, n)]
+    if unknown and not (at_most(0, product(spans)) and at_most(product(spans), product(layout.shape))):
+        for n in unknown:
+            require("<=", 1, n, f"coshape of {shown(layout)}")
 
 
 def coprofile(layout: Layout) -> Any:

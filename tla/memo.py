@@ -49,8 +49,9 @@ def memo(f: F) -> F:
             key = _key(arguments)
         except RecursionError:  # deeper than any layout: f refuses it
             return f(*arguments)
-        if key in results:
-            return results[key][0]
+        found = results.get(key)  # at once: another thread may begin the memory anew
+        if found:
+            return found[0]
         result = f(*arguments)
         if _KEEPS.get():
             if len(results) >= LIMIT:

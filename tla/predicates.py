@@ -192,10 +192,11 @@ def is_surjective(layout: Layout, n: Any = None) -> Reason | bool | None:
     n = None if n is None else leaf(n)
     if not isinstance(layout, Layout):
         return elsewhere(is_surjective, layout, n)
-    modes, last = _known_modes(layout), cosize(layout) if n is None else n
-    n = known(last)
-    if modes is None or n is None:
-        return True if _proved_apart(layout, equal) and at_most(last, size(layout)) else None
+    modes = _known_modes(layout)
+    if modes is None or (n is not None and known(n) is None):
+        within = n is None or at_most(n, size(layout))  # without gaps, cosize is size
+        return True if within and _proved_apart(layout, equal) else None
+    n = int(cosize(layout) if n is None else n)
     if any(step_of(d) is not d for _s, d in flat_modes(layout)):
         return Reason(f"{shown(layout)} has coordinates for values", "a layout of offsets", "take each mode for itself")
     reached = consecutive(modes)
@@ -258,7 +259,7 @@ def is_ordered(layout: Layout) -> Reason | bool | None:
     answer: bool | None = True
     for (s, a), (n, b) in itertools.pairwise(modes):
         here = at_most(a, b)
-        if here is False and equal(s, 1) is equal(n, 1) is equal(b, 0) is False:  # both count, whatever symbols are
+        if here is False and equal(s, 1) is equal(n, 1) is equal(a, 0) is equal(b, 0) is False:  # both count, whatever symbols are
             return Reason(f"{shown(layout)}: the stride {b} comes after {a}", "strides that do not decrease", "select its modes in order")
         answer = (here and answer) or None
     return answer

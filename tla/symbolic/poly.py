@@ -7,6 +7,7 @@ expression reads best is decided when it is shown (forms.py). Atoms are interned
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from threading import RLock
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -69,6 +70,16 @@ class Symbol(Atom):
 
 
 _ATOMS: WeakValueDictionary[Any, Atom] = WeakValueDictionary()
+_LOCK = RLock()
+
+
+def _interned(given: Any, new: Atom) -> Atom:
+    """The one atom that is made of these: `new`, unless another thread has just made it."""
+    with _LOCK:
+        found = _ATOMS.get(given)
+        if found is None:
+            _ATOMS[given] = found = new
+        return found
 
 
 def symbol(name: str, unit: int, lowers: tuple[Poly, ...], uppers: tuple[Poly, ...]) -> Symbol:
@@ -83,8 +94,7 @@ def symbol(name: str, unit: int, lowers: tuple[Poly, ...], uppers: tuple[Poly, .
     new.key = name
     new.level = max((p.level + 1 for p in (*lowers, *uppers) if p.const is None), default=0)
     new.scope = frozenset((new,)).union(*(p.scope for p in (*lowers, *uppers)))
-    _ATOMS[given] = new
-    return new
+    return _interned(given, new)  # type: ignore[return-value]  # of four parts, a symbol
 
 
 def atom(kind: str, *args: Poly) -> Atom:
@@ -101,8 +111,7 @@ def atom(kind: str, *args: Poly) -> Atom:
     if new.size > MAX_NODES or new.level > MAX_LEVEL:
         raise too_large(new.size, new.level)
     new.scope = args[0].scope.union(*(p.scope for p in args[1:]))
-    _ATOMS[given] = new
-    return new
+    return _interned(given, new)
 
 
 def too_large(size: int, level: int = 0) -> RangeError:

@@ -73,7 +73,7 @@ def modulo(x: Poly, d: Poly) -> Poly:
 
 
 def _by_one(x: Poly, d: Poly) -> Poly | None:
-    return x if d == ONE else number(x.const // d.const) if x.const is not None and d.const else None
+    return x if d == ONE or not x.terms else number(x.const // d.const) if x.const is not None and d.const else None
 
 
 def _multiples(x: Poly, d: Poly) -> Poly | None:
@@ -227,13 +227,19 @@ def _parts(x: Poly, d: Poly) -> list[Poly]:
 
 
 def _flipped(x: Poly, d: Poly) -> Poly | None:
-    """Of x and -x, the one whose first term is positive is divided."""
-    first = next((c for m, c in x if m), 1)
-    return -floor_div(d - ONE - x, d) if first < 0 else None
+    """Of x and -x, the one whose first term is positive is divided; of two that are negative, always the same one."""
+    if _first(x) > 0:
+        return None
+    back = d - ONE - x
+    return -floor_div(back, d) if _first(back) > 0 or back.key < x.key else None
+
+
+def _first(x: Poly) -> int:
+    return next((c for m, c in x if m), 1)
 
 
 FLOOR = [
-    Rule("x//1 -> x", _by_one, (lambda x: x // 1, lambda x: x, lambda x: True)),
+    Rule("x//d -> x, d == 1 or x == 0", _by_one, (lambda x, d: x // d, lambda x, d: x, lambda x, d: d == 1 or (x == 0 and d > 0))),
     Rule(
         "(k*d + x)//d -> k + x//d, d > 0",
         _multiples,

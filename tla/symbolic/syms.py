@@ -136,7 +136,7 @@ class SymInt:
         >>> prove((N // 2 + (N + 1) // 2).equals(N))
         True
         """
-        return Condition("==", self.poly, poly_of(other))
+        return Condition("==", *_polys(self, other))
 
     def is_multiple_of(self, n: Any) -> Condition:
         """The condition that n divides it.
@@ -145,7 +145,7 @@ class SymInt:
         >>> prove(dim("N", multiple_of=16).is_multiple_of(8))
         True
         """
-        return Condition("divides", poly_of(n), self.poly)
+        return Condition("divides", *_polys(n, self))
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, SymInt):
@@ -356,10 +356,15 @@ def apply(name: str, x: Any, y: Any) -> Any:
     operation = OPERATIONS[name]
     if type(y) is Int and int(y) in operation.absorbs:
         return static(operation.absorbs[int(y)])
+    return wrap(operation.compute(*_polys(x, y)), (name, x, y))
+
+
+def _polys(x: Any, y: Any) -> tuple[Poly, Poly]:
+    """Two integers as polynomials; RangeError if a name has two sets of facts in them."""
     p, q = poly_of(x), poly_of(y)
     if p.scope is not q.scope:
         require_one_meaning(p.scope | q.scope)
-    return wrap(operation.compute(p, q), (name, x, y))
+    return p, q
 
 
 _NODES: dict[str, Callable[..., Any]] = {
@@ -370,7 +375,7 @@ _NODES: dict[str, Callable[..., Any]] = {
 
 def compute(name: str, a: Any, b: Any) -> Any:
     """An operation of two integers of any kind."""
-    return wrap(OPERATIONS[name].compute(poly_of(a), poly_of(b)))
+    return wrap(OPERATIONS[name].compute(*_polys(a, b)))
 
 
 def _computes(x: object) -> bool:
@@ -419,9 +424,7 @@ def wrap(p: Poly, made: tuple[Any, ...] | None = None) -> Any:
 def _condition(question: str, a: Any, b: Any) -> Any:
     if not (_computes(a) and _computes(b)):
         return NotImplemented
-    p, q = poly_of(a), poly_of(b)
-    require_one_meaning(p.scope | q.scope)
-    return Condition(question, p, q)
+    return Condition(question, *_polys(a, b))
 
 
 def of_symbol(n: Symbol) -> SymInt:
@@ -449,11 +452,11 @@ def _checked(n: Symbol, v: Any, given: Mapping[str, Any]) -> Any:
 def _ask(question: str, a: Any, b: Any) -> bool | None:
     if not (_computes(a) and _computes(b)):
         return False if question == "==" else None
-    return Condition(question, poly_of(a), poly_of(b)).holds
+    return Condition(question, *_polys(a, b)).holds
 
 
 def _undecided(question: str, a: Any, b: Any, where: str) -> bool:
-    return require(Condition(question, poly_of(a), poly_of(b)), where)
+    return require(Condition(question, *_polys(a, b)), where)
 
 
 def _fold(name: str, a: Any, b: Any) -> Any:
