@@ -332,6 +332,12 @@ def test_conditions_that_contradict_each_other_are_listed():
     assert [str(c) for c in conditions] == ["1 <= N//B", "1 <= 2//(N*N)"]
 
 
+def test_a_truth_value_is_not_assumed_and_its_mend_does_not_say_so():
+    with assuming() as conditions, pytest.raises(Unproven) as caught:
+        bool(M < N)
+    assert (conditions, caught.value.reason.mend) == ([], 'declare index("M", below=N)')
+
+
 def test_nothing_of_a_divisor_that_is_taken_to_be_positive():
     empty = dim("Z", at_least=0)
     with assuming() as conditions:

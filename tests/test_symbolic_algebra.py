@@ -305,3 +305,16 @@ def test_a_layout_that_may_be_empty_needs_no_buffer_then():
     assert [*map(str, conditions)] == ["1 <= Z"]
     assert tla.is_surjective(padded) is tla.is_compact(padded) is None
     assert str(tla.nullspace(parse("Z:_-1", symbols=[Z]))) == "_1:_0"
+
+
+def test_composed_layouts_of_sizes_that_may_be_equal():
+    """Values that are other expressions may be the same number: what they decide is not known."""
+    M, N = dims("M N")
+    grid = tla.MakeLayout((M, N), tla.LayoutRight)
+    a, b = (tla.ComposedLayout(grid, Int[0](), Layout((Int[2](), Int[2]()), strides)) for strides in ((M, N), (N, M)))
+    assert tla.is_injective(at(a, M=3, N=3)) is False
+    assert tla.is_injective(a) is tla.is_surjective(a) is tla.is_bijective(a) is tla.is_compact(a) is tla.same_map(a, b) is None
+    swizzled = [tla.ComposedLayout(tla.Swizzle[1, 0, 1](), Int[0](), tla.MakeLayout(n)) for n in (M, N)]
+    assert (tla.same_map(*swizzled), tla.same_map(swizzled[0], swizzled[0])) == (None, True)
+    with pytest.raises(tla.Unproven, match="left_inverse"):
+        tla.left_inverse(tla.ComposedLayout(tla.Swizzle[1, 0, 1](), Int[0](), Layout((Int[3](), 6), (M, 3 * M))))

@@ -34,6 +34,13 @@ def test_a_numerator_that_stays_negative_when_it_is_turned_is_not_turned_again()
     assert [(one.at(K=n), other.at(K=n)) for n in (1, 2, 3)] == [(-n // (10 - 3 * n), (2 - n) // (10 - 3 * n)) for n in (1, 2, 3)]
 
 
+def test_rules_that_lead_back_to_where_they_began_end():
+    m, i, j = dim("M", at_least=2), index("i", 11), index("j", 0, at_least=-3)
+    x = 2 * i // (j // m)
+    for at in itertools.product((2, 3, 5), range(11), (-3, -2, -1)):
+        assert x.at(dict(zip("Mij", at))) == 2 * at[1] // (at[2] // at[0])
+
+
 def built(case):
     names = {n: dim(n, multiple_of=unit) for n, unit in case["sizes"].items()}
     for v, below in case["below"].items():

@@ -24,7 +24,7 @@ from .ints import Int, equal, is_constant, is_static, known, mul, plus, static
 from .inverse import left_inverse, right_inverse
 from .layout import Layout, MakeLayout
 from .modes import dice, slice_and_offset
-from .outer import step_of
+from .outer import has_symbols, step_of
 from .predicates import is_bijective, is_compact, is_injective, is_surjective, same_map
 from .steps import ENUMERABLE
 from .swizzle import Swizzle, between, make_swizzle
@@ -37,11 +37,14 @@ _ALL_BITS = -1
 
 
 def _values(layout: Any, what: str) -> list[Any]:
-    """Every value of a layout of known sizes, in the order of the index."""
+    """Every value of a layout of known sizes and strides, in the order of the index."""
     n = known(size(layout))
     if n is None or n > ENUMERABLE:
         raise Unproven(f"{what} of {shown(n)} coordinates", f"at most {ENUMERABLE:,}, to go through them", "take a smaller tile")
-    return [layout(i) for i in range(n)]
+    values = [layout(i) for i in range(n)]
+    if has_symbols(*values):  # other expressions may be equal for some sizes
+        raise Unproven(f"{what} of values that are not known", "strides and an offset with values", "give its symbols values: at(x, N=128)")
+    return values
 
 
 def _after_swizzle(_operation: Any, swizzle: Swizzle, b: Any) -> Any:
@@ -340,10 +343,12 @@ def _without_broadcasts(layout: Any) -> Any:
 
 
 def _same_map(_operation: Any, a: ComposedLayout, b: Any) -> Reason | bool | None:
-    if a.origin_shape != b.origin_shape or product_each(a.shape) != product_each(b.shape):
-        return Reason(f"{shown(a)} and {shown(b)} have other extents", "equal ones", "compare layouts of one shape")
     if a == b:
         return True
+    if has_symbols(a.shape, b.shape, a.origin_shape, b.origin_shape):
+        return None
+    if a.origin_shape != b.origin_shape or product_each(a.shape) != product_each(b.shape):
+        return Reason(f"{shown(a)} and {shown(b)} have other extents", "equal ones", "compare layouts of one shape")
     try:
         equal = _values(a, "same_map") == _values(b, "same_map")
     except Unproven:

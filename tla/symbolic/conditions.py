@@ -105,8 +105,9 @@ class Condition:
 
     def unproven(self, where: str) -> Unproven:
         """The error that names it and the declaration that settles it."""
-        what = f"{where}: it is not known whether {self}" if where else f"it is not known whether {self}"
-        return Unproven(what, str(self), f"{self.settled_by()}, or go on under assuming()")
+        if not where:  # a truth value is never assumed: a program goes on one way only
+            return Unproven(f"it is not known whether {self}", str(self), self.settled_by())
+        return Unproven(f"{where}: it is not known whether {self}", str(self), f"{self.settled_by()}, or go on under assuming()")
 
     def settled_by(self) -> str:
         """What to declare so that it can be proved."""

@@ -33,6 +33,7 @@ Results = dict[tuple[str, tuple[Poly, ...]], tuple[Poly, str]]
 _RESULTS: Results = {}
 register_memo(_RESULTS)
 _ACTIVE: ContextVar[Results] = ContextVar("results", default=_RESULTS)
+_WORKING: ContextVar[frozenset[tuple[str, tuple[Poly, ...]]]] = ContextVar("working", default=frozenset())
 
 
 def node(kind: str, *args: Poly) -> Poly:
@@ -42,7 +43,14 @@ def node(kind: str, *args: Poly) -> Poly:
     if found is None:
         if len(results) >= LIMIT:
             results.clear()
-        found = next(((p, rule.name) for rule in RULES[kind] if (p := rule.apply(*args)) is not None), None)
+        working = _WORKING.get()
+        if (kind, args) in working:  # rules that lead back to where they began say nothing more
+            return one_of(atom(kind, *args))
+        token = _WORKING.set(working | {(kind, args)})
+        try:
+            found = next(((p, rule.name) for rule in RULES[kind] if (p := rule.apply(*args)) is not None), None)
+        finally:
+            _WORKING.reset(token)
         found = found or (one_of(atom(kind, *args)), "")
         results[kind, args] = found
     return found[0]
