@@ -559,3 +559,16 @@ def test_what_is_used_twice_and_again_takes_no_time_to_speak_of():
         x, y = x + x, (y * 3 + y) % 1000
     assert str(x) == f"{1 << 200}*N"
     assert y.at(N=7) == 7 * 4**200 % 1000
+
+
+def test_extents_that_may_be_negative():
+    for extent in (N - 3, index("q", below=5, at_least=-2), M * (N - 2)):
+        with pytest.raises(Unproven, match="extent") as caught:
+            MakeLayout((extent, 4))
+        assert caught.value.reason.mend
+        with assuming() as conditions:
+            assert MakeLayout((extent, 4)).shape[0] == extent
+        assert len(conditions) == 1
+    assert MakeLayout((dim("big", at_least=4) - 3, 4))
+    with pytest.raises(tla.RangeError):
+        MakeLayout((-M, 4))

@@ -66,8 +66,10 @@ def _registered():
 
 
 def _ask(question, a, b):
-    """What is known: each is itself, and sizes are 1 or more."""
-    return True if question in ("==", "<=") and (a is b or (question == "<=" and a == 1 and b in (M, N))) else None
+    """What is known: each is itself, sizes are 1 or more, and nothing here is negative."""
+    if question not in ("==", "<="):
+        return None
+    return True if a is b or (question == "<=" and (a == 0 or (a == 1 and b in (M, N)))) else None
 
 
 def _fold(name, a, b):

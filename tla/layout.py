@@ -32,7 +32,7 @@ from .int_tuple import (
     symbols_given,
     text,
 )
-from .ints import Int, Static, at_most, is_constant, is_int, is_static, leaf, mul
+from .ints import Int, Static, at_most, is_constant, is_int, is_static, leaf, mul, require
 from .memo import memo
 from .notation import register_layout
 
@@ -178,7 +178,8 @@ class Layout(AnyLayout, metaclass=_LayoutMeta):
     origin_shape   one integer per top-level mode: how much of it holds valid data. What XLA calls padding and Ascend a
                    tail tile. Default: the product of each mode.
     Raises         RankError where these do not fit each other, RangeError for a negative extent, an origin_shape past the
-                   shape, or what 64 bits cannot hold, LeafTypeError for a leaf that is no integer
+                   shape, or what 64 bits cannot hold, Unproven for an extent of symbols that may be negative, LeafTypeError
+                   for a leaf that is no integer
 
     `layout(coord)` and `layout(i, j)` take an integer (first mode fastest), a coordinate per mode, or one nested like the
     shape, of anything with + * // %. There is no bounds check: past its size a layout goes on along its last mode.
@@ -207,7 +208,7 @@ class Layout(AnyLayout, metaclass=_LayoutMeta):
         shape, stride = as_tree(shape, Shape), as_tree(stride, Stride)
         require_congruent("Layout", shape, stride)
         for n in leaves(shape):
-            if n < 0 if isinstance(n, int) else at_most(0, n) is False:
+            if n < 0 if isinstance(n, int) else not _may_be_extent(n, shape):
                 raise RangeError(f"Layout: extent {n} in {shown(shape)}", "extents of 0 or more", f"use {-n:d}, or a negative stride")
         _set_shape(self, shape)
         _set_stride(self, stride)
@@ -298,6 +299,11 @@ class Layout(AnyLayout, metaclass=_LayoutMeta):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return unchecked_layout, (self.shape, self.stride, self._origin)
+
+
+def _may_be_extent(n: Any, shape: Any) -> bool:
+    """Whether n is 0 or more: proved, taken on by assuming(), or a symbol of sympy of which nothing was declared."""
+    return bool(getattr(n, "is_undeclared", False)) or require("<=", 0, n, f"the extent {n} of {shown(shape)}")
 
 
 _new = object.__new__

@@ -113,6 +113,11 @@ class SymInt:
         """
         return tuple(map(of_symbol, symbols_in(self.poly)))
 
+    @property
+    def is_undeclared(self) -> bool:
+        """Whether a symbol in it has no lower bound: it comes from sympy, with nothing said of its sign."""
+        return any(not n.lowers for n in symbols_in(self.poly))
+
     def at(self, values: Mapping[str, Any] = {}, **named: Any) -> Any:
         """What it is where sizes have values: integers, or other SymInts. RangeError for a value that breaks a fact.
 
