@@ -12,6 +12,8 @@ from tla.ascend.tags import TAGS
 class Unknown:
     """An integer that is not known. It keeps the expression that made it, to be evaluated when its value is."""
 
+    is_undeclared = True  # nothing is said of its sign
+
     def __init__(self, name, value):
         self.name, self.value = name, value
 
@@ -66,10 +68,8 @@ def _registered():
 
 
 def _ask(question, a, b):
-    """What is known: each is itself, sizes are 1 or more, and nothing here is negative."""
-    if question not in ("==", "<="):
-        return None
-    return True if a is b or (question == "<=" and (a == 0 or (a == 1 and b in (M, N)))) else None
+    """What is known: each is itself, and sizes are 1 or more."""
+    return True if question in ("==", "<=") and (a is b or (question == "<=" and a == 1 and b in (M, N))) else None
 
 
 def _fold(name, a, b):
