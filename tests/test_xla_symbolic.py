@@ -6,26 +6,12 @@ from collections import Counter
 
 import pytest
 
-from tla import ComposedLayout, Layout, LeafTypeError, LoweringError, ParseError, TlaError, Unproven, dim, dims, prove, xla
-from tla.basis import ScaledBasis
+from tla import LeafTypeError, LoweringError, ParseError, TlaError, Unproven, at, dim, dims, prove, xla
 
 import oracle
 from truth import rows
 
 NAMES = "ABCDEFGH"
-
-
-def at(x, sizes):
-    """What a layout is where its symbols have values."""
-    if isinstance(x, ComposedLayout):
-        return ComposedLayout(at(x.outer, sizes), x.offset, at(x.inner, sizes))
-    if isinstance(x, Layout):
-        return Layout(at(x.shape, sizes), at(x.stride, sizes), at(x.origin_shape, sizes))
-    if isinstance(x, tuple):
-        return tuple(at(n, sizes) for n in x)
-    if isinstance(x, ScaledBasis):
-        return ScaledBasis(at(x.value, sizes), x.path)
-    return x.at({k: v for k, v in sizes.items() if k in map(str, x.symbols)}) if hasattr(x, "at") else x
 
 
 def named(shape, rng):

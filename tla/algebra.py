@@ -221,7 +221,7 @@ def composition(a: Layout, b: Layout) -> Layout:
     for path in map(path_of, leaves(b.stride)):
         if path not in outers:
             inner = [(s, d) for s, d in flat_modes(b) if path_of(d) == path]
-            outers[path] = outer_of(_mode_at(a, b, path), inner, f"composition of {shown(a)} o {shown(b)}")
+            outers[path] = outer_of(_mode_at(a, b, path), inner, lambda: f"composition of {shown(a)} o {shown(b)}")
     if any(equal(s, 0) for s in leaves(b.shape)):
         if any(is_constant(0, s) for s in leaves(b.shape)):
             strides = iter([_0 if path_of(d) else d for d in leaves(b.stride)])  # there are no coordinates to go to
@@ -352,32 +352,42 @@ def complement(layout: Layout, cotarget: Any = None) -> Layout:
     plain = layout.plain_modes()
     if plain and type(cotarget) is Int and cotarget >= 0 and (free := plain_complement(plain, int(cotarget))):
         return wrapped(free)
-    modes = [(s, d) for s, d in flat_modes(layout) if not is_constant(0, d) and not is_constant(1, s)]
-    if any(isinstance(d, ScaledBasis) for _s, d in modes):
-        raise LeafTypeError(f"complement of {shown(layout)}", "a layout of offsets", "coordinates have no order: take each mode for itself")
+    modes = _counted(layout)
     target = cosize(filter(layout)) if cotarget is None else as_int_tuple(cotarget)
     if any(at_most(n, -1) for n in leaves(target)):
         raise RangeError(f"complement of {shown(layout)}: the cotarget {shown(target)}", "0 or more", "give how many offsets to reach")
-    gaps, period = _gaps(layout, by_stride(modes, f"complement of {shown(layout)}"))
+    gaps, period = _gaps(layout, modes)
     return from_modes(merge([*gaps, *_covering(target, period)]))
+
+
+def reach_of(layout: Layout) -> Any:
+    """How far the modes of a layout reach with the gaps between them filled: what complement counts from."""
+    return _gaps(layout, _counted(layout))[1]
+
+
+def _counted(layout: Layout) -> list[Mode]:
+    """The modes that a complement goes by: those that step."""
+    modes = [(s, d) for s, d in flat_modes(layout) if not is_constant(0, d) and not is_constant(1, s)]
+    if any(isinstance(d, ScaledBasis) for _s, d in modes):
+        raise LeafTypeError(f"complement of {shown(layout)}", "a layout of offsets", "coordinates have no order: take each mode for itself")
+    return modes
 
 
 M = TypeVar("M", bound="tuple[Any, ...]")
 
 
-def by_stride(modes: list[M], where: str) -> list[M]:
+def by_stride(modes: list[M], where: Callable[[], str]) -> list[M]:
     """Modes (extent, stride, ...) by their strides, the smallest first, where that order is known whatever dynamic integers hold."""
     if len(modes) < 2 or all(type(m[1]) is Int for m in modes):
         return sorted(modes, key=itemgetter(1))
     if any(type(m[1]) is int for m in modes):
-        raise Unproven(f"{where}: the order of its strides is not static", "static strides, or one mode", "write its strides as Int[N]()")
+        raise Unproven(f"{where()}: the order of its strides is not static", "static strides, or one mode", "write its strides as Int[N]()")
     out: list[M] = []
     rest = [*modes]
     while rest:
-        answers = [[at_most(m[1], n[1]) for n in rest] for m in rest]
-        first = next((m for m, found in zip(rest, answers) if all(found)), None)
+        first = smallest(rest)
         if first is None:  # what is not known is asked for
-            first = next(m for m, found in zip(rest, answers) if False not in found)
+            first = next(m for m in rest if not any(at_most(m[1], n[1]) is False for n in rest))
             for m in rest:
                 require("<=", first[1], m[1], where)
         rest.remove(first)
@@ -385,10 +395,9 @@ def by_stride(modes: list[M], where: str) -> list[M]:
     return out
 
 
-def reach_of(layout: Layout) -> Any:
-    """How far the modes of a layout reach with the gaps between them filled: what complement counts from."""
-    modes = [(s, d) for s, d in flat_modes(layout) if not is_constant(0, d) and not is_constant(1, s)]
-    return _gaps(layout, by_stride(modes, f"complement of {shown(layout)}"))[1]
+def smallest(modes: list[M]) -> M | None:
+    """The mode whose stride is proved to be no larger than any other; None where none is."""
+    return next((m for m in modes if all(at_most(m[1], n[1]) for n in modes)), None)
 
 
 def plain_complement(modes: Modes, n: int) -> Modes | None:
@@ -405,15 +414,19 @@ def plain_complement(modes: Modes, n: int) -> Modes | None:
 
 
 def _gaps(layout: Layout, modes: list[Mode]) -> tuple[list[Mode], Any]:
-    """What modes in the order of their strides leave free below them, and how far they reach."""
+    """What modes leave free below them, in the order of their strides, and how far they reach."""
     out: list[Mode] = []
     period: Any = _1
-    for s, d in modes:
+
+    def where() -> str:
+        return f"complement of {shown(layout)}"
+
+    for s, d in by_stride(modes, where):
         require_positive("complement: an extent or stride", s)
         require_positive("complement: an extent or stride", d)
-        if not require("<=", period, d, f"complement of {shown(layout)}"):
+        if not require("<=", period, d, where):
             raise InjectivityError(
-                f"complement of {shown(layout)}: the mode {s}:{d} starts inside of what is below it, which reaches up to {period}",
+                f"{where()}: the mode {s}:{d} starts inside of what is below it, which reaches up to {period}",
                 "each stride past the reach of the smaller ones",
                 f"use a stride of {period:d} or more",
             )

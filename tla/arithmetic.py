@@ -179,7 +179,7 @@ def safe_div(a: Any, b: Any) -> Any:
     Source: CuTe `safe_div`, which checks static integers only.
     """
     a, b = ints.leaf(a), ints.leaf(b)
-    if not ints.require("divides", b, a, f"safe_div({a}, {b})"):
+    if not ints.require("divides", b, a, lambda: f"safe_div({a}, {b})"):
         raise DivisibilityError(f"safe_div({a}, {b}): there is a remainder", f"{b} divides {a}", "pad, or use ceil_div")
     return a // b
 

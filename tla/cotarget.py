@@ -53,7 +53,7 @@ def _require_elements(layout: Layout, spans: Any) -> None:
     unknown = [n for n in leaves(layout.shape) if known(n) is None and not at_most(1, n)]
     if unknown and not (at_most(0, product(spans)) and at_most(product(spans), product(layout.shape))):
         for n in unknown:
-            require("<=", 1, n, f"coshape of {shown(layout)}")
+            require("<=", 1, n, lambda: f"coshape of {shown(layout)}")
 
 
 def coprofile(layout: Layout) -> Any:

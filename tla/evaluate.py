@@ -12,8 +12,9 @@ from .basis import ScaledBasis, as_coordinate
 from .composed import ComposedLayout
 from .errors import LeafTypeError, RangeError, RankError, Unproven
 from .int_tuple import elsewhere, leaves, modes_of, product_each, register_kind, shown
-from .ints import INT64_MAX, INT64_MIN, known
+from .ints import INT64_MAX, INT64_MIN
 from .layout import Layout
+from .outer import has_symbols
 
 _INT32 = np.iinfo(np.int32)
 #: numpy has 64 axes at most, before its version 2 half of that.
@@ -40,8 +41,7 @@ def offsets(layout: Layout, *, limit: int = 2**30) -> npt.NDArray[np.int32] | np
         return elsewhere(offsets, layout, limit)
     if any(isinstance(d, ScaledBasis) for d in leaves(layout.stride)):
         raise LeafTypeError(f"offsets of {shown(layout)}: its values are coordinates", "a layout of offsets", "call it: layout(i, j)")
-    if any(known(n) is None for n in (*leaves(layout.shape), *leaves(layout.stride))):
-        raise Unproven(f"offsets of {shown(layout)}", "a layout of known sizes", "give its symbols values first")
+    _require_known(layout, layout.stride)
     extents = _extents(layout, limit)
     if not all(extents):
         return np.empty(extents, np.int32)
@@ -55,8 +55,7 @@ def offsets(layout: Layout, *, limit: int = 2**30) -> npt.NDArray[np.int32] | np
 
 def _extents(layout: Any, limit: int) -> tuple[int, ...]:
     """The extents of the modes, if there are not too many modes or offsets."""
-    if any(known(n) is None for n in leaves(layout.shape)):
-        raise Unproven(f"offsets of {shown(layout)}", "a layout of known sizes", "give its symbols values first")
+    _require_known(layout, layout.shape)
     extents = tuple(map(int, product_each(layout.shape)))
     count = functools.reduce(int.__mul__, extents, 1)
     if count > limit:
@@ -66,6 +65,11 @@ def _extents(layout: Any, limit: int) -> tuple[int, ...]:
     if len(extents) > MAX_AXES:
         raise RankError(f"offsets of {len(extents)} modes", f"at most {MAX_AXES}, as many axes as numpy has", "group modes first")
     return extents
+
+
+def _require_known(layout: Any, numbers: Any) -> None:
+    if has_symbols(numbers):
+        raise Unproven(f"offsets of {shown(layout)}", "a layout of known sizes", "give its symbols values first")
 
 
 def _of_composed(_operation: Any, layout: ComposedLayout, limit: int) -> npt.NDArray[Any]:

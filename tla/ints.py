@@ -370,13 +370,13 @@ _ASK = {"==": equal, "<=": at_most, "divides": divides}
 _TEXT = {"==": "{} == {}", "<=": "{} <= {}", "divides": "{} divides {}"}
 
 
-def require(question: Literal["==", "<=", "divides"], a: Any, b: Any, where: str) -> bool:
+def require(question: Literal["==", "<=", "divides"], a: Any, b: Any, where: Callable[[], str]) -> bool:
     """What an operation needs to go on: True where it holds, False where it does not.
 
     Where that is not known, it is True if it was recorded by assuming(); else Unproven, which names it. where: the
-    operation, for the message.
+    operation for the message, which takes its time to write.
 
-    >>> require("divides", 16, 64, "a divide"), require("<=", 5, 4, "a tile")
+    >>> require("divides", 16, 64, lambda: "a divide"), require("<=", 5, 4, lambda: "a tile")
     (True, False)
     """
     answer = _ASK[question](a, b)
@@ -384,9 +384,9 @@ def require(question: Literal["==", "<=", "divides"], a: Any, b: Any, where: str
         return answer
     for x in (a, b):
         if type(x) in _UNDECIDED:
-            return _UNDECIDED[type(x)](question, a, b, where)
+            return _UNDECIDED[type(x)](question, a, b, where())
     condition = _TEXT[question].format(a, b)
-    raise Unproven(f"{where}: it is not known whether {condition}", condition, "use known sizes")
+    raise Unproven(f"{where()}: it is not known whether {condition}", condition, "use known sizes")
 
 
 # ------------------------------------------------------------------------------------------------- arithmetic
@@ -481,7 +481,7 @@ def shape_div(a: Any, b: Any) -> Any:
     if not is_constant(1, b) and divides(a, b) and not divides(b, a):
         quotient = b // a
         return quotient // abs(quotient)
-    if is_constant(1, b) or require("divides", b, a, f"shape_div({a}, {b})"):
+    if is_constant(1, b) or require("divides", b, a, lambda: f"shape_div({a}, {b})"):
         return a // b
     raise DivisibilityError(
         f"shape_div: {a} and {b}: neither divides the other",

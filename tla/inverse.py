@@ -235,9 +235,12 @@ def left_inverse(layout: Layout) -> Layout:
     if nothing := of_nothing("left_inverse", layout):
         return nothing
     modes = [m for m in placed(layout) if not is_constant(0, m[1]) and not is_constant(1, m[0])]
-    where = f"left_inverse of {shown(layout)}"
+
+    def where() -> str:
+        return f"left_inverse of {shown(layout)}"
+
     if any(type(d) is int for _s, d, _place in modes):
-        raise Unproven(f"{where}: the order of its strides is not static", "static strides", "write them as Int[N]()")
+        raise Unproven(f"{where()}: the order of its strides is not static", "static strides", "write them as Int[N]()")
     if not modes:
         return coalesce(layout)
     modes = by_stride(modes, where)

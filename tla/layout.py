@@ -303,7 +303,7 @@ class Layout(AnyLayout, metaclass=_LayoutMeta):
 
 def _may_be_extent(n: Any, shape: Any) -> bool:
     """Whether n is 0 or more: proved, taken on by assuming(), or a symbol of sympy of which nothing was declared."""
-    return bool(getattr(n, "is_undeclared", False)) or require("<=", 0, n, f"the extent {n} of {shown(shape)}")
+    return bool(getattr(n, "is_undeclared", False)) or require("<=", 0, n, lambda: f"the extent {n} of {shown(shape)}")
 
 
 _new = object.__new__

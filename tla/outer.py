@@ -9,6 +9,7 @@ Source: CuTe include/cute/layout.hpp; the whitepaper, arXiv 2603.02298.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from .basis import E, Encoding, ScaledBasis
@@ -104,7 +105,7 @@ class OuterOfSymbols:
 
     __slots__ = ("_filled", "modes", "where")
 
-    def __init__(self, modes: list[Mode], where: str) -> None:
+    def __init__(self, modes: list[Mode], where: Callable[[], str]) -> None:
         self.modes, self.where = modes, where
         self._filled: list[list[Mode]] = [[] for _ in modes]  # of each mode: how many steps of each piece, and how long
 
@@ -136,7 +137,7 @@ class OuterOfSymbols:
 
     def _require(self, question: Any, a: Any, b: Any, why: str) -> None:
         if not require(question, a, b, self.where):
-            raise DivisibilityError(f"{self.where}: {why}", "steps that go evenly through the outer layout", "declare sizes that do")
+            raise DivisibilityError(f"{self.where()}: {why}", "steps that go evenly through the outer layout", "declare sizes that do")
 
     def why_not_parts(self, _parts: list[list[Piece]], _sizes: list[Any]) -> str | None:
         """Why the pieces do not make the composition; None if they do. One piece alone in its mode stays in it as it was cut."""
@@ -154,7 +155,7 @@ def _reach(filled: list[Mode]) -> Any:
     return total
 
 
-def outer_of(modes: list[Mode], inner: list[Mode], where: str) -> Outer | OuterOfSymbols:
+def outer_of(modes: list[Mode], inner: list[Mode], where: Callable[[], str]) -> Outer | OuterOfSymbols:
     """The outer layout of these modes, for the modes of an inner one."""
     return OuterOfSymbols(modes, where) if has_symbols(*modes, *inner) else Outer(modes)
 

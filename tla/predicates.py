@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from .algebra import flat_modes, merge
+from .algebra import flat_modes, merge, smallest
 from .basis import Encoding
 from .cotarget import cosize
 from .errors import Predicate, Reason
@@ -65,7 +65,7 @@ def _normal(mode: Layout) -> list[Mode]:
 def _known_modes(layout: Layout) -> list[tuple[int, int]] | None:
     """Extents and strides as plain ints, coordinates as integers that are equal where they are; None where one is not known."""
     modes = flat_modes(layout)
-    if any(known(s) is None or known(step_of(d)) is None for s, d in modes):
+    if has_symbols(*modes):
         return None
     code = Encoding(d for _s, d in modes)
     return [(int(s), code(d)) for s, d in modes]
@@ -107,11 +107,11 @@ def _proved_apart(layout: Layout, follows: Callable[[Any, Any], bool | None] = a
     rest = [(s, d) for s, d in flat_modes(layout) if not is_constant(1, s)]
     end: Any = _1
     while rest and all(step_of(d) is d for _s, d in rest):
-        smallest = next((m for m in rest if all(at_most(m[1], d) for _s, d in rest)), None)
-        if smallest is None or not follows(end, smallest[1]):
+        first = smallest(rest)
+        if first is None or not follows(end, first[1]):
             return False
-        rest.remove(smallest)
-        end = mul(*smallest)
+        rest.remove(first)
+        end = mul(*first)
     return not rest
 
 
@@ -216,13 +216,15 @@ def is_bijective(layout: Layout, n: Any = None) -> Reason | bool | None:
     None where that is not known. Source: CuTe's whitepaper, arXiv 2603.02298.
     """
     count, n = size(layout), size(layout) if n is None else leaf(n)
-    if why := is_injective.why_not(layout):
-        return why
+    apart = is_injective._decide(layout)
+    if isinstance(apart, Reason):
+        return apart
     if equal(count, n) is False:
         return Reason(f"{shown(layout)}: {count} coordinates for {n} offsets", "as many", "use another range")
-    if why := is_surjective.why_not(layout, n):
-        return why
-    return True if equal(count, n) and is_injective(layout) and is_surjective(layout, n) else None
+    reached = is_surjective._decide(layout, n)
+    if isinstance(reached, Reason):
+        return reached
+    return True if equal(count, n) and apart and reached else None
 
 
 @Predicate

@@ -21,7 +21,7 @@ from .int_tuple import Underscore, leaves, modes_of, product, product_each, show
 from .ints import Int, at_most, equal, is_int, known, leaf, plus
 from .layout import Layout, MakeLayout, Shape, as_layout, stride
 from .modes import slice_, slice_and_offset
-from .outer import step_of
+from .outer import has_symbols
 from .predicates import is_injective
 from .tiles import MakeLayoutTile, is_on_block, start_of
 
@@ -353,7 +353,7 @@ def _span(t: Tensor) -> tuple[int, int]:
     inner = innermost(t.layout)
     if t.layout is inner and gives_coordinates(inner):
         raise LeafTypeError(f"a buffer for {shown(inner)}, whose values are coordinates", "a layout of offsets", "give None for no buffer")
-    if any(known(n) is None for n in (*leaves(inner.shape), *map(step_of, leaves(inner.stride)), *t.coord, t.offset)):
+    if has_symbols(inner.shape, inner.stride, t.coord, t.offset):
         raise Unproven(f"a buffer for {shown(t.layout)}", "known sizes", "give its symbols values first, or None for no buffer")
     if 0 in moves.counts_of(t):
         return 0, 0

@@ -65,10 +65,19 @@ def logical_divide(a: Layout, b: Layout) -> Layout:
         if why is None:
             return cut_like((b.shape, rest[0][0] if len(rest) == 1 else tuple([s for s, _d in rest])), cut)
     if has_symbols(a.shape, b.shape, b.stride):
-        what, reach, n = f"logical_divide of {shown(a)} by {shown(b)}", reach_of(b), size(a)
-        if not require("divides", reach, n, what):
-            raise DivisibilityError(f"{what}: tiles of {reach} do not make up {n}", "a tile that divides", "pad, or take another tile")
+        _require_whole_tiles(a, b)
     return composition(a, join([b, complement(b, coalesce(a).shape)]))
+
+
+def _require_whole_tiles(a: Layout, b: Layout) -> None:
+    """DivisibilityError unless the tiles b make up a."""
+
+    def where() -> str:
+        return f"logical_divide of {shown(a)} by {shown(b)}"
+
+    reach, n = reach_of(b), size(a)
+    if not require("divides", reach, n, where):
+        raise DivisibilityError(f"{where()}: tiles of {reach} do not make up {n}", "a tile that divides", "pad, or take another tile")
 
 
 @functools.partial(by_mode, keep_rest=True)
@@ -360,7 +369,7 @@ def tile_to_shape(block: Layout, shape: Any, order: Any = LayoutLeft) -> Layout:
     extents = product_each(target)
     padded = append[r](block)
     for n, b in zip(extents, product_each(padded)):
-        if not require("divides", b, n, f"tile_to_shape of {shown(block)} to {shown(target)}"):
+        if not require("divides", b, n, lambda: f"tile_to_shape of {shown(block)} to {shown(target)}"):
             raise DivisibilityError(
                 f"tile_to_shape: {b} of {shown(block)} does not divide {n} of {shown(target)}",
                 "whole blocks",

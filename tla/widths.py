@@ -59,7 +59,7 @@ def upcast(n: int) -> Callable[[Any], Any]:
 
         def wider(s: Any, d: Any) -> Mode:
             nonlocal inside
-            if is_constant(0, d) or require("divides", n, d, f"upcast[{n}] of {shown(layout)}"):
+            if is_constant(0, d) or require("divides", n, d, lambda: f"upcast[{n}] of {shown(layout)}"):
                 return s, d // static(n)
             if type(d) is not Int or d < 0 or n % d:
                 expected = f"a multiple of {n}" + ("" if type(d) is not Int else f", or a divisor of {n}")

@@ -41,11 +41,6 @@ class Element:
         """How many elements 32 bytes hold. Static."""
         return static(C0_BITS // self.bits)
 
-    @property
-    def is_bare(self) -> bool:
-        """Whether it is a width alone, and may be any type of that width."""
-        return self.name.isdigit()
-
     def __repr__(self) -> str:
         return self.name
 

@@ -50,14 +50,12 @@ class Grid(NamedTuple):
 class Figure(NamedTuple):
     """One layout drawn.
 
-    notes   what has to be said of it, one line each
-    whole   whether all of it is drawn; if not, a note says how much
+    notes   what has to be said of it, one line each: how much of it is drawn, where that is not all
     """
 
     title: str
     notes: tuple[str, ...]
     grids: tuple[Grid, ...]
-    whole: bool = True
 
 
 class Scene(NamedTuple):

@@ -22,8 +22,9 @@ from ..basis import E, ScaledBasis
 from ..composed import ComposedLayout, compose
 from ..errors import DivisibilityError, LoweringError, RangeError, RankError, Unproven
 from ..int_tuple import IntTuple, leaves, size
-from ..ints import as_static, at_most, ceil_div, known, static
+from ..ints import as_static, at_most, ceil_div, static
 from ..layout import Layout
+from ..outer import has_symbols
 from ..steps import ENUMERABLE
 from .grammar import as_shape, named_shape
 from .index import integers, logical_dimensions, physical_dimensions, refuse_pieces
@@ -149,7 +150,7 @@ def _by_axes(whole: ComposedLayout, dims: tuple[int, ...]) -> Layout | None:
 
     The offsets along each dimension, with 0 in the others, determine its mode; that these add up is checked everywhere.
     """
-    if any(known(n) is None for n in dims) or math.prod(dims) > ENUMERABLE:
+    if has_symbols(dims) or math.prod(dims) > ENUMERABLE:
         return None
     zero = [0] * len(dims)
     modes = [_axis([whole(*zero[:d], i, *zero[d + 1 :]) for i in range(n)]) for d, n in enumerate(dims)]

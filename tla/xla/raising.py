@@ -21,11 +21,10 @@ from ..layout import Layout, as_layout
 from ..steps import ENUMERABLE
 from .default import default_layout
 from .lower import Digit, lower, plan
-from .radix import constructed, in_memory
-from .spec import COMBINE, ArrayLayout, ArrayShape, TileEntry
+from .radix import Tile, constructed, in_memory
+from .spec import COMBINE, ArrayLayout, ArrayShape
 from .stages import Digits, Stage, reached, stages_of
 
-Tile = tuple[TileEntry, ...]
 Candidate = tuple[tuple[int, ...], tuple[Tile, ...]]  # minor_to_major and tiles
 
 #: As many tilings of few levels are tried before one is constructed.
