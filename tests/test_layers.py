@@ -8,7 +8,7 @@ import tla
 ROOT = Path(tla.__file__).parent
 LAYERS = """errors memo display ints int_tuple coord arithmetic basis notation layout cotarget modes tiles steps outer algebra
 predicates inverse common tilers widths swizzle composed composed_algebra symbolic strided moves buffers tensor views
-algorithm ascend xla evaluate viz notebook terminal cli""".split()
+algorithm ascend xla evaluate codegen viz notebook terminal cli""".split()
 
 
 def layer_of(path):
@@ -48,6 +48,7 @@ PACKAGES = {
     "xla": """spec shapes grammar index lower default stages radix raising sizes compare hlo instruction program report devices sharding mesh
     sharding_text jax""".split(),
     "ascend": "element tags recognize make".split(),
+    "codegen": "bits nodes arguments plan target c python emit".split(),
     "viz": "colours scene text placed svg tikz files subject kinds colouring drawing draw threads".split(),
 }
 

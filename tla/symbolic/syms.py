@@ -93,8 +93,14 @@ class SymInt:
     def form(self) -> Tree:
         """The simplest form: of what is found from the normal form, and what was written."""
         if self._form is None:
-            self._form = min(best(self.poly), self._written(), key=lambda t: t.cost)
+            self._form = min(best(self.poly), self.written, key=lambda t: t.cost)
         return self._form
+
+    @property
+    def written(self) -> Tree:
+        """It as it was computed, where trees have the operations for that; else its simplest form."""
+        tree = self._written()
+        return tree if tree.cost < _UNWRITTEN.cost else best(self.poly)
 
     def _written(self) -> Tree:
         if self.made is None:

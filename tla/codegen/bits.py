@@ -1,0 +1,97 @@
+"""Divisions by powers of two as shifts and masks, for targets that have bits.
+
+In two's complement a shift to the right rounds down, and a mask takes a remainder that is not negative, as // and % do here:
+negative numbers included. A rule is data: its name is its equation; `apply` gives the tree, or None where it does not apply;
+the tests try `check` on small integers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from ..symbolic.tree import Tree, number, operation, total
+
+
+class BitRule(NamedTuple):
+    """An equation of integers x and powers of two, left == right."""
+
+    name: str
+    apply: Callable[[Tree], Tree | None]
+    check: tuple[Callable[..., int], Callable[..., int], Callable[..., bool]]
+
+
+def with_bits(t: Tree) -> Tree:
+    """The tree with shifts and masks: `>>` by a number, `&` with a number."""
+    if t.op in "nv":
+        return t
+    t = t._replace(args=tuple(map(with_bits, t.args)))
+    return next((found for rule in RULES if (found := rule.apply(t)) is not None), t)
+
+
+def power_of_two(t: Tree) -> int | None:
+    """k where the tree is the number 2**k, k > 0."""
+    n = t.args[0] if t.op == "n" else 0
+    return n.bit_length() - 1 if n > 1 and n & (n - 1) == 0 else None
+
+
+def _shift(x: Tree, k: int) -> Tree:
+    if x.op == ">>":
+        x, k = x.args[0], k + x.args[1].args[0]
+    return operation(">>", x, number(k)) if k else x
+
+
+def _mask(x: Tree, mask: int) -> Tree:
+    return operation("&", x, number(mask))
+
+
+def _divided(t: Tree) -> Tree | None:
+    k = power_of_two(t.args[1]) if t.op == "//" else None
+    return None if k is None else _shift(t.args[0], k)
+
+
+def _rest(t: Tree) -> Tree | None:
+    k = power_of_two(t.args[1]) if t.op == "%" else None
+    return None if k is None else _mask(t.args[0], (1 << k) - 1)
+
+
+def _raised(t: Tree) -> Tree | None:
+    """A shift, or a mask of one, that is multiplied again: one mask, in place."""
+    k = power_of_two(t.args[1]) if t.op == "*" and len(t.args) == 2 else None
+    if k is None:
+        return None
+    x, mask = (t.args[0].args[0], t.args[0].args[1].args[0]) if t.args[0].op == "&" else (t.args[0], -1)
+    if x.op != ">>" or (down := x.args[1].args[0]) < k or (mask == -1 and down > k):
+        return None
+    return _mask(_shift(x.args[0], down - k), mask << k)
+
+
+def _rounded(t: Tree) -> Tree | None:
+    """x - (x & 2**k - 1) in a sum."""
+    if t.op != "+":
+        return None
+    for minus in t.args:
+        low = minus.args[0] if minus.op == "-" else None
+        if low is None or low.op != "&" or (mask := low.args[1].args[0]) & (mask + 1):
+            continue
+        rest = [u for u in t.args if u is not minus]
+        x = low.args[0]
+        for part in x.args if x.op == "+" else (x,):
+            if part not in rest:
+                break
+            rest.remove(part)
+        else:
+            return total([_mask(x, ~mask), *rest])
+    return None
+
+
+RULES = [
+    BitRule("x//2**k -> x >> k", _divided, (lambda x, k: x // 2**k, lambda x, k: x >> k, lambda x, k: k > 0)),
+    BitRule("x%2**k -> x & 2**k - 1", _rest, (lambda x, k: x % 2**k, lambda x, k: x & 2**k - 1, lambda x, k: k > 0)),
+    BitRule(
+        "((x >> a) & m)*2**k -> (x >> a - k) & m << k",
+        _raised,
+        (lambda x, a, m, k: ((x >> a) & m) * 2**k, lambda x, a, m, k: (x >> a - k) & m << k, lambda x, a, m, k: a >= k),
+    ),
+    BitRule("x - (x & 2**k - 1) -> x & -2**k", _rounded, (lambda x, k: x - (x & 2**k - 1), lambda x, k: x & -(2**k), lambda x, k: k > 0)),
+]

@@ -1,0 +1,228 @@
+"""The plan of a function: its parameters, what is shared, what it gives, in which integers. Printers need nothing else.
+
+Source: ours.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from ..errors import LeafTypeError, RangeError
+from ..symbolic import Condition, SymInt, text
+from ..symbolic.conditions import require
+from ..symbolic.facts import symbols_in, whole
+from ..symbolic.forms import best
+from ..symbolic.poly import Poly, Symbol, number, one_of, symbol
+from ..symbolic.proofs import greatest, least
+from ..symbolic.syms import of_symbol, poly_of
+from ..symbolic.tree import Tree
+from .arguments import Arguments, Parameter, arguments_of
+from .nodes import Graph, Node, in_order, shared, values_on_the_way
+
+
+class Integer(NamedTuple):
+    """An integer type: how many bits, and whether it has a sign."""
+
+    bits: int
+    signed: bool
+
+    @property
+    def low(self) -> int:
+        return -(1 << self.bits - 1) if self.signed else 0
+
+    @property
+    def high(self) -> int:
+        return (1 << self.bits - self.signed) - 1
+
+    def __str__(self) -> str:
+        return f"{'' if self.signed else 'u'}int{self.bits}"
+
+
+INTEGERS = {str(t): t for t in (Integer(32, True), Integer(64, True), Integer(32, False), Integer(64, False))}
+
+
+class Plan(NamedTuple):
+    """A function, for a printer.
+
+    name          of the function
+    what          what it computes, in words
+    parameters    coordinates first, then sizes by name, then dynamic leaves
+    temporaries   what is used more than once: (name, node), in order
+    results       a node each; of conditions a comparison
+    integer       the type of all integers in it, and why it is that one, in words
+    requires      the facts and conditions that it rests on, and the same as comparisons of plain names
+    """
+
+    name: str
+    what: str
+    parameters: tuple[Parameter, ...]
+    temporaries: tuple[tuple[str, Node], ...]
+    results: tuple[Node, ...]
+    integer: Integer
+    why: str
+    requires: tuple[tuple[Condition, Node], ...]
+
+
+def plan(
+    what: Any,
+    coords: Any = None,
+    *,
+    name: str = "offset",
+    integer: str | None = None,
+    conditions: Sequence[Condition] = (),
+    bits: bool = True,
+    widths: Sequence[int] = (32, 64),
+) -> Plan:
+    """The plan of the function that computes a layout's offsets, or expressions.
+
+    what         a layout of any kind, a Tensor, an integer expression, a condition, or a tuple of these
+    coords       of a layout: names, nested no deeper than the shape, "i,(j0,j1)" for short; a SymInt or an integer may stand
+                 for one. By default i, j, ..., one for each mode. A name is an index inside of the (padded) shape.
+                 Of expressions: which of their symbols come first
+    integer      "int32", "int64", "uint32" or "uint64"; by default int32 where all values are proved to fit, else int64
+    conditions   what assuming() recorded
+    bits         whether shifts and masks may stand for divisions by powers of two
+    widths       the bits of integers that there are
+    Raises       RangeError for values that do not fit the integers; Unproven where that is not known, and they were asked
+                 for; RankError, LeafTypeError for other arguments that do not fit
+
+    >>> from tla import dims, MakeLayout
+    >>> from tla.ascend import half, zN
+    >>> from tla.codegen import plan
+    >>> M, N = dims("M N", multiple_of=16)
+    >>> p = plan(MakeLayout[half, zN](M, N))
+    >>> print(*(q.name for q in p.parameters), p.integer)
+    i j M int64
+    """
+    arguments = arguments_of(what, coords)
+    sizes = {n.name: whole(n) for n in _scope(arguments, conditions)}
+    forms = [_results(Graph(sizes, bits), trees) for trees in _forms(arguments.results)]
+    results = next((f for f in forms if all(_fits(p, Integer(min(widths), True)) for p in _values(f))), forms[0])
+    chosen, why = _integer(integer, results, widths)
+    conditions = tuple(conditions)  # those of the integers among them, if they are the list that assuming() writes to
+    parameters = _parameters(arguments, results, conditions)
+    taken = {p.name for p in parameters}
+    fresh = (t for k in itertools.count() if (t := f"t{k}") not in taken)
+    temporaries = tuple((t, n) for n, t in zip(shared(results), fresh))
+    requires = _requires(parameters[len(arguments.coordinates) :], conditions, bits)
+    return Plan(name, arguments.what, parameters, temporaries, results, chosen, why, requires)
+
+
+def _forms(results: tuple[Any, ...]) -> Iterator[tuple[Tree | Condition, ...]]:
+    """The results in their cheapest form; and as they were written, where what is held on the way may be smaller."""
+    if not results:
+        raise LeafTypeError("an empty tuple to emit", "at least one expression", "give it something to compute")
+    yield tuple(x if isinstance(x, Condition) else x.form if isinstance(x, SymInt) else best(poly_of(x)) for x in results)
+    if any(isinstance(x, SymInt) for x in results):
+        yield tuple(x.written if isinstance(x, SymInt) else x if isinstance(x, Condition) else best(poly_of(x)) for x in results)
+
+
+def _results(graph: Graph, results: tuple[Tree | Condition, ...]) -> tuple[Node, ...]:
+    integers = iter(graph.of([t for t in results if isinstance(t, Tree)]))
+    return tuple(graph.condition(x) if isinstance(x, Condition) else next(integers) for x in results)
+
+
+def _values(results: tuple[Node, ...]) -> list[Poly]:
+    """All that is held while the results are computed."""
+    return [*dict.fromkeys(p for n in in_order(results) for p in values_on_the_way(n))]
+
+
+def _polys_of(x: Any) -> tuple[Poly, ...]:
+    return (x.a, x.b) if isinstance(x, Condition) else (poly_of(x),)
+
+
+def _scope(arguments: Arguments, conditions: Sequence[Condition]) -> list[Symbol]:
+    """All symbols in it, one declaration for each name."""
+    given = [p.symbol for p in (*arguments.coordinates, *arguments.dynamic)]
+    symbols = {n: None for x in (*arguments.results, *conditions, *given) for p in _polys_of(x) for n in sorted(p.scope, key=str)}
+    names: dict[str, Symbol] = {}
+    for n in symbols:
+        if names.setdefault(n.name, n) is not n:
+            raise RangeError(f"two parameters of the name {n.name}", "a name for each", "give the coordinates other names: coords=...")
+    return [*names.values()]
+
+
+def _parameters(arguments: Arguments, results: Iterable[Node], conditions: Iterable[Condition]) -> tuple[Parameter, ...]:
+    """The coordinates, all of them; of the sizes and dynamic leaves those that are needed."""
+    used = {n.args[0] for n in in_order(results) if n.op == "v"}
+    used |= {n.name for c in conditions for p in (c.a, c.b) for n in symbols_in(p)}
+    first = {p.name for p in arguments.coordinates}
+    dynamic = tuple(p for p in arguments.dynamic if p.name in used)
+    others = used - first - {p.name for p in dynamic}
+    symbols = {n.name: n for x in (*arguments.results, *conditions) for p in _polys_of(x) for n in p.scope}
+    return (*arguments.coordinates, *(Parameter(n, of_symbol(symbols[n])) for n in sorted(others)), *dynamic)
+
+
+# ----------------------------------------------------------------------------------------------------- integers
+
+
+def _integer(wanted: str | None, results: tuple[Node, ...], widths: Sequence[int]) -> tuple[Integer, str]:
+    """The type of the integers, and why."""
+    values = _values(results)
+    if wanted is None:
+        wide = Integer(max(widths), True)
+        narrow = Integer(min(widths), True)
+        doubtful = next((p for p in values if _fits(p, narrow) is not True), None)
+        if doubtful is None:
+            return narrow, "every value is proved to fit"
+        chosen, why = wide, f"{_shown(doubtful)} is not proved to fit in {narrow.bits} bits"
+    elif wanted in INTEGERS and INTEGERS[wanted].bits in widths:
+        chosen, why = INTEGERS[wanted], "as asked"
+    else:
+        offered = ", ".join(name for name, t in INTEGERS.items() if t.bits in widths)
+        raise LeafTypeError(f"the integer type {wanted!r:.40}", f"one of {offered}", "leave it out, and one that fits is taken")
+    for p in values:
+        _require_fits(p, chosen, asked=wanted is not None or chosen.bits == 32)
+    return chosen, why
+
+
+def _fits(p: Poly, t: Integer) -> bool | None:
+    """Whether all values fit: False where the bounds that are known do not."""
+    low, high = least(p), greatest(p)
+    if (low is not None and low < t.low) or (high is not None and high > t.high):
+        return False
+    return None if low is None or high is None else True
+
+
+def _require_fits(p: Poly, t: Integer, asked: bool) -> None:
+    """The error for a value that does not fit. Of 64 bits, that a size without a bound fits is taken."""
+    fits = _fits(p, t)
+    low, high = least(p), greatest(p)
+    if fits is False:
+        known = f"{'-' if low is None else low} to {'any size' if high is None else high}"
+        mend = "use a signed type" if not t.signed and (low or 0) < 0 else "use a wider type, a tile, or declare smaller sizes"
+        raise RangeError(f"{_shown(p)}, {known}, in {t}", f"{t.low} to {t.high}", mend)
+    if not t.signed and low is None:
+        require(Condition("<=", number(0), p), f"{_shown(p)} in {t}")
+    if fits is None and asked and t.bits < 64:
+        require(Condition("<=", p, number(t.high)), f"{_shown(p)} in {t}")
+        if t.signed and low is None:
+            require(Condition("<=", number(t.low), p), f"{_shown(p)} in {t}")
+
+
+def _shown(p: Poly) -> str:
+    return text.notation(best(p))
+
+
+# ------------------------------------------------------------------------------------------------- what it needs
+
+
+def facts_of(n: Symbol) -> list[Condition]:
+    """What is declared of a symbol, as conditions."""
+    size = whole(n)
+    unit = [Condition("divides", number(n.unit), size)] if n.unit > 1 else []
+    lows = [Condition("<=", p.scale(n.unit), size) for p in n.lowers]
+    return [*unit, *lows, *(Condition("<=", size, p.scale(n.unit)) for p in n.uppers)]
+
+
+def _requires(sizes: Iterable[Parameter], conditions: tuple[Condition, ...], bits: bool) -> tuple[tuple[Condition, Node], ...]:
+    """The conditions that sizes have to meet, facts first; as comparisons of names of which nothing is known."""
+    symbols = [n for p in sizes for n in symbols_in(p.symbol.poly)]
+    names = {n.name for n in symbols}
+    facts = [c for n in symbols for c in facts_of(n) if all(m.name in names for p in (c.a, c.b) for m in symbols_in(p))]
+    wanted = dict.fromkeys([*facts, *conditions])
+    scope = {n.name for c in wanted for p in (c.a, c.b) for n in p.scope}
+    graph = Graph({name: one_of(symbol(name, 1, (), ())) for name in scope}, bits)
+    return tuple((c, graph.condition(c)) for c in wanted)

@@ -1,0 +1,143 @@
+"""Targets: languages that a plan is printed in. A target is a table of its operators and the text around them.
+
+A new target is one file that makes a Target and registers it: docs/codegen.md says how.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
+
+from ..errors import LeafTypeError
+from .nodes import Node, in_order
+from .plan import Plan
+
+#: op -> how tightly it binds, and its text. Operands bind at least as tightly, those on the right more; of a call they are free.
+Syntax = Mapping[str, tuple[int, str]]
+CALL = 99
+#: Operands of these stand in parentheses, as readers and compilers want them.
+_SET_OFF = (">>", "&", "^")
+
+
+class Target(NamedTuple):
+    """A language.
+
+    name       what emit() takes
+    syntax     its operators
+    write      the text of a plan, and whether its requirements are to be checked: "", "function" or "assert"
+    words      names that a function and its parameters cannot have, and a pattern of more of them
+    widths     the bits of integers that it has
+    bits       whether shifts and masks stand for divisions by powers of two
+    checks     the checks that it can write
+    """
+
+    name: str
+    syntax: Syntax
+    write: Callable[[Plan, str], str]
+    words: frozenset[str]
+    pattern: str = r"(?!)"
+    widths: tuple[int, ...] = (32, 64)
+    bits: bool = True
+    checks: tuple[str, ...] = ("", "function", "assert")
+
+    def require_names(self, plan: Plan) -> None:
+        """LeafTypeError for a name that the target does not take."""
+        for name in (plan.name, *(p.name for p in plan.parameters)):
+            self.require_name(name)
+        if plan.name in {p.name for p in plan.parameters}:
+            raise LeafTypeError(f"a function {plan.name} with a parameter of that name", "another name", 'give it one: name="offset_of"')
+
+    def require_name(self, name: object) -> None:
+        if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name):
+            raise LeafTypeError(f"the name {name!r:.40}", "letters, digits and underscores, a letter first", "use another name")
+        if name in self.words or re.fullmatch(self.pattern, name):
+            raise LeafTypeError(f"the name {name} in {self.name}", "no word of the language, nor of emitted code", "use another name")
+
+    def require_operations(self, plan: Plan) -> None:
+        """LeafTypeError for an operation that the target does not have."""
+        for n in in_order((*plan.results, *(node for _c, node in plan.requires))):
+            if n.op not in ("n", "v") and n.op not in self.syntax:
+                raise LeafTypeError(f"the operation {n.op} in {self.name}", f"one of {' '.join(self.syntax)}", "use another target")
+
+
+TARGETS: dict[str, Target] = {}
+
+
+def register(target: Target) -> Target:
+    """Make a target known to emit()."""
+    TARGETS[target.name] = target
+    return target
+
+
+def target_of(name: str) -> Target:
+    """The target of a name; LeafTypeError if there is none."""
+    if name not in TARGETS:
+        raise LeafTypeError(f"the target {name!r:.40}", f"one of {', '.join(sorted(TARGETS))}", "register(Target(...)) makes one known")
+    return TARGETS[name]
+
+
+# ------------------------------------------------------------------------------------------------- expressions
+
+
+def expression(n: Node, syntax: Syntax, names: Mapping[int, str], outside: int = 0) -> str:
+    """A node as an infix expression. names: what stands for a node, by its id()."""
+    if id(n) in names:
+        return names[id(n)]
+    if n.op in ("n", "v"):
+        text = str(n.args[0])
+        return f"({text})" if text.startswith("-") and outside else text
+    binds, template = syntax[n.op]
+    if n.op in ("+", "*"):
+        text = "".join(_in_chain(k, a, syntax, names) for k, a in enumerate(n.args)) if n.op == "+" else _product(n, syntax, names)
+    else:
+        within = 0 if binds == CALL else CALL if n.op in _SET_OFF else binds
+        operands = (expression(a, syntax, names, within + (k if within else 0)) for k, a in enumerate(n.args))
+        text = template.format(*operands)
+    return f"({text})" if binds < outside else text
+
+
+def _in_chain(k: int, a: Node, syntax: Syntax, names: Mapping[int, str]) -> str:
+    """A term of a sum, with its sign."""
+    binds = syntax["+"][0]
+    minus = a.op == "neg" and id(a) not in names
+    if a.op == "n" and a.args[0] < 0 and k:
+        return f" - {-a.args[0]}"
+    if minus and k:
+        return f" - {expression(a.args[0], syntax, names, binds + 1)}"
+    return f"{' + ' if k else ''}{expression(a, syntax, names, binds + (k > 0))}"
+
+
+def _product(n: Node, syntax: Syntax, names: Mapping[int, str]) -> str:
+    binds, template = syntax["*"]
+    sign = template.replace("{}", "")
+    return sign.join(expression(a, syntax, names, binds + (k > 0)) for k, a in enumerate(n.args))
+
+
+def statements(plan: Plan, syntax: Syntax) -> tuple[list[tuple[str, str]], list[str]]:
+    """The temporaries of a plan as (name, expression), and the expressions of its results."""
+    names: dict[int, str] = {}
+    lines = []
+    for name, n in plan.temporaries:
+        lines.append((name, expression(n, syntax, names)))
+        names[id(n)] = name
+    return lines, [expression(n, syntax, names) for n in plan.results]
+
+
+def used(plan: Plan) -> set[str]:
+    """The operations of a plan, its requirements included."""
+    return {n.op for n in in_order((*plan.results, *(node for _c, node in plan.requires)))}
+
+
+def required_names(plan: Plan) -> list[str]:
+    """The parameters that the requirements are about."""
+    about = {n.args[0] for _c, node in plan.requires for n in in_order([node]) if n.op == "v"}
+    return [p.name for p in plan.parameters if p.name in about]
+
+
+def remarks(plan: Plan) -> Iterator[str]:
+    """What a comment says of a plan, in lines."""
+    yield f"{plan.name}: {plan.what}"
+    yield f"{plan.integer}: {plan.why}"
+    if plan.requires:
+        yield f"requires {', '.join(str(c) for c, _node in plan.requires)}"
