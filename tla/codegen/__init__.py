@@ -6,6 +6,8 @@ emit       the text
 """
 
 from . import c as c, python as python  # they register their targets
+from .copies import emit_copy as emit_copy
 from .emit import emit as emit
+from .loops import Step as Step, emit_loops as emit_loops, loop_nest as loop_nest
 from .plan import Plan as Plan, plan as plan
 from .target import TARGETS as TARGETS, Target as Target, register as register
