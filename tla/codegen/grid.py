@@ -40,8 +40,8 @@ class Grid(NamedTuple):
     helper: str
 
 
-_CUDA = {1: "unsigned char", 2: "unsigned short", 4: "unsigned int", 8: "uint2", 16: "uint4"}
-_OPENCL = {1: "uchar", 2: "ushort", 4: "uint", 8: "uint2", 16: "uint4"}
+_CUDA = {1: "unsigned char", 2: "unsigned short", 4: "unsigned int", 8: "unsigned long long", 16: "uint4"}
+_OPENCL = {1: "uchar", 2: "ushort", 4: "uint", 8: "ulong", 16: "uint4"}
 CUDA = Grid(
     (),
     'extern "C" __global__ void',
@@ -76,9 +76,9 @@ def _items(nest: Nest, language: Grid, width: int, terms: Terms) -> Iterator[str
     n = index("n", below=total) if loops else None
     integer = _integer(nest, loops, total, language)
     first, threads = (text.replace("(I)", f"({integer})") for text in language.thread)
-    yield f"for ({integer} n = {first}; n < {terms.text(total)}; n += {threads}) {{"
+    yield f"for ({integer} n = {first}; n < {terms.compared(total)}; n += {threads}) {{"
     yield from (f"    const {integer} {i} = {terms.text(value)};" for i, value in _digits(loops, n))
-    bounds = [f"{loop.counter} < {terms.text(loop.bound)}" for loop in loops if loop.bound is not None]
+    bounds = [f"{loop.counter} < {terms.compared(loop.bound)}" for loop in loops if loop.bound is not None]
     yield from (f"    if (!({test})) continue;" for test in bounds)
     kind = f"{language.space}{language.types[unit * width]}"
     pointers = [("dst", f"({kind} *)dst"), ("src", f"(const {kind} *)src")]

@@ -120,7 +120,7 @@ def _written(remark: str, steps: tuple[Step, ...], value: Any, dialect: Dialect,
     added = [*(s.wrap for s in steps[:-1])]
     for depth, k in enumerate(reversed(range(len(steps)))):
         by = terms.text(added[k - 1] if k else steps[0].step)
-        lines.append(f"{'    ' * depth}for ({integer} k{k} = 0; k{k} < {terms.text(steps[k].extent)}; ++k{k}, at += {by}) {{")
+        lines.append(f"{'    ' * depth}for ({integer} k{k} = 0; k{k} < {terms.compared(steps[k].extent)}; ++k{k}, at += {by}) {{")
     lines.append(f"{'    ' * len(steps)}*out++ = {terms.text(value)};")
     lines += ["    " * depth + "}" for depth in reversed(range(len(steps)))]
     parameters = ", ".join([f"{integer} *out", *(f"{integer} {n}" for n in names)])

@@ -233,12 +233,12 @@ def _arranged(begins: tuple[Any, Any], loops: list[Loop], names: Iterator[str]) 
 
 def _blocks(loop: Loop, names: Iterator[str]) -> tuple[Loop | None, Loop]:
     """A loop over blocks, and the one inside of a block; no blocks where one is enough."""
-    n = known(loop.extent)
+    n = known(loop.count)
     if n is not None and n <= BLOCK:
         return None, loop
+    count = ceil_div(loop.count, BLOCK)
     steps = loop.steps[0] * BLOCK, loop.steps[1] * BLOCK
-    count = ceil_div(loop.extent, BLOCK)
-    over = Loop(index(next(names), below=count), count, steps)
+    over = Loop(index(next(names), below=count), count, steps, None if loop.bound is None else ceil_div(loop.bound, BLOCK))
     whole = divides(BLOCK, loop.extent)
     return over, Loop(loop.counter, BLOCK, loop.steps, None if whole else loop.extent - over.counter * BLOCK)
 

@@ -57,18 +57,22 @@ def _nest(nest: Nest, language: Serial, kind: str, terms: Terms, alone: bool) ->
 
 def _with_offsets(nest: Nest, language: Serial, terms: Terms) -> Iterator[str]:
     """Loops whose body works out both offsets."""
-    to, of = map(terms.text, nest.offsets or ())
+    to, of = nest.offsets or (0, 0)
     pad = ""
     for loop in nest.loops:
-        yield f"{pad}for ({terms.integer} {loop.counter} = 0; {loop.counter} < {terms.text(loop.count)}; ++{loop.counter}) {{"
+        yield f"{pad}for ({terms.integer} {loop.counter} = 0; {loop.counter} < {terms.compared(loop.count)}; ++{loop.counter}) {{"
         pad += "    "
-    yield pad + (_run(nest.run, f"dst + {to}", f"src + {of}", language, terms) if nest.run else f"dst[{to}] = src[{of}];")
+    yield pad + (
+        _run(nest.run, f"dst + {terms.added(to)}", f"src + {terms.added(of)}", language, terms)
+        if nest.run
+        else f"dst[{terms.text(to)}] = src[{terms.text(of)}];"
+    )
     yield from ("    " * k + "}" for k in reversed(range(len(nest.loops))))
 
 
 def _with_pointers(nest: Nest, language: Serial, kind: str, terms: Terms) -> Iterator[str]:
     """Loops that move a pointer into each layout along."""
-    starts = [name + ("" if equal(at, 0) else f" + {terms.text(at)}") for name, at in zip(("dst", "src"), nest.begins)]
+    starts = [name + ("" if equal(at, 0) else f" + {terms.added(at)}") for name, at in zip(("dst", "src"), nest.begins)]
     pad = ""
     for k, loop in enumerate(nest.loops):
         yield f"{pad}{kind} *d{k} = {starts[0]};"
@@ -105,4 +109,5 @@ def _run(run: Loop, to: str, of: str, language: Serial, terms: Terms) -> str:
 
     if run.bound is None:
         return move(terms.operand(run.count))
-    return f"if ({terms.text(run.bound)} >= {terms.text(run.count)}) {move(terms.operand(run.count))} else {move(terms.operand(run.bound))}"
+    whole, tail = move(terms.operand(run.count)), move(terms.operand(run.bound))
+    return f"if ({terms.compared(run.bound)} >= {terms.compared(run.count)}) {whole} else {tail}"

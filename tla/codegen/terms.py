@@ -33,6 +33,14 @@ class Terms:
         self.called |= {n.op for n in in_order([node])} & {*HELPERS}
         return expression(node, syntax_of(self.name), {}, within)
 
+    def compared(self, x: Any) -> str:
+        """An integer as a side of a comparison."""
+        return self.text(x, syntax_of(self.name)["<"][0] + 1)
+
+    def added(self, x: Any) -> str:
+        """An integer behind a plus."""
+        return self.text(x, syntax_of(self.name)["+"][0] + 1)
+
     def operand(self, x: Any) -> str:
         """An integer as an operand of any operator."""
         return self.text(x, CALL)
