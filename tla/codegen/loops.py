@@ -97,10 +97,10 @@ def emit_loops(layout: Any, target: str = "c", *, name: str = "offsets") -> str:
     dynamic: dict[str, Parameter] = {}
     opened = with_parameters(layout, dynamic)
     steps = loop_nest(innermost(opened))
-    value = _outer(opened, unnamed("at", None))
-    names = sorted(
-        {str(n) for x in (value, *(y for s in steps for y in s)) for n in symbols_of(x)} - {"at"}, key=lambda n: (n in dynamic, n)
-    )
+    at = unnamed("at", None)
+    value = _outer(opened, at)
+    used = {str(n) for x in (value, *(y for s in steps for y in s)) for n in symbols_of(x) if n != at}
+    names = sorted(used, key=lambda n: (n in dynamic, n))
     for word in (name, *names):
         found.require_name(word)
         if _TAKEN.fullmatch(word):
