@@ -25,8 +25,11 @@ from ..symbolic.facts import symbols_in
 from ..symbolic.syms import poly_of
 from ..tensor import Tensor
 
-#: Where target and source are contiguous in other loops, blocks of so many steps of both are moved at a time.
-BLOCK = 32
+#: Where target and source are contiguous in other loops, blocks of so many steps of both are moved at a time: large ones
+#: whose pages are at hand, and in these as many lines as any cache holds side by side, at whatever distance they lie.
+BLOCKS = (128, 8)
+#: Shorter runs than this leave a line of the source that the next run is on [elements].
+LONG_RUN = 64
 #: A shorter loop than this, of a target that is contiguous in it alone, is written out.
 SHORT = 8
 #: The runs that are looked for in layouts that have no digits, the longest first [elements].
@@ -219,28 +222,55 @@ def _arranged(begins: tuple[Any, Any], loops: list[Loop], names: Iterator[str]) 
         return Nest(begins, ())
     *outer, last = loops
     if last.steps == (1, 1):
-        return Nest(begins, tuple(outer), last)
-    near = min(range(len(loops)), key=lambda k: _typical(loops[k].steps[1]) or math.inf)
-    if near == len(loops) - 1 or any(str(loops[near].counter) in _depends(loop) for loop in loops):
+        return Nest(begins, tuple(_beside(outer, last, names)), last)
+    near = _nearest(loops)
+    if near == len(loops) - 1 or _is_needed(loops[near], loops):
         return Nest(begins, tuple(loops))
     other = outer.pop(near)
     count = known(last.count)
     if count is not None and count <= SHORT and last.bound is None:
         return Nest(begins, (*outer, other), None, last)
-    blocks = [_blocks(loop, names) for loop in (other, last)]
-    return Nest(begins, (*outer, *(b for b, _rest in blocks if b), *(rest for _b, rest in blocks)))
+    parts = [_blocks(loop, BLOCKS, names) for loop in (other, last)]
+    levels = itertools.zip_longest(*(reversed(p) for p in parts))  # the finest of both are last
+    blocks = [loop for pair in reversed([*levels]) for loop in pair if loop is not None]
+    return Nest(begins, (*outer, *blocks))
 
 
-def _blocks(loop: Loop, names: Iterator[str]) -> tuple[Loop | None, Loop]:
-    """A loop over blocks, and the one inside of a block; no blocks where one is enough."""
+def _beside(loops: list[Loop], run: Loop, names: Iterator[str]) -> list[Loop]:
+    """The loops around a run: where the next run of the source is on the same line, it comes soon."""
+    count, near = known(run.count), _nearest(loops)
+    if count is None or count >= LONG_RUN or near == len(loops) - 1 or _is_needed(loops[near], loops):
+        return loops
+    other, last = loops[near], loops[-1]
+    inner = _blocks(last, BLOCKS[-1:], names) if known(last.count) is None or last.count > 4 * BLOCKS[-1] else [last]
+    return [*(loop for loop in loops[:-1] if loop is not other), *inner[:-1], other, inner[-1]]
+
+
+def _nearest(loops: list[Loop]) -> int:
+    """The loop whose step is the smallest in the source; the last one of none."""
+    steps = [_typical(loop.steps[1]) or math.inf for loop in loops]
+    return max((k for k, step in enumerate(steps) if step == min(steps)), default=-1)
+
+
+def _is_needed(loop: Loop, loops: list[Loop]) -> bool:
+    """Whether the bound of another loop depends on a loop."""
+    return any(str(loop.counter) in _depends(other) for other in loops)
+
+
+def _blocks(loop: Loop, sizes: Sequence[int], names: Iterator[str]) -> list[Loop]:
+    """The loops over blocks of these sizes, and the one inside of them; one where it is no longer than a block."""
+    if not sizes:
+        return [loop]
+    size, *smaller_sizes = sizes
     n = known(loop.count)
-    if n is not None and n <= BLOCK:
-        return None, loop
-    count = ceil_div(loop.count, BLOCK)
-    steps = loop.steps[0] * BLOCK, loop.steps[1] * BLOCK
-    over = Loop(index(next(names), below=count), count, steps, None if loop.bound is None else ceil_div(loop.bound, BLOCK))
-    whole = divides(BLOCK, loop.extent)
-    return over, Loop(loop.counter, BLOCK, loop.steps, None if whole else loop.extent - over.counter * BLOCK)
+    if n is not None and n <= size:
+        return _blocks(loop, smaller_sizes, names)
+    count = ceil_div(loop.count, size)
+    steps = loop.steps[0] * size, loop.steps[1] * size
+    over = Loop(index(next(names), below=count), count, steps, None if loop.bound is None else ceil_div(loop.bound, size))
+    whole = divides(size, loop.extent)
+    inside = Loop(loop.counter, size, loop.steps, None if whole else loop.extent - over.counter * size)
+    return [over, *_blocks(inside, smaller_sizes, names)]
 
 
 # ---------------------------------------------------------------------------------------------- by coordinates
