@@ -52,6 +52,8 @@ _SYNTAX: Syntax = {
     "==": (6, "{} == {}"),
     "&": (5, "{} & {}"),
     "^": (4, "{} ^ {}"),
+    "and": (3, "{} && {}"),
+    "true": (CALL, "true"),
 }
 HELPERS = {
     "//": ("floor_div", "return a / b - (a % b < 0);"),
