@@ -7,7 +7,7 @@ nests      what a copy goes through;  serial, grid  as loops and as kernels;  co
 """
 
 from . import c as c, python as python  # they register their targets
-from .copies import emit_copy as emit_copy
+from .copies import WRITERS as WRITERS, emit_copy as emit_copy
 from .emit import emit as emit
 from .guard import emit_guard as emit_guard
 from .loops import Step as Step, emit_loops as emit_loops, loop_nest as loop_nest

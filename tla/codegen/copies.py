@@ -19,24 +19,25 @@ from ..predicates import is_injective
 from ..tensor import MakeTensor, Tensor
 from . import grid, serial
 from .arguments import symbols_of
-from .nests import nests
+from .nests import GRID_BLOCKS, SERIAL_BLOCKS, nests
 from .target import target_of
 
 
 class Writer(NamedTuple):
-    """How a target writes nests: write(nests, language, name, bits, sizes, remarks)."""
+    """How a target writes nests: write(nests, language, name, bits, sizes, remarks); and the blocks that these are to have."""
 
     write: Callable[..., str]
     language: Any
+    blocks: tuple[int, ...]
 
 
 #: Target -> how it writes a copy.
 WRITERS = {
-    "c": Writer(serial.write, serial.C),
-    "cpp": Writer(serial.write, serial.CPP),
-    "cuda": Writer(grid.write, grid.CUDA),
-    "hip": Writer(grid.write, grid.HIP),
-    "opencl": Writer(grid.write, grid.OPENCL),
+    "c": Writer(serial.write, serial.C, SERIAL_BLOCKS),
+    "cpp": Writer(serial.write, serial.CPP, SERIAL_BLOCKS),
+    "cuda": Writer(grid.write, grid.CUDA, GRID_BLOCKS),
+    "hip": Writer(grid.write, grid.HIP, GRID_BLOCKS),
+    "opencl": Writer(grid.write, grid.OPENCL, GRID_BLOCKS),
 }
 #: Names that emitted copies use.
 _TAKEN = re.compile(r"dst|src|n|[dknst]\d+")
@@ -96,7 +97,7 @@ def emit_copy(source: Any, destination: Any, target: str = "c", *, element: Any 
             raise LeafTypeError(f"the name {word} in a copy", "other names than dst, src, n, k0, d0, s0 ...", "use another name")
     remark = f"{name}: from {shown(of.layout, 200)} to {shown(to.layout, 200)}, elements of {bits} bits"
     writer = WRITERS[target]
-    return writer.write(nests(to, of), writer.language, name, bits, sizes, [remark])
+    return writer.write(nests(to, of, writer.blocks), writer.language, name, bits, sizes, [remark])
 
 
 def _tensor(x: Any) -> Tensor:

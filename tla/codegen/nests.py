@@ -25,9 +25,10 @@ from ..symbolic.facts import symbols_in
 from ..symbolic.syms import poly_of
 from ..tensor import Tensor
 
-#: Where target and source are contiguous in other loops, blocks of so many steps of both are moved at a time: large ones
-#: whose pages are at hand, and in these as many lines as any cache holds side by side, at whatever distance they lie.
-BLOCKS = (128, 8)
+#: Where target and source are contiguous in other loops, blocks of so many steps of both are moved at a time. By one thread:
+#: large ones whose pages are at hand, and in these as many lines as any cache holds side by side, at whatever distance they
+#: lie. By the threads of a grid: the lines that 32 neighbours read.
+SERIAL_BLOCKS, GRID_BLOCKS = (128, 8), (32,)
 #: Shorter runs than this leave a line of the source that the next run is on [elements].
 LONG_RUN = 64
 #: A shorter loop than this, of a target that is contiguous in it alone, is written out.
@@ -75,18 +76,18 @@ class Nest(NamedTuple):
     offsets: tuple[Any, Any] | None = None
 
 
-def nests(target: Tensor, source: Tensor) -> list[Nest]:
+def nests(target: Tensor, source: Tensor, blocks: Sequence[int]) -> list[Nest]:
     """The nests that move every valid element of source to its coordinate in target, which have one origin_shape."""
     names = _names()
     if all(known(n) is not None for t in (target, source) for n in _integers(t)):
-        found = _of_cells(target, source, names)
+        found = _of_cells(target, source, blocks, names)
         if found is not None:
             return found
     loops = None if any(map(_has_start, (target, source))) else _of_digits(target, source, names)
-    return [_by_coordinates(target, source, names) if loops is None else _arranged((target.offset, source.offset), loops, names)]
+    return [_by_coordinates(target, source, names) if loops is None else _arranged((target.offset, source.offset), loops, blocks, names)]
 
 
-def _of_cells(target: Tensor, source: Tensor, names: Iterator[str]) -> list[Nest] | None:
+def _of_cells(target: Tensor, source: Tensor, blocks: Sequence[int], names: Iterator[str]) -> list[Nest] | None:
     """The nests over the common refinement of two layouts of known numbers; None where there is none."""
     to, of = place_of(target), place_of(source)
     if to is None or of is None:
@@ -94,7 +95,7 @@ def _of_cells(target: Tensor, source: Tensor, names: Iterator[str]) -> list[Nest
     cells = refinement(counts_of(target), (to.starts, of.starts), (to.modes, of.modes))
     if cells is None:
         return None
-    return [_arranged((to.begin + d, of.begin + s), [*_loops(modes, names)], names) for (d, s), modes in cells]
+    return [_arranged((to.begin + d, of.begin + s), [*_loops(modes, names)], blocks, names) for (d, s), modes in cells]
 
 
 def _integers(t: Tensor) -> Iterator[Any]:
@@ -216,13 +217,13 @@ def _depends(loop: Loop) -> set[str]:
 # ------------------------------------------------------------------------------------------------- arrangement
 
 
-def _arranged(begins: tuple[Any, Any], loops: list[Loop], names: Iterator[str]) -> Nest:
+def _arranged(begins: tuple[Any, Any], loops: list[Loop], blocks: Sequence[int], names: Iterator[str]) -> Nest:
     """The nest of loops that are ordered by the target: with a run, or a short loop written out, or blocks of two loops."""
     if not loops:
         return Nest(begins, ())
     *outer, last = loops
     if last.steps == (1, 1):
-        return Nest(begins, tuple(_beside(outer, last, names)), last)
+        return Nest(begins, tuple(_beside(outer, last, blocks[-1], names)), last)
     near = _nearest(loops)
     if near == len(loops) - 1 or _is_needed(loops[near], loops):
         return Nest(begins, tuple(loops))
@@ -230,19 +231,18 @@ def _arranged(begins: tuple[Any, Any], loops: list[Loop], names: Iterator[str]) 
     count = known(last.count)
     if count is not None and count <= SHORT and last.bound is None:
         return Nest(begins, (*outer, other), None, last)
-    parts = [_blocks(loop, BLOCKS, names) for loop in (other, last)]
+    parts = [_blocks(loop, blocks, names) for loop in (other, last)]
     levels = itertools.zip_longest(*(reversed(p) for p in parts))  # the finest of both are last
-    blocks = [loop for pair in reversed([*levels]) for loop in pair if loop is not None]
-    return Nest(begins, (*outer, *blocks))
+    return Nest(begins, (*outer, *(loop for pair in reversed([*levels]) for loop in pair if loop is not None)))
 
 
-def _beside(loops: list[Loop], run: Loop, names: Iterator[str]) -> list[Loop]:
+def _beside(loops: list[Loop], run: Loop, block: int, names: Iterator[str]) -> list[Loop]:
     """The loops around a run: where the next run of the source is on the same line, it comes soon."""
     count, near = known(run.count), _nearest(loops)
     if count is None or count >= LONG_RUN or near == len(loops) - 1 or _is_needed(loops[near], loops):
         return loops
     other, last = loops[near], loops[-1]
-    inner = _blocks(last, BLOCKS[-1:], names) if known(last.count) is None or last.count > 4 * BLOCKS[-1] else [last]
+    inner = _blocks(last, (block,), names) if known(last.count) is None or last.count > 4 * block else [last]
     return [*(loop for loop in loops[:-1] if loop is not other), *inner[:-1], other, inner[-1]]
 
 
