@@ -1,0 +1,61 @@
+"""The docstrings of tla as reStructuredText: they are plain text, written for help().
+
+A docstring is made of blocks between blank lines: examples, which begin with >>>; tables, "name   meaning" with what goes
+on indented; and paragraphs. A backquote holds code, and nothing else is markup.
+"""
+
+import re
+
+ROW = re.compile(r"(\S.*?) {2,}(\S.*)")
+CODE = re.compile(r"`([^`]+)`")
+LABEL = re.compile(r"\n(?=(?:Law|Laws|Source|Raises|Returns|Emits)\b)")
+
+
+def escaped(text):
+    return re.sub(r"([\\*`|_<>\[\]])", r"\\\1", text)
+
+
+def inline(text):
+    """
+    >>> print(inline("`a * b` is a * b, of `slice_` or slice_"))
+    ``a * b`` is a \\* b, of ``slice_`` or slice\\_
+    """
+    parts = CODE.split(text)
+    return "".join(f"``{part}``\\ " if k % 2 else escaped(part) for k, part in enumerate(parts)).replace("``\\  ", "`` ")
+
+
+def table(lines):
+    """A definition list: names are code, words such as Returns are not."""
+    for line in lines:
+        row = ROW.match(line)
+        if row and not line.startswith(" "):
+            name, meaning = row.groups()
+            yield f"**{name}**" if name in ("Returns", "Raises") else f"``{name}``"
+            yield f"   {inline(meaning)}"
+        else:
+            yield f"   {inline(line.strip())}"
+
+
+def block(lines):
+    if lines[0].startswith(">>>"):
+        return lines
+    if ROW.match(lines[0]):
+        return [*table(lines)]
+    return "\n\n".join(map(inline, LABEL.split("\n".join(lines)))).split("\n")
+
+
+def restructured(lines):
+    """The lines of a docstring, as reStructuredText."""
+    out = []
+    for text in re.split(r"\n\s*\n", "\n".join(lines).strip("\n")):
+        out += [*block(text.split("\n")), ""]
+    return out
+
+
+def process(_app, _kind, _name, _value, _options, lines):
+    lines[:] = restructured(lines)
+
+
+def setup(app):
+    app.connect("autodoc-process-docstring", process)
+    return {"parallel_read_safe": True}

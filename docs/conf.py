@@ -1,0 +1,26 @@
+"""Sphinx: `pip install -e '.[docs]'`, then `sphinx-build -W --keep-going -b html docs OUT`. What is our own is in _sphinx/."""
+
+import sys
+from pathlib import Path
+
+from tla import __version__
+
+sys.path.insert(0, str(Path(__file__).parent / "_sphinx"))
+
+project, author, version, release = "tla", "the tla authors", __version__, __version__
+extensions = ["myst_parser", "sphinx.ext.autodoc", "docstrings", "pictures", "reference"]
+exclude_patterns = ["_sphinx"]
+default_role = "code"
+
+myst_heading_anchors = 3
+myst_enable_extensions = ["attrs_inline"]
+autodoc_typehints_format = "short"
+autodoc_member_order = "bysource"
+python_maximum_signature_line_length = 100
+python_use_unqualified_type_names = True
+toc_object_entries_show_parents = "hide"
+
+html_theme = "furo"
+html_title = f"tla {version}"
+html_theme_options = {"navigation_with_keys": True}
+html_copy_source = False
