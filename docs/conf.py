@@ -24,3 +24,12 @@ html_theme = "furo"
 html_title = f"tla {version}"
 html_theme_options = {"navigation_with_keys": True}
 html_copy_source = False
+
+
+def without_the_end_of_examples(_app, _page, source):
+    """Examples in Markdown end with a blank line, for doctest: it is not shown."""
+    source[0] = source[0].replace("\n\n```\n", "\n```\n")
+
+
+def setup(app):
+    app.connect("source-read", without_the_end_of_examples)

@@ -14,6 +14,9 @@ from docutils import nodes
 
 from tla.viz import Drawing, svg
 
+#: As large as it is: what is wider than the page is scrolled, or seen on a page of its own.
+FIGURE = """<div style="overflow-x: auto; margin-bottom: 1em"><a href="{link}"><img src="{link}" alt="{title}" style="max-width: none"></a></div>"""
+
 
 def drawings(source, names):
     """What the examples of `source` show that is a Drawing, run in `names`."""
@@ -48,9 +51,8 @@ def insert(app, doctree):
             count += 1
             name = f"{page.replace('/', '-')}-{count}.svg"
             (folder / name).write_text(svg(drawing), encoding="utf-8")
-            title = escape(", ".join(figure.title for figure in drawing.figures))
-            link = f"{'../' * page.count('/')}_images/{name}"
-            picture = nodes.raw("", f'<p><a href="{link}"><img src="{link}" alt="{title}" loading="lazy"></a></p>', format="html")
+            title, link = escape(repr(drawing)), f"{'../' * page.count('/')}_images/{name}"
+            picture = nodes.raw("", FIGURE.format(link=link, title=title), format="html")
             below.parent.insert(below.parent.index(below) + 1, picture)
             below = picture
 
