@@ -1,6 +1,8 @@
 """The documentation: nothing public is missing, nothing is linked that is not there. Its examples are doctests of their own."""
 
 import re
+import runpy
+import shlex
 from collections import Counter
 from pathlib import Path
 
@@ -8,6 +10,7 @@ import pytest
 
 import tla
 from tla import ascend, viz, xla
+from tla.cli import main
 from tla.xla import jax as tla_jax
 
 ROOT = Path(tla.__file__).parents[1]
@@ -39,3 +42,24 @@ def test_links_lead_to_files_and_headings(page):
         assert found.exists(), target
         titles = re.findall(r"^#+ (.*)$", found.read_text(encoding="utf-8"), re.MULTILINE) if heading else []
         assert heading in ("", *(re.sub(r"[^\w -]", "", t.lower()).replace(" ", "-") for t in titles)), target
+
+
+SHELL = re.compile(r"```sh\n([^`]*)```\n(?:<!-- end -->\n)?\n```text\n(.*?)```", re.DOTALL)
+
+
+@pytest.mark.parametrize(("commands", "shown"), [found for page in PAGES for found in SHELL.findall(page.read_text(encoding="utf-8"))])
+def test_what_shell_blocks_show_is_what_the_commands_print(commands, shown, capsys, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    (words,) = (shlex.split(command) for command in re.split("&&|\n", commands) if command.strip().startswith(("tla ", "python ")))
+    if words[0] == "tla":
+        main(words[1:])
+    else:
+        runpy.run_path(words[1], run_name="__main__")
+    assert capsys.readouterr().out == shown
+
+
+def test_the_picture_is_what_its_command_draws(tmp_path, capsys):
+    (command,) = re.findall(r"^tla (draw .*)$", PAGES[0].read_text(encoding="utf-8"), re.MULTILINE)
+    *words, picture = shlex.split(command)
+    main([*words, str(tmp_path / "picture.svg")])
+    assert (tmp_path / "picture.svg").read_bytes() == (ROOT / picture).read_bytes()

@@ -15,7 +15,8 @@ from docutils import nodes
 from tla.viz import Drawing, svg
 
 #: As large as it is: what is wider than the page is scrolled, or seen on a page of its own.
-FIGURE = """<div style="overflow-x: auto; margin-bottom: 1em"><a href="{link}"><img src="{link}" alt="{title}" style="max-width: none"></a></div>"""
+FIGURE = """<div style="overflow-x: auto; margin-bottom: 1em">
+<a href="{link}"><img src="{link}" alt="{title}" style="max-width: none"></a></div>"""
 
 
 def drawings(source, names):
