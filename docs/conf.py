@@ -10,7 +10,7 @@ sys.path.insert(0, str(Path(__file__).parent / "_sphinx"))
 project, author, version, release = "tla", "the tla authors", __version__, __version__
 extensions = ["myst_parser", "sphinx.ext.autodoc", "docstrings", "pictures", "reference"]
 exclude_patterns = ["_sphinx"]
-default_role = "code"
+smartquotes = False
 
 myst_heading_anchors = 3
 myst_enable_extensions = ["attrs_inline"]
@@ -23,7 +23,9 @@ toc_object_entries_show_parents = "hide"
 html_theme = "furo"
 html_title = f"tla {version}"
 html_theme_options = {"navigation_with_keys": True}
-html_copy_source = False
+html_copy_source = html_show_copyright = False
+html_static_path = ["_sphinx/static"]
+html_css_files = ["wide.css"]
 
 
 def without_the_end_of_examples(_app, _page, source):

@@ -8,6 +8,7 @@ import re
 
 ROW = re.compile(r"(\S.*?) {2,}(\S.*)")
 CODE = re.compile(r"`([^`]+)`")
+CALL = re.compile(r"`\w+((?:\[[A-Za-z][\w, ]*\])?\([^`]*\))`:")
 LABEL = re.compile(r"\n(?=(?:Law|Laws|Source|Raises|Returns|Emits)\b)")
 
 
@@ -56,6 +57,13 @@ def process(_app, _kind, _name, _value, _options, lines):
     lines[:] = restructured(lines)
 
 
+def signature(_app, _kind, _name, value, _options, given, returns):
+    """Where a docstring begins with how it is called, as `group[begin, end](x)`, that is the signature."""
+    call = CALL.match(value.__doc__ or "")
+    return (call[1], None) if call else (given, returns)
+
+
 def setup(app):
+    app.connect("autodoc-process-signature", signature)
     app.connect("autodoc-process-docstring", process)
     return {"parallel_read_safe": True}
