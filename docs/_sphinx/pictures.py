@@ -45,7 +45,7 @@ def insert(app, doctree):
         return
     folder = Path(app.outdir) / "_images"
     folder.mkdir(parents=True, exist_ok=True)
-    names, page, count = {}, app.env.current_document.docname, 0
+    names, page, count = {}, app.env.docname, 0
     for block in blocks:
         below = block
         for drawing in drawings(block.astext(), names):
