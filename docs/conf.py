@@ -13,7 +13,6 @@ exclude_patterns = ["_sphinx"]
 smartquotes = False
 
 myst_heading_anchors = 3
-myst_enable_extensions = ["attrs_inline"]
 autodoc_typehints_format = "short"
 autodoc_member_order = "bysource"
 python_maximum_signature_line_length = 100

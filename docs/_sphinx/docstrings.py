@@ -8,21 +8,15 @@ import re
 
 ROW = re.compile(r"(\S.*?) {2,}(\S.*)")
 CODE = re.compile(r"`([^`]+)`")
+MARKUP = re.compile(r"([\\*`|_<>\[\]])")
 CALL = re.compile(r"`\w+((?:\[[A-Za-z][\w, ]*\])?\([^`]*\))`:")
-LABEL = re.compile(r"\n(?=(?:Law|Laws|Source|Raises|Returns|Emits)\b)")
-
-
-def escaped(text):
-    return re.sub(r"([\\*`|_<>\[\]])", r"\\\1", text)
+LABEL = re.compile(r"\n(?=(?:Law|Source|Raises|Returns)\b)")
 
 
 def inline(text):
-    """
-    >>> print(inline("`a * b` is a * b, of `slice_` or slice_"))
-    ``a * b`` is a \\* b, of ``slice_`` or slice\\_
-    """
+    """Code in double backquotes, all else escaped."""
     parts = CODE.split(text)
-    return "".join(f"``{part}``\\ " if k % 2 else escaped(part) for k, part in enumerate(parts)).replace("``\\  ", "`` ")
+    return "".join(f"``{part}``" if k % 2 else MARKUP.sub(r"\\\1", part) for k, part in enumerate(parts))
 
 
 def table(lines):
