@@ -8,7 +8,7 @@ from typing import Any
 from ..composed import ComposedLayout
 from ..errors import LeafTypeError, RangeError
 from ..int_tuple import as_tree, layout_mend, shown
-from ..ints import is_leaf
+from ..ints import is_int, is_leaf
 from ..layout import Layout
 from ..swizzle import Swizzle
 from ..xla import raise_
@@ -62,7 +62,7 @@ def source(layout: Any, system: str, *, dtype: Any = None) -> str:
 
     Source: CuTe, nvidia-cutlass-dsl, CATLASS TLA; XLA's raise_.
     """
-    if system not in SYSTEMS:
+    if not isinstance(system, str) or system not in SYSTEMS:
         raise RangeError(f"source for {shown(system)!r}", f"one of {', '.join(SYSTEMS)}", 'write "cute_cpp"')
     write, has_dtype = SYSTEMS[system]
     x = _checked(layout)
@@ -76,6 +76,6 @@ def source(layout: Any, system: str, *, dtype: Any = None) -> str:
 def _checked(x: Any) -> Any:
     if isinstance(x, (Layout, ComposedLayout, Swizzle)):
         return x
-    if isinstance(x, tuple) or is_leaf(x):
+    if isinstance(x, tuple) or is_int(x) or is_leaf(x):
         return as_tree(x)
     raise LeafTypeError(f"source of a {type(x).__name__}", "a layout, a Swizzle or an IntTuple", layout_mend(x))

@@ -17,6 +17,7 @@ from ..errors import LeafTypeError, RankError, Unproven
 from ..int_tuple import AnyLayout, shown
 from ..ints import Int, at_most
 from ..layout import Layout, Shape, Stride
+from ..swizzle import Swizzle
 from .reach import parts
 from .sizes import INT32_MAX, cpp, cpp_number
 
@@ -47,10 +48,10 @@ _ELEMENTS = {
 
 def tla_cpp(x: Any, dtype: Any = None) -> str:
     """A layout, IntTuple or integer as C++ of TLA; by its tag where it has one for elements of `dtype`."""
-    if isinstance(x, AnyLayout):
-        if not isinstance(x, Layout):
-            raise LeafTypeError(f"{shown(x)} as source of TLA", "a plain layout: TLA has no other", "write CuTe, or compose its parts")
+    if isinstance(x, Layout):
         return (dtype is not None and _tagged(x, dtype)) or _layout(x)
+    if isinstance(x, (AnyLayout, Swizzle)):
+        raise LeafTypeError(f"{shown(x)} as source of TLA", "a plain layout: TLA has no other", "write CuTe, or compose its parts")
     return _tuple(x, itertools.repeat(False))
 
 
