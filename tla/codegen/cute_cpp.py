@@ -5,14 +5,12 @@ Source: CuTe include/cute/layout.hpp, layout_composed.hpp, swizzle.hpp and numer
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from ..basis import ArithmeticTuple, ScaledBasis
 from ..coord import Coord
 from ..errors import RangeError
-from ..int_tuple import AnyLayout
 from ..ints import Int, is_constant
 from ..layout import Layout, Shape, Stride
 from ..swizzle import Swizzle
@@ -45,8 +43,6 @@ class _Written(NamedTuple):
 
 def cute_cpp(x: Any) -> str:
     """A layout, Swizzle, IntTuple or integer as C++ of CuTe."""
-    if not isinstance(x, AnyLayout):
-        return _part(Part(x, [], [])).value
     *chain, inner = map(_part, parts(x))
     while chain:
         inner = _made("ComposedLayout", "make_composed_layout", [*chain[-2:], inner])
@@ -55,7 +51,7 @@ def cute_cpp(x: Any) -> str:
 
 
 def _part(part: Part) -> _Written:
-    x, extents = part.value, itertools.chain(part.extents, itertools.repeat(False))
+    x, extents = part.value, iter(part.extents)
     if isinstance(x, Swizzle):
         require_31_bits(x)
         return _Written(f"cute::Swizzle<{x.bits}, {x.base}, {x.shift}>", True)

@@ -34,22 +34,23 @@ class Part(NamedTuple):
     strides: list[bool]
 
 
-def parts(layout: Any) -> list[Part]:
-    """The parts of a layout as they are composed: outer, offset, outer, offset, ..., the innermost layout last."""
+def parts(x: Any) -> list[Part]:
+    """The parts of a layout as they are composed: outer, offset, outer, offset, ..., the innermost layout last. What is not
+    composed is its only part."""
     chain = []
-    while isinstance(layout, ComposedLayout):
-        chain += [layout.outer, layout.offset]
-        layout = layout.inner
+    while isinstance(x, ComposedLayout):
+        chain += [x.outer, x.offset]
+        x = x.inner
     found, reach, coordinates = [], 0, False
-    for x in (layout, *reversed(chain)):
-        if isinstance(x, Layout):
-            part, reach = _of_layout(x, reach, coordinates)
-            coordinates = gives_coordinates(x)
-        elif isinstance(x, Swizzle):
-            part, reach = Part(x, [], []), (1 << max(reach.bit_length(), x.changes.bit_length())) - 1
-        else:
-            part = Part(x, [reach + _size(n) > INT32_MAX for n in leaves(x)], [])
-            reach += sum(map(_size, leaves(x)))
+    for value in (x, *reversed(chain)):
+        if isinstance(value, Layout):
+            part, reach = _of_layout(value, reach, coordinates)
+            coordinates = gives_coordinates(value)
+        elif isinstance(value, Swizzle):
+            part, reach = Part(value, [], []), (1 << max(reach.bit_length(), value.changes.bit_length())) - 1
+        else:  # what it is added to is of 64 bits already, if it is past 32
+            part = Part(value, [reach <= INT32_MAX < reach + _size(n) for n in leaves(value)], [])
+            reach += sum(map(_size, leaves(value)))
         found.append(part)
     return found[::-1]
 
@@ -57,7 +58,7 @@ def parts(layout: Any) -> list[Part]:
 def _of_layout(layout: Layout, argument: int, coordinates: bool) -> tuple[Part, int]:
     """A layout as a part, and the largest offset that it gives, of an argument of this size. An integer goes past the last
     extent only, a coordinate past each one."""
-    extents = [1 if known(n) is None else max(int(n), 1) for n in leaves(layout.shape)]
+    extents = [known(n) or 1 for n in leaves(layout.shape)]
     steps = [max(n - 1, argument if coordinates else 0) for n in extents]
     if steps:
         steps[-1] = max(steps[-1], argument // math.prod(extents[:-1]))

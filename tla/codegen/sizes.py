@@ -27,25 +27,27 @@ INT32_MAX = 2**31 - 1
 
 @dataclass(frozen=True)
 class Language:
-    """How a language writes integers and what is computed from them.
+    """How a language writes dynamic integers: numbers, and expressions of sizes.
 
+    variable      a number that is to be dynamic; `wide` where it has to be one of 64 bits
+    number        a number in an expression
     quotient      its division of integers
     rounds_down   the operators, of // and %, that round down; the others round toward zero
     extreme       what stands before min and max of two integers: where it has them
-    number        an integer; `wide` where it has to be one of 64 bits
     reserved      what no size may be called
     """
 
+    variable: Callable[[int, bool], str]
+    number: Callable[[int], str]
     quotient: str
     rounds_down: frozenset[str]
     extreme: str
-    number: Callable[[int, bool], str]
     reserved: frozenset[str]
 
     def dynamic(self, n: Any, wide: bool = False, outside: int = 0) -> str:
-        """A dynamic integer: a number, or an expression, in parentheses where it binds looser than `outside`."""
+        """A dynamic integer; in parentheses where it is an expression that binds looser than `outside`."""
         if isinstance(n, int):
-            return self.number(int(n), wide)
+            return self.variable(int(n), wide)
         if not isinstance(n, SymInt):
             raise LeafTypeError(f"{n} of type {type(n).__name__} as source", "an integer, or a size made by dim", "give it a value first")
         return _Writer(self, {str(s): s.poly for s in n.symbols}).text(n.form, outside)
@@ -70,7 +72,7 @@ CPP_WORDS = frozenset(_WORDS.split())
 
 def cpp(namespace: str) -> Language:
     """C++ with the min and max of a namespace."""
-    return Language("/", frozenset(), f"{namespace}::", cpp_number, CPP_WORDS)
+    return Language(cpp_number, cpp_number, "/", frozenset(), f"{namespace}::", CPP_WORDS)
 
 
 _VALUES: dict[str, Callable[..., Poly]] = {
@@ -102,7 +104,7 @@ class _Writer:
             return functools.reduce(lambda a, b: f"{call}({a}, {b})", (self.text(a, 0) for a in t.args))
         negative = t.op == "n" and t.args[0] < 0
         binds = _BINDS.get(t.op, 2 if negative else 4)
-        text = self.language.number(t.args[0], False) if t.op == "n" else self._operation(t)
+        text = self.language.number(t.args[0]) if t.op == "n" else self._operation(t)
         return f"({text})" if binds < outside else text
 
     def _operation(self, t: Tree) -> str:
@@ -121,7 +123,7 @@ class _Writer:
 
     def _signed(self, t: Tree) -> str:
         if t.op == "n" and t.args[0] < 0:
-            return f" - {self.language.number(-t.args[0], False)}"
+            return f" - {self.language.number(-t.args[0])}"
         return f" - {self.text(t.args[0], 3)}" if t.op == "-" else f" + {self.text(t, 2)}"
 
     def _require_not_negative(self, t: Tree) -> None:

@@ -56,9 +56,9 @@ def source(layout: Any, system: str, *, dtype: Any = None) -> str:
     tla::MakeLayout<half, Catlass::layout::zN>(100, 60) bf16[4,8]{0,1}
 
     Names of C++ are written in full; Python's are those of `import cutlass, cutlass.cute as cute`. Sizes are expressions of
-    their names, which are variables: declare these as 64-bit where products of them pass 32 bits. Numbers are 64-bit where offsets
-    or sizes pass 32 bits, but for static ones of the DSL, which computes as wide as the coordinates are. The origin_shape is
-    TLA's and XLA's; CuTe has the padded shape only.
+    variables of these names: signed ones, and of 64 bits where products of them pass 32. Numbers are of 64 bits where offsets or
+    sizes pass 32, but for static ones of the DSL, which computes as wide as the coordinates are. TLA and XLA have the
+    origin_shape, CuTe the padded shape only.
 
     Source: CuTe, nvidia-cutlass-dsl, CATLASS TLA; XLA's raise_.
     """

@@ -9,13 +9,14 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
-from ..ascend import recognize
-from ..ascend.element import as_element
+from ..ascend.element import Element, as_element
+from ..ascend.tags import L0C, ColumnMajor, RowMajor, Weight4BitnZ, nZ, zN, zZ
 from ..basis import ScaledBasis
+from ..composed import ComposedLayout
 from ..coord import Coord
-from ..errors import LeafTypeError, RankError, Unproven
-from ..int_tuple import AnyLayout, shown
-from ..ints import Int, at_most
+from ..errors import LeafTypeError, RankError
+from ..int_tuple import product_each, shown
+from ..ints import Int, at_most, equal
 from ..layout import Layout, Shape, Stride
 from ..swizzle import Swizzle
 from .reach import parts
@@ -26,13 +27,8 @@ _CPP = cpp("tla")
 UINT32_MAX = 2**32 - 1
 #: The functions that make tuples.
 _MAKERS: dict[type, str] = {Shape: "MakeShape", Stride: "MakeStride", Coord: "MakeCoord"}
-#: The tags that MakeLayout takes, of rows and columns; L0C has a function of its own.
-_TAGS = {
-    "L0C": "tla::MakeLayoutL0C({sizes})",
-    **dict.fromkeys(
-        ("RowMajor", "ColumnMajor", "zN", "nZ", "zZ", "Weight4BitnZ"), "tla::MakeLayout<{element}, Catlass::layout::{tag}>({sizes})"
-    ),
-}
+#: The tags that MakeLayout takes, of rows and columns.
+_TAGS = (RowMajor, ColumnMajor, zN, nZ, zZ, L0C, Weight4BitnZ)
 #: What CATLASS calls the element types of tla.ascend.
 _ELEMENTS = {
     "half": "half",
@@ -48,36 +44,35 @@ _ELEMENTS = {
 
 def tla_cpp(x: Any, dtype: Any = None) -> str:
     """A layout, IntTuple or integer as C++ of TLA; by its tag where it has one for elements of `dtype`."""
-    if isinstance(x, Layout):
-        return (dtype is not None and _tagged(x, dtype)) or _layout(x)
-    if isinstance(x, (AnyLayout, Swizzle)):
+    if isinstance(x, (ComposedLayout, Swizzle)):
         raise LeafTypeError(f"{shown(x)} as source of TLA", "a plain layout: TLA has no other", "write CuTe, or compose its parts")
-    return _tuple(x, itertools.repeat(False))
+    element = None if dtype is None else as_element(dtype)
+    if element and element.name not in _ELEMENTS:
+        raise LeafTypeError(f"elements of {element.bits} bits as source of TLA", "a type of tla.ascend", "write half for 16")
+    if not isinstance(x, Layout):
+        (part,) = parts(x)
+        return _tuple(x, iter(part.extents))
+    return (element and _by_tag(x, element)) or _made(x)
 
 
-def _layout(layout: Layout) -> str:
+def _made(layout: Layout) -> str:
+    """The layout by its shape and stride, and its origin_shape where TLA's default is another."""
     (part,) = parts(layout)
     written = [_tuple(layout.shape, iter(part.extents)), _tuple(layout.stride, iter(part.strides))]
-    if layout._origin is not None or any(at_most(n, UINT32_MAX) is False for n in layout.origin_shape):
-        written.append(_tuple(layout.origin_shape, itertools.repeat(False)))
+    origin, whole = layout.origin_shape, product_each(layout.shape)
+    if not all(equal(n, m) and at_most(n, UINT32_MAX) is not False for n, m in zip(origin, whole)):
+        written.append(_tuple(origin, itertools.repeat(False)))
     return f"tla::MakeLayout({', '.join(written)})"
 
 
-def _tagged(layout: Layout, dtype: Any) -> str | None:
+def _by_tag(layout: Layout, element: Element) -> str | None:
     """The layout by the tag that makes it; None where there is none that says all of it."""
-    element = as_element(dtype)
-    if element.name not in _ELEMENTS:
-        raise LeafTypeError(f"elements of {element.bits} bits as source of TLA", "a type of tla.ascend", "write half for 16")
-    try:
-        found = recognize(layout, element)
-    except Unproven:  # a tag that it may have is none to write
-        return None
-    if found is None or found.tag.name not in _TAGS:
-        return None
-    made = found.tag.MakeLayout(element, *layout.origin_shape)
-    sizes = ", ".join(_tuple(n, itertools.repeat(False)) for n in layout.origin_shape)
-    same = str(made) == str(layout) and made == layout
-    return _TAGS[found.tag.name].format(element=_ELEMENTS[element.name], tag=found.tag, sizes=sizes) if same else None
+    sizes = layout.origin_shape
+    for tag in _TAGS if len(sizes) == 2 else ():
+        if str(tag.MakeLayout(element, *sizes)) == str(layout):  # static-ness and all
+            written = ", ".join(_tuple(n, itertools.repeat(False)) for n in sizes)
+            return f"tla::MakeLayout<{_ELEMENTS[element.name]}, Catlass::layout::{tag}>({written})"
+    return None
 
 
 def _tuple(x: Any, wide: Iterator[bool]) -> str:
