@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import LeafTypeError, RangeError
-from ..ints import INT64_MIN
+from ..ints import INT64_MAX, INT64_MIN
 from ..symbolic import SymInt
 from ..symbolic.conditions import Condition, require
 from ..symbolic.poly import Poly, number
@@ -65,8 +65,8 @@ co_yield compl concept const const_cast consteval constexpr constinit decltype d
 export extern false float friend goto half inline int int4b_t int8_t int16_t int32_t int64_t long mutable namespace new noexcept not_eq
 nullptr operator or_eq private protected public register reinterpret_cast requires short signed sizeof static static_assert
 static_cast struct switch template this thread_local throw true typedef typeid typename uint8_t uint32_t union unsigned using virtual
-void volatile wchar_t xor xor_eq"""
-#: The words of C++ that tla's own rule for names allows, and the types of Ascend.
+void volatile wchar_t xor xor_eq NULL EOF assert errno linux offsetof stderr stdin stdout unix"""
+#: The words of C++ that tla's own rule for names allows, the types of Ascend, and what is a macro on most machines.
 CPP_WORDS = frozenset(_WORDS.split())
 
 
@@ -78,7 +78,7 @@ def cpp(namespace: str) -> Language:
 _VALUES: dict[str, Callable[..., Poly]] = {
     "+": lambda *xs: functools.reduce(operator.add, xs),
     "*": lambda *xs: functools.reduce(operator.mul, xs),
-    "-": operator.neg,
+    "-": lambda x: -x,
     "//": floor_div,
     "%": modulo,
     **{op: functools.partial(node, op) for op in ("^", "min", "max")},
@@ -104,8 +104,13 @@ class _Writer:
             return functools.reduce(lambda a, b: f"{call}({a}, {b})", (self.text(a, 0) for a in t.args))
         negative = t.op == "n" and t.args[0] < 0
         binds = _BINDS.get(t.op, 2 if negative else 4)
-        text = self.language.number(t.args[0]) if t.op == "n" else self._operation(t)
+        text = self._number(t.args[0]) if t.op == "n" else self._operation(t)
         return f"({text})" if binds < outside else text
+
+    def _number(self, n: int) -> str:
+        if abs(n) > INT64_MAX:
+            raise RangeError(f"a size with the number {n} as source", "what 64 bits hold, negative or not", "use smaller ones")
+        return self.language.number(n)
 
     def _operation(self, t: Tree) -> str:
         if t.op == "-":
@@ -123,7 +128,7 @@ class _Writer:
 
     def _signed(self, t: Tree) -> str:
         if t.op == "n" and t.args[0] < 0:
-            return f" - {self.language.number(-t.args[0])}"
+            return f" - {self._number(-t.args[0])}"
         return f" - {self.text(t.args[0], 3)}" if t.op == "-" else f" + {self.text(t, 2)}"
 
     def _require_not_negative(self, t: Tree) -> None:
