@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..composed import innermost
 from ..coord import crd2idx, idx2crd
 from ..errors import LeafTypeError
 from ..int_tuple import AnyLayout, modes_of, product_each, shown
@@ -41,7 +42,8 @@ def emit_guard(what: Any, target: str = "c", coords: Any = None, *, name: str = 
     dynamic: dict[str, Parameter] = {}
     opened = with_parameters(layout, dynamic)
     given, coord, names = coordinates_of(layout, opened, coords)
-    valid = [open_leaf(n, dynamic, f"valid_{k}") for k, n in enumerate(what.origin_shape)]
+    whole = what is layout and innermost(layout)._origin is None  # by what it is, not by what its dynamic integers hold
+    valid = [open_leaf(n, dynamic, f"valid_{k}") for k, n in enumerate(() if whole else what.origin_shape)]
     tests = [Condition("<", *map(poly_of, pair)) for pair in zip(_indices(coord, opened.shape), valid)]
     text = f"whether {shown(given)} holds valid data of {shown(what.origin_shape)} in {shown(layout, 200)}"
     padded = tuple(test for test in tests if not test.holds)
