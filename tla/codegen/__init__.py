@@ -5,7 +5,7 @@ plan       the function as plain data;  target  how languages write it;  c, pyth
 emit       the text
 """
 
-from . import c as c, python as python  # they register their targets
+from . import c as c, jax as jax, latex as latex, mlir as mlir, python as python, triton as triton  # they register their targets
 from .emit import emit as emit
 from .plan import Plan as Plan, plan as plan
 from .target import TARGETS as TARGETS, Target as Target, register as register

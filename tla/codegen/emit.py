@@ -66,5 +66,5 @@ def emit(
         raise LeafTypeError(f"check={check!r:.40} for {target}", f"one of {offered}", "leave it out, or check the sizes where you call it")
     made = plan(what, coords, name=name, integer=integer, conditions=conditions, bits=found.bits, widths=found.widths)
     found.require_names(made)
-    found.require_operations(made)
+    found.require_operations(made, check)
     return found.write(made, check)

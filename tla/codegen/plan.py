@@ -49,6 +49,7 @@ class Plan(NamedTuple):
     name          of the function
     what          what it computes, in words
     parameters    coordinates first, then sizes by name, then dynamic leaves
+    coordinates   how many of them are coordinates
     temporaries   what is used more than once: (name, node), in order
     results       a node each; of conditions a comparison
     integer       the type of all integers in it, and why it is that one, in words
@@ -58,6 +59,7 @@ class Plan(NamedTuple):
     name: str
     what: str
     parameters: tuple[Parameter, ...]
+    coordinates: int
     temporaries: tuple[tuple[str, Node], ...]
     results: tuple[Node, ...]
     integer: Integer
@@ -106,8 +108,9 @@ def plan(
     taken = {p.name for p in parameters}
     fresh = (t for k in itertools.count() if (t := f"t{k}") not in taken)
     temporaries = tuple((t, n) for n, t in zip(shared(results), fresh))
-    requires = _requires(parameters[len(arguments.coordinates) :], conditions, bits)
-    return Plan(name, arguments.what, parameters, temporaries, results, chosen, why, requires)
+    coordinates = len(arguments.coordinates)
+    requires = _requires(parameters[coordinates:], conditions, bits)
+    return Plan(name, arguments.what, parameters, coordinates, temporaries, results, chosen, why, requires)
 
 
 def _forms(results: tuple[Any, ...]) -> Iterator[tuple[Tree | Condition, ...]]:

@@ -84,13 +84,18 @@ def latex(t: Tree) -> str:
     return _latex(with_ceil(t), 0)
 
 
+def _latex_name(name: str) -> str:
+    """A letter, or a word set upright; what follows its one underscore is an index."""
+    head, *rest = name.split("_")
+    parts = [head, *rest] if len(rest) == 1 and rest[0] and head else [name.replace("_", r"\_")]
+    return "_".join(f"{{{x}}}" if k and len(x) == 1 else x if len(x) == 1 else rf"\mathrm{{{x}}}" for k, x in enumerate(parts))
+
+
 def _latex(t: Tree, outside: int) -> str:
     if t.op == "n":
         return str(t.args[0])
     if t.op == "v":
-        head, _, index = t.args[0].partition("_")
-        head = head if len(head) == 1 else rf"\mathrm{{{head}}}"
-        return f"{head}_{{{index}}}" if index else head
+        return _latex_name(t.args[0])
     if t.op in _LATEX:
         return _LATEX[t.op](*(_latex(a, 0) for a in t.args))
     binds = _BINDS[t.op]
