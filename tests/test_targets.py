@@ -1,0 +1,313 @@
+"""emit() for Triton, JAX, Pallas, MLIR and LaTeX: each text is run over the whole domain of its layout."""
+
+import ctypes
+import importlib.util
+import itertools
+import os
+import re
+import shutil
+import subprocess
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import tla
+from tla import Int, Layout, LeafTypeError, MakeLayout, MakeTensor, RangeError, Unproven, dim, dims, index, offsets, parse, size, xla
+from tla.ascend import half, nZ, zN
+from tla.codegen import TARGETS, emit, plan
+
+os.environ.setdefault("TRITON_INTERPRET", "1")  # Triton reads it when it is imported
+
+
+def needs(name):
+    return pytest.importorskip(name, reason=f"needs {name}: pip install {name}")
+
+
+# ----------------------------------------------------------------------------------------------------------- cases
+
+
+class Case(NamedTuple):
+    """What is emitted, and what it has to give.
+
+    columns    of each parameter its values: an array of as many as there are points, or one integer
+    expected   of each result as many integers as there are points
+    """
+
+    name: str
+    what: Any
+    coords: Any
+    columns: dict[str, Any]
+    expected: np.ndarray
+
+
+def of_layout(name, layout, numbers=None, coords=None, **sizes):
+    """A layout at all of its coordinates. numbers: it, where it has sizes that are not known; coords: "x" for one of all modes."""
+    numbers = layout if numbers is None else numbers
+    truth = offsets(numbers)
+    grid = [np.arange(truth.size)] if coords else [a.ravel() for a in np.indices(truth.shape)]
+    names = coords or "ijklmn"[: truth.ndim]
+    return Case(name, layout, coords, {**dict(zip(names, grid)), **sizes, **values(layout, coords)}, truth.ravel(order="F" if coords else "C")[None])
+
+
+def values(layout, coords=None):
+    """Of the dynamic leaves."""
+    return {p.name: p.value for p in plan(layout, coords).parameters if p.value is not None}
+
+
+def of_expression(name, what, truth, coords=None, **columns):
+    columns = {n: np.asarray(c) for n, c in columns.items()}
+    points = np.broadcast_arrays(*columns.values())
+    results = [truth(*map(int, at)) for at in zip(*(p.ravel() for p in points))]
+    flat = {n: p.ravel() if columns[n].ndim else int(columns[n]) for n, p in zip(columns, points)}
+    return Case(name, what, coords, flat, np.array(results).reshape(len(results), -1).T)
+
+
+STATIC = """
+    (_4,_8):(_1,_4)
+    (_7,_9):(_9,_1)
+    (_1,_64):(_7,_1)
+    (_5,_6):(_-1,_-5)
+    (_8):(_3)
+    ((_16,_2),(_16,_4)):((_16,_1024),(_1,_256))
+    ((_2,_2),(_4,_3)):((_1,_0),(_-2,_100))
+    ((_3,_2),(_4,_5)):((_1,_-12),(_3,_7))
+    ((_8,(_2,_3)),_5):((_2,(_1,_16)),_48)
+    ((_3,_5),(_2,_4),_3):((_1,_3),(_15,_30),_200)
+    (_2,_2,_2,_2,_2):(_16,_8,_4,_2,_1)
+    (_4,_4):(_1073741824,_1)
+    (4,8):(1,4)
+    ((_3,2),(4,5)):((_1,-12),(3,7))
+    ((3,4),(2,5)):((1,3),(12,24))
+    Sw<3,0,3> o _0 o (_8,_8):(_8,_1)
+    Sw<2,1,3> o _0 o (_16,_16):(_16,_1)
+    Sw<2,1,-3> o _4 o ((_4,_2),_8):((_16,_1),_2)
+    Sw<2,0,3> o 0 o (8,8):(8,1)
+    (_4,_3):(_3,_1) o _0 o (_2,_6):(_6,_1)
+    f32[20,300]{1,0:T(8,128)}
+    bf16[16,256]{0,1:T(8,128)(2,1)}
+    bf16[40,130]{1,0:T(8,128)(2,1)}
+    f32[6,10]{1,0:T(3,5)(2,2)}
+    s8[70,130]{1,0:T(8,128)(4,1)}
+    f32[3,5,7]{0,2,1:T(2,4)}""".split("\n    ")[1:]
+OF_ONE_INDEX = ["(_7,_9):(_9,_1)", "((_3,_2),(_4,_5)):((_1,_-12),(_3,_7))", "((3,4),(2,5)):((1,3),(12,24))", "Sw<3,0,3> o _0 o (_8,_8):(_8,_1)"]
+SYMBOLIC = [
+    ("rows", lambda M, N: MakeLayout((M, N)), {}, [(5, 7), (1, 1)]),
+    ("columns", lambda M, N: MakeLayout((M, N), (N, Int[1]())), {}, [(6, 4)]),
+    ("zN", lambda M, N: MakeLayout[half, zN](M, N), {"multiple_of": 16}, [(32, 48), (16, 16)]),
+    ("nZ", lambda M, N: MakeLayout[half, nZ](M, N), {"multiple_of": 16}, [(48, 32)]),
+    ("nested", lambda M, N: Layout(((M, Int[4]()), (Int[2](), N)), ((N * 8, Int[2]()), (Int[1](), Int[8]()))), {}, [(3, 5), (4, 2)]),
+    ("down", lambda M, N: Layout((M, N), (-N, Int[-1]())), {}, [(5, 3)]),
+    ("tiles", lambda M, N: xla.lower("bf16[M,N]{1,0:T(8,128)(2,1)}", M=M, N=N), {"at_most": 4096}, [(20, 130)]),
+    ("small", lambda M, N: MakeLayout(((M, Int[3]()), N)), {"at_most": 1024}, [(5, 7)]),
+]
+
+
+def cases():
+    for text in STATIC:
+        yield of_layout(text, xla.lower(text) if "[" in text else parse(text))
+    for text in OF_ONE_INDEX:
+        yield of_layout(f"{text} of x", parse(text), coords="x")
+    for name, build, facts, tried in SYMBOLIC:
+        for sizes in tried:
+            yield of_layout(f"{name} {sizes}", build(*dims("M N", **facts)), build(*sizes), M=sizes[0], N=sizes[1])
+    i, j, M = index("i", below=100), index("j", below=100), dim("M", at_most=64)
+    a, b, m = np.arange(100)[:, None], np.arange(0, 100, 7), 9
+    yield of_expression("down", (i - 50) // 7, lambda i: (i - 50) // 7, i=np.arange(100))
+    yield of_expression("rest", (i - 50) % 7, lambda i: (i - 50) % 7, i=np.arange(100))
+    yield of_expression("by a size", (i - j) // M + (i - 2 * j) % M, lambda i, j, M: (i - j) // M + (i - 2 * j) % M, i=a, j=b, M=m)
+    yield of_expression("powers", (i - j) // 8 * 8 + (j - i) % 16, lambda i, j: (i - j) // 8 * 8 + (j - i) % 16, i=a, j=b)
+    yield of_expression("a number divided", 100 // M + (i ^ 5), lambda i, M: 100 // M + (i ^ 5), i=np.arange(100), M=m)
+    pair = (tla.min(i, M), tla.max(i - 50, j % 5))
+    yield of_expression("two", pair, lambda i, j, M: (min(i, M), max(i - 50, j % 5)), i=a, j=b, M=m)
+    yield of_expression("conditions", (i < M, i <= j), lambda i, j, M: (i < M, i <= j), i=a, j=b, M=m)
+    wide = index("i", below=2**40)
+    yield of_expression("wide", (wide - 2**39) // 1000, lambda i: (i - 2**39) // 1000, i=np.arange(0, 2**40, 2**33 + 12345))
+    tensor = MakeTensor(None, parse("((_3,_2),(_4,_5)):((_1,_-12),(_3,_7))"), (1, 4))
+    at = np.indices((5, 16)).reshape(2, -1)
+    yield Case("tensor", tensor, None, {**dict(zip("ij", at)), **values(tensor)}, np.array([[tensor.layout(i + 1, j + 4) for i, j in at.T.tolist()]]))
+
+
+CASES = [pytest.param(case, id=case.name) for case in cases()]
+
+
+def emitted(case, target, **options):
+    return emit(case.what, target, case.coords, **{"name": "f", **options})
+
+
+def given(case, target):
+    """The columns of a case, in the order of the function's parameters."""
+    made = plan(case.what, case.coords, widths=TARGETS[target].widths)
+    return [case.columns[p.name] for p in made.parameters], made
+
+
+def check(case, found):
+    for k, row in enumerate(case.expected):
+        np.testing.assert_array_equal(np.broadcast_to(found[k], row.shape), row)
+
+
+# ---------------------------------------------------------------------------------------------------------- Triton
+
+
+def module_of(text, path):
+    """The module of a text, in a file of its own: Triton reads the sources of its functions."""
+    path.write_text(text)
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def kernel_of(made, columns):
+    """A kernel around an emitted function: one point for each lane."""
+    names = [f"p{k}" for k in range(len(columns))]
+    loads = [f"tl.load({n} + at)" if np.ndim(c) else n for n, c in zip(names, columns)]
+    results = [f"r{k}" for k in range(len(made.results))]
+    stores = "".join(f"    tl.store(out + {k} * SIZE + at, {r})\n" for k, r in enumerate(results))
+    return (
+        f"\n\n@triton.jit\ndef kernel(out, {', '.join([*names, 'SIZE: tl.constexpr'])}):\n    at = tl.arange(0, SIZE)\n"
+        f"    {', '.join(results)} = f({', '.join(loads)})\n{stores}"
+    )
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("dtype", ["int32", "int64", "int8"])
+def test_triton(case, dtype, tmp_path):
+    torch, _triton = needs("torch"), needs("triton")
+    columns, made = given(case, "triton")
+    if any(np.max(c, initial=0) > np.iinfo(dtype).max for c in columns if np.ndim(c)):
+        return
+    points = case.expected.shape[1]
+    room = 1 << (points - 1).bit_length()
+    arrays = [torch.from_numpy(np.resize(c, room).astype(dtype)) if np.ndim(c) else c for c in columns]
+    out = torch.zeros((len(case.expected), room), dtype=torch.int64)
+    module_of(emitted(case, "triton") + kernel_of(made, columns), tmp_path / "kernels.py").kernel[(1,)](out, *arrays, room)
+    check(case, out.numpy()[:, :points])
+
+
+# ------------------------------------------------------------------------------------------------- JAX and Pallas
+
+
+def function_of(text, name="f"):
+    """What a text defines, run as Python."""
+    namespace = {}
+    exec(compile(text, "emitted", "exec"), namespace)
+    return namespace[name]
+
+
+def as_tuple(found):
+    return found if isinstance(found, tuple) else (found,)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_jax(case):
+    jax = needs("jax")
+    columns, made = given(case, "jax")
+    function = function_of(emitted(case, "jax"))
+    if made.integer.bits == 64:
+        with pytest.raises(TypeError, match="f computes in int64: jax"):
+            jax.jit(function)(*(np.int32(1) for _ in columns))
+    with jax.enable_x64(made.integer.bits == 64):
+        found = as_tuple(jax.jit(function)(*columns))
+        assert {str(x.dtype) for x in found} <= {str(made.integer), "bool"}
+        check(case, found)
+    if made.integer.bits == 32:
+        with jax.enable_x64(True):
+            check(case, as_tuple(jax.jit(function)(*columns)))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_pallas(case):
+    jax = needs("jax")
+    from jax.experimental import pallas as pl
+
+    try:
+        columns, made = given(case, "pallas")
+    except (Unproven, RangeError):
+        return
+    function = function_of(emitted(case, "pallas"))
+    points = case.expected.shape[1]
+    arrays = [np.broadcast_to(np.int32(c), (points,)) for c in columns]
+
+    def kernel(*refs):
+        for ref, value in zip(refs[len(arrays) :], as_tuple(function(*(ref[...] for ref in refs[: len(arrays)])))):
+            ref[...] = value.astype("int32")
+
+    out = [jax.ShapeDtypeStruct((points,), "int32")] * len(made.results)
+    check(case, pl.pallas_call(kernel, out_shape=out, interpret=True)(*arrays))
+
+
+
+# ----------------------------------------------------------------------------------------------------------- MLIR
+
+LOWERING = ["lower-affine", "arith-expand", "convert-arith-to-llvm", "convert-index-to-llvm", "convert-cf-to-llvm", "convert-func-to-llvm"]
+
+
+def tool(name):
+    """A program of MLIR or LLVM, of a version that there is."""
+    found = [p for p in (name, *(f"{name}-{v}" for v in range(30, 13, -1))) if shutil.which(p)]
+    if not found:
+        pytest.skip(f"needs {name}: apt-get install mlir-19-tools llvm-19")
+    return found[0]
+
+
+def run(*command):
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[:2000]
+
+
+def library_of(text, where):
+    """MLIR as machine code."""
+    where.joinpath("f.mlir").write_text(text)
+    opt, translate, llc = tool("mlir-opt"), tool("mlir-translate"), tool("llc")
+    passes = [*(f"--{p}" for p in LOWERING), "--reconcile-unrealized-casts"]
+    run(opt, *passes, f"{where}/f.mlir", "-o", f"{where}/llvm.mlir")
+    run(translate, "--mlir-to-llvmir", f"{where}/llvm.mlir", "-o", f"{where}/f.ll")
+    run(llc, "-filetype=obj", "-relocation-model=pic", f"{where}/f.ll", "-o", f"{where}/f.o")
+    run(shutil.which("gcc") or shutil.which("cc") or pytest.skip("needs gcc, to link"), "-shared", f"{where}/f.o", "-o", f"{where}/f.so")
+    return ctypes.CDLL(f"{where}/f.so")
+
+
+class Pair(ctypes.Structure):
+    """Two results: LLVM gives each in a register, whatever its type."""
+
+    _fields_ = (("first", ctypes.c_int64), ("second", ctypes.c_int64))
+
+
+def call(library, name, made, columns, points):
+    """The results of a function at all points."""
+    kind = {32: ctypes.c_int32, 64: ctypes.c_int64}[made.integer.bits]
+    kinds = [kind if n.poly is not None else ctypes.c_bool for n in made.results]
+    function = library[name]
+    function.restype, function.argtypes = kinds[0] if len(kinds) == 1 else Pair, [kind] * len(columns)
+    found = [function(*map(int, at)) for at in zip(*(np.broadcast_to(c, (points,)) for c in columns))]
+    return [found] if len(kinds) == 1 else [[t(x & 1 if t is ctypes.c_bool else x).value for x in xs] for t, xs in zip(kinds, _columns(found))]
+
+
+def _columns(pairs):
+    return [x.first for x in pairs], [x.second for x in pairs]
+
+
+def test_mlir(tmp_path):
+    every = [p.values[0] for p in CASES]
+    library = library_of("\n".join(emitted(case, "mlir", name=f"f{k}") for k, case in enumerate(every)), tmp_path)
+    for k, case in enumerate(every):
+        columns, made = given(case, "mlir")
+        check(case, call(library, f"f{k}", made, columns, case.expected.shape[1]))
+
+
+def test_affine_maps(tmp_path):
+    """As mlir-opt takes them; and by Python, in which floordiv and mod are // and %."""
+    texts = []
+    for k, case in enumerate(p.values[0] for p in CASES):
+        try:
+            texts.append(emitted(case, "affine", name=f"f{k}"))
+        except LeafTypeError as error:
+            assert re.match("(the operation|a product|a division)", str(error))
+            continue
+        body = texts[-1].partition(" -> ")[2].rstrip()[:-1]
+        tree = compile(re.sub("floordiv", "//", re.sub(r"\bmod\b", "%", f"[{body[1:-1]}]")), "affine", "eval")
+        check(case, eval(tree, {"__builtins__": {}}, dict(case.columns)))
+    assert len(texts) > 35
+    tmp_path.joinpath("maps.mlir").write_text("\n".join(texts))
+    run(tool("mlir-opt"), f"{tmp_path}/maps.mlir", "-o", f"{tmp_path}/out.mlir")
