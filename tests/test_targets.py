@@ -118,6 +118,8 @@ def cases():
     yield of_expression("by a size", (i - j) // M + (i - 2 * j) % M, lambda i, j, M: (i - j) // M + (i - 2 * j) % M, i=a, j=b, M=m)
     yield of_expression("powers", (i - j) // 8 * 8 + (j - i) % 16, lambda i, j: (i - j) // 8 * 8 + (j - i) % 16, i=a, j=b)
     yield of_expression("a number divided", 100 // M + (i ^ 5), lambda i, M: 100 // M + (i ^ 5), i=np.arange(100), M=m)
+    by_less = (i // -7 + j % -5, (i - 50) // -M + (j - 50) % (-M))
+    yield of_expression("by less than 0", by_less, lambda i, j, M: (i // -7 + j % -5, (i - 50) // -M + (j - 50) % -M), i=a, j=b, M=m)
     pair = (tla.min(i, M), tla.max(i - 50, j % 5))
     yield of_expression("two", pair, lambda i, j, M: (min(i, M), max(i - 50, j % 5)), i=a, j=b, M=m)
     yield of_expression("conditions", (i < M, i <= j), lambda i, j, M: (i < M, i <= j), i=a, j=b, M=m)

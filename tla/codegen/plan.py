@@ -129,7 +129,8 @@ def _results(graph: Graph, results: tuple[Tree | Condition, ...]) -> tuple[Node,
 
 def _values(results: tuple[Node, ...]) -> list[Poly]:
     """All that is held while the results are computed."""
-    return [*dict.fromkeys(p for n in in_order(results) for p in values_on_the_way(n))]
+    ends = [n.poly for n in results if n.poly is not None]
+    return [*dict.fromkeys([*(p for n in in_order(results) for p in values_on_the_way(n)), *ends])]
 
 
 def _polys_of(x: Any) -> tuple[Poly, ...]:
