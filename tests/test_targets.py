@@ -2,7 +2,6 @@
 
 import ctypes
 import importlib.util
-import itertools
 import os
 import re
 import shutil
@@ -13,7 +12,7 @@ import numpy as np
 import pytest
 
 import tla
-from tla import Int, Layout, LeafTypeError, MakeLayout, MakeTensor, RangeError, Unproven, dim, dims, index, offsets, parse, size, xla
+from tla import Int, Layout, LeafTypeError, MakeLayout, MakeTensor, RangeError, Unproven, dim, dims, index, offsets, parse, xla
 from tla.ascend import half, nZ, zN
 from tla.codegen import TARGETS, emit, plan
 
@@ -47,7 +46,9 @@ def of_layout(name, layout, numbers=None, coords=None, **sizes):
     truth = offsets(numbers)
     grid = [np.arange(truth.size)] if coords else [a.ravel() for a in np.indices(truth.shape)]
     names = coords or "ijklmn"[: truth.ndim]
-    return Case(name, layout, coords, {**dict(zip(names, grid)), **sizes, **values(layout, coords)}, truth.ravel(order="F" if coords else "C")[None])
+    return Case(
+        name, layout, coords, {**dict(zip(names, grid)), **sizes, **values(layout, coords)}, truth.ravel(order="F" if coords else "C")[None]
+    )
 
 
 def values(layout, coords=None):
@@ -90,7 +91,12 @@ STATIC = """
     f32[6,10]{1,0:T(3,5)(2,2)}
     s8[70,130]{1,0:T(8,128)(4,1)}
     f32[3,5,7]{0,2,1:T(2,4)}""".split("\n    ")[1:]
-OF_ONE_INDEX = ["(_7,_9):(_9,_1)", "((_3,_2),(_4,_5)):((_1,_-12),(_3,_7))", "((3,4),(2,5)):((1,3),(12,24))", "Sw<3,0,3> o _0 o (_8,_8):(_8,_1)"]
+OF_ONE_INDEX = [
+    "(_7,_9):(_9,_1)",
+    "((_3,_2),(_4,_5)):((_1,_-12),(_3,_7))",
+    "((3,4),(2,5)):((1,3),(12,24))",
+    "Sw<3,0,3> o _0 o (_8,_8):(_8,_1)",
+]
 SYMBOLIC = [
     ("rows", lambda M, N: MakeLayout((M, N)), {}, [(5, 7), (1, 1)]),
     ("columns", lambda M, N: MakeLayout((M, N), (N, Int[1]())), {}, [(6, 4)]),
@@ -127,7 +133,13 @@ def cases():
     yield of_expression("wide", (wide - 2**39) // 1000, lambda i: (i - 2**39) // 1000, i=np.arange(0, 2**40, 2**33 + 12345))
     tensor = MakeTensor(None, parse("((_3,_2),(_4,_5)):((_1,_-12),(_3,_7))"), (1, 4))
     at = np.indices((5, 16)).reshape(2, -1)
-    yield Case("tensor", tensor, None, {**dict(zip("ij", at)), **values(tensor)}, np.array([[tensor.layout(i + 1, j + 4) for i, j in at.T.tolist()]]))
+    yield Case(
+        "tensor",
+        tensor,
+        None,
+        {**dict(zip("ij", at)), **values(tensor)},
+        np.array([[tensor.layout(i + 1, j + 4) for i, j in at.T.tolist()]]),
+    )
 
 
 CASES = [pytest.param(case, id=case.name) for case in cases()]
@@ -239,7 +251,6 @@ def test_pallas(case):
     check(case, pl.pallas_call(kernel, out_shape=out, interpret=True)(*arrays))
 
 
-
 # ----------------------------------------------------------------------------------------------------------- MLIR
 
 LOWERING = ["lower-affine", "arith-expand", "convert-arith-to-llvm", "convert-index-to-llvm", "convert-cf-to-llvm", "convert-func-to-llvm"]
@@ -283,7 +294,9 @@ def call(library, name, made, columns, points):
     function = library[name]
     function.restype, function.argtypes = kinds[0] if len(kinds) == 1 else Pair, [kind] * len(columns)
     found = [function(*map(int, at)) for at in zip(*(np.broadcast_to(c, (points,)) for c in columns))]
-    return [found] if len(kinds) == 1 else [[t(x & 1 if t is ctypes.c_bool else x).value for x in xs] for t, xs in zip(kinds, _columns(found))]
+    return (
+        [found] if len(kinds) == 1 else [[t(x & 1 if t is ctypes.c_bool else x).value for x in xs] for t, xs in zip(kinds, _columns(found))]
+    )
 
 
 def _columns(pairs):

@@ -8,7 +8,7 @@ Source: mlir.llvm.org, dialects affine, arith, cf and func; affine expressions.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from ..errors import LeafTypeError
 from .nodes import Node, in_order
@@ -28,26 +28,23 @@ _AFFINE: Syntax = {
 }
 
 
-def _maps(plan: Plan) -> Iterator[str]:
-    """For each result, what an affine map gives; LeafTypeError for what none does."""
+def _maps(plan: Plan) -> list[str]:
+    """For each result, what an affine map gives."""
+    return [expression(_without_bits(n), _AFFINE, {}) for n in plan.results]
+
+
+def _why_not_affine(plan: Plan) -> str:
+    """What an affine map cannot say of a plan; empty where it says all."""
     dimensions = {p.name for p in plan.parameters[: plan.coordinates]}
-    for n in map(_without_bits, plan.results):
-        for part in in_order([n]):
-            _require_affine(part, dimensions)
-        yield expression(n, _AFFINE, {})
-
-
-def _require_affine(n: Node, dimensions: set[str]) -> None:
-    varying = [a for a in n.operands if any(m.op == "v" and m.args[0] in dimensions for m in in_order([a]))]
-    if n.op not in ("n", "v", *_AFFINE):
-        what = f"the operation {n.op}"
-    elif n.op == "*" and len(varying) > 1:
-        what = f"a product of {len(varying)} coordinates"
-    elif n.op in ("/", "//", "rem", "%") and n.args[1].op != "n":
-        what = "a division by what is no number"
-    else:
-        return
-    raise LeafTypeError(f"{what} in an affine map", "sums, products with sizes, divisions by numbers", "use the target mlir")
+    for n in in_order(map(_without_bits, plan.results)):
+        varying = [a for a in n.operands if any(m.op == "v" and m.args[0] in dimensions for m in in_order([a]))]
+        if n.op not in ("n", "v", *_AFFINE):
+            return f"the operation {n.op}"
+        if n.op == "*" and len(varying) > 1:
+            return f"a product of {len(varying)} coordinates"
+        if n.op in ("/", "//", "rem", "%") and n.args[1].op != "n":
+            return "a division by what is no number"
+    return ""
 
 
 def _without_bits(n: Node) -> Node:
@@ -70,14 +67,20 @@ def _by(op: str, x: Node, n: int) -> Node:
     return Node(op, (x, Node("n", (n,), None)), None)
 
 
-def _given(plan: Plan) -> str:
-    names = [p.name for p in plan.parameters]
+def _given(plan: Plan, names: Sequence[str]) -> str:
+    """(dimensions)[symbols], by their names."""
     symbols = ", ".join(names[plan.coordinates :])
     return f"({', '.join(names[: plan.coordinates])})" + (f"[{symbols}]" if symbols else "")
 
 
+def _map(plan: Plan, results: Iterable[str]) -> str:
+    return f"affine_map<{_given(plan, [p.name for p in plan.parameters])} -> ({', '.join(results)})>"
+
+
 def _write_affine(plan: Plan, _check: str) -> str:
-    return f"{_remark(plan)}#{plan.name} = affine_map<{_given(plan)} -> ({', '.join(_maps(plan))})>\n"
+    if why := _why_not_affine(plan):
+        raise LeafTypeError(f"{why} in an affine map", "sums, products with sizes, divisions by numbers", "use the target mlir")
+    return f"{_remark(plan)}#{plan.name} = {_map(plan, _maps(plan))}\n"
 
 
 # --------------------------------------------------------------------------------------------------- functions
@@ -175,14 +178,10 @@ def _write(plan: Plan, check: str) -> str:
 
 def _by_maps(plan: Plan, body: _Body) -> list[str]:
     """The results by affine maps, which compute with integers that have a sign; none where they are not affine."""
-    try:
-        maps = [*_maps(plan)] if plan.integer.signed else []
-    except LeafTypeError:
+    if not plan.integer.signed or _why_not_affine(plan):
         return []
-    names = {p.name: body.line(f"arith.index_cast %{p.name} : {body.kind} to index") for p in plan.parameters} if maps else {}
-    given = [*names.values()]
-    operands = f"({', '.join(given[: plan.coordinates])})" + (f"[{', '.join(given[plan.coordinates :])}]" if plan.coordinates < len(given) else "")
-    applied = [body.line(f"affine.apply affine_map<{_given(plan)} -> ({m})>{operands}") for m in maps]
+    given = [body.line(f"arith.index_cast %{p.name} : {body.kind} to index") for p in plan.parameters]
+    applied = [body.line(f"affine.apply {_map(plan, [m])}{_given(plan, given)}") for m in _maps(plan)]
     return [body.line(f"arith.index_cast {a} : index to {body.kind}") for a in applied]
 
 
