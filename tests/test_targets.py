@@ -117,6 +117,9 @@ def cases():
     for name, build, facts, tried in SYMBOLIC:
         for sizes in tried:
             yield of_layout(f"{name} {sizes}", build(*dims("M N", **facts)), build(*sizes), M=sizes[0], N=sizes[1])
+    yield of_layout("nowhere", parse("(_4,_8):(_0,_0)"))
+    at = np.indices((4, 8)).reshape(2, -1)
+    yield Case("coordinates", parse("(_4,_8):(_1@0,_2@1)"), None, dict(zip("ij", at)), at * [[1], [2]])
     i, j, M = index("i", below=100), index("j", below=100), dim("M", at_most=64)
     a, b, m = np.arange(100)[:, None], np.arange(0, 100, 7), 9
     yield of_expression("down", (i - 50) // 7, lambda i: (i - 50) // 7, i=np.arange(100))
@@ -245,7 +248,7 @@ def test_pallas(case):
 
     def kernel(*refs):
         for ref, value in zip(refs[len(arrays) :], as_tuple(function(*(ref[...] for ref in refs[: len(arrays)])))):
-            ref[...] = value.astype("int32")
+            ref[...] = jax.numpy.broadcast_to(jax.numpy.asarray(value, "int32"), ref.shape)
 
     out = [jax.ShapeDtypeStruct((points,), "int32")] * len(made.results)
     check(case, pl.pallas_call(kernel, out_shape=out, interpret=True)(*arrays))
@@ -321,8 +324,180 @@ def test_affine_maps(tmp_path):
             assert re.match("(the operation|a product|a division)", str(error))
             continue
         body = texts[-1].partition(" -> ")[2].rstrip()[:-1]
-        tree = compile(re.sub("floordiv", "//", re.sub(r"\bmod\b", "%", f"[{body[1:-1]}]")), "affine", "eval")
-        check(case, eval(tree, {"__builtins__": {}}, dict(case.columns)))
+        spelled = re.sub("floordiv", "//", re.sub(r"\bmod\b", "%", f"[{body[1:-1]}]"))
+        check(case, evaluated(spelled, case.columns))
     assert len(texts) > 35
     tmp_path.joinpath("maps.mlir").write_text("\n".join(texts))
     run(tool("mlir-opt"), f"{tmp_path}/maps.mlir", "-o", f"{tmp_path}/out.mlir")
+
+
+# ---------------------------------------------------------------------------------------------------------- LaTeX
+
+#: What LaTeX writes, as Python: the innermost first, for these hold no braces.
+SPELLED = [
+    (r"\\mathrm\{([^{}]*)\}", lambda m: m[1].replace(r"\_", "_")),
+    (r"(\w)_\{([^{}]*)\}", r"\1_\2"),
+    (r"\\left\\lfloor \\frac\{([^{}]*)\}\{([^{}]*)\} \\right\\rfloor", r"((\1)//(\2))"),
+    (r"\\left\\lceil \\frac\{([^{}]*)\}\{([^{}]*)\} \\right\\rceil", r"(-(-(\1)//(\2)))"),
+]
+SIGNS = {r"\left(": "(", r"\right)": ")", r"\,": "*", r"\bmod": "%", r"\oplus": "^", r"\min": "min", r"\max": "max", r"\le": "<="}
+
+
+def read_latex(text):
+    while (done := apply(text)) != text:
+        text = done
+    for sign, spelled in SIGNS.items():
+        text = text.replace(sign, spelled)
+    return text
+
+
+def apply(text):
+    for pattern, spelled in SPELLED:
+        text = re.sub(pattern, spelled, text)
+    return text
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_latex(case):
+    remark, _, body = emitted(case, "latex").partition("\\begin{aligned}\n")
+    assert all(line.startswith("% ") for line in remark.splitlines())
+    *named, last = body.removesuffix("\n\\end{aligned}\n").split(" \\\\\n")
+    known = {**case.columns, "min": np.minimum, "max": np.maximum}
+    for line in named:
+        name, _, text = line.partition(" &= ")
+        known[read_latex(name)] = evaluated(read_latex(text), known)
+    found = evaluated(read_latex(last.partition(" &= ")[2]), known)
+    check(case, found if len(case.expected) > 1 else [found])
+
+
+def evaluated(text, known):
+    return eval(compile(text, "emitted", "eval"), {"__builtins__": {}}, known)
+
+
+def test_names_in_latex():
+    n_k, a_, block_size = dims("n_k a_ block_size_m")
+    text = emit(n_k * a_ + block_size, "latex", name="my_offset").splitlines()[-2]
+    assert text == r"\mathrm{my}_{\mathrm{offset}} &= \mathrm{a\_} \, n_{k} + \mathrm{block\_size\_m}"
+
+
+# ------------------------------------------------------------------------------------------ what all have in common
+
+OURS = ["triton", "jax", "pallas", "mlir", "affine", "latex"]
+M, N = dims("M N", multiple_of=16, at_most=2**14)
+IN_GOLDEN = {
+    "zN": MakeLayout[half, zN](M, N),
+    "swizzled": parse("Sw<2,1,3> o _0 o (_16,_16):(_16,_1)"),
+    "tiles": xla.lower("bf16[1280,16384]{1,0:T(8,128)(2,1)}"),
+    "below_0": (index("i", below=100) - 50) // 7 + (index("i", below=100) - 50) % 9,
+}
+
+
+@pytest.mark.parametrize("target", OURS)
+def test_the_text(target, golden):
+    texts = []
+    for name, what in IN_GOLDEN.items():
+        try:
+            texts.append(emit(what, target, name=name, check="function" if "function" in TARGETS[target].checks else ""))
+        except LeafTypeError as error:
+            texts.append(f"{error}\n")
+    golden(f"targets/{target}.txt", "\n".join(texts))
+
+
+@pytest.mark.parametrize("target", ["triton", "jax", "pallas"])
+@pytest.mark.parametrize(("sizes", "met"), [((32,), True), ((40,), False), ((0,), False), ((2**15,), False)])
+def test_requirements_are_of_pythons_integers(target, sizes, met, tmp_path):
+    text = emit(IN_GOLDEN["zN"], target, check="function")
+    if target == "triton":
+        needs("torch"), needs("triton")
+        requires = module_of(text, tmp_path / "kernels.py").offset_requires
+    else:
+        needs("jax")
+        requires = function_of(text, "offset_requires")
+    assert requires(*sizes) is met
+
+
+def test_requirements_in_mlir(tmp_path):
+    texts = [emit(IN_GOLDEN["zN"], "mlir", name="f", check="assert")]
+    texts.append(emit(IN_GOLDEN["zN"], "mlir", name="g", integer="uint32", check="assert"))
+    library = library_of("\n".join(texts), tmp_path)
+    for function in (library.f_requires, library.g_requires):
+        function.restype, function.argtypes = ctypes.c_bool, [ctypes.c_int64]
+        assert [function(n) for n in (32, 40, 0, 2**15, -16)] == [True, False, False, False, False]
+    truth = offsets(MakeLayout[half, zN](48, 32))
+    for function in (library.f, library.g):
+        function.restype, function.argtypes = ctypes.c_int32, [ctypes.c_int32] * 3
+        assert all(function(i, j, 48) == truth[i, j] for i in range(48) for j in range(32))
+
+
+@pytest.mark.parametrize("integer", ["int64", "uint32", "uint64"])
+def test_other_integers(integer, tmp_path):
+    case = of_layout("", parse("((_3,_2),(_4,_5)):((_1,_12),(_3,_24))"))
+    columns, points = [case.columns["i"], case.columns["j"]], case.expected.shape[1]
+    assert emit(case.what, "triton", integer=integer).count(f"tl.{integer}") == 2
+    library = library_of(emit(case.what, "mlir", integer=integer, name="f"), tmp_path) if shutil.which("gcc") else None
+    check(case, call(library, "f", plan(case.what, integer=integer), columns, points))
+    jax = pytest.importorskip("jax")
+    with jax.enable_x64(integer.endswith("64")):
+        found = jax.jit(function_of(emit(case.what, "jax", name="f", integer=integer)))(*columns)
+    assert str(found.dtype) == integer
+    check(case, [found])
+
+
+@pytest.mark.parametrize(("integer", "target"), [("int64", "pallas"), ("uint64", "pallas"), ("int16", "jax"), ("float", "mlir")])
+def test_integers_that_a_target_does_not_have(integer, target):
+    with pytest.raises(LeafTypeError, match=f"the integer type '{integer}'"):
+        emit(parse("(_4,_8):(_1,_4)"), target, integer=integer)
+
+
+def test_what_does_not_fit_in_32_bits_is_refused_by_pallas():
+    with pytest.raises(RangeError, match="in int32"):
+        emit(parse("(_4,_4):(_1073741824,_1)"), "pallas")
+    with pytest.raises(Unproven, match="M in int32"):
+        emit(MakeLayout[half, zN](*dims("M N", multiple_of=16)), "pallas")
+    assert emit(IN_GOLDEN["zN"], "pallas")
+
+
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [
+        ("triton", "tl triton def for print None lambda"),
+        ("jax", "jax jnp lax def True min"),
+        ("pallas", "jax jnp lax class"),
+        ("affine", "mod floordiv ceildiv symbol"),
+    ],
+)
+def test_words_of_a_target_are_no_names(target, words):
+    for word in words.split():
+        with pytest.raises(LeafTypeError, match=f"the name {word} in {target}"):
+            emit(parse("(_4,_8):(_1,_4)"), target, name=word)
+        with pytest.raises(LeafTypeError, match=f"the name '?{word}"):
+            emit(parse("(_4,_8):(_1,_4)"), target, (word, "j"))
+
+
+@pytest.mark.parametrize("target", OURS)
+def test_bad_input(target):
+    layout = parse("(_4,_8):(_1,_4)")
+    for name in ("", "f g", "f;", "f\n", "1f", "é", "f(", "_", None):
+        with pytest.raises(LeafTypeError, match="the name"):
+            emit(layout, target, name=name)
+    with pytest.raises(tla.RankError):
+        emit(layout, target, "i,j,k")
+    with pytest.raises(LeafTypeError, match="check='assert!'"):
+        emit(layout, target, check="assert!")
+    with pytest.raises(LeafTypeError, match="a function i with a parameter of that name"):
+        emit(layout, target, name="i")
+
+
+def test_what_is_not_affine_is_refused():
+    i, j = index("i", below=100), index("j", below=100)
+    for what, coords, why in (
+        (i ^ j, None, r"the operation \^ in affine"),
+        (tla.min(i, j), None, "the operation min in affine"),
+        (i * j, "i,j", "a product of 2 coordinates in an affine map"),
+        (i // N, "i", "a division by what is no number in an affine map"),
+        (i < j, None, "the operation < in affine"),
+    ):
+        with pytest.raises(LeafTypeError, match=why):
+            emit(what, "affine", coords)
+        assert "affine" not in emit(what, "mlir", coords)  # which takes it, by arith
+    assert "(N * i)" in emit(i * N, "affine", "i")

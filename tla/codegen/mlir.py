@@ -17,9 +17,10 @@ from .target import CALL, Syntax, Target, expression, register, remarks, require
 
 # ------------------------------------------------------------------------------------------------- affine maps
 
+#: `*` binds as tightly as the divisions do, from left to right; these stand in parentheses all the same, for readers.
 _AFFINE: Syntax = {
-    "neg": (3, "-{}"),
-    "*": (2, "{} * {}"),
+    "neg": (4, "-{}"),
+    "*": (3, "{} * {}"),
     "/": (2, "{} floordiv {}"),
     "//": (2, "{} floordiv {}"),
     "rem": (2, "{} mod {}"),

@@ -171,10 +171,12 @@ def shared(roots: Iterable[Node]) -> list[Node]:
 
 
 def values_on_the_way(n: Node) -> Iterator[Poly]:
-    """What is held while a node is computed from left to right, its result last. What is subtracted in a sum is no value."""
-    first = n.operands[:1] if n.op == "+" else n.operands
-    yield from (a.poly for a in first if a.op == "neg" and a.poly is not None)
-    if n.poly is None or n.op == "neg":
+    """What is held while a node is computed from left to right, its result last: a number by what it is a part of."""
+    for k, a in enumerate(n.operands):
+        subtracted = n.op == "+" and k > 0  # x - 1 holds no -1, and x - y no -y
+        if a.poly is not None and (a.op == "n" or (a.op == "neg" and not subtracted)):
+            yield -a.poly if subtracted and (a.poly.const or 0) < 0 else a.poly
+    if n.poly is None or n.op in ("n", "neg"):
         return
     if n.op in ("+", "*"):
         polys = [a.poly or number(0) for a in n.args]
