@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -202,6 +203,37 @@ def test_triton(case, dtype, tmp_path):
     check(case, out.numpy()[:, :points])
 
 
+COMPILE = """
+import importlib.util, sys
+import triton
+from triton.backends.compiler import GPUTarget
+from triton.compiler import ASTSource
+for path, bits in zip(sys.argv[1::2], sys.argv[2::2]):
+    spec = importlib.util.spec_from_file_location("kernels", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    kinds = {n: f"*i{bits}" if n == "out" else "constexpr" if n == "SIZE" else "i32" for n in module.kernel.arg_names}
+    source = ASTSource(module.kernel, kinds, {(len(kinds) - 1,): 64})
+    made = triton.compile(source, target=GPUTarget("cuda", 80, 32))
+    print("64" if "i64" in made.asm["ttir"] else "32", bool(made.asm["ptx"]))
+"""
+
+
+def test_triton_compiles_without_a_gpu(tmp_path):
+    """Triton's own compiler, down to PTX: 32-bit code is not widened on the way to its offset; 64-bit code takes 32-bit arguments."""
+    needs("torch"), needs("triton")
+    paths = []
+    for k, case in enumerate(p.values[0] for p in CASES):
+        columns, made = given(case, "triton")
+        if len(made.results) == 1 and made.results[0].poly is not None:
+            paths += [tmp_path / f"k{k}.py", str(made.integer.bits)]
+            paths[-2].write_text(emitted(case, "triton") + kernel_of(made, [0] * len(columns)))
+    environment = {**os.environ, "TRITON_INTERPRET": "0", "TRITON_CACHE_DIR": str(tmp_path / "cache")}
+    done = subprocess.run([sys.executable, "-c", COMPILE, *map(str, paths)], capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert done.stdout.split() == [word for bits in paths[1::2] for word in (bits, "True")]
+
+
 # ------------------------------------------------------------------------------------------------- JAX and Pallas
 
 
@@ -259,12 +291,15 @@ def test_pallas(case):
 LOWERING = ["lower-affine", "arith-expand", "convert-arith-to-llvm", "convert-index-to-llvm", "convert-cf-to-llvm", "convert-func-to-llvm"]
 
 
-def tool(name):
-    """A program of MLIR or LLVM, of a version that there is."""
-    found = [p for p in (name, *(f"{name}-{v}" for v in range(30, 13, -1))) if shutil.which(p)]
-    if not found:
-        pytest.skip(f"needs {name}: apt-get install mlir-19-tools llvm-19")
-    return found[0]
+PROGRAMS = ("mlir-opt", "mlir-translate", "llc")
+VERSIONS = [v for v in (*(f"-{n}" for n in range(30, 15, -1)), "") if all(shutil.which(p + v) for p in PROGRAMS)]
+
+
+def tools():
+    """The programs of MLIR and LLVM, of one version."""
+    if not VERSIONS:
+        pytest.skip(f"needs {', '.join(PROGRAMS)}: apt-get install mlir-19-tools llvm-19")
+    return [p + VERSIONS[0] for p in PROGRAMS]
 
 
 def run(*command):
@@ -275,7 +310,7 @@ def run(*command):
 def library_of(text, where):
     """MLIR as machine code."""
     where.joinpath("f.mlir").write_text(text)
-    opt, translate, llc = tool("mlir-opt"), tool("mlir-translate"), tool("llc")
+    opt, translate, llc = tools()
     passes = [*(f"--{p}" for p in LOWERING), "--reconcile-unrealized-casts"]
     run(opt, *passes, f"{where}/f.mlir", "-o", f"{where}/llvm.mlir")
     run(translate, "--mlir-to-llvmir", f"{where}/llvm.mlir", "-o", f"{where}/f.ll")
@@ -328,7 +363,7 @@ def test_affine_maps(tmp_path):
         check(case, evaluated(spelled, case.columns))
     assert len(texts) > 35
     tmp_path.joinpath("maps.mlir").write_text("\n".join(texts))
-    run(tool("mlir-opt"), f"{tmp_path}/maps.mlir", "-o", f"{tmp_path}/out.mlir")
+    run(tools()[0], f"{tmp_path}/maps.mlir", "-o", f"{tmp_path}/out.mlir")
 
 
 # ---------------------------------------------------------------------------------------------------------- LaTeX
@@ -429,18 +464,23 @@ def test_requirements_in_mlir(tmp_path):
         assert all(function(i, j, 48) == truth[i, j] for i in range(48) for j in range(32))
 
 
+PLAIN = of_layout("", parse("((_3,_2),(_4,_5)):((_1,_12),(_3,_24))"))
+
+
 @pytest.mark.parametrize("integer", ["int64", "uint32", "uint64"])
-def test_other_integers(integer, tmp_path):
-    case = of_layout("", parse("((_3,_2),(_4,_5)):((_1,_12),(_3,_24))"))
-    columns, points = [case.columns["i"], case.columns["j"]], case.expected.shape[1]
-    assert emit(case.what, "triton", integer=integer).count(f"tl.{integer}") == 2
-    library = library_of(emit(case.what, "mlir", integer=integer, name="f"), tmp_path) if shutil.which("gcc") else None
-    check(case, call(library, "f", plan(case.what, integer=integer), columns, points))
-    jax = pytest.importorskip("jax")
+def test_other_integers_in_jax(integer):
+    jax = needs("jax")
     with jax.enable_x64(integer.endswith("64")):
-        found = jax.jit(function_of(emit(case.what, "jax", name="f", integer=integer)))(*columns)
+        found = jax.jit(function_of(emitted(PLAIN, "jax", integer=integer)))(*given(PLAIN, "jax")[0])
     assert str(found.dtype) == integer
-    check(case, [found])
+    check(PLAIN, [found])
+
+
+@pytest.mark.parametrize("integer", ["int64", "uint32", "uint64"])
+def test_other_integers_in_mlir(integer, tmp_path):
+    library = library_of(emitted(PLAIN, "mlir", integer=integer), tmp_path)
+    made = plan(PLAIN.what, integer=integer)
+    check(PLAIN, call(library, "f", made, given(PLAIN, "mlir")[0], PLAIN.expected.shape[1]))
 
 
 @pytest.mark.parametrize(("integer", "target"), [("int64", "pallas"), ("uint64", "pallas"), ("int16", "jax"), ("float", "mlir")])
