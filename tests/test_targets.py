@@ -1,6 +1,7 @@
 """emit() for Triton, JAX, Pallas, MLIR and LaTeX: each text is run over the whole domain of its layout."""
 
 import ctypes
+import functools
 import importlib.util
 import os
 import re
@@ -132,6 +133,9 @@ def cases():
     yield of_expression("by less than 0", by_less, lambda i, j, M: (i // -7 + j % -5, (i - 50) // -M + (j - 50) % -M), i=a, j=b, M=m)
     pair = (tla.min(i, M), tla.max(i - 50, j % 5))
     yield of_expression("two", pair, lambda i, j, M: (min(i, M), max(i - 50, j % 5)), i=a, j=b, M=m)
+    three = (tla.max(tla.max(M - i, j), i - 7), (i ^ 5) ^ (j ^ M))
+    yield of_expression("of three", three, lambda i, j, M: (max(M - i, j, i - 7), i ^ 5 ^ j ^ M), i=a, j=b, M=m)
+    yield of_expression("what cancels", i // 3 + (j - j // 1) + j % 7, lambda i, j: i // 3 + j % 7, i=a, j=b)
     yield of_expression("conditions", (i < M, i <= j), lambda i, j, M: (i < M, i <= j), i=a, j=b, M=m)
     wide = index("i", below=2**40)
     yield of_expression("wide", (wide - 2**39) // 1000, lambda i: (i - 2**39) // 1000, i=np.arange(0, 2**40, 2**33 + 12345))
@@ -212,15 +216,19 @@ for path, bits in zip(sys.argv[1::2], sys.argv[2::2]):
     spec = importlib.util.spec_from_file_location("kernels", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    kinds = {n: f"*i{bits}" if n == "out" else "constexpr" if n == "SIZE" else "i32" for n in module.kernel.arg_names}
-    source = ASTSource(module.kernel, kinds, {(len(kinds) - 1,): 64})
-    made = triton.compile(source, target=GPUTarget("cuda", 80, 32))
-    print("64" if "i64" in made.asm["ttir"] else "32", bool(made.asm["ptx"]))
+    first, *names, last = module.kernel.arg_names
+    for kind in ("i32", "constexpr"):
+        kinds = {first: f"*i{bits}", **dict.fromkeys(names, kind), last: "constexpr"}
+        constants = {(k + 1,): 3 for k in range(len(names)) if kind == "constexpr"}
+        source = ASTSource(module.kernel, kinds, {**constants, (len(names) + 1,): 64})
+        made = triton.compile(source, target=GPUTarget("cuda", 80, 32))
+        if kind == "i32":
+            print("64" if "i64" in made.asm["ttir"] else "32", bool(made.asm["ptx"]))
 """
 
 
 def test_triton_compiles_without_a_gpu(tmp_path):
-    """Triton's own compiler, down to PTX: 32-bit code is not widened on the way to its offset; 64-bit code takes 32-bit arguments."""
+    """Triton's own compiler, down to PTX: 32-bit code is not widened; 64-bit code takes 32-bit arguments; and both constants."""
     needs("torch"), needs("triton")
     paths = []
     for k, case in enumerate(p.values[0] for p in CASES):
@@ -397,7 +405,7 @@ def test_latex(case):
     remark, _, body = emitted(case, "latex").partition("\\begin{aligned}\n")
     assert all(line.startswith("% ") for line in remark.splitlines())
     *named, last = body.removesuffix("\n\\end{aligned}\n").split(" \\\\\n")
-    known = {**case.columns, "min": np.minimum, "max": np.maximum}
+    known = {**case.columns, "min": lambda *xs: functools.reduce(np.minimum, xs), "max": lambda *xs: functools.reduce(np.maximum, xs)}
     for line in named:
         name, _, text = line.partition(" &= ")
         known[read_latex(name)] = evaluated(read_latex(text), known)

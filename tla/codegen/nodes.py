@@ -89,6 +89,8 @@ class Graph:
             return self._made("n", t.args, number(t.args[0]))
         if t.op == "v":
             return self._made("v", t.args, self.sizes[t.args[0]])
+        if t.op in ("^", "min", "max") and len(t.args) > 2:
+            return self._node(operation(t.op, operation(t.op, *t.args[:-1]), t.args[-1]))
         args = tuple(map(self._node, t.args))
         if t.op in ("//", "%") and _is_negative(args[1].poly or number(0)):
             return self._node(_turned(t))

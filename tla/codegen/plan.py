@@ -114,12 +114,25 @@ def plan(
 
 
 def _forms(results: tuple[Any, ...]) -> Iterator[tuple[Tree | Condition, ...]]:
-    """The results in their cheapest form; and as they were written, where what is held on the way may be smaller."""
+    """The results in their cheapest form; and as they were written, where what is held on the way may be smaller.
+
+    Not where what was written has names that cancel out: these are no parameters.
+    """
     if not results:
         raise LeafTypeError("an empty tuple to emit", "at least one expression", "give it something to compute")
     yield tuple(x if isinstance(x, Condition) else x.form if isinstance(x, SymInt) else best(poly_of(x)) for x in results)
     if any(isinstance(x, SymInt) for x in results):
-        yield tuple(x.written if isinstance(x, SymInt) else x if isinstance(x, Condition) else best(poly_of(x)) for x in results)
+        yield tuple(
+            x if isinstance(x, Condition) else x.written if isinstance(x, SymInt) and _keeps_names(x) else best(poly_of(x)) for x in results
+        )
+
+
+def _keeps_names(x: SymInt) -> bool:
+    return _names(x.written) <= {n.name for n in x.poly.scope}
+
+
+def _names(t: Tree) -> set[str]:
+    return {t.args[0]} if t.op == "v" else set() if t.op == "n" else {n for a in t.args for n in _names(a)}
 
 
 def _results(graph: Graph, results: tuple[Tree | Condition, ...]) -> tuple[Node, ...]:
