@@ -294,6 +294,21 @@ def test_pallas(case):
     check(case, pl.pallas_call(kernel, out_shape=out, interpret=True)(*arrays))
 
 
+def test_few_operations_in_jax():
+    jax = needs("jax")
+
+    def counted(name):
+        parameters = plan(IN_GOLDEN[name]).parameters
+        arguments = [jax.ShapeDtypeStruct((), "int32")] * len(parameters)
+        jaxpr = jax.make_jaxpr(function_of(emit(IN_GOLDEN[name], "jax", name="f")))(*arguments).jaxpr
+        return sorted(equation.primitive.name for equation in jaxpr.eqns)
+
+    assert counted("zN") == ["add", "add", "mul", "mul", "shift_right_arithmetic", "sub"]
+    assert counted("swizzled") == ["add", "and", "mul", "mul", "xor"]
+    signed = ["add", "and", "rem", "shift_right_arithmetic"]  # a remainder that rounds down
+    assert counted("below_0") == sorted(["add", "div", "sub", "sub", *signed])
+
+
 # ----------------------------------------------------------------------------------------------------------- MLIR
 
 LOWERING = ["lower-affine", "arith-expand", "convert-arith-to-llvm", "convert-index-to-llvm", "convert-cf-to-llvm", "convert-func-to-llvm"]
