@@ -370,3 +370,41 @@ def test_a_long_read_shows_how_far_it_is(tmp_path, monkeypatch):
         assert len(file.read(1_000_000)) == 1_000_000
         assert "[##########..........]  50 %  1 of 2 MB" in shown.getvalue()
     assert shown.getvalue().endswith("\r\x1b[K")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "shown"),
+    [
+        (["emit", "bf16[1280,16384]{1,0:T(8,128)(2,1)}", "--target", "cuda"], "return i + j * 2 + (i >> 1) * 254"),
+        (["emit", "(_4,_8):(_8,_1)", "--coords", "x", "--name", "at", "--target", "python"], "def at(x):"),
+        (["emit", "((_16,M),(_16,N)):((_16,_256),(_1,K))", "--check", "function", "--multiple-of", "K=256"], "return (K & 255) == 0"),
+        (["emit", "bf16[M,N]{1,0:T(8,128)(2,1)}", "--target", "numpy"], "def offset(i, j, N):"),
+        (["emit", "Sw<3,3,3> o _0 o (_8,_64):(_64,_1)", "--integer", "uint32"], "static inline uint32_t offset(uint32_t i, uint32_t j)"),
+        (["emit-copy", "(_100,_60):(_60,_1)", "bf16[100,60]{1,0:T(8,128)(2,1)}"], "uint16_t *restrict dst"),
+        (["emit-copy", "f32[M,N]{1,0}", "f32[M,N]{0,1}", "--target", "cuda"], 'extern "C" __global__ void copy(unsigned int *'),
+        (["emit-copy", "(_8,_8):(_8,_1)", "(_8,_8):(_1,_8)", "--bits", "8", "--name", "turn"], "static inline void turn(uint8_t *"),
+    ],
+)
+def test_emitted_text(arguments, shown, capsys):
+    assert main(arguments) == 0
+    assert shown in capsys.readouterr().out
+    assert main([*arguments, "--json"]) == 0
+    assert shown in json.loads(capsys.readouterr().out)["text"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "shown"),
+    [
+        (["emit", "(_4,_8):(_8,_1)", "--coords", "int,j"], "the name int in c"),
+        (["emit", "(_4,_8):(_8,_1)", "--coords", "i;j"], "unexpected ';'"),
+        (["emit", "(_4,_8):(_8,_1)", "--name", "x(){}"], "the name 'x(){}'"),
+        (["emit", "(_4,_8):(_8,_1)", "--target", "fortran"], "the target 'fortran'"),
+        (["emit", "(_4,_8):(_8,_1)", "--multiple-of", "M"], "--multiple-of M"),
+        (["emit", "(_4,_8):(_-8,_1)", "--integer", "uint32"], "use a signed type"),
+        (["emit-copy", "(_4,_8):(_8,_1)", "(_4,_9):(_9,_1)"], "equal valid extents"),
+        (["emit-copy", "(_4,_8):(_8,_1)", "(_4,_8):(_8,_1)", "--bits", "4"], "elements of 4 bits"),
+    ],
+)
+def test_what_is_not_emitted(arguments, shown, capsys):
+    assert main(arguments) == 1
+    assert shown in capsys.readouterr().err

@@ -16,7 +16,7 @@ import pytest
 import tla
 from tla import Int, Layout, LeafTypeError, MakeLayout, MakeTensor, RangeError, Unproven, dim, dims, index, offsets, parse, xla
 from tla.ascend import half, nZ, zN
-from tla.codegen import TARGETS, emit, plan
+from tla.codegen import TARGETS, emit, emit_guard, plan
 
 os.environ.setdefault("TRITON_INTERPRET", "1")  # Triton reads it when it is imported
 
@@ -504,6 +504,29 @@ def test_other_integers_in_mlir(integer, tmp_path):
     library = library_of(emitted(PLAIN, "mlir", integer=integer), tmp_path)
     made = plan(PLAIN.what, integer=integer)
     check(PLAIN, call(library, "f", made, given(PLAIN, "mlir")[0], PLAIN.expected.shape[1]))
+
+
+GUARDED = {"both": MakeLayout[half, zN](Int[100](), Int[60]()), "none": parse("(_4,_8):(_1,_4)")}
+
+
+def valid(layout, i, j):
+    return (i < layout.origin_shape[0]) & (j < layout.origin_shape[1])
+
+
+@pytest.mark.parametrize("name", GUARDED)
+def test_guards(name, tmp_path):
+    layout = GUARDED[name]
+    i, j = np.ogrid[: tla.size(layout[0]), : tla.size(layout[1])]
+    assert "is_valid" in emit_guard(layout, "triton")
+    latex = emit_guard(layout, "latex")
+    assert (r"\top" if name == "none" else r"i < 100 \wedge j < 60") in latex
+    with pytest.raises(LeafTypeError, match="in affine"):
+        emit_guard(layout, "affine")
+    library = library_of(emit_guard(layout, "mlir", name="f"), tmp_path)
+    library.f.restype = ctypes.c_bool
+    assert all(library.f(a, b) == valid(layout, a, b) for a in i.ravel().tolist() for b in j.ravel().tolist())
+    needs("jax")
+    assert np.all(function_of(emit_guard(layout, "jax", name="f"))(i, j) == valid(layout, i, j))
 
 
 @pytest.mark.parametrize(("integer", "target"), [("int64", "pallas"), ("uint64", "pallas"), ("int16", "jax"), ("float", "mlir")])

@@ -6,15 +6,17 @@ import argparse
 import io
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from . import __version__, terminal, viz, xla
+from . import __version__, codegen, terminal, viz, xla
 from .errors import LeafTypeError, LoweringError, ParseError, RankError, TlaError
 from .int_tuple import AnyLayout, IntTuple, product_each
 from .ints import known
 from .notation import parse
+from .symbolic import dim
 from .viz.colouring import RULES
 from .xla.grammar import named_shape
 from .xla.program import text_lines
@@ -67,7 +69,7 @@ def _parser() -> argparse.ArgumentParser:
 
     def command(run: Callable[[argparse.Namespace], Answer], **arguments: str) -> None:
         doc = (run.__doc__ or "").splitlines()[0]
-        sub = commands.add_parser(run.__name__, help=doc, description=doc)
+        sub = commands.add_parser(run.__name__.replace("_", "-"), help=doc, description=doc)
         sub.add_argument("--json", action="store_true", help="print JSON")
         for name, text in arguments.items():
             sub.add_argument(name, metavar=name.upper(), help=text)
@@ -82,7 +84,21 @@ def _parser() -> argparse.ArgumentParser:
     )
     command(draw)
     _options(commands.choices["draw"], layout)
+    command(emit, layout=layout)
+    command(emit_copy, source=layout, destination="a layout of the same valid extents")
+    _code_options(commands.choices["emit"], commands.choices["emit-copy"])
     return parser
+
+
+def _code_options(emit: argparse.ArgumentParser, emit_copy: argparse.ArgumentParser) -> None:
+    for sub, targets in ((emit, codegen.TARGETS), (emit_copy, codegen.WRITERS)):
+        sub.add_argument("--target", default="c", help=f"one of {', '.join(targets)}; c by default")
+        sub.add_argument("--name", metavar="NAME", help="the name of the function")
+        sub.add_argument("--multiple-of", metavar="NAME=N", nargs="+", default=[], help="what divides the sizes that have names")
+    emit.add_argument("--coords", metavar="NAMES", help="the names of the coordinates, such as i,j or (i0,i1),j; i,j,... by default")
+    emit.add_argument("--integer", metavar="TYPE", help="int32, int64, uint32 or uint64; by default int32 where all is proved to fit")
+    emit.add_argument("--check", choices=["function", "assert"], default="", help="write what the sizes have to meet as code, too")
+    emit_copy.add_argument("--bits", metavar="N", type=int, help="bits of an element: 8, 16, 32 or 64; 32, or as the XLA shape has")
 
 
 def _options(draw: argparse.ArgumentParser, layout: str) -> None:
@@ -182,6 +198,47 @@ def draw(arguments: argparse.Namespace) -> Answer:
     return {"file": arguments.output}, lambda value: f"wrote {value['file']}"
 
 
+def emit(arguments: argparse.Namespace) -> Answer:
+    """The offset of a coordinate as the text of a function, in C, CUDA, Python, ...: sizes that have names are parameters."""
+    text = codegen.emit(
+        _with_sizes(arguments.layout, arguments.multiple_of),
+        arguments.target,
+        arguments.coords,
+        name=arguments.name or "offset",
+        integer=arguments.integer,
+        check=arguments.check,
+    )
+    return {"target": arguments.target, "text": text}, _text_of
+
+
+def emit_copy(arguments: argparse.Namespace) -> Answer:
+    """A copy from one layout to another as the text of a function, in C, C++, CUDA, HIP or OpenCL."""
+    source, destination = (_with_sizes(text, arguments.multiple_of) for text in (arguments.source, arguments.destination))
+    shapes = [named_shape(text, {}) for text in (arguments.source, arguments.destination) if _is_xla(text)]
+    bits = arguments.bits or next((shape.bits for shape in shapes), 32)
+    text = codegen.emit_copy(source, destination, arguments.target, element=bits, name=arguments.name or "copy")
+    return {"target": arguments.target, "text": text}, _text_of
+
+
+def _text_of(value: dict[str, Any]) -> str:
+    return str(value["text"]).rstrip("\n")
+
+
+def _with_sizes(text: str, facts: Sequence[str]) -> Any:
+    """A layout whose text may have names for sizes."""
+    units = dict(_unit(fact) for fact in facts)
+    names = dict.fromkeys(re.findall(r"(?<![\w<])[A-Za-z]\w*(?![\w<\[])", text.partition("{")[0]))
+    sizes = {name: dim(name, multiple_of=units.get(name, 1)) for name in names if name not in ("o", "ceil", "min", "max")}
+    return xla.lower(text, **sizes) if _is_xla(text) else _as_layout(text, parse(text, symbols=[*sizes.values()]))
+
+
+def _unit(fact: str) -> tuple[str, int]:
+    name, _, n = fact.partition("=")
+    if not n.isdecimal():
+        raise LeafTypeError(f"--multiple-of {fact}", "a name and a number", "write --multiple-of M=16")
+    return name, int(n)
+
+
 def offset(arguments: argparse.Namespace) -> Answer:
     """The offset of a coordinate, in elements. The index of an XLA array has to be inside of it."""
     coord = _read_coord(arguments.coord)
@@ -259,7 +316,10 @@ def _is_xla(text: str) -> bool:
 
 
 def _read_layout(text: str) -> Any:
-    layout = xla.lower(text) if _is_xla(text) else parse(text)
+    return _as_layout(text, xla.lower(text) if _is_xla(text) else parse(text))
+
+
+def _as_layout(text: str, layout: Any) -> Any:
     if not isinstance(layout, AnyLayout):
         raise LeafTypeError(f"{text} is no layout", "shape:stride, or an XLA shape", "put a ':' and the strides behind it")
     return layout

@@ -98,7 +98,7 @@ def take(begin: int, end: int) -> Callable[[Any], Any]:
 
 @Bracketed
 def select(*indices: int) -> Callable[[Any], Any]:
-    """`select[2, 0](x)`: these modes, in this order: a permutation or a choice.
+    """`select[i, j](x)`: the modes i, j and so on, in this order: a permutation or a choice.
 
     >>> from tla import parse, select
     >>> print(select[2, 0](parse("(_2,_3,_5):(_1,_2,_6)")))

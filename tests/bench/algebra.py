@@ -84,6 +84,26 @@ def measure(make_calls, clear, warm):
     return best * 1e6
 
 
+def images():
+    """name -> milliseconds for all offsets of a zN matrix of 1024 by 1024: one by one, and tla.offsets."""
+    import tla
+
+    def milliseconds(run, rounds):
+        best = math.inf
+        for _round in range(rounds):
+            start = time.process_time()
+            run()
+            best = min(best, time.process_time() - start)
+        return best * 1e3
+
+    for name, (make, *_) in systems():
+        zN = make(((16, 64), (16, 64)), ((16, 256), (1, 16384)))
+        if name == "tla":
+            yield name, milliseconds(lambda a=zN: tla.offsets(a), ROUNDS)
+        elif not name.startswith("tla"):
+            yield name, milliseconds(lambda a=zN: [a(i) for i in range(2**20)], 1)
+
+
 def main():
     results = {}
     for name, functions in systems():
@@ -102,6 +122,8 @@ def main():
                 ratios = [row[name] / row["pycute"] for (k, _op), row in results.items() if k == kind and name in row]
                 mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
                 print(f"{kind}: {name} takes {mean:.2f} of pycute in the geometric mean, {max(ratios):.2f} at most")
+    for name, milliseconds in images():
+        print(f"all offsets of 1024 by 1024: {name} takes {milliseconds:.1f} ms")
 
 
 if __name__ == "__main__":

@@ -95,7 +95,7 @@ def MakeLayoutFmap(element: Any) -> Callable[[Any, Any, Any, Any], Layout]:
 
 @Template
 def MakeLayoutFilter(element: Any, position: str) -> Callable[[Any, Any, Any, Any], Layout]:
-    """`MakeLayoutFilter[half, "L1"](c1, kh, kw, co)`: the weights of a convolution, CI1KHKWCOCI0.
+    """`MakeLayoutFilter[half, position](c1, kh, kw, co)`: the weights of a convolution, CI1KHKWCOCI0.
 
     position   "GM", or "L1", where co is rounded up to whole blocks of 16 and all of them count as data
 

@@ -44,7 +44,7 @@ class Arguments(NamedTuple):
     """What code computes.
 
     what          in words, for a comment
-    results       integers, or conditions
+    results       integers, conditions, or tuples of conditions that are all to hold
     coordinates   the parameters that come first
     dynamic       those that stand for dynamic leaves of a layout
     """
@@ -57,6 +57,8 @@ class Arguments(NamedTuple):
 
 def arguments_of(what: Any, coords: Any) -> Arguments:
     """What is computed for a layout or Tensor at coordinates, an integer expression, a condition, or a tuple of these."""
+    if isinstance(what, Arguments):
+        return what
     if isinstance(what, (AnyLayout, Tensor)):
         return _of_layout(what, coords)
     results = tuple(map(_result, leaves(what)))
@@ -86,13 +88,18 @@ def _symbols(coords: Any, known: dict[str, SymInt]) -> Iterator[SymInt]:
 # ------------------------------------------------------------------------------------------------------ layouts
 
 
+def coordinates_of(layout: Any, open_layout: Any, coords: Any) -> tuple[Any, Any, tuple[Parameter, ...]]:
+    """Coordinates as they are spelled, as indices inside of the shape, and the parameters in them."""
+    given = _default_names(layout) if coords is None else _spelled(coords)
+    coord = _bounded(given, open_layout.shape)
+    return given, coord, tuple({str(n): Parameter(str(n), n) for c in leaves(coord) for n in symbols_of(c)}.values())
+
+
 def _of_layout(what: Any, coords: Any) -> Arguments:
     layout = what.layout if isinstance(what, Tensor) else what
     dynamic: dict[str, Parameter] = {}
     open_layout = with_parameters(layout, dynamic)
-    given = _default_names(layout) if coords is None else _spelled(coords)
-    coord = _bounded(given, open_layout.shape)
-    names = tuple({str(n): Parameter(str(n), n) for c in leaves(coord) for n in symbols_of(c)}.values())
+    given, coord, names = coordinates_of(layout, open_layout, coords)
     place = coord if isinstance(coord, tuple) else (coord,)
     if isinstance(what, Tensor):
         start = _open(what.coord, dynamic, "coord", _any)
@@ -174,6 +181,11 @@ def _open(x: Any, found: dict[str, Parameter], name: str, declare: Any) -> Any:
         return type(x)(*(_open(y, found, f"{name}_{k}", declare) for k, y in enumerate(x)))
     if isinstance(x, ScaledBasis):
         return ScaledBasis(_open(x.value, found, name, declare), x.path)
+    return open_leaf(x, found, name, declare)
+
+
+def open_leaf(x: Any, found: dict[str, Parameter], name: str, declare: Any = _any) -> Any:
+    """A symbol for a dynamic integer, which goes into `found`; what is none as it is."""
     if type(x) is not int:
         return x
     found[name] = Parameter(name, declare(name), x)

@@ -52,8 +52,10 @@ _SYNTAX: Syntax = {
     "==": (6, "{} == {}"),
     "&": (5, "{} & {}"),
     "^": (4, "{} ^ {}"),
+    "and": (3, "{} && {}"),
+    "true": (CALL, "true"),
 }
-_HELPERS = {
+HELPERS = {
     "//": ("floor_div", "return a / b - (a % b < 0);"),
     "%": ("floor_mod", "return a % b + (a % b < 0 ? b : 0);"),
     "min": ("min", "return a < b ? a : b;"),
@@ -61,9 +63,15 @@ _HELPERS = {
 }
 
 
-def _syntax(plan: Plan) -> Syntax:
-    """The operators, with what calls a function of the text: these begin with the name of the function."""
-    return {**_SYNTAX, **{op: (CALL, f"{plan.name}_{name}({{}}, {{}})") for op, (name, _body) in _HELPERS.items()}}
+def syntax_of(name: str) -> Syntax:
+    """The operators, with what calls a function of the text: these begin with `name`."""
+    return {**_SYNTAX, **{op: (CALL, f"{name}_{helper}({{}}, {{}})") for op, (helper, _body) in HELPERS.items()}}
+
+
+def helper(name: str, op: str, integer: str, function: str) -> str:
+    """The function that an operator calls. function: what stands before its type."""
+    called, body = HELPERS[op]
+    return f"{function} {integer} {name}_{called}({integer} a, {integer} b) {{\n    {body}\n}}"
 
 
 def _writer(dialect: Dialect) -> Callable[[Plan, str], str]:
@@ -78,11 +86,9 @@ def _writer(dialect: Dialect) -> Callable[[Plan, str], str]:
 
 def _functions(plan: Plan, dialect: Dialect, check: str) -> list[str]:
     wide = Integer(64, True)
-    syntax = _syntax(plan)
+    syntax = syntax_of(plan.name)
     out = []
-    for op in sorted(used(plan) & {*_HELPERS}):
-        name, body = _HELPERS[op]
-        out.append(_function(dialect, dialect.types[str(wide)], f"{plan.name}_{name}", ("a", "b"), dialect.types[str(wide)], [body]))
+    out += [helper(plan.name, op, dialect.types[str(wide)], dialect.function) for op in sorted(used(plan) & {*HELPERS})]
     sizes = required_names(plan)
     if check and plan.requires:
         tests = [expression(node, syntax, {}, 1) for _c, node in plan.requires]
@@ -93,7 +99,7 @@ def _functions(plan: Plan, dialect: Dialect, check: str) -> list[str]:
 def _body(plan: Plan, dialect: Dialect, asserted: list[str] | None) -> str:
     kind = dialect.types[str(plan.integer)]
     lines = [] if asserted is None else [f"assert({plan.name}_requires({', '.join(asserted)}));"]
-    temporaries, results = statements(plan, _syntax(plan))
+    temporaries, results = statements(plan, syntax_of(plan.name))
     lines += [f"const {kind} {name} = {text};" for name, text in temporaries]
     remark = "".join(f"// {line}\n" for line in remarks(plan))
     names = [p.name for p in plan.parameters]
@@ -128,7 +134,7 @@ for _name, _dialect in DIALECTS.items():
     register(
         Target(
             name=_name,
-            syntax={**_SYNTAX, **dict.fromkeys(_HELPERS, (CALL, ""))},
+            syntax={**_SYNTAX, **dict.fromkeys(HELPERS, (CALL, ""))},
             write=_writer(_dialect),
             words=WORDS,
             pattern=_VECTORS,

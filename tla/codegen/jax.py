@@ -23,6 +23,7 @@ _HELPERS = {
 _SYNTAX: Syntax = {
     **SYNTAX,
     **dict.fromkeys(_HELPERS, (CALL, "")),
+    "and": (7, "{} & {}"),
     "min": (CALL, "jnp.minimum({}, {})"),
     "max": (CALL, "jnp.maximum({}, {})"),
 }

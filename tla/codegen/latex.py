@@ -13,7 +13,7 @@ from .target import CALL, Syntax, Target, register
 
 _COMPARED = {"==": "=", "<=": r"\le", "<": "<"}
 _TREES = {"/": "//", "rem": "%", "neg": "-"}
-_SYNTAX: Syntax = dict.fromkeys(("neg", "+", "*", "/", "rem", "//", "%", "^", "min", "max", *_COMPARED), (CALL, ""))
+_SYNTAX: Syntax = dict.fromkeys(("neg", "+", "*", "/", "rem", "//", "%", "^", "min", "max", "and", "true", *_COMPARED), (CALL, ""))
 
 
 def _tree(n: Node, names: dict[int, str]) -> Tree:
@@ -25,6 +25,8 @@ def _tree(n: Node, names: dict[int, str]) -> Tree:
 
 
 def _shown(n: Node, names: dict[int, str]) -> str:
+    if n.op in ("and", "true"):
+        return r" \wedge ".join(_shown(a, names) for a in n.args) or r"\top"
     if n.op in _COMPARED:
         return f" {_COMPARED[n.op]} ".join(text.latex(_tree(a, names)) for a in n.args)
     return text.latex(_tree(n, names))

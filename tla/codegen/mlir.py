@@ -103,6 +103,7 @@ _ARITH = {
     "==": ("cmpi eq,",),
     "<=": ("cmpi sle,", "cmpi ule,"),
     "<": ("cmpi slt,", "cmpi ult,"),
+    "and": ("andi",),
 }
 
 
@@ -138,11 +139,13 @@ class _Body:
 
     def apply(self, op: str, a: str, b: str) -> str:
         name = _ARITH[op][0 if self.integer.signed else -1]
-        return self.line(f"arith.{name} {a}, {b} : {self.kind}")
+        return self.line(f"arith.{name} {a}, {b} : {'i1' if op == 'and' else self.kind}")
 
     def _computed(self, n: Node) -> str:
         if n.op == "neg":
             return self.apply("-", self.number(0), self.value(n.args[0]))
+        if n.op == "true":
+            return self.line("arith.constant true")
         first, *others = n.args
         out = self.value(first)
         for a in others:
@@ -190,7 +193,7 @@ def _requirements(plan: Plan) -> str:
     body = _Body(Integer(64, True))
     met, *others = [body.value(node) for _c, node in plan.requires]
     for other in others:
-        met = body.line(f"arith.andi {met}, {other} : i1")
+        met = body.apply("and", met, other)
     return _function(f"{plan.name}_requires", required_names(plan), body.kind, body.text(), [met], ["i1"])
 
 
@@ -208,5 +211,5 @@ def _remark(plan: Plan) -> str:
     return "".join(f"// {line}\n" for line in remarks(plan))
 
 
-MLIR = register(Target("mlir", {**dict.fromkeys((*_ARITH, "neg"), (CALL, ""))}, _write, frozenset()))
+MLIR = register(Target("mlir", {**dict.fromkeys((*_ARITH, "neg", "true"), (CALL, ""))}, _write, frozenset()))
 AFFINE = register(Target("affine", _AFFINE, _write_affine, frozenset({"mod", "floordiv", "ceildiv", "symbol"}), bits=False, checks=("",)))

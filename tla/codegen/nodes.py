@@ -24,7 +24,7 @@ class Node:
 
     op      "n" a number, "v" a name; "+" and "*" of two or more, "neg" (in a sum: what is subtracted), "^", "min", "max" of
             two; "/" and "rem" of what is not negative, "//" and "%" that round down; ">>" and "&", whose right side is a
-            number; of conditions "==", "<=", "<"
+            number; of conditions "==", "<=", "<", "and" of two or more, and "true"
     args    nodes; the number of "n", the name of "v"
     poly    its value; of a condition None
     """
@@ -76,6 +76,11 @@ class Graph:
         if c.question == "divides":
             return Node("==", self.of([operation("%", b, a), ZERO]), None)
         return Node(c.question, self.of([a, b]), None)
+
+    def all_of(self, conditions: Iterable[Condition]) -> Node:
+        """The node of several conditions at once."""
+        nodes = tuple(map(self.condition, conditions))
+        return Node("and", nodes, None) if len(nodes) > 1 else nodes[0] if nodes else Node("true", (), None)
 
     def _gather(self, t: Tree) -> None:
         if t.op not in "nv":

@@ -113,31 +113,33 @@ def plan(
     return Plan(name, arguments.what, parameters, coordinates, temporaries, results, chosen, why, requires)
 
 
-def _forms(results: tuple[Any, ...]) -> Iterator[tuple[Tree | Condition, ...]]:
-    """The results in their cheapest form; and as they were written, where what is held on the way may be smaller.
-
-    Not where what was written has names that cancel out: these are no parameters.
-    """
+def _forms(results: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
+    """The results in their cheapest form; and as they were written, where what is held on the way may be smaller."""
     if not results:
         raise LeafTypeError("an empty tuple to emit", "at least one expression", "give it something to compute")
-    yield tuple(x if isinstance(x, Condition) else x.form if isinstance(x, SymInt) else best(poly_of(x)) for x in results)
+    yield tuple(x if _asks(x) else _tree(x, x.form if isinstance(x, SymInt) else None) for x in results)
     if any(isinstance(x, SymInt) for x in results):
-        yield tuple(
-            x if isinstance(x, Condition) else x.written if isinstance(x, SymInt) and _keeps_names(x) else best(poly_of(x)) for x in results
-        )
+        yield tuple(x if _asks(x) else _tree(x, x.written if isinstance(x, SymInt) else None) for x in results)
 
 
-def _keeps_names(x: SymInt) -> bool:
-    return _names(x.written) <= {n.name for n in x.poly.scope}
+def _tree(x: Any, form: Tree | None) -> Tree:
+    """A form of an integer; its best where that has names that cancel out, which are no parameters."""
+    known = {n.name for n in poly_of(x).scope}
+    return form if form is not None and _names(form) <= known else best(poly_of(x))
 
 
 def _names(t: Tree) -> set[str]:
     return {t.args[0]} if t.op == "v" else set() if t.op == "n" else {n for a in t.args for n in _names(a)}
 
 
-def _results(graph: Graph, results: tuple[Tree | Condition, ...]) -> tuple[Node, ...]:
-    integers = iter(graph.of([t for t in results if isinstance(t, Tree)]))
-    return tuple(graph.condition(x) if isinstance(x, Condition) else next(integers) for x in results)
+def _asks(x: Any) -> bool:
+    """Whether a result is a truth value."""
+    return isinstance(x, Condition) or (isinstance(x, tuple) and not isinstance(x, Tree))
+
+
+def _results(graph: Graph, results: tuple[Any, ...]) -> tuple[Node, ...]:
+    integers = iter(graph.of([t for t in results if not _asks(t)]))
+    return tuple(graph.all_of((x,) if isinstance(x, Condition) else x) if _asks(x) else next(integers) for x in results)
 
 
 def _values(results: tuple[Node, ...]) -> list[Poly]:
@@ -147,6 +149,8 @@ def _values(results: tuple[Node, ...]) -> list[Poly]:
 
 
 def _polys_of(x: Any) -> tuple[Poly, ...]:
+    if isinstance(x, tuple):
+        return tuple(p for c in x for p in _polys_of(c))
     return (x.a, x.b) if isinstance(x, Condition) else (poly_of(x),)
 
 

@@ -23,10 +23,12 @@ SYNTAX: Syntax = {
     "<": (5, "{} < {}"),
     "<=": (5, "{} <= {}"),
     "==": (5, "{} == {}"),
+    "and": (3, "{} and {}"),
+    "true": (CALL, "True"),
     "min": (CALL, "min({}, {})"),
     "max": (CALL, "max({}, {})"),
 }
-NUMPY_SYNTAX: Syntax = {**SYNTAX, "min": (CALL, "np.minimum({}, {})"), "max": (CALL, "np.maximum({}, {})")}
+NUMPY_SYNTAX: Syntax = {**SYNTAX, "and": (7, "{} & {}"), "min": (CALL, "np.minimum({}, {})"), "max": (CALL, "np.maximum({}, {})")}
 WORDS = frozenset((*keyword.kwlist, *keyword.softkwlist, *dir(builtins)))
 
 

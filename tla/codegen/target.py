@@ -88,8 +88,11 @@ def expression(n: Node, syntax: Syntax, names: Mapping[int, str], outside: int =
         text = str(n.args[0])
         return f"({text})" if text.startswith("-") and outside else text
     binds, template = syntax[n.op]
-    if n.op in ("+", "*"):
-        text = "".join(_in_chain(k, a, syntax, names) for k, a in enumerate(n.args)) if n.op == "+" else _product(n, syntax, names)
+    if n.op == "+":
+        text = "".join(_in_chain(k, a, syntax, names) for k, a in enumerate(n.args))
+    elif n.op in ("*", "and"):
+        sign = template.replace("{}", "")
+        text = sign.join(expression(a, syntax, names, binds + (k > 0)) for k, a in enumerate(n.args))
     else:
         within = 0 if binds == CALL else CALL if n.op in _SET_OFF else binds
         operands = (expression(a, syntax, names, within + (k if within else 0)) for k, a in enumerate(n.args))
@@ -106,12 +109,6 @@ def _in_chain(k: int, a: Node, syntax: Syntax, names: Mapping[int, str]) -> str:
     if minus and k:
         return f" - {expression(a.args[0], syntax, names, binds + 1)}"
     return f"{' + ' if k else ''}{expression(a, syntax, names, binds + (k > 0))}"
-
-
-def _product(n: Node, syntax: Syntax, names: Mapping[int, str]) -> str:
-    binds, template = syntax["*"]
-    sign = template.replace("{}", "")
-    return sign.join(expression(a, syntax, names, binds + (k > 0)) for k, a in enumerate(n.args))
 
 
 def statements(plan: Plan, syntax: Syntax) -> tuple[list[tuple[str, str]], list[str]]:

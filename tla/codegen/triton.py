@@ -21,6 +21,7 @@ _HELPERS = {
 _SYNTAX: Syntax = {
     **SYNTAX,
     **dict.fromkeys(_HELPERS, (CALL, "")),
+    "and": (7, "{} & {}"),
     "min": (CALL, "tl.minimum({}, {})"),
     "max": (CALL, "tl.maximum({}, {})"),
 }

@@ -334,7 +334,7 @@ def _low_bits(*args: Poly) -> Poly | None:
         shared = math.gcd(*(c for y in others for c in y.terms.values()))
         power = number(shared & -shared)
         below = x - power * floor_div(x, power)
-        if below.terms and below.size <= x.size and power != ONE:
+        if below.size <= x.size and power != ONE:
             parts = [exact(y, power) for y in (x - below, *others)]
             return below + power * node("^", *parts)  # type: ignore[arg-type]  # power divides them
     return None

@@ -68,6 +68,7 @@ def parse_shape(text: str, *, symbols: Any = None) -> Shape:
         f32[3,5]{1,0:T(2,0)}
                       ^
       expected  sizes of 1 or more, or *
+      to mend   write 1 to leave a dimension whole
 
     Source: XLA `ParseShape`; reference in docs/xla.md.
     """

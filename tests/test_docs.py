@@ -1,0 +1,65 @@
+"""The documentation: nothing public is missing, nothing is linked that is not there. Its examples are doctests of their own."""
+
+import re
+import runpy
+import shlex
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import tla
+from tla import ascend, viz, xla
+from tla.cli import main
+from tla.xla import jax as tla_jax
+
+ROOT = Path(tla.__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def public():
+    """(module, name) of all that is public; what a star import must not take from Python too."""
+    names = {"tla": {*tla._HOME} - set(tla._PUBLIC[""].split()), "tla.ascend": {*ascend.__all__, "float"}}
+    names |= {module.__name__: {*module.__all__} for module in (xla, tla_jax, viz)}
+    return {(module, name) for module, found in names.items() for name in found}
+
+
+def test_the_reference_has_every_public_name_once():
+    blocks = [block for page in PAGES for block in re.findall(r"```\{api\} (\S+)\n(.*?)```", page.read_text(), re.DOTALL)]
+    listed = Counter((module, name) for module, names in blocks for name in names.split())
+    assert {*listed} == public()
+    assert {*listed.values()} == {1}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_to_files_and_headings(page):
+    text = re.sub(r"```.*?```|`[^`]*`", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        path, _, heading = target.partition("#")
+        if path.startswith(("http:", "https:")):
+            continue
+        found = (page.parent / path) if path else page
+        assert found.exists(), target
+        titles = re.findall(r"^#+ (.*)$", found.read_text(encoding="utf-8"), re.MULTILINE) if heading else []
+        assert heading in ("", *(re.sub(r"[^\w -]", "", t.lower()).replace(" ", "-") for t in titles)), target
+
+
+SHELL = re.compile(r"```sh\n([^`]*)```\n(?:<!-- end -->\n)?\n```text\n(.*?)```", re.DOTALL)
+
+
+@pytest.mark.parametrize(("commands", "shown"), [found for page in PAGES for found in SHELL.findall(page.read_text(encoding="utf-8"))])
+def test_what_shell_blocks_show_is_what_the_commands_print(commands, shown, capsys, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    (words,) = (shlex.split(command) for command in re.split("&&|\n", commands) if command.strip().startswith(("tla ", "python ")))
+    if words[0] == "tla":
+        main(words[1:])
+    else:
+        runpy.run_path(words[1], run_name="__main__")
+    assert capsys.readouterr().out == shown
+
+
+def test_the_picture_is_what_its_command_draws(tmp_path, capsys):
+    (command,) = re.findall(r"^tla (draw .*)$", PAGES[0].read_text(encoding="utf-8"), re.MULTILINE)
+    *words, picture = shlex.split(command)
+    main([*words, str(tmp_path / "picture.svg")])
+    assert (tmp_path / "picture.svg").read_bytes() == (ROOT / picture).read_bytes()

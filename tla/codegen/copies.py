@@ -1,0 +1,138 @@
+"""emit_copy: a relayout between two layouts of one shape, as a function of C, or a kernel.
+
+Source: ours; CuTe `copy` for what it does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from ..ascend.element import as_element
+from ..composed import ComposedLayout
+from ..errors import InjectivityError, LeafTypeError, RangeError, RankError, Unproven
+from ..int_tuple import AnyLayout, leaves, shown
+from ..ints import equal
+from ..layout import Layout
+from ..predicates import is_injective
+from ..tensor import MakeTensor, Tensor
+from . import grid, serial
+from .arguments import symbols_of
+from .nests import GRID_BLOCKS, SERIAL_BLOCKS, nests
+from .target import target_of
+
+
+class Writer(NamedTuple):
+    """How a target writes nests: write(nests, language, name, bits, sizes, remarks); and the blocks that these are to have."""
+
+    write: Callable[..., str]
+    language: Any
+    blocks: tuple[int, ...]
+
+
+#: Target -> how it writes a copy.
+WRITERS = {
+    "c": Writer(serial.write, serial.C, SERIAL_BLOCKS),
+    "cpp": Writer(serial.write, serial.CPP, SERIAL_BLOCKS),
+    "cuda": Writer(grid.write, grid.CUDA, GRID_BLOCKS),
+    "hip": Writer(grid.write, grid.HIP, GRID_BLOCKS),
+    "opencl": Writer(grid.write, grid.OPENCL, GRID_BLOCKS),
+}
+#: Names that emitted copies use.
+_TAKEN = re.compile(r"dst|src|n|[dknst]\d+")
+
+
+def emit_copy(source: Any, destination: Any, target: str = "c", *, element: Any = 32, name: str = "copy") -> str:
+    """The text of a function that moves every valid element of one layout to its coordinate in another.
+
+    source, destination   layouts, or Tensors (of which the offset and start count), of one origin_shape; the destination is
+                          injective. Their numbers, static and dynamic ones, are numbers in the text; symbols are parameters
+    target    "c" or "cpp": a function of pointers dst and src, and sizes by name; "cuda", "hip" or "opencl": a kernel for a
+              one-dimensional grid of any size, whose pointers are aligned to 16 bytes
+    element   an element type of tla.ascend, or the width of an element in bits: 8, 16, 32 or 64
+    name      of the function
+
+    What both layouts have side by side is moved as one: memcpy, or a vector of up to 16 bytes. Loops are ordered by the
+    destination; where the source is contiguous in another loop, blocks of both are moved. Padding of the destination stays.
+
+    >>> from tla import parse
+    >>> from tla.codegen import emit_copy
+    >>> print(emit_copy(parse("(_6,_4):(_4,_1)"), parse("(_6,(_2,_2)):(_2,(_1,_12))"), element=16))
+    #include <stdint.h>
+    #include <string.h>
+    <BLANKLINE>
+    // copy: from (_6,_4):(_4,_1) to (_6,(_2,_2)):(_2,(_1,_12)), elements of 16 bits
+    static inline void copy(uint16_t *restrict dst, const uint16_t *restrict src) {
+        uint16_t *d0 = dst;
+        const uint16_t *s0 = src;
+        for (int64_t k0 = 0; k0 < 2; ++k0, d0 += 12, s0 += 2) {
+            uint16_t *d1 = d0;
+            const uint16_t *s1 = s0;
+            for (int64_t k1 = 0; k1 < 6; ++k1, d1 += 2, s1 += 4) {
+                memcpy(d1, s1, 2 * sizeof *dst);
+            }
+        }
+    }
+    <BLANKLINE>
+
+    Raises   RankError where the valid extents differ or are not proved to be equal, InjectivityError or Unproven for a
+             destination that is not injective or not proved to be, RangeError for other widths, LeafTypeError for names that
+             the target does not take, and targets that have no loops
+    Source: ours.
+    """
+    found = target_of(target)
+    if target not in WRITERS:
+        raise LeafTypeError(f"a copy in {target}", f"one of {', '.join(WRITERS)}", "copy(source, target) copies in numpy")
+    bits = as_element(element).bits
+    if bits not in (8, 16, 32, 64):
+        raise RangeError(f"a copy of elements of {bits} bits", "8, 16, 32 or 64 bits", "recast both layouts to elements of 8 bits")
+    to, of = _tensor(destination), _tensor(source)
+    _require_one_shape(to, of)
+    _require_injective(to)
+    sizes = _sizes(to, of)
+    for word in (name, *sizes):
+        found.require_name(word)
+        if _TAKEN.fullmatch(word):
+            raise LeafTypeError(f"the name {word} in a copy", "other names than dst, src, n, k0, d0, s0 ...", "use another name")
+    remark = f"{name}: from {shown(of.layout, 200)} to {shown(to.layout, 200)}, elements of {bits} bits"
+    writer = WRITERS[target]
+    return writer.write(nests(to, of, writer.blocks), writer.language, name, bits, sizes, [remark])
+
+
+def _tensor(x: Any) -> Tensor:
+    if not isinstance(x, (AnyLayout, Tensor)):
+        raise LeafTypeError(f"a copy of a {type(x).__name__}", "a layout or a Tensor", "parse the text of a layout, or lower an XLA shape")
+    return x if isinstance(x, Tensor) else MakeTensor(None, x)
+
+
+def _require_one_shape(to: Tensor, of: Tensor) -> None:
+    same = len(to.coord) == len(of.coord) and all(map(equal, to.origin_shape, of.origin_shape))
+    if not same:
+        what = f"a copy from {shown(of.origin_shape)} to {shown(to.origin_shape)}"
+        raise RankError(what, "equal valid extents", "give both one origin_shape, or take a tile of the larger")
+
+
+def _require_injective(to: Tensor) -> None:
+    answer = is_injective(to.layout)
+    if answer is None:
+        what = f"a copy to {shown(to.layout)}: it is not known whether it is injective"
+        raise Unproven(what, "no two elements in one place", "declare its sizes")
+    if not answer:
+        raise InjectivityError(*(is_injective.why_not(to.layout) or ()))
+
+
+def _sizes(*tensors: Tensor) -> list[str]:
+    """The names of all symbols, in order."""
+    numbers = [n for t in tensors for n in (t.offset, *t.coord, *t.origin_shape, *_numbers(t.layout))]
+    return sorted({str(n) for x in numbers for n in symbols_of(x)})
+
+
+def _numbers(layout: Any) -> Iterator[Any]:
+    """The integers of a layout and of all that it is composed of."""
+    if isinstance(layout, ComposedLayout):
+        yield layout.offset
+        for part in (layout.outer, layout.inner):
+            yield from _numbers(part)
+    elif isinstance(layout, Layout):
+        yield from (*leaves(layout.shape), *leaves(layout.stride))
