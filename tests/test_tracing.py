@@ -10,6 +10,8 @@ import pytest
 
 from tla import LeafTypeError, RangeError, offsets, parse, xla
 
+from emitted import needs
+
 LAYOUTS = [
     "(_4,_8):(_1,_4)",
     "((_16,_2),(_16,_4)):((_16,_1024),(_1,_256))",  # zN
@@ -22,10 +24,6 @@ LAYOUTS = [
     "bf16[16,256]{0,1:T(8,128)(2,1)}",
     "f32[6,10]{1,0:T(3,5)(2,2)}",
 ]
-
-
-def needs(name):
-    return pytest.importorskip(name, reason=f"needs {name}: pip install {name}")
 
 
 def layout_of(text):

@@ -1,90 +1,16 @@
-"""MLIR: a function of integers, by affine maps where what it computes is affine, else by arith; and an affine map alone.
+"""MLIR: a function of integers, by affine maps where what it computes is affine, else by arith.
 
-Affine is a sum of parameters, of these times numbers or sizes, and of divisions by numbers, which round down. Coordinates are
-the dimensions of a map, sizes and dynamic leaves its symbols.
-
-Source: mlir.llvm.org, dialects affine, arith, cf and func; affine expressions.
+Source: mlir.llvm.org, dialects affine, arith, cf and func.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ..errors import LeafTypeError
-from .nodes import Node, in_order
+from .affine import WORDS, affine_map, maps, remark, split, why_not_affine
+from .nodes import Node
 from .plan import Integer, Plan
-from .target import CALL, Syntax, Target, expression, register, remarks, required_names
-
-# ------------------------------------------------------------------------------------------------- affine maps
-
-#: `*` binds as tightly as the divisions do, from left to right; these stand in parentheses all the same, for readers.
-_AFFINE: Syntax = {
-    "neg": (4, "-{}"),
-    "*": (3, "{} * {}"),
-    "/": (2, "{} floordiv {}"),
-    "//": (2, "{} floordiv {}"),
-    "rem": (2, "{} mod {}"),
-    "%": (2, "{} mod {}"),
-    "+": (1, "{} + {}"),
-}
-
-
-def _maps(plan: Plan) -> list[str]:
-    """For each result, what an affine map gives."""
-    return [expression(_without_bits(n), _AFFINE, {}) for n in plan.results]
-
-
-def _why_not_affine(plan: Plan) -> str:
-    """What an affine map cannot say of a plan; empty where it says all."""
-    dimensions = {p.name for p in plan.parameters[: plan.coordinates]}
-    for n in in_order(map(_without_bits, plan.results)):
-        varying = [a for a in n.operands if any(m.op == "v" and m.args[0] in dimensions for m in in_order([a]))]
-        if n.op not in ("n", "v", *_AFFINE):
-            return f"the operation {n.op}"
-        if n.op == "*" and len(varying) > 1:
-            return f"a product of {len(varying)} coordinates"
-        if n.op in ("/", "//", "rem", "%") and n.args[1].op != "n":
-            return "a division by what is no number"
-    return ""
-
-
-def _without_bits(n: Node) -> Node:
-    """A shift as the division that it is, a mask as what it keeps of one."""
-    if n.op in ("n", "v"):
-        return n
-    args = tuple(map(_without_bits, n.args))
-    if n.op not in (">>", "&"):
-        return Node(n.op, args, n.poly)
-    x, bits = args[0], n.args[1].args[0]
-    if n.op == ">>":
-        return _by("//", x, 1 << bits)
-    lowest = bits & -bits
-    kept = x if lowest == 1 else _by("//", x, lowest)
-    kept = kept if bits < 0 else _by("%", kept, bits // lowest + 1)
-    return kept if lowest == 1 else _by("*", kept, lowest)
-
-
-def _by(op: str, x: Node, n: int) -> Node:
-    return Node(op, (x, Node("n", (n,), None)), None)
-
-
-def _given(plan: Plan, names: Sequence[str]) -> str:
-    """(dimensions)[symbols], by their names."""
-    symbols = ", ".join(names[plan.coordinates :])
-    return f"({', '.join(names[: plan.coordinates])})" + (f"[{symbols}]" if symbols else "")
-
-
-def _map(plan: Plan, results: Iterable[str]) -> str:
-    return f"affine_map<{_given(plan, [p.name for p in plan.parameters])} -> ({', '.join(results)})>"
-
-
-def _write_affine(plan: Plan, _check: str) -> str:
-    if why := _why_not_affine(plan):
-        raise LeafTypeError(f"{why} in an affine map", "sums, products with sizes, divisions by numbers", "use the target mlir")
-    return f"{_remark(plan)}#{plan.name} = {_map(plan, _maps(plan))}\n"
-
-
-# --------------------------------------------------------------------------------------------------- functions
+from .target import CALL, Target, register, required_names
 
 #: op -> its name in arith, for types with a sign, and without where that is another. A condition is compared.
 _ARITH = {
@@ -177,15 +103,15 @@ def _write(plan: Plan, check: str) -> str:
     results = _by_maps(plan, body) or [body.value(n) for n in plan.results]
     gives = [body.kind if n.poly is not None else "i1" for n in plan.results]
     function = _function(plan.name, (p.name for p in plan.parameters), body.kind, body.text(), results, gives)
-    return "\n".join([*parts, _remark(plan) + function])
+    return "\n".join([*parts, remark(plan) + function])
 
 
 def _by_maps(plan: Plan, body: _Body) -> list[str]:
     """The results by affine maps, which compute with integers that have a sign; none where they are not affine."""
-    if not plan.integer.signed or _why_not_affine(plan):
+    if not plan.integer.signed or why_not_affine(plan):
         return []
     given = [body.line(f"arith.index_cast %{p.name} : {body.kind} to index") for p in plan.parameters]
-    applied = [body.line(f"affine.apply {_map(plan, [m])}{_given(plan, given)}") for m in _maps(plan)]
+    applied = [body.line(f"affine.apply {affine_map(plan, [m])}{split(plan, given)}") for m in maps(plan)]
     return [body.line(f"arith.index_cast {a} : index to {body.kind}") for a in applied]
 
 
@@ -207,9 +133,4 @@ def _assert(plan: Plan, body: _Body) -> None:
     body.lines.append(f'cf.assert {met}, "{plan.name}: a size is not as required"')
 
 
-def _remark(plan: Plan) -> str:
-    return "".join(f"// {line}\n" for line in remarks(plan))
-
-
-MLIR = register(Target("mlir", {**dict.fromkeys((*_ARITH, "neg", "true"), (CALL, ""))}, _write, frozenset()))
-AFFINE = register(Target("affine", _AFFINE, _write_affine, frozenset({"mod", "floordiv", "ceildiv", "symbol"}), bits=False, checks=("",)))
+MLIR = register(Target("mlir", {**dict.fromkeys((*_ARITH, "neg", "true"), (CALL, ""))}, _write, WORDS))
