@@ -127,7 +127,9 @@ def cases():
     yield of_expression("two", pair, lambda i, j, M: (min(i, M), max(i - 50, j % 5)), i=a, j=b, M=m)
     three = (tla.max(tla.max(M - i, j), i - 7), (i ^ 5) ^ (j ^ M))
     yield of_expression("of three", three, lambda i, j, M: (max(M - i, j, i - 7), i ^ 5 ^ j ^ M), i=a, j=b, M=m)
-    yield of_expression("what cancels", i // 3 + (j - j // 1) + j % 7, lambda i, j: i // 3 + j % 7, i=a, j=b)
+    yield of_expression(
+        "what cancels", ((i + j) // 3 * 0 + (i + j * 7) % 7, i // 3 + (j + 3) - j), lambda i: (i % 7, i // 3 + 3), i=np.arange(100)
+    )
     yield of_expression("conditions", (i < M, i <= j), lambda i, j, M: (i < M, i <= j), i=a, j=b, M=m)
     wide = index("i", below=2**40)
     yield of_expression("wide", (wide - 2**39) // 1000, lambda i: (i - 2**39) // 1000, i=np.arange(0, 2**40, 2**33 + 12345))
