@@ -472,7 +472,7 @@ def test_sizes_of_a_bound_that_do_not_show():
 
 def test_latex():
     layout = MakeLayout((M, K // 32), (N % 7 - M, 1))
-    assert latex(layout) == (r"\left(M, \left\lfloor \frac{K}{32} \right\rfloor\right) : \left(N \bmod 7 - M, 1\right)")
+    assert latex(layout) == (r"\left(M, \left\lfloor \frac{K}{32} \right\rfloor\right) : \left(\left(N \bmod 7\right) - M, 1\right)")
     assert latex(-(-N // 4) * 3) == r"3 \, \left\lceil \frac{N}{4} \right\rceil"
     assert (M * dim("n_k")).latex() == r"M \, n_{k}"
 

@@ -81,8 +81,8 @@ def coord_leaf(x: Any) -> Any:
         return _index_array(np, x)
     if isinstance(x, Underscore):
         raise LeafTypeError("`_` in a coordinate", "an integer for each mode", "slice_((_, 3), layout) gives what is left open")
-    if hasattr(x, "dtype") and _NO_INTEGER_DTYPE.search(str(x.dtype)):
-        raise LeafTypeError(f"a coordinate array of {x.dtype}", "an integer array", "convert it with .astype('int32') if that is meant")
+    if _NO_INTEGER_DTYPE.search(dtype := dtype_of(x)):
+        raise LeafTypeError(f"a coordinate array of {dtype}", "an integer array", "convert it with .astype('int32') if that is meant")
     if (
         is_no_integer(x)
         or isinstance(x, Integral)
@@ -106,9 +106,17 @@ def _index_array(np: Any, x: Any) -> Any:
     return x.astype(np.int64 if fits else object)
 
 
-# What the dtypes of arrays and tracers, numpy's or another library's, are called: int32, torch.int64, bfloat16, key<fry>.
-_NO_INTEGER_DTYPE = re.compile(r"float|complex|bool|key<")
-_INTEGER_DTYPE = re.compile(r"(?:.*\.)?(u?)int(\d+)")
+# What the dtypes of arrays and tracers, numpy's or another library's, are called: int32, torch.int64, Int32, bfloat16, key<fry>.
+_NO_INTEGER_DTYPE = re.compile(r"float|complex|bool|key<", re.IGNORECASE)
+_INTEGER_DTYPE = re.compile(r"(?:.*\.)?(u?)int(\d+)", re.IGNORECASE)
+
+
+def dtype_of(x: Any) -> str:
+    """What the dtype of an array or tracer is called; empty where it has none.
+
+    The class is asked: a proxy of torch.fx has every attribute, and records that it was asked for one.
+    """
+    return str(x.dtype) if hasattr(type(x), "dtype") else ""
 
 
 @functools.lru_cache(maxsize=256)
@@ -241,7 +249,7 @@ def offset_of(coord: Any, shape: Any, stride: Any) -> Any:
 
 
 def _offset_of_coord(coord: Any, shape: Any, stride: Any) -> Any:
-    arrays = [x for x in leaves(coord) if hasattr(x, "dtype")]
+    arrays = [x for x in leaves(coord) if dtype_of(x)]
     np = sys.modules.get("numpy")
     if np and any(isinstance(x, np.ndarray) for x in arrays):
         return _offsets_of_arrays(np, coord, shape, stride)
@@ -261,7 +269,7 @@ def _offset_in(arrays: list[Any], coord: Any, shape: Any, stride: Any) -> Any:
 
 def require_held(what: str, x: Any, low: int, high: int) -> None:
     """RangeError if x is an array or tracer of integers whose dtype cannot hold `low` to `high`."""
-    bounds = _range_of(str(x.dtype)) if hasattr(x, "dtype") else None
+    bounds = _range_of(dtype_of(x))
     if bounds and not bounds[0] <= low <= high <= bounds[1]:
         given = f"coordinates of {x.dtype} for {what}, where integers from {low} to {high} arise"
         raise RangeError(given, f"{bounds[0]} to {bounds[1]}", "convert them to a wider dtype, or take a tile")
@@ -271,7 +279,7 @@ def _reach(coord: Any, shape: Any, stride: Any) -> tuple[int, int] | None:
     """Between which integers the coordinates inside of a shape and all sums on the way to their offsets lie, if that is known."""
     pairs = [(known(s), known(d)) for s, d in zip(leaves(shape), leaves(stride))]
     steps = [(s - 1) * d for s, d in pairs if s and d is not None]
-    extents = [known(n) for x, n in _matched(coord, shape) if hasattr(x, "dtype")]
+    extents = [known(n) for x, n in _matched(coord, shape) if dtype_of(x)]
     if len(steps) < len(pairs) or any(n is None for n in extents):
         return None
     return sum(n for n in steps if n < 0), max([sum(n for n in steps if n > 0), *(n - 1 for n in extents if n)])
@@ -416,7 +424,7 @@ def _power_of_two(x: Any, n: Any) -> int:
 
     JAX's // and % are a dozen each, for they put right what the machine rounds towards 0.
     """
-    if isinstance(n, int) and n > 1 and n & (n - 1) == 0 and hasattr(x, "dtype") and _range_of(str(x.dtype)):
+    if isinstance(n, int) and n > 1 and n & (n - 1) == 0 and _range_of(dtype_of(x)):
         return int(n).bit_length() - 1
     return 0
 
@@ -436,7 +444,7 @@ def _offsets_of_arrays(np: Any, coord: Any, shape: Any, stride: Any) -> Any:
         shapes = ", ".join(str(a.shape) for a in arrays)
         raise RankError(f"coordinate arrays of shapes {shapes}", "shapes that broadcast together", "give them numpy's [:, None]") from None
     if not all(isinstance(x, (int, np.ndarray)) for x in parts) or not all(isinstance(n, int) for n in (*leaves(shape), *leaves(stride))):
-        return _offset_in([x for x in parts if hasattr(x, "dtype")], coord, shape, stride)  # tracers and symbols compute by themselves
+        return _offset_in([x for x in parts if dtype_of(x)], coord, shape, stride)  # tracers and symbols compute by themselves
     # No digit of a coordinate is larger than the coordinate or its extent, so this bounds every sum on the way. Past 64
     # bits numpy computes with Python's integers, slowly, and only a result that does not fit is refused.
     largest = max(max(abs(int(a.max(initial=0))), abs(int(a.min(initial=0)))) for a in map(np.asarray, parts))

@@ -450,7 +450,9 @@ def times(x: Any, d: Any) -> Any:
     """x * d, where x may be anything that computes: an array, a tracer. A static 0 or 1 costs nothing."""
     if is_constant(0, d):
         return static(0)
-    return mul(x, d) if is_leaf(x) or is_constant(1, d) else x * plain(d)
+    if is_leaf(x) or is_constant(1, d):
+        return mul(x, d)
+    return x * plain(d) if is_int(d) else d * x  # a proxy takes all that stands on its right, a basis element too
 
 
 def plus(a: Any, b: Any) -> Any:

@@ -7,7 +7,15 @@ source     a layout as source of CuTe, in C++ and in its DSL, of TLA, of XLA
 nests      what a copy goes through;  serial, grid  as loops and as kernels;  copies  the text;  loops  of offsets in steps
 """
 
-from . import c as c, python as python  # they register their targets
+from . import (  # they register their targets
+    affine as affine,
+    c as c,
+    jax as jax,
+    latex as latex,
+    mlir as mlir,
+    python as python,
+    triton as triton,
+)
 from .copies import WRITERS as WRITERS, emit_copy as emit_copy
 from .emit import emit as emit
 from .guard import emit_guard as emit_guard

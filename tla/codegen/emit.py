@@ -27,7 +27,7 @@ def emit(
     """The text of a function that computes the offsets of a layout [elements], or integer expressions.
 
     what         a layout of any kind, a Tensor (its offset and start included), an integer expression, or a tuple of these
-    target       one of TARGETS: c cpp cuda hip opencl python numpy ...
+    target       one of TARGETS: c cpp cuda hip opencl python numpy triton jax pallas affine mlir latex, and what is registered
     coords       of a layout: the names of its coordinates, "i,j" or ("i", ("j0", "j1")), as deep as its shape at most; one
                  name for all modes counts first mode fastest. A SymInt, as bx*128 + t, may stand for a name
     name         of the function
@@ -66,5 +66,5 @@ def emit(
         raise LeafTypeError(f"check={check!r:.40} for {target}", f"one of {offered}", "leave it out, or check the sizes where you call it")
     made = plan(what, coords, name=name, integer=integer, conditions=conditions, bits=found.bits, widths=found.widths)
     found.require_names(made)
-    found.require_operations(made)
+    found.require_operations(made, check)
     return found.write(made, check)

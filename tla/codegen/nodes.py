@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+from ..symbolic import tree
 from ..symbolic.conditions import Condition
 from ..symbolic.forms import best
 from ..symbolic.poly import Poly, number
-from ..symbolic.proofs import least
+from ..symbolic.proofs import greatest, least
 from ..symbolic.rules import floor_div, modulo, node
 from ..symbolic.syms import OPERATIONS
 from ..symbolic.tree import ZERO, Tree, operation
@@ -93,7 +94,11 @@ class Graph:
             return self._made("n", t.args, number(t.args[0]))
         if t.op == "v":
             return self._made("v", t.args, self.sizes[t.args[0]])
+        if t.op in ("^", "min", "max") and len(t.args) > 2:
+            return self._node(operation(t.op, operation(t.op, *t.args[:-1]), t.args[-1]))
         args = tuple(map(self._node, t.args))
+        if t.op in ("//", "%") and _is_negative(args[1].poly or number(0)):
+            return self._node(_turned(t))
         polys = [a.poly or number(0) for a in args]
         if t.op == "+":
             return self._made("+", args, sum(polys[1:], polys[0]))
@@ -126,6 +131,17 @@ def product(polys: Iterable[Poly]) -> Poly:
     for p in polys:
         out = out * p
     return out
+
+
+def _turned(t: Tree) -> Tree:
+    """x//d as -x//-d, and x%d as -(-x%-d): a target divides by what is positive."""
+    turned = operation(t.op, *(tree.product(-1, [a]) for a in t.args))
+    return turned if t.op == "//" else tree.product(-1, [turned])
+
+
+def _is_negative(p: Poly) -> bool:
+    high = greatest(p)
+    return high is not None and high < 0
 
 
 def _is_not_negative(p: Poly) -> bool:
@@ -162,15 +178,17 @@ def shared(roots: Iterable[Node]) -> list[Node]:
 
 
 def values_on_the_way(n: Node) -> Iterator[Poly]:
-    """What is held while a node is computed from left to right, its result last. What is subtracted in a sum is no value."""
-    if n.poly is None or n.op == "neg":
+    """What is held while a node is computed from left to right, its result last: a number by what it is a part of."""
+    for k, a in enumerate(n.operands):
+        subtracted = n.op == "+" and k > 0  # x - 1 holds no -1, and x - y no -y
+        if a.poly is not None and (a.op == "n" or (a.op == "neg" and not subtracted)):
+            yield -a.poly if subtracted and (a.poly.const or 0) < 0 else a.poly
+    if n.poly is None or n.op in ("n", "neg"):
         return
     if n.op in ("+", "*"):
         polys = [a.poly or number(0) for a in n.args]
         for k in range(2, len(polys)):
             yield sum(polys[1:k], polys[0]) if n.op == "+" else product(polys[:k])
-        if n.args[0].op == "neg":
-            yield polys[0]
     yield n.poly
 
 

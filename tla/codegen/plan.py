@@ -49,6 +49,7 @@ class Plan(NamedTuple):
     name          of the function
     what          what it computes, in words
     parameters    coordinates first, then sizes by name, then dynamic leaves
+    coordinates   how many of them are coordinates
     temporaries   what is used more than once: (name, node), in order
     results       a node each; of conditions a comparison
     integer       the type of all integers in it, and why it is that one, in words
@@ -58,6 +59,7 @@ class Plan(NamedTuple):
     name: str
     what: str
     parameters: tuple[Parameter, ...]
+    coordinates: int
     temporaries: tuple[tuple[str, Node], ...]
     results: tuple[Node, ...]
     integer: Integer
@@ -106,17 +108,28 @@ def plan(
     taken = {p.name for p in parameters}
     fresh = (t for k in itertools.count() if (t := f"t{k}") not in taken)
     temporaries = tuple((t, n) for n, t in zip(shared(results), fresh))
-    requires = _requires(parameters[len(arguments.coordinates) :], conditions, bits)
-    return Plan(name, arguments.what, parameters, temporaries, results, chosen, why, requires)
+    coordinates = len(arguments.coordinates)
+    requires = _requires(parameters[coordinates:], conditions, bits)
+    return Plan(name, arguments.what, parameters, coordinates, temporaries, results, chosen, why, requires)
 
 
 def _forms(results: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
     """The results in their cheapest form; and as they were written, where what is held on the way may be smaller."""
     if not results:
         raise LeafTypeError("an empty tuple to emit", "at least one expression", "give it something to compute")
-    yield tuple(x if _asks(x) else x.form if isinstance(x, SymInt) else best(poly_of(x)) for x in results)
+    yield tuple(x if _asks(x) else _tree(x, x.form if isinstance(x, SymInt) else None) for x in results)
     if any(isinstance(x, SymInt) for x in results):
-        yield tuple(x if _asks(x) else x.written if isinstance(x, SymInt) else best(poly_of(x)) for x in results)
+        yield tuple(x if _asks(x) else _tree(x, x.written if isinstance(x, SymInt) else None) for x in results)
+
+
+def _tree(x: Any, form: Tree | None) -> Tree:
+    """A form of an integer; its best where that has names that cancel out, which are no parameters."""
+    known = {n.name for n in poly_of(x).scope}
+    return form if form is not None and _names(form) <= known else best(poly_of(x))
+
+
+def _names(t: Tree) -> set[str]:
+    return {t.args[0]} if t.op == "v" else set() if t.op == "n" else {n for a in t.args for n in _names(a)}
 
 
 def _asks(x: Any) -> bool:
@@ -131,7 +144,8 @@ def _results(graph: Graph, results: tuple[Any, ...]) -> tuple[Node, ...]:
 
 def _values(results: tuple[Node, ...]) -> list[Poly]:
     """All that is held while the results are computed."""
-    return [*dict.fromkeys(p for n in in_order(results) for p in values_on_the_way(n))]
+    ends = [n.poly for n in results if n.poly is not None]
+    return [*dict.fromkeys([*(p for n in in_order(results) for p in values_on_the_way(n)), *ends])]
 
 
 def _polys_of(x: Any) -> tuple[Poly, ...]:

@@ -42,17 +42,18 @@ def function(plan: Plan, syntax: Syntax, check: str, first: Sequence[str] = (), 
     lines += [f"{name} = {text}" for name, text in temporaries]
     lines.append(f"return {', '.join(results)}")
     remark = "".join(f"# {line}\n" for line in remarks(plan))
-    return _requirements(plan, syntax, check) + remark + decorator + _definition(plan.name, names, lines)
+    return _requirements(plan, check) + remark + decorator + definition(plan.name, names, lines)
 
 
-def _requirements(plan: Plan, syntax: Syntax, check: str) -> str:
+def _requirements(plan: Plan, check: str) -> str:
+    """Of Python's integers in every target: sizes are known where a kernel is called."""
     if not (check and plan.requires):
         return ""
-    tests = [expression(node, syntax, {}, 1) for _c, node in plan.requires]
-    return _definition(f"{plan.name}_requires", required_names(plan), [f"return {' and '.join(tests)}"]) + "\n\n"
+    tests = [expression(node, SYNTAX, {}, 1) for _c, node in plan.requires]
+    return definition(f"{plan.name}_requires", required_names(plan), [f"return {' and '.join(tests)}"]) + "\n\n"
 
 
-def _definition(name: str, names: Sequence[str], lines: Sequence[str]) -> str:
+def definition(name: str, names: Sequence[str], lines: Sequence[str]) -> str:
     body = "".join(f"    {line}\n" for line in lines)
     return f"def {name}({', '.join(names)}):\n{body}"
 

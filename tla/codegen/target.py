@@ -54,9 +54,9 @@ class Target(NamedTuple):
         if name in self.words or re.fullmatch(self.pattern, name):
             raise LeafTypeError(f"the name {name} in {self.name}", "no word of the language, nor of emitted code", "use another name")
 
-    def require_operations(self, plan: Plan) -> None:
-        """LeafTypeError for an operation that the target does not have."""
-        for n in in_order((*plan.results, *(node for _c, node in plan.requires))):
+    def require_operations(self, plan: Plan, check: str) -> None:
+        """LeafTypeError for an operation that the target does not have, in what it writes."""
+        for n in in_order((*plan.results, *(node for _c, node in plan.requires if check))):
             if n.op not in ("n", "v") and n.op not in self.syntax:
                 raise LeafTypeError(f"the operation {n.op} in {self.name}", f"one of {' '.join(self.syntax)}", "use another target")
 
@@ -121,9 +121,9 @@ def statements(plan: Plan, syntax: Syntax) -> tuple[list[tuple[str, str]], list[
     return lines, [expression(n, syntax, names) for n in plan.results]
 
 
-def used(plan: Plan) -> set[str]:
-    """The operations of a plan, its requirements included."""
-    return {n.op for n in in_order((*plan.results, *(node for _c, node in plan.requires)))}
+def used(plan: Plan, requires: bool = True) -> set[str]:
+    """The operations of a plan, those of its requirements included."""
+    return {n.op for n in in_order((*plan.results, *(node for _c, node in plan.requires if requires)))}
 
 
 def required_names(plan: Plan) -> list[str]:

@@ -84,13 +84,23 @@ def latex(t: Tree) -> str:
     return _latex(with_ceil(t), 0)
 
 
+def _latex_name(name: str) -> str:
+    """A letter, or a word set upright; what follows its one underscore is an index."""
+    head, _, index = name.partition("_")
+    if not head or not index or "_" in index:
+        return _word(name.replace("_", r"\_"))
+    return f"{_word(head)}_{{{_word(index)}}}"
+
+
+def _word(text: str) -> str:
+    return text if len(text) == 1 else rf"\mathrm{{{text}}}"
+
+
 def _latex(t: Tree, outside: int) -> str:
     if t.op == "n":
         return str(t.args[0])
     if t.op == "v":
-        head, _, index = t.args[0].partition("_")
-        head = head if len(head) == 1 else rf"\mathrm{{{head}}}"
-        return f"{head}_{{{index}}}" if index else head
+        return _latex_name(t.args[0])
     if t.op in _LATEX:
         return _LATEX[t.op](*(_latex(a, 0) for a in t.args))
     binds = _BINDS[t.op]
@@ -104,5 +114,6 @@ def _latex(t: Tree, outside: int) -> str:
     else:
         sign = {"^": r" \oplus ", "*": r" \, ", "%": r" \bmod "}[t.op]
         args = (*t.args[-1:], *t.args[:-1]) if t.op == "*" and t.args[-1].op == "n" else t.args
-        text = sign.join(_latex(a, binds + (t.op != "*")) for a in args)
-    return rf"\left({text}\right)" if binds < outside else text
+        text = sign.join(_latex(a, 4 if t.op == "%" else 3) for a in args)
+    # a + b mod n may be read as (a + b) mod n, and 3 a mod n too
+    return rf"\left({text}\right)" if binds < outside or (outside and t.op == "%") else text
