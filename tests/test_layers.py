@@ -8,7 +8,7 @@ import tla
 ROOT = Path(tla.__file__).parent
 LAYERS = """errors memo display ints int_tuple coord arithmetic basis notation layout cotarget modes tiles steps outer algebra
 predicates inverse common tilers widths swizzle composed composed_algebra symbolic strided moves buffers tensor views
-algorithm ascend xla evaluate viz notebook terminal cli""".split()
+algorithm ascend xla evaluate viz notebook terminal explore cli""".split()
 
 
 def layer_of(path):
@@ -49,6 +49,7 @@ PACKAGES = {
     sharding_text jax""".split(),
     "ascend": "element tags recognize make".split(),
     "viz": "colours scene text placed svg tikz files subject kinds colouring drawing draw threads".split(),
+    "explore": "grammar steps answer server".split(),
 }
 
 

@@ -189,7 +189,7 @@ class Reader:
 
     def leaf(self) -> Any:
         if self.at_expression():
-            value, self.at = _EXPRESSIONS[0][1](self.text, self.at, self.symbols or {})
+            value, self.at = _EXPRESSIONS[0][1](self.text, self.at, {} if self.symbols is None else self.symbols)
             path = _PATH.match(self.text, self.at)
             if path:
                 self.at = path.end()

@@ -1,0 +1,221 @@
+"""What the page shows of a text, as data for JSON: the value, its grids, the steps to it, and its code."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import tla
+
+from .. import viz
+from ..coord import idx2crd
+from ..cotarget import cosize
+from ..errors import TlaError
+from ..int_tuple import AnyLayout, modes_of, product_each, shown, size
+from ..ints import known
+from ..predicates import is_bijective, is_injective
+from ..viz.colours import ink
+from ..viz.scene import Axis, Figure, Grid, clean
+from ..viz.subject import LIMIT, Subject, as_subject, axes_of
+from ..xla import ArrayShape, Relayout, byte_size, lower
+from .grammar import Call, Misread, Program, Term, read
+from .steps import steps
+
+_NAMES = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|(?<![\w.])([A-Za-z_]\w*)")
+
+
+def answer(text: str, color_by: str = "tile") -> dict[str, Any]:
+    """What a text says, or why it says nothing, for the page.
+
+    text       of the grammar of tla.explore
+    color_by   what colours mean, as tla.viz.draw has it
+
+    >>> answer("A = (2,3):(3,1); composition(A, 6:1)")["value"]
+    '(2,3):(3,1)'
+    >>> answer("(2,3):(3")["error"]["expected"]
+    "',' or ')'"
+    """
+    try:
+        program = read(text)
+        return _answer(program, color_by)
+    except Misread as why:
+        return _refused(why.error, why.position)
+    except TlaError as error:  # of the colours
+        return _refused(error, None)
+
+
+def picture(text: str, color_by: str = "tile") -> dict[str, Any]:
+    """The drawing of a text's value as SVG, for the page.
+
+    >>> picture("(2,3):(3,1)")["svg"][:4]
+    '<svg'
+    """
+    try:
+        return {"svg": viz.svg(viz.draw(*_drawn(read(text).value.value), color_by=color_by))}
+    except Misread as why:
+        return _refused(why.error, why.position)
+    except TlaError as error:
+        return _refused(error, None)
+
+
+def _refused(error: TlaError, position: int | None) -> dict[str, Any]:
+    what, expected, mend = error.reason
+    return {"error": {"what": what.split("\n")[0], "expected": expected, "mend": mend, "position": position}}
+
+
+def _answer(program: Program, color_by: str) -> dict[str, Any]:
+    value = program.value.value
+    drawn = _drawn(value)
+    found: dict[str, Any] = {
+        "value": _text(value),
+        "names": [[name, _text(x.value)] for name, x in program.names.items()],
+        "sizes": program.sizes,
+        "facts": [[str(x), [*_facts(x)]] for x in drawn],
+        "steps": [s._asdict() for s in steps(_with_lower(program))],
+        "code": {"Python": python(program), **_cute_cpp(drawn)},
+        "figures": [],
+        "caption": "",
+        "legend": [],
+    }
+    if drawn and not program.sizes:
+        scene = viz.draw(*drawn, color_by=color_by)
+        found["figures"] = [_figure(f, as_subject(x)) for f, x in zip(scene.figures, drawn)]
+        found |= {"caption": scene.caption, "legend": scene.legend}
+    return found
+
+
+def _drawn(value: Any) -> tuple[Any, ...]:
+    """The layouts of a value: it, those of a tuple, or where a relayout goes from and to."""
+    if isinstance(value, Relayout):
+        return value.source, value.destination
+    parts = value if isinstance(value, tuple) else (value,)
+    return tuple(x for x in parts if isinstance(x, (AnyLayout, ArrayShape)))
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, Relayout):
+        moved = "nothing moves" if value.bitcast else f"{value.bytes:,} bytes move, {value.run} elements at a time"
+        return f"{value.source} to {value.destination}: {moved}"
+    return shown(value, 2000)
+
+
+def _with_lower(program: Program) -> tuple[Call, ...]:
+    """The calls of a program; where its value is an array, with what lowers that."""
+    value = program.value
+    if not isinstance(value.value, ArrayShape):
+        return program.calls
+    return *program.calls, Call("lower", f"lower({value.value})", (value,), Term(lower(value.value), ""))
+
+
+def _facts(x: Any) -> Iterator[tuple[str, str]]:
+    """What is to be known of a layout: name and text."""
+    layout = x if isinstance(x, AnyLayout) else lower(x)
+    if layout is not x:
+        yield "layout", str(layout)
+        yield "bytes", str(byte_size(x))
+    yield "origin_shape", str(layout.origin_shape)
+    for name, fact in (("size", size), ("cosize", cosize), ("injective", is_injective), ("bijective", is_bijective)):
+        yield name, _asked(fact, layout)
+
+
+def _asked(fact: Callable[[Any], Any], layout: Any) -> str:
+    try:
+        found = fact(layout)
+    except TlaError:  # of coordinates, or of sizes that are not known
+        return "not known"
+    return {True: "yes", False: "no", None: "not known"}.get(found, "") if found is None or isinstance(found, bool) else str(found)
+
+
+# ------------------------------------------------------------------------------------------------- code
+
+
+def python(program: Program) -> str:
+    """The Python that gives what a program gives.
+
+    >>> print(python(read("A = (_8,_6):(_1,_8); logical_divide(A, (_4, _))")))
+    from tla import _, logical_divide, parse
+    <BLANKLINE>
+    A = parse('(_8,_6):(_1,_8)')
+    print(logical_divide(A, (_4, _)))
+    """
+    lines = [f"{name} = {x.python}" for name, x in program.names.items()]
+    if not any(x is program.value for x in program.names.values()):
+        lines.append(f"print({program.value.python})")
+    found = {name for name in _NAMES.findall("\n".join(lines)) if name == "_" or name in tla._HOME or re.fullmatch("_[0-9]+", name)}
+    imports = sorted(found - {*program.names})
+    return "\n".join([f"from tla import {', '.join(imports)}", "", *lines] if imports else lines)
+
+
+def _cute_cpp(drawn: tuple[Any, ...]) -> dict[str, str]:
+    """The CuTe C++ of a layout, where tla.codegen is there and has it."""
+    try:
+        source = importlib.import_module("tla.codegen").source
+    except ImportError:
+        return {}
+    try:
+        return {"CuTe C++": source(drawn[0] if isinstance(drawn[0], AnyLayout) else lower(drawn[0]), "cute_cpp")} if drawn else {}
+    except TlaError as error:
+        return {"CuTe C++": "".join(f"// {line}\n" for line in str(error).splitlines())}
+
+
+# ------------------------------------------------------------------------------------------------- grids
+
+
+def _figure(figure: Figure, subject: Subject) -> dict[str, Any]:
+    """A figure for the page: what it says of each coordinate of each mode, and its grids with colours by number."""
+    palette: dict[str | None, int] = {None: 0}
+    grids = [_grid(grid, palette) for grid in figure.grids]
+    shape, axes = subject.layout.shape, axes_of(subject, None)
+    shown = [_count(k, axes, figure) for k in range(len(modes_of(shape)))] if shape != () else []
+    return {
+        "title": figure.title,
+        "notes": figure.notes,
+        "axes": axes,
+        "extents": [str(int(n)) for n in product_each(shape)],  # texts: they may be past 2**53
+        "modes": [{"natural": _natural(mode, n), "digits": _digits(subject, k, n)} for k, (mode, n) in enumerate(zip(modes_of(shape), shown))],
+        "grids": grids,
+        "palette": [[fill, ink(fill)] for fill in palette],
+    }
+
+
+def _count(k: int, axes: tuple[int, int], figure: Figure) -> int:
+    """How many indices of mode k are drawn."""
+    first = figure.grids[0]
+    if k in axes:
+        return len((first.rows if k == axes[0] else first.columns).labels)
+    return 1 + max(int(at) for grid in figure.grids for at in _at(grid)[k : k + 1])
+
+
+def _at(grid: Grid) -> list[str]:
+    """The index that a grid is for: `_` in the modes that are down and across."""
+    return grid.title.strip("()").split(",") if grid.title else []
+
+
+def _grid(grid: Grid, palette: dict[str | None, int]) -> dict[str, Any]:
+    """Cells row by row; a fill is a place in the palette, -1 for padding."""
+    cells = [cell for row in grid.cells for cell in row]
+    return {
+        "title": grid.title,
+        "at": _at(grid),
+        "rows": _axis(grid.rows),
+        "columns": _axis(grid.columns),
+        "texts": [cell.text for cell in cells],
+        "fills": [-1 if cell.padding else palette.setdefault(cell.fill, len(palette)) for cell in cells],
+    }
+
+
+def _axis(axis: Axis) -> dict[str, Any]:
+    return {"labels": [" ".join(label) for label in axis.labels], "borders": axis.borders}
+
+
+def _natural(mode: Any, count: int) -> list[str]:
+    """The natural coordinates of the first indices of a mode."""
+    return [str(idx2crd(i, mode)) for i in range(count)]
+
+
+def _digits(subject: Subject, k: int, count: int) -> list[str]:
+    """The digits of the first indices of a mode of a tiled array, the slowest first."""
+    digits = subject.digits[k] if subject.digits else ()
+    return [", ".join(f"{d.role} {i // d.place % d.extent}" for d in reversed(digits)) for i in range(count)] if digits else []
