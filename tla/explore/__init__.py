@@ -2,6 +2,6 @@
 
 from .answer import answer
 from .grammar import read
-from .server import PORT, Server
+from .server import Server
 
-__all__ = ["PORT", "Server", "answer", "read"]
+__all__ = ["Server", "answer", "read"]

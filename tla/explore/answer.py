@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import itertools
 import re
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -13,12 +14,12 @@ from .. import viz
 from ..coord import idx2crd
 from ..cotarget import cosize
 from ..errors import TlaError
-from ..int_tuple import AnyLayout, modes_of, product_each, shown, size
-from ..ints import known
+from ..int_tuple import AnyLayout, modes_of, shown, size
 from ..predicates import is_bijective, is_injective
 from ..viz.colours import ink
-from ..viz.scene import Axis, Figure, Grid, clean
-from ..viz.subject import LIMIT, Subject, as_subject, axes_of
+from ..viz.draw import planes
+from ..viz.scene import Axis, Figure, Grid
+from ..viz.subject import LIMIT, Subject, View, as_subject, axes_of, view
 from ..xla import ArrayShape, Relayout, byte_size, lower
 from .grammar import Call, Misread, Program, Term, read
 from .steps import steps
@@ -81,7 +82,8 @@ def _answer(program: Program, color_by: str) -> dict[str, Any]:
     }
     if drawn and not program.sizes:
         scene = viz.draw(*drawn, color_by=color_by)
-        found["figures"] = [_figure(f, as_subject(x)) for f, x in zip(scene.figures, drawn)]
+        subjects = map(as_subject, drawn)
+        found["figures"] = [_figure(f, view(s, axes_of(s, None), LIMIT // len(drawn))) for f, s in zip(scene.figures, subjects)]
         found |= {"caption": scene.caption, "legend": scene.legend}
     return found
 
@@ -111,7 +113,7 @@ def _with_lower(program: Program) -> tuple[Call, ...]:
 
 def _facts(x: Any) -> Iterator[tuple[str, str]]:
     """What is to be known of a layout: name and text."""
-    layout = x if isinstance(x, AnyLayout) else lower(x)
+    layout: Any = x if isinstance(x, AnyLayout) else lower(x)
     if layout is not x:
         yield "layout", str(layout)
         yield "bytes", str(byte_size(x))
@@ -143,8 +145,7 @@ def python(program: Program) -> str:
     lines = [f"{name} = {x.python}" for name, x in program.names.items()]
     if not any(x is program.value for x in program.names.values()):
         lines.append(f"print({program.value.python})")
-    found = {name for name in _NAMES.findall("\n".join(lines)) if name == "_" or name in tla._HOME or re.fullmatch("_[0-9]+", name)}
-    imports = sorted(found - {*program.names})
+    imports = sorted({name for name in _NAMES.findall("\n".join(lines)) if name and hasattr(tla, name)})
     return "\n".join([f"from tla import {', '.join(imports)}", "", *lines] if imports else lines)
 
 
@@ -163,56 +164,37 @@ def _cute_cpp(drawn: tuple[Any, ...]) -> dict[str, str]:
 # ------------------------------------------------------------------------------------------------- grids
 
 
-def _figure(figure: Figure, subject: Subject) -> dict[str, Any]:
+def _figure(figure: Figure, seen: View) -> dict[str, Any]:
     """A figure for the page: what it says of each coordinate of each mode, and its grids with colours by number."""
     palette: dict[str | None, int] = {None: 0}
-    grids = [_grid(grid, palette) for grid in figure.grids]
-    shape, axes = subject.layout.shape, axes_of(subject, None)
-    shown = [_count(k, axes, figure) for k in range(len(modes_of(shape)))] if shape != () else []
+    values = planes(seen, seen.values)
+    values = values.reshape(*values.shape[:2], len(figure.grids))
+    modes = zip(itertools.count(), modes_of(seen.subject.layout.shape), seen.shape)
     return {
         "title": figure.title,
         "notes": figure.notes,
-        "axes": axes,
-        "extents": [str(int(n)) for n in product_each(shape)],  # texts: they may be past 2**53
-        "modes": [{"natural": _natural(mode, n), "digits": _digits(subject, k, n)} for k, (mode, n) in enumerate(zip(modes_of(shape), shown))],
-        "grids": grids,
+        "axes": seen.axes,
+        "extents": [*map(str, seen.extents)],  # texts: they may be past 2**53
+        "modes": [{"natural": [str(idx2crd(i, mode)) for i in range(n)], "digits": _digits(seen.subject, k, n)} for k, mode, n in modes],
+        "grids": [_grid(grid, values[:, :, g], palette) for g, grid in enumerate(figure.grids)],
         "palette": [[fill, ink(fill)] for fill in palette],
     }
 
 
-def _count(k: int, axes: tuple[int, int], figure: Figure) -> int:
-    """How many indices of mode k are drawn."""
-    first = figure.grids[0]
-    if k in axes:
-        return len((first.rows if k == axes[0] else first.columns).labels)
-    return 1 + max(int(at) for grid in figure.grids for at in _at(grid)[k : k + 1])
-
-
-def _at(grid: Grid) -> list[str]:
-    """The index that a grid is for: `_` in the modes that are down and across."""
-    return grid.title.strip("()").split(",") if grid.title else []
-
-
-def _grid(grid: Grid, palette: dict[str | None, int]) -> dict[str, Any]:
-    """Cells row by row; a fill is a place in the palette, -1 for padding."""
-    cells = [cell for row in grid.cells for cell in row]
+def _grid(grid: Grid, values: Any, palette: dict[str | None, int]) -> dict[str, Any]:
+    """Cells row by row, those that are padding with their offsets too; a fill is a place in the palette, -1 for padding."""
     return {
         "title": grid.title,
-        "at": _at(grid),
+        "at": grid.title.strip("()").split(","),  # of each mode, `_` for down and across
         "rows": _axis(grid.rows),
         "columns": _axis(grid.columns),
-        "texts": [cell.text for cell in cells],
-        "fills": [-1 if cell.padding else palette.setdefault(cell.fill, len(palette)) for cell in cells],
+        "texts": [*map(str, values.ravel().tolist())],
+        "fills": [-1 if cell.padding else palette.setdefault(cell.fill, len(palette)) for row in grid.cells for cell in row],
     }
 
 
 def _axis(axis: Axis) -> dict[str, Any]:
     return {"labels": [" ".join(label) for label in axis.labels], "borders": axis.borders}
-
-
-def _natural(mode: Any, count: int) -> list[str]:
-    """The natural coordinates of the first indices of a mode."""
-    return [str(idx2crd(i, mode)) for i in range(count)]
 
 
 def _digits(subject: Subject, k: int, count: int) -> list[str]:

@@ -14,9 +14,8 @@ A leaf is an integer, or an expression of sizes. A name that nothing has is a si
 from __future__ import annotations
 
 import difflib
-import functools
 import inspect
-import operator
+import keyword
 import re
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, cast
@@ -24,7 +23,7 @@ from typing import Any, NamedTuple, cast
 import tla
 
 from .. import ascend, xla
-from ..errors import LeafTypeError, ParseError, RangeError, RankError, TlaError
+from ..errors import ParseError, RangeError, RankError, TlaError
 from ..int_tuple import MAX_DEPTH, AnyLayout, IntTuple, leaves, require_depth, shown
 from ..ints import is_int
 from ..notation import Reader
@@ -44,8 +43,8 @@ _XLA_OPERATIONS = "lower relayout is_bitcast byte_size padded_element_count"
 OPERATIONS: dict[str, Callable[..., Any]] = {name: getattr(tla, name) for name in _OPERATIONS.split()}
 OPERATIONS |= {name: getattr(xla, name) for name in _XLA_OPERATIONS.split()}
 #: What stands for itself: element types and tags, and the orders of strides.
-CONSTANTS: dict[str, Any] = {name: getattr(ascend, name) for name in ascend.__all__ if isinstance(getattr(ascend, name), (ascend.Element, ascend.Tag))}
-CONSTANTS |= {"float": ascend.float, "LayoutLeft": tla.LayoutLeft, "LayoutRight": tla.LayoutRight}
+CONSTANTS: dict[str, Any] = {name: x for name, x in vars(ascend).items() if isinstance(x, (ascend.Element, ascend.Tag))}
+CONSTANTS |= {"LayoutLeft": tla.LayoutLeft, "LayoutRight": tla.LayoutRight}
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _NEXT = re.compile(r"[ \t]*(//|[-+*%^\[(]|=(?!=))?")
@@ -165,7 +164,7 @@ class _Reader(Reader):
         name, following = self.ahead()
         if following != "=":
             return self.expression()
-        if name in OPERATIONS or name in CONSTANTS or name in (*_FUNCTIONS, "o", "Sw"):
+        if name in CONSTANTS or name in ("o", "Sw", "print") or hasattr(tla, name) or keyword.iskeyword(name):
             raise ParseError(self.text, self.at, f"the name {name!r} is taken", "a name of your own", f"write my_{name} = ...")
         self.take(name)
         self.take("=")
@@ -203,7 +202,7 @@ class _Reader(Reader):
             self.take("_")
             term = Term(tla._, "_")
         elif not self.at_expression() and self.take("("):
-            term = self.tuple()
+            term = self.several()
         else:
             return self.leaf()
         self.term = term
@@ -221,12 +220,12 @@ class _Reader(Reader):
                 raise ParseError(self.text, self.at, f"{name} is {shown(value)}", "the name of an integer", "use it as an argument")
             return value
         if name in OPERATIONS or name in CONSTANTS:
-            raise ParseError(self.text, self.at, f"{name} is an operation or a tag", "the name of an integer", "call it, or choose another name")
+            raise ParseError(self.text, self.at, f"{name} is no integer", "the name of one", "call it, or choose another name")
         if len(self.asked) == MAX_SIZES:
             raise RangeError(f"more than {MAX_SIZES} sizes that are not known", "fewer", f"give some a value, as in {name} = 4;")
         return self.asked.setdefault(name, dim(name))
 
-    def tuple(self) -> Term:
+    def several(self) -> Term:
         items = [*self.arguments(")")]
         if any(name for name, _item in items):
             raise self.unexpected("a tuple of values", "only calls have named arguments")
@@ -312,7 +311,8 @@ def _applied(name: str, operation: Any, brackets: list[Term] | None, given: list
     try:
         inspect.signature(operation).bind(*given, **options)
     except TypeError as error:
-        raise RankError(f"{name} with {len(given) + len(options)} arguments: {error}", _usage(name, operation), "give these arguments") from None
+        what = f"{name} with {len(given) + len(options)} arguments: {error}"
+        raise RankError(what, _usage(name, operation), "give these arguments") from None
     return operation(*given, **options)
 
 

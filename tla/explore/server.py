@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import sys
 import threading
 import urllib.parse
 from collections.abc import Callable
@@ -15,7 +16,7 @@ from typing import Any
 from ..errors import RangeError
 from .answer import answer, picture
 
-HOST, PORT = "127.0.0.1", 8642
+HOST = "127.0.0.1"
 #: A larger body is refused [bytes]; a slower client is left [seconds]; of so many requests at once the others wait.
 MAX_BODY, TIMEOUT, MAX_AT_ONCE = 2**16, 10.0, 8
 
@@ -48,7 +49,7 @@ class Server(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 32
 
-    def __init__(self, port: int = PORT) -> None:
+    def __init__(self, port: int) -> None:
         self.pages = {path: (files(__package__).joinpath(name).read_bytes(), kind) for path, (name, kind) in _FILES.items()}
         self.at_once = threading.BoundedSemaphore(MAX_AT_ONCE)
         mend = "give another one: --port 0 takes a free one"
@@ -59,6 +60,11 @@ class Server(ThreadingHTTPServer):
         except OSError as error:
             why = "is in use" if error.errno == errno.EADDRINUSE else f"cannot be used: {error.strerror}"
             raise RangeError(f"port {port} {why}", "a free port", mend) from None
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A traceback, but not of a client that goes away: the page does, when the next letter is typed."""
+        if not isinstance(sys.exc_info()[1], (ConnectionError, TimeoutError)):
+            super().handle_error(request, client_address)
 
     def url(self, text: str = "") -> str:
         """The address of the page, with a text in it."""
@@ -82,11 +88,13 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         if self._refused(_ANSWERS):
             return
-        if not isinstance(asked := self._asked(), tuple):
-            return self.send_error(asked)
-        with self.server.at_once:
-            body = json.dumps(_ANSWERS[self.path](*asked), separators=(",", ":")).encode()
-        self._send(HTTPStatus.OK, body, "application/json")
+        asked = self._asked()
+        if isinstance(asked, HTTPStatus):
+            self.send_error(asked)
+        else:
+            with self.server.at_once:
+                body = json.dumps(_ANSWERS[self.path](*asked), separators=(",", ":")).encode()
+            self._send(HTTPStatus.OK, body, "application/json")
 
     def _asked(self) -> tuple[str, str] | HTTPStatus:
         """The text and the rule of colours in the body, or what is wrong with it."""

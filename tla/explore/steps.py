@@ -42,7 +42,7 @@ _COUNTS = "size", "cosize"  # no step of a law
 _MODEWISE = "upcast", "downcast", "recast_layout", "MakeLayoutTile", "GetTileLayout"
 #: The operations whose result is in the memory of their first layout: their pictures have its colours.
 _SAME_MEMORY = """composition compose coalesce logical_divide zipped_divide tiled_divide flat_divide logical_product zipped_product
-tiled_product flat_product blocked_product raked_product tile_to_shape flatten group select take MakeLayoutTile GetTileLayout""".split()
+tiled_product flat_product blocked_product raked_product tile_to_shape flatten group select take MakeLayoutTile GetTileLayout"""
 
 
 class Step(NamedTuple):
@@ -124,7 +124,7 @@ def _step(call: Call, depth: int) -> Step:
 
 def _svg(call: Call) -> str:
     """The picture of a result, beside the layout in whose memory it is; "" where it cannot be drawn."""
-    drawn = [x.value for x in (*call.arguments[: call.name in _SAME_MEMORY], call.result)]
+    drawn = [x.value for x in (*call.arguments[: call.name in _SAME_MEMORY.split()], call.result)]
     try:
         return viz.svg(viz.draw(*drawn, limit=LIMIT * len(drawn)))
     except TlaError:
@@ -159,5 +159,6 @@ def _merged(a: Layout, result: Layout) -> Iterator[tuple[str, Layout]]:
     for mode in result:
         n, run = 1, list[str]()
         while n != known(mode.shape) and (found := next(flat, None)):
-            n, _ = n * (known(found[0]) or 0), run.append("{}:{}".format(*found))
+            n *= known(found[0]) or 0
+            run.append("{}:{}".format(*found))
         yield ", ".join(run), mode
