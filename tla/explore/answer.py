@@ -73,6 +73,7 @@ def _answer(program: Program, color_by: str) -> dict[str, Any]:
         "value": _text(value),
         "names": [[name, _text(x.value)] for name, x in program.names.items()],
         "sizes": program.sizes,
+        "assumed": program.assumed,
         "facts": [[str(x), [*_facts(x)]] for x in drawn],
         "steps": [s._asdict() for s in steps(_with_lower(program))],
         "code": {"Python": python(program), **_cute_cpp(drawn)},
@@ -98,7 +99,7 @@ def _drawn(value: Any) -> tuple[Any, ...]:
 
 def _text(value: Any) -> str:
     if isinstance(value, Relayout):
-        moved = "nothing moves" if value.bitcast else f"{value.bytes:,} bytes move, {value.run} elements at a time"
+        moved = "nothing moves" if value.bitcast else f"{value.bytes:,} bytes move, in runs of {value.run}"
         return f"{value.source} to {value.destination}: {moved}"
     return shown(value, 2000)
 
@@ -145,6 +146,8 @@ def python(program: Program) -> str:
     lines = [f"{name} = {x.python}" for name, x in program.names.items()]
     if not any(x is program.value for x in program.names.values()):
         lines.append(f"print({program.value.python})")
+    if program.assumed:
+        lines = ["with assuming() as conditions:", *(f"    {line}" for line in lines)]
     imports = sorted({name for name in _NAMES.findall("\n".join(lines)) if name and hasattr(tla, name)})
     return "\n".join([f"from tla import {', '.join(imports)}", "", *lines] if imports else lines)
 

@@ -27,7 +27,7 @@ from ..errors import ParseError, RangeError, RankError, TlaError
 from ..int_tuple import MAX_DEPTH, AnyLayout, IntTuple, leaves, require_depth, shown
 from ..ints import is_int
 from ..notation import Reader
-from ..symbolic import dim
+from ..symbolic import assuming, dim
 from ..xla.spec import BITS
 
 #: A longer text is refused [characters]; so are more calls, more sizes that are not known, and values of more extents.
@@ -72,14 +72,16 @@ class Call(NamedTuple):
 class Program(NamedTuple):
     """What a text says.
 
-    names   what it binds, in order
-    sizes   the names that it gives no value
-    calls   the operations, as they were done
-    value   that of the last statement
+    names     what it binds, in order
+    sizes     the names that it gives no value
+    assumed   what its operations need of these, as text
+    calls     the operations, as they were done
+    value     that of the last statement
     """
 
     names: dict[str, Term]
     sizes: tuple[str, ...]
+    assumed: tuple[str, ...]
     calls: tuple[Call, ...]
     value: Term
 
@@ -108,7 +110,9 @@ def read(text: str, names: dict[str, Any] | None = None) -> Program:
     """
     reader = _Reader({name: Term(value, name) for name, value in (names or {}).items()})
     try:
-        return reader.program(text)
+        with assuming() as conditions:
+            program = reader.program(text)
+        return program._replace(assumed=tuple(map(str, conditions)))
     except TlaError as error:
         raise Misread(error, error.position if isinstance(error, ParseError) else reader.began) from error
 
@@ -152,7 +156,7 @@ class _Reader(Reader):
                 raise self.unexpected("';', or the end of the line", "")
             while self.take(";"):
                 pass
-        return Program(dict([*self.names.items()][given:]), (*self.asked,), (*self.calls,), value)
+        return Program(dict([*self.names.items()][given:]), (*self.asked,), (), (*self.calls,), value)
 
     def at_break(self) -> bool:
         """Whether a statement may end here."""

@@ -70,6 +70,7 @@ async function ask() {
 function shown(found) {
   answer = found;
   show("error", found.error);
+  document.body.classList.toggle("stale", Boolean(found.error));
   at("text").setAttribute("aria-invalid", Boolean(found.error));
   if (found.error) return refused(found.error);   // what was there stays, for comparison
   for (const id of ["result", "codes"]) show(id, found.value !== undefined);
@@ -78,6 +79,7 @@ function shown(found) {
   at("facts").replaceChildren(...(found.facts ?? []).map(([title, facts]) =>
     made("div", "", ...(found.facts.length > 1 ? [made("h3", title)] : []), pairs(Object.assign(made("dl"), { className: "pairs" }), facts))));
   sizesOf(found.sizes ?? []);
+  at("assumed").textContent = found.assumed?.length ? `It is taken on that ${found.assumed.join(", and ")}.` : "";
   drawing(found);
   walk(found.steps ?? []);
   code(found.code ?? {});
@@ -151,7 +153,7 @@ function stepNumber(up, twice) {
 
 // ------------------------------------------------------------------------------------------------ the grid
 
-const HEIGHT = 24, STROKES = [0.5, 1.2, 2.2, 3.2, 4.2];
+const HEIGHT = 24, STROKES = [0.5, 1.2, 2.2, 3.2, 4.2], LINE = "#767676";
 let sheet = null, cursor = null;   // what is on the canvas; the cell that is looked at, [row, column]
 
 function drawing(found) {
@@ -195,6 +197,7 @@ const font = size => `${size}px ui-monospace, monospace`;
 function sized() {
   if (!sheet) return;
   const box = at("grid"), canvas = at("canvas"), scale = devicePixelRatio || 1;
+  canvas.style.width = canvas.style.height = "0";   // so that the old one has no scroll bars
   const full = [sheet.left + sheet.columns * sheet.width + 4, sheet.top + sheet.rows * HEIGHT + 4];
   const room = [box.parentElement.clientWidth - 2, Math.max(120, innerHeight * 0.7 - 2)];
   const bar = full[0] > room[0] || full[1] > room[1] ? 18 : 0;
@@ -223,20 +226,22 @@ function paint() {
   pen.beginPath();
   pen.rect(left - 2, top - 2, w, h);
   pen.clip();
+  pen.fillStyle = "#fff";   // cells are on white, in the dark too: their colours are light
+  pen.fillRect(x(0), y(0), columns * width, rows * HEIGHT);
   pen.font = font(13);
   pen.textAlign = "center";
   pen.textBaseline = "middle";
   for (let r = first[0]; r < last[0]; r++) {
     for (let c = first[1]; c < last[1]; c++) {
       const k = r * columns + c, n = grid.fills[k], [fill, ink] = figure.palette[Math.max(n, 0)];
-      if (n < 0) hatch(pen, x(c), y(r), width, color("line"));
+      if (n < 0) hatch(pen, x(c), y(r), width);
       if (n > 0) { pen.fillStyle = fill; pen.fillRect(x(c), y(r), width, HEIGHT); }
-      pen.fillStyle = n > 0 ? ink : color("ink");
+      pen.fillStyle = ink;
       if (n >= 0) pen.fillText(grid.texts[k], x(c) + width / 2, y(r) + HEIGHT / 2 + 1);
     }
   }
   const line = (level, x1, y1, x2, y2) => {
-    pen.strokeStyle = color(level ? "strong" : "line");
+    pen.strokeStyle = level ? "#000" : LINE;
     pen.lineWidth = STROKES[Math.min(level, STROKES.length - 1)];
     pen.beginPath(); pen.moveTo(x1, y1); pen.lineTo(x2, y2); pen.stroke();
   };
@@ -244,7 +249,7 @@ function paint() {
   for (let r = first[0]; r <= last[0]; r++) line(level(grid.rows.borders, r, rows), x(first[1]), y(r), x(last[1]), y(r));
   for (let c = first[1]; c <= last[1]; c++) line(level(grid.columns.borders, c, columns), x(c), y(first[0]), x(c), y(last[0]));
   if (cursor) {
-    pen.strokeStyle = color("mark");
+    pen.strokeStyle = "#c01c5c";
     pen.lineWidth = 3;
     pen.strokeRect(x(cursor[1]) + 1.5, y(cursor[0]) + 1.5, width - 3, HEIGHT - 3);
   }
@@ -264,10 +269,10 @@ function paint() {
   pen.restore();
 }
 
-function hatch(pen, x, y, width, color) {
+function hatch(pen, x, y, width) {
   pen.save();
   pen.beginPath(); pen.rect(x, y, width, HEIGHT); pen.clip();
-  pen.strokeStyle = color;
+  pen.strokeStyle = LINE;
   pen.lineWidth = 0.8;
   pen.beginPath();
   for (let s = 6; s < width + HEIGHT; s += 6) { pen.moveTo(x + s, y); pen.lineTo(x + s - HEIGHT, y + HEIGHT); }
