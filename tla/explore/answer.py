@@ -24,6 +24,7 @@ from ..xla import ArrayShape, Relayout, byte_size, lower
 from .grammar import Call, Misread, Program, Term, read
 from .steps import steps
 
+_FACTS = {"size": size, "cosize": cosize, "injective": is_injective, "bijective": is_bijective}
 _NAMES = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|(?<![\w.])([A-Za-z_]\w*)")
 
 
@@ -119,7 +120,7 @@ def _facts(x: Any) -> Iterator[tuple[str, str]]:
         yield "layout", str(layout)
         yield "bytes", str(byte_size(x))
     yield "origin_shape", str(layout.origin_shape)
-    for name, fact in (("size", size), ("cosize", cosize), ("injective", is_injective), ("bijective", is_bijective)):
+    for name, fact in _FACTS.items():
         yield name, _asked(fact, layout)
 
 
@@ -171,7 +172,7 @@ def _figure(figure: Figure, seen: View) -> dict[str, Any]:
     """A figure for the page: what it says of each coordinate of each mode, and its grids with colours by number."""
     palette: dict[str | None, int] = {None: 0}
     values = planes(seen, seen.values)
-    values = values.reshape(*values.shape[:2], len(figure.grids))
+    values = values.reshape(*values.shape[:2], len(figure.grids)) if values.size else values.reshape(0, 0, 1)
     modes = zip(itertools.count(), modes_of(seen.subject.layout.shape), seen.shape)
     return {
         "title": figure.title,

@@ -25,7 +25,7 @@ import tla
 from .. import ascend, xla
 from ..errors import ParseError, RangeError, RankError, TlaError
 from ..int_tuple import MAX_DEPTH, AnyLayout, IntTuple, leaves, require_depth, shown
-from ..ints import is_int
+from ..ints import is_int, leaf
 from ..notation import Reader
 from ..symbolic import assuming, dim
 from ..xla.spec import BITS
@@ -187,6 +187,8 @@ class _Reader(Reader):
     def expression(self) -> Term:
         self.term = Term(None, "")
         value = self.value()
+        if is_int(value):
+            leaf(value)  # what 64 bits cannot hold ends here
         return self.term if self.term.python and self.term.value is value else Term(value, _python(value))
 
     # ------------------------------------------------------------------------------------------------- terms

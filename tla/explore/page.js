@@ -7,7 +7,7 @@ const EXAMPLES = [
   "A = (_8,_12):(_12,_1); zipped_divide(A, (_4, _3))",
   "A = (_24):(_3); B = (_2,_2):(_1,_6); logical_divide(A, B)",
   "composition((6,2):(8,2), (4,3):(3,1))",
-  "block = (_2,_2):(_4,_1); blocked_product(block, (_3,_4):(_1,_3))",
+  "block = (_2,_5):(_5,_1); blocked_product(block, (_3,_4):(_1,_3))",
   "Sw<3,0,3> o _0 o (_8,_8):(_8,_1)",
   "A = MakeLayout[half, zN](100, 60); GetTileLayout(A, (32, 32), (16, 16))",
   "bf16[20,250]{1,0:T(8,128)(2,1)}",
