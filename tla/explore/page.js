@@ -36,7 +36,10 @@ function chosen(select, texts) { select.append(...texts.map(t => new Option(t, t
 
 // ------------------------------------------------------------------------------------------------ asking
 
-let answer = null, question = 0, stop = new AbortController();
+let answer = null, question = 0, answered = 0, stop = new AbortController();
+
+/** Whether all that was typed is answered. */
+const settled = () => answered === question && !timer;
 
 async function asked(path, signal) {
   const body = JSON.stringify({ text: at("text").value, color_by: at("colours").value });
@@ -69,6 +72,7 @@ async function ask() {
 
 function shown(found) {
   answer = found;
+  answered = question;
   show("error", found.error);
   document.body.classList.toggle("stale", Boolean(found.error));
   at("text").setAttribute("aria-invalid", Boolean(found.error));
@@ -124,7 +128,7 @@ function note(keep) {
 
 function changed(keep) {
   clearTimeout(timer);
-  timer = setTimeout(() => { note(keep); ask(); }, keep ? 0 : 200);
+  timer = setTimeout(() => { timer = 0; note(keep); ask(); }, keep ? 0 : 200);
 }
 
 function fromAddress() {
@@ -133,6 +137,7 @@ function fromAddress() {
   at("colours").value = COLOURS.includes(given.get("colours")) ? given.get("colours") : "tile";
   draft = false;
   clearTimeout(timer);
+  timer = 0;
   ask();
 }
 
@@ -216,7 +221,7 @@ function paint() {
   const canvas = at("canvas"), pen = canvas.getContext("2d"), scale = devicePixelRatio || 1, box = at("grid");
   const css = getComputedStyle(document.documentElement), color = name => css.getPropertyValue(`--${name}`).trim();
   const w = canvas.width / scale, h = canvas.height / scale;
-  const x = c => left + c * width - box.scrollLeft, y = r => top + r * HEIGHT - box.scrollTop;
+  const x = c => spot(0, c - 0.5)[0], y = r => spot(r - 0.5, 0)[1];
   const first = [Math.max(0, Math.floor(box.scrollTop / HEIGHT)), Math.max(0, Math.floor(box.scrollLeft / width))];
   const last = [Math.min(rows, Math.ceil((box.scrollTop + h - top) / HEIGHT)), Math.min(columns, Math.ceil((box.scrollLeft + w - left) / width))];
   pen.setTransform(scale, 0, 0, scale, 0, 0);
@@ -308,6 +313,12 @@ function look(row, column, scroll) {
   }
   details();
   requestAnimationFrame(paint);
+}
+
+/** Where the middle of a cell is on the canvas. */
+function spot(row, column) {
+  const { left, top, width } = sheet, box = at("grid");
+  return [left + (column + 0.5) * width - box.scrollLeft, top + (row + 0.5) * HEIGHT - box.scrollTop];
 }
 
 function pointed(event) {
