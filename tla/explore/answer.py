@@ -14,7 +14,7 @@ from .. import viz
 from ..coord import idx2crd
 from ..cotarget import cosize
 from ..errors import TlaError
-from ..int_tuple import AnyLayout, modes_of, shown, size
+from ..int_tuple import AnyLayout, modes_of, size
 from ..predicates import is_bijective, is_injective
 from ..viz.colours import ink
 from ..viz.draw import planes
@@ -22,9 +22,9 @@ from ..viz.scene import Axis, Figure, Grid
 from ..viz.subject import LIMIT, Subject, View, as_subject, axes_of, view
 from ..xla import ArrayShape, Relayout, byte_size, lower
 from .grammar import Call, Misread, Program, Term, read
-from .steps import steps
+from .steps import steps, text_of
 
-_FACTS = {"size": size, "cosize": cosize, "injective": is_injective, "bijective": is_bijective}
+_FACTS: dict[str, Callable[[Any], Any]] = {"size": size, "cosize": cosize, "injective": is_injective, "bijective": is_bijective}
 _NAMES = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|(?<![\w.])([A-Za-z_]\w*)")
 
 
@@ -71,8 +71,8 @@ def _answer(program: Program, color_by: str) -> dict[str, Any]:
     value = program.value.value
     drawn = _drawn(value)
     found: dict[str, Any] = {
-        "value": _text(value),
-        "names": [[name, _text(x.value)] for name, x in program.names.items()],
+        "value": text_of(value),
+        "names": [[name, text_of(x.value)] for name, x in program.names.items()],
         "sizes": program.sizes,
         "assumed": program.assumed,
         "facts": [[str(x), [*_facts(x)]] for x in drawn],
@@ -98,11 +98,8 @@ def _drawn(value: Any) -> tuple[Any, ...]:
     return tuple(x for x in parts if isinstance(x, (AnyLayout, ArrayShape)))
 
 
-def _text(value: Any) -> str:
-    if isinstance(value, Relayout):
-        moved = "nothing moves" if value.bitcast else f"{value.bytes:,} bytes move, in runs of {value.run}"
-        return f"{value.source} to {value.destination}: {moved}"
-    return shown(value, 2000)
+def _layout_of(x: Any) -> Any:
+    return x if isinstance(x, AnyLayout) else lower(x)
 
 
 def _with_lower(program: Program) -> tuple[Call, ...]:
@@ -115,7 +112,7 @@ def _with_lower(program: Program) -> tuple[Call, ...]:
 
 def _facts(x: Any) -> Iterator[tuple[str, str]]:
     """What is to be known of a layout: name and text."""
-    layout: Any = x if isinstance(x, AnyLayout) else lower(x)
+    layout = _layout_of(x)
     if layout is not x:
         yield "layout", str(layout)
         yield "bytes", str(byte_size(x))
@@ -160,7 +157,7 @@ def _cute_cpp(drawn: tuple[Any, ...]) -> dict[str, str]:
     except ImportError:
         return {}
     try:
-        return {"CuTe C++": source(drawn[0] if isinstance(drawn[0], AnyLayout) else lower(drawn[0]), "cute_cpp")} if drawn else {}
+        return {"CuTe C++": source(_layout_of(drawn[0]), "cute_cpp")} if drawn else {}
     except TlaError as error:
         return {"CuTe C++": "".join(f"// {line}\n" for line in str(error).splitlines())}
 

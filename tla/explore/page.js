@@ -430,7 +430,7 @@ at("back").addEventListener("click", () => place > 0 && stepped(place - 1));
 at("on").addEventListener("click", () => place < walked.length - 1 && stepped(place + 1));
 at("link").addEventListener("click", () => copy(location.href, "the link"));
 at("svg").addEventListener("click", copySvg);
-addEventListener("resize", sized);
+addEventListener("resize", () => { sized(); if (cursor) look(...cursor, true); });
 addEventListener("popstate", fromAddress);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", paint);
 fromAddress();

@@ -50,7 +50,7 @@ class Server(ThreadingHTTPServer):
     request_queue_size = 32
 
     def __init__(self, port: int) -> None:
-        self.pages = {path: (files(__package__).joinpath(name).read_bytes(), kind) for path, (name, kind) in _FILES.items()}
+        self.pages = {path: (files("tla.explore").joinpath(name).read_bytes(), kind) for path, (name, kind) in _FILES.items()}
         self.at_once = threading.BoundedSemaphore(MAX_AT_ONCE)
         mend = "give another one: --port 0 takes a free one"
         if not 0 <= port < 2**16:
@@ -78,7 +78,7 @@ class Server(ThreadingHTTPServer):
 
 class _Handler(BaseHTTPRequestHandler):
     timeout = TIMEOUT
-    server: Server
+    server: Server  # pyright: ignore[reportIncompatibleVariableOverride]  # it is made with no other
     server_version, sys_version = "tla", ""
 
     def do_GET(self) -> None:

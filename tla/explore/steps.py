@@ -11,7 +11,7 @@ import tla
 
 from .. import viz, xla
 from ..errors import TlaError
-from ..int_tuple import Underscore, leaves, shape_of
+from ..int_tuple import Underscore, leaves, shape_of, shown
 from ..ints import is_int, known
 from ..layout import Layout
 from .grammar import OPERATIONS, Call, Misread, Term, read
@@ -115,20 +115,38 @@ def _tile_levels(shape: Any) -> tuple[Call, ...]:
     return tuple(Call("tiles", f"lower({cut})", (Term(cut, str(cut)),), Term(xla.lower(cut), "")) for cut in cuts)
 
 
+def text_of(value: Any) -> str:
+    """How a value reads on the page."""
+    if isinstance(value, xla.Relayout):
+        moved = "nothing moves" if value.bitcast else f"{value.bytes:,} bytes move, in runs of {value.run}"
+        return f"{value.source} to {value.destination}: {moved}"
+    return shown(value, 2000)
+
+
 def _step(call: Call, depth: int) -> Step:
     result = call.result.value
     doc = OPERATIONS[call.name].__doc__ if call.name in OPERATIONS else "The array with its first levels of tiles only."
     modes = tuple((str(a), str(b)) for a, b in _modes(call))
-    return Step(call.text, depth, (doc or "").splitlines()[0], tuple(str(x.value) for x in call.arguments), str(result), modes, _svg(call))
+    return Step(
+        call.text,
+        depth,
+        (doc or "").splitlines()[0].replace("`", ""),
+        tuple(text_of(x.value) for x in call.arguments),
+        text_of(result),
+        modes,
+        _svg(call),
+    )
 
 
 def _svg(call: Call) -> str:
     """The picture of a result, beside the layout in whose memory it is; "" where it cannot be drawn."""
     drawn = [x.value for x in (*call.arguments[: call.name in _SAME_MEMORY.split()], call.result)]
-    try:
-        return viz.svg(viz.draw(*drawn, limit=LIMIT * len(drawn)))
-    except TlaError:
-        return ""
+    for rule in ("offset", "tile"):  # coordinates have no order
+        try:
+            return viz.svg(viz.draw(*drawn, color_by=rule, limit=LIMIT * len(drawn)))
+        except TlaError:
+            continue
+    return ""
 
 
 # ------------------------------------------------------------------------------------------------- mode by mode
