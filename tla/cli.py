@@ -202,6 +202,7 @@ def offset(arguments: argparse.Namespace) -> Answer:
 
 def explore(arguments: argparse.Namespace) -> None:
     """A page on which layouts, and expressions of them, are typed and looked at; served to this machine until Ctrl-C."""
+    import threading
     import webbrowser
 
     from .explore import Server  # with http.server, which the other commands do without
@@ -210,7 +211,7 @@ def explore(arguments: argparse.Namespace) -> None:
         url = server.url(arguments.expression)
         _print(({"url": url}, lambda value: f"{value['url']}\nCtrl-C ends it"), arguments.json)
         if not arguments.no_browser:
-            webbrowser.open(url)
+            threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()  # one of a terminal opens the page and waits
         server.serve_forever()
 
 

@@ -105,7 +105,7 @@ class Reader:
 
     def __init__(self, text: str, symbols: Any = None) -> None:
         self.text, self.at = text, 0
-        self.symbols = None if symbols is None else _EXPRESSIONS[0][0](symbols)
+        self.symbols: Any = None if symbols is None else _EXPRESSIONS[0][0](symbols)
         self.skip_blank()
 
     def skip_blank(self) -> None:
@@ -189,7 +189,7 @@ class Reader:
 
     def leaf(self) -> Any:
         if self.at_expression():
-            value, self.at = _EXPRESSIONS[0][1](self.text, self.at, {} if self.symbols is None else self.symbols)
+            value, self.at = _EXPRESSIONS[0][1](self.text, self.at, self.symbols)
             path = _PATH.match(self.text, self.at)
             if path:
                 self.at = path.end()

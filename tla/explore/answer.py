@@ -21,7 +21,7 @@ from ..viz.draw import planes
 from ..viz.scene import Axis, Figure, Grid
 from ..viz.subject import LIMIT, Subject, View, as_subject, axes_of, view
 from ..xla import ArrayShape, Relayout, byte_size, lower
-from .grammar import Call, Misread, Program, Term, read
+from .grammar import Call, Program, Term, read
 from .steps import steps, text_of
 
 _FACTS: dict[str, Callable[[Any], Any]] = {"size": size, "cosize": cosize, "injective": is_injective, "bijective": is_bijective}
@@ -39,13 +39,7 @@ def answer(text: str, color_by: str = "tile") -> dict[str, Any]:
     >>> answer("(2,3):(3")["error"]["expected"]
     "',' or ')'"
     """
-    try:
-        program = read(text)
-        return _answer(program, color_by)
-    except Misread as why:
-        return _refused(why.error, why.position)
-    except TlaError as error:  # of the colours
-        return _refused(error, None)
+    return _or_refused(lambda: _answer(read(text), color_by))
 
 
 def picture(text: str, color_by: str = "tile") -> dict[str, Any]:
@@ -54,17 +48,15 @@ def picture(text: str, color_by: str = "tile") -> dict[str, Any]:
     >>> picture("(2,3):(3,1)")["svg"][:4]
     '<svg'
     """
+    return _or_refused(lambda: {"svg": viz.svg(viz.draw(*_drawn(read(text).value.value), color_by=color_by))})
+
+
+def _or_refused(make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     try:
-        return {"svg": viz.svg(viz.draw(*_drawn(read(text).value.value), color_by=color_by))}
-    except Misread as why:
-        return _refused(why.error, why.position)
+        return make()
     except TlaError as error:
-        return _refused(error, None)
-
-
-def _refused(error: TlaError, position: int | None) -> dict[str, Any]:
-    what, expected, mend = error.reason
-    return {"error": {"what": what.split("\n")[0], "expected": expected, "mend": mend, "position": position}}
+        what, expected, mend = error.reason
+        return {"error": {"what": what.split("\n")[0], "expected": expected, "mend": mend, "position": getattr(error, "position", None)}}
 
 
 def _answer(program: Program, color_by: str) -> dict[str, Any]:
@@ -72,7 +64,7 @@ def _answer(program: Program, color_by: str) -> dict[str, Any]:
     drawn = _drawn(value)
     found: dict[str, Any] = {
         "value": text_of(value),
-        "names": [[name, text_of(x.value)] for name, x in program.names.items()],
+        "names": [[name, text_of(x.value)] for name, x in program.names],
         "sizes": program.sizes,
         "assumed": program.assumed,
         "facts": [[str(x), [*_facts(x)]] for x in drawn],
@@ -136,13 +128,13 @@ def python(program: Program) -> str:
     """The Python that gives what a program gives.
 
     >>> print(python(read("A = (_8,_6):(_1,_8); logical_divide(A, (_4, _))")))
-    from tla import _, logical_divide, parse
+    from tla import _, _4, logical_divide, parse
     <BLANKLINE>
     A = parse('(_8,_6):(_1,_8)')
     print(logical_divide(A, (_4, _)))
     """
-    lines = [f"{name} = {x.python}" for name, x in program.names.items()]
-    if not any(x is program.value for x in program.names.values()):
+    lines = [f"{name} = {x.python}" for name, x in program.names]
+    if not any(x is program.value for _name, x in program.names):
         lines.append(f"print({program.value.python})")
     if program.assumed:
         lines = ["with assuming() as conditions:", *(f"    {line}" for line in lines)]

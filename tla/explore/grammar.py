@@ -18,14 +18,14 @@ import inspect
 import keyword
 import re
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import tla
 
 from .. import ascend, xla
 from ..errors import ParseError, RangeError, RankError, TlaError
 from ..int_tuple import MAX_DEPTH, AnyLayout, IntTuple, leaves, require_depth, shown
-from ..ints import is_int, leaf
+from ..ints import INT64_MAX, is_int, leaf
 from ..notation import Reader
 from ..symbolic import assuming, dim
 from ..xla.spec import BITS
@@ -50,6 +50,7 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _NEXT = re.compile(r"[ \t]*(//|[-+*%^\[(]|=(?!=))?")
 _UNDERSCORE = re.compile(r"_(?![0-9A-Za-z_])")
 _ARRAY = re.compile(r"[A-Za-z0-9]+\[([^][{}]*)\](?:\{[^{}]*\})?")
+_DIGITS = re.compile(r"[0-9]+")
 _FUNCTIONS = ("ceil", "min", "max")  # of expressions of sizes
 
 
@@ -61,7 +62,7 @@ class Term(NamedTuple):
 
 
 class Call(NamedTuple):
-    """An operation that was done: how it was written, on what, and what it gave."""
+    """An operation that was done: how it was written, its arguments by place, and what it gave."""
 
     name: str
     text: str
@@ -72,39 +73,40 @@ class Call(NamedTuple):
 class Program(NamedTuple):
     """What a text says.
 
-    names     what it binds, in order
+    names     what it binds to each name, in order
     sizes     the names that it gives no value
     assumed   what its operations need of these, as text
     calls     the operations, as they were done
     value     that of the last statement
     """
 
-    names: dict[str, Term]
+    names: tuple[tuple[str, Term], ...]
     sizes: tuple[str, ...]
     assumed: tuple[str, ...]
     calls: tuple[Call, ...]
     value: Term
 
 
-class Misread(Exception):
-    """Why a text has no value, and where in it; the TlaError is its cause."""
+class Misread(TlaError, ValueError):
+    """Why a text has no value, and where in it: the offset of the statement or call that is wrong, or of the character."""
 
     def __init__(self, error: TlaError, position: int) -> None:
-        super().__init__(error, position)
-        self.error, self.position = error, position
+        super().__init__(*error.reason)
+        self.args = error, position
+        self.position = position
 
 
 def read(text: str, names: dict[str, Any] | None = None) -> Program:
     """What a text of this grammar says.
 
     names    values that it may use
-    Raises   Misread, with the TlaError and its place
+    Raises   Misread, which says where too
 
     >>> program = read("A = (_8,_6):(_1,_8); logical_divide(A, (_4, _2))")
     >>> print(program.value.value)
     ((_4,_2),(_2,_3)):((_1,_4),(_8,_16))
-    >>> print(program.value.python, program.calls[0].name, [*program.names])
-    logical_divide(A, parse('(_4,_2)')) logical_divide ['A']
+    >>> print(program.value.python, program.calls[0].name, program.names[0][0])
+    logical_divide(A, parse('(_4,_2)')) logical_divide A
     >>> print(read("MakeLayout[half, zN](M, 60)").sizes)
     ('M',)
     """
@@ -141,14 +143,15 @@ class _Reader(Reader):
     def __init__(self, names: dict[str, Term]) -> None:
         super().__init__("", {})
         self.symbols = _Sizes(self.size)
-        self.names, self.asked, self.calls = dict(names), dict[str, Any](), list[Call]()
+        self.names, self.bound = names, list[tuple[str, Term]]()
+        self.asked, self.calls = dict[str, Any](), list[Call]()
         self.began, self.depth, self.term = 0, 0, Term(None, "")
 
     def program(self, text: str) -> Program:
         if len(text) > MAX_TEXT:
             raise RangeError(f"a text of {len(text)} characters", f"{MAX_TEXT} at most", "take a part of it")
         self.text = text
-        given, value = len(self.names), Term(None, "")
+        value = Term(None, "")
         self.skip_blank()
         while self.at < len(text) or not value.python:
             value = self.statement()
@@ -156,7 +159,7 @@ class _Reader(Reader):
                 raise self.unexpected("';', or the end of the line", "")
             while self.take(";"):
                 pass
-        return Program(dict([*self.names.items()][given:]), (*self.asked,), (), (*self.calls,), value)
+        return Program((*self.bound,), (*self.asked,), (), (*self.calls,), value)
 
     def at_break(self) -> bool:
         """Whether a statement may end here."""
@@ -174,8 +177,7 @@ class _Reader(Reader):
         self.take("=")
         value = self.expression()
         self.names[name] = value
-        self.asked.pop(name, None)
-        self.symbols.pop(name, None)  # type: ignore[union-attr]  # it is a _Sizes
+        self.bound.append((name, value))
         return value
 
     def ahead(self) -> tuple[str, str]:
@@ -266,7 +268,7 @@ class _Reader(Reader):
             raise self.unknown("what stands before '['", [*OPERATIONS, *BITS], "an element type of XLA, or an operation")
         found = _ARRAY.match(self.text, start)
         text, dimensions = (found[0], found[1]) if found else (self.text[start:], "")  # which is refused below
-        used = {name: self.size_of(name) for name in _NAME.findall(dimensions) if name not in _FUNCTIONS}
+        used = {name: self.symbols[name] for name in _NAME.findall(dimensions) if name not in _FUNCTIONS}
         try:
             shape = xla.parse_shape(text, symbols=used or None)
         except ParseError as error:
@@ -274,9 +276,6 @@ class _Reader(Reader):
         self.at = start + len(text)
         self.skip_blank()
         return Term(shape, f"xla.parse_shape({text!r}{f', symbols={used}' if used else ''})")
-
-    def size_of(self, name: str) -> Any:
-        return cast(Any, self.symbols)[name]
 
     def unknown(self, what: str, known: list[str], expected: str) -> ParseError:
         name, _following = self.ahead()
@@ -289,45 +288,45 @@ class _Reader(Reader):
     def call(self, name: str) -> Term:
         if name not in OPERATIONS:
             raise self.unknown("the operation", [*OPERATIONS], "one of the operations of tla")
-        start, python = self.at, f"xla.{name}" if name in _XLA_OPERATIONS.split() else name
+        start, operation = self.at, OPERATIONS[name]
+        python = f"xla.{name}" if name in _XLA_OPERATIONS.split() else name
         self.take(name)
-        operation, brackets = OPERATIONS[name], None
         if self.take("["):
             brackets = [item for _name, item in self.arguments("]")]
-            python += f"[{', '.join(item.python for item in brackets)}]"
+            operation = _with_brackets(name, operation, tuple(x.value for x in brackets))
+            python += f"[{', '.join(x.python for x in brackets)}]"
         if not self.take("("):
             raise self.unexpected("'(' and the arguments", f"write {name}(...)")
         given = [*self.arguments(")")]
-        python += f"({', '.join(f'{key}={x.python}' if key else x.python for key, x in given)})"
         self.began = start
         if len(self.calls) == MAX_CALLS:
             raise RangeError(f"more than {MAX_CALLS} calls", "fewer", "look at a part of it")
-        positional, options = [x.value for key, x in given if not key], {key: x.value for key, x in given if key}
-        result = Term(_limited(_applied(name, operation, brackets, positional, options)), python)
-        text = self.text[start : self.at].rstrip()
-        self.calls.append(Call(name, text, tuple(x for _key, x in given), result))
-        return result
+        arguments, options = _in_order(name, operation, given)
+        value = _limited(operation(*(x.value for x in arguments), **{key: x.value for key, x in options.items()}))
+        python += f"({', '.join([*(x.python for x in arguments), *(f'{key}={x.python}' for key, x in options.items())])})"
+        self.calls.append(Call(name, self.text[start : self.at].rstrip(), arguments, Term(value, python)))
+        return self.calls[-1].result
 
 
-def _applied(name: str, operation: Any, brackets: list[Term] | None, given: list[Any], options: dict[str, Any]) -> Any:
-    if brackets is not None:
-        if not hasattr(operation, "__getitem__"):
-            raise RankError(f"{name}[...]", f"{name}(...)", "leave the square brackets out")
-        operation = operation[tuple(x.value for x in brackets) if len(brackets) != 1 else brackets[0].value]
+def _with_brackets(name: str, operation: Any, brackets: tuple[Any, ...]) -> Any:
+    if not hasattr(operation, "__getitem__"):
+        raise RankError(f"{name}[...]", f"{name}(...)", "leave the square brackets out")
+    return operation[brackets if len(brackets) != 1 else brackets[0]]
+
+
+def _in_order(name: str, operation: Any, given: list[tuple[str, Term]]) -> tuple[tuple[Term, ...], dict[str, Term]]:
+    """The arguments by place, those with names too where they have one, and the others by name."""
+    signature = inspect.signature(operation)
     try:
-        inspect.signature(operation).bind(*given, **options)
+        bound = signature.bind(*(x for key, x in given if not key), **{key: x for key, x in given if key})
     except TypeError as error:
-        what = f"{name} with {len(given) + len(options)} arguments: {error}"
-        raise RankError(what, _usage(name, operation), "give these arguments") from None
-    return operation(*given, **options)
-
-
-def _usage(name: str, operation: Any) -> str:
-    return f"{name}({', '.join(map(str, inspect.signature(operation).parameters.values()))})".replace("'", "")
+        usage = f"{name}({', '.join(map(str, signature.parameters.values()))})".replace("'", "")
+        raise RankError(f"{name} with {len(given)} arguments: {error}", usage, "give these arguments") from None
+    return bound.args, bound.kwargs
 
 
 def _limited(value: Any) -> Any:
-    """The value, unless it has more extents than anyone looks at; each operation may have twice as many as what it is given."""
+    """The value, unless it has more extents than anyone looks at: texts of products of products grow without end."""
     shapes = (x.shape if isinstance(x, AnyLayout) else x for x in (value if isinstance(value, tuple) else (value,)))
     if sum(sum(1 for _ in leaves(shape)) for shape in shapes) > MAX_LEAVES:
         raise RangeError(f"a value of more than {MAX_LEAVES} extents", "fewer", "coalesce it on the way")
@@ -335,4 +334,8 @@ def _limited(value: Any) -> Any:
 
 
 def _python(value: Any) -> str:
-    return str(value) if is_int(value) and not hasattr(value, "symbols") else repr(value)
+    """The Python of a value. RangeError where its symbols have factors that 64 bits do not hold: parse refuses these."""
+    text = str(value) if is_int(value) and not hasattr(value, "symbols") else repr(value)
+    if any(int(digits) > INT64_MAX for digits in _DIGITS.findall(text)):
+        raise RangeError(f"{shown(value)}", "integers that 64 bits hold", "use smaller ones")
+    return text

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -16,7 +15,7 @@ from ..ints import is_int, known
 from ..layout import Layout
 from .grammar import OPERATIONS, Call, Misread, Term, read
 
-#: So many steps are shown, and of a picture so many coordinates.
+#: With more steps those of laws are left out; of a picture so many coordinates are drawn.
 MAX_STEPS, LIMIT = 48, 256
 
 #: What an operation of layouts A and B is, of those that come before it.
@@ -50,7 +49,7 @@ class Step(NamedTuple):
 
     text     what was done
     depth    0 for an operation of the text, 1 for one of its law, and so on
-    why     what the operation is, in one line
+    why      what the operation is, in one line
     before   its arguments
     after    its result
     modes    what became of each mode, where that can be said: before and after
@@ -67,7 +66,7 @@ class Step(NamedTuple):
 
 
 def steps(calls: tuple[Call, ...]) -> tuple[Step, ...]:
-    """The steps of operations, those of a law before what it makes.
+    """The steps of operations, those of a law before what it makes; without laws where these would be too many.
 
     >>> for step in steps(read("logical_divide(_24:_3, (_2,_2):(_1,_6))").calls):
     ...     print("  " * step.depth + step.text, "->", step.after)
@@ -76,8 +75,8 @@ def steps(calls: tuple[Call, ...]) -> tuple[Step, ...]:
       composition(A, MakeLayout(B, rest)) -> ((_2,_2),(_3,_2)):((_3,_18),(_6,_36))
     logical_divide(_24:_3, (_2,_2):(_1,_6)) -> ((_2,_2),(_3,_2)):((_3,_18),(_6,_36))
     """
-    found = (_step(call, depth) for one in calls for call, depth in _expanded(one, 0) if not depth or call.name not in _COUNTS)
-    return tuple(itertools.islice(found, MAX_STEPS))
+    found = [(call, depth) for one in calls for call, depth in _expanded(one, 0) if not depth or call.name not in _COUNTS]
+    return tuple(_step(call, depth) for call, depth in found if not depth or len(found) <= MAX_STEPS)
 
 
 def _expanded(call: Call, depth: int) -> Iterator[tuple[Call, int]]:
@@ -89,7 +88,7 @@ def _expanded(call: Call, depth: int) -> Iterator[tuple[Call, int]]:
 
 def of_law(call: Call) -> tuple[Call, ...]:
     """The calls that make a call by its law; of a tuple of tiles those that make each mode."""
-    a, b = ([x.value for x in call.arguments] + [None, None])[:2]
+    a, b = _first_two(call)
     if call.name == "lower":
         return _tile_levels(a)
     if call.name not in LAWS or not isinstance(a, Layout):
@@ -98,6 +97,11 @@ def of_law(call: Call) -> tuple[Call, ...]:
         pairs = [(k, m, t) for k, (m, t) in enumerate(zip(a, b)) if not isinstance(t, Underscore)]
         return tuple(c for k, m, t in pairs for c in _calls(f"{call.name}(A{k}, B{k})", {f"A{k}": m, f"B{k}": t}))
     return _calls(LAWS[call.name], {"A": a, "B": Layout(b, tla._1) if call.name in BY_MODE and is_int(b) else b})
+
+
+def _first_two(call: Call) -> tuple[Any, Any]:
+    a, b = [*(x.value for x in call.arguments), None, None][:2]
+    return a, b
 
 
 def _calls(law: str, values: dict[str, Any]) -> tuple[Call, ...]:
@@ -154,17 +158,17 @@ def _svg(call: Call) -> str:
 
 def _modes(call: Call) -> Iterator[tuple[Any, Any]]:
     """What became of each mode: of the layout, the coordinates or the sizes that the modes of the result are made of."""
-    result, values = call.result.value, [x.value for x in call.arguments]
+    result, (a, b) = call.result.value, _first_two(call)
     if not isinstance(result, Layout):
         return
-    if call.name == "coalesce" and isinstance(values[0], Layout) and len(values) == 1:
-        yield from _merged(values[0], result)
-    elif call.name == "MakeLayout":
-        yield from _paired(values[0] if isinstance(values[0], tuple) else tuple(values), result)
-    elif call.name in _MODEWISE or (call.name in BY_MODE and isinstance(values[1], tuple)):
-        yield from _paired(values[0], result)
-    elif call.name == "composition" and isinstance(values[1], Layout):
-        yield from _paired(values[1], result)
+    if call.name == "MakeLayout":
+        yield from _paired(a if isinstance(a, tuple) else tuple(x.value for x in call.arguments), result)
+    elif call.name == "composition" and isinstance(b, Layout):
+        yield from _paired(b, result)
+    elif isinstance(a, Layout) and (call.name in _MODEWISE or (call.name in BY_MODE and isinstance(b, tuple))):
+        yield from _paired(a, result)
+    elif isinstance(a, Layout) and call.name == "coalesce" and len(call.arguments) == 1:
+        yield from _merged(a, result)
 
 
 def _paired(x: Any, result: Layout) -> Iterable[tuple[Any, Any]]:
