@@ -221,7 +221,7 @@ function paint() {
   const canvas = at("canvas"), pen = canvas.getContext("2d"), scale = devicePixelRatio || 1, box = at("grid");
   const css = getComputedStyle(document.documentElement), color = name => css.getPropertyValue(`--${name}`).trim();
   const w = canvas.width / scale, h = canvas.height / scale;
-  const x = c => spot(0, c - 0.5)[0], y = r => spot(r - 0.5, 0)[1];
+  const [x0, y0] = spot(-0.5, -0.5), x = c => x0 + c * width, y = r => y0 + r * HEIGHT;
   const first = [Math.max(0, Math.floor(box.scrollTop / HEIGHT)), Math.max(0, Math.floor(box.scrollLeft / width))];
   const last = [Math.min(rows, Math.ceil((box.scrollTop + h - top) / HEIGHT)), Math.min(columns, Math.ceil((box.scrollLeft + w - left) / width))];
   pen.setTransform(scale, 0, 0, scale, 0, 0);
