@@ -15,6 +15,7 @@ import subprocess
 import sys
 import threading
 import time
+import types
 from importlib.resources import files
 
 import fuzz
@@ -307,6 +308,20 @@ def test_values_that_are_no_layouts_and_errors():
     assert picture("(2,3):(3,1)")["svg"].startswith("<svg")
     assert picture("(2,3")["error"]["position"] == 4
     assert picture("4")["error"]["what"] == "draw of 0 layouts"
+
+
+def test_source_of_other_systems_where_codegen_is(monkeypatch):
+    def source(layout, system):
+        if system == "tla_cpp":
+            raise RangeError("a swizzle in TLA", "a plain layout", "leave it out")
+        return f"{system} of {layout}"
+
+    assert [*answer("4:1")["code"]] == ["Python"] or "CuTe C++" in answer("4:1")["code"]
+    monkeypatch.setitem(sys.modules, "tla.codegen", types.SimpleNamespace(source=source))
+    code = answer("f32[3,5]{1,0:T(2,2)}")["code"]
+    assert code["CuTe C++"] == f"cute_cpp of {xla.lower('f32[3,5]{1,0:T(2,2)}')}"
+    assert code["TLA C++"] == "// a swizzle in TLA\n//   expected  a plain layout\n//   to mend   leave it out"
+    assert [*answer("4")["code"]] == ["Python"]
 
 
 EXTENTS = ["1", "2", "_3", "4", "_8", "0", "M", "2*N", "-1", "65536", "9223372036854775807"]

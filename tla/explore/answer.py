@@ -25,6 +25,7 @@ from .grammar import Call, Program, Term, read
 from .steps import steps, text_of
 
 _FACTS: dict[str, Callable[[Any], Any]] = {"size": size, "cosize": cosize, "injective": is_injective, "bijective": is_bijective}
+_SYSTEMS = {"CuTe C++": "cute_cpp", "TLA C++": "tla_cpp"}
 _NAMES = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|(?<![\w.])([A-Za-z_]\w*)")
 
 
@@ -69,7 +70,7 @@ def _answer(program: Program, color_by: str) -> dict[str, Any]:
         "assumed": program.assumed,
         "facts": [[str(x), [*_facts(x)]] for x in drawn],
         "steps": [s._asdict() for s in steps(_with_lower(program))],
-        "code": {"Python": python(program), **_cute_cpp(drawn)},
+        "code": {"Python": python(program), **dict(_sources(drawn))},
         "figures": [],
         "caption": "",
         "legend": [],
@@ -142,16 +143,17 @@ def python(program: Program) -> str:
     return "\n".join([f"from tla import {', '.join(imports)}", "", *lines] if imports else lines)
 
 
-def _cute_cpp(drawn: tuple[Any, ...]) -> dict[str, str]:
-    """The CuTe C++ of a layout, where tla.codegen is there and has it."""
+def _sources(drawn: tuple[Any, ...]) -> Iterator[tuple[str, str]]:
+    """The layout in other languages, or as a comment why it cannot be said there; nothing where tla.codegen is not there."""
     try:
         source = importlib.import_module("tla.codegen").source
     except ImportError:
-        return {}
-    try:
-        return {"CuTe C++": source(_layout_of(drawn[0]), "cute_cpp")} if drawn else {}
-    except TlaError as error:
-        return {"CuTe C++": "".join(f"// {line}\n" for line in str(error).splitlines())}
+        return
+    for name, system in _SYSTEMS.items() if drawn else ():
+        try:
+            yield name, source(_layout_of(drawn[0]), system)
+        except TlaError as error:
+            yield name, "\n".join(f"// {line}" for line in str(error).splitlines())
 
 
 # ------------------------------------------------------------------------------------------------- grids
