@@ -8,7 +8,7 @@ import tla
 ROOT = Path(tla.__file__).parent
 LAYERS = """errors memo display ints int_tuple coord arithmetic basis notation layout cotarget modes tiles steps outer algebra
 predicates inverse common tilers widths swizzle composed composed_algebra symbolic strided moves buffers tensor views
-algorithm ascend xla evaluate codegen viz notebook terminal cli""".split()
+algorithm ascend xla evaluate codegen viz notebook terminal explore cli""".split()
 
 
 def layer_of(path):
@@ -51,6 +51,7 @@ PACKAGES = {
     "codegen": """bits nodes arguments plan target c python triton jax affine mlir latex emit guard terms nests serial grid copies loops sizes
     reach cute_cpp cute_dsl tla_cpp source""".split(),
     "viz": "colours scene text placed svg tikz files subject kinds colouring drawing draw threads".split(),
+    "explore": "grammar steps answer server".split(),
 }
 
 

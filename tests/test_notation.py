@@ -128,3 +128,9 @@ def test_registering_another_kind_of_layout():
     finally:
         del notation._LAYOUTS["@@"]
     assert str(Int[4]()) == tla.int_tuple.text(Int[4]())
+
+
+@pytest.mark.parametrize("text", ["(4%0,2):(1,4)", "M//0", "ceil(M/(4-4))"])
+def test_a_division_by_0_is_a_parse_error(text):
+    with pytest.raises(ParseError, match="a division by 0"):
+        parse(text, symbols=[tla.dim("M")])

@@ -470,3 +470,8 @@ def test_notebooks_show_layouts():
     assert broken._repr_svg_() is None
     assert broken._repr_html_() == "<code>f32[?]</code>"
     assert '"' not in xla.parse_shape("f32[<=3]")._repr_html_().replace("&lt;", "").split("aria-label=")[1].split('"')[1]
+
+
+def test_a_huge_mode_beside_an_empty_one_is_not_gone_through():
+    """Its coordinates, 32 GiB of them, were made though there is no element."""
+    assert draw(parse("(0,4294967296):(1,1)")).figures[0].notes == ("0 coordinates, 0 x 4294967296: of these 0 x 16",)

@@ -22,6 +22,7 @@ from .xla.grammar import named_shape
 from .xla.program import text_lines
 
 FAILED, INTERRUPTED = 1, 130  # argparse exits with 2 for a wrong command line
+PORT = 8642
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -33,7 +34,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     arguments = _parser().parse_args(argv)
     try:
-        _print(arguments.run(arguments), arguments.json)
+        if (answer := arguments.run(arguments)) is not None:
+            _print(answer, arguments.json)
     except BrokenPipeError:  # the reader has seen enough: `tla hlo FILE | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except KeyboardInterrupt:
@@ -67,7 +69,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     layout = "shape:stride, such as '((4,2),3):((3,12),1)', or an XLA shape"
 
-    def command(run: Callable[[argparse.Namespace], Answer], **arguments: str) -> None:
+    def command(run: Callable[[argparse.Namespace], Answer | None], **arguments: str) -> None:
         doc = (run.__doc__ or "").splitlines()[0]
         sub = commands.add_parser(run.__name__.replace("_", "-"), help=doc, description=doc)
         sub.add_argument("--json", action="store_true", help="print JSON")
@@ -87,6 +89,12 @@ def _parser() -> argparse.ArgumentParser:
     command(emit, layout=layout)
     command(emit_copy, source=layout, destination="a layout of the same valid extents")
     _code_options(commands.choices["emit"], commands.choices["emit-copy"])
+    command(explore)
+    page = commands.choices["explore"]
+    begin = "what the page begins with, such as 'A = (8,6):(1,8); logical_divide(A, (4,2))'"
+    page.add_argument("expression", metavar="EXPRESSION", nargs="?", default="", help=begin)
+    page.add_argument("--port", metavar="N", type=int, default=PORT, help=f"a port of this machine, {PORT} by default; 0 takes a free one")
+    page.add_argument("--no-browser", action="store_true", help="print the address, and open no browser")
     return parser
 
 
@@ -247,6 +255,21 @@ def offset(arguments: argparse.Namespace) -> Answer:
     else:
         found = _read_layout(arguments.layout)(coord)
     return {"layout": arguments.layout, "coord": str(coord), "offset": int(found)}, lambda value: str(value["offset"])
+
+
+def explore(arguments: argparse.Namespace) -> None:
+    """A page on which layouts, and expressions of them, are typed and looked at; served to this machine until Ctrl-C."""
+    import threading
+    import webbrowser
+
+    from .explore import Server  # with http.server, which the other commands do without
+
+    with Server(arguments.port) as server:
+        url = server.url(arguments.expression)
+        _print(({"url": url}, lambda value: f"{value['url']}\nCtrl-C ends it"), arguments.json)
+        if not arguments.no_browser:
+            threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()  # one of a terminal opens the page and waits
+        server.serve_forever()
 
 
 def hlo(arguments: argparse.Namespace) -> Answer:

@@ -41,9 +41,12 @@ def _values(layout: Any, what: str) -> list[Any]:
     n = known(size(layout))
     if n is None or n > ENUMERABLE:
         raise Unproven(f"{what} of {shown(n)} coordinates", f"at most {ENUMERABLE:,}, to go through them", "take a smaller tile")
-    values = [layout(i) for i in range(n)]
-    if has_symbols(*values):  # other expressions may be equal for some sizes
-        raise Unproven(f"{what} of values that are not known", "strides and an offset with values", "give its symbols values: at(x, N=128)")
+    values = []
+    for i in range(n):
+        values.append(layout(i))
+        if has_symbols(values[-1]):  # other expressions may be equal for some sizes
+            expected, mend = "strides and an offset with values", "give its symbols values: at(x, N=128)"
+            raise Unproven(f"{what} of values that are not known", expected, mend)
     return values
 
 

@@ -92,35 +92,20 @@ def parse(text: str, *, origin_shape: Any = None, symbols: Any = None) -> Any:
     """
     if not isinstance(text, str):
         raise LeafTypeError(f"parse of a {type(text).__name__}", "a text such as '(_4,2):(_2,_1)'", "str(x) gives the text of a layout")
-    reader = _Reader(text, symbols)
-    first = reader.part(origin_shape)
-    for separator, make in _CHAINS.items():
-        if reader.take(separator):
-            parts = [first, reader.part(origin_shape)]
-            while len(parts) % 2 == 0 or reader.text.startswith(separator, reader.at):
-                if not reader.take(separator) or len(parts) == MAX_PARTS:
-                    raise reader.unexpected(
-                        f"{separator!r} and a layout, {MAX_PARTS} parts at most", f"write A {separator} 0 {separator} B"
-                    )
-                parts.append(reader.part(origin_shape))
-            reader.end()
-            value = parts.pop()
-            while parts:
-                offset = parts.pop()
-                value = make(parts.pop(), offset, value)
-            return value
+    reader = Reader(text, symbols)
+    value = reader.value(origin_shape)
     reader.end("".join(f", or {s!r}" for s in _LAYOUTS))
-    if origin_shape is not None and not hasattr(first, "origin_shape"):
+    if origin_shape is not None and not hasattr(value, "origin_shape"):
         raise ParseError(text, len(text), "an origin_shape, and no layout", "shape:stride", "drop origin_shape")
-    return first
+    return value
 
 
-class _Reader:
-    """A text and a position in it."""
+class Reader:
+    """A text and a position in it. tla.explore has one that reads more."""
 
     def __init__(self, text: str, symbols: Any = None) -> None:
         self.text, self.at = text, 0
-        self.symbols = None if symbols is None else _EXPRESSIONS[0][0](symbols)
+        self.symbols: Any = None if symbols is None else _EXPRESSIONS[0][0](symbols)
         self.skip_blank()
 
     def skip_blank(self) -> None:
@@ -132,6 +117,22 @@ class _Reader:
         self.at += len(token)
         self.skip_blank()
         return True
+
+    def value(self, origin_shape: Any = None) -> Any:
+        """A part, or a chain of parts, put together from the right."""
+        parts = [self.part(origin_shape)]
+        for separator, make in _CHAINS.items():
+            while len(parts) % 2 == 0 or self.text.startswith(separator, self.at):
+                if not self.take(separator) or len(parts) == MAX_PARTS:
+                    expected = f"{separator!r} and a layout, {MAX_PARTS} parts at most"
+                    raise self.unexpected(expected, f"write A {separator} 0 {separator} B")
+                parts.append(self.part(origin_shape))
+            value = parts.pop()
+            while parts:
+                offset = parts.pop()
+                value = make(parts.pop(), offset, value)
+            parts = [value]
+        return parts[0]
 
     def part(self, origin_shape: Any) -> Any:
         """What stands alone, or between the separators of a chain; origin_shape is that of the last layout."""
@@ -188,7 +189,7 @@ class _Reader:
 
     def leaf(self) -> Any:
         if self.at_expression():
-            value, self.at = _EXPRESSIONS[0][1](self.text, self.at, self.symbols or {})
+            value, self.at = _EXPRESSIONS[0][1](self.text, self.at, self.symbols)
             path = _PATH.match(self.text, self.at)
             if path:
                 self.at = path.end()

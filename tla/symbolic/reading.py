@@ -84,7 +84,13 @@ class _Reader:
     def product(self) -> Any:
         value = self.factor()
         while op := self.take(*_PRODUCT):
-            value = _PRODUCT[op](value, self.factor())
+            value = _PRODUCT[op](value, self.factor() if op == "*" else self.divisor())
+        return value
+
+    def divisor(self) -> Any:
+        start, value = self.at, self.factor()
+        if isinstance(value, int) and value == 0:
+            raise ParseError(self.text, start, "a division by 0", "1 or more, or a name", "divide by another number")
         return value
 
     def factor(self) -> Any:
@@ -124,7 +130,7 @@ class _Reader:
     def ceiling(self) -> Any:
         a = -self.product() if self.take("-") else self.product()
         self.expect("/")
-        return -(-a // self.factor())
+        return -(-a // self.divisor())
 
     def extreme(self, name: str) -> Any:
         value = self.xor()

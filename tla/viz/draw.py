@@ -114,11 +114,11 @@ def _painted(views: Sequence[View], color_by: Any, cut: Any) -> list[Painted]:
 def _figure(view: View, fills: Any, cut: tuple[int, ...] | None) -> Figure:
     subject = view.subject
     down, across = (_axis(view, k, cut) for k in view.axes)
-    planes = [_planes(view, a) for a in (view.values, fills, view.padding)]
-    grids = [] if planes[0].size else [Grid(down, across, ())]
-    for rest in itertools.product(*map(range, planes[0].shape[2:] if planes[0].size else (0,))):
+    folded = [planes(view, a) for a in (view.values, fills, view.padding)]
+    grids = [] if folded[0].size else [Grid(down, across, ())]
+    for rest in itertools.product(*map(range, folded[0].shape[2:] if folded[0].size else (0,))):
         at = (slice(None), slice(None), *rest)
-        rows = zip(*(plane[at].tolist() for plane in planes))
+        rows = zip(*(plane[at].tolist() for plane in folded))
         cells = tuple(tuple(map(_cell, *row)) for row in rows)
         grids.append(Grid(down, across, cells, _index(view, rest)))
     notes = subject.notes if view.is_whole else (*subject.notes, _partly(view))
@@ -129,7 +129,7 @@ def _cell(value: Any, fill: str | None, padding: bool) -> Cell:
     return Cell("", None, True) if padding else Cell(str(value), fill)
 
 
-def _planes(view: View, values: Any) -> Any:
+def planes(view: View, values: Any) -> Any:
     """The values with the rows first, the columns second, and the other modes behind."""
     import numpy as np
 

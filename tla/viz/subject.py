@@ -151,7 +151,8 @@ def view(subject: Subject, axes: tuple[int, int], limit: int) -> View:
         raise RankError(f"draw of {rank} modes", f"at most {MAX_MODES}, as many as numpy takes", mend)
     extents = known_sizes("draw of", layout, product_each(layout.shape))
     box = extents
-    if math.prod(extents) > limit or math.prod(_others(extents, axes)) > MAX_GRIDS:
+    # of a mode of no elements too the others are no longer than a drawing
+    if math.prod(max(n, 1) for n in extents) > limit or math.prod(_others(extents, axes)) > MAX_GRIDS:
         box = tuple(min(n, dict(zip(axes, CORNER)).get(k, 1)) for k, n in enumerate(extents))
     coords = tuple(np.ogrid[tuple(slice(n) for n in box)]) if len(box) != 1 else (np.arange(box[0]),)
     return View(subject, axes, extents, coords, _values(layout, coords, box))
