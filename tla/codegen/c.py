@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
+from .nodes import Node, in_order
 from .plan import Integer, Plan
-from .target import CALL, Syntax, Target, expression, register, remarks, required_names, statements, used
+from .target import CALL, Syntax, Target, expression, register, remarks, required_names, statements
 
 
 class Dialect(NamedTuple):
@@ -61,9 +62,9 @@ _HELPERS = {
 }
 
 
-def _syntax(plan: Plan) -> Syntax:
-    """The operators, with what calls a function of the text: these begin with the name of the function."""
-    return {**_SYNTAX, **{op: (CALL, f"{plan.name}_{name}({{}}, {{}})") for op, (name, _body) in _HELPERS.items()}}
+def _syntax(prefix: str) -> Syntax:
+    """The operators, with what calls a function of the text: these begin with the name of the function that calls them."""
+    return {**_SYNTAX, **{op: (CALL, f"{prefix}_{name}({{}}, {{}})") for op, (name, _body) in _HELPERS.items()}}
 
 
 def _writer(dialect: Dialect) -> Callable[[Plan, str], str]:
@@ -77,23 +78,26 @@ def _writer(dialect: Dialect) -> Callable[[Plan, str], str]:
 
 
 def _functions(plan: Plan, dialect: Dialect, check: str) -> list[str]:
-    wide = Integer(64, True)
-    syntax = _syntax(plan)
-    out = []
-    for op in sorted(used(plan) & {*_HELPERS}):
-        name, body = _HELPERS[op]
-        out.append(_function(dialect, dialect.types[str(wide)], f"{plan.name}_{name}", ("a", "b"), dialect.types[str(wide)], [body]))
     sizes = required_names(plan)
+    out = _helpers(dialect, plan.name, dialect.types[str(plan.integer)], plan.results)
     if check and plan.requires:
-        tests = [expression(node, syntax, {}, 1) for _c, node in plan.requires]
-        out.append(_function(dialect, "bool", f"{plan.name}_requires", sizes, dialect.types[str(wide)], [f"return {' && '.join(tests)};"]))
+        name, wide = f"{plan.name}_requires", dialect.types[str(Integer(64, True))]
+        tests = [node for _c, node in plan.requires]
+        both = " && ".join(expression(node, _syntax(name), {}, 1) for node in tests)
+        out += [*_helpers(dialect, name, wide, tests), _function(dialect, "bool", name, sizes, wide, [f"return {both};"])]
     return [*out, _body(plan, dialect, sizes if check == "assert" and plan.requires else None)]
+
+
+def _helpers(dialect: Dialect, prefix: str, kind: str, roots: Iterable[Node]) -> list[str]:
+    """The functions that stand for operations which the language does not have, of integers of one kind."""
+    wanted = sorted({n.op for n in in_order(roots)} & {*_HELPERS})
+    return [_function(dialect, kind, f"{prefix}_{name}", ("a", "b"), kind, [body]) for name, body in map(_HELPERS.__getitem__, wanted)]
 
 
 def _body(plan: Plan, dialect: Dialect, asserted: list[str] | None) -> str:
     kind = dialect.types[str(plan.integer)]
     lines = [] if asserted is None else [f"assert({plan.name}_requires({', '.join(asserted)}));"]
-    temporaries, results = statements(plan, _syntax(plan))
+    temporaries, results = statements(plan, _syntax(plan.name))
     lines += [f"const {kind} {name} = {text};" for name, text in temporaries]
     remark = "".join(f"// {line}\n" for line in remarks(plan))
     names = [p.name for p in plan.parameters]

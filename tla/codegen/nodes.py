@@ -5,17 +5,18 @@ A node is found by its value, the normal form of what it computes: two ways to w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from ..ints import leaf
 from ..symbolic.conditions import Condition
 from ..symbolic.forms import best
-from ..symbolic.poly import Poly, number
-from ..symbolic.proofs import least
+from ..symbolic.poly import ONE, Poly, number
+from ..symbolic.proofs import is_positive
 from ..symbolic.rules import floor_div, modulo, node
 from ..symbolic.syms import OPERATIONS
 from ..symbolic.tree import ZERO, Tree, operation
-from .bits import with_bits
+from .bits import BitRule, with_bits
 
 
 class Node:
@@ -53,18 +54,19 @@ _VALUES: dict[str, Callable[..., Poly]] = {
 class Graph:
     """The nodes of some expressions.
 
-    sizes   the value of each name
-    bits    whether shifts and masks stand for divisions by powers of two
+    sizes    the value of each name
+    rules    those of bits.py that are used
+    signed   whether what is divided may be negative: of integers without a sign it never is
     """
 
-    def __init__(self, sizes: Mapping[str, Poly], bits: bool) -> None:
-        self.sizes, self.bits = sizes, bits
+    def __init__(self, sizes: Mapping[str, Poly], rules: Sequence[BitRule] = (), signed: bool = True) -> None:
+        self.sizes, self.rules, self.signed = sizes, rules, signed
         self.nodes: dict[Poly, Node] = {}
         self.divided: set[tuple[Tree, ...]] = set()
 
     def of(self, trees: Iterable[Tree]) -> tuple[Node, ...]:
         """The nodes of trees. Where x//d is computed, x%d is x - d*(x//d)."""
-        trees = [with_bits(t) if self.bits else t for t in trees]
+        trees = [with_bits(t, self.rules) for t in trees]
         for t in trees:
             self._gather(t)
         return tuple(map(self._node, trees))
@@ -88,6 +90,8 @@ class Graph:
             return self._made("n", t.args, number(t.args[0]))
         if t.op == "v":
             return self._made("v", t.args, self.sizes[t.args[0]])
+        if t.op in ("^", "min", "max") and len(t.args) > 2:
+            t = t._replace(args=(t._replace(args=t.args[:-1]), t.args[-1]))
         args = tuple(map(self._node, t.args))
         polys = [a.poly or number(0) for a in args]
         if t.op == "+":
@@ -102,16 +106,21 @@ class Graph:
             return self._made("+", (x, self._made("neg", (back,), -back.poly)), modulo(*polys))  # type: ignore[operator]
         if t.op == "//":
             return self._divided(*args)
-        return self._made("rem" if t.op == "%" and _is_not_negative(polys[0]) else t.op, args, _VALUES[t.op](*polys))
+        return self._made("rem" if t.op == "%" and self._is_not_negative(polys[0]) else t.op, args, _VALUES[t.op](*polys))
 
     def _divided(self, x: Node, d: Node) -> Node:
         a, b = x.poly or number(0), d.poly or number(0)
-        return self._made("/" if _is_not_negative(a) else "//", (x, d), floor_div(a, b))
+        return self._made("/" if self._is_not_negative(a) else "//", (x, d), floor_div(a, b))
+
+    def _is_not_negative(self, p: Poly) -> bool:
+        return not self.signed or is_positive(p + ONE)
 
     def _made(self, op: str, args: tuple[Any, ...], value: Poly) -> Node:
         found = self.nodes.get(value)
         if found is None:
-            found = self.nodes[value] = Node("n", (value.const,), value) if value.const is not None else Node(op, args, value)
+            c = value.const
+            found = self.nodes[value] = Node(op, args, value) if c is None else Node("n", (c,), value)
+            leaf(abs(c or 0))  # it is written with its sign before it
         return found
 
 
@@ -121,11 +130,6 @@ def product(polys: Iterable[Poly]) -> Poly:
     for p in polys:
         out = out * p
     return out
-
-
-def _is_not_negative(p: Poly) -> bool:
-    low = least(p)
-    return low is not None and low >= 0
 
 
 def in_order(roots: Iterable[Node]) -> list[Node]:
@@ -156,17 +160,27 @@ def shared(roots: Iterable[Node]) -> list[Node]:
     return [n for n in order if uses[id(n)] > 1 and n.op not in ("n", "v", "neg")]
 
 
-def values_on_the_way(n: Node) -> Iterator[Poly]:
-    """What is held while a node is computed from left to right, its result last. What is subtracted in a sum is no value."""
-    if n.poly is None or n.op == "neg":
-        return
-    if n.op in ("+", "*"):
-        polys = [a.poly or number(0) for a in n.args]
-        for k in range(2, len(polys)):
-            yield sum(polys[1:k], polys[0]) if n.op == "+" else product(polys[:k])
-        if n.args[0].op == "neg":
-            yield polys[0]
-    yield n.poly
+def values_held(roots: Sequence[Node]) -> list[Poly]:
+    """All that is held while nodes are computed from left to right: partial sums and products too.
+
+    What is subtracted in a sum is held without its sign, and masks and counts of shifts are no values.
+    """
+    held = [n.poly for n in roots]
+    for n in in_order(roots):
+        if n.op == "v":
+            held.append(n.poly)
+        elif n.op in ("+", "*"):
+            polys = [a.poly or number(0) for a in n.args]
+            held += [sum(polys[1:k], polys[0]) if n.op == "+" else product(polys[:k]) for k in range(1, len(polys) + 1)]
+            held += [-a.poly if n.op == "+" and _is_minus(a) else a.poly for a in n.args[1:]]
+        elif n.op not in ("n", "neg"):
+            held += [n.poly, *(a.poly for a in n.args[: 1 if n.op in (">>", "&") else None])]
+    return [*dict.fromkeys(p for p in held if p is not None)]
+
+
+def _is_minus(n: Node) -> bool:
+    """Whether it is subtracted where it stands in a sum."""
+    return n.op == "neg" or (n.op == "n" and n.args[0] < 0)
 
 
 def operations(roots: Iterable[Node]) -> tuple[int, int]:

@@ -19,7 +19,8 @@ from ..symbolic.proofs import greatest, least
 from ..symbolic.syms import of_symbol, poly_of
 from ..symbolic.tree import Tree
 from .arguments import Arguments, Parameter, arguments_of
-from .nodes import Graph, Node, in_order, shared, values_on_the_way
+from .bits import RULES, UNSIGNED, BitRule
+from .nodes import Graph, Node, in_order, shared, values_held
 
 
 class Integer(NamedTuple):
@@ -98,15 +99,17 @@ def plan(
     """
     arguments = arguments_of(what, coords)
     sizes = {n.name: whole(n) for n in _scope(arguments, conditions)}
-    forms = [_results(Graph(sizes, bits), trees) for trees in _forms(arguments.results)]
-    results = next((f for f in forms if all(_fits(p, Integer(min(widths), True)) for p in _values(f))), forms[0])
+    signed = integer not in INTEGERS or INTEGERS[integer].signed
+    rules = (RULES if signed else UNSIGNED) if bits else ()
+    forms = [_results(Graph(sizes, rules, signed), trees) for trees in _forms(arguments.results)]
+    results = next((f for f in forms if all(_fits(p, Integer(min(widths), True)) for p in values_held(f))), forms[0])
     chosen, why = _integer(integer, results, widths)
     conditions = tuple(conditions)  # those of the integers among them, if they are the list that assuming() writes to
     parameters = _parameters(arguments, results, conditions)
     taken = {p.name for p in parameters}
     fresh = (t for k in itertools.count() if (t := f"t{k}") not in taken)
     temporaries = tuple((t, n) for n, t in zip(shared(results), fresh))
-    requires = _requires(parameters[len(arguments.coordinates) :], conditions, bits)
+    requires = _requires(parameters[len(arguments.coordinates) :], conditions, RULES if bits else ())
     return Plan(name, arguments.what, parameters, temporaries, results, chosen, why, requires)
 
 
@@ -122,11 +125,6 @@ def _forms(results: tuple[Any, ...]) -> Iterator[tuple[Tree | Condition, ...]]:
 def _results(graph: Graph, results: tuple[Tree | Condition, ...]) -> tuple[Node, ...]:
     integers = iter(graph.of([t for t in results if isinstance(t, Tree)]))
     return tuple(graph.condition(x) if isinstance(x, Condition) else next(integers) for x in results)
-
-
-def _values(results: tuple[Node, ...]) -> list[Poly]:
-    """All that is held while the results are computed."""
-    return [*dict.fromkeys(p for n in in_order(results) for p in values_on_the_way(n))]
 
 
 def _polys_of(x: Any) -> tuple[Poly, ...]:
@@ -160,7 +158,7 @@ def _parameters(arguments: Arguments, results: Iterable[Node], conditions: Itera
 
 def _integer(wanted: str | None, results: tuple[Node, ...], widths: Sequence[int]) -> tuple[Integer, str]:
     """The type of the integers, and why."""
-    values = _values(results)
+    values = values_held(results)
     if wanted is None:
         wide = Integer(max(widths), True)
         narrow = Integer(min(widths), True)
@@ -217,12 +215,14 @@ def facts_of(n: Symbol) -> list[Condition]:
     return [*unit, *lows, *(Condition("<=", size, p.scale(n.unit)) for p in n.uppers)]
 
 
-def _requires(sizes: Iterable[Parameter], conditions: tuple[Condition, ...], bits: bool) -> tuple[tuple[Condition, Node], ...]:
+def _requires(
+    sizes: Iterable[Parameter], conditions: tuple[Condition, ...], rules: Sequence[BitRule]
+) -> tuple[tuple[Condition, Node], ...]:
     """The conditions that sizes have to meet, facts first; as comparisons of names of which nothing is known."""
     symbols = [n for p in sizes for n in symbols_in(p.symbol.poly)]
     names = {n.name for n in symbols}
     facts = [c for n in symbols for c in facts_of(n) if all(m.name in names for p in (c.a, c.b) for m in symbols_in(p))]
     wanted = dict.fromkeys([*facts, *conditions])
     scope = {n.name for c in wanted for p in (c.a, c.b) for n in p.scope}
-    graph = Graph({name: one_of(symbol(name, 1, (), ())) for name in scope}, bits)
+    graph = Graph({name: one_of(symbol(name, 1, (), ())) for name in scope}, rules)
     return tuple((c, graph.condition(c)) for c in wanted)
