@@ -97,6 +97,8 @@ def _helpers(dialect: Dialect, prefix: str, kind: str, roots: Iterable[Node]) ->
 def _body(plan: Plan, dialect: Dialect, asserted: list[str] | None) -> str:
     kind = dialect.types[str(plan.integer)]
     lines = [] if asserted is None else [f"assert({plan.name}_requires({', '.join(asserted)}));"]
+    used = {n.args[0] for n in in_order(plan.results) if n.op == "v"}
+    lines += [f"(void){p.name};" for p in plan.parameters if p.name not in used]
     temporaries, results = statements(plan, _syntax(plan.name))
     lines += [f"const {kind} {name} = {text};" for name, text in temporaries]
     remark = "".join(f"// {line}\n" for line in remarks(plan))

@@ -165,7 +165,7 @@ def values_held(roots: Sequence[Node]) -> list[Poly]:
 
     What is subtracted in a sum is held without its sign, and masks and counts of shifts are no values.
     """
-    held = [n.poly for n in roots]
+    held: list[Poly | None] = []
     for n in in_order(roots):
         if n.op == "v":
             held.append(n.poly)
@@ -175,7 +175,7 @@ def values_held(roots: Sequence[Node]) -> list[Poly]:
             held += [-a.poly if n.op == "+" and _is_minus(a) else a.poly for a in n.args[1:]]
         elif n.op not in ("n", "neg"):
             held += [n.poly, *(a.poly for a in n.args[: 1 if n.op in (">>", "&") else None])]
-    return [*dict.fromkeys(p for p in held if p is not None)]
+    return [*dict.fromkeys(p for p in (*held, *(n.poly for n in roots)) if p is not None)]
 
 
 def _is_minus(n: Node) -> bool:
