@@ -102,7 +102,8 @@ def _of_layout(what: Any, coords: Any) -> Arguments:
         offset = plus(_open(what.offset, dynamic, "offset", _any), offset)
     results = tuple(leaves(as_coordinate(offset))) if isinstance(offset, (tuple, ScaledBasis)) else (offset,)
     start = f" from {shown(what.coord)} at {what.offset}" if isinstance(what, Tensor) else ""
-    return Arguments(f"the offset of {shown(given)} in {shown(layout, 200)}{start} [elements]", results, names, tuple(dynamic.values()))
+    said = ("offset", " [elements]") if len(results) == 1 else ("coordinate", "")
+    return Arguments(f"the {said[0]} of {shown(given)} in {shown(layout, 200)}{start}{said[1]}", results, names, tuple(dynamic.values()))
 
 
 def _per_mode(place: tuple[Any, ...], shape: Any) -> tuple[Any, ...]:

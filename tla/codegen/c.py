@@ -113,7 +113,7 @@ def _body(plan: Plan, dialect: Dialect, asserted: list[str] | None) -> str:
 def _function(
     dialect: Dialect, gives: str, name: str, names: Iterable[str], kind: str, lines: Iterable[str], more: Sequence[str] = ()
 ) -> str:
-    parameters = ", ".join([*(f"{kind} {n}" for n in names), *more])
+    parameters = ", ".join([*(f"{kind} {n}" for n in names), *more]) or "void"
     body = "".join(f"    {line}\n" for line in lines)
     return f"{dialect.function} {gives} {name}({parameters}) {{\n{body}}}"
 

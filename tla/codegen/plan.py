@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ..errors import LeafTypeError, RangeError
+from ..int_tuple import shown
 from ..symbolic import Condition, SymInt, text
 from ..symbolic.conditions import require
 from ..symbolic.facts import symbols_in, whole
@@ -98,12 +99,14 @@ def plan(
     i j M int64
     """
     arguments = arguments_of(what, coords)
+    _require_conditions(conditions)
     sizes = {n.name: whole(n) for n in _scope(arguments, conditions)}
-    signed = integer not in INTEGERS or INTEGERS[integer].signed
+    wanted = None if integer is None else _wanted(integer, widths)
+    signed = wanted is None or wanted.signed
     rules = (RULES if signed else UNSIGNED) if bits else ()
     forms = [_results(Graph(sizes, rules, signed), trees) for trees in _forms(arguments.results)]
     results = next((f for f in forms if all(_fits(p, Integer(min(widths), True)) for p in values_held(f))), forms[0])
-    chosen, why = _integer(integer, results, widths)
+    chosen, why = _integer(wanted, results, widths)
     conditions = tuple(conditions)  # those of the integers among them, if they are the list that assuming() writes to
     parameters = _parameters(arguments, results, conditions)
     taken = {p.name for p in parameters}
@@ -125,6 +128,11 @@ def _forms(results: tuple[Any, ...]) -> Iterator[tuple[Tree | Condition, ...]]:
 def _results(graph: Graph, results: tuple[Tree | Condition, ...]) -> tuple[Node, ...]:
     integers = iter(graph.of([t for t in results if isinstance(t, Tree)]))
     return tuple(graph.condition(x) if isinstance(x, Condition) else next(integers) for x in results)
+
+
+def _require_conditions(conditions: Any) -> None:
+    if not isinstance(conditions, (list, tuple)) or not all(isinstance(c, Condition) for c in conditions):
+        raise LeafTypeError(f"conditions={shown(conditions)}", "a list of conditions", "give what `with assuming() as conditions:` gives")
 
 
 def _polys_of(x: Any) -> tuple[Poly, ...]:
@@ -156,7 +164,16 @@ def _parameters(arguments: Arguments, results: Iterable[Node], conditions: Itera
 # ----------------------------------------------------------------------------------------------------- integers
 
 
-def _integer(wanted: str | None, results: tuple[Node, ...], widths: Sequence[int]) -> tuple[Integer, str]:
+def _wanted(name: Any, widths: Sequence[int]) -> Integer:
+    """The type of a name."""
+    offered = {t: INTEGERS[t] for t in INTEGERS if INTEGERS[t].bits in widths}
+    if not isinstance(name, str) or name not in offered:
+        mend = "leave it out, and one that fits is taken"
+        raise LeafTypeError(f"the integer type {name!r:.40}", f"one of {', '.join(offered)}", mend)
+    return offered[name]
+
+
+def _integer(wanted: Integer | None, results: tuple[Node, ...], widths: Sequence[int]) -> tuple[Integer, str]:
     """The type of the integers, and why."""
     values = values_held(results)
     if wanted is None:
@@ -166,11 +183,8 @@ def _integer(wanted: str | None, results: tuple[Node, ...], widths: Sequence[int
         if doubtful is None:
             return narrow, "every value is proved to fit"
         chosen, why = wide, f"{_shown(doubtful)} is not proved to fit in {narrow.bits} bits"
-    elif wanted in INTEGERS and INTEGERS[wanted].bits in widths:
-        chosen, why = INTEGERS[wanted], "as asked"
     else:
-        offered = ", ".join(name for name, t in INTEGERS.items() if t.bits in widths)
-        raise LeafTypeError(f"the integer type {wanted!r:.40}", f"one of {offered}", "leave it out, and one that fits is taken")
+        chosen, why = wanted, "as asked"
     for p in values:
         _require_fits(p, chosen, asked=wanted is not None or chosen.bits == 32)
     return chosen, why

@@ -72,7 +72,7 @@ def register(target: Target) -> Target:
 
 def target_of(name: str) -> Target:
     """The target of a name; LeafTypeError if there is none."""
-    if name not in TARGETS:
+    if not isinstance(name, str) or name not in TARGETS:
         raise LeafTypeError(f"the target {name!r:.40}", f"one of {', '.join(sorted(TARGETS))}", "register(Target(...)) makes one known")
     return TARGETS[name]
 
