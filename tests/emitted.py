@@ -20,7 +20,7 @@ static void place(int64_t *c, const int64_t *extents, int rank, int64_t n) {
 static void put(FILE *f, int64_t v) { fwrite(&v, sizeof v, 1, f); }
 """
 DRIVER = """
-static void write_{k}(FILE *f) {{
+static void write_{k}(FILE *driver_file) {{
     const int64_t extents[] = {{{extents}}};
     for (int64_t n = 0; n < {count}; ++n) {{
         int64_t c[{rank}];
@@ -55,8 +55,8 @@ def run(cases: list[Case], folder: Any, target: str = "c", flags: tuple[str, ...
     source, program, out = folder / f"all.{target}", folder / f"all_{target}", folder / "out.bin"
     texts = dict.fromkeys(c.text for c in cases)
     parts = [HEAD, *texts, *(_driver(k, c, target) for k, c in enumerate(cases))]
-    calls = " ".join(f"write_{k}(f);" for k in range(len(cases)))
-    parts.append(f'int main(void) {{ FILE *f = fopen("{out}", "wb"); {calls} return fclose(f); }}\n')
+    calls = " ".join(f"write_{k}(driver_file);" for k in range(len(cases)))
+    parts.append(f'int main(void) {{ FILE *driver_file = fopen("{out}", "wb"); {calls} return fclose(driver_file); }}\n')
     source.write_text("\n".join(parts))
     warnings = ("-Wall", "-Wextra", "-Werror", "-Wno-unused-function")
     compile_and_run([*FLAGS[target], *warnings, *flags, "-o", str(program), str(source)], [str(program)])
@@ -72,7 +72,7 @@ def run(cases: list[Case], folder: Any, target: str = "c", flags: tuple[str, ...
 def compile_and_run(*commands: list[str]) -> None:
     for command in commands:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert done.returncode == 0 and not done.stderr, done.stderr[:3000]
+        assert (done.returncode, done.stderr[:3000]) == (0, "")
 
 
 def _driver(k: int, c: Case, target: str) -> str:
@@ -82,9 +82,9 @@ def _driver(k: int, c: Case, target: str) -> str:
     rows = np.shape(c.wanted)[1:]
     if rows:
         body = f"{kind} r[{rows[0]}]; {c.name}({', '.join([*arguments, 'r'])});"
-        body += f" for (int k = 0; k < {rows[0]}; ++k) put(f, (int64_t)r[k]);"
+        body += f" for (int k = 0; k < {rows[0]}; ++k) put(driver_file, (int64_t)r[k]);"
     else:
-        body = f"put(f, (int64_t){c.name}({', '.join(arguments)}));"
+        body = f"put(driver_file, (int64_t){c.name}({', '.join(arguments)}));"
     extents = c.extents or (1,)
     return DRIVER.format(k=k, rank=len(extents), extents=", ".join(map(str, extents)), count=math.prod(extents), body=body)
 

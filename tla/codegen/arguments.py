@@ -93,7 +93,7 @@ def _of_layout(what: Any, coords: Any) -> Arguments:
     given = _default_names(layout) if coords is None else _spelled(coords)
     coord = _bounded(given, open_layout.shape)
     names = tuple({str(n): Parameter(str(n), n) for c in leaves(coord) for n in symbols_of(c)}.values())
-    place = coord if isinstance(coord, tuple) else (coord,)
+    place = _settled(coord if isinstance(coord, tuple) else (coord,))
     if isinstance(what, Tensor):
         start = _open(what.coord, dynamic, "coord", _any)
         place = tuple(map(add, start, _per_mode(place, open_layout.shape)))
@@ -151,6 +151,13 @@ def _bounded(coord: Any, shape: Any) -> Any:
             )
         return tuple(map(_bounded, coord, shape))
     return index(coord, below=larger(product(shape), 1)) if isinstance(coord, str) else coord
+
+
+def _settled(coord: Any) -> Any:
+    """The coordinate with 0 for an index of one value: nothing is computed of it."""
+    if isinstance(coord, tuple):
+        return tuple(map(_settled, coord))
+    return 0 if isinstance(coord, SymInt) and coord.equals(0).holds else coord
 
 
 def with_parameters(x: Any, found: dict[str, Parameter], name: str = "") -> Any:

@@ -11,38 +11,16 @@ from typing import Any, NamedTuple
 
 from ..errors import LeafTypeError, RangeError
 from ..int_tuple import shown
-from ..symbolic import Condition, SymInt, text
-from ..symbolic.conditions import require
+from ..symbolic import Condition, SymInt
 from ..symbolic.facts import symbols_in, whole
 from ..symbolic.forms import best
 from ..symbolic.poly import Poly, Symbol, number, one_of, symbol
-from ..symbolic.proofs import greatest, least
 from ..symbolic.syms import of_symbol, poly_of
 from ..symbolic.tree import Tree
 from .arguments import Arguments, Parameter, arguments_of
 from .bits import RULES, UNSIGNED, BitRule
+from .integers import Integer as Integer, chosen_integer, fits, require_fits, wanted_integer
 from .nodes import Graph, Node, in_order, shared, values_held
-
-
-class Integer(NamedTuple):
-    """An integer type: how many bits, and whether it has a sign."""
-
-    bits: int
-    signed: bool
-
-    @property
-    def low(self) -> int:
-        return -(1 << self.bits - 1) if self.signed else 0
-
-    @property
-    def high(self) -> int:
-        return (1 << self.bits - self.signed) - 1
-
-    def __str__(self) -> str:
-        return f"{'' if self.signed else 'u'}int{self.bits}"
-
-
-INTEGERS = {str(t): t for t in (Integer(32, True), Integer(64, True), Integer(32, False), Integer(64, False))}
 
 
 class Plan(NamedTuple):
@@ -101,12 +79,17 @@ def plan(
     arguments = arguments_of(what, coords)
     _require_conditions(conditions)
     sizes = {n.name: whole(n) for n in _scope(arguments, conditions)}
-    wanted = None if integer is None else _wanted(integer, widths)
+    wanted = None if integer is None else wanted_integer(integer, widths)
     signed = wanted is None or wanted.signed
     rules = (RULES if signed else UNSIGNED) if bits else ()
     forms = [_results(Graph(sizes, rules, signed), trees) for trees in _forms(arguments.results)]
-    results = next((f for f in forms if all(_fits(p, Integer(min(widths), True)) for p in values_held(f))), forms[0])
-    chosen, why = _integer(wanted, results, widths)
+    smallest = wanted or Integer(min(widths), True)
+    results = next((f for f in forms if all(fits(h, smallest) for h in values_held(f))), forms[0])
+    held = values_held(results)
+    chosen, why = (wanted, "as asked") if wanted else chosen_integer(held, widths)
+    coordinates = [n for p in arguments.coordinates for n in symbols_in(p.symbol.poly)]
+    for h in held:
+        require_fits(h, chosen, coordinates, asked=wanted is not None or chosen.bits == 32)
     conditions = tuple(conditions)  # those of the integers among them, if they are the list that assuming() writes to
     parameters = _parameters(arguments, results, conditions)
     taken = {p.name for p in parameters}
@@ -159,63 +142,6 @@ def _parameters(arguments: Arguments, results: Iterable[Node], conditions: Itera
     others = used - first - {p.name for p in dynamic}
     symbols = {n.name: n for x in (*arguments.results, *conditions) for p in _polys_of(x) for n in p.scope}
     return (*arguments.coordinates, *(Parameter(n, of_symbol(symbols[n])) for n in sorted(others)), *dynamic)
-
-
-# ----------------------------------------------------------------------------------------------------- integers
-
-
-def _wanted(name: Any, widths: Sequence[int]) -> Integer:
-    """The type of a name."""
-    offered = {t: INTEGERS[t] for t in INTEGERS if INTEGERS[t].bits in widths}
-    if not isinstance(name, str) or name not in offered:
-        mend = "leave it out, and one that fits is taken"
-        raise LeafTypeError(f"the integer type {name!r:.40}", f"one of {', '.join(offered)}", mend)
-    return offered[name]
-
-
-def _integer(wanted: Integer | None, results: tuple[Node, ...], widths: Sequence[int]) -> tuple[Integer, str]:
-    """The type of the integers, and why."""
-    values = values_held(results)
-    if wanted is None:
-        wide = Integer(max(widths), True)
-        narrow = Integer(min(widths), True)
-        doubtful = next((p for p in values if _fits(p, narrow) is not True), None)
-        if doubtful is None:
-            return narrow, "every value is proved to fit"
-        chosen, why = wide, f"{_shown(doubtful)} is not proved to fit in {narrow.bits} bits"
-    else:
-        chosen, why = wanted, "as asked"
-    for p in values:
-        _require_fits(p, chosen, asked=wanted is not None or chosen.bits == 32)
-    return chosen, why
-
-
-def _fits(p: Poly, t: Integer) -> bool | None:
-    """Whether all values fit: False where the bounds that are known do not."""
-    low, high = least(p), greatest(p)
-    if (low is not None and low < t.low) or (high is not None and high > t.high):
-        return False
-    return None if low is None or high is None else True
-
-
-def _require_fits(p: Poly, t: Integer, asked: bool) -> None:
-    """The error for a value that does not fit. Of 64 bits, that a size without a bound fits is taken."""
-    fits = _fits(p, t)
-    low, high = least(p), greatest(p)
-    if fits is False:
-        known = f"{'-' if low is None else low} to {'any size' if high is None else high}"
-        mend = "use a signed type" if not t.signed and (low or 0) < 0 else "use a wider type, a tile, or declare smaller sizes"
-        raise RangeError(f"{_shown(p)}, {known}, in {t}", f"{t.low} to {t.high}", mend)
-    if not t.signed and low is None:
-        require(Condition("<=", number(0), p), f"{_shown(p)} in {t}")
-    if fits is None and asked and t.bits < 64:
-        require(Condition("<=", p, number(t.high)), f"{_shown(p)} in {t}")
-        if t.signed and low is None:
-            require(Condition("<=", number(t.low), p), f"{_shown(p)} in {t}")
-
-
-def _shown(p: Poly) -> str:
-    return text.notation(best(p))
 
 
 # ------------------------------------------------------------------------------------------------- what it needs
