@@ -194,7 +194,7 @@ def test_random_layouts_in_python():
 
 
 def test_random_layouts_in_numpy():
-    for seed in range(600):
+    for seed in range(0, 600, 3):
         c = random_case(seed, "numpy")
         assert np.array_equal(emitted.numpy(c), c.wanted), c.text
 

@@ -69,17 +69,18 @@ def fits(h: Held, t: Integer) -> bool:
 def require_fits(h: Held, t: Integer, coordinates: Collection[Symbol], asked: bool) -> None:
     """Unproven, or a condition for assuming(), where a value may not fit; RangeError where it does not.
 
-    That a size without a bound fits in 64 bits is taken; in less only if that was not asked for."""
+    That what has no bound fits in 64 bits is taken.
+    """
     for up, limit in ((False, t.low), (True, t.high)):
         end = h.high if up else h.low
-        if end is not None and (end <= limit if up else limit <= end):
+        taken = not asked or (t.bits == 64 and (up or t.signed))
+        if taken if end is None else end <= limit if up else limit <= end:
             continue
         for bound in _corners(h.poly, coordinates, up):
             condition = Condition("<=", bound, number(limit)) if up else Condition("<=", number(limit), bound)
             if condition.holds is False:
                 raise _does_not_fit(h, t)
-            if end is not None or (asked and t.bits < 64) or not (up or t.signed):
-                require(condition, f"{_shown(h.poly)} in {t}")
+            require(condition, f"{_shown(h.poly)} in {t}")
 
 
 def _does_not_fit(h: Held, t: Integer) -> RangeError:

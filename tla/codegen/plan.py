@@ -20,7 +20,7 @@ from ..symbolic.tree import Tree
 from .arguments import Arguments, Parameter, arguments_of
 from .bits import RULES, UNSIGNED, BitRule
 from .integers import Integer as Integer, chosen_integer, fits, require_fits, wanted_integer
-from .nodes import Graph, Node, in_order, shared, values_held
+from .nodes import Graph, Held, Node, in_order, shared, values_held
 
 
 class Plan(NamedTuple):
@@ -82,10 +82,8 @@ def plan(
     wanted = None if integer is None else wanted_integer(integer, widths)
     signed = wanted is None or wanted.signed
     rules = (RULES if signed else UNSIGNED) if bits else ()
-    forms = [_results(Graph(sizes, rules, signed), trees) for trees in _forms(arguments.results)]
-    smallest = wanted or Integer(min(widths), True)
-    results = next((f for f in forms if all(fits(h, smallest) for h in values_held(f))), forms[0])
-    held = values_held(results)
+    forms = (_results(Graph(sizes, rules, signed), trees) for trees in _forms(arguments.results))
+    results, held = _smallest(forms, wanted or Integer(min(widths), True))
     chosen, why = (wanted, "as asked") if wanted else chosen_integer(held, widths)
     coordinates = [n for p in arguments.coordinates for n in symbols_in(p.symbol.poly)]
     for h in held:
@@ -106,6 +104,16 @@ def _forms(results: tuple[Any, ...]) -> Iterator[tuple[Tree | Condition, ...]]:
     yield tuple(x if isinstance(x, Condition) else x.form if isinstance(x, SymInt) else best(poly_of(x)) for x in results)
     if any(isinstance(x, SymInt) for x in results):
         yield tuple(x.written if isinstance(x, SymInt) else x if isinstance(x, Condition) else best(poly_of(x)) for x in results)
+
+
+def _smallest(forms: Iterable[tuple[Node, ...]], t: Integer) -> tuple[tuple[Node, ...], list[Held]]:
+    """The first form all of which fits, else the first; and what is held on the way."""
+    found = []
+    for form in forms:
+        found.append((form, values_held(form)))
+        if all(fits(h, t) for h in found[-1][1]):
+            return found[-1]
+    return found[0]
 
 
 def _results(graph: Graph, results: tuple[Tree | Condition, ...]) -> tuple[Node, ...]:
