@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from ..symbolic.tree import Tree, number, operation, total
+from ..symbolic.tree import Tree, number, operation, product, total
 
 
 class BitRule(NamedTuple):
@@ -56,13 +56,13 @@ def _rest(t: Tree) -> Tree | None:
 
 
 def _raised(t: Tree) -> Tree | None:
-    """A mask of a shift that is multiplied again: one mask, in place."""
+    """A mask of a shift that is multiplied again: no more than one of the two is left."""
     k, low = _factor(t)
     if low is None or low.op != "&" or low.args[0].op != ">>":
         return None
-    (shifted, mask) = low.args
-    (x, down) = shifted.args
-    return _mask(_shift(x, down.args[0] - k), mask.args[0] << k) if down.args[0] >= k else None
+    shifted, m = low.args[0], low.args[1].args[0]
+    x, down = shifted.args[0], shifted.args[1].args[0]
+    return _mask(_shift(x, down - k), m << k) if down >= k else product(1 << k - down, [_mask(x, m << down)])
 
 
 def _cleared(t: Tree) -> Tree | None:
@@ -101,9 +101,13 @@ UNSIGNED = (
     BitRule("x//2**k -> x >> k", _divided, (lambda x, k: x // 2**k, lambda x, k: x >> k, lambda x, k: k > 0)),
     BitRule("x%2**k -> x & 2**k - 1", _rest, (lambda x, k: x % 2**k, lambda x, k: x & 2**k - 1, lambda x, k: k > 0)),
     BitRule(
-        "((x >> a) & m)*2**k -> (x >> a - k) & m << k",
+        "((x >> a) & m)*2**k -> (x >> a - k) & m << k, a >= k; (x & m << a)*2**(k - a), a < k",
         _raised,
-        (lambda x, a, m, k: ((x >> a) & m) * 2**k, lambda x, a, m, k: (x >> a - k) & m << k, lambda x, a, m, k: a >= k),
+        (
+            lambda x, a, m, k: ((x >> a) & m) * 2**k,
+            lambda x, a, m, k: (x >> a - k) & m << k if a >= k else (x & m << a) * 2 ** (k - a),
+            lambda x, a, m, k: True,
+        ),
     ),
 )
 RULES = (

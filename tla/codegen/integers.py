@@ -16,7 +16,7 @@ from ..symbolic.forms import best
 from ..symbolic.poly import Atom, Poly, Symbol, number, one_of, split
 from ..symbolic.proofs import ends, greatest, is_positive, least
 from ..symbolic.rules import floor_div
-from .nodes import Held
+from .held import Held
 
 #: Of a value of more corners than this, only the ends of the whole are looked at.
 MAX_CORNERS = 16

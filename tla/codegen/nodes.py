@@ -5,15 +5,14 @@ A node is found by its value, the normal form of what it computes: two ways to w
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..ints import leaf
 from ..symbolic.conditions import Condition
 from ..symbolic.forms import best
 from ..symbolic.poly import ONE, Poly, number
-from ..symbolic.proofs import ends_of_product, greatest, is_positive, least
+from ..symbolic.proofs import is_positive
 from ..symbolic.rules import floor_div, modulo, node
 from ..symbolic.syms import OPERATIONS
 from ..symbolic.tree import ZERO, Tree, operation
@@ -159,61 +158,6 @@ def shared(roots: Iterable[Node]) -> list[Node]:
         for n in parent.operands:
             uses[id(n)] += uses[id(parent)] if parent.op == "neg" else 1  # a minus is written wherever it is used
     return [n for n in order if uses[id(n)] > 1 and n.op not in ("n", "v", "neg")]
-
-
-class Held(NamedTuple):
-    """A value that is held while something is computed: what it never falls below, and never exceeds; None if not known.
-
-    By the normal form, and by what it is computed of: of a sum of remainders that is the better bound.
-    """
-
-    poly: Poly
-    low: int | None
-    high: int | None
-
-
-def _held(p: Poly, low: int | None = None, high: int | None = None) -> Held:
-    lows, highs = ([n for n in pair if n is not None] for pair in ((low, least(p)), (high, greatest(p))))
-    return Held(p, max(lows, default=None), min(highs, default=None))
-
-
-def _sum_held(a: Held, b: Held) -> Held:
-    low, high = (None if None in pair else sum(pair) for pair in ((a.low, b.low), (a.high, b.high)))  # type: ignore[arg-type]
-    return _held(a.poly + b.poly, low, high)
-
-
-def _product_held(a: Held, b: Held) -> Held:
-    return _held(a.poly * b.poly, *ends_of_product(a[1:], b[1:]))
-
-
-def _negated(a: Held) -> Held:
-    return Held(-a.poly, None if a.high is None else -a.high, None if a.low is None else -a.low)
-
-
-def values_held(roots: Sequence[Node]) -> list[Held]:
-    """All that is held while nodes are computed from left to right: partial sums and products too.
-
-    What is subtracted in a sum is held without its sign, and masks and counts of shifts are no values.
-    """
-    found: dict[int, Held] = {}
-    out: list[Held] = []
-    for n in in_order(roots):
-        args = [found.get(id(a)) or _held(number(0)) for a in n.operands]
-        if n.op in ("+", "*"):
-            steps = [*itertools.accumulate(args, _sum_held if n.op == "+" else _product_held)]
-            out += [*steps, *(_negated(h) if n.op == "+" and _is_minus(a) else h for a, h in zip(n.args[1:], args[1:]))]
-            found[id(n)] = steps[-1]
-        elif n.poly is not None:
-            found[id(n)] = _negated(args[0]) if n.op == "neg" else _held(n.poly)
-            out += [] if n.op in ("n", "neg") else [found[id(n)], *args[: 1 if n.op in (">>", "&") else None]]
-        else:
-            out += args
-    return [*dict.fromkeys([*out, *(found[id(n)] for n in roots if n.poly is not None)])]
-
-
-def _is_minus(n: Node) -> bool:
-    """Whether it is subtracted where it stands in a sum."""
-    return n.op == "neg" or (n.op == "n" and n.args[0] < 0)
 
 
 def operations(roots: Iterable[Node]) -> tuple[int, int]:

@@ -19,8 +19,9 @@ from ..symbolic.syms import of_symbol, poly_of
 from ..symbolic.tree import Tree
 from .arguments import Arguments, Parameter, arguments_of
 from .bits import RULES, UNSIGNED, BitRule
+from .held import Held, values_held
 from .integers import Integer as Integer, chosen_integer, fits, require_fits, wanted_integer
-from .nodes import Graph, Held, Node, in_order, shared, values_held
+from .nodes import Graph, Node, in_order, shared
 
 
 class Plan(NamedTuple):
