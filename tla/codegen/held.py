@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from ..symbolic.poly import Poly, number
-from ..symbolic.proofs import Ends, ends_of_product, greatest, least
+from ..symbolic.proofs import MAX_SIZE, Ends, ends_of_product, greatest, least
 from .nodes import Node, in_order
 
 
@@ -24,6 +24,8 @@ class Held(NamedTuple):
 
 
 def _held(p: Poly, ends: Ends = (None, None)) -> Held:
+    if ends != (None, None) and p.size > MAX_SIZE:  # of a long sum proofs.py says no more than the sum of ends
+        return Held(p, *ends)
     lows, highs = ([n for n in pair if n is not None] for pair in zip(ends, (least(p), greatest(p))))
     return Held(p, max(lows, default=None), min(highs, default=None))
 
