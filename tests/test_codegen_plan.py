@@ -8,19 +8,21 @@ import re
 import subprocess
 from pathlib import Path
 
+import emitted
 import pytest
+from emitted import Case
 from expressions import OPERATORS, random_text, samples, value
-from test_codegen import UNDEFINED, agrees, brute, numbers, random_layout, static_layout, told
+from test_codegen import UNDEFINED, agrees, brute, numbers, random_layout, static_layout
 from test_messages import message
 from test_symbolic_forms import CASES, built
 
-import emitted
-import oracle
-from emitted import Case
-from tla import ComposedLayout, Int, Layout, MakeLayout, MakeTensor, Swizzle, SymInt, assuming, dim, dims, index, parse, xla
+import tla
+from tla import Int, Layout, MakeTensor, SymInt, assuming, dim, dims, index, parse, xla
 from tla.codegen import TARGETS, emit, plan
 from tla.codegen.bits import RULES, UNSIGNED, with_bits
 from tla.codegen.nodes import operations
+
+import oracle
 
 DOCS = Path(__file__).parent.parent / "docs"
 
@@ -160,10 +162,10 @@ def test_the_cases_in_c(tmp_path):
 
 
 def held(text, name, arguments):
-    """All that a Python function holds while it computes: each name, each operation, its results."""
+    """All that a Python function holds while it computes: each name that it needs, each operation."""
     (function,) = (f for f in ast.parse(text).body if isinstance(f, ast.FunctionDef) and f.name == name)
     values = dict(zip((a.arg for a in function.args.args), arguments))
-    out = [*values.values()]
+    out = [values[n.id] for n in ast.walk(function) if isinstance(n, ast.Name) and n.id in values]
 
     def go(node):
         if isinstance(node, (ast.BinOp, ast.Call)):
@@ -275,3 +277,170 @@ def test_the_guard_is_true_where_all_fits_and_the_facts_are_met(tmp_path):
             cases.append(Case(code, f"f{k}_requires", (), given, int(wanted), "int64"))
     assert min(answers.values()) > 100
     agrees(cases, tmp_path, flags=UNDEFINED)
+
+
+def test_guards_of_dynamic_layouts_and_asserts(tmp_path):
+    """What a dynamic stride needs is asked at both ends; assert() stops the program where the guard is false."""
+    code, made = guarded("(4,5):(5,1)", target="python")
+    guard = emitted.function(code, "f_requires")
+    assert [p.name for p in made.parameters] == ["i", "j", "shape_0", "shape_1", "stride_0", "stride_1"]
+    r = random.Random(4)
+    seen = set()
+    for _ in range(400):
+        sizes = [
+            *(r.choice((0, 1, 5, 70_000, 2**31)) for _ in "ij"),
+            *(r.choice((-(2**31), -30_000, -1, 0, 1, 30_000, 2**31)) for _ in "ij"),
+        ]
+        wanted = min(sizes[:2]) >= 1 and fits_in_32_bits(code, sizes[:2], sizes)
+        assert guard(*sizes) is wanted, sizes
+        seen.add(wanted)
+    assert seen == {True, False}
+    checked, _made = guarded("(M,N):(N,_1)", SIZES, check="assert")
+    for n, sizes in enumerate([(16, 32), (16, 8), (2**20, 2**20)]):
+        source, program = tmp_path / f"{n}.c", tmp_path / f"{n}"
+        source.write_text(f"{checked}int main(void) {{ return f(1, 2, {sizes[0]}, {sizes[1]}) == {sizes[1]} + 2 ? 0 : 3; }}\n")
+        subprocess.run(["gcc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-o", program, source], check=True)
+        assert (subprocess.run([program], check=False, stderr=subprocess.DEVNULL).returncode == 0) is (n == 0)
+
+
+def test_conditions_that_operations_recorded_are_in_the_guard():
+    n = dim("n")
+    with assuming() as conditions:
+        tiles = n // 16 * 16
+        a = Layout((Int[16](), tla.safe_div(n, 16)), (Int[1](), Int[16]()))
+    assert [str(c) for c in conditions] == ["16 divides n"]
+    code = emit((a(index("i", below=n)), tiles), "python", "i", conditions=conditions, check="function")
+    guard = emitted.function(code, "offset_requires")
+    assert [guard(v) for v in (0, 1, 16, 24, 32, -16)] == [False, False, True, False, True, False]
+
+
+def test_it_says_which_integers_and_why():
+    (N,) = dims("N")
+    assert plan(parse("(_4,_8):(_8,_1)")).why == "every value is proved to fit"
+    assert plan(parse("(N,_8):(_8,_1)", symbols=[N])).why == "i is not proved to fit in 32 bits"
+    assert plan(parse("(_4,_8):(_8,_1)"), integer="uint64").why == "as asked"
+    small = parse("(N,N):(N,_1)", symbols=[dim("N", at_most=46341)])
+    assert str(plan(small).integer) == "int64"
+    assert str(plan(parse("(N,N):(N,_1)", symbols=[dim("N", at_most=46340)])).integer) == "int32"
+
+
+# ------------------------------------------------------------------------------------------------- what is refused
+
+STATIC = parse("(_64,_64):(_64,_1)")
+(SIZE,) = dims("N")
+REFUSED = [
+    (lambda: emit(STATIC, coords="i,int"), "the name int in c\n  expected  no word of the language, nor of emitted code\n  to mend   use another name"),
+    (lambda: emit(STATIC, "python", coords="i,np2,lambda"), "the name 'lambda'\n"),
+    (lambda: emit(STATIC, "numpy", coords="i,np"), "the name np in numpy\n"),
+    (lambda: emit(STATIC, "cuda", coords="i,threadIdx"), "the name threadIdx in cuda\n"),
+    (lambda: emit(STATIC, "opencl", coords="i,float4"), "the name float4 in opencl\n"),
+    (lambda: emit(STATIC, name="f(x); int g"), "the name 'f(x); int g'\n  expected  letters, digits and underscores, a letter first\n"),
+    (lambda: emit(STATIC, name="i"), "a function i with a parameter i\n  expected  another name\n  to mend   give it one: name=\"f\""),
+    (lambda: emit(parse("min(x,offset_min)", symbols=[dim("x"), dim("offset_min")])), "a function offset with a parameter offset_min\n"),
+    (lambda: emit(STATIC, coords="i,j;system()"), "unexpected ';', at position 4\n"),
+    (lambda: emit(STATIC, coords="i,j+1"), "the coordinate j+1\n  expected  a name or an integer\n  to mend   give an expression as a SymInt"),
+    (lambda: emit(STATIC, coords="i,j,k"), "coordinate (i,j,k) in the shape (_64,_64)\n  expected  one name per mode, or one for all\n"),
+    (lambda: emit(STATIC, coords="(i,k),j"), "coordinate (i,k) in the shape _64\n"),
+    (lambda: emit(STATIC, coords=["i", "j"]), "a list\n  expected  a tuple, or an integer\n"),
+    (lambda: emit(STATIC, coords={"i": 1}), "a value is of type dict\n"),
+    (lambda: emit(STATIC, coords=nested("i", 100_000)), "tuples nested more than 64 deep\n"),
+    (lambda: emit(nested(SIZE, 100_000)), "tuples nested more than 64 deep\n"),
+    (lambda: emit(MakeTensor(None, STATIC), coords="n"), "coordinate (n) in a tensor\n  expected  2 integers\n  to mend   give one for each top-level mode"),
+    (lambda: emit(parse("(M,N):(N,_1)", symbols=SIZES), coords="M,j"), "two sets of facts for M: dim('M', multiple_of=16) and index('M', below="),
+    (lambda: emit(SIZE, "fortran"), "the target 'fortran'\n  expected  one of c, cpp, cuda"),
+    (lambda: emit(SIZE, []), "the target []\n"),
+    (lambda: emit(SIZE, integer="int16"), "the integer type 'int16'\n  expected  one of int32, int64, uint32, uint64\n  to mend   leave it out"),
+    (lambda: emit(SIZE, integer=[]), "the integer type []\n"),
+    (lambda: emit(SIZE, check="maybe"), "check='maybe' for c\n  expected  one of '', 'function', 'assert'\n"),
+    (lambda: emit(SIZE, "opencl", check="assert"), "check='assert' for opencl\n  expected  one of '', 'function'\n"),
+    (lambda: emit(SIZE, conditions=5), "conditions=5\n  expected  a list of conditions\n"),
+    (lambda: emit(SIZE, coords="K"), "the coordinate K\n  expected  a name in the expression: N\n  to mend   leave it out"),
+    (lambda: emit(()), "an empty tuple to emit\n"),
+    (lambda: emit("N"), "'N' is of type str\n"),
+    (lambda: emit(2**80), "an integer of 81 bits\n"),
+    (lambda: emit(parse("(_4,_5):(_-5,_1)"), integer="uint32"), "j-5*i, -15 to 4, in uint32\n  expected  0 to 4294967295\n  to mend   use a signed type"),
+    (lambda: emit(parse("_4:_-1"), integer="uint64"), "-i, -3 to 0, in uint64\n  expected  0 to 18446744073709551615\n  to mend   use a signed type"),
+    (lambda: emit(parse("_3:_2147483647"), integer="int32"), "2147483647*i, 0 to 4294967294, in int32\n"),
+    (lambda: emit(parse("_3:_9223372036854775807")), "9223372036854775807*i, 0 to 18446744073709551614, in int64\n"),
+    (lambda: emit(parse("_2:_-9223372036854775808")), "an integer of 64 bits\n"),
+    (lambda: emit(SIZE, integer="int32"), 'N in int32: it is not known whether N <= 2147483647\n  expected  N <= 2147483647\n  to mend   declare dim("N", at_most=2147483647)'),
+]  # fmt: skip
+
+
+def nested(x, depth):
+    for _ in range(depth):
+        x = (x,)
+    return x
+
+
+@pytest.mark.parametrize(("f", "text"), REFUSED, ids=lambda x: x[:40].replace("\n", " ") if isinstance(x, str) else "")
+def test_what_is_refused(f, text):
+    assert message(f).startswith(text)
+
+
+def test_the_mends_work():
+    assert "f(int32_t i, int32_t j)" in emit(STATIC, name="f")
+    assert emit(parse("min(x,offset_min)", symbols=[dim("x"), dim("offset_min")]), name="f")
+    b, t = index("b", below=4), index("t", below=16)
+    assert emit(STATIC, coords=(b * 16 + t, "j"))
+    assert emit(MakeTensor(None, STATIC), coords="n,m")
+    assert emit(parse("(M,N):(N,_1)", symbols=SIZES), coords="m,j")
+    assert emit(SIZE, "opencl", check="function")
+    assert emit(parse("(_4,_5):(_-5,_1)"), integer="int32")
+    assert emit(dim("N", at_most=2147483647), integer="int32")
+    assert guarded(SIZE)[0].count("N <= 2147483647") == 2
+    assert TARGETS["c"].require_name("i") is None
+
+
+def test_large_things():
+    many = parse(f"({','.join(['_2'] * 300)}):({','.join(['_3'] * 300)})")
+    assert emitted.function(emit(many, "python"), "offset")(*[1] * 300) == 900
+    deep = emitted.function(emit(parse("(" * 60 + "_4" + ")" * 60 + ":" + "(" * 60 + "_3" + ")" * 60), "python", coords="n"), "offset")
+    assert deep(3) == 9
+    names = dims(" ".join(f"x{k}" for k in range(1000)))
+    assert emitted.function(emit(sum(names), "python"), "offset")(*range(1000)) == 499_500
+    for text in ("():()", "_1:_5", "(_1,_1):(_5,_7)", "(_0,_4):(_1,_2)"):
+        a = parse(text)
+        assert emitted.function(emit(a, "python"), "offset")(*[0] * (len(a.shape) if isinstance(a.shape, tuple) else 1)) == 0
+
+
+def test_names_that_emitted_code_uses_itself(tmp_path):
+    """t0, a, b and out are names of temporaries, of helpers' parameters and of results."""
+    x, y = dim("a", at_most=9), dim("b", at_most=9)
+    t0 = dim("t0", at_most=9)
+    what = parse("min(a,b,t0)", symbols=[x, y, t0]), (x - y) // 4, (x - y) // 4 * (t0 - y)
+    text = emit(what, "c", name="f")
+    cases = [
+        Case(text, "f", (), v, [[min(v), (v[0] - v[1]) // 4, (v[0] - v[1]) // 4 * (v[2] - v[1])]], "int32") for v in ((1, 9, 5), (7, 2, 9))
+    ]
+    agrees(cases, tmp_path, flags=UNDEFINED)
+    assert "the name out in c" in message(lambda: emit(dim("out")))
+
+
+# ------------------------------------------------------------------------------------------------------------ text
+
+GOLDEN = {
+    "row_major": (lambda: parse("(M,N):(N,_1)", symbols=SIZES), {}),
+    "static": (lambda: STATIC, {}),
+    "one_name": (lambda: STATIC, {"coords": "n"}),
+    "nested_names": (lambda: parse("((_4,_2),(_4,_3)):((_4,_16),(_1,_32))"), {"coords": "(i,y),(j,x)"}),
+    "dynamic": (lambda: parse("((4,_2),3):((1,_16),5)"), {}),
+    "zN": (lambda: parse(BY_HAND["half zN"][0], symbols=SIZES), {"check": "function"}),
+    "xla": (lambda: xla.lower("bf16[R,C]{1,0:T(8,128)(2,1)}"), {}),
+    "xla_static": (lambda: xla.lower("bf16[100,1000]{1,0:T(8,128)(2,1)}"), {}),
+    "swizzle": (lambda: parse("Sw<3,4,3> o _0 o (_64,_64):(_64,_1)"), {}),
+    "composed": (lambda: parse("(_4,_3):(_1,8) o 1 o (_2,_5):(_5,_1)"), {}),
+    "coordinates": (lambda: parse("(_4,(_2,_3)):(_1@0,(_1@1,_2@0))"), {}),
+    "tensor": (lambda: MakeTensor(None, STATIC, (2, index("p", below=8)), offset=5), {}),
+    "negative": (lambda: parse("(_8,_8):(_-8,_-1)"), {"name": "back"}),
+    "rounding_down": (lambda: (index("x", below=9, at_least=-9) // 5, index("x", below=9, at_least=-9) % 5), {}),
+    "least_and_largest": (lambda: (parse("min(N,M,64)", symbols=SIZES), parse("max(N,M)", symbols=SIZES)), {}),
+    "unsigned": (lambda: parse("(_16,_32):(_32,_1)"), {"integer": "uint32"}),
+    "condition": (lambda: (SIZES[0] * SIZES[1]).is_multiple_of(96), {"name": "divides"}),
+}
+
+
+@pytest.mark.parametrize("target", sorted({"c", "cpp", "cuda", "hip", "opencl", "python", "numpy"}))
+def test_the_text(target, golden):
+    texts = (f"== {name}\n{emit(what(), target, **how)}" for name, (what, how) in GOLDEN.items())
+    golden(f"codegen/{target}.txt", "\n".join(texts))
