@@ -44,9 +44,11 @@ def _product(a: Held, b: Held) -> Held:
 
 
 def _xor(a: Held, b: Held) -> Ends:
-    if a.low is None or b.low is None or min(a.low, b.low) < 0:
-        return None, None
-    return 0, None if a.high is None or b.high is None else (1 << max(a.high, b.high).bit_length()) - 1
+    """It has no more bits than what it is made of."""
+    ends = [n for n in (*a[1:], *b[1:]) if n is not None]
+    high = (1 << max(max(n, ~n).bit_length() for n in ends)) - 1 if len(ends) == 4 else None
+    positive = a.low is not None and b.low is not None and min(a.low, b.low) >= 0
+    return (0 if positive else None if high is None else ~high), high
 
 
 def _mask(a: Held, b: Held) -> Ends:

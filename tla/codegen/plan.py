@@ -21,7 +21,7 @@ from .arguments import Arguments, Parameter, arguments_of
 from .bits import RULES, UNSIGNED, BitRule
 from .held import Held, values_held
 from .integers import Integer as Integer, chosen_integer, fits, require_fits, wanted_integer
-from .nodes import Graph, Node, in_order, shared
+from .nodes import Graph, Node, in_order, operations, shared
 
 
 class Plan(NamedTuple):
@@ -84,7 +84,7 @@ def plan(
     signed = wanted is None or wanted.signed
     rules = (RULES if signed else UNSIGNED) if bits else ()
     forms = (_results(Graph(sizes, rules, signed), trees) for trees in _forms(arguments.results))
-    results, held = _smallest(forms, wanted or Integer(min(widths), True))
+    results, held = _cheapest(forms, wanted or Integer(min(widths), True))
     chosen, why = (wanted, "as asked") if wanted else chosen_integer(held, widths)
     coordinates = [n for p in arguments.coordinates for n in symbols_in(p.symbol.poly)]
     for h in held:
@@ -107,14 +107,15 @@ def _forms(results: tuple[Any, ...]) -> Iterator[tuple[Tree | Condition, ...]]:
         yield tuple(x.written if isinstance(x, SymInt) else x if isinstance(x, Condition) else best(poly_of(x)) for x in results)
 
 
-def _smallest(forms: Iterable[tuple[Node, ...]], t: Integer) -> tuple[tuple[Node, ...], list[Held]]:
-    """The first form all of which fits, else the first; and what is held on the way."""
-    found = []
-    for form in forms:
-        found.append((form, values_held(form)))
-        if all(fits(h, t) for h in found[-1][1]):
-            return found[-1]
-    return found[0]
+def _cheapest(forms: Iterable[tuple[Node, ...]], t: Integer) -> tuple[tuple[Node, ...], list[Held]]:
+    """Of the forms all of which fits, else of all, the one of the fewest operations; and what is held on the way."""
+    found = [(form, values_held(form)) for form in forms]
+    return min(found, key=lambda f: (not all(fits(h, t) for h in f[1]), _weight(f[0])))
+
+
+def _weight(form: tuple[Node, ...]) -> int:
+    count, divisions = operations(form)
+    return count + 8 * divisions
 
 
 def _results(graph: Graph, results: tuple[Tree | Condition, ...]) -> tuple[Node, ...]:
