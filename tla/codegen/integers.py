@@ -14,7 +14,7 @@ from ..symbolic.conditions import require
 from ..symbolic.facts import symbols_in
 from ..symbolic.forms import best
 from ..symbolic.poly import Atom, Poly, Symbol, number, one_of, split
-from ..symbolic.proofs import ends, greatest, is_positive, least
+from ..symbolic.proofs import ends, greatest, least
 from ..symbolic.rules import floor_div
 from .held import Held
 
@@ -105,32 +105,35 @@ def _corners(p: Poly, coordinates: Collection[Symbol], up: bool) -> list[Poly]:
     todo, done = [p], []
     while todo:
         q = todo.pop()
-        x = next((x for x in reversed(q.atoms()) if _depends(x, coordinates)), None)
+        x = next((x for x in reversed(q.atoms()) if _depends(one_of(x), coordinates)), None)
         if x is None:
             done.append(q)
             continue
         a, b = split(q, x)
-        sides = [up] if is_positive(a) else [not up] if is_positive(-a) else [False, True]
-        bounds = [_end(x, coordinates, side) for side in sides]
-        if None in bounds or len(todo) + len(done) > MAX_CORNERS or _depends(x, coordinates, a):
+        bounds = [_end(x, coordinates, side) for side in _sides(a, up)]
+        if None in bounds or x in a.atoms() or len(todo) + len(done) > MAX_CORNERS:
             end = greatest(p) if up else least(p)
             return [p if end is None else number(end)]
         todo += [a * bound + b for bound in bounds if bound is not None]
     return [*dict.fromkeys(done)]
 
 
-def _depends(x: Atom, coordinates: Collection[Symbol], inside: Poly | None = None) -> bool:
-    """Whether coordinates stand in an atom; or the atom itself in a polynomial, as in a square."""
-    if inside is not None:
-        return x in inside.atoms()
-    return any(n in coordinates for n in symbols_in(one_of(x)))
+def _sides(a: Poly, up: bool) -> list[bool]:
+    """At which of its ends a part counts that is multiplied with a: True is the upper one."""
+    low, high = least(a), greatest(a)
+    return [up] if low is not None and low >= 0 else [not up] if high is not None and high <= 0 else [False, True]
+
+
+def _depends(p: Poly, coordinates: Collection[Symbol]) -> bool:
+    """Whether coordinates stand in it."""
+    return any(n in coordinates for n in symbols_in(p))
 
 
 def _end(x: Atom, coordinates: Collection[Symbol], up: bool) -> Poly | None:
     """What an atom never exceeds, or falls below."""
     if isinstance(x, Symbol):
         return next(iter(x.uppers if up else x.lowers), None)
-    if x.kind == "//" and not any(_depends(y, coordinates) for y in x.args[1].atoms()):
+    if x.kind == "//" and not _depends(x.args[1], coordinates):
         corners = _corners(x.args[0], coordinates, up)
         return floor_div(corners[0], x.args[1]) if len(corners) == 1 else None
     end = ends(x)[up]
