@@ -20,7 +20,10 @@ import tla
 from tla import Int, Layout, MakeTensor, SymInt, assuming, dim, dims, index, parse, xla
 from tla.codegen import TARGETS, emit, plan
 from tla.codegen.bits import RULES, UNSIGNED, with_bits
+from tla.codegen.held import values_held
 from tla.codegen.nodes import operations
+from tla.symbolic.evaluate import value as poly_value
+from tla.symbolic.proofs import greatest, least
 
 import oracle
 
@@ -188,6 +191,27 @@ def held(text, name, arguments):
 BINARY = {**OPERATORS, ast.RShift: operator.rshift, ast.BitAnd: operator.and_}
 
 
+def test_the_ends_of_what_is_held():
+    """No value on the way of random expressions is past the ends that are given for it."""
+    r = random.Random(11)
+    names = {n: index(n, below=r.randint(1, 200), at_least=r.choice((0, -50))) for n in "xyz"}
+    known, tried = 0, 0
+    for _ in range(400):
+        x = parse(random_text(r, 4, bits=True).replace("-1", "(0 - 1)"), symbols=names)
+        if not isinstance(x, SymInt):
+            continue
+        found = values_held(plan(x).results)
+        for _ in range(15):
+            at = {n: r.randint(least(s.poly), greatest(s.poly)) for n, s in names.items()}
+            for h in found:
+                v = poly_value(h.poly, at)
+                assert h.low is None or h.low <= v, (str(x), at)
+                assert h.high is None or v <= h.high, (str(x), at)
+        known += sum(h.low is not None and h.high is not None for h in found)
+        tried += len(found)
+    assert known >= 0.99 * tried > 500, (known, tried)
+
+
 def times(stride, n):
     return tuple(times(d, n) for d in stride) if isinstance(stride, tuple) else stride * Int[n]()
 
@@ -277,6 +301,15 @@ def test_the_guard_is_true_where_all_fits_and_the_facts_are_met(tmp_path):
             cases.append(Case(code, f"f{k}_requires", (), given, int(wanted), "int64"))
     assert min(answers.values()) > 100
     agrees(cases, tmp_path, flags=UNDEFINED)
+
+
+def test_conditions_that_cannot_be_told_without_coordinates_name_them():
+    """Of a square it is not known where it is largest: the condition is on the value itself."""
+    i = index("i", below=dim("M"))
+    for x in (i * i, (i * i + 5) // 8, (i // 3) * (i // 3)):
+        with assuming() as conditions:
+            emit(x, "python", "i", integer="int32", conditions=conditions)
+        assert "i" in {name for c in conditions for name in re.findall(r"[a-z]+", str(c))}
 
 
 def test_guards_of_dynamic_layouts_and_asserts(tmp_path):

@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from ..symbolic.poly import Poly, number
+from ..symbolic.poly import Poly
 from ..symbolic.proofs import MAX_SIZE, Ends, ends_of_product, greatest, least
 from .nodes import Node, in_order
 
@@ -72,7 +72,7 @@ def values_held(roots: Sequence[Node]) -> list[Held]:
     found: dict[int, Held] = {}
     out: list[Held] = []
     for n in in_order(roots):
-        args = [found.get(id(a)) or _held(number(0)) for a in n.operands]
+        args = [found[id(a)] for a in n.operands]
         if n.op in ("+", "*"):
             steps = [*itertools.accumulate(args, _sum if n.op == "+" else _product)]
             out += [*steps, *(_negated(h) if n.op == "+" and _is_minus(a) else h for a, h in zip(n.args[1:], args[1:]))]

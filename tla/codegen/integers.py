@@ -135,6 +135,6 @@ def _end(x: Atom, coordinates: Collection[Symbol], up: bool) -> Poly | None:
         return next(iter(x.uppers if up else x.lowers), None)
     if x.kind == "//" and not _depends(x.args[1], coordinates):
         corners = _corners(x.args[0], coordinates, up)
-        return floor_div(corners[0], x.args[1]) if len(corners) == 1 else None
+        return floor_div(corners[0], x.args[1]) if len(corners) == 1 and not _depends(corners[0], coordinates) else None
     end = ends(x)[up]
     return None if end is None else number(end)

@@ -83,7 +83,7 @@ def plan(
     wanted = None if integer is None else wanted_integer(integer, widths)
     signed = wanted is None or wanted.signed
     rules = (RULES if signed else UNSIGNED) if bits else ()
-    forms = (_results(Graph(sizes, rules, signed), trees) for trees in _forms(arguments.results))
+    forms = (_results(Graph(sizes, rules, signed), trees) for trees in dict.fromkeys(_forms(arguments.results)))
     results, held = _cheapest(forms, wanted or Integer(min(widths), True))
     chosen, why = (wanted, "as asked") if wanted else chosen_integer(held, widths)
     coordinates = [n for p in arguments.coordinates for n in symbols_in(p.symbol.poly)]
