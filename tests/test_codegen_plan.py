@@ -209,7 +209,7 @@ def test_the_ends_of_what_is_held():
                 assert h.high is None or v <= h.high, (str(x), at)
         known += sum(h.low is not None and h.high is not None for h in found)
         tried += len(found)
-    assert known >= 0.99 * tried > 500, (known, tried)
+    assert known >= 0.95 * tried > 500, (known, tried)
 
 
 def times(stride, n):
