@@ -99,12 +99,12 @@ def test_random_trees_with_bits():
 
 
 def counted(text):
-    """(operations, divisions) in the bodies of functions in C, by its tokens. A sign is none; a shared value counts once."""
+    """(operations, divisions) in the bodies of functions in C, by its tokens. The sign of a number is none; a shared value counts once."""
     body = "\n".join(line for line in text.split("\n") if line.startswith("    ") and "(void)" not in line)
     tokens = re.findall(
         r"[A-Za-z_]\w*|\d+|>>|[^\s\w]", body.replace("return", "=").replace("const int32_t", "").replace("const int64_t", "")
     )
-    signs = [k for k, t in enumerate(tokens) if t == "-" and tokens[k - 1] in "=(,*/%+-&^>>"]
+    signs = [k for k, t in enumerate(tokens) if t == "-" and tokens[k - 1] in "=(,*/%+-&^>>" and tokens[k + 1].isdigit()]
     found = [t for k, t in enumerate(tokens) if t in ("+", "-", "*", "/", "%", ">>", "&", "^") and k not in signs]
     return len(found), sum(t in "/%" for t in found)
 

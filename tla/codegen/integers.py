@@ -55,15 +55,17 @@ def wanted_integer(name: Any, widths: Sequence[int]) -> Integer:
 def chosen_integer(held: Sequence[Held], widths: Sequence[int]) -> tuple[Integer, str]:
     """The narrowest type that all that is held is proved to fit in, else the widest; and why."""
     narrow = Integer(min(widths), True)
-    doubtful = next((h.poly for h in held if not fits(h, narrow)), None)
+    doubtful = next((h.poly for h in held if doubt(h, narrow)), None)
     if doubtful is None:
         return narrow, "every value is proved to fit"
     return Integer(max(widths), True), f"{_shown(doubtful)} is not proved to fit in {narrow.bits} bits"
 
 
-def fits(h: Held, t: Integer) -> bool:
-    """Whether it is proved that all values fit."""
-    return h.low is not None and h.high is not None and t.low <= h.low and h.high <= t.high
+def doubt(h: Held, t: Integer) -> int:
+    """0 where it is proved that all values fit, 2 where an end is known that does not, else 1."""
+    if any(end is not None and not t.low <= end <= t.high for end in h[1:]):
+        return 2
+    return int(None in h[1:])
 
 
 def require_fits(h: Held, t: Integer, coordinates: Collection[Symbol], asked: bool) -> None:

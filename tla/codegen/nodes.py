@@ -161,12 +161,17 @@ def shared(roots: Iterable[Node]) -> list[Node]:
 
 
 def operations(roots: Iterable[Node]) -> tuple[int, int]:
-    """How many operations, and how many of them divide: a shared one counts once; shifts and masks are no divisions."""
-    count = divisions = 0
+    """How many operations, and how many of them divide: a shared one counts once; shifts and masks are no divisions.
+
+    A minus in a sum is the sum's own operation; any other is one, wherever it is written.
+    """
+    roots = [*roots]
+    count, divisions = sum(n.op == "neg" for n in roots), 0
     for n in in_order(roots):
+        count += sum(a.op == "neg" and (n.op != "+" or k == 0) for k, a in enumerate(n.operands))
         if n.op in ("+", "*"):
             count += len(n.args) - 1
-        elif n.op not in ("n", "v"):
-            count += n.op != "neg"
+        elif n.op not in ("n", "v", "neg"):
+            count += 1
             divisions += n.op in ("/", "rem", "//", "%")
     return count, divisions

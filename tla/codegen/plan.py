@@ -20,7 +20,7 @@ from ..symbolic.tree import Tree
 from .arguments import Arguments, Parameter, arguments_of
 from .bits import RULES, UNSIGNED, BitRule
 from .held import Held, values_held
-from .integers import Integer as Integer, chosen_integer, fits, require_fits, wanted_integer
+from .integers import Integer as Integer, chosen_integer, doubt, require_fits, wanted_integer
 from .nodes import Graph, Node, in_order, operations, shared
 
 
@@ -108,9 +108,9 @@ def _forms(results: tuple[Any, ...]) -> Iterator[tuple[Tree | Condition, ...]]:
 
 
 def _cheapest(forms: Iterable[tuple[Node, ...]], t: Integer) -> tuple[tuple[Node, ...], list[Held]]:
-    """Of the forms all of which fits, else of all, the one of the fewest operations; and what is held on the way."""
+    """Of the forms that fit with the least doubt, the one of the fewest operations; and what is held on the way."""
     found = [(form, values_held(form)) for form in forms]
-    return min(found, key=lambda f: (not all(fits(h, t) for h in f[1]), _weight(f[0])))
+    return min(found, key=lambda f: (max(doubt(h, t) for h in f[1]), _weight(f[0])))
 
 
 def _weight(form: tuple[Node, ...]) -> int:
