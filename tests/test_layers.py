@@ -48,7 +48,7 @@ PACKAGES = {
     "xla": """spec shapes grammar index lower default stages radix raising sizes compare hlo instruction program report devices sharding mesh
     sharding_text jax""".split(),
     "ascend": "element tags recognize make".split(),
-    "codegen": """bits nodes arguments plan target c python triton jax affine mlir latex emit guard terms nests serial grid copies loops sizes
+    "codegen": """bits nodes arguments held integers plan target c python triton jax affine mlir latex emit guard terms nests serial grid copies loops sizes
     reach cute_cpp cute_dsl tla_cpp source""".split(),
     "viz": "colours scene text placed svg tikz files subject kinds colouring drawing draw threads".split(),
     "explore": "grammar steps answer server".split(),

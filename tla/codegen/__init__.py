@@ -1,6 +1,7 @@
 """Index code for kernels: from a layout to the line of C, CUDA, Triton, Pallas or MLIR that a kernel needs.
 
 arguments  what is computed, and its parameters;  bits  shifts and masks;  nodes  what is shared
+held       the ends of all that is held on the way;  integers  32 bits or 64, and what that requires
 plan       the function as plain data;  target  how languages write it;  c, python, ...  a file for each
 emit       the text of offsets;  guard  of what is valid
 source     a layout as source of CuTe, in C++ and in its DSL, of TLA, of XLA

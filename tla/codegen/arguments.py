@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from ..basis import ScaledBasis, as_coordinate
 from ..composed import ComposedLayout
 from ..errors import LeafTypeError, RankError
-from ..int_tuple import AnyLayout, leaves, modes_of, product, shown
+from ..int_tuple import AnyLayout, leaves, modes_of, product, require_depth, shown
 from ..ints import add, larger, leaf, plus
 from ..layout import Layout
 from ..notation import parse
@@ -59,6 +59,9 @@ def arguments_of(what: Any, coords: Any) -> Arguments:
     """What is computed for a layout or Tensor at coordinates, an integer expression, a condition, or a tuple of these."""
     if isinstance(what, Arguments):
         return what
+    for given in (what, coords):
+        if isinstance(given, tuple):
+            require_depth(given)
     if isinstance(what, (AnyLayout, Tensor)):
         return _of_layout(what, coords)
     results = tuple(map(_result, leaves(what)))
@@ -100,16 +103,17 @@ def _of_layout(what: Any, coords: Any) -> Arguments:
     dynamic: dict[str, Parameter] = {}
     open_layout = with_parameters(layout, dynamic)
     given, coord, names = coordinates_of(layout, open_layout, coords)
-    place = coord if isinstance(coord, tuple) else (coord,)
+    place = _settled(coord if isinstance(coord, tuple) else (coord,))
     if isinstance(what, Tensor):
         start = _open(what.coord, dynamic, "coord", _any)
         place = tuple(map(add, start, _per_mode(place, open_layout.shape)))
     offset = open_layout(*place)
     if isinstance(what, Tensor):
-        offset = plus(_open(what.offset, dynamic, "offset", _any), offset)
+        offset = plus(_open(what.offset, dynamic, "base", _any), offset)
     results = tuple(leaves(as_coordinate(offset))) if isinstance(offset, (tuple, ScaledBasis)) else (offset,)
     start = f" from {shown(what.coord)} at {what.offset}" if isinstance(what, Tensor) else ""
-    return Arguments(f"the offset of {shown(given)} in {shown(layout, 200)}{start} [elements]", results, names, tuple(dynamic.values()))
+    said = ("offset", " [elements]") if len(results) == 1 else ("coordinate", "")
+    return Arguments(f"the {said[0]} of {shown(given)} in {shown(layout, 200)}{start}{said[1]}", results, names, tuple(dynamic.values()))
 
 
 def _per_mode(place: tuple[Any, ...], shape: Any) -> tuple[Any, ...]:
@@ -159,11 +163,18 @@ def _bounded(coord: Any, shape: Any) -> Any:
     return index(coord, below=larger(product(shape), 1)) if isinstance(coord, str) else coord
 
 
+def _settled(coord: Any) -> Any:
+    """The coordinate with 0 for an index of one value: nothing is computed of it."""
+    if isinstance(coord, tuple):
+        return tuple(map(_settled, coord))
+    return 0 if isinstance(coord, SymInt) and coord.equals(0).holds else coord
+
+
 def with_parameters(x: Any, found: dict[str, Parameter], name: str = "") -> Any:
     """A layout with a symbol for each dynamic leaf: these go into `found`, by names that say where they stand."""
     if isinstance(x, ComposedLayout):
-        parts = (with_parameters(getattr(x, part), found, f"{name}{part}_") for part in ("outer", "offset", "inner"))
-        return ComposedLayout(*parts)
+        parts = (("outer", x.outer), ("start", x.offset), ("inner", x.inner))
+        return ComposedLayout(*(with_parameters(part, found, f"{name}{which}_") for which, part in parts))
     if isinstance(x, Swizzle):
         return x
     if isinstance(x, Layout):

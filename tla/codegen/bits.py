@@ -7,10 +7,10 @@ the tests try `check` on small integers.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from ..symbolic.tree import Tree, number, operation, total
+from ..symbolic.tree import Tree, number, operation, product, total
 
 
 class BitRule(NamedTuple):
@@ -21,12 +21,12 @@ class BitRule(NamedTuple):
     check: tuple[Callable[..., int], Callable[..., int], Callable[..., bool]]
 
 
-def with_bits(t: Tree) -> Tree:
-    """The tree with shifts and masks: `>>` by a number, `&` with a number."""
-    if t.op in "nv":
+def with_bits(t: Tree, rules: Sequence[BitRule]) -> Tree:
+    """The tree with shifts and masks, as far as the rules go: `>>` by a number, `&` with a number."""
+    if t.op in "nv" or not rules:
         return t
-    t = t._replace(args=tuple(map(with_bits, t.args)))
-    return next((found for rule in RULES if (found := rule.apply(t)) is not None), t)
+    t = t._replace(args=tuple(with_bits(a, rules) for a in t.args))
+    return next((found for rule in rules if (found := rule.apply(t)) is not None), t)
 
 
 def power_of_two(t: Tree) -> int | None:
@@ -56,14 +56,25 @@ def _rest(t: Tree) -> Tree | None:
 
 
 def _raised(t: Tree) -> Tree | None:
-    """A shift, or a mask of one, that is multiplied again: one mask, in place."""
+    """A mask of a shift that is multiplied again: no more than one of the two is left."""
+    k, low = _factor(t)
+    if low is None or low.op != "&" or low.args[0].op != ">>":
+        return None
+    shifted, m = low.args[0], low.args[1].args[0]
+    x, down = shifted.args[0], shifted.args[1].args[0]
+    return _mask(_shift(x, down - k), m << k) if down >= k else product(1 << k - down, [_mask(x, m << down)])
+
+
+def _cleared(t: Tree) -> Tree | None:
+    """A shift that is undone."""
+    k, x = _factor(t)
+    return _mask(x.args[0], -1 << k) if x is not None and x.op == ">>" and x.args[1].args[0] == k else None
+
+
+def _factor(t: Tree) -> tuple[int, Tree | None]:
+    """k and x of x * 2**k; None for x of any other tree."""
     k = power_of_two(t.args[1]) if t.op == "*" and len(t.args) == 2 else None
-    if k is None:
-        return None
-    x, mask = (t.args[0].args[0], t.args[0].args[1].args[0]) if t.args[0].op == "&" else (t.args[0], -1)
-    if x.op != ">>" or (down := x.args[1].args[0]) < k or (mask == -1 and down > k):
-        return None
-    return _mask(_shift(x.args[0], down - k), mask << k)
+    return (0, None) if k is None else (k, t.args[0])
 
 
 def _rounded(t: Tree) -> Tree | None:
@@ -85,13 +96,22 @@ def _rounded(t: Tree) -> Tree | None:
     return None
 
 
-RULES = [
+#: Those that need no negative mask, so that integers without a sign have them.
+UNSIGNED = (
     BitRule("x//2**k -> x >> k", _divided, (lambda x, k: x // 2**k, lambda x, k: x >> k, lambda x, k: k > 0)),
     BitRule("x%2**k -> x & 2**k - 1", _rest, (lambda x, k: x % 2**k, lambda x, k: x & 2**k - 1, lambda x, k: k > 0)),
     BitRule(
-        "((x >> a) & m)*2**k -> (x >> a - k) & m << k",
+        "((x >> a) & m)*2**k -> (x >> a - k) & m << k, a >= k; (x & m << a)*2**(k - a), a < k",
         _raised,
-        (lambda x, a, m, k: ((x >> a) & m) * 2**k, lambda x, a, m, k: (x >> a - k) & m << k, lambda x, a, m, k: a >= k),
+        (
+            lambda x, a, m, k: ((x >> a) & m) * 2**k,
+            lambda x, a, m, k: (x >> a - k) & m << k if a >= k else (x & m << a) * 2 ** (k - a),
+            lambda x, a, m, k: True,
+        ),
     ),
+)
+RULES = (
+    *UNSIGNED,
+    BitRule("(x >> k)*2**k -> x & -2**k", _cleared, (lambda x, k: (x >> k) * 2**k, lambda x, k: x & -(2**k), lambda x, k: k > 0)),
     BitRule("x - (x & 2**k - 1) -> x & -2**k", _rounded, (lambda x, k: x - (x & 2**k - 1), lambda x, k: x & -(2**k), lambda x, k: k > 0)),
-]
+)

@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from .plan import Integer, Plan
-from .target import CALL, Syntax, Target, expression, register, remarks, required_names, statements, used
+from .integers import Integer
+from .nodes import Node, in_order
+from .plan import Plan
+from .target import CALL, Syntax, Target, expression, register, remarks, required_names, statements
 
 
 class Dialect(NamedTuple):
@@ -63,15 +65,9 @@ HELPERS = {
 }
 
 
-def syntax_of(name: str) -> Syntax:
-    """The operators, with what calls a function of the text: these begin with `name`."""
-    return {**_SYNTAX, **{op: (CALL, f"{name}_{helper}({{}}, {{}})") for op, (helper, _body) in HELPERS.items()}}
-
-
-def helper(name: str, op: str, integer: str, function: str) -> str:
-    """The function that an operator calls. function: what stands before its type."""
-    called, body = HELPERS[op]
-    return f"{function} {integer} {name}_{called}({integer} a, {integer} b) {{\n    {body}\n}}"
+def syntax_of(prefix: str) -> Syntax:
+    """The operators, with what calls a function of the text: these begin with the name of the function that calls them."""
+    return {**_SYNTAX, **{op: (CALL, f"{prefix}_{name}({{}}, {{}})") for op, (name, _body) in HELPERS.items()}}
 
 
 def _writer(dialect: Dialect) -> Callable[[Plan, str], str]:
@@ -85,20 +81,32 @@ def _writer(dialect: Dialect) -> Callable[[Plan, str], str]:
 
 
 def _functions(plan: Plan, dialect: Dialect, check: str) -> list[str]:
-    wide = Integer(64, True)
-    syntax = syntax_of(plan.name)
-    out = []
-    out += [helper(plan.name, op, dialect.types[str(wide)], dialect.function) for op in sorted(used(plan) & {*HELPERS})]
     sizes = required_names(plan)
+    out = _helpers(dialect, plan.name, dialect.types[str(plan.integer)], plan.results)
     if check and plan.requires:
-        tests = [expression(node, syntax, {}, 1) for _c, node in plan.requires]
-        out.append(_function(dialect, "bool", f"{plan.name}_requires", sizes, dialect.types[str(wide)], [f"return {' && '.join(tests)};"]))
+        name, wide = f"{plan.name}_requires", dialect.types[str(Integer(64, True))]
+        tests = [node for _c, node in plan.requires]
+        both = " && ".join(expression(node, syntax_of(name), {}, 1) for node in tests)
+        out += [*_helpers(dialect, name, wide, tests), _function(dialect, "bool", name, sizes, wide, [f"return {both};"])]
     return [*out, _body(plan, dialect, sizes if check == "assert" and plan.requires else None)]
+
+
+def _helpers(dialect: Dialect, prefix: str, kind: str, roots: Iterable[Node]) -> list[str]:
+    """The functions that stand for operations which the language does not have, of integers of one kind."""
+    return [helper(prefix, op, kind, dialect.function) for op in sorted({n.op for n in in_order(roots)} & {*HELPERS})]
+
+
+def helper(prefix: str, op: str, integer: str, function: str) -> str:
+    """The function that an operator calls. function: what stands before its type."""
+    name, body = HELPERS[op]
+    return f"{function} {integer} {prefix}_{name}({integer} a, {integer} b) {{\n    {body}\n}}"
 
 
 def _body(plan: Plan, dialect: Dialect, asserted: list[str] | None) -> str:
     kind = dialect.types[str(plan.integer)]
     lines = [] if asserted is None else [f"assert({plan.name}_requires({', '.join(asserted)}));"]
+    used = {n.args[0] for n in in_order(plan.results) if n.op == "v"}
+    lines += [f"(void){p.name};" for p in plan.parameters if p.name not in used]
     temporaries, results = statements(plan, syntax_of(plan.name))
     lines += [f"const {kind} {name} = {text};" for name, text in temporaries]
     remark = "".join(f"// {line}\n" for line in remarks(plan))
@@ -113,7 +121,7 @@ def _body(plan: Plan, dialect: Dialect, asserted: list[str] | None) -> str:
 def _function(
     dialect: Dialect, gives: str, name: str, names: Iterable[str], kind: str, lines: Iterable[str], more: Sequence[str] = ()
 ) -> str:
-    parameters = ", ".join([*(f"{kind} {n}" for n in names), *more])
+    parameters = ", ".join([*(f"{kind} {n}" for n in names), *more]) or "void"
     body = "".join(f"    {line}\n" for line in lines)
     return f"{dialect.function} {gives} {name}({parameters}) {{\n{body}}}"
 

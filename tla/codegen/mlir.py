@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from .affine import WORDS, affine_map, maps, remark, split, why_not_affine
+from .integers import Integer
 from .nodes import Node
-from .plan import Integer, Plan
+from .plan import Plan
 from .target import CALL, Target, register, required_names
 
 #: op -> its name in arith, for types with a sign, and without where that is another. A condition is compared.

@@ -5,18 +5,19 @@ A node is found by its value, the normal form of what it computes: two ways to w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from ..ints import leaf
 from ..symbolic import tree
 from ..symbolic.conditions import Condition
 from ..symbolic.forms import best
-from ..symbolic.poly import Poly, number
-from ..symbolic.proofs import greatest, least
+from ..symbolic.poly import ONE, Poly, number
+from ..symbolic.proofs import is_positive
 from ..symbolic.rules import floor_div, modulo, node
 from ..symbolic.syms import OPERATIONS
 from ..symbolic.tree import ZERO, Tree, operation
-from .bits import with_bits
+from .bits import BitRule, with_bits
 
 
 class Node:
@@ -54,18 +55,19 @@ _VALUES: dict[str, Callable[..., Poly]] = {
 class Graph:
     """The nodes of some expressions.
 
-    sizes   the value of each name
-    bits    whether shifts and masks stand for divisions by powers of two
+    sizes    the value of each name
+    rules    those of bits.py that are used
+    signed   whether what is divided may be negative: of integers without a sign it never is
     """
 
-    def __init__(self, sizes: Mapping[str, Poly], bits: bool) -> None:
-        self.sizes, self.bits = sizes, bits
+    def __init__(self, sizes: Mapping[str, Poly], rules: Sequence[BitRule] = (), signed: bool = True) -> None:
+        self.sizes, self.rules, self.signed = sizes, rules, signed
         self.nodes: dict[Poly, Node] = {}
         self.divided: set[tuple[Tree, ...]] = set()
 
     def of(self, trees: Iterable[Tree]) -> tuple[Node, ...]:
         """The nodes of trees. Where x//d is computed, x%d is x - d*(x//d)."""
-        trees = [with_bits(t) if self.bits else t for t in trees]
+        trees = [with_bits(t, self.rules) for t in trees]
         for t in trees:
             self._gather(t)
         return tuple(map(self._node, trees))
@@ -95,11 +97,11 @@ class Graph:
         if t.op == "v":
             return self._made("v", t.args, self.sizes[t.args[0]])
         if t.op in ("^", "min", "max") and len(t.args) > 2:
-            return self._node(operation(t.op, operation(t.op, *t.args[:-1]), t.args[-1]))
+            t = t._replace(args=(t._replace(args=t.args[:-1]), t.args[-1]))
         args = tuple(map(self._node, t.args))
-        if t.op in ("//", "%") and _is_negative(args[1].poly or number(0)):
-            return self._node(_turned(t))
         polys = [a.poly or number(0) for a in args]
+        if t.op in ("//", "%") and is_positive(-polys[1]):
+            return self._node(_turned(t))
         if t.op == "+":
             return self._made("+", args, sum(polys[1:], polys[0]))
         if t.op == "*":
@@ -112,16 +114,21 @@ class Graph:
             return self._made("+", (x, self._made("neg", (back,), -back.poly)), modulo(*polys))  # type: ignore[operator]
         if t.op == "//":
             return self._divided(*args)
-        return self._made("rem" if t.op == "%" and _is_not_negative(polys[0]) else t.op, args, _VALUES[t.op](*polys))
+        return self._made("rem" if t.op == "%" and self._is_not_negative(polys[0]) else t.op, args, _VALUES[t.op](*polys))
 
     def _divided(self, x: Node, d: Node) -> Node:
         a, b = x.poly or number(0), d.poly or number(0)
-        return self._made("/" if _is_not_negative(a) else "//", (x, d), floor_div(a, b))
+        return self._made("/" if self._is_not_negative(a) else "//", (x, d), floor_div(a, b))
+
+    def _is_not_negative(self, p: Poly) -> bool:
+        return not self.signed or is_positive(p + ONE)
 
     def _made(self, op: str, args: tuple[Any, ...], value: Poly) -> Node:
         found = self.nodes.get(value)
         if found is None:
-            found = self.nodes[value] = Node("n", (value.const,), value) if value.const is not None else Node(op, args, value)
+            c = value.const
+            found = self.nodes[value] = Node(op, args, value) if c is None else Node("n", (c,), value)
+            leaf(abs(c or 0))  # it is written with its sign before it
         return found
 
 
@@ -137,16 +144,6 @@ def _turned(t: Tree) -> Tree:
     """x//d as -x//-d, and x%d as -(-x%-d): a target divides by what is positive."""
     turned = operation(t.op, *(tree.product(-1, [a]) for a in t.args))
     return turned if t.op == "//" else tree.product(-1, [turned])
-
-
-def _is_negative(p: Poly) -> bool:
-    high = greatest(p)
-    return high is not None and high < 0
-
-
-def _is_not_negative(p: Poly) -> bool:
-    low = least(p)
-    return low is not None and low >= 0
 
 
 def in_order(roots: Iterable[Node]) -> list[Node]:
@@ -177,28 +174,18 @@ def shared(roots: Iterable[Node]) -> list[Node]:
     return [n for n in order if uses[id(n)] > 1 and n.op not in ("n", "v", "neg")]
 
 
-def values_on_the_way(n: Node) -> Iterator[Poly]:
-    """What is held while a node is computed from left to right, its result last: a number by what it is a part of."""
-    for k, a in enumerate(n.operands):
-        subtracted = n.op == "+" and k > 0  # x - 1 holds no -1, and x - y no -y
-        if a.poly is not None and (a.op == "n" or (a.op == "neg" and not subtracted)):
-            yield -a.poly if subtracted and (a.poly.const or 0) < 0 else a.poly
-    if n.poly is None or n.op in ("n", "neg"):
-        return
-    if n.op in ("+", "*"):
-        polys = [a.poly or number(0) for a in n.args]
-        for k in range(2, len(polys)):
-            yield sum(polys[1:k], polys[0]) if n.op == "+" else product(polys[:k])
-    yield n.poly
-
-
 def operations(roots: Iterable[Node]) -> tuple[int, int]:
-    """How many operations, and how many of them divide: a shared one counts once; shifts and masks are no divisions."""
-    count = divisions = 0
+    """How many operations, and how many of them divide: a shared one counts once; shifts and masks are no divisions.
+
+    A minus in a sum is the sum's own operation; any other is one, wherever it is written.
+    """
+    roots = [*roots]
+    count, divisions = sum(n.op == "neg" for n in roots), 0
     for n in in_order(roots):
+        count += sum(a.op == "neg" and (n.op != "+" or k == 0) for k, a in enumerate(n.operands))
         if n.op in ("+", "*"):
             count += len(n.args) - 1
-        elif n.op not in ("n", "v"):
-            count += n.op != "neg"
+        elif n.op not in ("n", "v", "neg"):
+            count += 1
             divisions += n.op in ("/", "rem", "//", "%")
     return count, divisions

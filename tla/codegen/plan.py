@@ -10,37 +10,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ..errors import LeafTypeError, RangeError
-from ..symbolic import Condition, SymInt, text
-from ..symbolic.conditions import require
+from ..int_tuple import shown
+from ..symbolic import Condition, SymInt
 from ..symbolic.facts import symbols_in, whole
 from ..symbolic.forms import best
 from ..symbolic.poly import Poly, Symbol, number, one_of, symbol
-from ..symbolic.proofs import greatest, least
 from ..symbolic.syms import of_symbol, poly_of
 from ..symbolic.tree import Tree
 from .arguments import Arguments, Parameter, arguments_of
-from .nodes import Graph, Node, in_order, shared, values_on_the_way
-
-
-class Integer(NamedTuple):
-    """An integer type: how many bits, and whether it has a sign."""
-
-    bits: int
-    signed: bool
-
-    @property
-    def low(self) -> int:
-        return -(1 << self.bits - 1) if self.signed else 0
-
-    @property
-    def high(self) -> int:
-        return (1 << self.bits - self.signed) - 1
-
-    def __str__(self) -> str:
-        return f"{'' if self.signed else 'u'}int{self.bits}"
-
-
-INTEGERS = {str(t): t for t in (Integer(32, True), Integer(64, True), Integer(32, False), Integer(64, False))}
+from .bits import RULES, UNSIGNED, BitRule
+from .held import Held, values_held
+from .integers import Integer, chosen_integer, doubt, require_fits, wanted_integer
+from .nodes import Graph, Node, in_order, operations, shared
 
 
 class Plan(NamedTuple):
@@ -99,18 +80,25 @@ def plan(
     i j M int64
     """
     arguments = arguments_of(what, coords)
+    _require_conditions(conditions)
     sizes = {n.name: whole(n) for n in _scope(arguments, conditions)}
-    forms = [_results(Graph(sizes, bits), trees) for trees in _forms(arguments.results)]
-    results = next((f for f in forms if all(_fits(p, Integer(min(widths), True)) for p in _values(f))), forms[0])
-    chosen, why = _integer(integer, results, widths)
+    wanted = None if integer is None else wanted_integer(integer, widths)
+    signed = wanted is None or wanted.signed
+    rules = (RULES if signed else UNSIGNED) if bits else ()
+    forms = (_results(Graph(sizes, rules, signed), trees) for trees in dict.fromkeys(_forms(arguments.results)))
+    results, held = _cheapest(forms, wanted or Integer(min(widths), True))
+    chosen, why = (wanted, "as asked") if wanted else chosen_integer(held, widths)
+    coordinates = [n for p in arguments.coordinates for n in symbols_in(p.symbol.poly)]
+    for h in held:
+        require_fits(h, chosen, coordinates, asked=wanted is not None or chosen.bits == 32)
     conditions = tuple(conditions)  # those of the integers among them, if they are the list that assuming() writes to
     parameters = _parameters(arguments, results, conditions)
     taken = {p.name for p in parameters}
     fresh = (t for k in itertools.count() if (t := f"t{k}") not in taken)
     temporaries = tuple((t, n) for n, t in zip(shared(results), fresh))
-    coordinates = len(arguments.coordinates)
-    requires = _requires(parameters[coordinates:], conditions, bits)
-    return Plan(name, arguments.what, parameters, coordinates, temporaries, results, chosen, why, requires)
+    count = len(arguments.coordinates)
+    requires = _requires(parameters[count:], conditions, RULES if bits else ())
+    return Plan(name, arguments.what, parameters, count, temporaries, results, chosen, why, requires)
 
 
 def _forms(results: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
@@ -137,15 +125,25 @@ def _asks(x: Any) -> bool:
     return isinstance(x, Condition) or (isinstance(x, tuple) and not isinstance(x, Tree))
 
 
+def _cheapest(forms: Iterable[tuple[Node, ...]], t: Integer) -> tuple[tuple[Node, ...], list[Held]]:
+    """Of the forms that fit with the least doubt, the one of the fewest operations; and what is held on the way."""
+    found = [(form, values_held(form)) for form in forms]
+    return min(found, key=lambda f: (max((doubt(h, t) for h in f[1]), default=0), _weight(f[0])))
+
+
+def _weight(form: tuple[Node, ...]) -> int:
+    count, divisions = operations(form)
+    return count + 8 * divisions
+
+
 def _results(graph: Graph, results: tuple[Any, ...]) -> tuple[Node, ...]:
     integers = iter(graph.of([t for t in results if not _asks(t)]))
     return tuple(graph.all_of((x,) if isinstance(x, Condition) else x) if _asks(x) else next(integers) for x in results)
 
 
-def _values(results: tuple[Node, ...]) -> list[Poly]:
-    """All that is held while the results are computed."""
-    ends = [n.poly for n in results if n.poly is not None]
-    return [*dict.fromkeys([*(p for n in in_order(results) for p in values_on_the_way(n)), *ends])]
+def _require_conditions(conditions: Any) -> None:
+    if not isinstance(conditions, (list, tuple)) or not all(isinstance(c, Condition) for c in conditions):
+        raise LeafTypeError(f"conditions={shown(conditions)}", "a list of conditions", "give what `with assuming() as conditions:` gives")
 
 
 def _polys_of(x: Any) -> tuple[Poly, ...]:
@@ -176,57 +174,6 @@ def _parameters(arguments: Arguments, results: Iterable[Node], conditions: Itera
     return (*arguments.coordinates, *(Parameter(n, of_symbol(symbols[n])) for n in sorted(others)), *dynamic)
 
 
-# ----------------------------------------------------------------------------------------------------- integers
-
-
-def _integer(wanted: str | None, results: tuple[Node, ...], widths: Sequence[int]) -> tuple[Integer, str]:
-    """The type of the integers, and why."""
-    values = _values(results)
-    if wanted is None:
-        wide = Integer(max(widths), True)
-        narrow = Integer(min(widths), True)
-        doubtful = next((p for p in values if _fits(p, narrow) is not True), None)
-        if doubtful is None:
-            return narrow, "every value is proved to fit"
-        chosen, why = wide, f"{_shown(doubtful)} is not proved to fit in {narrow.bits} bits"
-    elif wanted in INTEGERS and INTEGERS[wanted].bits in widths:
-        chosen, why = INTEGERS[wanted], "as asked"
-    else:
-        offered = ", ".join(name for name, t in INTEGERS.items() if t.bits in widths)
-        raise LeafTypeError(f"the integer type {wanted!r:.40}", f"one of {offered}", "leave it out, and one that fits is taken")
-    for p in values:
-        _require_fits(p, chosen, asked=wanted is not None or chosen.bits == 32)
-    return chosen, why
-
-
-def _fits(p: Poly, t: Integer) -> bool | None:
-    """Whether all values fit: False where the bounds that are known do not."""
-    low, high = least(p), greatest(p)
-    if (low is not None and low < t.low) or (high is not None and high > t.high):
-        return False
-    return None if low is None or high is None else True
-
-
-def _require_fits(p: Poly, t: Integer, asked: bool) -> None:
-    """The error for a value that does not fit. Of 64 bits, that a size without a bound fits is taken."""
-    fits = _fits(p, t)
-    low, high = least(p), greatest(p)
-    if fits is False:
-        known = f"{'-' if low is None else low} to {'any size' if high is None else high}"
-        mend = "use a signed type" if not t.signed and (low or 0) < 0 else "use a wider type, a tile, or declare smaller sizes"
-        raise RangeError(f"{_shown(p)}, {known}, in {t}", f"{t.low} to {t.high}", mend)
-    if not t.signed and low is None:
-        require(Condition("<=", number(0), p), f"{_shown(p)} in {t}")
-    if fits is None and asked and t.bits < 64:
-        require(Condition("<=", p, number(t.high)), f"{_shown(p)} in {t}")
-        if t.signed and low is None:
-            require(Condition("<=", number(t.low), p), f"{_shown(p)} in {t}")
-
-
-def _shown(p: Poly) -> str:
-    return text.notation(best(p))
-
-
 # ------------------------------------------------------------------------------------------------- what it needs
 
 
@@ -238,12 +185,14 @@ def facts_of(n: Symbol) -> list[Condition]:
     return [*unit, *lows, *(Condition("<=", size, p.scale(n.unit)) for p in n.uppers)]
 
 
-def _requires(sizes: Iterable[Parameter], conditions: tuple[Condition, ...], bits: bool) -> tuple[tuple[Condition, Node], ...]:
+def _requires(
+    sizes: Iterable[Parameter], conditions: tuple[Condition, ...], rules: Sequence[BitRule]
+) -> tuple[tuple[Condition, Node], ...]:
     """The conditions that sizes have to meet, facts first; as comparisons of names of which nothing is known."""
     symbols = [n for p in sizes for n in symbols_in(p.symbol.poly)]
     names = {n.name for n in symbols}
     facts = [c for n in symbols for c in facts_of(n) if all(m.name in names for p in (c.a, c.b) for m in symbols_in(p))]
     wanted = dict.fromkeys([*facts, *conditions])
     scope = {n.name for c in wanted for p in (c.a, c.b) for n in p.scope}
-    graph = Graph({name: one_of(symbol(name, 1, (), ())) for name in scope}, bits)
+    graph = Graph({name: one_of(symbol(name, 1, (), ())) for name in scope}, rules)
     return tuple((c, graph.condition(c)) for c in wanted)

@@ -45,8 +45,9 @@ class Target(NamedTuple):
         """LeafTypeError for a name that the target does not take."""
         for name in (plan.name, *(p.name for p in plan.parameters)):
             self.require_name(name)
-        if plan.name in {p.name for p in plan.parameters}:
-            raise LeafTypeError(f"a function {plan.name} with a parameter of that name", "another name", 'give it one: name="offset_of"')
+        for p in plan.parameters:
+            if p.name == plan.name or p.name.startswith(f"{plan.name}_"):  # what the text defines beside the function begins so
+                raise LeafTypeError(f"a function {plan.name} with a parameter {p.name}", "another name", 'give it one: name="f"')
 
     def require_name(self, name: object) -> None:
         if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name):
@@ -72,7 +73,7 @@ def register(target: Target) -> Target:
 
 def target_of(name: str) -> Target:
     """The target of a name; LeafTypeError if there is none."""
-    if name not in TARGETS:
+    if not isinstance(name, str) or name not in TARGETS:
         raise LeafTypeError(f"the target {name!r:.40}", f"one of {', '.join(sorted(TARGETS))}", "register(Target(...)) makes one known")
     return TARGETS[name]
 

@@ -8,6 +8,7 @@ from ..symbolic import SymInt
 from ..symbolic.facts import whole
 from ..symbolic.forms import best
 from ..symbolic.syms import poly_of
+from .bits import RULES
 from .c import HELPERS, helper, syntax_of
 from .nodes import Graph, in_order
 from .target import CALL, expression
@@ -28,7 +29,7 @@ class Terms:
     def text(self, x: Any, within: int = 0) -> str:
         """An integer as an expression."""
         p = poly_of(x)
-        graph = Graph({n.name: whole(n) for n in p.scope}, bits=True)
+        graph = Graph({n.name: whole(n) for n in p.scope}, RULES)
         (node,) = graph.of([x.form if isinstance(x, SymInt) else best(p)])
         self.called |= {n.op for n in in_order([node])} & {*HELPERS}
         return expression(node, syntax_of(self.name), {}, within)

@@ -150,7 +150,7 @@ def _by_terms(p: Poly) -> int | None:
     for m, c in p:
         both: Ends = (1, 1)
         for x in m:
-            both = _product(both, ends(x))
+            both = ends_of_product(both, ends(x))
         end = both[c < 0]
         if end is None:
             return None
@@ -158,8 +158,8 @@ def _by_terms(p: Poly) -> int | None:
     return total
 
 
-def _product(a: Ends, b: Ends) -> Ends:
-    """The ends of products."""
+def ends_of_product(a: Ends, b: Ends) -> Ends:
+    """The ends of products of what has these ends."""
     if None not in (*a, *b):
         products = [x * y for x in a for y in b if x is not None and y is not None]
         return min(products), max(products)

@@ -346,6 +346,24 @@ def _unwritten(a: Tree, b: Tree) -> Tree:
     return _UNWRITTEN
 
 
+def _masked(a: Tree, b: Tree) -> Tree:
+    """x & y of a number y that is one run of bits: a digit, in its place."""
+    mask = b.args[0] if b.op == "n" else 0
+    low = mask & -mask
+    if mask <= 0 or mask & (mask + low):
+        return _UNWRITTEN
+    shifted = tree.operation("//", a, tree.number(low)) if low > 1 else a
+    return tree.product(low, [tree.operation("%", shifted, tree.number(mask // low + 1))])
+
+
+def _raised(a: Tree, b: Tree) -> Tree:
+    return tree.product(1 << b.args[0], [a])
+
+
+def _lowered(a: Tree, b: Tree) -> Tree:
+    return tree.operation("//", a, tree.number(1 << b.args[0]))
+
+
 OPERATIONS = {
     "add": Operation(lambda x, y: x + y, _sum),
     "sub": Operation(lambda x, y: x - y, _difference),
@@ -355,10 +373,10 @@ OPERATIONS = {
     "xor": Operation(lambda x, y: node("^", x, y), _node_of("^")),
     "min": Operation(lambda x, y: node("min", x, y), _node_of("min")),
     "max": Operation(lambda x, y: node("max", x, y), _node_of("max")),
-    "and": Operation(_and, _unwritten, {0: 0}),
+    "and": Operation(_and, _masked, {0: 0}),
     "or": Operation(lambda x, y: x + y - _and(x, y), _unwritten, {-1: -1}),
-    "lshift": Operation(lambda x, y: x * _power_of_two("<<", y), _unwritten),
-    "rshift": Operation(lambda x, y: _quotient(x, _power_of_two(">>", y)), _unwritten, {}),
+    "lshift": Operation(lambda x, y: x * _power_of_two("<<", y), _raised),
+    "rshift": Operation(lambda x, y: _quotient(x, _power_of_two(">>", y)), _lowered, {}),
 }
 
 

@@ -1,0 +1,479 @@
+"""The plan of emitted code: its rules for bits, its operations, its integers, what it requires; and what is refused."""
+
+import ast
+import itertools
+import operator
+import random
+import re
+import subprocess
+from pathlib import Path
+
+import executed
+import pytest
+from executed import Case
+from expressions import OPERATORS, random_text, samples, value
+from test_codegen import UNDEFINED, agrees, brute, numbers, random_layout, static_layout
+from test_messages import message
+from test_symbolic_forms import CASES, built
+
+import tla
+from tla import Int, Layout, MakeTensor, SymInt, assuming, dim, dims, index, parse, xla
+from tla.codegen import TARGETS, emit, plan
+from tla.codegen.bits import RULES, UNSIGNED, with_bits
+from tla.codegen.held import values_held
+from tla.codegen.nodes import operations
+from tla.symbolic.evaluate import value as poly_value
+from tla.symbolic.proofs import greatest, least
+
+import oracle
+
+DOCS = Path(__file__).parent.parent / "docs"
+
+
+# --------------------------------------------------------------------------------------------------------- bits
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+def test_each_rule_holds_on_small_integers(rule):
+    left, right, when = rule.check
+    names = left.__code__.co_varnames[: left.__code__.co_argcount]
+    domains = [range(-300, 300) if n == "x" else range(16) if n == "m" else range(7) for n in names]
+    tried = 0
+    for xs in itertools.product(*domains):
+        if when(*xs):
+            tried += 1
+            assert left(*xs) == right(*xs), xs
+    assert tried >= 1000
+
+
+def evaluated(t, values):
+    """A tree, by what its operations mean."""
+    if t.op == "n":
+        return t.args[0]
+    if t.op == "v":
+        return values[t.args[0]]
+    xs = [evaluated(a, values) for a in t.args]
+    out = xs[0] if t.op != "-" else -xs[0]
+    for x in xs[1:]:
+        out = FOLDS[t.op](out, x)
+    return out
+
+
+FOLDS = {
+    "+": lambda a, b: a + b,
+    "*": lambda a, b: a * b,
+    "//": lambda a, b: a // b,
+    "%": lambda a, b: a % b,
+    ">>": lambda a, b: a >> b,
+    "&": lambda a, b: a & b,
+    "^": lambda a, b: a ^ b,
+    "min": min,
+    "max": max,
+}
+
+
+def ops_in(t):
+    return {t.op}.union(*(ops_in(a) for a in t.args if hasattr(a, "op"))) if t.op not in "nv" else set()
+
+
+def test_random_trees_with_bits():
+    r = random.Random(7)
+    names = {n: index(n, below=200, at_least=-200) for n in "xyz"}
+    seen = set()
+    for _ in range(600):
+        text = random_text(r, 4, bits=True).replace("-1", "(0 - 1)")
+        x = parse(text, symbols=names)
+        if not isinstance(x, SymInt):
+            continue
+        for tree in (x.form, x.written):
+            new = [with_bits(tree, rules) for rules in (RULES, UNSIGNED, ())]
+            assert new[2] == tree
+            seen |= ops_in(new[0])
+            for _ in range(12):
+                values = {n: r.randint(-200, 199) for n in "xyz"}
+                assert {evaluated(t, values) for t in new} == {value(text, values)}, text
+    assert {">>", "&"} < seen
+
+
+# --------------------------------------------------------------------------------------------------- operations
+
+
+def counted(text):
+    """(operations, divisions) in the bodies of functions in C, by its tokens. The sign of a number is none; a shared value counts once."""
+    body = "\n".join(line for line in text.split("\n") if line.startswith("    ") and "(void)" not in line)
+    tokens = re.findall(
+        r"[A-Za-z_]\w*|\d+|>>|[^\s\w]", body.replace("return", "=").replace("const int32_t", "").replace("const int64_t", "")
+    )
+    signs = [k for k, t in enumerate(tokens) if t == "-" and tokens[k - 1] in "=(,*/%+-&^>>" and tokens[k + 1].isdigit()]
+    found = [t for k, t in enumerate(tokens) if t in ("+", "-", "*", "/", "%", ">>", "&", "^") and k not in signs]
+    return len(found), sum(t in "/%" for t in found)
+
+
+#: Layouts, and the line that a person writes for each.
+BY_HAND = {
+    "row-major": ("(M,N):(N,_1)", "return i * N + j;"),
+    "half zN": ("((_16,M//16),(_16,N//16)):((_16,_256),(_1,16*M))", "return ((j >> 4) * M + i) * 16 + (j & 15);"),
+    "bf16[R,C]{1,0:T(8,128)(2,1)}": (
+        xla.lower("bf16[R,C]{1,0:T(8,128)(2,1)}"),
+        "return ((i >> 3) * ((C + 127) >> 7) + (j >> 7)) * 1024 + ((i >> 1) & 3) * 256 + (j & 127) * 2 + (i & 1);",
+    ),
+    "bf16[512,1024]{1,0:T(8,128)(2,1)}": (
+        xla.lower("bf16[512,1024]{1,0:T(8,128)(2,1)}"),
+        "return ((i >> 3) * 8 + (j >> 7)) * 1024 + ((i >> 1) & 3) * 256 + (j & 127) * 2 + (i & 1);",
+    ),
+    "Sw<3,4,3>": ("Sw<3,4,3> o _0 o (_64,_64):(_64,_1)", "t = i * 64 + j; return t ^ ((t >> 3) & 112);"),
+}
+SIZES = dims("M N", multiple_of=16)
+
+
+def rows_of_the_table():
+    """What is counted now, as rows of docs/codegen.md: what, the best known form or the line by hand, and both counts."""
+    for c in CASES:
+        yield c["name"], c["ideal"], tuple(c["ideal_count"]), counted(emit(built(c), "c")), built(c)
+    for name, (layout, line) in BY_HAND.items():
+        a = parse(layout, symbols=SIZES) if isinstance(layout, str) else layout
+        yield name, line.replace("return ", "").rstrip(";"), counted(f"    {line}"), counted(emit(a, "c")), a
+
+
+def test_no_more_operations_than_the_best_form_that_is_known():
+    for name, _line, best, mine, what in rows_of_the_table():
+        assert mine[0] <= best[0], name
+        assert mine[1] <= best[1], name
+        assert mine == operations(plan(what).results), name  # what the graph says
+
+
+def test_the_table_of_the_page_is_what_is_counted():
+    page = (DOCS / "codegen.md").read_text()
+    for name, line, best, mine, _what in rows_of_the_table():
+        row = f"| `{name}` | `{line}` | {best[0]}, {best[1]} | {mine[0]}, {mine[1]} |".replace("^ ", "^ ")
+        assert row in page, row
+
+
+def test_the_cases_in_c(tmp_path):
+    cases = []
+    for c in CASES:
+        x = built(c)
+        made = plan(x)
+        text = emit(x, "c", name=c["name"])
+        for values in samples(c, 40):
+            wanted = value(c["expr"], values)
+            cases.append(Case(text, c["name"], (), tuple(values[p.name] for p in made.parameters), wanted, str(made.integer)))
+    agrees(cases, tmp_path, flags=UNDEFINED)
+
+
+# ----------------------------------------------------------------------------------------------------- integers
+
+
+def held(text, name, arguments):
+    """All that a Python function holds while it computes: each name that it needs, each operation."""
+    (function,) = (f for f in ast.parse(text).body if isinstance(f, ast.FunctionDef) and f.name == name)
+    values = dict(zip((a.arg for a in function.args.args), arguments))
+    out = [values[n.id] for n in ast.walk(function) if isinstance(n, ast.Name) and n.id in values]
+
+    def go(node):
+        if isinstance(node, (ast.BinOp, ast.Call)):
+            args = [go(x) for x in ([node.left, node.right] if isinstance(node, ast.BinOp) else node.args)]
+            out.append(BINARY[type(node.op)](*args) if isinstance(node, ast.BinOp) else {"min": min, "max": max}[node.func.id](*args))
+            return out[-1]
+        if isinstance(node, ast.UnaryOp):
+            out.append(-go(node.operand))
+            return out[-1]
+        return values[node.id] if isinstance(node, ast.Name) else node.value
+
+    for line in function.body:
+        if isinstance(line, ast.Assign):
+            values[line.targets[0].id] = go(line.value)
+        elif isinstance(line, ast.Return):
+            out.append(go(line.value))
+    return out
+
+
+BINARY = {**OPERATORS, ast.RShift: operator.rshift, ast.BitAnd: operator.and_}
+
+
+def test_the_ends_of_what_is_held():
+    """No value on the way of random expressions is past the ends that are given for it."""
+    r = random.Random(11)
+    names = {n: index(n, below=r.randint(1, 200), at_least=r.choice((0, -50))) for n in "xyz"}
+    known, tried = 0, 0
+    for _ in range(400):
+        x = parse(random_text(r, 4, bits=True).replace("-1", "(0 - 1)"), symbols=names)
+        if not isinstance(x, SymInt):
+            continue
+        found = values_held(plan(x).results)
+        for _ in range(15):
+            at = {n: r.randint(least(s.poly), greatest(s.poly)) for n, s in names.items()}
+            for h in found:
+                v = poly_value(h.poly, at)
+                assert h.low is None or h.low <= v, (str(x), at)
+                assert h.high is None or v <= h.high, (str(x), at)
+        known += sum(h.low is not None and h.high is not None for h in found)
+        tried += len(found)
+    assert known >= 0.95 * tried > 500, (known, tried)
+
+
+def times(stride, n):
+    return tuple(times(d, n) for d in stride) if isinstance(stride, tuple) else stride * Int[n]()
+
+
+def test_32_bits_are_taken_where_all_that_is_held_fits():
+    """By brute force over all coordinates of static layouts that reach about 2**31. Where all fits it is nearly always proved."""
+    r = random.Random(5)
+    counts = {(a, b): 0 for a in ("int32", "int64") for b in (True, False)}
+    for _ in range(400):
+        a = static_layout(random_layout(r, {}, {}, {}))
+        if oracle.size(numbers(a.shape, {})) > 200:
+            continue
+        n = r.choice((1, 2**31 // max(1, *map(abs, brute(a))) + r.randint(-1, 1)))
+        a = Layout(a.shape, times(a.stride, max(n, 1)))
+        text = emit(a, "python")
+        extents = tuple(map(oracle.size, a.shape)) if isinstance(a.shape, tuple) else (int(a.shape),)
+        values = [v for c in oracle.coordinates(extents) for v in held(text, "offset", c)]
+        fits = -(2**31) <= min(values) and max(values) < 2**31
+        counts[str(plan(a).integer), fits] += 1
+    assert counts["int32", False] == 0
+    assert counts["int32", True] > 100
+    assert counts["int64", False] > 50
+    assert counts["int64", True] <= 0.02 * counts["int32", True], counts
+
+
+# ---------------------------------------------------------------------------------------------------- requirements
+
+
+def guarded(text, symbols=(), integer="int32", target="c", check="function", name="f", **how):
+    """What is emitted for a layout in integers that it may not fit, the conditions for these recorded."""
+    a = parse(text, symbols=symbols) if isinstance(text, str) else text
+    with assuming() as conditions:
+        code = emit(a, target, name=name, integer=integer, conditions=conditions, check=check, **how)
+    return code, plan_under(a, integer)
+
+
+def plan_under(a, integer):
+    with assuming() as conditions:
+        return plan(a, integer=integer, conditions=conditions)
+
+
+K = dim("K", at_least=2, at_most=1000)
+GUARDED = [
+    ("(M,N):(N,_1)", SIZES),
+    ("(M,N):(_1,M)", SIZES),
+    ("((_16,M//16),(_16,N//16)):((_16,_256),(_1,16*M))", SIZES),
+    ("(M,N,K):(N*K,K,_1)", (*SIZES, K)),
+    ("(M,N):(-N,_1)", SIZES),
+    ("(M,(_4,N)):(N*4,(_1,_4))", SIZES),
+    ("(_8,(_16,N)):(N*16,(_1,_16))", SIZES),
+]
+LARGE = [0, 1, 15, 16, 17, 32, 4096, 16384, 32768, 46336, 65536, 65552, 131072, 2**27, 2**31 - 16, 2**31, 2**40, 2**62, -16, -(2**62)]
+
+
+def fits_in_32_bits(text, extents, sizes):
+    """Whether all that the function holds at the corners fits: of these layouts no coordinate inside reaches further."""
+    corners = itertools.product(*({0, n - 1} for n in extents))
+    return all(-(2**31) <= v < 2**31 for c in corners for v in held(text, "f", [*c, *sizes]))
+
+
+def test_the_guard_is_true_where_all_fits_and_the_facts_are_met(tmp_path):
+    """And false elsewhere, for sizes of up to 2**62, in C without overflow and in Python."""
+    r = random.Random(3)
+    cases, answers = [], {True: 0, False: 0}
+    for k, (text, symbols) in enumerate(GUARDED):
+        a = parse(text, symbols=symbols)
+        code, made = guarded(text, symbols, name=f"f{k}")
+        source, _made = guarded(text, symbols, target="python")
+        guard = executed.function(source, "f_requires")
+        names = guard.__code__.co_varnames
+        assert set(names) <= {"M", "N", "K"}  # no coordinate
+        for _ in range(150):
+            values = {n: r.choice(LARGE) if r.random() < 0.7 else r.randint(1, 3000) * 16 for n in "MNK"}
+            values["K"] = r.choice((values["K"], 1, 2, 50, 1000))
+            sizes = [values[p.name] for p in made.parameters if p.name in values]
+            used = {p.name for p in made.parameters}
+            facts = all(values[n] >= 16 and values[n] % 16 == 0 for n in "MN" if n in used) and (
+                2 <= values["K"] <= 1000 or "K" not in used
+            )
+            extents = [oracle.size(e) for e in numbers(a.shape, values)] if facts and {"M", "N"} <= used else None
+            if facts and extents is None:  # an extent that the code does not name is not known to it
+                continue
+            wanted = facts and fits_in_32_bits(source, extents, sizes)
+            answers[wanted] += 1
+            given = tuple(values[n] for n in names)
+            assert guard(*given) is wanted, (source, values)
+            cases.append(Case(code, f"f{k}_requires", (), given, int(wanted), "int64"))
+    assert min(answers.values()) > 100
+    agrees(cases, tmp_path, flags=UNDEFINED)
+
+
+def test_conditions_that_cannot_be_told_without_coordinates_name_them():
+    """Of a square it is not known where it is largest: the condition is on the value itself."""
+    i = index("i", below=dim("M"))
+    for x in (i * i, (i * i + 5) // 8, (i // 3) * (i // 3)):
+        with assuming() as conditions:
+            emit(x, "python", "i", integer="int32", conditions=conditions)
+        assert "i" in {name for c in conditions for name in re.findall(r"[a-z]+", str(c))}
+
+
+def test_guards_of_dynamic_layouts_and_asserts(tmp_path):
+    """What a dynamic stride needs is asked at both ends; assert() stops the program where the guard is false."""
+    code, made = guarded("(4,5):(5,1)", target="python")
+    guard = executed.function(code, "f_requires")
+    assert [p.name for p in made.parameters] == ["i", "j", "shape_0", "shape_1", "stride_0", "stride_1"]
+    r = random.Random(4)
+    seen = set()
+    for _ in range(400):
+        sizes = [
+            *(r.choice((0, 1, 5, 70_000, 2**31)) for _ in "ij"),
+            *(r.choice((-(2**31), -30_000, -1, 0, 1, 30_000, 2**31)) for _ in "ij"),
+        ]
+        wanted = min(sizes[:2]) >= 1 and fits_in_32_bits(code, sizes[:2], sizes)
+        assert guard(*sizes) is wanted, sizes
+        seen.add(wanted)
+    assert seen == {True, False}
+    checked, _made = guarded("(M,N):(N,_1)", SIZES, check="assert")
+    for n, sizes in enumerate([(16, 32), (16, 8), (2**20, 2**20)]):
+        source, program = tmp_path / f"{n}.c", tmp_path / f"{n}"
+        source.write_text(f"{checked}int main(void) {{ return f(1, 2, {sizes[0]}, {sizes[1]}) == {sizes[1]} + 2 ? 0 : 3; }}\n")
+        subprocess.run(["gcc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-o", program, source], check=True)
+        assert (subprocess.run([program], check=False, stderr=subprocess.DEVNULL).returncode == 0) is (n == 0)
+
+
+def test_conditions_that_operations_recorded_are_in_the_guard():
+    n = dim("n")
+    with assuming() as conditions:
+        tiles = n // 16 * 16
+        a = Layout((Int[16](), tla.safe_div(n, 16)), (Int[1](), Int[16]()))
+    assert [str(c) for c in conditions] == ["16 divides n"]
+    code = emit((a(index("i", below=n)), tiles), "python", "i", conditions=conditions, check="function")
+    guard = executed.function(code, "offset_requires")
+    assert [guard(v) for v in (0, 1, 16, 24, 32, -16)] == [False, False, True, False, True, False]
+
+
+def test_it_says_which_integers_and_why():
+    (N,) = dims("N")
+    assert plan(parse("(_4,_8):(_8,_1)")).why == "every value is proved to fit"
+    assert plan(parse("(N,_8):(_8,_1)", symbols=[N])).why == "i is not proved to fit in 32 bits"
+    assert plan(parse("(_4,_8):(_8,_1)"), integer="uint64").why == "as asked"
+    small = parse("(N,N):(N,_1)", symbols=[dim("N", at_most=46341)])
+    assert str(plan(small).integer) == "int64"
+    assert str(plan(parse("(N,N):(N,_1)", symbols=[dim("N", at_most=46340)])).integer) == "int32"
+
+
+# ------------------------------------------------------------------------------------------------- what is refused
+
+STATIC = parse("(_64,_64):(_64,_1)")
+(SIZE,) = dims("N")
+REFUSED = [
+    (lambda: emit(STATIC, coords="i,int"), "the name int in c\n  expected  no word of the language, nor of emitted code\n  to mend   use another name"),
+    (lambda: emit(STATIC, "python", coords="i,np2,lambda"), "the name 'lambda'\n"),
+    (lambda: emit(STATIC, "numpy", coords="i,np"), "the name np in numpy\n"),
+    (lambda: emit(STATIC, "cuda", coords="i,threadIdx"), "the name threadIdx in cuda\n"),
+    (lambda: emit(STATIC, "opencl", coords="i,float4"), "the name float4 in opencl\n"),
+    (lambda: emit(STATIC, name="f(x); int g"), "the name 'f(x); int g'\n  expected  letters, digits and underscores, a letter first\n"),
+    (lambda: emit(STATIC, name="i"), "a function i with a parameter i\n  expected  another name\n  to mend   give it one: name=\"f\""),
+    (lambda: emit(parse("min(x,offset_min)", symbols=[dim("x"), dim("offset_min")])), "a function offset with a parameter offset_min\n"),
+    (lambda: emit(STATIC, coords="i,j;system()"), "unexpected ';', at position 4\n"),
+    (lambda: emit(STATIC, coords="i,j+1"), "the coordinate j+1\n  expected  a name or an integer\n  to mend   give an expression as a SymInt"),
+    (lambda: emit(STATIC, coords="i,j,k"), "coordinate (i,j,k) in the shape (_64,_64)\n  expected  one name per mode, or one for all\n"),
+    (lambda: emit(STATIC, coords="(i,k),j"), "coordinate (i,k) in the shape _64\n"),
+    (lambda: emit(STATIC, coords=["i", "j"]), "a list\n  expected  a tuple, or an integer\n"),
+    (lambda: emit(STATIC, coords={"i": 1}), "a value is of type dict\n"),
+    (lambda: emit(STATIC, coords=nested("i", 100_000)), "tuples nested more than 64 deep\n"),
+    (lambda: emit(nested(SIZE, 100_000)), "tuples nested more than 64 deep\n"),
+    (lambda: emit(MakeTensor(None, STATIC), coords="n"), "coordinate (n) in a tensor\n  expected  2 integers\n  to mend   give one for each top-level mode"),
+    (lambda: emit(parse("(M,N):(N,_1)", symbols=SIZES), coords="M,j"), "two sets of facts for M: dim('M', multiple_of=16) and index('M', below="),
+    (lambda: emit(SIZE, "fortran"), "the target 'fortran'\n  expected  one of c, cpp, cuda"),
+    (lambda: emit(SIZE, []), "the target []\n"),
+    (lambda: emit(SIZE, integer="int16"), "the integer type 'int16'\n  expected  one of int32, int64, uint32, uint64\n  to mend   leave it out"),
+    (lambda: emit(SIZE, integer=[]), "the integer type []\n"),
+    (lambda: emit(SIZE, check="maybe"), "check='maybe' for c\n  expected  one of '', 'function', 'assert'\n"),
+    (lambda: emit(SIZE, "opencl", check="assert"), "check='assert' for opencl\n  expected  one of '', 'function'\n"),
+    (lambda: emit(SIZE, conditions=5), "conditions=5\n  expected  a list of conditions\n"),
+    (lambda: emit(SIZE, coords="K"), "the coordinate K\n  expected  a name in the expression: N\n  to mend   leave it out"),
+    (lambda: emit(()), "an empty tuple to emit\n"),
+    (lambda: emit("N"), "'N' is of type str\n"),
+    (lambda: emit(2**80), "an integer of 81 bits\n"),
+    (lambda: emit(parse("(_4,_5):(_-5,_1)"), integer="uint32"), "j-5*i, -15 to 4, in uint32\n  expected  0 to 4294967295\n  to mend   use a signed type"),
+    (lambda: emit(parse("_4:_-1"), integer="uint64"), "-i, -3 to 0, in uint64\n  expected  0 to 18446744073709551615\n  to mend   use a signed type"),
+    (lambda: emit(parse("_3:_2147483647"), integer="int32"), "2147483647*i, 0 to 4294967294, in int32\n"),
+    (lambda: emit(parse("_3:_9223372036854775807")), "9223372036854775807*i, 0 to 18446744073709551614, in int64\n"),
+    (lambda: emit(parse("_2:_-9223372036854775808")), "an integer of 64 bits\n"),
+    (lambda: emit(SIZE, integer="int32"), 'N in int32: it is not known whether N <= 2147483647\n  expected  N <= 2147483647\n  to mend   declare dim("N", at_most=2147483647)'),
+]  # fmt: skip
+
+
+def nested(x, depth):
+    for _ in range(depth):
+        x = (x,)
+    return x
+
+
+@pytest.mark.parametrize(("f", "text"), REFUSED, ids=lambda x: x[:40].replace("\n", " ") if isinstance(x, str) else "")
+def test_what_is_refused(f, text):
+    assert message(f).startswith(text)
+
+
+def test_the_mends_work():
+    assert "f(int32_t i, int32_t j)" in emit(STATIC, name="f")
+    assert emit(parse("min(x,offset_min)", symbols=[dim("x"), dim("offset_min")]), name="f")
+    b, t = index("b", below=4), index("t", below=16)
+    assert emit(STATIC, coords=(b * 16 + t, "j"))
+    assert emit(MakeTensor(None, STATIC), coords="n,m")
+    assert emit(parse("(M,N):(N,_1)", symbols=SIZES), coords="m,j")
+    assert emit(SIZE, "opencl", check="function")
+    assert emit(parse("(_4,_5):(_-5,_1)"), integer="int32")
+    assert emit(dim("N", at_most=2147483647), integer="int32")
+    assert guarded(SIZE)[0].count("N <= 2147483647") == 2
+    assert TARGETS["c"].require_name("i") is None
+
+
+def test_large_things():
+    many = parse(f"({','.join(['_2'] * 300)}):({','.join(['_3'] * 300)})")
+    assert executed.function(emit(many, "python"), "offset")(*[1] * 300) == 900
+    deep = executed.function(emit(parse("(" * 60 + "_4" + ")" * 60 + ":" + "(" * 60 + "_3" + ")" * 60), "python", coords="n"), "offset")
+    assert deep(3) == 9
+    names = dims(" ".join(f"x{k}" for k in range(1000)))
+    assert executed.function(emit(sum(names), "python"), "offset")(*range(1000)) == 499_500
+    for text in ("():()", "_1:_5", "(_1,_1):(_5,_7)", "(_0,_4):(_1,_2)"):
+        a = parse(text)
+        assert executed.function(emit(a, "python"), "offset")(*[0] * (len(a.shape) if isinstance(a.shape, tuple) else 1)) == 0
+
+
+def test_names_that_emitted_code_uses_itself(tmp_path):
+    """t0, a, b and out are names of temporaries, of helpers' parameters and of results."""
+    x, y = dim("a", at_most=9), dim("b", at_most=9)
+    t0 = dim("t0", at_most=9)
+    what = parse("min(a,b,t0)", symbols=[x, y, t0]), (x - y) // 4, (x - y) // 4 * (t0 - y)
+    text = emit(what, "c", name="f")
+    cases = [
+        Case(text, "f", (), v, [[min(v), (v[0] - v[1]) // 4, (v[0] - v[1]) // 4 * (v[2] - v[1])]], "int32") for v in ((1, 9, 5), (7, 2, 9))
+    ]
+    agrees(cases, tmp_path, flags=UNDEFINED)
+    assert "the name out in c" in message(lambda: emit(dim("out")))
+
+
+# ------------------------------------------------------------------------------------------------------------ text
+
+GOLDEN = {
+    "row_major": (lambda: parse("(M,N):(N,_1)", symbols=SIZES), {}),
+    "static": (lambda: STATIC, {}),
+    "one_name": (lambda: STATIC, {"coords": "n"}),
+    "nested_names": (lambda: parse("((_4,_2),(_4,_3)):((_4,_16),(_1,_32))"), {"coords": "(i,y),(j,x)"}),
+    "dynamic": (lambda: parse("((4,_2),3):((1,_16),5)"), {}),
+    "zN": (lambda: parse(BY_HAND["half zN"][0], symbols=SIZES), {"check": "function"}),
+    "xla": (lambda: xla.lower("bf16[R,C]{1,0:T(8,128)(2,1)}"), {}),
+    "xla_static": (lambda: xla.lower("bf16[100,1000]{1,0:T(8,128)(2,1)}"), {}),
+    "swizzle": (lambda: parse("Sw<3,4,3> o _0 o (_64,_64):(_64,_1)"), {}),
+    "composed": (lambda: parse("(_4,_3):(_1,8) o 1 o (_2,_5):(_5,_1)"), {}),
+    "coordinates": (lambda: parse("(_4,(_2,_3)):(_1@0,(_1@1,_2@0))"), {}),
+    "tensor": (lambda: MakeTensor(None, STATIC, (2, index("p", below=8)), offset=5), {}),
+    "negative": (lambda: parse("(_8,_8):(_-8,_-1)"), {"name": "back"}),
+    "rounding_down": (lambda: (index("x", below=9, at_least=-9) // 5, index("x", below=9, at_least=-9) % 5), {}),
+    "least_and_largest": (lambda: (parse("min(N,M,64)", symbols=SIZES), parse("max(N,M)", symbols=SIZES)), {}),
+    "unsigned": (lambda: parse("(_16,_32):(_32,_1)"), {"integer": "uint32"}),
+    "condition": (lambda: (SIZES[0] * SIZES[1]).is_multiple_of(96), {"name": "divides"}),
+}
+
+
+@pytest.mark.parametrize("target", sorted({"c", "cpp", "cuda", "hip", "opencl", "python", "numpy"}))
+def test_the_text(target, golden):
+    texts = (f"== {name}\n{emit(what(), target, **how)}" for name, (what, how) in GOLDEN.items())
+    golden(f"codegen/{target}.txt", "\n".join(texts))
