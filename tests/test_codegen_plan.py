@@ -380,7 +380,7 @@ REFUSED = [
     (lambda: emit(nested(SIZE, 100_000)), "tuples nested more than 64 deep\n"),
     (lambda: emit(MakeTensor(None, STATIC), coords="n"), "coordinate (n) in a tensor\n  expected  2 integers\n  to mend   give one for each top-level mode"),
     (lambda: emit(parse("(M,N):(N,_1)", symbols=SIZES), coords="M,j"), "two sets of facts for M: dim('M', multiple_of=16) and index('M', below="),
-    (lambda: emit(SIZE, "fortran"), "the target 'fortran'\n  expected  one of c, cpp, cuda"),
+    (lambda: emit(SIZE, "fortran"), "the target 'fortran'\n  expected  one of affine, c, cpp, cuda"),
     (lambda: emit(SIZE, []), "the target []\n"),
     (lambda: emit(SIZE, integer="int16"), "the integer type 'int16'\n  expected  one of int32, int64, uint32, uint64\n  to mend   leave it out"),
     (lambda: emit(SIZE, integer=[]), "the integer type []\n"),

@@ -265,7 +265,7 @@ def dynamic_values(text, layout):
 
     def leaf(x, path):
         for part in path:
-            x = x[int(part)] if part.isdigit() else getattr(x, part)
+            x = x[int(part)] if part.isdigit() else getattr(x, {"start": "offset"}.get(part, part))
         return int(x)
 
     return [leaf(layout, name.split("_")) for name in names]

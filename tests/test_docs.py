@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import tla
-from tla import ascend, viz, xla
+from tla import ascend, codegen, viz, xla
 from tla.cli import main
 from tla.xla import jax as tla_jax
 
@@ -20,7 +20,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 def public():
     """(module, name) of all that is public; what a star import must not take from Python too."""
     names = {"tla": {*tla._HOME} - set(tla._PUBLIC[""].split()), "tla.ascend": {*ascend.__all__, "float"}}
-    names |= {module.__name__: {*module.__all__} for module in (xla, tla_jax, viz)}
+    names |= {module.__name__: {*module.__all__} for module in (xla, tla_jax, codegen, viz)}
     return {(module, name) for module, found in names.items() for name in found}
 
 

@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 
 import tla
-from tla import ascend, evaluate, viz, xla
+from tla import ascend, codegen, evaluate, viz, xla
 from tla.xla import jax as tla_jax
 
 ROOT = Path(tla.__file__).parent
 
 
 def public():
-    for module in (tla, ascend, xla, tla_jax, viz):
+    for module in (tla, ascend, xla, tla_jax, codegen, viz):
         for name in module.__all__:
             yield pytest.param(getattr(module, name), id=f"{module.__name__}.{name}")
 

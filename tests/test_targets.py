@@ -191,8 +191,10 @@ def test_integers_that_a_target_does_not_have(integer, target):
 def test_a_minus_has_to_fit():
     i = index("i", below=100)
     for what in (-i, -(i // 3), (-i) // 7):
-        with pytest.raises(RangeError, match="in uint32\n  expected  0 to 4294967295\n  to mend   use a signed type"):
+        with pytest.raises(Unproven, match="in uint32: it is not known whether 0 <= "):
             emit(what, "jax", integer="uint32")
+        with pytest.raises(RangeError, match="in uint32\n  expected  0 to 4294967295\n  to mend   use a signed type"):
+            emit(what, "jax", "i", integer="uint32")
     assert "M - 1" in emit(IN_GOLDEN["zN"], "jax", integer="uint32")  # which holds no -1
 
 
@@ -231,5 +233,5 @@ def test_bad_input(target):
         emit(layout, target, "i,j,k")
     with pytest.raises(LeafTypeError, match="check='assert!'"):
         emit(layout, target, check="assert!")
-    with pytest.raises(LeafTypeError, match="a function i with a parameter of that name"):
+    with pytest.raises(LeafTypeError, match="a function i with a parameter i"):
         emit(layout, target, name="i")

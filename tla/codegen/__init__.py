@@ -8,19 +8,25 @@ source     a layout as source of CuTe, in C++ and in its DSL, of TLA, of XLA
 nests      what a copy goes through;  serial, grid  as loops and as kernels;  copies  the text;  loops  of offsets in steps
 """
 
-from . import (  # they register their targets
-    affine as affine,
-    c as c,
-    jax as jax,
-    latex as latex,
-    mlir as mlir,
-    python as python,
-    triton as triton,
-)
-from .copies import WRITERS as WRITERS, emit_copy as emit_copy
-from .emit import emit as emit
-from .guard import emit_guard as emit_guard
-from .loops import Step as Step, emit_loops as emit_loops, loop_nest as loop_nest
-from .plan import Plan as Plan, plan as plan
-from .source import SYSTEMS as SYSTEMS, source as source
-from .target import TARGETS as TARGETS, Target as Target, register as register
+from . import affine, c, jax, latex, mlir, python, triton  # noqa: F401  # they register their targets
+from .copies import WRITERS as WRITERS, emit_copy
+from .emit import emit
+from .guard import emit_guard
+from .loops import Step, emit_loops, loop_nest
+from .plan import Plan, plan
+from .source import SYSTEMS as SYSTEMS, source
+from .target import TARGETS as TARGETS, Target, register
+
+__all__ = [
+    "Plan",
+    "Step",
+    "Target",
+    "emit",
+    "emit_copy",
+    "emit_guard",
+    "emit_loops",
+    "loop_nest",
+    "plan",
+    "register",
+    "source",
+]

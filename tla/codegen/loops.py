@@ -27,12 +27,19 @@ _TARGETS = ("c", "cpp", "cuda", "hip")
 
 
 class Step(NamedTuple):
-    """A loop of a nest.
+    """A loop of a nest: how many steps it has, and what these add.
 
     extent   how many steps it has
     step     what each adds to the offset [elements]
     wrap     what is added where the loop has ended, and the next one steps: that one's step, and back over this loop; of the
              outermost loop the way back to the start
+
+    >>> from tla import parse
+    >>> from tla.codegen import loop_nest
+    >>> loop_nest(parse("_4:_3"))
+    (Step(extent=Int[4](), step=Int[3](), wrap=Int[-12]()),)
+
+    Source: strength reduction.
     """
 
     extent: Any
@@ -49,8 +56,8 @@ def loop_nest(layout: Layout) -> tuple[Step, ...]:
     >>> from tla.codegen import loop_nest
     >>> for s in loop_nest(parse("(_4,(_2,3)):(_1,(_16,_4))")):
     ...     print(*s)
-    _4 _1 12
-    _2 _16 -28
+    _4 _1 _12
+    _2 _16 _-28
     3 _4 -12
 
     Raises LeafTypeError for composed layouts, whose offsets have no steps. Source: strength reduction.
@@ -60,7 +67,7 @@ def loop_nest(layout: Layout) -> tuple[Step, ...]:
     flat = coalesce(layout)
     modes = [(s, d) for s, d in zip(leaves(flat.shape), leaves(flat.stride)) if not is_constant(1, s)]
     following = [*(d for _s, d in modes[1:]), Int[0]()]
-    return tuple(Step(s, d, plus(after, mul(mul(s, d), -1))) for (s, d), after in zip(modes, following))
+    return tuple(Step(s, d, plus(after, mul(mul(s, d), Int[-1]()))) for (s, d), after in zip(modes, following))
 
 
 def emit_loops(layout: Any, target: str = "c", *, name: str = "offsets") -> str:
