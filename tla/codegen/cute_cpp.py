@@ -76,9 +76,9 @@ def _tuple(x: Any, wide: Iterator[bool]) -> _Written:
     return _integer(x, next(wide))
 
 
-def _integer(n: Any, wide: bool, outside: int = 0) -> _Written:
+def _integer(n: Any, wide: bool, factor: bool = False) -> _Written:
     if type(n) is not Int:
-        return _Written(_CPP.dynamic(n, wide, outside), False)
+        return _Written(_CPP.dynamic(n, wide, factor), False)
     if wide or abs(n) > INT32_MAX:
         return _Written(f"cute::C<{cpp_number(int(n), True)}>", True)
     return _Written(f"cute::_{n:d}" if n in _NAMED else f"cute::Int<{n:d}>", True)
@@ -88,7 +88,7 @@ def _basis(x: ScaledBasis, wide: bool) -> _Written:
     path = ", ".join(map(str, x.path))
     if is_constant(1, x.value):
         return _Written(f"cute::E<{path}>", True)
-    value = _integer(x.value, wide, outside=3)
+    value = _integer(x.value, wide, factor=True)
     if value.is_type:
         return _Written(f"cute::ScaledBasis<{value.text}, {path}>", True)
     return _Written(f"{value.text} * cute::E<{path}>{{}}", False)

@@ -15,8 +15,10 @@ from ..ints import Int, is_constant
 from ..layout import Layout
 from ..swizzle import Swizzle
 from .cute_cpp import require_31_bits
+from .python import SYNTAX
 from .reach import Part, parts
 from .sizes import INT32_MAX, Language
+from .target import CALL, Syntax
 
 
 def _number(n: int, wide: bool) -> str:
@@ -24,7 +26,8 @@ def _number(n: int, wide: bool) -> str:
 
 
 # In an expression numbers are plain: its sizes make it dynamic. // rounds down, % does not.
-_DSL = Language(_number, str, "//", frozenset({"//"}), "cutlass.", frozenset({"cute", "cutlass"}))
+_EXTREMES: Syntax = {op: (CALL, f"cutlass.{op}({{}}, {{}})") for op in ("min", "max")}
+_DSL = Language(_number, str, {**SYNTAX, **_EXTREMES}, frozenset({"//"}), frozenset({"cute", "cutlass"}))
 
 
 def cute_dsl(x: Any) -> str:
@@ -51,9 +54,9 @@ def _tuple(x: Any, wide: Iterator[bool]) -> str:
         return f"({', '.join(_tuple(m, wide) for m in x)}{',' if len(x) == 1 else ''})"
     if not isinstance(x, ScaledBasis):
         return _integer(x, next(wide))
-    value, element = _integer(x.value, next(wide), outside=3), f"cute.E({x.path[0] if len(x.path) == 1 else [*x.path]})"
+    value, element = _integer(x.value, next(wide), factor=True), f"cute.E({x.path[0] if len(x.path) == 1 else [*x.path]})"
     return element if is_constant(1, x.value) else f"{value} * {element}"
 
 
-def _integer(n: Any, wide: bool, outside: int = 0) -> str:
-    return str(int(n)) if type(n) is Int else _DSL.dynamic(n, wide, outside)
+def _integer(n: Any, wide: bool, factor: bool = False) -> str:
+    return str(int(n)) if type(n) is Int else _DSL.dynamic(n, wide, factor)

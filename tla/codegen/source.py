@@ -48,7 +48,7 @@ def source(layout: Any, system: str, *, dtype: Any = None) -> str:
     >>> M, N = dims("M N")
     >>> a = MakeLayout((-(-M // 16), N), (16 * N, 1))
     >>> print(source(a, "cute_cpp"))
-    cute::make_layout(cute::make_shape((M + 15) / 16, N), cute::make_stride(16 * N, 1))
+    cute::make_layout(cute::make_shape((M + 15) / 16, N), cute::make_stride(N * 16, 1))
     >>> print(source(parse("Sw<3,4,3> o _0 o (_8,4):(_1,_8)"), "cute_dsl"))
     cute.make_composed_layout(cute.make_swizzle(3, 4, 3), 0, cute.make_layout((8, cutlass.Int32(4)), stride=(1, 8)))
     >>> b = MakeLayout[ascend.half, ascend.zN](100, 60)

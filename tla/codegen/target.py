@@ -18,6 +18,8 @@ Syntax = Mapping[str, tuple[int, str]]
 CALL = 99
 #: Operands of these stand in parentheses, as readers and compilers want them.
 _SET_OFF = (">>", "&", "^")
+#: Inside of a product these do too: it reads without the rule that products and divisions go from left to right.
+_DIVISIONS = ("/", "rem", "//", "%")
 
 
 class Target(NamedTuple):
@@ -109,7 +111,7 @@ def expression(n: Node, syntax: Syntax, names: Mapping[int, str], outside: int =
         text = "".join(_in_chain(k, a, syntax, names) for k, a in enumerate(n.args))
     elif n.op in ("*", "and"):
         sign = template.replace("{}", "")
-        text = sign.join(expression(a, syntax, names, binds + (k > 0)) for k, a in enumerate(n.args))
+        text = sign.join(expression(a, syntax, names, CALL if a.op in _DIVISIONS else binds + (k > 0)) for k, a in enumerate(n.args))
     else:
         within = 0 if binds == CALL else CALL if n.op in _SET_OFF else binds
         operands = (expression(a, syntax, names, within + (k if within else 0)) for k, a in enumerate(n.args))

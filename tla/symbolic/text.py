@@ -50,13 +50,13 @@ def _infix(t: Tree, outside: int, spaces: str) -> str:
     elif t.op == "^":
         text = f" {t.op} ".join(_infix(a, binds + 1, spaces) for a in t.args) if spaces else "^".join(_infix(a, 2, spaces) for a in t.args)
     else:
-        first, *rest = t.args if t.op != "*" else number_first(t.args)
+        first, *rest = t.args if t.op != "*" else _number_first(t.args)
         # a division inside of a product is set off, so that it reads without the rule that they go from left to right
         text = _infix(first, 3 + (first.op in ("//", "%")), spaces) + "".join(t.op + _infix(a, 4, spaces) for a in rest)
     return f"({text})" if binds < outside else text
 
 
-def number_first(factors: tuple[Tree, ...]) -> tuple[Tree, ...]:
+def _number_first(factors: tuple[Tree, ...]) -> tuple[Tree, ...]:
     """16*M*N, but (i//8)*1024: a number goes before names, and after what stands in parentheses."""
     *names, last = factors
     return (last, *names) if last.op == "n" and all(a.op == "v" for a in names) else factors
