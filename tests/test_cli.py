@@ -380,6 +380,8 @@ def test_a_long_read_shows_how_far_it_is(tmp_path, monkeypatch):
         (["emit", "((_16,M),(_16,N)):((_16,_256),(_1,K))", "--check", "function", "--multiple-of", "K=256"], "return (K & 255) == 0"),
         (["emit", "bf16[M,N]{1,0:T(8,128)(2,1)}", "--target", "numpy"], "def offset(i, j, N):"),
         (["emit", "Sw<3,3,3> o _0 o (_8,_64):(_64,_1)", "--integer", "uint32"], "static inline uint32_t offset(uint32_t i, uint32_t j)"),
+        (["emit", "(_4,8):(_8,_1)", "--target", "cute_cpp"], "cute::make_layout(cute::make_shape(cute::_4{}, 8)"),
+        (["emit-copy", "f32[M,N]{1,0}", "f32[M,N]{0,1}", "--check", "assert"], "assert(copy_requires(M, N));"),
         (["emit-copy", "(_100,_60):(_60,_1)", "bf16[100,60]{1,0:T(8,128)(2,1)}"], "uint16_t *restrict dst"),
         (["emit-copy", "f32[M,N]{1,0}", "f32[M,N]{0,1}", "--target", "cuda"], 'extern "C" __global__ void copy(unsigned int *'),
         (["emit-copy", "(_8,_8):(_8,_1)", "(_8,_8):(_1,_8)", "--bits", "8", "--name", "turn"], "static inline void turn(uint8_t *"),

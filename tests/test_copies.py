@@ -331,3 +331,20 @@ def test_bad_input(call, error, part):
     with pytest.raises(error) as caught:
         call()
     assert part in str(caught.value)
+
+
+def test_what_the_sizes_have_to_meet_is_said_and_checked(tmp_path):
+    source, destination = MakeLayout((P, Q), (Q, 1)), MakeLayout[half, zN](P, Q)
+    said = "// requires 16 divides P, 16 <= P, 32 divides Q, 32 <= Q\n"
+    for target in ("c", "cpp", "cuda", "hip", "opencl"):
+        text = emit_copy(source, destination, target)
+        assert said in text
+        assert "_requires" not in text
+    library = compiled.build(tmp_path, emit_copy(source, destination, check="assert"))
+    library.copy_requires.restype = ctypes.c_bool
+    for p, q in itertools.product((0, 15, 16, 32, 40), (0, 16, 32, 96)):
+        assert library.copy_requires(ctypes.c_longlong(p), ctypes.c_longlong(q)) == (p % 16 == q % 32 == 0 and p > 0 and q > 0)
+    for target in ("cpp", "cuda", "hip"):
+        assert "    assert(copy_requires(P, Q));\n" in emit_copy(source, destination, target, check="assert")
+    with pytest.raises(LeafTypeError, match="check='assert' for opencl"):
+        emit_copy(source, destination, "opencl", check="assert")

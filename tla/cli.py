@@ -99,13 +99,13 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _code_options(emit: argparse.ArgumentParser, emit_copy: argparse.ArgumentParser) -> None:
-    for sub, targets in ((emit, codegen.TARGETS), (emit_copy, codegen.WRITERS)):
+    for sub, targets in ((emit, (*codegen.TARGETS, *codegen.SYSTEMS)), (emit_copy, (*codegen.WRITERS,))):
         sub.add_argument("--target", default="c", help=f"one of {', '.join(targets)}; c by default")
         sub.add_argument("--name", metavar="NAME", help="the name of the function")
         sub.add_argument("--multiple-of", metavar="NAME=N", nargs="+", default=[], help="what divides the sizes that have names")
+        sub.add_argument("--check", choices=["function", "assert"], default="", help="write what the sizes have to meet as code, too")
     emit.add_argument("--coords", metavar="NAMES", help="the names of the coordinates, such as i,j or (i0,i1),j; i,j,... by default")
     emit.add_argument("--integer", metavar="TYPE", help="int32, int64, uint32 or uint64; by default int32 where all is proved to fit")
-    emit.add_argument("--check", choices=["function", "assert"], default="", help="write what the sizes have to meet as code, too")
     emit_copy.add_argument("--bits", metavar="N", type=int, help="bits of an element: 8, 16, 32 or 64; 32, or as the XLA shape has")
 
 
@@ -207,16 +207,13 @@ def draw(arguments: argparse.Namespace) -> Answer:
 
 
 def emit(arguments: argparse.Namespace) -> Answer:
-    """The offset of a coordinate as the text of a function, in C, CUDA, Python, ...: sizes that have names are parameters."""
-    text = codegen.emit(
-        _with_sizes(arguments.layout, arguments.multiple_of),
-        arguments.target,
-        arguments.coords,
-        name=arguments.name or "offset",
-        integer=arguments.integer,
-        check=arguments.check,
-    )
-    return {"target": arguments.target, "text": text}, _text_of
+    """The offset of a coordinate as a function of C, CUDA, Python, ...; or the layout as source of CuTe, TLA or XLA."""
+    layout, target = _with_sizes(arguments.layout, arguments.multiple_of), arguments.target
+    if target in codegen.SYSTEMS:
+        return {"target": target, "text": codegen.source(layout, target)}, _text_of
+    options = {"integer": arguments.integer, "check": arguments.check}
+    text = codegen.emit(layout, target, arguments.coords, name=arguments.name or "offset", **options)
+    return {"target": target, "text": text}, _text_of
 
 
 def emit_copy(arguments: argparse.Namespace) -> Answer:
@@ -224,7 +221,8 @@ def emit_copy(arguments: argparse.Namespace) -> Answer:
     source, destination = (_with_sizes(text, arguments.multiple_of) for text in (arguments.source, arguments.destination))
     shapes = [named_shape(text, {}) for text in (arguments.source, arguments.destination) if _is_xla(text)]
     bits = arguments.bits or next((shape.bits for shape in shapes), 32)
-    text = codegen.emit_copy(source, destination, arguments.target, element=bits, name=arguments.name or "copy")
+    options = {"element": bits, "check": arguments.check}
+    text = codegen.emit_copy(source, destination, arguments.target, name=arguments.name or "copy", **options)
     return {"target": arguments.target, "text": text}, _text_of
 
 

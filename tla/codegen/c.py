@@ -81,14 +81,17 @@ def _writer(dialect: Dialect) -> Callable[[Plan, str], str]:
 
 
 def _functions(plan: Plan, dialect: Dialect, check: str) -> list[str]:
-    sizes = required_names(plan)
+    sizes, tests = required_names(plan), [node for _c, node in plan.requires]
     out = _helpers(dialect, plan.name, dialect.types[str(plan.integer)], plan.results)
-    if check and plan.requires:
-        name, wide = f"{plan.name}_requires", dialect.types[str(Integer(64, True))]
-        tests = [node for _c, node in plan.requires]
-        both = " && ".join(expression(node, syntax_of(name), {}, 1) for node in tests)
-        out += [*_helpers(dialect, name, wide, tests), _function(dialect, "bool", name, sizes, wide, [f"return {both};"])]
-    return [*out, _body(plan, dialect, sizes if check == "assert" and plan.requires else None)]
+    out += requirement(dialect, plan.name, sizes, tests) if check and tests else []
+    return [*out, _body(plan, dialect, sizes if check == "assert" and tests else None)]
+
+
+def requirement(dialect: Dialect, name: str, sizes: Iterable[str], tests: Sequence[Node]) -> list[str]:
+    """The function `<name>_requires` of sizes, whether they pass all tests; behind those that it calls."""
+    name, wide = f"{name}_requires", dialect.types[str(Integer(64, True))]
+    both = " && ".join(expression(node, syntax_of(name), {}, 1) for node in tests)
+    return [*_helpers(dialect, name, wide, tests), _function(dialect, "bool", name, sizes, wide, [f"return {both};"])]
 
 
 def _helpers(dialect: Dialect, prefix: str, kind: str, roots: Iterable[Node]) -> list[str]:

@@ -16,15 +16,20 @@ from ..int_tuple import AnyLayout, leaves, shown
 from ..ints import equal
 from ..layout import Layout
 from ..predicates import is_injective
+from ..symbolic import SymInt
 from ..tensor import MakeTensor, Tensor
 from . import grid, serial
 from .arguments import symbols_of
-from .nests import GRID_BLOCKS, SERIAL_BLOCKS, nests
+from .bits import RULES
+from .c import DIALECTS, Dialect, requirement
+from .nests import GRID_BLOCKS, SERIAL_BLOCKS, Copy, nests
+from .nodes import Node
+from .plan import requirements
 from .target import target_of
 
 
 class Writer(NamedTuple):
-    """How a target writes nests: write(nests, language, name, bits, sizes, remarks); and the blocks that these are to have."""
+    """How a target writes a Copy: write(copy, language); and the blocks that its nests are to have."""
 
     write: Callable[..., str]
     language: Any
@@ -43,7 +48,7 @@ WRITERS = {
 _TAKEN = re.compile(r"dst|src|n|[dknst]\d+")
 
 
-def emit_copy(source: Any, destination: Any, target: str = "c", *, element: Any = 32, name: str = "copy") -> str:
+def emit_copy(source: Any, destination: Any, target: str = "c", *, element: Any = 32, name: str = "copy", check: str = "") -> str:
     """The text of a function that moves every valid element of one layout to its coordinate in another.
 
     source, destination   layouts, or Tensors (of which the offset and start count), of one origin_shape; the destination is
@@ -52,6 +57,8 @@ def emit_copy(source: Any, destination: Any, target: str = "c", *, element: Any 
               one-dimensional grid of any size, whose pointers are aligned to 16 bytes
     element   an element type of tla.ascend, or the width of an element in bits: 8, 16, 32 or 64
     name      of the function
+    check     "function": with a function `<name>_requires` of the sizes, whether these meet their facts; "assert": which
+              asserts it too
 
     What both layouts have side by side is moved as one: memcpy, or a vector of up to 16 bytes. Loops are ordered by the
     destination; where the source is contiguous in another loop, blocks of both are moved. Padding of the destination stays.
@@ -90,14 +97,28 @@ def emit_copy(source: Any, destination: Any, target: str = "c", *, element: Any 
     to, of = _tensor(destination), _tensor(source)
     _require_one_shape(to, of)
     _require_injective(to)
-    sizes = _sizes(to, of)
-    for word in (name, *sizes):
+    found.require_check(check)
+    symbols = _symbols(to, of)
+    for word in (name, *symbols):
         found.require_name(word)
         if _TAKEN.fullmatch(word):
             raise LeafTypeError(f"the name {word} in a copy", "other names than dst, src, n, k0, d0, s0 ...", "use another name")
-    remark = f"{name}: from {shown(of.layout, 200)} to {shown(to.layout, 200)}, elements of {bits} bits"
+    requires = requirements(symbols.values(), (), RULES)
+    remarks = [f"{name}: from {shown(of.layout, 200)} to {shown(to.layout, 200)}, elements of {bits} bits"]
+    remarks += [f"requires {', '.join(str(c) for c, _node in requires)}"] if requires else []
+    checks, first = _checks(DIALECTS[target], name, [*symbols], [node for _c, node in requires], check)
     writer = WRITERS[target]
-    return writer.write(nests(to, of, writer.blocks), writer.language, name, bits, sizes, [remark])
+    return writer.write(Copy(name, nests(to, of, writer.blocks), bits, [*symbols], remarks, checks, first), writer.language)
+
+
+def _checks(dialect: Dialect, name: str, sizes: list[str], tests: list[Node], check: str) -> tuple[list[str], list[str]]:
+    """What says whether sizes meet what is required of them, and the line that asserts it."""
+    if not (check and tests):
+        return [], []
+    asserts = check == "assert"
+    head = [line for line in (*dialect.head, dialect.checked if asserts else None) if line and "stdint" not in line]
+    texts = [*(["\n".join(head)] if head else []), *requirement(dialect, name, sizes, tests)]
+    return texts, [f"assert({name}_requires({', '.join(sizes)}));"] if asserts else []
 
 
 def _tensor(x: Any) -> Tensor:
@@ -122,10 +143,10 @@ def _require_injective(to: Tensor) -> None:
         raise InjectivityError(*(is_injective.why_not(to.layout) or ()))
 
 
-def _sizes(*tensors: Tensor) -> list[str]:
-    """The names of all symbols, in order."""
+def _symbols(*tensors: Tensor) -> dict[str, SymInt]:
+    """All symbols, by name."""
     numbers = [n for t in tensors for n in (t.offset, *t.coord, *t.origin_shape, *_numbers(t.layout))]
-    return sorted({str(n) for x in numbers for n in symbols_of(x)})
+    return dict(sorted({str(n): n for x in numbers for n in symbols_of(x)}.items()))
 
 
 def _numbers(layout: Any) -> Iterator[Any]:

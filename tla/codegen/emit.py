@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..errors import LeafTypeError
 from ..symbolic import Condition
 from .plan import plan
 from .target import target_of
@@ -61,9 +60,7 @@ def emit(
     Source: ours.
     """
     found = target_of(target)
-    if check not in found.checks:
-        offered = ", ".join(map(repr, found.checks))
-        raise LeafTypeError(f"check={check!r:.40} for {target}", f"one of {offered}", "leave it out, or check the sizes where you call it")
+    found.require_check(check)
     made = plan(what, coords, name=name, integer=integer, conditions=conditions, bits=found.bits, widths=found.widths)
     found.require_names(made)
     found.require_operations(made, check)

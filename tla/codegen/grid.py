@@ -14,7 +14,7 @@ from ..ints import divides, equal
 from ..symbolic import SymInt, index
 from ..symbolic.proofs import greatest, least
 from ..symbolic.syms import poly_of
-from .nests import Loop, Nest
+from .nests import Copy, Loop, Nest
 from .terms import Terms
 
 
@@ -57,16 +57,16 @@ _THREAD = ("get_global_id(0)", "get_global_size(0)")
 OPENCL = Grid((), "kernel void", "global ", _THREAD, _OPENCL, ("int", "long"), "restrict", "static inline")
 
 
-def write(found: list[Nest], language: Grid, name: str, bits: int, sizes: list[str], remarks: list[str]) -> str:
+def write(copy: Copy, language: Grid) -> str:
     """The text of the kernel `name`(dst, src, sizes...)."""
-    integer = language.integers[1]
-    terms = Terms(name, integer, language.helper)
-    lines = [line for nest in found for line in _items(nest, language, bits // 8, terms)]
-    kind = f"{language.space}{language.types[bits // 8]}"
-    parameters = [f"{kind} *{language.alone} dst", f"const {kind} *{language.alone} src", *(f"{integer} {n}" for n in sizes)]
-    remark = "".join(f"// {line}\n" for line in remarks)
-    body = "".join(f"    {line}\n" for line in lines)
-    return "\n\n".join([*language.head, *terms.helpers(), f"{remark}{language.kernel} {name}({', '.join(parameters)}) {{\n{body}}}"]) + "\n"
+    integer, width = language.integers[1], copy.bits // 8
+    terms = Terms(copy.name, integer, language.helper)
+    lines = [line for nest in copy.nests for line in _items(nest, language, width, terms)]
+    kind = f"{language.space}{language.types[width]}"
+    parameters = [f"{kind} *{language.alone} dst", f"const {kind} *{language.alone} src", *(f"{integer} {n}" for n in copy.sizes)]
+    body = "".join(f"    {line}\n" for line in (*copy.first, *lines))
+    kernel = f"{copy.remark}{language.kernel} {copy.name}({', '.join(parameters)}) {{\n{body}}}"
+    return "\n\n".join([*language.head, *copy.checks, *terms.helpers(), kernel]) + "\n"
 
 
 def _items(nest: Nest, language: Grid, width: int, terms: Terms) -> Iterator[str]:

@@ -76,6 +76,32 @@ class Nest(NamedTuple):
     offsets: tuple[Any, Any] | None = None
 
 
+class Copy(NamedTuple):
+    """A copy, for a writer.
+
+    name       of the function
+    nests      what it goes through
+    bits       of an element
+    sizes      the names of its parameters behind the pointers
+    remarks    what a comment says, in lines
+    checks     the text of what says whether sizes meet what is required of them; nothing where that is not wanted
+    first      what the function begins with, in lines
+    """
+
+    name: str
+    nests: list[Nest]
+    bits: int
+    sizes: list[str]
+    remarks: list[str]
+    checks: list[str]
+    first: list[str]
+
+    @property
+    def remark(self) -> str:
+        """The comment."""
+        return "".join(f"// {line}\n" for line in self.remarks)
+
+
 def nests(target: Tensor, source: Tensor, blocks: Sequence[int]) -> list[Nest]:
     """The nests that move every valid element of source to its coordinate in target, which have one origin_shape."""
     names = _names()

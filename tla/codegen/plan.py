@@ -105,7 +105,7 @@ def plan(
     fresh = (t for k in itertools.count() if (t := f"t{k}") not in taken)
     temporaries = tuple((t, n) for n, t in zip(shared(results), fresh))
     count = len(arguments.coordinates)
-    requires = _requires(parameters[count:], conditions, RULES if bits else ())
+    requires = requirements((p.symbol for p in parameters[count:]), conditions, RULES if bits else ())
     return Plan(name, arguments.what, parameters, count, temporaries, results, chosen, why, requires)
 
 
@@ -194,11 +194,9 @@ def facts_of(n: Symbol) -> list[Condition]:
     return [*unit, *lows, *(Condition("<=", size, p.scale(n.unit)) for p in n.uppers)]
 
 
-def _requires(
-    sizes: Iterable[Parameter], conditions: tuple[Condition, ...], rules: Sequence[BitRule]
-) -> tuple[tuple[Condition, Node], ...]:
+def requirements(sizes: Iterable[SymInt], conditions: Sequence[Condition], rules: Sequence[BitRule]) -> tuple[tuple[Condition, Node], ...]:
     """The conditions that sizes have to meet, facts first; as comparisons of names of which nothing is known."""
-    symbols = [n for p in sizes for n in symbols_in(p.symbol.poly)]
+    symbols = [n for size in sizes for n in symbols_in(size.poly)]
     names = {n.name for n in symbols}
     facts = [c for n in symbols for c in facts_of(n) if all(m.name in names for p in (c.a, c.b) for m in symbols_in(p))]
     wanted = dict.fromkeys([*facts, *conditions])

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ..ints import equal, known
-from .nests import Loop, Nest
+from .nests import Copy, Loop, Nest
 from .terms import Terms
 
 
@@ -33,16 +33,15 @@ C = Serial(("#include <stdint.h>", "#include <string.h>"), "", "static inline", 
 CPP = Serial(("#include <cstdint>", "#include <cstring>"), "std::", "inline", "__restrict")
 
 
-def write(found: list[Nest], language: Serial, name: str, bits: int, sizes: list[str], remarks: list[str]) -> str:
+def write(copy: Copy, language: Serial) -> str:
     """The text of the function `name`(dst, src, sizes...), which goes through the nests."""
-    kind, integer = language.type_of(bits), f"{language.prefix}int64_t"
-    terms = Terms(name, integer, language.function)
-    body = [line for nest in found for line in _nest(nest, language, kind, terms, alone=len(found) == 1)]
-    parameters = [f"{kind} *{language.alone} dst", f"const {kind} *{language.alone} src", *(f"{integer} {n}" for n in sizes)]
-    lines = "".join(f"    {line}\n" for line in body)
-    remark = "".join(f"// {line}\n" for line in remarks)
-    function = f"{remark}{language.function} void {name}({', '.join(parameters)}) {{\n{lines}}}"
-    return "\n\n".join(["\n".join(language.head), *terms.helpers(), function]) + "\n"
+    kind, integer = language.type_of(copy.bits), f"{language.prefix}int64_t"
+    terms = Terms(copy.name, integer, language.function)
+    body = [line for nest in copy.nests for line in _nest(nest, language, kind, terms, alone=len(copy.nests) == 1)]
+    parameters = [f"{kind} *{language.alone} dst", f"const {kind} *{language.alone} src", *(f"{integer} {n}" for n in copy.sizes)]
+    lines = "".join(f"    {line}\n" for line in (*copy.first, *body))
+    function = f"{copy.remark}{language.function} void {copy.name}({', '.join(parameters)}) {{\n{lines}}}"
+    return "\n\n".join(["\n".join(language.head), *copy.checks, *terms.helpers(), function]) + "\n"
 
 
 def _nest(nest: Nest, language: Serial, kind: str, terms: Terms, alone: bool) -> Iterator[str]:

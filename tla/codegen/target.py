@@ -63,6 +63,13 @@ class Target(NamedTuple):
         if name in self.words or re.fullmatch(self.pattern, name):
             raise LeafTypeError(f"the name {name} in {self.name}", "no word of the language, nor of emitted code", "use another name")
 
+    def require_check(self, check: object) -> None:
+        """LeafTypeError for a check that the target cannot write."""
+        if check not in self.checks:
+            offered = ", ".join(map(repr, self.checks))
+            mend = "leave it out, or check the sizes where you call it"
+            raise LeafTypeError(f"check={check!r:.40} for {self.name}", f"one of {offered}", mend)
+
     def require_operations(self, plan: Plan, check: str) -> None:
         """LeafTypeError for an operation that the target does not have, in what it writes."""
         for n in in_order((*plan.results, *(node for _c, node in plan.requires if check))):
