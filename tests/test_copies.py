@@ -333,6 +333,12 @@ def test_bad_input(call, error, part):
     assert part in str(caught.value)
 
 
+def test_sizes_of_any_name_but_those_of_the_text():
+    for name in ("t", "N", "count", "x"):
+        inner = MakeLayout((64, dim(name)), (1, 64))
+        assert f"int64_t {name})" in emit_copy(inner, composition(Swizzle[3, 3, 3](), inner))
+
+
 def test_what_the_sizes_have_to_meet_is_said_and_checked(tmp_path):
     source, destination = MakeLayout((P, Q), (Q, 1)), MakeLayout[half, zN](P, Q)
     said = "// requires 16 divides P, 16 <= P, 32 divides Q, 32 <= Q\n"

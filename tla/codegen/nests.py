@@ -335,7 +335,7 @@ def _reach(t: Tensor, coord: list[SymInt], mode: int) -> int:
 
 def _is_run(tensors: tuple[Tensor, Tensor], coord: list[SymInt], mode: int, r: int) -> bool:
     """Whether r indices of a mode, from a multiple of r on, lie side by side in both."""
-    t = index("t", below=r)
+    t = index("t0", below=r)  # no size has that name
     starts = [c * r if k == mode else c for k, c in enumerate(coord)]
     inside = [c + t if k == mode else c for k, c in enumerate(starts)]
     return all(prove(_equal(_offset(x, inside), _offset(x, starts) + t)) is True for x in tensors)

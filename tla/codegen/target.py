@@ -1,6 +1,6 @@
 """Targets: languages that a plan is printed in. A target is a table of its operators and the text around them.
 
-A new target is one file that makes a Target and registers it: docs/codegen.md says how.
+A new target is one file that makes a Target and registers it: docs/extending.md says how.
 """
 
 from __future__ import annotations
