@@ -151,11 +151,12 @@ def test_random_copies(tmp_path, target):
 
 
 M, N = dims("M N")
-P, Q = dim("P", multiple_of=16), dim("Q", multiple_of=32)
+P, Q, T = dim("P", multiple_of=16), dim("Q", multiple_of=32), dim("T", at_most=100)
 SYMBOLIC = [
     (MakeLayout((M, N), (N, 1)), [MakeLayout[half, zN](M, N), MakeLayout[half, nZ](M, N), MakeLayout((M, N), (1, M))]),
     (MakeLayout((P, Q), (Q, 1)), [MakeLayout[half, zN](P, Q), xla.lower("bf16[P,Q]{1,0:T(8,128)(2,1)}", P=P, Q=Q)]),
     (xla.lower("bf16[M,N]{1,0:T(8,128)(2,1)}", M=M, N=N), [MakeLayout[half, zN](M, N), MakeLayout((M, N), (N, 1))]),
+    (xla.lower("bf16[M,T]{1,0:T(8,128)(2,1)}", M=M, T=T), [MakeLayout((M, T), (1, M))]),  # runs that end by the index of a loop in blocks
     (MakeLayout((64, N), (1, 64)), [composition(Swizzle[3, 3, 3](), MakeLayout((64, N), (1, 64)))]),
 ]
 
@@ -165,7 +166,7 @@ def test_symbolic_copies(tmp_path, target):
     pairs = Pairs(tmp_path, target)
     for source, destinations in SYMBOLIC:
         for destination, (m, n) in itertools.product(destinations, [(1, 1), (16, 32), (17, 31), (40, 64), (33, 100), (80, 160)]):
-            sizes = {"M": m, "N": n, "P": -(-m // 16) * 16, "Q": -(-n // 32) * 32}
+            sizes = {"M": m, "N": n, "P": -(-m // 16) * 16, "Q": -(-n // 32) * 32, "T": min(n, 100)}
             used = {str(s) for layout in (source, destination) for x in (*layout.origin_shape,) for s in getattr(x, "symbols", ())}
             sizes = {name: k for name, k in sizes.items() if name in used}
             pairs.add(destination, source, **sizes)
