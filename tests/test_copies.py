@@ -202,6 +202,29 @@ def test_nvcc_takes_the_kernels(tmp_path):
     assert done.returncode == 0, done.stderr
 
 
+def test_what_is_injective_but_for_its_padding_is_written(tmp_path):
+    rows, tight = (parse(f"(_4,_6):({d},_1)", origin_shape=(4, 5)) for d in ("_6", "_5"))
+    pairs = Pairs(tmp_path)
+    pairs.add(tight, rows)
+    pairs.run()
+
+
+def test_a_row_is_as_long_as_it_has_to_be(tmp_path):
+    """The mend of the refusal: what a stride is at least."""
+    rows = MakeLayout((M, N), (N, 1))
+    with pytest.raises(Unproven, match=r'to mend .*dim\("D", at_least=K\)'):
+        emit_copy(rows, MakeLayout((M, N), (dim("D"), 1)))
+    pairs = Pairs(tmp_path)
+    pairs.add(MakeLayout((M, N), (dim("D", at_least=N), 1)), at(rows, {}), M=5, N=7, D=9)
+    pairs.run()
+
+
+def test_texts_say_what_they_rest_on():
+    small = dim("S", multiple_of=4, at_most=64)
+    for text in (emit_copy(MakeLayout((small, 8)), MakeLayout((small, 8), (8, 1)), "cuda"), emit_loops(MakeLayout((small, 8)))):
+        assert "// requires 4 divides S, 4 <= S, S <= 64" in text
+
+
 @pytest.mark.parametrize(
     ("source", "destination", "expected"),
     [
@@ -322,6 +345,13 @@ A = parse("(_4,_6):(_6,_1)")
         (lambda: emit_copy(A, A, name="for"), LeafTypeError, "the name for in c"),
         (lambda: emit_copy(MakeLayout((dim("k0"), 4)), MakeLayout((dim("k0"), 4))), TlaError, "k0"),
         (lambda: emit_copy("A", A), LeafTypeError, "a copy of a str"),
+        (lambda: emit_copy(A, parse("(_4,_6):(_5,_1)", origin_shape=(4, 6))), InjectivityError, "(0,5) and (1,0)"),
+        (lambda: emit_copy(*[MakeLayout((M, dim("copy_min")))] * 2), LeafTypeError, "a function copy with a parameter copy_min"),
+        (lambda: emit_copy(*[MakeLayout((M, dim("memcpy")))] * 2), LeafTypeError, "the name memcpy in a copy"),
+        (lambda: emit_copy(*[MakeLayout((M, dim("get_global_id")))] * 2, "opencl"), LeafTypeError, "the name get_global_id in a copy"),
+        (lambda: emit_loops(MakeLayout((M, dim("offsets_")))), LeafTypeError, "a function offsets with a parameter offsets_"),
+        (lambda: emit_copy(*[parse("(_4294967296,_4294967296):(_4294967296,_1)")] * 2), RangeError, "bytes that 64 bits hold"),
+        (lambda: emit_copy(*[parse("_1152921504606846977:_1")] * 2, element=64), RangeError, "as far as 1152921504606846976"),
         (lambda: emit_loops(A, "python"), LeafTypeError, "loops in python"),
         (lambda: emit_loops(MakeLayout((4, dim("at")))), LeafTypeError, "the name at in loops"),
         (lambda: emit_loops(3), LeafTypeError, "the loops of a int"),

@@ -9,18 +9,22 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from ..algebra import flat_modes
 from ..ascend.element import as_element
-from ..composed import ComposedLayout
+from ..composed import ComposedLayout, innermost
 from ..errors import InjectivityError, LeafTypeError, RangeError, RankError, Unproven
 from ..int_tuple import AnyLayout, leaves, shown
-from ..ints import equal
+from ..ints import INT64_MAX, equal, known
 from ..layout import Layout
+from ..outer import step_of
 from ..predicates import is_injective
-from ..tensor import MakeTensor, Tensor
+from ..symbolic import SymInt
+from ..tensor import MakeTensor, Tensor, keeps_apart
 from . import grid, serial
 from .arguments import symbols_of
 from .nests import GRID_BLOCKS, SERIAL_BLOCKS, nests
-from .target import target_of
+from .plan import facts_among
+from .target import required, target_of
 
 
 class Writer(NamedTuple):
@@ -40,16 +44,16 @@ WRITERS = {
     "opencl": Writer(grid.write, grid.OPENCL, GRID_BLOCKS),
 }
 #: Names that emitted copies use.
-_TAKEN = re.compile(r"dst|src|n|[dknst]\d+")
+_TAKEN = re.compile(r"dst|src|n|[dknst]\d+|memcpy|get_global_(id|size)")
 
 
 def emit_copy(source: Any, destination: Any, target: str = "c", *, element: Any = 32, name: str = "copy") -> str:
     """The text of a function that moves every valid element of one layout to its coordinate in another.
 
     source, destination   layouts, or Tensors (of which the offset and start count), of one origin_shape; the destination is
-                          injective. Their numbers, static and dynamic ones, are numbers in the text; symbols are parameters
+                          injective, in its valid part at least. Their numbers, static and dynamic ones, are numbers in the text; symbols are parameters
     target    "c" or "cpp": a function of pointers dst and src, and sizes by name; "cuda", "hip" or "opencl": a kernel for a
-              one-dimensional grid of any size, whose pointers are aligned to 16 bytes
+              one-dimensional grid of up to 2**30 threads, whose pointers are aligned to 16 bytes
     element   an element type of tla.ascend, or the width of an element in bits: 8, 16, 32 or 64
     name      of the function
 
@@ -89,15 +93,18 @@ def emit_copy(source: Any, destination: Any, target: str = "c", *, element: Any 
         raise RangeError(f"a copy of elements of {bits} bits", "8, 16, 32 or 64 bits", "recast both layouts to elements of 8 bits")
     to, of = _tensor(destination), _tensor(source)
     _require_one_shape(to, of)
+    for t in (to, of):
+        _require_fits(t, bits)
     _require_injective(to)
-    sizes = _sizes(to, of)
+    symbols = _symbols(to, of)
+    sizes = [str(n) for n in symbols]
+    found.require_names(name, sizes)
     for word in (name, *sizes):
-        found.require_name(word)
         if _TAKEN.fullmatch(word):
             raise LeafTypeError(f"the name {word} in a copy", "other names than dst, src, n, k0, d0, s0 ...", "use another name")
-    remark = f"{name}: from {shown(of.layout, 200)} to {shown(to.layout, 200)}, elements of {bits} bits"
+    remarks = [f"{name}: from {shown(of.layout, 200)} to {shown(to.layout, 200)}, elements of {bits} bits", *required(facts_among(symbols))]
     writer = WRITERS[target]
-    return writer.write(nests(to, of, writer.blocks), writer.language, name, bits, sizes, [remark])
+    return writer.write(nests(to, of, writer.blocks), writer.language, name, bits, sizes, remarks)
 
 
 def _tensor(x: Any) -> Tensor:
@@ -113,19 +120,28 @@ def _require_one_shape(to: Tensor, of: Tensor) -> None:
         raise RankError(what, "equal valid extents", "give both one origin_shape, or take a tile of the larger")
 
 
+def _require_fits(t: Tensor, bits: int) -> None:
+    """RangeError where offsets that are known do not fit in pointers."""
+    inner = innermost(t.layout)
+    reach = sum(((known(s) or 1) - 1) * abs(known(step_of(d)) or 0) for s, d in flat_modes(inner))
+    if reach * bits // 8 > INT64_MAX:
+        raise RangeError(f"a copy of {shown(t.layout)}, whose offsets go as far as {reach}", "bytes that 64 bits hold", "copy a tile of it")
+
+
 def _require_injective(to: Tensor) -> None:
     answer = is_injective(to.layout)
+    if answer or (not _symbols(to) and keeps_apart(to)):  # what holds padding is not written
+        return
     if answer is None:
         what = f"a copy to {shown(to.layout)}: it is not known whether it is injective"
-        raise Unproven(what, "no two elements in one place", "declare its sizes")
-    if not answer:
-        raise InjectivityError(*(is_injective.why_not(to.layout) or ()))
+        raise Unproven(what, "no two elements in one place", 'declare what they are at least: dim("K", at_least=1), dim("D", at_least=K)')
+    raise InjectivityError(*(is_injective.why_not(to.layout) or ()))
 
 
-def _sizes(*tensors: Tensor) -> list[str]:
-    """The names of all symbols, in order."""
+def _symbols(*tensors: Tensor) -> list[SymInt]:
+    """All symbols, by name."""
     numbers = [n for t in tensors for n in (t.offset, *t.coord, *t.origin_shape, *_numbers(t.layout))]
-    return sorted({str(n) for x in numbers for n in symbols_of(x)})
+    return sorted({n for x in numbers for n in symbols_of(x)}, key=str)
 
 
 def _numbers(layout: Any) -> Iterator[Any]:

@@ -65,6 +65,6 @@ def emit(
         offered = ", ".join(map(repr, found.checks))
         raise LeafTypeError(f"check={check!r:.40} for {target}", f"one of {offered}", "leave it out, or check the sizes where you call it")
     made = plan(what, coords, name=name, integer=integer, conditions=conditions, bits=found.bits, widths=found.widths)
-    found.require_names(made)
+    found.require_names(made.name, [p.name for p in made.parameters])
     found.require_operations(made, check)
     return found.write(made, check)
