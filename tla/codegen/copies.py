@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from ..algebra import flat_modes
 from ..ascend.element import as_element
-from ..composed import ComposedLayout, innermost
+from ..composed import ComposedLayout, gives_coordinates, innermost
 from ..errors import InjectivityError, LeafTypeError, RangeError, RankError, Unproven
 from ..int_tuple import AnyLayout, leaves, shown
 from ..ints import INT64_MAX, equal, known
@@ -51,7 +51,8 @@ def emit_copy(source: Any, destination: Any, target: str = "c", *, element: Any 
     """The text of a function that moves every valid element of one layout to its coordinate in another.
 
     source, destination   layouts, or Tensors (of which the offset and start count), of one origin_shape; the destination is
-                          injective, in its valid part at least. Their numbers, static and dynamic ones, are numbers in the text; symbols are parameters
+                          injective, in its valid part at least. Their numbers, static and dynamic ones, are numbers in
+                          the text; symbols are parameters
     target    "c" or "cpp": a function of pointers dst and src, and sizes by name; "cuda", "hip" or "opencl": a kernel for a
               one-dimensional grid of up to 2**30 threads, whose pointers are aligned to 16 bytes
     element   an element type of tla.ascend, or the width of an element in bits: 8, 16, 32 or 64
@@ -110,7 +111,12 @@ def emit_copy(source: Any, destination: Any, target: str = "c", *, element: Any 
 def _tensor(x: Any) -> Tensor:
     if not isinstance(x, (AnyLayout, Tensor)):
         raise LeafTypeError(f"a copy of a {type(x).__name__}", "a layout or a Tensor", "parse the text of a layout, or lower an XLA shape")
-    return x if isinstance(x, Tensor) else MakeTensor(None, x)
+    t = x if isinstance(x, Tensor) else MakeTensor(None, x)
+    outer = t.layout.outer if isinstance(t.layout, ComposedLayout) else t.layout
+    if isinstance(outer, Layout) and gives_coordinates(outer):
+        what = f"a copy of {shown(t.layout)}, whose values are coordinates"
+        raise LeafTypeError(what, "a layout of offsets", "compose it with the layout of a buffer")
+    return t
 
 
 def _require_one_shape(to: Tensor, of: Tensor) -> None:

@@ -1,4 +1,4 @@
-"""Nests as kernels of CUDA, HIP and OpenCL: a grid of threads of any size goes through all items of a nest.
+"""Nests as kernels of CUDA, HIP and OpenCL: a grid of threads goes through all items of a nest, however many there are.
 
 The last loop, in which the target is contiguous, is that of neighbouring threads. A run is moved in vectors of 16 bytes, or
 of as many as every place in it is a multiple of: both pointers are to be aligned to 16 bytes.

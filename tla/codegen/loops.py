@@ -9,7 +9,7 @@ import re
 from typing import Any, NamedTuple
 
 from ..algebra import coalesce
-from ..composed import ComposedLayout, innermost
+from ..composed import ComposedLayout, gives_coordinates, innermost
 from ..errors import LeafTypeError
 from ..int_tuple import AnyLayout, leaves, shown
 from ..ints import Int, is_constant, mul, plus
@@ -102,6 +102,8 @@ def emit_loops(layout: Any, target: str = "c", *, name: str = "offsets") -> str:
         raise LeafTypeError(f"loops in {target}", f"one of {', '.join(_TARGETS)}", "emit() writes the offset of a coordinate there")
     if not isinstance(layout, AnyLayout):
         raise LeafTypeError(f"the loops of a {type(layout).__name__}", "a layout", "parse the text of one, or lower an XLA shape")
+    if gives_coordinates(innermost(layout)):
+        raise LeafTypeError(f"loops of {shown(layout)}, in which coordinates step", "offsets that step", "emit() writes the offset of one")
     dynamic: dict[str, Parameter] = {}
     opened = with_parameters(layout, dynamic)
     steps = loop_nest(innermost(opened))
