@@ -219,6 +219,12 @@ def test_a_row_is_as_long_as_it_has_to_be(tmp_path):
     pairs.run()
 
 
+def test_a_kernel_is_of_32_bits_where_all_that_is_held_on_the_way_fits():
+    small, large = parse("Sw<2,0,3> o _0 o ((_64,_64)):((_64,_1))"), parse("Sw<2,0,3> o _0 o ((_64,_1048576)):((_1048576,_1))")
+    assert "for (int n" in emit_copy(small, parse("(_4096):(_1)"), "cuda")
+    assert "for (long long n" in emit_copy(large, parse("(_67108864):(_1)"), "cuda")  # k0 * 1048576 is one of 46 bits
+
+
 def test_texts_say_what_they_rest_on():
     small = dim("S", multiple_of=4, at_most=64)
     for text in (emit_copy(MakeLayout((small, 8)), MakeLayout((small, 8), (8, 1)), "cuda"), emit_loops(MakeLayout((small, 8)))):
