@@ -210,8 +210,9 @@ def draw(arguments: argparse.Namespace) -> Answer:
 
 def emit(arguments: argparse.Namespace) -> Answer:
     """The offset of a coordinate as the text of a function, in C, CUDA, Python, ...: sizes that have names are parameters."""
+    (layout,) = _with_sizes(arguments, arguments.layout)
     text = codegen.emit(
-        *_with_sizes(arguments, arguments.layout),
+        layout,
         arguments.target,
         arguments.coords,
         name=arguments.name or "offset",
