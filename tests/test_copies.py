@@ -28,6 +28,7 @@ from tla import (
     dims,
     offsets,
     parse,
+    recast_layout,
     xla,
 )
 from tla.ascend import half, nZ, zN, zZ
@@ -209,6 +210,15 @@ def test_what_is_injective_but_for_its_padding_is_written(tmp_path):
     pairs.run()
 
 
+@pytest.mark.parametrize(("bits", "other"), [(4, 8), (12, 8), (128, 64)])
+def test_other_widths_are_recast(tmp_path, bits, other):
+    """The mend of the refusal."""
+    rows, columns = (recast_layout[bits, other](parse(f"((_4,_6),_8):({d})")) for d in ("(_8,_32),_1", "(_8,_64),_1"))
+    pairs = Pairs(tmp_path, element=other)
+    pairs.add(columns, rows)
+    pairs.run()
+
+
 def test_a_row_is_as_long_as_it_has_to_be(tmp_path):
     """The mend of the refusal: what a stride is at least."""
     rows = MakeLayout((M, N), (N, 1))
@@ -344,7 +354,8 @@ A = parse("(_4,_6):(_6,_1)")
         (lambda: emit_copy(MakeLayout((M, N)), MakeLayout((M, N), (dim("D"), 1))), Unproven, "not known whether it is injective"),
         (lambda: emit_copy(A, A, "python"), LeafTypeError, "a copy in python"),
         (lambda: emit_copy(A, A, "fortran"), LeafTypeError, "the target 'fortran'"),
-        (lambda: emit_copy(A, A, element=4), RangeError, "elements of 4 bits"),
+        (lambda: emit_copy(A, A, element=4), RangeError, "recast_layout[4, 8](layout)"),
+        (lambda: emit_copy(A, A, element=128), RangeError, "recast_layout[128, 64](layout)"),
         (lambda: emit_copy(A, A, element=12), RangeError, "12 bits"),
         (lambda: emit_copy(A, A, name="dst"), LeafTypeError, "the name dst in a copy"),
         (lambda: emit_copy(A, A, name="x); system("), LeafTypeError, "a letter first"),
