@@ -22,12 +22,12 @@ MATRIX = Layout(SHAPE, ((LINE, Q * LINE, P * Q * LINE), (Int[1](), C, FILTER * C
 
 TRITON = """
 @triton.jit
-def im2col(dst, src, C, H, W, P, Q, SIZE: tl.constexpr):  # a program for each window
+def im2col(dst, src, C, H, W, P, Q, FILTER: tl.constexpr, SIZE: tl.constexpr):  # a program for each window
     n = tl.program_id(0)
     q, p, b = n % Q, n // Q % P, n // (P * Q)
     k = tl.arange(0, SIZE)
-    c, s, r = k % C, k // C % 3, k // (C * 3)
-    valid = k < 9 * C
+    c, s, r = k % C, k // C % FILTER, k // (C * FILTER)
+    valid = r < FILTER
     tl.store(dst + matrix(q, p, b, c, s, r, C, H, W), tl.load(src + windows(q, p, b, c, s, r, C, H, W), valid), valid)
 """
 
@@ -53,8 +53,8 @@ def in_triton(x, b, h, w, c):
     out = room(b, h, w, c)
     coords = "(q,p,b),(c,s,r)"
     kernels = _routes.triton(_routes.functions("triton", coords, windows=WINDOWS, matrix=MATRIX) + TRITON)
-    p, q = (h - 3) // 2 + 1, (w - 3) // 2 + 1
-    kernels.im2col[b * p * q,](_routes.tensor(out), _routes.tensor(x), c, h, w, p, q, 1 << (9 * c - 1).bit_length())
+    p, q, line = at(P, H=h), at(Q, W=w), at(LINE, C=c)
+    kernels.im2col[b * p * q,](_routes.tensor(out), _routes.tensor(x), c, h, w, p, q, int(FILTER), 1 << (line - 1).bit_length())
     return out
 
 
@@ -67,7 +67,7 @@ def in_pallas(x, b, h, w, c):
         i, j = jax.numpy.arange(int(size[0](target))), pl.program_id(0)
         dst[...] = dst[...].at[target(i, j)].set(src[...][source(i, j)])
 
-    return np.asarray(pl.pallas_call(kernel, grid=(9 * c,), out_shape=out, interpret=True)(x))
+    return np.asarray(pl.pallas_call(kernel, grid=(at(LINE, C=c),), out_shape=out, interpret=True)(x))
 
 
 def in_cuda(x, b, h, w, c):
@@ -76,7 +76,7 @@ def in_cuda(x, b, h, w, c):
 
 def case(b, h, w, c):
     x = np.arange(b * h * w * c, dtype=np.float32)
-    windows = np.lib.stride_tricks.sliding_window_view(x.reshape(b, h, w, c), (3, 3), (1, 2))[:, ::2, ::2]
+    windows = np.lib.stride_tricks.sliding_window_view(x.reshape(b, h, w, c), (FILTER, FILTER), (1, 2))[:, ::STEP, ::STEP]
     return (x, b, h, w, c), windows.transpose(0, 1, 2, 4, 5, 3).ravel()
 
 
