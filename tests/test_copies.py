@@ -362,6 +362,7 @@ A = parse("(_4,_6):(_6,_1)")
         (lambda: emit_copy(A, A, name="for"), LeafTypeError, "the name for in c"),
         (lambda: emit_copy(MakeLayout((dim("k0"), 4)), MakeLayout((dim("k0"), 4))), TlaError, "k0"),
         (lambda: emit_copy("A", A), LeafTypeError, "a copy of a str"),
+        (lambda: emit_copy(*[Layout((4, 8), (dim("D", at_least=k), 1)) for k in (8, 9)]), RangeError, "two sets of facts for D"),
         (lambda: emit_copy(A, parse("(_4,_6):(_5,_1)", origin_shape=(4, 6))), InjectivityError, "(0,5) and (1,0)"),
         (lambda: emit_copy(*[MakeLayout((M, dim("copy_min")))] * 2), LeafTypeError, "a function copy with a parameter copy_min"),
         (lambda: emit_copy(*[MakeLayout((M, dim("memcpy")))] * 2), LeafTypeError, "the name memcpy in a copy"),

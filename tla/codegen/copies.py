@@ -19,6 +19,7 @@ from ..layout import Layout
 from ..outer import step_of
 from ..predicates import is_injective
 from ..symbolic import SymInt
+from ..symbolic.facts import require_one_meaning, symbols_in
 from ..tensor import MakeTensor, Tensor, keeps_apart
 from . import grid, serial
 from .arguments import symbols_of
@@ -146,9 +147,11 @@ def _require_injective(to: Tensor) -> None:
 
 
 def _symbols(*tensors: Tensor) -> list[SymInt]:
-    """All symbols, by name."""
+    """All symbols, by name; RangeError if one name has two sets of facts."""
     numbers = [n for t in tensors for n in (t.offset, *t.coord, *t.origin_shape, *_numbers(t.layout))]
-    return sorted({n for x in numbers for n in symbols_of(x)}, key=str)
+    found = sorted({n for x in numbers for n in symbols_of(x)}, key=str)
+    require_one_meaning(m for n in found for m in symbols_in(n.poly))
+    return found
 
 
 def _numbers(layout: Any) -> Iterator[Any]:
