@@ -203,6 +203,14 @@ def test_nvcc_takes_the_kernels(tmp_path):
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.parametrize("target", ["c", "cpp", "cuda"])
+def test_nothing_is_copied_of_what_holds_nothing(tmp_path, target):
+    pairs = Pairs(tmp_path, target)
+    pairs.add(xla.lower("s16[0,128]{1,0:T(8,128)}"), MakeLayout((0, 128)))
+    pairs.add(parse("(_4,_8):(_1,_4)", origin_shape=(4, 0)), parse("(_4,_8):(_8,_1)", origin_shape=(4, 0)))
+    pairs.run()
+
+
 def test_what_is_injective_but_for_its_padding_is_written(tmp_path):
     rows, tight = (parse(f"(_4,_6):({d},_1)", origin_shape=(4, 5)) for d in ("_6", "_5"))
     pairs = Pairs(tmp_path)

@@ -39,7 +39,7 @@ def write(found: list[Nest], language: Serial, name: str, bits: int, sizes: list
     terms = Terms(name, integer, language.function)
     body = [line for nest in found for line in _nest(nest, language, kind, terms, alone=len(found) == 1)]
     parameters = [f"{kind} *{language.alone} dst", f"const {kind} *{language.alone} src", *(f"{integer} {n}" for n in sizes)]
-    lines = "".join(f"    {line}\n" for line in body)
+    lines = "".join(f"    {line}\n" for line in body or [f"(void){n};" for n in ("dst", "src", *sizes)])
     remark = "".join(f"// {line}\n" for line in remarks)
     function = f"{remark}{language.function} void {name}({', '.join(parameters)}) {{\n{lines}}}"
     return "\n\n".join(["\n".join(language.head), *terms.helpers(), function]) + "\n"
