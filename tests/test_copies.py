@@ -28,6 +28,7 @@ from tla import (
     dims,
     offsets,
     parse,
+    recast_layout,
     xla,
 )
 from tla.ascend import half, nZ, zN, zZ
@@ -151,11 +152,12 @@ def test_random_copies(tmp_path, target):
 
 
 M, N = dims("M N")
-P, Q = dim("P", multiple_of=16), dim("Q", multiple_of=32)
+P, Q, T = dim("P", multiple_of=16), dim("Q", multiple_of=32), dim("T", at_most=100)
 SYMBOLIC = [
     (MakeLayout((M, N), (N, 1)), [MakeLayout[half, zN](M, N), MakeLayout[half, nZ](M, N), MakeLayout((M, N), (1, M))]),
     (MakeLayout((P, Q), (Q, 1)), [MakeLayout[half, zN](P, Q), xla.lower("bf16[P,Q]{1,0:T(8,128)(2,1)}", P=P, Q=Q)]),
     (xla.lower("bf16[M,N]{1,0:T(8,128)(2,1)}", M=M, N=N), [MakeLayout[half, zN](M, N), MakeLayout((M, N), (N, 1))]),
+    (xla.lower("bf16[M,T]{1,0:T(8,128)(2,1)}", M=M, T=T), [MakeLayout((M, T), (1, M))]),  # runs that end by the index of a loop in blocks
     (MakeLayout((64, N), (1, 64)), [composition(Swizzle[3, 3, 3](), MakeLayout((64, N), (1, 64)))]),
 ]
 
@@ -165,7 +167,7 @@ def test_symbolic_copies(tmp_path, target):
     pairs = Pairs(tmp_path, target)
     for source, destinations in SYMBOLIC:
         for destination, (m, n) in itertools.product(destinations, [(1, 1), (16, 32), (17, 31), (40, 64), (33, 100), (80, 160)]):
-            sizes = {"M": m, "N": n, "P": -(-m // 16) * 16, "Q": -(-n // 32) * 32}
+            sizes = {"M": m, "N": n, "P": -(-m // 16) * 16, "Q": -(-n // 32) * 32, "T": min(n, 100)}
             used = {str(s) for layout in (source, destination) for x in (*layout.origin_shape,) for s in getattr(x, "symbols", ())}
             sizes = {name: k for name, k in sizes.items() if name in used}
             pairs.add(destination, source, **sizes)
@@ -199,6 +201,52 @@ def test_nvcc_takes_the_kernels(tmp_path):
     (tmp_path / "copies.cu").write_text(text)
     done = subprocess.run(["nvcc", "-ptx", "copies.cu", "-o", "copies.ptx"], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("target", ["c", "cpp", "cuda"])
+def test_nothing_is_copied_of_what_holds_nothing(tmp_path, target):
+    pairs = Pairs(tmp_path, target)
+    pairs.add(xla.lower("s16[0,128]{1,0:T(8,128)}"), MakeLayout((0, 128)))
+    pairs.add(parse("(_4,_8):(_1,_4)", origin_shape=(4, 0)), parse("(_4,_8):(_8,_1)", origin_shape=(4, 0)))
+    pairs.run()
+
+
+def test_what_is_injective_but_for_its_padding_is_written(tmp_path):
+    rows, tight = (parse(f"(_4,_6):({d},_1)", origin_shape=(4, 5)) for d in ("_6", "_5"))
+    pairs = Pairs(tmp_path)
+    pairs.add(tight, rows)
+    pairs.run()
+
+
+@pytest.mark.parametrize(("bits", "other"), [(4, 8), (12, 8), (128, 64)])
+def test_other_widths_are_recast(tmp_path, bits, other):
+    """The mend of the refusal."""
+    rows, columns = (recast_layout[bits, other](parse(f"((_4,_6),_8):({d})")) for d in ("(_8,_32),_1", "(_8,_64),_1"))
+    pairs = Pairs(tmp_path, element=other)
+    pairs.add(columns, rows)
+    pairs.run()
+
+
+def test_a_row_is_as_long_as_it_has_to_be(tmp_path):
+    """The mend of the refusal: what a stride is at least."""
+    rows = MakeLayout((M, N), (N, 1))
+    with pytest.raises(Unproven, match=r'to mend .*dim\("D", at_least=K\)'):
+        emit_copy(rows, MakeLayout((M, N), (dim("D"), 1)))
+    pairs = Pairs(tmp_path)
+    pairs.add(MakeLayout((M, N), (dim("D", at_least=N), 1)), at(rows, {}), M=5, N=7, D=9)
+    pairs.run()
+
+
+def test_a_kernel_is_of_32_bits_where_all_that_is_held_on_the_way_fits():
+    small, large = parse("Sw<2,0,3> o _0 o ((_64,_64)):((_64,_1))"), parse("Sw<2,0,3> o _0 o ((_64,_1048576)):((_1048576,_1))")
+    assert "for (int n" in emit_copy(small, parse("(_4096):(_1)"), "cuda")
+    assert "for (long long n" in emit_copy(large, parse("(_67108864):(_1)"), "cuda")  # k0 * 1048576 is one of 46 bits
+
+
+def test_texts_say_what_they_rest_on():
+    small = dim("S", multiple_of=4, at_most=64)
+    for text in (emit_copy(MakeLayout((small, 8)), MakeLayout((small, 8), (8, 1)), "cuda"), emit_loops(MakeLayout((small, 8)))):
+        assert "// requires 4 divides S, 4 <= S, S <= 64" in text
 
 
 @pytest.mark.parametrize(
@@ -314,13 +362,26 @@ A = parse("(_4,_6):(_6,_1)")
         (lambda: emit_copy(MakeLayout((M, N)), MakeLayout((M, N), (dim("D"), 1))), Unproven, "not known whether it is injective"),
         (lambda: emit_copy(A, A, "python"), LeafTypeError, "a copy in python"),
         (lambda: emit_copy(A, A, "fortran"), LeafTypeError, "the target 'fortran'"),
-        (lambda: emit_copy(A, A, element=4), RangeError, "elements of 4 bits"),
+        (lambda: emit_copy(A, A, element=4), RangeError, "recast_layout[4, 8](layout)"),
+        (lambda: emit_copy(A, A, element=128), RangeError, "recast_layout[128, 64](layout)"),
         (lambda: emit_copy(A, A, element=12), RangeError, "12 bits"),
         (lambda: emit_copy(A, A, name="dst"), LeafTypeError, "the name dst in a copy"),
         (lambda: emit_copy(A, A, name="x); system("), LeafTypeError, "a letter first"),
         (lambda: emit_copy(A, A, name="for"), LeafTypeError, "the name for in c"),
         (lambda: emit_copy(MakeLayout((dim("k0"), 4)), MakeLayout((dim("k0"), 4))), TlaError, "k0"),
         (lambda: emit_copy("A", A), LeafTypeError, "a copy of a str"),
+        (lambda: emit_copy(*[Layout((4, 8), (dim("D", at_least=k), 1)) for k in (8, 9)]), RangeError, "two sets of facts for D"),
+        (lambda: emit_copy(A, parse("(_4,_6):(_5,_1)", origin_shape=(4, 6))), InjectivityError, "(0,5) and (1,0)"),
+        (lambda: emit_copy(*[MakeLayout((M, dim("copy_min")))] * 2), LeafTypeError, "a function copy with a parameter copy_min"),
+        (lambda: emit_copy(*[MakeLayout((M, dim("memcpy")))] * 2), LeafTypeError, "the name memcpy in a copy"),
+        (lambda: emit_copy(*[MakeLayout((M, dim("get_global_id")))] * 2, "opencl"), LeafTypeError, "the name get_global_id in a copy"),
+        (lambda: emit_loops(MakeLayout((M, dim("offsets_")))), LeafTypeError, "a function offsets with a parameter offsets_"),
+        (lambda: emit_copy(*[parse("(_4294967296,_4294967296):(_4294967296,_1)")] * 2), RangeError, "bytes that 64 bits hold"),
+        (lambda: emit_copy(*[parse("_1152921504606846977:_1")] * 2, element=64), RangeError, "as far as 1152921504606846976"),
+        (lambda: emit_copy(A, parse("(_4,_6):(_1@0,_2@1)")), LeafTypeError, "a copy of (_4,_6):(_1@0,_2@1), whose values are coordinates"),
+        (lambda: emit_copy(parse("(_4,_6):(_1@0,_2@1)"), A), LeafTypeError, "compose it with the layout of a buffer"),
+        (lambda: emit_loops(parse("(_4,_6):(_1@0,_2@1)")), LeafTypeError, "in which coordinates step"),
+        (lambda: emit_loops(xla.lower("f32[6,10]{1,0:T(3,5)(2,2)}")), LeafTypeError, "emit() writes the offset of one"),
         (lambda: emit_loops(A, "python"), LeafTypeError, "loops in python"),
         (lambda: emit_loops(MakeLayout((4, dim("at")))), LeafTypeError, "the name at in loops"),
         (lambda: emit_loops(3), LeafTypeError, "the loops of a int"),

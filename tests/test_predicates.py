@@ -1,7 +1,7 @@
 import pytest
 
 import tla
-from tla import is_bijective, is_compact, is_injective, is_ordered, is_surjective, parse, same_map
+from tla import dim, is_bijective, is_compact, is_injective, is_ordered, is_surjective, parse, same_map
 
 import oracle
 from corpus import made, small
@@ -68,3 +68,7 @@ def test_not_known():
     assert is_injective(large) is None
     assert is_injective.why_not(large) is None
     assert is_surjective(parse("(100000,100000):(-1,1)")) is None
+
+
+def test_a_dynamic_extent_of_1_does_not_hide_what_is_proved():
+    assert is_injective(parse("((_16,M),(_16,1)):((_16,256),(_1,_256))", symbols=[dim("M")])) is True

@@ -235,3 +235,10 @@ def test_bad_input(target):
         emit(layout, target, check="assert!")
     with pytest.raises(LeafTypeError, match="a function i with a parameter i"):
         emit(layout, target, name="i")
+
+
+def test_32_bits_by_what_is_required():
+    M, N = dims("M N")
+    with assuming() as conditions:
+        text = emit(MakeLayout((M, N)), "pallas", conditions=conditions)
+    assert "# int32: every value fits where what is required holds\n# requires 1 <= M, " in text

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from tla import LeafTypeError, LoweringError, ParseError, TlaError, Unproven, at, dim, dims, prove, xla
+from tla import Int, LeafTypeError, LoweringError, ParseError, TlaError, Unproven, at, dim, dims, prove, xla
 
 import oracle
 from truth import rows
@@ -63,6 +63,12 @@ def test_sizes_are_symbolic_too():
                 value = f(shape)
                 assert at(value, sizes) == f(numbers), (text, f, sizes)
     assert prove(xla.waste(xla.parse_shape("f32[M,N]{1,0:T(8,128)}", symbols=[dim("M", multiple_of=8), dim("N", multiple_of=128)])) <= 0)
+
+
+def test_a_name_may_stand_for_a_static_integer():
+    for sizes in ({"N": Int[7]()}, {"N": Int[7](), "M": dim("M")}):
+        text = f"f32[{'M,' if 'M' in sizes else ''}N]"
+        assert str(xla.lower(text, **sizes)) == str(xla.lower(text.replace("N", "7"), **{k: n for k, n in sizes.items() if k == "M"}))
 
 
 def test_the_strides_of_the_documents():

@@ -8,19 +8,20 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from . import __version__, codegen, terminal, viz, xla
-from .errors import LeafTypeError, LoweringError, ParseError, RankError, TlaError
+from .errors import LeafTypeError, LoweringError, ParseError, RangeError, RankError, TlaError
 from .int_tuple import AnyLayout, IntTuple, product_each
 from .ints import known
 from .notation import parse
-from .symbolic import dim
+from .symbolic import SymInt, dim
 from .viz.colouring import RULES
 from .xla.grammar import named_shape
 from .xla.program import text_lines
 
+_NAME = re.compile(r"(?<![\w<])[A-Za-z]\w*(?![\w<\[])")
 FAILED, INTERRUPTED = 1, 130  # argparse exits with 2 for a wrong command line
 PORT = 8642
 
@@ -104,6 +105,7 @@ def _code_options(emit: argparse.ArgumentParser, emit_copy: argparse.ArgumentPar
         sub.add_argument("--name", metavar="NAME", help="the name of the function")
         sub.add_argument("--multiple-of", metavar="NAME=N", nargs="+", default=[], help="what divides the sizes that have names")
         sub.add_argument("--check", choices=["function", "assert"], default="", help="write what the sizes have to meet as code, too")
+        sub.add_argument("--at-most", metavar="NAME=N", nargs="+", default=[], help="how large they are at most")
     emit.add_argument("--coords", metavar="NAMES", help="the names of the coordinates, such as i,j or (i0,i1),j; i,j,... by default")
     emit.add_argument("--integer", metavar="TYPE", help="int32, int64, uint32 or uint64; by default int32 where all is proved to fit")
     emit_copy.add_argument("--bits", metavar="N", type=int, help="bits of an element: 8, 16, 32 or 64; 32, or as the XLA shape has")
@@ -208,7 +210,7 @@ def draw(arguments: argparse.Namespace) -> Answer:
 
 def emit(arguments: argparse.Namespace) -> Answer:
     """The offset of a coordinate as a function of C, CUDA, Python, ...; or the layout as source of CuTe, TLA or XLA."""
-    layout, target = _with_sizes(arguments.layout, arguments.multiple_of), arguments.target
+    (layout,), target = _with_sizes(arguments, arguments.layout), arguments.target
     if target in codegen.SYSTEMS:
         return {"target": target, "text": codegen.source(layout, target)}, _text_of
     options = {"integer": arguments.integer, "check": arguments.check}
@@ -218,10 +220,12 @@ def emit(arguments: argparse.Namespace) -> Answer:
 
 def emit_copy(arguments: argparse.Namespace) -> Answer:
     """A copy from one layout to another as the text of a function, in C, C++, CUDA, HIP or OpenCL."""
-    source, destination = (_with_sizes(text, arguments.multiple_of) for text in (arguments.source, arguments.destination))
-    shapes = [named_shape(text, {}) for text in (arguments.source, arguments.destination) if _is_xla(text)]
-    bits = arguments.bits or next((shape.bits for shape in shapes), 32)
-    options = {"element": bits, "check": arguments.check}
+    texts = arguments.source, arguments.destination
+    source, destination = _with_sizes(arguments, *texts)
+    found = {shape.bits: shape.element_type for shape in (named_shape(text, {}) for text in texts if _is_xla(text))}
+    if len(found) > 1 and arguments.bits is None:
+        raise RangeError(f"a copy of {' to '.join(found.values())}", "elements of one width", "give it: --bits 16")
+    options = {"element": next(iter(found), 32) if arguments.bits is None else arguments.bits, "check": arguments.check}
     text = codegen.emit_copy(source, destination, arguments.target, name=arguments.name or "copy", **options)
     return {"target": arguments.target, "text": text}, _text_of
 
@@ -230,19 +234,32 @@ def _text_of(value: dict[str, Any]) -> str:
     return str(value["text"]).rstrip("\n")
 
 
-def _with_sizes(text: str, facts: Sequence[str]) -> Any:
-    """A layout whose text may have names for sizes."""
-    units = dict(_unit(fact) for fact in facts)
-    names = dict.fromkeys(re.findall(r"(?<![\w<])[A-Za-z]\w*(?![\w<\[])", text.partition("{")[0]))
-    sizes = {name: dim(name, multiple_of=units.get(name, 1)) for name in names if name not in ("o", "ceil", "min", "max")}
+def _with_sizes(arguments: argparse.Namespace, *texts: str) -> list[Any]:
+    """Layouts whose texts may have names for sizes, of which options say what is known."""
+    used = [dict.fromkeys(n for n in _NAME.findall(text.partition("{")[0]) if n not in ("o", "ceil", "min", "max")) for text in texts]
+    names = {name: None for found in used for name in found}
+    units, ends = (
+        _facts(option, given, names) for option, given in (("multiple-of", arguments.multiple_of), ("at-most", arguments.at_most))
+    )
+    sizes = {name: dim(name, multiple_of=units.get(name, 1), at_most=ends.get(name)) for name in names}
+    return [_with_symbols(text, {name: sizes[name] for name in found}) for text, found in zip(texts, used)]
+
+
+def _with_symbols(text: str, sizes: dict[str, SymInt]) -> Any:
     return xla.lower(text, **sizes) if _is_xla(text) else _as_layout(text, parse(text, symbols=[*sizes.values()]))
 
 
-def _unit(fact: str) -> tuple[str, int]:
-    name, _, n = fact.partition("=")
-    if not n.isdecimal():
-        raise LeafTypeError(f"--multiple-of {fact}", "a name and a number", "write --multiple-of M=16")
-    return name, int(n)
+def _facts(option: str, given: Sequence[str], names: Iterable[str]) -> dict[str, int]:
+    """The numbers that an option gives to names."""
+    found = {}
+    for fact in given:
+        name, _, n = fact.partition("=")
+        if not n.isdecimal():
+            raise LeafTypeError(f"--{option} {fact}", "a name and a number", f"write --{option} M=16")
+        if name not in names:
+            raise LeafTypeError(f"--{option} {fact}", f"a name in the layout: {', '.join(names) or 'it has none'}", "leave it out")
+        found[name] = int(n)
+    return found
 
 
 def offset(arguments: argparse.Namespace) -> Answer:

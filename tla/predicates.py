@@ -17,7 +17,7 @@ from .basis import Encoding
 from .cotarget import cosize
 from .errors import Predicate, Reason
 from .int_tuple import AnyLayout, elsewhere, like, product_each, shown, size
-from .ints import Int, at_most, equal, is_constant, known, leaf, mul, static
+from .ints import Int, at_most, equal, known, leaf, mul, static
 from .layout import Layout, as_layout
 from .outer import Mode, has_symbols, step_of
 from .steps import ENUMERABLE
@@ -104,7 +104,7 @@ def _proved_apart(layout: Layout, follows: Callable[[Any, Any], bool | None] = a
 
     follows(end, stride)   at_most; or equal, so that there is no gap
     """
-    rest = [(s, d) for s, d in flat_modes(layout) if not is_constant(1, s)]
+    rest = [(s, d) for s, d in flat_modes(layout) if known(s) != 1]
     end: Any = _1
     while rest and all(step_of(d) is d for _s, d in rest):
         first = smallest(rest)

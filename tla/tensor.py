@@ -150,7 +150,7 @@ class Tensor(Displayed):
             what = f"numpy() of {self!r}: its layout is composed"
             raise LeafTypeError(what, "one shape and stride", "numpy.asarray(t) copies it together")
         array = moves.array_at(self.data, *(_by_leaves(self) if nested else _by_modes(self)))
-        array.flags.writeable &= _is_injective(self)
+        array.flags.writeable &= keeps_apart(self)
         return array
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
@@ -294,15 +294,15 @@ def require_writable(where: str, t: Tensor) -> None:
     require_data(where, t)
     if not t.data.flags.writeable:
         raise LeafTypeError(f"{where} to {t!r}: its buffer is read-only", "a buffer to write to", "make the tensor over a copy of it")
-    if not _is_injective(t) and not _has_distinct_offsets(t):
+    if not keeps_apart(t) and not _has_distinct_offsets(t):
         what = f"{where} to {t!r}: two of its elements are one in the buffer"
         raise InjectivityError(what, "a place for each element", "write to the tensor that it is a view of")
 
 
-def _is_injective(t: Tensor) -> bool:
+def keeps_apart(t: Tensor) -> bool:
     """Whether the layout of t, or of what t is a part of, is known to be injective over all that holds what is valid."""
     if t._injective is None:
-        known_here = 0 in t.origin_shape or (t._whole is not None and _is_injective(t._whole)) or is_injective(_covering(t))
+        known_here = 0 in t.origin_shape or (t._whole is not None and keeps_apart(t._whole)) or is_injective(_covering(t))
         object.__setattr__(t, "_injective", bool(known_here))
     return bool(t._injective)
 

@@ -70,6 +70,8 @@ def arguments_of(what: Any, coords: Any) -> Arguments:
 
 
 def _result(x: Any) -> Any:
+    if isinstance(x, str):
+        raise LeafTypeError(f"the text {x!r:.40}", "a layout, a Tensor, an integer or a condition", "parse it, or lower an XLA shape")
     return x if isinstance(x, Condition) else leaf(x)
 
 

@@ -139,7 +139,8 @@ _WORDS = """
     blockDim blockIdx gridDim threadIdx warpSize uint uchar ushort ulong half kernel global local constant complex imaginary
     image1d_t image2d_t image3d_t sampler_t event_t size_t ptrdiff_t intptr_t uintptr_t unix linux"""
 WORDS = frozenset(_WORDS.split())
-_VECTORS = r"u?(char|short|int|long|longlong|float|double|half)([1-4]|8|16)|u?int\w*_t|U?INT\w*|dim3|NULL|EOF|NDEBUG|E[A-Z0-9]+_\w*"
+_VECTORS = r"u?(char|short|int|long|longlong|float|double|half)([1-4]|8|16)|u?int\w*_t|dim3"
+_MACROS = r"U?INT\w*|(SIZE|PTRDIFF|SIG_ATOMIC|WCHAR|WINT)_M(IN|AX)|NULL|EOF|NDEBUG|E[A-Z0-9]+_\w*"
 
 for _name, _dialect in DIALECTS.items():
     register(
@@ -148,7 +149,7 @@ for _name, _dialect in DIALECTS.items():
             syntax={**_SYNTAX, **dict.fromkeys(HELPERS, (CALL, ""))},
             write=_writer(_dialect),
             words=WORDS,
-            pattern=_VECTORS,
+            pattern=f"{_VECTORS}|{_MACROS}",
             checks=("", "function", "assert") if _dialect.checked else ("", "function"),
         )
     )

@@ -9,15 +9,18 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from ..algebra import flat_modes
 from ..ascend.element import as_element
-from ..composed import ComposedLayout
+from ..composed import ComposedLayout, gives_coordinates, innermost
 from ..errors import InjectivityError, LeafTypeError, RangeError, RankError, Unproven
 from ..int_tuple import AnyLayout, leaves, shown
-from ..ints import equal
+from ..ints import INT64_MAX, equal, known
 from ..layout import Layout
+from ..outer import step_of
 from ..predicates import is_injective
 from ..symbolic import SymInt
-from ..tensor import MakeTensor, Tensor
+from ..symbolic.facts import require_one_meaning, symbols_in
+from ..tensor import MakeTensor, Tensor, keeps_apart
 from . import grid, serial
 from .arguments import symbols_of
 from .bits import RULES
@@ -25,7 +28,7 @@ from .c import DIALECTS, Dialect, requirement
 from .nests import GRID_BLOCKS, SERIAL_BLOCKS, Copy, nests
 from .nodes import Node
 from .plan import requirements
-from .target import target_of
+from .target import required, target_of
 
 
 class Writer(NamedTuple):
@@ -45,16 +48,17 @@ WRITERS = {
     "opencl": Writer(grid.write, grid.OPENCL, GRID_BLOCKS),
 }
 #: Names that emitted copies use.
-_TAKEN = re.compile(r"dst|src|n|[dknst]\d+")
+_TAKEN = re.compile(r"dst|src|n|[dknst]\d+|memcpy|get_global_(id|size)")
 
 
 def emit_copy(source: Any, destination: Any, target: str = "c", *, element: Any = 32, name: str = "copy", check: str = "") -> str:
     """The text of a function that moves every valid element of one layout to its coordinate in another.
 
     source, destination   layouts, or Tensors (of which the offset and start count), of one origin_shape; the destination is
-                          injective. Their numbers, static and dynamic ones, are numbers in the text; symbols are parameters
+                          injective, in its valid part at least. Their numbers, static and dynamic ones, are numbers in
+                          the text; symbols are parameters
     target    "c" or "cpp": a function of pointers dst and src, and sizes by name; "cuda", "hip" or "opencl": a kernel for a
-              one-dimensional grid of any size, whose pointers are aligned to 16 bytes
+              one-dimensional grid of up to 2**30 threads, whose pointers are aligned to 16 bytes
     element   an element type of tla.ascend, or the width of an element in bits: 8, 16, 32 or 64
     name      of the function
     check     "function": with a function `<name>_requires` of the sizes, whether these meet their facts; "assert": which
@@ -93,22 +97,28 @@ def emit_copy(source: Any, destination: Any, target: str = "c", *, element: Any 
         raise LeafTypeError(f"a copy in {target}", f"one of {', '.join(WRITERS)}", "copy(source, target) copies in numpy")
     bits = as_element(element).bits
     if bits not in (8, 16, 32, 64):
-        raise RangeError(f"a copy of elements of {bits} bits", "8, 16, 32 or 64 bits", "recast both layouts to elements of 8 bits")
+        mend = f"recast both layouts: recast_layout[{bits}, {8 if bits < 64 else 64}](layout)"
+        raise RangeError(f"a copy of elements of {bits} bits", "8, 16, 32 or 64 bits", mend)
     to, of = _tensor(destination), _tensor(source)
     _require_one_shape(to, of)
+    for t in (to, of):
+        _require_fits(t, bits)
     _require_injective(to)
     found.require_check(check)
     symbols = _symbols(to, of)
-    for word in (name, *symbols):
-        found.require_name(word)
+    sizes = [str(n) for n in symbols]
+    found.require_names(name, sizes)
+    for word in (name, *sizes):
         if _TAKEN.fullmatch(word):
             raise LeafTypeError(f"the name {word} in a copy", "other names than dst, src, n, k0, d0, s0 ...", "use another name")
-    requires = requirements(symbols.values(), (), RULES)
-    remarks = [f"{name}: from {shown(of.layout, 200)} to {shown(to.layout, 200)}, elements of {bits} bits"]
-    remarks += [f"requires {', '.join(str(c) for c, _node in requires)}"] if requires else []
-    checks, first = _checks(DIALECTS[target], name, [*symbols], [node for _c, node in requires], check)
+    requires = requirements(symbols, (), RULES)
+    remarks = [
+        f"{name}: from {shown(of.layout, 200)} to {shown(to.layout, 200)}, elements of {bits} bits",
+        *required(c for c, _ in requires),
+    ]
+    checks, first = _checks(DIALECTS[target], name, sizes, [node for _c, node in requires], check)
     writer = WRITERS[target]
-    return writer.write(Copy(name, nests(to, of, writer.blocks), bits, [*symbols], remarks, checks, first), writer.language)
+    return writer.write(Copy(name, nests(to, of, writer.blocks), bits, sizes, remarks, checks, first), writer.language)
 
 
 def _checks(dialect: Dialect, name: str, sizes: list[str], tests: list[Node], check: str) -> tuple[list[str], list[str]]:
@@ -124,7 +134,12 @@ def _checks(dialect: Dialect, name: str, sizes: list[str], tests: list[Node], ch
 def _tensor(x: Any) -> Tensor:
     if not isinstance(x, (AnyLayout, Tensor)):
         raise LeafTypeError(f"a copy of a {type(x).__name__}", "a layout or a Tensor", "parse the text of a layout, or lower an XLA shape")
-    return x if isinstance(x, Tensor) else MakeTensor(None, x)
+    t = x if isinstance(x, Tensor) else MakeTensor(None, x)
+    outer = t.layout.outer if isinstance(t.layout, ComposedLayout) else t.layout
+    if isinstance(outer, Layout) and gives_coordinates(outer):
+        what = f"a copy of {shown(t.layout)}, whose values are coordinates"
+        raise LeafTypeError(what, "a layout of offsets", "compose it with the layout of a buffer")
+    return t
 
 
 def _require_one_shape(to: Tensor, of: Tensor) -> None:
@@ -134,19 +149,30 @@ def _require_one_shape(to: Tensor, of: Tensor) -> None:
         raise RankError(what, "equal valid extents", "give both one origin_shape, or take a tile of the larger")
 
 
+def _require_fits(t: Tensor, bits: int) -> None:
+    """RangeError where offsets that are known do not fit in pointers."""
+    inner = innermost(t.layout)
+    reach = sum(((known(s) or 1) - 1) * abs(known(step_of(d)) or 0) for s, d in flat_modes(inner))
+    if reach * bits // 8 > INT64_MAX:
+        raise RangeError(f"a copy of {shown(t.layout)}, whose offsets go as far as {reach}", "bytes that 64 bits hold", "copy a tile of it")
+
+
 def _require_injective(to: Tensor) -> None:
     answer = is_injective(to.layout)
+    if answer or (not _symbols(to) and keeps_apart(to)):  # what holds padding is not written
+        return
     if answer is None:
         what = f"a copy to {shown(to.layout)}: it is not known whether it is injective"
-        raise Unproven(what, "no two elements in one place", "declare its sizes")
-    if not answer:
-        raise InjectivityError(*(is_injective.why_not(to.layout) or ()))
+        raise Unproven(what, "no two elements in one place", 'declare what they are at least: dim("K", at_least=1), dim("D", at_least=K)')
+    raise InjectivityError(*(is_injective.why_not(to.layout) or ()))
 
 
-def _symbols(*tensors: Tensor) -> dict[str, SymInt]:
-    """All symbols, by name."""
+def _symbols(*tensors: Tensor) -> list[SymInt]:
+    """All symbols, by name; RangeError if one name has two sets of facts."""
     numbers = [n for t in tensors for n in (t.offset, *t.coord, *t.origin_shape, *_numbers(t.layout))]
-    return dict(sorted({str(n): n for x in numbers for n in symbols_of(x)}.items()))
+    found = sorted({n for x in numbers for n in symbols_of(x)}, key=str)
+    require_one_meaning(m for n in found for m in symbols_in(n.poly))
+    return found
 
 
 def _numbers(layout: Any) -> Iterator[Any]:

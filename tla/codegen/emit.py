@@ -62,6 +62,6 @@ def emit(
     found = target_of(target)
     found.require_check(check)
     made = plan(what, coords, name=name, integer=integer, conditions=conditions, bits=found.bits, widths=found.widths)
-    found.require_names(made)
+    found.require_names(made.name, [p.name for p in made.parameters])
     found.require_operations(made, check)
     return found.write(made, check)

@@ -1,4 +1,4 @@
-"""Nests as kernels of CUDA, HIP and OpenCL: a grid of threads of any size goes through all items of a nest.
+"""Nests as kernels of CUDA, HIP and OpenCL: a grid of threads goes through all items of a nest, however many there are.
 
 The last loop, in which the target is contiguous, is that of neighbouring threads. A run is moved in vectors of 16 bytes, or
 of as many as every place in it is a multiple of: both pointers are to be aligned to 16 bytes.
@@ -12,10 +12,12 @@ from typing import Any, NamedTuple
 
 from ..ints import divides, equal
 from ..symbolic import SymInt, index
-from ..symbolic.proofs import greatest, least
+from ..symbolic.proofs import greatest
 from ..symbolic.syms import poly_of
+from .held import values_held
+from .integers import INTEGERS, doubt
 from .nests import Copy, Loop, Nest
-from .terms import Terms
+from .terms import Terms, node_of
 
 
 class Grid(NamedTuple):
@@ -74,17 +76,19 @@ def _items(nest: Nest, language: Grid, width: int, terms: Terms) -> Iterator[str
     unit, loops = _in_vectors(nest, width)
     total = math.prod([loop.count for loop in loops])
     n = index("n", below=total) if loops else None
-    integer = _integer(nest, loops, total, language)
+    digits, places = [*_digits(loops, n)], [*_places(nest, loops, unit)]
+    numbers = [*(value for _i, value in digits), *(x for pair in places for x in pair)]
+    integer = language.integers[not _is_short(total, numbers)]
     first, threads = (text.replace("(I)", f"({integer})") for text in language.thread)
     yield f"for ({integer} n = {first}; n < {terms.compared(total)}; n += {threads}) {{"
-    yield from (f"    const {integer} {i} = {terms.text(value)};" for i, value in _digits(loops, n))
+    yield from (f"    const {integer} {i} = {terms.text(value)};" for i, value in digits)
     bounds = [f"{loop.counter} < {terms.compared(loop.bound)}" for loop in loops if loop.bound is not None]
     yield from (f"    if (!({test})) continue;" for test in bounds)
     kind = f"{language.space}{language.types[unit * width]}"
     pointers = [("dst", f"({kind} *)dst"), ("src", f"(const {kind} *)src")]
     to, of = (name if unit == 1 else f"({cast})" for name, cast in pointers)
-    for places in _places(nest, loops, unit):
-        d, s = map(terms.text, places)
+    for pair in places:
+        d, s = map(terms.text, pair)
         yield f"    {to}[{d}] = {of}[{s}];"
     yield "}"
 
@@ -121,10 +125,7 @@ def _places(nest: Nest, loops: list[Loop], unit: int) -> Iterator[list[Any]]:
         yield [x // unit for x in moved]
 
 
-def _integer(nest: Nest, loops: list[Loop], total: Any, language: Grid) -> str:
-    """32 bits where all numbers of items and all places are proved to fit, a grid more of them included."""
-    numbers = [total, *(x for places in _places(nest, loops, 1) for x in places)]
-    fits = all(
-        (low := least(p)) is not None and low >= 0 and (high := greatest(p)) is not None and high < 1 << 30 for p in map(poly_of, numbers)
-    )
-    return language.integers[not fits]
+def _is_short(total: Any, numbers: list[Any]) -> bool:
+    """Whether 32 bits hold all items and a grid more of them, and all that is held on the way to these numbers."""
+    items = greatest(poly_of(total))
+    return items is not None and items < 1 << 30 and not any(doubt(h, INTEGERS["int32"]) for h in values_held([*map(node_of, numbers)]))

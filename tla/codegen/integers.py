@@ -58,6 +58,8 @@ def chosen_integer(held: Sequence[Held], widths: Sequence[int]) -> tuple[Integer
     doubtful = next((h.poly for h in held if doubt(h, narrow)), None)
     if doubtful is None:
         return narrow, "every value is proved to fit"
+    if max(widths) == narrow.bits:
+        return narrow, "every value fits where what is required holds"
     return Integer(max(widths), True), f"{_shown(doubtful)} is not proved to fit in {narrow.bits} bits"
 
 

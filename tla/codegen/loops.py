@@ -9,7 +9,7 @@ import re
 from typing import Any, NamedTuple
 
 from ..algebra import coalesce
-from ..composed import ComposedLayout, innermost
+from ..composed import ComposedLayout, gives_coordinates, innermost
 from ..errors import LeafTypeError
 from ..int_tuple import AnyLayout, leaves, shown
 from ..ints import Int, is_constant, mul, plus
@@ -17,7 +17,8 @@ from ..layout import Layout
 from ..symbolic.declare import unnamed
 from .arguments import Parameter, symbols_of, with_parameters
 from .c import DIALECTS, Dialect
-from .target import target_of
+from .plan import facts_among
+from .target import required, target_of
 from .terms import Terms
 
 #: Names that emitted loops use.
@@ -101,18 +102,22 @@ def emit_loops(layout: Any, target: str = "c", *, name: str = "offsets") -> str:
         raise LeafTypeError(f"loops in {target}", f"one of {', '.join(_TARGETS)}", "emit() writes the offset of a coordinate there")
     if not isinstance(layout, AnyLayout):
         raise LeafTypeError(f"the loops of a {type(layout).__name__}", "a layout", "parse the text of one, or lower an XLA shape")
+    if gives_coordinates(innermost(layout)):
+        raise LeafTypeError(f"loops of {shown(layout)}, in which coordinates step", "offsets that step", "emit() writes the offset of one")
     dynamic: dict[str, Parameter] = {}
     opened = with_parameters(layout, dynamic)
     steps = loop_nest(innermost(opened))
     at = unnamed("at", None)
     value = _outer(opened, at)
-    used = {str(n) for x in (value, *(y for s in steps for y in s)) for n in symbols_of(x) if n != at}
-    names = sorted(used, key=lambda n: (n in dynamic, n))
+    used = {n for x in (value, *(y for s in steps for y in s)) for n in symbols_of(x) if n != at}
+    sizes = sorted(used, key=lambda n: (str(n) in dynamic, str(n)))
+    names = [str(n) for n in sizes]
+    found.require_names(name, names)
     for word in (name, *names):
-        found.require_name(word)
         if _TAKEN.fullmatch(word):
             raise LeafTypeError(f"the name {word} in loops", "other names than out, at, k0, k1 ...", "use another name")
-    return _written(f"{name}: of {shown(layout, 200)} [elements]", steps, value, DIALECTS[target], name, names)
+    remarks = [f"{name}: of {shown(layout, 200)} [elements]", *required(facts_among(sizes))]
+    return _written(remarks, steps, value, DIALECTS[target], name, names)
 
 
 def _outer(layout: Any, at: Any) -> Any:
@@ -120,7 +125,7 @@ def _outer(layout: Any, at: Any) -> Any:
     return layout.outer(plus(layout.offset, _outer(layout.inner, at))) if isinstance(layout, ComposedLayout) else at
 
 
-def _written(remark: str, steps: tuple[Step, ...], value: Any, dialect: Dialect, name: str, names: list[str]) -> str:
+def _written(remarks: list[str], steps: tuple[Step, ...], value: Any, dialect: Dialect, name: str, names: list[str]) -> str:
     integer = dialect.types["int64"]
     terms = Terms(name, integer, dialect.function)
     lines = [f"{integer} at = 0;"]
@@ -133,5 +138,6 @@ def _written(remark: str, steps: tuple[Step, ...], value: Any, dialect: Dialect,
     parameters = ", ".join([f"{integer} *out", *(f"{integer} {n}" for n in names)])
     body = "".join(f"    {line}\n" for line in lines)
     head = [line for line in dialect.head if "bool" not in line]
-    function = f"// {remark}\n{dialect.function} void {name}({parameters}) {{\n{body}}}"
+    remark = "".join(f"// {line}\n" for line in remarks)
+    function = f"{remark}{dialect.function} void {name}({parameters}) {{\n{body}}}"
     return "\n\n".join([*(["\n".join(head)] if head else []), *terms.helpers(), function]) + "\n"

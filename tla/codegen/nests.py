@@ -268,7 +268,8 @@ def _beside(loops: list[Loop], run: Loop, block: int, names: Iterator[str]) -> l
     if count is None or count >= LONG_RUN or near == len(loops) - 1 or _is_needed(loops[near], loops):
         return loops
     other, last = loops[near], loops[-1]
-    inner = _blocks(last, (block,), names) if known(last.count) is None or last.count > 4 * block else [last]
+    is_long = known(last.count) is None or last.count > 4 * block
+    inner = _blocks(last, (block,), names) if is_long and not _is_needed(last, [run]) else [last]
     return [*(loop for loop in loops[:-1] if loop is not other), *inner[:-1], other, inner[-1]]
 
 
@@ -284,7 +285,10 @@ def _is_needed(loop: Loop, loops: list[Loop]) -> bool:
 
 
 def _blocks(loop: Loop, sizes: Sequence[int], names: Iterator[str]) -> list[Loop]:
-    """The loops over blocks of these sizes, and the one inside of them; one where it is no longer than a block."""
+    """The loops over blocks of these sizes, and the one inside of them; one where it is no longer than a block.
+
+    The index of the loop begins anew in each block: no bound of another loop may depend on it.
+    """
     if not sizes:
         return [loop]
     size, *smaller_sizes = sizes

@@ -194,12 +194,16 @@ def facts_of(n: Symbol) -> list[Condition]:
     return [*unit, *lows, *(Condition("<=", size, p.scale(n.unit)) for p in n.uppers)]
 
 
+def facts_among(sizes: Iterable[SymInt]) -> list[Condition]:
+    """What is declared of sizes, as far as it is about these alone."""
+    symbols = [n for s in sizes for n in symbols_in(s.poly)]
+    names = {n.name for n in symbols}
+    return [c for n in symbols for c in facts_of(n) if all(m.name in names for p in (c.a, c.b) for m in symbols_in(p))]
+
+
 def requirements(sizes: Iterable[SymInt], conditions: Sequence[Condition], rules: Sequence[BitRule]) -> tuple[tuple[Condition, Node], ...]:
     """The conditions that sizes have to meet, facts first; as comparisons of names of which nothing is known."""
-    symbols = [n for size in sizes for n in symbols_in(size.poly)]
-    names = {n.name for n in symbols}
-    facts = [c for n in symbols for c in facts_of(n) if all(m.name in names for p in (c.a, c.b) for m in symbols_in(p))]
-    wanted = dict.fromkeys([*facts, *conditions])
+    wanted = dict.fromkeys([*facts_among(sizes), *conditions])
     scope = {n.name for c in wanted for p in (c.a, c.b) for n in p.scope}
     graph = Graph({name: one_of(symbol(name, 1, (), ())) for name in scope}, rules)
     return tuple((c, graph.condition(c)) for c in wanted)

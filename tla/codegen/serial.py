@@ -39,6 +39,7 @@ def write(copy: Copy, language: Serial) -> str:
     terms = Terms(copy.name, integer, language.function)
     body = [line for nest in copy.nests for line in _nest(nest, language, kind, terms, alone=len(copy.nests) == 1)]
     parameters = [f"{kind} *{language.alone} dst", f"const {kind} *{language.alone} src", *(f"{integer} {n}" for n in copy.sizes)]
+    body = body or [f"(void){n};" for n in ("dst", "src", *copy.sizes)]
     lines = "".join(f"    {line}\n" for line in (*copy.first, *body))
     function = f"{copy.remark}{language.function} void {copy.name}({', '.join(parameters)}) {{\n{lines}}}"
     return "\n\n".join(["\n".join(language.head), *copy.checks, *terms.helpers(), function]) + "\n"

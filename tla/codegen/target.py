@@ -6,10 +6,11 @@ A new target is one file that makes a Target and registers it: docs/extending.md
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ..errors import LeafTypeError
+from ..symbolic import Condition
 from .nodes import Node, in_order
 from .plan import Plan
 
@@ -49,13 +50,13 @@ class Target(NamedTuple):
     bits: bool = True
     checks: tuple[str, ...] = ("", "function", "assert")
 
-    def require_names(self, plan: Plan) -> None:
-        """LeafTypeError for a name that the target does not take."""
-        for name in (plan.name, *(p.name for p in plan.parameters)):
-            self.require_name(name)
-        for p in plan.parameters:
-            if p.name == plan.name or p.name.startswith(f"{plan.name}_"):  # what the text defines beside the function begins so
-                raise LeafTypeError(f"a function {plan.name} with a parameter {p.name}", "another name", 'give it one: name="f"')
+    def require_names(self, name: str, parameters: Sequence[str]) -> None:
+        """LeafTypeError for names of a function and its parameters that the target does not take."""
+        for word in (name, *parameters):
+            self.require_name(word)
+        for word in parameters:
+            if word == name or word.startswith(f"{name}_"):  # what the text defines beside the function begins so
+                raise LeafTypeError(f"a function {name} with a parameter {word}", "another name", 'give it one: name="f"')
 
     def require_name(self, name: object) -> None:
         if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name):
@@ -162,5 +163,10 @@ def remarks(plan: Plan) -> Iterator[str]:
     """What a comment says of a plan, in lines."""
     yield f"{plan.name}: {plan.what}"
     yield f"{plan.integer}: {plan.why}"
-    if plan.requires:
-        yield f"requires {', '.join(str(c) for c, _node in plan.requires)}"
+    yield from required(c for c, _node in plan.requires)
+
+
+def required(conditions: Iterable[Condition]) -> list[str]:
+    """What a comment says of the conditions that a text rests on: a line, or none."""
+    found = ", ".join(map(str, conditions))
+    return [f"requires {found}"] if found else []

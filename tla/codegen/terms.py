@@ -10,8 +10,16 @@ from ..symbolic.forms import best
 from ..symbolic.syms import poly_of
 from .bits import RULES
 from .c import HELPERS, helper, syntax_of
-from .nodes import Graph, in_order
+from .nodes import Graph, Node, in_order
 from .target import CALL, expression
+
+
+def node_of(x: Any) -> Node:
+    """What an integer is computed by."""
+    p = poly_of(x)
+    graph = Graph({n.name: whole(n) for n in p.scope}, RULES)
+    (node,) = graph.of([x.form if isinstance(x, SymInt) else best(p)])
+    return node
 
 
 class Terms:
@@ -28,9 +36,7 @@ class Terms:
 
     def text(self, x: Any, within: int = 0) -> str:
         """An integer as an expression."""
-        p = poly_of(x)
-        graph = Graph({n.name: whole(n) for n in p.scope}, RULES)
-        (node,) = graph.of([x.form if isinstance(x, SymInt) else best(p)])
+        node = node_of(x)
         self.called |= {n.op for n in in_order([node])} & {*HELPERS}
         return expression(node, syntax_of(self.name), {}, within)
 

@@ -256,7 +256,7 @@ def _wrongs(element_type: str, dims: tuple[int | None, ...], layout: ArrayLayout
 
 def _bytes_overflow(element_type: str, sizes: tuple[int | None, ...]) -> bool:
     """Whether the bytes pass 64 bits, as far as sizes are known: a symbol is taken to be 1, `?` has none."""
-    count = math.prod(1 if known(n) is None else n for n in sizes if n is not None) * (None not in sizes)
+    count = 0 if None in sizes else math.prod(1 if (value := known(n)) is None else value for n in sizes)
     return count * max(8, BITS[element_type]) // 8 > INT64_MAX
 
 
