@@ -228,7 +228,7 @@ def _copies(cell: Cell, packed: bool) -> Iterator[_Copy]:
     numpy's innermost loop is along the target's smallest step. Where that axis is short, it is unrolled here; where it is
     long, and the source leaves a line with each step of it, BLOCK indices of it are moved at a time.
     """
-    axes = _merged(sorted((axis for mode in cell.modes for axis in mode), key=lambda axis: abs(axis[1][0]), reverse=True))
+    axes = merged_axes(sorted((axis for mode in cell.modes for axis in mode), key=lambda axis: abs(axis[1][0]), reverse=True))
     run = axes[-1] if axes and axes[-1][1] == (1, 1) else None
     unit = axes.pop()[0] if packed and run and run[0] <= LONGEST_UNIT else 1
     begins, items = [cell.begins], math.prod(n for n, _steps in axes)
@@ -246,7 +246,7 @@ def _moved(begins: tuple[int, ...], k: int, steps: tuple[int, ...]) -> tuple[int
     return tuple(begin + k * step for begin, step in zip(begins, steps))
 
 
-def _merged(axes: list[Axis]) -> list[Axis]:
+def merged_axes(axes: list[Axis]) -> list[Axis]:
     """Axes, slowest first, with those put together that continue their right neighbour in both arrays."""
     out: list[Axis] = []
     for n, steps in reversed(axes):

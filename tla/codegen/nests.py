@@ -17,7 +17,7 @@ from ..composed import ComposedLayout
 from ..int_tuple import leaves, modes_of
 from ..ints import ceil_div, divides, equal, is_constant, known, smaller
 from ..layout import Layout
-from ..moves import counts_of, place_of
+from ..moves import counts_of, merged_axes, place_of
 from ..strided import refinement
 from ..symbolic import SymInt, index, prove
 from ..symbolic.evaluate import value
@@ -143,19 +143,8 @@ def _names() -> Iterator[str]:
 
 def _loops(modes: Iterable[Any], names: Iterator[str]) -> Iterator[Loop]:
     axes = sorted((axis for mode in modes for axis in mode), key=lambda axis: abs(axis[1][0]), reverse=True)
-    for n, steps in _merged(axes):
+    for n, steps in merged_axes(axes):
         yield Loop(index(next(names), below=n), n, steps)
-
-
-def _merged(axes: list[Any]) -> list[Any]:
-    """Axes (count, steps), slowest first; those that continue their right neighbour in both layouts put together."""
-    out: list[Any] = []
-    for n, steps in reversed(axes):
-        if out and steps == tuple(out[-1][0] * d for d in out[-1][1]):
-            out[-1] = out[-1][0] * n, out[-1][1]
-        else:
-            out.append((n, steps))
-    return out[::-1]
 
 
 # ------------------------------------------------------------------------------------------------ symbolic digits
