@@ -143,8 +143,8 @@ def _names() -> Iterator[str]:
 
 def _loops(modes: Iterable[Any], names: Iterator[str]) -> Iterator[Loop]:
     axes = sorted((axis for mode in modes for axis in mode), key=lambda axis: abs(axis[1][0]), reverse=True)
-    for n, steps in merged_axes(axes):
-        yield Loop(index(next(names), below=n), n, steps)
+    for n, (d, s) in merged_axes(axes):
+        yield Loop(index(next(names), below=n), n, (d, s))
 
 
 # ------------------------------------------------------------------------------------------------ symbolic digits
