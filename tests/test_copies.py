@@ -394,6 +394,14 @@ def test_bad_input(call, error, part):
     assert part in str(caught.value)
 
 
+def test_kernels_are_of_32_bits_where_these_are_proved_to_do():
+    rows, columns = dims("R C", at_most=4096)
+    for sizes, integer in (((rows, columns), "int"), ((M, N), "long long")):
+        text = emit_copy(MakeLayout(sizes, (sizes[1], 1)), MakeLayout(sizes, (1, sizes[0])), "cuda")
+        assert f"src, {integer} " in text
+        assert f"const {integer} k0 = " in text
+
+
 def test_sizes_of_any_name_but_those_of_the_text():
     for name in ("t", "N", "count", "x"):
         inner = MakeLayout((64, dim(name)), (1, 64))

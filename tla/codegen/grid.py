@@ -59,11 +59,38 @@ _THREAD = ("get_global_id(0)", "get_global_size(0)")
 OPENCL = Grid((), "kernel void", "global ", _THREAD, _OPENCL, ("int", "long"), "restrict", "static inline")
 
 
+class Items(NamedTuple):
+    """What the threads of a kernel go through in a nest, item by item.
+
+    unit     how many elements go as one
+    loops    the loops over these, the slowest first
+    total    how many items there are
+    digits   the index of each loop in the item n
+    places   where an item goes, and where it comes from [units]: one pair, or one for each step that is written out
+    """
+
+    unit: int
+    loops: list[Loop]
+    total: Any
+    digits: list[tuple[SymInt, Any]]
+    places: list[list[Any]]
+
+    @property
+    def is_short(self) -> bool:
+        """Whether 32 bits hold all items and a grid more of them, and all that is held on the way."""
+        most = greatest(poly_of(self.total))
+        bounds = [loop.bound for loop in self.loops if loop.bound is not None]
+        numbers = [*(value for _i, value in self.digits), *(x for pair in self.places for x in pair), *bounds]
+        return most is not None and most < 1 << 30 and not any(doubt(h, INTEGERS["int32"]) for h in values_held([*map(node_of, numbers)]))
+
+
 def write(copy: Copy, language: Grid) -> str:
     """The text of the kernel `name`(dst, src, sizes...)."""
-    integer, width = language.integers[1], copy.bits // 8
+    width = copy.bits // 8
+    items = [_items(nest, width) for nest in copy.nests]
+    integer = language.integers[not all(x.is_short for x in items)]
     terms = Terms(copy.name, integer, language.helper)
-    lines = [line for nest in copy.nests for line in _items(nest, language, width, terms)]
+    lines = [line for x in items for line in _loop(x, language, width, terms)]
     kind = f"{language.space}{language.types[width]}"
     parameters = [f"{kind} *{language.alone} dst", f"const {kind} *{language.alone} src", *(f"{integer} {n}" for n in copy.sizes)]
     body = "".join(f"    {line}\n" for line in (*copy.first, *lines))
@@ -71,23 +98,25 @@ def write(copy: Copy, language: Grid) -> str:
     return "\n\n".join([*language.head, *copy.checks, *terms.helpers(), kernel]) + "\n"
 
 
-def _items(nest: Nest, language: Grid, width: int, terms: Terms) -> Iterator[str]:
-    """The loop of a thread over its items, and what is moved for each."""
+def _items(nest: Nest, width: int) -> Items:
     unit, loops = _in_vectors(nest, width)
     total = math.prod([loop.count for loop in loops])
     n = index("n", below=total) if loops else None
-    digits, places = [*_digits(loops, n)], [*_places(nest, loops, unit)]
-    numbers = [*(value for _i, value in digits), *(x for pair in places for x in pair)]
-    integer = language.integers[not _is_short(total, numbers)]
+    return Items(unit, loops, total, [*_digits(loops, n)], [*_places(nest, loops, unit)])
+
+
+def _loop(items: Items, language: Grid, width: int, terms: Terms) -> Iterator[str]:
+    """The loop of a thread over its items, and what is moved for each."""
+    integer, unit = terms.integer, items.unit
     first, threads = (text.replace("(I)", f"({integer})") for text in language.thread)
-    yield f"for ({integer} n = {first}; n < {terms.compared(total)}; n += {threads}) {{"
-    yield from (f"    const {integer} {i} = {terms.text(value)};" for i, value in digits)
-    bounds = [f"{loop.counter} < {terms.compared(loop.bound)}" for loop in loops if loop.bound is not None]
+    yield f"for ({integer} n = {first}; n < {terms.compared(items.total)}; n += {threads}) {{"
+    yield from (f"    const {integer} {i} = {terms.text(value)};" for i, value in items.digits)
+    bounds = [f"{loop.counter} < {terms.compared(loop.bound)}" for loop in items.loops if loop.bound is not None]
     yield from (f"    if (!({test})) continue;" for test in bounds)
     kind = f"{language.space}{language.types[unit * width]}"
     pointers = [("dst", f"({kind} *)dst"), ("src", f"(const {kind} *)src")]
     to, of = (name if unit == 1 else f"({cast})" for name, cast in pointers)
-    for pair in places:
+    for pair in items.places:
         d, s = map(terms.text, pair)
         yield f"    {to}[{d}] = {of}[{s}];"
     yield "}"
@@ -123,9 +152,3 @@ def _places(nest: Nest, loops: list[Loop], unit: int) -> Iterator[list[Any]]:
     for j in steps:
         moved = [a + j * nest.written.steps[k] for k, a in enumerate(at)] if nest.written else at
         yield [x // unit for x in moved]
-
-
-def _is_short(total: Any, numbers: list[Any]) -> bool:
-    """Whether 32 bits hold all items and a grid more of them, and all that is held on the way to these numbers."""
-    items = greatest(poly_of(total))
-    return items is not None and items < 1 << 30 and not any(doubt(h, INTEGERS["int32"]) for h in values_held([*map(node_of, numbers)]))
