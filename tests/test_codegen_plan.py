@@ -17,7 +17,7 @@ from test_messages import message
 from test_symbolic_forms import CASES, built
 
 import tla
-from tla import Int, Layout, MakeTensor, SymInt, assuming, dim, dims, index, parse, xla
+from tla import Int, Layout, MakeTensor, Swizzle, SymInt, assuming, dim, dims, index, parse, xla
 from tla.codegen import TARGETS, emit, plan
 from tla.codegen.bits import RULES, UNSIGNED, with_bits
 from tla.codegen.held import values_held
@@ -362,6 +362,7 @@ def test_it_says_which_integers_and_why():
 STATIC = parse("(_64,_64):(_64,_1)")
 (SIZE,) = dims("N")
 REFUSED = [
+    (lambda: emit(Swizzle[3, 3, 3]()), "emit of Sw<3,3,3>, which has no shape\n"),
     (lambda: emit(STATIC, coords="i,int"), "the name int in c\n  expected  no word of the language, nor of emitted code\n  to mend   use another name"),
     (lambda: emit(STATIC, "python", coords="i,np2,lambda"), "the name 'lambda'\n"),
     (lambda: emit(STATIC, "numpy", coords="i,np"), "the name np in numpy\n"),
