@@ -6,14 +6,13 @@ import argparse
 import io
 import json
 import os
-import re
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import __version__, codegen, terminal, viz, xla
-from .errors import LeafTypeError, LoweringError, ParseError, RankError, TlaError
-from .int_tuple import AnyLayout, IntTuple, product_each
+from .errors import LeafTypeError, LoweringError, ParseError, RangeError, RankError, TlaError, Unproven
+from .int_tuple import IntTuple, product_each, size
 from .ints import known
 from .notation import parse
 from .symbolic import dim
@@ -21,8 +20,13 @@ from .viz.colouring import RULES
 from .xla.grammar import named_shape
 from .xla.program import text_lines
 
+if TYPE_CHECKING:
+    from .explore.grammar import Program
+
 FAILED, INTERRUPTED = 1, 130  # argparse exits with 2 for a wrong command line
 PORT = 8642
+#: More offsets than this are not listed as JSON.
+MAX_LISTED = 2**20
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -67,7 +71,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="tla", description="Memory layouts: CuTe's, Ascend's and XLA's, as one algebra.")
     parser.add_argument("--version", action="version", version=f"tla {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    layout = "shape:stride, such as '((4,2),3):((3,12),1)', or an XLA shape"
+    layout = "shape:stride, such as '((4,2),3):((3,12),1)', an XLA shape, or an expression, such as 'MakeLayout[half, zN](100, 60)'"
 
     def command(run: Callable[[argparse.Namespace], Answer | None], **arguments: str) -> None:
         doc = (run.__doc__ or "").splitlines()[0]
@@ -183,16 +187,19 @@ def show(arguments: argparse.Namespace) -> Answer:
     """The grid of offsets of a layout; padding is a dot. Of a layout that is too large, its corner."""
     from .evaluate import offsets  # with numpy, which the other commands do without
 
+    subjects = _read_subjects(arguments.layout)
     if not arguments.json:
-        scene = viz.draw(_read_subject(arguments.layout))
+        scene = viz.draw(*subjects)
         return None, lambda _: _as_text(scene)
-    layout = _read_layout(arguments.layout)
+    layout = _layout_of(_one(arguments.layout, subjects))
+    if size(layout) > MAX_LISTED:
+        raise RangeError(f"{size(layout)} offsets of {layout}", f"{MAX_LISTED} at most", "leave --json out: then it is the corner")
     return {"layout": str(layout), "origin_shape": str(layout.origin_shape), "offsets": offsets(layout).tolist()}, str
 
 
 def draw(arguments: argparse.Namespace) -> Answer:
     """Layouts drawn beside each other, as a picture in a file, or as text."""
-    subjects = [_read_subject(text) for text in arguments.layouts]
+    subjects = [subject for text in arguments.layouts for subject in _read_subjects(text)]
     tile = None if arguments.tile is None else _read_coord(arguments.tile)
     if arguments.threads:
         if len(subjects) > 1:
@@ -208,7 +215,8 @@ def draw(arguments: argparse.Namespace) -> Answer:
 
 def emit(arguments: argparse.Namespace) -> Answer:
     """The offset of a coordinate as a function of C, CUDA, Python, ...; or the layout as source of CuTe, TLA or XLA."""
-    layout, target = _with_sizes(arguments.layout, arguments.multiple_of), arguments.target
+    layout = _layout_of(_with_sizes(arguments.layout, arguments.multiple_of))
+    target = arguments.target
     if target in codegen.SYSTEMS:
         return {"target": target, "text": codegen.source(layout, target)}, _text_of
     options = {"integer": arguments.integer, "check": arguments.check}
@@ -218,9 +226,9 @@ def emit(arguments: argparse.Namespace) -> Answer:
 
 def emit_copy(arguments: argparse.Namespace) -> Answer:
     """A copy from one layout to another as the text of a function, in C, C++, CUDA, HIP or OpenCL."""
-    source, destination = (_with_sizes(text, arguments.multiple_of) for text in (arguments.source, arguments.destination))
-    shapes = [named_shape(text, {}) for text in (arguments.source, arguments.destination) if _is_xla(text)]
-    bits = arguments.bits or next((shape.bits for shape in shapes), 32)
+    subjects = [_with_sizes(text, arguments.multiple_of) for text in (arguments.source, arguments.destination)]
+    source, destination = map(_layout_of, subjects)
+    bits = arguments.bits or next((x.bits for x in subjects if isinstance(x, xla.ArrayShape)), 32)
     options = {"element": bits, "check": arguments.check}
     text = codegen.emit_copy(source, destination, arguments.target, name=arguments.name or "copy", **options)
     return {"target": arguments.target, "text": text}, _text_of
@@ -231,11 +239,11 @@ def _text_of(value: dict[str, Any]) -> str:
 
 
 def _with_sizes(text: str, facts: Sequence[str]) -> Any:
-    """A layout whose text may have names for sizes."""
-    units = dict(_unit(fact) for fact in facts)
-    names = dict.fromkeys(re.findall(r"(?<![\w<])[A-Za-z]\w*(?![\w<\[])", text.partition("{")[0]))
-    sizes = {name: dim(name, multiple_of=units.get(name, 1)) for name in names if name not in ("o", "ceil", "min", "max")}
-    return xla.lower(text, **sizes) if _is_xla(text) else _as_layout(text, parse(text, symbols=[*sizes.values()]))
+    """The layout, or XLA array, that an expression says, whose sizes may be open; facts are what divides them."""
+    program = _read(text, {name: dim(name, multiple_of=n) for name, n in map(_unit, facts)})
+    if program.assumed:
+        raise Unproven(f"{text}: whether {', and '.join(program.assumed)}", "sizes that fit", "say it, as in --multiple-of M=64")
+    return _one(text, _drawn(text, program))
 
 
 def _unit(fact: str) -> tuple[str, int]:
@@ -248,10 +256,11 @@ def _unit(fact: str) -> tuple[str, int]:
 def offset(arguments: argparse.Namespace) -> Answer:
     """The offset of a coordinate, in elements. The index of an XLA array has to be inside of it."""
     coord = _read_coord(arguments.coord)
-    if _is_xla(arguments.layout):
-        found = xla.linear_index(arguments.layout, coord if isinstance(coord, tuple) else (coord,))
+    subject = _one(arguments.layout, _read_subjects(arguments.layout))
+    if isinstance(subject, xla.ArrayShape):
+        found = xla.linear_index(subject, coord if isinstance(coord, tuple) else (coord,))
     else:
-        found = _read_layout(arguments.layout)(coord)
+        found = subject(coord)
     return {"layout": arguments.layout, "coord": str(coord), "offset": int(found)}, lambda value: str(value["offset"])
 
 
@@ -260,7 +269,7 @@ def explore(arguments: argparse.Namespace) -> None:
     import threading
     import webbrowser
 
-    from .explore import Server  # with http.server, which the other commands do without
+    from .explore.server import Server  # with http.server, which the other commands do without
 
     with Server(arguments.port) as server:
         url = server.url(arguments.expression)
@@ -332,18 +341,39 @@ def _listed(value: list[dict[str, Any]]) -> str:
 # ------------------------------------------------------------------------------------------------- input, output
 
 
-def _is_xla(text: str) -> bool:
-    return "[" in text
+def _read(text: str, names: dict[str, Any] | None = None) -> Program:
+    from .explore import read  # with all operations, which `tla lower` and `tla hlo` do without
+
+    return read(text, names)
 
 
-def _read_layout(text: str) -> Any:
-    return _as_layout(text, xla.lower(text) if _is_xla(text) else parse(text))
+def _read_subjects(text: str) -> tuple[Any, ...]:
+    """The layouts that an expression says, all of whose sizes are known."""
+    program = _read(text)
+    if program.sizes:
+        given = "".join(f"{name} = 64; " for name in program.sizes)
+        raise Unproven(f"the sizes of {text}: {', '.join(program.sizes)}", "numbers", f"put them before it: '{given}{text}'")
+    return _drawn(text, program)
 
 
-def _as_layout(text: str, layout: Any) -> Any:
-    if not isinstance(layout, AnyLayout):
-        raise LeafTypeError(f"{text} is no layout", "shape:stride, or an XLA shape", "put a ':' and the strides behind it")
-    return layout
+def _drawn(text: str, program: Program) -> tuple[Any, ...]:
+    """The layouts of a program, and XLA arrays, with what their digits are: two of a relayout, all of a tuple."""
+    from .explore import drawn
+
+    if found := drawn(program.value.value):
+        return found
+    mend = "write (4,2):(1,4), or f32[4,2], or MakeLayout[half, zN](100, 60)"
+    raise LeafTypeError(f"{text} is no layout", "shape:stride, an XLA shape, or an expression of these", mend)
+
+
+def _one(text: str, subjects: tuple[Any, ...]) -> Any:
+    if len(subjects) > 1:
+        raise RankError(f"{text}: {len(subjects)} layouts", "one", "give one of them; tla draw takes several")
+    return subjects[0]
+
+
+def _layout_of(subject: Any) -> Any:
+    return xla.lower(subject) if isinstance(subject, xla.ArrayShape) else subject
 
 
 def _read_coord(text: str) -> Any:
@@ -355,11 +385,6 @@ def _read_coord(text: str) -> Any:
     if not isinstance(inner, IntTuple):
         raise LeafTypeError(f"{text} is no coordinate", "an integer, or integers between commas", "as in 1,5 or (1,0),5")
     return inner[0] if len(inner) == 1 else inner
-
-
-def _read_subject(text: str) -> Any:
-    """What is to be drawn: an XLA array with what its digits are, or a layout."""
-    return named_shape(text, {}) if _is_xla(text) else _read_layout(text)
 
 
 def _as_text(scene: viz.Scene) -> str:

@@ -48,7 +48,7 @@ CONSTANTS |= {"LayoutLeft": tla.LayoutLeft, "LayoutRight": tla.LayoutRight}
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _NEXT = re.compile(r"[ \t]*(//|[-+*%^\[(]|=(?!=))?")
-_UNDERSCORE = re.compile(r"_(?![0-9A-Za-z_])")
+_UNDERSCORE = re.compile(r"_(?!-?[0-9]|[A-Za-z_])")  # _-4 is a static integer
 _ARRAY = re.compile(r"[A-Za-z0-9]+\[([^][{}]*)\](?:\{[^{}]*\})?")
 _DIGITS = re.compile(r"[0-9]+")
 _FUNCTIONS = ("ceil", "min", "max")  # of expressions of sizes
