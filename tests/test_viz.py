@@ -20,6 +20,7 @@ from tla import (
     TlaError,
     blocked_product,
     composition,
+    dims,
     group,
     ints,
     logical_divide,
@@ -470,6 +471,22 @@ def test_notebooks_show_layouts():
     assert broken._repr_svg_() is None
     assert broken._repr_html_() == "<code>f32[?]</code>"
     assert '"' not in xla.parse_shape("f32[<=3]")._repr_html_().replace("&lt;", "").split("aria-label=")[1].split('"')[1]
+
+
+def test_notebooks_set_what_is_symbolic():
+    """Where no picture can be drawn there is LaTeX, and where that says no more than text, text."""
+    m, n = dims("M N")
+    tiled = parse("((4,M//4),N):((1,4),4)", symbols=[m, n])
+    leaf = r"\mathtt{4}"
+    rows = rf"\left(\left({leaf},\left\lfloor \frac{{M}}{{4}} \right\rfloor\right),N\right)"
+    assert tiled._repr_latex_() == rf"${rows}:\left(\left(\mathtt{{1}},{leaf}\right),{leaf}\right)$"
+    assert tiled.shape._repr_latex_() == f"${rows}$"
+    for x in (tiled, tiled.shape):
+        assert (x._repr_html_(), x._repr_svg_()) == (None, None)
+    known = parse("((4,2),3):((1,4),8)")
+    assert (known._repr_latex_(), known.shape._repr_latex_(), known.shape._repr_html_()) == (None, None, "<code>((4,2),3)</code>")
+    assert parse("(2,2):(1,N)", symbols=[n])._repr_svg_() is not None
+    assert m._repr_latex_() == "$M$"
 
 
 def test_a_huge_mode_beside_an_empty_one_is_not_gone_through():
