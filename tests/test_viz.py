@@ -1,4 +1,4 @@
-"""Drawings: golden files of 30 layouts, each number where the definition has it, nothing that overlaps or is cut off."""
+"""Drawings: golden files of 32 layouts, each number where the definition has it, nothing that overlaps or is cut off."""
 
 import itertools
 import re
@@ -25,6 +25,7 @@ from tla import (
     ints,
     logical_divide,
     parse,
+    take,
     xla,
     zipped_divide,
 )
@@ -40,6 +41,7 @@ import oracle
 SEED = "((_4,_2),(_4,_3)):((_4,_16),(_1,_32))"
 SMEM = "Sw<3,3,3> o _0 o (_8,_64):(_64,_1)"
 ROWS = parse("(_8,_12):(_12,_1)")
+MOVE = xla.relayout("f32[8,12]{1,0}", "f32[8,12]{1,0:T(4,4)}")
 
 SCENES = {
     "seed": lambda: draw(parse(SEED)),
@@ -56,6 +58,7 @@ SCENES = {
     "xla_rank_3": lambda: draw(xla.parse_shape("bf16[2,5,12]{2,1,0:T(4,8)(2,1)}")),
     "xla_composed": lambda: draw(xla.parse_shape("f32[6,10]{1,0:T(3,5)(2,2)}")),
     "xla_relayout": lambda: draw(xla.parse_shape("f32[8,12]{1,0}"), xla.parse_shape("f32[8,12]{1,0:T(4,4)}"), tile=(4, 4)),
+    "relayout_in_memory": lambda: draw(MOVE.source, MakeLayout(take[2, 4](MOVE.layout), take[0, 2](MOVE.layout)), tile=(4, 4)),
     "swizzle": lambda: draw(parse("(_8,_8):(_8,_1)"), parse("Sw<3,0,3> o _0 o (_8,_8):(_8,_1)"), color_by="bank", bits=128),
     "swizzle_128_bytes": lambda: draw(parse(SMEM), color_by="bank", bits=16),
     "divide": lambda: draw(ROWS, logical_divide(ROWS, (4, 3)), tile=(4, 3)),
@@ -341,6 +344,11 @@ def test_markup_is_text_everywhere():
     assert "default-src 'none'" in html(scene)
     for reference in ("http://", "https://", "url(", "href", "src="):
         assert reference not in html(scene).replace('xmlns="http://www.w3.org/2000/svg"', "").replace("-src ", "")
+
+
+def test_titles_are_broken_between_numbers():
+    canvas = place(SCENES["deep"]())
+    assert [x.text for x in canvas.labels if x.size == 13] == ["((_2,_2,_2,_2),(_2,_2,_2,_2)):((_1,_4,_16,_64),(_2,_8,_32,", "_128))"]
 
 
 def test_titles_that_are_long_or_wide_are_broken():

@@ -5,6 +5,7 @@ A character of the fonts that are asked for is at most 0.62 as wide as it is hig
 
 from __future__ import annotations
 
+import re
 import textwrap
 import unicodedata
 from collections.abc import Callable, Sequence
@@ -223,9 +224,15 @@ def _paint_lines(canvas: Canvas, grid: Grid, box: Box) -> None:
 # ------------------------------------------------------------------------------------------------- texts
 
 
+class _Wrapper(textwrap.TextWrapper):
+    """Lines end at blanks, and behind commas and colons: no number of a layout is cut."""
+
+    wordsep_simple_re = re.compile(r"(\s+)|(?<=[,:])")
+
+
 def _broken(text: str, characters: float) -> list[str]:
     wide = 2 if any(unicodedata.east_asian_width(c) in "WF" for c in text) else 1
-    return textwrap.wrap(text, int(characters / wide), break_on_hyphens=False)
+    return _Wrapper(int(characters / wide), break_on_hyphens=False).wrap(text)
 
 
 def _width(text: str, size: float) -> float:
