@@ -80,7 +80,8 @@ def place(scene: Scene) -> Canvas:
     """The scene on a canvas: figures beside each other as far as they fit, the legend below."""
     parts = [_flow([_figure(f) for f in scene.figures], GAP)]
     if scene.caption:
-        parts += [_texts([scene.caption], LABEL, FAINT), _flow([_swatch(fill, name) for fill, name in scene.legend], 10)]
+        swatches = [_swatch(fill, name) for fill, name in scene.legend]
+        parts += [_texts([scene.caption], LABEL, FAINT), _flow(swatches, 10, parts[0].width)]
     whole = _stack(parts, GAP / 2)
     canvas = Canvas(whole.width + 2 * MARGIN, whole.height + 2 * MARGIN)
     whole.paint(canvas, MARGIN, MARGIN)
@@ -90,9 +91,9 @@ def place(scene: Scene) -> Canvas:
 # ------------------------------------------------------------------------------------------------- blocks of blocks
 
 
-def _flow(blocks: Sequence[Block], gap: float) -> Block:
+def _flow(blocks: Sequence[Block], gap: float, wide: float = WIDTH) -> Block:
     """Beside each other, in as many rows as it takes."""
-    limit = max([WIDTH, *(b.width for b in blocks)])
+    limit = max([WIDTH, wide, *(b.width for b in blocks)])
     spots: list[tuple[Block, float, float]] = []
     x = y = width = height = 0.0
     for b in blocks:
