@@ -199,6 +199,17 @@ def test_one_colour_is_one_place_in_memory():
     assert {len(c) for c in columns} == {8}
 
 
+def test_a_layout_beside_its_divide_has_its_tiles():
+    divided = logical_divide(ROWS, (4, 3))
+    given = draw(ROWS, divided, tile=(4, 3))
+    assert draw(ROWS, divided) == given
+    assert draw(ROWS, parse("(_8,_12):(_1,_8)"), divided).figures[0] == given.figures[0]
+    assert draw(MOVE.source, MOVE.destination) == draw(MOVE.source, MOVE.destination, tile=(4, 4))
+    assert draw(divided, ROWS).figures[0] == given.figures[1]
+    for beside in (zipped_divide(ROWS, (4, 3)), parse("(_8,_12):(_1,_8)"), MakeIdentityLayout((8, 12))):  # other extents, or no blocks
+        assert draw(ROWS, beside).figures[0] == draw(ROWS).figures[0]
+
+
 def test_banks_by_their_definition():
     for bits in (4, 8, 16, 24, 128, 2000, 2**70 + 8):
         for layout in (parse("(64,64):(1,64)"), parse("(2,3):(-70000000000,4611686018427387)")):

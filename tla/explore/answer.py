@@ -86,8 +86,8 @@ def _answer(program: Program, color_by: str) -> dict[str, Any]:
 def drawn(value: Any) -> tuple[Any, ...]:
     """The layouts of a value: it, those of a tuple, or where a relayout goes from and to.
 
-    >>> drawn(read("A = (4,2):(1,4); (A, coalesce(A), size(A))").value.value)
-    (parse('(4,2):(1,4)'), parse('8:1'))
+    >>> drawn(read("A = (_4,_2):(_1,_4); (A, coalesce(A), size(A))").value.value)
+    (parse('(_4,_2):(_1,_4)'), parse('_8:_1'))
     """
     if isinstance(value, Relayout):
         return value.source, value.destination
