@@ -367,7 +367,7 @@ def _drawn(text: str, program: Program) -> tuple[Any, ...]:
 
 
 def _one(text: str, subjects: tuple[Any, ...]) -> Any:
-    if len(subjects) > 1:
+    if len(subjects) != 1:
         raise RankError(f"{text}: {len(subjects)} layouts", "one", "give one of them; tla draw takes several")
     return subjects[0]
 
