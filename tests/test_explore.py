@@ -54,6 +54,7 @@ TEXTS = {
     "A = (_4,2):(_1,_4); GetTileLayout(layout=A, tile=(2,2), coord=(2,0))": "(2,2):(_1,_4)",
     "complement((_2,_2):(_4,_1), size((_4,_6):(_6,_1)))": "(_2,_3):(_2,_8)",
     "size(4:1)": "4",
+    "complement((2,2):(Int[1](),Int[2]()), 8)": "(1,2):(2,4)",  # as the mend for strides that are not static says it
     "is_injective((4,2):(0,1))": "False",
     "A = 4; A = A * 2; A": "8",
     "A = _16:_1; A = logical_divide(A, _4); A = A; A": "(_4,_4):(_1,_4)",
