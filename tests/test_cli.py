@@ -190,8 +190,17 @@ def test_hlo_of_a_file_without_shapes_and_of_garbage(capsys, tmp_path):
     [
         (["lower", "f32[8]{0:T(4"], "tla: the text ends, at position 12\n    f32[8]{0:T(4\n                ^\n"),
         (["lower", "(f32[3], token[])"], "tla: (f32[3], token[]) is a tuple, which has no layout or size of its own\n"),
-        (["show", "b(f32[3])"], "tla: b(f32[3]) is a buffer\n"),
+        (["show", "b(f32[3])"], "tla: the operation, 'b', is not known, at position 0\n    b(f32[3])\n    ^\n"),
         (["show", "(4,2)"], "tla: (4,2) is no layout\n"),
+        (["show", "zN"], "tla: zN is no layout\n"),
+        (["show", "(4,2:1"], "tla: the text ends, at position 6\n    (4,2:1\n          ^\n"),
+        (
+            ["draw", "(M,4):(1,M)"],
+            "tla: the sizes of (M,4):(1,M): M\n  expected  numbers\n  to mend   put them before it: 'M = 64; (M,4):(1,M)'\n",
+        ),
+        (["show", "(4:1, 2:1)", "--json"], "tla: (4:1, 2:1): 2 layouts\n"),
+        (["offset", "(f32[3], f32[4])", "1"], "tla: (f32[3], f32[4]): 2 layouts\n"),
+        (["show", "1073741824:1", "--json"], "tla: 1073741824 offsets of 1073741824:1\n  expected  1048576 at most\n"),
         (["show", "(4,2):(1)"], "tla: Layout: (4,2) has 2 modes and (1) has 1\n"),
         (["draw", "(4,2):(1,4)", "--color-by", "taste"], "tla: color_by 'taste'\n  expected  one of tile, offset, bank, thread,"),
         (["draw", "(4,2):(1,4)", "--color-by", "lane"], "tla: color_by 'lane' of (4,2):(1,4)\n  expected  an XLA shape"),
@@ -337,6 +346,23 @@ def test_draw_on_the_screen(capsys):
     assert [c["text"] for c in value["figures"][1]["grids"][0]["cells"][1]] == ["1", "5"]
     assert [name for _fill, name in value["legend"]] == ["0", "1", "2", "3"]
     assert "T3V0" in run(capsys, "draw", "((2,2),2):((4,1),2)", "--threads", "--tile", "2,4")[1]
+
+
+def test_a_layout_may_be_an_expression(capsys):
+    """What tla explore reads every command does: a tag with its sizes, operations, names."""
+    assert run(capsys, "show", "M = 3; MakeLayout[16, PaddingRowMajor](M, 4, 2, 2)")[1].splitlines()[:2] == [
+        "((2,2),(2,2)):((2,8),(_1,4))",
+        "origin_shape (3,4)",
+    ]
+    assert run(capsys, "offset", "MakeLayout[half, zN](100, 60)", "17,5") == (0, "277\n", "")
+    code, out, _ = run(capsys, "draw", "A = (8,6):(1,8); (A, logical_divide(A, (4, 2)))", "4:1", "--json")
+    assert code == 0
+    assert [f["title"] for f in json.loads(out)["figures"]] == ["(8,6):(1,8)", "((4,2),(2,3)):((1,4),(8,16))", "4:1"]
+    assert "((M - 1) * (j >> 4) + i) * 16 + j" in run(capsys, "emit", "MakeLayout[half, zN](M, N)", "--multiple-of", "M=16")[1]
+    divided = "zipped_divide((M,_32):(_1,M), (_64,_32))"
+    assert "tla: zipped_divide((M,_32):(_1,M), (_64,_32)): whether 64 divides M\n" in run(capsys, "emit", divided)[2]
+    assert "64 divides M" in run(capsys, "emit", divided, "--multiple-of", "M=64")[1]
+    assert run(capsys, "show", "M = 64; N = 64; (M,N):(1,M)")[0] == 0  # the mend for sizes
 
 
 def test_colours_where_the_terminal_has_them(monkeypatch):

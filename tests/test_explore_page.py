@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tla import xla
-from tla.explore import Server
+from tla.explore.server import Server
 
 pytest.importorskip("selenium", reason="needs selenium: pip install selenium")
 from selenium import webdriver
@@ -291,8 +291,10 @@ def test_folded_modes_and_several_layouts_are_chosen(page):
     choice = Select(page.at("grids"))
     assert [x.text for x in choice.options] == [f"{shape} ({k},_,_)" for shape in ("f32[2,3,4]", "f32[2,3,4]{0,1,2}") for k in range(2)]
     choice.select_by_index(3)
-    assert page.point(2, 3) == {"coordinate": "(1,2,3)", "natural": "(1,2,3)", "index": "23", "offset": "23"}
-    assert page.point(1, 0)["offset"] == "3"
+    cell = page.point(2, 3)
+    assert cell == {"coordinate": "(1,2,3)", "natural": "(1,2,3)", "index": "23", "offset": "23", "beside": "23 in f32[2,3,4]"}
+    cell = page.point(1, 0)
+    assert (cell["offset"], cell["beside"]) == ("3", "16 in f32[2,3,4]")  # of (1,1,0): 1 + 1*2 there, 12 + 1*4 here
     page.shot("relayout")
 
 

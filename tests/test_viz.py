@@ -1,4 +1,4 @@
-"""Drawings: golden files of 30 layouts, each number where the definition has it, nothing that overlaps or is cut off."""
+"""Drawings: golden files of 32 layouts, each number where the definition has it, nothing that overlaps or is cut off."""
 
 import itertools
 import re
@@ -20,10 +20,12 @@ from tla import (
     TlaError,
     blocked_product,
     composition,
+    dims,
     group,
     ints,
     logical_divide,
     parse,
+    take,
     xla,
     zipped_divide,
 )
@@ -39,6 +41,7 @@ import oracle
 SEED = "((_4,_2),(_4,_3)):((_4,_16),(_1,_32))"
 SMEM = "Sw<3,3,3> o _0 o (_8,_64):(_64,_1)"
 ROWS = parse("(_8,_12):(_12,_1)")
+MOVE = xla.relayout("f32[8,12]{1,0}", "f32[8,12]{1,0:T(4,4)}")
 
 SCENES = {
     "seed": lambda: draw(parse(SEED)),
@@ -55,6 +58,7 @@ SCENES = {
     "xla_rank_3": lambda: draw(xla.parse_shape("bf16[2,5,12]{2,1,0:T(4,8)(2,1)}")),
     "xla_composed": lambda: draw(xla.parse_shape("f32[6,10]{1,0:T(3,5)(2,2)}")),
     "xla_relayout": lambda: draw(xla.parse_shape("f32[8,12]{1,0}"), xla.parse_shape("f32[8,12]{1,0:T(4,4)}"), tile=(4, 4)),
+    "relayout_in_memory": lambda: draw(MOVE.source, MakeLayout(take[2, 4](MOVE.layout), take[0, 2](MOVE.layout)), tile=(4, 4)),
     "swizzle": lambda: draw(parse("(_8,_8):(_8,_1)"), parse("Sw<3,0,3> o _0 o (_8,_8):(_8,_1)"), color_by="bank", bits=128),
     "swizzle_128_bytes": lambda: draw(parse(SMEM), color_by="bank", bits=16),
     "divide": lambda: draw(ROWS, logical_divide(ROWS, (4, 3)), tile=(4, 3)),
@@ -193,6 +197,17 @@ def test_one_colour_is_one_place_in_memory():
     plain_columns, columns = ([{c.fill for c in column} for column in zip(*f.grids[0].cells)] for f in swizzled.figures)
     assert {len(c) for c in plain_columns} == {1}  # all of a column in one bank
     assert {len(c) for c in columns} == {8}
+
+
+def test_a_layout_beside_its_divide_has_its_tiles():
+    divided = logical_divide(ROWS, (4, 3))
+    given = draw(ROWS, divided, tile=(4, 3))
+    assert draw(ROWS, divided) == given
+    assert draw(ROWS, parse("(_8,_12):(_1,_8)"), divided).figures[0] == given.figures[0]
+    assert draw(MOVE.source, MOVE.destination) == draw(MOVE.source, MOVE.destination, tile=(4, 4))
+    assert draw(divided, ROWS).figures[0] == given.figures[1]
+    for beside in (zipped_divide(ROWS, (4, 3)), parse("(_8,_12):(_1,_8)"), MakeIdentityLayout((8, 12))):  # other extents, or no blocks
+        assert draw(ROWS, beside).figures[0] == draw(ROWS).figures[0]
 
 
 def test_banks_by_their_definition():
@@ -342,6 +357,11 @@ def test_markup_is_text_everywhere():
         assert reference not in html(scene).replace('xmlns="http://www.w3.org/2000/svg"', "").replace("-src ", "")
 
 
+def test_titles_are_broken_between_numbers():
+    canvas = place(SCENES["deep"]())
+    assert [x.text for x in canvas.labels if x.size == 13] == ["((_2,_2,_2,_2),(_2,_2,_2,_2)):((_1,_4,_16,_64),(_2,_8,_32,", "_128))"]
+
+
 def test_titles_that_are_long_or_wide_are_broken():
     for title in ("x" * 500, "\N{CJK UNIFIED IDEOGRAPH-5C42}" * 100, "a b " * 100):
         canvas = place(draw(parse("(2,3):(3,1)"), titles=[title]))
@@ -470,6 +490,22 @@ def test_notebooks_show_layouts():
     assert broken._repr_svg_() is None
     assert broken._repr_html_() == "<code>f32[?]</code>"
     assert '"' not in xla.parse_shape("f32[<=3]")._repr_html_().replace("&lt;", "").split("aria-label=")[1].split('"')[1]
+
+
+def test_notebooks_set_what_is_symbolic():
+    """Where no picture can be drawn there is LaTeX, and where that says no more than text, text."""
+    m, n = dims("M N")
+    tiled = parse("((4,M//4),N):((1,4),4)", symbols=[m, n])
+    leaf = r"\mathtt{4}"
+    rows = rf"\left(\left({leaf},\left\lfloor \frac{{M}}{{4}} \right\rfloor\right),N\right)"
+    assert tiled._repr_latex_() == rf"${rows}:\left(\left(\mathtt{{1}},{leaf}\right),{leaf}\right)$"
+    assert tiled.shape._repr_latex_() == f"${rows}$"
+    for x in (tiled, tiled.shape):
+        assert (x._repr_html_(), x._repr_svg_()) == (None, None)
+    known = parse("((4,2),3):((1,4),8)")
+    assert (known._repr_latex_(), known.shape._repr_latex_(), known.shape._repr_html_()) == (None, None, "<code>((4,2),3)</code>")
+    assert parse("(2,2):(1,N)", symbols=[n])._repr_svg_() is not None
+    assert m._repr_latex_() == "$M$"
 
 
 def test_a_huge_mode_beside_an_empty_one_is_not_gone_through():

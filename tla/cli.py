@@ -6,14 +6,13 @@ import argparse
 import io
 import json
 import os
-import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import __version__, codegen, terminal, viz, xla
-from .errors import LeafTypeError, LoweringError, ParseError, RangeError, RankError, TlaError
-from .int_tuple import AnyLayout, IntTuple, product_each
+from .errors import LeafTypeError, LoweringError, ParseError, RangeError, RankError, TlaError, Unproven
+from .int_tuple import IntTuple, product_each, size
 from .ints import known
 from .notation import parse
 from .symbolic import SymInt, dim
@@ -21,9 +20,13 @@ from .viz.colouring import RULES
 from .xla.grammar import named_shape
 from .xla.program import text_lines
 
-_NAME = re.compile(r"(?<![\w<])[A-Za-z]\w*(?![\w<\[])")
+if TYPE_CHECKING:
+    from .explore.grammar import Program
+
 FAILED, INTERRUPTED = 1, 130  # argparse exits with 2 for a wrong command line
 PORT = 8642
+#: More offsets than this are not listed as JSON.
+MAX_LISTED = 2**20
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -68,7 +71,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="tla", description="Memory layouts: CuTe's, Ascend's and XLA's, as one algebra.")
     parser.add_argument("--version", action="version", version=f"tla {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    layout = "shape:stride, such as '((4,2),3):((3,12),1)', or an XLA shape"
+    layout = "shape:stride, such as '((4,2),3):((3,12),1)', an XLA shape, or an expression, such as 'MakeLayout[half, zN](100, 60)'"
 
     def command(run: Callable[[argparse.Namespace], Answer | None], **arguments: str) -> None:
         doc = (run.__doc__ or "").splitlines()[0]
@@ -185,16 +188,19 @@ def show(arguments: argparse.Namespace) -> Answer:
     """The grid of offsets of a layout; padding is a dot. Of a layout that is too large, its corner."""
     from .evaluate import offsets  # with numpy, which the other commands do without
 
+    subjects = _read_subjects(arguments.layout)
     if not arguments.json:
-        scene = viz.draw(_read_subject(arguments.layout))
+        scene = viz.draw(*subjects)
         return None, lambda _: _as_text(scene)
-    layout = _read_layout(arguments.layout)
+    layout = _layout_of(_one(arguments.layout, subjects))
+    if size(layout) > MAX_LISTED:
+        raise RangeError(f"{size(layout)} offsets of {layout}", f"{MAX_LISTED} at most", "leave --json out: then it is the corner")
     return {"layout": str(layout), "origin_shape": str(layout.origin_shape), "offsets": offsets(layout).tolist()}, str
 
 
 def draw(arguments: argparse.Namespace) -> Answer:
     """Layouts drawn beside each other, as a picture in a file, or as text."""
-    subjects = [_read_subject(text) for text in arguments.layouts]
+    subjects = [subject for text in arguments.layouts for subject in _read_subjects(text)]
     tile = None if arguments.tile is None else _read_coord(arguments.tile)
     if arguments.threads:
         if len(subjects) > 1:
@@ -210,7 +216,8 @@ def draw(arguments: argparse.Namespace) -> Answer:
 
 def emit(arguments: argparse.Namespace) -> Answer:
     """The offset of a coordinate as a function of C, CUDA, Python, ...; or the layout as source of CuTe, TLA or XLA."""
-    (layout,), target = _with_sizes(arguments, arguments.layout), arguments.target
+    (subject,), target = _with_sizes(arguments, arguments.layout), arguments.target
+    layout = _layout_of(subject)
     if target in codegen.SYSTEMS:
         return {"target": target, "text": codegen.source(layout, target)}, _text_of
     options = {"integer": arguments.integer, "check": arguments.check}
@@ -220,9 +227,9 @@ def emit(arguments: argparse.Namespace) -> Answer:
 
 def emit_copy(arguments: argparse.Namespace) -> Answer:
     """A copy from one layout to another as the text of a function, in C, C++, CUDA, HIP or OpenCL."""
-    texts = arguments.source, arguments.destination
-    source, destination = _with_sizes(arguments, *texts)
-    found = {shape.bits: shape.element_type for shape in (named_shape(text, {}) for text in texts if _is_xla(text))}
+    subjects = _with_sizes(arguments, arguments.source, arguments.destination)
+    source, destination = map(_layout_of, subjects)
+    found = {x.bits: x.element_type for x in subjects if isinstance(x, xla.ArrayShape)}
     if len(found) > 1 and arguments.bits is None:
         raise RangeError(f"a copy of {' to '.join(found.values())}", "elements of one width", "give it: --bits 16")
     options = {"element": next(iter(found), 32) if arguments.bits is None else arguments.bits, "check": arguments.check}
@@ -235,18 +242,20 @@ def _text_of(value: dict[str, Any]) -> str:
 
 
 def _with_sizes(arguments: argparse.Namespace, *texts: str) -> list[Any]:
-    """Layouts whose texts may have names for sizes, of which options say what is known."""
-    used = [dict.fromkeys(n for n in _NAME.findall(text.partition("{")[0]) if n not in ("o", "ceil", "min", "max")) for text in texts]
-    names = {name: None for found in used for name in found}
+    """The layouts, or XLA arrays, that expressions say, whose sizes may be open; options say what is known of these."""
+    names = {name: None for text in texts for name in _read(text).sizes}
     units, ends = (
         _facts(option, given, names) for option, given in (("multiple-of", arguments.multiple_of), ("at-most", arguments.at_most))
     )
     sizes = {name: dim(name, multiple_of=units.get(name, 1), at_most=ends.get(name)) for name in names}
-    return [_with_symbols(text, {name: sizes[name] for name in found}) for text, found in zip(texts, used)]
+    return [_with_symbols(text, sizes) for text in texts]
 
 
 def _with_symbols(text: str, sizes: dict[str, SymInt]) -> Any:
-    return xla.lower(text, **sizes) if _is_xla(text) else _as_layout(text, parse(text, symbols=[*sizes.values()]))
+    program = _read(text, sizes)
+    if program.assumed:
+        raise Unproven(f"{text}: whether {', and '.join(program.assumed)}", "sizes that fit", "say it, as in --multiple-of M=64")
+    return _one(text, _drawn(text, program))
 
 
 def _facts(option: str, given: Sequence[str], names: Iterable[str]) -> dict[str, int]:
@@ -265,10 +274,11 @@ def _facts(option: str, given: Sequence[str], names: Iterable[str]) -> dict[str,
 def offset(arguments: argparse.Namespace) -> Answer:
     """The offset of a coordinate, in elements. The index of an XLA array has to be inside of it."""
     coord = _read_coord(arguments.coord)
-    if _is_xla(arguments.layout):
-        found = xla.linear_index(arguments.layout, coord if isinstance(coord, tuple) else (coord,))
+    subject = _one(arguments.layout, _read_subjects(arguments.layout))
+    if isinstance(subject, xla.ArrayShape):
+        found = xla.linear_index(subject, coord if isinstance(coord, tuple) else (coord,))
     else:
-        found = _read_layout(arguments.layout)(coord)
+        found = subject(coord)
     return {"layout": arguments.layout, "coord": str(coord), "offset": int(found)}, lambda value: str(value["offset"])
 
 
@@ -277,7 +287,7 @@ def explore(arguments: argparse.Namespace) -> None:
     import threading
     import webbrowser
 
-    from .explore import Server  # with http.server, which the other commands do without
+    from .explore.server import Server  # with http.server, which the other commands do without
 
     with Server(arguments.port) as server:
         url = server.url(arguments.expression)
@@ -349,18 +359,39 @@ def _listed(value: list[dict[str, Any]]) -> str:
 # ------------------------------------------------------------------------------------------------- input, output
 
 
-def _is_xla(text: str) -> bool:
-    return "[" in text
+def _read(text: str, names: dict[str, Any] | None = None) -> Program:
+    from .explore import read  # with all operations, which `tla lower` and `tla hlo` do without
+
+    return read(text, names)
 
 
-def _read_layout(text: str) -> Any:
-    return _as_layout(text, xla.lower(text) if _is_xla(text) else parse(text))
+def _read_subjects(text: str) -> tuple[Any, ...]:
+    """The layouts that an expression says, all of whose sizes are known."""
+    program = _read(text)
+    if program.sizes:
+        given = "".join(f"{name} = 64; " for name in program.sizes)
+        raise Unproven(f"the sizes of {text}: {', '.join(program.sizes)}", "numbers", f"put them before it: '{given}{text}'")
+    return _drawn(text, program)
 
 
-def _as_layout(text: str, layout: Any) -> Any:
-    if not isinstance(layout, AnyLayout):
-        raise LeafTypeError(f"{text} is no layout", "shape:stride, or an XLA shape", "put a ':' and the strides behind it")
-    return layout
+def _drawn(text: str, program: Program) -> tuple[Any, ...]:
+    """The layouts of a program, and XLA arrays, with what their digits are: two of a relayout, all of a tuple."""
+    from .explore import drawn
+
+    if found := drawn(program.value.value):
+        return found
+    mend = "write (4,2):(1,4), or f32[4,2], or MakeLayout[half, zN](100, 60)"
+    raise LeafTypeError(f"{text} is no layout", "shape:stride, an XLA shape, or an expression of these", mend)
+
+
+def _one(text: str, subjects: tuple[Any, ...]) -> Any:
+    if len(subjects) != 1:
+        raise RankError(f"{text}: {len(subjects)} layouts", "one", "give one of them; tla draw takes several")
+    return subjects[0]
+
+
+def _layout_of(subject: Any) -> Any:
+    return xla.lower(subject) if isinstance(subject, xla.ArrayShape) else subject
 
 
 def _read_coord(text: str) -> Any:
@@ -372,11 +403,6 @@ def _read_coord(text: str) -> Any:
     if not isinstance(inner, IntTuple):
         raise LeafTypeError(f"{text} is no coordinate", "an integer, or integers between commas", "as in 1,5 or (1,0),5")
     return inner[0] if len(inner) == 1 else inner
-
-
-def _read_subject(text: str) -> Any:
-    """What is to be drawn: an XLA array with what its digits are, or a layout."""
-    return named_shape(text, {}) if _is_xla(text) else _read_layout(text)
 
 
 def _as_text(scene: viz.Scene) -> str:

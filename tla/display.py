@@ -1,4 +1,4 @@
-"""How values show themselves in a notebook: as pictures, which tla.notebook makes, and where there is none as their text."""
+"""How values show themselves in a notebook: as pictures or LaTeX, which tla.notebook makes, and where there is none as their text."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ _FORMS: dict[str, Callable[[Any], str | None]] = {}
 
 
 def register_display(form: str, make: Callable[[Any], str | None]) -> None:
-    """Make make(x) the html or svg of every x that is Displayed."""
+    """Make make(x) the html, svg or latex of every x that is Displayed."""
     _FORMS[form] = make
 
 
 class Displayed:
-    """A value that a notebook draws. Jupyter asks for these methods, and takes repr() where they give None."""
+    """A value that a notebook draws or sets. Jupyter asks for these methods, and takes repr() where they give None."""
 
     __slots__ = ()
 
@@ -24,6 +24,9 @@ class Displayed:
 
     def _repr_svg_(self) -> str | None:
         return _view("svg", self)
+
+    def _repr_latex_(self) -> str | None:
+        return _view("latex", self)
 
 
 def _view(form: str, x: Any) -> str | None:

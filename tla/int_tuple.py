@@ -44,7 +44,7 @@ def _static_mode(x: object) -> Any:
     return x
 
 
-class IntTuple(tuple[Any, ...], metaclass=_TupleMeta):
+class IntTuple(tuple[Any, ...], Displayed, metaclass=_TupleMeta):
     """A tuple of IntTuples. It prints as tla's notation; Shape, Stride and Coord are its kinds.
 
     A tuple in every Python sense, and equal to a plain tuple of the same values. `Shape[_4, Int[2]]` is a static one as a

@@ -1,4 +1,4 @@
-"""What a notebook shows of layouts, XLA shapes and the like: a picture. It is made only when one is asked for."""
+"""What a notebook shows of layouts, tuples, XLA shapes and the like: a picture, LaTeX, or text. It is made only when one is asked for."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from .display import register_display
 from .errors import TlaError
+from .int_tuple import IntTuple, leaves
+from .layout import Layout
+from .symbolic import SymInt
 
 if TYPE_CHECKING:
     from .viz import Scene
@@ -28,7 +31,7 @@ def svg(x: Any) -> str | None:
 
 
 def html(x: Any) -> str | None:
-    """The picture of x in HTML; where it cannot be drawn its text, escaped.
+    """The picture of x in HTML; where it cannot be drawn its text, escaped, or None if there is LaTeX.
 
     >>> from tla import parse
     >>> html(parse("(4,2):(1,4)"))[:42]
@@ -36,8 +39,28 @@ def html(x: Any) -> str | None:
     """
     from .viz.svg import escape
 
-    picture = svg(x)
-    return f"<code>{escape(str(x))}</code>" if picture is None else f'<div style="overflow-x: auto">\n{picture}</div>'
+    if (picture := svg(x)) is not None:
+        return f'<div style="overflow-x: auto">\n{picture}</div>'
+    return f"<code>{escape(str(x))}</code>" if latex(x) is None else None
+
+
+def latex(x: Any) -> str | None:
+    """The text of a layout, or of a tuple, in LaTeX, where a size in it is not known; None for others.
+
+    >>> from tla import MakeLayout, dims
+    >>> print(latex(MakeLayout(dims("M N"))))
+    $\\left(M,N\\right):\\left(\\mathtt{\\_1},M\\right)$
+    """
+    parts = (x.shape, x.stride) if isinstance(x, Layout) else (x,) if isinstance(x, IntTuple) else ()
+    if not any(isinstance(n, SymInt) for part in parts for n in leaves(part)):
+        return None
+    return f"${':'.join(map(_latex, parts))}$"
+
+
+def _latex(x: Any) -> str:
+    if isinstance(x, tuple):
+        return rf"\left({','.join(map(_latex, x))}\right)"
+    return x.latex() if isinstance(x, SymInt) else r"\mathtt{" + str(x).replace("_", r"\_") + "}"
 
 
 def _scene(x: Any) -> Scene | None:
@@ -51,3 +74,4 @@ def _scene(x: Any) -> Scene | None:
 
 register_display("html", html)
 register_display("svg", svg)
+register_display("latex", latex)

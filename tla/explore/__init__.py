@@ -1,7 +1,6 @@
 """`tla explore`: a page on which expressions of layouts are typed and looked at. See docs/explore.md."""
 
-from .answer import answer
+from .answer import answer, drawn
 from .grammar import read
-from .server import Server
 
-__all__ = ["Server", "answer", "read"]
+__all__ = ["answer", "drawn", "read"]

@@ -49,7 +49,7 @@ def picture(text: str, color_by: str = "tile") -> dict[str, Any]:
     >>> picture("(2,3):(3,1)")["svg"][:4]
     '<svg'
     """
-    return _or_refused(lambda: {"svg": viz.svg(viz.draw(*_drawn(read(text).value.value), color_by=color_by))})
+    return _or_refused(lambda: {"svg": viz.svg(viz.draw(*drawn(read(text).value.value), color_by=color_by))})
 
 
 def _or_refused(make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
@@ -62,29 +62,33 @@ def _or_refused(make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
 
 def _answer(program: Program, color_by: str) -> dict[str, Any]:
     value = program.value.value
-    drawn = _drawn(value)
+    layouts = drawn(value)
     found: dict[str, Any] = {
         "value": text_of(value),
         "names": [[name, text_of(x.value)] for name, x in program.names],
         "sizes": program.sizes,
         "assumed": program.assumed,
-        "facts": [[str(x), [*_facts(x)]] for x in drawn],
+        "facts": [[str(x), [*_facts(x)]] for x in layouts],
         "steps": [s._asdict() for s in steps(_with_lower(program))],
-        "code": {"Python": python(program), **dict(_sources(drawn))},
+        "code": {"Python": python(program), **dict(_sources(layouts))},
         "figures": [],
         "caption": "",
         "legend": [],
     }
-    if drawn and not program.sizes:
-        scene = viz.draw(*drawn, color_by=color_by)
-        subjects = map(as_subject, drawn)
-        found["figures"] = [_figure(f, view(s, axes_of(s, None), LIMIT // len(drawn))) for f, s in zip(scene.figures, subjects)]
+    if layouts and not program.sizes:
+        scene = viz.draw(*layouts, color_by=color_by)
+        subjects = map(as_subject, layouts)
+        found["figures"] = [_figure(f, view(s, axes_of(s, None), LIMIT // len(layouts))) for f, s in zip(scene.figures, subjects)]
         found |= {"caption": scene.caption, "legend": scene.legend}
     return found
 
 
-def _drawn(value: Any) -> tuple[Any, ...]:
-    """The layouts of a value: it, those of a tuple, or where a relayout goes from and to."""
+def drawn(value: Any) -> tuple[Any, ...]:
+    """The layouts of a value: it, those of a tuple, or where a relayout goes from and to.
+
+    >>> drawn(read("A = (_4,_2):(_1,_4); (A, coalesce(A), size(A))").value.value)
+    (parse('(_4,_2):(_1,_4)'), parse('_8:_1'))
+    """
     if isinstance(value, Relayout):
         return value.source, value.destination
     parts = value if isinstance(value, tuple) else (value,)

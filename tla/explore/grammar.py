@@ -33,11 +33,11 @@ from ..xla.spec import BITS
 #: A longer text is refused [characters]; so are more calls, more sizes that are not known, and values of more extents.
 MAX_TEXT, MAX_CALLS, MAX_SIZES, MAX_LEAVES = 4096, 64, 16, 1024
 
-_OPERATIONS = """MakeLayout MakeOrderedLayout MakeLayoutLike MakeIdentityLayout MakeLayoutFmap MakeLayoutL0C MakeLayoutTile GetTileLayout
-MakeBatchedLayout Swizzle composition compose coalesce complement filter filter_zeros left_inverse right_inverse logical_divide
-zipped_divide tiled_divide flat_divide logical_product zipped_product tiled_product flat_product blocked_product raked_product
-tile_to_shape upcast downcast recast_layout flatten group select take size cosize max_common_layout max_common_vector nullspace
-is_injective is_bijective is_compact same_map"""
+_OPERATIONS = """Int MakeLayout MakeOrderedLayout MakeLayoutLike MakeIdentityLayout MakeLayoutFmap MakeLayoutL0C MakeLayoutTile
+GetTileLayout MakeBatchedLayout Swizzle composition compose coalesce complement filter filter_zeros left_inverse
+right_inverse logical_divide zipped_divide tiled_divide flat_divide logical_product zipped_product tiled_product
+flat_product blocked_product raked_product tile_to_shape upcast downcast recast_layout flatten group select take size
+cosize max_common_layout max_common_vector nullspace is_injective is_bijective is_compact same_map"""
 _XLA_OPERATIONS = "lower relayout is_bitcast byte_size padded_element_count"
 #: What may be called, by name.
 OPERATIONS: dict[str, Callable[..., Any]] = {name: getattr(tla, name) for name in _OPERATIONS.split()}
@@ -48,7 +48,7 @@ CONSTANTS |= {"LayoutLeft": tla.LayoutLeft, "LayoutRight": tla.LayoutRight}
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _NEXT = re.compile(r"[ \t]*(//|[-+*%^\[(]|=(?!=))?")
-_UNDERSCORE = re.compile(r"_(?![0-9A-Za-z_])")
+_UNDERSCORE = re.compile(r"_(?!-?[0-9]|[A-Za-z_])")  # _-4 is a static integer
 _ARRAY = re.compile(r"[A-Za-z0-9]+\[([^][{}]*)\](?:\{[^{}]*\})?")
 _DIGITS = re.compile(r"[0-9]+")
 _FUNCTIONS = ("ceil", "min", "max")  # of expressions of sizes

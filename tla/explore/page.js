@@ -186,7 +186,9 @@ function take() {
   const left = Math.ceil(widest(grid.rows.labels, 10)), top = HEIGHT;
   const rows = grid.texts.length ? grid.rows.labels.length : 0, columns = grid.columns.labels.length;
   const highest = Math.max(0, ...grid.rows.borders.slice(1), ...grid.columns.borders.slice(1));
-  sheet = { figure, grid, width, left, top, rows, columns, highest };
+  const beside = answer.figures.filter(x => x !== figure && `${x.axes};${x.extents}` === `${figure.axes};${figure.extents}`)
+    .map(x => ({ title: x.title, texts: x.grids[g].texts }));   // the same coordinates in other layouts
+  sheet = { figure, grid, width, left, top, rows, columns, highest, beside };
   at("notes").textContent = [...figure.notes, ...(rows && columns ? [] : ["(no elements)"])].join("; ");
   at("grid").setAttribute("aria-label", `${figure.title} ${grid.title}, ${rows} by ${columns}`);
   at("space").style.width = `${left + columns * width + 4}px`;
@@ -288,7 +290,7 @@ function hatch(pen, x, y, width) {
 /** What the cell at the cursor is, in every view. */
 function details() {
   if (!sheet || !cursor) return pairs(at("cell"), [["cell", "point at one, or go to it with the arrows"]]);
-  const { figure, grid, columns } = sheet, [row, column] = cursor, k = row * columns + column;
+  const { figure, grid, columns, beside } = sheet, [row, column] = cursor, k = row * columns + column;
   const coord = figure.modes.map((_, m) => m === figure.axes[0] ? row : m === figure.axes[1] ? column : Number(grid.at[m]));
   let index = 0n, place = 1n;
   figure.extents.forEach((n, m) => { index += BigInt(coord[m]) * place; place *= BigInt(n); });
@@ -298,6 +300,7 @@ function details() {
     ["natural", list(figure.modes.map((mode, m) => mode.natural[coord[m]]))],
     ["index", String(index)],
     ["offset", grid.texts[k] + (grid.fills[k] < 0 ? ", padding" : "")],
+    ...beside.map(x => ["beside", `${x.texts[k]} in ${x.title}`]),
     ...digits.flatMap((text, m) => text ? [[`mode ${m}`, text]] : []),
   ]);
 }

@@ -11,7 +11,7 @@ from typing import Any
 from ..errors import RangeError, RankError
 from ..int_tuple import modes_of, shown
 from ..ints import is_int, known
-from .colouring import Painted, checked_tile, paint
+from .colouring import Painted, blocks, checked_tile, paint
 from .drawing import Drawing
 from .scene import Axis, Cell, Figure, Grid, clean
 from .subject import LIMIT, MAX_GRIDS, Subject, View, as_subject, axes_of, levels, steps, view
@@ -31,7 +31,8 @@ def draw(
     layouts    layouts of any kind, XLA shapes
     color_by   "tile", "offset", "bank", "thread" (the index of mode 0), of XLA shapes "lane", "sublane", "packing"; "none"; or a
                function of a coordinate and its offset to a number, the name of a hue, `#rrggbb` or None
-    tile       of the first layout, one extent per top-level mode: it has borders, and colours by tile are those [elements]
+    tile       of the first layout, one extent per top-level mode: it has borders, and colours by tile are those [elements]; by
+               default a block of it, all levels but the outermost, or if it has one level of the next of its extents that has more
     bits       the width of an element, for banks; by default that of the XLA shape, else 32
     axes       the modes that are down and across, by default the first two, of XLA shapes the last two; the others are
                folded: one grid for each index of them. A vector is across
@@ -69,7 +70,7 @@ def draw(
     if bits is not None:
         subjects = [replace(s, bits=_checked_bits(bits)) for s in subjects]
     views = [view(s, axes_of(s, axes), limit // len(subjects)) for s in subjects]
-    cut = checked_tile(views[0], tile)
+    cut = checked_tile(views[0], tile) or (_block_beside(views) if color_by == "tile" else None)
     painted = _painted(views, color_by, cut)
     figures = tuple(_figure(v, p.fills, cut if v is views[0] else None) for v, p in zip(views, painted))
     return Drawing(figures, tuple(dict.fromkeys(key for p in painted for key in p.legend)), painted[0].caption)
@@ -86,6 +87,14 @@ def _checked_bits(bits: Any) -> int:
     if not is_int(bits) or (known(bits) or 0) < 1:
         raise RangeError(f"elements of {shown(bits)} bits", "an integer of 1 or more", "give the width of an element, such as 16")
     return int(bits)
+
+
+def _block_beside(views: Sequence[View]) -> tuple[int, ...] | None:
+    """The blocks that the first layout, which has none, has in one beside it: in its divide, or where it is moved to."""
+    first = views[0]
+    whole = tuple(max(n, 1) for n in first.extents)
+    tiled = (v for v in views if v.extents == first.extents and blocks(v) != whole)
+    return None if (found := next(tiled, first)) is first else blocks(found)
 
 
 def _painted(views: Sequence[View], color_by: Any, cut: Any) -> list[Painted]:

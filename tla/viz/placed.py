@@ -5,6 +5,7 @@ A character of the fonts that are asked for is at most 0.62 as wide as it is hig
 
 from __future__ import annotations
 
+import re
 import textwrap
 import unicodedata
 from collections.abc import Callable, Sequence
@@ -79,7 +80,8 @@ def place(scene: Scene) -> Canvas:
     """The scene on a canvas: figures beside each other as far as they fit, the legend below."""
     parts = [_flow([_figure(f) for f in scene.figures], GAP)]
     if scene.caption:
-        parts += [_texts([scene.caption], LABEL, FAINT), _flow([_swatch(fill, name) for fill, name in scene.legend], 10)]
+        swatches = [_swatch(fill, name) for fill, name in scene.legend]
+        parts += [_texts([scene.caption], LABEL, FAINT), _flow(swatches, 10, parts[0].width)]
     whole = _stack(parts, GAP / 2)
     canvas = Canvas(whole.width + 2 * MARGIN, whole.height + 2 * MARGIN)
     whole.paint(canvas, MARGIN, MARGIN)
@@ -89,9 +91,9 @@ def place(scene: Scene) -> Canvas:
 # ------------------------------------------------------------------------------------------------- blocks of blocks
 
 
-def _flow(blocks: Sequence[Block], gap: float) -> Block:
+def _flow(blocks: Sequence[Block], gap: float, wide: float = WIDTH) -> Block:
     """Beside each other, in as many rows as it takes."""
-    limit = max([WIDTH, *(b.width for b in blocks)])
+    limit = max([WIDTH, wide, *(b.width for b in blocks)])
     spots: list[tuple[Block, float, float]] = []
     x = y = width = height = 0.0
     for b in blocks:
@@ -223,9 +225,15 @@ def _paint_lines(canvas: Canvas, grid: Grid, box: Box) -> None:
 # ------------------------------------------------------------------------------------------------- texts
 
 
+class _Wrapper(textwrap.TextWrapper):
+    """Lines end at blanks, and behind commas and colons: no number of a layout is cut."""
+
+    wordsep_simple_re = re.compile(r"(\s+)|(?<=[,:])")
+
+
 def _broken(text: str, characters: float) -> list[str]:
     wide = 2 if any(unicodedata.east_asian_width(c) in "WF" for c in text) else 1
-    return textwrap.wrap(text, int(characters / wide), break_on_hyphens=False)
+    return _Wrapper(int(characters / wide), break_on_hyphens=False).wrap(text)
 
 
 def _width(text: str, size: float) -> float:

@@ -232,6 +232,10 @@ def _steps(digits: list[tuple[int, int, int]], place: int, step: int) -> int:
 
 
 def _run_by_going_through(source: Any, destination: Any, dims: tuple[int, ...]) -> int:
-    places = {destination(i): source(i) for i in itertools.product(*map(range, dims))}
+    import numpy as np
+
+    weights = [math.prod(dims[k + 1 :]) for k in range(len(dims))]
+    coords = tuple(np.arange(math.prod(dims)) // w % n for n, w in zip(dims, weights))
+    places = dict(zip(destination(coords).tolist(), source(coords).tolist())) if coords else {0: 0}
     first = places.get(0)
     return 0 if first is None else next(n for n in itertools.count(1) if places.get(n) != first + n)
