@@ -307,6 +307,26 @@ def test_a_layout_that_may_be_empty_needs_no_buffer_then():
     assert str(tla.nullspace(parse("Z:_-1", symbols=[Z]))) == "_1:_0"
 
 
+def test_a_tile_of_known_extents_needs_a_mode_that_holds_it():
+    M, N = dims("M N")
+    rows = tla.MakeLayout((M, N), tla.LayoutRight)
+    for tile, needed, expected in (
+        ("2:1", "2 <= M", "2:N"),
+        ("_16:_4", "61 <= M", "_16:4*N"),
+        ("(_2,_3):(_1,_4)", "10 <= M", "(_2,_3):(N,4*N)"),
+    ):
+        with pytest.raises(tla.Unproven, match="it is not known whether"):
+            tla.composition(rows, parse(tile))
+        with assuming() as conditions:
+            r = tla.composition(rows, parse(tile))
+        assert (str(r), str(conditions[-1])) == (expected, needed)
+        for m in (int(needed.split()[0]), 64, 97):
+            a, b = at(rows, M=m, N=3), parse(tile)
+            assert [at(r, N=3)(i) for i in range(tla.size(b))] == [a(b(i)) for i in range(tla.size(b))]
+    enough = dim("M", at_least=16)
+    assert str(tla.composition(tla.MakeLayout((enough, N), tla.LayoutRight), parse("_16:_1"))) == "_16:N"
+
+
 def test_composed_layouts_of_sizes_that_may_be_equal():
     """Values that are other expressions may be the same number: what they decide is not known."""
     M, N = dims("M N")

@@ -119,7 +119,7 @@ class OuterOfSymbols:
         at: Any = d
         step: Any = d
         for i, (extent, stride) in enumerate(self.modes[:-1]):
-            if at_most(mul(s, step), extent):
+            if self._holds(mul(s - 1, step) + 1, extent):
                 return [*out, self._piece(i, s, at, step, stride)]
             if divides(extent, step):
                 step = settled(step // extent, step, extent)
@@ -130,6 +130,13 @@ class OuterOfSymbols:
             out.append(self._piece(i, n, at, step, stride))
             at, s, step = mul(at, n), settled(s // n, s, n), _1
         return [*out, self._piece(len(self.modes) - 1, s, at, step, self.modes[-1][1])]
+
+    def _holds(self, reach: Any, extent: Any) -> bool:
+        """Whether a mode holds all of what reaches so far. Where that is a number, and the extent is not known, nothing else could
+        be proved: it has to be held."""
+        if known(reach) is None or known(extent) is not None:
+            return bool(at_most(reach, extent))
+        return require("<=", reach, extent, self.where)
 
     def _piece(self, i: int, n: Any, at: Any, step: Any, stride: Any) -> Piece:
         self._filled[i].append((n, step))
@@ -142,7 +149,7 @@ class OuterOfSymbols:
     def why_not_parts(self, _parts: list[list[Piece]], _sizes: list[Any]) -> str | None:
         """Why the pieces do not make the composition; None if they do. One piece alone in its mode stays in it as it was cut."""
         for (extent, _stride), filled in zip(self.modes[:-1], self._filled):
-            if len(filled) > 1 and not require("<=", _reach(filled), extent - 1, self.where):
+            if len(filled) > 1 and not require("<=", _reach(filled) + 1, extent, self.where):
                 return f"its modes carry together past {extent}"
         return None
 
