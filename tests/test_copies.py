@@ -175,6 +175,34 @@ def test_symbolic_copies(tmp_path, target):
     pairs.run()
 
 
+def open_layout(rng, sizes):
+    """A layout of sizes that are not known: compact in some order, tiled as XLA tiles, or in fractals."""
+    order = rng.sample(range(len(sizes)), len(sizes))
+    kind = rng.choice(["order", "tiles", "fractal"] if len(sizes) == 2 else ["order", "tiles"])
+    if kind == "fractal":
+        return MakeLayout[half, rng.choice([zN, nZ, zZ])](*sizes)
+    if kind == "tiles":
+        names, tile = [str(n) for n in sizes], rng.choice(["(8,128)(2,1)", "(4,8)", "(16)", "(2,4)"])
+        return xla.lower(f"s16[{','.join(names)}]{{{','.join(map(str, order))}:T{tile}}}", **dict(zip(names, sizes)))
+    strides, step = [1] * len(sizes), 1
+    for k in order:
+        strides[k], step = step, step * sizes[k]
+    return Layout(tuple(sizes), tuple(strides))
+
+
+@pytest.mark.parametrize("target", ["c", "cuda"])
+def test_random_symbolic_copies(tmp_path, target):
+    """Tails, runs and blocks in every order: a run whose end hung on the index of a blocked loop was copied wrong."""
+    rng, pairs = random.Random(f"open {target}"), Pairs(tmp_path, target)
+    while len(pairs.texts) < 30:
+        units = {name: rng.choice([1, 2, 4, 16]) for name in "BMN"[: rng.choice([2, 2, 3])]}
+        sizes = [dim(name, multiple_of=unit, at_most=rng.choice([None, 640])) for name, unit in units.items()]
+        source, destination = open_layout(rng, sizes), open_layout(rng, sizes)
+        for _ in range(3):
+            pairs.add(destination, source, **{name: unit * rng.randint(1, -(-24 // unit)) for name, unit in units.items()})
+    pairs.run()
+
+
 @pytest.mark.parametrize("element", [8, 32, 64])
 def test_other_elements(tmp_path, element):
     for target in ("c", "cuda"):
