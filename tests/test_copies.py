@@ -199,7 +199,7 @@ def test_random_symbolic_copies(tmp_path, target):
         sizes = [dim(name, multiple_of=unit, at_most=rng.choice([None, 640])) for name, unit in units.items()]
         source, destination = open_layout(rng, sizes), open_layout(rng, sizes)
         for long in rng.sample(list(units), 2):
-            most = {name: 150 if name == long else 40 >> len(units) for name in units}
+            most = {name: 150 if name == long else 80 >> len(units) for name in units}
             pairs.add(destination, source, **{name: unit * rng.randint(1, -(-most[name] // unit)) for name, unit in units.items()})
     pairs.run()
 
