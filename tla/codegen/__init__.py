@@ -4,8 +4,9 @@ arguments  what is computed, and its parameters;  bits  shifts and masks;  nodes
 held       the ends of all that is held on the way;  integers  32 bits or 64, and what that requires
 plan       the function as plain data;  target  how languages write it;  c, python, ...  a file for each
 emit       the text of offsets;  guard  of what is valid
-source     a layout as source of CuTe, in C++ and in its DSL, of TLA, of XLA
-nests      what a copy goes through;  serial, grid  as loops and as kernels;  copies  the text;  loops  of offsets in steps
+source     a layout as source of other systems: cute_cpp, cute_dsl, tla_cpp;  sizes  its integers;  reach  which need 64 bits
+nests      what a copy goes through;  serial, grid  as loops and as kernels, their integers in terms;  copies  the text
+loops      offsets by additions alone
 """
 
 from . import affine, c, jax, latex, mlir, python, triton  # noqa: F401  # they register their targets
