@@ -67,6 +67,7 @@ class Items(NamedTuple):
     total    how many items there are
     digits   the index of each loop in the item n
     places   where an item goes, and where it comes from [units]: one pair, or one for each step that is written out
+    within   at a tail, how many of these pairs there are at most; else None
     """
 
     unit: int
@@ -74,12 +75,13 @@ class Items(NamedTuple):
     total: Any
     digits: list[tuple[SymInt, Any]]
     places: list[list[Any]]
+    within: Any
 
     @property
     def is_short(self) -> bool:
         """Whether 32 bits hold all items and a grid more of them, and all that is held on the way."""
         most = greatest(poly_of(self.total))
-        bounds = [loop.bound for loop in self.loops if loop.bound is not None]
+        bounds = [bound for bound in (*(loop.bound for loop in self.loops), self.within) if bound is not None]
         numbers = [*(value for _i, value in self.digits), *(x for pair in self.places for x in pair), *bounds]
         return most is not None and most < 1 << 30 and not any(doubt(h, INTEGERS["int32"]) for h in values_held([*map(node_of, numbers)]))
 
@@ -102,7 +104,7 @@ def _items(nest: Nest, width: int) -> Items:
     unit, loops = _in_vectors(nest, width)
     total = math.prod([loop.count for loop in loops])
     n = index("n", below=total) if loops else None
-    return Items(unit, loops, total, [*_digits(loops, n)], [*_places(nest, loops, unit)])
+    return Items(unit, loops, total, [*_digits(loops, n)], [*_places(nest, loops, unit)], nest.written and nest.written.bound)
 
 
 def _loop(items: Items, language: Grid, width: int, terms: Terms) -> Iterator[str]:
@@ -116,9 +118,10 @@ def _loop(items: Items, language: Grid, width: int, terms: Terms) -> Iterator[st
     kind = f"{language.space}{language.types[unit * width]}"
     pointers = [("dst", f"({kind} *)dst"), ("src", f"(const {kind} *)src")]
     to, of = (name if unit == 1 else f"({cast})" for name, cast in pointers)
-    for pair in items.places:
+    for k, pair in enumerate(items.places):
         d, s = map(terms.text, pair)
-        yield f"    {to}[{d}] = {of}[{s}];"
+        within = "" if k == 0 or items.within is None else f"if ({k} < {terms.compared(items.within)}) "
+        yield f"    {within}{to}[{d}] = {of}[{s}];"
     yield "}"
 
 

@@ -65,7 +65,7 @@ class Nest(NamedTuple):
     begins     where it begins, in the target and in the source [elements]
     loops      the slowest first
     run        the run, as a loop of steps 1; None for single elements
-    written    a short loop that is written out inside of the last; None for none
+    written    a short loop that is written out inside of the last, at a tail as far as its bound; None for none
     offsets    where layouts have no steps, the offsets of both by the indices; else None
     """
 
@@ -244,7 +244,7 @@ def _arranged(begins: tuple[Any, Any], loops: list[Loop], blocks: Sequence[int],
         return Nest(begins, tuple(loops))
     other = outer.pop(near)
     count = known(last.count)
-    if count is not None and count <= SHORT and last.bound is None:
+    if count is not None and count <= SHORT:
         return Nest(begins, (*outer, other), None, last)
     parts = [_blocks(loop, blocks, names) for loop in (other, last)]
     levels = itertools.zip_longest(*(reversed(p) for p in parts))  # the finest of both are last

@@ -96,7 +96,8 @@ def _body(nest: Nest, places: list[str], language: Serial, terms: Terms) -> Iter
     elif nest.written:
         d, s = nest.written.steps
         for k in range(known(nest.written.count) or 0):
-            yield f"{to}[{terms.text(k * d)}] = {of}[{terms.text(k * s)}];"
+            within = "" if k == 0 or nest.written.bound is None else f"if ({k} < {terms.compared(nest.written.bound)}) "
+            yield f"{within}{to}[{terms.text(k * d)}] = {of}[{terms.text(k * s)}];"
     else:
         yield f"*{to} = *{of};"
 
