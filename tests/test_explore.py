@@ -320,6 +320,13 @@ def test_source_of_other_systems():
     assert [*answer("4")["code"]] == ["Python"]
 
 
+def test_a_chain_that_takes_too_long_ends(monkeypatch):
+    monkeypatch.setattr(explore.grammar, "MAX_SECONDS", -1.0)
+    with pytest.raises(TlaError, match="operations of more than -1 seconds before this one"):
+        explore.read("zipped_divide((M,N):(1,M), (2,2))")
+    assert "seconds" in str(answer("zipped_divide((M,N):(1,M), (2,2))"))
+
+
 EXTENTS = ["1", "2", "_3", "4", "_8", "0", "M", "2*N", "-1", "65536", "9223372036854775807"]
 
 

@@ -17,6 +17,7 @@ import difflib
 import inspect
 import keyword
 import re
+import time
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -32,6 +33,8 @@ from ..xla.spec import BITS
 
 #: A longer text is refused [characters]; so are more calls, more sizes that are not known, and values of more extents.
 MAX_TEXT, MAX_CALLS, MAX_SIZES, MAX_LEAVES = 4096, 64, 16, 1024
+#: No operation begins later than this [seconds]: chains on open sizes take longer with each.
+MAX_SECONDS = 5.0
 
 _OPERATIONS = """Int MakeLayout MakeOrderedLayout MakeLayoutLike MakeIdentityLayout MakeLayoutFmap MakeLayoutL0C MakeLayoutTile
 GetTileLayout MakeBatchedLayout Swizzle composition compose coalesce complement filter filter_zeros left_inverse
@@ -146,6 +149,7 @@ class _Reader(Reader):
         self.names, self.bound = names, list[tuple[str, Term]]()
         self.asked, self.calls = dict[str, Any](), list[Call]()
         self.began, self.depth, self.term = 0, 0, Term(None, "")
+        self.until = time.monotonic() + MAX_SECONDS
 
     def program(self, text: str) -> Program:
         if len(text) > MAX_TEXT:
@@ -301,6 +305,10 @@ class _Reader(Reader):
         self.began = start
         if len(self.calls) == MAX_CALLS:
             raise RangeError(f"more than {MAX_CALLS} calls", "fewer", "look at a part of it")
+        if time.monotonic() > self.until:
+            raise RangeError(
+                f"operations of more than {MAX_SECONDS:g} seconds before this one", "fewer", "give sizes values, or look at a part"
+            )
         arguments, options = _in_order(name, operation, given)
         value = _limited(operation(*(x.value for x in arguments), **{key: x.value for key, x in options.items()}))
         python += f"({', '.join([*(x.python for x in arguments), *(f'{key}={x.python}' for key, x in options.items())])})"
