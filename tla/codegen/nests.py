@@ -13,7 +13,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from ..composed import ComposedLayout
+from ..composed import innermost
 from ..int_tuple import leaves, modes_of
 from ..ints import ceil_div, divides, equal, is_constant, known, smaller
 from ..layout import Layout
@@ -318,11 +318,8 @@ def _offset(t: Tensor, place: Sequence[Any]) -> Any:
 
 def _reach(t: Tensor, coord: list[SymInt], mode: int) -> int:
     """About how far a step of a mode goes in a layout."""
-    inner = t.layout
-    while isinstance(inner, ComposedLayout):
-        inner = inner.inner
-    zero = [0] * len(coord)
-    step = inner(*(1 if k == mode else z for k, z in enumerate(zero))) if isinstance(inner.shape, tuple) else inner(1)
+    inner = innermost(t.layout)
+    step = inner(*(int(k == mode) for k in range(len(coord)))) if isinstance(inner.shape, tuple) else inner(1)
     return _typical(step) if isinstance(step, (int, SymInt)) else 0
 
 
