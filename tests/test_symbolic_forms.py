@@ -119,6 +119,14 @@ def test_forms(build, form):
     assert str(build(N, x, index("i", dim("M")), index("j", N))) == form
 
 
+def test_what_cancels_is_not_in_the_form():
+    M, N = tla.dims("M N")
+    i, j, k = index("i", below=M), index("j", below=N), index("k", below=100)
+    for x in ((N - (j + M)) * (j + i - (i + N)), j * M % (M + 4) - (k - (k + M) - 7)):
+        assert x.expr.free_symbols == {n.expr for n in x.symbols}
+        assert parse(str(x), symbols=[*x.symbols]) == x
+
+
 def test_the_form_does_not_depend_on_what_came_before():
     def forms():
         tla.cache_clear()

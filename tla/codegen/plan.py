@@ -113,19 +113,9 @@ def _forms(results: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
     """The results in their cheapest form; and as they were written, where what is held on the way may be smaller."""
     if not results:
         raise LeafTypeError("an empty tuple to emit", "at least one expression", "give it something to compute")
-    yield tuple(x if _asks(x) else _tree(x, x.form if isinstance(x, SymInt) else None) for x in results)
+    yield tuple(x if _asks(x) else x.form if isinstance(x, SymInt) else best(poly_of(x)) for x in results)
     if any(isinstance(x, SymInt) for x in results):
-        yield tuple(x if _asks(x) else _tree(x, x.written if isinstance(x, SymInt) else None) for x in results)
-
-
-def _tree(x: Any, form: Tree | None) -> Tree:
-    """A form of an integer; its best where that has names that cancel out, which are no parameters."""
-    known = {n.name for n in poly_of(x).scope}
-    return form if form is not None and _names(form) <= known else best(poly_of(x))
-
-
-def _names(t: Tree) -> set[str]:
-    return {t.args[0]} if t.op == "v" else set() if t.op == "n" else {n for a in t.args for n in _names(a)}
+        yield tuple(x if _asks(x) else x.written if isinstance(x, SymInt) else best(poly_of(x)) for x in results)
 
 
 def _asks(x: Any) -> bool:

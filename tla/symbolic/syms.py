@@ -98,9 +98,10 @@ class SymInt:
 
     @property
     def written(self) -> Tree:
-        """It as it was computed, where trees have the operations for that; else its simplest form."""
-        tree = self._written()
-        return tree if tree.cost < _UNWRITTEN.cost else best(self.poly)
+        """It as it was computed; its simplest form where trees lack an operation of that, or where a name in it cancels out."""
+        found = self._written()
+        is_of_it = found.cost < _UNWRITTEN.cost and tree.names(found) <= {n.name for n in symbols_in(self.poly)}
+        return found if is_of_it else best(self.poly)
 
     def _written(self) -> Tree:
         if self.made is None:

@@ -37,6 +37,11 @@ def number(n: int) -> Tree:
     return Tree("n", (n,), (0, 0, 0))
 
 
+def names(t: Tree) -> set[str]:
+    """The names in a tree."""
+    return {t.args[0]} if t.op == "v" else set() if t.op == "n" else set().union(*map(names, t.args))
+
+
 def operation(op: str, *args: Tree) -> Tree:
     """A node of an operation that is no sum and no product."""
     if op in ("//", "%"):
