@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ..errors import LeafTypeError
-from .nodes import Node, in_order
+from .nodes import Node, in_order, names_in
 from .plan import Plan
-from .target import Syntax, Target, expression, register, remarks
+from .target import Syntax, Target, commented, expression, register, remarks
 
 #: `*` binds as tightly as the divisions do, from left to right; these stand in parentheses all the same, for readers.
 _AFFINE: Syntax = {
@@ -35,7 +35,7 @@ def why_not_affine(plan: Plan) -> str:
     """What an affine map cannot say of a plan; empty where it says all."""
     dimensions = {p.name for p in plan.parameters[: plan.coordinates]}
     for n in in_order(map(_without_bits, plan.results)):
-        varying = [a for a in n.operands if any(m.op == "v" and m.args[0] in dimensions for m in in_order([a]))]
+        varying = [a for a in n.operands if names_in([a]) & dimensions]
         if n.op not in ("n", "v", *_AFFINE):
             return f"the operation {n.op}"
         if n.op == "*" and len(varying) > 1:
@@ -65,10 +65,10 @@ def _by(op: str, x: Node, n: int) -> Node:
     return Node(op, (x, Node("n", (n,), None)), None)
 
 
-def split(plan: Plan, names: Sequence[str]) -> str:
+def split(plan: Plan, given: Sequence[str]) -> str:
     """(dimensions)[symbols], of the names of the parameters, or of their values."""
-    symbols = ", ".join(names[plan.coordinates :])
-    return f"({', '.join(names[: plan.coordinates])})" + (f"[{symbols}]" if symbols else "")
+    symbols = ", ".join(given[plan.coordinates :])
+    return f"({', '.join(given[: plan.coordinates])})" + (f"[{symbols}]" if symbols else "")
 
 
 def affine_map(plan: Plan, results: Iterable[str]) -> str:
@@ -84,7 +84,7 @@ def _write(plan: Plan, _check: str) -> str:
 
 def remark(plan: Plan) -> str:
     """What is said of a plan, as comments."""
-    return "".join(f"// {line}\n" for line in remarks(plan))
+    return commented("//", remarks(plan))
 
 
 #: Of what affine maps are made of.

@@ -110,8 +110,7 @@ def _of_layout(what: Any, coords: Any) -> Arguments:
     given, coord, names = coordinates_of(layout, open_layout, coords)
     place = _settled(coord if isinstance(coord, tuple) else (coord,))
     if isinstance(what, Tensor):
-        start = _open(what.coord, dynamic, "coord", _any)
-        place = tuple(map(add, start, _per_mode(place, open_layout.shape)))
+        place = tuple(map(add, _open(what.coord, dynamic, "coord", _any), _per_mode(place, open_layout.shape)))
     offset = open_layout(*place)
     if isinstance(what, Tensor):
         offset = plus(_open(what.offset, dynamic, "base", _any), offset)

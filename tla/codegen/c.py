@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from .integers import Integer
-from .nodes import Node, in_order
+from .nodes import Node, names_in, ops_in
 from .plan import Plan
-from .target import CALL, Syntax, Target, expression, register, remarks, required_names, statements
+from .target import CALL, Syntax, Target, calls, commented, expression, register, remarks, required_names, statements
 
 
 class Dialect(NamedTuple):
@@ -67,7 +67,7 @@ HELPERS = {
 
 def syntax_of(prefix: str) -> Syntax:
     """The operators, with what calls a function of the text: these begin with the name of the function that calls them."""
-    return {**_SYNTAX, **{op: (CALL, f"{prefix}_{name}({{}}, {{}})") for op, (name, _body) in HELPERS.items()}}
+    return {**_SYNTAX, **calls(prefix, HELPERS)}
 
 
 def _writer(dialect: Dialect) -> Callable[[Plan, str], str]:
@@ -96,7 +96,7 @@ def requirement(dialect: Dialect, name: str, sizes: Iterable[str], tests: Sequen
 
 def _helpers(dialect: Dialect, prefix: str, kind: str, roots: Iterable[Node]) -> list[str]:
     """The functions that stand for operations which the language does not have, of integers of one kind."""
-    return [helper(prefix, op, kind, dialect.function) for op in sorted({n.op for n in in_order(roots)} & {*HELPERS})]
+    return [helper(prefix, op, kind, dialect.function) for op in sorted(ops_in(roots) & {*HELPERS})]
 
 
 def helper(prefix: str, op: str, integer: str, function: str) -> str:
@@ -108,17 +108,17 @@ def helper(prefix: str, op: str, integer: str, function: str) -> str:
 def _body(plan: Plan, dialect: Dialect, asserted: list[str] | None) -> str:
     kind = dialect.types[str(plan.integer)]
     lines = [] if asserted is None else [f"assert({plan.name}_requires({', '.join(asserted)}));"]
-    used = {n.args[0] for n in in_order(plan.results) if n.op == "v"}
+    used = names_in(plan.results)
     lines += [f"(void){p.name};" for p in plan.parameters if p.name not in used]
     temporaries, results = statements(plan, syntax_of(plan.name))
     lines += [f"const {kind} {name} = {text};" for name, text in temporaries]
-    remark = "".join(f"// {line}\n" for line in remarks(plan))
-    names = [p.name for p in plan.parameters]
+    remark = commented("//", remarks(plan))
+    given = [p.name for p in plan.parameters]
     if len(results) == 1:
         gives = kind if plan.results[0].poly is not None else "bool"
-        return remark + _function(dialect, gives, plan.name, names, kind, [*lines, f"return {results[0]};"])
+        return remark + _function(dialect, gives, plan.name, given, kind, [*lines, f"return {results[0]};"])
     lines += [f"out[{k}] = {text};" for k, text in enumerate(results)]
-    return remark + _function(dialect, "void", plan.name, names, kind, lines, [f"{kind} *out"])
+    return remark + _function(dialect, "void", plan.name, given, kind, lines, [f"{kind} *out"])
 
 
 def _function(

@@ -8,9 +8,10 @@ Source: jax.lax.div, jax.lax.rem.
 
 from __future__ import annotations
 
+from .nodes import ops_in
 from .plan import Plan
 from .python import SYNTAX, WORDS, definition, function
-from .target import CALL, Syntax, Target, register, used
+from .target import CALL, Syntax, Target, calls, register
 
 _BOTH = "a, b = jnp.broadcast_arrays(jnp.asarray(a, jnp.{0}), jnp.asarray(b, jnp.{0}))"
 #: A divisor is positive: ~(~x // d) is x // d rounded down where x is negative, and nothing on the way overflows.
@@ -34,8 +35,7 @@ _NEEDS_X64 = (
 
 
 def _write(plan: Plan, check: str) -> str:
-    calls = {op: (CALL, f"{plan.name}_{name}({{}}, {{}})") for op, (name, _lines) in _HELPERS.items()}
-    helpers = sorted(used(plan, requires=False) & {*_HELPERS})
+    helpers = sorted(ops_in(plan.results) & {*_HELPERS})
     wide = plan.integer.bits == 64
     parts = ["import jax\n" * wide + "import jax.numpy as jnp\n" + "from jax import lax\n" * bool(helpers)]
     for op in helpers:
@@ -44,7 +44,7 @@ def _write(plan: Plan, check: str) -> str:
         parts.append(definition(f"{plan.name}_{name}", ("a", "b"), body))
     first = [line.format(plan.name, plan.integer) for line in _NEEDS_X64] if wide else []
     first += [f"{p.name} = jnp.asarray({p.name}, jnp.{plan.integer})" for p in plan.parameters]
-    return "\n\n".join([*parts, function(plan, {**_SYNTAX, **calls}, check, first)])
+    return "\n\n".join([*parts, function(plan, {**_SYNTAX, **calls(plan.name, _HELPERS)}, check, first)])
 
 
 for _name, _widths in (("jax", (32, 64)), ("pallas", (32,))):

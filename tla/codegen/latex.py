@@ -9,7 +9,7 @@ from ..symbolic import text
 from ..symbolic.tree import Tree, name
 from .nodes import Node
 from .plan import Plan
-from .target import CALL, Syntax, Target, register
+from .target import CALL, Syntax, Target, commented, register, required
 
 _COMPARED = {"==": "=", "<=": r"\le", "<": "<"}
 _TREES = {"/": "//", "rem": "%", "neg": "-"}
@@ -42,8 +42,7 @@ def _write(plan: Plan, _check: str) -> str:
     given = ", ".join(text.latex(name(p.name)) for p in plan.parameters[: plan.coordinates])
     function = text.latex(name(plan.name)) + (f"({given})" if given else "")
     lines.append(f"{function} &= {results if len(plan.results) == 1 else f'({results})'}")
-    requires = ", ".join(str(c) for c, _node in plan.requires)
-    remark = f"% {plan.name}: {plan.what}\n" + (f"% requires {requires}\n" if requires else "")
+    remark = commented("%", [f"{plan.name}: {plan.what}", *required(c for c, _node in plan.requires)])
     return remark + "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}\n"
 
 

@@ -18,7 +18,7 @@ from ..symbolic.declare import unnamed
 from .arguments import Parameter, symbols_of, with_parameters
 from .c import DIALECTS, Dialect
 from .plan import facts_among
-from .target import required, target_of
+from .target import commented, required, target_of
 from .terms import Terms
 
 #: Names that emitted loops use.
@@ -129,15 +129,13 @@ def _written(remarks: list[str], steps: tuple[Step, ...], value: Any, dialect: D
     integer = dialect.types["int64"]
     terms = Terms(name, integer, dialect.function)
     lines = [f"{integer} at = 0;"]
-    added = [*(s.wrap for s in steps[:-1])]
     for depth, k in enumerate(reversed(range(len(steps)))):
-        by = terms.text(added[k - 1] if k else steps[0].step)
+        by = terms.text(steps[k - 1].wrap if k else steps[0].step)
         lines.append(f"{'    ' * depth}for ({integer} k{k} = 0; k{k} < {terms.compared(steps[k].extent)}; ++k{k}, at += {by}) {{")
     lines.append(f"{'    ' * len(steps)}*out++ = {terms.text(value)};")
     lines += ["    " * depth + "}" for depth in reversed(range(len(steps)))]
     parameters = ", ".join([f"{integer} *out", *(f"{integer} {n}" for n in names)])
     body = "".join(f"    {line}\n" for line in lines)
     head = [line for line in dialect.head if "bool" not in line]
-    remark = "".join(f"// {line}\n" for line in remarks)
-    function = f"{remark}{dialect.function} void {name}({parameters}) {{\n{body}}}"
+    function = f"{commented('//', remarks)}{dialect.function} void {name}({parameters}) {{\n{body}}}"
     return "\n\n".join([*(["\n".join(head)] if head else []), *terms.helpers(), function]) + "\n"

@@ -24,6 +24,7 @@ from ..symbolic.evaluate import value
 from ..symbolic.facts import symbols_in
 from ..symbolic.syms import poly_of
 from ..tensor import Tensor
+from .target import commented
 
 #: Where target and source are contiguous in other loops, blocks of so many steps of both are moved at a time. By one thread:
 #: large ones whose pages are at hand, and in these as many lines as any cache holds side by side, at whatever distance they
@@ -99,7 +100,7 @@ class Copy(NamedTuple):
     @property
     def remark(self) -> str:
         """The comment."""
-        return "".join(f"// {line}\n" for line in self.remarks)
+        return commented("//", self.remarks)
 
 
 def nests(target: Tensor, source: Tensor, blocks: Sequence[int]) -> list[Nest]:

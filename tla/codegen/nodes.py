@@ -161,6 +161,16 @@ def in_order(roots: Iterable[Node]) -> list[Node]:
     return [*out.values()]
 
 
+def ops_in(roots: Iterable[Node]) -> set[str]:
+    """The operations that are used, by their signs."""
+    return {n.op for n in in_order(roots)}
+
+
+def names_in(roots: Iterable[Node]) -> set[str]:
+    """The names that are used."""
+    return {n.args[0] for n in in_order(roots) if n.op == "v"}
+
+
 def shared(roots: Iterable[Node]) -> list[Node]:
     """The operations that are used more than once, operands first."""
     roots = [*roots]

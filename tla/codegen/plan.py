@@ -21,7 +21,7 @@ from .arguments import Arguments, Parameter, arguments_of
 from .bits import RULES, UNSIGNED, BitRule
 from .held import Held, values_held
 from .integers import Integer, chosen_integer, doubt, require_fits, wanted_integer
-from .nodes import Graph, Node, in_order, operations, shared
+from .nodes import Graph, Node, in_order, names_in, operations, shared
 
 
 class Plan(NamedTuple):
@@ -164,8 +164,7 @@ def _scope(arguments: Arguments, conditions: Sequence[Condition]) -> list[Symbol
 
 def _parameters(arguments: Arguments, results: Iterable[Node], conditions: Iterable[Condition]) -> tuple[Parameter, ...]:
     """The coordinates, all of them; of the sizes and dynamic leaves those that are needed."""
-    used = {n.args[0] for n in in_order(results) if n.op == "v"}
-    used |= {n.name for c in conditions for p in (c.a, c.b) for n in symbols_in(p)}
+    used = names_in(results) | {n.name for c in conditions for p in (c.a, c.b) for n in symbols_in(p)}
     first = {p.name for p in arguments.coordinates}
     dynamic = tuple(p for p in arguments.dynamic if p.name in used)
     others = used - first - {p.name for p in dynamic}

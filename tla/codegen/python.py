@@ -7,7 +7,7 @@ import keyword
 from collections.abc import Sequence
 
 from .plan import Plan
-from .target import CALL, Syntax, Target, expression, register, remarks, required_names, statements
+from .target import CALL, Syntax, Target, commented, expression, register, remarks, required_names, statements
 
 SYNTAX: Syntax = {
     "neg": (11, "-{}"),
@@ -41,7 +41,7 @@ def function(plan: Plan, syntax: Syntax, check: str, first: Sequence[str] = (), 
     temporaries, results = statements(plan, syntax)
     lines += [f"{name} = {text}" for name, text in temporaries]
     lines.append(f"return {', '.join(results)}")
-    remark = "".join(f"# {line}\n" for line in remarks(plan))
+    remark = commented("#", remarks(plan))
     return _requirements(plan, check) + remark + decorator + definition(plan.name, names, lines)
 
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..errors import LeafTypeError
 from ..symbolic import Condition
-from .nodes import Node, in_order
+from .nodes import Node, in_order, names_in
 from .plan import Plan
 
 #: op -> how tightly it binds, and its text. Operands bind at least as tightly, those on the right more; of a call they are free.
@@ -148,14 +148,19 @@ def statements(plan: Plan, syntax: Syntax) -> tuple[list[tuple[str, str]], list[
     return lines, [expression(n, syntax, names) for n in plan.results]
 
 
-def used(plan: Plan, requires: bool = True) -> set[str]:
-    """The operations of a plan, those of its requirements included."""
-    return {n.op for n in in_order((*plan.results, *(node for _c, node in plan.requires if requires)))}
+def calls(prefix: str, helpers: Mapping[str, tuple[str, Any]]) -> Syntax:
+    """The operators that call a function of the text, whose name begins with a prefix. helpers: op -> the rest of its name, its body."""
+    return {op: (CALL, f"{prefix}_{name}({{}}, {{}})") for op, (name, _body) in helpers.items()}
+
+
+def commented(mark: str, lines: Iterable[str]) -> str:
+    """Lines as comments, each behind the mark."""
+    return "".join(f"{mark} {line}\n" for line in lines)
 
 
 def required_names(plan: Plan) -> list[str]:
     """The parameters that the requirements are about."""
-    about = {n.args[0] for _c, node in plan.requires for n in in_order([node]) if n.op == "v"}
+    about = names_in(node for _c, node in plan.requires)
     return [p.name for p in plan.parameters if p.name in about]
 
 

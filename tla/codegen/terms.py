@@ -10,7 +10,7 @@ from ..symbolic.forms import best
 from ..symbolic.syms import poly_of
 from .bits import RULES
 from .c import HELPERS, helper, syntax_of
-from .nodes import Graph, Node, in_order
+from .nodes import Graph, Node, ops_in
 from .target import CALL, expression
 
 
@@ -37,7 +37,7 @@ class Terms:
     def text(self, x: Any, within: int = 0) -> str:
         """An integer as an expression."""
         node = node_of(x)
-        self.called |= {n.op for n in in_order([node])} & {*HELPERS}
+        self.called |= ops_in([node]) & {*HELPERS}
         return expression(node, syntax_of(self.name), {}, within)
 
     def compared(self, x: Any) -> str:

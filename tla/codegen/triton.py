@@ -9,9 +9,10 @@ Source: triton-lang.org, triton.language semantics.
 
 from __future__ import annotations
 
+from .nodes import ops_in
 from .plan import Plan
 from .python import SYNTAX, WORDS, definition, function
-from .target import CALL, Syntax, Target, register, used
+from .target import CALL, Syntax, Target, calls, register
 
 #: A divisor is positive: ~(~x // d) is x // d rounded down where x is negative, and nothing on the way overflows.
 _HELPERS = {
@@ -29,13 +30,12 @@ _DECORATOR = "@triton.jit\n"
 
 
 def _write(plan: Plan, check: str) -> str:
-    calls = {op: (CALL, f"{plan.name}_{name}({{}}, {{}})") for op, (name, _lines) in _HELPERS.items()}
     parts = ["import triton\nimport triton.language as tl\n"]
-    for op in sorted(used(plan, requires=False) & {*_HELPERS}):
+    for op in sorted(ops_in(plan.results) & {*_HELPERS}):
         name, lines = _HELPERS[op]
         parts.append(_DECORATOR + definition(f"{plan.name}_{name}", ("a", "b"), lines))
     casts = [f"{p.name} = tl.cast({p.name}, tl.{plan.integer})" for p in plan.parameters]
-    return "\n\n".join([*parts, function(plan, {**_SYNTAX, **calls}, check, casts, _DECORATOR)])
+    return "\n\n".join([*parts, function(plan, {**_SYNTAX, **calls(plan.name, _HELPERS)}, check, casts, _DECORATOR)])
 
 
 TRITON = register(Target("triton", _SYNTAX, _write, WORDS | {"tl", "triton"}, checks=("", "function")))
