@@ -19,7 +19,7 @@ from tla import (
     composition,
     parse,
 )
-from tla.basis import as_coordinate
+from tla.core.basis import as_coordinate
 
 import oracle
 from corpus import small, small_shapes, static
@@ -139,7 +139,7 @@ def test_composition_out_of_coordinates_is_the_layout_at_them():
         r = composition(a, b)
         for i in range(int(tla.size(b))):
             c = as_coordinate(b(i))
-            whole = tla.composed._filled(c, a.shape)
+            whole = tla.core.composed._filled(c, a.shape)
             assert r(i) == a(whole), (b, i)
     with pytest.raises(RankError):
         composition(a, parse("(2,2):(1@0,1@0@1@1)"))

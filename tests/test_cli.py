@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from tla import terminal
-from tla.cli import main
+from tla.apps.cli import main
 from tla.xla import program
 
 from truth import DATA
@@ -166,7 +166,7 @@ def test_a_line_without_end_is_passed_over_and_said(capsys, tmp_path, monkeypatc
 
 def test_standard_input_that_is_closed():
     for more in ("", "--by operation"):
-        done = subprocess.run(f"{sys.executable} -m tla.cli hlo - {more} <&-", shell=True, capture_output=True, text=True, check=False)
+        done = subprocess.run(f"{sys.executable} -m tla.apps.cli hlo - {more} <&-", shell=True, capture_output=True, text=True, check=False)
         assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -235,7 +235,7 @@ def test_a_wrong_command_line_is_exit_code_2(capsys, argv):
 
 
 def shell(*argv, **options):
-    return subprocess.run([sys.executable, "-m", "tla.cli", *argv], capture_output=True, text=True, check=False, **options)
+    return subprocess.run([sys.executable, "-m", "tla.apps.cli", *argv], capture_output=True, text=True, check=False, **options)
 
 
 def test_as_a_process():
@@ -248,7 +248,7 @@ def test_as_a_process():
 
 def test_a_closed_pipe_is_no_error():
     path = next((DATA / "hlo").glob("bool_ops*"))
-    command = f"{sys.executable} -m tla.cli hlo {path} | head -1"
+    command = f"{sys.executable} -m tla.apps.cli hlo {path} | head -1"
     done = subprocess.run(command, shell=True, capture_output=True, text=True, check=True)
     assert done.stdout.startswith("count")
     assert done.stderr == ""
@@ -268,7 +268,7 @@ def test_any_bytes_on_standard_input_and_any_terminal(tmp_path):
     for encoding in ("ascii", "utf-8"):
         for argument, data in (("-", program + b"\xff"), (str(tmp_path / "p"), b"")):
             done = subprocess.run(
-                [sys.executable, "-m", "tla.cli", "hlo", argument],
+                [sys.executable, "-m", "tla.apps.cli", "hlo", argument],
                 input=data,
                 capture_output=True,
                 check=False,
@@ -280,7 +280,7 @@ def test_any_bytes_on_standard_input_and_any_terminal(tmp_path):
 
 def test_a_full_disk_is_one_message():
     done = subprocess.run(
-        f"{sys.executable} -m tla.cli lower 'f32[3]' > /dev/full", shell=True, capture_output=True, text=True, check=False
+        f"{sys.executable} -m tla.apps.cli lower 'f32[3]' > /dev/full", shell=True, capture_output=True, text=True, check=False
     )
     assert done.returncode == 1
     assert done.stderr.startswith("tla: No space left on device")
@@ -296,7 +296,7 @@ def on_terminal(columns, *argv):
     """What a command writes on a terminal that is so wide."""
     ours, theirs = os.openpty()
     environment = {**os.environ, "COLUMNS": str(columns)}
-    with subprocess.Popen([sys.executable, "-m", "tla.cli", *argv], stdout=theirs, stderr=subprocess.PIPE, env=environment) as process:
+    with subprocess.Popen([sys.executable, "-m", "tla.apps.cli", *argv], stdout=theirs, stderr=subprocess.PIPE, env=environment) as process:
         os.close(theirs)
         out = b""
         while True:

@@ -19,9 +19,9 @@ from test_symbolic_forms import CASES, built
 import tla
 from tla import Int, Layout, MakeTensor, Swizzle, SymInt, assuming, dim, dims, index, parse, xla
 from tla.codegen import TARGETS, emit, plan
-from tla.codegen.bits import RULES, UNSIGNED, with_bits
-from tla.codegen.held import values_held
-from tla.codegen.nodes import operations
+from tla.codegen.expressions.graph import operations
+from tla.codegen.expressions.shifts import RULES, UNSIGNED, with_bits
+from tla.codegen.expressions.value_ranges import values_held
 from tla.symbolic.evaluate import value as poly_value
 from tla.symbolic.proofs import greatest, least
 

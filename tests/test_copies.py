@@ -33,7 +33,7 @@ from tla import (
 )
 from tla.ascend import half, nZ, zN, zZ
 from tla.codegen import emit_copy, emit_loops, loop_nest
-from tla.int_tuple import product_each
+from tla.core.int_tuple import product_each
 
 import oracle
 

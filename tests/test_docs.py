@@ -10,7 +10,7 @@ import pytest
 
 import tla
 from tla import ascend, codegen, viz, xla
-from tla.cli import main
+from tla.apps.cli import main
 from tla.xla import jax as tla_jax
 
 ROOT = Path(tla.__file__).parents[1]

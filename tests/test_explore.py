@@ -22,10 +22,10 @@ import pytest
 
 import tla
 from tla import Int, Layout, RangeError, TlaError, explore, parse, size, xla
-from tla.explore.answer import answer, picture, python
-from tla.explore.grammar import CONSTANTS, MAX_CALLS, MAX_SIZES, MAX_TEXT, OPERATIONS, Misread, read
-from tla.explore.server import HOST, MAX_BODY, Server
-from tla.explore.steps import BY_MODE, LAWS, steps
+from tla.apps.explore.answer import answer, picture, python
+from tla.apps.explore.grammar import CONSTANTS, MAX_CALLS, MAX_SIZES, MAX_TEXT, OPERATIONS, Misread, read
+from tla.apps.explore.server import HOST, MAX_BODY, Server
+from tla.apps.explore.steps import BY_MODE, LAWS, steps
 
 import corpus
 import oracle
@@ -166,7 +166,7 @@ def test_limits_are_errors():
 def test_names_come_from_tables_alone():
     assert all(OPERATIONS[name] is getattr(xla if hasattr(xla, name) else tla, name) for name in OPERATIONS)
     assert not {*OPERATIONS} & {*CONSTANTS}
-    for node in ast.walk(ast.parse((files("tla.explore") / "grammar.py").read_text())):
+    for node in ast.walk(ast.parse((files("tla.apps.explore") / "grammar.py").read_text())):
         assert not isinstance(node, ast.Call) or getattr(node.func, "id", "") not in ("eval", "exec", "compile", "__import__", "open")
 
 
@@ -494,7 +494,7 @@ def test_a_port_in_use_or_none_is_refused(server):
         with pytest.raises(RangeError, match=f"port {port}"):
             Server(port)
     done = subprocess.run(
-        [sys.executable, "-m", "tla.cli", "explore", "--port", str(server.server_port)], capture_output=True, text=True, check=False
+        [sys.executable, "-m", "tla.apps.cli", "explore", "--port", str(server.server_port)], capture_output=True, text=True, check=False
     )
     assert done.returncode == 1
     assert done.stderr.startswith(f"tla: port {server.server_port} is in use\n")
@@ -505,7 +505,7 @@ def test_it_is_bound_to_loopback(server):
 
 
 def test_the_command():
-    command = [sys.executable, "-m", "tla.cli", "explore", "A = (4,2):(1,4)", "--port", "0", "--no-browser"]
+    command = [sys.executable, "-m", "tla.apps.cli", "explore", "A = (4,2):(1,4)", "--port", "0", "--no-browser"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         url = process.stdout.readline().strip()
         found = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/#e=A%20%3D%20%284%2C2%29%3A%281%2C4%29", url)
@@ -518,15 +518,15 @@ def test_the_command():
 
 def test_the_page_asks_for_nothing_elsewhere_and_makes_no_markup_of_texts():
     for name in ("page.html", "page.css", "page.js"):
-        text = (files("tla.explore") / name).read_text()
+        text = (files("tla.apps.explore") / name).read_text()
         assert not re.search(r"https?:|//[a-z]+\.|innerHTML|outerHTML|insertAdjacent|document\.write|eval|Function\(|import\(", text), name
-    page = (files("tla.explore") / "page.html").read_text()
+    page = (files("tla.apps.explore") / "page.html").read_text()
     assert "<style" not in page
     assert not re.search(r"<script(?! src=\"/page\.js\")| on[a-z]+=| style=", page)
 
 
 def test_the_lists_of_the_page_are_those_of_the_library():
-    script = (files("tla.explore") / "page.js").read_text()
+    script = (files("tla.apps.explore") / "page.js").read_text()
     from tla.viz.colouring import RULES
 
     assert ast.literal_eval(re.search(r"COLOURS = (\[.*?\]);", script)[1]) == [*RULES]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tla import xla
-from tla.explore.server import Server
+from tla.apps.explore.server import Server
 
 pytest.importorskip("selenium", reason="needs selenium: pip install selenium")
 from selenium import webdriver

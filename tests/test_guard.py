@@ -9,8 +9,8 @@ import pytest
 from tla import GetTile, LeafTypeError, MakeLayout, MakeTensor, RankError, Swizzle, at, composition, dims, parse, xla
 from tla.ascend import half, zN
 from tla.codegen import emit_guard, plan
-from tla.codegen.arguments import arguments_of
-from tla.int_tuple import product_each
+from tla.codegen.expressions.signature import arguments_of
+from tla.core.int_tuple import product_each
 
 M, N = dims("M N")
 LAYOUTS = [

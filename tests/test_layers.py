@@ -1,73 +1,81 @@
-"""Imports go down one list only, functions' inner imports included."""
+"""Imports go down the list of packages only, and inside a package there is no circle; functions' inner imports included."""
 
 import ast
+from graphlib import TopologicalSorter
 from pathlib import Path
+
+import pytest
 
 import tla
 
 ROOT = Path(tla.__file__).parent
-LAYERS = """errors memo display ints int_tuple coord arithmetic basis notation layout cotarget modes tiles steps outer algebra
-predicates inverse common tilers widths swizzle composed composed_algebra symbolic strided moves buffers tensor views
-algorithm ascend xla evaluate codegen viz notebook terminal explore cli""".split()
+#: What stands on what: a package imports those above it in this list. docs/architecture.md says what each is for.
+PACKAGES = "core algebra symbolic tensors ascend xla codegen viz apps".split()
 
 
-def layer_of(path):
-    parts = path.relative_to(ROOT).with_suffix("").parts
-    return "tla" if parts == ("__init__",) else parts[0]
-
-
-def imported_layers(source, package=("tla",)):
-    """The layers that a module of `package` imports, in every form of the statement, inside functions too."""
+def imported_modules(source, package=("tla",)):
+    """The dotted names that a module of `package` imports, in every form of the statement, inside functions too."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.ImportFrom):
             base = [*package[: len(package) - node.level + 1]] if node.level else []
             full = [*base, *(node.module.split(".") if node.module else [])]
-            names = [[*full, alias.name] for alias in node.names] if full == ["tla"] else [full]
+            if full[:1] == ["tla"]:
+                yield from (".".join([*full, alias.name]) for alias in node.names)
         elif isinstance(node, ast.Import):
-            names = [alias.name.split(".") for alias in node.names]
-        else:
-            continue
-        for name in names:
-            if name[:1] == ["tla"] and len(name) > 1 and name[1] != "__version__":
-                yield name[1]
+            yield from (alias.name for alias in node.names if alias.name.split(".")[0] == "tla")
 
 
-def test_imports_go_down():
-    seen = set()
+def modules():
+    """Every module by its dotted name, with its path."""
     for path in ROOT.rglob("*.py"):
-        layer = layer_of(path)
-        seen.add(layer)
-        if layer == "tla":
-            continue
-        for below in imported_layers(path.read_text(), ("tla", *path.relative_to(ROOT).parts[:-1])):
-            assert below == layer or LAYERS.index(below) < LAYERS.index(layer), f"{path} imports {below}"
-    assert seen == {*LAYERS, "tla"}
+        parts = ("tla", *path.relative_to(ROOT).with_suffix("").parts)
+        yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), path
 
 
-PACKAGES = {
-    "xla": """spec shapes grammar index lower default stages radix raising sizes compare hlo instruction program report devices sharding mesh
-    sharding_text jax""".split(),
-    "ascend": "element tags recognize make".split(),
-    "codegen": """bits nodes arguments held integers plan target c python triton jax affine mlir latex emit guard terms nests serial grid copies loops sizes
-    reach cute_cpp cute_dsl tla_cpp source""".split(),
-    "viz": "colours scene text placed svg tikz files subject kinds colouring drawing draw threads".split(),
-    "explore": "grammar steps answer server".split(),
-}
+MODULES = dict(modules())
 
 
-def test_inside_packages_too():
-    for package, files in PACKAGES.items():
-        for name in files:
-            for node in ast.walk(ast.parse((ROOT / package / f"{name}.py").read_text())):
-                if isinstance(node, ast.ImportFrom) and node.level == 1:
-                    for below in [node.module] if node.module else [alias.name for alias in node.names]:
-                        assert files.index(below) < files.index(name), (name, below)
+def module_of(name):
+    """The module that an imported name is, or is in."""
+    while name not in MODULES:
+        name = name.rpartition(".")[0]
+    return name
+
+
+def imports(name):
+    path = MODULES[name]
+    package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
+    return {module_of(below) for below in imported_modules(path.read_text(), tuple(package))} - {name}
+
+
+def test_every_package_is_in_the_list():
+    assert {name.split(".")[1] for name in MODULES if "." in name} == {*PACKAGES}
+
+
+@pytest.mark.parametrize("name", [name for name in MODULES if name != "tla"])
+def test_imports_go_down(name):
+    package = name.split(".")[1]
+    for below in imports(name):
+        if below == "tla":  # its version alone; the applications take the names as users do
+            names = [n for n in imported_modules(MODULES[name].read_text(), tuple(name.split(".")[:-1])) if module_of(n) == "tla"]
+            assert package == "apps" or names == ["tla.__version__"], f"{name} imports {names} from tla"
+        else:
+            assert PACKAGES.index(below.split(".")[1]) <= PACKAGES.index(package), f"{name} imports {below}"
+
+
+def test_no_circles():
+    graph = {name: imports(name) - {name.rpartition(".")[0]} for name in MODULES if name != "tla"}
+    graph["tla.symbolic.symint"] -= {"tla.symbolic.nodes"}  # what needs sympy, imported inside
+    TopologicalSorter(graph).prepare()
 
 
 def test_the_scan_sees_every_form():
-    source = "import tla.cli\nfrom tla import layout\nfrom tla.xla import lower\ndef f():\n    from . import viz\n    from .evaluate import offsets\n"
-    assert sorted(imported_layers(source)) == ["cli", "evaluate", "layout", "viz", "xla"]
-    assert list(imported_layers("from ..ints import Int\nfrom .spec import BITS\n", ("tla", "xla"))) == ["ints", "xla"]
+    source = "import tla.apps.cli\nfrom tla import layout\nfrom tla.xla import lower\ndef f():\n    from . import viz\n    from .core.ints import Int\n"
+    assert sorted(imported_modules(source)) == ["tla.apps.cli", "tla.core.ints.Int", "tla.layout", "tla.viz", "tla.xla.lower"]
+    assert [*imported_modules("from ..core.ints import Int\nfrom .spec import BITS\n", ("tla", "xla"))] == [
+        "tla.core.ints.Int",
+        "tla.xla.spec.BITS",
+    ]
 
 
 def test_nothing_is_evaluated():

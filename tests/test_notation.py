@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import tla
-from tla import Int, Layout, LeafTypeError, ParseError, RankError, TlaError, is_static, parse
+from tla import Layout, LeafTypeError, ParseError, RankError, TlaError, is_static, parse
 
 
 @pytest.mark.parametrize(
@@ -116,18 +116,6 @@ def test_long_texts_are_cut_in_the_message():
         parse("(" + "1," * 5000 + "x)")
     assert len(str(caught.value)) < 400
     assert "..." in str(caught.value)
-
-
-def test_registering_another_kind_of_layout():
-    from tla import notation
-
-    notation.register_layout("@@", lambda shape, stride, origin: ("mine", shape, stride))
-    try:
-        assert parse("(4,2)@@(1,_4)") == ("mine", (4, 2), (1, 4))
-        assert parse("4:1") == Layout(4, 1)
-    finally:
-        del notation._LAYOUTS["@@"]
-    assert str(Int[4]()) == tla.int_tuple.text(Int[4]())
 
 
 @pytest.mark.parametrize("text", ["(4%0,2):(1,4)", "M//0", "ceil(M/(4-4))"])

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from tla import LeafTypeError, LoweringError, ParseError, RangeError, RankError, TlaError, size, xla
-from tla.basis import as_coordinate
+from tla.core.basis import as_coordinate
 from tla.xla import Axis, DimSharding, Iota, Mesh, MeshSharding, ShardGroup, Sharding, TupleSharding, parse_sharding
 
 from truth import rows

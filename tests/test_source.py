@@ -212,7 +212,7 @@ def test_cpp_of_cute_is_the_same_layout(tmp_path):
     include_folders()
     layouts = [*EXPLICIT, *random_layouts(240)]
     calls = [call(layout) for layout in layouts]
-    plain = [x for x in EXPLICIT if type(x) is Layout and x.shape != () and all(map(tla.is_int, tla.int_tuple.leaves(x.stride)))]
+    plain = [x for x in EXPLICIT if type(x) is Layout and x.shape != () and all(map(tla.is_int, tla.core.int_tuple.leaves(x.stride)))]
     padded = Layout((Int[16](), 8), (8, 1), origin_shape=(Int[5](), 7))
     others = [Shape(4, (Int[2](), Int[3]())), Stride(Int[1]()), Coord(1, (2, Int[3]())), IntTuple(1, Int[7]()), Int[2**40](), 7, -(2**63)]
     shown = [arguments for arguments, _expected in calls]

@@ -8,7 +8,7 @@ from test_tensor import random_layout
 
 import tla
 from tla import Layout, parse
-from tla.strided import digits, refinement
+from tla.tensors.refinement import digits, refinement
 
 import oracle
 

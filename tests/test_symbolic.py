@@ -386,7 +386,7 @@ def test_assuming_nests_and_leaves_nothing_behind():
 
 
 def test_what_rests_on_a_condition_is_not_remembered():
-    from tla.memo import memo
+    from tla.core.cache import memo
 
     @memo
     def halves(layout):

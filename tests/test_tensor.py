@@ -90,9 +90,9 @@ def check(t):
     try:
         nested = t.numpy(nested=True)
     except TlaError:
-        assert isinstance(t.layout, ComposedLayout) or any(isinstance(s, tuple) for s in tla.int_tuple.modes_of(t.shape))
+        assert isinstance(t.layout, ComposedLayout) or any(isinstance(s, tuple) for s in tla.core.int_tuple.modes_of(t.shape))
     else:
-        assert nested.ndim == len([*tla.int_tuple.leaves(t.shape)])
+        assert nested.ndim == len([*tla.core.int_tuple.leaves(t.shape)])
         assert np.array_equal(nested.reshape(truth.shape), truth)
     return truth
 
@@ -404,7 +404,7 @@ def test_a_tensor_is_immutable_but_for_its_elements():
 def test_symbols_over_a_buffer_are_refused_and_without_one_stay(monkeypatch):
     from test_unknown import M, Unknown, value
 
-    tla.ints.register_leaf(Unknown, lambda question, a, b: True if question == "==" and a is b else None)
+    tla.core.ints.register_leaf(Unknown, lambda question, a, b: True if question == "==" and a is b else None)
     try:
         layout = Layout((M, 4), (4, 1))
         with pytest.raises(tla.Unproven):
@@ -419,7 +419,7 @@ def test_symbols_over_a_buffer_are_refused_and_without_one_stay(monkeypatch):
         with pytest.raises(tla.Unproven):
             buffer[M, 0] = 1
     finally:
-        del tla.ints._KINDS[Unknown]
+        del tla.core.ints._KINDS[Unknown]
 
 
 def test_extremes():

@@ -192,7 +192,7 @@ ANSWERED = {
 
 
 def lists(x):
-    x = tla.basis.as_coordinate(x)
+    x = tla.core.basis.as_coordinate(x)
     return [*map(lists, x)] if isinstance(x, tuple) else x
 
 

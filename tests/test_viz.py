@@ -33,8 +33,8 @@ from tla.ascend import L0C, half, int8, nZ, zN, zZ
 from tla.viz import Scene, draw, draw_threads, html, save, svg, text, tikz
 from tla.viz.colouring import RULES
 from tla.viz.colours import HUES, RAMP, TINTS, ink, ramp, rgb, tint
-from tla.viz.placed import CHARACTER, place
-from tla.viz.subject import levels, steps
+from tla.viz.drawable import levels, steps
+from tla.viz.placement import CHARACTER, place
 
 import oracle
 
@@ -325,7 +325,7 @@ def test_no_text_meets_another_or_leaves_the_picture(name):
 
 
 def test_hatching_stays_in_its_cell():
-    from tla.viz.placed import Box
+    from tla.viz.placement import Box
     from tla.viz.svg import hatching
 
     for b in (Box(0, 0, 26, 24), Box(3.5, 100.25, 40, 24), Box(10, 10, 1, 1)):

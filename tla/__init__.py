@@ -7,69 +7,336 @@ CuTe's layout algebra, the TLA layouts of Ascend's CATLASS and XLA's tiled layou
 >>> print(MakeLayout(MakeShape(_2, 4), MakeStride(_12, _1)))
 (_2,4):(_12,_1)
 
-`import tla` is light: names are loaded when they are first asked for. Type checkers read __init__.pyi.
+`import tla` loads the core, the algebra, symbols and tensors, and neither numpy nor sympy.
 """
+
+from functools import partial
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from .algebra import composed as composed  # the algebra of composed layouts
+from .algebra.codomain import MakeIdentityLayout, coprofile, coshape, cosize, get_1d_coord, get_flat_coord, get_hier_coord
+from .algebra.common import (
+    domain_distribute,
+    greatest_common_domain,
+    layout_add,
+    max_alignment,
+    max_common_layout,
+    max_common_vector,
+    nullspace,
+)
+from .algebra.compose import compose
+from .algebra.composition import coalesce, complement, composition, filter as filter, filter_zeros, with_shape
+from .algebra.divide import (
+    MakeLayoutLike,
+    MakeOrderedLayout,
+    blocked_product,
+    ceil_div,
+    compact_order,
+    evenly_divides,
+    flat_divide,
+    flat_product,
+    logical_divide,
+    logical_product,
+    raked_product,
+    tile_to_shape,
+    tiled_divide,
+    tiled_product,
+    zipped_divide,
+    zipped_product,
+)
+from .algebra.inverse import left_inverse, right_inverse
+from .algebra.modes import append, dice, group, prepend, replace, select, slice_, slice_and_offset, take
+from .algebra.predicates import is_bijective, is_compact, is_injective, is_ordered, is_surjective, same_map
+from .algebra.recast import downcast, recast_layout, upcast
+from .algebra.tiles import GetTileLayout, MakeBatchedLayout, MakeLayoutTile, is_on_block, padding
+from .ascend.make import MakeLayoutFilter, MakeLayoutFmap, MakeLayoutFromTag, MakeLayoutL0C, MakeMxScaleLayout
+from .core import literals
+from .core.arithmetic import (
+    elem_geq,
+    elem_gtr,
+    elem_leq,
+    elem_less,
+    elem_scale,
+    gcd,
+    inner_product,
+    lcm,
+    max as max,
+    min as min,
+    reverse,
+    round_up,
+    safe_div,
+    shape_div,
+    signum,
+    sum as sum,
+)
+from .core.basis import ArithmeticTuple, E, MakeBasisLike, ScaledBasis
+from .core.cache import cache_clear
+from .core.composed import ComposedLayout
+from .core.coord import Coord, MakeCoord, crd2crd, crd2idx, crd2offset, idx2crd
+from .core.display import register_display
+from .core.errors import (
+    DivisibilityError,
+    InjectivityError,
+    LeafTypeError,
+    LoweringError,
+    ParseError,
+    RangeError,
+    RankError,
+    Reason,
+    TlaError,
+    Unproven,
+)
+from .core.int_tuple import (
+    IntTuple,
+    _,
+    compatible,
+    congruent,
+    depth,
+    flatten,
+    get,
+    product,
+    product_each,
+    rank,
+    size,
+    unflatten,
+    weakly_compatible,
+    weakly_congruent,
+)
+from .core.ints import Int, add, is_constant, is_int, is_static, mul, static_literal
+from .core.layout import (
+    Layout,
+    LayoutLeft,
+    LayoutRight,
+    MakeLayout,
+    MakeShape,
+    MakeStride,
+    Shape,
+    Stride,
+    compact_col_major,
+    compact_row_major,
+    shape,
+    stride,
+)
+from .core.literals import *  # noqa: F403
+from .core.swizzle import MakeSwizzle, Swizzle
+from .core.text import parse
+from .symbolic import Condition, SymInt, assuming, at, dim, dims, explain, index, prove, simplify, to_python
+from .tensors.algorithm import copy, fill, fill_padding, gemm, im2col, reduce
+from .tensors.offsets import offsets
+from .tensors.tensor import MakeTensor, Tensor, padded
+from .tensors.views import GetTile, MakeTensorLike, TileView, local_partition, local_tile, recast, transpose
+
+if TYPE_CHECKING:
+    from . import ascend as ascend, codegen as codegen, viz as viz, xla as xla
+    from .symbolic import CeilDiv as CeilDiv, FloorDiv as FloorDiv, Mod as Mod
 
 __version__ = "0.1.0"
 
-# The public names, by the module that has them; "" is a module that is itself the name.
-_PUBLIC = {
-    "errors": "DivisibilityError InjectivityError LeafTypeError LoweringError ParseError RangeError RankError Reason TlaError Unproven",
-    "memo": "cache_clear",
-    "ints": "Int add is_constant is_int is_static mul",
-    "int_tuple": "IntTuple _ compatible congruent depth flatten get product product_each rank size unflatten weakly_compatible "
+
+def _shown(form: str, x: object) -> str | None:
+    """How a notebook shows a value, by what draws it, which is loaded when a notebook asks for the first time."""
+    show: str | None = getattr(import_module("tla.apps.notebook"), form)(x)
+    return show
+
+
+for _form in ("html", "svg", "latex"):
+    register_display(_form, partial(_shown, _form))
+
+# Packages and names that are loaded when they are first asked for: numpy, sympy, or what not every program needs.
+_PACKAGES = ("ascend", "codegen", "viz", "xla")
+_SYMPY = ("CeilDiv", "FloorDiv", "Mod")
+
+# filter, max, min and sum are here too, but `from tla import *` leaves Python's alone.
+__all__ = [
+    "ArithmeticTuple",
+    "CeilDiv",
+    "ComposedLayout",
+    "Condition",
+    "Coord",
+    "DivisibilityError",
+    "E",
+    "FloorDiv",
+    "GetTile",
+    "GetTileLayout",
+    "InjectivityError",
+    "Int",
+    "IntTuple",
+    "Layout",
+    "LayoutLeft",
+    "LayoutRight",
+    "LeafTypeError",
+    "LoweringError",
+    "MakeBasisLike",
+    "MakeBatchedLayout",
+    "MakeCoord",
+    "MakeIdentityLayout",
+    "MakeLayout",
+    "MakeLayoutFilter",
+    "MakeLayoutFmap",
+    "MakeLayoutFromTag",
+    "MakeLayoutL0C",
+    "MakeLayoutLike",
+    "MakeLayoutTile",
+    "MakeMxScaleLayout",
+    "MakeOrderedLayout",
+    "MakeShape",
+    "MakeStride",
+    "MakeSwizzle",
+    "MakeTensor",
+    "MakeTensorLike",
+    "Mod",
+    "ParseError",
+    "RangeError",
+    "RankError",
+    "Reason",
+    "ScaledBasis",
+    "Shape",
+    "Stride",
+    "Swizzle",
+    "SymInt",
+    "Tensor",
+    "TileView",
+    "TlaError",
+    "Unproven",
+    "_",
+    "add",
+    "append",
+    "ascend",
+    "assuming",
+    "at",
+    "blocked_product",
+    "cache_clear",
+    "ceil_div",
+    "coalesce",
+    "codegen",
+    "compact_col_major",
+    "compact_order",
+    "compact_row_major",
+    "compatible",
+    "complement",
+    "compose",
+    "composition",
+    "congruent",
+    "coprofile",
+    "copy",
+    "coshape",
+    "cosize",
+    "crd2crd",
+    "crd2idx",
+    "crd2offset",
+    "depth",
+    "dice",
+    "dim",
+    "dims",
+    "domain_distribute",
+    "downcast",
+    "elem_geq",
+    "elem_gtr",
+    "elem_leq",
+    "elem_less",
+    "elem_scale",
+    "evenly_divides",
+    "explain",
+    "fill",
+    "fill_padding",
+    "filter_zeros",
+    "flat_divide",
+    "flat_product",
+    "flatten",
+    "gcd",
+    "gemm",
+    "get",
+    "get_1d_coord",
+    "get_flat_coord",
+    "get_hier_coord",
+    "greatest_common_domain",
+    "group",
+    "idx2crd",
+    "im2col",
+    "index",
+    "inner_product",
+    "is_bijective",
+    "is_compact",
+    "is_constant",
+    "is_injective",
+    "is_int",
+    "is_on_block",
+    "is_ordered",
+    "is_static",
+    "is_surjective",
+    "layout_add",
+    "lcm",
+    "left_inverse",
+    "local_partition",
+    "local_tile",
+    "logical_divide",
+    "logical_product",
+    "max_alignment",
+    "max_common_layout",
+    "max_common_vector",
+    "mul",
+    "nullspace",
+    "offsets",
+    "padded",
+    "padding",
+    "parse",
+    "prepend",
+    "product",
+    "product_each",
+    "prove",
+    "raked_product",
+    "rank",
+    "recast",
+    "recast_layout",
+    "reduce",
+    "replace",
+    "reverse",
+    "right_inverse",
+    "round_up",
+    "safe_div",
+    "same_map",
+    "select",
+    "shape",
+    "shape_div",
+    "signum",
+    "simplify",
+    "size",
+    "slice_",
+    "slice_and_offset",
+    "stride",
+    "take",
+    "tile_to_shape",
+    "tiled_divide",
+    "tiled_product",
+    "to_python",
+    "transpose",
+    "unflatten",
+    "upcast",
+    "viz",
+    "weakly_compatible",
     "weakly_congruent",
-    "arithmetic": "elem_geq elem_gtr elem_leq elem_less elem_scale gcd inner_product lcm max min reverse round_up safe_div "
-    "shape_div signum sum",
-    "basis": "ArithmeticTuple E MakeBasisLike ScaledBasis",
-    "notation": "parse",
-    "coord": "Coord MakeCoord crd2crd crd2idx crd2offset idx2crd",
-    "layout": "Layout LayoutLeft LayoutRight MakeLayout MakeShape MakeStride Shape Stride compact_col_major compact_row_major shape stride",
-    "cotarget": "MakeIdentityLayout coprofile coshape cosize get_1d_coord get_flat_coord get_hier_coord",
-    "tiles": "GetTileLayout MakeBatchedLayout MakeLayoutTile is_on_block padding",
-    "modes": "append dice group prepend replace select slice_ slice_and_offset take",
-    "algebra": "coalesce complement composition filter filter_zeros with_shape",
-    "predicates": "is_bijective is_compact is_injective is_ordered is_surjective same_map",
-    "inverse": "left_inverse right_inverse",
-    "common": "domain_distribute greatest_common_domain layout_add max_alignment max_common_layout max_common_vector nullspace",
-    "tilers": "MakeLayoutLike MakeOrderedLayout blocked_product ceil_div compact_order evenly_divides flat_divide flat_product "
-    "logical_divide logical_product raked_product tile_to_shape tiled_divide tiled_product zipped_divide zipped_product",
-    "widths": "downcast recast_layout upcast",
-    "swizzle": "MakeSwizzle Swizzle",
-    "composed": "ComposedLayout compose",
-    "ascend.make": "MakeLayoutFilter MakeLayoutFmap MakeLayoutFromTag MakeLayoutL0C MakeMxScaleLayout",
-    "symbolic": "CeilDiv Condition FloorDiv Mod SymInt assuming at dim dims explain index prove simplify to_python",
-    "evaluate": "offsets",
-    "tensor": "MakeTensor Tensor padded",
-    "views": "GetTile MakeTensorLike TileView local_partition local_tile recast transpose",
-    "algorithm": "copy fill fill_padding gemm im2col reduce",
-    "": "ascend xla",
-}
-# The modules that make kinds of layouts and leaves known, and pictures to notebooks: any name brings them.
-_KINDS = ("composed_algebra", "symbolic", "notebook")
-_HOME = {name: module for module, names in _PUBLIC.items() for name in names.split()}
-# `from tla import *` must not take these from Python; tla.max and the like are there all the same.
-__all__ = sorted({*_HOME} - {"_", "filter", "max", "min", "sum"})  # pyright: ignore[reportUnsupportedDunderAll]
+    "with_shape",
+    "xla",
+    "zipped_divide",
+    "zipped_product",
+]
+__all__ += literals.__all__
 
+if not TYPE_CHECKING:  # a name that is not there is an error for type checkers too
 
-def __getattr__(name: str) -> object:
-    from importlib import import_module
+    def __getattr__(name):
+        if name in _PACKAGES:
+            return import_module(f"tla.{name}")
+        if name in _SYMPY:
+            return getattr(import_module("tla.symbolic"), name)
+        snake = "".join(map(str.capitalize, name.split("_")))  # make_layout, as CuTe has it
+        if snake in globals():
+            raise AttributeError(f"module 'tla' has no attribute {name!r}: it is {snake} here")
+        literal = static_literal(name)
+        if literal is None:
+            raise AttributeError(f"module 'tla' has no attribute {name!r}")
+        return literal
 
-    if name in _HOME:
-        for kind in _KINDS:
-            import_module(f"tla.{kind}")
-        module = import_module(f"tla.{_HOME[name] or name}")
-        value = getattr(module, name) if _HOME[name] else module
-        globals()[name] = value
-        return value
-    snake = "".join(map(str.capitalize, name.split("_")))  # make_layout, as CuTe has it
-    if snake in _HOME:
-        raise AttributeError(f"module 'tla' has no attribute {name!r}: it is {snake} here")
-    literal = import_module("tla.ints").static_literal(name)
-    if literal is None:
-        raise AttributeError(f"module 'tla' has no attribute {name!r}")
-    return literal
-
-
-def __dir__() -> list[str]:
-    return [*globals(), *__all__]
+    def __dir__():
+        return [*globals(), *_PACKAGES, *_SYMPY]

@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import LeafTypeError, RangeError
-from ..int_tuple import shown
-from ..ints import Int, is_int, leaf, static
+from ..core.errors import LeafTypeError, RangeError
+from ..core.int_tuple import shown
+from ..core.ints import Int, is_int, leaf, static
 
 #: The width of a block in bits: 32 bytes, which every move between memories takes at once.
 C0_BITS = 256

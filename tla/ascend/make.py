@@ -9,11 +9,11 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from ..arithmetic import round_up
-from ..errors import LeafTypeError, RankError
-from ..int_tuple import Bracketed, shown
-from ..ints import Int
-from ..layout import Layout
+from ..core.arithmetic import round_up
+from ..core.errors import LeafTypeError, RankError
+from ..core.int_tuple import Bracketed, shown
+from ..core.ints import Int
+from ..core.layout import Layout
 from .tags import CI1KHKWCOCI0, L0C, NC1HWC0, TAGS, Tag, Tagged, nN, zZ
 
 F = TypeVar("F", bound=Callable[..., Any])

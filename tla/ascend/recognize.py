@@ -13,10 +13,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from ..errors import LeafTypeError, Predicate, Reason, Unproven
-from ..int_tuple import AnyLayout, congruent, layout_mend, leaves, modes_of, product_each, shown
-from ..ints import Int, at_most, divides, equal, is_constant, is_int, mul
-from ..layout import Layout
+from ..core.errors import LeafTypeError, Predicate, Reason, Unproven
+from ..core.int_tuple import AnyLayout, congruent, layout_mend, leaves, modes_of, product_each, shown
+from ..core.ints import Int, at_most, divides, equal, is_constant, is_int, mul
+from ..core.layout import Layout
 from . import tags
 from .element import Element, as_element
 from .tags import ALL, C0, GIVEN, TAGS, Tag, Tagged

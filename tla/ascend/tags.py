@@ -14,12 +14,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..arithmetic import round_up
-from ..errors import DivisibilityError, LeafTypeError, RangeError, RankError
-from ..int_tuple import flatten, leaves, like, product, shown
-from ..ints import Int, at_most, ceil_div, divides, leaf, mul, static
-from ..layout import Layout, Shape, Stride
-from ..memo import memo
+from ..core.arithmetic import round_up
+from ..core.cache import memo
+from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankError
+from ..core.int_tuple import flatten, leaves, like, product, shown
+from ..core.ints import Int, at_most, ceil_div, divides, leaf, mul, static
+from ..core.layout import Layout, Shape, Stride
 from .element import Element, as_element, fp8_e8m0
 
 _1, _2, _16, _32 = Int[1](), Int[2](), Int[16](), Int[32]()

@@ -9,14 +9,14 @@ nests      what a copy goes through;  serial, grid  as loops and as kernels, the
 loops      offsets by additions alone
 """
 
-from . import affine, c, jax, latex, mlir, python, triton  # noqa: F401  # they register their targets
-from .copies import WRITERS as WRITERS, emit_copy
-from .emit import emit
-from .guard import emit_guard
-from .loops import Step, emit_loops, loop_nest
-from .plan import Plan, plan
-from .source import SYSTEMS as SYSTEMS, source
-from .target import TARGETS as TARGETS, Target, register
+from .copies.emit_copy import WRITERS as WRITERS, emit_copy
+from .copies.strength_reduction import Step, emit_loops, loop_nest
+from .expressions.plan import Plan, plan
+from .expressions.target import TARGETS as TARGETS, Target, register
+from .indices import affine, c, jax, latex, mlir, python, triton  # noqa: F401  # they register their targets
+from .indices.emit import emit
+from .indices.guard import emit_guard
+from .sources.source import SYSTEMS as SYSTEMS, source
 
 __all__ = [
     "Plan",

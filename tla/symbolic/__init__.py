@@ -12,12 +12,12 @@ nodes       to and from sympy, loaded when it is asked for
 
 from typing import TYPE_CHECKING
 
-from . import reading as reading  # parse knows symbols
+from . import parse_expression as parse_expression  # parse knows symbols
 from .conditions import Condition as Condition, assuming as assuming, prove as prove
 from .declare import dim as dim, dims as dims, index as index
 from .explain import Step as Step, explain as explain, latex as latex, simplify as simplify, to_python as to_python
-from .syms import SymInt as SymInt
-from .values import at as at
+from .substitute import at as at
+from .symint import SymInt as SymInt
 
 if TYPE_CHECKING:
     from .nodes import CeilDiv as CeilDiv, FloorDiv as FloorDiv, Mod as Mod

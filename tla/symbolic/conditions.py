@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-from ..errors import LeafTypeError, Predicate, Reason, Unproven
-from ..memo import forgetting
+from ..core.cache import forgetting
+from ..core.errors import LeafTypeError, Predicate, Reason, Unproven
 from . import text
 from .evaluate import value
 from .forms import best

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..errors import LeafTypeError, RangeError
-from ..ints import leaf
+from ..core.errors import LeafTypeError, RangeError
+from ..core.ints import leaf
 from .facts import require_name, require_one_meaning
 from .poly import ONE, Poly, number, symbol
 from .proofs import greatest, least
 from .rules import floor_div
-from .syms import SymInt, of_symbol, poly_of, wrap
+from .symint import SymInt, of_symbol, poly_of, wrap
 
 
 def dim(name: str, *, multiple_of: int = 1, at_least: Any = 1, at_most: Any = None) -> SymInt:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ..int_tuple import AnyLayout, as_int_tuple, leaves
-from ..ints import leaf
+from ..core.int_tuple import AnyLayout, as_int_tuple, leaves
+from ..core.ints import leaf
 from . import text
 from .conditions import Condition
 from .forms import best, plain, steps
 from .poly import Poly
 from .rules import traced
-from .syms import OPERATIONS, SymInt, poly_of
+from .symint import OPERATIONS, SymInt, poly_of
 
 
 def latex(x: Any) -> str:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from ..errors import LeafTypeError, RangeError
+from ..core.errors import LeafTypeError, RangeError
 from . import text
 from .forms import best
 from .poly import ONE, Poly, Symbol, number, one_of

@@ -13,10 +13,10 @@ from typing import Any
 
 import sympy  # type: ignore[import-untyped]
 
-from ..errors import LeafTypeError
+from ..core.errors import LeafTypeError
 from . import text
 from .declare import unnamed
-from .syms import SymInt, compute
+from .symint import SymInt, compute
 from .tree import Tree
 
 

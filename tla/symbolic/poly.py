@@ -11,7 +11,7 @@ from threading import RLock
 from typing import Any
 from weakref import WeakValueDictionary
 
-from ..errors import RangeError
+from ..core.errors import RangeError
 
 #: An expression of more terms, or of more nodes, than this is refused.
 MAX_TERMS, MAX_NODES = 1000, 10_000

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, NamedTuple
 
-from ..memo import LIMIT, register_memo
+from ..core.cache import LIMIT, register_memo
 from .poly import ONE, ZERO, Atom, Mono, Poly, atom, exact, leading, number, one_of, split, without
 from .proofs import MAX_SIZE, greatest, is_positive, least
 

@@ -1,11 +1,11 @@
 """Layouts drawn: `draw` makes a scene, which is plain data, and each target prints it."""
 
-from . import kinds as kinds
+from . import xla_and_tensors as xla_and_tensors  # XLA arrays and tensors are drawn
 from .draw import draw
+from .drawable import Subject, register_subject
 from .drawing import Drawing
 from .files import save
 from .scene import Scene
-from .subject import Subject, register_subject
 from .svg import html, svg
 from .text import text
 from .threads import draw_threads

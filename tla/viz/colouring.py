@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..errors import LeafTypeError, RangeError, RankError
-from ..int_tuple import shown
-from ..ints import is_int, known
+from ..core.errors import LeafTypeError, RangeError, RankError
+from ..core.int_tuple import shown
+from ..core.ints import is_int, known
 from .colours import HUES, RAMP, TINTS, colour, ramp, tint
-from .subject import View, steps
+from .drawable import View, steps
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -13,7 +13,7 @@ import operator
 import re
 from typing import Any
 
-from ..errors import RangeError
+from ..core.errors import RangeError
 
 #: name -> the hue, and how much of it is in a fill; the rest is white. With these parts no two fills are close to each other in
 #: any kind of colour-blindness: tests/test_viz.py has the distances.

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..errors import RangeError, RankError
-from ..int_tuple import modes_of, shown
-from ..ints import is_int, known
+from ..core.errors import RangeError, RankError
+from ..core.int_tuple import modes_of, shown
+from ..core.ints import is_int, known
 from .colouring import Painted, blocks, checked_tile, paint
+from .drawable import LIMIT, MAX_GRIDS, Subject, View, as_subject, axes_of, levels, steps, view
 from .drawing import Drawing
 from .scene import Axis, Cell, Figure, Grid, clean
-from .subject import LIMIT, MAX_GRIDS, Subject, View, as_subject, axes_of, levels, steps, view
 
 
 def draw(

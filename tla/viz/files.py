@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from ..errors import RangeError
+from ..core.errors import RangeError
 from .scene import Scene
 from .svg import html, svg
 from .text import text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from .placed import CELL, Box, Canvas, Label, Line, place
+from .placement import CELL, Box, Canvas, Label, Line, place
 from .scene import Scene
 from .text import text
 

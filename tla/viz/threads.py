@@ -5,13 +5,13 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-from ..errors import RangeError, RankError
-from ..int_tuple import modes_of, shown
-from ..ints import is_int, known
+from ..core.errors import RangeError, RankError
+from ..core.int_tuple import modes_of, shown
+from ..core.ints import is_int, known
 from .colours import tint
+from .drawable import LIMIT, Subject, as_subject, view
 from .drawing import Drawing
 from .scene import Axis, Cell, Figure, Grid, clean
-from .subject import LIMIT, Subject, as_subject, view
 
 
 def draw_threads(layout: Any, tile: Any, color_by: str = "thread") -> Drawing:

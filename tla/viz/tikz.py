@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .placed import Canvas, Label, place
+from .placement import Canvas, Label, place
 from .scene import Scene
 from .svg import STROKES, hatching
 

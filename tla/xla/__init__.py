@@ -7,6 +7,7 @@ Every function takes a shape value or its text.
 ((_2,_4,_2),(_128,_2)):((_1,_256,_2048),(_2,_1024))
 """
 
+from .array_shape import ArrayLayout, ArrayShape, Split
 from .compare import Relayout, is_bitcast, relayout
 from .default import default_layout
 from .devices import Iota
@@ -23,7 +24,6 @@ from .shapes import BufferShape, OpaqueShape, TokenShape, TupleShape
 from .sharding import AnySharding, ShardGroup, Sharding, TupleSharding
 from .sharding_text import parse_sharding
 from .sizes import byte_size, element_count, padded_element_count, waste, waste_by_dimension
-from .spec import ArrayLayout, ArrayShape, Split
 
 __all__ = [
     "AnySharding",

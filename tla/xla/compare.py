@@ -10,20 +10,20 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from ..algebra import composition
-from ..basis import E
-from ..errors import RankError, TlaError, Unproven
-from ..int_tuple import IntTuple, leaves, modes_of
-from ..ints import equal, static
-from ..inverse import left_inverse
-from ..layout import Layout
-from ..steps import merged
+from ..algebra.composition import composition
+from ..algebra.digits import merged
+from ..algebra.inverse import left_inverse
+from ..core.basis import E
+from ..core.errors import RankError, TlaError, Unproven
+from ..core.int_tuple import IntTuple, leaves, modes_of
+from ..core.ints import equal, static
+from ..core.layout import Layout
+from .array_shape import ArrayShape
 from .grammar import as_shape
 from .index import logical_dimensions
 from .lower import lower
 from .shapes import Shape
 from .sizes import byte_size, element_count
-from .spec import ArrayShape
 
 #: Dimensions that a reshape merges or splits are compared by going through them, up to this many coordinates.
 COMPARABLE = 2**18

@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from ..errors import RangeError
+from ..core.errors import RangeError
+from .array_shape import BITS, ArrayLayout, ArrayShape, TileEntry
 from .index import integers
-from .spec import BITS, ArrayLayout, ArrayShape, TileEntry
 
 TARGETS = ("v2", "v3", "v4", "v5e", "v5p", "v6e", "tpu7x")
 

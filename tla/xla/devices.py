@@ -12,12 +12,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from ..algebra import composition
-from ..errors import RangeError, RankError, TlaError
-from ..int_tuple import leaves, shown
-from ..ints import INT64_MAX, static
-from ..layout import Layout
-from .spec import _integer, _integers
+from ..algebra.composition import composition
+from ..core.errors import RangeError, RankError, TlaError
+from ..core.int_tuple import leaves, shown
+from ..core.ints import INT64_MAX, static
+from ..core.layout import Layout
+from .array_shape import _integer, _integers
 
 #: More devices than this are not listed one by one: `Iota` and the layouts hold any number.
 MAX_LISTED = 2**20

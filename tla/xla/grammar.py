@@ -18,12 +18,12 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn, TypeVar
 
-from ..errors import LeafTypeError, LoweringError, ParseError
-from ..ints import INT64_MAX, INT64_MIN, at_most, known, leaf
+from ..core.errors import LeafTypeError, LoweringError, ParseError
+from ..core.ints import INT64_MAX, INT64_MIN, at_most, known, leaf
 from ..symbolic.declare import dim
-from ..symbolic.reading import names, read
+from ..symbolic.parse_expression import names, read
+from .array_shape import BITS, COMBINE, ArrayLayout, ArrayShape, Split, TileEntry, why_not_valid
 from .shapes import MAX_DEPTH, BufferShape, OpaqueShape, Shape, TokenShape, TupleShape
-from .spec import BITS, COMBINE, ArrayLayout, ArrayShape, Split, TileEntry, why_not_valid
 
 R = TypeVar("R")
 
@@ -64,7 +64,7 @@ def parse_shape(text: str, *, symbols: Any = None) -> Shape:
     BufferShape(array=ArrayShape(element_type='s32', dimensions=(), layout=None, dynamic=()))
     >>> parse_shape("f32[3,5]{1,0:T(2,0)}")
     Traceback (most recent call last):
-    tla.errors.ParseError: tile (2,0) has the entry 0, at position 14
+    tla.core.errors.ParseError: tile (2,0) has the entry 0, at position 14
         f32[3,5]{1,0:T(2,0)}
                       ^
       expected  sizes of 1 or more, or *

@@ -10,13 +10,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from ..composed import ComposedLayout
-from ..errors import LeafTypeError, TlaError
-from ..layout import Layout
+from ..core.composed import ComposedLayout
+from ..core.errors import LeafTypeError, TlaError
+from ..core.layout import Layout
+from .array_shape import BITS
 from .grammar import parse_shape
 from .lower import lower
 from .sizes import byte_size, waste
-from .spec import BITS
 
 # A string, which may hold anything, or a shape. Braces after the dimensions are a layout only where a number or a colon
 # follows: else they open the body of a computation.

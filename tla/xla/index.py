@@ -11,11 +11,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from ..errors import LeafTypeError, LoweringError, RangeError, RankError
-from ..ints import leaf
+from ..core.errors import LeafTypeError, LoweringError, RangeError, RankError
+from ..core.ints import leaf
+from .array_shape import ArrayShape, TileEntry, cover, groups, tiled
 from .grammar import as_shape
 from .shapes import Shape
-from .spec import ArrayShape, TileEntry, cover, groups, tiled
 
 
 def physical_dimensions(shape: Shape | str) -> tuple[int, ...]:

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NoReturn
 
-from ..errors import LeafTypeError, ParseError
+from ..core.errors import LeafTypeError, ParseError
 from .grammar import parse_shape
 from .shapes import Shape
 
@@ -134,7 +134,7 @@ def parse_instruction(line: str) -> Instruction:
     (f32[8]{0}, s32[]) {'kind': 'kLoop', 'sharding': '{{replicated}, {manual}}'}
     >>> parse_instruction("%c = f32[8]{0,0} copy(%a)")
     Traceback (most recent call last):
-    tla.errors.ParseError: minor_to_major {0,0} has 2 entries for 1 dimensions, at position 12
+    tla.core.errors.ParseError: minor_to_major {0,0} has 2 entries for 1 dimensions, at position 12
         %c = f32[8]{0,0} copy(%a)
                     ^
       expected  each of 0 to 0 once

@@ -14,15 +14,15 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from ..errors import LeafTypeError, LoweringError, RankError
-from ..ints import INT64_MIN
+from ..core.errors import LeafTypeError, LoweringError, RankError
+from ..core.ints import INT64_MIN
+from .array_shape import BITS, COMBINE, ArrayLayout, ArrayShape
 from .grammar import as_shape
 from .mesh import Axis, DimSharding, Mesh, MeshSharding
 from .program import Located, read_hlo
 from .shapes import Shape
 from .sharding import AnySharding
 from .sharding_text import parse_sharding
-from .spec import BITS, COMBINE, ArrayLayout, ArrayShape
 
 __all__ = ["ProgramArray", "arrays", "element_type", "instructions", "layout_of", "shape_of", "sharding_of", "to_layout"]
 

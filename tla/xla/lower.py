@@ -17,19 +17,20 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..algebra import coalesce
-from ..basis import E, ScaledBasis
-from ..composed import ComposedLayout, compose
-from ..errors import DivisibilityError, LoweringError, RangeError, RankError, Unproven
-from ..int_tuple import IntTuple, leaves, size
-from ..ints import as_static, at_most, ceil_div, static
-from ..layout import Layout
-from ..outer import has_symbols
-from ..steps import ENUMERABLE
+from ..algebra.compose import compose
+from ..algebra.composition import coalesce
+from ..algebra.composition_cuts import has_symbols
+from ..algebra.digits import ENUMERABLE
+from ..core.basis import E, ScaledBasis
+from ..core.composed import ComposedLayout
+from ..core.errors import DivisibilityError, LoweringError, RangeError, RankError, Unproven
+from ..core.int_tuple import IntTuple, leaves, size
+from ..core.ints import as_static, at_most, ceil_div, static
+from ..core.layout import Layout
+from .array_shape import COMBINE, ArrayShape, TileEntry, groups
 from .grammar import as_shape, named_shape
 from .index import integers, logical_dimensions, physical_dimensions, refuse_pieces
 from .shapes import Shape
-from .spec import COMBINE, ArrayShape, TileEntry, groups
 
 
 @dataclass(frozen=True, slots=True)

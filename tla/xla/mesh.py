@@ -10,11 +10,11 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from ..errors import LeafTypeError, RangeError, RankError
-from ..int_tuple import shown
+from ..core.errors import LeafTypeError, RangeError, RankError
+from ..core.int_tuple import shown
+from .array_shape import _integer, _integers, _tuple
 from .devices import Devices, Iota, joined, places_of, require_count, taken
 from .sharding import AnySharding, Sharding
-from .spec import _integer, _integers, _tuple
 
 #: More axes than this are refused: real meshes have a handful.
 MAX_AXES = 64

@@ -16,7 +16,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import IO, Any, NamedTuple, TypeAlias
 
-from ..errors import LeafTypeError, ParseError
+from ..core.errors import LeafTypeError, ParseError
 from .instruction import Instruction, parse_instruction
 
 #: A longer line, or instruction of several lines, is refused, and passed over [bytes, or characters of a text file].

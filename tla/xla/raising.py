@@ -13,17 +13,17 @@ import math
 import operator
 from collections.abc import Iterator
 
-from ..composed import ComposedLayout
-from ..errors import LoweringError, TlaError
-from ..int_tuple import shown
-from ..ints import known
-from ..layout import Layout, as_layout
-from ..steps import ENUMERABLE
+from ..algebra.digits import ENUMERABLE
+from ..core.composed import ComposedLayout
+from ..core.errors import LoweringError, TlaError
+from ..core.int_tuple import shown
+from ..core.ints import known
+from ..core.layout import Layout, as_layout
+from .array_shape import COMBINE, ArrayLayout, ArrayShape
 from .default import default_layout
 from .lower import Digit, lower, plan
-from .radix import Tile, constructed, in_memory
-from .spec import COMBINE, ArrayLayout, ArrayShape
-from .stages import Digits, Stage, reached, stages_of
+from .map_chain import Digits, Stage, reached, stages_of
+from .tile_search import Tile, constructed, in_memory
 
 Candidate = tuple[tuple[int, ...], tuple[Tile, ...]]  # minor_to_major and tiles
 

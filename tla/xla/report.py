@@ -9,12 +9,12 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from ..errors import RangeError, TlaError
+from ..core.errors import RangeError, TlaError
+from .array_shape import ArrayShape
 from .compare import relayout
 from .program import Located
 from .shapes import Shape, TupleShape
 from .sizes import byte_size, waste
-from .spec import ArrayShape
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from ..errors import LeafTypeError, RangeError
-from .spec import ArrayShape
+from ..core.errors import LeafTypeError, RangeError
+from .array_shape import ArrayShape
 
 #: Tuples in tuples deeper than this are refused: real programs have up to three levels. XLA's own limit is 32,768.
 MAX_DEPTH = 64

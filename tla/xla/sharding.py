@@ -15,14 +15,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ..algebra import coalesce, composition
-from ..basis import E
-from ..errors import LeafTypeError, LoweringError, RangeError, RankError, TlaError
-from ..int_tuple import shown
-from ..ints import INT64_MAX, static
-from ..layout import Layout
+from ..algebra.composition import coalesce, composition
+from ..core.basis import E
+from ..core.errors import LeafTypeError, LoweringError, RangeError, RankError, TlaError
+from ..core.int_tuple import shown
+from ..core.ints import INT64_MAX, static
+from ..core.layout import Layout
+from .array_shape import _integer, _integers, _tuple
 from .devices import Devices, Iota, in_runs, joined, layout_of, listed, places_of, require_count, taken
-from .spec import _integer, _integers, _tuple
 
 #: What an annotation without tiles says.
 WHOLE = ("replicated", "maximal", "manual", "unknown", "unreduced")

@@ -21,7 +21,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from ..errors import LeafTypeError, TlaError
+from ..core.errors import LeafTypeError, TlaError
 from .devices import Devices, Iota
 from .grammar import BLANK, R, Reader
 from .mesh import Axis, DimSharding, Mesh, MeshSharding
@@ -45,7 +45,7 @@ def parse_sharding(text: str) -> AnySharding:
     {devices=[2,4]<=[4,2]T(1,0)} ((8, 16), (6, 12))
     >>> parse_sharding("{devices=[2,4]0,1,2}")
     Traceback (most recent call last):
-    tla.errors.ParseError: 3 devices for 8 tiles of (2,4), at position 1
+    tla.core.errors.ParseError: 3 devices for 8 tiles of (2,4), at position 1
         {devices=[2,4]0,1,2}
          ^
       expected  one for each tile

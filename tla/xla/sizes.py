@@ -8,12 +8,12 @@ from __future__ import annotations
 import itertools
 import math
 
-from ..errors import LoweringError, RangeError
-from ..ints import INT64_MAX, at_most, ceil_div, equal
+from ..core.errors import LoweringError, RangeError
+from ..core.ints import INT64_MAX, at_most, ceil_div, equal
+from .array_shape import COMBINE, ArrayShape, cover, tiled
 from .grammar import as_shape
 from .index import physical_dimensions
 from .shapes import Shape
-from .spec import COMBINE, ArrayShape, cover, tiled
 
 
 def element_count(shape: Shape | str) -> int:

@@ -1,0 +1,270 @@
+"""What layouts have in common: vectors, domains; and sums and null spaces.
+
+Source: CuTe include/cute/layout.hpp; NVIDIA's reference implementation, PyCuTe.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from operator import itemgetter
+from typing import Any
+
+from ..core.basis import Encoding
+from ..core.errors import DivisibilityError, RankError, Unproven
+from ..core.int_tuple import as_int_tuple, elsewhere, flatten, leaves, like, shown, size
+from ..core.ints import Int, add, equal, is_constant, is_static, require_positive, static
+from ..core.layout import Layout, compact_col_major
+from .composition import coalesce, composition, flat_modes, from_modes, merge
+from .composition_cuts import Mode, step_of
+from .digits import ENUMERABLE, Steps, merged, wrapped
+from .inverse import larger, of_nothing, offsets_only, placed, right_inverse
+
+_0, _1 = Int[0](), Int[1]()
+_ONE = Layout(_1, _0)
+
+
+# -------------------------------------------------------------------------------------------- common vectors
+
+
+def max_common_layout(a: Layout, b: Layout) -> Layout:
+    """The places at which two layouts hold the same consecutive offsets, from 0 on: what one vector copy can move.
+
+    >>> from tla import max_common_layout, parse
+    >>> print(max_common_layout(parse("(_4,_8):(_8,_1)"), parse("(_4,_8):(_16,_1)")))
+    _8:_4
+
+    Law: a(R(i)) == i == b(R(i)) on R's whole domain, R goes into b's, and is as large as right_inverse finds them.
+    Raises what right_inverse does. Source: CuTe `max_common_layout`.
+    """
+    if not isinstance(a, Layout):
+        return elsewhere(max_common_layout, a, b)
+    if not isinstance(b, Layout):
+        return elsewhere(max_common_layout, b, a)  # what is common to two has no order
+    offsets_only("max_common_layout", a)
+    if nothing := of_nothing("max_common_layout", a, b):
+        return nothing
+    inverse = right_inverse(b)
+    found = _common(a, inverse)
+    plain_a, plain_b = a.plain_modes(), merged(b.plain_modes())
+    if not (plain_a and plain_b) or size(found) == size(inverse):
+        return found
+    return wrapped(larger(plain_b, found.plain_modes(), merged(plain_a, unbounded=True)))
+
+
+def _common(a: Layout, inverse: Layout) -> Layout:
+    """The head of an inverse for which it is one of a, too."""
+    try:
+        common = merge(flat_modes(composition(a, inverse)))
+    except (DivisibilityError, Unproven):
+        return _ONE
+    if not common or type(common[0][0]) is not Int or not is_constant(1, common[0][1]):
+        return _ONE
+    return composition(inverse, Layout(common[0][0], _1))
+
+
+def max_common_vector(a: Layout, b: Layout) -> Any:
+    """How many consecutive offsets two layouts hold at the same places: size(max_common_layout(a, b)) [elements].
+
+    >>> from tla import max_common_vector, parse
+    >>> print(max_common_vector(parse("(_4,_8):(_8,_1)"), parse("(_4,_8):(_16,_1)")))
+    _8
+
+    Source: CuTe `max_common_vector`.
+    """
+    return size(max_common_layout(a, b))
+
+
+def max_alignment(layout: Layout) -> Any:
+    """An n so that the layout is made of runs of n consecutive offsets, each beginning at a multiple of n [elements].
+
+    The largest one, for strides that are not negative.
+
+    >>> from tla import max_alignment, parse
+    >>> print(max_alignment(parse("(_8,_4):(_1,_24)")), max_alignment(parse("(_8,4):(_1,20)")))
+    _8 _1
+
+    Dynamic strides may be anything. Source: CuTe `max_alignment`.
+    """
+    offsets_only("max_alignment", layout)
+    run, strides = _1, []
+    for d, s in sorted(((d, s) for s, d in flat_modes(layout) if type(d) is Int and not is_constant(0, d)), key=itemgetter(0)):
+        if d == run and type(s) is Int and s > 0:
+            run = static(run * s)
+        elif not is_constant(1, s):
+            strides.append(int(d))
+    unknown = any(type(d) is not Int and not is_constant(1, s) for s, d in flat_modes(layout))
+    return _1 if unknown else static(math.gcd(run, *strides))
+
+
+# ------------------------------------------------------------------------------- null spaces, domains and sums
+
+
+def nullspace(layout: Layout) -> Layout:
+    """The places that a layout maps to 0, as a layout of places.
+
+    Its modes of static stride 0, side by side. A dynamic stride that happens to be 0 does not count: its value is not
+    known to the kernel.
+
+    >>> from tla import nullspace, parse
+    >>> print(nullspace(parse("(_2,_4,_6):(_1,_2,_0)")), nullspace(parse("(_4,_8):(_1,_4)")))
+    _6:_8 _1:_0
+
+    Law: layout(R(i)) == 0, and every i with layout(i) == 0 is in R's image, where strides are static.
+    Raises DivisibilityError where positive and negative strides cancel in a way that no layout says.
+    Source: CuTe `nullspace`, which takes strides of 0 only.
+    """
+    if nothing := of_nothing("nullspace", layout):
+        return nothing
+    shape = tuple(leaves(layout.shape))
+    strides = tuple(leaves(layout.stride))
+    zeros = [(s, p) for s, p, d in zip(shape, leaves(compact_col_major(shape)), strides) if is_constant(0, d)]
+    if is_static(layout.stride) and any(step_of(d) < 0 for d in strides) and (hidden := _cancelling(layout)):
+        zeros = [*(m for m in zeros if m[0] != 1), *hidden]
+    if not zeros:
+        return _ONE
+    return Layout(*zeros[0]) if len(zeros) == 1 else Layout(*map(tuple, zip(*zeros)))
+
+
+def _cancelling(layout: Layout) -> list[Mode]:
+    """The modes of places where strides of both signs cancel."""
+    modes = [(s, d, p) for s, d, p in placed(layout) if not is_constant(0, d) and not is_constant(1, s)]
+    what = f"nullspace of {shown(layout)}"
+    code = Encoding(d for _s, d, _p in modes)
+    values = [code(d) for _s, d, _p in modes]
+    if not any(v < 0 for v in values) or all(v < 0 for v in values):
+        return []
+    if not is_static(layout.shape):
+        raise Unproven(f"{what}: how far strides of both signs cancel is not static", "static extents", "write them as Int[N]()")
+    if math.prod(int(s) for s, _d, _p in modes) > ENUMERABLE:
+        raise Unproven(
+            f"{what}: more than {ENUMERABLE:,} coordinates, whose strides may cancel", "strides of one sign", "take a smaller layout"
+        )
+    sums = [(0, 0)]
+    for (s, _d, p), v in zip(modes, values):
+        sums = [(x + c * v, y + c * int(p)) for c in range(int(s)) for x, y in sums]
+    places = sorted(y for x, y in sums if x == 0)
+    digits = _as_digits(places)
+    if digits is None:
+        raise DivisibilityError(f"{what}: its zeros are at {shown(tuple(places))}", "strides that do not cancel", "take its modes apart")
+    return [(static(n), static(r)) for n, r in digits]
+
+
+def _as_digits(places: list[int]) -> list[tuple[int, int]] | None:
+    """Modes whose places are these, each once; None if there are none.
+
+    Places are not negative, so no step is, and each step is a place: the smallest one is a step."""
+    if places == [0]:
+        return []
+    r, wanted = places[1], set(places)
+    most = next(n for n in itertools.count(1) if n * r not in wanted)
+    for n in range(most, 1, -1):
+        heads = _heads(places, n, r)
+        digits = None if heads is None else _as_digits(heads)
+        if digits is not None:
+            return [(n, r), *digits]
+    return None
+
+
+def _heads(places: list[int], n: int, r: int) -> list[int] | None:
+    """The places at which runs of n steps r begin, if the places are made of such runs."""
+    left, heads = set(places), []
+    for x in places:
+        if x in left:
+            run = {x + c * r for c in range(n)}
+            if not run <= left:
+                return None
+            left -= run
+            heads.append(x)
+    return heads
+
+
+def domain_distribute(a: Any, n: Any) -> Layout:
+    """Up to n places spread over the modes of a shape: of each, from the first on, the part that divides what is left of n.
+
+    a   a static shape, or a layout for its shape
+    n   a static integer
+
+    >>> from tla import domain_distribute, _64, _3, _8, _1024
+    >>> print(domain_distribute(((_64, _3), (_8, _8)), _1024))
+    (_64,_16):(_1,_192)
+
+    Raises Unproven for what is not static. Source: CuTe `domain_distribute`.
+    """
+    shape, rest = as_int_tuple(a), size(n)
+    if not is_static(shape) or type(rest) is not Int:
+        raise Unproven(f"domain_distribute: {shown(n)} over {shown(shape)}", "static sizes", "write them as Int[N]()")
+    require_positive(f"domain_distribute over {shown(shape)}", rest)
+    out = []
+    for s, place in zip(leaves(shape), leaves(compact_col_major(flatten(shape)))):
+        part = static(math.gcd(s, rest))
+        rest = rest // part if part else rest
+        out.append((part, place))
+    return from_modes(merge(out))
+
+
+def greatest_common_domain(a: Any, b: Any) -> Layout:
+    """The part of two shapes' domains that both have as digits: a layout of places that both can be composed with.
+
+    a, b   shapes, or layouts for their shapes; static
+
+    >>> from tla import greatest_common_domain, parse
+    >>> print(greatest_common_domain(parse("(_5,_3,_4)"), parse("(_10,_6)")))
+    (_5,_2):(_1,_30)
+
+    Its modes are flat, not merged; (_1):(_0) where nothing is common. Raises Unproven for what is not static.
+    Source: NVIDIA's reference implementation, PyCuTe `greatest_common_domain`.
+    """
+    shapes = [as_int_tuple(x) for x in (a, b)]
+    for s in (s for x in shapes for s in leaves(x)):
+        require_positive("greatest_common_domain: an extent", s)
+    if not all(map(is_static, shapes)):
+        raise Unproven(f"greatest_common_domain of {shown(a)} and {shown(b)}", "static shapes", "write them as Int[N]()")
+    (x, *xs), (y, *ys) = map(_intervals, shapes)
+    out: list[Mode] = []
+    while x and y:
+        start = math.lcm(x[0], y[0])
+        common = math.gcd(x[1] // start, y[1] // start) if x[1] % start == 0 and y[1] % start == 0 else 1
+        if common > 1:
+            out.append((static(common), static(start)))
+            x, y = ((start * common, end) for _start, end in (x, y))
+        ends = x[1], y[1]
+        if ends[1] % ends[0] == 0 or ends[0] % ends[1]:
+            x, *xs = xs
+        if ends[0] % ends[1] == 0 or ends[1] % ends[0]:
+            y, *ys = ys
+    return Layout(*map(tuple, zip(*(out or [(_1, _0)]))))
+
+
+def _intervals(shape: Any) -> list[Any]:
+    """For each extent over 1 the index at which its digit begins and ends; None behind the last."""
+    ends = itertools.accumulate((int(s) for s in leaves(shape)), int.__mul__, initial=1)
+    return [*(pair for pair in itertools.pairwise(ends) if pair[0] != pair[1]), None]
+
+
+def layout_add(a: Layout, b: Layout) -> Layout:
+    """The sum of two layouts of one size: R(i) == a(i) + b(i), coalesced.
+
+    >>> from tla import layout_add, parse
+    >>> print(layout_add(parse("(_4,_3):(_1,_4)"), parse("(_4,_3):(_3,_1)")), layout_add(parse("_12:_2"), parse("(_4,_3):(_3,_1)")))
+    (_4,_3):(_4,_5) (_4,_3):(_5,_9)
+
+    Raises RankError for other sizes, DivisibilityError where the sum is no layout, Unproven for shapes that are dynamic
+    and not the same. Source: NVIDIA's reference implementation, PyCuTe `layout_add`.
+    """
+    for x in (a, b):
+        offsets_only("layout_add", x)
+    what = f"layout_add: {shown(a)} and {shown(b)}"
+    if equal(size(a), size(b)) is False:
+        raise RankError(f"{what} have {size(a)} and {size(b)} coordinates", "layouts of one size", "take a tile of the larger one")
+    if a.shape == b.shape and [*map(is_static, leaves(a.shape))] == [*map(is_static, leaves(b.shape))]:
+        return coalesce(Layout(a.shape, like(a.shape, map(add, leaves(a.stride), leaves(b.stride)))))
+    if not (a.is_static and b.is_static):
+        raise Unproven(f"{what}: their shapes are not static", "static layouts, or equal shapes", "write their sizes as Int[N]()")
+    if size(a) == 0:
+        return from_modes([(_0, _0)])
+    both = Steps(*(merged(x.plain_modes(), unbounded=True) for x in (a, b)))
+    pieces = both.runs(int(size(a)), 1)
+    if why := both.why_not(pieces):
+        raise DivisibilityError(f"{what}: {why}", "shapes whose digits fit each other", "see greatest_common_domain for the part that does")
+    return wrapped(merged((n, t) for n, _x, t in pieces))

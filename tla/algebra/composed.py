@@ -1,0 +1,417 @@
+"""The algebra on composed layouts.
+
+What changes the coordinates only acts on the inner layout. A swizzle is moved through a layout where that is exact, and
+every such step is proved bit by bit or checked on the whole domain.
+
+Source: CuTe include/cute/swizzle_layout.hpp and layout_composed.hpp.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+from ..core import layout as layouts
+from ..core.basis import ScaledBasis
+from ..core.composed import ComposedLayout, innermost
+from ..core.errors import DivisibilityError, LeafTypeError, Reason, Unproven
+from ..core.int_tuple import AnyLayout, Underscore, flatten, leaves, like, product_each, register_kind, register_tiler, shown, size
+from ..core.ints import Int, equal, is_constant, is_static, known, mul, plus, static
+from ..core.layout import Layout, MakeLayout
+from ..core.swizzle import Swizzle, between, make_swizzle
+from . import composition as algebra, divide as tilers, modes
+from .codomain import coshape, cosize
+from .common import max_common_layout
+from .composition import composition, flat_modes
+from .composition_cuts import has_symbols, step_of
+from .digits import ENUMERABLE
+from .inverse import left_inverse, right_inverse
+from .modes import dice, slice_and_offset
+from .predicates import is_bijective, is_compact, is_injective, is_surjective, same_map
+from .recast import downcast, upcast
+
+_0, _1 = Int[0](), Int[1]()
+_ALL_BITS = -1
+
+# ----------------------------------------------------------------------------------------- moving a swizzle
+
+
+def _values(layout: Any, what: str) -> list[Any]:
+    """Every value of a layout of known sizes and strides, in the order of the index."""
+    n = known(size(layout))
+    if n is None or n > ENUMERABLE:
+        raise Unproven(f"{what} of {shown(n)} coordinates", f"at most {ENUMERABLE:,}, to go through them", "take a smaller tile")
+    values = []
+    for i in range(n):
+        values.append(layout(i))
+        if has_symbols(values[-1]):  # other expressions may be equal for some sizes
+            expected, mend = "strides and an offset with values", "give its symbols values: at(x, N=128)"
+            raise Unproven(f"{what} of values that are not known", expected, mend)
+    return values
+
+
+def _after_swizzle(_operation: Any, swizzle: Swizzle, b: Any) -> Any:
+    """composition(swizzle, b)."""
+    if isinstance(b, AnyLayout):
+        return ComposedLayout(swizzle, _0, b)
+    if not isinstance(b, Swizzle):
+        raise LeafTypeError(f"composition: {swizzle} o {shown(b)}", "a layout, or a swizzle", "a swizzle has no modes to tile")
+    # Both are linear over bits, so what they do to single bits is all that they do.
+    images = {k: swizzle(b(1 << k)) ^ (1 << k) for k in range(63)}
+    reads = sum(1 << k for k, image in images.items() if image)
+    found = between(reads, sum(images.values()))
+    if found is None or any(found(1 << k) != (1 << k) ^ image for k, image in images.items()):
+        raise DivisibilityError(f"composition: {swizzle} o {b} is not one swizzle", "swizzles of one shift", "compose each with a layout")
+    return b if swizzle.bits == 0 else swizzle if b.bits == 0 else found
+
+
+def _through(operation: Any, a: Any, b: Any) -> Any:
+    """operation(a, b) for a Layout a and a b that begins with a swizzle: the swizzle moved to the front of a."""
+    if isinstance(b, Swizzle):
+        if b.bits == 0:
+            return a
+        return _moved(a, b, _0, a, lambda x: b(x))
+    if not isinstance(b.outer, Swizzle) or isinstance(b.inner, ComposedLayout):
+        return ComposedLayout(a, _0, b)
+    return _moved(a, b.outer, b.offset, composition(a, b.inner), b)
+
+
+def _moved(a: Layout, swizzle: Swizzle, offset: Any, inner: Layout, places: Any) -> Any:
+    """The layout a(places(c)) as swizzle' o a(offset) o inner, checked on every coordinate."""
+    what = f"composition: {shown(a)} after {swizzle}"
+    if any(isinstance(d, ScaledBasis) for d in leaves(a.stride)):
+        raise DivisibilityError(f"{what}: coordinates are not swizzled", "a layout of offsets", "use compose")
+    if not is_static(a.stride) or not all(map(is_static, [*leaves(a.shape)][:-1])):
+        raise Unproven(
+            f"{what}: which bits it moves them to is not static", "a static layout", "write its sizes as Int[N](), or use ComposedLayout"
+        )
+    reads, changes = a(swizzle.reads), a(swizzle.changes)
+    moved = Swizzle[0, swizzle.base, swizzle.shift]() if swizzle.bits == 0 else between(reads, changes)
+    if moved is None or moved.bits != swizzle.bits:
+        raise DivisibilityError(f"{what}: it takes the swizzle's bits apart", "a layout that keeps them side by side", "use compose")
+    result = ComposedLayout(moved, a(offset), inner)
+    n = known(size(inner))
+    if n is None or n > ENUMERABLE:
+        raise Unproven(f"{what}: {shown(n)} coordinates to check", f"at most {ENUMERABLE:,}", "use compose, or take a tile")
+    for x in range(n):
+        if result(x) != a(places(x)):
+            raise DivisibilityError(f"{what}: at {x} it is not {moved}", "a layout that keeps bits apart", "use compose")
+    return result
+
+
+# --------------------------------------------------------------------------------------------------- slicing
+
+
+def _slice_and_offset(_operation: Any, layout: ComposedLayout, coord: Any) -> tuple[Any, Any]:
+    """slice_and_offset(coord, layout): a plain Layout where the swizzle is one there.
+
+    With b the offset of what is fixed, Sw(b + x) - Sw(b) is a sum over the bits of x, as long as no bit of x is added to
+    one of b, and x has not both a bit that is read and the one that it changes.
+    """
+    rest, fixed = slice_and_offset(coord, layout.inner)
+    if isinstance(rest, ComposedLayout):
+        return ComposedLayout(layout.outer, layout.offset, ComposedLayout(rest.outer, plus(rest.offset, fixed), rest.inner)), _0
+    here = plus(layout.offset, fixed)
+    swizzle = layout.outer
+    if _all_open(coord) or not isinstance(swizzle, Swizzle):
+        return ComposedLayout(swizzle, here, rest), _0
+    if swizzle.bits == 0:
+        return rest, here
+    bits, whole = _bits_of(rest), 1 << (swizzle.base + swizzle.bits + abs(swizzle.shift))
+    own, constant = _moving_bits(coord, layout.inner)
+    carries = type(layout.offset) is not Int or own & layout.offset
+    moving = _ALL_BITS if carries else own  # of `here`
+    pairs = bits & swizzle.reads and swizzle(bits & swizzle.reads) & bits & swizzle.changes
+    # What is tried, and whether another form stands in for it, depends on static knowledge only.
+    apart = _ALL_BITS not in (bits, own) and not (own | constant) & bits  # nothing of x is added to a bit that is fixed
+    if not (bits != _ALL_BITS and pairs) and (apart or type(here) is Int or not rest.is_static):
+        try:
+            return _unswizzled(swizzle, here, moving, rest), swizzle(here)
+        except DivisibilityError:
+            if type(here) is not Int or not rest.is_static:
+                raise
+    if own != _ALL_BITS and not own & (whole - 1) and fixed % whole == 0:  # so it is for every dynamic coordinate
+        return ComposedLayout(swizzle, layout.offset, rest), fixed
+    return ComposedLayout(swizzle, here, rest), _0
+
+
+def _all_open(coord: Any) -> bool:
+    return all(map(_all_open, coord)) if isinstance(coord, tuple) else isinstance(coord, Underscore)
+
+
+def _bits_of(layout: Layout) -> int:
+    """The bits that the offsets of a layout may have, as a mask; _ALL_BITS where that is not static, or they add up."""
+    mask = 0
+    for s, d in flat_modes(layout):
+        if is_constant(1, s) or is_constant(0, d):
+            continue
+        if type(s) is not Int or type(d) is not Int or d < 0 or s & (s - 1) or d & (d - 1) or mask & ((s - 1) * d):
+            return _ALL_BITS
+        mask |= int((s - 1) * d)
+    return mask
+
+
+def _moving_bits(coord: Any, layout: Layout) -> tuple[int, int]:
+    """The bits of the offset of what is fixed that are not static knowledge, those of the dynamic coordinates; and the rest of it."""
+    mask, constant = 0, 0
+    for part, c in zip(dice(coord, layout), (c for c in leaves(coord) if not isinstance(c, Underscore))):
+        if type(c) is Int and type(part(c)) is Int:
+            constant += int(part(c))
+        elif (bits := _bits_of(part)) == _ALL_BITS or mask & bits:
+            return _ALL_BITS, constant
+        else:
+            mask |= bits
+    return _ALL_BITS if mask & constant else mask, constant
+
+
+def _unswizzled(swizzle: Swizzle, here: Any, moving: int, rest: Layout) -> Layout:
+    """The layout x -> swizzle(here + rest(x)) - swizzle(here), with a static stride for each bit that is known statically."""
+    low, gap = swizzle.base, abs(swizzle.shift) - swizzle.bits
+    value = known(here)
+    if value is None:
+        raise Unproven(f"a slice of {swizzle} at {here}", "a known offset", "give its symbols values first")
+
+    def step(k: int) -> Any:
+        """What bit k adds: itself, and what it changes or how it is changed, by the partner's bit in `here`."""
+        bit = 1 << k
+        partner = (bit >> swizzle.shift if swizzle.shift >= 0 else bit << -swizzle.shift) if bit & swizzle.reads else 0
+        if partner:
+            n = bit - partner if value & partner else bit + partner
+        else:
+            partner = bit << swizzle.shift if swizzle.shift >= 0 else bit >> -swizzle.shift
+            n = -bit if value & partner else bit
+        return n if moving & partner else static(n)
+
+    modes: list[tuple[Any, Any]] = [(static(1 << low), _1)]
+    modes += [(static(2), step(low + k)) for k in range(swizzle.bits)]
+    modes.append((static(1 << gap), static(1 << (low + swizzle.bits))))
+    modes += [(static(2), step(low + swizzle.bits + gap + k)) for k in range(swizzle.bits)]
+    modes.append((_1, static(1 << (low + 2 * swizzle.bits + gap))))
+    result = composition(Layout(*map(tuple, zip(*modes))), rest)
+    n = known(size(rest))
+    if n is None or n > ENUMERABLE:
+        bits = _bits_of(rest)
+        if bits == _ALL_BITS or bits & value or (bits & swizzle.reads and swizzle(bits & swizzle.reads) & bits & swizzle.changes):
+            raise DivisibilityError(f"a slice of {swizzle} over {shown(rest)}", "a slice whose bits are its own", "slice it smaller")
+        return result
+    for x in range(n):
+        if result(x) != swizzle(value + rest(x)) - swizzle(value):
+            what = f"a slice of {swizzle} at {value}: {shown(rest)} is not linear there"
+            raise DivisibilityError(what, "a slice along bits that are read, or along bits that change", "keep both open, or fix both")
+    return result
+
+
+# -------------------------------------------------------------------------------------------------- inverses
+
+
+def _right_inverse(_operation: Any, layout: ComposedLayout) -> Any:
+    swizzle = _swizzle_of("right_inverse", layout)
+    what = f"right_inverse of {shown(layout)}"
+    if not is_constant(0, layout.offset):
+        raise DivisibilityError(f"{what}: nothing is at offset 0", "an offset of 0", "invert it without the offset")
+    found = right_inverse(layout.inner)
+    n = known(size(found))
+    if n is None or n > ENUMERABLE:
+        raise Unproven(f"{what}: {shown(n)} offsets", f"at most {ENUMERABLE:,}, to check them", "take a smaller tile")
+    fits = next((x for x in range(n) if swizzle(x) >= n), n)  # past it an offset comes from outside
+    whole = static(fits) if type(size(found)) is Int else fits
+    try:
+        return composition(composition(found, swizzle), Layout(whole, _1))
+    except (DivisibilityError, Unproven):
+        return ComposedLayout(found, _0, ComposedLayout(swizzle, _0, Layout(whole, _1)))
+
+
+def _left_inverse(_operation: Any, layout: ComposedLayout) -> Any:
+    swizzle = _swizzle_of("left_inverse", layout)
+    found = left_inverse(layout.inner)
+    values = _values(layout, f"left_inverse of {shown(layout)}")
+    span = 1 << max(values, default=0).bit_length()
+    if is_constant(0, layout.offset):
+        try:
+            moved = composition(found, swizzle)
+            if all(moved(y) == found(swizzle(y)) for y in values):
+                return moved
+        except (DivisibilityError, Unproven):
+            pass
+    whole = Layout(static(span) if layout.is_static else span, _1)
+    return ComposedLayout(found, -layout.offset, ComposedLayout(swizzle, _0, whole))
+
+
+def _swizzle_of(name: str, layout: ComposedLayout) -> Swizzle:
+    if not isinstance(layout.outer, Swizzle) or not isinstance(layout.inner, Layout):
+        what = f"{name} of {shown(layout)}"
+        raise DivisibilityError(what, "a swizzle of a layout", "invert its parts: the inverse of A o B is that of B after that of A")
+    return layout.outer
+
+
+def _max_common_layout(_operation: Any, a: ComposedLayout, b: Any) -> Layout:
+    """Of a swizzled layout: what of the inner one stays together."""
+    swizzle = _swizzle_of("max_common_layout", a)
+    if not is_constant(0, a.offset):
+        raise DivisibilityError(f"max_common_layout of {shown(a)}: nothing is at offset 0", "an offset of _0", "move it into the pointer")
+    found = max_common_layout(a.inner, b)
+    most = int(size(found)) if type(size(found)) is Int else 1
+    limit = most if swizzle.bits == 0 else min(most, 1 << swizzle.base)
+    places = [found(x) for x in range(min(limit, ENUMERABLE))]
+    run = next((x for x, place in enumerate(places) if a(place) != a(0) + x), limit)
+    limit = min(run, limit)
+    while limit > 1 and most % limit:
+        limit -= 1
+    return composition(found, Layout(static(limit), _1)) if limit < most else found
+
+
+# ---------------------------------------------------------------------------------------------------- widths
+
+
+def _recast_swizzle(operation: Any, swizzle: Swizzle) -> Swizzle:
+    n = operation.arguments[0]
+    k = n.bit_length() - 1
+    if n != 1 << k:
+        raise DivisibilityError(f"{operation.__name__}[{n}] of {swizzle}", "a power of 2", "recast the layout without its swizzle")
+    if operation.operation is downcast:
+        return make_swizzle(swizzle.bits, swizzle.base + k, swizzle.shift)
+    if swizzle.base >= k:
+        return make_swizzle(swizzle.bits, swizzle.base - k, swizzle.shift)
+    if swizzle.bits and swizzle.shift < 0:
+        what = f"upcast[{n}] of {swizzle}: bits inside of a wide element move others"
+        raise DivisibilityError(what, f"a base of {k} or more", "use a narrower element")
+    return make_swizzle(max(swizzle.bits + swizzle.base - k, 0), 0, swizzle.shift)
+
+
+def _recast(operation: Any, layout: ComposedLayout) -> Any:
+    n = operation.arguments[0]
+    if operation.operation is upcast and (known(layout.offset) is None or layout.offset % n):
+        raise DivisibilityError(f"upcast[{n}] of {shown(layout)}", f"an offset that {n} divides", "move it into the pointer")
+    offset = mul(layout.offset, static(n)) if operation.operation is downcast else layout.offset // static(n)
+    result = ComposedLayout(operation(layout.outer), offset, operation(layout.inner))
+    wide, narrow = (result, layout) if operation.operation is upcast else (layout, result)
+    if isinstance(layout.outer, Layout) and not _same_elements(wide, narrow, n):  # a swizzle has whole elements
+        raise DivisibilityError(f"{operation.__name__}[{n}] of {shown(layout)}", "parts that keep wide elements whole", "recast each apart")
+    return result
+
+
+def _same_elements(wide: Any, narrow: Any, n: int) -> bool:
+    """Whether each narrow element lies in the wide one of its coordinate: n of them, or as many as there are."""
+    _values(narrow, "recast")  # which refuses what is too large to go through
+    steps = [1 if d % n == 0 else n // int(d) for _s, d in flat_modes(innermost(narrow))]
+    shape = flatten(narrow.shape)
+    for coord in itertools.product(*(range(int(s)) for s in leaves(shape))):
+        place = [x // step for x, step in zip(coord, steps)]
+        one, other = (like(shape, iter(c)) for c in (coord, place))
+        if flatten(narrow)(one) // n != flatten(wide)(other):
+            return False
+    return True
+
+
+# ------------------------------------------------------------------------------------------------- questions
+
+
+def _coshape(_operation: Any, layout: ComposedLayout) -> Any:
+    values = _values(layout, f"cosize of {shown(layout)}")
+    span = max(values) + 1 - min(0, *values, 0) if values else 0
+    return static(int(span)) if layout.is_static else int(span)
+
+
+def _is_injective(_operation: Any, layout: ComposedLayout) -> Reason | bool | None:
+    if isinstance(layout.outer, Swizzle):  # which is a permutation
+        return is_injective._decide(layout.inner)
+    return _on_values(layout, lambda values: len(set(values)) == len(values), "two coordinates share an offset")
+
+
+def _is_surjective(_operation: Any, layout: ComposedLayout, n: Any = None) -> Reason | bool | None:
+    def reached(values: list[int]) -> bool:
+        wanted = int(cosize(layout) if n is None else n)
+        return wanted <= len(values) and set(values) >= set(range(wanted))
+
+    return _on_values(layout, reached, "there are gaps")
+
+
+def _on_values(layout: ComposedLayout, holds: Callable[[list[int]], bool], otherwise: str) -> Reason | bool | None:
+    try:
+        values = _values(layout, "a question")
+    except Unproven:
+        return None
+    return True if holds(values) else Reason(f"{shown(layout)}: {otherwise}", "another layout", "see offsets(layout)")
+
+
+def _is_compact(_operation: Any, layout: ComposedLayout) -> Reason | bool | None:
+    return is_bijective._decide(_without_broadcasts(layout))
+
+
+def _without_broadcasts(layout: Any) -> Any:
+    if isinstance(layout, ComposedLayout):
+        return layout.over(_without_broadcasts)
+    kept = [(s, d) for s, d in flat_modes(layout) if not equal(step_of(d), 0)]
+    return Layout(*map(tuple, zip(*kept))) if kept else Layout(1, 0)
+
+
+def _same_map(_operation: Any, a: ComposedLayout, b: Any) -> Reason | bool | None:
+    if a == b:
+        return True
+    if has_symbols(a.shape, b.shape, a.origin_shape, b.origin_shape):
+        return None
+    if a.origin_shape != b.origin_shape or product_each(a.shape) != product_each(b.shape):
+        return Reason(f"{shown(a)} and {shown(b)} have other extents", "equal ones", "compare layouts of one shape")
+    try:
+        equal = _values(a, "same_map") == _values(b, "same_map")
+    except Unproven:
+        return None
+    return True if equal else Reason(f"{shown(a)} and {shown(b)} are other functions", "equal offsets", "see offsets(layout)")
+
+
+# --------------------------------------------------------------------------------------------------- registry
+
+
+def _product_of_tile(operation: Any, a: Layout, b: ComposedLayout) -> Any:
+    """logical_product(a, b): the swizzle of the copies in front of both, where it leaves the block as it is."""
+    if not known(size(a)) or not known(size(b)) or size(a) * size(b) > ENUMERABLE:
+        raise Unproven(f"logical_product: {shown(a)} by {shown(b)}", f"at most {ENUMERABLE:,} elements, to check them", "use smaller tiles")
+    rest = algebra.complement(a, mul(size(a), cosize(b)))
+    copies = composition(rest, b)
+    if isinstance(copies, Layout):
+        return layouts.join([a, copies])
+    result = ComposedLayout(copies.outer, copies.offset, layouts.join([a, copies.inner]))
+    for i, j in itertools.product(range(int(size(a))), range(int(size(b)))):
+        if result(i, j) != a(i) + copies(j):
+            what = f"logical_product: {shown(a)} by {shown(b)}: the swizzle moves elements of the block"
+            raise DivisibilityError(what, "a swizzle of whole blocks", "use a base of more bits")
+    return result
+
+
+def _whole(_operation: Any, swizzle: Swizzle, *_more: Any) -> Any:
+    """MakeLayout(swizzle): over all the bits that it knows."""
+    return ComposedLayout(swizzle, _0, Layout(static(1 << (swizzle.bits + swizzle.base + abs(swizzle.shift))), _1))
+
+
+def _over(operation: Any, layout: ComposedLayout, *more: Any) -> Any:
+    return layout.over(operation, *more)
+
+
+_DOMAIN = [
+    *(algebra.coalesce, algebra.composition, algebra.filter, algebra.filter_zeros, modes.append),
+    *(modes.group, modes.prepend, modes.replace, modes.select, modes.take, tilers.blocked_product, tilers.flat_divide),
+    *(tilers.flat_product, tilers.logical_divide, tilers.logical_product, tilers.raked_product, tilers.tile_to_shape),
+    *(tilers.tiled_divide, tilers.tiled_product, tilers.zipped_divide, tilers.zipped_product),
+]
+register_kind(
+    ComposedLayout,
+    {
+        **dict.fromkeys(_DOMAIN, _over),
+        dice: lambda _operation, layout, coord: layout.over(lambda inner: dice(coord, inner)),
+        slice_and_offset: _slice_and_offset,
+        right_inverse: _right_inverse,
+        left_inverse: _left_inverse,
+        max_common_layout: _max_common_layout,
+        upcast: _recast,
+        downcast: _recast,
+        coshape: _coshape,
+        is_injective: _is_injective,
+        is_surjective: _is_surjective,
+        is_compact: _is_compact,
+        same_map: _same_map,
+    },
+)
+register_kind(Swizzle, {composition: _after_swizzle, upcast: _recast_swizzle, downcast: _recast_swizzle, MakeLayout: _whole})
+for _kind in (Swizzle, ComposedLayout):
+    register_tiler(_kind, {composition: _through, tilers.logical_product: _product_of_tile})

@@ -1,0 +1,132 @@
+"""Static layouts as lists of plain ints: pairs (extent, stride), first mode fastest.
+
+A layout of static leaves is worked in these and wrapped at the end.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable
+from functools import partial
+from typing import Any
+
+from ..core.ints import INT64_MAX, INT64_MIN, leaf, static
+from ..core.layout import Layout, Shape, Stride, plain_layout
+
+Modes = list[tuple[int, int]]
+Pieces = list[tuple[int, int, int]]  # of a mode: how many steps, how far each goes in the domain, and in the values
+
+#: Domains up to this size are decided by going through them, where no shorter proof is known.
+ENUMERABLE = 2**16
+
+
+def merged(modes: Iterable[tuple[int, int]], unbounded: bool = False) -> Modes:
+    """The modes coalesced. With `unbounded`, as a function of every integer: then the last one stays, whatever its extent."""
+    out: Modes = []
+    for s, d in modes:
+        if out and out[-1][0] == 1:
+            out.pop()
+        if out and d == out[-1][0] * out[-1][1]:
+            out[-1] = out[-1][0] * s, out[-1][1]
+        elif s != 1 or not out or unbounded:
+            out.append((s, d))
+    if not unbounded:
+        return [m for m in out if m[0] != 1]
+    return out
+
+
+def wrapped(modes: Modes) -> Layout:
+    """The static layout of flat modes: none is _1:_0, one stands alone. RangeError for what 64 bits cannot hold."""
+    for s, d in modes:
+        if s > INT64_MAX or not INT64_MIN <= d <= INT64_MAX:
+            leaf(s)
+            leaf(d)
+    return plain_layout(modes or [(1, 0)], partial(_flat, modes or [(1, 0)]))
+
+
+def _flat(modes: Modes) -> tuple[Any, Any]:
+    if len(modes) == 1:
+        return static(modes[0][0]), static(modes[0][1])
+    return tuple.__new__(Shape, [static(s) for s, _d in modes]), tuple.__new__(Stride, [static(d) for _s, d in modes])
+
+
+class Steps:
+    """A layout as a function of an integer: a(x) == d_0 x + sum over i of (d_i - s_{i-1} d_{i-1}) floor(x / P_i).
+
+    functions   flat and merged modes, the last without bound; of several layouts, a is their sum
+    P           the products of the extents before each mode but the first: a changes its step at multiples of these
+    """
+
+    __slots__ = ("bounds", "functions")
+
+    def __init__(self, *functions: Modes) -> None:
+        self.functions = functions
+        self.bounds = []
+        for modes in functions:
+            p = 1
+            for s, _d in modes[:-1]:
+                p *= s
+                self.bounds.append(p)
+
+    def __call__(self, place: int) -> int:
+        total = 0
+        for modes in self.functions:
+            x = place
+            for s, d in modes[:-1]:
+                total += x % s * d
+                x //= s
+            total += x * modes[-1][1]
+        return total
+
+    def runs(self, s: int, d: int) -> Pieces:
+        """The runs of equal steps in a(0), a(d), ..., a((s - 1) d): each as long as can be, each a mode."""
+        out: Pieces = []
+        while s > 1:
+            # The first n with a carry: n * d reaches past a multiple of a bound that d itself does not reach past.
+            n = s
+            for p in self.bounds:
+                r = d % p
+                if r and n * r > p - r and (first := -(-p // r)) < n:
+                    n = first
+            step = self(d)
+            if n < s:
+                last = min(s, n + ENUMERABLE)
+                while n < last and self(n * d) == n * step:  # carries may cancel
+                    n += 1
+            if n >= s or s % n:  # the second is refused by why_not, which says so
+                out.append((s, d, step))
+                return out
+            out.append((n, d, step))
+            s, d = s // n, d * n
+        return out
+
+    def why_not(self, pieces: Pieces, exact: bool = False) -> str | None:
+        """Why a(sum of c_k x_k) is not the sum of c_k t_k for all c_k < n_k; None if it is. exact: a(x_k) == t_k is known.
+
+        If a(x_k) == t_k, and for every bound p the sum of (n_k - 1)(x_k mod p) is below p, then no floor(x / p) sees more
+        than the sum of the pieces' own. If that sum is larger, carries may still cancel: that is tried, if it is short.
+        """
+        why = None
+        for p in self.bounds:
+            reach = 0
+            for n, x, _t in pieces:
+                if n > 1:
+                    reach += (n - 1) * (x % p)
+            if reach >= p:
+                why = f"its modes carry together past {p}"
+                break
+        if not exact and not all(n <= 1 or self(x) == t for n, x, t in pieces):
+            why = "the step changes inside of a mode"
+        if why is None:
+            return None
+        short = math.prod(n for n, _x, _t in pieces) <= ENUMERABLE
+        return None if short and self._holds(pieces) else why
+
+    def _holds(self, pieces: Pieces) -> bool:
+        """The law, on every coordinate."""
+        for coord in itertools.product(*(range(n) for n, _x, _t in pieces)):
+            place = sum(c * x for c, (_n, x, _t) in zip(coord, pieces))
+            if self(place) != sum(c * t for c, (_n, _x, t) in zip(coord, pieces)):
+                return False
+        return True

@@ -1,0 +1,393 @@
+"""Divides and products: layouts cut into tiles, and repeated.
+
+The zipped, tiled and flat forms are regroupings of the logical ones; blocked and raked products interleave the modes.
+
+Source: CuTe include/cute/layout.hpp; the whitepaper, arXiv 2603.02298.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar, cast
+
+from ..core import arithmetic
+from ..core.errors import DivisibilityError, LeafTypeError, Predicate, RankError, Reason
+from ..core.int_tuple import (
+    AnyLayout,
+    IntTuple,
+    Underscore,
+    as_int_tuple,
+    elsewhere,
+    leaves,
+    like,
+    modes_of,
+    product_each,
+    rank,
+    shown,
+    size,
+)
+from ..core.ints import Int, equal, is_int, mul, require
+from ..core.layout import Layout, LayoutLeft, LayoutRight, Shape, Stride, as_layout, join
+from .codomain import cosize
+from .composition import by_mode, coalesce, complement, composition, cut_by, cut_like, filter_zeros, plain_complement, reach_of
+from .composition_cuts import has_symbols
+from .modes import append
+
+_0, _1 = Int[0](), Int[1]()
+_ONE = Layout(_1, _0)
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _of_layouts(f: F) -> F:
+    """f(layout, ...), and for other kinds of layouts what these have registered."""
+
+    @functools.wraps(f)
+    def lifted(layout: Any, *more: Any, **options: Any) -> Any:
+        return f(layout, *more, **options) if isinstance(layout, Layout) else elsewhere(lifted, layout, *more, *options.values())
+
+    return cast(F, lifted)
+
+
+@functools.partial(by_mode, keep_rest=True)
+def logical_divide(a: Layout, b: Layout) -> Layout:
+    """The layout cut into tiles: mode 0 is a tile, mode 1 counts the tiles.
+
+    a         what is cut
+    b         a tile: a layout into a's domain, an integer n for n:1, or a tuple of these, one per mode of a; `_` and the
+              modes that the tuple does not reach stay whole
+    Returns   composition(a, (b, complement(b, size(a)))). Of numbers, tiles that do not divide reach past the end; of sizes that
+              are not known, that they divide is proved, or taken on by assuming()
+    Raises    what composition and complement raise
+
+    >>> from tla import logical_divide, parse, _2, _4
+    >>> print(logical_divide(parse("_16:_3"), _4))
+    (_4,_4):(_3,_12)
+    >>> print(logical_divide(parse("(_8,_6):(_1,_8)"), (_4, _2)))
+    ((_4,_2),(_2,_3)):((_1,_4),(_8,_16))
+
+    Source: CuTe `logical_divide`.
+    """
+    plain_a, plain_b = a.plain_modes(), b.plain_modes()
+    if plain_a and plain_b and (rest := plain_complement(plain_b, math.prod([s for s, _d in plain_a]))):
+        cut, why = cut_by(plain_a, [*plain_b, *rest])
+        if why is None:
+            return cut_like((b.shape, rest[0][0] if len(rest) == 1 else tuple([s for s, _d in rest])), cut)
+    if has_symbols(a.shape, b.shape, b.stride):
+        _require_whole_tiles(a, b)
+    return composition(a, join([b, complement(b, coalesce(a).shape)]))
+
+
+def _require_whole_tiles(a: Layout, b: Layout) -> None:
+    """DivisibilityError unless the tiles b make up a."""
+
+    def where() -> str:
+        return f"logical_divide of {shown(a)} by {shown(b)}"
+
+    reach, n = reach_of(b), size(a)
+    if not require("divides", reach, n, where):
+        raise DivisibilityError(f"{where()}: tiles of {reach} do not make up {n}", "a tile that divides", "pad, or take another tile")
+
+
+@functools.partial(by_mode, keep_rest=True)
+def logical_product(a: Layout, b: Layout) -> Layout:
+    """The layout repeated: mode 0 is `a`, mode 1 are its copies in the order of b.
+
+    a         what is repeated, injective. A tuple repeats each mode for itself, without a look at the others: copies may
+              overlap then. blocked_product repeats all modes together
+    b         a layout of copies, an integer n for n:1, or a tuple of these, one per mode of a
+    Returns   (a, composition(complement(a, size(a) * cosize(b)), b))
+    Raises    what composition and complement raise
+
+    >>> from tla import logical_product, parse
+    >>> print(logical_product(parse("(_2,_2):(_4,_1)"), parse("_6:_1")))
+    ((_2,_2),(_2,_3)):((_4,_1),(_2,_8))
+
+    Source: CuTe `logical_product`.
+    """
+    return join([a, composition(complement(a, mul(size(a), cosize(b))), b)])
+
+
+@_of_layouts
+def zipped_divide(layout: Layout, tiler: Any) -> Layout:
+    """logical_divide with the tiles gathered: ((tile, ...), (rest, ...)).
+
+    >>> from tla import parse, zipped_divide, _2, _4
+    >>> print(zipped_divide(parse("(_8,_6):(_1,_8)"), (_4, _2)))
+    ((_4,_2),(_2,_3)):((_1,_8),(_4,_16))
+
+    Source: CuTe `zipped_divide`.
+    """
+    return _zipped(logical_divide(layout, tiler), tiler)
+
+
+@_of_layouts
+def tiled_divide(layout: Layout, tiler: Any) -> Layout:
+    """logical_divide with the tiles gathered and the rest side by side: ((tile, ...), rest, ...).
+
+    >>> from tla import parse, tiled_divide, _2, _4
+    >>> print(tiled_divide(parse("(_8,_6):(_1,_8)"), (_4, _2)))
+    ((_4,_2),_2,_3):((_1,_8),_4,_16)
+
+    Source: CuTe `tiled_divide`.
+    """
+    return _tiled(zipped_divide(layout, tiler))
+
+
+@_of_layouts
+def flat_divide(layout: Layout, tiler: Any) -> Layout:
+    """logical_divide with tiles and rest side by side: (tile, ..., rest, ...).
+
+    >>> from tla import flat_divide, parse, _2, _4
+    >>> print(flat_divide(parse("(_8,_6):(_1,_8)"), (_4, _2)))
+    (_4,_2,_2,_3):(_1,_8,_4,_16)
+
+    Source: CuTe `flat_divide`.
+    """
+    return _flat(zipped_divide(layout, tiler))
+
+
+@_of_layouts
+def zipped_product(layout: Layout, tiler: Any) -> Layout:
+    """logical_product with the blocks gathered: ((block, ...), (copies, ...)). Source: CuTe `zipped_product`.
+
+    >>> from tla import parse, zipped_product
+    >>> print(zipped_product(parse("(_2,_2):(_1,_2)"), parse("(_3,_4):(_1,_3)")))
+    ((_2,_2),(_3,_4)):((_1,_2),(_4,_12))
+    """
+    return _zipped(logical_product(layout, tiler), tiler)
+
+
+@_of_layouts
+def tiled_product(layout: Layout, tiler: Any) -> Layout:
+    """logical_product with the blocks gathered and the copies side by side. Source: CuTe `tiled_product`.
+
+    >>> from tla import parse, tiled_product
+    >>> print(tiled_product(parse("(_2,_2):(_1,_2)"), parse("(_3,_4):(_1,_3)")))
+    ((_2,_2),_3,_4):((_1,_2),_4,_12)
+    """
+    return _tiled(zipped_product(layout, tiler))
+
+
+@_of_layouts
+def flat_product(layout: Layout, tiler: Any) -> Layout:
+    """logical_product with blocks and copies side by side. Source: CuTe `flat_product`.
+
+    >>> from tla import flat_product, parse
+    >>> print(flat_product(parse("(_2,_2):(_1,_2)"), parse("(_3,_4):(_1,_3)")))
+    (_2,_2,_3,_4):(_1,_2,_4,_12)
+    """
+    return _flat(zipped_product(layout, tiler))
+
+
+def ceil_div(a: Any, b: Any) -> Any:
+    """a / b rounded up: of integers and tuples as numbers are, of a shape by a layout how many tiles there are of it.
+
+    a         an integer or a shape
+    b         an integer; a tuple, mode by mode; or a layout, into a's coordinates: then it is the shape of its complement
+    Raises    RangeError where an integer is not positive, RankError where b has more modes than a, and what complement does
+
+    >>> from tla import ceil_div, parse, Int
+    >>> print(ceil_div(100, 16), ceil_div((Int[8](), 10), (Int[3](), 4)), ceil_div((4, 8, 2), 16))
+    7 (_3,3) (1,2,2)
+    >>> print(ceil_div(parse("(_6,_8)"), (parse("_3:_2"), parse("_4:_1"))))
+    (_2,_2)
+
+    Source: CuTe `ceil_div`; TLA `CeilDiv`.
+    """
+    if isinstance(b, AnyLayout):
+        return complement(as_layout("ceil_div by a layout", b), as_int_tuple(a)).shape
+    if isinstance(b, tuple) and isinstance(a, tuple) and any(isinstance(x, (AnyLayout, tuple, Underscore)) for x in b):
+        if len(b) > len(a):
+            raise RankError(f"ceil_div: {len(b)} tiles for {shown(a)}", f"at most {len(a)}", f"drop the last {len(b) - len(a)}")
+        return IntTuple(*(_1 if isinstance(y, Underscore) else ceil_div(x, y) for x, y in zip(a, b)), *a[len(b) :])
+    return arithmetic.ceil_div(a, b)
+
+
+@Predicate
+def evenly_divides(shape: Any, tiler: Any) -> Reason | bool | None:
+    """Whether a tiler cuts a shape into whole tiles, mode by mode: whether no tile overhangs.
+
+    >>> from tla import evenly_divides, parse
+    >>> evenly_divides((8, 6), (4, 3)), evenly_divides((8, 6), (4, 4)), evenly_divides(16, parse("_4:_4"))
+    (True, False, True)
+
+    False for a tiler of more modes than the shape. None where that is not known. Raises what complement raises.
+    Source: CuTe `evenly_divides`.
+    """
+    shape = as_int_tuple(shape)
+    if isinstance(tiler, Underscore):
+        return True
+    if isinstance(tiler, tuple) and len(tiler) > len(modes_of(shape)):
+        return Reason(f"{len(tiler)} tiles for {shown(shape)}", f"at most {len(modes_of(shape))}", "drop the last ones")
+    if isinstance(tiler, tuple):
+        answers = [evenly_divides._decide(s, t) for s, t in zip(modes_of(shape), tiler)]
+        return next((x for x in answers if isinstance(x, Reason)), None if None in answers else True)
+    tiles = mul(size(tiler), size(ceil_div(shape, tiler)))
+    even = equal(tiles, size(shape))
+    return even if even is not False else Reason(f"{tiles} of {shown(shape)} in tiles of {shown(tiler)}", "whole tiles", "pad the shape")
+
+
+def _zipped(layout: Layout, tiler: Any) -> Layout:
+    if isinstance(tiler, Underscore):
+        return join([layout, _ONE])
+    if not isinstance(tiler, tuple):
+        return layout
+    tiles, rests = [], []
+    for mode, tile in itertools.zip_longest(layout, tiler):
+        if tile is None:
+            rests.append(mode)
+            continue
+        first, second = _zipped(mode, tile)
+        tiles.append(first)
+        rests.append(second)
+    return join([join(tiles), join(rests)])
+
+
+def _spread(mode: Layout) -> Iterable[Layout]:
+    """The modes of a mode; one that has but one mode stays as it is, as in CuTe."""
+    return mode if rank(mode) > 1 else (mode,)
+
+
+def _tiled(zipped: Layout) -> Layout:
+    return join([zipped[0], *_spread(zipped[1])])
+
+
+def _flat(zipped: Layout) -> Layout:
+    return join([*_spread(zipped[0]), *_spread(zipped[1])])
+
+
+@_of_layouts
+def blocked_product(block: Layout, tiler: Layout) -> Layout:
+    """The block repeated, mode by mode: in each mode the block's coordinate is fastest, ((block 0, copies 0), ...).
+
+    >>> from tla import blocked_product, parse
+    >>> print(blocked_product(parse("(_2,_5):(_5,_1)"), parse("(_3,_4):(_1,_3)")))
+    ((_2,_3),(_5,_4)):((_5,_10),(_1,_30))
+
+    Source: CuTe `blocked_product`.
+    """
+    blocks, copies = _padded_product(block, tiler)
+    return join([join(pair) for pair in zip(blocks, copies)])
+
+
+@_of_layouts
+def raked_product(block: Layout, tiler: Layout) -> Layout:
+    """The block repeated, mode by mode: in each mode the copies' coordinate is fastest, ((copies 0, block 0), ...).
+
+    >>> from tla import parse, raked_product
+    >>> print(raked_product(parse("(_2,_5):(_5,_1)"), parse("(_3,_4):(_1,_3)")))
+    ((_3,_2),(_4,_5)):((_10,_5),(_30,_1))
+
+    Source: CuTe `raked_product`.
+    """
+    blocks, copies = _padded_product(block, tiler)
+    return join([join(pair) for pair in zip(copies, blocks)])
+
+
+def _padded_product(block: Layout, tiler: Layout) -> Iterable[Layout]:
+    r = max(rank(block), rank(as_layout("blocked_product", tiler)))
+    return logical_product(append[r](block), append[r](tiler))
+
+
+def compact_order(shape: Any, order: Any) -> Any:
+    """The strides of a shape laid out without gaps, the leaf of the smallest order fastest.
+
+    order   weakly congruent to the shape: integers, the smallest first; a mode under one integer is first mode fastest.
+            Dynamic integers come after static ones, from left to right, so that the result does not depend on them
+
+    >>> from tla import compact_order, _0, _1, _2, _3, _4
+    >>> print(compact_order((_2, (_3, _4)), (_2, (_1, _0))))
+    (_12,(_4,_1))
+
+    Raises RankError where the profiles do not fit. Source: CuTe `compact_order`.
+    """
+    shape, order = as_int_tuple(shape), as_int_tuple(order)
+    keys = [(not isinstance(o, Int), int(o) if isinstance(o, Int) else 0, k) for k, o in enumerate(_orders(shape, order))]
+    extents, current = list(leaves(shape)), _1
+    strides: dict[int, Any] = {}
+    for key in sorted(keys):
+        n = extents[key[2]]
+        strides[key[2]] = _0 if type(n) is Int and n == 1 else current
+        current = mul(current, n)
+    return like(shape, iter([strides[k] for k in range(len(extents))]), Stride)
+
+
+def _orders(shape: Any, order: Any) -> Iterable[Any]:
+    if not isinstance(order, tuple):
+        if not is_int(order):
+            raise LeafTypeError(f"order {shown(order)}", "integers", "coordinates have no order")
+        return [order for _leaf in leaves(shape)]
+    if not isinstance(shape, tuple) or len(shape) != len(order):
+        raise RankError(
+            f"order {shown(order)} of {shown(shape)}",
+            "one integer for each mode, nested no deeper than the shape",
+            "order the modes, or their leaves",
+        )
+    return [o for pair in zip(shape, order) for o in _orders(*pair)]
+
+
+def MakeOrderedLayout(shape: Any, order: Any) -> Layout:
+    """The compact layout of a shape with its modes in an order, which has to be static to count: see compact_order.
+
+    >>> from tla import MakeOrderedLayout, _0, _1, _2, _3
+    >>> print(MakeOrderedLayout((_2, _3), (_1, _0)))
+    (_2,_3):(_3,_1)
+
+    Source: CuTe `make_ordered_layout`.
+    """
+    return Layout(shape, compact_order(shape, order))
+
+
+def MakeLayoutLike(layout: Layout) -> Layout:
+    """A compact layout of the same shape, with its modes in the order of the layout's static strides; broadcasts stay.
+
+    Modes of dynamic strides come last, from left to right: their order must not depend on what a variable holds.
+
+    >>> from tla import MakeLayoutLike, parse
+    >>> print(MakeLayoutLike(parse("(_4,_8,_2):(_16,_1,_0)")))
+    (_4,_8,_2):(_8,_1,_0)
+
+    Source: CuTe `make_layout_like`.
+    """
+    return Layout(as_layout("MakeLayoutLike", layout).shape, compact_order(filter_zeros(layout).shape, layout.stride))
+
+
+@_of_layouts
+def tile_to_shape(block: Layout, shape: Any, order: Any = LayoutLeft) -> Layout:
+    """The block repeated until it fills a shape.
+
+    shape    what is filled; each mode a multiple of the block's
+    order    in which modes the copies go: static integers as compact_order takes, LayoutLeft or LayoutRight
+    Raises   RankError for a shape of less rank than the block, DivisibilityError where the block does not divide it
+
+    >>> from tla import parse, tile_to_shape, _4, _6
+    >>> print(tile_to_shape(parse("(_2,_2):(_1,_2)"), (_4, _6)))
+    ((_2,_2),(_2,_3)):((_1,_4),(_2,_8))
+
+    Source: CuTe `tile_to_shape`.
+    """
+    target = as_int_tuple(shape)
+    r = len(modes_of(target))
+    if rank(block) > r:
+        raise RankError(
+            f"tile_to_shape: a block {shown(block)} for {shown(target)}",
+            f"rank {rank(block):d} or more",
+            "give each mode of the block its extent",
+        )
+    extents = product_each(target)
+    padded = append[r](block)
+    for n, b in zip(extents, product_each(padded)):
+        if not require("divides", b, n, lambda: f"tile_to_shape of {shown(block)} to {shown(target)}"):
+            raise DivisibilityError(
+                f"tile_to_shape: {b} of {shown(block)} does not divide {n} of {shown(target)}",
+                "whole blocks",
+                f"round it up: {arithmetic.round_up(n, b)}",
+            )
+    copies = ceil_div(extents, product_each(padded))
+    ordered = range(r) if order is LayoutLeft else reversed(range(r)) if order is LayoutRight else None
+    return blocked_product(padded, MakeOrderedLayout(copies, order if ordered is None else Shape(*(Int[k]() for k in ordered))))

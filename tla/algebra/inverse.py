@@ -1,0 +1,317 @@
+"""Inverses of layouts.
+
+An inverse is a search for digits. Where CuTe's order of strides gives the largest one, that is the answer; where another
+choice of digits reaches further, it is found and checked by the definition.
+
+Source: CuTe include/cute/layout.hpp; the whitepaper, arXiv 2603.02298.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from typing import Any
+
+from ..core.basis import ScaledBasis
+from ..core.cache import memo
+from ..core.errors import DivisibilityError, InjectivityError, LeafTypeError, RangeError, Unproven
+from ..core.int_tuple import elsewhere, leaves, shown
+from ..core.ints import Int, at_most, equal, is_constant, mul, require, settled, static
+from ..core.layout import Layout, as_layout
+from .composition import by_stride, coalesce, flat_modes, from_modes, merge
+from .composition_cuts import Mode, has_symbols
+from .digits import ENUMERABLE, Modes, Steps, merged, wrapped
+from .predicates import consecutive
+
+_0, _1 = Int[0](), Int[1]()
+_ONE = Layout(_1, _0)
+
+#: Domains up to this size are searched for every inverse that there is; in larger ones each digit steps along one mode.
+SEARCHABLE = 2**10
+#: So many steps a search may take.
+BUDGET = 20_000
+
+# ---------------------------------------------------------------------------------------------- right inverse
+
+
+@memo
+def right_inverse(layout: Layout) -> Layout:
+    """The layout that finds the place of an offset: as many offsets from 0 on as a layout can reach.
+
+    layout    modes of dynamic stride do not count, nor what follows a dynamic extent: their order is not known. Of symbols, a
+              mode counts where it is proved that it follows
+    Returns   R, coalesced; _1:_0 where nothing but the offset 0 is found. size(R) says how far it goes: of offsets past it
+              R says nothing. idx2crd(R(n), layout.shape) is the coordinate at offset n
+
+    >>> from tla import parse, right_inverse
+    >>> r = right_inverse(parse("(_4,_8):(_8,_1)"))
+    >>> print(r, parse("(_4,_8):(_8,_1)")(r(13)))
+    (_8,_4):(_4,_1) 13
+    >>> print(right_inverse(parse("(_4,_3):(_1,_2)")))
+    (_4,_2):(_1,_8)
+
+    Law: layout(R(i)) == i on R's whole domain, and no layout into layout's domain does so for more. Of more than 1,024
+    coordinates the search is cut short: digits step along one mode each, and 20,000 of them are tried.
+    Source: CuTe `right_inverse`, which takes whole modes only.
+    """
+    if not isinstance(layout, Layout):
+        return elsewhere(right_inverse, layout)
+    if nothing := of_nothing("right_inverse", layout):
+        return nothing
+    if plain := layout.plain_modes():
+        plain = merged(plain)
+        return wrapped(larger(plain, _whole_modes(plain)))
+    offsets_only("right_inverse", layout)
+    if has_symbols(layout.shape, layout.stride):
+        return from_modes(merge(_following_modes(placed(layout))))
+    return from_modes(merge(_whole_modes(merge(flat_modes(layout)), static)))
+
+
+def of_nothing(name: str, *layouts: Layout) -> Layout | None:
+    """The inverse of a layout without coordinates, which has none; None where there are coordinates."""
+    extents = [s for x in layouts for s in leaves(as_layout(name, x).shape)]
+    if any(is_constant(0, s) for s in extents):
+        return from_modes([(_0, _0)])
+    if any(equal(s, 0) for s in extents):
+        raise RangeError(
+            f"{name} of {shown(layouts[0])}: a dynamic extent of 0", "extents of 1 or more, or a static 0", "invert nothing then"
+        )
+    return None
+
+
+def offsets_only(name: str, layout: Layout) -> None:
+    if any(isinstance(d, ScaledBasis) for d in leaves(as_layout(name, layout).stride)):
+        raise LeafTypeError(f"{name} of {shown(layout)}", "a layout of offsets", "coordinates have no order: take each mode for itself")
+
+
+def _whole_modes(modes: list[Any], as_leaf: Callable[[int], Any] = int) -> list[Any]:
+    """CuTe's right inverse: modes in the order of their fixed strides, while each begins where the last one ends.
+
+    as_leaf   what makes a fixed integer: int where all are plain, `static` where others are dynamic. Such a stride does not
+              count; such an extent is the last
+    """
+    fixed, place = type(as_leaf(1)), as_leaf(1)
+    found = []
+    for s, d in modes:
+        if type(d) is fixed and d > 0:
+            found.append((d, type(s) is not fixed, place, s))
+        place = mul(place, s)
+    out, reached = [], 1
+    for d, last, place, s in sorted(found):
+        if d == reached and (last or s != 1):
+            out.append((s, place))
+            if last:
+                break
+            reached = d * s
+    return out
+
+
+def _following_modes(modes: list[tuple[Any, Any, Any]]) -> list[Mode]:
+    """Modes in the order in which each is proved to begin where the last one ends; one of a dynamic extent is the last."""
+    out: list[Mode] = []
+    reached: Any = _1
+    rest = [m for m in modes if not is_constant(1, m[0]) and type(m[1]) is not int]
+    while found := next((m for m in rest if equal(m[1], reached)), None):
+        s, d, place = found
+        out.append((s, place))
+        if type(s) is int:
+            break
+        rest.remove(found)
+        reached = mul(s, d)
+    return out
+
+
+def larger(modes: Modes, found: Modes, *others: Modes) -> Modes:
+    """A right inverse of all these larger than `found`, over the domain of `modes`; `found`, if digits make none."""
+    size, known_size = math.prod([s for s, _d in modes]), math.prod([s for s, _r in found])
+    if known_size < size and known_size < (limit := (consecutive(modes) or size) if not others else size):
+        found = _Digits([Steps(m) for m in (modes, *others)], modes, size, limit, known_size).best() or found
+    return merged(found)
+
+
+class _Digits:
+    """The largest R with f(R(i)) == i for every f, digit by digit: R(i) = sum of c_k r_k, f(r_k) the product of the n before.
+
+    A domain of up to SEARCHABLE coordinates is searched whole. In a larger one a digit steps along a single mode, and takes
+    of it what the digits before have left, so that nothing carries.
+    """
+
+    def __init__(self, functions: list[Steps], modes: Modes, n: int, limit: int, found: int) -> None:
+        self.functions, self.modes, self.limit, self.found = functions, modes, limit, found
+        self.places = list(itertools.accumulate((s for s, _d in modes), int.__mul__, initial=1))
+        self.budget = BUDGET
+        self.at: dict[int, list[int]] | None = None
+        if n <= SEARCHABLE:
+            self.at = {}
+            for x in range(n):
+                value = functions[0](x)
+                if all(f(x) == value for f in functions):
+                    self.at.setdefault(value, []).append(x)
+
+    def best(self) -> list[tuple[int, int]] | None:
+        """The digits (n, r) of an inverse larger than the one that is known; None if there is none."""
+        self.digits: list[tuple[int, int]] | None = None
+        if self.at is not None:
+            self._anywhere([0], [])
+        else:
+            self._along_modes(1, [0] * len(self.modes), [])
+        return self.digits
+
+    def _note(self, p: int, digits: list[tuple[int, int]]) -> bool:
+        """Whether to go on from p offsets found."""
+        if p > self.found:
+            self.found, self.digits = p, list(digits)
+        self.budget -= 1
+        return self.found < self.limit and self.budget > 0
+
+    def _anywhere(self, image: list[int], digits: list[tuple[int, int]]) -> None:
+        p = len(image)
+        if not self._note(p, digits):
+            return
+        assert self.at is not None
+        for r in self.at.get(p, ()):
+            n = 1
+            while (n + 1) * p <= self.limit and all(x + n * r in self.at.get(n * p + i, ()) for i, x in enumerate(image)):
+                n += 1
+            for k in range(n, 1, -1):
+                self._anywhere([x + c * r for c in range(k) for x in image], [*digits, (k, r)])
+
+    def _along_modes(self, p: int, used: list[int], digits: list[tuple[int, int]]) -> None:
+        if not self._note(p, digits):
+            return
+        for i, (s, d) in enumerate(self.modes):
+            if d <= 0 or p % d:
+                continue
+            step = p // d
+            r = step * self.places[i]
+            if not all(f(r) == p for f in self.functions):
+                continue
+            for n in self._counts(p, (s - 1 - used[i]) // step + 1):
+                rest = [u + (n - 1) * step if k == i else u for k, u in enumerate(used)]
+                if n > 1 and self._linear(r, n, p):
+                    self._along_modes(p * n, rest, [*digits, (n, r)])
+
+    def _linear(self, r: int, n: int, p: int) -> bool:
+        """Whether every f steps by p at each multiple of r: sure for the one whose mode r steps along, checked of others."""
+        self.budget -= n >> 6
+        return len(self.functions) == 1 or (n <= ENUMERABLE and all(f(c * r) == c * p for f in self.functions for c in range(n)))
+
+    def _counts(self, p: int, most: int) -> Iterator[int]:
+        """How many steps a digit may take: all, or as many as end where another mode can begin."""
+        wanted = {most}
+        for _s, d in self.modes:
+            if d > 0:
+                every = d // math.gcd(p, d)
+                wanted.update(range(every, min(most, 256 * every) + 1, every))
+        return iter(sorted(wanted, reverse=True))
+
+
+# ----------------------------------------------------------------------------------------------- left inverse
+
+
+@memo
+def left_inverse(layout: Layout) -> Layout:
+    """The layout that gives the place back: R(layout(c)) == c, for an injective layout.
+
+    layout    injective but for its modes of static stride 0, which have place 0 in R; its strides are static, or symbols
+    Returns   R, coalesced, of size at least cosize(layout) where that is static
+    Raises    InjectivityError where two coordinates share an offset; Unproven for dynamic strides; DivisibilityError where
+              no layout was found
+
+    >>> from tla import left_inverse, parse
+    >>> print(left_inverse(parse("(_4,_8):(_8,_1)")), left_inverse(parse("(_4,_2):(_2,_16)")))
+    (_8,_4):(_4,_1) (_2,_8,_2):(_0,_1,_4)
+    >>> print(left_inverse(parse("(_2,_2):(_2,_3)")))
+    (_2,_4):(_1,_1)
+
+    Law: R(layout(i)) == i for every i, of the modes whose stride is not 0. Source: CuTe `left_inverse`; where the strides
+    do not divide each other, spans of up to 256 are searched for any layout that does it.
+    """
+    if not isinstance(layout, Layout):
+        return elsewhere(left_inverse, layout)
+    offsets_only("left_inverse", layout)
+    if nothing := of_nothing("left_inverse", layout):
+        return nothing
+    modes = [m for m in placed(layout) if not is_constant(0, m[1]) and not is_constant(1, m[0])]
+
+    def where() -> str:
+        return f"left_inverse of {shown(layout)}"
+
+    if any(type(d) is int for _s, d, _place in modes):
+        raise Unproven(f"{where()}: the order of its strides is not static", "static strides", "write them as Int[N]()")
+    if not modes:
+        return coalesce(layout)
+    modes = by_stride(modes, where)
+    out: list[Mode] = []
+    last: Any = _1
+    period: Any = _1
+    place: Any = _0
+    for s, d, at in modes:
+        if at_most(d, 0) or not require("divides", period, d, where) or not require("<=", last, d // period, where):
+            return _any_left_inverse(layout, modes)
+        out.append((settled(d // period, d, period), place))
+        period, place, last = d, at, s
+    return from_modes(merge([*out, (last, place)]))
+
+
+def placed(layout: Layout) -> list[tuple[Any, Any, Any]]:
+    """The coalesced modes: extent, stride, and the index at which each begins."""
+    modes = merge(flat_modes(layout))
+    return [(s, d, place) for (s, d), place in zip(modes, itertools.accumulate((s for s, _d in modes), mul, initial=_1))]
+
+
+def _any_left_inverse(layout: Layout, modes: list[tuple[Any, Any, Any]]) -> Layout:
+    """A left inverse by search: radices of R that are each a prime times the last, and strides that solve R(layout(i)) == i."""
+    what = f"left_inverse of {shown(layout)}"
+    if not all(type(s) is type(d) is Int for s, d, _p in modes):
+        why = "its integers are not static, and its strides do not divide each other"
+        raise Unproven(f"{what}: {why}", "static integers, or strides that divide", "write Int[N]()")
+    n, span = math.prod(int(s) for s, _d, _p in modes), sum(abs(int(d)) for _s, d, _p in modes)
+    if n > SEARCHABLE or span > 2**20:
+        raise DivisibilityError(
+            f"{what}: its strides do not divide each other", "strides each past the reach of the smaller ones", "pad its modes"
+        )
+    places = {0: 0}
+    for s, d, at in modes:
+        places = {x + c * int(d): y + c * int(at) for c in range(int(s)) for x, y in places.items()}
+    if len(places) < n:
+        raise InjectivityError(f"{what}: two coordinates share an offset", "an injective layout", "leave out the modes that repeat")
+    if min(places) >= 0 and max(places) < 256:
+        for radices in _prime_chains(max(places)):
+            extents = [b // a for a, b in itertools.pairwise(radices)]
+            if strides := _strides(radices, places):
+                extents.append(max(places) // radices[-1] + 1)
+                return from_modes(merge([(static(s), static(d)) for s, d in zip(extents, strides)]))
+    raise DivisibilityError(f"{what}: no layout was found", "strides each past the reach of the smaller ones", "pad its modes")
+
+
+def _prime_chains(top: int, start: int = 1) -> Iterator[list[int]]:
+    """Every chain 1, p, p q, ... of primes up to `top` that no further prime fits: a coarser chain does no more."""
+    grown = False
+    for p in range(2, top // start + 1):
+        if all(p % q for q in range(2, math.isqrt(p) + 1)):
+            grown = True
+            yield from ([start, *rest] for rest in _prime_chains(top, start * p))
+    if not grown:
+        yield [start]
+
+
+def _strides(radices: list[int], places: dict[int, int]) -> list[int] | None:
+    """Integers d with sum of digit_k(x) * d_k == places[x] for every x, by elimination; None if there are none."""
+    solved: list[tuple[int, list[Fraction]]] = []  # (pivot, row with its right side)
+    for x, y in places.items():
+        digits = [x // a % (b // a) for a, b in itertools.pairwise(radices)]
+        row = [*map(Fraction, digits), Fraction(x // radices[-1]), Fraction(y)]
+        for pivot, other in solved:
+            row = [a - row[pivot] * b for a, b in zip(row, other)] if row[pivot] else row
+        at = next((k for k, a in enumerate(row[:-1]) if a), None)
+        if at is not None:
+            row = [a / row[at] for a in row]
+            solved = [(p, [a - r[at] * b for a, b in zip(r, row)] if r[at] else r) for p, r in solved]
+            solved.append((at, row))
+        elif row[-1]:
+            return None
+    out = {pivot: row[-1] for pivot, row in solved}  # what is free is 0
+    return None if any(a.denominator != 1 for a in out.values()) else [int(out.get(k, 0)) for k in range(len(radices))]

@@ -1,0 +1,269 @@
+"""The modes of tuples and layouts, chosen, gathered and put together.
+
+Each function takes an IntTuple or a layout and gives one of the same kind. A mode that stays at the top level of a layout
+keeps its origin_shape; one that is gathered with others has the default.
+
+Source: CuTe include/cute/layout.hpp, algorithm/tuple_algorithms.hpp and underscore.hpp.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..core.coord import as_coord
+from ..core.errors import RankError
+from ..core.int_tuple import AnyLayout, Bracketed, IntTuple, Underscore, as_tree, elsewhere, shown, size
+from ..core.ints import Int, leaf
+from ..core.layout import Layout, Shape, as_layout, join
+
+_0, _1 = Int[0](), Int[1]()
+#: More modes than this are refused, rather than made one by one.
+MAX_RANK = 2**16
+
+
+def _modes(x: Any) -> list[Any]:
+    """The modes of x, in a form that _of puts together again: of a layout, each with its valid extent."""
+    if isinstance(x, Layout):
+        return list(zip(x, x.origin_shape))
+    x = _checked(x)
+    return list(x) if isinstance(x, tuple) else [x]
+
+
+def _checked(x: Any) -> Any:
+    """A layout as it is, anything else as an IntTuple."""
+    return x if isinstance(x, AnyLayout) else as_tree(x)
+
+
+def _of(x: Any, modes: list[Any]) -> Any:
+    """Modes put together to what x is."""
+    if not isinstance(x, AnyLayout):
+        return IntTuple(*modes)
+    made = join(layout for layout, _valid in modes)
+    return Layout(made.shape, made.stride, Shape(*(valid for _layout, valid in modes)))
+
+
+def _one(x: Any, mode: Any) -> Any:
+    """A mode to be put beside those of x."""
+    if not isinstance(x, AnyLayout):
+        return as_tree(mode)
+    layout = as_layout("a mode", mode)
+    return layout, layout.origin_shape[0] if len(layout.origin_shape) == 1 else size(layout)
+
+
+def _range(name: str, begin: int, end: int, x: Any) -> tuple[list[Any], int, int]:
+    modes = _modes(x)
+    end = len(modes) if end == -1 else end
+    if not 0 <= begin <= end <= len(modes):
+        raise RankError(f"{name}[{begin}, {end}] of {shown(x)}", f"0 <= begin <= end <= {len(modes)}", "-1 stands for the end")
+    return modes, int(begin), int(end)
+
+
+@Bracketed
+def group(begin: int, end: int) -> Callable[[Any], Any]:
+    """`group[begin, end](x)`: the modes from begin up to end, not included, as one mode; -1 is the end.
+
+    >>> from tla import group, parse
+    >>> print(group[0, 2](parse("(_2,_3,_5):(_1,_2,_6)")))
+    ((_2,_3),_5):((_1,_2),_6)
+
+    Raises RankError for a range that x does not have. Source: CuTe `group<B, E>`.
+    """
+
+    def f(x: Any) -> Any:
+        modes, b, e = _range("group", begin, end, x)
+        inner = join(layout for layout, _valid in modes[b:e]) if isinstance(x, AnyLayout) else IntTuple(*modes[b:e])
+        return _of(x, [*modes[:b], _one(x, inner), *modes[e:]])
+
+    return f
+
+
+@Bracketed
+def take(begin: int, end: int) -> Callable[[Any], Any]:
+    """`take[begin, end](x)`: the modes from begin up to end, not included; -1 is the end.
+
+    >>> from tla import parse, take
+    >>> print(take[1, 3](parse("(_2,_3,_5):(_1,_2,_6)")))
+    (_3,_5):(_2,_6)
+
+    Raises RankError for a range that x does not have. Source: CuTe `take<B, E>`.
+    """
+
+    def f(x: Any) -> Any:
+        modes, b, e = _range("take", begin, end, x)
+        return _of(x, modes[b:e])
+
+    return f
+
+
+@Bracketed
+def select(*indices: int) -> Callable[[Any], Any]:
+    """`select[i, j](x)`: the modes i, j and so on, in this order: a permutation or a choice.
+
+    >>> from tla import parse, select
+    >>> print(select[2, 0](parse("(_2,_3,_5):(_1,_2,_6)")))
+    (_5,_2):(_6,_1)
+
+    Raises RankError for a mode that x does not have. Source: CuTe `select<I...>`.
+    """
+
+    def f(x: Any) -> Any:
+        modes = _modes(x)
+        if not all(0 <= i < len(modes) for i in indices):
+            raise RankError(f"select{[int(i) for i in indices]} of {shown(x)}", f"0 to {len(modes) - 1}", f"its rank is {len(modes)}")
+        return _of(x, [modes[i] for i in indices])
+
+    return f
+
+
+@Bracketed
+def replace(index: int) -> Callable[[Any, Any], Any]:
+    """`replace[i](x, mode)`: x with another mode i.
+
+    >>> from tla import parse, replace
+    >>> print(replace[1](parse("(_2,_3):(_1,_2)"), parse("_7:_9")))
+    (_2,_7):(_1,_9)
+
+    Raises RankError for a mode that x does not have. Source: CuTe `replace<I>`.
+    """
+
+    def f(x: Any, mode: Any) -> Any:
+        modes, i, _end = _range("replace", index, index + 1, x)
+        return _of(x, [*modes[:i], _one(x, mode), *modes[i + 1 :]])
+
+    return f
+
+
+class _Extend:
+    """`append(x, mode)` puts one mode to x; `append[n](x, mode)` as many as make rank n, by default extents of _1."""
+
+    def __init__(self, f: Callable[[list[Any], list[Any]], list[Any]], name: str, doc: str) -> None:
+        self._join = f
+        self.__name__, self.__doc__, self.__module__ = name, doc, __name__
+        self.__wrapped__ = type(self).__call__
+
+    def __call__(self, x: Any, mode: Any) -> Any:
+        if isinstance(x, AnyLayout) and not isinstance(x, Layout):
+            return elsewhere(self, x, mode)
+        return _of(x, self._join(_modes(x), [_one(x, mode)]))
+
+    def __getitem__(self, n: int) -> Callable[..., Any]:
+        def f(x: Any, mode: Any = None) -> Any:
+            if isinstance(x, AnyLayout) and not isinstance(x, Layout):
+                return elsewhere(self, x, mode, bound=f)
+            modes = _modes(x)
+            if leaf(n) > MAX_RANK:
+                raise RankError(f"{self.__name__}[{n}] of {shown(x)}", f"at most {MAX_RANK}", "use fewer modes")
+            if n < len(modes):
+                raise RankError(f"{self.__name__}[{n}] of {shown(x)}", f"{len(modes)} or more", "take[0, n] has fewer modes")
+            filler = _one(x, (Layout(_1, _0) if isinstance(x, AnyLayout) else _1) if mode is None else mode)
+            return _of(x, self._join(modes, [filler] * (int(n) - len(modes))))
+
+        return f
+
+    def __reduce__(self) -> str:
+        return self.__name__
+
+
+append = _Extend(
+    lambda modes, more: modes + more,
+    "append",
+    """`append(x, mode)`: x with one mode more behind; `append[n](x)`, `append[n](x, mode)`: with as many as make rank n.
+
+    >>> from tla import append, parse, _2
+    >>> print(append(parse("(_2,_3):(_1,_2)"), parse("_7:_9")), append[3](parse("(_2,_3):(_1,_2)")), append[3]((_2, 3)))
+    (_2,_3,_7):(_1,_2,_9) (_2,_3,_1):(_1,_2,_0) (_2,3,_1)
+
+    Raises RankError where n is less than the rank of x. Source: CuTe `append<N>`.
+    """,
+)
+prepend = _Extend(
+    lambda modes, more: more + modes,
+    "prepend",
+    """`prepend(x, mode)`: x with one mode more in front; `prepend[n](x)`, `prepend[n](x, mode)`: with as many as make rank n.
+
+    >>> from tla import parse, prepend
+    >>> print(prepend(parse("(_2,_3):(_1,_2)"), parse("_7:_9")), prepend[3](parse("(_2,_3):(_1,_2)")))
+    (_7,_2,_3):(_9,_1,_2) (_1,_2,_3):(_0,_1,_2)
+
+    Raises RankError where n is less than the rank of x. Source: CuTe `prepend<N>`.
+    """,
+)
+
+
+# ---------------------------------------------------------------------------------------------------- slices
+
+
+def slice_(coord: Any, x: Any) -> Any:
+    """What of x a coordinate leaves open: the modes where it has `_`, side by side.
+
+    >>> from tla import _, parse, slice_
+    >>> print(slice_((2, _), parse("((_3,2),(2,_5)):((4,1),(_2,13))")))
+    ((2,_5)):((_2,13))
+
+    Raises RankError where the coordinate does not fit. Source: CuTe `slice`.
+    """
+    x = _checked(x)
+    if isinstance(x, AnyLayout) and not isinstance(x, Layout):
+        return elsewhere(slice_and_offset, x, coord)[0]
+    return x if isinstance(coord, Underscore) else _of(x, _sliced(coord, x, keep_open=True))
+
+
+def dice(coord: Any, x: Any) -> Any:
+    """What of x a coordinate fixes: the modes where it has no `_`, side by side.
+
+    >>> from tla import _, dice, parse
+    >>> print(dice((2, _), parse("((_3,2),(2,_5)):((4,1),(_2,13))")))
+    ((_3,2)):((4,1))
+
+    Raises RankError where the coordinate does not fit. Source: CuTe `dice`.
+    """
+    x = _checked(x)
+    if isinstance(x, AnyLayout) and not isinstance(x, Layout):
+        return elsewhere(dice, x, coord)
+    if isinstance(coord, (tuple, Underscore)):
+        return _of(x, _sliced(coord, x, keep_open=False))
+    as_coord(coord)
+    return x
+
+
+def slice_and_offset(coord: Any, layout: Layout) -> tuple[Layout, Any]:
+    """The slice that a coordinate leaves open, and the offset of what it fixes [elements].
+
+    >>> from tla import _, parse, slice_and_offset
+    >>> rest, offset = slice_and_offset((3, _), parse("(_8,_4):(_8,_1)"))
+    >>> print(rest, offset)
+    (_4):(_1) 24
+
+    Raises RankError where the coordinate does not fit. Source: CuTe and TLA `slice_and_offset`.
+    """
+    if not isinstance(layout, Layout):
+        return elsewhere(slice_and_offset, layout, coord)
+    return slice_(coord, layout), layout(_closed(coord))
+
+
+def _closed(coord: Any) -> Any:
+    """The coordinate with 0 where it is open."""
+    return tuple(map(_closed, coord)) if isinstance(coord, tuple) else _0 if isinstance(coord, Underscore) else coord
+
+
+def _sliced(coord: Any, x: Any, keep_open: bool) -> list[Any]:
+    if not isinstance(coord, tuple):
+        return [_one(x, x)] if _is_open(coord) is keep_open else []
+    modes = _modes(x)
+    if len(coord) != len(modes) or not isinstance(getattr(x, "shape", x), tuple):
+        raise RankError(f"coordinate {shown(coord)} of {shown(x)}", f"{len(modes)} modes", "give one coordinate, or _, for each mode")
+    out = []
+    for c, mode in zip(coord, modes):
+        if not isinstance(c, tuple):
+            out += [mode] if _is_open(c) is keep_open else []
+        else:
+            out += _sliced(c, mode[0] if isinstance(x, AnyLayout) else mode, keep_open)
+    return out
+
+
+def _is_open(c: Any) -> bool:
+    """Whether a coordinate is `_`; it is checked if not."""
+    if not isinstance(c, Underscore):
+        as_coord(c)
+    return isinstance(c, Underscore)

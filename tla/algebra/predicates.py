@@ -1,0 +1,267 @@
+"""Questions about layouts: do two coordinates meet, is every offset reached, are two layouts one map.
+
+The answer is True, False, or None where it is not known; `is_injective.why_not(layout)` gives the reason for a False.
+
+Source: CuTe's whitepaper, arXiv 2603.02298.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from typing import Any
+
+from ..core.basis import Encoding
+from ..core.errors import Predicate, Reason
+from ..core.int_tuple import AnyLayout, elsewhere, like, product_each, shown, size
+from ..core.ints import Int, at_most, equal, known, leaf, mul, static
+from ..core.layout import Layout, as_layout
+from .codomain import cosize
+from .composition import flat_modes, merge, smallest
+from .composition_cuts import Mode, has_symbols, step_of
+from .digits import ENUMERABLE
+
+_1 = Int[1]()
+
+
+@Predicate
+def same_map(a: Layout, b: Layout) -> Reason | bool | None:
+    """Whether two layouts are the same function of their top-level coordinates, over their whole (padded) shape.
+
+    Their origin_shapes count, their nesting does not. True, False, or None where sizes are not known.
+
+    >>> from tla import parse, same_map
+    >>> same_map(parse("((_2,_3),4):((_1,_2),6)"), parse("(6,4):(1,6)")), same_map(parse("(6,4):(1,6)"), parse("(6,4):(4,1)"))
+    (True, False)
+
+    Source: design of tla, section 4. A mode's coalesced form is determined by its function: the first extent is where the
+    function first leaves its first step, and so on.
+    """
+    for x, other in ((a, b), (b, a)):
+        if not isinstance(x, Layout):
+            return elsewhere(same_map, x, other if isinstance(other, AnyLayout) else as_layout("same_map", other))
+    if has_symbols(*(part for x in (a, b) for part in (x.shape, x.stride, x.origin_shape))):
+        alike = len(a.origin_shape) == len(b.origin_shape) and a.origin_shape == b.origin_shape
+        return True if alike and all(merge(flat_modes(x)) == merge(flat_modes(y)) for x, y in zip(a, b)) else None
+    extents = product_each(a.shape), product_each(b.shape)
+    if extents[0] != extents[1]:
+        return Reason(f"the extents {extents[0]} and {extents[1]}", "equal extents", "compare layouts of one shape")
+    if a.origin_shape != b.origin_shape:
+        return Reason(f"the valid parts {a.origin_shape} and {b.origin_shape}", "equal origin_shapes", "crop both alike")
+    for i, (x, y) in enumerate(zip(a, b)):
+        if size(a) and _normal(x) != _normal(y):
+            return Reason(f"mode {i}: {x} and {y} are other functions", "equal offsets", "see offsets(layout)")
+    return True
+
+
+def _normal(mode: Layout) -> list[Mode]:
+    """The coalesced modes of a layout of known integers, by value."""
+    return merge(
+        [(static(int(s)), type(d)(static(int(step_of(d))), d.path) if step_of(d) is not d else static(int(d))) for s, d in flat_modes(mode)]
+    )
+
+
+def _known_modes(layout: Layout) -> list[tuple[int, int]] | None:
+    """Extents and strides as plain ints, coordinates as integers that are equal where they are; None where one is not known."""
+    modes = flat_modes(layout)
+    if has_symbols(*modes):
+        return None
+    code = Encoding(d for _s, d in modes)
+    return [(int(s), code(d)) for s, d in modes]
+
+
+@Predicate
+def is_injective(layout: Layout) -> Reason | bool | None:
+    """Whether no two coordinates share an offset. None where that is not known: of symbols, or of more than 65,536
+    coordinates with three or more strides that interleave.
+
+    >>> from tla import is_injective, parse
+    >>> is_injective(parse("(4,2):(1,4)")), is_injective(parse("(4,2):(1,3)")), is_injective(parse("(4,2):(1,0)"))
+    (True, False, False)
+
+    Source: CuTe's whitepaper, arXiv 2603.02298; decided by the order of strides, else by going through the domain.
+    """
+    if not isinstance(layout, Layout):
+        return elsewhere(is_injective, layout)
+    modes = _known_modes(layout)
+    if modes is None:
+        return True if _proved_apart(layout) else None
+    met = _meeting(modes)
+    if met is None or isinstance(met, bool):
+        return met
+    if isinstance(met, str):
+        return Reason(f"{shown(layout)}: {met}", "an offset for each coordinate", "use larger strides")
+    one, two = (like(layout.shape, iter(c)) for c in met)
+    offset = sum(c * d for c, (_s, d) in zip(met[0], modes))
+    place = f" {offset}" if all(step_of(d) is d for _s, d in flat_modes(layout)) else ""
+    what = f"{shown(layout)}: the coordinates {shown(one)} and {shown(two)} share the offset{place}"
+    return Reason(what, "an offset for each coordinate", "use larger strides, or leave out the mode that repeats")
+
+
+def _proved_apart(layout: Layout, follows: Callable[[Any, Any], bool | None] = at_most) -> bool:
+    """Whether modes are proved to have an order in which the stride of each is at least, or is, where those before it end.
+
+    follows(end, stride)   at_most; or equal, so that there is no gap
+    """
+    rest = [(s, d) for s, d in flat_modes(layout) if known(s) != 1]
+    end: Any = _1
+    while rest and all(step_of(d) is d for _s, d in rest):
+        first = smallest(rest)
+        if first is None or not follows(end, first[1]):
+            return False
+        rest.remove(first)
+        end = mul(*first)
+    return not rest
+
+
+Coordinates = tuple[list[int], list[int]]
+
+
+def _meeting(modes: list[tuple[int, int]]) -> Coordinates | str | bool | None:
+    """Two coordinates that share an offset, or why there must be such; True where there are none, None where unknown."""
+    if any(s == 0 for s, _d in modes):
+        return True
+    steps = sorted((abs(d), s, k) for k, (s, d) in enumerate(modes) if s != 1)
+
+    def at(places: dict[int, int]) -> list[int]:
+        return [places.get(k, 0) for k in range(len(modes))]
+
+    if steps and steps[0][0] == 0:
+        return at({}), at({steps[0][2]: 1})
+    reach = 0  # of the modes with smaller strides: each stride past it starts on new ground
+    for d, s, _k in steps:
+        if d <= reach:
+            break
+        reach += d * (s - 1)
+    else:
+        return True
+    for (d, s, i), (e, n, k) in itertools.combinations(steps, 2):
+        common = math.gcd(d, e)  # x * d == y * e first at x == e / common, y == d / common
+        if e // common < s and d // common < n:
+            x, y = e // common, d // common
+            same_sign = (modes[i][1] < 0) == (modes[k][1] < 0)
+            return (at({i: x}), at({k: y})) if same_sign else (at({}), at({i: x, k: y}))
+    if len(steps) == 2:
+        return True
+    count, places = math.prod(s for _d, s, _k in steps), 1 + sum(d * (s - 1) for d, s, _k in steps)
+    if count > places:
+        return f"{count} coordinates have {places} offsets"
+    return _searched(modes) if count <= ENUMERABLE else None
+
+
+def _searched(modes: list[tuple[int, int]]) -> Coordinates | bool:
+    seen: dict[int, tuple[int, ...]] = {}
+    for coord in itertools.product(*(range(s) for s, _d in modes)):
+        other = seen.setdefault(sum(c * d for c, (_s, d) in zip(coord, modes)), coord)
+        if other is not coord:
+            return list(other), list(coord)
+    return True
+
+
+def consecutive(modes: list[tuple[int, int]]) -> int | None:
+    """How many offsets from 0 on are reached, without a gap; None where negative strides make it a long search.
+
+    Of modes in the order of their strides, what the first ones reach without a gap; a stride past that leaves one.
+    """
+    if any(s == 0 for s, _d in modes):
+        return 0
+    if any(d < 0 and s > 1 for s, d in modes):
+        if math.prod(s for s, _d in modes) > ENUMERABLE:
+            return None
+        image = {sum(c * d for c, (_s, d) in zip(coord, modes)) for coord in itertools.product(*(range(s) for s, _d in modes))}
+        return next(n for n in itertools.count() if n not in image)
+    reach = 0
+    for d, s in sorted((d, s) for s, d in modes):
+        if d > reach + 1:
+            break
+        reach += d * (s - 1)
+    return reach + 1
+
+
+@Predicate
+def is_surjective(layout: Layout, n: Any = None) -> Reason | bool | None:
+    """Whether every offset from 0 up to n, not included, is reached; n is cosize(layout) by default.
+
+    >>> from tla import is_surjective, parse
+    >>> is_surjective(parse("(4,3):(1,2)")), is_surjective(parse("(4,3):(1,8)")), is_surjective(parse("(4,3):(1,8)"), 4)
+    (True, False, True)
+
+    None where that is not known. Source: CuTe's whitepaper, arXiv 2603.02298.
+    """
+    n = None if n is None else leaf(n)
+    if not isinstance(layout, Layout):
+        return elsewhere(is_surjective, layout, n)
+    modes = _known_modes(layout)
+    if modes is None or (n is not None and known(n) is None):
+        within = n is None or at_most(n, size(layout))  # without gaps, cosize is size
+        return True if within and _proved_apart(layout, equal) else None
+    n = int(cosize(layout) if n is None else n)
+    if any(step_of(d) is not d for _s, d in flat_modes(layout)):
+        return Reason(f"{shown(layout)} has coordinates for values", "a layout of offsets", "take each mode for itself")
+    reached = consecutive(modes)
+    if reached is None or reached >= n:
+        return None if reached is None else True
+    return Reason(f"{shown(layout)}: nothing is at offset {reached}", f"every offset from 0 to {n - 1}", "fill the gap, or pad the buffer")
+
+
+@Predicate
+def is_bijective(layout: Layout, n: Any = None) -> Reason | bool | None:
+    """Whether each offset from 0 up to n, not included, is reached exactly once, and no other; n is size(layout) by default.
+
+    >>> from tla import is_bijective, parse
+    >>> is_bijective(parse("(4,2):(2,1)")), is_bijective(parse("(4,2):(1,8)")), is_bijective(parse("(4,2):(1,0)"))
+    (True, False, False)
+
+    None where that is not known. Source: CuTe's whitepaper, arXiv 2603.02298.
+    """
+    count, n = size(layout), size(layout) if n is None else leaf(n)
+    apart = is_injective._decide(layout)
+    if isinstance(apart, Reason):
+        return apart
+    if equal(count, n) is False:
+        return Reason(f"{shown(layout)}: {count} coordinates for {n} offsets", "as many", "use another range")
+    reached = is_surjective._decide(layout, n)
+    if isinstance(reached, Reason):
+        return reached
+    return True if equal(count, n) and apart and reached else None
+
+
+@Predicate
+def is_compact(layout: Layout) -> Reason | bool | None:
+    """Whether the offsets are those from 0 on without a gap, each once, broadcasts aside: bijective without strides of 0.
+
+    >>> from tla import is_compact, parse
+    >>> is_compact(parse("(4,2):(2,1)")), is_compact(parse("(4,2,8):(1,4,0)")), is_compact(parse("(4,2):(1,8)"))
+    (True, True, False)
+
+    Source: CuTe's whitepaper, arXiv 2603.02298.
+    """
+    if not isinstance(layout, Layout):
+        return elsewhere(is_compact, layout)
+    kept = [(s, d) for s, d in flat_modes(layout) if known(step_of(d)) != 0 or known(s) == 0]
+    return is_bijective._decide(Layout(*map(tuple, zip(*kept))) if kept else Layout(1, 0))
+
+
+@Predicate
+def is_ordered(layout: Layout) -> Reason | bool | None:
+    """Whether the strides do not decrease from left to right; extents of 1 and strides of 0 do not count.
+
+    >>> from tla import is_ordered, parse
+    >>> is_ordered(parse("(4,2):(1,4)")), is_ordered(parse("(4,2):(2,1)")), is_ordered(parse("(4,1,2):(1,7,4)"))
+    (True, False, True)
+
+    Source: CuTe's whitepaper, arXiv 2603.02298.
+    """
+    if not isinstance(layout, Layout):
+        return elsewhere(is_ordered, layout)
+    if any(step_of(d) is not d for _s, d in flat_modes(layout)):
+        return Reason(f"{shown(layout)} has coordinates for strides", "a layout of offsets", "coordinates have no order")
+    modes = [(s, d) for s, d in flat_modes(layout) if not equal(s, 1) and not equal(d, 0)]
+    answer: bool | None = True
+    for (s, a), (n, b) in itertools.pairwise(modes):
+        here = at_most(a, b)
+        if here is False and equal(s, 1) is equal(n, 1) is equal(a, 0) is equal(b, 0) is False:  # both count, whatever symbols are
+            return Reason(f"{shown(layout)}: the stride {b} comes after {a}", "strides that do not decrease", "select its modes in order")
+        answer = (here and answer) or None
+    return answer

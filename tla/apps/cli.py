@@ -1,0 +1,443 @@
+"""The command `tla`: layouts from a shell."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import os
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from .. import __version__, codegen, viz, xla
+from ..core.errors import LeafTypeError, LoweringError, ParseError, RangeError, RankError, TlaError, Unproven
+from ..core.int_tuple import IntTuple, product_each, size
+from ..core.ints import known
+from ..core.text import parse
+from ..symbolic import SymInt, dim
+from ..viz.colouring import RULES
+from ..xla.grammar import named_shape
+from ..xla.program import text_lines
+from . import terminal
+
+if TYPE_CHECKING:
+    from .explore.grammar import Program
+
+FAILED, INTERRUPTED = 1, 130  # argparse exits with 2 for a wrong command line
+PORT = 8642
+#: More offsets than this are not listed as JSON.
+MAX_LISTED = 2**20
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code: 0, 1 for input that is refused, 2 for a wrong command line.
+
+    >>> main(["offset", "((_4,_2),(_4,_3)):((_4,_16),(_1,_32))", "1,5"])
+    37
+    0
+    """
+    arguments = _parser().parse_args(argv)
+    try:
+        if (answer := arguments.run(arguments)) is not None:
+            _print(answer, arguments.json)
+    except BrokenPipeError:  # the reader has seen enough: `tla hlo FILE | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except TlaError as error:
+        return _fail(str(error))
+    except OSError as error:
+        return _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror))
+    return 0
+
+
+def _fail(message: str) -> int:
+    print(f"tla: {message}", file=sys.stderr)
+    return FAILED
+
+
+# What a command answers: the value for --json, and how that reads.
+Answer = tuple[Any, Callable[[Any], str]]
+
+
+def _print(answer: Answer, as_json: bool) -> None:
+    value, text = answer
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a text of a program may hold what the terminal cannot show
+    print(json.dumps(value, indent=2) if as_json else text(value), flush=True)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="tla", description="Memory layouts: CuTe's, Ascend's and XLA's, as one algebra.")
+    parser.add_argument("--version", action="version", version=f"tla {__version__}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    layout = "shape:stride, such as '((4,2),3):((3,12),1)', an XLA shape, or an expression, such as 'MakeLayout[half, zN](100, 60)'"
+
+    def command(run: Callable[[argparse.Namespace], Answer | None], **arguments: str) -> None:
+        doc = (run.__doc__ or "").splitlines()[0]
+        sub = commands.add_parser(run.__name__.replace("_", "-"), help=doc, description=doc)
+        sub.add_argument("--json", action="store_true", help="print JSON")
+        for name, text in arguments.items():
+            sub.add_argument(name, metavar=name.upper(), help=text)
+        sub.set_defaults(run=run)
+
+    command(lower, shape="an XLA shape, such as 'bf16[16,256]{1,0:T(8,128)(2,1)}'")
+    command(show, layout=layout)
+    command(offset, layout=layout, coord="a coordinate, such as 5 or 1,5 or '(1,0),5'; in parentheses if it begins with a minus")
+    command(hlo, file="the text of an HLO module, or - for standard input")
+    commands.choices["hlo"].add_argument(
+        "--by", choices=["shape", "operation", "computation", "space", "copy"], default="shape", help="what to add up; shape by default"
+    )
+    command(draw)
+    _options(commands.choices["draw"], layout)
+    command(emit, layout=layout)
+    command(emit_copy, source=layout, destination="a layout of the same valid extents")
+    _code_options(commands.choices["emit"], commands.choices["emit-copy"])
+    command(explore)
+    page = commands.choices["explore"]
+    begin = "what the page begins with, such as 'A = (8,6):(1,8); logical_divide(A, (4,2))'"
+    page.add_argument("expression", metavar="EXPRESSION", nargs="?", default="", help=begin)
+    page.add_argument("--port", metavar="N", type=int, default=PORT, help=f"a port of this machine, {PORT} by default; 0 takes a free one")
+    page.add_argument("--no-browser", action="store_true", help="print the address, and open no browser")
+    return parser
+
+
+def _code_options(emit: argparse.ArgumentParser, emit_copy: argparse.ArgumentParser) -> None:
+    for sub, targets in ((emit, (*codegen.TARGETS, *codegen.SYSTEMS)), (emit_copy, (*codegen.WRITERS,))):
+        sub.add_argument("--target", default="c", help=f"one of {', '.join(targets)}; c by default")
+        sub.add_argument("--name", metavar="NAME", help="the name of the function")
+        sub.add_argument("--multiple-of", metavar="NAME=N", nargs="+", default=[], help="what divides the sizes that have names")
+        sub.add_argument("--check", choices=["function", "assert"], default="", help="write what the sizes have to meet as code, too")
+        sub.add_argument("--at-most", metavar="NAME=N", nargs="+", default=[], help="how large they are at most")
+    emit.add_argument("--coords", metavar="NAMES", help="the names of the coordinates, such as i,j or (i0,i1),j; i,j,... by default")
+    emit.add_argument("--integer", metavar="TYPE", help="int32, int64, uint32 or uint64; by default int32 where all is proved to fit")
+    emit_copy.add_argument("--bits", metavar="N", type=int, help="bits of an element: 8, 16, 32 or 64; 32, or as the XLA shape has")
+
+
+def _options(draw: argparse.ArgumentParser, layout: str) -> None:
+    draw.add_argument("layouts", metavar="LAYOUT", nargs="+", help=layout)
+    draw.add_argument("-o", dest="output", metavar="FILE", help="write it to FILE, which ends in .svg, .html, .tex or .txt")
+    draw.add_argument("--color-by", metavar="RULE", help=f"what colours mean: {', '.join(RULES)}; with --threads thread or value")
+    draw.add_argument("--tile", metavar="TILE", help="the extents of a tile of the first layout, such as 4,8")
+    draw.add_argument("--bits", metavar="N", type=int, help="bits of an element, for --color-by bank; 32, or as the XLA shape has")
+    draw.add_argument("--threads", action="store_true", help="LAYOUT is (thread, value) -> element of --tile: draw who holds each")
+
+
+# ------------------------------------------------------------------------------------------------- commands
+
+
+def lower(arguments: argparse.Namespace) -> Answer:
+    """The layout of an XLA array, what each of its modes is, and what memory it takes."""
+    shape = named_shape(arguments.shape, {})
+    layout = xla.lower(shape)
+    dimensions = [
+        {
+            "extent": _plain(extent),
+            "padded": _plain(padded),
+            "digits": [{"extent": _plain(d.extent), "stride": _plain(d.stride), "role": d.role} for d in digits],
+        }
+        for extent, padded, digits in zip(layout.origin_shape, product_each(layout.shape), _digits(shape))
+    ]
+    value = {
+        "shape": str(shape),
+        "layout": str(layout),
+        "origin_shape": str(layout.origin_shape),
+        "dimensions": dimensions,
+        "elements": _plain(xla.element_count(shape)),
+        "padded_elements": _plain(xla.padded_element_count(shape)),
+        "bits": shape.bits,
+        "bytes": _plain(xla.byte_size(shape)),
+        "waste_bytes": _plain(xla.waste(shape)),
+    }
+    return value, _lowered
+
+
+def _plain(n: Any) -> Any:
+    """An integer as JSON has it: a number, or the text of a symbol."""
+    value = known(n)
+    return str(n) if value is None else value
+
+
+def _digits(shape: xla.ArrayShape) -> tuple[tuple[xla.Digit, ...], ...]:
+    """The digits of each dimension; none where a tile cuts what is no digit."""
+    try:
+        return xla.digits(shape)
+    except LoweringError:
+        return ((),) * len(shape.dimensions)
+
+
+def _lowered(value: dict[str, Any]) -> str:
+    rows = [["dim", "extent", "padded", "extent:stride, fastest first"]]
+    for k, d in enumerate(value["dimensions"]):
+        digits = ", ".join(f"{x['extent']}:{x['stride']} {x['role']}" for x in d["digits"])
+        rows.append([str(k), str(d["extent"]), str(d["padded"]), digits or ("1:0" if d["padded"] == 1 else "see the layout")])
+    return "\n".join(
+        [
+            value["layout"],
+            "",
+            *terminal.table(rows, 1, terminal.width()),
+            "",
+            f"elements  {_grouped(value['elements'])}, {_grouped(value['padded_elements'])} with padding, {value['bits']} bits each",
+            f"bytes     {_grouped(value['bytes'])}{_binary(value['bytes'])}",
+            f"waste     {_grouped(value['waste_bytes'])} bytes{_share(value['waste_bytes'], value['bytes'])}",
+        ]
+    )
+
+
+def show(arguments: argparse.Namespace) -> Answer:
+    """The grid of offsets of a layout; padding is a dot. Of a layout that is too large, its corner."""
+    from ..tensors.offsets import offsets  # with numpy, which the other commands do without
+
+    subjects = _read_subjects(arguments.layout)
+    if not arguments.json:
+        scene = viz.draw(*subjects)
+        return None, lambda _: _as_text(scene)
+    layout = _layout_of(_one(arguments.layout, subjects))
+    if size(layout) > MAX_LISTED:
+        raise RangeError(f"{size(layout)} offsets of {layout}", f"{MAX_LISTED} at most", "leave --json out: then it is the corner")
+    return {"layout": str(layout), "origin_shape": str(layout.origin_shape), "offsets": offsets(layout).tolist()}, str
+
+
+def draw(arguments: argparse.Namespace) -> Answer:
+    """Layouts drawn beside each other, as a picture in a file, or as text."""
+    subjects = [subject for text in arguments.layouts for subject in _read_subjects(text)]
+    tile = None if arguments.tile is None else _read_coord(arguments.tile)
+    if arguments.threads:
+        if len(subjects) > 1:
+            raise RankError(f"{len(subjects)} layouts with --threads", "one", "draw them one by one")
+        scene = viz.draw_threads(subjects[0], tile, arguments.color_by or "thread")
+    else:
+        scene = viz.draw(*subjects, color_by=arguments.color_by or "tile", tile=tile, bits=arguments.bits)
+    if arguments.output is None:
+        return _data(scene), lambda _: _as_text(scene)
+    viz.save(scene, arguments.output)
+    return {"file": arguments.output}, lambda value: f"wrote {value['file']}"
+
+
+def emit(arguments: argparse.Namespace) -> Answer:
+    """The offset of a coordinate as a function of C, CUDA, Python, ...; or the layout as source of CuTe, TLA or XLA."""
+    (subject,), target = _with_sizes(arguments, arguments.layout), arguments.target
+    layout = _layout_of(subject)
+    if target in codegen.SYSTEMS:
+        return {"target": target, "text": codegen.source(layout, target)}, _text_of
+    options = {"integer": arguments.integer, "check": arguments.check}
+    text = codegen.emit(layout, target, arguments.coords, name=arguments.name or "offset", **options)
+    return {"target": target, "text": text}, _text_of
+
+
+def emit_copy(arguments: argparse.Namespace) -> Answer:
+    """A copy from one layout to another as the text of a function, in C, C++, CUDA, HIP or OpenCL."""
+    subjects = _with_sizes(arguments, arguments.source, arguments.destination)
+    source, destination = map(_layout_of, subjects)
+    found = {x.bits: x.element_type for x in subjects if isinstance(x, xla.ArrayShape)}
+    if len(found) > 1 and arguments.bits is None:
+        raise RangeError(f"a copy of {' to '.join(found.values())}", "elements of one width", "give it: --bits 16")
+    options = {"element": next(iter(found), 32) if arguments.bits is None else arguments.bits, "check": arguments.check}
+    text = codegen.emit_copy(source, destination, arguments.target, name=arguments.name or "copy", **options)
+    return {"target": arguments.target, "text": text}, _text_of
+
+
+def _text_of(value: dict[str, Any]) -> str:
+    return str(value["text"]).rstrip("\n")
+
+
+def _with_sizes(arguments: argparse.Namespace, *texts: str) -> list[Any]:
+    """The layouts, or XLA arrays, that expressions say, whose sizes may be open; options say what is known of these."""
+    names = {name: None for text in texts for name in _read(text).sizes}
+    units, ends = (
+        _facts(option, given, names) for option, given in (("multiple-of", arguments.multiple_of), ("at-most", arguments.at_most))
+    )
+    sizes = {name: dim(name, multiple_of=units.get(name, 1), at_most=ends.get(name)) for name in names}
+    return [_with_symbols(text, sizes) for text in texts]
+
+
+def _with_symbols(text: str, sizes: dict[str, SymInt]) -> Any:
+    program = _read(text, sizes)
+    if program.assumed:
+        raise Unproven(f"{text}: whether {', and '.join(program.assumed)}", "sizes that fit", "say it, as in --multiple-of M=64")
+    return _one(text, _drawn(text, program))
+
+
+def _facts(option: str, given: Sequence[str], names: Iterable[str]) -> dict[str, int]:
+    """The numbers that an option gives to names."""
+    found = {}
+    for fact in given:
+        name, _, n = fact.partition("=")
+        if not n.isdecimal():
+            raise LeafTypeError(f"--{option} {fact}", "a name and a number", f"write --{option} M=16")
+        if name not in names:
+            raise LeafTypeError(f"--{option} {fact}", f"a name in the layout: {', '.join(names) or 'it has none'}", "leave it out")
+        found[name] = int(n)
+    return found
+
+
+def offset(arguments: argparse.Namespace) -> Answer:
+    """The offset of a coordinate, in elements. The index of an XLA array has to be inside of it."""
+    coord = _read_coord(arguments.coord)
+    subject = _one(arguments.layout, _read_subjects(arguments.layout))
+    if isinstance(subject, xla.ArrayShape):
+        found = xla.linear_index(subject, coord if isinstance(coord, tuple) else (coord,))
+    else:
+        found = subject(coord)
+    return {"layout": arguments.layout, "coord": str(coord), "offset": int(found)}, lambda value: str(value["offset"])
+
+
+def explore(arguments: argparse.Namespace) -> None:
+    """A page on which layouts, and expressions of them, are typed and looked at; served to this machine until Ctrl-C."""
+    import threading
+    import webbrowser
+
+    from .explore.server import Server  # with http.server, which the other commands do without
+
+    with Server(arguments.port) as server:
+        url = server.url(arguments.expression)
+        _print(({"url": url}, lambda value: f"{value['url']}\nCtrl-C ends it"), arguments.json)
+        if not arguments.no_browser:
+            threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()  # one of a terminal opens the page and waits
+        server.serve_forever()
+
+
+def hlo(arguments: argparse.Namespace) -> Answer:
+    """The arrays of an HLO text, with their bytes and their waste: by shape, operation, computation or memory space; or its copies."""
+    if arguments.by != "shape":
+        return _totals(arguments)
+    errors: list[ParseError] = []
+    with terminal.opened(arguments.file) as file:
+        usage = xla.shape_usage(line for _number, line in text_lines(file, errors.append, decoding="replace"))
+    _say_unread(errors)
+    value = [
+        {
+            "shape": u.text,
+            "count": u.count,
+            "bytes": u.bytes,
+            "waste_bytes": u.waste,
+            "layout": str(u.layout) if u.layout else None,
+            "refused": u.refused,
+        }
+        for u in usage
+    ]
+    return value, _listed
+
+
+def _totals(arguments: argparse.Namespace) -> Answer:
+    errors: list[ParseError] = []
+    with terminal.opened(arguments.file) as file:
+        found = xla.totals(xla.read_hlo(file, errors.append), arguments.by)
+    _say_unread(errors)
+    value = [{"key": t.key, "count": t.count, "bytes": t.bytes, "waste_bytes": t.waste} for t in found]
+
+    def table(value: list[dict[str, Any]]) -> str:
+        rows = [["count", "bytes", "waste", "", arguments.by]]
+        rows += [
+            [str(v["count"]), f"{v['bytes']:,}", f"{v['waste_bytes']:,}", _percent(v["waste_bytes"], v["bytes"]), v["key"]] for v in value
+        ]
+        summary = (
+            f"{sum(v['count'] for v in value)} arrays, {sum(v['bytes'] for v in value):,} bytes{' moved' if arguments.by == 'copy' else ''}"
+        )
+        return "\n".join([*terminal.table(rows, 1, terminal.width()), "", summary])
+
+    return value, table
+
+
+def _say_unread(errors: list[ParseError]) -> None:
+    if errors:
+        lines = "1 line" if len(errors) == 1 else f"{len(errors)} lines"
+        print(f"tla: {lines} could not be read; the first: {errors[0].reason.what.splitlines()[0]}", file=sys.stderr)
+
+
+def _listed(value: list[dict[str, Any]]) -> str:
+    rows = [["count", "bytes", "waste", "", "shape", "layout"]]
+    for u in value:
+        known = u["bytes"] is not None
+        sizes = [f"{u['bytes']:,}", f"{u['waste_bytes']:,}", _percent(u["waste_bytes"], u["bytes"])] if known else ["?", "?", ""]
+        rows.append([str(u["count"]), *sizes, u["shape"], u["layout"] or f"refused: {u['refused']}"])
+    refused = sum(u["layout"] is None for u in value)
+    summary = f"{len(value)} distinct shapes, {sum(u['count'] for u in value)} in all, {refused} refused"
+    return "\n".join([*terminal.table(rows, 2, terminal.width()), "", summary] if value else [summary])
+
+
+# ------------------------------------------------------------------------------------------------- input, output
+
+
+def _read(text: str, names: dict[str, Any] | None = None) -> Program:
+    from .explore import read  # with all operations, which `tla lower` and `tla hlo` do without
+
+    return read(text, names)
+
+
+def _read_subjects(text: str) -> tuple[Any, ...]:
+    """The layouts that an expression says, all of whose sizes are known."""
+    program = _read(text)
+    if program.sizes:
+        given = "".join(f"{name} = 64; " for name in program.sizes)
+        raise Unproven(f"the sizes of {text}: {', '.join(program.sizes)}", "numbers", f"put them before it: '{given}{text}'")
+    return _drawn(text, program)
+
+
+def _drawn(text: str, program: Program) -> tuple[Any, ...]:
+    """The layouts of a program, and XLA arrays, with what their digits are: two of a relayout, all of a tuple."""
+    from .explore import drawn
+
+    if found := drawn(program.value.value):
+        return found
+    mend = "write (4,2):(1,4), or f32[4,2], or MakeLayout[half, zN](100, 60)"
+    raise LeafTypeError(f"{text} is no layout", "shape:stride, an XLA shape, or an expression of these", mend)
+
+
+def _one(text: str, subjects: tuple[Any, ...]) -> Any:
+    if len(subjects) != 1:
+        raise RankError(f"{text}: {len(subjects)} layouts", "one", "give one of them; tla draw takes several")
+    return subjects[0]
+
+
+def _layout_of(subject: Any) -> Any:
+    return xla.lower(subject) if isinstance(subject, xla.ArrayShape) else subject
+
+
+def _read_coord(text: str) -> Any:
+    """`1,5` and `(1,5)` are the same coordinate."""
+    try:
+        inner = parse(f"({text})")
+    except ParseError as error:
+        raise ParseError(text, min(max(error.position - 1, 0), len(text)), *error.args[2:]) from None
+    if not isinstance(inner, IntTuple):
+        raise LeafTypeError(f"{text} is no coordinate", "an integer, or integers between commas", "as in 1,5 or (1,0),5")
+    return inner[0] if len(inner) == 1 else inner
+
+
+def _as_text(scene: viz.Scene) -> str:
+    """A scene as the terminal can show it."""
+    return viz.text(scene, width=terminal.width(), color=terminal.has_colours(), ascii=not terminal.holds("│"))
+
+
+def _data(x: Any) -> Any:
+    """A scene for JSON: its parts by name."""
+    if hasattr(x, "_asdict"):
+        return {name: _data(part) for name, part in x._asdict().items()}
+    return [*map(_data, x)] if isinstance(x, tuple) else x
+
+
+def _percent(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.1f} %" if whole else "0.0 %"
+
+
+def _share(part: int | str, whole: int | str) -> str:
+    return f", {_percent(part, whole)}" if isinstance(part, int) and isinstance(whole, int) else ""
+
+
+def _grouped(n: int | str) -> str:
+    return f"{n:,}" if isinstance(n, int) else n
+
+
+def _binary(n: int | str) -> str:
+    if isinstance(n, str):
+        return ""
+    for power, unit in ((40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")):
+        if n >= 2**power:
+            return f" ({n / 2**power:.4g} {unit})"
+    return ""
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,198 @@
+"""What the page shows of a text, as data for JSON: the value, its grids, the steps to it, and its code."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import tla
+
+from ... import viz
+from ...algebra.codomain import cosize
+from ...algebra.predicates import is_bijective, is_injective
+from ...codegen import source
+from ...core.coord import idx2crd
+from ...core.errors import TlaError
+from ...core.int_tuple import AnyLayout, modes_of, size
+from ...viz.colours import ink
+from ...viz.draw import planes
+from ...viz.drawable import LIMIT, Subject, View, as_subject, axes_of, view
+from ...viz.scene import Axis, Figure, Grid
+from ...xla import ArrayShape, Relayout, byte_size, lower
+from .grammar import Call, Program, Term, read
+from .steps import steps, text_of
+
+_FACTS: dict[str, Callable[[Any], Any]] = {"size": size, "cosize": cosize, "injective": is_injective, "bijective": is_bijective}
+_SYSTEMS = {"CuTe C++": "cute_cpp", "TLA C++": "tla_cpp"}
+_NAMES = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|(?<![\w.])([A-Za-z_]\w*)")
+
+
+def answer(text: str, color_by: str = "tile") -> dict[str, Any]:
+    """What a text says, or why it says nothing, for the page.
+
+    text       of the grammar of tla.apps.explore
+    color_by   what colours mean, as tla.viz.draw has it
+
+    >>> answer("A = (2,3):(3,1); composition(A, 6:1)")["value"]
+    '(2,3):(3,1)'
+    >>> answer("(2,3):(3")["error"]["expected"]
+    "',' or ')'"
+    """
+    return _or_refused(lambda: _answer(read(text), color_by))
+
+
+def picture(text: str, color_by: str = "tile") -> dict[str, Any]:
+    """The drawing of a text's value as SVG, for the page.
+
+    >>> picture("(2,3):(3,1)")["svg"][:4]
+    '<svg'
+    """
+    return _or_refused(lambda: {"svg": viz.svg(viz.draw(*drawn(read(text).value.value), color_by=color_by))})
+
+
+def _or_refused(make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    try:
+        return make()
+    except TlaError as error:
+        what, expected, mend = error.reason
+        return {"error": {"what": what.split("\n")[0], "expected": expected, "mend": mend, "position": getattr(error, "position", None)}}
+
+
+def _answer(program: Program, color_by: str) -> dict[str, Any]:
+    value = program.value.value
+    layouts = drawn(value)
+    found: dict[str, Any] = {
+        "value": text_of(value),
+        "names": [[name, text_of(x.value)] for name, x in program.names],
+        "sizes": program.sizes,
+        "assumed": program.assumed,
+        "facts": [[str(x), [*_facts(x)]] for x in layouts],
+        "steps": [s._asdict() for s in steps(_with_lower(program))],
+        "code": {"Python": python(program), **dict(_sources(layouts))},
+        "figures": [],
+        "caption": "",
+        "legend": [],
+    }
+    if layouts and not program.sizes:
+        scene = viz.draw(*layouts, color_by=color_by)
+        subjects = map(as_subject, layouts)
+        found["figures"] = [_figure(f, view(s, axes_of(s, None), LIMIT // len(layouts))) for f, s in zip(scene.figures, subjects)]
+        found |= {"caption": scene.caption, "legend": scene.legend}
+    return found
+
+
+def drawn(value: Any) -> tuple[Any, ...]:
+    """The layouts of a value: it, those of a tuple, or where a relayout goes from and to.
+
+    >>> drawn(read("A = (_4,_2):(_1,_4); (A, coalesce(A), size(A))").value.value)
+    (parse('(_4,_2):(_1,_4)'), parse('_8:_1'))
+    """
+    if isinstance(value, Relayout):
+        return value.source, value.destination
+    parts = value if isinstance(value, tuple) else (value,)
+    return tuple(x for x in parts if isinstance(x, (AnyLayout, ArrayShape)))
+
+
+def _layout_of(x: Any) -> Any:
+    return x if isinstance(x, AnyLayout) else lower(x)
+
+
+def _with_lower(program: Program) -> tuple[Call, ...]:
+    """The calls of a program; where its value is an array, with what lowers that."""
+    value = program.value
+    if not isinstance(value.value, ArrayShape):
+        return program.calls
+    return *program.calls, Call("lower", f"lower({value.value})", (value,), Term(lower(value.value), ""))
+
+
+def _facts(x: Any) -> Iterator[tuple[str, str]]:
+    """What is to be known of a layout: name and text."""
+    layout = _layout_of(x)
+    if layout is not x:
+        yield "layout", str(layout)
+        yield "bytes", str(byte_size(x))
+    yield "origin_shape", str(layout.origin_shape)
+    for name, fact in _FACTS.items():
+        yield name, _asked(fact, layout)
+
+
+def _asked(fact: Callable[[Any], Any], layout: Any) -> str:
+    try:
+        found = fact(layout)
+    except TlaError:  # of coordinates, or of sizes that are not known
+        return "not known"
+    return {True: "yes", False: "no", None: "not known"}.get(found, "") if found is None or isinstance(found, bool) else str(found)
+
+
+# ------------------------------------------------------------------------------------------------- code
+
+
+def python(program: Program) -> str:
+    """The Python that gives what a program gives.
+
+    >>> print(python(read("A = (_8,_6):(_1,_8); logical_divide(A, (_4, _))")))
+    from tla import _, _4, logical_divide, parse
+    <BLANKLINE>
+    A = parse('(_8,_6):(_1,_8)')
+    print(logical_divide(A, (_4, _)))
+    """
+    lines = [f"{name} = {x.python}" for name, x in program.names]
+    if not any(x is program.value for _name, x in program.names):
+        lines.append(f"print({program.value.python})")
+    if program.assumed:
+        lines = ["with assuming() as conditions:", *(f"    {line}" for line in lines)]
+    imports = sorted({name for name in _NAMES.findall("\n".join(lines)) if name and hasattr(tla, name)})
+    return "\n".join([f"from tla import {', '.join(imports)}", "", *lines] if imports else lines)
+
+
+def _sources(drawn: tuple[Any, ...]) -> Iterator[tuple[str, str]]:
+    """The layout in other languages, or as a comment why it cannot be said there."""
+    for name, system in _SYSTEMS.items() if drawn else ():
+        try:
+            yield name, source(_layout_of(drawn[0]), system)
+        except TlaError as error:
+            yield name, "\n".join(f"// {line}" for line in str(error).splitlines())
+
+
+# ------------------------------------------------------------------------------------------------- grids
+
+
+def _figure(figure: Figure, seen: View) -> dict[str, Any]:
+    """A figure for the page: what it says of each coordinate of each mode, and its grids with colours by number."""
+    palette: dict[str | None, int] = {None: 0}
+    values = planes(seen, seen.values)
+    values = values.reshape(*values.shape[:2], len(figure.grids)) if values.size else values.reshape(0, 0, 1)
+    modes = zip(itertools.count(), modes_of(seen.subject.layout.shape), seen.shape)
+    return {
+        "title": figure.title,
+        "notes": figure.notes,
+        "axes": seen.axes,
+        "extents": [*map(str, seen.extents)],  # texts: they may be past 2**53
+        "modes": [{"natural": [str(idx2crd(i, mode)) for i in range(n)], "digits": _digits(seen.subject, k, n)} for k, mode, n in modes],
+        "grids": [_grid(grid, values[:, :, g], palette) for g, grid in enumerate(figure.grids)],
+        "palette": [[fill, ink(fill)] for fill in palette],
+    }
+
+
+def _grid(grid: Grid, values: Any, palette: dict[str | None, int]) -> dict[str, Any]:
+    """Cells row by row, those that are padding with their offsets too; a fill is a place in the palette, -1 for padding."""
+    return {
+        "title": grid.title,
+        "at": grid.title.strip("()").split(","),  # of each mode, `_` for down and across
+        "rows": _axis(grid.rows),
+        "columns": _axis(grid.columns),
+        "texts": [*map(str, values.ravel().tolist())],
+        "fills": [-1 if cell.padding else palette.setdefault(cell.fill, len(palette)) for row in grid.cells for cell in row],
+    }
+
+
+def _axis(axis: Axis) -> dict[str, Any]:
+    return {"labels": [" ".join(label) for label in axis.labels], "borders": axis.borders}
+
+
+def _digits(subject: Subject, k: int, count: int) -> list[str]:
+    """The digits of the first indices of a mode of a tiled array, the slowest first."""
+    digits = subject.digits[k] if subject.digits else ()
+    return [", ".join(f"{d.role} {i // d.place % d.extent}" for d in reversed(digits)) for i in range(count)] if digits else []

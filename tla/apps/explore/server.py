@@ -1,0 +1,147 @@
+"""The server of the page: on loopback only, for its own page only. It reads its three files once, and evaluates nothing."""
+
+from __future__ import annotations
+
+import errno
+import json
+import sys
+import threading
+import urllib.parse
+from collections.abc import Callable
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.resources import files
+from typing import Any
+
+from ...core.errors import RangeError
+from .answer import answer, picture
+
+HOST = "127.0.0.1"
+#: A larger body is refused [bytes]; a slower client is left [seconds]; of so many requests at once the others wait.
+MAX_BODY, TIMEOUT, MAX_AT_ONCE = 2**16, 10.0, 8
+
+#: path -> a file of the package, and its type
+_FILES = {"/": ("page.html", "text/html"), "/page.css": ("page.css", "text/css"), "/page.js": ("page.js", "text/javascript")}
+#: path -> what makes the answer of a text and a rule of colours
+_ANSWERS: dict[str, Callable[[str, str], dict[str, Any]]] = {"/answer": answer, "/svg": picture}
+_HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+
+
+class Server(ThreadingHTTPServer):
+    """The page on a port of loopback; serve_forever() serves it.
+
+    port     0 takes a free one
+    Raises   RangeError for a port that is none, is in use, or may not be used
+
+    >>> with Server(0) as server:
+    ...     print(server.url("(4,2):(1,4)")[:17], server.url("(4,2):(1,4)").partition("#")[2])
+    http://127.0.0.1: e=%284%2C2%29%3A%281%2C4%29
+    """
+
+    daemon_threads = True
+    request_queue_size = 32
+
+    def __init__(self, port: int) -> None:
+        self.pages = {path: (files("tla.apps.explore").joinpath(name).read_bytes(), kind) for path, (name, kind) in _FILES.items()}
+        self.at_once = threading.BoundedSemaphore(MAX_AT_ONCE)
+        mend = "give another one: --port 0 takes a free one"
+        if not 0 <= port < 2**16:
+            raise RangeError(f"port {port}", "0 to 65535", mend)
+        try:
+            super().__init__((HOST, port), _Handler)
+        except OSError as error:
+            why = "is in use" if error.errno == errno.EADDRINUSE else f"cannot be used: {error.strerror}"
+            raise RangeError(f"port {port} {why}", "a free port", mend) from None
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A traceback, but not of a client that goes away: the page does, when the next letter is typed."""
+        if not isinstance(sys.exc_info()[1], (ConnectionError, TimeoutError)):
+            super().handle_error(request, client_address)
+
+    def url(self, text: str = "") -> str:
+        """The address of the page, with a text in it."""
+        return f"http://{HOST}:{self.server_port}/" + (f"#e={urllib.parse.quote(text, safe='')}" if text else "")
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """What a browser that means this server calls it; another name that leads here is an attack (DNS rebinding)."""
+        return f"{HOST}:{self.server_port}", f"localhost:{self.server_port}"
+
+
+class _Handler(BaseHTTPRequestHandler):
+    timeout = TIMEOUT
+    server: Server  # pyright: ignore[reportIncompatibleVariableOverride]  # it is made with no other
+    server_version, sys_version = "tla", ""
+
+    def do_GET(self) -> None:
+        if not self._refused(_FILES):
+            self._send(HTTPStatus.OK, *self.server.pages[self.path])
+
+    def do_POST(self) -> None:
+        if self._refused(_ANSWERS):
+            return
+        asked = self._asked()
+        if isinstance(asked, HTTPStatus):
+            self.send_error(asked)
+        else:
+            with self.server.at_once:
+                body = json.dumps(_ANSWERS[self.path](*asked), separators=(",", ":")).encode()
+            self._send(HTTPStatus.OK, body, "application/json")
+
+    def _asked(self) -> tuple[str, str] | HTTPStatus:
+        """The text and the rule of colours in the body, or what is wrong with it."""
+        length = self.headers.get("Content-Length", "")
+        if self.headers.get_content_type() != "application/json":
+            return HTTPStatus.UNSUPPORTED_MEDIA_TYPE
+        if not (length.isascii() and length.isdigit()):
+            return HTTPStatus.LENGTH_REQUIRED
+        if len(length) > 9 or int(length) > MAX_BODY:
+            return HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+        try:
+            body = json.loads(self.rfile.read(int(length)))
+            text, color_by = body["text"], body.get("color_by", "tile")
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+            return HTTPStatus.BAD_REQUEST
+        return (text, color_by) if isinstance(text, str) and isinstance(color_by, str) else HTTPStatus.BAD_REQUEST
+
+    def _refused(self, known: Any) -> bool:
+        """Whether a request is from elsewhere, or for what is not here; then it is answered."""
+        if not self._is_own():
+            self.send_error(HTTPStatus.FORBIDDEN)
+        elif self.path not in known:
+            self.send_error(HTTPStatus.METHOD_NOT_ALLOWED if self.path in (*_FILES, *_ANSWERS) else HTTPStatus.NOT_FOUND)
+        else:
+            return False
+        return True
+
+    def _is_own(self) -> bool:
+        """Whether a request is of this page, or opens it."""
+        host, origins, sites = (self.headers.get_all(name, []) for name in ("Host", "Origin", "Sec-Fetch-Site"))
+        if len(host) != 1 or host[0].lower() not in self.server.hosts or any(x != f"http://{host[0]}" for x in origins):
+            return False
+        opens = self.path == "/" and self.headers.get("Sec-Fetch-Mode") == "navigate"  # a link to the page may be anywhere
+        return opens or all(x in ("same-origin", "none") for x in sites)
+
+    def _send(self, status: HTTPStatus, body: bytes, kind: str) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", f"{kind}; charset=utf-8")
+        self.send_header("Content-Length", str(len(body)))
+        for name, value in _HEADERS.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """An error in plain text, and nothing of what was asked in it."""
+        self._send(HTTPStatus(code), f"{code} {HTTPStatus(code).phrase}\n".encode(), "text/plain")
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Nothing: the terminal shows the address alone."""

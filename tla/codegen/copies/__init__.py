@@ -1,0 +1,1 @@
+"""Copies between two layouts as loops and kernels."""

@@ -1,0 +1,1 @@
+"""Index functions: a layout's offset as code of each target language."""

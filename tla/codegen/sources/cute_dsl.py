@@ -1,0 +1,62 @@
+"""Layouts as Python of the CuTe DSL, where a number is static, and cutlass.Int32(n) or Int64(n) is dynamic.
+
+Source: cutlass.cute.core of nvidia-cutlass-dsl 4.8.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ...core.basis import ScaledBasis
+from ...core.errors import LeafTypeError
+from ...core.int_tuple import shown
+from ...core.ints import Int, is_constant
+from ...core.layout import Layout
+from ...core.swizzle import Swizzle
+from ..expressions.target import CALL, Syntax
+from ..indices.python import SYNTAX
+from .cute_cpp import require_31_bits
+from .integer_widths import Part, parts
+from .sizes import INT32_MAX, Language
+
+
+def _number(n: int, wide: bool) -> str:
+    return f"cutlass.Int{64 if wide or abs(n) > INT32_MAX else 32}({n})"
+
+
+# In an expression numbers are plain: its sizes make it dynamic. // rounds down, % does not.
+_EXTREMES: Syntax = {op: (CALL, f"cutlass.{op}({{}}, {{}})") for op in ("min", "max")}
+_DSL = Language(_number, str, {**SYNTAX, **_EXTREMES}, frozenset({"//"}), frozenset({"cute", "cutlass"}))
+
+
+def cute_dsl(x: Any) -> str:
+    """A layout, Swizzle, IntTuple or integer as Python of the CuTe DSL."""
+    written = [*map(_part, parts(x))]
+    if len(written) > 3:
+        raise LeafTypeError(f"{shown(x)} as source of the CuTe DSL", "one map after a plain layout", "compose its parts, or write C++")
+    return written[0] if len(written) == 1 else f"cute.make_composed_layout({', '.join(written)})"
+
+
+def _part(part: Part) -> str:
+    x = part.value
+    if isinstance(x, Swizzle):
+        require_31_bits(x)
+        return f"cute.make_swizzle({x.bits}, {x.base}, {x.shift})"
+    if isinstance(x, Layout):
+        return f"cute.make_layout({_tuple(x.shape, iter(part.extents))}, stride={_tuple(x.stride, iter(part.strides))})"
+    return _tuple(x, iter(part.extents))
+
+
+def _tuple(x: Any, wide: Iterator[bool]) -> str:
+    """An IntTuple; for each of its integers, from left to right, whether it is of 64 bits."""
+    if isinstance(x, tuple):
+        return f"({', '.join(_tuple(m, wide) for m in x)}{',' if len(x) == 1 else ''})"
+    if not isinstance(x, ScaledBasis):
+        return _integer(x, next(wide))
+    value, element = _integer(x.value, next(wide), factor=True), f"cute.E({x.path[0] if len(x.path) == 1 else [*x.path]})"
+    return element if is_constant(1, x.value) else f"{value} * {element}"
+
+
+def _integer(n: Any, wide: bool, factor: bool = False) -> str:
+    return str(int(n)) if type(n) is Int else _DSL.dynamic(n, wide, factor)

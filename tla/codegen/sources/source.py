@@ -1,0 +1,81 @@
+"""Layouts as source of the systems that they come from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...core.composed import ComposedLayout
+from ...core.errors import LeafTypeError, RangeError
+from ...core.int_tuple import as_tree, layout_mend, shown
+from ...core.ints import is_int, is_leaf
+from ...core.layout import Layout
+from ...core.swizzle import Swizzle
+from ...xla import raise_
+from .cute_cpp import cute_cpp
+from .cute_dsl import cute_dsl
+from .tla_cpp import tla_cpp
+
+
+def _xla(x: Any, dtype: Any = "f32") -> str:
+    return str(raise_(x, dtype))
+
+
+#: The systems, and what writes a layout in each; the function takes dtype where the system has element types.
+SYSTEMS: dict[str, tuple[Callable[..., str], bool]] = {
+    "cute_cpp": (cute_cpp, False),
+    "cute_dsl": (cute_dsl, False),
+    "tla_cpp": (tla_cpp, True),
+    "xla": (_xla, True),
+}
+
+
+def source(layout: Any, system: str, *, dtype: Any = None) -> str:
+    """A layout as source of another system: an expression that makes it there, with the same static-ness.
+
+    layout   a layout of any kind; of CuTe and TLA an IntTuple, an integer or a Swizzle too
+    system   "cute_cpp", "cute_dsl" (Python), "tla_cpp" or "xla"
+    dtype    of XLA its element type, "f32" by default; of TLA a type of tla.ascend: then a layout that a tag makes is
+             written with the tag, and there strides of static sizes are dynamic
+    Raises   LeafTypeError and RankError for what the system cannot say (of TLA swizzles, coordinates and empty tuples; of the
+             DSL two maps after a layout), RangeError for a Swizzle past 31 bits and an unknown system, Unproven where a division
+             would round the other way there, and for "xla" what raise_ raises
+
+    >>> from tla import MakeLayout, ascend, dims, parse
+    >>> from tla.codegen import source
+    >>> print(source(parse("(_4,(_2,_3)):(_1,(_4,_8))"), "cute_cpp"))
+    cute::Layout<cute::Shape<cute::_4, cute::Shape<cute::_2, cute::_3>>, cute::Stride<cute::_1, cute::Stride<cute::_4, cute::_8>>>{}
+    >>> M, N = dims("M N")
+    >>> a = MakeLayout((-(-M // 16), N), (16 * N, 1))
+    >>> print(source(a, "cute_cpp"))
+    cute::make_layout(cute::make_shape((M + 15) / 16, N), cute::make_stride(N * 16, 1))
+    >>> print(source(parse("Sw<3,4,3> o _0 o (_8,4):(_1,_8)"), "cute_dsl"))
+    cute.make_composed_layout(cute.make_swizzle(3, 4, 3), 0, cute.make_layout((8, cutlass.Int32(4)), stride=(1, 8)))
+    >>> b = MakeLayout[ascend.half, ascend.zN](100, 60)
+    >>> print(source(b, "tla_cpp", dtype=ascend.half), source(MakeLayout((4, 8)), "xla", dtype="bf16"))
+    tla::MakeLayout<half, Catlass::layout::zN>(100, 60) bf16[4,8]{0,1}
+
+    Names of C++ are written in full; Python's are those of `import cutlass, cutlass.cute as cute`. Sizes are expressions of
+    variables of these names: signed ones, and of 64 bits where products of them pass 32. Numbers are of 64 bits where offsets or
+    sizes pass 32, but for static ones of the DSL, which computes as wide as the coordinates are. TLA and XLA have the
+    origin_shape, CuTe the padded shape only.
+
+    Source: CuTe, nvidia-cutlass-dsl, CATLASS TLA; XLA's raise_.
+    """
+    if not isinstance(system, str) or system not in SYSTEMS:
+        raise RangeError(f"source for {shown(system)!r}", f"one of {', '.join(SYSTEMS)}", 'write "cute_cpp"')
+    write, has_dtype = SYSTEMS[system]
+    x = _checked(layout)
+    if dtype is None:
+        return write(x)
+    if not has_dtype:
+        raise LeafTypeError(f"source for {system} with a dtype", "none: layouts of CuTe have no element type", "leave dtype out")
+    return write(x, dtype)
+
+
+def _checked(x: Any) -> Any:
+    if isinstance(x, (Layout, ComposedLayout, Swizzle)):
+        return x
+    if isinstance(x, tuple) or is_int(x) or is_leaf(x):
+        return as_tree(x)
+    raise LeafTypeError(f"source of a {type(x).__name__}", "a layout, a Swizzle or an IntTuple", layout_mend(x))

@@ -1,0 +1,296 @@
+"""Arithmetic on IntTuples: mode by mode where there are modes, over all their integers where that is asked.
+
+Source: CuTe include/cute/int_tuple.hpp and numeric/math.hpp; TLA include/tla/int_tuple.hpp.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import math
+import operator
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from . import ints
+from .coord import as_coord
+from .errors import DivisibilityError, RankError
+from .int_tuple import AnyLayout, IntTuple, as_int_tuple, leaves, product, require_congruent, shown
+from .ints import Int, add, is_leaf, mul, static
+
+
+def ceil_div(a: Any, b: Any) -> Any:
+    """a / b rounded up, for b > 0. On tuples mode by mode; an integer b divides the modes of a from the left.
+
+    Raises RangeError where b is not positive, RankError where b has more modes than a.
+
+    >>> from tla.core.arithmetic import ceil_div, Int
+    >>> print(ceil_div(100, 16), ceil_div((Int[8](), 10), (Int[3](), 4)), ceil_div((4, 8, 2), 16))
+    7 (_3,3) (1,2,2)
+
+    Source: CuTe `ceil_div`; TLA `CeilDiv`.
+    """
+    return _divide(ceil_div, ints.ceil_div, as_int_tuple(a), as_int_tuple(b))
+
+
+def shape_div(a: Any, b: Any) -> Any:
+    """The shape a without a tile of b: a / b where b divides a, 1 where a divides b. On tuples as ceil_div does.
+
+    Raises DivisibilityError where neither divides the other, RankError where two tuples differ in length.
+
+    >>> from tla import shape_div, Int
+    >>> print(shape_div(12, 4), shape_div(4, 12), shape_div((Int[3](), Int[4]()), Int[6]()))
+    3 1 (_1,_2)
+
+    Source: CuTe `shape_div`.
+    """
+    a, b = as_int_tuple(a), as_int_tuple(b)
+    if isinstance(a, tuple) and isinstance(b, tuple) and len(a) != len(b):
+        raise RankError(f"shape_div: {len(b)} modes of {shown(b)} for {shown(a)}", f"{len(a)}, or one integer", "give one for each mode")
+    return _divide(shape_div, ints.shape_div, a, b)
+
+
+def _divide(divide: Callable[[Any, Any], Any], divide_ints: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
+    if not isinstance(a, tuple):
+        return divide_ints(a, product(b))
+    if isinstance(b, tuple):
+        return IntTuple(*(divide(x, y) for x, y in _paired(divide.__name__, a, b)))
+    out = []
+    for m in a:  # b is used up from the left: what a mode takes of it no longer divides the modes after it
+        out.append(divide(m, b))
+        b = divide_ints(b, product(m))
+    return IntTuple(*out)
+
+
+def round_up(a: Any, b: Any) -> Any:
+    """The least multiple of b that is at least a, for b > 0; mode by mode on tuples; of an integer, that of each b.
+
+    Raises RangeError where b is not positive, RankError where the profiles differ.
+
+    >>> from tla import round_up, Int
+    >>> print(round_up(100, 16), round_up((Int[2](), 9), (Int[2](), 4)), round_up(100, (16, 32)))
+    112 (_2,12) (112,128)
+
+    Source: CuTe `round_up`; TLA `RoundUp`, and `round_up` of its branch tla_v2.
+    """
+    a, b = as_int_tuple(a), as_int_tuple(b)
+    if isinstance(b, tuple):
+        pairs = _paired("round_up", a, b) if isinstance(a, tuple) else ((a, n) for n in b)
+        return IntTuple(*(round_up(x, y) for x, y in pairs))
+    require_congruent("round_up", a, b)
+    return mul(ints.ceil_div(a, b), b)
+
+
+def _paired(name: str, a: tuple[Any, ...], b: tuple[Any, ...]) -> Iterator[tuple[Any, Any]]:
+    """The modes of a with those of b; where b is shorter the rest is left whole."""
+    if len(b) > len(a):
+        raise RankError(f"{name}: {len(b)} modes of {shown(b)} for {shown(a)}", f"at most {len(a)}", f"drop the last {len(b) - len(a)}")
+    one = Int[1]()
+    return zip(a, b + (one,) * (len(a) - len(b)))
+
+
+def _over_leaves(name: str, decide: Callable[[int, int], int], xs: tuple[Any, ...]) -> Any:
+    found = [n for x in xs for n in leaves(as_int_tuple(x))]
+    if not found:
+        raise RankError(f"{name} of no integers", "at least one", "give one, or a tuple that has one")
+    return functools.reduce(functools.partial(ints.fold, name, decide), found)
+
+
+def gcd(*xs: Any) -> Any:
+    """The greatest common divisor of all integers in the arguments; static if all of them are.
+
+    >>> from tla import gcd, Int
+    >>> print(gcd(12, 18), gcd(Int[12](), Int[18]()), gcd((12, (18, 8))))
+    6 _6 2
+
+    Source: CuTe `gcd`.
+    """
+    return _over_leaves("gcd", math.gcd, xs)
+
+
+def max(*xs: Any) -> Any:
+    """The largest of all integers in the arguments; static if all of them are.
+
+    >>> import tla
+    >>> print(tla.max(3, 9), tla.max(tla.Int[3](), tla.Int[9]()), tla.max((3, (7, 1))))
+    9 _9 7
+
+    Source: CuTe and TLA `max`.
+    """
+    return _over_leaves("max", builtins.max, xs)
+
+
+def min(*xs: Any) -> Any:
+    """The smallest of all integers in the arguments; static if all of them are.
+
+    >>> import tla
+    >>> print(tla.min(3, 9), tla.min(tla.Int[3](), tla.Int[9]()), tla.min((3, (7, 1))))
+    3 _3 1
+
+    Source: CuTe and TLA `min`.
+    """
+    return _over_leaves("min", builtins.min, xs)
+
+
+def lcm(*xs: Any) -> Any:
+    """The least common multiple of all integers in the arguments; static if all of them are.
+
+    >>> from tla import lcm, Int
+    >>> print(lcm(4, 6), lcm(Int[4](), Int[6]()))
+    12 _12
+
+    Source: CuTe `lcm`.
+    """
+    return ints.leaf(_over_leaves("lcm", math.lcm, xs))
+
+
+def sum(x: Any) -> Any:
+    """The sum of all integers of an IntTuple; static if all of them are, _0 for ().
+
+    >>> import tla
+    >>> print(tla.sum((2, (3, tla.Int[4]()))), tla.sum(tla.parse("(_2,_5)")))
+    9 _7
+
+    Source: CuTe `sum`.
+    """
+    return functools.reduce(add, leaves(as_int_tuple(x)), Int[0]())
+
+
+def signum(x: Any) -> Any:
+    """-1, 0 or 1: the sign of an integer; static if it is.
+
+    >>> from tla import signum, Int
+    >>> print(signum(-7), signum(Int[0]()), signum(Int[3]()))
+    -1 _0 _1
+
+    Source: CuTe `signum`.
+    """
+    x = ints.leaf(x)
+    return ints.fold("signum", lambda n, zero: (n > zero) - (n < zero), x, Int[0]() if type(x) is Int else 0)
+
+
+def safe_div(a: Any, b: Any) -> Any:
+    """a / b, which has no remainder. DivisibilityError where it has one.
+
+    >>> from tla import safe_div, Int
+    >>> print(safe_div(24, Int[3]()), safe_div(Int[8](), Int[2]()))
+    8 _4
+
+    Source: CuTe `safe_div`, which checks static integers only.
+    """
+    a, b = ints.leaf(a), ints.leaf(b)
+    if not ints.require("divides", b, a, lambda: f"safe_div({a}, {b})"):
+        raise DivisibilityError(f"safe_div({a}, {b}): there is a remainder", f"{b} divides {a}", "pad, or use ceil_div")
+    return a // b
+
+
+def inner_product(a: Any, b: Any) -> Any:
+    """The sum of the products of the integers of two congruent IntTuples: the offset of a coordinate by its strides.
+
+    >>> from tla import inner_product
+    >>> print(inner_product((1, (2, 3)), (4, (5, 6))))
+    32
+
+    Raises RankError where the profiles differ. Source: CuTe `inner_product`.
+    """
+    a, b = as_int_tuple(a), as_int_tuple(b)
+    require_congruent("inner_product", a, b)
+    return functools.reduce(add, builtins.map(mul, leaves(a), leaves(b)), Int[0]())
+
+
+def elem_scale(a: Any, b: Any) -> Any:
+    """Each integer of a times the product of what b has in its place.
+
+    >>> from tla import elem_scale
+    >>> print(elem_scale((2, (3, 4)), ((2, 5), (1, 2))))
+    (20,(3,8))
+
+    Raises RankError where b is not nested like a, or deeper. Source: CuTe `elem_scale`.
+    """
+    a, b = as_int_tuple(a), as_int_tuple(b)
+    if not isinstance(a, tuple):
+        return mul(a, product(b))
+    if not isinstance(b, tuple) or len(a) != len(b):
+        raise RankError(f"elem_scale: {shown(a)} by {shown(b)}", f"{len(a)} modes", "give one factor for each mode")
+    return IntTuple(*builtins.map(elem_scale, a, b))
+
+
+def reverse(x: Any) -> Any:
+    """The modes in the opposite order; their own stay as they are.
+
+    >>> from tla import reverse
+    >>> print(reverse((2, (3, 4), 5)))
+    (5,(3,4),2)
+
+    Source: CuTe `reverse`.
+    """
+    x = as_int_tuple(x)
+    return IntTuple(*x[::-1]) if isinstance(x, tuple) else x
+
+
+def elem_less(a: Any, b: Any) -> Any:
+    """Whether every integer of a is less than its counterpart in b: whether a coordinate is inside of a shape.
+
+    True, False, or None where that is not known. A tuple with more modes than its counterpart is not less; one with fewer
+    has its own compared.
+
+    >>> from tla import elem_less
+    >>> elem_less((1, (2, 3)), (2, (3, 4))), elem_less((1, 3), (4, 3)), elem_less((1, 1), (4,))
+    (True, False, False)
+
+    Coordinates that are arrays are compared element by element: the predicate of a whole tile.
+
+    Raises RankError where an integer meets a tuple. Source: CuTe `elem_less`.
+    """
+    return _elementwise("elem_less", lambda x, y: ints.at_most(add(x, static(1)), y) if is_leaf(x) and is_leaf(y) else x < y, a, b)
+
+
+def elem_leq(a: Any, b: Any) -> Any:
+    """Whether every integer of a is at most its counterpart in b; see elem_less.
+
+    >>> from tla import elem_leq
+    >>> elem_leq((1, 3), (4, 3)), elem_leq((1, 4), (4, 3))
+    (True, False)
+
+    Source: CuTe `elem_leq`, which is true there wherever b is not less than a in every integer.
+    """
+    return _elementwise("elem_leq", lambda x, y: ints.at_most(x, y) if is_leaf(x) and is_leaf(y) else x <= y, a, b)
+
+
+def elem_gtr(a: Any, b: Any) -> Any:
+    """Whether every integer of a is greater than its counterpart in b: elem_less(b, a).
+
+    >>> from tla import elem_gtr
+    >>> elem_gtr((2, 4), (1, 3))
+    True
+
+    Source: CuTe `elem_gtr`.
+    """
+    return elem_less(b, a)
+
+
+def elem_geq(a: Any, b: Any) -> Any:
+    """Whether every integer of a is at least its counterpart in b: elem_leq(b, a).
+
+    >>> from tla import elem_geq
+    >>> elem_geq((2, 3), (1, 3))
+    True
+
+    Source: CuTe `elem_geq`.
+    """
+    return elem_leq(b, a)
+
+
+def _elementwise(name: str, holds: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
+    """Whether holds(x, y) for every x of a and its counterpart y in b: True, False or None; of arrays, element by element."""
+    a, b = (as_coord(x) if isinstance(x, tuple) or not isinstance(x, AnyLayout) else as_int_tuple(x) for x in (a, b))
+    if isinstance(a, tuple) != isinstance(b, tuple):
+        raise RankError(f"{name}: {shown(a)} and {shown(b)}", "integers in the same places", "give each integer its counterpart")
+    if not isinstance(a, tuple):
+        return holds(a, b)
+    if len(a) > len(b):
+        return False
+    answers = [_elementwise(name, holds, x, y) for x, y in zip(a, b)]
+    if any(hasattr(x, "dtype") for x in answers):
+        return functools.reduce(operator.and_, answers)
+    return False if False in answers else None if None in answers else True

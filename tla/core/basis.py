@@ -1,0 +1,290 @@
+"""Coordinates as values of strides: E[0], E[1], ... and their sums.
+
+A layout with strides E[i] maps to coordinates instead of offsets: (4,8):(E[0],E[1]) is the identity. Multiples of one E
+are ScaledBasis elements, sums of them ArithmeticTuples: coordinates that add up mode by mode.
+
+Source: CuTe include/cute/numeric/arithmetic_tuple.hpp.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import zip_longest
+from typing import Any
+
+from .coord import coord_leaf
+from .errors import LeafTypeError, RangeError, RankError
+from .int_tuple import MAX_DEPTH, IntTuple, as_int_tuple, as_tuple, like, shown
+from .ints import Int, is_constant, is_int, is_leaf, is_no_integer, leaf, plus, register_leaf, times
+
+_0, _1 = Int[0](), Int[1]()
+
+
+class ScaledBasis:
+    """An integer times a basis element: the coordinate that is `value` in one mode and 0 in all others.
+
+    value   an integer, or what computes like one
+    path    the mode: (1,) is mode 1, (1, 0) is mode 0 of mode 1
+
+    It prints innermost mode first, as CuTe does: `2@0@1` is 2 in mode 0 of mode 1. Made by `E[...]` and integers.
+
+    >>> from tla import E, _3
+    >>> print(E[1, 0], 2 * E[0], _3 * E[1] * 2, E[0] + 2 * E[1])
+    _1@0@1 2@0 6@1 (_1,2)
+
+    Raises LeafTypeError where it meets what is no integer and no coordinate.
+
+    Source: CuTe `ScaledBasis`.
+    """
+
+    __slots__ = ("path", "value")
+    __array_ufunc__ = None  # an array times an element is an element whose value is the array
+
+    value: Any
+    path: tuple[int, ...]
+
+    def __init__(self, value: Any, path: tuple[int, ...]) -> None:
+        object.__setattr__(self, "value", coord_leaf(value))
+        object.__setattr__(self, "path", _path(path))
+
+    def __setattr__(self, name: str, value: object = None) -> None:
+        raise AttributeError(f"a ScaledBasis is immutable: multiply an E instead of changing {name}")
+
+    __delattr__ = __setattr__
+
+    def __mul__(self, n: Any) -> ScaledBasis:
+        return _element(times(_factor(n), self.value), self.path)
+
+    __rmul__ = __mul__
+
+    def __neg__(self) -> ScaledBasis:
+        return _element(-self.value, self.path)
+
+    def __abs__(self) -> ScaledBasis:
+        return _element(abs(self.value), self.path)
+
+    def __add__(self, other: Any) -> Any:
+        return _sum(self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return _sum(other, self)
+
+    def __sub__(self, other: Any) -> Any:
+        return _sum(self, _negative(other))
+
+    def __rsub__(self, other: Any) -> Any:
+        return _sum(other, -self)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ScaledBasis):
+            return NotImplemented
+        one, two = self.value, other.value
+        return self.path == other.path and (one is two or (is_leaf(one) and is_leaf(two) and bool(one == two)))
+
+    def __hash__(self) -> int:
+        return hash((ScaledBasis, self.value, self.path))
+
+    def __str__(self) -> str:
+        return "@".join(map(str, (self.value, *reversed(self.path))))
+
+    def __repr__(self) -> str:
+        element = f"E[{', '.join(map(str, self.path))}]"
+        return element if is_constant(1, self.value) else f"{self.value!r}*{element}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ScaledBasis, (self.value, self.path)
+
+    @property
+    def is_static(self) -> bool:
+        """Whether the value is known at compile time."""
+        return type(self.value) is Int
+
+
+def _path(path: Any) -> tuple[int, ...]:
+    modes = tuple(int(leaf(i)) for i in (path if isinstance(path, tuple) else (path,)))
+    if not 0 < len(modes) <= MAX_DEPTH:
+        raise RankError(f"E of {len(modes)} modes", f"1 to {MAX_DEPTH}", "write E[0], or E[1, 0] for mode 0 of mode 1")
+    if not all(0 <= i < 2**16 for i in modes):
+        raise RangeError(f"E{list(modes)}", "modes from 0 to 65535", "count the modes from 0")
+    return modes
+
+
+def _element(value: Any, path: tuple[int, ...]) -> ScaledBasis:
+    """The ScaledBasis of parts that are checked."""
+    new = object.__new__(ScaledBasis)
+    object.__setattr__(new, "value", leaf(value) if isinstance(value, int) else value)
+    object.__setattr__(new, "path", path)
+    return new
+
+
+def _factor(n: Any) -> Any:
+    """n, if coordinates can be multiplied by it."""
+    if isinstance(n, (ScaledBasis, tuple)):
+        raise LeafTypeError(f"coordinates times {shown(n)}", "an integer", "coordinates are added, and multiplied by integers")
+    return coord_leaf(n)
+
+
+class _Elements:
+    """`E[i, j]`: the basis element of mode j of mode i, the coordinate that is 1 there and 0 elsewhere.
+
+    >>> from tla import E, Layout
+    >>> a = Layout((4, 8), (E[1], E[0]))
+    >>> print(a, a(2, 3))
+    (4,8):(_1@1,_1@0) (3,2)
+
+    Raises RangeError for a negative mode. Source: CuTe `E<I...>`.
+    """
+
+    def __getitem__(self, path: int | tuple[int, ...]) -> ScaledBasis:
+        return _element(_1, _path(path))
+
+    def __call__(self, *path: Any) -> ScaledBasis:
+        raise LeafTypeError(f"E{path!r}", "the modes in square brackets", "write E[0], or E[1, 0] for mode 0 of mode 1")
+
+    def __repr__(self) -> str:
+        return "E"
+
+    def __reduce__(self) -> str:
+        return "E"
+
+
+#: The basis elements of coordinates: E[0], E[1], E[1, 0], ...
+E = _Elements()
+
+
+class ArithmeticTuple(IntTuple):
+    """A coordinate that computes: + and - go mode by mode, * by an integer.
+
+    Where one coordinate has fewer modes than the other, it counts as 0 in the rest.
+
+    >>> from tla import ArithmeticTuple, E
+    >>> print(ArithmeticTuple(1, (2, 3)) + ArithmeticTuple(10), 2 * ArithmeticTuple(1, 2), ArithmeticTuple(5, 5) - E[1])
+    (11,(2,3)) (2,4) (5,4)
+
+    Raises RankError where an integer other than _0 meets a tuple. Source: CuTe `ArithmeticTuple`.
+    """
+
+    __slots__ = ()
+    checked = False  # it may hold arrays and tracers
+
+    def __new__(cls, *modes: Any) -> ArithmeticTuple:
+        return as_tuple(cls, modes, coord_leaf)
+
+    def __add__(self, other: Any) -> Any:
+        return _sum(self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return _sum(other, self)
+
+    def __neg__(self) -> ArithmeticTuple:
+        return _coordinate(-m for m in self)
+
+    def __sub__(self, other: Any) -> Any:
+        return _sum(self, _negative(other))
+
+    def __rsub__(self, other: Any) -> Any:
+        return _sum(other, -self)
+
+    def __mul__(self, n: Any) -> ArithmeticTuple:
+        n = _factor(n)
+        return _coordinate(m * n if isinstance(m, tuple) else times(n, m) for m in self)
+
+    __rmul__ = __mul__
+
+
+def _negative(x: Any) -> Any:
+    """-x of a coordinate: of an element, a tuple or an integer."""
+    return -(x if isinstance(x, ScaledBasis) else ArithmeticTuple(*x) if isinstance(x, tuple) else coord_leaf(x))
+
+
+def _coordinate(modes: Any) -> ArithmeticTuple:
+    """The modes as an ArithmeticTuple, unchecked."""
+    return tuple.__new__(ArithmeticTuple, [_coordinate(m) if isinstance(m, tuple) else m for m in modes])
+
+
+def as_coordinate(x: Any) -> Any:
+    """A basis element as a coordinate: `8@0@1` is `(_0,(8))`. A tuple as an ArithmeticTuple; an integer stays one."""
+    if isinstance(x, ScaledBasis):
+        value = x.value
+        for i in reversed(x.path):
+            value = tuple.__new__(ArithmeticTuple, [_0] * i + [value])
+        return value
+    return ArithmeticTuple(*x) if isinstance(x, tuple) else coord_leaf(x)
+
+
+def _sum(a: Any, b: Any) -> Any:
+    """The sum of two coordinates, mode by mode. A zero that sum() begins with, or a static one, is that of every module."""
+    for x, other in ((a, b), (b, a)):
+        if is_int(x) and not isinstance(other, int) and (is_constant(0, x) or (type(x) is int and x == 0)):
+            return other
+    return _sum_of_modes(as_coordinate(a), as_coordinate(b))
+
+
+def _sum_of_modes(a: Any, b: Any) -> Any:
+    if isinstance(a, tuple) and isinstance(b, tuple):
+        return tuple.__new__(ArithmeticTuple, [_sum_of_modes(*pair) for pair in zip_longest(a, b, fillvalue=_0)])
+    if is_constant(0, a) or is_constant(0, b):
+        return b if is_constant(0, a) else a
+    if isinstance(a, tuple) or isinstance(b, tuple) or is_no_integer(a) or is_no_integer(b):
+        raise RankError(f"the sum of {shown(a)} and {shown(b)}", "coordinates of one nesting", "use basis elements of other modes")
+    return plus(a, b)
+
+
+def _ask(question: str, a: Any, b: Any) -> bool | None:
+    if question == "==":
+        return bool(a == b)
+    raise LeafTypeError(f"{shown(a)} and {shown(b)}: coordinates have no order", "integers", "basis elements are strides only")
+
+
+register_leaf(ScaledBasis, _ask, integer=False)
+
+
+def MakeBasisLike(shape: Any) -> Any:
+    """The basis elements of a shape: E[path] at each integer; the strides of the identity layout.
+
+    >>> from tla import MakeBasisLike
+    >>> print(MakeBasisLike((4, (2, 3))))
+    (_1@0,(_1@0@1,_1@1@1))
+
+    Source: CuTe `make_basis_like`.
+    """
+    shape = as_int_tuple(shape)
+    return like(shape, (E[path] for path in _paths(shape))) if isinstance(shape, tuple) else _1
+
+
+def _paths(shape: Any, path: tuple[int, ...] = ()) -> Iterator[tuple[int, ...]]:
+    if isinstance(shape, tuple):
+        for i, mode in enumerate(shape):
+            yield from _paths(mode, (*path, i))
+    else:
+        yield path
+
+
+class Encoding:
+    """Coordinates as integers: e_k becomes W**k, so that equal integers are equal coordinates.
+
+    This holds as long as no coordinate reaches W / 2. Sums on the way through a layout stay far below: 64-bit strides,
+    times 64-bit extents, in fewer than 2**100 terms.
+
+    >>> from tla.core.basis import E, Encoding
+    >>> f = Encoding([E[0], 3 * E[1], 7])
+    >>> f.decode(f(3 * E[1]) * 5)
+    (15, (1,))
+    """
+
+    BITS = 256
+
+    def __init__(self, strides: Any) -> None:
+        paths = dict.fromkeys(d.path for d in strides if isinstance(d, ScaledBasis))
+        self._shift = {path: (k + 1) * self.BITS for k, path in enumerate(paths)}
+
+    def __call__(self, d: Any) -> int:
+        return int(d.value) << self._shift[d.path] if isinstance(d, ScaledBasis) else int(d)
+
+    def decode(self, n: int) -> tuple[int, tuple[int, ...]] | None:
+        """The value and the path, () for an integer; None for a coordinate of more than one mode."""
+        for path, shift in (((), 0), *self._shift.items()):
+            value = n >> shift
+            if value << shift == n and (not self._shift or value.bit_length() < self.BITS // 2):
+                return value, path
+        return None

@@ -1,0 +1,167 @@
+"""Layouts composed of several maps: what one shape:stride cannot say.
+
+ComposedLayout(A, p, B) means A(p + B(coord)).
+
+Source: CuTe include/cute/layout_composed.hpp.
+"""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from .basis import ArithmeticTuple, ScaledBasis, as_coordinate
+from .errors import LeafTypeError, RankError
+from .int_tuple import AnyLayout, flatten, leaves, mode, shown, symbols_given
+from .ints import Int, is_constant, is_int, is_static, leaf, plus
+from .layout import Layout, as_layout
+from .swizzle import Swizzle
+
+_0 = Int[0]()
+#: A layout composed of more parts than this is refused.
+MAX_PARTS = 64
+
+
+class ComposedLayout(AnyLayout):
+    """outer(offset + inner(coord)): the layout whose coordinates are inner's and whose offsets are outer's.
+
+    outer    a Swizzle, a Layout, or another ComposedLayout
+    offset   an integer [of outer's domain]; a coordinate where inner gives coordinates
+    inner    a Layout or ComposedLayout; its shape is the shape, its origin_shape the origin_shape
+
+    >>> from tla import ComposedLayout, Swizzle, parse, _0
+    >>> a = ComposedLayout(Swizzle[3, 0, 3](), _0, parse("(_8,_8):(_8,_1)"))
+    >>> print(a, a(1, 0), a.shape, a[0])
+    Sw<3,0,3> o _0 o (_8,_8):(_8,_1) 9 (_8,_8) Sw<3,0,3> o _0 o _8:_8
+
+    Chains lean to the right: A o p o (B o q o C). A swizzle of no bits at the static offset 0 is left out: then this is
+    inner. Raises LeafTypeError where a part is of the wrong kind.
+
+    Source: CuTe `ComposedLayout`.
+    """
+
+    __slots__ = ("inner", "offset", "outer")
+
+    outer: Any
+    offset: Any
+    inner: Any
+
+    def __new__(cls, outer: Any, offset: Any, inner: Any) -> Any:
+        if not isinstance(inner, AnyLayout):
+            as_layout("the inner part of a ComposedLayout", inner)
+        if isinstance(outer, ComposedLayout):
+            return cls(outer.outer, outer.offset, cls(outer.inner, offset, inner))
+        if not isinstance(outer, (Swizzle, Layout)):
+            raise LeafTypeError(f"a ComposedLayout with a {type(outer).__name__} outside", "a Swizzle or a layout", "write Swizzle[...]()")
+        offset = ArithmeticTuple(*offset) if isinstance(offset, tuple) else leaf(offset)
+        if isinstance(offset, tuple) and isinstance(inner, Layout) and not gives_coordinates(inner):
+            raise LeafTypeError(
+                f"the coordinate {shown(offset)} as offset of {shown(inner)}", "an integer", "it is added to inner's offsets"
+            )
+        parts, last = 3, inner
+        while isinstance(last, ComposedLayout):
+            parts, last = parts + 2, last.inner
+        if parts > MAX_PARTS:
+            raise RankError(f"a ComposedLayout of {parts} parts", f"at most {MAX_PARTS}", "compose some of them")
+        if isinstance(outer, Swizzle) and (not is_int(offset) or (isinstance(inner, Layout) and gives_coordinates(inner))):
+            raise LeafTypeError(f"{outer} o {shown(offset)} o {shown(inner)}", "offsets to swizzle", "put a layout in between")
+        if isinstance(outer, Swizzle) and outer.bits == 0 and is_constant(0, offset):
+            return inner
+        new = object.__new__(cls)
+        for name, value in (("outer", outer), ("offset", offset), ("inner", inner)):
+            object.__setattr__(new, name, value)
+        return new
+
+    def __setattr__(self, name: str, value: object = None) -> None:
+        raise AttributeError(f"a ComposedLayout is immutable: make another instead of changing {name}")
+
+    __delattr__ = __setattr__
+
+    @property
+    def shape(self) -> Any:
+        """The shape of the inner layout."""
+        return self.inner.shape
+
+    @property
+    def origin_shape(self) -> Any:
+        """The origin_shape of the inner layout."""
+        return self.inner.origin_shape
+
+    @property
+    def is_static(self) -> bool:
+        """Whether all parts are known at compile time."""
+        return bool(self.outer.is_static and is_static(self.offset) and self.inner.is_static)
+
+    def __call__(self, *coord: Any) -> Any:
+        place = self.inner(*coord)
+        np = sys.modules.get("numpy")
+        if np and isinstance(place, (np.ndarray, np.generic)) and place.size and isinstance(self.offset, int):  # numpy would wrap silently
+            for end in (place.min(), place.max()):
+                leaf(int(end) + int(self.offset))
+        return _outer_at(self.outer, plus(self.offset, place))
+
+    def __getitem__(self, i: int) -> Any:
+        return ComposedLayout(self.outer, self.offset, mode(self.inner, leaf(i)))
+
+    def __iter__(self) -> Iterator[Any]:
+        return (ComposedLayout(self.outer, self.offset, m) for m in self.inner)
+
+    def over(self, f: Callable[..., Any], *more: Any) -> Any:
+        """This layout with f(inner, ...) inside: what f does to the coordinates, done here."""
+        return ComposedLayout(self.outer, self.offset, f(self.inner, *more))
+
+    def flatten(self) -> Any:
+        """What `flatten(layout)` gives."""
+        return self.over(flatten)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ComposedLayout):
+            return NotImplemented
+        return bool(self.outer == other.outer and self.offset == other.offset and self.inner == other.inner)
+
+    def __hash__(self) -> int:
+        return hash((self.outer, self.offset, self.inner))
+
+    def __str__(self) -> str:
+        return f"{self.outer} o {self.offset} o {self.inner}"
+
+    def __repr__(self) -> str:
+        last = innermost(self)
+        origin = "" if last._origin is None else f", origin_shape={last._origin!r}"
+        return f"parse({str(self)!r}{origin}{symbols_given(*_numbers(self))})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ComposedLayout, (self.outer, self.offset, self.inner)
+
+
+def gives_coordinates(layout: Layout) -> bool:
+    return any(isinstance(d, ScaledBasis) for d in leaves(layout.stride))
+
+
+def _outer_at(outer: Any, place: Any) -> Any:
+    """The outer map at a place: an integer, or a coordinate that may have fewer modes than it."""
+    if isinstance(outer, Layout) and isinstance(place, (tuple, ScaledBasis)):
+        return outer(_filled(as_coordinate(place), outer.shape))
+    return outer(place)
+
+
+def _filled(coord: Any, shape: Any) -> Any:
+    """The coordinate with 0 in the modes of the shape that it does not have."""
+    if not isinstance(coord, tuple) or not isinstance(shape, tuple):
+        return coord
+    return tuple(_filled(c, s) for c, s in itertools.zip_longest(coord, shape[: max(len(coord), len(shape))], fillvalue=_0))
+
+
+def _numbers(layout: Any) -> list[Any]:
+    """The IntTuples of a layout and of all that it is composed of."""
+    if isinstance(layout, ComposedLayout):
+        return [*_numbers(layout.outer), layout.offset, *_numbers(layout.inner)]
+    return [layout.shape, layout.stride] if isinstance(layout, Layout) else []
+
+
+def innermost(layout: Any) -> Layout:
+    while isinstance(layout, ComposedLayout):
+        layout = layout.inner
+    return as_layout("a part", layout)  # type: ignore[no-any-return]

@@ -1,0 +1,144 @@
+"""The exceptions of tla: each says what was given, what was expected, and how to mend it.
+
+A reason is a value. The predicate that finds it, the exception that carries it and the test that reads it share it.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Generic, NamedTuple, ParamSpec
+
+
+class Reason(NamedTuple):
+    """Why something is refused: what was given, what was expected, how to mend it.
+
+    >>> print(Reason("tile 0 of (0,4)", "a positive integer", "drop that entry"))
+    tile 0 of (0,4)
+      expected  a positive integer
+      to mend   drop that entry
+    """
+
+    what: str
+    expected: str
+    mend: str
+
+    def __str__(self) -> str:
+        lines = [self.what]
+        if self.expected:
+            lines.append(f"  expected  {self.expected}")
+        if self.mend:
+            lines.append(f"  to mend   {self.mend}")
+        return "\n".join(lines)
+
+
+P = ParamSpec("P")
+
+
+class Predicate(Generic[P]):
+    """A question with a reason: `p(x)` is True, False, or None where that is not known; `p.why_not(x)` says why it is False.
+
+    >>> from tla import is_injective, parse
+    >>> is_injective(parse("(4,2):(1,3)"))
+    False
+    >>> print(is_injective.why_not(parse("(4,2):(1,3)")).what)
+    (4,2):(1,3): the coordinates (3,0) and (0,1) share the offset 3
+    """
+
+    def __init__(self, decide: Callable[P, Reason | bool | None]) -> None:
+        self._decide = decide
+        functools.update_wrapper(self, decide)
+
+    def __call__(self, *args: P.args, **options: P.kwargs) -> bool | None:
+        answer = self._decide(*args, **options)
+        return False if isinstance(answer, Reason) else answer
+
+    def why_not(self, *args: P.args, **options: P.kwargs) -> Reason | None:
+        """Why the answer is False; None where it is not."""
+        answer = self._decide(*args, **options)
+        return answer if isinstance(answer, Reason) else None
+
+    def __repr__(self) -> str:
+        return f"<predicate {self.__name__}>"  # type: ignore[attr-defined]  # update_wrapper gives it
+
+    def __reduce__(self) -> str:
+        return self.__name__  # type: ignore[attr-defined,no-any-return]
+
+
+class TlaError(Exception):
+    """Anything that tla refuses. Catch this one to catch them all.
+
+    >>> raise RankError("2 coordinates for 3 modes", "3 coordinates", "give one per mode")
+    Traceback (most recent call last):
+    tla.core.errors.RankError: 2 coordinates for 3 modes
+      expected  3 coordinates
+      to mend   give one per mode
+    """
+
+    def __init__(self, what: str, expected: str, mend: str) -> None:
+        super().__init__(what, expected, mend)
+        self.reason = Reason(what, expected, mend)
+
+    def __str__(self) -> str:
+        return str(self.reason)
+
+
+class LeafTypeError(TlaError, TypeError):
+    """The kind of an argument is wrong: a float, a bool or a text where an integer belongs."""
+
+
+class RankError(TlaError, ValueError):
+    """Ranks or profiles do not fit each other: a coordinate and its shape, a shape and its stride."""
+
+
+class RangeError(TlaError, ValueError):
+    """An integer is out of its range: a negative extent, an index past the end, more than 64 bits."""
+
+
+class DivisibilityError(TlaError, ValueError):
+    """One integer had to divide another, and does not."""
+
+
+class InjectivityError(TlaError, ValueError):
+    """Two coordinates of a layout share an offset where none may."""
+
+
+class Unproven(TlaError, ValueError):
+    """A condition on integers that are not known could not be decided from what is known of them."""
+
+
+class LoweringError(TlaError, ValueError):
+    """An XLA shape that has no layout, or none that `tla.xla.lower` can give yet."""
+
+
+class ParseError(TlaError, ValueError):
+    """A text that its grammar does not allow. Shows the text with a caret under the place.
+
+    text       the whole text
+    position   offset of the offending character in `text` [characters]; len(text) means its end
+
+    >>> raise ParseError("(_4,x)", 4, "'x' is not an integer", "a number like 4 or _4", "give x a value")
+    Traceback (most recent call last):
+    tla.core.errors.ParseError: 'x' is not an integer, at position 4
+        (_4,x)
+            ^
+      expected  a number like 4 or _4
+      to mend   give x a value
+    """
+
+    def __init__(self, text: str, position: int, what: str, expected: str, mend: str) -> None:
+        super().__init__(f"{what}, at position {position}\n{caret(text, position)}", expected, mend)
+        self.args = (text, position, what, expected, mend)
+        self.text, self.position = text, position
+
+
+def caret(text: str, position: int, width: int = 60) -> str:
+    """The line of `text` around `position`, cut to some `width` characters, and a caret under the place."""
+    start = text.rfind("\n", 0, position) + 1
+    end = text.find("\n", position)
+    end = len(text) if end < 0 else end
+    lo, hi = max(start, position - width // 2), min(end, position + width // 2)
+    head, tail = ("..." if lo > start else ""), ("..." if hi < end else "")
+    # a tab or an unprintable character is one column here, so that the caret stands where it should
+    line = "".join(c if c.isprintable() else "?" if c != "\t" else " " for c in text[lo:hi])
+    return f"    {head}{line}{tail}\n    {' ' * (len(head) + position - lo)}^"

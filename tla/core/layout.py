@@ -1,0 +1,485 @@
+"""Layout: a function from a coordinate to an offset, written shape:stride.
+
+Source: CuTe include/cute/layout.hpp and stride.hpp; TLA include/tla/layout.hpp.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, cast
+
+from .cache import memo
+from .coord import ends_empty, offset_of
+from .errors import LeafTypeError, RangeError, RankError
+from .int_tuple import (
+    AnyLayout,
+    ByPath,
+    IntTuple,
+    as_int_tuple,
+    as_tree,
+    congruent,
+    elsewhere,
+    flatten,
+    layout_mend,
+    leaves,
+    like,
+    mode,
+    modes_of,
+    product_each,
+    require_congruent,
+    require_depth,
+    shown,
+    symbols_given,
+    text,
+)
+from .ints import Int, Static, at_most, is_constant, is_int, is_static, leaf, mul, require
+
+_0, _1 = Int[0](), Int[1]()
+P = ParamSpec("P")
+
+# ------------------------------------------------------------------------------------------ Shape and Stride
+
+
+class Shape(IntTuple):
+    """The extents of a layout's modes [elements]. `Shape[_4, _2]` is a static one as a type; MakeShape makes the value.
+
+    >>> from tla import MakeShape, Shape, _2, _4
+    >>> print(MakeShape(_4, 2), Shape[_4, _2]())
+    (_4,2) (_4,_2)
+
+    Source: TLA and CuTe `Shape`.
+    """
+
+    __slots__ = ()
+
+
+class Stride(IntTuple):
+    """How far one step in each mode goes [elements]; congruent to the layout's shape.
+
+    >>> from tla import MakeStride, Stride, _1, _4
+    >>> print(MakeStride(_1, 4), Stride[_1, _4]())
+    (_1,4) (_1,_4)
+
+    Source: TLA and CuTe `Stride`.
+    """
+
+    __slots__ = ()
+
+
+def MakeShape(*modes: Any) -> Shape:
+    """A Shape of extents, each an integer or a tuple of them; `_4` or `Int[4]()` is static, `4` dynamic.
+
+    Raises LeafTypeError for a leaf that is no integer.
+
+    >>> from tla import MakeShape, _4
+    >>> print(MakeShape((_4, 2), 3))
+    ((_4,2),3)
+
+    Source: TLA `MakeShape`.
+    """
+    return Shape(*modes)
+
+
+def MakeStride(*modes: Any) -> Stride:
+    """A Stride of steps [elements], each an integer or a tuple of them.
+
+    Raises LeafTypeError for a leaf that is no integer.
+
+    >>> from tla import MakeStride, _1
+    >>> print(MakeStride((_1, 8), 16))
+    ((_1,8),16)
+
+    Source: TLA `MakeStride`.
+    """
+    return Stride(*modes)
+
+
+# ------------------------------------------------------------------------------------------ compact strides
+
+
+class _Order:
+    """Which mode of a compact layout is fastest."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __repr__(self) -> str:
+        return self._name
+
+    def __reduce__(self) -> str:  # the one object of its name, after pickle and copy too
+        return self._name
+
+
+#: The order of a compact layout with its first mode fastest: MakeLayout's default.
+LayoutLeft = _Order("LayoutLeft")
+#: The order of a compact layout with its last mode fastest.
+LayoutRight = _Order("LayoutRight")
+
+
+def compact_col_major(shape: Any, current: Any = _1) -> Any:
+    """The strides of a shape laid out without gaps, first mode fastest, from stride `current` on [elements].
+
+    A static 1 gets stride _0: no coordinate steps along it.
+
+    >>> from tla import compact_col_major, _1, _4
+    >>> print(compact_col_major((_4, (3, _1))))
+    (_1,(_4,_0))
+
+    Source: CuTe `compact_col_major`.
+    """
+    shape = as_int_tuple(shape)
+    return _compact(shape, leaves(shape), current)[0]
+
+
+def compact_row_major(shape: Any, current: Any = _1) -> Any:
+    """The strides of a shape laid out without gaps, last mode fastest, from stride `current` on [elements].
+
+    >>> from tla import compact_row_major, _1, _4
+    >>> print(compact_row_major((_4, (3, _1))))
+    (3,(_1,_0))
+
+    Source: CuTe `compact_row_major`.
+    """
+    shape = as_int_tuple(shape)
+    return _compact(shape, reversed(tuple(leaves(shape))), current)[1]
+
+
+def _compact(shape: Any, extents: Iterable[Any], current: Any) -> tuple[Any, Any]:
+    """Running products over the extents, in the profile of shape: as they come, and reversed."""
+    current, strides = leaf(current), []
+    for n in extents:
+        strides.append(_0 if is_constant(1, n) else current)
+        current = mul(current, n)
+    return like(shape, iter(strides), Stride), like(shape, reversed(strides), Stride)
+
+
+# ---------------------------------------------------------------------------------------------------- Layout
+
+
+class _LayoutMeta(type):
+    def __getitem__(cls, parts: Any) -> Callable[[], Layout]:
+        parts = parts if isinstance(parts, tuple) else (parts,)
+        if not 1 <= len(parts) <= 3:
+            raise RankError(f"Layout of {len(parts)} parts in brackets", "one to three", "write Layout[Shape[...], Stride[...]]")
+        values = [p.value if isinstance(p, Static) else p for p in parts]
+        if not all(map(is_static, values)):
+            raise LeafTypeError(f"Layout[{', '.join(map(shown, values))}]", "static parts", "use MakeLayout for what is dynamic")
+        shape, *rest = values
+        return Static(Layout(shape, *(rest or [compact_col_major(shape)])), f"Layout[{', '.join(map(repr, parts))}]")
+
+
+class Layout(AnyLayout, metaclass=_LayoutMeta):
+    """A function from a coordinate to an offset [elements]: the sum over the modes of coordinate * stride.
+
+    shape          extents, an IntTuple, padding included [elements]
+    stride         congruent to shape [elements]
+    origin_shape   one integer per top-level mode: how much of it holds valid data. What XLA calls padding and Ascend a
+                   tail tile. Default: the product of each mode.
+    Raises         RankError where these do not fit each other, RangeError for a negative extent, an origin_shape past the
+                   shape, or what 64 bits cannot hold, Unproven for an extent of symbols that may be negative, LeafTypeError
+                   for a leaf that is no integer
+
+    `layout(coord)` and `layout(i, j)` take an integer (first mode fastest), a coordinate per mode, or one nested like the
+    shape, of anything with + * // %. There is no bounds check: past its size a layout goes on along its last mode.
+    `==` compares structure, static-ness aside. MakeLayout has the defaults; `Layout[Shape[...], Stride[...]]` is a static
+    layout as a type.
+
+    >>> from tla import Layout, Shape, Stride, _1, _2, _3, _4, _16, _32
+    >>> a = Layout[Shape[Shape[_4, _2], Shape[_4, _3]], Stride[Stride[_4, _16], Stride[_1, _32]]]()
+    >>> print(a, a(1, 5), a((1, (1, 1))), a(41))
+    ((_4,_2),(_4,_3)):((_4,_16),(_1,_32)) 37 37 37
+    >>> Layout((2, 3), (3, 1))
+    parse('(2,3):(3,1)')
+
+    Source: CuTe `Layout`; TLA `Layout` and its originShape.
+    """
+
+    __slots__ = ("_make", "_origin", "_plain", "shape", "stride")
+
+    shape: Any
+    stride: Any
+    _origin: Shape | None  # None is the default: most layouts have it, and few are asked for it
+    _plain: list[tuple[int, int]] | None
+    _make: Callable[[], tuple[Any, Any]]
+
+    def __init__(self, shape: Any, stride: Any, origin_shape: Any = None) -> None:
+        shape, stride = as_tree(shape, Shape), as_tree(stride, Stride)
+        require_congruent("Layout", shape, stride)
+        for n in leaves(shape):
+            if n < 0 if isinstance(n, int) else not _may_be_extent(n, shape):
+                raise RangeError(f"Layout: extent {n} in {shown(shape)}", "extents of 0 or more", f"use {-n:d}, or a negative stride")
+        _set_shape(self, shape)
+        _set_stride(self, stride)
+        _set_plain(self, _plain_modes(shape, stride))
+        _set_origin(self, None if origin_shape is None else _as_origin(shape, origin_shape))
+
+    if not TYPE_CHECKING:  # a checker would take any name for an attribute
+
+        def __getattr__(self, name):
+            """shape and stride of a layout that was worked out in plain ints: they are wrapped when one is first asked for."""
+            if name not in ("shape", "stride"):
+                raise AttributeError(f"a Layout has no attribute {name!r}")
+            shape, stride = self._make()
+            _set_shape(self, shape)
+            _set_stride(self, stride)
+            return shape if name == "shape" else stride
+
+    def plain_modes(self) -> list[tuple[int, int]]:
+        """The leaves as pairs of plain ints, if all are static and no extent is 0; else nothing. It is found once."""
+        if self._plain is None:
+            _set_plain(self, _plain_modes(self.shape, self.stride))
+        return self._plain  # type: ignore[return-value]  # it is set above
+
+    @property
+    def origin_shape(self) -> Shape:
+        """How much of each top-level mode holds valid data [elements]."""
+        return _default_origin(self.shape) if self._origin is None else self._origin
+
+    def __setattr__(self, name: str, value: object = None) -> None:
+        raise AttributeError(f"a Layout is immutable: make another with MakeLayout instead of changing {name}")
+
+    __delattr__ = __setattr__
+
+    def __call__(self, *coord: Any) -> Any:
+        at = coord[0] if len(coord) == 1 else coord
+        if type(at) is int and self._plain:  # the loop of offset_of, in plain ints; a sum of 0 may be static, see there
+            total, x = 0, at
+            s, d = 1, 0
+            for s, d in self._plain:
+                total += x % s * d
+                x //= s
+            if total := total + x * s * d:  # what is left of x is the last mode's
+                return total
+        return offset_of(at, self.shape, self.stride)
+
+    def __getitem__(self, i: int) -> Layout:
+        """Mode i as a layout; one that is an integer keeps its origin_shape."""
+        if not isinstance(i, int):
+            raise LeafTypeError(f"mode {i!r} of a layout", "one integer", "get[0, 1](layout) goes by a path, slice_((_, 0), layout) slices")
+        mode(self.shape, leaf(i))
+        if not isinstance(self.shape, tuple):
+            return self
+        s, d = self.shape[i], self.stride[i]
+        return unchecked_layout(s, d, None if isinstance(s, tuple) or self._origin is None else Shape(self._origin[i]))
+
+    def __iter__(self) -> Iterator[Layout]:
+        if not isinstance(self.shape, tuple):
+            return iter((self,))
+        if self._origin is not None:
+            return (self[i] for i in range(len(self.shape)))
+        return map(unchecked_layout, self.shape, self.stride)
+
+    def flatten(self) -> Layout:
+        """What `flatten(layout)` gives."""
+        return unchecked_layout(flatten(self.shape), flatten(self.stride))
+
+    @property
+    def is_static(self) -> bool:
+        """Whether shape and stride are known at compile time."""
+        return is_static(self.shape) and is_static(self.stride)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Layout):
+            return NotImplemented
+        if self.shape != other.shape or self.stride != other.stride:
+            return False
+        return self._origin is other._origin or bool(self.origin_shape == other.origin_shape)
+
+    def __hash__(self) -> int:
+        return hash((self.shape, self.stride))
+
+    def __str__(self) -> str:
+        return f"{text(self.shape)}:{text(self.stride)}"
+
+    def __repr__(self) -> str:
+        origin = "" if self._origin is None else f", origin_shape={self._origin!r}"
+        return f"parse({str(self)!r}{origin}{symbols_given(self.shape, self.stride)})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return unchecked_layout, (self.shape, self.stride, self._origin)
+
+
+def _may_be_extent(n: Any, shape: Any) -> bool:
+    """Whether n is 0 or more: proved, taken on by assuming(), or a symbol of sympy of which nothing was declared."""
+    return bool(getattr(n, "is_undeclared", False)) or require("<=", 0, n, lambda: f"the extent {n} of {shown(shape)}")
+
+
+_new = object.__new__
+_set_shape, _set_stride, _set_origin, _set_plain, _set_make = (
+    Layout.__dict__[name].__set__ for name in ("shape", "stride", "_origin", "_plain", "_make")
+)
+
+
+def plain_layout(plain: list[tuple[int, int]], make: Callable[[], tuple[Any, Any]]) -> Layout:
+    """The static layout of these leaves, whose shape and stride make() gives: the caller has proved that they fit."""
+    new = _new(Layout)
+    _set_make(new, make)
+    _set_origin(new, None)
+    _set_plain(new, plain)
+    return new
+
+
+def _plain_modes(shape: Any, stride: Any) -> list[tuple[int, int]]:
+    if type(shape) is Int and type(stride) is Int:
+        return [(shape.real, stride.real)] if shape else []
+    out: list[tuple[int, int]] = []
+    for s, d in zip(leaves(shape), leaves(stride)):
+        if type(s) is not Int or type(d) is not Int or not s:
+            return []
+        out.append((s.real, d.real))
+    return [] if ends_empty(shape) else out
+
+
+def as_layout(where: str, x: Any) -> Any:
+    """x if it is a layout; LeafTypeError if it is something else, or a layout of another kind."""
+    if isinstance(x, Layout):
+        return x
+    if isinstance(x, AnyLayout):
+        raise LeafTypeError(f"{where} of a {type(x).__name__}", "one shape and stride", "cut or compose it until it is a plain Layout")
+    raise LeafTypeError(f"{where} of a {type(x).__name__}", "a layout", layout_mend(x))
+
+
+def join(layouts: Iterable[Layout], origin: Shape | None = None) -> Layout:
+    """The layouts as the modes of one, each with the strides that it has."""
+    modes = tuple(layouts)
+    for m in modes:
+        if type(m) is not Layout:
+            as_layout("a mode", m)
+    shape, stride = tuple.__new__(Shape, [m.shape for m in modes]), tuple.__new__(Stride, [m.stride for m in modes])
+    require_depth(shape)
+    return unchecked_layout(shape, stride, origin)
+
+
+def unchecked_layout(shape: Any, stride: Any, origin: Shape | None = None, plain: Any = None) -> Layout:
+    """The layout of parts that the caller has proved to fit: Layout without its checks. plain: what plain_modes() gives."""
+    new = _new(Layout)
+    _set_shape(new, shape)
+    _set_stride(new, stride)
+    _set_origin(new, origin)
+    _set_plain(new, plain)
+    return new
+
+
+@memo
+def _default_origin(shape: Any) -> Shape:
+    return Shape(*product_each(shape))
+
+
+def _as_origin(shape: Any, origin_shape: Any) -> Shape | None:
+    """An origin_shape checked; None if it is the default one."""
+    origin, whole = Shape(*modes_of(as_int_tuple(origin_shape))), _default_origin(shape)
+    if not congruent(origin, whole):
+        raise RankError(
+            f"origin_shape {shown(origin)} of {shown(shape)}", f"{len(whole)} integers, one per top-level mode", "a nested mode has one too"
+        )
+    for o, n in zip(origin, whole):
+        if at_most(o, -1) or at_most(o, n) is False:
+            raise RangeError(
+                f"origin_shape {shown(origin)} of {shown(shape)}: {o} of {n}", "0 up to the extent of its mode", "pad the shape"
+            )
+    same = origin == whole and all(is_static(o) == is_static(n) for o, n in zip(origin, whole))
+    return None if same else origin
+
+
+class _Make(Generic[P]):
+    """MakeLayout: called with a shape, or with types in brackets, the element's and a tag, which makes its layout."""
+
+    def __init__(self, make: Callable[P, Layout]) -> None:
+        self._make = make
+        functools.update_wrapper(self, make)
+
+    def __call__(self, *args: P.args, **options: P.kwargs) -> Layout:
+        return self._make(*args, **options)
+
+    def __getitem__(self, types: tuple[Any, Any]) -> Callable[..., Layout]:
+        make = getattr(types[1], "MakeLayout", None) if isinstance(types, tuple) and len(types) == 2 else None
+        if make is None:
+            raise LeafTypeError(f"MakeLayout[{shown(types)}]", "an element type and a tag", "write MakeLayout[half, zN](rows, cols)")
+        return functools.partial(make, types[0])
+
+    def __repr__(self) -> str:
+        return "<function MakeLayout>"
+
+    def __reduce__(self) -> str:
+        return "MakeLayout"
+
+
+@_Make
+def MakeLayout(shape: Any, stride: Any = LayoutLeft, origin_shape: Any = None, *more: Layout) -> Layout:
+    """A layout of a shape: with the strides given, or compact. Of layouts: these as the modes of one.
+
+    shape          an IntTuple of extents [elements]; an integer alone is the length of a vector, `(n):(_1)`
+    stride         congruent to shape [elements]; or LayoutLeft, compact with the first mode fastest, which is the
+                   default; or LayoutRight, compact with the last mode fastest
+    origin_shape   one integer per top-level mode: how much holds valid data [elements]; all of it by default
+    Raises         RankError, RangeError, LeafTypeError as Layout does
+
+    With an element type and a tag in brackets it is the layout of that tag (tla.ascend): `MakeLayout[half, zN](rows, cols)`,
+    with a leading dimension `ld=...` [elements] where it is not the least, `((rows, cols), batch)` for a batch of them. A width
+    in bits may stand for the element type. origin_shape is the sizes, and static sizes give static strides.
+
+    >>> from tla import MakeLayout, MakeShape, MakeStride, LayoutRight, Int
+    >>> print(MakeLayout(MakeShape(Int[2](), 4), MakeStride(Int[12](), Int[1]())))
+    (_2,4):(_12,_1)
+    >>> print(MakeLayout((Int[2](), 4)), MakeLayout((Int[2](), 4), LayoutRight), MakeLayout(128), MakeLayout(8, 1))
+    (_2,4):(_1,_2) (_2,4):(4,_1) (128):(_1) 8:1
+    >>> MakeLayout((4, 8), (8, 1), origin_shape=(3, 5)).origin_shape
+    parse('(3,5)')
+    >>> from tla.ascend import RowMajor, half, zN
+    >>> print(MakeLayout[half, zN](Int[100](), 60), MakeLayout[16, RowMajor](4, 6, ld=13), MakeLayout[8, zN]((64, 32), 2))
+    ((_16,_7),(_16,4)):((_16,_256),(_1,_1792)) (4,6):(13,_1) ((_16,4),(_32,1),2):((_32,_512),(_1,2048),2048)
+
+    Source: TLA `MakeLayout`; the compact default is CuTe's `make_layout`.
+    """
+    if isinstance(shape, Layout):
+        return _concatenated([shape, *(x for x in (stride, origin_shape) if x is not LayoutLeft and x is not None), *more])
+    if not isinstance(shape, tuple) and not is_int(shape):
+        if isinstance(shape, list):
+            leaf(shape)  # which says how to write it
+        if stride is not LayoutLeft or origin_shape is not None or more:
+            raise LeafTypeError(
+                f"MakeLayout of a {type(shape).__name__} and more", "it alone, or a shape", "use compose to put them together"
+            )
+        return cast(Layout, elsewhere(MakeLayout, shape))
+    if isinstance(stride, _Order):
+        if not isinstance(shape, tuple):
+            shape, stride = (shape,), (_1,)
+        else:
+            stride = compact_row_major(shape) if stride is LayoutRight else compact_col_major(shape)
+    return Layout(shape, stride, origin_shape)
+
+
+def _concatenated(modes: list[Any]) -> Layout:
+    for m in modes:
+        if not isinstance(m, Layout):
+            raise LeafTypeError(
+                f"MakeLayout of layouts and of {shown(m)}", "layouts only, or a shape with its stride", "make a layout of it first"
+            )
+    return join(modes)
+
+
+@ByPath
+def shape(layout: Any) -> Any:
+    """The shape of a layout, or of one of its modes: `shape[0, 1](layout)` [elements].
+
+    >>> from tla import parse, shape
+    >>> print(shape(parse("((_4,2),3):((1,4),8)")), shape[0, 1](parse("((_4,2),3):((1,4),8)")))
+    ((_4,2),3) 2
+
+    Source: CuTe and TLA `shape<I...>`.
+    """
+    return as_int_tuple(layout)
+
+
+@ByPath
+def stride(layout: Layout) -> Any:
+    """The stride of a layout, or of one of its modes: `stride[0, 1](layout)` [elements].
+
+    >>> from tla import parse, stride
+    >>> print(stride(parse("((_4,2),3):((1,4),8)")), stride[0, 1](parse("((_4,2),3):((1,4),8)")))
+    ((1,4),8) 4
+
+    Source: CuTe and TLA `stride<I...>`.
+    """
+    return as_layout("stride", layout).stride

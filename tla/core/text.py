@@ -1,0 +1,216 @@
+"""The text of layouts and IntTuples, read: `((_4,_2),(_4,_3)):((_4,_16),(_1,_32))`.
+
+`_4` is static and `4` dynamic; `shape:stride` is a layout. What a value prints is its str(); this file reads it back with
+the same static-ness. The text is data: it is parsed by this grammar and never evaluated.
+
+    text   = part { "o" part "o" part }                       Sw<3,4,3> o _0 o (_8,_8):(_8,_1)
+    part   = word "<" digits { "," digits } ">" | tuple [ ":" tuple ]
+    tuple  = leaf | "(" [ tuple { "," tuple } ] ")"          blanks may stand between any two of these
+    leaf   = ([ "_" ] [ "-" ] digits | expression) { "@" digits }     3@1@0 is 3 * E[0, 1]: the innermost mode first
+
+An expression of symbols, such as ceil(N/128), is what parse(text, symbols=...) reads; its grammar is that of SymInt.
+
+Source: cute::print of CUTLASS; TLA's documents.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from .basis import E
+from .composed import MAX_PARTS, ComposedLayout
+from .errors import LeafTypeError, ParseError
+from .int_tuple import MAX_DEPTH, IntTuple
+from .ints import INT64_MAX, INT64_MIN, static
+from .layout import Layout
+from .swizzle import make_swizzle
+
+# What makes the symbols of parse() a dict of names; what reads an expression of them from a position on.
+_EXPRESSIONS: list[tuple[Callable[[Any], dict[str, Any]], Callable[[str, int, dict[str, Any]], tuple[Any, int]]]] = []
+
+_LEAF = re.compile(r"(_?)(-?[0-9]+)((?:@[0-9]{1,5})*)(?![0-9A-Za-z_.@])")
+_WORD = re.compile(r"[0-9A-Za-z_.+-]+|.", re.DOTALL)
+_SWIZZLE = re.compile(r"Sw<\s*(-?[0-9]{1,9}(?:\s*,\s*-?[0-9]{1,9})*)\s*>", re.ASCII)  # the blanks that int() takes
+_PATH = re.compile(r"(?:@[0-9]{1,5})*(?![0-9A-Za-z_.@])")
+_OPERATOR = re.compile(r"\s*(//|[-+*%^])")
+_PARENTHESIS = re.compile(r"[()]")
+_BLANK = re.compile(r"\s*", re.ASCII)
+
+
+def register_expression(names: Callable[[Any], dict[str, Any]], read: Callable[[str, int, dict[str, Any]], tuple[Any, int]]) -> None:
+    """Make expressions of symbols leaves: read(text, position, names(symbols)) is the value, and where its text ends."""
+    _EXPRESSIONS.append((names, read))
+
+
+def parse(text: str, *, origin_shape: Any = None, symbols: Any = None) -> Any:
+    """The layout, IntTuple or integer that a text stands for: the inverse of str().
+
+    text           `shape:stride`, or an IntTuple, or an integer; `_4` static, `4` dynamic
+    origin_shape   of a layout: how much of each top-level mode holds valid data; all of it by default
+    symbols        the sizes that the text names: a SymInt, several, or a dict of names to integers
+    Returns        Layout, IntTuple, Int or int
+    Raises         ParseError with the position, and what Layout raises
+
+    >>> from tla import parse
+    >>> a = parse("((_4,_2),(_4,_3)):((_4,_16),(_1,_32))")
+    >>> a(1, 5), a.shape[0], parse(str(a)) == a
+    (37, parse('(_4,_2)'), True)
+    >>> parse("(_4,2):(_1)")
+    Traceback (most recent call last):
+    tla.core.errors.RankError: Layout: (_4,2) has 2 modes and (_1) has 1
+      expected  the same nesting
+      to mend   give each mode its counterpart
+
+    >>> from tla import dims
+    >>> M, N = dims("M N")
+    >>> print(parse("(M,ceil(N/4)):(_1,16*M)", symbols=[M, N]).stride)
+    (_1,16*M)
+
+    Source: design of tla, section 4; the notation is that of cute::print.
+    """
+    if not isinstance(text, str):
+        raise LeafTypeError(f"parse of a {type(text).__name__}", "a text such as '(_4,2):(_2,_1)'", "str(x) gives the text of a layout")
+    reader = Reader(text, symbols)
+    value = reader.value(origin_shape)
+    reader.end(", or ':'")
+    if origin_shape is not None and not hasattr(value, "origin_shape"):
+        raise ParseError(text, len(text), "an origin_shape, and no layout", "shape:stride", "drop origin_shape")
+    return value
+
+
+class Reader:
+    """A text and a position in it. tla.apps.explore has one that reads more."""
+
+    def __init__(self, text: str, symbols: Any = None) -> None:
+        self.text, self.at = text, 0
+        self.symbols: Any = None if symbols is None else _EXPRESSIONS[0][0](symbols)
+        self.skip_blank()
+
+    def skip_blank(self) -> None:
+        self.at = _BLANK.match(self.text, self.at).end()  # type: ignore[union-attr]  # it matches the empty text too
+
+    def take(self, token: str) -> bool:
+        if not self.text.startswith(token, self.at):
+            return False
+        self.at += len(token)
+        self.skip_blank()
+        return True
+
+    def value(self, origin_shape: Any = None) -> Any:
+        """A part, or a chain of parts, put together from the right."""
+        parts = [self.part(origin_shape)]
+        while len(parts) % 2 == 0 or self.text.startswith("o", self.at):
+            if not self.take("o") or len(parts) == MAX_PARTS:
+                raise self.unexpected(f"'o' and a layout, {MAX_PARTS} parts at most", "write A o 0 o B")
+            parts.append(self.part(origin_shape))
+        value = parts.pop()
+        while parts:
+            offset = parts.pop()
+            value = ComposedLayout(parts.pop(), offset, value)
+        return value
+
+    def part(self, origin_shape: Any) -> Any:
+        """What stands alone, or between the "o" of a chain; origin_shape is that of the last layout."""
+        found = _SWIZZLE.match(self.text, self.at)
+        if found:
+            numbers = [*map(int, found[1].split(","))]
+            if len(numbers) != 3:
+                raise self.unexpected("3 numbers in <>", "write Sw<1,2,3>")
+            self.at = found.end()
+            self.skip_blank()
+            return make_swizzle(*numbers)
+        shape = self.int_tuple()
+        if self.take(":"):
+            stride = self.int_tuple()
+            last = not self.text.startswith("o", self.at)
+            return Layout(shape, stride, origin_shape if last else None)
+        return shape
+
+    def int_tuple(self) -> Any:
+        """An IntTuple, by a stack of the tuples that are open: nesting is limited, and recursion never meets it."""
+        open_tuples: list[tuple[int, list[Any]]] = []
+        while True:
+            start = self.at
+            if not self.at_expression() and self.take("("):
+                if len(open_tuples) == MAX_DEPTH:
+                    raise ParseError(self.text, start, f"tuples nested more than {MAX_DEPTH} deep", "a layout", "flatten it")
+                open_tuples.append((start, []))
+                if not self.take(")"):
+                    continue
+                value: Any = tuple.__new__(IntTuple, open_tuples.pop()[1])  # its leaves and depth are checked here
+            else:
+                value = self.leaf()
+            while open_tuples:
+                open_tuples[-1][1].append(value)
+                if self.take(","):
+                    break
+                if not self.take(")"):
+                    raise self.unexpected("',' or ')'", f"close the '(' at position {open_tuples[-1][0]}")
+                value = tuple.__new__(IntTuple, open_tuples.pop()[1])
+            else:
+                return value
+
+    def at_expression(self) -> bool:
+        """Whether an expression begins here: a name, or what an operator follows, a '(' with its ')' included."""
+        if self.symbols is None:
+            return False
+        first = self.text[self.at : self.at + 1]
+        if first == "(":
+            return bool(_OPERATOR.match(self.text, _closing(self.text, self.at)))
+        found = _LEAF.match(self.text, self.at)
+        return bool(_OPERATOR.match(self.text, found.end())) if found else first.isalpha() or first == "-"
+
+    def leaf(self) -> Any:
+        if self.at_expression():
+            value, self.at = _EXPRESSIONS[0][1](self.text, self.at, self.symbols)
+            path = _PATH.match(self.text, self.at)
+            if path:
+                self.at = path.end()
+            self.skip_blank()
+            return _along(value, path[0] if path else "")
+        found = _LEAF.match(self.text, self.at)
+        if not found:
+            named = self.text[self.at : self.at + 1].isalpha() and self.symbols is None
+            raise self.unexpected(
+                "an integer like 4 or _4, or a tuple", "give the names it has: parse(text, symbols=[M, N])" if named else ""
+            )
+        underscore, digits, modes = found.groups()
+        # the length first: int() of a million digits takes its time
+        if len(digits.lstrip("-0")) > 20 or len(digits) > 4000 or not INT64_MIN <= int(digits) <= INT64_MAX:
+            raise ParseError(
+                self.text, self.at, f"{digits:.24} does not fit in 64 bits", f"{INT64_MIN} to {INT64_MAX}", "use a smaller one"
+            )
+        self.at = found.end()
+        self.skip_blank()
+        return _along(static(int(digits)) if underscore else int(digits), modes)
+
+    def end(self, otherwise: str = "") -> None:
+        if self.at < len(self.text):
+            raise self.unexpected(f"the end of the text{otherwise}", "")
+
+    def unexpected(self, expected: str, mend: str) -> ParseError:
+        found = _WORD.match(self.text, self.at)
+        return ParseError(
+            self.text,
+            self.at,
+            f"unexpected {found[0][:24]!r}" if found else "the text ends",
+            expected,
+            mend or "a layout reads (_4,2):(_1,4)",
+        )
+
+
+def _along(value: Any, modes: str) -> Any:
+    """value, or that many of the basis element of `@1@0`."""
+    return E[tuple(map(int, reversed(modes.split("@")[1:])))] * value if modes else value
+
+
+def _closing(text: str, start: int) -> int:
+    """Where the text after the ")" of the "(" at `start` begins; its end if there is none."""
+    depth = 0
+    for found in _PARENTHESIS.finditer(text, start):
+        depth += 1 if found[0] == "(" else -1
+        if depth == 0:
+            return found.end()
+    return len(text)

@@ -1,0 +1,503 @@
+"""SymInt: an integer that is not known, with facts: sizes, indices, and what is computed from them.
+
+Source: design of tla, section 2; the name is PyTorch's.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from ..core.errors import LeafTypeError, RangeError, Unproven
+from ..core.ints import Int, Static, is_no_integer, leaf, register_foreign, register_leaf, static
+from . import conditions, text, tree
+from .conditions import Condition, require
+from .evaluate import folded
+from .facts import declaration, representation, require_one_meaning, symbols_in, whole
+from .forms import best
+from .poly import ONE, Poly, Symbol, number, one_of
+from .proofs import is_positive, least
+from .rules import floor_div, node
+from .tree import Tree
+
+#: What was computed is remembered up to so many operations, each as often as it is written: for explain(), and as a form.
+MAX_HISTORY = 100
+
+
+def _operators(name: str) -> tuple[Any, Any]:
+    """The operator `name` of SymInts, with another integer on the right, and on the left."""
+
+    def forward(self: SymInt, other: Any) -> Any:
+        return apply(name, self, other) if _computes(other) else NotImplemented
+
+    def backward(self: SymInt, other: Any) -> Any:
+        return apply(name, other, self) if _computes(other) else NotImplemented
+
+    return forward, backward
+
+
+class SymInt:
+    """An integer that is not known: a size, an index, or what is computed from these. It is a leaf of every layout.
+
+    Made by dim, dims and index. It has all integer operators, with every kind of integer on both sides; `/` is refused.
+    `//` and `%` round down, as in Python. What comes out as a number is an int. It prints in the simplest form that is
+    found: `ceil(N/128)`, `(i*8+j)%64`.
+
+    `==` and hash are those of the normal form: equal ones are equal for all sizes, unequal ones may be equal for some.
+    `<`, `<=`, `>`, `>=` give a Condition; int() and the truth of what is not a number raise Unproven.
+
+    expr     the sympy expression
+    at(...)  its value where sizes have values
+
+    Raises LeafTypeError where it meets a bool, a float or a text, Unproven for a divisor that may be 0, RangeError for an
+    expression past the limits and for one name with two sets of facts.
+
+    >>> from tla import dims, index, MakeLayout
+    >>> M, N = dims("M N")
+    >>> i, j = index("i", below=M), index("j", below=N)
+    >>> print((i*N + j) // N, (i*N + j) % N, -(-N // 128), MakeLayout((M, N)))
+    i j ceil(N/128) (M,N):(_1,M)
+    """
+
+    __slots__ = ("_form", "_history", "made", "poly")
+    _op_priority = 20.0  # sympy leaves its operators to ours
+
+    poly: Poly
+    _form: Tree | None
+    _history: int
+    made: tuple[Any, ...] | None  # the operation that it came of, and its operands
+
+    def __init__(self, *_: Any) -> None:
+        raise LeafTypeError("SymInt(...)", "a name with its facts", "write dim('N', multiple_of=16) or index('i', below=N)")
+
+    # ------------------------------------------------------------------------------------------- what it is
+
+    @property
+    def expr(self) -> Any:
+        """The sympy expression, of integer symbols and FloorDiv, Mod, CeilDiv, Min, Max, Xor nodes, in the simplest form.
+
+        >>> from tla import dim
+        >>> dim("N").expr + 1
+        N + 1
+        """
+        from .nodes import to_sympy
+
+        return to_sympy(self)
+
+    def _sympy_(self) -> Any:
+        return self.expr
+
+    @property
+    def form(self) -> Tree:
+        """The simplest form: of what is found from the normal form, and what was written."""
+        if self._form is None:
+            self._form = min(best(self.poly), self.written, key=lambda t: t.cost)
+        return self._form
+
+    @property
+    def written(self) -> Tree:
+        """It as it was computed; its simplest form where trees lack an operation of that, or where a name in it cancels out."""
+        found = self._written()
+        is_of_it = found.cost < _UNWRITTEN.cost and tree.names(found) <= {n.name for n in symbols_in(self.poly)}
+        return found if is_of_it else best(self.poly)
+
+    def _written(self) -> Tree:
+        if self.made is None:
+            return best(self.poly)
+        name, *operands = self.made
+        return OPERATIONS[name].written(*[x._written() if type(x) is SymInt else best(poly_of(x)) for x in operands])
+
+    @property
+    def symbols(self) -> tuple[SymInt, ...]:
+        """The sizes and indices in it, by name.
+
+        >>> from tla import dims
+        >>> M, N = dims("M N")
+        >>> (M*N + 1).symbols
+        (dim('M'), dim('N'))
+        """
+        return tuple(map(of_symbol, symbols_in(self.poly)))
+
+    @property
+    def is_undeclared(self) -> bool:
+        """Whether a symbol in it has no lower bound: it comes from sympy, with nothing said of its sign."""
+        return any(not n.lowers for n in symbols_in(self.poly))
+
+    def at(self, values: Mapping[str, Any] = {}, **named: Any) -> Any:
+        """What it is where sizes have values: integers, or other SymInts. RangeError for a value that breaks a fact.
+
+        >>> from tla import dim
+        >>> N = dim("N", multiple_of=16)
+        >>> print((N // 32).at(N=80), (N // 32).at({"N": 64 * dim("K")}))
+        2 2*K
+        """
+        given = {**values, **named}
+
+        def of_symbol(n: Symbol) -> Any:
+            return _checked(n, leaf(given[n.name]), given) if n.name in given else wrap(one_of(n))
+
+        return folded(self.poly, of_symbol, lambda kind, *xs: _NODES[kind](*xs))
+
+    def equals(self, other: Any) -> Condition:
+        """The condition that it equals another, for sizes where the normal forms need not show it.
+
+        >>> from tla import dim, prove
+        >>> N = dim("N")
+        >>> prove((N // 2 + (N + 1) // 2).equals(N))
+        True
+        """
+        return Condition("==", *_polys(self, other))
+
+    def is_multiple_of(self, n: Any) -> Condition:
+        """The condition that n divides it.
+
+        >>> from tla import dim, prove
+        >>> prove(dim("N", multiple_of=16).is_multiple_of(8))
+        True
+        """
+        return Condition("divides", *_polys(n, self))
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, SymInt):
+            return self.poly == other.poly
+        if isinstance(other, int) and not isinstance(other, bool):
+            return self.poly.const == int(other)
+        return self.poly == poly_of(other) if _is_sympy(other) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.poly)
+
+    def __lt__(self, other: Any) -> Any:
+        return _condition("<", self, other)
+
+    def __le__(self, other: Any) -> Any:
+        return _condition("<=", self, other)
+
+    def __gt__(self, other: Any) -> Any:
+        return _condition("<", other, self)
+
+    def __ge__(self, other: Any) -> Any:
+        return _condition("<=", other, self)
+
+    def __bool__(self) -> bool:
+        answer = conditions.equal(self.poly, number(0))
+        if answer is None:
+            raise Unproven(f"the truth of {self}", f"{self} == 0 or {self} != 0, proved", "compare it: prove(N > 0)")
+        return not answer
+
+    def __index__(self) -> int:
+        raise Unproven(f"the value of {self}", "an integer that is known", "give its sizes values: x.at(N=128)")
+
+    __int__ = __index__
+
+    def __float__(self) -> float:
+        raise Unproven(f"the value of {self} as a float", "an integer that is known", "give its sizes values: x.at(N=128)")
+
+    def __str__(self) -> str:
+        return text.notation(self.form)
+
+    def __repr__(self) -> str:
+        return representation(self.poly)
+
+    def __format__(self, spec: str) -> str:
+        return format(str(self), "" if spec == "d" else spec)
+
+    def _repr_latex_(self) -> str:
+        return f"${self.latex()}$"
+
+    def latex(self) -> str:
+        """LaTeX of the simplest form.
+
+        >>> from tla import dim
+        >>> print((dim("N") // 32).latex())
+        \\left\\lfloor \\frac{N}{32} \\right\\rfloor
+        """
+        return text.latex(self.form)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return wrap, (self.poly,)
+
+    __add__, __radd__ = _operators("add")
+    __sub__, __rsub__ = _operators("sub")
+    __mul__, __rmul__ = _operators("mul")
+    __floordiv__, __rfloordiv__ = _operators("floordiv")
+    __mod__, __rmod__ = _operators("mod")
+    __xor__, __rxor__ = _operators("xor")
+    __and__, __rand__ = _operators("and")
+    __or__, __ror__ = _operators("or")
+    __lshift__, __rlshift__ = _operators("lshift")
+    __rshift__, __rrshift__ = _operators("rshift")
+
+    def __truediv__(self, other: object) -> Any:
+        raise LeafTypeError(f"{self} / {other!r}: no true division of layout integers", "//", "use // for the quotient rounded down")
+
+    __rtruediv__ = __truediv__
+
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return other // self, other % self
+
+    def __pos__(self) -> SymInt:
+        return self
+
+    def __neg__(self) -> Any:
+        return self * -1
+
+    def __invert__(self) -> Any:
+        return -self - 1
+
+    def __abs__(self) -> Any:
+        if (low := least(self.poly)) is not None and low >= 0:
+            return self
+        return -self if is_positive(-self.poly) else _NODES["max"](self, -self)
+
+    def __pow__(self, n: Any) -> Any:
+        n = leaf(n)
+        if not isinstance(n, int) or not 0 <= n <= 64:
+            raise RangeError(f"{self} ** {n}", "an exponent from 0 to 64", "multiply it out")
+        out: Any = 1
+        for _ in range(int(n)):
+            out = self * out
+        return static(1) if type(n) is Int and n == 0 else out
+
+
+# ------------------------------------------------------------------------------------------------- the operators
+
+
+class Operation(NamedTuple):
+    """An operator of SymInts: on polynomials, and as it is written. absorbs: static right sides that decide the result."""
+
+    compute: Callable[[Poly, Poly], Poly]
+    written: Callable[[Tree, Tree], Tree]
+    absorbs: Mapping[int, int] = {}
+
+
+def _divisor(what: str, x: Poly, d: Poly) -> tuple[Poly, Poly]:
+    """x and d, or -x and -d, so that d > 0; an error, or a condition, where d may be 0."""
+    if is_positive(d):
+        return x, d
+    if is_positive(-d):
+        return -x, -d
+    if not require(Condition("<=", ONE, d), f"({wrap(x)}) {what} ({wrap(d)})"):
+        raise RangeError(
+            f"({wrap(x)}) {what} ({wrap(d)}): a divisor that is 0 or may be", "a divisor of 1 or more", "leave out what is empty"
+        )
+    return x, d
+
+
+def _quotient(x: Poly, d: Poly) -> Poly:
+    return floor_div(*_divisor("//", x, d))
+
+
+def _remainder(x: Poly, d: Poly) -> Poly:
+    _divisor("%", x, d)
+    return x - d * _quotient(x, d)
+
+
+def _and(x: Poly, y: Poly) -> Poly:
+    """x & y: of a number, each run of its bits is a modulo; else x + y == (x ^ y) + 2*(x & y)."""
+    if x.const is not None:
+        x, y = y, x
+    mask = y.const
+    if mask is None:
+        return _quotient(x + y - node("^", x, y), number(2))
+    if mask < 0:
+        return x - _and(x, number(~mask))
+    out = number(0)
+    while mask:
+        low = mask & -mask  # a run of bits is run // low, all ones
+        run = mask & ~(mask + low)
+        out = out + _remainder(_quotient(x, number(low)), number(run // low + 1)).scale(low)
+        mask -= run
+    return out
+
+
+def _power_of_two(what: str, y: Poly) -> Poly:
+    n = y.const
+    if n is None or not 0 <= n < 64:
+        raise RangeError(f"{what} by {wrap(y)}", "a number from 0 to 63", "multiply, or divide by a power of two")
+    return number(1 << n)
+
+
+def _sum(a: Tree, b: Tree) -> Tree:
+    return tree.total([a, b])
+
+
+def _difference(a: Tree, b: Tree) -> Tree:
+    return tree.total([a, tree.product(-1, [b])])
+
+
+def _product(a: Tree, b: Tree) -> Tree:
+    return tree.product(1, [a, b])
+
+
+def _node_of(op: str) -> Callable[..., Tree]:
+    return lambda *args: tree.operation(op, *args)
+
+
+#: The tree of what is not written with the operations that trees have: it is never the cheapest.
+_UNWRITTEN = Tree("?", (), (1 << 30, 0, 0))
+
+
+def _unwritten(a: Tree, b: Tree) -> Tree:
+    return _UNWRITTEN
+
+
+def _masked(a: Tree, b: Tree) -> Tree:
+    """x & y of a number y that is one run of bits: a digit, in its place."""
+    mask = b.args[0] if b.op == "n" else 0
+    low = mask & -mask
+    if mask <= 0 or mask & (mask + low):
+        return _UNWRITTEN
+    shifted = tree.operation("//", a, tree.number(low)) if low > 1 else a
+    return tree.product(low, [tree.operation("%", shifted, tree.number(mask // low + 1))])
+
+
+def _raised(a: Tree, b: Tree) -> Tree:
+    return tree.product(1 << b.args[0], [a])
+
+
+def _lowered(a: Tree, b: Tree) -> Tree:
+    return tree.operation("//", a, tree.number(1 << b.args[0]))
+
+
+OPERATIONS = {
+    "add": Operation(lambda x, y: x + y, _sum),
+    "sub": Operation(lambda x, y: x - y, _difference),
+    "mul": Operation(lambda x, y: x * y, _product, {0: 0}),
+    "floordiv": Operation(_quotient, _node_of("//")),
+    "mod": Operation(_remainder, _node_of("%"), {1: 0, -1: 0}),
+    "xor": Operation(lambda x, y: node("^", x, y), _node_of("^")),
+    "min": Operation(lambda x, y: node("min", x, y), _node_of("min")),
+    "max": Operation(lambda x, y: node("max", x, y), _node_of("max")),
+    "and": Operation(_and, _masked, {0: 0}),
+    "or": Operation(lambda x, y: x + y - _and(x, y), _unwritten, {-1: -1}),
+    "lshift": Operation(lambda x, y: x * _power_of_two("<<", y), _raised),
+    "rshift": Operation(lambda x, y: _quotient(x, _power_of_two(">>", y)), _lowered, {}),
+}
+
+
+def apply(name: str, x: Any, y: Any) -> Any:
+    """OPERATIONS[name] of two integers, a SymInt among them: a SymInt, or an int where it is a number."""
+    operation = OPERATIONS[name]
+    if type(y) is Int and int(y) in operation.absorbs:
+        return static(operation.absorbs[int(y)])
+    return wrap(operation.compute(*_polys(x, y)), (name, x, y))
+
+
+def _polys(x: Any, y: Any) -> tuple[Poly, Poly]:
+    """Two integers as polynomials; RangeError if a name has two sets of facts in them."""
+    p, q = poly_of(x), poly_of(y)
+    if p.scope is not q.scope:
+        require_one_meaning(p.scope | q.scope)
+    return p, q
+
+
+_NODES: dict[str, Callable[..., Any]] = {
+    kind: lambda x, *more, name=name: functools.reduce(lambda a, b: compute(name, a, b), more, x)
+    for kind, name in (("//", "floordiv"), ("^", "xor"), ("min", "min"), ("max", "max"))
+}
+
+
+def compute(name: str, a: Any, b: Any) -> Any:
+    """An operation of two integers of any kind."""
+    return wrap(OPERATIONS[name].compute(*_polys(a, b)))
+
+
+def _computes(x: object) -> bool:
+    """Whether x is an integer that SymInts compute with; LeafTypeError for what is no integer and nothing that broadcasts."""
+    if type(x) is SymInt or type(x) is int or type(x) is Int:
+        return True
+    if isinstance(x, Static) or is_no_integer(x) or x is None:
+        leaf(x)
+    if hasattr(type(x), "__index__") and not hasattr(type(x), "__len__"):
+        return True
+    return _is_sympy(x)
+
+
+def _is_sympy(x: object) -> bool:
+    sympy = sys.modules.get("sympy")
+    return sympy is not None and isinstance(x, sympy.Expr)
+
+
+def _of_sympy(x: Any) -> Any:
+    from .nodes import from_sympy
+
+    return from_sympy(x)
+
+
+def poly_of(x: Any) -> Poly:
+    """An integer of any kind as a polynomial."""
+    if type(x) is SymInt:
+        return x.poly
+    x = leaf(x)  # a number of numpy, or an expression of sympy
+    return x.poly if type(x) is SymInt else number(int(x))
+
+
+def wrap(p: Poly, made: tuple[Any, ...] | None = None) -> Any:
+    """A polynomial as a SymInt; as an int if it is a number. made: the operation and its operands."""
+    if p.const is not None:
+        return p.const
+    new = object.__new__(SymInt)
+    history = 0
+    if made is not None:
+        history = min(1 + sum([x._history for x in made[1:] if type(x) is SymInt]), MAX_HISTORY + 1)
+    new.poly, new._form, new._history = p, None, history
+    new.made = made if history <= MAX_HISTORY else None
+    return new
+
+
+def _condition(question: str, a: Any, b: Any) -> Any:
+    if not (_computes(a) and _computes(b)):
+        return NotImplemented
+    return Condition(question, *_polys(a, b))
+
+
+def of_symbol(n: Symbol) -> SymInt:
+    """The size of a symbol."""
+    return wrap(whole(n))  # type: ignore[no-any-return]
+
+
+def _checked(n: Symbol, v: Any, given: Mapping[str, Any]) -> Any:
+    """The value v of a size as a value of its symbol; RangeError where that breaks a fact."""
+    p = poly_of(v)
+    if not require(Condition("divides", number(n.unit), p), f"{n.name} = {v}"):
+        raise RangeError(f"{n.name} = {v}", f"a multiple of {n.unit}", f"it was declared {declaration(n)}")
+    inner = wrap(floor_div(p, number(n.unit)))
+    for bound, below in (*((b, True) for b in n.lowers), *((b, False) for b in n.uppers)):
+        limit = poly_of(wrap(bound).at(given) if bound.const is None else bound.const)
+        pair = (limit, poly_of(inner)) if below else (poly_of(inner), limit)
+        if not require(Condition("<=", *pair), f"{n.name} = {v}"):
+            raise RangeError(f"{n.name} = {v}", "a value that meets its facts", f"it was declared {declaration(n)}")
+    return inner
+
+
+# ------------------------------------------------------------------------------------------------ the kind of leaf
+
+
+def _ask(question: str, a: Any, b: Any) -> bool | None:
+    if not (_computes(a) and _computes(b)):
+        return False if question == "==" else None
+    return Condition(question, *_polys(a, b)).holds
+
+
+def _undecided(question: str, a: Any, b: Any, where: str) -> bool:
+    return require(Condition(question, *_polys(a, b)), where)
+
+
+def _fold(name: str, a: Any, b: Any) -> Any:
+    """min and max of two integers; the greatest common divisor where one divides the other."""
+    if name in ("min", "max"):
+        return apply(name, a, b)
+    for x, y in ((a, b), (b, a)):
+        if name in ("gcd", "lcm") and conditions.divides(poly_of(x), poly_of(y)):
+            return abs(x if name == "gcd" else y)
+    return None
+
+
+register_foreign(_is_sympy, _of_sympy)
+register_leaf(SymInt, _ask, undecided=_undecided, fold=_fold)

@@ -1,0 +1,1 @@
+"""Layouts over memory: buffers, tensors and their views, copies and algorithms, all offsets at once. numpy is imported inside."""

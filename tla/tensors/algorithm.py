@@ -1,0 +1,260 @@
+"""Algorithms that do not know the layout: each is written once, against shapes, tiles and coordinates.
+
+Row-major, column-major, fractal, padded and swizzled operands take the same path. Where an operand is a tensor, a numpy
+array may stand for the tensor over it. numpy executes them: nothing loops over elements.
+
+Source: CuTe include/cute/algorithm; how CATLASS uses TLA.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+from ..algebra.tiles import padding
+from ..core.composed import innermost
+from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankError
+from ..core.int_tuple import modes_of, product_each, shown
+from ..core.ints import Int, ceil_div, leaf, require_positive
+from ..core.layout import Layout, LayoutLeft, MakeLayout
+from . import transfer as moves
+from .buffers import require_castable
+from .tensor import MakeTensor, Tensor, around, as_element, as_tensor, padded, require_data, require_writable, tensor_of
+from .views import GetTile, TileView
+
+_0 = Int[0]()
+Axis = tuple[int, int]
+
+
+def _elements(where: str, x: Any) -> Tensor:
+    """A tensor that has elements, or a numpy array as one."""
+    t = as_tensor(where, x)
+    require_data(where, t)
+    return t
+
+
+def _require_extents(where: str, t: Tensor, extents: tuple[int, ...], of: str) -> None:
+    if moves.counts_of(t) != extents:
+        what = f"{where}: {shown(t.origin_shape)} valid elements of {t!r}, and {shown(extents)} of {of}"
+        raise RankError(what, "equal extents", "take a tile of the larger one: GetTile(t, start, extents)")
+
+
+def copy(source: Any, target: Any) -> None:
+    """Move every valid element of source to its coordinate in target. Padding stays as it is.
+
+    source, target   tensors of one origin_shape, of any layouts; or numpy arrays
+    Raises           RankError where the valid extents differ; LeafTypeError where target is read-only, or its elements cannot
+                     hold source's (floats are rounded, integers must fit); InjectivityError where two elements of target are
+                     one in its buffer. Then nothing is written
+
+    >>> import numpy as np
+    >>> from tla import MakeTensor, copy, parse
+    >>> t = MakeTensor[np.int32](parse("((2,2),(2,2)):((2,8),(1,4))", origin_shape=(3, 3)))
+    >>> copy(np.arange(9, dtype=np.int32).reshape(3, 3), t)
+    >>> print(t.data)
+    [0 1 3 4 2 0 5 0 6 7 0 0 8 0 0 0]
+
+    It is a strided numpy copy for each box of the two layouts' common digits, runs that both have moved as one element; by
+    offsets where there are no common digits, those of a swizzle's runs. A source in the same memory is read before anything is written.
+    Source: CuTe `copy`.
+    """
+    import numpy as np
+
+    source, target = _elements("copy", source), _elements("copy", target)
+    _require_extents("copy", source, moves.counts_of(target), "the target")
+    require_castable(source.dtype, target.dtype)
+    require_writable("copy", target)
+    if np.may_share_memory(source.data, target.data):
+        moves.scattered(target, moves.gathered(source))
+    else:
+        moves.transfer(target, source)
+
+
+def fill(t: Any, value: Any) -> None:
+    """Write one value to every valid element. Padding stays as it is.
+
+    >>> import numpy as np
+    >>> from tla import MakeTensor, fill, parse
+    >>> t = MakeTensor[np.int8](parse("(2,4):(4,1)", origin_shape=(2, 3)))
+    >>> fill(t, 7)
+    >>> print(t.data)
+    [7 7 7 0 7 7 7 0]
+
+    Raises what copy raises of a target, RangeError for an integer that does not fit. Source: CuTe `fill`.
+    """
+    t = _elements("fill", t)
+    require_writable("fill", t)
+    moves.filled(t, as_element(value, t))
+
+
+def fill_padding(t: Any, value: Any = 0) -> None:
+    """Write one value to the padding: what is in the shape and not in origin_shape. Valid elements stay as they are.
+
+    Of a tile that is the part of it past the valid end of the whole, as far as the padded shape of the whole goes.
+
+    >>> import numpy as np
+    >>> from tla import MakeTensor, fill_padding, parse
+    >>> t = MakeTensor(np.arange(8), parse("(2,4):(4,1)", origin_shape=(1, 3)))
+    >>> fill_padding(t, -1)
+    >>> print(t.data)
+    [ 0  1  2 -1 -1 -1 -1 -1]
+
+    Raises what fill raises. Source: CATLASS clears the padding of its L1 tiles (`InitZeroInL1A`).
+    """
+    t = _elements("fill_padding", t)
+    whole = padded(t)
+    require_writable("fill_padding", whole)
+    value = as_element(value, t)
+    for box in padding(MakeLayout(tuple(whole.origin_shape), LayoutLeft, tuple(t.origin_shape))):
+        where = (box.coord, box.layout.origin_shape) if isinstance(t.shape, tuple) else (box.coord[0], box.layout.origin_shape[0])
+        moves.filled(GetTile(whole, *where), value)
+
+
+def reduce(source: Any, target: Any, modes: Any, operation: Any = None) -> None:
+    """target = source reduced along some modes, which target does not have.
+
+    modes        the modes to reduce: an integer, or a tuple of them
+    operation    a numpy ufunc of two arguments; numpy.add by default
+    Raises       RankError for modes that source does not have, and where the extents of the others differ; what copy raises
+
+    >>> import numpy as np
+    >>> from tla import MakeTensor, parse, reduce
+    >>> t = MakeTensor(np.arange(8), parse("(2,4):(1,2)"))
+    >>> out = np.zeros(2, np.int64)
+    >>> reduce(t, out, 1)
+    >>> print(out)
+    [12 16]
+
+    It is computed in target's element type, where that holds every element of source: give sums a type that holds them.
+    """
+    import numpy as np
+
+    source, target = _elements("reduce", source), _elements("reduce", target)
+    axes = tuple(leaf(i) for i in (modes if isinstance(modes, tuple) else (modes,)))
+    if len({*axes}) < len(axes) or not all(0 <= i < len(source.coord) for i in axes):
+        raise RankError(f"reduce of {source!r} along {shown(axes)}", f"modes 0 to {len(source.coord) - 1}, each once", "count from 0")
+    rest = tuple(n for i, n in enumerate(moves.counts_of(source)) if i not in axes)
+    _require_extents("reduce", target, rest, "the modes that stay")
+    require_castable(source.dtype, target.dtype)
+    require_writable("reduce", target)
+    operation = np.add if operation is None else operation
+    if not isinstance(operation, np.ufunc) or operation.nin != 2:
+        raise LeafTypeError(f"reduce by {operation!r}", "a numpy ufunc of two arguments", "write numpy.add, numpy.maximum, ...")
+    try:
+        values = operation.reduce(np.asarray(source, target.dtype), axis=axes)
+    except ValueError as why:  # such as the largest of nothing
+        raise RangeError(f"reduce of {source!r} along {shown(axes)}: {why}", "elements to reduce", "leave out what is empty") from None
+    moves.scattered(target, np.asarray(values, target.dtype))
+
+
+def gemm(a: Any, b: Any, c: Any, tile: tuple[int, int, int] = (256, 256, 256), accumulate: bool = False) -> None:
+    """c = a @ b, tile by tile, tails included; c += a @ b if `accumulate`.
+
+    a, b, c   tensors of (m,k), (k,n) and (m,n) valid elements, of any layouts
+    tile      extents of a block of m, n and k
+    Raises    RankError where the extents do not fit each other; what copy raises of the target c
+
+    >>> import numpy as np
+    >>> from tla import MakeTensor, gemm, parse
+    >>> a = MakeTensor(np.arange(6), parse("(2,3):(1,2)"))
+    >>> c = np.zeros((2, 2), np.int64)
+    >>> gemm(a, np.arange(6).reshape(3, 2), c, tile=(2, 1, 2))
+    >>> print(c)
+    [[20 26]
+     [26 35]]
+
+    Each block is summed in c's element type, 16-bit floats in float32; an operand in c's memory is read
+    before anything is written. Source: CuTe `gemm`, which always accumulates; CATLASS `BlockMmadTla`.
+    """
+    import numpy as np
+
+    a, b, c = (_elements("gemm", x) for x in (a, b, c))
+    m, n, k = _gemm_extents(a, b, c)
+    require_castable(np.result_type(a.dtype, b.dtype), c.dtype)
+    require_writable("gemm", c)
+    if not isinstance(tile, tuple) or len(tile) != 3:
+        raise RankError(f"gemm in tiles of {shown(tile)}", "three extents", "give m, n and k")
+    for extent in tile:
+        require_positive("gemm: a tile", leaf(extent))
+    a, b = (MakeTensor(moves.gathered(x)) if np.may_share_memory(x.data, c.data) else x for x in (a, b))
+    tm, tn, tk = tile
+    exact = np.dtype(np.float32) if c.dtype.kind not in "iub" and c.dtype.itemsize < 4 else c.dtype
+    for i, j in itertools.product(range(ceil_div(m, tm)), range(ceil_div(n, tn))):
+        block = TileView(c, (i, j), (tm, tn))
+        total = np.array(block, exact) if accumulate else np.zeros(moves.counts_of(block), exact)
+        for p in range(ceil_div(k, tk)):
+            left, right = TileView(a, (i, p), (tm, tk)), TileView(b, (p, j), (tk, tn))
+            total += np.asarray(left, exact) @ np.asarray(right, exact)
+        moves.scattered(block, total.astype(c.dtype, copy=False))
+
+
+def _gemm_extents(a: Tensor, b: Tensor, c: Tensor) -> tuple[int, int, int]:
+    extents = [moves.counts_of(x) for x in (a, b, c)]
+    if any(len(e) != 2 for e in extents) or [extents[0][1], extents[2]] != [extents[1][0], (extents[0][0], extents[1][1])]:
+        raise RankError(f"gemm of {extents[0]} by {extents[1]} into {extents[2]}", "(m,k) by (k,n) into (m,n)", "transpose(t) swaps modes")
+    return extents[0][0], extents[1][1], extents[0][1]
+
+
+def im2col(t: Any, kernel: Any, stride: Any = 1, dilation: Any = 1, spatial: Any = (1, 2), batch: Any = (0,)) -> Tensor:
+    """The matrix whose product with a filter is a convolution: a view, in which elements stand as often as windows have them.
+
+    t          a feature map; its spatial modes each have one stride where they are valid
+    kernel     the window's extent in each spatial mode; stride, dilation: its steps, one integer for all modes or one for each
+    spatial    which modes the window moves along
+    batch      which modes stand in the rows beside the window's places; all others are channels
+    Returns    (rows, columns): rows (batch, places), columns (window, channels), each with its last mode fastest, as numpy's
+               reshape has them. A filter is (columns, channels out)
+    Raises     DivisibilityError where a spatial mode has several strides, or the valid part of a mode is not made of whole
+               blocks; RangeError where the window is larger than the map. To write to it is refused
+
+    >>> import numpy as np
+    >>> from tla import MakeTensor, im2col, parse
+    >>> x = MakeTensor(np.arange(12), parse("(1,3,4,1):(12,4,1,1)"))
+    >>> print(im2col(x, (2, 2)).layout)
+    ((3,2),(2,2)):((1,4),(1,4))
+    >>> print(np.asarray(im2col(x, (2, 2)))[0])
+    [0 1 4 5]
+
+    No padding is added: lay the map out with its border. Source: the convolutions of CATLASS; Caffe's im2col.
+    """
+    t = _elements("im2col", t)
+    spatial, batch = modes_of(spatial), modes_of(batch)
+    windows = [_each(len(spatial), x) for x in (kernel, stride, dilation)]
+    if sorted({*spatial, *batch}) != sorted([*spatial, *batch]) or not {*spatial, *batch} <= {*range(len(t.coord))}:
+        raise RankError(f"im2col of {t!r} along {spatial} and {batch}", f"modes 0 to {len(t.coord) - 1}, each once", "count from 0")
+    begin, modes = _digits("im2col", t, spatial)
+    places: list[Axis] = []
+    window: list[Axis] = []
+    for i, count, step, gap in zip(spatial, *windows):
+        ((n, d),) = modes[i] or ((1, 0),)
+        if n <= gap * (count - 1):
+            raise RangeError(
+                f"im2col of {t!r}: a window of {count} in the {n} of mode {i}", "a smaller window", "lay the map out with a border"
+            )
+        places.append(((n - gap * (count - 1) - 1) // step + 1, d * step))
+        window.append((count, d * gap))
+    rows = [*(axis for i in batch for axis in modes[i]), *places]
+    columns = [*window, *(axis for i, axes in enumerate(modes) if i not in {*spatial, *batch} for axis in axes)]
+    shape, stride = (tuple(tuple(axis[k] for axis in reversed(axes)) for axes in (rows, columns)) for k in (0, 1))
+    layout, offset = around(t.layout, Layout(shape, stride), begin)
+    return tensor_of(None, t.data, t.offset + offset, layout, (_0, _0), product_each(shape), t.position)
+
+
+def _each(n: int, x: Any) -> tuple[int, ...]:
+    """One positive integer for each of n modes."""
+    values = tuple(x) if isinstance(x, tuple) else (x,) * n
+    if len(values) != n:
+        raise RankError(f"im2col: {shown(values)} for {n} spatial modes", f"{n} integers, or one for all", "give one for each mode")
+    for value in values:
+        require_positive("im2col", leaf(value))
+    return values
+
+
+def _digits(where: str, t: Tensor, single: tuple[int, ...]) -> tuple[int, tuple[tuple[Axis, ...], ...]]:
+    """Where the valid part of t begins in its innermost layout, and the axes of each mode, one in those of `single`."""
+    inner = tensor_of(None, t.data, _0, innermost(t.layout), t.coord, t._room)
+    found = moves.cells_of(inner)
+    if found is None or len(found) != 1 or any(len(found[0][1][i]) > 1 for i in single):
+        what = f"{where} of {t!r}"
+        raise DivisibilityError(what, "spatial modes of one stride, and others of whole blocks", "copy it to such a layout first")
+    return found[0]

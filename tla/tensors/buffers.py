@@ -1,0 +1,103 @@
+"""Whatever holds elements, as a flat numpy array over the same memory; and which elements fit where."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..core.errors import LeafTypeError, RangeError
+from ..core.int_tuple import shown
+
+
+def storage(buffer: Any) -> Any:
+    """The memory of a buffer as a flat numpy array, never copied.
+
+    buffer   a numpy array, or anything with the buffer protocol, __array_interface__ or DLPack; contiguous
+    Raises   LeafTypeError for what has none of these, or elements that are no plain bytes; RangeError where it is not
+             contiguous: then its elements have no flat order
+    """
+    import numpy as np
+
+    array = buffer if isinstance(buffer, np.ndarray) else _shared(np, buffer)
+    _require_plain(array)
+    if array.flags.c_contiguous:
+        return array.reshape(-1).view(np.ndarray)
+    if array.flags.f_contiguous:
+        return array.T.reshape(-1).view(np.ndarray)
+    what = f"a buffer of shape {array.shape} and strides {array.strides} bytes, which is not contiguous"
+    raise RangeError(what, "one run of memory", "leave out the layout for its own, or give the whole that it is a part of")
+
+
+def strided_storage(array: Any) -> tuple[Any, int, tuple[int, ...]]:
+    """The memory from the first to the last element of a numpy array, flat; where its index 0 lies there, and its strides
+    [elements].
+
+    Raises LeafTypeError for anything else, RangeError where steps are no whole elements, as in one field of records
+    """
+    import numpy as np
+
+    if not isinstance(array, np.ndarray):
+        raise LeafTypeError(f"MakeTensor of a {type(array).__name__} alone", "a layout", "write MakeTensor(buffer, layout)")
+    width = array.itemsize
+    if odd := [d for d in array.strides if width and d % width]:
+        raise RangeError(f"an array whose elements of {width} bytes are {odd[0]} bytes apart", "steps of whole elements", "give a copy")
+    strides = tuple(d // width if width else 0 for d in array.strides)
+    if array.flags.forc or not array.size:
+        return storage(array), 0, strides
+    _require_plain(array)
+    reach = [(n - 1) * d for n, d in zip(array.shape, strides)]
+    lowest = array[tuple(slice(None, None, -1 if d < 0 else 1) for d in strides)]
+    flat = np.lib.stride_tricks.as_strided(lowest, (sum(map(abs, reach)) + 1,), (width,))
+    return flat.view(np.ndarray), -sum(x for x in reach if x < 0), strides
+
+
+def _require_plain(array: Any) -> None:
+    import numpy as np
+
+    if array.dtype.hasobject or array.itemsize == 0:
+        raise LeafTypeError(f"a buffer of {array.dtype}", "elements of plain bytes", "convert it to a numeric type")
+    if isinstance(array, np.ma.MaskedArray):
+        raise LeafTypeError("a masked array as a buffer", "elements that all count", "write x.filled(0)")
+
+
+def _shared(np: Any, buffer: Any) -> Any:
+    """A numpy array over the memory of something else."""
+    try:
+        if hasattr(buffer, "__array_interface__"):
+            return np.asarray(buffer)
+        if (view := _buffer_of(buffer)) is not None:
+            return np.asarray(view)
+        if hasattr(buffer, "__dlpack__"):
+            return np.from_dlpack(buffer)
+    except (ValueError, TypeError, BufferError, RuntimeError) as why:
+        what = f"a buffer of type {type(buffer).__name__}: {why}"
+        raise LeafTypeError(what, "memory of this machine that numpy can share", "give numpy.asarray(x)") from None
+    what = f"a buffer of type {type(buffer).__name__}"
+    raise LeafTypeError(what, "a numpy array, the buffer protocol or DLPack", "write numpy.array(x), or None for no buffer")
+
+
+def _buffer_of(x: Any) -> memoryview | None:
+    """What the buffer protocol gives of x, if it has it."""
+    try:
+        return memoryview(x)
+    except (TypeError, BufferError):
+        return None
+
+
+def as_dtype(where: str, x: Any) -> Any:
+    """x as an element type of numpy."""
+    import numpy as np
+
+    try:
+        return np.dtype(x)
+    except TypeError:
+        raise LeafTypeError(f"{where}[{shown(x)}]", "an element type of numpy", "write numpy.float16, numpy.int8, ...") from None
+
+
+def require_castable(given: Any, wanted: Any) -> None:
+    """LeafTypeError for elements that another type cannot hold: floats may be rounded, integers must fit."""
+    import numpy as np
+
+    rounds = wanted.kind not in "iubmMSU" and wanted.type is not np.void  # the bfloat16 of ml_dtypes is of kind V too
+    if not np.can_cast(given, wanted, "safe") and not (rounds and np.can_cast(given, wanted, "same_kind")):
+        mend = f"convert them first: x.astype({str(wanted)!r})"
+        raise LeafTypeError(f"elements of {given} into {wanted}", f"a type that holds every {given}", mend)

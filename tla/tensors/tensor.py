@@ -1,0 +1,448 @@
+"""Tensor: a layout over a buffer, with the coordinate that it starts at kept apart.
+
+The element c of a tensor is data[offset + layout(coord + c)], for every c below origin_shape. That all of these lie in the
+buffer is proved when a tensor is made over one; tiles and slices of it keep to what is valid there.
+
+Source: TLA include/tla/tensor.hpp; CuTe include/cute/tensor_impl.hpp.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ..algebra.composition_cuts import has_symbols
+from ..algebra.modes import slice_, slice_and_offset
+from ..algebra.predicates import is_injective
+from ..algebra.tiles import MakeLayoutTile, is_on_block, start_of
+from ..core.composed import ComposedLayout, gives_coordinates, innermost
+from ..core.coord import Coord, crd2idx
+from ..core.display import Displayed
+from ..core.errors import DivisibilityError, InjectivityError, LeafTypeError, RangeError, RankError, Unproven
+from ..core.int_tuple import Underscore, leaves, modes_of, product, product_each, shown
+from ..core.ints import Int, at_most, equal, is_int, known, leaf, plus
+from ..core.layout import Layout, MakeLayout, Shape, as_layout, stride
+from . import transfer as moves
+from .buffers import as_dtype, require_castable, storage, strided_storage
+
+_0 = Int[0]()
+
+
+class Tensor(Displayed):
+    """A layout over a buffer: `t[i, j]` is an element, `t[_, j]` a slice. MakeTensor makes one.
+
+    data          the buffer as a flat numpy array; None if there is none: then an element is its offset, or its coordinate
+    offset        where the layout's offset 0 lies in the buffer [elements]
+    layout        shape, stride, and origin_shape: how much of each mode is valid, from `coord` on
+    coord         where it starts, one integer per top-level mode: a tile has the strides of the whole, and its own start
+    position      where the buffer lies (GM, L1, UB ...): any text; None where that does not matter
+
+    Indices are checked against origin_shape; negative ones do not wrap. `numpy.asarray(t)` is the valid part as an array of
+    its own; `t.numpy()` shares the buffer.
+
+    >>> import numpy as np
+    >>> from tla import MakeTensor, parse, _
+    >>> t = MakeTensor(np.arange(8, dtype=np.int32), parse("(2,4):(4,1)"))
+    >>> t[1, 2] = 60
+    >>> print(t[1, 2], t[1, _], np.asarray(t[1, _]))
+    60 Tensor(int32[8] at 4, (4):(1)) [ 4  5 60  7]
+
+    Source: TLA and CuTe `Tensor`.
+    """
+
+    __slots__ = ("_injective", "_room", "_valid", "_whole", "coord", "data", "layout", "offset", "position")
+
+    data: Any
+    offset: Any
+    layout: Any
+    coord: Coord
+    position: Any
+    _room: tuple[Any, ...]  # as origin_shape, but how much of each mode is the layout's own, padding included
+    _valid: Any  # the layout's origin_shape, once it has been asked for
+    _whole: Tensor | None  # what it is a part of
+    _injective: bool | None  # whether its layout is known to be so: None before that has been asked for
+
+    def __init__(self, *_arguments: Any) -> None:
+        raise LeafTypeError("Tensor called as a class", "MakeTensor", "write MakeTensor(buffer, layout)")
+
+    def __setattr__(self, name: str, value: object = None) -> None:
+        raise AttributeError(f"a Tensor is immutable but for its elements: make another instead of changing {name}")
+
+    __delattr__ = __setattr__
+
+    @property
+    def shape(self) -> Any:
+        """The shape of the layout, padding included."""
+        return self.layout.shape
+
+    @property
+    def stride(self) -> Any:
+        """The strides of the layout [elements]; LeafTypeError for a layout that has none, a composed one."""
+        return stride(self.layout)
+
+    @property
+    def origin_shape(self) -> Any:
+        """How much of each top-level mode holds valid data, from `coord` on [elements]."""
+        if self._valid is None:
+            object.__setattr__(self, "_valid", self.layout.origin_shape)
+        return self._valid
+
+    @property
+    def dtype(self) -> Any:
+        """numpy's type of the elements; None without a buffer."""
+        return None if self.data is None else self.data.dtype
+
+    def __repr__(self) -> str:
+        place = "" if equal(self.offset, 0) else f" at {self.offset}"
+        parts = [("None" if self.data is None else f"{self.dtype}[{self.data.size}]") + place, str(self.layout)]
+        parts += [f"coord={self.coord}"] if any(equal(c, 0) is not True for c in self.coord) else []
+        parts += [] if self.position is None else [f"position={self.position!r}"]
+        return f"Tensor({', '.join(parts)})"
+
+    def __getitem__(self, at: Any) -> Any:
+        at = self._indices(at)
+        if any(map(_has_open, at)):
+            return _sliced(self, at)
+        offset = self._offset_of(at)
+        return offset if self.data is None else self.data[offset]
+
+    def __setitem__(self, at: Any, value: Any) -> None:
+        at = self._indices(at)
+        if any(map(_has_open, at)):
+            raise LeafTypeError(f"an assignment to a slice of {self!r}", "one element", "write copy(x, t[_, 1]), or fill(t[_, 1], x)")
+        offset = self._offset_of(at)
+        require_writable("an assignment", self)
+        self.data[offset] = as_element(value, self)
+
+    __iter__ = None  # Python would go by t[0], t[1], ..., past the end
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return tensor_of, (None, self.data, self.offset, self.layout, tuple(self.coord), self._room, self.position)
+
+    def _indices(self, given: Any) -> tuple[Any, ...]:
+        at: tuple[Any, ...] = given if isinstance(given, tuple) else (given,)
+        if len(at) != len(self.coord):
+            what = f"{len(at)} indices for the {len(self.coord)} modes of {shown(self.layout)}"
+            raise RankError(what, f"{len(self.coord)} of them", "give one for each mode, or _ for the whole of it")
+        return at
+
+    def _offset_of(self, at: tuple[Any, ...]) -> Any:
+        here = tuple(plus(start, _index(self, i, c)) for i, (start, c) in enumerate(zip(self.coord, at)))
+        return plus(self.offset, self.layout(here if isinstance(self.shape, tuple) else here[0]))
+
+    def numpy(self, nested: bool = False) -> Any:
+        """The valid elements as a numpy array that shares the buffer, with one axis per top-level mode.
+
+        Returns   an array to write to, if the buffer is one, and the layout known to be injective
+        nested    one axis for each integer of the shape instead, the last of each mode first: reshaped to origin_shape it is
+                  the same. A mode counts as many of its last integer as are valid, which are whole blocks
+        Raises    DivisibilityError where a mode has more than one stride, or its nested form ends inside of a block;
+                  LeafTypeError where there is no buffer, or the layout is not one of shape and stride
+
+        >>> import numpy as np
+        >>> from tla import MakeTensor, parse
+        >>> t = MakeTensor(np.arange(8), parse("((2,2),2):((1,4),2)"))
+        >>> t.numpy(nested=True).tolist()
+        [[[0, 2], [1, 3]], [[4, 6], [5, 7]]]
+        """
+        require_data("numpy()", self)
+        if isinstance(self.layout, ComposedLayout):
+            what = f"numpy() of {self!r}: its layout is composed"
+            raise LeafTypeError(what, "one shape and stride", "numpy.asarray(t) copies it together")
+        array = moves.array_at(self.data, *(_by_leaves(self) if nested else _by_modes(self)))
+        array.flags.writeable &= keeps_apart(self)
+        return array
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        require_data("numpy.asarray", self)
+        if copy is not False:
+            return moves.gathered(self).astype(dtype or self.dtype, copy=False)
+        if dtype not in (None, self.dtype):
+            raise LeafTypeError(f"{self!r} as {dtype} without a copy", f"its own type, {self.dtype}", "leave out copy=False")
+        return self.numpy()
+
+
+def tensor_of(whole: Tensor | None, data: Any, offset: Any, layout: Any, coord: Any, room: Any, position: Any = None) -> Tensor:
+    """A tensor of parts that have been checked. whole: the tensor that its elements are some of, if there is one."""
+    new = object.__new__(Tensor)
+    if whole is not None:
+        whole, position = whole._whole or whole, whole.position
+    parts = {"data": data, "offset": offset, "layout": layout, "coord": tuple.__new__(Coord, coord), "position": position}
+    for name, value in {**parts, "_room": tuple(room), "_valid": None, "_whole": whole, "_injective": None}.items():
+        object.__setattr__(new, name, value)
+    return new
+
+
+class _MakeTensor:
+    """A tensor over a buffer. `MakeTensor[dtype](layout)` is one over a new buffer of zeros.
+
+    buffer     a numpy array, or anything with the buffer protocol, __array_interface__ or DLPack (torch, JAX); contiguous,
+               and taken as its flat memory. None: a tensor of offsets, or of coordinates
+    layout     a Layout or ComposedLayout; by default a numpy array's own strides, which need not be contiguous
+    coord      where it starts, one integer per top-level mode, or in blocks, nested like the shape; 0 by default
+    position   where the buffer lies: any text
+    offset     where the layout's offset 0 lies in the buffer [elements]
+    Raises     RangeError where the padded shape does not lie in the buffer, LeafTypeError for what is no buffer or no
+               layout, RankError for a start that does not fit, Unproven for symbolic sizes over a buffer
+
+    >>> import numpy as np
+    >>> from tla import MakeTensor, parse
+    >>> MakeTensor(np.arange(32, dtype=np.int8), parse("((4,2),4):((1,16),4)"), position="L1")
+    Tensor(int8[32], ((4,2),4):((1,16),4), position='L1')
+    >>> print(MakeTensor(None, parse("(4,8):(1@1,1@0)"))[3, 5], MakeTensor[np.float32](parse("(4,4):(4,1)")))
+    (5,3) Tensor(float32[16], (4,4):(4,1))
+
+    Source: TLA `MakeTensor`; CuTe `make_tensor`.
+    """
+
+    __name__ = "MakeTensor"
+
+    def __call__(self, buffer: Any, layout: Any = None, coord: Any = None, position: Any = None, *, offset: Any = _0) -> Tensor:
+        if isinstance(coord, str):
+            raise LeafTypeError(f"MakeTensor from {coord!r} on", "the coordinate of the start", f"write position={coord!r}")
+        if layout is None:
+            data, begin, strides = strided_storage(buffer)
+            layout, offset = MakeLayout(buffer.shape, strides), plus(leaf(offset), begin) if begin else offset
+        else:
+            data, layout = None if buffer is None else storage(buffer), _any_layout("MakeTensor", layout)
+        extents = product_each(layout.shape)
+        start = (_0,) * len(extents) if coord is None else start_of("MakeTensor", innermost(layout), coord)
+        offset = offset if data is None and isinstance(offset, tuple) else leaf(offset)
+        new = tensor_of(None, data, offset, layout, start, extents, position)
+        if data is not None:
+            _require_room(padded(new))
+        return new
+
+    def __getitem__(self, dtype: Any) -> Any:
+        dtype = as_dtype("MakeTensor", dtype)
+
+        def make(layout: Any, position: Any = None) -> Tensor:
+            return self(_zeros(_span(padded(self(None, layout)))[1], dtype), layout, position=position)
+
+        return make
+
+    def __reduce__(self) -> str:
+        return self.__name__
+
+
+MakeTensor = _MakeTensor()
+
+
+def as_tensor(where: str, x: Any) -> Tensor:
+    """x if it is a tensor; a numpy array as the tensor over it."""
+    if isinstance(x, Tensor):
+        return x
+    import numpy as np
+
+    if not isinstance(x, np.ndarray):
+        raise LeafTypeError(f"{where} of a {type(x).__name__}", "a tensor, or a numpy array", "write MakeTensor(x, layout)")
+    return MakeTensor(x)
+
+
+# -------------------------------------------------------------------------------------------- what is required
+
+
+def _zeros(count: int, dtype: Any) -> Any:
+    """A new buffer."""
+    import numpy as np
+
+    try:
+        return np.zeros(count, dtype)
+    except (MemoryError, ValueError):
+        raise RangeError(f"a new buffer of {count:,} elements", "what memory holds", "take tiles, or None for no buffer") from None
+
+
+def _any_layout(where: str, x: Any) -> Any:
+    return x if isinstance(x, ComposedLayout) else as_layout(where, x)
+
+
+def _by_modes(t: Tensor) -> tuple[int, list[tuple[int, int]]]:
+    """Where the valid elements begin, and the one axis (count, step) of each mode [elements]."""
+    if 0 in moves.counts_of(t):
+        return 0, [(n, 0) for n in moves.counts_of(t)]
+    found = moves.cells_of(t)
+    if found is None or len(found) > 1 or any(len(axes) > 1 for axes in found[0][1]):
+        what = f"numpy() of {t!r}: a mode has several strides"
+        raise DivisibilityError(what, "one stride for each mode", "numpy.asarray(t) copies; numpy(nested=True) has whole blocks")
+    begin, modes = found[0]
+    return begin, [axis for axes in modes for axis in axes or ((1, 0),)]
+
+
+def _by_leaves(t: Tensor) -> tuple[int, list[tuple[int, int]]]:
+    """Where the valid elements begin, and an axis (count, step) for each integer of the shape [elements]."""
+    start = t.coord if isinstance(t.shape, tuple) else t.coord[0]
+    whole = is_on_block(t.layout, start) is True
+    axes: list[tuple[int, int]] = []
+    for s, d, valid in zip(modes_of(t.shape), modes_of(t.layout.stride), moves.counts_of(t)):
+        *inner, _last = map(int, leaves(s))
+        block = math.prod(inner) or 1  # of an extent of 0 nothing is valid
+        whole = whole and valid % block == 0
+        axes += reversed([*zip([*inner, valid // block], map(int, leaves(d)))])
+    if not whole:
+        what = f"numpy(nested=True) of {t!r}: a mode starts or ends inside of a block"
+        raise DivisibilityError(what, "modes of whole blocks", "numpy.asarray(t) copies; padded(t) has whole blocks")
+    return 0 if 0 in moves.counts_of(t) else int(t.offset + t.layout(start)), axes
+
+
+def require_data(where: str, t: Tensor) -> None:
+    if t.data is None:
+        raise LeafTypeError(f"{where} of {t!r}, which has no buffer", "a tensor with elements", "write MakeTensor(buffer, layout)")
+
+
+def require_writable(where: str, t: Tensor) -> None:
+    """Refuse to write to t where that would change what is not meant, or cannot be."""
+    require_data(where, t)
+    if not t.data.flags.writeable:
+        raise LeafTypeError(f"{where} to {t!r}: its buffer is read-only", "a buffer to write to", "make the tensor over a copy of it")
+    if not keeps_apart(t) and not _has_distinct_offsets(t):
+        what = f"{where} to {t!r}: two of its elements are one in the buffer"
+        raise InjectivityError(what, "a place for each element", "write to the tensor that it is a view of")
+
+
+def keeps_apart(t: Tensor) -> bool:
+    """Whether the layout of t, or of what t is a part of, is known to be injective over all that holds what is valid."""
+    if t._injective is None:
+        known_here = 0 in t.origin_shape or (t._whole is not None and keeps_apart(t._whole)) or is_injective(_covering(t))
+        object.__setattr__(t, "_injective", bool(known_here))
+    return bool(t._injective)
+
+
+def _covering(t: Tensor) -> Any:
+    """The layout of t with extents that hold all that is valid, from 0 on."""
+    inner = innermost(t.layout)
+    ends = tuple(map(int.__add__, map(int, t.coord), moves.counts_of(t)))
+    return around(t.layout, MakeLayoutTile(inner, ends if isinstance(inner.shape, tuple) else ends[0]))[0]
+
+
+def _has_distinct_offsets(t: Tensor) -> bool:
+    import numpy as np
+
+    offsets = np.sort(moves.offsets_of(t), axis=None)
+    return bool(np.all(offsets[1:] != offsets[:-1]))
+
+
+def as_element(value: Any, t: Tensor) -> Any:
+    """A value as an element of t; LeafTypeError where that would change its kind, RangeError where it does not fit."""
+    import numpy as np
+
+    given = np.asarray(int(value) if is_int(value) else value)
+    if given.ndim:
+        raise RankError(f"an array of shape {given.shape} as an element of {t!r}", "one value", "write copy(x, t)")
+    if is_int(value) and t.dtype.kind in "iu":
+        limits = np.iinfo(t.dtype)
+        if not limits.min <= value <= limits.max:
+            raise RangeError(f"{value} as an element of {t!r}", f"{limits.min} to {limits.max}", "use a wider element type")
+    elif given.dtype.hasobject:
+        raise LeafTypeError(f"{value!r:.60} as an element of {t!r}", "a number that numpy has a type for", "use a smaller one, or another")
+    else:
+        require_castable(given.dtype, t.dtype)
+    return given.astype(t.dtype)
+
+
+def _require_room(t: Tensor) -> None:
+    """RangeError where an element of t would lie outside of its buffer."""
+    lo, hi = _span(t)
+    if lo < 0 or hi > t.data.size:
+        what = f"{t!r}: its offsets go from {lo} to {hi - 1}, padding included"
+        mend = f"give a buffer of {hi - min(lo, 0)} elements" + (f", and offset={t.offset - lo}" if lo < 0 else "")
+        raise RangeError(what, f"0 to {t.data.size} - 1", mend)
+
+
+def _span(t: Tensor) -> tuple[int, int]:
+    """The lowest offset of the valid elements, and one past the highest; (0, 0) where there are none."""
+    inner = innermost(t.layout)
+    if t.layout is inner and gives_coordinates(inner):
+        raise LeafTypeError(f"a buffer for {shown(inner)}, whose values are coordinates", "a layout of offsets", "give None for no buffer")
+    if has_symbols(inner.shape, inner.stride, t.coord, t.offset):
+        raise Unproven(f"a buffer for {shown(t.layout)}", "known sizes", "give its symbols values first, or None for no buffer")
+    if 0 in moves.counts_of(t):
+        return 0, 0
+    if (found := moves.cells_of(t)) is None:
+        offsets = moves.offsets_of(t)
+        return int(offsets.min()), int(offsets.max()) + 1
+    lows, highs = [], []
+    for begin, modes in found:
+        reach = [(n - 1) * d for axes in modes for n, d in axes]
+        lows.append(begin + sum(x for x in reach if x < 0))
+        highs.append(begin + sum(x for x in reach if x > 0))
+    return min(lows), max(highs) + 1
+
+
+# ------------------------------------------------------------------------------------------- parts of tensors
+
+
+def _has_open(c: Any) -> bool:
+    return any(map(_has_open, c)) if isinstance(c, tuple) else isinstance(c, Underscore)
+
+
+def _index(t: Tensor, i: int, c: Any) -> Any:
+    """The index of a coordinate in mode i of t; RangeError where that is not valid."""
+    s, valid = modes_of(t.shape)[i], t.origin_shape[i]
+    if isinstance(c, slice):
+        mend = "write _ for the whole of a mode, GetTile(t, start, extents) for a part"
+        raise LeafTypeError(f"the index {c} of {t!r}", "an integer, or _", mend)
+    index = crd2idx(_within(c, s), s) if isinstance(c, tuple) else leaf(c)
+    if t.data is not None and known(index) is None:
+        raise Unproven(f"index {index} of mode {i} of {t!r}", "a known one, over a buffer", "give it a value, or None for no buffer")
+    if at_most(index, -1) or at_most(valid, index):
+        what = f"index {index} of mode {i} of {t!r}, where {valid} are valid"
+        raise RangeError(what, f"0 <= index < {valid}", "count from 0, without wrapping; padded(t) has the padding too")
+    return index
+
+
+def _within(c: Any, s: Any) -> Any:
+    """A coordinate no integer of which is past its extent."""
+    if isinstance(c, tuple) and isinstance(s, tuple) and len(c) == len(s):
+        return tuple(map(_within, c, s))
+    if not isinstance(c, tuple) and (at_most(leaf(c), -1) or at_most(product(s), c)):
+        raise RangeError(f"{c} of {shown(s)} in a coordinate", f"0 <= index < {product(s)}", "count from 0, without wrapping")
+    return c  # crd2idx refuses what does not fit
+
+
+def _sliced(t: Tensor, at: tuple[Any, ...]) -> Tensor:
+    """The modes that `at` leaves open; what it fixes goes into the offset. What stays of a mode starts where the mode does."""
+    fixed: list[Any] = []
+    coord: list[Any] = []
+    room: list[Any] = []
+    for i, c in enumerate(at):
+        if isinstance(c, Underscore):
+            coord, room = [*coord, t.coord[i]], [*room, t._room[i]]
+        elif not _has_open(c):
+            c = plus(t.coord[i], _index(t, i, c))
+        elif not (equal(t.coord[i], 0) and equal(t.origin_shape[i], product(modes_of(t.shape)[i]))):
+            what = f"a slice inside of mode {i} of {t!r}, which starts inside of it, or has a tail"
+            raise DivisibilityError(what, "a whole mode", "slice whole modes, or padded(t)")
+        else:
+            open_parts = product_each(slice_(c, modes_of(t.shape)[i]))
+            coord, room = [*coord, *(_0 for _n in open_parts)], [*room, *open_parts]
+        fixed.append(c)
+    rest, constant = slice_and_offset(tuple(fixed) if isinstance(t.shape, tuple) else fixed[0], innermost(t.layout))
+    layout, offset = around(t.layout, rest, constant)
+    return tensor_of(t, t.data, plus(t.offset, offset), layout, coord, room)
+
+
+def around(layout: Any, inner: Any, offset: Any = _0) -> tuple[Any, Any]:
+    """A layout with another innermost part, and the offset that stays outside: in a ComposedLayout it goes where inner's do."""
+    if isinstance(layout, Layout):
+        return inner, offset
+    rest, fixed = around(layout.inner, inner, offset)
+    return ComposedLayout(layout.outer, plus(layout.offset, fixed), rest), _0
+
+
+def padded(t: Tensor) -> Tensor:
+    """The tensor with its padding counted as valid: as much of its shape as is the layout's own.
+
+    Of a tile that reaches past the end that is what lies in the padded shape of the whole.
+
+    >>> import numpy as np
+    >>> from tla import GetTile, MakeTensor, padded, parse
+    >>> t = MakeTensor(np.zeros(16), parse("(4,4):(4,1)", origin_shape=(3, 3)))
+    >>> print(t.origin_shape, padded(t).origin_shape, padded(GetTile(t, (2, 2), (3, 3))).origin_shape)
+    (3,3) (4,4) (2,2)
+
+    Source: TLA: the padding is shape minus originShape.
+    """
+    t = as_tensor("padded", t)
+    inner = innermost(t.layout)
+    whole = around(t.layout, Layout(inner.shape, inner.stride, Shape(*t._room)))[0]
+    return t if whole == t.layout else tensor_of(None, t.data, t.offset, whole, t.coord, t._room, t.position)

@@ -1,0 +1,355 @@
+"""Views of tensors: tiles, partitions, and the same bytes as other elements. None of them moves an element.
+
+Source: TLA include/tla/tensor.hpp; CuTe include/cute/tensor_impl.hpp.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..algebra.codomain import get_flat_coord
+from ..algebra.divide import MakeLayoutLike, logical_divide
+from ..algebra.modes import dice, select
+from ..algebra.recast import recast_layout
+from ..algebra.tiles import is_on_block, start_of, tiled
+from ..core.composed import innermost
+from ..core.coord import idx2crd
+from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankError
+from ..core.int_tuple import Underscore, _, as_tree, congruent, leaves, modes_of, product_each, shown, size
+from ..core.ints import Int, add, at_most, ceil_div, divides, equal, is_int, larger, leaf, mul, plus, smaller
+from ..core.layout import Layout, MakeLayout, Shape, as_layout, join
+from .buffers import as_dtype, storage
+from .tensor import MakeTensor, Tensor, around, as_tensor, require_data, tensor_of
+
+_0, _1 = Int[0](), Int[1]()
+
+
+def GetTile(t: Tensor, coord: Any, tile: Any) -> Tensor:
+    """The tile of a tensor that starts at `coord`: the same buffer, the start moved on, origin_shape cropped at the tail.
+
+    coord     where it starts in t, one integer per top-level mode, 0 or more [elements]; or in blocks, nested like the shape
+    tile      its extents, one integer per top-level mode, 1 or more [elements]; past the end nothing is valid
+    Raises    what GetTileLayout raises
+
+    >>> import numpy as np
+    >>> from tla import GetTile, MakeTensor, parse
+    >>> t = GetTile(MakeTensor(np.arange(15), parse("(3,5):(5,1)")), (2, 3), (2, 4))
+    >>> print(t.coord, t.origin_shape, np.asarray(t))
+    (2,3) (1,2) [[13 14]]
+
+    Source: TLA `GetTile`.
+    """
+    t = as_tensor("GetTile", t)
+    inner = innermost(t.layout)
+    start = start_of("GetTile", inner, coord)
+    layout, _none = around(t.layout, tiled("GetTile", inner, tile, start))
+    room = (smaller(n, larger(r - c, _0)) for n, r, c in zip(modes_of(as_tree(tile)), t._room, start))
+    return tensor_of(t, t.data, t.offset, layout, map(add, t.coord, start), room)
+
+
+def TileView(t: Tensor, tile_coord: Any, tile: Any) -> Tensor:
+    """The tile at `tile_coord`, counted in tiles: GetTile at tile_coord * tile.
+
+    >>> import numpy as np
+    >>> from tla import MakeTensor, TileView, parse
+    >>> print(np.asarray(TileView(MakeTensor(np.arange(15), parse("(3,5):(5,1)")), (1, 1), (2, 3))))
+    [[13 14]]
+
+    Raises what GetTile raises. Source: TLA `TileView`.
+    """
+    counts, tile = as_tree(tile_coord), as_tree(tile)
+    if not congruent(counts, tile):
+        raise RankError(
+            f"TileView at {shown(counts)} of tiles {shown(tile)}", "one integer each per top-level mode", "give both the rank of the tensor"
+        )
+    at = tuple(map(mul, counts, tile)) if isinstance(tile, tuple) else mul(counts, tile)
+    return GetTile(t, at, tile)
+
+
+class _MakeTensorLike:
+    """`MakeTensorLike[tag](buffer, like)`: a tensor over another buffer, laid out by a tag, for what is valid of `like`.
+
+    buffer     as MakeTensor takes it
+    like       the tensor whose origin_shape gives the sizes; the new one starts at 0
+    position   where the buffer lies: any text
+    layout     instead of the tag's own layout: one with room for these sizes, such as that of the largest tile
+    Returns    a tensor of like's origin_shape. Without brackets, `MakeTensorLike(like)` is one over a new buffer of zeros, compact
+               in the order of like's strides
+
+    `MakeTensorLike[tag, element]` names the element type, where there is no buffer that has one. Raises what MakeLayout and
+    MakeTensor raise.
+
+    >>> import numpy as np
+    >>> from tla import GetTile, MakeTensor, MakeTensorLike
+    >>> from tla.ascend import zN
+    >>> tile = GetTile(MakeTensor(np.zeros((100, 60), np.float16)), (96, 32), (32, 32))
+    >>> t = MakeTensorLike[zN](np.zeros(1024, np.float16), tile, position="L1")
+    >>> print(t, t.origin_shape)
+    Tensor(float16[1024], ((_16,1),(_16,2)):((_16,_256),(_1,256)), position='L1') (4,28)
+
+    Source: TLA `MakeTensorLike<Tag, E>`; CuTe `make_tensor_like`.
+    """
+
+    __name__ = "MakeTensorLike"
+
+    def __getitem__(self, types: Any) -> Any:
+        tag, *element = types if isinstance(types, tuple) else (types,)
+
+        def make(buffer: Any, like: Tensor, position: Any = None, layout: Any = None) -> Tensor:
+            like = as_tensor("MakeTensorLike", like)
+            if layout is not None:
+                inner = innermost(layout)
+                layout, _none = around(layout, Layout(inner.shape, inner.stride, like.origin_shape))
+            else:
+                layout = MakeLayout[element[0] if element else _bits(buffer, like), tag](*like.origin_shape)
+            return MakeTensor(buffer, layout, position=position)
+
+        return make
+
+    def __call__(self, like: Tensor) -> Tensor:
+        like = as_tensor("MakeTensorLike", like)
+        require_data("MakeTensorLike", like)
+        layout = MakeLayoutLike(like.layout)
+        new: Tensor = MakeTensor[like.dtype](Layout(layout.shape, layout.stride, like.origin_shape))
+        return new
+
+    def __reduce__(self) -> str:
+        return self.__name__
+
+
+MakeTensorLike = _MakeTensorLike()
+
+
+def _bits(buffer: Any, like: Tensor) -> int:
+    """The width of the elements of a buffer, or else of a tensor."""
+    dtype = like.dtype if buffer is None else storage(buffer).dtype
+    if dtype is None:
+        raise LeafTypeError(f"MakeTensorLike of {like!r} without an element type", "one in brackets", "write MakeTensorLike[zN, half](...)")
+    return 8 * int(dtype.itemsize)
+
+
+def transpose(t: Tensor, order: Any = None) -> Tensor:
+    """The tensor with its modes in another order, by default reversed; the same buffer.
+
+    >>> import numpy as np
+    >>> from tla import MakeTensor, parse, transpose
+    >>> print(np.asarray(transpose(MakeTensor(np.arange(6), parse("(2,3):(3,1)")))).tolist())
+    [[0, 3], [1, 4], [2, 5]]
+
+    order    which mode comes first, second, ...: a permutation. Raises RankError for anything else.
+    Source: CuTe `select`.
+    """
+    t = as_tensor("transpose", t)
+    order = tuple(reversed(range(len(t.coord)))) if order is None else tuple(leaf(i) for i in order)
+    if sorted(order) != [*range(len(t.coord))]:
+        raise RankError(f"transpose of {t!r} to {shown(order)}", f"0 to {len(t.coord) - 1} in some order", "name each mode once")
+    if len(order) < 2:
+        return t
+    return tensor_of(t, t.data, t.offset, select[order](t.layout), [t.coord[i] for i in order], [t._room[i] for i in order])
+
+
+# ------------------------------------------------------------------------------------------------- partitions
+
+
+def local_tile(t: Tensor, tiler: Any, coord: Any, proj: Any = None) -> Tensor:
+    """The tile at `coord`, counted in tiles, of a tensor cut by `tiler`: what one block works on.
+
+    tiler    one for each mode from the first on: an integer, a layout into the mode, or `_` for all of it
+    coord    which tile, one integer per mode; `_` keeps a mode that counts tiles, behind the tile's own; or one integer,
+             which counts tiles first mode fastest
+    proj     a tuple of _ and anything else: the entries of tiler and coord under `_` are left out
+    Returns  the tile's modes, then what is open. origin_shape is what is valid, nothing for a tile past the end
+    Raises   DivisibilityError where what is valid has no extents of its own: `_`, or a layout as a tiler, over a tail;
+             and what logical_divide raises
+
+    >>> import numpy as np
+    >>> from tla import MakeTensor, local_tile, parse, _
+    >>> t = MakeTensor(np.arange(40), parse("(5,8):(8,1)"))
+    >>> print(np.asarray(local_tile(t, (2, 4), (2, 1))), local_tile(t, (2, 4), (0, _)).layout)
+    [[36 37 38 39]] (2,4,2):(8,1,4)
+    >>> print(local_tile(t, (2, 3, 4), (1, 0, 1), proj=(1, _, 1)).origin_shape)
+    (2,4)
+
+    The start is in the offset, as a pointer is moved on in CuTe. Source: CuTe `local_tile`.
+    """
+    return _partition("local_tile", t, _projected(proj, tiler), _projected(proj, coord), inner=True)
+
+
+def local_partition(t: Tensor, threads: Any, index: Any, proj: Any = None) -> Tensor:
+    """What is thread `index`'s of a tensor cut by the shape of a thread layout: in each mode every n-th element.
+
+    threads  a compact layout of threads: coordinate to index
+    index    which thread, 0 or more and less than size(threads)
+    proj     a tuple of _ and anything else: the modes of threads under `_` are left out
+    Returns  a tensor of t's rank. origin_shape is what is valid
+
+    >>> import numpy as np
+    >>> from tla import MakeTensor, local_partition, parse
+    >>> t = MakeTensor(np.arange(15), parse("(3,5):(5,1)"))
+    >>> print(np.asarray(local_partition(t, parse("(2,2):(1,2)"), 3)))
+    [[6 8]]
+
+    Raises RangeError for an index that no thread has. Source: CuTe `local_partition`.
+    """
+    threads = as_layout("local_partition", threads)
+    if at_most(leaf(index), -1) or at_most(size(threads), index):
+        raise RangeError(f"local_partition: thread {index} of {shown(threads)}", f"0 <= index < {size(threads)}", "number threads from 0")
+    threads = threads if proj is None else dice(proj, threads)
+    return _partition("local_partition", t, tuple(product_each(threads.shape)), get_flat_coord(threads, index), inner=False)
+
+
+def _projected(proj: Any, x: Any) -> Any:
+    if proj is None:
+        return x
+    if not isinstance(x, tuple) or len(x) != len(proj):
+        raise RankError(f"proj of {len(proj)} entries for {shown(x)}", "one for each", "write _ for what is left out")
+    return tuple(m for keep, m in zip(proj, x) if not isinstance(keep, Underscore))
+
+
+def _partition(where: str, t: Tensor, tiler: Any, coord: Any, inner: bool) -> Tensor:
+    """t cut by a tiler, one coordinate of each pair (tile, rest) fixed: that of the rest if `inner`, else that of the tile.
+
+    A mode past the tiler's is cut into tiles of 1, which are no mode of the result.
+    """
+    t = as_tensor(where, t)
+    layout, offset = _from_zero(where, t)
+    modes = list(innermost(layout))
+    tiler = tiler if isinstance(tiler, tuple) else (tiler,)
+    if len(tiler) > len(modes):
+        raise RankError(f"{where}: {len(tiler)} tiles for {t!r}", f"at most {len(modes)}", "give one for each mode, from the first on")
+    tiles = [size(m) if isinstance(tile, Underscore) else tile for m, tile in zip(modes, tiler)]
+    cuts = [logical_divide(m, tile) for m, tile in zip(modes, [*tiles, *(_1 for _m in modes[len(tiler) :])])]
+    kept: list[_Part] = []
+    opened: list[_Part] = []
+    fixed: Any = _0
+    for i, (cut, c) in enumerate(zip(cuts, _coordinates(where, t, cuts, len(tiler), coord, inner))):
+        if i < len(tiles):
+            _require_whole(where, t, i, cut, c, strided=not is_int(tiles[i]))
+        tile, rest = cut
+        kept.append(_kept(tile, rest, c, (t.origin_shape[i], t._room[i]), inner))
+        if isinstance(c, Underscore):
+            opened.append((rest, t.origin_shape[i] // size(tile), t._room[i] // size(tile)))
+        else:
+            fixed = plus(fixed, (rest if inner else tile)(c))
+    parts = [*kept[: len(tiler)], *opened] if inner else [*opened, *kept]
+    joined = join(part for part, _valid, _room in parts)
+    view, constant = around(layout, Layout(joined.shape, joined.stride, Shape(*(n for _part, n, _room in parts))), fixed)
+    return tensor_of(t, t.data, plus(offset, constant), view, [_0] * len(parts), [n for _part, _valid, n in parts])
+
+
+_Part = tuple[Layout, Any, Any]  # of a result: its layout, how much of it is valid, and how much is the layout's own
+
+
+def _kept(tile: Layout, rest: Layout, c: Any, dims: tuple[Any, Any], inner: bool) -> _Part:
+    """What stays of a mode cut into tiles when a coordinate c is fixed: the tile c, or the element c of every tile."""
+    n = size(tile)
+    if isinstance(c, Underscore):
+        return tile, n, n
+    if inner:
+        valid, room = (smaller(n, larger(d - mul(c, n), _0)) for d in dims)
+        return tile, valid, room
+    valid, room = (ceil_div(larger(d - c, _0), n) for d in dims)
+    return rest, valid, room
+
+
+def _require_whole(where: str, t: Tensor, i: int, cut: Layout, c: Any, strided: bool) -> None:
+    """What is valid must have extents of its own: for strided tiles all of the mode, for an open count whole tiles."""
+    valid, n = t.origin_shape[i], size(cut[0])
+    if equal(valid, size(cut)) is not True if strided else isinstance(c, Underscore) and divides(n, valid) is not True:
+        what = f"{where}: {valid} valid in mode {i} of {t!r}, in tiles of {cut[0]}"
+        raise DivisibilityError(what, "whole tiles: a tail has no extents of its own", "give one tile's coordinate, or pad the mode")
+
+
+def _from_zero(where: str, t: Tensor) -> tuple[Any, Any]:
+    """The layout and offset of t with its start in the offset."""
+    if all(equal(c, 0) for c in t.coord):
+        return t.layout, t.offset
+    inner = innermost(t.layout)
+    start = t.coord if isinstance(inner.shape, tuple) else t.coord[0]
+    if is_on_block(inner, start) is not True:
+        what = f"{where} of {t!r}, which starts inside of a block"
+        raise DivisibilityError(what, "a start on a block boundary", "cut the whole, and take the tile of that")
+    layout, offset = around(t.layout, inner, inner(start))
+    return layout, plus(t.offset, offset)
+
+
+def _coordinates(where: str, t: Tensor, cuts: list[Layout], n: int, coord: Any, inner: bool) -> list[Any]:
+    """The coordinate in each mode of what is fixed; `_` where it is open. Of n modes one integer will do."""
+    limits = [*(None if inner else size(cut[0]) for cut in cuts[:n]), *(t.origin_shape[n:] if inner else [_1] * (len(cuts) - n))]
+    if not isinstance(coord, tuple):
+        one = isinstance(coord, Underscore) or n == 1
+        coord = (coord,) * n if one else tuple(idx2crd(leaf(coord), tuple(size(cut[1 if inner else 0]) for cut in cuts[:n])))
+    if len(coord) > (most := len(cuts) if inner else n):
+        raise RankError(f"{where}: the coordinate {shown(coord)} of {t!r}", f"at most {most} integers", "give one for each mode")
+    coords = [*coord, *([_] * (n - len(coord))), *([_ if inner else _0] * (len(cuts) - max(n, len(coord))))]
+    for c, limit in zip(coords, limits):
+        if isinstance(c, Underscore):
+            continue
+        if at_most(leaf(c), -1) or (limit is not None and at_most(limit, c)):
+            upto = "" if limit is None else f" and less than {limit}"
+            raise RangeError(f"{where}: {c} in the coordinate {shown(tuple(coords))} of {t!r}", f"0 or more{upto}", "count from 0")
+    return coords
+
+
+# ----------------------------------------------------------------------------------------------------- recast
+
+
+class _Recast:
+    """`recast[dtype](t)`: the same bytes as elements of another type.
+
+    Raises   DivisibilityError where wide elements would not be whole: a run, a start or a valid part that ends inside of
+             one; LeafTypeError without a buffer
+
+    >>> import numpy as np
+    >>> from tla import MakeTensor, parse, recast
+    >>> t = recast[np.int16](MakeTensor(np.arange(8, dtype=np.int8), parse("(2,4):(4,_1)")))
+    >>> print(t, t[1, 1] == 6 + 7 * 256)
+    Tensor(int16[4], (2,2):(2,_1)) True
+
+    The layout is that of recast_layout. Source: CuTe `recast<T>`.
+    """
+
+    __name__ = "recast"
+
+    def __getitem__(self, dtype: Any) -> Any:
+        dtype = as_dtype("recast", dtype)
+        return lambda t: _recast(dtype, as_tensor("recast", t))
+
+    def __call__(self, *arguments: Any) -> Any:
+        raise LeafTypeError("recast without brackets", "the element type in square brackets", "write recast[numpy.int8](t)")
+
+    def __reduce__(self) -> str:
+        return self.__name__
+
+
+recast = _Recast()
+
+
+def _recast(dtype: Any, t: Tensor) -> Tensor:
+    require_data("recast", t)
+    layout, offset = _from_zero("recast", t)
+    old, new = t.data.itemsize, dtype.itemsize
+    if dtype.hasobject or new == 0 or t.data.nbytes % new or offset * old % new:
+        what = f"recast[{dtype}] of {t!r}: {t.data.nbytes} bytes, from byte {offset * old} on"
+        raise DivisibilityError(what, f"whole elements of {new} bytes", "pad the buffer, or start it on a whole element")
+    view = recast_layout[8 * old, 8 * new](layout)
+    inner, before = innermost(view), innermost(layout)
+    origin, room = ([_scaled(t, n, a, b, old, new) for n, a, b in zip(ns, before, inner)] for ns in (t.origin_shape, t._room))
+    if size(before) * old != size(inner) * new:
+        raise _not_whole(t, new)
+    view, _none = around(view, Layout(inner.shape, inner.stride, Shape(*origin)))
+    return tensor_of(None, t.data.view(dtype), offset * old // new, view, [_0] * len(origin), room, t.position)
+
+
+def _scaled(t: Tensor, n: Any, before: Layout, after: Layout, old: int, new: int) -> Any:
+    """How many wide or narrow elements n elements of a mode are."""
+    (_first, *rest), (_other, *others) = leaves(before.shape), leaves(after.shape)
+    if n == size(before) or size(before) == size(after):
+        return size(after) if n == size(before) else n
+    if n * old % new or rest != others or not equal(next(leaves(before.stride)), 1):
+        raise _not_whole(t, new)
+    return n * old // new
+
+
+def _not_whole(t: Tensor, width: int) -> DivisibilityError:
+    return DivisibilityError(f"recast of {t!r}", f"runs and valid parts of whole elements of {width} bytes", "pad it to whole elements")

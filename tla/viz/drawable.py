@@ -1,0 +1,223 @@
+"""What is drawn: a layout, or what has one, and the part of it that fits in a drawing."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ..core.errors import LeafTypeError, RankError, Unproven
+from ..core.int_tuple import AnyLayout, layout_mend, leaves, modes_of, product_each, shown
+from ..core.ints import is_int, known
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from ..xla.lower import Digit
+
+#: More coordinates than this are not drawn, if nothing else is said.
+LIMIT = 2**16
+#: More grids than this are not drawn beside each other.
+MAX_GRIDS = 256
+#: numpy puts no more open grids together than this.
+MAX_MODES = 32
+#: What is drawn of a layout that is too large: so many rows and columns.
+CORNER = 8, 16
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What is drawn: a layout, with what else is known of it.
+
+    layout   any kind of layout
+    title    its text
+    notes    what else is to be said of it
+    axes     the modes that are down and across; None for the first two
+    bits     the width of an element
+    start    of a tile, one integer per top-level mode: where it starts in the whole, whose blocks these are; () is 0
+    digits   of a tiled XLA array: the digits of each mode
+
+    >>> from tla import parse
+    >>> from tla.viz import draw, Subject
+    >>> subject = Subject(parse("(4,2):(2,1)"), "A", bits=16)
+    >>> print(draw(subject))
+    A
+        0 1
+      ┌─────┐
+    0 │ 0 1 │
+    1 │ 2 3 │
+    2 │ 4 5 │
+    3 │ 6 7 │
+      └─────┘
+    """
+
+    layout: Any
+    title: str
+    notes: tuple[str, ...] = ()
+    axes: tuple[int, int] | None = None
+    bits: int = 32
+    start: tuple[Any, ...] = ()
+    digits: tuple[tuple[Digit, ...], ...] = ()
+
+
+_SUBJECTS: dict[type, Callable[[Any], Subject]] = {}
+
+
+def register_subject(kind: type, make: Callable[[Any], Subject]) -> None:
+    """Make make(x) what is drawn of an x of this kind, such as a tensor: its layout, with what else is known.
+
+    >>> from tla import parse
+    >>> class Buffer:
+    ...     layout, bits = parse("(2,2):(2,1)"), 8
+    >>> register_subject(Buffer, lambda x: Subject(x.layout, "buffer", bits=x.bits))
+    >>> as_subject(Buffer()).title
+    'buffer'
+    """
+    _SUBJECTS[kind] = make
+
+
+def as_subject(x: Any) -> Subject:
+    """x as what is drawn; LeafTypeError if it is nothing that has a layout."""
+    for kind in reversed(_SUBJECTS):  # the last that was registered knows best
+        if isinstance(x, kind):
+            return _SUBJECTS[kind](x)
+    raise LeafTypeError(f"draw of a {type(x).__name__}", "a layout, or an XLA shape", layout_mend(x))
+
+
+def _of_layout(layout: Any) -> Subject:
+    origin = layout.origin_shape
+    padded = any(o is not n and known(o) != known(n) for o, n in zip(origin, product_each(layout.shape)))
+    return Subject(layout, str(layout), (f"origin_shape {origin}",) if padded else ())
+
+
+register_subject(AnyLayout, _of_layout)
+register_subject(Subject, lambda subject: subject)
+
+
+# ------------------------------------------------------------------------------------------------- the part drawn
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A box of coordinates at the origin of a layout, with the values there.
+
+    axes      the modes that are down and across; -1 for a single row
+    extents   of the whole layout, one per top-level mode
+    coords    an open grid: one array per top-level mode
+    values    offsets, int64; texts where these are coordinates, or not known
+    """
+
+    subject: Subject
+    axes: tuple[int, int]
+    extents: tuple[int, ...]
+    coords: tuple[npt.NDArray[Any], ...]
+    values: npt.NDArray[Any]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.values.shape
+
+    @property
+    def start(self) -> tuple[int, ...]:
+        """Where it starts, one integer per top-level mode."""
+        start = self.subject.start or (0,) * len(self.extents)
+        return known_sizes("the start of", self.subject.layout, start)
+
+    @property
+    def is_whole(self) -> bool:
+        return self.shape == self.extents
+
+    @property
+    def padding(self) -> npt.NDArray[Any]:
+        """Where it is past origin_shape."""
+        import numpy as np
+
+        origin = known_sizes("origin_shape of", self.subject.layout, self.subject.layout.origin_shape)
+        past: Any = np.False_
+        for c, o in zip(self.coords, origin):
+            past = past | (c >= o)
+        return np.broadcast_to(past, self.shape)
+
+
+def view(subject: Subject, axes: tuple[int, int], limit: int) -> View:
+    """All of the subject, or if it has more than `limit` coordinates the corner of it."""
+    import numpy as np
+
+    layout = subject.layout
+    if (rank := len(modes_of(layout.shape))) > MAX_MODES:
+        mend = f"make one of some, as group[2, {rank}](layout) does"
+        raise RankError(f"draw of {rank} modes", f"at most {MAX_MODES}, as many as numpy takes", mend)
+    extents = known_sizes("draw of", layout, product_each(layout.shape))
+    box = extents
+    # of a mode of no elements too the others are no longer than a drawing
+    if math.prod(max(n, 1) for n in extents) > limit or math.prod(_others(extents, axes)) > MAX_GRIDS:
+        box = tuple(min(n, dict(zip(axes, CORNER)).get(k, 1)) for k, n in enumerate(extents))
+    coords = tuple(np.ogrid[tuple(slice(n) for n in box)]) if len(box) != 1 else (np.arange(box[0]),)
+    return View(subject, axes, extents, coords, _values(layout, coords, box))
+
+
+def axes_of(subject: Subject, axes: Sequence[int] | None) -> tuple[int, int]:
+    """The modes that are down and across. A vector is across."""
+    rank = len(modes_of(subject.layout.shape))
+    if axes is None:
+        return subject.axes if subject.axes and rank > 1 else (0, 1) if rank > 1 else (-1, 0)
+    pair = tuple(axes) if isinstance(axes, (tuple, list)) else (axes,)
+    if len(pair) != 2 or pair[0] == pair[1] or not all(is_int(k) and 0 <= k < rank for k in pair):
+        what = f"the axes {shown(pair)} of {shown(subject.layout)}"
+        raise RankError(what, f"two different modes of {rank}", "give the modes that are down and across, as in axes=(0, 1)")
+    return pair[0], pair[1]
+
+
+def known_sizes(what: str, layout: Any, sizes: Any) -> tuple[int, ...]:
+    """The sizes as ints; Unproven if one of them is not known."""
+    found = [*map(known, sizes)]
+    if None in found:
+        raise Unproven(f"{what} {shown(layout)}", "a layout of known sizes", "give its symbols values first")
+    return tuple(map(int, found))  # type: ignore[arg-type]  # none is None
+
+
+def _others(extents: tuple[int, ...], axes: tuple[int, int]) -> tuple[int, ...]:
+    return tuple(n for k, n in enumerate(extents) if k not in axes)
+
+
+def _values(layout: Any, coords: tuple[Any, ...], box: tuple[int, ...]) -> npt.NDArray[Any]:
+    import numpy as np
+
+    if not math.prod(box):
+        return np.empty(box, np.int64)
+    at = coords if isinstance(layout.shape, tuple) and coords else (coords[0] if coords else (),)
+    try:
+        found = layout(*at)
+    except (LeafTypeError, Unproven):  # symbols do not meet arrays
+        found = None
+    if (is_int(found) and known(found) is not None) or (isinstance(found, np.ndarray) and found.dtype != object):
+        return np.broadcast_to(np.asarray(found, np.int64), box)
+    texts = np.empty(box, object)
+    for index in np.ndindex(*box):
+        texts[index] = str(layout(*index) if isinstance(layout.shape, tuple) and index else layout(index[0] if index else ()))
+    return texts
+
+
+# ------------------------------------------------------------------------------------------------- levels
+
+
+def steps(shape: Any) -> tuple[int, ...]:
+    """How many elements of a mode a block of each level but the outermost has, the innermost first; one element is no block.
+
+    >>> from tla import parse
+    >>> steps(parse("(4,(2,1),3)")), steps(8)
+    ((4, 8), ())
+    """
+    products = itertools.accumulate((known(n) or 1 for n in tuple(leaves(shape))[:-1]), int.__mul__)
+    return tuple(sorted({*products} - {1}))
+
+
+def levels(coords: range, blocks: Sequence[int]) -> Iterator[int]:
+    """Of each coordinate how high the block is that begins there: 0 for none.
+
+    >>> [*levels(range(8), (2, 4))]
+    [2, 0, 1, 0, 2, 0, 1, 0]
+    """
+    return (max((level for level, n in enumerate(blocks, 1) if k % n == 0), default=0) for k in coords)

@@ -1,0 +1,313 @@
+"""An XLA array shape as a value: element type, dimensions, layout.
+
+Source: XLA xla/shape.h, xla/layout.h and their printers; docs/tiled_layout.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from ..core.display import Displayed
+from ..core.errors import LeafTypeError, RangeError, RankError, Reason
+from ..core.ints import INT64_MAX, at_most, ceil_div, known, leaf, plain
+
+#: A tile entry that merges its dimension with the next more minor one, before the rest of the tile is applied: `*`.
+COMBINE = "*"
+TileEntry = int | str
+
+#: More tile levels than this are refused: real programs have up to three.
+MAX_TILES = 64
+
+#: Bits of each element type. XLA stores a type of less than a byte in a byte, unless E(n) says otherwise.
+BITS = {
+    **dict.fromkeys(("pred", "s1", "u1"), 1),
+    **dict.fromkeys(("s2", "u2"), 2),
+    **dict.fromkeys(("s4", "u4", "f4e2m1fn"), 4),
+    **dict.fromkeys(("f6e2m3fn", "f6e3m2fn"), 6),
+    **dict.fromkeys(("s8", "u8", "f8e3m4", "f8e4m3", "f8e4m3fn", "f8e4m3b11fnuz", "f8e4m3fnuz", "f8e5m2", "f8e5m2fnuz", "f8e8m0fnu"), 8),
+    **dict.fromkeys(("s16", "u16", "f16", "bf16"), 16),
+    **dict.fromkeys(("s32", "u32", "f32"), 32),
+    **dict.fromkeys(("s64", "u64", "f64", "c64"), 64),
+    "c128": 128,
+}
+
+
+class Split(NamedTuple):
+    """SC: a physical dimension (0 is the most major) cut at `indices`; the pieces lie in different memories.
+
+    >>> print(Split(1, (200,)))
+    (1:200)
+    """
+
+    dimension: int
+    indices: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return f"({self.dimension}:{','.join(map(str, self.indices))})"
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayLayout:
+    """How an array lies in memory: what stands in braces.
+
+    minor_to_major                          logical dimensions, the fastest first
+    tiles                                   one tuple a level, major to minor, of sizes [elements] or COMBINE
+    tail_padding_alignment_in_elements      L: the element count is rounded up to a multiple of it
+    element_size_in_bits                    E: bits of an element; 0 is the default of the type
+    memory_space                            S
+    split_configs                           SC
+    dynamic_shape_metadata_prefix_bytes     M: bytes of run-time sizes before the data
+
+    >>> print(ArrayLayout((1, 0), ((8, 128), (2, 1)), memory_space=1))
+    {1,0:T(8,128)(2,1)S(1)}
+    """
+
+    minor_to_major: tuple[int, ...]
+    tiles: tuple[tuple[TileEntry, ...], ...] = ()
+    tail_padding_alignment_in_elements: int = 1
+    element_size_in_bits: int = 0
+    memory_space: int = 0
+    split_configs: tuple[Split, ...] = ()
+    dynamic_shape_metadata_prefix_bytes: int = 0
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        put(self, "minor_to_major", _integers(self.minor_to_major))
+        put(self, "tiles", tuple(_integers(t, keep=COMBINE) for t in _tuple(self.tiles)))
+        put(self, "split_configs", tuple(Split(_integer(d), _integers(at)) for d, at in _tuple(self.split_configs)))
+        for field in NUMBERS:
+            put(self, field, _integer(getattr(self, field)))
+
+    def __str__(self) -> str:
+        order, properties = ",".join(map(str, self.minor_to_major)), "".join(self._properties())
+        return f"{{{order}{':' if properties else ''}{properties}}}" if order or properties else ""
+
+    def _properties(self) -> Iterator[str]:
+        if self.tiles:
+            yield "T" + "".join(f"({','.join(map(str, t))})" for t in self.tiles)
+        if self.tail_padding_alignment_in_elements != 1:
+            yield f"L({self.tail_padding_alignment_in_elements})"
+        if self.element_size_in_bits:
+            yield f"E({self.element_size_in_bits})"
+        if self.memory_space:
+            yield f"S({self.memory_space})"
+        if self.split_configs:
+            yield "SC" + "".join(map(str, self.split_configs))
+        if self.dynamic_shape_metadata_prefix_bytes:
+            yield f"M({self.dynamic_shape_metadata_prefix_bytes})"
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayShape(Displayed):
+    """The shape of an array: `bf16[8,128]{1,0:T(8,128)(2,1)}`. Its str() is XLA's canonical text.
+
+    element_type   a name of BITS
+    dimensions     extents [elements]; the bound of a dynamic dimension, None for one without a bound
+    layout         None where the text has none: it is not specified, and read as last dimension fastest
+    dynamic        which dimensions are dynamic (`<=n` or `?`)
+    Raises         RangeError where these do not fit each other
+
+    >>> print(ArrayShape("f32", (3, 5), ArrayLayout((1, 0), ((2, 2),))))
+    f32[3,5]{1,0:T(2,2)}
+    >>> ArrayShape("f32", (3, 5), ArrayLayout((1, 1)))
+    Traceback (most recent call last):
+    tla.core.errors.RangeError: minor_to_major {1,1} names dimension 1 twice
+      expected  each of 0 to 1 once
+      to mend   name each dimension once
+    """
+
+    element_type: str
+    dimensions: tuple[int | None, ...]
+    layout: ArrayLayout | None = None
+    dynamic: tuple[bool, ...] = ()
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        put(self, "dimensions", _sizes(self.dimensions))
+        dynamic = _tuple(self.dynamic) or (False,) * len(self.dimensions)
+        if len(dynamic) != len(self.dimensions):
+            raise RankError(f"{len(dynamic)} dynamic marks for {len(self.dimensions)} dimensions", "one for each", "leave it out for none")
+        put(self, "dynamic", tuple(d is None or bool(dyn) for d, dyn in zip(self.dimensions, dynamic)))
+        if not isinstance(self.element_type, str) or not isinstance(self.layout, (ArrayLayout, type(None))):
+            what = f"ArrayShape of {type(self.element_type).__name__}, ..., {type(self.layout).__name__}"
+            raise LeafTypeError(what, "the name of an element type, and an ArrayLayout", "parse_shape reads a text")
+        if found := why_not_valid(self.element_type, self.dimensions, self.layout):
+            raise RangeError(*found[1])
+        if self.layout == ArrayLayout(()):  # of a scalar it says nothing, and XLA doesn't print it
+            put(self, "layout", None)
+
+    def __str__(self) -> str:
+        dims = ",".join("?" if d is None else f"<={d}" if dyn else str(d) for d, dyn in zip(self.dimensions, self.dynamic))
+        return f"{self.element_type}[{dims}]{self.layout or ''}"
+
+    def with_layout(self) -> ArrayShape:
+        """This shape, with the default layout (last dimension fastest, no tiles) where it has none."""
+        return self if self.layout else ArrayShape(self.element_type, self.dimensions, self.effective_layout, self.dynamic)
+
+    @property
+    def effective_layout(self) -> ArrayLayout:
+        """The layout; where none is specified, the default."""
+        return self.layout or ArrayLayout(tuple(reversed(range(len(self.dimensions)))))
+
+    @property
+    def bits(self) -> int:
+        """Bits that one element takes in memory: E(n), else whole bytes."""
+        return (self.layout.element_size_in_bits if self.layout else 0) or 8 * -(-BITS[self.element_type] // 8)
+
+
+#: The fields of a layout that are one number, each with the least that it may be.
+NUMBERS = {
+    "tail_padding_alignment_in_elements": 1,
+    "element_size_in_bits": 0,
+    "memory_space": 0,
+    "dynamic_shape_metadata_prefix_bytes": 0,
+}
+
+
+def _tuple(x: Any) -> tuple[Any, ...]:
+    try:
+        return tuple(x)
+    except TypeError:
+        raise LeafTypeError(f"a {type(x).__name__}", "a tuple", "write (x,) for a tuple of one") from None
+
+
+def _integer(x: Any) -> int:
+    return int(leaf(x))
+
+
+def _integers(x: Any, keep: Any = ()) -> tuple[Any, ...]:
+    """x as a tuple of plain ints, where `keep` stays as it is."""
+    return tuple(n if n == keep else _integer(n) for n in _tuple(x))
+
+
+def _sizes(x: Any) -> tuple[Any, ...]:
+    """x as a tuple of plain ints, symbols, and None."""
+    return tuple(n if n is None else plain(leaf(n)) for n in _tuple(x))
+
+
+def cover(sizes: tuple[int, ...], tile: tuple[TileEntry, ...]) -> tuple[int, tuple[int, ...]]:
+    """How many sizes a tile leaves, and all of them: a tile longer than these finds sizes of 1 before them."""
+    sizes = (1,) * (len(tile) - len(sizes)) + sizes
+    return len(sizes) - len(tile), sizes
+
+
+def tiled(sizes: tuple[int, ...], tile: tuple[TileEntry, ...]) -> tuple[int, ...]:
+    """The dimensions after one tile level, major to minor: those it leaves, its tile counts, its in-tile extents.
+
+    >>> tiled((3, 5), (2, 2)), tiled((7,), (8, 128)), tiled((2, 7, 8, 11, 10), ("*", "*", 2, "*", 3))
+    ((2, 3, 2, 2), (1, 1, 8, 128), (56, 37, 2, 3))
+    """
+    left, sizes = cover(sizes, tile)
+    pairs = [(math.prod(group), t) for group, t in groups(sizes[left:], tile)]
+    return (*sizes[:left], *(ceil_div(n, t) for n, t in pairs), *(t for _, t in pairs))
+
+
+def groups(covered: tuple[int, ...], tile: tuple[TileEntry, ...]) -> Iterator[tuple[tuple[int, ...], int]]:
+    """The dimensions that a tile covers, each with its tile size: those that `*` merges together."""
+    group: tuple[int, ...] = ()
+    for n, t in zip(covered, tile):
+        group += (n,)
+        if isinstance(t, int):
+            yield group, t
+            group = ()
+
+
+# ------------------------------------------------------------------------------------------------ validity
+
+
+def why_not_valid(element_type: str, dims: tuple[int | None, ...], layout: ArrayLayout | None) -> tuple[str, Reason] | None:
+    """What is wrong with the parts of an ArrayShape: the field, and the reason."""
+    return next(_wrongs(element_type, dims, layout), None)
+
+
+def _wrongs(element_type: str, dims: tuple[int | None, ...], layout: ArrayLayout | None) -> Iterator[tuple[str, Reason]]:
+    """Lazily, and each is asked for only where those before it are right."""
+    if element_type not in BITS:
+        yield "element_type", Reason(f"element type {element_type!r} is not known", "one of " + " ".join(BITS), "write XLA's name")
+    if any(d is not None and at_most(d, -1) for d in dims):
+        yield "dimensions", Reason("a negative dimension", "0 or more", "write the extent")
+    for d in dims:
+        if d is not None and not at_most(0, d):
+            yield "dimensions", Reason(f"the dimension {d} may be negative", "0 or more", "declare sizes so that it is not: at_least=...")
+    if _bytes_overflow(element_type, dims):
+        yield "dimensions", Reason(f"the size of {element_type}{list(dims)} overflows", "a byte count that 64 bits hold", "use less")
+    if layout is None:
+        return
+    if why := _why_not_order(layout.minor_to_major, len(dims)):
+        yield "minor_to_major", why
+    if why := _why_not_tiles(
+        element_type, tuple(0 if (n := dims[d]) is None else n for d in reversed(layout.minor_to_major)), layout.tiles
+    ):
+        yield "tiles", why
+    bits, given = BITS[element_type], layout.element_size_in_bits
+    if not (given in (0, bits) or (bits < 8 and given in (8, 16, 32))):
+        expected = f"{bits}" + (", or 8, 16, 32 for one element in so many bits" if bits < 8 else "")
+        yield "element_size_in_bits", Reason(f"E({given}) on {element_type}, which has {bits} bits", expected, "leave E out")
+    for field, least in NUMBERS.items():
+        if getattr(layout, field) < least:
+            yield field, Reason(f"{field} {getattr(layout, field)}", f"{least} or more", "leave it out for the default")
+    for k, split in enumerate(layout.split_configs):
+        if why := _why_not_split(split, dims, layout, {s.dimension for s in layout.split_configs[:k]}):
+            yield "split_configs", why
+
+
+def _bytes_overflow(element_type: str, sizes: tuple[int | None, ...]) -> bool:
+    """Whether the bytes pass 64 bits, as far as sizes are known: a symbol is taken to be 1, `?` has none."""
+    count = 0 if None in sizes else math.prod(1 if (value := known(n)) is None else value for n in sizes)
+    return count * max(8, BITS[element_type]) // 8 > INT64_MAX
+
+
+def _why_not_order(order: tuple[int, ...], rank: int) -> Reason | None:
+    text = f"minor_to_major {{{','.join(map(str, order[:16]))}{'' if len(order) <= 16 else ',...'}}}"
+    every = f"each of 0 to {rank - 1} once" if rank else "none: the array has no dimensions"
+    if len(order) != rank:
+        return Reason(f"{text} has {len(order)} entries for {rank} dimensions", every, "name each dimension once")
+    seen: set[int] = set()
+    for d in order:
+        if not 0 <= d < rank:
+            return Reason(f"{text} names dimension {d}", every, "dimensions are numbered from 0")
+        if d in seen:
+            return Reason(f"{text} names dimension {d} twice", every, "name each dimension once")
+        seen.add(d)
+    return None
+
+
+def _why_not_tiles(element_type: str, sizes: tuple[int, ...], tiles: tuple[tuple[TileEntry, ...], ...]) -> Reason | None:
+    if len(tiles) > MAX_TILES:
+        return Reason(f"{len(tiles)} tile levels", f"at most {MAX_TILES}", "merge them")
+    for tile in tiles:
+        if why := _why_not_tile(tile):
+            return why
+        sizes = tiled(sizes, tile)
+        if _bytes_overflow(element_type, sizes):
+            return Reason("the tiled array overflows", "a byte count that 64 bits hold", "use smaller tiles")
+    return None
+
+
+def _why_not_tile(tile: tuple[TileEntry, ...]) -> Reason | None:
+    text = f"tile ({','.join(map(str, tile[:16]))}{'' if len(tile) <= 16 else ',...'})"
+    if not tile:
+        return Reason("a tile with no entries", "sizes of 1 or more", "drop the tile")
+    for t in tile:
+        if isinstance(t, int) and t < 1:
+            return Reason(f"{text} has the entry {t}", "sizes of 1 or more, or *", "write 1 to leave a dimension whole")
+    if tile[-1] == COMBINE:
+        return Reason(f"{text} ends with *", "a size last", "* merges a dimension with the next more minor one: there is none")
+    return None
+
+
+def _why_not_split(split: Split, dims: tuple[int | None, ...], layout: ArrayLayout, before: set[int]) -> Reason | None:
+    d, at = split
+    if not 0 <= d < len(dims):
+        return Reason(f"SC{split} cuts physical dimension {d}", f"0 to {len(dims) - 1}", "0 is the most major one")
+    if d in before:
+        return Reason(f"SC cuts physical dimension {d} twice", "each once", "list all its indices in one")
+    if list(at) != sorted(set(at)):
+        return Reason(f"SC{split}: indices {','.join(map(str, at))}", "strictly increasing ones", "sort them")
+    extent = dims[layout.minor_to_major[-1 - d]]
+    if any(i < 1 or (extent is not None and i >= extent) for i in at):
+        return Reason(f"SC{split} cuts a dimension of {'?' if extent is None else extent}", "indices inside of it", "leave the split out")
+    return None
