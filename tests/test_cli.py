@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tla import terminal
+from tla.apps import terminal
 from tla.apps.cli import main
 from tla.xla import program
 

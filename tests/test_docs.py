@@ -11,6 +11,7 @@ import pytest
 import tla
 from tla import ascend, codegen, viz, xla
 from tla.apps.cli import main
+from tla.core import literals
 from tla.xla import jax as tla_jax
 
 ROOT = Path(tla.__file__).parents[1]
@@ -19,7 +20,10 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 def public():
     """(module, name) of all that is public; what a star import must not take from Python too."""
-    names = {"tla": {*tla._HOME} - set(tla._PUBLIC[""].split()), "tla.ascend": {*ascend.__all__, "float"}}
+    names = {
+        "tla": {*tla.__all__, "filter", "max", "min", "sum"} - {*tla._PACKAGES} - {*literals.__all__},
+        "tla.ascend": {*ascend.__all__, "float"},
+    }
     names |= {module.__name__: {*module.__all__} for module in (xla, tla_jax, codegen, viz)}
     return {(module, name) for module, found in names.items() for name in found}
 

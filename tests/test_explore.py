@@ -21,7 +21,8 @@ import fuzz
 import pytest
 
 import tla
-from tla import Int, Layout, RangeError, TlaError, explore, parse, size, xla
+from tla import Int, Layout, RangeError, TlaError, parse, size, xla
+from tla.apps import explore
 from tla.apps.explore.answer import answer, picture, python
 from tla.apps.explore.grammar import CONSTANTS, MAX_CALLS, MAX_SIZES, MAX_TEXT, OPERATIONS, Misread, read
 from tla.apps.explore.server import HOST, MAX_BODY, Server

@@ -5,8 +5,9 @@ import operator
 import pytest
 
 import tla
-from tla import Int, Layout, MakeLayout, MakeLayoutTile, Unproven, ascend, ints, offsets, parse
+from tla import Int, Layout, MakeLayout, MakeLayoutTile, Unproven, ascend, offsets, parse
 from tla.ascend.tags import TAGS
+from tla.core import ints
 
 
 class Unknown:

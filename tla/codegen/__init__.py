@@ -1,12 +1,9 @@
 """Index code for kernels: from a layout to the line of C, CUDA, Triton, Pallas or MLIR that a kernel needs.
 
-arguments  what is computed, and its parameters;  bits  shifts and masks;  nodes  what is shared
-held       the ends of all that is held on the way;  integers  32 bits or 64, and what that requires
-plan       the function as plain data;  target  how languages write it;  c, python, ...  a file for each
-emit       the text of offsets;  guard  of what is valid
-source     a layout as source of other systems: cute_cpp, cute_dsl, tla_cpp;  sizes  its integers;  reach  which need 64 bits
-nests      what a copy goes through;  serial, grid  as loops and as kernels, their integers in terms;  copies  the text
-loops      offsets by additions alone
+expressions  what every target shares: the graph of operations, value ranges, integer types, the signature, the plan
+indices      the text of offsets, a file for each language
+copies       copies between two layouts, as loops and as kernels; offsets along a loop nest by additions alone
+sources      a layout as source of the system that it comes from
 """
 
 from .copies.emit_copy import WRITERS as WRITERS, emit_copy

@@ -36,7 +36,7 @@ class Target(NamedTuple):
 
     >>> from tla.codegen import TARGETS
     >>> print(*TARGETS)
-    affine c cpp cuda hip opencl python numpy jax pallas latex mlir triton
+    c cpp cuda hip opencl affine python numpy jax pallas latex mlir triton
 
     Source: ours; docs/extending.md has one that is written in twenty lines.
     """
