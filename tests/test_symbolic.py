@@ -28,10 +28,10 @@ from tla import (
     dim,
     dims,
     index,
-    ints,
     parse,
     prove,
 )
+from tla.core import ints
 from tla.symbolic import latex
 
 M, N = dims("M N")

@@ -22,7 +22,6 @@ from tla import (
     composition,
     dims,
     group,
-    ints,
     logical_divide,
     parse,
     take,
@@ -30,6 +29,7 @@ from tla import (
     zipped_divide,
 )
 from tla.ascend import L0C, half, int8, nZ, zN, zZ
+from tla.core import ints
 from tla.viz import Scene, draw, draw_threads, html, save, svg, text, tikz
 from tla.viz.colouring import RULES
 from tla.viz.colours import HUES, RAMP, TINTS, ink, ramp, rgb, tint
