@@ -135,8 +135,8 @@ __version__ = "0.1.0"
 
 #: Module -> what of it is loaded when it is first asked for: with it comes numpy or sympy, or what not every program needs.
 _ON_DEMAND = {
-    "tla.ascend.make": "MakeLayoutFilter MakeLayoutFmap MakeLayoutFromTag MakeLayoutL0C MakeMxScaleLayout".split(),
-    "tla.symbolic": "Condition SymInt assuming at dim dims explain index prove simplify to_python".split(),
+    "tla.ascend.make": ["MakeLayoutFilter", "MakeLayoutFmap", "MakeLayoutFromTag", "MakeLayoutL0C", "MakeMxScaleLayout"],
+    "tla.symbolic": ["Condition", "SymInt", "assuming", "at", "dim", "dims", "explain", "index", "prove", "simplify", "to_python"],
     "tla.symbolic.nodes": ["CeilDiv", "FloorDiv", "Mod"],
 }
 _MODULE_OF = {name: module for module, names in _ON_DEMAND.items() for name in names}
