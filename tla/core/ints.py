@@ -77,8 +77,8 @@ def _lift(name: str, absorbs: Mapping[int, int] = {}, start: int | None = None) 
 
 
 def _meets(name: str, a: Int, b: object) -> LeafTypeError:
-    mend = f"write {b!r}() for the value" if isinstance(b, Static) else "convert it with int() if that is meant"
-    return LeafTypeError(f"{name.strip('_')}: the static integer {a:d} meets {b!r}", "an integer", mend)
+    fix = f"write {b!r}() for the value" if isinstance(b, Static) else "convert it with int() if that is meant"
+    return LeafTypeError(f"{name.strip('_')}: the static integer {a:d} meets {b!r}", "an integer", fix)
 
 
 def _no_true_division(self: Int, other: object) -> Any:

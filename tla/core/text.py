@@ -65,7 +65,7 @@ def parse(text: str, *, origin_shape: Any = None, symbols: Any = None) -> Any:
     Traceback (most recent call last):
     tla.core.errors.RankError: Layout: (_4,2) has 2 modes and (_1) has 1
       expected  the same nesting
-      to mend   give each mode its counterpart
+      fix       give each mode its counterpart
 
     >>> from tla import dims
     >>> M, N = dims("M N")
@@ -194,14 +194,14 @@ class Reader:
         if self.at < len(self.text):
             raise self.unexpected(f"the end of the text{otherwise}", "")
 
-    def unexpected(self, expected: str, mend: str) -> ParseError:
+    def unexpected(self, expected: str, fix: str) -> ParseError:
         found = _compiled(_WORD).match(self.text, self.at)
         return ParseError(
             self.text,
             self.at,
             f"unexpected {found[0][:24]!r}" if found else "the text ends",
             expected,
-            mend or "a layout reads (_4,2):(_1,4)",
+            fix or "a layout reads (_4,2):(_1,4)",
         )
 
 
