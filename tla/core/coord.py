@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator
 from numbers import Integral
 from typing import Any
 
+from .cache import plain_memo
 from .errors import LeafTypeError, RangeError, RankError
 from .int_tuple import IntTuple, Underscore, as_int_tuple, as_tree, as_tuple, leaves, like, product, require_congruent, shown
 from .ints import (
@@ -119,7 +120,7 @@ def dtype_of(x: Any) -> str:
     return str(x.dtype) if hasattr(type(x), "dtype") else ""
 
 
-@functools.lru_cache(maxsize=256)
+@plain_memo
 def _range_of(dtype: str) -> tuple[int, int] | None:
     """The least and the largest integer of a dtype; None where it is no integer's of so many bits."""
     found = re.fullmatch(_INTEGER_DTYPE, dtype)

@@ -17,6 +17,7 @@ from . import ints
 from .display import Displayed
 from .errors import LeafTypeError, Predicate, RankError, Reason
 from .ints import Int, Static, equal, is_int, leaf, mul, static
+from .value import Value
 
 #: Nesting deeper than this is refused: it is no layout, and recursion on it would not end well.
 MAX_DEPTH = 64
@@ -106,7 +107,7 @@ def require_depth(x: tuple[Any, ...], depth: int = MAX_DEPTH) -> None:
             require_depth(m, depth - 1)
 
 
-class AnyLayout(Displayed):
+class AnyLayout(Value, Displayed):
     """What every kind of layout is: something with a shape, which stands for it wherever a shape is asked for."""
 
     __slots__ = ("__weakref__",)  # jax.jit(layout) holds its function weakly

@@ -196,6 +196,7 @@ class Layout(AnyLayout, metaclass=_LayoutMeta):
     """
 
     __slots__ = ("_make", "_origin", "_plain", "shape", "stride")
+    _instead = "make another with MakeLayout"
 
     shape: Any
     stride: Any
@@ -235,11 +236,6 @@ class Layout(AnyLayout, metaclass=_LayoutMeta):
     def origin_shape(self) -> Shape:
         """How much of each top-level mode holds valid data [elements]."""
         return _default_origin(self.shape) if self._origin is None else self._origin
-
-    def __setattr__(self, name: str, value: object = None) -> None:
-        raise AttributeError(f"a Layout is immutable: make another with MakeLayout instead of changing {name}")
-
-    __delattr__ = __setattr__
 
     def __call__(self, *coord: Any) -> Any:
         at = coord[0] if len(coord) == 1 else coord

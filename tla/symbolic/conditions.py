@@ -15,6 +15,7 @@ from typing import Any
 
 from ..core.cache import forgetting
 from ..core.errors import LeafTypeError, Predicate, Reason, Unproven
+from ..core.value import Value, put
 from . import text
 from .evaluate import value
 from .forms import best
@@ -70,7 +71,7 @@ QUESTIONS: dict[str, tuple[Callable[[Poly, Poly], bool | None], Callable[[int, i
 }
 
 
-class Condition:
+class Condition(Value):
     """A condition on sizes, `a <= b`, `a < b`, `a == b` or `a divides b`: its truth value is the proof.
 
     question      "<=", "<", "==" or "divides"
@@ -88,9 +89,16 @@ class Condition:
     """
 
     __slots__ = ("a", "b", "question")
+    _instead = "compare sizes"
+
+    question: str
+    a: Poly
+    b: Poly
 
     def __init__(self, question: str, a: Poly, b: Poly) -> None:
-        self.question, self.a, self.b = question, a, b
+        put(self, "question", question)
+        put(self, "a", a)
+        put(self, "b", b)
 
     @property
     def holds(self) -> bool | None:

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from ..core.errors import LeafTypeError, RangeError, Unproven
 from ..core.ints import Int, Static, is_no_integer, is_sympy, leaf, register_leaf, static
+from ..core.value import Value, new_value, put
 from . import conditions, text, tree
 from .conditions import Condition, require
 from .evaluate import folded
@@ -37,7 +38,7 @@ def _operators(name: str) -> tuple[Any, Any]:
     return forward, backward
 
 
-class SymInt:
+class SymInt(Value):
     """An integer that is not known: a size, an index, or what is computed from these. It is a leaf of every layout.
 
     Made by dim, dims and index. It has all integer operators, with every kind of integer on both sides; `/` is refused.
@@ -61,6 +62,7 @@ class SymInt:
     """
 
     __slots__ = ("_form", "_history", "made", "poly")
+    _instead = "compute another, or x.at(N=128),"
     _op_priority = 20.0  # sympy leaves its operators to ours
 
     poly: Poly
@@ -92,8 +94,8 @@ class SymInt:
     def form(self) -> Tree:
         """The simplest form: of what is found from the normal form, and what was written."""
         if self._form is None:
-            self._form = min(best(self.poly), self.written, key=lambda t: t.cost)
-        return self._form
+            put(self, "_form", min(best(self.poly), self.written, key=lambda t: t.cost))
+        return cast(Tree, self._form)
 
     @property
     def written(self) -> Tree:
@@ -430,13 +432,10 @@ def wrap(p: Poly, made: tuple[Any, ...] | None = None) -> Any:
     """A polynomial as a SymInt; as an int if it is a number. made: the operation and its operands."""
     if p.const is not None:
         return p.const
-    new = object.__new__(SymInt)
     history = 0
     if made is not None:
         history = min(1 + sum([x._history for x in made[1:] if type(x) is SymInt]), MAX_HISTORY + 1)
-    new.poly, new._form, new._history = p, None, history
-    new.made = made if history <= MAX_HISTORY else None
-    return new
+    return new_value(SymInt, poly=p, _form=None, _history=history, made=made if history <= MAX_HISTORY else None)
 
 
 def _condition(question: str, a: Any, b: Any) -> Any:
