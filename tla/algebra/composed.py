@@ -390,7 +390,7 @@ def _over(operation: Any, layout: ComposedLayout, *more: Any) -> Any:
 
 _DOMAIN = [
     *(algebra.coalesce, algebra.composition, algebra.filter, algebra.filter_zeros, modes.append),
-    *(modes.group, modes.prepend, modes.replace, modes.select, modes.take, tilers.blocked_product, tilers.flat_divide),
+    *(modes.group, modes.prepend, modes.replace, modes.reverse, modes.select, modes.take, tilers.blocked_product, tilers.flat_divide),
     *(tilers.flat_product, tilers.logical_divide, tilers.logical_product, tilers.raked_product, tilers.tile_to_shape),
     *(tilers.tiled_divide, tilers.tiled_product, tilers.zipped_divide, tilers.zipped_product),
 ]
