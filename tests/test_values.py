@@ -96,7 +96,7 @@ def test_what_wants_integers_takes_no_layout(name):
     for x in (L, parse("_64:_1"), COMPOSED, Swizzle[3, 0, 3](), parse("(64):(1)")):
         with pytest.raises(LeafTypeError) as refused:
             WANT_INTEGERS[name](x)
-        assert refused.value.reason.mend
+        assert refused.value.reason.fix
 
 
 def test_profiles_and_sizes_are_those_of_the_layout():
