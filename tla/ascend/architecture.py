@@ -77,7 +77,14 @@ def position_of(x: Any) -> str:
 
 @dataclass(frozen=True)
 class Fit:
-    """What a position's buffers take of what there is, in bytes: `Fit(position="L1", used=..., size=...)`."""
+    """The bytes that the tiles of a position take, of those that it has; `fits` gives them.
+
+    >>> from tla.ascend import Fit
+    >>> Fit("L1", 393216, 524288).free
+    131072
+
+    Source: CATLASS `Catlass::Arch`.
+    """
 
     position: str
     used: int

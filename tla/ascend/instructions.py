@@ -24,7 +24,14 @@ Fields = Mapping[str, int]
 
 
 class Moved(NamedTuple):
-    """What an instruction moves: two layouts over one domain, each from its own address on [elements]."""
+    """Two layouts over one domain, each from its own address on [elements]: element c goes from src(c) to dst(c).
+
+    >>> from tla.ascend import Instruction, half
+    >>> Instruction("LoadData2D", 0, 0, {"repeatTimes": 2, "srcStride": 3, "dstGap": 0, "ifTranspose": 1}, half).moved
+    Moved(dst=parse('((16,16),2):((1,16),256)'), src=parse('((16,16),2):((16,1),768)'))
+
+    Source: ours.
+    """
 
     dst: Layout
     src: Layout

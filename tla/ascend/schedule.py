@@ -18,7 +18,14 @@ from .element import as_element, half
 
 
 class Block(NamedTuple):
-    """A task: the coordinate of its block in blocks, and the actual extents of that block [elements]."""
+    """A task: the coordinate of its block in blocks, and the actual extents of that block [elements].
+
+    >>> from tla.ascend import BlockSwizzle
+    >>> print(BlockSwizzle((100, 64, 32), (64, 64, 32)).block(1))
+    Block(m=1, n=0, k=0, extents=(36, 64, 32))
+
+    Source: CATLASS `GetBlockCoord`, `GetActualBlockShape`.
+    """
 
     m: int
     n: int

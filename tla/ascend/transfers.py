@@ -30,7 +30,15 @@ STRIDE_LIMIT = 65536
 
 
 class Transfer(tuple[Instruction, ...]):
-    """The instructions of one transfer, in order. `str()` is their text in AscendC."""
+    """The instructions of one transfer, a tuple in order. `str()` is their text in AscendC.
+
+    >>> from tla import MakeLayout, MakeTensor
+    >>> from tla.ascend import half, nZ, transfer
+    >>> print(transfer(*(MakeTensor(None, MakeLayout[half, nZ](32, 32), position=place) for place in ("L1", "L0B"))))
+    AscendC::LoadData(dst[0], src[0], AscendC::LoadData2DParams{.repeatTimes = 4, .srcStride = 1, .dstGap = 0, .ifTranspose = 0});
+
+    Source: AscendC.
+    """
 
     __slots__ = ()
 
