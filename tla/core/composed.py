@@ -14,7 +14,7 @@ from typing import Any
 
 from .basis import ArithmeticTuple, ScaledBasis, as_coordinate
 from .errors import LeafTypeError, RankError
-from .int_tuple import AnyLayout, flatten, leaves, mode, shown, symbols_given
+from .int_tuple import AnyLayout, flatten, leaves, mode, shown, symbols_given, unflatten
 from .ints import Int, is_constant, is_int, is_static, leaf, plus
 from .layout import Layout, as_layout
 from .swizzle import Swizzle
@@ -108,6 +108,10 @@ class ComposedLayout(AnyLayout):
     def flatten(self) -> Any:
         """What `flatten(layout)` gives."""
         return self.over(flatten)
+
+    def unflatten(self, profile: Any) -> Any:
+        """What `unflatten(layout, profile)` gives."""
+        return self.over(unflatten, profile)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ComposedLayout):

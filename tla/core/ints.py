@@ -320,6 +320,8 @@ def leaf(x: object) -> Any:
         return convert(x)
     if is_int(x):
         return leaf(operator.index(cast(Any, x)))
+    if hasattr(type(x), "origin_shape"):
+        raise LeafTypeError(f"a {type(x).__name__} where integers belong", "an integer, or a tuple of integers", "give its .shape")
     if isinstance(x, (list, range, set)):
         raise LeafTypeError(f"a {type(x).__name__}", "a tuple, or an integer", "write a tuple: (4, 8)")
     shown = f"{x!r:.60}" if is_no_integer(x) or x is None else "a value"

@@ -129,15 +129,19 @@ class SymInt(Value):
     def at(self, values: Mapping[str, Any] = {}, **named: Any) -> Any:
         """What it is where sizes have values: integers, or other SymInts. RangeError for a value that breaks a fact.
 
+        values   a mapping of names, which may have more names than are in it: those of a whole kernel
+        named    each is the name of one of its sizes, else LeafTypeError
+
         >>> from tla import dim
         >>> N = dim("N", multiple_of=16)
         >>> print((N // 32).at(N=80), (N // 32).at({"N": 64 * dim("K")}))
         2 2*K
         """
-        given = {**values, **named}
+        require_names(named, self)
+        given = given_values(values, named)
 
         def of_symbol(n: Symbol) -> Any:
-            return _checked(n, leaf(given[n.name]), given) if n.name in given else wrap(one_of(n))
+            return _checked(n, given[n.name], given) if n.name in given else wrap(one_of(n))
 
         return folded(self.poly, of_symbol, lambda kind, *xs: _NODES[kind](*xs))
 
@@ -442,6 +446,24 @@ def _condition(question: str, a: Any, b: Any) -> Any:
     if not (_computes(a) and _computes(b)):
         return NotImplemented
     return Condition(question, *_polys(a, b))
+
+
+def given_values(values: Mapping[str, Any], named: Mapping[str, Any] = {}) -> dict[str, Any]:
+    """The values of sizes by their names; LeafTypeError for what is no mapping of names to integers."""
+    if not isinstance(values, Mapping) or not all(isinstance(name, str) for name in values):
+        raise LeafTypeError(
+            f"{values!r:.60} for the values of sizes", "names with their values", 'write at(x, M=128), or at(x, {"M": 128})'
+        )
+    return {name: leaf(n) for name, n in {**values, **named}.items()}
+
+
+def require_names(named: Mapping[str, Any], *sizes: SymInt) -> None:
+    """LeafTypeError for a name that none of these has, in its facts neither."""
+    names = {n.name: None for x in sizes for n in x.poly.scope}
+    for name in named:
+        if name not in names:
+            what = f"a value for {name}, which is no size of {', '.join(map(str, sizes)) or 'what has none':.80}"
+            raise LeafTypeError(what, f"names among {', '.join(names) or 'none'}", "leave it out; a dict of values may have more names")
 
 
 def of_symbol(n: Symbol) -> SymInt:
