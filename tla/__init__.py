@@ -128,7 +128,7 @@ from .tensors.tensor import MakeTensor, Tensor, padded
 from .tensors.views import GetTile, MakeTensorLike, TileView, local_partition, local_tile, recast, transpose
 
 if TYPE_CHECKING:
-    from . import ascend as ascend, codegen as codegen, viz as viz, xla as xla
+    from . import ascend as ascend, codegen as codegen, linear as linear, viz as viz, xla as xla
     from .symbolic import CeilDiv as CeilDiv, FloorDiv as FloorDiv, Mod as Mod
 
 __version__ = "0.1.0"
@@ -144,7 +144,7 @@ for _form in ("html", "svg", "latex"):
     register_display(_form, partial(_shown, _form))
 
 # Packages and names that are loaded when they are first asked for: numpy, sympy, or what not every program needs.
-_PACKAGES = ("ascend", "codegen", "viz", "xla")
+_PACKAGES = ("ascend", "codegen", "linear", "viz", "xla")
 _SYMPY = ("CeilDiv", "FloorDiv", "Mod")
 
 # filter, max, min and sum are here too, but `from tla import *` leaves Python's alone.
@@ -268,6 +268,7 @@ __all__ = [
     "layout_add",
     "lcm",
     "left_inverse",
+    "linear",
     "local_partition",
     "local_tile",
     "logical_divide",
