@@ -20,7 +20,7 @@ def open_missing_streams() -> None:
     """Standard output and error that the shell closed (`>&-`) take what is written, and drop it."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115  # as long as the program
 
 
 def summary(operation: object) -> str:
