@@ -88,7 +88,7 @@ def test_refused_layouts():
             answered[row["layout"]["class"], row["refused"][:24]] += 1
         except TlaError as error:
             assert error.reason.expected
-            assert error.reason.mend
+            assert error.reason.fix
     assert answered == {
         ("SwizzledSharedLayout", "AssertionError: SharedLi"): 2,  # of one element: Gluon's class has no layout without bases
         ("PaddedSharedLayout", "LinearLayoutConversions."): 6,  # no linear layout there; ours is that before padding
