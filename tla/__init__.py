@@ -122,6 +122,7 @@ from .core.literals import *  # noqa: F403
 from .core.swizzle import MakeSwizzle, Swizzle
 from .core.text import parse
 from .symbolic import Condition, SymInt, assuming, at, dim, dims, explain, index, prove, simplify, to_python
+from .tensors import operations as operations  # the algebra on tensors
 from .tensors.algorithm import copy, fill, fill_padding, gemm, im2col, reduce
 from .tensors.offsets import offsets
 from .tensors.tensor import MakeTensor, Tensor, padded
