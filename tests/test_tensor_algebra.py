@@ -153,13 +153,13 @@ def test_what_is_no_box_is_refused_with_the_way():
     ):
         with pytest.raises(TlaError, match="no box of its modes") as caught:
             f(cut)
-        assert "copy_if" in caught.value.reason.mend
+        assert "copy_if" in caught.value.reason.fix
 
 
 def test_symbolic_sizes():
     m = tla.dim("M", multiple_of=4, at_least=1)
     cut = tla.zipped_divide(MakeTensor(None, tla.Layout((m, 8), (8, tla.Int[1]()))), (4, 4))
-    assert str(cut.layout) == "((4,4),(M/4,2)):((8,_1),(32,4))"
+    assert str(cut.layout) == "((4,4),(M//4,2)):((8,_1),(32,4))"
     i = tla.dim("i", at_least=0)
     assert cut[(1, 2), (i, 1)] == 32 * i + 14
     crd = tla.local_tile(MakeTensor(None, tla.MakeIdentityLayout((m, 8))), (4, 4), (i, 1))

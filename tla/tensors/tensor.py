@@ -23,6 +23,7 @@ from ..core.errors import DivisibilityError, InjectivityError, LeafTypeError, Ra
 from ..core.int_tuple import Underscore, leaves, modes_of, opened, product, product_each, shown
 from ..core.ints import Int, at_most, equal, is_int, known, leaf, plus
 from ..core.layout import Layout, MakeLayout, Shape, as_layout, stride
+from ..core.value import Value, new_value, put
 from . import guard as guards, transfer as moves
 from .buffers import as_dtype, require_castable, storage, strided_storage
 from .guard import Guard
@@ -30,7 +31,7 @@ from .guard import Guard
 _0 = Int[0]()
 
 
-class Tensor(Displayed):
+class Tensor(Value, Displayed):
     """A layout over a buffer: `t[i, j]` is an element, `t[_, j]` a slice. MakeTensor makes one.
 
     data          the buffer as a flat numpy array; None if there is none: then an element is its offset, or its coordinate
@@ -53,6 +54,7 @@ class Tensor(Displayed):
     """
 
     __slots__ = ("_guard", "_injective", "_room", "_valid", "_whole", "coord", "data", "layout", "offset", "position")
+    _instead = "assign to its elements, or make another,"
 
     data: Any
     offset: Any
@@ -67,11 +69,6 @@ class Tensor(Displayed):
 
     def __init__(self, *_arguments: Any) -> None:
         raise LeafTypeError("Tensor called as a class", "MakeTensor", "write MakeTensor(buffer, layout)")
-
-    def __setattr__(self, name: str, value: object = None) -> None:
-        raise AttributeError(f"a Tensor is immutable but for its elements: make another instead of changing {name}")
-
-    __delattr__ = __setattr__
 
     @property
     def shape(self) -> Any:
@@ -90,7 +87,7 @@ class Tensor(Displayed):
         if self._guard is not None:
             return None
         if self._valid is None:
-            object.__setattr__(self, "_valid", self.layout.origin_shape)
+            put(self, "_valid", self.layout.origin_shape)
         return self._valid
 
     @property
@@ -141,9 +138,7 @@ class Tensor(Displayed):
         return at
 
     def _offset_of(self, at: tuple[Any, ...]) -> Any:
-        indices = [_index(self, i, c) for i, c in enumerate(at)]  # checked, and counted from the start of each mode on
-        at_zero = [equal(start, 0) is True and isinstance(c, tuple) for start, c in zip(self.coord, at)]
-        here = tuple(c if natural else plus(start, i) for natural, start, c, i in zip(at_zero, self.coord, at, indices))
+        here = tuple(_at(self, i, c) for i, c in enumerate(at))
         _require_admitted(self, here)
         return plus(self.offset, self.layout(here if isinstance(self.shape, tuple) else here[0]))
 
@@ -183,13 +178,10 @@ def tensor_of(
     whole: Tensor | None, data: Any, offset: Any, layout: Any, coord: Any, room: Any, position: Any = None, guard: Guard | None = None
 ) -> Tensor:
     """A tensor of parts that have been checked. whole: the tensor that its elements are some of, if there is one."""
-    new = object.__new__(Tensor)
     if whole is not None:
         whole, position = whole._whole or whole, whole.position
     parts = {"data": data, "offset": offset, "layout": layout, "coord": tuple.__new__(Coord, coord), "position": position}
-    for name, value in {**parts, "_room": tuple(room), "_valid": None, "_whole": whole, "_injective": None, "_guard": guard}.items():
-        object.__setattr__(new, name, value)
-    return new
+    return new_value(Tensor, **parts, _room=tuple(room), _valid=None, _whole=whole, _injective=None, _guard=guard)
 
 
 class _MakeTensor:
@@ -331,10 +323,9 @@ def require_writable(where: str, t: Tensor, stays: bool = False) -> None:
 def keeps_apart(t: Tensor) -> bool:
     """Whether the layout of t, or of what t is a part of, is known to be injective over all that holds what is valid."""
     if t._injective is None:
-        known_here = (
-            (t._guard is None and 0 in t.origin_shape) or (t._whole is not None and keeps_apart(t._whole)) or is_injective(_covering(t))
-        )
-        object.__setattr__(t, "_injective", bool(known_here))
+        empty = t._guard is None and 0 in t.origin_shape
+        known_here = empty or (t._whole is not None and keeps_apart(t._whole)) or is_injective(_covering(t))
+        put(t, "_injective", bool(known_here))
     return bool(t._injective)
 
 
@@ -377,8 +368,8 @@ def _require_room(t: Tensor) -> None:
     lo, hi = _span(t)
     if lo < 0 or hi > t.data.size:
         what = f"{t!r}: its offsets go from {lo} to {hi - 1}, padding included"
-        mend = f"give a buffer of {hi - min(lo, 0)} elements" + (f", and offset={t.offset - lo}" if lo < 0 else "")
-        raise RangeError(what, f"0 to {t.data.size} - 1", mend)
+        fix = f"give a buffer of {hi - min(lo, 0)} elements" + (f", and offset={t.offset - lo}" if lo < 0 else "")
+        raise RangeError(what, f"0 to {t.data.size} - 1", fix)
 
 
 def _span(t: Tensor) -> tuple[int, int]:
@@ -408,13 +399,19 @@ def _has_open(c: Any) -> bool:
     return any(map(_has_open, c)) if isinstance(c, tuple) else isinstance(c, Underscore)
 
 
+def _at(t: Tensor, i: int, c: Any) -> Any:
+    """The coordinate c of mode i of t, which is checked, as one of its layout; one that is nested stays so where t starts at 0."""
+    index = _index(t, i, c)
+    return c if isinstance(c, tuple) and equal(t.coord[i], 0) is True else plus(t.coord[i], index)
+
+
 def _index(t: Tensor, i: int, c: Any) -> Any:
     """The index of a coordinate in mode i of t; RangeError where that is not valid."""
     s = modes_of(t.shape)[i]
     valid = t.origin_shape[i] if t._guard is None else product(s)
     if isinstance(c, slice):
-        mend = "write _ for the whole of a mode, GetTile(t, start, extents) for a part"
-        raise LeafTypeError(f"the index {c} of {t!r}", "an integer, or _", mend)
+        fix = "write _ for the whole of a mode, GetTile(t, start, extents) for a part"
+        raise LeafTypeError(f"the index {c} of {t!r}", "an integer, or _", fix)
     index = crd2idx(_within(c, s), s) if isinstance(c, tuple) else leaf(c)
     if t.data is not None and known(index) is None:
         raise Unproven(f"index {index} of mode {i} of {t!r}", "a known one, over a buffer", "give it a value, or None for no buffer")
@@ -442,7 +439,7 @@ def _sliced(t: Tensor, at: tuple[Any, ...]) -> Tensor:
         if isinstance(c, Underscore):
             coord, room = [*coord, t.coord[i]], [*room, t._room[i]]
         elif not _has_open(c):
-            c = plus(t.coord[i], _index(t, i, c))
+            c = _at(t, i, c)
         elif not (equal(t.coord[i], 0) and equal(t.origin_shape[i], product(modes_of(t.shape)[i]))):
             return _sliced_guarded(t, at, guards.of_box(t.shape, t.origin_shape, t._room))
         else:
