@@ -119,6 +119,7 @@ from .core.layout import (
 from .core.literals import *  # noqa: F403
 from .core.swizzle import MakeSwizzle, Swizzle
 from .core.text import parse, register_expression
+from .tensors import operations as operations  # the algebra on tensors
 from .tensors.algorithm import copy, fill, fill_padding, gemm, im2col, reduce
 from .tensors.offsets import offsets
 from .tensors.tensor import MakeTensor, Tensor, padded
