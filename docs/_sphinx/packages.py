@@ -47,14 +47,12 @@ def drawn(below):
     for name in order:
         for b in sorted(below[name] - set().union(*(every[c] for c in below[name]))):
             (x, y), (u, v) = place[name], place[b]
-            lines.append(
-                f'<path d="M{x:g} {y + HEIGHT / 2:g} C{x:g} {y + 50:g} {u:g} {v - 50:g} {u:g} {v - HEIGHT / 2:g}" fill="none" stroke="#888888"/>'
-            )
+            curve = f"M{x:g} {y + HEIGHT / 2:g} C{x:g} {y + 50:g} {u:g} {v - 50:g} {u:g} {v - HEIGHT / 2:g}"
+            lines.append(f'<path d="{curve}" fill="none" stroke="#888888"/>')
     for name in order:
         x, y = place[name]
-        lines.append(
-            f'<rect x="{x - WIDTH / 2:g}" y="{y - HEIGHT / 2:g}" width="{WIDTH}" height="{HEIGHT}" rx="6" fill="#eef4fb" stroke="#0072b2"/>'
-        )
+        box = f'x="{x - WIDTH / 2:g}" y="{y - HEIGHT / 2:g}" width="{WIDTH}" height="{HEIGHT}" rx="6"'
+        lines.append(f'<rect {box} fill="#eef4fb" stroke="#0072b2"/>')
         lines.append(f'<text x="{x:g}" y="{y + 5:g}" {TEXT} font-size="15" fill="#000000">{name}</text>')
     return "\n".join([*lines, "</svg>", ""])
 
