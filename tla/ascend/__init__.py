@@ -5,7 +5,7 @@
 ((_16,7),(_16,4)):((_16,_256),(_1,1792))
 """
 
-from .element import (
+from ..core.element import (
     Element,
     bf16,
     float as float,
