@@ -85,7 +85,7 @@ def checked(seed, operation, law):
             try:
                 result = operation.f(*arguments)
             except TlaError as error:
-                assert error.reason.mend, error
+                assert error.reason.fix, error
                 seen["refused"] += 1
                 continue
         seen["on conditions" if conditions else "proved"] += 1

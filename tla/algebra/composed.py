@@ -46,8 +46,8 @@ def _values(layout: Any, what: str) -> list[Any]:
     for i in range(n):
         values.append(layout(i))
         if has_symbols(values[-1]):  # other expressions may be equal for some sizes
-            expected, mend = "strides and an offset with values", "give its symbols values: at(x, N=128)"
-            raise Unproven(f"{what} of values that are not known", expected, mend)
+            expected, fix = "strides and an offset with values", "give its symbols values: at(x, N=128)"
+            raise Unproven(f"{what} of values that are not known", expected, fix)
     return values
 
 

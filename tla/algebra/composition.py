@@ -207,7 +207,7 @@ def composition(a: Layout, b: Layout) -> Layout:
     Traceback (most recent call last):
     tla.core.errors.DivisibilityError: composition: (_3,_2):(_5,_1) o (_2,_2):(_1,_2): its modes carry together past 3
       expected  steps that go evenly through the outer layout
-      to mend   make the extents multiples of each other, or cut the inner layout smaller
+      fix       make the extents multiples of each other, or cut the inner layout smaller
 
     Law: R(c) == a(b(c)) for every coordinate c of b, and b's shape is compatible with R's.
     Source: CuTe `composition`; the search is ours, and finds a layout wherever one exists on small domains.

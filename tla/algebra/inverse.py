@@ -11,7 +11,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator
-from fractions import Fraction
 from typing import Any
 
 from ..core.basis import ScaledBasis
@@ -300,18 +299,27 @@ def _prime_chains(top: int, start: int = 1) -> Iterator[list[int]]:
 
 def _strides(radices: list[int], places: dict[int, int]) -> list[int] | None:
     """Integers d with sum of digit_k(x) * d_k == places[x] for every x, by elimination; None if there are none."""
-    solved: list[tuple[int, list[Fraction]]] = []  # (pivot, row with its right side)
+    solved: list[tuple[int, list[int]]] = []  # (pivot, row with its right side); no other row has an entry there
     for x, y in places.items():
-        digits = [x // a % (b // a) for a, b in itertools.pairwise(radices)]
-        row = [*map(Fraction, digits), Fraction(x // radices[-1]), Fraction(y)]
+        row = [*(x // a % (b // a) for a, b in itertools.pairwise(radices)), x // radices[-1], y]
         for pivot, other in solved:
-            row = [a - row[pivot] * b for a, b in zip(row, other)] if row[pivot] else row
+            row = _cleared(row, other, pivot)
         at = next((k for k, a in enumerate(row[:-1]) if a), None)
         if at is not None:
-            row = [a / row[at] for a in row]
-            solved = [(p, [a - r[at] * b for a, b in zip(r, row)] if r[at] else r) for p, r in solved]
+            solved = [(pivot, _cleared(other, row, at)) for pivot, other in solved]
             solved.append((at, row))
         elif row[-1]:
             return None
-    out = {pivot: row[-1] for pivot, row in solved}  # what is free is 0
-    return None if any(a.denominator != 1 for a in out.values()) else [int(out.get(k, 0)) for k in range(len(radices))]
+    if any(row[-1] % row[pivot] for pivot, row in solved):
+        return None
+    out = {pivot: row[-1] // row[pivot] for pivot, row in solved}  # a stride that nothing decides is 0
+    return [out.get(k, 0) for k in range(len(radices))]
+
+
+def _cleared(row: list[int], other: list[int], at: int) -> list[int]:
+    """A multiple of `row` minus one of `other`, with 0 at `at`, in lowest terms."""
+    if not row[at]:
+        return row
+    new = [a * other[at] - row[at] * b for a, b in zip(row, other)]
+    common = math.gcd(*new) or 1
+    return [a // common for a in new]

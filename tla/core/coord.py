@@ -81,7 +81,7 @@ def coord_leaf(x: Any) -> Any:
         return _index_array(np, x)
     if isinstance(x, Underscore):
         raise LeafTypeError("`_` in a coordinate", "an integer for each mode", "slice_((_, 3), layout) gives what is left open")
-    if _NO_INTEGER_DTYPE.search(dtype := dtype_of(x)):
+    if re.search(_NO_INTEGER_DTYPE, dtype := dtype_of(x)):
         raise LeafTypeError(f"a coordinate array of {dtype}", "an integer array", "convert it with .astype('int32') if that is meant")
     if (
         is_no_integer(x)
@@ -107,8 +107,8 @@ def _index_array(np: Any, x: Any) -> Any:
 
 
 # What the dtypes of arrays and tracers, numpy's or another library's, are called: int32, torch.int64, Int32, bfloat16, key<fry>.
-_NO_INTEGER_DTYPE = re.compile(r"float|complex|bool|key<", re.IGNORECASE)
-_INTEGER_DTYPE = re.compile(r"(?:.*\.)?(u?)int(\d+)", re.IGNORECASE)
+_NO_INTEGER_DTYPE = r"(?i)float|complex|bool|key<"
+_INTEGER_DTYPE = r"(?i)(?:.*\.)?(u?)int(\d+)"
 
 
 def dtype_of(x: Any) -> str:
@@ -122,7 +122,7 @@ def dtype_of(x: Any) -> str:
 @functools.lru_cache(maxsize=256)
 def _range_of(dtype: str) -> tuple[int, int] | None:
     """The least and the largest integer of a dtype; None where it is no integer's of so many bits."""
-    found = _INTEGER_DTYPE.fullmatch(dtype)
+    found = re.fullmatch(_INTEGER_DTYPE, dtype)
     if found is None:
         return None
     bits = int(found[2])

@@ -141,10 +141,10 @@ def elsewhere(operation: Any, x: Any, *more: Any, bound: Any = None) -> Any:
     f = _KINDS.get(type(x), {}).get(operation)
     if f is not None:
         return f(bound or operation, x, *more)
-    raise LeafTypeError(f"{operation.__name__} of a {type(x).__name__}", "a layout", layout_mend(x))
+    raise LeafTypeError(f"{operation.__name__} of a {type(x).__name__}", "a layout", layout_fix(x))
 
 
-def layout_mend(x: Any) -> str:
+def layout_fix(x: Any) -> str:
     """What to write for x where a layout belongs."""
     if isinstance(x, str):
         return f"write parse({x!r:.60})"
@@ -162,8 +162,8 @@ def by_kind_of_tiler(operation: Any, layout: Any, tiler: Any) -> Any:
     f = _TILERS.get(type(tiler), {}).get(operation)
     if f is None:
         what = f"{operation.__name__}: a tiler of type {type(tiler).__name__}"
-        mend = f"write {tiler!r}()" if isinstance(tiler, Static) else "write it as a tuple, such as (4, 8)"
-        raise LeafTypeError(what, "a layout, an integer, or a tuple", mend)
+        fix = f"write {tiler!r}()" if isinstance(tiler, Static) else "write it as a tuple, such as (4, 8)"
+        raise LeafTypeError(what, "a layout, an integer, or a tuple", fix)
     return f(operation, layout, tiler)
 
 
@@ -440,7 +440,7 @@ def why_not_congruent(a: Any, b: Any) -> Reason | None:
 def require_congruent(where: str, a: Any, b: Any) -> None:
     """RankError, with the place where it matters, if a and b are not congruent."""
     if why := why_not_congruent(a, b):
-        raise RankError(f"{where}: {why.what}", why.expected, why.mend)
+        raise RankError(f"{where}: {why.what}", why.expected, why.fix)
 
 
 @Predicate

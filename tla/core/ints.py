@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import numbers
 import operator
+import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -76,8 +77,8 @@ def _lift(name: str, absorbs: Mapping[int, int] = {}, start: int | None = None) 
 
 
 def _meets(name: str, a: Int, b: object) -> LeafTypeError:
-    mend = f"write {b!r}() for the value" if isinstance(b, Static) else "convert it with int() if that is meant"
-    return LeafTypeError(f"{name.strip('_')}: the static integer {a:d} meets {b!r}", "an integer", mend)
+    fix = f"write {b!r}() for the value" if isinstance(b, Static) else "convert it with int() if that is meant"
+    return LeafTypeError(f"{name.strip('_')}: the static integer {a:d} meets {b!r}", "an integer", fix)
 
 
 def _no_true_division(self: Int, other: object) -> Any:
@@ -259,6 +260,12 @@ def register_foreign(is_one: Callable[[object], bool], convert: Callable[[Any], 
 def foreign(x: object) -> Callable[[Any], Any] | None:
     """What makes a value of another package a leaf; None if nothing does."""
     return next((convert for is_one, convert in _FOREIGN if is_one(x)), None)
+
+
+def is_sympy(x: object) -> bool:
+    """Whether x is an expression of sympy. Until somebody has imported sympy, nothing is."""
+    sympy = sys.modules.get("sympy")
+    return sympy is not None and isinstance(x, sympy.Expr)
 
 
 def is_leaf(x: object) -> bool:

@@ -21,7 +21,7 @@ from .int_tuple import (
     congruent,
     elsewhere,
     flatten,
-    layout_mend,
+    layout_fix,
     leaves,
     like,
     mode,
@@ -337,7 +337,7 @@ def as_layout(where: str, x: Any) -> Any:
         return x
     if isinstance(x, AnyLayout):
         raise LeafTypeError(f"{where} of a {type(x).__name__}", "one shape and stride", "cut or compose it until it is a plain Layout")
-    raise LeafTypeError(f"{where} of a {type(x).__name__}", "a layout", layout_mend(x))
+    raise LeafTypeError(f"{where} of a {type(x).__name__}", "a layout", layout_fix(x))
 
 
 def join(layouts: Iterable[Layout], origin: Shape | None = None) -> Layout:

@@ -1,22 +1,19 @@
-"""Symbolic integers in sympy: our own FloorDiv, Mod, CeilDiv and Xor nodes, and expressions to and from it.
+"""Symbolic integers as sympy expressions, with nodes of our own: FloorDiv, Mod, CeilDiv and Xor.
 
 sympy.Mod is unsound (Mod(2*Mod(x, 8), 8) becomes 2*Mod(x, 8), sympy#28744). It is never made here, and translated where a
-user's expression brings it in. Importing this module imports sympy.
+user's expression brings it in (from_sympy.py). Importing this module imports sympy.
 """
 
 from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import sympy  # type: ignore[import-untyped]
 
-from ..core.errors import LeafTypeError
 from . import text
-from .declare import unnamed
-from .symint import SymInt, compute
 from .tree import Tree
 
 
@@ -171,12 +168,12 @@ def _power(base: str, exp: Any) -> str:
 
 
 class Size(sympy.Symbol):  # type: ignore[misc]
-    """The sympy symbol of a size or an index: it keeps the facts, so that an expression finds them on the way back."""
+    """The sympy symbol of a size or an index. It keeps the SymInt that it was made of, so that the facts survive the way back."""
 
     __slots__ = ("declared",)
-    declared: SymInt
+    declared: Any
 
-    def __new__(cls, declared: SymInt) -> Size:
+    def __new__(cls, declared: Any) -> Size:
         sign = {"positive": True} if (declared > 0).holds else {"nonnegative": True} if (declared >= 0).holds else {}
         new = sympy.Symbol.__xnew__(cls, str(declared), integer=True, **sign)
         new.declared = declared
@@ -189,9 +186,9 @@ class Size(sympy.Symbol):  # type: ignore[misc]
         return (self.declared,), {}
 
 
-def to_sympy(x: SymInt) -> Any:
-    """The sympy expression of a SymInt's simplest form."""
-    return _of_tree(text.with_ceil(x.form), {str(n): Size(n) for n in x.symbols})
+def to_sympy(form: Tree, symbols: Iterable[Any]) -> Any:
+    """The sympy expression of a tree. symbols: the SymInts of the names in it."""
+    return _of_tree(text.with_ceil(form), {str(n): Size(n) for n in symbols})
 
 
 _TO: dict[str, Callable[..., Any]] = {
@@ -211,52 +208,3 @@ def _of_tree(t: Tree, sizes: dict[str, Size]) -> Any:
     if t.op == "n":
         return sympy.Integer(t.args[0])
     return sizes[t.args[0]] if t.op == "v" else _TO[t.op](*(_of_tree(a, sizes) for a in t.args))
-
-
-# --------------------------------------------------------------------------------------------------- from sympy
-
-
-def from_sympy(e: Any) -> Any:
-    """An integer expression of sympy as a SymInt, or an int; LeafTypeError for what is no integer.
-
-    Symbols need integer=True and bring no facts but nonnegative and positive; those of x.expr bring theirs.
-    """
-    if isinstance(e, sympy.Integer):
-        return int(e)
-    if isinstance(e, Size):
-        return e.declared
-    if isinstance(e, sympy.Symbol) and e.is_integer:
-        return unnamed(e.name, 1 if e.is_positive else 0 if e.is_nonnegative else None)
-    if isinstance(e, sympy.Pow) and e.exp.is_Integer and e.exp > 0:
-        return from_sympy(e.base) ** int(e.exp)
-    if isinstance(e, (sympy.floor, sympy.ceiling)):
-        a, b = sympy.fraction(sympy.together(e.args[0]))
-        return _FROM[FloorDiv if isinstance(e, sympy.floor) else CeilDiv](from_sympy(a), from_sympy(b))
-    if isinstance(e, sympy.Abs):
-        return abs(from_sympy(e.args[0]))
-    make = next((f for kind, f in _FROM.items() if isinstance(e, kind)), None)
-    if make is None or (isinstance(e, sympy.Mul) and not all(a.is_integer for a in e.args)):
-        raise LeafTypeError(
-            f"the sympy expression {e!s:.60}",
-            "integers with + - * and floor, ceiling, Mod, Min, Max",
-            "declare its symbols integer=True, and divide with FloorDiv",
-        )
-    return functools.reduce(make, map(from_sympy, e.args))
-
-
-def _ceil(a: Any, b: Any) -> Any:
-    return -(-a // b)
-
-
-#: Kind of sympy node -> its value for two arguments; of more, from the left.
-_FROM: dict[Any, Callable[[Any, Any], Any]] = {
-    sympy.Add: operator.add,
-    sympy.Mul: operator.mul,
-    FloorDiv: operator.floordiv,
-    Mod: operator.mod,
-    sympy.Mod: operator.mod,
-    CeilDiv: _ceil,
-    Xor: operator.xor,
-    sympy.Min: functools.partial(compute, "min"),
-    sympy.Max: functools.partial(compute, "max"),
-}

@@ -11,7 +11,7 @@ from typing import Any
 from ..core.basis import ScaledBasis
 from ..core.composed import ComposedLayout
 from ..core.errors import LeafTypeError
-from ..core.int_tuple import IntTuple, Underscore, layout_mend
+from ..core.int_tuple import IntTuple, Underscore, layout_fix
 from ..core.ints import as_static, is_leaf, is_static
 from ..core.layout import Layout
 from ..core.swizzle import Swizzle
@@ -48,4 +48,4 @@ def at(x: Any, values: Mapping[str, Any] = {}, **named: Any) -> Any:
         return ScaledBasis(at(x.value, given), x.path)
     if is_leaf(x) or isinstance(x, (Swizzle, Underscore)):
         return x
-    raise LeafTypeError(f"at of a {type(x).__name__}", "a layout, an IntTuple or a size", layout_mend(x))
+    raise LeafTypeError(f"at of a {type(x).__name__}", "a layout, an IntTuple or a size", layout_fix(x))

@@ -6,12 +6,11 @@ Source: design of tla, section 2; the name is PyTorch's.
 from __future__ import annotations
 
 import functools
-import sys
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from ..core.errors import LeafTypeError, RangeError, Unproven
-from ..core.ints import Int, Static, is_no_integer, leaf, register_foreign, register_leaf, static
+from ..core.ints import Int, Static, is_no_integer, is_sympy, leaf, register_leaf, static
 from . import conditions, text, tree
 from .conditions import Condition, require
 from .evaluate import folded
@@ -84,7 +83,7 @@ class SymInt:
         """
         from .nodes import to_sympy
 
-        return to_sympy(self)
+        return to_sympy(self.form, self.symbols)
 
     def _sympy_(self) -> Any:
         return self.expr
@@ -164,7 +163,7 @@ class SymInt:
             return self.poly == other.poly
         if isinstance(other, int) and not isinstance(other, bool):
             return self.poly.const == int(other)
-        return self.poly == poly_of(other) if _is_sympy(other) else NotImplemented
+        return self.poly == poly_of(other) if is_sympy(other) else NotImplemented
 
     def __hash__(self) -> int:
         return hash(self.poly)
@@ -416,18 +415,7 @@ def _computes(x: object) -> bool:
         leaf(x)
     if hasattr(type(x), "__index__") and not hasattr(type(x), "__len__"):
         return True
-    return _is_sympy(x)
-
-
-def _is_sympy(x: object) -> bool:
-    sympy = sys.modules.get("sympy")
-    return sympy is not None and isinstance(x, sympy.Expr)
-
-
-def _of_sympy(x: Any) -> Any:
-    from .nodes import from_sympy
-
-    return from_sympy(x)
+    return is_sympy(x)
 
 
 def poly_of(x: Any) -> Poly:
@@ -499,5 +487,4 @@ def _fold(name: str, a: Any, b: Any) -> Any:
     return None
 
 
-register_foreign(_is_sympy, _of_sympy)
 register_leaf(SymInt, _ask, undecided=_undecided, fold=_fold)

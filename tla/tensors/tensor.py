@@ -344,8 +344,8 @@ def _require_room(t: Tensor) -> None:
     lo, hi = _span(t)
     if lo < 0 or hi > t.data.size:
         what = f"{t!r}: its offsets go from {lo} to {hi - 1}, padding included"
-        mend = f"give a buffer of {hi - min(lo, 0)} elements" + (f", and offset={t.offset - lo}" if lo < 0 else "")
-        raise RangeError(what, f"0 to {t.data.size} - 1", mend)
+        fix = f"give a buffer of {hi - min(lo, 0)} elements" + (f", and offset={t.offset - lo}" if lo < 0 else "")
+        raise RangeError(what, f"0 to {t.data.size} - 1", fix)
 
 
 def _span(t: Tensor) -> tuple[int, int]:
@@ -379,8 +379,8 @@ def _index(t: Tensor, i: int, c: Any) -> Any:
     """The index of a coordinate in mode i of t; RangeError where that is not valid."""
     s, valid = modes_of(t.shape)[i], t.origin_shape[i]
     if isinstance(c, slice):
-        mend = "write _ for the whole of a mode, GetTile(t, start, extents) for a part"
-        raise LeafTypeError(f"the index {c} of {t!r}", "an integer, or _", mend)
+        fix = "write _ for the whole of a mode, GetTile(t, start, extents) for a part"
+        raise LeafTypeError(f"the index {c} of {t!r}", "an integer, or _", fix)
     index = crd2idx(_within(c, s), s) if isinstance(c, tuple) else leaf(c)
     if t.data is not None and known(index) is None:
         raise Unproven(f"index {index} of mode {i} of {t!r}", "a known one, over a buffer", "give it a value, or None for no buffer")

@@ -80,7 +80,7 @@ def read_hlo(source: Source, on_error: OnError | None = None) -> Iterator[Locate
           ROOT %n = f32[3] negate(%a
                                     ^
       expected  ')' behind the operands
-      to mend   close the '(' at position 25
+      fix       close the '(' at position 25
 
     Law: str(x.instruction) is the text of the file from line x.line on, one line of it but for XLA's canonical print.
     Source: XLA xla/hlo/ir/hlo_module.cc.
@@ -109,8 +109,8 @@ def _of_file(file: IO[str] | IO[bytes], on_error: OnError | None) -> Iterator[Lo
 
 
 def _report(on_error: OnError | None, error: ParseError, number: int) -> None:
-    text, position, what, expected, mend = error.args
-    numbered = ParseError(text, position, f"line {number}: {what}", expected, mend)
+    text, position, what, expected, fix = error.args
+    numbered = ParseError(text, position, f"line {number}: {what}", expected, fix)
     if on_error is None:
         raise numbered from None
     on_error(numbered)
@@ -136,8 +136,8 @@ def _raw_lines(file: IO[Any]) -> Iterator[tuple[int, str | bytes]]:
             raw = piece = file.readline(MAX_LINE + 1)
         except UnicodeDecodeError:
             what = f"line {number}, or one soon after it, holds bytes that are no {getattr(file, 'encoding', 'text')}"
-            mend = "give the path, or open the file as bytes: then reading goes on behind that line"
-            raise ParseError("", 0, what, "a text", mend) from None
+            fix = "give the path, or open the file as bytes: then reading goes on behind that line"
+            raise ParseError("", 0, what, "a text", fix) from None
         if not raw:
             return
         while len(piece) > MAX_LINE and piece[-1] not in ("\n", ord("\n")):
