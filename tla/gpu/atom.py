@@ -214,7 +214,9 @@ class Family:
     Raises RankError for too few arguments, LeafTypeError and RangeError for those that the instruction does not take.
     """
 
-    def __init__(self, name: str, arch: str, parameters: str, make: Callable[..., Atom], examples: tuple[tuple[Any, ...], ...] = ()) -> None:
+    def __init__(
+        self, name: str, arch: str, parameters: str, make: Callable[..., Atom], examples: tuple[tuple[Any, ...], ...] = ()
+    ) -> None:
         self.name, self.arch, self.parameters, self._make, self.examples = name, arch, parameters, make, examples
 
     def __getitem__(self, arguments: Any) -> Any:

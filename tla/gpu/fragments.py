@@ -23,8 +23,15 @@ from .elements import CPP
 from .tiled import rank_of
 
 _0 = Int[0]()
-#: numpy's types of elements; one that numpy does not have is held by float32, whatever its own bits are.
-NUMPY = {"half": "float16", "float": "float32", "tf32": "float32", "double": "float64", "complex64": "complex64", "complex128": "complex128"}
+#: numpy's types of elements; one that numpy does not have is held by float32.
+NUMPY = {
+    "half": "float16",
+    "float": "float32",
+    "tf32": "float32",
+    "double": "float64",
+    "complex64": "complex64",
+    "complex128": "complex128",
+}
 NUMPY |= {name: name for name in ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")}
 NUMPY |= {"int4b": "int8", "uint4": "uint8", "uint2": "uint8", "uint1": "uint8", "gauss_complex128": "complex128"}
 

@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from ..core.element import Element
+from ..core.element import Element, bf16, float, half, int4b, int8, int32, tf32, uint4, uint8, uint32
 from ..core.errors import LeafTypeError
 from ..core.layout import Layout
 from .atom import Family, MMAAtom, extent, one_of, shape_of, tv
-from .elements import bf16, cpp_name, float, half, int4b, int8, int32, tf32, uint4, uint8, uint32
+from .elements import cpp_name
 
 _INTS = (int8, uint8, int4b, uint4)
 #: types of A (and B), and of D and C
@@ -31,7 +31,7 @@ LANES = 16
 def _joined(threads: Any, modes: list[tuple[int, int]]) -> Layout:
     """(lane, value) with the values' modes of extent 1 left out."""
     kept = [m for m in modes if m[0] > 1] or [(1, 0)]
-    shape, stride = (kept[0] if len(kept) == 1 else tuple(zip(*kept)))
+    shape, stride = kept[0] if len(kept) == 1 else tuple(zip(*kept))
     return tv((threads[0], shape), (threads[1], stride))
 
 
@@ -55,7 +55,9 @@ def _dpas(form: str, count: Any, *types: Any) -> MMAAtom:
     a = one_of("A of XE_DPAS", types[1], tuple(t for row in ROWS for t in row[0]))
     inputs, outputs = next(row for row in ROWS if a in row[0])
     b = one_of(f"B of XE_DPAS with A of {a}", types[2], inputs)
-    d, c = (one_of(f"{x} of XE_DPAS with A of {a}", t, outputs) for x, t in (("D", types[0]), ("C", types[3] if len(types) > 3 else types[0])))
+    d, c = (
+        one_of(f"{x} of XE_DPAS with A of {a}", t, outputs) for x, t in (("D", types[0]), ("C", types[3] if len(types) > 3 else types[0]))
+    )
     if inputs is _INTS and d is not c:
         raise LeafTypeError(f"XE_DPAS of D {d} and C {c}", "one type", f"take {d} for both")
     k = 256 // max(a.bits, b.bits)

@@ -76,9 +76,7 @@ def atom(text: str, arch: str | None = None) -> Any:
     if found is None:
         raise RangeError(f"the atom {text!r}", "a name of an instruction", _nearest(name))
     given = [_argument(a) for a in arguments]
-    if isinstance(found, Family):
-        found = found[tuple(given)]
-    elif given:
+    if isinstance(found, Family) or given:
         found = found[tuple(given)]
     if arch is not None and found.arch not in (arch, "universal"):
         raise RangeError(f"{text} of {arch!r}", f"its own architecture, {found.arch!r}", f"write {found.arch!r}, or leave it out")
@@ -195,7 +193,9 @@ class _Copy_Atom:
         operation, element = arguments if isinstance(arguments, tuple) and len(arguments) == 2 else (None, None)
         operation = atom(operation) if isinstance(operation, str) else operation
         if not isinstance(operation, CopyAtom):
-            raise LeafTypeError(f"Copy_Atom[{arguments!r}]", "a copy instruction and an element type", "write Copy_Atom[UniversalCopy[uint128], half]")
+            raise LeafTypeError(
+                f"Copy_Atom[{arguments!r}]", "a copy instruction and an element type", "write Copy_Atom[UniversalCopy[uint128], half]"
+            )
         return operation[element]
 
     def __reduce__(self) -> str:

@@ -56,7 +56,7 @@ def _past(t: Any, limit: Any) -> bool:
         if t.dtype.kind not in "iu":
             raise LeafTypeError(f"threads of {t.dtype}", "integers", "use numpy.arange(128)")
         return bool((t < 0).any() or (t >= int(limit)).any())
-    if isinstance(t, bool) or isinstance(t, (float, str, bytes)):
+    if isinstance(t, (bool, float, str, bytes)):
         raise LeafTypeError(f"thread {t!r}", "an integer, an array of integers or a symbol", "write mma[0]")
     return at_most(t, -1) is True or at_most(limit, t) is True
 

@@ -39,7 +39,7 @@ class TiledCopy:
     >>> from tla.gpu import Copy_Atom, UniversalCopy, half, make_tiled_copy, uint128
     >>> copy = make_tiled_copy(Copy_Atom[UniversalCopy[uint128], half], (32, 8), (8, 1))
     >>> print(copy.tiler_mn, copy.TV)
-    (_256,_8) ((_32,_8),_8):((_8,_256),_1)
+    (_256,_8) (_256,_8):(_8,_1)
     """
 
     atom: CopyAtom
@@ -123,7 +123,9 @@ class TiledCopy:
         tile = _shape_of(self.tiler_mn)
         where = f"retile of {layout} by {self!r}"
         if not divides(v, size(self.TV[1])):
-            raise DivisibilityError(where, f"a first mode that divides the {size(self.TV[1])} values of a thread", "partition it with the tiled copy")
+            raise DivisibilityError(
+                where, f"a first mode that divides the {size(self.TV[1])} values of a thread", "partition it with the tiled copy"
+            )
         by_value = upcast[int(mul(threads, v))](with_shape(right_inverse(self.TV), tile))
         values = zipped_divide(logical_product(vector(v), right_inverse(by_value)), vector(size(self.atom.val_ref[1])))
         tiled = zipped_divide(layout, (v, *product_each(by_value.shape)))
@@ -210,7 +212,7 @@ def make_tiled_copy(atom: Any, thr_layout: Any = None, val_layout: Any = None) -
 
     >>> from tla.gpu import Copy_Atom, UniversalCopy, float, make_tiled_copy
     >>> print(make_tiled_copy(Copy_Atom[UniversalCopy[float], float], (32, 8)).TV)
-    ((_32,_8),_1):((_1,_32),_0)
+    (_256,_1):(_1,_0)
 
     Source: CuTe `make_tiled_copy`.
     """
@@ -288,8 +290,8 @@ def make_tiled_copy_S(atom: Any, tiled_copy: TiledCopy) -> TiledCopy:
 
     >>> from tla.gpu import Copy_Atom, UniversalCopy, half, make_tiled_copy, make_tiled_copy_S, uint32
     >>> other = make_tiled_copy(Copy_Atom[UniversalCopy[uint32], half], (32, 1), (2, 1))
-    >>> make_tiled_copy_S(Copy_Atom[UniversalCopy[uint32], half], other).TV == other.TV
-    True
+    >>> print(make_tiled_copy_S(Copy_Atom[UniversalCopy[uint32], half], other).TV)
+    (_32,(_2,_1)):(_2,(_1,_0))
 
     Source: CuTe `make_tiled_copy_S`.
     """
@@ -301,8 +303,8 @@ def make_tiled_copy_D(atom: Any, tiled_copy: TiledCopy) -> TiledCopy:
 
     >>> from tla.gpu import Copy_Atom, UniversalCopy, half, make_tiled_copy, make_tiled_copy_D, uint32
     >>> other = make_tiled_copy(Copy_Atom[UniversalCopy[uint32], half], (32, 1), (2, 1))
-    >>> make_tiled_copy_D(Copy_Atom[UniversalCopy[uint32], half], other).TV == other.TV
-    True
+    >>> print(make_tiled_copy_D(Copy_Atom[UniversalCopy[uint32], half], other).TV)
+    (_32,(_2,_1)):(_2,(_1,_0))
 
     Source: CuTe `make_tiled_copy_D`.
     """
@@ -314,8 +316,8 @@ def make_tiled_copy_C_atom(atom: Any, mma: TiledMMA) -> TiledCopy:
 
     >>> from tla.gpu import Copy_Atom, SM80_16x8x16_F32F16F16F32_TN, UniversalCopy, float, make_tiled_copy_C_atom, make_tiled_mma
     >>> mma = make_tiled_mma(SM80_16x8x16_F32F16F16F32_TN, (2, 2), (32, 32, 16))
-    >>> print(size(make_tiled_copy_C_atom(Copy_Atom[UniversalCopy[float], float], mma).TV[1]))
-    1
+    >>> print(make_tiled_copy_C_atom(Copy_Atom[UniversalCopy[float], float], mma).TV)
+    ((_4,_8,_2,_2),_1):((_16,_1,_8,_64),_0)
 
     Source: CuTe `make_tiled_copy_C_atom`.
     """
@@ -348,7 +350,7 @@ def make_cotiled_copy(atom: Any, atom_tv: Layout, data_layout: Layout) -> TiledC
     >>> from tla.gpu import Copy_Atom, UniversalCopy, float, make_cotiled_copy
     >>> data = parse("(_8,_16):(_1,_8)")
     >>> print(make_cotiled_copy(Copy_Atom[UniversalCopy[float], float], parse("(_8,_4):(_4,_1)"), data).TV)
-    (_8,_4):(_4,_1)
+    ((_2,_4),_4):((_1,_8),_2)
 
     Source: CuTe `make_cotiled_copy`.
     """

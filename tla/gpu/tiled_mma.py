@@ -206,7 +206,9 @@ def _require_permutation(mma: TiledMMA, i: int) -> None:
         raise InjectivityError(where, f"each of 0 to {size(p) - 1} once", "a layout of strides that fill each other's gaps, (2,2):(2,1)")
     covered = mul(mma.atom.shape_mnk[i], size(mma.thr_layout_vmnk[i + 1]))
     if not divides(covered, size(p)):
-        raise DivisibilityError(where, f"a multiple of the {covered} that the atoms cover", f"take {covered}, or fewer threads along {name}")
+        raise DivisibilityError(
+            where, f"a multiple of the {covered} that the atoms cover", f"take {covered}, or fewer threads along {name}"
+        )
 
 
 @dataclass(frozen=True, repr=False)
