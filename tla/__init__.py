@@ -46,7 +46,7 @@ from .algebra.divide import (
     zipped_product,
 )
 from .algebra.inverse import left_inverse, right_inverse
-from .algebra.modes import append, dice, group, prepend, replace, select, slice_, slice_and_offset, take
+from .algebra.modes import append, dice, group, prepend, replace, reverse, select, slice_, slice_and_offset, take
 from .algebra.predicates import is_bijective, is_compact, is_injective, is_ordered, is_surjective, same_map
 from .algebra.recast import downcast, recast_layout, upcast
 from .algebra.tiles import GetTileLayout, MakeBatchedLayout, MakeLayoutTile, is_on_block, padding
@@ -62,7 +62,6 @@ from .core.arithmetic import (
     lcm,
     max as max,
     min as min,
-    reverse,
     round_up,
     safe_div,
     shape_div,
@@ -120,6 +119,7 @@ from .core.layout import (
 from .core.literals import *  # noqa: F403
 from .core.swizzle import MakeSwizzle, Swizzle
 from .core.text import parse, register_expression
+from .tensors import operations as operations  # the algebra on tensors
 from .tensors.algorithm import copy, fill, fill_padding, gemm, im2col, reduce
 from .tensors.offsets import offsets
 from .tensors.tensor import MakeTensor, Tensor, padded

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..core.basis import Encoding
 from ..core.errors import DivisibilityError, RankError, Unproven
-from ..core.int_tuple import as_int_tuple, elsewhere, flatten, leaves, like, shown, size
+from ..core.int_tuple import as_shape, elsewhere, flatten, leaves, like, shown, size
 from ..core.ints import Int, add, equal, is_constant, is_static, require_positive, static
 from ..core.layout import Layout, compact_col_major
 from .composition import coalesce, composition, flat_modes, from_modes, merge
@@ -210,7 +210,7 @@ def domain_distribute(a: Any, n: Any) -> Layout:
 
     Raises Unproven for what is not static. Source: CuTe `domain_distribute`.
     """
-    shape, rest = as_int_tuple(a), size(n)
+    shape, rest = as_shape(a), size(n)
     if not is_static(shape) or type(rest) is not Int:
         raise Unproven(f"domain_distribute: {shown(n)} over {shown(shape)}", "static sizes", "write them as Int[N]()")
     require_positive(f"domain_distribute over {shown(shape)}", rest)
@@ -234,7 +234,7 @@ def greatest_common_domain(a: Any, b: Any) -> Layout:
     Its modes are flat, not merged; (_1):(_0) where nothing is common. Raises Unproven for what is not static.
     Source: NVIDIA's reference implementation, PyCuTe `greatest_common_domain`.
     """
-    shapes = [as_int_tuple(x) for x in (a, b)]
+    shapes = [as_shape(x) for x in (a, b)]
     for s in (s for x in shapes for s in leaves(x)):
         require_positive("greatest_common_domain: an extent", s)
     if not all(map(is_static, shapes)):

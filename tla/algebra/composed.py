@@ -332,12 +332,13 @@ def _on_values(layout: ComposedLayout, holds: Callable[[list[int]], bool], other
 
 
 def _is_compact(_operation: Any, layout: ComposedLayout) -> Reason | bool | None:
-    return is_bijective._decide(_without_broadcasts(layout))
+    return is_bijective._decide(without_broadcasts(layout))
 
 
-def _without_broadcasts(layout: Any) -> Any:
+def without_broadcasts(layout: Any) -> Any:
+    """A layout without its modes of stride 0, static or not: each of its offsets as often as it is different."""
     if isinstance(layout, ComposedLayout):
-        return layout.over(_without_broadcasts)
+        return layout.over(without_broadcasts)
     kept = [(s, d) for s, d in flat_modes(layout) if not equal(step_of(d), 0)]
     return Layout(*map(tuple, zip(*kept))) if kept else Layout(1, 0)
 
@@ -386,7 +387,7 @@ def _over(operation: Any, layout: ComposedLayout, *more: Any) -> Any:
 
 _DOMAIN = [
     *(algebra.coalesce, algebra.composition, algebra.filter, algebra.filter_zeros, modes.append),
-    *(modes.group, modes.prepend, modes.replace, modes.select, modes.take, tilers.blocked_product, tilers.flat_divide),
+    *(modes.group, modes.prepend, modes.replace, modes.reverse, modes.select, modes.take, tilers.blocked_product, tilers.flat_divide),
     *(tilers.flat_product, tilers.logical_divide, tilers.logical_product, tilers.raked_product, tilers.tile_to_shape),
     *(tilers.tiled_divide, tilers.tiled_product, tilers.zipped_divide, tilers.zipped_product),
 ]

@@ -23,11 +23,11 @@ from ..core.int_tuple import (
     IntTuple,
     Underscore,
     as_int_tuple,
-    as_tree,
     by_kind_of_tiler,
     elsewhere,
     leaves,
     like,
+    opened,
     product,
     require_congruent,
     shown,
@@ -83,7 +83,7 @@ def coalesce(layout: Layout, profile: Any = None) -> Layout:
         return elsewhere(coalesce, layout, profile)
     if profile is None and (plain := layout.plain_modes()):
         return wrapped(merged(plain))
-    profile = as_tree(_1 if profile is None else profile)
+    profile = as_int_tuple(_1 if profile is None else profile)
     if isinstance(profile, tuple):
         modes = _top_modes("coalesce", layout, profile)
         if len(profile) > len(modes):
@@ -165,6 +165,7 @@ def by_mode(f: Callable[[Layout, Layout], Layout], keep_rest: bool = False) -> C
             return f(a, Layout(tiler, compact_col_major(tiler) if keep_rest else _1))
         if not isinstance(tiler, tuple):
             return cast(Layout, by_kind_of_tiler(remembered, a, tiler))
+        tiler = opened(tiler)
         modes = _top_modes(f.__name__, a, tiler)
         if len(tiler) > len(modes):
             n = len(tiler) - len(modes)

@@ -20,6 +20,7 @@ R = TypeVar("R")
 LIMIT = 4096
 _CLEAR: list[Callable[[], None]] = []
 _KEEPS: ContextVar[bool] = ContextVar("keeps", default=True)
+_PASSING: set[type] = set()
 
 
 def memo(f: F) -> F:
@@ -53,7 +54,7 @@ def memo(f: F) -> F:
         if found:
             return found[0]
         result = f(*arguments)
-        if _KEEPS.get():
+        if _KEEPS.get() and _PASSING.isdisjoint(map(type, arguments)):
             if len(results) >= LIMIT:
                 results.clear()
             results[key] = result, arguments
@@ -79,6 +80,11 @@ def forgetting() -> Iterator[None]:
         _KEEPS.reset(token)
 
 
+def not_remembered(kind: type) -> None:
+    """Make no memo keep a result of an argument of a kind: one that holds a buffer."""
+    _PASSING.add(kind)
+
+
 def register_memo(results: dict[Any, Any]) -> None:
     """Make a dict of results one that cache_clear() empties."""
     _CLEAR.append(results.clear)
@@ -94,9 +100,9 @@ def cache_clear() -> None:
     >>> from tla import cache_clear
     >>> cache_clear()
 
-    composition, complement, coalesce, logical_divide, logical_product, the inverses, the layouts of tags and tiles, and
-    the plans of copies keep up to 4,096 results each, and their arguments, which may hold memory; a measurement without a
-    memo begins with this.
+    composition, complement, coalesce, logical_divide, logical_product, the inverses, the layouts of tags and tiles, the
+    plans of copies, the nodes of symbols and the shapes of HLO text keep up to 4,096 results each, and their arguments,
+    which may hold memory; a measurement of cold calls begins with this.
     """
     for clear in _CLEAR:
         clear()
