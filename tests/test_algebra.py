@@ -399,7 +399,7 @@ def test_no_composition_with_what_has_no_value(b):
     """An integer and a tuple at one place of a coordinate: b itself raises the same."""
     a, b = parse("((_7,_2),(_5),_7):((_1,_3),(_7),_35)"), parse(b)
     for f in (lambda: composition(a, b), lambda: b(tla.size(b) - 1)):
-        with pytest.raises(RankError, match="mode|sum"):
+        with pytest.raises(RankError, match=r"mode|sum"):
             f()
 
 
