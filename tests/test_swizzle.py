@@ -436,12 +436,6 @@ def test_what_a_kernel_author_tried():
 def test_the_fix_of_what_a_newcomer_writes(f, fix):
     with pytest.raises(LeafTypeError, match=fix):
         f()
-<<<<<<< HEAD
-
-
-def test_cutes_own_names_lead_to_ours():
-    with pytest.raises(AttributeError, match="MakeLayout"):
-        tla.make_layout  # noqa: B018
 
 
 @pytest.mark.parametrize("coord", [(1, _), (_, 1), (Int[1](), _), (3, _), (_, 0), (Int[3](), _)])
@@ -456,5 +450,3 @@ def test_slices_of_swizzles_of_swizzles(coord):
         for i in range(int(tla.size(rest))):
             place = tuple(i if c is _ else c for c in coord)
             assert rest(i) + offset == x(place), (x, coord, i)
-=======
->>>>>>> main
