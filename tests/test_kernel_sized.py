@@ -5,13 +5,14 @@ import functools
 import itertools
 import math
 import random
+import re
 
 import numpy as np
 import pytest
 from laws import plain
 
 import tla
-from tla import Int, max_common_layout, parse
+from tla import Int, TlaError, max_common_layout, parse
 
 import oracle
 from corpus import kernel_sized, made, rearranged, static
@@ -306,6 +307,23 @@ def test_questions():
             assert len(kept) == len(starts) * n
 
 
+def test_the_two_coordinates_that_share_an_offset_do():
+    rng, seen = random.Random(182), 0
+    for _k in range(600):
+        shape = tuple(rng.choice((2, 2, 3, 5, 8, 40)) for _m in range(rng.choice((3, 4))))
+        stride = tuple(rng.choice((1, 1, -1)) * rng.choice((2, 3, 5, 7, 11, 12, 13, 30, 65, 131)) for _m in shape)
+        every = oracle.image(shape, stride)
+        a = tla.Layout(shape, stride)
+        assert tla.is_injective(a) is (len(np.unique(every)) == len(every)), a
+        if (why := tla.is_injective.why_not(a)) is not None and "the coordinates" in why.what:
+            seen += 1
+            found = re.search(r"the coordinates (\S+) and (\S+) share the offset (-?\d+)$", why.what)
+            one, other = ([int(c) for c in x.strip("()").split(",")] for x in found.groups()[:2])
+            assert one != other and all(0 <= c < s for x in (one, other) for c, s in zip(x, shape)), why
+            assert [sum(c * d for c, d in zip(x, stride)) for x in (one, other)] == [int(found[3])] * 2, why
+    assert seen > 200
+
+
 def rng_strides(seed, n):
     return [random.Random(100 * seed + k).choice((1, 2, 3, 5, 7, 11, 33, 65, 130, 513, -1, -64)) for k in range(n)]
 
@@ -498,3 +516,63 @@ def test_sums_and_compositions_whose_carries_cancel_on_both_sides_of_65536(n):
     if r is not None:
         assert np.array_equal(image(r), oracle.at(oracle.image(*b), *a))
     assert answered(tla.composition, made(a), made(((2, 6), (4, 11)))) is not None
+
+
+# ------------------------------------------------------------------------------------------------ widths, to the edge
+
+
+@pytest.mark.parametrize("f", [tla.downcast, tla.upcast])
+def test_no_width_of_nothing(f):
+    for n in (0, -2):
+        with pytest.raises(tla.RangeError, match="1 or more"):
+            f[n](parse("_8:_1"))
+    assert str(f[1](parse("_8:_1"))) == "_8:_1"
+
+
+def test_modes_that_step_inside_of_one_wide_element():
+    """Together they may step n - 1, and no further; a mode of extent 0 steps nowhere."""
+    assert str(tla.upcast[4](parse("(_2,_2):(_1,_2)"))) == "(_1,_1):(_1,_1)"
+    for text in ("(_3,_2):(_1,_2)", "(_4,_2):(_1,_2)", "(_4,_2):(_1,_1)"):
+        with pytest.raises(tla.DivisibilityError, match="two modes"):
+            tla.upcast[4](parse(text))
+    assert str(tla.upcast[4](parse("(_0,_4):(_1,_1)"))) == "(_0,_1):(_1,_1)"
+    assert str(tla.upcast[4](parse("(_4,_0):(_1,_1)"))) == "(_1,_0):(_1,_1)"
+
+
+def test_swizzles_to_the_edge():
+    assert [str(tla.MakeSwizzle[y, z]()) for y, z in ((0, 0), (2, 1), (1, 2))] == ["Sw<0,0,0>", "Sw<1,0,1>", "Sw<1,0,-1>"]
+    for masks in ((0, 1), (1, 0), (-1, 1), (1, -1), (-1, -1), (3, 1), (5, 10), (1, 1)):
+        with pytest.raises(tla.RangeError, match="two masks"):
+            tla.MakeSwizzle[masks]
+    assert tla.Swizzle[1, 30, 31]()(1 << 61) == 1 << 61 | 1 << 30
+    with pytest.raises(tla.RangeError, match="62 bits"):
+        tla.Swizzle[1, 30, 32]
+    for dtype, numbers in itertools.product(
+        (np.int8, np.uint8, np.int16, np.uint16), ((2, 0, 6), (1, 0, 7), (1, 0, 6), (3, 4, 7), (1, 7, -7))
+    ):
+        x = np.arange(100, dtype=dtype)
+        try:
+            found = tla.Swizzle[numbers]()(x)
+        except TlaError:
+            continue
+        assert np.array_equal(found, swizzled(*numbers, np.arange(100))), (dtype, numbers)
+
+
+def test_narrow_arrays_against_strides_that_leave_their_range():
+    """Right in every type, or refused."""
+    for dtype, stride in itertools.product((np.int8, np.uint8, np.uint32, np.int64, np.uint64), (-1, 1, 2, 127, 128, 255, 256, -128)):
+        x = np.array([0, 1, 2, 100], dtype=dtype)
+        for a in (tla.Layout(101, stride), parse(f"(_101):(_{stride})")):
+            try:
+                found = a(x)
+            except TlaError:
+                continue
+            assert [int(v) for v in found] == [int(v) * stride for v in x], (dtype, stride)
+
+
+def test_coordinates_with_arrays_are_no_shapes():
+    for f in (tla.size, tla.product, lambda x: tla.Layout(x, (1, 1))):
+        with pytest.raises(TlaError):
+            f(tla.ArithmeticTuple(np.array([1, 2]), 3))
+    with pytest.raises(TlaError):
+        tla.MakeLayout(parse("_4:_1"), 5)
