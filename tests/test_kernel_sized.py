@@ -319,7 +319,8 @@ def test_the_two_coordinates_that_share_an_offset_do():
             seen += 1
             found = re.search(r"the coordinates (\S+) and (\S+) share the offset (-?\d+)$", why.what)
             one, other = ([int(c) for c in x.strip("()").split(",")] for x in found.groups()[:2])
-            assert one != other and all(0 <= c < s for x in (one, other) for c, s in zip(x, shape)), why
+            assert one != other
+            assert all(0 <= c < s for x in (one, other) for c, s in zip(x, shape)), why
             assert [sum(c * d for c, d in zip(x, stride)) for x in (one, other)] == [int(found[3])] * 2, why
     assert seen > 200
 
