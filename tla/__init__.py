@@ -46,6 +46,19 @@ from .algebra.divide import (
     zipped_product,
 )
 from .algebra.inverse import left_inverse, right_inverse
+from .algebra.make import (
+    make_basis_like,
+    make_composed_layout,
+    make_coord,
+    make_identity_layout,
+    make_inttuple_iter,
+    make_layout,
+    make_layout_like,
+    make_ordered_layout,
+    make_shape,
+    make_stride,
+    make_tile,
+)
 from .algebra.modes import append, dice, group, prepend, replace, reverse, select, slice_, slice_and_offset, take
 from .algebra.predicates import is_bijective, is_compact, is_injective, is_ordered, is_surjective, same_map
 from .algebra.recast import downcast, recast_layout, upcast
@@ -119,13 +132,15 @@ from .core.layout import (
 from .core.literals import *  # noqa: F403
 from .core.swizzle import MakeSwizzle, Swizzle
 from .core.text import parse, register_expression
+from .tensors import operations as operations  # the algebra on tensors
 from .tensors.algorithm import copy, fill, fill_padding, gemm, im2col, reduce
+from .tensors.make import make_fragment_like, make_identity_tensor, make_tensor, make_tensor_like
 from .tensors.offsets import offsets
 from .tensors.tensor import MakeTensor, Tensor, padded
 from .tensors.views import GetTile, MakeTensorLike, TileView, local_partition, local_tile, recast, transpose
 
 if TYPE_CHECKING:
-    from . import ascend as ascend, codegen as codegen, symbolic as symbolic, viz as viz, xla as xla
+    from . import ascend as ascend, codegen as codegen, linear as linear, symbolic as symbolic, viz as viz, xla as xla
     from .ascend.make import MakeLayoutFilter, MakeLayoutFmap, MakeLayoutFromTag, MakeLayoutL0C, MakeMxScaleLayout
     from .symbolic import Condition, SymInt, assuming, at, dim, dims, explain, index, prove, simplify, to_python
     from .symbolic.nodes import CeilDiv, FloorDiv, Mod
@@ -139,7 +154,7 @@ _ON_DEMAND = {
     "tla.symbolic.nodes": ["CeilDiv", "FloorDiv", "Mod"],
 }
 _MODULE_OF = {name: module for module, names in _ON_DEMAND.items() for name in names}
-_PACKAGES = ("ascend", "codegen", "symbolic", "viz", "xla")
+_PACKAGES = ("ascend", "codegen", "linear", "symbolic", "viz", "xla")
 
 
 def _loaded(module: str, name: str, *arguments: Any) -> Any:
@@ -274,10 +289,26 @@ __all__ = [
     "layout_add",
     "lcm",
     "left_inverse",
+    "linear",
     "local_partition",
     "local_tile",
     "logical_divide",
     "logical_product",
+    "make_basis_like",
+    "make_composed_layout",
+    "make_coord",
+    "make_fragment_like",
+    "make_identity_layout",
+    "make_identity_tensor",
+    "make_inttuple_iter",
+    "make_layout",
+    "make_layout_like",
+    "make_ordered_layout",
+    "make_shape",
+    "make_stride",
+    "make_tensor",
+    "make_tensor_like",
+    "make_tile",
     "max_alignment",
     "max_common_layout",
     "max_common_vector",
@@ -336,9 +367,6 @@ if not TYPE_CHECKING:  # a name that is not there is an error for type checkers 
             return import_module(f"tla.{name}")
         if name in _MODULE_OF:
             return globals().setdefault(name, getattr(import_module(_MODULE_OF[name]), name))
-        snake = "".join(map(str.capitalize, name.split("_")))  # make_layout, as CuTe has it
-        if snake in globals():
-            raise AttributeError(f"module 'tla' has no attribute {name!r}: it is {snake} here")
         literal = static_literal(name)
         if literal is None:
             raise AttributeError(f"module 'tla' has no attribute {name!r}")

@@ -24,6 +24,7 @@ from ..core.int_tuple import (
     leaves,
     like,
     modes_of,
+    opened,
     product_each,
     rank,
     shown,
@@ -118,13 +119,18 @@ def logical_product(a: Layout, b: Layout) -> Layout:
 def zipped_divide(layout: Layout, tiler: Any) -> Layout:
     """logical_divide with the tiles gathered: ((tile, ...), (rest, ...)).
 
-    >>> from tla import parse, zipped_divide, _2, _4
+    A mode of two modes under `_` counts as (tile, rest) already, as CuTe has it; an integer under `_` is a tile of its own.
+    RankError for a mode of another rank there.
+
+    >>> from tla import parse, zipped_divide, _, _2, _4
     >>> print(zipped_divide(parse("(_8,_6):(_1,_8)"), (_4, _2)))
+    ((_4,_2),(_2,_3)):((_1,_8),(_4,_16))
+    >>> print(zipped_divide(parse("((_4,_2),_6):((_1,_4),_8)"), (_, _2)))
     ((_4,_2),(_2,_3)):((_1,_8),(_4,_16))
 
     Source: CuTe `zipped_divide`.
     """
-    return join(_halves(logical_divide(layout, tiler), tiler))
+    return join(_halves(logical_divide(layout, tiler), opened(tiler)))
 
 
 @_of_layouts
@@ -137,7 +143,7 @@ def tiled_divide(layout: Layout, tiler: Any) -> Layout:
 
     Source: CuTe `tiled_divide`.
     """
-    return _tiled(*_halves(logical_divide(layout, tiler), tiler))
+    return _tiled(*_halves(logical_divide(layout, tiler), opened(tiler)))
 
 
 @_of_layouts
@@ -150,7 +156,7 @@ def flat_divide(layout: Layout, tiler: Any) -> Layout:
 
     Source: CuTe `flat_divide`.
     """
-    return _flat(*_halves(logical_divide(layout, tiler), tiler))
+    return _flat(*_halves(logical_divide(layout, tiler), opened(tiler)))
 
 
 @_of_layouts
@@ -161,7 +167,7 @@ def zipped_product(layout: Layout, tiler: Any) -> Layout:
     >>> print(zipped_product(parse("(_2,_2):(_1,_2)"), parse("(_3,_4):(_1,_3)")))
     ((_2,_2),(_3,_4)):((_1,_2),(_4,_12))
     """
-    return join(_halves(logical_product(layout, tiler), tiler))
+    return join(_halves(logical_product(layout, tiler), opened(tiler)))
 
 
 @_of_layouts
@@ -172,7 +178,7 @@ def tiled_product(layout: Layout, tiler: Any) -> Layout:
     >>> print(tiled_product(parse("(_2,_2):(_1,_2)"), parse("(_3,_4):(_1,_3)")))
     ((_2,_2),_3,_4):((_1,_2),_4,_12)
     """
-    return _tiled(*_halves(logical_product(layout, tiler), tiler))
+    return _tiled(*_halves(logical_product(layout, tiler), opened(tiler)))
 
 
 @_of_layouts
@@ -183,7 +189,7 @@ def flat_product(layout: Layout, tiler: Any) -> Layout:
     >>> print(flat_product(parse("(_2,_2):(_1,_2)"), parse("(_3,_4):(_1,_3)")))
     (_2,_2,_3,_4):(_1,_2,_4,_12)
     """
-    return _flat(*_halves(logical_product(layout, tiler), tiler))
+    return _flat(*_halves(logical_product(layout, tiler), opened(tiler)))
 
 
 def ceil_div(a: Any, b: Any) -> Any:
@@ -237,7 +243,8 @@ def evenly_divides(shape: Any, tiler: Any) -> Reason | bool | None:
 def _halves(layout: Layout, tiler: Any) -> tuple[Layout, Layout]:
     """Of a divide or a product, the tiles and the rest."""
     if isinstance(tiler, Underscore):
-        return layout, _ONE
+        first, second = _zipped_already(layout)
+        return first, second
     if not isinstance(tiler, tuple):
         first, second = layout
         return first, second
@@ -250,6 +257,16 @@ def _halves(layout: Layout, tiler: Any) -> tuple[Layout, Layout]:
         tiles.append(first)
         rests.append(second)
     return join(tiles), join(rests)
+
+
+def _zipped_already(mode: Layout) -> Layout:
+    """A mode under `_`: its two modes are (tile, rest), as in CuTe; an integer is a tile of its own."""
+    if not isinstance(mode.shape, tuple):
+        return join([mode, _ONE])
+    if rank(mode) != 2:
+        what = f"`_` over the mode {shown(mode)} in a zipped, tiled or flat form, where it stands for (tile, rest)"
+        raise RankError(what, "an integer, or two modes", "give the tile of that mode, its extents, or group its modes to two")
+    return mode
 
 
 def _spread(mode: Layout) -> Iterable[Layout]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from ..core.coord import as_coord
 from ..core.errors import RankError
-from ..core.int_tuple import AnyLayout, Bracketed, IntTuple, Underscore, as_int_tuple, elsewhere, shown
+from ..core.int_tuple import AnyLayout, Bracketed, IntTuple, Underscore, as_int_tuple, elsewhere, opened, shown
 from ..core.ints import Int, at_most, is_leaf, leaf
 from ..core.layout import Layout, Shape, as_layout, join, unchecked_layout, valid_as_one
 
@@ -220,7 +220,7 @@ def slice_(coord: Any, x: Any) -> Any:
 
     Raises RankError where the coordinate does not fit. Source: CuTe `slice`.
     """
-    x = _checked(x)
+    x, coord = _checked(x), opened(coord)
     if isinstance(x, AnyLayout) and not isinstance(x, Layout):
         return elsewhere(slice_and_offset, x, coord)[0]
     if isinstance(coord, Underscore):
@@ -252,7 +252,7 @@ def dice(coord: Any, x: Any) -> Any:
 
     Raises RankError where the coordinate does not fit. Source: CuTe `dice`.
     """
-    x = _checked(x)
+    x, coord = _checked(x), opened(coord)
     if isinstance(x, AnyLayout) and not isinstance(x, Layout):
         return elsewhere(dice, x, coord)
     if isinstance(coord, (tuple, Underscore)):
@@ -271,6 +271,7 @@ def slice_and_offset(coord: Any, layout: Layout) -> tuple[Layout, Any]:
 
     Raises RankError where the coordinate does not fit. Source: CuTe and TLA `slice_and_offset`.
     """
+    coord = opened(coord)
     if not isinstance(layout, Layout):
         return elsewhere(slice_and_offset, layout, coord)
     return slice_(coord, layout), layout(_closed(coord))

@@ -424,7 +424,7 @@ def valid_by_leaves(new: Layout, old: Layout, valid: Any = None) -> Layout:
     return unchecked_layout(new.shape, new.stride, _kept(new.shape, _box(gathered)))
 
 
-def require_box(where: str, layout: Any) -> Shape:
+def require_origin(where: str, layout: Any) -> Shape:
     """The origin_shape of a layout; RangeError where what is valid is no box of its modes."""
     origin: Shape | None = layout.origin_shape
     if origin is None:
@@ -529,7 +529,7 @@ def MakeLayout(shape: Any, stride: Any = LayoutLeft, origin_shape: Any = None, *
 
     Source: TLA `MakeLayout`; the compact default is CuTe's `make_layout`.
     """
-    if isinstance(shape, Layout):
+    if isinstance(shape, AnyLayout):
         return _concatenated([shape, *(x for x in (stride, origin_shape) if x is not LayoutLeft and x is not None), *more])
     if not isinstance(shape, tuple) and not is_int(shape):
         if isinstance(shape, list):
@@ -548,6 +548,9 @@ def MakeLayout(shape: Any, stride: Any = LayoutLeft, origin_shape: Any = None, *
 
 
 def _concatenated(modes: list[Any]) -> Layout:
+    composed = next((m for m in modes if isinstance(m, AnyLayout) and not isinstance(m, Layout)), None)
+    if composed is not None:
+        return cast(Layout, elsewhere(MakeLayout, composed, *modes))
     for m in modes:
         if not isinstance(m, Layout):
             raise LeafTypeError(

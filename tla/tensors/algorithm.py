@@ -16,7 +16,7 @@ from ..core.composed import innermost
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankError
 from ..core.int_tuple import modes_of, product_each, shown
 from ..core.ints import Int, ceil_div, leaf, require_positive
-from ..core.layout import Layout, LayoutLeft, MakeLayout, require_box
+from ..core.layout import Layout, LayoutLeft, MakeLayout, require_origin
 from . import transfer as moves
 from .buffers import require_castable
 from .tensor import MakeTensor, Tensor, around, as_element, as_tensor, padded, require_data, require_writable, tensor_of
@@ -106,7 +106,7 @@ def fill_padding(t: Any, value: Any = 0) -> None:
     require_writable("fill_padding", whole)
     value = as_element(value, t)
     for box in padding(MakeLayout(tuple(whole.origin_shape), LayoutLeft, tuple(t.origin_shape))):
-        coord, extents = box.coord, require_box("fill_padding", box.layout)
+        coord, extents = box.coord, require_origin("fill_padding", box.layout)
         moves.filled(GetTile(whole, *((coord, extents) if isinstance(t.shape, tuple) else (coord[0], extents[0]))), value)
 
 
