@@ -198,3 +198,10 @@ def test_a_kind_that_is_not_registered_is_no_leaf():
     with pytest.raises(tla.LeafTypeError):
         MakeLayout((object(), 4))
     assert parse("(4,2):(1,4)") == MakeLayout((4, 2))
+
+
+def test_the_span_of_what_may_be_empty():
+    """Of (M,2):(1,1) it is M + 1, but for M = 0, where there is nothing."""
+    with pytest.raises(tla.Unproven, match="whether 1 <= M"):
+        tla.cosize(tla.Layout((tla.dim("M", at_least=0), 2), (1, 1)))
+    assert str(tla.cosize(tla.Layout((tla.dim("M"), 2), (1, 1)))) in ("1+M", "M+1")
