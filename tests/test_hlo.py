@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 
 import tla
 from tla import LeafTypeError, ParseError, xla
-from tla.xla import program, report
+from tla.xla import report, text_file
 
 from truth import DATA
 
@@ -169,7 +169,7 @@ def test_computations_inside_that_are_broken(monkeypatch):
     assert [s.split(":")[0] for s in said] == ["line 4", "line 7"]
     found, said = read(b"  b = f32[3] call(a), to_apply=\n{\n" * 200 + b"x = f32[3] parameter(0)\n" + b"}\n" * 200)
     assert len(found) + len(said) == 201
-    monkeypatch.setattr(program, "MAX_LINE", 100)
+    monkeypatch.setattr(text_file, "MAX_LINE", 100)
     found, said = read(TEXT.encode())
     assert [line for line, *_ in found] == [2, 5, 8, 6, 12, 16, 19, 22]
     assert said == ["line 3: more than 100 characters", "line 14: more than 100 characters"]
@@ -391,7 +391,7 @@ def test_bytes_that_are_no_text():
 
 
 def test_a_line_that_is_too_long(monkeypatch):
-    monkeypatch.setattr(program, "MAX_LINE", 100)
+    monkeypatch.setattr(text_file, "MAX_LINE", 100)
     data = f"ENTRY %m {{\n{BODY}  %b = f32[3] add({'x, ' * 1000}y)\n{BODY}}}\n"
     assert read(data.encode()) == ([(k, "m", True) for k in (2, 3, 5, 6)], ["line 4: more than 100 characters"])
     assert [x.line for x in xla.read_hlo(io.StringIO(data), lambda error: None)] == [2, 3, 5, 6]

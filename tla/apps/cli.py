@@ -18,7 +18,7 @@ from ..core.text import parse
 from ..symbolic import SymInt, dim
 from ..viz.colouring import RULES
 from ..xla.grammar import named_shape
-from ..xla.program import text_lines
+from ..xla.text_file import text_lines
 from . import terminal
 
 if TYPE_CHECKING:
