@@ -16,7 +16,9 @@ from .hlo import Usage, shape_texts, shape_usage
 from .index import linear_index, multi_index, physical_dimensions, tiled_dimensions
 from .instruction import Instruction, Operand, parse_instruction
 from .lower import Digit, digits, lower, lower_padded, plan
+from .memory import SPACES, Buffer, Memory, Peak, memory
 from .mesh import Axis, DimSharding, Mesh, MeshSharding
+from .module import Module, SourceLine, read_module
 from .program import Located, read_hlo
 from .raising import raise_
 from .report import Total, totals
@@ -26,23 +28,29 @@ from .sharding_text import parse_sharding
 from .sizes import byte_size, element_count, padded_element_count, waste, waste_by_dimension
 
 __all__ = [
+    "SPACES",
     "AnySharding",
     "ArrayLayout",
     "ArrayShape",
     "Axis",
+    "Buffer",
     "BufferShape",
     "Digit",
     "DimSharding",
     "Instruction",
     "Iota",
     "Located",
+    "Memory",
     "Mesh",
     "MeshSharding",
+    "Module",
     "OpaqueShape",
     "Operand",
+    "Peak",
     "Relayout",
     "ShardGroup",
     "Sharding",
+    "SourceLine",
     "Split",
     "TokenShape",
     "Total",
@@ -57,6 +65,7 @@ __all__ = [
     "linear_index",
     "lower",
     "lower_padded",
+    "memory",
     "multi_index",
     "padded_element_count",
     "parse_instruction",
@@ -66,6 +75,7 @@ __all__ = [
     "plan",
     "raise_",
     "read_hlo",
+    "read_module",
     "relayout",
     "shape_texts",
     "shape_usage",

@@ -77,7 +77,12 @@ class Module:
             names = (self.tables.get(t, {}).get(place.get(k, 0), "") for t, k in _NAMES)
             file, function = (n if isinstance(n, str) else "" for n in names)
             yield SourceLine(file, place.get("line", 0), function)
-            number = frame.get("parent_frame_id", 0)
+            number = frame.get("parent_frame_id", 0) - self._shift
+
+    @property
+    def _shift(self) -> int:
+        """1 where the table counts parents from 1 for none, as XLA prints it since 2025: then the first frame names itself."""
+        return int(self._fields("StackFrames", 1).get("parent_frame_id") == 1)
 
     def _fields(self, table: str, number: int) -> dict[str, int]:
         row = self.tables.get(table, {}).get(number)

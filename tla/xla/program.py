@@ -66,7 +66,7 @@ def read_hlo(source: Source, on_error: OnError | None = None) -> Iterator[Locate
     source     a path, or a file that is open for reading; bytes are UTF-8
     on_error   is given the error of each line that cannot be read, and reading goes on; without it the first one is raised
     Raises     ParseError with the number of the line: a broken instruction, bytes that are no text, a line of more than
-               text_file.MAX_LINE bytes, a line that belongs in no module, a file that ends inside of a computation.
+               16 MiB, a line that belongs in no module, a file that ends inside of a computation.
                OSError for a file that cannot be opened
 
     >>> import io
@@ -136,13 +136,14 @@ class _Unfinished:
     def __init__(self, number: int, text: str, error: ParseError) -> None:
         self.number, self.error = number, error
         self.lines: list[str] = []
-        self.depth = self.size = 0
+        self.depth = self.braces = self.size = 0
         self.add(text)
 
     def add(self, line: str) -> None:
         self.lines.append(line)
         self.size += len(line) + 1
         bare = _STRING.sub("", line)
+        self.braces += bare.count("{") - bare.count("}")
         self.depth += sum(map(bare.count, "([{")) - sum(map(bare.count, ")]}"))
 
     def ends_before(self, line: str) -> bool:
@@ -150,7 +151,7 @@ class _Unfinished:
         if self.size > text_file.MAX_LINE or _BEGINS.match(line):
             return True
         if line.lstrip().startswith("}"):
-            return self.depth <= 0
+            return self.braces <= 0
         opens = _OPENS.match(line) if line.rstrip().endswith("{") else None
         return opens is not None and bool(opens[2])
 
