@@ -72,7 +72,7 @@ def fuzz(name, seconds, seed):
             assert read(str(value)) == value, value
             counts[0] += 1
         except refusal as error:
-            assert error.reason.mend, text
+            assert error.reason.fix, text
             counts[1] += 1
         except Exception as error:
             raise AssertionError(f"{name} (seed {seed}, case {n}): {text!r}") from error

@@ -240,10 +240,10 @@ def test_refused(f, error, text):
     with pytest.raises(error) as caught:
         f()
     assert text in str(caught.value)
-    assert caught.value.reason.mend
+    assert caught.value.reason.fix
 
 
-def test_the_mends_of_complement_work():
+def test_the_fixes_of_complement_work():
     assert str(complement(parse("(_2,_2):(_1,_2)"), Int[8]())) == "_2:_4"
     assert str(complement(parse("(_2,_2):(_1,_2)"), 8)) == "2:_4"
     assert str(complement(parse("_8:_1"), 20)) == "3:_8"
@@ -289,7 +289,7 @@ def test_the_mends_of_complement_work():
 def test_refused_and_no_crash(f):
     with pytest.raises(TlaError) as caught:
         f()
-    assert caught.value.reason.mend
+    assert caught.value.reason.fix
 
 
 def test_profiles_deeper_than_the_layout():

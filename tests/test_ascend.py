@@ -63,10 +63,10 @@ def test_matrices(name, bits):
         fast = tagged.contiguous
         if tagged.block[fast] > 1 or (tag.blocks[fast] is None and made.origin_shape[fast] > 1):
             assert slots[(1, 0) if fast == 0 else (0, 1)] == 1
-        mended(tag, bits, made)
+        fixed(tag, bits, made)
 
 
-def mended(tag, bits, made):
+def fixed(tag, bits, made):
     """The way back: the tag is one that fits, and the tag that is found has the same function."""
     assert Is(tag)[bits](made) is True
     found = recognize(made, bits)
@@ -79,11 +79,11 @@ def test_blocks_that_are_given(bits):
         for tag, letters in ((ascend.PaddingRowMajor, "zZ"), (ascend.PaddingColumnMajor, "nN")):
             made = MakeLayout[bits, tag](rows, cols, b_rows, b_cols)
             np.testing.assert_array_equal(offsets(made), oracle.fractal_offsets(rows, cols, (b_rows, b_cols), letters))
-            mended(tag, bits, made)
+            fixed(tag, bits, made)
     for rows, cols in itertools.product(SIZES, SIZES):
         made = MakeLayout[bits, ascend.zNUnAlign](rows, cols)
         np.testing.assert_array_equal(offsets(made), oracle.fractal_offsets(rows, cols, (rows, 256 // bits), "zN"))
-        mended(ascend.zNUnAlign, bits, made)
+        fixed(ascend.zNUnAlign, bits, made)
 
 
 def test_vectors_and_convolutions():
@@ -97,7 +97,7 @@ def test_vectors_and_convolutions():
             assert made.shape == made.origin_shape == shape
             assert made == MakeLayout[bits, TAGS[name]](*shape)
             np.testing.assert_array_equal(offsets(made), np.arange(np.prod(shape)).reshape(shape))
-            mended(TAGS[name], bits, made)
+            fixed(TAGS[name], bits, made)
 
 
 @pytest.mark.parametrize("name", [*LETTERS])
@@ -199,7 +199,7 @@ def test_no_tag():
     assert recognize(tla.compose(parse("Sw<1,0,2>"), parse("(_8,_8):(_8,_1)")), half) is None
     assert str(ascend.isRowMajor.why_not(parse("(4,6):(0,1)"))) == (
         "(4,6):(0,1) is not RowMajor: 6 elements do not fit in a leading dimension of 0\n"
-        "  expected  what MakeLayout[..., RowMajor] makes\n  to mend   make it with the tag"
+        "  expected  what MakeLayout[..., RowMajor] makes\n  fix       make it with the tag"
     )
     assert ascend.isRowMajor(parse("(_1,_8):(_0,_1)")) is True  # of an extent 1 the stride does not count
     assert ascend.isVector(parse("8:1")) is True
@@ -212,7 +212,7 @@ def test_no_tag():
 @pytest.mark.parametrize(
     ("ask", "says"),
     [
-        (lambda: MakeLayout[half, zN](100), "zN of the sizes (100)\n  expected  (rows, cols), each an integer\n  to mend   for a batch write ((rows, cols), batch); a leading dimension is ld=..."),
+        (lambda: MakeLayout[half, zN](100), "zN of the sizes (100)\n  expected  (rows, cols), each an integer\n  fix       for a batch write ((rows, cols), batch); a leading dimension is ld=..."),
         (lambda: MakeLayout[half, zN](1, 2, 3), "zN of the sizes (1,2,3)"),
         (lambda: MakeLayout[half, zN](-1, 2), "zN of the sizes (-1,2)\n  expected  sizes of 0 or more"),
         (lambda: MakeLayout[half, zN](1.5, 2), "1.5 is of type float"),
@@ -226,7 +226,7 @@ def test_no_tag():
         (lambda: MakeLayout["half", zN](4, 6), "half for an element type\n  expected  a type of tla.ascend, or a width in bits"),
         (lambda: MakeLayout[24, zN](4, 6), "elements of 24 bits\n  expected  a width that divides the 256 bits of a block"),
         (lambda: MakeLayout[True, zN](4, 6), "True for an element type"),
-        (lambda: zN(4, 6), "zN without an element type\n  expected  one: it has blocks of 32 bytes\n  to mend   write zN[half](...)"),
+        (lambda: zN(4, 6), "zN without an element type\n  expected  one: it has blocks of 32 bytes\n  fix       write zN[half](...)"),
         (lambda: ascend.iszN(MakeLayout((4, 6))), "zN without an element type"),
         (lambda: ascend.iszN[half]((4, 6)), "iszN of a tuple\n  expected  a layout"),
         (lambda: recognize("(4,6):(6,1)"), "recognize of a str"),
@@ -243,7 +243,7 @@ def test_refused(ask, says):
     assert str(caught.value).startswith(says), str(caught.value)
 
 
-def test_the_mends_work():
+def test_the_fixes_work():
     assert str(MakeLayout[half, zN]((100, 60), 2).shape) == "((_16,7),(_16,4),2)"
     assert MakeLayout[half, zN](100, 60, ld=112) == MakeLayout[half, zN](100, 60)
     assert MakeLayout[ascend.fp4_e2m1, ascend.RowMajor](4, 6, ld=8).stride == (8, 1)

@@ -84,7 +84,7 @@ def test_values():
 def test_refused_and_no_crash(f):
     with pytest.raises(TlaError) as caught:
         f()
-    assert caught.value.reason.mend
+    assert caught.value.reason.fix
 
 
 def test_identity_layouts():

@@ -196,7 +196,7 @@ def test_hlo_of_a_file_without_shapes_and_of_garbage(capsys, tmp_path):
         (["show", "(4,2:1"], "tla: the text ends, at position 6\n    (4,2:1\n          ^\n"),
         (
             ["draw", "(M,4):(1,M)"],
-            "tla: the sizes of (M,4):(1,M): M\n  expected  numbers\n  to mend   put them before it: 'M = 64; (M,4):(1,M)'\n",
+            "tla: the sizes of (M,4):(1,M): M\n  expected  numbers\n  fix       put them before it: 'M = 64; (M,4):(1,M)'\n",
         ),
         (["show", "(4:1, 2:1)", "--json"], "tla: (4:1, 2:1): 2 layouts\n"),
         (["offset", "(f32[3], f32[4])", "1"], "tla: (f32[3], f32[4]): 2 layouts\n"),
@@ -362,7 +362,7 @@ def test_a_layout_may_be_an_expression(capsys):
     divided = "zipped_divide((M,_32):(_1,M), (_64,_32))"
     assert "tla: zipped_divide((M,_32):(_1,M), (_64,_32)): whether 64 divides M\n" in run(capsys, "emit", divided)[2]
     assert "64 divides M" in run(capsys, "emit", divided, "--multiple-of", "M=64")[1]
-    assert run(capsys, "show", "M = 64; N = 64; (M,N):(1,M)")[0] == 0  # the mend for sizes
+    assert run(capsys, "show", "M = 64; N = 64; (M,N):(1,M)")[0] == 0  # the fix for sizes
 
 
 def test_colours_where_the_terminal_has_them(monkeypatch):

@@ -363,42 +363,42 @@ STATIC = parse("(_64,_64):(_64,_1)")
 (SIZE,) = dims("N")
 REFUSED = [
     (lambda: emit(Swizzle[3, 3, 3]()), "emit of Sw<3,3,3>, which has no shape\n"),
-    (lambda: emit(STATIC, coords="i,int"), "the name int in c\n  expected  no word of the language, nor of emitted code\n  to mend   use another name"),
+    (lambda: emit(STATIC, coords="i,int"), "the name int in c\n  expected  no word of the language, nor of emitted code\n  fix       use another name"),
     (lambda: emit(STATIC, "python", coords="i,np2,lambda"), "the name 'lambda'\n"),
     (lambda: emit(STATIC, "numpy", coords="i,np"), "the name np in numpy\n"),
     (lambda: emit(STATIC, "cuda", coords="i,threadIdx"), "the name threadIdx in cuda\n"),
     (lambda: emit(STATIC, "c", coords="i,SIZE_MAX"), "the name SIZE_MAX in c\n"),
     (lambda: emit(STATIC, "opencl", coords="i,float4"), "the name float4 in opencl\n"),
     (lambda: emit(STATIC, name="f(x); int g"), "the name 'f(x); int g'\n  expected  letters, digits and underscores, a letter first\n"),
-    (lambda: emit(STATIC, name="i"), "a function i with a parameter i\n  expected  another name\n  to mend   give it one: name=\"f\""),
+    (lambda: emit(STATIC, name="i"), "a function i with a parameter i\n  expected  another name\n  fix       give it one: name=\"f\""),
     (lambda: emit(parse("min(x,offset_min)", symbols=[dim("x"), dim("offset_min")])), "a function offset with a parameter offset_min\n"),
     (lambda: emit(STATIC, coords="i,j;system()"), "unexpected ';', at position 4\n"),
-    (lambda: emit(STATIC, coords="i,j+1"), "the coordinate j+1\n  expected  a name or an integer\n  to mend   give an expression as a SymInt"),
+    (lambda: emit(STATIC, coords="i,j+1"), "the coordinate j+1\n  expected  a name or an integer\n  fix       give an expression as a SymInt"),
     (lambda: emit(STATIC, coords="i,j,k"), "coordinate (i,j,k) in the shape (_64,_64)\n  expected  one name per mode, or one for all\n"),
     (lambda: emit(STATIC, coords="(i,k),j"), "coordinate (i,k) in the shape _64\n"),
     (lambda: emit(STATIC, coords=["i", "j"]), "a list\n  expected  a tuple, or an integer\n"),
     (lambda: emit(STATIC, coords={"i": 1}), "a value is of type dict\n"),
     (lambda: emit(STATIC, coords=nested("i", 100_000)), "tuples nested more than 64 deep\n"),
     (lambda: emit(nested(SIZE, 100_000)), "tuples nested more than 64 deep\n"),
-    (lambda: emit(MakeTensor(None, STATIC), coords="n"), "coordinate (n) in a tensor\n  expected  2 integers\n  to mend   give one for each top-level mode"),
+    (lambda: emit(MakeTensor(None, STATIC), coords="n"), "coordinate (n) in a tensor\n  expected  2 integers\n  fix       give one for each top-level mode"),
     (lambda: emit(parse("(M,N):(N,_1)", symbols=SIZES), coords="M,j"), "two sets of facts for M: dim('M', multiple_of=16) and index('M', below="),
     (lambda: emit(SIZE, "fortran"), "the target 'fortran'\n  expected  one of affine, c, cpp, cuda"),
     (lambda: emit(SIZE, []), "the target []\n"),
-    (lambda: emit(SIZE, integer="int16"), "the integer type 'int16'\n  expected  one of int32, int64, uint32, uint64\n  to mend   leave it out"),
+    (lambda: emit(SIZE, integer="int16"), "the integer type 'int16'\n  expected  one of int32, int64, uint32, uint64\n  fix       leave it out"),
     (lambda: emit(SIZE, integer=[]), "the integer type []\n"),
     (lambda: emit(SIZE, check="maybe"), "check='maybe' for c\n  expected  one of '', 'function', 'assert'\n"),
     (lambda: emit(SIZE, "opencl", check="assert"), "check='assert' for opencl\n  expected  one of '', 'function'\n"),
     (lambda: emit(SIZE, conditions=5), "conditions=5\n  expected  a list of conditions\n"),
-    (lambda: emit(SIZE, coords="K"), "the coordinate K\n  expected  a name in the expression: N\n  to mend   leave it out"),
+    (lambda: emit(SIZE, coords="K"), "the coordinate K\n  expected  a name in the expression: N\n  fix       leave it out"),
     (lambda: emit(()), "an empty tuple to emit\n"),
     (lambda: emit("N"), "the text 'N'\n  expected  a layout, a Tensor, an integer or a condition\n"),
     (lambda: emit(2**80), "an integer of 81 bits\n"),
-    (lambda: emit(parse("(_4,_5):(_-5,_1)"), integer="uint32"), "j-5*i, -15 to 4, in uint32\n  expected  0 to 4294967295\n  to mend   use a signed type"),
-    (lambda: emit(parse("_4:_-1"), integer="uint64"), "-i, -3 to 0, in uint64\n  expected  0 to 18446744073709551615\n  to mend   use a signed type"),
+    (lambda: emit(parse("(_4,_5):(_-5,_1)"), integer="uint32"), "j-5*i, -15 to 4, in uint32\n  expected  0 to 4294967295\n  fix       use a signed type"),
+    (lambda: emit(parse("_4:_-1"), integer="uint64"), "-i, -3 to 0, in uint64\n  expected  0 to 18446744073709551615\n  fix       use a signed type"),
     (lambda: emit(parse("_3:_2147483647"), integer="int32"), "2147483647*i, 0 to 4294967294, in int32\n"),
     (lambda: emit(parse("_3:_9223372036854775807")), "9223372036854775807*i, 0 to 18446744073709551614, in int64\n"),
     (lambda: emit(parse("_2:_-9223372036854775808")), "an integer of 64 bits\n"),
-    (lambda: emit(SIZE, integer="int32"), 'N in int32: it is not known whether N <= 2147483647\n  expected  N <= 2147483647\n  to mend   declare dim("N", at_most=2147483647)'),
+    (lambda: emit(SIZE, integer="int32"), 'N in int32: it is not known whether N <= 2147483647\n  expected  N <= 2147483647\n  fix       declare dim("N", at_most=2147483647)'),
 ]  # fmt: skip
 
 
@@ -413,7 +413,7 @@ def test_what_is_refused(f, text):
     assert message(f).startswith(text)
 
 
-def test_the_mends_work():
+def test_the_fixes_work():
     assert "f(int32_t i, int32_t j)" in emit(STATIC, name="f")
     assert emit(parse("min(x,offset_min)", symbols=[dim("x"), dim("offset_min")]), name="f")
     b, t = index("b", below=4), index("t", below=16)

@@ -249,7 +249,7 @@ def test_what_is_injective_but_for_its_padding_is_written(tmp_path):
 
 @pytest.mark.parametrize(("bits", "other"), [(4, 8), (12, 8), (128, 64)])
 def test_other_widths_are_recast(tmp_path, bits, other):
-    """The mend of the refusal."""
+    """The fix of the refusal."""
     rows, columns = (recast_layout[bits, other](parse(f"((_4,_6),_8):({d})")) for d in ("(_8,_32),_1", "(_8,_64),_1"))
     pairs = Pairs(tmp_path, element=other)
     pairs.add(columns, rows)
@@ -257,9 +257,9 @@ def test_other_widths_are_recast(tmp_path, bits, other):
 
 
 def test_a_row_is_as_long_as_it_has_to_be(tmp_path):
-    """The mend of the refusal: what a stride is at least."""
+    """The fix of the refusal: what a stride is at least."""
     rows = MakeLayout((M, N), (N, 1))
-    with pytest.raises(Unproven, match=r'to mend .*dim\("D", at_least=K\)'):
+    with pytest.raises(Unproven, match=r'fix .*dim\("D", at_least=K\)'):
         emit_copy(rows, MakeLayout((M, N), (dim("D"), 1)))
     pairs = Pairs(tmp_path)
     pairs.add(MakeLayout((M, N), (dim("D", at_least=N), 1)), at(rows, {}), M=5, N=7, D=9)

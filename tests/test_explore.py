@@ -55,7 +55,7 @@ TEXTS = {
     "A = (_4,2):(_1,_4); GetTileLayout(layout=A, tile=(2,2), coord=(2,0))": "(2,2):(_1,_4)",
     "complement((_2,_2):(_4,_1), size((_4,_6):(_6,_1)))": "(_2,_3):(_2,_8)",
     "size(4:1)": "4",
-    "complement((2,2):(Int[1](),Int[2]()), 8)": "(1,2):(2,4)",  # as the mend for strides that are not static says it
+    "complement((2,2):(Int[1](),Int[2]()), 8)": "(1,2):(2,4)",  # as the fix for strides that are not static says it
     "is_injective((4,2):(0,1))": "False",
     "A = 4; A = A * 2; A": "8",
     "A = _16:_1; A = logical_divide(A, _4); A = A; A": "(_4,_4):(_1,_4)",
@@ -117,17 +117,17 @@ REFUSED = {
 
 @pytest.mark.parametrize("text", REFUSED)
 def test_texts_are_refused_where_they_are_wrong(text):
-    position, what, mend = REFUSED[text]
+    position, what, fix = REFUSED[text]
     with pytest.raises(Misread) as caught:
         read(text)
     error = caught.value
     assert caught.value.position == position
     assert what is None or str(error.reason.what).split(", at position")[0] == what
-    assert mend is None or error.reason.mend == mend
-    assert error.reason.mend
+    assert fix is None or error.reason.fix == fix
+    assert error.reason.fix
 
 
-def test_the_mends_work():
+def test_the_fixes_work():
     assert read("logical_divide(4:1, 2)").value.value == parse("(2,2):(1,2)")
     assert read("my_half = 3").value.value == 3
     assert read("logical_divide(16:1, 4)").value.value == parse("(4,4):(1,4)")
@@ -306,7 +306,7 @@ def test_values_that_are_no_layouts_and_errors():
     assert answer("4")["figures"] == []
     assert answer("(4:1, (2,2):(1,2))")["figures"][1]["title"] == "(2,2):(1,2)"
     assert answer("relayout(f32[16,32]{1,0:T(8,16)}, f32[16,32]{0,1})")["value"].endswith("{0,1}: 2,048 bytes move, in runs of 1")
-    assert answer("4:1", "taste")["error"]["mend"] == "write color_by='tile'; a function gets (coord, offset)"
+    assert answer("4:1", "taste")["error"]["fix"] == "write color_by='tile'; a function gets (coord, offset)"
     assert picture("(2,3):(3,1)")["svg"].startswith("<svg")
     assert picture("(2,3")["error"]["position"] == 4
     assert picture("4")["error"]["what"] == "draw of 0 layouts"
@@ -349,7 +349,7 @@ def random_value(rng, depth=0):
 
 
 def test_whatever_is_typed_is_answered():
-    """Random texts of the grammar, and real ones broken at random: an answer, whose Python gives the same, or a mend."""
+    """Random texts of the grammar, and real ones broken at random: an answer, whose Python gives the same, or a fix."""
     seed, end, counts = random.randrange(2**32), time.monotonic() + 15, [0, 0]
     texts = [*TEXTS, *REFUSED]
     for n in itertools.count():
@@ -361,7 +361,7 @@ def test_whatever_is_typed_is_answered():
             found = answer(text, rng.choice(["tile", "offset", "bank", "lane"]))
             json.dumps(found)
             counts["error" in found] += 1
-            assert "error" not in found or found["error"]["mend"], text
+            assert "error" not in found or found["error"]["fix"], text
             if "error" not in found and n % 10 == 0:
                 program = read(text)
                 assert shown_by(python(program), program) == str(program.value.value)

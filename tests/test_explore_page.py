@@ -202,7 +202,7 @@ def test_text_that_is_wrong(page):
     page.write("logcal_divide((4,2):(1,4), 2)")
     assert page.at("error").is_displayed()
     assert page.text("error").splitlines()[0] == "the operation, 'logcal_divide', is not known, at position 0"
-    assert page.text("error").endswith("to mend: write logical_divide")
+    assert page.text("error").endswith("fix: write logical_divide")
     assert page.text("value") == SEED  # what was there stays
     assert page.at("text").get_attribute("aria-invalid") == "true"
     page.shot("error")

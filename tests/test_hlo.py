@@ -468,7 +468,7 @@ def test_a_text_file_with_other_bytes_says_how_to_read_it(tmp_path):
     path.write_bytes(b"ENTRY %m {\n  %a = f32[3] parameter(0)\n  %b = f32[3] neg\xff(%a)\n}\n")
     with path.open(encoding="utf-8") as file, pytest.raises(ParseError, match="no utf-8") as caught:
         [*xla.read_hlo(file)]
-    assert "as bytes" in caught.value.reason.mend
+    assert "as bytes" in caught.value.reason.fix
     errors = []
     assert [x.line for x in xla.read_hlo(path, errors.append)] == [2]
     assert len(errors) == 1

@@ -173,8 +173,8 @@ def test_ceil_div_and_shape_div_by_definition():
         else:
             with pytest.raises(DivisibilityError) as caught:
                 shape_div(a, b)
-            mended = int(caught.value.reason.mend.split()[1])  # "use N for B"
-            assert shape_div(a, mended) == a // mended
+            fixed = int(caught.value.reason.fix.split()[1])  # "use N for B"
+            assert shape_div(a, fixed) == a // fixed
         for static_a, static_b in itertools.product((True, False), repeat=2):
             x, y = Int[a]() if static_a else a, Int[b]() if static_b else b
             assert is_static(ceil_div(x, y)) is (static_a and static_b)

@@ -189,7 +189,7 @@ def test_refused(f, error, text):
     with pytest.raises(error) as caught:
         f()
     assert text in str(caught.value)
-    assert caught.value.reason.mend
+    assert caught.value.reason.fix
 
 
 def test_max_alignment():
@@ -234,7 +234,7 @@ def test_max_alignment():
 def test_refused_too(f):
     with pytest.raises(TlaError) as caught:
         f()
-    assert caught.value.reason.mend
+    assert caught.value.reason.fix
 
 
 def test_nothing_has_an_inverse_of_nothing():

@@ -142,7 +142,7 @@ def test_coordinates_of_a_dtype_that_wraps_are_refused():
     large = parse("(_65536,_65536):(_65536,_1)")
     with pytest.raises(RangeError, match=r"coordinates of int32 for .*, where integers from 0 to 4294967295 arise"):
         jax.jit(lambda i, j: large(i, j))(1, 2)
-    with pytest.raises(RangeError, match="to mend   convert them to a wider dtype, or take a tile"):
+    with pytest.raises(RangeError, match="fix       convert them to a wider dtype, or take a tile"):
         large(jnp.int32(1), 2)
     with jax.enable_x64(True):
         assert large(jnp.int64(65535), 65535) == 2**32 - 1
@@ -367,7 +367,7 @@ def test_what_is_refused():
     x = jnp.ones((3, 5))
     lowered = jax.jit(lambda x: x).lower(x)
     for ask, error, text in (
-        (lambda: tla_jax.arrays(lowered), LeafTypeError, r"the arrays of a Lowered\n.*\n  to mend   write jax.jit\(f\).lower"),
+        (lambda: tla_jax.arrays(lowered), LeafTypeError, r"the arrays of a Lowered\n.*\n  fix       write jax.jit\(f\).lower"),
         (lambda: tla_jax.instructions(lowered), LeafTypeError, "the instructions of a Lowered"),
         (lambda: tla_jax.layout_of(JaxLayout.AUTO, "int8"), LeafTypeError, "the layout A"),
         (lambda: tla_jax.layout_of(Format(None, x.sharding), "int8"), LeafTypeError, "the layout None"),

@@ -1,4 +1,4 @@
-"""What the errors say: what was given, what was expected, how to mend it. Where a mend is a recipe, it is tried."""
+"""What the errors say: what was given, what was expected, how to fix it. Where a fix is a recipe, it is tried."""
 
 import pickle
 
@@ -21,43 +21,43 @@ def message(f):
     [
         (
             lambda: MakeLayout((4, 2), (1,)),
-            "Layout: (4,2) has 2 modes and (1) has 1\n  expected  the same nesting\n  to mend   give each mode its counterpart",
+            "Layout: (4,2) has 2 modes and (1) has 1\n  expected  the same nesting\n  fix       give each mode its counterpart",
         ),
         (
             lambda: MakeLayout((-4, 2), (1, 4)),
-            "Layout: extent -4 in (-4,2)\n  expected  extents of 0 or more\n  to mend   use 4, or a negative stride",
+            "Layout: extent -4 in (-4,2)\n  expected  extents of 0 or more\n  fix       use 4, or a negative stride",
         ),
         (
             lambda: MakeLayout((4, 2.0), (1, 4)),
-            "2.0 is of type float\n  expected  an integer: int, Int[N](), a numpy integer\n  to mend   convert it with int() if that is meant",
+            "2.0 is of type float\n  expected  an integer: int, Int[N](), a numpy integer\n  fix       convert it with int() if that is meant",
         ),
-        (lambda: MakeLayout((4, True), (1, 4)), "True is a bool\n  expected  an integer\n  to mend   write 1"),
-        (lambda: MakeLayout((4, Int[2])), "Int[2] is a type\n  expected  its value\n  to mend   write Int[2]()"),
+        (lambda: MakeLayout((4, True), (1, 4)), "True is a bool\n  expected  an integer\n  fix       write 1"),
+        (lambda: MakeLayout((4, Int[2])), "Int[2] is a type\n  expected  its value\n  fix       write Int[2]()"),
         (
             lambda: parse("(4,2):(1,4)")(1, 2, 3),
-            "coordinate (1,2,3) has 3 modes and the shape (4,2) has 2\n  expected  2 of them, or one integer for all\n  to mend   give one coordinate per mode",
+            "coordinate (1,2,3) has 3 modes and the shape (4,2) has 2\n  expected  2 of them, or one integer for all\n  fix       give one coordinate per mode",
         ),
         (
             lambda: MakeLayoutTile(parse("(4,2):(1,4)"), (4, 2, 1)),
-            "tile (4,2,1) of (4,2):(1,4)\n  expected  extents like (4,2): one integer per top-level mode\n  to mend   give the size of the tile in each mode",
+            "tile (4,2,1) of (4,2):(1,4)\n  expected  extents like (4,2): one integer per top-level mode\n  fix       give the size of the tile in each mode",
         ),
         (
             lambda: tla.shape_div(4, 6),
-            "shape_div: 4 and 6: neither divides the other\n  expected  4 % 6 == 0 or 6 % 4 == 0\n  to mend   use 2 for 6",
+            "shape_div: 4 and 6: neither divides the other\n  expected  4 % 6 == 0 or 6 % 4 == 0\n  fix       use 2 for 6",
         ),
         (
             lambda: parse("(_4,2:(1,4)"),
-            "unexpected ':', at position 5\n    (_4,2:(1,4)\n         ^\n  expected  ',' or ')'\n  to mend   close the '(' at position 0",
+            "unexpected ':', at position 5\n    (_4,2:(1,4)\n         ^\n  expected  ',' or ')'\n  fix       close the '(' at position 0",
         ),
         (
             lambda: xla.plan("f32[6,10]{1,0:T(3,5)(2,2)}"),
             "f32[6,10]{1,0:T(3,5)(2,2)}: the 2 of tile 1 does not divide the 3 that tile 0 leaves of dimension 0\n"
             "  expected  a tile that divides the tile before it, for one plan\n"
-            "  to mend   lower takes it",
+            "  fix       lower takes it",
         ),
         (
             lambda: xla.parse_shape("float32[3]"),
-            "element type 'float32' is not known, at position 0\n    float32[3]\n    ^\n  expected  an XLA name such as f32, bf16, s8, pred\n  to mend   write f32",
+            "element type 'float32' is not known, at position 0\n    float32[3]\n    ^\n  expected  an XLA name such as f32, bf16, s8, pred\n  fix       write f32",
         ),
     ],
 )
@@ -65,7 +65,7 @@ def test_the_text(f, text):
     assert message(f) == text
 
 
-def test_the_mends_work():
+def test_the_fixes_work():
     assert MakeLayout((4, 2), (-1, 4)).stride == (-1, 4)
     assert MakeLayout((4, 1), (1, 4)).shape == (4, 1)
     assert MakeLayout((4, Int[2]())).shape == (4, 2)

@@ -29,7 +29,7 @@ def test_a_reason_for_each_false_answer():
         for predicate in (is_injective, is_surjective, is_bijective, is_compact, is_ordered):
             why = predicate.why_not(made(a))
             assert (why is not None) is (predicate(made(a)) is False)
-            assert why is None or (why.what and why.expected and why.mend)
+            assert why is None or (why.what and why.expected and why.fix)
 
 
 def test_the_coordinates_of_the_reason_meet():

@@ -386,7 +386,7 @@ def test_what_is_refused_and_where(text, what, at):
     assert what in caught.value.reason.what
     assert caught.value.position == at
     assert caught.value.reason.expected
-    assert caught.value.reason.mend
+    assert caught.value.reason.fix
 
 
 @pytest.mark.parametrize(

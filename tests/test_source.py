@@ -232,7 +232,7 @@ def test_cpp_of_cute_is_the_same_layout(tmp_path):
     assert len(sizes) == 24
     for line in sizes:
         m, n, k, *values = map(int, line.split())
-        assert values == [e.at(M=m, N=n, i=k) for e in EXPRESSIONS for _ in range(2)]
+        assert values == [e.at({"M": m, "N": n, "i": k}) for e in EXPRESSIONS for _ in range(2)]
 
 
 def tla_text(x):
@@ -300,7 +300,7 @@ def test_python_of_the_dsl_is_the_same_layout(tmp_path):
     assert len(rest) == len(known) + 6
     for line in rest[len(known) :]:
         m, n, k, *got = map(int, line.split())
-        assert got == [e.at(M=m, N=n, i=k) for e in EXPRESSIONS]
+        assert got == [e.at({"M": m, "N": n, "i": k}) for e in EXPRESSIONS]
 
 
 # ------------------------------------------------------------------------------------------------- TLA and XLA
@@ -366,52 +366,52 @@ def test_text_of_xla_is_the_same_map():
         (
             lambda: source((M - N) // 4, "cute_cpp"),
             "(M-N)//(4), which this language rounds toward zero: it is not known whether 0 <= M-N\n"
-            "  expected  0 <= M-N\n  to mend   declare facts of M, N that imply it, or go on under assuming()",
+            "  expected  0 <= M-N\n  fix       declare facts of M, N that imply it, or go on under assuming()",
         ),
         (
             lambda: source((-M - 1) % (N + 3), "cute_dsl"),
-            "(-M-1)%(N+3), which this language rounds toward zero\n  expected  0 <= -M-1\n  to mend   divide what is 0 or more",
+            "(-M-1)%(N+3), which this language rounds toward zero\n  expected  0 <= -M-1\n  fix       divide what is 0 or more",
         ),
         (
             lambda: source(MakeLayout(dim("register")), "tla_cpp"),
-            "the size register as source\n  expected  a name that is no word of the language, and without __\n  to mend   rename it",
+            "the size register as source\n  expected  a name that is no word of the language, and without __\n  fix       rename it",
         ),
         (
             lambda: source(4, "cuda"),
-            "source for 'cuda'\n  expected  one of cute_cpp, cute_dsl, tla_cpp, xla\n  to mend   write \"cute_cpp\"",
+            "source for 'cuda'\n  expected  one of cute_cpp, cute_dsl, tla_cpp, xla\n  fix       write \"cute_cpp\"",
         ),
         (
             lambda: source([4], "cute_cpp"),
-            "source of a list\n  expected  a layout, a Swizzle or an IntTuple\n  to mend   write a tuple: MakeLayout((4, 8))",
+            "source of a list\n  expected  a layout, a Swizzle or an IntTuple\n  fix       write a tuple: MakeLayout((4, 8))",
         ),
         (
             lambda: source(4, "cute_cpp", dtype="f32"),
-            "source for cute_cpp with a dtype\n  expected  none: layouts of CuTe have no element type\n  to mend   leave dtype out",
+            "source for cute_cpp with a dtype\n  expected  none: layouts of CuTe have no element type\n  fix       leave dtype out",
         ),
         (
             lambda: source(Swizzle[20, 4, 30](), "cute_dsl"),
-            "Sw<20,4,30> as source of CuTe\n  expected  at most 31 bits in all\n  to mend   swizzle lower bits",
+            "Sw<20,4,30> as source of CuTe\n  expected  at most 31 bits in all\n  fix       swizzle lower bits",
         ),
         (
             lambda: source(parse("Sw<3,4,3> o _0 o (8,8):(8,1)"), "tla_cpp"),
-            "Sw<3,4,3> o _0 o (8,8):(8,1) as source of TLA\n  expected  a plain layout: TLA has no other\n  to mend   write CuTe, or compose its parts",
+            "Sw<3,4,3> o _0 o (8,8):(8,1) as source of TLA\n  expected  a plain layout: TLA has no other\n  fix       write CuTe, or compose its parts",
         ),
         (
             lambda: source(parse("(4,8):(1@0,1@1)"), "tla_cpp"),
-            "the stride 1@0 as source of TLA\n  expected  integers: TLA has no coordinates as strides\n  to mend   write CuTe",
+            "the stride 1@0 as source of TLA\n  expected  integers: TLA has no coordinates as strides\n  fix       write CuTe",
         ),
         (
             lambda: source(MakeLayout((4, ()), (1, ())), "tla_cpp"),
-            "() as source of TLA\n  expected  at least one mode: its tuples have no empty ones\n  to mend   leave the mode out",
+            "() as source of TLA\n  expected  at least one mode: its tuples have no empty ones\n  fix       leave the mode out",
         ),
         (
             lambda: source(MakeLayout((4, 8)), "tla_cpp", dtype=16),
-            "elements of 16 bits as source of TLA\n  expected  a type of tla.ascend\n  to mend   write half for 16",
+            "elements of 16 bits as source of TLA\n  expected  a type of tla.ascend\n  fix       write half for 16",
         ),
         (
             lambda: source(parse("(2,2):(1,1) o 0 o (2,2):(1,1) o 0 o 2:1"), "cute_dsl"),
             "(2,2):(1,1) o 0 o (2,2):(1,1) o 0 o 2:1 as source of the CuTe DSL\n"
-            "  expected  one map after a plain layout\n  to mend   compose its parts, or write C++",
+            "  expected  one map after a plain layout\n  fix       compose its parts, or write C++",
         ),
     ],
 )
@@ -421,7 +421,7 @@ def test_what_is_refused(f, text):
     assert str(caught.value) == text
 
 
-def test_the_mends_work():
+def test_the_fixes_work():
     m = dim("M", at_least=N)
     assert source((m - N) // 4, "cute_cpp") == "(M - N) / 4"
     with assuming() as conditions:

@@ -136,10 +136,10 @@ def test_chains_lean_right_and_nothing_swapped_collapses():
 def test_refused_and_no_crash(f):
     with pytest.raises(TlaError) as caught:
         f()
-    assert caught.value.reason.mend
+    assert caught.value.reason.fix
 
 
-def test_the_mends_of_swizzles_work():
+def test_the_fixes_of_swizzles_work():
     with pytest.raises(RangeError, match="use 3"):
         Swizzle[3, 0, 2]
     assert str(Swizzle[3, 0, 3]()) == "Sw<3,0,3>"
@@ -369,7 +369,7 @@ for _level in range(2000):
 def test_refused_too(f):
     with pytest.raises(TlaError) as caught:
         f()
-    assert caught.value.reason.mend
+    assert caught.value.reason.fix
 
 
 def test_a_chain_has_a_limit():
@@ -419,7 +419,7 @@ def test_what_a_kernel_author_tried():
 
 
 @pytest.mark.parametrize(
-    ("f", "mend"),
+    ("f", "fix"),
     [
         (lambda: tla.E(0), r"E\[0\]"),
         (lambda: MakeSwizzle(3, 3), r"MakeSwizzle\["),
@@ -433,8 +433,8 @@ def test_what_a_kernel_author_tried():
         (lambda: composition(Swizzle[3, 3, 3], parse("4:1")), r"Swizzle\[3, 3, 3\]\(\)"),
     ],
 )
-def test_the_mend_of_what_a_newcomer_writes(f, mend):
-    with pytest.raises(LeafTypeError, match=mend):
+def test_the_fix_of_what_a_newcomer_writes(f, fix):
+    with pytest.raises(LeafTypeError, match=fix):
         f()
 
 

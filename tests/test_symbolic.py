@@ -200,33 +200,33 @@ def test_bad_input_is_one_clear_error(make, error, text):
     assert text in str(caught.value)
     if error is not TypeError:
         assert isinstance(caught.value, TlaError)
-        assert caught.value.reason.mend
+        assert caught.value.reason.fix
 
 
-def test_the_mends_work():
+def test_the_fixes_work():
     with pytest.raises(Unproven) as caught:
         tla.safe_div(M, 16)
-    assert caught.value.reason.mend == 'declare dim("M", multiple_of=16), or go on under assuming()'
+    assert caught.value.reason.fix == 'declare dim("M", multiple_of=16), or go on under assuming()'
     assert tla.safe_div(dim("M", multiple_of=16), 16) * 16 == dim("M", multiple_of=16)
     with pytest.raises(Unproven) as caught:
         bool(M >= 4)
-    assert "at_least=4" in caught.value.reason.mend
+    assert "at_least=4" in caught.value.reason.fix
     assert dim("M", at_least=4) >= 4
     with pytest.raises(Unproven) as caught:
         bool(3 * K < 1000)
-    assert "at_most=333" in caught.value.reason.mend
+    assert "at_most=333" in caught.value.reason.fix
     assert 3 * dim("K", multiple_of=16, at_most=333) < 1000
     with pytest.raises(Unproven) as caught:
         (2 * K - 3) // (2 * K - 90)
-    assert "at_least=46" in caught.value.reason.mend
+    assert "at_least=46" in caught.value.reason.fix
     assert 2 * dim("K", multiple_of=16, at_least=46) - 90 >= 1
     with pytest.raises(Unproven) as caught:
         assert 3 <= 20 - M
-    assert "at_most=17" in caught.value.reason.mend
+    assert "at_most=17" in caught.value.reason.fix
     assert 3 <= 20 - dim("M", at_most=17)
     with pytest.raises(Unproven) as caught:
         M // dim("S", at_least=0)
-    assert 'declare dim("S", at_least=1)' in caught.value.reason.mend
+    assert 'declare dim("S", at_least=1)' in caught.value.reason.fix
 
 
 def test_a_size_that_may_be_zero_is_declared():
@@ -332,10 +332,10 @@ def test_conditions_that_contradict_each_other_are_listed():
     assert [str(c) for c in conditions] == ["1 <= N//B", "1 <= 2//(N*N)"]
 
 
-def test_a_truth_value_is_not_assumed_and_its_mend_does_not_say_so():
+def test_a_truth_value_is_not_assumed_and_its_fix_does_not_say_so():
     with assuming() as conditions, pytest.raises(Unproven) as caught:
         bool(M < N)
-    assert (conditions, caught.value.reason.mend) == ([], 'declare index("M", below=N)')
+    assert (conditions, caught.value.reason.fix) == ([], 'declare index("M", below=N)')
 
 
 def test_nothing_of_a_divisor_that_is_taken_to_be_positive():
@@ -565,7 +565,7 @@ def test_extents_that_may_be_negative():
     for extent in (N - 3, index("q", below=5, at_least=-2), M * (N - 2)):
         with pytest.raises(Unproven, match="extent") as caught:
             MakeLayout((extent, 4))
-        assert caught.value.reason.mend
+        assert caught.value.reason.fix
         with assuming() as conditions:
             assert MakeLayout((extent, 4)).shape[0] == extent
         assert len(conditions) == 1

@@ -193,7 +193,7 @@ def test_a_minus_has_to_fit():
     for what in (-i, -(i // 3), (-i) // 7):
         with pytest.raises(Unproven, match="in uint32: it is not known whether 0 <= "):
             emit(what, "jax", integer="uint32")
-        with pytest.raises(RangeError, match="in uint32\n  expected  0 to 4294967295\n  to mend   use a signed type"):
+        with pytest.raises(RangeError, match="in uint32\n  expected  0 to 4294967295\n  fix       use a signed type"):
             emit(what, "jax", "i", integer="uint32")
     assert "M - 1" in emit(IN_GOLDEN["zN"], "jax", integer="uint32")  # which holds no -1
 

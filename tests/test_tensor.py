@@ -242,7 +242,7 @@ def whole():
 REFUSED = {
     "short buffer": (
         lambda: MakeTensor(np.zeros(31), R),
-        "its offsets go from 0 to 31, padding included\n  expected  0 to 31 - 1\n  to mend   give a buffer of 32 elements",
+        "its offsets go from 0 to 31, padding included\n  expected  0 to 31 - 1\n  fix       give a buffer of 32 elements",
     ),
     "before the buffer": (lambda: MakeTensor(np.zeros(9), parse("(4):(-2)")), "give a buffer of 7 elements, and offset=6"),
     "start past the end": (lambda: MakeTensor(np.zeros(32), R, (1, 0)), "its offsets go from 8 to 39"),
@@ -377,7 +377,7 @@ def test_what_may_not_be_written_to(write):
         assert t.data is None or np.array_equal(t.data, np.arange(32))
 
 
-def test_the_mends_work():
+def test_the_fixes_work():
     assert MakeTensor(np.arange(7), parse("(4):(-2)"), offset=6)[3] == 0
     assert padded(MakeTensor(np.zeros(32), MakeLayout((4, 8), tla.LayoutRight, (3, 8))))[3, 0] == 0
     t = MakeTensor(np.arange(8), parse("((2,2),2):((1,4),2)", origin_shape=(3, 2)))

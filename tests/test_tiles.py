@@ -160,9 +160,9 @@ def test_refused(ask, says):
     assert str(caught.value).startswith(says), str(caught.value)
 
 
-def test_the_mends_work():
+def test_the_fixes_work():
     a = parse("((_4,2),(_4,3)):((_4,_16),(_1,_32))")
-    assert is_on_block.why_not(a, (5, 8)).mend == "start at the block before, or address the tile by absolute coordinates"
+    assert is_on_block.why_not(a, (5, 8)).fix == "start at the block before, or address the tile by absolute coordinates"
     assert is_on_block(a, (4, 8)) is True
     assert GetTileLayout(a, (4, 4), (5, 8))(5 + 3, 8 + 1) == a(8, 9)
     assert GetTileLayout(a, (4, 4), (0, 0)).origin_shape == (4, 4)

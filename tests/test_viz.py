@@ -379,7 +379,7 @@ def test_titles_that_are_long_or_wide_are_broken():
         (lambda: draw(MakeLayout((1,) * 33)), "draw of 33 modes"),
         (lambda: draw(ROWS, tile=(N, 4)), "tile (N,4) of"),
         (lambda: draw(ROWS, bits=N), "elements of N bits"),
-        (lambda: draw("(2,3):(3,1)"), "draw of a str\n  expected  a layout, or an XLA shape\n  to mend   write parse('(2,3):(3,1)')"),
+        (lambda: draw("(2,3):(3,1)"), "draw of a str\n  expected  a layout, or an XLA shape\n  fix       write parse('(2,3):(3,1)')"),
         (lambda: draw((2, 3)), "draw of a tuple"),
         (lambda: draw(ROWS, titles=[]), "0 titles for 1 layouts"),
         (lambda: draw(ROWS, axes=(0, 0)), "the axes (0,0) of"),
@@ -410,7 +410,7 @@ def test_what_is_refused(f, message):
     assert str(caught.value).startswith(message)
 
 
-def test_mends():
+def test_fixes():
     assert isinstance(draw(group[2, 33](MakeLayout((1,) * 33))), Scene)
     assert isinstance(draw(parse("(2,3):(3,1)")), Scene)
     assert "thread" in RULES

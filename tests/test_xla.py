@@ -90,11 +90,11 @@ def test_what_a_refusal_says_and_where(text, what, at):
     assert caught.value.position == at
 
 
-def test_the_mend_of_an_unknown_type_works():
+def test_the_fix_of_an_unknown_type_works():
     for wrong, right in (("float32", "f32"), ("int8", "s8"), ("uint4", "u4"), ("bfloat16", "bf16"), ("bool", "pred"), ("complex64", "c64")):
         with pytest.raises(ParseError) as caught:
             xla.parse_shape(f"{wrong}[3]")
-        assert caught.value.reason.mend == f"write {right}"
+        assert caught.value.reason.fix == f"write {right}"
         assert xla.parse_shape(f"{right}[3]").element_type == right
 
 
@@ -126,7 +126,7 @@ def test_shapes_that_are_no_arrays():
 
 
 def test_functions_of_arrays_say_what_to_take():
-    for text, mend in (
+    for text, fix in (
         ("(token[], (opaque[], f32[3,5]))", "shape.elements[1].elements[1] is one"),
         ("(token[])", "it holds no array"),
         ("b(f32[3,5])", "shape.array"),
@@ -137,7 +137,7 @@ def test_functions_of_arrays_say_what_to_take():
             for given_as in (text, xla.parse_shape(text)):
                 with pytest.raises(LoweringError, match="the shape of an array") as caught:
                     f(given_as)
-                assert mend in caught.value.reason.mend
+                assert fix in caught.value.reason.fix
     with pytest.raises(LoweringError):
         xla.linear_index("(f32[3])", (0,))
 

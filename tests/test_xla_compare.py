@@ -138,7 +138,7 @@ def test_every_layout_whose_digits_clear_each_other_has_a_spec(gaps):
 def test_what_has_no_spec(layout):
     with pytest.raises(TlaError) as caught:
         xla.raise_(layout)
-    assert caught.value.reason.mend
+    assert caught.value.reason.fix
 
 
 def test_arrays_without_elements_or_dimensions():
@@ -301,7 +301,7 @@ def test_candidates_that_overflow_are_passed_over():
 def test_refused_and_no_crash(f):
     with pytest.raises(TlaError) as caught:
         f()
-    assert caught.value.reason.mend
+    assert caught.value.reason.fix
 
 
 def test_a_gap_that_ends_inside_of_the_last_step():

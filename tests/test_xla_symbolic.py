@@ -125,7 +125,7 @@ def test_what_hangs_on_sizes_that_are_names_is_not_answered():
 
 
 @pytest.mark.parametrize("text", ["f32[o]", "f32[if]", "f32[3,ceil]", "(f32[M], s32[])"])
-def test_the_mend_of_a_name_that_is_none_works(text):
+def test_the_fix_of_a_name_that_is_none_works(text):
     with pytest.raises(TlaError) as caught:
         xla.lower(text)
     assert "dim('o')" not in str(caught.value)

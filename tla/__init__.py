@@ -7,12 +7,12 @@ CuTe's layout algebra, the TLA layouts of Ascend's CATLASS and XLA's tiled layou
 >>> print(MakeLayout(MakeShape(_2, 4), MakeStride(_12, _1)))
 (_2,4):(_12,_1)
 
-`import tla` loads the core, the algebra, symbols and tensors, and neither numpy nor sympy.
+`import tla` loads the core, the algebra and tensors; symbols when the first is asked for, and neither numpy nor sympy.
 """
 
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .algebra import composed as composed  # the algebra of composed layouts
 from .algebra.codomain import MakeIdentityLayout, coprofile, coshape, cosize, get_1d_coord, get_flat_coord, get_hier_coord
@@ -46,11 +46,10 @@ from .algebra.divide import (
     zipped_product,
 )
 from .algebra.inverse import left_inverse, right_inverse
-from .algebra.modes import append, dice, group, prepend, replace, select, slice_, slice_and_offset, take
+from .algebra.modes import append, dice, group, prepend, replace, reverse, select, slice_, slice_and_offset, take
 from .algebra.predicates import is_bijective, is_compact, is_injective, is_ordered, is_surjective, same_map
 from .algebra.recast import downcast, recast_layout, upcast
 from .algebra.tiles import GetTileLayout, MakeBatchedLayout, MakeLayoutTile, is_on_block, padding
-from .ascend.make import MakeLayoutFilter, MakeLayoutFmap, MakeLayoutFromTag, MakeLayoutL0C, MakeMxScaleLayout
 from .core import literals
 from .core.arithmetic import (
     elem_geq,
@@ -63,7 +62,6 @@ from .core.arithmetic import (
     lcm,
     max as max,
     min as min,
-    reverse,
     round_up,
     safe_div,
     shape_div,
@@ -103,7 +101,7 @@ from .core.int_tuple import (
     weakly_compatible,
     weakly_congruent,
 )
-from .core.ints import Int, add, is_constant, is_int, is_static, mul, static_literal
+from .core.ints import Int, add, is_constant, is_int, is_static, is_sympy, mul, register_foreign, static_literal
 from .core.layout import (
     Layout,
     LayoutLeft,
@@ -120,32 +118,40 @@ from .core.layout import (
 )
 from .core.literals import *  # noqa: F403
 from .core.swizzle import MakeSwizzle, Swizzle
-from .core.text import parse
-from .symbolic import Condition, SymInt, assuming, at, dim, dims, explain, index, prove, simplify, to_python
+from .core.text import parse, register_expression
 from .tensors.algorithm import copy, fill, fill_padding, gemm, im2col, reduce
 from .tensors.offsets import offsets
 from .tensors.tensor import MakeTensor, Tensor, padded
 from .tensors.views import GetTile, MakeTensorLike, TileView, local_partition, local_tile, recast, transpose
 
 if TYPE_CHECKING:
-    from . import ascend as ascend, codegen as codegen, viz as viz, xla as xla
-    from .symbolic import CeilDiv as CeilDiv, FloorDiv as FloorDiv, Mod as Mod
+    from . import ascend as ascend, codegen as codegen, symbolic as symbolic, viz as viz, xla as xla
+    from .ascend.make import MakeLayoutFilter, MakeLayoutFmap, MakeLayoutFromTag, MakeLayoutL0C, MakeMxScaleLayout
+    from .symbolic import Condition, SymInt, assuming, at, dim, dims, explain, index, prove, simplify, to_python
+    from .symbolic.nodes import CeilDiv, FloorDiv, Mod
 
 __version__ = "0.1.0"
 
+#: Module -> what of it is loaded when it is first asked for: with it comes numpy or sympy, or what not every program needs.
+_ON_DEMAND = {
+    "tla.ascend.make": ["MakeLayoutFilter", "MakeLayoutFmap", "MakeLayoutFromTag", "MakeLayoutL0C", "MakeMxScaleLayout"],
+    "tla.symbolic": ["Condition", "SymInt", "assuming", "at", "dim", "dims", "explain", "index", "prove", "simplify", "to_python"],
+    "tla.symbolic.nodes": ["CeilDiv", "FloorDiv", "Mod"],
+}
+_MODULE_OF = {name: module for module, names in _ON_DEMAND.items() for name in names}
+_PACKAGES = ("ascend", "codegen", "symbolic", "viz", "xla")
 
-def _shown(form: str, x: object) -> str | None:
-    """How a notebook shows a value, by what draws it, which is loaded when a notebook asks for the first time."""
-    show: str | None = getattr(import_module("tla.apps.notebook"), form)(x)
-    return show
+
+def _loaded(module: str, name: str, *arguments: Any) -> Any:
+    """tla.module.name(*arguments), where the module is loaded with the first call."""
+    return getattr(import_module(f"tla.{module}"), name)(*arguments)
 
 
+# What the core meets and other packages know: expressions of sympy as leaves, symbols in text, pictures in a notebook.
+register_foreign(is_sympy, partial(_loaded, "symbolic.from_sympy", "from_sympy"))
+register_expression(partial(_loaded, "symbolic.parse_expression", "names"), partial(_loaded, "symbolic.parse_expression", "read"))
 for _form in ("html", "svg", "latex"):
-    register_display(_form, partial(_shown, _form))
-
-# Packages and names that are loaded when they are first asked for: numpy, sympy, or what not every program needs.
-_PACKAGES = ("ascend", "codegen", "viz", "xla")
-_SYMPY = ("CeilDiv", "FloorDiv", "Mod")
+    register_display(_form, partial(_loaded, "apps.notebook", _form))
 
 # filter, max, min and sum are here too, but `from tla import *` leaves Python's alone.
 __all__ = [
@@ -328,8 +334,8 @@ if not TYPE_CHECKING:  # a name that is not there is an error for type checkers 
     def __getattr__(name):
         if name in _PACKAGES:
             return import_module(f"tla.{name}")
-        if name in _SYMPY:
-            return getattr(import_module("tla.symbolic"), name)
+        if name in _MODULE_OF:
+            return globals().setdefault(name, getattr(import_module(_MODULE_OF[name]), name))
         snake = "".join(map(str.capitalize, name.split("_")))  # make_layout, as CuTe has it
         if snake in globals():
             raise AttributeError(f"module 'tla' has no attribute {name!r}: it is {snake} here")
@@ -339,4 +345,4 @@ if not TYPE_CHECKING:  # a name that is not there is an error for type checkers 
         return literal
 
     def __dir__():
-        return [*globals(), *_PACKAGES, *_SYMPY]
+        return [*globals(), *_PACKAGES, *_MODULE_OF]

@@ -23,7 +23,6 @@ from ..core.int_tuple import (
     IntTuple,
     Underscore,
     as_int_tuple,
-    as_tree,
     by_kind_of_tiler,
     elsewhere,
     leaves,
@@ -83,7 +82,7 @@ def coalesce(layout: Layout, profile: Any = None) -> Layout:
         return elsewhere(coalesce, layout, profile)
     if profile is None and (plain := layout.plain_modes()):
         return wrapped(merged(plain))
-    profile = as_tree(_1 if profile is None else profile)
+    profile = as_int_tuple(_1 if profile is None else profile)
     if isinstance(profile, tuple):
         modes = _top_modes("coalesce", layout, profile)
         if len(profile) > len(modes):
@@ -207,7 +206,7 @@ def composition(a: Layout, b: Layout) -> Layout:
     Traceback (most recent call last):
     tla.core.errors.DivisibilityError: composition: (_3,_2):(_5,_1) o (_2,_2):(_1,_2): its modes carry together past 3
       expected  steps that go evenly through the outer layout
-      to mend   make the extents multiples of each other, or cut the inner layout smaller
+      fix       make the extents multiples of each other, or cut the inner layout smaller
 
     Law: R(c) == a(b(c)) for every coordinate c of b, and b's shape is compatible with R's.
     Source: CuTe `composition`; the search is ours, and finds a layout wherever one exists on small domains.

@@ -381,8 +381,8 @@ def _drawn(text: str, program: Program) -> tuple[Any, ...]:
 
     if found := drawn(program.value.value):
         return found
-    mend = "write (4,2):(1,4), or f32[4,2], or MakeLayout[half, zN](100, 60)"
-    raise LeafTypeError(f"{text} is no layout", "shape:stride, an XLA shape, or an expression of these", mend)
+    fix = "write (4,2):(1,4), or f32[4,2], or MakeLayout[half, zN](100, 60)"
+    raise LeafTypeError(f"{text} is no layout", "shape:stride, an XLA shape, or an expression of these", fix)
 
 
 def _one(text: str, subjects: tuple[Any, ...]) -> Any:

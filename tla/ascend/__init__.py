@@ -5,6 +5,7 @@
 ((_16,7),(_16,4)):((_16,_256),(_1,1792))
 """
 
+from .architecture import ARCHITECTURES as ARCHITECTURES, Architecture, Ascend950, AtlasA2, AtlasA3, Fit, fits
 from .element import (
     Element,
     bf16,
@@ -24,6 +25,7 @@ from .element import (
     uint8,
     uint32,
 )
+from .instructions import Instruction, Moved
 from .recognize import (
     isColumnMajor,
     isL0C,
@@ -42,6 +44,7 @@ from .recognize import (
     iszZ,
     recognize,
 )
+from .schedule import Block, BlockSwizzle, grouped
 from .tags import (
     CI1KHKWCOCI0,
     KDC1KHKWN1N0C0,
@@ -68,6 +71,7 @@ from .tags import (
     zNUnAlign,
     zZ,
 )
+from .transfers import Transfer, transfer
 
 __all__ = [  # and float, which `import *` must not take from Python
     "CI1KHKWCOCI0",
@@ -75,8 +79,17 @@ __all__ = [  # and float, which `import *` must not take from Python
     "L0C",
     "NC1HWC0",
     "NDC1HWC0",
+    "Architecture",
+    "Ascend950",
+    "AtlasA2",
+    "AtlasA3",
+    "Block",
+    "BlockSwizzle",
     "ColumnMajor",
     "Element",
+    "Fit",
+    "Instruction",
+    "Moved",
     "MxScaleColumnMajorA",
     "MxScaleColumnMajorB",
     "MxScaleRowMajorA",
@@ -88,14 +101,17 @@ __all__ = [  # and float, which `import *` must not take from Python
     "RowMajor",
     "Tag",
     "Tagged",
+    "Transfer",
     "VectorLayout",
     "Weight4BitnZ",
     "bf16",
+    "fits",
     "fp4_e1m2",
     "fp4_e2m1",
     "fp8_e4m3",
     "fp8_e5m2",
     "fp8_e8m0",
+    "grouped",
     "half",
     "hif8",
     "int4b",
@@ -121,6 +137,7 @@ __all__ = [  # and float, which `import *` must not take from Python
     "nN",
     "nZ",
     "recognize",
+    "transfer",
     "uint8",
     "uint32",
     "zN",

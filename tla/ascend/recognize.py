@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..core.errors import LeafTypeError, Predicate, Reason, Unproven
-from ..core.int_tuple import AnyLayout, congruent, layout_mend, leaves, modes_of, product_each, shown
+from ..core.int_tuple import AnyLayout, congruent, layout_fix, leaves, modes_of, product_each, shown
 from ..core.ints import Int, at_most, divides, equal, is_constant, is_int, mul
 from ..core.layout import Layout
 from . import tags
@@ -59,7 +59,7 @@ def recognize(layout: Any, element: Any = None) -> Tagged | None:
 
 def _require_layout(where: str, x: Any) -> None:
     if not isinstance(x, AnyLayout):
-        raise LeafTypeError(f"{where} of a {type(x).__name__}", "a layout", layout_mend(x))
+        raise LeafTypeError(f"{where} of a {type(x).__name__}", "a layout", layout_fix(x))
 
 
 def _fits(tag: Tag, layout: Any, element: Element | None) -> Reason | bool | None:

@@ -107,8 +107,8 @@ class Tag:
             sizes = sizes[1:]  # as in C++: of rows and columns, the columns
         if len(sizes) != len(names) or any(isinstance(n, tuple) for n in sizes):
             expected = f"({', '.join(names)})"
-            mend = f"for a batch write ({expected}, batch){'; a leading dimension is ld=...' if self.is_matrix else ''}"
-            raise RankError(f"{self} of the sizes {shown(given)}", f"{expected}, each an integer", mend)
+            fix = f"for a batch write ({expected}, batch){'; a leading dimension is ld=...' if self.is_matrix else ''}"
+            raise RankError(f"{self} of the sizes {shown(given)}", f"{expected}, each an integer", fix)
         for name, n in [*zip(names, sizes), *(("batch", n) for n in outer)]:
             if at_most(leaf(n), 0 if name.startswith("block") else -1):
                 raise RangeError(f"{self} of the sizes {shown(given)}", "sizes of 0 or more, blocks of 1 or more", f"use another than {n}")

@@ -1,4 +1,4 @@
-"""The exceptions of tla: each says what was given, what was expected, and how to mend it.
+"""The exceptions of tla: each says what was given, what was expected, and how to fix it.
 
 A reason is a value. The predicate that finds it, the exception that carries it and the test that reads it share it.
 """
@@ -11,24 +11,24 @@ from typing import Generic, NamedTuple, ParamSpec
 
 
 class Reason(NamedTuple):
-    """Why something is refused: what was given, what was expected, how to mend it.
+    """Why something is refused: what was given, what was expected, how to fix it.
 
     >>> print(Reason("tile 0 of (0,4)", "a positive integer", "drop that entry"))
     tile 0 of (0,4)
       expected  a positive integer
-      to mend   drop that entry
+      fix       drop that entry
     """
 
     what: str
     expected: str
-    mend: str
+    fix: str
 
     def __str__(self) -> str:
         lines = [self.what]
         if self.expected:
             lines.append(f"  expected  {self.expected}")
-        if self.mend:
-            lines.append(f"  to mend   {self.mend}")
+        if self.fix:
+            lines.append(f"  fix       {self.fix}")
         return "\n".join(lines)
 
 
@@ -72,12 +72,12 @@ class TlaError(Exception):
     Traceback (most recent call last):
     tla.core.errors.RankError: 2 coordinates for 3 modes
       expected  3 coordinates
-      to mend   give one per mode
+      fix       give one per mode
     """
 
-    def __init__(self, what: str, expected: str, mend: str) -> None:
-        super().__init__(what, expected, mend)
-        self.reason = Reason(what, expected, mend)
+    def __init__(self, what: str, expected: str, fix: str) -> None:
+        super().__init__(what, expected, fix)
+        self.reason = Reason(what, expected, fix)
 
     def __str__(self) -> str:
         return str(self.reason)
@@ -123,12 +123,12 @@ class ParseError(TlaError, ValueError):
         (_4,x)
             ^
       expected  a number like 4 or _4
-      to mend   give x a value
+      fix       give x a value
     """
 
-    def __init__(self, text: str, position: int, what: str, expected: str, mend: str) -> None:
-        super().__init__(f"{what}, at position {position}\n{caret(text, position)}", expected, mend)
-        self.args = (text, position, what, expected, mend)
+    def __init__(self, text: str, position: int, what: str, expected: str, fix: str) -> None:
+        super().__init__(f"{what}, at position {position}\n{caret(text, position)}", expected, fix)
+        self.args = (text, position, what, expected, fix)
         self.text, self.position = text, position
 
 

@@ -11,17 +11,19 @@ from __future__ import annotations
 import math
 import numbers
 import operator
+import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from .errors import DivisibilityError, LeafTypeError, RangeError, Unproven
+from .value import Value, put
 
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
 
 # ---------------------------------------------------------------------------------------------- static integers
 
 
-class Static:
+class Static(Value):
     """A static value as a type: what C++ writes between angle brackets. Calling it gives the value.
 
     >>> Int[4], Int[4]()
@@ -32,8 +34,12 @@ class Static:
 
     __slots__ = ("_text", "value")
 
+    _text: str
+    value: Any
+
     def __init__(self, value: Any, text: str = "") -> None:
-        self.value, self._text = value, text
+        put(self, "value", value)
+        put(self, "_text", text)
 
     def __call__(self, *arguments: Any) -> Any:
         if arguments:
@@ -76,8 +82,8 @@ def _lift(name: str, absorbs: Mapping[int, int] = {}, start: int | None = None) 
 
 
 def _meets(name: str, a: Int, b: object) -> LeafTypeError:
-    mend = f"write {b!r}() for the value" if isinstance(b, Static) else "convert it with int() if that is meant"
-    return LeafTypeError(f"{name.strip('_')}: the static integer {a:d} meets {b!r}", "an integer", mend)
+    fix = f"write {b!r}() for the value" if isinstance(b, Static) else "convert it with int() if that is meant"
+    return LeafTypeError(f"{name.strip('_')}: the static integer {a:d} meets {b!r}", "an integer", fix)
 
 
 def _no_true_division(self: Int, other: object) -> Any:
@@ -261,6 +267,12 @@ def foreign(x: object) -> Callable[[Any], Any] | None:
     return next((convert for is_one, convert in _FOREIGN if is_one(x)), None)
 
 
+def is_sympy(x: object) -> bool:
+    """Whether x is an expression of sympy. Until somebody has imported sympy, nothing is."""
+    sympy = sys.modules.get("sympy")
+    return sympy is not None and isinstance(x, sympy.Expr)
+
+
 def is_leaf(x: object) -> bool:
     """Whether x is a leaf as it stands: Int, int or a registered kind."""
     kind = type(x)
@@ -308,6 +320,8 @@ def leaf(x: object) -> Any:
         return convert(x)
     if is_int(x):
         return leaf(operator.index(cast(Any, x)))
+    if hasattr(type(x), "origin_shape"):
+        raise LeafTypeError(f"a {type(x).__name__} where integers belong", "an integer, or a tuple of integers", "give its .shape")
     if isinstance(x, (list, range, set)):
         raise LeafTypeError(f"a {type(x).__name__}", "a tuple, or an integer", "write a tuple: (4, 8)")
     shown = f"{x!r:.60}" if is_no_integer(x) or x is None else "a value"

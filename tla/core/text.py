@@ -20,6 +20,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .basis import E
+from .cache import plain_memo
 from .composed import MAX_PARTS, ComposedLayout
 from .errors import LeafTypeError, ParseError
 from .int_tuple import MAX_DEPTH, IntTuple
@@ -30,13 +31,16 @@ from .swizzle import make_swizzle
 # What makes the symbols of parse() a dict of names; what reads an expression of them from a position on.
 _EXPRESSIONS: list[tuple[Callable[[Any], dict[str, Any]], Callable[[str, int, dict[str, Any]], tuple[Any, int]]]] = []
 
-_LEAF = re.compile(r"(_?)(-?[0-9]+)((?:@[0-9]{1,5})*)(?![0-9A-Za-z_.@])")
-_WORD = re.compile(r"[0-9A-Za-z_.+-]+|.", re.DOTALL)
-_SWIZZLE = re.compile(r"Sw<\s*(-?[0-9]{1,9}(?:\s*,\s*-?[0-9]{1,9})*)\s*>", re.ASCII)  # the blanks that int() takes
-_PATH = re.compile(r"(?:@[0-9]{1,5})*(?![0-9A-Za-z_.@])")
-_OPERATOR = re.compile(r"\s*(//|[-+*%^])")
-_PARENTHESIS = re.compile(r"[()]")
-_BLANK = re.compile(r"\s*", re.ASCII)
+_LEAF = r"(_?)(-?[0-9]+)((?:@[0-9]{1,5})*)(?![0-9A-Za-z_.@])"
+_WORD = r"(?s)[0-9A-Za-z_.+-]+|."
+_SWIZZLE = r"(?a)Sw<\s*(-?[0-9]{1,9}(?:\s*,\s*-?[0-9]{1,9})*)\s*>"  # the blanks that int() takes
+_PATH = r"(?:@[0-9]{1,5})*(?![0-9A-Za-z_.@])"
+_OPERATOR = r"\s*(//|[-+*%^])"
+_PARENTHESIS = r"[()]"
+_BLANK = r"(?a)\s*"
+
+#: A pattern is compiled when it is first used: seven take longer than the rest of this module's import.
+_compiled = plain_memo(re.compile)
 
 
 def register_expression(names: Callable[[Any], dict[str, Any]], read: Callable[[str, int, dict[str, Any]], tuple[Any, int]]) -> None:
@@ -61,7 +65,7 @@ def parse(text: str, *, origin_shape: Any = None, symbols: Any = None) -> Any:
     Traceback (most recent call last):
     tla.core.errors.RankError: Layout: (_4,2) has 2 modes and (_1) has 1
       expected  the same nesting
-      to mend   give each mode its counterpart
+      fix       give each mode its counterpart
 
     >>> from tla import dims
     >>> M, N = dims("M N")
@@ -89,7 +93,7 @@ class Reader:
         self.skip_blank()
 
     def skip_blank(self) -> None:
-        self.at = _BLANK.match(self.text, self.at).end()  # type: ignore[union-attr]  # it matches the empty text too
+        self.at = _compiled(_BLANK).match(self.text, self.at).end()  # type: ignore[union-attr]  # it matches the empty text too
 
     def take(self, token: str) -> bool:
         if not self.text.startswith(token, self.at):
@@ -113,7 +117,7 @@ class Reader:
 
     def part(self, origin_shape: Any) -> Any:
         """What stands alone, or between the "o" of a chain; origin_shape is that of the last layout."""
-        found = _SWIZZLE.match(self.text, self.at)
+        found = _compiled(_SWIZZLE).match(self.text, self.at)
         if found:
             numbers = [*map(int, found[1].split(","))]
             if len(numbers) != 3:
@@ -158,19 +162,19 @@ class Reader:
             return False
         first = self.text[self.at : self.at + 1]
         if first == "(":
-            return bool(_OPERATOR.match(self.text, _closing(self.text, self.at)))
-        found = _LEAF.match(self.text, self.at)
-        return bool(_OPERATOR.match(self.text, found.end())) if found else first.isalpha() or first == "-"
+            return bool(_compiled(_OPERATOR).match(self.text, _closing(self.text, self.at)))
+        found = _compiled(_LEAF).match(self.text, self.at)
+        return bool(_compiled(_OPERATOR).match(self.text, found.end())) if found else first.isalpha() or first == "-"
 
     def leaf(self) -> Any:
         if self.at_expression():
             value, self.at = _EXPRESSIONS[0][1](self.text, self.at, self.symbols)
-            path = _PATH.match(self.text, self.at)
+            path = _compiled(_PATH).match(self.text, self.at)
             if path:
                 self.at = path.end()
             self.skip_blank()
             return _along(value, path[0] if path else "")
-        found = _LEAF.match(self.text, self.at)
+        found = _compiled(_LEAF).match(self.text, self.at)
         if not found:
             named = self.text[self.at : self.at + 1].isalpha() and self.symbols is None
             raise self.unexpected(
@@ -190,14 +194,14 @@ class Reader:
         if self.at < len(self.text):
             raise self.unexpected(f"the end of the text{otherwise}", "")
 
-    def unexpected(self, expected: str, mend: str) -> ParseError:
-        found = _WORD.match(self.text, self.at)
+    def unexpected(self, expected: str, fix: str) -> ParseError:
+        found = _compiled(_WORD).match(self.text, self.at)
         return ParseError(
             self.text,
             self.at,
             f"unexpected {found[0][:24]!r}" if found else "the text ends",
             expected,
-            mend or "a layout reads (_4,2):(_1,4)",
+            fix or "a layout reads (_4,2):(_1,4)",
         )
 
 
@@ -209,7 +213,7 @@ def _along(value: Any, modes: str) -> Any:
 def _closing(text: str, start: int) -> int:
     """Where the text after the ")" of the "(" at `start` begins; its end if there is none."""
     depth = 0
-    for found in _PARENTHESIS.finditer(text, start):
+    for found in _compiled(_PARENTHESIS).finditer(text, start):
         depth += 1 if found[0] == "(" else -1
         if depth == 0:
             return found.end()

@@ -1,18 +1,18 @@
 """Symbolic integers: sizes with facts, proofs, and expressions in their simplest form.
 
-syms        SymInt, and what declares them: dim, dims, index
-conditions  Condition, prove, assuming
-poly        the normal form;  rules, what makes it;  proofs, how small and how large
-forms       the cheapest way to write it;  tree, text, what that prints as
-explain     simplify, explain, to_python, latex
-reading     expressions as text, read
-values      what holds sizes, where these have values
-nodes       to and from sympy, loaded when it is asked for
+symint            SymInt: the integer with its operators
+declare           dim, dims, index: sizes and indices with their facts;  facts, as they are checked and printed
+conditions        Condition, prove, assuming
+poly              the normal form, a polynomial;  rules, which bring it about;  proofs, its lower and upper bounds
+forms             the cheapest way to write a polynomial;  factoring, of a sum;  tree, text: what is printed
+explain           simplify, explain, to_python, latex
+parse_expression  an expression from its text
+substitute, evaluate   layouts, tuples and polynomials whose symbols have values
+nodes, from_sympy      sympy expressions and back; these two import sympy
 """
 
 from typing import TYPE_CHECKING
 
-from . import parse_expression as parse_expression  # parse knows symbols
 from .conditions import Condition as Condition, assuming as assuming, prove as prove
 from .declare import dim as dim, dims as dims, index as index
 from .explain import Step as Step, explain as explain, latex as latex, simplify as simplify, to_python as to_python

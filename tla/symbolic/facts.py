@@ -20,8 +20,8 @@ RESERVED = frozenset(("ceil", "min", "max", "o"))
 def require_name(name: Any) -> None:
     """LeafTypeError for what is no name of a symbol."""
     if not isinstance(name, str) or not _NAME.fullmatch(name) or keyword.iskeyword(name) or name in RESERVED:
-        mend = "use no words of Python, nor ceil, min, max, o"
-        raise LeafTypeError(f"the name {name!r:.40}", "letters, digits and underscores, a letter first", mend)
+        fix = "use no words of Python, nor ceil, min, max, o"
+        raise LeafTypeError(f"the name {name!r:.40}", "letters, digits and underscores, a letter first", fix)
 
 
 def require_one_meaning(scope: Iterable[Symbol]) -> None:

@@ -1,23 +1,34 @@
-"""Symbolic integers in sympy: our own FloorDiv, Mod, CeilDiv and Xor nodes, and expressions to and from it.
+"""Symbolic integers as sympy expressions, with nodes of our own: FloorDiv, Mod, CeilDiv and Xor.
 
 sympy.Mod is unsound (Mod(2*Mod(x, 8), 8) becomes 2*Mod(x, 8), sympy#28744). It is never made here, and translated where a
-user's expression brings it in. Importing this module imports sympy.
+user's expression brings it in (from_sympy.py). Importing this module imports sympy.
 """
 
 from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import sympy  # type: ignore[import-untyped]
 
-from ..core.errors import LeafTypeError
+from ..core.errors import LeafTypeError, RangeError
+from ..core.ints import is_int, leaf
 from . import text
-from .declare import unnamed
-from .symint import SymInt, compute
 from .tree import Tree
+
+
+def _argument(x: Any) -> Any:
+    """An integer, a size or an integer expression as an expression of sympy: anything else sympy would evaluate as text."""
+    if isinstance(x, sympy.Expr):
+        if x.is_integer is False:
+            raise LeafTypeError(f"the sympy expression {x!s:.60}", "an integer expression", "divide with FloorDiv or CeilDiv")
+        return x
+    x = leaf(x)
+    if not is_int(x):
+        raise LeafTypeError(f"{x} in a division", "an integer", "divide each mode of a coordinate for itself")
+    return sympy.Integer(int(x)) if isinstance(x, int) else x.expr
 
 
 class _Integer(sympy.Function):  # type: ignore[misc]  # sympy has no types
@@ -28,13 +39,20 @@ class _Integer(sympy.Function):  # type: ignore[misc]  # sympy has no types
     is_integer = True
     sign = ""
 
+    def __new__(cls, *args: Any, **options: Any) -> Any:
+        return super().__new__(cls, *map(_argument, args), **options)
+
     @classmethod
-    def of_ints(cls, *args: int) -> int | None:
-        """Its value; None where it has none."""
+    def of_ints(cls, *args: int) -> int:
+        """Its value."""
         raise NotImplementedError
+
+    divides = True
 
     @classmethod
     def eval(cls, *args: Any) -> Any:
+        if cls.divides and args[1] == 0:
+            raise RangeError(f"{cls.__name__}({args[0]}, 0)", "a divisor other than 0", "divide by 1 or more")
         if all(a.is_Integer for a in args):
             return cls.of_ints(*map(int, args))
         return None
@@ -47,7 +65,7 @@ class _Integer(sympy.Function):  # type: ignore[misc]  # sympy has no types
 
 
 class FloorDiv(_Integer):
-    """a // b rounded down, as a sympy function of integers; b is not 0.
+    """a // b rounded down, as a sympy function of integers; b is not 0: RangeError.
 
     >>> import sympy
     >>> from tla import FloorDiv
@@ -61,8 +79,8 @@ class FloorDiv(_Integer):
     sign = "//"
 
     @classmethod
-    def of_ints(cls, *args: int) -> int | None:
-        return args[0] // args[1] if args[1] else None
+    def of_ints(cls, *args: int) -> int:
+        return args[0] // args[1]
 
     def _eval_rewrite_as_floor(self, a: Any, b: Any, **_: Any) -> Any:
         return sympy.floor(a / b)
@@ -73,7 +91,7 @@ class FloorDiv(_Integer):
 
 
 class Mod(_Integer):
-    """a % b, with the sign of b, as a sympy function of integers; b is not 0.
+    """a % b, with the sign of b, as a sympy function of integers; b is not 0: RangeError.
 
     >>> import sympy
     >>> from tla import Mod
@@ -87,8 +105,8 @@ class Mod(_Integer):
     sign = "%"
 
     @classmethod
-    def of_ints(cls, *args: int) -> int | None:
-        return args[0] % args[1] if args[1] else None
+    def of_ints(cls, *args: int) -> int:
+        return args[0] % args[1]
 
     def _eval_rewrite_as_floor(self, a: Any, b: Any, **_: Any) -> Any:
         return a - b * sympy.floor(a / b)
@@ -99,7 +117,7 @@ class Mod(_Integer):
 
 
 class CeilDiv(_Integer):
-    """a / b rounded up, as a sympy function of integers; b is not 0.
+    """a / b rounded up, as a sympy function of integers; b is not 0: RangeError.
 
     >>> import sympy
     >>> from tla import CeilDiv
@@ -111,8 +129,8 @@ class CeilDiv(_Integer):
     """
 
     @classmethod
-    def of_ints(cls, *args: int) -> int | None:
-        return -(-args[0] // args[1]) if args[1] else None
+    def of_ints(cls, *args: int) -> int:
+        return -(-args[0] // args[1])
 
     def _eval_rewrite_as_ceiling(self, a: Any, b: Any, **_: Any) -> Any:
         return sympy.ceiling(a / b)
@@ -145,10 +163,11 @@ class Xor(_Integer):
     """
 
     nargs = None
+    divides = False
     precedence = 36  # as sympy has it for ^
 
     @classmethod
-    def of_ints(cls, *args: int) -> int | None:
+    def of_ints(cls, *args: int) -> int:
         return functools.reduce(operator.xor, args)
 
     def _sympystr(self, printer: Any) -> str:
@@ -171,12 +190,12 @@ def _power(base: str, exp: Any) -> str:
 
 
 class Size(sympy.Symbol):  # type: ignore[misc]
-    """The sympy symbol of a size or an index: it keeps the facts, so that an expression finds them on the way back."""
+    """The sympy symbol of a size or an index. It keeps the SymInt that it was made of, so that the facts survive the way back."""
 
     __slots__ = ("declared",)
-    declared: SymInt
+    declared: Any
 
-    def __new__(cls, declared: SymInt) -> Size:
+    def __new__(cls, declared: Any) -> Size:
         sign = {"positive": True} if (declared > 0).holds else {"nonnegative": True} if (declared >= 0).holds else {}
         new = sympy.Symbol.__xnew__(cls, str(declared), integer=True, **sign)
         new.declared = declared
@@ -189,9 +208,9 @@ class Size(sympy.Symbol):  # type: ignore[misc]
         return (self.declared,), {}
 
 
-def to_sympy(x: SymInt) -> Any:
-    """The sympy expression of a SymInt's simplest form."""
-    return _of_tree(text.with_ceil(x.form), {str(n): Size(n) for n in x.symbols})
+def to_sympy(form: Tree, symbols: Iterable[Any]) -> Any:
+    """The sympy expression of a tree. symbols: the SymInts of the names in it."""
+    return _of_tree(text.with_ceil(form), {str(n): Size(n) for n in symbols})
 
 
 _TO: dict[str, Callable[..., Any]] = {
@@ -211,52 +230,3 @@ def _of_tree(t: Tree, sizes: dict[str, Size]) -> Any:
     if t.op == "n":
         return sympy.Integer(t.args[0])
     return sizes[t.args[0]] if t.op == "v" else _TO[t.op](*(_of_tree(a, sizes) for a in t.args))
-
-
-# --------------------------------------------------------------------------------------------------- from sympy
-
-
-def from_sympy(e: Any) -> Any:
-    """An integer expression of sympy as a SymInt, or an int; LeafTypeError for what is no integer.
-
-    Symbols need integer=True and bring no facts but nonnegative and positive; those of x.expr bring theirs.
-    """
-    if isinstance(e, sympy.Integer):
-        return int(e)
-    if isinstance(e, Size):
-        return e.declared
-    if isinstance(e, sympy.Symbol) and e.is_integer:
-        return unnamed(e.name, 1 if e.is_positive else 0 if e.is_nonnegative else None)
-    if isinstance(e, sympy.Pow) and e.exp.is_Integer and e.exp > 0:
-        return from_sympy(e.base) ** int(e.exp)
-    if isinstance(e, (sympy.floor, sympy.ceiling)):
-        a, b = sympy.fraction(sympy.together(e.args[0]))
-        return _FROM[FloorDiv if isinstance(e, sympy.floor) else CeilDiv](from_sympy(a), from_sympy(b))
-    if isinstance(e, sympy.Abs):
-        return abs(from_sympy(e.args[0]))
-    make = next((f for kind, f in _FROM.items() if isinstance(e, kind)), None)
-    if make is None or (isinstance(e, sympy.Mul) and not all(a.is_integer for a in e.args)):
-        raise LeafTypeError(
-            f"the sympy expression {e!s:.60}",
-            "integers with + - * and floor, ceiling, Mod, Min, Max",
-            "declare its symbols integer=True, and divide with FloorDiv",
-        )
-    return functools.reduce(make, map(from_sympy, e.args))
-
-
-def _ceil(a: Any, b: Any) -> Any:
-    return -(-a // b)
-
-
-#: Kind of sympy node -> its value for two arguments; of more, from the left.
-_FROM: dict[Any, Callable[[Any, Any], Any]] = {
-    sympy.Add: operator.add,
-    sympy.Mul: operator.mul,
-    FloorDiv: operator.floordiv,
-    Mod: operator.mod,
-    sympy.Mod: operator.mod,
-    CeilDiv: _ceil,
-    Xor: operator.xor,
-    sympy.Min: functools.partial(compute, "min"),
-    sympy.Max: functools.partial(compute, "max"),
-}

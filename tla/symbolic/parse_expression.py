@@ -18,7 +18,6 @@ from typing import Any
 
 from ..core.errors import LeafTypeError, ParseError
 from ..core.ints import INT64_MAX
-from ..core.text import register_expression
 from .symint import SymInt, compute
 
 #: Parentheses inside of each other, deeper than this, are refused.
@@ -143,6 +142,3 @@ class _Reader:
         return ParseError(
             self.text, self.at, f"unexpected {found!r}" if found else "the text ends", expected, "an expression reads 16*(M//4)+1"
         )
-
-
-register_expression(names, read)

@@ -89,7 +89,7 @@ def as_dtype(where: str, x: Any) -> Any:
 
     try:
         return np.dtype(x)
-    except TypeError:
+    except (TypeError, ValueError):
         raise LeafTypeError(f"{where}[{shown(x)}]", "an element type of numpy", "write numpy.float16, numpy.int8, ...") from None
 
 
@@ -99,5 +99,5 @@ def require_castable(given: Any, wanted: Any) -> None:
 
     rounds = wanted.kind not in "iubmMSU" and wanted.type is not np.void  # the bfloat16 of ml_dtypes is of kind V too
     if not np.can_cast(given, wanted, "safe") and not (rounds and np.can_cast(given, wanted, "same_kind")):
-        mend = f"convert them first: x.astype({str(wanted)!r})"
-        raise LeafTypeError(f"elements of {given} into {wanted}", f"a type that holds every {given}", mend)
+        fix = f"convert them first: x.astype({str(wanted)!r})"
+        raise LeafTypeError(f"elements of {given} into {wanted}", f"a type that holds every {given}", fix)

@@ -159,9 +159,9 @@ def checked_tile(view: View, tile: Any) -> tuple[int, ...] | None:
     if tile is None:
         return None
     extents = tile if isinstance(tile, tuple) else (tile,)
-    what, mend = f"tile {shown(tile)} of {shown(view.subject.layout)}", "give the size of the tile in each mode, as in tile=(4, 8)"
+    what, fix = f"tile {shown(tile)} of {shown(view.subject.layout)}", "give the size of the tile in each mode, as in tile=(4, 8)"
     if len(extents) != len(view.extents):
-        raise RankError(what, f"{len(view.extents)} integers, one per top-level mode", mend)
+        raise RankError(what, f"{len(view.extents)} integers, one per top-level mode", fix)
     if not all(is_int(t) and (known(t) or 0) > 0 for t in extents):
-        raise RangeError(what, "integers of 1 or more", mend)
+        raise RangeError(what, "integers of 1 or more", fix)
     return tuple(min(int(t), max(n, 1)) for t, n in zip(extents, view.extents))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..core.errors import LeafTypeError, RankError, Unproven
-from ..core.int_tuple import AnyLayout, layout_mend, leaves, modes_of, product_each, shown
+from ..core.int_tuple import AnyLayout, layout_fix, leaves, modes_of, product_each, shown
 from ..core.ints import is_int, known
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def as_subject(x: Any) -> Subject:
     for kind in reversed(_SUBJECTS):  # the last that was registered knows best
         if isinstance(x, kind):
             return _SUBJECTS[kind](x)
-    raise LeafTypeError(f"draw of a {type(x).__name__}", "a layout, or an XLA shape", layout_mend(x))
+    raise LeafTypeError(f"draw of a {type(x).__name__}", "a layout, or an XLA shape", layout_fix(x))
 
 
 def _of_layout(layout: Any) -> Subject:
@@ -147,8 +147,8 @@ def view(subject: Subject, axes: tuple[int, int], limit: int) -> View:
 
     layout = subject.layout
     if (rank := len(modes_of(layout.shape))) > MAX_MODES:
-        mend = f"make one of some, as group[2, {rank}](layout) does"
-        raise RankError(f"draw of {rank} modes", f"at most {MAX_MODES}, as many as numpy takes", mend)
+        fix = f"make one of some, as group[2, {rank}](layout) does"
+        raise RankError(f"draw of {rank} modes", f"at most {MAX_MODES}, as many as numpy takes", fix)
     extents = known_sizes("draw of", layout, product_each(layout.shape))
     box = extents
     # of a mode of no elements too the others are no longer than a drawing

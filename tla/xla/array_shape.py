@@ -116,7 +116,7 @@ class ArrayShape(Displayed):
     Traceback (most recent call last):
     tla.core.errors.RangeError: minor_to_major {1,1} names dimension 1 twice
       expected  each of 0 to 1 once
-      to mend   name each dimension once
+      fix       name each dimension once
     """
 
     element_type: str

@@ -68,7 +68,7 @@ def parse_shape(text: str, *, symbols: Any = None) -> Shape:
         f32[3,5]{1,0:T(2,0)}
                       ^
       expected  sizes of 1 or more, or *
-      to mend   write 1 to leave a dimension whole
+      fix       write 1 to leave a dimension whole
 
     Source: XLA `ParseShape`; reference in docs/xla.md.
     """
@@ -108,12 +108,12 @@ def as_shape(shape: Shape | str) -> ArrayShape:
         return shape
     if not isinstance(shape, (TupleShape, BufferShape, TokenShape, OpaqueShape)):
         return as_shape(parse_shape(shape))
-    what, mend = _NO_ARRAY[type(shape)]
+    what, fix = _NO_ARRAY[type(shape)]
     if isinstance(shape, TupleShape):
         at = next((at for at, leaf in shape.leaves() if isinstance(leaf, ArrayShape)), None)
-        mend = f"take an element: shape{''.join(f'.elements[{k}]' for k in at)} is one" if at else "it holds no array"
+        fix = f"take an element: shape{''.join(f'.elements[{k}]' for k in at)} is one" if at else "it holds no array"
     text = str(shape)
-    raise LoweringError(f"{text[:80]}{'...' if text[80:] else ''} is {what}", "the shape of an array", mend)
+    raise LoweringError(f"{text[:80]}{'...' if text[80:] else ''} is {what}", "the shape of an array", fix)
 
 
 # What a shape that is no array is, and what to take of it.
@@ -148,8 +148,8 @@ class Reader:
         else:
             self.fail(f"{_WORD.match(self.text, self.at)[0][:24]!r} is no part of a {self.noun}", self.known)  # type: ignore[index]  # it matches any text
 
-    def fail(self, what: str, expected: str, mend: str = "", at: int | None = None) -> NoReturn:
-        raise ParseError(self.text, self.at if at is None else at, what, expected, mend or self.example)
+    def fail(self, what: str, expected: str, fix: str = "", at: int | None = None) -> NoReturn:
+        raise ParseError(self.text, self.at if at is None else at, what, expected, fix or self.example)
 
     def take(self, token: str) -> bool:
         if self.token != token:
@@ -157,12 +157,12 @@ class Reader:
         self.advance()
         return True
 
-    def expect(self, token: str, where: str, mend: str = "") -> None:
+    def expect(self, token: str, where: str, fix: str = "") -> None:
         if not self.take(token):
-            self.unexpected(f"{token!r} {where}", mend)
+            self.unexpected(f"{token!r} {where}", fix)
 
-    def unexpected(self, expected: str, mend: str = "") -> NoReturn:
-        self.fail(f"unexpected {self.token[:24]!r}" if self.token else "the text ends", expected, mend)
+    def unexpected(self, expected: str, fix: str = "") -> NoReturn:
+        self.fail(f"unexpected {self.token[:24]!r}" if self.token else "the text ends", expected, fix)
 
     def integer(self, expected: str) -> int:
         if not self.token.lstrip("-").isdigit():
@@ -303,8 +303,8 @@ class _ShapeReader(Reader):
         while self.token not in ("}", ""):
             name, place = self.token, self.at
             if name not in _ORDER:
-                mend = "nothing stands between properties" if not name[:1].isalnum() else ""
-                self.fail(f"unknown layout property {name!r}", f"one of {' '.join(_ORDER)}, or '}}'", mend)
+                fix = "nothing stands between properties" if not name[:1].isalnum() else ""
+                self.fail(f"unknown layout property {name!r}", f"one of {' '.join(_ORDER)}, or '}}'", fix)
             if _ORDER.index(name) <= last:
                 again = "is given twice" if _ORDER.index(name) == last else f"stands after {_ORDER[last]}"
                 self.fail(f"property {name} {again}", f"each at most once, in the order {' '.join(_ORDER)}")

@@ -10,12 +10,12 @@ Source: XLA xla/hlo/ir/hlo_instruction.cc (its printer) and xla/hlo/parser/hlo_p
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NoReturn
 
+from ..core.cache import plain_memo
 from ..core.errors import LeafTypeError, ParseError
 from .grammar import parse_shape
 from .shapes import Shape
@@ -138,7 +138,7 @@ def parse_instruction(line: str) -> Instruction:
         %c = f32[8]{0,0} copy(%a)
                     ^
       expected  each of 0 to 0 once
-      to mend   name each dimension once
+      fix       name each dimension once
 
     Law: str(parse_instruction(line)) == line for every instruction that XLA prints.
     Source: XLA xla/hlo/parser/hlo_parser.cc.
@@ -158,8 +158,8 @@ def parse_instruction(line: str) -> Instruction:
     return Instruction(line[:start], _shape(line, start, end), opcode[1], opcode[2], operands, line[after:])
 
 
-def _fail(line: str, at: int, what: str, expected: str, mend: str = "") -> NoReturn:
-    raise ParseError(line, at, what, expected, mend or "an instruction reads %c = f32[8]{0} copy(%a), key=text")
+def _fail(line: str, at: int, what: str, expected: str, fix: str = "") -> NoReturn:
+    raise ParseError(line, at, what, expected, fix or "an instruction reads %c = f32[8]{0} copy(%a), key=text")
 
 
 def _head(line: str, at: int) -> re.Match[str]:
@@ -170,7 +170,7 @@ def _head(line: str, at: int) -> re.Match[str]:
     return found
 
 
-@functools.lru_cache(maxsize=4096)
+@plain_memo
 def _remembered(text: str) -> Shape:
     return parse_shape(text)
 

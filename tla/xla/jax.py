@@ -99,8 +99,8 @@ def to_layout(shape: Shape | str) -> Any:
     layout = shape.effective_layout
     kept = ArrayLayout(layout.minor_to_major, layout.tiles, element_size_in_bits=layout.element_size_in_bits)
     if layout != kept:
-        mend = "leave out the rest; S(n) is the memory_kind of a JAX sharding"
-        raise LoweringError(f"{shape} as a Layout of JAX", "order, tiles and E(n) only", mend)
+        fix = "leave out the rest; S(n) is the memory_kind of a JAX sharding"
+        raise LoweringError(f"{shape} as a Layout of JAX", "order, tiles and E(n) only", fix)
     tiling = tuple(tuple(INT64_MIN if t == COMBINE else t for t in tile) for tile in layout.tiles)
     return _module("jax.experimental.layout").Layout(tuple(reversed(layout.minor_to_major)), tiling, layout.element_size_in_bits)
 

@@ -142,8 +142,8 @@ def memory(source: Source, scheduled: bool | None = None) -> Memory:
     module = read_module(source, errors.append)
     if not (module.is_scheduled if scheduled is None else scheduled):
         what = f"module {module.name or 'without a header'} is not scheduled: its text does not say in which order it runs"
-        mend = "take the text after optimizations; or memory(path, scheduled=True) for the order as it is"
-        raise LoweringError(what, "is_scheduled=true in its header", mend)
+        fix = "take the text after optimizations; or memory(path, scheduled=True) for the order as it is"
+        raise LoweringError(what, "is_scheduled=true in its header", fix)
     found = flow(module)
     unread = [error.reason.what.splitlines()[0] for error in errors]
     return _memory(found, (*unread, *found.warnings))

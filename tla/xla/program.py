@@ -80,7 +80,7 @@ def read_hlo(source: Source, on_error: OnError | None = None) -> Iterator[Locate
           ROOT %n = f32[3] negate(%a
                                     ^
       expected  ')' behind the operands
-      to mend   close the '(' at position 25
+      fix       close the '(' at position 25
 
     Law: str(x.instruction) is the text of the file from line x.line on, one line of it but for XLA's canonical print.
     Source: XLA xla/hlo/ir/hlo_module.cc.

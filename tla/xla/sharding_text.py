@@ -49,7 +49,7 @@ def parse_sharding(text: str) -> AnySharding:
         {devices=[2,4]0,1,2}
          ^
       expected  one for each tile
-      to mend   give as many
+      fix       give as many
 
     Source: XLA `ParseSharding`; reference in docs/xla.md.
     """

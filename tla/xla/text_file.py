@@ -29,7 +29,7 @@ class _Foreign(NamedTuple):
 
     mark: str
     name: str
-    mend: str
+    fix: str
 
 
 _COMPILE = "compile it: jax.jit(f).lower(...).compile().as_text() is HLO text"
@@ -48,8 +48,8 @@ _BYTECODE = b"ML\xefR"
 
 
 def report(on_error: OnError | None, error: ParseError, number: int) -> None:
-    text, position, what, expected, mend = error.args
-    numbered = ParseError(text, position, f"line {number}: {what}", expected, mend)
+    text, position, what, expected, fix = error.args
+    numbered = ParseError(text, position, f"line {number}: {what}", expected, fix)
     if on_error is None:
         raise numbered from None
     on_error(numbered)
@@ -103,7 +103,7 @@ _SILENT = re.compile(r"\s*(//|$)")
 
 def _foreign(text: str) -> ParseError:
     what = next(f for f in _FOREIGN if re.search(f.mark, text))
-    return ParseError("", 0, f"the file is {what.name}, and no HLO text", "HLO text, which begins with HloModule", what.mend)
+    return ParseError("", 0, f"the file is {what.name}, and no HLO text", "HLO text, which begins with HloModule", what.fix)
 
 
 def _raw_lines(file: IO[Any]) -> Iterator[tuple[int, str | bytes]]:
@@ -113,8 +113,8 @@ def _raw_lines(file: IO[Any]) -> Iterator[tuple[int, str | bytes]]:
             raw = piece = file.readline(MAX_LINE + 1)
         except UnicodeDecodeError:
             what = f"line {number}, or one soon after it, holds bytes that are no {getattr(file, 'encoding', 'text')}"
-            mend = "give the path, or open the file as bytes: then reading goes on behind that line"
-            raise ParseError("", 0, what, "a text", mend) from None
+            fix = "give the path, or open the file as bytes: then reading goes on behind that line"
+            raise ParseError("", 0, what, "a text", fix) from None
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             what = f"line {number}: the packed file is broken: {error}"
             raise ParseError("", 0, what, "gzip", "it may be cut: write it again") from None

@@ -56,8 +56,8 @@ def _or_refused(make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     try:
         return make()
     except TlaError as error:
-        what, expected, mend = error.reason
-        return {"error": {"what": what.split("\n")[0], "expected": expected, "mend": mend, "position": getattr(error, "position", None)}}
+        what, expected, fix = error.reason
+        return {"error": {"what": what.split("\n")[0], "expected": expected, "fix": fix, "position": getattr(error, "position", None)}}
 
 
 def _answer(program: Program, color_by: str) -> dict[str, Any]:

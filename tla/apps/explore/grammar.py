@@ -284,8 +284,8 @@ class _Reader(Reader):
     def unknown(self, what: str, known: list[str], expected: str) -> ParseError:
         name, _following = self.ahead()
         close = difflib.get_close_matches(name, known, 1)
-        mend = f"write {close[0]}" if close else "docs/explore.md lists them"
-        return ParseError(self.text, self.at, f"{what}, {name!r:.40}, is not known", expected, mend)
+        fix = f"write {close[0]}" if close else "docs/explore.md lists them"
+        return ParseError(self.text, self.at, f"{what}, {name!r:.40}, is not known", expected, fix)
 
     # ------------------------------------------------------------------------------------------------- calls
 

@@ -60,8 +60,8 @@ async function ask() {
     found = await asked("/answer", stop.signal);
   } catch (error) {
     if (mine !== question) return;
-    const mend = "see whether tla explore is still running in its terminal";
-    found = { error: { what: `no answer: ${error.message}`, expected: "", mend, position: null } };
+    const fix = "see whether tla explore is still running in its terminal";
+    found = { error: { what: `no answer: ${error.message}`, expected: "", fix, position: null } };
   } finally {
     clearTimeout(slow);
   }
@@ -89,7 +89,7 @@ function shown(found) {
   code(found.code ?? {});
 }
 
-function refused({ what, expected, mend, position }) {
+function refused({ what, expected, fix, position }) {
   const lines = [made("p", what)];
   if (position !== null) {
     const text = at("text").value, start = text.lastIndexOf("\n", position - 1) + 1;
@@ -97,7 +97,7 @@ function refused({ what, expected, mend, position }) {
     lines.push(made("pre", `${line.slice(from, from + 100)}\n${" ".repeat(position - start - from)}^`));
   }
   if (expected) lines.push(made("p", `expected: ${expected}`));
-  if (mend) lines.push(made("p", `to mend: ${mend}`));
+  if (fix) lines.push(made("p", `fix: ${fix}`));
   at("error").replaceChildren(...lines);
 }
 

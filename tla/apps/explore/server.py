@@ -52,14 +52,14 @@ class Server(ThreadingHTTPServer):
     def __init__(self, port: int) -> None:
         self.pages = {path: (files("tla.apps.explore").joinpath(name).read_bytes(), kind) for path, (name, kind) in _FILES.items()}
         self.at_once = threading.BoundedSemaphore(MAX_AT_ONCE)
-        mend = "give another one: --port 0 takes a free one"
+        fix = "give another one: --port 0 takes a free one"
         if not 0 <= port < 2**16:
-            raise RangeError(f"port {port}", "0 to 65535", mend)
+            raise RangeError(f"port {port}", "0 to 65535", fix)
         try:
             super().__init__((HOST, port), _Handler)
         except OSError as error:
             why = "is in use" if error.errno == errno.EADDRINUSE else f"cannot be used: {error.strerror}"
-            raise RangeError(f"port {port} {why}", "a free port", mend) from None
+            raise RangeError(f"port {port} {why}", "a free port", fix) from None
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A traceback, but not of a client that goes away: the page does, when the next letter is typed."""

@@ -97,8 +97,8 @@ def emit_copy(source: Any, destination: Any, target: str = "c", *, element: Any 
         raise LeafTypeError(f"a copy in {target}", f"one of {', '.join(WRITERS)}", "copy(source, target) copies in numpy")
     bits = as_element(element).bits
     if bits not in (8, 16, 32, 64):
-        mend = f"recast both layouts: recast_layout[{bits}, {8 if bits < 64 else 64}](layout)"
-        raise RangeError(f"a copy of elements of {bits} bits", "8, 16, 32 or 64 bits", mend)
+        fix = f"recast both layouts: recast_layout[{bits}, {8 if bits < 64 else 64}](layout)"
+        raise RangeError(f"a copy of elements of {bits} bits", "8, 16, 32 or 64 bits", fix)
     to, of = _tensor(destination), _tensor(source)
     _require_one_shape(to, of)
     for t in (to, of):

@@ -47,8 +47,8 @@ def wanted_integer(name: Any, widths: Sequence[int]) -> Integer:
     """The type of a name; LeafTypeError if it is not offered."""
     offered = {t: INTEGERS[t] for t in INTEGERS if INTEGERS[t].bits in widths}
     if not isinstance(name, str) or name not in offered:
-        mend = "leave it out, and one that fits is taken"
-        raise LeafTypeError(f"the integer type {name!r:.40}", f"one of {', '.join(offered)}", mend)
+        fix = "leave it out, and one that fits is taken"
+        raise LeafTypeError(f"the integer type {name!r:.40}", f"one of {', '.join(offered)}", fix)
     return offered[name]
 
 
@@ -89,8 +89,8 @@ def require_fits(h: Held, t: Integer, coordinates: Collection[Symbol], asked: bo
 
 def _does_not_fit(h: Held, t: Integer) -> RangeError:
     known = f"{'-' if h.low is None else h.low} to {'any size' if h.high is None else h.high}"
-    mend = "use a signed type" if not t.signed and (h.low is None or h.low < 0) else "use a wider type, a tile, or declare smaller sizes"
-    return RangeError(f"{_shown(h.poly)}, {known}, in {t}", f"{t.low} to {t.high}", mend)
+    fix = "use a signed type" if not t.signed and (h.low is None or h.low < 0) else "use a wider type, a tile, or declare smaller sizes"
+    return RangeError(f"{_shown(h.poly)}, {known}, in {t}", f"{t.low} to {t.high}", fix)
 
 
 def _shown(p: Poly) -> str:

@@ -73,8 +73,8 @@ def _result(x: Any) -> Any:
     if isinstance(x, str):
         raise LeafTypeError(f"the text {x!r:.40}", "a layout, a Tensor, an integer or a condition", "parse it, or lower an XLA shape")
     if isinstance(x, Swizzle):
-        mend = f"write what it makes of an offset: {x!r}(index('x', below=4096))"
-        raise LeafTypeError(f"emit of {x}, which has no shape", "a layout, a Tensor, an integer or a condition", mend)
+        fix = f"write what it makes of an offset: {x!r}(index('x', below=4096))"
+        raise LeafTypeError(f"emit of {x}, which has no shape", "a layout, a Tensor, an integer or a condition", fix)
     return x if isinstance(x, Condition) else leaf(x)
 
 

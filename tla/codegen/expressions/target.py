@@ -68,8 +68,8 @@ class Target(NamedTuple):
         """LeafTypeError for a check that the target cannot write."""
         if check not in self.checks:
             offered = ", ".join(map(repr, self.checks))
-            mend = "leave it out, or check the sizes where you call it"
-            raise LeafTypeError(f"check={check!r:.40} for {self.name}", f"one of {offered}", mend)
+            fix = "leave it out, or check the sizes where you call it"
+            raise LeafTypeError(f"check={check!r:.40} for {self.name}", f"one of {offered}", fix)
 
     def require_operations(self, plan: Plan, check: str) -> None:
         """LeafTypeError for an operation that the target does not have, in what it writes."""
@@ -93,6 +93,8 @@ def register(target: Target) -> Target:
 
     Source: ours.
     """
+    if not isinstance(target, Target):
+        raise LeafTypeError(f"register of a {type(target).__name__}", "a Target", "write register(Target(...))")
     TARGETS[target.name] = target
     return target
 

@@ -1,0 +1,270 @@
+"""Transfers of Ascend: the instructions of real copies, what they move by a reading of AscendC's of its own, and what is refused."""
+
+import itertools
+import random
+
+import numpy as np
+import pytest
+
+from tla import GetTile, LeafTypeError, MakeLayout, MakeTensor, RangeError, TlaError, Unproven, ascend, dim
+from tla.ascend import Ascend950, AtlasA2, Instruction, fits, half, nZ, transfer, zN, zZ
+
+from truth import rows
+
+ELEMENTS = {"half": ascend.half, "int8": ascend.int8, "float": ascend.float}
+
+
+def tensor(side, element, position):
+    more = {"ld": side["ld"]} if "ld" in side else {}
+    t = MakeTensor(None, MakeLayout[element, getattr(ascend, side["tag"])](*side["shape"], **more), position=position)
+    return GetTile(t, tuple(side["coord"]), tuple(side["tile"])) if "coord" in side else t
+
+
+# ----------------------------------------------------------------------- the oracle: what each instruction does, slot by slot
+
+
+def nd2nz(p, c0, _form):
+    for n in range(p["nValue"]):
+        for d in range(p["dValue"]):
+            yield n * p["dstNzNStride"] * c0 + d // c0 * p["dstNzC0Stride"] * c0 + d % c0, n * p["srcDValue"] + d
+
+
+def data_copy(p, c0, _form):
+    for burst in range(p["blockCount"]):
+        for e in range(p["blockLen"] * c0):
+            yield burst * (p["blockLen"] + p["dstStride"]) * c0 + e, burst * (p["blockLen"] + p["srcStride"]) * c0 + e
+
+
+def data_copy_pad(p, c0, form):
+    size = 32 // c0
+    for burst in range(p["blockCount"]):
+        for e in range(p["blockLen"] // size):
+            block = -(-p["blockLen"] // 32)
+            to, begin = p["dstStride"], p["srcStride"]
+            if form == "to UB":
+                yield burst * (block + to) * c0 + e, burst * (p["blockLen"] + begin) // size + e
+            else:
+                yield burst * (p["blockLen"] + to) // size + e, burst * (block + begin) * c0 + e
+
+
+def load_2d(p, c0, _form):
+    for r in range(p["repeatTimes"]):
+        for i, j in itertools.product(range(16), range(c0)):
+            to = j * 16 + i if p["ifTranspose"] else i * c0 + j
+            yield r * (1 + p["dstGap"]) * 16 * c0 + to, r * p["srcStride"] * 16 * c0 + i * c0 + j
+
+
+def load_2d_transpose(p, c0, _form):
+    fractal = 16 * c0
+    for r in range(p["repeatTimes"]):
+        for i, j in itertools.product(range(c0), repeat=2):  # row i, column j of a square becomes row j, column i
+            to = j // 16 * (1 + p["dstFracGap"]) * fractal + j % 16 * c0 + i
+            yield r * (1 + p["dstGap"]) * fractal + to, r * p["srcStride"] * (c0 // 16) * fractal + i * c0 + j
+
+
+def load_3d(p, c0, _form):
+    for point in range(p["mExtension"]):
+        for channel in range(p["kExtension"]):
+            row, column, rows, columns = point, channel, p["mExtension"], p["kExtension"]
+            if p["enTranspose"]:
+                row, column, rows, columns = column, row, columns, rows
+            down, across = -(-rows // 16), -(-columns // c0)
+            place = column // c0 * down + row // 16 if p["fMatrixCtrl"] else row // 16 * across + column // c0
+            yield place * 16 * c0 + row % 16 * c0 + column % c0, channel // c0 * p["l1W"] * c0 + point * c0 + channel % c0
+
+
+def fixpipe(p, c0, form):
+    for m, n in itertools.product(range(p["mSize"]), range(p["nSize"])):
+        width = 8 if p["channelSplit"] else 16
+        to = m * p["dstStride"] + n if form == "CFG_ROW_MAJOR" else n // width * p["dstStride"] * c0 + m * width + n % width
+        yield to, n // 16 * p["srcStride"] * 16 + m * 16 + n % 16
+
+
+MEANING = {
+    "Nd2Nz": nd2nz,
+    "DataCopy": data_copy,
+    "DataCopyPad": data_copy_pad,
+    "LoadData2D": load_2d,
+    "LoadData2DTranspose": load_2d_transpose,
+    "LoadData3D": load_3d,
+    "Fixpipe": fixpipe,
+}
+
+
+def executed(instructions):
+    """{offset in dst: offset in src} of a sequence."""
+    moved = {}
+    for i in instructions:
+        for to, begin in MEANING[i.name](i.parameters, 256 // i.element.bits, i.form):
+            moved[i.dst + to] = i.src + begin
+    return moved
+
+
+def require_copied(src, dst, instructions):
+    """Every valid element is in its place, and nothing else is written but in the tile's own padding."""
+    moved = executed(instructions)
+    extents = src.origin_shape if src.position == "GM" else dst.origin_shape
+    for coord in itertools.product(*map(range, extents)):
+        inside = dst if dst.position != "GM" else src
+        assert moved.pop(_offset(dst, coord)) == _offset(src, coord), (coord, inside)
+    if dst.position == "GM":
+        assert not moved
+    else:
+        assert all(0 <= to <= int(dst.layout(tuple(s - 1 for s in _padded_shape(dst)))) + int(dst.offset) for to in moved)
+
+
+def _offset(t, coord):
+    return int(t.offset) + int(t.layout(tuple(int(s) + c for s, c in zip(t.coord, coord))))
+
+
+def _padded_shape(t):
+    return [int(np.prod([int(n) for n in (m if isinstance(m, tuple) else (m,))])) + int(s) for m, s in zip(t.shape, t.coord)]
+
+
+# ----------------------------------------------------------------------------------------------------------------- truth
+
+
+@pytest.mark.parametrize(
+    "case", rows("tla/transfers.json"), ids=lambda c: f"{c['copy']}-{c['element']}-{c['src']['tag']}-{c['dst']['tag']}"
+)
+def test_the_instructions_of_real_copies(case):
+    element, (begin, end) = ELEMENTS[case["element"]], case["copy"].split(" to ")
+    made = transfer(tensor(case["src"], element, begin), tensor(case["dst"], element, end), AtlasA2)
+    assert [{"instruction": i.name, "dst": i.dst, "src": i.src, **i.parameters} for i in made] == case["instructions"]
+
+
+def test_real_copies_move_what_copy_moves():
+    for case in random.Random(3).sample(rows("tla/transfers.json"), 40):
+        element, (begin, end) = ELEMENTS[case["element"]], case["copy"].split(" to ")
+        if case["src"].get("ld", 0) < 65536:
+            src, dst = tensor(case["src"], element, begin), tensor(case["dst"], element, end)
+            require_copied(src, dst, transfer(src, dst))
+
+
+# ------------------------------------------------------------------------------------------------------- random transfers
+
+
+def random_pair(rng):
+    """Two tensors that a path may join: tags, tiles, starts on blocks or not, sizes with tails."""
+    element = rng.choice([ascend.half, ascend.int8, ascend.float])
+    c0 = int(element.C0)
+    begin, end, a, b = rng.choice(
+        [
+            ("GM", "L1", "RowMajor", "zN"),
+            ("GM", "L1", "ColumnMajor", "nZ"),
+            ("GM", "L1", "zN", "zN"),
+            ("GM", "L1", "nZ", "nZ"),
+            ("L1", "L0A", "zN", "zZ"),
+            ("L1", "L0A", "nZ", "zZ"),
+            ("L1", "L0B", "zN", "nZ"),
+            ("L1", "L0B", "nZ", "nZ"),
+            ("L0C", "GM", "L0C", "RowMajor"),
+            ("L0C", "GM", "L0C", "zN"),
+            ("GM", "UB", "RowMajor", "RowMajor"),
+            ("UB", "GM", "RowMajor", "RowMajor"),
+        ]
+    )
+    tile = tuple(rng.choice([rng.randint(1, 48), 16, 32]) for _ in range(2))
+    step = rng.choice([1, 16, c0, 32])
+    start = tuple(rng.randint(0, 3) * step for _ in range(2))
+    whole = tuple(s + t + rng.choice([0, 0, rng.randint(0, 40)]) for s, t in zip(start, tile))
+    if (begin, end) == ("GM", "UB") or (begin, end) == ("UB", "GM"):
+        small = MakeLayout[element, ascend.RowMajor](*tile, ld=-(-tile[1] // c0) * c0)
+    else:
+        small = MakeLayout[element, getattr(ascend, a if begin == "L0C" else b)](*tile)
+    large = MakeLayout[element, getattr(ascend, b if end == "GM" else a)](*whole)
+    outer = GetTile(MakeTensor(None, large, position=end if end == "GM" else begin), start, tile)
+    inner = MakeTensor(None, small, position=begin if end == "GM" else end)
+    return (inner, outer, element) if end == "GM" else (outer, inner, element)
+
+
+def test_random_transfers_move_what_copy_moves_or_are_refused():
+    rng, made, refused = random.Random(11), 0, 0
+    for _ in range(300):
+        src, dst, element = random_pair(rng)
+        try:
+            instructions = transfer(src, dst, AtlasA2, element=element)
+        except (Unproven, RangeError) as why:
+            assert why.reason.expected, why
+            refused += 1
+            continue
+        require_copied(src, dst, instructions)
+        made += 1
+    assert made > 120, refused > 30
+
+
+def test_a_start_inside_a_fractal_is_taken_where_it_moves_the_tile_and_refused_with_the_reason_elsewhere():
+    src = GetTile(MakeTensor(None, MakeLayout[half, nZ](64, 64), position="L1"), (0, 8), (32, 16))
+    require_copied(src, dst := MakeTensor(None, MakeLayout[half, zZ](32, 16), position="L0A"), transfer(src, dst))  # whole rows of 32 bytes
+    src = GetTile(MakeTensor(None, MakeLayout[half, nZ](64, 64), position="L1"), (0, 8), (32, 32))
+    dst = MakeTensor(None, MakeLayout[half, zZ](32, 32), position="L0A")
+    require_copied(src, dst, transfer(src, dst))
+    src = GetTile(MakeTensor(None, MakeLayout[half, zN](64, 64), position="L1"), (0, 8), (16, 16))
+    with pytest.raises(RangeError, match="a multiple of 32 bytes"):
+        transfer(src, MakeTensor(None, MakeLayout[half, zZ](16, 16), position="L0A"))
+    src = GetTile(MakeTensor(None, MakeLayout[ascend.int8, nZ](64, 96), position="L1"), (32, 16), (32, 32))
+    dst = MakeTensor(None, MakeLayout[ascend.int8, zZ](32, 48), position="L0A")
+    with pytest.raises(RangeError, match="as many valid elements in src"):
+        transfer(src, dst)
+    src = MakeTensor(None, MakeLayout[ascend.float, nZ](32, 24), position="L1")
+    with pytest.raises(Unproven, match=r"LoadData3D: element \(16,0\) of the tile is not moved to its place"):  # it moves whole 16 columns
+        transfer(src, MakeTensor(None, MakeLayout[ascend.float, zZ](32, 24), position="L0A"))
+
+
+@pytest.mark.parametrize(
+    ("src", "dst", "error", "text"),
+    [
+        (("GM", zN), ("L0A", zZ), LeafTypeError, "a transfer from GM to L0A"),
+        (("L1", zN), ("L0A", zN), LeafTypeError, "is not zZ"),
+        (("GM", zN), ("there", zN), LeafTypeError, "the position there"),
+    ],
+)
+def test_refusals(src, dst, error, text):
+    a, b = (MakeTensor(None, MakeLayout[half, tag](32, 32), position=place) for place, tag in (src, dst))
+    with pytest.raises(error, match=text):
+        transfer(a, b)
+
+
+def test_what_does_not_fit_is_refused():
+    gm = MakeTensor(None, MakeLayout[half, zN](1024, 1024), position="GM")
+    with pytest.raises(RangeError, match="at most 524288 bytes on AtlasA2"):
+        transfer(gm, MakeTensor(None, MakeLayout[half, zN](1024, 1024), position="L1"))
+    with pytest.raises(RangeError, match="a tile that holds them"):
+        transfer(gm, MakeTensor(None, MakeLayout[half, zN](128, 128), position="L1"))
+    with pytest.raises(LeafTypeError, match="transfers of Ascend950"):
+        transfer(gm, MakeTensor(None, MakeLayout[half, zN](128, 128), position="L1"), Ascend950)
+    with pytest.raises(Unproven, match="sizes that are known"):
+        transfer(
+            MakeTensor(None, MakeLayout[half, zN](dim("M"), 32), position="GM"),
+            MakeTensor(None, MakeLayout[half, zN](32, 32), position="L1"),
+        )
+
+
+def test_no_valid_element_is_no_instruction():
+    gm = GetTile(MakeTensor(None, MakeLayout[half, zN](32, 32), position="GM"), (32, 0), (16, 16))
+    assert transfer(gm, MakeTensor(None, MakeLayout[half, zN](16, 16), position="L1")) == ()
+
+
+# ---------------------------------------------------------------------------------------------------------- architectures
+
+
+def test_tiles_that_fit():
+    tile = MakeLayout[half, zN](128, 256)
+    found = fits({"L1": [(tile, half), (tile, half)], "L0A": ((128, 64), half)}, AtlasA2, {"L1": 2, "L0A": 2})
+    assert {p: (f.used, f.free) for p, f in found.items()} == {"L1": (262144, 262144), "L0A": (32768, 32768)}
+    with pytest.raises(RangeError, match="262144 bytes in L0C of AtlasA2: 262144"):
+        fits({"L0C": ((256, 256), 32)})
+    assert fits({"L0C": ((256, 256), 32)}, "Ascend950")["L0C"].free == 0
+    with pytest.raises(LeafTypeError, match="the architecture A5"):
+        fits({}, "A5")
+    with pytest.raises(TlaError):
+        fits({"GM": (64, half)})
+
+
+def test_an_instruction_says_what_it_moves():
+    i = Instruction("LoadData2D", 0, 0, {"repeatTimes": 2, "srcStride": 3, "dstGap": 0, "ifTranspose": 1}, half)
+    assert str(i.moved.src) == "((16,16),2):((16,1),768)"
+    assert str(i.moved.dst) == "((16,16),2):((1,16),256)"
+    assert i.text.startswith("AscendC::LoadData(dst[0], src[0], AscendC::LoadData2DParams{.repeatTimes = 2")
+    with pytest.raises(RangeError, match="repeatTimes = 256, in a field of 8 bits"):
+        Instruction("LoadData2D", 0, 0, {**i.parameters, "repeatTimes": 256}, half).require_fields()

@@ -1,0 +1,139 @@
+"""Architectures of Ascend as rows: the buffers of a core with their sizes, and what fits into them.
+
+Source: CATLASS include/catlass/arch/arch.hpp for the sizes; AscendC's `TPosition` for the positions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import prod
+from types import MappingProxyType
+from typing import Any
+
+from ..algebra.codomain import cosize
+from ..core.arithmetic import round_up
+from ..core.errors import LeafTypeError, RangeError
+from ..core.int_tuple import product, shown
+from ..core.ints import is_int, known, leaf
+from ..core.layout import Layout
+from .element import as_element
+
+_ALIGNMENT = MappingProxyType({"GM": 1, "L1": 32, "L0A": 512, "L0B": 512, "L0C": 1024, "UB": 32, "Bias": 64, "FixBuf": 32})
+
+#: The positions of AscendC by the names that CATLASS's tensors have, and by AscendC's own (`TPosition::A1`).
+POSITIONS = {"GM": "GM", "L1": "A1", "L0A": "A2", "L0B": "B2", "L0C": "CO1", "Bias": "C2", "UB": "VECCALC", "FixBuf": "C2PIPE2GM"}
+
+
+@dataclass(frozen=True, repr=False)
+class Architecture:
+    """An architecture of Ascend: `AtlasA2`, `AtlasA3`, `Ascend950`.
+
+    name        as CATLASS has it
+    sizes       of each position, the bytes of one core's buffer; global memory is not among them
+    alignment   of each position, the bytes that addresses and rows are aligned to
+
+    >>> from tla.ascend import AtlasA2, Ascend950
+    >>> AtlasA2, AtlasA2.sizes["L1"], Ascend950.sizes["L0C"]
+    (AtlasA2, 524288, 262144)
+
+    Source: CATLASS `Catlass::Arch`.
+    """
+
+    name: str
+    sizes: Mapping[str, int]
+    alignment: Mapping[str, int] = field(default_factory=lambda: _ALIGNMENT)
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+def _row(name: str, **sizes: int) -> Architecture:
+    return Architecture(name, MappingProxyType({place: kib * 1024 for place, kib in sizes.items()}))
+
+
+AtlasA2 = _row("AtlasA2", L1=512, L0A=64, L0B=64, L0C=128, UB=192, Bias=1, FixBuf=7)
+#: Two dies of the cores of AtlasA2: a core's buffers are the same, and CATLASS builds it as AtlasA2.
+AtlasA3 = _row("AtlasA3", L1=512, L0A=64, L0B=64, L0C=128, UB=192, Bias=1, FixBuf=7)
+Ascend950 = _row("Ascend950", L1=512, L0A=64, L0B=64, L0C=256, UB=248, Bias=4, FixBuf=16)
+ARCHITECTURES = {arch.name: arch for arch in (AtlasA2, AtlasA3, Ascend950)}
+
+
+def as_architecture(x: Any) -> Architecture:
+    """x as an architecture: one of them, or its name."""
+    found = ARCHITECTURES.get(x) if isinstance(x, str) else x
+    if not isinstance(found, Architecture):
+        raise LeafTypeError(f"the architecture {shown(x)}", f"one of {', '.join(ARCHITECTURES)}", "take it from tla.ascend")
+    return found
+
+
+def position_of(x: Any) -> str:
+    """A position by CATLASS's name: "L1", or AscendC's "A1" for it."""
+    names = {**{name: name for name in POSITIONS}, **{theirs: name for name, theirs in POSITIONS.items()}}
+    if x not in names:
+        raise LeafTypeError(f"the position {shown(x)}", f"one of {', '.join(POSITIONS)}", "write MakeTensor(..., position='L1')")
+    return names[x]
+
+
+@dataclass(frozen=True)
+class Fit:
+    """The bytes that the tiles of a position take, of those that it has; `fits` gives them.
+
+    >>> from tla.ascend import Fit
+    >>> Fit("L1", 393216, 524288).free
+    131072
+
+    Source: CATLASS `Catlass::Arch`.
+    """
+
+    position: str
+    used: int
+    size: int
+
+    @property
+    def free(self) -> int:
+        """The bytes that are left; negative where it does not fit."""
+        return self.size - self.used
+
+
+def fits(tiles: Mapping[str, Any], arch: Any = AtlasA2, stages: Any = 1) -> dict[str, Fit]:
+    """The bytes that the tiles of a kernel take in each position, if they fit.
+
+    tiles     of each position a (tile, element) or a list of them: a tile is a Layout, of which the cosize counts, or a shape
+              [elements]
+    stages    how many buffers each tile has: an integer for all, or one for each position, as {"L1": 2, "L0A": 2}
+    Returns   for each position its Fit [bytes]; every buffer begins at a multiple of the position's alignment
+    Raises    RangeError where a position is full, with what each tile takes
+
+    >>> from tla import MakeLayout
+    >>> from tla.ascend import AtlasA2, fits, half, zN
+    >>> tile = MakeLayout[half, zN](128, 256)
+    >>> fits({"L1": [(tile, half), (MakeLayout[half, zN](256, 256), half)], "L0C": ((128, 256), 32)}, AtlasA2, {"L1": 2})
+    {'L1': Fit(position='L1', used=393216, size=524288), 'L0C': Fit(position='L0C', used=131072, size=131072)}
+
+    Source: CATLASS include/catlass/arch/arch.hpp.
+    """
+    arch = as_architecture(arch)
+    found = {}
+    for given, wanted in tiles.items():
+        place = position_of(given)
+        if place not in arch.sizes:
+            raise LeafTypeError(f"tiles in {place}", f"one of {', '.join(arch.sizes)}", "global memory has no limit here")
+        count = stages.get(given, 1) if isinstance(stages, Mapping) else stages
+        sizes = [_bytes(tile, element, arch.alignment[place]) * int(count) for tile, element in _pairs(wanted)]
+        found[place] = fit = Fit(place, sum(sizes), arch.sizes[place])
+        if fit.free < 0:
+            what = f"{fit.used} bytes in {place} of {arch}: {' + '.join(map(str, sizes))}"
+            raise RangeError(what, f"at most {fit.size}", f"take tiles that are {-fit.free} bytes smaller, or fewer stages")
+    return found
+
+
+def _pairs(wanted: Any) -> list[Any]:
+    return wanted if isinstance(wanted, list) else [wanted]
+
+
+def _bytes(tile: Any, element: Any, alignment: int) -> int:
+    count = known(cosize(tile) if isinstance(tile, Layout) else leaf(tile) if is_int(tile) else product(tile))
+    if count is None:
+        raise LeafTypeError(f"the tile {shown(tile)}", "sizes that are known", "give its symbols values")
+    return int(round_up(-(-prod((count, as_element(element).bits)) // 8), alignment))
