@@ -21,6 +21,7 @@ from .mesh import Axis, DimSharding, Mesh, MeshSharding
 from .module import Module, SourceLine, read_module
 from .program import Located, read_hlo
 from .raising import raise_
+from .relayouts import Loop, Move, relayouts
 from .report import Total, totals
 from .shapes import BufferShape, OpaqueShape, TokenShape, TupleShape
 from .sharding import AnySharding, ShardGroup, Sharding, TupleSharding
@@ -40,10 +41,12 @@ __all__ = [
     "Instruction",
     "Iota",
     "Located",
+    "Loop",
     "Memory",
     "Mesh",
     "MeshSharding",
     "Module",
+    "Move",
     "OpaqueShape",
     "Operand",
     "Peak",
@@ -77,6 +80,7 @@ __all__ = [
     "read_hlo",
     "read_module",
     "relayout",
+    "relayouts",
     "shape_texts",
     "shape_usage",
     "tiled_dimensions",

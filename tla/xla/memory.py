@@ -149,6 +149,11 @@ def memory(source: Source, scheduled: bool | None = None) -> Memory:
     return _memory(found, (*unread, *found.warnings))
 
 
+def held_buffers(module: Module) -> tuple[Buffer, ...]:
+    """Everything that takes memory in a module, in the order in which it is written, as if its text were its schedule."""
+    return tuple(sorted(_held(flow(module)), key=lambda b: (b.first, b.last)))
+
+
 def _memory(found: Flow, warnings: tuple[str, ...]) -> Memory:
     held = sorted(_held(found), key=lambda b: (b.first, b.last))
     count = len(found.steps)

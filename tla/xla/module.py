@@ -6,7 +6,7 @@ Source: XLA xla/hlo/ir/hlo_module.cc and hlo_computation.cc (their printers); xl
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -104,13 +104,22 @@ def read_module(source: Source, on_error: OnError | None = None) -> Module:
 
     Source: XLA xla/hlo/ir/hlo_module.cc.
     """
-    computations: dict[str, list[Located]] = {}
     around: list[str] = []
+    return module_of(read_lines(source, on_error, around.append), around)
+
+
+def module_of(lines: Iterable[Located], around: list[str] | None = None) -> Module:
+    """The module of instructions that are read.
+
+    around   the lines of its text that are no part of a computation; filled when the last instruction is taken
+    """
+    computations: dict[str, list[Located]] = {}
     entry = None
-    for x in read_lines(source, on_error, around.append):
+    for x in lines:
         if x.computation is not None:
             computations.setdefault(x.computation, []).append(x)
             entry = x.computation if x.is_entry else entry
+    around = around or []
     header = next((line for line in around if line.startswith("HloModule")), "")
     name = _HEADER.match(header)
     return Module(name[1] if name else None, header, {k: tuple(v) for k, v in computations.items()}, entry, _tables(around))
