@@ -100,7 +100,10 @@ def _totals(found: list[xla.Total], arguments: argparse.Namespace, least: int) -
         count, total = sum(v["count"] for v in value), sum(v["bytes"] for v in value)
         moved = " read and written" if arguments.by == "copy" else ""
         lost = sum(v["waste_bytes"] for v in value)
-        summary = [f"{len(value)} rows, {count} in all", f"{total:,} bytes{moved} ({in_units(total)}), {terminal.percent(lost, total)} waste"]
+        summary = [
+            f"{len(value)} rows, {count} in all",
+            f"{total:,} bytes{moved} ({in_units(total)}), {terminal.percent(lost, total)} waste",
+        ]
         return "\n".join([*terminal.table(rows, 2 if shapes else 1, terminal.width()), "", *summary])
 
     return value, table
