@@ -505,16 +505,33 @@ def test_it_is_bound_to_loopback(server):
     assert server.server_address[0] == "127.0.0.1"
 
 
-def test_the_command():
+@pytest.mark.parametrize(
+    ("given", "sent", "code"),
+    [(signal.SIG_DFL, signal.SIGINT, 130), (signal.SIG_DFL, signal.SIGTERM, 143), (signal.SIG_IGN, signal.SIGTERM, 143)],
+)
+def test_the_command(given, sent, code):
+    """It ends on Ctrl-C, and on SIGTERM too where Ctrl-C is ignored, as in the background of a script."""
     command = [sys.executable, "-m", "tla.apps.cli", "explore", "A = (4,2):(1,4)", "--port", "0", "--no-browser"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        url = process.stdout.readline().strip()
-        found = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/#e=A%20%3D%20%284%2C2%29%3A%281%2C4%29", url)
-        connection = http.client.HTTPConnection(HOST, int(found[1]), timeout=20)
-        connection.request("GET", "/")
-        assert connection.getresponse().status == 200
-        process.send_signal(signal.SIGINT)
-        assert process.wait(10) == 130
+    before = signal.signal(signal.SIGINT, given)  # which the child inherits, whatever the tests were started with
+    try:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    with process:
+        try:
+            url = process.stdout.readline().strip()
+            found = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/#e=A%20%3D%20%284%2C2%29%3A%281%2C4%29", url)
+            connection = http.client.HTTPConnection(HOST, int(found[1]), timeout=20)
+            connection.request("GET", "/")
+            assert connection.getresponse().status == 200
+            if given == signal.SIG_IGN:
+                process.send_signal(signal.SIGINT)
+                with pytest.raises(subprocess.TimeoutExpired):
+                    process.wait(0.2)
+            process.send_signal(sent)
+            assert process.wait(10) == code
+        finally:
+            process.kill()
 
 
 def test_the_page_asks_for_nothing_elsewhere_and_makes_no_markup_of_texts():

@@ -119,13 +119,14 @@ from .core.layout import (
 from .core.literals import *  # noqa: F403
 from .core.swizzle import MakeSwizzle, Swizzle
 from .core.text import parse, register_expression
+from .tensors import operations as operations  # the algebra on tensors
 from .tensors.algorithm import copy, fill, fill_padding, gemm, im2col, reduce
 from .tensors.offsets import offsets
 from .tensors.tensor import MakeTensor, Tensor, padded
 from .tensors.views import GetTile, MakeTensorLike, TileView, local_partition, local_tile, recast, transpose
 
 if TYPE_CHECKING:
-    from . import ascend as ascend, codegen as codegen, symbolic as symbolic, viz as viz, xla as xla
+    from . import ascend as ascend, codegen as codegen, linear as linear, symbolic as symbolic, viz as viz, xla as xla
     from .ascend.make import MakeLayoutFilter, MakeLayoutFmap, MakeLayoutFromTag, MakeLayoutL0C, MakeMxScaleLayout
     from .symbolic import Condition, SymInt, assuming, at, dim, dims, explain, index, prove, simplify, to_python
     from .symbolic.nodes import CeilDiv, FloorDiv, Mod
@@ -139,7 +140,7 @@ _ON_DEMAND = {
     "tla.symbolic.nodes": ["CeilDiv", "FloorDiv", "Mod"],
 }
 _MODULE_OF = {name: module for module, names in _ON_DEMAND.items() for name in names}
-_PACKAGES = ("ascend", "codegen", "symbolic", "viz", "xla")
+_PACKAGES = ("ascend", "codegen", "linear", "symbolic", "viz", "xla")
 
 
 def _loaded(module: str, name: str, *arguments: Any) -> Any:
@@ -274,6 +275,7 @@ __all__ = [
     "layout_add",
     "lcm",
     "left_inverse",
+    "linear",
     "local_partition",
     "local_tile",
     "logical_divide",

@@ -331,12 +331,13 @@ def _on_values(layout: ComposedLayout, holds: Callable[[list[int]], bool], other
 
 
 def _is_compact(_operation: Any, layout: ComposedLayout) -> Reason | bool | None:
-    return is_bijective._decide(_without_broadcasts(layout))
+    return is_bijective._decide(without_broadcasts(layout))
 
 
-def _without_broadcasts(layout: Any) -> Any:
+def without_broadcasts(layout: Any) -> Any:
+    """A layout without its modes of stride 0, static or not: each of its offsets as often as it is different."""
     if isinstance(layout, ComposedLayout):
-        return layout.over(_without_broadcasts)
+        return layout.over(without_broadcasts)
     kept = [(s, d) for s, d in flat_modes(layout) if not equal(step_of(d), 0)]
     return Layout(*map(tuple, zip(*kept))) if kept else Layout(1, 0)
 

@@ -9,7 +9,7 @@ import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..algebra.composition import composition
 from ..algebra.digits import merged
@@ -239,7 +239,15 @@ def _backward(source: Any, destination: Any) -> Layout | None:
         return None
 
 
-Placed = list[list[tuple[int, int, int]]]  # of each dimension, the digits: place in the coordinate, extent, stride
+class _Piece(NamedTuple):
+    """Steps of one dimension: how far each goes in the coordinate, how many there are, and what one is in memory."""
+
+    place: int
+    steps: int
+    stride: int
+
+
+Placed = list[list[_Piece]]  # of each dimension, its digits
 
 
 def _placed(layout: Layout, dims: tuple[int, ...]) -> Placed:
@@ -248,31 +256,47 @@ def _placed(layout: Layout, dims: tuple[int, ...]) -> Placed:
         digits, weight = _digits([(mode, n)]) or [], 1
         out.append([])
         for s, d in digits:
-            out[-1].append((weight, s, d))
+            out[-1].append(_Piece(weight, s, d))
             weight *= s
     return out
 
 
 def _run(source: Placed, destination: Placed, dims: tuple[int, ...]) -> int:
-    """Elements that follow each other in both: steps of one digit after the other whose stride is what is reached, in both."""
-    run, reached = 1, [1] * len(dims)
+    """Elements that follow each other in both: the digits that both have in one place of memory, up to the first padding."""
+    run, found = 1, list[list[_Piece]]([] for _n in dims)
     while True:
-        for d, n in enumerate(dims):
-            steps = [_steps(digits[d], reached[d], run) for digits in (source, destination)]
-            count = min(*steps, n // reached[d])
-            if count > 1:
-                run, reached[d] = run * count, reached[d] * count
+        for d in range(len(dims)):
+            one, two = _stepping(source[d], run), _stepping(destination[d], run)
+            if one and two and one.place == two.place:
+                found[d].append(one._replace(steps=min(one.steps, two.steps)))
+                run *= found[d][-1].steps
                 break
         else:
-            return run
+            return min((_first_past(pieces, n, run) for pieces, n in zip(found, dims)), default=run)
 
 
-def _steps(digits: list[tuple[int, int, int]], place: int, step: int) -> int:
-    """How many steps of `place` in a coordinate are as many of `step` in memory."""
-    for weight, s, d in digits:
-        if weight <= place < weight * s and place % weight == 0 and place // weight * d == step:
-            return weight * s // place
-    return 1
+def _stepping(digits: list[_Piece], step: int) -> _Piece | None:
+    """The steps of a digit that are `step` in memory: of some of its own each."""
+    for place, count, stride in digits:
+        if stride <= step < stride * count and step % stride == 0 and (left := count * stride // step) > 1:
+            return _Piece(place * (step // stride), left, step)
+    return None
+
+
+def _first_past(pieces: list[_Piece], n: int, run: int) -> int:
+    """The least offset whose coordinate is n or more; `run` where there is none.
+
+    Such a coordinate is n, or has the digits of n down to one that is higher, and 0 below it.
+    """
+    least, offset = run, 0
+    for place, count, stride in sorted(pieces, reverse=True):
+        digit, n = divmod(n, place)
+        if digit >= count:
+            return least
+        if digit + 1 < count:
+            least = min(least, offset + (digit + 1) * stride)
+        offset += digit * stride
+    return least if n else min(least, offset)
 
 
 def _run_by_going_through(source: Any, destination: Any, dims: tuple[int, ...]) -> int:
