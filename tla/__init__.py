@@ -46,6 +46,19 @@ from .algebra.divide import (
     zipped_product,
 )
 from .algebra.inverse import left_inverse, right_inverse
+from .algebra.make import (
+    make_basis_like,
+    make_composed_layout,
+    make_coord,
+    make_identity_layout,
+    make_inttuple_iter,
+    make_layout,
+    make_layout_like,
+    make_ordered_layout,
+    make_shape,
+    make_stride,
+    make_tile,
+)
 from .algebra.modes import append, dice, group, prepend, replace, reverse, select, slice_, slice_and_offset, take
 from .algebra.predicates import is_bijective, is_compact, is_injective, is_ordered, is_surjective, same_map
 from .algebra.recast import downcast, recast_layout, upcast
@@ -121,6 +134,7 @@ from .core.swizzle import MakeSwizzle, Swizzle
 from .core.text import parse, register_expression
 from .tensors import operations as operations  # the algebra on tensors
 from .tensors.algorithm import copy, fill, fill_padding, gemm, im2col, reduce
+from .tensors.make import make_fragment_like, make_identity_tensor, make_tensor, make_tensor_like
 from .tensors.offsets import offsets
 from .tensors.tensor import MakeTensor, Tensor, padded
 from .tensors.views import GetTile, MakeTensorLike, TileView, local_partition, local_tile, recast, transpose
@@ -280,6 +294,21 @@ __all__ = [
     "local_tile",
     "logical_divide",
     "logical_product",
+    "make_basis_like",
+    "make_composed_layout",
+    "make_coord",
+    "make_fragment_like",
+    "make_identity_layout",
+    "make_identity_tensor",
+    "make_inttuple_iter",
+    "make_layout",
+    "make_layout_like",
+    "make_ordered_layout",
+    "make_shape",
+    "make_stride",
+    "make_tensor",
+    "make_tensor_like",
+    "make_tile",
     "max_alignment",
     "max_common_layout",
     "max_common_vector",
@@ -338,9 +367,6 @@ if not TYPE_CHECKING:  # a name that is not there is an error for type checkers 
             return import_module(f"tla.{name}")
         if name in _MODULE_OF:
             return globals().setdefault(name, getattr(import_module(_MODULE_OF[name]), name))
-        snake = "".join(map(str.capitalize, name.split("_")))  # make_layout, as CuTe has it
-        if snake in globals():
-            raise AttributeError(f"module 'tla' has no attribute {name!r}: it is {snake} here")
         literal = static_literal(name)
         if literal is None:
             raise AttributeError(f"module 'tla' has no attribute {name!r}")

@@ -433,7 +433,7 @@ def MakeLayout(shape: Any, stride: Any = LayoutLeft, origin_shape: Any = None, *
 
     Source: TLA `MakeLayout`; the compact default is CuTe's `make_layout`.
     """
-    if isinstance(shape, Layout):
+    if isinstance(shape, AnyLayout):
         return _concatenated([shape, *(x for x in (stride, origin_shape) if x is not LayoutLeft and x is not None), *more])
     if not isinstance(shape, tuple) and not is_int(shape):
         if isinstance(shape, list):
@@ -452,6 +452,9 @@ def MakeLayout(shape: Any, stride: Any = LayoutLeft, origin_shape: Any = None, *
 
 
 def _concatenated(modes: list[Any]) -> Layout:
+    composed = next((m for m in modes if isinstance(m, AnyLayout) and not isinstance(m, Layout)), None)
+    if composed is not None:
+        return cast(Layout, elsewhere(MakeLayout, composed, *modes))
     for m in modes:
         if not isinstance(m, Layout):
             raise LeafTypeError(
