@@ -16,7 +16,7 @@ from .hlo import Usage, shape_texts, shape_usage
 from .index import linear_index, multi_index, physical_dimensions, tiled_dimensions
 from .instruction import Instruction, Operand, parse_instruction
 from .lower import Digit, digits, lower, lower_padded, plan
-from .memory import SPACES, Buffer, Memory, Peak, memory
+from .memory import Buffer, Memory, Peak, memory
 from .mesh import Axis, DimSharding, Mesh, MeshSharding
 from .module import Module, SourceLine, read_module
 from .program import Located, read_hlo
@@ -29,7 +29,6 @@ from .sharding_text import parse_sharding
 from .sizes import byte_size, element_count, padded_element_count, waste, waste_by_dimension
 
 __all__ = [
-    "SPACES",
     "AnySharding",
     "ArrayLayout",
     "ArrayShape",
