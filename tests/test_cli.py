@@ -130,7 +130,7 @@ def test_hlo_lists_the_most_wasteful_first(capsys):
     assert lines[0].split() == ["count", "bytes", "waste", "shape", "layout"]
     assert lines[-1].endswith("% waste")
     value = json.loads(run(capsys, "hlo", str(path), "--json")[1])
-    assert len(lines) == len(value) + 3
+    assert len(lines) == len(value) + 4
     assert [v["waste_bytes"] for v in value] == sorted((v["waste_bytes"] for v in value), reverse=True)
     assert all((v["layout"] is None) != (v["refused"] is None) for v in value)
 
@@ -173,7 +173,16 @@ def test_standard_input_that_is_closed():
 
 @pytest.mark.parametrize(
     "arguments",
-    ["", "--help", "offset (4,2):(1,4) 1,1", "show (4,2):(1,4)", "lower f32[3]", "hlo /dev/null", "draw (4,2):(1,4)", "emit (4,2):(1,4)"],
+    [
+        "",
+        "--help",
+        "offset (4,2):(1,4) 1,1",
+        "show (4,2):(1,4)",
+        "lower f32[3]",
+        f"hlo {DATA}/hlo/bool_ops__v5e__libtpu0.0.11.4.txt",
+        "draw (4,2):(1,4)",
+        "emit (4,2):(1,4)",
+    ],
 )
 @pytest.mark.parametrize("closed", [">&-", ">&- 2>&-"])
 def test_streams_that_are_closed(arguments, closed):

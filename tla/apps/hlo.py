@@ -11,6 +11,7 @@ from typing import Any
 from .. import xla
 from ..core.errors import LeafTypeError, ParseError, RangeError, TlaError
 from ..xla.curve import as_svg, as_text, in_units
+from ..xla.memory import SPACES
 from . import terminal
 
 Answer = tuple[Any, Callable[[Any], str]]
@@ -62,11 +63,11 @@ def _bytes(text: str) -> int:
 def _space(text: str | None) -> int | None:
     if text is None:
         return None
-    names = {name.lower(): n for n, name in xla.SPACES.items()}
+    names = {name.lower(): n for n, name in SPACES.items()}
     if text.lower() in names:
         return names[text.lower()]
     if not text.isdecimal():
-        raise LeafTypeError(f"--space {text}", f"the n of S(n), or one of {', '.join(xla.SPACES.values())}", "write --space 1")
+        raise LeafTypeError(f"--space {text}", f"the n of S(n), or one of {', '.join(SPACES.values())}", "write --space 1")
     return int(text)
 
 
@@ -98,12 +99,9 @@ def _totals(found: list[xla.Total], arguments: argparse.Namespace, least: int) -
             numbers = [str(v["count"]), f"{v['bytes']:,}", f"{v['waste_bytes']:,}", terminal.percent(v["waste_bytes"], v["bytes"])]
             rows.append([*numbers, v["key"], *layout])
         count, total = sum(v["count"] for v in value), sum(v["bytes"] for v in value)
-        moved = " read and written" if arguments.by == "copy" else ""
-        lost = sum(v["waste_bytes"] for v in value)
-        summary = [
-            f"{len(value)} rows, {count} in all",
-            f"{total:,} bytes{moved} ({in_units(total)}), {terminal.percent(lost, total)} waste",
-        ]
+        lost = terminal.percent(sum(v["waste_bytes"] for v in value), total)
+        sums = f"read and written ({in_units(total)})" if arguments.by == "copy" else f"({in_units(total)}), {lost} waste"
+        summary = [f"{len(value)} rows, {count} in all", f"{total:,} bytes {sums}"]
         return "\n".join([*terminal.table(rows, 2 if shapes else 1, terminal.width()), "", *summary])
 
     return value, table
@@ -138,7 +136,7 @@ def _peak(memory: xla.Memory, arguments: argparse.Namespace, least: int, space: 
         if not arguments.output.endswith(".svg"):
             raise LeafTypeError(f"-o {arguments.output}", "a file that ends in .svg", f"write -o {arguments.output}.svg")
         with open(arguments.output, "w", encoding="utf-8") as file:
-            file.write(as_svg(memory.curves.get(shown, ()), xla.SPACES.get(shown, f"S({shown})")))
+            file.write(as_svg(memory.curves.get(shown, ()), SPACES.get(shown, f"S({shown})")))
     return value, lambda v: _peak_text(v, memory.curves.get(shown, ()))
 
 
@@ -170,7 +168,7 @@ def _peak_text(value: dict[str, Any], curve: tuple[int, ...]) -> str:
     for v in value["spaces"]:
         at = f"{v['at']['instruction']} in {v['at']['computation']}, line {v['at']['line']}, step {v['at']['step']} of {value['steps']}"
         rows.append([f"{v['bytes']:,}", in_units(v["bytes"]), terminal.percent(v["waste_bytes"], v["bytes"]), v["name"], at])
-    name = xla.SPACES.get(value["space"], f"S({value['space']})")
+    name = SPACES.get(value["space"], f"S({value['space']})")
     held = [["bytes", "waste", "buffer", "kind", "shape", "from"]]
     for b in value["buffers"]:
         worst = "" if b["worst_dimension"] is None else f" (dimension {b['worst_dimension']})"

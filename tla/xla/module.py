@@ -40,7 +40,7 @@ class SourceLine(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """An HLO module.
+    """An HLO module: its computations, and the tables around them.
 
     name           the module's name; None where the text has no header
     header         the first line as it stands; empty where the text has none
