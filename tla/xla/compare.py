@@ -23,6 +23,7 @@ from .array_shape import ArrayShape
 from .grammar import as_shape
 from .index import integers, logical_dimensions
 from .lower import lower
+from .map_chain import offsets_in
 from .shapes import Shape
 from .sizes import byte_size, element_count
 
@@ -154,11 +155,12 @@ def _digits(modes: list[tuple[Layout, int]]) -> list[tuple[int, int]] | None:
     return reached
 
 
-def _at(modes: list[tuple[Layout, int]], k: int) -> int:
-    total = 0
+def _at(modes: list[tuple[Layout, int]], k: Any) -> Any:
+    """The offset of element k of a run of modes, the minor-most first."""
+    total: Any = 0
     for mode, n in modes:
-        total += mode(k % n)
-        k //= n
+        total = total + mode(k % n)
+        k = k // n
     return total
 
 
@@ -300,10 +302,6 @@ def _first_past(pieces: list[_Piece], n: int, run: int) -> int:
 
 
 def _run_by_going_through(source: Any, destination: Any, dims: tuple[int, ...]) -> int:
-    import numpy as np
-
-    weights = [math.prod(dims[k + 1 :]) for k in range(len(dims))]
-    coords = tuple(np.arange(math.prod(dims)) // w % n for n, w in zip(dims, weights))
-    places = dict(zip(destination(coords).tolist(), source(coords).tolist())) if coords else {0: 0}
+    places = dict(zip(offsets_in(destination, dims).tolist(), offsets_in(source, dims).tolist()))
     first = places.get(0)
     return 0 if first is None else next(n for n in itertools.count(1) if places.get(n) != first + n)
