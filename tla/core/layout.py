@@ -248,6 +248,8 @@ class Layout(AnyLayout, metaclass=_LayoutMeta):
                 x //= s
             if total := total + x * s * d:  # what is left of x is the last mode's
                 return total
+        if not coord and self.shape != ():
+            raise LeafTypeError(f"the layout {self} called without a coordinate", "one", "a tensor's layout is t.layout, without ()")
         return offset_of(at, self.shape, self.stride)
 
     def __getitem__(self, i: int) -> Layout:
