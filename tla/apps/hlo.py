@@ -196,13 +196,14 @@ def _moves(found: list[xla.Move], arguments: argparse.Namespace, least: int, spa
     kept = _chosen(moving, arguments, least, "bytes")
 
     def table(value: list[dict[str, Any]]) -> str:
-        rows = [["bytes", "times", "run", "operation", "changes", "from -> to"]]
+        rows = [["bytes", "times", "run", "move", "from -> to"]]
         for v in value:
             times, run = ("?" if v[k] is None else f"{v[k]:,}" for k in ("times", "run"))
-            rows.append([f"{v['bytes']:,}", times, run, v["operation"], " ".join(v["changes"]) or "nothing", f"{v['from']} -> {v['to']}"])
+            move = f"{v['operation']}: {' '.join(v['changes']) or 'nothing else'}"
+            rows.append([f"{v['bytes']:,}", times, run, move, f"{v['from']} -> {v['to']}"])
         total = sum(v["bytes"] for v in value)
         summary = [f"{len(value)} moves; {len(free)} more are free", f"{total:,} bytes read and written ({in_units(total)})"]
-        return "\n".join([*terminal.table(rows, 3, terminal.width()), "", *summary])
+        return "\n".join([*terminal.table(rows, 2, terminal.width()), "", *summary])
 
     return kept, table
 
