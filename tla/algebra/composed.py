@@ -174,7 +174,7 @@ def _unswizzled(swizzle: Swizzle, here: Any, moving: int, rest: Layout) -> Layou
         raise Unproven(f"a slice of {swizzle} at {here}", "a known offset", "give its symbols values first")
 
     def step(k: int) -> Any:
-        """What bit k adds: itself, and what it changes or how it is changed, by the partner's bit in `here`."""
+        """The bits that bit k adds: itself, and what it changes or how it is changed, by the partner's bit in `here`."""
         bit = 1 << k
         partner = (bit >> swizzle.shift if swizzle.shift >= 0 else bit << -swizzle.shift) if bit & swizzle.reads else 0
         if partner:
@@ -346,7 +346,7 @@ def without_broadcasts(layout: Any) -> Any:
 def _same_map(_operation: Any, a: ComposedLayout, b: Any) -> Reason | bool | None:
     if a == b:
         return True
-    if has_symbols(a.shape, b.shape, a.origin_shape, b.origin_shape):
+    if a.origin_shape is None or b.origin_shape is None or has_symbols(a.shape, b.shape, a.origin_shape, b.origin_shape):
         return None
     if a.origin_shape != b.origin_shape or product_each(a.shape) != product_each(b.shape):
         return Reason(f"{shown(a)} and {shown(b)} have other extents", "equal ones", "compare layouts of one shape")

@@ -1,4 +1,4 @@
-"""The command `tla hlo`: what an HLO program does with its memory."""
+"""The command `tla hlo`: an HLO program's use of memory."""
 
 from __future__ import annotations
 

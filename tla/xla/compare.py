@@ -51,7 +51,7 @@ def is_bitcast(a: Shape | str, b: Shape | str, permutation: Sequence[int] | None
 
     Raises LoweringError for what `lower` refuses, RankError for a permutation of other dimensions; Unproven where more than
     134,217,728 coordinates would have to be compared, or where it hangs on sizes that are names.
-    Source: HLO bitcast and transpose; design of tla, section 6.
+    Source: HLO bitcast and transpose; docs/xla.md.
     """
     a, b = as_shape(a), as_shape(b)
     if permutation is not None:
@@ -182,7 +182,7 @@ def _index(k: Any, dims: tuple[int, ...]) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Relayout:
-    """What a copy from one layout of an array to another moves.
+    """The data that a copy between two layouts of an array moves.
 
     source, destination   the two shapes
     bitcast               whether nothing moves
@@ -201,7 +201,7 @@ class Relayout:
 
 
 def relayout(a: Shape | str, b: Shape | str) -> Relayout:
-    """What a copy of an array from the layout of `a` to that of `b` does.
+    """The copy of an array from the layout of `a` to that of `b`: what it moves.
 
     >>> r = relayout("f32[16,128]{1,0:T(8,128)}", "f32[16,128]{0,1:T(8,128)}")
     >>> print(r.bitcast, r.layout, r.run, r.bytes)

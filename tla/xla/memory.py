@@ -1,4 +1,4 @@
-"""What a program keeps in memory, step by step: the peak of each memory space, and the buffers that make it.
+"""A program's memory, step by step: the peak of each memory space, and the buffers that make it.
 
 Arguments, results and constants have their memory for the whole run, as the runtime gives it; all else from the
 instruction that writes it to the last one that reads it. Bytes are those that the compiler allocates, padding included.

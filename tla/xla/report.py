@@ -1,4 +1,4 @@
-"""What a program does with its memory: what it allocates by shape, operation, computation or memory space; what it copies.
+"""A program's use of memory: what it allocates by shape, operation, computation or memory space; what it copies.
 
 Source: the HLO text as XLA prints it.
 """
@@ -21,7 +21,7 @@ from .sizes import byte_size, waste
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """What the instructions of one kind allocate.
+    """The memory that the instructions of one kind allocate.
 
     key       the shape, the operation, the computation, the memory space, or for a copy its two layouts
     count     how many pieces of memory; of copies, how many instructions
