@@ -12,6 +12,7 @@ from .atom import CopyAtom, Family, Major, MMAAtom
 from .canonical import GMMA, UMMA, CanonicalAtom, tile_to_mma_shape
 from .descriptor import Descriptor, descriptor_steps, read_descriptor, umma_descriptor, wgmma_descriptor
 from .elements import half
+from .tma import TensorMap, TMACopy, make_tma_copy, tma_partition
 from .names import Copy_Atom, MMA_Atom, atom, atoms
 
 K, MN = Major.K, Major.MN

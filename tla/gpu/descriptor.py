@@ -316,7 +316,7 @@ def _steps(generation: Generation, where: str, inner: Layout, mode: Mode, major:
     return (s01, s11) if mode.bits else (s11, s01)
 
 
-def _in_units(where: str, inner: Layout, major: Major, element: Element, mode: Mode) -> Layout:
+def _in_units(where: str, inner: Layout, major: Major, element: Element, mode: Mode) -> Any:
     """The tile in units of 16 bytes along its major mode."""
     count = UNIT_BITS // element.bits
     try:
