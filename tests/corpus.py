@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 
 from hypothesis import strategies as st
 
@@ -78,3 +79,63 @@ def made(pair):
 def injective(pair):
     image = oracle.offsets(*pair)
     return len(set(image)) == len(image)
+
+
+# ------------------------------------------------------------------------------------------ kernel-sized layouts
+
+BLOCKS = (2, 4, 8, 16, 32, 64, 128)
+ODD = (3, 5, 6, 7, 9, 12, 20, 24, 28, 40, 48, 56, 96, 112)
+
+
+def kernel_sized(rng, low=10, high=14, broadcasts=True):
+    """A static layout of 2**low to 2**high elements as kernels have them, as a pair: a matrix or a batch of them, plain or in
+    blocks, in any order of its modes, with padding, odd extents and broadcasts now and then."""
+    while True:
+        modes = [_kernel_mode(rng) for _ in range(rng.choice((1, 2, 2, 2, 3)))]
+        if 2**low <= oracle.size(tuple(modes)) <= 2**high:
+            break
+    shape = tuple(modes)
+    extents = list(oracle.leaves(shape))
+    order = list(range(len(extents)))
+    if rng.random() < 0.8:
+        rng.shuffle(order)
+    strides, reached = [0] * len(extents), 1
+    for k in order:
+        if broadcasts and rng.random() < 0.04:
+            continue
+        strides[k] = reached
+        reached *= extents[k]
+        if rng.random() < 0.08:
+            reached += rng.choice((1, 4, 8, reached))
+    return shape, fill(shape, iter(strides))
+
+
+def _kernel_mode(rng):
+    """One extent, or the digits of a blocked mode."""
+    extents = [rng.choice(BLOCKS if rng.random() < 0.85 else ODD) for _ in range(rng.choice((1, 1, 2, 2, 3)))]
+    return extents[0] if len(extents) == 1 else tuple(extents)
+
+
+def rearranged(rng, pair):
+    """Another layout of as many elements: the same leaves with modes gathered, cut or in another order of strides."""
+    extents = [p for s in oracle.leaves(pair[0]) for p in _cut(rng, s)]
+    cuts = sorted(rng.sample(range(1, len(extents)), min(len(extents) - 1, rng.choice((0, 1, 2)))))
+    parts = [extents[a:b] for a, b in zip([0, *cuts], [*cuts, len(extents)])]
+    shape = tuple(p[0] if len(p) == 1 else math.prod(p) if rng.random() < 0.5 else tuple(p) for p in parts)
+    flat = list(oracle.leaves(shape))
+    order = list(range(len(flat)))
+    if rng.random() < 0.7:
+        rng.shuffle(order)
+    strides, reached = [0] * len(flat), 1
+    for k in order:
+        strides[k], reached = reached, reached * flat[k]
+    return shape, fill(shape, iter(strides))
+
+
+def _cut(rng, extent):
+    """An extent, or two that multiply to it."""
+    factors = [f for f in (2, 3, 4, 7, 8, 16) if extent % f == 0 and extent > f]
+    if not factors or rng.random() < 0.5:
+        return [extent]
+    f = rng.choice(factors)
+    return [f, extent // f]

@@ -110,3 +110,80 @@ def fractal_offsets(rows, cols, block, letters):
     out = np.empty(memory.size, int)
     out[memory] = np.arange(memory.size)
     return out.reshape(n_rows * b_rows, n_cols * b_cols)
+
+
+# ---------------------------------------------------------------------------------- whole kernel-sized layouts
+
+
+def image(shape, stride):
+    """Offsets of all coordinates as an array, first mode fastest."""
+    out = np.zeros(1, np.int64)
+    for s, d in zip(leaves(shape), leaves(stride)):
+        out = (np.arange(s, dtype=np.int64)[:, None] * d + out).ravel()
+    return out
+
+
+def at(places, shape, stride):
+    """The offsets at an array of places, integers: the last mode has no bound."""
+    modes = list(zip(leaves(shape), leaves(stride)))
+    total = 0
+    for s, d in modes[:-1]:
+        total, places = total + places % s * d, places // s
+    return total + places * modes[-1][1]
+
+
+def largest_inverse(*images):
+    """The size of the largest layout R with i == image[R(i)] for every image, which have one length: by every choice of
+    digits, where a digit goes as far as it can or stops before."""
+    first, *others = images
+    same = np.flatnonzero(np.logical_and.reduce([first == x for x in others] + [first >= 0]))
+    values = first[same]
+    order = np.argsort(values, kind="stable")
+    values, same = values[order], same[order]
+    if len(np.unique(values)) == len(values):
+        gaps = np.flatnonzero(values != np.arange(len(values)))
+        return _digits_of(same[: gaps[0] if len(gaps) else len(values)])
+    return _largest_choice(values, same)
+
+
+def _digits_of(place):
+    """The longest start of the function i -> place[i] that is a layout: its digits are known from its steps."""
+    p = 1
+    while len(place) > p:
+        heads = place[::p]
+        steps = np.flatnonzero(heads != np.arange(len(heads)) * place[p])
+        most = int(steps[0]) if len(steps) else len(heads)
+        blocks = place[: len(place) // p * p].reshape(-1, p)[:most]
+        wrong = np.flatnonzero((blocks != blocks[0] + np.arange(len(blocks))[:, None] * place[p]).any(axis=1))
+        n = int(wrong[0]) if len(wrong) else len(blocks)
+        if n < most or n == 1 or not len(steps):
+            return p * n
+        p *= n
+    return p
+
+
+def _largest_choice(values, places):
+    at_value = {}
+    for v, x in zip(values.tolist(), places.tolist()):
+        at_value.setdefault(v, set()).add(x)
+    most = next(n for n in itertools.count() if n not in at_value)
+    best, tries = 1, 200_000
+
+    def grow(found):
+        nonlocal best, tries
+        n = len(found)
+        best = max(best, n)
+        for step in at_value.get(n, ()):
+            wider = list(found)
+            for c in itertools.count(1):
+                tries -= 1
+                if tries < 0:
+                    raise OverflowError("too many choices to go through")
+                if best >= most or any(x + c * step not in at_value.get(c * n + i, ()) for i, x in enumerate(found)):
+                    break
+                wider += [x + c * step for x in found]
+                grow(wider)
+
+    if 0 in at_value.get(0, ()):
+        grow([0])
+    return best

@@ -290,7 +290,7 @@ def test_expressions_of_sizes(tmp_path):
         return m * n, -(-m // 8) * 8, m ^ n ^ 5, min(m, n, 7), max(m, n, 7), m - n, *division, m <= n, m * n % 3 == 0
 
     i, j = index("i", below=50), index("j", below=50)
-    shifted = tuple(x.at(M=i + 1, N=j + 1) if hasattr(x, "at") and not hasattr(x, "holds") else x for x in what)
+    shifted = tuple(x.at({"M": i + 1, "N": j + 1}) if hasattr(x, "at") and not hasattr(x, "holds") else x for x in what)
     agrees([told(shifted[:-2], "f", (50, 50), (), lambda i, j: wanted(i, j)[:-2], coords="i,j")], tmp_path, flags=UNDEFINED)
     for target in ("python", "numpy"):
         f = executed.function(emit(what, target, name="f", coords="M,N"), "f")

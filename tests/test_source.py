@@ -232,7 +232,7 @@ def test_cpp_of_cute_is_the_same_layout(tmp_path):
     assert len(sizes) == 24
     for line in sizes:
         m, n, k, *values = map(int, line.split())
-        assert values == [e.at(M=m, N=n, i=k) for e in EXPRESSIONS for _ in range(2)]
+        assert values == [e.at({"M": m, "N": n, "i": k}) for e in EXPRESSIONS for _ in range(2)]
 
 
 def tla_text(x):
@@ -300,7 +300,7 @@ def test_python_of_the_dsl_is_the_same_layout(tmp_path):
     assert len(rest) == len(known) + 6
     for line in rest[len(known) :]:
         m, n, k, *got = map(int, line.split())
-        assert got == [e.at(M=m, N=n, i=k) for e in EXPRESSIONS]
+        assert got == [e.at({"M": m, "N": n, "i": k}) for e in EXPRESSIONS]
 
 
 # ------------------------------------------------------------------------------------------------- TLA and XLA

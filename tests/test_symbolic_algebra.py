@@ -296,12 +296,12 @@ def test_predicates_of_sizes():
 def test_a_layout_that_may_be_empty_needs_no_buffer_then():
     M, Z = dim("M"), dim("Z", at_least=0)
     for a in (tla.MakeLayout((Z, M)), tla.MakeLayout((M, Z)), parse("(Z,2):(_1,0)", symbols=[Z])):
-        assert tla.cosize(a).at(Z=0, M=3) == 0
+        assert tla.cosize(a).at({"Z": 0, "M": 3}) == 0
     padded = parse("(Z,4):(_1,M)", symbols=[M, Z])
     with pytest.raises(tla.Unproven, match="1 <= Z"):
         tla.cosize(padded)
     with assuming() as conditions:
-        assert tla.cosize(padded).at(Z=2, M=5) == 17
+        assert tla.cosize(padded).at({"Z": 2, "M": 5}) == 17
     assert [*map(str, conditions)] == ["1 <= Z"]
     assert tla.is_surjective(padded) is tla.is_compact(padded) is None
     assert str(tla.nullspace(parse("Z:_-1", symbols=[Z]))) == "_1:_0"

@@ -35,7 +35,12 @@ def test_nodes_keep_the_conventions_of_sympy(node, meaning):
 
 def test_nodes_are_not_evaluated_wrongly():
     assert str(Mod(2 * Mod(x, 8), 8)) == "(2*(x%8))%8"
-    assert FloorDiv(x, 0).func is FloorDiv  # no value: as it stands
+    for divide in (FloorDiv, Mod, CeilDiv):  # no value: refused, whatever is divided
+        for a in (4, x):
+            with pytest.raises(RangeError):
+                divide(a, 0)
+        with pytest.raises(RangeError):
+            divide(4, n).subs(n, 0)
     assert str(7 * FloorDiv(x, 4)) == "7*(x//4)"
     assert str(FloorDiv(x + 1, 4 * n)) == "(x + 1)//(4*n)"
     assert str(CeilDiv(x, n + 1)) == "ceil(x/(n + 1))"

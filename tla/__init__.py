@@ -46,7 +46,7 @@ from .algebra.divide import (
     zipped_product,
 )
 from .algebra.inverse import left_inverse, right_inverse
-from .algebra.modes import append, dice, group, prepend, replace, select, slice_, slice_and_offset, take
+from .algebra.modes import append, dice, group, prepend, replace, reverse, select, slice_, slice_and_offset, take
 from .algebra.predicates import is_bijective, is_compact, is_injective, is_ordered, is_surjective, same_map
 from .algebra.recast import downcast, recast_layout, upcast
 from .algebra.tiles import GetTileLayout, MakeBatchedLayout, MakeLayoutTile, is_on_block, padding
@@ -62,7 +62,6 @@ from .core.arithmetic import (
     lcm,
     max as max,
     min as min,
-    reverse,
     round_up,
     safe_div,
     shape_div,
@@ -126,7 +125,7 @@ from .tensors.tensor import MakeTensor, Tensor, padded
 from .tensors.views import GetTile, MakeTensorLike, TileView, local_partition, local_tile, recast, transpose
 
 if TYPE_CHECKING:
-    from . import ascend as ascend, codegen as codegen, symbolic as symbolic, viz as viz, xla as xla
+    from . import ascend as ascend, codegen as codegen, gpu as gpu, symbolic as symbolic, viz as viz, xla as xla
     from .ascend.make import MakeLayoutFilter, MakeLayoutFmap, MakeLayoutFromTag, MakeLayoutL0C, MakeMxScaleLayout
     from .symbolic import Condition, SymInt, assuming, at, dim, dims, explain, index, prove, simplify, to_python
     from .symbolic.nodes import CeilDiv, FloorDiv, Mod
@@ -140,7 +139,7 @@ _ON_DEMAND = {
     "tla.symbolic.nodes": ["CeilDiv", "FloorDiv", "Mod"],
 }
 _MODULE_OF = {name: module for module, names in _ON_DEMAND.items() for name in names}
-_PACKAGES = ("ascend", "codegen", "symbolic", "viz", "xla")
+_PACKAGES = ("ascend", "codegen", "gpu", "symbolic", "viz", "xla")
 
 
 def _loaded(module: str, name: str, *arguments: Any) -> Any:
@@ -257,6 +256,7 @@ __all__ = [
     "get_1d_coord",
     "get_flat_coord",
     "get_hier_coord",
+    "gpu",
     "greatest_common_domain",
     "group",
     "idx2crd",

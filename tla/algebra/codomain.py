@@ -12,7 +12,7 @@ from typing import Any
 from ..core.basis import MakeBasisLike, as_coordinate
 from ..core.coord import Coord, crd2idx, idx2crd
 from ..core.errors import RangeError
-from ..core.int_tuple import ByPath, IntTuple, as_int_tuple, as_tree, elsewhere, leaves, modes_of, product, shown
+from ..core.int_tuple import ByPath, IntTuple, as_int_tuple, elsewhere, leaves, modes_of, product, shown
 from ..core.ints import Int, add, at_most, equal, is_constant, is_static, known, mul, plus, require
 from ..core.layout import Layout, Shape, as_layout
 
@@ -101,7 +101,7 @@ def MakeIdentityLayout(shape: Any) -> Layout:
 
     Source: CuTe `make_identity_layout`.
     """
-    shape = as_tree(as_int_tuple(shape), Shape)
+    shape = as_int_tuple(shape, Shape)
     return Layout(shape, MakeBasisLike(shape))
 
 

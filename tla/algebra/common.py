@@ -12,13 +12,14 @@ from typing import Any
 
 from ..core.basis import Encoding
 from ..core.errors import DivisibilityError, RankError, Unproven
-from ..core.int_tuple import as_int_tuple, elsewhere, flatten, leaves, like, shown, size
+from ..core.int_tuple import as_shape, elsewhere, flatten, leaves, like, shown, size
 from ..core.ints import Int, add, equal, is_constant, is_static, require_positive, static
 from ..core.layout import Layout, compact_col_major
 from .composition import coalesce, composition, flat_modes, from_modes, merge
-from .composition_cuts import Mode, step_of
-from .digits import ENUMERABLE, Steps, merged, wrapped
-from .inverse import larger, of_nothing, offsets_only, placed, right_inverse
+from .composition_cuts import Mode, has_symbols, step_of
+from .digits import ENUMERABLE, Modes, Steps, merged, wrapped
+from .inverse import of_nothing, offsets_only, placed, right_inverse
+from .inverse_digits import common
 
 _0, _1 = Int[0](), Int[1]()
 _ONE = Layout(_1, _0)
@@ -34,33 +35,51 @@ def max_common_layout(a: Layout, b: Layout) -> Layout:
     >>> print(max_common_layout(parse("(_4,_8):(_8,_1)"), parse("(_4,_8):(_16,_1)")))
     _8:_4
 
-    Law: a(R(i)) == i == b(R(i)) on R's whole domain, R goes into b's, and is as large as right_inverse finds them.
+    Law: a(R(i)) == i == b(R(i)) on R's whole domain, R goes into b's, and none is larger where in one of them each offset
+    has one place; else it is searched as right_inverse does. Of dynamic integers nothing is asked: places past a dynamic
+    extent, and along a dynamic stride, do not count.
     Raises what right_inverse does. Source: CuTe `max_common_layout`.
     """
     if not isinstance(a, Layout):
         return elsewhere(max_common_layout, a, b)
     if not isinstance(b, Layout):
         return elsewhere(max_common_layout, b, a)  # what is common to two has no order
-    offsets_only("max_common_layout", a)
+    for x in (a, b):
+        offsets_only("max_common_layout", x)
     if nothing := of_nothing("max_common_layout", a, b):
         return nothing
-    inverse = right_inverse(b)
-    found = _common(a, inverse)
-    plain_a, plain_b = a.plain_modes(), merged(b.plain_modes())
-    if not (plain_a and plain_b) or size(found) == size(inverse):
-        return found
-    return wrapped(larger(plain_b, found.plain_modes(), merged(plain_a, unbounded=True)))
+    if has_symbols(a.shape, a.stride, b.shape, b.stride):
+        return _common(a, right_inverse(b))
+    (outer, places_a, ends_a), (inner, n, _ends) = _fixed(a, 1), _fixed(b, 2)
+    return wrapped(merged(common(outer, inner, n if ends_a else min(n, places_a))))
+
+
+def _fixed(layout: Layout, k: int) -> tuple[Modes, int, bool]:
+    """The merged modes that are the same whatever dynamic integers hold: to the first dynamic extent, behind which no place is
+    fixed. And how many places come before it; and whether it is the last mode, or there is none, so that no place does behind.
+
+    A dynamic stride becomes a number that no sum of others equals, of layout k not even one of another layout.
+    """
+    modes, n, ends = [], 1, True
+    flat = flat_modes(layout)
+    for i, (s, d) in enumerate(flat):
+        modes.append((int(s) if type(s) is Int else 1, int(d) if type(d) is Int else 1 << (128 * (2 * i + k))))
+        n *= modes[-1][0]
+        if type(s) is not Int:
+            ends = i == len(flat) - 1
+            break
+    return merged(modes or [(1, 0)], unbounded=True), n, ends
 
 
 def _common(a: Layout, inverse: Layout) -> Layout:
     """The head of an inverse for which it is one of a, too."""
     try:
-        common = merge(flat_modes(composition(a, inverse)))
+        together = merge(flat_modes(composition(a, inverse)))
     except (DivisibilityError, Unproven):
         return _ONE
-    if not common or type(common[0][0]) is not Int or not is_constant(1, common[0][1]):
+    if not together or type(together[0][0]) is not Int or not is_constant(1, together[0][1]):
         return _ONE
-    return composition(inverse, Layout(common[0][0], _1))
+    return composition(inverse, Layout(together[0][0], _1))
 
 
 def max_common_vector(a: Layout, b: Layout) -> Any:
@@ -191,7 +210,7 @@ def domain_distribute(a: Any, n: Any) -> Layout:
 
     Raises Unproven for what is not static. Source: CuTe `domain_distribute`.
     """
-    shape, rest = as_int_tuple(a), size(n)
+    shape, rest = as_shape(a), size(n)
     if not is_static(shape) or type(rest) is not Int:
         raise Unproven(f"domain_distribute: {shown(n)} over {shown(shape)}", "static sizes", "write them as Int[N]()")
     require_positive(f"domain_distribute over {shown(shape)}", rest)
@@ -215,7 +234,7 @@ def greatest_common_domain(a: Any, b: Any) -> Layout:
     Its modes are flat, not merged; (_1):(_0) where nothing is common. Raises Unproven for what is not static.
     Source: NVIDIA's reference implementation, PyCuTe `greatest_common_domain`.
     """
-    shapes = [as_int_tuple(x) for x in (a, b)]
+    shapes = [as_shape(x) for x in (a, b)]
     for s in (s for x in shapes for s in leaves(x)):
         require_positive("greatest_common_domain: an extent", s)
     if not all(map(is_static, shapes)):

@@ -25,7 +25,7 @@ from .codomain import coshape, cosize
 from .common import max_common_layout
 from .composition import composition, flat_modes
 from .composition_cuts import has_symbols, step_of
-from .digits import ENUMERABLE
+from .digits import ENUMERABLE, first_of, merged, wrapped
 from .inverse import left_inverse, right_inverse
 from .modes import dice, slice_and_offset
 from .predicates import is_bijective, is_compact, is_injective, is_surjective, same_map
@@ -246,19 +246,14 @@ def _swizzle_of(name: str, layout: ComposedLayout) -> Swizzle:
 
 
 def _max_common_layout(_operation: Any, a: ComposedLayout, b: Any) -> Layout:
-    """Of a swizzled layout: what of the inner one stays together."""
+    """Of a swizzled layout: what of the inner one stays together, at every place, so that one vector can move it."""
     swizzle = _swizzle_of("max_common_layout", a)
     if not is_constant(0, a.offset):
         raise DivisibilityError(f"max_common_layout of {shown(a)}: nothing is at offset 0", "an offset of _0", "move it into the pointer")
-    found = max_common_layout(a.inner, b)
-    most = int(size(found)) if type(size(found)) is Int else 1
-    limit = most if swizzle.bits == 0 else min(most, 1 << swizzle.base)
-    places = [found(x) for x in range(min(limit, ENUMERABLE))]
-    run = next((x for x, place in enumerate(places) if a(place) != a(0) + x), limit)
-    limit = min(run, limit)
-    while limit > 1 and most % limit:
-        limit -= 1
-    return composition(found, Layout(static(limit), _1)) if limit < most else found
+    found, together = max_common_layout(a.inner, b), 1 << swizzle.base
+    if not swizzle.bits or size(found) <= together:
+        return found
+    return wrapped(merged(first_of(found.plain_modes(), together)))
 
 
 # ---------------------------------------------------------------------------------------------------- widths
@@ -390,7 +385,7 @@ def _over(operation: Any, layout: ComposedLayout, *more: Any) -> Any:
 
 _DOMAIN = [
     *(algebra.coalesce, algebra.composition, algebra.filter, algebra.filter_zeros, modes.append),
-    *(modes.group, modes.prepend, modes.replace, modes.select, modes.take, tilers.blocked_product, tilers.flat_divide),
+    *(modes.group, modes.prepend, modes.replace, modes.reverse, modes.select, modes.take, tilers.blocked_product, tilers.flat_divide),
     *(tilers.flat_product, tilers.logical_divide, tilers.logical_product, tilers.raked_product, tilers.tile_to_shape),
     *(tilers.tiled_divide, tilers.tiled_product, tilers.zipped_divide, tilers.zipped_product),
 ]

@@ -23,7 +23,6 @@ from ..core.int_tuple import (
     IntTuple,
     Underscore,
     as_int_tuple,
-    as_tree,
     by_kind_of_tiler,
     elsewhere,
     leaves,
@@ -83,7 +82,7 @@ def coalesce(layout: Layout, profile: Any = None) -> Layout:
         return elsewhere(coalesce, layout, profile)
     if profile is None and (plain := layout.plain_modes()):
         return wrapped(merged(plain))
-    profile = as_tree(_1 if profile is None else profile)
+    profile = as_int_tuple(_1 if profile is None else profile)
     if isinstance(profile, tuple):
         modes = _top_modes("coalesce", layout, profile)
         if len(profile) > len(modes):

@@ -36,6 +36,17 @@ def merged(modes: Iterable[tuple[int, int]], unbounded: bool = False) -> Modes:
     return out
 
 
+def first_of(modes: Modes, n: int) -> Modes:
+    """Modes with the first n coordinates of these, or as many fewer as modes have."""
+    out: Modes = []
+    for s, d in modes:
+        out.append((min(s, n), d))
+        n //= s
+        if n < 2:
+            break
+    return out
+
+
 def wrapped(modes: Modes) -> Layout:
     """The static layout of flat modes: none is _1:_0, one stands alone. RangeError for what 64 bits cannot hold."""
     for s, d in modes:
@@ -83,23 +94,27 @@ class Steps:
         """The runs of equal steps in a(0), a(d), ..., a((s - 1) d): each as long as can be, each a mode."""
         out: Pieces = []
         while s > 1:
-            # The first n with a carry: n * d reaches past a multiple of a bound that d itself does not reach past.
-            n = s
-            for p in self.bounds:
-                r = d % p
-                if r and n * r > p - r and (first := -(-p // r)) < n:
-                    n = first
-            step = self(d)
-            if n < s:
-                last = min(s, n + ENUMERABLE)
-                while n < last and self(n * d) == n * step:  # carries may cancel
-                    n += 1
+            n, step = self.run(s, d)
             if n >= s or s % n:  # the second is refused by why_not, which says so
                 out.append((s, d, step))
                 return out
             out.append((n, d, step))
             s, d = s // n, d * n
         return out
+
+    def run(self, s: int, d: int) -> tuple[int, int]:
+        """How many of a(0), a(d), ..., a((s - 1) d) are equal steps apart, from the first on; and the step."""
+        n = s  # the first with a carry: n * d reaches past a multiple of a bound that d itself does not reach past
+        for p in self.bounds:
+            r = d % p
+            if r and n * r > p - r and (first := -(-p // r)) < n:
+                n = first
+        step = self(d)
+        if n < s:
+            last = min(s, n + ENUMERABLE)
+            while n < last and self(n * d) == n * step:  # carries may cancel
+                n += 1
+        return n, step
 
     def why_not(self, pieces: Pieces, exact: bool = False) -> str | None:
         """Why a(sum of c_k x_k) is not the sum of c_k t_k for all c_k < n_k; None if it is. exact: a(x_k) == t_k is known.

@@ -381,13 +381,13 @@ def tile_to_shape(block: Layout, shape: Any, order: Any = LayoutLeft) -> Layout:
         )
     extents = product_each(target)
     padded = append[r](block)
-    for n, b in zip(extents, product_each(padded)):
+    for n, b in zip(extents, product_each(padded.shape)):
         if not require("divides", b, n, lambda: f"tile_to_shape of {shown(block)} to {shown(target)}"):
             raise DivisibilityError(
                 f"tile_to_shape: {b} of {shown(block)} does not divide {n} of {shown(target)}",
                 "whole blocks",
                 f"round it up: {arithmetic.round_up(n, b)}",
             )
-    copies = ceil_div(extents, product_each(padded))
+    copies = ceil_div(extents, product_each(padded.shape))
     ordered = range(r) if order is LayoutLeft else reversed(range(r)) if order is LayoutRight else None
     return blocked_product(padded, MakeOrderedLayout(copies, order if ordered is None else Shape(*(Int[k]() for k in ordered))))

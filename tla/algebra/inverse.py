@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from ..core.basis import ScaledBasis
@@ -21,16 +21,11 @@ from ..core.ints import Int, at_most, equal, is_constant, mul, require, settled,
 from ..core.layout import Layout, as_layout
 from .composition import by_stride, coalesce, flat_modes, from_modes, merge
 from .composition_cuts import Mode, has_symbols
-from .digits import ENUMERABLE, Modes, Steps, merged, wrapped
-from .predicates import consecutive
+from .digits import merged, wrapped
+from .inverse_digits import SEARCHABLE, larger, whole_modes
 
 _0, _1 = Int[0](), Int[1]()
 _ONE = Layout(_1, _0)
-
-#: Domains up to this size are searched for every inverse that there is; in larger ones each digit steps along one mode.
-SEARCHABLE = 2**10
-#: So many steps a search may take.
-BUDGET = 20_000
 
 # ---------------------------------------------------------------------------------------------- right inverse
 
@@ -51,8 +46,8 @@ def right_inverse(layout: Layout) -> Layout:
     >>> print(right_inverse(parse("(_4,_3):(_1,_2)")))
     (_4,_2):(_1,_8)
 
-    Law: layout(R(i)) == i on R's whole domain, and no layout into layout's domain does so for more. Of more than 1,024
-    coordinates the search is cut short: digits step along one mode each, and 20,000 of them are tried.
+    Law: layout(R(i)) == i on R's whole domain, and no layout into layout's domain does so for more. Where strides are
+    negative, or overlap, and there are more than 1,024 coordinates, digits that carry are not tried, and 20,000 of the others.
     Source: CuTe `right_inverse`, which takes whole modes only.
     """
     if not isinstance(layout, Layout):
@@ -61,11 +56,11 @@ def right_inverse(layout: Layout) -> Layout:
         return nothing
     if plain := layout.plain_modes():
         plain = merged(plain)
-        return wrapped(larger(plain, _whole_modes(plain)))
+        return wrapped(merged(larger(plain, whole_modes(plain))))
     offsets_only("right_inverse", layout)
     if has_symbols(layout.shape, layout.stride):
         return from_modes(merge(_following_modes(placed(layout))))
-    return from_modes(merge(_whole_modes(merge(flat_modes(layout)), static)))
+    return from_modes(merge(whole_modes(merge(flat_modes(layout)), static)))
 
 
 def of_nothing(name: str, *layouts: Layout) -> Layout | None:
@@ -85,28 +80,6 @@ def offsets_only(name: str, layout: Layout) -> None:
         raise LeafTypeError(f"{name} of {shown(layout)}", "a layout of offsets", "coordinates have no order: take each mode for itself")
 
 
-def _whole_modes(modes: list[Any], as_leaf: Callable[[int], Any] = int) -> list[Any]:
-    """CuTe's right inverse: modes in the order of their fixed strides, while each begins where the last one ends.
-
-    as_leaf   what makes a fixed integer: int where all are plain, `static` where others are dynamic. Such a stride does not
-              count; such an extent is the last
-    """
-    fixed, place = type(as_leaf(1)), as_leaf(1)
-    found = []
-    for s, d in modes:
-        if type(d) is fixed and d > 0:
-            found.append((d, type(s) is not fixed, place, s))
-        place = mul(place, s)
-    out, reached = [], 1
-    for d, last, place, s in sorted(found):
-        if d == reached and (last or s != 1):
-            out.append((s, place))
-            if last:
-                break
-            reached = d * s
-    return out
-
-
 def _following_modes(modes: list[tuple[Any, Any, Any]]) -> list[Mode]:
     """Modes in the order in which each is proved to begin where the last one ends; one of a dynamic extent is the last."""
     out: list[Mode] = []
@@ -120,91 +93,6 @@ def _following_modes(modes: list[tuple[Any, Any, Any]]) -> list[Mode]:
         rest.remove(found)
         reached = mul(s, d)
     return out
-
-
-def larger(modes: Modes, found: Modes, *others: Modes) -> Modes:
-    """A right inverse of all these larger than `found`, over the domain of `modes`; `found`, if digits make none."""
-    size, known_size = math.prod([s for s, _d in modes]), math.prod([s for s, _r in found])
-    if known_size < size and known_size < (limit := (consecutive(modes) or size) if not others else size):
-        found = _Digits([Steps(m) for m in (modes, *others)], modes, size, limit, known_size).best() or found
-    return merged(found)
-
-
-class _Digits:
-    """The largest R with f(R(i)) == i for every f, digit by digit: R(i) = sum of c_k r_k, f(r_k) the product of the n before.
-
-    A domain of up to SEARCHABLE coordinates is searched whole. In a larger one a digit steps along a single mode, and takes
-    of it what the digits before have left, so that nothing carries.
-    """
-
-    def __init__(self, functions: list[Steps], modes: Modes, n: int, limit: int, found: int) -> None:
-        self.functions, self.modes, self.limit, self.found = functions, modes, limit, found
-        self.places = list(itertools.accumulate((s for s, _d in modes), int.__mul__, initial=1))
-        self.budget = BUDGET
-        self.at: dict[int, list[int]] | None = None
-        if n <= SEARCHABLE:
-            self.at = {}
-            for x in range(n):
-                value = functions[0](x)
-                if all(f(x) == value for f in functions):
-                    self.at.setdefault(value, []).append(x)
-
-    def best(self) -> list[tuple[int, int]] | None:
-        """The digits (n, r) of an inverse larger than the one that is known; None if there is none."""
-        self.digits: list[tuple[int, int]] | None = None
-        if self.at is not None:
-            self._anywhere([0], [])
-        else:
-            self._along_modes(1, [0] * len(self.modes), [])
-        return self.digits
-
-    def _note(self, p: int, digits: list[tuple[int, int]]) -> bool:
-        """Whether to go on from p offsets found."""
-        if p > self.found:
-            self.found, self.digits = p, list(digits)
-        self.budget -= 1
-        return self.found < self.limit and self.budget > 0
-
-    def _anywhere(self, image: list[int], digits: list[tuple[int, int]]) -> None:
-        p = len(image)
-        if not self._note(p, digits):
-            return
-        assert self.at is not None
-        for r in self.at.get(p, ()):
-            n = 1
-            while (n + 1) * p <= self.limit and all(x + n * r in self.at.get(n * p + i, ()) for i, x in enumerate(image)):
-                n += 1
-            for k in range(n, 1, -1):
-                self._anywhere([x + c * r for c in range(k) for x in image], [*digits, (k, r)])
-
-    def _along_modes(self, p: int, used: list[int], digits: list[tuple[int, int]]) -> None:
-        if not self._note(p, digits):
-            return
-        for i, (s, d) in enumerate(self.modes):
-            if d <= 0 or p % d:
-                continue
-            step = p // d
-            r = step * self.places[i]
-            if not all(f(r) == p for f in self.functions):
-                continue
-            for n in self._counts(p, (s - 1 - used[i]) // step + 1):
-                rest = [u + (n - 1) * step if k == i else u for k, u in enumerate(used)]
-                if n > 1 and self._linear(r, n, p):
-                    self._along_modes(p * n, rest, [*digits, (n, r)])
-
-    def _linear(self, r: int, n: int, p: int) -> bool:
-        """Whether every f steps by p at each multiple of r: sure for the one whose mode r steps along, checked of others."""
-        self.budget -= n >> 6
-        return len(self.functions) == 1 or (n <= ENUMERABLE and all(f(c * r) == c * p for f in self.functions for c in range(n)))
-
-    def _counts(self, p: int, most: int) -> Iterator[int]:
-        """How many steps a digit may take: all, or as many as end where another mode can begin."""
-        wanted = {most}
-        for _s, d in self.modes:
-            if d > 0:
-                every = d // math.gcd(p, d)
-                wanted.update(range(every, min(most, 256 * every) + 1, every))
-        return iter(sorted(wanted, reverse=True))
 
 
 # ----------------------------------------------------------------------------------------------- left inverse

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..core.coord import as_coord
 from ..core.errors import RankError
-from ..core.int_tuple import AnyLayout, Bracketed, IntTuple, Underscore, as_tree, elsewhere, shown, size
+from ..core.int_tuple import AnyLayout, Bracketed, IntTuple, Underscore, as_int_tuple, elsewhere, shown, size
 from ..core.ints import Int, leaf
 from ..core.layout import Layout, Shape, as_layout, join
 
@@ -32,7 +32,7 @@ def _modes(x: Any) -> list[Any]:
 
 def _checked(x: Any) -> Any:
     """A layout as it is, anything else as an IntTuple."""
-    return x if isinstance(x, AnyLayout) else as_tree(x)
+    return x if isinstance(x, AnyLayout) else as_int_tuple(x)
 
 
 def _of(x: Any, modes: list[Any]) -> Any:
@@ -46,7 +46,7 @@ def _of(x: Any, modes: list[Any]) -> Any:
 def _one(x: Any, mode: Any) -> Any:
     """A mode to be put beside those of x."""
     if not isinstance(x, AnyLayout):
-        return as_tree(mode)
+        return as_int_tuple(mode)
     layout = as_layout("a mode", mode)
     return layout, layout.origin_shape[0] if len(layout.origin_shape) == 1 else size(layout)
 
@@ -132,6 +132,21 @@ def replace(index: int) -> Callable[[Any, Any], Any]:
         return _of(x, [*modes[:i], _one(x, mode), *modes[i + 1 :]])
 
     return f
+
+
+def reverse(x: Any) -> Any:
+    """The modes in the opposite order; their own stay as they are.
+
+    >>> from tla import parse, reverse
+    >>> print(reverse((2, (3, 4), 5)), reverse(parse("(_2,(_3,_5)):(_1,(_2,_6))")))
+    (5,(3,4),2) ((_3,_5),_2):((_2,_6),_1)
+
+    Source: CuTe `reverse`.
+    """
+    if isinstance(x, AnyLayout) and not isinstance(x, Layout):
+        return elsewhere(reverse, x)
+    x = _checked(x)
+    return _of(x, _modes(x)[::-1]) if isinstance(getattr(x, "shape", x), tuple) else x
 
 
 class _Extend:

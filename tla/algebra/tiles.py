@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from ..core.cache import memo
 from ..core.coord import Coord, as_coord, crd2idx
 from ..core.errors import Predicate, RangeError, RankError, Reason
-from ..core.int_tuple import as_tree, leaves, modes_of, product, product_each, shown, weakly_congruent
+from ..core.int_tuple import as_int_tuple, leaves, modes_of, product, product_each, shown, weakly_congruent
 from ..core.ints import Int, at_most, ceil_div, divides, equal, is_constant, larger, leaf, require_positive, smaller
 from ..core.layout import Layout, Shape, as_layout
 from .modes import prepend
@@ -159,7 +159,7 @@ def _cut(layout: Layout, extents: tuple[Any, ...], valid: tuple[Any, ...]) -> La
 
 
 def _extents(where: str, layout: Layout, tile: Any) -> tuple[Any, ...]:
-    tile = as_tree(tile)
+    tile = as_int_tuple(tile)
     if not _has_modes_of(tile, layout.shape) or any(isinstance(t, tuple) for t in modes_of(tile)):
         whole = product_each(layout.shape) if isinstance(layout.shape, tuple) else product(layout.shape)
         raise RankError(

@@ -15,7 +15,7 @@ from typing import Any
 from . import ints
 from .coord import as_coord
 from .errors import DivisibilityError, RankError
-from .int_tuple import AnyLayout, IntTuple, as_int_tuple, leaves, product, require_congruent, shown
+from .int_tuple import IntTuple, as_int_tuple, leaves, product, require_congruent, shown
 from .ints import Int, add, is_leaf, mul, static
 
 
@@ -215,19 +215,6 @@ def elem_scale(a: Any, b: Any) -> Any:
     return IntTuple(*builtins.map(elem_scale, a, b))
 
 
-def reverse(x: Any) -> Any:
-    """The modes in the opposite order; their own stay as they are.
-
-    >>> from tla import reverse
-    >>> print(reverse((2, (3, 4), 5)))
-    (5,(3,4),2)
-
-    Source: CuTe `reverse`.
-    """
-    x = as_int_tuple(x)
-    return IntTuple(*x[::-1]) if isinstance(x, tuple) else x
-
-
 def elem_less(a: Any, b: Any) -> Any:
     """Whether every integer of a is less than its counterpart in b: whether a coordinate is inside of a shape.
 
@@ -283,7 +270,7 @@ def elem_geq(a: Any, b: Any) -> Any:
 
 def _elementwise(name: str, holds: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
     """Whether holds(x, y) for every x of a and its counterpart y in b: True, False or None; of arrays, element by element."""
-    a, b = (as_coord(x) if isinstance(x, tuple) or not isinstance(x, AnyLayout) else as_int_tuple(x) for x in (a, b))
+    a, b = as_coord(a), as_coord(b)
     if isinstance(a, tuple) != isinstance(b, tuple):
         raise RankError(f"{name}: {shown(a)} and {shown(b)}", "integers in the same places", "give each integer its counterpart")
     if not isinstance(a, tuple):

@@ -16,11 +16,12 @@ from .coord import coord_leaf
 from .errors import LeafTypeError, RangeError, RankError
 from .int_tuple import MAX_DEPTH, IntTuple, as_int_tuple, as_tuple, like, shown
 from .ints import Int, is_constant, is_int, is_leaf, is_no_integer, leaf, plus, register_leaf, times
+from .value import Value, new_value, put
 
 _0, _1 = Int[0](), Int[1]()
 
 
-class ScaledBasis:
+class ScaledBasis(Value):
     """An integer times a basis element: the coordinate that is `value` in one mode and 0 in all others.
 
     value   an integer, or what computes like one
@@ -38,19 +39,15 @@ class ScaledBasis:
     """
 
     __slots__ = ("path", "value")
+    _instead = "multiply an E"
     __array_ufunc__ = None  # an array times an element is an element whose value is the array
 
     value: Any
     path: tuple[int, ...]
 
     def __init__(self, value: Any, path: tuple[int, ...]) -> None:
-        object.__setattr__(self, "value", coord_leaf(value))
-        object.__setattr__(self, "path", _path(path))
-
-    def __setattr__(self, name: str, value: object = None) -> None:
-        raise AttributeError(f"a ScaledBasis is immutable: multiply an E instead of changing {name}")
-
-    __delattr__ = __setattr__
+        put(self, "value", coord_leaf(value))
+        put(self, "path", _path(path))
 
     def __mul__(self, n: Any) -> ScaledBasis:
         return _element(times(_factor(n), self.value), self.path)
@@ -111,10 +108,7 @@ def _path(path: Any) -> tuple[int, ...]:
 
 def _element(value: Any, path: tuple[int, ...]) -> ScaledBasis:
     """The ScaledBasis of parts that are checked."""
-    new = object.__new__(ScaledBasis)
-    object.__setattr__(new, "value", leaf(value) if isinstance(value, int) else value)
-    object.__setattr__(new, "path", path)
-    return new
+    return new_value(ScaledBasis, value=leaf(value) if isinstance(value, int) else value, path=path)
 
 
 def _factor(n: Any) -> Any:

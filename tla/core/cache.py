@@ -94,9 +94,9 @@ def cache_clear() -> None:
     >>> from tla import cache_clear
     >>> cache_clear()
 
-    composition, complement, coalesce, logical_divide, logical_product, the inverses, the layouts of tags and tiles, and
-    the plans of copies keep up to 4,096 results each, and their arguments, which may hold memory; a measurement without a
-    memo begins with this.
+    composition, complement, coalesce, logical_divide, logical_product, the inverses, the layouts of tags and tiles, the
+    plans of copies, the nodes of symbols and the shapes of HLO text keep up to 4,096 results each, and their arguments,
+    which may hold memory; a measurement of cold calls begins with this.
     """
     for clear in _CLEAR:
         clear()

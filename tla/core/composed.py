@@ -14,10 +14,11 @@ from typing import Any
 
 from .basis import ArithmeticTuple, ScaledBasis, as_coordinate
 from .errors import LeafTypeError, RankError
-from .int_tuple import AnyLayout, flatten, leaves, mode, shown, symbols_given
+from .int_tuple import AnyLayout, flatten, leaves, mode, shown, symbols_given, unflatten
 from .ints import Int, is_constant, is_int, is_static, leaf, plus
 from .layout import Layout, as_layout
 from .swizzle import Swizzle
+from .value import new_value
 
 _0 = Int[0]()
 #: A layout composed of more parts than this is refused.
@@ -69,15 +70,7 @@ class ComposedLayout(AnyLayout):
             raise LeafTypeError(f"{outer} o {shown(offset)} o {shown(inner)}", "offsets to swizzle", "put a layout in between")
         if isinstance(outer, Swizzle) and outer.bits == 0 and is_constant(0, offset):
             return inner
-        new = object.__new__(cls)
-        for name, value in (("outer", outer), ("offset", offset), ("inner", inner)):
-            object.__setattr__(new, name, value)
-        return new
-
-    def __setattr__(self, name: str, value: object = None) -> None:
-        raise AttributeError(f"a ComposedLayout is immutable: make another instead of changing {name}")
-
-    __delattr__ = __setattr__
+        return new_value(cls, outer=outer, offset=offset, inner=inner)
 
     @property
     def shape(self) -> Any:
@@ -115,6 +108,10 @@ class ComposedLayout(AnyLayout):
     def flatten(self) -> Any:
         """What `flatten(layout)` gives."""
         return self.over(flatten)
+
+    def unflatten(self, profile: Any) -> Any:
+        """What `unflatten(layout, profile)` gives."""
+        return self.over(unflatten, profile)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ComposedLayout):

@@ -16,8 +16,9 @@ from collections.abc import Iterable, Iterator
 from numbers import Integral
 from typing import Any
 
+from .cache import plain_memo
 from .errors import LeafTypeError, RangeError, RankError
-from .int_tuple import IntTuple, Underscore, as_int_tuple, as_tree, as_tuple, leaves, like, product, require_congruent, shown
+from .int_tuple import AnyLayout, IntTuple, Underscore, as_int_tuple, as_tuple, leaves, like, product, require_congruent, shown
 from .ints import (
     INT64_MAX,
     INT64_MIN,
@@ -119,7 +120,7 @@ def dtype_of(x: Any) -> str:
     return str(x.dtype) if hasattr(type(x), "dtype") else ""
 
 
-@functools.lru_cache(maxsize=256)
+@plain_memo
 def _range_of(dtype: str) -> tuple[int, int] | None:
     """The least and the largest integer of a dtype; None where it is no integer's of so many bits."""
     found = re.fullmatch(_INTEGER_DTYPE, dtype)
@@ -152,22 +153,27 @@ def crd2offset(coord: Any, shape: Any, stride: Any) -> Any:
 
     Source: TLA `crd2offset`.
     """
-    shape, stride = as_int_tuple(shape), as_tree(stride)
+    shape, stride = as_int_tuple(shape), as_int_tuple(stride)
     require_congruent("crd2offset", shape, stride)
     return offset_of(coord, shape, stride)
 
 
 def crd2idx(coord: Any, shape: Any, stride: Any = None) -> Any:
-    """The index of a coordinate in a shape, first mode fastest; with strides, its offset, as crd2offset.
+    """The index of a coordinate in a shape, first mode fastest; with strides, its offset, as crd2offset. Of a layout, its offset there.
 
     >>> from tla import crd2idx
     >>> crd2idx((1, 5), (4, 6)), crd2idx((1, (1, 2)), (4, (2, 3))), crd2idx((1, 5), (4, 6), (6, 1))
     (21, 21, 11)
+    >>> from tla import parse
+    >>> crd2idx(38, parse("(_64,_64):(_64,_1)"))
+    2432
 
     Raises RankError where the coordinate does not fit the shape.
 
     Source: CuTe `crd2idx`.
     """
+    if isinstance(shape, AnyLayout) and stride is None:
+        return shape(coord)
     shape = as_int_tuple(shape)
     if stride is not None:
         return crd2offset(coord, shape, stride)

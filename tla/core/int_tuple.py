@@ -1,7 +1,8 @@
 """IntTuples: an integer, or a tuple of IntTuples; and the operations on them that layouts are made of.
 
-Functions with template arguments in C++ take them in square brackets: `get[0, 1](x)`, `rank[0](x)`. What takes a shape
-takes a layout too, and means its shape. First mode fastest (colexicographic) wherever one integer stands for a coordinate.
+Functions with template arguments in C++ take them in square brackets: `get[0, 1](x)`, `rank[0](x)`. First mode fastest
+(colexicographic) wherever one integer stands for a coordinate. A layout is no IntTuple: rank, depth, size, shape and the
+predicates on profiles are defined on layouts, by their shapes, and take them; everything else that wants integers refuses one.
 
 Source: CuTe include/cute/int_tuple.hpp and algorithm/tuple_algorithms.hpp; TLA include/tla/int_tuple.hpp.
 """
@@ -17,6 +18,7 @@ from . import ints
 from .display import Displayed
 from .errors import LeafTypeError, Predicate, RankError, Reason
 from .ints import Int, Static, equal, is_int, leaf, mul, static
+from .value import Value
 
 #: Nesting deeper than this is refused: it is no layout, and recursion on it would not end well.
 MAX_DEPTH = 64
@@ -106,7 +108,7 @@ def require_depth(x: tuple[Any, ...], depth: int = MAX_DEPTH) -> None:
             require_depth(m, depth - 1)
 
 
-class AnyLayout(Displayed):
+class AnyLayout(Value, Displayed):
     """What every kind of layout is: something with a shape, which stands for it wherever a shape is asked for."""
 
     __slots__ = ("__weakref__",)  # jax.jit(layout) holds its function weakly
@@ -115,6 +117,8 @@ class AnyLayout(Displayed):
     if TYPE_CHECKING:  # what a kind has to have
 
         def flatten(self) -> Any: ...
+        def unflatten(self, profile: Any) -> Any: ...
+        def __call__(self, *coord: Any) -> Any: ...
         def __getitem__(self, i: int) -> Any: ...
 
 
@@ -167,13 +171,13 @@ def by_kind_of_tiler(operation: Any, layout: Any, tiler: Any) -> Any:
     return f(operation, layout, tiler)
 
 
+def as_shape(x: Any, cls: type[IntTuple] = IntTuple) -> Any:
+    """x checked, for what is defined on layouts by their shapes: an integer as a leaf, a tuple as a `cls`, a layout as its shape."""
+    return as_int_tuple(shape_of(x), cls)
+
+
 def as_int_tuple(x: Any, cls: type[IntTuple] = IntTuple) -> Any:
-    """x checked: an integer as a leaf, a tuple as a `cls`, a layout as its shape."""
-    return as_tree(shape_of(x), cls)
-
-
-def as_tree(x: Any, cls: type[IntTuple] = IntTuple) -> Any:
-    """x checked: an integer as a leaf, a tuple as a `cls`."""
+    """x checked: an integer as a leaf, a tuple as a `cls`. A layout is neither, and refused: its shape alone is not what it is."""
     if type(x) is cls or (cls is IntTuple and isinstance(x, IntTuple) and x.checked):
         return x
     return as_tuple(cls, x) if isinstance(x, tuple) else leaf(x)
@@ -322,7 +326,7 @@ def rank(x: Any) -> Int:
 
     Source: CuTe and TLA `rank<I...>`.
     """
-    return static(len(modes_of(as_int_tuple(x))))
+    return static(len(modes_of(as_shape(x))))
 
 
 @ByPath
@@ -335,7 +339,7 @@ def depth(x: Any) -> Int:
 
     Source: CuTe and TLA `depth<I...>`.
     """
-    return static(_depth(as_int_tuple(x)))
+    return static(_depth(as_shape(x)))
 
 
 def _depth(x: Any) -> int:
@@ -352,7 +356,7 @@ def size(x: Any) -> Any:
 
     Source: CuTe `size<I...>`.
     """
-    return product(x)
+    return product(shape_of(x))
 
 
 def product(x: Any) -> Any:
@@ -376,6 +380,7 @@ def product_each(x: Any) -> IntTuple:
 
     Source: CuTe `product_each`.
     """
+    x = as_int_tuple(x)
     return IntTuple(*map(product, modes_of(x)))
 
 
@@ -398,16 +403,19 @@ def flatten(x: Any) -> Any:
 
 
 def unflatten(flat: Any, profile: Any) -> Any:
-    """The leaves of `flat` in the nesting of `profile`: `unflatten(flatten(x), x) == x`.
+    """The leaves of `flat` in the nesting of `profile`: `unflatten(flatten(x), x) == x`. Of a layout, the modes of both parts.
 
-    Raises RankError where the number of leaves differs.
+    profile   an IntTuple: of a layout that was flattened, its shape
+    Raises    RankError where the number of leaves differs
 
-    >>> from tla import unflatten
-    >>> print(unflatten((2, 3, 4), (0, (0, 0))))
-    (2,(3,4))
+    >>> from tla import parse, unflatten
+    >>> print(unflatten((2, 3, 4), (0, (0, 0))), unflatten(parse("(_2,_3,_4):(_12,_4,_1)"), (0, (0, 0))))
+    (2,(3,4)) (_2,(_3,_4)):(_12,(_4,_1))
 
     Source: CuTe `unflatten`.
     """
+    if isinstance(flat, AnyLayout):
+        return flat.unflatten(profile)
     values, profile = tuple(leaves(as_int_tuple(flat))), as_int_tuple(profile)
     if len(values) != (n := sum(1 for _ in leaves(profile))):
         raise RankError(
@@ -453,7 +461,7 @@ def congruent(a: Any, b: Any) -> Reason | bool | None:
 
     Source: CuTe `congruent`.
     """
-    return why_not_congruent(as_int_tuple(a), as_int_tuple(b)) or True
+    return why_not_congruent(as_shape(a), as_shape(b)) or True
 
 
 @Predicate
@@ -466,7 +474,7 @@ def weakly_congruent(a: Any, b: Any) -> Reason | bool | None:
 
     Source: CuTe `weakly_congruent`.
     """
-    return _refines(as_int_tuple(a), as_int_tuple(b), lambda n, m: True, "")
+    return _refines(as_shape(a), as_shape(b), lambda n, m: True, "")
 
 
 @Predicate
@@ -481,7 +489,7 @@ def compatible(a: Any, b: Any) -> Reason | bool | None:
 
     Source: CuTe `compatible`.
     """
-    return _refines(as_int_tuple(a), as_int_tuple(b), equal, "is not the size of")
+    return _refines(as_shape(a), as_shape(b), equal, "is not the size of")
 
 
 @Predicate
@@ -496,7 +504,7 @@ def weakly_compatible(a: Any, b: Any) -> Reason | bool | None:
 
     Source: CuTe `weakly_compatible`.
     """
-    return _refines(as_int_tuple(a), as_int_tuple(b), ints.divides, "does not divide the size of")
+    return _refines(as_shape(a), as_shape(b), ints.divides, "does not divide the size of")
 
 
 def _refines(a: Any, b: Any, holds: Callable[[Any, Any], bool | None], otherwise: str) -> Reason | bool | None:

@@ -16,13 +16,14 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from .errors import DivisibilityError, LeafTypeError, RangeError, Unproven
+from .value import Value, put
 
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
 
 # ---------------------------------------------------------------------------------------------- static integers
 
 
-class Static:
+class Static(Value):
     """A static value as a type: what C++ writes between angle brackets. Calling it gives the value.
 
     >>> Int[4], Int[4]()
@@ -33,8 +34,12 @@ class Static:
 
     __slots__ = ("_text", "value")
 
+    _text: str
+    value: Any
+
     def __init__(self, value: Any, text: str = "") -> None:
-        self.value, self._text = value, text
+        put(self, "value", value)
+        put(self, "_text", text)
 
     def __call__(self, *arguments: Any) -> Any:
         if arguments:
@@ -315,6 +320,8 @@ def leaf(x: object) -> Any:
         return convert(x)
     if is_int(x):
         return leaf(operator.index(cast(Any, x)))
+    if hasattr(type(x), "origin_shape"):
+        raise LeafTypeError(f"a {type(x).__name__} where integers belong", "an integer, or a tuple of integers", "give its .shape")
     if isinstance(x, (list, range, set)):
         raise LeafTypeError(f"a {type(x).__name__}", "a tuple, or an integer", "write a tuple: (4, 8)")
     shown = f"{x!r:.60}" if is_no_integer(x) or x is None else "a value"

@@ -17,7 +17,7 @@ from .int_tuple import (
     ByPath,
     IntTuple,
     as_int_tuple,
-    as_tree,
+    as_shape,
     congruent,
     elsewhere,
     flatten,
@@ -32,6 +32,7 @@ from .int_tuple import (
     shown,
     symbols_given,
     text,
+    unflatten,
 )
 from .ints import Int, Static, at_most, is_constant, is_int, is_static, leaf, mul, require
 
@@ -196,6 +197,7 @@ class Layout(AnyLayout, metaclass=_LayoutMeta):
     """
 
     __slots__ = ("_make", "_origin", "_plain", "shape", "stride")
+    _instead = "make another with MakeLayout"
 
     shape: Any
     stride: Any
@@ -204,7 +206,7 @@ class Layout(AnyLayout, metaclass=_LayoutMeta):
     _make: Callable[[], tuple[Any, Any]]
 
     def __init__(self, shape: Any, stride: Any, origin_shape: Any = None) -> None:
-        shape, stride = as_tree(shape, Shape), as_tree(stride, Stride)
+        shape, stride = as_int_tuple(shape, Shape), as_int_tuple(stride, Stride)
         require_congruent("Layout", shape, stride)
         for n in leaves(shape):
             if n < 0 if isinstance(n, int) else not _may_be_extent(n, shape):
@@ -235,11 +237,6 @@ class Layout(AnyLayout, metaclass=_LayoutMeta):
     def origin_shape(self) -> Shape:
         """How much of each top-level mode holds valid data [elements]."""
         return _default_origin(self.shape) if self._origin is None else self._origin
-
-    def __setattr__(self, name: str, value: object = None) -> None:
-        raise AttributeError(f"a Layout is immutable: make another with MakeLayout instead of changing {name}")
-
-    __delattr__ = __setattr__
 
     def __call__(self, *coord: Any) -> Any:
         at = coord[0] if len(coord) == 1 else coord
@@ -273,6 +270,10 @@ class Layout(AnyLayout, metaclass=_LayoutMeta):
     def flatten(self) -> Layout:
         """What `flatten(layout)` gives."""
         return unchecked_layout(flatten(self.shape), flatten(self.stride))
+
+    def unflatten(self, profile: Any) -> Layout:
+        """What `unflatten(layout, profile)` gives."""
+        return Layout(unflatten(self.shape, profile), unflatten(self.stride, profile))
 
     @property
     def is_static(self) -> bool:
@@ -469,7 +470,7 @@ def shape(layout: Any) -> Any:
 
     Source: CuTe and TLA `shape<I...>`.
     """
-    return as_int_tuple(layout)
+    return as_shape(layout)
 
 
 @ByPath

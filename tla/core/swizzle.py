@@ -12,6 +12,7 @@ from .coord import coord_leaf, require_held
 from .errors import LeafTypeError, RangeError, RankError
 from .int_tuple import AnyLayout, shown
 from .ints import Int, Static, leaf, static
+from .value import Value, new_value
 
 _0, _1 = Int[0](), Int[1]()
 
@@ -28,7 +29,7 @@ class _SwizzleMeta(type):
         raise LeafTypeError(f"Swizzle{arguments!r}", "the numbers in square brackets", "write Swizzle[3, 4, 3]() for the value")
 
 
-class Swizzle(metaclass=_SwizzleMeta):
+class Swizzle(Value, metaclass=_SwizzleMeta):
     """A permutation of offsets: B bits of an offset are xored into B others, S places below them.
 
     bits    B, how many
@@ -47,15 +48,11 @@ class Swizzle(metaclass=_SwizzleMeta):
     """
 
     __slots__ = ("__weakref__", "base", "bits", "shift")  # jax.jit(swizzle) holds it weakly
+    _instead = "write Swizzle[...]"
 
     bits: int
     base: int
     shift: int
-
-    def __setattr__(self, name: str, value: object = None) -> None:
-        raise AttributeError(f"a Swizzle is immutable: write Swizzle[...] instead of changing {name}")
-
-    __delattr__ = __setattr__
 
     @property
     def reads(self) -> int:
@@ -105,10 +102,7 @@ def make_swizzle(bits: int, base: int, shift: int) -> Swizzle:
         raise RangeError(f"{what}: its {bits} bits and those {abs(shift)} places on overlap", f"a shift of {bits} or more", f"use {bits}")
     if bits + base + abs(shift) > 62:
         raise RangeError(what, "at most 62 bits in all", "use smaller numbers")
-    new = object.__new__(Swizzle)
-    for name, value in (("bits", bits), ("base", base), ("shift", shift)):
-        object.__setattr__(new, name, value)
-    return new
+    return new_value(Swizzle, bits=bits, base=base, shift=shift)
 
 
 class _MakeSwizzle:

@@ -7,39 +7,82 @@
 
 from typing import TYPE_CHECKING
 
+from ..core import element
 from . import names
 from .atom import CopyAtom, Family, Major, MMAAtom
 from .canonical import GMMA, UMMA, CanonicalAtom, tile_to_mma_shape
 from .descriptor import Descriptor, descriptor_steps, read_descriptor, umma_descriptor, wgmma_descriptor
-from .elements import half
-from .tma import TensorMap, TMACopy, make_tma_copy, tma_partition
+from .elements import CPP
 from .names import Copy_Atom, MMA_Atom, atom, atoms
+from .tiled_copy import (
+    ThrCopy,
+    TiledCopy,
+    make_cotiled_copy,
+    make_tiled_copy,
+    make_tiled_copy_A,
+    make_tiled_copy_B,
+    make_tiled_copy_C,
+    make_tiled_copy_C_atom,
+    make_tiled_copy_D,
+    make_tiled_copy_S,
+)
+from .tiled_mma import ThrMMA, TiledMMA, make_tiled_mma
+from .tma import TensorMap, TMACopy, make_tma_copy, tma_partition
+from .tmem import TmemAddress, tmem_address, tmem_allocation, tmem_layout
 
 K, MN = Major.K, Major.MN
 
 __all__ = [
+    "GMMA",
     "MN",
+    "UMMA",
+    "CanonicalAtom",
     "CopyAtom",
     "Copy_Atom",
+    "Descriptor",
     "Family",
     "K",
     "MMAAtom",
     "MMA_Atom",
     "Major",
+    "TMACopy",
+    "TensorMap",
+    "ThrCopy",
+    "ThrMMA",
+    "TiledCopy",
+    "TiledMMA",
+    "TmemAddress",
     "atom",
     "atoms",
+    "descriptor_steps",
+    "make_cotiled_copy",
+    "make_tiled_copy",
+    "make_tiled_copy_A",
+    "make_tiled_copy_B",
+    "make_tiled_copy_C",
+    "make_tiled_copy_C_atom",
+    "make_tiled_copy_D",
+    "make_tiled_copy_S",
+    "make_tiled_mma",
+    "make_tma_copy",
+    "read_descriptor",
+    "tile_to_mma_shape",
+    "tma_partition",
+    "tmem_address",
+    "tmem_allocation",
+    "tmem_layout",
+    "umma_descriptor",
+    "wgmma_descriptor",
 ]
 
 if not TYPE_CHECKING:  # a name that is not there is an error for type checkers too
 
     def __getattr__(name):
         """The atoms and element types by their names: there are some thousands, made when they are first asked for."""
-        from . import elements
-
         found = names.entry(name)
         if found is None:
-            found = getattr(elements, name, None) or elements.CPP.get(name)
-            found = found if isinstance(found, elements.Element) else None
+            found = vars(element).get(name) or CPP.get(name)
+            found = found if isinstance(found, element.Element) else None
         if found is None:
             raise AttributeError(f"module 'tla.gpu' has no attribute {name!r}: {names._nearest(name)}")
         return found

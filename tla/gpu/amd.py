@@ -13,11 +13,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..core.element import Element
+from ..core.element import Element, bf16, double, float, fp8_e4m3, fp8_e4m3fnuz, fp8_e5m2, fp8_e5m2fnuz, half, int4b, int8, int32, tf32
 from ..core.errors import LeafTypeError, RangeError
 from ..core.layout import Layout
 from .atom import MMAAtom, shape_of, tv
-from .elements import bf16, double, float, fp8_e4m3, fp8_e4m3fnuz, fp8_e5m2, fp8_e5m2fnuz, half, int4b, int8, int32, tf32
 
 
 @dataclass(frozen=True)
@@ -35,18 +34,8 @@ class Row:
     wave: int
 
 
-_TYPES = {
-    "f32": float,
-    "f16": half,
-    "bf16": bf16,
-    "bf16_1k": bf16,
-    "i8": int8,
-    "f64": double,
-    "xf32": tf32,
-    "i32": int32,
-    "iu8": int8,
-    "iu4": int4b,
-}
+_TYPES = {"f32": float, "f16": half, "bf16": bf16, "bf16_1k": bf16, "i8": int8, "f64": double, "xf32": tf32}
+_TYPES |= {"i32": int32, "iu8": int8, "iu4": int4b}
 _FNUZ = {"fp8": fp8_e4m3fnuz, "bf8": fp8_e5m2fnuz}
 _OCP = {"fp8": fp8_e4m3, "bf8": fp8_e5m2}
 #: type of D, type of A and B, the shapes: M = N, K, blocks

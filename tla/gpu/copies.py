@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-from ..core.element import Element
+from ..core.element import Element, half, uint32, uint64, uint128
 from ..core.errors import LeafTypeError
 from ..core.layout import Layout
 from .atom import CopyAtom, Family, extent, tv
-from .elements import as_element, cpp_name, half, uint32, uint64, uint128
+from .elements import as_element, cpp_name
 from .warp import THREAD, WARP
 
 # ------------------------------------------------------------------------------------------------------- matrices
@@ -91,8 +91,8 @@ def _without_ones(shape: Any, stride: Any) -> Layout:
 
 
 def _tmem() -> Iterator[tuple[str, Callable[[], CopyAtom]]]:
-    for cell, (most, text, bits, lanes) in _TMEM.items():
-        for n in (1 << i for i in range(most.bit_length())):
+    for cell, row in _TMEM.items():
+        for n in (1 << i for i in range(row[0].bit_length())):
             for pack in ("", "_16b"):
                 yield f"SM100_TMEM_LOAD_{cell}{n}x{pack}", partial(_tmem_copy, cell, n, pack, True)
                 yield f"SM100_TMEM_STORE_{cell}{n}x{pack}", partial(_tmem_copy, cell, n, pack, False)

@@ -14,40 +14,36 @@ from typing import Any
 from ..core.element import (
     Element,
     bf16,
+    complex64,
+    complex128,
+    double,
     float,
     fp4_e2m1,
+    fp6_e2m3,
+    fp6_e3m2,
     fp8_e4m3,
     fp8_e5m2,
     fp8_e8m0,
+    fp8_ue4m3,
+    gauss_complex128,
     half,
     int4b,
     int8,
     int16,
     int32,
     int64,
+    tf32,
+    uint1,
+    uint2,
+    uint4,
     uint8,
+    uint16,
     uint32,
+    uint64,
+    uint128,
 )
 from ..core.errors import LeafTypeError
 from ..core.int_tuple import shown
-
-tf32 = Element("tf32", 32)
-double = Element("double", 64)
-complex64 = Element("complex64", 64)
-complex128 = Element("complex128", 128)
-#: The three products of a complex multiplication by Gauss: what one accumulator of a GC64 instruction is.
-gauss_complex128 = Element("gauss_complex128", 192)
-fp6_e3m2 = Element("fp6_e3m2", 6)
-fp6_e2m3 = Element("fp6_e2m3", 6)
-fp8_ue4m3 = Element("fp8_ue4m3", 8)
-uint1 = Element("uint1", 1)
-uint2 = Element("uint2", 2)
-uint4 = Element("uint4", 4)
-uint16 = Element("uint16", 16)
-uint64 = Element("uint64", 64)
-uint128 = Element("uint128", 128)
-fp8_e4m3fnuz = Element("fp8_e4m3fnuz", 8)
-fp8_e5m2fnuz = Element("fp8_e5m2fnuz", 8)
 
 #: What C++ calls them, the name that we write first.
 CPP: dict[str, Element] = {

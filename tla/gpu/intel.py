@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from ..core.element import Element
+from ..core.element import Element, bf16, float, half, int4b, int8, int32, tf32, uint4, uint8, uint32
 from ..core.errors import LeafTypeError
 from ..core.layout import Layout
 from .atom import Family, MMAAtom, extent, one_of, shape_of, tv
-from .elements import bf16, cpp_name, float, half, int4b, int8, int32, tf32, uint4, uint8, uint32
+from .elements import cpp_name
 
 _INTS = (int8, uint8, int4b, uint4)
 #: types of A (and B), and of D and C

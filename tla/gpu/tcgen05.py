@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from ..core.element import Element
+from ..core.element import Element, bf16, float, fp4_e2m1, fp8_e4m3, fp8_e8m0, fp8_ue4m3, half, int8, int32, tf32, uint8
 from ..core.errors import LeafTypeError, RangeError, RankError
 from ..core.layout import Layout
 from .atom import Family, Major, MMAAtom, extent, one_of, shape_of, tv
-from .elements import bf16, cpp_name, float, fp4_e2m1, fp8_e4m3, fp8_e8m0, fp8_ue4m3, half, int8, int32, tf32, uint8
+from .elements import cpp_name
 from .warp import F8F6F4
 
 
@@ -104,7 +104,7 @@ def _umma(name: str, kind: Kind, form: str, sms: int, k_scale: int, *arguments: 
     )
 
 
-def _fragments(form: str, sms: int, a: Element, c: Element, majors: list[Major]) -> dict[str, str]:
+def _fragments(form: str, sms: int, a: Element, c: Element, majors: list[Major]) -> dict[str, Any]:
     """What a fragment of each operand is: a descriptor, or tensor memory and how it is allocated."""
     ts = form.startswith("TS")
     mode = "NonInterleaved" if sms == 1 else "Duplicated"

@@ -13,26 +13,10 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-from ..core.element import Element
+from ..core.element import Element, float, fp4_e2m1, fp6_e2m3, fp6_e3m2, fp8_e4m3, fp8_e5m2, fp8_e8m0, fp8_ue4m3, half, uint4, uint8
 from ..core.layout import Layout
 from .atom import Family, MMAAtom, extent, one_of, shape_of, tv
-from .elements import (
-    CODES,
-    as_element,
-    cpp_name,
-    float,
-    fp4_e2m1,
-    fp6_e2m3,
-    fp6_e3m2,
-    fp8_e4m3,
-    fp8_e5m2,
-    fp8_e8m0,
-    fp8_ue4m3,
-    half,
-    ptx_name,
-    uint4,
-    uint8,
-)
+from .elements import CODES, as_element, cpp_name, ptx_name
 
 ONE = tv((1, 1), (0, 0))
 THREAD = tv(1, 0)

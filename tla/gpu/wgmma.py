@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
+from ..core.element import uint8
 from ..core.layout import Layout
 from .atom import Major, MMAAtom, shape_of, tv
-from .elements import CODES, ptx_name, uint8
+from .elements import CODES, ptx_name
 
 _BYTES = [f"{d} {a} {b}" for d, a, b in itertools.product(("F16", "F32"), ("E4M3", "E5M2"), ("E4M3", "E5M2"))]
 _INTS = [f"S32 {a} {b}" for a, b in itertools.product(("S8", "U8"), repeat=2)]

@@ -14,7 +14,9 @@ from contextvars import ContextVar
 from typing import Any
 
 from ..core.cache import forgetting
-from ..core.errors import LeafTypeError, Predicate, Reason, Unproven
+from ..core.errors import LeafTypeError, Predicate, RangeError, Reason, Unproven
+from ..core.ints import leaf
+from ..core.value import Value, put
 from . import text
 from .evaluate import value
 from .forms import best
@@ -70,7 +72,7 @@ QUESTIONS: dict[str, tuple[Callable[[Poly, Poly], bool | None], Callable[[int, i
 }
 
 
-class Condition:
+class Condition(Value):
     """A condition on sizes, `a <= b`, `a < b`, `a == b` or `a divides b`: its truth value is the proof.
 
     question      "<=", "<", "==" or "divides"
@@ -88,9 +90,16 @@ class Condition:
     """
 
     __slots__ = ("a", "b", "question")
+    _instead = "compare sizes"
+
+    question: str
+    a: Poly
+    b: Poly
 
     def __init__(self, question: str, a: Poly, b: Poly) -> None:
-        self.question, self.a, self.b = question, a, b
+        put(self, "question", question)
+        put(self, "a", a)
+        put(self, "b", b)
 
     @property
     def holds(self) -> bool | None:
@@ -127,13 +136,24 @@ class Condition:
         return f"declare facts of {', '.join(sorted(n.name for n in one.scope | other.scope))} that imply it"
 
     def at(self, values: dict[str, int]) -> bool:
-        """Whether it holds where each size has a value, by name.
+        """Whether it holds where each size has a value, by name. Unproven where one has none, RangeError where it divides by 0.
 
         >>> from tla import dims
         >>> M, N = dims("M N")
         >>> (M <= N).at({"M": 3, "N": 5})
         True
         """
+        given = {name: int(leaf(n)) for name, n in values.items()}
+        try:
+            return self._at(given)
+        except KeyError as name:
+            raise Unproven(
+                f"{self} where {name.args[0]} has no value", "a value for each of its sizes", f'add "{name.args[0]}": 4'
+            ) from None
+        except ZeroDivisionError:
+            raise RangeError(f"{self} for {given}, where it divides by 0", "divisors other than 0", "give other values") from None
+
+    def _at(self, values: dict[str, int]) -> bool:
         return QUESTIONS[self.question][1](value(self.a, values), value(self.b, values))
 
     def counterexample(self) -> dict[str, int] | None:
@@ -145,7 +165,7 @@ class Condition:
         {'M': 2, 'N': 1}
         """
         found = samples(sorted(self.a.scope | self.b.scope, key=lambda n: (n.level, n.name)))
-        return next((values for values in found if _defined(self.at, values) is False), None)
+        return next((values for values in found if _defined(self._at, values) is False), None)
 
     def __str__(self) -> str:
         return QUESTIONS[self.question][2].format(_text(self.a), _text(self.b))

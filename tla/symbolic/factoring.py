@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable
 
 from . import tree
-from .poly import Atom, Mono, Poly, Symbol, order
+from .poly import ATOMS, Atom, Mono, Poly, Symbol, interned, order
 from .tree import Tree
 
 #: Of longer sums, only the factor that saves most is tried at each step.
@@ -108,14 +108,13 @@ def _on_names(p: Poly) -> dict[Mono, int]:
     return out
 
 
-_PARTS: dict[tuple[str, int], Atom] = {}
-
-
 def _part(a: Symbol, d: int) -> Atom:
     """A size divided by a part of its unit, as it is shown."""
-    found = _PARTS.get((a.name, d))
+    given = ("part", a.name, d)
+    found = ATOMS.get(given)
     if found is None:
-        found = _PARTS[a.name, d] = Atom()
-        found.kind, found.args, found.level, found.size, found.key = "part", (), 0, 1, f"{a.name}//{d}"
-        found.tree = tree.name(a.name) if d == 1 else tree.operation("//", tree.name(a.name), tree.number(d))
+        new = Atom()
+        new.kind, new.args, new.level, new.size, new.key = "part", (), 0, 1, f"{a.name}//{d}"
+        new.tree = tree.name(a.name) if d == 1 else tree.operation("//", tree.name(a.name), tree.number(d))
+        found = interned(given, new)
     return found

@@ -13,8 +13,22 @@ from typing import Any
 
 import sympy  # type: ignore[import-untyped]
 
+from ..core.errors import LeafTypeError, RangeError
+from ..core.ints import is_int, leaf
 from . import text
 from .tree import Tree
+
+
+def _argument(x: Any) -> Any:
+    """An integer, a size or an integer expression as an expression of sympy: anything else sympy would evaluate as text."""
+    if isinstance(x, sympy.Expr):
+        if x.is_integer is False:
+            raise LeafTypeError(f"the sympy expression {x!s:.60}", "an integer expression", "divide with FloorDiv or CeilDiv")
+        return x
+    x = leaf(x)
+    if not is_int(x):
+        raise LeafTypeError(f"{x} in a division", "an integer", "divide each mode of a coordinate for itself")
+    return sympy.Integer(int(x)) if isinstance(x, int) else x.expr
 
 
 class _Integer(sympy.Function):  # type: ignore[misc]  # sympy has no types
@@ -25,13 +39,20 @@ class _Integer(sympy.Function):  # type: ignore[misc]  # sympy has no types
     is_integer = True
     sign = ""
 
+    def __new__(cls, *args: Any, **options: Any) -> Any:
+        return super().__new__(cls, *map(_argument, args), **options)
+
     @classmethod
-    def of_ints(cls, *args: int) -> int | None:
-        """Its value; None where it has none."""
+    def of_ints(cls, *args: int) -> int:
+        """Its value."""
         raise NotImplementedError
+
+    divides = True
 
     @classmethod
     def eval(cls, *args: Any) -> Any:
+        if cls.divides and args[1] == 0:
+            raise RangeError(f"{cls.__name__}({args[0]}, 0)", "a divisor other than 0", "divide by 1 or more")
         if all(a.is_Integer for a in args):
             return cls.of_ints(*map(int, args))
         return None
@@ -44,7 +65,7 @@ class _Integer(sympy.Function):  # type: ignore[misc]  # sympy has no types
 
 
 class FloorDiv(_Integer):
-    """a // b rounded down, as a sympy function of integers; b is not 0.
+    """a // b rounded down, as a sympy function of integers; b is not 0: RangeError.
 
     >>> import sympy
     >>> from tla import FloorDiv
@@ -58,8 +79,8 @@ class FloorDiv(_Integer):
     sign = "//"
 
     @classmethod
-    def of_ints(cls, *args: int) -> int | None:
-        return args[0] // args[1] if args[1] else None
+    def of_ints(cls, *args: int) -> int:
+        return args[0] // args[1]
 
     def _eval_rewrite_as_floor(self, a: Any, b: Any, **_: Any) -> Any:
         return sympy.floor(a / b)
@@ -70,7 +91,7 @@ class FloorDiv(_Integer):
 
 
 class Mod(_Integer):
-    """a % b, with the sign of b, as a sympy function of integers; b is not 0.
+    """a % b, with the sign of b, as a sympy function of integers; b is not 0: RangeError.
 
     >>> import sympy
     >>> from tla import Mod
@@ -84,8 +105,8 @@ class Mod(_Integer):
     sign = "%"
 
     @classmethod
-    def of_ints(cls, *args: int) -> int | None:
-        return args[0] % args[1] if args[1] else None
+    def of_ints(cls, *args: int) -> int:
+        return args[0] % args[1]
 
     def _eval_rewrite_as_floor(self, a: Any, b: Any, **_: Any) -> Any:
         return a - b * sympy.floor(a / b)
@@ -96,7 +117,7 @@ class Mod(_Integer):
 
 
 class CeilDiv(_Integer):
-    """a / b rounded up, as a sympy function of integers; b is not 0.
+    """a / b rounded up, as a sympy function of integers; b is not 0: RangeError.
 
     >>> import sympy
     >>> from tla import CeilDiv
@@ -108,8 +129,8 @@ class CeilDiv(_Integer):
     """
 
     @classmethod
-    def of_ints(cls, *args: int) -> int | None:
-        return -(-args[0] // args[1]) if args[1] else None
+    def of_ints(cls, *args: int) -> int:
+        return -(-args[0] // args[1])
 
     def _eval_rewrite_as_ceiling(self, a: Any, b: Any, **_: Any) -> Any:
         return sympy.ceiling(a / b)
@@ -142,10 +163,11 @@ class Xor(_Integer):
     """
 
     nargs = None
+    divides = False
     precedence = 36  # as sympy has it for ^
 
     @classmethod
-    def of_ints(cls, *args: int) -> int | None:
+    def of_ints(cls, *args: int) -> int:
         return functools.reduce(operator.xor, args)
 
     def _sympystr(self, printer: Any) -> str:

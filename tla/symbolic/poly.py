@@ -69,23 +69,24 @@ class Symbol(Atom):
         return symbol, (self.name, self.unit, self.lowers, self.uppers)
 
 
-_ATOMS: WeakValueDictionary[Any, Atom] = WeakValueDictionary()
+#: All atoms that are in use, by what they are made of.
+ATOMS: WeakValueDictionary[Any, Atom] = WeakValueDictionary()
 _LOCK = RLock()
 
 
-def _interned(given: Any, new: Atom) -> Atom:
+def interned(given: Any, new: Atom) -> Atom:
     """The one atom that is made of these: `new`, unless another thread has just made it."""
     with _LOCK:
-        found = _ATOMS.get(given)
+        found = ATOMS.get(given)
         if found is None:
-            _ATOMS[given] = found = new
+            ATOMS[given] = found = new
         return found
 
 
 def symbol(name: str, unit: int, lowers: tuple[Poly, ...], uppers: tuple[Poly, ...]) -> Symbol:
     """The symbol of a name and its facts."""
     given = (name, unit, lowers, uppers)
-    found = _ATOMS.get(given)
+    found = ATOMS.get(given)
     if isinstance(found, Symbol):
         return found
     new = Symbol()
@@ -94,13 +95,13 @@ def symbol(name: str, unit: int, lowers: tuple[Poly, ...], uppers: tuple[Poly, .
     new.key = name
     new.level = max((p.level + 1 for p in (*lowers, *uppers) if p.const is None), default=0)
     new.scope = frozenset((new,)).union(*(p.scope for p in (*lowers, *uppers)))
-    return _interned(given, new)  # type: ignore[return-value]  # of four parts, a symbol
+    return interned(given, new)  # type: ignore[return-value]  # of four parts, a symbol
 
 
 def atom(kind: str, *args: Poly) -> Atom:
     """The node of a kind on polynomials, as it stands: rules.py makes those that can become something simpler."""
     given = (kind, args)
-    found = _ATOMS.get(given)
+    found = ATOMS.get(given)
     if found is not None:
         return found
     new = Atom()
@@ -111,7 +112,7 @@ def atom(kind: str, *args: Poly) -> Atom:
     if new.size > MAX_NODES or new.level > MAX_LEVEL:
         raise too_large(new.size, new.level)
     new.scope = args[0].scope.union(*(p.scope for p in args[1:]))
-    return _interned(given, new)
+    return interned(given, new)
 
 
 def too_large(size: int, level: int = 0) -> RangeError:

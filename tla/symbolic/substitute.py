@@ -5,7 +5,7 @@ Source: design of tla, section 2.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..core.basis import ScaledBasis
@@ -15,14 +15,15 @@ from ..core.int_tuple import IntTuple, Underscore, layout_fix
 from ..core.ints import as_static, is_leaf, is_static
 from ..core.layout import Layout
 from ..core.swizzle import Swizzle
-from .symint import SymInt
+from .symint import SymInt, given_values, require_names
 
 
 def at(x: Any, values: Mapping[str, Any] = {}, **named: Any) -> Any:
     """A layout, an IntTuple or a size where symbols have values; those that are not named stay.
 
-    values, named   integers, or other sizes, by the names of symbols. What all of its symbols have static values for is static
-    Raises          RangeError for a value that breaks a fact; LeafTypeError for what has no sizes
+    values   integers, or other sizes, by the names of symbols; there may be more names than x has
+    named    the same, each the name of a symbol of x. What all of its symbols have static values for is static
+    Raises   RangeError for a value that breaks a fact; LeafTypeError for what has no sizes, and a name that x does not have
 
     >>> from tla import MakeLayout, at, dims, _16
     >>> M, N = dims("M N")
@@ -32,20 +33,41 @@ def at(x: Any, values: Mapping[str, Any] = {}, **named: Any) -> Any:
 
     Source: ours.
     """
-    given = {**values, **named}
+    given = given_values(values, named)
+    if named:
+        require_names(named, *_sizes(x))
+    return _at(x, given)
+
+
+def _sizes(x: Any) -> Iterator[SymInt]:
+    """The sizes that x is made of."""
+    if isinstance(x, SymInt):
+        yield x
+    elif isinstance(x, ScaledBasis):
+        yield from _sizes(x.value)
+    elif isinstance(x, Layout):
+        yield from _sizes((x.shape, x.stride, x.origin_shape))
+    elif isinstance(x, ComposedLayout):
+        yield from _sizes((x.outer, x.offset, x.inner))
+    elif isinstance(x, tuple):
+        for m in x:
+            yield from _sizes(m)
+
+
+def _at(x: Any, given: Mapping[str, Any]) -> Any:
     if isinstance(x, SymInt):
         used = [n for name, n in given.items() if name in map(str, x.symbols)]
         value = x.at(given)
         return as_static(value) if used and is_static(tuple(used)) else value
     if isinstance(x, Layout):
-        return Layout(at(x.shape, given), at(x.stride, given), at(x.origin_shape, given))
+        return Layout(*(_at(part, given) for part in (x.shape, x.stride, x.origin_shape)))
     if isinstance(x, ComposedLayout):
-        return ComposedLayout(at(x.outer, given), at(x.offset, given), at(x.inner, given))
+        return ComposedLayout(*(_at(part, given) for part in (x.outer, x.offset, x.inner)))
     if isinstance(x, tuple):
-        parts = [at(n, given) for n in x]
+        parts = [_at(n, given) for n in x]
         return type(x)(*parts) if isinstance(x, IntTuple) else tuple(parts)
     if isinstance(x, ScaledBasis):
-        return ScaledBasis(at(x.value, given), x.path)
+        return ScaledBasis(_at(x.value, given), x.path)
     if is_leaf(x) or isinstance(x, (Swizzle, Underscore)):
         return x
     raise LeafTypeError(f"at of a {type(x).__name__}", "a layout, an IntTuple or a size", layout_fix(x))

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from ..core.errors import LeafTypeError, RangeError, Unproven
 from ..core.ints import Int, Static, is_no_integer, is_sympy, leaf, register_leaf, static
+from ..core.value import Value, new_value, put
 from . import conditions, text, tree
 from .conditions import Condition, require
 from .evaluate import folded
@@ -37,7 +38,7 @@ def _operators(name: str) -> tuple[Any, Any]:
     return forward, backward
 
 
-class SymInt:
+class SymInt(Value):
     """An integer that is not known: a size, an index, or what is computed from these. It is a leaf of every layout.
 
     Made by dim, dims and index. It has all integer operators, with every kind of integer on both sides; `/` is refused.
@@ -61,6 +62,7 @@ class SymInt:
     """
 
     __slots__ = ("_form", "_history", "made", "poly")
+    _instead = "compute another, or x.at(N=128),"
     _op_priority = 20.0  # sympy leaves its operators to ours
 
     poly: Poly
@@ -92,8 +94,8 @@ class SymInt:
     def form(self) -> Tree:
         """The simplest form: of what is found from the normal form, and what was written."""
         if self._form is None:
-            self._form = min(best(self.poly), self.written, key=lambda t: t.cost)
-        return self._form
+            put(self, "_form", min(best(self.poly), self.written, key=lambda t: t.cost))
+        return cast(Tree, self._form)
 
     @property
     def written(self) -> Tree:
@@ -127,15 +129,19 @@ class SymInt:
     def at(self, values: Mapping[str, Any] = {}, **named: Any) -> Any:
         """What it is where sizes have values: integers, or other SymInts. RangeError for a value that breaks a fact.
 
+        values   a mapping of names, which may have more names than are in it: those of a whole kernel
+        named    each is the name of one of its sizes, else LeafTypeError
+
         >>> from tla import dim
         >>> N = dim("N", multiple_of=16)
         >>> print((N // 32).at(N=80), (N // 32).at({"N": 64 * dim("K")}))
         2 2*K
         """
-        given = {**values, **named}
+        require_names(named, self)
+        given = given_values(values, named)
 
         def of_symbol(n: Symbol) -> Any:
-            return _checked(n, leaf(given[n.name]), given) if n.name in given else wrap(one_of(n))
+            return _checked(n, given[n.name], given) if n.name in given else wrap(one_of(n))
 
         return folded(self.poly, of_symbol, lambda kind, *xs: _NODES[kind](*xs))
 
@@ -430,19 +436,34 @@ def wrap(p: Poly, made: tuple[Any, ...] | None = None) -> Any:
     """A polynomial as a SymInt; as an int if it is a number. made: the operation and its operands."""
     if p.const is not None:
         return p.const
-    new = object.__new__(SymInt)
     history = 0
     if made is not None:
         history = min(1 + sum([x._history for x in made[1:] if type(x) is SymInt]), MAX_HISTORY + 1)
-    new.poly, new._form, new._history = p, None, history
-    new.made = made if history <= MAX_HISTORY else None
-    return new
+    return new_value(SymInt, poly=p, _form=None, _history=history, made=made if history <= MAX_HISTORY else None)
 
 
 def _condition(question: str, a: Any, b: Any) -> Any:
     if not (_computes(a) and _computes(b)):
         return NotImplemented
     return Condition(question, *_polys(a, b))
+
+
+def given_values(values: Mapping[str, Any], named: Mapping[str, Any] = {}) -> dict[str, Any]:
+    """The values of sizes by their names; LeafTypeError for what is no mapping of names to integers."""
+    if not isinstance(values, Mapping) or not all(isinstance(name, str) for name in values):
+        raise LeafTypeError(
+            f"{values!r:.60} for the values of sizes", "names with their values", 'write at(x, M=128), or at(x, {"M": 128})'
+        )
+    return {name: leaf(n) for name, n in {**values, **named}.items()}
+
+
+def require_names(named: Mapping[str, Any], *sizes: SymInt) -> None:
+    """LeafTypeError for a name that none of these has, in its facts neither."""
+    names = {n.name: None for x in sizes for n in x.poly.scope}
+    for name in named:
+        if name not in names:
+            what = f"a value for {name}, which is no size of {', '.join(map(str, sizes)) or 'what has none':.80}"
+            raise LeafTypeError(what, f"names among {', '.join(names) or 'none'}", "leave it out; a dict of values may have more names")
 
 
 def of_symbol(n: Symbol) -> SymInt:

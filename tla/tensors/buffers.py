@@ -89,7 +89,7 @@ def as_dtype(where: str, x: Any) -> Any:
 
     try:
         return np.dtype(x)
-    except TypeError:
+    except (TypeError, ValueError):
         raise LeafTypeError(f"{where}[{shown(x)}]", "an element type of numpy", "write numpy.float16, numpy.int8, ...") from None
 
 

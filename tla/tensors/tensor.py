@@ -22,13 +22,14 @@ from ..core.errors import DivisibilityError, InjectivityError, LeafTypeError, Ra
 from ..core.int_tuple import Underscore, leaves, modes_of, product, product_each, shown
 from ..core.ints import Int, at_most, equal, is_int, known, leaf, plus
 from ..core.layout import Layout, MakeLayout, Shape, as_layout, stride
+from ..core.value import Value, new_value, put
 from . import transfer as moves
 from .buffers import as_dtype, require_castable, storage, strided_storage
 
 _0 = Int[0]()
 
 
-class Tensor(Displayed):
+class Tensor(Value, Displayed):
     """A layout over a buffer: `t[i, j]` is an element, `t[_, j]` a slice. MakeTensor makes one.
 
     data          the buffer as a flat numpy array; None if there is none: then an element is its offset, or its coordinate
@@ -51,6 +52,7 @@ class Tensor(Displayed):
     """
 
     __slots__ = ("_injective", "_room", "_valid", "_whole", "coord", "data", "layout", "offset", "position")
+    _instead = "assign to its elements, or make another,"
 
     data: Any
     offset: Any
@@ -64,11 +66,6 @@ class Tensor(Displayed):
 
     def __init__(self, *_arguments: Any) -> None:
         raise LeafTypeError("Tensor called as a class", "MakeTensor", "write MakeTensor(buffer, layout)")
-
-    def __setattr__(self, name: str, value: object = None) -> None:
-        raise AttributeError(f"a Tensor is immutable but for its elements: make another instead of changing {name}")
-
-    __delattr__ = __setattr__
 
     @property
     def shape(self) -> Any:
@@ -84,7 +81,7 @@ class Tensor(Displayed):
     def origin_shape(self) -> Any:
         """How much of each top-level mode holds valid data, from `coord` on [elements]."""
         if self._valid is None:
-            object.__setattr__(self, "_valid", self.layout.origin_shape)
+            put(self, "_valid", self.layout.origin_shape)
         return self._valid
 
     @property
@@ -164,13 +161,10 @@ class Tensor(Displayed):
 
 def tensor_of(whole: Tensor | None, data: Any, offset: Any, layout: Any, coord: Any, room: Any, position: Any = None) -> Tensor:
     """A tensor of parts that have been checked. whole: the tensor that its elements are some of, if there is one."""
-    new = object.__new__(Tensor)
     if whole is not None:
         whole, position = whole._whole or whole, whole.position
     parts = {"data": data, "offset": offset, "layout": layout, "coord": tuple.__new__(Coord, coord), "position": position}
-    for name, value in {**parts, "_room": tuple(room), "_valid": None, "_whole": whole, "_injective": None}.items():
-        object.__setattr__(new, name, value)
-    return new
+    return new_value(Tensor, **parts, _room=tuple(room), _valid=None, _whole=whole, _injective=None)
 
 
 class _MakeTensor:
@@ -303,7 +297,7 @@ def keeps_apart(t: Tensor) -> bool:
     """Whether the layout of t, or of what t is a part of, is known to be injective over all that holds what is valid."""
     if t._injective is None:
         known_here = 0 in t.origin_shape or (t._whole is not None and keeps_apart(t._whole)) or is_injective(_covering(t))
-        object.__setattr__(t, "_injective", bool(known_here))
+        put(t, "_injective", bool(known_here))
     return bool(t._injective)
 
 

@@ -15,7 +15,7 @@ from ..algebra.tiles import is_on_block, start_of, tiled
 from ..core.composed import innermost
 from ..core.coord import idx2crd
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankError
-from ..core.int_tuple import Underscore, _, as_tree, congruent, leaves, modes_of, product_each, shown, size
+from ..core.int_tuple import Underscore, _, as_int_tuple, congruent, leaves, modes_of, product_each, shown, size
 from ..core.ints import Int, add, at_most, ceil_div, divides, equal, is_int, larger, leaf, mul, plus, smaller
 from ..core.layout import Layout, MakeLayout, Shape, as_layout, join
 from .buffers import as_dtype, storage
@@ -43,7 +43,7 @@ def GetTile(t: Tensor, coord: Any, tile: Any) -> Tensor:
     inner = innermost(t.layout)
     start = start_of("GetTile", inner, coord)
     layout, _none = around(t.layout, tiled("GetTile", inner, tile, start))
-    room = (smaller(n, larger(r - c, _0)) for n, r, c in zip(modes_of(as_tree(tile)), t._room, start))
+    room = (smaller(n, larger(r - c, _0)) for n, r, c in zip(modes_of(as_int_tuple(tile)), t._room, start))
     return tensor_of(t, t.data, t.offset, layout, map(add, t.coord, start), room)
 
 
@@ -57,7 +57,7 @@ def TileView(t: Tensor, tile_coord: Any, tile: Any) -> Tensor:
 
     Raises what GetTile raises. Source: TLA `TileView`.
     """
-    counts, tile = as_tree(tile_coord), as_tree(tile)
+    counts, tile = as_int_tuple(tile_coord), as_int_tuple(tile)
     if not congruent(counts, tile):
         raise RankError(
             f"TileView at {shown(counts)} of tiles {shown(tile)}", "one integer each per top-level mode", "give both the rank of the tensor"

@@ -8,11 +8,11 @@ Source: Okabe and Ito, Color Universal Design, 2008; its black is a grey here.
 
 from __future__ import annotations
 
-import functools
 import operator
 import re
 from typing import Any
 
+from ..core.cache import plain_memo
 from ..core.errors import RangeError
 
 #: name -> the hue, and how much of it is in a fill; the rest is white. With these parts no two fills are close to each other in
@@ -87,7 +87,7 @@ def rgb(fill: str) -> tuple[int, int, int]:
     return int(fill[1:3], 16), int(fill[3:5], 16), int(fill[5:7], 16)
 
 
-@functools.lru_cache(4096)
+@plain_memo
 def ink(fill: str | None) -> str:
     """The colour of text on a fill: black, or white where that is read better.
 

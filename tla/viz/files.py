@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from ..core.errors import RangeError
+from ..core.errors import LeafTypeError, RangeError
 from .scene import Scene
 from .svg import html, svg
 from .text import text
@@ -27,11 +27,14 @@ def save(scene: Scene, path: str | os.PathLike[str]) -> None:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     save(draw(parse("(4,2):(2,1)")), folder + "/a.svg")
     """
-    Path(path).write_text(target(path)(scene), encoding="utf-8")
+    written = target(path)(scene)
+    Path(path).write_text(written, encoding="utf-8")
 
 
 def target(path: str | os.PathLike[str]) -> Callable[[Scene], str]:
     """What prints a scene for a file of this name."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise LeafTypeError(f"a {type(path).__name__} for the name of a file", "a text or a path", 'write "layout.svg"')
     ending = Path(path).suffix.lower()
     if ending not in TARGETS:
         raise RangeError(f"a drawing in {os.fspath(path)!r:.60}", f"a name that ends in {', '.join(TARGETS)}", "end it with .svg")

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from ..core.errors import LeafTypeError
+
 
 class Cell(NamedTuple):
     """One coordinate.
@@ -84,3 +86,9 @@ def clean(text: str) -> str:
     'a�[31m�b'
     """
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+def require_scene(where: str, x: object) -> None:
+    """LeafTypeError for what is no scene."""
+    if not isinstance(x, Scene):
+        raise LeafTypeError(f"{where} of a {type(x).__name__}", "a Scene", f"draw(layout) makes one: {where}(draw(layout))")

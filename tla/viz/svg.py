@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from .placement import CELL, Box, Canvas, Label, Line, place
-from .scene import Scene
+from .scene import Scene, require_scene
 from .text import text
 
 # By level: how broad a line is, and its colour.
@@ -34,6 +34,7 @@ def svg(scene: Scene) -> str:
     >>> picture[:49], "&lt;b&gt;" in picture, "<b>" in picture
     ('<svg xmlns="http://www.w3.org/2000/svg" role="img', True, False)
     """
+    require_scene("svg", scene)
     canvas = place(scene)
     return "\n".join(_elements(canvas, scene)) + "\n"
 
@@ -46,6 +47,7 @@ def html(scene: Scene) -> str:
     >>> print(html(draw(parse("(2,3):(3,1)")))[:15])
     <!doctype html>
     """
+    require_scene("html", scene)
     title = escape(", ".join(f.title for f in scene.figures))
     return _PAGE.format(title=title, svg=svg(scene), text=escape(text(scene)))
 

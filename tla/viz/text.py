@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from .colours import ink, rgb
-from .scene import Axis, Cell, Grid, Scene
+from .scene import Axis, Cell, Grid, Scene, require_scene
 
 PADDING = "."
 # Dashed, light, heavy: down, and across.
@@ -34,6 +34,7 @@ def text(scene: Scene, *, width: int | None = None, color: bool = False, ascii: 
     2 |  8  9 | 10  . |
       +-------+-------+
     """
+    require_scene("text", scene)
     lines: list[str] = []
     for figure in scene.figures:
         lines += [""] if lines else []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from .placement import Canvas, Label, place
-from .scene import Scene
+from .scene import Scene, require_scene
 from .svg import STROKES, hatching
 
 _SPECIAL = {
@@ -35,6 +35,7 @@ def tikz(scene: Scene) -> str:
     >>> r"{50 \% of \$x\_1\$}" in tikz(draw(parse("2:1"), titles=["50 % of $x_1$"]))
     True
     """
+    require_scene("tikz", scene)
     return "\n".join(_lines(place(scene))) + "\n"
 
 

@@ -10,12 +10,12 @@ Source: XLA xla/hlo/ir/hlo_instruction.cc (its printer) and xla/hlo/parser/hlo_p
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NoReturn
 
+from ..core.cache import plain_memo
 from ..core.errors import LeafTypeError, ParseError
 from .grammar import parse_shape
 from .shapes import Shape
@@ -170,7 +170,7 @@ def _head(line: str, at: int) -> re.Match[str]:
     return found
 
 
-@functools.lru_cache(maxsize=4096)
+@plain_memo
 def _remembered(text: str) -> Shape:
     return parse_shape(text)
 

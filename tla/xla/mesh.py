@@ -68,7 +68,10 @@ class Mesh:
     devices: Devices = ()
 
     def __post_init__(self) -> None:
-        axes = tuple((name, _integer(size)) for name, size in map(_tuple, _tuple(self.axes)))
+        given = [*map(_tuple, _tuple(self.axes))]
+        if any(len(axis) != 2 for axis in given):
+            raise LeafTypeError(f"the axes of a mesh {shown(self.axes)}", "pairs of a name and a size", 'write (("a", 8),)')
+        axes = tuple((name, _integer(size)) for name, size in given)
         devices = self.devices if isinstance(self.devices, Iota) else _integers(self.devices)
         if axes:
             _check_names(axes)

@@ -93,6 +93,8 @@ def register(target: Target) -> Target:
 
     Source: ours.
     """
+    if not isinstance(target, Target):
+        raise LeafTypeError(f"register of a {type(target).__name__}", "a Target", "write register(Target(...))")
     TARGETS[target.name] = target
     return target
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...core.composed import ComposedLayout
 from ...core.errors import LeafTypeError, RangeError
-from ...core.int_tuple import as_tree, layout_fix, shown
+from ...core.int_tuple import as_int_tuple, layout_fix, shown
 from ...core.ints import is_int, is_leaf
 from ...core.layout import Layout
 from ...core.swizzle import Swizzle
@@ -77,5 +77,5 @@ def _checked(x: Any) -> Any:
     if isinstance(x, (Layout, ComposedLayout, Swizzle)):
         return x
     if isinstance(x, tuple) or is_int(x) or is_leaf(x):
-        return as_tree(x)
+        return as_int_tuple(x)
     raise LeafTypeError(f"source of a {type(x).__name__}", "a layout, a Swizzle or an IntTuple", layout_fix(x))
