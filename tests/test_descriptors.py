@@ -17,12 +17,31 @@ from tla import (
     Swizzle,
     TlaError,
     Unproven,
+    gpu,
     local_tile,
     offsets,
     parse,
     tile_to_shape,
 )
-from tla.gpu import GMMA, UMMA, descriptor_steps, half, read_descriptor, tile_to_mma_shape, umma_descriptor, wgmma_descriptor
+from tla.gpu import (
+    GMMA,
+    UMMA,
+    contracts,
+    descriptor_steps,
+    half,
+    instruction_descriptor,
+    make_tmem_copy,
+    plain_scales,
+    read_descriptor,
+    require_scale_strides,
+    scale_factor_layout,
+    tile_to_mma_shape,
+    tmem_address,
+    tmem_allocation,
+    tmem_layout,
+    umma_descriptor,
+    wgmma_descriptor,
+)
 from tla.gpu.descriptor import TCGEN05, WGMMA
 from tla.gpu.elements import as_element, float, int8, tf32
 
@@ -229,3 +248,110 @@ def test_an_unknown_atom_names_those_that_there_are():
     with pytest.raises(AttributeError, match="K_SW128"):
         GMMA.K_SW256  # noqa: B018
     assert WGMMA.name == "wgmma"
+
+
+# ------------------------------------------------------------------------------------------------------- tensor memory
+
+
+def tmem_arguments(case):
+    """Element, SMs, storage and allocation of a fragment, by the template of its instruction."""
+    args, a = re.search("<(.*)>", case["op"])[1].split(","), case["operand"] == "A"
+    two, ts = "2x1SM" in case["op"], "_TS" in case["op"]
+    element = as_element(args[0] if a else args[2])
+    if a:
+        return {"element": element, "sms": 1 + two, "storage": element.bits, "allocation": "Duplicated" if two else "NonInterleaved"}
+    return {"element": element, "sms": 1 + two, "allocation": "NonInterleaved" if ts and not two else "Interleaved"}
+
+
+@pytest.mark.parametrize("case", of_kind("tmem_fragment"))
+def test_fragments_in_tensor_memory(case):
+    assert str(tmem_layout(parse(case["shape_partition"]), **tmem_arguments(case))) == case["result"]
+
+
+@pytest.mark.parametrize("case", of_kind("tmem_copy"))
+def test_copies_of_tensor_memory(case):
+    made = make_tmem_copy(getattr(gpu, case["copy"]), parse(case["tmem"]), case["type"])
+    assert f"({','.join(map(str, made.tiler_mn))})" == case["tiler_mn"]
+    assert [str(x) for x in (made.TV, made.S_TV, made.D_TV)] == [case["tv"], case["s_tv"], case["d_tv"]]
+
+
+def test_addresses_of_tensor_memory():
+    c = tmem_layout(((Int[64](), Int[64]()), Int[2](), Int[1]()), float)
+    seen = {tmem_address(int(c((m, n), tile, 0)), float) for m in range(64) for n in range(64) for tile in range(2)}
+    assert len(seen) == 64 * 64 * 2
+    # two tiles of 64 rows share the columns: the second has the data paths 16 to 31 of each warp
+    assert {a.lane % 32 < 16 for a in seen if a.column == 0} == {True, False}
+    assert max(a.column for a in seen) == 63
+    assert tmem_allocation(65) == 128
+    with pytest.raises(RangeError, match="1024 columns"):
+        tmem_layout(((Int[128](), Int[256]()), Int[1](), Int[4]()), float)
+    with pytest.raises(DivisibilityError, match="64 or 128 rows"):
+        tmem_layout(((Int[32](), Int[64]()),), float)
+    with pytest.raises(RangeError, match="1 to 512"):
+        tmem_allocation(513)
+    with pytest.raises(TlaError, match="packed in pairs"):
+        make_tmem_copy(gpu.SM100_TMEM_LOAD_32dp32b4x_16b, parse("(_128,_64):(_65536,_1)"), float)
+
+
+# ----------------------------------------------------------------------------------- instruction descriptors, scale factors
+
+
+def test_instruction_descriptors_by_the_manuals_table():
+    """Each field once more from the text of the PTX manual: formats, majors, N >> 3, M >> 4."""
+    for name, types, wanted in [
+        ("SM100_MMA_F16BF16_SS", ("half_t", "half_t", "float"), (0, 0, 1)),
+        ("SM100_MMA_F16BF16_SS", ("bfloat16_t", "bfloat16_t", "float"), (1, 1, 1)),
+        ("SM100_MMA_TF32_SS", ("tfloat32_t", "tfloat32_t", "float"), (2, 2, 1)),
+        ("SM100_MMA_S8_SS", ("int8_t", "uint8_t", "int32_t"), (1, 0, 2)),
+        ("SM100_MMA_F8F6F4_SS", ("float_e5m2_t", "float_e2m1_t", "half_t"), (1, 5, 0)),
+    ]:
+        for m, n, a, b in itertools.product((64, 128), (64, 256), (gpu.K, gpu.MN), (gpu.K, gpu.MN)):
+            atom = getattr(gpu, name)[(*map(as_element, types), m, n, a, b)]
+            bits = instruction_descriptor(atom).bits
+            fields = [bits >> low & (1 << count) - 1 for low, count in ((7, 3), (10, 3), (4, 2), (15, 1), (16, 1), (17, 6), (24, 5))]
+            assert fields == [*wanted, int(a is gpu.MN), int(b is gpu.MN), n // 8, m // 16]
+    with pytest.raises(TlaError, match=r"an atom of tcgen05.mma"):
+        instruction_descriptor(gpu.SM80_16x8x16_F32F16F16F32_TN)
+
+
+def test_scales_lie_where_the_manual_says():
+    for rows_, k, vector in ((128, 64, 16), (200, 200, 16), (300, 512, 32), (1, 1, 32)):
+        layout, plain = scale_factor_layout(rows_, k, vector), plain_scales(rows_, k, vector)
+        scales = (k + vector * 4 - 1) // (vector * 4) * 4
+        for row, column in itertools.product(range(0, rows_, 7), range(0, k, 5)):
+            s = column // vector
+            atom = (row // 128 * (scales // 4) + s // 4) * 512  # tile_atom_to_shape_SFA: along K first
+            assert layout(row, column) == atom + row % 32 * 16 + row % 128 // 32 * 4 + s % 4
+            assert plain(row, column) == row * scales + s
+    require_scale_strides(scale_factor_layout(256, 256, 32), 32)
+    with pytest.raises(DivisibilityError, match="the 32 rows are _32:_4"):
+        require_scale_strides(parse("((_32,_4),(_32,_4)):((_4,_128),(_0,_1))"), 32)
+    with pytest.raises(TlaError, match="one of 16, 32, 64"):
+        scale_factor_layout(128, 64, 8)
+    with pytest.raises(RangeError, match="extents of 0 or more"):
+        scale_factor_layout(-1, 64, 16)
+
+
+def test_scales_go_from_a_plain_matrix_to_blocks_and_back():
+    given = np.arange(200 * 16, dtype=np.int32)
+    layout, plain = scale_factor_layout(200, 500, 32), plain_scales(200, 500, 32)
+    blocks = np.zeros(256 * 16, np.int32)
+    for row, column in itertools.product(range(200), range(500)):
+        blocks[layout(row, column)] = given[plain(row, column)]
+    assert all(blocks[layout(r, c)] == given[r * 16 + c // 32] for r in range(200) for c in range(0, 500, 13))
+
+
+# ------------------------------------------------------------------------------------------------------------- contracts
+
+
+def test_what_a_layout_satisfies():
+    found = {c.instruction: c for c in contracts(parse("(_128,_64):(_72,_1)"), half)}
+    assert [name for name, c in found.items() if c.holds] == ["ldmatrix", "cp.async 16"]
+    assert "boxes 144 bytes apart" in str(found["TMA"])
+    assert "rows 0 and 1 of mode 0 are 144 bytes apart" in str(found["wgmma K"])
+    assert not found["wgmma MN"].holds
+    assert {c.instruction for c in contracts(tile_to_shape(GMMA.MN_SW64[half], (Int[128](), Int[64]())), half) if c.holds} >= {
+        "wgmma MN",
+        "TMA",
+    }
+    assert not any(c.holds for c in contracts(parse("(_128,_64):(_65,_1)"), half))

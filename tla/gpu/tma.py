@@ -32,6 +32,8 @@ from .elements import as_element
 _0, _1 = static(0), static(1)
 #: The elements that a box has along one mode at most, the modes of a map, and the multiple of bytes of its strides.
 MAX_BOX, MAX_RANK, STRIDE_BYTES = 256, 5, 16
+#: The bytes that the destination of a box is aligned to.
+BOX_BYTES = 128
 #: The copy operations and whether several CTAs of a cluster share what is loaded.
 OPERATIONS = {
     "SM90_TMA_LOAD": False,
@@ -223,6 +225,7 @@ def make_tma_copy(operation: str, gmem: Any, smem: Any, tile: Any = None, cluste
     _require_lawful(tensor_map, parts.mode)
     inverse, count = right_inverse(parts.inner), size(basis)
     values = tile_to_shape(Layout((composition(inverse, count).shape,), (composition(inverse, count).stride,)), (size(vectors),))
+    _require_aligned(composition(parts.inner, values[0][1]), element)
     threads = composition(inverse, Layout(static(cluster), static(int(count) // cluster if cluster > 1 else 0)))
     tv = Layout((threads.shape, values.shape), (threads.stride, values.stride))
     return TMACopy(operation, tensor_map, basis, _coordinates(layout, basis, tensor_map), tile, tv, element)
@@ -349,6 +352,14 @@ def _require_lawful(m: TensorMap, mode: Mode) -> None:
     for holds, what, expected, fix in conditions:
         if not holds:
             raise RangeError(f"make_tma_copy: {what}", expected, fix)
+
+
+def _require_aligned(boxes: Layout, element: Element) -> None:
+    """That every box begins at a multiple of 128 bytes of shared memory, as the instruction wants it."""
+    for extent, step in zip(leaves(boxes.shape), leaves(boxes.stride)):
+        if int(extent) > 1 and int(step) * element.bits % (BOX_BYTES * 8):
+            what = f"make_tma_copy: boxes {int(step) * element.bits / 8:g} bytes apart in shared memory"
+            raise RangeError(what, f"a multiple of {BOX_BYTES}", "use an atom of GMMA or UMMA, or rows without padding")
 
 
 def _coordinates(gmem: Layout, basis: Layout, m: TensorMap) -> Layout:
