@@ -274,7 +274,7 @@ def test_the_fixes_of_complement_work():
         lambda: tla.MakeOrderedLayout((2, 3), tla.LayoutRight),
         lambda: tla.slice_([_, 1], parse("(2,3):(1,2)")),
         lambda: tla.slice_((2.5, _), parse("(2,3):(1,2)")),
-        lambda: tla.dice((1, None), parse("(2,3):(1,2)")),
+        lambda: tla.dice((1, slice(0, 1)), parse("(2,3):(1,2)")),
         lambda: tla.slice_(1, None),
         lambda: tla.append(parse("(2,3):(1,2)"), 4),
         lambda: tla.replace[0](parse("(2,3):(1,2)"), (4, 4)),
@@ -314,8 +314,21 @@ def test_the_placeholder_alone_and_copied():
 
     for same in (copy.deepcopy(_), pickle.loads(pickle.dumps(_))):
         assert same is _
-    assert str(tla.zipped_divide(parse("(8,8):(1,8)"), _)) == "((8,8),_1):((1,8),_0)"
     assert str(tla.tiled_divide(parse("8:1"), _)) == "(8,_1):(1,_0)"
+
+
+def test_the_placeholder_in_zipped_forms_is_cutes():
+    """CuTe's zip2_by: what stands under `_` is (tile, rest) already; thrfrg_A rests on it."""
+    layout = parse("((_4,_2),(_6,_5)):((_1,_4),(_8,_56))")
+    assert str(tla.zipped_divide(layout, _)) == str(layout)
+    assert str(tla.zipped_divide(layout, (_, (Int[2](), Int[5]())))) == "((_4,(_2,_5)),(_2,(_3,_1))):((_1,(_8,_56)),(_4,(_16,_0)))"
+    assert str(tla.zipped_divide(layout, (_,))) == "((_4),(_2,(_6,_5))):((_1),(_4,(_8,_56)))"
+    assert str(tla.tiled_divide(layout, (None, Int[2]()))) == "((_4,_2),_2,(_3,_5)):((_1,_8),_4,(_16,_56))"
+    assert str(tla.flat_divide(layout, (slice(None), Int[2]()))) == "(_4,_2,_2,(_3,_5)):(_1,_8,_4,(_16,_56))"
+    assert str(tla.zipped_divide(parse("(_8,(_6,_5)):(_1,(_8,_56))"), (_, Int[2]()))) == "((_8,_2),(_1,(_3,_5))):((_1,_8),(_0,(_16,_56)))"
+    for shape in ("((_2,_3,_4),_5)", "((_2),_5)", "((),_5)"):
+        with pytest.raises(tla.RankError, match=r"stands for \(tile, rest\)"):
+            tla.zipped_divide(tla.MakeLayout(parse(shape)), (_, 5))
 
 
 def test_origin_shapes_of_what_is_put_to_a_layout():

@@ -170,6 +170,44 @@ def test_standard_input_that_is_closed():
         assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    ["", "--help", "offset (4,2):(1,4) 1,1", "show (4,2):(1,4)", "lower f32[3]", "hlo /dev/null", "draw (4,2):(1,4)", "emit (4,2):(1,4)"],
+)
+@pytest.mark.parametrize("closed", [">&-", ">&- 2>&-"])
+def test_streams_that_are_closed(arguments, closed):
+    quoted = " ".join(f"'{x}'" for x in arguments.split())
+    command = f"{sys.executable} -m tla.apps.cli {quoted} {closed}"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+    assert done.returncode == (0 if arguments else 2)
+    assert "Traceback" not in done.stderr
+
+
+def test_docstrings_and_assertions_are_not_needed():
+    """python -OO drops both."""
+    for arguments, shown in {
+        "offset (4,2):(1,4) 1,1": "5\n",
+        "show (4,2):(1,4)": "0 4",
+        "lower f32[3,5]{1,0:T(2,2)}": "((_2,_2),(_2,_3))",
+        "emit logical_divide((8,8):(1,8),(2,2))": "return",
+        "draw logical_divide((8,8):(1,8),(2,2))": "56",
+        "--help": "usage: tla",
+    }.items():
+        command = [sys.executable, "-OO", "-m", "tla.apps.cli", *arguments.split()]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert shown in done.stdout
+    question = "from tla.apps.explore import answer; print(answer('composition((6,2):(8,2), (4,3):(3,1))')['steps'][0]['why'])"
+    done = subprocess.run([sys.executable, "-OO", "-c", question], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "\n")
+
+
+def test_offsets_that_are_coordinates(capsys):
+    assert run(capsys, "offset", "(4,2):(1@0,1@1)", "1,1") == (0, "(1,1)\n", "")
+    assert json.loads(run(capsys, "offset", "(4,2):(1@0,1@1)", "3,0", "--json")[1])["offset"] == "(3,0)"
+    assert run(capsys, "offset", "(4,2):(2@1,1@0)", "3,1") == (0, "(1,6)\n", "")
+
+
 def test_composed_layouts_from_a_shell(capsys):
     assert run(capsys, "offset", "Sw<3,0,3> o _0 o (8,8):(8,1)", "1,0")[1].strip() == "9"
     assert "8 11 10" in run(capsys, "show", "Sw<3,0,3> o _0 o (8,8):(8,1)")[1]

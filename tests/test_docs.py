@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 import tla
-from tla import ascend, codegen, gpu, viz, xla
+from tla import ascend, codegen, gpu, linear, viz, xla
 from tla.apps.cli import main
 from tla.core import literals
+from tla.linear import triton
 from tla.xla import jax as tla_jax
 
 ROOT = Path(tla.__file__).parents[1]
@@ -24,7 +25,7 @@ def public():
         "tla": {*tla.__all__, "filter", "max", "min", "sum"} - {*tla._PACKAGES} - {*literals.__all__},
         "tla.ascend": {*ascend.__all__, "float"},
     }
-    names |= {module.__name__: {*module.__all__} for module in (xla, tla_jax, codegen, gpu, viz)}
+    names |= {module.__name__: {*module.__all__} for module in (xla, tla_jax, codegen, gpu, viz, linear, triton)}
     return {(module, name) for module, found in names.items() for name in found}
 
 

@@ -21,7 +21,7 @@ import fuzz
 import pytest
 
 import tla
-from tla import Int, Layout, RangeError, TlaError, parse, size, xla
+from tla import Int, Layout, RangeError, TlaError, dim, parse, size, viz, xla
 from tla.apps import explore
 from tla.apps.explore.answer import answer, picture, python
 from tla.apps.explore.grammar import CONSTANTS, MAX_CALLS, MAX_SIZES, MAX_TEXT, OPERATIONS, Misread, read
@@ -293,6 +293,18 @@ def test_too_large_is_a_summary():
         assert time.monotonic() - start < 2
 
 
+def test_a_large_grid_of_offsets_that_are_not_known_is_its_corner():
+    """Each of its 65,536 texts took milliseconds: it held the page up for two minutes."""
+    text = "Sw<3,4,3> o M o (_256,_256):(_256,_1)"
+    start = time.process_time()
+    assert "65,536 coordinates, 256 x 256: of these 8 x 16" in picture(text)["svg"]
+    assert time.process_time() - start < 3
+    small = viz.draw(parse("(16,16):(1@0,1@1)"), parse("(_16,_16):(M,_1)", symbols=[dim("M")]))
+    assert [len(f.grids[0].cells) for f in small.figures] == [16, 16]
+    assert small.figures[1].grids[0].cells[15][1].text == "15*M + 1"
+    assert len(viz.draw(parse("(64,64):(1@0,1@1)")).figures[0].grids[0].cells) == 64  # coordinates are quick
+
+
 def test_256_by_256_is_quick_and_small():
     answer("(4,4):(1,4)")
     start = time.monotonic()
@@ -505,16 +517,33 @@ def test_it_is_bound_to_loopback(server):
     assert server.server_address[0] == "127.0.0.1"
 
 
-def test_the_command():
+@pytest.mark.parametrize(
+    ("given", "sent", "code"),
+    [(signal.SIG_DFL, signal.SIGINT, 130), (signal.SIG_DFL, signal.SIGTERM, 143), (signal.SIG_IGN, signal.SIGTERM, 143)],
+)
+def test_the_command(given, sent, code):
+    """It ends on Ctrl-C, and on SIGTERM too where Ctrl-C is ignored, as in the background of a script."""
     command = [sys.executable, "-m", "tla.apps.cli", "explore", "A = (4,2):(1,4)", "--port", "0", "--no-browser"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        url = process.stdout.readline().strip()
-        found = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/#e=A%20%3D%20%284%2C2%29%3A%281%2C4%29", url)
-        connection = http.client.HTTPConnection(HOST, int(found[1]), timeout=20)
-        connection.request("GET", "/")
-        assert connection.getresponse().status == 200
-        process.send_signal(signal.SIGINT)
-        assert process.wait(10) == 130
+    before = signal.signal(signal.SIGINT, given)  # which the child inherits, whatever the tests were started with
+    try:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    with process:
+        try:
+            url = process.stdout.readline().strip()
+            found = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/#e=A%20%3D%20%284%2C2%29%3A%281%2C4%29", url)
+            connection = http.client.HTTPConnection(HOST, int(found[1]), timeout=20)
+            connection.request("GET", "/")
+            assert connection.getresponse().status == 200
+            if given == signal.SIG_IGN:
+                process.send_signal(signal.SIGINT)
+                with pytest.raises(subprocess.TimeoutExpired):
+                    process.wait(0.2)
+            process.send_signal(sent)
+            assert process.wait(10) == code
+        finally:
+            process.kill()
 
 
 def test_the_page_asks_for_nothing_elsewhere_and_makes_no_markup_of_texts():

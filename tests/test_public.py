@@ -11,8 +11,9 @@ from types import ModuleType
 import pytest
 
 import tla
-from tla import ascend, codegen, gpu, viz, xla
+from tla import ascend, codegen, gpu, linear, viz, xla
 from tla.core import literals
+from tla.linear import triton
 from tla.tensors.offsets import offsets
 from tla.xla import jax as tla_jax
 
@@ -23,7 +24,7 @@ OPTIONAL: set[str] = set()
 
 
 def public():
-    for module in (tla, ascend, xla, tla_jax, codegen, gpu, viz):
+    for module in (tla, ascend, xla, tla_jax, codegen, gpu, viz, linear, triton):
         for name in module.__all__:
             if name not in {*literals.__all__, "_"} and not isinstance(getattr(module, name), ModuleType):
                 yield pytest.param(getattr(module, name), id=f"{module.__name__}.{name}")

@@ -165,7 +165,8 @@ def test_no_buffer_gives_offsets_and_coordinates():
     crd = MakeTensor(None, tla.MakeIdentityLayout((5, 7)))
     tile = local_tile(crd, (2, 3), (1, 2))
     assert tile[1, 0] == (3, 6)
-    assert tile.origin_shape == (2, 1)
+    assert tile.origin_shape == (2, 3)
+    assert tile[1, 2] == (3, 8)
     assert crd[4, _][2] == (4, 2)
     assert GetTile(crd, (4, 5), (3, 3))[0, 1] == (4, 6)
     assert np.array_equal(
@@ -252,7 +253,8 @@ REFUSED = {
     "rank of a tile": (lambda: GetTile(whole(), (0, 0), (4,)), "one integer per top-level mode"),
     "rank of a view": (lambda: TileView(whole(), (0, 0), 4), "give both the rank of the tensor"),
     "a tile of 0": (lambda: GetTile(whole(), (0, 0), (4, 0)), "GetTile: 0 is not positive"),
-    "rank of an index": (lambda: whole()[3], "1 indices for the 2 modes of (4,8):(8,_1)"),
+    "rank of an index": (lambda: whole()[3, 1, 0], "3 indices for the 2 modes of (4,8):(8,_1)"),
+    "an index past all": (lambda: whole()[32], "index 8 of mode 1"),
     "an index past": (lambda: whole()[4, 0], "index 4 of mode 0"),
     "a negative index": (lambda: whole()[0, -1], "index -1 of mode 1"),
     "a padding index": (lambda: MakeTensor(np.zeros(32), MakeLayout((4, 8), tla.LayoutRight, (3, 8)))[3, 0], "where 3 are valid"),
@@ -368,7 +370,7 @@ def test_what_may_not_be_written_to(write):
     read_only.flags.writeable = False
     for t, text in (
         (MakeTensor(read_only, R), "its buffer is read-only"),
-        (MakeTensor(np.arange(32, dtype=np.int32), parse("(4,8):(1,0)")), "two of its elements are one in the buffer"),
+        (MakeTensor(np.arange(32, dtype=np.int32), parse("(4,(4,2)):(1,(0,3))")), "two of its elements are one in the buffer"),
         (MakeTensor(np.arange(32, dtype=np.int32), parse("(4,8):(2,3)")), "two of its elements are one in the buffer"),
         (MakeTensor(None, R), "which has no buffer"),
     ):

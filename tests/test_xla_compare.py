@@ -29,8 +29,16 @@ def test_every_layout_of_the_truth_is_raised_to_its_map():
         assert found.dimensions == given.dimensions
         for index, offset in case["samples"]:
             assert xla.linear_index(found, tuple(index)) == offset, (case["spec"], found)
-        seen[type(layout).__name__, found.layout.tiles == given.effective_layout.tiles] += 1
-    assert seen == {("Layout", True): 663, ("Layout", False): 335, ("ComposedLayout", True): 85, ("ComposedLayout", False): 92}
+        kind = "composed" if isinstance(layout, tla.ComposedLayout) else "all" if xla.lower(found) == layout else "the array alone"
+        seen[kind, found.layout.tiles == given.effective_layout.tiles] += 1
+    # the last ones: tiles of more numbers than the array has, whose padding is behind the array or in front of it
+    assert seen == {
+        ("all", True): 691,
+        ("all", False): 290,
+        ("the array alone", False): 17,
+        ("composed", True): 85,
+        ("composed", False): 92,
+    }
 
 
 def test_tiles_that_do_not_divide_or_combine_come_back_everywhere():
@@ -81,10 +89,11 @@ def test_shapes_of_real_programs_come_back():
         layout = xla.lower(shape)
         found = xla.raise_(layout, shape.element_type)
         again = xla.lower(found)
+        assert again == layout, (text, found)
         for index in corners(layout.origin_shape):
             assert again(index) == layout(index), (text, found)
         seen[found.layout.tiles == shape.layout.tiles] += 1
-    assert seen[True] > 650, seen
+    assert seen[True] > 700, seen
 
 
 def corners(dims):
@@ -144,7 +153,39 @@ def test_what_has_no_spec(layout):
 def test_arrays_without_elements_or_dimensions():
     assert str(xla.raise_(xla.lower("f32[0,5]{0,1:T(2,2)}"))) == "f32[0,5]{1,0}"
     assert str(xla.raise_(xla.lower("f32[]{:T(128)}"))) == "f32[]{:T(128)}"
-    assert str(xla.raise_(parse("7:1"))) == "f32[7]{0}" or xla.lower(xla.raise_(parse("7:1")))(6) == 6
+
+
+@pytest.mark.parametrize(
+    ("layout", "element", "text"),
+    [
+        ("(_140):(_1)", "f64", "f64[140]{0}"),  # the compiler's T(256) pads, and this layout does not
+        ("(_3):(_1)", "u32", "u32[3]{0}"),
+        ("(_3):(_1)", "pred", "pred[3]{0}"),
+        ("(_4,_128):(_128,_1)", "bf16", "bf16[4,128]{1,0}"),  # as untiled as f32[4,128]{1,0:T(4,128)} is, which has one tile more
+        ("(_4,_128):(_128,_1)", "f32", "f32[4,128]{1,0:T(4,128)}"),  # the compiler's own choice
+        ("(_4,_6):(_1,_4)", "f32", "f32[4,6]{0,1}"),
+        ("((_2,_2),_128):((_1,_256),_2)", "bf16", "bf16[4,128]{1,0:T(4,128)(2,1)}"),
+        ("((_2,_4),_128):((_1,_256),_2)", "bf16", "bf16[8,128]{1,0:T(8,128)(2,1)}"),
+        ("(7):(1)", "f32", "f32[7]{0}"),
+        ("(_1):(_0)", "f32", "f32[1]{0}"),
+    ],
+)
+def test_the_shape_of_a_layout_pads_what_it_pads(layout, element, text):
+    assert str(xla.raise_(parse(layout), element)) == text
+    assert xla.lower(text) == parse(layout)
+
+
+def test_a_padded_layout_comes_back_with_its_padding_and_no_more_tiles():
+    """Tiles of one level of every small array, whose lowering raise_ has to find again."""
+    sizes = [*itertools.product((1, 3, 4, 5), repeat=1), *itertools.product((1, 3, 5), (1, 4, 6))]
+    for dims in sizes:
+        tilings = [(), *((t,) for rank in range(1, len(dims) + 1) for t in itertools.product((1, 2, 4, 8), repeat=rank))]
+        for tiles, order in itertools.product(tilings, itertools.permutations(range(len(dims)))):
+            layout = xla.lower(ArrayShape("s16", dims, ArrayLayout(order, tiles)))
+            found = xla.raise_(layout, "s16")
+            assert xla.lower(found) == layout, (dims, tiles, order, found)
+            assert xla.lower(found).origin_shape == layout.origin_shape
+            assert len(found.layout.tiles) <= len(tiles) or found.layout.tiles[0][-1] == 128, (dims, tiles, order, found)
 
 
 # --------------------------------------------------------------------------------------------------- compared
@@ -228,11 +269,12 @@ def test_runs_against_the_definition():
     seen = Counter()
     for _ in range(1500):
         dims = [rng.choice((1, 2, 3, 4, 8, 9)) for _d in range(rng.randint(1, 3))]
-        a, b = random_shape(rng, dims), random_shape(rng, dims)
+        a = random_shape(rng, dims)
+        b = rng.choice((a, random_shape(rng, dims)))
         found, truth = xla.relayout(a, b).run, together(a, b)
-        assert found == truth or (found < truth and truth % found), (a, b, found, truth)
-        seen["equal" if found == truth else "less"] += 1
-    assert seen["equal"] > 1300, seen
+        assert found == truth, (a, b)
+        seen[truth < 4, any(truth % n for n in dims)] += 1
+    assert min(seen.values()) > 30, seen
 
 
 @pytest.mark.parametrize(
@@ -244,6 +286,8 @@ def test_runs_against_the_definition():
         ("f32[4,1,2]{2,1,0:T(2,1)(8,1,4,1)}", "f32[4,1,2]{1,2,0:T(1,4)}", 1),
         ("f32[8,16]{0,1:T(3)}", "f32[8,16]{0,1:T(8)(3)}", 8),
         ("f32[3,3]{1,0}", "f32[3,3]{1,0:T(2,3)}", 9),
+        ("f32[2,3]{1,0:T(2,2)}", "f32[2,3]{1,0:T(2,2)}", 5),
+        ("f32[1000]{0:T(1024)(128)(4,1)}", "f32[1000]{0:T(1024)(128)(4,1)}", 931),
         ("f32[12,12]{1,0:T(3,2)}", "f32[12,12]{1,0:T(2,2)}", 4),
         ("f32[16]{0:T(5)(2,4)}", "f32[16]{0}", 4),
         ("f32[1099511627776]", "f32[1099511627776]", 2**40),

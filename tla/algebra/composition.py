@@ -27,6 +27,7 @@ from ..core.int_tuple import (
     elsewhere,
     leaves,
     like,
+    opened,
     product,
     require_congruent,
     shown,
@@ -164,6 +165,7 @@ def by_mode(f: Callable[[Layout, Layout], Layout], keep_rest: bool = False) -> C
             return f(a, Layout(tiler, compact_col_major(tiler) if keep_rest else _1))
         if not isinstance(tiler, tuple):
             return cast(Layout, by_kind_of_tiler(remembered, a, tiler))
+        tiler = opened(tiler)
         modes = _top_modes(f.__name__, a, tiler)
         if len(tiler) > len(modes):
             n = len(tiler) - len(modes)

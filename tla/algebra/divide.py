@@ -24,6 +24,7 @@ from ..core.int_tuple import (
     leaves,
     like,
     modes_of,
+    opened,
     product_each,
     rank,
     shown,
@@ -116,13 +117,18 @@ def logical_product(a: Layout, b: Layout) -> Layout:
 def zipped_divide(layout: Layout, tiler: Any) -> Layout:
     """logical_divide with the tiles gathered: ((tile, ...), (rest, ...)).
 
-    >>> from tla import parse, zipped_divide, _2, _4
+    A mode of two modes under `_` counts as (tile, rest) already, as CuTe has it; an integer under `_` is a tile of its own.
+    RankError for a mode of another rank there.
+
+    >>> from tla import parse, zipped_divide, _, _2, _4
     >>> print(zipped_divide(parse("(_8,_6):(_1,_8)"), (_4, _2)))
+    ((_4,_2),(_2,_3)):((_1,_8),(_4,_16))
+    >>> print(zipped_divide(parse("((_4,_2),_6):((_1,_4),_8)"), (_, _2)))
     ((_4,_2),(_2,_3)):((_1,_8),(_4,_16))
 
     Source: CuTe `zipped_divide`.
     """
-    return _zipped(logical_divide(layout, tiler), tiler)
+    return _zipped(logical_divide(layout, tiler), opened(tiler))
 
 
 @_of_layouts
@@ -159,7 +165,7 @@ def zipped_product(layout: Layout, tiler: Any) -> Layout:
     >>> print(zipped_product(parse("(_2,_2):(_1,_2)"), parse("(_3,_4):(_1,_3)")))
     ((_2,_2),(_3,_4)):((_1,_2),(_4,_12))
     """
-    return _zipped(logical_product(layout, tiler), tiler)
+    return _zipped(logical_product(layout, tiler), opened(tiler))
 
 
 @_of_layouts
@@ -234,7 +240,7 @@ def evenly_divides(shape: Any, tiler: Any) -> Reason | bool | None:
 
 def _zipped(layout: Layout, tiler: Any) -> Layout:
     if isinstance(tiler, Underscore):
-        return join([layout, _ONE])
+        return _zipped_already(layout)
     if not isinstance(tiler, tuple):
         return layout
     tiles, rests = [], []
@@ -246,6 +252,16 @@ def _zipped(layout: Layout, tiler: Any) -> Layout:
         tiles.append(first)
         rests.append(second)
     return join([join(tiles), join(rests)])
+
+
+def _zipped_already(mode: Layout) -> Layout:
+    """A mode under `_`: its two modes are (tile, rest), as in CuTe; an integer is a tile of its own."""
+    if not isinstance(mode.shape, tuple):
+        return join([mode, _ONE])
+    if rank(mode) != 2:
+        what = f"`_` over the mode {shown(mode)} in a zipped, tiled or flat form, where it stands for (tile, rest)"
+        raise RankError(what, "an integer, or two modes", "give the tile of that mode, its extents, or group its modes to two")
+    return mode
 
 
 def _spread(mode: Layout) -> Iterable[Layout]:

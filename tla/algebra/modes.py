@@ -13,7 +13,7 @@ from typing import Any
 
 from ..core.coord import as_coord
 from ..core.errors import RankError
-from ..core.int_tuple import AnyLayout, Bracketed, IntTuple, Underscore, as_int_tuple, elsewhere, shown, size
+from ..core.int_tuple import AnyLayout, Bracketed, IntTuple, Underscore, as_int_tuple, elsewhere, opened, shown, size
 from ..core.ints import Int, leaf
 from ..core.layout import Layout, Shape, as_layout, join
 
@@ -218,7 +218,7 @@ def slice_(coord: Any, x: Any) -> Any:
 
     Raises RankError where the coordinate does not fit. Source: CuTe `slice`.
     """
-    x = _checked(x)
+    x, coord = _checked(x), opened(coord)
     if isinstance(x, AnyLayout) and not isinstance(x, Layout):
         return elsewhere(slice_and_offset, x, coord)[0]
     return x if isinstance(coord, Underscore) else _of(x, _sliced(coord, x, keep_open=True))
@@ -233,7 +233,7 @@ def dice(coord: Any, x: Any) -> Any:
 
     Raises RankError where the coordinate does not fit. Source: CuTe `dice`.
     """
-    x = _checked(x)
+    x, coord = _checked(x), opened(coord)
     if isinstance(x, AnyLayout) and not isinstance(x, Layout):
         return elsewhere(dice, x, coord)
     if isinstance(coord, (tuple, Underscore)):
@@ -252,6 +252,7 @@ def slice_and_offset(coord: Any, layout: Layout) -> tuple[Layout, Any]:
 
     Raises RankError where the coordinate does not fit. Source: CuTe and TLA `slice_and_offset`.
     """
+    coord = opened(coord)
     if not isinstance(layout, Layout):
         return elsewhere(slice_and_offset, layout, coord)
     return slice_(coord, layout), layout(_closed(coord))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from .. import __version__, codegen, viz, xla
 from ..core.errors import LeafTypeError, LoweringError, ParseError, RangeError, RankError, TlaError, Unproven
 from ..core.int_tuple import IntTuple, product_each, size
-from ..core.ints import known
+from ..core.ints import is_int, known
 from ..core.text import parse
 from ..symbolic import SymInt, dim
 from ..viz.colouring import RULES
@@ -37,6 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     37
     0
     """
+    terminal.open_missing_streams()
     arguments = _parser().parse_args(argv)
     try:
         if (answer := arguments.run(arguments)) is not None:
@@ -75,7 +76,7 @@ def _parser() -> argparse.ArgumentParser:
     layout = "shape:stride, such as '((4,2),3):((3,12),1)', an XLA shape, or an expression, such as 'MakeLayout[half, zN](100, 60)'"
 
     def command(run: Callable[[argparse.Namespace], Answer | None], **arguments: str) -> None:
-        doc = (run.__doc__ or "").splitlines()[0]
+        doc = terminal.summary(run)
         sub = commands.add_parser(run.__name__.replace("_", "-"), help=doc, description=doc)
         sub.add_argument("--json", action="store_true", help="print JSON")
         for name, text in arguments.items():
@@ -154,8 +155,8 @@ def lower(arguments: argparse.Namespace) -> Answer:
 
 
 def _plain(n: Any) -> Any:
-    """An integer as JSON has it: a number, or the text of a symbol."""
-    value = known(n)
+    """An integer or a coordinate as JSON has it: a number, or its text."""
+    value = known(n) if is_int(n) else None
     return str(n) if value is None else value
 
 
@@ -280,22 +281,29 @@ def offset(arguments: argparse.Namespace) -> Answer:
         found = xla.linear_index(subject, coord if isinstance(coord, tuple) else (coord,))
     else:
         found = subject(coord)
-    return {"layout": arguments.layout, "coord": str(coord), "offset": int(found)}, lambda value: str(value["offset"])
+    return {"layout": arguments.layout, "coord": str(coord), "offset": _plain(found)}, lambda value: str(value["offset"])
 
 
 def explore(arguments: argparse.Namespace) -> None:
-    """A page on which layouts, and expressions of them, are typed and looked at; served to this machine until Ctrl-C."""
+    """A page on which layouts, and expressions of them, are typed and looked at; served to this machine until Ctrl-C, or SIGTERM."""
+    import signal
     import threading
     import webbrowser
 
     from .explore.server import Server  # with http.server, which the other commands do without
 
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, _ended)  # as where Ctrl-C is ignored: in the background of a script
     with Server(arguments.port) as server:
         url = server.url(arguments.expression)
         _print(({"url": url}, lambda value: f"{value['url']}\nCtrl-C ends it"), arguments.json)
         if not arguments.no_browser:
             threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()  # one of a terminal opens the page and waits
         server.serve_forever()
+
+
+def _ended(number: int, frame: object) -> None:
+    raise SystemExit(128 + number)
 
 
 def hlo(arguments: argparse.Namespace) -> Answer:

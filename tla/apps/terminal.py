@@ -16,6 +16,22 @@ from typing import IO, Any
 _PATIENCE, _PERIOD = 0.5, 0.1
 
 
+def open_missing_streams() -> None:
+    """Standard output and error that the shell closed (`>&-`) take what is written, and drop it."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115  # as long as the program
+
+
+def summary(operation: object) -> str:
+    """The first line of a docstring; none under `python -OO`, which drops docstrings.
+
+    >>> summary(summary)
+    'The first line of a docstring; none under `python -OO`, which drops docstrings.'
+    """
+    return (operation.__doc__ or "").partition("\n")[0]
+
+
 def width() -> int | None:
     """How many characters a line of standard output holds; None where it is no terminal: then lines are as long as they need."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None

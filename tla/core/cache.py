@@ -20,6 +20,7 @@ R = TypeVar("R")
 LIMIT = 4096
 _CLEAR: list[Callable[[], None]] = []
 _KEEPS: ContextVar[bool] = ContextVar("keeps", default=True)
+_PASSING: set[type] = set()
 
 
 def memo(f: F) -> F:
@@ -53,7 +54,7 @@ def memo(f: F) -> F:
         if found:
             return found[0]
         result = f(*arguments)
-        if _KEEPS.get():
+        if _KEEPS.get() and _PASSING.isdisjoint(map(type, arguments)):
             if len(results) >= LIMIT:
                 results.clear()
             results[key] = result, arguments
@@ -77,6 +78,11 @@ def forgetting() -> Iterator[None]:
         yield
     finally:
         _KEEPS.reset(token)
+
+
+def not_remembered(kind: type) -> None:
+    """Make no memo keep a result of an argument of a kind: one that holds a buffer."""
+    _PASSING.add(kind)
 
 
 def register_memo(results: dict[Any, Any]) -> None:

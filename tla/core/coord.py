@@ -18,7 +18,7 @@ from typing import Any
 
 from .cache import plain_memo
 from .errors import LeafTypeError, RangeError, RankError
-from .int_tuple import AnyLayout, IntTuple, Underscore, as_int_tuple, as_tuple, leaves, like, product, require_congruent, shown
+from .int_tuple import AnyLayout, IntTuple, Underscore, as_int_tuple, as_tuple, leaves, like, opened, product, require_congruent, shown
 from .ints import (
     INT64_MAX,
     INT64_MIN,
@@ -41,7 +41,7 @@ _0, _1 = Int[0](), Int[1]()
 
 
 class Coord(IntTuple):
-    """A coordinate: an integer, or anything with + * // %, for each mode.
+    """A coordinate: an integer, anything with + * // %, or `_` for all of it, for each mode.
 
     >>> from tla import Coord, MakeCoord, _1, _3
     >>> print(MakeCoord(1, (_3, 5)), Coord[_1, _3]())
@@ -54,17 +54,17 @@ class Coord(IntTuple):
     checked = False  # it may hold arrays and tracers
 
     def __new__(cls, *modes: Any) -> Coord:
-        return as_tuple(cls, modes, coord_leaf)
+        return as_tuple(cls, opened(modes), lambda c: c if isinstance(c, Underscore) else coord_leaf(c))
 
 
 def MakeCoord(*modes: Any) -> Coord:
-    """A Coord of one coordinate per mode, each an integer (or anything with + * // %) or a tuple of them.
+    """A Coord of one coordinate per mode, each an integer (or anything with + * // %), `_`, or a tuple of these.
 
     Raises LeafTypeError for a bool, a float or a text.
 
-    >>> from tla import MakeCoord
-    >>> print(MakeCoord(1, (2, 0)))
-    (1,(2,0))
+    >>> from tla import MakeCoord, _
+    >>> print(MakeCoord(1, (2, 0)), MakeCoord(1, 2, _))
+    (1,(2,0)) (1,2,_)
 
     Source: TLA `MakeCoord`.
     """

@@ -74,6 +74,10 @@ class IntTuple(tuple[Any, ...], Displayed, metaclass=_TupleMeta):
             return type(self).__name__ + tuple.__repr__(self)
         return f"parse({str(self)!r}{symbols_given(self)})"
 
+    def __call__(self, *arguments: Any) -> Any:
+        what = f"{shown(self)} called: a shape, stride or coordinate is a value"
+        raise LeafTypeError(what, "a layout or tensor to call", "leave out the (): t.shape, t.stride; t(1, 2) is an element")
+
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), tuple(self)
 
@@ -90,6 +94,15 @@ class Underscore:
 
 #: All of a mode, in a coordinate or a tiler.
 _ = Underscore()
+
+
+def opened(coord: Any, depth: int = MAX_DEPTH) -> Any:
+    """A coordinate or tiler with `_` where a tuple in it has Python's `:`, or None, which stand for it."""
+    if not isinstance(coord, tuple):
+        return coord
+    if depth == 0:
+        raise RankError(f"tuples nested more than {MAX_DEPTH} deep", "a layout", "flatten it")
+    return tuple([_ if m is None or (isinstance(m, slice) and m == slice(None)) else opened(m, depth - 1) for m in coord])
 
 
 def as_tuple(cls: type[T], modes: tuple[Any, ...], as_leaf: Callable[[Any], Any] = leaf, depth: int = 0) -> T:
@@ -125,11 +138,18 @@ class AnyLayout(Value, Displayed):
 # Of a kind of layout that is not a Layout, or a part of one: what does the operations on it. Each gets the operation first.
 _KINDS: dict[type, dict[Any, Callable[..., Any]]] = {}
 _TILERS: dict[type, dict[Any, Callable[..., Any]]] = {}
+# Of a kind that goes its own way to its modes: f(function, x, path) for every function of an IntTuple that takes a path.
+_BY_PATH: dict[type, Callable[[Any, Any, tuple[int, ...]], Any]] = {}
 
 
 def register_kind(kind: type, operations: dict[Any, Callable[..., Any]]) -> None:
     """Make `operation(x, ...)` for x of a kind `operations[operation](operation, x, ...)`."""
     _KINDS.setdefault(kind, {}).update(operations)
+
+
+def register_by_path(kind: type, way: Callable[[Any, Any, tuple[int, ...]], Any]) -> None:
+    """Make `f[path](x)` for x of a kind `way(f, x, path)`, for every f that takes a path in brackets."""
+    _BY_PATH[kind] = way
 
 
 def register_tiler(kind: type, operations: dict[Any, Callable[..., Any]]) -> None:
@@ -146,6 +166,11 @@ def elsewhere(operation: Any, x: Any, *more: Any, bound: Any = None) -> Any:
     if f is not None:
         return f(bound or operation, x, *more)
     raise LeafTypeError(f"{operation.__name__} of a {type(x).__name__}", "a layout", layout_fix(x))
+
+
+def own_operation(operation: Any, x: Any) -> Callable[..., Any] | None:
+    """What the kind of x has registered for an operation that most kinds have in common; None if that is nothing."""
+    return _KINDS.get(type(x), {}).get(operation)
 
 
 def layout_fix(x: Any) -> str:
@@ -217,11 +242,16 @@ class ByPath(Generic[R]):
         if path:
             name = self._f.__name__
             raise LeafTypeError(f"{name} with {1 + len(path)} arguments", "one, and the mode in brackets", f"write {name}[0](x)")
-        return self._f(x)
+        return self._of(x, ())
 
     def __getitem__(self, path: int | tuple[int, ...]) -> Callable[[Any], R]:
         indices = tuple(map(leaf, path)) if isinstance(path, tuple) else (leaf(path),)
-        return lambda x: self._f(functools.reduce(mode, indices, x))
+        return lambda x: self._of(x, indices)
+
+    def _of(self, x: Any, path: tuple[int, ...]) -> R:
+        """f of the mode of x at a path; of a kind that goes there by itself, what it says."""
+        own = _BY_PATH.get(type(x))
+        return cast(R, own(self, x, path)) if own else self._f(functools.reduce(mode, path, x))
 
     def __repr__(self) -> str:
         return f"<function {self._f.__name__}>"

@@ -11,20 +11,22 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ..algebra.composed import without_broadcasts
 from ..algebra.composition_cuts import has_symbols
 from ..algebra.modes import slice_, slice_and_offset
 from ..algebra.predicates import is_injective
 from ..algebra.tiles import MakeLayoutTile, is_on_block, start_of
 from ..core.composed import ComposedLayout, gives_coordinates, innermost
-from ..core.coord import Coord, crd2idx
+from ..core.coord import Coord, crd2idx, idx2crd
 from ..core.display import Displayed
 from ..core.errors import DivisibilityError, InjectivityError, LeafTypeError, RangeError, RankError, Unproven
-from ..core.int_tuple import Underscore, leaves, modes_of, product, product_each, shown
+from ..core.int_tuple import Underscore, leaves, modes_of, opened, product, product_each, shown
 from ..core.ints import Int, at_most, equal, is_int, known, leaf, plus
 from ..core.layout import Layout, MakeLayout, Shape, as_layout, stride
 from ..core.value import Value, new_value, put
-from . import transfer as moves
+from . import guard as guards, transfer as moves
 from .buffers import as_dtype, require_castable, storage, strided_storage
+from .guard import Guard
 
 _0 = Int[0]()
 
@@ -51,7 +53,7 @@ class Tensor(Value, Displayed):
     Source: TLA and CuTe `Tensor`.
     """
 
-    __slots__ = ("_injective", "_room", "_valid", "_whole", "coord", "data", "layout", "offset", "position")
+    __slots__ = ("_guard", "_injective", "_room", "_valid", "_whole", "coord", "data", "layout", "offset", "position")
     _instead = "assign to its elements, or make another,"
 
     data: Any
@@ -62,6 +64,7 @@ class Tensor(Value, Displayed):
     _room: tuple[Any, ...]  # as origin_shape, but how much of each mode is the layout's own, padding included
     _valid: Any  # the layout's origin_shape, once it has been asked for
     _whole: Tensor | None  # what it is a part of
+    _guard: Guard | None  # which elements are valid, where that is no box
     _injective: bool | None  # whether its layout is known to be so: None before that has been asked for
 
     def __init__(self, *_arguments: Any) -> None:
@@ -79,7 +82,10 @@ class Tensor(Value, Displayed):
 
     @property
     def origin_shape(self) -> Any:
-        """How much of each top-level mode holds valid data, from `coord` on [elements]."""
+        """How much of each top-level mode holds valid data, from `coord` on [elements]. None where that is no box: then `t[c]`
+        knows of each element whether it is, and copy_if moves those that a predicate has."""
+        if self._guard is not None:
+            return None
         if self._valid is None:
             put(self, "_valid", self.layout.origin_shape)
         return self._valid
@@ -99,7 +105,7 @@ class Tensor(Value, Displayed):
     def __getitem__(self, at: Any) -> Any:
         at = self._indices(at)
         if any(map(_has_open, at)):
-            return _sliced(self, at)
+            return _sliced(self, at) if self._guard is None else _sliced_guarded(self, at, self._guard)
         offset = self._offset_of(at)
         return offset if self.data is None else self.data[offset]
 
@@ -108,23 +114,32 @@ class Tensor(Value, Displayed):
         if any(map(_has_open, at)):
             raise LeafTypeError(f"an assignment to a slice of {self!r}", "one element", "write copy(x, t[_, 1]), or fill(t[_, 1], x)")
         offset = self._offset_of(at)
-        require_writable("an assignment", self)
+        require_writable("an assignment", self, stays=True)
         self.data[offset] = as_element(value, self)
+
+    def __call__(self, *at: Any) -> Any:
+        """t[at], as CuTe writes it."""
+        return self[at]
 
     __iter__ = None  # Python would go by t[0], t[1], ..., past the end
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return tensor_of, (None, self.data, self.offset, self.layout, tuple(self.coord), self._room, self.position)
+        return tensor_of, (None, self.data, self.offset, self.layout, tuple(self.coord), self._room, self.position, self._guard)
 
     def _indices(self, given: Any) -> tuple[Any, ...]:
-        at: tuple[Any, ...] = given if isinstance(given, tuple) else (given,)
+        at: tuple[Any, ...] = opened(given if isinstance(given, tuple) else (given,))
+        if len(at) == 1 and len(self.coord) != 1 and not isinstance(at[0], tuple):
+            if isinstance(at[0], Underscore):
+                return (at[0],) * len(self.coord)
+            return tuple(idx2crd(at[0], product_each(self.shape))) if self.coord else at
         if len(at) != len(self.coord):
             what = f"{len(at)} indices for the {len(self.coord)} modes of {shown(self.layout)}"
-            raise RankError(what, f"{len(self.coord)} of them", "give one for each mode, or _ for the whole of it")
+            raise RankError(what, f"{len(self.coord)} of them", "give one for each mode, or _ for the whole of it; or one for all")
         return at
 
     def _offset_of(self, at: tuple[Any, ...]) -> Any:
-        here = tuple(plus(start, _index(self, i, c)) for i, (start, c) in enumerate(zip(self.coord, at)))
+        here = tuple(_at(self, i, c) for i, c in enumerate(at))
+        _require_admitted(self, here)
         return plus(self.offset, self.layout(here if isinstance(self.shape, tuple) else here[0]))
 
     def numpy(self, nested: bool = False) -> Any:
@@ -159,12 +174,14 @@ class Tensor(Value, Displayed):
         return self.numpy()
 
 
-def tensor_of(whole: Tensor | None, data: Any, offset: Any, layout: Any, coord: Any, room: Any, position: Any = None) -> Tensor:
+def tensor_of(
+    whole: Tensor | None, data: Any, offset: Any, layout: Any, coord: Any, room: Any, position: Any = None, guard: Guard | None = None
+) -> Tensor:
     """A tensor of parts that have been checked. whole: the tensor that its elements are some of, if there is one."""
     if whole is not None:
         whole, position = whole._whole or whole, whole.position
     parts = {"data": data, "offset": offset, "layout": layout, "coord": tuple.__new__(Coord, coord), "position": position}
-    return new_value(Tensor, **parts, _room=tuple(room), _valid=None, _whole=whole, _injective=None)
+    return new_value(Tensor, **parts, _room=tuple(room), _valid=None, _whole=whole, _injective=None, _guard=guard)
 
 
 class _MakeTensor:
@@ -283,12 +300,22 @@ def require_data(where: str, t: Tensor) -> None:
         raise LeafTypeError(f"{where} of {t!r}, which has no buffer", "a tensor with elements", "write MakeTensor(buffer, layout)")
 
 
-def require_writable(where: str, t: Tensor) -> None:
-    """Refuse to write to t where that would change what is not meant, or cannot be."""
+def require_box(where: str, t: Tensor) -> Any:
+    """The origin_shape of t, RangeError where what is valid of it has none."""
+    if t.origin_shape is None:
+        raise moves.no_box(where, t)
+    return t.origin_shape
+
+
+def require_writable(where: str, t: Tensor, stays: bool = False) -> None:
+    """Refuse to write to t where that would change what is not meant, or cannot be.
+
+    stays   whether all coordinates that share a place get the one value: then modes of stride 0 count once
+    """
     require_data(where, t)
     if not t.data.flags.writeable:
         raise LeafTypeError(f"{where} to {t!r}: its buffer is read-only", "a buffer to write to", "make the tensor over a copy of it")
-    if not keeps_apart(t) and not _has_distinct_offsets(t):
+    if not keeps_apart(t) and not (stays and is_injective(without_broadcasts(t.layout))) and not _has_distinct_offsets(t):
         what = f"{where} to {t!r}: two of its elements are one in the buffer"
         raise InjectivityError(what, "a place for each element", "write to the tensor that it is a view of")
 
@@ -296,7 +323,8 @@ def require_writable(where: str, t: Tensor) -> None:
 def keeps_apart(t: Tensor) -> bool:
     """Whether the layout of t, or of what t is a part of, is known to be injective over all that holds what is valid."""
     if t._injective is None:
-        known_here = 0 in t.origin_shape or (t._whole is not None and keeps_apart(t._whole)) or is_injective(_covering(t))
+        empty = t._guard is None and 0 in t.origin_shape
+        known_here = empty or (t._whole is not None and keeps_apart(t._whole)) or is_injective(_covering(t))
         put(t, "_injective", bool(known_here))
     return bool(t._injective)
 
@@ -304,6 +332,8 @@ def keeps_apart(t: Tensor) -> bool:
 def _covering(t: Tensor) -> Any:
     """The layout of t with extents that hold all that is valid, from 0 on."""
     inner = innermost(t.layout)
+    if t._guard is not None:
+        return t.layout
     ends = tuple(map(int.__add__, map(int, t.coord), moves.counts_of(t)))
     return around(t.layout, MakeLayoutTile(inner, ends if isinstance(inner.shape, tuple) else ends[0]))[0]
 
@@ -311,7 +341,7 @@ def _covering(t: Tensor) -> Any:
 def _has_distinct_offsets(t: Tensor) -> bool:
     import numpy as np
 
-    offsets = np.sort(moves.offsets_of(t), axis=None)
+    offsets = np.sort(admitted_offsets(t) if t._guard else moves.offsets_of(t), axis=None)
     return bool(np.all(offsets[1:] != offsets[:-1]))
 
 
@@ -369,9 +399,16 @@ def _has_open(c: Any) -> bool:
     return any(map(_has_open, c)) if isinstance(c, tuple) else isinstance(c, Underscore)
 
 
+def _at(t: Tensor, i: int, c: Any) -> Any:
+    """The coordinate c of mode i of t, which is checked, as one of its layout; one that is nested stays so where t starts at 0."""
+    index = _index(t, i, c)
+    return c if isinstance(c, tuple) and equal(t.coord[i], 0) is True else plus(t.coord[i], index)
+
+
 def _index(t: Tensor, i: int, c: Any) -> Any:
     """The index of a coordinate in mode i of t; RangeError where that is not valid."""
-    s, valid = modes_of(t.shape)[i], t.origin_shape[i]
+    s = modes_of(t.shape)[i]
+    valid = t.origin_shape[i] if t._guard is None else product(s)
     if isinstance(c, slice):
         fix = "write _ for the whole of a mode, GetTile(t, start, extents) for a part"
         raise LeafTypeError(f"the index {c} of {t!r}", "an integer, or _", fix)
@@ -402,10 +439,9 @@ def _sliced(t: Tensor, at: tuple[Any, ...]) -> Tensor:
         if isinstance(c, Underscore):
             coord, room = [*coord, t.coord[i]], [*room, t._room[i]]
         elif not _has_open(c):
-            c = plus(t.coord[i], _index(t, i, c))
+            c = _at(t, i, c)
         elif not (equal(t.coord[i], 0) and equal(t.origin_shape[i], product(modes_of(t.shape)[i]))):
-            what = f"a slice inside of mode {i} of {t!r}, which starts inside of it, or has a tail"
-            raise DivisibilityError(what, "a whole mode", "slice whole modes, or padded(t)")
+            return _sliced_guarded(t, at, guards.of_box(t.shape, t.origin_shape, t._room))
         else:
             open_parts = product_each(slice_(c, modes_of(t.shape)[i]))
             coord, room = [*coord, *(_0 for _n in open_parts)], [*room, *open_parts]
@@ -413,6 +449,65 @@ def _sliced(t: Tensor, at: tuple[Any, ...]) -> Tensor:
     rest, constant = slice_and_offset(tuple(fixed) if isinstance(t.shape, tuple) else fixed[0], innermost(t.layout))
     layout, offset = around(t.layout, rest, constant)
     return tensor_of(t, t.data, plus(t.offset, offset), layout, coord, room)
+
+
+def _sliced_guarded(t: Tensor, at: tuple[Any, ...], guard: Guard) -> Tensor:
+    """The modes that `at` leaves open, with the elements of these that are valid."""
+    for i, c in enumerate(at):
+        if not _has_open(c):
+            _index(t, i, c)
+    coord = at if isinstance(t.shape, tuple) else at[0]
+    whole, begin = from_zero("a slice", t)
+    rest, constant = slice_and_offset(coord, innermost(whole))
+    layout, offset = around(whole, rest, constant)
+    return guarded_tensor(t, plus(begin, offset), layout, guards.sliced(guard, coord))
+
+
+def guarded_tensor(t: Tensor, offset: Any, layout: Any, guard: Guard | None, part: bool = True) -> Tensor:
+    """A view of t from 0 on, of which a guard says what is valid: all of it where there is none, a box where it makes one."""
+    inner = innermost(layout)
+    whole, extents = t if part else None, product_each(inner.shape)
+    zeros = (_0,) * len(extents)
+    cropped = guards.box(guard) if guard else None
+    if cropped:
+        view = around(layout, Layout(inner.shape, inner.stride, Shape(*cropped[0])))[0]
+        return tensor_of(whole, t.data, offset, view, zeros, cropped[1], t.position)
+    return tensor_of(whole, t.data, offset, layout, zeros, extents, t.position, guard)
+
+
+def _require_admitted(t: Tensor, at: tuple[Any, ...]) -> None:
+    """RangeError for the coordinate of an element that is known not to be valid, Unproven where it is not known over a buffer."""
+    if t._guard is None:
+        return
+    coord = at if isinstance(t.shape, tuple) else at[0]
+    if t._guard.admits(coord) is False:
+        what = (
+            f"the element {shown(coord)} of {t!r} is {shown(t._guard.at(coord))} in the whole, of which {shown(t._guard.valid)} are valid"
+        )
+        raise RangeError(what, "an element that is valid", "guard it with a predicate: an identity tensor cut the same way, and elem_less")
+
+
+def admitted_offsets(t: Tensor) -> Any:
+    """The offsets of the valid elements of a tensor with a guard, in no order."""
+    return moves.all_offsets(t)[moves.admitted(t, t._guard)]
+
+
+def from_zero(where: str, t: Tensor) -> tuple[Any, Any]:
+    """The layout and offset of t with its start in the offset."""
+    if all(equal(c, 0) for c in t.coord):
+        return t.layout, t.offset
+    inner = innermost(t.layout)
+    start = t.coord if isinstance(inner.shape, tuple) else t.coord[0]
+    if is_on_block(inner, start) is not True:
+        what = f"{where} of {t!r}, which starts inside of a block"
+        raise DivisibilityError(what, "a start on a block boundary", "cut the whole, and take the tile of that")
+    layout, offset = around(t.layout, inner, inner(start))
+    return layout, plus(t.offset, offset)
+
+
+def gives_places(t: Tensor) -> bool:
+    """Whether the elements of t are coordinates: then it has no end, and a tile of it keeps its extents."""
+    return t.data is None and gives_coordinates(innermost(t.layout)) and not isinstance(t.layout, ComposedLayout)
 
 
 def around(layout: Any, inner: Any, offset: Any = _0) -> tuple[Any, Any]:
@@ -437,6 +532,7 @@ def padded(t: Tensor) -> Tensor:
     Source: TLA: the padding is shape minus originShape.
     """
     t = as_tensor("padded", t)
+    require_box("padded", t)
     inner = innermost(t.layout)
     whole = around(t.layout, Layout(inner.shape, inner.stride, Shape(*t._room)))[0]
     return t if whole == t.layout else tensor_of(None, t.data, t.offset, whole, t.coord, t._room, t.position)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Protocol
 from ..core.cache import plain_memo
 from ..core.composed import ComposedLayout
 from ..core.errors import RangeError, RankError
+from ..core.int_tuple import product_each
 from ..core.swizzle import Swizzle
 from .refinement import Axis, Cell, Digits, digits, refinement
 
@@ -66,7 +67,49 @@ def place_of(x: Elements) -> Place | None:
 
 def counts_of(x: Elements) -> tuple[int, ...]:
     """How many valid indices each mode has."""
+    if x.origin_shape is None:
+        raise no_box("elements", x)
     return tuple(map(int, x.origin_shape))
+
+
+def no_box(where: str, x: Any) -> RangeError:
+    """The refusal of a view whose valid elements are no box of its modes."""
+    what = f"{where} of {x!r}: what of it is valid is no box of its modes, for it reaches past the end of what it was cut from"
+    return RangeError(what, "as much of each mode as is valid", "copy_if(predicate, source, target) moves its elements; local_tile crops")
+
+
+def grid_of(x: Any) -> Any:
+    """Every coordinate of a known shape, valid or not: an array for each top-level mode; the extents."""
+    import numpy as np
+
+    extents = tuple(map(int, product_each(x.shape)))
+    if math.prod(extents) > MOST_OFFSETS or len(extents) > MAX_AXES:
+        what = f"{math.prod(extents):,} offsets of {len(extents)} modes one by one"
+        raise RangeError(what, f"at most {MOST_OFFSETS:,}, of {MAX_AXES} modes", "take tiles of it, or group its modes")
+    indices = [*np.ogrid[tuple(map(slice, extents))]]
+    return (indices if isinstance(x.shape, tuple) else indices[0]), extents
+
+
+def all_offsets(x: Any) -> Any:
+    """The offset of every coordinate of a shape from the start of x on, valid or not, with one axis per mode."""
+    import numpy as np
+
+    grid, extents = grid_of(x)
+    indices = grid if isinstance(grid, list) else [grid]
+    indices = [g + int(c) for g, c in zip(indices, x.coord)]
+    values = x.layout(*indices) if isinstance(grid, list) and indices else x.layout(indices[0] if indices else ())
+    return np.broadcast_to(values + int(x.offset), extents)
+
+
+def admitted(x: Any, guard: Any) -> Any:
+    """Whether the element of every coordinate of a shape is valid, with one axis per mode."""
+    import numpy as np
+
+    grid, extents = grid_of(x)
+    if guard is None:
+        inside = [g < int(n) for g, n in zip(grid if isinstance(grid, list) else [grid], x.origin_shape)]
+        return np.broadcast_to(np.logical_and.reduce(np.broadcast_arrays(*inside)) if inside else np.True_, extents)
+    return np.broadcast_to(guard.admits(tuple(grid) if isinstance(grid, list) else grid), extents)
 
 
 def offsets_of(x: Elements, mode: int = 0, n: int = 1) -> Any:

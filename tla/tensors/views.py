@@ -8,18 +8,18 @@ from __future__ import annotations
 from typing import Any
 
 from ..algebra.codomain import get_flat_coord
-from ..algebra.divide import MakeLayoutLike, logical_divide
+from ..algebra.divide import MakeLayoutLike, zipped_divide
 from ..algebra.modes import dice, select
 from ..algebra.recast import recast_layout
-from ..algebra.tiles import is_on_block, start_of, tiled
+from ..algebra.tiles import start_of, tiled
 from ..core.composed import innermost
 from ..core.coord import idx2crd
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankError
-from ..core.int_tuple import Underscore, _, as_int_tuple, congruent, leaves, modes_of, product_each, shown, size
+from ..core.int_tuple import AnyLayout, Underscore, _, as_int_tuple, congruent, leaves, modes_of, opened, product_each, shown, size
 from ..core.ints import Int, add, at_most, ceil_div, divides, equal, is_int, larger, leaf, mul, plus, smaller
 from ..core.layout import Layout, MakeLayout, Shape, as_layout, join
 from .buffers import as_dtype, storage
-from .tensor import MakeTensor, Tensor, around, as_tensor, require_data, tensor_of
+from .tensor import MakeTensor, Tensor, around, as_tensor, from_zero, gives_places, require_box, require_data, tensor_of
 
 _0, _1 = Int[0](), Int[1]()
 
@@ -42,6 +42,12 @@ def GetTile(t: Tensor, coord: Any, tile: Any) -> Tensor:
     t = as_tensor("GetTile", t)
     inner = innermost(t.layout)
     start = start_of("GetTile", inner, coord)
+    require_box("GetTile", t)
+    if gives_places(t):  # it has no end
+        whole = Layout(inner.shape, inner.stride)
+        cut, extents = tiled("GetTile", whole, tile, start), modes_of(as_int_tuple(tile))
+        layout, _none = around(t.layout, Layout(cut.shape, cut.stride, Shape(*extents)))
+        return tensor_of(t, None, t.offset, layout, map(add, t.coord, start), extents)
     layout, _none = around(t.layout, tiled("GetTile", inner, tile, start))
     room = (smaller(n, larger(r - c, _0)) for n, r, c in zip(modes_of(as_int_tuple(tile)), t._room, start))
     return tensor_of(t, t.data, t.offset, layout, map(add, t.coord, start), room)
@@ -64,6 +70,26 @@ def TileView(t: Tensor, tile_coord: Any, tile: Any) -> Tensor:
         )
     at = tuple(map(mul, counts, tile)) if isinstance(tile, tuple) else mul(counts, tile)
     return GetTile(t, at, tile)
+
+
+def domain_offset(coord: Any, x: Any) -> Any:
+    """The tensor that begins at a coordinate of a tensor: its element c is x[coord + c]. Of a layout: it, and the offset there.
+
+    Its shape stays; what is valid ends where x ends.
+
+    >>> import numpy as np
+    >>> from tla import domain_offset, make_tensor, parse
+    >>> t = domain_offset((1, 2), make_tensor(np.arange(15), (3, 5), (5, 1)))
+    >>> print(t[0, 0], t.origin_shape, domain_offset((1, 2), parse("(3,5):(5,1)")))
+    7 (2,3) (parse('(3,5):(5,1)'), 7)
+
+    Raises what GetTile raises. Source: CuTe `domain_offset`.
+    """
+    if isinstance(x, AnyLayout):
+        return x, x(coord)
+    t = as_tensor("domain_offset", x)
+    extents = product_each(t.shape)
+    return GetTile(t, coord, extents if isinstance(t.shape, tuple) else extents[0])
 
 
 class _MakeTensorLike:
@@ -201,6 +227,7 @@ def local_partition(t: Tensor, threads: Any, index: Any, proj: Any = None) -> Te
 def _projected(proj: Any, x: Any) -> Any:
     if proj is None:
         return x
+    proj, x = opened(proj), opened(x)
     if not isinstance(x, tuple) or len(x) != len(proj):
         raise RankError(f"proj of {len(proj)} entries for {shown(x)}", "one for each", "write _ for what is left out")
     return tuple(m for keep, m in zip(proj, x) if not isinstance(keep, Underscore))
@@ -211,16 +238,18 @@ def _partition(where: str, t: Tensor, tiler: Any, coord: Any, inner: bool) -> Te
 
     A mode past the tiler's is cut into tiles of 1, which are no mode of the result.
     """
-    t = as_tensor(where, t)
-    layout, offset = _from_zero(where, t)
-    modes = list(innermost(layout))
+    t, tiler = as_tensor(where, t), opened(tiler)
     tiler = tiler if isinstance(tiler, tuple) else (tiler,)
+    if t._guard is not None or gives_places(t):
+        return _cut_whole(t, tiler, coord, inner)
+    layout, offset = from_zero(where, t)
+    modes = list(innermost(layout))
     if len(tiler) > len(modes):
         raise RankError(f"{where}: {len(tiler)} tiles for {t!r}", f"at most {len(modes)}", "give one for each mode, from the first on")
     tiles = [size(m) if isinstance(tile, Underscore) else tile for m, tile in zip(modes, tiler)]
-    cuts = [logical_divide(m, tile) for m, tile in zip(modes, [*tiles, *(_1 for _m in modes[len(tiler) :])])]
+    cuts = [zipped_divide(m, tile) for m, tile in zip(modes, [*tiles, *(_1 for _m in modes[len(tiler) :])])]
     kept: list[_Part] = []
-    opened: list[_Part] = []
+    rests: list[_Part] = []
     fixed: Any = _0
     for i, (cut, c) in enumerate(zip(cuts, _coordinates(where, t, cuts, len(tiler), coord, inner))):
         if i < len(tiles):
@@ -228,13 +257,21 @@ def _partition(where: str, t: Tensor, tiler: Any, coord: Any, inner: bool) -> Te
         tile, rest = cut
         kept.append(_kept(tile, rest, c, (t.origin_shape[i], t._room[i]), inner))
         if isinstance(c, Underscore):
-            opened.append((rest, t.origin_shape[i] // size(tile), t._room[i] // size(tile)))
+            rests.append((rest, t.origin_shape[i] // size(tile), t._room[i] // size(tile)))
         else:
             fixed = plus(fixed, (rest if inner else tile)(c))
-    parts = [*kept[: len(tiler)], *opened] if inner else [*opened, *kept]
+    parts = [*kept[: len(tiler)], *rests] if inner else [*rests, *kept]
     joined = join(part for part, _valid, _room in parts)
     view, constant = around(layout, Layout(joined.shape, joined.stride, Shape(*(n for _part, n, _room in parts))), fixed)
     return tensor_of(t, t.data, plus(offset, constant), view, [_0] * len(parts), [n for _part, _valid, n in parts])
+
+
+def _cut_whole(t: Tensor, tiler: tuple[Any, ...], coord: Any, inner: bool) -> Tensor:
+    """What CuTe does: the tensor divided, tiles with their full extents, and sliced."""
+    divide: Any = zipped_divide
+    cut: Tensor = divide(t, tiler)
+    opposite: Any = (_,) * len(modes_of(modes_of(cut.shape)[0 if inner else 1]))
+    return cut[(opposite, coord) if inner else (coord, opposite)]  # type: ignore[no-any-return]
 
 
 _Part = tuple[Layout, Any, Any]  # of a result: its layout, how much of it is valid, and how much is the layout's own
@@ -260,22 +297,10 @@ def _require_whole(where: str, t: Tensor, i: int, cut: Layout, c: Any, strided: 
         raise DivisibilityError(what, "whole tiles: a tail has no extents of its own", "give one tile's coordinate, or pad the mode")
 
 
-def _from_zero(where: str, t: Tensor) -> tuple[Any, Any]:
-    """The layout and offset of t with its start in the offset."""
-    if all(equal(c, 0) for c in t.coord):
-        return t.layout, t.offset
-    inner = innermost(t.layout)
-    start = t.coord if isinstance(inner.shape, tuple) else t.coord[0]
-    if is_on_block(inner, start) is not True:
-        what = f"{where} of {t!r}, which starts inside of a block"
-        raise DivisibilityError(what, "a start on a block boundary", "cut the whole, and take the tile of that")
-    layout, offset = around(t.layout, inner, inner(start))
-    return layout, plus(t.offset, offset)
-
-
 def _coordinates(where: str, t: Tensor, cuts: list[Layout], n: int, coord: Any, inner: bool) -> list[Any]:
     """The coordinate in each mode of what is fixed; `_` where it is open. Of n modes one integer will do."""
     limits = [*(None if inner else size(cut[0]) for cut in cuts[:n]), *(t.origin_shape[n:] if inner else [_1] * (len(cuts) - n))]
+    coord = opened(coord)
     if not isinstance(coord, tuple):
         one = isinstance(coord, Underscore) or n == 1
         coord = (coord,) * n if one else tuple(idx2crd(leaf(coord), tuple(size(cut[1 if inner else 0]) for cut in cuts[:n])))
@@ -327,7 +352,7 @@ recast = _Recast()
 
 def _recast(dtype: Any, t: Tensor) -> Tensor:
     require_data("recast", t)
-    layout, offset = _from_zero("recast", t)
+    layout, offset = from_zero("recast", t)
     old, new = t.data.itemsize, dtype.itemsize
     if dtype.hasobject or new == 0 or t.data.nbytes % new or offset * old % new:
         what = f"recast[{dtype}] of {t!r}: {t.data.nbytes} bytes, from byte {offset * old} on"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..algebra.composition import composition
 from ..algebra.digits import merged
@@ -22,6 +22,7 @@ from .array_shape import ArrayShape
 from .grammar import as_shape
 from .index import logical_dimensions
 from .lower import lower
+from .map_chain import offsets_in
 from .shapes import Shape
 from .sizes import byte_size, element_count
 
@@ -97,7 +98,7 @@ def _same_function(a: list[tuple[Layout, int]], b: list[tuple[Layout, int]]) -> 
     n = math.prod(size for _m, size in a)
     if n > COMPARABLE:
         raise Unproven(f"a bitcast of {n} coordinates, merged or split inside of padding", f"at most {COMPARABLE:,}", "compare a part")
-    return all(_at(a, k) == _at(b, k) for k in range(n))
+    return bool((_offsets(a) == _offsets(b)).all())
 
 
 def _digits(modes: list[tuple[Layout, int]]) -> list[tuple[int, int]] | None:
@@ -116,19 +117,16 @@ def _digits(modes: list[tuple[Layout, int]]) -> list[tuple[int, int]] | None:
     return reached
 
 
-def _at(modes: list[tuple[Layout, int]], k: int) -> int:
-    total = 0
-    for mode, n in modes:
-        total += mode(k % n)
-        k //= n
-    return total
+def _offsets(modes: list[tuple[Layout, int]]) -> Any:
+    """The offsets of a run of modes, the minor-most first, by the row-major index."""
+    parts, sizes = zip(*reversed(modes))
+    return offsets_in(Layout(tuple(m.shape for m in parts), tuple(m.stride for m in parts)), sizes)
 
 
 def _same_everywhere(a: Any, dims_a: tuple[int, ...], b: Any, dims_b: tuple[int, ...]) -> bool:
     if math.prod(dims_a) > COMPARABLE:
         raise Unproven(f"a bitcast of {math.prod(dims_a)} elements through a composed layout", f"at most {COMPARABLE:,}", "compare a part")
-    pairs = zip(itertools.product(*map(range, dims_a)), itertools.product(*map(range, dims_b)))
-    return all(a(i) == b(j) for i, j in pairs)
+    return bool((offsets_in(a, dims_a) == offsets_in(b, dims_b)).all())
 
 
 # -------------------------------------------------------------------------------------------------- relayout
@@ -195,7 +193,15 @@ def _backward(source: Any, destination: Any) -> Layout | None:
         return None
 
 
-Placed = list[list[tuple[int, int, int]]]  # of each dimension, the digits: place in the coordinate, extent, stride
+class _Piece(NamedTuple):
+    """Steps of one dimension: how far each goes in the coordinate, how many there are, and what one is in memory."""
+
+    place: int
+    steps: int
+    stride: int
+
+
+Placed = list[list[_Piece]]  # of each dimension, its digits
 
 
 def _placed(layout: Layout, dims: tuple[int, ...]) -> Placed:
@@ -204,38 +210,50 @@ def _placed(layout: Layout, dims: tuple[int, ...]) -> Placed:
         digits, weight = _digits([(mode, n)]) or [], 1
         out.append([])
         for s, d in digits:
-            out[-1].append((weight, s, d))
+            out[-1].append(_Piece(weight, s, d))
             weight *= s
     return out
 
 
 def _run(source: Placed, destination: Placed, dims: tuple[int, ...]) -> int:
-    """Elements that follow each other in both: steps of one digit after the other whose stride is what is reached, in both."""
-    run, reached = 1, [1] * len(dims)
+    """Elements that follow each other in both: the digits that both have in one place of memory, up to the first padding."""
+    run, found = 1, list[list[_Piece]]([] for _n in dims)
     while True:
-        for d, n in enumerate(dims):
-            steps = [_steps(digits[d], reached[d], run) for digits in (source, destination)]
-            count = min(*steps, n // reached[d])
-            if count > 1:
-                run, reached[d] = run * count, reached[d] * count
+        for d in range(len(dims)):
+            one, two = _stepping(source[d], run), _stepping(destination[d], run)
+            if one and two and one.place == two.place:
+                found[d].append(one._replace(steps=min(one.steps, two.steps)))
+                run *= found[d][-1].steps
                 break
         else:
-            return run
+            return min((_first_past(pieces, n, run) for pieces, n in zip(found, dims)), default=run)
 
 
-def _steps(digits: list[tuple[int, int, int]], place: int, step: int) -> int:
-    """How many steps of `place` in a coordinate are as many of `step` in memory."""
-    for weight, s, d in digits:
-        if weight <= place < weight * s and place % weight == 0 and place // weight * d == step:
-            return weight * s // place
-    return 1
+def _stepping(digits: list[_Piece], step: int) -> _Piece | None:
+    """The steps of a digit that are `step` in memory: of some of its own each."""
+    for place, count, stride in digits:
+        if stride <= step < stride * count and step % stride == 0 and (left := count * stride // step) > 1:
+            return _Piece(place * (step // stride), left, step)
+    return None
+
+
+def _first_past(pieces: list[_Piece], n: int, run: int) -> int:
+    """The least offset whose coordinate is n or more; `run` where there is none.
+
+    Such a coordinate is n, or has the digits of n down to one that is higher, and 0 below it.
+    """
+    least, offset = run, 0
+    for place, count, stride in sorted(pieces, reverse=True):
+        digit, n = divmod(n, place)
+        if digit >= count:
+            return least
+        if digit + 1 < count:
+            least = min(least, offset + (digit + 1) * stride)
+        offset += digit * stride
+    return least if n else min(least, offset)
 
 
 def _run_by_going_through(source: Any, destination: Any, dims: tuple[int, ...]) -> int:
-    import numpy as np
-
-    weights = [math.prod(dims[k + 1 :]) for k in range(len(dims))]
-    coords = tuple(np.arange(math.prod(dims)) // w % n for n, w in zip(dims, weights))
-    places = dict(zip(destination(coords).tolist(), source(coords).tolist())) if coords else {0: 0}
+    places = dict(zip(offsets_in(destination, dims).tolist(), offsets_in(source, dims).tolist()))
     first = places.get(0)
     return 0 if first is None else next(n for n in itertools.count(1) if places.get(n) != first + n)

@@ -1,7 +1,8 @@
 """From a layout back to XLA: the minor_to_major and the tiles that have its map.
 
-Candidates are tried, the tilings of real programs first, and one is taken if it lowers to the same map. At the end stands
-a construction that has a spec for every layout whose digits begin behind all that is below them in memory.
+Candidates are tried: the compiler's own choice, then tilings of ever more levels, at each those of real programs first. The first
+one that lowers to the very layout is taken, padding included; if there is none, the first one with the same offsets. At the end
+stands a construction that has a spec for every layout whose digits begin behind all that is below them in memory.
 
 Source: ours; the families are those of 313 programs compiled for TPU.
 """
@@ -12,20 +13,21 @@ import itertools
 import math
 import operator
 from collections.abc import Iterator
+from dataclasses import replace
 
 from ..algebra.digits import ENUMERABLE
 from ..core.composed import ComposedLayout
 from ..core.errors import LoweringError, TlaError
-from ..core.int_tuple import shown
+from ..core.int_tuple import product_each, shown
 from ..core.ints import known
 from ..core.layout import Layout, as_layout
 from .array_shape import COMBINE, ArrayLayout, ArrayShape
 from .default import default_layout
 from .lower import Digit, lower, plan
-from .map_chain import Digits, Stage, reached, stages_of
+from .map_chain import Digits, Stage, offsets_in, reached, stages_of
 from .tile_search import Tile, constructed, in_memory
 
-Candidate = tuple[tuple[int, ...], tuple[Tile, ...]]  # minor_to_major and tiles
+Tiling = tuple[tuple[int, ...], tuple[Tile, ...]]  # minor_to_major and tiles
 
 #: As many tilings of few levels are tried before one is constructed.
 TRIED = 2000
@@ -35,17 +37,24 @@ FAMILIES: tuple[tuple[Tile, ...], ...] = (
     *(((8, 128),), ((8, 128), (2, 1)), ((128,),), ((4, 128),), (), ((8, 128), (4, 1)), ((4, 128), (2, 1)), ((1024,),), ((256,),)),
     *(((1, 128),), ((1024,), (128,), (4, 1)), ((1024,), (128,), (2, 1)), ((2, 128),), ((2, 128), (2, 1)), ((512,),)),
     *(((8, 128), (8, 1)), ((4, 128), (4, 1)), ((8,),), ((16, 128), (2, 1)), ((16,),), ((256,), (128,), (2, 1)), ((32,),)),
-    *(((16, 128), (4, 1)), ((32, 128), (4, 1)), ((32, 128), (8, 1)), ((512,), (128,), (4, 1)), ((16, 128),), ((32, 128),)),
+    *(
+        ((16, 128), (4, 1)),
+        ((32, 128), (4, 1)),
+        ((32, 128), (8, 1)),
+        ((512,), (128,), (4, 1)),
+        ((512,), (128,), (2, 1)),
+        ((16, 128),),
+        ((32, 128),),
+    ),
 )
 
 
 def raise_(layout: Layout | ComposedLayout, element_type: str = "f32") -> ArrayShape:
-    """The XLA shape whose map a layout is: `lower(raise_(layout))` has the same offsets for every index of the array.
+    """The XLA shape that lowers to a layout, padding included, if there is one; else one with the same offsets in the array.
 
     layout         its origin_shape is the array's; offsets in elements
     element_type   of the shape; it has no part in the map, only in the choice
-    Returns        the tiles that the compiler would choose, or those of the families that real programs use, if one has the
-                   map; else few levels; else a tiling that is constructed
+    Returns        of the shapes that do, the compiler's own choice, then the fewest tiles; else a tiling that is constructed
     Raises         LoweringError where none is known: strides of 0 or less and offsets, which no tiling has; swizzles, and places
                    that interleave
 
@@ -56,8 +65,10 @@ def raise_(layout: Layout | ComposedLayout, element_type: str = "f32") -> ArrayS
     f32[3,5]{0,1} f32[3,5]{1,0:T(2,2)}
     >>> print(raise_(lower("f32[6,10]{1,0:T(3,5)(2,2)}")))
     f32[6,10]{1,0:T(3,5)(2,2)}
+    >>> print(raise_(parse("_140:_1"), "f64"), raise_(parse("_256:_1", origin_shape=(140,)), "f64"))
+    f64[140]{0} f64[140]{0:T(256)}
 
-    Law: lower(raise_(a)) and a are the same function on the valid part of a.
+    Law: lower(raise_(a)) and a are the same function on the valid part of a, and where a shape can have it on the padding too.
     Source: XLA docs/tiled_layout.md has the way there; the way back is ours.
     """
     if not isinstance(layout, ComposedLayout):
@@ -71,26 +82,44 @@ def raise_(layout: Layout | ComposedLayout, element_type: str = "f32") -> ArrayS
     stages = stages_of(layout, sizes)
     for stage in stages:
         _require_clear(layout, stage)
-    for order, tiles in _candidates(element_type, stages):
+    similar, padded = None, _padded(layout)
+    for candidate in _candidates(element_type, stages, padded):
         try:
-            found = ArrayShape(element_type, stages[0].sizes, ArrayLayout(order, tiles))
-            if _same_map(found, layout, stages):
-                return found
+            found = ArrayShape(element_type, stages[0].sizes, candidate)
+            lowered = lower(found)
+            if padded is not None and _padded(lowered) == padded:
+                if _same_map(lowered, layout, stages):
+                    return found
+            elif similar is None and _same_map(lowered, layout, stages):
+                similar = found
         except TlaError:  # a tile that overflows, for example
             continue
-    return _constructed(layout, element_type, stages)
+    whole = None if padded is None else _constructed(layout, element_type, stages, padded)
+    if whole is not None and _padded(lower(whole)) == padded:
+        return whole
+    if (other := similar or whole or _constructed(layout, element_type, stages, stages)) is not None:
+        return other
+    raise LoweringError(f"raise_ of {shown(layout)}", "the map of a tiling of 64-bit sizes", "raise a part of it: a tile, or a mode")
 
 
-def _constructed(layout: Layout | ComposedLayout, element_type: str, stages: list[Stage]) -> ArrayShape:
-    """The shape that `radix` constructs, which has the map by its proof; where that can be checked, it is."""
+def _padded(layout: Layout | ComposedLayout) -> list[Stage] | None:
+    """The stages of a layout over all of its extents, padding included; None for a chain whose padding goes past the next part."""
+    try:
+        return stages_of(layout, tuple(map(known, product_each(layout.shape))))
+    except LoweringError:
+        return None
+
+
+def _constructed(layout: Layout | ComposedLayout, element_type: str, stages: list[Stage], wanted: list[Stage]) -> ArrayShape | None:
+    """The shape that `tile_search` constructs, which has the map by its proof; where that can be checked, it is."""
     sizes = stages[0].sizes
     try:
-        found = ArrayShape(element_type, sizes, ArrayLayout(tuple(reversed(range(len(sizes)))), constructed(stages)))
-        if _same_map(found, layout, stages) or (len(stages) > 1 and math.prod(sizes) > ENUMERABLE):
+        found = ArrayShape(element_type, sizes, ArrayLayout(tuple(reversed(range(len(sizes)))), constructed(wanted)))
+        if _same_map(lower(found), layout, stages) or (len(stages) > 1 and math.prod(sizes) > ENUMERABLE):
             return found
     except TlaError:  # of numbers past 64 bits, for example
         pass
-    raise LoweringError(f"raise_ of {shown(layout)}", "the map of a tiling of 64-bit sizes", "raise a part of it: a tile, or a mode")
+    return None
 
 
 def _require_clear(layout: Layout | ComposedLayout, stage: Stage) -> None:
@@ -105,27 +134,30 @@ def _require_clear(layout: Layout | ComposedLayout, stage: Stage) -> None:
         reach += d * (s - 1)
 
 
-def _same_map(shape: ArrayShape, layout: Layout | ComposedLayout, stages: list[Stage]) -> bool:
-    """Whether the maps are proved to be equal: stage by stage; or, of composed layouts, everywhere if that is short."""
-    found, sizes = lower(shape), stages[0].sizes
+def _same_map(found: Layout | ComposedLayout, layout: Layout | ComposedLayout, stages: list[Stage]) -> bool:
+    """Whether the offsets in the array are proved to be equal: stage by stage; or, of composed layouts, everywhere if that is short."""
+    sizes = stages[0].sizes
     if stages_of(found, sizes) == stages:
         return True
     if not isinstance(layout, ComposedLayout) or math.prod(sizes) > ENUMERABLE:
         return False
-    return all(found(index) == layout(index) for index in itertools.product(*map(range, sizes)))
+    return bool((offsets_in(found, sizes) == offsets_in(layout, sizes)).all())
 
 
 # ------------------------------------------------------------------------------------------------ candidates
 
 
-def _candidates(element_type: str, stages: list[Stage]) -> Iterator[Candidate]:
+def _candidates(element_type: str, stages: list[Stage], padded: list[Stage] | None) -> Iterator[ArrayLayout]:
     sizes, wanted = stages[0]
     if len(stages) == 1:
         yield from _chosen(element_type, sizes, wanted)
-        yield from _usual(wanted)
-        yield from itertools.islice(_cuts(wanted), TRIED)
+        whole = wanted if padded is None else padded[0].digits
+        tilings = [*_usual(wanted), *itertools.islice(_cuts(whole), TRIED), *itertools.islice(_cuts(wanted), TRIED)]
+        tilings = [*dict.fromkeys(tilings)]
+        tilings.sort(key=lambda tiling: len(tiling[1]))  # which keeps the order of those with as many levels
     else:
-        yield from itertools.islice(_joined(stages), TRIED)
+        tilings = [*itertools.islice(_joined(stages), TRIED)]
+    yield from itertools.starmap(ArrayLayout, tilings)
 
 
 def _orders(wanted: Digits) -> list[tuple[int, ...]]:
@@ -138,25 +170,25 @@ def _orders(wanted: Digits) -> list[tuple[int, ...]]:
     return [*dict.fromkeys(map(tuple, (natural, largest, smallest, swapped)))]
 
 
-def _chosen(element_type: str, sizes: tuple[int, ...], wanted: Digits) -> Iterator[Candidate]:
-    """The tiles that the compiler would choose, for each order of the dimensions."""
-    for order in _orders(wanted):
+def _chosen(element_type: str, sizes: tuple[int, ...], wanted: Digits) -> Iterator[ArrayLayout]:
+    """The layout that the compiler would choose, then its tiles for each order of the dimensions."""
+    for order in (None, *_orders(wanted)):
+        # tiles depend on the second minor dimension alone; of 128 columns it transposes none
+        dims = sizes if order is None or len(sizes) < 2 else (sizes[order[1]], 128)
         try:
-            layout = default_layout(element_type, [sizes[i] for i in reversed(order)]).layout
+            layout = default_layout(element_type, dims).layout
         except TlaError:  # a tile that overflows, or a type that was not measured
             continue
-        if layout is not None and layout.minor_to_major == tuple(reversed(range(len(sizes)))):
-            yield order, layout.tiles
+        if layout is not None:
+            yield layout if order is None else replace(layout, minor_to_major=order)
 
 
-def _usual(wanted: Digits) -> Iterator[Candidate]:
-    if not any(wanted):
-        yield tuple(reversed(range(len(wanted)))), ()
+def _usual(wanted: Digits) -> Iterator[Tiling]:
     for tiles, order in itertools.product(FAMILIES, _orders(wanted)):
         yield order, tiles
 
 
-def _cuts(wanted: Digits) -> Iterator[Candidate]:
+def _cuts(wanted: Digits) -> Iterator[Tiling]:
     """One level of tiles, then two, whose sizes are products of digits, or of the slots that these take."""
     slots = _slots(wanted)
     for order in _orders(wanted):
@@ -172,7 +204,7 @@ def _cuts(wanted: Digits) -> Iterator[Candidate]:
                 yield order, (tile, second)
 
 
-def _joined(stages: list[Stage]) -> Iterator[Candidate]:
+def _joined(stages: list[Stage]) -> Iterator[Tiling]:
     """Tilings of few levels of each stage by itself, one behind the other."""
     following = [*(stage.sizes for stage in stages[1:]), ()]
     each = [itertools.islice(_of_stage(stage, sizes, k == 0), 4) for k, (stage, sizes) in enumerate(zip(stages, following))]
@@ -184,10 +216,10 @@ def _joined(stages: list[Stage]) -> Iterator[Candidate]:
         yield order, levels
 
 
-def _of_stage(stage: Stage, following: tuple[int, ...], is_first: bool) -> Iterator[Candidate]:
+def _of_stage(stage: Stage, following: tuple[int, ...], is_first: bool) -> Iterator[Tiling]:
     """Tilings of few levels that make a stage, from the first one on in row-major order and with a tile that merges."""
     natural = tuple(reversed(range(len(stage.sizes))))
-    untiled: list[Candidate] = [(order, ()) for order in _orders(stage.digits)]
+    untiled: list[Tiling] = [(order, ()) for order in _orders(stage.digits)]
     for order, tiles in itertools.islice(itertools.chain(untiled, _cuts(stage.digits)), TRIED // 4):
         if is_first or (tiles and order == natural):
             try:

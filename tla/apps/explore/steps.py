@@ -13,6 +13,7 @@ from ...core.errors import TlaError
 from ...core.int_tuple import Underscore, leaves, shape_of, shown
 from ...core.ints import is_int, known
 from ...core.layout import Layout
+from ..terminal import summary
 from .grammar import OPERATIONS, Call, Misread, Term, read
 
 #: With more steps those of laws are left out; of a picture so many coordinates are drawn.
@@ -129,12 +130,12 @@ def text_of(value: Any) -> str:
 
 def _step(call: Call, depth: int) -> Step:
     result = call.result.value
-    doc = OPERATIONS[call.name].__doc__ if call.name in OPERATIONS else "The array with its first levels of tiles only."
+    why = summary(OPERATIONS[call.name]) if call.name in OPERATIONS else "The array with its first levels of tiles only."
     modes = tuple((str(a), str(b)) for a, b in _modes(call))
     return Step(
         call.text,
         depth,
-        (doc or "").splitlines()[0].replace("`", ""),
+        why.replace("`", ""),
         tuple(text_of(x.value) for x in call.arguments),
         text_of(result),
         modes,

@@ -1,0 +1,155 @@
+"""Linear algebra over bits: a matrix is a list of columns, a column an integer whose bits are its rows; adding is xor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+
+class Echelon:
+    """Columns reduced one by one, each remembered with the columns that it is a sum of.
+
+    >>> e = Echelon([1, 3, 2])
+    >>> e.rank, e.free, e.solve(2)
+    (2, [2], 3)
+    """
+
+    def __init__(self, columns: Iterable[int] = ()) -> None:
+        self._rows: dict[int, tuple[int, int]] = {}  # highest bit -> the reduced column, and the mask of the columns in it
+        self.count = 0
+        #: Indices of the columns that are sums of those before them.
+        self.free: list[int] = []
+        for column in columns:
+            self.add(column)
+
+    @property
+    def rank(self) -> int:
+        return len(self._rows)
+
+    def reduce(self, column: int) -> tuple[int, int]:
+        """What is left of a column, and the mask of the columns that were added to it; only ones that are not free."""
+        mask = 0
+        left = column
+        for high, (row, used) in self._rows.items():
+            if left >> high & 1:
+                left, mask = left ^ row, mask ^ used
+        return left, mask
+
+    def add(self, column: int) -> bool:
+        """Add a column; whether it is independent of those before it."""
+        left, mask = self.reduce(column)
+        mask ^= 1 << self.count
+        self.count += 1
+        if not left:
+            self.free.append(self.count - 1)
+            return False
+        high = left.bit_length() - 1
+        # every row is kept free of the other rows' highest bits: then one pass reduces, in any order
+        for other, (row, used) in self._rows.items():
+            if row >> high & 1:
+                self._rows[other] = row ^ left, used ^ mask
+        self._rows[high] = left, mask
+        return True
+
+    def solve(self, target: int) -> int | None:
+        """The mask of the columns, free ones never among them, whose sum is the target; None if there is none."""
+        left, mask = self.reduce(target)
+        return None if left else mask
+
+    def spans(self, column: int) -> bool:
+        return not self.reduce(column)[0]
+
+
+def rank(columns: Iterable[int]) -> int:
+    """
+    >>> rank([1, 3, 2])
+    2
+    """
+    return Echelon(columns).rank
+
+
+def apply(columns: Sequence[int], x: int) -> int:
+    """The sum of the columns whose bit is set in x.
+
+    >>> apply([1, 6, 8], 0b110)
+    14
+    """
+    total = 0
+    while x:
+        low = x & -x
+        total ^= columns[low.bit_length() - 1]
+        x ^= low
+    return total
+
+
+def inverse(columns: Sequence[int], rows: int) -> list[int] | None:
+    """The columns of the inverse of a matrix of so many rows; None if there is none.
+
+    >>> inverse([1, 3], 2)
+    [1, 3]
+    """
+    found = Echelon(columns)
+    if len(columns) != rows or found.rank != rows:
+        return None
+    return [found.solve(1 << k) or 0 for k in range(rows)]
+
+
+def kernel(columns: Sequence[int]) -> list[int]:
+    """A basis of the inputs that go to 0, one for each free column.
+
+    >>> kernel([1, 3, 2])
+    [7]
+    """
+    found = Echelon(columns)
+    return [(found.solve(columns[k]) or 0) ^ 1 << k for k in found.free]
+
+
+def intersection(a: Sequence[int], b: Sequence[int]) -> list[int]:
+    """A basis of what both sets of columns span.
+
+    >>> intersection([1, 2], [3, 4])
+    [3]
+    """
+    independent = [c for c, is_new in zip(a, _new(a)) if is_new]
+    mine = len(independent)
+    both = kernel([*independent, *(c for c, is_new in zip(b, _new(b)) if is_new)])
+    return [apply(independent, k & (1 << mine) - 1) for k in both]
+
+
+def _new(columns: Sequence[int]) -> Iterator[bool]:
+    found = Echelon()
+    return (found.add(c) for c in columns)
+
+
+def complement(columns: Sequence[int], bits: int) -> list[int]:
+    """Unit vectors, the lowest first, that together with the columns span all of so many bits.
+
+    >>> complement([3], 2)
+    [1]
+    """
+    found = Echelon(columns)
+    return [1 << k for k in range(bits) if found.add(1 << k)]
+
+
+def ones(x: int) -> Iterator[int]:
+    """The places of the bits that are set, the lowest first.
+
+    >>> [*ones(0b1010)]
+    [1, 3]
+    """
+    while x:
+        low = x & -x
+        yield low.bit_length() - 1
+        x ^= low
+
+
+def log2(n: int) -> int:
+    """The exponent of a power of two.
+
+    >>> log2(32)
+    5
+    """
+    return n.bit_length() - 1
+
+
+def is_power_of_two(n: int) -> bool:
+    return n > 0 and n & (n - 1) == 0

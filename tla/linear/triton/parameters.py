@@ -1,0 +1,75 @@
+"""Gluon's parameters: what they become, and what they may be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...core.errors import LeafTypeError, RankError
+from ...core.int_tuple import shown
+from ..value import integer, power_of_two
+
+Vector = tuple[int, ...]
+
+
+class Parameters:
+    """What every layout of Gluon has: checked parameters, the text of Triton's IR, the linear layout of a tensor."""
+
+    __slots__ = ()
+
+    @property
+    def name(self) -> str:
+        return type(self).__name__
+
+    def _set(self, **parameters: Any) -> None:
+        for name, value in parameters.items():
+            object.__setattr__(self, name, value)
+
+    def _vector(self, name: str, rank: int | None = None) -> Vector:
+        found = vector(f"{self.name}: {name}", getattr(self, name), rank)
+        self._set(**{name: found})
+        return found
+
+    def _vectors(self, name: str, rank: int | None = None) -> tuple[Vector, ...]:
+        found = vectors(f"{self.name}: {name}", getattr(self, name), rank)
+        self._set(**{name: found})
+        return found
+
+    def _powers(self, name: str, rank: int | None = None) -> Vector:
+        return tuple(power_of_two(f"{self.name}: {name}", n) for n in self._vector(name, rank))
+
+    def _order(self, name: str, rank: int) -> None:
+        order = self._vector(name, rank)
+        if sorted(order) != [*range(rank)]:
+            raise RankError(
+                f"{self.name}: {name} {list(order)}", f"each of 0 to {rank - 1} once", "name each dimension once, the fastest first"
+            )
+
+
+def vector(where: str, x: Any, rank: int | None = None) -> Vector:
+    """A list of integers as a tuple of plain ones."""
+    if not isinstance(x, (list, tuple)):
+        raise LeafTypeError(f"{where} is {shown(x)}", "a list of integers", "write [4, 1]")
+    if rank is not None and len(x) != rank:
+        raise RankError(f"{where} {shown(tuple(x))}", f"{rank} integers", "give one for each dimension")
+    return tuple(integer(where, n) for n in x)
+
+
+def vectors(where: str, x: Any, rank: int | None = None) -> tuple[Vector, ...]:
+    """A list of lists of integers as a tuple of tuples."""
+    if not isinstance(x, (list, tuple)):
+        raise LeafTypeError(f"{where} is {shown(x)}", "a list of bases", "write [[1, 0]]")
+    return tuple(vector(where, v, rank) for v in x)
+
+
+def flag(where: str, x: Any) -> bool:
+    if not isinstance(x, bool):
+        raise LeafTypeError(f"{where} is {shown(x)}", "True or False", "write True")
+    return x
+
+
+def one_of(where: str, x: Any, allowed: Sequence[int]) -> int:
+    n = integer(where, x)
+    if n not in allowed:
+        raise RankError(f"{where} is {n}", f"one of {', '.join(map(str, allowed))}", f"write {allowed[0]}")
+    return n
