@@ -218,6 +218,7 @@ def composition(a: Layout, b: Layout) -> Layout:
         cut, why = cut_by(plain_a, plain_b)
         _require(why, a, b)
         return cut_like(b.shape, cut)
+    _require_places(a, b)
     outers: dict[tuple[int, ...], Outer | OuterOfSymbols] = {}  # of the modes of a that b goes to; () is all of a, for offsets
     for path in map(path_of, leaves(b.stride)):
         if path not in outers:
@@ -238,6 +239,15 @@ def composition(a: Layout, b: Layout) -> Layout:
         _require(outer.why_not_parts([pieces for _s, pieces in own], [s for s, _pieces in own]), a, b)
     shapes, strides = (iter([_joined(cls, pieces, k) for _path, _s, pieces in parts]) for k, cls in ((0, Shape), (2, Stride)))
     return unchecked_layout(like(b.shape, shapes, Shape), like(b.shape, strides, Stride))
+
+
+def _require_places(a: Layout, b: Layout) -> None:
+    """RankError where b has no value: where one of its strides goes along a mode, and another one into that mode."""
+    paths = {path_of(d) for s, d in flat_modes(b) if not is_constant(1, s) and not is_constant(0, step_of(d))}
+    inside = next((p for p in paths for q in paths if len(q) < len(p) and p[: len(q)] == q), None)
+    if inside is not None:
+        what = f"composition: {shown(a)} o {shown(b)}: the mode {'@'.join(map(str, reversed(inside)))} is an integer and a tuple"
+        raise RankError(what, "coordinates of one nesting", "use basis elements of other modes")
 
 
 def _require(why: str | None, a: Layout, b: Layout) -> None:
@@ -300,6 +310,7 @@ def filter_zeros(layout: Layout, profile: Any = None) -> Layout:
     """The layout with extent 1 for every mode of static stride 0: the same offsets, each as often as it is different.
 
     profile   congruent to the shape: its static zeros count instead of the strides'
+    Raises    RangeError for such a mode of a dynamic extent of 0, Unproven where it may be one: it has no offsets
 
     >>> from tla import filter_zeros, parse
     >>> print(filter_zeros(parse("((_4,8),_3):((_0,_1),0)")))
@@ -312,7 +323,12 @@ def filter_zeros(layout: Layout, profile: Any = None) -> Layout:
     zeros = layout.stride if profile is None else as_int_tuple(profile)
     require_congruent("filter_zeros", layout.shape, zeros)
     # an extent of static 0 stays: what has no offsets must not get one
-    extents = iter([_1 if is_constant(0, z) and not is_constant(0, s) else s for s, z in zip(leaves(layout.shape), leaves(zeros))])
+    gone = [is_constant(0, z) and not is_constant(0, s) for s, z in zip(leaves(layout.shape), leaves(zeros))]
+    for s in itertools.compress(leaves(layout.shape), gone):
+        if not require("<=", 1, s, lambda: f"filter_zeros of {shown(layout)}"):
+            what = f"filter_zeros of {shown(layout)}: a dynamic extent of 0"
+            raise RangeError(what, "extents of 1 or more, or a static 0", "leave out what is empty")
+    extents = iter([_1 if one else s for one, s in zip(gone, leaves(layout.shape))])
     return unchecked_layout(like(layout.shape, extents, Shape), layout.stride)
 
 
@@ -345,8 +361,10 @@ def complement(layout: Layout, cotarget: Any = None) -> Layout:
     >>> print(complement(parse("(_2,_2):(_4,_1)"), Int[24]()))
     (_2,_3):(_2,_8)
 
-    Law: no two coordinates of (layout, R) share an offset; where each stride divides the next, they cover
-    [0, size(cotarget)), and R has no more modes or elements than that takes.
+    Law: no two coordinates of (layout, R) share an offset. Where each stride is a multiple of where the mode before it ends,
+    extent * stride, they cover [0, size(cotarget)); so they do not of (_7,_3):(_1,_16), where 14 and 15 stay free. Then R has no
+    more modes than that takes, and for a cotarget that is static or one integer no more elements; another one rounds up in the
+    mode where the layout ends, as CuTe does, so that its static extents stay static.
     Source: CuTe `complement`; static cotargets that do not divide are covered here.
     """
     as_layout("complement", layout)
@@ -412,6 +430,13 @@ def plain_complement(modes: Modes, n: int) -> Modes | None:
             out.append((gap, period))
         period = d * s
     return out if n <= period else [*out, (-(-n // period), period)]
+
+
+def ends_and_strides(layout: Layout) -> list[tuple[Any, Any]]:
+    """For each mode that steps, in the order of the strides, where those before it end, and its stride: where the first does not
+    divide the second, some of what lies between is in no copy of them."""
+    modes = by_stride(_counted(layout), lambda: f"the order of {shown(layout)}")
+    return [*zip([_1, *(mul(s, d) for s, d in modes)], (d for _s, d in modes))]
 
 
 def _gaps(layout: Layout, modes: list[Mode]) -> tuple[list[Mode], Any]:

@@ -30,10 +30,21 @@ from ..core.int_tuple import (
     shown,
     size,
 )
-from ..core.ints import Int, equal, is_int, mul, require
+from ..core.ints import Int, at_most, equal, is_int, mul, require
 from ..core.layout import Layout, LayoutLeft, LayoutRight, Shape, Stride, as_layout, join
 from .codomain import cosize
-from .composition import by_mode, coalesce, complement, composition, cut_by, cut_like, filter_zeros, plain_complement, reach_of
+from .composition import (
+    by_mode,
+    coalesce,
+    complement,
+    composition,
+    cut_by,
+    cut_like,
+    ends_and_strides,
+    filter_zeros,
+    plain_complement,
+    reach_of,
+)
 from .composition_cuts import has_symbols
 from .modes import append
 
@@ -63,7 +74,8 @@ def logical_divide(a: Layout, b: Layout) -> Layout:
               modes that the tuple does not reach stay whole
     Returns   composition(a, (b, complement(b, size(a)))). Of numbers, tiles that do not divide reach past the end; of sizes that
               are not known, that they divide is proved, or taken on by assuming()
-    Raises    what composition and complement raise
+    Raises    what composition and complement raise; DivisibilityError for a tile with gaps that no copies of it fill: elements
+              would be lost
 
     >>> from tla import logical_divide, parse, _2, _4
     >>> print(logical_divide(parse("_16:_3"), _4))
@@ -77,10 +89,28 @@ def logical_divide(a: Layout, b: Layout) -> Layout:
     if plain_a and plain_b and (rest := plain_complement(plain_b, math.prod([s for s, _d in plain_a]))):
         cut, why = cut_by(plain_a, [*plain_b, *rest])
         if why is None:
+            _require_all_in_tiles(a, b)
             return cut_like((b.shape, rest[0][0] if len(rest) == 1 else tuple([s for s, _d in rest])), cut)
     if has_symbols(a.shape, b.shape, b.stride):
         _require_whole_tiles(a, b)
-    return composition(a, join([b, complement(b, coalesce(a).shape)]))
+    cut_in_tiles = composition(a, join([b, complement(b, coalesce(a).shape)]))
+    _require_all_in_tiles(a, b)
+    return cut_in_tiles
+
+
+def _require_all_in_tiles(a: Layout, b: Layout) -> None:
+    """DivisibilityError where the tile b has a gap that copies of it do not fill, below the size of a."""
+
+    def where() -> str:
+        return f"logical_divide of {shown(a)} by {shown(b)}"
+
+    for end, d in ends_and_strides(b):
+        first = mul(d // end, end)  # the first element that is in no tile
+        if at_most(size(a), first) is not True and not require("divides", end, d, where):
+            what = f"{where()}: the elements {first} to {d - 1} are in no tile"
+            raise DivisibilityError(
+                what, "a tile whose copies fill its gaps", f"use a stride that {end} divides, {d - d % end} or {d - d % end + end}"
+            )
 
 
 def _require_whole_tiles(a: Layout, b: Layout) -> None:
@@ -194,7 +224,8 @@ def ceil_div(a: Any, b: Any) -> Any:
     """a / b rounded up: of integers and tuples as numbers are, of a shape by a layout how many tiles there are of it.
 
     a         an integer or a shape
-    b         an integer; a tuple, mode by mode; or a layout, into a's coordinates: then it is the shape of its complement
+    b         an integer; a tuple, mode by mode; or a layout, into a's coordinates: then it is the shape of its complement. Of a
+              shape, an integer is used up mode by mode, each time rounded up: for (2,4) and 7 the modes are 2/7 and 4/4
     Raises    RangeError where an integer is not positive, RankError where b has more modes than a, and what complement does
 
     >>> from tla import ceil_div, parse, Int
@@ -233,7 +264,8 @@ def evenly_divides(shape: Any, tiler: Any) -> Reason | bool | None:
     if isinstance(tiler, tuple):
         answers = [evenly_divides._decide(s, t) for s, t in zip(modes_of(shape), tiler)]
         return next((x for x in answers if isinstance(x, Reason)), None if None in answers else True)
-    tiles = mul(size(tiler), size(ceil_div(shape, tiler)))
+    tile = as_layout("evenly_divides", Layout(tiler, _1) if is_int(tiler) else tiler)
+    tiles = mul(size(tile), size(complement(tile, size(shape))))
     even = equal(tiles, size(shape))
     return even if even is not False else Reason(f"{tiles} of {shown(shape)} in tiles of {shown(tiler)}", "whole tiles", "pad the shape")
 
