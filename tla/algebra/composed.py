@@ -346,7 +346,7 @@ def without_broadcasts(layout: Any) -> Any:
 def _same_map(_operation: Any, a: ComposedLayout, b: Any) -> Reason | bool | None:
     if a == b:
         return True
-    if has_symbols(a.shape, b.shape, a.origin_shape, b.origin_shape):
+    if a.origin_shape is None or b.origin_shape is None or has_symbols(a.shape, b.shape, a.origin_shape, b.origin_shape):
         return None
     if a.origin_shape != b.origin_shape or product_each(a.shape) != product_each(b.shape):
         return Reason(f"{shown(a)} and {shown(b)} have other extents", "equal ones", "compare layouts of one shape")

@@ -44,6 +44,8 @@ def same_map(a: Layout, b: Layout) -> Reason | bool | None:
     for x, other in ((a, b), (b, a)):
         if not isinstance(x, Layout):
             return elsewhere(same_map, x, other if isinstance(other, AnyLayout) else as_layout("same_map", other))
+    if a.origin_shape is None or b.origin_shape is None:  # which of its elements are valid is not known
+        return None if same_map(Layout(a.shape, a.stride), Layout(b.shape, b.stride)) is not False else False
     if has_symbols(*(part for x in (a, b) for part in (x.shape, x.stride, x.origin_shape))):
         alike = len(a.origin_shape) == len(b.origin_shape) and a.origin_shape == b.origin_shape
         return True if alike and all(merge(flat_modes(x)) == merge(flat_modes(y)) for x, y in zip(a, b)) else None
