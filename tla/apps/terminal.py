@@ -1,4 +1,4 @@
-"""What commands show on a terminal: tables that fit it, and how far a file is read."""
+"""Terminal output of commands: tables that fit it, and how far a file is read."""
 
 from __future__ import annotations
 

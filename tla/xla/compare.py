@@ -43,7 +43,7 @@ def is_bitcast(a: Shape | str, b: Shape | str) -> bool:
 
     Raises LoweringError for what `lower` refuses; Unproven where more than 262,144 coordinates would have to be compared, or
     where it hangs on sizes that are names.
-    Source: HLO bitcast; design of tla, section 6.
+    Source: HLO bitcast; docs/xla.md.
     """
     a, b = as_shape(a), as_shape(b)
     answers = [equal(f(a), f(b)) for f in (_bits, element_count, byte_size, _prefix)]
@@ -134,7 +134,7 @@ def _same_everywhere(a: Any, dims_a: tuple[int, ...], b: Any, dims_b: tuple[int,
 
 @dataclass(frozen=True, slots=True)
 class Relayout:
-    """What a copy from one layout of an array to another moves.
+    """The data that a copy between two layouts of an array moves.
 
     source, destination   the two shapes
     bitcast               whether nothing moves
@@ -153,7 +153,7 @@ class Relayout:
 
 
 def relayout(a: Shape | str, b: Shape | str) -> Relayout:
-    """What a copy of an array from the layout of `a` to that of `b` does.
+    """The copy of an array from the layout of `a` to that of `b`: what it moves.
 
     >>> r = relayout("f32[16,128]{1,0:T(8,128)}", "f32[16,128]{0,1:T(8,128)}")
     >>> print(r.bitcast, r.layout, r.run, r.bytes)

@@ -262,7 +262,7 @@ class _Place:
             self.report(ParseError(line, 0, "'}' closes nothing", "a computation before it", "a part of the file may be missing"), number)
 
     def open_at_the_end(self) -> Iterator[str]:
-        """What is open, the innermost first."""
+        """The instruction and the computation that the file ends inside of, the innermost first."""
         if self.calls:
             yield f"instruction {self.calls[-1].name}"
         if self.computation is not None:

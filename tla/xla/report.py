@@ -1,4 +1,4 @@
-"""What a program does with its memory: its arrays by operation, by computation or by memory space, and its copies.
+"""A program's use of memory: its arrays by operation, by computation or by memory space, and its copies.
 
 Source: the HLO text as XLA prints it.
 """
@@ -19,7 +19,7 @@ from .sizes import byte_size, waste
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """What the instructions of one kind write.
+    """The arrays that the instructions of one kind write.
 
     key       the operation, the computation, the memory space, or for a copy its two layouts
     count     how many arrays
