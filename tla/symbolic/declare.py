@@ -95,3 +95,8 @@ def unnamed(name: str, low: int | None) -> SymInt:
     """A symbol of another package: an integer with no facts but perhaps a smallest value."""
     require_name(name)
     return of_symbol(symbol(name, 1, () if low is None else (number(low),), ()))
+
+
+def unknown(name: str, divisor: int, extent: bool) -> SymInt:
+    """A size that a print of others does not tell: an extent, 0 or more, or a stride, which may be anything."""
+    return dim(name, multiple_of=divisor, at_least=0) if extent else index(name, 2**62, at_least=-(2**62), multiple_of=divisor)
