@@ -158,7 +158,9 @@ def _opened(source: Tensor, modes: tuple[Any, ...]) -> tuple[Tensor, tuple[int, 
     counts = [len(s) if isinstance(s, tuple) else 0 for s in shape]
     if not all(0 <= p[0] < n for p in paths) or not all(len(p) == 1 or (len(p) == 2 and 0 <= p[1] < counts[p[0]]) for p in paths):
         what = f"reduce of {source!r} along {shown(tuple(modes))}"
-        raise RankError(what, f"modes 0 to {n - 1}, or (i, j) for mode j of mode i", "count from 0, and put (i, j) in a tuple: ((0, 1),)")
+        raise RankError(
+            what, f"modes 0 to {n - 1}, each once, or (i, j) for mode j of mode i", "count from 0, and put (i, j) in a tuple: ((0, 1),)"
+        )
     deep = {p[0] for p in paths if len(p) == 2}
     axes, groups = 0, []
     for i in range(n):
