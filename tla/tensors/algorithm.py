@@ -20,7 +20,7 @@ from ..core.ints import Int, ceil_div, leaf, require_positive
 from ..core.layout import Layout, LayoutLeft, MakeLayout
 from . import transfer as moves
 from .buffers import require_castable
-from .tensor import MakeTensor, Tensor, around, as_element, as_tensor, padded, require_data, require_writable, tensor_of
+from .tensor import MakeTensor, Tensor, around, as_element, as_tensor, padded, require_box, require_data, require_writable, tensor_of
 from .views import GetTile, TileView
 
 _0 = Int[0]()
@@ -31,6 +31,7 @@ def _elements(where: str, x: Any) -> Tensor:
     """A tensor that has elements, or a numpy array as one."""
     t = as_tensor(where, x)
     require_data(where, t)
+    require_box(where, t)
     return t
 
 

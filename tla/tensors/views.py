@@ -123,6 +123,7 @@ class _MakeTensorLike:
 
         def make(buffer: Any, like: Tensor, position: Any = None, layout: Any = None) -> Tensor:
             like = as_tensor("MakeTensorLike", like)
+            require_box("MakeTensorLike", like)
             if layout is not None:
                 inner = innermost(layout)
                 layout, _none = around(layout, Layout(inner.shape, inner.stride, like.origin_shape))
@@ -135,6 +136,7 @@ class _MakeTensorLike:
     def __call__(self, like: Tensor) -> Tensor:
         like = as_tensor("MakeTensorLike", like)
         require_data("MakeTensorLike", like)
+        require_box("MakeTensorLike", like)
         layout = MakeLayoutLike(like.layout)
         new: Tensor = MakeTensor[like.dtype](Layout(layout.shape, layout.stride, like.origin_shape))
         return new
@@ -171,6 +173,8 @@ def transpose(t: Tensor, order: Any = None) -> Tensor:
         raise RankError(f"transpose of {t!r} to {shown(order)}", f"0 to {len(t.coord) - 1} in some order", "name each mode once")
     if len(order) < 2:
         return t
+    if t._guard is not None:
+        return select[order](t)  # type: ignore[no-any-return]
     return tensor_of(t, t.data, t.offset, select[order](t.layout), [t.coord[i] for i in order], [t._room[i] for i in order])
 
 
@@ -356,6 +360,7 @@ recast = _Recast()
 
 def _recast(dtype: Any, t: Tensor) -> Tensor:
     require_data("recast", t)
+    require_box("recast", t)
     layout, offset = from_zero("recast", t)
     old, new = t.data.itemsize, dtype.itemsize
     if dtype.hasobject or new == 0 or t.data.nbytes % new or offset * old % new:
