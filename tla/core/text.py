@@ -89,7 +89,7 @@ def parse(text: str, *, origin_shape: Any = None, symbols: Any = None) -> Any:
     >>> print(parse("(M,ceil(N/4)):(_1,16*M)", symbols=[M, N]).stride)
     (_1,16*M)
 
-    Source: design of tla, section 4; the notation is that of cute::print.
+    Source: docs/language.md; the notation is that of cute::print.
     """
     if not isinstance(text, str):
         raise LeafTypeError(f"parse of a {type(text).__name__}", "a text such as '(_4,2):(_2,_1)'", "str(x) gives the text of a layout")
@@ -147,7 +147,7 @@ class Reader:
         return value
 
     def part(self, origin_shape: Any) -> Any:
-        """What stands alone, or between the "o" of a chain; origin_shape is that of the last layout."""
+        """The value that stands alone, or between the "o" of a chain; origin_shape is that of the last layout."""
         found = _compiled(_SWIZZLE).match(self.text, self.at)
         if found:
             numbers = [*map(int, found[1].split(","))]
