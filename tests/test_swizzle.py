@@ -436,8 +436,3 @@ def test_what_a_kernel_author_tried():
 def test_the_fix_of_what_a_newcomer_writes(f, fix):
     with pytest.raises(LeafTypeError, match=fix):
         f()
-
-
-def test_cutes_own_names_lead_to_ours():
-    with pytest.raises(AttributeError, match="MakeLayout"):
-        tla.make_layout  # noqa: B018

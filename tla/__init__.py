@@ -46,12 +46,27 @@ from .algebra.divide import (
     zipped_product,
 )
 from .algebra.inverse import left_inverse, right_inverse
+from .algebra.make import (
+    make_basis_like,
+    make_composed_layout,
+    make_coord,
+    make_identity_layout,
+    make_inttuple_iter,
+    make_layout,
+    make_layout_like,
+    make_ordered_layout,
+    make_shape,
+    make_stride,
+    make_tile,
+)
 from .algebra.modes import append, dice, group, prepend, replace, reverse, select, slice_, slice_and_offset, take
 from .algebra.predicates import is_bijective, is_compact, is_injective, is_ordered, is_surjective, same_map
 from .algebra.recast import downcast, recast_layout, upcast
 from .algebra.tiles import GetTileLayout, MakeBatchedLayout, MakeLayoutTile, is_on_block, padding
 from .core import literals
 from .core.arithmetic import (
+    colex_leq,
+    colex_less,
     elem_geq,
     elem_gtr,
     elem_leq,
@@ -60,6 +75,8 @@ from .core.arithmetic import (
     gcd,
     inner_product,
     lcm,
+    lex_leq,
+    lex_less,
     max as max,
     min as min,
     round_up,
@@ -101,7 +118,7 @@ from .core.int_tuple import (
     weakly_compatible,
     weakly_congruent,
 )
-from .core.ints import Int, add, is_constant, is_int, is_static, is_sympy, mul, register_foreign, static_literal
+from .core.ints import Int, add, is_constant_of as is_constant, is_int, is_static, is_sympy, mul, register_foreign, static_literal
 from .core.layout import (
     Layout,
     LayoutLeft,
@@ -121,15 +138,27 @@ from .core.swizzle import MakeSwizzle, Swizzle
 from .core.text import parse, register_expression
 from .tensors import operations as operations  # the algebra on tensors
 from .tensors.algorithm import copy, fill, fill_padding, gemm, im2col, reduce
+from .tensors.make import make_fragment_like, make_identity_tensor, make_tensor, make_tensor_like
 from .tensors.offsets import offsets
+from .tensors.predicated import copy_if
 from .tensors.tensor import MakeTensor, Tensor, padded
-from .tensors.views import GetTile, MakeTensorLike, TileView, local_partition, local_tile, recast, transpose
+from .tensors.views import GetTile, MakeTensorLike, TileView, domain_offset, local_partition, local_tile, recast, transpose
 
 if TYPE_CHECKING:
-    from . import access as access, ascend as ascend, codegen as codegen, linear as linear, symbolic as symbolic, viz as viz, xla as xla
+    from . import (
+        access as access,
+        ascend as ascend,
+        codegen as codegen,
+        gpu as gpu,
+        linear as linear,
+        symbolic as symbolic,
+        viz as viz,
+        xla as xla,
+    )
     from .ascend.make import MakeLayoutFilter, MakeLayoutFmap, MakeLayoutFromTag, MakeLayoutL0C, MakeMxScaleLayout
     from .symbolic import Condition, SymInt, assuming, at, dim, dims, explain, index, prove, simplify, to_python
     from .symbolic.nodes import CeilDiv, FloorDiv, Mod
+    from .viz.print_layout import print_layout
 
 __version__ = "0.1.0"
 
@@ -137,10 +166,11 @@ __version__ = "0.1.0"
 _ON_DEMAND = {
     "tla.ascend.make": ["MakeLayoutFilter", "MakeLayoutFmap", "MakeLayoutFromTag", "MakeLayoutL0C", "MakeMxScaleLayout"],
     "tla.symbolic": ["Condition", "SymInt", "assuming", "at", "dim", "dims", "explain", "index", "prove", "simplify", "to_python"],
+    "tla.viz.print_layout": ["print_layout"],
     "tla.symbolic.nodes": ["CeilDiv", "FloorDiv", "Mod"],
 }
 _MODULE_OF = {name: module for module, names in _ON_DEMAND.items() for name in names}
-_PACKAGES = ("access", "ascend", "codegen", "linear", "symbolic", "viz", "xla")
+_PACKAGES = ("access", "ascend", "codegen", "gpu", "linear", "symbolic", "viz", "xla")
 
 
 def _loaded(module: str, name: str, *arguments: Any) -> Any:
@@ -217,6 +247,8 @@ __all__ = [
     "ceil_div",
     "coalesce",
     "codegen",
+    "colex_leq",
+    "colex_less",
     "compact_col_major",
     "compact_order",
     "compact_row_major",
@@ -227,6 +259,7 @@ __all__ = [
     "congruent",
     "coprofile",
     "copy",
+    "copy_if",
     "coshape",
     "cosize",
     "crd2crd",
@@ -237,6 +270,7 @@ __all__ = [
     "dim",
     "dims",
     "domain_distribute",
+    "domain_offset",
     "downcast",
     "elem_geq",
     "elem_gtr",
@@ -257,6 +291,7 @@ __all__ = [
     "get_1d_coord",
     "get_flat_coord",
     "get_hier_coord",
+    "gpu",
     "greatest_common_domain",
     "group",
     "idx2crd",
@@ -275,11 +310,28 @@ __all__ = [
     "layout_add",
     "lcm",
     "left_inverse",
+    "lex_leq",
+    "lex_less",
     "linear",
     "local_partition",
     "local_tile",
     "logical_divide",
     "logical_product",
+    "make_basis_like",
+    "make_composed_layout",
+    "make_coord",
+    "make_fragment_like",
+    "make_identity_layout",
+    "make_identity_tensor",
+    "make_inttuple_iter",
+    "make_layout",
+    "make_layout_like",
+    "make_ordered_layout",
+    "make_shape",
+    "make_stride",
+    "make_tensor",
+    "make_tensor_like",
+    "make_tile",
     "max_alignment",
     "max_common_layout",
     "max_common_vector",
@@ -290,6 +342,7 @@ __all__ = [
     "padding",
     "parse",
     "prepend",
+    "print_layout",
     "product",
     "product_each",
     "prove",
@@ -338,9 +391,6 @@ if not TYPE_CHECKING:  # a name that is not there is an error for type checkers 
             return import_module(f"tla.{name}")
         if name in _MODULE_OF:
             return globals().setdefault(name, getattr(import_module(_MODULE_OF[name]), name))
-        snake = "".join(map(str.capitalize, name.split("_")))  # make_layout, as CuTe has it
-        if snake in globals():
-            raise AttributeError(f"module 'tla' has no attribute {name!r}: it is {snake} here")
         literal = static_literal(name)
         if literal is None:
             raise AttributeError(f"module 'tla' has no attribute {name!r}")

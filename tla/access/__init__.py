@@ -1,4 +1,4 @@
-"""What an instruction touches in memory: banks and sectors counted, with what collides."""
+"""What an instruction touches in memory, counted, with what collides; the best swizzle for it."""
 
 from .counting import Access, Witness, access, bank_conflicts
 from .memories import (
@@ -12,6 +12,7 @@ from .memories import (
     TPU_VREG,
     Memory,
 )
+from .synthesis import Best, Certificate, best_swizzle
 
 __all__ = [
     "AMD_LDS",
@@ -23,8 +24,11 @@ __all__ = [
     "NVIDIA_SHARED",
     "TPU_VREG",
     "Access",
+    "Best",
+    "Certificate",
     "Memory",
     "Witness",
     "access",
     "bank_conflicts",
+    "best_swizzle",
 ]

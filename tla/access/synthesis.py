@@ -98,7 +98,9 @@ def best_swizzle(
     if any(a.out_dims != shape for a in accesses):
         raise RankError("best_swizzle of accesses to different tiles", f"all of {shape}", "give layouts of one tile")
     if sum(map(bits.log2, shape.values())) > MAX_TILE_BITS:
-        raise RangeError(f"best_swizzle of a tile of {math.prod(shape.values())} elements", f"at most 2^{MAX_TILE_BITS}", "take a part of it")
+        raise RangeError(
+            f"best_swizzle of a tile of {math.prod(shape.values())} elements", f"at most 2^{MAX_TILE_BITS}", "take a part of it"
+        )
     bound = sum(_least(a, width, row) for a in accesses)
     best: Best | None = None
     searched = 0

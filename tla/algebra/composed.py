@@ -380,6 +380,26 @@ def _whole(_operation: Any, swizzle: Swizzle, *_more: Any) -> Any:
     return ComposedLayout(swizzle, _0, Layout(static(1 << (swizzle.bits + swizzle.base + abs(swizzle.shift))), _1))
 
 
+def _side_by_side(_operation: Any, layout: ComposedLayout, *modes: Any) -> Any:
+    """MakeLayout(a, b, ...) of a swizzled layout and others: each adds its offset to that of the swizzled one.
+
+    A swizzle repeats: what is added in whole periods passes it unchanged.
+    """
+    what = f"MakeLayout of {shown(layout)} and others"
+    swizzle, inner = _swizzle_of("MakeLayout", layout), layout.inner
+    period = 1 << (swizzle.base + swizzle.bits + abs(swizzle.shift))
+    at = next((i for i, m in enumerate(modes) if m is layout), 0)
+    others = [*modes[:at], *modes[at + 1 :]]
+    for m in others:
+        if not isinstance(m, Layout):
+            raise LeafTypeError(f"{what}: {shown(m)}", "one swizzled layout, and plain ones", "swizzle plain ones together")
+        for s, d in flat_modes(m):
+            if not (is_constant(1, s) or equal(d % static(period), 0) is True):
+                fix = "tile_to_shape and append put a mode inside of the swizzle"
+                raise DivisibilityError(f"{what}: a stride of {d}", f"a multiple of {period}, where the swizzle repeats", fix)
+    return layout.over(lambda _inner: layouts.join([*others[:at], inner, *others[at:]]))
+
+
 def _over(operation: Any, layout: ComposedLayout, *more: Any) -> Any:
     return layout.over(operation, *more)
 
@@ -406,6 +426,7 @@ register_kind(
         is_surjective: _is_surjective,
         is_compact: _is_compact,
         same_map: _same_map,
+        MakeLayout: _side_by_side,
     },
 )
 register_kind(Swizzle, {composition: _after_swizzle, upcast: _recast_swizzle, downcast: _recast_swizzle, MakeLayout: _whole})

@@ -5,8 +5,7 @@
 ((_16,7),(_16,4)):((_16,_256),(_1,1792))
 """
 
-from .architecture import ARCHITECTURES as ARCHITECTURES, Architecture, Ascend950, AtlasA2, AtlasA3, Fit, fits
-from .element import (
+from ..core.element import (
     Element,
     bf16,
     float as float,
@@ -25,6 +24,7 @@ from .element import (
     uint8,
     uint32,
 )
+from .architecture import ARCHITECTURES as ARCHITECTURES, Architecture, Ascend950, AtlasA2, AtlasA3, Fit, fits
 from .instructions import Instruction, Moved
 from .recognize import (
     isColumnMajor,

@@ -1,48 +1,16 @@
-"""Element types of Ascend: a name, and a width in bits, which is all that a layout asks of one.
+"""Element types where Ascend takes them: a type, or its width in bits. The types are those of core.
 
 Source: CATLASS include/catlass/numeric_size.hpp, and AscendC::SizeOfBits on the device.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from ..core.element import C0_BITS, Element
 from ..core.errors import LeafTypeError, RangeError
 from ..core.int_tuple import shown
-from ..core.ints import Int, is_int, leaf, static
-
-#: The width of a block in bits: 32 bytes, which every move between memories takes at once.
-C0_BITS = 256
-
-
-@dataclass(frozen=True, repr=False)
-class Element:
-    """An element type: `half`, `int4b`, ... Wherever one stands, its width in bits may stand instead.
-
-    name    as CATLASS has it; of a bare width, its digits
-    bits    the width of one element
-    group   how many are stored together: a row of fp4 elements, which come in pairs, is a whole number of pairs
-
-    >>> from tla.ascend import half, int4b
-    >>> half, half.bits, print(half.C0, int4b.C0)
-    _16 _64
-    (half, 16, None)
-
-    Source: CATLASS `SizeOfBits`. A host build of CATLASS takes int4b for 8 bits; here it has 4 everywhere, as on the device.
-    """
-
-    name: str
-    bits: int
-    group: int = 1
-
-    @property
-    def C0(self) -> Int:
-        """How many elements 32 bytes hold. Static."""
-        return static(C0_BITS // self.bits)
-
-    def __repr__(self) -> str:
-        return self.name
+from ..core.ints import is_int, leaf
 
 
 def as_element(x: Any) -> Element:
@@ -55,21 +23,3 @@ def as_element(x: Any) -> Element:
     if bits <= 0 or C0_BITS % bits:
         raise RangeError(f"elements of {bits} bits", "a width that divides the 256 bits of a block", "use 4, 8, 16, 32 or 64")
     return Element(str(bits), bits)
-
-
-int4b = Element("int4b", 4)
-fp4_e2m1 = Element("fp4_e2m1", 4, group=2)
-fp4_e1m2 = Element("fp4_e1m2", 4, group=2)
-int8 = Element("int8", 8)
-uint8 = Element("uint8", 8)
-hif8 = Element("hif8", 8)
-fp8_e4m3 = Element("fp8_e4m3", 8)
-fp8_e5m2 = Element("fp8_e5m2", 8)
-fp8_e8m0 = Element("fp8_e8m0", 8)
-int16 = Element("int16", 16)
-half = Element("half", 16)
-bf16 = Element("bf16", 16)
-int32 = Element("int32", 32)
-uint32 = Element("uint32", 32)
-float = Element("float", 32)
-int64 = Element("int64", 64)

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple
 
+from ..core.element import C0_BITS, Element
 from ..core.errors import RangeError
 from ..core.layout import Layout
-from .element import C0_BITS, Element
 
 #: The bits of a fractal, and its rows; the columns of a block of L0C are as many.
 FRACTAL_BITS, ROWS = 4096, 16

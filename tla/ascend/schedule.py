@@ -12,9 +12,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from ..core.element import half
 from ..core.errors import RangeError
 from ..core.int_tuple import shown
-from .element import as_element, half
+from .element import as_element
 
 
 class Block(NamedTuple):

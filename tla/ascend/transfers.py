@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from ..algebra.codomain import cosize
+from ..core.element import Element
 from ..core.errors import LeafTypeError, RangeError, Reason, Unproven
 from ..core.int_tuple import leaves, modes_of, shown
 from ..core.ints import known
@@ -20,7 +21,7 @@ from ..core.layout import Layout
 from ..tensors.tensor import Tensor
 from . import tags
 from .architecture import Architecture, AtlasA2, as_architecture, position_of
-from .element import Element, as_element
+from .element import as_element
 from .instructions import FRACTAL_BITS, Instruction
 from .recognize import Is
 from .tags import Tag

@@ -74,6 +74,10 @@ class IntTuple(tuple[Any, ...], Displayed, metaclass=_TupleMeta):
             return type(self).__name__ + tuple.__repr__(self)
         return f"parse({str(self)!r}{symbols_given(self)})"
 
+    def __call__(self, *arguments: Any) -> Any:
+        what = f"{shown(self)} called: a shape, stride or coordinate is a value"
+        raise LeafTypeError(what, "a layout or tensor to call", "leave out the (): t.shape, t.stride; t(1, 2) is an element")
+
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), tuple(self)
 
@@ -162,6 +166,11 @@ def elsewhere(operation: Any, x: Any, *more: Any, bound: Any = None) -> Any:
     if f is not None:
         return f(bound or operation, x, *more)
     raise LeafTypeError(f"{operation.__name__} of a {type(x).__name__}", "a layout", layout_fix(x))
+
+
+def own_operation(operation: Any, x: Any) -> Callable[..., Any] | None:
+    """What the kind of x has registered for an operation that most kinds have in common; None if that is nothing."""
+    return _KINDS.get(type(x), {}).get(operation)
 
 
 def layout_fix(x: Any) -> str:

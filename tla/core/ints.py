@@ -359,6 +359,33 @@ def is_constant(n: int, x: object) -> bool:
     return type(x) is Int and int(x) == n
 
 
+class _IsConstant:
+    """Whether x is the static integer n: `is_constant[n](x)`, or `is_constant(n, x)`.
+
+    >>> from tla import Int, is_constant
+    >>> is_constant[1](Int[1]()), is_constant[1](1), is_constant(1, Int[2]())
+    (True, False, False)
+
+    Source: TLA and CuTe `is_constant<n, T>`.
+    """
+
+    __name__ = "is_constant"
+
+    def __call__(self, n: int, x: object) -> bool:
+        return is_constant(n, x)
+
+    def __getitem__(self, n: int) -> Callable[[object], bool]:
+        n = leaf(n)
+        return lambda x: is_constant(n, x)
+
+    def __reduce__(self) -> str:
+        return "is_constant_of"
+
+
+#: What tla.is_constant is: is_constant, and its C++ form in brackets.
+is_constant_of = _IsConstant()
+
+
 def known(x: Any) -> int | None:
     """The value of x as a plain int, static or dynamic; None for a symbol."""
     return int(x) if isinstance(x, int) else None

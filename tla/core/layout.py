@@ -248,6 +248,8 @@ class Layout(AnyLayout, metaclass=_LayoutMeta):
                 x //= s
             if total := total + x * s * d:  # what is left of x is the last mode's
                 return total
+        if not coord and self.shape != ():
+            raise LeafTypeError(f"the layout {self} called without a coordinate", "one", "a tensor's layout is t.layout, without ()")
         return offset_of(at, self.shape, self.stride)
 
     def __getitem__(self, i: int) -> Layout:
@@ -433,7 +435,7 @@ def MakeLayout(shape: Any, stride: Any = LayoutLeft, origin_shape: Any = None, *
 
     Source: TLA `MakeLayout`; the compact default is CuTe's `make_layout`.
     """
-    if isinstance(shape, Layout):
+    if isinstance(shape, AnyLayout):
         return _concatenated([shape, *(x for x in (stride, origin_shape) if x is not LayoutLeft and x is not None), *more])
     if not isinstance(shape, tuple) and not is_int(shape):
         if isinstance(shape, list):
@@ -452,6 +454,9 @@ def MakeLayout(shape: Any, stride: Any = LayoutLeft, origin_shape: Any = None, *
 
 
 def _concatenated(modes: list[Any]) -> Layout:
+    composed = next((m for m in modes if isinstance(m, AnyLayout) and not isinstance(m, Layout)), None)
+    if composed is not None:
+        return cast(Layout, elsewhere(MakeLayout, composed, *modes))
     for m in modes:
         if not isinstance(m, Layout):
             raise LeafTypeError(

@@ -15,7 +15,7 @@ from ..algebra.tiles import start_of, tiled
 from ..core.composed import innermost
 from ..core.coord import idx2crd
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankError
-from ..core.int_tuple import Underscore, _, as_int_tuple, congruent, leaves, modes_of, opened, product_each, shown, size
+from ..core.int_tuple import AnyLayout, Underscore, _, as_int_tuple, congruent, leaves, modes_of, opened, product_each, shown, size
 from ..core.ints import Int, add, at_most, ceil_div, divides, equal, is_int, larger, leaf, mul, plus, smaller
 from ..core.layout import Layout, MakeLayout, Shape, as_layout, join
 from .buffers import as_dtype, storage
@@ -70,6 +70,26 @@ def TileView(t: Tensor, tile_coord: Any, tile: Any) -> Tensor:
         )
     at = tuple(map(mul, counts, tile)) if isinstance(tile, tuple) else mul(counts, tile)
     return GetTile(t, at, tile)
+
+
+def domain_offset(coord: Any, x: Any) -> Any:
+    """The tensor that begins at a coordinate of a tensor: its element c is x[coord + c]. Of a layout: it, and the offset there.
+
+    Its shape stays; what is valid ends where x ends.
+
+    >>> import numpy as np
+    >>> from tla import domain_offset, make_tensor, parse
+    >>> t = domain_offset((1, 2), make_tensor(np.arange(15), (3, 5), (5, 1)))
+    >>> print(t[0, 0], t.origin_shape, domain_offset((1, 2), parse("(3,5):(5,1)")))
+    7 (2,3) (parse('(3,5):(5,1)'), 7)
+
+    Raises what GetTile raises. Source: CuTe `domain_offset`.
+    """
+    if isinstance(x, AnyLayout):
+        return x, x(coord)
+    t = as_tensor("domain_offset", x)
+    extents = product_each(t.shape)
+    return GetTile(t, coord, extents if isinstance(t.shape, tuple) else extents[0])
 
 
 class _MakeTensorLike:

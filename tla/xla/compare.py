@@ -22,6 +22,7 @@ from .array_shape import ArrayShape
 from .grammar import as_shape
 from .index import logical_dimensions
 from .lower import lower
+from .map_chain import offsets_in
 from .shapes import Shape
 from .sizes import byte_size, element_count
 
@@ -97,7 +98,7 @@ def _same_function(a: list[tuple[Layout, int]], b: list[tuple[Layout, int]]) -> 
     n = math.prod(size for _m, size in a)
     if n > COMPARABLE:
         raise Unproven(f"a bitcast of {n} coordinates, merged or split inside of padding", f"at most {COMPARABLE:,}", "compare a part")
-    return all(_at(a, k) == _at(b, k) for k in range(n))
+    return bool((_offsets(a) == _offsets(b)).all())
 
 
 def _digits(modes: list[tuple[Layout, int]]) -> list[tuple[int, int]] | None:
@@ -116,19 +117,16 @@ def _digits(modes: list[tuple[Layout, int]]) -> list[tuple[int, int]] | None:
     return reached
 
 
-def _at(modes: list[tuple[Layout, int]], k: int) -> int:
-    total = 0
-    for mode, n in modes:
-        total += mode(k % n)
-        k //= n
-    return total
+def _offsets(modes: list[tuple[Layout, int]]) -> Any:
+    """The offsets of a run of modes, the minor-most first, by the row-major index."""
+    parts, sizes = zip(*reversed(modes))
+    return offsets_in(Layout(tuple(m.shape for m in parts), tuple(m.stride for m in parts)), sizes)
 
 
 def _same_everywhere(a: Any, dims_a: tuple[int, ...], b: Any, dims_b: tuple[int, ...]) -> bool:
     if math.prod(dims_a) > COMPARABLE:
         raise Unproven(f"a bitcast of {math.prod(dims_a)} elements through a composed layout", f"at most {COMPARABLE:,}", "compare a part")
-    pairs = zip(itertools.product(*map(range, dims_a)), itertools.product(*map(range, dims_b)))
-    return all(a(i) == b(j) for i, j in pairs)
+    return bool((offsets_in(a, dims_a) == offsets_in(b, dims_b)).all())
 
 
 # -------------------------------------------------------------------------------------------------- relayout
@@ -256,10 +254,6 @@ def _first_past(pieces: list[_Piece], n: int, run: int) -> int:
 
 
 def _run_by_going_through(source: Any, destination: Any, dims: tuple[int, ...]) -> int:
-    import numpy as np
-
-    weights = [math.prod(dims[k + 1 :]) for k in range(len(dims))]
-    coords = tuple(np.arange(math.prod(dims)) // w % n for n, w in zip(dims, weights))
-    places = dict(zip(destination(coords).tolist(), source(coords).tolist())) if coords else {0: 0}
+    places = dict(zip(offsets_in(destination, dims).tolist(), offsets_in(source, dims).tolist()))
     first = places.get(0)
     return 0 if first is None else next(n for n in itertools.count(1) if places.get(n) != first + n)

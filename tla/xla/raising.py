@@ -24,7 +24,7 @@ from ..core.layout import Layout, as_layout
 from .array_shape import COMBINE, ArrayLayout, ArrayShape
 from .default import default_layout
 from .lower import Digit, lower, plan
-from .map_chain import Digits, Stage, reached, stages_of
+from .map_chain import Digits, Stage, offsets_in, reached, stages_of
 from .tile_search import Tile, constructed, in_memory
 
 Tiling = tuple[tuple[int, ...], tuple[Tile, ...]]  # minor_to_major and tiles
@@ -141,7 +141,7 @@ def _same_map(found: Layout | ComposedLayout, layout: Layout | ComposedLayout, s
         return True
     if not isinstance(layout, ComposedLayout) or math.prod(sizes) > ENUMERABLE:
         return False
-    return all(found(index) == layout(index) for index in itertools.product(*map(range, sizes)))
+    return bool((offsets_in(found, sizes) == offsets_in(layout, sizes)).all())
 
 
 # ------------------------------------------------------------------------------------------------ candidates

@@ -21,32 +21,27 @@ from ...core.layout import Layout
 from ...symbolic import SymInt
 from ...symbolic.facts import require_one_meaning, symbols_in
 from ...tensors.tensor import MakeTensor, Tensor, keeps_apart
+from ..c_languages import C_FAMILY, CLanguage
 from ..expressions.graph import Node
 from ..expressions.plan import requirements
 from ..expressions.shifts import RULES
 from ..expressions.signature import symbols_of
 from ..expressions.target import required, target_of
-from ..indices.c import DIALECTS, Dialect, requirement
-from . import kernels as grid, serial
+from ..indices.c import requirement
+from . import kernels, serial
 from .loop_nests import GRID_BLOCKS, SERIAL_BLOCKS, Copy, nests
 
 
 class Writer(NamedTuple):
     """How a target writes a Copy: write(copy, language); and the blocks that its nests are to have."""
 
-    write: Callable[..., str]
-    language: Any
+    write: Callable[[Copy, CLanguage], str]
     blocks: tuple[int, ...]
 
 
+_FUNCTION, _KERNEL = Writer(serial.write, SERIAL_BLOCKS), Writer(kernels.write, GRID_BLOCKS)
 #: Target -> how it writes a copy.
-WRITERS = {
-    "c": Writer(serial.write, serial.C, SERIAL_BLOCKS),
-    "cpp": Writer(serial.write, serial.CPP, SERIAL_BLOCKS),
-    "cuda": Writer(grid.write, grid.CUDA, GRID_BLOCKS),
-    "hip": Writer(grid.write, grid.HIP, GRID_BLOCKS),
-    "opencl": Writer(grid.write, grid.OPENCL, GRID_BLOCKS),
-}
+WRITERS = {name: _FUNCTION if language.threads is None else _KERNEL for name, language in C_FAMILY.items()}
 #: Names that emitted copies use.
 _TAKEN = re.compile(r"dst|src|n|[dknst]\d+|memcpy|get_global_(id|size)")
 
@@ -116,18 +111,18 @@ def emit_copy(source: Any, destination: Any, target: str = "c", *, element: Any 
         f"{name}: from {shown(of.layout, 200)} to {shown(to.layout, 200)}, elements of {bits} bits",
         *required(c for c, _ in requires),
     ]
-    checks, first = _checks(DIALECTS[target], name, sizes, [node for _c, node in requires], check)
-    writer = WRITERS[target]
-    return writer.write(Copy(name, nests(to, of, writer.blocks), bits, sizes, remarks, checks, first), writer.language)
+    writer, language = WRITERS[target], C_FAMILY[target]
+    checks, first = _checks(language, name, sizes, [node for _c, node in requires], check)
+    return writer.write(Copy(name, nests(to, of, writer.blocks), bits, sizes, remarks, checks, first), language)
 
 
-def _checks(dialect: Dialect, name: str, sizes: list[str], tests: list[Node], check: str) -> tuple[list[str], list[str]]:
+def _checks(language: CLanguage, name: str, sizes: list[str], tests: list[Node], check: str) -> tuple[list[str], list[str]]:
     """What says whether sizes meet what is required of them, and the line that asserts it."""
     if not (check and tests):
         return [], []
     asserts = check == "assert"
-    head = [line for line in (*dialect.head, dialect.checked if asserts else None) if line and "stdint" not in line]
-    texts = [*(["\n".join(head)] if head else []), *requirement(dialect, name, sizes, tests)]
+    head = [line for line in language.head("bool", *(["assert"] if asserts else [])) if line not in language.head()]
+    texts = [*(["\n".join(head)] if head else []), *requirement(language, name, sizes, tests)]
     return texts, [f"assert({name}_requires({', '.join(sizes)}));"] if asserts else []
 
 

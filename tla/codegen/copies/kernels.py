@@ -1,4 +1,4 @@
-"""Nests as kernels of CUDA, HIP and OpenCL: a grid of threads goes through all items of a nest, however many there are.
+"""Copies as kernels of CUDA, HIP and OpenCL: a grid of threads goes through all items of a nest, however many there are.
 
 The last loop, in which the target is contiguous, is that of neighbouring threads. A run is moved in vectors of 16 bytes, or
 of as many as every place in it is a multiple of: both pointers are to be aligned to 16 bytes.
@@ -14,49 +14,11 @@ from ...core.ints import divides, equal
 from ...symbolic import SymInt, index
 from ...symbolic.proofs import greatest
 from ...symbolic.symint import poly_of
+from ..c_languages import CLanguage, Threads
 from ..expressions.integer_types import INTEGERS, doubt
 from ..expressions.value_ranges import values_held
 from .c_expressions import Terms, node_of
 from .loop_nests import Copy, Loop, Nest
-
-
-class Grid(NamedTuple):
-    """How one of these languages writes what they write differently.
-
-    head     what the text begins with
-    kernel   what stands before the name of a kernel
-    space    what stands before the type of what a pointer points to
-    thread   the number of a thread, and of how many
-    types    the types of 1, 2, 4, 8, 16 bytes, and of integers of 32 and 64 bits
-    alone    what says that a pointer's memory is its own
-    helper   what stands before the type of a function
-    """
-
-    head: tuple[str, ...]
-    kernel: str
-    space: str
-    thread: tuple[str, str]
-    types: dict[int, str]
-    integers: tuple[str, str]
-    alone: str
-    helper: str
-
-
-_CUDA = {1: "unsigned char", 2: "unsigned short", 4: "unsigned int", 8: "unsigned long long", 16: "uint4"}
-_OPENCL = {1: "uchar", 2: "ushort", 4: "uint", 8: "ulong", 16: "uint4"}
-CUDA = Grid(
-    (),
-    'extern "C" __global__ void',
-    "",
-    ("(I)blockIdx.x * blockDim.x + threadIdx.x", "(I)gridDim.x * blockDim.x"),
-    _CUDA,
-    ("int", "long long"),
-    "__restrict__",
-    "static __device__ __forceinline__",
-)
-HIP = CUDA._replace(head=("#include <hip/hip_runtime.h>",))
-_THREAD = ("get_global_id(0)", "get_global_size(0)")
-OPENCL = Grid((), "kernel void", "global ", _THREAD, _OPENCL, ("int", "long"), "restrict", "static inline")
 
 
 class Items(NamedTuple):
@@ -86,18 +48,19 @@ class Items(NamedTuple):
         return most is not None and most < 1 << 30 and not any(doubt(h, INTEGERS["int32"]) for h in values_held([*map(node_of, numbers)]))
 
 
-def write(copy: Copy, language: Grid) -> str:
-    """The text of the kernel `name`(dst, src, sizes...)."""
+def write(copy: Copy, language: CLanguage) -> str:
+    """The text of the kernel `name`(dst, src, sizes...), in a language that has threads."""
+    assert language.threads is not None
     width = copy.bits // 8
     items = [_items(nest, width) for nest in copy.nests]
-    integer = language.integers[not all(x.is_short for x in items)]
-    terms = Terms(copy.name, integer, language.helper)
-    lines = [line for x in items for line in _loop(x, language, width, terms)]
-    kind = f"{language.space}{language.types[width]}"
-    parameters = [f"{kind} *{language.alone} dst", f"const {kind} *{language.alone} src", *(f"{integer} {n}" for n in copy.sizes)]
+    integer = language.integers["int32" if all(x.is_short for x in items) else "int64"]
+    terms = Terms(copy.name, integer, language.threads.helper)
+    lines = [line for x in items for line in _loop(x, language, language.threads, width, terms)]
+    kind = f"{language.space}{language.words[width]}"
+    parameters = [f"{kind} *{language.restrict} dst", f"const {kind} *{language.restrict} src", *(f"{integer} {n}" for n in copy.sizes)]
     body = "".join(f"    {line}\n" for line in (*copy.first, *lines))
-    kernel = f"{copy.remark}{language.kernel} {copy.name}({', '.join(parameters)}) {{\n{body}}}"
-    return "\n\n".join([*language.head, *copy.checks, *terms.helpers(), kernel]) + "\n"
+    kernel = f"{copy.remark}{language.threads.kernel} {copy.name}({', '.join(parameters)}) {{\n{body}}}"
+    return "\n\n".join([*language.head(), *copy.checks, *terms.helpers(), kernel]) + "\n"
 
 
 def _items(nest: Nest, width: int) -> Items:
@@ -107,15 +70,15 @@ def _items(nest: Nest, width: int) -> Items:
     return Items(unit, loops, total, [*_digits(loops, n)], [*_places(nest, loops, unit)], nest.written and nest.written.bound)
 
 
-def _loop(items: Items, language: Grid, width: int, terms: Terms) -> Iterator[str]:
+def _loop(items: Items, language: CLanguage, threads: Threads, width: int, terms: Terms) -> Iterator[str]:
     """The loop of a thread over its items, and what is moved for each."""
     integer, unit = terms.integer, items.unit
-    first, threads = (text.replace("(I)", f"({integer})") for text in language.thread)
-    yield f"for ({integer} n = {first}; n < {terms.compared(items.total)}; n += {threads}) {{"
+    first, total = (text.replace("(I)", f"({integer})") for text in (threads.first, threads.total))
+    yield f"for ({integer} n = {first}; n < {terms.compared(items.total)}; n += {total}) {{"
     yield from (f"    const {integer} {i} = {terms.text(value)};" for i, value in items.digits)
     bounds = [f"{loop.counter} < {terms.compared(loop.bound)}" for loop in items.loops if loop.bound is not None]
     yield from (f"    if (!({test})) continue;" for test in bounds)
-    kind = f"{language.space}{language.types[unit * width]}"
+    kind = f"{language.space}{language.words[unit * width]}"
     pointers = [("dst", f"({kind} *)dst"), ("src", f"(const {kind} *)src")]
     to, of = (name if unit == 1 else f"({cast})" for name, cast in pointers)
     for k, pair in enumerate(items.places):

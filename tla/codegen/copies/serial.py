@@ -1,51 +1,28 @@
-"""Nests as loops of C and C++: pointers that step along, runs as memcpy."""
+"""Copies in C and C++: a loop nest whose pointers step along, and memcpy for runs of elements."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from ...core.ints import equal, known
+from ..c_languages import CLanguage
 from .c_expressions import Terms
 from .loop_nests import Copy, Loop, Nest
 
 
-class Serial(NamedTuple):
-    """How C or C++ writes what they write differently.
-
-    head      what the text begins with
-    prefix    what stands before the names of types and of memcpy
-    function  what stands before the type of a function
-    alone     what says that a pointer's memory is its own
-    """
-
-    head: tuple[str, ...]
-    prefix: str
-    function: str
-    alone: str
-
-    def type_of(self, bits: int) -> str:
-        """The type of an element."""
-        return f"{self.prefix}uint{bits}_t"
-
-
-C = Serial(("#include <stdint.h>", "#include <string.h>"), "", "static inline", "restrict")
-CPP = Serial(("#include <cstdint>", "#include <cstring>"), "std::", "inline", "__restrict")
-
-
-def write(copy: Copy, language: Serial) -> str:
+def write(copy: Copy, language: CLanguage) -> str:
     """The text of the function `name`(dst, src, sizes...), which goes through the nests."""
-    kind, integer = language.type_of(copy.bits), f"{language.prefix}int64_t"
-    terms = Terms(copy.name, integer, language.function)
+    kind, integer = language.words[copy.bits // 8], language.integers["int64"]
+    terms = Terms(copy.name, integer, language.inline)
     body = [line for nest in copy.nests for line in _nest(nest, language, kind, terms, alone=len(copy.nests) == 1)]
-    parameters = [f"{kind} *{language.alone} dst", f"const {kind} *{language.alone} src", *(f"{integer} {n}" for n in copy.sizes)]
+    parameters = [f"{kind} *{language.restrict} dst", f"const {kind} *{language.restrict} src", *(f"{integer} {n}" for n in copy.sizes)]
     body = body or [f"(void){n};" for n in ("dst", "src", *copy.sizes)]
     lines = "".join(f"    {line}\n" for line in (*copy.first, *body))
-    function = f"{copy.remark}{language.function} void {copy.name}({', '.join(parameters)}) {{\n{lines}}}"
-    return "\n\n".join(["\n".join(language.head), *copy.checks, *terms.helpers(), function]) + "\n"
+    function = f"{copy.remark}{language.inline} void {copy.name}({', '.join(parameters)}) {{\n{lines}}}"
+    return "\n\n".join(["\n".join(language.head("int", "memcpy")), *copy.checks, *terms.helpers(), function]) + "\n"
 
 
-def _nest(nest: Nest, language: Serial, kind: str, terms: Terms, alone: bool) -> Iterator[str]:
+def _nest(nest: Nest, language: CLanguage, kind: str, terms: Terms, alone: bool) -> Iterator[str]:
     lines = [*_with_offsets(nest, language, terms)] if nest.offsets else [*_with_pointers(nest, language, kind, terms)]
     if alone or nest.offsets:
         yield from lines
@@ -55,7 +32,7 @@ def _nest(nest: Nest, language: Serial, kind: str, terms: Terms, alone: bool) ->
     yield "}"
 
 
-def _with_offsets(nest: Nest, language: Serial, terms: Terms) -> Iterator[str]:
+def _with_offsets(nest: Nest, language: CLanguage, terms: Terms) -> Iterator[str]:
     """Loops whose body works out both offsets."""
     to, of = nest.offsets or (0, 0)
     pad = ""
@@ -70,7 +47,7 @@ def _with_offsets(nest: Nest, language: Serial, terms: Terms) -> Iterator[str]:
     yield from ("    " * k + "}" for k in reversed(range(len(nest.loops))))
 
 
-def _with_pointers(nest: Nest, language: Serial, kind: str, terms: Terms) -> Iterator[str]:
+def _with_pointers(nest: Nest, language: CLanguage, kind: str, terms: Terms) -> Iterator[str]:
     """Loops that move a pointer into each layout along."""
     starts = [name + ("" if equal(at, 0) else f" + {terms.added(at)}") for name, at in zip(("dst", "src"), nest.begins)]
     pad = ""
@@ -89,7 +66,7 @@ def _with_pointers(nest: Nest, language: Serial, kind: str, terms: Terms) -> Ite
     yield from ("    " * k + "}" for k in reversed(range(len(nest.loops))))
 
 
-def _body(nest: Nest, places: list[str], language: Serial, terms: Terms) -> Iterator[str]:
+def _body(nest: Nest, places: list[str], language: CLanguage, terms: Terms) -> Iterator[str]:
     to, of = (p if p.isalnum() else f"({p})" for p in places)
     if nest.run:
         yield _run(nest.run, places[0], places[1], language, terms)
@@ -102,7 +79,7 @@ def _body(nest: Nest, places: list[str], language: Serial, terms: Terms) -> Iter
         yield f"*{to} = *{of};"
 
 
-def _run(run: Loop, to: str, of: str, language: Serial, terms: Terms) -> str:
+def _run(run: Loop, to: str, of: str, language: CLanguage, terms: Terms) -> str:
     """A memcpy; of a whole run with a size that is a number, for these become a few instructions."""
 
     def move(count: str) -> str:

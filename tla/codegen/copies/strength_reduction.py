@@ -15,16 +15,16 @@ from ...core.int_tuple import AnyLayout, leaves, shown
 from ...core.ints import Int, is_constant, mul, plus
 from ...core.layout import Layout
 from ...symbolic.declare import unnamed
+from ..c_languages import C_FAMILY, CLanguage
 from ..expressions.plan import facts_among
 from ..expressions.signature import Parameter, symbols_of, with_parameters
 from ..expressions.target import commented, required, target_of
-from ..indices.c import DIALECTS, Dialect
 from .c_expressions import Terms
 
 #: Names that emitted loops use.
 _TAKEN = re.compile(r"at|out|k\d+")
-#: Targets that have loops over pointers.
-_TARGETS = ("c", "cpp", "cuda", "hip")
+#: Targets with loops over pointers, wherever these point to.
+_TARGETS = [name for name, language in C_FAMILY.items() if not language.space]
 
 
 class Step(NamedTuple):
@@ -117,7 +117,7 @@ def emit_loops(layout: Any, target: str = "c", *, name: str = "offsets") -> str:
         if _TAKEN.fullmatch(word):
             raise LeafTypeError(f"the name {word} in loops", "other names than out, at, k0, k1 ...", "use another name")
     remarks = [f"{name}: of {shown(layout, 200)} [elements]", *required(facts_among(sizes))]
-    return _written(remarks, steps, value, DIALECTS[target], name, names)
+    return _written(remarks, steps, value, C_FAMILY[target], name, names)
 
 
 def _outer(layout: Any, at: Any) -> Any:
@@ -125,9 +125,9 @@ def _outer(layout: Any, at: Any) -> Any:
     return layout.outer(plus(layout.offset, _outer(layout.inner, at))) if isinstance(layout, ComposedLayout) else at
 
 
-def _written(remarks: list[str], steps: tuple[Step, ...], value: Any, dialect: Dialect, name: str, names: list[str]) -> str:
-    integer = dialect.types["int64"]
-    terms = Terms(name, integer, dialect.function)
+def _written(remarks: list[str], steps: tuple[Step, ...], value: Any, language: CLanguage, name: str, names: list[str]) -> str:
+    integer = language.integers["int64"]
+    terms = Terms(name, integer, language.function)
     lines = [f"{integer} at = 0;"]
     for depth, k in enumerate(reversed(range(len(steps)))):
         by = terms.text(steps[k - 1].wrap if k else steps[0].step)
@@ -136,6 +136,6 @@ def _written(remarks: list[str], steps: tuple[Step, ...], value: Any, dialect: D
     lines += ["    " * depth + "}" for depth in reversed(range(len(steps)))]
     parameters = ", ".join([f"{integer} *out", *(f"{integer} {n}" for n in names)])
     body = "".join(f"    {line}\n" for line in lines)
-    head = [line for line in dialect.head if "bool" not in line]
-    function = f"{commented('//', remarks)}{dialect.function} void {name}({parameters}) {{\n{body}}}"
+    head = language.head("int")
+    function = f"{commented('//', remarks)}{language.function} void {name}({parameters}) {{\n{body}}}"
     return "\n\n".join([*(["\n".join(head)] if head else []), *terms.helpers(), function]) + "\n"

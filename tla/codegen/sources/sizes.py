@@ -16,6 +16,7 @@ from ...symbolic import SymInt
 from ...symbolic.conditions import Condition, require
 from ...symbolic.poly import number
 from ...symbolic.symint import wrap
+from ..c_languages import CPP_WORDS
 from ..expressions.graph import Graph, Node, in_order
 from ..expressions.target import CALL, Syntax, expression
 from ..indices.c import syntax_of
@@ -73,18 +74,12 @@ def cpp_number(n: int, wide: bool = False) -> str:
     return f"{n}LL" if wide or abs(n) > INT32_MAX else str(n)
 
 
-_WORDS = """alignas alignof and_eq asm auto bfloat16_t bitand bitor bool case catch char char8_t char16_t char32_t co_await co_return
-co_yield compl concept const const_cast consteval constexpr constinit decltype default delete do double dynamic_cast enum explicit
-export extern false float friend goto half inline int int4b_t int8_t int16_t int32_t int64_t long mutable namespace new noexcept not_eq
-nullptr operator or_eq private protected public register reinterpret_cast requires short signed sizeof static static_assert
-static_cast struct switch template this thread_local throw true typedef typeid typename uint8_t uint32_t union unsigned using virtual
-void volatile wchar_t xor xor_eq NULL EOF assert errno linux offsetof stderr stdin stdout unix"""
-#: The words of C++ that tla's own rule for names allows, the types of Ascend, and what is a macro on most machines.
-CPP_WORDS = frozenset(_WORDS.split())
+#: What no size is called in a source of C++: its words, the types of Ascend, and what is a macro on most machines.
+_TAKEN = CPP_WORDS | {"bfloat16_t", "half", "int4b_t", "NULL", "EOF", "errno", "offsetof", "stderr", "stdin", "stdout"}
 
 
 def cpp(namespace: str) -> Language:
     """C++ with the min and max of a namespace."""
     calls = {op: (CALL, f"{namespace}::{op}({{}}, {{}})") for op in ("min", "max")}
     operators = syntax_of("")
-    return Language(cpp_number, cpp_number, {**operators, **calls, "//": operators["/"], "%": operators["rem"]}, frozenset(), CPP_WORDS)
+    return Language(cpp_number, cpp_number, {**operators, **calls, "//": operators["/"], "%": operators["rem"]}, frozenset(), _TAKEN)

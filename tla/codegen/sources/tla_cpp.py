@@ -9,11 +9,12 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
-from ...ascend.element import Element, as_element
+from ...ascend.element import as_element
 from ...ascend.tags import L0C, ColumnMajor, RowMajor, Weight4BitnZ, nZ, zN, zZ
 from ...core.basis import ScaledBasis
 from ...core.composed import ComposedLayout
 from ...core.coord import Coord
+from ...core.element import Element
 from ...core.errors import LeafTypeError, RankError
 from ...core.int_tuple import product_each, shown
 from ...core.ints import Int, at_most, equal

@@ -1,0 +1,131 @@
+"""The languages of the C family, as one table: C, C++, CUDA, HIP and OpenCL. Offsets, copies and loops are written by it.
+
+A new language of the family is a row here. Targets that are no C have a file each in indices/.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+
+class Threads(NamedTuple):
+    """How a kernel is written in a language that has a grid of threads.
+
+    kernel   what stands before its name
+    first    the number of a thread, and `count` of how many; (I) stands for a cast to the integer type
+    helper   what stands before the type of a function that a kernel calls
+    """
+
+    kernel: str
+    first: str
+    total: str
+    helper: str
+
+
+class CLanguage(NamedTuple):
+    """What a language of the C family writes in its own way.
+
+    includes   what is used -> the line that makes it known: "runtime" always, "bool", "int", "memcpy" and "assert" on use
+    integers   integer type -> its name
+    words      bytes -> the type of an element of so many
+    function   what stands before the type of a function of integers
+    restrict   what says that a pointer's memory is its own
+    space      what stands before the type of what a pointer points to
+    prefix     what stands before the names of the standard library
+    inline     what stands before the type of a function that copies, and of one that it calls
+    threads    of a language in which a copy is a kernel; else None
+    asserts    whether it has an assert
+    """
+
+    includes: Mapping[str, str]
+    integers: Mapping[str, str]
+    words: Mapping[int, str]
+    function: str
+    restrict: str
+    space: str = ""
+    prefix: str = ""
+    inline: str = ""
+    threads: Threads | None = None
+    asserts: bool = True
+
+    def head(self, *used: str) -> list[str]:
+        """The lines that a text begins with which uses these."""
+        return [self.includes[name] for name in (*used, "runtime") if name in self.includes]
+
+
+_STDINT = {name: f"{name}_t" for name in ("int32", "int64", "uint32", "uint64")}
+_STD_WORDS = {width: f"uint{8 * width}_t" for width in (1, 2, 4, 8)}
+_CUDA = CLanguage(
+    includes={"assert": "#include <cassert>"},
+    integers={"int32": "int", "int64": "long long", "uint32": "unsigned int", "uint64": "unsigned long long"},
+    words={1: "unsigned char", 2: "unsigned short", 4: "unsigned int", 8: "unsigned long long", 16: "uint4"},
+    function="__host__ __device__ __forceinline__",
+    restrict="__restrict__",
+    threads=Threads(
+        kernel='extern "C" __global__ void',
+        first="(I)blockIdx.x * blockDim.x + threadIdx.x",
+        total="(I)gridDim.x * blockDim.x",
+        helper="static __device__ __forceinline__",
+    ),
+)
+
+#: Every language of the family, by the name of its target.
+C_FAMILY: dict[str, CLanguage] = {
+    "c": CLanguage(
+        includes={
+            "bool": "#include <stdbool.h>",
+            "int": "#include <stdint.h>",
+            "memcpy": "#include <string.h>",
+            "assert": "#include <assert.h>",
+        },
+        integers=_STDINT,
+        words=_STD_WORDS,
+        function="static inline",
+        restrict="restrict",
+        inline="static inline",
+    ),
+    "cpp": CLanguage(
+        includes={"int": "#include <cstdint>", "memcpy": "#include <cstring>", "assert": "#include <cassert>"},
+        integers={k: f"std::{v}" for k, v in _STDINT.items()},
+        words={k: f"std::{v}" for k, v in _STD_WORDS.items()},
+        function="constexpr",
+        restrict="__restrict",
+        prefix="std::",
+        inline="inline",
+    ),
+    "cuda": _CUDA,
+    "hip": _CUDA._replace(includes={**_CUDA.includes, "runtime": "#include <hip/hip_runtime.h>"}),
+    "opencl": CLanguage(
+        includes={},
+        integers={"int32": "int", "int64": "long", "uint32": "uint", "uint64": "ulong"},
+        words={1: "uchar", 2: "ushort", 4: "uint", 8: "ulong", 16: "uint4"},
+        function="static inline",
+        restrict="restrict",
+        space="global ",
+        threads=Threads(kernel="kernel void", first="get_global_id(0)", total="get_global_size(0)", helper="static inline"),
+        asserts=False,
+    ),
+}
+
+# ------------------------------------------------------------------------------------------------------- names
+
+_CPP_WORDS = """
+    alignas alignof and and_eq asm assert auto bitand bitor bool break case catch char char16_t char32_t char8_t class co_await co_return
+    co_yield compl concept const const_cast consteval constexpr constinit continue decltype default delete do double dynamic_cast else
+    enum explicit export extern false float for friend goto if inline int int16_t int32_t int64_t int8_t long mutable namespace new noexcept
+    not not_eq nullptr operator or or_eq private protected public register reinterpret_cast requires return short signed sizeof static
+    static_assert static_cast struct switch template this thread_local throw true try typedef typeid typename uint16_t uint32_t uint64_t
+    uint8_t union unsigned using virtual void volatile wchar_t while xor xor_eq linux unix"""
+_OTHERS = """
+    atomic_cancel main out restrict std typeof
+    blockDim blockIdx gridDim threadIdx warpSize uint uchar ushort ulong half kernel global local constant complex imaginary
+    image1d_t image2d_t image3d_t sampler_t event_t size_t ptrdiff_t intptr_t uintptr_t"""
+#: The words of C++.
+CPP_WORDS = frozenset(_CPP_WORDS.split())
+#: What no function and no parameter of emitted code is called: words of the family, and what the text itself names.
+C_WORDS = CPP_WORDS | frozenset(_OTHERS.split())
+_VECTORS = r"u?(char|short|int|long|longlong|float|double|half)([1-4]|8|16)|u?int\w*_t|dim3"
+_MACROS = r"U?INT\w*|(SIZE|PTRDIFF|SIG_ATOMIC|WCHAR|WINT)_M(IN|AX)|NULL|EOF|NDEBUG|E[A-Z0-9]+_\w*"
+#: More of these.
+C_PATTERN = f"{_VECTORS}|{_MACROS}"

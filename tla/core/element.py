@@ -1,0 +1,79 @@
+"""Element types: a name and a width in bits, which is all that a layout asks of one.
+
+Source: CATLASS include/catlass/numeric_size.hpp and AscendC::SizeOfBits; CuTe include/cute/numeric/numeric_types.hpp.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .ints import Int, static
+
+#: The width of Ascend's block in bits: 32 bytes, which every move between its memories takes at once.
+C0_BITS = 256
+
+
+@dataclass(frozen=True, repr=False)
+class Element:
+    """An element type: `half`, `int4b`, ... Wherever Ascend takes one, its width in bits may stand instead.
+
+    name    as CATLASS has it; of a bare width, its digits
+    bits    the width of one element
+    group   how many are stored together: a row of fp4 elements, which come in pairs, is a whole number of pairs
+
+    >>> from tla.ascend import half, int4b
+    >>> half, half.bits, print(half.C0, int4b.C0)
+    _16 _64
+    (half, 16, None)
+
+    Source: CATLASS `SizeOfBits`. A host build of CATLASS takes int4b for 8 bits; here it has 4 everywhere, as on the device.
+    """
+
+    name: str
+    bits: int
+    group: int = 1
+
+    @property
+    def C0(self) -> Int:
+        """How many whole elements 32 bytes hold. Static."""
+        return static(C0_BITS // self.bits)
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+int4b = Element("int4b", 4)
+fp4_e2m1 = Element("fp4_e2m1", 4, group=2)
+fp4_e1m2 = Element("fp4_e1m2", 4, group=2)
+int8 = Element("int8", 8)
+uint8 = Element("uint8", 8)
+hif8 = Element("hif8", 8)
+fp8_e4m3 = Element("fp8_e4m3", 8)
+fp8_e5m2 = Element("fp8_e5m2", 8)
+fp8_e8m0 = Element("fp8_e8m0", 8)
+int16 = Element("int16", 16)
+half = Element("half", 16)
+bf16 = Element("bf16", 16)
+int32 = Element("int32", 32)
+uint32 = Element("uint32", 32)
+float = Element("float", 32)
+int64 = Element("int64", 64)
+
+# Of GPUs.
+tf32 = Element("tf32", 32)
+double = Element("double", 64)
+complex64 = Element("complex64", 64)
+complex128 = Element("complex128", 128)
+#: The three products of a complex multiplication by Gauss: what one accumulator of a GC64 instruction is.
+gauss_complex128 = Element("gauss_complex128", 192)
+fp6_e3m2 = Element("fp6_e3m2", 6)
+fp6_e2m3 = Element("fp6_e2m3", 6)
+fp8_ue4m3 = Element("fp8_ue4m3", 8)
+uint1 = Element("uint1", 1)
+uint2 = Element("uint2", 2)
+uint4 = Element("uint4", 4)
+uint16 = Element("uint16", 16)
+uint64 = Element("uint64", 64)
+uint128 = Element("uint128", 128)
+fp8_e4m3fnuz = Element("fp8_e4m3fnuz", 8)
+fp8_e5m2fnuz = Element("fp8_e5m2fnuz", 8)

@@ -1,0 +1,120 @@
+"""Fragments: the registers of a thread, or of an array of threads, one after the other; tensor memory.
+
+Source: CuTe include/cute/tensor_impl.hpp, make_fragment_like; mma_traits_sm100.hpp, tmem_frg.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ..algebra.composition import composition, filter_zeros
+from ..algebra.divide import MakeOrderedLayout, tiled_product
+from ..algebra.modes import take
+from ..core.composed import innermost
+from ..core.element import Element
+from ..core.errors import LeafTypeError, RangeError
+from ..core.int_tuple import leaves, product_each, size
+from ..core.ints import Int, is_static, known
+from ..core.layout import Layout, MakeLayout, compact_col_major, join
+from ..tensors.tensor import Tensor, tensor_of
+from .atom import MMAAtom, tv
+from .elements import CPP
+from .tiled import rank_of
+
+_0 = Int[0]()
+#: numpy's types of elements; one that numpy does not have is held by float32.
+NUMPY = {
+    "half": "float16",
+    "float": "float32",
+    "tf32": "float32",
+    "double": "float64",
+    "complex64": "complex64",
+    "complex128": "complex128",
+}
+NUMPY |= {name: name for name in ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")}
+NUMPY |= {"int4b": "int8", "uint4": "uint8", "uint2": "uint8", "uint1": "uint8", "gauss_complex128": "complex128"}
+
+
+def numpy_type(element: Element) -> str:
+    """The numpy type that holds an element type's values."""
+    return NUMPY.get(element.name, "float32")
+
+
+def fragment_like(part: Tensor, thread: Any, element: Element | None = None) -> Tensor:
+    """Registers of a part's shape, the values of the atom first and then the other modes in the order of the part's strides."""
+    return _registers(_ordered(innermost(part.layout)), part, thread, element)
+
+
+def register_fragment(part: Tensor, thread: Any, element: Element | None = None) -> Tensor:
+    """Registers of a part's shape, the first mode fastest."""
+    shape = innermost(part.layout).shape
+    return _registers(Layout(shape, compact_col_major(shape)), part, thread, element)
+
+
+def _ordered(layout: Layout) -> Layout:
+    """CuTe's make_fragment_like: the atom's values are compact, of the rest the mode of the smallest stride comes first."""
+    if rank_of(layout) < 2 or not is_static(layout.shape):
+        return Layout(layout.shape, compact_col_major(layout.shape))
+    first = layout[0]
+    values = Layout(first.shape, compact_col_major(filter_zeros(first).shape))
+    rest = take[1, rank_of(layout)](layout)
+    made: Layout = tiled_product(values, MakeOrderedLayout(rest.shape, rest.stride))
+    return made
+
+
+def _registers(layout: Layout, part: Tensor, thread: Any, element: Element | None) -> Tensor:
+    """A tensor over new registers: of each of an array of threads, one thread's after the other's."""
+    extents = product_each(layout.shape)
+    zeros = [_0] * len(extents)
+    if known(size(layout)) is None:
+        return tensor_of(None, None, _0, layout, zeros, extents, "registers")
+    import numpy as np
+
+    count = 1 + sum((int(s) - 1) * int(d) for s, d in zip(leaves(layout.shape), leaves(layout.stride)))
+    array = np.asarray(thread) if hasattr(thread, "dtype") else None
+    offset = _0 if array is None else np.arange(array.size).reshape(array.shape) * count
+    dtype = part.dtype if element is None and part.dtype is not None else numpy_type(element or CPP["float"])
+    data = np.zeros(count * (1 if array is None else array.size), dtype)
+    return tensor_of(None, data, offset, layout, zeros, extents, "registers")
+
+
+#: A data path of tensor memory is this far from the next one, in columns of 32 bits.
+DATA_PATH = 65536
+COLUMNS = 16384
+
+
+def tmem_fragment(atom: MMAAtom, part: Tensor) -> Tensor:
+    """Tensor memory of the shape of a part of C, ((M,N),RestM,RestN,...), in the addresses of tcgen05.
+
+    An address counts data paths in units of 65536 columns of 32 bits. Raises RangeError for more of it than there is.
+    Source: the PTX manual, "Tensor Memory Layout"; CuTe `UMMA::tmem_frg`.
+    """
+    shape = innermost(part.layout).shape
+    if not is_static(shape):
+        raise LeafTypeError(f"tensor memory of the shape {shape}", "static extents: it is allocated", "write them as Int[N]()")
+    m, n = (int(size(x)) for x in shape[0])
+    kind = atom.frg_C or ""
+    cells = _cells(m, n, int(atom.thr_id.shape))
+    rest = MakeLayout(shape[1:], compact_col_major(shape[1:], 2 if m == 64 and atom.wave == 1 and "NonInterleaved" in kind else 1))
+    logical = tiled_product(cells, _static_layout(rest))
+    if math.prod(int(x) for x in leaves(logical.shape)) > 128 * 512:
+        raise RangeError(f"tensor memory of the shape {shape}", "at most 512 columns of 128 data paths", "use a smaller tile")
+    layout = composition(tv((128, COLUMNS), (DATA_PATH, 1)), logical)
+    extents = product_each(layout.shape)
+    return tensor_of(None, None, _0, layout, [_0] * len(extents), extents, "TMEM")
+
+
+def _static_layout(layout: Layout) -> Layout:
+    return tv(tuple(int(x) for x in layout.shape), tuple(int(x) for x in layout.stride)) if layout.shape else join([])
+
+
+def _cells(m: int, n: int, sms: int) -> Layout:
+    """(row, column) of one SM's part of C -> data path, and 128 times the column of tensor memory."""
+    if m == 128:
+        return tv((128, n), (1, 128))
+    if sms == 1:
+        return tv(((16, 4), n), ((1, 32), 128))
+    if m == 64:
+        return tv((64, (n // 2, 2)), (1, (128, 64)))
+    return tv((32, (n // 4, 4)), (1, (128, 32)))

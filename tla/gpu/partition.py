@@ -1,0 +1,82 @@
+"""Tensors cut by threads, and the part of one thread, of an array of threads or of a symbol.
+
+Source: CuTe include/cute/atom/mma_atom.hpp, partition_A; copy_atom.hpp, partition_S.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..algebra.codomain import coshape
+from ..algebra.modes import slice_and_offset
+from ..core.basis import ArithmeticTuple, ScaledBasis, as_coordinate
+from ..core.composed import ComposedLayout, innermost
+from ..core.int_tuple import modes_of, product_each
+from ..core.ints import Int, equal, plus
+from ..core.layout import Layout
+from ..core.value import new_value
+from ..tensors import guard as guards
+from ..tensors.guard import Guard
+from ..tensors.operations import apply
+from ..tensors.tensor import MakeTensor, Tensor, around, as_tensor, guarded_tensor
+
+_0 = Int[0]()
+
+
+def cut(f: Callable[[Layout], Layout], t: Any) -> Any:
+    """f of a layout; of a tensor, or of a composed layout, the same elements in f's order, past the end too as CuTe has it."""
+    if isinstance(t, Layout):
+        return f(t)
+
+    def operation(layout: Any) -> Any:
+        return around(layout, f(innermost(layout)))[0]
+
+    operation.__name__ = "a partition"
+    return operation(t) if isinstance(t, ComposedLayout) else apply(operation, as_tensor("a partition", t), True)
+
+
+def part_of(whole: Any, frg: Any, thread: Any, *values: Any) -> Tensor:
+    """What a thread's coordinate leaves of frg, which is (thread, value, ...): a tensor whose modes are the values'.
+
+    whole   what frg was made of
+    """
+    t = frg if isinstance(frg, Tensor) else MakeTensor(None, frg)
+    coord = (thread, *values)
+    rest, fixed = slice_and_offset(coord, innermost(t.layout))
+    layout, offset = _around_threads(t.layout, rest, fixed) if _has_array(thread) else around(t.layout, rest, fixed)
+    start = _all_modes(whole, plus(t.offset, offset))
+    return guarded_tensor(t, start, layout, _guard_of(t, coord), not _has_array(thread))
+
+
+def _around_threads(layout: Any, inner: Any, offset: Any) -> tuple[Any, Any]:
+    """As `around`, of offsets that are arrays: one for each thread. Of a swizzled layout they stand where its offset does."""
+    if isinstance(layout, Layout):
+        return inner, offset
+    rest, fixed = _around_threads(layout.inner, inner, offset)
+    return new_value(ComposedLayout, outer=layout.outer, offset=plus(layout.offset, fixed), inner=rest), _0
+
+
+def _guard_of(t: Tensor, coord: Any) -> Guard | None:
+    """Which elements of a part are valid: None where all are."""
+    whole = t._guard is None and all(equal(n, m) is True for n, m in zip(t.origin_shape, product_each(innermost(t.layout).shape)))
+    if whole or t.data is None:
+        return None
+    guard = t._guard or guards.of_box(t.shape, t.origin_shape, t._room)
+    if not _has_array(coord):
+        return guards.sliced(guard, coord)
+    place, offset = slice_and_offset(coord, guard.place)
+    return guard._replace(place=place, start=as_coordinate(guard.start + offset))
+
+
+def _has_array(x: Any) -> bool:
+    """Whether a coordinate of threads is of an array of them."""
+    return any(map(_has_array, x)) if isinstance(x, tuple) else getattr(x, "shape", ()) != () and hasattr(x, "dtype")
+
+
+def _all_modes(whole: Any, offset: Any) -> Any:
+    """An offset as it is; a coordinate with as many integers as those of the whole have: modes of extent 1 lose theirs."""
+    if not isinstance(offset, (ScaledBasis, ArithmeticTuple)):
+        return offset
+    layout = whole.layout if isinstance(whole, Tensor) else whole
+    return as_coordinate(ArithmeticTuple(*(_0 for _n in modes_of(coshape(layout)))) + offset)

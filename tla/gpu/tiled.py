@@ -1,0 +1,83 @@
+"""What tiled MMAs and tiled copies share: thread layouts, tensors cut by threads, a thread's own part.
+
+Source: CuTe include/cute/atom/mma_atom.hpp and copy_atom.hpp.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..algebra.codomain import cosize, get_flat_coord
+from ..algebra.composition import complement, composition
+from ..algebra.inverse import right_inverse
+from ..algebra.modes import append
+from ..core.errors import LeafTypeError, RangeError, RankError
+from ..core.int_tuple import IntTuple, _, shown, size
+from ..core.ints import Int, at_most, is_constant, is_int
+from ..core.layout import Layout, MakeLayout, join, shape
+
+_0, _1 = Int[0](), Int[1]()
+ONE = Layout(_1, _0)
+
+
+def vector(n: Any) -> Layout:
+    """n elements side by side: CuTe's make_layout(n)."""
+    return Layout(n, _0 if is_constant(1, n) else _1)
+
+
+def as_threads(where: str, x: Any, r: int) -> Layout:
+    """A layout of threads, (m, n, ...) -> thread: a shape stands for the compact one, ranks below r are filled up."""
+    if x is None:
+        return Layout(IntTuple(*[_1] * r), IntTuple(*[_0] * r))
+    layout = x if isinstance(x, Layout) else MakeLayout(x) if isinstance(x, tuple) or is_int(x) else None
+    if layout is None:
+        raise LeafTypeError(f"{where} with the threads {shown(x)}", "a layout of threads, or its shape", "write (2, 2)")
+    if not layout.is_static:
+        raise LeafTypeError(f"{where} with the threads {layout}", "static integers: it is a type in C++", "write (_2, _2)")
+    layout = layout if isinstance(layout.shape, tuple) else join([layout])
+    if len(layout.shape) > r:
+        raise RankError(f"{where} with the threads {layout}", f"at most {r} modes", f"drop the last {len(layout.shape) - r}")
+    filled: Layout = append[r](layout, ONE)
+    return filled
+
+
+def thread_coordinate(where: str, threads: Layout, t: Any) -> Any:
+    """The coordinate of thread t in a layout of threads, one integer per mode. RangeError for a thread past them."""
+    limit = cosize(threads)
+    if _past(t, limit):
+        raise RangeError(f"thread {t} of {where}", f"0 <= thread < {limit}", f"take it modulo {limit}, or tile over more threads")
+    return get_flat_coord(threads, t)
+
+
+def _past(t: Any, limit: Any) -> bool:
+    """Whether a thread, or any of an array of them, is known to be none of `limit`."""
+    if hasattr(t, "dtype") and getattr(t, "shape", ()) != ():
+        if t.dtype.kind not in "iu":
+            raise LeafTypeError(f"threads of {t.dtype}", "integers", "use numpy.arange(128)")
+        return bool((t < 0).any() or (t >= int(limit)).any())
+    if isinstance(t, (bool, float, str, bytes)):
+        raise LeafTypeError(f"thread {t!r}", "an integer, an array of integers or a symbol", "write mma[0]")
+    return at_most(t, -1) is True or at_most(limit, t) is True
+
+
+def by_thread(threads: Layout) -> Layout:
+    """thread -> its coordinate in a layout of threads, as one integer: the inverse, and copies where threads have none."""
+    n = size(threads)
+    identity = join([Layout(n, _1), ONE])
+    return composition(identity, right_inverse(join([threads, complement(threads)])))
+
+
+def rank_of(x: Any) -> int:
+    """How many modes a layout or a tensor has at the top."""
+    s = shape(x) if isinstance(x, Layout) else x.shape
+    return len(s) if isinstance(s, tuple) else 1
+
+
+def open_modes(n: int) -> tuple[Any, ...]:
+    return (_,) * n
+
+
+def by_mode(f: Callable[[Layout], Layout], layout: Layout, i: int) -> Layout:
+    """The layout with mode i replaced by f of it."""
+    return join([f(m) if j == i else m for j, m in enumerate(layout)])

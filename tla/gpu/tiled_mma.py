@@ -1,0 +1,278 @@
+"""TiledMMA: an atom laid out over threads and repeated over a tile; a thread's parts of A, B and C.
+
+Source: CuTe include/cute/atom/mma_atom.hpp, TiledMMA and ThrMMA.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ..algebra.composition import composition
+from ..algebra.divide import logical_divide, tiled_product, zipped_divide
+from ..algebra.predicates import is_bijective
+from ..core.errors import DivisibilityError, InjectivityError, LeafTypeError, RankError
+from ..core.int_tuple import Underscore, _, shown, size
+from ..core.ints import Int, divides, is_int, is_static, leaf, mul
+from ..core.layout import Layout, MakeLayout, join
+from ..tensors.tensor import Tensor
+from .atom import Family, MMAAtom
+from .fragments import fragment_like, register_fragment, tmem_fragment
+from .partition import cut, part_of
+from .tiled import as_threads, by_thread, rank_of, thread_coordinate, vector
+
+_0, _1 = Int[0](), Int[1]()
+#: Of each operand: its two modes among M, N, K.
+MODES = {"A": (0, 2), "B": (1, 2), "C": (0, 1)}
+
+
+@dataclass(frozen=True, repr=False)
+class TiledMMA:
+    """An atom laid out over threads, and its tile permuted. make_tiled_mma makes one.
+
+    atom           the instruction
+    thr_layout     (m, n, k) -> which of the atoms' groups of threads, static
+    permutations   of the tile's M, N, K: an integer extent, a layout that permutes it, or `_`
+
+    `mma[t]` is thread t's view; A_TV, B_TV and C_TV say of a whole tile which thread has which values.
+    Source: CuTe `TiledMMA`.
+
+    >>> from tla.gpu import SM80_16x8x16_F32F16F16F32_TN, make_tiled_mma
+    >>> mma = make_tiled_mma(SM80_16x8x16_F32F16F16F32_TN, (2, 2), (32, 32, 16))
+    >>> print(mma.thr_layout_vmnk, mma.tile_size)
+    (_32,_2,_2,_1):(_1,_32,_64,_0) (_32,_32,_16)
+    >>> print(mma.C_TV)
+    ((_4,_8,_2,_2),((_2,_2),(_1,_2))):((_64,_1,_16,_256),((_32,_8),(_0,_512)))
+    """
+
+    atom: MMAAtom
+    thr_layout: Layout
+    permutations: tuple[Any, ...]
+
+    def __repr__(self) -> str:
+        perms = "" if all(isinstance(p, Underscore) for p in self.permutations) else f", {shown(self.permutations)}"
+        return f"make_tiled_mma({self.atom.name}, {self.thr_layout}{perms})"
+
+    @property
+    def thr_layout_vmnk(self) -> Layout:
+        """(atom's thread, m, n, k) -> thread."""
+        layout: Layout = tiled_product(self.atom.thr_id, self.thr_layout)
+        return layout
+
+    @property
+    def permutation_mnk(self) -> tuple[Any, ...]:
+        """The permutation in force in each of M, N, K: where none was given, the extent of the atoms side by side."""
+        vmnk = self.thr_layout_vmnk
+        extents = (mul(s, size(vmnk[i + 1])) for i, s in enumerate(self.atom.shape_mnk))
+        return tuple(n if isinstance(p, Underscore) else p for n, p in zip(extents, self.permutations))
+
+    @property
+    def tile_size(self) -> Any:
+        """How much of M, N and K the threads take at once [elements]."""
+        return MakeLayout(tuple(map(size, self.permutation_mnk))).shape
+
+    @property
+    def threads(self) -> int:
+        """How many threads there are."""
+        return int(size(self.thr_layout_vmnk))
+
+    def __getitem__(self, t: Any) -> ThrMMA:
+        return ThrMMA(self, t, thread_coordinate(repr(self), self.thr_layout_vmnk, t))
+
+    def get_slice(self, t: Any) -> ThrMMA:
+        """mma[t], as CuTe writes it."""
+        return self[t]
+
+    get_thread_slice = get_slice
+
+    # ------------------------------------------------------------------------------------------------ (thr, frg)
+
+    def thrfrg_A(self, t: Any) -> Any:
+        """A layout or tensor (M,K,...) as ((ThrV,(ThrM,ThrK)),(FrgV,(RestM,RestK,...)))."""
+        return self.thrfrg("A", t)
+
+    def thrfrg_B(self, t: Any) -> Any:
+        """A layout or tensor (N,K,...) as ((ThrV,(ThrN,ThrK)),(FrgV,(RestN,RestK,...)))."""
+        return self.thrfrg("B", t)
+
+    def thrfrg_C(self, t: Any) -> Any:
+        """A layout or tensor (M,N,...) as ((ThrV,(ThrM,ThrN)),(FrgV,(RestM,RestN,...)))."""
+        return self.thrfrg("C", t)
+
+    def thrfrg(self, operand: str, t: Any) -> Any:
+        """An operand, "A", "B" or "C", of a layout or tensor: its first two modes are cut by the threads, the others stay."""
+        if rank_of(t) < 2:
+            what = f"operand {operand} of {self!r}: {shown(t) if isinstance(t, Layout) else repr(t)}"
+            raise RankError(what, "two modes at least", "group its modes into two")
+        return cut(lambda layout: self._thrfrg(operand, layout), t)
+
+    def _thrfrg(self, operand: str, layout: Layout) -> Layout:
+        i, j = MODES[operand]
+        perms, extents, vmnk = self.permutation_mnk, self.atom.shape_mnk, self.thr_layout_vmnk
+        permuted = logical_divide(layout, (perms[i], perms[j]))
+        atoms = zipped_divide(permuted, (vector(extents[i]), vector(extents[j])))
+        values = composition(atoms[0], getattr(self.atom, operand))
+        rest = zipped_divide(atoms[1], (vector(size(vmnk[i + 1])), vector(size(vmnk[j + 1]))))
+        return join([join([values[0], rest[0]]), join([values[1], rest[1]])])
+
+    # ----------------------------------------------------------------------------------------------------- TV
+
+    @property
+    def A_TV(self) -> Layout:
+        """(thread, value) -> index in the tile's (M,K), column-major; threads along N have the same."""
+        return self._tv("A")
+
+    @property
+    def B_TV(self) -> Layout:
+        """(thread, value) -> index in the tile's (N,K), column-major; threads along M have the same."""
+        return self._tv("B")
+
+    @property
+    def C_TV(self) -> Layout:
+        """(thread, value) -> index in the tile's (M,N), column-major; threads along K have the same."""
+        return self._tv("C")
+
+    def _tv(self, operand: str) -> Layout:
+        i, j = MODES[operand]
+        sizes, vmnk = self.tile_size, self.thr_layout_vmnk
+        frg = self._thrfrg(operand, MakeLayout((sizes[i], sizes[j])))
+        threads = composition(_among_all(frg[0], vmnk, operand), by_thread(vmnk))
+        return join([threads, frg[1]])
+
+
+def _among_all(threads: Layout, vmnk: Layout, operand: str) -> Layout:
+    """The threads of an operand, (ThrV,(Thr1,Thr2)), counted among all of them: those along its third mode have the same.
+
+    CuTe does so for A and B. For C it does not, and with several atoms along K its layout runs past the tile.
+    """
+    m, n, k = (size(mode) for mode in list(vmnk)[1:])
+    if operand == "C":
+        return threads if k == 1 else join([threads[0], join([*threads[1], Layout(k, _0)])])
+    strides = (_1, _0) if operand == "A" else (_0, _1)
+    first = composition(threads[1][0], Layout((m, n), strides))
+    return join([threads[0], join([first, threads[1][1]])])
+
+
+def make_tiled_mma(atom: Any, thr_layout: Any = None, permutations: Any = None) -> TiledMMA:
+    """An atom laid out over threads and its tile permuted.
+
+    atom           an MMAAtom: SM80_16x8x16_F32F16F16F32_TN
+    thr_layout     (m, n, k) -> which group of the atom's threads: a static layout, or a shape for the compact one; one by default
+    permutations   of M, N, K: an extent, a multiple of what the atoms cover; a layout that permutes it; or `_`. Last ones may be
+                   left out
+    Raises         LeafTypeError for no atom or what is dynamic, RankError for more than three modes, InjectivityError for
+                   a permutation that does not permute, DivisibilityError for one that the atoms do not divide
+
+    >>> from tla.gpu import UniversalFMA, make_tiled_mma
+    >>> mma = make_tiled_mma(UniversalFMA[float, float, float], (16, 16, 1))
+    >>> print(mma.A_TV)
+    ((_16,_16),(_1,(_1,_1))):((_1,_0),(_0,(_0,_0)))
+
+    Source: CuTe `make_tiled_mma`.
+    """
+    if not isinstance(atom, MMAAtom):
+        fix = f"write {atom!r} with its arguments" if isinstance(atom, Family) else "write SM80_16x8x16_F32F16F16F32_TN"
+        raise LeafTypeError(f"make_tiled_mma of {shown(atom)}", "a matrix instruction's atom", fix)
+    if atom.blocks > 1:
+        raise RankError(f"make_tiled_mma of {atom.name}, which multiplies {atom.blocks} blocks", "an atom of one block", "use it by itself")
+    threads = as_threads("make_tiled_mma", _static(thr_layout), 3)
+    given = _static(tuple(permutations)) if isinstance(permutations, (tuple, list)) else () if permutations is None else None
+    if given is None or len(given) > 3:
+        raise RankError(f"make_tiled_mma with the permutations {shown(permutations)}", "at most three: of M, N, K", "write (32, 32, 16)")
+    mma = TiledMMA(atom, threads, tuple(_ if p is None else p for p in (*given, *[_] * (3 - len(given)))))
+    for i in range(3):
+        _require_permutation(mma, i)
+    return mma
+
+
+def _static(x: Any) -> Any:
+    """Plain integers as static ones: what C++ takes as types; anything else as it is."""
+    if isinstance(x, tuple):
+        return tuple(map(_static, x))
+    return Int[int(leaf(x))]() if is_int(x) and not isinstance(x, Underscore) and isinstance(leaf(x), int) else x
+
+
+def _require_permutation(mma: TiledMMA, i: int) -> None:
+    """That the permutation of mode i is a static one of an extent that the atoms divide."""
+    p, name = mma.permutations[i], "MNK"[i]
+    if isinstance(p, Underscore):
+        return
+    where = f"make_tiled_mma: the permutation {shown(p)} of {name}"
+    if not is_int(p) and not isinstance(p, Layout):
+        raise LeafTypeError(where, "an integer, a layout or _", "write 32")
+    if not (p.is_static if isinstance(p, Layout) else is_static(p)):
+        raise LeafTypeError(where, "static integers: it is a type in C++", "write it with Int[N]()")
+    if isinstance(p, Layout) and not is_bijective(p):
+        raise InjectivityError(where, f"each of 0 to {size(p) - 1} once", "a layout of strides that fill each other's gaps, (2,2):(2,1)")
+    covered = mul(mma.atom.shape_mnk[i], size(mma.thr_layout_vmnk[i + 1]))
+    if not divides(covered, size(p)):
+        raise DivisibilityError(
+            where, f"a multiple of the {covered} that the atoms cover", f"take {covered}, or fewer threads along {name}"
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class ThrMMA:
+    """Thread t's view of a tiled MMA: its parts of tensors, and its registers for them.
+
+    t   an integer, a numpy array of them (then offsets are arrays), or a symbol (then they are expressions)
+
+    >>> from tla import dim, parse
+    >>> from tla.gpu import SM80_16x8x16_F32F16F16F32_TN, make_tiled_mma
+    >>> mma = make_tiled_mma(SM80_16x8x16_F32F16F16F32_TN, (2, 2), (32, 32, 16))
+    >>> print(mma[33].partition_A(parse("(_32,_16):(_16,_1)")))
+    Tensor(None at 258, ((_2,_2,_2),_1,_1):((_1,_128,_8),_0,_0))
+
+    Source: CuTe `ThrMMA`.
+    """
+
+    mma: TiledMMA
+    thread: Any
+    thr_vmnk: Any
+
+    def __repr__(self) -> str:
+        return f"{self.mma!r}[{self.thread}]"
+
+    def partition_A(self, t: Any) -> Tensor:
+        """The thread's part of A, (FrgV, RestM, RestK, ...): a tensor over the same elements."""
+        return self.partition("A", t)
+
+    def partition_B(self, t: Any) -> Tensor:
+        """The thread's part of B, (FrgV, RestN, RestK, ...): a tensor over the same elements."""
+        return self.partition("B", t)
+
+    def partition_C(self, t: Any) -> Tensor:
+        """The thread's part of C, (FrgV, RestM, RestN, ...): a tensor over the same elements."""
+        return self.partition("C", t)
+
+    def partition(self, operand: str, t: Any) -> Tensor:
+        """The thread's part of an operand, "A", "B" or "C"."""
+        i, j = MODES[operand]
+        thread = (self.thr_vmnk[0], (self.thr_vmnk[i + 1], self.thr_vmnk[j + 1]))
+        frg = self.mma.thrfrg(operand, t)
+        return part_of(t, frg, thread, (_, (_,) * rank_of(t)))
+
+    def partition_fragment_A(self, t: Any) -> Tensor:
+        """New registers of the shape of the thread's part of A, in A's order; of an atom that reads A from shared memory, that part."""
+        return self.make_fragment_A(self.partition_A(t))
+
+    def partition_fragment_B(self, t: Any) -> Tensor:
+        """New registers of the shape of the thread's part of B, in B's order; of an atom that reads B from shared memory, that part."""
+        return self.make_fragment_B(self.partition_B(t))
+
+    def partition_fragment_C(self, t: Any) -> Tensor:
+        """New registers, or tensor memory, of the shape of the thread's part of C."""
+        return self.make_fragment_C(self.partition_C(t))
+
+    def make_fragment_A(self, part: Tensor) -> Tensor:
+        """New registers of the shape of a part of A: see partition_fragment_A."""
+        return part if self.mma.atom.frg_A and "desc" in self.mma.atom.frg_A else fragment_like(part, self.thread)
+
+    def make_fragment_B(self, part: Tensor) -> Tensor:
+        """New registers of the shape of a part of B: see partition_fragment_B."""
+        return part if self.mma.atom.frg_B and "desc" in self.mma.atom.frg_B else fragment_like(part, self.thread)
+
+    def make_fragment_C(self, part: Tensor) -> Tensor:
+        """New registers, or tensor memory, of the shape of a part of C."""
+        atom = self.mma.atom
+        return tmem_fragment(atom, part) if atom.frg_C else register_fragment(part, self.thread)
