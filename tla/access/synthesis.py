@@ -83,10 +83,12 @@ def best_swizzle(
     Raises          RangeError for a tile that is no power of two, RankError for no accesses
 
     >>> from tla import parse
-    >>> rows, columns = parse("((8,8),8):((8,64),1)"), parse("((8,8),8):((64,8),1)")      # 8 halves each, of 8 rows of 64
-    >>> found = best_swizzle([parse("((8,4),8):((64,8),8)")], [], 16, tile=(8, 64))
-    >>> print(found.certificate.text)
-    the bound of 4 wavefronts is met
+    >>> rows, columns = parse("((8,8),8):((64,1),8)"), parse("((8,8),8):((1,64),8)")      # 8 halves each, of 8 rows of 64
+    >>> found = best_swizzle([rows], [columns], 16, tile=(8, 64))
+    >>> print(found.layout, found.certificate.text)
+    Sw<3,3,3> o _0 o (_8,_64):(_64,_1) the bound of 16 wavefronts is met
+
+    Source: Linear Layouts, arXiv 2505.23819, section 5.4.
     """
     row, width = as_memory(memory), integer("best_swizzle: element_bits", element_bits)
     if not row.banks:
