@@ -1,5 +1,6 @@
 """What an instruction touches in memory, counted, with what collides; the best swizzle for it."""
 
+from .convert import Load, Move, Plan, Shuffle, Spread, Store, convert
 from .counting import Access, Witness, access, bank_conflicts
 from .memories import (
     AMD_LDS,
@@ -26,9 +27,16 @@ __all__ = [
     "Access",
     "Best",
     "Certificate",
+    "Load",
     "Memory",
+    "Move",
+    "Plan",
+    "Shuffle",
+    "Spread",
+    "Store",
     "Witness",
     "access",
     "bank_conflicts",
     "best_swizzle",
+    "convert",
 ]

@@ -106,7 +106,9 @@ class Plan:
 
         given = np.asarray(values)
         if given.shape != _sizes(self.src):
-            raise RankError(f"run of an array of shape {given.shape}", f"{_sizes(self.src)}: warp, lane, register", "give one value for each")
+            raise RankError(
+                f"run of an array of shape {given.shape}", f"{_sizes(self.src)}: warp, lane, register", "give one value for each"
+            )
         found = np.zeros(_sizes(self.dst), given.dtype)
         memory: npt.NDArray[Any] = np.zeros(0, given.dtype)
         for step in self.steps:
@@ -183,13 +185,17 @@ def _checked(src: LinearLayout, dst: LinearLayout) -> tuple[LinearLayout, Linear
     for d in ("lane", "warp"):
         if full[0].get_in_dim_size(d) != full[1].get_in_dim_size(d):
             sizes = [x.get_in_dim_size(d) for x in full]
-            raise RangeError(f"convert from {sizes[0]} {d}s to {sizes[1]}", "as many", "resize_in_dim one of them: what is added holds the same")
+            raise RangeError(
+                f"convert from {sizes[0]} {d}s to {sizes[1]}", "as many", "resize_in_dim one of them: what is added holds the same"
+            )
     if max(x.get_in_dim_size("register") for x in full) > MAX_REGISTERS:
         raise RangeError("convert of more registers than threads have", f"{MAX_REGISTERS} at most", "convert a part of the tile")
     reached = bits.Echelon(full[0].columns)
     for v in (v for vectors in full[1].bases.values() for v in vectors):
         if not reached.spans(full[1].pack(v)):
-            raise RangeError(f"convert: nobody holds element ({', '.join(map(str, v))}) before", "a source that holds it", "give another source")
+            raise RangeError(
+                f"convert: nobody holds element ({', '.join(map(str, v))}) before", "a source that holds it", "give another source"
+            )
     return full[0], full[1]
 
 

@@ -14,6 +14,7 @@ from .. import __version__, codegen, viz, xla
 from ..core.errors import LeafTypeError, LoweringError, ParseError, RangeError, RankError, TlaError, Unproven
 from ..core.int_tuple import IntTuple, product_each, size
 from ..core.ints import is_int, known
+from ..core.layout import require_origin
 from ..core.text import parse
 from ..symbolic import SymInt, dim
 from ..viz.colouring import RULES
@@ -138,7 +139,7 @@ def lower(arguments: argparse.Namespace) -> Answer:
             "padded": _plain(padded),
             "digits": [{"extent": _plain(d.extent), "stride": _plain(d.stride), "role": d.role} for d in digits],
         }
-        for extent, padded, digits in zip(layout.origin_shape, product_each(layout.shape), _digits(shape))
+        for extent, padded, digits in zip(require_origin("lower", layout), product_each(layout.shape), _digits(shape))
     ]
     value = {
         "shape": str(shape),

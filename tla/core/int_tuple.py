@@ -424,7 +424,7 @@ def flatten(x: Any) -> Any:
     >>> print(flatten((2, (3, (4,)))), flatten(5), flatten(parse("(_2,(3,_4)):(_12,(4,_1))")))
     (2,3,4) 5 (_2,3,_4):(_12,4,_1)
 
-    The origin_shape of a flat layout is the default one. Source: CuTe `flatten`.
+    What is valid of a layout stays so; origin_shape is None where that is no box of the leaves. Source: CuTe `flatten`.
     """
     if isinstance(x, AnyLayout):
         return x.flatten()

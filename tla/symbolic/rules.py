@@ -115,6 +115,8 @@ def _digits(x: Poly, d: Poly) -> list[tuple[Poly, int]]:
     out, rest = [], x
     for a in reversed(x.atoms()):
         for y, e in _divided(a, x) if a.kind == "//" else ():
+            if not y.terms:  # 0 has no digits
+                continue
             lead, c = leading(y)
             most = int(rest.terms.get(lead, 0) / c) if lead else 0
             times = sorted((0, most, _least_multiple(split(rest, a)[0], e)))[1]

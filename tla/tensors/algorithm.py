@@ -17,7 +17,7 @@ from ..core.composed import innermost
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankError
 from ..core.int_tuple import _, modes_of, product_each, shown
 from ..core.ints import Int, ceil_div, leaf, require_positive
-from ..core.layout import Layout, LayoutLeft, MakeLayout
+from ..core.layout import Layout, LayoutLeft, MakeLayout, require_origin
 from . import transfer as moves
 from .buffers import require_castable
 from .tensor import MakeTensor, Tensor, around, as_element, as_tensor, padded, require_data, require_writable, tensor_of
@@ -107,8 +107,8 @@ def fill_padding(t: Any, value: Any = 0) -> None:
     require_writable("fill_padding", whole)
     value = as_element(value, t)
     for box in padding(MakeLayout(tuple(whole.origin_shape), LayoutLeft, tuple(t.origin_shape))):
-        where = (box.coord, box.layout.origin_shape) if isinstance(t.shape, tuple) else (box.coord[0], box.layout.origin_shape[0])
-        moves.filled(GetTile(whole, *where), value)
+        coord, extents = box.coord, require_origin("fill_padding", box.layout)
+        moves.filled(GetTile(whole, *((coord, extents) if isinstance(t.shape, tuple) else (coord[0], extents[0]))), value)
 
 
 def reduce(source: Any, target: Any, modes: Any, operation: Any = None) -> None:

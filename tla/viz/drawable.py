@@ -90,6 +90,8 @@ def as_subject(x: Any) -> Subject:
 
 def _of_layout(layout: Any) -> Subject:
     origin = layout.origin_shape
+    if origin is None:
+        return Subject(layout, str(layout), ("part of it is padding",))
     padded = any(o is not n and known(o) != known(n) for o, n in zip(origin, product_each(layout.shape)))
     return Subject(layout, str(layout), (f"origin_shape {origin}",) if padded else ())
 
@@ -136,6 +138,8 @@ class View:
         """Where it is past origin_shape."""
         import numpy as np
 
+        if self.subject.layout.origin_shape is None:
+            return np.zeros(self.shape, bool)
         origin = known_sizes("origin_shape of", self.subject.layout, self.subject.layout.origin_shape)
         past: Any = np.False_
         for c, o in zip(self.coords, origin):
