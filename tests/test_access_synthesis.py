@@ -88,5 +88,17 @@ def test_bad_input(f, says):
         f()
 
 
+def test_registers_that_depend_on_each_other():
+    """Values with several owners: the vectors are those registers that are independent."""
+    rng = random.Random(9)
+    for _ in range(30):
+        made = []
+        for _side in range(2):
+            columns = [rng.randrange(1 << 5) for _ in range(7)]
+            made.append(LinearLayout({"register": [(c,) for c in columns[2:]], "lane": [(c,) for c in columns[:2]]}, {"dim0": 32}))
+        found = best_swizzle([made[0]], [made[1]], 32, SMALL)
+        assert found.cost >= found.certificate.bound
+
+
 def test_the_same_as_a_map():
     assert same_map(best_swizzle([parse("(32,1):(1,0)")], [], 32).layout, parse("_32:_1"))

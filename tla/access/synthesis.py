@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -200,16 +200,22 @@ def _constructed(accesses: Sequence[LinearLayout], width: int, row: Memory) -> I
     outs = tuple(accesses[0].out_dims.items())
     n = accesses[0].get_total_out_dim_size_log2()
     registers = [_columns(a, "register") for a in accesses]
-    shared = [c for c in registers[0] if c and all(c in r for r in registers)]
+    shared = _independent(c for c in registers[0] if all(c in r for r in registers))
     longest = bits.log2(max(1, max(row.widths) // width))
     for count in range(min(longest, len(shared)), -1, -1):
         vector = shared[:count]
         for own in range(len(accesses)) if count == len(shared) else range(1):
-            more = [c for c in registers[own] if c and c not in vector][: longest - count] if count == len(shared) else []
-            columns = _offsets(accesses, [*vector, *more], n, width, row)
+            more = [c for c in registers[own] if c not in vector] if count == len(shared) else []
+            columns = _offsets(accesses, _independent([*vector, *more])[:longest], n, width, row)
             names = [(f"dim{k}", bits.log2(size)) for k, (_, size) in enumerate(outs)]
             memory = LinearLayout.of_columns(names, (("offset", 1 << n),), bits.inverse(columns, n) or [])
             yield layout_of(memory)
+
+
+def _independent(columns: Iterable[int]) -> list[int]:
+    """The columns that are no sums of those before them."""
+    found = bits.Echelon()
+    return [c for c in columns if found.add(c)]
 
 
 def _columns(layout: LinearLayout, name: str) -> list[int]:
