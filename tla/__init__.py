@@ -135,7 +135,7 @@ from .core.layout import (
 )
 from .core.literals import *  # noqa: F403
 from .core.swizzle import MakeSwizzle, Swizzle
-from .core.text import parse, register_expression
+from .core.text import parse, register_expression, register_unknown
 from .tensors import operations as operations  # the algebra on tensors
 from .tensors.algorithm import copy, fill, fill_padding, gemm, im2col, reduce
 from .tensors.make import make_fragment_like, make_identity_tensor, make_tensor, make_tensor_like
@@ -181,6 +181,7 @@ def _loaded(module: str, name: str, *arguments: Any) -> Any:
 # What the core meets and other packages know: expressions of sympy as leaves, symbols in text, pictures in a notebook.
 register_foreign(is_sympy, partial(_loaded, "symbolic.from_sympy", "from_sympy"))
 register_expression(partial(_loaded, "symbolic.parse_expression", "names"), partial(_loaded, "symbolic.parse_expression", "read"))
+register_unknown(partial(_loaded, "symbolic.declare", "unknown"))
 for _form in ("html", "svg", "latex"):
     register_display(_form, partial(_loaded, "apps.notebook", _form))
 

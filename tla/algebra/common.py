@@ -1,4 +1,4 @@
-"""What layouts have in common: vectors, domains; and sums and null spaces.
+"""Common parts of two layouts (vectors, domains), sums of layouts, and null spaces.
 
 Source: CuTe include/cute/layout.hpp; NVIDIA's reference implementation, PyCuTe.
 """

@@ -174,7 +174,7 @@ def _unswizzled(swizzle: Swizzle, here: Any, moving: int, rest: Layout) -> Layou
         raise Unproven(f"a slice of {swizzle} at {here}", "a known offset", "give its symbols values first")
 
     def step(k: int) -> Any:
-        """What bit k adds: itself, and what it changes or how it is changed, by the partner's bit in `here`."""
+        """The bits that bit k adds: itself, and what it changes or how it is changed, by the partner's bit in `here`."""
         bit = 1 << k
         partner = (bit >> swizzle.shift if swizzle.shift >= 0 else bit << -swizzle.shift) if bit & swizzle.reads else 0
         if partner:

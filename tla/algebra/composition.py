@@ -514,7 +514,7 @@ def ends_and_strides(layout: Layout) -> list[tuple[Any, Any]]:
 
 
 def _gaps(layout: Layout, modes: list[Mode]) -> tuple[list[Mode], Any]:
-    """What modes leave free below them, in the order of their strides, and how far they reach."""
+    """The gaps that modes leave below them, in the order of their strides, and the offset where the last mode ends."""
     out: list[Mode] = []
     period: Any = _1
 

@@ -73,7 +73,7 @@ def logical_divide(a: Layout, b: Layout) -> Layout:
     b         a tile: a layout into a's domain, an integer n for n:1, or a tuple of these, one per mode of a; `_` and the
               modes that the tuple does not reach stay whole
     Returns   composition(a, (b, complement(b, size(a)))). Of numbers, tiles that do not divide reach past the end; of sizes that
-              are not known, that they divide is proved, or taken on by assuming(). origin_shape is None where tiles cross the
+              are not known, that they divide is proved, or recorded by assuming(). origin_shape is None where tiles cross the
               edge of what is valid and no mode says which part of them is
     Raises    what composition and complement raise; DivisibilityError for a tile with gaps that no copies of it fill: elements
               would be lost

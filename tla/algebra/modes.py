@@ -212,7 +212,7 @@ prepend = _Extend(
 
 
 def slice_(coord: Any, x: Any) -> Any:
-    """What of x a coordinate leaves open: the modes where it has `_`, side by side.
+    """The modes of x that a coordinate leaves open, those where it has `_`, side by side.
 
     >>> from tla import _, parse, slice_
     >>> print(slice_((2, _), parse("((_3,2),(2,_5)):((4,1),(_2,13))")))
@@ -244,7 +244,7 @@ def _is_below(c: Any, n: Any) -> bool:
 
 
 def dice(coord: Any, x: Any) -> Any:
-    """What of x a coordinate fixes: the modes where it has no `_`, side by side.
+    """The modes of x that a coordinate fixes, those where it has no `_`, side by side.
 
     >>> from tla import _, dice, parse
     >>> print(dice((2, _), parse("((_3,2),(2,_5)):((4,1),(_2,13))")))

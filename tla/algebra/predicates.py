@@ -38,7 +38,7 @@ def same_map(a: Layout, b: Layout) -> Reason | bool | None:
     >>> same_map(parse("((_2,_3),4):((_1,_2),6)"), parse("(6,4):(1,6)")), same_map(parse("(6,4):(1,6)"), parse("(6,4):(4,1)"))
     (True, False)
 
-    Source: design of tla, section 4. A mode's coalesced form is determined by its function: the first extent is where the
+    Source: docs/language.md. A mode's coalesced form is determined by its function: the first extent is where the
     function first leaves its first step, and so on.
     """
     for x, other in ((a, b), (b, a)):

@@ -121,7 +121,7 @@ class Box(NamedTuple):
 
 
 def padding(layout: Layout) -> Iterator[Box]:
-    """What of a layout is padding, shape minus origin_shape, as boxes: disjoint, and all of it together.
+    """The padding of a layout, shape minus origin_shape, as disjoint boxes that are all of it together.
 
     Yields   Box, at most one per top-level mode: in mode i all that is past origin_shape, in those before it what is valid.
              A box that is known to be empty is left out.

@@ -106,11 +106,11 @@ class ComposedLayout(AnyLayout):
         return ComposedLayout(self.outer, self.offset, f(self.inner, *more))
 
     def flatten(self) -> Any:
-        """What `flatten(layout)` gives."""
+        """The layout that `flatten(layout)` gives."""
         return self.over(flatten)
 
     def unflatten(self, profile: Any) -> Any:
-        """What `unflatten(layout, profile)` gives."""
+        """The layout that `unflatten(layout, profile)` gives."""
         return self.over(unflatten, profile)
 
     def __eq__(self, other: object) -> bool:

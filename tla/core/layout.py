@@ -274,11 +274,11 @@ class Layout(AnyLayout, metaclass=_LayoutMeta):
         return map(unchecked_layout, self.shape, self.stride)
 
     def flatten(self) -> Layout:
-        """What `flatten(layout)` gives."""
+        """The layout that `flatten(layout)` gives."""
         return valid_by_leaves(unchecked_layout(flatten(self.shape), flatten(self.stride)), self)
 
     def unflatten(self, profile: Any) -> Layout:
-        """What `unflatten(layout, profile)` gives."""
+        """The layout that `unflatten(layout, profile)` gives."""
         return valid_by_leaves(Layout(unflatten(self.shape, profile), unflatten(self.stride, profile)), self)
 
     @property
@@ -308,7 +308,7 @@ class Layout(AnyLayout, metaclass=_LayoutMeta):
 
 
 def _may_be_extent(n: Any, shape: Any) -> bool:
-    """Whether n is 0 or more: proved, taken on by assuming(), or a symbol of sympy of which nothing was declared."""
+    """Whether n is 0 or more: proved, recorded by assuming(), or a symbol of sympy of which nothing was declared."""
     return bool(getattr(n, "is_undeclared", False)) or require("<=", 0, n, lambda: f"the extent {n} of {shown(shape)}")
 
 

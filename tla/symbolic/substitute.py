@@ -1,6 +1,6 @@
 """Layouts and tuples of symbols where these have values.
 
-Source: design of tla, section 2.
+Source: docs/symbolic.md.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is drawn: a layout, or what has one, and the part of it that fits in a drawing."""
+"""Values that can be drawn: a layout, or a value that has one, and the part of it that fits in a drawing."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ CORNER = 8, 16
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What is drawn: a layout, with what else is known of it.
+    """A layout to be drawn, with its title, tile and element width.
 
     layout   any kind of layout
     title    its text

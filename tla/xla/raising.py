@@ -231,7 +231,7 @@ def _of_stage(stage: Stage, following: tuple[int, ...], is_first: bool) -> Itera
 
 
 def _left(stage: Stage, order: tuple[int, ...], tiles: tuple[Tile, ...]) -> tuple[Digit, ...]:
-    """What tiles leave of a stage, major to minor."""
+    """The digits that tiles leave of a stage, major to minor."""
     return plan(ArrayShape("f32", stage.sizes, ArrayLayout(order, tiles)))
 
 
