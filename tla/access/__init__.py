@@ -14,6 +14,7 @@ from .memories import (
     Memory,
 )
 from .synthesis import Best, Certificate, best_swizzle
+from .vectors import vector_width
 
 __all__ = [
     "AMD_LDS",
@@ -39,4 +40,5 @@ __all__ = [
     "bank_conflicts",
     "best_swizzle",
     "convert",
+    "vector_width",
 ]
