@@ -8,7 +8,8 @@ import pytest
 from test_linear_truth import made
 
 from tla import ComposedLayout, MakeLayout, Swizzle, TlaError, parse
-from tla.access import AMD_LDS, AMD_LDS_GFX950_READ, ASCEND_UB, MEMORIES, NVIDIA_GLOBAL, NVIDIA_SHARED, Memory, access, bank_conflicts
+from tla.access import AMD_LDS, AMD_LDS_GFX950_READ, ASCEND_UB, NVIDIA_GLOBAL, NVIDIA_SHARED, Memory, access, bank_conflicts
+from tla.access.memories import MEMORIES
 from tla.linear import LinearLayout, triton
 
 ROWS = json.loads((Path(__file__).parent / "data" / "linear" / "bank_conflicts.json").read_text())

@@ -32,7 +32,13 @@ _INPUTS = ("register", "lane", "warp")
 
 
 class Move(NamedTuple):
-    """Registers copied within each thread: destination register -> source register."""
+    """Registers copied within each thread: destination register -> source register.
+
+    >>> a = LinearLayout({"register": [(1,), (2,)], "lane": []}, {"dim0": 4})
+    >>> b = LinearLayout({"register": [(2,), (1,)], "lane": []}, {"dim0": 4})
+    >>> convert(a, b).steps
+    (Move(table=(0, 2, 1, 3)),)
+    """
 
     table: tuple[int, ...]
 
@@ -41,6 +47,11 @@ class Shuffle(NamedTuple):
     """One round in each warp: each lane sends a register, reads one lane, and keeps it in a register.
 
     send, source, into   one for each lane; into is -1 where a lane keeps nothing
+
+    >>> a = LinearLayout({"register": [], "lane": [(1,), (2,)]}, {"dim0": 4})
+    >>> b = LinearLayout({"register": [], "lane": [(2,), (1,)]}, {"dim0": 4})
+    >>> convert(a, b).steps
+    (Shuffle(send=(0, 0, 0, 0), source=(0, 2, 1, 3), into=(0, 0, 0, 0)),)
     """
 
     send: tuple[int, ...]
@@ -54,19 +65,35 @@ class Shuffle(NamedTuple):
 
 
 class Spread(NamedTuple):
-    """Registers of the destination copied to those that hold the same: destination register -> the one that has it."""
+    """Registers of the destination copied to those that hold the same: destination register -> the one that has it.
+
+    >>> a = LinearLayout({"register": [], "lane": [(1,), (2,)]}, {"dim0": 4})
+    >>> b = LinearLayout({"register": [(0,)], "lane": [(2,), (1,)]}, {"dim0": 4})
+    >>> convert(a, b).steps[-1]
+    Spread(table=(0, 0))
+    """
 
     table: tuple[int, ...]
 
 
 class Store(NamedTuple):
-    """All registers written to shared memory of a layout from elements to offsets."""
+    """All registers written to shared memory of a layout from elements to offsets.
+
+    >>> a = LinearLayout({"register": [], "lane": [(1,)], "warp": [(2,)]}, {"dim0": 4})
+    >>> b = LinearLayout({"register": [], "lane": [(2,)], "warp": [(1,)]}, {"dim0": 4})
+    >>> convert(a, b).steps
+    (Store(layout=parse('_4:_1')), Load(layout=parse('_4:_1')))
+    """
 
     layout: Any
 
 
 class Load(NamedTuple):
-    """All registers read from shared memory, after a barrier."""
+    """All registers read from shared memory, after a barrier.
+
+    >>> Load("the layout that was stored to").layout
+    'the layout that was stored to'
+    """
 
     layout: Any
 
@@ -83,6 +110,10 @@ class Plan:
     src, dst     the layouts
 
     run(values) executes it; cuda(name) is its text.
+
+    >>> a = LinearLayout({"register": [(1,)], "lane": [(2,)]}, {"dim0": 4})
+    >>> convert(a, a).kind
+    'registers'
     """
 
     kind: str

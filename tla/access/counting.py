@@ -27,6 +27,10 @@ class Witness(NamedTuple):
     bank             the bank
     lanes            one for each word
     addresses        where their vectors begin [bytes]
+
+    >>> from tla import parse
+    >>> access(parse("(2,1):(32,0)"), parse("64:1"), 32).witness
+    Witness(warp=0, register=0, bank=0, lanes=(0, 1), addresses=(0, 128))
     """
 
     warp: int
@@ -50,6 +54,10 @@ class Access:
     used, moved    bytes that the worst instruction asks for, and that the memory moves for it
     lines          lines that it touches; 0 where the memory has none
     memory         the row of the table: its source, and whether it is convention
+
+    >>> from tla import parse
+    >>> print(str(access(parse("(2,1):(32,0)"), parse("64:1"), 32)).splitlines()[0])
+    32-bit accesses: 2 wavefronts, 1 at least; 2-way conflict: lanes 0, 1 of warp 0 in bank 0
     """
 
     wavefronts: int

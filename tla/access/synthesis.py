@@ -38,6 +38,10 @@ class Certificate(NamedTuple):
     met        whether the layout needs no more
     searched   how many layouts were counted
     text       the same in words
+
+    >>> from tla import parse
+    >>> best_swizzle([parse("(32,1):(1,0)")], [], 32).certificate
+    Certificate(bound=1, met=True, searched=1, text='the bound of 1 wavefronts is met')
     """
 
     bound: int
@@ -54,6 +58,11 @@ class Best:
     cost          wavefronts of all accesses, each once
     vectors       the widths of the accesses, writes first [bits]
     certificate   why no layout is better
+
+    >>> from tla import parse
+    >>> found = best_swizzle([parse("(32,1):(1,0)")], [], 32)
+    >>> print(found.layout, found.cost, found.vectors)
+    _32:_1 1 (32,)
     """
 
     layout: Any
