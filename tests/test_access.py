@@ -1,6 +1,7 @@
 """Accesses by brute force: lanes, words and banks counted in plain Python, from the definition."""
 
 import json
+import os
 import random
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from tla.access import AMD_LDS, AMD_LDS_GFX950_READ, ASCEND_UB, NVIDIA_GLOBAL, N
 from tla.access.memories import MEMORIES
 from tla.linear import LinearLayout, triton
 
+NIGHT = os.environ.get("HYPOTHESIS_PROFILE") == "night"
 ROWS = json.loads((Path(__file__).parent / "data" / "linear" / "bank_conflicts.json").read_text())
 
 
@@ -28,13 +30,13 @@ def simulated(addresses, width, lanes_together, banks):
 def test_random_accesses():
     """Lanes at random places of a random layout, each with one vector."""
     rng = random.Random(11)
-    for _ in range(300):
+    for _ in range(5000 if NIGHT else 300):
         bits = rng.choice([8, 16, 32, 64])
         count = rng.choice([n for n in (1, 2, 4, 8, 16) if bits * n in (8, 16, 32, 64, 128)])
         step = rng.choice([1, 2, 3, 4, 5, 8, 16, 32, 33, 64]) * count
         rows = rng.choice([4, 8, 16, 32])
         owners = MakeLayout(((rows, 32 // rows), count), ((step, rng.choice([0, 1, 2, 7, 64]) * count), 1))
-        memory = ComposedLayout(Swizzle[rng.choice([0, 1, 2, 3]), 4, 3](), 0, MakeLayout((1 << 14,), (1,)))
+        memory = ComposedLayout(Swizzle[rng.choice([0, 1, 2, 3]), 4, 3](), 0, MakeLayout((1 << 17,), (1,)))
         addresses = [memory(owners(lane, 0)) * bits for lane in range(32)]
         wavefronts, degree = simulated(addresses, bits * count, min(32, 1024 // (bits * count)), 32)
         found = access(owners, memory, bits, bits * count)
