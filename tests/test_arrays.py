@@ -54,6 +54,7 @@ def test_narrow_coordinates_compute_as_integers(dtype):
         lambda x: tla.add(300, x),
         lambda x: E[0] * 300 * x + E[0] * x,
         lambda x: -(E[0] * 128 * x),
+        lambda x: (ArithmeticTuple(x, 1) * 200) * x,
         lambda x: ArithmeticTuple(x, 1) * 200 + (x, 5),
     ]
     for f in cases:

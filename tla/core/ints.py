@@ -501,7 +501,7 @@ def times(x: Any, d: Any) -> Any:
         return static(0)
     if is_leaf(x) or is_constant(1, d):
         return mul(x, d)
-    return computed(operator.mul, x, plain(d)) if is_int(d) else d * x  # a proxy takes all that stands on its right, a basis element too
+    return d * x if type(d) in _NO_INTEGERS else computed(operator.mul, x, plain(d))  # a proxy takes all that stands on its right, a basis element too
 
 
 def plus(a: Any, b: Any) -> Any:
