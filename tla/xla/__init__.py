@@ -7,6 +7,7 @@ Every function takes a shape value or its text.
 ((_2,_4,_2),(_128,_2)):((_1,_256,_2048),(_2,_1024))
 """
 
+from .alternatives import Advice, Alternative, advise, alternatives
 from .array_shape import ArrayLayout, ArrayShape, Split
 from .compare import Relayout, is_bitcast, relayout
 from .default import default_layout
@@ -29,6 +30,8 @@ from .sharding_text import parse_sharding
 from .sizes import byte_size, element_count, padded_element_count, waste, waste_by_dimension
 
 __all__ = [
+    "Advice",
+    "Alternative",
     "AnySharding",
     "ArrayLayout",
     "ArrayShape",
@@ -59,6 +62,8 @@ __all__ = [
     "TupleShape",
     "TupleSharding",
     "Usage",
+    "advise",
+    "alternatives",
     "byte_size",
     "default_layout",
     "digits",
