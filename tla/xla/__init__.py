@@ -9,6 +9,7 @@ Every function takes a shape value or its text.
 
 from .alternatives import Advice, Alternative, advise, alternatives
 from .array_shape import ArrayLayout, ArrayShape, Split
+from .census import Census, ProgramPeak, census, merge
 from .compare import Relayout, is_bitcast, relayout
 from .default import default_layout
 from .devices import Iota
@@ -38,6 +39,7 @@ __all__ = [
     "Axis",
     "Buffer",
     "BufferShape",
+    "Census",
     "Digit",
     "DimSharding",
     "Instruction",
@@ -52,6 +54,7 @@ __all__ = [
     "OpaqueShape",
     "Operand",
     "Peak",
+    "ProgramPeak",
     "Relayout",
     "ShardGroup",
     "Sharding",
@@ -65,6 +68,7 @@ __all__ = [
     "advise",
     "alternatives",
     "byte_size",
+    "census",
     "default_layout",
     "digits",
     "element_count",
@@ -73,6 +77,7 @@ __all__ = [
     "lower",
     "lower_padded",
     "memory",
+    "merge",
     "multi_index",
     "padded_element_count",
     "parse_instruction",
