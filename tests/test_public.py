@@ -86,7 +86,7 @@ def test_any_first_name_works_alone():
 def test_each_module_may_be_the_first(module):
     """Whatever is imported first, the kinds of layouts, symbols and text are the same."""
     code = f"import {module}\nfrom tla.core.text import parse\nfrom tla.core.layout import MakeLayout\n"
-    code += "from tla.algebra.composition import coalesce\nfrom tla.symbolic import dim\n"
+    code += "from tla.algebra.coalesce import coalesce\nfrom tla.symbolic import dim\n"
     code += "M = dim('M'); print(parse('(4,2):(1,4)')(3), parse('M:1', symbols=[M]), MakeLayout((M, 2)))\n"
     code += "print(coalesce(parse('Sw<1,0,1> o _0 o (_2,_2):(_1,_2)')))"
     assert run(code) == "3 M:1 (M,2):(_1,M)\nSw<1,0,1> o _0 o _4:_1\n"

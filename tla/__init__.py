@@ -15,6 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from .algebra import composed as composed  # the algebra of composed layouts
+from .algebra.coalesce import coalesce, filter as filter, filter_zeros
 from .algebra.codomain import MakeIdentityLayout, coprofile, coshape, cosize, get_1d_coord, get_flat_coord, get_hier_coord
 from .algebra.common import (
     domain_distribute,
@@ -25,8 +26,9 @@ from .algebra.common import (
     max_common_vector,
     nullspace,
 )
+from .algebra.complement import complement
 from .algebra.compose import compose
-from .algebra.composition import coalesce, complement, composition, filter as filter, filter_zeros, with_shape
+from .algebra.composition import composition, with_shape
 from .algebra.divide import (
     MakeLayoutLike,
     MakeOrderedLayout,
