@@ -11,7 +11,7 @@ from types import ModuleType
 import pytest
 
 import tla
-from tla import ascend, codegen, gpu, linear, viz, xla
+from tla import access, ascend, codegen, gpu, linear, viz, xla
 from tla.core import literals
 from tla.linear import triton
 from tla.tensors.offsets import offsets
@@ -24,7 +24,7 @@ OPTIONAL: set[str] = set()
 
 
 def public():
-    for module in (tla, ascend, xla, tla_jax, codegen, gpu, viz, linear, triton):
+    for module in (tla, ascend, xla, tla_jax, codegen, gpu, viz, linear, triton, access):
         for name in module.__all__:
             if name not in {*literals.__all__, "_"} and not isinstance(getattr(module, name), ModuleType):
                 yield pytest.param(getattr(module, name), id=f"{module.__name__}.{name}")

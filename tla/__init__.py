@@ -147,7 +147,16 @@ from .tensors.tensor import MakeTensor, Tensor, padded
 from .tensors.views import GetTile, MakeTensorLike, TileView, domain_offset, local_partition, local_tile, recast, transpose
 
 if TYPE_CHECKING:
-    from . import ascend as ascend, codegen as codegen, gpu as gpu, linear as linear, symbolic as symbolic, viz as viz, xla as xla
+    from . import (
+        access as access,
+        ascend as ascend,
+        codegen as codegen,
+        gpu as gpu,
+        linear as linear,
+        symbolic as symbolic,
+        viz as viz,
+        xla as xla,
+    )
     from .ascend.make import MakeLayoutFilter, MakeLayoutFmap, MakeLayoutFromTag, MakeLayoutL0C, MakeMxScaleLayout
     from .symbolic import Condition, SymInt, assuming, at, dim, dims, explain, index, prove, simplify, to_python
     from .symbolic.nodes import CeilDiv, FloorDiv, Mod
@@ -163,7 +172,7 @@ _ON_DEMAND = {
     "tla.symbolic.nodes": ["CeilDiv", "FloorDiv", "Mod"],
 }
 _MODULE_OF = {name: module for module, names in _ON_DEMAND.items() for name in names}
-_PACKAGES = ("ascend", "codegen", "gpu", "linear", "symbolic", "viz", "xla")
+_PACKAGES = ("access", "ascend", "codegen", "gpu", "linear", "symbolic", "viz", "xla")
 
 
 def _loaded(module: str, name: str, *arguments: Any) -> Any:
