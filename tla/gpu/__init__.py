@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..core import element
 from . import names
+from .algorithms import axpby, clear, copy, copy_if, fill, gemm, transform, values_of
 from .atom import CopyAtom, Family, Major, MMAAtom
 from .elements import CPP
 from .names import Copy_Atom, MMA_Atom, atom, atoms
@@ -43,6 +44,12 @@ __all__ = [
     "TiledMMA",
     "atom",
     "atoms",
+    "axpby",
+    "clear",
+    "copy",
+    "copy_if",
+    "fill",
+    "gemm",
     "make_cotiled_copy",
     "make_tiled_copy",
     "make_tiled_copy_A",
@@ -52,6 +59,8 @@ __all__ = [
     "make_tiled_copy_D",
     "make_tiled_copy_S",
     "make_tiled_mma",
+    "transform",
+    "values_of",
 ]
 
 if not TYPE_CHECKING:  # a name that is not there is an error for type checkers too
