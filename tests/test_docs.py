@@ -68,3 +68,17 @@ def test_the_picture_is_what_its_command_draws(tmp_path, capsys):
     *words, picture = shlex.split(command)
     main([*words, str(tmp_path / "picture.svg")])
     assert (tmp_path / "picture.svg").read_bytes() == (ROOT / picture).read_bytes()
+
+
+def test_the_picture_of_the_packages_is_up_to_date():
+    packages = runpy.run_path(str(ROOT / "docs/_sphinx/packages.py"))
+    drawn = packages["drawn"](packages["graph"]())
+    assert (ROOT / "docs/packages.svg").read_text(encoding="utf-8") == drawn, "run: python docs/_sphinx/packages.py"
+
+
+def test_every_page_is_of_one_kind():
+    index = (ROOT / "docs/index.md").read_text(encoding="utf-8")
+    kinds = dict(re.findall(r":caption: ([^\n]+)\n:hidden:\n\n(.*?)```", index, re.DOTALL))
+    assert [*kinds] == ["Tutorial", "How to", "Reference", "Explanation"]
+    listed = Counter(name for names in kinds.values() for name in names.split())
+    assert listed == Counter([*(path.stem for path in (ROOT / "docs").glob("*.md") if path.stem != "index"), "api/index"])

@@ -21,7 +21,7 @@ import fuzz
 import pytest
 
 import tla
-from tla import Int, Layout, RangeError, TlaError, parse, size, xla
+from tla import Int, Layout, RangeError, TlaError, dim, parse, size, viz, xla
 from tla.apps import explore
 from tla.apps.explore.answer import answer, picture, python
 from tla.apps.explore.grammar import CONSTANTS, MAX_CALLS, MAX_SIZES, MAX_TEXT, OPERATIONS, Misread, read
@@ -291,6 +291,18 @@ def test_too_large_is_a_summary():
         start = time.monotonic()
         assert "error" not in answer(text)
         assert time.monotonic() - start < 2
+
+
+def test_a_large_grid_of_offsets_that_are_not_known_is_its_corner():
+    """Each of its 65,536 texts took milliseconds: it held the page up for two minutes."""
+    text = "Sw<3,4,3> o M o (_256,_256):(_256,_1)"
+    start = time.process_time()
+    assert "65,536 coordinates, 256 x 256: of these 8 x 16" in picture(text)["svg"]
+    assert time.process_time() - start < 3
+    small = viz.draw(parse("(16,16):(1@0,1@1)"), parse("(_16,_16):(M,_1)", symbols=[dim("M")]))
+    assert [len(f.grids[0].cells) for f in small.figures] == [16, 16]
+    assert small.figures[1].grids[0].cells[15][1].text == "15*M+1"
+    assert len(viz.draw(parse("(64,64):(1@0,1@1)")).figures[0].grids[0].cells) == 64  # coordinates are quick
 
 
 def test_256_by_256_is_quick_and_small():

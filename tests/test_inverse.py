@@ -257,3 +257,19 @@ def test_differences_of_coordinates():
     assert 0 - tla.E[1] == -tla.E[1]
     assert (3, 4) - tla.ArithmeticTuple(1, 1) == (2, 3)
     assert tla.is_injective(parse("(_2,_1,_2):(_1@0@0,_1@0,_1@0@0)")) is False
+
+
+def test_the_null_space_of_coordinates():
+    for text, zeros in [
+        ("_16:_0@0", "_16:_1"),
+        ("(_2,_4):(_0@1,_1@0)", "_2:_1"),
+        ("(_2,_4):(_1@1,_0@0)", "_4:_2"),
+        ("(2,_4):(0@1,_1)", "_1:_0"),
+    ]:
+        assert str(nullspace(parse(text))) == zeros
+
+
+def test_sums_of_layouts_with_empty_modes():
+    assert str(layout_add(parse("(_2,()):(_1,())"), parse("_2:_1"))) == "_2:_2"
+    assert str(layout_add(parse("((),_6):((),_1)"), parse("(_2,_3,()):(_3,_1,())"))) == "(_2,_3):(_4,_3)"
+    assert str(layout_add(parse("():()"), parse("_1:_0"))) == "_1:_0"

@@ -67,7 +67,8 @@ def test_not_known():
     large = parse("(100000,100000,2):(100000,99999,99999999)")
     assert is_injective(large) is None
     assert is_injective.why_not(large) is None
-    assert is_surjective(parse("(100000,100000):(-1,1)")) is None
+    assert is_surjective(parse("(100000,100000):(-1,1)")) is False  # nothing is at 100,000
+    assert is_surjective(parse("(100000000,100000):(-1,1)")) is None
 
 
 def test_a_dynamic_extent_of_1_does_not_hide_what_is_proved():

@@ -436,3 +436,17 @@ def test_what_a_kernel_author_tried():
 def test_the_fix_of_what_a_newcomer_writes(f, fix):
     with pytest.raises(LeafTypeError, match=fix):
         f()
+
+
+@pytest.mark.parametrize("coord", [(1, _), (_, 1), (Int[1](), _), (3, _), (_, 0), (Int[3](), _)])
+def test_slices_of_swizzles_of_swizzles(coord):
+    a = parse("Sw<1,3,-2> o _0 o Sw<2,0,-3> o _0 o (4,2):(64,128)")
+    for x in (
+        a,
+        parse("Sw<1,3,-2> o _0 o Sw<2,0,-3> o _0 o (_4,_2):(_64,_128)"),
+        parse("Sw<2,1,3> o _4 o Sw<2,0,2> o _1 o (_4,_2):(_2,_8)"),
+    ):
+        rest, offset = slice_and_offset(coord, x)
+        for i in range(int(tla.size(rest))):
+            place = tuple(i if c is _ else c for c in coord)
+            assert rest(i) + offset == x(place), (x, coord, i)

@@ -338,3 +338,18 @@ def test_composed_layouts_of_sizes_that_may_be_equal():
     assert (tla.same_map(*swizzled), tla.same_map(swizzled[0], swizzled[0])) == (None, True)
     with pytest.raises(tla.Unproven, match="left_inverse"):
         tla.left_inverse(tla.ComposedLayout(tla.Swizzle[1, 0, 1](), Int[0](), Layout((Int[3](), 6), (M, 3 * M))))
+
+
+def test_a_digit_of_nothing():
+    """0 // x within a form: its leading term was asked for."""
+    M = dim("M", at_least=0)
+    with assuming() as conditions:
+        r = tla.logical_divide(Layout((4, M, M // 16), (Int[1](), 4, 4 * M)), M)
+    met = 0
+    for m in range(1, 200):
+        if all(c.at({"M": m}) for c in conditions):
+            met += 1
+            numbers = at(r, M=m)
+            a = at(Layout((4, M, M // 16), (Int[1](), 4, 4 * M)), M=m)
+            assert {int(numbers(i)) for i in range(int(tla.size(numbers)))} >= {int(a(i)) for i in range(int(tla.size(a)))}
+    assert met == 1

@@ -1,8 +1,11 @@
 """Expressions in their simplest form: rules that are equations, the cases of the peers' survey, random nests by value."""
 
+import functools
 import itertools
 import json
+import operator
 import random
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -10,8 +13,10 @@ from expressions import count, random_text, samples, value
 
 import tla
 from tla import dim, explain, index, parse, to_python
-from tla.symbolic import rules
+from tla.symbolic import forms, rules
+from tla.symbolic.evaluate import folded
 from tla.symbolic.forms import MOVES
+from tla.symbolic.poly import number
 
 CASES = json.loads((Path(__file__).parent / "data/symbolic/cases.json").read_text())["cases"]
 
@@ -204,3 +209,63 @@ def test_explain_names_the_rules():
     assert explain(M) == explain(4) == []
     layout = tla.MakeLayout((M // 16, N % 16), (16 * (M // 16), 1))
     assert isinstance(explain(layout), list)
+
+
+# ----------------------------------------------------------------------------------------- what a rewrite really makes
+
+NODES = {"//": operator.floordiv, "%": operator.mod, "min": min, "max": max, "^": lambda *xs: functools.reduce(operator.xor, xs)}
+
+
+def number_of(p, sizes):
+    """The value of a polynomial, by the definition of each node."""
+    return folded(p, lambda n: sizes[n.name] // n.unit, lambda kind, *args: NODES[kind](*args))
+
+
+def poly_of(x):
+    return x.poly if isinstance(x, tla.SymInt) else number(int(x))
+
+
+def drawn(rng):
+    """A random expression of sizes and indices, with divisions and numbers as index expressions have them; and a divisor."""
+    M, N, i, j = dim("M", at_most=12), dim("N", multiple_of=4, at_most=48), index("i", 64), index("j", dim("M", at_most=12))
+    leaf = lambda: rng.choice([M, N, i, j, i, j, rng.randint(-9, 17)])  # noqa: E731
+    divisor = rng.choice([2, 3, 4, 8, 12, M, N, 4 * M, M * N, M + 1])
+    x = leaf() * rng.choice([1, 1, 2, 4, 12, -1, M, N]) + leaf()
+    for _k in range(rng.randint(0, 2)):
+        y = rng.choice([leaf(), x])
+        d = rng.choice([divisor, 2, 4, 8])
+        x = rng.choice([x * divisor + y, x + y // d, x - d * (y // d), x + (y % d) * rng.choice([1, 2, 4]), (x + y) // d])
+    return poly_of(x), poly_of(divisor)
+
+
+def sizes_of(rng):
+    m = rng.randint(1, 12)
+    return {"M": m, "N": 4 * rng.randint(1, 12), "i": rng.randrange(64), "j": rng.randrange(m)}
+
+
+def test_what_each_rule_makes_has_the_value_of_the_node():
+    rng, applied = random.Random(156), Counter()
+    for _k in range(250):
+        x, d = drawn(rng)
+        others = drawn(rng)[0], drawn(rng)[0]
+        at = [sizes_of(rng) for _k in range(12)]
+        for kind, table in rules.RULES.items():
+            arguments = (x, d) if kind == "//" else (x, *others)
+            found = next(((rule.name, made) for rule in table if (made := rule.apply(*arguments)) is not None), None)
+            if found:  # a rule may rest on that those before it do not apply
+                applied[found[0]] += 1
+                for sizes in at:
+                    assert number_of(found[1], sizes) == NODES[kind](*(number_of(y, sizes) for y in arguments)), (found, arguments)
+    assert {rule.name for table in rules.RULES.values() for rule in table} - set(applied) == set()
+
+
+def test_what_each_move_makes_has_the_value_of_what_it_moves():
+    rng, applied = random.Random(214), Counter()
+    for _k in range(600):
+        p = drawn(rng)[0]
+        at = [sizes_of(rng) for _k in range(12)]
+        for name, written in forms._moves(p):
+            applied[name] += 1
+            for sizes in at:
+                assert number_of(written, sizes) == number_of(p, sizes), (name, p, written)
+    assert {move.name for move in MOVES} == set(applied)

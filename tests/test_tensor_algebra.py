@@ -9,6 +9,8 @@ import pytest
 import tla
 from tla import GetTile, MakeTensor, TlaError, _, parse
 
+from truth import rows
+
 
 def cells(shape):
     """Every natural coordinate of a shape, first mode fastest."""
@@ -165,3 +167,104 @@ def test_symbolic_sizes():
     crd = tla.local_tile(MakeTensor(None, tla.MakeIdentityLayout((m, 8))), (4, 4), (i, 1))
     assert crd[3, 2] == (4 * i + 3, 6)
     assert tla.elem_less(crd[3, 2], (m, 8)) is None
+
+
+@pytest.mark.parametrize(("shape", "tile"), [((41, 55), (4, 8)), ((5, 7), (2, 3)), ((8, 6), (4, 2)), ((1000,), (128,))])
+def test_copy_if_with_cutes_predicates(shape, tile):
+    """CuTe's documentation, 0y_predication.md: tiles that do not fit, copied under the predicate of an identity tensor."""
+    array = np.arange(int(np.prod(shape))).reshape(shape)
+    data, places = MakeTensor(array), tla.make_identity_tensor(shape)
+    tiles, where = tla.zipped_divide(data, tile), tla.zipped_divide(places, tile)
+    n = int(tla.size[0](tiles))
+    out = np.full((n, int(tla.size[1](tiles))), -1)
+    for j in range(out.shape[1]):
+        predicate = tla.elem_less(where[_, j], shape)
+        tla.copy_if(predicate, tiles[_, j], out[:, j])
+    want = [-1 if x is None else x for x in tiles_of(array, tile)]
+    assert out.ravel(order="F").tolist() == want
+    back = MakeTensor(np.zeros_like(array))
+    tla.copy_if(tla.elem_less(where, shape), out, tla.zipped_divide(back, tile))
+    assert np.array_equal(back, array)
+    if -1 in want:
+        with pytest.raises(tla.RangeError, match="past the end"):
+            tla.copy_if(np.ones(out.shape, bool), tiles, out)
+
+
+def test_copy_if_refuses():
+    t = MakeTensor(np.arange(6), parse("(2,3):(3,1)"))
+    with pytest.raises(tla.RankError, match=r"6 elements of .* and 4 of"):
+        tla.copy_if(np.ones(6, bool), t, np.zeros(4, int))
+    with pytest.raises(tla.LeafTypeError, match="tensor of coordinates"):
+        tla.elem_less(t, (2, 3))
+    with pytest.raises(tla.LeafTypeError):
+        tla.copy_if(np.ones(6, bool), t, np.zeros(6, np.int8))
+    broadcast = MakeTensor(np.array([True, False]), parse("(2,3):(1,0)"))
+    out = np.zeros((2, 3), int)
+    tla.copy_if(broadcast, t, out)
+    assert out.tolist() == [[0, 1, 2], [0, 0, 0]]
+
+
+def test_lexicographic_orders():
+    small = [c for n in range(3) for c in itertools.product(range(3), repeat=n)] + [(1, (0, 2)), (1, (0, 1)), (2, (0, 0))]
+    flat = [c for c in small if not any(isinstance(x, tuple) for x in c)]
+    for a, b in itertools.product(flat, flat):
+        assert tla.lex_less(a, b) == (a < b)
+        assert tla.colex_less(a, b) == (a[::-1] < b[::-1])
+        assert tla.lex_leq(a, b) == (a <= b)
+        assert tla.colex_leq(a, b) == (a[::-1] <= b[::-1])
+    for row in rows("cute/tensors.json"):
+        if row["op"] != "make_fragment_like":
+            assert str(getattr(tla, row["op"])(*map(parse, row["args"]))).lower() == row["result"].lstrip("_"), row
+    m = tla.dim("M", at_least=4)
+    assert (tla.lex_less((3, m), (m, 0)), tla.lex_less((4, 1), (m, 0)), tla.colex_less((9, 3), (0, m))) == (True, None, True)
+    with pytest.raises(tla.RankError):
+        tla.lex_less(1, (1, 2))
+
+
+def test_domain_offset():
+    t = MakeTensor(np.arange(48), parse("((2,4),6):((1,12),2)"))
+    for start in itertools.product(range(8), range(6)):
+        moved = tla.domain_offset(start, t)
+        assert np.array_equal(moved, np.asarray(t)[start[0] :, start[1] :])
+    assert tla.domain_offset((5, 7), tla.make_identity_tensor((8, 8)))[7, 7] == (12, 14)
+
+
+def test_reduce_along_a_nested_mode():
+    t = MakeTensor(np.arange(24), parse("((2,3),4):((1,8),2)"))
+    dense = np.array([[[t[(i, j), k] for k in range(4)] for j in range(3)] for i in range(2)])
+    for modes, want in (
+        (((0, 0),), dense.sum(0)),
+        (((0, 1),), dense.sum(1)),
+        (((0, 1), 1), dense.sum((1, 2))),
+        (((0, 0), (0, 1)), dense.sum((0, 1))),
+    ):
+        out = np.zeros(want.shape, int)
+        tla.reduce(t, out, modes)
+        assert np.array_equal(out, want)
+    with pytest.raises(tla.RankError, match="mode j of mode i"):
+        tla.reduce(t, np.zeros(4, int), ((1, 0),))
+    with pytest.raises(TlaError):
+        tla.reduce(GetTile(t, (0, 0), (5, 4)), np.zeros((3, 4), int), ((0, 0),))
+
+
+def test_what_is_a_property_says_so():
+    t = MakeTensor(np.arange(6), parse("(2,3):(3,1)"))
+    for call in (lambda: t.shape(), lambda: t.stride(), lambda: t.layout()):
+        with pytest.raises(TlaError) as caught:
+            call()
+        assert "t.layout" in caught.value.reason.fix or "t.shape" in caught.value.reason.fix
+    assert t(1, 2) == 5
+
+
+def test_gemm_says_which_of_the_two_it_is():
+    with pytest.raises(tla.RankError, match=r"B as \(n,k\)") as caught:
+        tla.gemm(np.zeros((2, 3)), np.zeros((4, 3)), np.zeros((2, 4)))
+    assert "transpose(b)" in caught.value.reason.fix
+    a, b, c = np.arange(6.0).reshape(2, 3), np.arange(12.0).reshape(4, 3), np.ones((2, 4))
+    tla.gemm(a, tla.transpose(b), c, accumulate=True)
+    assert np.array_equal(c, 1 + a @ b.T)
+
+
+def test_constants_in_brackets():
+    assert tla.is_constant[4](tla.Int[4]())
+    assert not tla.is_constant[4](4)

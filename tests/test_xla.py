@@ -1,8 +1,11 @@
 import functools
+import gzip
 import hashlib
 import itertools
+import json
 import random
 import re
+import time
 from collections import Counter
 
 import numpy as np
@@ -461,6 +464,17 @@ def test_waste_by_dimension_is_what_a_whole_dimension_would_save():
         xla.waste_by_dimension("f32[2,3]{1,0:T(*,2)}")
 
 
+def test_the_default_layout_is_the_compilers_on_each_generation():
+    count = 0
+    for group in json.loads(gzip.decompress((DATA / "xla" / "defaults.json.gz").read_bytes()))["groups"]:
+        for text in group["shapes"]:
+            shape = xla.parse_shape(text)
+            found = {str(xla.default_layout(shape.element_type, shape.dimensions, target)) for target in group["targets"]}
+            assert found == {str(shape)}
+            count += len(group["targets"])
+    assert count > 10_000
+
+
 def test_the_default_layout_is_the_compilers():
     """Every argument whose layout the compiler chose, on every generation: dimension order, tiles, bits."""
     seen = Counter()
@@ -647,6 +661,28 @@ def test_no_text_takes_long():
         xla.parse_shape("f32[3]{0:T" + "(1)" * many + "}")
     assert len(xla.parse_shape(f"f32[{'1,' * (many - 1)}1]{{{','.join(map(str, range(many)))}}}").dimensions) == many
     assert xla.shape_usage(['"' + '\\"' * many]) == []
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda: xla.lower("f32[65536]{0:T(*,4)(2,3)}"),
+        lambda: xla.is_bitcast("f32[65536]{0:T(*,4)(2,3)}", "f32[65536]{0:T(*,4)(3,2)}"),
+        lambda: xla.relayout("f32[65536]{0:T(*,4)(2,3)}", "f32[65536]{0}"),
+        lambda: xla.raise_(xla.lower("f32[16384]{0:T(*,4)(2,3)}")),
+        lambda: xla.lower(f"f32[{'M' * 30_000_000},4]"),
+        lambda: xla.parse_shape(f"({', '.join(['f32[3]'] * 200_000)})"),
+        lambda: xla.shape_usage([f"f32[{','.join(['1'] * 10_000)}]"]),
+    ],
+)
+def test_no_shape_takes_long(f):
+    """These took from 4 to 110 seconds of one core."""
+    start = time.process_time()
+    try:
+        f()
+    except ParseError as error:
+        assert "1,048,576 at most" in str(error)
+    assert time.process_time() - start < 3
 
 
 def test_a_string_left_open_ends_with_its_line():

@@ -65,6 +65,8 @@ from .algebra.recast import downcast, recast_layout, upcast
 from .algebra.tiles import GetTileLayout, MakeBatchedLayout, MakeLayoutTile, is_on_block, padding
 from .core import literals
 from .core.arithmetic import (
+    colex_leq,
+    colex_less,
     elem_geq,
     elem_gtr,
     elem_leq,
@@ -73,6 +75,8 @@ from .core.arithmetic import (
     gcd,
     inner_product,
     lcm,
+    lex_leq,
+    lex_less,
     max as max,
     min as min,
     round_up,
@@ -114,7 +118,7 @@ from .core.int_tuple import (
     weakly_compatible,
     weakly_congruent,
 )
-from .core.ints import Int, add, is_constant, is_int, is_static, is_sympy, mul, register_foreign, static_literal
+from .core.ints import Int, add, is_constant_of as is_constant, is_int, is_static, is_sympy, mul, register_foreign, static_literal
 from .core.layout import (
     Layout,
     LayoutLeft,
@@ -131,19 +135,21 @@ from .core.layout import (
 )
 from .core.literals import *  # noqa: F403
 from .core.swizzle import MakeSwizzle, Swizzle
-from .core.text import parse, register_expression
+from .core.text import parse, register_expression, register_unknown
 from .tensors import operations as operations  # the algebra on tensors
 from .tensors.algorithm import copy, fill, fill_padding, gemm, im2col, reduce
 from .tensors.make import make_fragment_like, make_identity_tensor, make_tensor, make_tensor_like
 from .tensors.offsets import offsets
+from .tensors.predicated import copy_if
 from .tensors.tensor import MakeTensor, Tensor, padded
-from .tensors.views import GetTile, MakeTensorLike, TileView, local_partition, local_tile, recast, transpose
+from .tensors.views import GetTile, MakeTensorLike, TileView, domain_offset, local_partition, local_tile, recast, transpose
 
 if TYPE_CHECKING:
     from . import ascend as ascend, codegen as codegen, gpu as gpu, linear as linear, symbolic as symbolic, viz as viz, xla as xla
     from .ascend.make import MakeLayoutFilter, MakeLayoutFmap, MakeLayoutFromTag, MakeLayoutL0C, MakeMxScaleLayout
     from .symbolic import Condition, SymInt, assuming, at, dim, dims, explain, index, prove, simplify, to_python
     from .symbolic.nodes import CeilDiv, FloorDiv, Mod
+    from .viz.print_layout import print_layout
 
 __version__ = "0.1.0"
 
@@ -151,6 +157,7 @@ __version__ = "0.1.0"
 _ON_DEMAND = {
     "tla.ascend.make": ["MakeLayoutFilter", "MakeLayoutFmap", "MakeLayoutFromTag", "MakeLayoutL0C", "MakeMxScaleLayout"],
     "tla.symbolic": ["Condition", "SymInt", "assuming", "at", "dim", "dims", "explain", "index", "prove", "simplify", "to_python"],
+    "tla.viz.print_layout": ["print_layout"],
     "tla.symbolic.nodes": ["CeilDiv", "FloorDiv", "Mod"],
 }
 _MODULE_OF = {name: module for module, names in _ON_DEMAND.items() for name in names}
@@ -165,6 +172,7 @@ def _loaded(module: str, name: str, *arguments: Any) -> Any:
 # What the core meets and other packages know: expressions of sympy as leaves, symbols in text, pictures in a notebook.
 register_foreign(is_sympy, partial(_loaded, "symbolic.from_sympy", "from_sympy"))
 register_expression(partial(_loaded, "symbolic.parse_expression", "names"), partial(_loaded, "symbolic.parse_expression", "read"))
+register_unknown(partial(_loaded, "symbolic.declare", "unknown"))
 for _form in ("html", "svg", "latex"):
     register_display(_form, partial(_loaded, "apps.notebook", _form))
 
@@ -231,6 +239,8 @@ __all__ = [
     "ceil_div",
     "coalesce",
     "codegen",
+    "colex_leq",
+    "colex_less",
     "compact_col_major",
     "compact_order",
     "compact_row_major",
@@ -241,6 +251,7 @@ __all__ = [
     "congruent",
     "coprofile",
     "copy",
+    "copy_if",
     "coshape",
     "cosize",
     "crd2crd",
@@ -251,6 +262,7 @@ __all__ = [
     "dim",
     "dims",
     "domain_distribute",
+    "domain_offset",
     "downcast",
     "elem_geq",
     "elem_gtr",
@@ -290,6 +302,8 @@ __all__ = [
     "layout_add",
     "lcm",
     "left_inverse",
+    "lex_leq",
+    "lex_less",
     "linear",
     "local_partition",
     "local_tile",
@@ -320,6 +334,7 @@ __all__ = [
     "padding",
     "parse",
     "prepend",
+    "print_layout",
     "product",
     "product_each",
     "prove",

@@ -1,4 +1,4 @@
-"""What layouts have in common: vectors, domains; and sums and null spaces.
+"""Common parts of two layouts (vectors, domains), sums of layouts, and null spaces.
 
 Source: CuTe include/cute/layout.hpp; NVIDIA's reference implementation, PyCuTe.
 """
@@ -137,7 +137,7 @@ def nullspace(layout: Layout) -> Layout:
         return nothing
     shape = tuple(leaves(layout.shape))
     strides = tuple(leaves(layout.stride))
-    zeros = [(s, p) for s, p, d in zip(shape, leaves(compact_col_major(shape)), strides) if is_constant(0, d)]
+    zeros = [(s, p) for s, p, d in zip(shape, leaves(compact_col_major(shape)), strides) if is_constant(0, step_of(d))]
     if is_static(layout.stride) and any(step_of(d) < 0 for d in strides) and (hidden := _cancelling(layout)):
         zeros = [*(m for m in zeros if m[0] != 1), *hidden]
     if not zeros:
@@ -147,7 +147,7 @@ def nullspace(layout: Layout) -> Layout:
 
 def _cancelling(layout: Layout) -> list[Mode]:
     """The modes of places where strides of both signs cancel."""
-    modes = [(s, d, p) for s, d, p in placed(layout) if not is_constant(0, d) and not is_constant(1, s)]
+    modes = [(s, d, p) for s, d, p in placed(layout) if not is_constant(0, step_of(d)) and not is_constant(1, s)]
     what = f"nullspace of {shown(layout)}"
     code = Encoding(d for _s, d, _p in modes)
     values = [code(d) for _s, d, _p in modes]
@@ -282,7 +282,7 @@ def layout_add(a: Layout, b: Layout) -> Layout:
         raise Unproven(f"{what}: their shapes are not static", "static layouts, or equal shapes", "write their sizes as Int[N]()")
     if size(a) == 0:
         return from_modes([(_0, _0)])
-    both = Steps(*(merged(x.plain_modes(), unbounded=True) for x in (a, b)))
+    both = Steps(*(merged([(int(s), int(d)) for s, d in flat_modes(x)] or [(1, 0)], unbounded=True) for x in (a, b)))
     pieces = both.runs(int(size(a)), 1)
     if why := both.why_not(pieces):
         raise DivisibilityError(f"{what}: {why}", "shapes whose digits fit each other", "see greatest_common_domain for the part that does")

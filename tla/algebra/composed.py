@@ -114,12 +114,13 @@ def _slice_and_offset(_operation: Any, layout: ComposedLayout, coord: Any) -> tu
         return ComposedLayout(layout.outer, layout.offset, ComposedLayout(rest.outer, plus(rest.offset, fixed), rest.inner)), _0
     here = plus(layout.offset, fixed)
     swizzle = layout.outer
-    if _all_open(coord) or not isinstance(swizzle, Swizzle):
+    nested = isinstance(layout.inner, ComposedLayout)  # then `fixed` is no sum over coordinates
+    if _all_open(coord) or not isinstance(swizzle, Swizzle) or (nested and type(here) is not Int):
         return ComposedLayout(swizzle, here, rest), _0
     if swizzle.bits == 0:
         return rest, here
     bits, whole = _bits_of(rest), 1 << (swizzle.base + swizzle.bits + abs(swizzle.shift))
-    own, constant = _moving_bits(coord, layout.inner)
+    own, constant = (0, int(fixed)) if nested else _moving_bits(coord, layout.inner)
     carries = type(layout.offset) is not Int or own & layout.offset
     moving = _ALL_BITS if carries else own  # of `here`
     pairs = bits & swizzle.reads and swizzle(bits & swizzle.reads) & bits & swizzle.changes
@@ -173,7 +174,7 @@ def _unswizzled(swizzle: Swizzle, here: Any, moving: int, rest: Layout) -> Layou
         raise Unproven(f"a slice of {swizzle} at {here}", "a known offset", "give its symbols values first")
 
     def step(k: int) -> Any:
-        """What bit k adds: itself, and what it changes or how it is changed, by the partner's bit in `here`."""
+        """The bits that bit k adds: itself, and what it changes or how it is changed, by the partner's bit in `here`."""
         bit = 1 << k
         partner = (bit >> swizzle.shift if swizzle.shift >= 0 else bit << -swizzle.shift) if bit & swizzle.reads else 0
         if partner:
@@ -345,7 +346,7 @@ def without_broadcasts(layout: Any) -> Any:
 def _same_map(_operation: Any, a: ComposedLayout, b: Any) -> Reason | bool | None:
     if a == b:
         return True
-    if has_symbols(a.shape, b.shape, a.origin_shape, b.origin_shape):
+    if a.origin_shape is None or b.origin_shape is None or has_symbols(a.shape, b.shape, a.origin_shape, b.origin_shape):
         return None
     if a.origin_shape != b.origin_shape or product_each(a.shape) != product_each(b.shape):
         return Reason(f"{shown(a)} and {shown(b)} have other extents", "equal ones", "compare layouts of one shape")

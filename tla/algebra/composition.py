@@ -29,6 +29,7 @@ from ..core.int_tuple import (
     like,
     opened,
     product,
+    product_each,
     require_congruent,
     shown,
 )
@@ -36,6 +37,7 @@ from ..core.ints import (
     INT64_MAX,
     INT64_MIN,
     Int,
+    add,
     at_most,
     ceil_div,
     equal,
@@ -49,7 +51,20 @@ from ..core.ints import (
     settled,
     static,
 )
-from ..core.layout import Layout, Shape, Stride, as_layout, compact_col_major, join, plain_layout, unchecked_layout
+from ..core.layout import (
+    Layout,
+    Shape,
+    Stride,
+    as_layout,
+    compact_col_major,
+    join,
+    plain_layout,
+    spread_valid,
+    unchecked_layout,
+    valid_as_one,
+    valid_by_leaves,
+    valid_leaves,
+)
 from .codomain import cosize
 from .composition_cuts import Mode, Outer, OuterOfSymbols, Piece, outer_of, path_of, step_of
 from .digits import Modes, Pieces, Steps, merged, wrapped
@@ -81,7 +96,7 @@ def coalesce(layout: Layout, profile: Any = None) -> Layout:
     """
     if not isinstance(layout, Layout):
         return elsewhere(coalesce, layout, profile)
-    if profile is None and (plain := layout.plain_modes()):
+    if profile is None and layout._origin is None and (plain := layout.plain_modes()):
         return wrapped(merged(plain))
     profile = as_int_tuple(_1 if profile is None else profile)
     if isinstance(profile, tuple):
@@ -91,7 +106,15 @@ def coalesce(layout: Layout, profile: Any = None) -> Layout:
                 f"coalesce: profile {shown(profile)} for {shown(layout)}", f"at most {len(modes)} modes", "give one for each mode, or fewer"
             )
         return join([*map(coalesce, modes, profile), *modes[len(profile) :]], layout._origin)
-    return from_modes(merge(flat_modes(layout)))
+    return _valid_of_index(from_modes(merge(flat_modes(layout))), layout)
+
+
+def _valid_of_index(new: Layout, old: Layout) -> Layout:
+    """A layout that is the same function of an integer as `old`, with what of it is valid."""
+    if old._origin is None:
+        return new
+    count = valid_as_one(old)
+    return Layout(new.shape, new.stride, ... if count is None else spread_valid(product_each(new.shape), count))
 
 
 def _top_modes(name: str, layout: Layout, goes_through: tuple[Any, ...]) -> tuple[Layout, ...]:
@@ -210,14 +233,64 @@ def composition(a: Layout, b: Layout) -> Layout:
       expected  steps that go evenly through the outer layout
       fix       make the extents multiples of each other, or cut the inner layout smaller
 
-    Law: R(c) == a(b(c)) for every coordinate c of b, and b's shape is compatible with R's.
+    Law: R(c) == a(b(c)) for every coordinate c of b, and b's shape is compatible with R's. Valid is what is valid of b and
+    goes to what is valid of a, where that is known to be a box.
     Source: CuTe `composition`; the search is ours, and finds a layout wherever one exists on small domains.
     """
+    made = _composed(a, b)
+    return made if a._origin is None and b._origin is None else _valid_after(made, a, b)
+
+
+def _valid_after(made: Layout, a: Layout, b: Layout) -> Layout:
+    """The composition of a and b with what of it is valid."""
+    own, reached = valid_leaves(b), list(leaves(b.shape))
+    if own is None:
+        return unchecked_layout(made.shape, made.stride, ...)
+    for path in {*map(path_of, leaves(b.stride))} if a._origin is not None else ():
+        if len(path) > 1:
+            return unchecked_layout(made.shape, made.stride, ...)
+        count = valid_as_one(a[path[0]] if path and isinstance(a.shape, tuple) else a)
+        steps = [(step_of(d), k, s) for k, (s, d) in enumerate(flat_modes(b)) if path_of(d) == path and not is_constant(1, s)]
+        found = None if count is None else _reaching(count, steps)
+        if found is None:
+            return unchecked_layout(made.shape, made.stride, ...)
+        for k, n in found:
+            reached[k] = n
+    valid = valid_by_leaves(b, unchecked_layout(b.shape, b.stride, ...), [_least(n, m) for n, m in zip(own, reached)])
+    if isinstance(b.shape, tuple) or valid._origin is None or valid._origin is ...:
+        return Layout(made.shape, made.stride, valid._origin)
+    return Layout(made.shape, made.stride, spread_valid(product_each(made.shape), valid._origin[0]))
+
+
+def _least(n: Any, m: Any) -> Any:
+    """The smaller of two counts; None where that is not known."""
+    fits = at_most(n, m)
+    return None if fits is None else n if fits else m
+
+
+def _reaching(count: Any, steps: list[tuple[Any, int, Any]]) -> list[tuple[int, Any]] | None:
+    """Of modes (stride, place, extent), how much of each goes to what is below count; None where that is no box."""
+    if not all(at_most(0, d) and at_most(1, s) for d, _k, s in steps):
+        return None
+    if at_most(functools.reduce(add, (mul(s - 1, d) for d, _k, s in steps), _1), count):
+        return [(k, s) for _d, k, s in steps]
+    if not all(known(d) is not None for d, _k, _s in steps):
+        return None
+    steps = sorted(steps, key=lambda step: step[0])
+    places = itertools.accumulate((s for _d, _k, s in steps), mul, initial=_1)
+    if not all(equal(d, place) for (d, _k, _s), place in zip(steps, places)):
+        return None
+    found = spread_valid([s for _d, _k, s in steps], count)
+    return None if found is ... else [(k, n) for (_d, k, _s), n in zip(steps, found)]
+
+
+def _composed(a: Layout, b: Layout) -> Layout:
     plain_a, plain_b = a.plain_modes(), b.plain_modes()
     if plain_a and plain_b:
         cut, why = cut_by(plain_a, plain_b)
         _require(why, a, b)
         return cut_like(b.shape, cut)
+    _require_places(a, b)
     outers: dict[tuple[int, ...], Outer | OuterOfSymbols] = {}  # of the modes of a that b goes to; () is all of a, for offsets
     for path in map(path_of, leaves(b.stride)):
         if path not in outers:
@@ -238,6 +311,15 @@ def composition(a: Layout, b: Layout) -> Layout:
         _require(outer.why_not_parts([pieces for _s, pieces in own], [s for s, _pieces in own]), a, b)
     shapes, strides = (iter([_joined(cls, pieces, k) for _path, _s, pieces in parts]) for k, cls in ((0, Shape), (2, Stride)))
     return unchecked_layout(like(b.shape, shapes, Shape), like(b.shape, strides, Stride))
+
+
+def _require_places(a: Layout, b: Layout) -> None:
+    """RankError where b has no value: where one of its strides goes along a mode, and another one into that mode."""
+    paths = {path_of(d) for s, d in flat_modes(b) if not is_constant(1, s) and not is_constant(0, step_of(d))}
+    inside = next((p for p in paths for q in paths if len(q) < len(p) and p[: len(q)] == q), None)
+    if inside is not None:
+        what = f"composition: {shown(a)} o {shown(b)}: the mode {'@'.join(map(str, reversed(inside)))} is an integer and a tuple"
+        raise RankError(what, "coordinates of one nesting", "use basis elements of other modes")
 
 
 def _require(why: str | None, a: Layout, b: Layout) -> None:
@@ -300,6 +382,7 @@ def filter_zeros(layout: Layout, profile: Any = None) -> Layout:
     """The layout with extent 1 for every mode of static stride 0: the same offsets, each as often as it is different.
 
     profile   congruent to the shape: its static zeros count instead of the strides'
+    Raises    RangeError for such a mode of a dynamic extent of 0, Unproven where it may be one: it has no offsets
 
     >>> from tla import filter_zeros, parse
     >>> print(filter_zeros(parse("((_4,8),_3):((_0,_1),0)")))
@@ -312,8 +395,15 @@ def filter_zeros(layout: Layout, profile: Any = None) -> Layout:
     zeros = layout.stride if profile is None else as_int_tuple(profile)
     require_congruent("filter_zeros", layout.shape, zeros)
     # an extent of static 0 stays: what has no offsets must not get one
-    extents = iter([_1 if is_constant(0, z) and not is_constant(0, s) else s for s, z in zip(leaves(layout.shape), leaves(zeros))])
-    return unchecked_layout(like(layout.shape, extents, Shape), layout.stride)
+    gone = [is_constant(0, z) and not is_constant(0, s) for s, z in zip(leaves(layout.shape), leaves(zeros))]
+    for s in itertools.compress(leaves(layout.shape), gone):
+        if not require("<=", 1, s, lambda: f"filter_zeros of {shown(layout)}"):
+            what = f"filter_zeros of {shown(layout)}: a dynamic extent of 0"
+            raise RangeError(what, "extents of 1 or more, or a static 0", "leave out what is empty")
+    extents = iter([_1 if one else s for one, s in zip(gone, leaves(layout.shape))])
+    new = unchecked_layout(like(layout.shape, extents, Shape), layout.stride)
+    valid = valid_leaves(layout)
+    return valid_by_leaves(new, layout, valid and [*map(_least, valid, leaves(new.shape))])
 
 
 def filter(layout: Layout, profile: Any = None) -> Layout:
@@ -345,8 +435,10 @@ def complement(layout: Layout, cotarget: Any = None) -> Layout:
     >>> print(complement(parse("(_2,_2):(_4,_1)"), Int[24]()))
     (_2,_3):(_2,_8)
 
-    Law: no two coordinates of (layout, R) share an offset; where each stride divides the next, they cover
-    [0, size(cotarget)), and R has no more modes or elements than that takes.
+    Law: no two coordinates of (layout, R) share an offset. Where each stride is a multiple of where the mode before it ends,
+    extent * stride, they cover [0, size(cotarget)); so they do not of (_7,_3):(_1,_16), where 14 and 15 stay free. Then R has no
+    more modes than that takes, and for a cotarget that is static or one integer no more elements; another one rounds up in the
+    mode where the layout ends, as CuTe does, so that its static extents stay static.
     Source: CuTe `complement`; static cotargets that do not divide are covered here.
     """
     as_layout("complement", layout)
@@ -414,8 +506,15 @@ def plain_complement(modes: Modes, n: int) -> Modes | None:
     return out if n <= period else [*out, (-(-n // period), period)]
 
 
+def ends_and_strides(layout: Layout) -> list[tuple[Any, Any]]:
+    """For each mode that steps, in the order of the strides, where those before it end, and its stride: where the first does not
+    divide the second, some of what lies between is in no copy of them."""
+    modes = by_stride(_counted(layout), lambda: f"the order of {shown(layout)}")
+    return [*zip([_1, *(mul(s, d) for s, d in modes)], (d for _s, d in modes))]
+
+
 def _gaps(layout: Layout, modes: list[Mode]) -> tuple[list[Mode], Any]:
-    """What modes leave free below them, in the order of their strides, and how far they reach."""
+    """The gaps that modes leave below them, in the order of their strides, and the offset where the last mode ends."""
     out: list[Mode] = []
     period: Any = _1
 

@@ -100,7 +100,7 @@ class OuterOfSymbols:
     A mode of the inner layout steps through the outer modes from the first on: it passes over one whose extent divides its
     step, stays in one that holds all of it, and fills one whose extent its step divides, to go on in the next with a step of
     1. So each piece is a number of steps along one outer mode, and pieces add up without a carry if in each mode but the
-    last the steps of all of them together stay below its extent. Each of these is proved, or taken on by assuming().
+    last the steps of all of them together stay below its extent. Each of these is proved, or recorded by assuming().
     """
 
     __slots__ = ("_filled", "modes", "where")
@@ -132,8 +132,8 @@ class OuterOfSymbols:
         return [*out, self._piece(len(self.modes) - 1, s, at, step, self.modes[-1][1])]
 
     def _holds(self, reach: Any, extent: Any) -> bool:
-        """Whether a mode holds all of what reaches so far. Where that is a number, and the extent is not known, nothing else could
-        be proved: it has to be held."""
+        """Whether the mode's extent covers every offset below `reach`. Where `reach` is a number and the extent is a symbol, no other
+        way to cut could be proved either: then it is required."""
         if known(reach) is None or known(extent) is not None:
             return bool(at_most(reach, extent))
         return require("<=", reach, extent, self.where)

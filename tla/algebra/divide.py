@@ -30,10 +30,21 @@ from ..core.int_tuple import (
     shown,
     size,
 )
-from ..core.ints import Int, equal, is_int, mul, require
+from ..core.ints import Int, at_most, equal, is_int, mul, require
 from ..core.layout import Layout, LayoutLeft, LayoutRight, Shape, Stride, as_layout, join
 from .codomain import cosize
-from .composition import by_mode, coalesce, complement, composition, cut_by, cut_like, filter_zeros, plain_complement, reach_of
+from .composition import (
+    by_mode,
+    coalesce,
+    complement,
+    composition,
+    cut_by,
+    cut_like,
+    ends_and_strides,
+    filter_zeros,
+    plain_complement,
+    reach_of,
+)
 from .composition_cuts import has_symbols
 from .modes import append
 
@@ -62,8 +73,10 @@ def logical_divide(a: Layout, b: Layout) -> Layout:
     b         a tile: a layout into a's domain, an integer n for n:1, or a tuple of these, one per mode of a; `_` and the
               modes that the tuple does not reach stay whole
     Returns   composition(a, (b, complement(b, size(a)))). Of numbers, tiles that do not divide reach past the end; of sizes that
-              are not known, that they divide is proved, or taken on by assuming()
-    Raises    what composition and complement raise
+              are not known, that they divide is proved, or recorded by assuming(). origin_shape is None where tiles cross the
+              edge of what is valid and no mode says which part of them is
+    Raises    what composition and complement raise; DivisibilityError for a tile with gaps that no copies of it fill: elements
+              would be lost
 
     >>> from tla import logical_divide, parse, _2, _4
     >>> print(logical_divide(parse("_16:_3"), _4))
@@ -74,13 +87,32 @@ def logical_divide(a: Layout, b: Layout) -> Layout:
     Source: CuTe `logical_divide`.
     """
     plain_a, plain_b = a.plain_modes(), b.plain_modes()
-    if plain_a and plain_b and (rest := plain_complement(plain_b, math.prod([s for s, _d in plain_a]))):
+    all_valid = a._origin is None and b._origin is None
+    if plain_a and plain_b and all_valid and (rest := plain_complement(plain_b, math.prod([s for s, _d in plain_a]))):
         cut, why = cut_by(plain_a, [*plain_b, *rest])
         if why is None:
+            _require_all_in_tiles(a, b)
             return cut_like((b.shape, rest[0][0] if len(rest) == 1 else tuple([s for s, _d in rest])), cut)
     if has_symbols(a.shape, b.shape, b.stride):
         _require_whole_tiles(a, b)
-    return composition(a, join([b, complement(b, coalesce(a).shape)]))
+    cut_in_tiles = composition(a, join([b, complement(b, coalesce(a).shape)]))
+    _require_all_in_tiles(a, b)
+    return cut_in_tiles
+
+
+def _require_all_in_tiles(a: Layout, b: Layout) -> None:
+    """DivisibilityError where the tile b has a gap that copies of it do not fill, below the size of a."""
+
+    def where() -> str:
+        return f"logical_divide of {shown(a)} by {shown(b)}"
+
+    for end, d in ends_and_strides(b):
+        first = mul(d // end, end)  # the first element that is in no tile
+        if at_most(size(a), first) is not True and not require("divides", end, d, where):
+            what = f"{where()}: the elements {first} to {d - 1} are in no tile"
+            raise DivisibilityError(
+                what, "a tile whose copies fill its gaps", f"use a stride that {end} divides, {d - d % end} or {d - d % end + end}"
+            )
 
 
 def _require_whole_tiles(a: Layout, b: Layout) -> None:
@@ -128,7 +160,7 @@ def zipped_divide(layout: Layout, tiler: Any) -> Layout:
 
     Source: CuTe `zipped_divide`.
     """
-    return _zipped(logical_divide(layout, tiler), opened(tiler))
+    return join(_halves(logical_divide(layout, tiler), opened(tiler)))
 
 
 @_of_layouts
@@ -141,7 +173,7 @@ def tiled_divide(layout: Layout, tiler: Any) -> Layout:
 
     Source: CuTe `tiled_divide`.
     """
-    return _tiled(zipped_divide(layout, tiler))
+    return _tiled(*_halves(logical_divide(layout, tiler), opened(tiler)))
 
 
 @_of_layouts
@@ -154,7 +186,7 @@ def flat_divide(layout: Layout, tiler: Any) -> Layout:
 
     Source: CuTe `flat_divide`.
     """
-    return _flat(zipped_divide(layout, tiler))
+    return _flat(*_halves(logical_divide(layout, tiler), opened(tiler)))
 
 
 @_of_layouts
@@ -165,7 +197,7 @@ def zipped_product(layout: Layout, tiler: Any) -> Layout:
     >>> print(zipped_product(parse("(_2,_2):(_1,_2)"), parse("(_3,_4):(_1,_3)")))
     ((_2,_2),(_3,_4)):((_1,_2),(_4,_12))
     """
-    return _zipped(logical_product(layout, tiler), opened(tiler))
+    return join(_halves(logical_product(layout, tiler), opened(tiler)))
 
 
 @_of_layouts
@@ -176,7 +208,7 @@ def tiled_product(layout: Layout, tiler: Any) -> Layout:
     >>> print(tiled_product(parse("(_2,_2):(_1,_2)"), parse("(_3,_4):(_1,_3)")))
     ((_2,_2),_3,_4):((_1,_2),_4,_12)
     """
-    return _tiled(zipped_product(layout, tiler))
+    return _tiled(*_halves(logical_product(layout, tiler), opened(tiler)))
 
 
 @_of_layouts
@@ -187,14 +219,15 @@ def flat_product(layout: Layout, tiler: Any) -> Layout:
     >>> print(flat_product(parse("(_2,_2):(_1,_2)"), parse("(_3,_4):(_1,_3)")))
     (_2,_2,_3,_4):(_1,_2,_4,_12)
     """
-    return _flat(zipped_product(layout, tiler))
+    return _flat(*_halves(logical_product(layout, tiler), opened(tiler)))
 
 
 def ceil_div(a: Any, b: Any) -> Any:
     """a / b rounded up: of integers and tuples as numbers are, of a shape by a layout how many tiles there are of it.
 
     a         an integer or a shape
-    b         an integer; a tuple, mode by mode; or a layout, into a's coordinates: then it is the shape of its complement
+    b         an integer; a tuple, mode by mode; or a layout, into a's coordinates: then it is the shape of its complement. Of a
+              shape, an integer is used up mode by mode, each time rounded up: for (2,4) and 7 the modes are 2/7 and 4/4
     Raises    RangeError where an integer is not positive, RankError where b has more modes than a, and what complement does
 
     >>> from tla import ceil_div, parse, Int
@@ -233,25 +266,29 @@ def evenly_divides(shape: Any, tiler: Any) -> Reason | bool | None:
     if isinstance(tiler, tuple):
         answers = [evenly_divides._decide(s, t) for s, t in zip(modes_of(shape), tiler)]
         return next((x for x in answers if isinstance(x, Reason)), None if None in answers else True)
-    tiles = mul(size(tiler), size(ceil_div(shape, tiler)))
+    tile = as_layout("evenly_divides", Layout(tiler, _1) if is_int(tiler) else tiler)
+    tiles = mul(size(tile), size(complement(tile, size(shape))))
     even = equal(tiles, size(shape))
     return even if even is not False else Reason(f"{tiles} of {shown(shape)} in tiles of {shown(tiler)}", "whole tiles", "pad the shape")
 
 
-def _zipped(layout: Layout, tiler: Any) -> Layout:
+def _halves(layout: Layout, tiler: Any) -> tuple[Layout, Layout]:
+    """Of a divide or a product, the tiles and the rest."""
     if isinstance(tiler, Underscore):
-        return _zipped_already(layout)
+        first, second = _zipped_already(layout)
+        return first, second
     if not isinstance(tiler, tuple):
-        return layout
+        first, second = layout
+        return first, second
     tiles, rests = [], []
     for mode, tile in itertools.zip_longest(layout, tiler):
         if tile is None:
             rests.append(mode)
             continue
-        first, second = _zipped(mode, tile)
+        first, second = _halves(mode, tile)
         tiles.append(first)
         rests.append(second)
-    return join([join(tiles), join(rests)])
+    return join(tiles), join(rests)
 
 
 def _zipped_already(mode: Layout) -> Layout:
@@ -269,12 +306,12 @@ def _spread(mode: Layout) -> Iterable[Layout]:
     return mode if rank(mode) > 1 else (mode,)
 
 
-def _tiled(zipped: Layout) -> Layout:
-    return join([zipped[0], *_spread(zipped[1])])
+def _tiled(tiles: Layout, rests: Layout) -> Layout:
+    return join([tiles, *_spread(rests)])
 
 
-def _flat(zipped: Layout) -> Layout:
-    return join([*_spread(zipped[0]), *_spread(zipped[1])])
+def _flat(tiles: Layout, rests: Layout) -> Layout:
+    return join([*_spread(tiles), *_spread(rests)])
 
 
 @_of_layouts
@@ -370,7 +407,8 @@ def MakeLayoutLike(layout: Layout) -> Layout:
 
     Source: CuTe `make_layout_like`.
     """
-    return Layout(as_layout("MakeLayoutLike", layout).shape, compact_order(filter_zeros(layout).shape, layout.stride))
+    strides = compact_order(filter_zeros(as_layout("MakeLayoutLike", layout)).shape, layout.stride)
+    return Layout(layout.shape, strides, layout._origin)
 
 
 @_of_layouts

@@ -7,6 +7,7 @@ Source: CuTe's whitepaper, arXiv 2603.02298.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Callable
@@ -23,6 +24,8 @@ from .composition_cuts import Mode, has_symbols, step_of
 from .digits import ENUMERABLE
 
 _1 = Int[1]()
+#: Offsets are marked one by one, a bit each, where they span no more than this.
+SPAN = 2**26
 
 
 @Predicate
@@ -35,12 +38,14 @@ def same_map(a: Layout, b: Layout) -> Reason | bool | None:
     >>> same_map(parse("((_2,_3),4):((_1,_2),6)"), parse("(6,4):(1,6)")), same_map(parse("(6,4):(1,6)"), parse("(6,4):(4,1)"))
     (True, False)
 
-    Source: design of tla, section 4. A mode's coalesced form is determined by its function: the first extent is where the
+    Source: docs/language.md. A mode's coalesced form is determined by its function: the first extent is where the
     function first leaves its first step, and so on.
     """
     for x, other in ((a, b), (b, a)):
         if not isinstance(x, Layout):
             return elsewhere(same_map, x, other if isinstance(other, AnyLayout) else as_layout("same_map", other))
+    if a.origin_shape is None or b.origin_shape is None:  # which of its elements are valid is not known
+        return None if same_map(Layout(a.shape, a.stride), Layout(b.shape, b.stride)) is not False else False
     if has_symbols(*(part for x in (a, b) for part in (x.shape, x.stride, x.origin_shape))):
         alike = len(a.origin_shape) == len(b.origin_shape) and a.origin_shape == b.origin_shape
         return True if alike and all(merge(flat_modes(x)) == merge(flat_modes(y)) for x, y in zip(a, b)) else None
@@ -73,8 +78,8 @@ def _known_modes(layout: Layout) -> list[tuple[int, int]] | None:
 
 @Predicate
 def is_injective(layout: Layout) -> Reason | bool | None:
-    """Whether no two coordinates share an offset. None where that is not known: of symbols, or of more than 65,536
-    coordinates with three or more strides that interleave.
+    """Whether no two coordinates share an offset. None where that is not known: of symbols, or of three or more strides that
+    interleave, over a span of more than 2**26 offsets and 65,536 coordinates.
 
     >>> from tla import is_injective, parse
     >>> is_injective(parse("(4,2):(1,4)")), is_injective(parse("(4,2):(1,3)")), is_injective(parse("(4,2):(1,0)"))
@@ -147,7 +152,48 @@ def _meeting(modes: list[tuple[int, int]]) -> Coordinates | str | bool | None:
     count, places = math.prod(s for _d, s, _k in steps), 1 + sum(d * (s - 1) for d, s, _k in steps)
     if count > places:
         return f"{count} coordinates have {places} offsets"
+    if places <= SPAN:
+        return _marked(modes)
     return _searched(modes) if count <= ENUMERABLE else None
+
+
+def _marked(modes: list[tuple[int, int]]) -> Coordinates | bool:
+    """Two coordinates that share an offset, by a mark for each offset: a mode moves the marks of those before it."""
+    before = [1]  # bit k is the offset k, counted from the smallest one
+    for s, d in modes:
+        marks = _moved(before[-1], s, abs(d))
+        if marks.bit_count() < before[-1].bit_count() * s:
+            return _sharing(modes[: len(before)], before, len(modes))
+        before.append(marks)
+    return True
+
+
+def _moved(marks: int, s: int, d: int) -> int:
+    """The marks, at 0, d, ..., (s - 1) d: twice as many copies at a time."""
+    out, n = marks, 1
+    while n < s:
+        step = min(n, s - n)
+        out |= out << step * d
+        n += step
+    return out
+
+
+def _sharing(modes: list[tuple[int, int]], before: list[int], rank: int) -> Coordinates:
+    """Two coordinates of one offset, where those of all modes but the last have their own: each is read back from the marks."""
+    s, d = modes[-1][0], abs(modes[-1][1])
+    apart = next(c for c in range(1, s) if before[-1] & before[-1] << c * d)
+    shared = before[-1] & before[-1] << apart * d
+    offset = shared.bit_length() - 1
+    found = []
+    for last, place in ((0, offset), (apart, offset - apart * d)):
+        coord = [last]
+        for (n, step), marks in zip(reversed(modes[:-1]), reversed(before[:-1])):
+            c = next(c for c in range(n) if place >= c * abs(step) and marks >> place - c * abs(step) & 1)
+            place -= c * abs(step)
+            coord.append(c)
+        up = [c if e >= 0 else n - 1 - c for c, (n, e) in zip(reversed(coord), modes)]
+        found.append(up + [0] * (rank - len(up)))
+    return found[0], found[1]
 
 
 def _searched(modes: list[tuple[int, int]]) -> Coordinates | bool:
@@ -160,17 +206,18 @@ def _searched(modes: list[tuple[int, int]]) -> Coordinates | bool:
 
 
 def consecutive(modes: list[tuple[int, int]]) -> int | None:
-    """How many offsets from 0 on are reached, without a gap; None where negative strides make it a long search.
+    """How many offsets from 0 on are reached, without a gap; None for negative strides that span more than 2**26 offsets.
 
     Of modes in the order of their strides, what the first ones reach without a gap; a stride past that leaves one.
     """
     if any(s == 0 for s, _d in modes):
         return 0
     if any(d < 0 and s > 1 for s, d in modes):
-        if math.prod(s for s, _d in modes) > ENUMERABLE:
+        if sum(abs(d) * (s - 1) for s, d in modes) > SPAN:
             return None
-        image = {sum(c * d for c, (_s, d) in zip(coord, modes)) for coord in itertools.product(*(range(s) for s, _d in modes))}
-        return next(n for n in itertools.count() if n not in image)
+        marks = functools.reduce(lambda marks, mode: _moved(marks, mode[0], abs(mode[1])), modes, 1)
+        reached = marks >> sum(-d * (s - 1) for s, d in modes if d < 0)  # bit k is the offset k
+        return (~reached & reached + 1).bit_length() - 1
     reach = 0
     for d, s in sorted((d, s) for s, d in modes):
         if d > reach + 1:

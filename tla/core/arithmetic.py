@@ -15,7 +15,7 @@ from typing import Any
 from . import ints
 from .coord import as_coord
 from .errors import DivisibilityError, RankError
-from .int_tuple import IntTuple, as_int_tuple, leaves, product, require_congruent, shown
+from .int_tuple import IntTuple, as_int_tuple, leaves, own_operation, product, require_congruent, shown
 from .ints import Int, add, is_leaf, mul, static
 
 
@@ -225,10 +225,13 @@ def elem_less(a: Any, b: Any) -> Any:
     >>> elem_less((1, (2, 3)), (2, (3, 4))), elem_less((1, 3), (4, 3)), elem_less((1, 1), (4,))
     (True, False, False)
 
-    Coordinates that are arrays are compared element by element: the predicate of a whole tile.
+    Coordinates that are arrays are compared element by element: the predicate of a whole tile. Of a tensor of coordinates it
+    is the tensor of these conditions.
 
     Raises RankError where an integer meets a tuple. Source: CuTe `elem_less`.
     """
+    if own := own_operation(elem_less, a):
+        return own(elem_less, a, b)
     return _elementwise("elem_less", lambda x, y: ints.at_most(add(x, static(1)), y) if is_leaf(x) and is_leaf(y) else x < y, a, b)
 
 
@@ -281,3 +284,81 @@ def _elementwise(name: str, holds: Callable[[Any, Any], Any], a: Any, b: Any) ->
     if any(hasattr(x, "dtype") for x in answers):
         return functools.reduce(operator.and_, answers)
     return False if False in answers else None if None in answers else True
+
+
+def lex_less(a: Any, b: Any) -> Any:
+    """Whether a comes before b, the first mode deciding first: True, False, or None where that is not known.
+
+    >>> from tla import lex_less
+    >>> lex_less((0, 1), (1, 0)), lex_less((1, (0, 2)), (1, (0, 2))), lex_less((1,), (1, 0))
+    (True, False, True)
+
+    A tuple that the other begins with comes before it. Raises RankError where an integer meets a tuple. Source: CuTe `lex_less`.
+    """
+    return _before("lex_less", a, b, 0)
+
+
+def lex_leq(a: Any, b: Any) -> Any:
+    """Whether b does not come before a, the first mode deciding first; see lex_less.
+
+    >>> from tla import lex_leq
+    >>> lex_leq((1, 2), (1, 2))
+    True
+
+    Source: CuTe `lex_leq`.
+    """
+    return _not(lex_less(b, a))
+
+
+def colex_less(a: Any, b: Any) -> Any:
+    """Whether a comes before b, the last mode deciding first: the order of the index. True, False or None; see lex_less.
+
+    >>> from tla import colex_less
+    >>> colex_less((0, 1), (1, 0)), colex_less((1, 0), (0, 1))
+    (False, True)
+
+    Source: CuTe `colex_less`.
+    """
+    return _before("colex_less", a, b, -1)
+
+
+def colex_leq(a: Any, b: Any) -> Any:
+    """Whether b does not come before a, the last mode deciding first; see colex_less.
+
+    >>> from tla import colex_leq
+    >>> colex_leq((1, 2), (1, 2))
+    True
+
+    Source: CuTe `colex_leq`.
+    """
+    return _not(colex_less(b, a))
+
+
+def _before(name: str, a: Any, b: Any, end: int) -> bool | None:
+    """Whether a comes before b, the mode at an end (0 or -1) deciding first."""
+    a, b = as_int_tuple(a), as_int_tuple(b)
+    if isinstance(a, tuple) != isinstance(b, tuple):
+        raise RankError(f"{name}: {shown(a)} and {shown(b)}", "integers in the same places", "give each integer its counterpart")
+    if not isinstance(a, tuple):
+        return ints.at_most(add(a, static(1)), b)
+    if not a or not b:
+        return len(a) < len(b)
+    less = _before(name, a[end], b[end], end)
+    if less is True or (same := _same(a[end], b[end])) is False:
+        return less
+    others = slice(1, None) if end == 0 else slice(None, -1)
+    rest = _before(name, a[others], b[others], end)
+    return rest if less is False and same else False if less is rest is False else None
+
+
+def _same(a: Any, b: Any) -> bool | None:
+    if isinstance(a, tuple) != isinstance(b, tuple) or (isinstance(a, tuple) and len(a) != len(b)):
+        return False
+    if not isinstance(a, tuple):
+        return ints.equal(a, b)
+    answers = [*builtins.map(_same, a, b)]
+    return False if False in answers else None if None in answers else True
+
+
+def _not(x: bool | None) -> bool | None:
+    return None if x is None else not x

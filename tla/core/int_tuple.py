@@ -74,6 +74,10 @@ class IntTuple(tuple[Any, ...], Displayed, metaclass=_TupleMeta):
             return type(self).__name__ + tuple.__repr__(self)
         return f"parse({str(self)!r}{symbols_given(self)})"
 
+    def __call__(self, *arguments: Any) -> Any:
+        what = f"{shown(self)} called: a shape, stride or coordinate is a value"
+        raise LeafTypeError(what, "a layout or tensor to call", "leave out the (): t.shape, t.stride; t(1, 2) is an element")
+
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), tuple(self)
 
@@ -118,7 +122,7 @@ def require_depth(x: tuple[Any, ...], depth: int = MAX_DEPTH) -> None:
 
 
 class AnyLayout(Value, Displayed):
-    """What every kind of layout is: something with a shape, which stands for it wherever a shape is asked for."""
+    """The base of every kind of layout: a value with a shape."""
 
     __slots__ = ("__weakref__",)  # jax.jit(layout) holds its function weakly
     shape: Any
@@ -164,8 +168,13 @@ def elsewhere(operation: Any, x: Any, *more: Any, bound: Any = None) -> Any:
     raise LeafTypeError(f"{operation.__name__} of a {type(x).__name__}", "a layout", layout_fix(x))
 
 
+def own_operation(operation: Any, x: Any) -> Callable[..., Any] | None:
+    """What the kind of x has registered for an operation that most kinds have in common; None if that is nothing."""
+    return _KINDS.get(type(x), {}).get(operation)
+
+
 def layout_fix(x: Any) -> str:
-    """What to write for x where a layout belongs."""
+    """The fix for x where a layout belongs."""
     if isinstance(x, str):
         return f"write parse({x!r:.60})"
     if isinstance(x, Static):
@@ -205,13 +214,13 @@ def text(x: Any) -> str:
 
 
 def symbols_given(*trees: Any) -> str:
-    """What repr adds to parse(text) for the symbols in IntTuples: nothing, or `, symbols=[dim('M')]`."""
+    """The argument that repr adds to parse(text) for the symbols in IntTuples: nothing, or `, symbols=[dim('M')]`."""
     found = dict.fromkeys(s for x in trees for n in leaves(x) for s in getattr(getattr(n, "value", n), "symbols", ()))
     return f", symbols={[*found]}" if found else ""
 
 
 def shown(x: Any, width: int = 80) -> str:
-    """What stands for x in an error message: its notation, cut at `width` characters."""
+    """The text of x in an error message: its notation, cut at `width` characters."""
     try:
         full = text(x)
     except (RecursionError, ValueError):  # nested too deep, or an integer of thousands of digits
@@ -415,7 +424,7 @@ def flatten(x: Any) -> Any:
     >>> print(flatten((2, (3, (4,)))), flatten(5), flatten(parse("(_2,(3,_4)):(_12,(4,_1))")))
     (2,3,4) 5 (_2,3,_4):(_12,4,_1)
 
-    The origin_shape of a flat layout is the default one. Source: CuTe `flatten`.
+    What is valid of a layout stays so; origin_shape is None where that is no box of the leaves. Source: CuTe `flatten`.
     """
     if isinstance(x, AnyLayout):
         return x.flatten()

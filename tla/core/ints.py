@@ -263,7 +263,7 @@ def register_foreign(is_one: Callable[[object], bool], convert: Callable[[Any], 
 
 
 def foreign(x: object) -> Callable[[Any], Any] | None:
-    """What makes a value of another package a leaf; None if nothing does."""
+    """The function that converts a value of another package to a leaf; None if there is none."""
     return next((convert for is_one, convert in _FOREIGN if is_one(x)), None)
 
 
@@ -359,6 +359,33 @@ def is_constant(n: int, x: object) -> bool:
     return type(x) is Int and int(x) == n
 
 
+class _IsConstant:
+    """Whether x is the static integer n: `is_constant[n](x)`, or `is_constant(n, x)`.
+
+    >>> from tla import Int, is_constant
+    >>> is_constant[1](Int[1]()), is_constant[1](1), is_constant(1, Int[2]())
+    (True, False, False)
+
+    Source: TLA and CuTe `is_constant<n, T>`.
+    """
+
+    __name__ = "is_constant"
+
+    def __call__(self, n: int, x: object) -> bool:
+        return is_constant(n, x)
+
+    def __getitem__(self, n: int) -> Callable[[object], bool]:
+        n = leaf(n)
+        return lambda x: is_constant(n, x)
+
+    def __reduce__(self) -> str:
+        return "is_constant_of"
+
+
+#: What tla.is_constant is: is_constant, and its C++ form in brackets.
+is_constant_of = _IsConstant()
+
+
 def known(x: Any) -> int | None:
     """The value of x as a plain int, static or dynamic; None for a symbol."""
     return int(x) if isinstance(x, int) else None
@@ -385,9 +412,9 @@ _TEXT = {"==": "{} == {}", "<=": "{} <= {}", "divides": "{} divides {}"}
 
 
 def require(question: Literal["==", "<=", "divides"], a: Any, b: Any, where: Callable[[], str]) -> bool:
-    """What an operation needs to go on: True where it holds, False where it does not.
+    """Ask for a condition that an operation needs: True where it holds, False where it does not.
 
-    Where that is not known, it is True if it was recorded by assuming(); else Unproven, which names it. where: the
+    Where it is not known, the answer is True under assuming(), which records the condition; else Unproven, which names it. where: the
     operation for the message, which takes its time to write.
 
     >>> require("divides", 16, 64, lambda: "a divide"), require("<=", 5, 4, lambda: "a tile")

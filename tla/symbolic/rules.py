@@ -58,7 +58,7 @@ def node(kind: str, *args: Poly) -> Poly:
 
 @contextmanager
 def traced() -> Iterator[Results]:
-    """What is worked out inside: each node with its polynomial and the name of the rule that gave it, "" for an atom."""
+    """A record of the nodes that are simplified inside: each with its polynomial and the name of the rule that gave it, "" for an atom."""
     results: Results = {}
     token = _ACTIVE.set(results)
     try:
@@ -115,6 +115,8 @@ def _digits(x: Poly, d: Poly) -> list[tuple[Poly, int]]:
     out, rest = [], x
     for a in reversed(x.atoms()):
         for y, e in _divided(a, x) if a.kind == "//" else ():
+            if not y.terms:  # 0 has no digits
+                continue
             lead, c = leading(y)
             most = int(rest.terms.get(lead, 0) / c) if lead else 0
             times = sorted((0, most, _least_multiple(split(rest, a)[0], e)))[1]

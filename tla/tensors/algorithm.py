@@ -9,14 +9,15 @@ Source: CuTe include/cute/algorithm; how CATLASS uses TLA.
 from __future__ import annotations
 
 import itertools
+import math
 from typing import Any
 
 from ..algebra.tiles import padding
 from ..core.composed import innermost
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankError
-from ..core.int_tuple import modes_of, product_each, shown
+from ..core.int_tuple import _, modes_of, product_each, shown
 from ..core.ints import Int, ceil_div, leaf, require_positive
-from ..core.layout import Layout, LayoutLeft, MakeLayout
+from ..core.layout import Layout, LayoutLeft, MakeLayout, require_origin
 from . import transfer as moves
 from .buffers import require_castable
 from .tensor import MakeTensor, Tensor, around, as_element, as_tensor, padded, require_data, require_writable, tensor_of
@@ -106,14 +107,15 @@ def fill_padding(t: Any, value: Any = 0) -> None:
     require_writable("fill_padding", whole)
     value = as_element(value, t)
     for box in padding(MakeLayout(tuple(whole.origin_shape), LayoutLeft, tuple(t.origin_shape))):
-        where = (box.coord, box.layout.origin_shape) if isinstance(t.shape, tuple) else (box.coord[0], box.layout.origin_shape[0])
-        moves.filled(GetTile(whole, *where), value)
+        coord, extents = box.coord, require_origin("fill_padding", box.layout)
+        moves.filled(GetTile(whole, *((coord, extents) if isinstance(t.shape, tuple) else (coord[0], extents[0]))), value)
 
 
 def reduce(source: Any, target: Any, modes: Any, operation: Any = None) -> None:
     """target = source reduced along some modes, which target does not have.
 
-    modes        the modes to reduce: an integer, or a tuple of them
+    modes        the modes to reduce: an integer, or a tuple of them; in that tuple, (i, j) is mode j of mode i, which has to be valid
+                 as a whole
     operation    a numpy ufunc of two arguments; numpy.add by default
     Raises       RankError for modes that source does not have, and where the extents of the others differ; what copy raises
 
@@ -130,11 +132,12 @@ def reduce(source: Any, target: Any, modes: Any, operation: Any = None) -> None:
     import numpy as np
 
     source, target = _elements("reduce", source), _elements("reduce", target)
-    axes = tuple(leaf(i) for i in (modes if isinstance(modes, tuple) else (modes,)))
+    source, axes, groups = _opened(source, modes if isinstance(modes, tuple) else (modes,))
     if len({*axes}) < len(axes) or not all(0 <= i < len(source.coord) for i in axes):
         raise RankError(f"reduce of {source!r} along {shown(axes)}", f"modes 0 to {len(source.coord) - 1}, each once", "count from 0")
-    rest = tuple(n for i, n in enumerate(moves.counts_of(source)) if i not in axes)
-    _require_extents("reduce", target, rest, "the modes that stay")
+    counts = moves.counts_of(source)
+    left = [[counts[i] for i in group if i not in axes] for group in groups]
+    _require_extents("reduce", target, tuple(math.prod(ns) for ns in left if ns), "the modes that stay")
     require_castable(source.dtype, target.dtype)
     require_writable("reduce", target)
     operation = np.add if operation is None else operation
@@ -144,11 +147,31 @@ def reduce(source: Any, target: Any, modes: Any, operation: Any = None) -> None:
         values = operation.reduce(np.asarray(source, target.dtype), axis=axes)
     except ValueError as why:  # such as the largest of nothing
         raise RangeError(f"reduce of {source!r} along {shown(axes)}: {why}", "elements to reduce", "leave out what is empty") from None
-    moves.scattered(target, np.asarray(values, target.dtype))
+    values = np.asarray(values, target.dtype).reshape(moves.counts_of(target), order="F")  # what stays of a mode is one mode
+    moves.scattered(target, np.ascontiguousarray(values))
+
+
+def _opened(source: Tensor, modes: tuple[Any, ...]) -> tuple[Tensor, tuple[int, ...], list[list[int]]]:
+    """The tensor with the modes of paths (i, j) opened into their own, the axes there of all paths, and those of each mode."""
+    paths = [tuple(map(leaf, m)) if isinstance(m, tuple) else (leaf(m),) for m in modes]
+    shape, n = modes_of(source.shape), len(source.coord)
+    counts = [len(s) if isinstance(s, tuple) else 0 for s in shape]
+    if not all(0 <= p[0] < n for p in paths) or not all(len(p) == 1 or (len(p) == 2 and 0 <= p[1] < counts[p[0]]) for p in paths):
+        what = f"reduce of {source!r} along {shown(tuple(modes))}"
+        raise RankError(what, f"modes 0 to {n - 1}, or (i, j) for mode j of mode i", "count from 0, and put (i, j) in a tuple: ((0, 1),)")
+    deep = {p[0] for p in paths if len(p) == 2}
+    axes, groups = 0, []
+    for i in range(n):
+        groups.append([*range(axes, axes + (counts[i] if i in deep else 1))])
+        axes = groups[-1][-1] + 1
+    opened = source[tuple((_,) * counts[i] if i in deep else _ for i in range(n))] if deep else source
+    return opened, tuple(k for p in paths for k in ([groups[p[0]][p[1]]] if len(p) == 2 else groups[p[0]])), groups
 
 
 def gemm(a: Any, b: Any, c: Any, tile: tuple[int, int, int] = (256, 256, 256), accumulate: bool = False) -> None:
-    """c = a @ b, tile by tile, tails included; c += a @ b if `accumulate`.
+    """c = a @ b, tile by tile, tails included; c += a @ b if `accumulate`. It is a matrix product as numpy writes it.
+
+    CuTe's gemm(A, B, C) is another: B is (n,k) there, and C is added to: `gemm(a, transpose(b), c, accumulate=True)`.
 
     a, b, c   tensors of (m,k), (k,n) and (m,n) valid elements, of any layouts
     tile      extents of a block of m, n and k
@@ -190,6 +213,9 @@ def gemm(a: Any, b: Any, c: Any, tile: tuple[int, int, int] = (256, 256, 256), a
 
 def _gemm_extents(a: Tensor, b: Tensor, c: Tensor) -> tuple[int, int, int]:
     extents = [moves.counts_of(x) for x in (a, b, c)]
+    if [len(e) for e in extents] == [2, 2, 2] and extents[1][0] != extents[0][1] == extents[1][1]:
+        what = f"gemm of {extents[0]} by {extents[1]}, B as (n,k)"
+        raise RankError(what, "B as (k,n), as in a @ b", "write gemm(a, transpose(b), c, accumulate=True) for CuTe's gemm(A, B, C)")
     if any(len(e) != 2 for e in extents) or [extents[0][1], extents[2]] != [extents[1][0], (extents[0][0], extents[1][1])]:
         raise RankError(f"gemm of {extents[0]} by {extents[1]} into {extents[2]}", "(m,k) by (k,n) into (m,n)", "transpose(t) swaps modes")
     return extents[0][0], extents[1][1], extents[0][1]

@@ -15,7 +15,7 @@ from ..algebra.tiles import start_of, tiled
 from ..core.composed import innermost
 from ..core.coord import idx2crd
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankError
-from ..core.int_tuple import Underscore, _, as_int_tuple, congruent, leaves, modes_of, opened, product_each, shown, size
+from ..core.int_tuple import AnyLayout, Underscore, _, as_int_tuple, congruent, leaves, modes_of, opened, product_each, shown, size
 from ..core.ints import Int, add, at_most, ceil_div, divides, equal, is_int, larger, leaf, mul, plus, smaller
 from ..core.layout import Layout, MakeLayout, Shape, as_layout, join
 from .buffers import as_dtype, storage
@@ -70,6 +70,26 @@ def TileView(t: Tensor, tile_coord: Any, tile: Any) -> Tensor:
         )
     at = tuple(map(mul, counts, tile)) if isinstance(tile, tuple) else mul(counts, tile)
     return GetTile(t, at, tile)
+
+
+def domain_offset(coord: Any, x: Any) -> Any:
+    """The tensor that begins at a coordinate of a tensor: its element c is x[coord + c]. Of a layout: it, and the offset there.
+
+    Its shape stays; what is valid ends where x ends.
+
+    >>> import numpy as np
+    >>> from tla import domain_offset, make_tensor, parse
+    >>> t = domain_offset((1, 2), make_tensor(np.arange(15), (3, 5), (5, 1)))
+    >>> print(t[0, 0], t.origin_shape, domain_offset((1, 2), parse("(3,5):(5,1)")))
+    7 (2,3) (parse('(3,5):(5,1)'), 7)
+
+    Raises what GetTile raises. Source: CuTe `domain_offset`.
+    """
+    if isinstance(x, AnyLayout):
+        return x, x(coord)
+    t = as_tensor("domain_offset", x)
+    extents = product_each(t.shape)
+    return GetTile(t, coord, extents if isinstance(t.shape, tuple) else extents[0])
 
 
 class _MakeTensorLike:
@@ -182,7 +202,7 @@ def local_tile(t: Tensor, tiler: Any, coord: Any, proj: Any = None) -> Tensor:
 
 
 def local_partition(t: Tensor, threads: Any, index: Any, proj: Any = None) -> Tensor:
-    """What is thread `index`'s of a tensor cut by the shape of a thread layout: in each mode every n-th element.
+    """The part of thread `index` of a tensor cut by the shape of a thread layout: in each mode every n-th element.
 
     threads  a compact layout of threads: coordinate to index
     index    which thread, 0 or more and less than size(threads)
@@ -247,7 +267,7 @@ def _partition(where: str, t: Tensor, tiler: Any, coord: Any, inner: bool) -> Te
 
 
 def _cut_whole(t: Tensor, tiler: tuple[Any, ...], coord: Any, inner: bool) -> Tensor:
-    """What CuTe does: the tensor divided, tiles with their full extents, and sliced."""
+    """The tensor divided, its tiles with full extents, and sliced: CuTe's meaning."""
     divide: Any = zipped_divide
     cut: Tensor = divide(t, tiler)
     opposite: Any = (_,) * len(modes_of(modes_of(cut.shape)[0 if inner else 1]))
@@ -258,7 +278,7 @@ _Part = tuple[Layout, Any, Any]  # of a result: its layout, how much of it is va
 
 
 def _kept(tile: Layout, rest: Layout, c: Any, dims: tuple[Any, Any], inner: bool) -> _Part:
-    """What stays of a mode cut into tiles when a coordinate c is fixed: the tile c, or the element c of every tile."""
+    """The part of a tiled mode that a fixed coordinate c leaves: the tile c, or the element c of every tile."""
     n = size(tile)
     if isinstance(c, Underscore):
         return tile, n, n
@@ -270,7 +290,7 @@ def _kept(tile: Layout, rest: Layout, c: Any, dims: tuple[Any, Any], inner: bool
 
 
 def _require_whole(where: str, t: Tensor, i: int, cut: Layout, c: Any, strided: bool) -> None:
-    """What is valid must have extents of its own: for strided tiles all of the mode, for an open count whole tiles."""
+    """DivisibilityError where the valid part has no extents of its own: strided tiles need a whole mode, an open count whole tiles."""
     valid, n = t.origin_shape[i], size(cut[0])
     if equal(valid, size(cut)) is not True if strided else isinstance(c, Underscore) and divides(n, valid) is not True:
         what = f"{where}: {valid} valid in mode {i} of {t!r}, in tiles of {cut[0]}"

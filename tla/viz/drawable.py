@@ -1,4 +1,4 @@
-"""What is drawn: a layout, or what has one, and the part of it that fits in a drawing."""
+"""Values that can be drawn: a layout, or a value that has one, and the part of it that fits in a drawing."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 LIMIT = 2**16
 #: More grids than this are not drawn beside each other.
 MAX_GRIDS = 256
+#: Of offsets that are not known more than so many are not drawn: each takes milliseconds.
+MAX_UNKNOWN = 2**9
 #: numpy puts no more open grids together than this.
 MAX_MODES = 32
 #: What is drawn of a layout that is too large: so many rows and columns.
@@ -29,7 +31,7 @@ CORNER = 8, 16
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What is drawn: a layout, with what else is known of it.
+    """A layout to be drawn, with its title, tile and element width.
 
     layout   any kind of layout
     title    its text
@@ -88,6 +90,8 @@ def as_subject(x: Any) -> Subject:
 
 def _of_layout(layout: Any) -> Subject:
     origin = layout.origin_shape
+    if origin is None:
+        return Subject(layout, str(layout), ("part of it is padding",))
     padded = any(o is not n and known(o) != known(n) for o, n in zip(origin, product_each(layout.shape)))
     return Subject(layout, str(layout), (f"origin_shape {origin}",) if padded else ())
 
@@ -134,6 +138,8 @@ class View:
         """Where it is past origin_shape."""
         import numpy as np
 
+        if self.subject.layout.origin_shape is None:
+            return np.zeros(self.shape, bool)
         origin = known_sizes("origin_shape of", self.subject.layout, self.subject.layout.origin_shape)
         past: Any = np.False_
         for c, o in zip(self.coords, origin):
@@ -150,12 +156,21 @@ def view(subject: Subject, axes: tuple[int, int], limit: int) -> View:
         fix = f"make one of some, as group[2, {rank}](layout) does"
         raise RankError(f"draw of {rank} modes", f"at most {MAX_MODES}, as many as numpy takes", fix)
     extents = known_sizes("draw of", layout, product_each(layout.shape))
-    box = extents
+    corner = tuple(min(n, dict(zip(axes, CORNER)).get(k, 1)) for k, n in enumerate(extents))
     # of a mode of no elements too the others are no longer than a drawing
-    if math.prod(max(n, 1) for n in extents) > limit or math.prod(_others(extents, axes)) > MAX_GRIDS:
-        box = tuple(min(n, dict(zip(axes, CORNER)).get(k, 1)) for k, n in enumerate(extents))
+    whole = math.prod(max(n, 1) for n in extents) <= limit and math.prod(_others(extents, axes)) <= MAX_GRIDS
+    last = _at(layout, tuple(max(n - 1, 0) for n in extents))
+    if is_int(last) and known(last) is None:
+        whole = whole and math.prod(extents) <= MAX_UNKNOWN
+    box = extents if whole else corner
     coords = tuple(np.ogrid[tuple(slice(n) for n in box)]) if len(box) != 1 else (np.arange(box[0]),)
-    return View(subject, axes, extents, coords, _values(layout, coords, box))
+    values = _numbers(layout, coords, box) if is_int(last) and known(last) is not None else None
+    return View(subject, axes, extents, coords, _texts(layout, box) if values is None else values)
+
+
+def _at(layout: Any, index: tuple[Any, ...]) -> Any:
+    """The offset of an index, which has a number, or an array, for each mode."""
+    return layout(*index) if isinstance(layout.shape, tuple) and index else layout(index[0] if index else ())
 
 
 def axes_of(subject: Subject, axes: Sequence[int] | None) -> tuple[int, int]:
@@ -182,21 +197,27 @@ def _others(extents: tuple[int, ...], axes: tuple[int, int]) -> tuple[int, ...]:
     return tuple(n for k, n in enumerate(extents) if k not in axes)
 
 
-def _values(layout: Any, coords: tuple[Any, ...], box: tuple[int, ...]) -> npt.NDArray[Any]:
+def _numbers(layout: Any, coords: tuple[Any, ...], box: tuple[int, ...]) -> npt.NDArray[Any] | None:
+    """The offsets in a box; None where they are coordinates, or not known."""
     import numpy as np
 
     if not math.prod(box):
         return np.empty(box, np.int64)
-    at = coords if isinstance(layout.shape, tuple) and coords else (coords[0] if coords else (),)
     try:
-        found = layout(*at)
+        found = _at(layout, coords)
     except (LeafTypeError, Unproven):  # symbols do not meet arrays
-        found = None
+        return None
     if (is_int(found) and known(found) is not None) or (isinstance(found, np.ndarray) and found.dtype != object):
         return np.broadcast_to(np.asarray(found, np.int64), box)
+    return None
+
+
+def _texts(layout: Any, box: tuple[int, ...]) -> npt.NDArray[Any]:
+    import numpy as np
+
     texts = np.empty(box, object)
     for index in np.ndindex(*box):
-        texts[index] = str(layout(*index) if isinstance(layout.shape, tuple) and index else layout(index[0] if index else ()))
+        texts[index] = str(_at(layout, index))
     return texts
 
 

@@ -29,6 +29,8 @@ R = TypeVar("R")
 
 #: More dimensions that are names are refused: strides are products of these, and 10,000 of them took minutes.
 MAX_NAMED = 256
+#: A longer text is refused [characters].
+MAX_TEXT = 2**20
 
 BLANK = re.compile(r"(?:[ \t\r\n]+|/\*.*?\*/|//[^\n]*)*", re.DOTALL)
 _TOKEN = re.compile(r"-?[0-9]+(?![A-Za-z0-9_.])|[A-Za-z_][A-Za-z0-9_]*|<=|[][(){},:?*#+~]")
@@ -76,11 +78,20 @@ def parse_shape(text: str, *, symbols: Any = None) -> Shape:
         raise LeafTypeError(
             f"a shape of type {type(text).__name__}", "a text such as 'f32[8,128]{1,0:T(8,128)}'", "str() of a shape is its text"
         )
+    require_short(text)
     reader = _ShapeReader(text)
     reader.symbols = None if symbols is None else names(symbols)
     shape = reader.shape(1)
     reader.end()
     return shape
+
+
+def require_short(text: str) -> None:
+    """Raise ParseError for a text of more than MAX_TEXT characters."""
+    if len(text) > MAX_TEXT:
+        raise ParseError(
+            text, MAX_TEXT, f"a shape of {len(text):,} characters", f"{MAX_TEXT:,} at most", "take a part of it: an element of the tuple"
+        )
 
 
 def named_shape(shape: Shape | str, sizes: Mapping[str, Any]) -> ArrayShape:
@@ -89,6 +100,8 @@ def named_shape(shape: Shape | str, sizes: Mapping[str, Any]) -> ArrayShape:
     >>> print(named_shape("f32[M,2*N]{1,0:T(8,128)}", {"M": 100}))
     f32[100,2*N]{1,0:T(8,128)}
     """
+    if isinstance(shape, str):
+        require_short(shape)
     found = _DIMENSIONS.match(shape) if isinstance(shape, str) else None
     used = dict.fromkeys(_NAME.findall(found[1])) if found else {}
     for name in sizes:
@@ -174,7 +187,7 @@ class Reader:
         return n
 
     def listed(self, close: str, read: Callable[[], R]) -> list[R]:
-        """What `read` reads, between commas, up to a token that is no comma; none of it if that is `close`."""
+        """The values that `read` reads, between commas, up to a token that is no comma; none if that is `close`."""
         out: list[R] = []
         while out or self.token != close:
             out.append(read())
@@ -183,7 +196,7 @@ class Reader:
         return out
 
     def parenthesised(self, what: str, read: Callable[[], R]) -> tuple[R, ...]:
-        """What `read` reads, in parentheses, once or more in a row."""
+        """The values that `read` reads, in parentheses, once or more in a row."""
         self.expect("(", f"and a {what}")
         out = [read()]
         self.expect(")", f"or ',' in a {what}")
@@ -345,7 +358,7 @@ class _ShapeReader(Reader):
         return Split(dimension, tuple(self.listed("", lambda: self.integer("an index to cut at"))))
 
     def sparse(self, name: str, place: int, rank: int) -> None:
-        """What is left of sparse arrays: D(...) of dense levels says nothing, and everything else has no meaning any more."""
+        """Remains of sparse arrays: D(...) of dense levels says nothing, and everything else has no meaning any more."""
         if name == "D":
             levels = self.levels()
             if any(level != "D" for level in levels):

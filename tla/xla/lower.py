@@ -30,6 +30,7 @@ from ..core.layout import Layout
 from .array_shape import COMBINE, ArrayShape, TileEntry, groups
 from .grammar import as_shape, named_shape
 from .index import integers, logical_dimensions, physical_dimensions, refuse_pieces
+from .map_chain import offsets_in
 from .shapes import Shape
 
 
@@ -76,7 +77,7 @@ def lower(shape: Shape | str, /, **sizes: Any) -> Layout | ComposedLayout:
     ((_2,_4,ceil(M/8)),(_128,N//128)):((_1,_256,8*N),(_2,_1024))
 
     Law: lower(shape)(*index) == linear_index(shape, index) for every index of the array.
-    Source: XLA docs/tiled_layout.md; design of tla, section 6.
+    Source: XLA docs/tiled_layout.md; docs/xla.md.
     """
     shape = named_shape(shape, sizes)
     dims = logical_dimensions(shape)
@@ -153,15 +154,12 @@ def _by_axes(whole: ComposedLayout, dims: tuple[int, ...]) -> Layout | None:
     """
     if has_symbols(dims) or math.prod(dims) > ENUMERABLE:
         return None
-    zero = [0] * len(dims)
-    modes = [_axis([whole(*zero[:d], i, *zero[d + 1 :]) for i in range(n)]) for d, n in enumerate(dims)]
+    truth = offsets_in(whole, dims).reshape(dims)
+    modes = [_axis(truth[(0,) * d + (slice(None),) + (0,) * (len(dims) - d - 1)].tolist()) for d in range(len(dims))]
     if None in modes:
         return None
     found = Layout(*(tuple(_mode([m[k] for m in mode or ()], 1 - k) for mode in modes) for k in range(2)))
-    for index in itertools.product(*map(range, dims)):
-        if found(index) != whole(index):
-            return None
-    return found
+    return found if (offsets_in(found, dims) == truth.ravel()).all() else None
 
 
 def _axis(offsets: list[int]) -> list[tuple[int, int]] | None:
@@ -186,7 +184,7 @@ def digits(shape: Shape | str) -> tuple[tuple[Digit, ...], ...]:
     """
     shape = as_shape(shape)
     placed = _placed(plan(shape))
-    return tuple(_of_dimension(placed, d, n) for d, n in enumerate(logical_dimensions(shape)))
+    return tuple(_by_dimension(placed, logical_dimensions(shape)))
 
 
 def plan(shape: Shape | str) -> tuple[Digit, ...]:
@@ -236,7 +234,7 @@ def _into_coordinates(digits: list[Digit], merged: list[tuple[int, ...]], dims: 
             strides[at] = E[k] * as_static(step)
             step *= digits[at].slots
     placed = [replace(digit, stride=at) for at, digit in enumerate(digits)]
-    modes = [_of_dimension(placed, d, n) for d, n in enumerate(dims)]
+    modes = _by_dimension(placed, dims)
     shapes = tuple(_mode([digit.extent for digit in ds], 1) for ds in modes)
     return Layout(shapes, tuple(_nested([strides[digit.stride] for digit in ds]) for ds in modes))
 
@@ -251,7 +249,7 @@ def _placed(digits: Iterable[Digit]) -> list[Digit]:
 
 
 def _layout(placed: list[Digit], dims: tuple[int, ...]) -> Layout:
-    modes = [_merged(_of_dimension(placed, d, n)) for d, n in enumerate(dims)]
+    modes = [_merged(digits) for digits in _by_dimension(placed, dims)]
     return Layout(tuple(_mode([d.extent for d in ds], 1) for ds in modes), tuple(_mode([d.stride for d in ds], 0) for ds in modes))
 
 
@@ -302,7 +300,7 @@ def _split(digit: Digit, t: int, top: bool, level: int, shape: ArrayShape) -> tu
 
 
 def _roles(role: str, level: int, t: int, from_minor: int, rank: int) -> tuple[str, str]:
-    """What the count and the in-tile part of a digit are on the chip."""
+    """The roles on the chip of a digit's count and of its part in the tile."""
     if level == 0:
         return "tile", ("lane", "sublane")[from_minor] if from_minor < 2 else "in-tile"
     if rank == 1 and role == "lane":  # T(1024)(128): a one-dimensional tile is folded into rows of 128 lanes
@@ -310,11 +308,19 @@ def _roles(role: str, level: int, t: int, from_minor: int, rank: int) -> tuple[s
     return role, "packing" if t > 1 else role
 
 
-def _of_dimension(placed: list[Digit], dimension: int, n: int) -> tuple[Digit, ...]:
-    """The digits of a dimension, the least significant first, as far as they count on from one to the next."""
+def _by_dimension(placed: list[Digit], dims: tuple[int, ...]) -> list[tuple[Digit, ...]]:
+    """The digits of each dimension, the least significant first, as far as they count on from one to the next."""
+    found = list[list[Digit]]([] for _n in dims)
+    for digit in placed:
+        if digit.dimension is not None and digit.extent != 1:
+            found[digit.dimension].append(digit)
+    return [_counting_on(sorted(digits, key=lambda d: d.place), n) for digits, n in zip(found, dims)]
+
+
+def _counting_on(digits: list[Digit], n: int) -> tuple[Digit, ...]:
     out: list[Digit] = []
     weight = 1
-    for digit in sorted((d for d in placed if d.dimension == dimension and d.extent != 1), key=lambda d: d.place):
+    for digit in digits:
         if digit.place != weight:
             # Padding left a gap below it, and padding does so at the top only: no coordinate reaches this digit.
             assert not at_most(digit.place, n - 1)

@@ -6,7 +6,7 @@ Source: ours.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..algebra.digits import merged
 from ..core.basis import ScaledBasis
@@ -15,6 +15,9 @@ from ..core.errors import LoweringError
 from ..core.int_tuple import leaves, modes_of, shown
 from ..core.ints import equal, known
 from ..core.layout import Layout
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 Digits = list[list[tuple[int, int]]]  # of each number: extents and strides, the least significant first
 
@@ -106,6 +109,14 @@ def _placed(d: Any, following: tuple[int, ...]) -> tuple[int, int]:
     if len(d.path) != 1 or d.path[0] >= len(following):
         raise _Unfit(f"the stride {d} goes into no mode of the next part")
     return _number(d.value), d.path[0]
+
+
+def offsets_in(layout: Layout | ComposedLayout, dims: tuple[int, ...]) -> npt.NDArray[Any]:
+    """The offset of every index of an array, in row-major order."""
+    import numpy as np
+
+    at = np.ogrid[tuple(map(slice, dims))] if len(dims) != 1 else (np.arange(dims[0]),)
+    return np.broadcast_to(np.asarray(layout(tuple(at)), np.int64), dims).ravel()
 
 
 def reached(pairs: list[tuple[int, int]], n: int) -> list[tuple[int, int]]:

@@ -33,7 +33,7 @@ Bounds = tuple[tuple[int, int], ...]
 
 
 class AnySharding:
-    """What `parse_sharding` gives: a Sharding (V1, V2), a MeshSharding (V3), or a TupleSharding of these.
+    """The result of `parse_sharding`: a Sharding (V1, V2), a MeshSharding (V3), or a TupleSharding of these.
 
     Devices are numbered by their place in the device assignment (logical ids), not by hardware.
 

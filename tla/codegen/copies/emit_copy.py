@@ -117,7 +117,7 @@ def emit_copy(source: Any, destination: Any, target: str = "c", *, element: Any 
 
 
 def _checks(language: CLanguage, name: str, sizes: list[str], tests: list[Node], check: str) -> tuple[list[str], list[str]]:
-    """What says whether sizes meet what is required of them, and the line that asserts it."""
+    """The function that checks the required conditions on sizes, and the line that asserts it."""
     if not (check and tests):
         return [], []
     asserts = check == "assert"

@@ -1,0 +1,61 @@
+"""The picture of the packages: `python docs/_sphinx/packages.py` writes docs/packages.svg. A package stands above all that it imports.
+
+An arrow goes from a package to each that it imports, but for those that another arrow leads to on the way.
+"""
+
+import ast
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2] / "tla"
+WIDTH, HEIGHT, APART, LEVEL = 150, 44, 26, 84
+TEXT = 'font-family="system-ui, sans-serif" text-anchor="middle"'
+
+
+def imported(path):
+    """The packages of tla that a module imports."""
+    inside = path.relative_to(ROOT).parts[:-1]
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            parts = [*inside[: len(inside) - node.level + 1], *(node.module or "").split(".")]
+            names = [parts[0]] if parts[0] else [alias.name for alias in node.names]
+            yield from (name for name in names if (ROOT / name).is_dir())
+
+
+def graph():
+    """package -> the packages that it imports, from the imports as they are."""
+    packages = sorted(path.parent.name for path in ROOT.glob("*/__init__.py"))
+    return {name: {below for path in (ROOT / name).rglob("*.py") for below in imported(path)} - {name} for name in packages}
+
+
+def drawn(below):
+    """The picture as SVG."""
+    order = [*TopologicalSorter(below).static_order()]
+    every, level = {}, {}
+    for name in order:
+        every[name] = below[name].union(*(every[b] for b in below[name]))
+        level[name] = 1 + max((level[b] for b in below[name]), default=-1)
+    rows = [sorted(name for name in order if level[name] == k) for k in range(max(level.values()) + 1)]
+    width = max(len(row) for row in rows) * (WIDTH + APART) + APART
+    height = len(rows) * LEVEL + APART
+    place = {}
+    for k, row in enumerate(rows):
+        for n, name in enumerate(row):
+            place[name] = (width / 2 + (n - (len(row) - 1) / 2) * (WIDTH + APART), height - APART - k * LEVEL - HEIGHT / 2)
+    lines = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}">']
+    lines.append(f'<rect width="{width}" height="{height}" fill="#ffffff"/>')
+    for name in order:
+        for b in sorted(below[name] - set().union(*(every[c] for c in below[name]))):
+            (x, y), (u, v) = place[name], place[b]
+            curve = f"M{x:g} {y + HEIGHT / 2:g} C{x:g} {y + 50:g} {u:g} {v - 50:g} {u:g} {v - HEIGHT / 2:g}"
+            lines.append(f'<path d="{curve}" fill="none" stroke="#888888"/>')
+    for name in order:
+        x, y = place[name]
+        box = f'x="{x - WIDTH / 2:g}" y="{y - HEIGHT / 2:g}" width="{WIDTH}" height="{HEIGHT}" rx="6"'
+        lines.append(f'<rect {box} fill="#eef4fb" stroke="#0072b2"/>')
+        lines.append(f'<text x="{x:g}" y="{y + 5:g}" {TEXT} font-size="15" fill="#000000">{name}</text>')
+    return "\n".join([*lines, "</svg>", ""])
+
+
+if __name__ == "__main__":
+    (ROOT.parent / "docs" / "packages.svg").write_text(drawn(graph()), encoding="utf-8")

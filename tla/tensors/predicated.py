@@ -1,0 +1,87 @@
+"""Copies under predicates, as CuTe guards what reaches past the end.
+
+Source: CuTe include/cute/algorithm/copy.hpp; media/docs/cpp/cute/0y_predication.md.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..core.arithmetic import elem_less
+from ..core.basis import as_coordinate
+from ..core.composed import innermost
+from ..core.errors import LeafTypeError, RangeError, RankError
+from ..core.int_tuple import as_int_tuple, register_kind, size
+from ..core.ints import known
+from ..core.layout import Layout, compact_col_major
+from . import transfer as moves
+from .buffers import require_castable
+from .tensor import MakeTensor, Tensor, as_tensor, gives_places, require_data, require_writable
+
+
+def copy_if(predicate: Any, source: Any, target: Any) -> None:
+    """Move the elements of source, at whose index the predicate holds, to that index of target.
+
+    predicate        a tensor or numpy array of conditions or numbers, not 0 where it holds; its strides may be 0. Often
+                     `elem_less(coordinates, shape)`, of an identity tensor that was cut as source is
+    source, target   tensors of as many elements, padding included, matched by their index, first mode fastest; or numpy arrays
+    Raises           RankError where the sizes differ; RangeError where the predicate holds of an element that is past the end;
+                     what copy raises of a target. Then nothing is written
+
+    >>> import numpy as np
+    >>> from tla import copy_if, elem_less, make_identity_tensor, make_tensor, zipped_divide, _
+    >>> data = make_tensor(np.arange(35), (5, 7), (7, 1))
+    >>> tiles, places = (zipped_divide(t, (2, 4)) for t in (data, make_identity_tensor((5, 7))))
+    >>> out = np.zeros(8, int)
+    >>> copy_if(elem_less(places[_, (2, 1)], (5, 7)), tiles[_, (2, 1)], out)
+    >>> print(out)
+    [32  0 33  0 34  0  0  0]
+
+    Source: CuTe `copy_if`.
+    """
+    import numpy as np
+
+    holds, source, target = as_tensor("copy_if", predicate), as_tensor("copy_if", source), as_tensor("copy_if", target)
+    for t in (holds, source, target):
+        require_data("copy_if", t)
+        if size(t.shape) != size(target.shape):
+            what = f"copy_if: {size(t.shape)} elements of {t!r}, and {size(target.shape)} of {target!r}"
+            raise RankError(what, "as many of each, padding included", "cut the predicate, the source and the target the same way")
+    require_castable(source.dtype, target.dtype)
+    require_writable("copy_if", target)
+    chosen = (holds.data[_admitted(holds, np.True_)] != 0).ravel(order="F")
+    begin, end = (_admitted(t, chosen).ravel(order="F")[chosen] for t in (source, target))
+    target.data[end] = source.data[begin]
+
+
+def _admitted(t: Tensor, chosen: Any) -> Any:
+    """The offset of every coordinate of t; RangeError where one that is chosen is past the end."""
+    import numpy as np
+
+    offsets = moves.all_offsets(t)
+    past = chosen & ~moves.admitted(t, t._guard).ravel(order="F")
+    if past.any():
+        i = int(np.argmax(past))
+        what = f"copy_if: the predicate holds at index {i} of {t!r}, which is past the end"
+        raise RangeError(what, "a predicate of the valid elements", "take elem_less(identity tensor cut the same way, shape)")
+    return offsets
+
+
+def _conditions(_operation: Any, t: Tensor, bounds: Any) -> Tensor:
+    """elem_less(coordinates, shape): the tensor of these conditions, compact, first mode fastest."""
+    import numpy as np
+
+    if not gives_places(t):
+        raise LeafTypeError(f"elem_less of {t!r}", "a tensor of coordinates, or a coordinate", "write make_identity_tensor(shape)")
+    bounds = as_int_tuple(bounds)
+    if known(size(t.shape)) is None:
+        raise LeafTypeError(f"elem_less of {t!r}, whose size is not known", "a known size", "ask of one element: elem_less(t[c], shape)")
+    grid, extents = moves.grid_of(t)
+    places = [g + int(c) for g, c in zip(grid if isinstance(grid, list) else [grid], t.coord)]
+    values = as_coordinate(t.offset + t.layout(*places))
+    found = np.broadcast_to(np.asarray(elem_less(values, bounds)), extents)
+    inner = innermost(t.layout)
+    return MakeTensor(found.ravel(order="F").astype(bool), Layout(inner.shape, compact_col_major(inner.shape)))
+
+
+register_kind(Tensor, {elem_less: _conditions})
