@@ -28,7 +28,7 @@ _0 = Int[0]()
 def apply(operation: Callable[[Any], Any], t: Tensor, part: bool) -> Tensor:
     """The tensor whose layout is operation(layout of t). part: whether no two of its coordinates are one of t's."""
     layout, offset = from_zero(operation_name(operation), t)
-    view = operation(_unpadded(layout))
+    view = _unpadded(operation(_unpadded(layout)))
     if gives_places(t):
         return guarded_tensor(t, offset, view, None, part)
     before = t._guard or guards.of_box(t.shape, t.origin_shape, t._room)
