@@ -9,8 +9,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from ...algebra.composition import flat_modes
-from ...algebra.composition_cuts import step_of
+from ...algebra.flat_modes import flat_modes, step_of
 from ...algebra.predicates import is_injective
 from ...ascend.element import as_element
 from ...core.composed import ComposedLayout, gives_coordinates, innermost
