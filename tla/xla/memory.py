@@ -9,12 +9,12 @@ against libtpu's own account (tests/data/xla/programs).
 
 from __future__ import annotations
 
-import functools
 import itertools
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from ..core.cache import plain_memo
 from ..core.errors import LoweringError, ParseError, TlaError
 from .array_shape import ArrayShape
 from .flow import Flow, Value, flow, leaves
@@ -201,7 +201,7 @@ def _buffer(found: Flow, value: Value, kind: str, first: int, last: int) -> Buff
     return Buffer(value.name + part, value.shape, value.bytes, lost, value.space, kind, first, last, value.line, frames)
 
 
-@functools.lru_cache(maxsize=4096)
+@plain_memo
 def _waste(shape: ArrayShape) -> int:
     return waste(shape)
 
