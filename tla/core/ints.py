@@ -13,11 +13,16 @@ import numbers
 import operator
 import sys
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, TypeAlias, cast
 
 from .arrays import INT64_MAX as INT64_MAX, INT64_MIN as INT64_MIN, computed
 from .errors import DivisibilityError, LeafTypeError, RangeError, Unproven
 from .value import Value, put
+
+#: An integer of any kind: Int[4](), 4, a SymInt, an integer of numpy. What an operation of two gives is of the kind that these decide.
+IntLike: TypeAlias = SupportsIndex
+#: An integer, or a tuple of these, nested.
+IntTupleLike: TypeAlias = "SupportsIndex | tuple[IntTupleLike, ...]"
 
 # ---------------------------------------------------------------------------------------------- static integers
 
@@ -501,7 +506,9 @@ def times(x: Any, d: Any) -> Any:
         return static(0)
     if is_leaf(x) or is_constant(1, d):
         return mul(x, d)
-    return d * x if type(d) in _NO_INTEGERS else computed(operator.mul, x, plain(d))  # a proxy takes all that stands on its right, a basis element too
+    return (
+        d * x if type(d) in _NO_INTEGERS else computed(operator.mul, x, plain(d))
+    )  # a proxy takes all that stands on its right, a basis element too
 
 
 def plus(a: Any, b: Any) -> Any:

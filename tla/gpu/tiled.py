@@ -9,7 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ..algebra.codomain import cosize, get_flat_coord
-from ..algebra.composition import complement, composition
+from ..algebra.complement import complement
+from ..algebra.composition import composition
 from ..algebra.inverse import right_inverse
 from ..algebra.modes import append
 from ..core.errors import LeafTypeError, RangeError, RankError
@@ -46,7 +47,7 @@ def thread_coordinate(where: str, threads: Layout, t: Any) -> Any:
     """The coordinate of thread t in a layout of threads, one integer per mode. RangeError for a thread past them."""
     limit = cosize(threads)
     if _past(t, limit):
-        raise RangeError(f"thread {t} of {where}", f"0 <= thread < {limit}", f"take it modulo {limit}, or tile over more threads")
+        raise RangeError(f"thread {t} of {where}", f"0 <= thread < {int(limit)}", f"take it modulo {int(limit)}, or tile over more threads")
     return get_flat_coord(threads, t)
 
 

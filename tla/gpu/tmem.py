@@ -11,7 +11,8 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-from ..algebra.composition import coalesce, composition
+from ..algebra.coalesce import coalesce
+from ..algebra.composition import composition
 from ..algebra.divide import tiled_product
 from ..core.element import Element
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankError

@@ -12,7 +12,7 @@ import math
 from typing import Any
 
 from ..algebra.composed import without_broadcasts
-from ..algebra.composition_cuts import has_symbols
+from ..algebra.flat_modes import has_symbols
 from ..algebra.modes import slice_, slice_and_offset
 from ..algebra.predicates import is_injective
 from ..algebra.tiles import MakeLayoutTile, is_on_block, start_of
@@ -484,7 +484,8 @@ def _require_admitted(t: Tensor, at: tuple[Any, ...]) -> None:
     if t._guard is None:
         return
     coord = at if isinstance(t.shape, tuple) else at[0]
-    if t._guard.admits(coord) is False:
+    admitted = t._guard.admits(coord)
+    if admitted is False or not all(getattr(admitted, "flat", ())):
         what = (
             f"the element {shown(coord)} of {t!r} is {shown(t._guard.at(coord))} in the whole, of which {shown(t._guard.valid)} are valid"
         )

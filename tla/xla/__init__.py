@@ -7,7 +7,9 @@ Every function takes a shape value or its text.
 ((_2,_4,_2),(_128,_2)):((_1,_256,_2048),(_2,_1024))
 """
 
+from .alternatives import Advice, Alternative, advise, alternatives
 from .array_shape import ArrayLayout, ArrayShape, Split
+from .census import Census, ProgramPeak, census, merge
 from .compare import Relayout, is_bitcast, relayout
 from .default import default_layout
 from .devices import Iota
@@ -16,9 +18,12 @@ from .hlo import Usage, shape_texts, shape_usage
 from .index import linear_index, multi_index, physical_dimensions, tiled_dimensions
 from .instruction import Instruction, Operand, parse_instruction
 from .lower import Digit, digits, lower, lower_padded, plan
+from .memory import Buffer, Memory, Peak, memory
 from .mesh import Axis, DimSharding, Mesh, MeshSharding
+from .module import Module, SourceLine, read_module
 from .program import Located, read_hlo
 from .raising import raise_
+from .relayouts import Loop, Move, relayouts
 from .report import Total, totals
 from .shapes import BufferShape, OpaqueShape, TokenShape, TupleShape
 from .sharding import AnySharding, ShardGroup, Sharding, TupleSharding
@@ -26,30 +31,44 @@ from .sharding_text import parse_sharding
 from .sizes import byte_size, element_count, padded_element_count, waste, waste_by_dimension
 
 __all__ = [
+    "Advice",
+    "Alternative",
     "AnySharding",
     "ArrayLayout",
     "ArrayShape",
     "Axis",
+    "Buffer",
     "BufferShape",
+    "Census",
     "Digit",
     "DimSharding",
     "Instruction",
     "Iota",
     "Located",
+    "Loop",
+    "Memory",
     "Mesh",
     "MeshSharding",
+    "Module",
+    "Move",
     "OpaqueShape",
     "Operand",
+    "Peak",
+    "ProgramPeak",
     "Relayout",
     "ShardGroup",
     "Sharding",
+    "SourceLine",
     "Split",
     "TokenShape",
     "Total",
     "TupleShape",
     "TupleSharding",
     "Usage",
+    "advise",
+    "alternatives",
     "byte_size",
+    "census",
     "default_layout",
     "digits",
     "element_count",
@@ -57,6 +76,8 @@ __all__ = [
     "linear_index",
     "lower",
     "lower_padded",
+    "memory",
+    "merge",
     "multi_index",
     "padded_element_count",
     "parse_instruction",
@@ -66,7 +87,9 @@ __all__ = [
     "plan",
     "raise_",
     "read_hlo",
+    "read_module",
     "relayout",
+    "relayouts",
     "shape_texts",
     "shape_usage",
     "tiled_dimensions",
