@@ -17,10 +17,14 @@ from tla import (
     Swizzle,
     TlaError,
     Unproven,
+    _,
+    dim,
     gpu,
     local_tile,
+    make_layout,
     offsets,
     parse,
+    size,
     tile_to_shape,
 )
 from tla.gpu import (
@@ -30,6 +34,7 @@ from tla.gpu import (
     descriptor_steps,
     half,
     instruction_descriptor,
+    make_tiled_mma,
     make_tmem_copy,
     plain_scales,
     read_descriptor,
@@ -161,8 +166,21 @@ def test_steps_along_k():
 
 
 @pytest.mark.parametrize("case", of_kind("mma_smem"))
-def test_the_steps_of_a_partition(case):
-    assert str(descriptor_steps(parse(case["partition"]), as_element(case["type"]))) == case["fragment"]
+def test_partitions_of_shared_memory_and_their_descriptors(case):
+    """The tensor that a tiled MMA cuts, the descriptor of its first MMA, and the steps to the others, which are their descriptors too."""
+    element, instruction, operand = as_element(case["type"]), gpu.atom(case["op"]), case["operand"]
+    make = wgmma_descriptor if instruction.arch == "sm90" else umma_descriptor
+    mma, major = make_tiled_mma(instruction), getattr(instruction, f"major_{operand}")
+    part = mma[0].partition(operand, MakeTensor(None, tile_to_shape(atom(case), parse(case["shape"]))))
+    inner = getattr(part.layout, "inner", part.layout)
+    assert str(inner) == case["partition"]
+    steps = descriptor_steps(part, element)
+    assert str(steps) == case["fragment"]
+    first = make(part[(_, *[0] * (len(inner.shape) - 1))], major, element, base=0x400)
+    assert hex(first.bits) == hex(int(case["desc0"], 16))
+    for rest in itertools.product(*(range(int(size(m))) for m in inner.shape[1:])):
+        assert make(part[(_, *rest)], major, element, base=0x400) == first.advanced(int(steps(0, *rest)))
+    assert getattr(mma[0], f"make_fragment_{operand}")(part) == part  # a descriptor: no registers are made
 
 
 def test_a_buffer_tiled_for_an_mma():
@@ -176,7 +194,7 @@ def test_a_buffer_tiled_for_an_mma():
 def test_random_layouts_are_descriptors_or_are_refused_for_what_the_hardware_would_read():
     """A layout is refused only if no descriptor reads it: LBO and SBO are those of its own strides, and the hardware differs."""
     rng, taken, refused = random.Random(5), 0, 0
-    for _ in range(2000):
+    for _i in range(2000):
         major, bits = rng.choice(["K", "MN"]), rng.choice([8, 16, 32])
         element = {8: int8, 16: half, 32: tf32}[bits]
         unit, k = 128 // bits, 256 // bits
@@ -266,6 +284,10 @@ def tmem_arguments(case):
 @pytest.mark.parametrize("case", of_kind("tmem_fragment"))
 def test_fragments_in_tensor_memory(case):
     assert str(tmem_layout(parse(case["shape_partition"]), **tmem_arguments(case))) == case["result"]
+    shape = parse(case["shape_partition"])
+    make = getattr(make_tiled_mma(gpu.atom(case["op"]))[0], f"make_fragment_{case['operand']}")
+    made = make(MakeTensor(None, make_layout(shape)))
+    assert (str(made.layout), made.position) == (case["result"], "TMEM")
 
 
 @pytest.mark.parametrize("case", of_kind("tmem_copy"))
@@ -326,8 +348,11 @@ def test_scales_lie_where_the_manual_says():
     require_scale_strides(scale_factor_layout(256, 256, 32), 32)
     with pytest.raises(DivisibilityError, match="the 32 rows are _32:_4"):
         require_scale_strides(parse("((_32,_4),(_32,_4)):((_4,_128),(_0,_1))"), 32)
-    with pytest.raises(TlaError, match="one of 16, 32, 64"):
-        scale_factor_layout(128, 64, 8)
+    with pytest.raises(DivisibilityError, match=r"the 32 elements are _128:_1"):
+        require_scale_strides(parse("((_32,_4),_128):((_16,_4),_1)"), 32)
+    for vector in (8, 16.0, None, "16", dim("V")):
+        with pytest.raises(TlaError, match="one of 16, 32, 64"):
+            scale_factor_layout(128, 64, vector)
     with pytest.raises(RangeError, match="extents of 0 or more"):
         scale_factor_layout(-1, 64, 16)
 

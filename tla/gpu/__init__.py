@@ -31,7 +31,8 @@ from .tiled_copy import (
 )
 from .tiled_mma import ThrMMA, TiledMMA, make_tiled_mma
 from .tma import TensorMap, TMACopy, make_tma_copy, tma_partition
-from .tmem import TmemAddress, make_tmem_copy, tmem_address, tmem_allocation, tmem_layout
+from .tmem import TmemAddress, tmem_address, tmem_allocation, tmem_layout
+from .tmem_copy import make_tmem_copy
 
 K, MN = Major.K, Major.MN
 

@@ -86,7 +86,14 @@ def element_base(mode: Mode, bits: int) -> int:
 
 
 class _Canonical:
-    """The atoms of an instruction set as attributes: `GMMA.K_INTER`, `GMMA.MN_SW64` ..."""
+    """The atoms of an instruction set as attributes: `GMMA.K_INTER`, `GMMA.MN_SW64` ...
+
+    >>> from tla.gpu import GMMA, UMMA, float
+    >>> print(GMMA.MN_SW32[float], UMMA.MN_SW128_32B[float])
+    Sw<1,2,3> o _0 o (_8,_8):(_1,_8) Sw<2,3,2> o _0 o (_32,_4):(_1,_32)
+
+    Source: CuTe `GMMA::Layout_MN_SW32_Atom` and its kin.
+    """
 
     def __init__(self, name: str, modes: dict[str, str]) -> None:
         self._name = name
