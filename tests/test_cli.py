@@ -541,3 +541,36 @@ def test_emitted_text(arguments, shown, capsys):
 def test_what_is_not_emitted(arguments, shown, capsys):
     assert main(arguments) == 1
     assert shown in capsys.readouterr().err
+
+
+BLOCKED = "#ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [8, 4], warpsPerCTA = [1, 1], order = [1, 0]}>"
+
+
+def test_access_and_swizzle(capsys):
+    assert (
+        main(
+            [
+                "access",
+                BLOCKED,
+                "#ttg.swizzled_shared<{vec = 8, perPhase = 2, maxPhase = 4, order = [1, 0]}>",
+                "--tile",
+                "8,32",
+                "--bits",
+                "16",
+                "--json",
+            ]
+        )
+        == 0
+    )
+    found = json.loads(capsys.readouterr().out)
+    assert (found["wavefronts"], found["least"], found["witness"], found["convention"]) == (4, 4, None, True)
+    assert main(["swizzle", "--write", BLOCKED, "--tile", "8,32", "--bits", "16", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["met"] is True
+    for wrong in (
+        ["access", BLOCKED, "64:1"],
+        ["access", "(32,1):(1,0)", "64:1", "--memory", "H100"],
+        ["swizzle"],
+        ["access", "#x", "64:1"],
+    ):
+        assert main(wrong) == 1
+        assert capsys.readouterr().err.startswith("tla: ")

@@ -20,12 +20,13 @@ from ..core.int_tuple import AnyLayout, Underscore, flatten, leaves, like, produ
 from ..core.ints import Int, equal, is_constant, is_static, known, mul, plus, static
 from ..core.layout import Layout, MakeLayout
 from ..core.swizzle import Swizzle, between, make_swizzle
-from . import composition as algebra, divide as tilers, modes
+from . import coalesce as coalescing, divide as tilers, modes
 from .codomain import coshape, cosize
 from .common import max_common_layout
-from .composition import composition, flat_modes
-from .composition_cuts import has_symbols, step_of
+from .complement import complement
+from .composition import composition
 from .digits import ENUMERABLE, first_of, merged, wrapped
+from .flat_modes import flat_modes, has_symbols, step_of
 from .inverse import left_inverse, right_inverse
 from .modes import dice, slice_and_offset
 from .predicates import is_bijective, is_compact, is_injective, is_surjective, same_map
@@ -364,7 +365,7 @@ def _product_of_tile(operation: Any, a: Layout, b: ComposedLayout) -> Any:
     """logical_product(a, b): the swizzle of the copies in front of both, where it leaves the block as it is."""
     if not known(size(a)) or not known(size(b)) or size(a) * size(b) > ENUMERABLE:
         raise Unproven(f"logical_product: {shown(a)} by {shown(b)}", f"at most {ENUMERABLE:,} elements, to check them", "use smaller tiles")
-    rest = algebra.complement(a, mul(size(a), cosize(b)))
+    rest = complement(a, mul(size(a), cosize(b)))
     copies = composition(rest, b)
     if isinstance(copies, Layout):
         return layouts.join([a, copies])
@@ -406,7 +407,7 @@ def _over(operation: Any, layout: ComposedLayout, *more: Any) -> Any:
 
 
 _DOMAIN = [
-    *(algebra.coalesce, algebra.composition, algebra.filter, algebra.filter_zeros, modes.append),
+    *(coalescing.coalesce, composition, coalescing.filter, coalescing.filter_zeros, modes.append),
     *(modes.group, modes.prepend, modes.replace, modes.reverse, modes.select, modes.take, tilers.blocked_product, tilers.flat_divide),
     *(tilers.flat_product, tilers.logical_divide, tilers.logical_product, tilers.raked_product, tilers.tile_to_shape),
     *(tilers.tiled_divide, tilers.tiled_product, tilers.zipped_divide, tilers.zipped_product),

@@ -12,9 +12,8 @@ import math
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from ..core.basis import E, Encoding, ScaledBasis
+from ..core.basis import E, Encoding
 from ..core.errors import DivisibilityError
-from ..core.int_tuple import leaves
 from ..core.ints import (
     INT64_MAX,
     INT64_MIN,
@@ -33,10 +32,10 @@ from ..core.ints import (
     static,
 )
 from .digits import Steps
+from .flat_modes import Mode, has_symbols, step_of
 
 _0, _1 = Int[0](), Int[1]()
 
-Mode: TypeAlias = tuple[Any, Any]  # extent and stride of one leaf
 Piece: TypeAlias = tuple[Any, Any, Any]  # of a mode of the inner layout: its extent, how far it steps in the outer domain, and in offsets
 
 
@@ -165,21 +164,6 @@ def _reach(filled: list[Mode]) -> Any:
 def outer_of(modes: list[Mode], inner: list[Mode], where: Callable[[], str]) -> Outer | OuterOfSymbols:
     """The outer layout of these modes, for the modes of an inner one."""
     return OuterOfSymbols(modes, where) if has_symbols(*modes, *inner) else Outer(modes)
-
-
-def has_symbols(*trees: Any) -> bool:
-    """Whether a size or stride in these is not known."""
-    return any(known(step_of(n)) is None for x in trees for n in leaves(x))
-
-
-def path_of(d: Any) -> tuple[int, ...]:
-    """The mode that a stride goes along; () of offsets."""
-    return d.path if isinstance(d, ScaledBasis) else ()
-
-
-def step_of(d: Any) -> Any:
-    """How far a stride goes, in its mode or in offsets."""
-    return d.value if isinstance(d, ScaledBasis) else d
 
 
 def _signed(like: Any, n: Any) -> Any:

@@ -32,20 +32,13 @@ from ..core.int_tuple import (
 )
 from ..core.ints import Int, at_most, equal, is_int, mul, require
 from ..core.layout import Layout, LayoutLeft, LayoutRight, Shape, Stride, as_layout, join
+from .by_mode import by_mode
+from .coalesce import coalesce, filter_zeros
 from .codomain import cosize
-from .composition import (
-    by_mode,
-    coalesce,
-    complement,
-    composition,
-    cut_by,
-    cut_like,
-    ends_and_strides,
-    filter_zeros,
-    plain_complement,
-    reach_of,
-)
-from .composition_cuts import has_symbols
+from .complement import complement, ends_and_strides, plain_complement, reach_of
+from .composition import composition
+from .cut import cut_by, cut_like
+from .flat_modes import has_symbols
 from .modes import append
 
 _0, _1 = Int[0](), Int[1]()
@@ -89,10 +82,10 @@ def logical_divide(a: Layout, b: Layout) -> Layout:
     plain_a, plain_b = a.plain_modes(), b.plain_modes()
     all_valid = a._origin is None and b._origin is None
     if plain_a and plain_b and all_valid and (rest := plain_complement(plain_b, math.prod([s for s, _d in plain_a]))):
-        cut, why = cut_by(plain_a, [*plain_b, *rest])
-        if why is None:
+        cut = cut_by(plain_a, [*plain_b, *rest])
+        if cut.why_not is None:
             _require_all_in_tiles(a, b)
-            return cut_like((b.shape, rest[0][0] if len(rest) == 1 else tuple([s for s, _d in rest])), cut)
+            return cut_like((b.shape, rest[0][0] if len(rest) == 1 else tuple([s for s, _d in rest])), cut.pieces)
     if has_symbols(a.shape, b.shape, b.stride):
         _require_whole_tiles(a, b)
     cut_in_tiles = composition(a, join([b, complement(b, coalesce(a).shape)]))

@@ -19,9 +19,8 @@ from ..core.int_tuple import AnyLayout, elsewhere, like, product_each, shown, si
 from ..core.ints import Int, at_most, equal, known, leaf, mul, static
 from ..core.layout import Layout, as_layout
 from .codomain import cosize
-from .composition import flat_modes, merge, smallest
-from .composition_cuts import Mode, has_symbols, step_of
 from .digits import ENUMERABLE
+from .flat_modes import Mode, flat_modes, has_symbols, merge, smallest, step_of
 
 _1 = Int[1]()
 #: Offsets are marked one by one, a bit each, where they span no more than this.

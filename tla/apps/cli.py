@@ -93,6 +93,9 @@ def _parser() -> argparse.ArgumentParser:
     command(emit, layout=layout)
     command(emit_copy, source=layout, destination="a layout of the same valid extents")
     _code_options(commands.choices["emit"], commands.choices["emit-copy"])
+    command(access, owners=OWNERS, memory_layout="where the tile lies: a layout, or '#ttg...' of shared memory")
+    command(swizzle)
+    _access_options(commands.choices["access"], commands.choices["swizzle"])
     command(explore)
     page = commands.choices["explore"]
     begin = "what the page begins with, such as 'A = (8,6):(1,8); logical_divide(A, (4,2))'"
@@ -100,6 +103,21 @@ def _parser() -> argparse.ArgumentParser:
     page.add_argument("--port", metavar="N", type=int, default=PORT, help=f"a port of this machine, {PORT} by default; 0 takes a free one")
     page.add_argument("--no-browser", action="store_true", help="print the address, and open no browser")
     return parser
+
+
+OWNERS = "who holds what: a (thread, value) layout onto the tile, or '#ttg.blocked<{...}>' with --tile"
+
+
+def _access_options(access: argparse.ArgumentParser, swizzle: argparse.ArgumentParser) -> None:
+    for sub in (access, swizzle):
+        sub.add_argument("--bits", metavar="N", type=int, default=32, help="bits of an element; 32 by default")
+        sub.add_argument("--tile", metavar="TILE", help="the extents of the tile, such as 64,64; '#ttg...' need it")
+        sub.add_argument(
+            "--memory", metavar="NAME", default="NVIDIA_SHARED", help="a row of the table of memories; NVIDIA_SHARED by default"
+        )
+    access.add_argument("--width", metavar="N", type=int, help="bits of a lane's access; by default the widest")
+    for name in ("write", "read"):
+        swizzle.add_argument(f"--{name}", metavar="OWNERS", action="append", default=[], help=f"who {name}s: {OWNERS}")
 
 
 def _code_options(emit: argparse.ArgumentParser, emit_copy: argparse.ArgumentParser) -> None:
@@ -281,6 +299,60 @@ def offset(arguments: argparse.Namespace) -> Answer:
     else:
         found = subject(coord)
     return {"layout": arguments.layout, "coord": str(coord), "offset": _plain(found)}, lambda value: str(value["offset"])
+
+
+def access(arguments: argparse.Namespace) -> Answer:
+    """What an access costs: wavefronts, the fewest there could be, the lanes that collide; sectors of global memory."""
+    from .. import access as accesses  # with numpy, which the other commands do without
+
+    owners, place = (_owners(text, arguments.tile) for text in (arguments.owners, arguments.memory_layout))
+    found = accesses.access(owners, place, arguments.bits, arguments.width, arguments.memory)
+    value = {
+        name: getattr(found, name)
+        for name in ("wavefronts", "least", "degree", "vector", "instructions", "total", "used", "moved", "lines")
+    }
+    value |= {
+        "witness": found.witness._asdict() if found.witness else None,
+        "memory": found.memory.name,
+        "convention": found.memory.convention,
+    }
+    return value, lambda _: str(found)
+
+
+def swizzle(arguments: argparse.Namespace) -> Answer:
+    """The layout of shared memory with the fewest wavefronts for who writes and who reads, and why there is none better."""
+    from .. import access as accesses
+
+    tile = None if arguments.tile is None else _extents(arguments.tile)
+    writes, reads = ([_owners(text, arguments.tile) for text in texts] for texts in (arguments.write, arguments.read))
+    found = accesses.best_swizzle(writes, reads, arguments.bits, arguments.memory, tile)
+    why = found.certificate
+    value = {
+        "layout": str(found.layout),
+        "wavefronts": found.cost,
+        "bound": why.bound,
+        "met": why.met,
+        "vectors": found.vectors,
+        "why": why.text,
+    }
+    return value, lambda v: f"{v['layout']}\n{v['wavefronts']} wavefronts, accesses of {', '.join(map(str, v['vectors']))} bits: {v['why']}"
+
+
+def _owners(text: str, tile: str | None) -> Any:
+    """A layout, or the linear layout of one of Triton's, whose tensor is the tile."""
+    if not text.lstrip().startswith("#"):
+        return _layout_of(_one(text, _read_subjects(text)))
+    from ..linear import triton
+
+    found = triton.from_text(text)
+    if tile is None:
+        raise RankError(f"{text:.60} without a tile", "the shape of the tensor", "add --tile 64,64")
+    return found if isinstance(found, triton.PaddedSharedLayout) else found.linear(_extents(tile))
+
+
+def _extents(text: str) -> tuple[int, ...]:
+    coord = _read_coord(text)
+    return tuple(map(int, coord)) if isinstance(coord, tuple) else (int(coord),)
 
 
 def explore(arguments: argparse.Namespace) -> None:

@@ -22,7 +22,7 @@ from .value import new_value
 
 _0 = Int[0]()
 #: A layout composed of more parts than this is refused.
-MAX_PARTS = 64
+MAX_PARTS = 256
 
 
 class ComposedLayout(AnyLayout):

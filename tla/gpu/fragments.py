@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..algebra.composition import filter_zeros
+from ..algebra.coalesce import filter_zeros
 from ..algebra.divide import MakeOrderedLayout, tiled_product
 from ..algebra.modes import take
 from ..core.composed import innermost

@@ -14,8 +14,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..algebra.coalesce import coalesce
 from ..algebra.codomain import MakeIdentityLayout, cosize
-from ..algebra.composition import coalesce, composition
+from ..algebra.composition import composition
 from ..algebra.divide import logical_divide, tile_to_shape, zipped_divide
 from ..algebra.inverse import right_inverse
 from ..core.arithmetic import gcd

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ..algebra.composition import coalesce
+from ..algebra.coalesce import coalesce
 from ..core.element import Element
 from ..core.errors import LeafTypeError
 from ..core.layout import Layout

@@ -20,7 +20,7 @@ from ..core.ints import Int, ceil_div, leaf, require_positive
 from ..core.layout import Layout, LayoutLeft, MakeLayout, require_origin
 from . import transfer as moves
 from .buffers import require_castable
-from .tensor import MakeTensor, Tensor, around, as_element, as_tensor, padded, require_data, require_writable, tensor_of
+from .tensor import MakeTensor, Tensor, around, as_element, as_tensor, padded, require_box, require_data, require_writable, tensor_of
 from .views import GetTile, TileView
 
 _0 = Int[0]()
@@ -31,6 +31,7 @@ def _elements(where: str, x: Any) -> Tensor:
     """A tensor that has elements, or a numpy array as one."""
     t = as_tensor(where, x)
     require_data(where, t)
+    require_box(where, t)
     return t
 
 
@@ -158,7 +159,9 @@ def _opened(source: Tensor, modes: tuple[Any, ...]) -> tuple[Tensor, tuple[int, 
     counts = [len(s) if isinstance(s, tuple) else 0 for s in shape]
     if not all(0 <= p[0] < n for p in paths) or not all(len(p) == 1 or (len(p) == 2 and 0 <= p[1] < counts[p[0]]) for p in paths):
         what = f"reduce of {source!r} along {shown(tuple(modes))}"
-        raise RankError(what, f"modes 0 to {n - 1}, or (i, j) for mode j of mode i", "count from 0, and put (i, j) in a tuple: ((0, 1),)")
+        raise RankError(
+            what, f"modes 0 to {n - 1}, each once, or (i, j) for mode j of mode i", "count from 0, and put (i, j) in a tuple: ((0, 1),)"
+        )
     deep = {p[0] for p in paths if len(p) == 2}
     axes, groups = 0, []
     for i in range(n):

@@ -12,7 +12,7 @@ import math
 from typing import Any
 
 from ..algebra.composed import without_broadcasts
-from ..algebra.composition_cuts import has_symbols
+from ..algebra.flat_modes import has_symbols
 from ..algebra.modes import slice_, slice_and_offset
 from ..algebra.predicates import is_injective
 from ..algebra.tiles import MakeLayoutTile, is_on_block, start_of

@@ -17,10 +17,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ..algebra.coalesce import coalesce
 from ..algebra.compose import compose
-from ..algebra.composition import coalesce
-from ..algebra.composition_cuts import has_symbols
 from ..algebra.digits import ENUMERABLE
+from ..algebra.flat_modes import has_symbols
 from ..core.basis import E, ScaledBasis
 from ..core.composed import ComposedLayout
 from ..core.errors import DivisibilityError, LoweringError, RangeError, RankError, Unproven

@@ -15,7 +15,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ..algebra.composition import coalesce, composition
+from ..algebra.coalesce import coalesce
+from ..algebra.composition import composition
 from ..core.basis import E
 from ..core.errors import LeafTypeError, LoweringError, RangeError, RankError, TlaError
 from ..core.int_tuple import shown
