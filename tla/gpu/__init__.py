@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ..core import element
 from . import names
 from .atom import CopyAtom, Family, Major, MMAAtom
-from .canonical import GMMA, UMMA, CanonicalAtom, tile_to_mma_shape
+from .canonical import GMMA, UMMA, Canonical, CanonicalAtom, canonical, tile_to_mma_shape
 from .contracts import Contract, contracts
 from .descriptor import Descriptor, descriptor_steps, read_descriptor, umma_descriptor, wgmma_descriptor
 from .elements import CPP
@@ -40,6 +40,7 @@ __all__ = [
     "GMMA",
     "MN",
     "UMMA",
+    "Canonical",
     "CanonicalAtom",
     "Contract",
     "CopyAtom",
@@ -60,6 +61,7 @@ __all__ = [
     "TmemAddress",
     "atom",
     "atoms",
+    "canonical",
     "contracts",
     "descriptor_steps",
     "instruction_descriptor",
