@@ -14,7 +14,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator
 from numbers import Integral
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 
 from .cache import plain_memo
 from .errors import LeafTypeError, RangeError, RankError
@@ -23,6 +23,7 @@ from .ints import (
     INT64_MAX,
     INT64_MIN,
     Int,
+    IntTupleLike,
     equal,
     foreign,
     is_constant,
@@ -55,6 +56,19 @@ class Coord(IntTuple):
 
     def __new__(cls, *modes: Any) -> Coord:
         return as_tuple(cls, opened(modes), lambda c: c if isinstance(c, Underscore) else coord_leaf(c))
+
+
+class Computes(Protocol):
+    """What has + * // and %: an integer of any kind, an array, a tracer."""
+
+    def __add__(self, other: Any, /) -> Any: ...
+    def __mul__(self, other: Any, /) -> Any: ...
+    def __floordiv__(self, other: Any, /) -> Any: ...
+    def __mod__(self, other: Any, /) -> Any: ...
+
+
+#: A coordinate: an integer, an array or a tracer, `_`, or a tuple of these, nested.
+CoordLike: TypeAlias = "Computes | Underscore | tuple[CoordLike, ...]"
 
 
 def MakeCoord(*modes: Any) -> Coord:
@@ -138,7 +152,7 @@ def as_coord(x: Any) -> Any:
 # ---------------------------------------------------------------------------------------------- conversions
 
 
-def crd2offset(coord: Any, shape: Any, stride: Any) -> Any:
+def crd2offset(coord: CoordLike, shape: IntTupleLike, stride: IntTupleLike) -> Any:
     """The offset of a coordinate [elements]: the sum of coordinate * stride over the modes.
 
     coord     an integer, which runs through the shape first mode fastest, or one coordinate per mode, nested no deeper
@@ -158,7 +172,7 @@ def crd2offset(coord: Any, shape: Any, stride: Any) -> Any:
     return offset_of(coord, shape, stride)
 
 
-def crd2idx(coord: Any, shape: Any, stride: Any = None) -> Any:
+def crd2idx(coord: CoordLike, shape: IntTupleLike | AnyLayout, stride: IntTupleLike | None = None) -> Any:
     """The index of a coordinate in a shape, first mode fastest; with strides, its offset, as crd2offset. Of a layout, its offset there.
 
     >>> from tla import crd2idx
@@ -174,13 +188,13 @@ def crd2idx(coord: Any, shape: Any, stride: Any = None) -> Any:
     """
     if isinstance(shape, AnyLayout) and stride is None:
         return shape(coord)
-    shape = as_int_tuple(shape)
+    given = as_int_tuple(shape)
     if stride is not None:
-        return crd2offset(coord, shape, stride)
+        return crd2offset(coord, given, stride)
     coord = as_coord(coord)
     if not isinstance(coord, tuple):
         return coord
-    pairs = tuple(_matched(coord, shape))
+    pairs = tuple(_matched(coord, given))
     extents = tuple(s for _c, s in pairs)
     strides = tuple(itertools.accumulate(extents, mul, initial=_1))[: len(pairs)]
     return _offset_of_coord(tuple.__new__(Coord, [c for c, _s in pairs]), extents, strides)
@@ -195,7 +209,7 @@ def _matched(coord: Any, shape: Any) -> Iterator[tuple[Any, Any]]:
         yield coord, product(shape)
 
 
-def idx2crd(index: Any, shape: Any, stride: Any = None) -> Any:
+def idx2crd(index: CoordLike, shape: IntTupleLike, stride: IntTupleLike | None = None) -> Any:
     """The coordinate of an index in a shape, nested like the shape; the last mode has no bound.
 
     index    an integer, or one per mode
@@ -219,7 +233,7 @@ def idx2crd(index: Any, shape: Any, stride: Any = None) -> Any:
     return _split_by(index, shape, stride)
 
 
-def crd2crd(coord: Any, src_shape: Any, dst_shape: Any) -> Any:
+def crd2crd(coord: CoordLike, src_shape: IntTupleLike, dst_shape: IntTupleLike) -> Any:
     """The coordinate of shape dst at the place of a coordinate of shape src: mode by mode, or through the index.
 
     Raises RankError where both shapes are tuples of other ranks.

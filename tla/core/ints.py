@@ -13,10 +13,15 @@ import numbers
 import operator
 import sys
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, TypeAlias, cast
 
 from .errors import DivisibilityError, LeafTypeError, RangeError, Unproven
 from .value import Value, put
+
+#: An integer of any kind: Int[4](), 4, a SymInt, an integer of numpy. What an operation of two gives is of the kind that these decide.
+IntLike: TypeAlias = SupportsIndex
+#: An integer, or a tuple of these, nested.
+IntTupleLike: TypeAlias = "SupportsIndex | tuple[IntTupleLike, ...]"
 
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
 

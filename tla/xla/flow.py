@@ -9,11 +9,11 @@ Source: XLA xla/hlo/analysis/hlo_dataflow_analysis.cc, hlo_alias_analysis.cc; xl
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from ..core.cache import plain_memo
 from ..core.errors import LoweringError, RangeError, TlaError
 from . import aliasing
 from .array_shape import ArrayShape
@@ -376,7 +376,7 @@ def _arrays(tree: Tree) -> Iterator[int]:
         yield tree
 
 
-@functools.lru_cache(maxsize=4096)
+@plain_memo
 def _size(shape: ArrayShape) -> int | None:
     try:
         return byte_size(shape)

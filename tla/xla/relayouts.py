@@ -5,12 +5,12 @@ Source: HLO semantics of copy, transpose, reshape, convert and bitcast.
 
 from __future__ import annotations
 
-import functools
 import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from ..core.cache import plain_memo
 from ..core.errors import TlaError
 from .array_shape import ArrayShape
 from .compare import is_bitcast, relayout, transposed
@@ -152,7 +152,7 @@ def _permutation(it: Instruction) -> tuple[int, ...] | None:
     return tuple(int(n) for n in re.findall(r"[0-9]+", it.attributes.get("dimensions", "")))
 
 
-@functools.lru_cache(maxsize=4096)
+@plain_memo
 def _compared(a: ArrayShape, b: ArrayShape, order: tuple[int, ...] | None) -> tuple[tuple[str, ...], int | None]:
     """What a move changes but for the memory space, and the run of elements that it keeps."""
     changes: tuple[str, ...] = ()
