@@ -21,7 +21,7 @@ from tla import Int, Layout, MakeTensor, Swizzle, SymInt, assuming, dim, dims, i
 from tla.codegen import TARGETS, emit, plan
 from tla.codegen.expressions.graph import operations
 from tla.codegen.expressions.shifts import RULES, UNSIGNED, with_bits
-from tla.codegen.expressions.value_ranges import values_held
+from tla.codegen.expressions.value_ranges import value_ranges
 from tla.symbolic.evaluate import value as poly_value
 from tla.symbolic.proofs import greatest, least
 
@@ -200,7 +200,7 @@ def test_the_ends_of_what_is_held():
         x = parse(random_text(r, 4, bits=True).replace("-1", "(0 - 1)"), symbols=names)
         if not isinstance(x, SymInt):
             continue
-        found = values_held(plan(x).results)
+        found = value_ranges(plan(x).results)
         for _ in range(15):
             at = {n: r.randint(least(s.poly), greatest(s.poly)) for n, s in names.items()}
             for h in found:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import tla
-from tla import ascend, codegen, gpu, linear, viz, xla
+from tla import access, ascend, codegen, gpu, linear, viz, xla
 from tla.apps.cli import main
 from tla.core import literals
 from tla.linear import triton
@@ -25,7 +25,7 @@ def public():
         "tla": {*tla.__all__, "filter", "max", "min", "sum"} - {*tla._PACKAGES} - {*literals.__all__},
         "tla.ascend": {*ascend.__all__, "float"},
     }
-    names |= {module.__name__: {*module.__all__} for module in (xla, tla_jax, codegen, gpu, viz, linear, triton)}
+    names |= {module.__name__: {*module.__all__} for module in (xla, tla_jax, codegen, gpu, viz, linear, triton, access)}
     return {(module, name) for module, found in names.items() for name in found}
 
 

@@ -256,7 +256,7 @@ def test_sizes_that_are_not_known_are_asked_for(page):
     assert page.point(0, 0)["offset"] == "0"
     assert not page.at("sizes").is_displayed()
     page.open("zipped_divide((M,K):(_1,M), (_64,_32))")
-    assert page.text("assumed") == "It is taken on that 64 divides M, and 32 divides K."
+    assert page.text("assumed") == "Assumed: 64 divides M, 32 divides K."
 
 
 def test_the_back_button_and_the_address(page):

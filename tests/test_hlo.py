@@ -12,7 +12,8 @@ from hypothesis import given, strategies as st
 
 import tla
 from tla import LeafTypeError, ParseError, xla
-from tla.xla import program, report
+from tla.xla import text_file
+from tla.xla.shapes import arrays
 
 from truth import DATA
 
@@ -151,7 +152,7 @@ def test_every_way_in_which_computations_stand_inside():
         ("d", "main", True, 22),
     ]
     (copy,) = xla.totals(xla.read_hlo(io.StringIO(TEXT)), "copy")
-    assert copy.bytes == 8192  # its operand stands before the computations inside of b
+    assert copy.bytes == 73728  # its operand stands before the computations inside of b
     nameless = TEXT.replace("ENTRY main {", "ENTRY {")
     assert {x.computation for x in xla.read_hlo(io.StringIO(nameless))} == {"", "/w", "/w/c", "/b"}
 
@@ -169,7 +170,7 @@ def test_computations_inside_that_are_broken(monkeypatch):
     assert [s.split(":")[0] for s in said] == ["line 4", "line 7"]
     found, said = read(b"  b = f32[3] call(a), to_apply=\n{\n" * 200 + b"x = f32[3] parameter(0)\n" + b"}\n" * 200)
     assert len(found) + len(said) == 201
-    monkeypatch.setattr(program, "MAX_LINE", 100)
+    monkeypatch.setattr(text_file, "MAX_LINE", 100)
     found, said = read(TEXT.encode())
     assert [line for line, *_ in found] == [2, 5, 8, 6, 12, 16, 19, 22]
     assert said == ["line 3: more than 100 characters", "line 14: more than 100 characters"]
@@ -391,7 +392,7 @@ def test_bytes_that_are_no_text():
 
 
 def test_a_line_that_is_too_long(monkeypatch):
-    monkeypatch.setattr(program, "MAX_LINE", 100)
+    monkeypatch.setattr(text_file, "MAX_LINE", 100)
     data = f"ENTRY %m {{\n{BODY}  %b = f32[3] add({'x, ' * 1000}y)\n{BODY}}}\n"
     assert read(data.encode()) == ([(k, "m", True) for k in (2, 3, 5, 6)], ["line 4: more than 100 characters"])
     assert [x.line for x in xla.read_hlo(io.StringIO(data), lambda error: None)] == [2, 3, 5, 6]
@@ -430,21 +431,32 @@ def test_the_file_is_closed_when_the_reader_has_seen_enough():
 # ---------------------------------------------------------------------------------------------------- totals
 
 
-def test_totals_are_those_of_the_arrays():
+def test_totals_of_the_text_are_those_of_the_arrays():
     files = sorted((DATA / "hlo").glob("*__*.txt"))
     for path in files:
         sizes = [
-            (it.instruction.opcode, it.computation, xla.byte_size(a), xla.waste(a), a.effective_layout.memory_space)
+            (it.instruction.opcode, it.computation, xla.byte_size(a), xla.waste(a), a.effective_layout.memory_space, str(a))
             for it in xla.read_hlo(path)
-            for a in report.arrays(it.instruction.shape)
+            for a in arrays(it.instruction.shape)
         ]
-        for by, key in (("operation", 0), ("computation", 1), ("space", 4)):
-            found = xla.totals(xla.read_hlo(path), by)
+        for by, key in (("operation", 0), ("computation", 1), ("space", 4), ("shape", 5)):
+            found = xla.totals(xla.read_hlo(path), by, interiors=True)
             assert sum(t.count for t in found) == len(sizes)
             assert sum(t.bytes for t in found) == sum(s[2] for s in sizes)
             assert sum(t.waste for t in found) == sum(s[3] for s in sizes)
             assert len(found) == len({s[key] for s in sizes})
             assert [t.bytes for t in found] == sorted((t.bytes for t in found), reverse=True)
+
+
+def test_totals_are_what_is_allocated():
+    for path in sorted((DATA / "hlo").glob("*__*.txt")):
+        memory = xla.memory(path)
+        held = [b for b in memory.buffers if b.shape is not None]
+        for by in ("operation", "computation", "space", "shape"):
+            found = xla.totals(xla.read_hlo(path), by)
+            assert sum(t.count for t in found) == len(held)
+            assert sum(t.bytes for t in found) == sum(b.bytes for b in held)
+            assert sum(t.waste for t in found) == sum(b.waste for b in held)
 
 
 def test_copies_that_move_nothing_are_left_out():
@@ -453,12 +465,13 @@ def test_copies_that_move_nothing_are_left_out():
   %b = f32[8,128]{1,0:T(8,128)S(1)} copy(%a)
   %c = f32[8,128]{0,1:T(8,128)} copy(f32[8,128]{1,0:T(8,128)S(1)} %b)
   %d = f32[8,128]{0,1:T(8,128)} copy(%missing)
+  %f = bf16[8,128]{0,1:T(8,128)(2,1)} convert(%c)
   ROOT %e = f32[?]{0} custom-call(%d)
 }"""
-    (only,) = xla.totals(xla.read_hlo(io.StringIO(text)), "copy")
-    assert (only.count, only.bytes) == (1, 4096)
-    assert only.key == "f32[8,128]{1,0:T(8,128)S(1)} -> f32[8,128]{0,1:T(8,128)}"
-    assert sum(t.count for t in xla.totals(xla.read_hlo(io.StringIO(text)), "operation")) == 4
+    kind, order = xla.totals(xla.read_hlo(io.StringIO(text)), "copy")
+    assert (order.count, order.bytes) == (1, 4096 + 65536)
+    assert order.key == "f32[8,128]{1,0:T(8,128)S(1)} -> f32[8,128]{0,1:T(8,128)}"
+    assert (kind.key.split(" -> ")[1], kind.bytes) == ("bf16[8,128]{0,1:T(8,128)(2,1)}", 65536 + 32768)
     with pytest.raises(tla.RangeError, match="operation"):
         xla.totals([], "colour")
 

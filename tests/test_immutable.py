@@ -6,6 +6,7 @@ import importlib
 import io
 import pickle
 from pathlib import Path
+from types import ModuleType
 from weakref import WeakValueDictionary
 
 import pytest
@@ -66,9 +67,11 @@ def modules():
 
 def stores():
     """The containers that modules hold, by module and name: what may grow while a program runs."""
-    for module, _path in modules():
+    for module, _path in [*modules()]:  # all are imported before the first is looked at
         for name, x in vars(module).items():
-            if (isinstance(x, (dict, list, set, WeakValueDictionary)) and not name.startswith("__")) or hasattr(x, "cache_info"):
+            if isinstance(x, ModuleType) or name.startswith("__"):
+                continue  # a module makes names when it is asked for one
+            if isinstance(x, (dict, list, set, WeakValueDictionary)) or hasattr(x, "cache_info"):
                 yield f"{module.__name__}.{name}", x
 
 

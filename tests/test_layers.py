@@ -10,7 +10,7 @@ import tla
 
 ROOT = Path(tla.__file__).parent
 #: What stands on what: a package imports those above it in this list. docs/architecture.md says what each is for.
-PACKAGES = "core algebra symbolic tensors linear gpu ascend xla codegen viz apps".split()
+PACKAGES = "core algebra symbolic tensors linear access gpu ascend xla codegen viz apps".split()
 
 
 def imported_modules(source, package=("tla",)):

@@ -1,11 +1,13 @@
 """What the errors say: what was given, what was expected, how to fix it. Where a fix is a recipe, it is tried."""
 
+import itertools
 import pickle
+import re
 
 import pytest
 
 import tla
-from tla import Int, MakeLayout, MakeLayoutTile, Reason, TlaError, parse, xla
+from tla import DivisibilityError, Int, MakeLayout, MakeLayoutTile, Reason, TlaError, compose, composition, parse, xla
 
 
 def message(f):
@@ -87,3 +89,40 @@ def test_a_reason_is_a_value():
 def test_long_values_are_cut():
     long = tuple(range(1, 200))
     assert len(message(lambda: MakeLayout(long, (1,)))) < 400
+
+
+def test_the_fixes_of_composition_work():
+    """Every stride and every extent that the error names, on all small pairs of an outer layout of two modes and an inner one of one."""
+    tried = 0
+    for (m, n), d, (s, x) in itertools.product(
+        itertools.product(range(1, 9), range(2, 5)), (7, 64), itertools.product(range(2, 5), range(1, 12))
+    ):
+        a, b = parse(f"(_{m},_{n}):(_1,_{d})"), parse(f"_{s}:_{x}")
+        try:
+            composition(a, b)
+        except DivisibilityError as error:
+            fix = error.reason.fix
+            if fix.startswith("use compose"):
+                assert all(compose(a, b)(i) == a(b(i)) for i in range(s))
+                continue
+            (extent, mode) = (int(k) for k in re.search(r"extent (\d+) \(mode (\d)", error.reason.what).groups())
+            strides, pad = re.search(r"use stride ([\d or]+)", fix), re.search(r"pad that mode to (\d+)", fix)
+            for stride in re.findall(r"\d+", strides[1]) if strides else ():
+                assert composition(a, parse(f"_{s}:_{stride}"))
+                tried += 1
+            if pad:
+                assert (m, n)[mode] == extent
+                padded = (pad[1], n) if mode == 0 else (m, pad[1])
+                assert composition(parse(f"(_{padded[0]},_{padded[1]}):(_1,_{d})"), b)
+                tried += 1
+    assert tried > 100
+
+
+def test_the_error_of_composition_names_stride_extent_and_numbers_that_do():
+    with pytest.raises(DivisibilityError) as caught:
+        composition(parse("(_6,_2):(_1,_7)"), parse("_4:_4"))
+    assert str(caught.value) == (
+        "composition: (_6,_2):(_1,_7) o _4:_4: stride 4 does not step evenly through extent 6 (mode 0 of (_6,_2):(_1,_7))\n"
+        "  expected  6 % 4 == 0 or 4 % 6 == 0\n"
+        "  fix       use stride 3 or 6, or pad that mode to 8"
+    )

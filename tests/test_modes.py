@@ -12,10 +12,12 @@ def test_modes_that_stay_keep_their_origin_shape():
     assert append(layout, parse("3:240")).origin_shape == (7, 4, 6, 3)
     assert prepend[4](layout).origin_shape == (1, 7, 4, 6)
     assert replace[1](layout, parse("9:1")).origin_shape == (7, 9, 6)
-    assert group[1, 3](layout).origin_shape == (7, 30)
+    assert group[1, 3](layout).origin_shape is None  # 4 of 5 times 6: no beginning of the 30
     assert slice_((_, 0, _), layout).origin_shape == (7, 6)
     assert slice_(_, layout) is layout
-    assert slice_(((_, 1), 0, 0), layout).origin_shape == (2,)
+    assert slice_(((_, 1), 0, 0), layout).origin_shape is None  # 7 of (_2,_4) is no box of its digits
+    assert slice_((6, _, 0), layout).origin_shape == (4,)
+    assert slice_((7, _, 0), layout).origin_shape is None  # all of it is padding
 
 
 def test_a_slice_and_its_offset_are_the_layout():

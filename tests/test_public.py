@@ -11,7 +11,7 @@ from types import ModuleType
 import pytest
 
 import tla
-from tla import ascend, codegen, gpu, linear, viz, xla
+from tla import access, ascend, codegen, gpu, linear, viz, xla
 from tla.core import literals
 from tla.linear import triton
 from tla.tensors.offsets import offsets
@@ -24,7 +24,7 @@ OPTIONAL: set[str] = set()
 
 
 def public():
-    for module in (tla, ascend, xla, tla_jax, codegen, gpu, viz, linear, triton):
+    for module in (tla, ascend, xla, tla_jax, codegen, gpu, viz, linear, triton, access):
         for name in module.__all__:
             if name not in {*literals.__all__, "_"} and not isinstance(getattr(module, name), ModuleType):
                 yield pytest.param(getattr(module, name), id=f"{module.__name__}.{name}")
@@ -86,7 +86,7 @@ def test_any_first_name_works_alone():
 def test_each_module_may_be_the_first(module):
     """Whatever is imported first, the kinds of layouts, symbols and text are the same."""
     code = f"import {module}\nfrom tla.core.text import parse\nfrom tla.core.layout import MakeLayout\n"
-    code += "from tla.algebra.composition import coalesce\nfrom tla.symbolic import dim\n"
+    code += "from tla.algebra.coalesce import coalesce\nfrom tla.symbolic import dim\n"
     code += "M = dim('M'); print(parse('(4,2):(1,4)')(3), parse('M:1', symbols=[M]), MakeLayout((M, 2)))\n"
     code += "print(coalesce(parse('Sw<1,0,1> o _0 o (_2,_2):(_1,_2)')))"
     assert run(code) == "3 M:1 (M,2):(_1,M)\nSw<1,0,1> o _0 o _4:_1\n"

@@ -158,6 +158,26 @@ def test_what_is_no_box_is_refused_with_the_way():
         assert "copy_if" in caught.value.reason.fix
 
 
+def test_every_view_of_a_guarded_tensor_guards_or_refuses():
+    cut = tla.zipped_divide(MakeTensor(np.arange(40), parse("(5,8):(8,1)")), (2, 4))
+    refused = (
+        lambda: tla.recast[np.int32](cut),
+        lambda: tla.MakeTensorLike(cut),
+        lambda: tla.im2col(cut, 1),
+        lambda: tla.reduce(cut, np.zeros(8, int), 1),
+        lambda: cut.numpy(),
+        lambda: tla.codegen.emit_copy(cut, cut),
+        lambda: tla.codegen.emit_guard(cut),
+    )
+    for f in refused:
+        with pytest.raises(TlaError, match=r"no box of its modes|several strides"):
+            f()
+    for view in (tla.transpose(cut), tla.select[1, 0](cut)):
+        with pytest.raises(tla.RangeError, match=r"is \(5,4\) in the whole"):
+            view[(2, 1), (1, 0)]
+        assert view[(2, 1), (0, 3)] == 39
+
+
 def test_symbolic_sizes():
     m = tla.dim("M", multiple_of=4, at_least=1)
     cut = tla.zipped_divide(MakeTensor(None, tla.Layout((m, 8), (8, tla.Int[1]()))), (4, 4))

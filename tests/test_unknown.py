@@ -172,7 +172,7 @@ def test_recognition_has_three_answers():
     assert ascend.isnZ[16](fractal) is False
     assert ascend.iszN[16](MakeLayout[16, ascend.zN](M, N)) is None  # does 16 divide what this kind of unknown makes of M?
     found = ascend.recognize(fractal, 16)
-    assert (found.tag, value(found.sizes), found.ld) == (ascend.zN, (32, 16), 32)
+    assert (found.tag, value(found.sizes), found.ld) == (ascend.zN, (32, 10), 32)  # what is valid of each mode
     assert ascend.recognize(rows, 16).ld is N
     with pytest.raises(Unproven, match="to know whether it is RowMajor"):
         ascend.recognize(Layout((M, N), (32, 1)), 16)
@@ -198,3 +198,10 @@ def test_a_kind_that_is_not_registered_is_no_leaf():
     with pytest.raises(tla.LeafTypeError):
         MakeLayout((object(), 4))
     assert parse("(4,2):(1,4)") == MakeLayout((4, 2))
+
+
+def test_the_span_of_what_may_be_empty():
+    """Of (M,2):(1,1) it is M + 1, but for M = 0, where there is nothing."""
+    with pytest.raises(tla.Unproven, match="whether 1 <= M"):
+        tla.cosize(tla.Layout((tla.dim("M", at_least=0), 2), (1, 1)))
+    assert str(tla.cosize(tla.Layout((tla.dim("M"), 2), (1, 1)))) in ("1+M", "M+1")

@@ -561,3 +561,15 @@ def test_notebooks_set_what_is_symbolic():
 def test_a_huge_mode_beside_an_empty_one_is_not_gone_through():
     """Its coordinates, 32 GiB of them, were made though there is no element."""
     assert draw(parse("(0,4294967296):(1,1)")).figures[0].notes == ("0 coordinates, 0 x 4294967296: of these 0 x 16",)
+
+
+def test_the_conflicts_of_an_access_are_marked():
+    columns = parse("(8,2):(1,8)")
+    scene = draw(parse("(8,4):(32,1)"), color_by="bank", bits=32, owners=parse("(8,1):(1,0)"))
+    assert scene.figures[0].title == "(8,4):(32,1): 8-way conflict"
+    assert [row[0].text for row in scene.figures[0].grids[0].cells] == [f"{32 * i}*" for i in range(8)]
+    assert scene.figures[0].grids[0].cells[0][1].text == "1"
+    free = draw(parse("Sw<2,0,5> o 0 o (4,4):(32,1)"), color_by="bank", owners=parse("(4,1):(1,0)"))
+    assert free.figures[0].title.endswith(": no conflict")
+    with pytest.raises(TlaError, match="color_by='bank'"):
+        draw(parse("(8,4):(32,1)"), owners=columns)

@@ -1,6 +1,8 @@
 import functools
+import gzip
 import hashlib
 import itertools
+import json
 import random
 import re
 import time
@@ -460,6 +462,17 @@ def test_waste_by_dimension_is_what_a_whole_dimension_would_save():
     assert xla.waste_by_dimension("f32[8,100]{1,0:T(8,128)}") == (0, 896)
     with pytest.raises(LoweringError, match="merges"):
         xla.waste_by_dimension("f32[2,3]{1,0:T(*,2)}")
+
+
+def test_the_default_layout_is_the_compilers_on_each_generation():
+    count = 0
+    for group in json.loads(gzip.decompress((DATA / "xla" / "defaults.json.gz").read_bytes()))["groups"]:
+        for text in group["shapes"]:
+            shape = xla.parse_shape(text)
+            found = {str(xla.default_layout(shape.element_type, shape.dimensions, target)) for target in group["targets"]}
+            assert found == {str(shape)}
+            count += len(group["targets"])
+    assert count > 10_000
 
 
 def test_the_default_layout_is_the_compilers():

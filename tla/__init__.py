@@ -15,6 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from .algebra import composed as composed  # the algebra of composed layouts
+from .algebra.coalesce import coalesce, filter as filter, filter_zeros
 from .algebra.codomain import MakeIdentityLayout, coprofile, coshape, cosize, get_1d_coord, get_flat_coord, get_hier_coord
 from .algebra.common import (
     domain_distribute,
@@ -25,8 +26,9 @@ from .algebra.common import (
     max_common_vector,
     nullspace,
 )
+from .algebra.complement import complement
 from .algebra.compose import compose
-from .algebra.composition import coalesce, complement, composition, filter as filter, filter_zeros, with_shape
+from .algebra.composition import composition, with_shape
 from .algebra.divide import (
     MakeLayoutLike,
     MakeOrderedLayout,
@@ -135,7 +137,7 @@ from .core.layout import (
 )
 from .core.literals import *  # noqa: F403
 from .core.swizzle import MakeSwizzle, Swizzle
-from .core.text import parse, register_expression
+from .core.text import parse, register_expression, register_unknown
 from .tensors import operations as operations  # the algebra on tensors
 from .tensors.algorithm import copy, fill, fill_padding, gemm, im2col, reduce
 from .tensors.make import make_fragment_like, make_identity_tensor, make_tensor, make_tensor_like
@@ -145,7 +147,16 @@ from .tensors.tensor import MakeTensor, Tensor, padded
 from .tensors.views import GetTile, MakeTensorLike, TileView, domain_offset, local_partition, local_tile, recast, transpose
 
 if TYPE_CHECKING:
-    from . import ascend as ascend, codegen as codegen, gpu as gpu, linear as linear, symbolic as symbolic, viz as viz, xla as xla
+    from . import (
+        access as access,
+        ascend as ascend,
+        codegen as codegen,
+        gpu as gpu,
+        linear as linear,
+        symbolic as symbolic,
+        viz as viz,
+        xla as xla,
+    )
     from .ascend.make import MakeLayoutFilter, MakeLayoutFmap, MakeLayoutFromTag, MakeLayoutL0C, MakeMxScaleLayout
     from .symbolic import Condition, SymInt, assuming, at, dim, dims, explain, index, prove, simplify, to_python
     from .symbolic.nodes import CeilDiv, FloorDiv, Mod
@@ -161,7 +172,7 @@ _ON_DEMAND = {
     "tla.symbolic.nodes": ["CeilDiv", "FloorDiv", "Mod"],
 }
 _MODULE_OF = {name: module for module, names in _ON_DEMAND.items() for name in names}
-_PACKAGES = ("ascend", "codegen", "gpu", "linear", "symbolic", "viz", "xla")
+_PACKAGES = ("access", "ascend", "codegen", "gpu", "linear", "symbolic", "viz", "xla")
 
 
 def _loaded(module: str, name: str, *arguments: Any) -> Any:
@@ -172,6 +183,7 @@ def _loaded(module: str, name: str, *arguments: Any) -> Any:
 # What the core meets and other packages know: expressions of sympy as leaves, symbols in text, pictures in a notebook.
 register_foreign(is_sympy, partial(_loaded, "symbolic.from_sympy", "from_sympy"))
 register_expression(partial(_loaded, "symbolic.parse_expression", "names"), partial(_loaded, "symbolic.parse_expression", "read"))
+register_unknown(partial(_loaded, "symbolic.declare", "unknown"))
 for _form in ("html", "svg", "latex"):
     register_display(_form, partial(_loaded, "apps.notebook", _form))
 

@@ -1,1 +1,1 @@
-"""What is done with layouts: coalesce, composition, complement, inverses, divides and products, tiles, predicates, recasts."""
+"""Operations on layouts: coalesce, composition, complement, inverses, divides and products, tiles, predicates, recasts."""

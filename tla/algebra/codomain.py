@@ -1,4 +1,4 @@
-"""What a layout maps to: how far its offsets reach, the identity into coordinates, and the way back through strides.
+"""The codomain of a layout: its coshape and cosize, the identity layout, and the coordinates of an offset.
 
 Source: CuTe include/cute/layout.hpp.
 """

@@ -1,4 +1,4 @@
-"""What layouts have in common: vectors, domains; and sums and null spaces.
+"""Common parts of two layouts (vectors, domains), sums of layouts, and null spaces.
 
 Source: CuTe include/cute/layout.hpp; NVIDIA's reference implementation, PyCuTe.
 """
@@ -15,9 +15,10 @@ from ..core.errors import DivisibilityError, RankError, Unproven
 from ..core.int_tuple import as_shape, elsewhere, flatten, leaves, like, shown, size
 from ..core.ints import Int, add, equal, is_constant, is_static, require_positive, static
 from ..core.layout import Layout, compact_col_major
-from .composition import coalesce, composition, flat_modes, from_modes, merge
-from .composition_cuts import Mode, has_symbols, step_of
+from .coalesce import coalesce
+from .composition import composition
 from .digits import ENUMERABLE, Modes, Steps, merged, wrapped
+from .flat_modes import Mode, flat_modes, from_modes, has_symbols, merge, step_of
 from .inverse import of_nothing, offsets_only, placed, right_inverse
 from .inverse_digits import common
 

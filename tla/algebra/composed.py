@@ -20,12 +20,13 @@ from ..core.int_tuple import AnyLayout, Underscore, flatten, leaves, like, produ
 from ..core.ints import Int, equal, is_constant, is_static, known, mul, plus, static
 from ..core.layout import Layout, MakeLayout
 from ..core.swizzle import Swizzle, between, make_swizzle
-from . import composition as algebra, divide as tilers, modes
+from . import coalesce as coalescing, divide as tilers, modes
 from .codomain import coshape, cosize
 from .common import max_common_layout
-from .composition import composition, flat_modes
-from .composition_cuts import has_symbols, step_of
+from .complement import complement
+from .composition import composition
 from .digits import ENUMERABLE, first_of, merged, wrapped
+from .flat_modes import flat_modes, has_symbols, step_of
 from .inverse import left_inverse, right_inverse
 from .modes import dice, slice_and_offset
 from .predicates import is_bijective, is_compact, is_injective, is_surjective, same_map
@@ -174,7 +175,7 @@ def _unswizzled(swizzle: Swizzle, here: Any, moving: int, rest: Layout) -> Layou
         raise Unproven(f"a slice of {swizzle} at {here}", "a known offset", "give its symbols values first")
 
     def step(k: int) -> Any:
-        """What bit k adds: itself, and what it changes or how it is changed, by the partner's bit in `here`."""
+        """The bits that bit k adds: itself, and what it changes or how it is changed, by the partner's bit in `here`."""
         bit = 1 << k
         partner = (bit >> swizzle.shift if swizzle.shift >= 0 else bit << -swizzle.shift) if bit & swizzle.reads else 0
         if partner:
@@ -346,7 +347,7 @@ def without_broadcasts(layout: Any) -> Any:
 def _same_map(_operation: Any, a: ComposedLayout, b: Any) -> Reason | bool | None:
     if a == b:
         return True
-    if has_symbols(a.shape, b.shape, a.origin_shape, b.origin_shape):
+    if a.origin_shape is None or b.origin_shape is None or has_symbols(a.shape, b.shape, a.origin_shape, b.origin_shape):
         return None
     if a.origin_shape != b.origin_shape or product_each(a.shape) != product_each(b.shape):
         return Reason(f"{shown(a)} and {shown(b)} have other extents", "equal ones", "compare layouts of one shape")
@@ -364,7 +365,7 @@ def _product_of_tile(operation: Any, a: Layout, b: ComposedLayout) -> Any:
     """logical_product(a, b): the swizzle of the copies in front of both, where it leaves the block as it is."""
     if not known(size(a)) or not known(size(b)) or size(a) * size(b) > ENUMERABLE:
         raise Unproven(f"logical_product: {shown(a)} by {shown(b)}", f"at most {ENUMERABLE:,} elements, to check them", "use smaller tiles")
-    rest = algebra.complement(a, mul(size(a), cosize(b)))
+    rest = complement(a, mul(size(a), cosize(b)))
     copies = composition(rest, b)
     if isinstance(copies, Layout):
         return layouts.join([a, copies])
@@ -406,7 +407,7 @@ def _over(operation: Any, layout: ComposedLayout, *more: Any) -> Any:
 
 
 _DOMAIN = [
-    *(algebra.coalesce, algebra.composition, algebra.filter, algebra.filter_zeros, modes.append),
+    *(coalescing.coalesce, composition, coalescing.filter, coalescing.filter_zeros, modes.append),
     *(modes.group, modes.prepend, modes.replace, modes.reverse, modes.select, modes.take, tilers.blocked_product, tilers.flat_divide),
     *(tilers.flat_product, tilers.logical_divide, tilers.logical_product, tilers.raked_product, tilers.tile_to_shape),
     *(tilers.tiled_divide, tilers.tiled_product, tilers.zipped_divide, tilers.zipped_product),

@@ -12,9 +12,8 @@ import math
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from ..core.basis import E, Encoding, ScaledBasis
+from ..core.basis import E, Encoding
 from ..core.errors import DivisibilityError
-from ..core.int_tuple import leaves
 from ..core.ints import (
     INT64_MAX,
     INT64_MIN,
@@ -33,10 +32,10 @@ from ..core.ints import (
     static,
 )
 from .digits import Steps
+from .flat_modes import Mode, has_symbols, step_of
 
 _0, _1 = Int[0](), Int[1]()
 
-Mode: TypeAlias = tuple[Any, Any]  # extent and stride of one leaf
 Piece: TypeAlias = tuple[Any, Any, Any]  # of a mode of the inner layout: its extent, how far it steps in the outer domain, and in offsets
 
 
@@ -100,7 +99,7 @@ class OuterOfSymbols:
     A mode of the inner layout steps through the outer modes from the first on: it passes over one whose extent divides its
     step, stays in one that holds all of it, and fills one whose extent its step divides, to go on in the next with a step of
     1. So each piece is a number of steps along one outer mode, and pieces add up without a carry if in each mode but the
-    last the steps of all of them together stay below its extent. Each of these is proved, or taken on by assuming().
+    last the steps of all of them together stay below its extent. Each of these is proved, or recorded by assuming().
     """
 
     __slots__ = ("_filled", "modes", "where")
@@ -132,8 +131,8 @@ class OuterOfSymbols:
         return [*out, self._piece(len(self.modes) - 1, s, at, step, self.modes[-1][1])]
 
     def _holds(self, reach: Any, extent: Any) -> bool:
-        """Whether a mode holds all of what reaches so far. Where that is a number, and the extent is not known, nothing else could
-        be proved: it has to be held."""
+        """Whether the mode's extent covers every offset below `reach`. Where `reach` is a number and the extent is a symbol, no other
+        way to cut could be proved either: then it is required."""
         if known(reach) is None or known(extent) is not None:
             return bool(at_most(reach, extent))
         return require("<=", reach, extent, self.where)
@@ -165,21 +164,6 @@ def _reach(filled: list[Mode]) -> Any:
 def outer_of(modes: list[Mode], inner: list[Mode], where: Callable[[], str]) -> Outer | OuterOfSymbols:
     """The outer layout of these modes, for the modes of an inner one."""
     return OuterOfSymbols(modes, where) if has_symbols(*modes, *inner) else Outer(modes)
-
-
-def has_symbols(*trees: Any) -> bool:
-    """Whether a size or stride in these is not known."""
-    return any(known(step_of(n)) is None for x in trees for n in leaves(x))
-
-
-def path_of(d: Any) -> tuple[int, ...]:
-    """The mode that a stride goes along; () of offsets."""
-    return d.path if isinstance(d, ScaledBasis) else ()
-
-
-def step_of(d: Any) -> Any:
-    """How far a stride goes, in its mode or in offsets."""
-    return d.value if isinstance(d, ScaledBasis) else d
 
 
 def _signed(like: Any, n: Any) -> Any:

@@ -32,20 +32,13 @@ from ..core.int_tuple import (
 )
 from ..core.ints import Int, at_most, equal, is_int, mul, require
 from ..core.layout import Layout, LayoutLeft, LayoutRight, Shape, Stride, as_layout, join
+from .by_mode import by_mode
+from .coalesce import coalesce, filter_zeros
 from .codomain import cosize
-from .composition import (
-    by_mode,
-    coalesce,
-    complement,
-    composition,
-    cut_by,
-    cut_like,
-    ends_and_strides,
-    filter_zeros,
-    plain_complement,
-    reach_of,
-)
-from .composition_cuts import has_symbols
+from .complement import complement, ends_and_strides, plain_complement, reach_of
+from .composition import composition
+from .cut import cut_by, cut_like
+from .flat_modes import has_symbols
 from .modes import append
 
 _0, _1 = Int[0](), Int[1]()
@@ -73,7 +66,8 @@ def logical_divide(a: Layout, b: Layout) -> Layout:
     b         a tile: a layout into a's domain, an integer n for n:1, or a tuple of these, one per mode of a; `_` and the
               modes that the tuple does not reach stay whole
     Returns   composition(a, (b, complement(b, size(a)))). Of numbers, tiles that do not divide reach past the end; of sizes that
-              are not known, that they divide is proved, or taken on by assuming()
+              are not known, that they divide is proved, or recorded by assuming(). origin_shape is None where tiles cross the
+              edge of what is valid and no mode says which part of them is
     Raises    what composition and complement raise; DivisibilityError for a tile with gaps that no copies of it fill: elements
               would be lost
 
@@ -86,11 +80,12 @@ def logical_divide(a: Layout, b: Layout) -> Layout:
     Source: CuTe `logical_divide`.
     """
     plain_a, plain_b = a.plain_modes(), b.plain_modes()
-    if plain_a and plain_b and (rest := plain_complement(plain_b, math.prod([s for s, _d in plain_a]))):
-        cut, why = cut_by(plain_a, [*plain_b, *rest])
-        if why is None:
+    all_valid = a._origin is None and b._origin is None
+    if plain_a and plain_b and all_valid and (rest := plain_complement(plain_b, math.prod([s for s, _d in plain_a]))):
+        cut = cut_by(plain_a, [*plain_b, *rest])
+        if cut.why_not is None:
             _require_all_in_tiles(a, b)
-            return cut_like((b.shape, rest[0][0] if len(rest) == 1 else tuple([s for s, _d in rest])), cut)
+            return cut_like((b.shape, rest[0][0] if len(rest) == 1 else tuple([s for s, _d in rest])), cut.pieces)
     if has_symbols(a.shape, b.shape, b.stride):
         _require_whole_tiles(a, b)
     cut_in_tiles = composition(a, join([b, complement(b, coalesce(a).shape)]))
@@ -158,7 +153,7 @@ def zipped_divide(layout: Layout, tiler: Any) -> Layout:
 
     Source: CuTe `zipped_divide`.
     """
-    return _zipped(logical_divide(layout, tiler), opened(tiler))
+    return join(_halves(logical_divide(layout, tiler), opened(tiler)))
 
 
 @_of_layouts
@@ -171,7 +166,7 @@ def tiled_divide(layout: Layout, tiler: Any) -> Layout:
 
     Source: CuTe `tiled_divide`.
     """
-    return _tiled(zipped_divide(layout, tiler))
+    return _tiled(*_halves(logical_divide(layout, tiler), opened(tiler)))
 
 
 @_of_layouts
@@ -184,7 +179,7 @@ def flat_divide(layout: Layout, tiler: Any) -> Layout:
 
     Source: CuTe `flat_divide`.
     """
-    return _flat(zipped_divide(layout, tiler))
+    return _flat(*_halves(logical_divide(layout, tiler), opened(tiler)))
 
 
 @_of_layouts
@@ -195,7 +190,7 @@ def zipped_product(layout: Layout, tiler: Any) -> Layout:
     >>> print(zipped_product(parse("(_2,_2):(_1,_2)"), parse("(_3,_4):(_1,_3)")))
     ((_2,_2),(_3,_4)):((_1,_2),(_4,_12))
     """
-    return _zipped(logical_product(layout, tiler), opened(tiler))
+    return join(_halves(logical_product(layout, tiler), opened(tiler)))
 
 
 @_of_layouts
@@ -206,7 +201,7 @@ def tiled_product(layout: Layout, tiler: Any) -> Layout:
     >>> print(tiled_product(parse("(_2,_2):(_1,_2)"), parse("(_3,_4):(_1,_3)")))
     ((_2,_2),_3,_4):((_1,_2),_4,_12)
     """
-    return _tiled(zipped_product(layout, tiler))
+    return _tiled(*_halves(logical_product(layout, tiler), opened(tiler)))
 
 
 @_of_layouts
@@ -217,7 +212,7 @@ def flat_product(layout: Layout, tiler: Any) -> Layout:
     >>> print(flat_product(parse("(_2,_2):(_1,_2)"), parse("(_3,_4):(_1,_3)")))
     (_2,_2,_3,_4):(_1,_2,_4,_12)
     """
-    return _flat(zipped_product(layout, tiler))
+    return _flat(*_halves(logical_product(layout, tiler), opened(tiler)))
 
 
 def ceil_div(a: Any, b: Any) -> Any:
@@ -270,20 +265,23 @@ def evenly_divides(shape: Any, tiler: Any) -> Reason | bool | None:
     return even if even is not False else Reason(f"{tiles} of {shown(shape)} in tiles of {shown(tiler)}", "whole tiles", "pad the shape")
 
 
-def _zipped(layout: Layout, tiler: Any) -> Layout:
+def _halves(layout: Layout, tiler: Any) -> tuple[Layout, Layout]:
+    """Of a divide or a product, the tiles and the rest."""
     if isinstance(tiler, Underscore):
-        return _zipped_already(layout)
+        first, second = _zipped_already(layout)
+        return first, second
     if not isinstance(tiler, tuple):
-        return layout
+        first, second = layout
+        return first, second
     tiles, rests = [], []
     for mode, tile in itertools.zip_longest(layout, tiler):
         if tile is None:
             rests.append(mode)
             continue
-        first, second = _zipped(mode, tile)
+        first, second = _halves(mode, tile)
         tiles.append(first)
         rests.append(second)
-    return join([join(tiles), join(rests)])
+    return join(tiles), join(rests)
 
 
 def _zipped_already(mode: Layout) -> Layout:
@@ -301,12 +299,12 @@ def _spread(mode: Layout) -> Iterable[Layout]:
     return mode if rank(mode) > 1 else (mode,)
 
 
-def _tiled(zipped: Layout) -> Layout:
-    return join([zipped[0], *_spread(zipped[1])])
+def _tiled(tiles: Layout, rests: Layout) -> Layout:
+    return join([tiles, *_spread(rests)])
 
 
-def _flat(zipped: Layout) -> Layout:
-    return join([*_spread(zipped[0]), *_spread(zipped[1])])
+def _flat(tiles: Layout, rests: Layout) -> Layout:
+    return join([*_spread(tiles), *_spread(rests)])
 
 
 @_of_layouts
@@ -402,7 +400,8 @@ def MakeLayoutLike(layout: Layout) -> Layout:
 
     Source: CuTe `make_layout_like`.
     """
-    return Layout(as_layout("MakeLayoutLike", layout).shape, compact_order(filter_zeros(layout).shape, layout.stride))
+    strides = compact_order(filter_zeros(as_layout("MakeLayoutLike", layout)).shape, layout.stride)
+    return Layout(layout.shape, strides, layout._origin)
 
 
 @_of_layouts

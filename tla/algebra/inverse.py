@@ -19,9 +19,9 @@ from ..core.errors import DivisibilityError, InjectivityError, LeafTypeError, Ra
 from ..core.int_tuple import elsewhere, leaves, shown
 from ..core.ints import Int, at_most, equal, is_constant, mul, require, settled, static
 from ..core.layout import Layout, as_layout
-from .composition import by_stride, coalesce, flat_modes, from_modes, merge
-from .composition_cuts import Mode, has_symbols
+from .coalesce import coalesce
 from .digits import merged, wrapped
+from .flat_modes import Mode, by_stride, flat_modes, from_modes, has_symbols, merge
 from .inverse_digits import SEARCHABLE, larger, whole_modes
 
 _0, _1 = Int[0](), Int[1]()

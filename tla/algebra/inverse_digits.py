@@ -106,8 +106,7 @@ def _most(f: Steps, digits: Pieces, n: int, digit: tuple[int, int, int]) -> int:
 
     if high < 2 or not fails(high):
         return high
-    low = max(1, min(high - 1, *((q - 1 - sum((k - 1) * (x % q) for k, x, _t in digits)) // (r % q) + 1 for q in f.bounds if r % q)))
-    return low + bisect_left(range(low + 1, high), True, key=fails)  # what holds for an extent holds for each smaller one
+    return 1 + bisect_left(range(2, high), True, key=fails)  # what holds for an extent holds for each smaller one
 
 
 class _Digits:

@@ -17,8 +17,8 @@ from ..core.int_tuple import AnyLayout, Underscore, as_int_tuple, opened, rank, 
 from ..core.ints import is_int, is_static
 from ..core.layout import Layout, LayoutLeft, MakeLayout, MakeShape, MakeStride, compact_col_major
 from ..core.swizzle import Swizzle
+from .coalesce import filter_zeros
 from .codomain import MakeIdentityLayout
-from .composition import filter_zeros
 from .divide import MakeLayoutLike, MakeOrderedLayout, tiled_product
 from .modes import take
 

@@ -1,21 +1,22 @@
 """The modes of tuples and layouts, chosen, gathered and put together.
 
-Each function takes an IntTuple or a layout and gives one of the same kind. A mode that stays at the top level of a layout
-keeps its origin_shape; one that is gathered with others has the default.
+Each function takes an IntTuple or a layout and gives one of the same kind. A mode keeps what of it is valid; where modes are
+gathered or cut and that is no box of the new modes, the origin_shape is None.
 
 Source: CuTe include/cute/layout.hpp, algorithm/tuple_algorithms.hpp and underscore.hpp.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
 from ..core.coord import as_coord
 from ..core.errors import RankError
-from ..core.int_tuple import AnyLayout, Bracketed, IntTuple, Underscore, as_int_tuple, elsewhere, opened, shown, size
-from ..core.ints import Int, leaf
-from ..core.layout import Layout, Shape, as_layout, join
+from ..core.int_tuple import AnyLayout, Bracketed, IntTuple, Underscore, as_int_tuple, elsewhere, opened, shown
+from ..core.ints import Int, at_most, is_leaf, leaf
+from ..core.layout import Layout, Shape, as_layout, join, unchecked_layout, valid_as_one
 
 _0, _1 = Int[0](), Int[1]()
 #: More modes than this are refused, rather than made one by one.
@@ -25,7 +26,7 @@ MAX_RANK = 2**16
 def _modes(x: Any) -> list[Any]:
     """The modes of x, in a form that _of puts together again: of a layout, each with its valid extent."""
     if isinstance(x, Layout):
-        return list(zip(x, x.origin_shape))
+        return [(mode, valid) for mode, valid in zip(x, x.origin_shape or itertools.repeat(None))]
     x = _checked(x)
     return list(x) if isinstance(x, tuple) else [x]
 
@@ -40,7 +41,8 @@ def _of(x: Any, modes: list[Any]) -> Any:
     if not isinstance(x, AnyLayout):
         return IntTuple(*modes)
     made = join(layout for layout, _valid in modes)
-    return Layout(made.shape, made.stride, Shape(*(valid for _layout, valid in modes)))
+    valid = [valid for _layout, valid in modes]
+    return Layout(made.shape, made.stride, ... if any(n is None for n in valid) else Shape(*valid))
 
 
 def _one(x: Any, mode: Any) -> Any:
@@ -48,7 +50,7 @@ def _one(x: Any, mode: Any) -> Any:
     if not isinstance(x, AnyLayout):
         return as_int_tuple(mode)
     layout = as_layout("a mode", mode)
-    return layout, layout.origin_shape[0] if len(layout.origin_shape) == 1 else size(layout)
+    return layout, valid_as_one(layout)
 
 
 def _range(name: str, begin: int, end: int, x: Any) -> tuple[list[Any], int, int]:
@@ -72,7 +74,7 @@ def group(begin: int, end: int) -> Callable[[Any], Any]:
 
     def f(x: Any) -> Any:
         modes, b, e = _range("group", begin, end, x)
-        inner = join(layout for layout, _valid in modes[b:e]) if isinstance(x, AnyLayout) else IntTuple(*modes[b:e])
+        inner = _of(x, modes[b:e])
         return _of(x, [*modes[:b], _one(x, inner), *modes[e:]])
 
     return f
@@ -210,7 +212,7 @@ prepend = _Extend(
 
 
 def slice_(coord: Any, x: Any) -> Any:
-    """What of x a coordinate leaves open: the modes where it has `_`, side by side.
+    """The modes of x that a coordinate leaves open, those where it has `_`, side by side.
 
     >>> from tla import _, parse, slice_
     >>> print(slice_((2, _), parse("((_3,2),(2,_5)):((4,1),(_2,13))")))
@@ -221,11 +223,28 @@ def slice_(coord: Any, x: Any) -> Any:
     x, coord = _checked(x), opened(coord)
     if isinstance(x, AnyLayout) and not isinstance(x, Layout):
         return elsewhere(slice_and_offset, x, coord)[0]
-    return x if isinstance(coord, Underscore) else _of(x, _sliced(coord, x, keep_open=True))
+    if isinstance(coord, Underscore):
+        return x
+    rest = _of(x, _sliced(coord, x, keep_open=True))
+    if isinstance(x, Layout) and x._origin is not None and not _is_valid(coord, x):
+        return unchecked_layout(rest.shape, rest.stride, ...)
+    return rest
+
+
+def _is_valid(coord: Any, layout: Layout) -> bool:
+    """Whether what a coordinate fixes is known to be inside of what is valid."""
+    if not isinstance(coord, tuple):
+        return _is_below(coord, valid_as_one(layout))
+    valid = layout.origin_shape or itertools.repeat(None)
+    return all(_is_valid(c, mode) if isinstance(c, tuple) else _is_below(c, n) for c, mode, n in zip(coord, layout, valid))
+
+
+def _is_below(c: Any, n: Any) -> bool:
+    return isinstance(c, Underscore) or (n is not None and is_leaf(c) and at_most(n, c) is False)
 
 
 def dice(coord: Any, x: Any) -> Any:
-    """What of x a coordinate fixes: the modes where it has no `_`, side by side.
+    """The modes of x that a coordinate fixes, those where it has no `_`, side by side.
 
     >>> from tla import _, dice, parse
     >>> print(dice((2, _), parse("((_3,2),(2,_5)):((4,1),(_2,13))")))

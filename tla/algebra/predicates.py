@@ -19,9 +19,8 @@ from ..core.int_tuple import AnyLayout, elsewhere, like, product_each, shown, si
 from ..core.ints import Int, at_most, equal, known, leaf, mul, static
 from ..core.layout import Layout, as_layout
 from .codomain import cosize
-from .composition import flat_modes, merge, smallest
-from .composition_cuts import Mode, has_symbols, step_of
 from .digits import ENUMERABLE
+from .flat_modes import Mode, flat_modes, has_symbols, merge, smallest, step_of
 
 _1 = Int[1]()
 #: Offsets are marked one by one, a bit each, where they span no more than this.
@@ -38,12 +37,14 @@ def same_map(a: Layout, b: Layout) -> Reason | bool | None:
     >>> same_map(parse("((_2,_3),4):((_1,_2),6)"), parse("(6,4):(1,6)")), same_map(parse("(6,4):(1,6)"), parse("(6,4):(4,1)"))
     (True, False)
 
-    Source: design of tla, section 4. A mode's coalesced form is determined by its function: the first extent is where the
+    Source: docs/language.md. A mode's coalesced form is determined by its function: the first extent is where the
     function first leaves its first step, and so on.
     """
     for x, other in ((a, b), (b, a)):
         if not isinstance(x, Layout):
             return elsewhere(same_map, x, other if isinstance(other, AnyLayout) else as_layout("same_map", other))
+    if a.origin_shape is None or b.origin_shape is None:  # which of its elements are valid is not known
+        return None if same_map(Layout(a.shape, a.stride), Layout(b.shape, b.stride)) is not False else False
     if has_symbols(*(part for x in (a, b) for part in (x.shape, x.stride, x.origin_shape))):
         alike = len(a.origin_shape) == len(b.origin_shape) and a.origin_shape == b.origin_shape
         return True if alike and all(merge(flat_modes(x)) == merge(flat_modes(y)) for x, y in zip(a, b)) else None

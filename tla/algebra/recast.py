@@ -11,11 +11,10 @@ from typing import Any
 
 from ..core.basis import ScaledBasis
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError
-from ..core.int_tuple import Bracketed, like, shown
-from ..core.ints import Int, ceil_div, is_constant, known, leaf, mul, require, static
-from ..core.layout import Layout, Shape, Stride, as_layout, unchecked_layout
-from .composition import flat_modes
-from .composition_cuts import Mode
+from ..core.int_tuple import Bracketed, leaves, like, modes_of, product, shown
+from ..core.ints import Int, at_most, ceil_div, divides, equal, is_constant, known, leaf, mul, require, static
+from ..core.layout import Layout, Shape, Stride, as_layout, spread_valid, unchecked_layout, valid_as_one
+from .flat_modes import Mode, flat_modes
 
 _1 = Int[1]()
 
@@ -34,7 +33,36 @@ def _leafwise(name: str, layout: Layout, f: Callable[[Any, Any], Mode]) -> Layou
     modes = [f(s, d) for s, d in flat_modes(layout)]
     for n in (n for mode in modes for n in mode):
         leaf(n)  # which 64 bits have to hold
-    return unchecked_layout(*(like(layout.shape, (m[k] for m in modes), cls) for k, cls in ((0, Shape), (1, Stride))))
+    new = unchecked_layout(*(like(layout.shape, (m[k] for m in modes), cls) for k, cls in ((0, Shape), (1, Stride))))
+    return new if layout._origin is None else _valid(new, layout)
+
+
+def _valid(new: Layout, old: Layout) -> Layout:
+    """The layout of other elements, with as many valid as the valid ones of `old` are, where these are whole."""
+    if old._origin is ...:
+        return unchecked_layout(new.shape, new.stride, ...)
+    counts = [_scaled(*mode) for mode in zip(modes_of(old.shape), modes_of(new.shape), old._origin)]
+    return Layout(new.shape, new.stride, ... if any(n is None for n in counts) else Shape(*counts))
+
+
+def _scaled(old: Any, new: Any, valid: Any) -> Any:
+    """How many coordinates of a mode are valid when the extents in it are other ones; None where they are no beginning of it."""
+    pairs = [(n, m) for n, m in zip(leaves(old), leaves(new)) if not is_constant(1, n)]
+    if all(n is m or equal(n, m) for n, m in pairs):
+        return valid
+    if equal(valid, product(old)):
+        return product(new)
+    if all(n is m or equal(n, m) for n, m in pairs[1:]):  # it is the fastest one that changes
+        ((n, m), *_rest) = pairs
+        factor = m // n if at_most(n, m) else n // m
+        if at_most(n, m):
+            return mul(valid, factor) if equal(mul(n, factor), m) else None
+        return valid // factor if equal(mul(m, factor), n) and divides(factor, valid) else None
+    parts = spread_valid(leaves(old), valid)
+    counts = None if parts is ... else [_scaled(*leaf) for leaf in zip(leaves(old), leaves(new), parts)]
+    if counts is None or any(n is None for n in counts):
+        return None
+    return valid_as_one(unchecked_layout(flat := tuple(leaves(new)), flat, Shape(*counts)))
 
 
 @Bracketed
@@ -124,7 +152,8 @@ def recast_layout(old: int, new: int) -> Callable[[Any], Any]:
     >>> print(recast_layout[8, 32](parse("(_32,_4):(_1,_32)")), recast_layout[16, 4](parse("(_8):(_1)")))
     (_8,_4):(_1,_8) (_32):(_1)
 
-    Where neither width divides the other it goes by their greatest common divisor. Raises what upcast and downcast raise.
+    Where neither width divides the other it goes by their greatest common divisor. Valid are as many elements as hold the valid
+    ones, where these fill whole elements; else origin_shape is None. Raises what upcast and downcast raise.
     Source: CuTe `recast_layout<OldType, NewType>`, which rounds up before it cuts there.
     """
     old, new = _counted("recast_layout", old, new)

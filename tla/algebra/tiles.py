@@ -16,7 +16,7 @@ from ..core.coord import Coord, as_coord, crd2idx
 from ..core.errors import Predicate, RangeError, RankError, Reason
 from ..core.int_tuple import as_int_tuple, leaves, modes_of, product, product_each, shown, weakly_congruent
 from ..core.ints import Int, at_most, ceil_div, divides, equal, is_constant, larger, leaf, require_positive, smaller
-from ..core.layout import Layout, Shape, as_layout
+from ..core.layout import Layout, Shape, as_layout, require_origin
 from .modes import prepend
 
 _0 = Int[0]()
@@ -40,7 +40,7 @@ def MakeLayoutTile(layout: Layout, tile: Any) -> Layout:
     Source: TLA `MakeLayoutTile` (2025); static tiles give static counts here.
     """
     layout = as_layout("MakeLayoutTile", layout)
-    return tiled("MakeLayoutTile", layout, tile, (_0,) * len(layout.origin_shape))
+    return tiled("MakeLayoutTile", layout, tile, (_0,) * len(modes_of(layout.shape)))
 
 
 def GetTileLayout(layout: Layout, tile: Any, coord: Any) -> Layout:
@@ -121,7 +121,7 @@ class Box(NamedTuple):
 
 
 def padding(layout: Layout) -> Iterator[Box]:
-    """What of a layout is padding, shape minus origin_shape, as boxes: disjoint, and all of it together.
+    """The padding of a layout, shape minus origin_shape, as disjoint boxes that are all of it together.
 
     Yields   Box, at most one per top-level mode: in mode i all that is past origin_shape, in those before it what is valid.
              A box that is known to be empty is left out.
@@ -136,7 +136,7 @@ def padding(layout: Layout) -> Iterator[Box]:
     Source: CATLASS `InitZeroInL1A`, which computes it by hand.
     """
     layout = as_layout("padding", layout)
-    whole, valid = product_each(layout.shape), layout.origin_shape
+    whole, valid = product_each(layout.shape), require_origin("padding", layout)
     for i, (n, v) in enumerate(zip(whole, valid)):
         extents = (*valid[:i], n - v, *whole[i + 1 :])
         if any(at_most(e, 0) for e in extents):
@@ -148,7 +148,7 @@ def padding(layout: Layout) -> Iterator[Box]:
 def tiled(where: str, layout: Layout, tile: Any, start: tuple[Any, ...]) -> Layout:
     """GetTileLayout, from a start in elements that has been checked."""
     extents = _extents(where, layout, tile)
-    return _cut(layout, extents, tuple(smaller(t, _rest(o, c)) for t, o, c in zip(extents, layout.origin_shape, start)))
+    return _cut(layout, extents, tuple(smaller(t, _rest(o, c)) for t, o, c in zip(extents, require_origin(where, layout), start)))
 
 
 @memo  # all tiles but the tails are one layout

@@ -1,1 +1,1 @@
-"""What a user starts: the command, the page, the notebook."""
+"""The programs that a user starts: the command, the page, the notebook."""

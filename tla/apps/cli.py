@@ -14,12 +14,12 @@ from .. import __version__, codegen, viz, xla
 from ..core.errors import LeafTypeError, LoweringError, ParseError, RangeError, RankError, TlaError, Unproven
 from ..core.int_tuple import IntTuple, product_each, size
 from ..core.ints import is_int, known
+from ..core.layout import require_origin
 from ..core.text import parse
 from ..symbolic import SymInt, dim
 from ..viz.colouring import RULES
 from ..xla.grammar import named_shape
-from ..xla.program import text_lines
-from . import terminal
+from . import hlo, terminal
 
 if TYPE_CHECKING:
     from .explore.grammar import Program
@@ -86,15 +86,16 @@ def _parser() -> argparse.ArgumentParser:
     command(lower, shape="an XLA shape, such as 'bf16[16,256]{1,0:T(8,128)(2,1)}'")
     command(show, layout=layout)
     command(offset, layout=layout, coord="a coordinate, such as 5 or 1,5 or '(1,0),5'; in parentheses if it begins with a minus")
-    command(hlo, file="the text of an HLO module, or - for standard input")
-    commands.choices["hlo"].add_argument(
-        "--by", choices=["shape", "operation", "computation", "space", "copy"], default="shape", help="what to add up; shape by default"
-    )
+    command(hlo.hlo, file="the text of an HLO module, or - for standard input")
+    hlo.options(commands.choices["hlo"])
     command(draw)
     _options(commands.choices["draw"], layout)
     command(emit, layout=layout)
     command(emit_copy, source=layout, destination="a layout of the same valid extents")
     _code_options(commands.choices["emit"], commands.choices["emit-copy"])
+    command(access, owners=OWNERS, memory_layout="where the tile lies: a layout, or '#ttg...' of shared memory")
+    command(swizzle)
+    _access_options(commands.choices["access"], commands.choices["swizzle"])
     command(explore)
     page = commands.choices["explore"]
     begin = "what the page begins with, such as 'A = (8,6):(1,8); logical_divide(A, (4,2))'"
@@ -102,6 +103,21 @@ def _parser() -> argparse.ArgumentParser:
     page.add_argument("--port", metavar="N", type=int, default=PORT, help=f"a port of this machine, {PORT} by default; 0 takes a free one")
     page.add_argument("--no-browser", action="store_true", help="print the address, and open no browser")
     return parser
+
+
+OWNERS = "who holds what: a (thread, value) layout onto the tile, or '#ttg.blocked<{...}>' with --tile"
+
+
+def _access_options(access: argparse.ArgumentParser, swizzle: argparse.ArgumentParser) -> None:
+    for sub in (access, swizzle):
+        sub.add_argument("--bits", metavar="N", type=int, default=32, help="bits of an element; 32 by default")
+        sub.add_argument("--tile", metavar="TILE", help="the extents of the tile, such as 64,64; '#ttg...' need it")
+        sub.add_argument(
+            "--memory", metavar="NAME", default="NVIDIA_SHARED", help="a row of the table of memories; NVIDIA_SHARED by default"
+        )
+    access.add_argument("--width", metavar="N", type=int, help="bits of a lane's access; by default the widest")
+    for name in ("write", "read"):
+        swizzle.add_argument(f"--{name}", metavar="OWNERS", action="append", default=[], help=f"who {name}s: {OWNERS}")
 
 
 def _code_options(emit: argparse.ArgumentParser, emit_copy: argparse.ArgumentParser) -> None:
@@ -140,7 +156,7 @@ def lower(arguments: argparse.Namespace) -> Answer:
             "padded": _plain(padded),
             "digits": [{"extent": _plain(d.extent), "stride": _plain(d.stride), "role": d.role} for d in digits],
         }
-        for extent, padded, digits in zip(layout.origin_shape, product_each(layout.shape), _digits(shape))
+        for extent, padded, digits in zip(require_origin("lower", layout), product_each(layout.shape), _digits(shape))
     ]
     value = {
         "shape": str(shape),
@@ -171,6 +187,7 @@ def _digits(shape: xla.ArrayShape) -> tuple[tuple[xla.Digit, ...], ...]:
 
 
 def _lowered(value: dict[str, Any]) -> str:
+    grouped = terminal.grouped
     rows = [["dim", "extent", "padded", "extent:stride, fastest first"]]
     for k, d in enumerate(value["dimensions"]):
         digits = ", ".join(f"{x['extent']}:{x['stride']} {x['role']}" for x in d["digits"])
@@ -181,9 +198,9 @@ def _lowered(value: dict[str, Any]) -> str:
             "",
             *terminal.table(rows, 1, terminal.width()),
             "",
-            f"elements  {_grouped(value['elements'])}, {_grouped(value['padded_elements'])} with padding, {value['bits']} bits each",
-            f"bytes     {_grouped(value['bytes'])}{_binary(value['bytes'])}",
-            f"waste     {_grouped(value['waste_bytes'])} bytes{_share(value['waste_bytes'], value['bytes'])}",
+            f"elements  {grouped(value['elements'])}, {grouped(value['padded_elements'])} with padding, {value['bits']} bits each",
+            f"bytes     {terminal.grouped(value['bytes'])}{terminal.binary(value['bytes'])}",
+            f"waste     {terminal.grouped(value['waste_bytes'])} bytes{_share(value['waste_bytes'], value['bytes'])}",
         ]
     )
 
@@ -289,6 +306,60 @@ def offset(arguments: argparse.Namespace) -> Answer:
     return {"layout": arguments.layout, "coord": str(coord), "offset": _plain(found)}, lambda value: str(value["offset"])
 
 
+def access(arguments: argparse.Namespace) -> Answer:
+    """What an access costs: wavefronts, the fewest there could be, the lanes that collide; sectors of global memory."""
+    from .. import access as accesses  # with numpy, which the other commands do without
+
+    owners, place = (_owners(text, arguments.tile) for text in (arguments.owners, arguments.memory_layout))
+    found = accesses.access(owners, place, arguments.bits, arguments.width, arguments.memory)
+    value = {
+        name: getattr(found, name)
+        for name in ("wavefronts", "least", "degree", "vector", "instructions", "total", "used", "moved", "lines")
+    }
+    value |= {
+        "witness": found.witness._asdict() if found.witness else None,
+        "memory": found.memory.name,
+        "convention": found.memory.convention,
+    }
+    return value, lambda _: str(found)
+
+
+def swizzle(arguments: argparse.Namespace) -> Answer:
+    """The layout of shared memory with the fewest wavefronts for who writes and who reads, and why there is none better."""
+    from .. import access as accesses
+
+    tile = None if arguments.tile is None else _extents(arguments.tile)
+    writes, reads = ([_owners(text, arguments.tile) for text in texts] for texts in (arguments.write, arguments.read))
+    found = accesses.best_swizzle(writes, reads, arguments.bits, arguments.memory, tile)
+    why = found.certificate
+    value = {
+        "layout": str(found.layout),
+        "wavefronts": found.cost,
+        "bound": why.bound,
+        "met": why.met,
+        "vectors": found.vectors,
+        "why": why.text,
+    }
+    return value, lambda v: f"{v['layout']}\n{v['wavefronts']} wavefronts, accesses of {', '.join(map(str, v['vectors']))} bits: {v['why']}"
+
+
+def _owners(text: str, tile: str | None) -> Any:
+    """A layout, or the linear layout of one of Triton's, whose tensor is the tile."""
+    if not text.lstrip().startswith("#"):
+        return _layout_of(_one(text, _read_subjects(text)))
+    from ..linear import triton
+
+    found = triton.from_text(text)
+    if tile is None:
+        raise RankError(f"{text:.60} without a tile", "the shape of the tensor", "add --tile 64,64")
+    return found if isinstance(found, triton.PaddedSharedLayout) else found.linear(_extents(tile))
+
+
+def _extents(text: str) -> tuple[int, ...]:
+    coord = _read_coord(text)
+    return tuple(map(int, coord)) if isinstance(coord, tuple) else (int(coord),)
+
+
 def explore(arguments: argparse.Namespace) -> None:
     """A page on which layouts, and expressions of them, are typed and looked at; served to this machine until Ctrl-C, or SIGTERM."""
     import signal
@@ -309,65 +380,6 @@ def explore(arguments: argparse.Namespace) -> None:
 
 def _ended(number: int, frame: object) -> None:
     raise SystemExit(128 + number)
-
-
-def hlo(arguments: argparse.Namespace) -> Answer:
-    """The arrays of an HLO text, with their bytes and their waste: by shape, operation, computation or memory space; or its copies."""
-    if arguments.by != "shape":
-        return _totals(arguments)
-    errors: list[ParseError] = []
-    with terminal.opened(arguments.file) as file:
-        usage = xla.shape_usage(line for _number, line in text_lines(file, errors.append, decoding="replace"))
-    _say_unread(errors)
-    value = [
-        {
-            "shape": u.text,
-            "count": u.count,
-            "bytes": u.bytes,
-            "waste_bytes": u.waste,
-            "layout": str(u.layout) if u.layout else None,
-            "refused": u.refused,
-        }
-        for u in usage
-    ]
-    return value, _listed
-
-
-def _totals(arguments: argparse.Namespace) -> Answer:
-    errors: list[ParseError] = []
-    with terminal.opened(arguments.file) as file:
-        found = xla.totals(xla.read_hlo(file, errors.append), arguments.by)
-    _say_unread(errors)
-    value = [{"key": t.key, "count": t.count, "bytes": t.bytes, "waste_bytes": t.waste} for t in found]
-
-    def table(value: list[dict[str, Any]]) -> str:
-        rows = [["count", "bytes", "waste", "", arguments.by]]
-        rows += [
-            [str(v["count"]), f"{v['bytes']:,}", f"{v['waste_bytes']:,}", _percent(v["waste_bytes"], v["bytes"]), v["key"]] for v in value
-        ]
-        summary = (
-            f"{sum(v['count'] for v in value)} arrays, {sum(v['bytes'] for v in value):,} bytes{' moved' if arguments.by == 'copy' else ''}"
-        )
-        return "\n".join([*terminal.table(rows, 1, terminal.width()), "", summary])
-
-    return value, table
-
-
-def _say_unread(errors: list[ParseError]) -> None:
-    if errors:
-        lines = "1 line" if len(errors) == 1 else f"{len(errors)} lines"
-        print(f"tla: {lines} could not be read; the first: {errors[0].reason.what.splitlines()[0]}", file=sys.stderr)
-
-
-def _listed(value: list[dict[str, Any]]) -> str:
-    rows = [["count", "bytes", "waste", "", "shape", "layout"]]
-    for u in value:
-        known = u["bytes"] is not None
-        sizes = [f"{u['bytes']:,}", f"{u['waste_bytes']:,}", _percent(u["waste_bytes"], u["bytes"])] if known else ["?", "?", ""]
-        rows.append([str(u["count"]), *sizes, u["shape"], u["layout"] or f"refused: {u['refused']}"])
-    refused = sum(u["layout"] is None for u in value)
-    summary = f"{len(value)} distinct shapes, {sum(u['count'] for u in value)} in all, {refused} refused"
-    return "\n".join([*terminal.table(rows, 2, terminal.width()), "", summary] if value else [summary])
 
 
 # ------------------------------------------------------------------------------------------------- input, output
@@ -447,25 +459,8 @@ def _data(x: Any) -> Any:
     return [*map(_data, x)] if isinstance(x, tuple) else x
 
 
-def _percent(part: int, whole: int) -> str:
-    return f"{100 * part / whole:.1f} %" if whole else "0.0 %"
-
-
 def _share(part: int | str, whole: int | str) -> str:
-    return f", {_percent(part, whole)}" if isinstance(part, int) and isinstance(whole, int) else ""
-
-
-def _grouped(n: int | str) -> str:
-    return f"{n:,}" if isinstance(n, int) else n
-
-
-def _binary(n: int | str) -> str:
-    if isinstance(n, str):
-        return ""
-    for power, unit in ((40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")):
-        if n >= 2**power:
-            return f" ({n / 2**power:.4g} {unit})"
-    return ""
+    return f", {terminal.percent(part, whole)}" if isinstance(part, int) and isinstance(whole, int) else ""
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What a notebook shows of layouts, tuples, XLA shapes and the like: a picture, LaTeX, or text. It is made only when one is asked for."""
+"""Notebook output for layouts, tuples, XLA shapes and the like: a picture, LaTeX, or text. It is made only when one is asked for."""
 
 from __future__ import annotations
 

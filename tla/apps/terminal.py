@@ -1,4 +1,4 @@
-"""What commands show on a terminal: tables that fit it, and how far a file is read."""
+"""Terminal output of commands: tables that fit it, and how far a file is read."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO, Any
+
+from ..xla.curve import in_units
 
 #: How long a file is read before it shows, and how long between two updates [seconds].
 _PATIENCE, _PERIOD = 0.5, 0.1
@@ -130,3 +132,22 @@ def opened(path: str) -> Iterator[IO[bytes]]:
         finally:
             if watched:
                 _over("")
+
+
+def percent(part: int, whole: int) -> str:
+    """A share in percent.
+
+    >>> percent(1, 8)
+    '12.5 %'
+    """
+    return f"{100 * part / whole:.1f} %" if whole else "0.0 %"
+
+
+def grouped(n: int | str) -> str:
+    """A number with commas; the text of a symbol as it is."""
+    return f"{n:,}" if isinstance(n, int) else n
+
+
+def binary(n: int | str) -> str:
+    """A number of bytes in parentheses, in KiB and more; nothing for less, and for a symbol."""
+    return f" ({in_units(n)})" if isinstance(n, int) and n >= 1024 else ""

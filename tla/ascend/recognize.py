@@ -31,14 +31,15 @@ def recognize(layout: Any, element: Any = None) -> Tagged | None:
     """The tag of a layout with its parameters: sizes, block, order, leading dimension, contiguous mode. None if it has none.
 
     element   the element type; without one, only tags that need none are found
-    Returns   Tagged, whose `layout` is the same function; its sizes are whole blocks [elements]. A batch has no tag, a matrix
-              of it has one: `recognize(select[1, 2](batch), half)`
+    Returns   Tagged, whose `layout` has the same shape and strides. Its sizes are the valid ones, and `layout` the same with its
+              padding, where these fill the last blocks; of a tile that ends before its last block they are whole blocks
+              [elements]. A batch has no tag, a matrix of it has one: `recognize(select[1, 2](batch), half)`
     Raises    Unproven where a tag might be, and sizes that are not known decide
 
     >>> from tla import GetTileLayout, MakeLayout, parse
     >>> from tla.ascend import float, half, recognize, zN
     >>> recognize(GetTileLayout(MakeLayout[half, zN](100, 60), (32, 32), (16, 32)), half)
-    zN[half](32, 32, ld=112)
+    zN[half](32, 28, ld=112)
     >>> print(recognize(parse("((_16,4),(_16,4)):((_16,_256),(_1,1024))"), float), recognize(parse("(4,6):(1,2)")))
     L0C[float](64, 64, ld=64) None
 
@@ -86,7 +87,7 @@ def _conditions(tag: Tag, layout: Any, element: Element | None) -> Iterator[Cond
         expected = mul(expected, n)
     if tag.is_matrix:
         n, d = modes[-1]
-        for holds, what in _ld_fits(_read(tag, layout, element), d, layout.origin_shape[1 - tag.slow]):
+        for holds, what in _ld_fits(_read(tag, layout, element), d, _valid(layout)[1 - tag.slow]):
             yield _unless_one(n, holds), what
 
 
@@ -130,9 +131,15 @@ def _unless_one(n: Any, holds: bool | None) -> bool | None:
 
 
 def _read(tag: Tag, layout: Layout, element: Element | None) -> Tagged:
-    """The tag with what the shape of its layout says."""
+    """The tag with what the shape of its layout says: the valid sizes where these take as many blocks, else whole blocks."""
     blocks = [extents[0] for block, extents in zip(tag.blocks, modes_of(layout.shape)) if block == GIVEN]
-    return Tagged(tag, element, (*product_each(layout.shape), *blocks))
+    valid = Tagged(tag, element, (*_valid(layout), *blocks))
+    return valid if valid.shape == layout.shape else replace(valid, sizes=(*product_each(layout.shape), *blocks))
+
+
+def _valid(layout: Layout) -> Any:
+    """How much of each mode is valid; all of it where that is no box: what is asked of it then is asked of its padding too."""
+    return layout.origin_shape or product_each(layout.shape)
 
 
 def _tagged(tag: Tag, layout: Layout, element: Element | None) -> Tagged:
@@ -141,7 +148,7 @@ def _tagged(tag: Tag, layout: Layout, element: Element | None) -> Tagged:
     if not tag.is_matrix:
         return made
     d = _by_speed(tag, layout)[-1][1]
-    alone = not all(holds for holds, _what in _ld_fits(made, d, layout.origin_shape[1 - tag.slow]))  # of an extent 1
+    alone = not all(holds for holds, _what in _ld_fits(made, d, _valid(layout)[1 - tag.slow]))  # of an extent 1
     return replace(made, ld=made.least_ld if alone else _ld(made.slow_block, d))
 
 

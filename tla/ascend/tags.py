@@ -69,7 +69,7 @@ class Tag:
         return replace(made, ld=made.least_ld if ld is None else _checked_ld(made, leaf(ld)))
 
     def MakeLayout(self, element: Any, *sizes: Any, ld: Any = None) -> Layout:
-        """What `MakeLayout[element, tag](*sizes, ld=ld)` gives."""
+        """The layout that `MakeLayout[element, tag](*sizes, ld=ld)` gives."""
         return _layout(self, element, sizes, ld)
 
     @property
@@ -198,7 +198,7 @@ class Tagged:
 
     @property
     def ld_group(self) -> Int:
-        """What the leading dimension is a multiple of: 2 where a row of fp4, or a column, is a row of pairs."""
+        """The number that divides the leading dimension: 2 where a row of fp4, or a column, is a row of pairs."""
         return static(self.element.group if self.element and self.tag.contiguous != self.tag.slow else 1)
 
     @property

@@ -17,7 +17,7 @@ from ..core.element import Element
 from ..core.errors import LeafTypeError, RangeError, Reason, Unproven
 from ..core.int_tuple import leaves, modes_of, shown
 from ..core.ints import known
-from ..core.layout import Layout
+from ..core.layout import Layout, require_origin
 from ..tensors.tensor import Tensor
 from . import tags
 from .architecture import Architecture, AtlasA2, as_architecture, position_of
@@ -397,7 +397,7 @@ def _executed(instruction: Instruction) -> tuple[Any, Any]:
     import numpy as np
 
     dst, src = instruction.moved
-    sizes = tuple(map(int, dst.origin_shape))
+    sizes = tuple(map(int, require_origin("an instruction", dst)))
     grid = np.ogrid[tuple(slice(n) for n in sizes)]
     return tuple(at + np.broadcast_to(side(*grid), sizes).ravel() for at, side in ((instruction.dst, dst), (instruction.src, src)))  # type: ignore[return-value]
 

@@ -24,7 +24,7 @@ class Threads(NamedTuple):
 
 
 class CLanguage(NamedTuple):
-    """What a language of the C family writes in its own way.
+    """The spellings that differ between languages of the C family.
 
     includes   what is used -> the line that makes it known: "runtime" always, "bool", "int", "memcpy" and "assert" on use
     integers   integer type -> its name

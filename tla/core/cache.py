@@ -72,7 +72,7 @@ def plain_memo(f: Callable[P, R]) -> Callable[P, R]:
 
 @contextmanager
 def forgetting() -> Iterator[None]:
-    """What is worked out inside is not remembered: it may rest on what holds there only."""
+    """Remember no result that is computed inside: it may rest on conditions that hold there only."""
     token = _KEEPS.set(False)
     try:
         yield

@@ -16,13 +16,13 @@ from .basis import ArithmeticTuple, ScaledBasis, as_coordinate
 from .errors import LeafTypeError, RankError
 from .int_tuple import AnyLayout, flatten, leaves, mode, shown, symbols_given, unflatten
 from .ints import Int, is_constant, is_int, is_static, leaf, plus
-from .layout import Layout, as_layout
+from .layout import Layout, as_layout, origin_given
 from .swizzle import Swizzle
 from .value import new_value
 
 _0 = Int[0]()
 #: A layout composed of more parts than this is refused.
-MAX_PARTS = 64
+MAX_PARTS = 256
 
 
 class ComposedLayout(AnyLayout):
@@ -106,11 +106,11 @@ class ComposedLayout(AnyLayout):
         return ComposedLayout(self.outer, self.offset, f(self.inner, *more))
 
     def flatten(self) -> Any:
-        """What `flatten(layout)` gives."""
+        """The layout that `flatten(layout)` gives."""
         return self.over(flatten)
 
     def unflatten(self, profile: Any) -> Any:
-        """What `unflatten(layout, profile)` gives."""
+        """The layout that `unflatten(layout, profile)` gives."""
         return self.over(unflatten, profile)
 
     def __eq__(self, other: object) -> bool:
@@ -126,7 +126,7 @@ class ComposedLayout(AnyLayout):
 
     def __repr__(self) -> str:
         last = innermost(self)
-        origin = "" if last._origin is None else f", origin_shape={last._origin!r}"
+        origin = origin_given(last)
         return f"parse({str(self)!r}{origin}{symbols_given(*_numbers(self))})"
 
     def __reduce__(self) -> tuple[Any, ...]:

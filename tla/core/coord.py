@@ -113,7 +113,7 @@ _INTEGER_DTYPE = r"(?i)(?:.*\.)?(u?)int(\d+)"
 
 
 def dtype_of(x: Any) -> str:
-    """What the dtype of an array or tracer is called; empty where it has none.
+    """The name of the dtype of an array or tracer; empty where it has none.
 
     The class is asked: a proxy of torch.fx has every attribute, and records that it was asked for one.
     """
@@ -369,7 +369,7 @@ def _merged(pairs: Iterable[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
 
 
 def ends_empty(shape: Any) -> bool:
-    """Whether the last mode, or the last of that, has no extent at all."""
+    """Whether the last leaf of a shape is an empty tuple, as in (4,()) and (4,(2,())): then no mode takes what is left of an index."""
     while isinstance(shape, tuple) and shape:
         shape = shape[-1]
     return isinstance(shape, tuple)

@@ -122,7 +122,7 @@ def require_depth(x: tuple[Any, ...], depth: int = MAX_DEPTH) -> None:
 
 
 class AnyLayout(Value, Displayed):
-    """What every kind of layout is: something with a shape, which stands for it wherever a shape is asked for."""
+    """The base of every kind of layout: a value with a shape."""
 
     __slots__ = ("__weakref__",)  # jax.jit(layout) holds its function weakly
     shape: Any
@@ -174,7 +174,7 @@ def own_operation(operation: Any, x: Any) -> Callable[..., Any] | None:
 
 
 def layout_fix(x: Any) -> str:
-    """What to write for x where a layout belongs."""
+    """The fix for x where a layout belongs."""
     if isinstance(x, str):
         return f"write parse({x!r:.60})"
     if isinstance(x, Static):
@@ -214,13 +214,13 @@ def text(x: Any) -> str:
 
 
 def symbols_given(*trees: Any) -> str:
-    """What repr adds to parse(text) for the symbols in IntTuples: nothing, or `, symbols=[dim('M')]`."""
+    """The argument that repr adds to parse(text) for the symbols in IntTuples: nothing, or `, symbols=[dim('M')]`."""
     found = dict.fromkeys(s for x in trees for n in leaves(x) for s in getattr(getattr(n, "value", n), "symbols", ()))
     return f", symbols={[*found]}" if found else ""
 
 
 def shown(x: Any, width: int = 80) -> str:
-    """What stands for x in an error message: its notation, cut at `width` characters."""
+    """The text of x in an error message: its notation, cut at `width` characters."""
     try:
         full = text(x)
     except (RecursionError, ValueError):  # nested too deep, or an integer of thousands of digits
@@ -424,7 +424,7 @@ def flatten(x: Any) -> Any:
     >>> print(flatten((2, (3, (4,)))), flatten(5), flatten(parse("(_2,(3,_4)):(_12,(4,_1))")))
     (2,3,4) 5 (_2,3,_4):(_12,4,_1)
 
-    The origin_shape of a flat layout is the default one. Source: CuTe `flatten`.
+    What is valid of a layout stays so; origin_shape is None where that is no box of the leaves. Source: CuTe `flatten`.
     """
     if isinstance(x, AnyLayout):
         return x.flatten()

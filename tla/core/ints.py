@@ -263,7 +263,7 @@ def register_foreign(is_one: Callable[[object], bool], convert: Callable[[Any], 
 
 
 def foreign(x: object) -> Callable[[Any], Any] | None:
-    """What makes a value of another package a leaf; None if nothing does."""
+    """The function that converts a value of another package to a leaf; None if there is none."""
     return next((convert for is_one, convert in _FOREIGN if is_one(x)), None)
 
 
@@ -412,9 +412,9 @@ _TEXT = {"==": "{} == {}", "<=": "{} <= {}", "divides": "{} divides {}"}
 
 
 def require(question: Literal["==", "<=", "divides"], a: Any, b: Any, where: Callable[[], str]) -> bool:
-    """What an operation needs to go on: True where it holds, False where it does not.
+    """Ask for a condition that an operation needs: True where it holds, False where it does not.
 
-    Where that is not known, it is True if it was recorded by assuming(); else Unproven, which names it. where: the
+    Where it is not known, the answer is True under assuming(), which records the condition; else Unproven, which names it. where: the
     operation for the message, which takes its time to write.
 
     >>> require("divides", 16, 64, lambda: "a divide"), require("<=", 5, 4, lambda: "a tile")

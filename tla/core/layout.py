@@ -26,6 +26,7 @@ from .int_tuple import (
     like,
     mode,
     modes_of,
+    product,
     product_each,
     require_congruent,
     require_depth,
@@ -34,7 +35,7 @@ from .int_tuple import (
     text,
     unflatten,
 )
-from .ints import Int, Static, at_most, is_constant, is_int, is_static, leaf, mul, require
+from .ints import Int, Static, at_most, divides, equal, is_constant, is_int, is_static, leaf, mul, require
 
 _0, _1 = Int[0](), Int[1]()
 P = ParamSpec("P")
@@ -176,7 +177,8 @@ class Layout(AnyLayout, metaclass=_LayoutMeta):
     shape          extents, an IntTuple, padding included [elements]
     stride         congruent to shape [elements]
     origin_shape   one integer per top-level mode: how much of it holds valid data. What XLA calls padding and Ascend a
-                   tail tile. Default: the product of each mode.
+                   tail tile. Default: the product of each mode. Where the valid part is no box of the modes, as after a
+                   divide whose tiles cross its edge, it is None: part of this is padding. Given as `...` it says that
     Raises         RankError where these do not fit each other, RangeError for a negative extent, an origin_shape past the
                    shape, or what 64 bits cannot hold, Unproven for an extent of symbols that may be negative, LeafTypeError
                    for a leaf that is no integer
@@ -201,7 +203,7 @@ class Layout(AnyLayout, metaclass=_LayoutMeta):
 
     shape: Any
     stride: Any
-    _origin: Shape | None  # None is the default: most layouts have it, and few are asked for it
+    _origin: Any  # a Shape; None for the default: most layouts have it, and few are asked for it; ... for no box
     _plain: list[tuple[int, int]] | None
     _make: Callable[[], tuple[Any, Any]]
 
@@ -214,7 +216,7 @@ class Layout(AnyLayout, metaclass=_LayoutMeta):
         _set_shape(self, shape)
         _set_stride(self, stride)
         _set_plain(self, _plain_modes(shape, stride))
-        _set_origin(self, None if origin_shape is None else _as_origin(shape, origin_shape))
+        _set_origin(self, origin_shape if origin_shape is None or origin_shape is ... else _as_origin(shape, origin_shape))
 
     if not TYPE_CHECKING:  # a checker would take any name for an attribute
 
@@ -234,9 +236,9 @@ class Layout(AnyLayout, metaclass=_LayoutMeta):
         return self._plain  # type: ignore[return-value]  # it is set above
 
     @property
-    def origin_shape(self) -> Shape:
-        """How much of each top-level mode holds valid data [elements]."""
-        return _default_origin(self.shape) if self._origin is None else self._origin
+    def origin_shape(self) -> Shape | None:
+        """How much of each top-level mode holds valid data [elements]; None where that is no box: part of it is padding."""
+        return _default_origin(self.shape) if self._origin is None else None if self._origin is ... else self._origin
 
     def __call__(self, *coord: Any) -> Any:
         at = coord[0] if len(coord) == 1 else coord
@@ -253,14 +255,16 @@ class Layout(AnyLayout, metaclass=_LayoutMeta):
         return offset_of(at, self.shape, self.stride)
 
     def __getitem__(self, i: int) -> Layout:
-        """Mode i as a layout; one that is an integer keeps its origin_shape."""
+        """Mode i as a layout, with what of it is valid."""
         if not isinstance(i, int):
             raise LeafTypeError(f"mode {i!r} of a layout", "one integer", "get[0, 1](layout) goes by a path, slice_((_, 0), layout) slices")
         mode(self.shape, leaf(i))
         if not isinstance(self.shape, tuple):
             return self
         s, d = self.shape[i], self.stride[i]
-        return unchecked_layout(s, d, None if isinstance(s, tuple) or self._origin is None else Shape(self._origin[i]))
+        if self._origin is None or self._origin is ...:
+            return unchecked_layout(s, d, self._origin)
+        return unchecked_layout(s, d, _kept(s, spread_valid(product_each(s), self._origin[i])))
 
     def __iter__(self) -> Iterator[Layout]:
         if not isinstance(self.shape, tuple):
@@ -270,12 +274,12 @@ class Layout(AnyLayout, metaclass=_LayoutMeta):
         return map(unchecked_layout, self.shape, self.stride)
 
     def flatten(self) -> Layout:
-        """What `flatten(layout)` gives."""
-        return unchecked_layout(flatten(self.shape), flatten(self.stride))
+        """The layout that `flatten(layout)` gives."""
+        return valid_by_leaves(unchecked_layout(flatten(self.shape), flatten(self.stride)), self)
 
     def unflatten(self, profile: Any) -> Layout:
-        """What `unflatten(layout, profile)` gives."""
-        return Layout(unflatten(self.shape, profile), unflatten(self.stride, profile))
+        """The layout that `unflatten(layout, profile)` gives."""
+        return valid_by_leaves(Layout(unflatten(self.shape, profile), unflatten(self.stride, profile)), self)
 
     @property
     def is_static(self) -> bool:
@@ -296,7 +300,7 @@ class Layout(AnyLayout, metaclass=_LayoutMeta):
         return f"{text(self.shape)}:{text(self.stride)}"
 
     def __repr__(self) -> str:
-        origin = "" if self._origin is None else f", origin_shape={self._origin!r}"
+        origin = origin_given(self)
         return f"parse({str(self)!r}{origin}{symbols_given(self.shape, self.stride)})"
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -304,7 +308,7 @@ class Layout(AnyLayout, metaclass=_LayoutMeta):
 
 
 def _may_be_extent(n: Any, shape: Any) -> bool:
-    """Whether n is 0 or more: proved, taken on by assuming(), or a symbol of sympy of which nothing was declared."""
+    """Whether n is 0 or more: proved, recorded by assuming(), or a symbol of sympy of which nothing was declared."""
     return bool(getattr(n, "is_undeclared", False)) or require("<=", 0, n, lambda: f"the extent {n} of {shown(shape)}")
 
 
@@ -343,18 +347,101 @@ def as_layout(where: str, x: Any) -> Any:
     raise LeafTypeError(f"{where} of a {type(x).__name__}", "a layout", layout_fix(x))
 
 
-def join(layouts: Iterable[Layout], origin: Shape | None = None) -> Layout:
-    """The layouts as the modes of one, each with the strides that it has."""
+def join(layouts: Iterable[Layout], origin: Any = None) -> Layout:
+    """The layouts as the modes of one, each with the strides that it has, and what of it is valid unless `origin` says that."""
     modes = tuple(layouts)
     for m in modes:
         if type(m) is not Layout:
             as_layout("a mode", m)
     shape, stride = tuple.__new__(Shape, [m.shape for m in modes]), tuple.__new__(Stride, [m.stride for m in modes])
     require_depth(shape)
+    if origin is None and any(m._origin is not None for m in modes):
+        origin = _kept(shape, _box([valid_as_one(m) for m in modes]))
     return unchecked_layout(shape, stride, origin)
 
 
-def unchecked_layout(shape: Any, stride: Any, origin: Shape | None = None, plain: Any = None) -> Layout:
+# What is valid, as modes are cut and gathered: of a mode it is a beginning, the first so many of its coordinates. A result
+# of None is known to be no box, or not known to be one; _origin has `...` for it.
+
+
+def spread_valid(extents: Iterable[Any], valid: Any) -> Any:
+    """The origin_shape of modes whose first `valid` coordinates, first mode fastest, are valid; `...` where that is no box."""
+    out: list[Any] = []
+    for n in extents:
+        if at_most(valid, n):
+            out.append(valid)
+            valid = _1
+        elif divides(n, valid):
+            out.append(n)
+            valid = valid // n
+        else:
+            return ...
+    return Shape(*out)
+
+
+def valid_as_one(layout: Layout) -> Any:
+    """How many coordinates are valid, where these are the first ones, first mode fastest; None where they are not."""
+    if layout._origin is ...:
+        return None
+    if layout._origin is None:
+        return product(layout.shape)
+    count, whole = _1, True
+    for n, v in zip(_default_origin(layout.shape), layout._origin):
+        if not whole and not equal(v, 1):
+            return None
+        count, whole = mul(count, v), whole and bool(equal(v, n))
+    return count
+
+
+def _box(valid: Iterable[Any]) -> Any:
+    """The origin_shape of these, one for each mode; `...` if there is none."""
+    counts = [*valid]
+    return ... if any(n is None for n in counts) else Shape(*counts)
+
+
+def valid_leaves(layout: Layout) -> Any:
+    """How much of each leaf is valid, in order, where that is a box of the leaves; None where it is none."""
+    if layout._origin is None:
+        return list(leaves(layout.shape))
+    found: list[Any] = []
+    for s, v in zip(modes_of(layout.shape), [] if layout._origin is ... else layout._origin):
+        parts = spread_valid(leaves(s), v)
+        if parts is ...:
+            return None
+        found += parts
+    return None if layout._origin is ... else found
+
+
+def valid_by_leaves(new: Layout, old: Layout, valid: Any = None) -> Layout:
+    """The layout `new`, whose leaves are those of `old`, with what of these is valid; `valid` says it leaf by leaf."""
+    if old._origin is None:
+        return new
+    counts = valid_leaves(old) if valid is None else valid
+    if counts is None or any(n is None for n in counts):
+        return unchecked_layout(new.shape, new.stride, ...)
+    rest, gathered = iter(counts), []
+    for s in modes_of(new.shape):
+        mode = unchecked_layout(flat := tuple(leaves(s)), flat, Shape(*(next(rest) for _n in flat)))
+        gathered.append(valid_as_one(mode))
+    return unchecked_layout(new.shape, new.stride, _kept(new.shape, _box(gathered)))
+
+
+def require_origin(where: str, layout: Any) -> Shape:
+    """The origin_shape of a layout; RangeError where what is valid is no box of its modes."""
+    origin: Shape | None = layout.origin_shape
+    if origin is None:
+        what = f"{where} of {shown(layout)}: part of it is padding, and the rest no box of its modes"
+        fix = "take tiles by GetTile of a tensor or GetTileLayout, which know; or give the origin_shape: Layout(a.shape, a.stride, (3, 5))"
+        raise RangeError(what, "a layout whose origin_shape is known", fix)
+    return origin
+
+
+def origin_given(layout: Layout) -> str:
+    """What repr adds to parse(text) for an origin_shape: nothing for the default."""
+    return "" if layout._origin is None else f", origin_shape={'...' if layout._origin is ... else repr(layout._origin)}"
+
+
+def unchecked_layout(shape: Any, stride: Any, origin: Any = None, plain: Any = None) -> Layout:
     """The layout of parts that the caller has proved to fit: Layout without its checks. plain: what plain_modes() gives."""
     new = _new(Layout)
     _set_shape(new, shape)
@@ -381,6 +468,15 @@ def _as_origin(shape: Any, origin_shape: Any) -> Shape | None:
             raise RangeError(
                 f"origin_shape {shown(origin)} of {shown(shape)}: {o} of {n}", "0 up to the extent of its mode", "pad the shape"
             )
+    kept: Shape | None = _kept(shape, origin)
+    return kept
+
+
+def _kept(shape: Any, origin: Any) -> Any:
+    """An origin_shape as a layout keeps it: None if it is the default one, static-ness and all."""
+    if origin is ... or origin is None:
+        return origin
+    whole = _default_origin(shape)
     same = origin == whole and all(is_static(o) == is_static(n) for o, n in zip(origin, whole))
     return None if same else origin
 

@@ -26,10 +26,13 @@ from .errors import LeafTypeError, ParseError
 from .int_tuple import MAX_DEPTH, IntTuple
 from .ints import INT64_MAX, INT64_MIN, static
 from .layout import Layout
+from .printed import is_foreign, translated
 from .swizzle import make_swizzle
 
 # What makes the symbols of parse() a dict of names; what reads an expression of them from a position on.
 _EXPRESSIONS: list[tuple[Callable[[Any], dict[str, Any]], Callable[[str, int, dict[str, Any]], tuple[Any, int]]]] = []
+
+_UNKNOWN: list[Callable[[str, int, bool], Any]] = []
 
 _LEAF = r"(_?)(-?[0-9]+)((?:@[0-9]{1,5})*)(?![0-9A-Za-z_.@])"
 _WORD = r"(?s)[0-9A-Za-z_.+-]+|."
@@ -46,6 +49,11 @@ _compiled = plain_memo(re.compile)
 def register_expression(names: Callable[[Any], dict[str, Any]], read: Callable[[str, int, dict[str, Any]], tuple[Any, int]]) -> None:
     """Make expressions of symbols leaves: read(text, position, names(symbols)) is the value, and where its text ends."""
     _EXPRESSIONS.append((names, read))
+
+
+def register_unknown(make: Callable[[str, int, bool], Any]) -> None:
+    """Make make(name, divisor, extent) what stands for a size that a text does not tell."""
+    _UNKNOWN.append(make)
 
 
 def parse(text: str, *, origin_shape: Any = None, symbols: Any = None) -> Any:
@@ -67,21 +75,44 @@ def parse(text: str, *, origin_shape: Any = None, symbols: Any = None) -> Any:
       expected  the same nesting
       fix       give each mode its counterpart
 
+    What CuTe, its DSL and C++ compilers print is read too: tensors (their layout, in elements; where a pointer points is left out,
+    but for where a swizzle begins), `S<...>`, `?`, ArithTuple, and types. There `int` and `?` are sizes d0, d1, ... that are not
+    known, or the symbols, in their order; and a bare number of the DSL is static.
+
+    >>> print(parse("Sw<3,4,3>_smem_ptr[16b](0x7f0000000000) o (_8,_64):(_64,_1)"))
+    Sw<3,3,3> o _0 o (_8,_64):(_64,_1)
+    >>> print(parse("(?,?{div=16}):(?,1)"), parse("cute::Layout<cute::tuple<cute::C<4>, int>, cute::tuple<cute::C<1>, cute::C<4>>>"))
+    (d0,d1):(d2,_1) (_4,d0):(_1,_4)
+
     >>> from tla import dims
     >>> M, N = dims("M N")
     >>> print(parse("(M,ceil(N/4)):(_1,16*M)", symbols=[M, N]).stride)
     (_1,16*M)
 
-    Source: design of tla, section 4; the notation is that of cute::print.
+    Source: docs/language.md; the notation is that of cute::print.
     """
     if not isinstance(text, str):
         raise LeafTypeError(f"parse of a {type(text).__name__}", "a text such as '(_4,2):(_2,_1)'", "str(x) gives the text of a layout")
+    if is_foreign(text):
+        text, symbols = _translated(text, symbols)
     reader = Reader(text, symbols)
     value = reader.value(origin_shape)
     reader.end(", or ':'")
     if origin_shape is not None and not hasattr(value, "origin_shape"):
         raise ParseError(text, len(text), "an origin_shape, and no layout", "shape:stride", "drop origin_shape")
     return value
+
+
+def _translated(text: str, symbols: Any) -> tuple[str, Any]:
+    """A print of others in our notation, with its symbols: what it does not know takes those that are given, in their order."""
+    ours, unknown = translated(text)
+    if not unknown:
+        return ours, symbols
+    given = [*symbols] if isinstance(symbols, (list, tuple)) else [] if symbols is None else [symbols]
+    if given and len(given) != len(unknown):
+        what = f"{len(given)} symbols for {len(unknown)} sizes that the text does not tell"
+        raise ParseError(text, 0, what, f"{len(unknown)} of them, in the order of the text", "leave out symbols: they are d0, d1, ... then")
+    return ours, {u.name: given[k] if given else _UNKNOWN[0](*u) for k, u in enumerate(unknown)}
 
 
 class Reader:
@@ -116,7 +147,7 @@ class Reader:
         return value
 
     def part(self, origin_shape: Any) -> Any:
-        """What stands alone, or between the "o" of a chain; origin_shape is that of the last layout."""
+        """The value that stands alone, or between the "o" of a chain; origin_shape is that of the last layout."""
         found = _compiled(_SWIZZLE).match(self.text, self.at)
         if found:
             numbers = [*map(int, found[1].split(","))]

@@ -10,8 +10,13 @@ from typing import TYPE_CHECKING
 from ..core import element
 from . import names
 from .atom import CopyAtom, Family, Major, MMAAtom
+from .canonical import GMMA, UMMA, CanonicalAtom, tile_to_mma_shape
+from .contracts import Contract, contracts
+from .descriptor import Descriptor, descriptor_steps, read_descriptor, umma_descriptor, wgmma_descriptor
 from .elements import CPP
+from .instruction_descriptor import InstructionDescriptor, instruction_descriptor
 from .names import Copy_Atom, MMA_Atom, atom, atoms
+from .scale_factors import plain_scales, require_scale_strides, scale_factor_atom, scale_factor_layout
 from .tiled_copy import (
     ThrCopy,
     TiledCopy,
@@ -25,24 +30,38 @@ from .tiled_copy import (
     make_tiled_copy_S,
 )
 from .tiled_mma import ThrMMA, TiledMMA, make_tiled_mma
+from .tma import TensorMap, TMACopy, make_tma_copy, tma_partition
+from .tmem import TmemAddress, make_tmem_copy, tmem_address, tmem_allocation, tmem_layout
 
 K, MN = Major.K, Major.MN
 
 __all__ = [
+    "GMMA",
     "MN",
+    "UMMA",
+    "CanonicalAtom",
+    "Contract",
     "CopyAtom",
     "Copy_Atom",
+    "Descriptor",
     "Family",
+    "InstructionDescriptor",
     "K",
     "MMAAtom",
     "MMA_Atom",
     "Major",
+    "TMACopy",
+    "TensorMap",
     "ThrCopy",
     "ThrMMA",
     "TiledCopy",
     "TiledMMA",
+    "TmemAddress",
     "atom",
     "atoms",
+    "contracts",
+    "descriptor_steps",
+    "instruction_descriptor",
     "make_cotiled_copy",
     "make_tiled_copy",
     "make_tiled_copy_A",
@@ -52,6 +71,20 @@ __all__ = [
     "make_tiled_copy_D",
     "make_tiled_copy_S",
     "make_tiled_mma",
+    "make_tma_copy",
+    "make_tmem_copy",
+    "plain_scales",
+    "read_descriptor",
+    "require_scale_strides",
+    "scale_factor_atom",
+    "scale_factor_layout",
+    "tile_to_mma_shape",
+    "tma_partition",
+    "tmem_address",
+    "tmem_allocation",
+    "tmem_layout",
+    "umma_descriptor",
+    "wgmma_descriptor",
 ]
 
 if not TYPE_CHECKING:  # a name that is not there is an error for type checkers too

@@ -8,11 +8,11 @@ Source: the ISA manuals of CDNA1 to 3, RDNA3 and 4; AMD's matrix instruction cal
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ..core.cache import plain_memo
 from ..core.element import Element, bf16, double, float, fp8_e4m3, fp8_e4m3fnuz, fp8_e5m2, fp8_e5m2fnuz, half, int4b, int8, int32, tf32
 from ..core.errors import LeafTypeError, RangeError
 from ..core.layout import Layout
@@ -72,7 +72,7 @@ def _pair(types: str, narrow: dict[str, Element]) -> tuple[Element, Element]:
     return narrow[a], narrow[b]
 
 
-@functools.cache
+@plain_memo
 def rows() -> tuple[Row, ...]:
     """Every dense matrix instruction."""
     out = []
@@ -141,7 +141,7 @@ def _wmma_result(r: Row) -> Layout:
     return _layout([(16, 16), *lanes], [(16 // parts, 1)])
 
 
-@functools.cache
+@plain_memo
 def _made(r: Row) -> MMAAtom:
     mfma = r.arch.startswith("cdna")
     operand, result = (_mfma_operand(r), _mfma_result(r)) if mfma else (_wmma_operand(r), _wmma_result(r))

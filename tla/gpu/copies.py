@@ -177,16 +177,16 @@ def _cp_async(name: str, widths: tuple[int, ...], *types: Any) -> CopyAtom:
     if s.bits not in widths:
         what = f"{name}[{s}], {s.bits} bits"
         raise LeafTypeError(what, " or ".join(map(str, widths)) + " bits", f"write {name}[uint{widths[-1]}]")
-    cache = "ca" if "ALWAYS" in name else "cg"
-    return _of_bits(f"{name}<{','.join(cpp_name(as_element(t)) for t in types)}>", "sm80", f"cp.async.{cache}.shared.global", s.bits)
+    level = "ca" if "ALWAYS" in name else "cg"
+    return _of_bits(f"{name}<{','.join(cpp_name(as_element(t)) for t in types)}>", "sm80", f"cp.async.{level}.shared.global", s.bits)
 
 
 def families() -> Iterator[Family]:
     """The templates of copies."""
     yield Family("UniversalCopy", "universal", "S, ...", _universal, ((half,), (uint32,), (uint64,), (uint128,)))
     yield Family("AutoVectorizingCopyWithAssumedAlignment", "universal", "MaxVecBits", _vectorizing, ((128,),))
-    for cache, fill in (("ALWAYS", ""), ("GLOBAL", ""), ("ALWAYS", "_ZFILL"), ("GLOBAL", "_ZFILL")):
-        name = f"SM80_CP_ASYNC_CACHE{cache}{fill}"
-        widths = (32, 64, 128) if cache == "ALWAYS" else (128,)
+    for level, fill in (("ALWAYS", ""), ("GLOBAL", ""), ("ALWAYS", "_ZFILL"), ("GLOBAL", "_ZFILL")):
+        name = f"SM80_CP_ASYNC_CACHE{level}{fill}"
+        widths = (32, 64, 128) if level == "ALWAYS" else (128,)
         examples = tuple((t,) for t in (uint32, uint64, uint128) if t.bits in widths)
         yield Family(name, "sm80", "TS, ...", partial(_cp_async, name, widths), examples)

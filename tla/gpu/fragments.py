@@ -8,7 +8,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..algebra.composition import composition, filter_zeros
+from ..algebra.coalesce import filter_zeros
+from ..algebra.composition import composition
 from ..algebra.divide import MakeOrderedLayout, tiled_product
 from ..algebra.modes import take
 from ..core.composed import innermost

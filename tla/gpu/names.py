@@ -5,11 +5,11 @@ Text is parsed by a grammar of its own: name, or name<argument, ...>, where a na
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from ..core.cache import plain_memo
 from ..core.errors import LeafTypeError, ParseError, RangeError
 from ..core.ints import is_int
 from . import amd, copies, intel, tcgen05, warp, wgmma
@@ -19,7 +19,7 @@ from .elements import CPP, as_element
 _Entry = Family | Callable[[], Atom]
 
 
-@functools.cache
+@plain_memo
 def _entries() -> dict[str, _Entry]:
     """Every name without its namespaces, and what makes its atom."""
     out: dict[str, _Entry] = {}
@@ -40,7 +40,7 @@ def entry(name: str) -> Any:
     return found if found is None or isinstance(found, Family) else _made(name)
 
 
-@functools.cache
+@plain_memo
 def _made(name: str) -> Atom:
     make = _entries()[name]
     assert not isinstance(make, Family)

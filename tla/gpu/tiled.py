@@ -9,7 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ..algebra.codomain import cosize, get_flat_coord
-from ..algebra.composition import complement, composition
+from ..algebra.complement import complement
+from ..algebra.composition import composition
 from ..algebra.inverse import right_inverse
 from ..algebra.modes import append
 from ..core.errors import LeafTypeError, RangeError, RankError

@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ..algebra.composition import coalesce, composition, filter as keep_steps, with_shape
+from ..algebra.coalesce import coalesce, filter as keep_steps
+from ..algebra.composition import composition, with_shape
 from ..algebra.divide import logical_product, raked_product, zipped_divide
 from ..algebra.inverse import left_inverse, right_inverse
 from ..algebra.recast import upcast

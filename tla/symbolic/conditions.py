@@ -1,4 +1,4 @@
-"""Conditions on sizes: asked, proved, refuted by a counterexample, or taken on and written down.
+"""Conditions on sizes: asked, proved, refuted by a counterexample, or assumed and recorded.
 
 A condition that an operation needs and that is not proved raises Unproven; inside `with assuming() as conditions:` it is
 recorded there, and the operation goes on.
@@ -119,7 +119,7 @@ class Condition(Value):
         return Unproven(f"{where}: it is not known whether {self}", str(self), f"{self.settled_by()}, or go on under assuming()")
 
     def settled_by(self) -> str:
-        """What to declare so that it can be proved."""
+        """The declaration that lets it be proved."""
         one, other = self.a, self.b
         n, c = _alone(other)
         if self.question == "divides" and n and one.const:

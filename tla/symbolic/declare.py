@@ -27,7 +27,7 @@ def dim(name: str, *, multiple_of: int = 1, at_least: Any = 1, at_most: Any = No
     >>> print(N // 16 * 16, N % 8, N // 32)
     N 0 N//32
 
-    Source: design of tla, section 2.
+    Source: docs/symbolic.md.
     """
     unit = _known("multiple_of", multiple_of, 1)
     low = poly_of(at_least)
@@ -45,7 +45,7 @@ def dims(names: str, **facts: Any) -> tuple[SymInt, ...]:
     >>> print(M // 128 * 128 * N, K % 64)
     M*N 0
 
-    Source: design of tla, section 2.
+    Source: docs/symbolic.md.
     """
     if not isinstance(names, str):
         raise LeafTypeError(f"dims({names!r})", "names in one text", "write dims('M N K')")
@@ -66,7 +66,7 @@ def index(name: str, below: Any, *, at_least: Any = 0, multiple_of: int = 1) -> 
     >>> print((i*N + j) // N, (i*N + j) % N)
     i j
 
-    Source: design of tla, section 2.
+    Source: docs/symbolic.md.
     """
     unit = _known("multiple_of", multiple_of, 1)
     return _declared(name, unit, poly_of(at_least), poly_of(below) - ONE, f"index({name!r})")
@@ -95,3 +95,8 @@ def unnamed(name: str, low: int | None) -> SymInt:
     """A symbol of another package: an integer with no facts but perhaps a smallest value."""
     require_name(name)
     return of_symbol(symbol(name, 1, () if low is None else (number(low),), ()))
+
+
+def unknown(name: str, divisor: int, extent: bool) -> SymInt:
+    """A size that a print of others does not tell: an extent, 0 or more, or a stride, which may be anything."""
+    return dim(name, multiple_of=divisor, at_least=0) if extent else index(name, 2**62, at_least=-(2**62), multiple_of=divisor)

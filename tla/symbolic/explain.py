@@ -1,4 +1,4 @@
-"""What a user does with expressions: simplify, explain, and print them for other languages."""
+"""Functions on expressions: simplify, explain, and print them for other languages."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def latex(x: Any) -> str:
     >>> print(latex(MakeLayout((M, N // 4))))
     \\left(M, \\left\\lfloor \\frac{N}{4} \\right\\rfloor\\right) : \\left(1, M\\right)
 
-    Source: design of tla, section 2.
+    Source: docs/symbolic.md.
     """
     if isinstance(x, AnyLayout):
         return f"{latex(x.shape)} : {latex(getattr(x, 'stride', ()))}"
@@ -61,7 +61,7 @@ def simplify(expr: Any) -> Any:
     >>> print(simplify(t // 32 * 32 + t % 32 // 4 * 4 + t % 4))
     t
 
-    Source: design of tla, section 2.
+    Source: docs/symbolic.md.
     """
     return leaf(expr)
 
@@ -75,7 +75,7 @@ def to_python(x: Any) -> str:
     >>> to_python(-(-j // 128) * M + 1), to_python(N > j), to_python(7)
     ('((j + 127)//128)*M + 1', 'j < N', '7')
 
-    Raises LeafTypeError for what is no integer. Source: design of tla, section 2.
+    Raises LeafTypeError for what is no integer. Source: docs/symbolic.md.
     """
     if isinstance(x, Condition):
         return x.to_python()
@@ -95,7 +95,7 @@ def explain(x: Any) -> list[Step]:
     (i*N+j)//(N) == i   by (k*d + x)//d -> k + x//d, d > 0
 
     Where an expression came out of a pickle or a text, or of more than 100 operations, only its last steps are known.
-    Source: design of tla, section 2.
+    Source: docs/symbolic.md.
     """
     if isinstance(x, AnyLayout):
         x = (x.shape, getattr(x, "stride", ()))

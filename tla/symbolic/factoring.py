@@ -74,7 +74,7 @@ class Sums:
         return tree.total([factor, self.sum(rest)]) if rest else factor
 
     def factors(self, terms: dict[Mono, int]) -> list[tuple[Atom | None, int]]:
-        """What can be taken out of two terms or more, what saves most first: an atom, or a number."""
+        """The factors, atoms or numbers, that two terms or more share, the one that saves most first."""
         saved: dict[tuple[Atom | None, int], int] = {}
         for a in {a for m in terms for a in m}:
             count = sum([a in m for m in terms])

@@ -79,8 +79,8 @@ def _searched(p: Poly) -> tuple[Poly, list[str]]:
 
 
 class _Prices:
-    """What forms of p cost while they are compared. Atoms that p has are shown at their best; those that moves make, which
-    have the parts of these in other sums, are looked at quickly: a search for each would be a search in a search."""
+    """Costs of candidate forms of p. An atom of p has the cost of its cheapest form. An atom that a move makes is priced without
+    a search of its own, which would be a search inside of a search."""
 
     def __init__(self, p: Poly) -> None:
         self.trees: dict[Atom, Tree] = {}

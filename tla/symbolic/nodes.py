@@ -73,7 +73,7 @@ class FloorDiv(_Integer):
     >>> FloorDiv(x + 1, 4), FloorDiv(-7, 2), FloorDiv(x, 4).subs(x, 9), FloorDiv(x, 4).rewrite(sympy.floor)
     ((x + 1)//4, -4, 2, floor(x/4))
 
-    Evaluated on numbers only: nothing is simplified, simplify() does that. Source: design of tla, section 2.
+    Evaluated on numbers only: nothing is simplified, simplify() does that. Source: docs/symbolic.md.
     """
 
     sign = "//"
@@ -99,7 +99,7 @@ class Mod(_Integer):
     >>> Mod(2 * Mod(x, 8), 8), Mod(-7, 4), Mod(x, 8).rewrite(sympy.floor)
     ((2*(x%8))%8, 1, x - 8*floor(x/8))
 
-    Unlike sympy.Mod it is never rewritten. Source: design of tla, section 2.
+    Unlike sympy.Mod it is never rewritten. Source: docs/symbolic.md.
     """
 
     sign = "%"
@@ -125,7 +125,7 @@ class CeilDiv(_Integer):
     >>> CeilDiv(x, 4), CeilDiv(9, 4), CeilDiv(x, 4).rewrite(sympy.ceiling)
     (ceil(x/4), 3, ceiling(x/4))
 
-    Source: design of tla, section 2.
+    Source: docs/symbolic.md.
     """
 
     @classmethod

@@ -116,7 +116,7 @@ class _Reader:
         return self.symbols[token]
 
     def within(self, read: Callable[[], Any]) -> Any:
-        """What stands in parentheses."""
+        """The value in parentheses."""
         if self.depth == MAX_DEPTH:
             raise ParseError(self.text, self.at, f"parentheses {MAX_DEPTH} deep", "an expression", "name a part of it")
         self.depth += 1

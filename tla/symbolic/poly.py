@@ -22,7 +22,7 @@ Mono = tuple["Atom", ...]
 
 
 class Atom:
-    """What a polynomial is made of: interned, in an order that does not depend on when it was made.
+    """A symbol or a division, of which polynomials are made: interned, in an order that does not depend on when it was made.
 
     kind    "name", "//", "min", "max", "^"; in forms also "%" and "part"
     args    polynomials, of all kinds but "name"

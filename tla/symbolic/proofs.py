@@ -120,7 +120,7 @@ def _ends(x: Atom) -> Ends:
         return max(_known(lows), default=None), min(_known(highs), default=None)
     lows, highs = [*map(least, x.args)], [*map(greatest, x.args)]
     if x.kind == "//":
-        # a divisor is 1 or more; where its own ends say 0, conditions that were taken on contradict each other
+        # a divisor is 1 or more; where its own ends say 0, assumed conditions contradict each other
         smallest, largest = max(lows[1] or 1, 1), None if highs[1] is None else max(highs[1], 1)
         return _over(lows[0], smallest, largest, 0), _over(highs[0], largest, smallest, -1)
     if x.kind == "min":

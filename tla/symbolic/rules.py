@@ -58,7 +58,7 @@ def node(kind: str, *args: Poly) -> Poly:
 
 @contextmanager
 def traced() -> Iterator[Results]:
-    """What is worked out inside: each node with its polynomial and the name of the rule that gave it, "" for an atom."""
+    """A record of the nodes that are simplified inside: each with its polynomial and the name of the rule that gave it, "" for an atom."""
     results: Results = {}
     token = _ACTIVE.set(results)
     try:

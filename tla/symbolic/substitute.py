@@ -1,6 +1,6 @@
 """Layouts and tuples of symbols where these have values.
 
-Source: design of tla, section 2.
+Source: docs/symbolic.md.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def _sizes(x: Any) -> Iterator[SymInt]:
     elif isinstance(x, ScaledBasis):
         yield from _sizes(x.value)
     elif isinstance(x, Layout):
-        yield from _sizes((x.shape, x.stride, x.origin_shape))
+        yield from _sizes((x.shape, x.stride, x.origin_shape or ()))
     elif isinstance(x, ComposedLayout):
         yield from _sizes((x.outer, x.offset, x.inner))
     elif isinstance(x, tuple):
@@ -60,7 +60,8 @@ def _at(x: Any, given: Mapping[str, Any]) -> Any:
         value = x.at(given)
         return as_static(value) if used and is_static(tuple(used)) else value
     if isinstance(x, Layout):
-        return Layout(*(_at(part, given) for part in (x.shape, x.stride, x.origin_shape)))
+        origin = ... if x.origin_shape is None else _at(x.origin_shape, given)
+        return Layout(_at(x.shape, given), _at(x.stride, given), origin)
     if isinstance(x, ComposedLayout):
         return ComposedLayout(*(_at(part, given) for part in (x.outer, x.offset, x.inner)))
     if isinstance(x, tuple):

@@ -1,6 +1,6 @@
 """SymInt: an integer that is not known, with facts: sizes, indices, and what is computed from them.
 
-Source: design of tla, section 2; the name is PyTorch's.
+Source: docs/symbolic.md; the name is PyTorch's.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ class SymInt(Value):
         return any(not n.lowers for n in symbols_in(self.poly))
 
     def at(self, values: Mapping[str, Any] = {}, **named: Any) -> Any:
-        """What it is where sizes have values: integers, or other SymInts. RangeError for a value that breaks a fact.
+        """Its value where sizes have values: integers, or other SymInts. RangeError for a value that breaks a fact.
 
         values   a mapping of names, which may have more names than are in it: those of a whole kernel
         named    each is the name of one of its sizes, else LeafTypeError

@@ -17,10 +17,10 @@ from ..core.composed import innermost
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankError
 from ..core.int_tuple import _, modes_of, product_each, shown
 from ..core.ints import Int, ceil_div, leaf, require_positive
-from ..core.layout import Layout, LayoutLeft, MakeLayout
+from ..core.layout import Layout, LayoutLeft, MakeLayout, require_origin
 from . import transfer as moves
 from .buffers import require_castable
-from .tensor import MakeTensor, Tensor, around, as_element, as_tensor, padded, require_data, require_writable, tensor_of
+from .tensor import MakeTensor, Tensor, around, as_element, as_tensor, padded, require_box, require_data, require_writable, tensor_of
 from .views import GetTile, TileView
 
 _0 = Int[0]()
@@ -31,6 +31,7 @@ def _elements(where: str, x: Any) -> Tensor:
     """A tensor that has elements, or a numpy array as one."""
     t = as_tensor(where, x)
     require_data(where, t)
+    require_box(where, t)
     return t
 
 
@@ -107,8 +108,8 @@ def fill_padding(t: Any, value: Any = 0) -> None:
     require_writable("fill_padding", whole)
     value = as_element(value, t)
     for box in padding(MakeLayout(tuple(whole.origin_shape), LayoutLeft, tuple(t.origin_shape))):
-        where = (box.coord, box.layout.origin_shape) if isinstance(t.shape, tuple) else (box.coord[0], box.layout.origin_shape[0])
-        moves.filled(GetTile(whole, *where), value)
+        coord, extents = box.coord, require_origin("fill_padding", box.layout)
+        moves.filled(GetTile(whole, *((coord, extents) if isinstance(t.shape, tuple) else (coord[0], extents[0]))), value)
 
 
 def reduce(source: Any, target: Any, modes: Any, operation: Any = None) -> None:
@@ -158,7 +159,9 @@ def _opened(source: Tensor, modes: tuple[Any, ...]) -> tuple[Tensor, tuple[int, 
     counts = [len(s) if isinstance(s, tuple) else 0 for s in shape]
     if not all(0 <= p[0] < n for p in paths) or not all(len(p) == 1 or (len(p) == 2 and 0 <= p[1] < counts[p[0]]) for p in paths):
         what = f"reduce of {source!r} along {shown(tuple(modes))}"
-        raise RankError(what, f"modes 0 to {n - 1}, or (i, j) for mode j of mode i", "count from 0, and put (i, j) in a tuple: ((0, 1),)")
+        raise RankError(
+            what, f"modes 0 to {n - 1}, each once, or (i, j) for mode j of mode i", "count from 0, and put (i, j) in a tuple: ((0, 1),)"
+        )
     deep = {p[0] for p in paths if len(p) == 2}
     axes, groups = 0, []
     for i in range(n):

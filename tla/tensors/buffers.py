@@ -76,7 +76,7 @@ def _shared(np: Any, buffer: Any) -> Any:
 
 
 def _buffer_of(x: Any) -> memoryview | None:
-    """What the buffer protocol gives of x, if it has it."""
+    """The memory of x by the buffer protocol, if it has that."""
     try:
         return memoryview(x)
     except (TypeError, BufferError):

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ..algebra.composition import coalesce, flat_modes
+from ..algebra.coalesce import coalesce
+from ..algebra.flat_modes import flat_modes
 from ..algebra.modes import slice_and_offset
 from ..core.arithmetic import elem_less
 from ..core.basis import ArithmeticTuple, E, ScaledBasis, as_coordinate

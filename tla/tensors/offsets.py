@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any
 
-from ..algebra.composition_cuts import has_symbols
+from ..algebra.flat_modes import has_symbols
 from ..core.basis import ScaledBasis, as_coordinate
 from ..core.composed import ComposedLayout
 from ..core.errors import LeafTypeError, RangeError, RankError, Unproven

@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..algebra import composition as algebra, divide as tilers, modes
+from ..algebra import coalesce as coalescing, divide as tilers, modes
+from ..algebra.composition import composition
 from ..core.cache import not_remembered
 from ..core.composed import ComposedLayout, innermost
 from ..core.errors import DivisibilityError
@@ -28,7 +29,7 @@ _0 = Int[0]()
 def apply(operation: Callable[[Any], Any], t: Tensor, part: bool) -> Tensor:
     """The tensor whose layout is operation(layout of t). part: whether no two of its coordinates are one of t's."""
     layout, offset = from_zero(operation_name(operation), t)
-    view = operation(_unpadded(layout))
+    view = _unpadded(operation(_unpadded(layout)))
     if gives_places(t):
         return guarded_tensor(t, offset, view, None, part)
     before = t._guard or guards.of_box(t.shape, t.origin_shape, t._room)
@@ -91,12 +92,12 @@ register_kind(
     {
         **dict.fromkeys(
             [
-                *(algebra.coalesce, algebra.filter, algebra.filter_zeros, modes.group, modes.select, modes.take),
+                *(coalescing.coalesce, coalescing.filter, coalescing.filter_zeros, modes.group, modes.select, modes.take),
                 *(tilers.flat_divide, tilers.logical_divide, tilers.tiled_divide, tilers.zipped_divide),
             ],
             _registered(part=True),
         ),
-        algebra.composition: _registered(part=False),
+        composition: _registered(part=False),
     },
 )
 not_remembered(Tensor)

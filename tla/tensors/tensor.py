@@ -12,7 +12,7 @@ import math
 from typing import Any
 
 from ..algebra.composed import without_broadcasts
-from ..algebra.composition_cuts import has_symbols
+from ..algebra.flat_modes import has_symbols
 from ..algebra.modes import slice_, slice_and_offset
 from ..algebra.predicates import is_injective
 from ..algebra.tiles import MakeLayoutTile, is_on_block, start_of
@@ -22,7 +22,7 @@ from ..core.display import Displayed
 from ..core.errors import DivisibilityError, InjectivityError, LeafTypeError, RangeError, RankError, Unproven
 from ..core.int_tuple import Underscore, leaves, modes_of, opened, product, product_each, shown
 from ..core.ints import Int, at_most, equal, is_int, known, leaf, plus
-from ..core.layout import Layout, MakeLayout, Shape, as_layout, stride
+from ..core.layout import Layout, MakeLayout, Shape, as_layout, require_origin, stride
 from ..core.value import Value, new_value, put
 from . import guard as guards, transfer as moves
 from .buffers import as_dtype, require_castable, storage, strided_storage
@@ -216,6 +216,7 @@ class _MakeTensor:
             layout, offset = MakeLayout(buffer.shape, strides), plus(leaf(offset), begin) if begin else offset
         else:
             data, layout = None if buffer is None else storage(buffer), _any_layout("MakeTensor", layout)
+            require_origin("MakeTensor", layout)
         extents = product_each(layout.shape)
         start = (_0,) * len(extents) if coord is None else start_of("MakeTensor", innermost(layout), coord)
         offset = offset if data is None and isinstance(offset, tuple) else leaf(offset)
@@ -435,19 +436,22 @@ def _sliced(t: Tensor, at: tuple[Any, ...]) -> Tensor:
     fixed: list[Any] = []
     coord: list[Any] = []
     room: list[Any] = []
+    valid: list[Any] = []
     for i, c in enumerate(at):
         if isinstance(c, Underscore):
-            coord, room = [*coord, t.coord[i]], [*room, t._room[i]]
+            coord, room, valid = [*coord, t.coord[i]], [*room, t._room[i]], [*valid, t.origin_shape[i]]
         elif not _has_open(c):
             c = _at(t, i, c)
         elif not (equal(t.coord[i], 0) and equal(t.origin_shape[i], product(modes_of(t.shape)[i]))):
             return _sliced_guarded(t, at, guards.of_box(t.shape, t.origin_shape, t._room))
         else:
             open_parts = product_each(slice_(c, modes_of(t.shape)[i]))
-            coord, room = [*coord, *(_0 for _n in open_parts)], [*room, *open_parts]
+            coord, room, valid = [*coord, *(_0 for _n in open_parts)], [*room, *open_parts], [*valid, *open_parts]
         fixed.append(c)
     rest, constant = slice_and_offset(tuple(fixed) if isinstance(t.shape, tuple) else fixed[0], innermost(t.layout))
     layout, offset = around(t.layout, rest, constant)
+    inner = innermost(layout)
+    layout, _none = around(layout, Layout(inner.shape, inner.stride, Shape(*valid)))
     return tensor_of(t, t.data, plus(t.offset, offset), layout, coord, room)
 
 

@@ -123,6 +123,7 @@ class _MakeTensorLike:
 
         def make(buffer: Any, like: Tensor, position: Any = None, layout: Any = None) -> Tensor:
             like = as_tensor("MakeTensorLike", like)
+            require_box("MakeTensorLike", like)
             if layout is not None:
                 inner = innermost(layout)
                 layout, _none = around(layout, Layout(inner.shape, inner.stride, like.origin_shape))
@@ -135,6 +136,7 @@ class _MakeTensorLike:
     def __call__(self, like: Tensor) -> Tensor:
         like = as_tensor("MakeTensorLike", like)
         require_data("MakeTensorLike", like)
+        require_box("MakeTensorLike", like)
         layout = MakeLayoutLike(like.layout)
         new: Tensor = MakeTensor[like.dtype](Layout(layout.shape, layout.stride, like.origin_shape))
         return new
@@ -171,6 +173,8 @@ def transpose(t: Tensor, order: Any = None) -> Tensor:
         raise RankError(f"transpose of {t!r} to {shown(order)}", f"0 to {len(t.coord) - 1} in some order", "name each mode once")
     if len(order) < 2:
         return t
+    if t._guard is not None:
+        return select[order](t)  # type: ignore[no-any-return]
     return tensor_of(t, t.data, t.offset, select[order](t.layout), [t.coord[i] for i in order], [t._room[i] for i in order])
 
 
@@ -184,9 +188,9 @@ def local_tile(t: Tensor, tiler: Any, coord: Any, proj: Any = None) -> Tensor:
     coord    which tile, one integer per mode; `_` keeps a mode that counts tiles, behind the tile's own; or one integer,
              which counts tiles first mode fastest
     proj     a tuple of _ and anything else: the entries of tiler and coord under `_` are left out
-    Returns  the tile's modes, then what is open. origin_shape is what is valid, nothing for a tile past the end
-    Raises   DivisibilityError where what is valid has no extents of its own: `_`, or a layout as a tiler, over a tail;
-             and what logical_divide raises
+    Returns  the tile's modes, then what is open. origin_shape is what is valid, nothing for a tile past the end; None where that
+             is no box: `_`, or a layout as a tiler, over a tail. Then elements are guarded one by one, see copy_if
+    Raises   what logical_divide raises
 
     >>> import numpy as np
     >>> from tla import MakeTensor, local_tile, parse, _
@@ -202,7 +206,7 @@ def local_tile(t: Tensor, tiler: Any, coord: Any, proj: Any = None) -> Tensor:
 
 
 def local_partition(t: Tensor, threads: Any, index: Any, proj: Any = None) -> Tensor:
-    """What is thread `index`'s of a tensor cut by the shape of a thread layout: in each mode every n-th element.
+    """The part of thread `index` of a tensor cut by the shape of a thread layout: in each mode every n-th element.
 
     threads  a compact layout of threads: coordinate to index
     index    which thread, 0 or more and less than size(threads)
@@ -241,7 +245,7 @@ def _partition(where: str, t: Tensor, tiler: Any, coord: Any, inner: bool) -> Te
     t, tiler = as_tensor(where, t), opened(tiler)
     tiler = tiler if isinstance(tiler, tuple) else (tiler,)
     if t._guard is not None or gives_places(t):
-        return _cut_whole(t, tiler, coord, inner)
+        return _cut_whole(t, tiler, opened(coord), inner)
     layout, offset = from_zero(where, t)
     modes = list(innermost(layout))
     if len(tiler) > len(modes):
@@ -251,9 +255,10 @@ def _partition(where: str, t: Tensor, tiler: Any, coord: Any, inner: bool) -> Te
     kept: list[_Part] = []
     rests: list[_Part] = []
     fixed: Any = _0
-    for i, (cut, c) in enumerate(zip(cuts, _coordinates(where, t, cuts, len(tiler), coord, inner))):
-        if i < len(tiles):
-            _require_whole(where, t, i, cut, c, strided=not is_int(tiles[i]))
+    coords = _coordinates(where, t, cuts, len(tiler), coord, inner)
+    if not all(_is_whole(t, i, cut, c, strided=not is_int(tile)) for i, (cut, c, tile) in enumerate(zip(cuts, coords, tiles))):
+        return _cut_whole(t, tuple(tiles), tuple(coords), inner)
+    for i, (cut, c) in enumerate(zip(cuts, coords)):
         tile, rest = cut
         kept.append(_kept(tile, rest, c, (t.origin_shape[i], t._room[i]), inner))
         if isinstance(c, Underscore):
@@ -267,10 +272,13 @@ def _partition(where: str, t: Tensor, tiler: Any, coord: Any, inner: bool) -> Te
 
 
 def _cut_whole(t: Tensor, tiler: tuple[Any, ...], coord: Any, inner: bool) -> Tensor:
-    """What CuTe does: the tensor divided, tiles with their full extents, and sliced."""
+    """The tensor divided, its tiles with full extents, and sliced: CuTe's meaning."""
     divide: Any = zipped_divide
     cut: Tensor = divide(t, tiler)
-    opposite: Any = (_,) * len(modes_of(modes_of(cut.shape)[0 if inner else 1]))
+    tiles, rests = (len(modes_of(m)) for m in cut.shape)
+    if isinstance(coord, tuple):
+        coord = (*coord, *[_] * (rests - len(coord))) if inner else coord[:tiles]
+    opposite: Any = (_,) * (tiles if inner else rests)
     return cut[(opposite, coord) if inner else (coord, opposite)]  # type: ignore[no-any-return]
 
 
@@ -278,7 +286,7 @@ _Part = tuple[Layout, Any, Any]  # of a result: its layout, how much of it is va
 
 
 def _kept(tile: Layout, rest: Layout, c: Any, dims: tuple[Any, Any], inner: bool) -> _Part:
-    """What stays of a mode cut into tiles when a coordinate c is fixed: the tile c, or the element c of every tile."""
+    """The part of a tiled mode that a fixed coordinate c leaves: the tile c, or the element c of every tile."""
     n = size(tile)
     if isinstance(c, Underscore):
         return tile, n, n
@@ -289,12 +297,12 @@ def _kept(tile: Layout, rest: Layout, c: Any, dims: tuple[Any, Any], inner: bool
     return rest, valid, room
 
 
-def _require_whole(where: str, t: Tensor, i: int, cut: Layout, c: Any, strided: bool) -> None:
-    """What is valid must have extents of its own: for strided tiles all of the mode, for an open count whole tiles."""
-    valid, n = t.origin_shape[i], size(cut[0])
-    if equal(valid, size(cut)) is not True if strided else isinstance(c, Underscore) and divides(n, valid) is not True:
-        what = f"{where}: {valid} valid in mode {i} of {t!r}, in tiles of {cut[0]}"
-        raise DivisibilityError(what, "whole tiles: a tail has no extents of its own", "give one tile's coordinate, or pad the mode")
+def _is_whole(t: Tensor, i: int, cut: Layout, c: Any, strided: bool) -> bool:
+    """Whether the valid part has extents of its own: strided tiles need a whole mode, an open count whole tiles."""
+    valid = t.origin_shape[i]
+    if strided:
+        return equal(valid, size(cut)) is True
+    return not isinstance(c, Underscore) or divides(size(cut[0]), valid) is True
 
 
 def _coordinates(where: str, t: Tensor, cuts: list[Layout], n: int, coord: Any, inner: bool) -> list[Any]:
@@ -352,6 +360,7 @@ recast = _Recast()
 
 def _recast(dtype: Any, t: Tensor) -> Tensor:
     require_data("recast", t)
+    require_box("recast", t)
     layout, offset = from_zero("recast", t)
     old, new = t.data.itemsize, dtype.itemsize
     if dtype.hasobject or new == 0 or t.data.nbytes % new or offset * old % new:

@@ -1,4 +1,4 @@
-"""What colours mean: a table of rules, each from what is drawn to a colour for each cell."""
+"""Rules for colours, as a table: each gives a colour to every cell of a drawing."""
 
 from __future__ import annotations
 

@@ -25,6 +25,7 @@ def draw(
     axes: Sequence[int] | None = None,
     titles: str | Sequence[str] | None = None,
     limit: int = LIMIT,
+    owners: Any = None,
 ) -> Drawing:
     """Layouts drawn beside each other, as grids of their offsets: mode 0 down, mode 1 across.
 
@@ -37,6 +38,8 @@ def draw(
     axes       the modes that are down and across, by default the first two, of XLA shapes the last two; the others are
                folded: one grid for each index of them. A vector is across
     titles     one for each layout, instead of its text
+    owners     with color_by="bank": who accesses the first layout, as tla.access.access takes it; the title has the degree of
+               conflict, and what collides in the worst instruction has a star
     limit      more coordinates than this, of all layouts together, are not drawn: then it is their corners, and notes say so
     Returns    Drawing: a picture in a notebook; svg, tikz, html and text print it, save writes it to a file
     Raises     Unproven for sizes that are not known, LeafTypeError for what has no layout, RangeError for an unknown colour
@@ -76,6 +79,10 @@ def draw(
         cut = _block_beside(views) if lead == 0 else None
     painted = _painted(views, color_by, cut, lead)
     figures = tuple(_figure(v, p.fills, cut if v is views[0] else None) for v, p in zip(views, painted))
+    if owners is not None:
+        from .banks import marked  # with tla.access, which other drawings do without
+
+        figures = (marked(figures[0], subjects[0], owners, color_by), *figures[1:])
     return Drawing(figures, tuple(dict.fromkeys(key for p in painted for key in p.legend)), painted[lead].caption)
 
 

@@ -1,4 +1,4 @@
-"""What is drawn: a layout, or what has one, and the part of it that fits in a drawing."""
+"""Values that can be drawn: a layout, or a value that has one, and the part of it that fits in a drawing."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Tiling:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What is drawn: a layout, with what else is known of it.
+    """A layout to be drawn, with its title, tile and element width.
 
     layout   any kind of layout
     title    its text
@@ -114,6 +114,8 @@ def as_subject(x: Any) -> Subject:
 
 def _of_layout(layout: Any) -> Subject:
     origin = layout.origin_shape
+    if origin is None:
+        return Subject(layout, str(layout), ("part of it is padding",))
     padded = any(o is not n and known(o) != known(n) for o, n in zip(origin, product_each(layout.shape)))
     return Subject(layout, str(layout), (f"origin_shape {origin}",) if padded else ())
 
@@ -166,6 +168,8 @@ class View:
         """Where it is past origin_shape."""
         import numpy as np
 
+        if self.subject.layout.origin_shape is None:
+            return np.zeros(self.shape, bool)
         origin = known_sizes("origin_shape of", self.subject.layout, self.subject.layout.origin_shape)
         past: Any = np.False_
         for c, o in zip(self.coords, origin):

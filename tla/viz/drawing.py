@@ -8,7 +8,7 @@ from .text import text
 
 
 class Drawing(Scene):
-    """What `draw` gives: a Scene that is a picture in a notebook, and text when it is printed.
+    """The result of `draw`: a Scene that is a picture in a notebook, and text when it is printed.
 
     >>> from tla import parse
     >>> from tla.viz import draw

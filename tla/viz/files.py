@@ -32,7 +32,7 @@ def save(scene: Scene, path: str | os.PathLike[str]) -> None:
 
 
 def target(path: str | os.PathLike[str]) -> Callable[[Scene], str]:
-    """What prints a scene for a file of this name."""
+    """The function that prints a scene for a file of this name."""
     if not isinstance(path, (str, os.PathLike)):
         raise LeafTypeError(f"a {type(path).__name__} for the name of a file", "a text or a path", 'write "layout.svg"')
     ending = Path(path).suffix.lower()

@@ -52,7 +52,7 @@ class Label(NamedTuple):
 
 @dataclass
 class Canvas:
-    """What is painted, in this order.
+    """The shapes to paint, in this order.
 
     fills     colour -> boxes
     hatched   boxes that are padding

@@ -1,4 +1,4 @@
-"""What is drawn besides layouts: XLA arrays, with what each digit is on the chip, and tensors."""
+"""Drawings of XLA arrays, with the role of each digit on the chip, and of tensors."""
 
 from __future__ import annotations
 

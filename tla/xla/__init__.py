@@ -16,9 +16,12 @@ from .hlo import Usage, shape_texts, shape_usage
 from .index import linear_index, multi_index, physical_dimensions, tiled_dimensions
 from .instruction import Instruction, Operand, parse_instruction
 from .lower import Digit, digits, lower, lower_padded, plan
+from .memory import Buffer, Memory, Peak, memory
 from .mesh import Axis, DimSharding, Mesh, MeshSharding
+from .module import Module, SourceLine, read_module
 from .program import Located, read_hlo
 from .raising import raise_
+from .relayouts import Loop, Move, relayouts
 from .report import Total, totals
 from .shapes import BufferShape, OpaqueShape, TokenShape, TupleShape
 from .sharding import AnySharding, ShardGroup, Sharding, TupleSharding
@@ -30,19 +33,26 @@ __all__ = [
     "ArrayLayout",
     "ArrayShape",
     "Axis",
+    "Buffer",
     "BufferShape",
     "Digit",
     "DimSharding",
     "Instruction",
     "Iota",
     "Located",
+    "Loop",
+    "Memory",
     "Mesh",
     "MeshSharding",
+    "Module",
+    "Move",
     "OpaqueShape",
     "Operand",
+    "Peak",
     "Relayout",
     "ShardGroup",
     "Sharding",
+    "SourceLine",
     "Split",
     "TokenShape",
     "Total",
@@ -57,6 +67,7 @@ __all__ = [
     "linear_index",
     "lower",
     "lower_padded",
+    "memory",
     "multi_index",
     "padded_element_count",
     "parse_instruction",
@@ -66,7 +77,9 @@ __all__ = [
     "plan",
     "raise_",
     "read_hlo",
+    "read_module",
     "relayout",
+    "relayouts",
     "shape_texts",
     "shape_usage",
     "tiled_dimensions",

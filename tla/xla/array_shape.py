@@ -219,7 +219,7 @@ def groups(covered: tuple[int, ...], tile: tuple[TileEntry, ...]) -> Iterator[tu
 
 
 def why_not_valid(element_type: str, dims: tuple[int | None, ...], layout: ArrayLayout | None) -> tuple[str, Reason] | None:
-    """What is wrong with the parts of an ArrayShape: the field, and the reason."""
+    """The fault in the parts of an ArrayShape: the field, and the reason."""
     return next(_wrongs(element_type, dims, layout), None)
 
 

@@ -186,7 +186,7 @@ def listed(devices: D) -> D:
 
 
 def places_of(extents: Sequence[int]) -> list[int]:
-    """What a step along each dimension of a row-major array of these extents is worth."""
+    """The stride of each dimension of a row-major array of these extents."""
     return [*itertools.accumulate(reversed(extents), initial=1, func=operator.mul)][-2::-1]
 
 

@@ -187,7 +187,7 @@ class Reader:
         return n
 
     def listed(self, close: str, read: Callable[[], R]) -> list[R]:
-        """What `read` reads, between commas, up to a token that is no comma; none of it if that is `close`."""
+        """The values that `read` reads, between commas, up to a token that is no comma; none if that is `close`."""
         out: list[R] = []
         while out or self.token != close:
             out.append(read())
@@ -196,7 +196,7 @@ class Reader:
         return out
 
     def parenthesised(self, what: str, read: Callable[[], R]) -> tuple[R, ...]:
-        """What `read` reads, in parentheses, once or more in a row."""
+        """The values that `read` reads, in parentheses, once or more in a row."""
         self.expect("(", f"and a {what}")
         out = [read()]
         self.expect(")", f"or ',' in a {what}")
@@ -358,7 +358,7 @@ class _ShapeReader(Reader):
         return Split(dimension, tuple(self.listed("", lambda: self.integer("an index to cut at"))))
 
     def sparse(self, name: str, place: int, rank: int) -> None:
-        """What is left of sparse arrays: D(...) of dense levels says nothing, and everything else has no meaning any more."""
+        """Remains of sparse arrays: D(...) of dense levels says nothing, and everything else has no meaning any more."""
         if name == "D":
             levels = self.levels()
             if any(level != "D" for level in levels):

@@ -40,7 +40,7 @@ _REMEMBERED = 500
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """What an instruction takes: the shape, where the line has it in place, between the texts around it.
+    """An operand of an instruction: the shape, where the line has it in place, between the texts around it.
 
     before   blanks and comments before the shape
     shape    None where the line has none

@@ -17,10 +17,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ..algebra.coalesce import coalesce
 from ..algebra.compose import compose
-from ..algebra.composition import coalesce
-from ..algebra.composition_cuts import has_symbols
 from ..algebra.digits import ENUMERABLE
+from ..algebra.flat_modes import has_symbols
 from ..core.basis import E, ScaledBasis
 from ..core.composed import ComposedLayout
 from ..core.errors import DivisibilityError, LoweringError, RangeError, RankError, Unproven
@@ -77,7 +77,7 @@ def lower(shape: Shape | str, /, **sizes: Any) -> Layout | ComposedLayout:
     ((_2,_4,ceil(M/8)),(_128,N//128)):((_1,_256,8*N),(_2,_1024))
 
     Law: lower(shape)(*index) == linear_index(shape, index) for every index of the array.
-    Source: XLA docs/tiled_layout.md; design of tla, section 6.
+    Source: XLA docs/tiled_layout.md; docs/xla.md.
     """
     shape = named_shape(shape, sizes)
     dims = logical_dimensions(shape)
@@ -300,7 +300,7 @@ def _split(digit: Digit, t: int, top: bool, level: int, shape: ArrayShape) -> tu
 
 
 def _roles(role: str, level: int, t: int, from_minor: int, rank: int) -> tuple[str, str]:
-    """What the count and the in-tile part of a digit are on the chip."""
+    """The roles on the chip of a digit's count and of its part in the tile."""
     if level == 0:
         return "tile", ("lane", "sublane")[from_minor] if from_minor < 2 else "in-tile"
     if rank == 1 and role == "lane":  # T(1024)(128): a one-dimensional tile is folded into rows of 128 lanes

@@ -106,7 +106,7 @@ class Mesh:
 
 @dataclass(frozen=True, slots=True)
 class DimSharding:
-    """What cuts one dimension of an array.
+    """The axes that cut one dimension of an array.
 
     axes   the first is the most significant
     open   `?`: the compiler may cut it further
@@ -174,7 +174,7 @@ class MeshSharding(AnySharding):
         return ("replicated", self.replicated), ("unreduced", self.unreduced), ("manual", self.manual)
 
     def _word(self) -> str:
-        """What one word says of all axes of the mesh, if one does."""
+        """The one word that describes all axes of the mesh, if one does."""
         if self.dims or not self.mesh.axes:
             return ""
         every = tuple(map(Axis, self.mesh.names))

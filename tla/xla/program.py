@@ -10,17 +10,15 @@ Source: XLA xla/hlo/ir/hlo_module.cc and hlo_computation.cc (their printers).
 from __future__ import annotations
 
 import functools
-import itertools
 import os
 import re
 from collections.abc import Callable, Iterator
 from typing import IO, Any, NamedTuple, TypeAlias
 
 from ..core.errors import LeafTypeError, ParseError
+from . import text_file
 from .instruction import Instruction, parse_instruction
-
-#: A longer line, or instruction of several lines, is refused, and passed over [bytes, or characters of a text file].
-MAX_LINE = 2**24
+from .text_file import OnError, text_lines
 
 #: Instructions inside of each other, deeper than this, are no part of those around them.
 MAX_DEPTH = 64
@@ -29,11 +27,13 @@ _OPENS = re.compile(r"\s*(ENTRY\b\s*)?%?([A-Za-z_0-9][\w.-]*|)\s*(?=[({])")  # X
 _CLOSES = re.compile(r"\s*\}\s*(,|$)")
 _NOTHING = re.compile(r"\s*(//|$)")
 _ASSIGNS = re.compile(r"\s*(ROOT\s+)?%?([A-Za-z_0-9][\w.-]*)\s*=")
+# A name and a shape behind '=': no attribute, whose value is no shape.
+_BEGINS = re.compile(r"\s*(ROOT\s+)?%?[A-Za-z_0-9][\w.-]*\s*=\s*(\(|b\(|[A-Za-z]\w*\[)")
+_STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"')
 _AROUND = re.compile(r"HloModule\b|(FileNames|FunctionNames|FileLocations|StackFrames)\s*$|[0-9]+\s*[\"{]")
 
 
 Source: TypeAlias = str | os.PathLike[str] | IO[str] | IO[bytes]
-OnError: TypeAlias = Callable[[ParseError], Any]
 
 
 class Located(NamedTuple):
@@ -61,12 +61,12 @@ class Located(NamedTuple):
 def read_hlo(source: Source, on_error: OnError | None = None) -> Iterator[Located]:
     """The instructions of an HLO module in their order; one line is in memory at a time.
 
-    An instruction with computations printed inside of it comes behind the instructions of these.
+    An instruction may go on in further lines. One with computations printed inside of it comes behind the instructions of these.
 
     source     a path, or a file that is open for reading; bytes are UTF-8
     on_error   is given the error of each line that cannot be read, and reading goes on; without it the first one is raised
     Raises     ParseError with the number of the line: a broken instruction, bytes that are no text, a line of more than
-               MAX_LINE bytes, a line that belongs in no module, a file that ends inside of a computation.
+               16 MiB, a line that belongs in no module, a file that ends inside of a computation.
                OSError for a file that cannot be opened
 
     >>> import io
@@ -85,81 +85,33 @@ def read_hlo(source: Source, on_error: OnError | None = None) -> Iterator[Locate
     Law: str(x.instruction) is the text of the file from line x.line on, one line of it but for XLA's canonical print.
     Source: XLA xla/hlo/ir/hlo_module.cc.
     """
+    return read_lines(source, on_error, None)
+
+
+def read_lines(source: Source, on_error: OnError | None, around: Callable[[str], Any] | None) -> Iterator[Located]:
+    """read_hlo; `around` is given each line of a module that is no part of a computation: the header, tables of source lines."""
     if isinstance(source, str) and "\n" in source:
         raise LeafTypeError("the text of a module", "a path, or an open file", "wrap it: read_hlo(io.StringIO(text))")
     if isinstance(source, (str, os.PathLike)):
-        return _of_path(source, on_error)
+        return _of_path(source, on_error, around)
     if hasattr(source, "readline"):
-        return _of_file(source, on_error)
+        return _of_file(source, on_error, around)
     raise LeafTypeError(f"a source of type {type(source).__name__}", "a path, or an open file", "open the file first")
 
 
-def _of_path(path: str | os.PathLike[str], on_error: OnError | None) -> Iterator[Located]:
+def _of_path(path: str | os.PathLike[str], on_error: OnError | None, around: Callable[[str], Any] | None) -> Iterator[Located]:
     with open(path, "rb") as file:
-        yield from _of_file(file, on_error)
+        yield from _of_file(file, on_error, around)
 
 
-def _of_file(file: IO[str] | IO[bytes], on_error: OnError | None) -> Iterator[Located]:
-    place = _Place(functools.partial(_report, on_error))
+def _of_file(file: IO[str] | IO[bytes], on_error: OnError | None, around: Callable[[str], Any] | None) -> Iterator[Located]:
+    place = _Place(functools.partial(text_file.report, on_error), around)
     number = 0
     for number, line in text_lines(file, on_error):
         yield from place.read(number, line)
+    place.give_up()
     for what in place.open_at_the_end():
         place.report(ParseError("", 0, f"the file ends inside of the {what}", "'}'", "the file may be cut"), number)
-
-
-def _report(on_error: OnError | None, error: ParseError, number: int) -> None:
-    text, position, what, expected, fix = error.args
-    numbered = ParseError(text, position, f"line {number}: {what}", expected, fix)
-    if on_error is None:
-        raise numbered from None
-    on_error(numbered)
-
-
-def text_lines(file: IO[str] | IO[bytes], on_error: OnError | None, decoding: str = "strict") -> Iterator[tuple[int, str]]:
-    """The lines of a file as texts without their ends, with their numbers.
-
-    on_error   is given the error of each line that is too long, or no text; without it the first one is raised
-    decoding   what becomes of bytes that are no UTF-8: an error handler of bytes.decode
-    """
-    for number, raw in _raw_lines(file):
-        try:
-            yield number, _text(raw, decoding)
-        except ParseError as error:
-            _report(on_error, error, number)
-
-
-def _raw_lines(file: IO[Any]) -> Iterator[tuple[int, str | bytes]]:
-    """The lines with their numbers. Of one that is too long, as much as shows that it is; the rest is passed over."""
-    for number in itertools.count(1):
-        try:
-            raw = piece = file.readline(MAX_LINE + 1)
-        except UnicodeDecodeError:
-            what = f"line {number}, or one soon after it, holds bytes that are no {getattr(file, 'encoding', 'text')}"
-            fix = "give the path, or open the file as bytes: then reading goes on behind that line"
-            raise ParseError("", 0, what, "a text", fix) from None
-        if not raw:
-            return
-        while len(piece) > MAX_LINE and piece[-1] not in ("\n", ord("\n")):
-            piece = file.readline(MAX_LINE + 1)
-        yield number, raw
-
-
-def _too_long() -> ParseError:
-    return ParseError("", 0, f"more than {MAX_LINE:,} characters", "a line of an HLO module", "leave large constants out of the dump")
-
-
-def _text(raw: str | bytes, decoding: str) -> str:
-    """A line as text, without its end."""
-    if len(raw) > MAX_LINE:
-        raise _too_long()
-    if isinstance(raw, str):
-        return raw.removesuffix("\n")
-    try:
-        return raw.decode(errors=decoding).removesuffix("\n")
-    except UnicodeDecodeError as error:
-        at = len(raw[: error.start].decode())
-        raise ParseError(raw.decode(errors="replace"), at, "bytes that are no text", "UTF-8", "the file may be binary") from None
 
 
 class _Call:
@@ -174,21 +126,62 @@ class _Call:
 
     def add(self, line: str) -> None:
         self.size += len(line) + 1
-        if self.size <= MAX_LINE:
+        if self.size <= text_file.MAX_LINE:
             self.lines.append(line)
+
+
+class _Unfinished:
+    """An instruction of several lines, as far as it is read, and why it is no whole one."""
+
+    def __init__(self, number: int, text: str, error: ParseError) -> None:
+        self.number, self.error = number, error
+        self.lines: list[str] = []
+        self.depth = self.braces = self.size = 0
+        self.add(text)
+
+    def add(self, line: str) -> None:
+        self.lines.append(line)
+        self.size += len(line) + 1
+        bare = _STRING.sub("", line)
+        self.braces += bare.count("{") - bare.count("}")
+        self.depth += sum(map(bare.count, "([{")) - sum(map(bare.count, ")]}"))
+
+    def ends_before(self, line: str) -> bool:
+        """Whether the line begins something else."""
+        if self.size > text_file.MAX_LINE or _BEGINS.match(line):
+            return True
+        if line.lstrip().startswith("}"):
+            return self.braces <= 0
+        opens = _OPENS.match(line) if line.rstrip().endswith("{") else None
+        return opens is not None and bool(opens[2])
+
+    @property
+    def may_be_whole(self) -> bool:
+        return self.depth <= 0 and not self.lines[-1].rstrip().endswith(",")
+
+
+def _may_go_on(text: str, error: ParseError) -> bool:
+    """Whether an instruction that cannot be read may go on in the next line: what is wrong with it is that it ends."""
+    rest = text[error.position :].strip().removesuffix(",")
+    return not rest or (error.position > 0 and rest.replace("-", "").isalnum())
 
 
 class _Place:
     """Which computation the line stands in that is read."""
 
-    def __init__(self, report: Callable[[ParseError, int], None]) -> None:
-        self.report = report
+    def __init__(self, report: Callable[[ParseError, int], None], around: Callable[[str], Any] | None) -> None:
+        self.report, self.around = report, around
+        self.unfinished: _Unfinished | None = None
         self.computation: str | None = None
         self.is_entry = False
         self.calls: list[_Call] = []  # the instructions that the line stands inside of, the outermost first
 
     def read(self, number: int, line: str) -> tuple[Located, ...]:
         """The instructions that end with the next line: none for a line that is another part of a module."""
+        if self.unfinished is not None:
+            if not self.unfinished.ends_before(line):
+                return self.go_on(self.unfinished, line)
+            self.give_up()
         opens = _OPENS.match(line) if line.rstrip().endswith("{") else None
         if self.calls and not (opens and opens[2]):
             return self.inside(number, line)
@@ -203,12 +196,32 @@ class _Place:
         elif not _AROUND.match(line):
             what = "no part of an HLO module"
             self.report(ParseError(line, 0, what, "a computation, an instruction, a table", "is it the text of one?"), number)
+        elif self.around:
+            self.around(line)
         return ()
+
+    def go_on(self, unfinished: _Unfinished, line: str) -> tuple[Located, ...]:
+        """The next line of an instruction of several lines."""
+        for outer in self.calls:
+            outer.add(line)
+        if _NOTHING.match(line):
+            return ()
+        unfinished.add(line)
+        if not unfinished.may_be_whole:
+            return ()
+        self.unfinished = None
+        return self.whole(unfinished.number, "\n".join(unfinished.lines))
+
+    def give_up(self) -> None:
+        """The instruction of several lines ends before it is whole."""
+        if self.unfinished is not None:
+            self.report(self.unfinished.error, self.unfinished.number)
+        self.unfinished = None
 
     def instruction(self, number: int, line: str) -> tuple[Located, ...]:
         if line[-1:].isspace() or line[-1:] in "={":  # `calls=`, `branch_computations={`: a computation may stand in the next lines
             calls = line.rstrip().removesuffix("{").rstrip().endswith("=")
-            if calls and (head := _ASSIGNS.match(line)) and len(self.calls) < MAX_DEPTH:
+            if calls and (head := _ASSIGNS.match(line)) and head.end() < len(line.rstrip()) and len(self.calls) < MAX_DEPTH:
                 self.calls.append(_Call(head[2], number, line))
                 return ()
         return self.whole(number, line)
@@ -234,16 +247,19 @@ class _Place:
 
     def end_call(self) -> tuple[Located, ...]:
         call = self.calls.pop()
-        if call.size <= MAX_LINE:
+        if call.size <= text_file.MAX_LINE:
             return self.whole(call.number, "\n".join(call.lines))
-        self.report(_too_long(), call.number)
+        self.report(text_file.too_long(), call.number)
         return ()
 
     def whole(self, number: int, text: str) -> tuple[Located, ...]:
         try:
             instruction = parse_instruction(text)
         except ParseError as error:
-            self.report(error, number)
+            if _may_go_on(text, error) and len(text) <= text_file.MAX_LINE:
+                self.unfinished = _Unfinished(number, text, error)
+            else:
+                self.report(error, number)
             return ()
         if not self.calls:
             return (Located(instruction, self.computation, self.is_entry, number),)
@@ -262,7 +278,7 @@ class _Place:
             self.report(ParseError(line, 0, "'}' closes nothing", "a computation before it", "a part of the file may be missing"), number)
 
     def open_at_the_end(self) -> Iterator[str]:
-        """What is open, the innermost first."""
+        """The instruction and the computation that the file ends inside of, the innermost first."""
         if self.calls:
             yield f"instruction {self.calls[-1].name}"
         if self.computation is not None:

@@ -20,7 +20,7 @@ from ..core.composed import ComposedLayout
 from ..core.errors import LoweringError, TlaError
 from ..core.int_tuple import product_each, shown
 from ..core.ints import known
-from ..core.layout import Layout, as_layout
+from ..core.layout import Layout, as_layout, require_origin
 from .array_shape import COMBINE, ArrayLayout, ArrayShape
 from .default import default_layout
 from .lower import Digit, lower, plan
@@ -74,7 +74,7 @@ def raise_(layout: Layout | ComposedLayout, element_type: str = "f32") -> ArrayS
     if not isinstance(layout, ComposedLayout):
         as_layout("raise_", layout)
     ArrayShape(element_type, ())  # which checks the type
-    sizes = tuple(known(n) for n in layout.origin_shape)
+    sizes = tuple(known(n) for n in require_origin("raise_", layout))
     if 0 in sizes and None not in sizes:  # there is nothing that a map could differ in
         return ArrayShape(element_type, sizes, ArrayLayout(tuple(reversed(range(len(sizes))))))
     if None in sizes:
@@ -231,7 +231,7 @@ def _of_stage(stage: Stage, following: tuple[int, ...], is_first: bool) -> Itera
 
 
 def _left(stage: Stage, order: tuple[int, ...], tiles: tuple[Tile, ...]) -> tuple[Digit, ...]:
-    """What tiles leave of a stage, major to minor."""
+    """The digits that tiles leave of a stage, major to minor."""
     return plan(ArrayShape("f32", stage.sizes, ArrayLayout(order, tiles)))
 
 

@@ -1,4 +1,4 @@
-"""What a program does with its memory: its arrays by operation, by computation or by memory space, and its copies.
+"""A program's use of memory: what it allocates by shape, operation, computation or memory space; what it copies.
 
 Source: the HLO text as XLA prints it.
 """
@@ -11,19 +11,21 @@ from dataclasses import dataclass
 
 from ..core.errors import RangeError, TlaError
 from .array_shape import ArrayShape
-from .compare import relayout
+from .memory import held_buffers
+from .module import Module, module_of
 from .program import Located
-from .shapes import Shape, TupleShape
+from .relayouts import relayouts
+from .shapes import arrays
 from .sizes import byte_size, waste
 
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """What the instructions of one kind write.
+    """The memory that the instructions of one kind allocate.
 
-    key       the operation, the computation, the memory space, or for a copy its two layouts
-    count     how many arrays
-    bytes     what these take together, by `byte_size`
+    key       the shape, the operation, the computation, the memory space, or for a copy its two layouts
+    count     how many pieces of memory; of copies, how many instructions
+    bytes     what these take together, by `byte_size`; of copies, what is read and written
     waste     how many of these bytes hold no element
     """
 
@@ -33,13 +35,19 @@ class Total:
     waste: int
 
 
-def totals(program: Iterable[Located], by: str) -> list[Total]:
-    """The arrays that a program's instructions write, added up, the largest total first.
+def totals(program: Iterable[Located], by: str, interiors: bool = False, space: int | None = None) -> list[Total]:
+    """What a program allocates, added up, the largest total first; or what it copies.
 
-    program   as read_hlo gives it; it is read once, and only the totals are kept
-    by        "operation", "computation", "space" (as S(n) numbers them), or "copy": the copies that change a layout, by the
-              two, with the bytes of elements that they move
-    Raises    RangeError for another word
+    program     as read_hlo gives it
+    by          "shape", "operation", "computation", "space" (as S(n) numbers them), or "copy": the copies, transposes, reshapes
+                and conversions that move data, by what they read and write; those in loops once
+    interiors   count every array that an instruction writes, as the text has them: the inside of fusions, which stays on the
+                chip, and other names of what is there (bitcast, tuple, get-tuple-element, -done, updates in place)
+    space       only what is in this memory space, the n of S(n); of copies what is read there or written there
+    Raises      RangeError for another word
+
+    Memory is counted as `memory` counts it: once for each buffer that holds an array at some time. Text without an ENTRY
+    computation is counted as with interiors.
 
     >>> import io
     >>> from tla.xla import read_hlo
@@ -54,43 +62,53 @@ def totals(program: Iterable[Located], by: str) -> list[Total]:
     negate 1 65536 57344
     parameter 1 8192 0
     >>> [(t.key, t.bytes) for t in totals(read_hlo(io.StringIO(text)), "copy")]
-    [('f32[16,128]{1,0:T(8,128)} -> f32[16,128]{0,1:T(8,128)}', 8192)]
+    [('f32[16,128]{1,0:T(8,128)} -> f32[16,128]{0,1:T(8,128)}', 73728)]
 
     Arrays of no known size (`?`) do not count. Source: ours; sizes are those of the TPU compiler.
     """
-    if by not in _KEYS:
-        raise RangeError(f"totals by {by!r}", "one of " + ", ".join(_KEYS), "choose one of these")
+    if by not in (*_KEYS, "copy"):
+        raise RangeError(f"totals by {by!r}", "one of " + ", ".join((*_KEYS, "copy")), "choose one of these")
     found: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
-    for key, size, lost in _KEYS[by](program):
+    for key, size, lost in _rows(program, by, interiors, space):
         for k, n in enumerate((1, size, lost)):
             found[key][k] += n
     return sorted((Total(key, *sums) for key, sums in found.items()), key=lambda t: (-t.bytes, -t.count, t.key))
 
 
-def arrays(shape: Shape) -> Iterator[ArrayShape]:
-    """The arrays of a shape: itself, or those in a tuple."""
-    if isinstance(shape, TupleShape):
-        yield from (leaf for _at, leaf in shape.leaves() if isinstance(leaf, ArrayShape))
-    elif isinstance(shape, ArrayShape):
-        yield shape
-
-
 Row = tuple[str, int, int]
 
 
-def _written(key: Callable[[Located, ArrayShape], str]) -> Callable[[Iterable[Located]], Iterator[Row]]:
+def _rows(program: Iterable[Located], by: str, interiors: bool, space: int | None) -> Iterator[Row]:
+    if interiors and by != "copy":
+        yield from _written(program, by, space)
+        return
+    lines = list(program)
+    module = module_of(lines)
+    if by == "copy":
+        yield from _copied(module, interiors, space)
+    elif module.entry is None:
+        yield from _written(lines, by, space)
+    else:
+        held = (b for b in held_buffers(module) if b.shape is not None and space in (None, b.space))
+        yield from ((_KEYS[by](b.line, b.shape), b.bytes, b.waste) for b in held if b.shape is not None)
+
+
+def _copied(module: Module, interiors: bool, space: int | None) -> Iterator[Row]:
+    for move in relayouts(module, interiors):
+        spaces = {x.effective_layout.memory_space for x in (move.source, move.destination)}
+        if not move.free and {"order", "type"} & {*move.changes} and (space is None or space in spaces):
+            yield f"{move.source} -> {move.destination}", move.read + move.written, 0
+
+
+def _written(program: Iterable[Located], by: str, space: int | None) -> Iterator[Row]:
     """The arrays that are written, each with its key, its bytes and its waste."""
-
-    def rows(program: Iterable[Located]) -> Iterator[Row]:
-        sizes: dict[ArrayShape, tuple[int, int] | None] = {}
-        for line in program:
-            for array in arrays(line.instruction.shape):
-                if array not in sizes:
-                    sizes[array] = _size(array)
-                if size := sizes[array]:
-                    yield key(line, array), *size
-
-    return rows
+    sizes: dict[ArrayShape, tuple[int, int] | None] = {}
+    for line in program:
+        for array in arrays(line.instruction.shape):
+            if array not in sizes:
+                sizes[array] = _size(array)
+            if (size := sizes[array]) and space in (None, array.effective_layout.memory_space):
+                yield _KEYS[by](line, array), *size
 
 
 def _size(array: ArrayShape) -> tuple[int, int] | None:
@@ -100,32 +118,9 @@ def _size(array: ArrayShape) -> tuple[int, int] | None:
         return None
 
 
-def _copied(program: Iterable[Located]) -> Iterator[Row]:
-    """The copies that change a layout, each with the bytes that it moves."""
-    outermost: str | None = None
-    names: dict[tuple[str, str], Shape] = {}
-    for line in program:
-        it, place = line.instruction, line.computation or ""
-        if place.partition("/")[0] != outermost:
-            outermost, names = place.partition("/")[0], {}
-        names[place, it.name] = it.shape
-        if it.opcode in ("copy", "copy-start") and it.operands:
-            source = it.operands[0].shape or names.get((place, it.operands[0].name))
-            destination = next(arrays(it.shape), None)
-            if isinstance(source, ArrayShape) and destination and (moved := _moved(source, destination)):
-                yield f"{source} -> {destination}", moved, 0
-
-
-def _moved(source: ArrayShape, destination: ArrayShape) -> int:
-    try:
-        return relayout(source, destination).bytes
-    except TlaError:  # in pieces, or without a bound
-        return 0
-
-
-_KEYS: dict[str, Callable[[Iterable[Located]], Iterator[Row]]] = {
-    "operation": _written(lambda line, _array: line.instruction.opcode),
-    "computation": _written(lambda line, _array: line.computation or "(none)"),
-    "space": _written(lambda _line, array: f"S({array.effective_layout.memory_space})"),
-    "copy": _copied,
+_KEYS: dict[str, Callable[[Located, ArrayShape], str]] = {
+    "shape": lambda _line, array: str(array),
+    "operation": lambda line, _array: line.instruction.opcode,
+    "computation": lambda line, _array: line.computation or "(none)",
+    "space": lambda _line, array: f"S({array.effective_layout.memory_space})",
 }

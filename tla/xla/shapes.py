@@ -131,3 +131,11 @@ class TupleShape:
 Leaf: TypeAlias = ArrayShape | BufferShape | TokenShape | OpaqueShape
 Shape: TypeAlias = Leaf | TupleShape
 KINDS = (ArrayShape, BufferShape, TokenShape, OpaqueShape, TupleShape)
+
+
+def arrays(shape: Shape) -> Iterator[ArrayShape]:
+    """The arrays of a shape: itself, or those in a tuple."""
+    if isinstance(shape, TupleShape):
+        yield from (leaf for _at, leaf in shape.leaves() if isinstance(leaf, ArrayShape))
+    elif isinstance(shape, ArrayShape):
+        yield shape

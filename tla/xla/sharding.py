@@ -15,7 +15,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ..algebra.composition import coalesce, composition
+from ..algebra.coalesce import coalesce
+from ..algebra.composition import composition
 from ..core.basis import E
 from ..core.errors import LeafTypeError, LoweringError, RangeError, RankError, TlaError
 from ..core.int_tuple import shown
@@ -33,7 +34,7 @@ Bounds = tuple[tuple[int, int], ...]
 
 
 class AnySharding:
-    """What `parse_sharding` gives: a Sharding (V1, V2), a MeshSharding (V3), or a TupleSharding of these.
+    """The result of `parse_sharding`: a Sharding (V1, V2), a MeshSharding (V3), or a TupleSharding of these.
 
     Devices are numbered by their place in the device assignment (logical ids), not by hardware.
 

@@ -82,7 +82,7 @@ class _ShardingReader(Reader):
         return self.single()
 
     def single(self) -> AnySharding:
-        """What follows the brace of a sharding of an array, up to its end."""
+        """The text after the brace of a sharding of an array, up to its end."""
         sharding = self.over_mesh() if self.token in ("mesh", "maximal_mesh") else self.items()
         self.expect("}", "to close a sharding")
         return sharding
@@ -246,7 +246,7 @@ class _ShardingReader(Reader):
         return name, self.integer("the size of an axis")
 
     def device_ids(self) -> Devices:
-        """What follows `, device_ids=`; () where that does not come."""
+        """The numbers after `, device_ids=`; () where that does not come."""
         following = BLANK.match(self.text, self.after).end()  # type: ignore[union-attr]  # it matches the empty text too
         if self.token != "," or not self.text.startswith("device_ids=", following):
             return ()

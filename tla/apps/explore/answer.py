@@ -1,4 +1,4 @@
-"""What the page shows of a text, as data for JSON: the value, its grids, the steps to it, and its code."""
+"""The answer that the page shows for a text, as data for JSON: the value, its grids, the steps to it, and its code."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _NAMES = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|(?<![\w.])([A-Za-z_
 
 
 def answer(text: str, color_by: str = "tile", bits: int | None = None) -> dict[str, Any]:
-    """What a text says, or why it says nothing, for the page.
+    """The value of a text, or the error in it, for the page.
 
     text       of the grammar of tla.apps.explore
     color_by   what colours mean, as tla.viz.draw has it
@@ -136,7 +136,7 @@ def _with_lower(program: Program) -> tuple[Call, ...]:
 
 
 def _facts(x: Any) -> Iterator[tuple[str, str]]:
-    """What is to be known of a layout: name and text."""
+    """The properties of a layout that the page lists: name and text."""
     layout = _layout_of(x)
     if layout is not x:
         yield "layout", str(layout)

@@ -80,7 +80,7 @@ class Call(NamedTuple):
 
 
 class Program(NamedTuple):
-    """What a text says.
+    """The value of a text.
 
     names     what it binds to each name, in order
     sizes     the names that it gives no value
@@ -106,7 +106,7 @@ class Misread(TlaError, ValueError):
 
 
 def read(text: str, names: dict[str, Any] | None = None) -> Program:
-    """What a text of this grammar says.
+    """The value of a text of this grammar.
 
     names    values that it may use
     Raises   Misread, which says where too

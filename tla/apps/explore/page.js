@@ -85,7 +85,7 @@ function shown(found) {
   at("facts").replaceChildren(...(found.facts ?? []).map(([title, facts]) =>
     made("div", "", ...(found.facts.length > 1 ? [made("h3", title)] : []), pairs(Object.assign(made("dl"), { className: "pairs" }), facts))));
   sizesOf(found.sizes ?? []);
-  at("assumed").textContent = found.assumed?.length ? `It is taken on that ${found.assumed.join(", and ")}.` : "";
+  at("assumed").textContent = found.assumed?.length ? `Assumed: ${found.assumed.join(", ")}.` : "";
   drawing(found);
   walk(found.steps ?? []);
   code(found.code ?? {});

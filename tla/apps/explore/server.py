@@ -76,7 +76,7 @@ class Server(ThreadingHTTPServer):
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """What a browser that means this server calls it; another name that leads here is an attack (DNS rebinding)."""
+        """The names by which a browser calls this server; another name that leads here is an attack (DNS rebinding)."""
         return f"{HOST}:{self.server_port}", f"localhost:{self.server_port}"
 
 

@@ -1,4 +1,4 @@
-"""What an operation did, step by step: its law, as a text of the same grammar, worked out on what it was given."""
+"""The steps of an operation: its law, as a text of the same grammar, worked out on what it was given."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def _svg(call: Call) -> str:
 
 
 def _modes(call: Call) -> Iterator[tuple[Any, Any]]:
-    """What became of each mode: of the layout, the coordinates or the sizes that the modes of the result are made of."""
+    """The origin of each mode of a result: the layout, the coordinates or the sizes that it is made of."""
     result, (a, b) = call.result.value, _first_two(call)
     if not isinstance(result, Layout):
         return

@@ -15,7 +15,7 @@ from ..indices.c import HELPERS, helper, syntax_of
 
 
 def node_of(x: Any) -> Node:
-    """What an integer is computed by."""
+    """The node that computes an integer."""
     p = poly_of(x)
     graph = Graph({n.name: whole(n) for n in p.scope}, RULES)
     (node,) = graph.of([x.form if isinstance(x, SymInt) else best(p)])

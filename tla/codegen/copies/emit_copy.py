@@ -9,8 +9,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from ...algebra.composition import flat_modes
-from ...algebra.composition_cuts import step_of
+from ...algebra.flat_modes import flat_modes, step_of
 from ...algebra.predicates import is_injective
 from ...ascend.element import as_element
 from ...core.composed import ComposedLayout, gives_coordinates, innermost
@@ -20,7 +19,7 @@ from ...core.ints import INT64_MAX, equal, known
 from ...core.layout import Layout
 from ...symbolic import SymInt
 from ...symbolic.facts import require_one_meaning, symbols_in
-from ...tensors.tensor import MakeTensor, Tensor, keeps_apart
+from ...tensors.tensor import MakeTensor, Tensor, keeps_apart, require_box
 from ..c_languages import C_FAMILY, CLanguage
 from ..expressions.graph import Node
 from ..expressions.plan import requirements
@@ -117,7 +116,7 @@ def emit_copy(source: Any, destination: Any, target: str = "c", *, element: Any 
 
 
 def _checks(language: CLanguage, name: str, sizes: list[str], tests: list[Node], check: str) -> tuple[list[str], list[str]]:
-    """What says whether sizes meet what is required of them, and the line that asserts it."""
+    """The function that checks the required conditions on sizes, and the line that asserts it."""
     if not (check and tests):
         return [], []
     asserts = check == "assert"
@@ -134,6 +133,7 @@ def _tensor(x: Any) -> Tensor:
     if isinstance(outer, Layout) and gives_coordinates(outer):
         what = f"a copy of {shown(t.layout)}, whose values are coordinates"
         raise LeafTypeError(what, "a layout of offsets", "compose it with the layout of a buffer")
+    require_box("emit_copy", t)
     return t
 
 

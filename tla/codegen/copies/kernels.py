@@ -16,13 +16,13 @@ from ...symbolic.proofs import greatest
 from ...symbolic.symint import poly_of
 from ..c_languages import CLanguage, Threads
 from ..expressions.integer_types import INTEGERS, doubt
-from ..expressions.value_ranges import values_held
+from ..expressions.value_ranges import value_ranges
 from .c_expressions import Terms, node_of
 from .loop_nests import Copy, Loop, Nest
 
 
 class Items(NamedTuple):
-    """What the threads of a kernel go through in a nest, item by item.
+    """The items that the threads of a kernel share in a nest.
 
     unit     how many elements go as one
     loops    the loops over these, the slowest first
@@ -41,11 +41,11 @@ class Items(NamedTuple):
 
     @property
     def is_short(self) -> bool:
-        """Whether 32 bits hold all items and a grid more of them, and all that is held on the way."""
+        """Whether 32 bits hold all items, a grid more of them, and every intermediate result."""
         most = greatest(poly_of(self.total))
         bounds = [bound for bound in (*(loop.bound for loop in self.loops), self.within) if bound is not None]
         numbers = [*(value for _i, value in self.digits), *(x for pair in self.places for x in pair), *bounds]
-        return most is not None and most < 1 << 30 and not any(doubt(h, INTEGERS["int32"]) for h in values_held([*map(node_of, numbers)]))
+        return most is not None and most < 1 << 30 and not any(doubt(h, INTEGERS["int32"]) for h in value_ranges([*map(node_of, numbers)]))
 
 
 def write(copy: Copy, language: CLanguage) -> str:

@@ -1,4 +1,4 @@
-"""Loop nests: what a copy between two layouts walks through, as plain data.
+"""Loop nests of a copy between two layouts, as plain data.
 
 Over static layouts: the common refinement of both (strided.py), one nest for each piece. Over symbolic ones: the digits of
 both, where the places of each divide those of the other; else the coordinates themselves, and offsets of them.

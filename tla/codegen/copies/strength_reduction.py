@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-from ...algebra.composition import coalesce
+from ...algebra.coalesce import coalesce
 from ...core.composed import ComposedLayout, gives_coordinates, innermost
 from ...core.errors import LeafTypeError
 from ...core.int_tuple import AnyLayout, leaves, shown

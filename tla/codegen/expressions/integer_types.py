@@ -1,6 +1,6 @@
-"""Which integers a function computes in: 32 bits where all that is held is proved to fit, else 64.
+"""The integer type of a function: 32 bits where every intermediate result is proved to fit, else 64.
 
-What is held is looked at over all coordinates: these are bounded by sizes, so that what has to be required is about sizes only.
+Ranges are taken over all coordinates. Coordinates are bounded by sizes, so that the conditions that remain are about sizes only.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ...symbolic.forms import best
 from ...symbolic.poly import Atom, Poly, Symbol, number, one_of, split
 from ...symbolic.proofs import ends, greatest, least
 from ...symbolic.rules import floor_div
-from .value_ranges import Held
+from .value_ranges import ValueRange
 
 #: Of a value of more corners than this, only the ends of the whole are looked at.
 MAX_CORNERS = 16
@@ -52,10 +52,10 @@ def wanted_integer(name: Any, widths: Sequence[int]) -> Integer:
     return offered[name]
 
 
-def chosen_integer(held: Sequence[Held], widths: Sequence[int]) -> tuple[Integer, str]:
-    """The narrowest type that all that is held is proved to fit in, else the widest; and why."""
+def chosen_integer(ranges: Sequence[ValueRange], widths: Sequence[int]) -> tuple[Integer, str]:
+    """The narrowest type that every value is proved to fit in, else the widest; and why."""
     narrow = Integer(min(widths), True)
-    doubtful = next((h.poly for h in held if doubt(h, narrow)), None)
+    doubtful = next((h.poly for h in ranges if doubt(h, narrow)), None)
     if doubtful is None:
         return narrow, "every value is proved to fit"
     if max(widths) == narrow.bits:
@@ -63,14 +63,14 @@ def chosen_integer(held: Sequence[Held], widths: Sequence[int]) -> tuple[Integer
     return Integer(max(widths), True), f"{_shown(doubtful)} is not proved to fit in {narrow.bits} bits"
 
 
-def doubt(h: Held, t: Integer) -> int:
+def doubt(h: ValueRange, t: Integer) -> int:
     """0 where it is proved that all values fit, 2 where an end is known that does not, else 1."""
     if any(end is not None and not t.low <= end <= t.high for end in h[1:]):
         return 2
     return int(None in h[1:])
 
 
-def require_fits(h: Held, t: Integer, coordinates: Collection[Symbol], asked: bool) -> None:
+def require_fits(h: ValueRange, t: Integer, coordinates: Collection[Symbol], asked: bool) -> None:
     """Unproven, or a condition for assuming(), where a value may not fit; RangeError where it does not.
 
     That what has no bound fits in 64 bits is taken.
@@ -87,7 +87,7 @@ def require_fits(h: Held, t: Integer, coordinates: Collection[Symbol], asked: bo
             require(condition, f"{_shown(h.poly)} in {t}")
 
 
-def _does_not_fit(h: Held, t: Integer) -> RangeError:
+def _does_not_fit(h: ValueRange, t: Integer) -> RangeError:
     known = f"{'-' if h.low is None else h.low} to {'any size' if h.high is None else h.high}"
     fix = "use a signed type" if not t.signed and (h.low is None or h.low < 0) else "use a wider type, a tile, or declare smaller sizes"
     return RangeError(f"{_shown(h.poly)}, {known}, in {t}", f"{t.low} to {t.high}", fix)
@@ -134,7 +134,7 @@ def _depends(p: Poly, coordinates: Collection[Symbol]) -> bool:
 
 
 def _end(x: Atom, coordinates: Collection[Symbol], up: bool) -> Poly | None:
-    """What an atom never exceeds, or falls below."""
+    """An upper bound of an atom, or a lower one."""
     if isinstance(x, Symbol):
         return next(iter(x.uppers if up else x.lowers), None)
     if x.kind == "//" and not _depends(x.args[1], coordinates):

@@ -1,4 +1,4 @@
-"""The plan of a function: its parameters, what is shared, what it gives, in which integers. Printers need nothing else.
+"""The plan of a function: its parameters, temporaries, results and integer type. A printer needs nothing else.
 
 Source: ours.
 """
@@ -21,7 +21,7 @@ from .graph import Graph, Node, in_order, names_in, operations, shared
 from .integer_types import Integer, chosen_integer, doubt, require_fits, wanted_integer
 from .shifts import RULES, UNSIGNED, BitRule
 from .signature import Arguments, Parameter, arguments_of
-from .value_ranges import Held, values_held
+from .value_ranges import ValueRange, value_ranges
 
 
 class Plan(NamedTuple):
@@ -94,10 +94,10 @@ def plan(
     signed = wanted is None or wanted.signed
     rules = (RULES if signed else UNSIGNED) if bits else ()
     forms = (_results(Graph(sizes, rules, signed), trees) for trees in dict.fromkeys(_forms(arguments.results)))
-    results, held = _cheapest(forms, wanted or Integer(min(widths), True))
-    chosen, why = (wanted, "as asked") if wanted else chosen_integer(held, widths)
+    results, ranges = _cheapest(forms, wanted or Integer(min(widths), True))
+    chosen, why = (wanted, "as asked") if wanted else chosen_integer(ranges, widths)
     coordinates = [n for p in arguments.coordinates for n in symbols_in(p.symbol.poly)]
-    for h in held:
+    for h in ranges:
         require_fits(h, chosen, coordinates, asked=wanted is not None or chosen.bits == 32)
     conditions = tuple(conditions)  # those of the integers among them, if they are the list that assuming() writes to
     parameters = _parameters(arguments, results, conditions)
@@ -110,7 +110,7 @@ def plan(
 
 
 def _forms(results: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
-    """The results in their cheapest form; and as they were written, where what is held on the way may be smaller."""
+    """The results in their cheapest form; and as they were written, where intermediate results may be smaller."""
     if not results:
         raise LeafTypeError("an empty tuple to emit", "at least one expression", "give it something to compute")
     yield tuple(x if _asks(x) else x.form if isinstance(x, SymInt) else best(poly_of(x)) for x in results)
@@ -123,9 +123,9 @@ def _asks(x: Any) -> bool:
     return isinstance(x, Condition) or (isinstance(x, tuple) and not isinstance(x, Tree))
 
 
-def _cheapest(forms: Iterable[tuple[Node, ...]], t: Integer) -> tuple[tuple[Node, ...], list[Held]]:
-    """Of the forms that fit with the least doubt, the one of the fewest operations; and what is held on the way."""
-    found = [(form, values_held(form)) for form in forms]
+def _cheapest(forms: Iterable[tuple[Node, ...]], t: Integer) -> tuple[tuple[Node, ...], list[ValueRange]]:
+    """Of the forms that fit with the least doubt, the one of the fewest operations; and its value ranges."""
+    found = [(form, value_ranges(form)) for form in forms]
     return min(found, key=lambda f: (max((doubt(h, t) for h in f[1]), default=0), _weight(f[0])))
 
 
@@ -176,7 +176,7 @@ def _parameters(arguments: Arguments, results: Iterable[Node], conditions: Itera
 
 
 def facts_of(n: Symbol) -> list[Condition]:
-    """What is declared of a symbol, as conditions."""
+    """The declared facts of a symbol, as conditions."""
     size = whole(n)
     unit = [Condition("divides", number(n.unit), size)] if n.unit > 1 else []
     lows = [Condition("<=", p.scale(n.unit), size) for p in n.lowers]
@@ -184,7 +184,7 @@ def facts_of(n: Symbol) -> list[Condition]:
 
 
 def facts_among(sizes: Iterable[SymInt]) -> list[Condition]:
-    """What is declared of sizes, as far as it is about these alone."""
+    """The declared facts of sizes that are about these sizes alone."""
     symbols = [n for s in sizes for n in symbols_in(s.poly)]
     names = {n.name for n in symbols}
     return [c for n in symbols for c in facts_of(n) if all(m.name in names for p in (c.a, c.b) for m in symbols_in(p))]

@@ -1,4 +1,4 @@
-"""What code is made of: an expression, and what its parameters are.
+"""The signature of emitted code: its expressions and its parameters.
 
 The static leaves of a layout are numbers in the code, its dynamic leaves and its symbols are parameters.
 """
@@ -41,7 +41,7 @@ class Parameter(NamedTuple):
 
 
 class Arguments(NamedTuple):
-    """What code computes.
+    """The expressions that code computes, with its parameters.
 
     what          in words, for a comment
     results       integers, conditions, or tuples of conditions that are all to hold
@@ -56,7 +56,7 @@ class Arguments(NamedTuple):
 
 
 def arguments_of(what: Any, coords: Any) -> Arguments:
-    """What is computed for a layout or Tensor at coordinates, an integer expression, a condition, or a tuple of these."""
+    """The signature of the code for a layout or Tensor at coordinates, an integer expression, a condition, or a tuple of these."""
     if isinstance(what, Arguments):
         return what
     for given in (what, coords):

@@ -167,13 +167,13 @@ def required_names(plan: Plan) -> list[str]:
 
 
 def remarks(plan: Plan) -> Iterator[str]:
-    """What a comment says of a plan, in lines."""
+    """The comment on a plan, in lines."""
     yield f"{plan.name}: {plan.what}"
     yield f"{plan.integer}: {plan.why}"
     yield from required(c for c, _node in plan.requires)
 
 
 def required(conditions: Iterable[Condition]) -> list[str]:
-    """What a comment says of the conditions that a text rests on: a line, or none."""
+    """The comment on the conditions that a text rests on: a line, or none."""
     found = ", ".join(map(str, conditions))
     return [f"requires {found}"] if found else []

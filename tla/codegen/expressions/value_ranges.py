@@ -1,7 +1,7 @@
-"""What is held while a function computes: each value on the way, partial sums and products too, and its ends.
+"""Value ranges of a function's intermediate results, partial sums and products included.
 
-The ends of a value are those of its normal form, or of what it is computed of, whichever are nearer: of a sum of remainders
-these say more.
+A range comes from the normal form of a value, or from the ranges of its operands, whichever is narrower: for a sum of
+remainders that of the operands often is.
 """
 
 from __future__ import annotations
@@ -15,35 +15,35 @@ from ...symbolic.proofs import MAX_SIZE, Ends, ends_of_product, greatest, least
 from .graph import Node, in_order
 
 
-class Held(NamedTuple):
-    """A value, what it never falls below and what it never exceeds; None where that is not known."""
+class ValueRange(NamedTuple):
+    """A value with its lower and upper bound; None where a bound is not known."""
 
     poly: Poly
     low: int | None
     high: int | None
 
 
-def _held(p: Poly, ends: Ends = (None, None)) -> Held:
+def _range(p: Poly, ends: Ends = (None, None)) -> ValueRange:
     if ends != (None, None) and p.size > MAX_SIZE:  # of a long sum proofs.py says no more than the sum of ends
-        return Held(p, *ends)
+        return ValueRange(p, *ends)
     lows, highs = ([n for n in pair if n is not None] for pair in zip(ends, (least(p), greatest(p))))
-    return Held(p, max(lows, default=None), min(highs, default=None))
+    return ValueRange(p, max(lows, default=None), min(highs, default=None))
 
 
-def _negated(a: Held) -> Held:
-    return Held(-a.poly, None if a.high is None else -a.high, None if a.low is None else -a.low)
+def _negated(a: ValueRange) -> ValueRange:
+    return ValueRange(-a.poly, None if a.high is None else -a.high, None if a.low is None else -a.low)
 
 
-def _sum(a: Held, b: Held) -> Held:
+def _sum(a: ValueRange, b: ValueRange) -> ValueRange:
     low, high = (None if x is None or y is None else x + y for x, y in zip(a[1:], b[1:]))
-    return _held(a.poly + b.poly, (low, high))
+    return _range(a.poly + b.poly, (low, high))
 
 
-def _product(a: Held, b: Held) -> Held:
-    return _held(a.poly * b.poly, ends_of_product(a[1:], b[1:]))
+def _product(a: ValueRange, b: ValueRange) -> ValueRange:
+    return _range(a.poly * b.poly, ends_of_product(a[1:], b[1:]))
 
 
-def _xor(a: Held, b: Held) -> Ends:
+def _xor(a: ValueRange, b: ValueRange) -> Ends:
     """It has no more bits than what it is made of."""
     ends = [n for n in (*a[1:], *b[1:]) if n is not None]
     high = (1 << max(max(n, ~n).bit_length() for n in ends)) - 1 if len(ends) == 4 else None
@@ -51,26 +51,26 @@ def _xor(a: Held, b: Held) -> Ends:
     return (0 if positive else None if high is None else ~high), high
 
 
-def _mask(a: Held, b: Held) -> Ends:
+def _mask(a: ValueRange, b: ValueRange) -> Ends:
     return (0, b.high) if b.low is not None and b.low >= 0 else (None, None)
 
 
-def _shift(a: Held, b: Held) -> Ends:
+def _shift(a: ValueRange, b: ValueRange) -> Ends:
     low, high = (None if n is None else n >> (b.high or 0) for n in a[1:])
     return low, high
 
 
 #: The ends of other operations, by those of what they are computed of.
-_ENDS: dict[str, Callable[[Held, Held], Ends]] = {"^": _xor, "&": _mask, ">>": _shift}
+_ENDS: dict[str, Callable[[ValueRange, ValueRange], Ends]] = {"^": _xor, "&": _mask, ">>": _shift}
 
 
-def values_held(roots: Sequence[Node]) -> list[Held]:
-    """All that is held while nodes are computed from left to right.
+def value_ranges(roots: Sequence[Node]) -> list[ValueRange]:
+    """The ranges of all intermediate results of nodes that are computed from left to right.
 
-    What is subtracted in a sum is held without its sign, and masks and counts of shifts are no values.
+    A subtracted term counts without its sign. Masks and shift counts do not count.
     """
-    found: dict[int, Held] = {}
-    out: list[Held] = []
+    found: dict[int, ValueRange] = {}
+    out: list[ValueRange] = []
     for n in in_order(roots):
         args = [found[id(a)] for a in n.operands if a.poly is not None]
         if n.op in ("+", "*"):
@@ -78,7 +78,7 @@ def values_held(roots: Sequence[Node]) -> list[Held]:
             out += [*steps, *(_negated(h) if n.op == "+" and _is_minus(a) else h for a, h in zip(n.args[1:], args[1:]))]
             found[id(n)] = steps[-1]
         elif n.poly is not None:
-            found[id(n)] = _negated(args[0]) if n.op == "neg" else _held(n.poly, _ENDS[n.op](*args) if n.op in _ENDS else (None, None))
+            found[id(n)] = _negated(args[0]) if n.op == "neg" else _range(n.poly, _ENDS[n.op](*args) if n.op in _ENDS else (None, None))
             out += [] if n.op in ("n", "neg") else [found[id(n)], *args[: 1 if n.op in (">>", "&") else None]]
         else:
             out += args

@@ -32,7 +32,7 @@ def maps(plan: Plan) -> list[str]:
 
 
 def why_not_affine(plan: Plan) -> str:
-    """What an affine map cannot say of a plan; empty where it says all."""
+    """The operation of a plan that no affine map has; empty where there is none."""
     dimensions = {p.name for p in plan.parameters[: plan.coordinates]}
     for n in in_order(map(_without_bits, plan.results)):
         varying = [a for a in n.operands if names_in([a]) & dimensions]
@@ -83,7 +83,7 @@ def _write(plan: Plan, _check: str) -> str:
 
 
 def remark(plan: Plan) -> str:
-    """What is said of a plan, as comments."""
+    """The comment on a plan."""
     return commented("//", remarks(plan))
 
 

@@ -11,6 +11,7 @@ from ...core.composed import innermost
 from ...core.coord import crd2idx, idx2crd
 from ...core.errors import LeafTypeError
 from ...core.int_tuple import AnyLayout, modes_of, product_each, shown
+from ...core.layout import require_origin
 from ...symbolic import Condition
 from ...symbolic.symint import poly_of
 from ...tensors.tensor import Tensor
@@ -43,7 +44,7 @@ def emit_guard(what: Any, target: str = "c", coords: Any = None, *, name: str = 
     opened = with_parameters(layout, dynamic)
     given, coord, names = coordinates_of(layout, opened, coords)
     whole = what is layout and innermost(layout)._origin is None  # by what it is, not by what its dynamic integers hold
-    valid = [open_leaf(n, dynamic, f"valid_{k}") for k, n in enumerate(() if whole else what.origin_shape)]
+    valid = [open_leaf(n, dynamic, f"valid_{k}") for k, n in enumerate(() if whole else require_origin("emit_guard", what))]
     tests = [Condition("<", *map(poly_of, pair)) for pair in zip(_indices(coord, opened.shape), valid)]
     text = f"whether {shown(given)} holds valid data of {shown(what.origin_shape)} in {shown(layout, 200)}"
     padded = tuple(test for test in tests if not test.holds)

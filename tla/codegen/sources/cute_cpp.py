@@ -30,7 +30,7 @@ _TUPLES: dict[type, tuple[str, str]] = {
 
 
 class _Written(NamedTuple):
-    """What is written: a type, or an expression."""
+    """The kind of text that is written: a type, or an expression."""
 
     text: str
     is_type: bool

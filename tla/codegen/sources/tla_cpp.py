@@ -18,7 +18,7 @@ from ...core.element import Element
 from ...core.errors import LeafTypeError, RankError
 from ...core.int_tuple import product_each, shown
 from ...core.ints import Int, at_most, equal
-from ...core.layout import Layout, Shape, Stride
+from ...core.layout import Layout, Shape, Stride, require_origin
 from ...core.swizzle import Swizzle
 from .integer_widths import parts
 from .sizes import INT32_MAX, cpp, cpp_number
@@ -60,7 +60,7 @@ def _made(layout: Layout) -> str:
     """The layout by its shape and stride, and its origin_shape where TLA's default is another."""
     (part,) = parts(layout)
     written = [_tuple(layout.shape, iter(part.extents)), _tuple(layout.stride, iter(part.strides))]
-    origin, whole = layout.origin_shape, product_each(layout.shape)
+    origin, whole = require_origin("source", layout), product_each(layout.shape)
     if not all(equal(n, m) and at_most(n, UINT32_MAX) is not False for n, m in zip(origin, whole)):
         written.append(_tuple(origin, itertools.repeat(False)))
     return f"tla::MakeLayout({', '.join(written)})"
@@ -68,7 +68,7 @@ def _made(layout: Layout) -> str:
 
 def _by_tag(layout: Layout, element: Element) -> str | None:
     """The layout by the tag that makes it; None where there is none that says all of it."""
-    sizes = layout.origin_shape
+    sizes = require_origin("source", layout)
     for tag in _TAGS if len(sizes) == 2 else ():
         if str(tag.MakeLayout(element, *sizes)) == str(layout):  # static-ness and all
             written = ", ".join(_tuple(n, itertools.repeat(False)) for n in sizes)

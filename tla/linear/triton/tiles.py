@@ -122,10 +122,10 @@ def power(where: str, name: str, n: int) -> int:
     return power_of_two(f"{where}: {name}", n)
 
 
-def require(where: str, holds: bool, what: str, expected: str, mend: str) -> None:
+def require(where: str, holds: bool, what: str, expected: str, fix: str) -> None:
     """Refuse what a vendor's instruction does not have."""
     if not holds:
-        raise RangeError(f"{where}: {what}", expected, mend)
+        raise RangeError(f"{where}: {what}", expected, fix)
 
 
 log2 = bits.log2

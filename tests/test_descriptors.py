@@ -1,0 +1,357 @@
+"""Canonical layouts and descriptors: CUTLASS's own answers, and what the hardware reads by the PTX manual, address by address."""
+
+import itertools
+import random
+import re
+
+import numpy as np
+import pytest
+
+from tla import (
+    ComposedLayout,
+    DivisibilityError,
+    Int,
+    MakeTensor,
+    RangeError,
+    RankError,
+    Swizzle,
+    TlaError,
+    Unproven,
+    gpu,
+    local_tile,
+    offsets,
+    parse,
+    tile_to_shape,
+)
+from tla.gpu import (
+    GMMA,
+    UMMA,
+    contracts,
+    descriptor_steps,
+    half,
+    instruction_descriptor,
+    make_tmem_copy,
+    plain_scales,
+    read_descriptor,
+    require_scale_strides,
+    scale_factor_layout,
+    tile_to_mma_shape,
+    tmem_address,
+    tmem_allocation,
+    tmem_layout,
+    umma_descriptor,
+    wgmma_descriptor,
+)
+from tla.gpu.descriptor import TCGEN05, WGMMA
+from tla.gpu.elements import as_element, float, int8, tf32
+
+from truth import rows
+
+CASES = rows("atoms/smem.json")
+#: C++'s pointer to float_e2m1_t counts a byte for each element when a tile begins past the buffer's start; the offsets inside count 4 bits.
+BYTES_FOR_BITS = "float_e2m1_t"
+
+
+def of_text(text):
+    """CUTLASS's text of a layout of shared memory, whose swizzle acts on bytes, with the swizzle on elements."""
+    found = re.match(r"Sw<(\d),(\d),(\d)> o smem_ptr\[(\d+)b\]\(unset\) o (.*)", text)
+    if not found:
+        return parse(text)
+    bits, base, shift, width = map(int, found.groups()[:4])
+    return ComposedLayout(Swizzle[bits, base - (width.bit_length() - 4), shift](), Int[0](), parse(found[5]))
+
+
+def atom(case):
+    return UMMA.atoms[re.match("Layout_(.*)_Atom", case["atom"])[1]][as_element(case["type"])]
+
+
+def tile(case):
+    if "layout" in case:
+        return of_text(case["layout"])
+    order = [parse(case["order"])] if case["order"] else []
+    return local_tile(MakeTensor(None, tile_to_shape(atom(case), parse(case["shape"]), *order)), parse(case["tile"]), parse(case["coord"]))
+
+
+def of_kind(*kinds):
+    return [pytest.param(c, id=f"{c['kind']}-{i}") for i, c in enumerate(CASES) if c["kind"] in kinds]
+
+
+@pytest.mark.parametrize("case", of_kind("smem_atom"))
+def test_atoms(case):
+    assert str(atom(case)) == str(of_text(case["result"]))
+
+
+@pytest.mark.parametrize("case", of_kind("tile_to_shape"))
+def test_tiled_atoms(case):
+    order = [parse(case["order"])] if case.get("order") else []
+    start = atom(case) if "atom" in case else parse(case["block"])
+    assert str(tile_to_shape(start, parse(case["shape"]), *order)) == str(of_text(case["result"]))
+
+
+@pytest.mark.parametrize("case", of_kind("gmma_desc", "umma_desc"))
+def test_descriptors(case):
+    make = wgmma_descriptor if case["kind"] == "gmma_desc" else umma_descriptor
+    element, base = as_element(case["type"]), int(case["base"], 16)
+    if "refused" in case:
+        with pytest.raises((DivisibilityError, RankError, Unproven)):
+            make(tile(case), case["major"], element, base=base)
+        return
+    d = make(tile(case), case["major"], element, base=base)
+    theirs = int(case["desc"], 16)
+    if case["type"] == BYTES_FOR_BITS:
+        theirs -= case["start_address"] - (case["start_address"] + base // 16) // 2
+    assert d.bits == theirs
+    for field in ("leading_byte_offset", "stride_byte_offset", "base_offset", "layout_type", "version", "lbo_mode"):
+        assert field not in case or getattr(d, field) == case[field]
+
+
+# --------------------------------------------------------------------------------------------- what the hardware reads
+
+
+def hardware(d, bits, rows, columns, width, major):
+    """Byte address (and bit) of each element, from the 64 bits alone, by the PTX manual: core matrices of 8 rows of 16 bytes."""
+    start, lbo, sbo = (d >> low & 0x3FFF for low in (0, 16, 32))
+    unit = 128 // bits
+    out = {}
+    for mn, k in itertools.product(range(rows), range(columns)):
+        if major == "K":
+            core, column = mn // 8, k // unit
+            address = start * 16 + core * sbo * 16 + mn % 8 * width * 16 + column * lbo * 16
+            inside = k % unit
+        elif width == 1:
+            address = start * 16 + mn // unit * sbo * 16 + k // 8 * lbo * 16 + k % 8 * 16
+            inside = mn % unit
+        else:
+            column = mn // unit
+            address = start * 16 + column // width * lbo * 16 + column % width * 16 + k // 8 * sbo * 16 + k % 8 * width * 16
+            inside = mn % unit
+        address ^= (address >> 7 & (width - 1)) << 4  # address bits 4 to 6 by bits 7 to 9, as many as the mode has
+        out[mn, k] = address * 8 + inside * bits
+    return out
+
+
+WIDTH = {"INTER": 1, "SW32": 2, "SW64": 4, "SW128": 8}
+
+
+@pytest.mark.parametrize("element", [half, float, int8, as_element("float_e2m1_t")], ids=str)
+@pytest.mark.parametrize("name", [*GMMA.atoms])
+@pytest.mark.parametrize(("make", "mn"), [(wgmma_descriptor, 64), (umma_descriptor, 128)])
+def test_the_hardware_reads_exactly_the_tile(make, mn, name, element):
+    major, mode = name.split("_")
+    k = 256 // element.bits
+    for order in ((1, 2), (2, 1)):
+        buffer = MakeTensor(None, tile_to_shape(GMMA.atoms[name][element], (Int[256](), Int[max(4 * k, 1024 // element.bits)]()), order))
+        for coord in ((0, 0), (1, 1), (256 // mn - 1, 3)):
+            t = local_tile(buffer, (Int[mn](), Int[k]()), coord)
+            d = make(t, major, element, base=0x2000)
+            wanted = 0x2000 * 8 + (offsets(t.layout).astype(np.int64) + int(t.offset)) * element.bits
+            read = hardware(d.bits, element.bits, mn, k, WIDTH[mode], major)
+            assert all(read[i, j] == wanted[i, j] for i, j in itertools.product(range(mn), range(k)))
+            again = read_descriptor(d.bits, major, d.generation)
+            assert (again.addresses((mn, k), element) == wanted // 8).all()
+
+
+def test_steps_along_k():
+    buffer = MakeTensor(None, tile_to_shape(GMMA.K_SW128[half], (Int[64](), Int[64]())))
+    d = wgmma_descriptor(local_tile(buffer, (Int[64](), Int[16]()), (0, 0)), "K", half)
+    for i in range(4):
+        assert d.advanced(2 * i) == wgmma_descriptor(local_tile(buffer, (Int[64](), Int[16]()), (0, i)), "K", half)
+    with pytest.raises(RangeError, match="less than 256 KiB"):
+        d.advanced(1 << 14)
+
+
+@pytest.mark.parametrize("case", of_kind("mma_smem"))
+def test_the_steps_of_a_partition(case):
+    assert str(descriptor_steps(parse(case["partition"]), as_element(case["type"]))) == case["fragment"]
+
+
+def test_a_buffer_tiled_for_an_mma():
+    t = tile_to_mma_shape(GMMA.K_SW128[half], ((Int[64](), Int[16]()), Int[2](), Int[4]()))
+    assert str(t) == "Sw<3,3,3> o _0 o ((_64,_16),_2,_4):((_64,_1),_4096,_16)"
+
+
+# ------------------------------------------------------------------------------------------------------------- refusals
+
+
+def test_random_layouts_are_descriptors_or_are_refused_for_what_the_hardware_would_read():
+    """A layout is refused only if no descriptor reads it: LBO and SBO are those of its own strides, and the hardware differs."""
+    rng, taken, refused = random.Random(5), 0, 0
+    for _ in range(2000):
+        major, bits = rng.choice(["K", "MN"]), rng.choice([8, 16, 32])
+        element = {8: int8, 16: half, 32: tf32}[bits]
+        unit, k = 128 // bits, 256 // bits
+        step = lambda: rng.choice([8, 16, 24, 64, 128, 512, 1024])  # noqa: E731
+        if major == "K":
+            layout = parse(
+                f"((_8,_8),(_{unit},_2)):((_{rng.choice([unit, 2 * unit, step()])},_{step()}),(_1,_{rng.choice([unit, step()])}))"
+            )
+        else:
+            layout = parse(f"((_{unit},_{64 // unit}),(_8,_{k // 8 or 1})):((_1,_{step()}),(_{rng.choice([unit, step()])},_{step()}))")
+            if k < 8:
+                continue
+        try:
+            d = wgmma_descriptor(layout, major, element)
+        except TlaError as why:
+            assert all((why.reason.what, why.reason.expected, why.reason.fix))
+            refused += 1
+            assert not readable(layout, major, bits, k), layout
+            continue
+        read = hardware(d.bits, bits, 64, k, 1, major)
+        image = offsets(layout)
+        assert all(read[i, j] == image[i, j] * bits for i, j in itertools.product(range(64), range(k)))
+        taken += 1
+    assert taken > 100
+    assert refused > 500
+
+
+def readable(layout, major, bits, k):
+    """Whether some LBO and SBO, taken from the image itself, read every element without a swizzle."""
+    image, unit = offsets(layout) * bits // 8, 128 // bits
+    lbo = image[0, unit] if major == "K" else image[0, 8] if k > 8 else 0
+    sbo = image[8, 0] if major == "K" else image[unit, 0]
+    if (image[0, 0], lbo % 16, sbo % 16) != (0, 0, 0) or max(lbo, sbo) >= 1 << 18 or min(lbo, sbo) < 0:
+        return False
+    read = hardware(int(lbo) // 16 << 16 | int(sbo) // 16 << 32, bits, 64, k, 1, major)
+    return all(read[i, j] == image[i, j] * 8 for i, j in itertools.product(range(64), range(k)))
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "text"),
+    [
+        (lambda: wgmma_descriptor(parse("(_64,_16):(_24,_1)"), "K", half), DivisibilityError, "rows 0 and 1 of mode 0 are 48 bytes apart"),
+        (lambda: wgmma_descriptor(parse("(_64,_16):(_1,_64)"), "K", half), DivisibilityError, "is not K-major"),
+        (
+            lambda: wgmma_descriptor(parse("(_64,(_8,_2,_2)):(_8,(_1,_512,_2048))"), "K", half),
+            DivisibilityError,
+            "units 0 and 2 of mode 1 are 4096 bytes",
+        ),
+        (lambda: wgmma_descriptor(parse("(_64,_48):(_8,_1)"), "K", half), DivisibilityError, "K is _48"),
+        (lambda: wgmma_descriptor(parse("(_60,_16):(_8,_1)"), "K", half), DivisibilityError, "MN is _60"),
+        (lambda: wgmma_descriptor(parse("(_64,_16,_2):(_16,_1,_1024)"), "K", half), RankError, "a tile of two modes"),
+        (lambda: wgmma_descriptor(parse("(64,16):(8,1)"), "K", half), Unproven, "static extents"),
+        (lambda: wgmma_descriptor(GMMA.K_SW128[half], "K", half, base=64), RangeError, "a multiple of 1024 bytes"),
+        (lambda: wgmma_descriptor(UMMA.MN_SW128_32B[float], "MN", float), DivisibilityError, "SW128_32B"),
+        (lambda: wgmma_descriptor(GMMA.K_SW128[half], "M", half), TlaError, "the major mode"),
+        (lambda: wgmma_descriptor(GMMA.K_SW128[half], "K"), TlaError, "an element type"),
+        (lambda: read_descriptor(1 << 15, "K"), RangeError, "bits that no field has"),
+        (lambda: read_descriptor(0, "K", TCGEN05), RangeError, "version = 0"),
+        (lambda: GMMA.K_SW128[as_element("float_e3m2_t")], DivisibilityError, "elements of 6 bits"),
+        (lambda: tile_to_mma_shape(GMMA.K_SW128[half], (64, 16)), RankError, "MMA_M"),
+    ],
+)
+def test_refusals(make, error, text):
+    with pytest.raises(error, match=re.escape(text)):
+        make()
+
+
+def test_an_unknown_atom_names_those_that_there_are():
+    with pytest.raises(AttributeError, match="K_SW128"):
+        GMMA.K_SW256  # noqa: B018
+    assert WGMMA.name == "wgmma"
+
+
+# ------------------------------------------------------------------------------------------------------- tensor memory
+
+
+def tmem_arguments(case):
+    """Element, SMs, storage and allocation of a fragment, by the template of its instruction."""
+    args, a = re.search("<(.*)>", case["op"])[1].split(","), case["operand"] == "A"
+    two, ts = "2x1SM" in case["op"], "_TS" in case["op"]
+    element = as_element(args[0] if a else args[2])
+    if a:
+        return {"element": element, "sms": 1 + two, "storage": element.bits, "allocation": "Duplicated" if two else "NonInterleaved"}
+    return {"element": element, "sms": 1 + two, "allocation": "NonInterleaved" if ts and not two else "Interleaved"}
+
+
+@pytest.mark.parametrize("case", of_kind("tmem_fragment"))
+def test_fragments_in_tensor_memory(case):
+    assert str(tmem_layout(parse(case["shape_partition"]), **tmem_arguments(case))) == case["result"]
+
+
+@pytest.mark.parametrize("case", of_kind("tmem_copy"))
+def test_copies_of_tensor_memory(case):
+    made = make_tmem_copy(getattr(gpu, case["copy"]), parse(case["tmem"]), case["type"])
+    assert f"({','.join(map(str, made.tiler_mn))})" == case["tiler_mn"]
+    assert [str(x) for x in (made.TV, made.S_TV, made.D_TV)] == [case["tv"], case["s_tv"], case["d_tv"]]
+
+
+def test_addresses_of_tensor_memory():
+    c = tmem_layout(((Int[64](), Int[64]()), Int[2](), Int[1]()), float)
+    seen = {tmem_address(int(c((m, n), tile, 0)), float) for m in range(64) for n in range(64) for tile in range(2)}
+    assert len(seen) == 64 * 64 * 2
+    # two tiles of 64 rows share the columns: the second has the data paths 16 to 31 of each warp
+    assert {a.lane % 32 < 16 for a in seen if a.column == 0} == {True, False}
+    assert max(a.column for a in seen) == 63
+    assert tmem_allocation(65) == 128
+    with pytest.raises(RangeError, match="1024 columns"):
+        tmem_layout(((Int[128](), Int[256]()), Int[1](), Int[4]()), float)
+    with pytest.raises(DivisibilityError, match="64 or 128 rows"):
+        tmem_layout(((Int[32](), Int[64]()),), float)
+    with pytest.raises(RangeError, match="1 to 512"):
+        tmem_allocation(513)
+    with pytest.raises(TlaError, match="packed in pairs"):
+        make_tmem_copy(gpu.SM100_TMEM_LOAD_32dp32b4x_16b, parse("(_128,_64):(_65536,_1)"), float)
+
+
+# ----------------------------------------------------------------------------------- instruction descriptors, scale factors
+
+
+def test_instruction_descriptors_by_the_manuals_table():
+    """Each field once more from the text of the PTX manual: formats, majors, N >> 3, M >> 4."""
+    for name, types, wanted in [
+        ("SM100_MMA_F16BF16_SS", ("half_t", "half_t", "float"), (0, 0, 1)),
+        ("SM100_MMA_F16BF16_SS", ("bfloat16_t", "bfloat16_t", "float"), (1, 1, 1)),
+        ("SM100_MMA_TF32_SS", ("tfloat32_t", "tfloat32_t", "float"), (2, 2, 1)),
+        ("SM100_MMA_S8_SS", ("int8_t", "uint8_t", "int32_t"), (1, 0, 2)),
+        ("SM100_MMA_F8F6F4_SS", ("float_e5m2_t", "float_e2m1_t", "half_t"), (1, 5, 0)),
+    ]:
+        for m, n, a, b in itertools.product((64, 128), (64, 256), (gpu.K, gpu.MN), (gpu.K, gpu.MN)):
+            atom = getattr(gpu, name)[(*map(as_element, types), m, n, a, b)]
+            bits = instruction_descriptor(atom).bits
+            fields = [bits >> low & (1 << count) - 1 for low, count in ((7, 3), (10, 3), (4, 2), (15, 1), (16, 1), (17, 6), (24, 5))]
+            assert fields == [*wanted, int(a is gpu.MN), int(b is gpu.MN), n // 8, m // 16]
+    with pytest.raises(TlaError, match=r"an atom of tcgen05.mma"):
+        instruction_descriptor(gpu.SM80_16x8x16_F32F16F16F32_TN)
+
+
+def test_scales_lie_where_the_manual_says():
+    for rows_, k, vector in ((128, 64, 16), (200, 200, 16), (300, 512, 32), (1, 1, 32)):
+        layout, plain = scale_factor_layout(rows_, k, vector), plain_scales(rows_, k, vector)
+        scales = (k + vector * 4 - 1) // (vector * 4) * 4
+        for row, column in itertools.product(range(0, rows_, 7), range(0, k, 5)):
+            s = column // vector
+            atom = (row // 128 * (scales // 4) + s // 4) * 512  # tile_atom_to_shape_SFA: along K first
+            assert layout(row, column) == atom + row % 32 * 16 + row % 128 // 32 * 4 + s % 4
+            assert plain(row, column) == row * scales + s
+    require_scale_strides(scale_factor_layout(256, 256, 32), 32)
+    with pytest.raises(DivisibilityError, match="the 32 rows are _32:_4"):
+        require_scale_strides(parse("((_32,_4),(_32,_4)):((_4,_128),(_0,_1))"), 32)
+    with pytest.raises(TlaError, match="one of 16, 32, 64"):
+        scale_factor_layout(128, 64, 8)
+    with pytest.raises(RangeError, match="extents of 0 or more"):
+        scale_factor_layout(-1, 64, 16)
+
+
+def test_scales_go_from_a_plain_matrix_to_blocks_and_back():
+    given = np.arange(200 * 16, dtype=np.int32)
+    layout, plain = scale_factor_layout(200, 500, 32), plain_scales(200, 500, 32)
+    blocks = np.zeros(256 * 16, np.int32)
+    for row, column in itertools.product(range(200), range(500)):
+        blocks[layout(row, column)] = given[plain(row, column)]
+    assert all(blocks[layout(r, c)] == given[r * 16 + c // 32] for r in range(200) for c in range(0, 500, 13))
+
+
+# ------------------------------------------------------------------------------------------------------------- contracts
+
+
+def test_what_a_layout_satisfies():
+    found = {c.instruction: c for c in contracts(parse("(_128,_64):(_72,_1)"), half)}
+    assert [name for name, c in found.items() if c.holds] == ["ldmatrix", "cp.async 16"]
+    assert "boxes 144 bytes apart" in str(found["TMA"])
+    assert "rows 0 and 1 of mode 0 are 144 bytes apart" in str(found["wgmma K"])
+    assert not found["wgmma MN"].holds
+    assert {c.instruction for c in contracts(tile_to_shape(GMMA.MN_SW64[half], (Int[128](), Int[64]())), half) if c.holds} >= {
+        "wgmma MN",
+        "TMA",
+    }
+    assert not any(c.holds for c in contracts(parse("(_128,_64):(_65,_1)"), half))

@@ -1,0 +1,118 @@
+"""HLO texts as people and tools write them: over several lines, packed, and what is no HLO text at all."""
+
+import gzip
+import io
+import re
+
+import pytest
+
+from tla import ParseError, xla
+
+from truth import DATA
+
+PROGRAMS = sorted((DATA / "hlo").glob("*__*.txt"))
+SEED = """add.936 = bf16[8,1,1280,16384]{3,2,0,1:T(8,128)(2,1)}
+          add(exponential.183, broadcast.3115)
+%fusion.3 = bf16[32,32,4096]{2,1,0:T(8,128)(2,1)S(1)}
+             fusion(bf16[32,32,8192]{2,1,0:T(8,128)(2,1)S(1)} %fusion.32),
+             kind=kCustom, calls=%all-reduce-scatter.3
+"""
+
+
+def read(text):
+    errors = []
+    return list(xla.read_hlo(io.StringIO(text), errors.append)), errors
+
+
+def squeezed(text):
+    return re.sub(r"\s+", " ", str(text)).strip()
+
+
+def test_the_examples_of_the_documents_are_two_instructions():
+    found, errors = read(SEED)
+    assert not errors
+    assert [(x.line, x.instruction.name, x.instruction.opcode) for x in found] == [(1, "add.936", "add"), (3, "fusion.3", "fusion")]
+    assert [o.name for o in found[0].instruction.operands] == ["exponential.183", "broadcast.3115"]
+    assert found[1].instruction.attributes == {"kind": "kCustom", "calls": "%all-reduce-scatter.3"}
+    assert "\n".join(str(x.instruction) for x in found) == SEED.rstrip("\n")
+
+
+def broken_up(line, every):
+    """The line with a line break instead of each k-th blank that stands in no string."""
+    pieces, count = re.split(r'("(?:[^"\\]|\\.)*")', line), 0
+    for k in range(0, len(pieces), 2):
+        words = pieces[k].split(" ")
+        for j in range(1, len(words)):
+            count += 1
+            words[j] = ("\n    " if count % every == 0 else " ") + words[j]
+        pieces[k] = "".join(words)
+    return "".join(pieces)
+
+
+@pytest.mark.parametrize("every", [1, 2, 3, 7])
+def test_instructions_of_real_programs_over_several_lines_are_those_of_one(every):
+    for path in PROGRAMS:
+        text = path.read_text()
+        expected = [squeezed(x.instruction) for x in xla.read_hlo(path)]
+        lines = []
+        for line in text.splitlines():
+            head = re.match(r"\s+(ROOT )?%[\w.-]+ = ", line)
+            lines.append(line if head is None else head[0] + broken_up(line[head.end() :], every))
+        found, errors = read("\n".join(lines))
+        assert not errors
+        assert [squeezed(x.instruction) for x in found] == expected
+
+
+def test_an_instruction_that_never_ends_hides_no_other():
+    head = "ENTRY %m {\n  %a = f32[3] parameter(0)\n"
+    for broken in ("%b = f32[3]", "%b = f32[3] add(%a,", "%b = f32[3] add(%a), x={", "%b =", "%b = f32[3] add(%a), k=1,"):
+        found, errors = read(f"{head}  {broken}\n  %c = f32[3] copy(%a)\n}}\n")
+        assert [x.instruction.name for x in found] == ["a", "c"]
+        assert [e.reason.what.split(":")[0] for e in errors] == ["line 3"]
+        found, errors = read(f"{head}  {broken}\n")
+        assert [x.instruction.name for x in found] == ["a"]
+        assert len(errors) == 2  # and the computation is open
+    found, errors = read(f'{head}  %b = f32[3] custom-call(%a), backend_config={{\n  "x": [\n  1],\n  "y": "}}"\n  }}\n}}\n')
+    assert ([x.instruction.name for x in found], errors) == (["a", "b"], [])
+
+
+def test_long_continuations_take_no_time():
+    many = 100_000
+    for tail in ("x,\n" * many, "\n" * many, "(\n" * many, "k=1,\n" * many):
+        found, errors = read(f"ENTRY %m {{\n  %a = f32[3] constant(0), b=1,\n{tail}")
+        assert (found, len(errors)) == ([], 2)
+
+
+def test_packed_files_are_read(tmp_path):
+    for path in PROGRAMS[:2]:
+        packed = gzip.compress(path.read_bytes())
+        target = tmp_path / "p.gz"
+        target.write_bytes(packed)
+        expected = list(xla.read_hlo(path))
+        assert list(xla.read_hlo(target)) == expected
+        assert list(xla.read_hlo(io.BytesIO(packed))) == expected
+        for cut in (10, len(packed) // 2, len(packed) - 3):
+            with pytest.raises(ParseError, match="packed file is broken"):
+                list(xla.read_hlo(io.BytesIO(packed[:cut])))
+
+
+FOREIGN = {
+    "module @jit_f attributes {mhlo.num_partitions = 1 : i32} {\n func.func public @main(%arg0: tensor<3xf32>) {\n %0 = stablehlo.add %arg0, %arg0": "StableHLO",
+    '#loc = loc(unknown)\n"builtin.module"() ({\n "stablehlo.return"': "StableHLO",
+    "module {\n func.func @main() { %0 = mhlo.add %1, %2 }\n}": "MHLO",
+    "module attributes {stable_mosaic.version = 9 : i64} {\n  func.func @main(%arg0: memref<8x128xf32>) {": "Mosaic",
+    "module {\n func.func @main() {\n return } }": "MLIR",
+}
+
+
+@pytest.mark.parametrize(("text", "name"), FOREIGN.items())
+def test_other_languages_are_refused_by_their_names(text, name):
+    for source in (io.StringIO(text), io.BytesIO(text.encode()), io.StringIO("\n// a comment\n" + text)):
+        with pytest.raises(ParseError, match=rf"the file is {name}\b"):
+            list(xla.read_hlo(source, lambda error: None))
+    with pytest.raises(ParseError, match="MLIR bytecode"):
+        list(xla.read_hlo(io.BytesIO(b"ML\xefR\x03\x00StableHLO_v1.0.0"), lambda error: None))
+
+
+def test_a_name_that_only_looks_foreign_is_read():
+    assert [x.instruction.name for x in read("module = f32[3] parameter(0)\n")[0]] == ["module"]

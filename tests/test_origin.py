@@ -1,0 +1,133 @@
+"""What of a result is valid: by brute force, never more than there is, and None where it is no box."""
+
+import itertools
+import pickle
+import random
+
+import pytest
+
+import tla
+from tla import Layout, RangeError, TlaError, ascend, parse, xla
+from tla.codegen import emit_copy, emit_guard, source
+
+
+def valid_places(layout):
+    """The offsets of what is valid, by the definition: every coordinate below origin_shape. Layouts here are injective."""
+    extents = layout.origin_shape
+    coords = itertools.product(*map(range, map(int, extents)))
+    return sorted(layout(c if isinstance(layout.shape, tuple) else c[0]) for c in coords)
+
+
+def random_layout(rng):
+    """An injective layout of two modes, some nested, that are partly valid."""
+    shape = tuple(rng.choice([4, 6, 8, (2, 4), (4, 2), (2, 3)]) for _ in range(2))
+    flat = tla.MakeLayout(shape, rng.choice([tla.LayoutLeft, tla.LayoutRight]))
+    origin = tuple(rng.randint(1, int(n)) for n in tla.product_each(shape))
+    return Layout(flat.shape, flat.stride, origin)
+
+
+#: Operations that keep all elements: the valid ones must be the same, or None.
+KEEP = {
+    "flatten": tla.flatten,
+    "coalesce": tla.coalesce,
+    "coalesce by": lambda a: tla.coalesce(a, (1, 1)),
+    "reverse": tla.reverse,
+    "group": tla.group[0, 2],
+    "modes joined": lambda a: tla.MakeLayout(a[0], a[1]),
+    "filter_zeros": tla.filter_zeros,
+    "filter": tla.filter,
+    "with_shape": lambda a: tla.with_shape(a, tla.size(a)),
+    "logical_divide": lambda a: tla.logical_divide(a, (2, 2)),
+    "logical_divide by one": lambda a: tla.logical_divide(a, 4),
+    "zipped_divide": lambda a: tla.zipped_divide(a, (2, 2)),
+    "tiled_divide": lambda a: tla.tiled_divide(a, (2, 2)),
+    "flat_divide": lambda a: tla.flat_divide(a, (2, 2)),
+    "strided tiles": lambda a: tla.logical_divide(a, (parse("2:2"), parse("2:2"))),
+    "composition": lambda a: tla.composition(a, tla.MakeLayout(tla.size(a), 1)),
+    "unflatten": lambda a: tla.unflatten(tla.flatten(a), a.shape),
+    "append": lambda a: tla.append(a, parse("1:0")),
+}
+
+
+@pytest.mark.parametrize("name", KEEP)
+def test_the_valid_part_is_the_same_or_none(name):
+    rng, carried = random.Random(name), 0
+    for _ in range(150):
+        a = random_layout(rng)
+        try:
+            result = KEEP[name](a)
+        except TlaError:
+            continue
+        if result.origin_shape is not None and tla.size(result) == tla.size(a):
+            carried += 1
+            assert valid_places(result) == valid_places(a), (a, result)
+    assert carried > 5, carried
+
+
+def test_a_part_has_what_is_valid_of_it():
+    rng, carried = random.Random(1), 0
+    for _ in range(300):
+        a = random_layout(rng)
+        tile = (rng.choice([1, 2, 4]), rng.choice([1, 2, 4]))
+        try:
+            part = tla.composition(a, tile)
+        except TlaError:
+            continue
+        places = {a(c) for c in itertools.product(*map(range, map(int, tla.product_each(part.shape))))}
+        if part.origin_shape is not None:
+            carried += 1
+            assert valid_places(part) == sorted(places & {*valid_places(a)}), (a, part)
+        i = rng.randrange(int(tla.product_each(a.shape)[0]))
+        row = tla.slice_((i, tla._), a)
+        if row.origin_shape is not None:
+            assert i < a.origin_shape[0]
+            assert row.origin_shape == (a.origin_shape[1],)
+        else:
+            assert i >= a.origin_shape[0]
+    assert carried > 100
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "made", "origin"),
+    [
+        (8, 16, tla.MakeLayout[8, ascend.zN](100, 50), (100, 25)),
+        (16, 8, tla.MakeLayout[16, ascend.zN](100, 50), (100, 100)),
+        (16, 16, tla.MakeLayout[16, ascend.zN](100, 50), (100, 50)),
+        (8, 16, tla.MakeLayout[8, ascend.zN](100, 51), None),
+        (4, 8, tla.MakeLayout[4, ascend.RowMajor](7, 10, ld=16), (7, 5)),
+    ],
+)
+def test_elements_of_another_width_keep_what_is_valid(old, new, made, origin):
+    assert tla.recast_layout[old, new](made).origin_shape == origin
+
+
+def test_the_tile_of_a_padded_array_never_claims_to_be_all_valid():
+    array = xla.lower("f32[3,5]{1,0:T(8,128)}")
+    tiles = tla.zipped_divide(array, (tla._8, tla._128))
+    assert tiles.origin_shape is None
+    assert tla.logical_divide(array, (tla._8, tla._128)).origin_shape == (3, 5)
+    for x in (tiles, pickle.loads(pickle.dumps(tiles)), eval(repr(tiles), {"parse": parse})):
+        assert x == tiles
+        assert x.origin_shape is None
+    assert tiles != Layout(tiles.shape, tiles.stride)
+    assert tla.same_map(tiles, Layout(tiles.shape, tiles.stride)) is None
+    for ask in (
+        lambda: tla.MakeTensor(None, tiles),
+        lambda: tla.GetTileLayout(tiles, (8, 1), (0, 0)),
+        lambda: [*tla.padding(tiles)],
+        lambda: emit_copy(tiles, tiles, "c"),
+        lambda: emit_guard(tiles, "c", ("i", "j")),
+        lambda: xla.raise_(tiles),
+        lambda: source(tiles, "tla_cpp"),
+    ):
+        with pytest.raises(RangeError, match="part of it is padding"):
+            ask()
+
+
+@pytest.mark.parametrize(("rows", "cols"), [(100, 60), (1, 1), (16, 16), (33, 17)])
+def test_a_tag_that_is_recognised_has_the_valid_sizes(rows, cols):
+    for tag in (ascend.zN, ascend.nZ, ascend.zZ, ascend.RowMajor, ascend.L0C):
+        layout = tla.MakeLayout[ascend.half, tag](rows, cols)
+        found = ascend.recognize(layout, ascend.half)
+        assert found.layout == layout
+        assert tla.same_map(found.layout, layout)

@@ -1,0 +1,90 @@
+"""What CuTe's print, the DSL and compilers write, read: as maps of elements, beside an oracle of bytes."""
+
+import pytest
+
+import tla
+from tla import ParseError, TlaError, parse
+
+READ = {
+    "ptr[32b](0x7f42efc00000) o 8:2": "8:2",
+    "gmem_ptr[32b](0x7f42efc00000) o (_8,16):(_1,_8)": "(_8,16):(_1,_8)",
+    "smem_ptr[32b](0x7f4316000000) o (_4,_8):(_8,_1)": "(_4,_8):(_8,_1)",
+    "Sw<3,4,3>_smem_ptr[16b](0x..) o (_8,_64):(_64,_1)": "Sw<3,3,3> o _0 o (_8,_64):(_64,_1)",
+    "Sw<3,4,3>_smem_ptr[16b](0x7f8800000400) o ((_8,_16),(_64,_1),_3):((_64,_512),(_1,_0),_8192)": "Sw<3,3,3> o _0 o ((_8,_16),(_64,_1),_3):((_64,_512),(_1,_0),_8192)",
+    "Sw<2,4,3>_smem_ptr[8b](0x7f8800000120) o (_8,_64):(_64,_1)": "Sw<2,4,3> o 288 o (_8,_64):(_64,_1)",
+    "Sw<3,4,3> o smem_ptr[16b](unset) o (_8,_64):(_64,_1)": "Sw<3,3,3> o _0 o (_8,_64):(_64,_1)",
+    "S<3,3,3> o 0 o (8,64):(64,1)": "Sw<3,3,3> o _0 o (_8,_64):(_64,_1)",
+    "ArithTuple(0,0) o (4,5):(_1@0,_1@1)": "(4,5):(_1@0,_1@1)",
+    "ArithTuple(0,_0) o (4,5):(_1@1,_1@0)": "(4,5):(_1@1,_1@0)",
+    "(?,?{div=16}):(?{i64 div=8},1)": "(d0,d1):(d2,_1)",
+    "((8,?),4):((1,?),?)": "((_8,d0),_4):((_1,d1),d2)",
+    "tensor<ptr<f16, gmem, align<16>> o (?,64):(64,1)>": "(d0,_64):(_64,_1)",
+    "raw_ptr(0x000000000736b0c0: f32, generic, align<4>) o (?,5):(5,1)": "(d0,_5):(_5,_1)",
+    '!cute.layout<"(8,(2,4)):(8,(1,2))">': "(_8,(_2,_4)):(_8,(_1,_2))",
+    '!cute.memref<f16, smem, align<1024>, S<3,4,3>, "(8,64):(64,1)">': "Sw<3,3,3> o _0 o (_8,_64):(_64,_1)",
+    "cute::Layout<cute::tuple<cute::C<4>, int>, cute::tuple<cute::C<1>, cute::C<4> > >": "(_4,d0):(_1,_4)",
+    "cute::Layout<cute::tuple<cute::_4, cute::tuple<cute::_2, unsigned long>>, cute::tuple<cute::_1, cute::tuple<cute::C<-4>, int>>>": "(_4,(_2,d0)):(_1,(_-4,d1))",
+    "Layout<Shape<_4,_2>, Stride<_2,_1>>": "(_4,_2):(_2,_1)",
+    "const cute::Layout<cute::C<8>, cute::constant<int, 1>>&": "_8:_1",
+    "cute::ComposedLayout<cute::Swizzle<3, 3, 3>, cute::C<0>, cute::Layout<cute::tuple<cute::C<8>, cute::C<64>>, cute::tuple<cute::C<64>, cute::C<1>>>>": "Sw<3,3,3> o _0 o (_8,_64):(_64,_1)",
+    "cute::ComposedLayout<cute::Swizzle<3, 4, 3>, cute::smem_ptr_flag_bits<16>, cute::Layout<cute::tuple<cute::C<8>, cute::C<64>>, cute::tuple<cute::C<64>, cute::C<1>>>>": "Sw<3,3,3> o _0 o (_8,_64):(_64,_1)",
+    "cute::Layout<cute::tuple<int, int>, cute::tuple<cute::ScaledBasis<cute::C<1>, 0>, cute::ScaledBasis<cute::C<2>, 1, 0>>>": "(d0,d1):(_1@0,_2@0@1)",
+    "cute::tuple<cute::C<4>, cute::tuple<cute::C<2>>>": "(_4,(_2))",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("given", READ)
+def test_read(given):
+    assert str(parse(given)) == READ[given]
+
+
+def test_a_swizzled_pointer_in_bytes():
+    """By definition: the byte address of an element is swizzled, and the elements are what lies between."""
+    for width, address in ((8, 0x7F0000000000), (16, 0x7F0000000000), (16, 0x7F0000000040), (32, 0x120), (64, 0x80)):
+        layout = parse("(_8,_8):(_8,_1)")
+        given = parse(f"Sw<2,4,3>_smem_ptr[{width}b]({address:#x}) o {layout}")
+        sw = tla.Swizzle[2, 4, 3]()
+        period, size = 1 << 9, width // 8
+        for i in range(64):
+            there = sw(address + layout(i) * size)
+            assert given(i) * size == there - address // period * period, (width, address, i)
+
+
+def test_coordinates_with_a_start():
+    t = parse("ArithTuple(4,(0,8)) o (4,5):(_1@0,_1@1@1)")
+    assert t(2, 3) == (6, (0, 11))
+    assert parse(str(t)) == t
+
+
+def test_names_for_what_is_not_known():
+    m, n, ld = tla.dims("M N ld")
+    assert str(parse("(?,?{div=16}):(?,1)", symbols=[m, n, ld])) == "(M,N):(ld,_1)"
+    layout = parse("(?,?{div=16}):(?{div=16},1)")
+    assert (layout.shape[1] % 16, layout.stride[0] % 16, layout.shape[0] % 16 == 0) == (0, 0, False)
+    with pytest.raises(ParseError, match="2 symbols for 3 sizes"):
+        parse("(?,?{div=16}):(?,1)", symbols=[m, n])
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "cute::Layout<cute::tuple<cute::C<4>>",
+        "cute::Layout<",
+        "cute::Vector<int>",
+        "Sw<3,4,3>_smem_ptr[24b](0x0) o (_8):(_1)",
+        "Sw<3,1,3>_smem_ptr[64b](0x0) o (_8):(_1)",
+        "ptr[16b](0x0) o",
+        "(?,?",
+        "?{div=0}:1",
+        "S<1,2> o 0 o 8:1",
+        "tensor<ptr<f16, smem, S<3,4> o 8:1>",
+        "cute::Layout<__import__('os'), int>",
+        "Layout<" * 500,
+        "?" * 50,
+        "ArithTuple(((( o 4:1",
+    ],
+)
+def test_refused(given):
+    with pytest.raises(TlaError) as caught:
+        parse(given)
+    assert caught.value.reason.fix

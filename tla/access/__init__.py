@@ -1,0 +1,42 @@
+"""What an instruction touches in memory, counted, with what collides; the best swizzle for it."""
+
+from .convert import Load, Move, Plan, Shuffle, Spread, Store, convert
+from .counting import Access, Witness, access, bank_conflicts
+from .memories import (
+    AMD_LDS,
+    AMD_LDS_GFX950_READ,
+    AMD_LDS_GFX950_WRITE,
+    ASCEND_UB,
+    NVIDIA_GLOBAL,
+    NVIDIA_SHARED,
+    TPU_VREG,
+    Memory,
+)
+from .synthesis import Best, Certificate, best_swizzle
+from .vectors import vector_width
+
+__all__ = [
+    "AMD_LDS",
+    "AMD_LDS_GFX950_READ",
+    "AMD_LDS_GFX950_WRITE",
+    "ASCEND_UB",
+    "NVIDIA_GLOBAL",
+    "NVIDIA_SHARED",
+    "TPU_VREG",
+    "Access",
+    "Best",
+    "Certificate",
+    "Load",
+    "Memory",
+    "Move",
+    "Plan",
+    "Shuffle",
+    "Spread",
+    "Store",
+    "Witness",
+    "access",
+    "bank_conflicts",
+    "best_swizzle",
+    "convert",
+    "vector_width",
+]

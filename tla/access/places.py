@@ -1,0 +1,165 @@
+"""Who holds what, and where it lies: the offset of each register of each lane of each warp, as one array."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..core.errors import LeafTypeError, RangeError, RankError, Unproven
+from ..core.int_tuple import AnyLayout, layout_fix, modes_of, product_each, shown
+from ..core.ints import known
+from ..linear import LinearLayout
+from ..linear.triton import PaddedSharedLayout
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+#: More values than this are not looked at.
+MAX_VALUES = 2**22
+_HARDWARE = ("block", "warp", "lane", "register")
+
+
+class Owned:
+    """What each owner holds: coordinates in the tensor, arrays over [warp, lane, register].
+
+    coordinates   one array for each dimension of the tensor
+    sizes         of the tensor
+    """
+
+    def __init__(self, coordinates: Sequence[npt.NDArray[Any]], sizes: Sequence[int], text: str) -> None:
+        self.coordinates, self.sizes, self.text = list(coordinates), list(sizes), text
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """How many warps, lanes and registers."""
+        return self.coordinates[0].shape
+
+    @property
+    def index(self) -> npt.NDArray[Any]:
+        """The index in the tensor, first dimension fastest."""
+        total: Any = 0
+        step = 1
+        for c, n in zip(self.coordinates, self.sizes):
+            total, step = total + c * step, step * n
+        return total  # type: ignore[no-any-return]
+
+
+def owned(owners: Any, lanes: int) -> Owned:
+    """What owners hold: a LinearLayout of registers, lanes, warps and blocks, or a (thread, value) layout onto the tile.
+
+    lanes    of a warp, for thread-value layouts; a LinearLayout says it itself
+    """
+    if isinstance(owners, LinearLayout):
+        return _of_linear(owners)
+    if isinstance(owners, AnyLayout):
+        return _of_threads(owners, lanes)
+    raise LeafTypeError(
+        f"owners that are a {type(owners).__name__}",
+        "a LinearLayout of lanes and registers, or a (thread, value) layout",
+        "give layout.linear(shape) of a layout of tla.linear.triton" if hasattr(owners, "linear") else layout_fix(owners),
+    )
+
+
+def _of_linear(owners: LinearLayout) -> Owned:
+    import numpy as np
+
+    for name in owners.get_in_dim_names():
+        if name not in _HARDWARE:
+            raise RankError(f"owners with the input {name}", "register, lane, warp, block", "rename it, or invert a layout of memory")
+    if not owners.num_out_dims:
+        raise RankError("owners of no outputs", "the tensor's dimensions", "give it an output of size 1")
+    sizes = [owners.get_in_dim_size(name) if owners.has_in_dim(name) else 1 for name in _HARDWARE]
+    _require_few(math.prod(sizes), "owners")
+    block, warp, lane, register = np.ogrid[tuple(slice(n) for n in sizes)]
+    point = {name: value for name, value in zip(_HARDWARE, (block, warp, lane, register)) if owners.has_in_dim(name)}
+    found = owners.apply(point)
+    shape = (sizes[0] * sizes[1], sizes[2], sizes[3])
+    arrays = [np.broadcast_to(np.asarray(x, np.int64), tuple(sizes)).reshape(shape) for x in found.values()]
+    return Owned(arrays, [*owners.out_dims.values()], "the layout of owners")
+
+
+def _of_threads(owners: Any, lanes: int) -> Owned:
+    import numpy as np
+
+    if len(modes_of(owners.shape)) != 2:
+        raise RankError(f"owners {shown(owners)}", "two modes, thread and value", "group its modes first")
+    sizes = [known(n) for n in product_each(owners.shape)]
+    if None in sizes:
+        raise Unproven(f"owners {shown(owners)}", "sizes that are known", "give its symbols values first")
+    threads, values = (int(n or 0) for n in sizes)
+    _require_few(threads * values, shown(owners))
+    width = min(lanes, threads)
+    if not width or threads % width:
+        raise RangeError(f"{threads} threads in warps of {lanes}", f"a multiple of {lanes}, or fewer than {lanes}", f"use {lanes} threads")
+    t, v = np.ogrid[:threads, :values]
+    index = np.broadcast_to(np.asarray(owners(t, v), np.int64), (threads, values))
+    if index.size and index.min() < 0:
+        raise RangeError(f"owners {shown(owners)}", "indices of 0 or more", "use strides of 0 or more")
+    return Owned([index.reshape(threads // width, width, values)], [int(index.max()) + 1], shown(owners))
+
+
+def _require_few(count: int, what: str) -> None:
+    if count > MAX_VALUES:
+        raise RangeError(f"{what}: {count} values", f"{MAX_VALUES} at most", "look at one block, or one warp")
+
+
+def offsets(held: Owned, memory_layout: Any) -> npt.NDArray[Any]:
+    """The offset of each value [elements] in a layout of memory, over [warp, lane, register].
+
+    memory_layout   a layout from the tile, by coordinate or index, to offsets; a LinearLayout from offsets to the tensor, as
+                    Triton's shared layouts, or from the tensor to offsets; a PaddedSharedLayout
+    """
+    import numpy as np
+
+    if isinstance(memory_layout, PaddedSharedLayout):
+        plain = offsets(held, memory_layout.linear(memory_layout.shape))
+        return np.asarray(memory_layout.padded(plain), np.int64)
+    if isinstance(memory_layout, LinearLayout):
+        return _linear_offsets(held, memory_layout)
+    if not isinstance(memory_layout, AnyLayout):
+        fix = "give layout.linear(shape)" if hasattr(memory_layout, "linear") else layout_fix(memory_layout)
+        raise LeafTypeError(f"a {type(memory_layout).__name__} as a layout of memory", "a layout", fix)
+    modes = modes_of(memory_layout.shape)
+    sizes = [known(n) for n in product_each(memory_layout.shape)]
+    if None in sizes:
+        raise Unproven(f"the memory layout {shown(memory_layout)}", "sizes that are known", "give its symbols values first")
+    by_mode = len(held.coordinates) == len(modes) and len(modes) > 1
+    needed = held.sizes if by_mode else [math.prod(held.sizes)]
+    has = [int(n or 0) for n in sizes] if by_mode else [math.prod(int(n or 0) for n in sizes)]
+    if any(n > m for n, m in zip(needed, has)):
+        what = f"a memory of {' x '.join(map(str, has))} elements for a tensor of {' x '.join(map(str, needed))}"
+        raise RangeError(what, "a place for each", "give a layout of the whole tile")
+    at = held.coordinates if by_mode else [held.index]
+    found = np.broadcast_to(np.asarray(memory_layout(*at), np.int64), held.shape)
+    if found.size and found.min() < 0:
+        raise RangeError(f"offsets of {shown(memory_layout)} below 0", "offsets of 0 or more", "count from where memory begins")
+    return found
+
+
+def _linear_offsets(held: Owned, memory: LinearLayout) -> npt.NDArray[Any]:
+    import numpy as np
+
+    if memory.has_in_dim("offset"):
+        there = memory.sublayout(["offset"], memory.get_out_dim_names()).pseudoinvert()
+    elif memory.has_out_dim("offset"):
+        there = memory.sublayout(memory.get_in_dim_names(), ["offset"])
+    else:
+        raise RankError("a linear layout of memory without offset", "`offset` as an input, or as an output", "rename it")
+    names = there.get_in_dim_names()
+    sizes = [there.get_in_dim_size(name) for name in names]
+    coordinates = held.coordinates
+    if len(names) != len(coordinates):  # a thread-value layout has one index for all dimensions
+        if len(coordinates) != 1:
+            raise RankError(f"a tensor of {len(coordinates)} dimensions in a memory of {len(names)}", "as many", "reshape one of them")
+        index, coordinates = coordinates[0], []
+        for n in sizes:
+            coordinates.append(index % n)
+            index = index // n
+        if index.any():
+            raise RangeError(
+                f"owners reach index {int(held.index.max())}", f"less than {math.prod(sizes)}", "give a layout of the whole tile"
+            )
+    elif any(int(c.max(initial=0)) >= n for c, n in zip(coordinates, sizes)):
+        raise RangeError(f"a memory of {sizes} for a tensor of {held.sizes}", "a place for each element", "give the layout of this shape")
+    return np.broadcast_to(np.asarray(there.apply(dict(zip(names, coordinates)))["offset"], np.int64), held.shape)

@@ -1,0 +1,280 @@
+"""The best layout of shared memory for given accesses: a search that is complete, a construction, and a bound.
+
+Candidates are the plain layouts of the tile, all Swizzle<B,M,S> of them, all paddings, and one linear layout by the construction
+of the Linear Layouts paper: offsets are vectors, banks and segments; the vectors are what registers of all accesses share, the
+segments a space that meets the lanes of no access. In the space over bits two proper subspaces never are all of it, so that
+for one write and one read each step finds a vector outside of both.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from ..core.composed import ComposedLayout
+from ..core.errors import RangeError, RankError
+from ..core.ints import Int, static
+from ..core.layout import Layout
+from ..core.swizzle import make_swizzle
+from ..linear import LinearLayout, bits, layout_of, linear
+from ..linear.triton import SharedLinearLayout
+from ..linear.value import integer, power_of_two
+from .counting import access
+from .memories import NVIDIA_SHARED, Memory, as_memory
+from .places import owned
+
+_0 = Int[0]()
+#: Tiles of more bits are refused: their candidates are too many.
+MAX_TILE_BITS = 16
+
+
+class Certificate(NamedTuple):
+    """Why no layout is better.
+
+    bound      no layout needs fewer wavefronts: what each warp holds, in words, over the banks
+    met        whether the layout needs no more
+    searched   how many layouts were counted
+    text       the same in words
+
+    >>> from tla import parse
+    >>> best_swizzle([parse("(32,1):(1,0)")], [], 32).certificate
+    Certificate(bound=1, met=True, searched=1, text='the bound of 1 wavefronts is met')
+    """
+
+    bound: int
+    met: bool
+    searched: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Best:
+    """What best_swizzle found.
+
+    layout        from the coordinates of the tile to offsets; str(layout) is CuTe's notation
+    cost          wavefronts of all accesses, each once
+    vectors       the widths of the accesses, writes first [bits]
+    certificate   why no layout is better
+
+    >>> from tla import parse
+    >>> found = best_swizzle([parse("(32,1):(1,0)")], [], 32)
+    >>> print(found.layout, found.cost, found.vectors)
+    _32:_1 1 (32,)
+    """
+
+    layout: Any
+    cost: int
+    vectors: tuple[int, ...]
+    certificate: Certificate
+
+    @property
+    def triton(self) -> SharedLinearLayout:
+        """The layout as Triton has it, from offsets to elements; RangeError for a padded one, which is not linear."""
+        found = linear(self.layout).invert()
+        names = [*found.out_dims]
+        return SharedLinearLayout(found.transpose_outs(names).bases["offset"])
+
+
+def best_swizzle(
+    writes: Sequence[Any], reads: Sequence[Any], element_bits: int, memory: Any = NVIDIA_SHARED, tile: Sequence[int] | None = None
+) -> Best:
+    """The layout of shared memory whose accesses take the fewest wavefronts, then have the longest vectors.
+
+    writes, reads   owners, as access() takes them: who writes what, who reads what
+    element_bits    the width of an element [bits]
+    memory          a row of the table, or its name
+    tile            the extents of the tile, for (thread, value) layouts onto its index
+    Returns         Best; of equally good layouts the plain one, then the swizzle of the fewest bits, then the least padding,
+                    then a linear layout
+    Raises          RangeError for a tile that is no power of two, RankError for no accesses
+
+    >>> from tla import parse
+    >>> rows, columns = parse("((8,8),8):((64,1),8)"), parse("((8,8),8):((1,64),8)")      # 8 halves each, of 8 rows of 64
+    >>> found = best_swizzle([rows], [columns], 16, tile=(8, 64))
+    >>> print(found.layout, found.certificate.text)
+    Sw<3,3,3> o _0 o (_8,_64):(_64,_1) the bound of 16 wavefronts is met
+
+    Source: Linear Layouts, arXiv 2505.23819, section 5.4.
+    """
+    row, width = as_memory(memory), integer("best_swizzle: element_bits", element_bits)
+    if not row.banks:
+        raise RangeError(f"best_swizzle in {row.name}", "a memory with banks", "use NVIDIA_SHARED")
+    accesses = [_linear_owners(x, row, tile) for x in (*writes, *reads)]
+    if not accesses:
+        raise RankError("best_swizzle of no accesses", "a write or a read at least", "give who writes, or who reads")
+    shape = accesses[0].out_dims
+    if any(a.out_dims != shape for a in accesses):
+        raise RankError("best_swizzle of accesses to different tiles", f"all of {shape}", "give layouts of one tile")
+    if sum(map(bits.log2, shape.values())) > MAX_TILE_BITS:
+        raise RangeError(
+            f"best_swizzle of a tile of {math.prod(shape.values())} elements", f"at most 2^{MAX_TILE_BITS}", "take a part of it"
+        )
+    bound = sum(_least(a, width, row) for a in accesses)
+    best: Best | None = None
+    searched = 0
+    for layout in itertools.chain(_swizzles([*shape.values()]), _constructed(accesses, width, row)):
+        searched += 1
+        best = _better(best, layout, accesses, width, row, bound)
+        if best.cost == bound and best.certificate.met:
+            break
+    assert best is not None
+    if best.cost > bound:
+        for layout in _paddings([*shape.values()], width, row):
+            searched += 1
+            best = _better(best, layout, accesses, width, row, bound)
+    return Best(best.layout, best.cost, best.vectors, _certificate(bound, best.cost, searched))
+
+
+def _certificate(bound: int, cost: int, searched: int) -> Certificate:
+    if cost == bound:
+        return Certificate(bound, True, searched, f"the bound of {bound} wavefronts is met")
+    text = f"the least of {searched} layouts: all swizzles and paddings of the tile, and linear layouts whose segments meet no lanes"
+    return Certificate(bound, False, searched, f"{text}; no layout takes fewer than {bound}")
+
+
+def _better(best: Best | None, layout: Any, accesses: Sequence[LinearLayout], width: int, row: Memory, bound: int) -> Best:
+    """The better of two: fewer wavefronts, then longer vectors; the one before where they are equal."""
+    found = [access(a, layout, width, memory=row) for a in accesses]
+    cost, vectors = sum(f.total for f in found), tuple(f.vector for f in found)
+    if best is None or (cost, -sum(vectors)) < (best.cost, -sum(best.vectors)):
+        return Best(layout, cost, vectors, Certificate(bound, cost == bound, 0, ""))
+    return best
+
+
+def _linear_owners(owners: Any, row: Memory, tile: Sequence[int] | None) -> LinearLayout:
+    """Owners as a linear layout of register, lane and warp."""
+    if isinstance(owners, LinearLayout):
+        return owners
+    held = owned(owners, row.lanes)
+    count = power_of_two("best_swizzle: elements of the tile", int(held.index.max()) + 1) if tile is None else math.prod(tile)
+    sizes = [count] if tile is None else [power_of_two("best_swizzle: an extent of the tile", n) for n in tile]
+    outs = {f"dim{k}": n for k, n in enumerate(sizes)}
+    found = linear(owners, ["lane", "register"], outs)
+    lanes = found.bases["lane"]
+    split = bits.log2(row.lanes)
+    return LinearLayout({"register": found.bases["register"], "lane": lanes[:split], "warp": lanes[split:]}, outs)
+
+
+def _least(owners: LinearLayout, width: int, row: Memory) -> int:
+    """Wavefronts that no layout avoids: each serves one word of each bank, and an instruction has one of each group of lanes."""
+    import numpy as np
+
+    held = owned(owners, row.lanes).index
+    words = [len(np.unique(warp)) * width for warp in held]
+    return sum(max(1, -(-n // (row.banks * row.word_bits))) for n in words)
+
+
+# ------------------------------------------------------------------------------------------------- candidates
+
+
+def _orders(rank: int) -> list[tuple[int, ...]]:
+    """Orders of the dimensions, fastest first: the last first, as in C, then the first."""
+    return [*itertools.permutations(range(rank))][::-1] if rank <= 3 else [tuple(range(rank))[::-1], tuple(range(rank))]
+
+
+def _compact(shape: Sequence[int], order: Sequence[int], pad: int = 0) -> Layout:
+    """The tile in an order of its dimensions, so many elements of padding after each run of the fastest."""
+    strides, step = [0] * len(shape), 1
+    for k, d in enumerate(order):
+        strides[d] = step
+        step = step * shape[d] + (pad if k == 0 else 0)
+    if len(shape) == 1:
+        return Layout(static(shape[0]), static(strides[0]))
+    return Layout(tuple(map(static, shape)), tuple(map(static, strides)))
+
+
+def _swizzles(shape: Sequence[int]) -> Iterator[Any]:
+    """The plain layouts of a tile, then all swizzles of them, of fewer bits first."""
+    n = sum(map(bits.log2, shape))
+    plain = [_compact(shape, order) for order in _orders(len(shape))]
+    yield from plain
+    for count in range(1, n // 2 + 1):
+        for base in range(n - 2 * count, -1, -1):
+            for shift in range(count, n - base - count + 1):
+                yield from (ComposedLayout(make_swizzle(count, base, shift), _0, layout) for layout in plain)
+
+
+def _paddings(shape: Sequence[int], width: int, row: Memory) -> Iterator[Any]:
+    """The plain layouts with each padding of up to one word of each bank."""
+    if len(shape) > 1:
+        for pad in range(1, max(2, row.banks * row.word_bits // width + 1)):
+            yield from (_compact(shape, order, pad) for order in _orders(len(shape)))
+
+
+def _constructed(accesses: Sequence[LinearLayout], width: int, row: Memory) -> Iterator[Any]:
+    """Linear layouts with vectors of each possible width, and segments that meet as few lanes as can be."""
+    outs = tuple(accesses[0].out_dims.items())
+    n = accesses[0].get_total_out_dim_size_log2()
+    registers = [_columns(a, "register") for a in accesses]
+    shared = _independent(c for c in registers[0] if all(c in r for r in registers))
+    longest = bits.log2(max(1, max(row.widths) // width))
+    for count in range(min(longest, len(shared)), -1, -1):
+        vector = shared[:count]
+        for own in range(len(accesses)) if count == len(shared) else range(1):
+            more = [c for c in registers[own] if c not in vector] if count == len(shared) else []
+            columns = _offsets(accesses, _independent([*vector, *more])[:longest], n, width, row)
+            names = [(f"dim{k}", bits.log2(size)) for k, (_, size) in enumerate(outs)]
+            memory = LinearLayout.of_columns(names, (("offset", 1 << n),), bits.inverse(columns, n) or [])
+            yield layout_of(memory)
+
+
+def _independent(columns: Iterable[int]) -> list[int]:
+    """The columns that are no sums of those before them."""
+    found = bits.Echelon()
+    return [c for c in columns if found.add(c)]
+
+
+def _columns(layout: LinearLayout, name: str) -> list[int]:
+    return [layout.pack(v) for v in layout.bases.get(name, ())]
+
+
+def _offsets(accesses: Sequence[LinearLayout], vector: Sequence[int], n: int, width: int, row: Memory) -> list[int]:
+    """Where each bit of the offset leads: the vector, then the banks, then the segments."""
+    word = max(0, bits.log2(max(1, row.banks * row.word_bits // width)) - len(vector))
+    free = max(0, n - len(vector) - word)
+    lanes = [bits.Echelon([*vector, *_together(a, len(vector), width, row)]) for a in accesses]
+    segments: list[int] = []
+    for _ in range(free):
+        x = _outside(lanes, [*vector, *segments], n)
+        segments.append(x)
+        for space in lanes:
+            space.add(x)
+    banks: list[int] = []
+    found = bits.Echelon([*vector, *segments])
+    candidates = [c for a in accesses for c in _together(a, len(vector), width, row)]
+    for c in (*candidates, *(1 << k for k in range(n))):
+        if c and found.add(c):
+            banks.append(c)
+    return [*vector, *banks, *segments]
+
+
+def _together(owners: LinearLayout, vector: int, width: int, row: Memory) -> list[int]:
+    """The lanes' bits that go together in a wavefront of vectors of this width."""
+    bits_wide = min(max(row.widths), width << vector)
+    count = len(row.phases[bits_wide][1][0]) if bits_wide in row.phases else row.lanes
+    return _columns(owners, "lane")[: bits.log2(count)]
+
+
+def _outside(spaces: Sequence[bits.Echelon], taken: Sequence[int], n: int) -> int:
+    """A vector independent of those taken, in as few of the spaces as there can be; of these the lowest sum of few unit vectors."""
+    basis = bits.Echelon(taken)
+    best, least = 0, len(spaces) + 1
+    for x in _by_weight(n):
+        if basis.spans(x):
+            continue
+        inside = sum(space.spans(x) for space in spaces)
+        if inside < least:
+            best, least = x, inside
+        if not least:
+            break
+    return best
+
+
+def _by_weight(n: int) -> Iterator[int]:
+    """All vectors of n bits but 0, those of few bits first; of more than 12 bits, sums of up to 4 unit vectors."""
+    for weight in range(1, (n if n <= 12 else 4) + 1):
+        for places in itertools.combinations(range(n), weight):
+            yield sum(1 << k for k in places)

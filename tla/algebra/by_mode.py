@@ -1,0 +1,75 @@
+"""Lifting an operation on two layouts to tilers, mode by mode."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any, cast
+
+from ..core.cache import memo
+from ..core.errors import RankError, Reason, Unproven
+from ..core.int_tuple import (
+    Underscore,
+    by_kind_of_tiler,
+    elsewhere,
+    opened,
+    shown,
+)
+from ..core.ints import (
+    Int,
+    is_int,
+)
+from ..core.layout import (
+    Layout,
+    compact_col_major,
+    join,
+    unchecked_layout,
+)
+from .coalesce import top_modes
+
+_0, _1 = Int[0](), Int[1]()
+
+
+def by_mode(f: Callable[[Layout, Layout], Layout], keep_rest: bool = False) -> Callable[[Layout, Any], Layout]:
+    """Lift f(layout, layout) to tilers: _ keeps a mode, an integer n means n:1, a tuple goes mode by mode.
+
+    keep_rest   whether the modes that a tuple does not reach stay (divides) or go (composition)
+    """
+
+    @functools.wraps(f)
+    def lifted(a: Layout, tiler: Any) -> Layout:
+        if not isinstance(a, Layout):
+            return elsewhere(remembered, a, tiler)
+        if isinstance(tiler, Layout):
+            return f(a, tiler)
+        if isinstance(tiler, Underscore):
+            return a
+        if type(tiler) is Int and tiler > 0:
+            return f(a, unchecked_layout(tiler, _0 if keep_rest and tiler == 1 else _1))  # the stride of _1 is CuTe's
+        if is_int(tiler):
+            return f(a, Layout(tiler, compact_col_major(tiler) if keep_rest else _1))
+        if not isinstance(tiler, tuple):
+            return cast(Layout, by_kind_of_tiler(remembered, a, tiler))
+        tiler = opened(tiler)
+        modes = top_modes(f.__name__, a, tiler)
+        if len(tiler) > len(modes):
+            n = len(tiler) - len(modes)
+            raise RankError(f"{f.__name__}: {len(tiler)} tiles for {shown(a)}", f"at most {len(modes)}, one per mode", f"drop the last {n}")
+        return join([*_each_mode(lifted, modes, tiler), *(modes[len(tiler) :] if keep_rest else ())])
+
+    remembered = memo(lifted)
+    return remembered
+
+
+def _each_mode(f: Callable[[Layout, Any], Layout], modes: tuple[Layout, ...], tiler: tuple[Any, ...]) -> Iterator[Layout]:
+    """f of each mode with its tiler; what cannot be proved of several is one error."""
+    unproven: list[Reason] = []
+    for mode, t in zip(modes, tiler):
+        try:
+            yield f(mode, t)
+        except Unproven as error:
+            unproven.append(error.reason)
+    if len(unproven) == 1:
+        raise Unproven(*unproven[0])
+    if unproven:
+        raise Unproven(*("; ".join(dict.fromkeys(parts)) for parts in zip(*unproven)))

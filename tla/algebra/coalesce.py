@@ -1,0 +1,137 @@
+"""Coalesce, and the filters that coalesce what is left.
+
+Source: CuTe include/cute/layout.hpp.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+from ..core.cache import memo
+from ..core.errors import RangeError, RankError
+from ..core.int_tuple import (
+    as_int_tuple,
+    elsewhere,
+    leaves,
+    like,
+    product_each,
+    require_congruent,
+    shown,
+)
+from ..core.ints import (
+    Int,
+    at_most,
+    is_constant,
+    require,
+)
+from ..core.layout import (
+    Layout,
+    Shape,
+    join,
+    spread_valid,
+    unchecked_layout,
+    valid_as_one,
+    valid_by_leaves,
+    valid_leaves,
+)
+from .digits import merged, wrapped
+from .flat_modes import flat_modes, from_modes, merge
+
+_0, _1 = Int[0](), Int[1]()
+
+
+@memo
+def coalesce(layout: Layout, profile: Any = None) -> Layout:
+    """The same function of an integer in the fewest modes.
+
+    profile   a tuple coalesces mode by mode in its nesting, and keeps the modes that it does not reach
+    Returns   depth at most 1, no two neighbours that merge. A mode merges into its left neighbour where that is static
+              knowledge: a dynamic extent on the right, or a dynamic stride, stays. origin_shape is kept with a profile
+    Raises    RankError where the profile has more modes than the layout
+
+    >>> from tla import coalesce, parse
+    >>> print(coalesce(parse("(_2,(_1,_6)):(_1,(_6,_2))")), coalesce(parse("(_4,2):(_1,_4)")))
+    _12:_1 (_4,2):(_1,_4)
+    >>> print(coalesce(parse("((_2,_2),(_4,_2)):((_1,_2),(_4,_16))"), (_1, _1)))
+    (_4,_8):(_1,_4)
+
+    Law: size(R) == size(A), and R(i) == A(i) for every i.
+    Source: CuTe `coalesce`.
+    """
+    if not isinstance(layout, Layout):
+        return elsewhere(coalesce, layout, profile)
+    if profile is None and layout._origin is None and (plain := layout.plain_modes()):
+        return wrapped(merged(plain))
+    profile = as_int_tuple(_1 if profile is None else profile)
+    if isinstance(profile, tuple):
+        modes = top_modes("coalesce", layout, profile)
+        if len(profile) > len(modes):
+            raise RankError(
+                f"coalesce: profile {shown(profile)} for {shown(layout)}", f"at most {len(modes)} modes", "give one for each mode, or fewer"
+            )
+        return join([*map(coalesce, modes, profile), *modes[len(profile) :]], layout._origin)
+    return _valid_of_index(from_modes(merge(flat_modes(layout))), layout)
+
+
+def _valid_of_index(new: Layout, old: Layout) -> Layout:
+    """A layout that is the same function of an integer as `old`, with what of it is valid."""
+    if old._origin is None:
+        return new
+    count = valid_as_one(old)
+    return Layout(new.shape, new.stride, ... if count is None else spread_valid(product_each(new.shape), count))
+
+
+def top_modes(name: str, layout: Layout, goes_through: tuple[Any, ...]) -> tuple[Layout, ...]:
+    """The modes of a layout for a tuple that goes through them. One integer is one mode, with none in it."""
+    if not isinstance(layout.shape, tuple) and any(isinstance(x, tuple) for x in goes_through):
+        raise RankError(f"{name}: nested tuples for {shown(layout)}, which is one integer", "an integer, or a layout", "nest no deeper")
+    return tuple(layout)
+
+
+def filter_zeros(layout: Layout, profile: Any = None) -> Layout:
+    """The layout with extent 1 for every mode of static stride 0: the same offsets, each as often as it is different.
+
+    profile   congruent to the shape: its static zeros count instead of the strides'
+    Raises    RangeError for such a mode of a dynamic extent of 0, Unproven where it may be one: it has no offsets
+
+    >>> from tla import filter_zeros, parse
+    >>> print(filter_zeros(parse("((_4,8),_3):((_0,_1),0)")))
+    ((_1,8),_3):((_0,_1),0)
+
+    Source: CuTe `filter_zeros`.
+    """
+    if not isinstance(layout, Layout):
+        return elsewhere(filter_zeros, layout, profile)
+    zeros = layout.stride if profile is None else as_int_tuple(profile)
+    require_congruent("filter_zeros", layout.shape, zeros)
+    # an extent of static 0 stays: what has no offsets must not get one
+    gone = [is_constant(0, z) and not is_constant(0, s) for s, z in zip(leaves(layout.shape), leaves(zeros))]
+    for s in itertools.compress(leaves(layout.shape), gone):
+        if not require("<=", 1, s, lambda: f"filter_zeros of {shown(layout)}"):
+            what = f"filter_zeros of {shown(layout)}: a dynamic extent of 0"
+            raise RangeError(what, "extents of 1 or more, or a static 0", "leave out what is empty")
+    extents = iter([_1 if one else s for one, s in zip(gone, leaves(layout.shape))])
+    new = unchecked_layout(like(layout.shape, extents, Shape), layout.stride)
+    valid = valid_leaves(layout)
+    return valid_by_leaves(new, layout, valid and [*map(known_smaller, valid, leaves(new.shape))])
+
+
+def filter(layout: Layout, profile: Any = None) -> Layout:
+    """The coalesced layout without its modes of static stride 0: what is left of a broadcast.
+
+    profile   a tuple filters mode by mode, as coalesce does
+
+    >>> import tla
+    >>> print(tla.filter(tla.parse("((_4,8),_3):((_0,_1),_8)")))
+    (8,_3):(_1,_8)
+
+    Source: CuTe `filter`.
+    """
+    return coalesce(filter_zeros(layout), profile)
+
+
+def known_smaller(n: Any, m: Any) -> Any:
+    """The smaller of two counts; None where that is not known."""
+    fits = at_most(n, m)
+    return None if fits is None else n if fits else m

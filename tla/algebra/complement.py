@@ -1,0 +1,147 @@
+"""Complement: the offsets that a layout leaves out, as a layout.
+
+Source: CuTe include/cute/layout.hpp; the whitepaper, arXiv 2603.02298.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from typing import Any
+
+from ..core.arithmetic import ceil_div as divide_up
+from ..core.basis import ScaledBasis
+from ..core.cache import memo
+from ..core.errors import DivisibilityError, InjectivityError, LeafTypeError, RangeError
+from ..core.int_tuple import (
+    as_int_tuple,
+    leaves,
+    product,
+    shown,
+)
+from ..core.ints import (
+    Int,
+    at_most,
+    ceil_div,
+    is_constant,
+    known,
+    mul,
+    require,
+    require_positive,
+    settled,
+)
+from ..core.layout import (
+    Layout,
+    as_layout,
+)
+from .coalesce import filter
+from .codomain import cosize
+from .digits import Modes, wrapped
+from .flat_modes import Mode, by_stride, flat_modes, from_modes, merge
+
+_0, _1 = Int[0](), Int[1]()
+
+
+@memo
+def complement(layout: Layout, cotarget: Any = None) -> Layout:
+    """The offsets that `layout` leaves out, as a layout: the other half of a tiling.
+
+    layout     injective; its modes of static stride 0 do not count
+    cotarget   an integer or a shape; the result reaches offsets up to its size [elements]. By default as far as `layout`
+    Returns    R, ordered by stride, with (layout, R) injective
+    Raises     InjectivityError where two coordinates of `layout` share an offset, or its modes interleave in a way that
+               is not known to be injective; Unproven where the order of its strides is not known; DivisibilityError for
+               a cotarget with dynamic modes that do not divide
+
+    >>> from tla import Int, complement, parse
+    >>> print(complement(parse("(_2,_2):(_4,_1)"), Int[24]()))
+    (_2,_3):(_2,_8)
+
+    Law: no two coordinates of (layout, R) share an offset. Where each stride is a multiple of where the mode before it ends,
+    extent * stride, they cover [0, size(cotarget)); so they do not of (_7,_3):(_1,_16), where 14 and 15 stay free. Then R has no
+    more modes than that takes, and for a cotarget that is static or one integer no more elements; another one rounds up in the
+    mode where the layout ends, as CuTe does, so that its static extents stay static.
+    Source: CuTe `complement`; static cotargets that do not divide are covered here.
+    """
+    as_layout("complement", layout)
+    plain = layout.plain_modes()
+    if plain and type(cotarget) is Int and cotarget >= 0 and (free := plain_complement(plain, int(cotarget))):
+        return wrapped(free)
+    modes = _counted(layout)
+    target = cosize(filter(layout)) if cotarget is None else as_int_tuple(cotarget)
+    if any(at_most(n, -1) for n in leaves(target)):
+        raise RangeError(f"complement of {shown(layout)}: the cotarget {shown(target)}", "0 or more", "give how many offsets to reach")
+    gaps, period = _gaps(layout, modes)
+    return from_modes(merge([*gaps, *_covering(target, period)]))
+
+
+def reach_of(layout: Layout) -> Any:
+    """How far the modes of a layout reach with the gaps between them filled: what complement counts from."""
+    return _gaps(layout, _counted(layout))[1]
+
+
+def _counted(layout: Layout) -> list[Mode]:
+    """The modes that a complement goes by: those that step."""
+    modes = [(s, d) for s, d in flat_modes(layout) if not is_constant(0, d) and not is_constant(1, s)]
+    if any(isinstance(d, ScaledBasis) for _s, d in modes):
+        raise LeafTypeError(f"complement of {shown(layout)}", "a layout of offsets", "coordinates have no order: take each mode for itself")
+    return modes
+
+
+def plain_complement(modes: Modes, n: int) -> Modes | None:
+    """The complement of static modes in range(n); None where it is refused, with a reason, below."""
+    out, period = [], 1
+    for d, s in sorted([(d, s) for s, d in modes if d and s > 1]):
+        gap = d // period
+        if gap < 1:
+            return None
+        if gap > 1:  # no two of these merge: each reaches up to d, and the next begins at d * s
+            out.append((gap, period))
+        period = d * s
+    return out if n <= period else [*out, (-(-n // period), period)]
+
+
+def ends_and_strides(layout: Layout) -> list[tuple[Any, Any]]:
+    """For each mode that steps, in the order of the strides, where those before it end, and its stride: where the first does not
+    divide the second, some of what lies between is in no copy of them."""
+    modes = by_stride(_counted(layout), lambda: f"the order of {shown(layout)}")
+    return [*zip([_1, *(mul(s, d) for s, d in modes)], (d for _s, d in modes))]
+
+
+def _gaps(layout: Layout, modes: list[Mode]) -> tuple[list[Mode], Any]:
+    """The gaps that modes leave below them, in the order of their strides, and the offset where the last mode ends."""
+    out: list[Mode] = []
+    period: Any = _1
+
+    def where() -> str:
+        return f"complement of {shown(layout)}"
+
+    for s, d in by_stride(modes, where):
+        require_positive("complement: an extent or stride", s)
+        require_positive("complement: an extent or stride", d)
+        if not require("<=", period, d, where):
+            raise InjectivityError(
+                f"{where()}: the mode {s}:{d} starts inside of what is below it, which reaches up to {period}",
+                "each stride past the reach of the smaller ones",
+                f"use a stride of {period:d} or more",
+            )
+        out.append((settled(d // period, d, period), period))
+        period = mul(d, s)
+    return out, period
+
+
+def _covering(target: Any, period: Any) -> list[Mode]:
+    """Compact modes from `period` on that reach the size of target: one for each run of static or dynamic modes in it."""
+    size = product(target)
+    if type(size) is Int or known(size) is None or not isinstance(target, tuple):
+        return [(settled(ceil_div(size, period), size, period), period)]
+    out, start = [], period
+    parts = target if is_constant(1, period) else divide_up(target, period)
+    for _static, run in itertools.groupby(leaves(parts), key=lambda n: type(n) is Int):
+        n = functools.reduce(mul, run)
+        out.append((n, start))
+        start = mul(start, n)
+    if at_most(size, start) is False:
+        what = f"complement: the cotarget {shown(target)} does not divide by {period} mode by mode"
+        raise DivisibilityError(what, f"modes that {period} divides, or that divide it", f"give the cotarget as one integer, {size}")
+    return out

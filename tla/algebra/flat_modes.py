@@ -1,0 +1,117 @@
+"""Flat modes: the leaves of a layout as pairs (extent, stride), merged, and in the order of their strides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from operator import itemgetter
+from typing import Any, TypeAlias, TypeVar
+
+from ..core.basis import ScaledBasis
+from ..core.errors import Unproven
+from ..core.int_tuple import (
+    leaves,
+)
+from ..core.ints import (
+    Int,
+    at_most,
+    equal,
+    is_constant,
+    known,
+    leaf,
+    mul,
+    require,
+)
+from ..core.layout import (
+    Layout,
+    Shape,
+    Stride,
+    unchecked_layout,
+)
+
+_0, _1 = Int[0](), Int[1]()
+
+
+Mode: TypeAlias = tuple[Any, Any]  # extent and stride of one leaf
+
+
+def path_of(d: Any) -> tuple[int, ...]:
+    """The mode that a stride goes along; () of offsets."""
+    return d.path if isinstance(d, ScaledBasis) else ()
+
+
+def step_of(d: Any) -> Any:
+    """How far a stride goes, in its mode or in offsets."""
+    return d.value if isinstance(d, ScaledBasis) else d
+
+
+def has_symbols(*trees: Any) -> bool:
+    """Whether a size or stride in these is not known."""
+    return any(known(step_of(n)) is None for x in trees for n in leaves(x))
+
+
+def flat_modes(layout: Layout) -> list[Mode]:
+    return list(zip(leaves(layout.shape), leaves(layout.stride)))
+
+
+def from_modes(modes: Iterable[Mode]) -> Layout:
+    """The layout of flat modes: none is _1:_0, one stands alone."""
+    shape, stride = tuple(zip(*modes)) or ((_1,), (_0,))
+    for n in shape + stride:
+        leaf(n)  # sizes multiply here: what 64 bits cannot hold is refused, as where a layout is made
+    return unchecked_layout(shape[0], stride[0]) if len(shape) == 1 else unchecked_layout(Shape(*shape), Stride(*stride))
+
+
+def merge(modes: list[Mode], unbounded: bool = False) -> list[Mode]:
+    """Flat modes coalesced. With `unbounded`, as a function of every integer: then the last mode stays, whatever its extent."""
+    out: list[Mode] = []  # reversed
+    for s, d in reversed(modes):
+        if not out:
+            out.append((s, d))
+        elif type(s) is Int and s == 1:
+            continue
+        elif is_constant(1, out[-1][0]) and not (unbounded and len(out) == 1):
+            out[-1] = (s, d)
+        elif _continues(s, d, *out[-1]):
+            out[-1] = (mul(s, out[-1][0]), d)
+        else:
+            out.append((s, d))
+    if len(out) == 1 and is_constant(1, out[0][0]) and not unbounded:
+        return []
+    return out[::-1]
+
+
+def _continues(s: Any, d: Any, n: Any, following: Any) -> bool:
+    """Whether the mode n:following goes on where s:d ends, whatever the dynamic integers hold."""
+    if path_of(d) != path_of(following):
+        return False
+    d, following = step_of(d), step_of(following)
+    if type(d) is type(following) is Int and type(n) is Int:
+        return int.__mul__(s, d) == following if type(s) is Int else d == following == 0
+    return int not in map(type, (s, d, n, following)) and equal(mul(s, d), following) is True
+
+
+M = TypeVar("M", bound="tuple[Any, ...]")
+
+
+def by_stride(modes: list[M], where: Callable[[], str]) -> list[M]:
+    """Modes (extent, stride, ...) by their strides, the smallest first, where that order is known whatever dynamic integers hold."""
+    if len(modes) < 2 or all(type(m[1]) is Int for m in modes):
+        return sorted(modes, key=itemgetter(1))
+    if any(type(m[1]) is int for m in modes):
+        raise Unproven(f"{where()}: the order of its strides is not static", "static strides, or one mode", "write its strides as Int[N]()")
+    out: list[M] = []
+    rest = [*modes]
+    while rest:
+        first = smallest(rest)
+        if first is None:  # what is not known is asked for
+            first = next(m for m in rest if not any(at_most(m[1], n[1]) is False for n in rest))
+            for m in rest:
+                require("<=", first[1], m[1], where)
+        rest.remove(first)
+        out.append(first)
+    return out
+
+
+def smallest(modes: list[M]) -> M | None:
+    """The mode whose stride is proved to be no larger than any other; None where none is."""
+    return next((m for m in modes if all(at_most(m[1], n[1]) for n in modes)), None)

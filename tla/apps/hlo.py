@@ -1,0 +1,228 @@
+"""The command `tla hlo`: an HLO program's use of memory."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from .. import xla
+from ..core.errors import LeafTypeError, ParseError, RangeError, TlaError
+from ..xla.curve import as_svg, as_text, in_units
+from ..xla.memory import SPACES
+from . import terminal
+
+Answer = tuple[Any, Callable[[Any], str]]
+
+_WAYS = ("shape", "operation", "computation", "space", "copy", "peak", "relayout")
+_SORTS = ("waste", "bytes", "count")
+
+
+def options(sub: argparse.ArgumentParser) -> None:
+    """The options of the command."""
+    sub.add_argument(
+        "--by", choices=_WAYS, default="shape", help="what to add up; shape by default. peak: what is held when memory is fullest"
+    )
+    sub.add_argument("--interiors", action="store_true", help="count what the text has, the inside of fusions and other names included")
+    sub.add_argument("--top", metavar="N", type=int, help="list the first N")
+    sub.add_argument("--min", metavar="SIZE", default="0", help="list what takes SIZE at least, such as 4096 or 1.5GiB")
+    sub.add_argument("--sort", choices=_SORTS, help="what to sort by; waste for shapes, else bytes")
+    sub.add_argument("--space", metavar="S", help="only this memory space: its number n in S(n), or its name, such as VMEM")
+    sub.add_argument("-o", dest="output", metavar="FILE", help="with --by peak: write the curve over the schedule to FILE, an .svg")
+
+
+def hlo(arguments: argparse.Namespace) -> Answer:
+    """What an HLO program allocates: by shape, operation, computation or memory space; its peak; its copies."""
+    errors: list[ParseError] = []
+    least, space = _bytes(arguments.min), _space(arguments.space)
+    if arguments.top is not None and arguments.top < 1:
+        raise RangeError(f"--top {arguments.top}", "1 or more", "leave it out for all")
+    with terminal.opened(arguments.file) as file:
+        if arguments.by == "peak":
+            return _peak(xla.memory(file), arguments, least, space)
+        if arguments.by == "relayout":
+            found = xla.relayouts(file, arguments.interiors, errors.append)
+            _say_unread(errors)
+            return _moves(found, arguments, least, space)
+        lines = [*xla.read_hlo(file, errors.append)]
+    _say_unread(errors)
+    if not lines:
+        raise LeafTypeError(f"{arguments.file}: no instruction of HLO in it", "the text of an HLO module", "is it the right file?")
+    return _totals(xla.totals(lines, arguments.by, arguments.interiors, space), arguments, least)
+
+
+def _bytes(text: str) -> int:
+    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*(?:([KMGT])i?B?|B)?", text)
+    if found is None:
+        raise LeafTypeError(f"--min {text}", "a number of bytes", "write --min 4096, or --min 1.5GiB")
+    return int(float(found[1]) * 1024 ** ("KMGT".index(found[2]) + 1 if found[2] else 0))
+
+
+def _space(text: str | None) -> int | None:
+    if text is None:
+        return None
+    names = {name.lower(): n for n, name in SPACES.items()}
+    if text.lower() in names:
+        return names[text.lower()]
+    if not text.isdecimal():
+        raise LeafTypeError(f"--space {text}", f"the n of S(n), or one of {', '.join(SPACES.values())}", "write --space 1")
+    return int(text)
+
+
+def _say_unread(errors: list[ParseError]) -> None:
+    if errors:
+        lines = "1 line" if len(errors) == 1 else f"{len(errors)} lines"
+        print(f"tla: {lines} could not be read; the first: {errors[0].reason.what.splitlines()[0]}", file=sys.stderr)
+
+
+def _chosen(value: list[dict[str, Any]], arguments: argparse.Namespace, least: int, sort: str) -> list[dict[str, Any]]:
+    """The rows that are listed: large enough, sorted, the first of them."""
+    key = {"waste": "waste_bytes"}.get(arguments.sort or sort, arguments.sort or sort)
+    rows = [v for v in value if v["bytes"] >= least]
+    return sorted(rows, key=lambda v: -v.get(key, 0))[: arguments.top]
+
+
+def _totals(found: list[xla.Total], arguments: argparse.Namespace, least: int) -> Answer:
+    value: list[dict[str, Any]] = [{"key": t.key, "count": t.count, "bytes": t.bytes, "waste_bytes": t.waste} for t in found]
+    value = _chosen(value, arguments, least, "waste" if arguments.by == "shape" else "bytes")
+    if arguments.by == "shape":
+        for v in value:
+            v["layout"], v["refused"] = _layout(v["key"])
+
+    def table(value: list[dict[str, Any]]) -> str:
+        shapes = arguments.by == "shape"
+        rows = [["count", "bytes", "waste", "", arguments.by, *(["layout"] if shapes else [])]]
+        for v in value:
+            layout = [v["layout"] or f"refused: {v['refused']}"] if shapes else []
+            numbers = [str(v["count"]), f"{v['bytes']:,}", f"{v['waste_bytes']:,}", terminal.percent(v["waste_bytes"], v["bytes"])]
+            rows.append([*numbers, v["key"], *layout])
+        count, total = sum(v["count"] for v in value), sum(v["bytes"] for v in value)
+        lost = terminal.percent(sum(v["waste_bytes"] for v in value), total)
+        sums = f"read and written ({in_units(total)})" if arguments.by == "copy" else f"({in_units(total)}), {lost} waste"
+        summary = [f"{len(value)} rows, {count} in all", f"{total:,} bytes {sums}"]
+        return "\n".join([*terminal.table(rows, 2 if shapes else 1, terminal.width()), "", *summary])
+
+    return value, table
+
+
+def _layout(text: str) -> tuple[str | None, str | None]:
+    try:
+        return str(xla.lower(text)), None
+    except TlaError as error:
+        return None, error.reason.what.splitlines()[0].removeprefix(f"{text}: ")
+
+
+# ------------------------------------------------------------------------------------------------ peak, moves
+
+
+def _peak(memory: xla.Memory, arguments: argparse.Namespace, least: int, space: int | None) -> Answer:
+    for warning in memory.warnings[:3]:
+        print(f"tla: {warning}", file=sys.stderr)
+    if space is not None and space not in memory.peak:
+        raise RangeError(
+            f"--space {arguments.space}: nothing is there", f"one of {', '.join(map(str, memory.peak))}", "leave it out for all"
+        )
+    shown = space if space is not None else min(memory.peak, default=0)
+    value: dict[str, Any] = {
+        "spaces": [_space_row(peak) for peak in memory.peak.values()],
+        "space": shown,
+        "steps": len(memory.steps),
+        "warnings": [*memory.warnings],
+        "buffers": _chosen([_buffer_row(b) for b in memory.peak[shown].buffers], arguments, least, "bytes") if memory.peak else [],
+    }
+    if arguments.output is not None:
+        if not arguments.output.endswith(".svg"):
+            raise LeafTypeError(f"-o {arguments.output}", "a file that ends in .svg", f"write -o {arguments.output}.svg")
+        with open(arguments.output, "w", encoding="utf-8") as file:
+            file.write(as_svg(memory.curves.get(shown, ()), SPACES.get(shown, f"S({shown})")))
+    return value, lambda v: _peak_text(v, memory.curves.get(shown, ()))
+
+
+def _space_row(peak: xla.Peak) -> dict[str, Any]:
+    it = peak.at
+    where = {"instruction": it.instruction.name, "computation": it.computation, "line": it.line, "step": peak.step}
+    return {"space": peak.space, "name": peak.name, "bytes": peak.bytes, "waste_bytes": peak.waste, "at": where}
+
+
+def _buffer_row(b: xla.Buffer) -> dict[str, Any]:
+    lost: list[int] = [*b.waste_by_dimension]
+    worst = max(lost, default=0)
+    return {
+        "name": b.name,
+        "kind": b.kind,
+        "bytes": b.bytes,
+        "waste_bytes": b.waste,
+        "shape": None if b.shape is None else str(b.shape),
+        "worst_dimension": lost.index(worst) if worst else None,
+        "op_name": b.op_name,
+        "source": [str(line) for line in b.source],
+        "line": b.line.line,
+        "steps": [b.first, b.last],
+    }
+
+
+def _peak_text(value: dict[str, Any], curve: tuple[int, ...]) -> str:
+    rows = [["bytes", "", "waste", "space", "at"]]
+    for v in value["spaces"]:
+        at = f"{v['at']['instruction']} in {v['at']['computation']}, line {v['at']['line']}, step {v['at']['step']} of {value['steps']}"
+        rows.append([f"{v['bytes']:,}", in_units(v["bytes"]), terminal.percent(v["waste_bytes"], v["bytes"]), v["name"], at])
+    name = SPACES.get(value["space"], f"S({value['space']})")
+    held = [["bytes", "waste", "buffer", "kind", "shape", "from"]]
+    for b in value["buffers"]:
+        worst = "" if b["worst_dimension"] is None else f" (dimension {b['worst_dimension']})"
+        source = b["source"][0] if b["source"] else ""
+        numbers = [f"{b['bytes']:,}", terminal.percent(b["waste_bytes"], b["bytes"])]
+        held.append(
+            [
+                *numbers,
+                b["name"],
+                b["kind"],
+                f"{b['shape'] or 'pointers of a tuple'}{worst}",
+                " ".join(filter(None, (b["op_name"], source))),
+            ]
+        )
+    width = terminal.width()
+    lines = [*terminal.table(rows, 2, width), "", f"{name} over the schedule:", as_text(curve, min(width or 80, 80) - 1), ""]
+    return "\n".join([*lines, f"in {name} at its peak:", *terminal.table(held, 4, width)])
+
+
+def _moves(found: list[xla.Move], arguments: argparse.Namespace, least: int, space: int | None) -> Answer:
+    if space is not None:
+        found = [m for m in found if space in {x.effective_layout.memory_space for x in (m.source, m.destination)}]
+    value = [_move_row(m) for m in found]
+    moving, free = ([v for v in value if v["free"] == kind] for kind in (False, True))
+    kept = _chosen(moving, arguments, least, "bytes")
+
+    def table(value: list[dict[str, Any]]) -> str:
+        rows = [["bytes", "times", "run", "move", "from -> to"]]
+        for v in value:
+            times, run = ("?" if v[k] is None else f"{v[k]:,}" for k in ("times", "run"))
+            move = f"{v['operation']}: {' '.join(v['changes']) or 'nothing else'}"
+            rows.append([f"{v['bytes']:,}", times, run, move, f"{v['from']} -> {v['to']}"])
+        total = sum(v["bytes"] for v in value)
+        summary = [f"{len(value)} moves; {len(free)} more are free", f"{total:,} bytes read and written ({in_units(total)})"]
+        return "\n".join([*terminal.table(rows, 2, terminal.width()), "", *summary])
+
+    return kept, table
+
+
+def _move_row(m: xla.Move) -> dict[str, Any]:
+    return {
+        "name": m.line.instruction.name,
+        "operation": m.line.instruction.opcode,
+        "from": str(m.source),
+        "to": str(m.destination),
+        "changes": [*m.changes],
+        "free": m.free,
+        "read_bytes": m.read,
+        "written_bytes": m.written,
+        "bytes": m.bytes,
+        "run": m.run,
+        "times": m.times,
+        "loops": [loop.name for loop in m.loops],
+        "inside": m.inside,
+        "op_name": m.line.instruction.metadata.get("op_name", ""),
+        "line": m.line.line,
+    }

@@ -1,0 +1,28 @@
+"""The conflicts of an access marked in a drawing of banks: the degree in the title, a star on what collides."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..access import access
+from ..core.errors import RangeError
+from .drawable import Subject
+from .scene import Cell, Figure
+
+
+def marked(figure: Figure, subject: Subject, owners: Any, color_by: Any) -> Figure:
+    """The figure of a layout of memory with what the worst instruction of these owners collides in."""
+    if color_by != "bank":
+        raise RangeError(f"owners with color_by {color_by!r:.40}", "color_by='bank'", "write color_by='bank', or leave owners out")
+    found = access(owners, subject.layout, subject.bits)
+    degree = f"{found.degree}-way conflict" if found.degree > 1 else "no conflict"
+    count = found.vector // subject.bits
+    starts = found.witness.addresses if found.witness else ()
+    clash = {str(start * 8 // subject.bits + k) for start in starts for k in range(count)}
+    grids = tuple(grid._replace(cells=tuple(tuple(_starred(c, clash) for c in row) for row in grid.cells)) for grid in figure.grids)
+    notes = (*figure.notes, str(found).split("\n")[0])
+    return Figure(f"{figure.title}: {degree}", notes, grids)
+
+
+def _starred(cell: Cell, clash: set[str]) -> Cell:
+    return cell._replace(text=f"{cell.text}*") if cell.text in clash and not cell.padding else cell

@@ -1,0 +1,113 @@
+"""Which parts of an instruction's result are parts of its operands as they stand, and which are new memory.
+
+Source: XLA xla/hlo/analysis/hlo_dataflow_analysis.cc (forwarded values, GetInPlaceInputOutputPairs); the field
+aliasing_operands of the TPU compiler's backend_config; buffer assignments of libtpu 0.0.51 (tests/data/xla/programs).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from .instruction import Instruction
+
+Path = tuple[int, ...]
+#: A part of the result, the number of an operand, and the part of that operand.
+Alias = tuple[Path, int, Path]
+
+#: The result is operand 0 as it stands.
+SAME = frozenset({"bitcast", "optimization-barrier", "add-dependency", "domain", "all-reduce-done", "async-update"})
+#: The result overwrites operand 0.
+IN_PLACE = frozenset({"dynamic-update-slice", "scatter", "set-dimension-size"})
+
+_PAIR = re.compile(r"\{([0-9,\s]*)\}\s*:\s*\(([0-9]+),\s*\{([0-9,\s]*)\}")
+_INDICES = re.compile(r'"indices":\[([^\]]*)\]')
+
+
+def stated(instruction: Instruction) -> Iterator[Alias]:
+    """The aliases that the attribute output_to_operand_aliasing states.
+
+    >>> from tla.xla import parse_instruction
+    >>> list(stated(parse_instruction("%c = (f32[2], f32[3]) custom-call(%a, %b), output_to_operand_aliasing={{1}: (0, {})}")))
+    [((1,), 0, ())]
+    """
+    if "output_to_operand_aliasing" in instruction.tail:
+        yield from pairs(instruction.attributes.get("output_to_operand_aliasing", ""))
+
+
+def pairs(text: str) -> Iterator[Alias]:
+    """The aliases of a text such as `{1}: (0, {}, may-alias), {2}: (3, {1})`.
+
+    >>> list(pairs("{1}: (0, {}, may-alias), {2,0}: (3, {1})"))
+    [((1,), 0, ()), ((2, 0), 3, (1,))]
+    """
+    for out, operand, path in _PAIR.findall(text):
+        yield _path(out), int(operand), _path(path)
+
+
+def _path(text: str) -> Path:
+    return tuple(int(n) for n in text.split(",") if n.strip())
+
+
+def shared(instruction: Instruction) -> Iterator[tuple[int, ...]]:
+    """Numbers of operands that share memory, by the compiler's own note; those from the count of operands on are its results.
+
+    >>> from tla.xla import parse_instruction
+    >>> text = '%f = s32[] add(%a, %b), backend_config={"aliasing_operands":{"lists":[{"indices":["0","2"]}]}}'
+    >>> list(shared(parse_instruction(text)))
+    [(0, 2)]
+    """
+    at = instruction.tail.find('"aliasing_operands":{"lists":[{')
+    if at >= 0:
+        for text in _INDICES.findall(instruction.tail[at : instruction.tail.find("}]}", at)]):
+            yield tuple(int(n) for n in text.replace('"', "").split(",") if n.strip().isdecimal())
+
+
+def of_root(name: str, body: Mapping[str, Instruction], bodies: Mapping[str, Mapping[str, Instruction]]) -> tuple[int, Path] | None:
+    """The parameter of a fusion that its instruction `name` overwrites, and which part of it; None if it writes new memory."""
+    it = body.get(name)
+    while it is not None and it.opcode in SAME and it.operands:
+        it = body.get(it.operands[0].name)
+    if it is None or not it.operands:
+        return None
+    if it.opcode in IN_PLACE:
+        return _parameter(it.operands[0].name, body)
+    if it.opcode == "fusion":
+        inner = bodies.get(_callee(it), {})
+        root = next((i.name for i in inner.values() if i.is_root), "")
+        found = of_root(root, inner, bodies)
+        return _parameter(it.operands[found[0]].name, body) if found and found[0] < len(it.operands) else None
+    return None
+
+
+def _callee(it: Instruction) -> str:
+    return it.attributes.get("calls", "").removeprefix("%")
+
+
+def _parameter(name: str, body: Mapping[str, Instruction]) -> tuple[int, Path] | None:
+    path: Path = ()
+    it = body.get(name)
+    while it is not None and it.operands:
+        if it.opcode == "parameter":
+            return int(it.operands[0].name), path
+        if it.opcode == "get-tuple-element":
+            path = (int(it.attributes["index"]), *path)
+        elif it.opcode not in SAME:
+            return None
+        it = body.get(it.operands[0].name)
+    return None
+
+
+def of_fusion(fusion: Instruction, bodies: Mapping[str, Mapping[str, Instruction]]) -> Iterator[Alias]:
+    """The operands that a fusion overwrites: those of the updates that it ends with.
+
+    bodies   by computation, its instructions by name
+    """
+    body = bodies.get(_callee(fusion), {})
+    root = next((i for i in body.values() if i.is_root), None)
+    if root is None:
+        return
+    ends = [((k,), o.name) for k, o in enumerate(root.operands)] if root.opcode == "tuple" else [((), root.name)]
+    for path, name in ends:
+        if found := of_root(name, body, bodies):
+            yield path, *found

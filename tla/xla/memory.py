@@ -1,0 +1,222 @@
+"""A program's memory, step by step: the peak of each memory space, and the buffers that make it.
+
+Arguments, results and constants have their memory for the whole run, as the runtime gives it; all else from the
+instruction that writes it to the last one that reads it. Bytes are those that the compiler allocates, padding included.
+
+Source: the order of a scheduled module; XLA xla/hlo/utils/hlo_live_range.cc and xla/service/buffer_assignment.cc; checked
+against libtpu's own account (tests/data/xla/programs).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from ..core.cache import plain_memo
+from ..core.errors import LoweringError, ParseError, TlaError
+from .array_shape import ArrayShape
+from .flow import Flow, Value, flow, leaves
+from .module import Module, SourceLine, read_module
+from .program import Located, Source
+from .sizes import waste, waste_by_dimension
+
+#: What the TPU compiler calls its memory spaces, by the number n of S(n).
+SPACES = {0: "HBM", 1: "VMEM", 2: "sync flags", 3: "CMEM", 4: "constants", 5: "host", 6: "SMEM", 8: "SparseCore sync flags"}
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """One piece of memory that a program uses, while one value is in it.
+
+    name       the instruction that writes it, and in braces which part of its result
+    shape      its array; None for the table of pointers of a tuple
+    bytes      what it takes, padding included
+    waste      how many of these bytes hold no element
+    space      the number n of its S(n)
+    kind       "argument", "result", "constant", "temporary", or "local" to a computation that is applied to elements
+    first, last   the steps of the schedule between which it is held, both included
+    line       the instruction with its place in the file
+    source     lines of the user's program that it is from, the innermost call first
+    """
+
+    name: str
+    shape: ArrayShape | None
+    bytes: int
+    waste: int
+    space: int
+    kind: str
+    first: int
+    last: int
+    line: Located
+    source: tuple[SourceLine, ...]
+
+    @property
+    def op_name(self) -> str:
+        """The operation of the user's program, as the metadata has it; empty where there is none."""
+        return self.line.instruction.metadata.get("op_name", "")
+
+    @property
+    def waste_by_dimension(self) -> tuple[int, ...]:
+        """How many bytes each dimension costs by its padding; empty for a table, and where it is not known."""
+        try:
+            return () if self.shape is None else waste_by_dimension(self.shape)
+        except TlaError:
+            return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Peak:
+    """The step of a schedule at which a memory space is fullest.
+
+    space     the number n of S(n)
+    bytes     what is held there at this step
+    waste     how many of these bytes hold no element
+    at        the instruction that runs then
+    step      its place in the schedule, calls and loops put in place
+    buffers   what is held, the largest first
+    """
+
+    space: int
+    bytes: int
+    waste: int
+    at: Located
+    step: int
+    buffers: tuple[Buffer, ...]
+
+    @property
+    def name(self) -> str:
+        """What the space is called."""
+        return SPACES.get(self.space, f"S({self.space})")
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """The memory of a program over its schedule.
+
+    module     the program
+    peak       by memory space, as S(n) numbers it: where it is fullest
+    curves     by memory space: the bytes that are held at each step
+    reported   arguments and results, and the temporaries of the space that has most of them at one step: what XLA reports as
+               peak_memory_in_bytes; of donated arguments and loops it counts some twice [bytes]
+    steps      the instructions in the order in which they run; a loop's condition and body once
+    buffers    everything that takes memory, in the order in which it is written
+    warnings   what could not be followed, with line numbers
+    """
+
+    module: Module
+    peak: Mapping[int, Peak]
+    curves: Mapping[int, tuple[int, ...]]
+    reported: int
+    steps: tuple[Located, ...]
+    buffers: tuple[Buffer, ...]
+    warnings: tuple[str, ...]
+
+
+def memory(source: Source, scheduled: bool | None = None) -> Memory:
+    """The memory that a program uses while it runs, from the text of its optimized, scheduled HLO module.
+
+    source      a path, or an open file; see read_hlo
+    scheduled   whether the order of the text is that of the run; by default what the module's header says
+    Raises      LoweringError for a module that is not scheduled, or has no ENTRY, or calls what is not there; ParseError for a
+                file that is no HLO text. A line that cannot be read becomes a warning.
+
+    >>> import io
+    >>> text = '''HloModule m, is_scheduled=true
+    ... ENTRY %main (a: f32[16,128]) -> f32[16,128] {
+    ...   %a = f32[16,128]{1,0:T(8,128)} parameter(0)
+    ...   %b = f32[16,128]{1,0:T(8,128)} negate(%a)
+    ...   %c = f32[16,128]{0,1:T(8,128)} copy(%b)
+    ...   ROOT %d = f32[16,128]{1,0:T(8,128)} copy(%c)
+    ... }'''
+    >>> peak = memory(io.StringIO(text)).peak[0]
+    >>> peak.bytes, peak.waste, peak.at.instruction.name
+    (90112, 57344, 'c')
+    >>> [(b.name, b.bytes, b.kind) for b in peak.buffers]
+    [('c', 65536, 'temporary'), ('a', 8192, 'argument'), ('d', 8192, 'result'), ('b', 8192, 'temporary')]
+
+    Source: XLA xla/hlo/utils/hlo_live_range.cc.
+    """
+    errors: list[ParseError] = []
+    module = read_module(source, errors.append)
+    if not (module.is_scheduled if scheduled is None else scheduled):
+        what = f"module {module.name or 'without a header'} is not scheduled: its text does not say in which order it runs"
+        fix = "take the text after optimizations; or memory(path, scheduled=True) for the order as it is"
+        raise LoweringError(what, "is_scheduled=true in its header", fix)
+    found = flow(module)
+    unread = [error.reason.what.splitlines()[0] for error in errors]
+    return _memory(found, (*unread, *found.warnings))
+
+
+def held_buffers(module: Module) -> tuple[Buffer, ...]:
+    """Everything that takes memory in a module, in the order in which it is written, as if its text were its schedule."""
+    return tuple(sorted(_held(flow(module)), key=lambda b: (b.first, b.last)))
+
+
+def _memory(found: Flow, warnings: tuple[str, ...]) -> Memory:
+    held = sorted(_held(found), key=lambda b: (b.first, b.last))
+    count = len(found.steps)
+    curves = {space: _curve([b for b in held if b.space == space], count) for space in sorted({b.space for b in held})}
+    peaks = {space: _peak(space, curve, held, found) for space, curve in curves.items()}
+    ends = [b for b in held if b.kind in ("argument", "result")]
+    rest = [_curve([b for b in held if b.space == space and b.kind == "temporary"], count) for space in curves]
+    reported = sum(b.bytes for b in ends) + max((max(curve) for curve in rest), default=0)
+    return Memory(found.module, peaks, curves, reported, tuple(found.steps), tuple(held), warnings)
+
+
+def _held(found: Flow) -> Iterator[Buffer]:
+    """The buffers of a program, each for as long as it is held."""
+    whole = {found.buffer(v): "result" for v in leaves(found.results)}
+    groups: dict[tuple[int, int], list[Value]] = defaultdict(list)
+    for number, value in enumerate(found.values):
+        buffer = found.buffer(number)
+        if value.kind != "temporary":
+            whole[buffer] = value.kind
+        if value.bytes:
+            groups[buffer, value.space].append(value)
+    for (buffer, _space), values in groups.items():
+        if buffer in whole:
+            yield _buffer(found, values[0], whole[buffer], 0, len(found.steps) - 1)
+        else:
+            yield from (_buffer(found, v, v.kind, first, end) for v, first, end in _spans(values))
+
+
+def _spans(values: list[Value]) -> Iterator[tuple[Value, int, int]]:
+    """The times in which a buffer is held: values that overlap are one, with the name of the first."""
+    values = sorted(values, key=lambda v: (v.start, v.end))
+    begin, end = values[0], values[0].end
+    for value in values[1:]:
+        if value.start > end:
+            yield begin, begin.start, end
+            begin = value
+        end = max(end, value.end)
+    yield begin, begin.start, end
+
+
+def _buffer(found: Flow, value: Value, kind: str, first: int, last: int) -> Buffer:
+    part = f"{{{','.join(map(str, value.path))}}}" if value.path or value.shape is None else ""
+    lost = 0 if value.shape is None else _waste(value.shape)
+    frames = tuple(found.module.frames(value.line.instruction))
+    return Buffer(value.name + part, value.shape, value.bytes, lost, value.space, kind, first, last, value.line, frames)
+
+
+@plain_memo
+def _waste(shape: ArrayShape) -> int:
+    return waste(shape)
+
+
+def _curve(held: list[Buffer], count: int) -> tuple[int, ...]:
+    change = [0] * (count + 1)
+    for b in held:
+        change[b.first] += b.bytes
+        change[b.last + 1] -= b.bytes
+    return tuple(itertools.accumulate(change[:-1]))
+
+
+def _peak(space: int, curve: tuple[int, ...], held: list[Buffer], found: Flow) -> Peak:
+    top = max(curve)
+    step = curve.index(top)
+    there = [b for b in held if b.space == space and b.first <= step <= b.last]
+    there.sort(key=lambda b: (-b.bytes, b.first, b.name))
+    return Peak(space, top, sum(b.waste for b in there), found.steps[step], step, tuple(there))
