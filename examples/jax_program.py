@@ -5,6 +5,7 @@ pip install 'tla-layouts[jax]'
 python examples/jax_program.py
 """
 
+import io
 import sys
 
 from tla import xla
@@ -76,11 +77,11 @@ def main():
         ["shape and layout", "as shape:stride", "bytes", "from"],
         [[str(x.shape), str(xla.lower(x.shape)), f"{xla.byte_size(x.shape):,}", origin(x)] for x in largest(program)],
     )
-    copies = xla.totals(program, "copy")
+    moves = [m for m in xla.relayouts(io.StringIO(compiled.as_text()), interiors=True) if "order" in m.changes]
     table(
-        "Copies that only change a layout, and how many elements stay together in each",
-        ["copies", "bytes", "run", "from and to"],
-        [[str(t.count), f"{t.bytes:,}", str(xla.relayout(*t.key.split(" -> ")).run), t.key] for t in copies],
+        "Copies, transposes and reshapes that change the order in memory, and how many elements stay together in each",
+        ["operation", "bytes", "run", "from and to"],
+        [[m.line.instruction.opcode, f"{m.bytes:,}", str(m.run or "?"), f"{m.source} -> {m.destination}"] for m in moves],
     )
 
 

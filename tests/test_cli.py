@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from tla import xla
 from tla.apps import terminal
 from tla.apps.cli import main
 from tla.xla import text_file
@@ -237,6 +238,39 @@ def test_hlo_of_a_file_without_shapes_and_of_garbage(capsys, tmp_path):
     (tmp_path / "stable").write_text("module @jit_f {\n  %0 = stablehlo.add %a, %b\n}\n")
     for by in ("shape", "peak", "relayout"):
         assert "the file is StableHLO" in run(capsys, "hlo", str(tmp_path / "stable"), "--by", by)[2]
+
+
+def test_relayout_default_and_sharding(capsys):
+    tiled = "f32[16,128]{1,0:T(8,128)}"
+    assert "nothing moves" in run(capsys, "relayout", tiled, "f32[128,16]{0,1:T(8,128)}", "--permutation", "1,0")[1]
+    value = json.loads(run(capsys, "relayout", "f32[16,256]{1,0}", "f32[16,256]{1,0:T(8,128)}", "--json")[1])
+    assert (value["bitcast"], value["run"], value["read_bytes"]) == (False, 128, 16384)
+    assert "writes  8,192 bytes (8 KiB)" in run(capsys, "relayout", tiled, "bf16[16,256]{1,0:T(8,128)(2,1)}")[1]
+    assert len(json.loads(run(capsys, "default", "s2[24]", "--json")[1])) == 7
+    assert "s2[24]{0:T(2048)(128)(16,1)E(2)}" in run(capsys, "default", "s2[24]", "--target", "v5e")[1]
+    value = json.loads(run(capsys, "sharding", "{devices=[2,4]<=[8]}", "bf16[16,24]", "--json")[1])
+    assert value["devices"]["5"] == [[8, 16], [6, 12]]
+    assert value["bytes"] == xla.byte_size(value["shape"]) == 2048
+    assert len(json.loads(run(capsys, "sharding", "{replicated}", "f32[3]", "--devices", "4", "--json")[1])["devices"]) == 4
+    for argv, said in (
+        (("relayout", tiled, "f32[128,16]", "--permutation", "x"), "numbers between commas"),
+        (("default", "(f32[3])"), "no array of known sizes"),
+        (("default", "f32[3]", "--target", "h100"), "default_layout for 'h100'"),
+        (("sharding", "{{replicated}}", "f32[3]"), "sharding of a tuple"),
+    ):
+        code, _, err = run(capsys, *argv)
+        assert code == 1
+        assert said in err
+
+
+def test_advice_from_a_shell(capsys):
+    path = str(DATA / "xla" / "programs" / "decode_loop.txt.gz")
+    value = json.loads(run(capsys, "hlo", path, "--advise", "--json")[1])
+    assert value
+    assert [v["bytes"] for v in value] == sorted((v["bytes"] for v in value), reverse=True)
+    assert {v["kind"] for v in value} <= {"order", "merge", "split", "type"}
+    code, out, err = run(capsys, "hlo", path, "--advise", "--top", "2")
+    assert (code, err, len(out.splitlines())) == (0, "", 5)
 
 
 def test_hlo_reads_the_examples_of_the_documents(capsys, tmp_path):

@@ -24,13 +24,18 @@ from tla import (
     _,
     _4,
     _128,
+    complement,
     congruent,
     copy,
+    crd2idx,
+    dim,
+    gcd,
     gemm,
     get,
     offsets,
     padded,
     parse,
+    product,
     rank,
     recast,
     size,
@@ -82,3 +87,8 @@ get[0, 1](parse("((4,2),3):((1,4),8)"))
 size[0]((4, 2))
 n: int = Int[4]()
 offsets(MakeLayout((4, 2))).sum()
+M = dim("M")
+gcd(4, _4, M)
+complement(parse("(_2,_2):(_4,_1)"), M)
+crd2idx((1, _), (4, (2, M)))
+product(((4, M), _4))

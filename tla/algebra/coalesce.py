@@ -21,6 +21,7 @@ from ..core.int_tuple import (
 )
 from ..core.ints import (
     Int,
+    IntTupleLike,
     at_most,
     is_constant,
     require,
@@ -42,7 +43,7 @@ _0, _1 = Int[0](), Int[1]()
 
 
 @memo
-def coalesce(layout: Layout, profile: Any = None) -> Layout:
+def coalesce(layout: Layout, profile: IntTupleLike | None = None) -> Layout:
     """The same function of an integer in the fewest modes.
 
     profile   a tuple coalesces mode by mode in its nesting, and keeps the modes that it does not reach
@@ -89,7 +90,7 @@ def top_modes(name: str, layout: Layout, goes_through: tuple[Any, ...]) -> tuple
     return tuple(layout)
 
 
-def filter_zeros(layout: Layout, profile: Any = None) -> Layout:
+def filter_zeros(layout: Layout, profile: IntTupleLike | None = None) -> Layout:
     """The layout with extent 1 for every mode of static stride 0: the same offsets, each as often as it is different.
 
     profile   congruent to the shape: its static zeros count instead of the strides'
@@ -117,7 +118,7 @@ def filter_zeros(layout: Layout, profile: Any = None) -> Layout:
     return valid_by_leaves(new, layout, valid and [*map(known_smaller, valid, leaves(new.shape))])
 
 
-def filter(layout: Layout, profile: Any = None) -> Layout:
+def filter(layout: Layout, profile: IntTupleLike | None = None) -> Layout:
     """The coalesced layout without its modes of static stride 0: what is left of a broadcast.
 
     profile   a tuple filters mode by mode, as coalesce does

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..core.basis import MakeBasisLike, as_coordinate
-from ..core.coord import Coord, crd2idx, idx2crd
+from ..core.coord import Computes, Coord, crd2idx, idx2crd
 from ..core.errors import RangeError
 from ..core.int_tuple import ByPath, IntTuple, as_int_tuple, elsewhere, leaves, modes_of, product, shown
-from ..core.ints import Int, add, at_most, equal, is_constant, is_static, known, mul, plus, require
+from ..core.ints import Int, IntTupleLike, add, at_most, equal, is_constant, is_static, known, mul, plus, require
 from ..core.layout import Layout, Shape, as_layout
 
 _0, _1 = Int[0](), Int[1]()
@@ -91,7 +91,7 @@ def cosize(layout: Layout) -> Any:
     return product(coshape(layout))
 
 
-def MakeIdentityLayout(shape: Any) -> Layout:
+def MakeIdentityLayout(shape: IntTupleLike) -> Layout:
     """The layout that maps each coordinate of a shape to itself.
 
     >>> from tla import MakeIdentityLayout
@@ -105,7 +105,7 @@ def MakeIdentityLayout(shape: Any) -> Layout:
     return Layout(shape, MakeBasisLike(shape))
 
 
-def get_hier_coord(layout: Layout, offset: Any) -> Any:
+def get_hier_coord(layout: Layout, offset: Computes) -> Any:
     """The coordinate at an offset of a compact layout, nested like its shape.
 
     >>> from tla import get_hier_coord, parse
@@ -118,7 +118,7 @@ def get_hier_coord(layout: Layout, offset: Any) -> Any:
     return idx2crd(offset, as_layout("get_hier_coord", layout).shape, layout.stride)
 
 
-def get_flat_coord(layout: Layout, offset: Any) -> Any:
+def get_flat_coord(layout: Layout, offset: Computes) -> Any:
     """The coordinate at an offset of a compact layout, one integer per top-level mode, of rank 1 that integer; see
     get_hier_coord.
 
@@ -132,7 +132,7 @@ def get_flat_coord(layout: Layout, offset: Any) -> Any:
     return Coord(*map(crd2idx, coord, layout.shape)) if r > 1 else crd2idx(coord, layout.shape)
 
 
-def get_1d_coord(layout: Layout, offset: Any) -> Any:
+def get_1d_coord(layout: Layout, offset: Computes) -> Any:
     """The coordinate at an offset of a compact layout, as one integer, first mode fastest; see get_hier_coord.
 
     >>> from tla import get_1d_coord, parse

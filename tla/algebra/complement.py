@@ -21,6 +21,7 @@ from ..core.int_tuple import (
 )
 from ..core.ints import (
     Int,
+    IntTupleLike,
     at_most,
     ceil_div,
     is_constant,
@@ -43,7 +44,7 @@ _0, _1 = Int[0](), Int[1]()
 
 
 @memo
-def complement(layout: Layout, cotarget: Any = None) -> Layout:
+def complement(layout: Layout, cotarget: IntTupleLike | None = None) -> Layout:
     """The offsets that `layout` leaves out, as a layout: the other half of a tiling.
 
     layout     injective; its modes of static stride 0 do not count

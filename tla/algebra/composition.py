@@ -24,6 +24,7 @@ from ..core.int_tuple import (
 )
 from ..core.ints import (
     Int,
+    IntTupleLike,
     add,
     at_most,
     equal,
@@ -175,7 +176,7 @@ def _joined(cls: type[IntTuple], pieces: list[Piece], k: int) -> Any:
     return pieces[0][k] if len(pieces) == 1 else cls(*(p[k] for p in pieces))
 
 
-def with_shape(layout: Layout, shape: Any) -> Layout:
+def with_shape(layout: Layout, shape: IntTupleLike) -> Layout:
     """The layout seen through another shape: the same function of an integer, in other modes.
 
     >>> from tla import parse, with_shape, _4

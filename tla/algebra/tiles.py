@@ -12,17 +12,17 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from ..core.cache import memo
-from ..core.coord import Coord, as_coord, crd2idx
+from ..core.coord import Coord, CoordLike, as_coord, crd2idx
 from ..core.errors import Predicate, RangeError, RankError, Reason
 from ..core.int_tuple import as_int_tuple, leaves, modes_of, product, product_each, shown, weakly_congruent
-from ..core.ints import Int, at_most, ceil_div, divides, equal, is_constant, larger, leaf, require_positive, smaller
+from ..core.ints import Int, IntTupleLike, at_most, ceil_div, divides, equal, is_constant, larger, leaf, require_positive, smaller
 from ..core.layout import Layout, Shape, as_layout, require_origin
 from .modes import prepend
 
 _0 = Int[0]()
 
 
-def MakeLayoutTile(layout: Layout, tile: Any) -> Layout:
+def MakeLayoutTile(layout: Layout, tile: IntTupleLike) -> Layout:
     """The layout of a tile of `layout`, starting at its origin: the tile's extents, the layout's strides.
 
     tile      one integer per top-level mode, 1 or more [elements]
@@ -43,7 +43,7 @@ def MakeLayoutTile(layout: Layout, tile: Any) -> Layout:
     return tiled("MakeLayoutTile", layout, tile, (_0,) * len(modes_of(layout.shape)))
 
 
-def GetTileLayout(layout: Layout, tile: Any, coord: Any) -> Layout:
+def GetTileLayout(layout: Layout, tile: IntTupleLike, coord: CoordLike) -> Layout:
     """The layout of the tile of `layout` that starts at `coord`: the tile's extents, the layout's strides.
 
     tile      one integer per top-level mode, 1 or more [elements]; it may reach past the end
@@ -69,7 +69,7 @@ def GetTileLayout(layout: Layout, tile: Any, coord: Any) -> Layout:
 
 
 @Predicate
-def is_on_block(layout: Layout, coord: Any) -> Reason | bool | None:
+def is_on_block(layout: Layout, coord: CoordLike) -> Reason | bool | None:
     """Whether `coord` is on a block boundary in every mode: a multiple of the inner extents, all but the outermost count.
 
     coord     as in GetTileLayout
@@ -93,7 +93,7 @@ def is_on_block(layout: Layout, coord: Any) -> Reason | bool | None:
     return answer
 
 
-def MakeBatchedLayout(layout: Layout, batch: Any, stride: Any) -> Layout:
+def MakeBatchedLayout(layout: Layout, batch: IntTupleLike, stride: IntTupleLike) -> Layout:
     """`batch` copies of a layout, `stride` elements apart: one mode more, in front.
 
     Returns   Layout, with the origin_shape of `layout` behind that of the batch

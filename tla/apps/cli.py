@@ -19,7 +19,7 @@ from ..core.text import parse
 from ..symbolic import SymInt, dim
 from ..viz.colouring import RULES
 from ..xla.grammar import named_shape
-from . import hlo, terminal
+from . import arrays, hlo, terminal
 
 if TYPE_CHECKING:
     from .explore.grammar import Program
@@ -88,6 +88,12 @@ def _parser() -> argparse.ArgumentParser:
     command(offset, layout=layout, coord="a coordinate, such as 5 or 1,5 or '(1,0),5'; in parentheses if it begins with a minus")
     command(hlo.hlo, file="the text of an HLO module, or - for standard input")
     hlo.options(commands.choices["hlo"])
+    command(arrays.relayout, source="an XLA shape", destination="an XLA shape of the same elements")
+    commands.choices["relayout"].add_argument("--permutation", metavar="DIMS", help="transpose the source first, as HLO does: 1,0")
+    command(arrays.default, array="an element type and dimensions, such as 'bf16[8,300]'")
+    commands.choices["default"].add_argument("--target", metavar="T", help="one of v2 v3 v4 v5e v5p v6e tpu7x; all by default")
+    command(arrays.sharding, sharding="a sharding, such as '{devices=[2,4]<=[8]}'", array="an XLA shape, or a type and dimensions")
+    commands.choices["sharding"].add_argument("--devices", metavar="N", type=int, help="how many devices; as many as it needs by default")
     command(draw)
     _options(commands.choices["draw"], layout)
     command(emit, layout=layout)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+import textwrap
 from collections.abc import Callable
 from typing import Any
 
@@ -25,6 +26,7 @@ def options(sub: argparse.ArgumentParser) -> None:
     sub.add_argument(
         "--by", choices=_WAYS, default="shape", help="what to add up; shape by default. peak: what is held when memory is fullest"
     )
+    sub.add_argument("--advise", action="store_true", help="what would make the peak smaller: other orders, shapes, element types")
     sub.add_argument("--interiors", action="store_true", help="count what the text has, the inside of fusions and other names included")
     sub.add_argument("--top", metavar="N", type=int, help="list the first N")
     sub.add_argument("--min", metavar="SIZE", default="0", help="list what takes SIZE at least, such as 4096 or 1.5GiB")
@@ -40,6 +42,8 @@ def hlo(arguments: argparse.Namespace) -> Answer:
     if arguments.top is not None and arguments.top < 1:
         raise RangeError(f"--top {arguments.top}", "1 or more", "leave it out for all")
     with terminal.opened(arguments.file) as file:
+        if arguments.advise:
+            return _advice(xla.memory(file), arguments, least, space)
         if arguments.by == "peak":
             return _peak(xla.memory(file), arguments, least, space)
         if arguments.by == "relayout":
@@ -186,6 +190,31 @@ def _peak_text(value: dict[str, Any], curve: tuple[int, ...]) -> str:
     width = terminal.width()
     lines = [*terminal.table(rows, 2, width), "", f"{name} over the schedule:", as_text(curve, min(width or 80, 80) - 1), ""]
     return "\n".join([*lines, f"in {name} at its peak:", *terminal.table(held, 4, width)])
+
+
+def _advice(memory: xla.Memory, arguments: argparse.Namespace, least: int, space: int | None) -> Answer:
+    found = xla.advise(memory, min(memory.peak) if space is None else space)
+    value: list[dict[str, Any]] = [
+        {
+            "shape": str(a.shape),
+            "count": a.count,
+            "bytes": a.saved,
+            "waste_bytes": 0,
+            "kind": a.alternative.kind,
+            "change": a.alternative.what,
+            "to": str(a.alternative.shape),
+            "buffers": [*a.names],
+        }
+        for a in found
+    ]
+
+    def table(value: list[dict[str, Any]]) -> str:
+        rows = [["saved", "count", "kind", "shape -> what it could be"]]
+        rows += [[f"{v['bytes']:,}", str(v["count"]), f"{v['kind']}: {v['change']}", f"{v['shape']} -> {v['to']}"] for v in value]
+        note = "order keeps the array; merge, split and type change the program"
+        return "\n".join([*terminal.table(rows, 2, terminal.width()), "", *textwrap.wrap(note, terminal.width() or 80)])
+
+    return _chosen(value, arguments, least, "bytes"), table
 
 
 def _moves(found: list[xla.Move], arguments: argparse.Namespace, least: int, space: int | None) -> Answer:

@@ -13,13 +13,14 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from . import ints
+from .arrays import computed
 from .coord import as_coord
 from .errors import DivisibilityError, RankError
 from .int_tuple import IntTuple, as_int_tuple, leaves, own_operation, product, require_congruent, shown
-from .ints import Int, add, is_leaf, mul, static
+from .ints import Int, IntLike, IntTupleLike, add, is_leaf, mul, static
 
 
-def ceil_div(a: Any, b: Any) -> Any:
+def ceil_div(a: IntTupleLike, b: IntTupleLike) -> Any:
     """a / b rounded up, for b > 0. On tuples mode by mode; an integer b divides the modes of a from the left.
 
     Raises RangeError where b is not positive, RankError where b has more modes than a.
@@ -33,7 +34,7 @@ def ceil_div(a: Any, b: Any) -> Any:
     return _divide(ceil_div, ints.ceil_div, as_int_tuple(a), as_int_tuple(b))
 
 
-def shape_div(a: Any, b: Any) -> Any:
+def shape_div(a: IntTupleLike, b: IntTupleLike) -> Any:
     """The shape a without a tile of b: a / b where b divides a, 1 where a divides b. On tuples as ceil_div does.
 
     Raises DivisibilityError where neither divides the other, RankError where two tuples differ in length.
@@ -62,7 +63,7 @@ def _divide(divide: Callable[[Any, Any], Any], divide_ints: Callable[[Any, Any],
     return IntTuple(*out)
 
 
-def round_up(a: Any, b: Any) -> Any:
+def round_up(a: IntTupleLike, b: IntTupleLike) -> Any:
     """The least multiple of b that is at least a, for b > 0; mode by mode on tuples; of an integer, that of each b.
 
     Raises RangeError where b is not positive, RankError where the profiles differ.
@@ -96,7 +97,7 @@ def _over_leaves(name: str, decide: Callable[[int, int], int], xs: tuple[Any, ..
     return functools.reduce(functools.partial(ints.fold, name, decide), found)
 
 
-def gcd(*xs: Any) -> Any:
+def gcd(*xs: IntTupleLike) -> Any:
     """The greatest common divisor of all integers in the arguments; static if all of them are.
 
     >>> from tla import gcd, Int
@@ -108,7 +109,7 @@ def gcd(*xs: Any) -> Any:
     return _over_leaves("gcd", math.gcd, xs)
 
 
-def max(*xs: Any) -> Any:
+def max(*xs: IntTupleLike) -> Any:
     """The largest of all integers in the arguments; static if all of them are.
 
     >>> import tla
@@ -120,7 +121,7 @@ def max(*xs: Any) -> Any:
     return _over_leaves("max", builtins.max, xs)
 
 
-def min(*xs: Any) -> Any:
+def min(*xs: IntTupleLike) -> Any:
     """The smallest of all integers in the arguments; static if all of them are.
 
     >>> import tla
@@ -132,7 +133,7 @@ def min(*xs: Any) -> Any:
     return _over_leaves("min", builtins.min, xs)
 
 
-def lcm(*xs: Any) -> Any:
+def lcm(*xs: IntTupleLike) -> Any:
     """The least common multiple of all integers in the arguments; static if all of them are.
 
     >>> from tla import lcm, Int
@@ -144,7 +145,7 @@ def lcm(*xs: Any) -> Any:
     return ints.leaf(_over_leaves("lcm", math.lcm, xs))
 
 
-def sum(x: Any) -> Any:
+def sum(x: IntTupleLike) -> Any:
     """The sum of all integers of an IntTuple; static if all of them are, _0 for ().
 
     >>> import tla
@@ -156,7 +157,7 @@ def sum(x: Any) -> Any:
     return functools.reduce(add, leaves(as_int_tuple(x)), Int[0]())
 
 
-def signum(x: Any) -> Any:
+def signum(x: IntTupleLike) -> Any:
     """-1, 0 or 1: the sign of an integer; static if it is.
 
     >>> from tla import signum, Int
@@ -169,7 +170,7 @@ def signum(x: Any) -> Any:
     return ints.fold("signum", lambda n, zero: (n > zero) - (n < zero), x, Int[0]() if type(x) is Int else 0)
 
 
-def safe_div(a: Any, b: Any) -> Any:
+def safe_div(a: IntLike, b: IntLike) -> Any:
     """a / b, which has no remainder. DivisibilityError where it has one.
 
     >>> from tla import safe_div, Int
@@ -178,13 +179,13 @@ def safe_div(a: Any, b: Any) -> Any:
 
     Source: CuTe `safe_div`, which checks static integers only.
     """
-    a, b = ints.leaf(a), ints.leaf(b)
-    if not ints.require("divides", b, a, lambda: f"safe_div({a}, {b})"):
-        raise DivisibilityError(f"safe_div({a}, {b}): there is a remainder", f"{b} divides {a}", "pad, or use ceil_div")
-    return a // b
+    x, d = ints.leaf(a), ints.leaf(b)
+    if not ints.require("divides", d, x, lambda: f"safe_div({x}, {d})"):
+        raise DivisibilityError(f"safe_div({x}, {d}): there is a remainder", f"{d} divides {x}", "pad, or use ceil_div")
+    return x // d
 
 
-def inner_product(a: Any, b: Any) -> Any:
+def inner_product(a: IntTupleLike, b: IntTupleLike) -> Any:
     """The sum of the products of the integers of two congruent IntTuples: the offset of a coordinate by its strides.
 
     >>> from tla import inner_product
@@ -198,7 +199,7 @@ def inner_product(a: Any, b: Any) -> Any:
     return functools.reduce(add, builtins.map(mul, leaves(a), leaves(b)), Int[0]())
 
 
-def elem_scale(a: Any, b: Any) -> Any:
+def elem_scale(a: IntTupleLike, b: IntTupleLike) -> Any:
     """Each integer of a times the product of what b has in its place.
 
     >>> from tla import elem_scale
@@ -232,7 +233,12 @@ def elem_less(a: Any, b: Any) -> Any:
     """
     if own := own_operation(elem_less, a):
         return own(elem_less, a, b)
-    return _elementwise("elem_less", lambda x, y: ints.at_most(add(x, static(1)), y) if is_leaf(x) and is_leaf(y) else x < y, a, b)
+    return _elementwise(
+        "elem_less",
+        lambda x, y: ints.at_most(add(x, static(1)), y) if is_leaf(x) and is_leaf(y) else computed(operator.lt, x, y),
+        as_coord(a),
+        as_coord(b),
+    )
 
 
 def elem_leq(a: Any, b: Any) -> Any:
@@ -244,7 +250,9 @@ def elem_leq(a: Any, b: Any) -> Any:
 
     Source: CuTe `elem_leq`, which is true there wherever b is not less than a in every integer.
     """
-    return _elementwise("elem_leq", lambda x, y: ints.at_most(x, y) if is_leaf(x) and is_leaf(y) else x <= y, a, b)
+    return _elementwise(
+        "elem_leq", lambda x, y: ints.at_most(x, y) if is_leaf(x) and is_leaf(y) else computed(operator.le, x, y), as_coord(a), as_coord(b)
+    )
 
 
 def elem_gtr(a: Any, b: Any) -> Any:
@@ -273,7 +281,6 @@ def elem_geq(a: Any, b: Any) -> Any:
 
 def _elementwise(name: str, holds: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
     """Whether holds(x, y) for every x of a and its counterpart y in b: True, False or None; of arrays, element by element."""
-    a, b = as_coord(a), as_coord(b)
     if isinstance(a, tuple) != isinstance(b, tuple):
         raise RankError(f"{name}: {shown(a)} and {shown(b)}", "integers in the same places", "give each integer its counterpart")
     if not isinstance(a, tuple):
@@ -286,7 +293,7 @@ def _elementwise(name: str, holds: Callable[[Any, Any], Any], a: Any, b: Any) ->
     return False if False in answers else None if None in answers else True
 
 
-def lex_less(a: Any, b: Any) -> Any:
+def lex_less(a: IntTupleLike, b: IntTupleLike) -> Any:
     """Whether a comes before b, the first mode deciding first: True, False, or None where that is not known.
 
     >>> from tla import lex_less
@@ -298,7 +305,7 @@ def lex_less(a: Any, b: Any) -> Any:
     return _before("lex_less", a, b, 0)
 
 
-def lex_leq(a: Any, b: Any) -> Any:
+def lex_leq(a: IntTupleLike, b: IntTupleLike) -> Any:
     """Whether b does not come before a, the first mode deciding first; see lex_less.
 
     >>> from tla import lex_leq
@@ -310,7 +317,7 @@ def lex_leq(a: Any, b: Any) -> Any:
     return _not(lex_less(b, a))
 
 
-def colex_less(a: Any, b: Any) -> Any:
+def colex_less(a: IntTupleLike, b: IntTupleLike) -> Any:
     """Whether a comes before b, the last mode deciding first: the order of the index. True, False or None; see lex_less.
 
     >>> from tla import colex_less
@@ -322,7 +329,7 @@ def colex_less(a: Any, b: Any) -> Any:
     return _before("colex_less", a, b, -1)
 
 
-def colex_leq(a: Any, b: Any) -> Any:
+def colex_leq(a: IntTupleLike, b: IntTupleLike) -> Any:
     """Whether b does not come before a, the last mode deciding first; see colex_less.
 
     >>> from tla import colex_leq

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 from . import ints
 from .display import Displayed
 from .errors import LeafTypeError, Predicate, RankError, Reason
-from .ints import Int, Static, equal, is_int, leaf, mul, static
+from .ints import Int, IntTupleLike, Static, equal, is_int, leaf, mul, static
 from .value import Value
 
 #: Nesting deeper than this is refused: it is no layout, and recursion on it would not end well.
@@ -130,7 +130,7 @@ class AnyLayout(Value, Displayed):
     if TYPE_CHECKING:  # what a kind has to have
 
         def flatten(self) -> Any: ...
-        def unflatten(self, profile: Any) -> Any: ...
+        def unflatten(self, profile: IntTupleLike | AnyLayout) -> Any: ...
         def __call__(self, *coord: Any) -> Any: ...
         def __getitem__(self, i: int) -> Any: ...
 
@@ -389,7 +389,7 @@ def size(x: Any) -> Any:
     return product(shape_of(x))
 
 
-def product(x: Any) -> Any:
+def product(x: IntTupleLike | AnyLayout) -> Any:
     """The product of all integers of an IntTuple; static if all of them are, _1 for ().
 
     >>> from tla import product, Int
@@ -401,7 +401,7 @@ def product(x: Any) -> Any:
     return functools.reduce(mul, leaves(as_int_tuple(x)), Int[1]())
 
 
-def product_each(x: Any) -> IntTuple:
+def product_each(x: IntTupleLike | AnyLayout) -> IntTuple:
     """The product of each top-level mode: the extents of a layout seen without its nesting.
 
     >>> from tla import product_each, Int
@@ -482,7 +482,7 @@ def require_congruent(where: str, a: Any, b: Any) -> None:
 
 
 @Predicate
-def congruent(a: Any, b: Any) -> Reason | bool | None:
+def congruent(a: IntTupleLike | AnyLayout, b: IntTupleLike | AnyLayout) -> Reason | bool | None:
     """Whether a and b have the same nesting, whatever their values.
 
     >>> from tla import congruent
@@ -495,7 +495,7 @@ def congruent(a: Any, b: Any) -> Reason | bool | None:
 
 
 @Predicate
-def weakly_congruent(a: Any, b: Any) -> Reason | bool | None:
+def weakly_congruent(a: IntTupleLike | AnyLayout, b: IntTupleLike | AnyLayout) -> Reason | bool | None:
     """Whether the nesting of b refines that of a: where a has an integer, b may have anything.
 
     >>> from tla import weakly_congruent
@@ -508,7 +508,7 @@ def weakly_congruent(a: Any, b: Any) -> Reason | bool | None:
 
 
 @Predicate
-def compatible(a: Any, b: Any) -> Reason | bool | None:
+def compatible(a: IntTupleLike | AnyLayout, b: IntTupleLike | AnyLayout) -> Reason | bool | None:
     """Whether every coordinate of shape a is one of shape b: the sizes are equal and b refines a's nesting.
 
     True, False, or None where sizes are not known.
@@ -523,7 +523,7 @@ def compatible(a: Any, b: Any) -> Reason | bool | None:
 
 
 @Predicate
-def weakly_compatible(a: Any, b: Any) -> Reason | bool | None:
+def weakly_compatible(a: IntTupleLike | AnyLayout, b: IntTupleLike | AnyLayout) -> Reason | bool | None:
     """Whether b tiles by a: b refines a's nesting, and each integer of a divides the size of b there.
 
     True, False, or None where sizes are not known.

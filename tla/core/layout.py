@@ -35,7 +35,7 @@ from .int_tuple import (
     text,
     unflatten,
 )
-from .ints import Int, Static, at_most, divides, equal, is_constant, is_int, is_static, leaf, mul, require
+from .ints import Int, IntLike, IntTupleLike, Static, at_most, divides, equal, is_constant, is_int, is_static, leaf, mul, require
 
 _0, _1 = Int[0](), Int[1]()
 P = ParamSpec("P")
@@ -69,7 +69,7 @@ class Stride(IntTuple):
     __slots__ = ()
 
 
-def MakeShape(*modes: Any) -> Shape:
+def MakeShape(*modes: IntTupleLike) -> Shape:
     """A Shape of extents, each an integer or a tuple of them; `_4` or `Int[4]()` is static, `4` dynamic.
 
     Raises LeafTypeError for a leaf that is no integer.
@@ -83,7 +83,7 @@ def MakeShape(*modes: Any) -> Shape:
     return Shape(*modes)
 
 
-def MakeStride(*modes: Any) -> Stride:
+def MakeStride(*modes: IntTupleLike) -> Stride:
     """A Stride of steps [elements], each an integer or a tuple of them.
 
     Raises LeafTypeError for a leaf that is no integer.
@@ -119,7 +119,7 @@ LayoutLeft = _Order("LayoutLeft")
 LayoutRight = _Order("LayoutRight")
 
 
-def compact_col_major(shape: Any, current: Any = _1) -> Any:
+def compact_col_major(shape: IntTupleLike, current: IntLike = _1) -> Any:
     """The strides of a shape laid out without gaps, first mode fastest, from stride `current` on [elements].
 
     A static 1 gets stride _0: no coordinate steps along it.
@@ -134,7 +134,7 @@ def compact_col_major(shape: Any, current: Any = _1) -> Any:
     return _compact(shape, leaves(shape), current)[0]
 
 
-def compact_row_major(shape: Any, current: Any = _1) -> Any:
+def compact_row_major(shape: IntTupleLike, current: IntLike = _1) -> Any:
     """The strides of a shape laid out without gaps, last mode fastest, from stride `current` on [elements].
 
     >>> from tla import compact_row_major, _1, _4

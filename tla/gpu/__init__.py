@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..core import element
 from . import names
+from .algorithms import axpby, clear, copy, copy_if, fill, gemm, transform, values_of
 from .atom import CopyAtom, Family, Major, MMAAtom
 from .canonical import GMMA, UMMA, CanonicalAtom, tile_to_mma_shape
 from .contracts import Contract, contracts
@@ -59,8 +60,14 @@ __all__ = [
     "TmemAddress",
     "atom",
     "atoms",
+    "axpby",
+    "clear",
     "contracts",
+    "copy",
+    "copy_if",
     "descriptor_steps",
+    "fill",
+    "gemm",
     "instruction_descriptor",
     "make_cotiled_copy",
     "make_tiled_copy",
@@ -83,7 +90,9 @@ __all__ = [
     "tmem_address",
     "tmem_allocation",
     "tmem_layout",
+    "transform",
     "umma_descriptor",
+    "values_of",
     "wgmma_descriptor",
 ]
 

@@ -171,9 +171,11 @@ class CopyAtom:
         return self
 
     def __getitem__(self, val_type: Any) -> CopyAtom:
-        typed = dataclasses.replace(self, val_type=as_element(val_type))
+        element = as_element(val_type)
+        typed = dataclasses.replace(self, val_type=element)
         for side in ("src", "dst", "ref"):
-            if size(typed._in_elements(side)[0]) != size(self.thr_id):
+            bits = size(getattr(self, side)[1])
+            if size(typed._in_elements(side)[0]) != size(self.thr_id) or (bits > 1 and bits % element.bits):
                 what = f"{self.name} of {typed.val_type}: its {side} in whole elements is no longer one part a thread"
                 raise DivisibilityError(what, "an element no wider than what a thread holds", "take a narrower element type")
         return typed

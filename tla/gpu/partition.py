@@ -19,7 +19,7 @@ from ..core.value import new_value
 from ..tensors import guard as guards
 from ..tensors.guard import Guard
 from ..tensors.operations import apply
-from ..tensors.tensor import MakeTensor, Tensor, around, as_tensor, guarded_tensor
+from ..tensors.tensor import MakeTensor, Tensor, around, as_tensor, guarded_tensor, tensor_of
 
 _0 = Int[0]()
 
@@ -36,17 +36,29 @@ def cut(f: Callable[[Layout], Layout], t: Any) -> Any:
     return operation(t) if isinstance(t, ComposedLayout) else apply(operation, as_tensor("a partition", t), True)
 
 
-def part_of(whole: Any, frg: Any, thread: Any, *values: Any) -> Tensor:
+def part_of(whole: Any, frg: Any, index: Any, thread: Any, *values: Any) -> Tensor:
     """What a thread's coordinate leaves of frg, which is (thread, value, ...): a tensor whose modes are the values'.
 
     whole   what frg was made of
+    index   which thread, or an array of them: then there is an offset for each, those that are the same too
+    thread  its coordinate in the first mode
     """
     t = frg if isinstance(frg, Tensor) else MakeTensor(None, frg)
     coord = (thread, *values)
     rest, fixed = slice_and_offset(coord, innermost(t.layout))
-    layout, offset = _around_threads(t.layout, rest, fixed) if _has_array(thread) else around(t.layout, rest, fixed)
+    several = _has_array(index)
+    layout, offset = _around_threads(t.layout, rest, _for_each(index, fixed)) if several else around(t.layout, rest, fixed)
     start = _all_modes(whole, plus(t.offset, offset))
-    return guarded_tensor(t, start, layout, _guard_of(t, coord), not _has_array(thread))
+    guard = _guard_of(t, coord)
+    if not several:
+        return guarded_tensor(t, start, layout, guard)
+    extents = product_each(rest.shape)  # of one thread it might be a box, of several it is none
+    return tensor_of(None, t.data, start, layout, [_0] * len(extents), extents, t.position, guard)
+
+
+def _for_each(index: Any, offset: Any) -> Any:
+    """An offset for each of an array of threads; a coordinate as it is, its integers are arrays where they differ."""
+    return offset if isinstance(offset, (ScaledBasis, ArithmeticTuple)) else offset + 0 * index
 
 
 def _around_threads(layout: Any, inner: Any, offset: Any) -> tuple[Any, Any]:

@@ -47,7 +47,7 @@ def thread_coordinate(where: str, threads: Layout, t: Any) -> Any:
     """The coordinate of thread t in a layout of threads, one integer per mode. RangeError for a thread past them."""
     limit = cosize(threads)
     if _past(t, limit):
-        raise RangeError(f"thread {t} of {where}", f"0 <= thread < {limit}", f"take it modulo {limit}, or tile over more threads")
+        raise RangeError(f"thread {t} of {where}", f"0 <= thread < {int(limit)}", f"take it modulo {int(limit)}, or tile over more threads")
     return get_flat_coord(threads, t)
 
 

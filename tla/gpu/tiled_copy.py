@@ -170,7 +170,7 @@ class ThrCopy:
 
     def _partition(self, side: str, t: Any) -> Tensor:
         frg = self.copy.tidfrg(side, t)
-        return part_of(t, frg, self.thread, _, (_,) * rank_of(t))
+        return part_of(t, frg, self.thread, self.thread, _, (_,) * rank_of(t))
 
     def retile_S(self, t: Any) -> Any:
         """Registers of another partition as this copy's source: the same elements."""
@@ -221,10 +221,11 @@ def make_tiled_copy(atom: Any, thr_layout: Any = None, val_layout: Any = None) -
     r = max(_rank_given(thr_layout), _rank_given(val_layout))
     threads, values = (as_threads("make_tiled_copy", _static(x), r) for x in (thr_layout, val_layout))
     layout_mn = raked_product(threads, values)
-    tv = with_shape(right_inverse(layout_mn), (size(threads), size(values)))
-    if size(tv) != size(layout_mn):
+    inverse = right_inverse(layout_mn)
+    if size(inverse) != size(layout_mn):
         what = f"make_tiled_copy with the threads {threads} and values {values}"
         raise RangeError(what, "layouts onto 0, 1, 2, ...: each thread and value once", "use a compact layout, (2,4):(4,1)")
+    tv = with_shape(inverse, (size(threads), size(values)))
     return _tiled_copy("make_tiled_copy", atom, tv, product_each(layout_mn.shape))
 
 

@@ -250,7 +250,7 @@ class ThrMMA:
         i, j = MODES[operand]
         thread = (self.thr_vmnk[0], (self.thr_vmnk[i + 1], self.thr_vmnk[j + 1]))
         frg = self.mma.thrfrg(operand, t)
-        return part_of(t, frg, thread, (_, (_,) * rank_of(t)))
+        return part_of(t, frg, self.thread, thread, (_, (_,) * rank_of(t)))
 
     def partition_fragment_A(self, t: Any) -> Tensor:
         """New registers of the shape of the thread's part of A, in A's order; of an atom that reads A from shared memory, that part."""

@@ -26,7 +26,9 @@ ROWS: list[tuple[list[str], tuple[str, ...]]] = [
     (_BYTES, ("_TN",)),
     (_INTS, ("_TN", "_TN_SATURATE")),
 ]
-N = range(8, 257, 8)
+#: N of floats; of integers only multiples of 16 above 32.
+N = (*range(8, 257, 8),)
+N_OF_INTEGERS = (8, 16, 24, 32, *range(48, 257, 16))
 
 
 def registers(k: int, v: int) -> Layout:
@@ -83,7 +85,8 @@ def _wgmma(codes: str, n: int, where: str, suffix: str, sparse: bool) -> MMAAtom
 def table() -> Iterator[tuple[str, Callable[[], MMAAtom]]]:
     """Every wgmma by its name: those of the sparse ones are in the namespace SM90::GMMA::SPARSE."""
     for sparse, (types, suffixes) in itertools.product((False, True), ROWS):
-        for codes, suffix, where, n in itertools.product(types, suffixes, ("SS", "RS"), N):
+        extents = N_OF_INTEGERS if types is _INTS else N
+        for codes, suffix, where, n in itertools.product(types, suffixes, ("SS", "RS"), extents):
             k = 256 // CODES[codes.split()[1]].bits * (1 + sparse)
             prefix = "SM90::GMMA::SPARSE::GMMA" if sparse else "SM90"
             name = f"{prefix}_64x{n}x{k}_{codes.replace(' ', '')}_{where}{suffix}"

@@ -484,7 +484,8 @@ def _require_admitted(t: Tensor, at: tuple[Any, ...]) -> None:
     if t._guard is None:
         return
     coord = at if isinstance(t.shape, tuple) else at[0]
-    if t._guard.admits(coord) is False:
+    admitted = t._guard.admits(coord)
+    if admitted is False or not all(getattr(admitted, "flat", ())):
         what = (
             f"the element {shown(coord)} of {t!r} is {shown(t._guard.at(coord))} in the whole, of which {shown(t._guard.valid)} are valid"
         )

@@ -7,7 +7,9 @@ Every function takes a shape value or its text.
 ((_2,_4,_2),(_128,_2)):((_1,_256,_2048),(_2,_1024))
 """
 
+from .alternatives import Advice, Alternative, advise, alternatives
 from .array_shape import ArrayLayout, ArrayShape, Split
+from .census import Census, ProgramPeak, census, merge
 from .compare import Relayout, is_bitcast, relayout
 from .default import default_layout
 from .devices import Iota
@@ -29,12 +31,15 @@ from .sharding_text import parse_sharding
 from .sizes import byte_size, element_count, padded_element_count, waste, waste_by_dimension
 
 __all__ = [
+    "Advice",
+    "Alternative",
     "AnySharding",
     "ArrayLayout",
     "ArrayShape",
     "Axis",
     "Buffer",
     "BufferShape",
+    "Census",
     "Digit",
     "DimSharding",
     "Instruction",
@@ -49,6 +54,7 @@ __all__ = [
     "OpaqueShape",
     "Operand",
     "Peak",
+    "ProgramPeak",
     "Relayout",
     "ShardGroup",
     "Sharding",
@@ -59,7 +65,10 @@ __all__ = [
     "TupleShape",
     "TupleSharding",
     "Usage",
+    "advise",
+    "alternatives",
     "byte_size",
+    "census",
     "default_layout",
     "digits",
     "element_count",
@@ -68,6 +77,7 @@ __all__ = [
     "lower",
     "lower_padded",
     "memory",
+    "merge",
     "multi_index",
     "padded_element_count",
     "parse_instruction",

@@ -98,7 +98,7 @@ class Memory:
     module     the program
     peak       by memory space, as S(n) numbers it: where it is fullest
     curves     by memory space: the bytes that are held at each step
-    reported   arguments and results, and the temporaries of the space that has most of them at one step: what XLA reports as
+    reported   arguments, results and constants, and the temporaries of the space that has most of them at one step: what XLA reports as
                peak_memory_in_bytes; of donated arguments and loops it counts some twice [bytes]
     steps      the instructions in the order in which they run; a loop's condition and body once
     buffers    everything that takes memory, in the order in which it is written
@@ -159,7 +159,7 @@ def _memory(found: Flow, warnings: tuple[str, ...]) -> Memory:
     count = len(found.steps)
     curves = {space: _curve([b for b in held if b.space == space], count) for space in sorted({b.space for b in held})}
     peaks = {space: _peak(space, curve, held, found) for space, curve in curves.items()}
-    ends = [b for b in held if b.kind in ("argument", "result")]
+    ends = [b for b in held if b.kind in ("argument", "result", "constant")]
     rest = [_curve([b for b in held if b.space == space and b.kind == "temporary"], count) for space in curves]
     reported = sum(b.bytes for b in ends) + max((max(curve) for curve in rest), default=0)
     return Memory(found.module, peaks, curves, reported, tuple(found.steps), tuple(held), warnings)

@@ -1,0 +1,100 @@
+"""CuTe's tutorials sgemm_2, sgemm_sm70 and wgmma_sm90 on numpy: one kernel, three tiled MMAs. gpu_sgemm_sm80.py is the fourth.
+
+What differs is the instruction: a multiply-add of one thread, Volta's of a quad pair, Hopper's of a warpgroup, which reads
+shared memory by itself. Sizes need not divide.
+
+Source: CUTLASS examples/cute/tutorial.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tla import MakeTensor, local_tile, make_identity_tensor, parse
+from tla.gpu import (
+    Copy_Atom,
+    SM70_8x8x4_F32F16F16F32_TN,
+    SM90_64x64x16_F32F16F16_SS,
+    TiledCopy,
+    TiledMMA,
+    UniversalCopy,
+    UniversalFMA,
+    copy_if,
+    float,
+    gemm,
+    half,
+    make_tiled_copy,
+    make_tiled_mma,
+    transform,
+    values_of,
+)
+
+
+@dataclass(frozen=True)
+class Tutorial:
+    """One tutorial's types: the tiled MMA, the copy into shared memory, and the tile along M, N and K."""
+
+    mma: TiledMMA
+    g2s: TiledCopy
+    tile: tuple[int, int, int]
+    dtype: type
+
+
+def copies(element, threads, values=(1, 1)):
+    return make_tiled_copy(Copy_Atom[UniversalCopy[element], element], parse(threads), values)
+
+
+TUTORIALS = {
+    "sgemm_2": Tutorial(make_tiled_mma(UniversalFMA[float], (16, 16)), copies(float, "(_32,_8):(_1,_32)"), (32, 32, 8), np.float32),
+    "sgemm_sm70": Tutorial(
+        make_tiled_mma(SM70_8x8x4_F32F16F16F32_TN, parse("(_2,_2):(_2,_1)")), copies(half, "(_16,_2):(_2,_1)"), (32, 32, 8), np.float16
+    ),
+    "wgmma_sm90": Tutorial(make_tiled_mma(SM90_64x64x16_F32F16F16_SS), copies(half, "(_32,_4):(_4,_1)", (1, 8)), (64, 64, 32), np.float16),
+}
+
+
+def inside(partition, extents):
+    rows, columns = values_of(partition)
+    return (rows < extents[0]) & (columns < extents[1])
+
+
+def staged(g2s, matrix, tiler, coord):
+    """Shared memory with a tile of a matrix, zeros past its end."""
+    own = g2s[np.arange(g2s.threads)]
+    tile, places = (local_tile(x, tiler, coord) for x in (MakeTensor(matrix), make_identity_tensor(matrix.shape)))
+    shared = MakeTensor(np.zeros(tiler, matrix.dtype))
+    copy_if(g2s, inside(own.partition_S(places), matrix.shape), own.partition_S(tile), own.partition_D(shared))
+    return shared
+
+
+def in_registers(kernel, side, shared):
+    """A fragment with what its threads read of shared memory; of an instruction that reads it by itself, that memory."""
+    own = kernel.mma[np.arange(kernel.mma.threads)]
+    fragment = getattr(own, f"partition_fragment_{side}")(shared)
+    if fragment.data is not shared.data:
+        transform(own.partition(side, shared), fragment, lambda x: x)
+    return fragment
+
+
+def run(name, a, b):
+    """C (M,N) of A (M,K) and B (N,K) by a tutorial's kernel."""
+    kernel = TUTORIALS[name]
+    (bm, bn, bk), (m, k), n = kernel.tile, a.shape, b.shape[0]
+    own, c = kernel.mma[np.arange(kernel.mma.threads)], np.zeros((m, n), np.float32)
+    for i in range(-(-m // bm)):
+        for j in range(-(-n // bn)):
+            total = own.partition_fragment_C(parse(f"(_{bm},_{bn}):(_1,_{bm})"))
+            for step in range(-(-k // bk)):
+                left = in_registers(kernel, "A", staged(kernel.g2s, a, (bm, bk), (i, step)))
+                right = in_registers(kernel, "B", staged(kernel.g2s, b, (bn, bk), (j, step)))
+                gemm(kernel.mma, total, left, right, total)
+            tile, places = (own.partition_C(local_tile(x, (bm, bn), (i, j))) for x in (MakeTensor(c), make_identity_tensor(c.shape)))
+            copy_if(Copy_Atom[UniversalCopy[float], float], inside(places, c.shape), total, tile)
+    return c
+
+
+if __name__ == "__main__":
+    rng = np.random.default_rng(0)
+    for name, kernel in TUTORIALS.items():
+        a, b = (rng.integers(-3, 4, shape).astype(kernel.dtype) for shape in ((70, 40), (50, 40)))
+        print(name, "differs from numpy by", np.abs(run(name, a, b) - a.astype(np.float32) @ b.astype(np.float32).T).max())

@@ -1,0 +1,57 @@
+"""Many programs at once: a census is the sum of its files, in any order and any number of parts."""
+
+import gzip
+import itertools
+import pickle
+import random
+import shutil
+
+import pytest
+
+from tla import RangeError, xla
+
+from truth import DATA
+
+FOLDER = DATA / "xla" / "programs"
+NAMES = ["int8_matmul.txt.gz", "host_offload.txt.gz", "fft__v5e.txt.gz", "conv__v5e.txt.gz"]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "in").mkdir()
+    for name in NAMES[:2]:
+        shutil.copy(FOLDER / name, tmp_path / name)
+    for name in NAMES[2:]:
+        (tmp_path / "in" / name.removesuffix(".gz")).write_bytes(gzip.decompress((FOLDER / name).read_bytes()))
+    (tmp_path / "broken.txt").write_text("module @m {\n %0 = stablehlo.add %1, %2\n}\n")
+    (tmp_path / "notes.md").write_text("no program")
+    return tmp_path
+
+
+def test_a_census_is_the_sum_of_its_files(folder):
+    found = xla.census(folder)
+    assert found.programs == 5
+    assert [path.split("/")[-1] for path, _why in found.refused] == ["broken.txt"]
+    assert "StableHLO" in found.refused[0][1]
+    buffers = [b for name in NAMES for b in xla.memory(FOLDER / name).buffers if b.shape is not None]
+    assert sum(n for n, _b, _w in found.shapes.values()) == len(buffers)
+    assert sum(b for _n, b, _w in found.shapes.values()) == sum(b.bytes for b in buffers)
+    assert sum(w for _n, _b, w in found.shapes.values()) == sum(b.waste for b in buffers)
+    assert found.peaks[0].bytes == max(p.bytes for name in NAMES for p in xla.memory(FOLDER / name).peak.values())
+    assert xla.census(folder, workers=2) == found
+
+
+def test_merging_is_associative_and_commutative(folder):
+    files = sorted(p for p in folder.rglob("*") if p.suffix in (".txt", ".gz"))
+    parts = [xla.census(path) for path in files]
+    whole = xla.census(folder)
+    assert xla.merge(parts) == whole
+    for order in itertools.islice(itertools.permutations(parts), 12):
+        cut = random.Random(len(order)).randrange(len(order))
+        assert xla.merge([xla.merge(order[:cut]), xla.merge(order[cut:]), xla.Census()]) == whole
+    assert pickle.loads(pickle.dumps(whole)) == whole
+
+
+def test_what_is_no_folder():
+    with pytest.raises(RangeError, match="census"):
+        xla.census("/no/such/folder")

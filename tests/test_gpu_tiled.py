@@ -1,0 +1,180 @@
+"""Tiled MMAs and copies at work: who owns what, whole kernels by fragments, refusals."""
+
+import itertools
+import runpy
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tla import Int, MakeTensor, TlaError, dim, make_identity_tensor, parse
+from tla.gpu import (
+    Copy_Atom,
+    SM75_U16x8_LDSM_T,
+    SM75_U32x4_LDSM_N,
+    SM80_16x8x8_F32TF32TF32F32_TN,
+    SM80_16x8x16_F32F16F16F32_TN,
+    SM90_64x64x16_F32F16F16_SS,
+    SM90_U32x4_STSM_N,
+    UniversalCopy,
+    UniversalFMA,
+    atom,
+    copy,
+    copy_if,
+    float,
+    gemm,
+    half,
+    make_tiled_copy,
+    make_tiled_mma,
+    uint128,
+    values_of,
+)
+
+rng = np.random.default_rng(0)
+ATOMS = [UniversalFMA[float], atom("SM70_8x8x4_F32F16F16F32_NT"), SM80_16x8x16_F32F16F16F32_TN, SM80_16x8x8_F32TF32TF32F32_TN]
+
+
+def tiled_mmas():
+    """Random lawful ones: threads in either order, permutations of whole atoms."""
+    for a in ATOMS:
+        for m, n, k in itertools.product((1, 2), (1, 2), (1, 2)):
+            strides = rng.permutation(3)
+            sizes, compact, step = (m, n, k), [0, 0, 0], 1
+            for i in strides:
+                compact[i], step = step, step * sizes[i]
+            thr = parse("({},{},{}):({},{},{})".format(*(f"_{x}" for x in (*sizes, *compact))))
+            cover = [int(s) * t for s, t in zip(a.shape_mnk, sizes)]
+            yield make_tiled_mma(a, thr, tuple(int(c * rng.integers(1, 3)) for c in cover))
+
+
+def reaches_every_thread(mma):
+    """Not so where quad pairs stand alone: then the thread-value layouts count other threads than those of the pairs."""
+    return len({mma.thr_layout_vmnk(i) for i in range(mma.threads)}) == 1 + max(mma.thr_layout_vmnk(i) for i in range(mma.threads))
+
+
+@pytest.mark.parametrize("mma", [*filter(reaches_every_thread, tiled_mmas())], ids=repr)
+def test_partitions_own_each_element_as_often_as_the_thread_value_layout_says(mma):
+    used = np.unique([mma.thr_layout_vmnk(i) for i in range(mma.threads)])
+    m, n, k = map(int, mma.tile_size)
+    for side, shape in (("A", (m, k)), ("B", (n, k)), ("C", (m, n))):
+        whole = MakeTensor(np.arange(4 * shape[0] * shape[1]).reshape(2 * shape[0], 2 * shape[1], order="F"))
+        owned = np.bincount(values_of(mma[used].partition(side, whole)).ravel(), minlength=whole.data.size)
+        tv = getattr(mma, f"{side}_TV")
+        thread, value = np.ogrid[: mma.threads, : int(np.prod([int(x) for x in np.ravel(_flat(tv[1].shape))]))]
+        tile = np.bincount(np.broadcast_to(tv(thread, value), (mma.threads, value.size)).ravel(), minlength=shape[0] * shape[1])
+        assert owned.size == 4 * tile.size
+        assert (owned.reshape(2, shape[1], 2, shape[0]) == tile.reshape(1, shape[1], 1, shape[0])).all()
+
+
+def _flat(shape):
+    return [n for s in shape for n in _flat(s)] if isinstance(shape, tuple) else [int(shape)]
+
+
+@pytest.mark.parametrize("mma", [*tiled_mmas()], ids=repr)
+def test_gemm_of_a_tile_is_numpys(mma):
+    m, n, k = (2 * int(s) for s in mma.tile_size)
+    used = np.arange(1 + max(mma.thr_layout_vmnk(i) for i in range(mma.threads)))
+    types = {"half": np.float16}
+    a, b = (rng.integers(-3, 4, s).astype(types.get(mma.atom.val_A.name, np.float32)) for s in ((m, k), (n, k)))
+    c = np.zeros((m, n), np.float32)
+    own = mma[used]
+    along_k = int(mma.thr_layout_vmnk.shape[3])
+    left, right, total = own.partition_A(MakeTensor(a)), own.partition_B(MakeTensor(b)), own.partition_fragment_C(MakeTensor(c))
+    gemm(mma, left, right, total)
+    into, parts = values_of(own.partition_C(MakeTensor(np.arange(m * n).reshape(m, n)))), values_of(total)
+    np.add.at(c.ravel(), into, parts)  # threads along K have partial sums
+    assert (c == a.astype(np.float32) @ b.astype(np.float32).T).all(), along_k
+
+
+def test_a_kernel_of_ampere_over_tails():
+    """Predicated copies, swizzled shared memory, ldmatrix, mma.sync and predicated stores: the example is the kernel."""
+    sgemm = runpy.run_path(str(Path(__file__).parents[1] / "examples" / "gpu_sgemm_sm80.py"))["sgemm"]
+    for m, n, k in ((70, 50, 40), (64, 64, 32), (1, 3, 5)):
+        a, b = (rng.integers(-3, 4, s).astype(np.float16) for s in ((m, k), (n, k)))
+        assert (sgemm(a, b) == a.astype(np.float32) @ b.astype(np.float32).T).all()
+
+
+@pytest.mark.parametrize("name", ["sgemm_2", "sgemm_sm70", "wgmma_sm90"])
+def test_the_tutorials_over_tails(name):
+    tutorials = runpy.run_path(str(Path(__file__).parents[1] / "examples" / "gpu_tutorials.py"))
+    dtype = tutorials["TUTORIALS"][name].dtype
+    a, b = (rng.integers(-3, 4, s).astype(dtype) for s in ((70, 40), (50, 40)))
+    assert (tutorials["run"](name, a, b) == a.astype(np.float32) @ b.astype(np.float32).T).all()
+
+
+def test_wgmma_reads_shared_memory():
+    mma, t = make_tiled_mma(SM90_64x64x16_F32F16F16_SS, (2, 1)), np.arange(256)
+    a, b = (rng.integers(-3, 4, s).astype(np.float16) for s in ((128, 32), (64, 32)))
+    own, c = mma[t], np.zeros((128, 64), np.float32)
+    gemm(mma, own.partition_fragment_A(MakeTensor(a)), own.partition_fragment_B(MakeTensor(b)), own.partition_C(MakeTensor(c)))
+    assert (c == a.astype(np.float32) @ b.astype(np.float32).T).all()
+
+
+@pytest.mark.parametrize("instruction", [SM75_U32x4_LDSM_N, SM75_U16x8_LDSM_T, SM90_U32x4_STSM_N], ids=lambda a: a.name)
+def test_instructions_of_a_warp_move_every_element(instruction):
+    tiled, t = make_tiled_copy(Copy_Atom[instruction, half], parse("(_32,_2):(_1,_32)"), (8, 1)), np.arange(64)
+    extents = tuple(map(int, tiled.tiler_mn))
+    a, b = rng.integers(0, 1000, extents).astype(np.float16), np.zeros(extents, np.float16)
+    copy(tiled, tiled[t].partition_S(MakeTensor(a)), tiled[t].partition_D(MakeTensor(b)))
+    assert (a == b).all()
+
+
+def test_predicates_keep_a_copy_inside():
+    tiled, t = make_tiled_copy(Copy_Atom[UniversalCopy[uint128], float], (8, 4), (4, 1)), np.arange(32)
+    a, b = rng.random((30, 7)).astype(np.float32), np.zeros((30, 7), np.float32)
+    source, target = tiled[t].partition_S(MakeTensor(a)), tiled[t].partition_D(MakeTensor(b))
+    with pytest.raises(TlaError, match="are not valid"):
+        copy(tiled, source, target)
+    i, j = values_of(tiled[t].partition_S(make_identity_tensor((Int[32](), Int[8]()))))
+    inside = (i < 30) & (j < 7)
+    copy_if(tiled, inside, source, target)
+    assert (a == b).all()
+
+
+def test_a_symbol_as_thread():
+    mma, t = make_tiled_mma(SM80_16x8x16_F32F16F16F32_TN, (2, 2), (32, 32, 16)), dim("t", at_least=0, at_most=127)
+    layout = parse("(_32,_16):(_16,_1)")
+    offset = mma[t].partition_A(layout).offset
+    assert all(int(offset.expr.subs(dict.fromkeys(offset.expr.free_symbols, i))) == mma[i].partition_A(layout).offset for i in range(128))
+
+
+MMA = make_tiled_mma(SM80_16x8x16_F32F16F16F32_TN, (2, 2), (32, 32, 16))
+COPY = make_tiled_copy(Copy_Atom[UniversalCopy[uint128], half], (32, 4), (8, 1))
+ONES = MakeTensor(np.ones((32, 32), np.float16))
+REFUSED = [
+    (lambda: MMA[128], "0 <= thread < 128"),
+    (lambda: MMA[-1], "0 <= thread < 128"),
+    (lambda: MMA[np.arange(129)], "0 <= thread < 128"),
+    (lambda: MMA[1.5], "an integer"),
+    (lambda: COPY[128], "0 <= thread < 128"),
+    (lambda: MMA[0].partition_A(parse("_32:_1")), "two modes at least"),
+    (lambda: COPY[0].partition_S(parse("_32:_1")), "2 modes at least"),
+    (lambda: make_tiled_mma(SM75_U32x4_LDSM_N), "a matrix instruction's atom"),
+    (lambda: make_tiled_mma(UniversalFMA), "with its arguments"),
+    (lambda: make_tiled_mma(SM80_16x8x16_F32F16F16F32_TN, (2, 2), (32, 32, 24)), "a multiple of the _16"),
+    (lambda: make_tiled_mma(SM80_16x8x16_F32F16F16F32_TN, (2, 2), (parse("(_4,_8):(_1,_8)"), 32)), "each of 0 to 31 once"),
+    (lambda: make_tiled_mma(SM80_16x8x16_F32F16F16F32_TN, (2, 2), (16, 32)), "a multiple of the _32"),
+    (lambda: make_tiled_mma(SM80_16x8x16_F32F16F16F32_TN, (2, 2, 1, 1)), "at most 3 modes"),
+    (lambda: make_tiled_copy(SM75_U32x4_LDSM_N, (32, 1)), "without an element type"),
+    (lambda: make_tiled_copy(Copy_Atom[SM75_U32x4_LDSM_N, half], (16, 1), (8, 1)), "a multiple of the atom's"),
+    (lambda: make_tiled_copy(Copy_Atom[UniversalCopy[uint128], half], (32, 1), (4, 1)), "a multiple of the atom's"),
+    (lambda: make_tiled_copy(Copy_Atom[UniversalCopy[half], half], parse("(_4,_2):(_1,_8)")), "each thread and value once"),
+    (lambda: Copy_Atom[UniversalCopy[half], float], "no wider than what a thread holds"),
+    (
+        lambda: gemm(MMA, MMA[np.arange(64)].partition_A(ONES), MMA[np.arange(64)].partition_B(ONES), MMA[np.arange(64)].partition_C(ONES)),
+        "threads 0 to 127",
+    ),
+    (lambda: gemm(ONES, ONES, ONES), "a tiled MMA first"),
+    (lambda: gemm(MMA, *[MMA[np.arange(128)].partition(x, MakeTensor(np.ones((32, 32), np.int8))) for x in "ABC"]), "float16, for half"),
+    (
+        lambda: copy(COPY, COPY[np.arange(128)].partition_S(ONES), COPY[np.arange(128)].partition_D(MakeTensor(np.ones((32, 32))))),
+        "one type",
+    ),
+]
+
+
+@pytest.mark.parametrize(("make", "message"), REFUSED, ids=[m for _f, m in REFUSED])
+def test_what_does_not_fit_is_refused(make, message):
+    with pytest.raises(TlaError) as refused:
+        make()
+    assert message in str(refused.value)

@@ -1,0 +1,113 @@
+"""The commands `tla relayout`, `tla default` and `tla sharding`: XLA arrays and their layouts."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Callable
+from typing import Any
+
+from .. import xla
+from ..core.errors import LeafTypeError
+from ..xla.compare import transposed
+from ..xla.curve import in_units
+from ..xla.default import TARGETS
+from . import terminal
+
+Answer = tuple[Any, Callable[[Any], str]]
+
+
+def relayout(arguments: argparse.Namespace) -> Answer:
+    """What a copy from the layout of one XLA array to that of another moves."""
+    a, b = (_array(text) for text in (arguments.source, arguments.destination))
+    source = str(a)
+    if arguments.permutation is not None:
+        a = transposed(a, _numbers("--permutation", arguments.permutation))
+    free = xla.is_bitcast(a, b)
+    value: dict[str, Any] = {
+        "source": source,
+        "destination": str(b),
+        "bitcast": free,
+        "read_bytes": xla.byte_size(a),
+        "written_bytes": xla.byte_size(b),
+        "run": None,
+        "layout": None,
+    }
+    if (a.element_type, a.dimensions) == (b.element_type, b.dimensions):
+        found = xla.relayout(a, b)
+        value["run"], value["layout"] = found.run, None if found.layout is None else str(found.layout)
+    return value, _relayout_text
+
+
+def _relayout_text(value: dict[str, Any]) -> str:
+    if value["bitcast"]:
+        return f"nothing moves: {value['source']} is {value['destination']} as it stands"
+    lines = [f"reads   {_bytes(value['read_bytes'])}", f"writes  {_bytes(value['written_bytes'])}"]
+    if value["run"] is not None:
+        lines.append(f"run     {value['run']:,} elements follow each other in both, from the first one on")
+    if value["layout"] is not None:
+        lines.append(f"layout  {value['layout']}, from an offset of the destination to that of the source")
+    return "\n".join(lines)
+
+
+def default(arguments: argparse.Namespace) -> Answer:
+    """The layout that the TPU compiler gives an argument, and what it takes."""
+    shape = _array(arguments.array)
+    dims = tuple(n for n in shape.dimensions if isinstance(n, int))
+    targets = TARGETS if arguments.target is None else (arguments.target,)
+    value = []
+    for target in targets:
+        found = xla.default_layout(shape.element_type, dims, target)
+        value.append({"target": target, "shape": str(found), "bytes": xla.byte_size(found), "waste_bytes": xla.waste(found)})
+
+    def text(value: list[dict[str, Any]]) -> str:
+        rows = [["target", "bytes", "waste", "shape"]]
+        rows += [[v["target"], f"{v['bytes']:,}", terminal.percent(v["waste_bytes"], v["bytes"]), v["shape"]] for v in value]
+        return "\n".join(terminal.table(rows, 1, terminal.width()))
+
+    return value, text
+
+
+def sharding(arguments: argparse.Namespace) -> Answer:
+    """The slice of an XLA array that each device holds, and its bytes on one device."""
+    found, shape = xla.parse_sharding(arguments.sharding), _array(arguments.array)
+    if isinstance(found, xla.TupleSharding):
+        raise LeafTypeError(f"{arguments.sharding} is the sharding of a tuple", "that of one array", "give one of its elements")
+    dims = tuple(n for n in shape.dimensions if isinstance(n, int))
+    count = found.tiled(len(dims)).least_devices if arguments.devices is None else arguments.devices
+    slices = found.slices(dims, count)
+    largest = max(slices.values(), key=lambda s: math.prod(hi - lo for lo, hi in s), default=())
+    local = tuple(hi - lo for lo, hi in largest)
+    one = xla.default_layout(shape.element_type, local) if shape.layout is None else xla.ArrayShape(shape.element_type, local, shape.layout)
+    value = {
+        "sharding": str(found),
+        "devices": {str(d): [list(pair) for pair in s] for d, s in slices.items()},
+        "shape": str(one),
+        "bytes": xla.byte_size(one),
+    }
+    return value, _sharding_text
+
+
+def _sharding_text(value: dict[str, Any]) -> str:
+    rows = [["device", "slice"]]
+    rows += [[d, ", ".join(f"{lo}:{hi}" for lo, hi in s)] for d, s in value["devices"].items()]
+    last = f"{value['shape']} on the device that holds most: {_bytes(value['bytes'])}"
+    return "\n".join([value["sharding"], "", *terminal.table(rows, 1, terminal.width()), "", last])
+
+
+def _array(text: str) -> xla.ArrayShape:
+    shape = xla.parse_shape(text)
+    if not isinstance(shape, xla.ArrayShape) or not all(isinstance(n, int) for n in shape.dimensions):
+        raise LeafTypeError(f"{text} is no array of known sizes", "an element type and dimensions", "as in 'bf16[8,300]'")
+    return shape
+
+
+def _numbers(option: str, text: str) -> tuple[int, ...]:
+    parts = text.split(",")
+    if not all(p.strip().isdecimal() and p.isascii() for p in parts):
+        raise LeafTypeError(f"{option} {text}", "numbers between commas", f"write {option} 1,0")
+    return tuple(int(p) for p in parts)
+
+
+def _bytes(n: int) -> str:
+    return f"{n:,} bytes" + (f" ({in_units(n)})" if n >= 1024 else "")
