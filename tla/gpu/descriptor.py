@@ -267,7 +267,7 @@ def _start(where: str, tile: Any, mode: Mode, offset: Any, element: Element, bas
     inside = known(offset)
     if outside is None or inside is None:
         raise Unproven(f"{where}: a tile at {shown(offset)}", "a start that is known", "take the descriptor of tile 0, and advance it")
-    pattern = (1 << (mode.base + mode.shift + mode.bits)) if mode.bits else 16
+    pattern = mode.pattern
     begin = base * 8 + outside * element.bits
     if begin % (pattern * 8):
         what = f"{where}: a buffer at byte {begin / 8:g} under {mode.name}"
