@@ -43,6 +43,11 @@ class Mode(NamedTuple):
     base: int = 4
     shift: int = 3
 
+    @property
+    def pattern(self) -> int:
+        """The bytes after which the swizzle repeats, which a buffer is aligned to; of no swizzle a unit's."""
+        return 1 << self.base + self.shift + self.bits if self.bits else UNIT_BITS // 8
+
 
 MODES = {m.name: m for m in (Mode("INTER", 16, 0), Mode("SW32", 32, 1), Mode("SW64", 64, 2), Mode("SW128", 128, 3))}
 #: 128 bytes in atoms of 32 bytes, for MN-major operands of 32 bits on SM100.
