@@ -544,7 +544,9 @@ def shape_div(a: Any, b: Any) -> Any:
     raise DivisibilityError(
         f"shape_div: {a} and {b}: neither divides the other",
         f"{a} % {b} == 0 or {b} % {a} == 0",
-        f"use {math.gcd(int(a), int(b)) or 1} for {b}" if known(a) is not None and known(b) is not None else "pad the one to the other",
+        f"use {math.gcd(int(a), int(b)) or 1} for {b}"
+        if known(a) is not None and known(b) is not None
+        else f"use round_up({a}, {b}) for {a}",
     )
 
 

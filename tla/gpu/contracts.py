@@ -29,6 +29,14 @@ class Contract(NamedTuple):
     instruction   what it is;  holds  whether it could
     given         what it is given then: a Descriptor, a TMACopy, or the layout of 16-byte units
     reason        why not, with what was expected and a fix
+
+    >>> from tla import parse
+    >>> from tla.gpu import contracts, half
+    >>> found = contracts(parse("(_128,_64):(_72,_1)"), half)
+    >>> print(found[4].holds, found[-1])
+    True TMA: make_tma_copy: boxes 144 bytes apart in shared memory
+
+    Source: the contracts of this package.
     """
 
     instruction: str

@@ -191,7 +191,8 @@ def as_major(x: Any) -> Major:
 def wgmma_descriptor(tile: Any, major: Any, element: Any = None, *, base: int = 0) -> Descriptor:
     """The descriptor of wgmma (SM90) for one instruction's tile of A or B in shared memory.
 
-    tile      a tensor or layout (MN, K) of what one instruction reads: K is 32 bytes of it (16 or 64 where A is sparse)
+    tile      a tensor or layout (MN, K) of what one instruction reads: K is 32 bytes of it (16 or 64 where A is sparse). It may be
+              the first mode of a partition, `part[_, 0, 0]`
     major     "K" or "MN": the contiguous mode
     element   the element type; of a tensor with a buffer, that of its dtype
     base      the address of the buffer in shared memory [bytes]; a multiple of the swizzle's pattern
@@ -266,7 +267,7 @@ def _start(where: str, tile: Any, mode: Mode, offset: Any, element: Element, bas
     inside = known(offset)
     if outside is None or inside is None:
         raise Unproven(f"{where}: a tile at {shown(offset)}", "a start that is known", "take the descriptor of tile 0, and advance it")
-    pattern = (1 << (mode.base + mode.shift + mode.bits)) if mode.bits else 16
+    pattern = mode.pattern
     begin = base * 8 + outside * element.bits
     if begin % (pattern * 8):
         what = f"{where}: a buffer at byte {begin / 8:g} under {mode.name}"
@@ -279,6 +280,8 @@ def _start(where: str, tile: Any, mode: Mode, offset: Any, element: Element, bas
 
 def _steps(generation: Generation, where: str, inner: Layout, mode: Mode, major: Major, element: Element) -> tuple[int, int]:
     """LBO and SBO in 16 bytes, if the tile is canonical."""
+    if rank(inner) == 1 and rank(inner[0]) == 2:  # both in one mode, as a partition's first mode is
+        inner = inner[0]
     if rank(inner) != 2:
         raise RankError(f"{where} of {shown(inner)}", "a tile of two modes, (MN, K)", "take one tile of the stage: t[_, _, 0]")
     if not inner.is_static:

@@ -8,21 +8,15 @@ Source: the PTX manual, "Tensor Memory" and "Data path layout organization"; CuT
 
 from __future__ import annotations
 
-import re
 from typing import Any, NamedTuple
 
-from ..algebra.coalesce import coalesce
 from ..algebra.composition import composition
 from ..algebra.divide import tiled_product
-from ..core.element import Element
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankError
 from ..core.int_tuple import leaves, shown, size
 from ..core.ints import Int, static
 from ..core.layout import Layout, Shape, compact_col_major
-from ..tensors.tensor import Tensor
 from .elements import as_element
-from .names import Copy_Atom
-from .tiled_copy import TiledCopy, make_cotiled_copy
 
 #: Data paths, columns of 32 bits, and the bits of the address below a data path.
 LANES, COLUMNS, PATH_BITS = 128, 512, 16
@@ -37,23 +31,23 @@ class Cells(NamedTuple):
 
 def _cells(m: int, n: int, sms: int, allocation: str) -> Cells:
     """The rows of the PTX manual's table of data path layouts, by M of one SM."""
-    whole = _static(((m, n), (1, LANES)))
+    whole = of_pair(((m, n), (1, LANES)))
     rows: dict[tuple[int, int], Cells] = {
         (1, 128): Cells(whole),
-        (1, 64): Cells(_static((((16, 4), n), ((1, 32), LANES))), 1 if allocation == "Interleaved" else 2),
+        (1, 64): Cells(of_pair((((16, 4), n), ((1, 32), LANES))), 1 if allocation == "Interleaved" else 2),
         (2, 128): Cells(whole),
-        (2, 64): Cells(_static(((64, (n // 2, 2)), (1, (LANES, 64))))),
-        (2, 32): Cells(_static(((32, (n // 4, 4)), (1, (LANES, 32))))),
+        (2, 64): Cells(of_pair(((64, (n // 2, 2)), (1, (LANES, 64))))),
+        (2, 32): Cells(of_pair(((32, (n // 4, 4)), (1, (LANES, 32))))),
     }
     if (sms, m) == (2, 64) and allocation == "Duplicated":
-        return Cells(_static(((LANES, n), (1, LANES))))
+        return Cells(of_pair(((LANES, n), (1, LANES))))
     if (sms, m) not in rows:
         known = sorted({a for s, a in rows if s == sms})
         raise DivisibilityError(f"an operand of {m} rows on {sms} SM", f"{' or '.join(map(str, known))} rows", "take M of the instruction")
     return rows[sms, m]
 
 
-def _static(pair: Any) -> Layout:
+def of_pair(pair: Any) -> Layout:
     def leaf(x: Any) -> Any:
         return tuple(map(leaf, x)) if isinstance(x, tuple) else static(x)
 
@@ -98,7 +92,7 @@ def tmem_layout(shape: Any, element: Any, *, sms: int = 1, storage: int = 32, al
     rest = tuple(shape[1:])
     logical = tiled_product(cells, Layout(Shape(*rest), compact_col_major(Shape(*rest), static(step)))) if rest else cells
     path = (1 << PATH_BITS) * 32 // element.bits
-    layout = composition(_static(((LANES, 1 << 14), (path, storage // element.bits))), logical)
+    layout = composition(of_pair(((LANES, 1 << 14), (path, storage // element.bits))), logical)
     used = tmem_columns(layout, element)
     if used > COLUMNS:
         raise RangeError(
@@ -108,7 +102,14 @@ def tmem_layout(shape: Any, element: Any, *, sms: int = 1, storage: int = 32, al
 
 
 class TmemAddress(NamedTuple):
-    """An address of tensor memory: the data path, the column of 32 bits, and the bit in it."""
+    """An address of tensor memory: the data path, the column of 32 bits, and the bit in it.
+
+    >>> from tla.gpu import TmemAddress
+    >>> TmemAddress(lane=49, column=5, bit=0).lane // 32    # the warp that may reach it
+    1
+
+    Source: the PTX manual, "Tensor Memory Addressing".
+    """
 
     lane: int
     column: int
@@ -145,53 +146,3 @@ def tmem_allocation(columns: int) -> int:
     if not 32 <= found <= COLUMNS:
         raise RangeError(f"{columns} columns of tensor memory", f"1 to {COLUMNS}", "use smaller tiles")
     return found
-
-
-_COPY = re.compile(r"SM100_TMEM_(?:LOAD|STORE)_(\d+)dp(\d+)b(\d+)x(_16b)?$")
-_WARPS = 4
-
-
-def tmem_values(name: str, element: Element) -> Layout:
-    """The addresses that one warp's tcgen05.ld or st goes through, value after value, in elements: columns, then data paths.
-
-    `16dp256b4x` goes over 16 data paths, 4 times 256 bits of each; 16dp32b has two halves of columns; `_16b` packs two columns'
-    lower halves into a register. Source: the PTX manual, "tcgen05.ld", and CuTe's `ValID`.
-    """
-    found = _COPY.match(name)
-    if not found:
-        raise LeafTypeError(f"the copy {name}", "one of tensor memory, as SM100_TMEM_LOAD_32dp32b4x", "take its atom from tla.gpu")
-    paths, width, times = map(int, found.groups()[:3])
-    bits = width * times * (2 if (paths, width) == (16, 32) else 1)
-    path = (1 << PATH_BITS) * 32 // element.bits
-    if not found[4]:
-        return coalesce(_static(((bits // element.bits, paths), (1, path))))
-    if element.bits != 16:
-        raise LeafTypeError(f"{name} of {element}", "elements of 16 bits, packed in pairs", "leave out _16b")
-    return _static(((bits // 16, paths), (2, path)))
-
-
-def make_tmem_copy(atom: Any, tmem: Any, element: Any = None) -> TiledCopy:
-    """The copy of a warpgroup between tensor memory and registers: each warp has the 32 data paths that it may reach.
-
-    atom      a copy of tensor memory: Copy_Atom[SM100_TMEM_LOAD_32dp32b4x, float], or the operation
-    tmem      the tensor or its layout, as tmem_layout gives it
-    element   the element type, where the atom has none
-
-    >>> from tla import _1, _128
-    >>> from tla.gpu import SM100_TMEM_LOAD_32dp32b4x, float, make_tmem_copy, tmem_layout
-    >>> c = tmem_layout(((_128, _128), _1, _1), float)[0]
-    >>> copy = make_tmem_copy(SM100_TMEM_LOAD_32dp32b4x, c, float)
-    >>> print(copy.TV, copy.D_TV)
-    ((_32,_4),(_4,_32)):((_0,_1),(_128,_4)) ((_32,_4),(_4,_1)):((_4,_1),(_128,_0))
-
-    Raises what make_cotiled_copy raises. Source: CuTe `make_tmem_copy`.
-    """
-    if element is not None:
-        atom = Copy_Atom[atom, as_element(element)]
-    element = atom.val_type
-    path = (1 << PATH_BITS) * 32 // element.bits
-    threads = _static(((32, _WARPS), (0, 32 * path)))
-    values = tmem_values(atom.name, element)
-    layout = tmem.layout if isinstance(tmem, Tensor) else tmem
-    tv = Layout((threads.shape, values.shape), (threads.stride, values.stride))
-    return make_cotiled_copy(atom, tv, layout)
