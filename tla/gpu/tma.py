@@ -28,7 +28,7 @@ from ..core.ints import Int, is_constant, is_int, known, static
 from ..core.layout import Layout, Shape, Stride
 from ..tensors.tensor import MakeTensor, Tensor
 from .canonical import MODES, Mode, taken_apart
-from .elements import as_element
+from .elements import as_element, require_number
 
 _0, _1 = static(0), static(1)
 #: The elements that a box has along one mode at most, the modes of a map, and the multiple of bytes of its strides.
@@ -174,7 +174,7 @@ class TMACopy:
         return self._partition(tensor, cta)
 
     def _partition(self, tensor: Any, cta: int) -> Tensor:
-        if not 0 <= cta < int(size(self.TV[0])):
+        if not 0 <= require_number("the CTA", cta) < int(size(self.TV[0])):
             raise RangeError(f"CTA {cta} of a cluster of {size(self.TV[0])}", f"0 to {int(size(self.TV[0])) - 1}", "count CTAs from 0")
         layout = _plain(tensor, self.element)
         if rank(layout) < rank(self.tiler_mn):
@@ -218,7 +218,7 @@ def make_tma_copy(
     if not isinstance(operation, str) or operation not in OPERATIONS:
         fix = "unfold the tensor with strides that overlap: a tiled map takes them" if "IM2COL" in str(operation) else "write it as a text"
         raise LeafTypeError(f"the TMA operation {shown(operation)}", f"one of {', '.join(OPERATIONS)}", fix)
-    if l2_promotion not in PROMOTIONS:
+    if not isinstance(l2_promotion, str) or l2_promotion not in PROMOTIONS:
         raise LeafTypeError(f"the L2 promotion {shown(l2_promotion)}", f"one of {', '.join(PROMOTIONS)}", "write l2_promotion='128B'")
     element = _element(gmem, element)
     if element.name not in _FORMATS and element.bits not in (8, 16, 32, 64):
@@ -231,11 +231,10 @@ def make_tma_copy(
         raise DivisibilityError(f"make_tma_copy: {parts.what}", parts.expected, parts.fix)
     _require_begin(gmem, element, STRIDE_BYTES, "gmem")
     _require_begin(smem, element, max(parts.mode.pattern, BOX_BYTES), "smem")
-    if not is_int(cluster) or known(cluster) is None:
-        raise LeafTypeError(f"a cluster of {shown(cluster)} CTAs", "a number", "write cluster=1")
+    cluster = require_number("the CTAs of a cluster", cluster)
     if cluster < 1 or (cluster > 1 and not OPERATIONS[operation]):
         raise RangeError(f"{operation} over {cluster} CTAs", "1, or a _MULTICAST operation", "use SM90_TMA_LOAD_MULTICAST")
-    tile = Shape(*product_each(parts.inner.shape)) if tile is None else tile
+    tile = Shape(*product_each(parts.inner.shape)) if tile is None else _as_types(tile)
     vectors = composition(MakeIdentityLayout(layout.shape), tile if isinstance(tile, tuple) else (tile,))
     known_sizes = all(type(n) is Int for n in leaves(vectors.shape)) and parts.inner.is_static
     if not known_sizes or size(vectors) != size(parts.inner):
@@ -253,6 +252,11 @@ def make_tma_copy(
     tv = Layout((threads.shape, values.shape), (threads.stride, values.stride))
     whole = smem.layout if isinstance(smem, Tensor) else smem
     return TMACopy(operation, tensor_map, basis, _coordinates(layout, basis, tensor_map), tile, tv, element, whole)
+
+
+def _as_types(tile: Any) -> Any:
+    """Plain integers of a tile as static ones: what C++ takes as types."""
+    return tuple(map(_as_types, tile)) if isinstance(tile, tuple) else static(tile) if type(tile) is int else tile
 
 
 def _require_begin(tensor: Any, element: Element, multiple: int, name: str) -> None:
@@ -451,6 +455,8 @@ def tma_partition(tma: TMACopy, smem: Any, gmem: Any, cta: int = 0, ctas: Layout
 
     Source: CuTe `tma_partition`.
     """
+    if not isinstance(tma, TMACopy):
+        raise LeafTypeError(f"tma_partition of {shown(tma)}", "a TMACopy", "write tma_partition(make_tma_copy(...), smem, gmem)")
     inside, outside = _plain(smem, tma.element), _plain(gmem, tma.element)
     inverse = right_inverse(Layout(inside[0].shape, inside[0].stride))
     values = tile_to_shape(Layout((inverse.shape,), (inverse.stride,)), (size(inside[0]),))

@@ -16,7 +16,7 @@ from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankErro
 from ..core.int_tuple import leaves, shown, size
 from ..core.ints import Int, static
 from ..core.layout import Layout, Shape, compact_col_major
-from .elements import as_element
+from .elements import as_element, require_number
 
 #: Data paths, columns of 32 bits, and the bits of the address below a data path.
 LANES, COLUMNS, PATH_BITS = 128, 512, 16
@@ -77,7 +77,7 @@ def tmem_layout(shape: Any, element: Any, *, sms: int = 1, storage: int = 32, al
     Source: CuTe `UMMA::tmem_frg`.
     """
     element = as_element(element)
-    if sms not in ALLOCATIONS or allocation not in ALLOCATIONS[sms]:
+    if not isinstance(allocation, str) or allocation not in ALLOCATIONS.get(require_number("the SMs of an instruction", sms), ()):
         raise LeafTypeError(
             f"{allocation} tensor memory of {sms} SMs", "Interleaved; NonInterleaved of 1, Duplicated of 2", "use one of these"
         )
@@ -85,7 +85,7 @@ def tmem_layout(shape: Any, element: Any, *, sms: int = 1, storage: int = 32, al
         raise RankError(f"tensor memory of the shape {shown(shape)}", "((M, N), rest...)", "take the shape of partition_C")
     if not all(type(n) is Int for n in leaves(shape)):
         raise LeafTypeError(f"tensor memory of the shape {shown(shape)}", "static extents: it is allocated", "write them as Int[N]()")
-    if storage < element.bits:
+    if require_number("the bits of an element's storage", storage) < element.bits:
         raise RangeError(f"{element} in {storage} bits", f"{element.bits} or more", "leave out storage")
     m, n = (int(size(x)) for x in shape[0])
     cells, step = _cells(m, n, sms, allocation)
@@ -123,7 +123,7 @@ def tmem_address(offset: int, element: Any) -> TmemAddress:
     >>> tmem_address(131072 + 3, half)
     TmemAddress(lane=1, column=1, bit=16)
     """
-    bits = offset * as_element(element).bits
+    bits = require_number("an offset of tensor memory", offset) * as_element(element).bits
     return TmemAddress(bits >> (PATH_BITS + 5), bits >> 5 & (1 << PATH_BITS) - 1, bits & 31)
 
 
@@ -142,6 +142,7 @@ def tmem_allocation(columns: int) -> int:
     >>> tmem_allocation(130)
     256
     """
+    columns = require_number("columns of tensor memory", columns)
     found = max(32, 1 << (columns - 1).bit_length()) if columns > 0 else 0
     if not 32 <= found <= COLUMNS:
         raise RangeError(f"{columns} columns of tensor memory", f"1 to {COLUMNS}", "use smaller tiles")

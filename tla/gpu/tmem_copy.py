@@ -11,8 +11,10 @@ from typing import Any
 from ..algebra.coalesce import coalesce
 from ..core.element import Element
 from ..core.errors import LeafTypeError
+from ..core.int_tuple import shown
 from ..core.layout import Layout
 from ..tensors.tensor import Tensor
+from .atom import CopyAtom
 from .elements import as_element
 from .names import Copy_Atom
 from .tiled_copy import TiledCopy, make_cotiled_copy
@@ -59,6 +61,9 @@ def make_tmem_copy(atom: Any, tmem: Any, element: Any = None) -> TiledCopy:
     """
     if element is not None:
         atom = Copy_Atom[atom, as_element(element)]
+    if not isinstance(atom, CopyAtom) or atom.val_type is None:
+        fix = "write Copy_Atom[SM100_TMEM_LOAD_32dp32b4x, float]"
+        raise LeafTypeError(f"make_tmem_copy of {shown(atom)}", "a copy instruction with its element type", fix)
     element = atom.val_type
     path = (1 << PATH_BITS) * 32 // element.bits
     threads = of_pair(((32, _WARPS), (0, 32 * path)))

@@ -42,7 +42,7 @@ def emit_descriptor(descriptor: Any, *, name: str = "descriptor", base: str = "d
     """
     if not isinstance(descriptor, Descriptor):
         raise LeafTypeError(f"emit_descriptor of {shown(descriptor)}", "a Descriptor", "write emit_descriptor(wgmma_descriptor(...))")
-    if base not in ("dynamic", "constant"):
+    if not isinstance(base, str) or base not in ("dynamic", "constant"):
         raise LeafTypeError(f"emit_descriptor with the base {shown(base)}", "'dynamic' or 'constant'", "write base='dynamic'")
     target_of("c").require_name(name)
     d, mode = descriptor, descriptor.mode
