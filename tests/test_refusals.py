@@ -6,7 +6,6 @@ import pytest
 import tla
 from tla import E, Int, LayoutRight, LeafTypeError, MakeTensor, RangeError, RankError, TlaError, copy, fill, parse, reduce
 from tla.ascend import BlockSwizzle, fits, half
-from tla.xla import ArrayLayout
 
 B = Int[2**40]()
 
@@ -81,15 +80,6 @@ def test_reduce_keeps_values():
     out = np.zeros(1, np.int16)
     reduce(t, out, 1)
     assert out.tolist() == [200]
-
-
-def test_an_array_layout_has_an_order_and_sizes():
-    for wrong in (lambda: ArrayLayout((1, 0), ((-1, 3),)), lambda: ArrayLayout((1, 0), ((0, 3),))):
-        with pytest.raises(RangeError, match="sizes of 1 or more"):
-            wrong()
-    for order in ((1, 1), (2, 0), (-1, 0)):
-        with pytest.raises(RankError, match="each of the dimensions 0 to 1 once"):
-            ArrayLayout(order)
 
 
 def test_take_takes_a_mode():

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 from ..core.display import Displayed
 from ..core.errors import LeafTypeError, RangeError, RankError, Reason
-from ..core.int_tuple import shown
 from ..core.ints import INT64_MAX, at_most, ceil_div, known, leaf, plain
 
 #: A tile entry that merges its dimension with the next more minor one, before the rest of the tile is applied: `*`.
@@ -77,13 +76,7 @@ class ArrayLayout:
     def __post_init__(self) -> None:
         put = object.__setattr__
         put(self, "minor_to_major", _integers(self.minor_to_major))
-        if sorted(self.minor_to_major) != [*range(len(self.minor_to_major))]:
-            given, n = f"minor_to_major {shown(self.minor_to_major)}", len(self.minor_to_major)
-            raise RankError(given, f"each of the dimensions 0 to {n - 1} once", f"write {shown(tuple(reversed(range(n))))} for row-major")
         put(self, "tiles", tuple(_integers(t, keep=COMBINE) for t in _tuple(self.tiles)))
-        for size in (n for t in self.tiles for n in t):
-            if isinstance(size, int) and size < 1:
-                raise RangeError(f"a tile of {size} elements", "sizes of 1 or more, or COMBINE", "leave out what is empty")
         put(self, "split_configs", tuple(Split(_integer(d), _integers(at)) for d, at in _tuple(self.split_configs)))
         for field in NUMBERS:
             put(self, field, _integer(getattr(self, field)))
