@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tla import GetTile, LeafTypeError, MakeLayout, MakeTensor, RangeError, TlaError, Unproven, ascend, dim
-from tla.ascend import Ascend950, AtlasA2, Instruction, fits, half, nZ, transfer, zN, zZ
+from tla.ascend import Ascend950, AtlasA2, TransferInstruction, fits, half, nZ, transfer, zN, zZ
 
 from truth import rows
 
@@ -262,9 +262,9 @@ def test_tiles_that_fit():
 
 
 def test_an_instruction_says_what_it_moves():
-    i = Instruction("LoadData2D", 0, 0, {"repeatTimes": 2, "srcStride": 3, "dstGap": 0, "ifTranspose": 1}, half)
+    i = TransferInstruction("LoadData2D", 0, 0, {"repeatTimes": 2, "srcStride": 3, "dstGap": 0, "ifTranspose": 1}, half)
     assert str(i.moved.src) == "((16,16),2):((16,1),768)"
     assert str(i.moved.dst) == "((16,16),2):((1,16),256)"
     assert i.text.startswith("AscendC::LoadData(dst[0], src[0], AscendC::LoadData2DParams{.repeatTimes = 2")
     with pytest.raises(RangeError, match="repeatTimes = 256, in a field of 8 bits"):
-        Instruction("LoadData2D", 0, 0, {**i.parameters, "repeatTimes": 256}, half).require_fields()
+        TransferInstruction("LoadData2D", 0, 0, {**i.parameters, "repeatTimes": 256}, half).require_fields()

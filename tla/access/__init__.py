@@ -1,6 +1,6 @@
 """What an instruction touches in memory, counted, with what collides; the best swizzle for it."""
 
-from .convert import Load, Move, Plan, Shuffle, Spread, Store, convert
+from .convert import ConversionPlan, Load, Move, Shuffle, Spread, Store, convert
 from .counting import Access, Witness, access, bank_conflicts
 from .memories import (
     AMD_LDS,
@@ -26,10 +26,10 @@ __all__ = [
     "Access",
     "Best",
     "Certificate",
+    "ConversionPlan",
     "Load",
     "Memory",
     "Move",
-    "Plan",
     "Shuffle",
     "Spread",
     "Store",

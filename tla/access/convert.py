@@ -99,7 +99,7 @@ class Load(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Plan:
+class ConversionPlan:
     """How values get from the owners of one layout to those of another.
 
     kind         "registers", "shuffles" or "shared memory"
@@ -173,13 +173,13 @@ class Plan:
         return "\n".join(["template <class T>", f"__device__ void {name}(const T* src, T* dst{smem}) {{", *(f"  {x}" for x in body), "}"])
 
 
-def convert(src: LinearLayout, dst: LinearLayout, element_bits: int = 32, memory: Any = NVIDIA_SHARED) -> Plan:
+def convert(src: LinearLayout, dst: LinearLayout, element_bits: int = 32, memory: Any = NVIDIA_SHARED) -> ConversionPlan:
     """A plan that brings values from the owners of `src` to those of `dst`: in registers, else in warps, else through memory.
 
     src, dst       linear layouts of register, lane and warp onto one tile
     element_bits   of an element, for shared memory [bits]
     memory         a row of the table, or its name; best_swizzle chooses the layout in it
-    Returns        Plan
+    Returns        ConversionPlan
     Raises         RankError for different tiles, RangeError for different warps, or elements that the source does not hold
 
     >>> a = LinearLayout({"register": [(1,)], "lane": [(2,), (4,)]}, {"dim0": 8})
@@ -196,10 +196,10 @@ def convert(src: LinearLayout, dst: LinearLayout, element_bits: int = 32, memory
     if moved is not None:
         table = _registers(moved, src, dst)
         if table is not None:
-            return Plan("registers", (Move(table),), 0, 0, 0, src, dst)
+            return ConversionPlan("registers", (Move(table),), 0, 0, 0, src, dst)
         rounds = _rounds(moved, src, dst)
         crossing = sum(isinstance(r, Shuffle) and r.crosses for r in rounds)
-        return Plan("shuffles", tuple(rounds), crossing, 0, 0, src, dst)
+        return ConversionPlan("shuffles", tuple(rounds), crossing, 0, 0, src, dst)
     return _through_memory(src, dst, width, row)
 
 
@@ -355,11 +355,11 @@ def _greedy(moved: Sources, registers: int, lanes: int, split: int) -> list[Shuf
 # ------------------------------------------------------------------------------------------------- through memory
 
 
-def _through_memory(src: LinearLayout, dst: LinearLayout, width: int, row: Memory) -> Plan:
+def _through_memory(src: LinearLayout, dst: LinearLayout, width: int, row: Memory) -> ConversionPlan:
     best = best_swizzle([src], [dst], width, row)
     size = max(int(_offsets(src, best.layout).max()) + 1, 1) * width // 8
     cost = sum(access(x, best.layout, width, memory=row).total for x in (src, dst))
-    return Plan("shared memory", (Store(best.layout), Load(best.layout)), 0, size, cost, src, dst)
+    return ConversionPlan("shared memory", (Store(best.layout), Load(best.layout)), 0, size, cost, src, dst)
 
 
 def _sizes(layout: LinearLayout) -> tuple[int, int, int]:
@@ -382,7 +382,7 @@ def _shuffle(step: Shuffle, given: npt.NDArray[Any], found: npt.NDArray[Any]) ->
 # ------------------------------------------------------------------------------------------------- text
 
 
-def _cuda_of(step: Any, plan: Plan) -> list[str]:
+def _cuda_of(step: Any, plan: ConversionPlan) -> list[str]:
     if isinstance(step, Move):
         return [" ".join(f"dst[{r}] = src[{s}];" for r, s in enumerate(step.table))]
     if isinstance(step, Spread):
@@ -408,7 +408,7 @@ def _xors(at: npt.NDArray[Any]) -> bool:
     return bool((at == at[:, :1, :1] ^ at[:1, :, :1] ^ at[:1, :1, :]).all())
 
 
-def _cuda_round(step: Shuffle, plan: Plan) -> list[str]:
+def _cuda_round(step: Shuffle, plan: ConversionPlan) -> list[str]:
     """One round: tables by lane, registers chosen by compares, so that none is addressed."""
     lines = ["{", "  const unsigned lane = threadIdx.x & 31;"]
     for name, table in (("send", step.send), ("source", step.source), ("into", step.into)):

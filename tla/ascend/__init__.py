@@ -25,7 +25,7 @@ from ..core.element import (
     uint32,
 )
 from .architecture import ARCHITECTURES as ARCHITECTURES, Architecture, Ascend950, AtlasA2, AtlasA3, Fit, fits
-from .instructions import Instruction, Moved
+from .instructions import Moved, TransferInstruction
 from .recognize import (
     isColumnMajor,
     isL0C,
@@ -88,7 +88,6 @@ __all__ = [  # and float, which `import *` must not take from Python
     "ColumnMajor",
     "Element",
     "Fit",
-    "Instruction",
     "Moved",
     "MxScaleColumnMajorA",
     "MxScaleColumnMajorB",
@@ -102,6 +101,7 @@ __all__ = [  # and float, which `import *` must not take from Python
     "Tag",
     "Tagged",
     "Transfer",
+    "TransferInstruction",
     "VectorLayout",
     "Weight4BitnZ",
     "bf16",

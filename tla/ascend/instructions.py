@@ -26,8 +26,8 @@ Fields = Mapping[str, int]
 class Moved(NamedTuple):
     """Two layouts over one domain, each from its own address on [elements]: element c goes from src(c) to dst(c).
 
-    >>> from tla.ascend import Instruction, half
-    >>> Instruction("LoadData2D", 0, 0, {"repeatTimes": 2, "srcStride": 3, "dstGap": 0, "ifTranspose": 1}, half).moved
+    >>> from tla.ascend import TransferInstruction, half
+    >>> TransferInstruction("LoadData2D", 0, 0, {"repeatTimes": 2, "srcStride": 3, "dstGap": 0, "ifTranspose": 1}, half).moved
     Moved(dst=parse('((16,16),2):((1,16),256)'), src=parse('((16,16),2):((16,1),768)'))
 
     Source: ours.
@@ -38,7 +38,7 @@ class Moved(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Instruction:
+class TransferInstruction:
     """One instruction that moves elements.
 
     name         Nd2Nz, DataCopy, DataCopyPad, LoadData2D, LoadData2DTranspose, LoadData3D or Fixpipe
@@ -47,8 +47,8 @@ class Instruction:
     element      the element type of dst, and of src but for Fixpipe
     form         what else decides: the template argument of Fixpipe, the direction of DataCopyPad
 
-    >>> from tla.ascend import Instruction, half
-    >>> i = Instruction("DataCopy", 0, 64, {"blockCount": 2, "blockLen": 3, "srcStride": 5, "dstStride": 0}, half)
+    >>> from tla.ascend import TransferInstruction, half
+    >>> i = TransferInstruction("DataCopy", 0, 64, {"blockCount": 2, "blockLen": 3, "srcStride": 5, "dstStride": 0}, half)
     >>> print(i.moved.dst, i.moved.src)
     (16,3,2):(1,16,48) (16,3,2):(1,16,128)
     >>> print(i.text)

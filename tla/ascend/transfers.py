@@ -22,7 +22,7 @@ from ..tensors.tensor import Tensor
 from . import tags
 from .architecture import Architecture, AtlasA2, as_architecture, position_of
 from .element import as_element
-from .instructions import FRACTAL_BITS, Instruction
+from .instructions import FRACTAL_BITS, TransferInstruction
 from .recognize import Is
 from .tags import Tag
 
@@ -30,7 +30,7 @@ from .tags import Tag
 STRIDE_LIMIT = 65536
 
 
-class Transfer(tuple[Instruction, ...]):
+class Transfer(tuple[TransferInstruction, ...]):
     """The instructions of one transfer, a tuple in order. `str()` is their text in AscendC.
 
     >>> from tla import MakeLayout, MakeTensor
@@ -176,15 +176,15 @@ def _require_room(path: Path, dst: Tensor, src_valid: tuple[int, ...], dst_valid
 def _nd_to_nz(rows: int) -> Plan:
     """Rows of a plain matrix into blocks of C0; `rows` is the mode that counts them."""
 
-    def plan(src: Side, dst: Side) -> Iterator[Instruction]:
+    def plan(src: Side, dst: Side) -> Iterator[TransferInstruction]:
         c0, n, step = int(src.element.C0), src.valid[rows], src.outer(rows)
         fields = {"ndNum": 1, "nValue": n, "dValue": src.valid[1 - rows], "srcNdMatrixStride": 0, "srcDValue": step}
         fields |= {"dstNzC0Stride": dst.outer(1 - rows) // c0, "dstNzNStride": dst.inner(rows) // c0, "dstNzMatrixStride": 0}
         if step < STRIDE_LIMIT:
-            yield Instruction("Nd2Nz", dst.at, src.at, fields, src.element)
+            yield TransferInstruction("Nd2Nz", dst.at, src.at, fields, src.element)
             return
         for i in range(n):
-            yield Instruction(
+            yield TransferInstruction(
                 "Nd2Nz", dst.at + i * c0, src.at + i * step, {**fields, "nValue": 1, "srcDValue": 0, "dstNzNStride": 0}, src.element
             )
 
@@ -194,16 +194,16 @@ def _nd_to_nz(rows: int) -> Plan:
 def _nz_to_nz(rows: int) -> Plan:
     """Columns of blocks, each a burst."""
 
-    def plan(src: Side, dst: Side) -> Iterator[Instruction]:
+    def plan(src: Side, dst: Side) -> Iterator[TransferInstruction]:
         c0, length, count = int(src.element.C0), src.valid[rows], src.blocks(1 - rows)
         a, b = src.outer(1 - rows), dst.outer(1 - rows)
         if a // c0 <= STRIDE_LIMIT:
             gaps = {"srcStride": (a // c0 - length) % STRIDE_LIMIT, "dstStride": (b // c0 - length) % STRIDE_LIMIT}
-            yield Instruction("DataCopy", dst.at, src.at, {"blockCount": count, "blockLen": length, **gaps}, src.element)
+            yield TransferInstruction("DataCopy", dst.at, src.at, {"blockCount": count, "blockLen": length, **gaps}, src.element)
             return
         for i in range(count):
             fields = {"blockCount": 1, "blockLen": length, "srcStride": 0, "dstStride": 0}
-            yield Instruction("DataCopy", dst.at + i * b, src.at + i * a, fields, src.element)
+            yield TransferInstruction("DataCopy", dst.at + i * b, src.at + i * a, fields, src.element)
 
     return plan
 
@@ -211,45 +211,45 @@ def _nz_to_nz(rows: int) -> Plan:
 def _fractals(transposes: bool) -> Plan:
     """Fractals, a row of blocks after another; all at once where both lie alike."""
 
-    def plan(src: Side, dst: Side) -> Iterator[Instruction]:
+    def plan(src: Side, dst: Side) -> Iterator[TransferInstruction]:
         size = FRACTAL_BITS // src.element.bits
         down, across = dst.blocks(0), dst.blocks(1)
         fields = {"repeatTimes": across, "srcStride": src.outer(1) // size, "dstGap": 0, "ifTranspose": int(transposes)}
         alike = not transposes and dst.outer(1) == src.outer(1) == size and src.outer(0) == dst.outer(0)
         if alike:
-            yield Instruction("LoadData2D", dst.at, src.at, {**fields, "repeatTimes": down * across}, src.element)
+            yield TransferInstruction("LoadData2D", dst.at, src.at, {**fields, "repeatTimes": down * across}, src.element)
             return
         for i in range(down):
-            yield Instruction("LoadData2D", dst.at + i * dst.outer(0), src.at + i * src.outer(0), fields, src.element)
+            yield TransferInstruction("LoadData2D", dst.at + i * dst.outer(0), src.at + i * src.outer(0), fields, src.element)
 
     return plan
 
 
-def _bytes_to_l0a(src: Side, dst: Side) -> Iterator[Instruction]:
+def _bytes_to_l0a(src: Side, dst: Side) -> Iterator[TransferInstruction]:
     """Squares of 32 by 32 bytes, transposed: nZ to zZ."""
     across = dst.blocks(1)
     fields = {"repeatTimes": across, "srcStride": 1, "dstGap": 0, "dstFracGap": across - 1}
     for i in range(src.blocks(0)):
-        yield Instruction("LoadData2DTranspose", dst.at + i * dst.outer(0) * 2, src.at + i * src.outer(0), fields, src.element)
+        yield TransferInstruction("LoadData2DTranspose", dst.at + i * dst.outer(0) * 2, src.at + i * src.outer(0), fields, src.element)
 
 
-def _bytes_to_l0b(src: Side, dst: Side) -> Iterator[Instruction]:
+def _bytes_to_l0b(src: Side, dst: Side) -> Iterator[TransferInstruction]:
     """Squares of 32 by 32 bytes, transposed: zN to nZ."""
     stride = src.outer(1) // (FRACTAL_BITS // src.element.bits) // 2
     fields = {"repeatTimes": src.blocks(1), "srcStride": stride, "dstGap": 1, "dstFracGap": 0}
     for i in range(dst.blocks(0)):
-        yield Instruction("LoadData2DTranspose", dst.at + i * dst.outer(0), src.at + i * src.outer(0) * 2, fields, src.element)
+        yield TransferInstruction("LoadData2DTranspose", dst.at + i * dst.outer(0), src.at + i * src.outer(0) * 2, fields, src.element)
 
 
 def _words(points: int, align: int, transposes: bool, to_b: bool) -> Plan:
     """Elements of 32 bits by im2col; `points` is the mode that counts the points of the image."""
 
-    def plan(src: Side, dst: Side) -> Iterator[Instruction]:
+    def plan(src: Side, dst: Side) -> Iterator[TransferInstruction]:
         up = [-(-n // align) * align for n in dst.valid]
         width = src.outer(1 - points) // int(src.element.C0)
         fields = {"mExtension": up[points], "kExtension": up[1 - points], "channelSize": up[1 - points], "l1W": width}
         fields |= {"enTranspose": int(transposes), "fMatrixCtrl": int(to_b)}
-        yield Instruction("LoadData3D", dst.at, src.at, fields, src.element)
+        yield TransferInstruction("LoadData3D", dst.at, src.at, fields, src.element)
 
     return plan
 
@@ -257,12 +257,12 @@ def _words(points: int, align: int, transposes: bool, to_b: bool) -> Plan:
 def _out_of_l0c(form: str) -> Plan:
     """An accumulator to global memory; float to blocks of C0 splits the channels."""
 
-    def plan(src: Side, dst: Side) -> Iterator[Instruction]:
+    def plan(src: Side, dst: Side) -> Iterator[TransferInstruction]:
         rows = form == "CFG_ROW_MAJOR"
         step = dst.outer(0) if rows else dst.outer(1) // int(dst.element.C0)
         fields = {"nSize": dst.valid[1], "mSize": dst.valid[0], "srcStride": src.outer(1) // src.inner(0), "dstStride": step}
         split = int(not rows and dst.element.bits == 32)
-        yield Instruction("Fixpipe", dst.at, src.at, {**fields, "channelSplit": split}, dst.element, form)
+        yield TransferInstruction("Fixpipe", dst.at, src.at, {**fields, "channelSplit": split}, dst.element, form)
 
     return plan
 
@@ -270,19 +270,19 @@ def _out_of_l0c(form: str) -> Plan:
 def _rows(form: str) -> Plan:
     """Rows of bytes between global memory and UB."""
 
-    def plan(src: Side, dst: Side) -> Iterator[Instruction]:
+    def plan(src: Side, dst: Side) -> Iterator[TransferInstruction]:
         valid = src.valid if form == "to UB" else dst.valid
         size = src.element.bits // 8
         gaps = {"srcStride": src.outer(0) - valid[1], "dstStride": dst.outer(0) - valid[1]}
         inside = "dstStride" if form == "to UB" else "srcStride"
         fields = {"blockCount": valid[0], "blockLen": valid[1] * size}
         fields |= {gap: n * size // 32 if gap == inside else n * size for gap, n in gaps.items()}
-        yield Instruction("DataCopyPad", dst.at, src.at, fields, src.element, form)
+        yield TransferInstruction("DataCopyPad", dst.at, src.at, fields, src.element, form)
 
     return plan
 
 
-Plan = Callable[[Side, Side], Iterator[Instruction]]
+Plan = Callable[[Side, Side], Iterator[TransferInstruction]]
 
 
 class Path(NamedTuple):
@@ -392,7 +392,7 @@ def _difference(made: Transfer, path: Path, src: Side, dst: Side) -> Reason | No
     return None
 
 
-def _executed(instruction: Instruction) -> tuple[Any, Any]:
+def _executed(instruction: TransferInstruction) -> tuple[Any, Any]:
     """The offsets that an instruction writes, and those that it reads for them."""
     import numpy as np
 

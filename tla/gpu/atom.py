@@ -140,7 +140,7 @@ class MMAAtom:
         return self
 
     def __getitem__(self, arguments: Any) -> MMAAtom:
-        given = arguments if isinstance(arguments, tuple) else (arguments,)
+        given: tuple[Any, ...] = arguments if isinstance(arguments, tuple) else (arguments,)
         if not self.majors:
             raise LeafTypeError(f"brackets on {self.name}", "nothing: it has no template arguments", f"write {self.name}")
         found = [a for a in given if isinstance(a, Major)]

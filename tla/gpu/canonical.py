@@ -120,7 +120,7 @@ class _Canonical:
         return self._name
 
 
-_BOTH = dict.fromkeys(("INTER", "SW32", "SW64", "SW128"), "K MN")
+_BOTH: dict[str, str] = dict.fromkeys(("INTER", "SW32", "SW64", "SW128"), "K MN")
 #: What wgmma reads (SM90), and what tcgen05.mma reads (SM100).
 GMMA = _Canonical("GMMA", _BOTH)
 UMMA = _Canonical("UMMA", {**_BOTH, "SW128_32B": "MN"})

@@ -83,11 +83,11 @@ _TMEM: dict[str, tuple[int, str, int, Callable[[int], Any]]] = {
 
 def _without_ones(shape: Any, stride: Any) -> Layout:
     """The layout without the values' last mode where that has extent 1: one repetition is not counted."""
-    threads, values = shape
-    if not isinstance(values, tuple) or values[-1] > 1:
+    values: list[Any] = [shape[1], stride[1]]
+    if not isinstance(values[0], tuple) or values[0][-1] > 1:
         return tv(shape, stride)
-    cut = [v[:-1] if len(v) > 2 else v[0] for v in (values, stride[1])]
-    return tv((threads, cut[0]), (stride[0], cut[1]))
+    cut: list[Any] = [v[:-1] if len(v) > 2 else v[0] for v in values]
+    return tv((shape[0], cut[0]), (stride[0], cut[1]))
 
 
 def _tmem() -> Iterator[tuple[str, Callable[[], CopyAtom]]]:

@@ -74,7 +74,7 @@ def instruction_descriptor(atom: Any, *, a_negate: bool = False, b_negate: bool 
         raise LeafTypeError(
             f"instruction_descriptor of {shown(atom)}", "an atom of tcgen05.mma", "take SM100_MMA_F16BF16_SS[...] and its kin"
         )
-    scaled = atom.val_SF is not None
+    scale = atom.val_SF
     if (saturate and kind != "i8") or ((a_negate or b_negate) and kind == "i8"):
         what = f"{atom.name}: saturate={saturate}, negate={a_negate or b_negate}"
         raise LeafTypeError(what, "negation of floating point, saturation of i8", "leave it out")
@@ -84,11 +84,11 @@ def instruction_descriptor(atom: Any, *, a_negate: bool = False, b_negate: bool 
     fields |= {"a_format": FORMATS[kind][a.name], "b_format": FORMATS[kind][b.name]}
     fields |= {"a_negate": int(a_negate), "b_negate": int(b_negate), "a_major": _code(atom.major_A), "b_major": _code(atom.major_B)}
     fields |= {"n_dim": n >> 3, "m_dim": m >> 4}
-    if scaled:
-        fields |= {"b_sf_id": 0, "scale_format": SCALE_FORMATS[atom.val_SF.name], "a_sf_id": 0, "k_size": int(k == 96)}
+    if scale is not None:
+        fields |= {"b_sf_id": 0, "scale_format": SCALE_FORMATS[scale.name], "a_sf_id": 0, "k_size": int(k == 96)}
     else:
         fields |= {"saturate": int(saturate), "c_format": C_FORMATS[atom.val_C.name], "max_shift": 0}
-    return InstructionDescriptor(tuple(fields.items()), scaled)
+    return InstructionDescriptor(tuple(fields.items()), scale is not None)
 
 
 def _code(major: Major | None) -> int:

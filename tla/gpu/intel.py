@@ -55,9 +55,8 @@ def _dpas(form: str, count: Any, *types: Any) -> MMAAtom:
     a = one_of("A of XE_DPAS", types[1], tuple(t for row in ROWS for t in row[0]))
     inputs, outputs = next(row for row in ROWS if a in row[0])
     b = one_of(f"B of XE_DPAS with A of {a}", types[2], inputs)
-    d, c = (
-        one_of(f"{x} of XE_DPAS with A of {a}", t, outputs) for x, t in (("D", types[0]), ("C", types[3] if len(types) > 3 else types[0]))
-    )
+    given = {"D": types[0], "C": [*types, types[0]][3]}  # C is D's where it is not said
+    d, c = (one_of(f"{x} of XE_DPAS with A of {a}", t, outputs) for x, t in given.items())
     if inputs is _INTS and d is not c:
         raise LeafTypeError(f"XE_DPAS of D {d} and C {c}", "one type", f"take {d} for both")
     k = 256 // max(a.bits, b.bits)
