@@ -20,7 +20,7 @@ from ..algebra.recast import upcast
 from ..core.element import Element
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankError, Reason, TlaError, Unproven
 from ..core.int_tuple import congruent, rank, shown, size
-from ..core.ints import Int, known, static
+from ..core.ints import Int, known, leaf, static
 from ..core.layout import Layout
 from ..tensors.tensor import Tensor
 from .atom import Major
@@ -252,9 +252,19 @@ def _descriptor(generation: Generation, where: str, tile: Any, major: Any, eleme
     return Descriptor(generation, major, parts.mode, start, lbo, sbo)
 
 
+def element_over(where: str, tile: Any, given: Any) -> Element:
+    """The element type that is given; LeafTypeError where a tensor's buffer has elements of another width, those below a byte aside."""
+    element = as_element(given)
+    held = 8 * tile.dtype.itemsize if isinstance(tile, Tensor) and tile.dtype is not None else max(8, element.bits)
+    if held != max(8, element.bits):
+        fix = f"leave out the element type, or view the buffer as elements of {element.bits} bits"
+        raise LeafTypeError(f"{where} of {element} over a buffer of {tile.dtype}", f"elements of {held} bits", fix)
+    return element
+
+
 def _element(where: str, tile: Any, given: Any) -> Element:
     if given is not None:
-        return as_element(given)
+        return element_over(where, tile, given)
     if isinstance(tile, Tensor) and tile.dtype is not None:
         return Element(str(tile.dtype), 8 * tile.dtype.itemsize)
     raise LeafTypeError(f"{where} of {shown(tile)}", "an element type", f"write {where}(tile, 'K', half)")
@@ -264,10 +274,13 @@ def _start(where: str, tile: Any, mode: Mode, offset: Any, element: Element, bas
     """The start address in 16 bytes. The pattern of a swizzle repeats, and begins where it does in the buffer."""
     outside = known(tile.offset) if isinstance(tile, Tensor) else 0
     inside = known(offset)
+    begin = known(leaf(base))
+    if begin is None:
+        raise Unproven(f"{where}: a buffer at {shown(base)}", "an address that is known", "take base=0, and add the address [bytes] / 16")
     if outside is None or inside is None:
         raise Unproven(f"{where}: a tile at {shown(offset)}", "a start that is known", "take the descriptor of tile 0, and advance it")
     pattern = (1 << (mode.base + mode.shift + mode.bits)) if mode.bits else 16
-    begin = base * 8 + outside * element.bits
+    begin = begin * 8 + outside * element.bits
     if begin % (pattern * 8):
         what = f"{where}: a buffer at byte {begin / 8:g} under {mode.name}"
         raise RangeError(what, f"a multiple of {pattern} bytes, the pattern of the swizzle", f"align the buffer to {pattern}")

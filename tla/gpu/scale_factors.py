@@ -13,7 +13,7 @@ from typing import Any
 from ..algebra.divide import tile_to_shape
 from ..core.arithmetic import round_up
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError
-from ..core.int_tuple import product_each, shown
+from ..core.int_tuple import modes_of, product_each, shown
 from ..core.ints import at_most, is_int, leaf, static
 from ..core.layout import Layout, Shape, Stride
 
@@ -80,7 +80,7 @@ def plain_scales(rows: Any, k: Any, vector: int) -> Layout:
 def require_scale_strides(layout: Layout, vector: int) -> None:
     """DivisibilityError where a layout of scales is not SM100's, with the first extent or stride that differs."""
     wanted = scale_factor_atom(vector)
-    if not isinstance(layout, Layout) or len(layout.shape) < 2:
+    if not isinstance(layout, Layout) or len(modes_of(layout.shape)) < 2:
         raise LeafTypeError(f"scales at {shown(layout)}", "a layout (rows, k)", "write scale_factor_layout(rows, k, vector)")
     inner = Layout(Shape(*(_first(m) for m in layout.shape[:2])), Stride(*(_first(m) for m in layout.stride[:2])))
     names = ("32 rows", "4 groups of rows", f"{vector} elements", "4 scales")

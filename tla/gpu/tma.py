@@ -25,10 +25,10 @@ from ..core.element import Element
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError, Reason, Unproven
 from ..core.int_tuple import get, leaves, modes_of, product_each, rank, shown, size
 from ..core.ints import Int, is_constant, known, static
-from ..core.layout import Layout, Shape, Stride
+from ..core.layout import Layout, Shape, Stride, as_layout
 from ..tensors.tensor import MakeTensor, Tensor
 from .canonical import MODES, Mode, taken_apart
-from .elements import as_element
+from .descriptor import element_over
 
 _0, _1 = static(0), static(1)
 #: The elements that a box has along one mode at most, the modes of a map, and the multiple of bytes of its strides.
@@ -207,7 +207,7 @@ def make_tma_copy(operation: str, gmem: Any, smem: Any, tile: Any = None, cluste
     if operation not in OPERATIONS:
         raise LeafTypeError(f"the TMA operation {shown(operation)}", f"one of {', '.join(OPERATIONS)}", "write it as a text")
     element = _element(gmem, element)
-    layout = gmem.layout if isinstance(gmem, Tensor) else gmem
+    layout = as_layout("make_tma_copy", gmem.layout if isinstance(gmem, Tensor) else gmem)
     parts = taken_apart(smem.layout if isinstance(smem, Tensor) else smem, element)
     if isinstance(parts, Reason):
         raise DivisibilityError(f"make_tma_copy: {parts.what}", parts.expected, parts.fix)
@@ -383,7 +383,7 @@ def _by_path(shape: Any, strides: dict[tuple[int, ...], Any], path: tuple[int, .
 
 def _element(gmem: Any, given: Any) -> Element:
     if given is not None:
-        return as_element(given)
+        return element_over("make_tma_copy", gmem, given)
     if isinstance(gmem, Tensor) and gmem.dtype is not None:
         return Element(str(gmem.dtype), 8 * gmem.dtype.itemsize)
     raise LeafTypeError("make_tma_copy without an element type", "one, or a tensor with a buffer", "write make_tma_copy(..., element=half)")

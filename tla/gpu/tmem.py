@@ -15,14 +15,14 @@ from ..algebra.coalesce import coalesce
 from ..algebra.composition import composition
 from ..algebra.divide import tiled_product
 from ..core.element import Element
-from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankError
+from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankError, Unproven
 from ..core.int_tuple import leaves, shown, size
-from ..core.ints import Int, static
+from ..core.ints import Int, known, leaf, static
 from ..core.layout import Layout, Shape, compact_col_major
 from ..tensors.tensor import Tensor
 from .elements import as_element
 from .names import Copy_Atom
-from .tiled_copy import TiledCopy, make_cotiled_copy
+from .tiled_copy import TiledCopy, make_cotiled_copy, typed
 
 #: Data paths, columns of 32 bits, and the bits of the address below a data path.
 LANES, COLUMNS, PATH_BITS = 128, 512, 16
@@ -93,6 +93,8 @@ def tmem_layout(shape: Any, element: Any, *, sms: int = 1, storage: int = 32, al
         raise LeafTypeError(f"tensor memory of the shape {shown(shape)}", "static extents: it is allocated", "write them as Int[N]()")
     if storage < element.bits:
         raise RangeError(f"{element} in {storage} bits", f"{element.bits} or more", "leave out storage")
+    if storage % element.bits:
+        raise DivisibilityError(f"{element} in {storage} bits", f"a multiple of {element.bits}", "leave out storage")
     m, n = (int(size(x)) for x in shape[0])
     cells, step = _cells(m, n, sms, allocation)
     rest = tuple(shape[1:])
@@ -116,14 +118,21 @@ class TmemAddress(NamedTuple):
 
 
 def tmem_address(offset: int, element: Any) -> TmemAddress:
-    """The address of an offset of a layout of tensor memory.
+    """The address of an offset of a layout of tensor memory; RangeError past its 128 data paths of 512 columns.
 
     >>> from tla.gpu import half, tmem_address
     >>> tmem_address(131072 + 3, half)
     TmemAddress(lane=1, column=1, bit=16)
     """
-    bits = offset * as_element(element).bits
-    return TmemAddress(bits >> (PATH_BITS + 5), bits >> 5 & (1 << PATH_BITS) - 1, bits & 31)
+    n = known(leaf(offset))
+    if n is None:
+        raise Unproven(f"the offset {offset} of tensor memory", "a number", "give its symbols values: at(offset, M=128)")
+    bits = n * as_element(element).bits
+    address = TmemAddress(bits >> (PATH_BITS + 5), bits >> 5 & (1 << PATH_BITS) - 1, bits & 31)
+    if not 0 <= address.lane < LANES or address.column >= COLUMNS:
+        what = f"the offset {offset} of tensor memory: data path {address.lane}, column {address.column}"
+        raise RangeError(what, f"data paths below {LANES}, columns below {COLUMNS}", "take an offset of a layout of tmem_layout")
+    return address
 
 
 def tmem_columns(layout: Layout, element: Any) -> int:
@@ -188,7 +197,7 @@ def make_tmem_copy(atom: Any, tmem: Any, element: Any = None) -> TiledCopy:
     """
     if element is not None:
         atom = Copy_Atom[atom, as_element(element)]
-    element = atom.val_type
+    element = typed("make_tmem_copy", atom).val_type
     path = (1 << PATH_BITS) * 32 // element.bits
     threads = _static(((32, _WARPS), (0, 32 * path)))
     values = tmem_values(atom.name, element)
