@@ -11,25 +11,33 @@ from tla import (
     ComposedLayout,
     DivisibilityError,
     Int,
+    Layout,
     MakeTensor,
     RangeError,
     RankError,
     Swizzle,
     TlaError,
     Unproven,
+    _,
+    dim,
     gpu,
     local_tile,
+    make_layout,
     offsets,
     parse,
+    size,
     tile_to_shape,
 )
+from tla.core.errors import Reason
 from tla.gpu import (
     GMMA,
     UMMA,
+    canonical,
     contracts,
     descriptor_steps,
     half,
     instruction_descriptor,
+    make_tiled_mma,
     make_tmem_copy,
     plain_scales,
     read_descriptor,
@@ -139,7 +147,7 @@ WIDTH = {"INTER": 1, "SW32": 2, "SW64": 4, "SW128": 8}
 def test_the_hardware_reads_exactly_the_tile(make, mn, name, element):
     major, mode = name.split("_")
     k = 256 // element.bits
-    for order in ((1, 2), (2, 1)):
+    for order in ((Int[1](), Int[2]()), (Int[2](), Int[1]())):  # an order counts where it is static
         buffer = MakeTensor(None, tile_to_shape(GMMA.atoms[name][element], (Int[256](), Int[max(4 * k, 1024 // element.bits)]()), order))
         for coord in ((0, 0), (1, 1), (256 // mn - 1, 3)):
             t = local_tile(buffer, (Int[mn](), Int[k]()), coord)
@@ -161,13 +169,94 @@ def test_steps_along_k():
 
 
 @pytest.mark.parametrize("case", of_kind("mma_smem"))
-def test_the_steps_of_a_partition(case):
-    assert str(descriptor_steps(parse(case["partition"]), as_element(case["type"]))) == case["fragment"]
+def test_partitions_of_shared_memory_and_their_descriptors(case):
+    """The tensor that a tiled MMA cuts, the descriptor of its first MMA, and the steps to the others, which are their descriptors too."""
+    element, instruction, operand = as_element(case["type"]), gpu.atom(case["op"]), case["operand"]
+    make = wgmma_descriptor if instruction.arch == "sm90" else umma_descriptor
+    mma, major = make_tiled_mma(instruction), getattr(instruction, f"major_{operand}")
+    part = mma[0].partition(operand, MakeTensor(None, tile_to_shape(atom(case), parse(case["shape"]))))
+    inner = getattr(part.layout, "inner", part.layout)
+    assert str(inner) == case["partition"]
+    steps = descriptor_steps(part, element)
+    assert str(steps) == case["fragment"]
+    first = make(part[(_, *[0] * (len(inner.shape) - 1))], major, element, base=0x400)
+    assert hex(first.bits) == hex(int(case["desc0"], 16))
+    for rest in itertools.product(*(range(int(size(m))) for m in inner.shape[1:])):
+        assert make(part[(_, *rest)], major, element, base=0x400) == first.advanced(int(steps(0, *rest)))
+    assert getattr(mma[0], f"make_fragment_{operand}")(part) == part  # a descriptor: no registers are made
 
 
 def test_a_buffer_tiled_for_an_mma():
     t = tile_to_mma_shape(GMMA.K_SW128[half], ((Int[64](), Int[16]()), Int[2](), Int[4]()))
     assert str(t) == "Sw<3,3,3> o _0 o ((_64,_16),_2,_4):((_64,_1),_4096,_16)"
+
+
+# ------------------------------------------------------------------------------------------------ which canonical layout
+
+
+@pytest.mark.parametrize("element", [half, float, int8, as_element("float_e2m1_t")], ids=str)
+def test_every_canonical_layout_is_known_again(element):
+    """All atoms, orders and two shapes, with and without stages: the answer makes the same addresses, whichever of equals it is."""
+    for name, tile in UMMA.atoms.items():
+        rows_, columns = map(int, tile[element].shape)
+        for copies in ((1, 1), (2, 3), (2, 2, 2)):
+            shape = tuple(Int[n * m]() for n, m in zip(copies, (rows_, columns, 1)))
+            for order in itertools.permutations(range(1, len(copies) + 1)):
+                buffer = tile_to_shape(tile[element], shape, tuple(Int[i]() for i in order))
+                found = canonical(MakeTensor(None, buffer), element)
+                family, _dot, again = found.atom.partition(".")
+                made = tile_to_shape(getattr(gpu, family).atoms[again][element], shape, found.order)
+                assert (offsets(made) == offsets(buffer)).all()
+                assert copies == (1, 1) or again == name
+
+
+def test_random_layouts_that_are_not_canonical():
+    """The reason is true: at its coordinate the addresses are these two, before it none differs, and its fix is a canonical layout."""
+    rng, done = random.Random(7), 0
+    for _i in range(60):
+        element = rng.choice([half, float, int8])
+        rows_, columns = rng.choice([16, 64]), rng.choice([64, 128])
+        strides = rng.choice([(columns + rng.choice([1, 8, 16]), 1), (1, rows_ + 8), (1, rows_), (columns, 1), (columns, 2)])
+        layout = Layout((rows_, columns), strides)
+        if rng.random() < 0.5:
+            layout = ComposedLayout(Swizzle[rng.choice([1, 2, 3]), rng.choice([2, 3, 4]), 3](), Int[0](), layout)
+        why = canonical(layout, element)
+        if not isinstance(why, Reason):
+            continue
+        at, byte = re.search(r": \((\d+), (\d+)\) lies at byte (\d+)$", why.what).groups()[:2], int(why.what.rpartition(" ")[2])
+        atom_, shape, order = re.fullmatch(r"write tile_to_shape\((\w+\.\w+)\[\w+\], (\(.*?\)), (\(.*\))\)", why.fix).groups()
+        family, _dot, name = atom_.partition(".")
+        wanted = offsets(tile_to_shape(getattr(gpu, family).atoms[name][element], parse(shape), parse(order)))
+        given, (i, j) = offsets(layout), map(int, at)
+        assert given[i, j] * element.bits // 8 == byte
+        assert f"byte {wanted[i, j] * element.bits // 8}," in why.expected
+        before = (given != wanted).ravel(order="F")
+        assert before[i + j * rows_]
+        assert not before[: i + j * rows_].any()
+        done += 1
+    assert done > 30
+
+
+@pytest.mark.parametrize(
+    ("layout", "error", "text"),
+    [
+        (parse("_64:_1"), RankError, "two modes"),
+        (parse("(_4096,_4096):(_4096,_1)"), RangeError, "at most 2097152 elements"),
+        (Layout((dim("M"), 64), (64, 1)), Unproven, "known extents"),
+        (Layout((64, 64), (dim("M"), 1)), Unproven, "offsets"),
+        (parse("(_8,_8):(_1@0,_1@1)"), TlaError, "coordinates"),
+        ("(64,64):(64,1)", TlaError, "a layout of shared memory"),
+        (None, TlaError, "a layout of shared memory"),
+    ],
+)
+def test_what_cannot_be_canonical(layout, error, text):
+    with pytest.raises(error, match=re.escape(text)):
+        canonical(layout, half)
+
+
+@pytest.mark.parametrize("text", ["(_60,_64):(_64,_1)", "(_0,_64):(_64,_1)", "(_1,_1):(_1,_1)"])
+def test_extents_that_no_atom_divides(text):
+    assert "multiples of (_8,_8)" in canonical(parse(text), half).expected
 
 
 # ------------------------------------------------------------------------------------------------------------- refusals
@@ -176,7 +265,7 @@ def test_a_buffer_tiled_for_an_mma():
 def test_random_layouts_are_descriptors_or_are_refused_for_what_the_hardware_would_read():
     """A layout is refused only if no descriptor reads it: LBO and SBO are those of its own strides, and the hardware differs."""
     rng, taken, refused = random.Random(5), 0, 0
-    for _ in range(2000):
+    for _i in range(2000):
         major, bits = rng.choice(["K", "MN"]), rng.choice([8, 16, 32])
         element = {8: int8, 16: half, 32: tf32}[bits]
         unit, k = 128 // bits, 256 // bits
@@ -266,6 +355,10 @@ def tmem_arguments(case):
 @pytest.mark.parametrize("case", of_kind("tmem_fragment"))
 def test_fragments_in_tensor_memory(case):
     assert str(tmem_layout(parse(case["shape_partition"]), **tmem_arguments(case))) == case["result"]
+    shape = parse(case["shape_partition"])
+    make = getattr(make_tiled_mma(gpu.atom(case["op"]))[0], f"make_fragment_{case['operand']}")
+    made = make(MakeTensor(None, make_layout(shape)))
+    assert (str(made.layout), made.position) == (case["result"], "TMEM")
 
 
 @pytest.mark.parametrize("case", of_kind("tmem_copy"))
@@ -326,8 +419,11 @@ def test_scales_lie_where_the_manual_says():
     require_scale_strides(scale_factor_layout(256, 256, 32), 32)
     with pytest.raises(DivisibilityError, match="the 32 rows are _32:_4"):
         require_scale_strides(parse("((_32,_4),(_32,_4)):((_4,_128),(_0,_1))"), 32)
-    with pytest.raises(TlaError, match="one of 16, 32, 64"):
-        scale_factor_layout(128, 64, 8)
+    with pytest.raises(DivisibilityError, match=r"the 32 elements are _128:_1"):
+        require_scale_strides(parse("((_32,_4),_128):((_16,_4),_1)"), 32)
+    for vector in (8, 16.0, None, "16", dim("V")):
+        with pytest.raises(TlaError, match="one of 16, 32, 64"):
+            scale_factor_layout(128, 64, vector)
     with pytest.raises(RangeError, match="extents of 0 or more"):
         scale_factor_layout(-1, 64, 16)
 

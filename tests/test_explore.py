@@ -395,6 +395,77 @@ def server():
         thread.join()
 
 
+DIVIDES = {  # a text -> the tile of each coordinate of the result, by the definition
+    "zipped_divide(A, (4, 3))": lambda c: c[1],
+    "tiled_divide(A, (4, 3))": lambda c: c[1:],
+    "flat_divide(A, (4, 3))": lambda c: c[2:],
+    "logical_divide(A, (4, 3))": lambda c: (c[0] // 4, c[1] // 3),
+    "logical_divide(A, (_, 3))": lambda c: c[1] // 3,
+    "logical_divide(A, ((_2,_2):(_1,_4), 3))": lambda c: (c[0] // 4, c[1] // 3),
+    "logical_divide(A, (_2,_3):(_1,_16))": lambda c: c[1],
+    "zipped_product(B, (3,4):(1,3))": lambda c: c[1],
+    "flat_product(B, (3,4):(1,3))": lambda c: c[2:],
+    "logical_product(B, (3,4):(1,3))": lambda c: c[1],
+    "blocked_product(B, (3,4):(1,3))": lambda c: (c[0] // 2, c[1] // 2),
+    "raked_product(B, (3,4):(1,3))": lambda c: (c[0] % 3, c[1] % 4),
+}
+
+
+@pytest.mark.parametrize("text", DIVIDES)
+def test_tiles_are_those_that_the_operation_made(text):
+    """In the result, and in what it was made of: one colour a tile, and no two alike."""
+    given = "A = (_8,_12):(_12,_1); B = (_2,_2):(_2,_1); "
+    alone, beside = answer(given + text), answer(f"{given}({text[text.index('(') + 1]}, {text})")
+    value = explore.read(given + text).value.value
+    extents = [int(size(m)) for m in value.shape]
+    colours, places = {}, {}
+    for coord in itertools.product(*map(range, extents)):
+        tile = DIVIDES[text](coord)
+        places[int(value(*coord))] = tile
+        colours.setdefault(tile, set()).add(colour_of(alone["figures"][0], coord))
+    assert all(len(found) == 1 for found in colours.values())
+    assert len(set.union(*colours.values())) == len(colours) > 1
+    assert "tiles of" in alone["caption"]
+    assert alone["caption"] == beside["caption"]
+    for figure in beside["figures"]:
+        for grid in figure["grids"]:
+            for value, fill in zip(grid["texts"], grid["fills"]):
+                if int(value) in places:
+                    (wanted,) = colours[places[int(value)]]
+                    assert figure["palette"][fill][0] == wanted
+
+
+def colour_of(figure, coord):
+    at = dict(enumerate(coord))
+    (row, column) = (at.pop(k) for k in figure["axes"])
+    (grid,) = [g for g in figure["grids"] if not at or all(g["at"][k] == str(c) for k, c in at.items())]
+    return figure["palette"][grid["fills"][row * len(grid["columns"]["labels"]) + column]][0]
+
+
+@pytest.mark.parametrize(
+    ("text", "bits"),
+    {
+        "MakeLayout[half, zN](64,64)": [16],
+        "MakeLayout[8, zN](64,64)": [8],
+        "A = MakeLayout[half, zN](64,64); zipped_divide(A, (16,16))": [16],
+        "Sw<3,3,3> o 0 o MakeLayout[half, zN](64,64)": [16],
+        "lower(bf16[16,16])": [16],
+        "upcast[2](MakeLayout[int8, zN](64,64))": [16],
+        "downcast[4](lower(f32[16,16]))": [8],
+        "recast_layout[16, 8](MakeLayout[half, zN](64,64))": [8],
+        "(s8[4,4], (4,4):(1,4), MakeLayout[half, zN](16,16))": [8, 32, 16],
+        "(64,64):(64,1)": [32],
+    }.items(),
+)
+def test_the_width_of_elements_is_kept(text, bits):
+    assert [s.bits for s in explore.subjects(explore.read(text))] == bits
+    assert answer(text)["bits"] == bits[0]
+    found, given = answer(text, "bank"), answer(text, "bank", 64)
+    assert f"of {bits[0]} bits" in found["caption"]
+    assert "of 64 bits" in given["caption"]
+    assert "not" in str(answer(text, "bank", -1)["error"]) or "bits" in str(answer(text, "bank", -1)["error"])
+
+
 def asked(server, method="POST", path="/answer", body=b'{"text": "4:1"}', **headers):
     """The status, headers and body of an answer; a header of None is left out."""
     connection = http.client.HTTPConnection(HOST, server.server_port, timeout=20)
@@ -451,6 +522,7 @@ OTHERS = {
     "deep JSON": (400, {"body": b"[" * 60000}),
     "a list": (400, {"body": b"[1]"}),
     "a number for a text": (400, {"body": b'{"text": 4}'}),
+    "a text for a width": (400, {"body": b'{"text": "4:1", "bits": "16"}'}),
     "a list for a colour": (400, {"body": b'{"text": "4:1", "color_by": []}'}),
     "a path that is not there": (404, {"path": "/page"}),
     "a path into the package": (404, {"path": "/../server.py"}),
@@ -498,6 +570,56 @@ def test_clients_that_stop_or_go_away_hold_nothing_up(server, monkeypatch, capfd
         client.close()
     assert asked(server)[0] == 200
     assert "Traceback" not in capfd.readouterr().err
+
+
+SLOW = b'{"text": "f32[65521]{0:T(*,4)(2,3)(5,2)(3,7)}"}'  # minutes
+
+
+def test_eight_slow_questions_block_nothing(server, monkeypatch):
+    """They make way for those that come after, or end after so many seconds, with what may be done."""
+    monkeypatch.setattr(explore.workers, "MAX_SECONDS", 4.0)
+    monkeypatch.setattr(explore.workers, "PATIENCE", 0.2)
+    found = []
+    threads = [threading.Thread(target=lambda: found.append(asked(server, body=SLOW)[2])) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    time.sleep(0.5)
+    assert json.loads(asked(server)[2])["value"] == "4:1"
+    for thread in threads:
+        thread.join()
+    whats = [json.loads(body)["error"]["what"] for body in found]
+    assert {re.sub("[0-9]+", "N", what) for what in whats} == {
+        "an answer of more than N seconds",
+        "an answer that made way for N newer questions",
+    }
+    assert json.loads(asked(server, path="/svg")[2])["svg"]
+
+
+def test_a_process_that_ends_is_another_one_next(server):
+    idle = [*server.workers._idle]
+    for worker in idle:
+        worker._process.kill()  # as the system does where memory ends
+    for _ in idle:
+        assert "ended its process" in str(asked(server)[2])
+    assert json.loads(asked(server)[2])["value"] == "4:1"
+
+
+def test_a_client_that_sends_a_byte_now_and_then_is_left(server, monkeypatch):
+    monkeypatch.setattr(explore.server._Handler, "timeout", 0.6)
+    client = socket.create_connection((HOST, server.server_port))
+    client.settimeout(0.1)
+    start, said = time.monotonic(), f"POST /answer HTTP/1.1\r\nHost: {HOST}:{server.server_port}\r\nX: {'x' * 9999}".encode()
+    for byte in said:
+        try:
+            client.sendall(bytes([byte]))
+            if client.recv(1) == b"":
+                break
+        except TimeoutError:
+            continue
+        except ConnectionError:
+            break
+    assert 0.4 < time.monotonic() - start < 5
+    client.close()
 
 
 def test_a_port_in_use_or_none_is_refused(server):

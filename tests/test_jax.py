@@ -13,7 +13,24 @@ from jax.experimental import pallas as pl  # noqa: E402
 from jax.experimental.layout import Format, Layout as JaxLayout  # noqa: E402
 from jax.sharding import AbstractMesh, AxisType, Mesh, NamedSharding, PartitionSpec, SingleDeviceSharding  # noqa: E402
 
-from tla import LeafTypeError, LoweringError, RangeError, RankError, offsets, parse, size, xla  # noqa: E402
+from tla import (  # noqa: E402
+    E,
+    Layout,
+    LeafTypeError,
+    LoweringError,
+    RangeError,
+    RankError,
+    crd2crd,
+    dim,
+    elem_leq,
+    elem_less,
+    get_flat_coord,
+    idx2crd,
+    offsets,
+    parse,
+    size,
+    xla,
+)
 from tla.xla import jax as tla_jax  # noqa: E402
 
 from truth import DATA  # noqa: E402
@@ -156,6 +173,43 @@ def test_coordinates_of_a_dtype_that_wraps_are_refused():
     with pytest.raises(RangeError, match="int32 for Sw<2,0,-31>"):
         parse("Sw<2,0,-31> o _0 o (_8,_8):(_8,_1)")(jnp.int32(1), 3)
     assert parse("(16,8):(1,0)")(jnp.int8(1), 2**40) == 1  # what is no array has no dtype
+
+
+#: Functions of a coordinate of int8, in which an integer past 127 arises.
+WRAP_AT_INT8 = {
+    "a layout after an offset": lambda x: parse("(_100):(_1) o _100 o (_4):(_40)")(x),
+    "a swizzle after an offset": lambda x: parse("Sw<1,0,1> o _100 o (_4):(_40)")(x),
+    "a coordinate": lambda x: parse("(_4):(_100@0)")(x).value,
+    "coordinates that add up": lambda x: parse("(_2,_2):(_100@0,_100@0)")(x, x)[0],
+    "a basis element": lambda x: (E[0] * 300 * x).value,
+    "idx2crd": lambda x: tuple(idx2crd(x, (1000, 4))),
+    "idx2crd by strides": lambda x: tuple(idx2crd(x, (4, 10), (1000, 1))),
+    "crd2crd": lambda x: tuple(crd2crd(x, 400, (200, 2))),
+    "get_flat_coord": lambda x: tuple(get_flat_coord(parse("(_2,_200):(_200,_1)"), x)),
+    "elem_less": lambda x: elem_less((x,), (300,)),
+    "elem_leq": lambda x: elem_leq((x,), (300,)),
+}
+
+
+@pytest.mark.parametrize("name", WRAP_AT_INT8)
+def test_no_path_wraps(name):
+    for call in (WRAP_AT_INT8[name], jax.jit(WRAP_AT_INT8[name])):
+        with pytest.raises(RangeError, match="coordinates of int8 for"):
+            call(jnp.array([1], jnp.int8))
+        call(jnp.array([1], jnp.int32))
+
+
+@pytest.mark.parametrize(
+    "text", ["(_4,_1):(_1,_1099511627776)", "Sw<1,0,1> o 1099511627776 o (_4):(_4)", "(_1,1):(1099511627776,1099511627776)"]
+)
+def test_constants_that_no_dtype_holds_are_refused(text):
+    with pytest.raises(RangeError, match="coordinates of int32 for"):
+        parse(text)(jnp.array([3]))
+
+
+def test_sizes_that_are_not_known_meet_no_array():
+    with pytest.raises(LeafTypeError, match="give sizes that are not known values"):
+        Layout((dim("M"), 2), (1, 4))(jnp.array([3]))
 
 
 @pytest.mark.parametrize("value", [1.0, True, 1j])

@@ -298,7 +298,7 @@ def test_a_layout_is_immutable():
 def test_modes_are_layouts():
     layout = MakeLayout(((4, 2), 3), ((1, 4), 8), (7, 2))
     assert str(layout[0]) == "(4,2):(1,4)"
-    assert layout[0].origin_shape == (4, 2)  # rearranged: the default
+    assert layout[0].origin_shape is None  # 7 of (4,2): no box
     assert layout[1].origin_shape == (2,)  # the mode itself
     assert [str(m) for m in layout] == ["(4,2):(1,4)", "3:8"]
     assert tla.get[0, 1](layout) == parse("2:4")

@@ -7,7 +7,7 @@ import re
 import pytest
 
 import tla
-from tla import DivisibilityError, Int, MakeLayout, MakeLayoutTile, Reason, TlaError, compose, composition, parse, xla
+from tla import DivisibilityError, Int, MakeLayout, MakeLayoutTile, RankError, Reason, TlaError, compose, composition, dim, parse, xla
 
 
 def message(f):
@@ -55,7 +55,7 @@ def message(f):
             lambda: xla.plan("f32[6,10]{1,0:T(3,5)(2,2)}"),
             "f32[6,10]{1,0:T(3,5)(2,2)}: the 2 of tile 1 does not divide the 3 that tile 0 leaves of dimension 0\n"
             "  expected  a tile that divides the tile before it, for one plan\n"
-            "  fix       lower takes it",
+            "  fix       use xla.lower, which composes several plans",
         ),
         (
             lambda: xla.parse_shape("float32[3]"),
@@ -126,3 +126,17 @@ def test_the_error_of_composition_names_stride_extent_and_numbers_that_do():
         "  expected  6 % 4 == 0 or 4 % 6 == 0\n"
         "  fix       use stride 3 or 6, or pad that mode to 8"
     )
+
+
+def test_the_fixes_of_sizes_and_modes_work():
+    M, N = dim("M"), dim("N", at_least=2)
+    with pytest.raises(RankError, match="its rank is 2: use one of these"):
+        tla.get[2]((4, 2))
+    for question in (tla.compatible, tla.weakly_compatible):
+        why = question.why_not(7, (4, 2))
+        assert why.fix == "use 8 for 7"
+        assert question(8, (4, 2))
+    assert tla.safe_div(tla.round_up(M, N), N) == -(-M // N)
+    with pytest.raises(TlaError, match="use xla"):
+        xla.plan("f32[6,10]{1,0:T(3,5)(2,2)}")
+    assert xla.lower("f32[6,10]{1,0:T(3,5)(2,2)}")

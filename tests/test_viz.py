@@ -239,6 +239,56 @@ def test_tiles_that_touch_differ_in_colour():
                     assert (cells[i][j].fill == cells[i + di][j + dj].fill) == same
 
 
+TILED = {  # XLA shape -> its first tile over its dimensions
+    "f32[4,8]{1,0:T(2,4)(2,1)}": (2, 4),  # figure 2 of XLA's document
+    "f32[4,8]{0,1:T(2,4)(2,1)}": (4, 2),
+    "f32[6,10]{1,0:T(3,5)(2,2)}": (3, 5),
+    "f32[3,4,6]{2,1,0:T(2,3)}": (1, 2, 3),
+    "f32[3,4,6]{1,2,0:T(4)}": (1, 4, 1),
+    "bf16[16,256]{1,0:T(8,128)(2,1)}": (8, 128),
+}
+
+
+@pytest.mark.parametrize("text", TILED)
+def test_an_array_is_drawn_by_its_own_tiles(text):
+    """Its layout may coalesce them: each tile has one colour, no two the same, and a border around it."""
+    tile, (figure,) = TILED[text], draw(xla.parse_shape(text)).figures
+    colours = {}
+    for grid in figure.grids:
+        before = tuple(int(n) for n in grid.title.strip("()").split(",") if n.isdecimal())
+        for (i, row), start in zip(enumerate(grid.cells), grid.rows.borders):
+            assert (start > 0) >= (i % tile[-2] == 0 and 1 < tile[-2] < len(grid.cells))
+            for j, cell in enumerate(row):
+                if not cell.padding:
+                    at = (*before, i, j)
+                    colours.setdefault(tuple(c // t for c, t in zip(at, tile)), set()).add(cell.fill)
+        assert all((b > 0) >= (j % tile[-1] == 0 and 1 < tile[-1] < len(row)) for j, b in enumerate(grid.columns.borders))
+    assert all(len(found) == 1 for found in colours.values())
+    assert len(set.union(*colours.values())) == min(len(colours), TINTS)
+
+
+def test_up_to_32_tiles_have_colours_of_their_own():
+    for rows, columns, count in ((8, 4, 8), (16, 8, 32), (4, 4, 4)):
+        (figure,) = draw(parse(f"({rows},{columns}):({columns},1)"), tile=(2, 2)).figures
+        assert len(set(fills(figure).values())) == count
+    (figure,) = draw(parse("(8,4):(4,1)"), tile=(2, 2)).figures
+    assert [row[0].fill for row in figure.grids[0].cells[::2]] == [*map(tint, range(4))]
+
+
+def test_coordinates_are_drawn_as_they_are_printed():
+    for text_ in (
+        "(4,3):(1@0,1@1)",
+        "(4,3):(1@0,0)",
+        "(4,(2,3)):(2@1@0,(1@0@0,3@1))",
+        "(4,3):(1@0,1@0)",
+        "(4,3):(-1@0,1@1) o 0 o (4,3):(1,4)",
+    ):
+        layout = parse(text_)
+        (figure,) = draw(layout).figures
+        for i, row in enumerate(figure.grids[0].cells):
+            assert [cell.text for cell in row] == [str(layout(i, j)) for j in range(len(row))]
+
+
 def test_roles_of_an_xla_array():
     shape = "bf16[16,256]{1,0:T(8,128)(2,1)}"
     for role, at in (("packing", lambda i, j: i % 2), ("sublane", lambda i, j: i // 2 % 4), ("lane", lambda i, j: j % 128)):

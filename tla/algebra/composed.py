@@ -329,7 +329,7 @@ def _on_values(layout: ComposedLayout, holds: Callable[[list[int]], bool], other
         values = _values(layout, "a question")
     except Unproven:
         return None
-    return True if holds(values) else Reason(f"{shown(layout)}: {otherwise}", "another layout", "see offsets(layout)")
+    return True if holds(values) else Reason(f"{shown(layout)}: {otherwise}", "another layout", "look them up in tla.offsets(layout)")
 
 
 def _is_compact(_operation: Any, layout: ComposedLayout) -> Reason | bool | None:
@@ -355,7 +355,7 @@ def _same_map(_operation: Any, a: ComposedLayout, b: Any) -> Reason | bool | Non
         equal = _values(a, "same_map") == _values(b, "same_map")
     except Unproven:
         return None
-    return True if equal else Reason(f"{shown(a)} and {shown(b)} are other functions", "equal offsets", "see offsets(layout)")
+    return True if equal else Reason(f"{shown(a)} and {shown(b)} are other functions", "equal offsets", "compare tla.offsets of both")
 
 
 # --------------------------------------------------------------------------------------------------- registry

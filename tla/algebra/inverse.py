@@ -22,7 +22,7 @@ from ..core.layout import Layout, as_layout
 from .coalesce import coalesce
 from .digits import merged, wrapped
 from .flat_modes import Mode, by_stride, flat_modes, from_modes, has_symbols, merge
-from .inverse_digits import SEARCHABLE, larger, whole_modes
+from .inverse_digits import SEARCHABLE, larger_inverse, whole_modes
 
 _0, _1 = Int[0](), Int[1]()
 _ONE = Layout(_1, _0)
@@ -56,7 +56,7 @@ def right_inverse(layout: Layout) -> Layout:
         return nothing
     if plain := layout.plain_modes():
         plain = merged(plain)
-        return wrapped(merged(larger(plain, whole_modes(plain))))
+        return wrapped(merged(larger_inverse(plain, whole_modes(plain))))
     offsets_only("right_inverse", layout)
     if has_symbols(layout.shape, layout.stride):
         return from_modes(merge(_following_modes(placed(layout))))

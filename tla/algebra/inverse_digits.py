@@ -47,7 +47,7 @@ def whole_modes(modes: list[Any], as_leaf: Callable[[int], Any] = int) -> list[A
     return out
 
 
-def larger(modes: Modes, found: Modes) -> Modes:
+def larger_inverse(modes: Modes, found: Modes) -> Modes:
     """A right inverse of these modes larger than `found`, which is one; `found`, if digits make none."""
     size, known_size = math.prod([s for s, _d in modes]), math.prod([s for s, _r in found])
     if known_size >= size or known_size >= (limit := consecutive(modes) or size):

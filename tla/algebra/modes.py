@@ -112,7 +112,9 @@ def select(*indices: int) -> Callable[[Any], Any]:
     def f(x: Any) -> Any:
         modes = _modes(x)
         if not all(0 <= i < len(modes) for i in indices):
-            raise RankError(f"select{[int(i) for i in indices]} of {shown(x)}", f"0 to {len(modes) - 1}", f"its rank is {len(modes)}")
+            raise RankError(
+                f"select{[int(i) for i in indices]} of {shown(x)}", f"0 to {len(modes) - 1}", f"its rank is {len(modes)}: use some of these"
+            )
         return _of(x, [modes[i] for i in indices])
 
     return f

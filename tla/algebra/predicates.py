@@ -55,7 +55,7 @@ def same_map(a: Layout, b: Layout) -> Reason | bool | None:
         return Reason(f"the valid parts {a.origin_shape} and {b.origin_shape}", "equal origin_shapes", "crop both alike")
     for i, (x, y) in enumerate(zip(a, b)):
         if size(a) and _normal(x) != _normal(y):
-            return Reason(f"mode {i}: {x} and {y} are other functions", "equal offsets", "see offsets(layout)")
+            return Reason(f"mode {i}: {x} and {y} are other functions", "equal offsets", "compare tla.offsets of both")
     return True
 
 

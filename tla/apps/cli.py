@@ -135,7 +135,7 @@ def _code_options(emit: argparse.ArgumentParser, emit_copy: argparse.ArgumentPar
         sub.add_argument("--at-most", metavar="NAME=N", nargs="+", default=[], help="how large they are at most")
     emit.add_argument("--coords", metavar="NAMES", help="the names of the coordinates, such as i,j or (i0,i1),j; i,j,... by default")
     emit.add_argument("--integer", metavar="TYPE", help="int32, int64, uint32 or uint64; by default int32 where all is proved to fit")
-    emit_copy.add_argument("--bits", metavar="N", type=int, help="bits of an element: 8, 16, 32 or 64; 32, or as the XLA shape has")
+    emit_copy.add_argument("--bits", metavar="N", type=int, help="bits of an element: 8, 16, 32 or 64; 32, or as the layout says")
 
 
 def _options(draw: argparse.ArgumentParser, layout: str) -> None:
@@ -143,7 +143,9 @@ def _options(draw: argparse.ArgumentParser, layout: str) -> None:
     draw.add_argument("-o", dest="output", metavar="FILE", help="write it to FILE, which ends in .svg, .html, .tex or .txt")
     draw.add_argument("--color-by", metavar="RULE", help=f"what colours mean: {', '.join(RULES)}; with --threads thread or value")
     draw.add_argument("--tile", metavar="TILE", help="the extents of a tile of the first layout, such as 4,8")
-    draw.add_argument("--bits", metavar="N", type=int, help="bits of an element, for --color-by bank; 32, or as the XLA shape has")
+    draw.add_argument(
+        "--bits", metavar="N", type=int, help="bits of an element, for --color-by bank; by default as the layout says, else 32"
+    )
     draw.add_argument("--threads", action="store_true", help="LAYOUT is (thread, value) -> element of --tile: draw who holds each")
 
 
@@ -213,11 +215,12 @@ def show(arguments: argparse.Namespace) -> Answer:
     """The grid of offsets of a layout; padding is a dot. Of a layout that is too large, its corner."""
     from ..tensors.offsets import offsets  # with numpy, which the other commands do without
 
-    subjects = _read_subjects(arguments.layout)
+    program = _closed(arguments.layout)
+    drawn = _drawn(arguments.layout, program)
     if not arguments.json:
-        scene = viz.draw(*subjects)
+        scene = viz.draw(*_subjects(program))
         return None, lambda _: _as_text(scene)
-    layout = _layout_of(_one(arguments.layout, subjects))
+    layout = _layout_of(_one(arguments.layout, drawn))
     if size(layout) > MAX_LISTED:
         raise RangeError(f"{size(layout)} offsets of {layout}", f"{MAX_LISTED} at most", "leave --json out: then it is the corner")
     return {"layout": str(layout), "origin_shape": str(layout.origin_shape), "offsets": offsets(layout).tolist()}, str
@@ -225,7 +228,8 @@ def show(arguments: argparse.Namespace) -> Answer:
 
 def draw(arguments: argparse.Namespace) -> Answer:
     """Layouts drawn beside each other, as a picture in a file, or as text."""
-    subjects = [subject for text in arguments.layouts for subject in _read_subjects(text)]
+    programs = [(text, _closed(text)) for text in arguments.layouts]
+    subjects = [subject for text, program in programs if _drawn(text, program) for subject in _subjects(program)]
     tile = None if arguments.tile is None else _read_coord(arguments.tile)
     if arguments.threads:
         if len(subjects) > 1:
@@ -254,7 +258,8 @@ def emit_copy(arguments: argparse.Namespace) -> Answer:
     """A copy from one layout to another as the text of a function, in C, C++, CUDA, HIP or OpenCL."""
     subjects = _with_sizes(arguments, arguments.source, arguments.destination)
     source, destination = map(_layout_of, subjects)
-    found = {x.bits: x.element_type for x in subjects if isinstance(x, xla.ArrayShape)}
+    widths = [_width(text) for text in (arguments.source, arguments.destination)]
+    found = {bits: name for bits, name in widths if bits}
     if len(found) > 1 and arguments.bits is None:
         raise RangeError(f"a copy of {' to '.join(found.values())}", "elements of one width", "give it: --bits 16")
     options = {"element": next(iter(found), 32) if arguments.bits is None else arguments.bits, "check": arguments.check}
@@ -394,11 +399,27 @@ def _read(text: str, names: dict[str, Any] | None = None) -> Program:
 
 def _read_subjects(text: str) -> tuple[Any, ...]:
     """The layouts that an expression says, all of whose sizes are known."""
+    return _drawn(text, _closed(text))
+
+
+def _closed(text: str) -> Program:
     program = _read(text)
     if program.sizes:
         given = "".join(f"{name} = 64; " for name in program.sizes)
         raise Unproven(f"the sizes of {text}: {', '.join(program.sizes)}", "numbers", f"put them before it: '{given}{text}'")
-    return _drawn(text, program)
+    return program
+
+
+def _subjects(program: Program) -> tuple[viz.Subject, ...]:
+    from .explore import subjects
+
+    return subjects(program)
+
+
+def _width(text: str) -> tuple[int | None, str]:
+    """The width of an element that a text says, and how it says it."""
+    value = _read(text).value
+    return value.bits, value.value.element_type if isinstance(value.value, xla.ArrayShape) else f"{value.bits} bits"
 
 
 def _drawn(text: str, program: Program) -> tuple[Any, ...]:

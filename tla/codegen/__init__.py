@@ -13,6 +13,7 @@ from .expressions.target import TARGETS as TARGETS, Target, register
 from .indices import affine, c, jax, latex, mlir, python, triton  # noqa: F401  # they register their targets
 from .indices.emit import emit
 from .indices.guard import emit_guard
+from .sources.contracts import emit_descriptor, emit_tma
 from .sources.source import SYSTEMS as SYSTEMS, source
 
 __all__ = [
@@ -21,8 +22,10 @@ __all__ = [
     "Target",
     "emit",
     "emit_copy",
+    "emit_descriptor",
     "emit_guard",
     "emit_loops",
+    "emit_tma",
     "loop_nest",
     "plan",
     "register",

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from . import ints
+from .arrays import computed
 from .coord import as_coord
 from .errors import DivisibilityError, RankError
 from .int_tuple import IntTuple, as_int_tuple, leaves, own_operation, product, require_congruent, shown
@@ -232,7 +233,12 @@ def elem_less(a: Any, b: Any) -> Any:
     """
     if own := own_operation(elem_less, a):
         return own(elem_less, a, b)
-    return _elementwise("elem_less", lambda x, y: ints.at_most(add(x, static(1)), y) if is_leaf(x) and is_leaf(y) else x < y, a, b)
+    return _elementwise(
+        "elem_less",
+        lambda x, y: ints.at_most(add(x, static(1)), y) if is_leaf(x) and is_leaf(y) else computed(operator.lt, x, y),
+        as_coord(a),
+        as_coord(b),
+    )
 
 
 def elem_leq(a: Any, b: Any) -> Any:
@@ -244,7 +250,9 @@ def elem_leq(a: Any, b: Any) -> Any:
 
     Source: CuTe `elem_leq`, which is true there wherever b is not less than a in every integer.
     """
-    return _elementwise("elem_leq", lambda x, y: ints.at_most(x, y) if is_leaf(x) and is_leaf(y) else x <= y, a, b)
+    return _elementwise(
+        "elem_leq", lambda x, y: ints.at_most(x, y) if is_leaf(x) and is_leaf(y) else computed(operator.le, x, y), as_coord(a), as_coord(b)
+    )
 
 
 def elem_gtr(a: Any, b: Any) -> Any:
@@ -273,7 +281,6 @@ def elem_geq(a: Any, b: Any) -> Any:
 
 def _elementwise(name: str, holds: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
     """Whether holds(x, y) for every x of a and its counterpart y in b: True, False or None; of arrays, element by element."""
-    a, b = as_coord(a), as_coord(b)
     if isinstance(a, tuple) != isinstance(b, tuple):
         raise RankError(f"{name}: {shown(a)} and {shown(b)}", "integers in the same places", "give each integer its counterpart")
     if not isinstance(a, tuple):

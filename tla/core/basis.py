@@ -12,13 +12,14 @@ from collections.abc import Iterator
 from itertools import zip_longest
 from typing import Any
 
+from .arrays import dtype_of
 from .coord import coord_leaf
 from .errors import LeafTypeError, RangeError, RankError
 from .int_tuple import MAX_DEPTH, IntTuple, as_int_tuple, as_tuple, like, shown
 from .ints import Int, is_constant, is_int, is_leaf, is_no_integer, leaf, plus, register_leaf, times
 from .value import Value, new_value, put
 
-_0, _1 = Int[0](), Int[1]()
+_0, _1, _MINUS = Int[0](), Int[1](), Int[-1]()
 
 
 class ScaledBasis(Value):
@@ -55,7 +56,7 @@ class ScaledBasis(Value):
     __rmul__ = __mul__
 
     def __neg__(self) -> ScaledBasis:
-        return _element(-self.value, self.path)
+        return _element(times(self.value, _MINUS), self.path)
 
     def __abs__(self) -> ScaledBasis:
         return _element(abs(self.value), self.path)
@@ -108,7 +109,12 @@ def _path(path: Any) -> tuple[int, ...]:
 
 def _element(value: Any, path: tuple[int, ...]) -> ScaledBasis:
     """The ScaledBasis of parts that are checked."""
-    return new_value(ScaledBasis, value=leaf(value) if isinstance(value, int) else value, path=path)
+    return new_value(ScaledBasis, value=_in_64_bits(value), path=path)
+
+
+def _in_64_bits(x: Any) -> Any:
+    """x, unless it is an integer, or an array of Python's, that 64 bits do not hold."""
+    return leaf(x) if isinstance(x, int) else coord_leaf(x) if dtype_of(x) == "object" else x
 
 
 def _factor(n: Any) -> Any:
@@ -171,7 +177,7 @@ class ArithmeticTuple(IntTuple):
         return _sum(other, self)
 
     def __neg__(self) -> ArithmeticTuple:
-        return _coordinate(-m for m in self)
+        return self * _MINUS
 
     def __sub__(self, other: Any) -> Any:
         return _sum(self, _negative(other))
@@ -221,7 +227,7 @@ def _sum_of_modes(a: Any, b: Any) -> Any:
         return b if is_constant(0, a) else a
     if isinstance(a, tuple) or isinstance(b, tuple) or is_no_integer(a) or is_no_integer(b):
         raise RankError(f"the sum of {shown(a)} and {shown(b)}", "coordinates of one nesting", "use basis elements of other modes")
-    return plus(a, b)
+    return _in_64_bits(plus(a, b))
 
 
 def _ask(question: str, a: Any, b: Any) -> bool | None:

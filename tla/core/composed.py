@@ -8,14 +8,15 @@ Source: CuTe include/cute/layout_composed.hpp.
 from __future__ import annotations
 
 import itertools
-import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from .arrays import require_held
 from .basis import ArithmeticTuple, ScaledBasis, as_coordinate
+from .coord import offset_range
 from .errors import LeafTypeError, RankError
 from .int_tuple import AnyLayout, flatten, leaves, mode, shown, symbols_given, unflatten
-from .ints import Int, is_constant, is_int, is_static, leaf, plus
+from .ints import Int, is_constant, is_int, is_leaf, is_static, leaf, plus
 from .layout import Layout, as_layout, origin_given
 from .swizzle import Swizzle
 from .value import new_value
@@ -89,10 +90,8 @@ class ComposedLayout(AnyLayout):
 
     def __call__(self, *coord: Any) -> Any:
         place = self.inner(*coord)
-        np = sys.modules.get("numpy")
-        if np and isinstance(place, (np.ndarray, np.generic)) and place.size and isinstance(self.offset, int):  # numpy would wrap silently
-            for end in (place.min(), place.max()):
-                leaf(int(end) + int(self.offset))
+        if not is_leaf(place) and (between := values_between(self.inner, self.offset)):  # a tracer would wrap silently
+            require_held(str(self), place, *between)
         return _outer_at(self.outer, plus(self.offset, place))
 
     def __getitem__(self, i: int) -> Any:
@@ -135,6 +134,24 @@ class ComposedLayout(AnyLayout):
 
 def gives_coordinates(layout: Layout) -> bool:
     return any(isinstance(d, ScaledBasis) for d in leaves(layout.stride))
+
+
+def values_between(layout: Any, offset: Any = _0) -> tuple[int, int] | None:
+    """The least and the largest of a layout's offsets plus `offset`, and 0; None where they are not known, or coordinates."""
+    if not isinstance(offset, int):
+        return None
+    if isinstance(layout, Layout):
+        ends = offset_range(layout.shape, layout.stride)
+    else:
+        ends = values_between(layout.inner, layout.offset)
+        if isinstance(layout.outer, Layout):
+            ends = offset_range(layout.outer.shape, layout.outer.stride)
+        elif ends:
+            ends = (
+                min(ends[0], -1 << max(1, (-ends[0]).bit_length())) if ends[0] < 0 else 0,
+                (1 << max(ends[1], layout.outer.changes).bit_length()) - 1,
+            )
+    return ends and (min(0, ends[0], ends[0] + offset), max(0, ends[1], ends[1] + offset))
 
 
 def _outer_at(outer: Any, place: Any) -> Any:

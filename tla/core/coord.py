@@ -10,18 +10,17 @@ from __future__ import annotations
 
 import functools
 import itertools
+import operator
 import re
 import sys
 from collections.abc import Iterable, Iterator
 from numbers import Integral
 from typing import Any, Protocol, TypeAlias
 
-from .cache import plain_memo
+from .arrays import INT64_MAX, INT64_MIN, computed, dtype_of, range_of, require_held
 from .errors import LeafTypeError, RangeError, RankError
-from .int_tuple import AnyLayout, IntTuple, Underscore, as_int_tuple, as_tuple, leaves, like, opened, product, require_congruent, shown
+from .int_tuple import AnyLayout, IntTuple, Underscore, as_int_tuple, as_tuple, leaves, opened, product, require_congruent, shown
 from .ints import (
-    INT64_MAX,
-    INT64_MIN,
     Int,
     IntTupleLike,
     equal,
@@ -123,25 +122,6 @@ def _index_array(np: Any, x: Any) -> Any:
 
 # What the dtypes of arrays and tracers, numpy's or another library's, are called: int32, torch.int64, Int32, bfloat16, key<fry>.
 _NO_INTEGER_DTYPE = r"(?i)float|complex|bool|key<"
-_INTEGER_DTYPE = r"(?i)(?:.*\.)?(u?)int(\d+)"
-
-
-def dtype_of(x: Any) -> str:
-    """The name of the dtype of an array or tracer; empty where it has none.
-
-    The class is asked: a proxy of torch.fx has every attribute, and records that it was asked for one.
-    """
-    return str(x.dtype) if hasattr(type(x), "dtype") else ""
-
-
-@plain_memo
-def _range_of(dtype: str) -> tuple[int, int] | None:
-    """The least and the largest integer of a dtype; None where it is no integer's of so many bits."""
-    found = re.fullmatch(_INTEGER_DTYPE, dtype)
-    if found is None:
-        return None
-    bits = int(found[2])
-    return (0, 2**bits - 1) if found[1] else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
 
 
 def as_coord(x: Any) -> Any:
@@ -287,22 +267,26 @@ def _offset_in(arrays: list[Any], coord: Any, shape: Any, stride: Any) -> Any:
     return _offset(coord, shape, stride)
 
 
-def require_held(what: str, x: Any, low: int, high: int) -> None:
-    """RangeError if x is an array or tracer of integers whose dtype cannot hold `low` to `high`."""
-    bounds = _range_of(dtype_of(x))
-    if bounds and not bounds[0] <= low <= high <= bounds[1]:
-        given = f"coordinates of {x.dtype} for {what}, where integers from {low} to {high} arise"
-        raise RangeError(given, f"{bounds[0]} to {bounds[1]}", "convert them to a wider dtype, or take a tile")
-
-
 def _reach(coord: Any, shape: Any, stride: Any) -> tuple[int, int] | None:
     """Between which integers the coordinates inside of a shape and all sums on the way to their offsets lie, if that is known."""
-    pairs = [(known(s), known(d)) for s, d in zip(leaves(shape), leaves(stride))]
-    steps = [(s - 1) * d for s, d in pairs if s and d is not None]
     extents = [known(n) for x, n in _matched(coord, shape) if dtype_of(x)]
-    if len(steps) < len(pairs) or any(n is None for n in extents):
+    reach = offset_range(shape, stride)
+    if reach is None or any(n is None for n in extents):
         return None
-    return sum(n for n in steps if n < 0), max([sum(n for n in steps if n > 0), *(n - 1 for n in extents if n)])
+    return reach[0], max([reach[1], *(n - 1 for n in extents if n)])
+
+
+def offset_range(shape: Any, stride: Any) -> tuple[int, int] | None:
+    """The least and the largest offset inside of a shape, or integer of its coordinates, with 0; None where one is not known."""
+    lows: dict[Any, int] = {}
+    highs: dict[Any, int] = {}
+    for s, d in zip(leaves(shape), leaves(stride)):
+        path, n, step = getattr(d, "path", ()), known(s), known(getattr(d, "value", d))
+        if n is None or step is None:
+            return None
+        ends = lows if step < 0 else highs
+        ends[path] = ends.get(path, 0) + max(n - 1, 0) * step
+    return min(lows.values(), default=0), max(highs.values(), default=0)
 
 
 # int's own operators, called by name: they pass by those of Int, and answer what is no int with NotImplemented, which no
@@ -429,14 +413,14 @@ def _over(x: Any, n: Any) -> Any:
     _divides_by(n)
     if power := _power_of_two(x, n):
         return x >> power
-    return x if is_constant(1, n) else x // n if is_leaf(x) else x // plain(n)
+    return x if is_constant(1, n) else x // n if is_leaf(x) else computed(operator.floordiv, x, plain(n))
 
 
 def _mod(x: Any, n: Any) -> Any:
     _divides_by(n)
     if _power_of_two(x, n):
-        return x & (plain(n) - 1)
-    return _0 if is_constant(1, n) else x % n if is_leaf(x) else x % plain(n)
+        return computed(operator.and_, x, plain(n) - 1)
+    return _0 if is_constant(1, n) else x % n if is_leaf(x) else computed(operator.mod, x, plain(n))
 
 
 def _power_of_two(x: Any, n: Any) -> int:
@@ -444,7 +428,7 @@ def _power_of_two(x: Any, n: Any) -> int:
 
     JAX's // and % are a dozen each, for they put right what the machine rounds towards 0.
     """
-    if isinstance(n, int) and n > 1 and n & (n - 1) == 0 and _range_of(dtype_of(x)):
+    if isinstance(n, int) and n > 1 and n & (n - 1) == 0 and range_of(dtype_of(x)):
         return int(n).bit_length() - 1
     return 0
 
@@ -464,14 +448,9 @@ def _offsets_of_arrays(np: Any, coord: Any, shape: Any, stride: Any) -> Any:
         shapes = ", ".join(str(a.shape) for a in arrays)
         raise RankError(f"coordinate arrays of shapes {shapes}", "shapes that broadcast together", "give them numpy's [:, None]") from None
     if not all(isinstance(x, (int, np.ndarray)) for x in parts) or not all(isinstance(n, int) for n in (*leaves(shape), *leaves(stride))):
-        return _offset_in([x for x in parts if dtype_of(x)], coord, shape, stride)  # tracers and symbols compute by themselves
-    # No digit of a coordinate is larger than the coordinate or its extent, so this bounds every sum on the way. Past 64
-    # bits numpy computes with Python's integers, slowly, and only a result that does not fit is refused.
-    largest = max(max(abs(int(a.max(initial=0))), abs(int(a.min(initial=0)))) for a in map(np.asarray, parts))
-    bound = sum(abs(int(d)) * max(largest, int(s)) for s, d in zip(leaves(shape), leaves(stride)))
-    kind = np.int64 if max(bound, largest) <= INT64_MAX else object
-    exact = iter([x.astype(kind) if isinstance(x, np.ndarray) else x for x in parts])
-    offsets = np.asarray(_offset(like(coord, exact, Coord), shape, stride))
-    if offsets.dtype == object and offsets.size and not INT64_MIN <= offsets.min() <= offsets.max() <= INT64_MAX:
+        tracers = [x for x in parts if dtype_of(x) and not isinstance(x, np.ndarray)]
+        return _offset_in(tracers, coord, shape, stride)  # coordinates, tracers and symbols compute by themselves
+    offsets = np.asarray(_offset(coord, shape, stride))
+    if offsets.dtype != np.int64 and offsets.size and not INT64_MIN <= offsets.min() <= offsets.max() <= INT64_MAX:
         raise RangeError(f"offsets up to {offsets.max()} of {shown(shape)}:{shown(stride)}", "offsets that fit in 64 bits", "use a tile")
     return np.array(np.broadcast_to(offsets, out_shape), np.int64)[()]

@@ -300,7 +300,7 @@ def mode(x: Any, i: int) -> Any:
         x = leaf(x)
     if 0 <= i < len(modes_of(x)):
         return x[i] if not is_int(x) else x
-    raise RankError(f"mode {i} of {shown(x)}", f"0 to {len(modes_of(x)) - 1}", f"its rank is {len(modes_of(x))}")
+    raise RankError(f"mode {i} of {shown(x)}", f"0 to {len(modes_of(x)) - 1}", f"its rank is {len(modes_of(x))}: use one of these")
 
 
 def shape_of(x: Any) -> Any:
@@ -541,7 +541,7 @@ def _refines(a: Any, b: Any, holds: Callable[[Any, Any], bool | None], otherwise
     """Whether b refines the nesting of a, and holds(n, size of b there) at each integer n of a; if not, why."""
     if not isinstance(a, tuple):
         answer = holds(a, product(b))
-        return answer if answer is not False else Reason(f"{a} {otherwise} {shown(b)}", "sizes that fit", "pad the one to the other")
+        return answer if answer is not False else Reason(f"{a} {otherwise} {shown(b)}", "sizes that fit", f"use {product(b)} for {a}")
     if not isinstance(b, tuple) or len(a) != len(b):
         return Reason(f"{shown(b)} has not the {len(a)} modes of {shown(a)}", "a nesting that refines the first", "group modes")
     answers = [_refines(x, y, holds, otherwise) for x, y in zip(a, b)]

@@ -15,6 +15,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, TypeAlias, cast
 
+from .arrays import INT64_MAX as INT64_MAX, INT64_MIN as INT64_MIN, computed
 from .errors import DivisibilityError, LeafTypeError, RangeError, Unproven
 from .value import Value, put
 
@@ -22,8 +23,6 @@ from .value import Value, put
 IntLike: TypeAlias = SupportsIndex
 #: An integer, or a tuple of these, nested.
 IntTupleLike: TypeAlias = "SupportsIndex | tuple[IntTupleLike, ...]"
-
-INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
 
 # ---------------------------------------------------------------------------------------------- static integers
 
@@ -451,8 +450,8 @@ def add(a: Any, b: Any) -> Any:
     Source: TLA `tla::add`.
     """
     if type(b) is Int:
-        return static(int.__add__(a, b)) if type(a) is Int else b + _operand(a) if b != 0 else _operand(a)
-    return _operand(a) + _operand(b) if type(a) is not Int or a != 0 else _operand(b)
+        return static(int.__add__(a, b)) if type(a) is Int else _combined(operator.add, b, a) if b != 0 else _operand(a)
+    return _combined(operator.add, a, b) if type(a) is not Int or a != 0 else _operand(b)
 
 
 def mul(a: Any, b: Any) -> Any:
@@ -462,13 +461,22 @@ def mul(a: Any, b: Any) -> Any:
     _8 4 _0
     """
     if type(b) is Int:
-        return static(int.__mul__(a, b)) if type(a) is Int else b * _operand(a) if b != 1 else _operand(a)
-    return _operand(a) * _operand(b) if type(a) is not Int or a != 1 else _operand(b)
+        return static(int.__mul__(a, b)) if type(a) is Int else _combined(operator.mul, b, a) if b != 1 else _operand(a)
+    return _combined(operator.mul, a, b) if type(a) is not Int or a != 1 else _operand(b)
+
+
+def _combined(operation: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
+    """operation(a, b) of leaves, or of what else computes."""
+    if type(a) is not int:
+        a = _operand(a)
+    if type(b) is not int:
+        b = _operand(b)
+    return operation(a, b) if is_leaf(a) and is_leaf(b) else computed(operation, a, b)
 
 
 def _operand(x: Any) -> Any:
-    """x, unless it is no integer and nothing that computes like one: a text, a tuple, None."""
-    return leaf(x) if type(x) is not int and (is_no_integer(x) or x is None or isinstance(x, (tuple, list))) else x
+    """x, unless it is no integer and nothing that computes like one: a text, a tuple, None. A numpy integer as an int."""
+    return leaf(x) if not is_leaf(x) and (isinstance(x, (numbers.Number, tuple, list)) or is_no_integer(x) or x is None) else x
 
 
 def as_static(n: Any) -> Any:
@@ -498,14 +506,16 @@ def times(x: Any, d: Any) -> Any:
         return static(0)
     if is_leaf(x) or is_constant(1, d):
         return mul(x, d)
-    return x * plain(d) if is_int(d) else d * x  # a proxy takes all that stands on its right, a basis element too
+    return (
+        d * x if type(d) in _NO_INTEGERS else computed(operator.mul, x, plain(d))
+    )  # a proxy takes all that stands on its right, a basis element too
 
 
 def plus(a: Any, b: Any) -> Any:
     """a + b, where both may be anything that computes. A static 0 costs nothing."""
     if is_constant(0, a) or is_constant(0, b):
         return b if is_constant(0, a) else a
-    return add(a, b) if is_leaf(a) and is_leaf(b) else plain(a) + plain(b)
+    return add(a, b) if is_leaf(a) and is_leaf(b) else computed(operator.add, plain(a), plain(b))
 
 
 def ceil_div(a: Any, b: Any) -> Any:
@@ -534,7 +544,9 @@ def shape_div(a: Any, b: Any) -> Any:
     raise DivisibilityError(
         f"shape_div: {a} and {b}: neither divides the other",
         f"{a} % {b} == 0 or {b} % {a} == 0",
-        f"use {math.gcd(int(a), int(b)) or 1} for {b}" if known(a) is not None and known(b) is not None else "pad the one to the other",
+        f"use {math.gcd(int(a), int(b)) or 1} for {b}"
+        if known(a) is not None and known(b) is not None
+        else f"use round_up({a}, {b}) for {a}",
     )
 
 

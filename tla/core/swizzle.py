@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from .arrays import require_held
 from .basis import ScaledBasis
-from .coord import coord_leaf, require_held
+from .coord import coord_leaf
 from .errors import LeafTypeError, RangeError, RankError
 from .int_tuple import AnyLayout, shown
 from .ints import Int, Static, leaf, static

@@ -11,7 +11,7 @@ from ..core import element
 from . import names
 from .algorithms import axpby, clear, copy, copy_if, fill, gemm, transform, values_of
 from .atom import CopyAtom, Family, Major, MMAAtom
-from .canonical import GMMA, UMMA, CanonicalAtom, tile_to_mma_shape
+from .canonical import GMMA, UMMA, Canonical, CanonicalAtom, canonical, tile_to_mma_shape
 from .contracts import Contract, contracts
 from .descriptor import Descriptor, descriptor_steps, read_descriptor, umma_descriptor, wgmma_descriptor
 from .elements import CPP
@@ -32,7 +32,8 @@ from .tiled_copy import (
 )
 from .tiled_mma import ThrMMA, TiledMMA, make_tiled_mma
 from .tma import TensorMap, TMACopy, make_tma_copy, tma_partition
-from .tmem import TmemAddress, make_tmem_copy, tmem_address, tmem_allocation, tmem_layout
+from .tmem import TmemAddress, tmem_address, tmem_allocation, tmem_layout
+from .tmem_copy import make_tmem_copy
 
 K, MN = Major.K, Major.MN
 
@@ -40,6 +41,7 @@ __all__ = [
     "GMMA",
     "MN",
     "UMMA",
+    "Canonical",
     "CanonicalAtom",
     "Contract",
     "CopyAtom",
@@ -61,6 +63,7 @@ __all__ = [
     "atom",
     "atoms",
     "axpby",
+    "canonical",
     "clear",
     "contracts",
     "copy",

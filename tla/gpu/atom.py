@@ -12,7 +12,7 @@ import dataclasses
 import enum
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..algebra.recast import recast_layout
 from ..core.element import Element
@@ -20,7 +20,7 @@ from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankErro
 from ..core.int_tuple import size
 from ..core.ints import Int, static
 from ..core.layout import Layout, Shape
-from .elements import as_element
+from .elements import as_element, cpp_name
 
 
 class Major(enum.Enum):
@@ -52,6 +52,28 @@ def tv(shape: Any, stride: Any) -> Layout:
 
 def shape_of(m: int, n: int, k: int) -> Shape:
     return Shape(*static_tree((m, n, k)))
+
+
+class TmemFragment(NamedTuple):
+    """A fragment in tensor memory: what it holds, and how it is allocated.
+
+    element      the element type
+    storage      the bits that each element takes: 32 of accumulators, those of the type of an A operand
+    sms          how many SMs share the instruction
+    allocation   "Interleaved", "NonInterleaved" or "Duplicated"
+    storage_type  C++'s name of the storage
+
+    Source: CuTe `UMMA::tmem_frg`.
+    """
+
+    element: Element
+    storage: int
+    sms: int
+    allocation: str
+    storage_type: str
+
+    def __str__(self) -> str:
+        return f"tmem_frg<{cpp_name(self.element)}, {self.storage_type}, {self.sms}, {self.allocation}>"
 
 
 @dataclass(frozen=True)
@@ -100,9 +122,9 @@ class MMAAtom:
     val_SF: Element | None = None
     sf_vec: int | None = None
     sparsity: tuple[int, int] | None = None
-    frg_A: str | None = None
+    frg_A: str | TmemFragment | None = None
     frg_B: str | None = None
-    frg_C: str | None = None
+    frg_C: TmemFragment | None = None
     major_A: Major | None = None
     major_B: Major | None = None
     majors: bool = field(default=False, compare=False)  # whether brackets choose them

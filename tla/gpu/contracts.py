@@ -19,7 +19,7 @@ from ..tensors.tensor import MakeTensor, Tensor
 from ..tensors.views import local_tile
 from .canonical import UNIT_BITS, taken_apart
 from .descriptor import umma_descriptor, wgmma_descriptor
-from .elements import as_element
+from .elements import as_element, require_number
 from .tma import make_tma_copy
 
 
@@ -29,6 +29,14 @@ class Contract(NamedTuple):
     instruction   what it is;  holds  whether it could
     given         what it is given then: a Descriptor, a TMACopy, or the layout of 16-byte units
     reason        why not, with what was expected and a fix
+
+    >>> from tla import parse
+    >>> from tla.gpu import contracts, half
+    >>> found = contracts(parse("(_128,_64):(_72,_1)"), half)
+    >>> print(found[4].holds, found[-1])
+    True TMA: make_tma_copy: boxes 144 bytes apart in shared memory
+
+    Source: the contracts of this package.
     """
 
     instruction: str
@@ -122,7 +130,9 @@ def _tma(layout: Any, element: Element) -> Any:
 def _step(inner: Layout, i: int) -> int:
     """How far the second element of a mode lies from the first; of one element, as far as can be."""
     mode = take[i, i + 1](inner)
-    return int(mode(1)) if int(size(mode)) > 1 else 1 << 62
+    if int(size(mode)) <= 1:
+        return 1 << 62
+    return require_number(f"TMA: the step of {shown(mode)}", mode(1))
 
 
 _CHECKS: dict[str, Callable[[Any, Element], Any]] = {

@@ -25,12 +25,12 @@ from ..core.layout import Layout
 from ..tensors.tensor import Tensor
 from .atom import Major
 from .canonical import MODES, ROWS, UNIT_BITS, Mode, taken_apart
-from .elements import as_element
+from .elements import as_element, require_number
 
 _1, _2, _8 = static(1), static(2), static(8)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Generation:
     """How an instruction's descriptor is made up: where each field lies, as (lowest bit, bits), and the codes of swizzle modes.
 
@@ -123,7 +123,7 @@ class Descriptor:
 
     def advanced(self, units: int) -> Descriptor:
         """The descriptor of a tile that begins `units` of 16 bytes further: the next step along K, as a kernel adds it."""
-        start = self.start_address + units
+        start = self.start_address + require_number("the step of a descriptor", units)
         if not 0 <= start < 1 << 14:
             raise RangeError(f"a tile at {start * 16} bytes", "less than 256 KiB", "stay in the buffer")
         return Descriptor(self.generation, self.major, self.mode, start, self.leading_byte_offset, self.stride_byte_offset)
@@ -138,7 +138,9 @@ class Descriptor:
         """
         import numpy as np
 
-        bits, (mn, k) = as_element(element).bits, np.ogrid[tuple(slice(n) for n in shape)]
+        if not isinstance(shape, tuple) or len(shape) != 2:
+            raise RankError(f"addresses of a tile of shape {shown(shape)}", "two extents, (MN, K)", "write d.addresses((64, 16), half)")
+        bits, (mn, k) = as_element(element).bits, np.ogrid[tuple(slice(require_number("an extent", n)) for n in shape)]
         width = self.mode.span // 16
         lbo, sbo = self.leading_byte_offset * 16, self.stride_byte_offset * 16
         along, across = (k, mn) if self.major is Major.K else (mn, k)
@@ -167,6 +169,9 @@ def read_descriptor(bits: int, major: Any, generation: Generation = WGMMA) -> De
 
     Source: the PTX manual, "Matrix descriptor format".
     """
+    if not isinstance(generation, Generation):
+        raise LeafTypeError(f"read_descriptor of {shown(generation)}", "WGMMA or TCGEN05", "take them from tla.gpu.descriptor")
+    bits = require_number("the bits of a descriptor", bits)
     values = {field: bits >> low & ((1 << count) - 1) for field, (low, count) in generation.fields.items()}
     names = {code: name for name, code in generation.codes.items()}
     wrong = [f"{f} = {values[f]}" for f, n in generation.constants.items() if values[f] != n]
@@ -191,7 +196,8 @@ def as_major(x: Any) -> Major:
 def wgmma_descriptor(tile: Any, major: Any, element: Any = None, *, base: int = 0) -> Descriptor:
     """The descriptor of wgmma (SM90) for one instruction's tile of A or B in shared memory.
 
-    tile      a tensor or layout (MN, K) of what one instruction reads: K is 32 bytes of it (16 or 64 where A is sparse)
+    tile      a tensor or layout (MN, K) of what one instruction reads: K is 32 bytes of it (16 or 64 where A is sparse). It may be
+              the first mode of a partition, `part[_, 0, 0]`
     major     "K" or "MN": the contiguous mode
     element   the element type; of a tensor with a buffer, that of its dtype
     base      the address of the buffer in shared memory [bytes]; a multiple of the swizzle's pattern
@@ -279,8 +285,8 @@ def _start(where: str, tile: Any, mode: Mode, offset: Any, element: Element, bas
         raise Unproven(f"{where}: a buffer at {shown(base)}", "an address that is known", "take base=0, and add the address [bytes] / 16")
     if outside is None or inside is None:
         raise Unproven(f"{where}: a tile at {shown(offset)}", "a start that is known", "take the descriptor of tile 0, and advance it")
-    pattern = (1 << (mode.base + mode.shift + mode.bits)) if mode.bits else 16
-    begin = begin * 8 + outside * element.bits
+    pattern = mode.pattern
+    begin = require_number(f"{where}: the base", base) * 8 + outside * element.bits
     if begin % (pattern * 8):
         what = f"{where}: a buffer at byte {begin / 8:g} under {mode.name}"
         raise RangeError(what, f"a multiple of {pattern} bytes, the pattern of the swizzle", f"align the buffer to {pattern}")
@@ -292,6 +298,8 @@ def _start(where: str, tile: Any, mode: Mode, offset: Any, element: Element, bas
 
 def _steps(generation: Generation, where: str, inner: Layout, mode: Mode, major: Major, element: Element) -> tuple[int, int]:
     """LBO and SBO in 16 bytes, if the tile is canonical."""
+    if rank(inner) == 1 and rank(inner[0]) == 2:  # both in one mode, as a partition's first mode is
+        inner = inner[0]
     if rank(inner) != 2:
         raise RankError(f"{where} of {shown(inner)}", "a tile of two modes, (MN, K)", "take one tile of the stage: t[_, _, 0]")
     if not inner.is_static:
@@ -383,6 +391,10 @@ def descriptor_steps(partition: Tensor | Layout, element: Any) -> Layout:
     if isinstance(parts, Reason):
         raise DivisibilityError(f"descriptor_steps: {parts.what}", parts.expected, parts.fix)
     units = UNIT_BITS // as_element(element).bits
+    if rank(parts.inner) < 2 or not isinstance(parts.inner.shape, tuple):
+        raise RankError(
+            f"descriptor_steps of {shown(parts.inner)}", "a partition (MMA, MMA_M, MMA_K, ...)", "take mma[0].partition_A(smem)"
+        )
     shape = (_1, *parts.inner.shape[1:])
     return Layout(shape, (static(0), *(_divided(d, units) for d in parts.inner.stride[1:])))
 
@@ -390,7 +402,7 @@ def descriptor_steps(partition: Tensor | Layout, element: Any) -> Layout:
 def _divided(stride: Any, units: int) -> Any:
     if isinstance(stride, tuple):
         return tuple(_divided(d, units) for d in stride)
-    if int(stride) % units:
+    if require_number("a step of a partition", stride) % units:
         raise DivisibilityError(f"a step of {stride} elements", f"a multiple of {units}, 16 bytes", "step by whole core matrices")
     return static(int(stride) // units) if isinstance(stride, Int) else int(stride) // units
 

@@ -44,6 +44,7 @@ from ..core.element import (
 )
 from ..core.errors import LeafTypeError
 from ..core.int_tuple import shown
+from ..core.ints import is_int, known
 
 #: What C++ calls them, the name that we write first.
 CPP: dict[str, Element] = {
@@ -130,3 +131,11 @@ def cpp_name(x: Element) -> str:
 def ptx_name(x: Element) -> str:
     """The PTX manual's name of an element type."""
     return _PTX.get(x, x.name)
+
+
+def require_number(what: str, x: Any) -> builtins.int:
+    """An integer that is known, as a plain one; LeafTypeError for anything else."""
+    n = known(x) if is_int(x) else None
+    if n is None:
+        raise LeafTypeError(f"{what}: {shown(x)}", "a known integer", "write a number, as 0")
+    return builtins.int(n)

@@ -1,27 +1,25 @@
 """Fragments: the registers of a thread, or of an array of threads, one after the other; tensor memory.
 
-Source: CuTe include/cute/tensor_impl.hpp, make_fragment_like; mma_traits_sm100.hpp, tmem_frg.
+Source: CuTe include/cute/tensor_impl.hpp, make_fragment_like; mma_traits_sm100.hpp, make_fragment_C.
 """
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from ..algebra.coalesce import filter_zeros
-from ..algebra.composition import composition
 from ..algebra.divide import MakeOrderedLayout, tiled_product
 from ..algebra.modes import take
 from ..core.composed import innermost
 from ..core.element import Element
-from ..core.errors import LeafTypeError, RangeError
 from ..core.int_tuple import leaves, product_each, size
 from ..core.ints import Int, is_static, known
-from ..core.layout import Layout, MakeLayout, compact_col_major, join
+from ..core.layout import Layout, compact_col_major
 from ..tensors.tensor import Tensor, tensor_of
-from .atom import MMAAtom, tv
+from .atom import TmemFragment
 from .elements import CPP
 from .tiled import rank_of
+from .tmem import tmem_layout
 
 _0 = Int[0]()
 #: numpy's types of elements; one that numpy does not have is held by float32.
@@ -80,42 +78,9 @@ def _registers(layout: Layout, part: Tensor, thread: Any, element: Element | Non
     return tensor_of(None, data, offset, layout, zeros, extents, "registers")
 
 
-#: A data path of tensor memory is this far from the next one, in columns of 32 bits.
-DATA_PATH = 65536
-COLUMNS = 16384
-
-
-def tmem_fragment(atom: MMAAtom, part: Tensor) -> Tensor:
-    """Tensor memory of the shape of a part of C, ((M,N),RestM,RestN,...), in the addresses of tcgen05.
-
-    An address counts data paths in units of 65536 columns of 32 bits. Raises RangeError for more of it than there is.
-    Source: the PTX manual, "Tensor Memory Layout"; CuTe `UMMA::tmem_frg`.
-    """
+def tmem_fragment(kind: TmemFragment, part: Tensor) -> Tensor:
+    """Tensor memory of the shape of a part of an operand, ((M,N),RestM,RestN,...), where its instruction has it."""
     shape = innermost(part.layout).shape
-    if not is_static(shape):
-        raise LeafTypeError(f"tensor memory of the shape {shape}", "static extents: it is allocated", "write them as Int[N]()")
-    m, n = (int(size(x)) for x in shape[0])
-    kind = atom.frg_C or ""
-    cells = _cells(m, n, int(atom.thr_id.shape))
-    rest = MakeLayout(shape[1:], compact_col_major(shape[1:], 2 if m == 64 and atom.wave == 1 and "NonInterleaved" in kind else 1))
-    logical = tiled_product(cells, _static_layout(rest))
-    if math.prod(int(x) for x in leaves(logical.shape)) > 128 * 512:
-        raise RangeError(f"tensor memory of the shape {shape}", "at most 512 columns of 128 data paths", "use a smaller tile")
-    layout = composition(tv((128, COLUMNS), (DATA_PATH, 1)), logical)
+    layout = tmem_layout(shape, kind.element, sms=kind.sms, storage=kind.storage, allocation=kind.allocation)
     extents = product_each(layout.shape)
     return tensor_of(None, None, _0, layout, [_0] * len(extents), extents, "TMEM")
-
-
-def _static_layout(layout: Layout) -> Layout:
-    return tv(tuple(int(x) for x in layout.shape), tuple(int(x) for x in layout.stride)) if layout.shape else join([])
-
-
-def _cells(m: int, n: int, sms: int) -> Layout:
-    """(row, column) of one SM's part of C -> data path, and 128 times the column of tensor memory."""
-    if m == 128:
-        return tv((128, n), (1, 128))
-    if sms == 1:
-        return tv(((16, 4), n), ((1, 32), 128))
-    if m == 64:
-        return tv((64, (n // 2, 2)), (1, (128, 64)))
-    return tv((32, (n // 4, 4)), (1, (128, 32)))

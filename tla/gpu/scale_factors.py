@@ -8,12 +8,13 @@ Source: CUTLASS include/cutlass/detail/sm100_blockscaled_layout.hpp; the PTX man
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from typing import Any
 
 from ..algebra.divide import tile_to_shape
 from ..core.arithmetic import round_up
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError
-from ..core.int_tuple import modes_of, product_each, shown
+from ..core.int_tuple import product_each, rank, shown
 from ..core.ints import at_most, is_int, leaf, static
 from ..core.layout import Layout, Shape, Stride
 
@@ -30,7 +31,7 @@ def scale_factor_atom(vector: int) -> Layout:
 
     Source: CUTLASS `Sm1xxBlockScaledConfig::SfKMajorAtom`.
     """
-    if vector not in VECTORS:
+    if not is_int(vector) or vector not in VECTORS:
         raise LeafTypeError(f"scales of {shown(vector)} elements", f"one of {', '.join(map(str, VECTORS))}", "16 of NVFP4, 32 of MX")
     n = static
     return Layout(((n(32), n(4)), (n(vector), n(SCALES))), ((n(16), n(4)), (n(0), n(1))))
@@ -78,14 +79,26 @@ def plain_scales(rows: Any, k: Any, vector: int) -> Layout:
 
 
 def require_scale_strides(layout: Layout, vector: int) -> None:
-    """DivisibilityError where a layout of scales is not SM100's, with the first extent or stride that differs."""
+    """Require that a layout of scales has the atoms of SM100; DivisibilityError names the first extent or stride that differs.
+
+    >>> from tla import parse
+    >>> from tla.gpu import require_scale_strides, scale_factor_layout
+    >>> require_scale_strides(scale_factor_layout(256, 256, 32), 32)
+    >>> require_scale_strides(parse("((_32,_4),(_32,_4)):((_4,_128),(_0,_1))"), 32)
+    Traceback (most recent call last):
+    tla.core.errors.DivisibilityError: scales at ((_32,_4),(_32,_4)):((_4,_128),(_0,_1)): the 32 rows are _32:_4
+      expected  _32:_16
+      fix       write scale_factor_layout(rows, k, 32)
+
+    Source: the PTX manual, "tcgen05.mma, scale factors".
+    """
     wanted = scale_factor_atom(vector)
-    if not isinstance(layout, Layout) or len(modes_of(layout.shape)) < 2:
+    if not isinstance(layout, Layout) or rank(layout) < 2:
         raise LeafTypeError(f"scales at {shown(layout)}", "a layout (rows, k)", "write scale_factor_layout(rows, k, vector)")
     inner = Layout(Shape(*(_first(m) for m in layout.shape[:2])), Stride(*(_first(m) for m in layout.stride[:2])))
     names = ("32 rows", "4 groups of rows", f"{vector} elements", "4 scales")
     mine, theirs = ([*zip(_pairs(x.shape), _pairs(x.stride))] for x in (inner, wanted))
-    for name, given, expected in zip(names, mine, theirs):
+    for name, given, expected in zip_longest(names, mine[:4], theirs, fillvalue=(0, 0)):
         if given != expected:
             what = f"scales at {layout}: the {name} are {given[0]}:{given[1]}"
             raise DivisibilityError(what, f"{expected[0]}:{expected[1]}", f"write scale_factor_layout(rows, k, {vector})")

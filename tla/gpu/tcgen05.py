@@ -15,7 +15,7 @@ from typing import Any
 from ..core.element import Element, bf16, float, fp4_e2m1, fp8_e4m3, fp8_e8m0, fp8_ue4m3, half, int8, int32, tf32, uint8
 from ..core.errors import LeafTypeError, RangeError, RankError
 from ..core.layout import Layout
-from .atom import Family, Major, MMAAtom, extent, one_of, shape_of, tv
+from .atom import Family, Major, MMAAtom, TmemFragment, extent, one_of, shape_of, tv
 from .elements import cpp_name
 from .warp import F8F6F4
 
@@ -112,9 +112,9 @@ def _fragments(form: str, sms: int, a: Element, c: Element, majors: list[Major])
     interleaved = not ts or sms == 2
     stored, allocated = ("uint32_t", "Interleaved") if interleaved else ("int32_t", "NonInterleaved")
     return {
-        "frg_A": f"tmem_frg<{cpp_name(a)}, {cpp_name(a)}, {sms}, {mode}>" if ts else f"{desc}<{majors[0]}>",
+        "frg_A": TmemFragment(a, a.bits, sms, mode, cpp_name(a)) if ts else f"{desc}<{majors[0]}>",
         "frg_B": f"smem_desc<{majors[1]}>",
-        "frg_C": f"tmem_frg<{cpp_name(c)}, {stored}, {sms}, {allocated}>",
+        "frg_C": TmemFragment(c, 32, sms, allocated, stored),
     }
 
 

@@ -16,7 +16,7 @@ from ..core.int_tuple import Underscore, _, shown, size
 from ..core.ints import Int, divides, is_int, is_static, leaf, mul
 from ..core.layout import Layout, MakeLayout, join
 from ..tensors.tensor import Tensor
-from .atom import Family, MMAAtom
+from .atom import Family, MMAAtom, TmemFragment
 from .fragments import fragment_like, register_fragment, tmem_fragment
 from .partition import cut, part_of
 from .tiled import as_threads, by_thread, rank_of, thread_coordinate, vector
@@ -253,7 +253,7 @@ class ThrMMA:
         return part_of(t, frg, self.thread, thread, (_, (_,) * rank_of(t)))
 
     def partition_fragment_A(self, t: Any) -> Tensor:
-        """New registers of the shape of the thread's part of A, in A's order; of an atom that reads A from shared memory, that part."""
+        """New registers, or tensor memory, of the shape of the thread's part of A; of an A in shared memory, that part."""
         return self.make_fragment_A(self.partition_A(t))
 
     def partition_fragment_B(self, t: Any) -> Tensor:
@@ -265,14 +265,20 @@ class ThrMMA:
         return self.make_fragment_C(self.partition_C(t))
 
     def make_fragment_A(self, part: Tensor) -> Tensor:
-        """New registers of the shape of a part of A: see partition_fragment_A."""
-        return part if self.mma.atom.frg_A and "desc" in self.mma.atom.frg_A else fragment_like(part, self.thread)
+        """New registers, or tensor memory, of the shape of a part of A: see partition_fragment_A."""
+        return self._fragment(self.mma.atom.frg_A, part)
 
     def make_fragment_B(self, part: Tensor) -> Tensor:
         """New registers of the shape of a part of B: see partition_fragment_B."""
-        return part if self.mma.atom.frg_B and "desc" in self.mma.atom.frg_B else fragment_like(part, self.thread)
+        return self._fragment(self.mma.atom.frg_B, part)
 
     def make_fragment_C(self, part: Tensor) -> Tensor:
         """New registers, or tensor memory, of the shape of a part of C."""
-        atom = self.mma.atom
-        return tmem_fragment(atom, part) if atom.frg_C else register_fragment(part, self.thread)
+        kind = self.mma.atom.frg_C
+        return tmem_fragment(kind, part) if kind else register_fragment(part, self.thread)
+
+    def _fragment(self, kind: str | TmemFragment | None, part: Tensor) -> Tensor:
+        """Of A or B: tensor memory, the part itself where a descriptor of shared memory says it, or registers."""
+        if isinstance(kind, TmemFragment):
+            return tmem_fragment(kind, part)
+        return part if kind and "desc" in kind else fragment_like(part, self.thread)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..algebra.coalesce import coalesce
@@ -24,15 +24,17 @@ from ..core.basis import E, ScaledBasis
 from ..core.element import Element
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError, Reason, Unproven
 from ..core.int_tuple import get, leaves, modes_of, product_each, rank, shown, size
-from ..core.ints import Int, is_constant, known, static
-from ..core.layout import Layout, Shape, Stride, as_layout
+from ..core.ints import Int, is_constant, is_int, known, static
+from ..core.layout import Layout, Shape, Stride
 from ..tensors.tensor import MakeTensor, Tensor
 from .canonical import MODES, Mode, taken_apart
-from .descriptor import element_over
+from .elements import as_element, require_number
 
 _0, _1 = static(0), static(1)
 #: The elements that a box has along one mode at most, the modes of a map, and the multiple of bytes of its strides.
 MAX_BOX, MAX_RANK, STRIDE_BYTES = 256, 5, 16
+#: The bytes that a miss of the L2 cache fetches.
+PROMOTIONS = ("none", "64B", "128B", "256B")
 #: The bytes that the destination of a box is aligned to.
 BOX_BYTES = 128
 #: The copy operations and whether several CTAs of a cluster share what is loaded.
@@ -53,7 +55,6 @@ _FORMATS = {
     "int32": "INT32",
     "int64": "INT64",
     "uint16": "UINT16",
-    "int16": "UINT16",
     "uint32": "UINT32",
     "uint64": "UINT64",
 }
@@ -70,6 +71,7 @@ class TensorMap:
     box              what one instruction copies [elements]
     element_strides  1: every element
     swizzle          "none", "32B", "64B", "128B" or "128B_ATOM_32B"
+    l2_promotion     the bytes that a miss of the L2 cache fetches: "none", "64B", "128B" or "256B"
 
     >>> from tla import parse
     >>> from tla.gpu import GMMA, half, make_tma_copy
@@ -86,6 +88,7 @@ class TensorMap:
     box: tuple[int, ...]
     swizzle: str
     element_strides: tuple[int, ...] = field(default=())
+    l2_promotion: str = "128B"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "element_strides", self.element_strides or (1,) * len(self.box))
@@ -106,8 +109,9 @@ class TensorMap:
             "cuuint32_t steps": self.element_strides,
         }
         arrays = [f"{name}[] = {{{', '.join(map(str, values))}}};" for name, values in listed.items()]
-        kind = f"CU_TENSOR_MAP_DATA_TYPE_{_FORMATS.get(self.element.name, 'UINT8')}"
-        tail = f"CU_TENSOR_MAP_INTERLEAVE_NONE, {swizzle}, CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE"
+        kind = f"CU_TENSOR_MAP_DATA_TYPE_{_FORMATS.get(self.element.name, f'UINT{self.element.bits}')}"
+        promotion = f"CU_TENSOR_MAP_L2_PROMOTION_{'NONE' if self.l2_promotion == 'none' else 'L2_' + self.l2_promotion}"
+        tail = f"CU_TENSOR_MAP_INTERLEAVE_NONE, {swizzle}, {promotion}, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE"
         return "\n".join([*arrays, f"cuTensorMapEncodeTiled(&map, {kind}, {self.rank}, address, dim, strides, box, steps, {tail});"])
 
     def offsets(self, at: tuple[int, ...], base: int = 0) -> Any:
@@ -140,6 +144,7 @@ class TMACopy:
     tiler_mn    the tile of one CTA
     TV          (CTA, value) -> index in the tile: `values` in its second mode, (one box, boxes)
     element     the element type
+    smem        the layout of one tile in shared memory
 
     >>> from tla import parse, tile_to_shape, _128
     >>> from tla.gpu import GMMA, half, make_tma_copy
@@ -158,6 +163,7 @@ class TMACopy:
     tiler_mn: Any
     TV: Layout
     element: Element
+    smem: Any
 
     def partition_S(self, tensor: Any, cta: int = 0) -> Tensor:
         """A tensor of TMA coordinates (M, N, ...) cut as ((box, boxes), tiles along M, tiles along N, ...)."""
@@ -168,7 +174,7 @@ class TMACopy:
         return self._partition(tensor, cta)
 
     def _partition(self, tensor: Any, cta: int) -> Tensor:
-        if not 0 <= cta < int(size(self.TV[0])):
+        if not 0 <= require_number("the CTA", cta) < int(size(self.TV[0])):
             raise RangeError(f"CTA {cta} of a cluster of {size(self.TV[0])}", f"0 to {int(size(self.TV[0])) - 1}", "count CTAs from 0")
         layout = _plain(tensor, self.element)
         if rank(layout) < rank(self.tiler_mn):
@@ -182,7 +188,9 @@ class TMACopy:
         return MakeTensor(None, view, offset=start)
 
 
-def make_tma_copy(operation: str, gmem: Any, smem: Any, tile: Any = None, cluster: int = 1, *, element: Any = None) -> TMACopy:
+def make_tma_copy(
+    operation: str, gmem: Any, smem: Any, tile: Any = None, cluster: int = 1, *, element: Any = None, l2_promotion: str = "128B"
+) -> TMACopy:
     """The TMA copy of tiles of a global tensor to and from a layout of shared memory.
 
     operation  "SM90_TMA_LOAD", "SM90_TMA_STORE", "SM90_TMA_LOAD_MULTICAST" ...
@@ -191,9 +199,12 @@ def make_tma_copy(operation: str, gmem: Any, smem: Any, tile: Any = None, cluste
     tile       the tile of the tensor; the extents of smem by default
     cluster    the CTAs that share a load, each loading its part
     element    the element type, where the tensor has no buffer
-    Returns    TMACopy
-    Raises     DivisibilityError where the layouts have no contiguous mode in common, or smem and tile differ in size; RangeError for
+    l2_promotion  what a miss of the L2 cache fetches: "none", "64B", "128B" or "256B"
+    Returns    TMACopy, of tiles: im2col and interleaved maps are not made
+    Raises     LeafTypeError for operations and types that there are not;
+               DivisibilityError where the layouts have no contiguous mode in common, or smem and tile differ in size; RangeError for
                what a map does not hold: boxes past 256, strides that are no multiple of 16 bytes, a swizzle narrower than the box;
+               a tensor that begins at no multiple of 16 bytes, or shared memory at none of its swizzle's pattern;
                Unproven for sizes that are not known
 
     >>> from tla import parse
@@ -204,16 +215,26 @@ def make_tma_copy(operation: str, gmem: Any, smem: Any, tile: Any = None, cluste
 
     Source: CuTe `make_tma_copy`.
     """
-    if operation not in OPERATIONS:
-        raise LeafTypeError(f"the TMA operation {shown(operation)}", f"one of {', '.join(OPERATIONS)}", "write it as a text")
+    if not isinstance(operation, str) or operation not in OPERATIONS:
+        fix = "unfold the tensor with strides that overlap: a tiled map takes them" if "IM2COL" in str(operation) else "write it as a text"
+        raise LeafTypeError(f"the TMA operation {shown(operation)}", f"one of {', '.join(OPERATIONS)}", fix)
+    if not isinstance(l2_promotion, str) or l2_promotion not in PROMOTIONS:
+        raise LeafTypeError(f"the L2 promotion {shown(l2_promotion)}", f"one of {', '.join(PROMOTIONS)}", "write l2_promotion='128B'")
     element = _element(gmem, element)
-    layout = as_layout("make_tma_copy", gmem.layout if isinstance(gmem, Tensor) else gmem)
+    if element.name not in _FORMATS and element.bits not in (8, 16, 32, 64):
+        raise LeafTypeError(f"make_tma_copy of {element}", "elements of 8, 16, 32 or 64 bits", "copy them as uint8, whole bytes of them")
+    layout = gmem.layout if isinstance(gmem, Tensor) else gmem
+    if not isinstance(layout, Layout):
+        raise LeafTypeError(f"make_tma_copy of {shown(layout)}", "a tensor or layout of global memory", "write parse('(512,512):(512,_1)')")
     parts = taken_apart(smem.layout if isinstance(smem, Tensor) else smem, element)
     if isinstance(parts, Reason):
         raise DivisibilityError(f"make_tma_copy: {parts.what}", parts.expected, parts.fix)
+    _require_begin(gmem, element, STRIDE_BYTES, "gmem")
+    _require_begin(smem, element, max(parts.mode.pattern, BOX_BYTES), "smem")
+    cluster = require_number("the CTAs of a cluster", cluster)
     if cluster < 1 or (cluster > 1 and not OPERATIONS[operation]):
         raise RangeError(f"{operation} over {cluster} CTAs", "1, or a _MULTICAST operation", "use SM90_TMA_LOAD_MULTICAST")
-    tile = Shape(*product_each(parts.inner.shape)) if tile is None else tile
+    tile = Shape(*product_each(parts.inner.shape)) if tile is None else _as_types(tile)
     vectors = composition(MakeIdentityLayout(layout.shape), tile if isinstance(tile, tuple) else (tile,))
     known_sizes = all(type(n) is Int for n in leaves(vectors.shape)) and parts.inner.is_static
     if not known_sizes or size(vectors) != size(parts.inner):
@@ -222,14 +243,33 @@ def make_tma_copy(operation: str, gmem: Any, smem: Any, tile: Any = None, cluste
             what, "a static tile of as many elements", "give shared memory the tile's shape, and static extents of gmem inside it"
         )
     basis = tma_basis(layout, parts.inner, vectors)
-    tensor_map = _map(layout, basis, parts.mode, element, cluster)
+    tensor_map = replace(_map(layout, basis, parts.mode, element, cluster), l2_promotion=l2_promotion)
     _require_lawful(tensor_map, parts.mode)
     inverse, count = right_inverse(parts.inner), size(basis)
     values = tile_to_shape(Layout((composition(inverse, count).shape,), (composition(inverse, count).stride,)), (size(vectors),))
     _require_aligned(composition(parts.inner, values[0][1]), element)
     threads = composition(inverse, Layout(static(cluster), static(int(count) // cluster if cluster > 1 else 0)))
     tv = Layout((threads.shape, values.shape), (threads.stride, values.stride))
-    return TMACopy(operation, tensor_map, basis, _coordinates(layout, basis, tensor_map), tile, tv, element)
+    whole = smem.layout if isinstance(smem, Tensor) else smem
+    return TMACopy(operation, tensor_map, basis, _coordinates(layout, basis, tensor_map), tile, tv, element, whole)
+
+
+def _as_types(tile: Any) -> Any:
+    """Plain integers of a tile as static ones: what C++ takes as types."""
+    return tuple(map(_as_types, tile)) if isinstance(tile, tuple) else static(tile) if type(tile) is int else tile
+
+
+def _require_begin(tensor: Any, element: Element, multiple: int, name: str) -> None:
+    """That a tensor begins at a multiple of some bytes of its buffer, as far as it says where it begins."""
+    offset = tensor.offset if isinstance(tensor, Tensor) else 0
+    begin = known(offset) if is_int(offset) else None
+    if begin is None:
+        raise Unproven(
+            f"make_tma_copy: {name} begins at {shown(offset)}", "a number", "make the map of the whole tensor, and slice tma_tensor"
+        )
+    if begin * element.bits % (multiple * 8):
+        what = f"make_tma_copy: {name} begins {begin * element.bits / 8:g} bytes into its buffer"
+        raise RangeError(what, f"a multiple of {multiple}", f"align it to {multiple} bytes, or copy the tile that begins there")
 
 
 def tma_basis(gmem: Layout, smem: Layout, vectors: Layout) -> Layout:
@@ -415,6 +455,8 @@ def tma_partition(tma: TMACopy, smem: Any, gmem: Any, cta: int = 0, ctas: Layout
 
     Source: CuTe `tma_partition`.
     """
+    if not isinstance(tma, TMACopy):
+        raise LeafTypeError(f"tma_partition of {shown(tma)}", "a TMACopy", "write tma_partition(make_tma_copy(...), smem, gmem)")
     inside, outside = _plain(smem, tma.element), _plain(gmem, tma.element)
     inverse = right_inverse(Layout(inside[0].shape, inside[0].stride))
     values = tile_to_shape(Layout((inverse.shape,), (inverse.stride,)), (size(inside[0]),))

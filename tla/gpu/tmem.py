@@ -8,21 +8,15 @@ Source: the PTX manual, "Tensor Memory" and "Data path layout organization"; CuT
 
 from __future__ import annotations
 
-import re
 from typing import Any, NamedTuple
 
-from ..algebra.coalesce import coalesce
 from ..algebra.composition import composition
 from ..algebra.divide import tiled_product
-from ..core.element import Element
-from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankError, Unproven
+from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankError
 from ..core.int_tuple import leaves, shown, size
 from ..core.ints import Int, known, leaf, static
 from ..core.layout import Layout, Shape, compact_col_major
-from ..tensors.tensor import Tensor
-from .elements import as_element
-from .names import Copy_Atom
-from .tiled_copy import TiledCopy, make_cotiled_copy, typed
+from .elements import as_element, require_number
 
 #: Data paths, columns of 32 bits, and the bits of the address below a data path.
 LANES, COLUMNS, PATH_BITS = 128, 512, 16
@@ -37,23 +31,23 @@ class Cells(NamedTuple):
 
 def _cells(m: int, n: int, sms: int, allocation: str) -> Cells:
     """The rows of the PTX manual's table of data path layouts, by M of one SM."""
-    whole = _static(((m, n), (1, LANES)))
+    whole = of_pair(((m, n), (1, LANES)))
     rows: dict[tuple[int, int], Cells] = {
         (1, 128): Cells(whole),
-        (1, 64): Cells(_static((((16, 4), n), ((1, 32), LANES))), 1 if allocation == "Interleaved" else 2),
+        (1, 64): Cells(of_pair((((16, 4), n), ((1, 32), LANES))), 1 if allocation == "Interleaved" else 2),
         (2, 128): Cells(whole),
-        (2, 64): Cells(_static(((64, (n // 2, 2)), (1, (LANES, 64))))),
-        (2, 32): Cells(_static(((32, (n // 4, 4)), (1, (LANES, 32))))),
+        (2, 64): Cells(of_pair(((64, (n // 2, 2)), (1, (LANES, 64))))),
+        (2, 32): Cells(of_pair(((32, (n // 4, 4)), (1, (LANES, 32))))),
     }
     if (sms, m) == (2, 64) and allocation == "Duplicated":
-        return Cells(_static(((LANES, n), (1, LANES))))
+        return Cells(of_pair(((LANES, n), (1, LANES))))
     if (sms, m) not in rows:
         known = sorted({a for s, a in rows if s == sms})
         raise DivisibilityError(f"an operand of {m} rows on {sms} SM", f"{' or '.join(map(str, known))} rows", "take M of the instruction")
     return rows[sms, m]
 
 
-def _static(pair: Any) -> Layout:
+def of_pair(pair: Any) -> Layout:
     def leaf(x: Any) -> Any:
         return tuple(map(leaf, x)) if isinstance(x, tuple) else static(x)
 
@@ -83,7 +77,7 @@ def tmem_layout(shape: Any, element: Any, *, sms: int = 1, storage: int = 32, al
     Source: CuTe `UMMA::tmem_frg`.
     """
     element = as_element(element)
-    if sms not in ALLOCATIONS or allocation not in ALLOCATIONS[sms]:
+    if not isinstance(allocation, str) or allocation not in ALLOCATIONS.get(require_number("the SMs of an instruction", sms), ()):
         raise LeafTypeError(
             f"{allocation} tensor memory of {sms} SMs", "Interleaved; NonInterleaved of 1, Duplicated of 2", "use one of these"
         )
@@ -91,7 +85,7 @@ def tmem_layout(shape: Any, element: Any, *, sms: int = 1, storage: int = 32, al
         raise RankError(f"tensor memory of the shape {shown(shape)}", "((M, N), rest...)", "take the shape of partition_C")
     if not all(type(n) is Int for n in leaves(shape)):
         raise LeafTypeError(f"tensor memory of the shape {shown(shape)}", "static extents: it is allocated", "write them as Int[N]()")
-    if storage < element.bits:
+    if require_number("the bits of an element's storage", storage) < element.bits:
         raise RangeError(f"{element} in {storage} bits", f"{element.bits} or more", "leave out storage")
     if storage % element.bits:
         raise DivisibilityError(f"{element} in {storage} bits", f"a multiple of {element.bits}", "leave out storage")
@@ -100,7 +94,7 @@ def tmem_layout(shape: Any, element: Any, *, sms: int = 1, storage: int = 32, al
     rest = tuple(shape[1:])
     logical = tiled_product(cells, Layout(Shape(*rest), compact_col_major(Shape(*rest), static(step)))) if rest else cells
     path = (1 << PATH_BITS) * 32 // element.bits
-    layout = composition(_static(((LANES, 1 << 14), (path, storage // element.bits))), logical)
+    layout = composition(of_pair(((LANES, 1 << 14), (path, storage // element.bits))), logical)
     used = tmem_columns(layout, element)
     if used > COLUMNS:
         raise RangeError(
@@ -110,7 +104,14 @@ def tmem_layout(shape: Any, element: Any, *, sms: int = 1, storage: int = 32, al
 
 
 class TmemAddress(NamedTuple):
-    """An address of tensor memory: the data path, the column of 32 bits, and the bit in it."""
+    """An address of tensor memory: the data path, the column of 32 bits, and the bit in it.
+
+    >>> from tla.gpu import TmemAddress
+    >>> TmemAddress(lane=49, column=5, bit=0).lane // 32    # the warp that may reach it
+    1
+
+    Source: the PTX manual, "Tensor Memory Addressing".
+    """
 
     lane: int
     column: int
@@ -124,15 +125,8 @@ def tmem_address(offset: int, element: Any) -> TmemAddress:
     >>> tmem_address(131072 + 3, half)
     TmemAddress(lane=1, column=1, bit=16)
     """
-    n = known(leaf(offset))
-    if n is None:
-        raise Unproven(f"the offset {offset} of tensor memory", "a number", "give its symbols values: at(offset, M=128)")
-    bits = n * as_element(element).bits
-    address = TmemAddress(bits >> (PATH_BITS + 5), bits >> 5 & (1 << PATH_BITS) - 1, bits & 31)
-    if not 0 <= address.lane < LANES or address.column >= COLUMNS:
-        what = f"the offset {offset} of tensor memory: data path {address.lane}, column {address.column}"
-        raise RangeError(what, f"data paths below {LANES}, columns below {COLUMNS}", "take an offset of a layout of tmem_layout")
-    return address
+    bits = require_number("an offset of tensor memory", offset) * as_element(element).bits
+    return TmemAddress(bits >> (PATH_BITS + 5), bits >> 5 & (1 << PATH_BITS) - 1, bits & 31)
 
 
 def tmem_columns(layout: Layout, element: Any) -> int:
@@ -150,57 +144,8 @@ def tmem_allocation(columns: int) -> int:
     >>> tmem_allocation(130)
     256
     """
+    columns = require_number("columns of tensor memory", columns)
     found = max(32, 1 << (columns - 1).bit_length()) if columns > 0 else 0
     if not 32 <= found <= COLUMNS:
         raise RangeError(f"{columns} columns of tensor memory", f"1 to {COLUMNS}", "use smaller tiles")
     return found
-
-
-_COPY = re.compile(r"SM100_TMEM_(?:LOAD|STORE)_(\d+)dp(\d+)b(\d+)x(_16b)?$")
-_WARPS = 4
-
-
-def tmem_values(name: str, element: Element) -> Layout:
-    """The addresses that one warp's tcgen05.ld or st goes through, value after value, in elements: columns, then data paths.
-
-    `16dp256b4x` goes over 16 data paths, 4 times 256 bits of each; 16dp32b has two halves of columns; `_16b` packs two columns'
-    lower halves into a register. Source: the PTX manual, "tcgen05.ld", and CuTe's `ValID`.
-    """
-    found = _COPY.match(name)
-    if not found:
-        raise LeafTypeError(f"the copy {name}", "one of tensor memory, as SM100_TMEM_LOAD_32dp32b4x", "take its atom from tla.gpu")
-    paths, width, times = map(int, found.groups()[:3])
-    bits = width * times * (2 if (paths, width) == (16, 32) else 1)
-    path = (1 << PATH_BITS) * 32 // element.bits
-    if not found[4]:
-        return coalesce(_static(((bits // element.bits, paths), (1, path))))
-    if element.bits != 16:
-        raise LeafTypeError(f"{name} of {element}", "elements of 16 bits, packed in pairs", "leave out _16b")
-    return _static(((bits // 16, paths), (2, path)))
-
-
-def make_tmem_copy(atom: Any, tmem: Any, element: Any = None) -> TiledCopy:
-    """The copy of a warpgroup between tensor memory and registers: each warp has the 32 data paths that it may reach.
-
-    atom      a copy of tensor memory: Copy_Atom[SM100_TMEM_LOAD_32dp32b4x, float], or the operation
-    tmem      the tensor or its layout, as tmem_layout gives it
-    element   the element type, where the atom has none
-
-    >>> from tla import _1, _128
-    >>> from tla.gpu import SM100_TMEM_LOAD_32dp32b4x, float, make_tmem_copy, tmem_layout
-    >>> c = tmem_layout(((_128, _128), _1, _1), float)[0]
-    >>> copy = make_tmem_copy(SM100_TMEM_LOAD_32dp32b4x, c, float)
-    >>> print(copy.TV, copy.D_TV)
-    ((_32,_4),(_4,_32)):((_0,_1),(_128,_4)) ((_32,_4),(_4,_1)):((_4,_1),(_128,_0))
-
-    Raises what make_cotiled_copy raises. Source: CuTe `make_tmem_copy`.
-    """
-    if element is not None:
-        atom = Copy_Atom[atom, as_element(element)]
-    element = typed("make_tmem_copy", atom).val_type
-    path = (1 << PATH_BITS) * 32 // element.bits
-    threads = _static(((32, _WARPS), (0, 32 * path)))
-    values = tmem_values(atom.name, element)
-    layout = tmem.layout if isinstance(tmem, Tensor) else tmem
-    tv = Layout((threads.shape, values.shape), (threads.stride, values.stride))
-    return make_cotiled_copy(atom, tv, layout)

@@ -27,7 +27,7 @@ from .rules import floor_div
 # ------------------------------------------------------------------------------------------------------ answers
 
 
-def equal(a: Poly, b: Poly) -> bool | None:
+def proved_equal(a: Poly, b: Poly) -> bool | None:
     """Whether a == b: True, False, or None where neither is proved."""
     d = a - b
     if not d.terms:
@@ -40,7 +40,7 @@ def equal(a: Poly, b: Poly) -> bool | None:
     return False if never else None
 
 
-def at_most(a: Poly, b: Poly) -> bool | None:
+def proved_at_most(a: Poly, b: Poly) -> bool | None:
     """Whether a <= b."""
     low = least(b - a)
     if low is not None and low >= 0:
@@ -49,26 +49,26 @@ def at_most(a: Poly, b: Poly) -> bool | None:
     return False if high is not None and high < 0 else None
 
 
-def less(a: Poly, b: Poly) -> bool | None:
+def proved_less(a: Poly, b: Poly) -> bool | None:
     """Whether a < b."""
-    return at_most(a + ONE, b)
+    return proved_at_most(a + ONE, b)
 
 
-def divides(a: Poly, b: Poly) -> bool | None:
+def proved_divides(a: Poly, b: Poly) -> bool | None:
     """Whether a is not 0 and divides b."""
     if not is_positive(a):
         if is_positive(-a):
-            return divides(-a, b)
+            return proved_divides(-a, b)
         return False if not a.terms else None
-    return equal(b - a * floor_div(b, a), number(0))
+    return proved_equal(b - a * floor_div(b, a), number(0))
 
 
 #: Question -> its three answers, its value on integers, as it is shown, and as Python text.
 QUESTIONS: dict[str, tuple[Callable[[Poly, Poly], bool | None], Callable[[int, int], bool], str, str]] = {
-    "==": (equal, lambda a, b: a == b, "{} == {}", "{} == {}"),
-    "<=": (at_most, lambda a, b: a <= b, "{} <= {}", "{} <= {}"),
-    "<": (less, lambda a, b: a < b, "{} < {}", "{} < {}"),
-    "divides": (divides, lambda a, b: a != 0 and b % a == 0, "{} divides {}", "{1} % {0} == 0"),
+    "==": (proved_equal, lambda a, b: a == b, "{} == {}", "{} == {}"),
+    "<=": (proved_at_most, lambda a, b: a <= b, "{} <= {}", "{} <= {}"),
+    "<": (proved_less, lambda a, b: a < b, "{} < {}", "{} < {}"),
+    "divides": (proved_divides, lambda a, b: a != 0 and b % a == 0, "{} divides {}", "{1} % {0} == 0"),
 }
 
 
@@ -296,7 +296,7 @@ def assuming() -> Iterator[list[Condition]]:
         _TAKEN.reset(token)
 
 
-def require(condition: Condition, where: str) -> bool:
+def require_condition(condition: Condition, where: str) -> bool:
     """True where the condition holds, or is recorded by assuming(); False where it never holds; Unproven otherwise."""
     answer = condition.holds
     if answer is not None:

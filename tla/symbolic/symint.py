@@ -13,7 +13,7 @@ from ..core.errors import LeafTypeError, RangeError, Unproven
 from ..core.ints import Int, Static, is_no_integer, is_sympy, leaf, register_leaf, static
 from ..core.value import Value, new_value, put
 from . import conditions, text, tree
-from .conditions import Condition, require
+from .conditions import Condition, require_condition
 from .evaluate import folded
 from .facts import declaration, representation, require_one_meaning, symbols_in, whole
 from .forms import best
@@ -187,7 +187,7 @@ class SymInt(Value):
         return _condition("<=", other, self)
 
     def __bool__(self) -> bool:
-        answer = conditions.equal(self.poly, number(0))
+        answer = conditions.proved_equal(self.poly, number(0))
         if answer is None:
             raise Unproven(f"the truth of {self}", f"{self} == 0 or {self} != 0, proved", "compare it: prove(N > 0)")
         return not answer
@@ -287,7 +287,7 @@ def _divisor(what: str, x: Poly, d: Poly) -> tuple[Poly, Poly]:
         return x, d
     if is_positive(-d):
         return -x, -d
-    if not require(Condition("<=", ONE, d), f"({wrap(x)}) {what} ({wrap(d)})"):
+    if not require_condition(Condition("<=", ONE, d), f"({wrap(x)}) {what} ({wrap(d)})"):
         raise RangeError(
             f"({wrap(x)}) {what} ({wrap(d)}): a divisor that is 0 or may be", "a divisor of 1 or more", "leave out what is empty"
         )
@@ -474,13 +474,13 @@ def of_symbol(n: Symbol) -> SymInt:
 def _checked(n: Symbol, v: Any, given: Mapping[str, Any]) -> Any:
     """The value v of a size as a value of its symbol; RangeError where that breaks a fact."""
     p = poly_of(v)
-    if not require(Condition("divides", number(n.unit), p), f"{n.name} = {v}"):
+    if not require_condition(Condition("divides", number(n.unit), p), f"{n.name} = {v}"):
         raise RangeError(f"{n.name} = {v}", f"a multiple of {n.unit}", f"it was declared {declaration(n)}")
     inner = wrap(floor_div(p, number(n.unit)))
     for bound, below in (*((b, True) for b in n.lowers), *((b, False) for b in n.uppers)):
         limit = poly_of(wrap(bound).at(given) if bound.const is None else bound.const)
         pair = (limit, poly_of(inner)) if below else (poly_of(inner), limit)
-        if not require(Condition("<=", *pair), f"{n.name} = {v}"):
+        if not require_condition(Condition("<=", *pair), f"{n.name} = {v}"):
             raise RangeError(f"{n.name} = {v}", "a value that meets its facts", f"it was declared {declaration(n)}")
     return inner
 
@@ -495,7 +495,7 @@ def _ask(question: str, a: Any, b: Any) -> bool | None:
 
 
 def _undecided(question: str, a: Any, b: Any, where: str) -> bool:
-    return require(Condition(question, *_polys(a, b)), where)
+    return require_condition(Condition(question, *_polys(a, b)), where)
 
 
 def _fold(name: str, a: Any, b: Any) -> Any:
@@ -503,7 +503,7 @@ def _fold(name: str, a: Any, b: Any) -> Any:
     if name in ("min", "max"):
         return apply(name, a, b)
     for x, y in ((a, b), (b, a)):
-        if name in ("gcd", "lcm") and conditions.divides(poly_of(x), poly_of(y)):
+        if name in ("gcd", "lcm") and conditions.proved_divides(poly_of(x), poly_of(y)):
             return abs(x if name == "gcd" else y)
     return None
 

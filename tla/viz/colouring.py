@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -9,7 +12,7 @@ from ..core.errors import LeafTypeError, RangeError, RankError
 from ..core.int_tuple import shown
 from ..core.ints import is_int, known
 from .colours import HUES, RAMP, TINTS, colour, ramp, tint
-from .drawable import View, steps
+from .drawable import Tiling, View
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -69,27 +72,21 @@ def paint(view: View, color_by: Any, tile: tuple[int, ...] | None) -> Painted:
     return Painted(fills, legend, numbers.caption, by_place)
 
 
-def blocks(view: View) -> tuple[int, ...]:
-    """The extents of a block, all but the outermost level, of each mode; of a mode of one level all of it."""
-    return tuple((steps(s) or (max(n, 1),))[-1] for s, n in zip(_modes(view), view.extents))
-
-
-def _modes(view: View) -> tuple[Any, ...]:
-    shape = view.subject.layout.shape
-    return shape if isinstance(shape, tuple) else (shape,)
-
-
 # ------------------------------------------------------------------------------------------------- rules
 
 
 def _by_tile(view: View, tile: tuple[int, ...] | None) -> Numbers | None:
-    extents = tile or blocks(view)
-    if all(s % t + n <= t for s, t, n in zip(view.start, extents, view.extents)):
+    tiling = Tiling(tile) if tile else view.tiling
+    ends = [(s // t, (s + max(n, 1) - 1) // t + 1) for s, t, n in zip(view.start, tiling.extents, view.extents)]
+    counts = [min(k or high - low, high - low) for (low, high), k in zip(ends, tiling.counts or (0,) * len(ends))]
+    if math.prod(counts) <= 1:
         return None  # one tile is all of it
-    # 3 apart down, 1 apart across: no two tiles of a grid that touch, at a corner either, have one number
-    weights = [{view.axes[0]: 3, view.axes[1]: 1}.get(k, 5) for k in range(len(extents))]
-    numbers = sum(((c + s) // t * w for c, s, t, w in zip(view.coords, view.start, extents, weights)), 0)
-    return Numbers(numbers % len(HUES), f"colours: tiles of {' x '.join(map(str, extents))}")
+    tiles = [((c + s) // t - low) % k for c, s, t, (low, _), k in zip(view.coords, view.start, tiling.extents, ends, counts)]
+    if math.prod(counts) <= TINTS:  # each has a colour of its own, in order
+        weights, colours = [*itertools.accumulate((1, *counts[:-1]), operator.mul)], TINTS
+    else:  # 3 apart down, 1 apart across: no two tiles of a grid that touch, at a corner either, have one number
+        weights, colours = [{view.axes[0]: 3, view.axes[1]: 1}.get(k, 5) for k in range(len(counts))], len(HUES)
+    return Numbers(sum((n * w for n, w in zip(tiles, weights)), 0) % colours, f"colours: tiles of {tiling}")
 
 
 def _by_offset(view: View, tile: Any) -> Numbers:

@@ -11,7 +11,7 @@ from typing import Any
 from ..core.errors import RangeError, RankError
 from ..core.int_tuple import modes_of, shown
 from ..core.ints import is_int, known
-from .colouring import Painted, blocks, checked_tile, paint
+from .colouring import Painted, checked_tile, paint
 from .drawable import LIMIT, MAX_GRIDS, Subject, View, as_subject, axes_of, levels, steps, view
 from .drawing import Drawing
 from .scene import Axis, Cell, Figure, Grid, clean
@@ -73,14 +73,17 @@ def draw(
     if bits is not None:
         subjects = [replace(s, bits=_checked_bits(bits)) for s in subjects]
     views = [view(s, axes_of(s, axes), limit // len(subjects)) for s in subjects]
-    cut = checked_tile(views[0], tile) or (_block_beside(views) if color_by == "tile" else None)
-    painted = _painted(views, color_by, cut)
+    cut, lead = checked_tile(views[0], tile), 0
+    if color_by == "tile" and cut is None:
+        lead = next((k for k, v in enumerate(views) if v.subject.tiling and v.subject.tiling.in_memory), 0)
+        cut = _block_beside(views) if lead == 0 else None
+    painted = _painted(views, color_by, cut, lead)
     figures = tuple(_figure(v, p.fills, cut if v is views[0] else None) for v, p in zip(views, painted))
     if owners is not None:
         from .banks import marked  # with tla.access, which other drawings do without
 
         figures = (marked(figures[0], subjects[0], owners, color_by), *figures[1:])
-    return Drawing(figures, tuple(dict.fromkeys(key for p in painted for key in p.legend)), painted[0].caption)
+    return Drawing(figures, tuple(dict.fromkeys(key for p in painted for key in p.legend)), painted[lead].caption)
 
 
 def _one_each(titles: str | Sequence[str], subjects: Sequence[Subject]) -> Sequence[str]:
@@ -100,28 +103,30 @@ def _block_beside(views: Sequence[View]) -> tuple[int, ...] | None:
     """The blocks that the first layout, which has none, has in one beside it: in its divide, or where it is moved to."""
     first = views[0]
     whole = tuple(max(n, 1) for n in first.extents)
-    tiled = (v for v in views if v.extents == first.extents and blocks(v) != whole)
-    return None if (found := next(tiled, first)) is first else blocks(found)
+    tiled = (v for v in views if v.extents == first.extents and v.tiling.extents != whole)
+    return None if (found := next(tiled, first)) is first else found.tiling.extents
 
 
-def _painted(views: Sequence[View], color_by: Any, cut: Any) -> list[Painted]:
-    """The colours of each view: by the rule in the first, in the others those of the same places."""
-    import numpy as np
-
-    first = paint(views[0], color_by, cut)
+def _painted(views: Sequence[View], color_by: Any, cut: Any, lead: int) -> list[Painted]:
+    """The colours of each view: by the rule in the one that leads, in the others those of the same places."""
+    first = paint(views[lead], color_by, cut)
     if first.by_place:
-        return [first, *(paint(v, color_by, None) for v in views[1:])]
+        return [first if k == lead else paint(v, color_by, None) for k, v in enumerate(views)]
     places: dict[Any, Any] = {}
     if len(views) > 1:
-        for value, fill, padding in zip(views[0].values.flat, first.fills.flat, views[0].padding.flat):
+        for value, fill, padding in zip(views[lead].values.flat, first.fills.flat, views[lead].padding.flat):
             if not padding:
                 places.setdefault(value, fill)
-    found = [first]
-    for v in views[1:]:
-        fills = np.empty(v.values.size, object)
-        fills[:] = [places.get(value) for value in v.values.flat]
-        found.append(Painted(fills.reshape(v.shape)))
-    return found
+    return [first if k == lead else _placed(v, places) for k, v in enumerate(views)]
+
+
+def _placed(view: View, places: dict[Any, Any]) -> Painted:
+    """The colours that the values of a view have."""
+    import numpy as np
+
+    fills = np.empty(view.values.size, object)
+    fills[:] = [places.get(value) for value in view.values.flat]
+    return Painted(fills.reshape(view.shape))
 
 
 # ------------------------------------------------------------------------------------------------- figures
@@ -176,10 +181,11 @@ def _axis(view: View, k: int, cut: tuple[int, ...] | None) -> Axis:
     if k < 0 or not view.extents:
         return Axis((("",),), (0,))
     count = view.shape[k]
-    shape = modes_of(view.subject.layout.shape)[k]
-    sizes = {*steps(shape), *((cut[k],) if cut and 1 < cut[k] < view.extents[k] else ())}
+    digits = view.subject.digits[k] if view.subject.digits else ()
+    sizes = {d.place for d in digits} - {1} or {*steps(modes_of(view.subject.layout.shape)[k])}  # modes coalesce, digits do not
+    sizes |= {n for n in (cut or view.tiling.extents)[k : k + 1] if 1 < n < view.extents[k]}
     labels = [[str(i) for i in range(count)]]
-    for d in reversed(view.subject.digits[k] if view.subject.digits else ()):
+    for d in reversed(digits):
         labels.append([f"{d.role[0]}{i // d.place % d.extent}" for i in range(count)])
     start = view.start[k]
     return Axis(tuple(zip(*labels)), tuple(levels(range(start, start + count), sorted(sizes))))

@@ -30,6 +30,28 @@ CORNER = 8, 16
 
 
 @dataclass(frozen=True, slots=True)
+class Tiling:
+    """The tiles of a layout, for its borders and its colours.
+
+    extents    of a tile, one integer per top-level mode
+    counts     after so many tiles of a mode the first comes again, as in a raked product; 0 where none does; () is 0 everywhere
+    text       the extents that are said; "" for those above
+    in_memory  a tile is a part of memory, as that of a divide is: a layout of that memory, drawn beside it, has its colours
+
+    >>> print(Tiling((4, 3)))
+    4 x 3
+    """
+
+    extents: tuple[int, ...]
+    counts: tuple[int, ...] = ()
+    text: str = ""
+    in_memory: bool = False
+
+    def __str__(self) -> str:
+        return self.text or " x ".join(map(str, self.extents))
+
+
+@dataclass(frozen=True, slots=True)
 class Subject:
     """A layout to be drawn, with its title, tile and element width.
 
@@ -40,6 +62,7 @@ class Subject:
     bits     the width of an element
     start    of a tile, one integer per top-level mode: where it starts in the whole, whose blocks these are; () is 0
     digits   of a tiled XLA array: the digits of each mode
+    tiling   its tiles; None where these are the blocks of its shape, all levels of it but the outermost
 
     >>> from tla import parse
     >>> from tla.viz import draw, Subject
@@ -62,6 +85,7 @@ class Subject:
     bits: int = 32
     start: tuple[Any, ...] = ()
     digits: tuple[tuple[Digit, ...], ...] = ()
+    tiling: Tiling | None = None
 
 
 _SUBJECTS: dict[type, Callable[[Any], Subject]] = {}
@@ -130,6 +154,12 @@ class View:
         return known_sizes("the start of", self.subject.layout, start)
 
     @property
+    def tiling(self) -> Tiling:
+        """The tiles of the subject, or else the blocks of its shape: all levels but the outermost; a mode of one level is whole."""
+        shapes = modes_of(self.subject.layout.shape)
+        return self.subject.tiling or Tiling(tuple((steps(s) or (max(n, 1),))[-1] for s, n in zip(shapes, self.extents)))
+
+    @property
     def is_whole(self) -> bool:
         return self.shape == self.extents
 
@@ -164,7 +194,7 @@ def view(subject: Subject, axes: tuple[int, int], limit: int) -> View:
         whole = whole and math.prod(extents) <= MAX_UNKNOWN
     box = extents if whole else corner
     coords = tuple(np.ogrid[tuple(slice(n) for n in box)]) if len(box) != 1 else (np.arange(box[0]),)
-    values = _numbers(layout, coords, box) if is_int(last) and known(last) is not None else None
+    values = None if is_int(last) and known(last) is None else _numbers(layout, coords, box)
     return View(subject, axes, extents, coords, _texts(layout, box) if values is None else values)
 
 
@@ -198,18 +228,38 @@ def _others(extents: tuple[int, ...], axes: tuple[int, int]) -> tuple[int, ...]:
 
 
 def _numbers(layout: Any, coords: tuple[Any, ...], box: tuple[int, ...]) -> npt.NDArray[Any] | None:
-    """The offsets in a box; None where they are coordinates, or not known."""
+    """The values in a box: offsets, or coordinates as texts; None where arrays do not go through the layout."""
     import numpy as np
 
     if not math.prod(box):
         return np.empty(box, np.int64)
     try:
         found = _at(layout, coords)
-    except (LeafTypeError, Unproven):  # symbols do not meet arrays
+    except (LeafTypeError, RankError, Unproven):  # symbols do not meet arrays, nor coordinates an array of zeros
         return None
+    if isinstance(found, tuple):
+        return _coordinates(found, box)
     if (is_int(found) and known(found) is not None) or (isinstance(found, np.ndarray) and found.dtype != object):
         return np.broadcast_to(np.asarray(found, np.int64), box)
     return None
+
+
+def _coordinates(coordinate: tuple[Any, ...], box: tuple[int, ...]) -> npt.NDArray[Any]:
+    """A coordinate of arrays as an array of texts."""
+    import numpy as np
+
+    columns = [np.broadcast_to(np.asarray(x), box).ravel().tolist() for x in leaves(coordinate)]
+    texts = np.empty(math.prod(box), object)
+    texts[:] = [*map(_pattern(coordinate).format, *columns)]
+    return texts.reshape(box)
+
+
+def _pattern(coordinate: Any) -> str:
+    """
+    >>> _pattern((1, (2, 3)))
+    '({},({},{}))'
+    """
+    return f"({','.join(map(_pattern, coordinate))})" if isinstance(coordinate, tuple) else "{}"
 
 
 def _texts(layout: Any, box: tuple[int, ...]) -> npt.NDArray[Any]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ..core.errors import LoweringError
-from ..core.ints import plus
+from ..core.ints import known, plus
 from ..tensors.tensor import Tensor
 from ..xla import ArrayShape, digits, lower
-from .drawable import Subject, register_subject
+from .drawable import Subject, Tiling, register_subject
 
 
 def _of_array(shape: ArrayShape) -> Subject:
@@ -21,7 +21,17 @@ def _of_array(shape: ArrayShape) -> Subject:
     for k, mode in enumerate(found):
         notes += [f"mode {k}: {', '.join(f'{d.role[0]} {d.role} {d.extent}' for d in reversed(mode))}"] if mode else []
     rank = len(shape.dimensions)
-    return Subject(layout, str(shape), tuple(notes), (rank - 2, rank - 1), shape.bits, digits=found)
+    return Subject(layout, str(shape), tuple(notes), (rank - 2, rank - 1), shape.bits, digits=found, tiling=_tiling(shape))
+
+
+def _tiling(shape: ArrayShape) -> Tiling | None:
+    """The first tile of an array over its dimensions, which may coalesce in its layout; None where the tile is of no box of them."""
+    order, tiles = shape.effective_layout.minor_to_major, shape.effective_layout.tiles
+    sizes = [known(n) for n in tiles[0]] if tiles else []
+    if not sizes or None in sizes or len(sizes) > len(order):
+        return None
+    extents = dict(zip(order, reversed(sizes)))
+    return Tiling(tuple(extents.get(d) or 1 for d in range(len(order))))
 
 
 class _Started:

@@ -256,7 +256,11 @@ def _layout(placed: list[Digit], dims: tuple[int, ...]) -> Layout:
 def _tiled(digits: list[Digit], tile: tuple[TileEntry, ...], level: int, shape: ArrayShape) -> list[Digit]:
     """The digits after one more tile level: those it leaves, the tile counts, the in-tile digits."""
     if COMBINE in tile:
-        raise LoweringError(f"{shape}: tile {level} combines dimensions (*): one plan does not do", "sizes", "lower takes it")
+        raise LoweringError(
+            f"{shape}: tile {level} combines dimensions (*): one plan does not do",
+            "tiles of sizes",
+            "use xla.lower, which composes several plans",
+        )
     digits = [Digit(None, 1, 1, 1, "")] * (len(tile) - len(digits)) + digits
     left = len(digits) - len(tile)
     counts, inner, tops = [], [], _tops(digits)
@@ -295,7 +299,7 @@ def _split(digit: Digit, t: int, top: bool, level: int, shape: ArrayShape) -> tu
     raise LoweringError(
         f"{shape}: the {t} of tile {level} does not divide the {n} that tile {level - 1} leaves of dimension {digit.dimension}",
         "a tile that divides the tile before it, for one plan",
-        "lower takes it",
+        "use xla.lower, which composes several plans",
     )
 
 

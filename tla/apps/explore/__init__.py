@@ -1,6 +1,6 @@
 """`tla explore`: a page on which expressions of layouts are typed and looked at. See docs/explore.md."""
 
-from .answer import answer, drawn
+from .answer import answer, drawn, subjects
 from .grammar import read
 
-__all__ = ["answer", "drawn", "read"]
+__all__ = ["answer", "drawn", "read", "subjects"]

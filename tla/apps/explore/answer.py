@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import tla
@@ -23,46 +24,54 @@ from ...viz.scene import Axis, Figure, Grid
 from ...xla import ArrayShape, Relayout, byte_size, lower
 from .grammar import Call, Program, Term, read
 from .steps import steps, text_of
+from .tilings import tiling
 
 _FACTS: dict[str, Callable[[Any], Any]] = {"size": size, "cosize": cosize, "injective": is_injective, "bijective": is_bijective}
 _SYSTEMS = {"CuTe C++": "cute_cpp", "TLA C++": "tla_cpp"}
 _NAMES = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|(?<![\w.])([A-Za-z_]\w*)")
 
 
-def answer(text: str, color_by: str = "tile") -> dict[str, Any]:
+def answer(text: str, color_by: str = "tile", bits: int | None = None) -> dict[str, Any]:
     """The value of a text, or the error in it, for the page.
 
     text       of the grammar of tla.apps.explore
     color_by   what colours mean, as tla.viz.draw has it
+    bits       the width of an element; by default what the text says, as MakeLayout[half, zN](64, 64) does, or 32
 
     >>> answer("A = (2,3):(3,1); composition(A, 6:1)")["value"]
     '(2,3):(3,1)'
     >>> answer("(2,3):(3")["error"]["expected"]
     "',' or ')'"
     """
-    return _or_refused(lambda: _answer(read(text), color_by))
+    return _or_refused(lambda: _answer(read(text), color_by, bits))
 
 
-def picture(text: str, color_by: str = "tile") -> dict[str, Any]:
+def picture(text: str, color_by: str = "tile", bits: int | None = None) -> dict[str, Any]:
     """The drawing of a text's value as SVG, for the page.
 
     >>> picture("(2,3):(3,1)")["svg"][:4]
     '<svg'
     """
-    return _or_refused(lambda: {"svg": viz.svg(viz.draw(*drawn(read(text).value.value), color_by=color_by))})
+    return _or_refused(lambda: {"svg": viz.svg(viz.draw(*subjects(read(text)), color_by=color_by, bits=bits))})
 
 
 def _or_refused(make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     try:
         return make()
     except TlaError as error:
-        what, expected, fix = error.reason
-        return {"error": {"what": what.split("\n")[0], "expected": expected, "fix": fix, "position": getattr(error, "position", None)}}
+        return refusal(error)
 
 
-def _answer(program: Program, color_by: str) -> dict[str, Any]:
+def refusal(error: TlaError) -> dict[str, Any]:
+    """Why there is no answer, for the page."""
+    what, expected, fix = error.reason
+    return {"error": {"what": what.split("\n")[0], "expected": expected, "fix": fix, "position": getattr(error, "position", None)}}
+
+
+def _answer(program: Program, color_by: str, bits: int | None) -> dict[str, Any]:
     value = program.value.value
     layouts = drawn(value)
+    known = subjects(program)
     found: dict[str, Any] = {
         "value": text_of(value),
         "names": [[name, text_of(x.value)] for name, x in program.names],
@@ -74,11 +83,11 @@ def _answer(program: Program, color_by: str) -> dict[str, Any]:
         "figures": [],
         "caption": "",
         "legend": [],
+        "bits": next((s.bits for s in known), None),
     }
     if layouts and not program.sizes:
-        scene = viz.draw(*layouts, color_by=color_by)
-        subjects = map(as_subject, layouts)
-        found["figures"] = [_figure(f, view(s, axes_of(s, None), LIMIT // len(layouts))) for f, s in zip(scene.figures, subjects)]
+        scene = viz.draw(*known, color_by=color_by, bits=bits)
+        found["figures"] = [_figure(f, view(s, axes_of(s, None), LIMIT // len(layouts))) for f, s in zip(scene.figures, known)]
         found |= {"caption": scene.caption, "legend": scene.legend}
     return found
 
@@ -93,6 +102,25 @@ def drawn(value: Any) -> tuple[Any, ...]:
         return value.source, value.destination
     parts = value if isinstance(value, tuple) else (value,)
     return tuple(x for x in parts if isinstance(x, (AnyLayout, ArrayShape)))
+
+
+def subjects(program: Program) -> tuple[Subject, ...]:
+    """What is drawn of a program's value: its layouts, with the width of their elements and the tiles that a divide made.
+
+    >>> [(s.bits, s.tiling) for s in subjects(read("MakeLayout[half, zN](64, 64)"))]
+    [(16, None)]
+    """
+    value = program.value
+    parts = value.parts if isinstance(value.value, tuple) and value.parts else (value,)
+    if isinstance(value.value, Relayout):
+        return tuple(map(as_subject, drawn(value.value)))
+    made = {id(call.result.value): tiling(call) for call in program.calls}
+    return tuple(_subject(x, made.get(id(x.value))) for x in parts if drawn(x.value) == (x.value,))
+
+
+def _subject(term: Term, tiles: viz.Tiling | None) -> Subject:
+    subject = as_subject(term.value)
+    return replace(subject, bits=term.bits or subject.bits, tiling=tiles or subject.tiling)
 
 
 def _layout_of(x: Any) -> Any:

@@ -26,7 +26,7 @@ import tla
 from ... import ascend, xla
 from ...core.errors import ParseError, RangeError, RankError, TlaError
 from ...core.int_tuple import MAX_DEPTH, AnyLayout, IntTuple, leaves, require_depth, shown
-from ...core.ints import INT64_MAX, is_int, leaf
+from ...core.ints import INT64_MAX, is_int, known, leaf
 from ...core.text import Reader
 from ...symbolic import assuming, dim
 from ...xla.array_shape import BITS
@@ -58,10 +58,16 @@ _FUNCTIONS = ("ceil", "min", "max")  # of expressions of sizes
 
 
 class Term(NamedTuple):
-    """A value, and the Python that gives it."""
+    """A value, and the Python that gives it.
+
+    bits    the width of an element of it, where that was said
+    parts   the terms of a tuple
+    """
 
     value: Any
     python: str
+    bits: int | None = None
+    parts: tuple[Term, ...] = ()
 
 
 class Call(NamedTuple):
@@ -195,7 +201,7 @@ class _Reader(Reader):
         value = self.value()
         if is_int(value):
             leaf(value)  # what 64 bits cannot hold ends here
-        return self.term if self.term.python and self.term.value is value else Term(value, _python(value))
+        return self.term if self.term.python and self.term.value is value else Term(value, _python(value), self.term.bits)
 
     # ------------------------------------------------------------------------------------------------- terms
 
@@ -246,7 +252,8 @@ class _Reader(Reader):
             made = IntTuple(*values)
             return Term(made, repr(made))
         require_depth((values,))
-        return Term(_limited(values), f"({', '.join(item.python for _name, item in items)}{',' * (len(items) == 1)})")
+        parts = tuple(item for _name, item in items)
+        return Term(_limited(values), f"({', '.join(item.python for item in parts)}{',' * (len(parts) == 1)})", None, parts)
 
     def arguments(self, end: str) -> Iterator[tuple[str, Term]]:
         """Values between commas, each with its name or "", up to the bracket that ends them."""
@@ -279,7 +286,7 @@ class _Reader(Reader):
             raise ParseError(self.text, start + error.position, *error.args[2:]) from None
         self.at = start + len(text)
         self.skip_blank()
-        return Term(shape, f"xla.parse_shape({text!r}{f', symbols={used}' if used else ''})")
+        return Term(shape, f"xla.parse_shape({text!r}{f', symbols={used}' if used else ''})", getattr(shape, "bits", None))
 
     def unknown(self, what: str, known: list[str], expected: str) -> ParseError:
         name, _following = self.ahead()
@@ -292,7 +299,7 @@ class _Reader(Reader):
     def call(self, name: str) -> Term:
         if name not in OPERATIONS:
             raise self.unknown("the operation", [*OPERATIONS], "one of the operations of tla")
-        start, operation = self.at, OPERATIONS[name]
+        start, operation, brackets = self.at, OPERATIONS[name], list[Term]()
         python = f"xla.{name}" if name in _XLA_OPERATIONS.split() else name
         self.take(name)
         if self.take("["):
@@ -312,7 +319,8 @@ class _Reader(Reader):
         arguments, options = _in_order(name, operation, given)
         value = _limited(operation(*(x.value for x in arguments), **{key: x.value for key, x in options.items()}))
         python += f"({', '.join([*(x.python for x in arguments), *(f'{key}={x.python}' for key, x in options.items())])})"
-        self.calls.append(Call(name, self.text[start : self.at].rstrip(), arguments, Term(value, python)))
+        bits = _bits(name, [x.value for x in brackets], next((x.bits for x in arguments if x.bits), None))
+        self.calls.append(Call(name, self.text[start : self.at].rstrip(), arguments, Term(value, python, bits)))
         return self.calls[-1].result
 
 
@@ -320,6 +328,17 @@ def _with_brackets(name: str, operation: Any, brackets: tuple[Any, ...]) -> Any:
     if not hasattr(operation, "__getitem__"):
         raise RankError(f"{name}[...]", f"{name}(...)", "leave the square brackets out")
     return operation[brackets if len(brackets) != 1 else brackets[0]]
+
+
+def _bits(name: str, brackets: list[Any], given: int | None) -> int | None:
+    """The width of an element of what a call gives: as its brackets say, or as its arguments have it."""
+    sizes = [x.bits if isinstance(x, ascend.Element) else known(x) if is_int(x) else None for x in brackets]
+    if name.startswith("Make") and sizes:
+        return sizes[0] or given
+    if name == "recast_layout":
+        return sizes[-1]
+    n = sizes[0] if sizes else None
+    return {"upcast": given * n, "downcast": given // n or None}.get(name, given) if given and n else given
 
 
 def _in_order(name: str, operation: Any, given: list[tuple[str, Term]]) -> tuple[tuple[Term, ...], dict[str, Term]]:

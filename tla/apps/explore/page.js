@@ -42,7 +42,8 @@ let answer = null, question = 0, answered = 0, stop = new AbortController();
 const settled = () => answered === question && !timer;
 
 async function asked(path, signal) {
-  const body = JSON.stringify({ text: at("text").value, color_by: at("colours").value });
+  const bits = Number(at("bits").value) || null;
+  const body = JSON.stringify({ text: at("text").value, color_by: at("colours").value, bits });
   const reply = await fetch(path, { method: "POST", headers: { "Content-Type": "application/json" }, body, signal });
   if (!reply.ok) throw new Error(`the server answers ${reply.status}`);
   return reply.json();
@@ -79,6 +80,7 @@ function shown(found) {
   if (found.error) return refused(found.error);   // what was there stays, for comparison
   for (const id of ["result", "codes"]) show(id, found.value !== undefined);
   at("value").textContent = found.value ?? "";
+  at("bits").placeholder = found.bits ?? "";
   pairs(at("names"), found.names ?? []);
   at("facts").replaceChildren(...(found.facts ?? []).map(([title, facts]) =>
     made("div", "", ...(found.facts.length > 1 ? [made("h3", title)] : []), pairs(Object.assign(made("dl"), { className: "pairs" }), facts))));
@@ -116,8 +118,8 @@ function sizesOf(names) {
 let draft = false, timer = 0;
 
 function address() {
-  const colours = at("colours").value;
-  return "#" + new URLSearchParams({ e: at("text").value, ...(colours === "tile" ? {} : { colours }) });
+  const colours = at("colours").value, bits = at("bits").value;
+  return "#" + new URLSearchParams({ e: at("text").value, ...(colours === "tile" ? {} : { colours }), ...(bits ? { bits } : {}) });
 }
 
 /** Note the text in the address. While it is typed one entry of the history changes; `keep` begins the next. */
@@ -135,6 +137,7 @@ function fromAddress() {
   const given = new URLSearchParams(location.hash.slice(1));
   at("text").value = given.get("e") ?? "";
   at("colours").value = COLOURS.includes(given.get("colours")) ? given.get("colours") : "tile";
+  at("bits").value = /^[1-9]\d{0,4}$/.test(given.get("bits")) ? given.get("bits") : "";
   draft = false;
   clearTimeout(timer);
   timer = 0;
@@ -416,6 +419,7 @@ at("examples").addEventListener("change", () => {
   changed(true);
 });
 at("colours").addEventListener("change", () => changed(true));
+at("bits").addEventListener("input", () => changed(false));
 at("sizes").addEventListener("submit", event => {
   event.preventDefault();
   const given = [...at("sizes").querySelectorAll("input")].map(x => `${x.name} = ${x.value}; `);

@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 import errno
+import io
 import json
+import socket
 import sys
-import threading
+import time
 import urllib.parse
-from collections.abc import Callable
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
 from typing import Any
 
 from ...core.errors import RangeError
-from .answer import answer, picture
+from .workers import ANSWERS, Workers
 
 HOST = "127.0.0.1"
-#: A larger body is refused [bytes]; a slower client is left [seconds]; of so many requests at once the others wait.
-MAX_BODY, TIMEOUT, MAX_AT_ONCE = 2**16, 10.0, 8
+#: A larger body is refused [bytes]; a client that takes longer in all to say what it asks, or to hear the answer, is left [seconds].
+MAX_BODY, TIMEOUT = 2**16, 10.0
 
 #: path -> a file of the package, and its type
 _FILES = {"/": ("page.html", "text/html"), "/page.css": ("page.css", "text/css"), "/page.js": ("page.js", "text/javascript")}
-#: path -> what makes the answer of a text and a rule of colours
-_ANSWERS: dict[str, Callable[[str, str], dict[str, Any]]] = {"/answer": answer, "/svg": picture}
 _HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -51,7 +50,6 @@ class Server(ThreadingHTTPServer):
 
     def __init__(self, port: int) -> None:
         self.pages = {path: (files("tla.apps.explore").joinpath(name).read_bytes(), kind) for path, (name, kind) in _FILES.items()}
-        self.at_once = threading.BoundedSemaphore(MAX_AT_ONCE)
         fix = "give another one: --port 0 takes a free one"
         if not 0 <= port < 2**16:
             raise RangeError(f"port {port}", "0 to 65535", fix)
@@ -60,6 +58,12 @@ class Server(ThreadingHTTPServer):
         except OSError as error:
             why = "is in use" if error.errno == errno.EADDRINUSE else f"cannot be used: {error.strerror}"
             raise RangeError(f"port {port} {why}", "a free port", fix) from None
+        self.workers = Workers()
+
+    def server_close(self) -> None:
+        super().server_close()
+        if hasattr(self, "workers"):  # of a port in use there are none
+            self.workers.close()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A traceback, but not of a client that goes away: the page does, when the next letter is typed."""
@@ -76,28 +80,47 @@ class Server(ThreadingHTTPServer):
         return f"{HOST}:{self.server_port}", f"localhost:{self.server_port}"
 
 
+class _Until(io.RawIOBase):
+    """What a socket receives until a time: a client that sends a byte now and then gets no more of it."""
+
+    def __init__(self, connection: socket.socket, seconds: float) -> None:
+        self._connection, self._until = connection, time.monotonic() + seconds
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        if (left := self._until - time.monotonic()) <= 0:
+            raise TimeoutError
+        self._connection.settimeout(left)
+        return self._connection.recv_into(buffer)
+
+
 class _Handler(BaseHTTPRequestHandler):
     timeout = TIMEOUT
     server: Server  # pyright: ignore[reportIncompatibleVariableOverride]  # it is made with no other
     server_version, sys_version = "tla", ""
+
+    def setup(self) -> None:
+        super().setup()
+        self.rfile.close()
+        self.rfile = io.BufferedReader(_Until(self.connection, self.timeout))
 
     def do_GET(self) -> None:
         if not self._refused(_FILES):
             self._send(HTTPStatus.OK, *self.server.pages[self.path])
 
     def do_POST(self) -> None:
-        if self._refused(_ANSWERS):
+        if self._refused(ANSWERS):
             return
         asked = self._asked()
         if isinstance(asked, HTTPStatus):
             self.send_error(asked)
         else:
-            with self.server.at_once:
-                body = json.dumps(_ANSWERS[self.path](*asked), separators=(",", ":")).encode()
-            self._send(HTTPStatus.OK, body, "application/json")
+            self._send(HTTPStatus.OK, self.server.workers.answer(self.path, *asked), "application/json")
 
-    def _asked(self) -> tuple[str, str] | HTTPStatus:
-        """The text and the rule of colours in the body, or what is wrong with it."""
+    def _asked(self) -> tuple[str, str, int | None] | HTTPStatus:
+        """The text, the rule of colours and the width of an element in the body, or what is wrong with it."""
         length = self.headers.get("Content-Length", "")
         if self.headers.get_content_type() != "application/json":
             return HTTPStatus.UNSUPPORTED_MEDIA_TYPE
@@ -107,17 +130,18 @@ class _Handler(BaseHTTPRequestHandler):
             return HTTPStatus.REQUEST_ENTITY_TOO_LARGE
         try:
             body = json.loads(self.rfile.read(int(length)))
-            text, color_by = body["text"], body.get("color_by", "tile")
+            text, color_by, bits = body["text"], body.get("color_by", "tile"), body.get("bits")
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
             return HTTPStatus.BAD_REQUEST
-        return (text, color_by) if isinstance(text, str) and isinstance(color_by, str) else HTTPStatus.BAD_REQUEST
+        right = isinstance(text, str) and isinstance(color_by, str) and (bits is None or type(bits) is int)
+        return (text, color_by, bits) if right else HTTPStatus.BAD_REQUEST
 
     def _refused(self, known: Any) -> bool:
         """Whether a request is from elsewhere, or for what is not here; then it is answered."""
         if not self._is_own():
             self.send_error(HTTPStatus.FORBIDDEN)
         elif self.path not in known:
-            self.send_error(HTTPStatus.METHOD_NOT_ALLOWED if self.path in (*_FILES, *_ANSWERS) else HTTPStatus.NOT_FOUND)
+            self.send_error(HTTPStatus.METHOD_NOT_ALLOWED if self.path in (*_FILES, *ANSWERS) else HTTPStatus.NOT_FOUND)
         else:
             return False
         return True
@@ -131,6 +155,7 @@ class _Handler(BaseHTTPRequestHandler):
         return opens or all(x in ("same-origin", "none") for x in sites)
 
     def _send(self, status: HTTPStatus, body: bytes, kind: str) -> None:
+        self.connection.settimeout(self.timeout)  # for all that is sent
         self.send_response(status)
         self.send_header("Content-Type", f"{kind}; charset=utf-8")
         self.send_header("Content-Length", str(len(body)))

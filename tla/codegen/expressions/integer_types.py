@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from ...core.errors import LeafTypeError, RangeError
 from ...symbolic import Condition, text
-from ...symbolic.conditions import require
+from ...symbolic.conditions import require_condition
 from ...symbolic.facts import symbols_in
 from ...symbolic.forms import best
 from ...symbolic.poly import Atom, Poly, Symbol, number, one_of, split
@@ -84,7 +84,7 @@ def require_fits(h: ValueRange, t: Integer, coordinates: Collection[Symbol], ask
             condition = Condition("<=", bound, number(limit)) if up else Condition("<=", number(limit), bound)
             if condition.holds is False:
                 raise _does_not_fit(h, t)
-            require(condition, f"{_shown(h.poly)} in {t}")
+            require_condition(condition, f"{_shown(h.poly)} in {t}")
 
 
 def _does_not_fit(h: ValueRange, t: Integer) -> RangeError:

@@ -13,7 +13,7 @@ from typing import Any
 from ...core.errors import LeafTypeError, RangeError
 from ...core.ints import INT64_MIN
 from ...symbolic import SymInt
-from ...symbolic.conditions import Condition, require
+from ...symbolic.conditions import Condition, require_condition
 from ...symbolic.poly import number
 from ...symbolic.symint import wrap
 from ..c_languages import CPP_WORDS
@@ -63,7 +63,7 @@ class Language:
         if node.op in ("//", "%") and node.op not in self.rounds_down:
             x, d = (wrap(a.poly) for a in node.args)
             where = f"({x}){node.op}({d}), which this language rounds toward zero"
-            if not require(Condition("<=", number(0), node.args[0].poly), where):
+            if not require_condition(Condition("<=", number(0), node.args[0].poly), where):
                 raise RangeError(where, f"0 <= {x}", "divide what is 0 or more")
 
 

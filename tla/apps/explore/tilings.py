@@ -1,0 +1,89 @@
+"""The tiles that a divide or a product made: of a result alone, whose extents may be split anywhere, these cannot be told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ... import viz
+from ...algebra.divide import zipped_divide, zipped_product
+from ...core.int_tuple import AnyLayout, Underscore, modes_of, product_each
+from ...core.ints import known
+from .grammar import Call
+
+_ZIPPED = {"divide": zipped_divide, "product": zipped_product}
+
+
+def tiling(call: Call) -> viz.Tiling | None:
+    """The tiles of what a call made, over the modes of its result; None where it is no divide or product, or sizes are not known.
+
+    >>> from .grammar import read
+    >>> found = tiling(read("zipped_divide((_8,_12):(_12,_1), (_4,_3))").calls[0])
+    >>> found.extents, str(found)
+    ((12, 1), '4 x 3')
+    """
+    form, _, kind = call.name.rpartition("_")
+    if kind not in _ZIPPED or not isinstance(call.result.value, AnyLayout) or len(call.arguments) != 2:
+        return None
+    a, b = (x.value for x in call.arguments)
+    extents, counts, tile = _EXTENTS[form](kind, call.result.value, a, b)
+    found = [*map(known, (*extents, *counts, *tile))]
+    if None in found or 0 in extents:
+        return None
+    return viz.Tiling(_ints(extents), _ints(counts), " x ".join(map(str, _ints(tile))), in_memory=True)
+
+
+_Found = tuple[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]
+
+
+def _logical(kind: str, result: Any, a: Any, b: Any) -> _Found:
+    """Each mode that has a tile is of two modes: the tile, and the others like it."""
+    modes = modes_of(result.shape)
+    if not isinstance(b, tuple):
+        return _zipped(kind, result, a, b)
+    cut = [k < len(b) and not isinstance(b[k], Underscore) for k in range(len(modes))]
+    extents = tuple(_size(m[0] if c else m) for m, c in zip(modes, cut))
+    return extents, (), extents
+
+
+def _zipped(kind: str, result: Any, a: Any, b: Any) -> _Found:
+    """Mode 0 is the tile, and each index of the others another tile."""
+    tile = modes_of(result.shape)[0]
+    return (_size(tile), *(1,) * (len(modes_of(result.shape)) - 1)), (), _sizes(tile) if isinstance(b, tuple) else (_size(tile),)
+
+
+def _flat(kind: str, result: Any, a: Any, b: Any) -> _Found:
+    """The modes of the tile are followed by those of the others."""
+    tile = modes_of(_ZIPPED[kind](a, b).shape)[0]
+    sizes, rank = _sizes(tile), len(modes_of(result.shape))
+    return (*sizes, *(1,) * (rank - len(sizes))), (), sizes
+
+
+def _blocked(kind: str, result: Any, a: Any, b: Any) -> _Found:
+    """In each mode the blocks are one behind the other."""
+    extents = _padded(_sizes(a.shape), len(modes_of(result.shape)))
+    return extents, (), extents
+
+
+def _raked(kind: str, result: Any, a: Any, b: Any) -> _Found:
+    """In each mode the elements of all the blocks alternate."""
+    rank = len(modes_of(result.shape))
+    return (1,) * rank, _padded(_sizes(b.shape if isinstance(b, AnyLayout) else b), rank), _sizes(a.shape)
+
+
+_EXTENTS = {"logical": _logical, "zipped": _zipped, "tiled": _zipped, "flat": _flat, "blocked": _blocked, "raked": _raked}
+
+
+def _size(shape: Any) -> Any:
+    return product_each((shape,))[0]
+
+
+def _sizes(shape: Any) -> tuple[Any, ...]:
+    return tuple(map(_size, modes_of(shape)))
+
+
+def _padded(sizes: tuple[Any, ...], rank: int) -> tuple[Any, ...]:
+    return (*sizes, *(1,) * (rank - len(sizes)))
+
+
+def _ints(sizes: tuple[Any, ...]) -> tuple[int, ...]:
+    return tuple(known(n) or 0 for n in sizes)

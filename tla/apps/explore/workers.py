@@ -1,0 +1,135 @@
+"""Processes that make the answers of the page: what takes too long is ended with its process, whatever loop it is in."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from ...core.errors import RangeError, TlaError
+from .answer import answer, picture, refusal
+
+#: An answer takes no longer [seconds]; so many are made at once; of more the oldest ends, if none ends so soon by itself [seconds].
+MAX_SECONDS, MAX_AT_ONCE, PATIENCE = 10.0, 4, 1.0
+
+#: path -> what makes the answer of a text, a rule of colours, and the width of an element
+ANSWERS: dict[str, Callable[[str, str, int | None], dict[str, Any]]] = {"/answer": answer, "/svg": picture}
+_PROGRAM = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from tla.apps.explore.workers import work; work()"
+_READY = b"ready\n"
+
+
+def work() -> None:
+    """Answer the questions on standard input, a line of JSON each, until there are no more; what is wrong is shown, and the next asked."""
+    sys.stdout.buffer.write(_READY)
+    sys.stdout.buffer.flush()
+    for line in sys.stdin.buffer:
+        path, *question = json.loads(line)
+        try:
+            found = json.dumps(ANSWERS[path](*question), separators=(",", ":"))
+        except Exception:  # ours: a text has a TlaError, which is an answer
+            traceback.print_exc()
+            found = json.dumps(refusal(RangeError("an error of tla itself", "an answer", "report what the terminal shows")))
+        sys.stdout.buffer.write(found.encode() + b"\n")
+        sys.stdout.buffer.flush()
+
+
+class _Worker:
+    """A process that answers. `why` is the reason for which it was ended, None while it was not."""
+
+    def __init__(self) -> None:
+        command = [sys.executable, "-c", _PROGRAM, json.dumps(sys.path)]
+        pipe = subprocess.PIPE
+        self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, start_new_session=True)  # Ctrl-C is for the server
+        self._started = False
+        self.why: TlaError | None = None
+
+    def ask(self, question: tuple[Any, ...]) -> bytes:
+        """The answer as JSON; b"" of a process that ends meanwhile."""
+        assert self._process.stdin
+        assert self._process.stdout
+        self._started = self._started or self._process.stdout.readline() == _READY
+        late = threading.Timer(MAX_SECONDS, self.end, (_late(),))
+        late.start()
+        try:
+            self._process.stdin.write(json.dumps(question).encode() + b"\n")
+            self._process.stdin.flush()
+            found = self._process.stdout.readline()
+        except OSError:  # it is gone
+            found = b""
+        late.cancel()
+        late.join()  # so that `why` stays as it is
+        if not found and self.why is None:
+            self.end(
+                RangeError("an answer that ended its process", "one that takes less memory", "look at a part, or take smaller extents")
+            )
+        return found
+
+    def end(self, why: TlaError) -> None:
+        self.why = self.why or why
+        self._process.kill()
+
+    def close(self) -> None:
+        """Reap the process, and close its pipes."""
+        self._process.kill()
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe:
+                try:
+                    pipe.close()
+                except OSError:  # what was not read is lost
+                    continue
+
+
+def _late() -> TlaError:
+    return RangeError(
+        f"an answer of more than {MAX_SECONDS:g} seconds", "less work", "give sizes values, look at a part, or take smaller extents"
+    )
+
+
+class Workers:
+    """So many processes as are asked at once, MAX_AT_ONCE at most; one that waits is kept ready.
+
+    >>> workers = Workers()
+    >>> workers.answer("/answer", "(2,3):(3,1)", "tile", None)[:23]
+    b'{"value":"(2,3):(3,1)",'
+    >>> workers.close()
+    """
+
+    def __init__(self) -> None:
+        self._busy, self._free = list[_Worker](), threading.Condition()
+        self._idle = [_Worker()]
+
+    def answer(self, *question: Any) -> bytes:
+        """The answer of a path, a text, a rule of colours and a width, as JSON: of what takes too long why there is none."""
+        with self._taken() as worker:
+            return worker.ask(question) or json.dumps(refusal(worker.why or _late())).encode()
+
+    @contextmanager
+    def _taken(self) -> Iterator[_Worker]:
+        with self._free:
+            if len(self._busy) >= MAX_AT_ONCE and not self._free.wait_for(lambda: len(self._busy) < MAX_AT_ONCE, PATIENCE):
+                newer = f"{MAX_AT_ONCE} newer questions"
+                self._busy.pop(0).end(RangeError(f"an answer that made way for {newer}", "less work at once", "ask again"))
+            worker = self._idle.pop() if self._idle else _Worker()
+            self._busy.append(worker)
+        try:
+            yield worker
+        finally:
+            with self._free:
+                self._busy = [w for w in self._busy if w is not worker]
+                self._idle += [] if worker.why and self._idle else [_Worker() if worker.why else worker]
+                self._free.notify()
+            if worker.why:
+                worker.close()
+
+    def close(self) -> None:
+        """End all of them."""
+        with self._free:
+            for worker in (*self._idle, *self._busy):
+                worker.close()
+            self._idle.clear()

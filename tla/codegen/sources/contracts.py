@@ -1,0 +1,185 @@
+"""What a kernel gives an instruction, as source: descriptors of shared memory in C, tensor maps as other systems take them.
+
+Source: the PTX manual, "Matrix descriptor format"; the CUDA driver API; the documentation of CuTe's DSL, Triton and Pallas.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...core.errors import LeafTypeError, RangeError, Reason
+from ...core.int_tuple import product_each, shown
+from ...core.layout import Layout
+from ...gpu import Descriptor, TMACopy, canonical
+from ..expressions.target import target_of
+from .source import source
+
+
+def emit_descriptor(descriptor: Any, *, name: str = "descriptor", base: str = "dynamic") -> str:
+    """The text of a descriptor in C, which CUDA takes too: 64 bits from the address of the buffer in shared memory.
+
+    descriptor   of a tile, made with base 0: its start is how far the tile begins behind the buffer
+    name         of the function, or of the constant
+    base         "dynamic": a function of the address, which __cvta_generic_to_shared gives; "constant": the bits as they are
+    Raises       LeafTypeError for what is no Descriptor, no name in C, or another base
+
+    >>> from tla import MakeTensor, local_tile, tile_to_shape, _16, _64, _128
+    >>> from tla.codegen import emit_descriptor
+    >>> from tla.gpu import GMMA, half, wgmma_descriptor
+    >>> a = MakeTensor(None, tile_to_shape(GMMA.K_SW128[half], (_128, _128)))
+    >>> d = wgmma_descriptor(local_tile(a, (_64, _16), (1, 1)), "K", half)
+    >>> print(emit_descriptor(d), end="")
+    // wgmma, K-major, SW128: LBO 16, SBO 1024 bytes; the buffer's address is a multiple of 1024
+    static inline unsigned long long descriptor(unsigned int address) {
+        return 0x4000004000010000ull | ((address + 8224u) >> 4 & 0x3fffu);
+    }
+    >>> print(emit_descriptor(d, name="DESC", base="constant"), end="")
+    // wgmma, K-major, SW128: LBO 16, SBO 1024 bytes
+    static const unsigned long long DESC = 0x4000004000010202ull;
+
+    Source: the PTX manual, "Matrix descriptor format".
+    """
+    if not isinstance(descriptor, Descriptor):
+        raise LeafTypeError(f"emit_descriptor of {shown(descriptor)}", "a Descriptor", "write emit_descriptor(wgmma_descriptor(...))")
+    if not isinstance(base, str) or base not in ("dynamic", "constant"):
+        raise LeafTypeError(f"emit_descriptor with the base {shown(base)}", "'dynamic' or 'constant'", "write base='dynamic'")
+    target_of("c").require_name(name)
+    d, mode = descriptor, descriptor.mode
+    steps = f"LBO {d.leading_byte_offset * 16}, SBO {d.stride_byte_offset * 16} bytes"
+    about = f"// {d.generation.name}, {d.major}-major, {mode.name}: {steps}"
+    if base == "constant":
+        return f"{about}\nstatic const unsigned long long {name} = {d.bits:#x}ull;\n"
+    return (
+        f"{about}; the buffer's address is a multiple of {mode.pattern}\n"
+        f"static inline unsigned long long {name}(unsigned int address) {{\n"
+        f"    return {d.bits - d.start_address:#x}ull | ((address + {d.start_address * 16}u) >> 4 & 0x3fffu);\n}}\n"
+    )
+
+
+#: The element types of CuTe's DSL.
+_DSL_TYPES = {"half": "Float16", "bf16": "BFloat16", "float": "Float32", "tf32": "TFloat32", "double": "Float64"}
+_DSL_TYPES |= {"fp8_e4m3": "Float8E4M3FN", "fp8_e5m2": "Float8E5M2"}
+_DSL_TYPES |= {f"{name}{n}": f"{name.title()}{n}" for name in ("int", "uint") for n in (8, 16, 32, 64)}
+_DSL_OPERATIONS = {
+    "SM90_TMA_LOAD": "CopyBulkTensorTileG2SOp()",
+    "SM90_TMA_STORE": "CopyBulkTensorTileS2GOp()",
+    "SM90_TMA_REDUCE_ADD": "CopyReduceBulkTensorTileS2GOp()",
+    "SM90_TMA_LOAD_MULTICAST": "CopyBulkTensorTileG2SMulticastOp()",
+    "SM100_TMA_2SM_LOAD": "CopyBulkTensorTileG2SOp(cute.nvgpu.tcgen05.CtaGroup.TWO)",
+    "SM100_TMA_2SM_LOAD_MULTICAST": "CopyBulkTensorTileG2SMulticastOp(cute.nvgpu.tcgen05.CtaGroup.TWO)",
+}
+_SPANS = {"none": 0, "32B": 32, "64B": 64, "128B": 128}
+
+
+def emit_tma(tma: Any, system: str = "cuda") -> str:
+    """A TMA copy as another system takes it: the text that makes its tensor map there.
+
+    tma      what make_tma_copy gives
+    system   "cuda": the call of the driver; "cute_dsl": make_tiled_tma_atom of the tensor `gmem`, with the layout of shared memory;
+             "triton" and "gluon": a TensorDescriptor of the tensor `x`, whose block is one box; "pallas": a BlockSpec of JAX's Mosaic
+             GPU, whose block is one box
+    Raises   LeafTypeError for what is no TMACopy and for a type that the system lacks; RangeError for a system that is not known, and
+             for a box that it cannot say
+
+    >>> from tla import parse, tile_to_shape, _64, _128
+    >>> from tla.codegen import emit_tma
+    >>> from tla.gpu import GMMA, half, make_tma_copy
+    >>> smem = tile_to_shape(GMMA.K_SW128[half], (_128, _64))
+    >>> tma = make_tma_copy("SM90_TMA_LOAD", parse("(1000,4096):(4096,_1)"), smem, element=half)
+    >>> print(emit_tma(tma, "triton"))
+    TensorDescriptor(x, shape=[1000, 4096], strides=[4096, 1], block_shape=[128, 64])
+    >>> print(emit_tma(tma, "pallas"))
+    plgpu.BlockSpec((128, 64), transforms=(plgpu.TilingTransform((8, 64)), plgpu.SwizzleTransform(128)))
+    >>> print(emit_tma(tma, "cute_dsl"))
+    smem_layout = cute.tile_to_shape(cute.nvgpu.warpgroup.make_smem_layout_atom(\
+cute.nvgpu.warpgroup.SmemLayoutAtomKind.K_SW128, cutlass.Float16), (128, 64), (1, 2))
+    atom, tensor = cute.nvgpu.cpasync.make_tiled_tma_atom(cute.nvgpu.cpasync.CopyBulkTensorTileG2SOp(), gmem, smem_layout, (128, 64))
+
+    Source: the documentation of CuTe's DSL, of Triton and of JAX's Pallas.
+    """
+    if not isinstance(tma, TMACopy):
+        raise LeafTypeError(f"emit_tma of {shown(tma)}", "a TMACopy", "write emit_tma(make_tma_copy(...))")
+    if not isinstance(system, str) or system not in _WRITERS:
+        raise RangeError(f"emit_tma for {shown(system)}", f"one of {', '.join(_WRITERS)}", "write 'cuda'")
+    return _WRITERS[system](tma)
+
+
+def _cuda(tma: TMACopy) -> str:
+    return tma.map.text
+
+
+def _dsl(tma: TMACopy) -> str:
+    tile = tuple(int(n) for n in product_each(tma.tiler_mn))
+    operation = f"cute.nvgpu.cpasync.{_DSL_OPERATIONS[tma.operation]}"
+    ctas = int(tma.TV.shape[0])
+    cluster = f", num_multicast={ctas}" if ctas > 1 else ""
+    call = f"cute.nvgpu.cpasync.make_tiled_tma_atom({operation}, gmem, smem_layout, {tile}{cluster})"
+    return f"smem_layout = {_dsl_layout(tma)}\natom, tensor = {call}"
+
+
+def _dsl_layout(tma: TMACopy) -> str:
+    """Shared memory in the DSL: an atom by its name, tiled; or a plain layout."""
+    if isinstance(tma.smem, Layout):
+        return source(tma.smem, "cute_dsl")
+    found = canonical(tma.smem, tma.element)
+    name = _DSL_TYPES.get(tma.element.name)
+    if isinstance(found, Reason) or name is None or not found.atom.startswith("GMMA."):
+        why = f"elements of {tma.element}" if name is None else shown(tma.smem)
+        raise RangeError(f"emit_tma for cute_dsl: {why}", "an atom of GMMA, tiled, of a type that the DSL has", "use tile_to_shape")
+    where, shape = "cute.nvgpu.warpgroup", tuple(int(n) for n in product_each(tma.smem.shape))
+    atom = f"{where}.make_smem_layout_atom({where}.SmemLayoutAtomKind.{found.atom.partition('.')[2]}, cutlass.{name})"
+    return f"cute.tile_to_shape({atom}, {shape}, {tuple(int(i) for i in found.order)})"
+
+
+def _row_major(tma: TMACopy, system: str) -> tuple[list[int], list[int], list[int], int]:
+    """Shape, strides in elements, box and the bytes of the swizzle, the contiguous mode last."""
+    m = tma.map
+    if m.swizzle not in _SPANS or m.element.bits % 8:
+        raise RangeError(f"emit_tma for {system}: the swizzle {m.swizzle} of {m.element}", "one of 32, 64 or 128 bytes", "use cuda")
+    strides = [d * 8 // m.element.bits for d in m.strides]
+    return [*m.shape[::-1]], strides[::-1], [*m.box[::-1]], _SPANS[m.swizzle]
+
+
+def _triton(tma: TMACopy) -> str:
+    return _tensor_descriptor(tma, "triton")
+
+
+def _gluon(tma: TMACopy) -> str:
+    span = _SPANS.get(tma.map.swizzle, 0)
+    layout = f"gl.NVMMASharedLayout(swizzle_byte_width={span}, element_bitwidth={tma.element.bits}, rank={tma.map.rank})"
+    return _tensor_descriptor(tma, "gluon", f", layout={layout}")
+
+
+def _tensor_descriptor(tma: TMACopy, system: str, more: str = "") -> str:
+    shape, strides, box, span = _row_major(tma, system)
+    _require_powers(box, system)
+    _require_whole_rows(tma, box, span, system)
+    return f"TensorDescriptor(x, shape={shape}, strides={strides}, block_shape={box}{more})"
+
+
+def _pallas(tma: TMACopy) -> str:
+    _shape, _strides, box, span = _row_major(tma, "pallas")
+    _require_whole_rows(tma, box, span, "pallas")
+    if not span:
+        return f"plgpu.BlockSpec({tuple(box)})"
+    if len(box) < 2 or box[-2] % 8:
+        raise RangeError(f"emit_tma for pallas: a box of {tuple(box)}", "a multiple of 8 rows", "take larger tiles")
+    tiling = (8, span * 8 // tma.element.bits)
+    return f"plgpu.BlockSpec({tuple(box)}, transforms=(plgpu.TilingTransform({tiling}), plgpu.SwizzleTransform({span})))"
+
+
+def _require_powers(box: list[int], system: str) -> None:
+    for n in box:
+        if n & (n - 1):
+            raise RangeError(f"emit_tma for {system}: a box of {tuple(box)}", "powers of two", f"take tiles of {1 << n.bit_length() - 1}")
+
+
+def _require_whole_rows(tma: TMACopy, box: list[int], span: int, system: str) -> None:
+    """That a row of the box fills the swizzle's span: these systems have the swizzle by the width of the block."""
+    row = box[-1] * tma.element.bits // 8
+    if span and row != span:
+        raise RangeError(f"emit_tma for {system}: rows of {row} bytes under the swizzle of {span}", f"{span} bytes", "take whole atoms")
+
+
+_WRITERS: dict[str, Callable[[TMACopy], str]] = {"cuda": _cuda, "cute_dsl": _dsl, "triton": _triton, "gluon": _gluon, "pallas": _pallas}
