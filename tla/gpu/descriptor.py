@@ -20,7 +20,7 @@ from ..algebra.recast import upcast
 from ..core.element import Element
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankError, Reason, TlaError, Unproven
 from ..core.int_tuple import congruent, rank, shown, size
-from ..core.ints import Int, known, leaf, static
+from ..core.ints import Int, known, static
 from ..core.layout import Layout
 from ..tensors.tensor import Tensor
 from .atom import Major
@@ -280,9 +280,6 @@ def _start(where: str, tile: Any, mode: Mode, offset: Any, element: Element, bas
     """The start address in 16 bytes. The pattern of a swizzle repeats, and begins where it does in the buffer."""
     outside = known(tile.offset) if isinstance(tile, Tensor) else 0
     inside = known(offset)
-    begin = known(leaf(base))
-    if begin is None:
-        raise Unproven(f"{where}: a buffer at {shown(base)}", "an address that is known", "take base=0, and add the address [bytes] / 16")
     if outside is None or inside is None:
         raise Unproven(f"{where}: a tile at {shown(offset)}", "a start that is known", "take the descriptor of tile 0, and advance it")
     pattern = mode.pattern

@@ -186,7 +186,7 @@ class ThrCopy:
 
 def _tiled_copy(where: str, atom: Any, tv: Layout, tiler: Any) -> TiledCopy:
     """A TiledCopy whose threads and values its atom divides."""
-    threads, values = product_each(typed(where, atom).val_ref.shape)
+    threads, values = product_each(_typed(where, atom).val_ref.shape)
     for what, have, need in (("threads", size(tv[0]), threads), ("values", size(tv[1]), values)):
         if not divides(need, have):
             given = f"{where} of {atom.name} for {atom.val_type}: {have} {what}"
@@ -194,7 +194,7 @@ def _tiled_copy(where: str, atom: Any, tv: Layout, tiler: Any) -> TiledCopy:
     return TiledCopy(atom, tv, tiler)
 
 
-def typed(where: str, atom: Any) -> CopyAtom:
+def _typed(where: str, atom: Any) -> CopyAtom:
     if not isinstance(atom, CopyAtom):
         fix = f"write {atom!r} with its arguments" if isinstance(atom, Family) else "write Copy_Atom[UniversalCopy[uint128], half]"
         raise LeafTypeError(f"{where} of {shown(atom)}", "a copy instruction's atom", fix)
@@ -217,7 +217,7 @@ def make_tiled_copy(atom: Any, thr_layout: Any = None, val_layout: Any = None) -
 
     Source: CuTe `make_tiled_copy`.
     """
-    typed("make_tiled_copy", atom)
+    _typed("make_tiled_copy", atom)
     r = max(_rank_given(thr_layout), _rank_given(val_layout))
     threads, values = (as_threads("make_tiled_copy", _static(x), r) for x in (thr_layout, val_layout))
     layout_mn = raked_product(threads, values)
@@ -323,7 +323,7 @@ def make_tiled_copy_C_atom(atom: Any, mma: TiledMMA) -> TiledCopy:
 
     Source: CuTe `make_tiled_copy_C_atom`.
     """
-    count = size(typed("make_tiled_copy_C_atom", atom).val_src[1])
+    count = size(_typed("make_tiled_copy_C_atom", atom).val_src[1])
     tv = mma.C_TV
     if at_most(count, size(tv[1])) is not True:
         what = f"make_tiled_copy_C_atom: {atom.name} stores {count} values"

@@ -28,7 +28,8 @@ from ..core.ints import Int, is_constant, is_int, known, static
 from ..core.layout import Layout, Shape, Stride
 from ..tensors.tensor import MakeTensor, Tensor
 from .canonical import MODES, Mode, taken_apart
-from .elements import as_element, require_number
+from .descriptor import element_over
+from .elements import require_number
 
 _0, _1 = static(0), static(1)
 #: The elements that a box has along one mode at most, the modes of a map, and the multiple of bytes of its strides.

@@ -14,7 +14,7 @@ from ..algebra.composition import composition
 from ..algebra.divide import tiled_product
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankError
 from ..core.int_tuple import leaves, shown, size
-from ..core.ints import Int, known, leaf, static
+from ..core.ints import Int, static
 from ..core.layout import Layout, Shape, compact_col_major
 from .elements import as_element, require_number
 
@@ -126,7 +126,11 @@ def tmem_address(offset: int, element: Any) -> TmemAddress:
     TmemAddress(lane=1, column=1, bit=16)
     """
     bits = require_number("an offset of tensor memory", offset) * as_element(element).bits
-    return TmemAddress(bits >> (PATH_BITS + 5), bits >> 5 & (1 << PATH_BITS) - 1, bits & 31)
+    address = TmemAddress(bits >> (PATH_BITS + 5), bits >> 5 & (1 << PATH_BITS) - 1, bits & 31)
+    if not 0 <= address.lane < LANES or address.column >= COLUMNS:
+        what = f"the offset {offset} of tensor memory: data path {address.lane}, column {address.column}"
+        raise RangeError(what, f"data paths below {LANES}, columns below {COLUMNS}", "take an offset of a layout of tmem_layout")
+    return address
 
 
 def tmem_columns(layout: Layout, element: Any) -> int:
