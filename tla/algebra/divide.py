@@ -30,7 +30,7 @@ from ..core.int_tuple import (
     shown,
     size,
 )
-from ..core.ints import Int, at_most, equal, is_int, mul, require
+from ..core.ints import Int, at_most, equal, is_int, leaf, mul, require
 from ..core.layout import Layout, LayoutLeft, LayoutRight, Shape, Stride, as_layout, join
 from .by_mode import by_mode
 from .coalesce import coalesce, filter_zeros
@@ -358,7 +358,7 @@ def compact_order(shape: Any, order: Any) -> Any:
     strides: dict[int, Any] = {}
     for key in sorted(keys):
         n = extents[key[2]]
-        strides[key[2]] = _0 if type(n) is Int and n == 1 else current
+        strides[key[2]] = _0 if type(n) is Int and n == 1 else leaf(current)
         current = mul(current, n)
     return like(shape, iter([strides[k] for k in range(len(extents))]), Stride)
 

@@ -88,11 +88,13 @@ def take(begin: int, end: int) -> Callable[[Any], Any]:
     >>> print(take[1, 3](parse("(_2,_3,_5):(_1,_2,_6)")))
     (_3,_5):(_2,_6)
 
-    Raises RankError for a range that x does not have. Source: CuTe `take<B, E>`.
+    Raises RankError for a range that x does not have, or that is empty. Source: CuTe `take<B, E>`.
     """
 
     def f(x: Any) -> Any:
         modes, b, e = _range("take", begin, end, x)
+        if b == e:
+            raise RankError(f"take[{begin}, {end}] of {shown(x)}: no mode", "begin below end", f"write take[{b}, {b + 1}] for mode {b}")
         return _of(x, modes[b:e])
 
     return f

@@ -114,13 +114,15 @@ def fits(tiles: Mapping[str, Any], arch: Any = AtlasA2, stages: Any = 1) -> dict
     Source: CATLASS include/catlass/arch/arch.hpp.
     """
     arch = as_architecture(arch)
+    if not isinstance(tiles, Mapping):
+        raise LeafTypeError(f"fits of a {type(tiles).__name__}", "the tiles of each position", 'write fits({"L1": (tile, half)})')
     found = {}
     for given, wanted in tiles.items():
         place = position_of(given)
         if place not in arch.sizes:
             raise LeafTypeError(f"tiles in {place}", f"one of {', '.join(arch.sizes)}", "global memory has no limit here")
         count = stages.get(given, 1) if isinstance(stages, Mapping) else stages
-        sizes = [_bytes(tile, element, arch.alignment[place]) * int(count) for tile, element in _pairs(wanted)]
+        sizes = [_bytes(tile, element, arch.alignment[place]) * int(leaf(count)) for tile, element in _pairs(wanted)]
         found[place] = fit = Fit(place, sum(sizes), arch.sizes[place])
         if fit.free < 0:
             what = f"{fit.used} bytes in {place} of {arch}: {' + '.join(map(str, sizes))}"
@@ -129,7 +131,11 @@ def fits(tiles: Mapping[str, Any], arch: Any = AtlasA2, stages: Any = 1) -> dict
 
 
 def _pairs(wanted: Any) -> list[Any]:
-    return wanted if isinstance(wanted, list) else [wanted]
+    pairs = wanted if isinstance(wanted, list) else [wanted]
+    for pair in pairs:
+        if not isinstance(pair, tuple) or len(pair) != 2:
+            raise LeafTypeError(f"{pair!r:.60} among the tiles", "a tile and its element type", "write (tile, half)")
+    return pairs
 
 
 def _bytes(tile: Any, element: Any, alignment: int) -> int:

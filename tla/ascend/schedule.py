@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..core.element import half
-from ..core.errors import RangeError
+from ..core.errors import LeafTypeError, RangeError
 from ..core.int_tuple import shown
+from ..core.ints import leaf
 from .element import as_element
 
 
@@ -32,6 +33,14 @@ class Block(NamedTuple):
     n: int
     k: int
     extents: tuple[int, int, int]
+
+
+def _three(what: str, sizes: Any) -> tuple[int, int, int]:
+    """Sizes along m, n and k as plain ints."""
+    if not isinstance(sizes, tuple) or len(sizes) != 3:
+        raise LeafTypeError(f"{what}: {shown(sizes) if isinstance(sizes, tuple) else repr(sizes)}", "(m, n, k)", "write (128, 256, 64)")
+    m, n, k = (int(leaf(size)) for size in sizes)
+    return m, n, k
 
 
 @dataclass(frozen=True)
@@ -58,6 +67,10 @@ class BlockSwizzle:
     split_k: int = 1
 
     def __post_init__(self) -> None:
+        for name in ("problem", "tile"):
+            object.__setattr__(self, name, _three(f"the {name} of a BlockSwizzle", getattr(self, name)))
+        for name in ("offset", "direction", "split_k"):
+            object.__setattr__(self, name, int(leaf(getattr(self, name))))
         if min(*self.problem, *self.tile, self.offset, self.split_k) < 1 or self.direction not in (0, 1):
             given = f"the problem {shown(self.problem)} in tiles of {shown(self.tile)}, offset {self.offset}, direction {self.direction}"
             raise RangeError(given, "sizes of 1 or more, direction 0 or 1", "leave out what is empty")

@@ -182,7 +182,7 @@ def layout_fix(x: Any) -> str:
     if isinstance(x, list):
         return "write a tuple: MakeLayout((4, 8))"
     if isinstance(getattr(x, "layout", None), AnyLayout):  # a tensor, a tag with its sizes
-        return "give its .layout"
+        return "give its .layout, and add its .offset to what comes of it" if hasattr(x, "offset") else "give its .layout"
     return "cut or compose it until it is a plain Layout" if type(x) in _KINDS else "make one with MakeLayout"
 
 

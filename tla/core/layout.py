@@ -122,7 +122,7 @@ LayoutRight = _Order("LayoutRight")
 def compact_col_major(shape: IntTupleLike, current: IntLike = _1) -> Any:
     """The strides of a shape laid out without gaps, first mode fastest, from stride `current` on [elements].
 
-    A static 1 gets stride _0: no coordinate steps along it.
+    A static 1 gets stride _0: no coordinate steps along it. Raises RangeError for a stride that 64 bits do not hold.
 
     >>> from tla import compact_col_major, _1, _4
     >>> print(compact_col_major((_4, (3, _1))))
@@ -151,7 +151,7 @@ def _compact(shape: Any, extents: Iterable[Any], current: Any) -> tuple[Any, Any
     """Running products over the extents, in the profile of shape: as they come, and reversed."""
     current, strides = leaf(current), []
     for n in extents:
-        strides.append(_0 if is_constant(1, n) else current)
+        strides.append(_0 if is_constant(1, n) else leaf(current))  # which refuses what 64 bits do not hold
         current = mul(current, n)
     return like(shape, iter(strides), Stride), like(shape, reversed(strides), Stride)
 
@@ -207,7 +207,11 @@ class Layout(AnyLayout, metaclass=_LayoutMeta):
     _plain: list[tuple[int, int]] | None
     _make: Callable[[], tuple[Any, Any]]
 
-    def __init__(self, shape: Any, stride: Any, origin_shape: Any = None) -> None:
+    def __init__(self, shape: Any, stride: Any = None, origin_shape: Any = None) -> None:
+        if stride is None:
+            raise LeafTypeError(
+                f"Layout of {shown(shape)} without a stride", "a shape and its stride", "write MakeLayout for the compact one"
+            )
         shape, stride = as_int_tuple(shape, Shape), as_int_tuple(stride, Stride)
         require_congruent("Layout", shape, stride)
         for n in leaves(shape):

@@ -28,7 +28,8 @@ from ..core.ints import Int, is_constant, is_int, known, static
 from ..core.layout import Layout, Shape, Stride
 from ..tensors.tensor import MakeTensor, Tensor
 from .canonical import MODES, Mode, taken_apart
-from .elements import as_element, require_number
+from .descriptor import element_over
+from .elements import require_number
 
 _0, _1 = static(0), static(1)
 #: The elements that a box has along one mode at most, the modes of a map, and the multiple of bytes of its strides.
@@ -423,7 +424,7 @@ def _by_path(shape: Any, strides: dict[tuple[int, ...], Any], path: tuple[int, .
 
 def _element(gmem: Any, given: Any) -> Element:
     if given is not None:
-        return as_element(given)
+        return element_over("make_tma_copy", gmem, given)
     if isinstance(gmem, Tensor) and gmem.dtype is not None:
         return Element(str(gmem.dtype), 8 * gmem.dtype.itemsize)
     raise LeafTypeError("make_tma_copy without an element type", "one, or a tensor with a buffer", "write make_tma_copy(..., element=half)")

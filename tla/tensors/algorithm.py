@@ -19,7 +19,7 @@ from ..core.int_tuple import _, modes_of, product_each, shown
 from ..core.ints import Int, ceil_div, leaf, require_positive
 from ..core.layout import Layout, LayoutLeft, MakeLayout, require_origin
 from . import transfer as moves
-from .buffers import require_castable
+from .buffers import integers_of, require_castable, require_values_held
 from .tensor import MakeTensor, Tensor, around, as_element, as_tensor, padded, require_box, require_data, require_writable, tensor_of
 from .views import GetTile, TileView
 
@@ -145,9 +145,13 @@ def reduce(source: Any, target: Any, modes: Any, operation: Any = None) -> None:
     if not isinstance(operation, np.ufunc) or operation.nin != 2:
         raise LeafTypeError(f"reduce by {operation!r}", "a numpy ufunc of two arguments", "write numpy.add, numpy.maximum, ...")
     try:
-        values = operation.reduce(np.asarray(source, target.dtype), axis=axes)
+        values = np.asarray(operation.reduce(np.asarray(source, target.dtype), axis=axes))
     except ValueError as why:  # such as the largest of nothing
         raise RangeError(f"reduce of {source!r} along {shown(axes)}: {why}", "elements to reduce", "leave out what is empty") from None
+    if values.dtype != target.dtype:  # numpy.add widens small integers, and a division of integers gives fractions
+        if not (integers_of(values.dtype) and integers_of(target.dtype)):
+            require_castable(values.dtype, target.dtype)
+        require_values_held(f"reduce of {source!r} along {shown(axes)}", values, target.dtype)
     values = np.asarray(values, target.dtype).reshape(moves.counts_of(target), order="F")  # what stays of a mode is one mode
     moves.scattered(target, np.ascontiguousarray(values))
 

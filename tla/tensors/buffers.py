@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..core.arrays import range_of
 from ..core.errors import LeafTypeError, RangeError
 from ..core.int_tuple import shown
 
@@ -93,11 +94,34 @@ def as_dtype(where: str, x: Any) -> Any:
         raise LeafTypeError(f"{where}[{shown(x)}]", "an element type of numpy", "write numpy.float16, numpy.int8, ...") from None
 
 
+def integers_of(dtype: Any) -> tuple[int, int] | None:
+    """The least and the largest integer of an element type, the int4 of ml_dtypes included; None where it has other values."""
+    return range_of(dtype.name)
+
+
 def require_castable(given: Any, wanted: Any) -> None:
     """LeafTypeError for elements that another type cannot hold: floats may be rounded, integers must fit."""
     import numpy as np
 
-    rounds = wanted.kind not in "iubmMSU" and wanted.type is not np.void  # the bfloat16 of ml_dtypes is of kind V too
-    if not np.can_cast(given, wanted, "safe") and not (rounds and np.can_cast(given, wanted, "same_kind")):
+    held, ends = integers_of(wanted), integers_of(given)
+    if held and (given.kind == "b" or (ends and held[0] <= ends[0] <= ends[1] <= held[1])):
+        return
+    rounds = not held and wanted.kind not in "iubmMSU" and wanted.type is not np.void  # the bfloat16 of ml_dtypes is of kind V too
+    if held or (not np.can_cast(given, wanted, "safe") and not (rounds and np.can_cast(given, wanted, "same_kind"))):
         fix = f"convert them first: x.astype({str(wanted)!r})"
         raise LeafTypeError(f"elements of {given} into {wanted}", f"a type that holds every {given}", fix)
+
+
+def require_values_held(what: str, values: Any, dtype: Any) -> None:
+    """RangeError where a type does not hold values of its own kind: an integer past its ends, a number that becomes infinite."""
+    import numpy as np
+
+    held = integers_of(dtype)
+    if held and values.size and not held[0] <= int(values.min()) <= int(values.max()) <= held[1]:
+        raise RangeError(f"{what}: integers from {values.min()} to {values.max()}", f"{held[0]} to {held[1]}", "use a wider element type")
+    if held or values.dtype.kind not in "iufc":
+        return
+    with np.errstate(over="ignore", invalid="ignore"):
+        lost = np.isfinite(values) & ~np.isfinite(values.astype(dtype))
+    if lost.any():
+        raise RangeError(f"{what}: {values[lost].flat[0]} as {dtype}", f"what {dtype} holds", "use a wider element type")

@@ -6,8 +6,8 @@ import functools
 from typing import TYPE_CHECKING, Any
 
 from ..algebra.flat_modes import has_symbols
-from ..core.basis import ScaledBasis, as_coordinate
-from ..core.composed import ComposedLayout
+from ..core.basis import ScaledBasis
+from ..core.composed import ComposedLayout, gives_coordinates
 from ..core.errors import LeafTypeError, RangeError, RankError, Unproven
 from ..core.int_tuple import elsewhere, leaves, modes_of, product_each, register_kind, shown
 from ..core.ints import INT64_MAX, INT64_MIN
@@ -85,8 +85,10 @@ def _of_composed(_operation: Any, layout: ComposedLayout, limit: int) -> npt.NDA
     import numpy as np
 
     extents = _extents(layout, limit)
-    if all(extents) and isinstance(as_coordinate(layout(0)), tuple):
+    if isinstance(layout.outer, Layout) and gives_coordinates(layout.outer):
         raise LeafTypeError(f"offsets of {shown(layout)}: its values are coordinates", "a layout of offsets", "call it: layout(i, j)")
+    if not all(extents):
+        return np.empty(extents, np.int32)
     if not isinstance(layout.shape, tuple):
         values = np.asarray(layout(np.arange(extents[0])), np.int64)
     else:

@@ -25,7 +25,7 @@ from ..core.ints import Int, at_most, equal, is_int, known, leaf, plus
 from ..core.layout import Layout, MakeLayout, Shape, as_layout, require_origin, stride
 from ..core.value import Value, new_value, put
 from . import guard as guards, transfer as moves
-from .buffers import as_dtype, require_castable, storage, strided_storage
+from .buffers import as_dtype, integers_of, require_castable, require_values_held, storage, strided_storage
 from .guard import Guard
 
 _0 = Int[0]()
@@ -353,14 +353,14 @@ def as_element(value: Any, t: Tensor) -> Any:
     given = np.asarray(int(value) if is_int(value) else value)
     if given.ndim:
         raise RankError(f"an array of shape {given.shape} as an element of {t!r}", "one value", "write copy(x, t)")
-    if is_int(value) and t.dtype.kind in "iu":
-        limits = np.iinfo(t.dtype)
-        if not limits.min <= value <= limits.max:
-            raise RangeError(f"{value} as an element of {t!r}", f"{limits.min} to {limits.max}", "use a wider element type")
+    if is_int(value) and (limits := integers_of(t.dtype)):
+        if not limits[0] <= value <= limits[1]:
+            raise RangeError(f"{value} as an element of {t!r}", f"{limits[0]} to {limits[1]}", "use a wider element type")
     elif given.dtype.hasobject:
         raise LeafTypeError(f"{value!r:.60} as an element of {t!r}", "a number that numpy has a type for", "use a smaller one, or another")
     else:
         require_castable(given.dtype, t.dtype)
+        require_values_held(f"an element of {t!r}", given, t.dtype)
     return given.astype(t.dtype)
 
 

@@ -1,0 +1,125 @@
+"""What does not fit is refused where it is made: strides past 64 bits, values past their type, parts of the wrong kind."""
+
+import numpy as np
+import pytest
+
+import tla
+from tla import E, Int, LayoutRight, LeafTypeError, MakeTensor, RangeError, RankError, TlaError, copy, fill, parse, reduce
+from tla.ascend import BlockSwizzle, fits, half
+
+B = Int[2**40]()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: tla.MakeLayout((B, B, 2)),
+        lambda: tla.MakeLayout((2, 2**40, 2**40), LayoutRight),
+        lambda: tla.make_layout((B, B, 2)),
+        lambda: tla.MakeOrderedLayout((B, B, 2), (0, 1, 2)),
+        lambda: tla.MakeOrderedLayout((2, B, B), (Int[2](), Int[1](), Int[0]())),
+    ],
+)
+def test_strides_past_64_bits_are_refused(make):
+    with pytest.raises(RangeError, match="an integer of 81 bits"):
+        make()
+
+
+def test_a_size_past_64_bits_is_no_stride():
+    for layout in (tla.MakeLayout((B, B)), tla.MakeOrderedLayout((B, B), (1, 0)), tla.MakeLayout((B, B, Int[1]()))):
+        assert parse(str(layout)) == layout
+
+
+def elements(dtype, n=2):
+    return MakeTensor(np.zeros(n, dtype), tla.Layout(n, 1))
+
+
+@pytest.mark.parametrize(("dtype", "value"), [("int4", 9), ("int4", -9), ("uint4", -1), ("uint4", 16), ("int2", 2), ("uint2", 4)])
+def test_integers_of_few_bits(dtype, value):
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    x = elements(getattr(ml_dtypes, dtype))
+    with pytest.raises(RangeError):
+        x[0] = value
+    with pytest.raises(RangeError):
+        fill(x, value)
+    with pytest.raises(LeafTypeError):
+        copy(np.array([1, value % 100], np.int8), x)
+    with pytest.raises(LeafTypeError):
+        fill(x, 1.5)
+    x[0] = 1
+    copy(x, elements(np.int8))
+    assert x.data.tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float8_e4m3fn", "float8_e5m2", "float4_e2m1fn"])
+def test_floats_of_few_bits(dtype):
+    x = elements(getattr(pytest.importorskip("ml_dtypes"), dtype))
+    fill(x, 1.5)
+    assert [float(n) for n in x.data] == [1.5, 1.5]
+
+
+def test_a_finite_number_never_becomes_infinite():
+    x = elements(np.float16)
+    for value in (70000, 70000.0, -1e6, np.float32(65520)):
+        with pytest.raises(RangeError, match="what float16 holds"):
+            fill(x, value)
+        with pytest.raises(RangeError):
+            x[0] = value
+    fill(x, 65504)
+    x[1] = float("inf")
+    assert x.data.tolist() == [65504, float("inf")]
+
+
+def test_reduce_keeps_values():
+    t = MakeTensor(np.array([7, 2], np.int32), parse("(1,2):(1,1)"))
+    with pytest.raises(LeafTypeError):
+        reduce(t, np.zeros(1, np.int32), 1, np.true_divide)
+    t = MakeTensor(np.array([100, 100], np.int8), parse("(1,2):(1,1)"))
+    with pytest.raises(RangeError, match="integers from 200 to 200"):
+        reduce(t, np.zeros(1, np.int8), 1)
+    out = np.zeros(1, np.int16)
+    reduce(t, out, 1)
+    assert out.tolist() == [200]
+
+
+def test_take_takes_a_mode():
+    for x in (parse("(_4,_8):(_1,_4)"), (4, 8)):
+        with pytest.raises(RankError, match=r"write take\[1, 2\] for mode 1"):
+            tla.take[1, 1](x)
+
+
+def test_offsets_of_no_coordinates():
+    with pytest.raises(LeafTypeError, match="its values are coordinates"):
+        tla.offsets(parse("(_4,0):(1@0,1@1) o _0 o (4,0):(1,4)"))
+    assert tla.offsets(parse("Sw<1,0,1> o _0 o (4,0):(1,4)")).shape == (4, 0)
+
+
+def test_a_layout_needs_a_stride():
+    with pytest.raises(LeafTypeError, match="write MakeLayout"):
+        tla.Layout((4, 8))
+
+
+def test_a_tensor_in_the_algebra_keeps_its_offset_in_mind():
+    with pytest.raises(LeafTypeError, match=r"give its .layout, and add its .offset"):
+        tla.complement(MakeTensor(np.zeros(80), parse("8:1"), offset=36))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: BlockSwizzle("a", 2, 3),
+        lambda: BlockSwizzle((1, 2), (1, 2, 3)),
+        lambda: BlockSwizzle((1, 2, 3), (1, 2, 3), 1.5),
+        lambda: BlockSwizzle((1, 2, 3), (1, 2, 3), 1, None),
+        lambda: fits("x"),
+        lambda: fits({"L1": 3}),
+        lambda: fits({"L1": [half]}),
+        lambda: fits({"L1": ((4, 4), half)}, stages="x"),
+        lambda: fits({3: ((4, 4), half)}),
+        lambda: fits({"L1": ("x", half)}),
+        lambda: fits({"L1": (E[0], half)}),
+    ],
+)
+def test_plans_of_the_wrong_kind(call):
+    with pytest.raises(TlaError):
+        call()
