@@ -38,7 +38,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     0
     """
     terminal.open_missing_streams()
-    arguments = _parser().parse_args(argv)
+    given = sys.argv[1:] if argv is None else argv
+    if not given:
+        _parser().print_help()
+        return 0
+    arguments = _parser().parse_args(given)
     try:
         if (answer := arguments.run(arguments)) is not None:
             _print(answer, arguments.json)
