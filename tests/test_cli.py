@@ -575,6 +575,8 @@ def test_emitted_text(arguments, shown, capsys):
         (["emit", "(_4,_8):(_8,_1)", "--target", "fortran"], "the target 'fortran'"),
         (["emit", "(_4,_8):(_8,_1)", "--multiple-of", "M"], "--multiple-of M"),
         (["emit", "(M,_8):(_8,_1)", "--at-most", "m=64"], "a name in the layout: M"),
+        (["emit", "(M,_8):(_8,_1)", "--at-most", "M=\u0663"], "--at-most M="),
+        (["emit", "(M,_8):(_8,_1)", "--at-most", "M=" + "9" * 5000], "--at-most M="),
         (["emit-copy", "bf16[4,8]{1,0}", "f32[4,8]{1,0:T(8,128)}"], "a copy of bf16 to f32"),
         (["emit-copy", "MakeLayout[half, zN](64,64)", "f32[64,64]{1,0}"], "a copy of 16 bits to f32"),
         (["emit-copy", "(_4,_8):(_8,_1)", "(_4,_8):(_8,_1)", "--bits", "0"], "elements of 0 bits"),

@@ -451,3 +451,29 @@ def test_what_a_layout_satisfies():
         "TMA",
     }
     assert not any(c.holds for c in contracts(parse("(_128,_64):(_65,_1)"), half))
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: tmem_address(-1, float), "data path -1"),
+        (lambda: tmem_address(512, float), "column 512"),
+        (lambda: tmem_address(128 << 16, float), "data path 128"),
+        (lambda: tmem_layout(((Int[128](), Int[128]()),), float, storage=48), "in 48 bits"),
+        (lambda: make_tmem_copy(None, None), "make_tmem_copy of None"),
+        (lambda: wgmma_descriptor(MakeTensor(np.zeros(1024, np.float32), GMMA.K_INTER[half]), "K", half), "over a buffer of float32"),
+        (
+            lambda: gpu.make_tma_copy("SM90_TMA_LOAD", MakeTensor(np.zeros((8, 64), "f4")), GMMA.K_SW128[half], element=half),
+            "over a buffer",
+        ),
+        (lambda: gpu.make_tiled_mma(gpu.SM80_16x8x16_F32F16F16F32_TN)[0].partition_A(None), "a partition of a NoneType"),
+        (lambda: require_scale_strides(parse("_4:_1"), 32), "scales at _4:_1"),
+    ],
+)
+def test_what_no_hardware_reads_is_refused(call, says):
+    with pytest.raises(TlaError, match=re.escape(says)):
+        call()
+
+
+def test_the_last_address_of_tensor_memory():
+    assert tmem_address((127 << 16) + 511, float) == (127, 511, 0)

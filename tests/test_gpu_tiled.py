@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tla import Int, MakeTensor, TlaError, dim, make_identity_tensor, parse
+from tla import Int, LeafTypeError, MakeTensor, RangeError, TlaError, dim, make_identity_tensor, parse
 from tla.gpu import (
     Copy_Atom,
     SM75_U16x8_LDSM_T,
@@ -19,13 +19,16 @@ from tla.gpu import (
     UniversalCopy,
     UniversalFMA,
     atom,
+    axpby,
     copy,
     copy_if,
+    fill,
     float,
     gemm,
     half,
     make_tiled_copy,
     make_tiled_mma,
+    transform,
     uint128,
     values_of,
 )
@@ -178,3 +181,23 @@ def test_what_does_not_fit_is_refused(make, message):
     with pytest.raises(TlaError) as refused:
         make()
     assert message in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda t: fill(t, 1000),
+        lambda t: transform(np.full(3, 1000), t, lambda x: x),
+        lambda t: axpby(300, np.ones(3, np.int64), 0, t),
+    ],
+)
+def test_an_integer_that_does_not_fit_is_refused(write):
+    target = np.zeros(3, np.int8)
+    with pytest.raises(RangeError, match="-128 to 127"):
+        write(MakeTensor(target))
+    assert not target.any()
+
+
+def test_a_float_is_not_cut_to_an_integer():
+    with pytest.raises(LeafTypeError, match="elements of float64 into int32"):
+        fill(MakeTensor(np.zeros(3, np.int32)), 2.5)

@@ -485,3 +485,25 @@ def test_nested_axes_are_the_integers_of_the_shape():
     assert np.array_equal(GetTile(t, (32, 16), (32, 32)).numpy(nested=True).reshape(32, 32), np.asarray(t)[32:64, 16:48])
     zero = MakeTensor(np.zeros(0), parse("((0,2),2):((1,1),1)"))
     assert zero.numpy(nested=True).shape == (0, 0, 2)
+
+
+def test_a_slice_past_the_end_of_a_threads_part_is_empty():
+    """sgemm_1 over a tail: the last tile along K has nothing for some threads, and their copy under a predicate passes it by."""
+    m, k = 37, 13
+    a, seen = np.arange(1.0, m * k + 1).reshape(k, m), np.zeros((k, m))
+    source, target, places = (
+        tla.local_tile(t, (32, 8), (1, tla._))
+        for t in (tla.make_tensor(a, (m, k), (1, m)), tla.make_tensor(seen, (m, k), (1, m)), tla.make_identity_tensor((m, k)))
+    )
+    for thread, tile in np.ndindex(64, 2):
+        here, there, coords = (
+            tla.local_partition(t, tla.make_layout((8, 8)), int(thread))[tla._, tla._, int(tile)] for t in (source, target, places)
+        )
+        tla.copy_if(tla.elem_less(coords, (m, k)), here, there)
+    assert np.array_equal(seen[:, 32:], a[:, 32:])
+    assert not seen[:, :32].any()
+    padded = MakeTensor(np.zeros(32), MakeLayout((4, 8), tla.LayoutRight, (3, 8)))
+    assert np.asarray(padded[3, tla._]).size == 0
+    for read in (lambda: padded[3, tla._][0], lambda: padded[4, tla._], lambda: padded[-1, tla._]):
+        with pytest.raises(tla.RangeError):
+            read()

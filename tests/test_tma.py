@@ -15,6 +15,7 @@ from tla import (
     Layout,
     LeafTypeError,
     RangeError,
+    TlaError,
     Unproven,
     dim,
     group,
@@ -23,6 +24,7 @@ from tla import (
     tile_to_shape,
     zipped_divide,
 )
+from tla.core.basis import ArithmeticTuple, as_coordinate
 from tla.gpu import GMMA, half, make_tma_copy, tma_partition
 from tla.gpu.elements import as_element, double, float, uint8
 
@@ -177,6 +179,29 @@ def test_a_cluster_loads_the_tile_once():
     assert [str(tma.partition_S(tma.tma_tensor, cta).offset) for cta in range(4)] == ["(0,0)", "(0,32)", "(0,64)", "(0,96)"]
     with pytest.raises(RangeError, match="CTA 4 of a cluster of _4"):
         tma.partition_S(tma.tma_tensor, 4)
+
+
+def test_multicast_slices_of_a_partition():
+    """Each CTA's slice begins where its part of the tile does, and the boxes of all four together are the tile."""
+    smem = tile_to_shape(GMMA.K_SW128[half], (Int[128](), Int[64]()))
+    tma = make_tma_copy("SM90_TMA_LOAD_MULTICAST", parse("(200,128):(128,_1)"), smem, cluster=4, element=half)
+    tiles = zipped_divide(tma.tma_tensor, (Int[128](), Int[64]()))
+    memory, buffer = np.arange(1, 200 * 128 + 1), np.full(128 * 64, -1)
+    for cta in range(4):
+        g, s = tma_partition(tma, group[0, 2](smem), tiles, cta, parse("_4:_1"))
+        assert int(s.offset) == int(tma.partition_D(smem, cta).offset)
+        at = [int(x) for x in tma.partition_S(tma.tma_tensor, cta).offset] + [0] * 3
+        assert at == ([int(x) for x in as_coordinate(ArithmeticTuple(0, 0) + g.offset)] + [0] * 3)
+        box_copy(
+            tma, memory, buffer, [64 + at[0], 128 + at[1], *at[2:]], int(s.offset) * 2
+        )  # tile (1, 1), whose last 56 rows are past the end
+    image = offsets(smem)
+    for m, k in itertools.product(range(128), range(64)):
+        assert buffer[image[m, k]] == (memory[(128 + m) * 128 + 64 + k] if 128 + m < 200 else 0)
+    with pytest.raises(TlaError, match="a layout of the CTAs"):
+        tma_partition(tma, group[0, 2](smem), tiles, 1, 4)
+    with pytest.raises(RangeError, match="0 to 3"):
+        tma_partition(tma, group[0, 2](smem), tiles, 4, parse("_4:_1"))
 
 
 @pytest.mark.parametrize(

@@ -297,7 +297,7 @@ def _facts(option: str, given: Sequence[str], names: Iterable[str]) -> dict[str,
     found = {}
     for fact in given:
         name, _, n = fact.partition("=")
-        if not n.isdecimal():
+        if not (n.isascii() and n.isdecimal() and len(n) < 20):
             raise LeafTypeError(f"--{option} {fact}", "a name and a number", f"write --{option} M=16")
         if name not in names:
             raise LeafTypeError(f"--{option} {fact}", f"a name in the layout: {', '.join(names) or 'it has none'}", "leave it out")

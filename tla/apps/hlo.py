@@ -70,7 +70,7 @@ def _space(text: str | None) -> int | None:
     names = {name.lower(): n for n, name in SPACES.items()}
     if text.lower() in names:
         return names[text.lower()]
-    if not text.isdecimal():
+    if not (text.isascii() and text.isdecimal() and len(text) < 20):
         raise LeafTypeError(f"--space {text}", f"the n of S(n), or one of {', '.join(SPACES.values())}", "write --space 1")
     return int(text)
 

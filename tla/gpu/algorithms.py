@@ -17,7 +17,8 @@ from ..core.composed import innermost
 from ..core.errors import LeafTypeError, RangeError, RankError
 from ..core.int_tuple import modes_of, product_each, shown, size
 from ..core.layout import Layout
-from ..tensors.tensor import Tensor, as_tensor, gives_places, require_data
+from ..tensors.buffers import require_castable
+from ..tensors.tensor import Tensor, as_element, as_tensor, gives_places, require_data
 from .atom import CopyAtom, MMAAtom
 from .tiled_copy import TiledCopy
 from .tiled_mma import TiledMMA, make_tiled_mma
@@ -140,7 +141,17 @@ def _write(where: str, t: Tensor, values: Any, mask: Any = None) -> None:
     if not np.all(valid | ~chosen):
         what = f"{where} to {t!r}: {int(np.count_nonzero(chosen & ~valid))} of the elements are not valid"
         raise RangeError(what, "elements of the tensor", GUARD)
-    t.data[places[chosen]] = values[chosen]
+    t.data[places[chosen]] = _held(t, values[chosen])
+
+
+def _held(t: Tensor, values: Any) -> Any:
+    """Values as elements of t: LeafTypeError for another kind, RangeError for an integer that does not fit; floats are rounded."""
+    if values.dtype.kind not in "iu" or t.dtype.kind not in "iu":
+        require_castable(values.dtype, t.dtype)
+    elif values.size:
+        for n in (int(values.min()), int(values.max())):
+            as_element(n, t)
+    return values
 
 
 # ------------------------------------------------------------------------------------------------------------ copy
@@ -390,7 +401,7 @@ def clear(t: Any) -> None:
 
 
 def fill(t: Any, value: Any) -> None:
-    """Set every element of a tensor of threads to a value.
+    """Set every element of a tensor of threads to a value; RangeError for an integer that does not fit.
 
     >>> import numpy as np
     >>> from tla import MakeTensor

@@ -258,9 +258,19 @@ def _descriptor(generation: Generation, where: str, tile: Any, major: Any, eleme
     return Descriptor(generation, major, parts.mode, start, lbo, sbo)
 
 
+def element_over(where: str, tile: Any, given: Any) -> Element:
+    """The element type that is given; LeafTypeError where a tensor's buffer has elements of another width, those below a byte aside."""
+    element = as_element(given)
+    held = 8 * tile.dtype.itemsize if isinstance(tile, Tensor) and tile.dtype is not None else max(8, element.bits)
+    if held != max(8, element.bits):
+        fix = f"leave out the element type, or view the buffer as elements of {element.bits} bits"
+        raise LeafTypeError(f"{where} of {element} over a buffer of {tile.dtype}", f"elements of {held} bits", fix)
+    return element
+
+
 def _element(where: str, tile: Any, given: Any) -> Element:
     if given is not None:
-        return as_element(given)
+        return element_over(where, tile, given)
     if isinstance(tile, Tensor) and tile.dtype is not None:
         return Element(str(tile.dtype), 8 * tile.dtype.itemsize)
     raise LeafTypeError(f"{where} of {shown(tile)}", "an element type", f"write {where}(tile, 'K', half)")

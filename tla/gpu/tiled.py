@@ -70,7 +70,9 @@ def by_thread(threads: Layout) -> Layout:
 
 
 def rank_of(x: Any) -> int:
-    """How many modes a layout or a tensor has at the top."""
+    """How many modes a layout or a tensor has at the top. LeafTypeError for what is neither."""
+    if not hasattr(x, "shape"):
+        raise LeafTypeError(f"a partition of a {type(x).__name__}", "a tensor, a layout or a numpy array", "write MakeTensor(x, layout)")
     s = shape(x) if isinstance(x, Layout) else x.shape
     return len(s) if isinstance(s, tuple) else 1
 

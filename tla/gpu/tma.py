@@ -28,7 +28,8 @@ from ..core.ints import Int, is_constant, is_int, known, static
 from ..core.layout import Layout, Shape, Stride
 from ..tensors.tensor import MakeTensor, Tensor
 from .canonical import MODES, Mode, taken_apart
-from .elements import as_element, require_number
+from .descriptor import element_over
+from .elements import require_number
 
 _0, _1 = static(0), static(1)
 #: The elements that a box has along one mode at most, the modes of a map, and the multiple of bytes of its strides.
@@ -423,7 +424,7 @@ def _by_path(shape: Any, strides: dict[tuple[int, ...], Any], path: tuple[int, .
 
 def _element(gmem: Any, given: Any) -> Element:
     if given is not None:
-        return as_element(given)
+        return element_over("make_tma_copy", gmem, given)
     if isinstance(gmem, Tensor) and gmem.dtype is not None:
         return Element(str(gmem.dtype), 8 * gmem.dtype.itemsize)
     raise LeafTypeError("make_tma_copy without an element type", "one, or a tensor with a buffer", "write make_tma_copy(..., element=half)")
@@ -462,7 +463,7 @@ def tma_partition(tma: TMACopy, smem: Any, gmem: Any, cta: int = 0, ctas: Layout
     values = tile_to_shape(Layout((inverse.shape,), (inverse.stride,)), (size(inside[0]),))
     count = size(tma.gbasis)
     cut = logical_divide(coalesce(values), Layout(count, _1))
-    start = 0 if ctas is None else int(ctas(cta)) * (int(count) // int(cosize(ctas)))
+    start = 0 if ctas is None else _slice_of(cta, ctas) * (int(count) // int(cosize(ctas)))
     made = []
     for layout in (outside, inside):
         view = composition(layout[0], cut)
@@ -472,3 +473,13 @@ def tma_partition(tma: TMACopy, smem: Any, gmem: Any, cta: int = 0, ctas: Layout
         whole = Layout((first.shape, *(m.shape for m in rest)), (first.stride, *(m.stride for m in rest)))
         made.append(MakeTensor(None, whole, offset=boxes[0](start) if start else _0))
     return made[0], made[1]
+
+
+def _slice_of(cta: Any, ctas: Any) -> int:
+    """Which slice of a multicast tile a CTA loads: its number among those that share it."""
+    if not isinstance(ctas, Layout) or known(size(ctas)) is None:
+        raise LeafTypeError(f"tma_partition with the CTAs {shown(ctas)}", "a layout of the CTAs that share it", "write parse('_4:_1')")
+    count, n = int(size(ctas)), require_number("the CTA", cta)
+    if not 0 <= n < count:
+        raise RangeError(f"CTA {n} of {shown(ctas)}", f"0 to {count - 1}", "count CTAs from 0")
+    return int(ctas(n))

@@ -87,6 +87,8 @@ def tmem_layout(shape: Any, element: Any, *, sms: int = 1, storage: int = 32, al
         raise LeafTypeError(f"tensor memory of the shape {shown(shape)}", "static extents: it is allocated", "write them as Int[N]()")
     if require_number("the bits of an element's storage", storage) < element.bits:
         raise RangeError(f"{element} in {storage} bits", f"{element.bits} or more", "leave out storage")
+    if storage % element.bits:
+        raise DivisibilityError(f"{element} in {storage} bits", f"a multiple of {element.bits}", "leave out storage")
     m, n = (int(size(x)) for x in shape[0])
     cells, step = _cells(m, n, sms, allocation)
     rest = tuple(shape[1:])
@@ -117,14 +119,18 @@ class TmemAddress(NamedTuple):
 
 
 def tmem_address(offset: int, element: Any) -> TmemAddress:
-    """The address of an offset of a layout of tensor memory.
+    """The address of an offset of a layout of tensor memory; RangeError past its 128 data paths of 512 columns.
 
     >>> from tla.gpu import half, tmem_address
     >>> tmem_address(131072 + 3, half)
     TmemAddress(lane=1, column=1, bit=16)
     """
     bits = require_number("an offset of tensor memory", offset) * as_element(element).bits
-    return TmemAddress(bits >> (PATH_BITS + 5), bits >> 5 & (1 << PATH_BITS) - 1, bits & 31)
+    address = TmemAddress(bits >> (PATH_BITS + 5), bits >> 5 & (1 << PATH_BITS) - 1, bits & 31)
+    if not 0 <= address.lane < LANES or address.column >= COLUMNS:
+        what = f"the offset {offset} of tensor memory: data path {address.lane}, column {address.column}"
+        raise RangeError(what, f"data paths below {LANES}, columns below {COLUMNS}", "take an offset of a layout of tmem_layout")
+    return address
 
 
 def tmem_columns(layout: Layout, element: Any) -> int:

@@ -441,6 +441,8 @@ def _sliced(t: Tensor, at: tuple[Any, ...]) -> Tensor:
         if isinstance(c, Underscore):
             coord, room, valid = [*coord, t.coord[i]], [*room, t._room[i]], [*valid, t.origin_shape[i]]
         elif not _has_open(c):
+            if _in_padding(t, i, c):
+                return _sliced_guarded(t, at, guards.of_box(t.shape, t.origin_shape, t._room))
             c = _at(t, i, c)
         elif not (equal(t.coord[i], 0) and equal(t.origin_shape[i], product(modes_of(t.shape)[i]))):
             return _sliced_guarded(t, at, guards.of_box(t.shape, t.origin_shape, t._room))
@@ -455,10 +457,19 @@ def _sliced(t: Tensor, at: tuple[Any, ...]) -> Tensor:
     return tensor_of(t, t.data, plus(t.offset, offset), layout, coord, room)
 
 
+def _in_padding(t: Tensor, i: int, c: Any) -> bool:
+    """Whether a coordinate of a mode is known to be one of its shape, and none of the valid ones. A start of its own has no padding."""
+    s = modes_of(t.shape)[i]
+    if isinstance(c, slice) or equal(t.coord[i], 0) is not True:
+        return False
+    index = crd2idx(_within(c, s), s) if isinstance(c, tuple) else leaf(c)
+    return at_most(t.origin_shape[i], index) is True and at_most(index + 1, product(s)) is True
+
+
 def _sliced_guarded(t: Tensor, at: tuple[Any, ...], guard: Guard) -> Tensor:
     """The modes that `at` leaves open, with the elements of these that are valid."""
     for i, c in enumerate(at):
-        if not _has_open(c):
+        if not _has_open(c) and not (t._guard is None and _in_padding(t, i, c)):
             _index(t, i, c)
     coord = at if isinstance(t.shape, tuple) else at[0]
     whole, begin = from_zero("a slice", t)
