@@ -58,7 +58,7 @@ def alternatives(shape: Shape | str) -> list[Alternative]:
     ...     print(a.kind, a.shape, a.bytes, a.saved)
     type bf16[1000,3]{0,1:T(4,128)(2,1)} 8192 503808
     merge f32[3000]{0:T(1024)} 12288 499712
-    order f32[1000,3]{0,1:T(4,128)} 16384 495616
+    split f32[125,8,3]{0,1,2:T(8,128)} 12288 499712
     >>> [(a.what, a.saved) for a in alternatives("f32[8,100]{1,0:T(8,128)}") if a.kind == "size"]
     [('dimension 1 may have up to 128', 0)]
 
@@ -165,7 +165,7 @@ def advise(memory: Memory, space: int = 0) -> list[Advice]:
     ...     print(a.alternative.kind, a.alternative.shape, a.saved, a.names)
     type bf16[1000,3]{0,1:T(4,128)(2,1)} 503808 ('a',)
     merge f32[3000]{0:T(1024)} 499712 ('a',)
-    order f32[1000,3]{0,1:T(4,128)} 495616 ('a',)
+    split f32[125,8,3]{0,1,2:T(8,128)} 499712 ('a',)
 
     Raises RangeError for a memory space that holds nothing. Source: `alternatives`.
     """
