@@ -214,9 +214,9 @@ def test_a_law_gives_what_the_operation_gives(name):
             continue
         last, whole = parse(found[-2].after), program.value.value
         if isinstance(b, tuple) and name in BY_MODE:
-            assert last == whole[len(b) - 1], (name, a, b)
+            assert found[-2].after == str(whole[len(b) - 1]), (name, a, b)  # the text does not say what is valid
         elif name in BY_MODE:
-            assert last == whole, (name, a, b)
+            assert found[-2].after == str(whole), (name, a, b)
         else:
             assert sorted(map(last, range(size(last)))) == sorted(map(whole, range(size(whole))))
         compared += 1

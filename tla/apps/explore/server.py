@@ -104,7 +104,7 @@ class _Handler(BaseHTTPRequestHandler):
     def setup(self) -> None:
         super().setup()
         self.rfile.close()
-        self.rfile = io.BufferedReader(_Until(self.connection, TIMEOUT))
+        self.rfile = io.BufferedReader(_Until(self.connection, self.timeout or TIMEOUT))
 
     def do_GET(self) -> None:
         if not self._refused(_FILES):
