@@ -34,7 +34,7 @@ def test_every_layout_of_the_truth_with_names_for_sizes():
             dims = tuple(unit * rng.randint(1, max(1, 12 // unit)) if isinstance(n, str) else n for n in names)
             if oracle.size(dims) > 20_000:
                 continue
-            mine = at(layout, dict(zip(names, dims)))
+            mine = at(layout, {name: n for name, n in zip(names, dims) if isinstance(name, str)})
             tiles, order = shape.effective_layout.tiles, shape.effective_layout.minor_to_major
             truth = oracle.xla_offsets(dims, order, tiles)
             indices = [*itertools.product(*map(range, dims))]

@@ -5,6 +5,7 @@ What is moved is given as `Elements`: a Tensor is one. Whoever calls has seen to
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple, Protocol
@@ -108,7 +109,7 @@ def admitted(x: Any, guard: Any) -> Any:
     grid, extents = grid_of(x)
     if guard is None:
         inside = [g < int(n) for g, n in zip(grid if isinstance(grid, list) else [grid], x.origin_shape)]
-        return np.broadcast_to(np.logical_and.reduce(np.broadcast_arrays(*inside)) if inside else np.True_, extents)
+        return np.broadcast_to(functools.reduce(np.logical_and, inside, np.True_), extents)
     return np.broadcast_to(guard.admits(tuple(grid) if isinstance(grid, list) else grid), extents)
 
 

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from ..core.errors import RangeError
+from ..core.errors import LeafTypeError, RangeError
 from .array_shape import COMBINE, ArrayLayout, ArrayShape
 from .default import default_layout, orders
 from .grammar import as_shape
@@ -169,6 +169,8 @@ def advise(memory: Memory, space: int = 0) -> list[Advice]:
 
     Raises RangeError for a memory space that holds nothing. Source: `alternatives`.
     """
+    if not isinstance(memory, Memory):
+        raise LeafTypeError(f"advise of a {type(memory).__name__}", "what tla.xla.memory gives", "write advise(memory(path))")
     if space not in memory.peak:
         raise RangeError(f"advice for S({space})", f"one of {', '.join(map(str, memory.peak))}", "memory.peak has the spaces")
     held = [b for b in memory.peak[space].buffers if b.shape is not None]
