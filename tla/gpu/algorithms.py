@@ -8,6 +8,7 @@ Source: CuTe include/cute/algorithm/copy.hpp, gemm.hpp, axpby.hpp, clear.hpp, fi
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -70,9 +71,7 @@ def _valid(t: Tensor) -> Any:
     if t._guard is None:
         if all(int(n) == m for n, m in zip(t.origin_shape, extents)):
             return np.True_
-        return np.broadcast_to(np.logical_and.reduce(np.broadcast_arrays(*(g < int(n) for g, n in zip(grid, t.origin_shape)))), extents)[
-            None
-        ]
+        return np.broadcast_to(functools.reduce(np.logical_and, (g < int(n) for g, n in zip(grid, t.origin_shape))), extents)[None]
     guard = t._guard
     place = guard.place(*grid) if isinstance(guard.place.shape, tuple) else guard.place(grid[0])
     start = modes_of(guard.start)
@@ -80,7 +79,7 @@ def _valid(t: Tensor) -> Any:
         _by_thread(s, len(extents)) + np.broadcast_to(p, extents)[None] < int(n)
         for s, p, n in zip(start, _components(place, len(start)), guard.valid)
     ]
-    return np.logical_and.reduce(np.broadcast_arrays(*inside))
+    return functools.reduce(np.logical_and, inside)
 
 
 def _components(place: Any, count: int) -> list[Any]:

@@ -9,6 +9,7 @@ Source: CuTe include/cute/atom/copy_traits_sm90_tma.hpp; the CUDA driver API, cu
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -129,7 +130,7 @@ class TensorMap:
         steps = [math.prod(self.box[:i]) * size for i in range(len(self.box))]
         place = sum((c * d for c, d in zip(grid, steps)), np.int64(base))
         begin = sum(((a + c) * d for a, c, d in zip(at, grid, self.strides)), np.int64(0))
-        inside = np.logical_and.reduce(np.broadcast_arrays(*((a + c >= 0) & (a + c < n) for a, c, n in zip(at, grid, self.shape))))
+        inside = functools.reduce(np.logical_and, ((a + c >= 0) & (a + c < n) for a, c, n in zip(at, grid, self.shape)))
         mode = next(MODES[m] for m, name in _SWIZZLES.items() if name == self.swizzle)
         read = place & ((1 << mode.bits) - 1) << (mode.base + mode.shift)
         return place ^ read >> mode.shift, np.broadcast_to(begin, inside.shape), inside

@@ -11,7 +11,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..core.errors import RangeError, TlaError
+from ..core.errors import LeafTypeError, RangeError, TlaError
 from .memory import memory
 
 #: The largest peaks that a census keeps.
@@ -68,6 +68,8 @@ def census(source: str | os.PathLike[str], workers: int | None = 1) -> Census:
 
     Source: `memory`, file by file.
     """
+    if not isinstance(source, str | os.PathLike):
+        raise LeafTypeError(f"a census of a {type(source).__name__}", "the path of a file or a folder", "write census('dumps')")
     path = Path(source)
     if path.is_file():
         return _of_file(path)
@@ -90,6 +92,8 @@ def merge(parts: Iterable[Census]) -> Census:
     peaks: list[ProgramPeak] = []
     refused: list[tuple[str, str]] = []
     for part in parts:
+        if not isinstance(part, Census):
+            raise LeafTypeError(f"merge of a {type(part).__name__}", "censuses", "write merge([census(a), census(b)])")
         programs += part.programs
         peaks += part.peaks
         refused += part.refused
