@@ -31,7 +31,7 @@ from ..core.int_tuple import (
     size,
 )
 from ..core.ints import Int, at_most, equal, is_int, leaf, mul, require
-from ..core.layout import Layout, LayoutLeft, LayoutRight, Shape, Stride, as_layout, join, unchecked_layout
+from ..core.layout import Layout, LayoutLeft, LayoutRight, Shape, Stride, as_layout, join
 from .by_mode import by_mode
 from .coalesce import coalesce, filter_zeros
 from .codomain import cosize
@@ -85,18 +85,12 @@ def logical_divide(a: Layout, b: Layout) -> Layout:
         cut = cut_by(plain_a, [*plain_b, *rest])
         if cut.why_not is None:
             _require_all_in_tiles(a, b)
-            return _with_overhang(a, cut_like((b.shape, rest[0][0] if len(rest) == 1 else tuple([s for s, _d in rest])), cut.pieces))
+            return cut_like((b.shape, rest[0][0] if len(rest) == 1 else tuple([s for s, _d in rest])), cut.pieces)
     if has_symbols(a.shape, b.shape, b.stride):
         _require_whole_tiles(a, b)
     cut_in_tiles = composition(a, join([b, complement(b, coalesce(a).shape)]))
     _require_all_in_tiles(a, b)
-    return _with_overhang(a, cut_in_tiles)
-
-
-def _with_overhang(a: Layout, tiles: Layout) -> Layout:
-    """The tiles of a; where they reach past its end, part of them is padding, and which part no box of (tile, rest) says."""
-    over = tiles._origin is None and at_most(size(tiles), size(a)) is False
-    return unchecked_layout(tiles.shape, tiles.stride, ...) if over else tiles
+    return cut_in_tiles
 
 
 def _require_all_in_tiles(a: Layout, b: Layout) -> None:

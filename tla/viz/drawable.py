@@ -101,6 +101,8 @@ def register_subject(kind: type, make: Callable[[Any], Subject]) -> None:
     >>> as_subject(Buffer()).title
     'buffer'
     """
+    if not isinstance(kind, type) or not callable(make):
+        raise LeafTypeError(f"register_subject of {kind!r:.60}", "a class, and a function", "write register_subject(Kind, make)")
     _SUBJECTS[kind] = make
 
 
