@@ -184,7 +184,7 @@ def test_the_keyboard_alone(page):
             assert page.text("place").startswith("2 of ")
             assert page.text("step") != first
             break
-    assert [x for x in reached if x] == ["examples", "colours", "grid", "back", "on"]
+    assert [x for x in reached if x] == ["examples", "colours", "bits", "grid", "back", "on"]
     page.write("(8,6):(1,8)")
     page.type(*[Keys.ARROW_LEFT] * 8)  # to the 6
     page.type(Keys.ARROW_UP)
