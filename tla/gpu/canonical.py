@@ -19,7 +19,7 @@ from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankErro
 from ..core.int_tuple import product_each, rank, shown
 from ..core.ints import known, static
 from ..core.layout import Layout
-from ..core.swizzle import make_swizzle
+from ..core.swizzle import Swizzle, make_swizzle
 from ..tensors.offsets import offsets
 from ..tensors.tensor import Tensor
 from .atom import Major
@@ -42,6 +42,11 @@ class Mode(NamedTuple):
     bits: int
     base: int = 4
     shift: int = 3
+
+    @property
+    def swizzle(self) -> Swizzle:
+        """The swizzle of byte addresses."""
+        return make_swizzle(self.bits, self.base, self.shift)
 
     @property
     def pattern(self) -> int:

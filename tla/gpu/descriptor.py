@@ -11,7 +11,6 @@ mma_sm100_desc.hpp, and make_gmma_desc, make_umma_desc.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -152,8 +151,7 @@ class Descriptor:
         else:
             place = unit % width * 16 + unit // width * lbo + across % ROWS * width * 16 + across // ROWS * sbo
         address = self.start_address * 16 + place
-        read = address & ((1 << self.mode.bits) - 1) << (self.mode.base + self.mode.shift)
-        return (address ^ read >> self.mode.shift) + within
+        return self.mode.swizzle(address) + within
 
 
 def read_descriptor(bits: int, major: Any, generation: Generation = WGMMA) -> Descriptor:
@@ -402,9 +400,3 @@ def _divided(stride: Any, units: int) -> Any:
     if require_number("a step of a partition", stride) % units:
         raise DivisibilityError(f"a step of {stride} elements", f"a multiple of {units}, 16 bytes", "step by whole core matrices")
     return static(int(stride) // units) if isinstance(stride, Int) else int(stride) // units
-
-
-def instructions_along_k(d: Descriptor, steps: Layout) -> Iterator[Descriptor]:
-    """The descriptors of the MMAs along K, one after another: `steps` is the mode of `descriptor_steps` that counts them."""
-    for i in range(int(size(steps))):
-        yield d.advanced(int(steps(i)))

@@ -132,8 +132,7 @@ class TensorMap:
         begin = sum(((a + c) * d for a, c, d in zip(at, grid, self.strides)), np.int64(0))
         inside = functools.reduce(np.logical_and, ((a + c >= 0) & (a + c < n) for a, c, n in zip(at, grid, self.shape)))
         mode = next(MODES[m] for m, name in _SWIZZLES.items() if name == self.swizzle)
-        read = place & ((1 << mode.bits) - 1) << (mode.base + mode.shift)
-        return place ^ read >> mode.shift, np.broadcast_to(begin, inside.shape), inside
+        return mode.swizzle(place), np.broadcast_to(begin, inside.shape), inside
 
 
 @dataclass(frozen=True)
