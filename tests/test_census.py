@@ -55,3 +55,9 @@ def test_merging_is_associative_and_commutative(folder):
 def test_what_is_no_folder():
     with pytest.raises(RangeError, match="census"):
         xla.census("/no/such/folder")
+
+
+@pytest.mark.parametrize("workers", [0, -1, "2", 1.5, True])
+def test_what_is_no_number_of_processes(workers, folder):
+    with pytest.raises(RangeError, match="process"):
+        xla.census(folder, workers=workers)

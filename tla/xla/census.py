@@ -5,6 +5,7 @@ Source: ours.
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor
@@ -55,8 +56,9 @@ def census(source: str | os.PathLike[str], workers: int | None = 1) -> Census:
     """The memory that the programs of a folder allocate, or that of one file.
 
     source    a file of HLO text, or a folder: all of its .txt, .hlo and .gz, folders in it included
-    workers   how many processes read; None for one a core
-    Raises    RangeError for what is no file or folder. A file that is refused is listed, with the reason
+    workers   how many processes read, 1 or more; None for one a core. A script that asks for several keeps what it runs
+              under `if __name__ == "__main__":`, for each process imports the script
+    Raises    RangeError for what is no file or folder, or no number of processes. A file that is refused is listed, with the reason
 
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -70,6 +72,8 @@ def census(source: str | os.PathLike[str], workers: int | None = 1) -> Census:
     """
     if not isinstance(source, str | os.PathLike):
         raise LeafTypeError(f"a census of a {type(source).__name__}", "the path of a file or a folder", "write census('dumps')")
+    if workers is not None and (not isinstance(workers, int) or isinstance(workers, bool) or workers < 1):
+        raise RangeError(f"a census by {workers!r} processes", "1 or more, or None for one a core", "write census(folder, workers=4)")
     path = Path(source)
     if path.is_file():
         return _of_file(path)
@@ -78,7 +82,8 @@ def census(source: str | os.PathLike[str], workers: int | None = 1) -> Census:
     files = sorted(p for p in path.rglob("*") if p.suffix in (".txt", ".hlo", ".gz") and p.is_file())
     if workers == 1 or len(files) < 2:
         return merge(map(_of_file, files))
-    with ProcessPoolExecutor(workers) as pool:
+    # Processes are started anew: a fork of a process with threads (JAX has them) may wait for ever.
+    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
         return merge(pool.map(_of_file, files, chunksize=4))
 
 
