@@ -36,7 +36,7 @@ TESTS = {
     "core/ints": ("test_ints.py", "test_unknown.py", "test_symbolic.py"),
     "core/layout": ("test_layout.py", "test_truth_cute.py", "test_typing.py"),
     "core/swizzle": ("test_swizzle.py", "test_kernel_sized.py"),
-    "core/text": ("test_notation.py", "test_layout.py"),
+    "notation/text": ("test_notation.py", "test_layout.py"),
     "algebra/codomain": ("test_algebra.py", "test_layout.py", "test_truth_cute.py", "test_unknown.py"),
     "algebra/common": ("test_kernel_sized.py", "test_inverse.py", "test_truth_cute.py"),
     "algebra/composed": ("test_kernel_sized.py", "test_swizzle.py", "test_truth_cute.py"),

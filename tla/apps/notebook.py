@@ -7,10 +7,14 @@ from typing import TYPE_CHECKING, Any
 from ..core.errors import TlaError
 from ..core.int_tuple import IntTuple, leaves
 from ..core.layout import Layout
+from ..core.on_demand import OnDemand
 from ..symbolic import SymInt
 
 if TYPE_CHECKING:
     from ..viz import Scene
+
+# With numpy, which a notebook that shows no picture does without.
+_viz, _svg = OnDemand("tla.viz"), OnDemand("tla.viz.svg")
 
 #: Of a layout with more coordinates than this a notebook shows the corner.
 LIMIT = 2**12
@@ -23,10 +27,8 @@ def svg(x: Any) -> str | None:
     >>> svg(parse("(4,2):(1,4)"))[:4]
     '<svg'
     """
-    from .. import viz
-
     scene = _scene(x)
-    return None if scene is None else viz.svg(scene)
+    return None if scene is None else _viz.svg(scene)
 
 
 def html(x: Any) -> str | None:
@@ -36,11 +38,9 @@ def html(x: Any) -> str | None:
     >>> html(parse("(4,2):(1,4)"))[:42]
     '<div style="overflow-x: auto">\\n<svg xmlns='
     """
-    from ..viz.svg import escape
-
     if (picture := svg(x)) is not None:
         return f'<div style="overflow-x: auto">\n{picture}</div>'
-    return f"<code>{escape(str(x))}</code>" if latex(x) is None else None
+    return f"<code>{_svg.escape(str(x))}</code>" if latex(x) is None else None
 
 
 def latex(x: Any) -> str | None:
@@ -63,9 +63,8 @@ def _latex(x: Any) -> str:
 
 
 def _scene(x: Any) -> Scene | None:
-    from .. import viz  # with numpy, which a notebook that shows no picture does without
-
     try:
-        return viz.draw(x, limit=LIMIT)
+        scene: Scene = _viz.draw(x, limit=LIMIT)
     except TlaError:
         return None
+    return scene

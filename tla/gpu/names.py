@@ -5,6 +5,7 @@ Text is parsed by a grammar of its own: name, or name<argument, ...>, where a na
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -119,8 +120,6 @@ def _argument(text: str) -> Any:
 
 
 def _nearest(name: str) -> str:
-    import difflib
-
     close = difflib.get_close_matches(name, names(), 1, 0.5)
     return f"did you mean {close[0]}?" if close else "atoms(arch='sm80') lists those of one architecture"
 

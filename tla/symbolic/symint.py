@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, cast
 
 from ..core.errors import LeafTypeError, RangeError, Unproven
 from ..core.ints import Int, Static, is_no_integer, is_sympy, leaf, register_leaf, static
+from ..core.on_demand import OnDemand
 from ..core.value import Value, new_value, put
 from . import conditions, text, tree
 from .conditions import Condition, require_condition
@@ -21,6 +22,8 @@ from .poly import ONE, Poly, Symbol, number, one_of
 from .proofs import is_positive, least
 from .rules import floor_div, node
 from .tree import Tree
+
+_SYMPY_NODES = OnDemand("tla.symbolic.nodes")  # with sympy
 
 #: What was computed is remembered up to so many operations, each as often as it is written: for explain(), and as a form.
 MAX_HISTORY = 100
@@ -83,9 +86,7 @@ class SymInt(Value):
         >>> dim("N").expr + 1
         N + 1
         """
-        from .nodes import to_sympy
-
-        return to_sympy(self.form, self.symbols)
+        return _SYMPY_NODES.to_sympy(self.form, self.symbols)
 
     def _sympy_(self) -> Any:
         return self.expr

@@ -2,7 +2,7 @@
 
     text       = statement { (";" | end of line) statement }
     statement  = [ name "=" ] value
-    value      = part { "o" part "o" part }                  part = term [ ":" term ], as tla.core.text has them
+    value      = part { "o" part "o" part }                  part = term [ ":" term ], as tla.notation.text has them
     term       = leaf | "_" | name | array | call | "(" [ value { "," value } ] ")"
     array      = an XLA shape, such as f32[M,5]{1,0:T(8,128)}
     call       = name [ "[" arguments "]" ] "(" [ arguments ] ")"           MakeLayout[half, zN](100, 60, ld=112)
@@ -27,7 +27,7 @@ from ... import ascend, xla
 from ...core.errors import ParseError, RangeError, RankError, TlaError
 from ...core.int_tuple import MAX_DEPTH, AnyLayout, IntTuple, leaves, require_depth, shown
 from ...core.ints import INT64_MAX, is_int, known, leaf
-from ...core.text import Reader
+from ...notation.text import Reader
 from ...symbolic import assuming, dim
 from ...xla.array_shape import BITS
 

@@ -16,7 +16,7 @@ from ...core.int_tuple import AnyLayout, leaves, modes_of, product, require_dept
 from ...core.ints import add, larger, leaf, plus
 from ...core.layout import Layout
 from ...core.swizzle import Swizzle
-from ...core.text import parse
+from ...notation.text import parse
 from ...symbolic import Condition, SymInt, dim, index
 from ...symbolic.declare import unnamed
 from ...symbolic.facts import require_name

@@ -14,8 +14,8 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from .cache import plain_memo
-from .errors import ParseError, RankError
+from ..core.cache import plain_memo
+from ..core.errors import ParseError, RankError
 
 _compiled = plain_memo(lambda pattern: re.compile(pattern, re.ASCII))
 
