@@ -84,7 +84,7 @@ def _common(a: Layout, inverse: Layout) -> Layout:
 
 
 def max_common_vector(a: Layout, b: Layout) -> Any:
-    """How many consecutive offsets two layouts hold at the same places: size(max_common_layout(a, b)) [elements].
+    """The number of consecutive offsets that two layouts hold at the same places: size(max_common_layout(a, b)) [elements].
 
     >>> from tla import max_common_vector, parse
     >>> print(max_common_vector(parse("(_4,_8):(_8,_1)"), parse("(_4,_8):(_16,_1)")))

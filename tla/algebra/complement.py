@@ -77,7 +77,7 @@ def complement(layout: Layout, cotarget: IntTupleLike | None = None) -> Layout:
 
 
 def reach_of(layout: Layout) -> Any:
-    """How far the modes of a layout reach with the gaps between them filled: what complement counts from."""
+    """The end of the modes of a layout with the gaps between them filled: what complement counts from."""
     return _gaps(layout, _counted(layout))[1]
 
 

@@ -258,7 +258,7 @@ def _swizzle_of(name: str, layout: ComposedLayout) -> Swizzle:
 
 @on(ComposedLayout, max_common_layout)
 def _max_common_layout(a: ComposedLayout, b: Any) -> Layout:
-    """Of a swizzled layout: what of the inner one stays together, at every place, so that one vector can move it."""
+    """The part of the inner layout of a swizzled one that stays together, at every place, so that one vector can move it."""
     swizzle = _swizzle_of("max_common_layout", a)
     if not is_constant(0, a.offset):
         raise DivisibilityError(f"max_common_layout of {shown(a)}: nothing is at offset 0", "an offset of _0", "move it into the pointer")

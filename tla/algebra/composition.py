@@ -103,7 +103,7 @@ def _valid_after(made: Layout, a: Layout, b: Layout) -> Layout:
 
 
 def _reaching(count: Any, steps: list[tuple[Any, int, Any]]) -> list[tuple[int, Any]] | None:
-    """Of modes (stride, place, extent), how much of each goes to what is below count; None where that is no box."""
+    """The part of each of the modes (stride, place, extent) that goes to what is below count; None where that is no box."""
     if not all(at_most(0, d) and at_most(1, s) for d, _k, s in steps):
         return None
     if at_most(functools.reduce(add, (mul(s - 1, d) for d, _k, s in steps), _1), count):

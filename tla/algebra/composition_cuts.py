@@ -82,7 +82,7 @@ class Outer(Steps):
         return out
 
     def why_not_parts(self, parts: list[list[Piece]], sizes: list[Any]) -> str | None:
-        """Why the pieces of each mode do not make the composition; None if they do: they multiply to its size, and add up."""
+        """The reason why the pieces of each mode do not make the composition; None if they do: they multiply to its size, and add up."""
         if any(t is None for part in parts for _n, _x, t in part):
             return "a step goes along two coordinates at once"
         if not all(INT64_MIN <= step_of(t) <= INT64_MAX for part in parts for _n, _x, t in part):
@@ -146,7 +146,7 @@ class OuterOfSymbols:
             raise DivisibilityError(f"{self.where()}: {why}", "steps that go evenly through the outer layout", "declare sizes that do")
 
     def why_not_parts(self, _parts: list[list[Piece]], _sizes: list[Any]) -> str | None:
-        """Why the pieces do not make the composition; None if they do. One piece alone in its mode stays in it as it was cut."""
+        """The reason why the pieces do not make the composition; None if they do. One piece alone in its mode stays in it as it was cut."""
         for (extent, _stride), filled in zip(self.modes[:-1], self._filled):
             if len(filled) > 1 and not require("<=", _reach(filled) + 1, extent, self.where):
                 return f"its modes carry together past {extent}"
@@ -154,7 +154,7 @@ class OuterOfSymbols:
 
 
 def _reach(filled: list[Mode]) -> Any:
-    """How far the steps of some pieces go together."""
+    """The sum of the steps of some pieces."""
     total: Any = 0
     for n, step in filled:
         total = total + (n - 1) * step

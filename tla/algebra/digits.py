@@ -103,7 +103,7 @@ class Steps:
         return out
 
     def run(self, s: int, d: int) -> tuple[int, int]:
-        """How many of a(0), a(d), ..., a((s - 1) d) are equal steps apart, from the first on; and the step."""
+        """The number of a(0), a(d), ..., a((s - 1) d) that are equal steps apart, from the first on; and the step."""
         n = s  # the first with a carry: n * d reaches past a multiple of a bound that d itself does not reach past
         for p in self.bounds:
             r = d % p
@@ -117,7 +117,7 @@ class Steps:
         return n, step
 
     def why_not(self, pieces: Pieces, exact: bool = False) -> str | None:
-        """Why a(sum of c_k x_k) is not the sum of c_k t_k for all c_k < n_k; None if it is. exact: a(x_k) == t_k is known.
+        """The reason why a(sum of c_k x_k) is not the sum of c_k t_k for all c_k < n_k; None if it is. exact: a(x_k) == t_k is known.
 
         If a(x_k) == t_k, and for every bound p the sum of (n_k - 1)(x_k mod p) is below p, then no floor(x / p) sees more
         than the sum of the pieces' own. If that sum is larger, carries may still cancel: that is tried, if it is short.

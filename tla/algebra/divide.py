@@ -253,7 +253,7 @@ def evenly_divides(shape: Any, tiler: Any) -> Reason | bool | None:
 
 
 def _halves(layout: Layout, tiler: Any) -> tuple[Layout, Layout]:
-    """Of a divide or a product, the tiles and the rest."""
+    """The tiles and the rest of a divide or a product."""
     if isinstance(tiler, Underscore):
         first, second = _zipped_already(layout)
         return first, second

@@ -40,12 +40,12 @@ def path_of(d: Any) -> tuple[int, ...]:
 
 
 def step_of(d: Any) -> Any:
-    """How far a stride goes, in its mode or in offsets."""
+    """The length of a stride, in its mode or in offsets."""
     return d.value if isinstance(d, ScaledBasis) else d
 
 
 def has_symbols(*trees: Any) -> bool:
-    """Whether a size or stride in these is not known."""
+    """Whether one of these shapes or strides has a symbol in it."""
     return any(known(step_of(n)) is None for x in trees for n in leaves(x))
 
 

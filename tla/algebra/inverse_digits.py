@@ -193,7 +193,7 @@ class _Digits:
                 yield {j: c, **steps} if c else steps
 
     def _counts(self, p: int, most: int) -> Iterator[int]:
-        """How many steps a digit may take: all, or as many as end where another mode can begin."""
+        """The numbers of steps that a digit may take: all, or as many as end where another mode can begin."""
         wanted = {most}
         for _s, d in self.modes:
             if d > 0:

@@ -205,7 +205,7 @@ def _searched(modes: list[tuple[int, int]]) -> Coordinates | bool:
 
 
 def consecutive(modes: list[tuple[int, int]]) -> int | None:
-    """How many offsets from 0 on are reached, without a gap; None for negative strides that span more than 2**26 offsets.
+    """The number of offsets that are reached from 0 on, without a gap; None for negative strides that span more than 2**26 offsets.
 
     Of modes in the order of their strides, what the first ones reach without a gap; a stride past that leaves one.
     """

@@ -46,7 +46,7 @@ def _valid(new: Layout, old: Layout) -> Layout:
 
 
 def _scaled(old: Any, new: Any, valid: Any) -> Any:
-    """How many coordinates of a mode are valid when the extents in it are other ones; None where they are no beginning of it."""
+    """The number of coordinates of a mode that are valid when the extents in it are other ones; None where they are no beginning of it."""
     pairs = [(n, m) for n, m in zip(leaves(old), leaves(new)) if not is_constant(1, n)]
     if all(n is m or equal(n, m) for n, m in pairs):
         return valid

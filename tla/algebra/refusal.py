@@ -1,4 +1,4 @@
-"""Why a composition is refused: the mode, the stride and the extent that do not fit, and numbers that do."""
+"""The reason of a composition's refusal: the mode, the stride and the extent that do not fit, and numbers that do."""
 
 from __future__ import annotations
 

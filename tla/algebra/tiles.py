@@ -205,7 +205,7 @@ def _digits_fit(c: Any, s: Any, last: bool = True) -> bool:
 
 
 def _rest(valid: Any, start: Any) -> Any:
-    """How much of what is valid lies from the start on."""
+    """The part of what is valid that lies from the start on."""
     return valid if is_constant(0, start) else larger(valid - start, _0)
 
 

@@ -320,7 +320,7 @@ def offset(arguments: argparse.Namespace) -> Answer:
 
 
 def access(arguments: argparse.Namespace) -> Answer:
-    """What an access costs: wavefronts, the fewest there could be, the lanes that collide; sectors of global memory."""
+    """The cost of an access: wavefronts, the fewest there could be, the lanes that collide; sectors of global memory."""
     owners, place = (_owners(text, arguments.tile) for text in (arguments.owners, arguments.memory_layout))
     found = _accesses.access(owners, place, arguments.bits, arguments.width, arguments.memory)
     value = {

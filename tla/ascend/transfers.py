@@ -69,7 +69,7 @@ class Side(NamedTuple):
         return int([*leaves(modes_of(self.layout.stride)[mode])][-1])
 
     def blocks(self, mode: int) -> int:
-        """How many blocks of a mode hold what is valid."""
+        """The number of blocks of a mode that hold what is valid."""
         return -(-self.valid[mode] // int(next(leaves(modes_of(self.layout.shape)[mode]))))
 
     def offsets(self, sizes: tuple[int, ...]) -> Any:
@@ -333,7 +333,7 @@ def _matching(paths: list[Path], src: Layout, dst: Layout, element: Element) -> 
 
 
 def _why_not(tag: Tag, layout: Layout, element: Element) -> str | None:
-    """Why a layout has not the tag; None if it has."""
+    """The reason that a layout has not the tag; None if it has."""
     why = Is(tag)[element].why_not(layout)
     return why.what if why else None
 
@@ -347,7 +347,7 @@ def _tag_pairs(paths: list[Path], element: Element) -> str:
 
 
 def _require_lawful(made: Transfer, path: Path, src: Side, dst: Side, arch: Architecture) -> None:
-    """That the fields hold their values, the tiles lie in their buffers on whole units, and exactly the valid elements move."""
+    """Require that the fields hold their values, the tiles lie in their buffers on whole units, and exactly the valid elements move."""
     for instruction in made:
         instruction.require_fields()
     for place, side in ((path.src, src), (path.dst, dst)):
@@ -364,7 +364,7 @@ def _require_lawful(made: Transfer, path: Path, src: Side, dst: Side, arch: Arch
 
 
 def _difference(made: Transfer, path: Path, src: Side, dst: Side) -> Reason | None:
-    """What the instructions do that `copy` does not; None if they do the same."""
+    """The difference between the instructions and `copy`; None if they do the same."""
     import numpy as np
 
     sizes = dst.valid if path.src != "GM" else src.valid

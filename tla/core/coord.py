@@ -58,7 +58,7 @@ class Coord(IntTuple):
 
 
 class Computes(Protocol):
-    """What has + * // and %: an integer of any kind, an array, a tracer."""
+    """An operand that has + * // and %: an integer of any kind, an array, a tracer."""
 
     def __add__(self, other: Any, /) -> Any: ...
     def __mul__(self, other: Any, /) -> Any: ...

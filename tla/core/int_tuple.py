@@ -272,7 +272,7 @@ def get(x: Any) -> Any:
 
 @ByPath
 def rank(x: Any) -> Int:
-    """How many modes: the length of a tuple, 1 for an integer. Static.
+    """The number of modes: the length of a tuple, 1 for an integer. Static.
 
     >>> from tla import rank
     >>> print(rank((2, (3, 4))), rank(5), rank[1]((2, (3, 4, 5))))
@@ -285,7 +285,7 @@ def rank(x: Any) -> Int:
 
 @ByPath
 def depth(x: Any) -> Int:
-    """How deep the nesting is: 0 for an integer, 1 for a flat tuple. Static.
+    """The depth of the nesting: 0 for an integer, 1 for a flat tuple. Static.
 
     >>> from tla import depth
     >>> print(depth(5), depth((2, (3, 4))), depth[1]((2, (3, 4))))
@@ -302,7 +302,7 @@ def _depth(x: Any) -> int:
 
 @ByPath
 def size(x: Any) -> Any:
-    """How many coordinates: the product of all extents [elements]. For a layout, of its (padded) shape.
+    """The number of coordinates: the product of all extents [elements]. For a layout, of its (padded) shape.
 
     >>> from tla import size, Int
     >>> print(size((2, (3, Int[4]()))), size[1]((2, (Int[3](), Int[4]()))))

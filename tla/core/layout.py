@@ -57,7 +57,7 @@ class Shape(IntTuple):
 
 
 class Stride(IntTuple):
-    """How far one step in each mode goes [elements]; congruent to the layout's shape.
+    """The length of one step in each mode [elements]; congruent to the layout's shape.
 
     >>> from tla import MakeStride, Stride, _1, _4
     >>> print(MakeStride(_1, 4), Stride[_1, _4]())
@@ -101,7 +101,7 @@ def MakeStride(*modes: IntTupleLike) -> Stride:
 
 
 class _Order:
-    """Which mode of a compact layout is fastest."""
+    """The fastest mode of a compact layout: the first or the last."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -241,7 +241,7 @@ class Layout(AnyLayout, metaclass=_LayoutMeta):
 
     @property
     def origin_shape(self) -> Shape | None:
-        """How much of each top-level mode holds valid data [elements]; None where that is no box: part of it is padding."""
+        """The part of each top-level mode that holds valid data [elements]; None where that is no box: part of it is padding."""
         return _default_origin(self.shape) if self._origin is None else None if self._origin is ... else self._origin
 
     def __call__(self, *coord: Any) -> Any:
@@ -384,7 +384,7 @@ def spread_valid(extents: Iterable[Any], valid: Any) -> Any:
 
 
 def valid_as_one(layout: Layout) -> Any:
-    """How many coordinates are valid, where these are the first ones, first mode fastest; None where they are not."""
+    """The number of valid coordinates, where these are the first ones, first mode fastest; None where they are not."""
     if layout._origin is ...:
         return None
     if layout._origin is None:
@@ -404,7 +404,7 @@ def _box(valid: Iterable[Any]) -> Any:
 
 
 def valid_leaves(layout: Layout) -> Any:
-    """How much of each leaf is valid, in order, where that is a box of the leaves; None where it is none."""
+    """The valid part of each leaf, in order, where that is a box of the leaves; None where it is none."""
     if layout._origin is None:
         return list(leaves(layout.shape))
     found: list[Any] = []
@@ -441,7 +441,7 @@ def require_origin(where: str, layout: Any) -> Shape:
 
 
 def origin_given(layout: Layout) -> str:
-    """What repr adds to parse(text) for an origin_shape: nothing for the default."""
+    """The argument that repr adds to parse(text) for an origin_shape: nothing for the default."""
     return "" if layout._origin is None else f", origin_shape={'...' if layout._origin is ... else repr(layout._origin)}"
 
 

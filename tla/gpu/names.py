@@ -49,7 +49,7 @@ def _made(name: str) -> Atom:
 
 
 def names() -> list[str]:
-    """Every name that `from tla.gpu import ...` knows beside its functions."""
+    """Every name that `from tla.gpu import ...` knows in addition to its functions."""
     return [*_entries()]
 
 
@@ -93,7 +93,7 @@ def _parsed(text: str) -> tuple[str, list[str]]:
 
 
 def _split(text: str) -> list[str]:
-    """What commas outside of angle brackets separate."""
+    """Split a text at commas outside of angle brackets."""
     out, depth, start = [], 0, 0
     for i, c in enumerate(text):
         depth += (c == "<") - (c == ">")

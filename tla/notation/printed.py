@@ -83,7 +83,7 @@ def _named(found: re.Match[str], unknown: list[Unknown]) -> str:
 
 
 def _pointer(swizzle: Any, width: int, address: str, text: str) -> str:
-    """What a pointer in front of a layout is in elements: nothing, or a swizzle of bytes made one of elements, and where it begins."""
+    """A pointer in front of a layout, in elements: nothing, or a swizzle of bytes made one of elements, and where it begins."""
     if swizzle[0] is None:
         return ""
     bits, base, shift = map(int, swizzle)

@@ -230,7 +230,7 @@ def _along(value: Any, modes: str) -> Any:
 
 
 def _closing(text: str, start: int) -> int:
-    """Where the text after the ")" of the "(" at `start` begins; its end if there is none."""
+    """The position behind the ")" of the "(" at `start`; its end if there is none."""
     depth = 0
     for found in _compiled(_PARENTHESIS).finditer(text, start):
         depth += 1 if found[0] == "(" else -1

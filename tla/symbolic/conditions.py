@@ -136,7 +136,7 @@ class Condition(Value):
         return f"declare facts of {', '.join(sorted(n.name for n in one.scope | other.scope))} that imply it"
 
     def at(self, values: dict[str, int]) -> bool:
-        """Whether it holds where each size has a value, by name. Unproven where one has none, RangeError where it divides by 0.
+        """Whether the condition holds where each size has a value, by name. Unproven where one has none, RangeError where it divides by 0.
 
         >>> from tla import dims
         >>> M, N = dims("M N")

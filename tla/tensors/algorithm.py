@@ -284,7 +284,7 @@ def _each(n: int, x: Any) -> tuple[int, ...]:
 
 
 def _digits(where: str, t: Tensor, single: tuple[int, ...]) -> tuple[int, tuple[tuple[Axis, ...], ...]]:
-    """Where the valid part of t begins in its innermost layout, and the axes of each mode, one in those of `single`."""
+    """The start of the valid part of t in its innermost layout, and the axes of each mode, one in those of `single`."""
     inner = tensor_of(None, t.data, _0, innermost(t.layout), t.coord, t._room)
     found = moves.cells_of(inner)
     if found is None or len(found) != 1 or any(len(found[0][1][i]) > 1 for i in single):

@@ -1,4 +1,4 @@
-"""Which elements of a view are valid, where that is no box of its modes: what CuTe leaves to predicates, checked.
+"""The valid elements of a view, where these are no box of its modes: what CuTe leaves to predicates, checked.
 
 A tile that does not divide reaches past the end. Its view then knows, of each of its coordinates, which element of the
 tensor it was cut from that is: `place`, a layout whose values are coordinates. What it says is what a predicate made of an
@@ -24,7 +24,7 @@ _0, _1 = Int[0](), Int[1]()
 
 
 class Guard(NamedTuple):
-    """Where each coordinate of a view lies in the tensor that it was cut from.
+    """The place of each coordinate of a view in the tensor that it was cut from.
 
     place   a layout of the view's shape, whose values are coordinates there, one integer per mode
     start   the coordinate of the view's first element
@@ -101,7 +101,7 @@ def _reach(place: Layout, rank: int) -> list[tuple[Any, Any]]:
 
 
 def box(guard: Guard) -> tuple[list[Any], list[Any]] | None:
-    """How much of each top-level mode is valid, and is the layout's own, where that makes a box from 0 on; else None."""
+    """The part of each top-level mode that is valid, and the layout's own, where that makes a box from 0 on; else None."""
     if not isinstance(guard.place, Layout):
         return None
     steps = [_step_of(m) for m in guard.place]
@@ -113,7 +113,7 @@ def box(guard: Guard) -> tuple[list[Any], list[Any]] | None:
 
 
 def _extents(guard: Guard, steps: list[Any], bounds: tuple[Any, ...]) -> list[Any] | None:
-    """How many indices of each mode stay below bounds; None where it is not known whether any does."""
+    """The number of indices of each mode that stay below bounds; None where it is not known whether any does."""
     moving = {step[0] for step in steps if step}
     inside = [at_most(add(c, _1), n) for i, (c, n) in enumerate(zip(guard.start, bounds)) if i not in moving]
     if None in inside:

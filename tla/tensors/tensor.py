@@ -82,7 +82,7 @@ class Tensor(Value, Displayed):
 
     @property
     def origin_shape(self) -> Any:
-        """How much of each top-level mode holds valid data, from `coord` on [elements]. None where that is no box: then `t[c]`
+        """The part of each top-level mode that holds valid data, from `coord` on [elements]. None where that is no box: then `t[c]`
         knows of each element whether it is, and copy_if moves those that a predicate has."""
         if self._guard is not None:
             return None
@@ -269,7 +269,7 @@ def _any_layout(where: str, x: Any) -> Any:
 
 
 def _by_modes(t: Tensor) -> tuple[int, list[tuple[int, int]]]:
-    """Where the valid elements begin, and the one axis (count, step) of each mode [elements]."""
+    """The start of the valid elements, and the one axis (count, step) of each mode [elements]."""
     if 0 in moves.counts_of(t):
         return 0, [(n, 0) for n in moves.counts_of(t)]
     found = moves.cells_of(t)
@@ -281,7 +281,7 @@ def _by_modes(t: Tensor) -> tuple[int, list[tuple[int, int]]]:
 
 
 def _by_leaves(t: Tensor) -> tuple[int, list[tuple[int, int]]]:
-    """Where the valid elements begin, and an axis (count, step) for each integer of the shape [elements]."""
+    """The start of the valid elements, and an axis (count, step) for each integer of the shape [elements]."""
     start = t.coord if isinstance(t.shape, tuple) else t.coord[0]
     whole = is_on_block(t.layout, start) is True
     axes: list[tuple[int, int]] = []

@@ -50,7 +50,7 @@ class Elements(Protocol):
 
 
 class Place(NamedTuple):
-    """Where elements lie by digits: the offset of index 0, the index in each mode that they begin at, the digits of each."""
+    """The place of elements by digits: the offset of index 0, the index in each mode that they begin at, the digits of each."""
 
     begin: int
     starts: tuple[int, ...]
@@ -67,7 +67,7 @@ def place_of(x: Elements) -> Place | None:
 
 
 def counts_of(x: Elements) -> tuple[int, ...]:
-    """How many valid indices each mode has."""
+    """The number of valid indices of each mode."""
     if x.origin_shape is None:
         raise no_box("elements", x)
     return tuple(map(int, x.origin_shape))

@@ -376,7 +376,7 @@ def _recast(dtype: Any, t: Tensor) -> Tensor:
 
 
 def _scaled(t: Tensor, n: Any, before: Layout, after: Layout, old: int, new: int) -> Any:
-    """How many wide or narrow elements n elements of a mode are."""
+    """The number of wide or narrow elements that n elements of a mode are."""
     (_first, *rest), (_other, *others) = leaves(before.shape), leaves(after.shape)
     if n == size(before) or size(before) == size(after):
         return size(after) if n == size(before) else n

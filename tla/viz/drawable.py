@@ -151,7 +151,7 @@ class View:
 
     @property
     def start(self) -> tuple[int, ...]:
-        """Where it starts, one integer per top-level mode."""
+        """The start, one integer per top-level mode."""
         start = self.subject.start or (0,) * len(self.extents)
         return known_sizes("the start of", self.subject.layout, start)
 
@@ -167,7 +167,7 @@ class View:
 
     @property
     def padding(self) -> npt.NDArray[Any]:
-        """Where it is past origin_shape."""
+        """A mask of the elements past origin_shape."""
         import numpy as np
 
         if self.subject.layout.origin_shape is None:
@@ -277,7 +277,7 @@ def _texts(layout: Any, box: tuple[int, ...]) -> npt.NDArray[Any]:
 
 
 def steps(shape: Any) -> tuple[int, ...]:
-    """How many elements of a mode a block of each level but the outermost has, the innermost first; one element is no block.
+    """The number of elements of a mode in a block of each level but the outermost, the innermost first; one element is no block.
 
     >>> from tla import parse
     >>> steps(parse("(4,(2,1),3)")), steps(8)
@@ -288,7 +288,7 @@ def steps(shape: Any) -> tuple[int, ...]:
 
 
 def levels(coords: range, blocks: Sequence[int]) -> Iterator[int]:
-    """Of each coordinate how high the block is that begins there: 0 for none.
+    """The height of the block that begins at each coordinate: 0 for none.
 
     >>> [*levels(range(8), (2, 4))]
     [2, 0, 1, 0, 2, 0, 1, 0]

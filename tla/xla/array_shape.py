@@ -51,7 +51,7 @@ class Split(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ArrayLayout:
-    """How an array lies in memory: what stands in braces.
+    """The layout of an array in memory: what stands in braces.
 
     minor_to_major                          logical dimensions, the fastest first
     tiles                                   one tuple a level, major to minor, of sizes [elements] or COMBINE
@@ -189,7 +189,7 @@ def _sizes(x: Any) -> tuple[Any, ...]:
 
 
 def cover(sizes: tuple[int, ...], tile: tuple[TileEntry, ...]) -> tuple[int, tuple[int, ...]]:
-    """How many sizes a tile leaves, and all of them: a tile longer than these finds sizes of 1 before them."""
+    """The number of sizes that a tile leaves, and all of them: a tile longer than these finds sizes of 1 before them."""
     sizes = (1,) * (len(tile) - len(sizes)) + sizes
     return len(sizes) - len(tile), sizes
 

@@ -275,7 +275,7 @@ def _tiled(digits: list[Digit], tile: tuple[TileEntry, ...], level: int, shape: 
 
 
 def _tops(digits: list[Digit]) -> dict[int | None, int]:
-    """Of each dimension the place of its most significant digit: coordinates end inside of it, and padding it is free.
+    """The place of the most significant digit of each dimension: coordinates end inside of it, and padding it is free.
 
     A digit of extent 1 counts only where there is no other.
     """

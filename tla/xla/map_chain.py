@@ -34,7 +34,7 @@ class Stage(NamedTuple):
 
 
 class _Unfit(Exception):
-    """Why a layout has no stages."""
+    """The reason that a layout has no stages."""
 
 
 def stages_of(layout: Layout | ComposedLayout, sizes: tuple[int | None, ...]) -> list[Stage]:

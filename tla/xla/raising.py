@@ -266,7 +266,7 @@ def _merging(pieces: tuple[Digit, ...], sizes: tuple[int, ...], tile: Tile) -> T
 
 
 def _slots(wanted: Digits) -> list[list[int]]:
-    """How many steps of memory each digit takes, up to the next one."""
+    """The number of steps of memory that each digit takes, up to the next one."""
     placed = in_memory(wanted)
     out = [[s for s, _d in digits] for digits in wanted]
     for (d, _s, dim, k), (following, *_rest) in itertools.pairwise(placed):

@@ -63,7 +63,7 @@ def _or_refused(make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
 
 
 def refusal(error: TlaError) -> dict[str, Any]:
-    """Why there is no answer, for the page."""
+    """The reason that there is no answer, for the page."""
     what, expected, fix = error.reason
     return {"error": {"what": what.split("\n")[0], "expected": expected, "fix": fix, "position": getattr(error, "position", None)}}
 
@@ -105,7 +105,7 @@ def drawn(value: Any) -> tuple[Any, ...]:
 
 
 def subjects(program: Program) -> tuple[Subject, ...]:
-    """What is drawn of a program's value: its layouts, with the width of their elements and the tiles that a divide made.
+    """The subjects drawn of a program's value: its layouts, with the width of their elements and the tiles that a divide made.
 
     >>> [(s.bits, s.tiling) for s in subjects(read("MakeLayout[half, zN](64, 64)"))]
     [(16, None)]

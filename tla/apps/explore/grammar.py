@@ -97,7 +97,7 @@ class Program(NamedTuple):
 
 
 class Misread(TlaError, ValueError):
-    """Why a text has no value, and where in it: the offset of the statement or call that is wrong, or of the character."""
+    """The reason that a text has no value, and the place in it: the offset of the statement or call that is wrong, or of the character."""
 
     def __init__(self, error: TlaError, position: int) -> None:
         super().__init__(*error.reason)

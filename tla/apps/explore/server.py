@@ -105,7 +105,7 @@ class Server(ThreadingHTTPServer):
 
 
 class _Until(io.RawIOBase):
-    """What a socket receives until a time: a client that sends a byte now and then gets no more of it."""
+    """The bytes that a socket receives until a time: a client that sends a byte now and then gets no more of it."""
 
     def __init__(self, connection: socket.socket, seconds: float) -> None:
         self._connection, self._until = connection, time.monotonic() + seconds

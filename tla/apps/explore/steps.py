@@ -121,7 +121,7 @@ def _tile_levels(shape: Any) -> tuple[Call, ...]:
 
 
 def text_of(value: Any) -> str:
-    """How a value reads on the page."""
+    """The text of a value on the page."""
     if isinstance(value, xla.Relayout):
         moved = "nothing moves" if value.bitcast else f"{value.bytes:,} bytes move, in runs of {value.run}"
         return f"{value.source} to {value.destination}: {moved}"

@@ -32,7 +32,7 @@ from .loop_nests import GRID_BLOCKS, SERIAL_BLOCKS, Copy, nests
 
 
 class Writer(NamedTuple):
-    """How a target writes a Copy: write(copy, language); and the blocks that its nests are to have."""
+    """A target's writer of copies: write(copy, language); and the blocks that its nests are to have."""
 
     write: Callable[[Copy, CLanguage], str]
     blocks: tuple[int, ...]

@@ -56,7 +56,7 @@ class Loop(NamedTuple):
 
     @property
     def extent(self) -> Any:
-        """How many steps are made."""
+        """The number of steps."""
         return self.count if self.bound is None else smaller(self.count, self.bound)
 
 
@@ -193,7 +193,7 @@ def _common_digits(n: Any, a: list[tuple[Any, Any]], b: list[tuple[Any, Any]]) -
 
 
 def _step(digits: list[tuple[Any, Any]], place: Any) -> Any:
-    """How far one step at a place goes: the digit below it is the last that divides it."""
+    """The length of one step at a place: the digit below it is the last that divides it."""
     at, stride = [(p, d) for p, d in digits if _typical(p) <= _typical(place)][-1]
     return place // at * stride
 

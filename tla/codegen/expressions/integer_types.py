@@ -129,7 +129,7 @@ def _sides(a: Poly, up: bool) -> list[bool]:
 
 
 def _depends(p: Poly, coordinates: Collection[Symbol]) -> bool:
-    """Whether coordinates stand in it."""
+    """Whether coordinates stand in an expression."""
     return any(n in coordinates for n in symbols_in(p))
 
 

@@ -124,7 +124,7 @@ def _asks(x: Any) -> bool:
 
 
 def _cheapest(forms: Iterable[tuple[Node, ...]], t: Integer) -> tuple[tuple[Node, ...], list[ValueRange]]:
-    """Of the forms that fit with the least doubt, the one of the fewest operations; and its value ranges."""
+    """The form of the fewest operations, among those that fit with the least doubt; and its value ranges."""
     found = [(form, value_ranges(form)) for form in forms]
     return min(found, key=lambda f: (max((doubt(h, t) for h in f[1]), default=0), _weight(f[0])))
 

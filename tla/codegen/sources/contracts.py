@@ -1,4 +1,4 @@
-"""What a kernel gives an instruction, as source: descriptors of shared memory in C, tensor maps as other systems take them.
+"""The contracts of a kernel's instructions as source: descriptors of shared memory in C, tensor maps as other systems take them.
 
 Source: the PTX manual, "Matrix descriptor format"; the CUDA driver API; the documentation of CuTe's DSL, Triton and Pallas.
 """
@@ -176,7 +176,7 @@ def _require_powers(box: list[int], system: str) -> None:
 
 
 def _require_whole_rows(tma: TMACopy, box: list[int], span: int, system: str) -> None:
-    """That a row of the box fills the swizzle's span: these systems have the swizzle by the width of the block."""
+    """Require that a row of the box fills the swizzle's span: these systems have the swizzle by the width of the block."""
     row = box[-1] * tma.element.bits // 8
     if span and row != span:
         raise RangeError(f"emit_tma for {system}: rows of {row} bytes under the swizzle of {span}", f"{span} bytes", "take whole atoms")

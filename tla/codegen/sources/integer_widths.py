@@ -1,4 +1,4 @@
-"""Which integers of a layout have to be of 64 bits where they are written as code.
+"""The integers of a layout that have to be of 64 bits where they are written as code.
 
 There a product of two int is an int. The smaller ones stay int as long as all of them together stay below 2**31; the others are
 written as 64 bits, and then so is every sum and product that they are part of.
@@ -76,5 +76,5 @@ def past(values: list[int], join: Callable[[int, int], int], total: int, limit: 
 
 
 def _size(d: Any) -> int:
-    """How large a stride or an offset is; 0 where that is not known."""
+    """The size of a stride or an offset; 0 where that is not known."""
     return abs(known(d.value if isinstance(d, ScaledBasis) else d) or 0)

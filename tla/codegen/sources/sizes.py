@@ -26,7 +26,7 @@ INT32_MAX = 2**31 - 1
 
 @dataclass(frozen=True)
 class Language:
-    """How a language writes dynamic integers: numbers, and expressions of sizes.
+    """A language's way to write dynamic integers: numbers, and expressions of sizes.
 
     variable      a number that is to be dynamic; `wide` where it has to be one of 64 bits
     number        a number in an expression

@@ -1,0 +1,47 @@
+"""The house style, where it can be counted: ceilings that may only go down. docs/contributing.md says why."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+import tla
+
+FILES = sorted(Path(tla.__file__).parent.rglob("*.py"))
+TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in FILES}
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+#: So many annotations are a bare Any: its kind has a name (IntLike, IntTupleLike, CoordLike, AnyLayout ...), or it is an object that is checked.
+MOST_ANY = 1564
+#: A longer file has more than one idea.
+MOST_LINES = 600
+
+
+def annotations(function):
+    """The annotations of a function, self and cls not counted, as text."""
+    a = function.args
+    given = [*a.posonlyargs, *a.args, *a.kwonlyargs, a.vararg, a.kwarg]
+    return [ast.unparse(x) for x in [*(g.annotation for g in given if g is not None), function.returns] if x is not None]
+
+
+def functions():
+    return [(path, node) for path, tree in TREES.items() for node in ast.walk(tree) if isinstance(node, FUNCTIONS)]
+
+
+def test_any_is_named():
+    bare = sum(annotations(f).count("Any") for _path, f in functions())
+    assert bare <= MOST_ANY, f"{bare} annotations are Any: name the kind"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(FILES[0].parent)))
+def test_files_have_one_idea(path):
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= MOST_LINES
+
+
+def test_docstrings_begin_with_what_the_thing_is():
+    """With its noun or verb, and no clause; of what answers a question, with Whether."""
+    clause = re.compile(r"(What|How|Where|Of|Which|Why|That)\b")
+    documented = [(p, n) for p, tree in TREES.items() for n in ast.walk(tree) if isinstance(n, (ast.Module, ast.ClassDef, *FUNCTIONS))]
+    texts = [(path, ast.get_docstring(node) or "") for path, node in documented]
+    assert len(texts) > 3000
+    assert [(path.name, text.split("\n")[0]) for path, text in texts if clause.match(text)] == []
