@@ -8,19 +8,19 @@ from itertools import zip_longest
 from typing import Any, cast
 
 from ..core.cache import memo
-from ..core.errors import RankError, Reason, Unproven
+from ..core.errors import LeafTypeError, RankError, Reason, Unproven
 from ..core.int_tuple import (
     Underscore,
-    by_kind_of_tiler,
-    elsewhere,
     opened,
     shown,
 )
 from ..core.ints import (
     Int,
+    Static,
     equal,
     is_int,
 )
+from ..core.kinds import by_kind, defined
 from ..core.layout import (
     Layout,
     Shape,
@@ -42,8 +42,6 @@ def by_mode(f: Callable[[Layout, Layout], Layout], keep_rest: bool = False) -> C
 
     @functools.wraps(f)
     def lifted(a: Layout, tiler: Any) -> Layout:
-        if not isinstance(a, Layout):
-            return elsewhere(remembered, a, tiler)
         if isinstance(tiler, Layout):
             return f(a, tiler)
         if isinstance(tiler, Underscore):
@@ -53,7 +51,7 @@ def by_mode(f: Callable[[Layout, Layout], Layout], keep_rest: bool = False) -> C
         if is_int(tiler):
             return f(a, Layout(tiler, compact_col_major(tiler) if keep_rest else _1))
         if not isinstance(tiler, tuple):
-            return cast(Layout, by_kind_of_tiler(remembered, a, tiler))
+            return cast(Layout, _tiler_of_kind(f.__name__, tiler)(a, tiler))
         tiler = opened(tiler)
         modes = top_modes(f.__name__, a, tiler)
         if len(tiler) > len(modes):
@@ -62,8 +60,15 @@ def by_mode(f: Callable[[Layout, Layout], Layout], keep_rest: bool = False) -> C
         made = [*_each_mode(lifted, modes, tiler), *(modes[len(tiler) :] if keep_rest else ())]
         return join(made, _in_order(modes, tiler, made) if keep_rest and any(m._origin is ... for m in made) else None)
 
-    remembered = memo(lifted)
-    return remembered
+    return memo(by_kind(Layout)(lifted))
+
+
+def _tiler_of_kind(name: str, tiler: Any) -> Callable[..., Any]:
+    """An operation as it is defined on the kind of a tiler that is no Layout, integer or tuple."""
+    if own := defined(name, tiler, argument=1):
+        return own
+    fix = f"write {tiler!r}()" if isinstance(tiler, Static) else "write it as a tuple, such as (4, 8)"
+    raise LeafTypeError(f"{name}: a tiler of type {type(tiler).__name__}", "a layout, an integer, or a tuple", fix)
 
 
 def _in_order(modes: tuple[Layout, ...], tiler: tuple[Any, ...], made: list[Layout]) -> Any:

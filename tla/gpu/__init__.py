@@ -20,6 +20,7 @@ from .instruction_descriptor import InstructionDescriptor, instruction_descripto
 from .multiply import gemm
 from .names import Copy_Atom, MMA_Atom, atom, atoms
 from .scale_factors import plain_scales, require_scale_strides, scale_factor_atom, scale_factor_layout
+from .sparse import compress
 from .tiled_copy import (
     ThrCopy,
     TiledCopy,
@@ -68,6 +69,7 @@ __all__ = [
     "axpby",
     "canonical",
     "clear",
+    "compress",
     "contracts",
     "copy",
     "copy_if",
