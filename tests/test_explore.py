@@ -23,7 +23,7 @@ import pytest
 import tla
 from tla import Int, Layout, RangeError, TlaError, dim, parse, size, viz, xla
 from tla.apps import explore
-from tla.apps.explore.answer import answer, picture, python
+from tla.apps.explore.answer import answer, code as explore_code, picture, python
 from tla.apps.explore.grammar import CONSTANTS, MAX_CALLS, MAX_SIZES, MAX_TEXT, OPERATIONS, Misread, read
 from tla.apps.explore.server import HOST, MAX_BODY, Server
 from tla.apps.explore.steps import BY_MODE, LAWS, steps
@@ -341,17 +341,17 @@ def test_values_that_are_no_layouts_and_errors():
     assert answer("relayout(f32[16,32]{1,0:T(8,16)}, f32[16,32]{0,1})")["value"].endswith("{0,1}: 2,048 bytes move, in runs of 1")
     assert answer("4:1", "taste")["error"]["fix"] == "write color_by='tile'; a function gets (coord, offset)"
     assert picture("(2,3):(3,1)")["svg"].startswith("<svg")
-    assert picture("(2,3")["error"]["position"] == 4
+    assert picture("(2,3")["error"]["position"] == 0
     assert picture("4")["error"]["what"] == "draw of 0 layouts"
 
 
 def test_source_of_other_systems():
-    code = answer("(_8,_8):(_8,_1)")["code"]
+    code = explore_code("(_8,_8):(_8,_1)")["code"]
     assert code["CuTe C++"] == "cute::Layout<cute::Shape<cute::_8, cute::_8>, cute::Stride<cute::_8, cute::_1>>{}"
-    swizzled = answer("Sw<3,3,3> o _0 o (_8,_64):(_64,_1)")["code"]
+    swizzled = explore_code("Sw<3,3,3> o _0 o (_8,_64):(_64,_1)")["code"]
     assert "cute::Swizzle<3, 3, 3>" in swizzled["CuTe C++"]
     assert all(line.startswith("// ") for line in swizzled["TLA C++"].splitlines())
-    assert [*answer("4")["code"]] == ["Python"]
+    assert [*explore_code("4")["code"]] == ["Python"]
 
 
 def test_a_chain_that_takes_too_long_ends(monkeypatch):
@@ -695,16 +695,16 @@ def test_the_page_asks_for_nothing_elsewhere_and_makes_no_markup_of_texts():
         assert not re.search(r"https?:|//[a-z]+\.|innerHTML|outerHTML|insertAdjacent|document\.write|eval|Function\(|import\(", text), name
     page = (files("tla.apps.explore") / "page.html").read_text()
     assert "<style" not in page
-    assert not re.search(r"<script(?! src=\"/page\.js\")| on[a-z]+=| style=", page)
+    assert not re.search(r"<script(?! src=\"page\.js\")| on[a-z]+=| style=", page)
 
 
 def test_the_lists_of_the_page_are_those_of_the_library():
     script = (files("tla.apps.explore") / "page.js").read_text()
     from tla.viz.colouring import RULES
 
-    assert ast.literal_eval(re.search(r"COLOURS = (\[.*?\]);", script)[1]) == [*RULES]
+    assert ast.literal_eval(re.search(r"COLOURS = (\[.*?\]);", script)[1]) == ["auto", *RULES]
     examples = ast.literal_eval(re.search(r"EXAMPLES = (\[.*?\]);", script, re.DOTALL)[1])
-    for text in examples:
+    for _title, text in examples:
         found = answer(text)
         assert "error" not in found, text
         assert found["figures"] or found["sizes"]

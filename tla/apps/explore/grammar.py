@@ -135,19 +135,19 @@ def read(text: str, names: dict[str, Any] | None = None) -> Program:
             program = reader.program(text)
         return program._replace(assumed=tuple(map(str, conditions)))
     except TlaError as error:
-        error = _unclosed(text) or error
+        error = error if isinstance(error, RangeError) else _unclosed(text) or error
         raise Misread(error, error.position if isinstance(error, ParseError) else reader.began) from error
 
 
 def _unclosed(text: str) -> ParseError | None:
     """What is wrong with the brackets of a text: it goes before all else that is, for nothing behind one that is missing reads right."""
     opened: list[int] = []
-    for at, c in enumerate(text[:MAX_TEXT]):
+    for at, c in enumerate(text):
         if c in _CLOSING:
             opened.append(at)
         elif c in _CLOSING.values() and (not opened or _CLOSING[text[opened.pop()]] != c):
             return ParseError(text, at, f"{c!r} closes no bracket", "a bracket that it closes", f"leave {c!r} out, or open its bracket")
-    if not opened:
+    if not 0 < len(opened) < MAX_DEPTH:
         return None
     c = text[opened[-1]]
     return ParseError(text, opened[-1], f"{c!r} is never closed", f"its {_CLOSING[c]!r}", f"close the bracket with {_CLOSING[c]}")
