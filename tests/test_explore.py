@@ -24,7 +24,8 @@ import tla
 from tla import Int, Layout, RangeError, TlaError, dim, parse, size, viz, xla
 from tla.apps import explore
 from tla.apps.explore.answer import answer, code as explore_code, picture, python
-from tla.apps.explore.grammar import CONSTANTS, MAX_CALLS, MAX_SIZES, MAX_TEXT, OPERATIONS, Misread, read
+from tla.apps.explore.grammar import MAX_CALLS, MAX_SIZES, MAX_TEXT, Misread, read
+from tla.apps.explore.operations import CONSTANTS, OPERATIONS
 from tla.apps.explore.server import HOST, MAX_BODY, Server
 from tla.apps.explore.steps import BY_MODE, LAWS, steps
 

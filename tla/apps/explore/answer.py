@@ -19,7 +19,8 @@ from ...core.int_tuple import AnyLayout, size
 from ...viz.drawable import Subject, as_subject
 from ...xla import ArrayShape, Relayout, byte_size, lower
 from .figures import collision, drawings, inputs, rule_of, rules
-from .grammar import Call, Program, Term, read
+from .grammar import read
+from .operations import Call, Program, Term
 from .steps import steps, text_of
 from .tilings import tiling
 

@@ -18,7 +18,7 @@ from ...viz.draw import planes
 from ...viz.drawable import LIMIT, Subject, as_subject, axes_of, view
 from ...viz.scene import Axis, Figure, Grid
 from ...xla import ArrayShape, Relayout
-from .grammar import Program, Term
+from .operations import Program, Term
 
 #: Operations whose result is in the memory of their first layout, by other coordinates; and those that keep its indices too.
 IN_MEMORY = """logical_divide zipped_divide tiled_divide flat_divide logical_product zipped_product tiled_product flat_product

@@ -16,44 +16,30 @@ with a coordinate. A `o` B is composition(A, B), and A o n o B, with an offset n
 from __future__ import annotations
 
 import difflib
-import inspect
 import keyword
 import re
 import time
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import tla
 
-from ... import ascend, xla
+from ... import xla
 from ...core.composed import MAX_PARTS
-from ...core.errors import ParseError, RangeError, RankError, TlaError
+from ...core.errors import ParseError, RangeError, TlaError
 from ...core.int_tuple import MAX_DEPTH, AnyLayout, IntTuple, Underscore, leaves, require_depth, shown
-from ...core.ints import INT64_MAX, is_int, known, leaf
+from ...core.ints import INT64_MAX, is_int, leaf
 from ...core.printed import Unknown, is_foreign, translated
 from ...core.text import Reader
 from ...symbolic import assuming, dim
 from ...symbolic.declare import unknown
 from ...xla.array_shape import BITS
+from .operations import CONSTANTS, OPERATIONS, XLA_OPERATIONS, Call, Program, Term, bits_of, in_order, with_brackets
 
 #: A longer text is refused [characters]; so are more calls, more sizes that are not known, and values of more extents.
 MAX_TEXT, MAX_CALLS, MAX_SIZES, MAX_LEAVES = 4096, 64, 16, 1024
 #: No operation begins later than this [seconds]: chains on open sizes take longer with each.
 MAX_SECONDS = 5.0
-
-_OPERATIONS = """Int MakeLayout MakeOrderedLayout MakeLayoutLike MakeIdentityLayout MakeLayoutFmap MakeLayoutL0C MakeLayoutTile
-GetTileLayout MakeBatchedLayout Swizzle composition compose coalesce complement filter filter_zeros left_inverse
-right_inverse logical_divide zipped_divide tiled_divide flat_divide logical_product zipped_product tiled_product
-flat_product blocked_product raked_product tile_to_shape upcast downcast recast_layout flatten group select take size
-cosize max_common_layout max_common_vector nullspace is_injective is_bijective is_compact same_map make_layout make_ordered_layout
-make_shape make_stride make_coord make_tile make_identity_layout make_composed_layout slice_ dice crd2idx idx2crd"""
-_XLA_OPERATIONS = "lower relayout is_bitcast byte_size padded_element_count"
-#: What may be called, by name.
-OPERATIONS: dict[str, Callable[..., Any]] = {name: getattr(tla, name) for name in _OPERATIONS.split()}
-OPERATIONS |= {name: getattr(xla, name) for name in _XLA_OPERATIONS.split()}
-#: What stands for itself: element types and tags, and the orders of strides.
-CONSTANTS: dict[str, Any] = {name: x for name, x in vars(ascend).items() if isinstance(x, (ascend.Element, ascend.Tag))}
-CONSTANTS |= {"LayoutLeft": tla.LayoutLeft, "LayoutRight": tla.LayoutRight}
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _NEXT = re.compile(r"[ \t]*(//|[-+*%^\[(]|=(?!=))?")
@@ -65,45 +51,6 @@ _STATEMENT = re.compile(r"[^;\n]*")
 _COMPOSED = re.compile(r"o(?![A-Za-z0-9_]*\s*=(?!=))(?![A-Za-z])")
 _POINTED = re.compile(r"ptr_?\[([1-9][0-9]{0,3})b\]")
 _FUNCTIONS = ("ceil", "min", "max")  # of expressions of sizes
-
-
-class Term(NamedTuple):
-    """A value, and the Python that gives it.
-
-    bits    the width of an element of it, where that was said
-    parts   the terms of a tuple
-    """
-
-    value: Any
-    python: str
-    bits: int | None = None
-    parts: tuple[Term, ...] = ()
-
-
-class Call(NamedTuple):
-    """An operation that was done: how it was written, its arguments by place, and what it gave."""
-
-    name: str
-    text: str
-    arguments: tuple[Term, ...]
-    result: Term
-
-
-class Program(NamedTuple):
-    """The value of a text.
-
-    names     what it binds to each name, in order
-    sizes     the names that it gives no value
-    assumed   what its operations need of these, as text
-    calls     the operations, as they were done
-    value     that of the last statement
-    """
-
-    names: tuple[tuple[str, Term], ...]
-    sizes: tuple[str, ...]
-    assumed: tuple[str, ...]
-    calls: tuple[Call, ...]
-    value: Term
 
 
 class Misread(TlaError, ValueError):
@@ -384,21 +331,21 @@ class _Reader(Reader):
         if name not in OPERATIONS:
             raise self.unknown("the operation", [*OPERATIONS], "one of the operations of tla")
         start, operation, brackets = self.at, OPERATIONS[name], list[Term]()
-        python = f"xla.{name}" if name in _XLA_OPERATIONS.split() else name
+        python = f"xla.{name}" if name in XLA_OPERATIONS else name
         self.take(name)
         if self.take("["):
             brackets = [item for _name, item in self.arguments("]")]
-            operation = _with_brackets(name, operation, tuple(x.value for x in brackets))
+            operation = with_brackets(name, operation, tuple(x.value for x in brackets))
             python += f"[{', '.join(x.python for x in brackets)}]"
         if not self.take("("):
             raise self.unexpected("'(' and the arguments", f"write {name}(...)")
         given = [*self.arguments(")")]
         self.began = start
         self.require_calls()
-        arguments, options = _in_order(name, operation, given)
+        arguments, options = in_order(name, operation, given)
         value = _limited(operation(*(x.value for x in arguments), **{key: x.value for key, x in options.items()}))
         python += f"({', '.join([*(x.python for x in arguments), *(f'{key}={x.python}' for key, x in options.items())])})"
-        bits = _bits(name, [x.value for x in brackets], next((x.bits for x in arguments if x.bits), None))
+        bits = bits_of(name, [x.value for x in brackets], next((x.bits for x in arguments if x.bits), None))
         self.calls.append(Call(name, self.text[start : self.at].rstrip(), arguments, Term(value, python, bits)))
         return self.calls[-1].result
 
@@ -430,34 +377,6 @@ def _printed_bits(text: str) -> int | None:
     """The width of an element, where a print says it in its pointer: smem_ptr[16b]."""
     found = _POINTED.search(text)
     return int(found[1]) if found else None
-
-
-def _with_brackets(name: str, operation: Any, brackets: tuple[Any, ...]) -> Any:
-    if not hasattr(type(operation), "__getitem__"):
-        raise RankError(f"{name}[...]", f"{name}(...)", "leave the square brackets out")
-    return operation[brackets if len(brackets) != 1 else brackets[0]]
-
-
-def _bits(name: str, brackets: list[Any], given: int | None) -> int | None:
-    """The width of an element of what a call gives: as its brackets say, or as its arguments have it."""
-    sizes = [x.bits if isinstance(x, ascend.Element) else known(x) if is_int(x) else None for x in brackets]
-    if name.startswith("Make") and sizes:
-        return sizes[0] or given
-    if name == "recast_layout":
-        return sizes[-1]
-    n = sizes[0] if sizes else None
-    return {"upcast": given * n, "downcast": given // n or None}.get(name, given) if given and n else given
-
-
-def _in_order(name: str, operation: Any, given: list[tuple[str, Term]]) -> tuple[tuple[Term, ...], dict[str, Term]]:
-    """The arguments by place, those with names too where they have one, and the others by name."""
-    signature = inspect.signature(operation)
-    try:
-        bound = signature.bind(*(x for key, x in given if not key), **{key: x for key, x in given if key})
-    except TypeError as error:
-        usage = f"{name}({', '.join(map(str, signature.parameters.values()))})".replace("'", "")
-        raise RankError(f"{name} with {len(given)} arguments: {error}", usage, "give these arguments") from None
-    return bound.args, bound.kwargs
 
 
 def _limited(value: Any) -> Any:

@@ -16,7 +16,8 @@ from ...core.ints import is_int, known
 from ...core.layout import Layout
 from ..terminal import summary
 from .figures import IN_MEMORY, KEEPS_INDICES
-from .grammar import OPERATIONS, Call, Misread, Term, read
+from .grammar import Misread, read
+from .operations import OPERATIONS, Call, Term
 
 #: With more steps those of laws are left out; of a picture so many coordinates are drawn.
 MAX_STEPS, LIMIT = 48, 256
