@@ -40,7 +40,7 @@ def answer(text: str, color_by: str = "auto", bits: int | None = None) -> dict[s
     >>> answer("A = (2,3):(3,1); composition(A, 6:1)")["value"]
     '(2,3):(3,1)'
     >>> answer("(2,3):(3")["error"]["expected"]
-    "',' or ')'"
+    "its ')'"
     """
     return _or_refused(lambda: _answer(read(text), color_by, bits))
 
