@@ -19,7 +19,7 @@ from ..core.value import new_value
 from ..tensors import guard as guards
 from ..tensors.guard import Guard
 from ..tensors.operations import apply
-from ..tensors.tensor import MakeTensor, Tensor, around, as_tensor, guarded_tensor, tensor_of
+from ..tensors.tensor import MakeTensor, Tensor, around, as_tensor, gives_places, guarded_tensor, tensor_of
 
 _0 = Int[0]()
 
@@ -72,7 +72,7 @@ def _around_threads(layout: Any, inner: Any, offset: Any) -> tuple[Any, Any]:
 def _guard_of(t: Tensor, coord: Any) -> Guard | None:
     """Which elements of a part are valid: None where all are."""
     whole = t._guard is None and all(equal(n, m) is True for n, m in zip(t.origin_shape, product_each(innermost(t.layout).shape)))
-    if whole or t.data is None:
+    if whole or gives_places(t):
         return None
     guard = t._guard or guards.of_box(t.shape, t.origin_shape, t._room)
     if not _has_array(coord):
