@@ -11,8 +11,8 @@ import tla
 FILES = sorted(Path(tla.__file__).parent.rglob("*.py"))
 TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in FILES}
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-#: So many annotations are a bare Any: its kind has a name (IntLike, IntTupleLike, CoordLike, AnyLayout ...), or it is an object that is checked.
-MOST_ANY = 1564
+#: This share of annotations may be a bare Any, at most: kinds have names (IntLike, IntTupleLike, CoordLike, AnyLayout ...), what is checked is an object.
+MOST_ANY = 0.22
 #: A longer file has more than one idea.
 MOST_LINES = 600
 
@@ -29,8 +29,8 @@ def functions():
 
 
 def test_any_is_named():
-    bare = sum(annotations(f).count("Any") for _path, f in functions())
-    assert bare <= MOST_ANY, f"{bare} annotations are Any: name the kind"
+    found = [text for _path, f in functions() for text in annotations(f)]
+    assert found.count("Any") <= MOST_ANY * len(found), f"{found.count('Any')} of {len(found)} annotations are Any: name the kind"
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(FILES[0].parent)))

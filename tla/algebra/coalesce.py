@@ -9,6 +9,7 @@ import itertools
 from typing import Any
 
 from ..core.cache import memo
+from ..core.digits import merged
 from ..core.errors import RangeError, RankError
 from ..core.int_tuple import (
     as_int_tuple,
@@ -36,8 +37,7 @@ from ..core.layout import (
     valid_by_leaves,
     valid_leaves,
 )
-from .digits import merged, wrapped
-from .flat_modes import flat_modes, from_modes, merge
+from .flat_modes import flat_modes, from_modes, merge, wrapped
 
 _0, _1 = Int[0](), Int[1]()
 

@@ -11,6 +11,7 @@ from operator import itemgetter
 from typing import Any
 
 from ..core.basis import Encoding
+from ..core.digits import ENUMERABLE, Modes, Steps, merged
 from ..core.errors import DivisibilityError, RankError, Unproven
 from ..core.int_tuple import as_shape, flatten, leaves, like, shown, size
 from ..core.ints import Int, add, equal, is_constant, is_static, require_positive, static
@@ -18,8 +19,7 @@ from ..core.kinds import by_kind
 from ..core.layout import Layout, compact_col_major
 from .coalesce import coalesce
 from .composition import composition
-from .digits import ENUMERABLE, Modes, Steps, merged, wrapped
-from .flat_modes import Mode, flat_modes, from_modes, has_symbols, merge, step_of
+from .flat_modes import Mode, flat_modes, from_modes, has_symbols, merge, step_of, wrapped
 from .inverse import of_nothing, offsets_only, placed, right_inverse
 from .inverse_digits import common
 

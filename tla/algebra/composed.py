@@ -16,6 +16,7 @@ from typing import Any
 from ..core import layout as layouts
 from ..core.basis import ScaledBasis
 from ..core.composed import ComposedLayout, innermost
+from ..core.digits import ENUMERABLE, first_of, merged
 from ..core.errors import DivisibilityError, LeafTypeError, Reason, Unproven
 from ..core.int_tuple import AnyLayout, Underscore, flatten, get, leaves, like, product_each, shown, size
 from ..core.ints import Int, equal, is_constant, is_static, known, leaf, mul, plus, static
@@ -27,9 +28,8 @@ from .codomain import coshape, cosize
 from .common import max_common_layout
 from .complement import complement
 from .composition import composition
-from .digits import ENUMERABLE, first_of, merged, wrapped
 from .divide import logical_product
-from .flat_modes import flat_modes, has_symbols, step_of
+from .flat_modes import flat_modes, has_symbols, step_of, wrapped
 from .inverse import left_inverse, right_inverse
 from .modes import dice, slice_, slice_and_offset
 from .predicates import is_bijective, is_compact, is_injective, is_surjective, same_map

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from ..core.basis import E, Encoding
+from ..core.digits import Steps
 from ..core.errors import DivisibilityError
 from ..core.ints import (
     INT64_MAX,
@@ -31,7 +32,6 @@ from ..core.ints import (
     settled,
     static,
 )
-from .digits import Steps
 from .flat_modes import Mode, has_symbols, step_of
 
 _0, _1 = Int[0](), Int[1]()

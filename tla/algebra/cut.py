@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 from typing import Any, NamedTuple
 
+from ..core.digits import Modes, Pieces, Steps, merged
 from ..core.int_tuple import like
 from ..core.ints import INT64_MAX, INT64_MIN, leaf, static
 from ..core.layout import Layout, Shape, Stride, plain_layout
-from .digits import Modes, Pieces, Steps, merged
 
 
 class Cut(NamedTuple):

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from operator import itemgetter
 from typing import Any, TypeAlias, TypeVar
 
 from ..core.basis import ScaledBasis
+from ..core.digits import Modes
 from ..core.errors import Unproven
 from ..core.int_tuple import (
     leaves,
 )
 from ..core.ints import (
+    INT64_MAX,
+    INT64_MIN,
     Int,
     at_most,
     equal,
@@ -20,11 +24,13 @@ from ..core.ints import (
     leaf,
     mul,
     require,
+    static,
 )
 from ..core.layout import (
     Layout,
     Shape,
     Stride,
+    plain_layout,
     unchecked_layout,
 )
 
@@ -59,6 +65,21 @@ def from_modes(modes: Iterable[Mode]) -> Layout:
     for n in shape + stride:
         leaf(n)  # sizes multiply here: what 64 bits cannot hold is refused, as where a layout is made
     return unchecked_layout(shape[0], stride[0]) if len(shape) == 1 else unchecked_layout(Shape(*shape), Stride(*stride))
+
+
+def wrapped(modes: Modes) -> Layout:
+    """The static layout of flat modes: none is _1:_0, one stands alone. RangeError for what 64 bits cannot hold."""
+    for s, d in modes:
+        if s > INT64_MAX or not INT64_MIN <= d <= INT64_MAX:
+            leaf(s)
+            leaf(d)
+    return plain_layout(modes or [(1, 0)], partial(_flat, modes or [(1, 0)]))
+
+
+def _flat(modes: Modes) -> tuple[Any, Any]:
+    if len(modes) == 1:
+        return static(modes[0][0]), static(modes[0][1])
+    return tuple.__new__(Shape, [static(s) for s, _d in modes]), tuple.__new__(Stride, [static(d) for _s, d in modes])
 
 
 def merge(modes: list[Mode], unbounded: bool = False) -> list[Mode]:

@@ -15,8 +15,8 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from ..core.digits import Modes, Pieces, Steps
 from ..core.ints import mul
-from .digits import Modes, Pieces, Steps
 from .predicates import consecutive
 
 #: Domains up to this size are searched for every inverse that there is; in larger ones digits that carry are not tried.

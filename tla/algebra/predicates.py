@@ -14,13 +14,13 @@ from collections.abc import Callable
 from typing import Any
 
 from ..core.basis import Encoding
+from ..core.digits import ENUMERABLE
 from ..core.errors import Predicate, Reason
 from ..core.int_tuple import like, product_each, shown, size
 from ..core.ints import Int, at_most, equal, known, leaf, mul, static
 from ..core.kinds import by_kind
 from ..core.layout import Layout
 from .codomain import cosize
-from .digits import ENUMERABLE
 from .flat_modes import Mode, flat_modes, has_symbols, merge, smallest, step_of
 
 _1 = Int[1]()

@@ -23,7 +23,7 @@ from ..xla.grammar import named_shape
 from . import arrays, hlo, terminal
 
 if TYPE_CHECKING:
-    from .explore.grammar import Program
+    from .explore.operations import Program
 
 # What only some commands need, with numpy or a server of HTTP.
 _accesses, _offsets, _triton = OnDemand("tla.access"), OnDemand("tla.tensors.offsets"), OnDemand("tla.linear.triton")

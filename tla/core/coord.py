@@ -13,11 +13,12 @@ import itertools
 import operator
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from numbers import Integral
 from typing import Any, Protocol, TypeAlias
 
 from .arrays import INT64_MAX, INT64_MIN, computed, dtype_of, range_of, require_held
+from .digits import merged_leaves
 from .errors import LeafTypeError, RangeError, RankError
 from .int_tuple import AnyLayout, IntTuple, Underscore, as_int_tuple, as_tuple, leaves, opened, product, require_congruent, shown
 from .ints import (
@@ -341,7 +342,7 @@ def _offset(coord: Any, shape: Any, stride: Any) -> Any:
 
 def _terms(x: Any, shape: Any, stride: Any) -> Iterator[Any]:
     """The digits of the integer x in `shape`, each times its stride; the last digit is what is left of x."""
-    pairs = _merged(zip(leaves(shape), leaves(stride)))
+    pairs = merged_leaves(zip(leaves(shape), leaves(stride)))
     if ends_empty(shape):
         pairs.append((_1, _0))  # the last mode has no digit: it takes what is left of x, and nothing comes of that
     divisor: Any = _1
@@ -353,17 +354,6 @@ def _terms(x: Any, shape: Any, stride: Any) -> Iterator[Any]:
             continue
         x, divisor = _over(x, divisor), s
         yield times(_mod(x, s) if k < len(pairs) - 1 else x, d)
-
-
-def _merged(pairs: Iterable[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
-    """Modes (extent, stride), those that continue their left neighbour merged into it: x%s*d + x//s*(s*d) == x*d."""
-    out: list[tuple[Any, Any]] = []
-    for s, d in pairs:
-        if out and out[-1][0] != 0 and type(s) is type(d) is type(out[-1][0]) is type(out[-1][1]) is Int and d == out[-1][0] * out[-1][1]:
-            out[-1] = (out[-1][0] * s, out[-1][1])
-        else:
-            out.append((s, d))
-    return out
 
 
 def ends_empty(shape: Any) -> bool:

@@ -14,8 +14,8 @@ import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from ..algebra.digits import merged
 from ..core.cache import plain_memo
+from ..core.digits import merged
 from ..core.int_tuple import leaves, modes_of
 from ..core.ints import known
 from ..core.layout import Layout

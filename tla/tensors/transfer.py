@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Protocol
 
 from ..core.cache import plain_memo
 from ..core.composed import ComposedLayout
+from ..core.digits import merged_together
 from ..core.errors import RangeError, RankError
 from ..core.int_tuple import product_each
 from ..core.swizzle import Swizzle
@@ -272,7 +273,7 @@ def _copies(cell: Cell, packed: bool) -> Iterator[_Copy]:
     numpy's innermost loop is along the target's smallest step. Where that axis is short, it is unrolled here; where it is
     long, and the source leaves a line with each step of it, BLOCK indices of it are moved at a time.
     """
-    axes = merged_axes(sorted((axis for mode in cell.modes for axis in mode), key=lambda axis: abs(axis[1][0]), reverse=True))
+    axes = merged_together(sorted((axis for mode in cell.modes for axis in mode), key=lambda axis: abs(axis[1][0]), reverse=True))
     run = axes[-1] if axes and axes[-1][1] == (1, 1) else None
     unit = axes.pop()[0] if packed and run and run[0] <= LONGEST_UNIT else 1
     begins, items = [cell.begins], math.prod(n for n, _steps in axes)
@@ -288,14 +289,3 @@ def _copies(cell: Cell, packed: bool) -> Iterator[_Copy]:
 def _moved(begins: tuple[int, ...], k: int, steps: tuple[int, ...]) -> tuple[int, ...]:
     """The begins k steps on."""
     return tuple(begin + k * step for begin, step in zip(begins, steps))
-
-
-def merged_axes(axes: list[Axis]) -> list[Axis]:
-    """Axes, slowest first, with those put together that continue their right neighbour in both arrays."""
-    out: list[Axis] = []
-    for n, steps in reversed(axes):
-        if out and steps == tuple(out[-1][0] * d for d in out[-1][1]):
-            out[-1] = out[-1][0] * n, out[-1][1]
-        else:
-            out.append((n, steps))
-    return out[::-1]

@@ -19,10 +19,10 @@ from typing import Any
 
 from ..algebra.coalesce import coalesce
 from ..algebra.compose import compose
-from ..algebra.digits import ENUMERABLE
 from ..algebra.flat_modes import has_symbols
 from ..core.basis import E, ScaledBasis
 from ..core.composed import ComposedLayout
+from ..core.digits import ENUMERABLE, merged
 from ..core.errors import DivisibilityError, LoweringError, RangeError, RankError, Unproven
 from ..core.int_tuple import IntTuple, leaves, size
 from ..core.ints import as_static, at_most, ceil_div, static
@@ -249,8 +249,8 @@ def _placed(digits: Iterable[Digit]) -> list[Digit]:
 
 
 def _layout(placed: list[Digit], dims: tuple[int, ...]) -> Layout:
-    modes = [_merged(digits) for digits in _by_dimension(placed, dims)]
-    return Layout(tuple(_mode([d.extent for d in ds], 1) for ds in modes), tuple(_mode([d.stride for d in ds], 0) for ds in modes))
+    modes = [merged((d.extent, d.stride) for d in digits) for digits in _by_dimension(placed, dims)]
+    return Layout(tuple(_mode([n for n, _d in ds], 1) for ds in modes), tuple(_mode([d for _n, d in ds], 0) for ds in modes))
 
 
 def _tiled(digits: list[Digit], tile: tuple[TileEntry, ...], level: int, shape: ArrayShape) -> list[Digit]:
@@ -332,17 +332,6 @@ def _counting_on(digits: list[Digit], n: int) -> tuple[Digit, ...]:
         out.append(digit)
         weight *= digit.extent
     return tuple(out)
-
-
-def _merged(digits: tuple[Digit, ...]) -> list[Digit]:
-    """Digits of one dimension, neighbours merged where the second goes on in memory where the first ends."""
-    out: list[Digit] = []
-    for digit in digits:
-        if out and digit.stride == out[-1].extent * out[-1].stride:
-            out[-1] = replace(out[-1], extent=out[-1].extent * digit.extent)
-        else:
-            out.append(digit)
-    return out
 
 
 def _mode(numbers: list[int], empty: int) -> object:

@@ -8,9 +8,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..algebra.digits import merged
 from ..core.basis import ScaledBasis
 from ..core.composed import ComposedLayout, gives_coordinates
+from ..core.digits import reached
 from ..core.errors import LoweringError
 from ..core.int_tuple import leaves, modes_of, shown
 from ..core.ints import equal, known
@@ -117,13 +117,3 @@ def offsets_in(layout: Layout | ComposedLayout, dims: tuple[int, ...]) -> npt.ND
 
     at = np.ogrid[tuple(map(slice, dims))] if len(dims) != 1 else (np.arange(dims[0]),)
     return np.broadcast_to(np.asarray(layout(tuple(at)), np.int64), dims).ravel()
-
-
-def reached(pairs: list[tuple[int, int]], n: int) -> list[tuple[int, int]]:
-    """The modes merged, as far as numbers below n reach."""
-    out, weight = [], 1
-    for s, d in merged(pairs):
-        if weight < n:
-            out.append((min(s, -(-n // weight)), d))
-        weight *= s
-    return out

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ...core.composed import innermost
+from ...core.digits import merged_together
 from ...core.int_tuple import leaves, modes_of
 from ...core.ints import ceil_div, divides, equal, is_constant, known, smaller
 from ...core.layout import Layout
@@ -23,7 +24,7 @@ from ...symbolic.facts import symbols_in
 from ...symbolic.symint import poly_of
 from ...tensors.refinement import refinement
 from ...tensors.tensor import Tensor
-from ...tensors.transfer import counts_of, merged_axes, place_of
+from ...tensors.transfer import counts_of, place_of
 from ..expressions.target import commented
 
 #: Where target and source are contiguous in other loops, blocks of so many steps of both are moved at a time. By one thread:
@@ -144,7 +145,7 @@ def _names() -> Iterator[str]:
 
 def _loops(modes: Iterable[Any], names: Iterator[str]) -> Iterator[Loop]:
     axes = sorted((axis for mode in modes for axis in mode), key=lambda axis: abs(axis[1][0]), reverse=True)
-    for n, (d, s) in merged_axes(axes):
+    for n, (d, s) in merged_together(axes):
         yield Loop(index(next(names), below=n), n, (d, s))
 
 
