@@ -324,7 +324,7 @@ class _Reader(Reader):
         return self.calls[-1].result
 
 
-def _with_brackets(name: str, operation: Any, brackets: tuple[Any, ...]) -> Any:
+def _with_brackets(name: str, operation: object, brackets: tuple[Any, ...]) -> Any:
     if not hasattr(operation, "__getitem__"):
         raise RankError(f"{name}[...]", f"{name}(...)", "leave the square brackets out")
     return operation[brackets if len(brackets) != 1 else brackets[0]]
@@ -352,7 +352,7 @@ def _in_order(name: str, operation: Any, given: list[tuple[str, Term]]) -> tuple
     return bound.args, bound.kwargs
 
 
-def _limited(value: Any) -> Any:
+def _limited(value: object) -> Any:
     """The value, unless it has more extents than anyone looks at: texts of products of products grow without end."""
     shapes = (x.shape if isinstance(x, AnyLayout) else x for x in (value if isinstance(value, tuple) else (value,)))
     if sum(sum(1 for _ in leaves(shape)) for shape in shapes) > MAX_LEAVES:
@@ -360,7 +360,7 @@ def _limited(value: Any) -> Any:
     return value
 
 
-def _python(value: Any) -> str:
+def _python(value: object) -> str:
     """The Python of a value. RangeError where its symbols have factors that 64 bits do not hold: parse refuses these."""
     text = str(value) if is_int(value) and not hasattr(value, "symbols") else repr(value)
     if any(int(digits) > INT64_MAX for digits in _DIGITS.findall(text)):

@@ -8,9 +8,10 @@ from __future__ import annotations
 from typing import Any
 
 from ...core.composed import innermost
-from ...core.coord import crd2idx, idx2crd
+from ...core.coord import CoordLike, crd2idx, idx2crd
 from ...core.errors import LeafTypeError
 from ...core.int_tuple import AnyLayout, modes_of, product_each, shown
+from ...core.ints import IntTupleLike
 from ...core.layout import require_origin
 from ...symbolic import Condition
 from ...symbolic.symint import poly_of
@@ -51,7 +52,7 @@ def emit_guard(what: Any, target: str = "c", coords: Any = None, *, name: str = 
     return emit(Arguments(text, (padded,), names, tuple(dynamic.values())), target, name=name, integer=integer)
 
 
-def _indices(coord: Any, shape: Any) -> tuple[Any, ...]:
+def _indices(coord: CoordLike, shape: IntTupleLike) -> tuple[Any, ...]:
     """The index in each top-level mode."""
     extents = product_each(shape)
     if isinstance(shape, tuple) and not isinstance(coord, tuple):

@@ -11,7 +11,7 @@ from typing import Any
 from ...core.basis import ScaledBasis
 from ...core.errors import LeafTypeError
 from ...core.int_tuple import shown
-from ...core.ints import Int, is_constant
+from ...core.ints import Int, IntLike, is_constant
 from ...core.layout import Layout
 from ...core.swizzle import Swizzle
 from ..expressions.target import CALL, Syntax
@@ -30,7 +30,7 @@ _EXTREMES: Syntax = {op: (CALL, f"cutlass.{op}({{}}, {{}})") for op in ("min", "
 _DSL = Language(_number, str, {**SYNTAX, **_EXTREMES}, frozenset({"//"}), frozenset({"cute", "cutlass"}))
 
 
-def cute_dsl(x: Any) -> str:
+def cute_dsl(x: object) -> str:
     """A layout, Swizzle, IntTuple or integer as Python of the CuTe DSL."""
     written = [*map(_part, parts(x))]
     if len(written) > 3:
@@ -58,5 +58,5 @@ def _tuple(x: Any, wide: Iterator[bool]) -> str:
     return element if is_constant(1, x.value) else f"{value} * {element}"
 
 
-def _integer(n: Any, wide: bool, factor: bool = False) -> str:
+def _integer(n: IntLike, wide: bool, factor: bool = False) -> str:
     return str(int(n)) if type(n) is Int else _DSL.dynamic(n, wide, factor)

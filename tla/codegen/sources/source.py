@@ -9,6 +9,7 @@ from ...core.composed import ComposedLayout
 from ...core.errors import LeafTypeError, RangeError
 from ...core.int_tuple import as_int_tuple, layout_fix, shown
 from ...core.ints import is_int, is_leaf
+from ...core.kinds import AnyLayout
 from ...core.layout import Layout
 from ...core.swizzle import Swizzle
 from ...xla import raise_
@@ -30,7 +31,7 @@ SYSTEMS: dict[str, tuple[Callable[..., str], bool]] = {
 }
 
 
-def source(layout: Any, system: str, *, dtype: Any = None) -> str:
+def source(layout: AnyLayout, system: str, *, dtype: object = None) -> str:
     """A layout as source of another system: an expression that makes it there, with the same static-ness.
 
     layout   a layout of any kind; of CuTe and TLA an IntTuple, an integer or a Swizzle too
@@ -74,7 +75,7 @@ def source(layout: Any, system: str, *, dtype: Any = None) -> str:
     return write(x, dtype)
 
 
-def _checked(x: Any) -> Any:
+def _checked(x: object) -> Any:
     if isinstance(x, (Layout, ComposedLayout, Swizzle)):
         return x
     if isinstance(x, tuple) or is_int(x) or is_leaf(x):
