@@ -63,7 +63,7 @@ def by_mode(f: Callable[[Layout, Layout], Layout], keep_rest: bool = False) -> C
     return memo(by_kind(Layout)(lifted))
 
 
-def _tiler_of_kind(name: str, tiler: Any) -> Callable[..., Any]:
+def _tiler_of_kind(name: str, tiler: object) -> Callable[..., Any]:
     """An operation as it is defined on the kind of a tiler that is no Layout, integer or tuple."""
     if own := defined(name, tiler, argument=1):
         return own

@@ -21,6 +21,7 @@ from ..core.int_tuple import (
 )
 from ..core.ints import (
     Int,
+    IntLike,
     IntTupleLike,
     at_most,
     is_constant,
@@ -131,7 +132,7 @@ def filter(layout: Layout, profile: IntTupleLike | None = None) -> Layout:
     return coalesce(filter_zeros(layout), profile)
 
 
-def known_smaller(n: Any, m: Any) -> Any:
+def known_smaller(n: IntLike, m: IntLike) -> Any:
     """The smaller of two counts; None where that is not known."""
     fits = at_most(n, m)
     return None if fits is None else n if fits else m

@@ -72,7 +72,7 @@ def _total(values: Iterable[Any]) -> Any:
     return functools.reduce(plus, values, _0)
 
 
-def _each(f: Callable[[Any], Any], x: Any) -> Any:
+def _each(f: Callable[[Any], Any], x: object) -> Any:
     """f of every integer of a coordinate."""
     x = as_coordinate(x)
     return IntTuple(*(_each(f, m) for m in x)) if isinstance(x, tuple) else f(x)

@@ -19,6 +19,7 @@ from ..core.ints import (
     INT64_MAX,
     INT64_MIN,
     Int,
+    IntLike,
     at_most,
     ceil_div,
     divides,
@@ -51,7 +52,7 @@ class Outer(Steps):
         known_modes = [(int(s), self.encode(d)) for s, d in modes if isinstance(s, int) and isinstance(step_of(d), int)]
         super().__init__(known_modes or [(1, 0)])
 
-    def pieces(self, s: Any, d: Any) -> list[Piece]:
+    def pieces(self, s: IntLike, d: IntLike) -> list[Piece]:
         """The mode s:d of the inner layout, cut where the step of the outer one changes."""
         if is_constant(0, d):
             return [(s, d, _0)]
@@ -108,7 +109,7 @@ class OuterOfSymbols:
         self.modes, self.where = modes, where
         self._filled: list[list[Mode]] = [[] for _ in modes]  # of each mode: how many steps of each piece, and how long
 
-    def pieces(self, s: Any, d: Any) -> list[Piece]:
+    def pieces(self, s: Any, d: IntLike) -> list[Piece]:
         """The mode s:d of the inner layout, cut where it goes on in another outer mode."""
         if is_constant(0, d):
             return [(s, d, _0)]
@@ -137,7 +138,7 @@ class OuterOfSymbols:
             return bool(at_most(reach, extent))
         return require("<=", reach, extent, self.where)
 
-    def _piece(self, i: int, n: Any, at: Any, step: Any, stride: Any) -> Piece:
+    def _piece(self, i: int, n: object, at: object, step: object, stride: Any) -> Piece:
         self._filled[i].append((n, step))
         return n, at, mul(step, stride)
 

@@ -17,6 +17,7 @@ from ..core.ints import (
     INT64_MAX,
     INT64_MIN,
     Int,
+    IntLike,
     at_most,
     equal,
     is_constant,
@@ -40,17 +41,17 @@ _0, _1 = Int[0](), Int[1]()
 Mode: TypeAlias = tuple[Any, Any]  # extent and stride of one leaf
 
 
-def path_of(d: Any) -> tuple[int, ...]:
+def path_of(d: IntLike) -> tuple[int, ...]:
     """The mode that a stride goes along; () of offsets."""
     return d.path if isinstance(d, ScaledBasis) else ()
 
 
-def step_of(d: Any) -> Any:
+def step_of(d: IntLike) -> Any:
     """The length of a stride, in its mode or in offsets."""
     return d.value if isinstance(d, ScaledBasis) else d
 
 
-def has_symbols(*trees: Any) -> bool:
+def has_symbols(*trees: object) -> bool:
     """Whether one of these shapes or strides has a symbol in it."""
     return any(known(step_of(n)) is None for x in trees for n in leaves(x))
 
@@ -101,7 +102,7 @@ def merge(modes: list[Mode], unbounded: bool = False) -> list[Mode]:
     return out[::-1]
 
 
-def _continues(s: Any, d: Any, n: Any, following: Any) -> bool:
+def _continues(s: object, d: Any, n: object, following: Any) -> bool:
     """Whether the mode n:following goes on where s:d ends, whatever the dynamic integers hold."""
     if path_of(d) != path_of(following):
         return False

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from .. import __version__, codegen, viz, xla
 from ..core.errors import LeafTypeError, LoweringError, ParseError, RangeError, RankError, TlaError, Unproven
 from ..core.int_tuple import IntTuple, product_each, size
-from ..core.ints import is_int, known
+from ..core.ints import IntLike, is_int, known
 from ..core.layout import require_origin
 from ..core.on_demand import OnDemand
 from ..notation.text import parse
@@ -187,7 +187,7 @@ def lower(arguments: argparse.Namespace) -> Answer:
     return value, _lowered
 
 
-def _plain(n: Any) -> Any:
+def _plain(n: IntLike) -> Any:
     """An integer or a coordinate as JSON has it: a number, or its text."""
     value = known(n) if is_int(n) else None
     return str(n) if value is None else value
@@ -423,7 +423,7 @@ def _one(text: str, subjects: tuple[Any, ...]) -> Any:
     return subjects[0]
 
 
-def _layout_of(subject: Any) -> Any:
+def _layout_of(subject: object) -> Any:
     return xla.lower(subject) if isinstance(subject, xla.ArrayShape) else subject
 
 
@@ -443,7 +443,7 @@ def _as_text(scene: viz.Scene) -> str:
     return viz.text(scene, width=terminal.width(), color=terminal.has_colours(), ascii=not terminal.holds("│"))
 
 
-def _data(x: Any) -> Any:
+def _data(x: object) -> Any:
     """A scene for JSON: its parts by name."""
     if hasattr(x, "_asdict"):
         return {name: _data(part) for name, part in x._asdict().items()}

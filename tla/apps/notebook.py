@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..core.errors import TlaError
 from ..core.int_tuple import IntTuple, leaves
@@ -20,7 +20,7 @@ _viz, _svg = OnDemand("tla.viz"), OnDemand("tla.viz.svg")
 LIMIT = 2**12
 
 
-def svg(x: Any) -> str | None:
+def svg(x: object) -> str | None:
     """The picture of x; None where it cannot be drawn, as its sizes are not known.
 
     >>> from tla import parse
@@ -31,7 +31,7 @@ def svg(x: Any) -> str | None:
     return None if scene is None else _viz.svg(scene)
 
 
-def html(x: Any) -> str | None:
+def html(x: object) -> str | None:
     """The picture of x in HTML; where it cannot be drawn its text, escaped, or None if there is LaTeX.
 
     >>> from tla import parse
@@ -43,7 +43,7 @@ def html(x: Any) -> str | None:
     return f"<code>{_svg.escape(str(x))}</code>" if latex(x) is None else None
 
 
-def latex(x: Any) -> str | None:
+def latex(x: object) -> str | None:
     """The text of a layout, or of a tuple, in LaTeX, where a size in it is not known; None for others.
 
     >>> from tla import MakeLayout, dims
@@ -56,13 +56,13 @@ def latex(x: Any) -> str | None:
     return f"${':'.join(map(_latex, parts))}$"
 
 
-def _latex(x: Any) -> str:
+def _latex(x: object) -> str:
     if isinstance(x, tuple):
         return rf"\left({','.join(map(_latex, x))}\right)"
     return x.latex() if isinstance(x, SymInt) else r"\mathtt{" + str(x).replace("_", r"\_") + "}"
 
 
-def _scene(x: Any) -> Scene | None:
+def _scene(x: object) -> Scene | None:
     try:
         scene: Scene = _viz.draw(x, limit=LIMIT)
     except TlaError:

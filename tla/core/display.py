@@ -29,5 +29,5 @@ class Displayed:
         return _view("latex", self)
 
 
-def _view(form: str, x: Any) -> str | None:
+def _view(form: str, x: object) -> str | None:
     return _FORMS[form](x) if form in _FORMS else None

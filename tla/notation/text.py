@@ -91,7 +91,7 @@ def parse(text: str, *, origin_shape: Any = None, symbols: Any = None) -> Any:
     return value
 
 
-def _translated(text: str, symbols: Any) -> tuple[str, Any]:
+def _translated(text: str, symbols: object) -> tuple[str, Any]:
     """A print of others in our notation, with its symbols: what it does not know takes those that are given, in their order."""
     ours, unknown = translated(text)
     if not unknown:
@@ -106,7 +106,7 @@ def _translated(text: str, symbols: Any) -> tuple[str, Any]:
 class Reader:
     """A text and a position in it. tla.apps.explore has one that reads more."""
 
-    def __init__(self, text: str, symbols: Any = None) -> None:
+    def __init__(self, text: str, symbols: object = None) -> None:
         self.text, self.at = text, 0
         self.symbols: Any = None if symbols is None else _EXPRESSIONS.names(symbols)
         self.skip_blank()

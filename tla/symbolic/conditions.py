@@ -240,7 +240,7 @@ def _defined(f: Callable[[dict[str, int]], bool], values: dict[str, int]) -> boo
 
 
 @Predicate
-def prove(condition: Any) -> Reason | bool | None:
+def prove(condition: object) -> Reason | bool | None:
     """Whether a condition holds for all sizes that meet their facts: True, False, or None where neither is found.
 
     prove.why_not(condition) gives the counterexample where it is False; `condition.counterexample()` gives it as a dict.

@@ -16,8 +16,9 @@ from ..algebra.modes import slice_and_offset
 from ..core.arithmetic import elem_less
 from ..core.basis import ArithmeticTuple, E, ScaledBasis, as_coordinate
 from ..core.composed import ComposedLayout
+from ..core.coord import CoordLike
 from ..core.int_tuple import congruent, modes_of, product, size
-from ..core.ints import Int, add, at_most, ceil_div, equal, larger, mul, smaller
+from ..core.ints import Int, IntTupleLike, add, at_most, ceil_div, equal, larger, mul, smaller
 from ..core.layout import Layout, MakeLayout, Shape, Stride, compact_col_major
 
 _0, _1 = Int[0](), Int[1]()
@@ -41,12 +42,12 @@ class Guard(NamedTuple):
         """Whether the element at a coordinate is valid: True, False, None where that is not known; of arrays, an array."""
         return elem_less(self.at(coord), self.valid)
 
-    def at(self, coord: Any) -> Any:
+    def at(self, coord: CoordLike) -> Any:
         """The coordinate in the whole."""
         return as_coordinate(self.start + self.place(coord))
 
 
-def of_box(shape: Any, valid: Any, room: Any) -> Guard:
+def of_box(shape: IntTupleLike, valid: Any, room: Any) -> Guard:
     """The guard of a whole tensor: its coordinates are its own."""
     modes = modes_of(shape)
     strides = [_along(i, compact_col_major(m)) for i, m in enumerate(modes)]
@@ -58,7 +59,7 @@ def _along(i: int, strides: Any) -> Any:
     return Stride(*(_along(i, d) for d in strides)) if isinstance(strides, tuple) else E[i] * strides
 
 
-def cut(guard: Guard, operation: Callable[[Any], Any], shape: Any) -> Guard | None:
+def cut(guard: Guard, operation: Callable[[Any], Any], shape: IntTupleLike) -> Guard | None:
     """The guard of what an operation on coordinates makes, a view of a shape; None where all of that is valid."""
     place = operation(guard.place)
     if _holds_all(place, guard.start, guard.valid):
@@ -78,7 +79,7 @@ def sliced(guard: Guard, coord: Any) -> Guard | None:
     return None if _holds_all(place, start, guard.valid) else guard._replace(place=place, start=start)
 
 
-def _holds_all(place: Any, start: Any, valid: tuple[Any, ...]) -> bool:
+def _holds_all(place: object, start: Any, valid: tuple[Any, ...]) -> bool:
     """Whether every value of a layout of coordinates is known to be valid."""
     if not isinstance(place, Layout):
         return False

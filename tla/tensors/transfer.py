@@ -74,7 +74,7 @@ def counts_of(x: Elements) -> tuple[int, ...]:
     return tuple(map(int, x.origin_shape))
 
 
-def no_box(where: str, x: Any) -> RangeError:
+def no_box(where: str, x: object) -> RangeError:
     """The refusal of a view whose valid elements are no box of its modes."""
     what = f"{where} of {x!r}: what of it is valid is no box of its modes, for it reaches past the end of what it was cut from"
     return RangeError(what, "as much of each mode as is valid", "copy_if(predicate, source, target) moves its elements; local_tile crops")
@@ -175,7 +175,7 @@ def scattered(x: Elements, dense: Any) -> None:
     units[offsets_of(x, mode, n) // n] = rows.view(units.dtype)[..., 0]
 
 
-def filled(x: Elements, value: Any) -> None:
+def filled(x: Elements, value: object) -> None:
     """Write one value to every valid element of x."""
     found = cells_of(x)
     if found is None:

@@ -133,7 +133,7 @@ def _placed(view: View, places: dict[Any, Any]) -> Painted:
 # ------------------------------------------------------------------------------------------------- figures
 
 
-def _figure(view: View, fills: Any, cut: tuple[int, ...] | None) -> Figure:
+def _figure(view: View, fills: object, cut: tuple[int, ...] | None) -> Figure:
     subject = view.subject
     down, across = (_axis(view, k, cut) for k in view.axes)
     folded = [planes(view, a) for a in (view.values, fills, view.padding)]
@@ -147,7 +147,7 @@ def _figure(view: View, fills: Any, cut: tuple[int, ...] | None) -> Figure:
     return Figure(clean(subject.title), tuple(map(clean, notes)), tuple(grids))
 
 
-def _cell(value: Any, fill: str | None, padding: bool) -> Cell:
+def _cell(value: object, fill: str | None, padding: bool) -> Cell:
     return Cell("", None, True) if padding else Cell(str(value), fill)
 
 

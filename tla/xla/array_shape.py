@@ -174,16 +174,16 @@ def _tuple(x: Any) -> tuple[Any, ...]:
         raise LeafTypeError(f"a {type(x).__name__}", "a tuple", "write (x,) for a tuple of one") from None
 
 
-def _integer(x: Any) -> int:
+def _integer(x: object) -> int:
     return int(leaf(x))
 
 
-def _integers(x: Any, keep: Any = ()) -> tuple[Any, ...]:
+def _integers(x: object, keep: object = ()) -> tuple[Any, ...]:
     """x as a tuple of plain ints, where `keep` stays as it is."""
     return tuple(n if n == keep else _integer(n) for n in _tuple(x))
 
 
-def _sizes(x: Any) -> tuple[Any, ...]:
+def _sizes(x: object) -> tuple[Any, ...]:
     """x as a tuple of plain ints, symbols, and None."""
     return tuple(n if n is None else plain(leaf(n)) for n in _tuple(x))
 

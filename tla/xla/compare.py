@@ -95,7 +95,7 @@ def _prefix(shape: ArrayShape) -> int:
     return shape.effective_layout.dynamic_shape_metadata_prefix_bytes if any(shape.dynamic) else 0
 
 
-def _same_in_row_major(a: Any, dims_a: tuple[int, ...], b: Any, dims_b: tuple[int, ...]) -> bool:
+def _same_in_row_major(a: object, dims_a: tuple[int, ...], b: object, dims_b: tuple[int, ...]) -> bool:
     if not isinstance(a, Layout) or not isinstance(b, Layout):
         return _same_everywhere(a, dims_a, b, dims_b)
     modes_a, modes_b = ([*zip(layout, dims)] for layout, dims in ((a, dims_a), (b, dims_b)))

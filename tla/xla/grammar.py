@@ -49,7 +49,7 @@ _FIELDS = {
 _ALIASES = {"bool": "pred", "bfloat16": "bf16", "half": "f16", "float": "f32", "double": "f64", "complex64": "c64", "complex128": "c128"}
 
 
-def parse_shape(text: str, *, symbols: Any = None) -> Shape:
+def parse_shape(text: str, *, symbols: object = None) -> Shape:
     """The shape that an XLA shape string stands for. str() of it is XLA's canonical text.
 
     text      one shape: an array, a tuple of shapes, a buffer of an array, `token[]` or `opaque[]`

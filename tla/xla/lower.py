@@ -25,7 +25,8 @@ from ..core.composed import ComposedLayout
 from ..core.digits import ENUMERABLE, merged
 from ..core.errors import DivisibilityError, LoweringError, RangeError, RankError, Unproven
 from ..core.int_tuple import IntTuple, leaves, size
-from ..core.ints import as_static, at_most, ceil_div, static
+from ..core.ints import IntTupleLike, as_static, at_most, ceil_div, static
+from ..core.kinds import AnyLayout
 from ..core.layout import Layout
 from .array_shape import COMBINE, ArrayShape, TileEntry, groups
 from .grammar import as_shape, named_shape
@@ -54,7 +55,7 @@ class Digit:
     stride: int = 0
 
 
-def lower(shape: Shape | str, /, **sizes: Any) -> Layout | ComposedLayout:
+def lower(shape: Shape | str, /, **sizes: IntTupleLike) -> Layout | ComposedLayout:
     """The layout of an XLA array: one mode per logical dimension, in logical order; offsets in elements.
 
     sizes     what the names stand for that are dimensions of a text, as in bf16[M,N]: integers, or symbols with facts. A name
@@ -119,7 +120,7 @@ def lower_padded(dims: Sequence[int], minor_to_major: Sequence[int], padded_dime
     return Layout(tuple(map(static, padded)), tuple(static(strides[d]) for d in range(len(sizes))), tuple(map(static, sizes)))
 
 
-def _after(outer: Any, stage: Layout) -> Any:
+def _after(outer: object, stage: Layout) -> Any:
     """outer after stage: one layout where that is known to exist."""
     try:
         return compose(outer, stage)
@@ -127,7 +128,7 @@ def _after(outer: Any, stage: Layout) -> Any:
         return ComposedLayout(outer, static(0), stage)
 
 
-def _padded(stage: Layout, outer: Any) -> Layout:
+def _padded(stage: Layout, outer: AnyLayout) -> Layout:
     """The stage with the most significant digits padded as `outer` pads them: those that are alone in their coordinate."""
     goes_to = [d.path[0] for d in leaves(stage.stride) if isinstance(d, ScaledBasis)]
     shapes = []

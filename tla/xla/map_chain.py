@@ -73,7 +73,7 @@ def _inputs(before: Layout, part: Layout) -> list[tuple[Any, Any]]:
     return [(part.shape, part.stride)]
 
 
-def _number(n: Any) -> int:
+def _number(n: object) -> int:
     value = known(n)
     if value is None:
         raise _Unfit(f"{n} is not known")
@@ -102,7 +102,7 @@ def _stage(modes: list[tuple[Any, Any]], sizes: tuple[int, ...], following: tupl
     return Stage(sizes, digits)
 
 
-def _placed(d: Any, following: tuple[int, ...]) -> tuple[int, int]:
+def _placed(d: object, following: tuple[int, ...]) -> tuple[int, int]:
     """A stride as an integer, and which number of the next stage it steps."""
     if not isinstance(d, ScaledBasis):
         return _number(d), 0

@@ -113,7 +113,7 @@ def _answer(program: Program, color_by: str, bits: int | None) -> dict[str, Any]
     return found
 
 
-def drawn(value: Any) -> tuple[Any, ...]:
+def drawn(value: object) -> tuple[Any, ...]:
     """The layouts of a value: it, those of a tuple, or where a relayout goes from and to.
 
     >>> drawn(read("A = (_4,_2):(_1,_4); (A, coalesce(A), size(A))").value.value)
@@ -167,7 +167,7 @@ def _facts(x: Any) -> Iterator[tuple[str, str]]:
         yield name, _asked(fact, layout)
 
 
-def _asked(fact: Callable[[Any], Any], layout: Any) -> str:
+def _asked(fact: Callable[[Any], Any], layout: AnyLayout) -> str:
     try:
         found = fact(layout)
     except TlaError:  # of coordinates, or of sizes that are not known

@@ -379,7 +379,7 @@ def _printed_bits(text: str) -> int | None:
     return int(found[1]) if found else None
 
 
-def _limited(value: Any) -> Any:
+def _limited(value: object) -> Any:
     """The value, unless it has more extents than anyone looks at: texts of products of products grow without end."""
     shapes = (x.shape if isinstance(x, AnyLayout) else x for x in (value if isinstance(value, tuple) else (value,)))
     if sum(sum(1 for _ in leaves(shape)) for shape in shapes) > MAX_LEAVES:
@@ -387,7 +387,7 @@ def _limited(value: Any) -> Any:
     return value
 
 
-def _python(value: Any) -> str:
+def _python(value: object) -> str:
     """The Python of a value. RangeError where its symbols have factors that 64 bits do not hold: parse refuses these."""
     text = str(value) if is_int(value) and not hasattr(value, "symbols") else repr(value)
     if any(int(digits) > INT64_MAX for digits in _DIGITS.findall(text)):

@@ -192,5 +192,5 @@ class _Handler(BaseHTTPRequestHandler):
         """An error in plain text, and nothing of what was asked in it."""
         self._send(HTTPStatus(code), f"{code} {HTTPStatus(code).phrase}\n".encode(), "text/plain")
 
-    def log_message(self, format: str, *args: Any) -> None:
+    def log_message(self, format: str, *args: object) -> None:
         """Nothing: the terminal shows the address alone."""

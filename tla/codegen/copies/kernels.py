@@ -100,7 +100,7 @@ def _in_vectors(nest: Nest, width: int) -> tuple[int, list[Loop]]:
     return unit, [*nest.loops, Loop(run.counter, run.count // unit, (unit, unit), bound)]
 
 
-def _digits(loops: list[Loop], n: Any) -> Iterator[tuple[SymInt, Any]]:
+def _digits(loops: list[Loop], n: object) -> Iterator[tuple[SymInt, Any]]:
     """The index of each loop in the item n, the last loop fastest."""
     place: Any = 1
     for k, loop in reversed([*enumerate(loops)]):
