@@ -37,7 +37,7 @@ def cut(f: Callable[[Layout], Layout], t: Any) -> Any:
 
 
 def with_valid(t: Any) -> Any:
-    """What is to be cut, with what of it is valid: a layout as the tensor of its offsets."""
+    """The tensor that is to be cut, with its valid part: a layout as the tensor of its offsets."""
     return MakeTensor(None, t) if isinstance(t, (Layout, ComposedLayout)) else t
 
 

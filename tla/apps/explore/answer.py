@@ -197,7 +197,7 @@ def python(program: Program) -> str:
 
 
 def _sources(drawn: tuple[Any, ...]) -> Iterator[tuple[str, str]]:
-    """What makes the layout in other languages, what computes its offsets, what copies to the next one; or why there is none."""
+    """Source that makes the layout in other languages, that computes its offsets, what copies to the next one; or why there is none."""
     if not drawn:
         return
     layout = _layout_of(drawn[0])

@@ -87,7 +87,7 @@ def read(text: str, names: dict[str, Any] | None = None) -> Program:
 
 
 def _unclosed(text: str) -> ParseError | None:
-    """What is wrong with the brackets of a text: it goes before all else that is, for nothing behind one that is missing reads right."""
+    """The fault in the brackets of a text: it goes before all else that is, for nothing behind one that is missing reads right."""
     opened: list[int] = []
     for at, c in enumerate(text):
         if c in _CLOSING:
@@ -180,7 +180,7 @@ class _Reader(Reader):
         return self.term if self.term.python and self.term.value is value else Term(value, _python(value), self.term.bits)
 
     def printed(self) -> Term | None:
-        """What CuTe, its DSL or a compiler printed, to the end of the statement; None where nothing of that is."""
+        """Read what CuTe, its DSL or a compiler printed, to the end of the statement; None where nothing of that is."""
         found = _STATEMENT.match(self.text, self.at)
         text = found[0].rstrip() if found else ""
         if not is_foreign(text):
@@ -194,7 +194,7 @@ class _Reader(Reader):
         return Term(_limited(value), f"parse({text!r}{names})", _printed_bits(text))
 
     def unknown_size(self, size: Unknown) -> Term:
-        """What stands for a size that a print does not tell."""
+        """The stand-in for a size that a print does not tell."""
         self.require_room()
         value = self.asked.setdefault(size.name, unknown(*size))
         return Term(value, repr(value))

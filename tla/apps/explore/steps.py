@@ -105,7 +105,7 @@ def of_law(call: Call) -> tuple[Call, ...]:
 
 
 def _names(call: Call) -> tuple[str, str]:
-    """What the law calls the first two arguments: the names that the text gave them, else A and B."""
+    """Names of the first two arguments in the law: the names that the text gave them, else A and B."""
     given = [x.python if x.python.isidentifier() and x.python not in _LAW_NAMES else "" for x in call.arguments[:2]] + ["", ""]
     first = given[0] or ("A" if given[1] != "A" else "A0")
     return first, given[1] if given[1] and given[1] != first else ("B" if first != "B" else "B0")
