@@ -7,18 +7,18 @@ from collections.abc import Callable, Iterator
 from typing import Any, cast
 
 from ..core.cache import memo
-from ..core.errors import RankError, Reason, Unproven
+from ..core.errors import LeafTypeError, RankError, Reason, Unproven
 from ..core.int_tuple import (
     Underscore,
-    by_kind_of_tiler,
-    elsewhere,
     opened,
     shown,
 )
 from ..core.ints import (
     Int,
+    Static,
     is_int,
 )
+from ..core.kinds import by_kind, defined
 from ..core.layout import (
     Layout,
     compact_col_major,
@@ -38,8 +38,6 @@ def by_mode(f: Callable[[Layout, Layout], Layout], keep_rest: bool = False) -> C
 
     @functools.wraps(f)
     def lifted(a: Layout, tiler: Any) -> Layout:
-        if not isinstance(a, Layout):
-            return elsewhere(remembered, a, tiler)
         if isinstance(tiler, Layout):
             return f(a, tiler)
         if isinstance(tiler, Underscore):
@@ -49,7 +47,7 @@ def by_mode(f: Callable[[Layout, Layout], Layout], keep_rest: bool = False) -> C
         if is_int(tiler):
             return f(a, Layout(tiler, compact_col_major(tiler) if keep_rest else _1))
         if not isinstance(tiler, tuple):
-            return cast(Layout, by_kind_of_tiler(remembered, a, tiler))
+            return cast(Layout, _tiler_of_kind(f.__name__, tiler)(a, tiler))
         tiler = opened(tiler)
         modes = top_modes(f.__name__, a, tiler)
         if len(tiler) > len(modes):
@@ -57,8 +55,15 @@ def by_mode(f: Callable[[Layout, Layout], Layout], keep_rest: bool = False) -> C
             raise RankError(f"{f.__name__}: {len(tiler)} tiles for {shown(a)}", f"at most {len(modes)}, one per mode", f"drop the last {n}")
         return join([*_each_mode(lifted, modes, tiler), *(modes[len(tiler) :] if keep_rest else ())])
 
-    remembered = memo(lifted)
-    return remembered
+    return memo(by_kind(Layout)(lifted))
+
+
+def _tiler_of_kind(name: str, tiler: Any) -> Callable[..., Any]:
+    """An operation as it is defined on the kind of a tiler that is no Layout, integer or tuple."""
+    if own := defined(name, tiler, argument=1):
+        return own
+    fix = f"write {tiler!r}()" if isinstance(tiler, Static) else "write it as a tuple, such as (4, 8)"
+    raise LeafTypeError(f"{name}: a tiler of type {type(tiler).__name__}", "a layout, an integer, or a tuple", fix)
 
 
 def _each_mode(f: Callable[[Layout, Any], Layout], modes: tuple[Layout, ...], tiler: tuple[Any, ...]) -> Iterator[Layout]:

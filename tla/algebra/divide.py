@@ -10,8 +10,8 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Callable, Iterable
-from typing import Any, TypeVar, cast
+from collections.abc import Iterable
+from typing import Any
 
 from ..core import arithmetic
 from ..core.errors import DivisibilityError, LeafTypeError, Predicate, RankError, Reason
@@ -20,7 +20,6 @@ from ..core.int_tuple import (
     IntTuple,
     Underscore,
     as_int_tuple,
-    elsewhere,
     leaves,
     like,
     modes_of,
@@ -31,6 +30,7 @@ from ..core.int_tuple import (
     size,
 )
 from ..core.ints import Int, at_most, equal, is_int, leaf, mul, require
+from ..core.kinds import by_kind
 from ..core.layout import Layout, LayoutLeft, LayoutRight, Shape, Stride, as_layout, join
 from .by_mode import by_mode
 from .coalesce import coalesce, filter_zeros
@@ -43,19 +43,6 @@ from .modes import append
 
 _0, _1 = Int[0](), Int[1]()
 _ONE = Layout(_1, _0)
-
-
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def _of_layouts(f: F) -> F:
-    """f(layout, ...), and for other kinds of layouts what these have registered."""
-
-    @functools.wraps(f)
-    def lifted(layout: Any, *more: Any, **options: Any) -> Any:
-        return f(layout, *more, **options) if isinstance(layout, Layout) else elsewhere(lifted, layout, *more, *options.values())
-
-    return cast(F, lifted)
 
 
 @functools.partial(by_mode, keep_rest=True)
@@ -138,7 +125,7 @@ def logical_product(a: Layout, b: Layout) -> Layout:
     return join([a, composition(complement(a, mul(size(a), cosize(b))), b)])
 
 
-@_of_layouts
+@by_kind(Layout)
 def zipped_divide(layout: Layout, tiler: Any) -> Layout:
     """logical_divide with the tiles gathered: ((tile, ...), (rest, ...)).
 
@@ -156,7 +143,7 @@ def zipped_divide(layout: Layout, tiler: Any) -> Layout:
     return join(_halves(logical_divide(layout, tiler), opened(tiler)))
 
 
-@_of_layouts
+@by_kind(Layout)
 def tiled_divide(layout: Layout, tiler: Any) -> Layout:
     """logical_divide with the tiles gathered and the rest side by side: ((tile, ...), rest, ...).
 
@@ -169,7 +156,7 @@ def tiled_divide(layout: Layout, tiler: Any) -> Layout:
     return _tiled(*_halves(logical_divide(layout, tiler), opened(tiler)))
 
 
-@_of_layouts
+@by_kind(Layout)
 def flat_divide(layout: Layout, tiler: Any) -> Layout:
     """logical_divide with tiles and rest side by side: (tile, ..., rest, ...).
 
@@ -182,7 +169,7 @@ def flat_divide(layout: Layout, tiler: Any) -> Layout:
     return _flat(*_halves(logical_divide(layout, tiler), opened(tiler)))
 
 
-@_of_layouts
+@by_kind(Layout)
 def zipped_product(layout: Layout, tiler: Any) -> Layout:
     """logical_product with the blocks gathered: ((block, ...), (copies, ...)). Source: CuTe `zipped_product`.
 
@@ -193,7 +180,7 @@ def zipped_product(layout: Layout, tiler: Any) -> Layout:
     return join(_halves(logical_product(layout, tiler), opened(tiler)))
 
 
-@_of_layouts
+@by_kind(Layout)
 def tiled_product(layout: Layout, tiler: Any) -> Layout:
     """logical_product with the blocks gathered and the copies side by side. Source: CuTe `tiled_product`.
 
@@ -204,7 +191,7 @@ def tiled_product(layout: Layout, tiler: Any) -> Layout:
     return _tiled(*_halves(logical_product(layout, tiler), opened(tiler)))
 
 
-@_of_layouts
+@by_kind(Layout)
 def flat_product(layout: Layout, tiler: Any) -> Layout:
     """logical_product with blocks and copies side by side. Source: CuTe `flat_product`.
 
@@ -307,7 +294,7 @@ def _flat(tiles: Layout, rests: Layout) -> Layout:
     return join([*_spread(tiles), *_spread(rests)])
 
 
-@_of_layouts
+@by_kind(Layout)
 def blocked_product(block: Layout, tiler: Layout) -> Layout:
     """The block repeated, mode by mode: in each mode the block's coordinate is fastest, ((block 0, copies 0), ...).
 
@@ -321,7 +308,7 @@ def blocked_product(block: Layout, tiler: Layout) -> Layout:
     return join([join(pair) for pair in zip(blocks, copies)])
 
 
-@_of_layouts
+@by_kind(Layout)
 def raked_product(block: Layout, tiler: Layout) -> Layout:
     """The block repeated, mode by mode: in each mode the copies' coordinate is fastest, ((copies 0, block 0), ...).
 
@@ -404,7 +391,7 @@ def MakeLayoutLike(layout: Layout) -> Layout:
     return Layout(layout.shape, strides, layout._origin)
 
 
-@_of_layouts
+@by_kind(Layout)
 def tile_to_shape(block: Layout, shape: Any, order: Any = LayoutLeft) -> Layout:
     """The block repeated until it fills a shape.
 
