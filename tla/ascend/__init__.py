@@ -25,6 +25,7 @@ from ..core.element import (
     uint32,
 )
 from .architecture import ARCHITECTURES as ARCHITECTURES, Architecture, Ascend950, AtlasA2, AtlasA3, Fit, fits
+from .padding import IsNeedPadding
 from .recognize import (
     isColumnMajor,
     isL0C,
@@ -90,6 +91,7 @@ __all__ = [  # and float, which `import *` must not take from Python
     "Edge",
     "Element",
     "Fit",
+    "IsNeedPadding",
     "Moved",
     "MxScaleColumnMajorA",
     "MxScaleColumnMajorB",

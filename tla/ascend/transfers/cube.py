@@ -16,6 +16,12 @@ from .side import Side
 #: Strides of this many elements, or blocks, and more do not go into one instruction: CATLASS moves row by row then.
 STRIDE_LIMIT = 65536
 
+#: An image of one row without border, told apart from LoadData3D.
+_FMATRIX = (
+    "constexpr uint8_t pad[4] = {{0, 0, 0, 0}}; AscendC::SetFmatrix(1, {width}, pad, AscendC::FmatrixMode::FMATRIX_{side}); "
+    "static constexpr AscendC::IsResetLoad3dConfig config = {{false, false}};"
+)
+
 Plan = Callable[[Side, Side], Iterator[TransferInstruction]]
 
 
@@ -94,7 +100,9 @@ def words(points: int, align: int, transposes: bool, to_b: bool) -> Plan:
         width = src.outer(1 - points) // int(src.element.C0)
         fields = {"mExtension": up[points], "kExtension": up[1 - points], "channelSize": up[1 - points], "l1W": width}
         fields |= {"enTranspose": int(transposes), "fMatrixCtrl": int(to_b)}
-        yield TransferInstruction("LoadData3D", dst.at, src.at, fields, src.element)
+        side = "RIGHT" if to_b else "LEFT"
+        settings = {"Unset": "l1W", "Call": "LoadData<{type}, config>", "Before": _FMATRIX.format(width=width, side=side)}
+        yield TransferInstruction("LoadData3D", dst.at, src.at, fields, src.element, "", settings)
 
     return plan
 

@@ -95,16 +95,25 @@ def to_blocks(src: Side, dst: Side, settings: Settings) -> Iterator[TransferInst
     yield TransferInstruction("Fixpipe", dst.at, src.at, fields, dst.element, "CFG_NZ", settings)
 
 
-def to_image(src: Side, dst: Side, settings: Settings) -> Iterator[TransferInstruction]:
+def to_image(wide: bool) -> OutPlan:
     """An accumulator whose rows are the points of an image, line after line of it."""
-    _, _, high, wide, _ = dst.valid
-    c0 = int(dst.element.C0)
-    fields = {"nSize": src.blocks(1) * ROWS, "mSize": wide, "srcStride": src.outer(1) // src.inner(0), "dstStride": dst.outer(1) // c0}
-    for line in range(high):
-        at = src.at + line * wide * src.inner(0)
-        yield TransferInstruction(
-            "Fixpipe", dst.at + line * dst.outer(2), at, {**fields, "channelSplit": 0}, dst.element, "CFG_NZ", settings
-        )
+
+    def plan(src: Side, dst: Side, settings: Settings) -> Iterator[TransferInstruction]:
+        _, _, high, across, _ = dst.valid
+        step = dst.outer(1) // (1 if wide else int(dst.element.C0))
+        fields = {
+            "nSize": src.blocks(1) * ROWS,
+            "mSize": across,
+            "srcStride": src.outer(1) // src.inner(0),
+            "dstStride": step,
+            "channelSplit": 0,
+        }
+        name, form = ("FixpipeC310", "CFG_NZ_WIDE") if wide else ("Fixpipe", "CFG_NZ")
+        for line in range(high):
+            at = src.at + line * across * src.inner(0)
+            yield TransferInstruction(name, dst.at + line * dst.outer(2), at, fields, dst.element, form, settings)
+
+    return plan
 
 
 # ------------------------------------------------------------------------------------------------------- Ascend950

@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 from ...core.element import Element
 from ...core.errors import RangeError
-from ...core.int_tuple import leaves
 from ...core.layout import Layout, require_origin
 from ..element import CPP_NAMES
 from .moved import KINDS, Fields, Moved
@@ -26,7 +25,7 @@ _NOTHING: Mapping[str, str] = MappingProxyType({})
 class Bursts(NamedTuple):
     """What one side of an instruction touches: runs of bytes side by side.
 
-    runs        how many;  length  of each [bytes]
+    runs        how many;  length  of the longest [bytes]
     alignment   the largest power of two, 512 at most, that every run begins at a multiple of, in bytes from the tensor's start
 
     >>> from tla.ascend import TransferInstruction, half
@@ -53,20 +52,15 @@ class TransferInstruction:
     element      the element type of dst, and of src but for Fixpipe
     form         what else decides: the configuration of Fixpipe, the direction of DataCopyPad, the unit of DataCopy's bursts
                  where it is not 32 bytes, "pairs" where the fields count pairs of elements, "wide" on Ascend950
-    settings     fields that change no address, as text of C++: how Fixpipe converts
+    settings     what changes no address, as text of C++: in small letters fields, how Fixpipe converts; in capitals what stands
+                 around the call
 
     >>> from tla.ascend import TransferInstruction, half
     >>> i = TransferInstruction("DataCopy", 0, 64, {"blockCount": 2, "blockLen": 3, "srcStride": 5, "dstStride": 0}, half)
     >>> print(i.moved.dst, i.moved.src)
     (16,3,2):(1,16,48) (16,3,2):(1,16,128)
-    >>> print(i.text.replace("; ", ";\n  "))
-    { AscendC::DataCopyParams p;
-      p.blockCount = 2;
-      p.blockLen = 3;
-      p.srcStride = 5;
-      p.dstStride = 0;
-      AscendC::DataCopy(dst[0], src[64], p);
-      }
+    >>> i.text.split("; ")[0], i.text.split("; ")[-2]
+    ('{ AscendC::DataCopyParams p', 'AscendC::DataCopy(dst[0], src[64], p)')
 
     Source: AscendC.
     """
@@ -88,17 +82,20 @@ class TransferInstruction:
     def text(self) -> str:
         """The call in AscendC, as one block, from a tensor named src to one named dst."""
         kind = KINDS[self.name]
-        fields = {f: str(v) for f, v in self.parameters.items() if f not in kind.unset or self.parameters.get("filterW")}
+        unset = (*kind.unset, self.settings.get("Unset"))
+        fields = {f: str(v) for f, v in self.parameters.items() if f not in unset}
         fields |= {f: v for f, v in self.settings.items() if f[0].islower()}
         assigned = " ".join(f"p.{kind.spelled.get(name, name)} = {value};" for name, value in fields.items())
         names = {"type": CPP_NAMES.get(self.element.name, "ElementDst"), "source": self.settings.get("Source", "float"), "form": self.form}
-        names["co2"] = self.form.removeprefix("CFG_").removesuffix("_UB")
-        names["config"] = self.form if self.form.endswith("_UB") else f"AscendC::{self.form}"
-        struct, call = (text.format(**names, **self.parameters) for text in (kind.struct, kind.call))
+        config = self.form.removesuffix("_WIDE")
+        names["co2"] = config.removeprefix("CFG_").removesuffix("_UB")
+        names["config"] = config if config.endswith("_UB") else f"AscendC::{config}"
+        struct, call = (text.format(**names, **self.parameters) for text in (kind.struct, self.settings.get("Call", kind.call)))
         before = " ".join(
             filter(None, (kind.before.format(**self.parameters), self.settings.get("Before", ""), f"AscendC::{struct} p;", assigned))
         )
-        return f"{{ {before} AscendC::{call}({self._address('dst')}, {self._address('src')}{self.settings.get('Between', '')}, p); }}"
+        arguments = f"{self._address('dst')}, {self._address('src')}{self.settings.get('Between', '')}, p{self.settings.get('After', '')}"
+        return f"{{ {before} AscendC::{call}({arguments}); }}"
 
     def _address(self, side: str) -> str:
         """One side's tensor from its first element on, as elements of another type, twice as wide, where the fields count those."""
@@ -131,28 +128,12 @@ class TransferInstruction:
 
 
 def _bursts(layout: Layout, begin: int, bits: int) -> Bursts:
-    """The runs of a layout whose modes, valid as they are, are each taken whole or cut once."""
-    extents = _valid_extents(layout)
-    modes = sorted((abs(int(d)), n) for n, d in zip(extents, map(int, leaves(layout.stride))) if n > 1)
-    run, rest = 1, []
-    for step, n in modes:
-        if step == run:
-            run *= n
-        else:
-            rest.append((step, n))
-    steps = [begin, *(step for step, _ in rest)]
-    aligned = math.gcd(BEST_ALIGNMENT * 8, *(step * bits for step in steps)) // 8
-    return Bursts(math.prod(n for _, n in rest), run * bits // 8, aligned)
+    """The runs of the offsets of a layout, valid as it is, from `begin` on."""
+    import numpy as np
 
-
-def _valid_extents(layout: Layout) -> list[int]:
-    """How much of each integer of the shape is valid: all but the last of a mode whole."""
-    found: list[int] = []
-    for n, mode in zip(require_origin("an instruction", layout), layout.shape):
-        left = int(n)
-        inner = [*map(int, leaves(mode))]
-        for extent in inner[:-1]:
-            found.append(min(extent, left))
-            left = -(-left // extent)
-        found.append(left)
-    return found
+    sizes = tuple(map(int, require_origin("an instruction", layout)))
+    offsets = np.unique(begin + np.broadcast_to(layout(*np.ogrid[tuple(slice(n) for n in sizes)]), sizes))
+    starts = np.flatnonzero(np.diff(offsets, prepend=offsets[0] - 2) != 1)
+    lengths = np.diff(starts, append=offsets.size)
+    aligned = math.gcd(BEST_ALIGNMENT * 8, *(offsets[starts] * bits).tolist()) // 8
+    return Bursts(starts.size, int(lengths.max()) * bits // 8, aligned)

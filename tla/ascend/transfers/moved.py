@@ -178,8 +178,8 @@ def _load_3d(p: Fields, element: Element, _form: str) -> Moved:
     """mExtension points by kExtension columns of im2col: an image of l1W by l1H points, a window of filterW by filterH.
 
     A point is a place of the window, first along w; a column is (channel, w, h, block of C0 channels) of the window. What the
-    window has outside of the image is border. Fractals have 16 rows of C0 columns: rows of points, or of columns where it
-    transposes; L0A has them row by row, L0B (fMatrixCtrl) column by column.
+    window has outside of the image is border. Fractals of L0A have 16 rows, of points or of columns where it transposes, and
+    lie row by row; those of L0B (fMatrixCtrl) have 16 columns, of C0 points each, unless it transposes.
     """
     return _im2col(p, element, _fractals_of_l0(p, element))
 
@@ -187,12 +187,13 @@ def _load_3d(p: Fields, element: Element, _form: str) -> Moved:
 def _fractals_of_l0(p: Fields, element: Element) -> Layout:
     """Where L0 has the points and columns of LoadData3D."""
     size, c0, points, columns = fractal_of(element), int(element.C0), p["mExtension"], p["kExtension"]
-    high, wide = (columns, points) if p["enTranspose"] else (points, columns)
+    turned = p["enTranspose"] != p["fMatrixCtrl"]
+    high, wide = (columns, points) if turned else (points, columns)
     down, across = blocks_of(high, ROWS), blocks_of(wide, c0)
     by_columns = p["fMatrixCtrl"] or "dstStride" in p
     steps = (size, size * p.get("dstStride", down)) if by_columns else (size * across, size)
     row, column = Layout((ROWS, down), (c0, steps[0])), Layout((c0, across), (1, steps[1]))
-    modes = (column, row) if p["enTranspose"] else (row, column)
+    modes = (column, row) if turned else (row, column)
     return Layout(tuple(m.shape for m in modes), tuple(m.stride for m in modes), (points, columns))
 
 
@@ -236,7 +237,8 @@ class Axis(NamedTuple):
 def _fixpipe(p: Fields, element: Element, form: str) -> Moved:
     """mSize by nSize elements out of blocks of 16 columns; to rows, or to blocks of 16 columns, of 8 where it splits channels.
 
-    int8 leaves in blocks of 32 columns: two blocks of the accumulator are merged.
+    int8 leaves in blocks of 32 columns: two blocks of the accumulator are merged. Ascend950 counts the stride of blocks in
+    elements, in its own struct.
     """
     m, n = p["mSize"], p["nSize"]
     src = Layout((m, (ROWS, blocks_of(n, ROWS))), (ROWS, (1, p["srcStride"] * ROWS)), (m, n))
@@ -244,7 +246,8 @@ def _fixpipe(p: Fields, element: Element, form: str) -> Moved:
         return Moved(Layout((m, n), (p["dstStride"], 1)), src)
     c0 = C0_BITS // element.bits
     width = 8 if p["channelSplit"] else max(ROWS, c0)
-    return Moved(Layout((m, (width, blocks_of(n, width))), (width, (1, p["dstStride"] * c0)), (m, n)), src)
+    step = p["dstStride"] * (1 if form == "CFG_NZ_WIDE" else c0)
+    return Moved(Layout((m, (width, blocks_of(n, width))), (width, (1, step)), (m, n)), src)
 
 
 _PADS = {f"pad{side}": f"padList[{i}]" for i, side in enumerate(("Left", "Right", "Top", "Bottom"))}
@@ -257,7 +260,6 @@ _LOAD_3D = Kind(
     "LoadData",
     {"enTranspose": 1, "fMatrixCtrl": 1, "strideW": 6, "strideH": 6, "filterW": 8, "filterH": 8, **dict.fromkeys(_PADS, 8)},
     _PADS,
-    ("l1W",),
 )
 
 #: LoadData repeats up to 255 times; Nd2Nz has 16384 rows at most, which its field alone does not say.
@@ -266,7 +268,11 @@ KINDS: dict[str, Kind] = {
     "Dn2Nz": Kind(_dn2nz, "Dn2NzParams", bits={**_ND2NZ, **_WIDE}),
     "DataCopy": Kind(_data_copy, "DataCopyParams", bits={"blockCount": 12}),
     "DataCopyPad": Kind(
-        _data_copy_pad, "DataCopyExtParams", "DataCopyPad", {"blockCount": 12, "blockLen": 21, "srcStride": 32, "dstStride": 32}
+        _data_copy_pad,
+        "DataCopyExtParams",
+        "DataCopyPad",
+        {"blockCount": 12, "blockLen": 21, "srcStride": 32, "dstStride": 32},
+        unset=("rightPadding",),
     ),
     "LoadData2D": Kind(_load_2d, "LoadData2DParams", "LoadData", {"repeatTimes": 8, "ifTranspose": 1}),
     "LoadData2DTranspose": Kind(_load_2d_transpose, "LoadData2dTransposeParams", "LoadDataWithTranspose", {"repeatTimes": 8}),

@@ -58,7 +58,7 @@ PATHS = (
     Path("L1", "L0B", tags.nZ, tags.nZ, cube.fractals(transposes=False)),
     Path("L1", "L0B", tags.zN, tags.nZ, cube.fractals(transposes=True), (16,)),
     Path("L1", "L0B", tags.zN, tags.nZ, cube.bytes_to_l0b, (8,)),
-    Path("L1", "L0B", tags.zN, tags.nZ, cube.words(0, 16, transposes=True, to_b=True), (32,)),
+    Path("L1", "L0B", tags.zN, tags.nZ, cube.words(0, 16, transposes=False, to_b=True), (32,)),
     Path("L0C", "GM", tags.L0C, tags.RowMajor, fixpipe.to_rows, (8, 16, 32)),
     Path("L0C", "GM", tags.L0C, tags.zN, fixpipe.to_blocks, (8, 16, 32)),
     # Ascend950
@@ -95,7 +95,8 @@ PATHS = (
     Path("GM", "L1", tags.CI1KHKWCOCI0, tags.CI1KHKWCOCI0, conv.filters, archs=_ALL),
     Path("L1", "L0B", tags.CI1KHKWCOCI0, tags.nZ, conv.filters_to_l0b, wanted=conv.filters_wanted),
     Path("L1", "L0B", tags.CI1KHKWCOCI0, tags.nZ, conv.wide_filters_to_l0b, archs=_950, wanted=conv.filters_wanted),
-    Path("L0C", "GM", tags.L0C, tags.NC1HWC0, fixpipe.to_image, (16,), _ALL, conv.image_wanted),
+    Path("L0C", "GM", tags.L0C, tags.NC1HWC0, fixpipe.to_image(wide=False), (16,), wanted=conv.image_wanted),
+    Path("L0C", "GM", tags.L0C, tags.NC1HWC0, fixpipe.to_image(wide=True), (16,), _950, conv.image_wanted),
 )
 
 #: Windows of an image, which `transfer(..., conv=Conv2d(...))` moves.
@@ -105,10 +106,10 @@ WINDOWS = (
 )
 
 
-def path_of(ends: tuple[str, str], layouts: tuple[Any, Any], element: Element, arch: Architecture, windows: bool) -> Path:
+def path_of(ends: tuple[str, str], layouts: tuple[Any, Any], element: Element, arch: Architecture, windows: bool, tag: Tag | None) -> Path:
     """The first path between two positions whose tags the two layouts have; LeafTypeError where there is none."""
     table = [p for p in (WINDOWS if windows else PATHS) if arch.name in p.archs]
-    paths = [p for p in table if (p.src, p.dst) == ends]
+    paths = [p for p in table if (p.src, p.dst) == ends and tag in (None, p.dst_tag)]
     if not paths:
         reached = sorted({p.dst for p in table if p.src == ends[0]})
         what = f"a transfer from {ends[0]} to {ends[1]} on {arch}"

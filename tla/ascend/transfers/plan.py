@@ -20,16 +20,21 @@ from .. import tags
 from ..architecture import AtlasA2, as_architecture, position_of
 from ..element import as_element, element_of
 from ..recognize import Is
+from ..tags import Tag
 from .convolution import Conv2d
 from .fixpipe import settings_of
 from .instruction import TransferInstruction
 from .paths import BY_SOURCE, Path, path_of
 from .proof import require_lawful
 from .side import Side, side_of
+from .vectors import rows
 
 
 class Transfer(tuple[TransferInstruction, ...]):
     """The instructions of one transfer, a tuple in order. `str()` is their text in AscendC.
+
+    beyond   how many bytes behind the tile are written: squares of L0 that a transpose moves whole, units of a vector. A tile that
+             is laid out in whole squares has none
 
     >>> from tla import MakeLayout, MakeTensor
     >>> from tla.ascend import half, nZ, transfer
@@ -40,7 +45,7 @@ class Transfer(tuple[TransferInstruction, ...]):
     Source: AscendC.
     """
 
-    __slots__ = ()
+    beyond: int = 0
 
     def __str__(self) -> str:
         return "\n".join(i.text for i in self)
@@ -56,6 +61,8 @@ def transfer(
     accumulator: Any = types.float,
     relu: bool = False,
     conv: Conv2d | None = None,
+    tag: Tag | None = None,
+    pad: bool = False,
 ) -> Transfer:
     """The instructions that copy the valid elements of `src` to `dst`, as CATLASS chooses them.
 
@@ -66,6 +73,8 @@ def transfer(
     quant         out of L0C, how finely values are scaled: NO_QUANT, PER_TENSOR or PER_CHANNEL
     accumulator   the type in L0C: float or int32;  relu  whether negative values become 0 on the way
     conv          from an image in L1 to L0A, the window that moves over it: dst has a row for each of its places
+    tag           the tag of dst, where its layout has several: an image's NC1HWC0 and a filter's CI1KHKWCOCI0
+    pad           into UB, whether what is left of each row's last 32 bytes becomes 0
     Returns       Transfer: instructions with `name`, `dst`, `src` [elements] and `parameters`
     Raises        LeafTypeError for positions, tags or types that no instruction joins; RangeError for what does not fit a field,
                   a buffer or its alignment; Unproven for sizes that are not known, and for instructions that would move other
@@ -90,7 +99,7 @@ def transfer(
     if conv is not None and not isinstance(conv, Conv2d):
         raise LeafTypeError(f"conv={type(conv).__name__}", "a Conv2d", "write conv=Conv2d((3, 3))")
     width = _element(src, dst, element)
-    path = path_of(ends, (src.layout, dst.layout), width, arch, conv is not None)
+    path = path_of(ends, (src.layout, dst.layout), width, arch, conv is not None, tag)
     a, b = side_of(src, width), side_of(dst, width)
     if 0 in a.valid or 0 in b.valid:
         return Transfer()
@@ -106,8 +115,8 @@ def transfer(
         settings = settings_of(width, accumulator, quant, relu, "AtlasA" not in arch.name)
         made = Transfer(path.plan(a, b, settings))
     else:
-        made = Transfer(path.plan(a, b))
-    require_lawful(made, ends, a, b, arch, wanted)
+        made = Transfer((rows("to UB", pad=True) if pad and ends == ("GM", "UB") else path.plan)(a, b))
+    made.beyond = require_lawful(made, ends, a, b, arch, wanted)
     return made
 
 

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..element import CPP_NAMES
 from .cube import Plan
 from .instruction import TransferInstruction
 from .side import Side
 
+_PADDING = ", AscendC::DataCopyPadExtParams<{}>({}, 0, {}, 0)"
 
-def rows(form: str) -> Plan:
-    """Rows of bytes between global memory and UB."""
+
+def rows(form: str, pad: bool = False) -> Plan:
+    """Rows of bytes between global memory and UB; `pad` sets what is left of a row's last 32 bytes to 0."""
 
     def plan(src: Side, dst: Side) -> Iterator[TransferInstruction]:
         valid = src.valid if form == "to UB" else dst.valid
@@ -24,7 +27,9 @@ def rows(form: str) -> Plan:
         inside = "dstStride" if form == "to UB" else "srcStride"
         fields = {"blockCount": high, "blockLen": wide * size}
         fields |= {gap: n * size // 32 if gap == inside else n * size for gap, n in gaps.items()}
-        yield TransferInstruction("DataCopyPad", dst.at, src.at, fields, src.element, form)
+        fields |= {"rightPadding": -wide % int(src.element.C0)} if pad else {}
+        settings = {"After": _PADDING.format(CPP_NAMES.get(src.element.name, "Element"), str(pad).lower(), fields.get("rightPadding", 0))}
+        yield TransferInstruction("DataCopyPad", dst.at, src.at, fields, src.element, form, settings if form == "to UB" else {})
 
     return plan
 
