@@ -14,7 +14,7 @@ FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 #: This share of annotations may be a bare Any, at most: kinds have names (IntLike, IntTupleLike, CoordLike, AnyLayout ...), what is checked is an object.
 MOST_ANY = 0.15
 #: So many docstrings may begin with a clause that does not name the thing.
-MOST_CLAUSES = 9
+MOST_CLAUSES = 30
 #: A longer file has more than one idea.
 MOST_LINES = 600
 
