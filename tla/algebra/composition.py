@@ -33,17 +33,8 @@ from ..core.ints import (
     known,
     mul,
 )
-from ..core.layout import (
-    Layout,
-    Shape,
-    Stride,
-    compact_col_major,
-    spread_valid,
-    unchecked_layout,
-    valid_as_one,
-    valid_by_leaves,
-    valid_leaves,
-)
+from ..core.layout import Layout, spread_valid, unchecked_layout, valid_as_one, valid_by_leaves, valid_leaves
+from ..core.strides import Shape, Stride, compact_col_major
 from .by_mode import by_mode
 from .coalesce import known_smaller
 from .composition_cuts import Outer, OuterOfSymbols, cut_along, outer_of

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 from ..core.digits import Modes, Steps, merged
 from ..core.int_tuple import like
 from ..core.ints import INT64_MAX, INT64_MIN, IntTupleLike, leaf, static
-from ..core.layout import Layout, Shape, Stride, plain_layout
+from ..core.layout import Layout, plain_layout
+from ..core.strides import Shape, Stride
 
 
 class Piece(NamedTuple):

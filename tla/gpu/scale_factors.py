@@ -16,7 +16,8 @@ from ..core.arithmetic import round_up
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError
 from ..core.int_tuple import product_each, rank, shown
 from ..core.ints import at_most, is_int, leaf, static
-from ..core.layout import Layout, Shape, Stride
+from ..core.layout import Layout
+from ..core.strides import Shape, Stride
 
 #: Rows and scales of an atom, and how many elements share a scale: 16 of NVFP4, 32 of MX, 64 of a sparse MX operand.
 ROWS, SCALES, VECTORS = 128, 4, (16, 32, 64)

@@ -26,7 +26,8 @@ from ..core.element import Element
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError, Reason, Unproven
 from ..core.int_tuple import get, leaves, modes_of, product_each, rank, shown, size
 from ..core.ints import Int, is_constant, is_int, known, static
-from ..core.layout import Layout, Shape, Stride
+from ..core.layout import Layout
+from ..core.strides import Shape, Stride
 from ..tensors.tensor import MakeTensor, Tensor
 from .canonical import MODES, Mode, taken_apart
 from .descriptor import element_over

@@ -18,7 +18,9 @@ from ..core.digits import Modes
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankError
 from ..core.int_tuple import _, modes_of, product_each, shown
 from ..core.ints import Int, IntTupleLike, ceil_div, leaf, require_positive
-from ..core.layout import Layout, LayoutLeft, MakeLayout, require_origin
+from ..core.layout import Layout, require_origin
+from ..core.make_layout import MakeLayout
+from ..core.strides import LayoutLeft
 from . import transfer as moves
 from .buffers import integers_of, require_castable, require_values_held
 from .tensor import MakeTensor, Tensor, around, as_element, as_tensor, padded, require_box, require_data, require_writable, tensor_of
