@@ -13,11 +13,14 @@ from .algorithms import axpby, clear, copy, copy_if, fill, gemm, transform, valu
 from .atom import CopyAtom, Family, Major, MMAAtom
 from .canonical import GMMA, UMMA, Canonical, CanonicalAtom, canonical, tile_to_mma_shape
 from .contracts import Contract, contracts
-from .descriptor import Descriptor, descriptor_steps, read_descriptor, umma_descriptor, wgmma_descriptor
+from .descriptor import Descriptor, read_descriptor
 from .elements import CPP
+from .im2col import Im2colBox, Im2colCopy, make_im2col_copy
 from .instruction_descriptor import InstructionDescriptor, instruction_descriptor
+from .matrix_descriptor import descriptor_steps, umma_descriptor, wgmma_descriptor
 from .names import Copy_Atom, MMA_Atom, atom, atoms
 from .scale_factors import plain_scales, require_scale_strides, scale_factor_atom, scale_factor_layout
+from .tensor_map import Im2colMap, TensorMap
 from .tiled_copy import (
     ThrCopy,
     TiledCopy,
@@ -31,7 +34,7 @@ from .tiled_copy import (
     make_tiled_copy_S,
 )
 from .tiled_mma import ThrMMA, TiledMMA, make_tiled_mma
-from .tma import TensorMap, TMACopy, make_tma_copy, tma_partition
+from .tma import TMACopy, make_tma_copy, tma_partition
 from .tmem import TmemAddress, tmem_address, tmem_allocation, tmem_layout
 from .tmem_copy import make_tmem_copy
 
@@ -48,6 +51,9 @@ __all__ = [
     "Copy_Atom",
     "Descriptor",
     "Family",
+    "Im2colBox",
+    "Im2colCopy",
+    "Im2colMap",
     "InstructionDescriptor",
     "K",
     "MMAAtom",
@@ -73,6 +79,7 @@ __all__ = [
     "gemm",
     "instruction_descriptor",
     "make_cotiled_copy",
+    "make_im2col_copy",
     "make_tiled_copy",
     "make_tiled_copy_A",
     "make_tiled_copy_B",
