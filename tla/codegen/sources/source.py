@@ -53,12 +53,13 @@ def source(layout: Any, system: str, *, dtype: Any = None) -> str:
     cute.make_composed_layout(cute.make_swizzle(3, 4, 3), 0, cute.make_layout((8, cutlass.Int32(4)), stride=(1, 8)))
     >>> b = MakeLayout[ascend.half, ascend.zN](100, 60)
     >>> print(source(b, "tla_cpp", dtype=ascend.half), source(MakeLayout((4, 8)), "xla", dtype="bf16"))
-    tla::MakeLayout<half, Catlass::layout::zN>(100, 60) bf16[4,8]{0,1}
+    tla::MakeLayout<half, Catlass::layout::zN>(uint32_t(100), uint32_t(60)) bf16[4,8]{0,1}
 
     Names of C++ are written in full; Python's are those of `import cutlass, cutlass.cute as cute`. Sizes are expressions of
     variables of these names: signed ones, and of 64 bits where products of them pass 32. Numbers are of 64 bits where offsets or
-    sizes pass 32, but for static ones of the DSL, which computes as wide as the coordinates are. TLA and XLA have the
-    origin_shape, CuTe the padded shape only.
+    sizes pass 32, but for static ones of the DSL, which computes as wide as the coordinates are. Dynamic integers of TLA have
+    the types of CATLASS's own layouts, uint32_t in shapes and int64_t in strides: what is written converts to its
+    TagToLayout_t. TLA and XLA have the origin_shape, CuTe the padded shape only.
 
     Source: CuTe, nvidia-cutlass-dsl, CATLASS TLA; XLA's raise_.
     """
