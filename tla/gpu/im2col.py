@@ -130,7 +130,7 @@ def make_im2col_copy(
     >>> copy.map.lower, copy.map.upper, copy.map.pixels, copy.map.channels, copy.map.swizzle
     ((-1, -1), (-1, -1), 128, 64, '128B')
     >>> print(copy.tma_tensor.layout)
-    ((32,32,8),(64,3,3)):((_1@1,_1@2,_1@3),(_1@0,_1@4,_1@5))
+    ((32,32,8),(64,3,3)):((1@1,1@2,_1@3),(_1@0,1@4,1@5))
 
     Source: CuTe `make_im2col_tma_copy`.
     """
