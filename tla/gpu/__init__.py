@@ -11,6 +11,8 @@ from ..core import element
 from . import names
 from .algorithms import axpby, clear, fill, transform
 from .atom import CopyAtom, Family, Major, MMAAtom
+from .block_2d import Block2D, block_2d
+from .buffer_resource import BufferResource, buffer_resource, read_buffer_resource
 from .canonical import GMMA, UMMA, Canonical, CanonicalAtom, canonical, tile_to_mma_shape
 from .contracts import Contract, contracts
 from .copying import copy, copy_if
@@ -21,6 +23,7 @@ from .instruction_descriptor import InstructionDescriptor, instruction_descripto
 from .matrix_descriptor import descriptor_steps, umma_descriptor, wgmma_descriptor
 from .multiply import gemm
 from .names import Copy_Atom, MMA_Atom, atom, atoms
+from .operand_reads import OperandReads, operand_reads
 from .scale_factors import plain_scales, require_scale_strides, scale_factor_atom, scale_factor_layout
 from .sparse import compress
 from .tensor_map import Im2colMap, TensorMap
@@ -48,6 +51,8 @@ __all__ = [
     "GMMA",
     "MN",
     "UMMA",
+    "Block2D",
+    "BufferResource",
     "Canonical",
     "CanonicalAtom",
     "Contract",
@@ -63,6 +68,7 @@ __all__ = [
     "MMAAtom",
     "MMA_Atom",
     "Major",
+    "OperandReads",
     "TMACopy",
     "TensorMap",
     "ThrCopy",
@@ -73,6 +79,8 @@ __all__ = [
     "atom",
     "atoms",
     "axpby",
+    "block_2d",
+    "buffer_resource",
     "canonical",
     "clear",
     "compress",
@@ -95,7 +103,9 @@ __all__ = [
     "make_tiled_mma",
     "make_tma_copy",
     "make_tmem_copy",
+    "operand_reads",
     "plain_scales",
+    "read_buffer_resource",
     "read_descriptor",
     "require_scale_strides",
     "scale_factor_atom",
