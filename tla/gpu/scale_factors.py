@@ -6,7 +6,8 @@ Scales of a matrix are stored in blocks, one byte each, the blocks along K first
     cdna4   32 rows by 8 scales: row r and scale s at s % 4 * 64 + r % 16 * 4 + s // 4 * 2 + r // 16
 
 A layout over the elements (M, K) has stride 0 along the elements that share a scale, so that it is asked with an element's own
-coordinate. With 1 element to a scale it is over the scales themselves, and so can be copied to. Ascend's (zZ, nN) are `tla.MakeMxScaleLayout`'s.
+coordinate. With 1 element to a scale it is over the scales themselves, and so can be copied to. Ascend's (zZ, nN) are
+`tla.MakeMxScaleLayout`'s.
 
 Source: CUTLASS include/cutlass/detail/sm100_blockscaled_layout.hpp; the PTX manual, "tcgen05.mma, scale factors"; of CDNA 4 the
 layout that Triton's kernels (CDNA4MXScaleLayout) and AMD's aiter (e8m0_shuffle) give scales before they are loaded.
