@@ -74,8 +74,8 @@ class BufferResource:
             value, bits = require_number(field, getattr(self, field)), FIELDS[field][1]
             if not 0 <= value < 1 << bits:
                 raise RangeError(f"a buffer resource: {field} of {value}", f"0 to 2**{bits} - 1", "split the buffer")
-        if self.index_stride not in (0, *INDEX_STRIDES) or isinstance(self.index_stride, bool):
-            what = f"a buffer resource: groups of {shown(self.index_stride)} records"
+        if require_number("index_stride", self.index_stride) not in (0, *INDEX_STRIDES):
+            what = f"a buffer resource: groups of {self.index_stride} records"
             raise RangeError(what, "8, 16, 32, 64, or 0: not swizzled", "use 64, a wave")
         if self.base % 4:
             raise RangeError(f"a buffer resource at byte {self.base}", "a multiple of 4", "align the buffer")

@@ -179,7 +179,7 @@ def _activations(layout: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
 
 def _per_axis(name: str, given: Any, count: int, least: int, default: int | None = None) -> tuple[int, ...]:
     """A parameter of a convolution along w, (h, (d))."""
-    if given == () and default is not None:
+    if isinstance(given, tuple) and not given and default is not None:
         return (default,) * count
     fix = f"write {name}={(max(least, 1),) * count}"
     if not isinstance(given, tuple) or len(given) != count:

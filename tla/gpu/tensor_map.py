@@ -98,7 +98,7 @@ class _Map:
                 raise LeafTypeError(f"the {name} {shown(given)}", f"one of {', '.join(allowed)}", f"write {[*allowed][-1]!r}")
         if not isinstance(self.shape, tuple) or not 1 <= len(self.shape) <= MAX_RANK:
             raise RankError(f"a tensor map of the shape {shown(self.shape)}", f"1 to {MAX_RANK} extents", "merge modes of gmem")
-        if not self.element_strides:
+        if isinstance(self.element_strides, tuple) and not self.element_strides:
             object.__setattr__(self, "element_strides", (1,) * self.rank)
         for name in ("shape", "strides", "element_strides"):
             self._tuple(name, self.rank)
@@ -221,7 +221,7 @@ class TensorMap(_Map):
         at = coordinate("offsets of a box", at, self.rank)
         grid = [*np.ogrid[tuple(slice(n) for n in reversed(self.loaded))]][::-1]
         steps = [math.prod(self.loaded[:i]) * self.element.bits // 8 for i in range(self.rank)]
-        place = sum((c * d for c, d in zip(grid, steps)), np.int64(require_number("the base of a box", base)))
+        place = sum((c * d for c, d in zip(grid, steps)), np.int64(_base(base)))
         where = [a + c * step for a, c, step in zip(at, grid, (1, *self.element_strides[1:]))]
         begin = sum((w * d for w, d in zip(where, strides)), np.int64(0))
         inside = functools.reduce(np.logical_and, ((w >= 0) & (w < n) for w, n in zip(where, shape)))
@@ -314,7 +314,7 @@ class Im2colMap(_Map):
         pixel = sum((w * d for w, d in zip(where, strides[1:])), np.int64(0))
         channel = at[0] + np.arange(self.channels)
         size = self.element.bits // 8
-        place = require_number("the base of a column", base) + np.arange(self.pixels * self.channels).reshape(self.pixels, -1) * size
+        place = _base(base) + np.arange(self.pixels * self.channels).reshape(self.pixels, -1) * size
         return self.mode.swizzle(place), pixel[:, None] + channel * size, inside[:, None] & ((channel >= 0) & (channel < shape[0]))
 
 
@@ -322,4 +322,15 @@ def coordinate(what: str, at: Any, rank: int) -> tuple[int, ...]:
     """A coordinate of known integers of so many modes."""
     if not isinstance(at, tuple) or len(at) != rank:
         raise RankError(f"{what} at {shown(at)}", f"a coordinate of {rank} integers", "give one for each mode of the map")
-    return tuple(require_number(what, n) for n in at)
+    numbers = tuple(require_number(what, n) for n in at)
+    if any(not -(1 << 31) <= n < 1 << 31 for n in numbers):
+        raise RangeError(f"{what} at {shown(numbers)}", "32-bit integers", "give a coordinate near the tensor")
+    return numbers
+
+
+def _base(base: Any) -> int:
+    """An address of shared memory [bytes]."""
+    n = require_number("where a box lies in shared memory", base)
+    if not 0 <= n < 1 << 18:
+        raise RangeError(f"a box at byte {n} of shared memory", f"0 to {(1 << 18) - 1}", "give its offset in the buffer")
+    return n
