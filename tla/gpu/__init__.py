@@ -42,7 +42,7 @@ from .tiled_copy import (
 from .tiled_mma import ThrMMA, TiledMMA, make_tiled_mma
 from .tma import TMACopy, make_tma_copy, tma_partition
 from .tmem import TmemAddress, tmem_address, tmem_allocation, tmem_layout
-from .tmem_copy import make_tmem_copy
+from .tmem_copy import make_tmem_copy, make_utccp_copy
 from .values import values_of
 
 K, MN = Major.K, Major.MN
@@ -103,6 +103,7 @@ __all__ = [
     "make_tiled_mma",
     "make_tma_copy",
     "make_tmem_copy",
+    "make_utccp_copy",
     "operand_reads",
     "plain_scales",
     "read_buffer_resource",
