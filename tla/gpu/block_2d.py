@@ -83,7 +83,7 @@ class Block2D:
 
     @property
     def column_step(self) -> int:
-        """What the column of a coordinate is a multiple of [elements]: 32 bits, or an element."""
+        """The step of a coordinate's column [elements]: 32 bits, or an element."""
         return max(1, 32 // self.element.bits)
 
     @property

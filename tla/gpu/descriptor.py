@@ -19,7 +19,7 @@ from .elements import as_element, require_number
 
 @dataclass(frozen=True, eq=False)
 class Generation:
-    """How an instruction's descriptor is made up.
+    """The form of an instruction's descriptor.
 
     fields      where each field lies: (lowest bit, bits)
     codes       the code of each swizzle mode

@@ -191,7 +191,7 @@ def _per_axis(name: str, given: Any, count: int, least: int, default: int | None
 
 
 def _require_taps(taps: tuple[int, ...], gaps: tuple[int, ...], count: int) -> None:
-    """That a tap's offset fits the bits that the instruction has for it."""
+    """Require that a tap's offset fits the bits that the instruction has for it."""
     limit = 2 * CORNERS[count + 2]
     for n, g in zip(taps, gaps):
         if (n - 1) * g >= limit:

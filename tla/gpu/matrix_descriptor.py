@@ -154,7 +154,7 @@ def _steps(tile: _Tile) -> tuple[int, int]:
 
 
 def _require_extents(tile: _Tile) -> None:
-    """That K is what one instruction takes, 32 bytes, 16 or 64 where A is sparse, and MN whole core matrices."""
+    """Require that K is what one instruction takes, 32 bytes, 16 or 64 where A is sparse, and MN whole core matrices."""
     where, inner, bits = tile.where, tile.inner, tile.element.bits
     k_size = int(size(inner[1])) * bits
     if k_size not in {UNIT_BITS * n for n in (1, 2, 4)} or (tile.major is Major.K and k_size == UNIT_BITS):

@@ -26,7 +26,7 @@ _NVIDIA_WIDTHS = MappingProxyType({8: "u8", 16: "u16", 32: "u32", 64: "v2.u32", 
 
 
 class OperandReads(NamedTuple):
-    """How the lanes of an instruction read an operand from shared memory.
+    """The loads by which the lanes of an instruction read an operand from shared memory.
 
     instruction   the load, as wide as each lane's values lie together
     loads         how many a lane needs
@@ -47,7 +47,7 @@ class OperandReads(NamedTuple):
 
 
 def operand_reads(atom: Any, operand: str, smem: Any, *, memory: Any = None, width: int | None = None) -> OperandReads:
-    """How an MMA's A or B is read from a layout of shared memory by plain loads: the widest load, and its bank conflicts.
+    """The plain loads that read an MMA's A or B from a layout of shared memory: as wide as can be, and their bank conflicts.
 
     atom      MMAAtom of AMD (MFMA, WMMA) or of NVIDIA's warps
     operand   "A" or "B";  smem   a layout or tensor of one instruction's (M, K) or (N, K), or with its blocks (M, K, block)
@@ -88,7 +88,7 @@ def operand_reads(atom: Any, operand: str, smem: Any, *, memory: Any = None, wid
 
 
 def _require_operand(atom: MMAAtom, operand: str, layout: Any) -> None:
-    """That shared memory has the extents of one instruction's operand."""
+    """Require that shared memory has the extents of one instruction's operand."""
     m, n, k = map(int, product_each(atom.shape_mnk))
     wanted = (m if operand == "A" else n, k, *((atom.blocks,) if atom.blocks > 1 else ()))
     extents = tuple(map(known, product_each(layout.shape))) if hasattr(layout, "shape") else ()

@@ -59,7 +59,7 @@ def swizzle_name(mode: Mode) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class _Map:
-    """What all tensor maps have."""
+    """The fields and conditions of all tensor maps."""
 
     element: Element
     shape: tuple[Any, ...]
@@ -80,7 +80,7 @@ class _Map:
         return SWIZZLES[self.swizzle]
 
     def _tuple(self, name: str, count: int) -> None:
-        """That a field is a tuple of so many numbers; symbols too, in shape and strides."""
+        """Require that a field is a tuple of so many numbers; symbols too, in shape and strides."""
         given = getattr(self, name)
         numbers = isinstance(given, tuple) and all(is_int(n) and (name in ("shape", "strides") or known(n) is not None) for n in given)
         if not numbers or len(given) != count:
@@ -202,7 +202,7 @@ class TensorMap(_Map):
         return tuple(-(-n // step) for n, step in zip(self.box, steps))
 
     def offsets(self, at: tuple[int, ...], base: int = 0) -> Any:
-        """Where a box that begins at a TMA coordinate is written and read, by the rules of the hardware, in numpy.
+        """The offsets at which a box that begins at a TMA coordinate is written and read, by the rules of the hardware, in numpy.
 
         at       the TMA coordinate of its first element;  base  where it lies in shared memory [bytes]
         Returns  (bytes in shared memory, bytes in the tensor, whether they are inside it): arrays over what is loaded, the contiguous
@@ -280,7 +280,7 @@ class Im2colMap(_Map):
         return (*((n + high - low - 1) // step + 1 for n, low, high, step in sizes), self.shape[-1])
 
     def offsets(self, at: tuple[int, ...], filter_offset: tuple[int, ...], base: int = 0) -> Any:
-        """Where a column is written and read, by the rules of the hardware, in numpy: arrays (pixels, channels).
+        """The offsets at which a column is written and read, by the rules of the hardware, in numpy: arrays (pixels, channels).
 
         at             the coordinate (c, w, (h, (d,)) n) of its first element, a pixel of the bounding box
         filter_offset  what is added to each pixel along W, (H, (D)): the filter's coordinate times its dilation

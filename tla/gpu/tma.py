@@ -192,7 +192,7 @@ def _as_types(tile: Any) -> Any:
 
 
 def _require_begin(tensor: Any, element: Element, multiple: int, name: str) -> None:
-    """That a tensor begins at a multiple of some bytes of its buffer, as far as it says where it begins."""
+    """Require that a tensor begins at a multiple of some bytes of its buffer, as far as it says where it begins."""
     begin = tensor.offset * element.bits if isinstance(tensor, Tensor) and is_int(tensor.offset) else 0
     if isinstance(tensor, Tensor) and not is_int(tensor.offset):
         what = f"make_tma_copy: {name} begins at {shown(tensor.offset)}"
@@ -203,7 +203,7 @@ def _require_begin(tensor: Any, element: Element, multiple: int, name: str) -> N
 
 
 def _require_aligned(boxes: Layout, element: Element) -> None:
-    """That every box begins at a multiple of 128 bytes of shared memory, as the instruction wants it."""
+    """Require that every box begins at a multiple of 128 bytes of shared memory, as the instruction wants it."""
     for extent, step in zip(leaves(boxes.shape), leaves(boxes.stride)):
         if int(extent) > 1 and int(step) * element.bits % (BOX_BYTES * 8):
             what = f"make_tma_copy: boxes {int(step) * element.bits / 8:g} bytes apart in shared memory"
@@ -248,7 +248,7 @@ def tma_partition(tma: TMACopy, smem: Any, gmem: Any, cta: int = 0, ctas: Layout
 
 
 def _slice_of(cta: Any, ctas: Any) -> int:
-    """Which slice of a multicast tile a CTA loads: its number among those that share it."""
+    """The slice of a multicast tile that a CTA loads: its number among those that share it."""
     if not isinstance(ctas, Layout) or known(size(ctas)) is None:
         raise LeafTypeError(f"tma_partition with the CTAs {shown(ctas)}", "a layout of the CTAs that share it", "write parse('_4:_1')")
     count, n = int(size(ctas)), require_number("the CTA", cta)
