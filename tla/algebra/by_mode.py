@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator
+from itertools import zip_longest
 from typing import Any, cast
 
 from ..core.cache import memo
@@ -16,16 +17,19 @@ from ..core.int_tuple import (
 from ..core.ints import (
     Int,
     Static,
+    equal,
     is_int,
 )
 from ..core.kinds import by_kind, defined
 from ..core.layout import (
     Layout,
+    Shape,
     compact_col_major,
     join,
     unchecked_layout,
+    valid_as_one,
 )
-from .coalesce import top_modes
+from .coalesce import coalesce, top_modes
 
 _0, _1 = Int[0](), Int[1]()
 
@@ -53,7 +57,8 @@ def by_mode(f: Callable[[Layout, Layout], Layout], keep_rest: bool = False) -> C
         if len(tiler) > len(modes):
             n = len(tiler) - len(modes)
             raise RankError(f"{f.__name__}: {len(tiler)} tiles for {shown(a)}", f"at most {len(modes)}, one per mode", f"drop the last {n}")
-        return join([*_each_mode(lifted, modes, tiler), *(modes[len(tiler) :] if keep_rest else ())])
+        made = [*_each_mode(lifted, modes, tiler), *(modes[len(tiler) :] if keep_rest else ())]
+        return join(made, _in_order(modes, tiler, made) if keep_rest and any(m._origin is ... for m in made) else None)
 
     return memo(by_kind(Layout)(lifted))
 
@@ -64,6 +69,13 @@ def _tiler_of_kind(name: str, tiler: Any) -> Callable[..., Any]:
         return own
     fix = f"write {tiler!r}()" if isinstance(tiler, Static) else "write it as a tuple, such as (4, 8)"
     raise LeafTypeError(f"{name}: a tiler of type {type(tiler).__name__}", "a layout, an integer, or a tuple", fix)
+
+
+def _in_order(modes: tuple[Layout, ...], tiler: tuple[Any, ...], made: list[Layout]) -> Any:
+    """What is valid of modes that were divided: tiles of stride 1 leave the order of a mode, and so how many of it are valid."""
+    kept = [is_int(t) or (isinstance(t, Layout) and equal(coalesce(t).stride, 1) is True) for t in tiler]
+    counts = [valid_as_one(old if k else new) for old, k, new in zip_longest(modes, kept, made)]
+    return ... if any(n is None for n in counts) else Shape(*counts)
 
 
 def _each_mode(f: Callable[[Layout, Any], Layout], modes: tuple[Layout, ...], tiler: tuple[Any, ...]) -> Iterator[Layout]:

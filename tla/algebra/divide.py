@@ -31,12 +31,12 @@ from ..core.int_tuple import (
 )
 from ..core.ints import Int, at_most, equal, is_int, leaf, mul, require
 from ..core.kinds import by_kind
-from ..core.layout import Layout, LayoutLeft, LayoutRight, Shape, Stride, as_layout, join
+from ..core.layout import Layout, LayoutLeft, LayoutRight, Shape, Stride, as_layout, join, unchecked_layout
 from .by_mode import by_mode
 from .coalesce import coalesce, filter_zeros
 from .codomain import cosize
 from .complement import complement, ends_and_strides, plain_complement, reach_of
-from .composition import composition
+from .composition import composition, valid_after
 from .cut import cut_by, cut_like
 from .flat_modes import has_symbols
 from .modes import append
@@ -67,17 +67,22 @@ def logical_divide(a: Layout, b: Layout) -> Layout:
     Source: CuTe `logical_divide`.
     """
     plain_a, plain_b = a.plain_modes(), b.plain_modes()
-    all_valid = a._origin is None and b._origin is None
-    if plain_a and plain_b and all_valid and (rest := plain_complement(plain_b, math.prod([s for s, _d in plain_a]))):
-        cut = cut_by(plain_a, [*plain_b, *rest])
-        if cut.why_not is None:
-            _require_all_in_tiles(a, b)
-            return cut_like((b.shape, rest[0][0] if len(rest) == 1 else tuple([s for s, _d in rest])), cut.pieces)
+    if plain_a and plain_b and a._origin is None and b._origin is None:
+        n = math.prod([s for s, _d in plain_a])
+        rest = plain_complement(plain_b, n)
+        if rest and math.prod([s for s, _d in (*plain_b, *rest)]) <= n:  # no tile reaches past the end
+            cut = cut_by(plain_a, [*plain_b, *rest])
+            if cut.why_not is None:
+                _require_all_in_tiles(a, b)
+                return cut_like((b.shape, rest[0][0] if len(rest) == 1 else tuple([s for s, _d in rest])), cut.pieces)
     if has_symbols(a.shape, b.shape, b.stride):
         _require_whole_tiles(a, b)
-    cut_in_tiles = composition(a, join([b, complement(b, coalesce(a).shape)]))
+    tiler = join([b, complement(b, coalesce(a).shape)])
+    tiles = composition(a, tiler)
     _require_all_in_tiles(a, b)
-    return cut_in_tiles
+    if tiles._origin is not None or at_most(size(tiles), size(a)) is not False:
+        return tiles
+    return valid_after(tiles, unchecked_layout(a.shape, a.stride, product_each(a.shape)), tiler)
 
 
 def _require_all_in_tiles(a: Layout, b: Layout) -> None:

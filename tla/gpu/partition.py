@@ -36,6 +36,11 @@ def cut(f: Callable[[Layout], Layout], t: Any) -> Any:
     return operation(t) if isinstance(t, ComposedLayout) else apply(operation, as_tensor("a partition", t), True)
 
 
+def with_valid(t: Any) -> Any:
+    """What is to be cut, with what of it is valid: a layout as the tensor of its offsets."""
+    return MakeTensor(None, t) if isinstance(t, (Layout, ComposedLayout)) else t
+
+
 def part_of(whole: Any, frg: Any, index: Any, thread: Any, *values: Any) -> Tensor:
     """What a thread's coordinate leaves of frg, which is (thread, value, ...): a tensor whose modes are the values'.
 
@@ -43,7 +48,7 @@ def part_of(whole: Any, frg: Any, index: Any, thread: Any, *values: Any) -> Tens
     index   which thread, or an array of them: then there is an offset for each, those that are the same too
     thread  its coordinate in the first mode
     """
-    t = frg if isinstance(frg, Tensor) else MakeTensor(None, frg)
+    t = as_tensor("a partition", frg)
     coord = (thread, *values)
     rest, fixed = slice_and_offset(coord, innermost(t.layout))
     several = _has_array(index)

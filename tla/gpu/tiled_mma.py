@@ -18,7 +18,7 @@ from ..core.layout import Layout, MakeLayout, join
 from ..tensors.tensor import Tensor
 from .atom import Family, MMAAtom, TmemFragment
 from .fragments import fragment_like, register_fragment, tmem_fragment
-from .partition import cut, part_of
+from .partition import cut, part_of, with_valid
 from .tiled import as_threads, by_thread, rank_of, thread_coordinate, vector
 
 _0, _1 = Int[0](), Int[1]()
@@ -265,10 +265,11 @@ class ThrMMA:
 
     def partition(self, operand: str, t: Any) -> Tensor:
         """The thread's part of an operand: "A", "B" or "C"; "E", "SFA" or "SFB" where the atom has them."""
-        frg = self.mma.thrfrg(operand, t)
+        whole = with_valid(t)
+        frg = self.mma.thrfrg(operand, whole)
         i, j = MODES[operand]
         thread = (self.thr_vmnk[0], (self.thr_vmnk[i + 1], self.thr_vmnk[j + 1]))
-        return part_of(t, frg, self.thread, thread, (_, (_,) * rank_of(t)))
+        return part_of(whole, frg, self.thread, thread, (_, (_,) * rank_of(t)))
 
     def partition_fragment_A(self, t: Any) -> Tensor:
         """New registers, or tensor memory, of the shape of the thread's part of A; of an A in shared memory, that part."""
