@@ -49,7 +49,7 @@ def compact_order(shape: IntTupleLike, order: IntTupleLike) -> Any:
 def _orders(shape: IntTupleLike, order: IntTupleLike) -> Iterable[Any]:
     if not isinstance(order, tuple):
         if not is_int(order):
-            raise LeafTypeError(f"order {shown(order)}", "integers", "coordinates have no order")
+            raise LeafTypeError(f"order {shown(order)}", "integers", "give integers: coordinates have no order")
         return [order for _leaf in leaves(shape)]
     if not isinstance(shape, tuple) or len(shape) != len(order):
         raise RankError(

@@ -61,7 +61,9 @@ class ComposedLayout(AnyLayout):
         offset = ArithmeticTuple(*offset) if isinstance(offset, tuple) else leaf(offset)
         if isinstance(offset, tuple) and isinstance(inner, Layout) and not gives_coordinates(inner):
             raise LeafTypeError(
-                f"the coordinate {shown(offset)} as offset of {shown(inner)}", "an integer", "it is added to inner's offsets"
+                f"the coordinate {shown(offset)} as offset of {shown(inner)}",
+                "an integer",
+                "give the number that is added to inner's offsets",
             )
         parts, last = 3, inner
         while isinstance(last, ComposedLayout):

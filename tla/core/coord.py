@@ -97,7 +97,7 @@ def coord_leaf(x: object) -> Any:
     if np and isinstance(x, np.ndarray):
         return _index_array(np, x)
     if isinstance(x, Underscore):
-        raise LeafTypeError("`_` in a coordinate", "an integer for each mode", "slice_((_, 3), layout) gives what is left open")
+        raise LeafTypeError("`_` in a coordinate", "an integer for each mode", "write slice_((_, 3), layout) for what is left open")
     if re.search(_NO_INTEGER_DTYPE, dtype := dtype_of(x)):
         raise LeafTypeError(f"a coordinate array of {dtype}", "an integer array", "convert it with .astype('int32') if that is meant")
     if (

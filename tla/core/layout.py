@@ -129,13 +129,17 @@ class Layout(AnyLayout, metaclass=_LayoutMeta):
             if total := total + x * s * d:  # what is left of x is the last mode's
                 return total
         if not coord and self.shape != ():
-            raise LeafTypeError(f"the layout {self} called without a coordinate", "one", "a tensor's layout is t.layout, without ()")
+            raise LeafTypeError(
+                f"the layout {self} called without a coordinate", "one", "write t.layout, without (), for a tensor's layout"
+            )
         return offset_of(at, self.shape, self.stride)
 
     def __getitem__(self, i: int) -> Layout:
         """Mode i as a layout, with what of it is valid."""
         if not isinstance(i, int):
-            raise LeafTypeError(f"mode {i!r} of a layout", "one integer", "get[0, 1](layout) goes by a path, slice_((_, 0), layout) slices")
+            raise LeafTypeError(
+                f"mode {i!r} of a layout", "one integer", "write get[0, 1](layout) for a path, slice_((_, 0), layout) for a slice"
+            )
         mode(self.shape, leaf(i))
         if not isinstance(self.shape, tuple):
             return self
@@ -339,7 +343,9 @@ def _as_origin(shape: IntTupleLike, origin_shape: IntTupleLike) -> Shape | None:
     origin, whole = Shape(*modes_of(as_int_tuple(origin_shape))), _default_origin(shape)
     if not congruent(origin, whole):
         raise RankError(
-            f"origin_shape {shown(origin)} of {shown(shape)}", f"{len(whole)} integers, one per top-level mode", "a nested mode has one too"
+            f"origin_shape {shown(origin)} of {shown(shape)}",
+            f"{len(whole)} integers, one per top-level mode",
+            "give one integer for a nested mode too",
         )
     for o, n in zip(origin, whole):
         if at_most(o, -1) or at_most(o, n) is False:

@@ -77,7 +77,7 @@ def linear_index(shape: Shape | str, index: Sequence[int]) -> int:
     for d, (i, n) in enumerate(zip(index, dims)):
         if not 0 <= i < n:
             inside = f"0 to {n - 1} in dimension {d}" if n else f"none: dimension {d} is empty"
-            raise RangeError(f"index {index} of {shape}", inside, "a layout, lower(shape), has no bounds")
+            raise RangeError(f"index {index} of {shape}", inside, "use the layout, lower(shape), which has no bounds")
     place = tuple(index[d] for d in reversed(shape.effective_layout.minor_to_major))
     levels = _levels(shape)
     for sizes, tile in zip(levels, shape.effective_layout.tiles):
@@ -101,7 +101,9 @@ def multi_index(shape: Shape | str, offset: int) -> tuple[int, ...] | None:
     total, unit = math.prod(levels[-1]), shape.effective_layout.tail_padding_alignment_in_elements
     end = -(-total // unit) * unit
     if not 0 <= offset < end:
-        raise RangeError(f"offset {offset} of {shape}", f"0 to {end - 1}" if total else "none: the array is empty", "offsets are elements")
+        raise RangeError(
+            f"offset {offset} of {shape}", f"0 to {end - 1}" if total else "none: the array is empty", "count offsets in elements"
+        )
     if offset >= total:
         return None  # the tail that L(n) pads
     place: tuple[int, ...] | None = _digits(levels[-1], offset)
