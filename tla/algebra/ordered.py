@@ -15,7 +15,7 @@ from ..core.int_tuple import (
     like,
     shown,
 )
-from ..core.ints import Int, IntTupleLike, is_int, leaf, mul
+from ..core.ints import Int, IntTree, IntTupleLike, is_int, leaf, mul
 from ..core.layout import Layout, as_layout
 from ..core.strides import Stride
 from .coalesce import filter_zeros
@@ -23,7 +23,7 @@ from .coalesce import filter_zeros
 _0, _1 = (Int[0](), Int[1]())
 
 
-def compact_order(shape: IntTupleLike, order: IntTupleLike) -> Any:
+def compact_order(shape: IntTupleLike, order: IntTupleLike) -> IntTree:
     """The strides of a shape laid out without gaps, the leaf of the smallest order fastest.
 
     order   weakly congruent to the shape: integers, the smallest first; a mode under one integer is first mode fastest.

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, ParamSpec
 
 from .cache import memo
-from .coord import ends_empty, offset_of
+from .coord import Offset, ends_empty, offset_of
 from .errors import LeafTypeError, RangeError, RankError
 from .int_tuple import (
     AnyLayout,
@@ -25,7 +25,7 @@ from .int_tuple import (
     symbols_given,
     text,
 )
-from .ints import Int, IntLike, IntTupleLike, Static, at_most, divides, equal, is_static, leaf, mul, require
+from .ints import Int, IntLike, IntTupleLike, Leaf, Static, at_most, divides, equal, is_static, leaf, mul, require
 from .profiles import congruent, flatten, require_congruent, unflatten
 from .strides import Shape, Stride, compact_col_major
 
@@ -118,7 +118,7 @@ class Layout(AnyLayout, metaclass=_LayoutMeta):
         """The part of each top-level mode that holds valid data [elements]; None where that is no box: part of it is padding."""
         return _default_origin(self.shape) if self._origin is None else None if self._origin is ... else self._origin
 
-    def __call__(self, *coord: Any) -> Any:
+    def __call__(self, *coord: Any) -> Offset:
         at = coord[0] if len(coord) == 1 else coord
         if type(at) is int and self._plain:  # the loop of offset_of, in plain ints; a sum of 0 may be static, see there
             total, x = 0, at
@@ -261,7 +261,7 @@ def spread_valid(extents: Iterable[Any], valid: object) -> Any:
     return Shape(*out)
 
 
-def valid_as_one(layout: Layout) -> Any:
+def valid_as_one(layout: Layout) -> Leaf:
     """The number of valid coordinates, where these are the first ones, first mode fastest; None where they are not."""
     if layout._origin is ...:
         return None
