@@ -92,6 +92,10 @@ def _parser() -> argparse.ArgumentParser:
     command(offset, layout=layout, coord="a coordinate, such as 5 or 1,5 or '(1,0),5'; in parentheses if it begins with a minus")
     command(hlo.hlo, file="the text of an HLO module, or - for standard input")
     hlo.options(commands.choices["hlo"])
+    command(arrays.explain, shape="an XLA shape, such as 'f32[3,5]{1,0:T(2,2)}'")
+    steps = commands.choices["explain"]
+    steps.add_argument("index", metavar="INDEX", nargs="?", help="numbers between commas, such as 2,3; by default the dimensions' letters")
+    steps.add_argument("--strip", action="store_true", help="show what each slot of memory holds, too")
     command(arrays.relayout, source="an XLA shape", destination="an XLA shape of the same elements")
     commands.choices["relayout"].add_argument("--permutation", metavar="DIMS", help="transpose the source first, as HLO does: 1,0")
     command(arrays.default, array="an element type and dimensions, such as 'bf16[8,300]'")
