@@ -322,7 +322,7 @@ def test_hlo_by_peak_and_by_relayout(capsys, tmp_path):
         (["show", "b(f32[3])"], "tla: the operation, 'b', is not known, at position 0\n    b(f32[3])\n    ^\n"),
         (["show", "(4,2)"], "tla: (4,2) is no layout\n"),
         (["show", "zN"], "tla: zN is no layout\n"),
-        (["show", "(4,2:1"], "tla: the text ends, at position 6\n    (4,2:1\n          ^\n"),
+        (["show", "(4,2:1"], "tla: '(' is never closed, at position 0\n    (4,2:1\n    ^\n"),
         (
             ["draw", "(M,4):(1,M)"],
             "tla: the sizes of (M,4):(1,M): M\n  expected  numbers\n  fix       put them before it: 'M = 64; (M,4):(1,M)'\n",

@@ -23,8 +23,9 @@ import pytest
 import tla
 from tla import Int, Layout, RangeError, TlaError, dim, parse, size, viz, xla
 from tla.apps import explore
-from tla.apps.explore.answer import answer, picture, python
-from tla.apps.explore.grammar import CONSTANTS, MAX_CALLS, MAX_SIZES, MAX_TEXT, OPERATIONS, Misread, read
+from tla.apps.explore.answer import answer, code as explore_code, picture, python
+from tla.apps.explore.grammar import MAX_CALLS, MAX_SIZES, MAX_TEXT, Misread, read
+from tla.apps.explore.operations import CONSTANTS, OPERATIONS
 from tla.apps.explore.server import HOST, MAX_BODY, Server
 from tla.apps.explore.steps import BY_MODE, LAWS, steps
 
@@ -63,6 +64,21 @@ TEXTS = {
     "composition(_16:_1, b=_4:_2)": "_4:_2",
     "max(M, 4) * 2": "max(M,4)*2",
     "zN": "zN",
+    "M = 4\noffset = 3\n(M,offset):(1,4)": "(4,3):(1,4)",
+    "A = (8,8):(8,1)\nB = (4,2):(1,4)\nA o B": "((4,1),(2,1)):((8,1),(32,1))",
+    "(8,8):(8,1) o (4,2):(1,4)": "((4,1),(2,1)):((8,1),(32,1))",
+    "Sw<3,3,3> o (8,64):(64,1)": "Sw<3,3,3> o _0 o (8,64):(64,1)",
+    "Sw<2,0,3> o 0 o (8,8):(8,1) o (4,2):(1,4)": "Sw<2,0,3> o 0 o ((4,1),(2,1)):((8,1),(32,1))",
+    "A = (8,6):(1,8); A(1,1)": "9",
+    "A = (8,6):(1,8); A(9)": "9",
+    "A = (8,(2,3)):(1,(8,16)); A(_,(1,_))": "(8,3):(1,16)",
+    "make_layout(make_shape(4, 2), make_stride(1, 4))": "(4,2):(1,4)",
+    "make_layout(_8)": "_8:_1",
+    "Sw<3,4,3>_smem_ptr[16b](0x7f000000) o (_8,_64):(_64,_1)": "Sw<3,3,3> o _0 o (_8,_64):(_64,_1)",
+    "A = S<3,3,3> o 0 o (8,64):(64,1); coalesce(A)": "Sw<3,3,3> o _0 o (_8,_64):(_64,_1)",
+    "Layout<Shape<_4,_2>,Stride<_1,_4>>{}": "(_4,_2):(_1,_4)",
+    "cute::Layout<cute::tuple<cute::C<4>, int>, cute::tuple<cute::C<1>, cute::C<4>>>": "(_4,d0):(_1,_4)",
+    "d0 = 4; (?,?{div=16}):(1,16)": "(4,d1):(_1,_16)",
 }
 
 
@@ -98,8 +114,14 @@ REFUSED = {
     "size = 3": (0, "the name 'size' is taken", "write my_size = ..."),
     "print = 3": (0, "the name 'print' is taken", "write my_print = ..."),
     "lambda = 3": (0, "the name 'lambda' is taken", "write my_lambda = ..."),
-    "logical_divide(16:1, 4": (22, "the text ends", "close the bracket with )"),
-    "f32[3": (5, "the text ends", "an array reads f32[8,128]{1,0:T(8,128)}"),
+    "logical_divide(16:1, 4": (14, "'(' is never closed", "close the bracket with )"),
+    "((4,2),(4,3):((4,16),(1,32))": (0, "'(' is never closed", "close the bracket with )"),
+    "(4,2]:(1,4)": (4, "']' closes no bracket", "leave ']' out, or open its bracket"),
+    "f32[3": (3, "'[' is never closed", "close the bracket with ]"),
+    "A = (8,6):(1,8); A(1,2,3)": (17, "coordinate (1,2,3) has 3 modes and the shape (8,6) has 2", "give one coordinate per mode"),
+    "A = 8; A(1)": (7, "A is 8", "write A with no bracket"),
+    "(4:1, 4:1) o 2:1": (0, "composition of a tuple", "make one with MakeLayout"),
+    "make_composed_layout[half](4:1, 0, 4:1)": (0, "make_composed_layout[...]", "leave the square brackets out"),
     "f33[3]": (0, "what stands before '[', 'f33', is not known", "write f32"),
     "A = 4:1 B = 3": (8, "unexpected 'B'", "a layout reads (_4,2):(_1,4)"),
     "coalesce(zN)": (0, "coalesce of a Tag", "make one with MakeLayout"),
@@ -320,17 +342,17 @@ def test_values_that_are_no_layouts_and_errors():
     assert answer("relayout(f32[16,32]{1,0:T(8,16)}, f32[16,32]{0,1})")["value"].endswith("{0,1}: 2,048 bytes move, in runs of 1")
     assert answer("4:1", "taste")["error"]["fix"] == "write color_by='tile'; a function gets (coord, offset)"
     assert picture("(2,3):(3,1)")["svg"].startswith("<svg")
-    assert picture("(2,3")["error"]["position"] == 4
+    assert picture("(2,3")["error"]["position"] == 0
     assert picture("4")["error"]["what"] == "draw of 0 layouts"
 
 
 def test_source_of_other_systems():
-    code = answer("(_8,_8):(_8,_1)")["code"]
+    code = explore_code("(_8,_8):(_8,_1)")["code"]
     assert code["CuTe C++"] == "cute::Layout<cute::Shape<cute::_8, cute::_8>, cute::Stride<cute::_8, cute::_1>>{}"
-    swizzled = answer("Sw<3,3,3> o _0 o (_8,_64):(_64,_1)")["code"]
+    swizzled = explore_code("Sw<3,3,3> o _0 o (_8,_64):(_64,_1)")["code"]
     assert "cute::Swizzle<3, 3, 3>" in swizzled["CuTe C++"]
     assert all(line.startswith("// ") for line in swizzled["TLA C++"].splitlines())
-    assert [*answer("4")["code"]] == ["Python"]
+    assert [*explore_code("4")["code"]] == ["Python"]
 
 
 def test_a_chain_that_takes_too_long_ends(monkeypatch):
@@ -674,16 +696,16 @@ def test_the_page_asks_for_nothing_elsewhere_and_makes_no_markup_of_texts():
         assert not re.search(r"https?:|//[a-z]+\.|innerHTML|outerHTML|insertAdjacent|document\.write|eval|Function\(|import\(", text), name
     page = (files("tla.apps.explore") / "page.html").read_text()
     assert "<style" not in page
-    assert not re.search(r"<script(?! src=\"/page\.js\")| on[a-z]+=| style=", page)
+    assert not re.search(r"<script(?! src=\"page\.js\")| on[a-z]+=| style=", page)
 
 
 def test_the_lists_of_the_page_are_those_of_the_library():
     script = (files("tla.apps.explore") / "page.js").read_text()
     from tla.viz.colouring import RULES
 
-    assert ast.literal_eval(re.search(r"COLOURS = (\[.*?\]);", script)[1]) == [*RULES]
+    assert ast.literal_eval(re.search(r"COLOURS = (\[.*?\]);", script)[1]) == ["auto", *RULES]
     examples = ast.literal_eval(re.search(r"EXAMPLES = (\[.*?\]);", script, re.DOTALL)[1])
-    for text in examples:
+    for _title, text in examples:
         found = answer(text)
         assert "error" not in found, text
         assert found["figures"] or found["sizes"]

@@ -66,7 +66,7 @@ class Page:
 
     def point(self, row, column):
         """Point at a cell of the grid; the page says where it is."""
-        script = """at('canvas').scrollIntoView(); const [x, y] = spot(arguments[0], arguments[1]), box = at('canvas').getBoundingClientRect();
+        script = """at('canvas').scrollIntoView(); const [x, y] = sheets[0].spot(arguments[0], arguments[1]), box = at('canvas').getBoundingClientRect();
             return [Math.round(box.x + x), Math.round(box.y + y)]"""
         actions = ActionBuilder(self.driver)
         actions.pointer_action.move_to_location(*self.driver.execute_script(script, row, column))
@@ -77,9 +77,14 @@ class Page:
     def colours(self, *cells):
         """The colours near the corners of cells."""
         script = """const canvas = at('canvas'), data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
-            return arguments[0].map(cell => { const [x, y] = spot(...cell), k = 4 * ((y - 8) * canvas.width + Math.round(x) - 9);
+            return arguments[0].map(cell => { const [x, y] = sheets[0].spot(...cell), k = 4 * ((y - 8) * canvas.width + Math.round(x) - 9);
             return [...data.slice(k, k + 3)]; })"""
         return self.driver.execute_script(script, cells)
+
+    def steps(self):
+        """The outline: of each step that is seen its line, and whether it is open."""
+        found = self.at("steps").find_elements(By.TAG_NAME, "details")
+        return [(x.find_element(By.TAG_NAME, "summary").text, x.get_property("open")) for x in found if x.is_displayed()]
 
     def shot(self, name):
         if folder := os.environ.get("TLA_SCREENSHOTS"):
@@ -131,10 +136,12 @@ def page(browser, server):
 def test_typing_shows_the_grid(page):
     page.open()
     assert page.driver.switch_to.active_element == page.at("text")
-    assert not page.at("drawing").is_displayed()
+    assert page.text("value") == SEED == page.at("text").get_attribute("placeholder")  # an example is drawn while nothing is typed
+    assert page.at("start").is_displayed()
     page.shot("empty")
     page.write(SEED)
     assert page.text("value") == SEED
+    assert not page.at("start").is_displayed()
     assert page.pairs("facts")["size"] == "_96"
     assert page.at("grid").get_attribute("aria-label") == f"{SEED} , 8 by 12"
     first, same, below = page.colours([0, 0], [3, 3], [4, 0])
@@ -178,13 +185,11 @@ def test_the_keyboard_alone(page):
             page.type(Keys.ARROW_UP, Keys.ARROW_LEFT)
             assert page.pairs("cell")["coordinate"] == "(0,0)"
             page.shot("keyboard_grid")
-        if reached[-1] == "on":
-            first = page.text("step")
+        if page.driver.switch_to.active_element.tag_name == "summary":
             page.type(Keys.ENTER)
-            assert page.text("place").startswith("2 of ")
-            assert page.text("step") != first
+            assert page.steps()[0][1] is False
             break
-    assert [x for x in reached if x] == ["examples", "colours", "bits", "grid", "back", "on"]
+    assert [x for x in reached if x] == ["colours", "shown", "zoom", "bits", "grid"]
     page.write("(8,6):(1,8)")
     page.type(*[Keys.ARROW_LEFT] * 8)  # to the 6
     page.type(Keys.ARROW_UP)
@@ -208,7 +213,7 @@ def test_text_that_is_wrong(page):
     page.shot("error")
     page.write("4:1")
     page.type(Keys.SHIFT, Keys.ENTER, Keys.NULL, "(4,2):(1")
-    assert page.driver.execute_script("return at('error').querySelector('pre').textContent") == f"(4,2):(1\n{' ' * 8}^"
+    assert page.driver.execute_script("return at('error').querySelector('pre').textContent") == f"(4,2):(1\n{' ' * 6}^"
     page.write("4:1")
     assert not page.at("error").is_displayed()
 
@@ -236,8 +241,8 @@ def test_256_by_256_is_responsive(page):
     assert page.pairs("cell") == {"coordinate": "(255,255)", "natural": "(255,255)", "index": "65535", "offset": "65535"}
     page.shot("large")
     times = page.driver.execute_script(
-        "return [...Array(51).keys()].map(k => { const start = performance.now(); at('grid').scrollTop = k * 97; look(k * 4, k * 3, true);"
-        "paint(); return performance.now() - start; }).sort((a, b) => a - b)"
+        "return [...Array(51).keys()].map(k => { const start = performance.now(), s = sheets[0]; at('grid').scrollTop = k * 97;"
+        "look(s, k * 4, k * 3, true); s.paint(); return performance.now() - start; }).sort((a, b) => a - b)"
     )
     assert times[25] < 100, f"{times[25]} ms for a step in the grid, in the middle of {times}"  # 11 ms here, with both cores at work
 
@@ -289,31 +294,115 @@ def test_the_back_button_and_the_address(page):
 def test_folded_modes_and_several_layouts_are_chosen(page):
     page.open("relayout(f32[2,3,4], f32[2,3,4]{0,1,2})")
     choice = Select(page.at("grids"))
-    assert [x.text for x in choice.options] == [f"{shape} ({k},_,_)" for shape in ("f32[2,3,4]", "f32[2,3,4]{0,1,2}") for k in range(2)]
-    choice.select_by_index(3)
+    assert [x.text for x in choice.options] == ["(0,_,_)", "(1,_,_)"]
+    choice.select_by_index(1)
     cell = page.point(2, 3)
-    assert cell == {"coordinate": "(1,2,3)", "natural": "(1,2,3)", "index": "23", "offset": "23", "beside": "23 in f32[2,3,4]"}
+    assert cell == {"coordinate": "(1,2,3)", "natural": "(1,2,3)", "index": "23", "offset": "23"}  # the other one shows (0,_,_)
+    page.driver.execute_script("sheets[1].choice.value = 1; sheets[1].choice.dispatchEvent(new Event('change'))")
     cell = page.point(1, 0)
-    assert (cell["offset"], cell["beside"]) == ("3", "16 in f32[2,3,4]")  # of (1,1,0): 1 + 1*2 there, 12 + 1*4 here
+    assert (cell["offset"], cell["f32[2,3,4]{0,1,2}"]) == ("16", "(1,1,0) at 3")  # of (1,1,0): 12 + 1*4 here, 1 + 1*2 there
     page.shot("relayout")
 
 
+LINKED = {  # a text, a cell of the result -> the cells of what it was made of
+    "A = (_8,_12):(_12,_1); zipped_divide(A, (_4, _3))": ((3, 2), {"A": "(3,3) at 39"}),
+    "composition((6,2):(8,2), (4,3):(3,1))": ((1, 2), {"A": "(5,0) at 40", "B": "(1,2) at 5"}),
+    "A = (_4,_2):(_1,_4); coalesce(A)": ((0, 5), {"A": "(1,1) at 5"}),
+    "right_inverse((_4,_2):(_2,_1))": ((0, 3), {"A": "(3,0) at 6"}),
+    "Sw<3,3,3> o _0 o (_8,_64):(_64,_1)": ((1, 2), {"before the swizzle": "(1,2) at 66"}),
+    "relayout(f32[4,6], f32[4,6]{0,1})": ((1, 2), {"f32[4,6]{0,1}": "(1,2) at 9"}),
+}
+
+
+@pytest.mark.parametrize("text", LINKED)
+def test_what_belongs_together_is_marked_together(page, text):
+    page.open(text)
+    (row, column), expected = LINKED[text]
+    cell = page.point(row, column)
+    assert {name: cell.get(name) for name in expected} == expected
+    assert page.driver.execute_script("return sheets.map(s => s.marked.size)") == [1] * (len(expected) + 1)
+    page.shot(f"linked_{[*LINKED].index(text)}")
+
+
+def test_two_cells_of_one_offset_are_shown(page):
+    page.open("(4,2):(1,2)")
+    assert page.pairs("cell")["not injective"] == "indices 2 and 4 are both at offset 2: they are marked"
+    assert page.driver.execute_script("return [...sheets[0].marked]") == [4, 1]  # row by row: (2,0) and (0,1)
+
+
+def test_what_stands_in_the_cells(page):
+    page.open("(4,6):(6,1)")
+    texts = "return sheets[0].texts.slice(6, 8)"
+    seen = []
+    for shown in ("offset", "index", "coordinate"):
+        Select(page.at("shown")).select_by_value(shown)
+        page.settle()
+        seen.append(page.driver.execute_script(texts))
+    assert seen == [["6", "7"], ["1", "5"], ["(1,0)", "(1,1)"]]
+    Select(page.at("zoom")).select_by_value("200 %")
+    page.settle()
+    assert page.driver.execute_script("return sheets[0].height") == 48
+    assert "shown=coordinate" in page.driver.current_url
+    page.shot("coordinates")
+
+
+def test_cards_and_controls(page):
+    page.open()
+    cards = page.at("cards").find_elements(By.TAG_NAME, "button")
+    assert len(cards) >= 6
+    cards[2].click()
+    page.settle()
+    assert page.text("value").startswith("Sw<3,3,3>")
+    assert page.text("legend").startswith("colours: banks of 4 bytes, elements of 16 bits")
+    disabled = "return [...at('colours').options].filter(o => o.disabled).map(o => o.value)"
+    assert page.driver.execute_script(disabled) == ["lane", "sublane", "packing"]
+    page.write("bf16[16,256]{1,0:T(8,128)(2,1)}")
+    assert page.driver.execute_script(disabled) == []
+    page.write("size(4:1)")
+    assert not page.at("zoom").is_enabled()
+
+
+def test_an_error_is_quiet_while_one_types_and_moves_nothing(page):
+    page.open(SEED)
+    places = "return ['colours', 'grid'].map(id => at(id).getBoundingClientRect().y)"
+    before = page.driver.execute_script(places)
+    page.at("text").send_keys("(")
+    WebDriverWait(page.driver, 10, poll_frequency=0.01).until(lambda d: d.execute_script("return answered === question && waits !== 0"))
+    assert not page.at("error").is_displayed()
+    page.settle()
+    assert page.at("error").is_displayed()
+    assert page.driver.execute_script(places) == before
+
+
 def test_step_by_step(page):
-    page.open("A = (_24):(_3); B = (_2,_2):(_1,_6); logical_divide(A, B)")
-    assert page.text("place") == "1 of 4, from the law of what follows"
-    titles, after = [], []
-    for _ in range(4):
-        titles.append(page.at("step").find_element(By.TAG_NAME, "h3").text)
-        after.append([x.text for x in page.at("step").find_elements(By.TAG_NAME, "dd")][-1])
-        page.shot(f"step_{len(titles)}")
-        page.at("on").click()
-    assert titles == ["complement(B, size(A))", "MakeLayout(B, rest)", "composition(A, MakeLayout(B, rest))", "logical_divide(A, B)"]
-    assert after[-1] == after[-2] == page.text("value")
-    assert page.text("place") == "4 of 4"
-    image = page.at("step").find_element(By.TAG_NAME, "img")
+    page.open("block = (_24):(_3); tile = (_2,_2):(_1,_6); logical_divide(block, tile)")
+    (line, is_open), *inner = page.steps()
+    assert line == "logical_divide(block, tile) → " + page.text("value")
+    assert is_open
+    assert [text.split(" →")[0] for text, _open in inner] == [
+        "complement(tile, size(block))",
+        "MakeLayout(tile, rest)",
+        "composition(block, MakeLayout(tile, rest))",
+    ]
+    image = page.at("steps").find_element(By.TAG_NAME, "img")
     assert page.driver.execute_script("return arguments[0].naturalWidth", image) > 50
-    page.at("back").click()
-    assert page.text("place").startswith("3 of 4")
+    page.at("steps").find_elements(By.TAG_NAME, "summary")[3].click()
+    assert page.steps()[3][1]
+    page.shot("steps")
+
+
+def test_code_in_tabs(page):
+    page.open("(_4,_2):(_1,_4)")
+    tabs = lambda: page.at("tabs").find_elements(By.TAG_NAME, "button")  # noqa: E731
+    page.driver.execute_script("at('codes').scrollIntoView()")
+    WebDriverWait(page.driver, 10).until(lambda d: tabs())
+    assert [x.text for x in tabs()] == ["Python", "CuTe C++", "CuTe DSL", "TLA C++", "index in C", "index in CUDA", "index in Triton"]
+    tabs()[4].click()
+    assert "int32_t offset(" in page.driver.execute_script("return at('code').querySelector('pre').textContent")
+    assert page.driver.execute_script("return at('code').scrollWidth - at('code').clientWidth") <= 0
+    page.write("(_4,_3):(_1,_4)")
+    WebDriverWait(page.driver, 10).until(lambda d: "_3" in page.text("code"))
+    page.shot("code")
 
 
 def test_copies(page):
@@ -323,12 +412,16 @@ def test_copies(page):
     )
     page.open("A = (4,2):(1,4); coalesce(A)")
     read = "navigator.clipboard.readText().then(arguments[0])"
-    for button, said in (("link", "the link"), ("svg", "the SVG")):
+    for button, said in (("link", "the link"), ("command", "the command"), ("svg", "the SVG")):
         page.at(button).click()
         WebDriverWait(page.driver, 10).until(lambda d, said=said: page.text("copied") == f"{said} is copied")
         found = page.driver.execute_async_script(read)
-        assert found == page.driver.current_url if button == "link" else found.startswith("<svg")
-    page.at("code").find_element(By.TAG_NAME, "button").click()
+        assert found.startswith(
+            {"link": page.driver.current_url, "svg": "<svg", "command": "tla explore 'A = (4,2):(1,4); coalesce(A)'"}[button]
+        )
+    page.driver.execute_script("at('codes').scrollIntoView()")
+    WebDriverWait(page.driver, 10).until(lambda d: page.text("copy-code") == "Copy the Python")
+    page.at("copy-code").click()
     WebDriverWait(page.driver, 10).until(lambda d: page.text("copied") == "the Python is copied")
     assert page.driver.execute_async_script(read) == "from tla import coalesce, parse\n\nA = parse('(4,2):(1,4)')\nprint(coalesce(A))"
 
@@ -343,6 +436,9 @@ def test_dark_and_narrow(page):
     page.driver.set_window_size(500, 900)
     page.settle()
     assert page.driver.execute_script("return document.documentElement.scrollWidth - innerWidth") <= 0
+    cell = "const r = at('cell').getBoundingClientRect(); return r.top >= 0 && r.bottom <= innerHeight + 1"
+    page.driver.execute_script("at('grid').scrollIntoView()")
+    assert page.driver.execute_script(cell)  # always in view
     page.driver.set_window_size(1200, 1400)
 
 

@@ -100,11 +100,13 @@ COPIES = [a for a in atoms(kind=CopyAtom) if "Auto" not in a.name and a.name != 
 
 
 def test_what_a_copy_reads_it_writes():
-    for found in COPIES:
-        if "UTCCP" in found.name or max(map(int, _flat(found.src.shape))) > 5000:
+    maps = {(found.thr_id, found.src, found.dst): found for found in COPIES if "UTCCP" not in found.name}
+    for found in maps.values():
+        if max(map(int, _flat(found.src.shape))) > 5000:
             continue
         threads = int(np.prod(_flat(found.thr_id.shape)))
-        assert {*places(found.src, threads).ravel()} == {*places(found.dst, threads).ravel()}, found
+        reads, writes = (np.bincount(places(x, threads).ravel()) > 0 for x in (found.src, found.dst))
+        assert np.array_equal(reads, writes), found
 
 
 def test_names_are_found_as_the_vendors_write_them():

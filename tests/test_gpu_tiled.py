@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tla import Int, LeafTypeError, MakeTensor, RangeError, TlaError, dim, make_identity_tensor, parse
+from tla import Int, LeafTypeError, MakeTensor, RangeError, TlaError, dim, make_identity_tensor, parse, product_each
 from tla.gpu import (
     Copy_Atom,
     SM75_U16x8_LDSM_T,
@@ -201,3 +201,18 @@ def test_an_integer_that_does_not_fit_is_refused(write):
 def test_a_float_is_not_cut_to_an_integer():
     with pytest.raises(LeafTypeError, match="elements of float64 into int32"):
         fill(MakeTensor(np.zeros(3, np.int32)), 2.5)
+
+
+def test_parts_of_a_layout_that_tiles_do_not_divide_are_its_elements():
+    """Of 10 rows in tiles of 4, 10 are some thread's: each element once, none past the end."""
+    mma = make_tiled_mma(UniversalFMA[float], parse("(_4,_2,_1):(_1,_4,_0)"))
+    whole = parse("(_10,_5):(_1,_16)")
+    seen = []
+    for thread in range(8):
+        part = mma[thread].partition_C(whole)
+        for coord in itertools.product(*map(range, map(int, product_each(part.shape)))):
+            try:
+                seen.append(int(part[coord]))
+            except RangeError:
+                continue
+    assert sorted(seen) == sorted(int(whole(i, j)) for i in range(10) for j in range(5))

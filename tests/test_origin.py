@@ -124,6 +124,39 @@ def test_the_tile_of_a_padded_array_never_claims_to_be_all_valid():
             ask()
 
 
+DIVIDES = (tla.logical_divide, tla.zipped_divide, tla.tiled_divide, tla.flat_divide)
+
+
+def test_a_divide_whose_tiles_reach_past_the_end_claims_what_there_is_or_nothing():
+    """Small sizes by small tiles: the valid coordinates go to the offsets of the layout, each of them; or it is said that it is no box."""
+    carried = said = 0
+    tiles = [2, 3, 4, 5, 8, tla._4, tla._8, *map(parse, ("_2:_2", "3:1", "2:4", "(2,2):(1,4)", "_4:_1"))]
+    for n, divide, tile in itertools.product((1, 3, 4, 5, 7, 10, 12), DIVIDES, tiles):
+        for a, tiler in ((Layout(n, 1), tile), (tla.MakeLayout((n, 3), (1, 100)), (tile, 2)), (tla.MakeLayout((n, 3), (1, 100)), (tile,))):
+            try:
+                made = divide(a, tiler)
+            except TlaError:  # a tile with gaps
+                continue
+            if made.origin_shape is None:
+                said += tla.size(made) > tla.size(a)
+                continue
+            carried += tla.size(made) > tla.size(a)
+            assert valid_places(made) == valid_places(a), (divide.__name__, a, tiler, made, made.origin_shape)
+    assert carried > 80
+    assert said > 100
+
+
+def test_the_divides_of_the_issue():
+    ten, matrix = parse("_10:_1"), parse("(_10,_4):(_1,_10)")
+    assert tla.zipped_divide(ten, 4).origin_shape is None
+    assert tla.zipped_divide(ten, 16).origin_shape == (10, 1)
+    assert tla.logical_divide(matrix, (4, 4)).origin_shape == (10, 4)
+    assert tla.logical_divide(matrix, (4, 3)).origin_shape == (10, 4)
+    assert tla.logical_divide(matrix, (parse("4:1"), tla._)).origin_shape == (10, 4)
+    assert tla.logical_divide(matrix, 4).origin_shape == (4, 10)
+    assert tla.zipped_divide(matrix, (4, 4)).origin_shape is None
+
+
 @pytest.mark.parametrize(("rows", "cols"), [(100, 60), (1, 1), (16, 16), (33, 17)])
 def test_a_tag_that_is_recognised_has_the_valid_sizes(rows, cols):
     for tag in (ascend.zN, ascend.nZ, ascend.zZ, ascend.RowMajor, ascend.L0C):

@@ -8,6 +8,7 @@ import functools
 import importlib.util
 import itertools
 import json
+import os
 import random
 import re
 import shutil
@@ -329,21 +330,113 @@ def test_cpp_of_tla_is_what_its_headers_were_given():
     assert seen > len(cases) * 0.9, seen
 
 
+#: Enough of TLA for the types of its layouts; tuples convert to none but their own type, as TLA's.
+STAND_IN = """
+#include <cstdint>
+#include <type_traits>
+namespace Catlass::layout { struct zN {}; struct RowMajor {}; }
+namespace tla {
+template <auto v> struct C { static constexpr auto value = v; constexpr operator decltype(v)() const { return v; } };
+template <int v> using Int = C<v>;
+template <class... T> struct tuple {};
+template <class T, class... Rest> struct tuple<T, Rest...> {
+  T first; tuple<Rest...> rest;
+  constexpr tuple() {}
+  constexpr tuple(T const& f, Rest const&... r) : first(f), rest(r...) {}
+};
+template <class... T> using Shape = tuple<T...>;
+template <class... T> using Stride = tuple<T...>;
+template <class... T> constexpr tuple<T...> MakeShape(T const&... t) { return {t...}; }
+template <class... T> constexpr tuple<T...> MakeStride(T const&... t) { return {t...}; }
+template <class S> struct Valid;
+template <class... T> struct Valid<tuple<T...>> { template <class> using u32 = uint32_t; using type = tuple<u32<T>...>; };
+template <class S, class D, class O = typename Valid<D>::type> struct Layout {
+  S shape; D stride; O origin_shape;
+  constexpr Layout(S const& s = S(), D const& d = D(), O const& o = O()) : shape(s), stride(d), origin_shape(o) {}
+};
+template <class S, class D> constexpr Layout<S, D> MakeLayout(S s, D d) { return {s, d, {}}; }
+template <class S, class D, class O> constexpr Layout<S, D, O> MakeLayout(S s, D d, O o) { return {s, d, o}; }
+template <class E, class Tag, class R, class N> constexpr auto MakeLayout(R rows, N cols) {
+  if constexpr (std::is_same_v<Tag, Catlass::layout::RowMajor>)
+    return MakeLayout(MakeShape(rows, cols), MakeStride(int64_t(cols), Int<1>{}), MakeShape(rows, cols));
+  else
+    return MakeLayout(MakeShape(MakeShape(Int<16>{}, (rows + 15) / 16), MakeShape(Int<16>{}, (cols + 15) / 16)),
+                      MakeStride(MakeStride(Int<16>{}, Int<256>{}), MakeStride(Int<1>{}, int64_t(rows + 15) / 16 * 256)),
+                      MakeShape(rows, cols));
+}
+}
+namespace Catlass::detail {
+using namespace tla;
+using LayoutL0C = Layout<Shape<Shape<Int<16>, uint32_t>, Shape<Int<16>, uint32_t>>, Stride<Stride<Int<16>, Int<256>>, Stride<Int<1>, int64_t>>>;
+template <class E, class Tag> struct Of;
+template <class E> struct Of<E, layout::RowMajor> { using type = Layout<Shape<uint32_t, uint32_t>, Stride<int64_t, Int<1>>>; };
+template <class E> struct Of<E, layout::zN> { using type = LayoutL0C; };
+template <class E, class Tag> using TagToLayout_t = typename Of<E, Tag>::type;
+}
+"""
+CATLASS = """
+#include <cstddef>
+using std::size_t;
+namespace AscendC { enum class TPosition { GM, A1, A2, B1, B2, C2, CO1, VECCALC }; }  // all that these headers use of it
+#include <catlass/catlass.hpp>
+#include <tla/layout.hpp>
+#include <catlass/detail/tag_to_layout.hpp>
+"""
+
+
+def test_cpp_of_tla_has_the_types_of_catlass(tmp_path):
+    """What is written is assigned to CATLASS's own layout types: shapes of uint32_t, strides of int64_t.
+
+    CATLASS's headers are taken where CATLASS_INCLUDE names their folder, else types written down from them.
+    """
+    if not shutil.which("g++"):
+        pytest.skip("needs g++")
+    headers = os.environ.get("CATLASS_INCLUDE")
+    cases = [
+        (tag, sizes, ld) for tag in ("zN", "RowMajor") for sizes in ((100, 60), (1, 1), (65536, 65536), (M, 60), (M, N)) for ld in (0, 1)
+    ]
+    cases += [(tag, sizes, 0) for tag in ("ColumnMajor", "zZ", "nZ") for sizes in ((100, 60), (M, N))] if headers else []
+    lines = []
+    for tag, sizes, ld in cases:
+        layout = MakeLayout[half, getattr(ascend, tag)](*sizes, **({"ld": sizes[tag == "RowMajor"] + 64 * ld} if ld else {}))
+        kind = f"Catlass::detail::TagToLayout_t<half, Catlass::layout::{tag}>"
+        for dtype in (None, half):
+            text = source(layout, "tla_cpp", dtype=dtype)
+            assert ("layout::" in text) == (dtype is half and not ld) or tag == "RowMajor", text
+            lines += [f"{{ {kind} a; a = {text}; }}", f"static_assert(std::is_same_v<{kind}, decltype({text})>);"]
+    lines += [f"Catlass::detail::LayoutL0C c; c = {source(MakeLayout[half, ascend.L0C](100, 60), 'tla_cpp')};"]
+    lines += [f"auto b = {source(MakeLayout[half, ascend.zN](Int[100](), 60), 'tla_cpp')};"]
+    (tmp_path / "a.cpp").write_text(
+        f"struct half {{ short x; }};\n{CATLASS if headers else STAND_IN}\nvoid f(int M, int N) {{\n" + "\n".join(lines) + "\n}\n"
+    )
+    made = subprocess.run(
+        ["g++", "-std=c++17", "-fsyntax-only", *([f"-I{headers}"] if headers else []), "a.cpp"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert made.returncode == 0, re.findall(r".*error.*", made.stderr)[:5]
+
+
 def test_a_tag_is_written_where_it_says_all():
     a = MakeLayout[half, ascend.zN](100, 60)
-    explicit = "tla::MakeLayout(tla::MakeShape(tla::MakeShape(tla::Int<16>{}, 7), tla::MakeShape(tla::Int<16>{}, 4)), "
-    explicit += "tla::MakeStride(tla::MakeStride(tla::Int<16>{}, tla::Int<256>{}), tla::MakeStride(tla::Int<1>{}, 1792))"
-    assert source(a, "tla_cpp", dtype=half) == "tla::MakeLayout<half, Catlass::layout::zN>(100, 60)"
-    assert source(a, "tla_cpp") == f"{explicit}, tla::MakeShape(100, 60))"
+    explicit = "tla::MakeLayout(tla::MakeShape(tla::MakeShape(tla::Int<16>{}, uint32_t(7)), tla::MakeShape(tla::Int<16>{}, uint32_t(4))), "
+    explicit += "tla::MakeStride(tla::MakeStride(tla::Int<16>{}, tla::Int<256>{}), tla::MakeStride(tla::Int<1>{}, int64_t(1792)))"
+    assert source(a, "tla_cpp", dtype=half) == "tla::MakeLayout<half, Catlass::layout::zN>(uint32_t(100), uint32_t(60))"
+    assert source(a, "tla_cpp") == f"{explicit}, tla::MakeShape(uint32_t(100), uint32_t(60)))"
     assert source(Layout(a.shape, a.stride), "tla_cpp") == f"{explicit})"
-    assert source(MakeLayout[half, ascend.zN](M, 60), "tla_cpp", dtype=half) == "tla::MakeLayout<half, Catlass::layout::zN>(M, 60)"
+    assert (
+        source(MakeLayout[half, ascend.zN](M, 60), "tla_cpp", dtype=half)
+        == "tla::MakeLayout<half, Catlass::layout::zN>(uint32_t(M), uint32_t(60))"
+    )
     assert "<" not in source(MakeLayout[half, ascend.RowMajor](4, 6, ld=13), "tla_cpp", dtype=half).replace("Int<1>", "")
     assert "Catlass" not in source(MakeLayout[half, ascend.nN](4, 6), "tla_cpp", dtype=half)
-    assert source(Layout((4, 6), (N, M)), "tla_cpp", dtype=half) == "tla::MakeLayout(tla::MakeShape(4, 6), tla::MakeStride(N, M))"
+    written = source(Layout((4, 6), (N, M)), "tla_cpp", dtype=half)
+    assert written == "tla::MakeLayout(tla::MakeShape(uint32_t(4), uint32_t(6)), tla::MakeStride(int64_t(N), int64_t(M)))"
     for name, element in vars(ascend).items():
         if isinstance(element, ascend.Element):
             text = source(MakeLayout[element, ascend.nZ](64, 64), "tla_cpp", dtype=element)
-            assert re.fullmatch(r"tla::MakeLayout<[\w:]+, Catlass::layout::nZ>\(64, 64\)", text), name
+            assert re.fullmatch(r"tla::MakeLayout<[\w:]+, Catlass::layout::nZ>\(uint32_t\(64\), uint32_t\(64\)\)", text), name
 
 
 def test_text_of_xla_is_the_same_map():

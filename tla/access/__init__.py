@@ -1,6 +1,6 @@
 """What an instruction touches in memory, counted, with what collides; the best swizzle for it."""
 
-from .convert import ConversionPlan, Load, Move, Shuffle, Spread, Store, convert
+from .convert import convert
 from .counting import Access, Witness, access, bank_conflicts
 from .memories import (
     AMD_LDS,
@@ -12,6 +12,8 @@ from .memories import (
     TPU_VREG,
     Memory,
 )
+from .plan import ConversionPlan
+from .steps import Load, Move, Shuffle, Spread, Store
 from .synthesis import Best, Certificate, best_swizzle
 from .vectors import vector_width
 

@@ -4,28 +4,32 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator
+from itertools import zip_longest
 from typing import Any, cast
 
 from ..core.cache import memo
-from ..core.errors import RankError, Reason, Unproven
+from ..core.errors import LeafTypeError, RankError, Reason, Unproven
 from ..core.int_tuple import (
     Underscore,
-    by_kind_of_tiler,
-    elsewhere,
     opened,
     shown,
 )
 from ..core.ints import (
     Int,
+    Static,
+    equal,
     is_int,
 )
+from ..core.kinds import by_kind, defined
 from ..core.layout import (
     Layout,
+    Shape,
     compact_col_major,
     join,
     unchecked_layout,
+    valid_as_one,
 )
-from .coalesce import top_modes
+from .coalesce import coalesce, top_modes
 
 _0, _1 = Int[0](), Int[1]()
 
@@ -38,8 +42,6 @@ def by_mode(f: Callable[[Layout, Layout], Layout], keep_rest: bool = False) -> C
 
     @functools.wraps(f)
     def lifted(a: Layout, tiler: Any) -> Layout:
-        if not isinstance(a, Layout):
-            return elsewhere(remembered, a, tiler)
         if isinstance(tiler, Layout):
             return f(a, tiler)
         if isinstance(tiler, Underscore):
@@ -49,16 +51,31 @@ def by_mode(f: Callable[[Layout, Layout], Layout], keep_rest: bool = False) -> C
         if is_int(tiler):
             return f(a, Layout(tiler, compact_col_major(tiler) if keep_rest else _1))
         if not isinstance(tiler, tuple):
-            return cast(Layout, by_kind_of_tiler(remembered, a, tiler))
+            return cast(Layout, _tiler_of_kind(f.__name__, tiler)(a, tiler))
         tiler = opened(tiler)
         modes = top_modes(f.__name__, a, tiler)
         if len(tiler) > len(modes):
             n = len(tiler) - len(modes)
             raise RankError(f"{f.__name__}: {len(tiler)} tiles for {shown(a)}", f"at most {len(modes)}, one per mode", f"drop the last {n}")
-        return join([*_each_mode(lifted, modes, tiler), *(modes[len(tiler) :] if keep_rest else ())])
+        made = [*_each_mode(lifted, modes, tiler), *(modes[len(tiler) :] if keep_rest else ())]
+        return join(made, _in_order(modes, tiler, made) if keep_rest and any(m._origin is ... for m in made) else None)
 
-    remembered = memo(lifted)
-    return remembered
+    return memo(by_kind(Layout)(lifted))
+
+
+def _tiler_of_kind(name: str, tiler: Any) -> Callable[..., Any]:
+    """An operation as it is defined on the kind of a tiler that is no Layout, integer or tuple."""
+    if own := defined(name, tiler, argument=1):
+        return own
+    fix = f"write {tiler!r}()" if isinstance(tiler, Static) else "write it as a tuple, such as (4, 8)"
+    raise LeafTypeError(f"{name}: a tiler of type {type(tiler).__name__}", "a layout, an integer, or a tuple", fix)
+
+
+def _in_order(modes: tuple[Layout, ...], tiler: tuple[Any, ...], made: list[Layout]) -> Any:
+    """What is valid of modes that were divided: tiles of stride 1 leave the order of a mode, and so how many of it are valid."""
+    kept = [is_int(t) or (isinstance(t, Layout) and equal(coalesce(t).stride, 1) is True) for t in tiler]
+    counts = [valid_as_one(old if k else new) for old, k, new in zip_longest(modes, kept, made)]
+    return ... if any(n is None for n in counts) else Shape(*counts)
 
 
 def _each_mode(f: Callable[[Layout, Any], Layout], modes: tuple[Layout, ...], tiler: tuple[Any, ...]) -> Iterator[Layout]:

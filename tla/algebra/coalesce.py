@@ -12,7 +12,6 @@ from ..core.cache import memo
 from ..core.errors import RangeError, RankError
 from ..core.int_tuple import (
     as_int_tuple,
-    elsewhere,
     leaves,
     like,
     product_each,
@@ -26,6 +25,7 @@ from ..core.ints import (
     is_constant,
     require,
 )
+from ..core.kinds import by_kind
 from ..core.layout import (
     Layout,
     Shape,
@@ -43,6 +43,7 @@ _0, _1 = Int[0](), Int[1]()
 
 
 @memo
+@by_kind(Layout)
 def coalesce(layout: Layout, profile: IntTupleLike | None = None) -> Layout:
     """The same function of an integer in the fewest modes.
 
@@ -60,8 +61,6 @@ def coalesce(layout: Layout, profile: IntTupleLike | None = None) -> Layout:
     Law: size(R) == size(A), and R(i) == A(i) for every i.
     Source: CuTe `coalesce`.
     """
-    if not isinstance(layout, Layout):
-        return elsewhere(coalesce, layout, profile)
     if profile is None and layout._origin is None and (plain := layout.plain_modes()):
         return wrapped(merged(plain))
     profile = as_int_tuple(_1 if profile is None else profile)
@@ -90,6 +89,7 @@ def top_modes(name: str, layout: Layout, goes_through: tuple[Any, ...]) -> tuple
     return tuple(layout)
 
 
+@by_kind(Layout)
 def filter_zeros(layout: Layout, profile: IntTupleLike | None = None) -> Layout:
     """The layout with extent 1 for every mode of static stride 0: the same offsets, each as often as it is different.
 
@@ -102,8 +102,6 @@ def filter_zeros(layout: Layout, profile: IntTupleLike | None = None) -> Layout:
 
     Source: CuTe `filter_zeros`.
     """
-    if not isinstance(layout, Layout):
-        return elsewhere(filter_zeros, layout, profile)
     zeros = layout.stride if profile is None else as_int_tuple(profile)
     require_congruent("filter_zeros", layout.shape, zeros)
     # an extent of static 0 stays: what has no offsets must not get one
@@ -118,6 +116,7 @@ def filter_zeros(layout: Layout, profile: IntTupleLike | None = None) -> Layout:
     return valid_by_leaves(new, layout, valid and [*map(known_smaller, valid, leaves(new.shape))])
 
 
+@by_kind(Layout)
 def filter(layout: Layout, profile: IntTupleLike | None = None) -> Layout:
     """The coalesced layout without its modes of static stride 0: what is left of a broadcast.
 

@@ -12,14 +12,16 @@ from typing import Any
 from ..core.basis import MakeBasisLike, as_coordinate
 from ..core.coord import Computes, Coord, crd2idx, idx2crd
 from ..core.errors import RangeError
-from ..core.int_tuple import ByPath, IntTuple, as_int_tuple, elsewhere, leaves, modes_of, product, shown
+from ..core.int_tuple import ByPath, IntTuple, as_int_tuple, leaves, modes_of, product, shown
 from ..core.ints import Int, IntTupleLike, add, at_most, equal, is_constant, is_static, known, mul, plus, require
+from ..core.kinds import by_kind
 from ..core.layout import Layout, Shape, as_layout
 
 _0, _1 = Int[0](), Int[1]()
 
 
 @ByPath
+@by_kind(Layout)
 def coshape(layout: Layout) -> Any:
     """The shape that holds every value of a layout: of offsets their span, of coordinates the span in each mode.
 
@@ -32,8 +34,6 @@ def coshape(layout: Layout) -> Any:
 
     Source: CuTe `coshape<I...>`.
     """
-    if not isinstance(layout, Layout):
-        return elsewhere(coshape, layout)
     extents = tuple(leaves(layout.shape))
     if any(is_constant(0, n) for n in extents):
         return _each(lambda _n: _0, _total(leaves(layout.stride)))

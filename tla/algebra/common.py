@@ -12,8 +12,9 @@ from typing import Any
 
 from ..core.basis import Encoding
 from ..core.errors import DivisibilityError, RankError, Unproven
-from ..core.int_tuple import as_shape, elsewhere, flatten, leaves, like, shown, size
+from ..core.int_tuple import as_shape, flatten, leaves, like, shown, size
 from ..core.ints import Int, add, equal, is_constant, is_static, require_positive, static
+from ..core.kinds import by_kind
 from ..core.layout import Layout, compact_col_major
 from .coalesce import coalesce
 from .composition import composition
@@ -29,6 +30,7 @@ _ONE = Layout(_1, _0)
 # -------------------------------------------------------------------------------------------- common vectors
 
 
+@by_kind(Layout)
 def max_common_layout(a: Layout, b: Layout) -> Layout:
     """The places at which two layouts hold the same consecutive offsets, from 0 on: what one vector copy can move.
 
@@ -41,10 +43,8 @@ def max_common_layout(a: Layout, b: Layout) -> Layout:
     extent, and along a dynamic stride, do not count.
     Raises what right_inverse does. Source: CuTe `max_common_layout`.
     """
-    if not isinstance(a, Layout):
-        return elsewhere(max_common_layout, a, b)
     if not isinstance(b, Layout):
-        return elsewhere(max_common_layout, b, a)  # what is common to two has no order
+        return max_common_layout(b, a)  # what is common to two has no order
     for x in (a, b):
         offsets_only("max_common_layout", x)
     if nothing := of_nothing("max_common_layout", a, b):

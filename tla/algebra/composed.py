@@ -8,6 +8,7 @@ Source: CuTe include/cute/swizzle_layout.hpp and layout_composed.hpp.
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable
 from typing import Any
@@ -16,8 +17,9 @@ from ..core import layout as layouts
 from ..core.basis import ScaledBasis
 from ..core.composed import ComposedLayout, innermost
 from ..core.errors import DivisibilityError, LeafTypeError, Reason, Unproven
-from ..core.int_tuple import AnyLayout, Underscore, flatten, leaves, like, product_each, register_kind, register_tiler, shown, size
-from ..core.ints import Int, equal, is_constant, is_static, known, mul, plus, static
+from ..core.int_tuple import AnyLayout, Underscore, flatten, get, leaves, like, product_each, shown, size
+from ..core.ints import Int, equal, is_constant, is_static, known, leaf, mul, plus, static
+from ..core.kinds import on
 from ..core.layout import Layout, MakeLayout
 from ..core.swizzle import Swizzle, between, make_swizzle
 from . import coalesce as coalescing, divide as tilers, modes
@@ -26,9 +28,10 @@ from .common import max_common_layout
 from .complement import complement
 from .composition import composition
 from .digits import ENUMERABLE, first_of, merged, wrapped
+from .divide import logical_product
 from .flat_modes import flat_modes, has_symbols, step_of
 from .inverse import left_inverse, right_inverse
-from .modes import dice, slice_and_offset
+from .modes import dice, slice_, slice_and_offset
 from .predicates import is_bijective, is_compact, is_injective, is_surjective, same_map
 from .recast import downcast, upcast
 
@@ -52,7 +55,8 @@ def _values(layout: Any, what: str) -> list[Any]:
     return values
 
 
-def _after_swizzle(_operation: Any, swizzle: Swizzle, b: Any) -> Any:
+@on(Swizzle, composition)
+def _after_swizzle(swizzle: Swizzle, b: Any) -> Any:
     """composition(swizzle, b)."""
     if isinstance(b, AnyLayout):
         return ComposedLayout(swizzle, _0, b)
@@ -67,8 +71,10 @@ def _after_swizzle(_operation: Any, swizzle: Swizzle, b: Any) -> Any:
     return b if swizzle.bits == 0 else swizzle if b.bits == 0 else found
 
 
-def _through(operation: Any, a: Any, b: Any) -> Any:
-    """operation(a, b) for a Layout a and a b that begins with a swizzle: the swizzle moved to the front of a."""
+@on(Swizzle, composition, argument=1)
+@on(ComposedLayout, composition, argument=1)
+def _through(a: Any, b: Any) -> Any:
+    """composition(a, b) for a Layout a and a b that begins with a swizzle: the swizzle moved to the front of a."""
     if isinstance(b, Swizzle):
         if b.bits == 0:
             return a
@@ -104,7 +110,8 @@ def _moved(a: Layout, swizzle: Swizzle, offset: Any, inner: Layout, places: Any)
 # --------------------------------------------------------------------------------------------------- slicing
 
 
-def _slice_and_offset(_operation: Any, layout: ComposedLayout, coord: Any) -> tuple[Any, Any]:
+@on(ComposedLayout, slice_and_offset, argument=1)
+def _slice_and_offset(coord: Any, layout: ComposedLayout) -> tuple[Any, Any]:
     """slice_and_offset(coord, layout): a plain Layout where the swizzle is one there.
 
     With b the offset of what is fixed, Sw(b + x) - Sw(b) is a sum over the bits of x, as long as no bit of x is added to
@@ -207,7 +214,8 @@ def _unswizzled(swizzle: Swizzle, here: Any, moving: int, rest: Layout) -> Layou
 # -------------------------------------------------------------------------------------------------- inverses
 
 
-def _right_inverse(_operation: Any, layout: ComposedLayout) -> Any:
+@on(ComposedLayout, right_inverse)
+def _right_inverse(layout: ComposedLayout) -> Any:
     swizzle = _swizzle_of("right_inverse", layout)
     what = f"right_inverse of {shown(layout)}"
     if not is_constant(0, layout.offset):
@@ -224,7 +232,8 @@ def _right_inverse(_operation: Any, layout: ComposedLayout) -> Any:
         return ComposedLayout(found, _0, ComposedLayout(swizzle, _0, Layout(whole, _1)))
 
 
-def _left_inverse(_operation: Any, layout: ComposedLayout) -> Any:
+@on(ComposedLayout, left_inverse)
+def _left_inverse(layout: ComposedLayout) -> Any:
     swizzle = _swizzle_of("left_inverse", layout)
     found = left_inverse(layout.inner)
     values = _values(layout, f"left_inverse of {shown(layout)}")
@@ -247,7 +256,8 @@ def _swizzle_of(name: str, layout: ComposedLayout) -> Swizzle:
     return layout.outer
 
 
-def _max_common_layout(_operation: Any, a: ComposedLayout, b: Any) -> Layout:
+@on(ComposedLayout, max_common_layout)
+def _max_common_layout(a: ComposedLayout, b: Any) -> Layout:
     """Of a swizzled layout: what of the inner one stays together, at every place, so that one vector can move it."""
     swizzle = _swizzle_of("max_common_layout", a)
     if not is_constant(0, a.offset):
@@ -261,28 +271,48 @@ def _max_common_layout(_operation: Any, a: ComposedLayout, b: Any) -> Layout:
 # ---------------------------------------------------------------------------------------------------- widths
 
 
-def _recast_swizzle(operation: Any, swizzle: Swizzle) -> Swizzle:
-    n = operation.arguments[0]
-    k = n.bit_length() - 1
-    if n != 1 << k:
-        raise DivisibilityError(f"{operation.__name__}[{n}] of {swizzle}", "a power of 2", "recast the layout without its swizzle")
-    if operation.operation is downcast:
-        return make_swizzle(swizzle.bits, swizzle.base + k, swizzle.shift)
-    if swizzle.base >= k:
-        return make_swizzle(swizzle.bits, swizzle.base - k, swizzle.shift)
-    if swizzle.bits and swizzle.shift < 0:
-        what = f"upcast[{n}] of {swizzle}: bits inside of a wide element move others"
-        raise DivisibilityError(what, f"a base of {k} or more", "use a narrower element")
-    return make_swizzle(max(swizzle.bits + swizzle.base - k, 0), 0, swizzle.shift)
+@on(Swizzle, upcast)
+def _upcast_swizzle(n: int) -> Callable[[Swizzle], Swizzle]:
+    def up(swizzle: Swizzle) -> Swizzle:
+        k = _log2(f"upcast[{n}] of {swizzle}", n)
+        if swizzle.base < k and swizzle.bits and swizzle.shift < 0:
+            what = f"upcast[{n}] of {swizzle}: bits inside of a wide element move others"
+            raise DivisibilityError(what, f"a base of {k} or more", "use a narrower element")
+        return make_swizzle(max(swizzle.bits + min(swizzle.base - k, 0), 0), max(swizzle.base - k, 0), swizzle.shift)
+
+    return up
 
 
-def _recast(operation: Any, layout: ComposedLayout) -> Any:
-    n = operation.arguments[0]
-    if operation.operation is upcast and (known(layout.offset) is None or layout.offset % n):
-        raise DivisibilityError(f"upcast[{n}] of {shown(layout)}", f"an offset that {n} divides", "move it into the pointer")
-    offset = mul(layout.offset, static(n)) if operation.operation is downcast else layout.offset // static(n)
-    result = ComposedLayout(operation(layout.outer), offset, operation(layout.inner))
-    wide, narrow = (result, layout) if operation.operation is upcast else (layout, result)
+@on(Swizzle, downcast)
+def _downcast_swizzle(n: int) -> Callable[[Swizzle], Swizzle]:
+    return lambda sw: make_swizzle(sw.bits, sw.base + _log2(f"downcast[{n}] of {sw}", n), sw.shift)
+
+
+def _log2(what: str, n: int) -> int:
+    if n & (n - 1):
+        raise DivisibilityError(what, "a power of 2", "recast the layout without its swizzle")
+    return int(n).bit_length() - 1
+
+
+@on(ComposedLayout, upcast)
+def _upcast(n: int) -> Callable[[ComposedLayout], Any]:
+    def up(layout: ComposedLayout) -> Any:
+        if known(layout.offset) is None or layout.offset % n:
+            raise DivisibilityError(f"upcast[{n}] of {shown(layout)}", f"an offset that {n} divides", "move it into the pointer")
+        return _recast(upcast, n, layout, layout.offset // static(n))
+
+    return up
+
+
+@on(ComposedLayout, downcast)
+def _downcast(n: int) -> Callable[[ComposedLayout], Any]:
+    return lambda layout: _recast(downcast, n, layout, mul(layout.offset, static(n)))
+
+
+def _recast(operation: Any, n: int, layout: ComposedLayout, offset: Any) -> Any:
+    """A composed layout whose parts are recast one by one, checked on the whole domain."""
+    result = ComposedLayout(operation[n](layout.outer), offset, operation[n](layout.inner))
+    wide, narrow = (result, layout) if operation is upcast else (layout, result)
     if isinstance(layout.outer, Layout) and not _same_elements(wide, narrow, n):  # a swizzle has whole elements
         raise DivisibilityError(f"{operation.__name__}[{n}] of {shown(layout)}", "parts that keep wide elements whole", "recast each apart")
     return result
@@ -304,19 +334,26 @@ def _same_elements(wide: Any, narrow: Any, n: int) -> bool:
 # ------------------------------------------------------------------------------------------------- questions
 
 
-def _coshape(_operation: Any, layout: ComposedLayout) -> Any:
+@on(ComposedLayout, coshape)
+def _coshape(layout: ComposedLayout, *path: int) -> Any:
+    if path:
+        return coshape(get[path](layout))
     values = _values(layout, f"cosize of {shown(layout)}")
     span = max(values) + 1 - min(0, *values, 0) if values else 0
     return static(int(span)) if layout.is_static else int(span)
 
 
-def _is_injective(_operation: Any, layout: ComposedLayout) -> Reason | bool | None:
+@on(ComposedLayout, is_injective)
+def _is_injective(layout: ComposedLayout) -> Reason | bool | None:
     if isinstance(layout.outer, Swizzle):  # which is a permutation
         return is_injective._decide(layout.inner)
     return _on_values(layout, lambda values: len(set(values)) == len(values), "two coordinates share an offset")
 
 
-def _is_surjective(_operation: Any, layout: ComposedLayout, n: Any = None) -> Reason | bool | None:
+@on(ComposedLayout, is_surjective)
+def _is_surjective(layout: ComposedLayout, n: Any = None) -> Reason | bool | None:
+    n = None if n is None else leaf(n)
+
     def reached(values: list[int]) -> bool:
         wanted = int(cosize(layout) if n is None else n)
         return wanted <= len(values) and set(values) >= set(range(wanted))
@@ -332,7 +369,8 @@ def _on_values(layout: ComposedLayout, holds: Callable[[list[int]], bool], other
     return True if holds(values) else Reason(f"{shown(layout)}: {otherwise}", "another layout", "look them up in tla.offsets(layout)")
 
 
-def _is_compact(_operation: Any, layout: ComposedLayout) -> Reason | bool | None:
+@on(ComposedLayout, is_compact)
+def _is_compact(layout: ComposedLayout) -> Reason | bool | None:
     return is_bijective._decide(without_broadcasts(layout))
 
 
@@ -344,7 +382,10 @@ def without_broadcasts(layout: Any) -> Any:
     return Layout(*map(tuple, zip(*kept))) if kept else Layout(1, 0)
 
 
-def _same_map(_operation: Any, a: ComposedLayout, b: Any) -> Reason | bool | None:
+@on(ComposedLayout, same_map)
+def _same_map(a: ComposedLayout, b: Any) -> Reason | bool | None:
+    if not isinstance(b, AnyLayout):
+        layouts.as_layout("same_map", b)
     if a == b:
         return True
     if a.origin_shape is None or b.origin_shape is None or has_symbols(a.shape, b.shape, a.origin_shape, b.origin_shape):
@@ -358,10 +399,12 @@ def _same_map(_operation: Any, a: ComposedLayout, b: Any) -> Reason | bool | Non
     return True if equal else Reason(f"{shown(a)} and {shown(b)} are other functions", "equal offsets", "compare tla.offsets of both")
 
 
-# --------------------------------------------------------------------------------------------------- registry
+# --------------------------------------------------------------------------------------------- put together
 
 
-def _product_of_tile(operation: Any, a: Layout, b: ComposedLayout) -> Any:
+@on(Swizzle, logical_product, argument=1)
+@on(ComposedLayout, logical_product, argument=1)
+def _product_of_tile(a: Layout, b: ComposedLayout) -> Any:
     """logical_product(a, b): the swizzle of the copies in front of both, where it leaves the block as it is."""
     if not known(size(a)) or not known(size(b)) or size(a) * size(b) > ENUMERABLE:
         raise Unproven(f"logical_product: {shown(a)} by {shown(b)}", f"at most {ENUMERABLE:,} elements, to check them", "use smaller tiles")
@@ -377,20 +420,22 @@ def _product_of_tile(operation: Any, a: Layout, b: ComposedLayout) -> Any:
     return result
 
 
-def _whole(_operation: Any, swizzle: Swizzle, *_more: Any) -> Any:
+@on(Swizzle, MakeLayout)
+def _whole(swizzle: Swizzle, *_more: Any) -> Any:
     """MakeLayout(swizzle): over all the bits that it knows."""
     return ComposedLayout(swizzle, _0, Layout(static(1 << (swizzle.bits + swizzle.base + abs(swizzle.shift))), _1))
 
 
-def _side_by_side(_operation: Any, layout: ComposedLayout, *modes: Any) -> Any:
+@on(ComposedLayout, MakeLayout)
+def _side_by_side(*modes: Any) -> Any:
     """MakeLayout(a, b, ...) of a swizzled layout and others: each adds its offset to that of the swizzled one.
 
     A swizzle repeats: what is added in whole periods passes it unchanged.
     """
+    at, layout = next((i, m) for i, m in enumerate(modes) if isinstance(m, ComposedLayout))
     what = f"MakeLayout of {shown(layout)} and others"
     swizzle, inner = _swizzle_of("MakeLayout", layout), layout.inner
     period = 1 << (swizzle.base + swizzle.bits + abs(swizzle.shift))
-    at = next((i for i, m in enumerate(modes) if m is layout), 0)
     others = [*modes[:at], *modes[at + 1 :]]
     for m in others:
         if not isinstance(m, Layout):
@@ -402,35 +447,41 @@ def _side_by_side(_operation: Any, layout: ComposedLayout, *modes: Any) -> Any:
     return layout.over(lambda _inner: layouts.join([*others[:at], inner, *others[at:]]))
 
 
-def _over(operation: Any, layout: ComposedLayout, *more: Any) -> Any:
-    return layout.over(operation, *more)
+# ------------------------------------------------------------------------- operations on the coordinates only
 
 
-_DOMAIN = [
-    *(coalescing.coalesce, composition, coalescing.filter, coalescing.filter_zeros, modes.append),
-    *(modes.group, modes.prepend, modes.replace, modes.reverse, modes.select, modes.take, tilers.blocked_product, tilers.flat_divide),
-    *(tilers.flat_product, tilers.logical_divide, tilers.logical_product, tilers.raked_product, tilers.tile_to_shape),
-    *(tilers.tiled_divide, tilers.tiled_product, tilers.zipped_divide, tilers.zipped_product),
-]
-register_kind(
-    ComposedLayout,
-    {
-        **dict.fromkeys(_DOMAIN, _over),
-        dice: lambda _operation, layout, coord: layout.over(lambda inner: dice(coord, inner)),
-        slice_and_offset: _slice_and_offset,
-        right_inverse: _right_inverse,
-        left_inverse: _left_inverse,
-        max_common_layout: _max_common_layout,
-        upcast: _recast,
-        downcast: _recast,
-        coshape: _coshape,
-        is_injective: _is_injective,
-        is_surjective: _is_surjective,
-        is_compact: _is_compact,
-        same_map: _same_map,
-        MakeLayout: _side_by_side,
-    },
-)
-register_kind(Swizzle, {composition: _after_swizzle, upcast: _recast_swizzle, downcast: _recast_swizzle, MakeLayout: _whole})
-for _kind in (Swizzle, ComposedLayout):
-    register_tiler(_kind, {composition: _through, tilers.logical_product: _product_of_tile})
+def _define_over(*operations: Any) -> None:
+    """Define operations that act on the coordinates only: they are done to the inner layout."""
+    for operation in operations:
+        on(ComposedLayout, operation)(functools.partial(_over, operation))
+
+
+def _over(operation: Any, layout: ComposedLayout, *more: Any, **options: Any) -> Any:
+    return layout.over(functools.partial(operation, **options), *more)
+
+
+def _define_over_in_brackets(*operations: Any) -> None:
+    """Define operations with arguments in brackets that act on the coordinates only."""
+    for operation in operations:
+        on(ComposedLayout, operation)(functools.partial(_over_in_brackets, operation))
+
+
+def _over_in_brackets(operation: Any, *arguments: int) -> Callable[..., Any]:
+    return lambda layout, *more: layout.over(operation[arguments], *more)
+
+
+_define_over(coalescing.coalesce, coalescing.filter, coalescing.filter_zeros, composition, modes.append, modes.prepend, modes.reverse)
+_define_over(tilers.logical_divide, tilers.flat_divide, tilers.tiled_divide, tilers.zipped_divide)
+_define_over(logical_product, tilers.flat_product, tilers.tiled_product, tilers.zipped_product)
+_define_over(tilers.blocked_product, tilers.raked_product, tilers.tile_to_shape)
+_define_over_in_brackets(modes.group, modes.replace, modes.select, modes.take)
+
+
+@on(ComposedLayout, slice_, argument=1)
+def _slice(coord: Any, layout: ComposedLayout) -> Any:
+    return slice_and_offset(coord, layout)[0]
+
+
+@on(ComposedLayout, dice, argument=1)
+def _dice(coord: Any, layout: ComposedLayout) -> Any:
+    return layout.over(lambda inner: dice(coord, inner))

@@ -78,10 +78,10 @@ def composition(a: Layout, b: Layout) -> Layout:
     Source: CuTe `composition`; the search is ours, and finds a layout wherever one exists on small domains.
     """
     made = _composed(a, b)
-    return made if a._origin is None and b._origin is None else _valid_after(made, a, b)
+    return made if a._origin is None and b._origin is None else valid_after(made, a, b)
 
 
-def _valid_after(made: Layout, a: Layout, b: Layout) -> Layout:
+def valid_after(made: Layout, a: Layout, b: Layout) -> Layout:
     """The composition of a and b with what of it is valid."""
     own, reached = valid_leaves(b), list(leaves(b.shape))
     if own is None:

@@ -10,8 +10,8 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Callable, Iterable
-from typing import Any, TypeVar, cast
+from collections.abc import Iterable
+from typing import Any
 
 from ..core import arithmetic
 from ..core.errors import DivisibilityError, LeafTypeError, Predicate, RankError, Reason
@@ -20,7 +20,6 @@ from ..core.int_tuple import (
     IntTuple,
     Underscore,
     as_int_tuple,
-    elsewhere,
     leaves,
     like,
     modes_of,
@@ -31,31 +30,19 @@ from ..core.int_tuple import (
     size,
 )
 from ..core.ints import Int, at_most, equal, is_int, leaf, mul, require
-from ..core.layout import Layout, LayoutLeft, LayoutRight, Shape, Stride, as_layout, join
+from ..core.kinds import by_kind
+from ..core.layout import Layout, LayoutLeft, LayoutRight, Shape, Stride, as_layout, join, unchecked_layout
 from .by_mode import by_mode
 from .coalesce import coalesce, filter_zeros
 from .codomain import cosize
 from .complement import complement, ends_and_strides, plain_complement, reach_of
-from .composition import composition
+from .composition import composition, valid_after
 from .cut import cut_by, cut_like
 from .flat_modes import has_symbols
 from .modes import append
 
 _0, _1 = Int[0](), Int[1]()
 _ONE = Layout(_1, _0)
-
-
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def _of_layouts(f: F) -> F:
-    """f(layout, ...), and for other kinds of layouts what these have registered."""
-
-    @functools.wraps(f)
-    def lifted(layout: Any, *more: Any, **options: Any) -> Any:
-        return f(layout, *more, **options) if isinstance(layout, Layout) else elsewhere(lifted, layout, *more, *options.values())
-
-    return cast(F, lifted)
 
 
 @functools.partial(by_mode, keep_rest=True)
@@ -80,17 +67,22 @@ def logical_divide(a: Layout, b: Layout) -> Layout:
     Source: CuTe `logical_divide`.
     """
     plain_a, plain_b = a.plain_modes(), b.plain_modes()
-    all_valid = a._origin is None and b._origin is None
-    if plain_a and plain_b and all_valid and (rest := plain_complement(plain_b, math.prod([s for s, _d in plain_a]))):
-        cut = cut_by(plain_a, [*plain_b, *rest])
-        if cut.why_not is None:
-            _require_all_in_tiles(a, b)
-            return cut_like((b.shape, rest[0][0] if len(rest) == 1 else tuple([s for s, _d in rest])), cut.pieces)
+    if plain_a and plain_b and a._origin is None and b._origin is None:
+        n = math.prod([s for s, _d in plain_a])
+        rest = plain_complement(plain_b, n)
+        if rest and math.prod([s for s, _d in (*plain_b, *rest)]) <= n:  # no tile reaches past the end
+            cut = cut_by(plain_a, [*plain_b, *rest])
+            if cut.why_not is None:
+                _require_all_in_tiles(a, b)
+                return cut_like((b.shape, rest[0][0] if len(rest) == 1 else tuple([s for s, _d in rest])), cut.pieces)
     if has_symbols(a.shape, b.shape, b.stride):
         _require_whole_tiles(a, b)
-    cut_in_tiles = composition(a, join([b, complement(b, coalesce(a).shape)]))
+    tiler = join([b, complement(b, coalesce(a).shape)])
+    tiles = composition(a, tiler)
     _require_all_in_tiles(a, b)
-    return cut_in_tiles
+    if tiles._origin is not None or at_most(size(tiles), size(a)) is not False:
+        return tiles
+    return valid_after(tiles, unchecked_layout(a.shape, a.stride, product_each(a.shape)), tiler)
 
 
 def _require_all_in_tiles(a: Layout, b: Layout) -> None:
@@ -138,7 +130,7 @@ def logical_product(a: Layout, b: Layout) -> Layout:
     return join([a, composition(complement(a, mul(size(a), cosize(b))), b)])
 
 
-@_of_layouts
+@by_kind(Layout)
 def zipped_divide(layout: Layout, tiler: Any) -> Layout:
     """logical_divide with the tiles gathered: ((tile, ...), (rest, ...)).
 
@@ -156,7 +148,7 @@ def zipped_divide(layout: Layout, tiler: Any) -> Layout:
     return join(_halves(logical_divide(layout, tiler), opened(tiler)))
 
 
-@_of_layouts
+@by_kind(Layout)
 def tiled_divide(layout: Layout, tiler: Any) -> Layout:
     """logical_divide with the tiles gathered and the rest side by side: ((tile, ...), rest, ...).
 
@@ -169,7 +161,7 @@ def tiled_divide(layout: Layout, tiler: Any) -> Layout:
     return _tiled(*_halves(logical_divide(layout, tiler), opened(tiler)))
 
 
-@_of_layouts
+@by_kind(Layout)
 def flat_divide(layout: Layout, tiler: Any) -> Layout:
     """logical_divide with tiles and rest side by side: (tile, ..., rest, ...).
 
@@ -182,7 +174,7 @@ def flat_divide(layout: Layout, tiler: Any) -> Layout:
     return _flat(*_halves(logical_divide(layout, tiler), opened(tiler)))
 
 
-@_of_layouts
+@by_kind(Layout)
 def zipped_product(layout: Layout, tiler: Any) -> Layout:
     """logical_product with the blocks gathered: ((block, ...), (copies, ...)). Source: CuTe `zipped_product`.
 
@@ -193,7 +185,7 @@ def zipped_product(layout: Layout, tiler: Any) -> Layout:
     return join(_halves(logical_product(layout, tiler), opened(tiler)))
 
 
-@_of_layouts
+@by_kind(Layout)
 def tiled_product(layout: Layout, tiler: Any) -> Layout:
     """logical_product with the blocks gathered and the copies side by side. Source: CuTe `tiled_product`.
 
@@ -204,7 +196,7 @@ def tiled_product(layout: Layout, tiler: Any) -> Layout:
     return _tiled(*_halves(logical_product(layout, tiler), opened(tiler)))
 
 
-@_of_layouts
+@by_kind(Layout)
 def flat_product(layout: Layout, tiler: Any) -> Layout:
     """logical_product with blocks and copies side by side. Source: CuTe `flat_product`.
 
@@ -307,7 +299,7 @@ def _flat(tiles: Layout, rests: Layout) -> Layout:
     return join([*_spread(tiles), *_spread(rests)])
 
 
-@_of_layouts
+@by_kind(Layout)
 def blocked_product(block: Layout, tiler: Layout) -> Layout:
     """The block repeated, mode by mode: in each mode the block's coordinate is fastest, ((block 0, copies 0), ...).
 
@@ -321,7 +313,7 @@ def blocked_product(block: Layout, tiler: Layout) -> Layout:
     return join([join(pair) for pair in zip(blocks, copies)])
 
 
-@_of_layouts
+@by_kind(Layout)
 def raked_product(block: Layout, tiler: Layout) -> Layout:
     """The block repeated, mode by mode: in each mode the copies' coordinate is fastest, ((copies 0, block 0), ...).
 
@@ -404,7 +396,7 @@ def MakeLayoutLike(layout: Layout) -> Layout:
     return Layout(layout.shape, strides, layout._origin)
 
 
-@_of_layouts
+@by_kind(Layout)
 def tile_to_shape(block: Layout, shape: Any, order: Any = LayoutLeft) -> Layout:
     """The block repeated until it fills a shape.
 

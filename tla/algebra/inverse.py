@@ -16,8 +16,9 @@ from typing import Any
 from ..core.basis import ScaledBasis
 from ..core.cache import memo
 from ..core.errors import DivisibilityError, InjectivityError, LeafTypeError, RangeError, Unproven
-from ..core.int_tuple import elsewhere, leaves, shown
+from ..core.int_tuple import leaves, shown
 from ..core.ints import Int, at_most, equal, is_constant, mul, require, settled, static
+from ..core.kinds import by_kind
 from ..core.layout import Layout, as_layout
 from .coalesce import coalesce
 from .digits import merged, wrapped
@@ -31,6 +32,7 @@ _ONE = Layout(_1, _0)
 
 
 @memo
+@by_kind(Layout)
 def right_inverse(layout: Layout) -> Layout:
     """The layout that finds the place of an offset: as many offsets from 0 on as a layout can reach.
 
@@ -50,8 +52,6 @@ def right_inverse(layout: Layout) -> Layout:
     negative, or overlap, and there are more than 1,024 coordinates, digits that carry are not tried, and 20,000 of the others.
     Source: CuTe `right_inverse`, which takes whole modes only.
     """
-    if not isinstance(layout, Layout):
-        return elsewhere(right_inverse, layout)
     if nothing := of_nothing("right_inverse", layout):
         return nothing
     if plain := layout.plain_modes():
@@ -99,6 +99,7 @@ def _following_modes(modes: list[tuple[Any, Any, Any]]) -> list[Mode]:
 
 
 @memo
+@by_kind(Layout)
 def left_inverse(layout: Layout) -> Layout:
     """The layout that gives the place back: R(layout(c)) == c, for an injective layout.
 
@@ -116,8 +117,6 @@ def left_inverse(layout: Layout) -> Layout:
     Law: R(layout(i)) == i for every i, of the modes whose stride is not 0. Source: CuTe `left_inverse`; where the strides
     do not divide each other, spans of up to 256 are searched for any layout that does it.
     """
-    if not isinstance(layout, Layout):
-        return elsewhere(left_inverse, layout)
     offsets_only("left_inverse", layout)
     if nothing := of_nothing("left_inverse", layout):
         return nothing

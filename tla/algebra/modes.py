@@ -12,10 +12,12 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
+from ..core.composed import ComposedLayout
 from ..core.coord import as_coord
 from ..core.errors import RankError
-from ..core.int_tuple import AnyLayout, Bracketed, IntTuple, Underscore, as_int_tuple, elsewhere, opened, shown
+from ..core.int_tuple import AnyLayout, Bracketed, IntTuple, Underscore, as_int_tuple, opened, shown
 from ..core.ints import Int, at_most, is_leaf, leaf
+from ..core.kinds import by_kind, defined
 from ..core.layout import Layout, Shape, as_layout, join, unchecked_layout, valid_as_one
 
 _0, _1 = Int[0](), Int[1]()
@@ -140,6 +142,7 @@ def replace(index: int) -> Callable[[Any, Any], Any]:
     return f
 
 
+@by_kind(object)
 def reverse(x: Any) -> Any:
     """The modes in the opposite order; their own stay as they are.
 
@@ -149,8 +152,6 @@ def reverse(x: Any) -> Any:
 
     Source: CuTe `reverse`.
     """
-    if isinstance(x, AnyLayout) and not isinstance(x, Layout):
-        return elsewhere(reverse, x)
     x = _checked(x)
     return _of(x, _modes(x)[::-1]) if isinstance(getattr(x, "shape", x), tuple) else x
 
@@ -164,14 +165,14 @@ class _Extend:
         self.__wrapped__ = type(self).__call__
 
     def __call__(self, x: Any, mode: Any) -> Any:
-        if isinstance(x, AnyLayout) and not isinstance(x, Layout):
-            return elsewhere(self, x, mode)
+        if own := defined(self.__name__, x):
+            return own(x, mode)
         return _of(x, self._join(_modes(x), [_one(x, mode)]))
 
     def __getitem__(self, n: int) -> Callable[..., Any]:
         def f(x: Any, mode: Any = None) -> Any:
-            if isinstance(x, AnyLayout) and not isinstance(x, Layout):
-                return elsewhere(self, x, mode, bound=f)
+            if isinstance(x, ComposedLayout):
+                return x.over(f, mode)
             modes = _modes(x)
             if leaf(n) > MAX_RANK:
                 raise RankError(f"{self.__name__}[{n}] of {shown(x)}", f"at most {MAX_RANK}", "use fewer modes")
@@ -215,6 +216,7 @@ prepend = _Extend(
 # ---------------------------------------------------------------------------------------------------- slices
 
 
+@by_kind(object, argument=1)
 def slice_(coord: Any, x: Any) -> Any:
     """The modes of x that a coordinate leaves open, those where it has `_`, side by side.
 
@@ -225,8 +227,6 @@ def slice_(coord: Any, x: Any) -> Any:
     Raises RankError where the coordinate does not fit. Source: CuTe `slice`.
     """
     x, coord = _checked(x), opened(coord)
-    if isinstance(x, AnyLayout) and not isinstance(x, Layout):
-        return elsewhere(slice_and_offset, x, coord)[0]
     if isinstance(coord, Underscore):
         return x
     rest = _of(x, _sliced(coord, x, keep_open=True))
@@ -247,6 +247,7 @@ def _is_below(c: Any, n: Any) -> bool:
     return isinstance(c, Underscore) or (n is not None and is_leaf(c) and at_most(n, c) is False)
 
 
+@by_kind(object, argument=1)
 def dice(coord: Any, x: Any) -> Any:
     """The modes of x that a coordinate fixes, those where it has no `_`, side by side.
 
@@ -257,15 +258,14 @@ def dice(coord: Any, x: Any) -> Any:
     Raises RankError where the coordinate does not fit. Source: CuTe `dice`.
     """
     x, coord = _checked(x), opened(coord)
-    if isinstance(x, AnyLayout) and not isinstance(x, Layout):
-        return elsewhere(dice, x, coord)
     if isinstance(coord, (tuple, Underscore)):
         return _of(x, _sliced(coord, x, keep_open=False))
     as_coord(coord)
     return x
 
 
-def slice_and_offset(coord: Any, layout: Layout) -> tuple[Layout, Any]:
+@by_kind(Layout, argument=1)
+def slice_and_offset(coord: Any, layout: AnyLayout) -> tuple[Layout, Any]:
     """The slice that a coordinate leaves open, and the offset of what it fixes [elements].
 
     >>> from tla import _, parse, slice_and_offset
@@ -276,8 +276,6 @@ def slice_and_offset(coord: Any, layout: Layout) -> tuple[Layout, Any]:
     Raises RankError where the coordinate does not fit. Source: CuTe and TLA `slice_and_offset`.
     """
     coord = opened(coord)
-    if not isinstance(layout, Layout):
-        return elsewhere(slice_and_offset, layout, coord)
     return slice_(coord, layout), layout(_closed(coord))
 
 

@@ -15,9 +15,10 @@ from typing import Any
 
 from ..core.basis import Encoding
 from ..core.errors import Predicate, Reason
-from ..core.int_tuple import AnyLayout, elsewhere, like, product_each, shown, size
+from ..core.int_tuple import like, product_each, shown, size
 from ..core.ints import Int, at_most, equal, known, leaf, mul, static
-from ..core.layout import Layout, as_layout
+from ..core.kinds import by_kind
+from ..core.layout import Layout
 from .codomain import cosize
 from .digits import ENUMERABLE
 from .flat_modes import Mode, flat_modes, has_symbols, merge, smallest, step_of
@@ -28,6 +29,7 @@ SPAN = 2**26
 
 
 @Predicate
+@by_kind(Layout)
 def same_map(a: Layout, b: Layout) -> Reason | bool | None:
     """Whether two layouts are the same function of their top-level coordinates, over their whole (padded) shape.
 
@@ -40,9 +42,8 @@ def same_map(a: Layout, b: Layout) -> Reason | bool | None:
     Source: docs/language.md. A mode's coalesced form is determined by its function: the first extent is where the
     function first leaves its first step, and so on.
     """
-    for x, other in ((a, b), (b, a)):
-        if not isinstance(x, Layout):
-            return elsewhere(same_map, x, other if isinstance(other, AnyLayout) else as_layout("same_map", other))
+    if not isinstance(b, Layout):
+        return same_map._decide(b, a)
     if a.origin_shape is None or b.origin_shape is None:  # which of its elements are valid is not known
         return None if same_map(Layout(a.shape, a.stride), Layout(b.shape, b.stride)) is not False else False
     if has_symbols(*(part for x in (a, b) for part in (x.shape, x.stride, x.origin_shape))):
@@ -76,6 +77,7 @@ def _known_modes(layout: Layout) -> list[tuple[int, int]] | None:
 
 
 @Predicate
+@by_kind(Layout)
 def is_injective(layout: Layout) -> Reason | bool | None:
     """Whether no two coordinates share an offset. None where that is not known: of symbols, or of three or more strides that
     interleave, over a span of more than 2**26 offsets and 65,536 coordinates.
@@ -86,8 +88,6 @@ def is_injective(layout: Layout) -> Reason | bool | None:
 
     Source: CuTe's whitepaper, arXiv 2603.02298; decided by the order of strides, else by going through the domain.
     """
-    if not isinstance(layout, Layout):
-        return elsewhere(is_injective, layout)
     modes = _known_modes(layout)
     if modes is None:
         return True if _proved_apart(layout) else None
@@ -226,6 +226,7 @@ def consecutive(modes: list[tuple[int, int]]) -> int | None:
 
 
 @Predicate
+@by_kind(Layout)
 def is_surjective(layout: Layout, n: Any = None) -> Reason | bool | None:
     """Whether every offset from 0 up to n, not included, is reached; n is cosize(layout) by default.
 
@@ -236,8 +237,6 @@ def is_surjective(layout: Layout, n: Any = None) -> Reason | bool | None:
     None where that is not known. Source: CuTe's whitepaper, arXiv 2603.02298.
     """
     n = None if n is None else leaf(n)
-    if not isinstance(layout, Layout):
-        return elsewhere(is_surjective, layout, n)
     modes = _known_modes(layout)
     if modes is None or (n is not None and known(n) is None):
         within = n is None or at_most(n, size(layout))  # without gaps, cosize is size
@@ -274,6 +273,7 @@ def is_bijective(layout: Layout, n: Any = None) -> Reason | bool | None:
 
 
 @Predicate
+@by_kind(Layout)
 def is_compact(layout: Layout) -> Reason | bool | None:
     """Whether the offsets are those from 0 on without a gap, each once, broadcasts aside: bijective without strides of 0.
 
@@ -283,13 +283,12 @@ def is_compact(layout: Layout) -> Reason | bool | None:
 
     Source: CuTe's whitepaper, arXiv 2603.02298.
     """
-    if not isinstance(layout, Layout):
-        return elsewhere(is_compact, layout)
     kept = [(s, d) for s, d in flat_modes(layout) if known(step_of(d)) != 0 or known(s) == 0]
     return is_bijective._decide(Layout(*map(tuple, zip(*kept))) if kept else Layout(1, 0))
 
 
 @Predicate
+@by_kind(Layout)
 def is_ordered(layout: Layout) -> Reason | bool | None:
     """Whether the strides do not decrease from left to right; extents of 1 and strides of 0 do not count.
 
@@ -299,8 +298,6 @@ def is_ordered(layout: Layout) -> Reason | bool | None:
 
     Source: CuTe's whitepaper, arXiv 2603.02298.
     """
-    if not isinstance(layout, Layout):
-        return elsewhere(is_ordered, layout)
     if any(step_of(d) is not d for _s, d in flat_modes(layout)):
         return Reason(f"{shown(layout)} has coordinates for strides", "a layout of offsets", "coordinates have no order")
     modes = [(s, d) for s, d in flat_modes(layout) if not equal(s, 1) and not equal(d, 0)]

@@ -22,7 +22,7 @@ from ..xla.grammar import named_shape
 from . import arrays, hlo, terminal
 
 if TYPE_CHECKING:
-    from .explore.grammar import Program
+    from .explore.operations import Program
 
 FAILED, INTERRUPTED = 1, 130  # argparse exits with 2 for a wrong command line
 PORT = 8642

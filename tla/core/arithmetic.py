@@ -16,8 +16,9 @@ from . import ints
 from .arrays import computed
 from .coord import as_coord
 from .errors import DivisibilityError, RankError
-from .int_tuple import IntTuple, as_int_tuple, leaves, own_operation, product, require_congruent, shown
+from .int_tuple import IntTuple, as_int_tuple, leaves, product, require_congruent, shown
 from .ints import Int, IntLike, IntTupleLike, add, is_leaf, mul, static
+from .kinds import by_kind
 
 
 def ceil_div(a: IntTupleLike, b: IntTupleLike) -> Any:
@@ -216,6 +217,7 @@ def elem_scale(a: IntTupleLike, b: IntTupleLike) -> Any:
     return IntTuple(*builtins.map(elem_scale, a, b))
 
 
+@by_kind(object)
 def elem_less(a: Any, b: Any) -> Any:
     """Whether every integer of a is less than its counterpart in b: whether a coordinate is inside of a shape.
 
@@ -231,8 +233,6 @@ def elem_less(a: Any, b: Any) -> Any:
 
     Raises RankError where an integer meets a tuple. Source: CuTe `elem_less`.
     """
-    if own := own_operation(elem_less, a):
-        return own(elem_less, a, b)
     return _elementwise(
         "elem_less",
         lambda x, y: ints.at_most(add(x, static(1)), y) if is_leaf(x) and is_leaf(y) else computed(operator.lt, x, y),

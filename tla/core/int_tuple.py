@@ -12,13 +12,13 @@ from __future__ import annotations
 import builtins
 import functools
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
 from . import ints
 from .display import Displayed
 from .errors import LeafTypeError, Predicate, RankError, Reason
 from .ints import Int, IntTupleLike, Static, equal, is_int, leaf, mul, static
-from .value import Value
+from .kinds import AnyLayout as AnyLayout, defined, layout_fix as layout_fix
 
 #: Nesting deeper than this is refused: it is no layout, and recursion on it would not end well.
 MAX_DEPTH = 64
@@ -121,81 +121,6 @@ def require_depth(x: tuple[Any, ...], depth: int = MAX_DEPTH) -> None:
             require_depth(m, depth - 1)
 
 
-class AnyLayout(Value, Displayed):
-    """The base of every kind of layout: a value with a shape."""
-
-    __slots__ = ("__weakref__",)  # jax.jit(layout) holds its function weakly
-    shape: Any
-
-    if TYPE_CHECKING:  # what a kind has to have
-
-        def flatten(self) -> Any: ...
-        def unflatten(self, profile: IntTupleLike | AnyLayout) -> Any: ...
-        def __call__(self, *coord: Any) -> Any: ...
-        def __getitem__(self, i: int) -> Any: ...
-
-
-# Of a kind of layout that is not a Layout, or a part of one: what does the operations on it. Each gets the operation first.
-_KINDS: dict[type, dict[Any, Callable[..., Any]]] = {}
-_TILERS: dict[type, dict[Any, Callable[..., Any]]] = {}
-# Of a kind that goes its own way to its modes: f(function, x, path) for every function of an IntTuple that takes a path.
-_BY_PATH: dict[type, Callable[[Any, Any, tuple[int, ...]], Any]] = {}
-
-
-def register_kind(kind: type, operations: dict[Any, Callable[..., Any]]) -> None:
-    """Make `operation(x, ...)` for x of a kind `operations[operation](operation, x, ...)`."""
-    _KINDS.setdefault(kind, {}).update(operations)
-
-
-def register_by_path(kind: type, way: Callable[[Any, Any, tuple[int, ...]], Any]) -> None:
-    """Make `f[path](x)` for x of a kind `way(f, x, path)`, for every f that takes a path in brackets."""
-    _BY_PATH[kind] = way
-
-
-def register_tiler(kind: type, operations: dict[Any, Callable[..., Any]]) -> None:
-    """Make `operation(layout, x)` for x of a kind `operations[operation](operation, layout, x)`."""
-    _TILERS[kind] = operations
-
-
-def elsewhere(operation: Any, x: Any, *more: Any, bound: Any = None) -> Any:
-    """operation(x, ...) for an x that is no Layout: what its kind has registered; LeafTypeError if that is nothing.
-
-    bound   the operation with its arguments in brackets, if it has some
-    """
-    f = _KINDS.get(type(x), {}).get(operation)
-    if f is not None:
-        return f(bound or operation, x, *more)
-    raise LeafTypeError(f"{operation.__name__} of a {type(x).__name__}", "a layout", layout_fix(x))
-
-
-def own_operation(operation: Any, x: Any) -> Callable[..., Any] | None:
-    """What the kind of x has registered for an operation that most kinds have in common; None if that is nothing."""
-    return _KINDS.get(type(x), {}).get(operation)
-
-
-def layout_fix(x: Any) -> str:
-    """The fix for x where a layout belongs."""
-    if isinstance(x, str):
-        return f"write parse({x!r:.60})"
-    if isinstance(x, Static):
-        return f"write {x!r}() for the value"
-    if isinstance(x, list):
-        return "write a tuple: MakeLayout((4, 8))"
-    if isinstance(getattr(x, "layout", None), AnyLayout):  # a tensor, a tag with its sizes
-        return "give its .layout, and add its .offset to what comes of it" if hasattr(x, "offset") else "give its .layout"
-    return "cut or compose it until it is a plain Layout" if type(x) in _KINDS else "make one with MakeLayout"
-
-
-def by_kind_of_tiler(operation: Any, layout: Any, tiler: Any) -> Any:
-    """operation(layout, tiler) for a tiler that is no Layout, integer or tuple: what its kind has registered."""
-    f = _TILERS.get(type(tiler), {}).get(operation)
-    if f is None:
-        what = f"{operation.__name__}: a tiler of type {type(tiler).__name__}"
-        fix = f"write {tiler!r}()" if isinstance(tiler, Static) else "write it as a tuple, such as (4, 8)"
-        raise LeafTypeError(what, "a layout, an integer, or a tuple", fix)
-    return f(operation, layout, tiler)
-
-
 def as_shape(x: Any, cls: type[IntTuple] = IntTuple) -> Any:
     """x checked, for what is defined on layouts by their shapes: an integer as a leaf, a tuple as a `cls`, a layout as its shape."""
     return as_int_tuple(shape_of(x), cls)
@@ -249,9 +174,9 @@ class ByPath(Generic[R]):
         return lambda x: self._of(x, indices)
 
     def _of(self, x: Any, path: tuple[int, ...]) -> R:
-        """f of the mode of x at a path; of a kind that goes there by itself, what it says."""
-        own = _BY_PATH.get(type(x))
-        return cast(R, own(self, x, path)) if own else self._f(functools.reduce(mode, path, x))
+        """f of the mode of x at a path; what is defined on the kind of x takes the path too."""
+        own = defined(self._f.__name__, x)
+        return cast(R, own(x, *path)) if own else self._f(functools.reduce(mode, path, x))
 
     def __repr__(self) -> str:
         return f"<function {self._f.__name__}>"
@@ -279,10 +204,9 @@ class Bracketed(Generic[F]):
 
         @functools.wraps(bound)
         def of_any_kind(x: Any, *more: Any) -> Any:
-            elsewhere_too = self in _KINDS.get(type(x), ())
-            return elsewhere(self, x, *more, bound=of_any_kind) if elsewhere_too else bound(x, *more)
+            own = defined(self.__name__, x)
+            return own(*given)(x, *more) if own else bound(x, *more)
 
-        of_any_kind.operation, of_any_kind.arguments = self, given  # type: ignore[attr-defined]
         return cast(F, of_any_kind)
 
     def __call__(self, *arguments: Any) -> Any:

@@ -19,7 +19,6 @@ from .int_tuple import (
     as_int_tuple,
     as_shape,
     congruent,
-    elsewhere,
     flatten,
     layout_fix,
     leaves,
@@ -36,6 +35,7 @@ from .int_tuple import (
     unflatten,
 )
 from .ints import Int, IntLike, IntTupleLike, Static, at_most, divides, equal, is_constant, is_int, is_static, leaf, mul, require
+from .kinds import defined, refuse_kind
 
 _0, _1 = Int[0](), Int[1]()
 P = ParamSpec("P")
@@ -544,7 +544,8 @@ def MakeLayout(shape: Any, stride: Any = LayoutLeft, origin_shape: Any = None, *
             raise LeafTypeError(
                 f"MakeLayout of a {type(shape).__name__} and more", "it alone, or a shape", "use compose to put them together"
             )
-        return cast(Layout, elsewhere(MakeLayout, shape))
+        whole = defined("MakeLayout", shape) or functools.partial(refuse_kind, "MakeLayout")
+        return cast(Layout, whole(shape))
     if isinstance(stride, _Order):
         if not isinstance(shape, tuple):
             shape, stride = (shape,), (_1,)
@@ -554,9 +555,8 @@ def MakeLayout(shape: Any, stride: Any = LayoutLeft, origin_shape: Any = None, *
 
 
 def _concatenated(modes: list[Any]) -> Layout:
-    composed = next((m for m in modes if isinstance(m, AnyLayout) and not isinstance(m, Layout)), None)
-    if composed is not None:
-        return cast(Layout, elsewhere(MakeLayout, composed, *modes))
+    if own := next((own for m in modes if isinstance(m, AnyLayout) and (own := defined("MakeLayout", m))), None):
+        return cast(Layout, own(*modes))
     for m in modes:
         if not isinstance(m, Layout):
             raise LeafTypeError(

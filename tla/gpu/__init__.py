@@ -9,15 +9,18 @@ from typing import TYPE_CHECKING
 
 from ..core import element
 from . import names
-from .algorithms import axpby, clear, copy, copy_if, fill, gemm, transform, values_of
+from .algorithms import axpby, clear, fill, transform
 from .atom import CopyAtom, Family, Major, MMAAtom
 from .canonical import GMMA, UMMA, Canonical, CanonicalAtom, canonical, tile_to_mma_shape
 from .contracts import Contract, contracts
+from .copying import copy, copy_if
 from .descriptor import Descriptor, descriptor_steps, read_descriptor, umma_descriptor, wgmma_descriptor
 from .elements import CPP
 from .instruction_descriptor import InstructionDescriptor, instruction_descriptor
+from .multiply import gemm
 from .names import Copy_Atom, MMA_Atom, atom, atoms
 from .scale_factors import plain_scales, require_scale_strides, scale_factor_atom, scale_factor_layout
+from .sparse import compress
 from .tiled_copy import (
     ThrCopy,
     TiledCopy,
@@ -34,6 +37,7 @@ from .tiled_mma import ThrMMA, TiledMMA, make_tiled_mma
 from .tma import TensorMap, TMACopy, make_tma_copy, tma_partition
 from .tmem import TmemAddress, tmem_address, tmem_allocation, tmem_layout
 from .tmem_copy import make_tmem_copy
+from .values import values_of
 
 K, MN = Major.K, Major.MN
 
@@ -65,6 +69,7 @@ __all__ = [
     "axpby",
     "canonical",
     "clear",
+    "compress",
     "contracts",
     "copy",
     "copy_if",

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from ..algebra.recast import recast_layout
 from ..core.element import Element
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankError
-from ..core.int_tuple import size
+from ..core.int_tuple import shown, size
 from ..core.ints import Int, static
 from ..core.layout import Layout, Shape
 from .elements import as_element, cpp_name
@@ -138,6 +138,18 @@ class MMAAtom:
     def __call__(self) -> MMAAtom:
         """The atom: C++ makes a value of its type with braces."""
         return self
+
+    def operand(self, name: str) -> Layout:
+        """The thread-value layout of an operand: "A", "B", "C", "E", "SFA" or "SFB".
+
+        Metadata and scale factors that no registers hold are in tensor memory, and reached as A's and B's elements are. Raises
+        LeafTypeError for another name, and where the instruction has no such operand.
+        """
+        names = ["A", "B", "C", *(["E"] if self.sparsity else []), *(["SFA", "SFB"] if self.val_SF else [])]
+        if not isinstance(name, str) or name not in names:
+            raise LeafTypeError(f"the operand {shown(name)} of {self.name}", f"one of {', '.join(names)}", "write 'A'")
+        found: Layout | None = getattr(self, name)
+        return found or self.operand("A" if name == "E" else name[-1])
 
     def __getitem__(self, arguments: Any) -> MMAAtom:
         given: tuple[Any, ...] = arguments if isinstance(arguments, tuple) else (arguments,)

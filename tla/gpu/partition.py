@@ -19,7 +19,7 @@ from ..core.value import new_value
 from ..tensors import guard as guards
 from ..tensors.guard import Guard
 from ..tensors.operations import apply
-from ..tensors.tensor import MakeTensor, Tensor, around, as_tensor, guarded_tensor, tensor_of
+from ..tensors.tensor import MakeTensor, Tensor, around, as_tensor, gives_places, guarded_tensor, tensor_of
 
 _0 = Int[0]()
 
@@ -36,6 +36,11 @@ def cut(f: Callable[[Layout], Layout], t: Any) -> Any:
     return operation(t) if isinstance(t, ComposedLayout) else apply(operation, as_tensor("a partition", t), True)
 
 
+def with_valid(t: Any) -> Any:
+    """What is to be cut, with what of it is valid: a layout as the tensor of its offsets."""
+    return MakeTensor(None, t) if isinstance(t, (Layout, ComposedLayout)) else t
+
+
 def part_of(whole: Any, frg: Any, index: Any, thread: Any, *values: Any) -> Tensor:
     """What a thread's coordinate leaves of frg, which is (thread, value, ...): a tensor whose modes are the values'.
 
@@ -43,7 +48,7 @@ def part_of(whole: Any, frg: Any, index: Any, thread: Any, *values: Any) -> Tens
     index   which thread, or an array of them: then there is an offset for each, those that are the same too
     thread  its coordinate in the first mode
     """
-    t = frg if isinstance(frg, Tensor) else MakeTensor(None, frg)
+    t = as_tensor("a partition", frg)
     coord = (thread, *values)
     rest, fixed = slice_and_offset(coord, innermost(t.layout))
     several = _has_array(index)
@@ -72,7 +77,7 @@ def _around_threads(layout: Any, inner: Any, offset: Any) -> tuple[Any, Any]:
 def _guard_of(t: Tensor, coord: Any) -> Guard | None:
     """Which elements of a part are valid: None where all are."""
     whole = t._guard is None and all(equal(n, m) is True for n, m in zip(t.origin_shape, product_each(innermost(t.layout).shape)))
-    if whole or t.data is None:
+    if whole or gives_places(t):
         return None
     guard = t._guard or guards.of_box(t.shape, t.origin_shape, t._room)
     if not _has_array(coord):

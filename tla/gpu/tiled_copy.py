@@ -19,7 +19,7 @@ from ..core.ints import Int, at_most, divides, is_int, mul
 from ..core.layout import Layout, MakeLayout, Shape, join, shape
 from ..tensors.tensor import Tensor
 from .atom import CopyAtom, Family
-from .partition import cut, part_of
+from .partition import cut, part_of, with_valid
 from .tiled import ONE, as_threads, rank_of, thread_coordinate, vector
 from .tiled_mma import TiledMMA
 
@@ -169,8 +169,9 @@ class ThrCopy:
         return self._partition("dst", t)
 
     def _partition(self, side: str, t: Any) -> Tensor:
-        frg = self.copy.tidfrg(side, t)
-        return part_of(t, frg, self.thread, self.thread, _, (_,) * rank_of(t))
+        whole = with_valid(t)
+        frg = self.copy.tidfrg(side, whole)
+        return part_of(whole, frg, self.thread, self.thread, _, (_,) * rank_of(t))
 
     def retile_S(self, t: Any) -> Any:
         """Registers of another partition as this copy's source: the same elements."""

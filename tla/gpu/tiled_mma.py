@@ -18,12 +18,12 @@ from ..core.layout import Layout, MakeLayout, join
 from ..tensors.tensor import Tensor
 from .atom import Family, MMAAtom, TmemFragment
 from .fragments import fragment_like, register_fragment, tmem_fragment
-from .partition import cut, part_of
+from .partition import cut, part_of, with_valid
 from .tiled import as_threads, by_thread, rank_of, thread_coordinate, vector
 
 _0, _1 = Int[0](), Int[1]()
 #: Of each operand: its two modes among M, N, K.
-MODES = {"A": (0, 2), "B": (1, 2), "C": (0, 1)}
+MODES = {"A": (0, 2), "B": (1, 2), "C": (0, 1), "E": (0, 2), "SFA": (0, 2), "SFB": (1, 2)}
 
 
 @dataclass(frozen=True, repr=False)
@@ -100,18 +100,25 @@ class TiledMMA:
         return self.thrfrg("C", t)
 
     def thrfrg(self, operand: str, t: Any) -> Any:
-        """An operand, "A", "B" or "C", of a layout or tensor: its first two modes are cut by the threads, the others stay."""
-        if rank_of(t) < 2:
+        """An operand of a layout or tensor: its first two modes are cut by the threads, the others stay.
+
+        operand   "A", "B" or "C"; "E", "SFA" or "SFB" of an atom that has metadata or scale factors: a tensor over the coordinates of
+                  A or B, with stride 0 where elements share one
+        """
+        self.atom.operand(operand)
+        least = 2 + (self.atom.blocks > 1)
+        if rank_of(t) < least:
             what = f"operand {operand} of {self!r}: {shown(t) if isinstance(t, Layout) else repr(t)}"
-            raise RankError(what, "two modes at least", "group its modes into two")
+            raise RankError(what, f"{'two' if least == 2 else 'three'} modes at least", "group its modes, or append one")
         return cut(lambda layout: self._thrfrg(operand, layout), t)
 
     def _thrfrg(self, operand: str, layout: Layout) -> Layout:
         i, j = MODES[operand]
         perms, extents, vmnk = self.permutation_mnk, self.atom.shape_mnk, self.thr_layout_vmnk
         permuted = logical_divide(layout, (perms[i], perms[j]))
-        atoms = zipped_divide(permuted, (vector(extents[i]), vector(extents[j])))
-        values = composition(atoms[0], getattr(self.atom, operand))
+        blocks = [vector(Int[self.atom.blocks]())] if self.atom.blocks > 1 else []
+        atoms = zipped_divide(permuted, (vector(extents[i]), vector(extents[j]), *blocks))
+        values = composition(atoms[0], self.atom.operand(operand))
         rest = zipped_divide(atoms[1], (vector(size(vmnk[i + 1])), vector(size(vmnk[j + 1]))))
         return join([join([values[0], rest[0]]), join([values[1], rest[1]])])
 
@@ -135,7 +142,8 @@ class TiledMMA:
     def _tv(self, operand: str) -> Layout:
         i, j = MODES[operand]
         sizes, vmnk = self.tile_size, self.thr_layout_vmnk
-        frg = self._thrfrg(operand, MakeLayout((sizes[i], sizes[j])))
+        blocks = [Int[self.atom.blocks]()] if self.atom.blocks > 1 else []
+        frg = self._thrfrg(operand, MakeLayout((sizes[i], sizes[j], *blocks)))
         threads = composition(_among_all(frg[0], vmnk, operand), by_thread(vmnk))
         return join([threads, frg[1]])
 
@@ -173,8 +181,6 @@ def make_tiled_mma(atom: Any, thr_layout: Any = None, permutations: Any = None) 
     if not isinstance(atom, MMAAtom):
         fix = f"write {atom!r} with its arguments" if isinstance(atom, Family) else "write SM80_16x8x16_F32F16F16F32_TN"
         raise LeafTypeError(f"make_tiled_mma of {shown(atom)}", "a matrix instruction's atom", fix)
-    if atom.blocks > 1:
-        raise RankError(f"make_tiled_mma of {atom.name}, which multiplies {atom.blocks} blocks", "an atom of one block", "use it by itself")
     threads = as_threads("make_tiled_mma", _static(thr_layout), 3)
     given = _static(tuple(permutations)) if isinstance(permutations, (tuple, list)) else () if permutations is None else None
     if given is None or len(given) > 3:
@@ -245,12 +251,25 @@ class ThrMMA:
         """The thread's part of C, (FrgV, RestM, RestN, ...): a tensor over the same elements."""
         return self.partition("C", t)
 
+    def partition_E(self, t: Any) -> Tensor:
+        """The thread's part of a sparse A's metadata, over the coordinates (M,K) of A, as compress gives them."""
+        return self.partition("E", t)
+
+    def partition_SFA(self, t: Any) -> Tensor:
+        """The thread's part of A's scale factors, over the coordinates (M,K) of A, as scale_factor_layout has them."""
+        return self.partition("SFA", t)
+
+    def partition_SFB(self, t: Any) -> Tensor:
+        """The thread's part of B's scale factors, over the coordinates (N,K) of B."""
+        return self.partition("SFB", t)
+
     def partition(self, operand: str, t: Any) -> Tensor:
-        """The thread's part of an operand, "A", "B" or "C"."""
+        """The thread's part of an operand: "A", "B" or "C"; "E", "SFA" or "SFB" where the atom has them."""
+        whole = with_valid(t)
+        frg = self.mma.thrfrg(operand, whole)
         i, j = MODES[operand]
         thread = (self.thr_vmnk[0], (self.thr_vmnk[i + 1], self.thr_vmnk[j + 1]))
-        frg = self.mma.thrfrg(operand, t)
-        return part_of(t, frg, self.thread, thread, (_, (_,) * rank_of(t)))
+        return part_of(whole, frg, self.thread, thread, (_, (_,) * rank_of(t)))
 
     def partition_fragment_A(self, t: Any) -> Tensor:
         """New registers, or tensor memory, of the shape of the thread's part of A; of an A in shared memory, that part."""

@@ -119,6 +119,18 @@ class Bases:
             shift += bits.log2(size)
         return total
 
+    def is_surjective(self) -> bool:
+        """Whether some input reaches every output."""
+        return bits.rank(self.columns) == self.get_total_out_dim_size_log2()
+
+    def is_injective(self) -> bool:
+        """Whether no two inputs have the same output."""
+        return bits.rank(self.columns) == self.get_total_in_dim_size_log2()
+
+    def is_invertible(self) -> bool:
+        """Whether each output is that of exactly one input."""
+        return self.is_injective() and self.is_surjective()
+
     def apply(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """The outputs of one value for each input: integers, or arrays of them. Bits past an input's size are not looked at.
 

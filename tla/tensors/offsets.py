@@ -9,14 +9,16 @@ from ..algebra.flat_modes import has_symbols
 from ..core.basis import ScaledBasis
 from ..core.composed import ComposedLayout, gives_coordinates
 from ..core.errors import LeafTypeError, RangeError, RankError, Unproven
-from ..core.int_tuple import elsewhere, leaves, modes_of, product_each, register_kind, shown
+from ..core.int_tuple import leaves, modes_of, product_each, shown
 from ..core.ints import INT64_MAX, INT64_MIN
+from ..core.kinds import by_kind, on
 from ..core.layout import Layout
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+_LIMIT = 2**30
 _INT32_MIN, _INT32_MAX = -(2**31), 2**31 - 1
 
 
@@ -27,7 +29,8 @@ def max_axes() -> int:
     return 64 if np.lib.NumpyVersion(np.__version__) >= "2.0.0" else 32
 
 
-def offsets(layout: Layout, *, limit: int = 2**30) -> npt.NDArray[np.int32] | npt.NDArray[np.int64]:
+@by_kind(Layout)
+def offsets(layout: Layout, *, limit: int = _LIMIT) -> npt.NDArray[np.int32] | npt.NDArray[np.int64]:
     """The offset of every coordinate of a layout's (padded) shape, with one axis per top-level mode [elements].
 
     limit     how many offsets are not too many for memory
@@ -45,8 +48,6 @@ def offsets(layout: Layout, *, limit: int = 2**30) -> npt.NDArray[np.int32] | np
     """
     import numpy as np
 
-    if not isinstance(layout, Layout):
-        return elsewhere(offsets, layout, limit)
     if any(isinstance(d, ScaledBasis) for d in leaves(layout.stride)):
         raise LeafTypeError(f"offsets of {shown(layout)}: its values are coordinates", "a layout of offsets", "call it: layout(i, j)")
     _require_known(layout, layout.stride)
@@ -80,7 +81,8 @@ def _require_known(layout: Any, numbers: Any) -> None:
         raise Unproven(f"offsets of {shown(layout)}", "a layout of known sizes", "give its symbols values first")
 
 
-def _of_composed(_operation: Any, layout: ComposedLayout, limit: int) -> npt.NDArray[Any]:
+@on(ComposedLayout, offsets)
+def _of_composed(layout: ComposedLayout, *, limit: int = _LIMIT) -> npt.NDArray[Any]:
     """One call with an array for each mode."""
     import numpy as np
 
@@ -95,9 +97,6 @@ def _of_composed(_operation: Any, layout: ComposedLayout, limit: int) -> npt.NDA
         values = layout(*np.ogrid[tuple(slice(n) for n in extents)]) if extents else layout(())
     fits = values.size == 0 or _INT32_MIN <= np.min(values) <= np.max(values) <= _INT32_MAX if hasattr(values, "size") else False
     return np.array(np.broadcast_to(values, extents), np.int32 if fits else np.int64)
-
-
-register_kind(ComposedLayout, {offsets: _of_composed})
 
 
 def _mode_offsets(shape: Any, stride: Any, dtype: np.dtype[Any]) -> npt.NDArray[Any]:

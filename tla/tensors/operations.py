@@ -9,17 +9,20 @@ Source: CuTe include/cute/tensor_impl.hpp.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
 from ..algebra import coalesce as coalescing, divide as tilers, modes
+from ..algebra.codomain import coshape, cosize
 from ..algebra.composition import composition
 from ..core.cache import not_remembered
 from ..core.composed import ComposedLayout, innermost
 from ..core.errors import DivisibilityError
-from ..core.int_tuple import get, mode, register_by_path, register_kind
+from ..core.int_tuple import depth, get, mode, rank, size
 from ..core.ints import Int, leaf
-from ..core.layout import Layout, MakeLayout, compact_col_major
+from ..core.kinds import on
+from ..core.layout import Layout, MakeLayout, compact_col_major, shape, stride
 from . import guard as guards
 from .tensor import Tensor, around, from_zero, gives_places, guarded_tensor
 
@@ -38,8 +41,7 @@ def apply(operation: Callable[[Any], Any], t: Tensor, part: bool) -> Tensor:
         try:
             return operation(place)
         except DivisibilityError:  # steps across the rows of coordinates: the place of the index is exact for a layout
-            shape = place.shape
-            return ComposedLayout(place, _0, operation(MakeLayout(shape, compact_col_major(shape))))
+            return ComposedLayout(place, _0, operation(MakeLayout(place.shape, compact_col_major(place.shape))))
 
     return guarded_tensor(t, offset, view, guards.cut(before, placed, innermost(view).shape), part)
 
@@ -54,21 +56,39 @@ def _unpadded(layout: Any) -> Any:
     return layout if inner._origin is None else around(layout, Layout(inner.shape, inner.stride))[0]
 
 
-def _registered(part: bool) -> Callable[..., Tensor]:
-    def run(operation: Any, t: Tensor, *more: Any) -> Tensor:
-        def f(layout: Any) -> Any:
-            return operation(layout, *more)
-
-        f.__name__ = operation_name(operation)
-        return apply(f, t, part)
-
-    return run
+def _define(*operations: Any, part: bool) -> None:
+    """Define operations on tensors by what they do to the layout."""
+    for operation in operations:
+        on(Tensor, operation)(functools.partial(_applied, operation, part=part))
 
 
-def _by_path(f: Any, t: Tensor, path: tuple[int, ...]) -> Any:
-    """`size[0](t)` and the like are the layout's; `get[0](t)` is the tensor of that mode, from the first element on."""
-    if f is not get:
-        return f[path](t.layout) if path else f(t.layout)
+def _applied(operation: Any, t: Tensor, *more: Any, part: bool, **options: Any) -> Tensor:
+    return apply(_named(operation, lambda layout: operation(layout, *more, **options)), t, part)
+
+
+def _define_in_brackets(*operations: Any) -> None:
+    """Define operations with arguments in brackets on tensors by what they do to the layout."""
+    for operation in operations:
+        on(Tensor, operation)(functools.partial(_applied_in_brackets, operation))
+
+
+def _applied_in_brackets(operation: Any, *arguments: int) -> Callable[..., Tensor]:
+    return lambda t, *more: apply(_named(operation, lambda layout: operation[arguments](layout, *more)), t, True)
+
+
+def _named(operation: Any, f: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    f.__name__ = operation_name(operation)
+    return f
+
+
+def _of_layout(f: Any, t: Tensor, *path: int) -> Any:
+    """`size[0](t)` and the like are the layout's."""
+    return f[path](t.layout) if path else f(t.layout)
+
+
+@on(Tensor, get)
+def _get(t: Tensor, *path: int) -> Tensor:
+    """The tensor of the mode at a path, from the first element on."""
     for i in path:
         mode(t.layout, leaf(i))
         t = _mode(t, int(i))
@@ -86,18 +106,10 @@ def _mode(t: Tensor, i: int) -> Tensor:
     return apply(one, t, True)
 
 
-register_by_path(Tensor, _by_path)
-register_kind(
-    Tensor,
-    {
-        **dict.fromkeys(
-            [
-                *(coalescing.coalesce, coalescing.filter, coalescing.filter_zeros, modes.group, modes.select, modes.take),
-                *(tilers.flat_divide, tilers.logical_divide, tilers.tiled_divide, tilers.zipped_divide),
-            ],
-            _registered(part=True),
-        ),
-        composition: _registered(part=False),
-    },
-)
+for _f in (rank, depth, size, shape, stride, coshape, cosize):
+    on(Tensor, _f)(functools.partial(_of_layout, _f))
+_define(coalescing.coalesce, coalescing.filter, coalescing.filter_zeros, part=True)
+_define(tilers.flat_divide, tilers.logical_divide, tilers.tiled_divide, tilers.zipped_divide, part=True)
+_define_in_brackets(modes.group, modes.select, modes.take)
+_define(composition, part=False)
 not_remembered(Tensor)

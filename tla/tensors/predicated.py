@@ -11,8 +11,9 @@ from ..core.arithmetic import elem_less
 from ..core.basis import as_coordinate
 from ..core.composed import innermost
 from ..core.errors import LeafTypeError, RangeError, RankError
-from ..core.int_tuple import as_int_tuple, register_kind, size
+from ..core.int_tuple import as_int_tuple, size
 from ..core.ints import known
+from ..core.kinds import on
 from ..core.layout import Layout, compact_col_major
 from . import transfer as moves
 from .buffers import require_castable
@@ -67,7 +68,8 @@ def _admitted(t: Tensor, chosen: Any) -> Any:
     return offsets
 
 
-def _conditions(_operation: Any, t: Tensor, bounds: Any) -> Tensor:
+@on(Tensor, elem_less)
+def _conditions(t: Tensor, bounds: Any) -> Tensor:
     """elem_less(coordinates, shape): the tensor of these conditions, compact, first mode fastest."""
     import numpy as np
 
@@ -82,6 +84,3 @@ def _conditions(_operation: Any, t: Tensor, bounds: Any) -> Tensor:
     found = np.broadcast_to(np.asarray(elem_less(values, bounds)), extents)
     inner = innermost(t.layout)
     return MakeTensor(found.ravel(order="F").astype(bool), Layout(inner.shape, compact_col_major(inner.shape)))
-
-
-register_kind(Tensor, {elem_less: _conditions})

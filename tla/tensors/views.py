@@ -17,8 +17,9 @@ from ..core.coord import idx2crd
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankError
 from ..core.int_tuple import AnyLayout, Underscore, _, as_int_tuple, congruent, leaves, modes_of, opened, product_each, shown, size
 from ..core.ints import Int, add, at_most, ceil_div, divides, equal, is_int, larger, leaf, mul, plus, smaller
-from ..core.layout import Layout, MakeLayout, Shape, as_layout, join
+from ..core.layout import Layout, MakeLayout, Shape, Stride, as_layout, join
 from .buffers import as_dtype, storage
+from .operations import apply
 from .tensor import MakeTensor, Tensor, around, as_tensor, from_zero, gives_places, require_box, require_data, tensor_of
 
 _0, _1 = Int[0](), Int[1]()
@@ -251,7 +252,7 @@ def _partition(where: str, t: Tensor, tiler: Any, coord: Any, inner: bool) -> Te
     if len(tiler) > len(modes):
         raise RankError(f"{where}: {len(tiler)} tiles for {t!r}", f"at most {len(modes)}", "give one for each mode, from the first on")
     tiles = [size(m) if isinstance(tile, Underscore) else tile for m, tile in zip(modes, tiler)]
-    cuts = [zipped_divide(m, tile) for m, tile in zip(modes, [*tiles, *(_1 for _m in modes[len(tiler) :])])]
+    cuts = [_cut(m, tile) for m, tile in zip(modes, [*tiles, *(_1 for _m in modes[len(tiler) :])])]
     kept: list[_Part] = []
     rests: list[_Part] = []
     fixed: Any = _0
@@ -271,10 +272,35 @@ def _partition(where: str, t: Tensor, tiler: Any, coord: Any, inner: bool) -> Te
     return tensor_of(t, t.data, plus(offset, constant), view, [_0] * len(parts), [n for _part, _valid, n in parts])
 
 
+def _cut(mode: Layout, tile: Any) -> Layout:
+    """A mode in tiles, (tile, rest). Of an unknown extent the last tile may reach past the end: what is valid is known apart."""
+    if _may_overhang(mode, tile):
+        n = mode.shape
+        return Layout(Shape(tile, ceil_div(n, tile)), Stride(mode.stride, mul(mode.stride, tile)))
+    return zipped_divide(mode, tile)
+
+
+def _may_overhang(mode: Layout, tile: Any) -> bool:
+    """Whether it is not known if tiles of an extent make up a mode that goes on in even steps."""
+    return is_int(tile) and not isinstance(mode.shape, tuple) and divides(tile, mode.shape) is None
+
+
+def _zipped(layout: Any, tiler: tuple[Any, ...]) -> Any:
+    """zipped_divide, of extents that are not known too."""
+    if not isinstance(layout, Layout) or len(tiler) > len(layout.shape) or not any(map(_may_overhang, layout, tiler)):
+        return zipped_divide(layout, tiler)
+    cuts = [_cut(m, size(m) if isinstance(tile, Underscore) else tile) for m, tile in zip(layout, tiler)]
+    return join([join([cut[0] for cut in cuts]), join([*(cut[1] for cut in cuts), *list(layout)[len(tiler) :]])])
+
+
 def _cut_whole(t: Tensor, tiler: tuple[Any, ...], coord: Any, inner: bool) -> Tensor:
     """The tensor divided, its tiles with full extents, and sliced: CuTe's meaning."""
-    divide: Any = zipped_divide
-    cut: Tensor = divide(t, tiler)
+
+    def tiles_of(layout: Any) -> Any:
+        return _zipped(layout, tiler)
+
+    tiles_of.__name__ = "zipped_divide"
+    cut: Tensor = apply(tiles_of, t, True)
     tiles, rests = (len(modes_of(m)) for m in cut.shape)
     if isinstance(coord, tuple):
         coord = (*coord, *[_] * (rests - len(coord))) if inner else coord[:tiles]

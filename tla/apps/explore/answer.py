@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import tla
@@ -13,46 +13,65 @@ import tla
 from ... import viz
 from ...algebra.codomain import cosize
 from ...algebra.predicates import is_bijective, is_injective
-from ...codegen import source
-from ...core.coord import idx2crd
+from ...codegen import emit, emit_copy, source
 from ...core.errors import TlaError
-from ...core.int_tuple import AnyLayout, modes_of, size
-from ...viz.colours import ink
-from ...viz.draw import planes
-from ...viz.drawable import LIMIT, Subject, View, as_subject, axes_of, view
-from ...viz.scene import Axis, Figure, Grid
+from ...core.int_tuple import AnyLayout, size
+from ...viz.drawable import Subject, as_subject
 from ...xla import ArrayShape, Relayout, byte_size, lower
-from .grammar import Call, Program, Term, read
+from .figures import collision, drawings, inputs, rule_of, rules
+from .grammar import read
+from .operations import Call, Program, Term
 from .steps import steps, text_of
 from .tilings import tiling
 
 _FACTS: dict[str, Callable[[Any], Any]] = {"size": size, "cosize": cosize, "injective": is_injective, "bijective": is_bijective}
-_SYSTEMS = {"CuTe C++": "cute_cpp", "TLA C++": "tla_cpp"}
+_SYSTEMS = {"CuTe C++": "cute_cpp", "CuTe DSL": "cute_dsl", "TLA C++": "tla_cpp"}
+_TARGETS = {"C": ("c", "//"), "CUDA": ("cuda", "//"), "Triton": ("triton", "#")}
 _NAMES = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|(?<![\w.])([A-Za-z_]\w*)")
 
 
-def answer(text: str, color_by: str = "tile", bits: int | None = None) -> dict[str, Any]:
+def answer(text: str, color_by: str = "auto", bits: int | None = None) -> dict[str, Any]:
     """The value of a text, or the error in it, for the page.
 
     text       of the grammar of tla.apps.explore
-    color_by   what colours mean, as tla.viz.draw has it
+    color_by   what colours mean, as tla.viz.draw has it; "auto" for banks of what is swizzled, else tiles
     bits       the width of an element; by default what the text says, as MakeLayout[half, zN](64, 64) does, or 32
 
     >>> answer("A = (2,3):(3,1); composition(A, 6:1)")["value"]
     '(2,3):(3,1)'
     >>> answer("(2,3):(3")["error"]["expected"]
-    "',' or ')'"
+    "its ')'"
     """
     return _or_refused(lambda: _answer(read(text), color_by, bits))
 
 
-def picture(text: str, color_by: str = "tile", bits: int | None = None) -> dict[str, Any]:
+def picture(text: str, color_by: str = "auto", bits: int | None = None) -> dict[str, Any]:
     """The drawing of a text's value as SVG, for the page.
 
     >>> picture("(2,3):(3,1)")["svg"][:4]
     '<svg'
     """
-    return _or_refused(lambda: {"svg": viz.svg(viz.draw(*subjects(read(text)), color_by=color_by, bits=bits))})
+
+    def made() -> dict[str, Any]:
+        known = subjects(read(text))
+        return {"svg": viz.svg(viz.draw(*known, color_by=rule_of(color_by, known), bits=bits))}
+
+    return _or_refused(made)
+
+
+def code(text: str, color_by: str = "auto", bits: int | None = None) -> dict[str, Any]:
+    """The code of a text's value in every language, for the page: what makes the layout there, and what computes its offsets.
+
+    >>> [*code("(_4,_2):(_1,_4)")["code"]]
+    ['Python', 'CuTe C++', 'CuTe DSL', 'TLA C++', 'index in C', 'index in CUDA', 'index in Triton']
+    """
+
+    def made() -> dict[str, Any]:
+        program = read(text)
+        layouts = drawn(program.value.value)
+        return {"code": {"Python": python(program), **dict(_sources(layouts))}}
+
+    return _or_refused(made)
 
 
 def _or_refused(make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
@@ -79,16 +98,18 @@ def _answer(program: Program, color_by: str, bits: int | None) -> dict[str, Any]
         "assumed": program.assumed,
         "facts": [[str(x), [*_facts(x)]] for x in layouts],
         "steps": [s._asdict() for s in steps(_with_lower(program))],
-        "code": {"Python": python(program), **dict(_sources(layouts))},
         "figures": [],
         "caption": "",
         "legend": [],
+        "rule": rule_of(color_by, known),
+        "rules": rules(known),
+        "collision": None,
         "bits": next((s.bits for s in known), None),
     }
     if layouts and not program.sizes:
-        scene = viz.draw(*known, color_by=color_by, bits=bits)
-        found["figures"] = [_figure(f, view(s, axes_of(s, None), LIMIT // len(layouts))) for f, s in zip(scene.figures, known)]
-        found |= {"caption": scene.caption, "legend": scene.legend}
+        found |= drawings(known, inputs(program), found["rule"], bits)
+        if len(known) == 1 and not isinstance(value, ArrayShape) and is_injective(value) is False:
+            found["collision"] = collision(known[0])
     return found
 
 
@@ -176,51 +197,20 @@ def python(program: Program) -> str:
 
 
 def _sources(drawn: tuple[Any, ...]) -> Iterator[tuple[str, str]]:
-    """The layout in other languages, or as a comment why it cannot be said there."""
-    for name, system in _SYSTEMS.items() if drawn else ():
-        try:
-            yield name, source(_layout_of(drawn[0]), system)
-        except TlaError as error:
-            yield name, "\n".join(f"// {line}" for line in str(error).splitlines())
+    """What makes the layout in other languages, what computes its offsets, what copies to the next one; or why there is none."""
+    if not drawn:
+        return
+    layout = _layout_of(drawn[0])
+    for name, system in _SYSTEMS.items():
+        yield name, _said(partial(source, layout, system), "//")
+    for name, (target, comment) in _TARGETS.items():
+        yield f"index in {name}", _said(partial(emit, layout, target), comment)
+    if len(drawn) == 2:
+        yield "copy in C", _said(partial(emit_copy, layout, _layout_of(drawn[1])), "//")
 
 
-# ------------------------------------------------------------------------------------------------- grids
-
-
-def _figure(figure: Figure, seen: View) -> dict[str, Any]:
-    """A figure for the page: what it says of each coordinate of each mode, and its grids with colours by number."""
-    palette: dict[str | None, int] = {None: 0}
-    values = planes(seen, seen.values)
-    values = values.reshape(*values.shape[:2], len(figure.grids)) if values.size else values.reshape(0, 0, 1)
-    modes = zip(itertools.count(), modes_of(seen.subject.layout.shape), seen.shape)
-    return {
-        "title": figure.title,
-        "notes": figure.notes,
-        "axes": seen.axes,
-        "extents": [*map(str, seen.extents)],  # texts: they may be past 2**53
-        "modes": [{"natural": [str(idx2crd(i, mode)) for i in range(n)], "digits": _digits(seen.subject, k, n)} for k, mode, n in modes],
-        "grids": [_grid(grid, values[:, :, g], palette) for g, grid in enumerate(figure.grids)],
-        "palette": [[fill, ink(fill)] for fill in palette],
-    }
-
-
-def _grid(grid: Grid, values: Any, palette: dict[str | None, int]) -> dict[str, Any]:
-    """Cells row by row, those that are padding with their offsets too; a fill is a place in the palette, -1 for padding."""
-    return {
-        "title": grid.title,
-        "at": grid.title.strip("()").split(","),  # of each mode, `_` for down and across
-        "rows": _axis(grid.rows),
-        "columns": _axis(grid.columns),
-        "texts": [*map(str, values.ravel().tolist())],
-        "fills": [-1 if cell.padding else palette.setdefault(cell.fill, len(palette)) for row in grid.cells for cell in row],
-    }
-
-
-def _axis(axis: Axis) -> dict[str, Any]:
-    return {"labels": [" ".join(label) for label in axis.labels], "borders": axis.borders}
-
-
-def _digits(subject: Subject, k: int, count: int) -> list[str]:
-    """The digits of the first indices of a mode of a tiled array, the slowest first."""
-    digits = subject.digits[k] if subject.digits else ()
-    return [", ".join(f"{d.role} {i // d.place % d.extent}" for d in reversed(digits)) for i in range(count)] if digits else []
+def _said(make: Callable[[], str], comment: str) -> str:
+    try:
+        return make()
+    except TlaError as error:
+        return "\n".join(f"{comment} {line}" for line in str(error).splitlines())

@@ -1,99 +1,56 @@
 """Expressions of layouts, read and worked out. The text is data: names are looked up in fixed tables, and nothing is evaluated.
 
     text       = statement { (";" | end of line) statement }
-    statement  = [ name "=" ] value
-    value      = part { "o" part "o" part }                  part = term [ ":" term ], as tla.core.text has them
+    statement  = [ name "=" ] ( value | print )
+    value      = part { "o" part }                           part = term [ ":" term ], as tla.core.text has them
     term       = leaf | "_" | name | array | call | "(" [ value { "," value } ] ")"
     array      = an XLA shape, such as f32[M,5]{1,0:T(8,128)}
     call       = name [ "[" arguments "]" ] "(" [ arguments ] ")"           MakeLayout[half, zN](100, 60, ld=112)
     arguments  = [ name "=" ] value { "," [ name "=" ] value }
+    print      = what CuTe, its DSL, C++ compilers and Triton print of a layout, to the end of the statement
 
-A leaf is an integer, or an expression of sizes. A name that nothing has is a size that is not known.
+A leaf is an integer, or an expression of sizes. A name that nothing has is a size that is not known. The name of a layout is called
+with a coordinate. A `o` B is composition(A, B), and A o n o B, with an offset n between, a ComposedLayout.
 """
 
 from __future__ import annotations
 
 import difflib
-import inspect
 import keyword
 import re
 import time
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import tla
 
-from ... import ascend, xla
-from ...core.errors import ParseError, RangeError, RankError, TlaError
-from ...core.int_tuple import MAX_DEPTH, AnyLayout, IntTuple, leaves, require_depth, shown
-from ...core.ints import INT64_MAX, is_int, known, leaf
+from ... import xla
+from ...core.composed import MAX_PARTS
+from ...core.errors import ParseError, RangeError, TlaError
+from ...core.int_tuple import MAX_DEPTH, AnyLayout, IntTuple, Underscore, leaves, require_depth, shown
+from ...core.ints import INT64_MAX, is_int, leaf
+from ...core.printed import Unknown, is_foreign, translated
 from ...core.text import Reader
 from ...symbolic import assuming, dim
+from ...symbolic.declare import unknown
 from ...xla.array_shape import BITS
+from .operations import CONSTANTS, OPERATIONS, XLA_OPERATIONS, Call, Program, Term, bits_of, in_order, with_brackets
 
 #: A longer text is refused [characters]; so are more calls, more sizes that are not known, and values of more extents.
 MAX_TEXT, MAX_CALLS, MAX_SIZES, MAX_LEAVES = 4096, 64, 16, 1024
 #: No operation begins later than this [seconds]: chains on open sizes take longer with each.
 MAX_SECONDS = 5.0
 
-_OPERATIONS = """Int MakeLayout MakeOrderedLayout MakeLayoutLike MakeIdentityLayout MakeLayoutFmap MakeLayoutL0C MakeLayoutTile
-GetTileLayout MakeBatchedLayout Swizzle composition compose coalesce complement filter filter_zeros left_inverse
-right_inverse logical_divide zipped_divide tiled_divide flat_divide logical_product zipped_product tiled_product
-flat_product blocked_product raked_product tile_to_shape upcast downcast recast_layout flatten group select take size
-cosize max_common_layout max_common_vector nullspace is_injective is_bijective is_compact same_map"""
-_XLA_OPERATIONS = "lower relayout is_bitcast byte_size padded_element_count"
-#: What may be called, by name.
-OPERATIONS: dict[str, Callable[..., Any]] = {name: getattr(tla, name) for name in _OPERATIONS.split()}
-OPERATIONS |= {name: getattr(xla, name) for name in _XLA_OPERATIONS.split()}
-#: What stands for itself: element types and tags, and the orders of strides.
-CONSTANTS: dict[str, Any] = {name: x for name, x in vars(ascend).items() if isinstance(x, (ascend.Element, ascend.Tag))}
-CONSTANTS |= {"LayoutLeft": tla.LayoutLeft, "LayoutRight": tla.LayoutRight}
-
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _NEXT = re.compile(r"[ \t]*(//|[-+*%^\[(]|=(?!=))?")
 _UNDERSCORE = re.compile(r"_(?!-?[0-9]|[A-Za-z_])")  # _-4 is a static integer
 _ARRAY = re.compile(r"[A-Za-z0-9]+\[([^][{}]*)\](?:\{[^{}]*\})?")
 _DIGITS = re.compile(r"[0-9]+")
+_CLOSING = {"(": ")", "[": "]", "{": "}"}
+_STATEMENT = re.compile(r"[^;\n]*")
+_COMPOSED = re.compile(r"o(?![A-Za-z0-9_]*\s*=(?!=))(?![A-Za-z])")
+_POINTED = re.compile(r"ptr_?\[([1-9][0-9]{0,3})b\]")
 _FUNCTIONS = ("ceil", "min", "max")  # of expressions of sizes
-
-
-class Term(NamedTuple):
-    """A value, and the Python that gives it.
-
-    bits    the width of an element of it, where that was said
-    parts   the terms of a tuple
-    """
-
-    value: Any
-    python: str
-    bits: int | None = None
-    parts: tuple[Term, ...] = ()
-
-
-class Call(NamedTuple):
-    """An operation that was done: how it was written, its arguments by place, and what it gave."""
-
-    name: str
-    text: str
-    arguments: tuple[Term, ...]
-    result: Term
-
-
-class Program(NamedTuple):
-    """The value of a text.
-
-    names     what it binds to each name, in order
-    sizes     the names that it gives no value
-    assumed   what its operations need of these, as text
-    calls     the operations, as they were done
-    value     that of the last statement
-    """
-
-    names: tuple[tuple[str, Term], ...]
-    sizes: tuple[str, ...]
-    assumed: tuple[str, ...]
-    calls: tuple[Call, ...]
-    value: Term
 
 
 class Misread(TlaError, ValueError):
@@ -125,7 +82,22 @@ def read(text: str, names: dict[str, Any] | None = None) -> Program:
             program = reader.program(text)
         return program._replace(assumed=tuple(map(str, conditions)))
     except TlaError as error:
+        error = error if isinstance(error, RangeError) else _unclosed(text) or error
         raise Misread(error, error.position if isinstance(error, ParseError) else reader.began) from error
+
+
+def _unclosed(text: str) -> ParseError | None:
+    """What is wrong with the brackets of a text: it goes before all else that is, for nothing behind one that is missing reads right."""
+    opened: list[int] = []
+    for at, c in enumerate(text):
+        if c in _CLOSING:
+            opened.append(at)
+        elif c in _CLOSING.values() and (not opened or _CLOSING[text[opened.pop()]] != c):
+            return ParseError(text, at, f"{c!r} closes no bracket", "a bracket that it closes", f"leave {c!r} out, or open its bracket")
+    if not 0 < len(opened) < MAX_DEPTH:
+        return None
+    c = text[opened[-1]]
+    return ParseError(text, opened[-1], f"{c!r} is never closed", f"its {_CLOSING[c]!r}", f"close the bracket with {_CLOSING[c]}")
 
 
 class _Sizes(dict[str, Any]):
@@ -180,12 +152,12 @@ class _Reader(Reader):
         self.began = self.at
         name, following = self.ahead()
         if following != "=":
-            return self.expression()
+            return self.printed() or self.expression()
         if name in CONSTANTS or name in ("o", "Sw", "print") or hasattr(tla, name) or keyword.iskeyword(name):
             raise ParseError(self.text, self.at, f"the name {name!r} is taken", "a name of your own", f"write my_{name} = ...")
         self.take(name)
         self.take("=")
-        value = self.expression()
+        value = self.printed() or self.expression()
         self.names[name] = value
         self.bound.append((name, value))
         return value
@@ -198,10 +170,64 @@ class _Reader(Reader):
 
     def expression(self) -> Term:
         self.term = Term(None, "")
-        value = self.value()
+        value = self.chain()
         if is_int(value):
             leaf(value)  # what 64 bits cannot hold ends here
+        return self.whole(value)
+
+    def whole(self, value: Any) -> Term:
+        """The term of a value that was just read."""
         return self.term if self.term.python and self.term.value is value else Term(value, _python(value), self.term.bits)
+
+    def printed(self) -> Term | None:
+        """What CuTe, its DSL or a compiler printed, to the end of the statement; None where nothing of that is."""
+        found = _STATEMENT.match(self.text, self.at)
+        text = found[0].rstrip() if found else ""
+        if not is_foreign(text):
+            return None
+        _ours, unknown = translated(text)
+        symbols = [self.names[u.name]._replace(python=u.name) if u.name in self.names else self.unknown_size(u) for u in unknown]
+        value = tla.parse(text, symbols=[x.value for x in symbols] or None)
+        self.at += len(text)
+        self.skip_blank()
+        names = f", symbols=[{', '.join(x.python for x in symbols)}]" if unknown else ""
+        return Term(_limited(value), f"parse({text!r}{names})", _printed_bits(text))
+
+    def unknown_size(self, size: Unknown) -> Term:
+        """What stands for a size that a print does not tell."""
+        self.require_room()
+        value = self.asked.setdefault(size.name, unknown(*size))
+        return Term(value, repr(value))
+
+    def chain(self) -> Any:
+        """Parts with `o` between: with an offset between two a ComposedLayout, else a composition; the last two first."""
+        starts, parts = [self.at], [self.part(None)]
+        if not _COMPOSED.match(self.text, self.at):
+            return parts[0]
+        terms = [self.whole(parts[0])]
+        while _COMPOSED.match(self.text, self.at):
+            if len(terms) == MAX_PARTS:
+                raise self.unexpected(f"{MAX_PARTS} parts at most", "give a part a name")
+            self.take("o")
+            starts.append(self.at)
+            terms.append(self.whole(self.part(None)))
+        inner, end = terms.pop(), self.at
+        while terms:
+            outer = terms.pop()
+            if terms and (is_int(outer.value) or isinstance(outer.value, IntTuple)):
+                made = tla.ComposedLayout(terms.pop().value, outer.value, inner.value)
+                inner = Term(made, _python(made), inner.bits)
+            else:
+                inner = self.composed(outer, inner, self.text[starts[len(terms)] : end].rstrip())
+        self.term = inner
+        return inner.value
+
+    def composed(self, outer: Term, inner: Term, text: str) -> Term:
+        """composition(outer, inner), as one of the calls."""
+        self.require_calls()
+        result = Term(_limited(tla.composition(outer.value, inner.value)), f"composition({outer.python}, {inner.python})", outer.bits)
+        self.calls.append(Call("composition", text, (outer, inner), result))
+        return result
 
     # ------------------------------------------------------------------------------------------------- terms
 
@@ -239,9 +265,12 @@ class _Reader(Reader):
             return value
         if name in OPERATIONS or name in CONSTANTS:
             raise ParseError(self.text, self.at, f"{name} is no integer", "the name of one", "call it, or choose another name")
-        if len(self.asked) == MAX_SIZES:
-            raise RangeError(f"more than {MAX_SIZES} sizes that are not known", "fewer", f"give some a value, as in {name} = 4;")
+        self.require_room()
         return self.asked.setdefault(name, dim(name))
+
+    def require_room(self) -> None:
+        if len(self.asked) == MAX_SIZES:
+            raise RangeError(f"more than {MAX_SIZES} sizes that are not known", "fewer", "give some a value, as in M = 4;")
 
     def several(self) -> Term:
         items = [*self.arguments(")")]
@@ -297,59 +326,57 @@ class _Reader(Reader):
     # ------------------------------------------------------------------------------------------------- calls
 
     def call(self, name: str) -> Term:
+        if name in self.names:
+            return self.at_coordinate(name)
         if name not in OPERATIONS:
             raise self.unknown("the operation", [*OPERATIONS], "one of the operations of tla")
         start, operation, brackets = self.at, OPERATIONS[name], list[Term]()
-        python = f"xla.{name}" if name in _XLA_OPERATIONS.split() else name
+        python = f"xla.{name}" if name in XLA_OPERATIONS else name
         self.take(name)
         if self.take("["):
             brackets = [item for _name, item in self.arguments("]")]
-            operation = _with_brackets(name, operation, tuple(x.value for x in brackets))
+            operation = with_brackets(name, operation, tuple(x.value for x in brackets))
             python += f"[{', '.join(x.python for x in brackets)}]"
         if not self.take("("):
             raise self.unexpected("'(' and the arguments", f"write {name}(...)")
         given = [*self.arguments(")")]
         self.began = start
+        self.require_calls()
+        arguments, options = in_order(name, operation, given)
+        value = _limited(operation(*(x.value for x in arguments), **{key: x.value for key, x in options.items()}))
+        python += f"({', '.join([*(x.python for x in arguments), *(f'{key}={x.python}' for key, x in options.items())])})"
+        bits = bits_of(name, [x.value for x in brackets], next((x.bits for x in arguments if x.bits), None))
+        self.calls.append(Call(name, self.text[start : self.at].rstrip(), arguments, Term(value, python, bits)))
+        return self.calls[-1].result
+
+    def require_calls(self) -> None:
         if len(self.calls) == MAX_CALLS:
             raise RangeError(f"more than {MAX_CALLS} calls", "fewer", "look at a part of it")
         if time.monotonic() > self.until:
             raise RangeError(
                 f"operations of more than {MAX_SECONDS:g} seconds before this one", "fewer", "give sizes values, or look at a part"
             )
-        arguments, options = _in_order(name, operation, given)
-        value = _limited(operation(*(x.value for x in arguments), **{key: x.value for key, x in options.items()}))
-        python += f"({', '.join([*(x.python for x in arguments), *(f'{key}={x.python}' for key, x in options.items())])})"
-        bits = _bits(name, [x.value for x in brackets], next((x.bits for x in arguments if x.bits), None))
-        self.calls.append(Call(name, self.text[start : self.at].rstrip(), arguments, Term(value, python, bits)))
-        return self.calls[-1].result
+
+    def at_coordinate(self, name: str) -> Term:
+        """The offset of a coordinate of a layout that has a name; with `_` in it the layout of what `_` leaves open."""
+        start, term = self.at, self.names[name]
+        if not isinstance(term.value, AnyLayout):
+            raise ParseError(self.text, start, f"{name} is {shown(term.value)}", "the name of a layout", f"write {name} with no bracket")
+        self.take(name)
+        if not self.take("("):
+            raise self.unexpected("'(' and a coordinate", f"write {name}(0)")
+        given = [item for _name, item in self.arguments(")")]
+        self.began = start
+        coord, python = tuple(x.value for x in given), ", ".join(x.python for x in given)
+        if any(isinstance(x, Underscore) for x in leaves(coord)):
+            return term._replace(value=tla.slice_(coord, term.value), python=f"slice_(({python},), {name})", parts=())
+        return Term(term.value(*coord), f"{name}({python})")
 
 
-def _with_brackets(name: str, operation: Any, brackets: tuple[Any, ...]) -> Any:
-    if not hasattr(operation, "__getitem__"):
-        raise RankError(f"{name}[...]", f"{name}(...)", "leave the square brackets out")
-    return operation[brackets if len(brackets) != 1 else brackets[0]]
-
-
-def _bits(name: str, brackets: list[Any], given: int | None) -> int | None:
-    """The width of an element of what a call gives: as its brackets say, or as its arguments have it."""
-    sizes = [x.bits if isinstance(x, ascend.Element) else known(x) if is_int(x) else None for x in brackets]
-    if name.startswith("Make") and sizes:
-        return sizes[0] or given
-    if name == "recast_layout":
-        return sizes[-1]
-    n = sizes[0] if sizes else None
-    return {"upcast": given * n, "downcast": given // n or None}.get(name, given) if given and n else given
-
-
-def _in_order(name: str, operation: Any, given: list[tuple[str, Term]]) -> tuple[tuple[Term, ...], dict[str, Term]]:
-    """The arguments by place, those with names too where they have one, and the others by name."""
-    signature = inspect.signature(operation)
-    try:
-        bound = signature.bind(*(x for key, x in given if not key), **{key: x for key, x in given if key})
-    except TypeError as error:
-        usage = f"{name}({', '.join(map(str, signature.parameters.values()))})".replace("'", "")
-        raise RankError(f"{name} with {len(given)} arguments: {error}", usage, "give these arguments") from None
-    return bound.args, bound.kwargs
+def _printed_bits(text: str) -> int | None:
+    """The width of an element, where a print says it in its pointer: smem_ptr[16b]."""
+    found = _POINTED.search(text)
+    return int(found[1]) if found else None
 
 
 def _limited(value: Any) -> Any:

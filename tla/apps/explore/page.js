@@ -1,20 +1,24 @@
-// The page of `tla explore`. What comes from the server is shown as text alone: textContent, or drawn on the canvas.
+// The page of `tla explore`. What is answered is shown as text alone: textContent, or drawn on a canvas.
 "use strict";
 
 const at = id => document.getElementById(id);
+//: A title and a text; the first is drawn while nothing is typed.
 const EXAMPLES = [
-  "((_4,_2),(_4,_3)):((_4,_16),(_1,_32))",
-  "A = (_8,_12):(_12,_1); zipped_divide(A, (_4, _3))",
-  "A = (_24):(_3); B = (_2,_2):(_1,_6); logical_divide(A, B)",
-  "composition((6,2):(8,2), (4,3):(3,1))",
-  "block = (_2,_5):(_5,_1); blocked_product(block, (_3,_4):(_1,_3))",
-  "Sw<3,0,3> o _0 o (_8,_8):(_8,_1)",
-  "A = MakeLayout[half, zN](100, 60); GetTileLayout(A, (32, 32), (16, 16))",
-  "bf16[20,250]{1,0:T(8,128)(2,1)}",
-  "relayout(f32[16,32]{1,0:T(8,16)}, f32[16,32]{0,1})",
-  "MakeLayout[half, zN](M, N)",
+  ["A CuTe tile", "((_4,_2),(_4,_3)):((_4,_16),(_1,_32))"],
+  ["A tile of a matrix", "A = (_8,_12):(_12,_1); zipped_divide(A, (_4, _3))"],
+  ["A swizzle, with its banks", "Sw<3,4,3>_smem_ptr[16b](0x0) o (_8,_64):(_64,_1)"],
+  ["A composition", "composition((6,2):(8,2), (4,3):(3,1))"],
+  ["A divide by a layout", "A = (_24):(_3); B = (_2,_2):(_1,_6); logical_divide(A, B)"],
+  ["A product", "block = (_2,_5):(_5,_1); blocked_product(block, (_3,_4):(_1,_3))"],
+  ["An Ascend fractal", "A = MakeLayout[half, zN](100, 60); GetTileLayout(A, (32, 32), (16, 16))"],
+  ["A TPU tile", "bf16[20,250]{1,0:T(8,128)(2,1)}"],
+  ["A relayout of XLA", "relayout(f32[16,32]{1,0:T(8,16)}, f32[16,32]{0,1})"],
+  ["Sizes that are not known", "MakeLayout[half, zN](M, N)"],
 ];
-const COLOURS = ["tile", "offset", "bank", "thread", "lane", "sublane", "packing", "none"];
+const COLOURS = ["auto", "tile", "offset", "bank", "thread", "lane", "sublane", "packing", "none"];
+const SHOWN = ["offset", "index", "coordinate"];
+const ZOOM = { "50 %": 0.5, "75 %": 0.75, "100 %": 1, "150 %": 1.5, "200 %": 2 };
+const MARK = "#c01c5c";
 
 /** An element with a text and children. */
 function made(tag, text = "", ...children) {
@@ -23,6 +27,8 @@ function made(tag, text = "", ...children) {
   element.append(...children);
   return element;
 }
+
+function classed(name, element) { element.className = name; return element; }
 
 function show(id, visible) { at(id).hidden = !visible; }
 
@@ -36,29 +42,32 @@ function chosen(select, texts) { select.append(...texts.map(t => new Option(t, t
 
 // ------------------------------------------------------------------------------------------------ asking
 
-let answer = null, question = 0, answered = 0, stop = new AbortController();
+let answer = null, question = 0, answered = 0, waits = 0, stop = new AbortController();
 
 /** Whether all that was typed is answered. */
-const settled = () => answered === question && !timer;
+const settled = () => answered === question && !timer && !waits;
 
-async function asked(path, signal) {
-  const bits = Number(at("bits").value) || null;
-  const body = JSON.stringify({ text: at("text").value, color_by: at("colours").value, bits });
+/** The text that is answered: while there is none, that of the first example. */
+const text = () => at("text").value.trim() ? at("text").value : EXAMPLES[0][1];
+
+async function posted(path, body, signal) {
   const reply = await fetch(path, { method: "POST", headers: { "Content-Type": "application/json" }, body, signal });
   if (!reply.ok) throw new Error(`the server answers ${reply.status}`);
   return reply.json();
 }
 
+const asked = (path, signal) =>
+  posted(path, JSON.stringify({ text: text(), color_by: at("colours").value, bits: Number(at("bits").value) || null }), signal);
+
 /** Ask for what the text says, and show it, unless another question has been asked since. */
-async function ask() {
+async function ask(quiet) {
   const mine = ++question;
   stop.abort();
   stop = new AbortController();
-  if (!at("text").value.trim()) return shown({});
   const slow = setTimeout(() => { at("busy").textContent = "working …"; }, 300);
   let found;
   try {
-    found = await asked("/answer", stop.signal);
+    found = await asked("answer", stop.signal);
   } catch (error) {
     if (mine !== question) return;
     const fix = "see whether tla explore is still running in its terminal";
@@ -68,34 +77,44 @@ async function ask() {
   }
   if (mine !== question) return;
   at("busy").textContent = "";
-  shown(found);
+  shown(found, quiet);
 }
 
-function shown(found) {
-  answer = found;
+/** Show an answer. An error while one types waits until the keys rest, and what was there stays, for comparison. */
+function shown(found, quiet) {
   answered = question;
-  show("error", found.error);
-  document.body.classList.toggle("stale", Boolean(found.error));
-  at("text").setAttribute("aria-invalid", Boolean(found.error));
-  if (found.error) return refused(found.error);   // what was there stays, for comparison
+  clearTimeout(waits);
+  waits = found.error ? setTimeout(() => { waits = 0; refused(found.error); }, quiet ? 600 : 0) : 0;
+  if (found.error) return;
+  answer = found;
+  refused(null);
+  show("start", !at("text").value.trim());
   for (const id of ["result", "codes"]) show(id, found.value !== undefined);
   at("value").textContent = found.value ?? "";
   at("bits").placeholder = found.bits ?? "";
-  pairs(at("names"), found.names ?? []);
-  at("facts").replaceChildren(...(found.facts ?? []).map(([title, facts]) =>
-    made("div", "", ...(found.facts.length > 1 ? [made("h3", title)] : []), pairs(Object.assign(made("dl"), { className: "pairs" }), facts))));
-  sizesOf(found.sizes ?? []);
-  at("assumed").textContent = found.assumed?.length ? `Assumed: ${found.assumed.join(", ")}.` : "";
+  pairs(at("names"), found.names);
+  at("facts").replaceChildren(...found.facts.map(([title, facts]) =>
+    made("div", "", ...(found.facts.length > 1 ? [made("h3", title)] : []), pairs(classed("pairs", made("dl")), facts))));
+  sizesOf(found.sizes);
+  at("assumed").textContent = found.assumed.length ? `Assumed: ${found.assumed.join(", ")}.` : "";
+  for (const option of at("colours").options) option.disabled = option.value !== "auto" && !found.rules.includes(option.value);
+  for (const id of ["colours", "shown", "zoom", "bits"]) at(id).disabled = !found.figures.length;
   drawing(found);
-  walk(found.steps ?? []);
-  code(found.code ?? {});
+  outline(found.steps);
+  codes = null;
+  if (at("code").dataset.open) code();
 }
 
-function refused({ what, expected, fix, position }) {
-  const lines = [made("p", what)];
+function refused(error) {
+  show("error", error);
+  show("keys", !error);
+  document.body.classList.toggle("stale", Boolean(error));
+  at("text").setAttribute("aria-invalid", Boolean(error));
+  if (!error) return;
+  const { what, expected, fix, position } = error, lines = [made("p", what)];
   if (position !== null) {
-    const text = at("text").value, start = text.lastIndexOf("\n", position - 1) + 1;
-    const line = text.slice(start).split("\n")[0], from = Math.max(0, position - start - 50);
+    const value = at("text").value, start = value.lastIndexOf("\n", position - 1) + 1;
+    const line = value.slice(start).split("\n")[0], from = Math.max(0, position - start - 50);
     lines.push(made("pre", `${line.slice(from, from + 100)}\n${" ".repeat(position - start - from)}^`));
   }
   if (expected) lines.push(made("p", `expected: ${expected}`));
@@ -116,10 +135,12 @@ function sizesOf(names) {
 // ------------------------------------------------------------------------------------------------ the text, and history
 
 let draft = false, timer = 0;
+//: What the address holds beside the text, and the value that it need not hold.
+const KEPT = { colours: "auto", shown: "offset", zoom: "100 %", bits: "" };
 
 function address() {
-  const colours = at("colours").value, bits = at("bits").value;
-  return "#" + new URLSearchParams({ e: at("text").value, ...(colours === "tile" ? {} : { colours }), ...(bits ? { bits } : {}) });
+  const kept = Object.entries(KEPT).filter(([id, usual]) => at(id).value !== usual).map(([id]) => [id, at(id).value]);
+  return "#" + new URLSearchParams({ e: at("text").value, ...Object.fromEntries(kept) });
 }
 
 /** Note the text in the address. While it is typed one entry of the history changes; `keep` begins the next. */
@@ -130,18 +151,28 @@ function note(keep) {
 
 function changed(keep) {
   clearTimeout(timer);
-  timer = setTimeout(() => { timer = 0; note(keep); ask(); }, keep ? 0 : 200);
+  timer = setTimeout(() => { timer = 0; note(keep); ask(!keep); }, keep ? 0 : 200);
 }
 
 function fromAddress() {
   const given = new URLSearchParams(location.hash.slice(1));
   at("text").value = given.get("e") ?? "";
-  at("colours").value = COLOURS.includes(given.get("colours")) ? given.get("colours") : "tile";
-  at("bits").value = /^[1-9]\d{0,4}$/.test(given.get("bits")) ? given.get("bits") : "";
+  for (const [id, usual] of Object.entries(KEPT)) {
+    const value = given.get(id);
+    const known = id === "bits" ? /^[1-9]\d{0,4}$/.test(value) : [...at(id).options].some(o => o.value === value);
+    at(id).value = known ? value : usual;
+  }
   draft = false;
   clearTimeout(timer);
   timer = 0;
   ask();
+}
+
+/** Take a text in place of what is there. */
+function take(given) {
+  at("text").value = given;
+  draft = false;
+  changed(true);
 }
 
 /** Change the number at the caret; false where there is none. */
@@ -159,231 +190,356 @@ function stepNumber(up, twice) {
   return false;
 }
 
-// ------------------------------------------------------------------------------------------------ the grid
+// ------------------------------------------------------------------------------------------------ grids
 
-const HEIGHT = 24, STROKES = [0.5, 1.2, 2.2, 3.2, 4.2], LINE = "#767676";
-let sheet = null, cursor = null;   // what is on the canvas; the cell that is looked at, [row, column]
+const STROKES = [0.5, 1.2, 2.2, 3.2, 4.2], LINE = "#767676";
+let sheets = [], cursor = null;   // the figures on the page; the cell that is looked at: { sheet, row, column }
 
-function drawing(found) {
-  const choices = (found.figures ?? []).flatMap((figure, f) => figure.grids.map((grid, g) => ({ figure, grid, key: `${f},${g}` })));
-  show("drawing", choices.length);
-  show("grid-choice", choices.length > 1);
-  const before = at("grids").value;
-  at("grids").replaceChildren(...choices.map(({ figure, grid, key }) => new Option(`${figure.title} ${grid.title}`, key)));
-  if (choices.some(c => c.key === before)) at("grids").value = before;
-  at("legend").replaceChildren(found.caption ?? "", ...(found.legend ?? []).flatMap(([fill, name]) => {
-    const swatch = Object.assign(made("span"), { className: "swatch" });
-    swatch.style.background = fill;
-    return [swatch, name];
-  }));
-  if (choices.length) take(); else sheet = null;
-}
+/** A figure on the page: a canvas over what is seen of a grid, which scrolls below it. */
+class Sheet {
+  constructor(figure, k) {
+    this.figure = figure;
+    this.choice = made("select");
+    this.choice.append(...figure.grids.map((grid, g) => new Option(grid.title, g)));
+    this.choice.setAttribute("aria-label", "the index of the other modes");
+    this.canvas = made("canvas");
+    this.canvas.setAttribute("aria-hidden", "true");
+    this.space = classed("space", made("div"));
+    this.box = classed("grid", made("div", "", this.space, this.canvas));
+    Object.assign(this.box, { tabIndex: 0 });
+    for (const [name, value] of Object.entries({ role: "application", "aria-roledescription": "grid of offsets", "aria-describedby": "cell grid-keys" }))
+      this.box.setAttribute(name, value);
+    const title = figure.name ? `${figure.name} = ${figure.title}` : figure.title;
+    const caption = made("figcaption", `${title} `, ...(figure.grids.length > 1 ? [this.choice] : []));
+    this.notes = classed("notes", made("p"));
+    this.root = made("figure", "", caption, this.box, this.notes);
+    if (!k) { this.box.id = "grid"; this.canvas.id = "canvas"; this.choice.id = "grids"; this.notes.id = "notes"; }
+    this.choice.addEventListener("change", () => { cursor = null; this.turn(Number(this.choice.value)); details(); });
+    this.box.addEventListener("scroll", () => requestAnimationFrame(() => this.paint()));
+    this.box.addEventListener("keydown", event => moved(this, event));
+    this.box.addEventListener("focus", () => { if (!cursor || cursor.sheet !== this) look(this, 0, 0, true); });
+    for (const kind of ["pointermove", "pointerdown"]) this.canvas.addEventListener(kind, event => pointed(this, event));
+    this.marked = new Set();
+  }
 
-/** Take the grid that is chosen to the canvas. */
-function take() {
-  const [f, g] = at("grids").value.split(",").map(Number), figure = answer.figures[f], grid = figure.grids[g];
-  const pen = at("canvas").getContext("2d");
-  pen.font = font(13);
-  const widest = (texts, least) => texts.reduce((n, t) => Math.max(n, t.length), 0) * pen.measureText("0").width + least;
-  const width = Math.ceil(Math.max(28, widest(grid.texts, 10), widest(grid.columns.labels, 8)));
-  const left = Math.ceil(widest(grid.rows.labels, 10)), top = HEIGHT;
-  const rows = grid.texts.length ? grid.rows.labels.length : 0, columns = grid.columns.labels.length;
-  const highest = Math.max(0, ...grid.rows.borders.slice(1), ...grid.columns.borders.slice(1));
-  const beside = answer.figures.filter(x => x !== figure && `${x.axes};${x.extents}` === `${figure.axes};${figure.extents}`)
-    .map(x => ({ title: x.title, texts: x.grids[g].texts }));   // the same coordinates in other layouts
-  sheet = { figure, grid, width, left, top, rows, columns, highest, beside };
-  at("notes").textContent = [...figure.notes, ...(rows && columns ? [] : ["(no elements)"])].join("; ");
-  at("grid").setAttribute("aria-label", `${figure.title} ${grid.title}, ${rows} by ${columns}`);
-  at("space").style.width = `${left + columns * width + 4}px`;
-  at("space").style.height = `${top + rows * HEIGHT + 4}px`;
-  if (cursor && (cursor[0] >= rows || cursor[1] >= columns)) cursor = null;
-  sized();
-  details();
+  /** Take a grid of the figure to the canvas. */
+  turn(g) {
+    const { figure } = this, grid = figure.grids[g], zoom = ZOOM[at("zoom").value];
+    this.g = g;
+    this.grid = grid;
+    this.size = Math.round(13 * zoom);
+    this.height = Math.round(24 * zoom);
+    this.rows = grid.texts.length ? grid.rows.labels.length : 0;
+    this.columns = grid.columns.labels.length;
+    this.highest = Math.max(0, ...grid.rows.borders.slice(1), ...grid.columns.borders.slice(1));
+    this.texts = at("shown").value === "offset" ? grid.texts : grid.texts.map((_, k) => this.named(k));
+    const pen = this.canvas.getContext("2d");
+    pen.font = font(this.size);
+    const widest = (texts, least) => texts.reduce((n, t) => Math.max(n, t.length), 0) * pen.measureText("0").width + least;
+    this.width = Math.ceil(Math.max(28 * zoom, widest(this.texts, 10), widest(grid.columns.labels, 8)));
+    this.left = Math.ceil(widest(grid.rows.labels, 10));
+    this.top = this.height;
+    this.notes.textContent = [...figure.notes, ...(this.rows && this.columns ? [] : ["(no elements)"])].join("; ");
+    this.box.setAttribute("aria-label", `${figure.title} ${grid.title}, ${this.rows} by ${this.columns}`);
+    this.space.style.width = `${this.left + this.columns * this.width + 4}px`;
+    this.space.style.height = `${this.top + this.rows * this.height + 4}px`;
+    this.fit();
+  }
+
+  /** Fit the canvas to what is seen of the grid. */
+  fit() {
+    const { box, canvas } = this, scale = devicePixelRatio || 1;
+    canvas.style.width = canvas.style.height = "0";   // so that the old one has no scroll bars
+    const full = [this.left + this.columns * this.width + 4, this.top + this.rows * this.height + 4];
+    const room = [at("figures").clientWidth - 2, Math.max(120, innerHeight * 0.7 - 2)];
+    const bar = full[0] > room[0] || full[1] > room[1] ? 18 : 0;
+    box.style.width = `${Math.min(full[0] + bar, room[0]) + 2}px`;
+    box.style.height = `${Math.min(full[1] + bar, room[1]) + 2}px`;
+    const seen = [Math.min(full[0], box.clientWidth), Math.min(full[1], box.clientHeight)];
+    canvas.style.width = `${seen[0]}px`;
+    canvas.style.height = `${seen[1]}px`;
+    [canvas.width, canvas.height] = seen.map(n => Math.ceil(n * scale));
+    this.paint();
+  }
+
+  /** The coordinate of a cell, one number for each mode. */
+  coord(k) {
+    const row = Math.floor(k / this.columns), column = k % this.columns, { axes, modes } = this.figure;
+    return modes.map((_, m) => m === axes[0] ? row : m === axes[1] ? column : Number(this.grid.at[m]));
+  }
+
+  index(k) {
+    let index = 0n, place = 1n;
+    this.coord(k).forEach((c, m) => { index += BigInt(c) * place; place *= BigInt(this.figure.extents[m]); });
+    return String(index);
+  }
+
+  /** What a cell shows that does not show its offset. */
+  named(k) { return at("shown").value === "index" ? this.index(k) : `(${this.coord(k).join(",")})`; }
+
+  /** The cell of an index, where the grid that is shown has it; -1 elsewhere. */
+  cellOf(index) {
+    let rest = BigInt(index);
+    const { axes, extents } = this.figure, coord = extents.map(n => { const c = rest % BigInt(n); rest /= BigInt(n); return Number(c); });
+    const here = coord.every((c, m) => axes.includes(m) || c === Number(this.grid.at[m])), row = axes[0] < 0 ? 0 : coord[axes[0]];
+    const column = coord[axes[1]] ?? 0;
+    return rest === 0n && here && row < this.rows && column < this.columns ? row * this.columns + column : -1;
+  }
+
+  /** The cells that have an offset. */
+  cellsAt(offset) { return this.grid.texts.flatMap((t, k) => t === offset ? [k] : []); }
+
+  /** Where the middle of a cell is on the canvas. */
+  spot(row, column) {
+    return [this.left + (column + 0.5) * this.width - this.box.scrollLeft, this.top + (row + 0.5) * this.height - this.box.scrollTop];
+  }
+
+  paint() {
+    const { figure, grid, width, height, left, top, rows, columns, highest, canvas, box } = this;
+    const pen = canvas.getContext("2d"), scale = devicePixelRatio || 1;
+    const css = getComputedStyle(document.documentElement), color = name => css.getPropertyValue(`--${name}`).trim();
+    const w = canvas.width / scale, h = canvas.height / scale;
+    const [x0, y0] = this.spot(-0.5, -0.5), x = c => x0 + c * width, y = r => y0 + r * height;
+    const first = [Math.max(0, Math.floor(box.scrollTop / height)), Math.max(0, Math.floor(box.scrollLeft / width))];
+    const last = [Math.min(rows, Math.ceil((box.scrollTop + h - top) / height)), Math.min(columns, Math.ceil((box.scrollLeft + w - left) / width))];
+    pen.setTransform(scale, 0, 0, scale, 0, 0);
+    pen.fillStyle = color("paper");
+    pen.fillRect(0, 0, w, h);
+    pen.save();
+    pen.beginPath();
+    pen.rect(left - 2, top - 2, w, h);
+    pen.clip();
+    pen.fillStyle = "#fff";   // cells are on white, in the dark too: their colours are light
+    pen.fillRect(x(0), y(0), columns * width, rows * height);
+    pen.font = font(this.size);
+    pen.textAlign = "center";
+    pen.textBaseline = "middle";
+    for (let r = first[0]; r < last[0]; r++) {
+      for (let c = first[1]; c < last[1]; c++) {
+        const k = r * columns + c, n = grid.fills[k], [fill, ink] = figure.palette[Math.max(n, 0)];
+        if (n < 0) hatch(pen, x(c), y(r), width, height);
+        if (n > 0) { pen.fillStyle = fill; pen.fillRect(x(c), y(r), width, height); }
+        pen.fillStyle = ink;
+        if (n >= 0) pen.fillText(this.texts[k], x(c) + width / 2, y(r) + height / 2 + 1);
+      }
+    }
+    const line = (level, x1, y1, x2, y2) => {
+      pen.strokeStyle = level ? "#000" : LINE;
+      pen.lineWidth = STROKES[Math.min(level, STROKES.length - 1)];
+      pen.beginPath(); pen.moveTo(x1, y1); pen.lineTo(x2, y2); pen.stroke();
+    };
+    const level = (borders, k, count) => k === 0 || k === count ? highest + 1 : borders[k];
+    for (let r = first[0]; r <= last[0]; r++) line(level(grid.rows.borders, r, rows), x(first[1]), y(r), x(last[1]), y(r));
+    for (let c = first[1]; c <= last[1]; c++) line(level(grid.columns.borders, c, columns), x(c), y(first[0]), x(c), y(last[0]));
+    pen.strokeStyle = MARK;
+    pen.lineWidth = 3;
+    for (const k of this.marked)
+      pen.strokeRect(x(k % columns) + 1.5, y(Math.floor(k / columns)) + 1.5, width - 3, height - 3);
+    pen.restore();
+    pen.font = font(Math.max(8, this.size - 2));
+    pen.textBaseline = "middle";
+    pen.fillStyle = color("faint");
+    pen.save();
+    pen.beginPath(); pen.rect(left, 0, w, top); pen.clip();
+    pen.textAlign = "center";
+    for (let c = first[1]; c < last[1]; c++) pen.fillText(grid.columns.labels[c], x(c) + width / 2, top / 2);
+    pen.restore();
+    pen.save();
+    pen.beginPath(); pen.rect(0, top, left, h); pen.clip();
+    pen.textAlign = "right";
+    for (let r = first[0]; r < last[0]; r++) pen.fillText(grid.rows.labels[r], left - 6, y(r) + height / 2);
+    pen.restore();
+  }
 }
 
 const font = size => `${size}px ui-monospace, monospace`;
 
-/** Fit the canvas to what is seen of the grid; it scrolls below the canvas, which is painted anew. */
-function sized() {
-  if (!sheet) return;
-  const box = at("grid"), canvas = at("canvas"), scale = devicePixelRatio || 1;
-  canvas.style.width = canvas.style.height = "0";   // so that the old one has no scroll bars
-  const full = [sheet.left + sheet.columns * sheet.width + 4, sheet.top + sheet.rows * HEIGHT + 4];
-  const room = [box.parentElement.clientWidth - 2, Math.max(120, innerHeight * 0.7 - 2)];
-  const bar = full[0] > room[0] || full[1] > room[1] ? 18 : 0;
-  box.style.width = `${Math.min(full[0] + bar, room[0]) + 2}px`;
-  box.style.height = `${Math.min(full[1] + bar, room[1]) + 2}px`;
-  const seen = [Math.min(full[0], box.clientWidth), Math.min(full[1], box.clientHeight)];
-  canvas.style.width = `${seen[0]}px`;
-  canvas.style.height = `${seen[1]}px`;
-  [canvas.width, canvas.height] = seen.map(n => Math.ceil(n * scale));
-  paint();
-}
-
-function paint() {
-  if (!sheet) return;
-  const { figure, grid, width, left, top, rows, columns, highest } = sheet;
-  const canvas = at("canvas"), pen = canvas.getContext("2d"), scale = devicePixelRatio || 1, box = at("grid");
-  const css = getComputedStyle(document.documentElement), color = name => css.getPropertyValue(`--${name}`).trim();
-  const w = canvas.width / scale, h = canvas.height / scale;
-  const [x0, y0] = spot(-0.5, -0.5), x = c => x0 + c * width, y = r => y0 + r * HEIGHT;
-  const first = [Math.max(0, Math.floor(box.scrollTop / HEIGHT)), Math.max(0, Math.floor(box.scrollLeft / width))];
-  const last = [Math.min(rows, Math.ceil((box.scrollTop + h - top) / HEIGHT)), Math.min(columns, Math.ceil((box.scrollLeft + w - left) / width))];
-  pen.setTransform(scale, 0, 0, scale, 0, 0);
-  pen.fillStyle = color("paper");
-  pen.fillRect(0, 0, w, h);
+function hatch(pen, x, y, width, height) {
   pen.save();
-  pen.beginPath();
-  pen.rect(left - 2, top - 2, w, h);
-  pen.clip();
-  pen.fillStyle = "#fff";   // cells are on white, in the dark too: their colours are light
-  pen.fillRect(x(0), y(0), columns * width, rows * HEIGHT);
-  pen.font = font(13);
-  pen.textAlign = "center";
-  pen.textBaseline = "middle";
-  for (let r = first[0]; r < last[0]; r++) {
-    for (let c = first[1]; c < last[1]; c++) {
-      const k = r * columns + c, n = grid.fills[k], [fill, ink] = figure.palette[Math.max(n, 0)];
-      if (n < 0) hatch(pen, x(c), y(r), width);
-      if (n > 0) { pen.fillStyle = fill; pen.fillRect(x(c), y(r), width, HEIGHT); }
-      pen.fillStyle = ink;
-      if (n >= 0) pen.fillText(grid.texts[k], x(c) + width / 2, y(r) + HEIGHT / 2 + 1);
-    }
-  }
-  const line = (level, x1, y1, x2, y2) => {
-    pen.strokeStyle = level ? "#000" : LINE;
-    pen.lineWidth = STROKES[Math.min(level, STROKES.length - 1)];
-    pen.beginPath(); pen.moveTo(x1, y1); pen.lineTo(x2, y2); pen.stroke();
-  };
-  const level = (borders, k, count) => k === 0 || k === count ? highest + 1 : borders[k];
-  for (let r = first[0]; r <= last[0]; r++) line(level(grid.rows.borders, r, rows), x(first[1]), y(r), x(last[1]), y(r));
-  for (let c = first[1]; c <= last[1]; c++) line(level(grid.columns.borders, c, columns), x(c), y(first[0]), x(c), y(last[0]));
-  if (cursor) {
-    pen.strokeStyle = "#c01c5c";
-    pen.lineWidth = 3;
-    pen.strokeRect(x(cursor[1]) + 1.5, y(cursor[0]) + 1.5, width - 3, HEIGHT - 3);
-  }
-  pen.restore();
-  pen.font = font(11);
-  pen.textBaseline = "middle";
-  pen.fillStyle = color("faint");
-  pen.save();
-  pen.beginPath(); pen.rect(left, 0, w, top); pen.clip();
-  pen.textAlign = "center";
-  for (let c = first[1]; c < last[1]; c++) pen.fillText(grid.columns.labels[c], x(c) + width / 2, top / 2);
-  pen.restore();
-  pen.save();
-  pen.beginPath(); pen.rect(0, top, left, h); pen.clip();
-  pen.textAlign = "right";
-  for (let r = first[0]; r < last[0]; r++) pen.fillText(grid.rows.labels[r], left - 6, y(r) + HEIGHT / 2);
-  pen.restore();
-}
-
-function hatch(pen, x, y, width) {
-  pen.save();
-  pen.beginPath(); pen.rect(x, y, width, HEIGHT); pen.clip();
+  pen.beginPath(); pen.rect(x, y, width, height); pen.clip();
   pen.strokeStyle = LINE;
   pen.lineWidth = 0.8;
   pen.beginPath();
-  for (let s = 6; s < width + HEIGHT; s += 6) { pen.moveTo(x + s, y); pen.lineTo(x + s - HEIGHT, y + HEIGHT); }
+  for (let s = 6; s < width + height; s += 6) { pen.moveTo(x + s, y); pen.lineTo(x + s - height, y + height); }
   pen.stroke();
   pen.restore();
 }
 
-/** What the cell at the cursor is, in every view. */
-function details() {
-  if (!sheet || !cursor) return pairs(at("cell"), [["cell", "point at one, or go to it with the arrows"]]);
-  const { figure, grid, columns, beside } = sheet, [row, column] = cursor, k = row * columns + column;
-  const coord = figure.modes.map((_, m) => m === figure.axes[0] ? row : m === figure.axes[1] ? column : Number(grid.at[m]));
-  let index = 0n, place = 1n;
-  figure.extents.forEach((n, m) => { index += BigInt(coord[m]) * place; place *= BigInt(n); });
-  const list = texts => `(${texts.join(",")})`, digits = figure.modes.map((mode, m) => mode.digits[coord[m]]);
-  pairs(at("cell"), [
-    ["coordinate", list(coord)],
-    ["natural", list(figure.modes.map((mode, m) => mode.natural[coord[m]]))],
-    ["index", String(index)],
-    ["offset", grid.texts[k] + (grid.fills[k] < 0 ? ", padding" : "")],
-    ...beside.map(x => ["beside", `${x.texts[k]} in ${x.title}`]),
-    ...digits.flatMap((text, m) => text ? [[`mode ${m}`, text]] : []),
-  ]);
+/** The figures of an answer on the page; a cursor stays where it was, if there is such a cell. */
+function drawing(found) {
+  const before = cursor && { k: sheets.indexOf(cursor.sheet), row: cursor.row, column: cursor.column }, turned = sheets.map(s => s.g);
+  show("drawing", found.figures.length);
+  sheets = found.figures.map((figure, k) => new Sheet(figure, k));
+  at("figures").replaceChildren(...sheets.map(s => s.root));
+  sheets.forEach((s, k) => { const g = Math.min(turned[k] ?? 0, s.figure.grids.length - 1); s.choice.value = g; s.turn(g); });
+  at("legend").replaceChildren(found.caption ?? "", ...found.legend.flatMap(([fill, name]) => {
+    const swatch = classed("swatch", made("span"));
+    swatch.style.background = fill;
+    return [swatch, name];
+  }));
+  cursor = null;
+  const sheet = before && sheets[before.k];
+  if (sheet && before.row < sheet.rows && before.column < sheet.columns) look(sheet, before.row, before.column, false); else details();
 }
 
-function look(row, column, scroll) {
-  if (!sheet || !sheet.rows || !sheet.columns) return;
-  cursor = [Math.min(Math.max(row, 0), sheet.rows - 1), Math.min(Math.max(column, 0), sheet.columns - 1)];
-  const box = at("grid"), x = cursor[1] * sheet.width, y = cursor[0] * HEIGHT;
+/** The cells that belong to one cell: in figures of its domain by the index, in those of its memory by the offset, and on from these. */
+function together(sheet, k) {
+  const indices = { [sheet.figure.domain]: sheet.index(k) }, offsets = { [sheet.figure.memory]: sheet.grid.texts[k] };
+  const value = name => indices[name] ?? offsets[name], cells = new Map([[sheet, [k]]]);
+  for (let again = true; again;) {
+    again = false;
+    for (const s of sheets) {
+      if (cells.has(s)) continue;
+      const index = value(s.figure.domain), offset = value(s.figure.memory);
+      const found = index !== undefined ? [s.cellOf(index)].filter(k => k >= 0) : offset !== undefined ? s.cellsAt(offset) : null;
+      if (!found) continue;
+      cells.set(s, found);
+      if (found.length === 1) {
+        indices[s.figure.domain] ??= s.index(found[0]);
+        offsets[s.figure.memory] ??= s.grid.texts[found[0]];
+        again = true;
+      }
+    }
+  }
+  return cells;
+}
+
+/** What the cell at the cursor is, in every figure. */
+function details() {
+  for (const s of sheets) s.marked.clear();
+  const clash = answer?.collision;
+  if (!cursor && clash && sheets.length) for (const index of clash.indices) sheets[0].marked.add(sheets[0].cellOf(String(index)));
+  if (!cursor) {
+    const twice = clash ? [["not injective", `indices ${clash.indices.join(" and ")} are both at offset ${clash.offset}: they are marked`]] : [];
+    pairs(at("cell"), [["cell", "point at one, or go to it with the arrows"], ...twice]);
+  } else {
+    const { sheet, row, column } = cursor, k = row * sheet.columns + column, coord = sheet.coord(k), { figure, grid } = sheet;
+    const list = texts => `(${texts.join(",")})`, digits = figure.modes.map((mode, m) => mode.digits[coord[m]]);
+    const cells = together(sheet, k);
+    for (const [s, found] of cells) for (const n of found) s.marked.add(n);
+    const others = [...cells].filter(([s, found]) => s !== sheet && found.length).map(([s, found]) => {
+      const places = found.slice(0, 3).map(n => `${list(s.coord(n))} at ${s.grid.texts[n]}`).join(", ");
+      return [s.figure.name || s.figure.title, places + (found.length > 3 ? `, and ${found.length - 3} more` : "")];
+    });
+    const entries = [
+      ["coordinate", list(coord)],
+      ["natural", list(figure.modes.map((mode, m) => mode.natural[coord[m]]))],
+      ["index", sheet.index(k)],
+      ["offset", grid.texts[k] + (grid.fills[k] < 0 ? ", padding" : "")],
+      ...others,
+      ...digits.flatMap((text, m) => text ? [[`mode ${m}`, text]] : []),
+    ];
+    pairs(at("cell"), entries);
+    spoken(`${list(coord)}, offset ${entries[3][1]}`);
+  }
+  for (const s of sheets) requestAnimationFrame(() => s.grid && s.paint());
+}
+
+let speaks = 0;
+
+/** Say what a screen reader should say, when the cursor rests. */
+function spoken(words) {
+  clearTimeout(speaks);
+  speaks = setTimeout(() => { at("spoken").textContent = words; }, 400);
+}
+
+function look(sheet, row, column, scroll) {
+  if (!sheet.rows || !sheet.columns) return;
+  cursor = { sheet, row: Math.min(Math.max(row, 0), sheet.rows - 1), column: Math.min(Math.max(column, 0), sheet.columns - 1) };
+  const { box } = sheet, x = cursor.column * sheet.width, y = cursor.row * sheet.height;
   if (scroll) {
     const w = box.clientWidth - sheet.left, h = box.clientHeight - sheet.top;
     box.scrollLeft = Math.min(x, Math.max(box.scrollLeft, x + sheet.width + 4 - w));
-    box.scrollTop = Math.min(y, Math.max(box.scrollTop, y + HEIGHT + 4 - h));
+    box.scrollTop = Math.min(y, Math.max(box.scrollTop, y + sheet.height + 4 - h));
   }
   details();
-  requestAnimationFrame(paint);
 }
 
-/** Where the middle of a cell is on the canvas. */
-function spot(row, column) {
-  const { left, top, width } = sheet, box = at("grid");
-  return [left + (column + 0.5) * width - box.scrollLeft, top + (row + 0.5) * HEIGHT - box.scrollTop];
-}
-
-function pointed(event) {
-  if (!sheet) return;
-  const box = at("canvas").getBoundingClientRect(), x = event.clientX - box.left - sheet.left, y = event.clientY - box.top - sheet.top;
+function pointed(sheet, event) {
+  const box = sheet.canvas.getBoundingClientRect(), x = event.clientX - box.left - sheet.left, y = event.clientY - box.top - sheet.top;
   if (x < 0 || y < 0) return;
-  const row = Math.floor((y + at("grid").scrollTop) / HEIGHT), column = Math.floor((x + at("grid").scrollLeft) / sheet.width);
-  if (row < sheet.rows && column < sheet.columns && (!cursor || row !== cursor[0] || column !== cursor[1])) look(row, column, false);
+  const row = Math.floor((y + sheet.box.scrollTop) / sheet.height), column = Math.floor((x + sheet.box.scrollLeft) / sheet.width);
+  const here = cursor && cursor.sheet === sheet && cursor.row === row && cursor.column === column;
+  if (row < sheet.rows && column < sheet.columns && !here) look(sheet, row, column, false);
 }
 
-function moved(event) {
-  const [row, column] = cursor ?? [0, 0], page = Math.max(1, Math.floor(at("grid").clientHeight / HEIGHT) - 2), all = event.ctrlKey;
+function moved(sheet, event) {
+  const [row, column] = cursor && cursor.sheet === sheet ? [cursor.row, cursor.column] : [0, 0];
+  const page = Math.max(1, Math.floor(sheet.box.clientHeight / sheet.height) - 2), all = event.ctrlKey;
   const moves = {
     ArrowUp: [row - 1, column], ArrowDown: [row + 1, column], ArrowLeft: [row, column - 1], ArrowRight: [row, column + 1],
     PageUp: [row - page, column], PageDown: [row + page, column], Home: [all ? 0 : row, 0], End: [all ? Infinity : row, Infinity],
   };
-  if (!moves[event.key] || !sheet) return;
+  if (!moves[event.key]) return;
   event.preventDefault();
-  look(...(cursor ? moves[event.key] : [0, 0]), true);
+  look(sheet, ...(cursor ? moves[event.key] : [0, 0]), true);
 }
 
 // ------------------------------------------------------------------------------------------------ steps, code
 
-let walked = [], place = 0;
-
-function walk(steps) {
-  place = steps.length === walked.length ? Math.min(place, steps.length - 1) : 0;
-  walked = steps;
+/** The steps as an outline: the last operation first, and in each what its law makes it of. */
+function outline(steps) {
   show("walk", steps.length);
-  if (steps.length) stepped(place < 0 ? 0 : place);
-}
-
-function stepped(n) {
-  place = n;
-  const { text, depth, why, before, after, modes, svg } = walked[n];
-  at("place").textContent = `${n + 1} of ${walked.length}${depth ? ", from the law of what follows" : ""}`;
-  at("back").setAttribute("aria-disabled", n === 0);
-  at("on").setAttribute("aria-disabled", n === walked.length - 1);
-  const parts = [made("h3", text), Object.assign(made("p", why), { className: "why" })];
-  parts.push(pairs(Object.assign(made("dl"), { className: "pairs" }), [...before.map((t, k) => [k ? "" : "of", t]), ["gives", after]]));
-  if (modes.length) {
-    const row = (tag, texts) => made("tr", "", ...texts.map(t => made(tag, String(t))));
-    parts.push(made("table", "", row("th", ["mode", "before", "after"]), ...modes.map((m, k) => row("td", [k, ...m]))));
+  const open = [[]];   // of each depth what has been made, and belongs to what comes next one less deep
+  for (const step of steps) {
+    while (open.length <= step.depth + 1) open.push([]);
+    const inner = open[step.depth + 1].splice(0);
+    open[step.depth].push(stepOf(step, inner));
   }
-  if (svg) parts.push(Object.assign(made("img"), { src: `data:image/svg+xml,${encodeURIComponent(svg)}`, alt: `grid of ${after}` }));
-  at("step").replaceChildren(...parts);
+  at("steps").replaceChildren(...open[0].reverse());
+  const first = at("steps").firstElementChild;
+  if (first) first.open = true;
 }
 
-function code(codes) {
-  at("code").replaceChildren(...Object.entries(codes).flatMap(([name, text]) => {
-    const button = Object.assign(made("button", `Copy the ${name}`), { type: "button" });
-    button.addEventListener("click", () => copy(text, `the ${name}`));
-    return [made("h3", name), made("pre", text), button];
-  }));
+function stepOf({ text, why, before, after, modes, svg }, inner) {
+  const root = made("details", "", made("summary", `${text} → ${after}`));
+  root.addEventListener("toggle", () => {
+    if (!root.open || root.dataset.filled) return;
+    root.dataset.filled = "yes";
+    const parts = [classed("why", made("p", why)), pairs(classed("pairs", made("dl")), [...before.map((t, k) => [k ? "" : "of", t]), ["gives", after]])];
+    if (modes.length) {
+      const row = (tag, texts) => made("tr", "", ...texts.map(t => made(tag, String(t))));
+      parts.push(made("table", "", row("th", ["mode", "before", "after"]), ...modes.map((m, k) => row("td", [k, ...m]))));
+    }
+    if (svg) parts.push(Object.assign(made("img"), { src: `data:image/svg+xml,${encodeURIComponent(svg)}`, alt: `grid of ${after}` }));
+    root.firstElementChild.after(...parts);
+  });
+  root.append(...inner);
+  return root;
 }
 
-async function copy(text, what) {
+let codes = null, tab = "Python";
+
+/** The code of what is shown, asked for when it is first looked at. */
+async function code() {
+  const mine = question;
   try {
-    await navigator.clipboard.writeText(text);
+    const found = await asked("code");
+    if (mine !== question) return;
+    codes = found.code ?? { Python: found.error.what };
+  } catch (error) {
+    codes = { Python: `no answer: ${error.message}` };
+  }
+  at("code").dataset.open = "yes";
+  if (!(tab in codes)) tab = "Python";
+  at("tabs").replaceChildren(...Object.keys(codes).map(name => {
+    const button = Object.assign(made("button", name), { type: "button" });
+    button.setAttribute("role", "tab");
+    button.addEventListener("click", () => { tab = name; chosenTab(); });
+    return button;
+  }));
+  chosenTab();
+}
+
+function chosenTab() {
+  for (const button of at("tabs").children) button.setAttribute("aria-selected", button.textContent === tab);
+  at("code").querySelector("pre").textContent = codes[tab];
+  at("copy-code").textContent = `Copy the ${tab}`;
+}
+
+async function copy(given, what) {
+  try {
+    await navigator.clipboard.writeText(given);
     at("copied").textContent = `${what} is copied`;
   } catch {
     at("copied").textContent = `the browser does not let a page copy ${what}`;
@@ -392,17 +548,27 @@ async function copy(text, what) {
 
 async function copySvg() {
   try {
-    const found = await asked("/svg");
+    const found = await asked("svg");
     if (found.error) at("copied").textContent = found.error.what; else await copy(found.svg, "the SVG");
   } catch (error) {
     at("copied").textContent = `no answer: ${error.message}`;
   }
 }
 
+/** The line of a shell that opens this page. */
+const command = () => `tla explore '${text().replaceAll("'", `'"'"'`)}'`;
+
 // ------------------------------------------------------------------------------------------------ events
 
-chosen(at("examples"), EXAMPLES);
 chosen(at("colours"), COLOURS);
+chosen(at("shown"), SHOWN);
+chosen(at("zoom"), Object.keys(ZOOM));
+at("zoom").value = "100 %";
+at("cards").append(...EXAMPLES.map(([title, example]) => {
+  const button = Object.assign(made("button", title, made("code", example)), { type: "button" });
+  button.addEventListener("click", () => { take(example); at("text").focus(); });
+  return made("li", "", button);
+}));
 at("text").addEventListener("input", () => changed(false));
 at("text").addEventListener("change", () => { draft = false; });
 at("text").addEventListener("keydown", event => {
@@ -411,33 +577,19 @@ at("text").addEventListener("keydown", event => {
   if ((up || event.key === "ArrowDown") && plain && stepNumber(up, event.altKey)) event.preventDefault();
 });
 at("asked").addEventListener("submit", event => event.preventDefault());
-at("examples").addEventListener("change", () => {
-  if (!at("examples").value) return;
-  at("text").value = at("examples").value;
-  at("examples").value = "";
-  draft = false;
-  changed(true);
-});
 at("colours").addEventListener("change", () => changed(true));
 at("bits").addEventListener("input", () => changed(false));
+for (const id of ["shown", "zoom"]) at(id).addEventListener("change", () => { note(true); for (const s of sheets) s.turn(s.g); });
 at("sizes").addEventListener("submit", event => {
   event.preventDefault();
-  const given = [...at("sizes").querySelectorAll("input")].map(x => `${x.name} = ${x.value}; `);
-  at("text").value = given.join("") + at("text").value;
-  draft = false;
-  changed(true);
+  take([...at("sizes").querySelectorAll("input")].map(x => `${x.name} = ${x.value}; `).join("") + at("text").value);
 });
-at("grids").addEventListener("change", take);
-at("grid").addEventListener("scroll", () => requestAnimationFrame(paint));
-at("grid").addEventListener("keydown", moved);
-at("grid").addEventListener("focus", () => { if (!cursor) look(0, 0, true); });
-at("canvas").addEventListener("pointermove", pointed);
-at("canvas").addEventListener("pointerdown", pointed);
-at("back").addEventListener("click", () => place > 0 && stepped(place - 1));
-at("on").addEventListener("click", () => place < walked.length - 1 && stepped(place + 1));
 at("link").addEventListener("click", () => copy(location.href, "the link"));
+at("command").addEventListener("click", () => copy(command(), "the command"));
 at("svg").addEventListener("click", copySvg);
-addEventListener("resize", () => { sized(); if (cursor) look(...cursor, true); });
+at("copy-code").addEventListener("click", () => copy(codes[tab], `the ${tab}`));
+new IntersectionObserver(seen => { if (seen.some(x => x.isIntersecting) && !codes && answer) code(); }).observe(at("codes"));
+addEventListener("resize", () => { for (const s of sheets) s.fit(); });
 addEventListener("popstate", fromAddress);
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", paint);
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { for (const s of sheets) s.paint(); });
 fromAddress();

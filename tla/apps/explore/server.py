@@ -130,7 +130,7 @@ class _Handler(BaseHTTPRequestHandler):
             return HTTPStatus.REQUEST_ENTITY_TOO_LARGE
         try:
             body = json.loads(self.rfile.read(int(length)))
-            text, color_by, bits = body["text"], body.get("color_by", "tile"), body.get("bits")
+            text, color_by, bits = body["text"], body.get("color_by", "auto"), body.get("bits")
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
             return HTTPStatus.BAD_REQUEST
         right = isinstance(text, str) and isinstance(color_by, str) and (bits is None or type(bits) is int)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -14,7 +15,9 @@ from ...core.int_tuple import Underscore, leaves, shape_of, shown
 from ...core.ints import is_int, known
 from ...core.layout import Layout
 from ..terminal import summary
-from .grammar import OPERATIONS, Call, Misread, Term, read
+from .figures import IN_MEMORY, KEEPS_INDICES
+from .grammar import Misread, read
+from .operations import OPERATIONS, Call, Term
 
 #: With more steps those of laws are left out; of a picture so many coordinates are drawn.
 MAX_STEPS, LIMIT = 48, 256
@@ -35,14 +38,13 @@ LAWS = {
     "right_inverse": "coalesce(A)",
     "left_inverse": "coalesce(A)",
 }
+#: Names that laws bind.
+_LAW_NAMES = "rest", "m", "n"
 #: What goes mode by mode with a tuple; n is n:1.
 BY_MODE = "logical_divide", "logical_product", "composition"
 _COUNTS = "size", "cosize"  # no step of a law
 #: The operations of which each mode of the result is one of the first argument.
 _MODEWISE = "upcast", "downcast", "recast_layout", "MakeLayoutTile", "GetTileLayout"
-#: The operations whose result is in the memory of their first layout: their pictures have its colours.
-_SAME_MEMORY = """composition compose coalesce logical_divide zipped_divide tiled_divide flat_divide logical_product zipped_product
-tiled_product flat_product blocked_product raked_product tile_to_shape flatten group select take MakeLayoutTile GetTileLayout"""
 
 
 class Step(NamedTuple):
@@ -97,7 +99,16 @@ def of_law(call: Call) -> tuple[Call, ...]:
     if call.name in BY_MODE and isinstance(b, tuple):
         pairs = [(k, m, t) for k, (m, t) in enumerate(zip(a, b)) if not isinstance(t, Underscore)]
         return tuple(c for k, m, t in pairs for c in _calls(f"{call.name}(A{k}, B{k})", {f"A{k}": m, f"B{k}": t}))
-    return _calls(LAWS[call.name], {"A": a, "B": Layout(b, tla._1) if call.name in BY_MODE and is_int(b) else b})
+    first, second = _names(call)
+    law = re.sub(r"\b[AB]\b", lambda found: {"A": first, "B": second}[found[0]], LAWS[call.name])
+    return _calls(law, {first: a, second: Layout(b, tla._1) if call.name in BY_MODE and is_int(b) else b})
+
+
+def _names(call: Call) -> tuple[str, str]:
+    """What the law calls the first two arguments: the names that the text gave them, else A and B."""
+    given = [x.python if x.python.isidentifier() and x.python not in _LAW_NAMES else "" for x in call.arguments[:2]] + ["", ""]
+    first = given[0] or ("A" if given[1] != "A" else "A0")
+    return first, given[1] if given[1] and given[1] != first else ("B" if first != "B" else "B0")
 
 
 def _first_two(call: Call) -> tuple[Any, Any]:
@@ -145,7 +156,7 @@ def _step(call: Call, depth: int) -> Step:
 
 def _svg(call: Call) -> str:
     """The picture of a result, beside the layout in whose memory it is; "" where it cannot be drawn."""
-    drawn = [x.value for x in (*call.arguments[: call.name in _SAME_MEMORY.split()], call.result)]
+    drawn = [x.value for x in (*call.arguments[: call.name in (*IN_MEMORY.split(), *KEEPS_INDICES.split())], call.result)]
     for rule in ("offset", "tile"):  # coordinates have no order
         try:
             return viz.svg(viz.draw(*drawn, color_by=rule, limit=LIMIT * len(drawn)))

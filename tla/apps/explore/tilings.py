@@ -8,7 +8,7 @@ from ... import viz
 from ...algebra.divide import zipped_divide, zipped_product
 from ...core.int_tuple import AnyLayout, Underscore, modes_of, product_each
 from ...core.ints import known
-from .grammar import Call
+from .operations import Call
 
 _ZIPPED = {"divide": zipped_divide, "product": zipped_product}
 

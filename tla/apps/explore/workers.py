@@ -12,13 +12,13 @@ from contextlib import contextmanager
 from typing import Any
 
 from ...core.errors import RangeError, TlaError
-from .answer import answer, picture, refusal
+from .answer import answer, code, picture, refusal
 
 #: An answer takes no longer [seconds]; so many are made at once; of more the oldest ends, if none ends so soon by itself [seconds].
 MAX_SECONDS, MAX_AT_ONCE, PATIENCE = 10.0, 4, 1.0
 
 #: path -> what makes the answer of a text, a rule of colours, and the width of an element
-ANSWERS: dict[str, Callable[[str, str, int | None], dict[str, Any]]] = {"/answer": answer, "/svg": picture}
+ANSWERS: dict[str, Callable[[str, str, int | None], dict[str, Any]]] = {"/answer": answer, "/svg": picture, "/code": code}
 _PROGRAM = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from tla.apps.explore.workers import work; work()"
 _READY = b"ready\n"
 

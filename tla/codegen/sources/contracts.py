@@ -13,6 +13,7 @@ from ...core.int_tuple import product_each, shown
 from ...core.layout import Layout
 from ...gpu import Descriptor, TMACopy, canonical
 from ..expressions.target import target_of
+from .cute_dsl import DSL_TYPES
 from .source import source
 
 
@@ -57,10 +58,6 @@ def emit_descriptor(descriptor: Any, *, name: str = "descriptor", base: str = "d
     )
 
 
-#: The element types of CuTe's DSL.
-_DSL_TYPES = {"half": "Float16", "bf16": "BFloat16", "float": "Float32", "tf32": "TFloat32", "double": "Float64"}
-_DSL_TYPES |= {"fp8_e4m3": "Float8E4M3FN", "fp8_e5m2": "Float8E5M2"}
-_DSL_TYPES |= {f"{name}{n}": f"{name.title()}{n}" for name in ("int", "uint") for n in (8, 16, 32, 64)}
 _DSL_OPERATIONS = {
     "SM90_TMA_LOAD": "CopyBulkTensorTileG2SOp()",
     "SM90_TMA_STORE": "CopyBulkTensorTileS2GOp()",
@@ -123,7 +120,7 @@ def _dsl_layout(tma: TMACopy) -> str:
     if isinstance(tma.smem, Layout):
         return source(tma.smem, "cute_dsl")
     found = canonical(tma.smem, tma.element)
-    name = _DSL_TYPES.get(tma.element.name)
+    name = DSL_TYPES.get(tma.element.name)
     if isinstance(found, Reason) or name is None or not found.atom.startswith("GMMA."):
         why = f"elements of {tma.element}" if name is None else shown(tma.smem)
         raise RangeError(f"emit_tma for cute_dsl: {why}", "an atom of GMMA, tiled, of a type that the DSL has", "use tile_to_shape")

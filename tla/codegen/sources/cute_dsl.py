@@ -30,6 +30,12 @@ _EXTREMES: Syntax = {op: (CALL, f"cutlass.{op}({{}}, {{}})") for op in ("min", "
 _DSL = Language(_number, str, {**SYNTAX, **_EXTREMES}, frozenset({"//"}), frozenset({"cute", "cutlass"}))
 
 
+#: The element types of the DSL.
+DSL_TYPES = {"half": "Float16", "bf16": "BFloat16", "float": "Float32", "tf32": "TFloat32", "double": "Float64"}
+DSL_TYPES |= {"fp8_e4m3": "Float8E4M3FN", "fp8_e5m2": "Float8E5M2"}
+DSL_TYPES |= {f"{name}{n}": f"{name.title()}{n}" for name in ("int", "uint") for n in (8, 16, 32, 64)}
+
+
 def cute_dsl(x: Any) -> str:
     """A layout, Swizzle, IntTuple or integer as Python of the CuTe DSL."""
     written = [*map(_part, parts(x))]

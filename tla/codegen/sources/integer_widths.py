@@ -63,15 +63,15 @@ def _of_layout(layout: Layout, argument: int, coordinates: bool) -> tuple[Part, 
     if steps:
         steps[-1] = max(steps[-1], argument // math.prod(extents[:-1]))
     reaches = [c * _size(d) for c, d in zip(steps, leaves(layout.stride))]
-    return Part(layout, _past(extents, operator.mul, 1), _past(reaches, operator.add, 0)), sum(reaches)
+    return Part(layout, past(extents, operator.mul, 1), past(reaches, operator.add, 0)), sum(reaches)
 
 
-def _past(values: list[int], join: Callable[[int, int], int], total: int) -> list[bool]:
-    """For each value whether it, joined with all smaller ones, leaves 32 bits."""
+def past(values: list[int], join: Callable[[int, int], int], total: int, limit: int = INT32_MAX) -> list[bool]:
+    """For each value whether it, joined with all smaller ones, is past the limit."""
     out = [False] * len(values)
     for k in sorted(range(len(values)), key=values.__getitem__):
         total = join(total, values[k])
-        out[k] = total > INT32_MAX
+        out[k] = total > limit
     return out
 
 

@@ -1,4 +1,4 @@
-"""Layouts as source of the systems that they come from."""
+"""Layouts, and what kernels make of them, as source of the systems that they come from."""
 
 from __future__ import annotations
 
@@ -11,9 +11,12 @@ from ...core.int_tuple import as_int_tuple, layout_fix, shown
 from ...core.ints import is_int, is_leaf
 from ...core.layout import Layout
 from ...core.swizzle import Swizzle
+from ...gpu import CopyAtom, MMAAtom, TiledCopy, TiledMMA
 from ...xla import raise_
 from .cute_cpp import cute_cpp
 from .cute_dsl import cute_dsl
+from .kernels_cpp import kernel_cpp
+from .kernels_dsl import kernel_dsl
 from .tla_cpp import tla_cpp
 
 
@@ -28,18 +31,21 @@ SYSTEMS: dict[str, tuple[Callable[..., str], bool]] = {
     "tla_cpp": (tla_cpp, True),
     "xla": (_xla, True),
 }
+#: What kernels are made of beside layouts: CuTe's two languages have it.
+_KERNEL = (TiledMMA, TiledCopy, MMAAtom, CopyAtom)
+_KERNELS: dict[str, Callable[[Any], str]] = {"cute_cpp": kernel_cpp, "cute_dsl": kernel_dsl}
 
 
 def source(layout: Any, system: str, *, dtype: Any = None) -> str:
     """A layout as source of another system: an expression that makes it there, with the same static-ness.
 
-    layout   a layout of any kind; of CuTe and TLA an IntTuple, an integer or a Swizzle too
+    layout   a layout of any kind; of CuTe and TLA an IntTuple, an integer or a Swizzle too; of CuTe a TiledMMA, a TiledCopy or an atom
     system   "cute_cpp", "cute_dsl" (Python), "tla_cpp" or "xla"
     dtype    of XLA its element type, "f32" by default; of TLA a type of tla.ascend: then a layout that a tag makes is
              written with the tag, and there strides of static sizes are dynamic
     Raises   LeafTypeError and RankError for what the system cannot say (of TLA swizzles, coordinates and empty tuples; of the
-             DSL two maps after a layout), RangeError for a Swizzle past 31 bits and an unknown system, Unproven where a division
-             would round the other way there, and for "xla" what raise_ raises
+             DSL two maps after a layout, and instructions that it does not have), RangeError for a Swizzle past 31 bits and an
+             unknown system, Unproven where a division would round the other way there, and for "xla" what raise_ raises
 
     >>> from tla import MakeLayout, ascend, dims, parse
     >>> from tla.codegen import source
@@ -53,17 +59,27 @@ def source(layout: Any, system: str, *, dtype: Any = None) -> str:
     cute.make_composed_layout(cute.make_swizzle(3, 4, 3), 0, cute.make_layout((8, cutlass.Int32(4)), stride=(1, 8)))
     >>> b = MakeLayout[ascend.half, ascend.zN](100, 60)
     >>> print(source(b, "tla_cpp", dtype=ascend.half), source(MakeLayout((4, 8)), "xla", dtype="bf16"))
-    tla::MakeLayout<half, Catlass::layout::zN>(100, 60) bf16[4,8]{0,1}
+    tla::MakeLayout<half, Catlass::layout::zN>(uint32_t(100), uint32_t(60)) bf16[4,8]{0,1}
+
+    >>> from tla.gpu import SM80_16x8x16_F32F16F16F32_TN, make_tiled_mma
+    >>> print(source(make_tiled_mma(SM80_16x8x16_F32F16F16F32_TN, (2, 2)), "cute_dsl"))
+    cute.make_tiled_mma(cute.nvgpu.warp.MmaF16BF16Op(cutlass.Float16, cutlass.Float32, (16, 8, 16)), \
+cute.make_layout((2, 2, 1), stride=(1, 2, 0)))
 
     Names of C++ are written in full; Python's are those of `import cutlass, cutlass.cute as cute`. Sizes are expressions of
     variables of these names: signed ones, and of 64 bits where products of them pass 32. Numbers are of 64 bits where offsets or
-    sizes pass 32, but for static ones of the DSL, which computes as wide as the coordinates are. TLA and XLA have the
-    origin_shape, CuTe the padded shape only.
+    sizes pass 32, but for static ones of the DSL, which computes as wide as the coordinates are. Dynamic integers of TLA have
+    the types of CATLASS's own layouts, uint32_t in shapes and int64_t in strides: what is written converts to its
+    TagToLayout_t. TLA and XLA have the origin_shape, CuTe the padded shape only.
 
     Source: CuTe, nvidia-cutlass-dsl, CATLASS TLA; XLA's raise_.
     """
     if not isinstance(system, str) or system not in SYSTEMS:
         raise RangeError(f"source for {shown(system)!r}", f"one of {', '.join(SYSTEMS)}", 'write "cute_cpp"')
+    if isinstance(layout, _KERNEL):
+        if system not in _KERNELS or dtype is not None:
+            raise LeafTypeError(f"source of {shown(layout)} for {system}", "CuTe, without a dtype", 'write source(x, "cute_cpp")')
+        return _KERNELS[system](layout)
     write, has_dtype = SYSTEMS[system]
     x = _checked(layout)
     if dtype is None:

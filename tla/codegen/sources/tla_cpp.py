@@ -5,8 +5,8 @@ Source: CATLASS include/tla/layout.hpp and int_tuple.hpp; the element types are 
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator
+import operator
+from collections.abc import Iterable
 from typing import Any
 
 from ...ascend.element import as_element
@@ -16,11 +16,11 @@ from ...core.composed import ComposedLayout
 from ...core.coord import Coord
 from ...core.element import Element
 from ...core.errors import LeafTypeError, RankError
-from ...core.int_tuple import product_each, shown
-from ...core.ints import Int, at_most, equal
+from ...core.int_tuple import leaves, product_each, shown
+from ...core.ints import Int, at_most, equal, known
 from ...core.layout import Layout, Shape, Stride, require_origin
 from ...core.swizzle import Swizzle
-from .integer_widths import parts
+from .integer_widths import parts, past
 from .sizes import INT32_MAX, cpp, cpp_number
 
 _CPP = cpp("tla")
@@ -44,26 +44,44 @@ _ELEMENTS = {
 
 
 def tla_cpp(x: Any, dtype: Any = None) -> str:
-    """A layout, IntTuple or integer as C++ of TLA; by its tag where it has one for elements of `dtype`."""
+    """A layout, IntTuple or integer as C++ of TLA; by its tag where it has one for elements of `dtype`.
+
+    Its dynamic integers have the types of CATLASS's own layouts (`TagToLayout_t`), so that it can be assigned to one of them:
+    uint32_t in shapes and origin_shapes, int64_t in strides.
+    """
     if isinstance(x, (ComposedLayout, Swizzle)):
         raise LeafTypeError(f"{shown(x)} as source of TLA", "a plain layout: TLA has no other", "write CuTe, or compose its parts")
     element = None if dtype is None else as_element(dtype)
     if element and element.name not in _ELEMENTS:
         raise LeafTypeError(f"elements of {element.bits} bits as source of TLA", "a type of tla.ascend", "write half for 16")
-    if not isinstance(x, Layout):
-        (part,) = parts(x)
-        return _tuple(x, iter(part.extents))
-    return (element and _by_tag(x, element)) or _made(x)
+    if isinstance(x, Layout):
+        return (element and _by_tag(x, element)) or _made(x)
+    if isinstance(x, Shape):
+        return _extents(x)
+    (part,) = parts(x)
+    return _tuple(x, "int64_t" if isinstance(x, Stride) else "", part.extents)
 
 
 def _made(layout: Layout) -> str:
     """The layout by its shape and stride, and its origin_shape where TLA's default is another."""
     (part,) = parts(layout)
-    written = [_tuple(layout.shape, iter(part.extents)), _tuple(layout.stride, iter(part.strides))]
+    # a coordinate in a shape of uint32_t is unsigned: its product with a negative int would wrap
+    wide = [w or (type(d) is Int and d < 0) for w, d in zip(part.strides, leaves(layout.stride))]
+    written = [_extents(layout.shape), _tuple(layout.stride, "int64_t", wide)]
     origin, whole = require_origin("source", layout), product_each(layout.shape)
     if not all(equal(n, m) and at_most(n, UINT32_MAX) is not False for n, m in zip(origin, whole)):
-        written.append(_tuple(origin, itertools.repeat(False)))
+        written.append(_extents(origin))
     return f"tla::MakeLayout({', '.join(written)})"
+
+
+def _extents(shape: Any) -> str:
+    """A shape. TLA multiplies the extents of a mode: where that passes the type of the smaller ones, the larger are of 64 bits."""
+    wide: list[bool] = []
+    for mode in shape if isinstance(shape, tuple) else (shape,):
+        extents = [known(n) or 1 for n in leaves(mode)]
+        static, dynamic = (past(extents, operator.mul, 1, limit) for limit in (INT32_MAX, UINT32_MAX))
+        wide += [s if type(n) is Int else d for n, s, d in zip(leaves(mode), static, dynamic)]
+    return _tuple(shape, "uint32_t", wide)
 
 
 def _by_tag(layout: Layout, element: Element) -> str | None:
@@ -71,23 +89,30 @@ def _by_tag(layout: Layout, element: Element) -> str | None:
     sizes = require_origin("source", layout)
     for tag in _TAGS if len(sizes) == 2 else ():
         if str(tag.MakeLayout(element, *sizes)) == str(layout):  # static-ness and all
-            written = ", ".join(_tuple(n, itertools.repeat(False)) for n in sizes)
+            written = ", ".join(map(_extents, sizes))
             return f"tla::MakeLayout<{_ELEMENTS[element.name]}, Catlass::layout::{tag}>({written})"
     return None
 
 
-def _tuple(x: Any, wide: Iterator[bool]) -> str:
-    """An IntTuple; for each of its integers, from left to right, whether it is of 64 bits."""
-    if isinstance(x, tuple):
+def _tuple(x: Any, dtype: str, wide: Iterable[bool]) -> str:
+    """An IntTuple; its dynamic integers are cast to `dtype` if given, each that is `wide`, from left to right, is of 64 bits."""
+    widths = iter(wide)
+
+    def written(x: Any) -> str:
+        if not isinstance(x, tuple):
+            return _integer(x, dtype, next(widths))
         if not x:
             raise RankError("() as source of TLA", "at least one mode: its tuples have no empty ones", "leave the mode out")
-        return f"tla::{_MAKERS.get(type(x), 'MakeTuple')}({', '.join(_tuple(m, wide) for m in x)})"
-    if isinstance(x, ScaledBasis):
-        raise LeafTypeError(f"the stride {x} as source of TLA", "integers: TLA has no coordinates as strides", "write CuTe")
-    return _integer(x, next(wide))
+        return f"tla::{_MAKERS.get(type(x), 'MakeTuple')}({', '.join(map(written, x))})"
+
+    return written(x)
 
 
-def _integer(n: Any, wide: bool) -> str:
-    if type(n) is not Int:
+def _integer(n: Any, dtype: str, wide: bool) -> str:
+    if isinstance(n, ScaledBasis):
+        raise LeafTypeError(f"the stride {n} as source of TLA", "integers: TLA has no coordinates as strides", "write CuTe")
+    if type(n) is Int:
+        return f"tla::C<{cpp_number(int(n), True)}>{{}}" if wide or abs(n) > INT32_MAX else f"tla::Int<{n:d}>{{}}"
+    if not dtype:
         return _CPP.dynamic(n, wide)
-    return f"tla::C<{cpp_number(int(n), True)}>{{}}" if wide or abs(n) > INT32_MAX else f"tla::Int<{n:d}>{{}}"
+    return f"{'int64_t' if wide else dtype}({_CPP.dynamic(n)})"

@@ -1,0 +1,126 @@
+"""The plan of a conversion: its steps, what they cost, executed on arrays of registers, and as text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ..core.errors import RankError
+from ..linear import LinearLayout
+from .places import offsets, owned
+from .plan_text import cuda_function, gluon_function
+from .steps import Move, Shuffle, Spread, Step, Store
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+
+@dataclass(frozen=True)
+class ConversionPlan:
+    """How values get from the owners of one layout to those of another.
+
+    kind           "registers", "shuffles" or "shared memory"
+    steps          Move, Shuffle, Spread, Store and Load, in order
+    shuffles       rounds that move values between lanes
+    bytes          of shared memory
+    wavefronts     of all warps' stores and loads
+    element_bits   of an element [bits]
+    src, dst       the layouts
+
+    run(values) executes it; cuda(name) and gluon(name) are its text.
+
+    >>> from tla.access import convert
+    >>> a = LinearLayout({"register": [(1,)], "lane": [(2,)]}, {"dim0": 4})
+    >>> convert(a, a).kind
+    'registers'
+    """
+
+    kind: str
+    steps: tuple[Step, ...]
+    shuffles: int
+    bytes: int
+    wavefronts: int
+    element_bits: int
+    src: LinearLayout = field(repr=False)
+    dst: LinearLayout = field(repr=False)
+
+    def run(self, values: Any) -> npt.NDArray[Any]:
+        """The plan executed on an array [warp, lane, register]: the array that the destination holds.
+
+        >>> import numpy as np
+        >>> from tla.access import convert
+        >>> a = LinearLayout({"register": [(1,)], "lane": [(2,)]}, {"dim0": 4})
+        >>> b = LinearLayout({"register": [(2,)], "lane": [(1,)]}, {"dim0": 4})
+        >>> convert(a, b).run(np.arange(4).reshape(1, 2, 2)).tolist()
+        [[[0, 2], [1, 3]]]
+        """
+        import numpy as np
+
+        given = np.asarray(values)
+        if given.shape != _sizes(self.src):
+            raise RankError(
+                f"run of an array of shape {given.shape}", f"{_sizes(self.src)}: warp, lane, register", "give one value for each"
+            )
+        found = np.zeros(_sizes(self.dst), given.dtype)
+        memory: npt.NDArray[Any] = np.zeros(0, given.dtype)
+        for step in self.steps:
+            if isinstance(step, Move):
+                found[:] = given[:, :, list(step.table)]
+            elif isinstance(step, Shuffle):
+                _shuffle(step, given, found)
+            elif isinstance(step, Spread):
+                found = found[:, :, list(step.table)]
+            elif isinstance(step, Store):
+                at = offsets(owned(self.src, 32), step.layout)
+                memory = np.zeros(int(at.max()) + 1, given.dtype)
+                memory[at] = given
+            else:
+                found[:] = memory[offsets(owned(self.dst, 32), step.layout)]
+        return found
+
+    def cuda(self, name: str = "convert") -> str:
+        """The plan as a CUDA device function: `src` and `dst` are a thread's registers, `smem` shared memory of the block.
+
+        T has the plan's element_bits, or a byte for narrower elements. Threads are in order of lane, then warp, from threadIdx.x 0
+        on; a block with shared memory has all of the layout's threads.
+
+        Raises     RangeError for warps of more than 32 lanes, and for a layout of memory that neither xors nor adds what lane,
+                   warp and register say
+
+        >>> from tla.access import convert
+        >>> a = LinearLayout({"register": [(1,), (2,)], "lane": []}, {"dim0": 4})
+        >>> b = LinearLayout({"register": [(2,), (1,)], "lane": []}, {"dim0": 4})
+        >>> print(convert(a, b).cuda())
+        template <class T>
+        __device__ void convert(const T* src, T* dst) {
+          dst[0] = src[0]; dst[1] = src[2]; dst[2] = src[1]; dst[3] = src[3];
+        }
+        """
+        return cuda_function(name, self.steps, self.src, self.dst)
+
+    def gluon(self, name: str = "convert") -> str:
+        """The plan as a function of Triton's Gluon: of a tensor in the layout `src`, the same in the layout `dst`.
+
+        What is within a warp Triton plans itself, from the layout; shared memory has the layout that was chosen here.
+
+        >>> from tla.access import convert
+        >>> a = LinearLayout({"register": [(1,), (2,)], "lane": []}, {"dim0": 4})
+        >>> b = LinearLayout({"register": [(2,), (1,)], "lane": []}, {"dim0": 4})
+        >>> print(convert(a, b).gluon())
+        @gluon.jit
+        def convert(x):
+            layout: gl.constexpr = gl.DistributedLinearLayout([[2], [1]], [], [], [], [4])
+            return gl.convert_layout(x, layout)
+        """
+        return gluon_function(name, self.steps, self.dst)
+
+
+def _sizes(layout: LinearLayout) -> tuple[int, int, int]:
+    return layout.get_in_dim_size("warp"), layout.get_in_dim_size("lane"), layout.get_in_dim_size("register")
+
+
+def _shuffle(step: Shuffle, given: npt.NDArray[Any], found: npt.NDArray[Any]) -> None:
+    """One round on all warps."""
+    for lane, (source, into) in enumerate(zip(step.source, step.into)):
+        for sent, kept in zip(step.sends, step.keeps) if into >= 0 else ():
+            found[:, lane, into ^ kept] = given[:, source, step.send[source] ^ sent]

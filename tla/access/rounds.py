@@ -1,0 +1,227 @@
+"""Conversions within warps: registers that are copied, and rounds in which each lane sends one word and reads one lane.
+
+Where each value comes from is a linear map R, from the destination's register and lane to the source's; where a value has several
+owners, R takes the nearest: the same lane before another.
+
+Words: elements narrower than 32 bits go together where both layouts have them together in registers. V is a space that the
+registers of both span; a word is a coset of it, and what follows is of words: registers, and R, without V.
+
+The rounds are the cosets of a space D of (word, lane) with one word for each lane, on which no two lanes read one lane for
+different words. D is a common complement of the destination's words and of what R takes to a lane's own. For layouts without
+copies these two have one size, and a vector outside of both is a unit vector or the sum of two: of u outside of one and w outside
+of the other it is u, w, or u + w. So there are 2^registers / 2^V rounds, as published, or fewer where a round moves nothing
+between lanes; D has as many vectors that stay in their lanes as there can be.
+
+Source: Linear Layouts, arXiv 2505.23819, section 5, intra-warp data exchange.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from ..linear import LinearLayout, bits
+from .steps import Move, Shuffle, Spread
+
+#: A shuffle moves words of 32 bits, and a byte at least for each value.
+WORD_BITS = 32
+BYTE_BITS = 8
+#: A (word, lane) of the destination -> (word, lane) of the source: columns, words lowest.
+Sources = list[int]
+
+
+def within_warps(src: LinearLayout, dst: LinearLayout, element_bits: int) -> tuple[Move | Shuffle | Spread, ...] | None:
+    """The steps between layouts of register, lane and warp, of one order of outputs; None where a value leaves its warp."""
+    if src.bases["warp"] != dst.bases["warp"]:
+        return None
+    single = Words.of(src, dst, 0)
+    moved = single.sources()
+    if moved is None:
+        return None
+    table = single.table(moved)
+    if table is not None:
+        return (Move(table),)
+    words = Words.of(src, dst, bits.log2(WORD_BITS // max(BYTE_BITS, element_bits)) if element_bits <= WORD_BITS else 0)
+    by_word = words.sources()
+    assert by_word is not None  # what single values reach, words do
+    return words.rounds(by_word)
+
+
+class Words(NamedTuple):
+    """What lanes send and keep: registers of both layouts as words that hold the same elements, in one order.
+
+    held, wanted   elements of the source's registers and lanes, and of the destination's
+    together       V, the elements of a word
+    sends, keeps   registers of the source, and of the destination, that hold V
+    first, into    registers that are one of each word: with sends, or keeps, they are all
+    """
+
+    held: dict[str, list[int]]
+    wanted: dict[str, list[int]]
+    together: list[int]
+    sends: list[int]
+    keeps: list[int]
+    first: list[int]
+    into: list[int]
+
+    @staticmethod
+    def of(src: LinearLayout, dst: LinearLayout, most: int) -> Words:
+        """Words of 2^most values, or fewer where the registers of both have fewer elements in common."""
+        held, wanted = ({name: [x.pack(v) for v in x.bases[name]] for name in ("register", "lane")} for x in (src, dst))
+        together = bits.intersection(held["register"], wanted["register"])[:most]
+        masks, rest = [], []
+        for columns in (held["register"], wanted["register"]):
+            all_of_them = bits.Echelon(columns)
+            masks.append([all_of_them.solve(v) or 0 for v in together])
+            rest.append(bits.complement(masks[-1], len(columns)))
+        return Words(held, wanted, together, masks[0], masks[1], rest[0], rest[1])
+
+    @property
+    def words(self) -> int:
+        """How many bits number the words of the source."""
+        return len(self.first)
+
+    @property
+    def lanes(self) -> int:
+        return len(self.held["lane"])
+
+    def _columns(self) -> list[int]:
+        return [bits.apply(self.held["register"], r) for r in self.first] + self.held["lane"]
+
+    def sources(self) -> Sources | None:
+        """Where the word of each bit of the destination's words and lanes is; None where one leaves its warp."""
+        columns, free = self._columns(), len(self.together)
+        wanted: list[tuple[int, list[int]]] = [(bits.apply(self.wanted["register"], r), []) for r in self.into]
+        wanted += [(v, [self.words + k]) for k, v in enumerate(self.wanted["lane"])]  # the own lane, if it can help
+        found = []
+        for v, own in wanted:
+            chosen = [*own, *(c for c in range(len(columns)) if c not in own)]
+            mask = bits.Echelon([*self.together, *(columns[c] for c in chosen)]).solve(v)
+            if mask is None:
+                return None
+            found.append(sum(1 << chosen[i] for i in bits.ones(mask >> free)))
+        return found
+
+    def table(self, moved: Sources) -> tuple[int, ...] | None:
+        """Destination word -> source word, where every lane finds all of its own; else None."""
+        count = len(self.into)
+        if any(c != 1 << self.words + k for k, c in enumerate(moved[count:])) or any(c >> self.words for c in moved[:count]):
+            return None
+        return tuple(bits.apply(moved[:count], r) for r in range(1 << count))
+
+    def rounds(self, moved: Sources) -> tuple[Shuffle | Spread, ...]:
+        """Rounds by cosets of a common complement; where copies leave none, by what fits."""
+        count = len(self.into)
+        chosen = self._complement(moved)
+        if chosen is None:
+            return tuple(self._in_registers(*found) for found in _greedy(moved, count, self.lanes, self.words))
+        first: dict[int, int] = {}  # of words that hold the same, one
+        table = [first.setdefault(bits.apply(moved, r), r) for r in range(1 << count)]
+        once = sorted({*table})
+        found = [self._in_registers(*self._round(moved, r, chosen, table)) for r in once]
+        return tuple(found) if len(once) == len(table) else (*found, self._spread(once))
+
+    def _complement(self, moved: Sources) -> Graph | None:
+        """A space of one word for each lane, in which lanes that read one lane want one word of it; None if none is found."""
+        count = len(self.into)
+        free = len(self.together)
+        same = [x >> free for x in bits.kernel([*self.together, *self._columns()])]  # what may be added to a place: it holds the same
+        found: list[tuple[int, int]] = []
+        here, there = bits.Echelon(), bits.Echelon()  # the lanes of the space's vectors, and the lanes that they read
+        for x in bits.kernel(moved):
+            if here.add(x >> count):
+                found.append((x, 0))
+        spare = [bits.apply(same, k) for k in range(1 << min(len(same), 6))]
+        for x in self._candidates(moved):
+            if len(found) == self.lanes:
+                break
+            if here.spans(x >> count):
+                continue
+            place = bits.apply(moved, x)
+            source = next((place ^ k for k in spare if not there.spans((place ^ k) >> self.words)), None)
+            if source is not None:
+                here.add(x >> count)
+                there.add(source >> self.words)
+                found.append((x, source))
+        if len(found) < self.lanes:
+            return None
+        graph = bits.Echelon(x >> count for x, _ in found)
+        masks = [graph.solve(1 << k) or 0 for k in range(self.lanes)]
+        low = (1 << count) - 1
+        return [bits.apply([x & low for x, _ in found], m) for m in masks], [bits.apply([q for _, q in found], m) for m in masks]
+
+    def _candidates(self, moved: Sources) -> Iterator[int]:
+        """Vectors of (word, lane), a basis of those that stay in their lanes first, then those of few bits."""
+        count, n = len(self.into), len(self.into) + self.lanes
+        yield from bits.kernel([c >> self.words ^ (1 << k >> count) for k, c in enumerate(moved)])
+        yield from sorted(range(1, 1 << n), key=lambda x: (x.bit_count(), x)) if n <= 12 else _light(n)
+
+    def _round(self, moved: Sources, word: int, chosen: Graph, table: Sequence[int]) -> Round:
+        mask, start = (1 << self.words) - 1, bits.apply(moved, word)
+        into = [table[word ^ bits.apply(chosen[0], lane)] for lane in range(1 << self.lanes)]
+        found = [start ^ bits.apply(chosen[1], lane) for lane in range(1 << self.lanes)]
+        send = [0] * (1 << self.lanes)
+        for f in found:
+            send[f >> self.words] = f & mask
+        return send, [f >> self.words for f in found], into
+
+    def _in_registers(self, send: Sequence[int], source: Sequence[int], into: Sequence[int]) -> Shuffle:
+        """A round of words as one of registers; a lane keeps a word from that register on that holds what the word begins with."""
+        order, kept = bits.Echelon(self.together), []
+        sent = [bits.apply(self.first, word) for word in send]
+        for lane, (place, word) in enumerate(zip(source, into)):
+            if word < 0:
+                kept.append(-1)
+                continue
+            register = bits.apply(self.into, word)
+            begins = bits.apply(self.held["register"], sent[place]) ^ bits.apply(self.held["lane"], place)
+            mine = bits.apply(self.wanted["register"], register) ^ bits.apply(self.wanted["lane"], lane)
+            kept.append(register ^ bits.apply(self.keeps, order.solve(begins ^ mine) or 0))
+        values = range(1 << len(self.together))
+        return Shuffle(
+            tuple(sent),
+            tuple(source),
+            tuple(kept),
+            tuple(bits.apply(self.sends, s) for s in values),
+            tuple(bits.apply(self.keeps, s) for s in values),
+        )
+
+    def _spread(self, once: Sequence[int]) -> Spread:
+        """From the registers of words that were kept once to those that hold the same."""
+        columns, has = self.wanted["register"], {}
+        for word in once:
+            for s in range(1 << len(self.together)):
+                register = bits.apply(self.into, word) ^ bits.apply(self.keeps, s)
+                has[bits.apply(columns, register)] = register
+        return Spread(tuple(has[bits.apply(columns, r)] for r in range(1 << len(columns))))
+
+
+#: For each lane bit, what it changes in a round: the word that the lane keeps, and the (word, lane) that it reads.
+Graph = tuple[list[int], list[int]]
+#: The words that lanes send, the lanes that they read, and the words that they keep.
+Round = tuple[list[int], list[int], list[int]]
+
+
+def _light(n: int) -> list[int]:
+    """Vectors of at most three bits, of fewer first."""
+    single = [1 << k for k in range(n)]
+    pairs = [a | b for i, a in enumerate(single) for b in single[:i]]
+    return [*single, *pairs, *(a | p for a in single for p in pairs if a > p)]
+
+
+def _greedy(moved: Sources, count: int, lanes: int, words: int) -> Iterator[Round]:
+    """Rounds one by one: each source lane sends the word that most lanes still want."""
+    mask = (1 << words) - 1
+    wanted = {(lane, r): bits.apply(moved, r | lane << count) for lane in range(1 << lanes) for r in range(1 << count)}
+    while wanted:
+        asked: dict[int, Counter[int]] = {}
+        for f in wanted.values():
+            asked.setdefault(f >> words, Counter())[f & mask] += 1
+        send = [asked[s].most_common(1)[0][0] if s in asked else 0 for s in range(1 << lanes)]
+        into, source = [-1] * (1 << lanes), [*range(1 << lanes)]
+        for (lane, r), f in [*wanted.items()]:
+            if into[lane] < 0 and send[f >> words] == f & mask:
+                into[lane], source[lane] = r, f >> words
+                del wanted[lane, r]
+        yield send, source, into

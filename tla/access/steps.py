@@ -1,0 +1,89 @@
+"""The steps of a conversion: registers copied, words shuffled between the lanes of a warp, values stored and loaded."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+
+class Move(NamedTuple):
+    """Registers copied within each thread: destination register -> source register.
+
+    >>> from tla.access import convert
+    >>> from tla.linear import LinearLayout
+    >>> a = LinearLayout({"register": [(1,), (2,)], "lane": []}, {"dim0": 4})
+    >>> b = LinearLayout({"register": [(2,), (1,)], "lane": []}, {"dim0": 4})
+    >>> convert(a, b).steps
+    (Move(table=(0, 2, 1, 3)),)
+    """
+
+    table: tuple[int, ...]
+
+
+class Shuffle(NamedTuple):
+    """One round in each warp: each lane sends a word, reads one lane's, and keeps what it holds in registers.
+
+    send, source, into   one for each lane: the register that its word begins with, the lane that it reads, the register that keeps
+                         the beginning of what it reads; into is -1 where a lane keeps nothing
+    sends, keeps         value s of a word is that of register send ^ sends[s], and is kept in register into ^ keeps[s]
+
+    A word has several values where elements are narrower than 32 bits and both layouts have them together in registers.
+
+    >>> from tla.access import convert
+    >>> from tla.linear import LinearLayout
+    >>> a = LinearLayout({"register": [], "lane": [(1,), (2,)]}, {"dim0": 4})
+    >>> b = LinearLayout({"register": [], "lane": [(2,), (1,)]}, {"dim0": 4})
+    >>> convert(a, b).steps
+    (Shuffle(send=(0, 0, 0, 0), source=(0, 2, 1, 3), into=(0, 0, 0, 0), sends=(0,), keeps=(0,)),)
+    """
+
+    send: tuple[int, ...]
+    source: tuple[int, ...]
+    into: tuple[int, ...]
+    sends: tuple[int, ...] = (0,)
+    keeps: tuple[int, ...] = (0,)
+
+    @property
+    def crosses(self) -> bool:
+        """Whether any value leaves its lane: else it is a copy in registers, chosen by lane."""
+        return any(i >= 0 and s != lane for lane, (s, i) in enumerate(zip(self.source, self.into)))
+
+
+class Spread(NamedTuple):
+    """Registers of the destination copied to those that hold the same: destination register -> the one that has it.
+
+    >>> from tla.access import convert
+    >>> from tla.linear import LinearLayout
+    >>> a = LinearLayout({"register": [], "lane": [(1,), (2,)]}, {"dim0": 4})
+    >>> b = LinearLayout({"register": [(0,)], "lane": [(2,), (1,)]}, {"dim0": 4})
+    >>> convert(a, b).steps[-1]
+    Spread(table=(0, 0))
+    """
+
+    table: tuple[int, ...]
+
+
+class Store(NamedTuple):
+    """All registers written to shared memory of a layout from elements to offsets.
+
+    >>> from tla.access import convert
+    >>> from tla.linear import LinearLayout
+    >>> a = LinearLayout({"register": [], "lane": [(1,)], "warp": [(2,)]}, {"dim0": 4})
+    >>> b = LinearLayout({"register": [], "lane": [(2,)], "warp": [(1,)]}, {"dim0": 4})
+    >>> convert(a, b).steps
+    (Store(layout=parse('_4:_1')), Load(layout=parse('_4:_1')))
+    """
+
+    layout: Any
+
+
+class Load(NamedTuple):
+    """All registers read from shared memory, after a barrier.
+
+    >>> Load("the layout that was stored to").layout
+    'the layout that was stored to'
+    """
+
+    layout: Any
+
+
+Step = Move | Shuffle | Spread | Store | Load

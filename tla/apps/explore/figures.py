@@ -1,0 +1,167 @@
+"""Drawings as data for the page: the grids of layouts, and which of their cells belong together."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ... import viz
+from ...core.composed import ComposedLayout
+from ...core.coord import idx2crd
+from ...core.int_tuple import AnyLayout, modes_of
+from ...core.ints import is_int, known
+from ...core.swizzle import Swizzle
+from ...viz.colouring import RULES
+from ...viz.colours import ink
+from ...viz.draw import planes
+from ...viz.drawable import LIMIT, Subject, as_subject, axes_of, view
+from ...viz.scene import Axis, Figure, Grid
+from ...xla import ArrayShape, Relayout
+from .operations import Program, Term
+
+#: Operations whose result is in the memory of their first layout, by other coordinates; and those that keep its indices too.
+IN_MEMORY = """logical_divide zipped_divide tiled_divide flat_divide logical_product zipped_product tiled_product flat_product
+blocked_product raked_product tile_to_shape group select take MakeLayoutTile GetTileLayout slice_ composition compose"""
+KEEPS_INDICES = "coalesce flatten filter_zeros lower"
+_INVERSES = "left_inverse right_inverse"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a figure stands beside others: cells of one index in figures of one domain belong together, and of one offset in one memory.
+
+    name     what the page calls it: the name that the text gave it, else the letter of the argument, or "" for what was asked for
+    domain   of which indices it is a function
+    memory   what its offsets are of; an argument of a composition has offsets that are the indices of another
+    """
+
+    name: str
+    domain: str
+    memory: str
+
+
+def inputs(program: Program) -> list[tuple[Any, Place]]:
+    """The layouts that the value of a program was made of, each with its place beside the value, whose place is ("", "r", "m").
+
+    >>> from .grammar import read
+    >>> [(str(x), p.domain, p.memory) for x, p in inputs(read("composition((6,2):(8,2), (4,3):(3,1))"))]
+    [('(6,2):(8,2)', 'a', 'm'), ('(4,3):(3,1)', 'r', 'a')]
+    """
+    value = program.value.value
+    call = next((c for c in reversed(program.calls) if c.result.value is value), None)
+    if isinstance(value, Relayout):
+        return []  # what it goes from and to is shown itself
+    if call is not None:
+        layouts = [(k, x) for k, x in enumerate(call.arguments) if isinstance(x.value, (AnyLayout, ArrayShape))]
+        return [(x.value, Place(_name(k, x), *_linked(call.name, k))) for k, x in layouts]
+    if isinstance(value, ComposedLayout) and isinstance(value.outer, Swizzle):
+        return [(value.inner, Place("before the swizzle", "r", "before"))]
+    return []
+
+
+def _name(k: int, term: Term) -> str:
+    return term.python if term.python.isidentifier() else "AB"[k : k + 1]
+
+
+def _linked(operation: str, k: int) -> tuple[str, str]:
+    """The domain and the memory of argument k, beside the domain "r" and the memory "m" of the result."""
+    if k:
+        return ("r", "a") if operation == "composition" else ("b", "a") if "divide" in operation else (f"b{k}", f"n{k}")
+    if operation in _INVERSES.split():
+        return "m", "r"
+    if operation in KEEPS_INDICES.split():
+        return "r", "m"
+    return ("a", "m") if operation in IN_MEMORY.split() else ("a", "n")
+
+
+def rule_of(color_by: str, subjects: tuple[Subject, ...]) -> str:
+    """The rule of colours that "auto" is: banks of what is swizzled, else tiles."""
+    if color_by != "auto":
+        return color_by
+    swizzled = (x for x in (s.layout for s in subjects) if isinstance(x, ComposedLayout) and isinstance(x.outer, Swizzle))
+    return "bank" if any(is_int(at := x(0)) and known(at) is not None for x in swizzled) else "tile"
+
+
+def rules(subjects: tuple[Subject, ...]) -> list[str]:
+    """The rules of colours that these can be drawn by."""
+    roles = {digit.role for s in subjects for digits in s.digits for digit in digits}
+    return [name for name in RULES if name not in ("lane", "sublane", "packing") or name in roles]
+
+
+def drawings(subjects: tuple[Subject, ...], related: list[tuple[Any, Place]], color_by: str, bits: int | None) -> dict[str, Any]:
+    """The figures of what was asked for and of what it was made of, with their colours.
+
+    Those in one memory have the colours of their offsets; others are drawn by themselves.
+    """
+    made_of = [(replace(as_subject(x), bits=subjects[0].bits), place) for x, place in related]
+    together = [subject for subject, place in made_of if place.memory == "m"]
+    apart = [(subject, place) for subject, place in made_of if place.memory != "m"]
+    limit = LIMIT // (len(subjects) + len(related))
+    known = (*subjects, *together)
+    scene = viz.draw(*known, color_by=color_by, bits=bits, limit=limit * len(known))
+    places = [Place("", "r", "m" if k == 0 else f"m{k}") for k in range(len(subjects))]
+    places += [place for _x, place in related if place.memory == "m"]
+    figures = [_figure(f, s, p, limit) for f, s, p in zip(scene.figures, known, places)]
+    for subject, place in apart:
+        figures.append(_figure(viz.draw(subject, color_by=color_by, bits=bits, limit=limit).figures[0], subject, place, limit))
+    return {"figures": figures, "caption": scene.caption, "legend": scene.legend}
+
+
+def collision(subject: Subject) -> dict[str, Any] | None:
+    """Two indices of a layout whose offset is the same, and that offset; None where none of those that are drawn are."""
+    import numpy as np
+
+    seen = view(subject, axes_of(subject, None), LIMIT)
+    if seen.values.dtype == object:
+        return None
+    flat = seen.values.reshape(-1, order="F")
+    order = np.argsort(flat, kind="stable")
+    same = np.flatnonzero(flat[order[1:]] == flat[order[:-1]])
+    if not same.size or not seen.is_whole:
+        return None
+    pair = order[same[0] : same[0] + 2].tolist()
+    return {"indices": pair, "offset": str(flat[pair[0]])}
+
+
+def _figure(figure: Figure, subject: Subject, place: Place, limit: int) -> dict[str, Any]:
+    """A figure for the page: what it says of each coordinate of each mode, and its grids with colours by number."""
+    seen = view(subject, axes_of(subject, None), limit)
+    palette: dict[str | None, int] = {None: 0}
+    values = planes(seen, seen.values)
+    values = values.reshape(*values.shape[:2], len(figure.grids)) if values.size else values.reshape(0, 0, 1)
+    modes = zip(itertools.count(), modes_of(seen.subject.layout.shape), seen.shape)
+    return {
+        "title": figure.title,
+        "name": place.name,
+        "domain": place.domain,
+        "memory": place.memory,
+        "notes": figure.notes,
+        "axes": seen.axes,
+        "extents": [*map(str, seen.extents)],  # texts: they may be past 2**53
+        "modes": [{"natural": [str(idx2crd(i, mode)) for i in range(n)], "digits": _digits(seen.subject, k, n)} for k, mode, n in modes],
+        "grids": [_grid(grid, values[:, :, g], palette) for g, grid in enumerate(figure.grids)],
+        "palette": [[fill, ink(fill)] for fill in palette],
+    }
+
+
+def _grid(grid: Grid, values: Any, palette: dict[str | None, int]) -> dict[str, Any]:
+    """Cells row by row, those that are padding with their offsets too; a fill is a place in the palette, -1 for padding."""
+    return {
+        "title": grid.title,
+        "at": grid.title.strip("()").split(","),  # of each mode, `_` for down and across
+        "rows": _axis(grid.rows),
+        "columns": _axis(grid.columns),
+        "texts": [*map(str, values.ravel().tolist())],
+        "fills": [-1 if cell.padding else palette.setdefault(cell.fill, len(palette)) for row in grid.cells for cell in row],
+    }
+
+
+def _axis(axis: Axis) -> dict[str, Any]:
+    return {"labels": [" ".join(label) for label in axis.labels], "borders": axis.borders}
+
+
+def _digits(subject: Subject, k: int, count: int) -> list[str]:
+    """The digits of the first indices of a mode of a tiled array, the slowest first."""
+    digits = subject.digits[k] if subject.digits else ()
+    return [", ".join(f"{d.role} {i // d.place % d.extent}" for d in reversed(digits)) for i in range(count)] if digits else []

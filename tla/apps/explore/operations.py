@@ -1,0 +1,96 @@
+"""The operations that a text may call, by name, and the values that it is made of."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import tla
+
+from ... import ascend, xla
+from ...core.errors import RankError
+from ...core.ints import is_int, known
+
+_OPERATIONS = """Int MakeLayout MakeOrderedLayout MakeLayoutLike MakeIdentityLayout MakeLayoutFmap MakeLayoutL0C MakeLayoutTile
+GetTileLayout MakeBatchedLayout Swizzle composition compose coalesce complement filter filter_zeros left_inverse
+right_inverse logical_divide zipped_divide tiled_divide flat_divide logical_product zipped_product tiled_product
+flat_product blocked_product raked_product tile_to_shape upcast downcast recast_layout flatten group select take size
+cosize max_common_layout max_common_vector nullspace is_injective is_bijective is_compact same_map make_layout make_ordered_layout
+make_shape make_stride make_coord make_tile make_identity_layout make_composed_layout slice_ dice crd2idx idx2crd"""
+#: Those of them that are of tla.xla.
+XLA_OPERATIONS = "lower", "relayout", "is_bitcast", "byte_size", "padded_element_count"
+#: What may be called, by name.
+OPERATIONS: dict[str, Callable[..., Any]] = {name: getattr(tla, name) for name in _OPERATIONS.split()}
+OPERATIONS |= {name: getattr(xla, name) for name in XLA_OPERATIONS}
+#: What stands for itself: element types and tags, and the orders of strides.
+CONSTANTS: dict[str, Any] = {name: x for name, x in vars(ascend).items() if isinstance(x, (ascend.Element, ascend.Tag))}
+CONSTANTS |= {"LayoutLeft": tla.LayoutLeft, "LayoutRight": tla.LayoutRight}
+
+
+class Term(NamedTuple):
+    """A value, and the Python that gives it.
+
+    bits    the width of an element of it, where that was said
+    parts   the terms of a tuple
+    """
+
+    value: Any
+    python: str
+    bits: int | None = None
+    parts: tuple[Term, ...] = ()
+
+
+class Call(NamedTuple):
+    """An operation that was done: how it was written, its arguments by place, and what it gave."""
+
+    name: str
+    text: str
+    arguments: tuple[Term, ...]
+    result: Term
+
+
+class Program(NamedTuple):
+    """The value of a text.
+
+    names     what it binds to each name, in order
+    sizes     the names that it gives no value
+    assumed   what its operations need of these, as text
+    calls     the operations, as they were done
+    value     that of the last statement
+    """
+
+    names: tuple[tuple[str, Term], ...]
+    sizes: tuple[str, ...]
+    assumed: tuple[str, ...]
+    calls: tuple[Call, ...]
+    value: Term
+
+
+def with_brackets(name: str, operation: Any, brackets: tuple[Any, ...]) -> Any:
+    """An operation with what stands in its square brackets."""
+    if not hasattr(type(operation), "__getitem__"):
+        raise RankError(f"{name}[...]", f"{name}(...)", "leave the square brackets out")
+    return operation[brackets if len(brackets) != 1 else brackets[0]]
+
+
+def bits_of(name: str, brackets: list[Any], given: int | None) -> int | None:
+    """The width of an element of what a call gives: as its brackets say, or as its arguments have it."""
+    sizes = [x.bits if isinstance(x, ascend.Element) else known(x) if is_int(x) else None for x in brackets]
+    if name.startswith("Make") and sizes:
+        return sizes[0] or given
+    if name == "recast_layout":
+        return sizes[-1]
+    n = sizes[0] if sizes else None
+    return {"upcast": given * n, "downcast": given // n or None}.get(name, given) if given and n else given
+
+
+def in_order(name: str, operation: Any, given: list[tuple[str, Term]]) -> tuple[tuple[Term, ...], dict[str, Term]]:
+    """The arguments by place, those with names too where they have one, and the others by name."""
+    signature = inspect.signature(operation)
+    try:
+        bound = signature.bind(*(x for key, x in given if not key), **{key: x for key, x in given if key})
+    except TypeError as error:
+        usage = f"{name}({', '.join(map(str, signature.parameters.values()))})".replace("'", "")
+        raise RankError(f"{name} with {len(given)} arguments: {error}", usage, "give these arguments") from None
+    return bound.args, bound.kwargs
