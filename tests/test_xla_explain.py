@@ -74,7 +74,9 @@ def test_formulas_over_names_with_the_sizes_of_tiles_as_names_too():
     (y, x), (M, N, a, b) = (dim(n, at_least=0) for n in "yx"), (dim(n) for n in "MNab")
     formula = xla.linear_index_with_tile((y, x), (M, N), (a, b))
     for yv, xv, Mv, Nv, av, bv in itertools.product((0, 5), (0, 7), (6, 9), (8, 11), (2, 4), (3, 4)):
-        assert formula.at({"y": yv, "x": xv, "M": Mv, "N": Nv, "a": av, "b": bv}) == xla.linear_index_with_tile((yv, xv), (Mv, Nv), (av, bv))
+        assert formula.at({"y": yv, "x": xv, "M": Mv, "N": Nv, "a": av, "b": bv}) == xla.linear_index_with_tile(
+            (yv, xv), (Mv, Nv), (av, bv)
+        )
     named = xla.explain("f32[M,N]{1,0:T(8,128)}")
     assert named.offset.at({"M": 100, "N": 300, "y": 77, "x": 299}) == xla.linear_index("f32[100,300]{1,0:T(8,128)}", (77, 299))
     assert "linear_index((y//8,x//128,y%8,x%128), (ceil(M/8),ceil(N/128),8,128))" in str(named)
