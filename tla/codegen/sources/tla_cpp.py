@@ -9,7 +9,7 @@ import operator
 from collections.abc import Iterable
 from typing import Any
 
-from ...ascend.element import as_element
+from ...ascend.element import CPP_NAMES, as_element
 from ...ascend.tags import L0C, ColumnMajor, RowMajor, Weight4BitnZ, nZ, zN, zZ
 from ...core.basis import ScaledBasis
 from ...core.composed import ComposedLayout
@@ -30,17 +30,6 @@ UINT32_MAX = 2**32 - 1
 _MAKERS: dict[type, str] = {Shape: "MakeShape", Stride: "MakeStride", Coord: "MakeCoord"}
 #: The tags that MakeLayout takes, of rows and columns.
 _TAGS = (RowMajor, ColumnMajor, zN, nZ, zZ, L0C, Weight4BitnZ)
-#: What CATLASS calls the element types of tla.ascend.
-_ELEMENTS = {
-    "half": "half",
-    "float": "float",
-    "bf16": "bfloat16_t",
-    **{name: f"{name}_t" for name in ("int8", "uint8", "int16", "int32", "uint32", "int64")},
-    "int4b": "AscendC::int4b_t",
-    "hif8": "hifloat8_t",
-    **{f"fp8_{kind}": f"float8_{kind}_t" for kind in ("e4m3", "e5m2", "e8m0")},
-    **{f"fp4_{kind}": f"float4_{kind}x2_t" for kind in ("e2m1", "e1m2")},
-}
 
 
 def tla_cpp(x: Any, dtype: Any = None) -> str:
@@ -52,7 +41,7 @@ def tla_cpp(x: Any, dtype: Any = None) -> str:
     if isinstance(x, (ComposedLayout, Swizzle)):
         raise LeafTypeError(f"{shown(x)} as source of TLA", "a plain layout: TLA has no other", "write CuTe, or compose its parts")
     element = None if dtype is None else as_element(dtype)
-    if element and element.name not in _ELEMENTS:
+    if element and element.name not in CPP_NAMES:
         raise LeafTypeError(f"elements of {element.bits} bits as source of TLA", "a type of tla.ascend", "write half for 16")
     if isinstance(x, Layout):
         return (element and _by_tag(x, element)) or _made(x)
@@ -90,7 +79,7 @@ def _by_tag(layout: Layout, element: Element) -> str | None:
     for tag in _TAGS if len(sizes) == 2 else ():
         if str(tag.MakeLayout(element, *sizes)) == str(layout):  # static-ness and all
             written = ", ".join(map(_extents, sizes))
-            return f"tla::MakeLayout<{_ELEMENTS[element.name]}, Catlass::layout::{tag}>({written})"
+            return f"tla::MakeLayout<{CPP_NAMES[element.name]}, Catlass::layout::{tag}>({written})"
     return None
 
 
