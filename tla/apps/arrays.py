@@ -99,7 +99,8 @@ def default(arguments: argparse.Namespace) -> Answer:
 
 def sharding(arguments: argparse.Namespace) -> Answer:
     """The slice of an XLA array that each device holds, and its bytes on one device."""
-    found, shape = xla.parse_sharding(arguments.sharding), _array(arguments.array)
+    read = xla.parse_shardy if arguments.sharding.lstrip().startswith("#sdy") else xla.parse_sharding
+    found, shape = read(arguments.sharding), _array(arguments.array)
     if isinstance(found, xla.TupleSharding):
         raise LeafTypeError(f"{arguments.sharding} is the sharding of a tuple", "that of one array", "give one of its elements")
     dims = tuple(n for n in shape.dimensions if isinstance(n, int))

@@ -14,6 +14,7 @@ from .census import Census, ProgramPeak, census, merge
 from .compare import Relayout, is_bitcast, relayout
 from .default import default_layout
 from .devices import Iota
+from .entry import Alias, Entry, EntryValue, ReplicaGroups, contradictions, entry, parse_layout_mode, parse_replica_groups
 from .explain import Explanation, IndexStep, combined_shape, dimension_letters, dimension_number, explain, true_rank
 from .grammar import parse_shape
 from .hlo import Usage, shape_texts, shape_usage
@@ -33,11 +34,13 @@ from .report import Total, totals
 from .shapes import BufferShape, OpaqueShape, TokenShape, TupleShape
 from .sharding import AnySharding, ShardGroup, Sharding, TupleSharding
 from .sharding_text import parse_sharding
+from .shardy import parse_shardy, parse_shardy_mesh, shardy_meshes, shardy_text
 from .sizes import byte_size, element_count, padded_element_count, waste, waste_by_dimension
 from .strip import padding_value, strip
 
 __all__ = [
     "Advice",
+    "Alias",
     "Alternative",
     "AnySharding",
     "ArrayLayout",
@@ -49,6 +52,8 @@ __all__ = [
     "Census",
     "Digit",
     "DimSharding",
+    "Entry",
+    "EntryValue",
     "Explanation",
     "IndexStep",
     "Instruction",
@@ -67,6 +72,7 @@ __all__ = [
     "ProgramPeak",
     "RegisterLayout",
     "Relayout",
+    "ReplicaGroups",
     "ShardGroup",
     "Sharding",
     "SourceLine",
@@ -82,11 +88,13 @@ __all__ = [
     "byte_size",
     "census",
     "combined_shape",
+    "contradictions",
     "default_layout",
     "digits",
     "dimension_letters",
     "dimension_number",
     "element_count",
+    "entry",
     "explain",
     "from_proto",
     "is_bitcast",
@@ -100,10 +108,14 @@ __all__ = [
     "padded_element_count",
     "padding_value",
     "parse_instruction",
+    "parse_layout_mode",
     "parse_memref",
     "parse_register_layout",
+    "parse_replica_groups",
     "parse_shape",
     "parse_sharding",
+    "parse_shardy",
+    "parse_shardy_mesh",
     "physical_dimensions",
     "plan",
     "proto_bytes",
@@ -115,6 +127,8 @@ __all__ = [
     "relayouts",
     "shape_texts",
     "shape_usage",
+    "shardy_meshes",
+    "shardy_text",
     "strip",
     "tiled_dimensions",
     "to_memref",
