@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, overload
 
 from ..core.arrays import dtype_of, range_of, require_held
 from ..core.errors import LeafTypeError, LoweringError, RangeError, RankError
@@ -59,6 +59,10 @@ def tiled_dimensions(shape: Shape | str) -> tuple[int, ...]:
     return _levels(shape)[-1]
 
 
+@overload
+def linear_index(shape: Shape | str, index: Sequence[int]) -> int: ...
+@overload
+def linear_index(shape: Shape | str, index: Sequence[Any]) -> Any: ...
 def linear_index(shape: Shape | str, index: Sequence[Any]) -> Any:
     """The offset of the element at a multi-index, one integer per logical dimension [elements].
 
@@ -107,6 +111,10 @@ def linear_index_with_tile(index: Sequence[Any], dims: Sequence[Any], tile: Sequ
     return row_major(tiled(lists[1], sizes), into_tiles(lists[1], lists[0], sizes))
 
 
+@overload
+def multi_index(shape: Shape | str, offset: int) -> tuple[int, ...] | None: ...
+@overload
+def multi_index(shape: Shape | str, offset: Any) -> tuple[Any, ...] | None: ...
 def multi_index(shape: Shape | str, offset: Any) -> tuple[Any, ...] | None:
     """The multi-index of the element at an offset [elements]; None where there is padding.
 
