@@ -10,6 +10,8 @@ CuTe's layout algebra, the TLA layouts of Ascend's CATLASS and XLA's tiled layou
 `import tla` loads the core, the algebra and tensors; symbols when the first is asked for, and neither numpy nor sympy.
 """
 
+from .core.build import BuildInfo, build_info  # isort: skip  # first: it decides which files are imported
+
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -190,6 +192,7 @@ for _form in ("html", "svg", "latex"):
 # filter, max, min and sum are here too, but `from tla import *` leaves Python's alone.
 __all__ = [
     "ArithmeticTuple",
+    "BuildInfo",
     "CeilDiv",
     "ComposedLayout",
     "Condition",
@@ -246,6 +249,7 @@ __all__ = [
     "assuming",
     "at",
     "blocked_product",
+    "build_info",
     "cache_clear",
     "ceil_div",
     "coalesce",
