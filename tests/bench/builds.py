@@ -98,7 +98,9 @@ def main():
     count, seed = (int(x) for x in (*sys.argv[1:3], *("20000", "1")[len(sys.argv) - 1 :]))
     command = [sys.executable, __file__, "--print", str(count), str(seed)]
     environments = ({k: v for k, v in os.environ.items() if k != "TLA_COMPILED"}, {**os.environ, "TLA_COMPILED": "0"})
-    compiled, pure = (subprocess.run(command, env=env, capture_output=True, text=True, check=True).stdout.splitlines() for env in environments)
+    compiled, pure = (
+        subprocess.run(command, env=env, capture_output=True, text=True, check=True).stdout.splitlines() for env in environments
+    )
     if not compiled[0].startswith("compiled"):
         raise SystemExit(f"this is {compiled[0]}: nothing to compare; TLA_COMPILED=1 pip install -e . compiles")
     different = [(x, y) for x, y in itertools.zip_longest(compiled[1:], pure[1:]) if x != y]
