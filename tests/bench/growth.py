@@ -5,6 +5,7 @@
 Process time, the best of seven, and what one more mode, node or byte adds; as markdown tables, which docs/speed.md shows.
 """
 
+import functools
 import io
 import math
 import time
@@ -35,54 +36,52 @@ def blocked(modes, extent=BLOCK, step=1):
     return MakeLayout(tuple(Int[extent]() for _ in range(modes)), tuple(Int[d]() for d in strides))
 
 
+def costs(layouts, whole, tile):
+    """Microseconds of each operation."""
+    yield microseconds(lambda k: tla.composition(layouts[k], tile))
+    yield microseconds(lambda k: tla.logical_divide(layouts[k], Int[BLOCK]()))
+    yield microseconds(lambda k: tla.right_inverse(whole[k]))
+    yield microseconds(lambda k: layouts[k](k))
+
+
 def by_modes():
     for modes in (2, 4, 8, 16):
-        layouts = [blocked(modes, step=k + 1) for k in range(20)]
-        whole = [blocked(modes) for k in range(20)]
-        b = MakeLayout((Int[BLOCK](), Int[BLOCK ** (modes - 1)]()), (Int[BLOCK ** (modes - 1)](), Int[1]()))
-        yield (
-            modes,
-            f"4^{modes}",
-            microseconds(lambda k: tla.composition(layouts[k], b)),
-            microseconds(lambda k: tla.logical_divide(layouts[k], Int[BLOCK]())),
-            microseconds(lambda k: tla.right_inverse(whole[k])),
-            microseconds(lambda k: layouts[k](k)),
-        )
+        layouts, whole = [blocked(modes, step=k + 1) for k in range(20)], [blocked(modes) for _ in range(20)]
+        rest = Int[BLOCK ** (modes - 1)]()
+        yield modes, f"4^{modes}", *costs(layouts, whole, MakeLayout((Int[BLOCK](), rest), (rest, Int[1]())))
 
 
 def by_elements():
     for bits in (4, 16, 28, 60):
         half = Int[1 << bits // 2]()
-        layouts = [MakeLayout((half, half), (half, Int[1]())) for k in range(20)]
-        tile = MakeLayout((Int[2](), Int[2]()), (Int[2](), Int[1]()))
-        yield (
-            2,
-            f"2^{bits}",
-            microseconds(lambda k: tla.composition(layouts[k], tile)),
-            microseconds(lambda k: tla.logical_divide(layouts[k], Int[BLOCK]())),
-            microseconds(lambda k: tla.right_inverse(layouts[k])),
-            microseconds(lambda k: layouts[k](k)),
-        )
+        layouts = [MakeLayout((half, half), (half, Int[1]())) for _ in range(20)]
+        yield 2, f"2^{bits}", *costs(layouts, layouts, MakeLayout((Int[2](), Int[2]()), (Int[2](), Int[1]())))
+
+
+def sum_of(i, terms, k):
+    """A sum of so many digits of i, each times a number."""
+    total = 0
+    for n in range(terms):
+        total = total + (i // (n + 2 + k)) % 8 * (n + 1)
+    return total
 
 
 def by_nodes():
     i = tla.index("i", 2**20)
     for terms in (4, 16, 64, 256):
+        built = functools.partial(sum_of, i, terms)
+        yield terms, microseconds(built, 3, 3), microseconds(lambda k, built=built: tla.simplify(built(k)), 3, 3)
 
-        def built(k, terms=terms):
-            total = 0
-            for n in range(terms):
-                total = total + (i // (n + 2 + k)) % 8 * (n + 1)
-            return total
 
-        yield terms, microseconds(built, 3, 3), microseconds(lambda k: tla.simplify(built(k)), 3, 3)
+def read(program):
+    return sum(1 for _ in xla.read_hlo(io.StringIO(program), lambda error: None))
 
 
 def by_bytes():
     text = next(HLO.glob("fp8_matmul*")).read_text()
     for times in (1, 4, 16, 64):
         program = "\n".join([text] * times)
-        used = microseconds(lambda k: sum(1 for _ in xla.read_hlo(io.StringIO(program), lambda error: None)), 3, 1)  # noqa: B023
+        used = microseconds(lambda _k, program=program: read(program), 3, 1)
         yield len(program), used / 1e3, len(program) / used
 
 
