@@ -96,6 +96,6 @@ class _Sources:
 
 _BUILD = _read_build()
 if not _BUILD.compiled and os.path.exists(_RECORD):
-    sys.meta_path.insert(0, _Sources)  # type: ignore[arg-type]  # a class with a static method finds as an object does
+    sys.meta_path.insert(0, _Sources)
     if _BUILD.why.endswith(_FIX):
         print(f"tla: {_BUILD}", file=sys.stderr)
