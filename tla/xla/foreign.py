@@ -15,7 +15,7 @@ from .array_shape import BITS, ArrayShape
 _PREFIXES = {"bfloat": "bf", "float": "f", "uint": "u", "int": "s", "complex": "c"}
 
 
-def element_type(dtype: Any) -> str:
+def element_type(dtype: object) -> str:
     """XLA's name of a dtype of JAX or numpy.
 
     >>> import numpy
