@@ -117,7 +117,10 @@ def named_shape(shape: Shape | str, sizes: Mapping[str, Any]) -> ArrayShape:
 
 
 def as_shape(shape: Shape | str) -> ArrayShape:
-    """The shape of an array: itself, its text, or an array of numpy or JAX. LoweringError for any other shape: it says what to take of it."""
+    """The shape of an array: itself, its text, or an array of numpy or JAX.
+
+    Raises LoweringError for any other shape: it says what to take of it.
+    """
     if isinstance(shape, ArrayShape):
         return shape
     if not isinstance(shape, (TupleShape, BufferShape, TokenShape, OpaqueShape)):

@@ -125,16 +125,13 @@ def shape_of(array: Any, layout: object = None) -> ArrayShape:
     return ArrayShape(element_type(dtype), dims, replace(layout_of(layout, dtype), memory_space=space))
 
 
-#: JAX's kinds of memory by the number n of S(n).
-MEMORY_KINDS = {"device": 0, "pinned_host": 5, "unpinned_host": 5}
+#: JAX's kinds of memory that are another space than the device's own, by the number n of S(n). All that a CPU has is unpinned_host.
+MEMORY_KINDS = {"pinned_host": 5}
 
 
 def _space(sharding: Any) -> int:
-    """The number n of S(n) for the memory_kind of a sharding. All memory of a CPU is the host's: there it is the default."""
-    kind = getattr(sharding, "memory_kind", None)
-    devices = getattr(sharding, "_internal_device_list", ())
-    on_cpu = any(getattr(d, "platform", "") == "cpu" for d in devices)
-    return 0 if on_cpu else MEMORY_KINDS.get(kind or "device", 0)
+    """The number n of S(n) for the memory_kind of a sharding."""
+    return MEMORY_KINDS.get(getattr(sharding, "memory_kind", None) or "", 0)
 
 
 def to_format(shape: Shape | str, sharding: Any) -> Any:
@@ -152,7 +149,7 @@ def to_format(shape: Shape | str, sharding: Any) -> Any:
     """
     shape = as_shape(shape)
     layout = shape.effective_layout
-    kinds = {0: None, 5: "pinned_host"}
+    kinds = {0: None, **{space: kind for kind, space in MEMORY_KINDS.items()}}
     if layout.memory_space not in kinds:
         raise LoweringError(f"{shape} as a Format of JAX", "S(0), the device's memory, or S(5), the host's", "leave S(n) out")
     if not hasattr(sharding, "with_memory_kind"):
