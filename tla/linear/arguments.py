@@ -55,7 +55,7 @@ def checked(f: Callable[P, R]) -> Callable[P, R]:
     """f, which refuses arguments that are not of the kind that it says; None is taken where it may be.
 
     >>> @checked
-    ... def twice(n: "int") -> "int":
+    ... def twice(n: int) -> int:
     ...     return 2 * n
     >>> twice("2")
     Traceback (most recent call last):
