@@ -68,12 +68,12 @@ class Bases:
 
     @property
     def num_in_dims(self) -> int:
-        """How many inputs have names."""
+        """The number of inputs."""
         return len(self._ins)
 
     @property
     def num_out_dims(self) -> int:
-        """How many outputs have names."""
+        """The number of outputs."""
         return len(self._outs)
 
     @checked
@@ -98,18 +98,18 @@ class Bases:
 
     @checked
     def get_basis(self, name: str, bit: int) -> Basis:
-        """Where the bit of an input goes."""
+        """The image of a bit of an input."""
         vectors = _named("input", dict(self._ins), name)
         if not 0 <= bit < len(vectors):
             raise RangeError(f"bit {bit} of {name}", f"0 to {len(vectors) - 1}", "it has no other bits")
         return vectors[bit]  # type: ignore[no-any-return]
 
     def get_total_in_dim_size_log2(self) -> int:
-        """How many bits all inputs have."""
+        """The number of bits of all inputs."""
         return sum(len(vectors) for _, vectors in self._ins)
 
     def get_total_out_dim_size_log2(self) -> int:
-        """How many bits all outputs have."""
+        """The number of bits of all outputs."""
         return sum(bits.log2(size) for _, size in self._outs)
 
     @property
