@@ -69,7 +69,8 @@ def checked(f: Callable[P, R]) -> Callable[P, R]:
 
     def require(name: str, kind: Kind | None, may_be_none: bool, x: Any) -> None:
         if kind is not None and not (x is None and may_be_none) and not kind.fits(x):
-            raise LeafTypeError(f"{f.__name__}: {name} is {shown(x)[:80]}", kind.expected, kind.fix)
+            text = repr(x) if isinstance(x, str) else shown(x)
+            raise LeafTypeError(f"{f.__name__}: {name} is {text[:80]}", kind.expected, kind.fix)
 
     @functools.wraps(f)
     def g(*args: P.args, **options: P.kwargs) -> R:
