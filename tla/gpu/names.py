@@ -11,7 +11,8 @@ from typing import Any
 
 from ..core.cache import plain_memo
 from ..core.errors import LeafTypeError, ParseError, RangeError
-from ..core.ints import is_int
+from ..core.int_tuple import shown
+from ..core.ints import known
 from . import amd, copies, intel, tcgen05, warp, wgmma
 from .atom import Atom, CopyAtom, Family, Major, MMAAtom
 from .elements import CPP, as_element
@@ -69,6 +70,8 @@ def atom(text: str, arch: str | None = None) -> Any:
     """
     if not isinstance(text, str):
         raise LeafTypeError(f"atom of a {type(text).__name__}", "the name of an instruction", 'write atom("SM80_16x8x8_F32F16F16F32_TN")')
+    if arch is not None and not isinstance(arch, str):
+        raise LeafTypeError(f"the architecture {shown(arch)}", "a text", "write 'sm80'")
     name, arguments = _parsed(text)
     if name.startswith("v_"):
         return amd.instruction(name, arch)
@@ -143,7 +146,11 @@ def atoms(
     True
     """
     wanted = {side: as_element(t) for side, t in (("A", a), ("B", b), ("C", c)) if t is not None}
-    shape = None if shape_mnk is None else tuple(int(n) for n in shape_mnk if is_int(n))
+    if not (shape_mnk is None or (isinstance(shape_mnk, tuple) and len(shape_mnk) == 3 and all(known(n) is not None for n in shape_mnk))):
+        raise LeafTypeError(f"atoms of the shape {shown(shape_mnk)}", "three integers, M, N and K", "write (16, 8, 16)")
+    if not (kind is None or kind is MMAAtom or kind is CopyAtom):
+        raise LeafTypeError(f"atoms of the kind {shown(kind)}", "MMAAtom or CopyAtom", "leave kind out for both")
+    shape = None if shape_mnk is None else tuple(map(int, shape_mnk))
     out = []
     for found in _all(arch):
         if kind is not None and not isinstance(found, kind):
