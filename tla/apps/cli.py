@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 from .. import __version__, codegen, viz, xla
 from ..core.errors import LeafTypeError, LoweringError, ParseError, RangeError, RankError, TlaError, Unproven
 from ..core.int_tuple import IntTuple, product_each, size
-from ..core.ints import is_int, known
+from ..core.ints import IntLike, is_int, known
 from ..core.layout import require_origin
-from ..core.text import parse
+from ..core.on_demand import OnDemand
+from ..notation.text import parse
 from ..symbolic import SymInt, dim
 from ..viz.colouring import RULES
 from ..xla.grammar import named_shape
@@ -23,6 +24,10 @@ from . import arrays, hlo, terminal
 
 if TYPE_CHECKING:
     from .explore.operations import Program
+
+# What only some commands need, with numpy or a server of HTTP.
+_accesses, _offsets, _triton = OnDemand("tla.access"), OnDemand("tla.tensors.offsets"), OnDemand("tla.linear.triton")
+_explore, _server = OnDemand("tla.apps.explore"), OnDemand("tla.apps.explore.server")
 
 FAILED, INTERRUPTED = 1, 130  # argparse exits with 2 for a wrong command line
 PORT = 8642
@@ -81,10 +86,13 @@ def _parser() -> argparse.ArgumentParser:
 
     def command(run: Callable[[argparse.Namespace], Answer | None], **arguments: str) -> None:
         doc = terminal.summary(run)
-        sub = commands.add_parser(run.__name__.replace("_", "-"), help=doc, description=doc)
+        name = run.__name__.replace("_", "-")
+        epilog = "\n".join(["examples:", *(f"  tla {name} {given}" for given in EXAMPLES[name])])
+        kind = argparse.RawDescriptionHelpFormatter
+        sub = commands.add_parser(name, help=doc, description=doc, epilog=epilog, formatter_class=kind)
         sub.add_argument("--json", action="store_true", help="print JSON")
-        for name, text in arguments.items():
-            sub.add_argument(name, metavar=name.upper(), help=text)
+        for argument, text in arguments.items():
+            sub.add_argument(argument, metavar=argument.upper(), help=text)
         sub.set_defaults(run=run)
 
     command(lower, shape="an XLA shape, such as 'bf16[16,256]{1,0:T(8,128)(2,1)}'")
@@ -99,6 +107,8 @@ def _parser() -> argparse.ArgumentParser:
     command(arrays.sharding, sharding="a sharding, such as '{devices=[2,4]<=[8]}'", array="an XLA shape, or a type and dimensions")
     commands.choices["sharding"].add_argument("--devices", metavar="N", type=int, help="how many devices; as many as it needs by default")
     command(draw)
+    for name in ("show", "draw"):
+        commands.choices[name].add_argument("--all", action="store_true", help="more lines than the screen has, too")
     _options(commands.choices["draw"], layout)
     command(emit, layout=layout)
     command(emit_copy, source=layout, destination="a layout of the same valid extents")
@@ -115,6 +125,22 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+#: Of each command, what its help shows that it can be given.
+EXAMPLES = {
+    "lower": ["'bf16[16,256]{1,0:T(8,128)(2,1)}'"],
+    "show": ["'((4,2),(4,3)):((4,16),(1,32))'", "'A = (8,12):(12,1); zipped_divide(A, (4,3))'"],
+    "offset": ["'((_4,_2),(_4,_3)):((_4,_16),(_1,_32))' 1,5", "'f32[3,5]{1,0:T(2,2)}' 2,3 --json"],
+    "hlo": ["module.txt", "module.txt --by peak", "module.txt --advise"],
+    "relayout": ["'f32[16,32]{1,0:T(8,16)}' 'f32[16,32]{0,1}'"],
+    "default": ["'bf16[8,300]'", "'bf16[8,300]' --target v5e"],
+    "sharding": ["'{devices=[2,4]<=[8]}' 'f32[16,128]'"],
+    "draw": ["'Sw<3,3,3> o (8,64):(64,1)' --color-by bank --bits 16", "'((4,2),(4,3)):((4,16),(1,32))' -o layout.svg"],
+    "emit": ["'MakeLayout[half, zN](M, N)' --target cuda", "'((_4,_2),(_4,_3)):((_4,_16),(_1,_32))' --target cute_cpp"],
+    "emit-copy": ["'(64,64):(64,1)' '(64,64):(1,64)'"],
+    "access": ["'(32,4):(4,1)' '(128):(1)' --bits 32"],
+    "swizzle": ["--write '(32,8):(8,1)' --read '((8,4),8):((1,64),8)' --tile 256 --bits 16"],
+    "explore": ["", "'A = (8,6):(1,8); logical_divide(A, (4,2))'"],
+}
 OWNERS = "who holds what: a (thread, value) layout onto the tile, or '#ttg.blocked<{...}>' with --tile"
 
 
@@ -144,7 +170,7 @@ def _code_options(emit: argparse.ArgumentParser, emit_copy: argparse.ArgumentPar
 
 def _options(draw: argparse.ArgumentParser, layout: str) -> None:
     draw.add_argument("layouts", metavar="LAYOUT", nargs="+", help=layout)
-    draw.add_argument("-o", dest="output", metavar="FILE", help="write it to FILE, which ends in .svg, .html, .tex or .txt")
+    draw.add_argument("-o", dest="output", metavar="FILE", help="write it to FILE, which ends in .svg, .html, .tex, .txt or .png")
     draw.add_argument("--color-by", metavar="RULE", help=f"what colours mean: {', '.join(RULES)}; with --threads thread or value")
     draw.add_argument("--tile", metavar="TILE", help="the extents of a tile of the first layout, such as 4,8")
     draw.add_argument(
@@ -182,7 +208,7 @@ def lower(arguments: argparse.Namespace) -> Answer:
     return value, _lowered
 
 
-def _plain(n: Any) -> Any:
+def _plain(n: IntLike) -> Any:
     """An integer or a coordinate as JSON has it: a number, or its text."""
     value = known(n) if is_int(n) else None
     return str(n) if value is None else value
@@ -217,17 +243,15 @@ def _lowered(value: dict[str, Any]) -> str:
 
 def show(arguments: argparse.Namespace) -> Answer:
     """The grid of offsets of a layout; padding is a dot. Of a layout that is too large, its corner."""
-    from ..tensors.offsets import offsets  # with numpy, which the other commands do without
-
     program = _closed(arguments.layout)
     drawn = _drawn(arguments.layout, program)
     if not arguments.json:
         scene = viz.draw(*_subjects(program))
-        return None, lambda _: _as_text(scene)
+        return None, lambda _: _as_text(scene, arguments.all)
     layout = _layout_of(_one(arguments.layout, drawn))
     if size(layout) > MAX_LISTED:
         raise RangeError(f"{size(layout)} offsets of {layout}", f"{MAX_LISTED} at most", "leave --json out: then it is the corner")
-    return {"layout": str(layout), "origin_shape": str(layout.origin_shape), "offsets": offsets(layout).tolist()}, str
+    return {"layout": str(layout), "origin_shape": str(layout.origin_shape), "offsets": _offsets.offsets(layout).tolist()}, str
 
 
 def draw(arguments: argparse.Namespace) -> Answer:
@@ -242,7 +266,7 @@ def draw(arguments: argparse.Namespace) -> Answer:
     else:
         scene = viz.draw(*subjects, color_by=arguments.color_by or "tile", tile=tile, bits=arguments.bits)
     if arguments.output is None:
-        return _data(scene), lambda _: _as_text(scene)
+        return _data(scene), lambda _: _as_text(scene, arguments.all)
     viz.save(scene, arguments.output)
     return {"file": arguments.output}, lambda value: f"wrote {value['file']}"
 
@@ -317,11 +341,9 @@ def offset(arguments: argparse.Namespace) -> Answer:
 
 
 def access(arguments: argparse.Namespace) -> Answer:
-    """What an access costs: wavefronts, the fewest there could be, the lanes that collide; sectors of global memory."""
-    from .. import access as accesses  # with numpy, which the other commands do without
-
+    """The cost of an access: wavefronts, the fewest there could be, the lanes that collide; sectors of global memory."""
     owners, place = (_owners(text, arguments.tile) for text in (arguments.owners, arguments.memory_layout))
-    found = accesses.access(owners, place, arguments.bits, arguments.width, arguments.memory)
+    found = _accesses.access(owners, place, arguments.bits, arguments.width, arguments.memory)
     value = {
         name: getattr(found, name)
         for name in ("wavefronts", "least", "degree", "vector", "instructions", "total", "used", "moved", "lines")
@@ -336,11 +358,9 @@ def access(arguments: argparse.Namespace) -> Answer:
 
 def swizzle(arguments: argparse.Namespace) -> Answer:
     """The layout of shared memory with the fewest wavefronts for who writes and who reads, and why there is none better."""
-    from .. import access as accesses
-
     tile = None if arguments.tile is None else _extents(arguments.tile)
     writes, reads = ([_owners(text, arguments.tile) for text in texts] for texts in (arguments.write, arguments.read))
-    found = accesses.best_swizzle(writes, reads, arguments.bits, arguments.memory, tile)
+    found = _accesses.best_swizzle(writes, reads, arguments.bits, arguments.memory, tile)
     why = found.certificate
     value = {
         "layout": str(found.layout),
@@ -357,12 +377,10 @@ def _owners(text: str, tile: str | None) -> Any:
     """A layout, or the linear layout of one of Triton's, whose tensor is the tile."""
     if not text.lstrip().startswith("#"):
         return _layout_of(_one(text, _read_subjects(text)))
-    from ..linear import triton
-
-    found = triton.from_text(text)
+    found = _triton.from_text(text)
     if tile is None:
         raise RankError(f"{text:.60} without a tile", "the shape of the tensor", "add --tile 64,64")
-    return found if isinstance(found, triton.PaddedSharedLayout) else found.linear(_extents(tile))
+    return found if isinstance(found, _triton.PaddedSharedLayout) else found.linear(_extents(tile))
 
 
 def _extents(text: str) -> tuple[int, ...]:
@@ -372,33 +390,19 @@ def _extents(text: str) -> tuple[int, ...]:
 
 def explore(arguments: argparse.Namespace) -> None:
     """A page on which layouts, and expressions of them, are typed and looked at; served to this machine until Ctrl-C, or SIGTERM."""
-    import signal
-    import threading
-    import webbrowser
-
-    from .explore.server import Server  # with http.server, which the other commands do without
-
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, _ended)  # as where Ctrl-C is ignored: in the background of a script
-    with Server(arguments.port) as server:
-        url = server.url(arguments.expression)
-        _print(({"url": url}, lambda value: f"{value['url']}\nCtrl-C ends it"), arguments.json)
-        if not arguments.no_browser:
-            threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()  # one of a terminal opens the page and waits
-        server.serve_forever()
+    _server.serve(arguments.port, arguments.expression, not arguments.no_browser, lambda url: _print_url(url, arguments.json))
 
 
-def _ended(number: int, frame: object) -> None:
-    raise SystemExit(128 + number)
+def _print_url(url: str, as_json: bool) -> None:
+    _print(({"url": url}, lambda value: f"{value['url']}\nCtrl-C ends it"), as_json)
 
 
 # ------------------------------------------------------------------------------------------------- input, output
 
 
 def _read(text: str, names: dict[str, Any] | None = None) -> Program:
-    from .explore import read  # with all operations, which `tla lower` and `tla hlo` do without
-
-    return read(text, names)
+    program: Program = _explore.read(text, names)
+    return program
 
 
 def _read_subjects(text: str) -> tuple[Any, ...]:
@@ -415,9 +419,8 @@ def _closed(text: str) -> Program:
 
 
 def _subjects(program: Program) -> tuple[viz.Subject, ...]:
-    from .explore import subjects
-
-    return subjects(program)
+    subjects: tuple[viz.Subject, ...] = _explore.subjects(program)
+    return subjects
 
 
 def _width(text: str) -> tuple[int | None, str]:
@@ -428,9 +431,8 @@ def _width(text: str) -> tuple[int | None, str]:
 
 def _drawn(text: str, program: Program) -> tuple[Any, ...]:
     """The layouts of a program, and XLA arrays, with what their digits are: two of a relayout, all of a tuple."""
-    from .explore import drawn
-
-    if found := drawn(program.value.value):
+    found: tuple[Any, ...] = _explore.drawn(program.value.value)
+    if found:
         return found
     fix = "write (4,2):(1,4), or f32[4,2], or MakeLayout[half, zN](100, 60)"
     raise LeafTypeError(f"{text} is no layout", "shape:stride, an XLA shape, or an expression of these", fix)
@@ -442,7 +444,7 @@ def _one(text: str, subjects: tuple[Any, ...]) -> Any:
     return subjects[0]
 
 
-def _layout_of(subject: Any) -> Any:
+def _layout_of(subject: object) -> Any:
     return xla.lower(subject) if isinstance(subject, xla.ArrayShape) else subject
 
 
@@ -457,12 +459,13 @@ def _read_coord(text: str) -> Any:
     return inner[0] if len(inner) == 1 else inner
 
 
-def _as_text(scene: viz.Scene) -> str:
-    """A scene as the terminal can show it."""
-    return viz.text(scene, width=terminal.width(), color=terminal.has_colours(), ascii=not terminal.holds("│"))
+def _as_text(scene: viz.Scene, whole: bool) -> str:
+    """A scene as the terminal can show it; no more lines than its screen has, if not all are asked for."""
+    text = viz.text(scene, width=terminal.width(), color=terminal.colours(), ascii=not terminal.holds("│"))
+    return text if whole else terminal.within_screen(text, "--all shows them, tla draw -o layout.svg draws them")
 
 
-def _data(x: Any) -> Any:
+def _data(x: object) -> Any:
     """A scene for JSON: its parts by name."""
     if hasattr(x, "_asdict"):
         return {name: _data(part) for name, part in x._asdict().items()}

@@ -18,8 +18,8 @@ from ..core.layout import Layout
 from ..tensors.tensor import MakeTensor, Tensor
 from ..tensors.views import local_tile
 from .canonical import UNIT_BITS, taken_apart
-from .descriptor import umma_descriptor, wgmma_descriptor
 from .elements import as_element, require_number
+from .matrix_descriptor import umma_descriptor, wgmma_descriptor
 from .tma import make_tma_copy
 
 
@@ -128,7 +128,7 @@ def _tma(layout: Any, element: Element) -> Any:
 
 
 def _step(inner: Layout, i: int) -> int:
-    """How far the second element of a mode lies from the first; of one element, as far as can be."""
+    """The distance of the second element of a mode from the first; of one element, as far as can be."""
     mode = take[i, i + 1](inner)
     if int(size(mode)) <= 1:
         return 1 << 62
