@@ -14,7 +14,7 @@ from ..core.cache import plain_memo
 from ..core.errors import LeafTypeError, ParseError, RangeError
 from ..core.int_tuple import shown
 from ..core.ints import known
-from . import amd, copies, intel, tcgen05, warp, wgmma
+from . import amd, amx, copies, intel, tcgen05, warp, wgmma
 from .atom import Atom, CopyAtom, Family, Major, MMAAtom
 from .elements import CPP, as_element
 
@@ -25,7 +25,7 @@ _Entry = Family | Callable[[], Atom]
 def _entries() -> dict[str, _Entry]:
     """Every name without its namespaces, and what makes its atom."""
     out: dict[str, _Entry] = {}
-    for module in (warp, wgmma, copies):
+    for module in (warp, wgmma, copies, amx):
         out |= {_plain_name(name): make for name, make in module.table()}
     for source in (warp, tcgen05, copies, intel):
         out |= {_plain_name(f.name): f for f in source.families()}
@@ -179,6 +179,8 @@ def _all(arch: str | None) -> Iterator[Atom]:
 def _arch_of(name: str, x: _Entry) -> str:
     if isinstance(x, Family):
         return x.arch
+    if name in amx.ROWS:
+        return "amx"
     match = re.match(r"SM\d+", name)
     return match[0].lower() if match else "sm90" if name.startswith("GMMA") else "universal"
 
