@@ -1,6 +1,6 @@
 """Mutants of sampled lines, and which of them the tests of their module see.
 
-    python tests/bench/mutants.py --count 150 --seed 1 --limit 40 tla/algebra/digits.py tla/core/swizzle.py ...
+    python tests/bench/mutants.py --count 150 --seed 1 --limit 40 tla/core/digits.py tla/core/swizzle.py ...
 
 A mutant is one change of one node of the syntax tree: a comparison turned or moved by one, a number one more or less, an
 operator exchanged, operands swapped, a condition negated or dropped, `and` for `or`, a result of True for False. Each runs in
@@ -36,13 +36,13 @@ TESTS = {
     "core/ints": ("test_ints.py", "test_unknown.py", "test_symbolic.py"),
     "core/layout": ("test_layout.py", "test_truth_cute.py", "test_typing.py"),
     "core/swizzle": ("test_swizzle.py", "test_kernel_sized.py"),
-    "core/text": ("test_notation.py", "test_layout.py"),
+    "notation/text": ("test_notation.py", "test_layout.py"),
     "algebra/codomain": ("test_algebra.py", "test_layout.py", "test_truth_cute.py", "test_unknown.py"),
     "algebra/common": ("test_kernel_sized.py", "test_inverse.py", "test_truth_cute.py"),
     "algebra/composed": ("test_kernel_sized.py", "test_swizzle.py", "test_truth_cute.py"),
     "algebra/composition": (*ALGEBRA, "test_symbolic_algebra.py"),
     "algebra/composition_cuts": (*ALGEBRA, "test_basis.py", "test_symbolic_algebra.py", "test_unknown.py"),
-    "algebra/digits": ALGEBRA,
+    "core/digits": ALGEBRA,
     "algebra/divide": (*ALGEBRA, "test_symbolic_algebra.py", "test_layout.py"),
     "algebra/inverse": ("test_kernel_sized.py", "test_inverse.py", "test_truth_cute.py", "test_symbolic_algebra.py"),
     "algebra/inverse_digits": ("test_kernel_sized.py", "test_inverse.py"),

@@ -1,4 +1,4 @@
-"""What one instruction touches: wavefronts of banks, sectors of lines, the widest vector, and what collides.
+"""The cost of one access: wavefronts of banks, sectors of lines, the widest vector, and what collides.
 
 Counted, not estimated: the words of each lane, the groups of lanes that go together, the most words of one bank.
 """
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Witness(NamedTuple):
-    """What collides in the worst instruction: so many lanes want different words of one bank at once.
+    """A collision in the worst instruction: so many lanes want different words of one bank at once.
 
     warp, register   the instruction: of this warp, the first register of its vectors
     bank             the bank
@@ -45,7 +45,7 @@ class Witness(NamedTuple):
 
 @dataclass(frozen=True)
 class Access:
-    """What access() counted.
+    """The counts of access().
 
     wavefronts     of the worst instruction: how often the memory is asked; of global memory the sectors that it moves
     least          the fewest that so many lanes of so wide vectors need
@@ -101,7 +101,7 @@ class Access:
 
 
 def access(owners: Any, memory_layout: Any, element_bits: int, width: int | None = None, memory: Any = NVIDIA_SHARED) -> Access:
-    """What the instructions touch that load or store what each owner holds.
+    """Count what instructions touch that load or store what each owner holds.
 
     owners          who holds what: a LinearLayout of register, lane, warp, block to the tensor; a (thread, value) layout to the
                     index in the tile, first mode fastest; or a partition by an array of all threads, of an identity tensor, or
@@ -167,7 +167,7 @@ def bank_conflicts(owners: Any, memory_layout: Any, element_bits: int, memory: A
 
 
 def _vector(at: npt.NDArray[Any], bits: int, row: Memory) -> int:
-    """How many elements the widest vectors have that registers hold: each step within one is a bit of the register's number.
+    """Elements of the widest vectors that registers hold: each step within one is a bit of the register's number.
 
     Triton's convention. Registers that would have to be xored to walk through a vector are not counted as one; where their
     number is no power of two, a vector is whatever offsets follow on one another.

@@ -23,7 +23,7 @@ _HARDWARE = ("block", "warp", "lane", "register")
 
 
 class Owned:
-    """What each owner holds: coordinates in the tensor, arrays over [warp, lane, register].
+    """The elements of each owner: coordinates in the tensor, arrays over [warp, lane, register].
 
     coordinates   one array for each dimension of the tensor
     sizes         of the tensor
@@ -34,7 +34,7 @@ class Owned:
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """How many warps, lanes and registers."""
+        """The numbers of warps, lanes and registers."""
         return self.coordinates[0].shape
 
     @property
@@ -48,7 +48,7 @@ class Owned:
 
 
 def owned(owners: Any, lanes: int) -> Owned:
-    """What owners hold: a LinearLayout of registers, lanes, warps and blocks, or a (thread, value) layout onto the tile.
+    """The elements of owners: of a LinearLayout of registers, lanes, warps and blocks, or a (thread, value) layout onto the tile.
 
     lanes    of a warp, for thread-value layouts; a LinearLayout says it itself
     """

@@ -46,7 +46,7 @@ class Cursor:
             raise self.wrong(f"'{token}'")
 
     def wrong(self, expected: str) -> ParseError:
-        """What to raise for what stands here."""
+        """The error for the text that stands here."""
         at = len(self.text) - len(self.text[self.at :].lstrip())
         found = self.text[at : at + 16].split("\n")[0]
         return ParseError(self.text, at, f"unexpected {found!r}" if found else "the text ends", expected, self._fix)

@@ -56,7 +56,7 @@ class LinearLayout(Named):
         return not any(self.sublayout(in_dims, out_dims).columns)
 
     def is_trivial_over(self, dims: Sequence[str]) -> bool:
-        """Whether each of these is an input and an output, mapped to itself, and neither goes elsewhere nor is reached otherwise."""
+        """Whether each of these dimensions is an input and an output, mapped to itself and to nothing else."""
         dims = [dims] if isinstance(dims, str) else list(dims)
         if not all(self.has_in_dim(d) and self.has_out_dim(d) for d in dims):
             return False

@@ -14,7 +14,7 @@ L = TypeVar("L", bound="Named")
 
 
 class Named(Built):
-    """What changes the names and sizes of inputs and outputs, and not what is mapped to what."""
+    """A change of the names and sizes of inputs and outputs that leaves the map as it is."""
 
     __slots__ = ()
 

@@ -75,7 +75,7 @@ class TransferInstruction:
 
     @property
     def moved(self) -> Moved:
-        """What it moves, as two layouts over one domain; what is valid of the domain is their origin_shape."""
+        """The move as two layouts over one domain; what is valid of the domain is their origin_shape."""
         return KINDS[self.name].moved(self.parameters, self.element, self.form)
 
     @property

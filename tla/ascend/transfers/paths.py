@@ -132,7 +132,7 @@ def _detour(table: list[Path], a: str, b: str) -> str:
 
 
 def _why_not(tag: Tag, layout: Any, element: Element) -> str | None:
-    """Why a layout has not the tag; None if it has."""
+    """The reason that a layout has not the tag; None if it has."""
     if not isinstance(layout, Layout):
         return "it has no one shape and stride"
     if tag in (tags.NC1HWC0, tags.CI1KHKWCOCI0):

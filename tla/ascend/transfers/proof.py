@@ -23,7 +23,7 @@ _FIX = "begin tiles at whole blocks, and take blocks that the instruction moves 
 
 
 def require_lawful(made: Instructions, ends: tuple[str, str], src: Side, dst: Side, arch: Architecture, wanted: Any = None) -> int:
-    """That the fields hold their values, the tiles lie in their buffers on whole units, and exactly the valid elements move.
+    """Require that the fields hold their values, the tiles lie in their buffers on whole units, and exactly the valid elements move.
 
     wanted    where each element of dst comes from, in numpy, and -1 for a zero; by default where src has it
     Returns   how many bytes behind the tile are written, where the last units of a core's buffer reach past it

@@ -45,7 +45,7 @@ class Side(NamedTuple):
         return int(next(leaves(extents))) if isinstance(extents, tuple) else 1
 
     def blocks(self, mode: int) -> int:
-        """How many blocks of a mode hold what is valid."""
+        """The number of blocks of a mode that hold what is valid."""
         return -(-self.valid[mode] // self.block(mode))
 
     def offsets(self, sizes: tuple[int, ...]) -> Any:

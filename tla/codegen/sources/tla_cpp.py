@@ -34,7 +34,7 @@ from ...core.coord import Coord
 from ...core.element import Element
 from ...core.errors import LeafTypeError, RankError
 from ...core.int_tuple import leaves, product_each, shown
-from ...core.ints import Int, at_most, equal, known
+from ...core.ints import Int, IntLike, IntTupleLike, at_most, equal, known
 from ...core.layout import Layout, Shape, Stride, require_origin
 from ...core.swizzle import Swizzle
 from .integer_widths import parts, past
@@ -58,7 +58,7 @@ _MAKE = {
 }
 
 
-def tla_cpp(x: Any, dtype: Any = None) -> str:
+def tla_cpp(x: object, dtype: object = None) -> str:
     """A layout, IntTuple or integer as C++ of TLA; by its tag where it has one for elements of `dtype`.
 
     Its dynamic integers have the types of CATLASS's own layouts (`TagToLayout_t`), so that it can be assigned to one of them:
@@ -89,7 +89,7 @@ def _made(layout: Layout) -> str:
     return f"tla::MakeLayout({', '.join(written)})"
 
 
-def _extents(shape: Any) -> str:
+def _extents(shape: IntTupleLike) -> str:
     """A shape. TLA multiplies the extents of a mode: where that passes the type of the smaller ones, the larger are of 64 bits."""
     wide: list[bool] = []
     for mode in shape if isinstance(shape, tuple) else (shape,):
@@ -132,7 +132,7 @@ def _by_leading_dimension(layout: Layout, element: Element, sizes: Any) -> str |
     return None
 
 
-def _tuple(x: Any, dtype: str, wide: Iterable[bool]) -> str:
+def _tuple(x: object, dtype: str, wide: Iterable[bool]) -> str:
     """An IntTuple; its dynamic integers are cast to `dtype` if given, each that is `wide`, from left to right, is of 64 bits."""
     widths = iter(wide)
 
@@ -146,7 +146,7 @@ def _tuple(x: Any, dtype: str, wide: Iterable[bool]) -> str:
     return written(x)
 
 
-def _integer(n: Any, dtype: str, wide: bool) -> str:
+def _integer(n: IntLike, dtype: str, wide: bool) -> str:
     if isinstance(n, ScaledBasis):
         raise LeafTypeError(f"the stride {n} as source of TLA", "integers: TLA has no coordinates as strides", "write CuTe")
     if type(n) is Int:

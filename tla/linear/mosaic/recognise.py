@@ -86,12 +86,12 @@ def _roles(wanted: LinearLayout) -> list[list[Role]]:
 
 
 def _reach(dim: Sequence[Role], vector: int) -> int:
-    """How many of the lowest bits are needed for all lanes, warps, and the vector: the first tile; registers repeat it."""
+    """The number of lowest bits that are needed for all lanes, warps, and the vector: the first tile; registers repeat it."""
     return max((k + 1 for k, role in enumerate(dim) if role.name != "register" or role.bit < vector), default=0)
 
 
 def _longest(wanted: LinearLayout) -> int:
-    """How many of the lowest registers are one run of one dimension."""
+    """The number of lowest registers that are one run of one dimension."""
     columns = [wanted.pack(v) for v in wanted.bases["register"]]
     count = 0
     while count < len(columns) and columns[count] == columns[0] << count:
@@ -120,7 +120,7 @@ def _made(roles: Sequence[Sequence[Role]], base: Sequence[int], vector: int, wan
 
 
 def _chunk(dim: Sequence[Role], inner: int, vector: int) -> int:
-    """How many bits, from the highest down, one new dimension takes: a run of lanes, of warps, the vector, or the next registers."""
+    """The number of bits, from the highest down, that one new dimension takes: a run of lanes, of warps, the vector, or more registers."""
     if not dim:
         return 0
     top = dim[-1]
