@@ -15,6 +15,7 @@ from tla.ascend.recognize import Is
 from tla.ascend.tags import TAGS
 
 import oracle
+import truth
 from corpus import small_shapes
 
 SIZES = (1, 7, 15, 16, 17, 32, 65)
@@ -273,3 +274,14 @@ def test_layouts_are_remembered_by_kind_and_value():
         assert tile is GetTileLayout(a, (32, 32), (32, 0))
         assert not is_static(tile.shape)
         assert is_static(GetTileLayout(a, (Int[32](), Int[32]()), (0, 0)).shape)
+
+
+def test_what_the_types_dispatch_to_is_what_the_headers_said():
+    seen = 0
+    for case in truth.rows("tla/accepted.json"):
+        if case["op"] == "predicates":
+            element = getattr(ascend, case["element"], case["bits"])
+            wanted = tuple(name for name, holds in case["result"].items() if holds)
+            assert ascend.dispatches(parse(case["args"]["layout"]), element) == wanted, case
+            seen += 1
+    assert seen == 60
