@@ -238,7 +238,12 @@ def _gemm_extents(a: Tensor, b: Tensor, c: Tensor) -> tuple[int, int, int]:
 
 
 def im2col(
-    t: Tensor, kernel: object, stride: IntTupleLike = 1, dilation: object = 1, spatial: object = (1, 2), batch: object = (0,),
+    t: Tensor,
+    kernel: object,
+    stride: IntTupleLike = 1,
+    dilation: object = 1,
+    spatial: object = (1, 2),
+    batch: object = (0,),
     border: object = 0,
 ) -> Tensor:
     """The matrix whose product with a filter is a convolution: a view, in which elements stand as often as windows have them.
@@ -280,7 +285,9 @@ def im2col(
         ((n, d),) = modes[i] or ((1, 0),)
         if n <= gap * (count - 1):
             raise RangeError(
-                f"im2col of {t!r}: a window of {count} in the {n} of mode {i}", "a smaller window", "give the map a border: im2col(..., border=1)"
+                f"im2col of {t!r}: a window of {count} in the {n} of mode {i}",
+                "a smaller window",
+                "give the map a border: im2col(..., border=1)",
             )
         places.append(((n - gap * (count - 1) - 1) // step + 1, d * step))
         window.append((count, d * gap))
