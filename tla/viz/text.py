@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import colorsys
+import itertools
+import re
 from collections.abc import Iterator, Sequence
 
 from ..core.cache import plain_memo
 from .colours import ink, rgb
-from .scene import Axis, Cell, Grid, Scene, require_scene
+from .scene import Axis, Cell, Figure, Grid, Scene, require_scene
 
 PADDING = "."
 # Dashed, light, heavy: down, and across.
@@ -43,10 +45,14 @@ def text(scene: Scene, *, width: int | None = None, color: bool | int = False, a
     for figure in scene.figures:
         lines += [""] if lines else []
         lines += [figure.title, *figure.notes]
+        table = _table(figure, colors) if figure.columns else []
+        if table and (width is None or max(map(_printed, table)) <= width):
+            lines += table
+            continue
         for k, grid in enumerate(figure.grids):
             lines += [""] if k else []
             lines += [grid.title] if grid.title else []
-            lines += _grid(grid, width, colors) if grid.cells else ["(no elements)"]
+            lines += _grid(grid, [grid], width, colors) if grid.cells else ["(no elements)"]
     if colors and scene.caption:
         lines += ["", scene.caption, *_folded([(f" {name} ", fill) for fill, name in scene.legend], width, colors)]
     joined = "\n".join(lines)
@@ -66,12 +72,29 @@ def _folded(entries: Sequence[tuple[str, str]], width: int | None, colors: int) 
 # ------------------------------------------------------------------------------------------------- one grid
 
 
-def _grid(grid: Grid, width: int | None, colors: int) -> Iterator[str]:
-    """The lines of a grid, of its parts one after the other if it is wider than `width`."""
+def _table(figure: Figure, colors: int) -> list[str]:
+    """The lines of grids beside and above each other."""
+    lines: list[str] = []
+    rows = [[[g.title, *_grid(g, figure.grids, None, colors)] if g else [] for g in row] for row in figure.table()]
+    widths = [max((_printed(line) for block in column for line in block), default=0) for column in zip(*rows)]
+    for row in rows:
+        lines += [""] if lines else []
+        for parts in itertools.zip_longest(*row, fillvalue=""):
+            lines.append("  ".join(part + " " * (w - _printed(part)) for part, w in zip(parts, widths)).rstrip())
+    return lines
+
+
+def _printed(line: str) -> int:
+    """How many characters a terminal shows of a line."""
+    return len(re.sub(r"\x1b\[[0-9;]*m", "", line))
+
+
+def _grid(grid: Grid, alike: Sequence[Grid], width: int | None, colors: int) -> Iterator[str]:
+    """The lines of a grid, of its parts one after the other if it is wider than `width`; cells as wide as those of `alike`."""
     highest = max((*grid.rows.borders[1:], *grid.columns.borders[1:]), default=0)
-    cell = max(len(_in_line(c)) for row in grid.cells for c in row)
-    cell = max(cell, *(len(line) for label in grid.columns.labels for line in label), 1)
-    names = _aligned(grid.rows.labels)
+    cell = max(len(_in_line(c)) for g in alike for row in g.cells for c in row)
+    cell = max(cell, *(len(line) for g in alike for label in g.columns.labels for line in label), 1)
+    names = _aligned([label for g in alike for label in g.rows.labels])[_first_row(grid, alike) :]
     margin = len(names[0])
     rows = [_weight(b, highest) for b in grid.rows.borders]
     for k, (start, end) in enumerate(_parts(grid.columns, cell, None if width is None else width - margin - 5)):
@@ -87,6 +110,11 @@ def _grid(grid: Grid, width: int | None, colors: int) -> Iterator[str]:
             cells = [_painted(_in_line(c).rjust(cell), c.fill, colors) for c in row[start:end]]
             yield f"{name} {_line(cells, columns, _DOWN[frame])}"
         yield " " * (margin + 1) + _border("last", columns, cell, frame, frame)
+
+
+def _first_row(grid: Grid, alike: Sequence[Grid]) -> int:
+    """How many rows the grids before one have."""
+    return sum(len(g.rows.labels) for g in itertools.takewhile(lambda g: g is not grid, alike))
 
 
 def _weight(level: int, highest: int) -> int | None:
