@@ -15,7 +15,8 @@ from ...core.composed import ComposedLayout
 from ...core.coord import Coord
 from ...core.errors import LeafTypeError, RankError
 from ...core.int_tuple import shown
-from ...core.layout import Layout, Stride, require_origin
+from ...core.layout import Layout, require_origin
+from ...core.strides import Stride
 from ...core.swizzle import Swizzle
 from ..indices.python import SYNTAX
 from .sizes import Language
