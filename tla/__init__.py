@@ -10,6 +10,8 @@ CuTe's layout algebra, the TLA layouts of Ascend's CATLASS and XLA's tiled layou
 `import tla` loads the core, the algebra and tensors; symbols when the first is asked for, and neither numpy nor sympy.
 """
 
+from .core.build import BuildInfo, build_info  # isort: skip  # first: it decides which files are imported
+
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -130,7 +132,17 @@ if TYPE_CHECKING:
         viz as viz,
         xla as xla,
     )
-    from .ascend.make import MakeLayoutFilter, MakeLayoutFmap, MakeLayoutFromTag, MakeLayoutL0C, MakeMxScaleLayout
+    from .ascend.make import (
+        MakeLayoutFilter,
+        MakeLayoutFmap,
+        MakeLayoutFromTag,
+        MakeLayoutL0C,
+        MakeMxScaleLayout,
+        MakeTuple,
+        RoundDown,
+        RoundUp,
+        tuple_size,
+    )
     from .symbolic import Condition, SymInt, assuming, at, dim, dims, explain, index, prove, simplify, to_python
     from .symbolic.nodes import CeilDiv, FloorDiv, Mod
     from .viz.print_layout import print_layout
@@ -144,6 +156,7 @@ _ON_DEMAND = {
     "tla.viz.print_layout": ["print_layout"],
     "tla.symbolic.nodes": ["CeilDiv", "FloorDiv", "Mod"],
 }
+_ON_DEMAND["tla.ascend.make"] += ["MakeTuple", "RoundDown", "RoundUp", "tuple_size"]
 _MODULE_OF = {name: module for module, names in _ON_DEMAND.items() for name in names}
 _PACKAGES = ("access", "ascend", "codegen", "gpu", "linear", "symbolic", "viz", "xla")
 
@@ -158,6 +171,7 @@ register_display("latex", lambda x: _notebook.latex(x))
 # filter, max, min and sum are here too, but `from tla import *` leaves Python's alone.
 __all__ = [
     "ArithmeticTuple",
+    "BuildInfo",
     "CeilDiv",
     "ComposedLayout",
     "Condition",
@@ -193,11 +207,14 @@ __all__ = [
     "MakeSwizzle",
     "MakeTensor",
     "MakeTensorLike",
+    "MakeTuple",
     "Mod",
     "ParseError",
     "RangeError",
     "RankError",
     "Reason",
+    "RoundDown",
+    "RoundUp",
     "ScaledBasis",
     "Shape",
     "Stride",
@@ -214,6 +231,7 @@ __all__ = [
     "assuming",
     "at",
     "blocked_product",
+    "build_info",
     "cache_clear",
     "ceil_div",
     "coalesce",
@@ -343,6 +361,7 @@ __all__ = [
     "tiled_product",
     "to_python",
     "transpose",
+    "tuple_size",
     "unflatten",
     "upcast",
     "viz",
