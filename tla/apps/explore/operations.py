@@ -43,7 +43,9 @@ def module_of(name: str) -> str:
         return "xla."
     if name in GPU_OPERATIONS:
         return "gpu."
-    return "ascend." if hasattr(ascend, name) and name in CONSTANTS else "gpu." if name in vars(element) else ""
+    if not isinstance(CONSTANTS.get(name), (ascend.Element, ascend.Tag)):
+        return ""
+    return "ascend." if hasattr(ascend, name) else "gpu."
 
 
 class Term(NamedTuple):
