@@ -19,7 +19,7 @@ from ..core.int_tuple import _, modes_of, product_each, shown
 from ..core.ints import Int, ceil_div, leaf, require_positive
 from ..core.layout import Layout, LayoutLeft, MakeLayout, require_origin
 from . import transfer as moves
-from .buffers import integers_of, require_castable, require_values_held
+from .buffers import integers_of, require_castable, require_values_held, rounded
 from .tensor import MakeTensor, Tensor, around, as_element, as_tensor, padded, require_box, require_data, require_writable, tensor_of
 from .views import GetTile, TileView
 
@@ -46,8 +46,8 @@ def copy(source: Any, target: Any) -> None:
 
     source, target   tensors of one origin_shape, of any layouts; or numpy arrays
     Raises           RankError where the valid extents differ; LeafTypeError where target is read-only, or its elements cannot
-                     hold source's (floats are rounded, integers must fit); InjectivityError where two elements of target are
-                     one in its buffer. Then nothing is written
+                     hold source's (floats are rounded, integers must fit); RangeError for a float that would become infinite;
+                     InjectivityError where two elements of target are one in its buffer. Then nothing is written
 
     >>> import numpy as np
     >>> from tla import MakeTensor, copy, parse
@@ -66,8 +66,8 @@ def copy(source: Any, target: Any) -> None:
     _require_extents("copy", source, moves.counts_of(target), "the target")
     require_castable(source.dtype, target.dtype)
     require_writable("copy", target)
-    if np.may_share_memory(source.data, target.data):
-        moves.scattered(target, moves.gathered(source))
+    if np.may_share_memory(source.data, target.data) or not np.can_cast(source.dtype, target.dtype, "safe"):
+        moves.scattered(target, rounded("copy", moves.gathered(source), target.dtype))
     else:
         moves.transfer(target, source)
 
@@ -182,7 +182,8 @@ def gemm(a: Any, b: Any, c: Any, tile: tuple[int, int, int] = (256, 256, 256), a
 
     a, b, c   tensors of (m,k), (k,n) and (m,n) valid elements, of any layouts
     tile      extents of a block of m, n and k
-    Raises    RankError where the extents do not fit each other; what copy raises of the target c
+    Raises    RankError where the extents do not fit each other; what copy raises of the target c. Blocks before one whose sums
+              pass c's element type have been written then
 
     >>> import numpy as np
     >>> from tla import MakeTensor, gemm, parse
@@ -215,7 +216,7 @@ def gemm(a: Any, b: Any, c: Any, tile: tuple[int, int, int] = (256, 256, 256), a
         for p in range(ceil_div(k, tk)):
             left, right = TileView(a, (i, p), (tm, tk)), TileView(b, (p, j), (tk, tn))
             total += np.asarray(left, exact) @ np.asarray(right, exact)
-        moves.scattered(block, total.astype(c.dtype, copy=False))
+        moves.scattered(block, rounded("gemm", total, c.dtype))
 
 
 def _gemm_extents(a: Tensor, b: Tensor, c: Tensor) -> tuple[int, int, int]:

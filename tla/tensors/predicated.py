@@ -16,7 +16,7 @@ from ..core.ints import known
 from ..core.kinds import on
 from ..core.layout import Layout, compact_col_major
 from . import transfer as moves
-from .buffers import require_castable
+from .buffers import require_castable, rounded
 from .tensor import MakeTensor, Tensor, as_tensor, gives_places, require_data, require_writable
 
 
@@ -52,7 +52,7 @@ def copy_if(predicate: Any, source: Any, target: Any) -> None:
     require_writable("copy_if", target)
     chosen = (holds.data[_admitted(holds, np.True_)] != 0).ravel(order="F")
     begin, end = (_admitted(t, chosen).ravel(order="F")[chosen] for t in (source, target))
-    target.data[end] = source.data[begin]
+    target.data[end] = rounded("copy_if", source.data[begin], target.dtype)
 
 
 def _admitted(t: Tensor, chosen: Any) -> Any:
