@@ -373,7 +373,7 @@ def test_a_wrong_command_line_is_exit_code_2(capsys, argv):
 
 
 def shell(*argv, **options):
-    return subprocess.run([sys.executable, "-m", "tla.apps.cli", *argv], capture_output=True, text=True, check=False, **options)
+    return subprocess.run([sys.executable, "-m", "tla", *argv], capture_output=True, text=True, check=False, **options)
 
 
 def test_as_a_process():

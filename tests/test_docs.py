@@ -12,7 +12,7 @@ import tla
 from tla import access, ascend, codegen, gpu, linear, viz, xla
 from tla.apps.cli import main
 from tla.core import literals
-from tla.linear import triton
+from tla.linear import mosaic, triton
 from tla.xla import jax as tla_jax
 
 ROOT = Path(tla.__file__).parents[1]
@@ -25,7 +25,7 @@ def public():
         "tla": {*tla.__all__, "filter", "max", "min", "sum"} - {*tla._PACKAGES} - {*literals.__all__},
         "tla.ascend": {*ascend.__all__, "float"},
     }
-    names |= {module.__name__: {*module.__all__} for module in (xla, tla_jax, codegen, gpu, viz, linear, triton, access)}
+    names |= {module.__name__: {*module.__all__} for module in (xla, tla_jax, codegen, gpu, viz, linear, mosaic, triton, access)}
     return {(module, name) for module, found in names.items() for name in found}
 
 

@@ -10,7 +10,10 @@ import tla
 
 ROOT = Path(tla.__file__).parent
 #: What stands on what: a package imports those above it in this list. docs/architecture.md says what each is for.
-PACKAGES = "core algebra symbolic tensors linear access gpu ascend xla codegen viz apps".split()
+PACKAGES = "core algebra symbolic notation tensors linear access gpu ascend xla codegen viz apps".split()
+
+#: What may be imported inside a function: a library that is slow to load, or may not be there.
+OPTIONAL = "numpy sympy jax triton".split()
 
 
 def imported_modules(source, package=("tla",)):
@@ -21,6 +24,8 @@ def imported_modules(source, package=("tla",)):
             full = [*base, *(node.module.split(".") if node.module else [])]
             if full[:1] == ["tla"]:
                 yield from (".".join([*full, alias.name]) for alias in node.names)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "OnDemand":
+            yield node.args[0].value
         elif isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name.split(".")[0] == "tla")
 
@@ -49,10 +54,10 @@ def imports(name):
 
 
 def test_every_package_is_in_the_list():
-    assert {name.split(".")[1] for name in MODULES if "." in name} == {*PACKAGES}
+    assert {name.split(".")[1] for name in MODULES if "." in name} - {"__main__"} == {*PACKAGES}
 
 
-@pytest.mark.parametrize("name", [name for name in MODULES if name != "tla"])
+@pytest.mark.parametrize("name", [name for name in MODULES if name not in ("tla", "tla.__main__")])
 def test_imports_go_down(name):
     package = name.split(".")[1]
     for below in imports(name):
@@ -63,14 +68,39 @@ def test_imports_go_down(name):
             assert PACKAGES.index(below.split(".")[1]) <= PACKAGES.index(package), f"{name} imports {below}"
 
 
+def own_imports_inside_functions(source):
+    """The lines of imports inside functions that are not of numpy, sympy and the other optional libraries."""
+    functions = (f for f in ast.walk(ast.parse(source)) if isinstance(f, (ast.FunctionDef, ast.AsyncFunctionDef)))
+    for node in (node for f in functions for node in ast.walk(f)):
+        names = (
+            [a.name for a in node.names]
+            if isinstance(node, ast.Import)
+            else [node.module or ""]
+            if isinstance(node, ast.ImportFrom)
+            else []
+        )
+        if getattr(node, "level", 0) or any(name.split(".")[0] not in OPTIONAL for name in names):
+            yield node.lineno
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_only_optional_libraries_are_imported_inside_functions(name):
+    assert not [*own_imports_inside_functions(MODULES[name].read_text())]
+
+
+def test_imports_inside_functions_are_seen():
+    source = "import numpy\ndef f():\n    import numpy as np\n    def g():\n        from . import viz\n    import json\n"
+    assert sorted({*own_imports_inside_functions(source)}) == [5, 6]
+
+
 def test_no_circles():
     graph = {name: imports(name) - {name.rpartition(".")[0]} for name in MODULES if name != "tla"}
     TopologicalSorter(graph).prepare()
 
 
 def test_the_scan_sees_every_form():
-    source = "import tla.apps.cli\nfrom tla import layout\nfrom tla.xla import lower\ndef f():\n    from . import viz\n    from .core.ints import Int\n"
-    assert sorted(imported_modules(source)) == ["tla.apps.cli", "tla.core.ints.Int", "tla.layout", "tla.viz", "tla.xla.lower"]
+    source = "import tla.apps.cli\nfrom tla import layout\nfrom tla.xla import lower\ndef f():\n    from . import viz\n    from .core.ints import Int\nx = OnDemand('tla.gpu')\n"
+    assert sorted(imported_modules(source)) == ["tla.apps.cli", "tla.core.ints.Int", "tla.gpu", "tla.layout", "tla.viz", "tla.xla.lower"]
     assert [*imported_modules("from ..core.ints import Int\nfrom .spec import BITS\n", ("tla", "xla"))] == [
         "tla.core.ints.Int",
         "tla.xla.spec.BITS",

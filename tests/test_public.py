@@ -85,7 +85,7 @@ def test_any_first_name_works_alone():
 @pytest.mark.parametrize("module", [name for name in MODULES if name not in OPTIONAL])
 def test_each_module_may_be_the_first(module):
     """Whatever is imported first, the kinds of layouts, symbols and text are the same."""
-    code = f"import {module}\nfrom tla.core.text import parse\nfrom tla.core.layout import MakeLayout\n"
+    code = f"import {module}\nfrom tla.notation.text import parse\nfrom tla.core.layout import MakeLayout\n"
     code += "from tla.algebra.coalesce import coalesce\nfrom tla.symbolic import dim\n"
     code += "M = dim('M'); print(parse('(4,2):(1,4)')(3), parse('M:1', symbols=[M]), MakeLayout((M, 2)))\n"
     code += "print(coalesce(parse('Sw<1,0,1> o _0 o (_2,_2):(_1,_2)')))"

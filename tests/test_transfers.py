@@ -1,16 +1,19 @@
 """Transfers of Ascend: the instructions of real copies, what they move by a reading of AscendC's of its own, and what is refused."""
 
 import itertools
+import os
 import random
 
 import numpy as np
 import pytest
+from transfer_oracle import executed
 
 from tla import GetTile, LeafTypeError, MakeLayout, MakeTensor, RangeError, TlaError, Unproven, ascend, dim
-from tla.ascend import Ascend950, AtlasA2, TransferInstruction, fits, half, nZ, transfer, zN, zZ
+from tla.ascend import AtlasA2, TransferInstruction, fits, half, nZ, transfer, zN, zZ
 
 from truth import rows
 
+NIGHT = os.environ.get("HYPOTHESIS_PROFILE") == "night"
 ELEMENTS = {"half": ascend.half, "int8": ascend.int8, "float": ascend.float}
 
 
@@ -18,86 +21,6 @@ def tensor(side, element, position):
     more = {"ld": side["ld"]} if "ld" in side else {}
     t = MakeTensor(None, MakeLayout[element, getattr(ascend, side["tag"])](*side["shape"], **more), position=position)
     return GetTile(t, tuple(side["coord"]), tuple(side["tile"])) if "coord" in side else t
-
-
-# ----------------------------------------------------------------------- the oracle: what each instruction does, slot by slot
-
-
-def nd2nz(p, c0, _form):
-    for n in range(p["nValue"]):
-        for d in range(p["dValue"]):
-            yield n * p["dstNzNStride"] * c0 + d // c0 * p["dstNzC0Stride"] * c0 + d % c0, n * p["srcDValue"] + d
-
-
-def data_copy(p, c0, _form):
-    for burst in range(p["blockCount"]):
-        for e in range(p["blockLen"] * c0):
-            yield burst * (p["blockLen"] + p["dstStride"]) * c0 + e, burst * (p["blockLen"] + p["srcStride"]) * c0 + e
-
-
-def data_copy_pad(p, c0, form):
-    size = 32 // c0
-    for burst in range(p["blockCount"]):
-        for e in range(p["blockLen"] // size):
-            block = -(-p["blockLen"] // 32)
-            to, begin = p["dstStride"], p["srcStride"]
-            if form == "to UB":
-                yield burst * (block + to) * c0 + e, burst * (p["blockLen"] + begin) // size + e
-            else:
-                yield burst * (p["blockLen"] + to) // size + e, burst * (block + begin) * c0 + e
-
-
-def load_2d(p, c0, _form):
-    for r in range(p["repeatTimes"]):
-        for i, j in itertools.product(range(16), range(c0)):
-            to = j * 16 + i if p["ifTranspose"] else i * c0 + j
-            yield r * (1 + p["dstGap"]) * 16 * c0 + to, r * p["srcStride"] * 16 * c0 + i * c0 + j
-
-
-def load_2d_transpose(p, c0, _form):
-    fractal = 16 * c0
-    for r in range(p["repeatTimes"]):
-        for i, j in itertools.product(range(c0), repeat=2):  # row i, column j of a square becomes row j, column i
-            to = j // 16 * (1 + p["dstFracGap"]) * fractal + j % 16 * c0 + i
-            yield r * (1 + p["dstGap"]) * fractal + to, r * p["srcStride"] * (c0 // 16) * fractal + i * c0 + j
-
-
-def load_3d(p, c0, _form):
-    for point in range(p["mExtension"]):
-        for channel in range(p["kExtension"]):
-            row, column, rows, columns = point, channel, p["mExtension"], p["kExtension"]
-            if p["enTranspose"]:
-                row, column, rows, columns = column, row, columns, rows
-            down, across = -(-rows // 16), -(-columns // c0)
-            place = column // c0 * down + row // 16 if p["fMatrixCtrl"] else row // 16 * across + column // c0
-            yield place * 16 * c0 + row % 16 * c0 + column % c0, channel // c0 * p["l1W"] * c0 + point * c0 + channel % c0
-
-
-def fixpipe(p, c0, form):
-    for m, n in itertools.product(range(p["mSize"]), range(p["nSize"])):
-        width = 8 if p["channelSplit"] else 16
-        to = m * p["dstStride"] + n if form == "CFG_ROW_MAJOR" else n // width * p["dstStride"] * c0 + m * width + n % width
-        yield to, n // 16 * p["srcStride"] * 16 + m * 16 + n % 16
-
-
-MEANING = {
-    "Nd2Nz": nd2nz,
-    "DataCopy": data_copy,
-    "DataCopyPad": data_copy_pad,
-    "LoadData2D": load_2d,
-    "LoadData2DTranspose": load_2d_transpose,
-    "LoadData3D": load_3d,
-    "Fixpipe": fixpipe,
-}
-
-
-def executed(instructions):
-    """{offset in dst: offset in src} of a sequence."""
-    moved = {}
-    for i in instructions:
-        for to, begin in MEANING[i.name](i.parameters, 256 // i.element.bits, i.form):
-            moved[i.dst + to] = i.src + begin
-    return moved
 
 
 def require_copied(src, dst, instructions):
@@ -110,7 +33,12 @@ def require_copied(src, dst, instructions):
     if dst.position == "GM":
         assert not moved
     else:
-        assert all(0 <= to <= int(dst.layout(tuple(s - 1 for s in _padded_shape(dst)))) + int(dst.offset) for to in moved)
+        end = (
+            int(dst.layout(tuple(s - 1 for s in _padded_shape(dst))))
+            + int(dst.offset)
+            + instructions.beyond * 8 // instructions[0].element.bits
+        )
+        assert all(0 <= to <= end for to in moved)
 
 
 def _offset(t, coord):
@@ -134,7 +62,7 @@ def test_the_instructions_of_real_copies(case):
 
 
 def test_real_copies_move_what_copy_moves():
-    for case in random.Random(3).sample(rows("tla/transfers.json"), 40):
+    for case in random.Random(3).sample(rows("tla/transfers.json"), 40 if NIGHT else 12):
         element, (begin, end) = ELEMENTS[case["element"]], case["copy"].split(" to ")
         if case["src"].get("ld", 0) < 65536:
             src, dst = tensor(case["src"], element, begin), tensor(case["dst"], element, end)
@@ -146,8 +74,6 @@ def test_real_copies_move_what_copy_moves():
 
 def random_pair(rng):
     """Two tensors that a path may join: tags, tiles, starts on blocks or not, sizes with tails."""
-    element = rng.choice([ascend.half, ascend.int8, ascend.float])
-    c0 = int(element.C0)
     begin, end, a, b = rng.choice(
         [
             ("GM", "L1", "RowMajor", "zN"),
@@ -164,6 +90,8 @@ def random_pair(rng):
             ("UB", "GM", "RowMajor", "RowMajor"),
         ]
     )
+    element = rng.choice([ascend.half, ascend.float, *([ascend.int8] if begin != "L0C" else [])])
+    c0 = int(element.C0)
     tile = tuple(rng.choice([rng.randint(1, 48), 16, 32]) for _ in range(2))
     step = rng.choice([1, 16, c0, 32])
     start = tuple(rng.randint(0, 3) * step for _ in range(2))
@@ -180,7 +108,7 @@ def random_pair(rng):
 
 def test_random_transfers_move_what_copy_moves_or_are_refused():
     rng, made, refused = random.Random(11), 0, 0
-    for _ in range(300):
+    for _ in range(1000 if NIGHT else 200):
         src, dst, element = random_pair(rng)
         try:
             instructions = transfer(src, dst, AtlasA2, element=element)
@@ -190,7 +118,8 @@ def test_random_transfers_move_what_copy_moves_or_are_refused():
             continue
         require_copied(src, dst, instructions)
         made += 1
-    assert made > 120, refused > 30
+    assert made > 80
+    assert refused > 10
 
 
 def test_a_start_inside_a_fractal_is_taken_where_it_moves_the_tile_and_refused_with_the_reason_elsewhere():
@@ -230,8 +159,6 @@ def test_what_does_not_fit_is_refused():
         transfer(gm, MakeTensor(None, MakeLayout[half, zN](1024, 1024), position="L1"))
     with pytest.raises(RangeError, match="a tile that holds them"):
         transfer(gm, MakeTensor(None, MakeLayout[half, zN](128, 128), position="L1"))
-    with pytest.raises(LeafTypeError, match="transfers of Ascend950"):
-        transfer(gm, MakeTensor(None, MakeLayout[half, zN](128, 128), position="L1"), Ascend950)
     with pytest.raises(Unproven, match="sizes that are known"):
         transfer(
             MakeTensor(None, MakeLayout[half, zN](dim("M"), 32), position="GM"),
@@ -264,6 +191,6 @@ def test_an_instruction_says_what_it_moves():
     i = TransferInstruction("LoadData2D", 0, 0, {"repeatTimes": 2, "srcStride": 3, "dstGap": 0, "ifTranspose": 1}, half)
     assert str(i.moved.src) == "((16,16),2):((16,1),768)"
     assert str(i.moved.dst) == "((16,16),2):((1,16),256)"
-    assert i.text.startswith("AscendC::LoadData(dst[0], src[0], AscendC::LoadData2DParams{.repeatTimes = 2")
+    assert i.text.startswith("{ AscendC::LoadData2DParams p; p.repeatTimes = 2;")
     with pytest.raises(RangeError, match="repeatTimes = 256, in a field of 8 bits"):
         TransferInstruction("LoadData2D", 0, 0, {**i.parameters, "repeatTimes": 256}, half).require_fields()

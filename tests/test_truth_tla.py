@@ -1,4 +1,4 @@
-"""The answers of CATLASS's TLA headers: equal, and at least as static; or different knowingly, see docs/differences.md.
+"""The answers of CATLASS's TLA headers: equal, and at least as static; or a row of docs/differences.md.
 
 The legacy tags are in test_truth_legacy.py.
 """

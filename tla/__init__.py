@@ -10,9 +10,8 @@ CuTe's layout algebra, the TLA layouts of Ascend's CATLASS and XLA's tiled layou
 `import tla` loads the core, the algebra and tensors; symbols when the first is asked for, and neither numpy nor sympy.
 """
 
-from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .algebra import composed as composed  # the algebra of composed layouts
 from .algebra.coalesce import coalesce, filter as filter, filter_zeros
@@ -136,8 +135,9 @@ from .core.layout import (
     stride,
 )
 from .core.literals import *  # noqa: F403
+from .core.on_demand import OnDemand
 from .core.swizzle import MakeSwizzle, Swizzle
-from .core.text import parse, register_expression, register_unknown
+from .notation.text import parse
 from .tensors import operations as operations  # the algebra on tensors
 from .tensors.algorithm import copy, fill, fill_padding, gemm, im2col, reduce
 from .tensors.make import make_fragment_like, make_identity_tensor, make_tensor, make_tensor_like
@@ -175,17 +175,12 @@ _MODULE_OF = {name: module for module, names in _ON_DEMAND.items() for name in n
 _PACKAGES = ("access", "ascend", "codegen", "gpu", "linear", "symbolic", "viz", "xla")
 
 
-def _loaded(module: str, name: str, *arguments: Any) -> Any:
-    """tla.module.name(*arguments), where the module is loaded with the first call."""
-    return getattr(import_module(f"tla.{module}"), name)(*arguments)
-
-
-# What the core meets and other packages know: expressions of sympy as leaves, symbols in text, pictures in a notebook.
-register_foreign(is_sympy, partial(_loaded, "symbolic.from_sympy", "from_sympy"))
-register_expression(partial(_loaded, "symbolic.parse_expression", "names"), partial(_loaded, "symbolic.parse_expression", "read"))
-register_unknown(partial(_loaded, "symbolic.declare", "unknown"))
-for _form in ("html", "svg", "latex"):
-    register_display(_form, partial(_loaded, "apps.notebook", _form))
+# What the core meets and other packages know: expressions of sympy as leaves, pictures in a notebook.
+_sympy, _notebook = OnDemand("tla.symbolic.from_sympy"), OnDemand("tla.apps.notebook")
+register_foreign(is_sympy, lambda x: _sympy.from_sympy(x))
+register_display("html", lambda x: _notebook.html(x))
+register_display("svg", lambda x: _notebook.svg(x))
+register_display("latex", lambda x: _notebook.latex(x))
 
 # filter, max, min and sum are here too, but `from tla import *` leaves Python's alone.
 __all__ = [

@@ -1,4 +1,4 @@
-"""What an instruction touches in memory, counted, with what collides; the best swizzle for it."""
+"""Accesses of memory, counted, with what collides; the best swizzle for them."""
 
 from .convert import convert
 from .counting import Access, Witness, access, bank_conflicts

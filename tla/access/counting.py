@@ -1,27 +1,30 @@
-"""What one instruction touches: wavefronts of banks, sectors of lines, the widest vector, and what collides.
+"""The cost of one access: wavefronts of banks, sectors of lines, the widest vector, and what collides.
 
 Counted, not estimated: the words of each lane, the groups of lanes that go together, the most words of one bank.
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..core.errors import RangeError
 from ..linear.value import integer
+from ..symbolic import at
 from .memories import NVIDIA_SHARED, Memory, as_memory
-from .places import offsets, owned
+from .open_sizes import for_all_sizes, is_open
+from .places import in_memory, offsets, owned
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
 
 class Witness(NamedTuple):
-    """What collides in the worst instruction: so many lanes want different words of one bank at once.
+    """A collision in the worst instruction: so many lanes want different words of one bank at once.
 
     warp, register   the instruction: of this warp, the first register of its vectors
     bank             the bank
@@ -42,7 +45,7 @@ class Witness(NamedTuple):
 
 @dataclass(frozen=True)
 class Access:
-    """What access() counted.
+    """The counts of access().
 
     wavefronts     of the worst instruction: how often the memory is asked; of global memory the sectors that it moves
     least          the fewest that so many lanes of so wide vectors need
@@ -54,6 +57,7 @@ class Access:
     used, moved    bytes that the worst instruction asks for, and that the memory moves for it
     lines          lines that it touches; 0 where the memory has none
     memory         the row of the table: its source, and whether it is convention
+    sizes          of memory of open sizes the values that the witness is of; what is counted holds for all values
 
     >>> from tla import parse
     >>> print(str(access(parse("(2,1):(32,0)"), parse("64:1"), 32)).splitlines()[0])
@@ -71,6 +75,18 @@ class Access:
     moved: int
     lines: int
     memory: Memory
+    sizes: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """All that was counted: everything but the witness.
+
+        >>> from tla import parse
+        >>> access(parse("(2,1):(32,0)"), parse("64:1"), 32).counts
+        (2, 1, 2, 32, 1, 2, 8, 256, 0)
+        """
+        counted = (self.wavefronts, self.least, self.degree, self.vector, self.instructions, self.total)
+        return (*counted, self.used, self.moved, self.lines)
 
     def __str__(self) -> str:
         text = f"{self.vector}-bit accesses: {self.wavefronts} wavefronts, {self.least} at least"
@@ -85,10 +101,11 @@ class Access:
 
 
 def access(owners: Any, memory_layout: Any, element_bits: int, width: int | None = None, memory: Any = NVIDIA_SHARED) -> Access:
-    """What the instructions touch that load or store what each owner holds.
+    """Count what instructions touch that load or store what each owner holds.
 
-    owners          who holds what: a LinearLayout of register, lane, warp, block to the tensor, or a (thread, value) layout to
-                    the index in the tile, first mode fastest
+    owners          who holds what: a LinearLayout of register, lane, warp, block to the tensor; a (thread, value) layout to the
+                    index in the tile, first mode fastest; or a partition by an array of all threads, of an identity tensor, or
+                    of the memory itself
     memory_layout   where the tile lies [elements]; see below
     element_bits    the width of an element [bits]
     width           of a lane's access [bits]; by default the widest of the memory for which each lane's values are whole,
@@ -99,8 +116,11 @@ def access(owners: Any, memory_layout: Any, element_bits: int, width: int | None
                     memory does not have; for a memory that is not known
 
     memory_layout is a layout from the coordinates or the index of the tile to offsets; or a LinearLayout from `offset` to the
-    tensor, as Triton's shared layouts; or a PaddedSharedLayout. Where several lanes hold one value each of them asks for it;
-    that is one word, and no conflict. Of one lane, values of one place are one value.
+    tensor, as Triton's shared layouts; or a PaddedSharedLayout; or a tensor, whose offset counts too; or None where owners are a
+    partition of the memory itself. It may have an open size in its strides: what is counted then holds for all its values.
+
+    Where several lanes hold one value each of them asks for it; that is one word, and no conflict. Of one lane, values of one
+    place are one value.
 
     >>> from tla import parse
     >>> contiguous = parse("(32,8):(8,1)")                      # lane i holds elements 8 * i to 8 * i + 7
@@ -116,9 +136,20 @@ def access(owners: Any, memory_layout: Any, element_bits: int, width: int | None
     row, bits = as_memory(memory), integer("access: element_bits", element_bits)
     if not bits:
         raise RangeError("access: elements of 0 bits", "1 or more", "give the width of an element, such as 16")
-    at = offsets(owned(owners, row.lanes), memory_layout)
-    count = _vector(at, bits, row) if width is None else _given(at, bits, integer("access: width", width), row)
-    return _counted(at, bits, count, row)
+    asked = None if width is None else integer("access: width", width)
+    held, (layout, start) = owned(owners, row.lanes), in_memory(memory_layout)
+
+    def counted(at: npt.NDArray[Any]) -> Access:
+        return _counted(at, bits, _vector(at, bits, row) if asked is None else _given(at, bits, asked, row), row)
+
+    def place(known_layout: Any) -> npt.NDArray[Any]:
+        return offsets(held, known_layout) + start
+
+    if not is_open(layout):
+        return counted(place(layout))
+    period = math.lcm(bits, max(1, row.banks) * row.word_bits, row.line_bits or 1, *row.widths) // bits
+    _, sizes = for_all_sizes(layout, len(held.coordinates) > 1, period, place, lambda at: counted(at).counts)
+    return replace(counted(place(at(layout, sizes))), sizes=tuple(sizes.items()))
 
 
 def bank_conflicts(owners: Any, memory_layout: Any, element_bits: int, memory: Any = NVIDIA_SHARED) -> Fraction:
@@ -136,7 +167,7 @@ def bank_conflicts(owners: Any, memory_layout: Any, element_bits: int, memory: A
 
 
 def _vector(at: npt.NDArray[Any], bits: int, row: Memory) -> int:
-    """How many elements the widest vectors have that registers hold: each step within one is a bit of the register's number.
+    """Elements of the widest vectors that registers hold: each step within one is a bit of the register's number.
 
     Triton's convention. Registers that would have to be xored to walk through a vector are not counted as one; where their
     number is no power of two, a vector is whatever offsets follow on one another.

@@ -52,7 +52,7 @@ class Memory:
         return tuple(sorted(self.phases, reverse=True))
 
     def groups(self, width: int, lanes: int) -> tuple[int, Groups]:
-        """How many banks there are, and the lanes that go together in an access of this width by so many lanes."""
+        """The number of banks, and the lanes that go together in an access of this width by so many lanes."""
         if width not in self.phases:
             have = ", ".join(map(str, sorted(self.phases)))
             raise RangeError(f"an access of {width} bits in {self.name}", f"one of {have} bits", "give one of these as width")

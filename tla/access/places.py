@@ -6,11 +6,13 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..core.basis import ArithmeticTuple, ScaledBasis, as_coordinate
 from ..core.errors import LeafTypeError, RangeError, RankError, Unproven
-from ..core.int_tuple import AnyLayout, layout_fix, modes_of, product_each, shown
-from ..core.ints import known
+from ..core.int_tuple import AnyLayout, layout_fix, leaves, modes_of, product, product_each, shown
+from ..core.ints import is_int, known, plus
 from ..linear import LinearLayout
 from ..linear.triton import PaddedSharedLayout
+from ..tensors.tensor import Tensor
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -21,7 +23,7 @@ _HARDWARE = ("block", "warp", "lane", "register")
 
 
 class Owned:
-    """What each owner holds: coordinates in the tensor, arrays over [warp, lane, register].
+    """The elements of each owner: coordinates in the tensor, arrays over [warp, lane, register].
 
     coordinates   one array for each dimension of the tensor
     sizes         of the tensor
@@ -32,7 +34,7 @@ class Owned:
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """How many warps, lanes and registers."""
+        """The numbers of warps, lanes and registers."""
         return self.coordinates[0].shape
 
     @property
@@ -46,7 +48,7 @@ class Owned:
 
 
 def owned(owners: Any, lanes: int) -> Owned:
-    """What owners hold: a LinearLayout of registers, lanes, warps and blocks, or a (thread, value) layout onto the tile.
+    """The elements of owners: of a LinearLayout of registers, lanes, warps and blocks, or a (thread, value) layout onto the tile.
 
     lanes    of a warp, for thread-value layouts; a LinearLayout says it itself
     """
@@ -54,9 +56,11 @@ def owned(owners: Any, lanes: int) -> Owned:
         return _of_linear(owners)
     if isinstance(owners, AnyLayout):
         return _of_threads(owners, lanes)
+    if isinstance(owners, Tensor):
+        return _of_partition(owners, lanes)
     raise LeafTypeError(
         f"owners that are a {type(owners).__name__}",
-        "a LinearLayout of lanes and registers, or a (thread, value) layout",
+        "a LinearLayout of lanes and registers, a (thread, value) layout, or a partition by all threads",
         "give layout.linear(shape) of a layout of tla.linear.triton" if hasattr(owners, "linear") else layout_fix(owners),
     )
 
@@ -89,14 +93,39 @@ def _of_threads(owners: Any, lanes: int) -> Owned:
         raise Unproven(f"owners {shown(owners)}", "sizes that are known", "give its symbols values first")
     threads, values = (int(n or 0) for n in sizes)
     _require_few(threads * values, shown(owners))
+    t, v = np.ogrid[:threads, :values]
+    index = np.broadcast_to(np.asarray(owners(t, v), np.int64), (threads, values))
+    return _by_warps([index], lanes, shown(owners))
+
+
+def _by_warps(coordinates: Sequence[npt.NDArray[Any]], lanes: int, text: str) -> Owned:
+    """Coordinates over [thread, value] as those of warps of so many lanes, of a tensor as large as they reach."""
+    threads, values = coordinates[0].shape
     width = min(lanes, threads)
     if not width or threads % width:
         raise RangeError(f"{threads} threads in warps of {lanes}", f"a multiple of {lanes}, or fewer than {lanes}", f"use {lanes} threads")
-    t, v = np.ogrid[:threads, :values]
-    index = np.broadcast_to(np.asarray(owners(t, v), np.int64), (threads, values))
-    if index.size and index.min() < 0:
-        raise RangeError(f"owners {shown(owners)}", "indices of 0 or more", "use strides of 0 or more")
-    return Owned([index.reshape(threads // width, width, values)], [int(index.max()) + 1], shown(owners))
+    if any(c.size and c.min() < 0 for c in coordinates):
+        raise RangeError(f"owners {text}", "indices of 0 or more", "use strides of 0 or more")
+    arrays = [c.reshape(threads // width, width, values) for c in coordinates]
+    return Owned(arrays, [int(c.max(initial=0)) + 1 for c in arrays], text)
+
+
+def _of_partition(part: Tensor, lanes: int) -> Owned:
+    """What the threads of a partition have: the offsets of its elements, or of an identity tensor its coordinates."""
+    import numpy as np
+
+    count = known(product(part.shape))
+    if count is None:
+        raise Unproven(f"owners {part!r}", "sizes that are known", "give its symbols values first")
+    _require_few(count, "a partition, of each thread")
+    found = plus(part.offset, part.layout(np.arange(count)[:, np.newaxis]))
+    parts = as_coordinate(found) if isinstance(found, (ScaledBasis, ArithmeticTuple)) else (found,)
+    arrays = [np.asarray(c) for c in leaves(parts)]
+    threads = max(a.size // count if a.ndim == 2 else 1 for a in arrays)
+    if threads == 1 or any(a.dtype.kind not in "iu" for a in arrays):
+        raise RankError(f"owners {part!r}", "a partition by an array of all threads", "write copy[numpy.arange(32)].partition_S(tensor)")
+    _require_few(threads * count, "a partition")
+    return _by_warps([np.broadcast_to(a, (count, threads)).T.astype(np.int64) for a in arrays], lanes, repr(part))
 
 
 def _require_few(count: int, what: str) -> None:
@@ -108,10 +137,13 @@ def offsets(held: Owned, memory_layout: Any) -> npt.NDArray[Any]:
     """The offset of each value [elements] in a layout of memory, over [warp, lane, register].
 
     memory_layout   a layout from the tile, by coordinate or index, to offsets; a LinearLayout from offsets to the tensor, as
-                    Triton's shared layouts, or from the tensor to offsets; a PaddedSharedLayout
+                    Triton's shared layouts, or from the tensor to offsets; a PaddedSharedLayout; None for owners whose elements
+                    are offsets already
     """
     import numpy as np
 
+    if memory_layout is None and len(held.coordinates) == 1:
+        return held.index
     if isinstance(memory_layout, PaddedSharedLayout):
         plain = offsets(held, memory_layout.linear(memory_layout.shape))
         return np.asarray(memory_layout.padded(plain), np.int64)
@@ -135,6 +167,16 @@ def offsets(held: Owned, memory_layout: Any) -> npt.NDArray[Any]:
     if found.size and found.min() < 0:
         raise RangeError(f"offsets of {shown(memory_layout)} below 0", "offsets of 0 or more", "count from where memory begins")
     return found
+
+
+def in_memory(memory_layout: Any) -> tuple[Any, int]:
+    """A layout of memory, and where it begins: a tensor's own layout and offset, else as it is, at 0."""
+    if not isinstance(memory_layout, Tensor):
+        return memory_layout, 0
+    start = known(memory_layout.offset) if is_int(memory_layout.offset) else None
+    if start is None or start < 0:
+        raise Unproven(f"the memory {memory_layout!r}", "a tensor at a known offset", "give its symbols values first")
+    return memory_layout.layout, start
 
 
 def _linear_offsets(held: Owned, memory: LinearLayout) -> npt.NDArray[Any]:

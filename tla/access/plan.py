@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ConversionPlan:
-    """How values get from the owners of one layout to those of another.
+    """The way of values from the owners of one layout to those of another.
 
     kind           "registers", "shuffles" or "shared memory"
     steps          Move, Shuffle, Spread, Store and Load, in order

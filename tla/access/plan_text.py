@@ -97,7 +97,7 @@ def _at(name: str, at: npt.NDArray[Any], lanes: int) -> Iterator[str]:
 
 
 def _joined(at: npt.NDArray[Any]) -> str | None:
-    """How offsets of warp, lane and register go together, bit by bit of each: by xor, by a sum, or by neither."""
+    """The way that offsets of warp, lane and register go together, bit by bit of each: by xor, by a sum, or by neither."""
     warp, lane, register = at[:, :1, :1], at[:1, :, :1], at[:1, :1, :]
     if (at == warp ^ lane ^ register).all() and all(_by_bit(x.ravel().tolist(), "^") for x in (warp, lane)):
         return "^"

@@ -49,7 +49,7 @@ def within_warps(src: LinearLayout, dst: LinearLayout, element_bits: int) -> tup
 
 
 class Words(NamedTuple):
-    """What lanes send and keep: registers of both layouts as words that hold the same elements, in one order.
+    """The words that lanes send and keep: registers of both layouts as words that hold the same elements, in one order.
 
     held, wanted   elements of the source's registers and lanes, and of the destination's
     together       V, the elements of a word
@@ -79,7 +79,7 @@ class Words(NamedTuple):
 
     @property
     def words(self) -> int:
-        """How many bits number the words of the source."""
+        """The number of bits that number the words of the source."""
         return len(self.first)
 
     @property
@@ -90,7 +90,7 @@ class Words(NamedTuple):
         return [bits.apply(self.held["register"], r) for r in self.first] + self.held["lane"]
 
     def sources(self) -> Sources | None:
-        """Where the word of each bit of the destination's words and lanes is; None where one leaves its warp."""
+        """The place of the word of each bit of the destination's words and lanes; None where one leaves its warp."""
         columns, free = self._columns(), len(self.together)
         wanted: list[tuple[int, list[int]]] = [(bits.apply(self.wanted["register"], r), []) for r in self.into]
         wanted += [(v, [self.words + k]) for k, v in enumerate(self.wanted["lane"])]  # the own lane, if it can help

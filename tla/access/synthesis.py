@@ -32,7 +32,7 @@ MAX_TILE_BITS = 16
 
 
 class Certificate(NamedTuple):
-    """Why no layout is better.
+    """The proof that no layout is better.
 
     bound      no layout needs fewer wavefronts: what each warp holds, in words, over the banks
     met        whether the layout needs no more
@@ -52,7 +52,7 @@ class Certificate(NamedTuple):
 
 @dataclass(frozen=True)
 class Best:
-    """What best_swizzle found.
+    """The result of best_swizzle.
 
     layout        from the coordinates of the tile to offsets; str(layout) is CuTe's notation
     cost          wavefronts of all accesses, each once
@@ -232,7 +232,7 @@ def _columns(layout: LinearLayout, name: str) -> list[int]:
 
 
 def _offsets(accesses: Sequence[LinearLayout], vector: Sequence[int], n: int, width: int, row: Memory) -> list[int]:
-    """Where each bit of the offset leads: the vector, then the banks, then the segments."""
+    """The parts of an offset that its bits number: the vector, then the banks, then the segments."""
     word = max(0, bits.log2(max(1, row.banks * row.word_bits // width)) - len(vector))
     free = max(0, n - len(vector) - word)
     lanes = [bits.Echelon([*vector, *_together(a, len(vector), width, row)]) for a in accesses]

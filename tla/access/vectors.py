@@ -69,7 +69,7 @@ def _unswizzled(layout: Any, count: int) -> Layout | None:
 
 
 def _common(src: Layout, dst: Layout, count: int) -> bool:
-    """Whether so many consecutive offsets are at the same coordinates in both."""
+    """Whether `count` consecutive offsets are at the same coordinates in both layouts."""
     if congruent(src.shape, dst.shape):
         modes = zip(leaves(src.shape), leaves(src.stride), leaves(dst.stride))
         if any(known(a) == 1 and known(b) == 1 and divides(count, n) is True for n, a, b in modes):

@@ -63,7 +63,7 @@ def by_mode(f: Callable[[Layout, Layout], Layout], keep_rest: bool = False) -> C
     return memo(by_kind(Layout)(lifted))
 
 
-def _tiler_of_kind(name: str, tiler: Any) -> Callable[..., Any]:
+def _tiler_of_kind(name: str, tiler: object) -> Callable[..., Any]:
     """An operation as it is defined on the kind of a tiler that is no Layout, integer or tuple."""
     if own := defined(name, tiler, argument=1):
         return own
@@ -72,7 +72,7 @@ def _tiler_of_kind(name: str, tiler: Any) -> Callable[..., Any]:
 
 
 def _in_order(modes: tuple[Layout, ...], tiler: tuple[Any, ...], made: list[Layout]) -> Any:
-    """What is valid of modes that were divided: tiles of stride 1 leave the order of a mode, and so how many of it are valid."""
+    """The valid part of modes that were divided: tiles of stride 1 leave the order of a mode, and so how many of it are valid."""
     kept = [is_int(t) or (isinstance(t, Layout) and equal(coalesce(t).stride, 1) is True) for t in tiler]
     counts = [valid_as_one(old if k else new) for old, k, new in zip_longest(modes, kept, made)]
     return ... if any(n is None for n in counts) else Shape(*counts)

@@ -9,6 +9,7 @@ import itertools
 from typing import Any
 
 from ..core.cache import memo
+from ..core.digits import merged
 from ..core.errors import RangeError, RankError
 from ..core.int_tuple import (
     as_int_tuple,
@@ -20,6 +21,7 @@ from ..core.int_tuple import (
 )
 from ..core.ints import (
     Int,
+    IntLike,
     IntTupleLike,
     at_most,
     is_constant,
@@ -36,8 +38,7 @@ from ..core.layout import (
     valid_by_leaves,
     valid_leaves,
 )
-from .digits import merged, wrapped
-from .flat_modes import flat_modes, from_modes, merge
+from .flat_modes import flat_modes, from_modes, merge, wrapped
 
 _0, _1 = Int[0](), Int[1]()
 
@@ -131,7 +132,7 @@ def filter(layout: Layout, profile: IntTupleLike | None = None) -> Layout:
     return coalesce(filter_zeros(layout), profile)
 
 
-def known_smaller(n: Any, m: Any) -> Any:
+def known_smaller(n: IntLike, m: IntLike) -> Any:
     """The smaller of two counts; None where that is not known."""
     fits = at_most(n, m)
     return None if fits is None else n if fits else m

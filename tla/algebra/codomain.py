@@ -49,7 +49,7 @@ def coshape(layout: Layout) -> Any:
 
 
 def _require_elements(layout: Layout, spans: Any) -> None:
-    """That extents which may be 0 are not, or that the spans have no place for anything where they are."""
+    """Require that extents which may be 0 are not, or that the spans have no place for anything where they are."""
     unknown = [n for n in leaves(layout.shape) if known(n) is None and not at_most(1, n)]
     if unknown and not (at_most(0, product(spans)) and at_most(product(spans), product(layout.shape))):
         for n in unknown:
@@ -72,7 +72,7 @@ def _total(values: Iterable[Any]) -> Any:
     return functools.reduce(plus, values, _0)
 
 
-def _each(f: Callable[[Any], Any], x: Any) -> Any:
+def _each(f: Callable[[Any], Any], x: object) -> Any:
     """f of every integer of a coordinate."""
     x = as_coordinate(x)
     return IntTuple(*(_each(f, m) for m in x)) if isinstance(x, tuple) else f(x)
@@ -80,7 +80,7 @@ def _each(f: Callable[[Any], Any], x: Any) -> Any:
 
 @ByPath
 def cosize(layout: Layout) -> Any:
-    """How many elements a buffer needs to hold every offset of a layout: size(coshape(layout)) [elements].
+    """The number of elements that a buffer needs to hold every offset of a layout: size(coshape(layout)) [elements].
 
     >>> from tla import cosize, parse
     >>> print(cosize(parse("(_4,_3):(_1,_8)")), cosize(parse("(4,3):(_1,_8)")), cosize(parse("(4,6):(1@1,2@0)")))

@@ -11,15 +11,15 @@ from operator import itemgetter
 from typing import Any
 
 from ..core.basis import Encoding
+from ..core.digits import ENUMERABLE, Modes, Steps, merged
 from ..core.errors import DivisibilityError, RankError, Unproven
 from ..core.int_tuple import as_shape, flatten, leaves, like, shown, size
-from ..core.ints import Int, add, equal, is_constant, is_static, require_positive, static
+from ..core.ints import Int, IntLike, IntTupleLike, add, equal, is_constant, is_static, require_positive, static
 from ..core.kinds import by_kind
 from ..core.layout import Layout, compact_col_major
 from .coalesce import coalesce
 from .composition import composition
-from .digits import ENUMERABLE, Modes, Steps, merged, wrapped
-from .flat_modes import Mode, flat_modes, from_modes, has_symbols, merge, step_of
+from .flat_modes import Mode, flat_modes, from_modes, has_symbols, merge, step_of, wrapped
 from .inverse import of_nothing, offsets_only, placed, right_inverse
 from .inverse_digits import common
 
@@ -84,7 +84,7 @@ def _common(a: Layout, inverse: Layout) -> Layout:
 
 
 def max_common_vector(a: Layout, b: Layout) -> Any:
-    """How many consecutive offsets two layouts hold at the same places: size(max_common_layout(a, b)) [elements].
+    """The number of consecutive offsets that two layouts hold at the same places: size(max_common_layout(a, b)) [elements].
 
     >>> from tla import max_common_vector, parse
     >>> print(max_common_vector(parse("(_4,_8):(_8,_1)"), parse("(_4,_8):(_16,_1)")))
@@ -199,7 +199,7 @@ def _heads(places: list[int], n: int, r: int) -> list[int] | None:
     return heads
 
 
-def domain_distribute(a: Any, n: Any) -> Layout:
+def domain_distribute(a: IntLike, n: IntLike) -> Layout:
     """Up to n places spread over the modes of a shape: of each, from the first on, the part that divides what is left of n.
 
     a   a static shape, or a layout for its shape
@@ -223,7 +223,7 @@ def domain_distribute(a: Any, n: Any) -> Layout:
     return from_modes(merge(out))
 
 
-def greatest_common_domain(a: Any, b: Any) -> Layout:
+def greatest_common_domain(a: IntLike, b: IntLike) -> Layout:
     """The part of two shapes' domains that both have as digits: a layout of places that both can be composed with.
 
     a, b   shapes, or layouts for their shapes; static
@@ -256,7 +256,7 @@ def greatest_common_domain(a: Any, b: Any) -> Layout:
     return Layout(*map(tuple, zip(*(out or [(_1, _0)]))))
 
 
-def _intervals(shape: Any) -> list[Any]:
+def _intervals(shape: IntTupleLike) -> list[Any]:
     """For each extent over 1 the index at which its digit begins and ends; None behind the last."""
     ends = itertools.accumulate((int(s) for s in leaves(shape)), int.__mul__, initial=1)
     return [*(pair for pair in itertools.pairwise(ends) if pair[0] != pair[1]), None]

@@ -12,6 +12,7 @@ from typing import Any
 from ..core.arithmetic import ceil_div as divide_up
 from ..core.basis import ScaledBasis
 from ..core.cache import memo
+from ..core.digits import Modes
 from ..core.errors import DivisibilityError, InjectivityError, LeafTypeError, RangeError
 from ..core.int_tuple import (
     as_int_tuple,
@@ -37,8 +38,7 @@ from ..core.layout import (
 )
 from .coalesce import filter
 from .codomain import cosize
-from .digits import Modes, wrapped
-from .flat_modes import Mode, by_stride, flat_modes, from_modes, merge
+from .flat_modes import Mode, by_stride, flat_modes, from_modes, merge, wrapped
 
 _0, _1 = Int[0](), Int[1]()
 
@@ -77,7 +77,7 @@ def complement(layout: Layout, cotarget: IntTupleLike | None = None) -> Layout:
 
 
 def reach_of(layout: Layout) -> Any:
-    """How far the modes of a layout reach with the gaps between them filled: what complement counts from."""
+    """The end of the modes of a layout with the gaps between them filled: what complement counts from."""
     return _gaps(layout, _counted(layout))[1]
 
 

@@ -11,7 +11,7 @@ from ..core.basis import ScaledBasis
 from ..core.composed import ComposedLayout
 from ..core.errors import DivisibilityError, LeafTypeError
 from ..core.int_tuple import AnyLayout, Underscore, shown, size
-from ..core.ints import Int, is_int, is_static
+from ..core.ints import Int, IntTupleLike, is_int, is_static
 from ..core.layout import Layout, MakeLayout, Shape, Stride, unchecked_layout
 from ..core.swizzle import Swizzle
 from .composition import composition
@@ -44,7 +44,7 @@ def compose(a: Any, b: Any) -> Any:
         return ComposedLayout(a, _0, _tiles(a, b))
 
 
-def _is_static(tiler: Any) -> bool:
+def _is_static(tiler: object) -> bool:
     return all(map(_is_static, tiler)) if isinstance(tiler, tuple) else isinstance(tiler, Underscore) or is_static(tiler)
 
 
@@ -65,7 +65,7 @@ def _tiles(a: Layout, tiler: Any) -> Any:
     return unchecked_layout(Shape(*(t.shape for t in tiles)), Stride(*strides))
 
 
-def _into_mode(i: int, stride: Any) -> Any:
+def _into_mode(i: int, stride: IntTupleLike) -> Any:
     if isinstance(stride, tuple):
         return Stride(*(_into_mode(i, d) for d in stride))
     return ScaledBasis(stride.value, (i, *stride.path)) if isinstance(stride, ScaledBasis) else ScaledBasis(stride, (i,))

@@ -16,6 +16,8 @@ from typing import Any
 from ..core import layout as layouts
 from ..core.basis import ScaledBasis
 from ..core.composed import ComposedLayout, innermost
+from ..core.coord import CoordLike
+from ..core.digits import ENUMERABLE, first_of, merged
 from ..core.errors import DivisibilityError, LeafTypeError, Reason, Unproven
 from ..core.int_tuple import AnyLayout, Underscore, flatten, get, leaves, like, product_each, shown, size
 from ..core.ints import Int, equal, is_constant, is_static, known, leaf, mul, plus, static
@@ -27,9 +29,8 @@ from .codomain import coshape, cosize
 from .common import max_common_layout
 from .complement import complement
 from .composition import composition
-from .digits import ENUMERABLE, first_of, merged, wrapped
 from .divide import logical_product
-from .flat_modes import flat_modes, has_symbols, step_of
+from .flat_modes import flat_modes, has_symbols, step_of, wrapped
 from .inverse import left_inverse, right_inverse
 from .modes import dice, slice_, slice_and_offset
 from .predicates import is_bijective, is_compact, is_injective, is_surjective, same_map
@@ -56,7 +57,7 @@ def _values(layout: Any, what: str) -> list[Any]:
 
 
 @on(Swizzle, composition)
-def _after_swizzle(swizzle: Swizzle, b: Any) -> Any:
+def _after_swizzle(swizzle: Swizzle, b: object) -> Any:
     """composition(swizzle, b)."""
     if isinstance(b, AnyLayout):
         return ComposedLayout(swizzle, _0, b)
@@ -145,7 +146,7 @@ def _slice_and_offset(coord: Any, layout: ComposedLayout) -> tuple[Any, Any]:
     return ComposedLayout(swizzle, here, rest), _0
 
 
-def _all_open(coord: Any) -> bool:
+def _all_open(coord: object) -> bool:
     return all(map(_all_open, coord)) if isinstance(coord, tuple) else isinstance(coord, Underscore)
 
 
@@ -174,7 +175,7 @@ def _moving_bits(coord: Any, layout: Layout) -> tuple[int, int]:
     return _ALL_BITS if mask & constant else mask, constant
 
 
-def _unswizzled(swizzle: Swizzle, here: Any, moving: int, rest: Layout) -> Layout:
+def _unswizzled(swizzle: Swizzle, here: object, moving: int, rest: Layout) -> Layout:
     """The layout x -> swizzle(here + rest(x)) - swizzle(here), with a static stride for each bit that is known statically."""
     low, gap = swizzle.base, abs(swizzle.shift) - swizzle.bits
     value = known(here)
@@ -258,7 +259,7 @@ def _swizzle_of(name: str, layout: ComposedLayout) -> Swizzle:
 
 @on(ComposedLayout, max_common_layout)
 def _max_common_layout(a: ComposedLayout, b: Any) -> Layout:
-    """Of a swizzled layout: what of the inner one stays together, at every place, so that one vector can move it."""
+    """The part of the inner layout of a swizzled one that stays together, at every place, so that one vector can move it."""
     swizzle = _swizzle_of("max_common_layout", a)
     if not is_constant(0, a.offset):
         raise DivisibilityError(f"max_common_layout of {shown(a)}: nothing is at offset 0", "an offset of _0", "move it into the pointer")
@@ -351,7 +352,7 @@ def _is_injective(layout: ComposedLayout) -> Reason | bool | None:
 
 
 @on(ComposedLayout, is_surjective)
-def _is_surjective(layout: ComposedLayout, n: Any = None) -> Reason | bool | None:
+def _is_surjective(layout: ComposedLayout, n: object = None) -> Reason | bool | None:
     n = None if n is None else leaf(n)
 
     def reached(values: list[int]) -> bool:
@@ -450,7 +451,7 @@ def _side_by_side(*modes: Any) -> Any:
 # ------------------------------------------------------------------------- operations on the coordinates only
 
 
-def _define_over(*operations: Any) -> None:
+def _define_over(*operations: object) -> None:
     """Define operations that act on the coordinates only: they are done to the inner layout."""
     for operation in operations:
         on(ComposedLayout, operation)(functools.partial(_over, operation))
@@ -460,7 +461,7 @@ def _over(operation: Any, layout: ComposedLayout, *more: Any, **options: Any) ->
     return layout.over(functools.partial(operation, **options), *more)
 
 
-def _define_over_in_brackets(*operations: Any) -> None:
+def _define_over_in_brackets(*operations: object) -> None:
     """Define operations with arguments in brackets that act on the coordinates only."""
     for operation in operations:
         on(ComposedLayout, operation)(functools.partial(_over_in_brackets, operation))
@@ -478,10 +479,10 @@ _define_over_in_brackets(modes.group, modes.replace, modes.select, modes.take)
 
 
 @on(ComposedLayout, slice_, argument=1)
-def _slice(coord: Any, layout: ComposedLayout) -> Any:
+def _slice(coord: CoordLike, layout: ComposedLayout) -> Any:
     return slice_and_offset(coord, layout)[0]
 
 
 @on(ComposedLayout, dice, argument=1)
-def _dice(coord: Any, layout: ComposedLayout) -> Any:
+def _dice(coord: CoordLike, layout: ComposedLayout) -> Any:
     return layout.over(lambda inner: dice(coord, inner))

@@ -24,6 +24,7 @@ from ..core.int_tuple import (
 )
 from ..core.ints import (
     Int,
+    IntLike,
     IntTupleLike,
     add,
     at_most,
@@ -102,8 +103,8 @@ def valid_after(made: Layout, a: Layout, b: Layout) -> Layout:
     return Layout(made.shape, made.stride, spread_valid(product_each(made.shape), valid._origin[0]))
 
 
-def _reaching(count: Any, steps: list[tuple[Any, int, Any]]) -> list[tuple[int, Any]] | None:
-    """Of modes (stride, place, extent), how much of each goes to what is below count; None where that is no box."""
+def _reaching(count: IntLike, steps: list[tuple[Any, int, Any]]) -> list[tuple[int, Any]] | None:
+    """The part of each of the modes (stride, place, extent) that goes to what is below count; None where that is no box."""
     if not all(at_most(0, d) and at_most(1, s) for d, _k, s in steps):
         return None
     if at_most(functools.reduce(add, (mul(s - 1, d) for d, _k, s in steps), _1), count):

@@ -13,11 +13,13 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from ..core.basis import E, Encoding
+from ..core.digits import Steps
 from ..core.errors import DivisibilityError
 from ..core.ints import (
     INT64_MAX,
     INT64_MIN,
     Int,
+    IntLike,
     at_most,
     ceil_div,
     divides,
@@ -31,7 +33,6 @@ from ..core.ints import (
     settled,
     static,
 )
-from .digits import Steps
 from .flat_modes import Mode, has_symbols, step_of
 
 _0, _1 = Int[0](), Int[1]()
@@ -51,7 +52,7 @@ class Outer(Steps):
         known_modes = [(int(s), self.encode(d)) for s, d in modes if isinstance(s, int) and isinstance(step_of(d), int)]
         super().__init__(known_modes or [(1, 0)])
 
-    def pieces(self, s: Any, d: Any) -> list[Piece]:
+    def pieces(self, s: IntLike, d: IntLike) -> list[Piece]:
         """The mode s:d of the inner layout, cut where the step of the outer one changes."""
         if is_constant(0, d):
             return [(s, d, _0)]
@@ -82,7 +83,7 @@ class Outer(Steps):
         return out
 
     def why_not_parts(self, parts: list[list[Piece]], sizes: list[Any]) -> str | None:
-        """Why the pieces of each mode do not make the composition; None if they do: they multiply to its size, and add up."""
+        """The reason why the pieces of each mode do not make the composition; None if they do: they multiply to its size, and add up."""
         if any(t is None for part in parts for _n, _x, t in part):
             return "a step goes along two coordinates at once"
         if not all(INT64_MIN <= step_of(t) <= INT64_MAX for part in parts for _n, _x, t in part):
@@ -108,7 +109,7 @@ class OuterOfSymbols:
         self.modes, self.where = modes, where
         self._filled: list[list[Mode]] = [[] for _ in modes]  # of each mode: how many steps of each piece, and how long
 
-    def pieces(self, s: Any, d: Any) -> list[Piece]:
+    def pieces(self, s: Any, d: IntLike) -> list[Piece]:
         """The mode s:d of the inner layout, cut where it goes on in another outer mode."""
         if is_constant(0, d):
             return [(s, d, _0)]
@@ -137,7 +138,7 @@ class OuterOfSymbols:
             return bool(at_most(reach, extent))
         return require("<=", reach, extent, self.where)
 
-    def _piece(self, i: int, n: Any, at: Any, step: Any, stride: Any) -> Piece:
+    def _piece(self, i: int, n: object, at: object, step: object, stride: Any) -> Piece:
         self._filled[i].append((n, step))
         return n, at, mul(step, stride)
 
@@ -146,7 +147,7 @@ class OuterOfSymbols:
             raise DivisibilityError(f"{self.where()}: {why}", "steps that go evenly through the outer layout", "declare sizes that do")
 
     def why_not_parts(self, _parts: list[list[Piece]], _sizes: list[Any]) -> str | None:
-        """Why the pieces do not make the composition; None if they do. One piece alone in its mode stays in it as it was cut."""
+        """The reason why the pieces do not make the composition; None if they do. One piece alone in its mode stays in it as it was cut."""
         for (extent, _stride), filled in zip(self.modes[:-1], self._filled):
             if len(filled) > 1 and not require("<=", _reach(filled) + 1, extent, self.where):
                 return f"its modes carry together past {extent}"
@@ -154,7 +155,7 @@ class OuterOfSymbols:
 
 
 def _reach(filled: list[Mode]) -> Any:
-    """How far the steps of some pieces go together."""
+    """The sum of the steps of some pieces."""
     total: Any = 0
     for n, step in filled:
         total = total + (n - 1) * step

@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 from typing import Any, NamedTuple
 
+from ..core.digits import Modes, Pieces, Steps, merged
 from ..core.int_tuple import like
-from ..core.ints import INT64_MAX, INT64_MIN, leaf, static
+from ..core.ints import INT64_MAX, INT64_MIN, IntTupleLike, leaf, static
 from ..core.layout import Layout, Shape, Stride, plain_layout
-from .digits import Modes, Pieces, Steps, merged
 
 
 class Cut(NamedTuple):
@@ -40,7 +40,7 @@ def _of_one(steps: Steps, d: int) -> int:
     return d * steps.functions[0][-1][1]
 
 
-def cut_like(profile: Any, cut: list[Pieces]) -> Layout:
+def cut_like(profile: IntTupleLike, cut: list[Pieces]) -> Layout:
     """The static layout in which each integer of the profile is cut into pieces."""
     plain = [(n, t) for pieces in cut for n, _x, t in pieces]
     for _n, t in plain:
@@ -49,7 +49,7 @@ def cut_like(profile: Any, cut: list[Pieces]) -> Layout:
     return plain_layout(plain, functools.partial(_wrapped_like, profile, cut))
 
 
-def _wrapped_like(profile: Any, cut: list[Pieces]) -> tuple[Any, Any]:
+def _wrapped_like(profile: IntTupleLike, cut: list[Pieces]) -> tuple[Any, Any]:
     shapes = (static(p[0][0]) if len(p) == 1 else tuple.__new__(Shape, [static(n) for n, _x, _t in p]) for p in cut)
     strides = (static(p[0][2]) if len(p) == 1 else tuple.__new__(Stride, [static(t) for _n, _x, t in p]) for p in cut)
     return like(profile, shapes, Shape), like(profile, strides, Stride)

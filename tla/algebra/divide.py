@@ -29,7 +29,7 @@ from ..core.int_tuple import (
     shown,
     size,
 )
-from ..core.ints import Int, at_most, equal, is_int, leaf, mul, require
+from ..core.ints import Int, IntTupleLike, at_most, equal, is_int, leaf, mul, require
 from ..core.kinds import by_kind
 from ..core.layout import Layout, LayoutLeft, LayoutRight, Shape, Stride, as_layout, join, unchecked_layout
 from .by_mode import by_mode
@@ -131,7 +131,7 @@ def logical_product(a: Layout, b: Layout) -> Layout:
 
 
 @by_kind(Layout)
-def zipped_divide(layout: Layout, tiler: Any) -> Layout:
+def zipped_divide(layout: Layout, tiler: object) -> Layout:
     """logical_divide with the tiles gathered: ((tile, ...), (rest, ...)).
 
     A mode of two modes under `_` counts as (tile, rest) already, as CuTe has it; an integer under `_` is a tile of its own.
@@ -149,7 +149,7 @@ def zipped_divide(layout: Layout, tiler: Any) -> Layout:
 
 
 @by_kind(Layout)
-def tiled_divide(layout: Layout, tiler: Any) -> Layout:
+def tiled_divide(layout: Layout, tiler: object) -> Layout:
     """logical_divide with the tiles gathered and the rest side by side: ((tile, ...), rest, ...).
 
     >>> from tla import parse, tiled_divide, _2, _4
@@ -162,7 +162,7 @@ def tiled_divide(layout: Layout, tiler: Any) -> Layout:
 
 
 @by_kind(Layout)
-def flat_divide(layout: Layout, tiler: Any) -> Layout:
+def flat_divide(layout: Layout, tiler: object) -> Layout:
     """logical_divide with tiles and rest side by side: (tile, ..., rest, ...).
 
     >>> from tla import flat_divide, parse, _2, _4
@@ -175,7 +175,7 @@ def flat_divide(layout: Layout, tiler: Any) -> Layout:
 
 
 @by_kind(Layout)
-def zipped_product(layout: Layout, tiler: Any) -> Layout:
+def zipped_product(layout: Layout, tiler: object) -> Layout:
     """logical_product with the blocks gathered: ((block, ...), (copies, ...)). Source: CuTe `zipped_product`.
 
     >>> from tla import parse, zipped_product
@@ -186,7 +186,7 @@ def zipped_product(layout: Layout, tiler: Any) -> Layout:
 
 
 @by_kind(Layout)
-def tiled_product(layout: Layout, tiler: Any) -> Layout:
+def tiled_product(layout: Layout, tiler: object) -> Layout:
     """logical_product with the blocks gathered and the copies side by side. Source: CuTe `tiled_product`.
 
     >>> from tla import parse, tiled_product
@@ -197,7 +197,7 @@ def tiled_product(layout: Layout, tiler: Any) -> Layout:
 
 
 @by_kind(Layout)
-def flat_product(layout: Layout, tiler: Any) -> Layout:
+def flat_product(layout: Layout, tiler: object) -> Layout:
     """logical_product with blocks and copies side by side. Source: CuTe `flat_product`.
 
     >>> from tla import flat_product, parse
@@ -233,7 +233,7 @@ def ceil_div(a: Any, b: Any) -> Any:
 
 
 @Predicate
-def evenly_divides(shape: Any, tiler: Any) -> Reason | bool | None:
+def evenly_divides(shape: IntTupleLike, tiler: Any) -> Reason | bool | None:
     """Whether a tiler cuts a shape into whole tiles, mode by mode: whether no tile overhangs.
 
     >>> from tla import evenly_divides, parse
@@ -257,8 +257,8 @@ def evenly_divides(shape: Any, tiler: Any) -> Reason | bool | None:
     return even if even is not False else Reason(f"{tiles} of {shown(shape)} in tiles of {shown(tiler)}", "whole tiles", "pad the shape")
 
 
-def _halves(layout: Layout, tiler: Any) -> tuple[Layout, Layout]:
-    """Of a divide or a product, the tiles and the rest."""
+def _halves(layout: Layout, tiler: object) -> tuple[Layout, Layout]:
+    """The tiles and the rest of a divide or a product."""
     if isinstance(tiler, Underscore):
         first, second = _zipped_already(layout)
         return first, second
@@ -332,7 +332,7 @@ def _padded_product(block: Layout, tiler: Layout) -> Iterable[Layout]:
     return logical_product(append[r](block), append[r](tiler))
 
 
-def compact_order(shape: Any, order: Any) -> Any:
+def compact_order(shape: IntTupleLike, order: IntTupleLike) -> Any:
     """The strides of a shape laid out without gaps, the leaf of the smallest order fastest.
 
     order   weakly congruent to the shape: integers, the smallest first; a mode under one integer is first mode fastest.
@@ -355,7 +355,7 @@ def compact_order(shape: Any, order: Any) -> Any:
     return like(shape, iter([strides[k] for k in range(len(extents))]), Stride)
 
 
-def _orders(shape: Any, order: Any) -> Iterable[Any]:
+def _orders(shape: IntTupleLike, order: IntTupleLike) -> Iterable[Any]:
     if not isinstance(order, tuple):
         if not is_int(order):
             raise LeafTypeError(f"order {shown(order)}", "integers", "coordinates have no order")
@@ -369,7 +369,7 @@ def _orders(shape: Any, order: Any) -> Iterable[Any]:
     return [o for pair in zip(shape, order) for o in _orders(*pair)]
 
 
-def MakeOrderedLayout(shape: Any, order: Any) -> Layout:
+def MakeOrderedLayout(shape: IntTupleLike, order: IntTupleLike) -> Layout:
     """The compact layout of a shape with its modes in an order, which has to be static to count: see compact_order.
 
     >>> from tla import MakeOrderedLayout, _0, _1, _2, _3

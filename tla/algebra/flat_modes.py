@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from operator import itemgetter
 from typing import Any, TypeAlias, TypeVar
 
 from ..core.basis import ScaledBasis
+from ..core.digits import Modes
 from ..core.errors import Unproven
 from ..core.int_tuple import (
     leaves,
 )
 from ..core.ints import (
+    INT64_MAX,
+    INT64_MIN,
     Int,
+    IntLike,
     at_most,
     equal,
     is_constant,
@@ -20,11 +25,13 @@ from ..core.ints import (
     leaf,
     mul,
     require,
+    static,
 )
 from ..core.layout import (
     Layout,
     Shape,
     Stride,
+    plain_layout,
     unchecked_layout,
 )
 
@@ -34,18 +41,18 @@ _0, _1 = Int[0](), Int[1]()
 Mode: TypeAlias = tuple[Any, Any]  # extent and stride of one leaf
 
 
-def path_of(d: Any) -> tuple[int, ...]:
+def path_of(d: IntLike) -> tuple[int, ...]:
     """The mode that a stride goes along; () of offsets."""
     return d.path if isinstance(d, ScaledBasis) else ()
 
 
-def step_of(d: Any) -> Any:
-    """How far a stride goes, in its mode or in offsets."""
+def step_of(d: IntLike) -> Any:
+    """The length of a stride, in its mode or in offsets."""
     return d.value if isinstance(d, ScaledBasis) else d
 
 
-def has_symbols(*trees: Any) -> bool:
-    """Whether a size or stride in these is not known."""
+def has_symbols(*trees: object) -> bool:
+    """Whether one of these shapes or strides has a symbol in it."""
     return any(known(step_of(n)) is None for x in trees for n in leaves(x))
 
 
@@ -59,6 +66,21 @@ def from_modes(modes: Iterable[Mode]) -> Layout:
     for n in shape + stride:
         leaf(n)  # sizes multiply here: what 64 bits cannot hold is refused, as where a layout is made
     return unchecked_layout(shape[0], stride[0]) if len(shape) == 1 else unchecked_layout(Shape(*shape), Stride(*stride))
+
+
+def wrapped(modes: Modes) -> Layout:
+    """The static layout of flat modes: none is _1:_0, one stands alone. RangeError for what 64 bits cannot hold."""
+    for s, d in modes:
+        if s > INT64_MAX or not INT64_MIN <= d <= INT64_MAX:
+            leaf(s)
+            leaf(d)
+    return plain_layout(modes or [(1, 0)], partial(_flat, modes or [(1, 0)]))
+
+
+def _flat(modes: Modes) -> tuple[Any, Any]:
+    if len(modes) == 1:
+        return static(modes[0][0]), static(modes[0][1])
+    return tuple.__new__(Shape, [static(s) for s, _d in modes]), tuple.__new__(Stride, [static(d) for _s, d in modes])
 
 
 def merge(modes: list[Mode], unbounded: bool = False) -> list[Mode]:
@@ -80,7 +102,7 @@ def merge(modes: list[Mode], unbounded: bool = False) -> list[Mode]:
     return out[::-1]
 
 
-def _continues(s: Any, d: Any, n: Any, following: Any) -> bool:
+def _continues(s: object, d: Any, n: object, following: Any) -> bool:
     """Whether the mode n:following goes on where s:d ends, whatever the dynamic integers hold."""
     if path_of(d) != path_of(following):
         return False

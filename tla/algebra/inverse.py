@@ -15,14 +15,14 @@ from typing import Any
 
 from ..core.basis import ScaledBasis
 from ..core.cache import memo
+from ..core.digits import merged
 from ..core.errors import DivisibilityError, InjectivityError, LeafTypeError, RangeError, Unproven
 from ..core.int_tuple import leaves, shown
 from ..core.ints import Int, at_most, equal, is_constant, mul, require, settled, static
 from ..core.kinds import by_kind
 from ..core.layout import Layout, as_layout
 from .coalesce import coalesce
-from .digits import merged, wrapped
-from .flat_modes import Mode, by_stride, flat_modes, from_modes, has_symbols, merge
+from .flat_modes import Mode, by_stride, flat_modes, from_modes, has_symbols, merge, wrapped
 from .inverse_digits import SEARCHABLE, larger_inverse, whole_modes
 
 _0, _1 = Int[0](), Int[1]()

@@ -15,8 +15,8 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from ..core.digits import Modes, Pieces, Steps
 from ..core.ints import mul
-from .digits import Modes, Pieces, Steps
 from .predicates import consecutive
 
 #: Domains up to this size are searched for every inverse that there is; in larger ones digits that carry are not tried.
@@ -193,7 +193,7 @@ class _Digits:
                 yield {j: c, **steps} if c else steps
 
     def _counts(self, p: int, most: int) -> Iterator[int]:
-        """How many steps a digit may take: all, or as many as end where another mode can begin."""
+        """The numbers of steps that a digit may take: all, or as many as end where another mode can begin."""
         wanted = {most}
         for _s, d in self.modes:
             if d > 0:

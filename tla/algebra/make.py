@@ -11,7 +11,7 @@ from typing import Any
 
 from ..core.basis import ArithmeticTuple, MakeBasisLike
 from ..core.composed import ComposedLayout, innermost
-from ..core.coord import MakeCoord
+from ..core.coord import CoordLike, MakeCoord
 from ..core.errors import LeafTypeError
 from ..core.int_tuple import AnyLayout, Underscore, as_int_tuple, opened, rank, shown
 from ..core.ints import is_int, is_static
@@ -55,7 +55,7 @@ def make_layout(shape: Any, stride: Any = LayoutLeft, *more: Any) -> Any:
     return MakeLayout(shape, stride) if isinstance(shape, tuple) or stride is LayoutLeft else Layout(shape, stride)
 
 
-def make_tile(*tilers: Any) -> tuple[Any, ...]:
+def make_tile(*tilers: object) -> tuple[Any, ...]:
     """A tuple of tilers, one for each mode: a layout, an integer or `_`, or a tuple of these.
 
     >>> from tla import composition, make_tile, parse, _, _4
@@ -72,7 +72,7 @@ def make_tile(*tilers: Any) -> tuple[Any, ...]:
     return tuple(opened(tilers))
 
 
-def make_inttuple_iter(*coord: Any) -> ArithmeticTuple:
+def make_inttuple_iter(*coord: CoordLike) -> ArithmeticTuple:
     """A coordinate that a tensor of coordinates begins at: `make_tensor(make_inttuple_iter(0, 0), layout)`.
 
     >>> from tla import make_inttuple_iter
@@ -84,7 +84,7 @@ def make_inttuple_iter(*coord: Any) -> ArithmeticTuple:
     return ArithmeticTuple(*(coord[0] if len(coord) == 1 and isinstance(coord[0], tuple) else coord))
 
 
-def fragment_layout(layout: Any) -> Layout:
+def fragment_layout(layout: object) -> Layout:
     """The layout of make_fragment_like: of a fragment in registers, compact, for a tensor of a layout."""
     if not isinstance(layout, AnyLayout):
         return make_layout(as_int_tuple(layout))  # type: ignore[no-any-return]

@@ -13,10 +13,10 @@ from collections.abc import Callable
 from typing import Any
 
 from ..core.composed import ComposedLayout
-from ..core.coord import as_coord
+from ..core.coord import CoordLike, as_coord
 from ..core.errors import RankError
 from ..core.int_tuple import AnyLayout, Bracketed, IntTuple, Underscore, as_int_tuple, opened, shown
-from ..core.ints import Int, at_most, is_leaf, leaf
+from ..core.ints import Int, IntLike, at_most, is_leaf, leaf
 from ..core.kinds import by_kind, defined
 from ..core.layout import Layout, Shape, as_layout, join, unchecked_layout, valid_as_one
 
@@ -25,7 +25,7 @@ _0, _1 = Int[0](), Int[1]()
 MAX_RANK = 2**16
 
 
-def _modes(x: Any) -> list[Any]:
+def _modes(x: object) -> list[Any]:
     """The modes of x, in a form that _of puts together again: of a layout, each with its valid extent."""
     if isinstance(x, Layout):
         return [(mode, valid) for mode, valid in zip(x, x.origin_shape or itertools.repeat(None))]
@@ -33,7 +33,7 @@ def _modes(x: Any) -> list[Any]:
     return list(x) if isinstance(x, tuple) else [x]
 
 
-def _checked(x: Any) -> Any:
+def _checked(x: object) -> Any:
     """A layout as it is, anything else as an IntTuple."""
     return x if isinstance(x, AnyLayout) else as_int_tuple(x)
 
@@ -47,7 +47,7 @@ def _of(x: Any, modes: list[Any]) -> Any:
     return Layout(made.shape, made.stride, ... if any(n is None for n in valid) else Shape(*valid))
 
 
-def _one(x: Any, mode: Any) -> Any:
+def _one(x: object, mode: object) -> Any:
     """A mode to be put beside those of x."""
     if not isinstance(x, AnyLayout):
         return as_int_tuple(mode)
@@ -55,7 +55,7 @@ def _one(x: Any, mode: Any) -> Any:
     return layout, valid_as_one(layout)
 
 
-def _range(name: str, begin: int, end: int, x: Any) -> tuple[list[Any], int, int]:
+def _range(name: str, begin: int, end: int, x: object) -> tuple[list[Any], int, int]:
     modes = _modes(x)
     end = len(modes) if end == -1 else end
     if not 0 <= begin <= end <= len(modes):
@@ -74,7 +74,7 @@ def group(begin: int, end: int) -> Callable[[Any], Any]:
     Raises RankError for a range that x does not have. Source: CuTe `group<B, E>`.
     """
 
-    def f(x: Any) -> Any:
+    def f(x: object) -> Any:
         modes, b, e = _range("group", begin, end, x)
         inner = _of(x, modes[b:e])
         return _of(x, [*modes[:b], _one(x, inner), *modes[e:]])
@@ -93,7 +93,7 @@ def take(begin: int, end: int) -> Callable[[Any], Any]:
     Raises RankError for a range that x does not have, or that is empty. Source: CuTe `take<B, E>`.
     """
 
-    def f(x: Any) -> Any:
+    def f(x: object) -> Any:
         modes, b, e = _range("take", begin, end, x)
         if b == e:
             raise RankError(f"take[{begin}, {end}] of {shown(x)}: no mode", "begin below end", f"write take[{b}, {b + 1}] for mode {b}")
@@ -113,7 +113,7 @@ def select(*indices: int) -> Callable[[Any], Any]:
     Raises RankError for a mode that x does not have. Source: CuTe `select<I...>`.
     """
 
-    def f(x: Any) -> Any:
+    def f(x: object) -> Any:
         modes = _modes(x)
         if not all(0 <= i < len(modes) for i in indices):
             raise RankError(
@@ -135,7 +135,7 @@ def replace(index: int) -> Callable[[Any, Any], Any]:
     Raises RankError for a mode that x does not have. Source: CuTe `replace<I>`.
     """
 
-    def f(x: Any, mode: Any) -> Any:
+    def f(x: object, mode: object) -> Any:
         modes, i, _end = _range("replace", index, index + 1, x)
         return _of(x, [*modes[:i], _one(x, mode), *modes[i + 1 :]])
 
@@ -143,7 +143,7 @@ def replace(index: int) -> Callable[[Any, Any], Any]:
 
 
 @by_kind(object)
-def reverse(x: Any) -> Any:
+def reverse(x: object) -> Any:
     """The modes in the opposite order; their own stay as they are.
 
     >>> from tla import parse, reverse
@@ -170,7 +170,7 @@ class _Extend:
         return _of(x, self._join(_modes(x), [_one(x, mode)]))
 
     def __getitem__(self, n: int) -> Callable[..., Any]:
-        def f(x: Any, mode: Any = None) -> Any:
+        def f(x: object, mode: object = None) -> Any:
             if isinstance(x, ComposedLayout):
                 return x.over(f, mode)
             modes = _modes(x)
@@ -217,7 +217,7 @@ prepend = _Extend(
 
 
 @by_kind(object, argument=1)
-def slice_(coord: Any, x: Any) -> Any:
+def slice_(coord: CoordLike, x: object) -> Any:
     """The modes of x that a coordinate leaves open, those where it has `_`, side by side.
 
     >>> from tla import _, parse, slice_
@@ -235,7 +235,7 @@ def slice_(coord: Any, x: Any) -> Any:
     return rest
 
 
-def _is_valid(coord: Any, layout: Layout) -> bool:
+def _is_valid(coord: CoordLike, layout: Layout) -> bool:
     """Whether what a coordinate fixes is known to be inside of what is valid."""
     if not isinstance(coord, tuple):
         return _is_below(coord, valid_as_one(layout))
@@ -243,12 +243,12 @@ def _is_valid(coord: Any, layout: Layout) -> bool:
     return all(_is_valid(c, mode) if isinstance(c, tuple) else _is_below(c, n) for c, mode, n in zip(coord, layout, valid))
 
 
-def _is_below(c: Any, n: Any) -> bool:
+def _is_below(c: CoordLike, n: IntLike) -> bool:
     return isinstance(c, Underscore) or (n is not None and is_leaf(c) and at_most(n, c) is False)
 
 
 @by_kind(object, argument=1)
-def dice(coord: Any, x: Any) -> Any:
+def dice(coord: object, x: Any) -> Any:
     """The modes of x that a coordinate fixes, those where it has no `_`, side by side.
 
     >>> from tla import _, dice, parse
@@ -265,7 +265,7 @@ def dice(coord: Any, x: Any) -> Any:
 
 
 @by_kind(Layout, argument=1)
-def slice_and_offset(coord: Any, layout: AnyLayout) -> tuple[Layout, Any]:
+def slice_and_offset(coord: CoordLike, layout: AnyLayout) -> tuple[Layout, Any]:
     """The slice that a coordinate leaves open, and the offset of what it fixes [elements].
 
     >>> from tla import _, parse, slice_and_offset
@@ -279,12 +279,12 @@ def slice_and_offset(coord: Any, layout: AnyLayout) -> tuple[Layout, Any]:
     return slice_(coord, layout), layout(_closed(coord))
 
 
-def _closed(coord: Any) -> Any:
+def _closed(coord: CoordLike) -> Any:
     """The coordinate with 0 where it is open."""
     return tuple(map(_closed, coord)) if isinstance(coord, tuple) else _0 if isinstance(coord, Underscore) else coord
 
 
-def _sliced(coord: Any, x: Any, keep_open: bool) -> list[Any]:
+def _sliced(coord: CoordLike, x: object, keep_open: bool) -> list[Any]:
     if not isinstance(coord, tuple):
         return [_one(x, x)] if _is_open(coord) is keep_open else []
     modes = _modes(x)
@@ -299,7 +299,7 @@ def _sliced(coord: Any, x: Any, keep_open: bool) -> list[Any]:
     return out
 
 
-def _is_open(c: Any) -> bool:
+def _is_open(c: CoordLike) -> bool:
     """Whether a coordinate is `_`; it is checked if not."""
     if not isinstance(c, Underscore):
         as_coord(c)

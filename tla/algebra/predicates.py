@@ -14,13 +14,13 @@ from collections.abc import Callable
 from typing import Any
 
 from ..core.basis import Encoding
+from ..core.digits import ENUMERABLE
 from ..core.errors import Predicate, Reason
 from ..core.int_tuple import like, product_each, shown, size
 from ..core.ints import Int, at_most, equal, known, leaf, mul, static
 from ..core.kinds import by_kind
 from ..core.layout import Layout
 from .codomain import cosize
-from .digits import ENUMERABLE
 from .flat_modes import Mode, flat_modes, has_symbols, merge, smallest, step_of
 
 _1 = Int[1]()
@@ -205,7 +205,7 @@ def _searched(modes: list[tuple[int, int]]) -> Coordinates | bool:
 
 
 def consecutive(modes: list[tuple[int, int]]) -> int | None:
-    """How many offsets from 0 on are reached, without a gap; None for negative strides that span more than 2**26 offsets.
+    """The number of offsets that are reached from 0 on, without a gap; None for negative strides that span more than 2**26 offsets.
 
     Of modes in the order of their strides, what the first ones reach without a gap; a stride past that leaves one.
     """
@@ -227,7 +227,7 @@ def consecutive(modes: list[tuple[int, int]]) -> int | None:
 
 @Predicate
 @by_kind(Layout)
-def is_surjective(layout: Layout, n: Any = None) -> Reason | bool | None:
+def is_surjective(layout: Layout, n: object = None) -> Reason | bool | None:
     """Whether every offset from 0 up to n, not included, is reached; n is cosize(layout) by default.
 
     >>> from tla import is_surjective, parse
@@ -251,7 +251,7 @@ def is_surjective(layout: Layout, n: Any = None) -> Reason | bool | None:
 
 
 @Predicate
-def is_bijective(layout: Layout, n: Any = None) -> Reason | bool | None:
+def is_bijective(layout: Layout, n: object = None) -> Reason | bool | None:
     """Whether each offset from 0 up to n, not included, is reached exactly once, and no other; n is size(layout) by default.
 
     >>> from tla import is_bijective, parse

@@ -12,7 +12,8 @@ from typing import Any
 from ..core.basis import ScaledBasis
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError
 from ..core.int_tuple import Bracketed, leaves, like, modes_of, product, shown
-from ..core.ints import Int, at_most, ceil_div, divides, equal, is_constant, known, leaf, mul, require, static
+from ..core.ints import Int, IntLike, at_most, ceil_div, divides, equal, is_constant, known, leaf, mul, require, static
+from ..core.kinds import AnyLayout
 from ..core.layout import Layout, Shape, Stride, as_layout, spread_valid, unchecked_layout, valid_as_one
 from .flat_modes import Mode, flat_modes
 
@@ -46,7 +47,7 @@ def _valid(new: Layout, old: Layout) -> Layout:
 
 
 def _scaled(old: Any, new: Any, valid: Any) -> Any:
-    """How many coordinates of a mode are valid when the extents in it are other ones; None where they are no beginning of it."""
+    """The number of coordinates of a mode that are valid when the extents in it are other ones; None where they are no beginning of it."""
     pairs = [(n, m) for n, m in zip(leaves(old), leaves(new)) if not is_constant(1, n)]
     if all(n is m or equal(n, m) for n, m in pairs):
         return valid
@@ -85,7 +86,7 @@ def upcast(n: int) -> Callable[[Any], Any]:
     def up(layout: Any) -> Any:
         inside = 0  # how far the steps within one wide element go, together
 
-        def wider(s: Any, d: Any) -> Mode:
+        def wider(s: IntLike, d: IntLike) -> Mode:
             nonlocal inside
             if is_constant(0, d) or require("divides", n, d, lambda: f"upcast[{n}] of {shown(layout)}"):
                 return s, d // static(n)
@@ -132,7 +133,7 @@ def downcast(n: int) -> Callable[[Any], Any]:
         contiguous = next((m for m in steps if not is_constant(1, m[0])), steps[0])
         found = False
 
-        def narrower(s: Any, d: Any) -> Mode:
+        def narrower(s: IntLike, d: IntLike) -> Mode:
             nonlocal found
             if not found and is_constant(1, d) and s is contiguous[0]:
                 found = True
@@ -159,7 +160,7 @@ def recast_layout(old: int, new: int) -> Callable[[Any], Any]:
     old, new = _counted("recast_layout", old, new)
     unit = math.gcd(old, new)
 
-    def recast(layout: Any) -> Any:
+    def recast(layout: AnyLayout) -> Any:
         narrow = layout if old == unit else downcast[old // unit](layout)
         return narrow if new == unit else upcast[new // unit](narrow)
 

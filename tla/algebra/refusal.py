@@ -1,17 +1,17 @@
-"""Why a composition is refused: the mode, the stride and the extent that do not fit, and numbers that do."""
+"""The reason of a composition's refusal: the mode, the stride and the extent that do not fit, and numbers that do."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from ..core.digits import Modes, merged
 from ..core.errors import Reason
 from ..core.int_tuple import shown
 from ..core.ints import known
 from ..core.layout import Layout
 from .cut import cut_by
-from .digits import Modes, merged, wrapped
-from .flat_modes import flat_modes
+from .flat_modes import flat_modes, wrapped
 
 _EXPECTED = "steps that go evenly through the outer layout"
 #: Strides that differ by more than this are not offered.

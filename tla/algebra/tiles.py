@@ -145,7 +145,7 @@ def padding(layout: Layout) -> Iterator[Box]:
         yield Box(_cut(layout, extents, extents), coord)
 
 
-def tiled(where: str, layout: Layout, tile: Any, start: tuple[Any, ...]) -> Layout:
+def tiled(where: str, layout: Layout, tile: IntTupleLike, start: tuple[Any, ...]) -> Layout:
     """GetTileLayout, from a start in elements that has been checked."""
     extents = _extents(where, layout, tile)
     return _cut(layout, extents, tuple(smaller(t, _rest(o, c)) for t, o, c in zip(extents, require_origin(where, layout), start)))
@@ -158,7 +158,7 @@ def _cut(layout: Layout, extents: tuple[Any, ...], valid: tuple[Any, ...]) -> La
     return Layout(Shape(*shapes) if isinstance(layout.shape, tuple) else shapes[0], layout.stride, Shape(*valid))
 
 
-def _extents(where: str, layout: Layout, tile: Any) -> tuple[Any, ...]:
+def _extents(where: str, layout: Layout, tile: IntTupleLike) -> tuple[Any, ...]:
     tile = as_int_tuple(tile)
     if not _has_modes_of(tile, layout.shape) or any(isinstance(t, tuple) for t in modes_of(tile)):
         whole = product_each(layout.shape) if isinstance(layout.shape, tuple) else product(layout.shape)
@@ -172,12 +172,12 @@ def _extents(where: str, layout: Layout, tile: Any) -> tuple[Any, ...]:
     return modes_of(tile)
 
 
-def _has_modes_of(x: Any, shape: Any) -> bool:
+def _has_modes_of(x: object, shape: IntTupleLike) -> bool:
     """Whether x has a mode for each of a shape; or is one, where that is one integer."""
     return isinstance(x, tuple) == isinstance(shape, tuple) and len(modes_of(x)) == len(modes_of(shape))
 
 
-def start_of(where: str, layout: Layout, coord: Any) -> tuple[Any, ...]:
+def start_of(where: str, layout: Layout, coord: object) -> tuple[Any, ...]:
     """The start in elements, one integer per top-level mode."""
     coord, shape = as_coord(coord), layout.shape
     modes = [*zip(modes_of(coord), modes_of(shape))]
@@ -205,11 +205,11 @@ def _digits_fit(c: Any, s: Any, last: bool = True) -> bool:
 
 
 def _rest(valid: Any, start: Any) -> Any:
-    """How much of what is valid lies from the start on."""
+    """The part of what is valid that lies from the start on."""
     return valid if is_constant(0, start) else larger(valid - start, _0)
 
 
-def _tile_mode(s: Any, t: Any) -> Any:
+def _tile_mode(s: object, t: Any) -> Any:
     if not isinstance(s, tuple):
         return t
     if not s:

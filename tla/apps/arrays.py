@@ -18,7 +18,7 @@ Answer = tuple[Any, Callable[[Any], str]]
 
 
 def relayout(arguments: argparse.Namespace) -> Answer:
-    """What a copy from the layout of one XLA array to that of another moves."""
+    """Report what a copy from the layout of one XLA array to that of another moves."""
     a, b = (_array(text) for text in (arguments.source, arguments.destination))
     source = str(a)
     if arguments.permutation is not None:

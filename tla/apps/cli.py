@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 from .. import __version__, codegen, viz, xla
 from ..core.errors import LeafTypeError, LoweringError, ParseError, RangeError, RankError, TlaError, Unproven
 from ..core.int_tuple import IntTuple, product_each, size
-from ..core.ints import is_int, known
+from ..core.ints import IntLike, is_int, known
 from ..core.layout import require_origin
-from ..core.text import parse
+from ..core.on_demand import OnDemand
+from ..notation.text import parse
 from ..symbolic import SymInt, dim
 from ..viz.colouring import RULES
 from ..xla.grammar import named_shape
@@ -23,6 +24,10 @@ from . import arrays, hlo, terminal
 
 if TYPE_CHECKING:
     from .explore.operations import Program
+
+# What only some commands need, with numpy or a server of HTTP.
+_accesses, _offsets, _triton = OnDemand("tla.access"), OnDemand("tla.tensors.offsets"), OnDemand("tla.linear.triton")
+_explore, _server = OnDemand("tla.apps.explore"), OnDemand("tla.apps.explore.server")
 
 FAILED, INTERRUPTED = 1, 130  # argparse exits with 2 for a wrong command line
 PORT = 8642
@@ -182,7 +187,7 @@ def lower(arguments: argparse.Namespace) -> Answer:
     return value, _lowered
 
 
-def _plain(n: Any) -> Any:
+def _plain(n: IntLike) -> Any:
     """An integer or a coordinate as JSON has it: a number, or its text."""
     value = known(n) if is_int(n) else None
     return str(n) if value is None else value
@@ -217,8 +222,6 @@ def _lowered(value: dict[str, Any]) -> str:
 
 def show(arguments: argparse.Namespace) -> Answer:
     """The grid of offsets of a layout; padding is a dot. Of a layout that is too large, its corner."""
-    from ..tensors.offsets import offsets  # with numpy, which the other commands do without
-
     program = _closed(arguments.layout)
     drawn = _drawn(arguments.layout, program)
     if not arguments.json:
@@ -227,7 +230,7 @@ def show(arguments: argparse.Namespace) -> Answer:
     layout = _layout_of(_one(arguments.layout, drawn))
     if size(layout) > MAX_LISTED:
         raise RangeError(f"{size(layout)} offsets of {layout}", f"{MAX_LISTED} at most", "leave --json out: then it is the corner")
-    return {"layout": str(layout), "origin_shape": str(layout.origin_shape), "offsets": offsets(layout).tolist()}, str
+    return {"layout": str(layout), "origin_shape": str(layout.origin_shape), "offsets": _offsets.offsets(layout).tolist()}, str
 
 
 def draw(arguments: argparse.Namespace) -> Answer:
@@ -317,11 +320,9 @@ def offset(arguments: argparse.Namespace) -> Answer:
 
 
 def access(arguments: argparse.Namespace) -> Answer:
-    """What an access costs: wavefronts, the fewest there could be, the lanes that collide; sectors of global memory."""
-    from .. import access as accesses  # with numpy, which the other commands do without
-
+    """The cost of an access: wavefronts, the fewest there could be, the lanes that collide; sectors of global memory."""
     owners, place = (_owners(text, arguments.tile) for text in (arguments.owners, arguments.memory_layout))
-    found = accesses.access(owners, place, arguments.bits, arguments.width, arguments.memory)
+    found = _accesses.access(owners, place, arguments.bits, arguments.width, arguments.memory)
     value = {
         name: getattr(found, name)
         for name in ("wavefronts", "least", "degree", "vector", "instructions", "total", "used", "moved", "lines")
@@ -336,11 +337,9 @@ def access(arguments: argparse.Namespace) -> Answer:
 
 def swizzle(arguments: argparse.Namespace) -> Answer:
     """The layout of shared memory with the fewest wavefronts for who writes and who reads, and why there is none better."""
-    from .. import access as accesses
-
     tile = None if arguments.tile is None else _extents(arguments.tile)
     writes, reads = ([_owners(text, arguments.tile) for text in texts] for texts in (arguments.write, arguments.read))
-    found = accesses.best_swizzle(writes, reads, arguments.bits, arguments.memory, tile)
+    found = _accesses.best_swizzle(writes, reads, arguments.bits, arguments.memory, tile)
     why = found.certificate
     value = {
         "layout": str(found.layout),
@@ -357,12 +356,10 @@ def _owners(text: str, tile: str | None) -> Any:
     """A layout, or the linear layout of one of Triton's, whose tensor is the tile."""
     if not text.lstrip().startswith("#"):
         return _layout_of(_one(text, _read_subjects(text)))
-    from ..linear import triton
-
-    found = triton.from_text(text)
+    found = _triton.from_text(text)
     if tile is None:
         raise RankError(f"{text:.60} without a tile", "the shape of the tensor", "add --tile 64,64")
-    return found if isinstance(found, triton.PaddedSharedLayout) else found.linear(_extents(tile))
+    return found if isinstance(found, _triton.PaddedSharedLayout) else found.linear(_extents(tile))
 
 
 def _extents(text: str) -> tuple[int, ...]:
@@ -372,33 +369,19 @@ def _extents(text: str) -> tuple[int, ...]:
 
 def explore(arguments: argparse.Namespace) -> None:
     """A page on which layouts, and expressions of them, are typed and looked at; served to this machine until Ctrl-C, or SIGTERM."""
-    import signal
-    import threading
-    import webbrowser
-
-    from .explore.server import Server  # with http.server, which the other commands do without
-
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, _ended)  # as where Ctrl-C is ignored: in the background of a script
-    with Server(arguments.port) as server:
-        url = server.url(arguments.expression)
-        _print(({"url": url}, lambda value: f"{value['url']}\nCtrl-C ends it"), arguments.json)
-        if not arguments.no_browser:
-            threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()  # one of a terminal opens the page and waits
-        server.serve_forever()
+    _server.serve(arguments.port, arguments.expression, not arguments.no_browser, lambda url: _print_url(url, arguments.json))
 
 
-def _ended(number: int, frame: object) -> None:
-    raise SystemExit(128 + number)
+def _print_url(url: str, as_json: bool) -> None:
+    _print(({"url": url}, lambda value: f"{value['url']}\nCtrl-C ends it"), as_json)
 
 
 # ------------------------------------------------------------------------------------------------- input, output
 
 
 def _read(text: str, names: dict[str, Any] | None = None) -> Program:
-    from .explore import read  # with all operations, which `tla lower` and `tla hlo` do without
-
-    return read(text, names)
+    program: Program = _explore.read(text, names)
+    return program
 
 
 def _read_subjects(text: str) -> tuple[Any, ...]:
@@ -415,9 +398,8 @@ def _closed(text: str) -> Program:
 
 
 def _subjects(program: Program) -> tuple[viz.Subject, ...]:
-    from .explore import subjects
-
-    return subjects(program)
+    subjects: tuple[viz.Subject, ...] = _explore.subjects(program)
+    return subjects
 
 
 def _width(text: str) -> tuple[int | None, str]:
@@ -428,9 +410,8 @@ def _width(text: str) -> tuple[int | None, str]:
 
 def _drawn(text: str, program: Program) -> tuple[Any, ...]:
     """The layouts of a program, and XLA arrays, with what their digits are: two of a relayout, all of a tuple."""
-    from .explore import drawn
-
-    if found := drawn(program.value.value):
+    found: tuple[Any, ...] = _explore.drawn(program.value.value)
+    if found:
         return found
     fix = "write (4,2):(1,4), or f32[4,2], or MakeLayout[half, zN](100, 60)"
     raise LeafTypeError(f"{text} is no layout", "shape:stride, an XLA shape, or an expression of these", fix)
@@ -442,7 +423,7 @@ def _one(text: str, subjects: tuple[Any, ...]) -> Any:
     return subjects[0]
 
 
-def _layout_of(subject: Any) -> Any:
+def _layout_of(subject: object) -> Any:
     return xla.lower(subject) if isinstance(subject, xla.ArrayShape) else subject
 
 
@@ -462,7 +443,7 @@ def _as_text(scene: viz.Scene) -> str:
     return viz.text(scene, width=terminal.width(), color=terminal.has_colours(), ascii=not terminal.holds("│"))
 
 
-def _data(x: Any) -> Any:
+def _data(x: object) -> Any:
     """A scene for JSON: its parts by name."""
     if hasattr(x, "_asdict"):
         return {name: _data(part) for name, part in x._asdict().items()}

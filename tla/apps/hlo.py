@@ -36,7 +36,7 @@ def options(sub: argparse.ArgumentParser) -> None:
 
 
 def hlo(arguments: argparse.Namespace) -> Answer:
-    """What an HLO program allocates: by shape, operation, computation or memory space; its peak; its copies."""
+    """Report what an HLO program allocates: by shape, operation, computation or memory space; its peak; its copies."""
     errors: list[ParseError] = []
     least, space = _bytes(arguments.min), _space(arguments.space)
     if arguments.top is not None and arguments.top < 1:

@@ -35,7 +35,7 @@ def summary(operation: object) -> str:
 
 
 def width() -> int | None:
-    """How many characters a line of standard output holds; None where it is no terminal: then lines are as long as they need."""
+    """The number of characters that a line of standard output holds; None where it is no terminal: then lines are as long as they need."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
@@ -48,7 +48,7 @@ def has_colours() -> bool:
 
 
 def holds(text: str) -> bool:
-    """Whether standard output has these characters in its encoding."""
+    """Whether the encoding of standard output has these characters."""
     try:
         text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
     except UnicodeEncodeError:

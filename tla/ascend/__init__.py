@@ -25,7 +25,7 @@ from ..core.element import (
     uint32,
 )
 from .architecture import ARCHITECTURES as ARCHITECTURES, Architecture, Ascend950, AtlasA2, AtlasA3, Fit, fits
-from .instructions import Moved, TransferInstruction
+from .padding import IsNeedPadding
 from .recognize import (
     isColumnMajor,
     isL0C,
@@ -71,7 +71,7 @@ from .tags import (
     zNUnAlign,
     zZ,
 )
-from .transfers import Transfer, transfer
+from .transfers import Bursts, Conv2d, Edge, Moved, Transfer, TransferInstruction, transfer
 
 __all__ = [  # and float, which `import *` must not take from Python
     "CI1KHKWCOCI0",
@@ -85,9 +85,13 @@ __all__ = [  # and float, which `import *` must not take from Python
     "AtlasA3",
     "Block",
     "BlockSwizzle",
+    "Bursts",
     "ColumnMajor",
+    "Conv2d",
+    "Edge",
     "Element",
     "Fit",
+    "IsNeedPadding",
     "Moved",
     "MxScaleColumnMajorA",
     "MxScaleColumnMajorB",

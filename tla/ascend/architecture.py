@@ -19,10 +19,14 @@ from ..core.ints import is_int, known, leaf
 from ..core.layout import Layout
 from .element import as_element
 
-_ALIGNMENT = MappingProxyType({"GM": 1, "L1": 32, "L0A": 512, "L0B": 512, "L0C": 1024, "UB": 32, "Bias": 64, "FixBuf": 32})
+_ALIGNMENT = MappingProxyType(
+    {"GM": 1, "L1": 32, "L0A": 512, "L0B": 512, "L0C": 1024, "UB": 32, "Bias": 64, "FixBuf": 128, "L0AMx": 32, "L0BMx": 32}
+)
 
 #: The positions of AscendC by the names that CATLASS's tensors have, and by AscendC's own (`TPosition::A1`).
 POSITIONS = {"GM": "GM", "L1": "A1", "L0A": "A2", "L0B": "B2", "L0C": "CO1", "Bias": "C2", "UB": "VECCALC", "FixBuf": "C2PIPE2GM"}
+#: Beside L0A and L0B of Ascend950 lie the scales of MX types, at a sixteenth of the address. AscendC has no name for them.
+POSITIONS |= {"L0AMx": "L0AMx", "L0BMx": "L0BMx"}
 
 
 @dataclass(frozen=True, repr=False)
@@ -55,7 +59,7 @@ def _row(name: str, **sizes: int) -> Architecture:
 AtlasA2 = _row("AtlasA2", L1=512, L0A=64, L0B=64, L0C=128, UB=192, Bias=1, FixBuf=7)
 #: Two dies of the cores of AtlasA2: a core's buffers are the same, and CATLASS builds it as AtlasA2.
 AtlasA3 = _row("AtlasA3", L1=512, L0A=64, L0B=64, L0C=128, UB=192, Bias=1, FixBuf=7)
-Ascend950 = _row("Ascend950", L1=512, L0A=64, L0B=64, L0C=256, UB=248, Bias=4, FixBuf=16)
+Ascend950 = _row("Ascend950", L1=512, L0A=64, L0B=64, L0C=256, UB=248, Bias=4, FixBuf=16, L0AMx=4, L0BMx=4)
 ARCHITECTURES = {arch.name: arch for arch in (AtlasA2, AtlasA3, Ascend950)}
 
 

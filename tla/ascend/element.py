@@ -7,10 +7,41 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..core import element as types
 from ..core.element import C0_BITS, Element
 from ..core.errors import LeafTypeError, RangeError
 from ..core.int_tuple import shown
 from ..core.ints import is_int, leaf
+
+#: What CATLASS calls the element types in C++.
+CPP_NAMES = {
+    "half": "half",
+    "float": "float",
+    "bf16": "bfloat16_t",
+    **{name: f"{name}_t" for name in ("int8", "uint8", "int16", "int32", "uint32", "int64")},
+    "int4b": "AscendC::int4b_t",
+    "hif8": "hifloat8_t",
+    **{f"fp8_{kind}": f"float8_{kind}_t" for kind in ("e4m3", "e5m2", "e8m0")},
+    **{f"fp4_{kind}": f"float4_{kind}x2_t" for kind in ("e2m1", "e1m2")},
+}
+
+#: numpy's and ml_dtypes' names of types that are element types; others are known by their width alone.
+_OF_NUMPY = {
+    "float16": types.half,
+    "float32": types.float,
+    "bfloat16": types.bf16,
+    "float8_e4m3fn": types.fp8_e4m3,
+    "float8_e5m2": types.fp8_e5m2,
+    "float8_e8m0fnu": types.fp8_e8m0,
+    "float4_e2m1fn": types.fp4_e2m1,
+    "int4": types.int4b,
+    **{name: getattr(types, name) for name in ("int8", "uint8", "int16", "int32", "uint32", "int64")},
+}
+
+
+def element_of(dtype: Any) -> Element:
+    """The element type of a numpy type; its width in bits for one that Ascend has no name for."""
+    return _OF_NUMPY.get(str(dtype)) or as_element(8 * dtype.itemsize)
 
 
 def as_element(x: Any) -> Element:

@@ -1,4 +1,4 @@
-"""Which tag a layout has: the table read the other way.
+"""Recognise the tag of a layout: the table read the other way.
 
 A layout has a tag if it is the tag's layout for some sizes and leading dimension, as a function: strides of extents that
 are known to be 1 do not count. Several tags may have one layout in common, as zN and L0C of 16-bit elements; then the
@@ -138,7 +138,7 @@ def _read(tag: Tag, layout: Layout, element: Element | None) -> Tagged:
 
 
 def _valid(layout: Layout) -> Any:
-    """How much of each mode is valid; all of it where that is no box: what is asked of it then is asked of its padding too."""
+    """The valid part of each mode; all of it where that is no box: what is asked of it then is asked of its padding too."""
     return layout.origin_shape or product_each(layout.shape)
 
 
@@ -181,7 +181,7 @@ class Is:
         return self._of(None)(layout)
 
     def why_not(self, layout: Any) -> Reason | None:
-        """Why the answer is False; None where it is not."""
+        """The reason that the answer is False; None where it is not."""
         return self._of(None).why_not(layout)
 
     def _of(self, element: Element | None) -> Predicate[[Any]]:

@@ -123,7 +123,7 @@ class BlockSwizzle:
             yield [self.block(task) for task in range(first, min(first + cores, self.tasks))]
 
     def core(self, cores: int, index: int) -> list[Block]:
-        """What one core does: its blocks, in order."""
+        """The work of one core: its blocks, in order."""
         if not 0 <= index < cores:
             raise RangeError(f"core {index} of {cores}", f"0 to {cores - 1}", "count cores from 0")
         return [self.block(task) for task in range(index, self.tasks, cores)]

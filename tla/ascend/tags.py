@@ -74,7 +74,7 @@ class Tag:
 
     @property
     def is_matrix(self) -> bool:
-        """Whether it has two modes, and so a leading dimension."""
+        """Whether the tag has two modes, and so a leading dimension."""
         return len(self.step) == 2
 
     @functools.cached_property
@@ -208,7 +208,7 @@ class Tagged:
 
     @property
     def capacity(self) -> Any:
-        """How many elements the layout takes in memory, padding and gaps included: its slowest extent, whole [elements]."""
+        """The number of elements that the layout takes in memory, padding and gaps included: its slowest extent, whole [elements]."""
         places = [*leaves(self.tag.step)]
         last = -1 if self.outer else places.index(max(places))
         return mul([*leaves(self.shape)][last], [*leaves(self.stride)][last])

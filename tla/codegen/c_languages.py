@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 
 class Threads(NamedTuple):
-    """How a kernel is written in a language that has a grid of threads.
+    """The parts of a kernel in a language that has a grid of threads.
 
     kernel   what stands before its name
     first    the number of a thread, and `count` of how many; (I) stands for a cast to the integer type

@@ -218,7 +218,7 @@ def elem_scale(a: IntTupleLike, b: IntTupleLike) -> Any:
 
 
 @by_kind(object)
-def elem_less(a: Any, b: Any) -> Any:
+def elem_less(a: object, b: object) -> Any:
     """Whether every integer of a is less than its counterpart in b: whether a coordinate is inside of a shape.
 
     True, False, or None where that is not known. A tuple with more modes than its counterpart is not less; one with fewer
@@ -241,7 +241,7 @@ def elem_less(a: Any, b: Any) -> Any:
     )
 
 
-def elem_leq(a: Any, b: Any) -> Any:
+def elem_leq(a: IntLike, b: IntLike) -> Any:
     """Whether every integer of a is at most its counterpart in b; see elem_less.
 
     >>> from tla import elem_leq
@@ -255,7 +255,7 @@ def elem_leq(a: Any, b: Any) -> Any:
     )
 
 
-def elem_gtr(a: Any, b: Any) -> Any:
+def elem_gtr(a: IntLike, b: IntLike) -> Any:
     """Whether every integer of a is greater than its counterpart in b: elem_less(b, a).
 
     >>> from tla import elem_gtr
@@ -267,7 +267,7 @@ def elem_gtr(a: Any, b: Any) -> Any:
     return elem_less(b, a)
 
 
-def elem_geq(a: Any, b: Any) -> Any:
+def elem_geq(a: IntLike, b: IntLike) -> Any:
     """Whether every integer of a is at least its counterpart in b: elem_leq(b, a).
 
     >>> from tla import elem_geq

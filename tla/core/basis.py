@@ -16,7 +16,7 @@ from .arrays import dtype_of
 from .coord import coord_leaf
 from .errors import LeafTypeError, RangeError, RankError
 from .int_tuple import MAX_DEPTH, IntTuple, as_int_tuple, as_tuple, like, shown
-from .ints import Int, is_constant, is_int, is_leaf, is_no_integer, leaf, plus, register_leaf, times
+from .ints import Int, IntLike, IntTupleLike, is_constant, is_int, is_leaf, is_no_integer, leaf, plus, register_leaf, times
 from .value import Value, new_value, put
 
 _0, _1, _MINUS = Int[0](), Int[1](), Int[-1]()
@@ -46,11 +46,11 @@ class ScaledBasis(Value):
     value: Any
     path: tuple[int, ...]
 
-    def __init__(self, value: Any, path: tuple[int, ...]) -> None:
+    def __init__(self, value: object, path: tuple[int, ...]) -> None:
         put(self, "value", coord_leaf(value))
         put(self, "path", _path(path))
 
-    def __mul__(self, n: Any) -> ScaledBasis:
+    def __mul__(self, n: IntLike) -> ScaledBasis:
         return _element(times(_factor(n), self.value), self.path)
 
     __rmul__ = __mul__
@@ -98,7 +98,7 @@ class ScaledBasis(Value):
         return type(self.value) is Int
 
 
-def _path(path: Any) -> tuple[int, ...]:
+def _path(path: object) -> tuple[int, ...]:
     modes = tuple(int(leaf(i)) for i in (path if isinstance(path, tuple) else (path,)))
     if not 0 < len(modes) <= MAX_DEPTH:
         raise RankError(f"E of {len(modes)} modes", f"1 to {MAX_DEPTH}", "write E[0], or E[1, 0] for mode 0 of mode 1")
@@ -107,17 +107,17 @@ def _path(path: Any) -> tuple[int, ...]:
     return modes
 
 
-def _element(value: Any, path: tuple[int, ...]) -> ScaledBasis:
+def _element(value: object, path: tuple[int, ...]) -> ScaledBasis:
     """The ScaledBasis of parts that are checked."""
     return new_value(ScaledBasis, value=_in_64_bits(value), path=path)
 
 
-def _in_64_bits(x: Any) -> Any:
+def _in_64_bits(x: object) -> Any:
     """x, unless it is an integer, or an array of Python's, that 64 bits do not hold."""
     return leaf(x) if isinstance(x, int) else coord_leaf(x) if dtype_of(x) == "object" else x
 
 
-def _factor(n: Any) -> Any:
+def _factor(n: IntLike) -> Any:
     """n, if coordinates can be multiplied by it."""
     if isinstance(n, (ScaledBasis, tuple)):
         raise LeafTypeError(f"coordinates times {shown(n)}", "an integer", "coordinates are added, and multiplied by integers")
@@ -185,14 +185,14 @@ class ArithmeticTuple(IntTuple):
     def __rsub__(self, other: Any) -> Any:
         return _sum(other, -self)
 
-    def __mul__(self, n: Any) -> ArithmeticTuple:
+    def __mul__(self, n: IntLike) -> ArithmeticTuple:
         n = _factor(n)
         return _coordinate(m * n if isinstance(m, tuple) else times(n, m) for m in self)
 
     __rmul__ = __mul__
 
 
-def _negative(x: Any) -> Any:
+def _negative(x: object) -> Any:
     """-x of a coordinate: of an element, a tuple or an integer."""
     return -(x if isinstance(x, ScaledBasis) else ArithmeticTuple(*x) if isinstance(x, tuple) else coord_leaf(x))
 
@@ -202,7 +202,7 @@ def _coordinate(modes: Any) -> ArithmeticTuple:
     return tuple.__new__(ArithmeticTuple, [_coordinate(m) if isinstance(m, tuple) else m for m in modes])
 
 
-def as_coordinate(x: Any) -> Any:
+def as_coordinate(x: object) -> Any:
     """A basis element as a coordinate: `8@0@1` is `(_0,(8))`. A tuple as an ArithmeticTuple; an integer stays one."""
     if isinstance(x, ScaledBasis):
         value = x.value
@@ -212,7 +212,7 @@ def as_coordinate(x: Any) -> Any:
     return ArithmeticTuple(*x) if isinstance(x, tuple) else coord_leaf(x)
 
 
-def _sum(a: Any, b: Any) -> Any:
+def _sum(a: object, b: object) -> Any:
     """The sum of two coordinates, mode by mode. A zero that sum() begins with, or a static one, is that of every module."""
     for x, other in ((a, b), (b, a)):
         if is_int(x) and not isinstance(other, int) and (is_constant(0, x) or (type(x) is int and x == 0)):
@@ -220,7 +220,7 @@ def _sum(a: Any, b: Any) -> Any:
     return _sum_of_modes(as_coordinate(a), as_coordinate(b))
 
 
-def _sum_of_modes(a: Any, b: Any) -> Any:
+def _sum_of_modes(a: IntLike, b: IntLike) -> Any:
     if isinstance(a, tuple) and isinstance(b, tuple):
         return tuple.__new__(ArithmeticTuple, [_sum_of_modes(*pair) for pair in zip_longest(a, b, fillvalue=_0)])
     if is_constant(0, a) or is_constant(0, b):
@@ -230,7 +230,7 @@ def _sum_of_modes(a: Any, b: Any) -> Any:
     return _in_64_bits(plus(a, b))
 
 
-def _ask(question: str, a: Any, b: Any) -> bool | None:
+def _ask(question: str, a: IntLike, b: IntLike) -> bool | None:
     if question == "==":
         return bool(a == b)
     raise LeafTypeError(f"{shown(a)} and {shown(b)}: coordinates have no order", "integers", "basis elements are strides only")
@@ -239,7 +239,7 @@ def _ask(question: str, a: Any, b: Any) -> bool | None:
 register_leaf(ScaledBasis, _ask, integer=False)
 
 
-def MakeBasisLike(shape: Any) -> Any:
+def MakeBasisLike(shape: IntTupleLike) -> Any:
     """The basis elements of a shape: E[path] at each integer; the strides of the identity layout.
 
     >>> from tla import MakeBasisLike
@@ -252,7 +252,7 @@ def MakeBasisLike(shape: Any) -> Any:
     return like(shape, (E[path] for path in _paths(shape))) if isinstance(shape, tuple) else _1
 
 
-def _paths(shape: Any, path: tuple[int, ...] = ()) -> Iterator[tuple[int, ...]]:
+def _paths(shape: IntTupleLike, path: tuple[int, ...] = ()) -> Iterator[tuple[int, ...]]:
     if isinstance(shape, tuple):
         for i, mode in enumerate(shape):
             yield from _paths(mode, (*path, i))

@@ -43,7 +43,7 @@ def memo(f: F) -> F:
     _CLEAR.append(results.clear)
 
     @functools.wraps(f)
-    def remembered(*arguments: Any, **named: Any) -> Any:
+    def remembered(*arguments: object, **named: object) -> Any:
         if named:
             return f(*arguments, **named)
         try:

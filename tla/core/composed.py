@@ -13,10 +13,10 @@ from typing import Any
 
 from .arrays import require_held
 from .basis import ArithmeticTuple, ScaledBasis, as_coordinate
-from .coord import offset_range
+from .coord import CoordLike, offset_range
 from .errors import LeafTypeError, RankError
 from .int_tuple import AnyLayout, flatten, leaves, mode, shown, symbols_given, unflatten
-from .ints import Int, is_constant, is_int, is_leaf, is_static, leaf, plus
+from .ints import Int, IntTupleLike, is_constant, is_int, is_leaf, is_static, leaf, plus
 from .layout import Layout, as_layout, origin_given
 from .swizzle import Swizzle
 from .value import new_value
@@ -50,7 +50,7 @@ class ComposedLayout(AnyLayout):
     offset: Any
     inner: Any
 
-    def __new__(cls, outer: Any, offset: Any, inner: Any) -> Any:
+    def __new__(cls, outer: object, offset: Any, inner: object) -> Any:
         if not isinstance(inner, AnyLayout):
             as_layout("the inner part of a ComposedLayout", inner)
         if isinstance(outer, ComposedLayout):
@@ -88,7 +88,7 @@ class ComposedLayout(AnyLayout):
         """Whether all parts are known at compile time."""
         return bool(self.outer.is_static and is_static(self.offset) and self.inner.is_static)
 
-    def __call__(self, *coord: Any) -> Any:
+    def __call__(self, *coord: object) -> Any:
         place = self.inner(*coord)
         if not is_leaf(place) and (between := values_between(self.inner, self.offset)):  # a tracer would wrap silently
             require_held(str(self), place, *between)
@@ -100,7 +100,7 @@ class ComposedLayout(AnyLayout):
     def __iter__(self) -> Iterator[Any]:
         return (ComposedLayout(self.outer, self.offset, m) for m in self.inner)
 
-    def over(self, f: Callable[..., Any], *more: Any) -> Any:
+    def over(self, f: Callable[..., Any], *more: object) -> Any:
         """This layout with f(inner, ...) inside: what f does to the coordinates, done here."""
         return ComposedLayout(self.outer, self.offset, f(self.inner, *more))
 
@@ -154,28 +154,28 @@ def values_between(layout: Any, offset: Any = _0) -> tuple[int, int] | None:
     return ends and (min(0, ends[0], ends[0] + offset), max(0, ends[1], ends[1] + offset))
 
 
-def _outer_at(outer: Any, place: Any) -> Any:
+def _outer_at(outer: AnyLayout, place: CoordLike) -> Any:
     """The outer map at a place: an integer, or a coordinate that may have fewer modes than it."""
     if isinstance(outer, Layout) and isinstance(place, (tuple, ScaledBasis)):
         return outer(_filled(as_coordinate(place), outer.shape))
     return outer(place)
 
 
-def _filled(coord: Any, shape: Any) -> Any:
+def _filled(coord: CoordLike, shape: IntTupleLike) -> Any:
     """The coordinate with 0 in the modes of the shape that it does not have."""
     if not isinstance(coord, tuple) or not isinstance(shape, tuple):
         return coord
     return tuple(_filled(c, s) for c, s in itertools.zip_longest(coord, shape[: max(len(coord), len(shape))], fillvalue=_0))
 
 
-def _numbers(layout: Any) -> list[Any]:
+def _numbers(layout: AnyLayout) -> list[Any]:
     """The IntTuples of a layout and of all that it is composed of."""
     if isinstance(layout, ComposedLayout):
         return [*_numbers(layout.outer), layout.offset, *_numbers(layout.inner)]
     return [layout.shape, layout.stride] if isinstance(layout, Layout) else []
 
 
-def innermost(layout: Any) -> Layout:
+def innermost(layout: AnyLayout) -> Layout:
     while isinstance(layout, ComposedLayout):
         layout = layout.inner
     return as_layout("a part", layout)  # type: ignore[no-any-return]

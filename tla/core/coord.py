@@ -13,15 +13,17 @@ import itertools
 import operator
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from numbers import Integral
 from typing import Any, Protocol, TypeAlias
 
 from .arrays import INT64_MAX, INT64_MIN, computed, dtype_of, range_of, require_held
+from .digits import merged_leaves
 from .errors import LeafTypeError, RangeError, RankError
 from .int_tuple import AnyLayout, IntTuple, Underscore, as_int_tuple, as_tuple, leaves, opened, product, require_congruent, shown
 from .ints import (
     Int,
+    IntLike,
     IntTupleLike,
     equal,
     foreign,
@@ -58,7 +60,7 @@ class Coord(IntTuple):
 
 
 class Computes(Protocol):
-    """What has + * // and %: an integer of any kind, an array, a tracer."""
+    """An operand that has + * // and %: an integer of any kind, an array, a tracer."""
 
     def __add__(self, other: Any, /) -> Any: ...
     def __mul__(self, other: Any, /) -> Any: ...
@@ -70,7 +72,7 @@ class Computes(Protocol):
 CoordLike: TypeAlias = "Computes | Underscore | tuple[CoordLike, ...]"
 
 
-def MakeCoord(*modes: Any) -> Coord:
+def MakeCoord(*modes: object) -> Coord:
     """A Coord of one coordinate per mode, each an integer (or anything with + * // %), `_`, or a tuple of these.
 
     Raises LeafTypeError for a bool, a float or a text.
@@ -84,7 +86,7 @@ def MakeCoord(*modes: Any) -> Coord:
     return Coord(*modes)
 
 
-def coord_leaf(x: Any) -> Any:
+def coord_leaf(x: object) -> Any:
     """x as a coordinate: an integer as leaf() has it, an array of integers in 64 bits, what has + * // % as it is."""
     if is_leaf(x):
         return x if is_int(x) else _no_coordinate(x)
@@ -106,7 +108,7 @@ def coord_leaf(x: Any) -> Any:
     return x
 
 
-def _no_coordinate(x: Any) -> Any:
+def _no_coordinate(x: object) -> Any:
     raise LeafTypeError(f"the coordinate {x}", "an integer for each mode", "write it as a tuple: (0, 2) for 2@1")
 
 
@@ -124,7 +126,7 @@ def _index_array(np: Any, x: Any) -> Any:
 _NO_INTEGER_DTYPE = r"(?i)float|complex|bool|key<"
 
 
-def as_coord(x: Any) -> Any:
+def as_coord(x: object) -> Any:
     """x checked: an integer or a foreign object as a leaf, a tuple as a Coord."""
     return as_tuple(Coord, x, coord_leaf) if isinstance(x, tuple) else coord_leaf(x)
 
@@ -180,7 +182,7 @@ def crd2idx(coord: CoordLike, shape: IntTupleLike | AnyLayout, stride: IntTupleL
     return _offset_of_coord(tuple.__new__(Coord, [c for c, _s in pairs]), extents, strides)
 
 
-def _matched(coord: Any, shape: Any) -> Iterator[tuple[Any, Any]]:
+def _matched(coord: CoordLike, shape: IntTupleLike) -> Iterator[tuple[Any, Any]]:
     """The integers of a coordinate, each with the extent that it runs through."""
     if isinstance(coord, tuple):
         for c, s in zip(coord, _fitting(coord, shape)):
@@ -238,7 +240,7 @@ def _crd2crd(coord: Any, src: Any, dst: Any) -> Any:
 # ------------------------------------------------------------------------------------------- the arithmetic
 
 
-def offset_of(coord: Any, shape: Any, stride: Any) -> Any:
+def offset_of(coord: CoordLike, shape: IntTupleLike, stride: IntTupleLike) -> Any:
     """crd2offset of a shape and a stride that are checked."""
     try:
         total = _sum_of_ints(coord, shape, stride)
@@ -248,7 +250,7 @@ def offset_of(coord: Any, shape: Any, stride: Any) -> Any:
     return total or _offset_of_coord(as_coord(coord), shape, stride)
 
 
-def _offset_of_coord(coord: Any, shape: Any, stride: Any) -> Any:
+def _offset_of_coord(coord: CoordLike, shape: IntTupleLike, stride: IntTupleLike) -> Any:
     arrays = [x for x in leaves(coord) if dtype_of(x)]
     np = sys.modules.get("numpy")
     if np and any(isinstance(x, np.ndarray) for x in arrays):
@@ -256,7 +258,7 @@ def _offset_of_coord(coord: Any, shape: Any, stride: Any) -> Any:
     return _offset_in(arrays, coord, shape, stride)
 
 
-def _offset_in(arrays: list[Any], coord: Any, shape: Any, stride: Any) -> Any:
+def _offset_in(arrays: list[Any], coord: CoordLike, shape: IntTupleLike, stride: IntTupleLike) -> Any:
     """_offset of a coordinate with arrays and tracers in it, which compute in their dtypes: these wrap silently.
 
     A dtype has to hold each coordinate inside of the shape, and each sum on the way. What lies past the shape is not seen.
@@ -267,7 +269,7 @@ def _offset_in(arrays: list[Any], coord: Any, shape: Any, stride: Any) -> Any:
     return _offset(coord, shape, stride)
 
 
-def _reach(coord: Any, shape: Any, stride: Any) -> tuple[int, int] | None:
+def _reach(coord: CoordLike, shape: IntTupleLike, stride: IntTupleLike) -> tuple[int, int] | None:
     """Between which integers the coordinates inside of a shape and all sums on the way to their offsets lie, if that is known."""
     extents = [known(n) for x, n in _matched(coord, shape) if dtype_of(x)]
     reach = offset_range(shape, stride)
@@ -276,7 +278,7 @@ def _reach(coord: Any, shape: Any, stride: Any) -> tuple[int, int] | None:
     return reach[0], max([reach[1], *(n - 1 for n in extents if n)])
 
 
-def offset_range(shape: Any, stride: Any) -> tuple[int, int] | None:
+def offset_range(shape: IntTupleLike, stride: IntTupleLike) -> tuple[int, int] | None:
     """The least and the largest offset inside of a shape, or integer of its coordinates, with 0; None where one is not known."""
     lows: dict[Any, int] = {}
     highs: dict[Any, int] = {}
@@ -294,7 +296,7 @@ def offset_range(shape: Any, stride: Any) -> tuple[int, int] | None:
 _by, _rest, _whole = int.__mul__, int.__mod__, int.__floordiv__
 
 
-def _sum_of_ints(coord: Any, shape: Any, stride: Any) -> int:
+def _sum_of_ints(coord: object, shape: Any, stride: Any) -> int:
     total = 0
     if type(coord) is int:
         while isinstance(shape, tuple):
@@ -329,7 +331,7 @@ def _reduced(x: int, shape: Any, stride: Any) -> tuple[int, int]:
     return total, x
 
 
-def _offset(coord: Any, shape: Any, stride: Any) -> Any:
+def _offset(coord: object, shape: Any, stride: Any) -> Any:
     if isinstance(coord, tuple):
         terms = [_offset(c, s, d) for c, s, d in zip(coord, _fitting(coord, shape), stride)]
     elif isinstance(shape, tuple):
@@ -339,9 +341,9 @@ def _offset(coord: Any, shape: Any, stride: Any) -> Any:
     return functools.reduce(plus, terms, _0)
 
 
-def _terms(x: Any, shape: Any, stride: Any) -> Iterator[Any]:
+def _terms(x: object, shape: IntTupleLike, stride: IntTupleLike) -> Iterator[Any]:
     """The digits of the integer x in `shape`, each times its stride; the last digit is what is left of x."""
-    pairs = _merged(zip(leaves(shape), leaves(stride)))
+    pairs = merged_leaves(zip(leaves(shape), leaves(stride)))
     if ends_empty(shape):
         pairs.append((_1, _0))  # the last mode has no digit: it takes what is left of x, and nothing comes of that
     divisor: Any = _1
@@ -355,17 +357,6 @@ def _terms(x: Any, shape: Any, stride: Any) -> Iterator[Any]:
         yield times(_mod(x, s) if k < len(pairs) - 1 else x, d)
 
 
-def _merged(pairs: Iterable[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
-    """Modes (extent, stride), those that continue their left neighbour merged into it: x%s*d + x//s*(s*d) == x*d."""
-    out: list[tuple[Any, Any]] = []
-    for s, d in pairs:
-        if out and out[-1][0] != 0 and type(s) is type(d) is type(out[-1][0]) is type(out[-1][1]) is Int and d == out[-1][0] * out[-1][1]:
-            out[-1] = (out[-1][0] * s, out[-1][1])
-        else:
-            out.append((s, d))
-    return out
-
-
 def ends_empty(shape: Any) -> bool:
     """Whether the last leaf of a shape is an empty tuple, as in (4,()) and (4,(2,())): then no mode takes what is left of an index."""
     while isinstance(shape, tuple) and shape:
@@ -373,7 +364,7 @@ def ends_empty(shape: Any) -> bool:
     return isinstance(shape, tuple)
 
 
-def _split(index: Any, shape: Any) -> Any:
+def _split(index: CoordLike, shape: IntTupleLike) -> Any:
     """idx2crd without strides."""
     if isinstance(index, tuple):
         return tuple.__new__(Coord, map(_split, index, _fitting(index, shape)))
@@ -390,7 +381,7 @@ def _split(index: Any, shape: Any) -> Any:
     return tuple.__new__(Coord, out)
 
 
-def _split_by(index: Any, shape: Any, stride: Any) -> Any:
+def _split_by(index: object, shape: Any, stride: Any) -> Any:
     """idx2crd with strides."""
     if isinstance(index, tuple):
         return tuple.__new__(Coord, map(_split_by, index, _fitting(index, shape), stride))
@@ -399,7 +390,7 @@ def _split_by(index: Any, shape: Any, stride: Any) -> Any:
     return _0 if is_constant(1, shape) else _mod(_over(index, stride), shape)
 
 
-def _fitting(coord: tuple[Any, ...], shape: Any) -> tuple[Any, ...]:
+def _fitting(coord: tuple[Any, ...], shape: IntTupleLike) -> tuple[Any, ...]:
     """The modes of a shape for the modes of a coordinate; RankError if these do not fit."""
     if not isinstance(shape, tuple):
         raise RankError(f"coordinate {shown(coord)} for the extent {shape}", "an integer", "nest the coordinate no deeper than the shape")
@@ -423,7 +414,7 @@ def _mod(x: Any, n: Any) -> Any:
     return _0 if is_constant(1, n) else x % n if is_leaf(x) else computed(operator.mod, x, plain(n))
 
 
-def _power_of_two(x: Any, n: Any) -> int:
+def _power_of_two(x: Any, n: object) -> int:
     """k where n is 2**k, k > 0, and x an array or tracer of integers: a shift and a mask round down as // and % do, in one operation.
 
     JAX's // and % are a dozen each, for they put right what the machine rounds towards 0.
@@ -433,12 +424,12 @@ def _power_of_two(x: Any, n: Any) -> int:
     return 0
 
 
-def _divides_by(n: Any) -> None:
+def _divides_by(n: IntLike) -> None:
     if equal(n, 0):
         raise RangeError("an integer coordinate divided by 0", "extents and strides of 1 or more", "give one coordinate per mode")
 
 
-def _offsets_of_arrays(np: Any, coord: Any, shape: Any, stride: Any) -> Any:
+def _offsets_of_arrays(np: Any, coord: CoordLike, shape: IntTupleLike, stride: IntTupleLike) -> Any:
     """The offsets of coordinates that are integer arrays: int64, of the shape that the arrays broadcast to."""
     parts = list(leaves(coord))
     arrays = [x for x in parts if isinstance(x, np.ndarray)]

@@ -1,4 +1,4 @@
-"""How values show themselves in a notebook: as pictures or LaTeX, which tla.apps.notebook makes, and where there is none as their text."""
+"""Views of values in a notebook: as pictures or LaTeX, which tla.apps.notebook makes, and where there is none as their text."""
 
 from __future__ import annotations
 
@@ -29,5 +29,5 @@ class Displayed:
         return _view("latex", self)
 
 
-def _view(form: str, x: Any) -> str | None:
+def _view(form: str, x: object) -> str | None:
     return _FORMS[form](x) if form in _FORMS else None

@@ -35,7 +35,7 @@ class Element:
 
     @property
     def C0(self) -> Int:
-        """How many whole elements 32 bytes hold. Static."""
+        """The number of whole elements that 32 bytes hold. Static."""
         return static(C0_BITS // self.bits)
 
     def __repr__(self) -> str:

@@ -11,7 +11,7 @@ from typing import Generic, NamedTuple, ParamSpec
 
 
 class Reason(NamedTuple):
-    """Why something is refused: what was given, what was expected, how to fix it.
+    """The reason of a refusal: what was given, what was expected, how to fix it.
 
     >>> print(Reason("tile 0 of (0,4)", "a positive integer", "drop that entry"))
     tile 0 of (0,4)
@@ -54,7 +54,7 @@ class Predicate(Generic[P]):
         return False if isinstance(answer, Reason) else answer
 
     def why_not(self, *args: P.args, **options: P.kwargs) -> Reason | None:
-        """Why the answer is False; None where it is not."""
+        """The reason that the answer is False; None where it is not."""
         answer = self._decide(*args, **options)
         return answer if isinstance(answer, Reason) else None
 

@@ -17,7 +17,7 @@ from typing import Any, Generic, TypeVar, cast
 from . import ints
 from .display import Displayed
 from .errors import LeafTypeError, Predicate, RankError, Reason
-from .ints import Int, IntTupleLike, Static, equal, is_int, leaf, mul, static
+from .ints import Int, IntLike, IntTupleLike, Static, equal, is_int, leaf, mul, static
 from .kinds import AnyLayout as AnyLayout, defined, layout_fix as layout_fix
 
 #: Nesting deeper than this is refused: it is no layout, and recursion on it would not end well.
@@ -32,7 +32,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class _TupleMeta(type):
-    def __getitem__(cls: M, modes: Any) -> M:
+    def __getitem__(cls: M, modes: object) -> M:
         modes = modes if isinstance(modes, tuple) else (modes,)
         value = cls(*map(_static_mode, modes))
         names = ", ".join(repr(m) if isinstance(m, Static) else text(m) for m in modes)
@@ -96,7 +96,7 @@ class Underscore:
 _ = Underscore()
 
 
-def opened(coord: Any, depth: int = MAX_DEPTH) -> Any:
+def opened(coord: object, depth: int = MAX_DEPTH) -> Any:
     """A coordinate or tiler with `_` where a tuple in it has Python's `:`, or None, which stand for it."""
     if not isinstance(coord, tuple):
         return coord
@@ -121,30 +121,30 @@ def require_depth(x: tuple[Any, ...], depth: int = MAX_DEPTH) -> None:
             require_depth(m, depth - 1)
 
 
-def as_shape(x: Any, cls: type[IntTuple] = IntTuple) -> Any:
+def as_shape(x: object, cls: type[IntTuple] = IntTuple) -> Any:
     """x checked, for what is defined on layouts by their shapes: an integer as a leaf, a tuple as a `cls`, a layout as its shape."""
     return as_int_tuple(shape_of(x), cls)
 
 
-def as_int_tuple(x: Any, cls: type[IntTuple] = IntTuple) -> Any:
+def as_int_tuple(x: object, cls: type[IntTuple] = IntTuple) -> Any:
     """x checked: an integer as a leaf, a tuple as a `cls`. A layout is neither, and refused: its shape alone is not what it is."""
     if type(x) is cls or (cls is IntTuple and isinstance(x, IntTuple) and x.checked):
         return x
     return as_tuple(cls, x) if isinstance(x, tuple) else leaf(x)
 
 
-def text(x: Any) -> str:
+def text(x: object) -> str:
     """An IntTuple in tla's notation: `(_2,(4,_3))`; a leaf prints itself."""
     return f"({','.join(map(text, x))})" if isinstance(x, tuple) else str(x)
 
 
-def symbols_given(*trees: Any) -> str:
+def symbols_given(*trees: object) -> str:
     """The argument that repr adds to parse(text) for the symbols in IntTuples: nothing, or `, symbols=[dim('M')]`."""
     found = dict.fromkeys(s for x in trees for n in leaves(x) for s in getattr(getattr(n, "value", n), "symbols", ()))
     return f", symbols={[*found]}" if found else ""
 
 
-def shown(x: Any, width: int = 80) -> str:
+def shown(x: object, width: int = 80) -> str:
     """The text of x in an error message: its notation, cut at `width` characters."""
     try:
         full = text(x)
@@ -173,7 +173,7 @@ class ByPath(Generic[R]):
         indices = tuple(map(leaf, path)) if isinstance(path, tuple) else (leaf(path),)
         return lambda x: self._of(x, indices)
 
-    def _of(self, x: Any, path: tuple[int, ...]) -> R:
+    def _of(self, x: object, path: tuple[int, ...]) -> R:
         """f of the mode of x at a path; what is defined on the kind of x takes the path too."""
         own = defined(self._f.__name__, x)
         return cast(R, own(x, *path)) if own else self._f(functools.reduce(mode, path, x))
@@ -203,7 +203,7 @@ class Bracketed(Generic[F]):
         bound = self._make(*given)
 
         @functools.wraps(bound)
-        def of_any_kind(x: Any, *more: Any) -> Any:
+        def of_any_kind(x: object, *more: object) -> Any:
             own = defined(self.__name__, x)
             return own(*given)(x, *more) if own else bound(x, *more)
 
@@ -227,18 +227,18 @@ def mode(x: Any, i: int) -> Any:
     raise RankError(f"mode {i} of {shown(x)}", f"0 to {len(modes_of(x)) - 1}", f"its rank is {len(modes_of(x))}: use one of these")
 
 
-def shape_of(x: Any) -> Any:
+def shape_of(x: object) -> Any:
     """The shape of a layout; an IntTuple is its own."""
     return x.shape if isinstance(x, AnyLayout) else x
 
 
-def modes_of(x: Any) -> tuple[Any, ...]:
+def modes_of(x: object) -> tuple[Any, ...]:
     """The modes of a shape as a tuple: an integer is one mode."""
     x = shape_of(x)
     return x if isinstance(x, tuple) else (x,)
 
 
-def leaves(x: Any) -> Iterator[Any]:
+def leaves(x: object) -> Iterator[Any]:
     """The integers of an IntTuple, from left to right."""
     if not isinstance(x, tuple):
         return iter((x,))
@@ -256,7 +256,7 @@ def _collect(x: tuple[Any, ...], out: list[Any]) -> None:
 
 
 @ByPath
-def get(x: Any) -> Any:
+def get(x: object) -> Any:
     """The mode of a tuple or layout at a path: `get[0, 1](x)` is mode 1 of mode 0.
 
     Raises RankError where there is no such mode.
@@ -271,8 +271,8 @@ def get(x: Any) -> Any:
 
 
 @ByPath
-def rank(x: Any) -> Int:
-    """How many modes: the length of a tuple, 1 for an integer. Static.
+def rank(x: object) -> Int:
+    """The number of modes: the length of a tuple, 1 for an integer. Static.
 
     >>> from tla import rank
     >>> print(rank((2, (3, 4))), rank(5), rank[1]((2, (3, 4, 5))))
@@ -284,8 +284,8 @@ def rank(x: Any) -> Int:
 
 
 @ByPath
-def depth(x: Any) -> Int:
-    """How deep the nesting is: 0 for an integer, 1 for a flat tuple. Static.
+def depth(x: object) -> Int:
+    """The depth of the nesting: 0 for an integer, 1 for a flat tuple. Static.
 
     >>> from tla import depth
     >>> print(depth(5), depth((2, (3, 4))), depth[1]((2, (3, 4))))
@@ -296,13 +296,13 @@ def depth(x: Any) -> Int:
     return static(_depth(as_shape(x)))
 
 
-def _depth(x: Any) -> int:
+def _depth(x: object) -> int:
     return 1 + builtins.max(map(_depth, x), default=0) if isinstance(x, tuple) else 0
 
 
 @ByPath
 def size(x: Any) -> Any:
-    """How many coordinates: the product of all extents [elements]. For a layout, of its (padded) shape.
+    """The number of coordinates: the product of all extents [elements]. For a layout, of its (padded) shape.
 
     >>> from tla import size, Int
     >>> print(size((2, (3, Int[4]()))), size[1]((2, (Int[3](), Int[4]()))))
@@ -341,7 +341,7 @@ def product_each(x: IntTupleLike | AnyLayout) -> IntTuple:
 # ------------------------------------------------------------------------------------------------- profiles
 
 
-def flatten(x: Any) -> Any:
+def flatten(x: object) -> Any:
     """All leaves side by side, as a tuple; an integer stays one. A layout becomes flat in shape and stride.
 
     >>> from tla import flatten, parse
@@ -356,7 +356,7 @@ def flatten(x: Any) -> Any:
     return IntTuple(*leaves(x)) if isinstance(x, tuple) else x
 
 
-def unflatten(flat: Any, profile: Any) -> Any:
+def unflatten(flat: object, profile: IntTupleLike) -> Any:
     """The leaves of `flat` in the nesting of `profile`: `unflatten(flatten(x), x) == x`. Of a layout, the modes of both parts.
 
     profile   an IntTuple: of a layout that was flattened, its shape
@@ -380,7 +380,7 @@ def unflatten(flat: Any, profile: Any) -> Any:
     return like(profile, iter(values))
 
 
-def like(profile: Any, values: Iterator[Any], cls: type[IntTuple] = IntTuple) -> Any:
+def like(profile: IntTupleLike, values: Iterator[Any], cls: type[IntTuple] = IntTuple) -> Any:
     """The next values of an iterator, in the nesting of `profile`."""
     if not isinstance(profile, tuple):
         return next(values)
@@ -399,7 +399,7 @@ def why_not_congruent(a: Any, b: Any) -> Reason | None:
     return next((why for pair in zip(a, b) if (why := why_not_congruent(*pair))), None)
 
 
-def require_congruent(where: str, a: Any, b: Any) -> None:
+def require_congruent(where: str, a: object, b: object) -> None:
     """RankError, with the place where it matters, if a and b are not congruent."""
     if why := why_not_congruent(a, b):
         raise RankError(f"{where}: {why.what}", why.expected, why.fix)
@@ -461,7 +461,7 @@ def weakly_compatible(a: IntTupleLike | AnyLayout, b: IntTupleLike | AnyLayout) 
     return _refines(as_shape(a), as_shape(b), ints.divides, "does not divide the size of")
 
 
-def _refines(a: Any, b: Any, holds: Callable[[Any, Any], bool | None], otherwise: str) -> Reason | bool | None:
+def _refines(a: IntLike, b: IntLike, holds: Callable[[Any, Any], bool | None], otherwise: str) -> Reason | bool | None:
     """Whether b refines the nesting of a, and holds(n, size of b there) at each integer n of a; if not, why."""
     if not isinstance(a, tuple):
         answer = holds(a, product(b))

@@ -41,7 +41,7 @@ class Static(Value):
     _text: str
     value: Any
 
-    def __init__(self, value: Any, text: str = "") -> None:
+    def __init__(self, value: object, text: str = "") -> None:
         put(self, "value", value)
         put(self, "_text", text)
 
@@ -71,7 +71,7 @@ def _lift(name: str, absorbs: Mapping[int, int] = {}, start: int | None = None) 
     """
     method = getattr(int, name)
 
-    def operate(self: Int, other: Any) -> Any:
+    def operate(self: Int, other: object) -> Any:
         if type(other) is Int:
             return static(method(self, other))
         if type(other) is not int and (is_no_integer(other) or isinstance(other, Static)):
@@ -148,10 +148,10 @@ class Int(int, metaclass=_IntMeta):
     __rxor__ = _lift("__rxor__")
     __truediv__ = __rtruediv__ = _no_true_division
 
-    def __divmod__(self, other: Any) -> Any:
+    def __divmod__(self, other: object) -> Any:
         return self // other, self % other
 
-    def __rdivmod__(self, other: Any) -> Any:
+    def __rdivmod__(self, other: object) -> Any:
         return other // self, other % self
 
     def __pow__(self, other: Any, modulus: Any = None) -> Any:
@@ -194,7 +194,7 @@ class Int(int, metaclass=_IntMeta):
     def __format__(self, spec: str) -> str:
         return format(int(self), spec) if spec else str(self)
 
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+    def __array_ufunc__(self, ufunc: object, method: str, *inputs: object, **options: object) -> Any:
         """To numpy it is a plain int, which takes the dtype of the array that it meets."""
         return getattr(ufunc, method)(*(int(x) if type(x) is Int else x for x in inputs), **options)
 
@@ -390,13 +390,13 @@ class _IsConstant:
 is_constant_of = _IsConstant()
 
 
-def known(x: Any) -> int | None:
+def known(x: object) -> int | None:
     """The value of x as a plain int, static or dynamic; None for a symbol."""
     return int(x) if isinstance(x, int) else None
 
 
 def _question(name: Literal["==", "<=", "divides"], decide: Callable[[int, int], bool]) -> Callable[[Any, Any], bool | None]:
-    def ask(a: Any, b: Any) -> bool | None:
+    def ask(a: IntLike, b: IntLike) -> bool | None:
         if isinstance(a, int) and isinstance(b, int):
             return decide(int(a), int(b))
         for x in (a, b):
@@ -415,7 +415,7 @@ _ASK = {"==": equal, "<=": at_most, "divides": divides}
 _TEXT = {"==": "{} == {}", "<=": "{} <= {}", "divides": "{} divides {}"}
 
 
-def require(question: Literal["==", "<=", "divides"], a: Any, b: Any, where: Callable[[], str]) -> bool:
+def require(question: Literal["==", "<=", "divides"], a: object, b: object, where: Callable[[], str]) -> bool:
     """Ask for a condition that an operation needs: True where it holds, False where it does not.
 
     Where it is not known, the answer is True under assuming(), which records the condition; else Unproven, which names it. where: the
@@ -437,7 +437,7 @@ def require(question: Literal["==", "<=", "divides"], a: Any, b: Any, where: Cal
 # ------------------------------------------------------------------------------------------------- arithmetic
 
 
-def add(a: Any, b: Any) -> Any:
+def add(a: IntLike, b: IntLike) -> Any:
     """a + b, static if both are.
 
     >>> print(add(Int[4](), Int[2]()), add(0, Int[4]()))
@@ -465,7 +465,7 @@ def mul(a: Any, b: Any) -> Any:
     return _combined(operator.mul, a, b) if type(a) is not Int or a != 1 else _operand(b)
 
 
-def _combined(operation: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
+def _combined(operation: Callable[[Any, Any], Any], a: object, b: object) -> Any:
     """operation(a, b) of leaves, or of what else computes."""
     if type(a) is not int:
         a = _operand(a)
@@ -474,17 +474,17 @@ def _combined(operation: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
     return operation(a, b) if is_leaf(a) and is_leaf(b) else computed(operation, a, b)
 
 
-def _operand(x: Any) -> Any:
+def _operand(x: object) -> Any:
     """x, unless it is no integer and nothing that computes like one: a text, a tuple, None. A numpy integer as an int."""
     return leaf(x) if not is_leaf(x) and (isinstance(x, (numbers.Number, tuple, list)) or is_no_integer(x) or x is None) else x
 
 
-def as_static(n: Any) -> Any:
+def as_static(n: IntLike) -> Any:
     """An integer of the library's own as the static integer that it is; a symbol as it stands."""
     return static(n) if isinstance(n, int) else n
 
 
-def settled(n: Any, *of: Any) -> Any:
+def settled(n: IntLike, *of: object) -> Any:
     """n, made of these: as a static integer where it is a number whatever dynamic integers hold, as M // M is.
 
     >>> from tla import dim
@@ -495,7 +495,7 @@ def settled(n: Any, *of: Any) -> Any:
     return static(n) if type(n) is int and int not in map(type, of) else n
 
 
-def plain(n: Any) -> Any:
+def plain(n: object) -> Any:
     """n as what arrays, tracers and expressions take: an integer of ours as a plain int."""
     return int(n) if isinstance(n, int) else n
 
@@ -511,7 +511,7 @@ def times(x: Any, d: Any) -> Any:
     )  # a proxy takes all that stands on its right, a basis element too
 
 
-def plus(a: Any, b: Any) -> Any:
+def plus(a: IntLike, b: IntLike) -> Any:
     """a + b, where both may be anything that computes. A static 0 costs nothing."""
     if is_constant(0, a) or is_constant(0, b):
         return b if is_constant(0, a) else a
@@ -526,7 +526,7 @@ def ceil_div(a: Any, b: Any) -> Any:
     return add(a, b - static(1)) // b
 
 
-def require_positive(where: str, n: Any) -> None:
+def require_positive(where: str, n: IntLike) -> None:
     """RangeError if n is known to be 0 or less."""
     if at_most(n, 0):
         raise RangeError(f"{where}: {n} is not positive", "1 or more", "leave out what is empty")
@@ -550,7 +550,7 @@ def shape_div(a: Any, b: Any) -> Any:
     )
 
 
-def fold(name: str, decide: Callable[[int, int], int], a: Any, b: Any) -> Any:
+def fold(name: str, decide: Callable[[int, int], int], a: object, b: object) -> Any:
     """decide(a, b) of two known integers, static if both are: what gcd, max and min share."""
     x, y = known(a), known(b)
     if x is None or y is None:
@@ -561,11 +561,11 @@ def fold(name: str, decide: Callable[[int, int], int], a: Any, b: Any) -> Any:
     return static(decide(x, y)) if type(a) is type(b) is Int else decide(x, y)
 
 
-def smaller(a: Any, b: Any) -> Any:
+def smaller(a: IntLike, b: IntLike) -> Any:
     """The smaller of two integers, static if both are."""
     return fold("min", min, a, b)
 
 
-def larger(a: Any, b: Any) -> Any:
+def larger(a: IntLike, b: IntLike) -> Any:
     """The larger of two integers, static if both are."""
     return fold("max", max, a, b)

@@ -49,7 +49,7 @@ def on(kind: type, *operations: Any, argument: int = 0) -> Callable[[F], F]:
     return define
 
 
-def defined(name: str, x: Any, argument: int = 0) -> Callable[..., Any] | None:
+def defined(name: str, x: object, argument: int = 0) -> Callable[..., Any] | None:
     """An operation as it is defined on the kind of x; None where it is not."""
     own = _DEFINED.get(type(x))
     return own.get((name, argument)) if own else None
@@ -62,7 +62,7 @@ def by_kind(written_for: type, argument: int = 0) -> Callable[[F], F]:
         name = f.__name__
 
         @functools.wraps(f)
-        def of_kind(*arguments: Any, **options: Any) -> Any:
+        def of_kind(*arguments: object, **options: object) -> Any:
             x = arguments[argument] if len(arguments) > argument else options.get(f.__code__.co_varnames[argument])
             if own := defined(name, x, argument):
                 return own(*arguments, **options)
@@ -75,12 +75,12 @@ def by_kind(written_for: type, argument: int = 0) -> Callable[[F], F]:
     return decorate
 
 
-def refuse_kind(name: str, x: Any) -> Any:
+def refuse_kind(name: str, x: object) -> Any:
     """LeafTypeError for x where a layout belongs."""
     raise LeafTypeError(f"{name} of a {type(x).__name__}", "a layout", layout_fix(x))
 
 
-def layout_fix(x: Any) -> str:
+def layout_fix(x: object) -> str:
     """The fix for x where a layout belongs."""
     if isinstance(x, str):
         return f"write parse({x!r:.60})"

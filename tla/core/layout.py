@@ -57,7 +57,7 @@ class Shape(IntTuple):
 
 
 class Stride(IntTuple):
-    """How far one step in each mode goes [elements]; congruent to the layout's shape.
+    """The length of one step in each mode [elements]; congruent to the layout's shape.
 
     >>> from tla import MakeStride, Stride, _1, _4
     >>> print(MakeStride(_1, 4), Stride[_1, _4]())
@@ -101,7 +101,7 @@ def MakeStride(*modes: IntTupleLike) -> Stride:
 
 
 class _Order:
-    """Which mode of a compact layout is fastest."""
+    """The fastest mode of a compact layout: the first or the last."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -147,7 +147,7 @@ def compact_row_major(shape: IntTupleLike, current: IntLike = _1) -> Any:
     return _compact(shape, reversed(tuple(leaves(shape))), current)[1]
 
 
-def _compact(shape: Any, extents: Iterable[Any], current: Any) -> tuple[Any, Any]:
+def _compact(shape: IntTupleLike, extents: Iterable[Any], current: Any) -> tuple[Any, Any]:
     """Running products over the extents, in the profile of shape: as they come, and reversed."""
     current, strides = leaf(current), []
     for n in extents:
@@ -160,7 +160,7 @@ def _compact(shape: Any, extents: Iterable[Any], current: Any) -> tuple[Any, Any
 
 
 class _LayoutMeta(type):
-    def __getitem__(cls, parts: Any) -> Callable[[], Layout]:
+    def __getitem__(cls, parts: object) -> Callable[[], Layout]:
         parts = parts if isinstance(parts, tuple) else (parts,)
         if not 1 <= len(parts) <= 3:
             raise RankError(f"Layout of {len(parts)} parts in brackets", "one to three", "write Layout[Shape[...], Stride[...]]")
@@ -241,7 +241,7 @@ class Layout(AnyLayout, metaclass=_LayoutMeta):
 
     @property
     def origin_shape(self) -> Shape | None:
-        """How much of each top-level mode holds valid data [elements]; None where that is no box: part of it is padding."""
+        """The part of each top-level mode that holds valid data [elements]; None where that is no box: part of it is padding."""
         return _default_origin(self.shape) if self._origin is None else None if self._origin is ... else self._origin
 
     def __call__(self, *coord: Any) -> Any:
@@ -311,7 +311,7 @@ class Layout(AnyLayout, metaclass=_LayoutMeta):
         return unchecked_layout, (self.shape, self.stride, self._origin)
 
 
-def _may_be_extent(n: Any, shape: Any) -> bool:
+def _may_be_extent(n: IntLike, shape: IntTupleLike) -> bool:
     """Whether n is 0 or more: proved, recorded by assuming(), or a symbol of sympy of which nothing was declared."""
     return bool(getattr(n, "is_undeclared", False)) or require("<=", 0, n, lambda: f"the extent {n} of {shown(shape)}")
 
@@ -331,7 +331,7 @@ def plain_layout(plain: list[tuple[int, int]], make: Callable[[], tuple[Any, Any
     return new
 
 
-def _plain_modes(shape: Any, stride: Any) -> list[tuple[int, int]]:
+def _plain_modes(shape: IntTupleLike, stride: IntTupleLike) -> list[tuple[int, int]]:
     if type(shape) is Int and type(stride) is Int:
         return [(shape.real, stride.real)] if shape else []
     out: list[tuple[int, int]] = []
@@ -342,7 +342,7 @@ def _plain_modes(shape: Any, stride: Any) -> list[tuple[int, int]]:
     return [] if ends_empty(shape) else out
 
 
-def as_layout(where: str, x: Any) -> Any:
+def as_layout(where: str, x: object) -> Any:
     """x if it is a layout; LeafTypeError if it is something else, or a layout of another kind."""
     if isinstance(x, Layout):
         return x
@@ -351,7 +351,7 @@ def as_layout(where: str, x: Any) -> Any:
     raise LeafTypeError(f"{where} of a {type(x).__name__}", "a layout", layout_fix(x))
 
 
-def join(layouts: Iterable[Layout], origin: Any = None) -> Layout:
+def join(layouts: Iterable[Layout], origin: object = None) -> Layout:
     """The layouts as the modes of one, each with the strides that it has, and what of it is valid unless `origin` says that."""
     modes = tuple(layouts)
     for m in modes:
@@ -368,7 +368,7 @@ def join(layouts: Iterable[Layout], origin: Any = None) -> Layout:
 # of None is known to be no box, or not known to be one; _origin has `...` for it.
 
 
-def spread_valid(extents: Iterable[Any], valid: Any) -> Any:
+def spread_valid(extents: Iterable[Any], valid: object) -> Any:
     """The origin_shape of modes whose first `valid` coordinates, first mode fastest, are valid; `...` where that is no box."""
     out: list[Any] = []
     for n in extents:
@@ -384,7 +384,7 @@ def spread_valid(extents: Iterable[Any], valid: Any) -> Any:
 
 
 def valid_as_one(layout: Layout) -> Any:
-    """How many coordinates are valid, where these are the first ones, first mode fastest; None where they are not."""
+    """The number of valid coordinates, where these are the first ones, first mode fastest; None where they are not."""
     if layout._origin is ...:
         return None
     if layout._origin is None:
@@ -404,7 +404,7 @@ def _box(valid: Iterable[Any]) -> Any:
 
 
 def valid_leaves(layout: Layout) -> Any:
-    """How much of each leaf is valid, in order, where that is a box of the leaves; None where it is none."""
+    """The valid part of each leaf, in order, where that is a box of the leaves; None where it is none."""
     if layout._origin is None:
         return list(leaves(layout.shape))
     found: list[Any] = []
@@ -441,11 +441,11 @@ def require_origin(where: str, layout: Any) -> Shape:
 
 
 def origin_given(layout: Layout) -> str:
-    """What repr adds to parse(text) for an origin_shape: nothing for the default."""
+    """The argument that repr adds to parse(text) for an origin_shape: nothing for the default."""
     return "" if layout._origin is None else f", origin_shape={'...' if layout._origin is ... else repr(layout._origin)}"
 
 
-def unchecked_layout(shape: Any, stride: Any, origin: Any = None, plain: Any = None) -> Layout:
+def unchecked_layout(shape: IntTupleLike, stride: IntTupleLike, origin: object = None, plain: object = None) -> Layout:
     """The layout of parts that the caller has proved to fit: Layout without its checks. plain: what plain_modes() gives."""
     new = _new(Layout)
     _set_shape(new, shape)
@@ -456,11 +456,11 @@ def unchecked_layout(shape: Any, stride: Any, origin: Any = None, plain: Any = N
 
 
 @memo
-def _default_origin(shape: Any) -> Shape:
+def _default_origin(shape: IntTupleLike) -> Shape:
     return Shape(*product_each(shape))
 
 
-def _as_origin(shape: Any, origin_shape: Any) -> Shape | None:
+def _as_origin(shape: IntTupleLike, origin_shape: IntTupleLike) -> Shape | None:
     """An origin_shape checked; None if it is the default one."""
     origin, whole = Shape(*modes_of(as_int_tuple(origin_shape))), _default_origin(shape)
     if not congruent(origin, whole):
@@ -476,7 +476,7 @@ def _as_origin(shape: Any, origin_shape: Any) -> Shape | None:
     return kept
 
 
-def _kept(shape: Any, origin: Any) -> Any:
+def _kept(shape: IntTupleLike, origin: object) -> Any:
     """An origin_shape as a layout keeps it: None if it is the default one, static-ness and all."""
     if origin is ... or origin is None:
         return origin

@@ -6,7 +6,7 @@ a result that is remembered may be handed out again.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, TypeVar
+from typing import ClassVar, TypeVar
 
 T = TypeVar("T", bound="Value")
 
@@ -33,7 +33,7 @@ class Value:
 put = object.__setattr__
 
 
-def new_value(cls: type[T], **fields: Any) -> T:
+def new_value(cls: type[T], **fields: object) -> T:
     """A new value of a class with these fields, which are not checked here."""
     new = object.__new__(cls)
     for name, value in fields.items():

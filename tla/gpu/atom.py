@@ -24,7 +24,7 @@ from .elements import as_element, cpp_name
 
 
 class Major(enum.Enum):
-    """Which mode of an operand in shared memory is contiguous: K, or MN for its other one. Source: CuTe `UMMA::Major`.
+    """The contiguous mode of an operand in shared memory: K, or MN for its other one. Source: CuTe `UMMA::Major`.
 
     >>> from tla.gpu import K, Major
     >>> K is Major.K

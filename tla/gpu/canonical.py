@@ -201,7 +201,7 @@ MOST = 1 << 21
 
 
 def canonical(layout: Any, element: Any) -> Canonical | Reason:
-    """Which canonical layout of shared memory a layout is: the atom that is repeated to its shape, and in which order.
+    """The canonical layout of shared memory that a layout is: the atom that is repeated to its shape, and in which order.
 
     layout    a layout or tensor (MN, K) or (MN, K, stages) with known extents and strides, swizzled or not
     element   the element type

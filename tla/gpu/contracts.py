@@ -128,7 +128,7 @@ def _tma(layout: Any, element: Element) -> Any:
 
 
 def _step(inner: Layout, i: int) -> int:
-    """How far the second element of a mode lies from the first; of one element, as far as can be."""
+    """The distance of the second element of a mode from the first; of one element, as far as can be."""
     mode = take[i, i + 1](inner)
     if int(size(mode)) <= 1:
         return 1 << 62

@@ -103,7 +103,7 @@ def _mask(where: str, predicate: Any, t: Tensor) -> Any:
 
 
 def _through(where: str, atom: CopyAtom, values: Any, count: int) -> Any:
-    """What an atom's threads hold after it, of what they held before: (threads, value and atom, rest ...)."""
+    """The values of an atom's threads after it, of those before: (threads, value and atom, rest ...)."""
     import numpy as np
 
     lanes = int(size(atom.thr_id))

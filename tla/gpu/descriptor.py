@@ -31,7 +31,7 @@ _1, _2, _8 = static(1), static(2), static(8)
 
 @dataclass(frozen=True, eq=False)
 class Generation:
-    """How an instruction's descriptor is made up: where each field lies, as (lowest bit, bits), and the codes of swizzle modes.
+    """The form of an instruction's descriptor: where each field lies, as (lowest bit, bits), and the codes of swizzle modes.
 
     sparse_k   the extents along K that an instruction takes, in 16-byte units of dense operands
     """

@@ -5,6 +5,7 @@ Text is parsed by a grammar of its own: name, or name<argument, ...>, where a na
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -48,7 +49,7 @@ def _made(name: str) -> Atom:
 
 
 def names() -> list[str]:
-    """Every name that `from tla.gpu import ...` knows beside its functions."""
+    """Every name that `from tla.gpu import ...` knows in addition to its functions."""
     return [*_entries()]
 
 
@@ -92,7 +93,7 @@ def _parsed(text: str) -> tuple[str, list[str]]:
 
 
 def _split(text: str) -> list[str]:
-    """What commas outside of angle brackets separate."""
+    """Split a text at commas outside of angle brackets."""
     out, depth, start = [], 0, 0
     for i, c in enumerate(text):
         depth += (c == "<") - (c == ">")
@@ -119,8 +120,6 @@ def _argument(text: str) -> Any:
 
 
 def _nearest(name: str) -> str:
-    import difflib
-
     close = difflib.get_close_matches(name, names(), 1, 0.5)
     return f"did you mean {close[0]}?" if close else "atoms(arch='sm80') lists those of one architecture"
 

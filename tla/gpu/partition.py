@@ -37,12 +37,12 @@ def cut(f: Callable[[Layout], Layout], t: Any) -> Any:
 
 
 def with_valid(t: Any) -> Any:
-    """What is to be cut, with what of it is valid: a layout as the tensor of its offsets."""
+    """The tensor that is to be cut, with its valid part: a layout as the tensor of its offsets."""
     return MakeTensor(None, t) if isinstance(t, (Layout, ComposedLayout)) else t
 
 
 def part_of(whole: Any, frg: Any, index: Any, thread: Any, *values: Any) -> Tensor:
-    """What a thread's coordinate leaves of frg, which is (thread, value, ...): a tensor whose modes are the values'.
+    """The part of frg that a thread's coordinate leaves; frg is (thread, value, ...): a tensor whose modes are the values'.
 
     whole   what frg was made of
     index   which thread, or an array of them: then there is an offset for each, those that are the same too
@@ -75,7 +75,7 @@ def _around_threads(layout: Any, inner: Any, offset: Any) -> tuple[Any, Any]:
 
 
 def _guard_of(t: Tensor, coord: Any) -> Guard | None:
-    """Which elements of a part are valid: None where all are."""
+    """The guard of the valid elements of a part; None where all are valid."""
     whole = t._guard is None and all(equal(n, m) is True for n, m in zip(t.origin_shape, product_each(innermost(t.layout).shape)))
     if whole or gives_places(t):
         return None

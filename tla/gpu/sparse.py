@@ -20,7 +20,7 @@ from .atom import MMAAtom
 
 
 def group_of(atom: MMAAtom) -> int:
-    """How many neighbours along K four bits of metadata are for: half of them are kept."""
+    """The number of neighbours along K that four bits of metadata are for: half of them are kept."""
     assert atom.sparsity is not None
     return atom.sparsity[1] // 2
 

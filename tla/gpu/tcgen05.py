@@ -105,7 +105,7 @@ def _umma(name: str, kind: Kind, form: str, sms: int, k_scale: int, *arguments: 
 
 
 def _fragments(form: str, sms: int, a: Element, c: Element, majors: list[Major]) -> dict[str, Any]:
-    """What a fragment of each operand is: a descriptor, or tensor memory and how it is allocated."""
+    """The form of a fragment of each operand: a descriptor, or tensor memory and how it is allocated."""
     ts = form.startswith("TS")
     mode = "NonInterleaved" if sms == 1 else "Duplicated"
     desc = "sparse_smem_desc" if form.endswith("SPARSE") else "smem_desc"
@@ -119,7 +119,7 @@ def _fragments(form: str, sms: int, a: Element, c: Element, majors: list[Major])
 
 
 def _vector(name: str, kind: Kind, sparse: bool, given: list[Any]) -> int | None:
-    """How many elements share a scale factor, of a sparse A twice as many; taken from the template where it says so."""
+    """The number of elements that share a scale factor, of a sparse A twice as many; taken from the template where it says so."""
     allowed = tuple(v * (1 + sparse) for v in kind.vectors)
     if kind.takes_vector:
         return extent(f"the vector of {name}", given.pop(0), allowed)

@@ -1,4 +1,4 @@
-"""What tiled MMAs and tiled copies share: thread layouts, tensors cut by threads, a thread's own part.
+"""The common part of tiled MMAs and tiled copies: thread layouts, tensors cut by threads, a thread's own part.
 
 Source: CuTe include/cute/atom/mma_atom.hpp and copy_atom.hpp.
 """
@@ -70,7 +70,7 @@ def by_thread(threads: Layout) -> Layout:
 
 
 def rank_of(x: Any) -> int:
-    """How many modes a layout or a tensor has at the top. LeafTypeError for what is neither."""
+    """The number of modes that a layout or a tensor has at the top. LeafTypeError for what is neither."""
     if not hasattr(x, "shape"):
         raise LeafTypeError(f"a partition of a {type(x).__name__}", "a tensor, a layout or a numpy array", "write MakeTensor(x, layout)")
     s = shape(x) if isinstance(x, Layout) else x.shape

@@ -52,7 +52,7 @@ class TiledCopy:
 
     @property
     def threads(self) -> int:
-        """How many threads there are."""
+        """The number of threads."""
         return int(size(self.TV[0]))
 
     @property
@@ -161,11 +161,11 @@ class ThrCopy:
         return f"{self.copy!r}[{self.thread}]"
 
     def partition_S(self, t: Any) -> Tensor:
-        """What the thread reads of a source, ((FrgV,FrgX), RestM, RestN, ...): a tensor over the same elements."""
+        """The part of a source that the thread reads, ((FrgV,FrgX), RestM, RestN, ...): a tensor over the same elements."""
         return self._partition("src", t)
 
     def partition_D(self, t: Any) -> Tensor:
-        """What the thread writes of a destination, ((FrgV,FrgX), RestM, RestN, ...): a tensor over the same elements."""
+        """The part of a destination that the thread writes, ((FrgV,FrgX), RestM, RestN, ...): a tensor over the same elements."""
         return self._partition("dst", t)
 
     def _partition(self, side: str, t: Any) -> Tensor:

@@ -68,12 +68,12 @@ class TiledMMA:
 
     @property
     def tile_size(self) -> Any:
-        """How much of M, N and K the threads take at once [elements]."""
+        """The part of M, N and K that the threads take at once [elements]."""
         return MakeLayout(tuple(map(size, self.permutation_mnk))).shape
 
     @property
     def threads(self) -> int:
-        """How many threads there are."""
+        """The number of threads."""
         return int(size(self.thr_layout_vmnk))
 
     def __getitem__(self, t: Any) -> ThrMMA:
@@ -199,7 +199,7 @@ def _static(x: Any) -> Any:
 
 
 def _require_permutation(mma: TiledMMA, i: int) -> None:
-    """That the permutation of mode i is a static one of an extent that the atoms divide."""
+    """Require that the permutation of mode i is a static one of an extent that the atoms divide."""
     p, name = mma.permutations[i], "MNK"[i]
     if isinstance(p, Underscore):
         return
@@ -297,7 +297,7 @@ class ThrMMA:
         return tmem_fragment(kind, part) if kind else register_fragment(part, self.thread)
 
     def _fragment(self, kind: str | TmemFragment | None, part: Tensor) -> Tensor:
-        """Of A or B: tensor memory, the part itself where a descriptor of shared memory says it, or registers."""
+        """The fragment of A or B: tensor memory, the part itself where a descriptor of shared memory says it, or registers."""
         if isinstance(kind, TmemFragment):
             return tmem_fragment(kind, part)
         return part if kind and "desc" in kind else fragment_like(part, self.thread)

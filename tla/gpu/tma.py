@@ -117,7 +117,7 @@ class TensorMap:
         return "\n".join([*arrays, f"cuTensorMapEncodeTiled(&map, {kind}, {self.rank}, address, dim, strides, box, steps, {tail});"])
 
     def offsets(self, at: tuple[int, ...], base: int = 0) -> Any:
-        """Where a box that begins at a TMA coordinate is written and read, by the rules of the hardware, in numpy.
+        """The offsets at which a box that begins at a TMA coordinate is written and read, by the rules of the hardware, in numpy.
 
         at       the TMA coordinate of its first element;  base  where it lies in shared memory [bytes]
         Returns  (bytes in shared memory, bytes in the tensor, whether they are inside it): arrays over the box, the contiguous mode
@@ -261,7 +261,7 @@ def _as_types(tile: Any) -> Any:
 
 
 def _require_begin(tensor: Any, element: Element, multiple: int, name: str) -> None:
-    """That a tensor begins at a multiple of some bytes of its buffer, as far as it says where it begins."""
+    """Require that a tensor begins at a multiple of some bytes of its buffer, as far as it says where it begins."""
     offset = tensor.offset if isinstance(tensor, Tensor) else 0
     begin = known(offset) if is_int(offset) else None
     if begin is None:
@@ -397,7 +397,7 @@ def _require_lawful(m: TensorMap, mode: Mode) -> None:
 
 
 def _require_aligned(boxes: Layout, element: Element) -> None:
-    """That every box begins at a multiple of 128 bytes of shared memory, as the instruction wants it."""
+    """Require that every box begins at a multiple of 128 bytes of shared memory, as the instruction wants it."""
     for extent, step in zip(leaves(boxes.shape), leaves(boxes.stride)):
         if int(extent) > 1 and int(step) * element.bits % (BOX_BYTES * 8):
             what = f"make_tma_copy: boxes {int(step) * element.bits / 8:g} bytes apart in shared memory"
@@ -476,7 +476,7 @@ def tma_partition(tma: TMACopy, smem: Any, gmem: Any, cta: int = 0, ctas: Layout
 
 
 def _slice_of(cta: Any, ctas: Any) -> int:
-    """Which slice of a multicast tile a CTA loads: its number among those that share it."""
+    """The slice of a multicast tile that a CTA loads: its number among those that share it."""
     if not isinstance(ctas, Layout) or known(size(ctas)) is None:
         raise LeafTypeError(f"tma_partition with the CTAs {shown(ctas)}", "a layout of the CTAs that share it", "write parse('_4:_1')")
     count, n = int(size(ctas)), require_number("the CTA", cta)

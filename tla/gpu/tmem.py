@@ -23,7 +23,7 @@ LANES, COLUMNS, PATH_BITS = 128, 512, 16
 
 
 class Cells(NamedTuple):
-    """How an instruction's (M, N) tile of one SM lies over (data path, column): a layout into path + 128 * column, the step of tiles."""
+    """The place of an instruction's (M, N) tile of an SM over (data path, column): a layout into path + 128 * column; the step of tiles."""
 
     layout: Layout
     step: int = 1
@@ -58,7 +58,7 @@ ALLOCATIONS = {1: ("Interleaved", "NonInterleaved"), 2: ("Interleaved", "Duplica
 
 
 def tmem_layout(shape: Any, element: Any, *, sms: int = 1, storage: int = 32, allocation: str = "Interleaved") -> Layout:
-    """Where an operand's part ((M, N), rest...) lies in tensor memory: a layout into addresses, in elements.
+    """The place of an operand's part ((M, N), rest...) in tensor memory: a layout into addresses, in elements.
 
     shape       of one SM's part, as partition_C leaves it: M is 64 or 128 (of two SMs 32, 64 or 128), all static
     element     the element type;  storage  the bits that each takes: 32 of accumulators, those of the type of an A operand

@@ -208,7 +208,7 @@ def _sm120(name: str, k: int, sparse: bool, scaled: bool, a: Any, b: Any, c: Any
 
 
 def _scales(name: str, k: int, sf: Element, vs: Any, sparse: bool) -> dict[str, Any]:
-    """Where the scale factors lie: lanes 0 and 1 of a group have A's, lane 0 has B's."""
+    """The places of the scale factors: lanes 0 and 1 of a group have A's, lane 0 has B's."""
     allowed = (16, 32, 64) if k > 32 else (32,)
     return {
         "SFA": tv(((2, 2, 8), k), ((8, 0, 1), 16)),

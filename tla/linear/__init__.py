@@ -2,5 +2,6 @@
 
 from .bridge import affine, layout_of, linear
 from .linear_layout import LinearLayout
+from .xor_strides import from_xor_strides, to_xor_strides
 
-__all__ = ["LinearLayout", "affine", "layout_of", "linear"]
+__all__ = ["LinearLayout", "affine", "from_xor_strides", "layout_of", "linear", "to_xor_strides"]

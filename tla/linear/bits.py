@@ -26,7 +26,7 @@ class Echelon:
         return len(self._rows)
 
     def reduce(self, column: int) -> tuple[int, int]:
-        """What is left of a column, and the mask of the columns that were added to it; only ones that are not free."""
+        """The rest of a column, and the mask of the columns that were added to it; only ones that are not free."""
         mask = 0
         left = column
         for high, (row, used) in self._rows.items():

@@ -174,7 +174,7 @@ def _through(outer: Any, inner: Affine) -> Affine | None:
 
 
 def _bit_images(layout: Any, reached: int) -> dict[int, int] | None:
-    """Where each bit of an index in `reached` goes; past the last mode it goes on along it. None for extents that are not bits."""
+    """The image of each bit of an index in `reached`; past the last mode it goes on along it. None for extents that are not bits."""
     images, at = {}, 0
     flat = [*zip(leaves(layout.shape), leaves(layout.stride))]
     for i, (extent, stride) in enumerate(flat):

@@ -67,12 +67,12 @@ class Bases:
 
     @property
     def num_in_dims(self) -> int:
-        """How many inputs have names."""
+        """The number of inputs."""
         return len(self._ins)
 
     @property
     def num_out_dims(self) -> int:
-        """How many outputs have names."""
+        """The number of outputs."""
         return len(self._outs)
 
     def has_in_dim(self, name: str) -> bool:
@@ -92,15 +92,15 @@ class Bases:
         return _named("output", dict(self._outs), name)  # type: ignore[no-any-return]
 
     def get_basis(self, name: str, bit: int) -> Basis:
-        """Where the bit of an input goes."""
+        """The image of a bit of an input."""
         return _named("input", dict(self._ins), name)[bit]  # type: ignore[no-any-return]
 
     def get_total_in_dim_size_log2(self) -> int:
-        """How many bits all inputs have."""
+        """The number of bits of all inputs."""
         return sum(len(vectors) for _, vectors in self._ins)
 
     def get_total_out_dim_size_log2(self) -> int:
-        """How many bits all outputs have."""
+        """The number of bits of all outputs."""
         return sum(bits.log2(size) for _, size in self._outs)
 
     @property
@@ -118,6 +118,18 @@ class Bases:
             total |= value << shift
             shift += bits.log2(size)
         return total
+
+    def is_surjective(self) -> bool:
+        """Whether some input reaches every output."""
+        return bits.rank(self.columns) == self.get_total_out_dim_size_log2()
+
+    def is_injective(self) -> bool:
+        """Whether no two inputs have the same output."""
+        return bits.rank(self.columns) == self.get_total_in_dim_size_log2()
+
+    def is_invertible(self) -> bool:
+        """Whether each output is that of exactly one input."""
+        return self.is_injective() and self.is_surjective()
 
     def apply(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """The outputs of one value for each input: integers, or arrays of them. Bits past an input's size are not looked at.

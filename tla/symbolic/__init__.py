@@ -13,11 +13,14 @@ nodes, from_sympy      sympy expressions and back; these two import sympy
 
 from typing import TYPE_CHECKING
 
+from ..core.on_demand import OnDemand
 from .conditions import Condition as Condition, assuming as assuming, prove as prove
 from .declare import dim as dim, dims as dims, index as index
 from .explain import Step as Step, explain as explain, latex as latex, simplify as simplify, to_python as to_python
 from .substitute import at as at
 from .symint import SymInt as SymInt
+
+_NODES = OnDemand("tla.symbolic.nodes")  # with sympy
 
 if TYPE_CHECKING:
     from .nodes import CeilDiv as CeilDiv, FloorDiv as FloorDiv, Mod as Mod
@@ -27,6 +30,4 @@ else:
         """The nodes of sympy are made when they are first asked for: sympy takes its time to import."""
         if name not in ("CeilDiv", "FloorDiv", "Mod"):
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        from . import nodes
-
-        return getattr(nodes, name)
+        return getattr(_NODES, name)

@@ -136,7 +136,7 @@ class Condition(Value):
         return f"declare facts of {', '.join(sorted(n.name for n in one.scope | other.scope))} that imply it"
 
     def at(self, values: dict[str, int]) -> bool:
-        """Whether it holds where each size has a value, by name. Unproven where one has none, RangeError where it divides by 0.
+        """Whether the condition holds where each size has a value, by name. Unproven where one has none, RangeError where it divides by 0.
 
         >>> from tla import dims
         >>> M, N = dims("M N")
@@ -240,7 +240,7 @@ def _defined(f: Callable[[dict[str, int]], bool], values: dict[str, int]) -> boo
 
 
 @Predicate
-def prove(condition: Any) -> Reason | bool | None:
+def prove(condition: object) -> Reason | bool | None:
     """Whether a condition holds for all sizes that meet their facts: True, False, or None where neither is found.
 
     prove.why_not(condition) gives the counterexample where it is False; `condition.counterexample()` gives it as a dict.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..core.errors import LeafTypeError, RangeError
-from ..core.ints import leaf
+from ..core.ints import IntLike, leaf
 from .facts import require_name, require_one_meaning
 from .poly import ONE, Poly, number, symbol
 from .proofs import greatest, least
@@ -13,7 +13,7 @@ from .rules import floor_div
 from .symint import SymInt, of_symbol, poly_of, wrap
 
 
-def dim(name: str, *, multiple_of: int = 1, at_least: Any = 1, at_most: Any = None) -> SymInt:
+def dim(name: str, *, multiple_of: int = 1, at_least: object = 1, at_most: object = None) -> SymInt:
     """A size that is not known, with what is known of it.
 
     name          letters, digits and underscores, a letter first
@@ -52,7 +52,7 @@ def dims(names: str, **facts: Any) -> tuple[SymInt, ...]:
     return tuple(dim(name, **facts) for name in names.replace(",", " ").split())
 
 
-def index(name: str, below: Any, *, at_least: Any = 0, multiple_of: int = 1) -> SymInt:
+def index(name: str, below: object, *, at_least: object = 0, multiple_of: int = 1) -> SymInt:
     """An index that is not known: at_least <= i < below.
 
     below      a number or an expression: an index of a mode has its extent
@@ -72,7 +72,7 @@ def index(name: str, below: Any, *, at_least: Any = 0, multiple_of: int = 1) -> 
     return _declared(name, unit, poly_of(at_least), poly_of(below) - ONE, f"index({name!r})")
 
 
-def _known(what: str, n: Any, smallest: int) -> int:
+def _known(what: str, n: IntLike, smallest: int) -> int:
     n = leaf(n)
     if not isinstance(n, int) or n < smallest:
         raise RangeError(f"{what}={n}", f"a number of {smallest} or more", "leave it out if nothing is known")

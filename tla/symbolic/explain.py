@@ -14,7 +14,7 @@ from .rules import traced
 from .symint import OPERATIONS, SymInt, poly_of
 
 
-def latex(x: Any) -> str:
+def latex(x: object) -> str:
     """LaTeX of an integer of any kind, an IntTuple, or a layout.
 
     >>> from tla import MakeLayout, dims
@@ -43,7 +43,7 @@ class Step(NamedTuple):
         return f"{self.before} == {self.after}   by {self.rule}"
 
 
-def simplify(expr: Any) -> Any:
+def simplify(expr: object) -> Any:
     """The simplest form of an integer expression: a SymInt, or an int where it is a number.
 
     expr      a SymInt, which is in its simplest form as it stands; an integer expression of sympy, sympy.Mod, floor and
@@ -66,7 +66,7 @@ def simplify(expr: Any) -> Any:
     return leaf(expr)
 
 
-def to_python(x: Any) -> str:
+def to_python(x: object) -> str:
     """A Python expression of names, numbers and // % + - * ^ (and min, max), with the value of x; of a condition, its truth.
 
     >>> from tla import dims, index, to_python
@@ -82,7 +82,7 @@ def to_python(x: Any) -> str:
     return text.python(best(poly_of(leaf(x))) if not isinstance(x, SymInt) else x.form)
 
 
-def explain(x: Any) -> list[Step]:
+def explain(x: object) -> list[Step]:
     """The steps that led to an expression, or to each in a tuple or layout: what was computed, by which rules.
 
     First the rules of the normal form, in the order they were used, then the moves to the form that is shown.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import keyword
 import re
 from collections.abc import Iterable
-from typing import Any
 
 from ..core.errors import LeafTypeError, RangeError
 from . import text
@@ -17,7 +16,7 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 RESERVED = frozenset(("ceil", "min", "max", "o"))
 
 
-def require_name(name: Any) -> None:
+def require_name(name: object) -> None:
     """LeafTypeError for what is no name of a symbol."""
     if not isinstance(name, str) or not _NAME.fullmatch(name) or keyword.iskeyword(name) or name in RESERVED:
         fix = "use no words of Python, nor ceil, min, max, o"

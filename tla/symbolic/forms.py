@@ -21,7 +21,7 @@ WIDTH = 3
 PATIENCE = 2
 #: After so many terms in all forms that were tried, the best one of these is taken.
 MOST_TERMS = 3000
-#: Of more divisions than this beside one, none is read as what that one divides.
+#: Where one division has more others than this in a sum, none of them is read as what it divides.
 MOST_READ = 8
 #: A sum with more divisions, or of more nodes, than this is shown as it is, factored.
 MAX_DIVISIONS, MAX_SIZE = 24, 500

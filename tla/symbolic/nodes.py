@@ -82,7 +82,7 @@ class FloorDiv(_Integer):
     def of_ints(cls, *args: int) -> int:
         return args[0] // args[1]
 
-    def _eval_rewrite_as_floor(self, a: Any, b: Any, **_: Any) -> Any:
+    def _eval_rewrite_as_floor(self, a: Any, b: Any, **_: object) -> Any:
         return sympy.floor(a / b)
 
     def _latex(self, printer: Any, exp: Any = None) -> str:
@@ -108,7 +108,7 @@ class Mod(_Integer):
     def of_ints(cls, *args: int) -> int:
         return args[0] % args[1]
 
-    def _eval_rewrite_as_floor(self, a: Any, b: Any, **_: Any) -> Any:
+    def _eval_rewrite_as_floor(self, a: Any, b: Any, **_: object) -> Any:
         return a - b * sympy.floor(a / b)
 
     def _latex(self, printer: Any, exp: Any = None) -> str:
@@ -132,7 +132,7 @@ class CeilDiv(_Integer):
     def of_ints(cls, *args: int) -> int:
         return -(-args[0] // args[1])
 
-    def _eval_rewrite_as_ceiling(self, a: Any, b: Any, **_: Any) -> Any:
+    def _eval_rewrite_as_ceiling(self, a: Any, b: Any, **_: object) -> Any:
         return sympy.ceiling(a / b)
 
     precedence = 1000  # it prints as a call

@@ -28,7 +28,7 @@ _SUM: dict[str, Callable[[Any, Any], Any]] = {"+": operator.add, "-": operator.s
 _PRODUCT: dict[str, Callable[[Any, Any], Any]] = {"*": operator.mul, "//": operator.floordiv, "%": operator.mod}
 
 
-def names(symbols: Any) -> dict[str, Any]:
+def names(symbols: object) -> dict[str, Any]:
     """The symbols of parse() by name: a mapping of names to integers, or SymInts that are sizes or indices."""
     if isinstance(symbols, Mapping):
         return dict(symbols)

@@ -74,7 +74,7 @@ ATOMS: WeakValueDictionary[Any, Atom] = WeakValueDictionary()
 _LOCK = RLock()
 
 
-def interned(given: Any, new: Atom) -> Atom:
+def interned(given: object, new: Atom) -> Atom:
     """The one atom that is made of these: `new`, unless another thread has just made it."""
     with _LOCK:
         found = ATOMS.get(given)

@@ -237,7 +237,7 @@ def _parts(x: Poly, d: Poly) -> list[Poly]:
 
 
 def _flipped(x: Poly, d: Poly) -> Poly | None:
-    """Of x and -x, the one whose first term is positive is divided; of two that are negative, always the same one."""
+    """Divide the one of x and -x whose first term is positive; of two that are negative, always the same one."""
     if _first(x) > 0:
         return None
     back = d - ONE - x

@@ -18,7 +18,7 @@ from ..core.swizzle import Swizzle
 from .symint import SymInt, given_values, require_names
 
 
-def at(x: Any, values: Mapping[str, Any] = {}, **named: Any) -> Any:
+def at(x: object, values: Mapping[str, Any] = {}, **named: object) -> Any:
     """A layout, an IntTuple or a size where symbols have values; those that are not named stay.
 
     values   integers, or other sizes, by the names of symbols; there may be more names than x has
@@ -39,7 +39,7 @@ def at(x: Any, values: Mapping[str, Any] = {}, **named: Any) -> Any:
     return _at(x, given)
 
 
-def _sizes(x: Any) -> Iterator[SymInt]:
+def _sizes(x: object) -> Iterator[SymInt]:
     """The sizes that x is made of."""
     if isinstance(x, SymInt):
         yield x

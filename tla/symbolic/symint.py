@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, cast
 
 from ..core.errors import LeafTypeError, RangeError, Unproven
-from ..core.ints import Int, Static, is_no_integer, is_sympy, leaf, register_leaf, static
+from ..core.ints import Int, IntLike, Static, is_no_integer, is_sympy, leaf, register_leaf, static
+from ..core.on_demand import OnDemand
 from ..core.value import Value, new_value, put
 from . import conditions, text, tree
 from .conditions import Condition, require_condition
@@ -22,6 +23,8 @@ from .proofs import is_positive, least
 from .rules import floor_div, node
 from .tree import Tree
 
+_SYMPY_NODES = OnDemand("tla.symbolic.nodes")  # with sympy
+
 #: What was computed is remembered up to so many operations, each as often as it is written: for explain(), and as a form.
 MAX_HISTORY = 100
 
@@ -29,10 +32,10 @@ MAX_HISTORY = 100
 def _operators(name: str) -> tuple[Any, Any]:
     """The operator `name` of SymInts, with another integer on the right, and on the left."""
 
-    def forward(self: SymInt, other: Any) -> Any:
+    def forward(self: SymInt, other: object) -> Any:
         return apply(name, self, other) if _computes(other) else NotImplemented
 
-    def backward(self: SymInt, other: Any) -> Any:
+    def backward(self: SymInt, other: object) -> Any:
         return apply(name, other, self) if _computes(other) else NotImplemented
 
     return forward, backward
@@ -70,7 +73,7 @@ class SymInt(Value):
     _history: int
     made: tuple[Any, ...] | None  # the operation that it came of, and its operands
 
-    def __init__(self, *_: Any) -> None:
+    def __init__(self, *_: object) -> None:
         raise LeafTypeError("SymInt(...)", "a name with its facts", "write dim('N', multiple_of=16) or index('i', below=N)")
 
     # ------------------------------------------------------------------------------------------- what it is
@@ -83,9 +86,7 @@ class SymInt(Value):
         >>> dim("N").expr + 1
         N + 1
         """
-        from .nodes import to_sympy
-
-        return to_sympy(self.form, self.symbols)
+        return _SYMPY_NODES.to_sympy(self.form, self.symbols)
 
     def _sympy_(self) -> Any:
         return self.expr
@@ -126,7 +127,7 @@ class SymInt(Value):
         """Whether a symbol in it has no lower bound: it comes from sympy, with nothing said of its sign."""
         return any(not n.lowers for n in symbols_in(self.poly))
 
-    def at(self, values: Mapping[str, Any] = {}, **named: Any) -> Any:
+    def at(self, values: Mapping[str, Any] = {}, **named: object) -> Any:
         """Its value where sizes have values: integers, or other SymInts. RangeError for a value that breaks a fact.
 
         values   a mapping of names, which may have more names than are in it: those of a whole kernel
@@ -145,7 +146,7 @@ class SymInt(Value):
 
         return folded(self.poly, of_symbol, lambda kind, *xs: _NODES[kind](*xs))
 
-    def equals(self, other: Any) -> Condition:
+    def equals(self, other: object) -> Condition:
         """The condition that it equals another, for sizes where the normal forms need not show it.
 
         >>> from tla import dim, prove
@@ -155,7 +156,7 @@ class SymInt(Value):
         """
         return Condition("==", *_polys(self, other))
 
-    def is_multiple_of(self, n: Any) -> Condition:
+    def is_multiple_of(self, n: IntLike) -> Condition:
         """The condition that n divides it.
 
         >>> from tla import dim, prove
@@ -240,10 +241,10 @@ class SymInt(Value):
 
     __rtruediv__ = __truediv__
 
-    def __divmod__(self, other: Any) -> Any:
+    def __divmod__(self, other: object) -> Any:
         return self // other, self % other
 
-    def __rdivmod__(self, other: Any) -> Any:
+    def __rdivmod__(self, other: object) -> Any:
         return other // self, other % self
 
     def __pos__(self) -> SymInt:
@@ -260,7 +261,7 @@ class SymInt(Value):
             return self
         return -self if is_positive(-self.poly) else _NODES["max"](self, -self)
 
-    def __pow__(self, n: Any) -> Any:
+    def __pow__(self, n: object) -> Any:
         n = leaf(n)
         if not isinstance(n, int) or not 0 <= n <= 64:
             raise RangeError(f"{self} ** {n}", "an exponent from 0 to 64", "multiply it out")
@@ -386,7 +387,7 @@ OPERATIONS = {
 }
 
 
-def apply(name: str, x: Any, y: Any) -> Any:
+def apply(name: str, x: object, y: object) -> Any:
     """OPERATIONS[name] of two integers, a SymInt among them: a SymInt, or an int where it is a number."""
     operation = OPERATIONS[name]
     if type(y) is Int and int(y) in operation.absorbs:
@@ -394,7 +395,7 @@ def apply(name: str, x: Any, y: Any) -> Any:
     return wrap(operation.compute(*_polys(x, y)), (name, x, y))
 
 
-def _polys(x: Any, y: Any) -> tuple[Poly, Poly]:
+def _polys(x: object, y: object) -> tuple[Poly, Poly]:
     """Two integers as polynomials; RangeError if a name has two sets of facts in them."""
     p, q = poly_of(x), poly_of(y)
     if p.scope is not q.scope:
@@ -408,7 +409,7 @@ _NODES: dict[str, Callable[..., Any]] = {
 }
 
 
-def compute(name: str, a: Any, b: Any) -> Any:
+def compute(name: str, a: IntLike, b: IntLike) -> Any:
     """An operation of two integers of any kind."""
     return wrap(OPERATIONS[name].compute(*_polys(a, b)))
 
@@ -442,7 +443,7 @@ def wrap(p: Poly, made: tuple[Any, ...] | None = None) -> Any:
     return new_value(SymInt, poly=p, _form=None, _history=history, made=made if history <= MAX_HISTORY else None)
 
 
-def _condition(question: str, a: Any, b: Any) -> Any:
+def _condition(question: str, a: IntLike, b: IntLike) -> Any:
     if not (_computes(a) and _computes(b)):
         return NotImplemented
     return Condition(question, *_polys(a, b))
@@ -471,7 +472,7 @@ def of_symbol(n: Symbol) -> SymInt:
     return wrap(whole(n))  # type: ignore[no-any-return]
 
 
-def _checked(n: Symbol, v: Any, given: Mapping[str, Any]) -> Any:
+def _checked(n: Symbol, v: object, given: Mapping[str, Any]) -> Any:
     """The value v of a size as a value of its symbol; RangeError where that breaks a fact."""
     p = poly_of(v)
     if not require_condition(Condition("divides", number(n.unit), p), f"{n.name} = {v}"):
@@ -488,13 +489,13 @@ def _checked(n: Symbol, v: Any, given: Mapping[str, Any]) -> Any:
 # ------------------------------------------------------------------------------------------------ the kind of leaf
 
 
-def _ask(question: str, a: Any, b: Any) -> bool | None:
+def _ask(question: str, a: IntLike, b: IntLike) -> bool | None:
     if not (_computes(a) and _computes(b)):
         return False if question == "==" else None
     return Condition(question, *_polys(a, b)).holds
 
 
-def _undecided(question: str, a: Any, b: Any, where: str) -> bool:
+def _undecided(question: str, a: IntLike, b: IntLike, where: str) -> bool:
     return require_condition(Condition(question, *_polys(a, b)), where)
 
 

@@ -16,7 +16,7 @@ from ..algebra.tiles import padding
 from ..core.composed import innermost
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankError
 from ..core.int_tuple import _, modes_of, product_each, shown
-from ..core.ints import Int, ceil_div, leaf, require_positive
+from ..core.ints import Int, IntTupleLike, ceil_div, leaf, require_positive
 from ..core.layout import Layout, LayoutLeft, MakeLayout, require_origin
 from . import transfer as moves
 from .buffers import integers_of, require_castable, require_values_held, rounded
@@ -27,7 +27,7 @@ _0 = Int[0]()
 Axis = tuple[int, int]
 
 
-def _elements(where: str, x: Any) -> Tensor:
+def _elements(where: str, x: object) -> Tensor:
     """A tensor that has elements, or a numpy array as one."""
     t = as_tensor(where, x)
     require_data(where, t)
@@ -41,7 +41,7 @@ def _require_extents(where: str, t: Tensor, extents: tuple[int, ...], of: str) -
         raise RankError(what, "equal extents", "take a tile of the larger one: GetTile(t, start, extents)")
 
 
-def copy(source: Any, target: Any) -> None:
+def copy(source: object, target: object) -> None:
     """Move every valid element of source to its coordinate in target. Padding stays as it is.
 
     source, target   tensors of one origin_shape, of any layouts; or numpy arrays
@@ -72,7 +72,7 @@ def copy(source: Any, target: Any) -> None:
         moves.transfer(target, source)
 
 
-def fill(t: Any, value: Any) -> None:
+def fill(t: Tensor, value: object) -> None:
     """Write one value to every valid element. Padding stays as it is.
 
     >>> import numpy as np
@@ -89,7 +89,7 @@ def fill(t: Any, value: Any) -> None:
     moves.filled(t, as_element(value, t))
 
 
-def fill_padding(t: Any, value: Any = 0) -> None:
+def fill_padding(t: object, value: object = 0) -> None:
     """Write one value to the padding: what is in the shape and not in origin_shape. Valid elements stay as they are.
 
     Of a tile that is the part of it past the valid end of the whole, as far as the padded shape of the whole goes.
@@ -112,7 +112,7 @@ def fill_padding(t: Any, value: Any = 0) -> None:
         moves.filled(GetTile(whole, *((coord, extents) if isinstance(t.shape, tuple) else (coord[0], extents[0]))), value)
 
 
-def reduce(source: Any, target: Any, modes: Any, operation: Any = None) -> None:
+def reduce(source: object, target: object, modes: object, operation: object = None) -> None:
     """target = source reduced along some modes, which target does not have.
 
     modes        the modes to reduce: an integer, or a tuple of them; in that tuple, (i, j) is mode j of mode i, which has to be valid
@@ -175,7 +175,7 @@ def _opened(source: Tensor, modes: tuple[Any, ...]) -> tuple[Tensor, tuple[int, 
     return opened, tuple(k for p in paths for k in ([groups[p[0]][p[1]]] if len(p) == 2 else groups[p[0]])), groups
 
 
-def gemm(a: Any, b: Any, c: Any, tile: tuple[int, int, int] = (256, 256, 256), accumulate: bool = False) -> None:
+def gemm(a: object, b: object, c: object, tile: tuple[int, int, int] = (256, 256, 256), accumulate: bool = False) -> None:
     """c = a @ b, tile by tile, tails included; c += a @ b if `accumulate`. It is a matrix product as numpy writes it.
 
     CuTe's gemm(A, B, C) is another: B is (n,k) there, and C is added to: `gemm(a, transpose(b), c, accumulate=True)`.
@@ -229,7 +229,9 @@ def _gemm_extents(a: Tensor, b: Tensor, c: Tensor) -> tuple[int, int, int]:
     return extents[0][0], extents[1][1], extents[0][1]
 
 
-def im2col(t: Any, kernel: Any, stride: Any = 1, dilation: Any = 1, spatial: Any = (1, 2), batch: Any = (0,)) -> Tensor:
+def im2col(
+    t: Tensor, kernel: object, stride: IntTupleLike = 1, dilation: object = 1, spatial: object = (1, 2), batch: object = (0,)
+) -> Tensor:
     """The matrix whose product with a filter is a convolution: a view, in which elements stand as often as windows have them.
 
     t          a feature map; its spatial modes each have one stride where they are valid
@@ -285,7 +287,7 @@ def _each(n: int, x: Any) -> tuple[int, ...]:
 
 
 def _digits(where: str, t: Tensor, single: tuple[int, ...]) -> tuple[int, tuple[tuple[Axis, ...], ...]]:
-    """Where the valid part of t begins in its innermost layout, and the axes of each mode, one in those of `single`."""
+    """The start of the valid part of t in its innermost layout, and the axes of each mode, one in those of `single`."""
     inner = tensor_of(None, t.data, _0, innermost(t.layout), t.coord, t._room)
     found = moves.cells_of(inner)
     if found is None or len(found) != 1 or any(len(found[0][1][i]) > 1 for i in single):

@@ -9,7 +9,7 @@ from ..core.errors import LeafTypeError, RangeError
 from ..core.int_tuple import shown
 
 
-def storage(buffer: Any) -> Any:
+def storage(buffer: object) -> Any:
     """The memory of a buffer as a flat numpy array, never copied.
 
     buffer   a numpy array, or anything with the buffer protocol, __array_interface__ or DLPack; contiguous
@@ -28,7 +28,7 @@ def storage(buffer: Any) -> Any:
     raise RangeError(what, "one run of memory", "leave out the layout for its own, or give the whole that it is a part of")
 
 
-def strided_storage(array: Any) -> tuple[Any, int, tuple[int, ...]]:
+def strided_storage(array: object) -> tuple[Any, int, tuple[int, ...]]:
     """The memory from the first to the last element of a numpy array, flat; where its index 0 lies there, and its strides
     [elements].
 
@@ -60,7 +60,7 @@ def _require_plain(array: Any) -> None:
         raise LeafTypeError("a masked array as a buffer", "elements that all count", "write x.filled(0)")
 
 
-def _shared(np: Any, buffer: Any) -> Any:
+def _shared(np: Any, buffer: object) -> Any:
     """A numpy array over the memory of something else."""
     try:
         if hasattr(buffer, "__array_interface__"):

@@ -1,4 +1,4 @@
-"""Which elements of a view are valid, where that is no box of its modes: what CuTe leaves to predicates, checked.
+"""The valid elements of a view, where these are no box of its modes: what CuTe leaves to predicates, checked.
 
 A tile that does not divide reaches past the end. Its view then knows, of each of its coordinates, which element of the
 tensor it was cut from that is: `place`, a layout whose values are coordinates. What it says is what a predicate made of an
@@ -16,15 +16,16 @@ from ..algebra.modes import slice_and_offset
 from ..core.arithmetic import elem_less
 from ..core.basis import ArithmeticTuple, E, ScaledBasis, as_coordinate
 from ..core.composed import ComposedLayout
+from ..core.coord import CoordLike
 from ..core.int_tuple import congruent, modes_of, product, size
-from ..core.ints import Int, add, at_most, ceil_div, equal, larger, mul, smaller
+from ..core.ints import Int, IntTupleLike, add, at_most, ceil_div, equal, larger, mul, smaller
 from ..core.layout import Layout, MakeLayout, Shape, Stride, compact_col_major
 
 _0, _1 = Int[0](), Int[1]()
 
 
 class Guard(NamedTuple):
-    """Where each coordinate of a view lies in the tensor that it was cut from.
+    """The place of each coordinate of a view in the tensor that it was cut from.
 
     place   a layout of the view's shape, whose values are coordinates there, one integer per mode
     start   the coordinate of the view's first element
@@ -41,12 +42,12 @@ class Guard(NamedTuple):
         """Whether the element at a coordinate is valid: True, False, None where that is not known; of arrays, an array."""
         return elem_less(self.at(coord), self.valid)
 
-    def at(self, coord: Any) -> Any:
+    def at(self, coord: CoordLike) -> Any:
         """The coordinate in the whole."""
         return as_coordinate(self.start + self.place(coord))
 
 
-def of_box(shape: Any, valid: Any, room: Any) -> Guard:
+def of_box(shape: IntTupleLike, valid: Any, room: Any) -> Guard:
     """The guard of a whole tensor: its coordinates are its own."""
     modes = modes_of(shape)
     strides = [_along(i, compact_col_major(m)) for i, m in enumerate(modes)]
@@ -58,7 +59,7 @@ def _along(i: int, strides: Any) -> Any:
     return Stride(*(_along(i, d) for d in strides)) if isinstance(strides, tuple) else E[i] * strides
 
 
-def cut(guard: Guard, operation: Callable[[Any], Any], shape: Any) -> Guard | None:
+def cut(guard: Guard, operation: Callable[[Any], Any], shape: IntTupleLike) -> Guard | None:
     """The guard of what an operation on coordinates makes, a view of a shape; None where all of that is valid."""
     place = operation(guard.place)
     if _holds_all(place, guard.start, guard.valid):
@@ -78,7 +79,7 @@ def sliced(guard: Guard, coord: Any) -> Guard | None:
     return None if _holds_all(place, start, guard.valid) else guard._replace(place=place, start=start)
 
 
-def _holds_all(place: Any, start: Any, valid: tuple[Any, ...]) -> bool:
+def _holds_all(place: object, start: Any, valid: tuple[Any, ...]) -> bool:
     """Whether every value of a layout of coordinates is known to be valid."""
     if not isinstance(place, Layout):
         return False
@@ -101,7 +102,7 @@ def _reach(place: Layout, rank: int) -> list[tuple[Any, Any]]:
 
 
 def box(guard: Guard) -> tuple[list[Any], list[Any]] | None:
-    """How much of each top-level mode is valid, and is the layout's own, where that makes a box from 0 on; else None."""
+    """The part of each top-level mode that is valid, and the layout's own, where that makes a box from 0 on; else None."""
     if not isinstance(guard.place, Layout):
         return None
     steps = [_step_of(m) for m in guard.place]
@@ -113,7 +114,7 @@ def box(guard: Guard) -> tuple[list[Any], list[Any]] | None:
 
 
 def _extents(guard: Guard, steps: list[Any], bounds: tuple[Any, ...]) -> list[Any] | None:
-    """How many indices of each mode stay below bounds; None where it is not known whether any does."""
+    """The number of indices of each mode that stay below bounds; None where it is not known whether any does."""
     moving = {step[0] for step in steps if step}
     inside = [at_most(add(c, _1), n) for i, (c, n) in enumerate(zip(guard.start, bounds)) if i not in moving]
     if None in inside:

@@ -14,7 +14,7 @@ from ..algebra.make import fragment_layout, make_inttuple_iter, make_layout
 from ..core.composed import innermost
 from ..core.errors import LeafTypeError
 from ..core.int_tuple import AnyLayout, as_int_tuple
-from ..core.ints import Int, is_int
+from ..core.ints import Int, IntTupleLike, is_int
 from ..core.layout import Layout
 from .buffers import as_dtype
 from .tensor import MakeTensor, Tensor, require_data
@@ -40,7 +40,7 @@ class _MakeTensorOf:
 
     __name__ = "make_tensor"
 
-    def __call__(self, buffer: Any, *layout: Any) -> Tensor:
+    def __call__(self, buffer: Any, *layout: object) -> Tensor:
         if isinstance(buffer, AnyLayout) or (not layout and (is_int(buffer) or isinstance(buffer, tuple))):
             raise LeafTypeError("make_tensor of a layout alone", "a buffer first, or a type", "write make_tensor[numpy.float32](layout)")
         if not layout:
@@ -50,10 +50,10 @@ class _MakeTensorOf:
             return MakeTensor(None, made, offset=make_inttuple_iter(*buffer) if isinstance(buffer, tuple) else buffer)
         return MakeTensor(buffer, made)
 
-    def __getitem__(self, dtype: Any) -> Callable[..., Tensor]:
+    def __getitem__(self, dtype: object) -> Callable[..., Tensor]:
         dtype = as_dtype("make_tensor", dtype)
 
-        def make(*layout: Any) -> Tensor:
+        def make(*layout: object) -> Tensor:
             made = layout[0] if len(layout) == 1 and isinstance(layout[0], AnyLayout) else make_layout(*layout)
             new: Tensor = MakeTensor[dtype](made)
             return new
@@ -67,7 +67,7 @@ class _MakeTensorOf:
 make_tensor = _MakeTensorOf()
 
 
-def make_identity_tensor(shape: Any) -> Tensor:
+def make_identity_tensor(shape: IntTupleLike) -> Tensor:
     """The tensor of the coordinates of a shape: its element c is c. Cut as a tensor of data is, it says where each element is.
 
     It has no end: a tile past the shape keeps its full extents, and `elem_less(t[c], shape)` is the predicate.
@@ -84,7 +84,7 @@ def make_identity_tensor(shape: Any) -> Tensor:
     return MakeTensor(None, layout, offset=make_inttuple_iter(*_zeros(shape)) if isinstance(shape, tuple) else _0)
 
 
-def _zeros(shape: Any) -> Any:
+def _zeros(shape: IntTupleLike) -> Any:
     return tuple(map(_zeros, shape)) if isinstance(shape, tuple) else _0
 
 
@@ -96,16 +96,16 @@ class _Like:
         self.__name__, self.__doc__, self.__module__ = name, doc, __name__
         self.__wrapped__ = type(self).__call__
 
-    def __call__(self, t: Any) -> Any:
+    def __call__(self, t: object) -> Any:
         if not isinstance(t, Tensor):
             return self._layout_like(t)
         require_data(self.__name__, t)
         return self[t.dtype](t)
 
-    def __getitem__(self, dtype: Any) -> Callable[[Any], Tensor]:
+    def __getitem__(self, dtype: object) -> Callable[[Any], Tensor]:
         dtype = as_dtype(self.__name__, dtype)
 
-        def make(t: Any) -> Tensor:
+        def make(t: Tensor) -> Tensor:
             new: Tensor = MakeTensor[dtype](self._layout_like(t.layout if isinstance(t, Tensor) else t))
             return new
 
@@ -115,7 +115,7 @@ class _Like:
         return self.__name__
 
 
-def _compact(layout: Any) -> Layout:
+def _compact(layout: AnyLayout) -> Layout:
     inner = innermost(layout) if isinstance(layout, AnyLayout) else make_layout(layout)
     return MakeLayoutLike(Layout(inner.shape, inner.stride))
 

@@ -10,8 +10,8 @@ from ..core.basis import ScaledBasis
 from ..core.composed import ComposedLayout, gives_coordinates
 from ..core.errors import LeafTypeError, RangeError, RankError, Unproven
 from ..core.int_tuple import leaves, modes_of, product_each, shown
-from ..core.ints import INT64_MAX, INT64_MIN
-from ..core.kinds import by_kind, on
+from ..core.ints import INT64_MAX, INT64_MIN, IntTupleLike
+from ..core.kinds import AnyLayout, by_kind, on
 from ..core.layout import Layout
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def offsets(layout: Layout, *, limit: int = _LIMIT) -> npt.NDArray[np.int32] | n
     return out.reshape(extents)
 
 
-def _extents(layout: Any, limit: int) -> tuple[int, ...]:
+def _extents(layout: AnyLayout, limit: int) -> tuple[int, ...]:
     """The extents of the modes, if there are not too many modes or offsets."""
     _require_known(layout, layout.shape)
     extents = tuple(map(int, product_each(layout.shape)))
@@ -76,7 +76,7 @@ def _extents(layout: Any, limit: int) -> tuple[int, ...]:
     return extents
 
 
-def _require_known(layout: Any, numbers: Any) -> None:
+def _require_known(layout: AnyLayout, numbers: object) -> None:
     if has_symbols(numbers):
         raise Unproven(f"offsets of {shown(layout)}", "a layout of known sizes", "give its symbols values first")
 
@@ -99,7 +99,7 @@ def _of_composed(layout: ComposedLayout, *, limit: int = _LIMIT) -> npt.NDArray[
     return np.array(np.broadcast_to(values, extents), np.int32 if fits else np.int64)
 
 
-def _mode_offsets(shape: Any, stride: Any, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+def _mode_offsets(shape: IntTupleLike, stride: IntTupleLike, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
     """The offsets of one mode in the order of its index: the first leaf is fastest, so it is the last axis."""
     import numpy as np
 

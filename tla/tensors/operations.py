@@ -21,7 +21,7 @@ from ..core.composed import ComposedLayout, innermost
 from ..core.errors import DivisibilityError
 from ..core.int_tuple import depth, get, mode, rank, size
 from ..core.ints import Int, leaf
-from ..core.kinds import on
+from ..core.kinds import AnyLayout, on
 from ..core.layout import Layout, MakeLayout, compact_col_major, shape, stride
 from . import guard as guards
 from .tensor import Tensor, around, from_zero, gives_places, guarded_tensor
@@ -46,17 +46,17 @@ def apply(operation: Callable[[Any], Any], t: Tensor, part: bool) -> Tensor:
     return guarded_tensor(t, offset, view, guards.cut(before, placed, innermost(view).shape), part)
 
 
-def operation_name(operation: Any) -> str:
+def operation_name(operation: object) -> str:
     return str(getattr(operation, "__name__", "an operation"))
 
 
-def _unpadded(layout: Any) -> Any:
+def _unpadded(layout: AnyLayout) -> Any:
     """A layout whose shape is all valid: what is valid of a tensor is told apart."""
     inner = innermost(layout)
     return layout if inner._origin is None else around(layout, Layout(inner.shape, inner.stride))[0]
 
 
-def _define(*operations: Any, part: bool) -> None:
+def _define(*operations: object, part: bool) -> None:
     """Define operations on tensors by what they do to the layout."""
     for operation in operations:
         on(Tensor, operation)(functools.partial(_applied, operation, part=part))
@@ -66,7 +66,7 @@ def _applied(operation: Any, t: Tensor, *more: Any, part: bool, **options: Any) 
     return apply(_named(operation, lambda layout: operation(layout, *more, **options)), t, part)
 
 
-def _define_in_brackets(*operations: Any) -> None:
+def _define_in_brackets(*operations: object) -> None:
     """Define operations with arguments in brackets on tensors by what they do to the layout."""
     for operation in operations:
         on(Tensor, operation)(functools.partial(_applied_in_brackets, operation))
@@ -76,7 +76,7 @@ def _applied_in_brackets(operation: Any, *arguments: int) -> Callable[..., Tenso
     return lambda t, *more: apply(_named(operation, lambda layout: operation[arguments](layout, *more)), t, True)
 
 
-def _named(operation: Any, f: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def _named(operation: object, f: Callable[[Any], Any]) -> Callable[[Any], Any]:
     f.__name__ = operation_name(operation)
     return f
 
@@ -99,7 +99,7 @@ def _mode(t: Tensor, i: int) -> Tensor:
     if not isinstance(t.shape, tuple):
         return t
 
-    def one(layout: Any) -> Any:
+    def one(layout: AnyLayout) -> Any:
         return layout[i]
 
     one.__name__ = f"get[{i}]"

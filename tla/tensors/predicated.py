@@ -20,7 +20,7 @@ from .buffers import require_castable, rounded
 from .tensor import MakeTensor, Tensor, as_tensor, gives_places, require_data, require_writable
 
 
-def copy_if(predicate: Any, source: Any, target: Any) -> None:
+def copy_if(predicate: object, source: object, target: object) -> None:
     """Move the elements of source, at whose index the predicate holds, to that index of target.
 
     predicate        a tensor or numpy array of conditions or numbers, not 0 where it holds; its strides may be 0. Often
@@ -55,7 +55,7 @@ def copy_if(predicate: Any, source: Any, target: Any) -> None:
     target.data[end] = rounded("copy_if", source.data[begin], target.dtype)
 
 
-def _admitted(t: Tensor, chosen: Any) -> Any:
+def _admitted(t: Tensor, chosen: object) -> Any:
     """The offset of every coordinate of t; RangeError where one that is chosen is past the end."""
     import numpy as np
 

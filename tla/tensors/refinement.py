@@ -12,12 +12,13 @@ import heapq
 import itertools
 import math
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from ..algebra.digits import merged
 from ..core.cache import plain_memo
+from ..core.digits import merged
 from ..core.int_tuple import leaves, modes_of
 from ..core.ints import known
+from ..core.kinds import AnyLayout
 from ..core.layout import Layout
 
 #: A mode as a function of an index: (place, stride) of each digit, fastest first; the last digit has no bound.
@@ -43,7 +44,7 @@ class Cell(NamedTuple):
 
 
 @plain_memo
-def digits(layout: Any) -> tuple[Digits, ...] | None:
+def digits(layout: AnyLayout) -> tuple[Digits, ...] | None:
     """The digits of each top-level mode; None for a layout of another kind, or of integers that are not known."""
     if not isinstance(layout, Layout):
         return None

@@ -17,11 +17,12 @@ from ..algebra.modes import slice_, slice_and_offset
 from ..algebra.predicates import is_injective
 from ..algebra.tiles import MakeLayoutTile, is_on_block, start_of
 from ..core.composed import ComposedLayout, gives_coordinates, innermost
-from ..core.coord import Coord, crd2idx, idx2crd
+from ..core.coord import Coord, CoordLike, crd2idx, idx2crd
 from ..core.display import Displayed
 from ..core.errors import DivisibilityError, InjectivityError, LeafTypeError, RangeError, RankError, Unproven
 from ..core.int_tuple import Underscore, leaves, modes_of, opened, product, product_each, shown
-from ..core.ints import Int, at_most, equal, is_int, known, leaf, plus
+from ..core.ints import Int, IntLike, at_most, equal, is_int, known, leaf, plus
+from ..core.kinds import AnyLayout
 from ..core.layout import Layout, MakeLayout, Shape, as_layout, require_origin, stride
 from ..core.value import Value, new_value, put
 from . import guard as guards, transfer as moves
@@ -68,7 +69,7 @@ class Tensor(Value, Displayed):
     _guard: Guard | None  # which elements are valid, where that is no box
     _injective: bool | None  # whether its layout is known to be so: None before that has been asked for
 
-    def __init__(self, *_arguments: Any) -> None:
+    def __init__(self, *_arguments: object) -> None:
         raise LeafTypeError("Tensor called as a class", "MakeTensor", "write MakeTensor(buffer, layout)")
 
     @property
@@ -83,7 +84,7 @@ class Tensor(Value, Displayed):
 
     @property
     def origin_shape(self) -> Any:
-        """How much of each top-level mode holds valid data, from `coord` on [elements]. None where that is no box: then `t[c]`
+        """The part of each top-level mode that holds valid data, from `coord` on [elements]. None where that is no box: then `t[c]`
         knows of each element whether it is, and copy_if moves those that a predicate has."""
         if self._guard is not None:
             return None
@@ -103,14 +104,14 @@ class Tensor(Value, Displayed):
         parts += [] if self.position is None else [f"position={self.position!r}"]
         return f"Tensor({', '.join(parts)})"
 
-    def __getitem__(self, at: Any) -> Any:
+    def __getitem__(self, at: object) -> Any:
         at = self._indices(at)
         if any(map(_has_open, at)):
             return _sliced(self, at) if self._guard is None else _sliced_guarded(self, at, self._guard)
         offset = self._offset_of(at)
         return offset if self.data is None else self.data[offset]
 
-    def __setitem__(self, at: Any, value: Any) -> None:
+    def __setitem__(self, at: object, value: object) -> None:
         at = self._indices(at)
         if any(map(_has_open, at)):
             raise LeafTypeError(f"an assignment to a slice of {self!r}", "one element", "write copy(x, t[_, 1]), or fill(t[_, 1], x)")
@@ -118,7 +119,7 @@ class Tensor(Value, Displayed):
         require_writable("an assignment", self, stays=True)
         self.data[offset] = as_element(value, self)
 
-    def __call__(self, *at: Any) -> Any:
+    def __call__(self, *at: object) -> Any:
         """t[at], as CuTe writes it."""
         return self[at]
 
@@ -127,7 +128,7 @@ class Tensor(Value, Displayed):
     def __reduce__(self) -> tuple[Any, ...]:
         return tensor_of, (None, self.data, self.offset, self.layout, tuple(self.coord), self._room, self.position, self._guard)
 
-    def _indices(self, given: Any) -> tuple[Any, ...]:
+    def _indices(self, given: object) -> tuple[Any, ...]:
         at: tuple[Any, ...] = opened(given if isinstance(given, tuple) else (given,))
         if len(at) == 1 and len(self.coord) != 1 and not isinstance(at[0], tuple):
             if isinstance(at[0], Underscore):
@@ -166,7 +167,7 @@ class Tensor(Value, Displayed):
         array.flags.writeable &= keeps_apart(self)
         return array
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+    def __array__(self, dtype: object = None, copy: bool | None = None) -> Any:
         require_data("numpy.asarray", self)
         if copy is not False:
             return moves.gathered(self).astype(dtype or self.dtype, copy=False)
@@ -230,10 +231,10 @@ class _MakeTensor:
             _require_room(padded(new))
         return new
 
-    def __getitem__(self, dtype: Any) -> Any:
+    def __getitem__(self, dtype: object) -> Any:
         dtype = as_dtype("MakeTensor", dtype)
 
-        def make(layout: Any, position: Any = None) -> Tensor:
+        def make(layout: AnyLayout, position: object = None) -> Tensor:
             return self(_zeros(_span(padded(self(None, layout)))[1], dtype), layout, position=position)
 
         return make
@@ -245,7 +246,7 @@ class _MakeTensor:
 MakeTensor = _MakeTensor()
 
 
-def as_tensor(where: str, x: Any) -> Tensor:
+def as_tensor(where: str, x: object) -> Tensor:
     """x if it is a tensor; a numpy array as the tensor over it."""
     if isinstance(x, Tensor):
         return x
@@ -259,7 +260,7 @@ def as_tensor(where: str, x: Any) -> Tensor:
 # -------------------------------------------------------------------------------------------- what is required
 
 
-def _zeros(count: int, dtype: Any) -> Any:
+def _zeros(count: int, dtype: object) -> Any:
     """A new buffer."""
     import numpy as np
 
@@ -269,12 +270,12 @@ def _zeros(count: int, dtype: Any) -> Any:
         raise RangeError(f"a new buffer of {count:,} elements", "what memory holds", "take tiles, or None for no buffer") from None
 
 
-def _any_layout(where: str, x: Any) -> Any:
+def _any_layout(where: str, x: object) -> Any:
     return x if isinstance(x, ComposedLayout) else as_layout(where, x)
 
 
 def _by_modes(t: Tensor) -> tuple[int, list[tuple[int, int]]]:
-    """Where the valid elements begin, and the one axis (count, step) of each mode [elements]."""
+    """The start of the valid elements, and the one axis (count, step) of each mode [elements]."""
     if 0 in moves.counts_of(t):
         return 0, [(n, 0) for n in moves.counts_of(t)]
     found = moves.cells_of(t)
@@ -286,7 +287,7 @@ def _by_modes(t: Tensor) -> tuple[int, list[tuple[int, int]]]:
 
 
 def _by_leaves(t: Tensor) -> tuple[int, list[tuple[int, int]]]:
-    """Where the valid elements begin, and an axis (count, step) for each integer of the shape [elements]."""
+    """The start of the valid elements, and an axis (count, step) for each integer of the shape [elements]."""
     start = t.coord if isinstance(t.shape, tuple) else t.coord[0]
     whole = is_on_block(t.layout, start) is True
     axes: list[tuple[int, int]] = []
@@ -401,17 +402,17 @@ def _span(t: Tensor) -> tuple[int, int]:
 # ------------------------------------------------------------------------------------------- parts of tensors
 
 
-def _has_open(c: Any) -> bool:
+def _has_open(c: CoordLike) -> bool:
     return any(map(_has_open, c)) if isinstance(c, tuple) else isinstance(c, Underscore)
 
 
-def _at(t: Tensor, i: int, c: Any) -> Any:
+def _at(t: Tensor, i: int, c: CoordLike) -> Any:
     """The coordinate c of mode i of t, which is checked, as one of its layout; one that is nested stays so where t starts at 0."""
     index = _index(t, i, c)
     return c if isinstance(c, tuple) and equal(t.coord[i], 0) is True else plus(t.coord[i], index)
 
 
-def _index(t: Tensor, i: int, c: Any) -> Any:
+def _index(t: Tensor, i: int, c: CoordLike) -> Any:
     """The index of a coordinate in mode i of t; RangeError where that is not valid."""
     s = modes_of(t.shape)[i]
     valid = t.origin_shape[i] if t._guard is None else product(s)
@@ -427,7 +428,7 @@ def _index(t: Tensor, i: int, c: Any) -> Any:
     return index
 
 
-def _within(c: Any, s: Any) -> Any:
+def _within(c: CoordLike, s: IntLike) -> Any:
     """A coordinate no integer of which is past its extent."""
     if isinstance(c, tuple) and isinstance(s, tuple) and len(c) == len(s):
         return tuple(map(_within, c, s))
@@ -462,7 +463,7 @@ def _sliced(t: Tensor, at: tuple[Any, ...]) -> Tensor:
     return tensor_of(t, t.data, plus(t.offset, offset), layout, coord, room)
 
 
-def _in_padding(t: Tensor, i: int, c: Any) -> bool:
+def _in_padding(t: Tensor, i: int, c: CoordLike) -> bool:
     """Whether a coordinate of a mode is known to be one of its shape, and none of the valid ones. A start of its own has no padding."""
     s = modes_of(t.shape)[i]
     if isinstance(c, slice) or equal(t.coord[i], 0) is not True:
@@ -483,7 +484,7 @@ def _sliced_guarded(t: Tensor, at: tuple[Any, ...], guard: Guard) -> Tensor:
     return guarded_tensor(t, plus(begin, offset), layout, guards.sliced(guard, coord))
 
 
-def guarded_tensor(t: Tensor, offset: Any, layout: Any, guard: Guard | None, part: bool = True) -> Tensor:
+def guarded_tensor(t: Tensor, offset: object, layout: AnyLayout, guard: Guard | None, part: bool = True) -> Tensor:
     """A view of t from 0 on, of which a guard says what is valid: all of it where there is none, a box where it makes one."""
     inner = innermost(layout)
     whole, extents = t if part else None, product_each(inner.shape)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Protocol
 
 from ..core.cache import plain_memo
 from ..core.composed import ComposedLayout
+from ..core.digits import merged_together
 from ..core.errors import RangeError, RankError
 from ..core.int_tuple import product_each
 from ..core.swizzle import Swizzle
@@ -50,7 +51,7 @@ class Elements(Protocol):
 
 
 class Place(NamedTuple):
-    """Where elements lie by digits: the offset of index 0, the index in each mode that they begin at, the digits of each."""
+    """The place of elements by digits: the offset of index 0, the index in each mode that they begin at, the digits of each."""
 
     begin: int
     starts: tuple[int, ...]
@@ -67,13 +68,13 @@ def place_of(x: Elements) -> Place | None:
 
 
 def counts_of(x: Elements) -> tuple[int, ...]:
-    """How many valid indices each mode has."""
+    """The number of valid indices of each mode."""
     if x.origin_shape is None:
         raise no_box("elements", x)
     return tuple(map(int, x.origin_shape))
 
 
-def no_box(where: str, x: Any) -> RangeError:
+def no_box(where: str, x: object) -> RangeError:
     """The refusal of a view whose valid elements are no box of its modes."""
     what = f"{where} of {x!r}: what of it is valid is no box of its modes, for it reaches past the end of what it was cut from"
     return RangeError(what, "as much of each mode as is valid", "copy_if(predicate, source, target) moves its elements; local_tile crops")
@@ -174,7 +175,7 @@ def scattered(x: Elements, dense: Any) -> None:
     units[offsets_of(x, mode, n) // n] = rows.view(units.dtype)[..., 0]
 
 
-def filled(x: Elements, value: Any) -> None:
+def filled(x: Elements, value: object) -> None:
     """Write one value to every valid element of x."""
     found = cells_of(x)
     if found is None:
@@ -272,7 +273,7 @@ def _copies(cell: Cell, packed: bool) -> Iterator[_Copy]:
     numpy's innermost loop is along the target's smallest step. Where that axis is short, it is unrolled here; where it is
     long, and the source leaves a line with each step of it, BLOCK indices of it are moved at a time.
     """
-    axes = merged_axes(sorted((axis for mode in cell.modes for axis in mode), key=lambda axis: abs(axis[1][0]), reverse=True))
+    axes = merged_together(sorted((axis for mode in cell.modes for axis in mode), key=lambda axis: abs(axis[1][0]), reverse=True))
     run = axes[-1] if axes and axes[-1][1] == (1, 1) else None
     unit = axes.pop()[0] if packed and run and run[0] <= LONGEST_UNIT else 1
     begins, items = [cell.begins], math.prod(n for n, _steps in axes)
@@ -288,14 +289,3 @@ def _copies(cell: Cell, packed: bool) -> Iterator[_Copy]:
 def _moved(begins: tuple[int, ...], k: int, steps: tuple[int, ...]) -> tuple[int, ...]:
     """The begins k steps on."""
     return tuple(begin + k * step for begin, step in zip(begins, steps))
-
-
-def merged_axes(axes: list[Axis]) -> list[Axis]:
-    """Axes, slowest first, with those put together that continue their right neighbour in both arrays."""
-    out: list[Axis] = []
-    for n, steps in reversed(axes):
-        if out and steps == tuple(out[-1][0] * d for d in out[-1][1]):
-            out[-1] = out[-1][0] * n, out[-1][1]
-        else:
-            out.append((n, steps))
-    return out[::-1]

@@ -13,10 +13,10 @@ from ..algebra.modes import dice, select
 from ..algebra.recast import recast_layout
 from ..algebra.tiles import start_of, tiled
 from ..core.composed import innermost
-from ..core.coord import idx2crd
+from ..core.coord import CoordLike, idx2crd
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankError
 from ..core.int_tuple import AnyLayout, Underscore, _, as_int_tuple, congruent, leaves, modes_of, opened, product_each, shown, size
-from ..core.ints import Int, add, at_most, ceil_div, divides, equal, is_int, larger, leaf, mul, plus, smaller
+from ..core.ints import Int, IntTupleLike, add, at_most, ceil_div, divides, equal, is_int, larger, leaf, mul, plus, smaller
 from ..core.layout import Layout, MakeLayout, Shape, Stride, as_layout, join
 from .buffers import as_dtype, storage
 from .operations import apply
@@ -25,7 +25,7 @@ from .tensor import MakeTensor, Tensor, around, as_tensor, from_zero, gives_plac
 _0, _1 = Int[0](), Int[1]()
 
 
-def GetTile(t: Tensor, coord: Any, tile: Any) -> Tensor:
+def GetTile(t: Tensor, coord: Any, tile: IntTupleLike) -> Tensor:
     """The tile of a tensor that starts at `coord`: the same buffer, the start moved on, origin_shape cropped at the tail.
 
     coord     where it starts in t, one integer per top-level mode, 0 or more [elements]; or in blocks, nested like the shape
@@ -54,7 +54,7 @@ def GetTile(t: Tensor, coord: Any, tile: Any) -> Tensor:
     return tensor_of(t, t.data, t.offset, layout, map(add, t.coord, start), room)
 
 
-def TileView(t: Tensor, tile_coord: Any, tile: Any) -> Tensor:
+def TileView(t: Tensor, tile_coord: object, tile: Any) -> Tensor:
     """The tile at `tile_coord`, counted in tiles: GetTile at tile_coord * tile.
 
     >>> import numpy as np
@@ -73,7 +73,7 @@ def TileView(t: Tensor, tile_coord: Any, tile: Any) -> Tensor:
     return GetTile(t, at, tile)
 
 
-def domain_offset(coord: Any, x: Any) -> Any:
+def domain_offset(coord: CoordLike, x: object) -> Any:
     """The tensor that begins at a coordinate of a tensor: its element c is x[coord + c]. Of a layout: it, and the offset there.
 
     Its shape stays; what is valid ends where x ends.
@@ -119,7 +119,7 @@ class _MakeTensorLike:
 
     __name__ = "MakeTensorLike"
 
-    def __getitem__(self, types: Any) -> Any:
+    def __getitem__(self, types: object) -> Any:
         tag, *element = types if isinstance(types, tuple) else (types,)
 
         def make(buffer: Any, like: Tensor, position: Any = None, layout: Any = None) -> Tensor:
@@ -149,7 +149,7 @@ class _MakeTensorLike:
 MakeTensorLike = _MakeTensorLike()
 
 
-def _bits(buffer: Any, like: Tensor) -> int:
+def _bits(buffer: object, like: Tensor) -> int:
     """The width of the elements of a buffer, or else of a tensor."""
     dtype = like.dtype if buffer is None else storage(buffer).dtype
     if dtype is None:
@@ -182,7 +182,7 @@ def transpose(t: Tensor, order: Any = None) -> Tensor:
 # ------------------------------------------------------------------------------------------------- partitions
 
 
-def local_tile(t: Tensor, tiler: Any, coord: Any, proj: Any = None) -> Tensor:
+def local_tile(t: Tensor, tiler: object, coord: CoordLike, proj: object = None) -> Tensor:
     """The tile at `coord`, counted in tiles, of a tensor cut by `tiler`: what one block works on.
 
     tiler    one for each mode from the first on: an integer, a layout into the mode, or `_` for all of it
@@ -311,7 +311,7 @@ def _cut_whole(t: Tensor, tiler: tuple[Any, ...], coord: Any, inner: bool) -> Te
 _Part = tuple[Layout, Any, Any]  # of a result: its layout, how much of it is valid, and how much is the layout's own
 
 
-def _kept(tile: Layout, rest: Layout, c: Any, dims: tuple[Any, Any], inner: bool) -> _Part:
+def _kept(tile: Layout, rest: Layout, c: object, dims: tuple[Any, Any], inner: bool) -> _Part:
     """The part of a tiled mode that a fixed coordinate c leaves: the tile c, or the element c of every tile."""
     n = size(tile)
     if isinstance(c, Underscore):
@@ -323,7 +323,7 @@ def _kept(tile: Layout, rest: Layout, c: Any, dims: tuple[Any, Any], inner: bool
     return rest, valid, room
 
 
-def _is_whole(t: Tensor, i: int, cut: Layout, c: Any, strided: bool) -> bool:
+def _is_whole(t: Tensor, i: int, cut: Layout, c: CoordLike, strided: bool) -> bool:
     """Whether the valid part has extents of its own: strided tiles need a whole mode, an open count whole tiles."""
     valid = t.origin_shape[i]
     if strided:
@@ -331,7 +331,7 @@ def _is_whole(t: Tensor, i: int, cut: Layout, c: Any, strided: bool) -> bool:
     return not isinstance(c, Underscore) or divides(size(cut[0]), valid) is True
 
 
-def _coordinates(where: str, t: Tensor, cuts: list[Layout], n: int, coord: Any, inner: bool) -> list[Any]:
+def _coordinates(where: str, t: Tensor, cuts: list[Layout], n: int, coord: CoordLike, inner: bool) -> list[Any]:
     """The coordinate in each mode of what is fixed; `_` where it is open. Of n modes one integer will do."""
     limits = [*(None if inner else size(cut[0]) for cut in cuts[:n]), *(t.origin_shape[n:] if inner else [_1] * (len(cuts) - n))]
     coord = opened(coord)
@@ -370,7 +370,7 @@ class _Recast:
 
     __name__ = "recast"
 
-    def __getitem__(self, dtype: Any) -> Any:
+    def __getitem__(self, dtype: object) -> Any:
         dtype = as_dtype("recast", dtype)
         return lambda t: _recast(dtype, as_tensor("recast", t))
 
@@ -402,7 +402,7 @@ def _recast(dtype: Any, t: Tensor) -> Tensor:
 
 
 def _scaled(t: Tensor, n: Any, before: Layout, after: Layout, old: int, new: int) -> Any:
-    """How many wide or narrow elements n elements of a mode are."""
+    """The number of wide or narrow elements that n elements of a mode are."""
     (_first, *rest), (_other, *others) = leaves(before.shape), leaves(after.shape)
     if n == size(before) or size(before) == size(after):
         return size(after) if n == size(before) else n

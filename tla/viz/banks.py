@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..access import access
 from ..core.errors import RangeError
 from .drawable import Subject
 from .scene import Cell, Figure
 
 
-def marked(figure: Figure, subject: Subject, owners: Any, color_by: Any) -> Figure:
+def marked(figure: Figure, subject: Subject, owners: object, color_by: object) -> Figure:
     """The figure of a layout of memory with what the worst instruction of these owners collides in."""
     if color_by != "bank":
         raise RangeError(f"owners with color_by {color_by!r:.40}", "color_by='bank'", "write color_by='bank', or leave owners out")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..core.errors import LeafTypeError, RangeError, RankError
 from ..core.int_tuple import shown
-from ..core.ints import is_int, known
+from ..core.ints import IntTupleLike, is_int, known
 from .colours import HUES, RAMP, TINTS, colour, ramp, tint
 from .drawable import Tiling, View
 
@@ -44,7 +44,7 @@ class Painted(NamedTuple):
     by_place: bool = False
 
 
-def paint(view: View, color_by: Any, tile: tuple[int, ...] | None) -> Painted:
+def paint(view: View, color_by: object, tile: tuple[int, ...] | None) -> Painted:
     """The colours of a view by a rule, or by a function of (coord, offset).
 
     Raises RangeError for an unknown rule, or a colour that is none
@@ -102,14 +102,14 @@ def _by_tile(view: View, tile: tuple[int, ...] | None) -> Numbers | None:
     return Numbers(sum((n * w for n, w in zip(tiles, weights)), 0) % colours, f"colours: tiles of {tiling}")
 
 
-def _by_offset(view: View, tile: Any) -> Numbers:
+def _by_offset(view: View, tile: IntTupleLike) -> Numbers:
     values = _offsets(view)
     low, high = (int(values.min()), int(values.max())) if values.size else (0, 0)
     parts = (values - float(low)) / max(high - low, 1)  # in floats, which no difference overflows
     return Numbers((parts * (RAMP - 1)).astype(int), f"colours: offsets from {low}, light, to {high}, dark", None, ramp)
 
 
-def _by_bank(view: View, tile: Any) -> Numbers:
+def _by_bank(view: View, tile: IntTupleLike) -> Numbers:
     bits = view.subject.bits
     period = BANKS * BANK_BITS  # the banks begin anew: so no product is too large
     bank = _offsets(view) % period * (bits % period) % period // BANK_BITS
@@ -120,12 +120,12 @@ def _by_bank(view: View, tile: Any) -> Numbers:
     return Numbers(bank, f"colours: banks of 4 bytes, elements of {bits} bits", str, fill)
 
 
-def _by_thread(view: View, tile: Any) -> Numbers:
+def _by_thread(view: View, tile: IntTupleLike) -> Numbers:
     return Numbers(view.coords[0] if view.coords else 0, "colours: threads, the index of mode 0", lambda n: f"T{n}")
 
 
 def _by_role(role: str) -> Callable[[View, Any], Numbers]:
-    def rule(view: View, tile: Any) -> Numbers:
+    def rule(view: View, tile: IntTupleLike) -> Numbers:
         if not any(view.subject.digits):
             what = f"color_by {role!r} of {shown(view.subject.layout)}"
             raise LeafTypeError(what, "an XLA shape with tiles", "draw xla.parse_shape(text) of one, or use color_by='tile'")
@@ -140,7 +140,7 @@ def _by_role(role: str) -> Callable[[View, Any], Numbers]:
     return rule
 
 
-def _by_nothing(view: View, tile: Any) -> None:
+def _by_nothing(view: View, tile: IntTupleLike) -> None:
     return None
 
 

@@ -11,10 +11,13 @@ from typing import Any
 from ..core.errors import RangeError, RankError
 from ..core.int_tuple import modes_of, shown
 from ..core.ints import is_int, known
+from ..core.on_demand import OnDemand
 from .colouring import Painted, checked_tile, paint
 from .drawable import LIMIT, MAX_GRIDS, Subject, View, as_subject, axes_of, levels, steps, view
 from .drawing import Drawing
 from .scene import Axis, Cell, Figure, Grid, clean
+
+_BANKS = OnDemand("tla.viz.banks")  # with tla.access, which other drawings do without
 
 
 def draw(
@@ -80,9 +83,7 @@ def draw(
     painted = _painted(views, color_by, cut, lead)
     figures = tuple(_figure(v, p.fills, cut if v is views[0] else None) for v, p in zip(views, painted))
     if owners is not None:
-        from .banks import marked  # with tla.access, which other drawings do without
-
-        figures = (marked(figures[0], subjects[0], owners, color_by), *figures[1:])
+        figures = (_BANKS.marked(figures[0], subjects[0], owners, color_by), *figures[1:])
     return Drawing(figures, tuple(dict.fromkeys(key for p in painted for key in p.legend)), painted[lead].caption)
 
 
@@ -132,7 +133,7 @@ def _placed(view: View, places: dict[Any, Any]) -> Painted:
 # ------------------------------------------------------------------------------------------------- figures
 
 
-def _figure(view: View, fills: Any, cut: tuple[int, ...] | None) -> Figure:
+def _figure(view: View, fills: object, cut: tuple[int, ...] | None) -> Figure:
     subject = view.subject
     down, across = (_axis(view, k, cut) for k in view.axes)
     folded = [planes(view, a) for a in (view.values, fills, view.padding)]
@@ -146,7 +147,7 @@ def _figure(view: View, fills: Any, cut: tuple[int, ...] | None) -> Figure:
     return Figure(clean(subject.title), tuple(map(clean, notes)), tuple(grids))
 
 
-def _cell(value: Any, fill: str | None, padding: bool) -> Cell:
+def _cell(value: object, fill: str | None, padding: bool) -> Cell:
     return Cell("", None, True) if padding else Cell(str(value), fill)
 
 

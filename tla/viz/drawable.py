@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..core.errors import LeafTypeError, RankError, Unproven
 from ..core.int_tuple import AnyLayout, layout_fix, leaves, modes_of, product_each, shown
-from ..core.ints import is_int, known
+from ..core.ints import IntTupleLike, is_int, known
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -106,7 +106,7 @@ def register_subject(kind: type, make: Callable[[Any], Subject]) -> None:
     _SUBJECTS[kind] = make
 
 
-def as_subject(x: Any) -> Subject:
+def as_subject(x: object) -> Subject:
     """x as what is drawn; LeafTypeError if it is nothing that has a layout."""
     for kind in reversed(_SUBJECTS):  # the last that was registered knows best
         if isinstance(x, kind):
@@ -151,7 +151,7 @@ class View:
 
     @property
     def start(self) -> tuple[int, ...]:
-        """Where it starts, one integer per top-level mode."""
+        """The start, one integer per top-level mode."""
         start = self.subject.start or (0,) * len(self.extents)
         return known_sizes("the start of", self.subject.layout, start)
 
@@ -167,7 +167,7 @@ class View:
 
     @property
     def padding(self) -> npt.NDArray[Any]:
-        """Where it is past origin_shape."""
+        """A mask of the elements past origin_shape."""
         import numpy as np
 
         if self.subject.layout.origin_shape is None:
@@ -200,7 +200,7 @@ def view(subject: Subject, axes: tuple[int, int], limit: int) -> View:
     return View(subject, axes, extents, coords, _texts(layout, box) if values is None else values)
 
 
-def _at(layout: Any, index: tuple[Any, ...]) -> Any:
+def _at(layout: AnyLayout, index: tuple[Any, ...]) -> Any:
     """The offset of an index, which has a number, or an array, for each mode."""
     return layout(*index) if isinstance(layout.shape, tuple) and index else layout(index[0] if index else ())
 
@@ -217,7 +217,7 @@ def axes_of(subject: Subject, axes: Sequence[int] | None) -> tuple[int, int]:
     return pair[0], pair[1]
 
 
-def known_sizes(what: str, layout: Any, sizes: Any) -> tuple[int, ...]:
+def known_sizes(what: str, layout: AnyLayout, sizes: Any) -> tuple[int, ...]:
     """The sizes as ints; Unproven if one of them is not known."""
     found = [*map(known, sizes)]
     if None in found:
@@ -229,7 +229,7 @@ def _others(extents: tuple[int, ...], axes: tuple[int, int]) -> tuple[int, ...]:
     return tuple(n for k, n in enumerate(extents) if k not in axes)
 
 
-def _numbers(layout: Any, coords: tuple[Any, ...], box: tuple[int, ...]) -> npt.NDArray[Any] | None:
+def _numbers(layout: AnyLayout, coords: tuple[Any, ...], box: tuple[int, ...]) -> npt.NDArray[Any] | None:
     """The values in a box: offsets, or coordinates as texts; None where arrays do not go through the layout."""
     import numpy as np
 
@@ -256,7 +256,7 @@ def _coordinates(coordinate: tuple[Any, ...], box: tuple[int, ...]) -> npt.NDArr
     return texts.reshape(box)
 
 
-def _pattern(coordinate: Any) -> str:
+def _pattern(coordinate: object) -> str:
     """
     >>> _pattern((1, (2, 3)))
     '({},({},{}))'
@@ -264,7 +264,7 @@ def _pattern(coordinate: Any) -> str:
     return f"({','.join(map(_pattern, coordinate))})" if isinstance(coordinate, tuple) else "{}"
 
 
-def _texts(layout: Any, box: tuple[int, ...]) -> npt.NDArray[Any]:
+def _texts(layout: AnyLayout, box: tuple[int, ...]) -> npt.NDArray[Any]:
     import numpy as np
 
     texts = np.empty(box, object)
@@ -276,8 +276,8 @@ def _texts(layout: Any, box: tuple[int, ...]) -> npt.NDArray[Any]:
 # ------------------------------------------------------------------------------------------------- levels
 
 
-def steps(shape: Any) -> tuple[int, ...]:
-    """How many elements of a mode a block of each level but the outermost has, the innermost first; one element is no block.
+def steps(shape: IntTupleLike) -> tuple[int, ...]:
+    """The number of elements of a mode in a block of each level but the outermost, the innermost first; one element is no block.
 
     >>> from tla import parse
     >>> steps(parse("(4,(2,1),3)")), steps(8)
@@ -288,7 +288,7 @@ def steps(shape: Any) -> tuple[int, ...]:
 
 
 def levels(coords: range, blocks: Sequence[int]) -> Iterator[int]:
-    """Of each coordinate how high the block is that begins there: 0 for none.
+    """The height of the block that begins at each coordinate: 0 for none.
 
     >>> [*levels(range(8), (2, 4))]
     [2, 0, 1, 0, 2, 0, 1, 0]

@@ -5,19 +5,18 @@ Source: CuTe include/cute/util/print_tensor.hpp and print.hpp, `print_layout`.
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..algebra.codomain import cosize
 from ..core.composed import innermost
 from ..core.errors import RangeError, RankError
 from ..core.int_tuple import modes_of, product_each, shown
 from ..core.ints import known
+from ..core.kinds import AnyLayout
 
 #: A table of more cells than this is no text to read.
 MOST_CELLS = 2**16
 
 
-def print_layout(layout: Any) -> None:
+def print_layout(layout: AnyLayout) -> None:
     """Print a layout of rank 2 as a table: coordinates on the margins, offsets in the cells.
 
     >>> from tla import parse, print_layout

@@ -14,7 +14,7 @@ from .drawing import Drawing
 from .scene import Axis, Cell, Figure, Grid, clean
 
 
-def draw_threads(layout: Any, tile: Any, color_by: str = "thread") -> Drawing:
+def draw_threads(layout: object, tile: Any, color_by: str = "thread") -> Drawing:
     """A thread-value layout as the tile that it covers: which thread holds each element, as which of its values.
 
     layout     of rank 2: (thread, value) to the index of an element in the tile, first mode fastest

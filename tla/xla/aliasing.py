@@ -1,4 +1,4 @@
-"""Which parts of an instruction's result are parts of its operands as they stand, and which are new memory.
+"""Aliasing: the parts of an instruction's result that are parts of its operands as they stand, and those that are new memory.
 
 Source: XLA xla/hlo/analysis/hlo_dataflow_analysis.cc (forwarded values, GetInPlaceInputOutputPairs); the field
 aliasing_operands of the TPU compiler's backend_config; buffer assignments of libtpu 0.0.51 (tests/data/xla/programs).

@@ -52,7 +52,7 @@ class Split(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ArrayLayout:
-    """How an array lies in memory: what stands in braces.
+    """The layout of an array in memory: what stands in braces.
 
     minor_to_major                          logical dimensions, the fastest first
     tiles                                   one tuple a level, major to minor, of sizes [elements] or COMBINE
@@ -191,22 +191,22 @@ def _tuple(x: Any) -> tuple[Any, ...]:
         raise LeafTypeError(f"a {type(x).__name__}", "a tuple", "write (x,) for a tuple of one") from None
 
 
-def _integer(x: Any) -> int:
+def _integer(x: object) -> int:
     return int(leaf(x))
 
 
-def _integers(x: Any, keep: Any = ()) -> tuple[Any, ...]:
+def _integers(x: object, keep: object = ()) -> tuple[Any, ...]:
     """x as a tuple of plain ints, where `keep` stays as it is."""
     return tuple(n if n == keep else _integer(n) for n in _tuple(x))
 
 
-def _sizes(x: Any) -> tuple[Any, ...]:
+def _sizes(x: object) -> tuple[Any, ...]:
     """x as a tuple of plain ints, symbols, and None."""
     return tuple(n if n is None else plain(leaf(n)) for n in _tuple(x))
 
 
 def cover(sizes: tuple[int, ...], tile: tuple[TileEntry, ...]) -> tuple[int, tuple[int, ...]]:
-    """How many sizes a tile leaves, and all of them: a tile longer than these finds sizes of 1 before them."""
+    """The number of sizes that a tile leaves, and all of them: a tile longer than these finds sizes of 1 before them."""
     sizes = (1,) * (len(tile) - len(sizes)) + sizes
     return len(sizes) - len(tile), sizes
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from ..algebra.composition import composition
-from ..algebra.digits import merged
 from ..algebra.inverse import left_inverse
 from ..core.basis import E
+from ..core.digits import reached
 from ..core.errors import RankError, TlaError, Unproven
 from ..core.int_tuple import IntTuple, leaves, modes_of
 from ..core.ints import equal, static
@@ -95,7 +95,7 @@ def _prefix(shape: ArrayShape) -> int:
     return shape.effective_layout.dynamic_shape_metadata_prefix_bytes if any(shape.dynamic) else 0
 
 
-def _same_in_row_major(a: Any, dims_a: tuple[int, ...], b: Any, dims_b: tuple[int, ...]) -> bool:
+def _same_in_row_major(a: object, dims_a: tuple[int, ...], b: object, dims_b: tuple[int, ...]) -> bool:
     if not isinstance(a, Layout) or not isinstance(b, Layout):
         return _same_everywhere(a, dims_a, b, dims_b)
     modes_a, modes_b = ([*zip(layout, dims)] for layout, dims in ((a, dims_a), (b, dims_b)))
@@ -147,12 +147,7 @@ def _digits(modes: list[tuple[Layout, int]]) -> list[tuple[int, int]] | None:
         if k < len(modes) - 1 and math.prod(s for s, _d in pairs) != n:
             return None
         out += pairs
-    reached, weight, total = [], 1, math.prod(n for _m, n in modes)
-    for s, d in merged(out):
-        if weight < total:
-            reached.append((min(s, -(-total // weight)), d))
-        weight *= s
-    return reached
+    return reached(out, math.prod(n for _m, n in modes))
 
 
 def _at(modes: list[tuple[Layout, int]], k: Any) -> Any:

@@ -68,7 +68,7 @@ def orders(element_type: str, dims: Sequence[int], target: str = "v5e") -> Itera
 
 
 class _Kind:
-    """How a generation stores an element type.
+    """A generation's way to store an element type.
 
     two      whether the element type has two bits: orders are compared as if its tiles had 8 rows
     first    whether it is one of the first generations: nothing of less than a byte is packed, tiles have 8 rows or few
@@ -99,7 +99,7 @@ def _orders(sizes: tuple[int, ...], kind: _Kind) -> Iterator[tuple[int, bool, in
 
 
 def _rows(kind: _Kind, n: int) -> int:
-    """How many rows a tile has, for n of them."""
+    """The number of rows of a tile, for n of them."""
     if kind.first:
         return 16 if kind.two else next((k for k in (1, 2, 4) if n <= k >= 2 * kind.packing), 8)
     if kind.bits < 8:

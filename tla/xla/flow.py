@@ -186,7 +186,7 @@ class _Follow:
         return result
 
     def applied(self, it: Instruction, now: int) -> None:
-        """What the computations that an instruction applies to elements write: the compiler has memory of their own for each."""
+        """The buffers that computations which are applied to elements write: the compiler has memory of their own for each."""
         for name in called(it) if "=" in it.tail else ():
             if name in self.seen or name not in self.module.computations:
                 continue
@@ -215,7 +215,7 @@ class _Follow:
         return _NEW
 
     def done(self, it: Instruction, started: Table) -> Tree:
-        """What a -done gives: of a copy, or of what has nothing else, part 0, else part 1 of what its -start gives."""
+        """The result of a -done: of a copy, or of what has nothing else, part 0, else part 1 of what its -start gives."""
         if it.opcode == "recv-done" and isinstance(it.shape, TupleShape):
             return Table(started.value, (part(started, (0,)), None))
         if it.opcode == "send-done":
@@ -223,7 +223,7 @@ class _Follow:
         return part(started, (0 if it.opcode == "copy-done" or len(started.elements) < 2 else 1,))
 
     def started(self, line: Located, operands: list[Tree], now: int) -> Tree:
-        """What a -start gives: its operands as they stand, its result, and counters of its progress."""
+        """The result of a -start: its operands as they stand, its result, and counters of its progress."""
         it = line.instruction
         shape = it.shape
         assert isinstance(shape, TupleShape)

@@ -6,7 +6,7 @@
     properties, each at most once, in this order and with nothing between them:
         D(level,...)  T(tile)(tile)...  L(int)  #(type)  *(type)  E(int)  S(int)  SC(int:int,...)...  P(shape)  M(int)
 
-Blanks and comments may stand between tokens. Two spellings of the documentation are read beside XLA's own: upper-case
+Blanks and comments may stand between tokens. Two spellings of the documentation are read too: upper-case
 types (`F32[3,5]`) and, from before the T, `F32[3,5]{1,0:(2,2)}`. Where XLA's parser is lenient by accident, this one is not.
 
 Source: XLA xla/hlo/parser/hlo_parser.cc and hlo_lexer.cc.
@@ -49,7 +49,7 @@ _FIELDS = {
 _ALIASES = {"bool": "pred", "bfloat16": "bf16", "half": "f16", "float": "f32", "double": "f64", "complex64": "c64", "complex128": "c128"}
 
 
-def parse_shape(text: str, *, symbols: Any = None) -> Shape:
+def parse_shape(text: str, *, symbols: object = None) -> Shape:
     """The shape that an XLA shape string stands for. str() of it is XLA's canonical text.
 
     text      one shape: an array, a tuple of shapes, a buffer of an array, `token[]` or `opaque[]`

@@ -1,4 +1,4 @@
-"""Where an element of an XLA array is, and which element is where: the definition, computed for one index.
+"""Linear and multi-dimensional indices of an XLA array: the definition, computed for one index.
 
 Each tile level pads the dimensions that it covers, splits each in a tile count and an in-tile part, and puts all counts
 before all in-tile parts. The offset is the row-major index in what the last level leaves.

@@ -106,7 +106,7 @@ class Instruction:
 
     @property
     def is_root(self) -> bool:
-        """Whether it is the result of its computation."""
+        """Whether the instruction is the result of its computation."""
         return _head(self.head, 0)["root"] is not None
 
     @property
@@ -184,7 +184,7 @@ def _shape(line: str, start: int, end: int) -> Shape:
 
 
 def _shape_end(line: str, start: int) -> int | None:
-    """Where the shape that begins at `start` ends; None where none does."""
+    """The end of the shape that begins at `start`; None where none does."""
     if line.startswith("(", start):
         return _close(line, start)
     if line.startswith("b(", start):
@@ -194,7 +194,7 @@ def _shape_end(line: str, start: int) -> int | None:
 
 
 def _close(line: str, start: int) -> int:
-    """Where the bracket at `start` is closed: behind its counterpart."""
+    """The position behind the bracket that closes the one at `start`."""
     for at, mark in _marks(line, start + 1):
         if mark == ")":
             return at + 1

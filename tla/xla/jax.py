@@ -45,7 +45,7 @@ class ProgramArray(NamedTuple):
     sharding: AnySharding
 
 
-def element_type(dtype: Any) -> str:
+def element_type(dtype: object) -> str:
     """XLA's name of a dtype of JAX or numpy.
 
     >>> import numpy
@@ -110,7 +110,7 @@ def to_layout(shape: Shape | str) -> Any:
     return _module("jax.experimental.layout").Layout(tuple(reversed(layout.minor_to_major)), tiling, layout.element_size_in_bits)
 
 
-def shape_of(array: Any, layout: Any = None) -> ArrayShape:
+def shape_of(array: Any, layout: object = None) -> ArrayShape:
     """The XLA shape of an array of JAX or numpy, a tracer, or a ShapeDtypeStruct: of the whole array, over all devices.
 
     layout   a Layout or Format; without it that of the array, if it has one. An array of keys is what jax.random.key_data gives
@@ -128,7 +128,7 @@ def shape_of(array: Any, layout: Any = None) -> ArrayShape:
     return ArrayShape(element_type(dtype), dims, None if layout is None else layout_of(layout, dtype))
 
 
-def sharding_of(sharding: Any, rank: int) -> AnySharding:
+def sharding_of(sharding: object, rank: int) -> AnySharding:
     """The sharding of XLA that a sharding of JAX stands for: a NamedSharding keeps its axes, others become tiles.
 
     rank      of the array
@@ -164,7 +164,7 @@ def _named(sharding: Any, rank: int) -> MeshSharding:
     return MeshSharding(Mesh(axes), dims, unreduced=unreduced, manual=manual)
 
 
-def _dim(entry: Any, unconstrained: Any) -> DimSharding:
+def _dim(entry: object, unconstrained: object) -> DimSharding:
     """One entry of a PartitionSpec: None, an axis, a tuple of axes, or UNCONSTRAINED."""
     if entry is None or entry is unconstrained:
         return DimSharding(open=entry is not None)
@@ -199,7 +199,7 @@ def arrays(compiled: Any) -> tuple[ProgramArray, ...]:
     return tuple(array for part in parts for array in _leaves(*part))
 
 
-def _leaves(name: str, infos: Any, formats: Any) -> Iterator[ProgramArray]:
+def _leaves(name: str, infos: object, formats: object) -> Iterator[ProgramArray]:
     tree = _module("jax.tree_util")
     paths, _ = tree.tree_flatten_with_path(infos)
     for (path, info), form in zip(paths, tree.tree_leaves(formats), strict=True):
@@ -230,7 +230,7 @@ def instructions(compiled: Any) -> Iterator[Located]:
     return read_hlo(io.StringIO(compiled.as_text()))
 
 
-def _physical(array: Any) -> tuple[tuple[int, ...], Any]:
+def _physical(array: object) -> tuple[tuple[int, ...], Any]:
     """The dimensions and the dtype of what an array is in memory: an array of keys is one of their integers."""
     if not hasattr(array, "shape") or not hasattr(array, "dtype"):
         raise LeafTypeError(f"the shape of a {type(array).__name__}", "an array, or a jax.ShapeDtypeStruct", "jax.eval_shape gives these")

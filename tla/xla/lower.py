@@ -19,13 +19,14 @@ from typing import Any
 
 from ..algebra.coalesce import coalesce
 from ..algebra.compose import compose
-from ..algebra.digits import ENUMERABLE
 from ..algebra.flat_modes import has_symbols
 from ..core.basis import E, ScaledBasis
 from ..core.composed import ComposedLayout
+from ..core.digits import ENUMERABLE, merged
 from ..core.errors import DivisibilityError, LoweringError, RangeError, RankError, Unproven
 from ..core.int_tuple import IntTuple, leaves, size
-from ..core.ints import as_static, at_most, ceil_div, static
+from ..core.ints import IntTupleLike, as_static, at_most, ceil_div, static
+from ..core.kinds import AnyLayout
 from ..core.layout import Layout
 from .array_shape import COMBINE, ArrayShape, TileEntry, groups
 from .grammar import as_shape, named_shape
@@ -54,7 +55,7 @@ class Digit:
     stride: int = 0
 
 
-def lower(shape: Shape | str, /, **sizes: Any) -> Layout | ComposedLayout:
+def lower(shape: Shape | str, /, **sizes: IntTupleLike) -> Layout | ComposedLayout:
     """The layout of an XLA array: one mode per logical dimension, in logical order; offsets in elements.
 
     sizes     what the names stand for that are dimensions of a text, as in bf16[M,N]: integers, or symbols with facts. A name
@@ -119,7 +120,7 @@ def lower_padded(dims: Sequence[int], minor_to_major: Sequence[int], padded_dime
     return Layout(tuple(map(static, padded)), tuple(static(strides[d]) for d in range(len(sizes))), tuple(map(static, sizes)))
 
 
-def _after(outer: Any, stage: Layout) -> Any:
+def _after(outer: object, stage: Layout) -> Any:
     """outer after stage: one layout where that is known to exist."""
     try:
         return compose(outer, stage)
@@ -127,7 +128,7 @@ def _after(outer: Any, stage: Layout) -> Any:
         return ComposedLayout(outer, static(0), stage)
 
 
-def _padded(stage: Layout, outer: Any) -> Layout:
+def _padded(stage: Layout, outer: AnyLayout) -> Layout:
     """The stage with the most significant digits padded as `outer` pads them: those that are alone in their coordinate."""
     goes_to = [d.path[0] for d in leaves(stage.stride) if isinstance(d, ScaledBasis)]
     shapes = []
@@ -249,8 +250,8 @@ def _placed(digits: Iterable[Digit]) -> list[Digit]:
 
 
 def _layout(placed: list[Digit], dims: tuple[int, ...]) -> Layout:
-    modes = [_merged(digits) for digits in _by_dimension(placed, dims)]
-    return Layout(tuple(_mode([d.extent for d in ds], 1) for ds in modes), tuple(_mode([d.stride for d in ds], 0) for ds in modes))
+    modes = [merged((d.extent, d.stride) for d in digits) for digits in _by_dimension(placed, dims)]
+    return Layout(tuple(_mode([n for n, _d in ds], 1) for ds in modes), tuple(_mode([d for _n, d in ds], 0) for ds in modes))
 
 
 def _tiled(digits: list[Digit], tile: tuple[TileEntry, ...], level: int, shape: ArrayShape) -> list[Digit]:
@@ -275,7 +276,7 @@ def _tiled(digits: list[Digit], tile: tuple[TileEntry, ...], level: int, shape: 
 
 
 def _tops(digits: list[Digit]) -> dict[int | None, int]:
-    """Of each dimension the place of its most significant digit: coordinates end inside of it, and padding it is free.
+    """The place of the most significant digit of each dimension: coordinates end inside of it, and padding it is free.
 
     A digit of extent 1 counts only where there is no other.
     """
@@ -332,17 +333,6 @@ def _counting_on(digits: list[Digit], n: int) -> tuple[Digit, ...]:
         out.append(digit)
         weight *= digit.extent
     return tuple(out)
-
-
-def _merged(digits: tuple[Digit, ...]) -> list[Digit]:
-    """Digits of one dimension, neighbours merged where the second goes on in memory where the first ends."""
-    out: list[Digit] = []
-    for digit in digits:
-        if out and digit.stride == out[-1].extent * out[-1].stride:
-            out[-1] = replace(out[-1], extent=out[-1].extent * digit.extent)
-        else:
-            out.append(digit)
-    return out
 
 
 def _mode(numbers: list[int], empty: int) -> object:

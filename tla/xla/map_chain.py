@@ -8,9 +8,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..algebra.digits import merged
 from ..core.basis import ScaledBasis
 from ..core.composed import ComposedLayout, gives_coordinates
+from ..core.digits import reached
 from ..core.errors import LoweringError
 from ..core.int_tuple import leaves, modes_of, shown
 from ..core.ints import equal, known
@@ -34,7 +34,7 @@ class Stage(NamedTuple):
 
 
 class _Unfit(Exception):
-    """Why a layout has no stages."""
+    """The reason that a layout has no stages."""
 
 
 def stages_of(layout: Layout | ComposedLayout, sizes: tuple[int | None, ...]) -> list[Stage]:
@@ -73,7 +73,7 @@ def _inputs(before: Layout, part: Layout) -> list[tuple[Any, Any]]:
     return [(part.shape, part.stride)]
 
 
-def _number(n: Any) -> int:
+def _number(n: object) -> int:
     value = known(n)
     if value is None:
         raise _Unfit(f"{n} is not known")
@@ -102,7 +102,7 @@ def _stage(modes: list[tuple[Any, Any]], sizes: tuple[int, ...], following: tupl
     return Stage(sizes, digits)
 
 
-def _placed(d: Any, following: tuple[int, ...]) -> tuple[int, int]:
+def _placed(d: object, following: tuple[int, ...]) -> tuple[int, int]:
     """A stride as an integer, and which number of the next stage it steps."""
     if not isinstance(d, ScaledBasis):
         return _number(d), 0
@@ -117,13 +117,3 @@ def offsets_in(layout: Layout | ComposedLayout, dims: tuple[int, ...]) -> npt.ND
 
     at = np.ogrid[tuple(map(slice, dims))] if len(dims) != 1 else (np.arange(dims[0]),)
     return np.broadcast_to(np.asarray(layout(tuple(at)), np.int64), dims).ravel()
-
-
-def reached(pairs: list[tuple[int, int]], n: int) -> list[tuple[int, int]]:
-    """The modes merged, as far as numbers below n reach."""
-    out, weight = [], 1
-    for s, d in merged(pairs):
-        if weight < n:
-            out.append((min(s, -(-n // weight)), d))
-        weight *= s
-    return out

@@ -59,7 +59,7 @@ class Buffer:
 
     @property
     def waste_by_dimension(self) -> tuple[int, ...]:
-        """How many bytes each dimension costs by its padding; empty for a table, and where it is not known."""
+        """The bytes that each dimension costs by its padding; empty for a table, and where it is not known."""
         try:
             return () if self.shape is None else waste_by_dimension(self.shape)
         except TlaError:
@@ -87,7 +87,7 @@ class Peak:
 
     @property
     def name(self) -> str:
-        """What the space is called."""
+        """The name of the space."""
         return SPACES.get(self.space, f"S({self.space})")
 
 

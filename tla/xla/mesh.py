@@ -212,7 +212,7 @@ class MeshSharding(AnySharding):
 
 
 def _spans(axes: Iterable[Axis], name: str, n: int) -> list[tuple[int, int]]:
-    """Where the digits of an axis of n lie in it: (pre, pre * size), ascending."""
+    """The places of the digits of an axis of n: (pre, pre * size), ascending."""
     return sorted((a.pre, a.pre * (a.size or n)) for a in axes if a.name == name)
 
 

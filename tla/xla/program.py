@@ -167,7 +167,7 @@ def _may_go_on(text: str, error: ParseError) -> bool:
 
 
 class _Place:
-    """Which computation the line stands in that is read."""
+    """The computation of the line that is read."""
 
     def __init__(self, report: Callable[[ParseError, int], None], around: Callable[[str], Any] | None) -> None:
         self.report, self.around = report, around

@@ -15,8 +15,8 @@ import operator
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ..algebra.digits import ENUMERABLE
 from ..core.composed import ComposedLayout
+from ..core.digits import ENUMERABLE, reached
 from ..core.errors import LoweringError, TlaError
 from ..core.int_tuple import product_each, shown
 from ..core.ints import known
@@ -24,7 +24,7 @@ from ..core.layout import Layout, as_layout, require_origin
 from .array_shape import COMBINE, ArrayLayout, ArrayShape
 from .default import default_layout
 from .lower import Digit, lower, plan
-from .map_chain import Digits, Stage, offsets_in, reached, stages_of
+from .map_chain import Digits, Stage, offsets_in, stages_of
 from .tile_search import Tile, constructed, in_memory
 
 Tiling = tuple[tuple[int, ...], tuple[Tile, ...]]  # minor_to_major and tiles
@@ -266,7 +266,7 @@ def _merging(pieces: tuple[Digit, ...], sizes: tuple[int, ...], tile: Tile) -> T
 
 
 def _slots(wanted: Digits) -> list[list[int]]:
-    """How many steps of memory each digit takes, up to the next one."""
+    """The number of steps of memory that each digit takes, up to the next one."""
     placed = in_memory(wanted)
     out = [[s for s, _d in digits] for digits in wanted]
     for (d, _s, dim, k), (following, *_rest) in itertools.pairwise(placed):

@@ -63,7 +63,7 @@ class Move:
 
     @property
     def times(self) -> int | None:
-        """How often it runs; None where the text does not say."""
+        """The number of times that it runs; None where the text does not say."""
         counts = [loop.times for loop in self.loops]
         return None if None in counts else math.prod(n for n in counts if n is not None)
 
@@ -154,7 +154,7 @@ def _permutation(it: Instruction) -> tuple[int, ...] | None:
 
 @plain_memo
 def _compared(a: ArrayShape, b: ArrayShape, order: tuple[int, ...] | None) -> tuple[tuple[str, ...], int | None]:
-    """What a move changes but for the memory space, and the run of elements that it keeps."""
+    """The changes of a move but for the memory space, and the run of elements that it keeps."""
     changes: tuple[str, ...] = ()
     if a.element_type != b.element_type:
         changes = ("type",)
@@ -187,7 +187,7 @@ _KNOWN = re.compile(r'"known_trip_count":\{"n":"([0-9]+)"\}')
 
 
 def trip_count(module: Module, name: str, loop: Instruction) -> int | None:
-    """How often the body of a loop of computation `name` runs; None where the text does not say.
+    """The number of times that the body of a loop of computation `name` runs; None where the text does not say.
 
     It is said by known_trip_count, or by a counter: it starts at a constant, is compared with one, and a constant is added to it.
     """
@@ -218,7 +218,7 @@ def _followed(name: str, body: Mapping[str, Instruction]) -> Instruction | None:
 
 
 def _element(name: str, body: Mapping[str, Instruction]) -> int | None:
-    """Which part of the loop's parameter it is."""
+    """The number of the loop's parameter's part."""
     it = _followed(name, body)
     return int(it.attributes["index"]) if it is not None and it.opcode == "get-tuple-element" else None
 

@@ -36,7 +36,7 @@ class Total:
 
 
 def totals(program: Iterable[Located], by: str, interiors: bool = False, space: int | None = None) -> list[Total]:
-    """What a program allocates, added up, the largest total first; or what it copies.
+    """The sums of what a program allocates, the largest total first; or what it copies.
 
     program     as read_hlo gives it
     by          "shape", "operation", "computation", "space" (as S(n) numbers them), or "copy": the copies, transposes, reshapes

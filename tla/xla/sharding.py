@@ -233,12 +233,12 @@ class Sharding(AnySharding):
 
     @property
     def rank(self) -> int:
-        """How many tile dimensions are those of the array."""
+        """The number of tile dimensions that are those of the array."""
         return len(self.tiles) - len(self.subgroups)
 
     @property
     def members(self) -> int:
-        """How many devices hold one slice."""
+        """The number of devices that hold one slice."""
         return math.prod(self.tiles[self.rank :])
 
     @property

@@ -87,7 +87,7 @@ class _ShardingReader(Reader):
         self.expect("}", "to close a sharding")
         return sharding
 
-    def made(self, at: int, make: Callable[..., R], *parts: Any) -> R:
+    def made(self, at: int, make: Callable[..., R], *parts: object) -> R:
         """A value of its parts; where it refuses them, an error at `at`."""
         try:
             return make(*parts)

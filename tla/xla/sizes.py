@@ -1,4 +1,4 @@
-"""How much memory an XLA array takes: what the TPU compiler allocates.
+"""The memory that an XLA array takes: what the TPU compiler allocates.
 
 Source: XLA ShapeUtil::ArraySize; measured of libtpu on 1,667 arrays (tests/data/xla/sizes.json).
 """
@@ -17,7 +17,7 @@ from .shapes import Shape
 
 
 def element_count(shape: Shape | str) -> int:
-    """How many elements an array has, padding not counted; a dynamic dimension counts by its bound.
+    """The number of elements of an array, padding not counted; a dynamic dimension counts by its bound.
 
     >>> element_count("f32[3,5]{1,0:T(8,128)}")
     15
@@ -26,7 +26,7 @@ def element_count(shape: Shape | str) -> int:
 
 
 def padded_element_count(shape: Shape | str) -> int:
-    """How many elements the compiler allocates: padded by the first tile, then rounded up to L(n).
+    """The number of elements that the compiler allocates: padded by the first tile, then rounded up to L(n).
 
     Levels after the first are taken to pad nothing; L counts only where there are tiles; of an array in pieces (SC) it is
     the largest piece; an array without elements takes none.
@@ -56,7 +56,7 @@ def _largest_piece(shape: ArrayShape) -> tuple[int, ...]:
 
 
 def byte_size(shape: Shape | str) -> int:
-    """How many bytes the compiler allocates: the padded elements at their bits, and M(n) of the sizes of dynamic dimensions.
+    """The number of bytes that the compiler allocates: the padded elements at their bits, and M(n) of the sizes of dynamic dimensions.
 
     >>> byte_size("f32[3,5]{1,0:T(8,128)}"), byte_size("s4[16,128]{1,0:T(8,128)(8,1)E(4)}"), byte_size("s4[16,128]")
     (4096, 1024, 2048)
@@ -72,7 +72,7 @@ def byte_size(shape: Shape | str) -> int:
 
 
 def waste(shape: Shape | str) -> int:
-    """How many of the allocated bytes hold no element. Of an array in pieces (SC): in the largest one.
+    """The number of allocated bytes that hold no element. Of an array in pieces (SC): in the largest one.
 
     >>> waste("f32[3,5]{1,0:T(8,128)}")
     4036
@@ -82,7 +82,7 @@ def waste(shape: Shape | str) -> int:
 
 
 def waste_by_dimension(shape: Shape | str) -> tuple[int, ...]:
-    """How many bytes each logical dimension costs by its padding: what would be saved if it alone were not padded.
+    """The number of bytes that each logical dimension costs by its padding: what would be saved if it alone were not padded.
 
     Dimensions pad each other's padding too, so these do not add up to `waste`. What a tile pads before the first dimension,
     or L(n) behind the last, is no dimension's.

@@ -25,7 +25,7 @@ OnError: TypeAlias = Callable[[ParseError], Any]
 
 
 class _Foreign(NamedTuple):
-    """What a file holds that is no HLO text: by what it is known, what it is called, and what to do."""
+    """A kind of file that is no HLO text: by what it is known, what it is called, and what to do."""
 
     mark: str
     name: str

@@ -82,7 +82,7 @@ def _or_refused(make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
 
 
 def refusal(error: TlaError) -> dict[str, Any]:
-    """Why there is no answer, for the page."""
+    """The reason that there is no answer, for the page."""
     what, expected, fix = error.reason
     return {"error": {"what": what.split("\n")[0], "expected": expected, "fix": fix, "position": getattr(error, "position", None)}}
 
@@ -113,7 +113,7 @@ def _answer(program: Program, color_by: str, bits: int | None) -> dict[str, Any]
     return found
 
 
-def drawn(value: Any) -> tuple[Any, ...]:
+def drawn(value: object) -> tuple[Any, ...]:
     """The layouts of a value: it, those of a tuple, or where a relayout goes from and to.
 
     >>> drawn(read("A = (_4,_2):(_1,_4); (A, coalesce(A), size(A))").value.value)
@@ -126,7 +126,7 @@ def drawn(value: Any) -> tuple[Any, ...]:
 
 
 def subjects(program: Program) -> tuple[Subject, ...]:
-    """What is drawn of a program's value: its layouts, with the width of their elements and the tiles that a divide made.
+    """The subjects drawn of a program's value: its layouts, with the width of their elements and the tiles that a divide made.
 
     >>> [(s.bits, s.tiling) for s in subjects(read("MakeLayout[half, zN](64, 64)"))]
     [(16, None)]
@@ -167,7 +167,7 @@ def _facts(x: Any) -> Iterator[tuple[str, str]]:
         yield name, _asked(fact, layout)
 
 
-def _asked(fact: Callable[[Any], Any], layout: Any) -> str:
+def _asked(fact: Callable[[Any], Any], layout: AnyLayout) -> str:
     try:
         found = fact(layout)
     except TlaError:  # of coordinates, or of sizes that are not known
@@ -197,7 +197,7 @@ def python(program: Program) -> str:
 
 
 def _sources(drawn: tuple[Any, ...]) -> Iterator[tuple[str, str]]:
-    """What makes the layout in other languages, what computes its offsets, what copies to the next one; or why there is none."""
+    """Source that makes the layout in other languages, that computes its offsets, what copies to the next one; or why there is none."""
     if not drawn:
         return
     layout = _layout_of(drawn[0])

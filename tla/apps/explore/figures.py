@@ -29,7 +29,7 @@ _INVERSES = "left_inverse right_inverse"
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a figure stands beside others: cells of one index in figures of one domain belong together, and of one offset in one memory.
+    """The place of a figure among others: cells of one index in figures of one domain belong together, and of one offset in one memory.
 
     name     what the page calls it: the name that the text gave it, else the letter of the argument, or "" for what was asked for
     domain   of which indices it is a function

@@ -2,7 +2,7 @@
 
     text       = statement { (";" | end of line) statement }
     statement  = [ name "=" ] ( value | print )
-    value      = part { "o" part }                           part = term [ ":" term ], as tla.core.text has them
+    value      = part { "o" part }                           part = term [ ":" term ], as tla.notation.text has them
     term       = leaf | "_" | name | array | call | "(" [ value { "," value } ] ")"
     array      = an XLA shape, such as f32[M,5]{1,0:T(8,128)}
     call       = name [ "[" arguments "]" ] "(" [ arguments ] ")"           MakeLayout[half, zN](100, 60, ld=112)
@@ -29,8 +29,8 @@ from ...core.composed import MAX_PARTS
 from ...core.errors import ParseError, RangeError, TlaError
 from ...core.int_tuple import MAX_DEPTH, AnyLayout, IntTuple, Underscore, leaves, require_depth, shown
 from ...core.ints import INT64_MAX, is_int, leaf
-from ...core.printed import Unknown, is_foreign, translated
-from ...core.text import Reader
+from ...notation.printed import Unknown, is_foreign, translated
+from ...notation.text import Reader
 from ...symbolic import assuming, dim
 from ...symbolic.declare import unknown
 from ...xla.array_shape import BITS
@@ -54,7 +54,7 @@ _FUNCTIONS = ("ceil", "min", "max")  # of expressions of sizes
 
 
 class Misread(TlaError, ValueError):
-    """Why a text has no value, and where in it: the offset of the statement or call that is wrong, or of the character."""
+    """The reason that a text has no value, and the place in it: the offset of the statement or call that is wrong, or of the character."""
 
     def __init__(self, error: TlaError, position: int) -> None:
         super().__init__(*error.reason)
@@ -87,7 +87,7 @@ def read(text: str, names: dict[str, Any] | None = None) -> Program:
 
 
 def _unclosed(text: str) -> ParseError | None:
-    """What is wrong with the brackets of a text: it goes before all else that is, for nothing behind one that is missing reads right."""
+    """The fault in the brackets of a text: it goes before all else that is, for nothing behind one that is missing reads right."""
     opened: list[int] = []
     for at, c in enumerate(text):
         if c in _CLOSING:
@@ -180,7 +180,7 @@ class _Reader(Reader):
         return self.term if self.term.python and self.term.value is value else Term(value, _python(value), self.term.bits)
 
     def printed(self) -> Term | None:
-        """What CuTe, its DSL or a compiler printed, to the end of the statement; None where nothing of that is."""
+        """Read what CuTe, its DSL or a compiler printed, to the end of the statement; None where nothing of that is."""
         found = _STATEMENT.match(self.text, self.at)
         text = found[0].rstrip() if found else ""
         if not is_foreign(text):
@@ -194,7 +194,7 @@ class _Reader(Reader):
         return Term(_limited(value), f"parse({text!r}{names})", _printed_bits(text))
 
     def unknown_size(self, size: Unknown) -> Term:
-        """What stands for a size that a print does not tell."""
+        """The stand-in for a size that a print does not tell."""
         self.require_room()
         value = self.asked.setdefault(size.name, unknown(*size))
         return Term(value, repr(value))
@@ -379,7 +379,7 @@ def _printed_bits(text: str) -> int | None:
     return int(found[1]) if found else None
 
 
-def _limited(value: Any) -> Any:
+def _limited(value: object) -> Any:
     """The value, unless it has more extents than anyone looks at: texts of products of products grow without end."""
     shapes = (x.shape if isinstance(x, AnyLayout) else x for x in (value if isinstance(value, tuple) else (value,)))
     if sum(sum(1 for _ in leaves(shape)) for shape in shapes) > MAX_LEAVES:
@@ -387,7 +387,7 @@ def _limited(value: Any) -> Any:
     return value
 
 
-def _python(value: Any) -> str:
+def _python(value: object) -> str:
     """The Python of a value. RangeError where its symbols have factors that 64 bits do not hold: parse refuses these."""
     text = str(value) if is_int(value) and not hasattr(value, "symbols") else repr(value)
     if any(int(digits) > INT64_MAX for digits in _DIGITS.findall(text)):

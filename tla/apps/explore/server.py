@@ -5,10 +5,14 @@ from __future__ import annotations
 import errno
 import io
 import json
+import signal
 import socket
 import sys
+import threading
 import time
 import urllib.parse
+import webbrowser
+from collections.abc import Callable
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
@@ -32,6 +36,26 @@ _HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
+
+
+def serve(port: int, expression: str, opens: bool, tell: Callable[[str], None]) -> None:
+    """Serve the page on a port until Ctrl-C, or SIGTERM.
+
+    opens   whether a browser is to open it
+    tell    is called with the address once it is served
+    """
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, _ended)  # as where Ctrl-C is ignored: in the background of a script
+    with Server(port) as server:
+        url = server.url(expression)
+        tell(url)
+        if opens:
+            threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()  # one of a terminal opens the page and waits
+        server.serve_forever()
+
+
+def _ended(number: int, frame: object) -> None:
+    raise SystemExit(128 + number)
 
 
 class Server(ThreadingHTTPServer):
@@ -81,7 +105,7 @@ class Server(ThreadingHTTPServer):
 
 
 class _Until(io.RawIOBase):
-    """What a socket receives until a time: a client that sends a byte now and then gets no more of it."""
+    """The bytes that a socket receives until a time: a client that sends a byte now and then gets no more of it."""
 
     def __init__(self, connection: socket.socket, seconds: float) -> None:
         self._connection, self._until = connection, time.monotonic() + seconds
@@ -168,5 +192,5 @@ class _Handler(BaseHTTPRequestHandler):
         """An error in plain text, and nothing of what was asked in it."""
         self._send(HTTPStatus(code), f"{code} {HTTPStatus(code).phrase}\n".encode(), "text/plain")
 
-    def log_message(self, format: str, *args: Any) -> None:
+    def log_message(self, format: str, *args: object) -> None:
         """Nothing: the terminal shows the address alone."""

@@ -12,7 +12,7 @@ import tla
 from ... import viz, xla
 from ...core.errors import TlaError
 from ...core.int_tuple import Underscore, leaves, shape_of, shown
-from ...core.ints import is_int, known
+from ...core.ints import IntTupleLike, is_int, known
 from ...core.layout import Layout
 from ..terminal import summary
 from .figures import IN_MEMORY, KEEPS_INDICES
@@ -105,7 +105,7 @@ def of_law(call: Call) -> tuple[Call, ...]:
 
 
 def _names(call: Call) -> tuple[str, str]:
-    """What the law calls the first two arguments: the names that the text gave them, else A and B."""
+    """Names of the first two arguments in the law: the names that the text gave them, else A and B."""
     given = [x.python if x.python.isidentifier() and x.python not in _LAW_NAMES else "" for x in call.arguments[:2]] + ["", ""]
     first = given[0] or ("A" if given[1] != "A" else "A0")
     return first, given[1] if given[1] and given[1] != first else ("B" if first != "B" else "B0")
@@ -123,7 +123,7 @@ def _calls(law: str, values: dict[str, Any]) -> tuple[Call, ...]:
         return ()
 
 
-def _tile_levels(shape: Any) -> tuple[Call, ...]:
+def _tile_levels(shape: IntTupleLike) -> tuple[Call, ...]:
     """An XLA shape lowered with none of its tiles, with the first, and so on; the last is the call itself."""
     if not isinstance(shape, xla.ArrayShape) or shape.layout is None:
         return ()
@@ -131,8 +131,8 @@ def _tile_levels(shape: Any) -> tuple[Call, ...]:
     return tuple(Call("tiles", f"lower({cut})", (Term(cut, str(cut)),), Term(xla.lower(cut), "")) for cut in cuts)
 
 
-def text_of(value: Any) -> str:
-    """How a value reads on the page."""
+def text_of(value: object) -> str:
+    """The text of a value on the page."""
     if isinstance(value, xla.Relayout):
         moved = "nothing moves" if value.bitcast else f"{value.bytes:,} bytes move, in runs of {value.run}"
         return f"{value.source} to {value.destination}: {moved}"

@@ -7,7 +7,7 @@ from typing import Any
 from ... import viz
 from ...algebra.divide import zipped_divide, zipped_product
 from ...core.int_tuple import AnyLayout, Underscore, modes_of, product_each
-from ...core.ints import known
+from ...core.ints import IntLike, IntTupleLike, known
 from .operations import Call
 
 _ZIPPED = {"divide": zipped_divide, "product": zipped_product}
@@ -35,7 +35,7 @@ def tiling(call: Call) -> viz.Tiling | None:
 _Found = tuple[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]
 
 
-def _logical(kind: str, result: Any, a: Any, b: Any) -> _Found:
+def _logical(kind: str, result: Any, a: IntLike, b: IntLike) -> _Found:
     """Each mode that has a tile is of two modes: the tile, and the others like it."""
     modes = modes_of(result.shape)
     if not isinstance(b, tuple):
@@ -45,7 +45,7 @@ def _logical(kind: str, result: Any, a: Any, b: Any) -> _Found:
     return extents, (), extents
 
 
-def _zipped(kind: str, result: Any, a: Any, b: Any) -> _Found:
+def _zipped(kind: str, result: Any, a: IntLike, b: object) -> _Found:
     """Mode 0 is the tile, and each index of the others another tile."""
     tile = modes_of(result.shape)[0]
     return (_size(tile), *(1,) * (len(modes_of(result.shape)) - 1)), (), _sizes(tile) if isinstance(b, tuple) else (_size(tile),)
@@ -58,7 +58,7 @@ def _flat(kind: str, result: Any, a: Any, b: Any) -> _Found:
     return (*sizes, *(1,) * (rank - len(sizes))), (), sizes
 
 
-def _blocked(kind: str, result: Any, a: Any, b: Any) -> _Found:
+def _blocked(kind: str, result: Any, a: Any, b: IntLike) -> _Found:
     """In each mode the blocks are one behind the other."""
     extents = _padded(_sizes(a.shape), len(modes_of(result.shape)))
     return extents, (), extents
@@ -73,11 +73,11 @@ def _raked(kind: str, result: Any, a: Any, b: Any) -> _Found:
 _EXTENTS = {"logical": _logical, "zipped": _zipped, "tiled": _zipped, "flat": _flat, "blocked": _blocked, "raked": _raked}
 
 
-def _size(shape: Any) -> Any:
+def _size(shape: IntTupleLike) -> Any:
     return product_each((shape,))[0]
 
 
-def _sizes(shape: Any) -> tuple[Any, ...]:
+def _sizes(shape: IntTupleLike) -> tuple[Any, ...]:
     return tuple(map(_size, modes_of(shape)))
 
 

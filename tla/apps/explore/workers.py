@@ -104,7 +104,7 @@ class Workers:
         self._busy, self._free = list[_Worker](), threading.Condition()
         self._idle = [_Worker()]
 
-    def answer(self, *question: Any) -> bytes:
+    def answer(self, *question: object) -> bytes:
         """The answer of a path, a text, a rule of colours and a width, as JSON: of what takes too long why there is none."""
         with self._taken() as worker:
             return worker.ask(question) or json.dumps(refusal(worker.why or _late())).encode()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ...symbolic import SymInt
 from ...symbolic.facts import whole
 from ...symbolic.forms import best
@@ -14,7 +12,7 @@ from ..expressions.target import CALL, expression
 from ..indices.c import HELPERS, helper, syntax_of
 
 
-def node_of(x: Any) -> Node:
+def node_of(x: object) -> Node:
     """The node that computes an integer."""
     p = poly_of(x)
     graph = Graph({n.name: whole(n) for n in p.scope}, RULES)
@@ -34,21 +32,21 @@ class Terms:
         self.name, self.integer, self.function = name, integer, function
         self.called: set[str] = set()
 
-    def text(self, x: Any, within: int = 0) -> str:
+    def text(self, x: object, within: int = 0) -> str:
         """An integer as an expression."""
         node = node_of(x)
         self.called |= ops_in([node]) & {*HELPERS}
         return expression(node, syntax_of(self.name), {}, within)
 
-    def compared(self, x: Any) -> str:
+    def compared(self, x: object) -> str:
         """An integer as a side of a comparison."""
         return self.text(x, syntax_of(self.name)["<"][0] + 1)
 
-    def added(self, x: Any) -> str:
+    def added(self, x: object) -> str:
         """An integer behind a plus."""
         return self.text(x, syntax_of(self.name)["+"][0] + 1)
 
-    def operand(self, x: Any) -> str:
+    def operand(self, x: object) -> str:
         """An integer as an operand of any operator."""
         return self.text(x, CALL)
 

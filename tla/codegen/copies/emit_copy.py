@@ -32,7 +32,7 @@ from .loop_nests import GRID_BLOCKS, SERIAL_BLOCKS, Copy, nests
 
 
 class Writer(NamedTuple):
-    """How a target writes a Copy: write(copy, language); and the blocks that its nests are to have."""
+    """A target's writer of copies: write(copy, language); and the blocks that its nests are to have."""
 
     write: Callable[[Copy, CLanguage], str]
     blocks: tuple[int, ...]
@@ -45,7 +45,7 @@ WRITERS = {name: _FUNCTION if language.threads is None else _KERNEL for name, la
 _TAKEN = re.compile(r"dst|src|n|[dknst]\d+|memcpy|get_global_(id|size)")
 
 
-def emit_copy(source: Any, destination: Any, target: str = "c", *, element: Any = 32, name: str = "copy", check: str = "") -> str:
+def emit_copy(source: object, destination: object, target: str = "c", *, element: object = 32, name: str = "copy", check: str = "") -> str:
     """The text of a function that moves every valid element of one layout to its coordinate in another.
 
     source, destination   layouts, or Tensors (of which the offset and start count), of one origin_shape; the destination is
@@ -125,7 +125,7 @@ def _checks(language: CLanguage, name: str, sizes: list[str], tests: list[Node],
     return texts, [f"assert({name}_requires({', '.join(sizes)}));"] if asserts else []
 
 
-def _tensor(x: Any) -> Tensor:
+def _tensor(x: object) -> Tensor:
     if not isinstance(x, (AnyLayout, Tensor)):
         raise LeafTypeError(f"a copy of a {type(x).__name__}", "a layout or a Tensor", "parse the text of a layout, or lower an XLA shape")
     t = x if isinstance(x, Tensor) else MakeTensor(None, x)
@@ -170,7 +170,7 @@ def _symbols(*tensors: Tensor) -> list[SymInt]:
     return found
 
 
-def _numbers(layout: Any) -> Iterator[Any]:
+def _numbers(layout: AnyLayout) -> Iterator[Any]:
     """The integers of a layout and of all that it is composed of."""
     if isinstance(layout, ComposedLayout):
         yield layout.offset

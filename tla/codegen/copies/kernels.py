@@ -89,7 +89,7 @@ def _loop(items: Items, language: CLanguage, threads: Threads, width: int, terms
 
 
 def _in_vectors(nest: Nest, width: int) -> tuple[int, list[Loop]]:
-    """How many elements go as one, and the loops over what is left: that of the run counts vectors."""
+    """The number of elements that go as one, and the loops over what is left: that of the run counts vectors."""
     if nest.run is None:
         return 1, [*nest.loops]
     run = nest.run
@@ -100,7 +100,7 @@ def _in_vectors(nest: Nest, width: int) -> tuple[int, list[Loop]]:
     return unit, [*nest.loops, Loop(run.counter, run.count // unit, (unit, unit), bound)]
 
 
-def _digits(loops: list[Loop], n: Any) -> Iterator[tuple[SymInt, Any]]:
+def _digits(loops: list[Loop], n: object) -> Iterator[tuple[SymInt, Any]]:
     """The index of each loop in the item n, the last loop fastest."""
     place: Any = 1
     for k, loop in reversed([*enumerate(loops)]):
@@ -110,7 +110,7 @@ def _digits(loops: list[Loop], n: Any) -> Iterator[tuple[SymInt, Any]]:
 
 
 def _places(nest: Nest, loops: list[Loop], unit: int) -> Iterator[list[Any]]:
-    """Where an item goes, and where it comes from, in vectors: one pair, or one for each step that is written out."""
+    """The places that an item goes to and comes from, in vectors: one pair, or one for each step that is written out."""
     at = [begin + sum(loop.counter * loop.steps[k] for loop in loops) for k, begin in enumerate(nest.begins)]
     if nest.offsets:
         at = [a + b for a, b in zip(at, nest.offsets)]

@@ -14,8 +14,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ...core.composed import innermost
+from ...core.coord import CoordLike
+from ...core.digits import merged_together
 from ...core.int_tuple import leaves, modes_of
-from ...core.ints import ceil_div, divides, equal, is_constant, known, smaller
+from ...core.ints import IntLike, ceil_div, divides, equal, is_constant, known, smaller
 from ...core.layout import Layout
 from ...symbolic import SymInt, index, prove
 from ...symbolic.evaluate import value
@@ -23,7 +25,7 @@ from ...symbolic.facts import symbols_in
 from ...symbolic.symint import poly_of
 from ...tensors.refinement import refinement
 from ...tensors.tensor import Tensor
-from ...tensors.transfer import counts_of, merged_axes, place_of
+from ...tensors.transfer import counts_of, place_of
 from ..expressions.target import commented
 
 #: Where target and source are contiguous in other loops, blocks of so many steps of both are moved at a time. By one thread:
@@ -56,7 +58,7 @@ class Loop(NamedTuple):
 
     @property
     def extent(self) -> Any:
-        """How many steps are made."""
+        """The number of steps."""
         return self.count if self.bound is None else smaller(self.count, self.bound)
 
 
@@ -144,7 +146,7 @@ def _names() -> Iterator[str]:
 
 def _loops(modes: Iterable[Any], names: Iterator[str]) -> Iterator[Loop]:
     axes = sorted((axis for mode in modes for axis in mode), key=lambda axis: abs(axis[1][0]), reverse=True)
-    for n, (d, s) in merged_axes(axes):
+    for n, (d, s) in merged_together(axes):
         yield Loop(index(next(names), below=n), n, (d, s))
 
 
@@ -179,7 +181,7 @@ def _digits(layout: Layout, mode: int) -> list[tuple[Any, Any]]:
     return [pair for k, pair in enumerate(out) if k == len(out) - 1 or not equal(out[k + 1][0], pair[0])]
 
 
-def _common_digits(n: Any, a: list[tuple[Any, Any]], b: list[tuple[Any, Any]]) -> list[_Digit] | None:
+def _common_digits(n: IntLike, a: list[tuple[Any, Any]], b: list[tuple[Any, Any]]) -> list[_Digit] | None:
     """The digits at the places of both; None where it is not known that one divides the next."""
     places: list[Any] = []
     for place, _stride in (*a, *b):
@@ -192,13 +194,13 @@ def _common_digits(n: Any, a: list[tuple[Any, Any]], b: list[tuple[Any, Any]]) -
     return [_Digit(ceil_div(n, p) if q is None else q // p, p, (_step(a, p), _step(b, p))) for p, q in zip(places, ends)]
 
 
-def _step(digits: list[tuple[Any, Any]], place: Any) -> Any:
-    """How far one step at a place goes: the digit below it is the last that divides it."""
+def _step(digits: list[tuple[Any, Any]], place: CoordLike) -> Any:
+    """The length of one step at a place: the digit below it is the last that divides it."""
     at, stride = [(p, d) for p, d in digits if _typical(p) <= _typical(place)][-1]
     return place // at * stride
 
 
-def _bounded(n: Any, digits: list[_Digit], names: Iterator[str]) -> Iterator[Loop]:
+def _bounded(n: IntLike, digits: list[_Digit], names: Iterator[str]) -> Iterator[Loop]:
     """The loops of a mode, the slowest first: a digit ends where the valid extent does."""
     rest = n
     for k, digit in reversed([*enumerate(digits)]):
@@ -208,7 +210,7 @@ def _bounded(n: Any, digits: list[_Digit], names: Iterator[str]) -> Iterator[Loo
         rest = rest - i * digit.place
 
 
-def _typical(x: Any) -> int:
+def _typical(x: object) -> int:
     """x where every size is typical."""
     p = poly_of(x)
     return abs(value(p, {n.name: -(-TYPICAL // n.unit) * n.unit for n in p.scope}))
@@ -332,5 +334,5 @@ def _is_run(tensors: tuple[Tensor, Tensor], coord: list[SymInt], mode: int, r: i
     return all(prove(_equal(_offset(x, inside), _offset(x, starts) + t)) is True for x in tensors)
 
 
-def _equal(a: Any, b: Any) -> Any:
+def _equal(a: IntLike, b: IntLike) -> Any:
     return a.equals(b) if isinstance(a, SymInt) else a == b

@@ -12,7 +12,7 @@ from ...algebra.coalesce import coalesce
 from ...core.composed import ComposedLayout, gives_coordinates, innermost
 from ...core.errors import LeafTypeError
 from ...core.int_tuple import AnyLayout, leaves, shown
-from ...core.ints import Int, is_constant, mul, plus
+from ...core.ints import Int, IntLike, is_constant, mul, plus
 from ...core.layout import Layout
 from ...symbolic.declare import unnamed
 from ..c_languages import C_FAMILY, CLanguage
@@ -71,7 +71,7 @@ def loop_nest(layout: Layout) -> tuple[Step, ...]:
     return tuple(Step(s, d, plus(after, mul(mul(s, d), Int[-1]()))) for (s, d), after in zip(modes, following))
 
 
-def emit_loops(layout: Any, target: str = "c", *, name: str = "offsets") -> str:
+def emit_loops(layout: AnyLayout, target: str = "c", *, name: str = "offsets") -> str:
     """The text of a function that writes the offsets of all coordinates to out, first mode fastest, by additions alone.
 
     layout   a Layout; of a composed one the inner offsets step, and the outer map is worked out for each
@@ -120,12 +120,12 @@ def emit_loops(layout: Any, target: str = "c", *, name: str = "offsets") -> str:
     return _written(remarks, steps, value, C_FAMILY[target], name, names)
 
 
-def _outer(layout: Any, at: Any) -> Any:
+def _outer(layout: AnyLayout, at: IntLike) -> Any:
     """The offset of a layout where that of its innermost one is `at`."""
     return layout.outer(plus(layout.offset, _outer(layout.inner, at))) if isinstance(layout, ComposedLayout) else at
 
 
-def _written(remarks: list[str], steps: tuple[Step, ...], value: Any, language: CLanguage, name: str, names: list[str]) -> str:
+def _written(remarks: list[str], steps: tuple[Step, ...], value: object, language: CLanguage, name: str, names: list[str]) -> str:
     integer = language.integers["int64"]
     terms = Terms(name, integer, language.function)
     lines = [f"{integer} at = 0;"]

@@ -185,7 +185,7 @@ def shared(roots: Iterable[Node]) -> list[Node]:
 
 
 def operations(roots: Iterable[Node]) -> tuple[int, int]:
-    """How many operations, and how many of them divide: a shared one counts once; shifts and masks are no divisions.
+    """The number of operations, and of those that divide: a shared one counts once; shifts and masks are no divisions.
 
     A minus in a sum is the sum's own operation; any other is one, wherever it is written.
     """

@@ -6,7 +6,7 @@ Ranges are taken over all coordinates. Coordinates are bounded by sizes, so that
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ...core.errors import LeafTypeError, RangeError
 from ...symbolic import Condition, text
@@ -43,7 +43,7 @@ class Integer(NamedTuple):
 INTEGERS = {str(t): t for t in (Integer(32, True), Integer(64, True), Integer(32, False), Integer(64, False))}
 
 
-def wanted_integer(name: Any, widths: Sequence[int]) -> Integer:
+def wanted_integer(name: object, widths: Sequence[int]) -> Integer:
     """The type of a name; LeafTypeError if it is not offered."""
     offered = {t: INTEGERS[t] for t in INTEGERS if INTEGERS[t].bits in widths}
     if not isinstance(name, str) or name not in offered:
@@ -129,7 +129,7 @@ def _sides(a: Poly, up: bool) -> list[bool]:
 
 
 def _depends(p: Poly, coordinates: Collection[Symbol]) -> bool:
-    """Whether coordinates stand in it."""
+    """Whether coordinates stand in an expression."""
     return any(n in coordinates for n in symbols_in(p))
 
 

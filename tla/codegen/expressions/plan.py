@@ -118,13 +118,13 @@ def _forms(results: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
         yield tuple(x if _asks(x) else x.written if isinstance(x, SymInt) else best(poly_of(x)) for x in results)
 
 
-def _asks(x: Any) -> bool:
+def _asks(x: object) -> bool:
     """Whether a result is a truth value."""
     return isinstance(x, Condition) or (isinstance(x, tuple) and not isinstance(x, Tree))
 
 
 def _cheapest(forms: Iterable[tuple[Node, ...]], t: Integer) -> tuple[tuple[Node, ...], list[ValueRange]]:
-    """Of the forms that fit with the least doubt, the one of the fewest operations; and its value ranges."""
+    """The form of the fewest operations, among those that fit with the least doubt; and its value ranges."""
     found = [(form, value_ranges(form)) for form in forms]
     return min(found, key=lambda f: (max((doubt(h, t) for h in f[1]), default=0), _weight(f[0])))
 
@@ -140,12 +140,12 @@ def _results(graph: Graph, results: tuple[Any, ...]) -> tuple[Node, ...]:
     return tuple(graph.all_of((x,) if isinstance(x, Condition) else x) if _asks(x) else next(integers) for x in results)
 
 
-def _require_conditions(conditions: Any) -> None:
+def _require_conditions(conditions: object) -> None:
     if not isinstance(conditions, (list, tuple)) or not all(isinstance(c, Condition) for c in conditions):
         raise LeafTypeError(f"conditions={shown(conditions)}", "a list of conditions", "give what `with assuming() as conditions:` gives")
 
 
-def _polys_of(x: Any) -> tuple[Poly, ...]:
+def _polys_of(x: object) -> tuple[Poly, ...]:
     if isinstance(x, tuple):
         return tuple(p for c in x for p in _polys_of(c))
     return (x.a, x.b) if isinstance(x, Condition) else (poly_of(x),)

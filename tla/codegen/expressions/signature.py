@@ -11,12 +11,13 @@ from typing import Any, NamedTuple
 
 from ...core.basis import ScaledBasis, as_coordinate
 from ...core.composed import ComposedLayout
+from ...core.coord import CoordLike
 from ...core.errors import LeafTypeError, RankError
 from ...core.int_tuple import AnyLayout, leaves, modes_of, product, require_depth, shown
-from ...core.ints import add, larger, leaf, plus
+from ...core.ints import IntTupleLike, add, larger, leaf, plus
 from ...core.layout import Layout
 from ...core.swizzle import Swizzle
-from ...core.text import parse
+from ...notation.text import parse
 from ...symbolic import Condition, SymInt, dim, index
 from ...symbolic.declare import unnamed
 from ...symbolic.facts import require_name
@@ -55,7 +56,7 @@ class Arguments(NamedTuple):
     dynamic: tuple[Parameter, ...] = ()
 
 
-def arguments_of(what: Any, coords: Any) -> Arguments:
+def arguments_of(what: object, coords: CoordLike) -> Arguments:
     """The signature of the code for a layout or Tensor at coordinates, an integer expression, a condition, or a tuple of these."""
     if isinstance(what, Arguments):
         return what
@@ -69,7 +70,7 @@ def arguments_of(what: Any, coords: Any) -> Arguments:
     return Arguments(shown(what), results, tuple(Parameter(str(n), n) for n in given))
 
 
-def _result(x: Any) -> Any:
+def _result(x: object) -> Any:
     if isinstance(x, str):
         raise LeafTypeError(f"the text {x!r:.40}", "a layout, a Tensor, an integer or a condition", "parse it, or lower an XLA shape")
     if isinstance(x, Swizzle):
@@ -78,14 +79,14 @@ def _result(x: Any) -> Any:
     return x if isinstance(x, Condition) else leaf(x)
 
 
-def symbols_of(x: Any) -> tuple[SymInt, ...]:
+def symbols_of(x: object) -> tuple[SymInt, ...]:
     """The symbols in an integer or a condition, by name."""
     if isinstance(x, Condition):
         return tuple({n: None for side in (x.a, x.b) for n in symbols_of(wrap(side))})
     return x.symbols if isinstance(x, SymInt) else ()
 
 
-def _symbols(coords: Any, known: dict[str, SymInt]) -> Iterator[SymInt]:
+def _symbols(coords: CoordLike, known: dict[str, SymInt]) -> Iterator[SymInt]:
     """The symbols that are named, in order."""
     for c in leaves(_spelled(coords)):
         if isinstance(c, str) and c not in known:
@@ -96,7 +97,7 @@ def _symbols(coords: Any, known: dict[str, SymInt]) -> Iterator[SymInt]:
 # ------------------------------------------------------------------------------------------------------ layouts
 
 
-def coordinates_of(layout: Any, open_layout: Any, coords: Any) -> tuple[Any, Any, tuple[Parameter, ...]]:
+def coordinates_of(layout: AnyLayout, open_layout: Any, coords: CoordLike) -> tuple[Any, Any, tuple[Parameter, ...]]:
     """Coordinates as they are spelled, as indices inside of the shape, and the parameters in them."""
     given = _default_names(layout) if coords is None else _spelled(coords)
     coord = _bounded(given, open_layout.shape)
@@ -120,19 +121,19 @@ def _of_layout(what: Any, coords: Any) -> Arguments:
     return Arguments(f"the {said[0]} of {shown(given)} in {shown(layout, 200)}{start}{said[1]}", results, names, tuple(dynamic.values()))
 
 
-def _per_mode(place: tuple[Any, ...], shape: Any) -> tuple[Any, ...]:
+def _per_mode(place: tuple[Any, ...], shape: IntTupleLike) -> tuple[Any, ...]:
     if len(place) != len(modes_of(shape)) or any(isinstance(c, tuple) for c in place):
         raise RankError(f"coordinate {shown(place)} in a tensor", f"{len(modes_of(shape))} integers", "give one for each top-level mode")
     return place
 
 
-def _default_names(layout: Any) -> Any:
+def _default_names(layout: AnyLayout) -> Any:
     rank = len(modes_of(layout.shape))
     names = tuple(NAMES[:rank] if rank <= len(NAMES) else (f"c{k}" for k in range(rank)))
     return names if isinstance(layout.shape, tuple) else names[0]
 
 
-def _spelled(coords: Any) -> Any:
+def _spelled(coords: CoordLike) -> Any:
     """Coordinates as a tree of names, integers and SymInts; from a text such as "i,(j0,j1)"."""
     if isinstance(coords, tuple):
         return tuple(map(_spelled, coords))
@@ -146,7 +147,7 @@ def _spelled(coords: Any) -> Any:
     return tree[0] if len(tree) == 1 else tree
 
 
-def _unread(x: Any) -> Any:
+def _unread(x: object) -> Any:
     if isinstance(x, tuple):
         return tuple(map(_unread, x))
     if isinstance(x, SymInt) and str(x) != str(x.symbols[0]):
@@ -154,7 +155,7 @@ def _unread(x: Any) -> Any:
     return str(x) if isinstance(x, SymInt) else x
 
 
-def _bounded(coord: Any, shape: Any) -> Any:
+def _bounded(coord: CoordLike, shape: IntTupleLike) -> Any:
     """Names as indices below the extents that they run through; what is no name as it is."""
     if isinstance(coord, tuple):
         if not isinstance(shape, tuple) or len(coord) != len(shape):
@@ -167,14 +168,14 @@ def _bounded(coord: Any, shape: Any) -> Any:
     return index(coord, below=larger(product(shape), 1)) if isinstance(coord, str) else coord
 
 
-def _settled(coord: Any) -> Any:
+def _settled(coord: CoordLike) -> Any:
     """The coordinate with 0 for an index of one value: nothing is computed of it."""
     if isinstance(coord, tuple):
         return tuple(map(_settled, coord))
     return 0 if isinstance(coord, SymInt) and coord.equals(0).holds else coord
 
 
-def with_parameters(x: Any, found: dict[str, Parameter], name: str = "") -> Any:
+def with_parameters(x: object, found: dict[str, Parameter], name: str = "") -> Any:
     """A layout with a symbol for each dynamic leaf: these go into `found`, by names that say where they stand."""
     if isinstance(x, ComposedLayout):
         parts = (("outer", x.outer), ("start", x.offset), ("inner", x.inner))
@@ -191,7 +192,7 @@ def _any(name: str) -> SymInt:
     return unnamed(name, None)
 
 
-def _open(x: Any, found: dict[str, Parameter], name: str, declare: Any) -> Any:
+def _open(x: object, found: dict[str, Parameter], name: str, declare: object) -> Any:
     if isinstance(x, tuple):
         return type(x)(*(_open(y, found, f"{name}_{k}", declare) for k, y in enumerate(x)))
     if isinstance(x, ScaledBasis):

@@ -55,7 +55,7 @@ class Target(NamedTuple):
         for word in (name, *parameters):
             self.require_name(word)
         for word in parameters:
-            if word == name or word.startswith(f"{name}_"):  # what the text defines beside the function begins so
+            if word == name or word.startswith(f"{name}_"):  # what else the text defines begins so
                 raise LeafTypeError(f"a function {name} with a parameter {word}", "another name", 'give it one: name="f"')
 
     def require_name(self, name: object) -> None:

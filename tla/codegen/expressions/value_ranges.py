@@ -86,5 +86,5 @@ def value_ranges(roots: Sequence[Node]) -> list[ValueRange]:
 
 
 def _is_minus(n: Node) -> bool:
-    """Whether it is subtracted where it stands in a sum."""
+    """Whether a term is subtracted where it stands in a sum."""
     return n.op == "neg" or (n.op == "n" and n.args[0] < 0)

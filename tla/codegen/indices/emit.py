@@ -6,7 +6,6 @@ Source: ours.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from ...symbolic import Condition
 from ..expressions.plan import plan
@@ -14,9 +13,9 @@ from ..expressions.target import target_of
 
 
 def emit(
-    what: Any,
+    what: object,
     target: str = "c",
-    coords: Any = None,
+    coords: object = None,
     *,
     name: str = "offset",
     integer: str | None = None,

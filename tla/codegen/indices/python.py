@@ -46,7 +46,7 @@ def function(plan: Plan, syntax: Syntax, check: str, first: Sequence[str] = (), 
 
 
 def _requirements(plan: Plan, check: str) -> str:
-    """Of Python's integers in every target: sizes are known where a kernel is called."""
+    """The requirements on Python's integers in every target: sizes are known where a kernel is called."""
     if not (check and plan.requires):
         return ""
     tests = [expression(node, SYNTAX, {}, 1) for _c, node in plan.requires]

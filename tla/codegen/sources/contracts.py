@@ -1,4 +1,4 @@
-"""What a kernel gives an instruction, as source: descriptors of shared memory in C, tensor maps as other systems take them.
+"""The contracts of a kernel's instructions as source: descriptors of shared memory in C, tensor maps as other systems take them.
 
 Source: the PTX manual, "Matrix descriptor format"; the CUDA driver API; the documentation of CuTe's DSL, Triton and Pallas.
 """
@@ -6,7 +6,6 @@ Source: the PTX manual, "Matrix descriptor format"; the CUDA driver API; the doc
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from ...core.errors import LeafTypeError, RangeError, Reason
 from ...core.int_tuple import product_each, shown
@@ -17,7 +16,7 @@ from .cute_dsl import DSL_TYPES
 from .source import source
 
 
-def emit_descriptor(descriptor: Any, *, name: str = "descriptor", base: str = "dynamic") -> str:
+def emit_descriptor(descriptor: object, *, name: str = "descriptor", base: str = "dynamic") -> str:
     """The text of a descriptor in C, which CUDA takes too: 64 bits from the address of the buffer in shared memory.
 
     descriptor   of a tile, made with base 0: its start is how far the tile begins behind the buffer
@@ -69,7 +68,7 @@ _DSL_OPERATIONS = {
 _SPANS = {"none": 0, "32B": 32, "64B": 64, "128B": 128}
 
 
-def emit_tma(tma: Any, system: str = "cuda") -> str:
+def emit_tma(tma: object, system: str = "cuda") -> str:
     """A TMA copy as another system takes it: the text that makes its tensor map there.
 
     tma      what make_tma_copy gives
@@ -173,7 +172,7 @@ def _require_powers(box: list[int], system: str) -> None:
 
 
 def _require_whole_rows(tma: TMACopy, box: list[int], span: int, system: str) -> None:
-    """That a row of the box fills the swizzle's span: these systems have the swizzle by the width of the block."""
+    """Require that a row of the box fills the swizzle's span: these systems have the swizzle by the width of the block."""
     row = box[-1] * tma.element.bits // 8
     if span and row != span:
         raise RangeError(f"emit_tma for {system}: rows of {row} bytes under the swizzle of {span}", f"{span} bytes", "take whole atoms")

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from ...core.basis import ArithmeticTuple, ScaledBasis
 from ...core.coord import Coord
 from ...core.errors import RangeError
-from ...core.ints import Int, is_constant
+from ...core.ints import Int, IntLike, is_constant
 from ...core.layout import Layout, Shape, Stride
 from ...core.swizzle import Swizzle
 from .integer_widths import Part, parts
@@ -41,7 +41,7 @@ class _Written(NamedTuple):
         return f"{self.text}{{}}" if self.is_type else self.text
 
 
-def cute_cpp(x: Any) -> str:
+def cute_cpp(x: object) -> str:
     """A layout, Swizzle, IntTuple or integer as C++ of CuTe."""
     *chain, inner = map(_part, parts(x))
     while chain:
@@ -76,7 +76,7 @@ def _tuple(x: Any, wide: Iterator[bool]) -> _Written:
     return _integer(x, next(wide))
 
 
-def _integer(n: Any, wide: bool, factor: bool = False) -> _Written:
+def _integer(n: IntLike, wide: bool, factor: bool = False) -> _Written:
     if type(n) is not Int:
         return _Written(_CPP.dynamic(n, wide, factor), False)
     if wide or abs(n) > INT32_MAX:

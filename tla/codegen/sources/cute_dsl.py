@@ -11,7 +11,7 @@ from typing import Any
 from ...core.basis import ScaledBasis
 from ...core.errors import LeafTypeError
 from ...core.int_tuple import shown
-from ...core.ints import Int, is_constant
+from ...core.ints import Int, IntLike, is_constant
 from ...core.layout import Layout
 from ...core.swizzle import Swizzle
 from ..expressions.target import CALL, Syntax
@@ -64,5 +64,5 @@ def _tuple(x: Any, wide: Iterator[bool]) -> str:
     return element if is_constant(1, x.value) else f"{value} * {element}"
 
 
-def _integer(n: Any, wide: bool, factor: bool = False) -> str:
+def _integer(n: IntLike, wide: bool, factor: bool = False) -> str:
     return str(int(n)) if type(n) is Int else _DSL.dynamic(n, wide, factor)

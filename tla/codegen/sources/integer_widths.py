@@ -1,4 +1,4 @@
-"""Which integers of a layout have to be of 64 bits where they are written as code.
+"""The integers of a layout that have to be of 64 bits where they are written as code.
 
 There a product of two int is an int. The smaller ones stay int as long as all of them together stay below 2**31; the others are
 written as 64 bits, and then so is every sum and product that they are part of.
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from ...core.basis import ScaledBasis
 from ...core.composed import ComposedLayout, gives_coordinates
 from ...core.int_tuple import leaves
-from ...core.ints import known
+from ...core.ints import IntLike, known
 from ...core.layout import Layout
 from ...core.swizzle import Swizzle
 from .sizes import INT32_MAX
@@ -34,7 +34,7 @@ class Part(NamedTuple):
     strides: list[bool]
 
 
-def parts(x: Any) -> list[Part]:
+def parts(x: object) -> list[Part]:
     """The parts of a layout as they are composed: outer, offset, outer, offset, ..., the innermost layout last. What is not
     composed is its only part."""
     chain = []
@@ -75,6 +75,6 @@ def past(values: list[int], join: Callable[[int, int], int], total: int, limit: 
     return out
 
 
-def _size(d: Any) -> int:
-    """How large a stride or an offset is; 0 where that is not known."""
+def _size(d: IntLike) -> int:
+    """The size of a stride or an offset; 0 where that is not known."""
     return abs(known(d.value if isinstance(d, ScaledBasis) else d) or 0)

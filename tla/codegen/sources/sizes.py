@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from ...core.errors import LeafTypeError, RangeError
-from ...core.ints import INT64_MIN
+from ...core.ints import INT64_MIN, IntLike
 from ...symbolic import SymInt
 from ...symbolic.conditions import Condition, require_condition
 from ...symbolic.poly import number
@@ -26,7 +25,7 @@ INT32_MAX = 2**31 - 1
 
 @dataclass(frozen=True)
 class Language:
-    """How a language writes dynamic integers: numbers, and expressions of sizes.
+    """A language's way to write dynamic integers: numbers, and expressions of sizes.
 
     variable      a number that is to be dynamic; `wide` where it has to be one of 64 bits
     number        a number in an expression
@@ -41,7 +40,7 @@ class Language:
     rounds_down: frozenset[str]
     reserved: frozenset[str]
 
-    def dynamic(self, n: Any, wide: bool = False, factor: bool = False) -> str:
+    def dynamic(self, n: IntLike, wide: bool = False, factor: bool = False) -> str:
         """A dynamic integer; as a factor in parentheses where it is a sum."""
         if isinstance(n, int):
             return self.variable(int(n), wide)

@@ -9,6 +9,7 @@ from ...core.composed import ComposedLayout
 from ...core.errors import LeafTypeError, RangeError
 from ...core.int_tuple import as_int_tuple, layout_fix, shown
 from ...core.ints import is_int, is_leaf
+from ...core.kinds import AnyLayout
 from ...core.layout import Layout
 from ...core.swizzle import Swizzle
 from ...gpu import CopyAtom, MMAAtom, TiledCopy, TiledMMA
@@ -36,7 +37,7 @@ _KERNEL = (TiledMMA, TiledCopy, MMAAtom, CopyAtom)
 _KERNELS: dict[str, Callable[[Any], str]] = {"cute_cpp": kernel_cpp, "cute_dsl": kernel_dsl}
 
 
-def source(layout: Any, system: str, *, dtype: Any = None) -> str:
+def source(layout: AnyLayout, system: str, *, dtype: object = None) -> str:
     """A layout as source of another system: an expression that makes it there, with the same static-ness.
 
     layout   a layout of any kind; of CuTe and TLA an IntTuple, an integer or a Swizzle too; of CuTe a TiledMMA, a TiledCopy or an atom
@@ -89,7 +90,7 @@ cute.make_layout((2, 2, 1), stride=(1, 2, 0)))
     return write(x, dtype)
 
 
-def _checked(x: Any) -> Any:
+def _checked(x: object) -> Any:
     if isinstance(x, (Layout, ComposedLayout, Swizzle)):
         return x
     if isinstance(x, tuple) or is_int(x) or is_leaf(x):

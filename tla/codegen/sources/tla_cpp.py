@@ -9,7 +9,7 @@ import operator
 from collections.abc import Iterable
 from typing import Any
 
-from ...ascend.element import as_element
+from ...ascend.element import CPP_NAMES, as_element
 from ...ascend.tags import L0C, ColumnMajor, RowMajor, Weight4BitnZ, nZ, zN, zZ
 from ...core.basis import ScaledBasis
 from ...core.composed import ComposedLayout
@@ -17,7 +17,7 @@ from ...core.coord import Coord
 from ...core.element import Element
 from ...core.errors import LeafTypeError, RankError
 from ...core.int_tuple import leaves, product_each, shown
-from ...core.ints import Int, at_most, equal, known
+from ...core.ints import Int, IntLike, IntTupleLike, at_most, equal, known
 from ...core.layout import Layout, Shape, Stride, require_origin
 from ...core.swizzle import Swizzle
 from .integer_widths import parts, past
@@ -30,20 +30,9 @@ UINT32_MAX = 2**32 - 1
 _MAKERS: dict[type, str] = {Shape: "MakeShape", Stride: "MakeStride", Coord: "MakeCoord"}
 #: The tags that MakeLayout takes, of rows and columns.
 _TAGS = (RowMajor, ColumnMajor, zN, nZ, zZ, L0C, Weight4BitnZ)
-#: What CATLASS calls the element types of tla.ascend.
-_ELEMENTS = {
-    "half": "half",
-    "float": "float",
-    "bf16": "bfloat16_t",
-    **{name: f"{name}_t" for name in ("int8", "uint8", "int16", "int32", "uint32", "int64")},
-    "int4b": "AscendC::int4b_t",
-    "hif8": "hifloat8_t",
-    **{f"fp8_{kind}": f"float8_{kind}_t" for kind in ("e4m3", "e5m2", "e8m0")},
-    **{f"fp4_{kind}": f"float4_{kind}x2_t" for kind in ("e2m1", "e1m2")},
-}
 
 
-def tla_cpp(x: Any, dtype: Any = None) -> str:
+def tla_cpp(x: object, dtype: object = None) -> str:
     """A layout, IntTuple or integer as C++ of TLA; by its tag where it has one for elements of `dtype`.
 
     Its dynamic integers have the types of CATLASS's own layouts (`TagToLayout_t`), so that it can be assigned to one of them:
@@ -52,7 +41,7 @@ def tla_cpp(x: Any, dtype: Any = None) -> str:
     if isinstance(x, (ComposedLayout, Swizzle)):
         raise LeafTypeError(f"{shown(x)} as source of TLA", "a plain layout: TLA has no other", "write CuTe, or compose its parts")
     element = None if dtype is None else as_element(dtype)
-    if element and element.name not in _ELEMENTS:
+    if element and element.name not in CPP_NAMES:
         raise LeafTypeError(f"elements of {element.bits} bits as source of TLA", "a type of tla.ascend", "write half for 16")
     if isinstance(x, Layout):
         return (element and _by_tag(x, element)) or _made(x)
@@ -74,7 +63,7 @@ def _made(layout: Layout) -> str:
     return f"tla::MakeLayout({', '.join(written)})"
 
 
-def _extents(shape: Any) -> str:
+def _extents(shape: IntTupleLike) -> str:
     """A shape. TLA multiplies the extents of a mode: where that passes the type of the smaller ones, the larger are of 64 bits."""
     wide: list[bool] = []
     for mode in shape if isinstance(shape, tuple) else (shape,):
@@ -90,11 +79,11 @@ def _by_tag(layout: Layout, element: Element) -> str | None:
     for tag in _TAGS if len(sizes) == 2 else ():
         if str(tag.MakeLayout(element, *sizes)) == str(layout):  # static-ness and all
             written = ", ".join(map(_extents, sizes))
-            return f"tla::MakeLayout<{_ELEMENTS[element.name]}, Catlass::layout::{tag}>({written})"
+            return f"tla::MakeLayout<{CPP_NAMES[element.name]}, Catlass::layout::{tag}>({written})"
     return None
 
 
-def _tuple(x: Any, dtype: str, wide: Iterable[bool]) -> str:
+def _tuple(x: object, dtype: str, wide: Iterable[bool]) -> str:
     """An IntTuple; its dynamic integers are cast to `dtype` if given, each that is `wide`, from left to right, is of 64 bits."""
     widths = iter(wide)
 
@@ -108,7 +97,7 @@ def _tuple(x: Any, dtype: str, wide: Iterable[bool]) -> str:
     return written(x)
 
 
-def _integer(n: Any, dtype: str, wide: bool) -> str:
+def _integer(n: IntLike, dtype: str, wide: bool) -> str:
     if isinstance(n, ScaledBasis):
         raise LeafTypeError(f"the stride {n} as source of TLA", "integers: TLA has no coordinates as strides", "write CuTe")
     if type(n) is Int:

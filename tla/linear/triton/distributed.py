@@ -55,7 +55,7 @@ class BlockedLayout(Parameters):
 
     @property
     def rank(self) -> int:
-        """How many dimensions."""
+        """The number of dimensions."""
         return len(self.order)
 
     def linear(self, shape: Sequence[int]) -> LinearLayout:
@@ -90,7 +90,7 @@ class DistributedLinearLayout(Parameters):
 
     @property
     def rank(self) -> int:
-        """How many dimensions."""
+        """The number of dimensions."""
         return len(self.shape)
 
     @property
@@ -138,7 +138,7 @@ class SliceLayout(Parameters):
 
     @property
     def rank(self) -> int:
-        """How many dimensions."""
+        """The number of dimensions."""
         return int(self.parent.rank) - 1
 
     @property

@@ -57,12 +57,12 @@ class NVMMADistributedLayout(Parameters):
 
     @property
     def rank(self) -> int:
-        """How many dimensions."""
+        """The number of dimensions."""
         return len(self.warps_per_cta)
 
     @property
     def is_hopper(self) -> bool:
-        """Whether it is wgmma's."""
+        """Whether the layout is that of wgmma."""
         return self.version[0] == 3
 
     @property
@@ -141,7 +141,7 @@ class AMDMFMALayout(Parameters):
 
     @property
     def rank(self) -> int:
-        """How many dimensions."""
+        """The number of dimensions."""
         return len(self.warps_per_cta)
 
     def _instruction(self) -> LinearLayout:
@@ -292,7 +292,7 @@ class DotOperandLayout(Parameters):
 
     @property
     def rank(self) -> int:
-        """How many dimensions."""
+        """The number of dimensions."""
         return int(self.parent.rank)
 
     @property
@@ -310,7 +310,7 @@ class DotOperandLayout(Parameters):
         return self.parent.operand(self.operand_index, width, shape, self.cga_layout)  # type: ignore[no-any-return]
 
     def _of_fma(self, shape: Vector) -> LinearLayout:
-        """Of products by single threads: each has all of k."""
+        """The operands of products by single threads: each has all of k."""
         parent, k = self.parent, tiles.k_of(self.operand_index, self.rank)
         order = parent.order
         per_thread = [shape[d] if d == k else n for d, n in enumerate(parent.size_per_thread)]

@@ -13,7 +13,7 @@ Vector = tuple[int, ...]
 
 
 class Parameters:
-    """What every layout of Gluon has: checked parameters, the text of Triton's IR, the linear layout of a tensor."""
+    """The base of every layout of Gluon: checked parameters, the text of Triton's IR, the linear layout of a tensor."""
 
     __slots__ = ()
 

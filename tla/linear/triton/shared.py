@@ -22,7 +22,7 @@ TMA_BOX = 256
 
 
 def _per_block(where: str, shape: Sequence[int], cga_layout: Sequence[Vector]) -> tuple[int, ...]:
-    """What one block has of a shape."""
+    """The part of a shape that one block has."""
     sizes = tiles.cga_size(cga_layout, len(shape))
     return tuple(max(1, n // c) for n, c in zip(shape, sizes))
 
@@ -58,7 +58,7 @@ class SwizzledSharedLayout(Parameters):
 
     @property
     def rank(self) -> int:
-        """How many dimensions."""
+        """The number of dimensions."""
         return len(self.order)
 
     def linear(self, shape: Sequence[int]) -> LinearLayout:
@@ -127,7 +127,7 @@ class NVMMASharedLayout(Parameters):
         return LinearLayout({"offset": bases}, {"dim0": 8, "dim1": width // (2 if self.fp4_padded else 1)})
 
     def _box(self, part: Sequence[int]) -> list[int]:
-        """What TMA copies at once: at most 256 along a dimension, and the swizzle's width along the contiguous one."""
+        """The box that TMA copies at once: at most 256 along a dimension, and the swizzle's width along the contiguous one."""
         box = [min(n, TMA_BOX) for n in part]
         if self.swizzle_byte_width:
             k = 0 if self.transposed else self.rank - 1
@@ -190,7 +190,7 @@ class SharedLinearLayout(Parameters):
 
     @property
     def rank(self) -> int:
-        """How many dimensions."""
+        """The number of dimensions."""
         return len(self.offset_bases[0])
 
     @property
@@ -242,7 +242,7 @@ class PaddedSharedLayout(Parameters):
 
     @property
     def rank(self) -> int:
-        """How many dimensions."""
+        """The number of dimensions."""
         return len(self.shape)
 
     @staticmethod
@@ -253,7 +253,7 @@ class PaddedSharedLayout(Parameters):
         return PaddedSharedLayout(pairs, bases, cga_layout, shape)
 
     def padded(self, offset: Any) -> Any:
-        """Where an offset lies with the padding before it [elements]; an integer or an array."""
+        """The place of an offset with the padding before it [elements]; an integer or an array."""
         total = offset
         for interval, padding in self.interval_padding_pairs:
             total = total + (offset // interval) * padding

@@ -46,7 +46,7 @@ class TensorMemoryLayout(Parameters):
 
     @property
     def rank(self) -> int:
-        """How many dimensions: 2."""
+        """The number of dimensions: 2."""
         return 2
 
     def linear(self, shape: Sequence[int]) -> LinearLayout:
@@ -101,7 +101,7 @@ class TensorMemoryScalesLayout(Parameters):
 
     @property
     def rank(self) -> int:
-        """How many dimensions: 2."""
+        """The number of dimensions: 2."""
         return 2
 
     def linear(self, shape: Sequence[int]) -> LinearLayout:

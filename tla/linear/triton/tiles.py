@@ -43,7 +43,7 @@ def operand_order(operand_index: int, rank: int) -> list[int]:
 
 
 def k_of(operand_index: int, rank: int) -> int:
-    """Which dimension of an operand a dot sums over."""
+    """The dimension of an operand that a dot sums over."""
     return rank - 1 if operand_index == 0 else rank - 2
 
 
@@ -94,7 +94,7 @@ def not_larger(layout: LinearLayout, shape: Mapping[str, int], drop: str = "") -
 
 
 def blocks(where: str, cga_layout: Sequence[Vector], shape: Sequence[int]) -> LinearLayout:
-    """How thread blocks share a tensor out: a basis, in blocks, for each bit of the block's number."""
+    """The parts of a tensor that thread blocks have: a basis, in blocks, for each bit of the block's number."""
     names = dim_names(len(shape))
     for v in cga_layout:
         if len(v) != len(shape):

@@ -1,6 +1,7 @@
-"""Static layouts as lists of plain ints: pairs (extent, stride), first mode fastest.
+"""Digits: modes as pairs (extent, stride), first mode fastest; how they coalesce, how far they reach, and where they carry.
 
-A layout of static leaves is worked in these and wrapped at the end.
+A layout of static leaves is worked in plain ints and wrapped at the end. tla/algebra/flat_modes.py has the same for leaves of
+every kind, dynamic and symbolic ones with what is proved of them.
 """
 
 from __future__ import annotations
@@ -8,11 +9,9 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable
-from functools import partial
 from typing import Any
 
-from ..core.ints import INT64_MAX, INT64_MIN, leaf, static
-from ..core.layout import Layout, Shape, Stride, plain_layout
+from .ints import Int
 
 Modes = list[tuple[int, int]]
 Pieces = list[tuple[int, int, int]]  # of a mode: how many steps, how far each goes in the domain, and in the values
@@ -47,19 +46,39 @@ def first_of(modes: Modes, n: int) -> Modes:
     return out
 
 
-def wrapped(modes: Modes) -> Layout:
-    """The static layout of flat modes: none is _1:_0, one stands alone. RangeError for what 64 bits cannot hold."""
+def reached(modes: Iterable[tuple[int, int]], n: int) -> Modes:
+    """The modes coalesced, as far as numbers below n reach."""
+    out, weight = [], 1
+    for s, d in merged(modes):
+        if weight < n:
+            out.append((min(s, -(-n // weight)), d))
+        weight *= s
+    return out
+
+
+def merged_leaves(modes: Iterable[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
+    """Modes of leaves of any kind, static ones that continue their left neighbour merged into it: x%s*d + x//s*(s*d) == x*d.
+
+    Extents of 1 stay: their strides may be coordinates, which count in the sum.
+    """
+    out: list[tuple[Any, Any]] = []
     for s, d in modes:
-        if s > INT64_MAX or not INT64_MIN <= d <= INT64_MAX:
-            leaf(s)
-            leaf(d)
-    return plain_layout(modes or [(1, 0)], partial(_flat, modes or [(1, 0)]))
+        if out and out[-1][0] != 0 and type(s) is type(d) is type(out[-1][0]) is type(out[-1][1]) is Int and d == out[-1][0] * out[-1][1]:
+            out[-1] = (out[-1][0] * s, out[-1][1])
+        else:
+            out.append((s, d))
+    return out
 
 
-def _flat(modes: Modes) -> tuple[Any, Any]:
-    if len(modes) == 1:
-        return static(modes[0][0]), static(modes[0][1])
-    return tuple.__new__(Shape, [static(s) for s, _d in modes]), tuple.__new__(Stride, [static(d) for _s, d in modes])
+def merged_together(axes: Iterable[tuple[int, tuple[int, ...]]]) -> list[tuple[int, tuple[int, ...]]]:
+    """Modes of several functions at once, (extent, strides), slowest first: those merged that continue their right neighbour in all."""
+    out: list[tuple[int, tuple[int, ...]]] = []
+    for n, steps in reversed([*axes]):
+        if out and steps == tuple(out[-1][0] * d for d in out[-1][1]):
+            out[-1] = out[-1][0] * n, out[-1][1]
+        else:
+            out.append((n, steps))
+    return out[::-1]
 
 
 class Steps:
@@ -103,7 +122,7 @@ class Steps:
         return out
 
     def run(self, s: int, d: int) -> tuple[int, int]:
-        """How many of a(0), a(d), ..., a((s - 1) d) are equal steps apart, from the first on; and the step."""
+        """The number of a(0), a(d), ..., a((s - 1) d) that are equal steps apart, from the first on; and the step."""
         n = s  # the first with a carry: n * d reaches past a multiple of a bound that d itself does not reach past
         for p in self.bounds:
             r = d % p
@@ -117,7 +136,7 @@ class Steps:
         return n, step
 
     def why_not(self, pieces: Pieces, exact: bool = False) -> str | None:
-        """Why a(sum of c_k x_k) is not the sum of c_k t_k for all c_k < n_k; None if it is. exact: a(x_k) == t_k is known.
+        """The reason why a(sum of c_k x_k) is not the sum of c_k t_k for all c_k < n_k; None if it is. exact: a(x_k) == t_k is known.
 
         If a(x_k) == t_k, and for every bound p the sum of (n_k - 1)(x_k mod p) is below p, then no floor(x / p) sees more
         than the sum of the pieces' own. If that sum is larger, carries may still cancel: that is tried, if it is short.

@@ -14,8 +14,8 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from .cache import plain_memo
-from .errors import ParseError, RankError
+from ..core.cache import plain_memo
+from ..core.errors import ParseError, RankError
 
 _compiled = plain_memo(lambda pattern: re.compile(pattern, re.ASCII))
 
@@ -83,7 +83,7 @@ def _named(found: re.Match[str], unknown: list[Unknown]) -> str:
 
 
 def _pointer(swizzle: Any, width: int, address: str, text: str) -> str:
-    """What a pointer in front of a layout is in elements: nothing, or a swizzle of bytes made one of elements, and where it begins."""
+    """A pointer in front of a layout, in elements: nothing, or a swizzle of bytes made one of elements, and where it begins."""
     if swizzle[0] is None:
         return ""
     bits, base, shift = map(int, swizzle)

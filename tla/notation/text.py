@@ -16,23 +16,21 @@ Source: cute::print of CUTLASS; TLA's documents.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Any
 
-from .basis import E
-from .cache import plain_memo
-from .composed import MAX_PARTS, ComposedLayout
-from .errors import LeafTypeError, ParseError
-from .int_tuple import MAX_DEPTH, IntTuple
-from .ints import INT64_MAX, INT64_MIN, static
-from .layout import Layout
+from ..core.basis import E
+from ..core.cache import plain_memo
+from ..core.composed import MAX_PARTS, ComposedLayout
+from ..core.errors import LeafTypeError, ParseError
+from ..core.int_tuple import MAX_DEPTH, IntTuple
+from ..core.ints import INT64_MAX, INT64_MIN, static
+from ..core.layout import Layout
+from ..core.on_demand import OnDemand
+from ..core.swizzle import make_swizzle
 from .printed import is_foreign, translated
-from .swizzle import make_swizzle
 
-# What makes the symbols of parse() a dict of names; what reads an expression of them from a position on.
-_EXPRESSIONS: list[tuple[Callable[[Any], dict[str, Any]], Callable[[str, int, dict[str, Any]], tuple[Any, int]]]] = []
-
-_UNKNOWN: list[Callable[[str, int, bool], Any]] = []
+# Sizes in a text bring the symbolic package with them.
+_EXPRESSIONS, _DECLARE = OnDemand("tla.symbolic.parse_expression"), OnDemand("tla.symbolic.declare")
 
 _LEAF = r"(_?)(-?[0-9]+)((?:@[0-9]{1,5})*)(?![0-9A-Za-z_.@])"
 _WORD = r"(?s)[0-9A-Za-z_.+-]+|."
@@ -44,16 +42,6 @@ _BLANK = r"(?a)\s*"
 
 #: A pattern is compiled when it is first used: seven take longer than the rest of this module's import.
 _compiled = plain_memo(re.compile)
-
-
-def register_expression(names: Callable[[Any], dict[str, Any]], read: Callable[[str, int, dict[str, Any]], tuple[Any, int]]) -> None:
-    """Make expressions of symbols leaves: read(text, position, names(symbols)) is the value, and where its text ends."""
-    _EXPRESSIONS.append((names, read))
-
-
-def register_unknown(make: Callable[[str, int, bool], Any]) -> None:
-    """Make make(name, divisor, extent) what stands for a size that a text does not tell."""
-    _UNKNOWN.append(make)
 
 
 def parse(text: str, *, origin_shape: Any = None, symbols: Any = None) -> Any:
@@ -103,7 +91,7 @@ def parse(text: str, *, origin_shape: Any = None, symbols: Any = None) -> Any:
     return value
 
 
-def _translated(text: str, symbols: Any) -> tuple[str, Any]:
+def _translated(text: str, symbols: object) -> tuple[str, Any]:
     """A print of others in our notation, with its symbols: what it does not know takes those that are given, in their order."""
     ours, unknown = translated(text)
     if not unknown:
@@ -112,15 +100,15 @@ def _translated(text: str, symbols: Any) -> tuple[str, Any]:
     if given and len(given) != len(unknown):
         what = f"{len(given)} symbols for {len(unknown)} sizes that the text does not tell"
         raise ParseError(text, 0, what, f"{len(unknown)} of them, in the order of the text", "leave out symbols: they are d0, d1, ... then")
-    return ours, {u.name: given[k] if given else _UNKNOWN[0](*u) for k, u in enumerate(unknown)}
+    return ours, {u.name: given[k] if given else _DECLARE.unknown(*u) for k, u in enumerate(unknown)}
 
 
 class Reader:
     """A text and a position in it. tla.apps.explore has one that reads more."""
 
-    def __init__(self, text: str, symbols: Any = None) -> None:
+    def __init__(self, text: str, symbols: object = None) -> None:
         self.text, self.at = text, 0
-        self.symbols: Any = None if symbols is None else _EXPRESSIONS[0][0](symbols)
+        self.symbols: Any = None if symbols is None else _EXPRESSIONS.names(symbols)
         self.skip_blank()
 
     def skip_blank(self) -> None:
@@ -199,7 +187,7 @@ class Reader:
 
     def leaf(self) -> Any:
         if self.at_expression():
-            value, self.at = _EXPRESSIONS[0][1](self.text, self.at, self.symbols)
+            value, self.at = _EXPRESSIONS.read(self.text, self.at, self.symbols)
             path = _compiled(_PATH).match(self.text, self.at)
             if path:
                 self.at = path.end()
@@ -242,7 +230,7 @@ def _along(value: Any, modes: str) -> Any:
 
 
 def _closing(text: str, start: int) -> int:
-    """Where the text after the ")" of the "(" at `start` begins; its end if there is none."""
+    """The position behind the ")" of the "(" at `start`; its end if there is none."""
     depth = 0
     for found in _compiled(_PARENTHESIS).finditer(text, start):
         depth += 1 if found[0] == "(" else -1

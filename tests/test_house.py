@@ -1,0 +1,50 @@
+"""The house style, where it can be counted: ceilings that may only go down. docs/contributing.md says why."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+import tla
+
+FILES = sorted(Path(tla.__file__).parent.rglob("*.py"))
+TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in FILES}
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+#: This share of annotations may be a bare Any, at most: kinds have names (IntLike, IntTupleLike, CoordLike, AnyLayout ...), what is checked is an object.
+MOST_ANY = 0.15
+#: So many docstrings may begin with a clause that does not name the thing.
+MOST_CLAUSES = 30
+#: A longer file has more than one idea.
+MOST_LINES = 600
+
+
+def annotations(function):
+    """The annotations of a function, self and cls not counted, as text."""
+    a = function.args
+    given = [*a.posonlyargs, *a.args, *a.kwonlyargs, a.vararg, a.kwarg]
+    return [ast.unparse(x) for x in [*(g.annotation for g in given if g is not None), function.returns] if x is not None]
+
+
+def functions():
+    return [(path, node) for path, tree in TREES.items() for node in ast.walk(tree) if isinstance(node, FUNCTIONS)]
+
+
+def test_any_is_named():
+    found = [text for _path, f in functions() for text in annotations(f)]
+    assert found.count("Any") <= MOST_ANY * len(found), f"{found.count('Any')} of {len(found)} annotations are Any: name the kind"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(FILES[0].parent)))
+def test_files_have_one_idea(path):
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= MOST_LINES
+
+
+def test_docstrings_begin_with_what_the_thing_is():
+    """With its noun or verb, and no clause; of what answers a question, with Whether."""
+    clause = re.compile(r"(What|How|Where|Of|Which|Why|That)\b")
+    documented = [(p, n) for p, tree in TREES.items() for n in ast.walk(tree) if isinstance(n, (ast.Module, ast.ClassDef, *FUNCTIONS))]
+    texts = [(path, ast.get_docstring(node) or "") for path, node in documented]
+    assert len(texts) > 3000
+    found = [(path.name, text.split("\n")[0]) for path, text in texts if clause.match(text)]
+    assert len(found) <= MOST_CLAUSES, found

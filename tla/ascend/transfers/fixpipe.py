@@ -1,0 +1,142 @@
+"""Plans out of L0C, and how Fixpipe converts on the way.
+
+Source: CATLASS include/catlass/gemm/tile: CopyL0CToGmTla, CopyL0CToUBTla, CopyL0CToGmQuantMode, CopyL0CToDstQuantMode.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from ...core.element import Element
+from ...core.errors import LeafTypeError
+from ...core.int_tuple import shown
+from ..element import CPP_NAMES, as_element
+from .instruction import TransferInstruction
+from .moved import ROWS
+from .side import Side
+
+#: How finely values are scaled, as CATLASS's ScaleGranularity has it.
+GRANULARITIES = ("NO_QUANT", "PER_TENSOR", "PER_CHANNEL")
+
+Settings = Mapping[str, str]
+OutPlan = Callable[[Side, Side, Settings], Iterator[TransferInstruction]]
+
+
+def _modes(lines: str) -> dict[tuple[str, str, str], str]:
+    """{(accumulator, element, granularity): QuantMode_t} of lines "accumulator element mode mode mode", - for none."""
+    found: dict[tuple[str, str, str], str] = {}
+    for line in lines.strip().splitlines():
+        source, element, *modes = line.split()
+        found |= {(source, element, g): mode for g, mode in zip(GRANULARITIES, modes) if mode != "-"}
+    return found
+
+
+_BYTES = """
+float uint8 - QF322B8_PRE VQF322B8_PRE
+float int8 - QF322B8_PRE VQF322B8_PRE
+int32 int32 NoQuant - -
+int32 half - DEQF16 VDEQF16
+int32 uint8 - REQ8 VREQ8
+int32 int8 - REQ8 VREQ8
+"""
+#: QuantMode_t by accumulator, element and granularity: of AtlasA2 and AtlasA3, and of Ascend950.
+A2_MODES = _modes("float float NoQuant - -\nfloat half F322F16 F322F16 -\nfloat bf16 F322BF16 F322BF16 -" + _BYTES)
+ASCEND950_MODES = _modes(
+    """
+float float NoQuant QF322F32_PRE VQF322F32_PRE
+float half F322F16 QF322F16_PRE VQF322F16_PRE
+float bf16 F322BF16 QF322BF16_PRE VQF322BF16_PRE
+int32 bf16 - QS322BF16_PRE VQS322BF16_PRE"""
+    + _BYTES
+)
+
+
+#: What a granularity asks for beside its mode, on Ascend950 or before. Names in small letters are fields of the struct.
+_SCALED: dict[tuple[bool, str], Settings] = {
+    **{(wide, "NO_QUANT"): {} for wide in (False, True)},
+    **{(wide, "PER_TENSOR"): {"deqScalar": "deqScalar"} for wide in (False, True)},
+    (False, "PER_CHANNEL"): {"Before": "AscendC::SetFixPipeConfig<uint64_t, false>(scale, false); AscendC::PipeBarrier<PIPE_FIX>();"},
+    (True, "PER_CHANNEL"): {"Between": ", scale"},
+}
+
+
+def settings_of(element: Element, accumulator: Any, granularity: Any, relu: Any, wide: bool) -> Settings:
+    """The fields of Fixpipe that convert; LeafTypeError where the hardware has no such conversion."""
+    source, modes = as_element(accumulator), ASCEND950_MODES if wide else A2_MODES
+    if granularity not in GRANULARITIES:
+        raise LeafTypeError(f"quant={shown(granularity)}", f"one of {', '.join(GRANULARITIES)}", 'write quant="PER_TENSOR"')
+    name = "float" if element.name == "32" else element.name
+    if name.isdigit() and granularity == "NO_QUANT":
+        return {"quantPre": "quantPre"}  # the type decides: a kernel's own name for it
+    mode = modes.get((source.name, name, granularity))
+    if mode is None:
+        to = [e if g == granularity else f"{e} with quant={g!r}" for s, e, g in modes if s == source.name]
+        what = f"Fixpipe of {source} to {f'elements of {name} bits' if name.isdigit() else name} with quant={granularity!r}"
+        raise LeafTypeError(what, f"to {', '.join(to) or 'another from float or int32'}", "name the types: element=half, accumulator=int32")
+    made = {"quantPre": f"QuantMode_t::{mode}", "Source": CPP_NAMES[source.name]}
+    return {**made, **_SCALED[wide, granularity], **({"reluEn": "true"} if relu else {})}
+
+
+def _fields(src: Side, dst: Side, step: int, split: bool) -> dict[str, int]:
+    fields = {"nSize": dst.valid[1], "mSize": dst.valid[0], "srcStride": src.outer(1) // src.inner(0), "dstStride": step}
+    return {**fields, "channelSplit": int(split)}
+
+
+def to_rows(src: Side, dst: Side, settings: Settings) -> Iterator[TransferInstruction]:
+    """An accumulator to rows of global memory."""
+    fields = _fields(src, dst, dst.outer(0), split=False)
+    yield TransferInstruction("Fixpipe", dst.at, src.at, fields, dst.element, "CFG_ROW_MAJOR", settings)
+
+
+def to_blocks(src: Side, dst: Side, settings: Settings) -> Iterator[TransferInstruction]:
+    """An accumulator to blocks of C0; float splits the channels."""
+    fields = _fields(src, dst, dst.outer(1) // int(dst.element.C0), split=dst.element.bits == 32)
+    yield TransferInstruction("Fixpipe", dst.at, src.at, fields, dst.element, "CFG_NZ", settings)
+
+
+def to_image(wide: bool) -> OutPlan:
+    """An accumulator whose rows are the points of an image, line after line of it."""
+
+    def plan(src: Side, dst: Side, settings: Settings) -> Iterator[TransferInstruction]:
+        _, _, high, across, _ = dst.valid
+        step = dst.outer(1) // (1 if wide else int(dst.element.C0))
+        fields = {
+            "nSize": src.blocks(1) * ROWS,
+            "mSize": across,
+            "srcStride": src.outer(1) // src.inner(0),
+            "dstStride": step,
+            "channelSplit": 0,
+        }
+        name, form = ("FixpipeC310", "CFG_NZ_WIDE") if wide else ("Fixpipe", "CFG_NZ")
+        for line in range(high):
+            at = src.at + line * across * src.inner(0)
+            yield TransferInstruction(name, dst.at + line * dst.outer(2), at, fields, dst.element, form, settings)
+
+    return plan
+
+
+# ------------------------------------------------------------------------------------------------------- Ascend950
+
+
+def wide_to_rows(src: Side, dst: Side, settings: Settings) -> Iterator[TransferInstruction]:
+    """As to_rows; what is not scaled goes by DataCopy."""
+    fields = _fields(src, dst, dst.outer(0), split=False)
+    if "deqScalar" in settings or "Between" in settings:
+        yield TransferInstruction("FixpipeC310", dst.at, src.at, fields, dst.element, "CFG_ROW_MAJOR", settings)
+        return
+    settings = {**settings, "Before": "AscendC::SetFixpipeNz2ndFlag(1, 1, 1);"}
+    yield TransferInstruction("DataCopyCO12Dst", dst.at, src.at, {**fields, "nz2ndEn": 1}, dst.element, "", settings)
+
+
+def wide_to_blocks(src: Side, dst: Side, settings: Settings) -> Iterator[TransferInstruction]:
+    """As to_blocks."""
+    fields = _fields(src, dst, dst.outer(1) // int(dst.element.C0), split=dst.element.bits == 32)
+    yield TransferInstruction("DataCopyCO12Dst", dst.at, src.at, {**fields, "nz2ndEn": 0}, dst.element, "", settings)
+
+
+def to_unified_buffer(src: Side, dst: Side, settings: Settings) -> Iterator[TransferInstruction]:
+    """An accumulator to rows of UB, each in whole blocks of 32 bytes."""
+    c0 = int(dst.element.C0)
+    fields = {**_fields(src, dst, dst.outer(0), split=False), "nSize": -(-dst.valid[1] // c0) * c0}
+    yield TransferInstruction("FixpipeC310", dst.at, src.at, fields, dst.element, "CFG_ROW_MAJOR_UB", settings)

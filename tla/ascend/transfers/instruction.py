@@ -1,0 +1,139 @@
+"""An instruction that moves elements, as data: its name, its addresses and its fields.
+
+Source: AscendC.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import NamedTuple
+
+from ...core.element import Element
+from ...core.errors import RangeError
+from ...core.layout import Layout, require_origin
+from ..element import CPP_NAMES
+from .moved import KINDS, Fields, Moved
+
+#: The bytes that a burst is best aligned to, and is a multiple of.
+BEST_ALIGNMENT = 512
+_NOTHING: Mapping[str, str] = MappingProxyType({})
+
+
+class Bursts(NamedTuple):
+    """What one side of an instruction touches: runs of bytes side by side.
+
+    runs        how many;  length  of the longest [bytes]
+    alignment   the largest power of two, 512 at most, that every run begins at a multiple of, in bytes from the tensor's start
+
+    >>> from tla.ascend import TransferInstruction, half
+    >>> i = TransferInstruction("DataCopy", 0, 64, {"blockCount": 2, "blockLen": 3, "srcStride": 5, "dstStride": 0}, half)
+    >>> i.reads, i.writes
+    (Bursts(runs=2, length=96, alignment=128), Bursts(runs=1, length=192, alignment=512))
+
+    Source: ours; DataCopy's bursts of AscendC.
+    """
+
+    runs: int
+    length: int
+    alignment: int
+
+
+@dataclass(frozen=True)
+class TransferInstruction:
+    """One instruction that moves elements.
+
+    name         Nd2Nz, DataCopy, DataCopyPad, LoadData2D, LoadData2DTranspose, LoadData3D or Fixpipe; of Ascend950 also Dn2Nz,
+                 LoadData2DV2, LoadData2DMx, FixpipeC310 and DataCopyCO12Dst
+    dst, src     where it begins to write and to read, in elements of each side
+    parameters   the fields that say what is moved, by AscendC's names
+    element      the element type of dst, and of src but for Fixpipe
+    form         what else decides: the configuration of Fixpipe, the direction of DataCopyPad, the unit of DataCopy's bursts
+                 where it is not 32 bytes, "pairs" where the fields count pairs of elements, "wide" on Ascend950
+    settings     what changes no address, as text of C++: in small letters fields, how Fixpipe converts; in capitals what stands
+                 around the call
+
+    >>> from tla.ascend import TransferInstruction, half
+    >>> i = TransferInstruction("DataCopy", 0, 64, {"blockCount": 2, "blockLen": 3, "srcStride": 5, "dstStride": 0}, half)
+    >>> print(i.moved.dst, i.moved.src)
+    (16,3,2):(1,16,48) (16,3,2):(1,16,128)
+    >>> i.text.split("; ")[0], i.text.split("; ")[-2]
+    ('{ AscendC::DataCopyParams p', 'AscendC::DataCopy(dst[0], src[64], p)')
+
+    Source: AscendC.
+    """
+
+    name: str
+    dst: int
+    src: int
+    parameters: Fields
+    element: Element
+    form: str = ""
+    settings: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
+
+    @property
+    def moved(self) -> Moved:
+        """The move as two layouts over one domain; what is valid of the domain is their origin_shape."""
+        return KINDS[self.name].moved(self.parameters, self.element, self.form)
+
+    @property
+    def text(self) -> str:
+        """The call in AscendC, as one block, from a tensor named src to one named dst."""
+        kind = KINDS[self.name]
+        unset = (*kind.unset, self.settings.get("Unset"))
+        fields = {f: str(v) for f, v in self.parameters.items() if f not in unset}
+        fields |= {f: v for f, v in self.settings.items() if f[0].islower()}
+        assigned = " ".join(f"p.{kind.spelled.get(name, name)} = {value};" for name, value in fields.items())
+        names = {"type": CPP_NAMES.get(self.element.name, "ElementDst"), "source": self.settings.get("Source", "float"), "form": self.form}
+        config = self.form.removesuffix("_WIDE")
+        names["co2"] = config.removeprefix("CFG_").removesuffix("_UB")
+        names["config"] = config if config.endswith("_UB") else f"AscendC::{config}"
+        struct, call = (text.format(**names, **self.parameters) for text in (kind.struct, self.settings.get("Call", kind.call)))
+        before = " ".join(
+            filter(None, (kind.before.format(**self.parameters), self.settings.get("Before", ""), f"AscendC::{struct} p;", assigned))
+        )
+        arguments = f"{self._address('dst')}, {self._address('src')}{self.settings.get('Between', '')}, p{self.settings.get('After', '')}"
+        return f"{{ {before} AscendC::{call}({arguments}); }}"
+
+    def _address(self, side: str) -> str:
+        """One side's tensor from its first element on, as elements of another type, twice as wide, where the fields count those."""
+        wide = "half" if self.element.bits == 8 else "int8_t"
+        return f"{side}[{getattr(self, side)}]{f'.template ReinterpretCast<{wide}>()' if self.form == 'pairs' else ''}"
+
+    def __str__(self) -> str:
+        return f"{self.name}(dst={self.dst}, src={self.src}, {', '.join(f'{k}={v}' for k, v in self.parameters.items())})"
+
+    @property
+    def reads(self) -> Bursts:
+        """The runs of bytes that it reads; of an image with a border, those of the whole window."""
+        moved = self.moved
+        return _bursts(moved.src, self.src + moved.begin, 32 if "quantPre" in self.settings else self.element.bits)
+
+    @property
+    def writes(self) -> Bursts:
+        """The runs of bytes that it writes."""
+        return _bursts(self.moved.dst, self.dst, self.element.bits)
+
+    def require_fields(self) -> None:
+        """RangeError where a field does not hold its value."""
+        kind = KINDS[self.name]
+        widths = {**kind.bits, **(kind.wide if self.form in ("wide", "pairs") else {})}
+        for name, value in self.parameters.items():
+            bits = widths.get(name, 16)
+            if not 0 <= value < 2**bits:
+                what = f"{self.name}: {name} = {value}, in a field of {bits} bits"
+                raise RangeError(what, f"0 to {2**bits - 1}", "move smaller tiles, one after another")
+
+
+def _bursts(layout: Layout, begin: int, bits: int) -> Bursts:
+    """The runs of the offsets of a layout, valid as it is, from `begin` on."""
+    import numpy as np
+
+    sizes = tuple(map(int, require_origin("an instruction", layout)))
+    offsets = np.unique(begin + np.broadcast_to(layout(*np.ogrid[tuple(slice(n) for n in sizes)]), sizes))
+    starts = np.flatnonzero(np.diff(offsets, prepend=offsets[0] - 2) != 1)
+    lengths = np.diff(starts, append=offsets.size)
+    aligned = math.gcd(BEST_ALIGNMENT * 8, *(offsets[starts] * bits).tolist()) // 8
+    return Bursts(starts.size, int(lengths.max()) * bits // 8, aligned)

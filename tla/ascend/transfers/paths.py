@@ -1,0 +1,154 @@
+"""Paths: which positions an instruction joins, with which tags and widths, and by which plan. A table.
+
+Source: CATLASS include/catlass/gemm/tile, conv/tile and epilogue/tile.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ...core.element import Element
+from ...core.errors import LeafTypeError
+from ...core.int_tuple import depth, rank
+from ...core.ints import equal
+from ...core.layout import Layout
+from .. import tags
+from ..architecture import Architecture
+from ..recognize import Is
+from ..tags import Tag
+from . import convolution as conv, cube, fixpipe, vectors
+
+#: Into these positions goes what is valid of the source; elsewhere what is valid of the destination.
+BY_SOURCE = {("GM", "L1"), ("GM", "UB"), ("UB", "L1"), ("L1", "Bias"), ("L1", "FixBuf")}
+
+_A2, _950 = ("AtlasA2", "AtlasA3"), ("Ascend950",)
+_ALL = _A2 + _950
+
+
+class Path(NamedTuple):
+    """A way between two positions: the tags that the layouts have there, the plan, the widths that it takes, and where it is.
+
+    wanted   where each element of the destination comes from, where the two layouts do not have one shape
+    """
+
+    src: str
+    dst: str
+    src_tag: Tag
+    dst_tag: Tag
+    plan: Any
+    bits: tuple[int, ...] = (4, 8, 16, 32)
+    archs: tuple[str, ...] = _A2
+    wanted: Any = None
+
+
+PATHS = (
+    Path("GM", "L1", tags.RowMajor, tags.zN, cube.nd_to_nz(0)),
+    Path("GM", "L1", tags.ColumnMajor, tags.nZ, cube.nd_to_nz(1)),
+    Path("GM", "L1", tags.zN, tags.zN, cube.nz_to_nz(0), archs=_ALL),
+    Path("GM", "L1", tags.nZ, tags.nZ, cube.nz_to_nz(1), archs=_ALL),
+    Path("GM", "L1", tags.PaddingRowMajor, tags.zN, cube.nd_to_nz(0, inner=True)),
+    Path("GM", "L1", tags.PaddingColumnMajor, tags.nZ, cube.nd_to_nz(1, inner=True)),
+    Path("GM", "L1", tags.PaddingRowMajor, tags.zN, cube.wide_nd_to_nz(0, inner=True), archs=_950),
+    Path("GM", "L1", tags.PaddingColumnMajor, tags.nZ, cube.wide_nd_to_nz(1, inner=True), archs=_950),
+    Path("L1", "L0A", tags.zN, tags.zZ, cube.fractals(transposes=False), (4, 8, 16)),
+    Path("L1", "L0A", tags.zN, tags.zZ, cube.words(0, 8, transposes=False, to_b=False), (32,)),
+    Path("L1", "L0A", tags.nZ, tags.zZ, cube.fractals(transposes=True), (16,)),
+    Path("L1", "L0A", tags.nZ, tags.zZ, cube.bytes_to_l0a, (8,)),
+    Path("L1", "L0A", tags.nZ, tags.zZ, cube.words(1, 16, transposes=True, to_b=False), (32,)),
+    Path("L1", "L0B", tags.nZ, tags.nZ, cube.fractals(transposes=False)),
+    Path("L1", "L0B", tags.zN, tags.nZ, cube.fractals(transposes=True), (16,)),
+    Path("L1", "L0B", tags.zN, tags.nZ, cube.bytes_to_l0b, (8,)),
+    Path("L1", "L0B", tags.zN, tags.nZ, cube.words(0, 16, transposes=False, to_b=True), (32,)),
+    Path("L0C", "GM", tags.L0C, tags.RowMajor, fixpipe.to_rows, (8, 16, 32)),
+    Path("L0C", "GM", tags.L0C, tags.zN, fixpipe.to_blocks, (8, 16, 32)),
+    # Ascend950
+    Path("GM", "L1", tags.RowMajor, tags.zN, cube.wide_nd_to_nz(0), archs=_950),
+    Path("GM", "L1", tags.ColumnMajor, tags.nZ, cube.wide_nd_to_nz(1), archs=_950),
+    Path("GM", "L1", tags.MxScaleRowMajorA, tags.MxScalezZ, cube.scales(1, "Dn2Nz"), (8,), _950),
+    Path("GM", "L1", tags.MxScaleColumnMajorA, tags.MxScalezZ, cube.scales(1, "Nd2Nz"), (8,), _950),
+    Path("GM", "L1", tags.MxScaleRowMajorB, tags.MxScalenN, cube.scales(0, "Nd2Nz"), (8,), _950),
+    Path("GM", "L1", tags.MxScaleColumnMajorB, tags.MxScalenN, cube.scales(0, "Dn2Nz"), (8,), _950),
+    Path("L1", "L0AMx", tags.MxScalezZ, tags.MxScalezZ, cube.scales_to_l0(1), (8,), _950),
+    Path("L1", "L0BMx", tags.MxScalenN, tags.MxScalenN, cube.scales_to_l0(0), (8,), _950),
+    Path("L1", "L0A", tags.zN, tags.zN, cube.fractals_v2(0, transposes=False), archs=_950),
+    Path("L1", "L0A", tags.nZ, tags.zN, cube.fractals_v2(1, transposes=True), archs=_950),
+    Path("L1", "L0B", tags.nZ, tags.nZ, cube.fractals_v2(1, transposes=False), archs=_950),
+    Path("L1", "L0B", tags.zN, tags.nZ, cube.fractals_v2(0, transposes=True), archs=_950),
+    Path("L0C", "GM", tags.L0C, tags.RowMajor, fixpipe.wide_to_rows, (8, 16, 32), _950),
+    Path("L0C", "GM", tags.L0C, tags.zN, fixpipe.wide_to_blocks, (16, 32), _950),
+    Path("L0C", "UB", tags.L0C, tags.RowMajor, fixpipe.to_unified_buffer, (8, 16, 32), _950),
+    Path("UB", "L1", tags.RowMajor, tags.zN, vectors.rows_to_blocks, (8, 16, 32), _950),
+    Path("UB", "L1", tags.zN, tags.zN, vectors.blocks_to_blocks, (8, 16, 32), _950),
+    Path("UB", "L1", tags.zNUnAlign, tags.zN, vectors.blocks_to_blocks, (8, 16, 32), _950),
+    # rows and vectors
+    Path("GM", "UB", tags.RowMajor, tags.RowMajor, vectors.rows("to UB"), (8, 16, 32), _ALL),
+    Path("UB", "GM", tags.RowMajor, tags.RowMajor, vectors.rows("to GM"), (8, 16, 32), _ALL),
+    Path("GM", "UB", tags.VectorLayout, tags.VectorLayout, vectors.rows("to UB"), (8, 16, 32), _ALL),
+    Path("UB", "GM", tags.VectorLayout, tags.VectorLayout, vectors.rows("to GM"), (8, 16, 32), _ALL),
+    Path("GM", "L1", tags.VectorLayout, tags.VectorLayout, vectors.vector(32), (8, 16, 32, 64), _ALL),
+    Path("L1", "Bias", tags.VectorLayout, tags.VectorLayout, vectors.vector(64), (16, 32)),
+    Path("L1", "Bias", tags.VectorLayout, tags.VectorLayout, vectors.vector(32, even=True), (16, 32), _950),
+    Path("L1", "FixBuf", tags.VectorLayout, tags.VectorLayout, vectors.vector(128), (32, 64)),
+    Path("L1", "FixBuf", tags.VectorLayout, tags.VectorLayout, vectors.vector(64), (32, 64), _950),
+    # convolutions
+    Path("GM", "L1", tags.NC1HWC0, tags.NC1HWC0, conv.image, archs=_ALL),
+    Path("GM", "L1", tags.CI1KHKWCOCI0, tags.CI1KHKWCOCI0, conv.filters, archs=_ALL),
+    Path("L1", "L0B", tags.CI1KHKWCOCI0, tags.nZ, conv.filters_to_l0b, wanted=conv.filters_wanted),
+    Path("L1", "L0B", tags.CI1KHKWCOCI0, tags.nZ, conv.wide_filters_to_l0b, archs=_950, wanted=conv.filters_wanted),
+    Path("L0C", "GM", tags.L0C, tags.NC1HWC0, fixpipe.to_image(wide=False), (16,), wanted=conv.image_wanted),
+    Path("L0C", "GM", tags.L0C, tags.NC1HWC0, fixpipe.to_image(wide=True), (16,), _950, conv.image_wanted),
+)
+
+#: Windows of an image, which `transfer(..., conv=Conv2d(...))` moves.
+WINDOWS = (
+    Path("L1", "L0A", tags.NC1HWC0, tags.zZ, None, (8, 16, 32)),
+    Path("L1", "L0A", tags.NC1HWC0, tags.zN, None, (8, 16, 32), _950),
+)
+
+
+def path_of(ends: tuple[str, str], layouts: tuple[Any, Any], element: Element, arch: Architecture, windows: bool, tag: Tag | None) -> Path:
+    """The first path between two positions whose tags the two layouts have; LeafTypeError where there is none."""
+    table = [p for p in (WINDOWS if windows else PATHS) if arch.name in p.archs]
+    paths = [p for p in table if (p.src, p.dst) == ends and tag in (None, p.dst_tag)]
+    if not paths:
+        reached = sorted({p.dst for p in table if p.src == ends[0]})
+        what = f"a transfer from {ends[0]} to {ends[1]} on {arch}"
+        raise LeafTypeError(what, f"{ends[0]} to {' or '.join(reached) or 'nowhere'}", _detour(table, *ends))
+    reasons = []
+    for path in paths:
+        why = None if element.bits in path.bits else f"elements of {element.bits} bits take another way"
+        why = why or _why_not(path.src_tag, layouts[0], element) or _why_not(path.dst_tag, layouts[1], element)
+        if why is None:
+            return path
+        reasons.append(f"{path.src_tag} to {path.dst_tag}: {why}")
+    what = f"a transfer of {element} from {paths[0].src} to {paths[0].dst}: {'; '.join(reasons)}"
+    raise LeafTypeError(what, _tag_pairs(paths, element), "make the layouts with these tags")
+
+
+def _detour(table: list[Path], a: str, b: str) -> str:
+    """A way over one position between, if there is one."""
+    ways = [p.dst for p in table if p.src == a and any(q.src == p.dst and q.dst == b for q in table)]
+    return f"go over {ways[0]}" if ways else "take positions that an instruction joins"
+
+
+def _why_not(tag: Tag, layout: Any, element: Element) -> str | None:
+    """The reason that a layout has not the tag; None if it has."""
+    if not isinstance(layout, Layout):
+        return "it has no one shape and stride"
+    if tag in (tags.NC1HWC0, tags.CI1KHKWCOCI0):
+        return _why_no_image(tag, layout, element)
+    why = Is(tag)[element].why_not(layout)
+    return why.what if why else None
+
+
+def _why_no_image(tag: Tag, layout: Layout, element: Element) -> str | None:
+    """Why a layout is no part of an image, or of filters: blocks of C0 channels side by side, in steps that may have gaps."""
+    if rank(layout.shape) != 5 or depth(layout.shape) != 1:
+        return f"it has not the five modes of {tag}"
+    found = (layout.shape[4], layout.stride[4], layout.stride[3])
+    return None if all(map(equal, found, (element.C0, 1, element.C0))) else f"its channels are no blocks of {element.C0}"
+
+
+def _tag_pairs(paths: list[Path], element: Element) -> str:
+    pairs = [f"{p.src_tag} to {p.dst_tag}" for p in paths if element.bits in p.bits]
+    return ", or ".join(pairs) or f"elements of {' or '.join(map(str, sorted({b for p in paths for b in p.bits})))} bits"

@@ -1,0 +1,166 @@
+"""Transfers: the instructions that move a tile from one position to another, planned from the two layouts and proved.
+
+A path is a row of a table: two positions, the tags that source and destination have there, and the plan. A plan reads the
+strides of both layouts as CATLASS's TileCopyTla does. What it gives is then executed, as the pairs of layouts that the
+instructions are, and compared with the copy of the valid elements: what moves anything else is refused.
+
+Source: CATLASS include/catlass/gemm/tile, TileCopyTla and CopyL0CToGmTla.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...core import element as types
+from ...core.element import Element
+from ...core.errors import LeafTypeError, RangeError
+from ...core.int_tuple import shown
+from ...tensors.tensor import Tensor
+from .. import tags
+from ..architecture import AtlasA2, as_architecture, position_of
+from ..element import as_element, element_of
+from ..recognize import Is
+from ..tags import Tag
+from .convolution import Conv2d
+from .fixpipe import settings_of
+from .instruction import TransferInstruction
+from .paths import BY_SOURCE, Path, path_of
+from .proof import require_lawful
+from .side import Side, side_of
+from .vectors import rows
+
+
+class Transfer(tuple[TransferInstruction, ...]):
+    """The instructions of one transfer, a tuple in order. `str()` is their text in AscendC.
+
+    beyond   how many bytes behind the tile are written: squares of L0 that a transpose moves whole, units of a vector. A tile that
+             is laid out in whole squares has none
+
+    >>> from tla import MakeLayout, MakeTensor
+    >>> from tla.ascend import half, nZ, transfer
+    >>> made = transfer(*(MakeTensor(None, MakeLayout[half, nZ](32, 32), position=place) for place in ("L1", "L0B")))
+    >>> str(made).split("; ")[:3]
+    ['{ AscendC::LoadData2DParams p', 'p.repeatTimes = 4', 'p.srcStride = 1']
+
+    Source: AscendC.
+    """
+
+    beyond: int = 0
+
+    def __str__(self) -> str:
+        return "\n".join(i.text for i in self)
+
+
+def transfer(
+    src: Tensor,
+    dst: Tensor,
+    arch: Any = AtlasA2,
+    *,
+    element: Any = None,
+    quant: str = "NO_QUANT",
+    accumulator: Any = types.float,
+    relu: bool = False,
+    conv: Conv2d | None = None,
+    tag: Tag | None = None,
+    pad: bool = False,
+) -> Transfer:
+    """The instructions that copy the valid elements of `src` to `dst`, as CATLASS chooses them.
+
+    src, dst      tensors with positions (GM, L1, L0A, L0B, L0C, UB, Bias, FixBuf; on Ascend950 L0AMx and L0BMx, the scales of
+                  MX types) and sizes that are known; of a larger dst the corner is filled
+    arch          AtlasA2, AtlasA3, Ascend950, or a name
+    element       the element type, where no buffer and no block of 32 bytes tells it; of dst, as L0C holds 32 bits
+    quant         out of L0C, how finely values are scaled: NO_QUANT, PER_TENSOR or PER_CHANNEL
+    accumulator   the type in L0C: float or int32;  relu  whether negative values become 0 on the way
+    conv          from an image in L1 to L0A, the window that moves over it: dst has a row for each of its places
+    tag           the tag of dst, where its layout has several: an image's NC1HWC0 and a filter's CI1KHKWCOCI0
+    pad           into UB, whether what is left of each row's last 32 bytes becomes 0
+    Returns       Transfer: instructions with `name`, `dst`, `src` [elements] and `parameters`
+    Raises        LeafTypeError for positions, tags or types that no instruction joins; RangeError for what does not fit a field,
+                  a buffer or its alignment; Unproven for sizes that are not known, and for instructions that would move other
+                  elements than `copy`
+
+    >>> from tla import GetTile, MakeLayout, MakeTensor
+    >>> from tla.ascend import RowMajor, half, transfer, zN
+    >>> a = GetTile(MakeTensor(None, MakeLayout[half, zN](576, 270), position="GM"), (400, 16), (23, 139))
+    >>> b = MakeTensor(None, MakeLayout[half, zN](128, 256), position="L1")
+    >>> print(*transfer(a, b))
+    DataCopy(dst=0, src=15616, blockCount=9, blockLen=23, srcStride=553, dstStride=105)
+    >>> c = GetTile(MakeTensor(None, MakeLayout[half, RowMajor](449, 73, ld=105), position="GM"), (130, 24), (42, 46))
+    >>> print([(i.name, i.src, i.parameters["nValue"], i.parameters["srcDValue"]) for i in transfer(c, b)])
+    [('Nd2Nz', 13674, 42, 105)]
+
+    Law: executed one after another, the instructions do to the valid elements what `copy(src, dst)` does, and write nothing
+    else but the padding of the last blocks in a core's buffer.
+    Source: CATLASS `TileCopyTla`, `CopyL0CToGmTla`.
+    """
+    arch = as_architecture(arch)
+    ends = _position("transfer", src), _position("transfer", dst)
+    if conv is not None and not isinstance(conv, Conv2d):
+        raise LeafTypeError(f"conv={type(conv).__name__}", "a Conv2d", "write conv=Conv2d((3, 3))")
+    width = _element(src, dst, element)
+    path = path_of(ends, (src.layout, dst.layout), width, arch, conv is not None, tag)
+    a, b = side_of(src, width), side_of(dst, width)
+    if 0 in a.valid or 0 in b.valid:
+        return Transfer()
+    if conv or path.wanted:
+        wanted = conv.wanted(a, b) if conv else path.wanted(a, b)
+        _require_same(wanted.shape, b.valid, ends)
+    else:
+        wanted = None
+        _require_room(path, b, a.valid)
+    if conv:
+        made = Transfer(conv.plan(a, b, "AtlasA" not in arch.name))
+    elif ends[0] == "L0C":
+        settings = settings_of(width, accumulator, quant, relu, "AtlasA" not in arch.name)
+        made = Transfer(path.plan(a, b, settings))
+    else:
+        made = Transfer((rows("to UB", pad=True) if pad and ends == ("GM", "UB") else path.plan)(a, b))
+    made.beyond = require_lawful(made, ends, a, b, arch, wanted)
+    return made
+
+
+def _position(where: str, t: Any) -> str:
+    if not isinstance(t, Tensor):
+        raise LeafTypeError(f"{where} of a {type(t).__name__}", "a tensor with a position", "write MakeTensor(None, layout, position='L1')")
+    return position_of(t.position)
+
+
+def _element(src: Tensor, dst: Tensor, given: Any) -> Element:
+    """The element type of dst: given, or that of its buffer, or told by a block of 32 bytes."""
+    if given is not None:
+        return as_element(given)
+    from_l0c = position_of(src.position) == "L0C"
+    for t in (dst,) if from_l0c else (dst, src):
+        if t.data is not None:
+            return element_of(t.dtype)
+    for layout in (dst.layout, src.layout):
+        for bits in (8, 16, 32, 4):
+            if any(Is(tag)[bits](layout) for tag in (tags.zN, tags.nZ, tags.zZ)):
+                return as_element(bits)
+    if from_l0c:
+        return types.float
+    raise LeafTypeError(f"a transfer from {src!r} to {dst!r}", "an element type", "write transfer(..., element=half)")
+
+
+def _require_room(path: Path, dst: Side, src_valid: tuple[int, ...]) -> None:
+    """Into a core's buffer goes what is valid of the source; into L0 and out of it what is valid of the destination."""
+    by_source = (path.src, path.dst) in BY_SOURCE
+    if len(src_valid) != len(dst.valid):
+        raise LeafTypeError(
+            f"{len(src_valid)} modes into {len(dst.valid)}", "as many modes in src as in dst", "slice one of them: t[0, _, _]"
+        )
+    if by_source and any(m < n for m, n in zip(dst.room, src_valid)):
+        raise RangeError(
+            f"{shown(src_valid)} valid elements into a tile of {shown(dst.room)}", "a tile that holds them", "take GetTile of src"
+        )
+    if not by_source and any(m < n for m, n in zip(src_valid, dst.valid)):
+        what = f"a tile of {shown(dst.valid)} elements from one with {shown(src_valid)} valid"
+        raise RangeError(what, "as many valid elements in src", "take GetTile of dst")
+
+
+def _require_same(have: tuple[int, ...], valid: tuple[int, ...], ends: tuple[str, str]) -> None:
+    """That the destination asks for no more than there is."""
+    if tuple(have) != valid:
+        what = f"{shown(tuple(map(int, have)))} of the {shown(valid)} elements of {ends[1]}"
+        raise RangeError(what, "as many in src as are valid in dst", "make dst with the sizes that the window and the channels give")

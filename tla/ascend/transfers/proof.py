@@ -1,0 +1,120 @@
+"""The proof of a transfer: its instructions, executed as the pairs of layouts that they are, against the copy of the valid elements.
+
+Source: ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...algebra.codomain import cosize
+from ...core.errors import RangeError, Reason, Unproven
+from ...core.int_tuple import shown
+from ...core.layout import require_origin
+from ..architecture import Architecture
+from .instruction import TransferInstruction
+from .moved import ROWS
+from .paths import BY_SOURCE
+from .side import Side
+
+Instructions = Sequence[TransferInstruction]
+_FIX = "begin tiles at whole blocks, and take blocks that the instruction moves whole"
+
+
+def require_lawful(made: Instructions, ends: tuple[str, str], src: Side, dst: Side, arch: Architecture, wanted: Any = None) -> int:
+    """Require that the fields hold their values, the tiles lie in their buffers on whole units, and exactly the valid elements move.
+
+    wanted    where each element of dst comes from, in numpy, and -1 for a zero; by default where src has it
+    Returns   how many bytes behind the tile are written, where the last units of a core's buffer reach past it
+    """
+    for instruction in made:
+        instruction.require_fields()
+    for place, side in zip(ends, (src, dst)):
+        _require_place(place, side, arch)
+    sizes = src.valid if wanted is None and ends in BY_SOURCE else dst.valid
+    wanted = src.offsets(sizes) if wanted is None else wanted
+    to, begin = _executed_all(made)
+    reason = _difference(to, begin, sizes, wanted, dst, _padded(ends[1], dst, sizes, arch))
+    if reason:
+        raise Unproven(f"{made[0].name}: {reason.what}", *reason[1:])
+    return 0 if ends[1] == "GM" else _beyond(int(to[-1]) + 1, ends[1], dst, arch)
+
+
+def _beyond(end: int, place: str, dst: Side, arch: Architecture) -> int:
+    """How many bytes are written behind the tile, up to the offset `end`; RangeError where the buffer ends before."""
+    own = int(dst.offsets(tuple(max(1, n) for n in dst.room))[tuple(slice(-1, None) for _ in dst.room)].max()) + 1
+    bits = dst.element.bits
+    if end > own and end * bits > arch.sizes[place] * 8:
+        raise RangeError(
+            f"{(end - own) * bits // 8} bytes written behind a tile that fills {place}", "room for its last units", "take a smaller tile"
+        )
+    return max(0, end - own) * bits // 8
+
+
+def _require_place(place: str, side: Side, arch: Architecture) -> None:
+    """That a tile lies in its buffer, from a whole unit on."""
+    bits = 32 if place == "L0C" else side.element.bits
+    if place in arch.sizes and int(cosize(side.layout)) * bits > arch.sizes[place] * 8:
+        what = f"{cosize(side.layout)} elements of {bits} bits in {place}"
+        raise RangeError(what, f"at most {arch.sizes[place]} bytes on {arch}", "take a smaller tile")
+    if side.at * bits % (arch.alignment[place] * 8):
+        what = f"a tile at element {side.at} of {place}, byte {side.at * bits // 8}"
+        raise RangeError(what, f"a multiple of {arch.alignment[place]} bytes", "begin the tile at a whole block of its layout")
+
+
+def _padded(place: str, dst: Side, sizes: tuple[int, ...], arch: Architecture) -> tuple[int, ...] | None:
+    """How far a transfer may write in a core's buffer: whole blocks, squares in L0, units of a vector. None in global memory."""
+    if place == "GM":
+        return None
+    whole = dst.padded(sizes)
+    if place in ("L0A", "L0B"):
+        square = max(ROWS, int(dst.element.C0))
+        whole = tuple(-(-n // square) * square for n in whole)
+    elif all(dst.block(i) == 1 for i in range(len(whole))):
+        unit = arch.alignment[place] * 8 // dst.element.bits
+        whole = (*whole[:-1], -(-whole[-1] // unit) * unit)
+    return tuple(map(max, dst.room, whole)) if sizes == dst.valid else whole
+
+
+def _executed_all(made: Instructions) -> tuple[Any, Any]:
+    """The offsets that all instructions write, in order, and those that they read for them: of each the last that writes it."""
+    import numpy as np
+
+    to, begin = (np.concatenate(parts)[::-1] for parts in zip(*map(executed, made)))
+    to, last = np.unique(to, return_index=True)
+    return to, begin[last]
+
+
+def _difference(to: Any, begin: Any, sizes: tuple[int, ...], source: Any, dst: Side, padded: tuple[int, ...] | None) -> Reason | None:
+    """What moves other than in the copy: to[i] is written from begin[i], sorted; None if they are the same."""
+    import numpy as np
+
+    target, source = dst.offsets(sizes).ravel(), source.ravel()
+    at = np.minimum(np.searchsorted(to, target), to.size - 1)
+    wrong = (to[at] != target) | (begin[at] != source)
+    if wrong.any():
+        i = int(np.flatnonzero(wrong)[0])
+        coord = shown(tuple(map(int, np.unravel_index(i, sizes))))
+        place = f"src[{source[i]}]" if source[i] >= 0 else "a zero of the border"
+        return Reason(f"element {coord} of the tile is not moved to its place", f"{place} in dst[{target[i]}]", _FIX)
+    extra = np.setdiff1d(to, target, assume_unique=True)
+    padding = extra if padded is None else np.setdiff1d(extra, dst.offsets(padded).ravel())
+    if padding.size:
+        return Reason(f"it writes dst[{padding[0]}] too, which is no part of the tile", "only the tile", _FIX)
+    return None
+
+
+def executed(instruction: TransferInstruction) -> tuple[Any, Any]:
+    """The offsets that an instruction writes, and those that it reads for them; -1 for a zero of a border."""
+    import numpy as np
+
+    dst, src, begin, edges = instruction.moved
+    sizes = tuple(map(int, require_origin("an instruction", dst)))
+    grid = np.ogrid[tuple(slice(n) for n in sizes)]
+    to, read = (np.broadcast_to(side(*grid), sizes) for side in (dst, src))
+    read = instruction.src + begin + read
+    for edge in edges:
+        place = np.broadcast_to(edge.at(*grid), sizes) + edge.begin
+        read = np.where((place < 0) | (place >= edge.limit), -1, read)
+    return (instruction.dst + to).ravel(), read.ravel()

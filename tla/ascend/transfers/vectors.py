@@ -1,0 +1,68 @@
+"""Plans for rows and vectors: the unified buffer, the biases, and the scales of Fixpipe.
+
+Source: CATLASS include/catlass/epilogue/tile, and gemm/tile: copy_l1_to_bt.hpp, copy_l1_to_fp.hpp.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..element import CPP_NAMES
+from .cube import Plan
+from .instruction import TransferInstruction
+from .side import Side
+
+_PADDING = ", AscendC::DataCopyPadExtParams<{}>({}, 0, {}, 0)"
+
+
+def rows(form: str, pad: bool = False) -> Plan:
+    """Rows of bytes between global memory and UB; `pad` sets what is left of a row's last 32 bytes to 0."""
+
+    def plan(src: Side, dst: Side) -> Iterator[TransferInstruction]:
+        valid = src.valid if form == "to UB" else dst.valid
+        high, wide = valid if len(valid) == 2 else (1, valid[0])
+        size = src.element.bits // 8
+        steps = (side.outer(0) if len(valid) == 2 else wide for side in (src, dst))
+        gaps = {name: max(0, step - wide) for name, step in zip(("srcStride", "dstStride"), steps)}
+        inside = "dstStride" if form == "to UB" else "srcStride"
+        fields = {"blockCount": high, "blockLen": wide * size}
+        fields |= {gap: n * size // 32 if gap == inside else n * size for gap, n in gaps.items()}
+        fields |= {"rightPadding": -wide % int(src.element.C0)} if pad else {}
+        settings = {"After": _PADDING.format(CPP_NAMES.get(src.element.name, "Element"), str(pad).lower(), fields.get("rightPadding", 0))}
+        yield TransferInstruction("DataCopyPad", dst.at, src.at, fields, src.element, form, settings if form == "to UB" else {})
+
+    return plan
+
+
+def vector(unit: int, even: bool = False) -> Plan:
+    """One burst, in blocks of `unit` bytes; of an even length where 32-bit elements ask for it."""
+
+    def plan(src: Side, dst: Side) -> Iterator[TransferInstruction]:
+        length = -(-src.valid[0] * src.element.bits // (8 * unit))
+        length += length % 2 if even and src.element.bits == 32 else 0
+        fields = {"blockCount": 1, "blockLen": length, "srcStride": 0, "dstStride": 0}
+        yield TransferInstruction("DataCopy", dst.at, src.at, fields, src.element, "" if unit == 32 else str(unit))
+
+    return plan
+
+
+def rows_to_blocks(src: Side, dst: Side) -> Iterator[TransferInstruction]:
+    """Rows of UB into blocks of L1: a row, or a column of blocks, at a time, whichever are fewer."""
+    c0 = int(src.element.C0)
+    high, wide = src.valid[0], -(-src.valid[1] // c0)
+    n_step, c0_step = dst.inner(0) // c0, dst.outer(1) // c0
+    if wide > high:
+        fields = {"blockCount": wide, "blockLen": 1, "srcStride": 0, "dstStride": c0_step - 1}
+        for i in range(high):
+            yield TransferInstruction("DataCopy", dst.at + i * n_step * c0, src.at + i * src.outer(0), fields, src.element)
+        return
+    fields = {"blockCount": high, "blockLen": 1, "srcStride": max(0, src.outer(0) // c0 - 1), "dstStride": n_step - 1}
+    for i in range(wide):
+        yield TransferInstruction("DataCopy", dst.at + i * c0_step * c0, src.at + i * c0, fields, src.element)
+
+
+def blocks_to_blocks(src: Side, dst: Side) -> Iterator[TransferInstruction]:
+    """Columns of blocks from UB, whose rows need not be whole blocks of 16, to L1."""
+    c0, high = int(src.element.C0), src.valid[0]
+    gaps = {"srcStride": src.outer(1) // c0 - high, "dstStride": dst.outer(1) // c0 - high}
+    yield TransferInstruction("DataCopy", dst.at, src.at, {"blockCount": src.blocks(1), "blockLen": high, **gaps}, src.element)

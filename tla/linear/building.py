@@ -1,0 +1,140 @@
+"""Linear layouts as they are built: from bases and columns, of one dimension, and by the direct product."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar
+
+from ..core.errors import RangeError, RankError
+from . import bits
+from .value import Bases, Ins, Outs, checked_ins, checked_names, power_of_two
+
+L = TypeVar("L", bound="Built")
+
+
+class Built(Bases):
+    """The ways to make a linear layout; the class of the result is the one that is asked."""
+
+    __slots__ = ()
+
+    @classmethod
+    def _make(cls: type[L], ins: Ins, outs: Outs) -> L:
+        """The layout of parts that are proved to fit."""
+        new = object.__new__(cls)
+        new._set(ins, outs)
+        return new
+
+    @classmethod
+    def of_columns(cls: type[L], ins: Sequence[tuple[str, int]], outs: Outs, columns: Iterable[int]) -> L:
+        """The layout of a matrix: for each input its name and how many of the columns are its bits."""
+        it = iter(columns)
+        return cls._make(tuple((name, tuple(unpack(next(it), outs) for _ in range(n))) for name, n in ins), outs)
+
+    @classmethod
+    def from_bases(
+        cls: type[L], bases: Any, out_dim_names: Sequence[str], out_dim_sizes: Sequence[int] | None = None, require_surjective: bool = True
+    ) -> L:
+        """The layout of bases, as a dict or pairs of a name and vectors; sizes by default the least that hold them.
+
+        Raises     RangeError where it does not reach every output and that is required, or for sizes left open where it is not
+
+        >>> from tla.linear import LinearLayout
+        >>> LinearLayout.from_bases([("i", [[1], [2]])], ["dim0"]).out_dims
+        {'dim0': 4}
+        """
+        if out_dim_sizes is None and not require_surjective:
+            raise RangeError(
+                "from_bases: sizes left open of a layout that need not be surjective", "out_dim_sizes", "give one for each output"
+            )
+        checked_names("output", out_dim_names)
+        ins = checked_ins(dict(bases).items(), out_dim_names)
+        if out_dim_sizes is None:
+            vectors = [v for _, vectors in ins for v in vectors]
+            out_dim_sizes = [1 << max((v[k].bit_length() for v in vectors), default=0) for k in range(len(out_dim_names))]
+        if len(out_dim_sizes) != len(out_dim_names):
+            raise RankError(f"from_bases: {len(out_dim_sizes)} sizes for {len(out_dim_names)} outputs", "one for each", "give them all")
+        new = cls(dict(ins), dict(zip(out_dim_names, out_dim_sizes)))
+        if require_surjective and not new.is_surjective():
+            reached, size = bits.rank(new.columns), new.get_total_out_dim_size_log2()
+            what = f"from_bases: it reaches 2^{reached} of the 2^{size} outputs"
+            raise RangeError(what, "a layout that reaches all of them", "give smaller sizes, or require_surjective=False")
+        return new
+
+    @classmethod
+    def empty(cls: type[L]) -> L:
+        """The layout of no inputs and no outputs."""
+        return cls._make((), ())
+
+    @classmethod
+    def strided_1d(cls: type[L], size: int, stride: int, in_dim: str, out_dim: str) -> L:
+        """One input of `size` to one output, x to x * stride, powers of two; the output has size * stride elements. Of size 0: empty.
+
+        >>> from tla.linear import LinearLayout
+        >>> LinearLayout.strided_1d(4, 2, "offset", "dim0").bases
+        {'offset': ((2,), (4,))}
+        """
+        if size == 0:
+            return cls.empty()
+        size, stride = power_of_two("strided_1d: the size", size), power_of_two("strided_1d: the stride", stride)
+        return cls({in_dim: [(stride << k,) for k in range(bits.log2(size))]}, {out_dim: size * stride})
+
+    @classmethod
+    def identity_1d(cls: type[L], size: int, in_dim: str, out_dim: str) -> L:
+        """One input of `size` to one output, x to x."""
+        return cls.strided_1d(size, 1, in_dim, out_dim)
+
+    @classmethod
+    def zeros_1d(cls: type[L], size: int, in_dim: str, out_dim: str, out_dim_size: int = 1) -> L:
+        """One input of `size` to one output, every x to 0. Of size 0: empty."""
+        if size == 0:
+            return cls.empty()
+        count = bits.log2(power_of_two("zeros_1d: the size", size))
+        return cls({in_dim: [(0,)] * count}, {out_dim: out_dim_size})
+
+    def __mul__(self: L, other: L) -> L:
+        """The direct product: this layout inside, the other outside, its bits above this one's wherever they share a name.
+
+        The names are in an order that both have, or as the inner layout has them.
+
+        >>> from tla.linear import LinearLayout
+        >>> one = LinearLayout.identity_1d(2, "register", "dim0") * LinearLayout.identity_1d(4, "lane", "dim0")
+        >>> one.bases, one.out_dims
+        ({'register': ((1,),), 'lane': ((2,), (4,))}, {'dim0': 8})
+        """
+        if not isinstance(other, Built):
+            return NotImplemented
+        mine, theirs = dict(self._outs), dict(other._outs)
+        names = merged(list(mine), list(theirs))
+        outs = tuple((name, mine.get(name, 1) * theirs.get(name, 1)) for name in names)
+        ins = []
+        for name in merged(self.get_in_dim_names(), other.get_in_dim_names()):
+            inner = [dict(zip(mine, v)) for v in dict(self._ins).get(name, ())]
+            outer = [{out: x * mine.get(out, 1) for out, x in zip(theirs, v)} for v in dict(other._ins).get(name, ())]
+            ins.append((name, tuple(tuple(v.get(out, 0) for out in names) for v in [*inner, *outer])))
+        return type(self)(dict(ins), dict(outs))
+
+
+def unpack(x: int, outs: Outs) -> tuple[int, ...]:
+    """One value for each output, of all their bits as one integer."""
+    vector = []
+    for _, size in outs:
+        vector.append(x & size - 1)
+        x >>= bits.log2(size)
+    return tuple(vector)
+
+
+def merged(a: list[str], b: list[str]) -> list[str]:
+    """All names in an order that both lists have; where it is open, or there is none, those of the first list come first.
+
+    >>> merged(["a", "c"], ["b", "c", "d"]), merged(["a", "b"], ["b", "a"])
+    (['a', 'b', 'c', 'd'], ['a', 'b'])
+    """
+    found: list[str] = []
+    x, y = [*a], [*b]
+    while x or y:
+        shared = x and y and x[0] in y and y[0] in x
+        take_y = b.index(x[0]) > a.index(y[0]) if shared else not x or (x[0] in y and x[0] != y[0])
+        name = y[0] if take_y else x[0]
+        x, y = [n for n in x if n != name], [n for n in y if n != name]
+        found.append(name)
+    return found

@@ -1,0 +1,7 @@
+"""Mosaic GPU's layouts of registers, with its parameters and texts, as linear layouts and back."""
+
+from .layouts import NAMED_LAYOUTS, Replicated, TiledLayout, WGStridedFragLayout
+from .recognise import tiled_layout
+from .text import from_text, to_text
+
+__all__ = ["NAMED_LAYOUTS", "Replicated", "TiledLayout", "WGStridedFragLayout", "from_text", "tiled_layout", "to_text"]

@@ -1,0 +1,202 @@
+"""The attributes of Triton's IR as a table: the class of each, its fields as the text has them, and the layout of what a text says.
+
+Source: the printer of Triton 3.8's dialects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from . import tiles
+from .distributed import BlockedLayout, DistributedLinearLayout, SliceLayout
+from .mma import AMDMFMALayout, AMDWMMALayout, DotOperandLayout, NVMMADistributedLayout
+from .shared import NVMMASharedLayout, PaddedSharedLayout, SharedLinearLayout, SwizzledSharedLayout
+from .tensor_memory import TensorMemoryLayout, TensorMemoryScalesLayout
+
+Pairs = dict[str, Any]
+
+
+class Form(NamedTuple):
+    """One attribute: the class, its fields as the text has them, and the layout of what a text says."""
+
+    kind: type
+    write: Callable[[Any], Pairs]
+    read: Callable[[Pairs], Any]
+    braces: bool = True
+
+
+def _cga(layout: Any) -> Pairs:
+    return {"CGALayout": layout.cga_layout} if layout.cga_layout else {}
+
+
+def _read_cga(p: Pairs) -> Any:
+    """The blocks of a text; those of Triton before 3.6 say them as three lists."""
+    if "CTAsPerCGA" not in p:
+        return p.get("CGALayout", ())
+    order, per_cga, split = p["CTAOrder"], p["CTAsPerCGA"], p["CTASplitNum"]
+    vectors = []
+    for d in order:
+        parts = tiles.log2(tiles.power("CTASplitNum", "a size", split[d]))
+        vectors += [tuple(1 << k if i == d else 0 for i in range(len(order))) for k in range(parts)]
+        vectors += [(0,) * len(order)] * (tiles.log2(tiles.power("CTAsPerCGA", "a size", per_cga[d])) - parts)
+    return vectors
+
+
+def _unless(value: Any, default: Any, name: str) -> Pairs:
+    return {} if value == default else {name: value}
+
+
+def _wmma_tile(x: AMDWMMALayout) -> Pairs:
+    return {**({"register": x.reg_bases} if x.reg_bases else {}), **({"warp": x.warp_bases} if x.warp_bases else {})}
+
+
+def _read_wmma(p: Pairs) -> AMDWMMALayout:
+    tile = p["ctaLayout"]
+    bases = [*tile.get("register", ()), *tile.get("warp", ()), *p.get("CGALayout", ())]
+    rank = len(bases[0]) if bases else 2
+    return AMDWMMALayout(
+        p["version"], p["isTranspose"], tile.get("warp", ()), tile.get("register"), p.get("instrShape"), _read_cga(p), rank
+    )
+
+
+def _least_shape(vectors: Sequence[Sequence[int]]) -> list[int]:
+    return [1 << max(v[k].bit_length() for v in vectors) for k in range(len(vectors[0]))] if vectors else [1]
+
+
+def _read_linear(p: Pairs) -> DistributedLinearLayout:
+    register, lane, warp, block = (p.get(name, ()) for name in ("register", "lane", "warp", "block"))
+    return DistributedLinearLayout(register, lane, warp, block, _least_shape([*register, *lane, *warp, *block]))
+
+
+def _padded_parts(x: PaddedSharedLayout) -> Pairs:
+    """Offsets in an order of the dimensions, where they are; else their bases."""
+    order = [*dict.fromkeys(next((k for k, n in enumerate(v) if n), 0) for v in x.offset_bases)]
+    order += [d for d in tiles.matrix_order(x.rank) if d not in order]
+    if x == PaddedSharedLayout.with_identity_for(x.interval_padding_pairs, x.shape, order, x.cga_layout) and not x.cga_layout:
+        return {"order": order, "shape": x.shape}
+    return {"offset": x.offset_bases, "block": x.linear(x.shape).bases["block"]}
+
+
+def _read_padded(p: Pairs) -> PaddedSharedLayout:
+    pairs = p["padding"]
+    if "order" in p:
+        return PaddedSharedLayout.with_identity_for(pairs, p["shape"], p["order"], _read_cga(p))
+    block = p.get("block", ())
+    part = _least_shape(p["offset"])
+    cga = [[x // n for x, n in zip(v, part)] for v in block]
+    return PaddedSharedLayout(pairs, p["offset"], cga, _least_shape([*p["offset"], *block]))
+
+
+FORMS: dict[str, Form] = {
+    "ttg.blocked": Form(
+        BlockedLayout,
+        lambda x: {
+            "sizePerThread": x.size_per_thread,
+            "threadsPerWarp": x.threads_per_warp,
+            "warpsPerCTA": x.warps_per_cta,
+            "order": x.order,
+            **_cga(x),
+        },
+        lambda p: BlockedLayout(p["sizePerThread"], p["threadsPerWarp"], p["warpsPerCTA"], p["order"], _read_cga(p)),
+    ),
+    "ttg.linear": Form(
+        DistributedLinearLayout,
+        lambda x: {"register": x.reg_bases, "lane": x.lane_bases, "warp": x.warp_bases, "block": x.block_bases},
+        _read_linear,
+    ),
+    "ttg.slice": Form(SliceLayout, lambda x: {"dim": x.dim, "parent": x.parent}, lambda p: SliceLayout(p["dim"], p["parent"])),
+    "ttg.dot_op": Form(
+        DotOperandLayout,
+        lambda x: {"opIdx": x.operand_index, "parent": x.parent, **_unless(x.k_width, 0, "kWidth")},
+        lambda p: DotOperandLayout(p["opIdx"], p["parent"], p.get("kWidth", 0)),
+    ),
+    "ttg.nvidia_mma": Form(
+        NVMMADistributedLayout,
+        lambda x: {
+            "versionMajor": x.version[0],
+            "versionMinor": x.version[1],
+            "warpsPerCTA": x.warps_per_cta,
+            **_cga(x),
+            "instrShape": x.instr_shape,
+        },
+        lambda p: NVMMADistributedLayout([p["versionMajor"], p.get("versionMinor", 0)], p["warpsPerCTA"], p["instrShape"], _read_cga(p)),
+    ),
+    "ttg.amd_mfma": Form(
+        AMDMFMALayout,
+        lambda x: {
+            "version": x.version,
+            "warpsPerCTA": x.warps_per_cta,
+            **_cga(x),
+            "instrShape": x.instr_shape,
+            "isTransposed": x.transposed,
+            **_unless(x.tiles_per_warp, (1,) * x.rank, "tilesPerWarp"),
+            **_unless(x.element_bitwidth, 32, "elementBitWidth"),
+        },
+        lambda p: AMDMFMALayout(
+            p["version"],
+            p["instrShape"],
+            p["isTransposed"],
+            p["warpsPerCTA"],
+            p.get("elementBitWidth"),
+            p.get("tilesPerWarp"),
+            _read_cga(p),
+        ),
+    ),
+    "ttg.amd_wmma": Form(
+        AMDWMMALayout,
+        lambda x: {
+            "version": x.version,
+            "isTranspose": x.transposed,
+            "ctaLayout": _wmma_tile(x),
+            **_cga(x),
+            **_unless(x.instr_shape, (16, 16, 16), "instrShape"),
+        },
+        _read_wmma,
+    ),
+    "ttg.swizzled_shared": Form(
+        SwizzledSharedLayout,
+        lambda x: {"vec": x.vec, "perPhase": x.per_phase, "maxPhase": x.max_phase, "order": x.order, **_cga(x)},
+        lambda p: SwizzledSharedLayout(p["vec"], p["perPhase"], p["maxPhase"], p["order"], _read_cga(p)),
+    ),
+    "ttg.nvmma_shared": Form(
+        NVMMASharedLayout,
+        lambda x: {
+            "swizzlingByteWidth": x.swizzle_byte_width,
+            "transposed": x.transposed,
+            "elementBitWidth": x.element_bitwidth,
+            **_unless(x.fp4_padded, False, "fp4Padded"),
+            **_cga(x),
+            **({} if x.cga_layout else _unless(x.rank, 2, "rank")),  # the bases of blocks say the rank too
+        },
+        lambda p: NVMMASharedLayout(
+            p["swizzlingByteWidth"],
+            p["elementBitWidth"],
+            p.get("rank", len(_read_cga(p)[0]) if _read_cga(p) else 2),
+            p["transposed"],
+            p.get("fp4Padded", False),
+            _read_cga(p),
+        ),
+    ),
+    "ttg.shared_linear": Form(
+        SharedLinearLayout,
+        lambda x: {"offset": x.offset_bases, **({"block": x.block_bases} if x.block_bases else {})},
+        lambda p: SharedLinearLayout(p["offset"], p.get("block", ()), p.get("alignment", 16)),
+    ),
+    "ttg.padded_shared": Form(PaddedSharedLayout, _padded_parts, _read_padded),
+    "ttng.tensor_memory_encoding": Form(
+        TensorMemoryLayout,
+        lambda x: {
+            "blockM": x.block[0],
+            "blockN": x.block[1],
+            "colStride": x.col_stride,
+            **_cga(x),
+            **_unless(x.two_ctas, False, "twoCTAs"),
+        },
+        lambda p: TensorMemoryLayout((p["blockM"], p["blockN"]), p["colStride"], _read_cga(p), p.get("twoCTAs", False)),
+        braces=False,
+    ),
+    "ttng.tensor_memory_scales_encoding": Form(
+        TensorMemoryScalesLayout, _cga, lambda p: TensorMemoryScalesLayout(_read_cga(p)), braces=False
+    ),
+}

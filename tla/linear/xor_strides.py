@@ -1,0 +1,133 @@
+"""XOR strides, as PyCuTe writes them: `(4,(4,4)):(F1,(F5,F16))`, where `F5` is a stride whose multiples are xored.
+
+c times F5 is the xor of 5 << k over the bits k of c, a product without carries; a mode of 2^n with this stride has the bases 5, 10,
+20, ... The other way one mode of a few bits is needed for each run of bases that double.
+
+    layout = tree ":" tree          of one form; leaves are extents on the left, strides on the right
+    tree   = leaf | "(" tree { "," tree } ")"
+
+Source: PyCuTe, NVlabs/CuTe, docs/06_swizzle.md and `F2`; CuTe whitepaper, arXiv 2603.02298, section 2.3.1.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankError
+from . import bits
+from .cursor import MAX_DEPTH, Cursor
+from .linear_layout import LinearLayout
+from .value import MAX_BITS
+
+_TOKEN = re.compile(r"F?[0-9]{1,19}(?![0-9])|[(),:]")
+_EXTENT, _STRIDE = re.compile("[0-9]+"), re.compile("F[0-9]+|0")
+Tree = Any  # an integer, or a tuple of trees
+
+
+def to_xor_strides(layout: LinearLayout) -> str:
+    """A linear layout as PyCuTe writes it: a mode for each input, a stride for each run of bases that double.
+
+    Outputs are one offset, the first output's bits lowest.
+
+    >>> to_xor_strides(LinearLayout({"row": [(5,), (10,)], "column": [(1,), (2,)]}, {"offset": 16}))
+    '(4,4):(F5,F1)'
+    >>> to_xor_strides(LinearLayout({"i": [(1,), (7,), (4,)]}, {"offset": 8}))
+    '(2,2,2):(F1,F7,F4)'
+    """
+    if not isinstance(layout, LinearLayout):
+        raise LeafTypeError(f"to_xor_strides of a {type(layout).__name__}", "a LinearLayout", "linear(layout) gives one")
+    columns = iter(layout.columns)
+    modes = [_runs([next(columns) for _ in vectors]) for vectors in layout.bases.values()]
+    if len(modes) == 1:
+        modes = [[run] for run in modes[0]]
+    return f"{_text(_mode([str(n) for n, _ in runs]) for runs in modes)}:{_text(_mode([f'F{d}' for _, d in runs]) for runs in modes)}"
+
+
+def _runs(columns: Sequence[int]) -> list[tuple[int, int]]:
+    """Extents and strides of bases, the lowest first."""
+    runs: list[tuple[int, int]] = []
+    for c in columns:
+        n, d = runs[-1] if runs else (1, 0)
+        if runs and c == n * d:
+            runs[-1] = (2 * n, d)
+        else:
+            runs.append((2, c))
+    return runs or [(1, 0)]
+
+
+def _mode(leaves: Sequence[str]) -> str:
+    return leaves[0] if len(leaves) == 1 else f"({','.join(leaves)})"
+
+
+def _text(modes: Iterable[str]) -> str:
+    return _mode([*modes])
+
+
+def from_xor_strides(text: str, in_dims: Sequence[str] | None = None, out_dims: Mapping[str, int] | None = None) -> LinearLayout:
+    """The linear layout of a text with XOR strides. See linear() for the names.
+
+    Raises     ParseError for other texts, DivisibilityError for extents that are no powers of two
+
+    >>> from_xor_strides("(4,(4,4)):(F1,(F5,F16))").bases
+    {'dim0': ((1,), (2,)), 'dim1': ((5,), (10,), (16,), (32,))}
+    """
+    if not isinstance(text, str):
+        raise LeafTypeError(f"from_xor_strides of a {type(text).__name__}", "a text such as '(4,4):(F5,F1)'", "to_xor_strides gives one")
+    cursor = Cursor(text, _TOKEN, "write it as PyCuTe prints it, such as (4,4):(F5,F1)")
+    shape = _tree(cursor, _EXTENT, 0)
+    cursor.need(":")
+    stride = _tree(cursor, _STRIDE, 0)
+    cursor.end()
+    if _profile(shape) != _profile(stride):
+        raise RankError(f"from_xor_strides of {text[:60]}: shape and stride of other forms", "one stride for each extent", "give them all")
+    columns = [[*_bases(text, n, d)] for n, d in zip(_modes(shape), _modes(stride))]
+    names = [f"dim{k}" for k in range(len(columns))] if in_dims is None else list(in_dims)
+    counts = [len(c) for c in columns] if len(names) != 1 else [sum(map(len, columns))]
+    if len(names) != len(counts):
+        raise RankError(f"from_xor_strides: {len(names)} names", f"{len(counts)}, one for each mode, or 1", "give these")
+    flat = [c for mode in columns for c in mode]
+    outs = {"offset": 1 << max((c.bit_length() for c in flat), default=0)} if out_dims is None else dict(out_dims)
+    whole = LinearLayout({}, outs)
+    if any(c >> whole.get_total_out_dim_size_log2() for c in flat):
+        raise RankError(f"from_xor_strides: offsets up to {max(flat)} in {outs}", "outputs that hold them", "make them larger")
+    return LinearLayout.of_columns([*zip(names, counts)], tuple(whole.out_dims.items()), flat)
+
+
+def _tree(cursor: Cursor, leaf: re.Pattern[str], depth: int) -> Tree:
+    if depth > MAX_DEPTH:
+        raise cursor.wrong(f"at most {MAX_DEPTH} levels")
+    if cursor.take("("):
+        found = [_tree(cursor, leaf, depth + 1)]
+        while cursor.take(","):
+            found.append(_tree(cursor, leaf, depth + 1))
+        cursor.need(")")
+        return tuple(found)
+    if not leaf.fullmatch(cursor.peek()):
+        raise cursor.wrong("an extent" if leaf is _EXTENT else "an xor stride, such as F8")
+    return int(cursor.next().lstrip("F"))
+
+
+def _modes(tree: Tree) -> list[Tree]:
+    return list(tree) if isinstance(tree, tuple) else [tree]
+
+
+def _profile(tree: Tree) -> Any:
+    return tuple(map(_profile, tree)) if isinstance(tree, tuple) else 0
+
+
+def _bases(text: str, shape: Tree, stride: Tree) -> Iterable[int]:
+    """The bases of a mode, the lowest first."""
+    if isinstance(shape, tuple):
+        for n, d in zip(shape, stride):
+            yield from _bases(text, n, d)
+        return
+    if not bits.is_power_of_two(shape):
+        what = f"from_xor_strides of {text[:60]}: the extent {shape}"
+        raise DivisibilityError(what, "powers of two: only these are bits", f"pad it to {1 << shape.bit_length()}" if shape else "use 1")
+    if bits.log2(shape) + stride.bit_length() > MAX_BITS:
+        raise RangeError(
+            f"from_xor_strides of {text[:60]}: offsets of more bits than integers have", f"{MAX_BITS} bits", "use smaller ones"
+        )
+    yield from (stride << k for k in range(bits.log2(shape)))

@@ -1,0 +1,1 @@
+"""The text of layouts, IntTuples and sizes, read back."""
