@@ -246,10 +246,10 @@ def test_wide_dtypes():
 @pytest.mark.parametrize(("target", "bits"), [("v2", 0), ("v3", 0), ("v4", 4), ("v5e", 4)])
 def test_integers_of_four_bits_are_packed_where_xla_packs_them(target, bits):
     """As the compiled programs of each generation say: arrays of s4 have T(8,128)(4,1) on the first two, (8,1)E(4) later."""
-    for dtype, size in (("int4", bits), ("int2", bits // 2)):
+    for dtype, width in (("int4", bits), ("int2", bits // 2)):
         shape = xla.default_layout(tla_jax.element_type(dtype), (300, 255), target)
         given = JaxLayout((0, 1), shape.layout.tiles)  # compiled.input_formats have no sub_byte_element_size_in_bits
-        assert shape.layout.element_size_in_bits == size
+        assert shape.layout.element_size_in_bits == width
         assert tla_jax.layout_of(given, dtype) == shape.layout
 
 
