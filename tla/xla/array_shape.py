@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 from ..core.display import Displayed
 from ..core.errors import LeafTypeError, RangeError, RankError, Reason
 from ..core.ints import INT64_MAX, at_most, ceil_div, known, leaf, plain
-from ..core.value import new_value
 
 #: A tile entry that merges its dimension with the next more minor one, before the rest of the tile is applied: `*`.
 COMBINE = "*"
@@ -169,8 +168,9 @@ class ArrayShape(Displayed):
 
 def unchecked_layout(minor_to_major: tuple[int, ...], **properties: Any) -> ArrayLayout:
     """An ArrayLayout whose fields are checked with the array's: a parser can say where the fault is then."""
-    defaults = {f.name: f.default for f in fields(ArrayLayout)}
-    new = new_value(ArrayLayout, **{**defaults, **properties, "minor_to_major": minor_to_major})
+    new = object.__new__(ArrayLayout)
+    for f in fields(ArrayLayout):
+        object.__setattr__(new, f.name, minor_to_major if f.name == "minor_to_major" else properties.get(f.name, f.default))
     new._make_plain()
     return new
 
