@@ -14,9 +14,17 @@ GOLDEN = Path(__file__).parent / "golden"
 os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=8"
 os.environ["JAX_PLATFORMS"] = "cpu"
 
-settings.register_profile("ci", max_examples=300, deadline=None)
+# Processes that tests start would compile every module anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+settings.register_profile("day", max_examples=100, deadline=None)
 settings.register_profile("night", max_examples=100_000, deadline=None)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+
+def pytest_configure(config):
+    if config.getoption("--night"):
+        os.environ["HYPOTHESIS_PROFILE"] = "night"  # tests/night.py reads it, which tests import after this
+    settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "day"))
 
 
 def pytest_collection_modifyitems(items):
@@ -28,6 +36,9 @@ def pytest_collection_modifyitems(items):
 
 
 def pytest_addoption(parser):
+    parser.addoption(
+        "--night", action="store_true", help="search as long as one night: more examples, every case where a sample is the default"
+    )
     parser.addoption("--update-golden", action="store_true", help="write tests/golden anew: its diff is what is to be reviewed")
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 
 from hypothesis import strategies as st
+
+from tla import Int, Layout
 
 import oracle
 
@@ -35,8 +38,6 @@ def profiles(depth=3):
 @st.composite
 def integers(draw, low, high):
     """A dynamic or a static integer."""
-    from tla import Int
-
     n = draw(st.integers(low, high))
     return Int[n]() if draw(st.booleans()) else n
 
@@ -49,15 +50,11 @@ def shapes(draw, low=1, high=8):
 
 @st.composite
 def layouts(draw, high=8, stride=2**40):
-    from tla import Layout
-
     shape = draw(shapes(high=high))
     return Layout(shape, fill(shape, iter([draw(integers(-stride, stride)) for _ in range(count(shape))])))
 
 
 def static(x):
-    from tla import Int
-
     return tuple(map(static, x)) if isinstance(x, tuple) else Int[x]()
 
 
@@ -69,10 +66,9 @@ def small(strides=range(5), ranks=(1, 2)):
                 yield (s, d) if rank > 1 else (s[0], d[0])
 
 
+@functools.lru_cache(4096)
 def made(pair):
     """The static Layout of a pair."""
-    from tla import Layout
-
     return Layout(static(pair[0]), static(pair[1]))
 
 

@@ -84,7 +84,7 @@ def _tile(a, tile):
 
 
 def offset(coord, shape, stride):
-    """The offset of a coordinate, nested no deeper than the shape; the last mode has no bound."""
+    """The offset of a coordinate, or of arrays of them, nested no deeper than the shape; the last mode has no bound."""
     if isinstance(coord, tuple):
         return sum(offset(c, s, d) for c, s, d in zip(coord, shape, stride))
     if not isinstance(shape, tuple):
@@ -93,7 +93,7 @@ def offset(coord, shape, stride):
     for k, (s, d) in enumerate(zip(shape, stride)):
         last = k == len(shape) - 1
         total += offset(coord if last else coord % size(s), s, d)
-        coord //= size(s)
+        coord = coord // size(s)
     return total
 
 

@@ -1,7 +1,6 @@
 """Accesses by brute force: lanes, words and banks counted in plain Python, from the definition."""
 
 import json
-import os
 import random
 from pathlib import Path
 
@@ -13,7 +12,8 @@ from tla.access import AMD_LDS, AMD_LDS_GFX950_READ, ASCEND_UB, NVIDIA_GLOBAL, N
 from tla.access.memories import MEMORIES
 from tla.linear import LinearLayout, triton
 
-NIGHT = os.environ.get("HYPOTHESIS_PROFILE") == "night"
+from night import amount
+
 ROWS = json.loads((Path(__file__).parent / "data" / "linear" / "bank_conflicts.json").read_text())
 
 
@@ -30,7 +30,7 @@ def simulated(addresses, width, lanes_together, banks):
 def test_random_accesses():
     """Lanes at random places of a random layout, each with one vector."""
     rng = random.Random(11)
-    for _ in range(5000 if NIGHT else 300):
+    for _ in range(amount(300, 5000)):
         bits = rng.choice([8, 16, 32, 64])
         count = rng.choice([n for n in (1, 2, 4, 8, 16) if bits * n in (8, 16, 32, 64, 128)])
         step = rng.choice([1, 2, 3, 4, 5, 8, 16, 32, 33, 64]) * count

@@ -1,6 +1,5 @@
 """Conversions run on warps of numpy: each element arrives, in no more rounds than there are registers."""
 
-import os
 import random
 
 import numpy as np
@@ -10,7 +9,7 @@ from tla import TlaError
 from tla.access import Move, Shuffle, convert
 from tla.linear import LinearLayout, bits, triton
 
-NIGHT = os.environ.get("HYPOTHESIS_PROFILE") == "night"
+from night import amount
 
 
 def held(layout):
@@ -53,7 +52,7 @@ def published(src, dst, element_bits):
 
 def test_each_element_arrives():
     rng, kinds = random.Random(21), set()
-    for k in range(2000 if NIGHT else 150):
+    for k in range(amount(150, 2000)):
         src, dst = pair(rng, spread=k % 3 == 0)
         plan = convert(src, dst, rng.choice([8, 16, 32, 64]))
         assert plan.shuffles <= published(src, dst, plan.element_bits)
@@ -66,7 +65,7 @@ def test_each_element_arrives():
 
 def test_through_shared_memory():
     rng = random.Random(22)
-    for _ in range(300 if NIGHT else 12):
+    for _ in range(amount(12, 300)):
         n = rng.randrange(6, 9)
         columns = [[1 << k for k in rng.sample(range(n), n)] for _ in range(2)]
         src, dst = (

@@ -1,7 +1,6 @@
 """The best layout: nothing is better, by exhaustion on small tiles; the atoms of CUTLASS are found."""
 
 import itertools
-import os
 import random
 
 import pytest
@@ -10,7 +9,8 @@ from tla import MakeLayout, TlaError, parse, same_map
 from tla.access import Memory, access, best_swizzle
 from tla.linear import LinearLayout, bits, triton
 
-NIGHT = os.environ.get("HYPOTHESIS_PROFILE") == "night"
+from night import NIGHT, amount
+
 #: Four lanes and two banks: so small that every linear layout can be tried.
 SMALL = Memory("SMALL", 4, 2, 32, {32: (2, ((0, 1, 2, 3),)), 64: (2, ((0, 1), (2, 3)))}, True, "a test")
 
@@ -32,7 +32,7 @@ def random_owners(rng, n):
 def test_no_linear_layout_is_better():
     """Every invertible linear layout of 8 elements, and a sample of those of 16, for two access patterns."""
     rng = random.Random(4)
-    for n, rounds, sample in ((3, 40 if NIGHT else 4, None), (4, 40 if NIGHT else 2, None if NIGHT else 300)):
+    for n, rounds, sample in ((3, amount(4, 40), None), (4, amount(2, 40), None if NIGHT else 300)):
         every = invertible(n)
         for _ in range(rounds):
             write, read = random_owners(rng, n), random_owners(rng, n)

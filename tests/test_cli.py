@@ -1,14 +1,18 @@
 import io
 import json
 import os
+import re
+import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+import tla
 from tla import xla
 from tla.apps import terminal
-from tla.apps.cli import main
+from tla.apps.cli import EXAMPLES, main
 from tla.xla import text_file
 
 from truth import DATA
@@ -336,7 +340,10 @@ def test_hlo_by_peak_and_by_relayout(capsys, tmp_path):
         (["draw", "(4,2):(1,4)", "--tile", "2"], "tla: tile 2 of (4,2):(1,4)\n  expected  2 integers, one per top-level mode\n"),
         (["draw", "(4,2):(1,4)", "--tile", "2,0"], "tla: tile (2,0) of (4,2):(1,4)\n  expected  integers of 1 or more\n"),
         (["draw", "(4,2):(1,4)", "--bits", "0"], "tla: elements of 0 bits\n"),
-        (["draw", "(4,2):(1,4)", "-o", "a.png"], "tla: a drawing in 'a.png'\n  expected  a name that ends in .svg, .html, .tex, .txt\n"),
+        (
+            ["draw", "(4,2):(1,4)", "-o", "a.gif"],
+            "tla: a drawing in 'a.gif'\n  expected  a name that ends in .svg, .html, .tex, .txt, .png\n",
+        ),
         (["draw", "(4,2):(1,4)", "-o", "/no/such/a.svg"], "tla: /no/such/a.svg: No such file or directory\n"),
         (["draw", "(4,2):(1,4)", "--threads"], "tla: draw_threads of a tile None\n"),
         (["draw", "(4,2):(1,4)", "--threads", "--tile", "2,2"], "tla: value 1 of thread 0 of (4,2):(1,4) is 4\n"),
@@ -431,10 +438,10 @@ def test_json_of_a_large_layout_needs_no_grid(capsys):
     assert len(json.loads(out)["offsets"]) == 300
 
 
-def on_terminal(columns, *argv):
-    """What a command writes on a terminal that is so wide."""
+def on_terminal(columns, *argv, lines=24, term="xterm-256color"):
+    """What a command writes on a terminal that is so wide and high."""
     ours, theirs = os.openpty()
-    environment = {**os.environ, "COLUMNS": str(columns)}
+    environment = {**os.environ, "COLUMNS": str(columns), "LINES": str(lines), "TERM": term, "COLORTERM": ""}
     with subprocess.Popen([sys.executable, "-m", "tla.apps.cli", *argv], stdout=theirs, stderr=subprocess.PIPE, env=environment) as process:
         os.close(theirs)
         out = b""
@@ -460,6 +467,40 @@ def test_a_narrow_terminal_gets_lines_that_fit():
         assert wide == shell("hlo", path, *more).stdout
 
 
+PAINTED = re.compile(r"\x1b\[([0-9;]*)m")
+
+
+@pytest.mark.parametrize("name", [name for name in EXAMPLES if name not in ("hlo", "explore")])
+def test_the_examples_of_the_help_fill_a_small_terminal_at_most(name, tmp_path, monkeypatch):
+    """80x24, with 16 colours and with 256: what is drawn fits; no line is longer than the terminal is wide."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(Path(tla.__file__).parent.parent))
+    for example in EXAMPLES[name]:
+        out = on_terminal(80, name, *shlex.split(example), term="xterm-16color")
+        lines = PAINTED.sub("", out).splitlines()
+        assert out.strip()
+        if name in ("show", "draw"):
+            assert len(lines) <= 22
+            assert all(len(line) <= 80 for line in lines), lines
+        codes = {int(c) for found in PAINTED.findall(out) for c in found.split(";")}
+        assert codes <= {0, 30, *range(40, 48), *range(100, 108)}, codes
+
+
+def test_more_lines_than_the_screen_has():
+    out = on_terminal(80, "show", "(256,256):(256,1)")
+    assert len(out.splitlines()) == 22
+    assert out.splitlines()[-1] == "5,699 more lines: --all shows them, tla draw -o layout.svg draws them"
+    assert len(on_terminal(80, "show", "(256,256):(256,1)", "--all").splitlines()) == 5720
+    assert len(shell("show", "(64,4):(4,1)").stdout.splitlines()) == 68  # no terminal: all of it
+
+
+def test_a_legend_folds():
+    out = on_terminal(60, "draw", "(8,64):(64,1)", "--color-by", "bank", "--all")
+    legend = [PAINTED.sub("", line) for line in out.splitlines() if PAINTED.search(line) and not set("│┃") & set(line)]
+    assert max(map(len, legend)) <= 60
+    assert " ".join(legend).split() == [str(n) for n in range(32)]
+
+
 def test_a_layout_that_is_too_large_is_summed_up(capsys):
     code, out, err = run(capsys, "show", "(65536,65536):(1,65536)")
     assert (code, err) == (0, "")
@@ -473,6 +514,20 @@ def test_draw_writes_what_the_name_says(capsys, tmp_path):
         assert run(capsys, "draw", "(4,2):(2,1)", "-o", str(path)) == (0, f"wrote {path}\n", "")
         assert path.read_text(encoding="utf-8").startswith(start)
     assert json.loads(run(capsys, "draw", "(4,2):(2,1)", "-o", str(path), "--json")[1]) == {"file": str(path)}
+
+
+def test_draw_writes_png(capsys, tmp_path, monkeypatch):
+    path = tmp_path / "a.png"
+    monkeypatch.setitem(sys.modules, "resvg_py", None)  # which import then does not find
+    assert "run pip install 'tla-layouts[png]', or write .svg" in run(capsys, "draw", "(4,2):(2,1)", "-o", str(path))[2]
+    monkeypatch.undo()
+    pytest.importorskip("resvg_py", reason="needs the extra png")
+    assert run(capsys, "draw", "(4,2):(2,1)", "-o", str(path)) == (0, f"wrote {path}\n", "")
+    data = path.read_bytes()
+    assert data[:8] == b"\x89PNG\r\n\x1a\n"
+    run(capsys, "draw", "(4,2):(2,1)", "-o", str(tmp_path / "a.svg"))
+    width = float(re.search(r'width="([0-9.]+)"', (tmp_path / "a.svg").read_text())[1])
+    assert abs(int.from_bytes(data[16:20], "big") - 2 * width) <= 2
 
 
 def test_draw_on_the_screen(capsys):
@@ -505,15 +560,13 @@ def test_a_layout_may_be_an_expression(capsys):
 
 
 def test_colours_where_the_terminal_has_them(monkeypatch):
-    for name in ("NO_COLOR", "TERM"):
-        monkeypatch.delenv(name, raising=False)
+    monkeypatch.delenv("NO_COLOR", raising=False)
     assert "\x1b[30;48;5;" in on_terminal(80, "show", "((2,2),2):((1,4),2)")
-    monkeypatch.setenv("TERM", "dumb")
-    assert "\x1b" not in on_terminal(80, "show", "((2,2),2):((1,4),2)")
-    monkeypatch.setenv("TERM", "xterm")
+    for term in ("dumb", "vt100"):
+        assert "\x1b" not in on_terminal(80, "show", "((2,2),2):((1,4),2)", term=term)
     monkeypatch.setenv("NO_COLOR", "1")
     assert "\x1b" not in on_terminal(80, "show", "((2,2),2):((1,4),2)")
-    narrow = on_terminal(40, "show", "((4,2),(4,9)):((4,16),(1,32))")
+    narrow = on_terminal(40, "show", "((4,2),(4,9)):((4,16),(1,32))", "--all")
     assert max(map(len, narrow.splitlines())) <= 40
     assert {*range(288)} <= {int(n) for n in narrow.replace("│", " ").split() if n.isdigit()}
 

@@ -85,9 +85,8 @@ def test_texts():
         element=half,
     )
     assert "CopyBulkTensorTileG2SMulticastOp(), gmem, smem_layout, (128, 64), num_multicast=4)" in emit_tma(shared, "cute_dsl")
-    assert (
-        "DATA_TYPE_UINT64"
-        in make_tma_copy("SM90_TMA_LOAD", parse("(64,64):(64,_1)"), parse("(_8,_16):(_16,_1)"), element=complex64).map.text
+    assert "DATA_TYPE_UINT64" in emit_tma(
+        make_tma_copy("SM90_TMA_LOAD", parse("(64,64):(64,_1)"), parse("(_8,_16):(_16,_1)"), element=complex64)
     )
 
 
@@ -123,11 +122,11 @@ def test_where_tensors_begin():
         make_tma_copy("SM90_TMA_LOAD", MakeTensor(None, gmem, offset=4), smem, element=half)
     with pytest.raises(RangeError, match=r"smem begins 256 bytes into its buffer\n.*a multiple of 512"):
         make_tma_copy("SM90_TMA_LOAD", gmem, MakeTensor(None, smem, offset=128), element=half)
-    with pytest.raises(Unproven, match="slice tma_tensor"):
+    with pytest.raises(Unproven, match="the first bit of gmem"):
         make_tma_copy("SM90_TMA_LOAD", MakeTensor(None, gmem, offset=dim("N")), smem, element=half)
     with pytest.raises(LeafTypeError, match="elements of 8, 16, 32 or 64 bits"):
         make_tma_copy("SM90_TMA_LOAD", gmem, parse("(_64,_32):(_32,_1)"), element=as_element("float_e2m1_t"))
-    with pytest.raises(LeafTypeError, match="strides that overlap"):
+    with pytest.raises(LeafTypeError, match="write make_im2col_copy"):
         make_tma_copy("SM90_TMA_LOAD_IM2COL", gmem, smem, element=half)
     with pytest.raises(LeafTypeError, match="a tensor or layout of global memory"):
         make_tma_copy("SM90_TMA_LOAD", "(512,512)", smem, element=half)

@@ -39,7 +39,7 @@ import oracle
 
 
 def offset(layout, coord):
-    """The offset of a coordinate, one integer per mode, by the definitions."""
+    """The offset of a coordinate, one integer per mode or one array of them, by the definitions."""
     if isinstance(layout, ComposedLayout):
         x, s = int(layout.offset) + offset(layout.inner, coord), layout.outer
         read = x & ((1 << s.bits) - 1) << (s.base + max(0, s.shift))
@@ -52,15 +52,20 @@ def as_ints(x):
 
 
 def moved(destination, source, data, room, start=(), begin=0):
-    """What a copy makes of a destination of zeros, element by element."""
+    """What a copy makes of a destination of zeros: each element from its place to its place."""
     out = np.zeros(room, data.dtype)
-    for c in itertools.product(*map(range, map(int, destination.origin_shape))):
-        out[offset(destination, c)] = data[begin + offset(source, tuple(map(sum, zip(c, start))) if start else c)]
+    c = coordinates(destination.origin_shape)
+    out[offset(destination, c)] = data[begin + offset(source, tuple(x + at for x, at in zip(c, start)) if start else c)]
     return out
 
 
 def room_of(layout):
-    return max((offset(layout, c) for c in itertools.product(*map(range, map(int, product_each(layout.shape))))), default=0) + 1
+    return int(np.max(offset(layout, coordinates(product_each(layout.shape))), initial=0)) + 1
+
+
+def coordinates(extents):
+    """All coordinates: an array of integers per mode."""
+    return tuple(np.indices(tuple(map(int, extents))).reshape(len(extents), -1))
 
 
 class Pairs:
@@ -70,10 +75,12 @@ class Pairs:
         self.folder, self.target, self.element, self.texts, self.calls = folder, target, element, {}, []
 
     def add(self, destination, source, **sizes):
-        name = f"copy{len(self.texts)}" if (destination, source) not in self.texts else self.texts[destination, source][0]
-        text = emit_copy(source, destination, self.target, element=self.element, name=name)
-        self.texts[destination, source] = name, text
-        self.calls.append((name, at(destination, sizes), at(source, sizes), [n for _name, n in sorted(sizes.items())]))
+        if (destination, source) not in self.texts:
+            name = f"copy{len(self.texts)}"
+            self.texts[destination, source] = name, emit_copy(source, destination, self.target, element=self.element, name=name)
+        self.calls.append(
+            (self.texts[destination, source][0], at(destination, sizes), at(source, sizes), [n for _name, n in sorted(sizes.items())])
+        )
 
     def run(self):
         library = self.build()

@@ -1,6 +1,6 @@
 """The laws of the algebra over random nested layouts: depth up to 4, sizes up to 2**20, strides up to 2**40, static and dynamic.
 
-A domain of more than a thousand coordinates is sampled, its corners included. HYPOTHESIS_PROFILE=night runs 100,000 cases of
+A domain of more than a thousand coordinates is sampled, its corners included. `pytest --night` runs 100,000 cases of
 each.
 """
 

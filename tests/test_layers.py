@@ -13,7 +13,7 @@ ROOT = Path(tla.__file__).parent
 PACKAGES = "core algebra symbolic notation tensors linear access gpu ascend xla codegen viz apps".split()
 
 #: What may be imported inside a function: a library that is slow to load, or may not be there.
-OPTIONAL = "numpy sympy jax triton".split()
+OPTIONAL = "numpy sympy jax triton resvg_py curses".split()
 
 
 def imported_modules(source, package=("tla",)):

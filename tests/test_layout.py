@@ -84,9 +84,9 @@ def test_index_and_coordinate_are_each_others_inverse():
 def test_idx2crd_with_strides():
     for shape in SHAPES:
         stride = oracle.compact(shape)
+        static = oracle.nest(shape, iter(Int[n]() for n in oracle.leaves(shape)))
+        compact = tla.compact_col_major(static)
         for i, c in enumerate(oracle.coordinates(shape)):
-            compact = tla.compact_col_major(oracle.nest(shape, iter(Int[n]() for n in oracle.leaves(shape))))
-            static = oracle.nest(shape, iter(Int[n]() for n in oracle.leaves(shape)))
             assert idx2crd(i, static, compact) == c
             assert oracle.inner_product(c, stride) == i
     with pytest.raises(RangeError, match="divided by 0"):

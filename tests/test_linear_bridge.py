@@ -3,7 +3,6 @@
 import functools
 import itertools
 import operator
-import os
 import random
 import re
 
@@ -13,8 +12,7 @@ from tla import ComposedLayout, MakeLayout, Swizzle, TlaError, Unproven, dim, pa
 from tla.linear import LinearLayout, affine, bits, layout_of, linear
 
 import oracle
-
-NIGHT = os.environ.get("HYPOTHESIS_PROFILE") == "night"
+from night import NIGHT, amount
 
 
 def is_affine(values):
@@ -72,7 +70,7 @@ def test_every_small_layout():
 
 def test_three_modes():
     rng = random.Random(5)
-    for _ in range(20000 if NIGHT else 600):
+    for _ in range(amount(600, 20000)):
         shape = tuple(rng.choice([1, 2, 4, 8]) for _ in range(3))
         stride = tuple(rng.choice([0, 1, 2, 3, 4, 8, 16, 32, 64]) for _ in range(3))
         if oracle.size(shape) <= 64:
@@ -81,7 +79,7 @@ def test_three_modes():
 
 def test_swizzles_and_constants():
     rng, linear_ones = random.Random(6), 0
-    for _ in range(4000 if NIGHT else 500):
+    for _ in range(amount(500, 4000)):
         shape = tuple(rng.choice([2, 4, 8]) for _ in range(2))
         inner = MakeLayout(shape, tuple(rng.choice([1, 2, 4, 8, 16]) for _ in range(2)))
         count, base = rng.randrange(1, 3), rng.randrange(3)
@@ -104,7 +102,7 @@ def test_swizzles_and_constants():
 def test_random_linear_layouts_come_back():
     rng = random.Random(8)
     for n in range(1, 15):
-        for _ in range(60 if NIGHT else 6):
+        for _ in range(amount(6, 60)):
             counts = [n - n // 2, n // 2]
             outs = {"a": 1 << (n + 1) // 2, "b": 1 << n // 2}
             found = LinearLayout.of_columns(

@@ -30,6 +30,17 @@ from tla import (
 )
 from tla.ascend import L0C, half, int8, nZ, zN, zZ
 from tla.core import ints
+from tla.gpu import (
+    Copy_Atom,
+    SM70_8x8x4_F32F16F16F32_TN,
+    SM75_U16x2_LDSM_T,
+    SM80_16x8x8_F32F16F16F32_TN,
+    SM90_64x8x16_F32F16F16_SS,
+    UniversalCopy,
+    make_tiled_copy,
+    make_tiled_mma,
+    uint32,
+)
 from tla.viz import Scene, draw, draw_threads, html, save, svg, text, tikz
 from tla.viz.colouring import RULES
 from tla.viz.colours import HUES, RAMP, TINTS, ink, ramp, rgb, tint
@@ -68,6 +79,11 @@ SCENES = {
     "mma_sm80_A": lambda: draw_threads(parse("((_4,_8),(_2,_2,_2)):((_32,_1),(_16,_8,_128))"), (16, 16), "value"),
     "mma_sm70_C_table": lambda: draw(parse("((_2,_2,_2),(_2,_2,_2)):((_1,_16,_4),(_8,_2,_32))"), color_by="thread"),
     "threads_that_share": lambda: draw_threads(parse("((_4,_2),_2):((_2,_0),_1)"), (2, 4)),
+    "tiled_mma_sm80": lambda: draw(make_tiled_mma(SM80_16x8x8_F32F16F16F32_TN, (1, 2))),
+    "tiled_mma_sm70_thread_17": lambda: draw(make_tiled_mma(SM70_8x8x4_F32F16F16F32_TN), thread=17),
+    "atom_wgmma": lambda: draw(SM90_64x8x16_F32F16F16_SS, color_by="value"),
+    "tiled_copy": lambda: draw(make_tiled_copy(Copy_Atom[UniversalCopy[uint32], half], (4, 2), (2, 1))),
+    "atom_ldmatrix": lambda: draw(SM75_U16x2_LDSM_T),
     "one": lambda: draw(parse("_1:_0")),
     "square": lambda: draw(parse("(_8,_8):(_1,_8)"), color_by=lambda coord, offset: (coord[0] + coord[1]) % 2),
     "wide": lambda: draw(parse("(16,48):(48,1)"), color_by="none"),
@@ -119,6 +135,9 @@ def test_text_and_svg_say_the_same_as_the_scene():
         root = ET.fromstring(svg(scene))
         drawn = [e.text for e in root.iter("{http://www.w3.org/2000/svg}text") if e.get("font-size") is None]
         assert sorted(drawn) == sorted(line for c in cells if not c.padding for line in c.text.split("\n"))
+        if any(f.columns for f in scene.figures):  # grids stand beside each other
+            assert sorted(re.findall(r"(?<= )[TV]\d\S*", text(scene))) == sorted(c.text.replace("\n", "") for c in cells)
+            continue
         lines = [line for line in text(scene).splitlines() if "│" in line or "┃" in line]
         words = [word for line in lines for word in re.split("[│┃┆]", line, maxsplit=1)[1].translate(str.maketrans("│┃┆", "   ")).split()]
         assert words == ["." if c.padding else c.text.replace("\n", "") for c in cells]

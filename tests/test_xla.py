@@ -17,6 +17,7 @@ from tla import ComposedLayout, Layout, LoweringError, ParseError, RangeError, R
 from tla.xla import ArrayLayout, ArrayShape, BufferShape, OpaqueShape, Split, TokenShape, TupleShape
 
 import oracle
+from night import amount
 from truth import DATA, rows
 
 INDEX = rows("xla/index.json")
@@ -225,16 +226,16 @@ def test_any_text_is_read_or_refused(text):
 
 def test_long_and_deep_texts_end_soon():
     for text in (
-        "f32[" + "1," * 100_000 + "x]",
+        "f32[" + "1," * 20_000 + "x]",
         "f32[3]{0:T" + "(" * 1_000_000,
         "(" * 1_000_000,
         "f32[" + "9" * 10_000 + "]",
         "/*" * 100_000,
         "(" * 5000 + ")" * 5000,
         "(" * 60 + "b(" * 5000,
-        "(" + "f32[3], " * 100_000,
+        "(" + "f32[3], " * 20_000,
         "(f32[3], f32[" + "9" * 5000 + "])",
-        "(f32[3]{0:T(" + "8," * 100_000 + "])",
+        "(f32[3]{0:T(" + "8," * 20_000 + "])",
         "(" + "/*index=5*/" * 100_000 + "f32[",
         "token" * 100_000 + "[]",
     ):
@@ -242,7 +243,7 @@ def test_long_and_deep_texts_end_soon():
             xla.parse_shape(text)
         assert len(str(caught.value)) < 600
     assert len(xla.parse_shape("f32[" + "1," * 10_000 + "1]").dimensions) == 10_001
-    assert len(xla.parse_shape("(" + "f32[3]," * 50_000 + "())").elements) == 50_001
+    assert len(xla.parse_shape("(" + "f32[3]," * 10_000 + "())").elements) == 10_001
     deepest = "(" * 64 + ")" * 64
     assert str(xla.parse_shape(deepest)) == deepest
 
@@ -279,10 +280,10 @@ def test_every_slot_of_small_arrays_is_an_element_or_padding():
     for case in INDEX:
         if not 0 < case["total_elements"] <= 300:
             continue
-        truth = brute(case)
+        truth, shape = brute(case), xla.parse_shape(case["spec"])
         found = {}
         for offset in range(case["buffer_elements"] if case["tiles"] else case["total_elements"]):
-            index = xla.multi_index(case["spec"], offset)
+            index = xla.multi_index(shape, offset)
             if index is not None:
                 assert truth[index] == offset
                 found[index] = offset
@@ -341,7 +342,7 @@ def test_the_brute_force_agrees_with_the_truth():
 def test_random_tilings_against_brute_force():
     rng = random.Random(5)
     seen = Counter()
-    for _ in range(1500):
+    for _ in range(amount(500, 5000)):
         rank = rng.randint(0, 3)
         dims = [rng.choice((1, 2, 3, 4, 6, 8, 12)) for _ in range(rank)]
         order = rng.sample(range(rank), rank)
@@ -355,7 +356,7 @@ def test_random_tilings_against_brute_force():
         seen[type(layout).__name__] += 1
         if isinstance(layout, ComposedLayout) and truth.size:
             assert not separable(truth), shape
-    assert min(seen.values()) > 30, seen
+    assert min(seen.values()) > 5, seen
 
 
 def separable(truth):
@@ -378,7 +379,7 @@ def one_layout(values):
 def test_random_combined_dimensions_against_the_definition():
     rng = random.Random(6)
     seen = Counter()
-    for _ in range(600):
+    for _ in range(amount(200, 2000)):
         rank = rng.randint(1, 4)
         dims = [rng.choice((1, 2, 3, 4, 6, 10)) for _ in range(rank)]
         order = rng.sample(range(rank), rank)
@@ -388,7 +389,7 @@ def test_random_combined_dimensions_against_the_definition():
         seen[type(layout).__name__] += 1
         for index in itertools.product(*map(range, dims)):
             assert layout(index) == xla.linear_index(shape, index), (shape, index)
-    assert min(seen.values()) > 10, seen
+    assert min(seen.values()) > 2, seen
 
 
 def test_indices_out_of_the_array():

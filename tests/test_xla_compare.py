@@ -1,7 +1,6 @@
 """The way back from a layout, and two layouts of one array compared."""
 
 import itertools
-import os
 import random
 from collections import Counter
 
@@ -14,10 +13,10 @@ from tla.xla import ArrayLayout, ArrayShape
 from tla.xla.compare import _agree
 
 import oracle
+from night import NIGHT
 from truth import DATA, rows
 
 INDEX = rows("xla/index.json")
-NIGHT = os.environ.get("HYPOTHESIS_PROFILE") == "night"
 
 
 # ------------------------------------------------------------------------------------------------- the way back

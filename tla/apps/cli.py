@@ -86,10 +86,13 @@ def _parser() -> argparse.ArgumentParser:
 
     def command(run: Callable[[argparse.Namespace], Answer | None], **arguments: str) -> None:
         doc = terminal.summary(run)
-        sub = commands.add_parser(run.__name__.replace("_", "-"), help=doc, description=doc)
+        name = run.__name__.replace("_", "-")
+        epilog = "\n".join(["examples:", *(f"  tla {name} {given}" for given in EXAMPLES[name])])
+        kind = argparse.RawDescriptionHelpFormatter
+        sub = commands.add_parser(name, help=doc, description=doc, epilog=epilog, formatter_class=kind)
         sub.add_argument("--json", action="store_true", help="print JSON")
-        for name, text in arguments.items():
-            sub.add_argument(name, metavar=name.upper(), help=text)
+        for argument, text in arguments.items():
+            sub.add_argument(argument, metavar=argument.upper(), help=text)
         sub.set_defaults(run=run)
 
     command(lower, shape="an XLA shape, such as 'bf16[16,256]{1,0:T(8,128)(2,1)}'")
@@ -104,6 +107,8 @@ def _parser() -> argparse.ArgumentParser:
     command(arrays.sharding, sharding="a sharding, such as '{devices=[2,4]<=[8]}'", array="an XLA shape, or a type and dimensions")
     commands.choices["sharding"].add_argument("--devices", metavar="N", type=int, help="how many devices; as many as it needs by default")
     command(draw)
+    for name in ("show", "draw"):
+        commands.choices[name].add_argument("--all", action="store_true", help="more lines than the screen has, too")
     _options(commands.choices["draw"], layout)
     command(emit, layout=layout)
     command(emit_copy, source=layout, destination="a layout of the same valid extents")
@@ -120,6 +125,22 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+#: Of each command, what its help shows that it can be given.
+EXAMPLES = {
+    "lower": ["'bf16[16,256]{1,0:T(8,128)(2,1)}'"],
+    "show": ["'((4,2),(4,3)):((4,16),(1,32))'", "'A = (8,12):(12,1); zipped_divide(A, (4,3))'"],
+    "offset": ["'((_4,_2),(_4,_3)):((_4,_16),(_1,_32))' 1,5", "'f32[3,5]{1,0:T(2,2)}' 2,3 --json"],
+    "hlo": ["module.txt", "module.txt --by peak", "module.txt --advise"],
+    "relayout": ["'f32[16,32]{1,0:T(8,16)}' 'f32[16,32]{0,1}'"],
+    "default": ["'bf16[8,300]'", "'bf16[8,300]' --target v5e"],
+    "sharding": ["'{devices=[2,4]<=[8]}' 'f32[16,128]'"],
+    "draw": ["'Sw<3,3,3> o (8,64):(64,1)' --color-by bank --bits 16", "'((4,2),(4,3)):((4,16),(1,32))' -o layout.svg"],
+    "emit": ["'MakeLayout[half, zN](M, N)' --target cuda", "'((_4,_2),(_4,_3)):((_4,_16),(_1,_32))' --target cute_cpp"],
+    "emit-copy": ["'(64,64):(64,1)' '(64,64):(1,64)'"],
+    "access": ["'(32,4):(4,1)' '(128):(1)' --bits 32"],
+    "swizzle": ["--write '(32,8):(8,1)' --read '((8,4),8):((1,64),8)' --tile 256 --bits 16"],
+    "explore": ["", "'A = (8,6):(1,8); logical_divide(A, (4,2))'"],
+}
 OWNERS = "who holds what: a (thread, value) layout onto the tile, or '#ttg.blocked<{...}>' with --tile"
 
 
@@ -149,7 +170,7 @@ def _code_options(emit: argparse.ArgumentParser, emit_copy: argparse.ArgumentPar
 
 def _options(draw: argparse.ArgumentParser, layout: str) -> None:
     draw.add_argument("layouts", metavar="LAYOUT", nargs="+", help=layout)
-    draw.add_argument("-o", dest="output", metavar="FILE", help="write it to FILE, which ends in .svg, .html, .tex or .txt")
+    draw.add_argument("-o", dest="output", metavar="FILE", help="write it to FILE, which ends in .svg, .html, .tex, .txt or .png")
     draw.add_argument("--color-by", metavar="RULE", help=f"what colours mean: {', '.join(RULES)}; with --threads thread or value")
     draw.add_argument("--tile", metavar="TILE", help="the extents of a tile of the first layout, such as 4,8")
     draw.add_argument(
@@ -226,7 +247,7 @@ def show(arguments: argparse.Namespace) -> Answer:
     drawn = _drawn(arguments.layout, program)
     if not arguments.json:
         scene = viz.draw(*_subjects(program))
-        return None, lambda _: _as_text(scene)
+        return None, lambda _: _as_text(scene, arguments.all)
     layout = _layout_of(_one(arguments.layout, drawn))
     if size(layout) > MAX_LISTED:
         raise RangeError(f"{size(layout)} offsets of {layout}", f"{MAX_LISTED} at most", "leave --json out: then it is the corner")
@@ -245,7 +266,7 @@ def draw(arguments: argparse.Namespace) -> Answer:
     else:
         scene = viz.draw(*subjects, color_by=arguments.color_by or "tile", tile=tile, bits=arguments.bits)
     if arguments.output is None:
-        return _data(scene), lambda _: _as_text(scene)
+        return _data(scene), lambda _: _as_text(scene, arguments.all)
     viz.save(scene, arguments.output)
     return {"file": arguments.output}, lambda value: f"wrote {value['file']}"
 
@@ -438,9 +459,10 @@ def _read_coord(text: str) -> Any:
     return inner[0] if len(inner) == 1 else inner
 
 
-def _as_text(scene: viz.Scene) -> str:
-    """A scene as the terminal can show it."""
-    return viz.text(scene, width=terminal.width(), color=terminal.has_colours(), ascii=not terminal.holds("│"))
+def _as_text(scene: viz.Scene, whole: bool) -> str:
+    """A scene as the terminal can show it; no more lines than its screen has, if not all are asked for."""
+    text = viz.text(scene, width=terminal.width(), color=terminal.colours(), ascii=not terminal.holds("│"))
+    return text if whole else terminal.within_screen(text, "--all shows them, tla draw -o layout.svg draws them")
 
 
 def _data(x: object) -> Any:

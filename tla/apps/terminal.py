@@ -39,12 +39,36 @@ def width() -> int | None:
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
-def has_colours() -> bool:
-    """Whether standard output is a terminal with colours, and NO_COLOR does not forbid them.
+def colours() -> int:
+    """How many colours standard output shows: 0 where it is no terminal, or NO_COLOR forbids them, or TERM is dumb.
 
-    Source: https://no-color.org
+    Source: https://no-color.org; terminfo.
     """
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    if not sys.stdout.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM") in ("dumb", None):
+        return 0
+    if os.environ.get("COLORTERM"):
+        return 256
+    try:
+        import curses
+    except ModuleNotFoundError:  # as on Windows
+        return 256
+    try:
+        curses.setupterm()
+    except curses.error:  # a terminal that terminfo does not know
+        return 0
+    return max(curses.tigetnum("colors"), 0)
+
+
+def within_screen(text: str, fix: str) -> str:
+    """The text, or where a terminal has fewer lines the first of them, and how many more there are.
+
+    fix   how to see them all
+    """
+    lines = text.split("\n")
+    room = shutil.get_terminal_size().lines - 2 if sys.stdout.isatty() else len(lines)
+    if len(lines) <= max(room, 4):
+        return text
+    return "\n".join([*lines[: max(room, 4) - 1], f"{len(lines) - max(room, 4) + 1:,} more lines: {fix}"])
 
 
 def holds(text: str) -> bool:

@@ -275,7 +275,7 @@ def _reach(coord: CoordLike, shape: IntTupleLike, stride: IntTupleLike) -> tuple
     reach = offset_range(shape, stride)
     if reach is None or any(n is None for n in extents):
         return None
-    return reach[0], max([reach[1], *(n - 1 for n in extents if n)])
+    return reach[0], max(reach[1], max((n - 1 for n in extents if n), default=0))
 
 
 def offset_range(shape: IntTupleLike, stride: IntTupleLike) -> tuple[int, int] | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .arrays import require_held
+from .arrays import INT64_MAX, INT64_MIN, require_held
 from .basis import ScaledBasis
 from .coord import coord_leaf
 from .errors import LeafTypeError, RangeError, RankError
@@ -66,14 +66,19 @@ class Swizzle(Value, metaclass=_SwizzleMeta):
         return ((1 << self.bits) - 1) << (self.base - min(0, self.shift))
 
     def __call__(self, x: Any) -> Any:
+        if type(x) is int and INT64_MIN <= x <= INT64_MAX:
+            return self._of(x)
         if type(x) is Int:
-            return static(self(int(x)))
+            return static(self._of(int(x)))
         if isinstance(x, (tuple, ScaledBasis, AnyLayout)):
             raise LeafTypeError(f"{self} of {shown(x)}", "an integer", "swizzle offsets; composition(swizzle, layout) takes layouts")
         x = coord_leaf(x)
         require_held(str(self), x, 0, self.reads | self.changes)
+        return self._of(x) if self.bits else x
+
+    def _of(self, x: Any) -> Any:
         read = x & self.reads
-        return x ^ (read >> self.shift if self.shift >= 0 else read << -self.shift) if self.bits else x
+        return x ^ (read >> self.shift if self.shift >= 0 else read << -self.shift)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Swizzle):

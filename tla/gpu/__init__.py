@@ -11,16 +11,22 @@ from ..core import element
 from . import names
 from .algorithms import axpby, clear, fill, transform
 from .atom import CopyAtom, Family, Major, MMAAtom
+from .block_2d import Block2D, block_2d
+from .buffer_resource import BufferResource, buffer_resource, read_buffer_resource
 from .canonical import GMMA, UMMA, Canonical, CanonicalAtom, canonical, tile_to_mma_shape
 from .contracts import Contract, contracts
 from .copying import copy, copy_if
-from .descriptor import Descriptor, descriptor_steps, read_descriptor, umma_descriptor, wgmma_descriptor
+from .descriptor import Descriptor, read_descriptor
 from .elements import CPP
+from .im2col import Im2colBox, Im2colCopy, make_im2col_copy
 from .instruction_descriptor import InstructionDescriptor, instruction_descriptor
+from .matrix_descriptor import descriptor_steps, umma_descriptor, wgmma_descriptor
 from .multiply import gemm
 from .names import Copy_Atom, MMA_Atom, atom, atoms
+from .operand_reads import OperandReads, operand_reads
 from .scale_factors import plain_scales, require_scale_strides, scale_factor_atom, scale_factor_layout
 from .sparse import compress
+from .tensor_map import Im2colMap, TensorMap
 from .tiled_copy import (
     ThrCopy,
     TiledCopy,
@@ -34,9 +40,9 @@ from .tiled_copy import (
     make_tiled_copy_S,
 )
 from .tiled_mma import ThrMMA, TiledMMA, make_tiled_mma
-from .tma import TensorMap, TMACopy, make_tma_copy, tma_partition
+from .tma import TMACopy, make_tma_copy, tma_partition
 from .tmem import TmemAddress, tmem_address, tmem_allocation, tmem_layout
-from .tmem_copy import make_tmem_copy
+from .tmem_copy import make_tmem_copy, make_utccp_copy
 from .values import values_of
 
 K, MN = Major.K, Major.MN
@@ -45,6 +51,8 @@ __all__ = [
     "GMMA",
     "MN",
     "UMMA",
+    "Block2D",
+    "BufferResource",
     "Canonical",
     "CanonicalAtom",
     "Contract",
@@ -52,11 +60,15 @@ __all__ = [
     "Copy_Atom",
     "Descriptor",
     "Family",
+    "Im2colBox",
+    "Im2colCopy",
+    "Im2colMap",
     "InstructionDescriptor",
     "K",
     "MMAAtom",
     "MMA_Atom",
     "Major",
+    "OperandReads",
     "TMACopy",
     "TensorMap",
     "ThrCopy",
@@ -67,6 +79,8 @@ __all__ = [
     "atom",
     "atoms",
     "axpby",
+    "block_2d",
+    "buffer_resource",
     "canonical",
     "clear",
     "compress",
@@ -78,6 +92,7 @@ __all__ = [
     "gemm",
     "instruction_descriptor",
     "make_cotiled_copy",
+    "make_im2col_copy",
     "make_tiled_copy",
     "make_tiled_copy_A",
     "make_tiled_copy_B",
@@ -88,7 +103,10 @@ __all__ = [
     "make_tiled_mma",
     "make_tma_copy",
     "make_tmem_copy",
+    "make_utccp_copy",
+    "operand_reads",
     "plain_scales",
+    "read_buffer_resource",
     "read_descriptor",
     "require_scale_strides",
     "scale_factor_atom",

@@ -18,8 +18,8 @@ from ..core.layout import Layout
 from ..tensors.tensor import MakeTensor, Tensor
 from ..tensors.views import local_tile
 from .canonical import UNIT_BITS, taken_apart
-from .descriptor import umma_descriptor, wgmma_descriptor
 from .elements import as_element, require_number
+from .matrix_descriptor import umma_descriptor, wgmma_descriptor
 from .tma import make_tma_copy
 
 

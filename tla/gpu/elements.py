@@ -45,6 +45,7 @@ from ..core.element import (
 from ..core.errors import LeafTypeError
 from ..core.int_tuple import shown
 from ..core.ints import is_int, known
+from ..tensors.tensor import Tensor
 
 #: What C++ calls them, the name that we write first.
 CPP: dict[str, Element] = {
@@ -131,6 +132,28 @@ def cpp_name(x: Element) -> str:
 def ptx_name(x: Element) -> str:
     """The PTX manual's name of an element type."""
     return _PTX.get(x, x.name)
+
+
+#: What numpy calls some of them; others have our names.
+_NUMPY = {"float16": half, "bfloat16": bf16, "float32": float, "float64": double, "complex64": complex64, "complex128": complex128}
+
+
+def element_of(call: str, tile: Any, given: Any) -> Element:
+    """The element type of a tile: what is given, or that of its tensor's buffer. call: how to give one, for the message.
+
+    LeafTypeError where there is none, and where the buffer's elements have another width than the given one, those below a byte aside.
+    """
+    dtype = tile.dtype if isinstance(tile, Tensor) else None
+    if given is None:
+        if dtype is None:
+            raise LeafTypeError(f"{call.partition('(')[0]} of {shown(tile)}", "an element type", f"write {call}")
+        return _NUMPY.get(str(dtype)) or Element(str(dtype), 8 * dtype.itemsize)
+    element = as_element(given)
+    held = 8 * dtype.itemsize if dtype is not None else max(8, element.bits)
+    if held != max(8, element.bits):
+        fix = f"leave out the element type, or view the buffer as elements of {element.bits} bits"
+        raise LeafTypeError(f"{call.partition('(')[0]} of {element} over a buffer of {dtype}", f"elements of {held} bits", fix)
+    return element
 
 
 def require_number(what: str, x: Any) -> builtins.int:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from ..core.errors import LeafTypeError
+from ..core.errors import LeafTypeError, RangeError
 from ..core.int_tuple import shown
 from .atom import Major, MMAAtom
 
@@ -43,7 +43,10 @@ class InstructionDescriptor:
     scaled: bool
 
     def __getitem__(self, field: str) -> int:
-        return dict(self.fields)[field]
+        found = dict(self.fields)
+        if not isinstance(field, str) or field not in found:
+            raise RangeError(f"the field {shown(field)} of an instruction descriptor", f"one of {', '.join(found)}", "name one of these")
+        return found[field]
 
     @property
     def bits(self) -> int:
@@ -74,6 +77,9 @@ def instruction_descriptor(atom: Any, *, a_negate: bool = False, b_negate: bool 
         raise LeafTypeError(
             f"instruction_descriptor of {shown(atom)}", "an atom of tcgen05.mma", "take SM100_MMA_F16BF16_SS[...] and its kin"
         )
+    if not all(isinstance(x, bool) for x in (a_negate, b_negate, saturate)):
+        what = f"a_negate={shown(a_negate)}, b_negate={shown(b_negate)}, saturate={shown(saturate)}"
+        raise LeafTypeError(f"instruction_descriptor with {what}", "True or False", "leave it out")
     scale = atom.val_SF
     if (saturate and kind != "i8") or ((a_negate or b_negate) and kind == "i8"):
         what = f"{atom.name}: saturate={saturate}, negate={a_negate or b_negate}"

@@ -1,18 +1,11 @@
-"""TMA: the tensor map and the boxes that copy a tile between global and shared memory, derived from the two layouts.
+"""TMA: copies of tiles between global and shared memory, cut into the boxes of a tensor map.
 
-The inverse of the shared layout tells which coordinates of the tile lie one after another in shared memory. As far as these run
-along modes of the global tensor with step 1, one box copies them; boxes have 256 elements a mode at most. The swizzle is left to
-the map.
-
-Source: CuTe include/cute/atom/copy_traits_sm90_tma.hpp; the CUDA driver API, cuTensorMapEncodeTiled.
+Source: CuTe include/cute/atom/copy_traits_sm90_tma.hpp.
 """
 
 from __future__ import annotations
 
-import functools
-import math
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import Any
 
 from ..algebra.coalesce import coalesce
@@ -20,23 +13,18 @@ from ..algebra.codomain import MakeIdentityLayout, cosize
 from ..algebra.composition import composition
 from ..algebra.divide import logical_divide, tile_to_shape, zipped_divide
 from ..algebra.inverse import right_inverse
-from ..core.arithmetic import gcd
-from ..core.basis import E, ScaledBasis
 from ..core.element import Element
-from ..core.errors import DivisibilityError, LeafTypeError, RangeError, Reason, Unproven
-from ..core.int_tuple import get, leaves, modes_of, product_each, rank, shown, size
-from ..core.ints import Int, is_constant, is_int, known, static
-from ..core.layout import Layout, Shape, Stride
+from ..core.errors import DivisibilityError, LeafTypeError, RangeError, Reason
+from ..core.int_tuple import leaves, product_each, rank, shown, size
+from ..core.ints import Int, is_int, known, require, static
+from ..core.layout import Layout, Shape
 from ..tensors.tensor import MakeTensor, Tensor
-from .canonical import MODES, Mode, taken_apart
-from .descriptor import element_over
-from .elements import require_number
+from .canonical import Swizzled, taken_apart
+from .elements import element_of, require_number
+from .tensor_map import STRIDE_BYTES, TensorMap
+from .tma_basis import coordinates_of, map_of, tma_basis
 
 _0, _1 = static(0), static(1)
-#: The elements that a box has along one mode at most, the modes of a map, and the multiple of bytes of its strides.
-MAX_BOX, MAX_RANK, STRIDE_BYTES = 256, 5, 16
-#: The bytes that a miss of the L2 cache fetches.
-PROMOTIONS = ("none", "64B", "128B", "256B")
 #: The bytes that the destination of a box is aligned to.
 BOX_BYTES = 128
 #: The copy operations and whether several CTAs of a cluster share what is loaded.
@@ -48,91 +36,6 @@ OPERATIONS = {
     "SM100_TMA_2SM_LOAD": False,
     "SM100_TMA_2SM_LOAD_MULTICAST": True,
 }
-_FORMATS = {
-    "half": "FLOAT16",
-    "bf16": "BFLOAT16",
-    "float": "FLOAT32",
-    "tf32": "TFLOAT32",
-    "double": "FLOAT64",
-    "int32": "INT32",
-    "int64": "INT64",
-    "uint16": "UINT16",
-    "uint32": "UINT32",
-    "uint64": "UINT64",
-}
-_SWIZZLES = {"INTER": "none", "SW32": "32B", "SW64": "64B", "SW128": "128B", "SW128_32B": "128B_ATOM_32B"}
-
-
-@dataclass(frozen=True)
-class TensorMap:
-    """A tensor map: what the driver encodes for TMA. Modes are TMA's, the contiguous one first.
-
-    element          the element type
-    shape            the extent of each mode of the global tensor [elements]
-    strides          the step of each mode [bytes]; the first is an element, and is not passed on
-    box              what one instruction copies [elements]
-    element_strides  1: every element
-    swizzle          "none", "32B", "64B", "128B" or "128B_ATOM_32B"
-    l2_promotion     the bytes that a miss of the L2 cache fetches: "none", "64B", "128B" or "256B"
-
-    >>> from tla import parse
-    >>> from tla.gpu import GMMA, half, make_tma_copy
-    >>> tma = make_tma_copy("SM90_TMA_LOAD", parse("(1024,256):(256,_1)"), GMMA.K_SW128[half], element=half)
-    >>> tma.map.shape, tma.map.strides, tma.map.box, tma.map.swizzle
-    ((256, 1024), (2, 512), (64, 8), '128B')
-
-    Source: the CUDA driver API, `cuTensorMapEncodeTiled`.
-    """
-
-    element: Element
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-    box: tuple[int, ...]
-    swizzle: str
-    element_strides: tuple[int, ...] = field(default=())
-    l2_promotion: str = "128B"
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "element_strides", self.element_strides or (1,) * len(self.box))
-
-    @property
-    def rank(self) -> int:
-        """The number of modes, 1 to 5."""
-        return len(self.shape)
-
-    @property
-    def text(self) -> str:
-        """The call of the driver, of a map named `map` and the tensor at `address`."""
-        swizzle = "CU_TENSOR_MAP_SWIZZLE_" + self.swizzle.upper()
-        listed = {
-            "cuuint64_t dim": self.shape,
-            "cuuint64_t strides": self.strides[1:] or (0,),
-            "cuuint32_t box": self.box,
-            "cuuint32_t steps": self.element_strides,
-        }
-        arrays = [f"{name}[] = {{{', '.join(map(str, values))}}};" for name, values in listed.items()]
-        kind = f"CU_TENSOR_MAP_DATA_TYPE_{_FORMATS.get(self.element.name, f'UINT{self.element.bits}')}"
-        promotion = f"CU_TENSOR_MAP_L2_PROMOTION_{'NONE' if self.l2_promotion == 'none' else 'L2_' + self.l2_promotion}"
-        tail = f"CU_TENSOR_MAP_INTERLEAVE_NONE, {swizzle}, {promotion}, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE"
-        return "\n".join([*arrays, f"cuTensorMapEncodeTiled(&map, {kind}, {self.rank}, address, dim, strides, box, steps, {tail});"])
-
-    def offsets(self, at: tuple[int, ...], base: int = 0) -> Any:
-        """The offsets at which a box that begins at a TMA coordinate is written and read, by the rules of the hardware, in numpy.
-
-        at       the TMA coordinate of its first element;  base  where it lies in shared memory [bytes]
-        Returns  (bytes in shared memory, bytes in the tensor, whether they are inside it): arrays over the box, the contiguous mode
-                 last; what is outside is filled with zeros
-        """
-        import numpy as np
-
-        size = self.element.bits // 8
-        grid = [*np.ogrid[tuple(slice(n) for n in reversed(self.box))]][::-1]
-        steps = [math.prod(self.box[:i]) * size for i in range(len(self.box))]
-        place = sum((c * d for c, d in zip(grid, steps)), np.int64(base))
-        begin = sum(((a + c) * d for a, c, d in zip(at, grid, self.strides)), np.int64(0))
-        inside = functools.reduce(np.logical_and, ((a + c >= 0) & (a + c < n) for a, c, n in zip(at, grid, self.shape)))
-        mode = next(MODES[m] for m, name in _SWIZZLES.items() if name == self.swizzle)
-        return mode.swizzle(place), np.broadcast_to(begin, inside.shape), inside
 
 
 @dataclass(frozen=True)
@@ -177,7 +80,7 @@ class TMACopy:
     def _partition(self, tensor: Any, cta: int) -> Tensor:
         if not 0 <= require_number("the CTA", cta) < int(size(self.TV[0])):
             raise RangeError(f"CTA {cta} of a cluster of {size(self.TV[0])}", f"0 to {int(size(self.TV[0])) - 1}", "count CTAs from 0")
-        layout = _plain(tensor, self.element)
+        layout = shared_of("a partition", tensor, self.element).inner
         if rank(layout) < rank(self.tiler_mn):
             what = f"a partition of {shown(layout)} by tiles of {shown(self.tiler_mn)}"
             raise DivisibilityError(what, f"{rank(self.tiler_mn)} modes or more", "give the tensor the modes of the tile")
@@ -195,64 +98,92 @@ def make_tma_copy(
     """The TMA copy of tiles of a global tensor to and from a layout of shared memory.
 
     operation  "SM90_TMA_LOAD", "SM90_TMA_STORE", "SM90_TMA_LOAD_MULTICAST" ...
-    gmem       the global tensor or its layout; extents and strides may be dynamic numbers
+    gmem       the global tensor or its layout; extents and strides may be dynamic numbers, or symbols
     smem       the layout of one tile in shared memory, swizzled or not, static
     tile       the tile of the tensor; the extents of smem by default
     cluster    the CTAs that share a load, each loading its part
     element    the element type, where the tensor has no buffer
     l2_promotion  what a miss of the L2 cache fetches: "none", "64B", "128B" or "256B"
-    Returns    TMACopy, of tiles: im2col and interleaved maps are not made
+    Returns    TMACopy, of tiles; make_im2col_copy makes those of convolutions
     Raises     LeafTypeError for operations and types that there are not;
                DivisibilityError where the layouts have no contiguous mode in common, or smem and tile differ in size; RangeError for
                what a map does not hold: boxes past 256, strides that are no multiple of 16 bytes, a swizzle narrower than the box;
                a tensor that begins at no multiple of 16 bytes, or shared memory at none of its swizzle's pattern;
-               Unproven for sizes that are not known
+               Unproven for symbols whose facts do not show a condition; assuming() records it for the kernel to assert
 
-    >>> from tla import parse
+    >>> from tla import assuming, dims, make_layout, parse, _1
     >>> from tla.gpu import half, make_tma_copy
-    >>> tma = make_tma_copy("SM90_TMA_LOAD", parse("(512,512):(512,_1)"), parse("(_64,_32):(_32,_1)"), element=half)
+    >>> smem = parse("(_64,_32):(_32,_1)")
+    >>> tma = make_tma_copy("SM90_TMA_LOAD", parse("(512,512):(512,_1)"), smem, element=half)
     >>> print(tma.gbasis, tma.map.box)
     (_32,_64):(_1@1,_1@0) (32, 64)
+    >>> M, K = dims("M K", at_least=1, at_most=1 << 32)
+    >>> with assuming() as conditions:
+    ...     tma = make_tma_copy("SM90_TMA_LOAD", make_layout((M, K), stride=(K, _1)), smem, element=half)
+    >>> print(*tma.map.shape, *tma.map.strides, "if", *conditions)
+    K M 2 2*K if 16 divides 2*K
 
     Source: CuTe `make_tma_copy`.
     """
-    if not isinstance(operation, str) or operation not in OPERATIONS:
-        fix = "unfold the tensor with strides that overlap: a tiled map takes them" if "IM2COL" in str(operation) else "write it as a text"
-        raise LeafTypeError(f"the TMA operation {shown(operation)}", f"one of {', '.join(OPERATIONS)}", fix)
-    if not isinstance(l2_promotion, str) or l2_promotion not in PROMOTIONS:
-        raise LeafTypeError(f"the L2 promotion {shown(l2_promotion)}", f"one of {', '.join(PROMOTIONS)}", "write l2_promotion='128B'")
-    element = _element(gmem, element)
-    if element.name not in _FORMATS and element.bits not in (8, 16, 32, 64):
-        raise LeafTypeError(f"make_tma_copy of {element}", "elements of 8, 16, 32 or 64 bits", "copy them as uint8, whole bytes of them")
+    _require_operation(operation, cluster)
+    element = element_of("make_tma_copy(..., element=half)", gmem, element)
     layout = gmem.layout if isinstance(gmem, Tensor) else gmem
     if not isinstance(layout, Layout):
         raise LeafTypeError(f"make_tma_copy of {shown(layout)}", "a tensor or layout of global memory", "write parse('(512,512):(512,_1)')")
-    parts = taken_apart(smem.layout if isinstance(smem, Tensor) else smem, element)
-    if isinstance(parts, Reason):
-        raise DivisibilityError(f"make_tma_copy: {parts.what}", parts.expected, parts.fix)
+    parts = shared_of("make_tma_copy", smem, element)
     _require_begin(gmem, element, STRIDE_BYTES, "gmem")
     _require_begin(smem, element, max(parts.mode.pattern, BOX_BYTES), "smem")
-    cluster = require_number("the CTAs of a cluster", cluster)
-    if cluster < 1 or (cluster > 1 and not OPERATIONS[operation]):
-        raise RangeError(f"{operation} over {cluster} CTAs", "1, or a _MULTICAST operation", "use SM90_TMA_LOAD_MULTICAST")
     tile = Shape(*product_each(parts.inner.shape)) if tile is None else _as_types(tile)
-    vectors = composition(MakeIdentityLayout(layout.shape), tile if isinstance(tile, tuple) else (tile,))
-    known_sizes = all(type(n) is Int for n in leaves(vectors.shape)) and parts.inner.is_static
-    if not known_sizes or size(vectors) != size(parts.inner):
-        what = f"make_tma_copy: the tile {shown(tile)} of {shown(layout)}, and shared memory for {shown(size(parts.inner))} elements"
+    vectors = _vectors(layout, tile, parts.inner)
+    basis = tma_basis(layout, parts.inner, vectors)
+    tensor_map = map_of(layout, basis, parts.mode, element, int(cluster), l2_promotion)
+    tv = _thread_values(parts.inner, vectors, basis, int(cluster), element)
+    whole = smem.layout if isinstance(smem, Tensor) else smem
+    return TMACopy(operation, tensor_map, basis, coordinates_of(layout, basis, tensor_map), tile, tv, element, whole)
+
+
+def _require_operation(operation: Any, cluster: Any) -> None:
+    if not isinstance(operation, str) or operation not in OPERATIONS:
+        fix = "write make_im2col_copy(...)" if "IM2COL" in str(operation) else "write it as a text"
+        raise LeafTypeError(f"the TMA operation {shown(operation)}", f"one of {', '.join(OPERATIONS)}", fix)
+    ctas = require_number("the CTAs of a cluster", cluster)
+    if ctas < 1 or (ctas > 1 and not OPERATIONS[operation]):
+        raise RangeError(f"{operation} over {ctas} CTAs", "1, or a _MULTICAST operation", "use SM90_TMA_LOAD_MULTICAST")
+
+
+def shared_of(where: str, smem: Any, element: Element) -> Swizzled:
+    """Shared memory taken apart; DivisibilityError for a swizzle that no map has."""
+    parts = taken_apart(smem.layout if isinstance(smem, Tensor) else smem, element)
+    if isinstance(parts, Reason):
+        raise DivisibilityError(f"{where}: {parts.what}", parts.expected, parts.fix)
+    return parts
+
+
+def _vectors(gmem: Layout, tile: Any, smem: Layout) -> Layout:
+    """The tile as coordinates of the global tensor, static, of as many elements as shared memory has."""
+    vectors = composition(MakeIdentityLayout(gmem.shape), tile if isinstance(tile, tuple) else (tile,))
+    if not all(type(n) is Int for n in leaves(vectors.shape)) or not smem.is_static or size(vectors) != size(smem):
+        what = f"make_tma_copy: the tile {shown(tile)} of {shown(gmem)}, and shared memory for {shown(size(smem))} elements"
         raise DivisibilityError(
             what, "a static tile of as many elements", "give shared memory the tile's shape, and static extents of gmem inside it"
         )
-    basis = tma_basis(layout, parts.inner, vectors)
-    tensor_map = replace(_map(layout, basis, parts.mode, element, cluster), l2_promotion=l2_promotion)
-    _require_lawful(tensor_map, parts.mode)
-    inverse, count = right_inverse(parts.inner), size(basis)
-    values = tile_to_shape(Layout((composition(inverse, count).shape,), (composition(inverse, count).stride,)), (size(vectors),))
-    _require_aligned(composition(parts.inner, values[0][1]), element)
+    return vectors
+
+
+def _thread_values(smem: Layout, vectors: Layout, basis: Layout, cluster: int, element: Element) -> Layout:
+    """(CTA, (box, boxes)) -> index in the tile."""
+    inverse, count = right_inverse(smem), size(basis)
+    values = box_values(smem, vectors, basis, element)
     threads = composition(inverse, Layout(static(cluster), static(int(count) // cluster if cluster > 1 else 0)))
-    tv = Layout((threads.shape, values.shape), (threads.stride, values.stride))
-    whole = smem.layout if isinstance(smem, Tensor) else smem
-    return TMACopy(operation, tensor_map, basis, _coordinates(layout, basis, tensor_map), tile, tv, element, whole)
+    return Layout((threads.shape, values.shape), (threads.stride, values.stride))
+
+
+def box_values(smem: Layout, vectors: Layout, basis: Layout, element: Element) -> Layout:
+    """(box, boxes) -> index in the tile, in one mode; every box begins at a multiple of 128 bytes."""
+    box = composition(right_inverse(smem), size(basis))
+    values = tile_to_shape(Layout((box.shape,), (box.stride,)), (size(vectors),))
+    _require_aligned(composition(smem, values[0][1]), element)
+    return values
 
 
 def _as_types(tile: Any) -> Any:
@@ -262,138 +193,13 @@ def _as_types(tile: Any) -> Any:
 
 def _require_begin(tensor: Any, element: Element, multiple: int, name: str) -> None:
     """Require that a tensor begins at a multiple of some bytes of its buffer, as far as it says where it begins."""
-    offset = tensor.offset if isinstance(tensor, Tensor) else 0
-    begin = known(offset) if is_int(offset) else None
-    if begin is None:
-        raise Unproven(
-            f"make_tma_copy: {name} begins at {shown(offset)}", "a number", "make the map of the whole tensor, and slice tma_tensor"
-        )
-    if begin * element.bits % (multiple * 8):
-        what = f"make_tma_copy: {name} begins {begin * element.bits / 8:g} bytes into its buffer"
+    begin = tensor.offset * element.bits if isinstance(tensor, Tensor) and is_int(tensor.offset) else 0
+    if isinstance(tensor, Tensor) and not is_int(tensor.offset):
+        what = f"make_tma_copy: {name} begins at {shown(tensor.offset)}"
+        raise LeafTypeError(what, "an integer", "make the map of the whole tensor, and slice tma_tensor")
+    if not require("divides", multiple * 8, begin, lambda: f"make_tma_copy: the first bit of {name}"):
+        what = f"make_tma_copy: {name} begins {begin / 8:g} bytes into its buffer"
         raise RangeError(what, f"a multiple of {multiple}", f"align it to {multiple} bytes, or copy the tile that begins there")
-
-
-def tma_basis(gmem: Layout, smem: Layout, vectors: Layout) -> Layout:
-    """The box of one TMA instruction as coordinates of the global tensor: TMA mode -> mode of the tensor.
-
-    gmem     the layout of the global tensor;  smem  of shared memory, without its swizzle
-    vectors  the tile as coordinates of the tensor
-
-    Source: CuTe `construct_tma_gbasis`.
-    """
-    runs = [*_runs(coalesce(composition(vectors, right_inverse(smem))))]
-    merged: list[tuple[list[tuple[Any, ScaledBasis]], Any, Any]] = []  # the modes of a TMA mode, its extent and global stride
-    for extent, e in runs:
-        step = get[e.path](gmem.stride)
-        if (
-            merged
-            and merged[-1][1] * merged[-1][2] == step
-            and type(merged[-1][2]) is type(step) is Int
-            and merged[-1][1] * extent <= MAX_BOX
-        ):
-            modes, so_far, first = merged.pop()
-            merged.append(([*modes, (extent, e)], so_far * extent, first))
-        else:
-            merged.append(([(extent, e)], extent, step))
-    parts = [mode for mode, _, _ in merged]
-    used = {e.path for mode in parts for _, e in mode}
-    parts += [[(_1, E[path])] for path in _paths(gmem.shape) if path not in used and not _is_fixed(gmem, path)]
-    last = [piece for mode in parts[MAX_RANK - 1 :] for piece in mode]
-    parts = parts[: MAX_RANK - 1] + ([last] if last else [])
-    shapes, strides = (tuple(tuple(piece[i] for piece in mode) for mode in parts) for i in (0, 1))
-    return Layout(Shape(*map(_unwrapped, shapes)), Stride(*map(_unwrapped, strides)))
-
-
-def _unwrapped(mode: tuple[Any, ...]) -> Any:
-    return mode[0] if len(mode) == 1 else mode
-
-
-def _continues(extent: Any, step: Any, following: Any) -> bool:
-    """Whether a mode goes on where the one before it ends, known from static strides."""
-    return type(step) is type(following) is Int and extent * step == following
-
-
-def _runs(layout: Layout) -> Iterator[tuple[Any, ScaledBasis]]:
-    """The leading modes of a layout of coordinates that go along a mode of the tensor with step 1."""
-    for i, (extent, e) in enumerate(zip(leaves(layout.shape), leaves(layout.stride))):
-        if not isinstance(e, ScaledBasis) or not is_constant(1, e.value):
-            if i == 0:
-                what = "shared memory goes along no mode of the tensor with step 1"
-                raise DivisibilityError(
-                    f"make_tma_copy: {what}: {layout}", "a first mode like _64:_1@1", "give shared memory the order of gmem"
-                )
-            return
-        yield extent, e
-
-
-def _paths(shape: Any, before: tuple[int, ...] = ()) -> Iterator[tuple[int, ...]]:
-    """The path of each leaf of a shape."""
-    for i, m in enumerate(modes_of(shape)):
-        if isinstance(m, tuple):
-            yield from _paths(m, (*before, i))
-        else:
-            yield (*before, i)
-
-
-def _is_fixed(gmem: Layout, path: tuple[int, ...]) -> bool:
-    return bool(is_constant(1, get[path](gmem.shape)) or is_constant(0, get[path](gmem.stride)))
-
-
-def _number(x: Any, what: str) -> int:
-    n = known(x)
-    if n is None:
-        raise Unproven(
-            f"make_tma_copy: the {what} {shown(x)}",
-            "a number that is known when the map is encoded",
-            "give its symbols values: at(x, N=128)",
-        )
-    return int(n)
-
-
-def _map(gmem: Layout, basis: Layout, mode: Mode, element: Element, cluster: int) -> TensorMap:
-    shape, strides = [], []
-    for m in modes_of(basis.stride):
-        extent, step = 1, 0
-        for e in leaves(m):
-            n, d = _number(get[e.path](gmem.shape), "extent"), _number(get[e.path](gmem.stride), "stride")
-            common = int(gcd(step, d))
-            extent = ((extent - 1) * (step // common) + (n - 1) * (d // common) + 1) if common else n
-            step = common
-        shape.append(extent)
-        strides.append(step * element.bits // 8)
-    box = [int(n) for n in product_each(basis.shape)]
-    for i in reversed(range(len(box))):
-        if cluster > 1:
-            if box[i] % cluster and cluster % box[i]:
-                raise DivisibilityError(
-                    f"a box of {tuple(box)} over {cluster} CTAs", "a mode that divides evenly", "use another cluster size"
-                )
-            box[i], cluster = -(-box[i] // cluster), -(-cluster // box[i])
-    return TensorMap(element, tuple(shape), tuple(strides), tuple(box), _SWIZZLES[mode.name])
-
-
-def _require_lawful(m: TensorMap, mode: Mode) -> None:
-    """The conditions of cuTensorMapEncodeTiled, each with its reason."""
-    size = m.element.bits / 8
-    if m.strides[0] != size:
-        what = f"make_tma_copy: the first mode of shared memory has a stride of {m.strides[0]} bytes in gmem"
-        raise DivisibilityError(what, f"{size:g}, contiguous", "shared memory has to have the contiguous mode of gmem first")
-    row = m.box[0] * size
-    conditions: list[tuple[bool, str, str, str]] = [(m.rank <= MAX_RANK, f"{m.rank} modes", f"at most {MAX_RANK}", "merge modes of gmem")]
-    for n in m.shape:
-        conditions.append((1 <= n <= 1 << 32, f"a mode of {n} elements", "1 to 2**32", "split the tensor"))
-    for d in m.strides[1:]:
-        padded = f"pad the rows of gmem to {-(-d // STRIDE_BYTES) * STRIDE_BYTES} bytes"
-        conditions.append((d < 1 << 40, f"a stride of {d} bytes", "less than 2**40", "split the tensor"))
-        conditions.append((d % STRIDE_BYTES == 0, f"a stride of {d} bytes", f"a multiple of {STRIDE_BYTES}", padded))
-    for n in m.box:
-        conditions.append((n <= MAX_BOX, f"a box of {n} elements in one mode", f"at most {MAX_BOX}", f"take tiles of {MAX_BOX}"))
-    conditions.append((row % STRIDE_BYTES == 0, f"rows of {row:g} bytes", f"a multiple of {STRIDE_BYTES}", "take wider tiles"))
-    within = f"rows of {row:g} bytes under the swizzle of {m.swizzle}"
-    conditions.append((not mode.bits or row <= mode.span, within, f"at most {mode.span}, its span", "tile with the swizzle's atom"))
-    for holds, what, expected, fix in conditions:
-        if not holds:
-            raise RangeError(f"make_tma_copy: {what}", expected, fix)
 
 
 def _require_aligned(boxes: Layout, element: Element) -> None:
@@ -402,40 +208,6 @@ def _require_aligned(boxes: Layout, element: Element) -> None:
         if int(extent) > 1 and int(step) * element.bits % (BOX_BYTES * 8):
             what = f"make_tma_copy: boxes {int(step) * element.bits / 8:g} bytes apart in shared memory"
             raise RangeError(what, f"a multiple of {BOX_BYTES}", "use an atom of GMMA or UMMA, or rows without padding")
-
-
-def _coordinates(gmem: Layout, basis: Layout, m: TensorMap) -> Layout:
-    """The tensor of TMA coordinates: for each leaf of gmem the TMA mode that it moves along."""
-    strides: dict[tuple[int, ...], Any] = {}
-    for j, mode in enumerate(modes_of(basis.stride)):
-        several = isinstance(mode, tuple)
-        for e in leaves(mode):
-            d = get[e.path](gmem.stride)
-            scale = d if j == 0 else _1 if not several else int(d) * m.element.bits // 8 // max(m.strides[j], 1)
-            strides[e.path] = E[j] * scale
-    return Layout(gmem.shape, _by_path(gmem.shape, strides))
-
-
-def _by_path(shape: Any, strides: dict[tuple[int, ...], Any], path: tuple[int, ...] = ()) -> Any:
-    if isinstance(shape, tuple):
-        return Stride(*(_by_path(m, strides, (*path, i)) for i, m in enumerate(shape)))
-    return strides.get(path or (0,), _0)
-
-
-def _element(gmem: Any, given: Any) -> Element:
-    if given is not None:
-        return element_over("make_tma_copy", gmem, given)
-    if isinstance(gmem, Tensor) and gmem.dtype is not None:
-        return Element(str(gmem.dtype), 8 * gmem.dtype.itemsize)
-    raise LeafTypeError("make_tma_copy without an element type", "one, or a tensor with a buffer", "write make_tma_copy(..., element=half)")
-
-
-def _plain(tensor: Any, element: Element) -> Layout:
-    layout = tensor.layout if isinstance(tensor, Tensor) else tensor
-    parts = taken_apart(layout, element)
-    if isinstance(parts, Reason):
-        raise DivisibilityError(f"a partition: {parts.what}", parts.expected, parts.fix)
-    return parts.inner
 
 
 def tma_partition(tma: TMACopy, smem: Any, gmem: Any, cta: int = 0, ctas: Layout | None = None) -> tuple[Tensor, Tensor]:
@@ -458,7 +230,7 @@ def tma_partition(tma: TMACopy, smem: Any, gmem: Any, cta: int = 0, ctas: Layout
     """
     if not isinstance(tma, TMACopy):
         raise LeafTypeError(f"tma_partition of {shown(tma)}", "a TMACopy", "write tma_partition(make_tma_copy(...), smem, gmem)")
-    inside, outside = _plain(smem, tma.element), _plain(gmem, tma.element)
+    inside, outside = (shared_of("a partition", x, tma.element).inner for x in (smem, gmem))
     inverse = right_inverse(Layout(inside[0].shape, inside[0].stride))
     values = tile_to_shape(Layout((inverse.shape,), (inverse.stride,)), (size(inside[0]),))
     count = size(tma.gbasis)

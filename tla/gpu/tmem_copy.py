@@ -1,6 +1,6 @@
-"""Copies between tensor memory and registers: tcgen05.ld and st by a warpgroup.
+"""Copies between tensor memory and registers, tcgen05.ld and st by a warpgroup, and into it from shared memory, tcgen05.cp.
 
-Source: the PTX manual, "tcgen05.ld"; CuTe include/cute/atom/copy_traits_sm100.hpp.
+Source: the PTX manual, "tcgen05.ld", "tcgen05.cp"; CuTe include/cute/atom/copy_traits_sm100.hpp.
 """
 
 from __future__ import annotations
@@ -21,7 +21,17 @@ from .tiled_copy import TiledCopy, make_cotiled_copy
 from .tmem import PATH_BITS, of_pair
 
 _COPY = re.compile(r"SM100_TMEM_(?:LOAD|STORE)_(\d+)dp(\d+)b(\d+)x(_16b)?$")
+_UTCCP = re.compile(r"SM100_UTCCP_(\w+)_([12])cta$")
 _WARPS = 4
+#: The cells of tcgen05.cp: its modes as (extent, data paths from one to the next); those of no data path are bits of one.
+_CELLS = {
+    "128dp256bit": ((128, 1), (256, 0)),
+    "128dp128bit": ((128, 1), (128, 0)),
+    "4dp256bit": ((128, 1), (256, 0)),
+    "4x32dp128bit": ((32, 1), (128, 0), (4, 32)),
+    "2x64dp128bitlw0213": ((64, 1), (128, 0), (2, 64)),
+    "2x64dp128bitlw0123": ((32, 1), (128, 0), (2, 64), (2, 32)),
+}
 
 
 def tmem_values(name: str, element: Element) -> Layout:
@@ -59,15 +69,50 @@ def make_tmem_copy(atom: Any, tmem: Any, element: Any = None) -> TiledCopy:
 
     Raises what make_cotiled_copy raises. Source: CuTe `make_tmem_copy`.
     """
+    atom, element = _with_type("make_tmem_copy", "SM100_TMEM_LOAD_32dp32b4x", atom, element)
+    path = (1 << PATH_BITS) * 32 // element.bits
+    threads = of_pair(((32, _WARPS), (0, 32 * path)))
+    return _cotiled(atom, threads, tmem_values(atom.name, element), tmem)
+
+
+def make_utccp_copy(atom: Any, tmem: Any, element: Any = None) -> TiledCopy:
+    """The copy of tcgen05.cp from shared memory to tensor memory: one thread starts it for an SM, or for two.
+
+    atom      a copy of tcgen05.cp: Copy_Atom[SM100_UTCCP_4x32dp128bit_1cta, uint8], or the operation
+    tmem      the tensor of tensor memory or its layout [elements]
+    element   the element type, where the atom has none
+
+    >>> from tla import parse
+    >>> from tla.gpu import SM100_UTCCP_128dp256bit_1cta, float, make_utccp_copy
+    >>> copy = make_utccp_copy(SM100_UTCCP_128dp256bit_1cta, parse("(_128,_64):(_65536,_1)"), float)
+    >>> print(copy.TV, *copy.tiler_mn)
+    (_1,(_128,_8)):(_0,(_1,_128)) _128:_1 _8:_1
+
+    Raises what make_cotiled_copy raises. Source: CuTe `make_utccp_copy`.
+    """
+    atom, element = _with_type("make_utccp_copy", "SM100_UTCCP_4x32dp128bit_1cta", atom, element)
+    found = _UTCCP.match(atom.name)
+    if not found or found[1] not in _CELLS:
+        raise LeafTypeError(f"the copy {atom.name}", "one of tcgen05.cp, as SM100_UTCCP_4x32dp128bit_1cta", "take its atom from tla.gpu")
+    path, bits = (1 << PATH_BITS) * 32 // element.bits, element.bits
+    if 128 % bits:
+        raise LeafTypeError(f"{atom.name} of {element}", "elements that fill 128 bits", "copy them as uint8")
+    modes = [(n, dp * path) if dp else (n // bits, 1) for n, dp in _CELLS[found[1]]]
+    shape, stride = zip(*modes)
+    return _cotiled(atom, of_pair((int(found[2]), 0)), coalesce(of_pair((shape, stride))), tmem)
+
+
+def _with_type(where: str, example: str, atom: Any, element: Any) -> tuple[CopyAtom, Element]:
+    """A copy instruction with its element type."""
     if element is not None:
         atom = Copy_Atom[atom, as_element(element)]
     if not isinstance(atom, CopyAtom) or atom.val_type is None:
-        fix = "write Copy_Atom[SM100_TMEM_LOAD_32dp32b4x, float]"
-        raise LeafTypeError(f"make_tmem_copy of {shown(atom)}", "a copy instruction with its element type", fix)
-    element = atom.val_type
-    path = (1 << PATH_BITS) * 32 // element.bits
-    threads = of_pair(((32, _WARPS), (0, 32 * path)))
-    values = tmem_values(atom.name, element)
+        what = f"{where} of {shown(atom)}"
+        raise LeafTypeError(what, "a copy instruction with its element type", f"write Copy_Atom[{example}, float]")
+    return atom, atom.val_type
+
+
+def _cotiled(atom: CopyAtom, threads: Layout, values: Layout, tmem: Any) -> TiledCopy:
+    """The copy of a tensor of tensor memory by threads and values that have addresses in it."""
     layout = tmem.layout if isinstance(tmem, Tensor) else tmem
-    tv = Layout((threads.shape, values.shape), (threads.stride, values.stride))
-    return make_cotiled_copy(atom, tv, layout)
+    return make_cotiled_copy(atom, Layout((threads.shape, values.shape), (threads.stride, values.stride)), layout)

@@ -8,13 +8,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..core.errors import RangeError, RankError
+from ..core.errors import LeafTypeError, RangeError, RankError
 from ..core.int_tuple import modes_of, shown
 from ..core.ints import is_int, known
 from ..core.on_demand import OnDemand
 from .colouring import Painted, checked_tile, paint
-from .drawable import LIMIT, MAX_GRIDS, Subject, View, as_subject, axes_of, levels, steps, view
+from .drawable import LIMIT, MAX_GRIDS, View, as_subject, axes_of, levels, steps, view
 from .drawing import Drawing
+from .kernels import KINDS, draw_kernel
 from .scene import Axis, Cell, Figure, Grid, clean
 
 _BANKS = OnDemand("tla.viz.banks")  # with tla.access, which other drawings do without
@@ -29,10 +30,11 @@ def draw(
     titles: str | Sequence[str] | None = None,
     limit: int = LIMIT,
     owners: Any = None,
+    thread: Any = None,
 ) -> Drawing:
     """Layouts drawn beside each other, as grids of their offsets: mode 0 down, mode 1 across.
 
-    layouts    layouts of any kind, XLA shapes
+    layouts    layouts of any kind, XLA shapes; or one TiledMMA, TiledCopy or atom of tla.gpu: then cells are threads and values
     color_by   "tile", "offset", "bank", "thread" (the index of mode 0), of XLA shapes "lane", "sublane", "packing"; "none"; or a
                function of a coordinate and its offset to a number, the name of a hue, `#rrggbb` or None
     tile       of the first layout, one extent per top-level mode: it has borders, and colours by tile are those [elements]; by
@@ -43,6 +45,7 @@ def draw(
     titles     one for each layout, instead of its text
     owners     with color_by="bank": who accesses the first layout, as tla.access.access takes it; the title has the degree of
                conflict, and what collides in the worst instruction has a star
+    thread     of a TiledMMA, TiledCopy or atom: the one whose cells alone have colours, and a star
     limit      more coordinates than this, of all layouts together, are not drawn: then it is their corners, and notes say so
     Returns    Drawing: a picture in a notebook; svg, tikz, html and text print it, save writes it to a file
     Raises     Unproven for sizes that are not known, LeafTypeError for what has no layout, RangeError for an unknown colour
@@ -68,7 +71,14 @@ def draw(
 
     Source: the drawings of TLA's documents, and CuTe's print_layout and print_latex.
     """
+    if any(isinstance(x, KINDS) for x in layouts):
+        _require_alone(layouts, {"tile": tile, "bits": bits, "axes": axes, "owners": owners})
+        title = None if titles is None else str(_one_each(titles, layouts)[0])
+        rule = "thread" if color_by == "tile" else color_by
+        return draw_kernel(layouts[0], color_by=rule, title=title, limit=limit, thread=thread)
     subjects = [as_subject(x) for x in layouts]
+    if thread is not None:
+        raise LeafTypeError(f"draw of thread {shown(thread)} of a layout", "a TiledMMA, TiledCopy or atom", "leave thread out")
     if not 0 < len(subjects) <= MAX_GRIDS:
         raise RankError(f"draw of {len(subjects)} layouts", f"1 to {MAX_GRIDS}", "draw some of them")
     if titles is not None:
@@ -87,7 +97,20 @@ def draw(
     return Drawing(figures, tuple(dict.fromkeys(key for p in painted for key in p.legend)), painted[lead].caption)
 
 
-def _one_each(titles: str | Sequence[str], subjects: Sequence[Subject]) -> Sequence[str]:
+def _require_alone(layouts: Sequence[Any], options: dict[str, Any]) -> None:
+    """LeafTypeError for what is drawn by its threads beside anything else, or with an option of layouts."""
+    given = [name for name, x in options.items() if x is not None]
+    if len(layouts) > 1:
+        raise LeafTypeError(
+            f"draw of {len(layouts)} values, one of them {shown(layouts[0])}", "one of this kind alone", "draw each by itself"
+        )
+    if given:
+        raise LeafTypeError(
+            f"draw of {shown(layouts[0])} with {', '.join(given)}", "color_by, titles, thread or limit", f"leave {given[0]} out"
+        )
+
+
+def _one_each(titles: str | Sequence[str], subjects: Sequence[Any]) -> Sequence[str]:
     titles = [titles] if isinstance(titles, str) else titles
     if len(titles) != len(subjects):
         raise RankError(f"{len(titles)} titles for {len(subjects)} layouts", "one for each", "leave titles out for their texts")

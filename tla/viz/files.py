@@ -12,14 +12,33 @@ from .svg import html, svg
 from .text import text
 from .tikz import tikz
 
+
+def png(scene: Scene) -> bytes:
+    """A scene as a PNG picture, two pixels for each of its SVG's.
+
+    Raises RangeError without resvg, which the extra `png` installs
+    """
+    try:
+        import resvg_py
+    except ImportError:
+        raise RangeError("a drawing as PNG without resvg", "the extra png", "run pip install 'tla-layouts[png]', or write .svg") from None
+    return bytes(resvg_py.svg_to_bytes(svg_string=svg(scene), zoom=2))
+
+
 #: What a file is, by how its name ends.
-TARGETS: dict[str, Callable[[Scene], str]] = {".svg": svg, ".html": html, ".tex": tikz, ".txt": lambda scene: text(scene) + "\n"}
+TARGETS: dict[str, Callable[[Scene], str | bytes]] = {
+    ".svg": svg,
+    ".html": html,
+    ".tex": tikz,
+    ".txt": lambda scene: text(scene) + "\n",
+    ".png": png,
+}
 
 
 def save(scene: Scene, path: str | os.PathLike[str]) -> None:
-    """Write a scene to a file: SVG, HTML, TikZ or text, by how its name ends.
+    """Write a scene to a file: SVG, HTML, TikZ, text or PNG, by how its name ends.
 
-    Raises RangeError for an ending that is none of `.svg`, `.html`, `.tex`, `.txt`
+    Raises RangeError for an ending that is none of `.svg`, `.html`, `.tex`, `.txt`, `.png`; a PNG needs the extra `png`
 
     >>> import tempfile
     >>> from tla import parse
@@ -28,10 +47,10 @@ def save(scene: Scene, path: str | os.PathLike[str]) -> None:
     ...     save(draw(parse("(4,2):(2,1)")), folder + "/a.svg")
     """
     written = target(path)(scene)
-    Path(path).write_text(written, encoding="utf-8")
+    Path(path).write_bytes(written if isinstance(written, bytes) else written.encode())
 
 
-def target(path: str | os.PathLike[str]) -> Callable[[Scene], str]:
+def target(path: str | os.PathLike[str]) -> Callable[[Scene], str | bytes]:
     """The function that prints a scene for a file of this name."""
     if not isinstance(path, (str, os.PathLike)):
         raise LeafTypeError(f"a {type(path).__name__} for the name of a file", "a text or a path", 'write "layout.svg"')

@@ -144,7 +144,7 @@ def _swatch(fill: str, name: str) -> Block:
 
 
 def _figure(figure: Figure) -> Block:
-    grids = _flow([_grid(g) for g in figure.grids], GAP)
+    grids = _table(figure) if figure.columns else _flow([_grid(g, [g]) for g in figure.grids], GAP)
     width = max(TITLE_WIDTH, grids.width)
     title, notes = (
         _texts([line for text in texts for line in _broken(text, width / size / CHARACTER)], size, color)
@@ -153,14 +153,30 @@ def _figure(figure: Figure) -> Block:
     return _stack([title, notes, grids], 6)
 
 
-def _grid(grid: Grid) -> Block:
+def _table(figure: Figure) -> Block:
+    """Grids in rows and columns: what is beside or above each other has rows or columns of one size."""
+    rows = [[_grid(g, figure.grids) if g else None for g in row] for row in figure.table()]
+    widths = [max(b.width for b in column if b) for column in zip(*rows)]
+    spots: list[tuple[Block, float, float]] = []
+    y = 0.0
+    for row in rows:
+        lefts = [sum(widths[:k]) + GAP * k for k in range(len(row))]
+        spots += [(b, x, y) for b, x in zip(row, lefts) if b]
+        y += max(b.height for b in row if b) + GAP / 2
+    return _group(sum(widths) + GAP * (len(widths) - 1), y - GAP / 2, spots)
+
+
+def _grid(grid: Grid, alike: Sequence[Grid]) -> Block:
+    """A grid; `alike` are those whose cells have one size with its own."""
     if not grid.cells:
         return _texts(["(no elements)"], CELL, FAINT)
-    lines = [line for row in grid.cells for c in row for line in c.text.split("\n")]
-    headers = [line for label in grid.columns.labels for line in label]
+    cells = [c for g in alike for row in g.cells for c in row]
+    lines = [line for c in cells for line in c.text.split("\n")]
+    headers = [line for g in alike for label in g.columns.labels for line in label]
     width = max(LEAST, _widest(lines, CELL) + 8, _widest(headers, LABEL) + 6)
-    height = max(c.text.count("\n") for row in grid.cells for c in row) * CELL * 1.2 + 2 * CELL
-    names = [_widest(column, LABEL) + 6 for column in zip(*grid.rows.labels)] if any(map(any, grid.rows.labels)) else []
+    height = max(c.text.count("\n") for c in cells) * CELL * 1.2 + 2 * CELL
+    names = [_widest(column, LABEL) + 6 for column in zip(*(label for g in alike for label in g.rows.labels))]
+    names = names if any(map(any, grid.rows.labels)) else []
     head = len(grid.columns.labels[0]) * LABEL * 1.3 + 3 if any(map(any, grid.columns.labels)) else 0
     top = (LABEL * 1.3 if grid.title else 0) + head
     size = Box(sum(names), top, len(grid.cells[0]) * width, len(grid.cells) * height)

@@ -52,12 +52,20 @@ class Grid(NamedTuple):
 class Figure(NamedTuple):
     """One layout drawn.
 
-    notes   what has to be said of it, one line each: how much of it is drawn, where that is not all
+    notes     what has to be said of it, one line each: how much of it is drawn, where that is not all
+    columns   grids stand in a table of so many columns, with cells of one size, the last row full: 0 for one after the other
     """
 
     title: str
     notes: tuple[str, ...]
     grids: tuple[Grid, ...]
+    columns: int = 0
+
+    def table(self) -> tuple[tuple[Grid | None, ...], ...]:
+        """The rows of the table, with None for a place without a grid: the first row has as many as are left, to the right."""
+        gap = (None,) * (-len(self.grids) % self.columns)
+        places = (*gap, *self.grids)
+        return tuple(places[k : k + self.columns] for k in range(0, len(places), self.columns))
 
 
 class Scene(NamedTuple):

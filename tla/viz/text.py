@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import colorsys
+import itertools
+import re
 from collections.abc import Iterator, Sequence
 
+from ..core.cache import plain_memo
 from .colours import ink, rgb
-from .scene import Axis, Cell, Grid, Scene, require_scene
+from .scene import Axis, Cell, Figure, Grid, Scene, require_scene
 
 PADDING = "."
 # Dashed, light, heavy: down, and across.
@@ -15,11 +19,12 @@ _JOINTS = {"first": "┌┍┎┏┬┯┰┳┐┑┒┓", "inner": "├┝┠�
 _ASCII = str.maketrans(dict.fromkeys(_DOWN, "|") | dict.fromkeys(_ACROSS, "-") | dict.fromkeys("".join(_JOINTS.values()), "+"))
 
 
-def text(scene: Scene, *, width: int | None = None, color: bool = False, ascii: bool = False) -> str:
+def text(scene: Scene, *, width: int | None = None, color: bool | int = False, ascii: bool = False) -> str:
     """A scene as text: grids one below the other, with borders where blocks begin; padding is a `.`.
 
     width    characters of a line; a grid that is wider is cut, and goes on below. None: no limit
-    color    whether cells have their colours, as a terminal of 256 colours shows them
+    color    whether cells have their colours, as a terminal of 256 colours shows them, or of so many: with 8 and 16 it has the
+             nearest of those
     ascii    whether borders are of - | + alone
 
     >>> from tla import parse
@@ -35,30 +40,61 @@ def text(scene: Scene, *, width: int | None = None, color: bool = False, ascii: 
       +-------+-------+
     """
     require_scene("text", scene)
+    colors = 256 if color is True else int(color)
     lines: list[str] = []
     for figure in scene.figures:
         lines += [""] if lines else []
         lines += [figure.title, *figure.notes]
+        table = _table(figure, colors) if figure.columns else []
+        if table and (width is None or max(map(_printed, table)) <= width):
+            lines += table
+            continue
         for k, grid in enumerate(figure.grids):
             lines += [""] if k else []
             lines += [grid.title] if grid.title else []
-            lines += _grid(grid, width, color) if grid.cells else ["(no elements)"]
-    if color and scene.caption:
-        lines += ["", scene.caption]
-        lines += [" ".join(_painted(f" {name} ", fill) for fill, name in scene.legend)] if scene.legend else []
+            lines += _grid(grid, [grid], width, colors) if grid.cells else ["(no elements)"]
+    if colors and scene.caption:
+        lines += ["", scene.caption, *_folded([(f" {name} ", fill) for fill, name in scene.legend], width, colors)]
     joined = "\n".join(lines)
     return joined.translate(_ASCII) if ascii else joined
+
+
+def _folded(entries: Sequence[tuple[str, str]], width: int | None, colors: int) -> Iterator[str]:
+    """The entries of a legend, as many in a line as its width holds."""
+    line: list[tuple[str, str]] = []
+    for entry in (*entries, None):
+        if line and (entry is None or (width is not None and sum(len(name) + 1 for name, _ in (*line, entry)) > width + 1)):
+            yield " ".join(_painted(name, fill, colors) for name, fill in line)
+            line = []
+        line += [entry] if entry else []
 
 
 # ------------------------------------------------------------------------------------------------- one grid
 
 
-def _grid(grid: Grid, width: int | None, color: bool) -> Iterator[str]:
-    """The lines of a grid, of its parts one after the other if it is wider than `width`."""
+def _table(figure: Figure, colors: int) -> list[str]:
+    """The lines of grids beside and above each other."""
+    lines: list[str] = []
+    rows = [[[g.title, *_grid(g, figure.grids, None, colors)] if g else [] for g in row] for row in figure.table()]
+    widths = [max((_printed(line) for block in column for line in block), default=0) for column in zip(*rows)]
+    for row in rows:
+        lines += [""] if lines else []
+        for parts in itertools.zip_longest(*row, fillvalue=""):
+            lines.append("  ".join(part + " " * (w - _printed(part)) for part, w in zip(parts, widths)).rstrip())
+    return lines
+
+
+def _printed(line: str) -> int:
+    """How many characters a terminal shows of a line."""
+    return len(re.sub(r"\x1b\[[0-9;]*m", "", line))
+
+
+def _grid(grid: Grid, alike: Sequence[Grid], width: int | None, colors: int) -> Iterator[str]:
+    """The lines of a grid, of its parts one after the other if it is wider than `width`; cells as wide as those of `alike`."""
     highest = max((*grid.rows.borders[1:], *grid.columns.borders[1:]), default=0)
-    cell = max(len(_in_line(c)) for row in grid.cells for c in row)
-    cell = max(cell, *(len(line) for label in grid.columns.labels for line in label), 1)
-    names = _aligned(grid.rows.labels)
+    cell = max(len(_in_line(c)) for g in alike for row in g.cells for c in row)
+    cell = max(cell, *(len(line) for g in alike for label in g.columns.labels for line in label), 1)
+    names = _aligned([label for g in alike for label in g.rows.labels])[_first_row(grid, alike) :]
     margin = len(names[0])
     rows = [_weight(b, highest) for b in grid.rows.borders]
     for k, (start, end) in enumerate(_parts(grid.columns, cell, None if width is None else width - margin - 5)):
@@ -71,9 +107,14 @@ def _grid(grid: Grid, width: int | None, color: bool) -> Iterator[str]:
         for n, (name, row, weight) in enumerate(zip(names, grid.cells, rows)):
             if n and weight is not None:
                 yield " " * (margin + 1) + _border("inner", columns, cell, weight, frame)
-            cells = [_painted(_in_line(c).rjust(cell), c.fill) if color else _in_line(c).rjust(cell) for c in row[start:end]]
+            cells = [_painted(_in_line(c).rjust(cell), c.fill, colors) for c in row[start:end]]
             yield f"{name} {_line(cells, columns, _DOWN[frame])}"
         yield " " * (margin + 1) + _border("last", columns, cell, frame, frame)
+
+
+def _first_row(grid: Grid, alike: Sequence[Grid]) -> int:
+    """How many rows the grids before one have."""
+    return sum(len(g.rows.labels) for g in itertools.takewhile(lambda g: g is not grid, alike))
 
 
 def _weight(level: int, highest: int) -> int | None:
@@ -128,9 +169,27 @@ def _in_line(cell: Cell) -> str:
     return PADDING if cell.padding else cell.text.replace("\n", "")
 
 
-def _painted(text: str, fill: str | None) -> str:
-    """The text on its colour, in the cube of 6 x 6 x 6 colours that xterm has."""
-    if fill is None:
+def _painted(text: str, fill: str | None, colors: int) -> str:
+    """The text on its colour: of 256 in the cube of 6 x 6 x 6 colours that xterm has, of fewer the nearest of its first ones."""
+    if fill is None or colors < 8:
         return text
+    if colors < 256:
+        place = _nearest(fill, min(colors, 16))
+        return f"\x1b[30;{40 + place if place < 8 else 92 + place}m{text}\x1b[0m"
     r, g, b = (round(c / 51) for c in rgb(fill))
     return f"\x1b[{30 if ink(fill) == '#000000' else 97};48;5;{16 + 36 * r + 6 * g + b}m{text}\x1b[0m"
+
+
+#: The first 16 colours of xterm, black and the dark grey left out: black text is read on these.
+_FIRST = "- cd0000 00cd00 cdcd00 0000ee cd00cd 00cdcd e5e5e5 - ff0000 00ff00 ffff00 5c5cff ff00ff 00ffff ffffff".split()  # noqa: SIM905
+
+
+@plain_memo
+def _nearest(fill: str, count: int) -> int:
+    """The number of the first `count` colours that a fill is nearest to: by hue, for a terminal's colours are stronger than fills."""
+    hues = {k: colorsys.rgb_to_hsv(*(c / 255 for c in rgb("#" + text))) for k, text in enumerate(_FIRST[:count]) if text != "-"}
+    hue, saturation, _value = colorsys.rgb_to_hsv(*(c / 255 for c in rgb(fill)))
+    if saturation < 0.15:
+        return 7
+    coloured = {k: h for k, (h, s, _v) in hues.items() if s > 0.15 and k != 4}  # black text is not read on dark blue
+    return min(coloured, key=lambda k: (round(min(abs(coloured[k] - hue), 1 - abs(coloured[k] - hue)), 3), (k < 8) == (saturation < 0.5)))

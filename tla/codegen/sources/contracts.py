@@ -5,14 +5,18 @@ Source: the PTX manual, "Matrix descriptor format"; the CUDA driver API; the doc
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from ...core.errors import LeafTypeError, RangeError, Reason
 from ...core.int_tuple import product_each, shown
 from ...core.layout import Layout
-from ...gpu import Descriptor, TMACopy, canonical
+from ...gpu import Descriptor, Im2colCopy, Im2colMap, TensorMap, TMACopy, canonical
+from ...gpu.tensor_map import FORMATS
+from ...symbolic import to_python
 from ..expressions.target import target_of
 from .cute_dsl import DSL_TYPES
+from .sizes import cpp
 from .source import source
 
 
@@ -65,18 +69,19 @@ _DSL_OPERATIONS = {
     "SM100_TMA_2SM_LOAD": "CopyBulkTensorTileG2SOp(cute.nvgpu.tcgen05.CtaGroup.TWO)",
     "SM100_TMA_2SM_LOAD_MULTICAST": "CopyBulkTensorTileG2SMulticastOp(cute.nvgpu.tcgen05.CtaGroup.TWO)",
 }
+_C = cpp("std")
 _SPANS = {"none": 0, "32B": 32, "64B": 64, "128B": 128}
 
 
 def emit_tma(tma: object, system: str = "cuda") -> str:
     """A TMA copy as another system takes it: the text that makes its tensor map there.
 
-    tma      what make_tma_copy gives
-    system   "cuda": the call of the driver; "cute_dsl": make_tiled_tma_atom of the tensor `gmem`, with the layout of shared memory;
-             "triton" and "gluon": a TensorDescriptor of the tensor `x`, whose block is one box; "pallas": a BlockSpec of JAX's Mosaic
-             GPU, whose block is one box
-    Raises   LeafTypeError for what is no TMACopy and for a type that the system lacks; RangeError for a system that is not known, and
-             for a box that it cannot say
+    tma      what make_tma_copy gives, or make_im2col_copy
+    system   "cuda": the call of the driver; symbols are variables of 64 bits there; "cute_dsl": make_tiled_tma_atom of the tensor
+             `gmem`, with the layout of shared memory; "triton" and "gluon": a TensorDescriptor of the tensor `x`, whose block is one
+             box; "pallas": a BlockSpec of JAX's Mosaic GPU, whose block is one box
+    Raises   LeafTypeError for what is no TMA copy and for a type that the system lacks; RangeError for a system that is not known, and
+             for a box that it cannot say: im2col copies are written for "cuda" and "gluon"
 
     >>> from tla import parse, tile_to_shape, _64, _128
     >>> from tla.codegen import emit_tma
@@ -94,15 +99,31 @@ cute.nvgpu.warpgroup.SmemLayoutAtomKind.K_SW128, cutlass.Float16), (128, 64), (1
 
     Source: the documentation of CuTe's DSL, of Triton and of JAX's Pallas.
     """
-    if not isinstance(tma, TMACopy):
-        raise LeafTypeError(f"emit_tma of {shown(tma)}", "a TMACopy", "write emit_tma(make_tma_copy(...))")
-    if not isinstance(system, str) or system not in _WRITERS:
-        raise RangeError(f"emit_tma for {shown(system)}", f"one of {', '.join(_WRITERS)}", "write 'cuda'")
-    return _WRITERS[system](tma)
+    if not isinstance(tma, (TMACopy, Im2colCopy)):
+        raise LeafTypeError(f"emit_tma of {shown(tma)}", "a TMACopy or an Im2colCopy", "write emit_tma(make_tma_copy(...))")
+    writers: dict[str, Callable[[Any], str]] = _WRITERS if isinstance(tma, TMACopy) else _IM2COL_WRITERS
+    if not isinstance(system, str) or system not in writers:
+        raise RangeError(f"emit_tma for {shown(system)}", f"one of {', '.join(writers)}", "write 'cuda'")
+    return writers[system](tma)
 
 
-def _cuda(tma: TMACopy) -> str:
-    return tma.map.text
+def _cuda(tma: TMACopy | Im2colCopy) -> str:
+    """The call of the driver, of a map named `map` and the tensor at `address`. Symbols are variables of 64 bits."""
+    m = tma.map
+    arrays = {"cuuint64_t dim": m.shape, "cuuint64_t strides": m.strides[1:] or (0,)}
+    if isinstance(m, Im2colMap):
+        arrays |= {"int lower": m.lower, "int upper": m.upper}
+        function, box = "cuTensorMapEncodeIm2col", f"lower, upper, {m.channels}, {m.pixels}"
+    else:
+        arrays |= {"cuuint32_t box": m.box}
+        function, box = "cuTensorMapEncodeTiled", "box"
+    arrays |= {"cuuint32_t steps": m.element_strides}
+    lines = [f"{name}[] = {{{', '.join(map(_C.dynamic, values))}}};" for name, values in arrays.items()]
+    promotion = "NONE" if m.l2_promotion == "none" else f"L2_{m.l2_promotion}"
+    kind = FORMATS.get(m.element.name, f"UINT{m.element.bits}")
+    names = {"INTERLEAVE": m.interleave, "SWIZZLE": m.swizzle, "L2_PROMOTION": promotion, "FLOAT_OOB_FILL": "NONE"}
+    tail = ", ".join(f"CU_TENSOR_MAP_{name}_{value.upper()}" for name, value in names.items())
+    return "\n".join([*lines, f"{function}(&map, CU_TENSOR_MAP_DATA_TYPE_{kind}, {m.rank}, address, dim, strides, {box}, steps, {tail});"])
 
 
 def _dsl(tma: TMACopy) -> str:
@@ -128,34 +149,56 @@ def _dsl_layout(tma: TMACopy) -> str:
     return f"cute.tile_to_shape({atom}, {shape}, {tuple(int(i) for i in found.order)})"
 
 
-def _row_major(tma: TMACopy, system: str) -> tuple[list[int], list[int], list[int], int]:
-    """Shape, strides in elements, box and the bytes of the swizzle, the contiguous mode last."""
+def _row_major(tma: TMACopy, system: str) -> tuple[list[int], int]:
+    """The box and the bytes of the swizzle, the contiguous mode last."""
     m = tma.map
-    if m.swizzle not in _SPANS or m.element.bits % 8:
+    if m.swizzle not in _SPANS:
         raise RangeError(f"emit_tma for {system}: the swizzle {m.swizzle} of {m.element}", "one of 32, 64 or 128 bytes", "use cuda")
-    strides = [d * 8 // m.element.bits for d in m.strides]
-    return [*m.shape[::-1]], strides[::-1], [*m.box[::-1]], _SPANS[m.swizzle]
+    return [*m.box[::-1]], _SPANS[m.swizzle]
+
+
+def _listed(values: Iterable[Any]) -> str:
+    return f"[{', '.join(map(to_python, values))}]"
+
+
+def _tensor(m: TensorMap | Im2colMap) -> str:
+    """Shape and strides in elements, the contiguous mode last."""
+    strides = (d * 8 // m.element.bits for d in m.strides[::-1])
+    return f"x, shape={_listed(m.shape[::-1])}, strides={_listed(strides)}"
+
+
+def _gluon_layout(m: TensorMap | Im2colMap, rank: int) -> str:
+    return f"layout=gl.NVMMASharedLayout(swizzle_byte_width={_SPANS[m.swizzle]}, element_bitwidth={m.element.bits}, rank={rank})"
 
 
 def _triton(tma: TMACopy) -> str:
-    return _tensor_descriptor(tma, "triton")
+    return f"TensorDescriptor({_tensor(tma.map)}, block_shape={_block(tma, 'triton')})"
 
 
 def _gluon(tma: TMACopy) -> str:
-    span = _SPANS.get(tma.map.swizzle, 0)
-    layout = f"gl.NVMMASharedLayout(swizzle_byte_width={span}, element_bitwidth={tma.element.bits}, rank={tma.map.rank})"
-    return _tensor_descriptor(tma, "gluon", f", layout={layout}")
+    return f"TensorDescriptor({_tensor(tma.map)}, block_shape={_block(tma, 'gluon')}, {_gluon_layout(tma.map, tma.map.rank)})"
 
 
-def _tensor_descriptor(tma: TMACopy, system: str, more: str = "") -> str:
-    shape, strides, box, span = _row_major(tma, system)
+def _block(tma: TMACopy, system: str) -> list[int]:
+    box, span = _row_major(tma, system)
     _require_powers(box, system)
     _require_whole_rows(tma, box, span, system)
-    return f"TensorDescriptor(x, shape={shape}, strides={strides}, block_shape={box}{more})"
+    return box
+
+
+def _gluon_im2col(tma: Im2colCopy) -> str:
+    """Corners and steps stand in the order of the shape there: D, H, W."""
+    m, block = tma.map, [tma.map.pixels, tma.map.channels]
+    if m.swizzle not in _SPANS:
+        raise RangeError(f"emit_tma for gluon: the swizzle {m.swizzle} of {m.element}", "one of 32, 64 or 128 bytes", "use cuda")
+    _require_powers(block, "gluon")
+    corners = f"pixel_box_lower_corner={_listed(m.lower[::-1])}, pixel_box_upper_corner={_listed(m.upper[::-1])}"
+    steps = f"element_strides={_listed(m.element_strides[::-1])}"
+    return f"TensorDescriptorIm2Col({_tensor(m)}, block_shape={block}, {_gluon_layout(m, 2)}, {steps}, {corners})"
 
 
 def _pallas(tma: TMACopy) -> str:
-    _shape, _strides, box, span = _row_major(tma, "pallas")
+    box, span = _row_major(tma, "pallas")
     _require_whole_rows(tma, box, span, "pallas")
     if not span:
         return f"plgpu.BlockSpec({tuple(box)})"
@@ -179,3 +222,4 @@ def _require_whole_rows(tma: TMACopy, box: list[int], span: int, system: str) ->
 
 
 _WRITERS: dict[str, Callable[[TMACopy], str]] = {"cuda": _cuda, "cute_dsl": _dsl, "triton": _triton, "gluon": _gluon, "pallas": _pallas}
+_IM2COL_WRITERS: dict[str, Callable[[Im2colCopy], str]] = {"cuda": _cuda, "gluon": _gluon_im2col}

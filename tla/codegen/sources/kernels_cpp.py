@@ -17,6 +17,8 @@ from .cute_cpp import cute_cpp
 _PLAIN = {"float", "double"}
 #: wgmma of integers is no template where A is dense; of other types where both may only be K-major it has defaults for all.
 _NO_TEMPLATE = re.compile(r"SM90_64x\d+x\d+_S32.*")
+#: Structs without template arguments: their traits have them.
+_NO_STRUCT = re.compile(r"SM100_MMA_F8F6F4_(2x1SM_)?SS<")
 
 
 def kernel_cpp(x: Any) -> str:
@@ -26,13 +28,22 @@ def kernel_cpp(x: Any) -> str:
 
 def _type(x: Any) -> str:
     if isinstance(x, MMAAtom):
-        return f"cute::MMA_Atom<{operation(x)}>"
+        return f"cute::MMA_Atom<{_traits(x) if _NO_STRUCT.match(x.name) else operation(x)}>"
     if isinstance(x, CopyAtom):
         return operation(x) if x.val_type is None else f"cute::Copy_Atom<{operation(x)}, {_qualified(cpp_name(x.val_type))}>"
     if isinstance(x, TiledMMA):
         return f"cute::TiledMMA<{_type(x.atom)}, {_part(x.thr_layout)}, {_tile(x.permutations)}>"
     assert isinstance(x, TiledCopy)
     return f"cute::TiledCopy<{_type(x.atom)}, {_part(x.TV)}, {_tile(x.tiler_mn)}>"
+
+
+def _traits(atom: MMAAtom) -> str:
+    """The traits of an instruction whose struct has no arguments: they have the types, extents, majors and signs instead."""
+    name, _, rest = atom.name.removesuffix(">").partition("<")
+    types, extents, others = (rest.split(",")[a:b] for a, b in ((0, 3), (3, 5), (5, None)))
+    others += ["UMMA::ScaleIn::One"] * (4 - len(others))
+    constants = [f"cute::integral_constant<cute::{x.rpartition('::')[0]}, cute::{x}>" for x in others]
+    return f"cute::MMA_Traits<{', '.join([_qualified(x) for x in (name, *types)] + [f'cute::C<{n}>' for n in extents] + constants)}>"
 
 
 def _tile(parts: Any) -> str:

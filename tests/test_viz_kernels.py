@@ -1,0 +1,128 @@
+"""Drawings of tiled MMAs, tiled copies and atoms: each cell names a thread that holds that element, as that value."""
+
+import re
+
+import numpy as np
+import pytest
+
+import tla.gpu as gpu
+from tla import TlaError, make_identity_tensor, parse
+from tla.gpu import Copy_Atom, atom, make_tiled_copy, make_tiled_mma, values_of
+from tla.viz import draw, html, svg, text, tikz
+
+MMAS = [
+    make_tiled_mma(gpu.UniversalFMA[gpu.float], (2, 3), (4, 3)),
+    make_tiled_mma(gpu.SM70_8x8x4_F32F16F16F32_TN),
+    make_tiled_mma(gpu.SM70_8x8x4_F32F16F16F32_NT, parse("(_2,_2):(_2,_1)")),
+    make_tiled_mma(gpu.SM80_16x8x16_F32F16F16F32_TN, (1, 2), (16, 32, 16)),
+    make_tiled_mma(gpu.SM80_16x8x8_F32F16F16F32_TN, (1, 1, 2), (parse("(_8,_2):(_2,_1)"),)),
+    make_tiled_mma(gpu.SM90_64x16x16_F32F16F16_RS),
+    make_tiled_mma(atom("SM100_MMA_F16BF16_2x1SM_SS<half_t,half_t,float,128,32,UMMA::Major::K,UMMA::Major::K>")),
+]
+
+
+def places(part, count):
+    """The coordinates that threads hold: (thread, value) arrays of rows and columns."""
+    return [np.broadcast_to(x, (count, *x.shape[1:])).reshape(count, -1, order="F") for x in np.broadcast_arrays(*values_of(part))]
+
+
+def cells(grid):
+    return {(i, j): c.text.replace("\n", "") for i, row in enumerate(grid.cells) for j, c in enumerate(row)}
+
+
+@pytest.mark.parametrize("mma", MMAS, ids=repr)
+def test_a_cell_names_who_holds_it(mma):
+    lanes = sorted({int(mma.thr_layout_vmnk(i)) for i in range(mma.threads)})
+    m, n, k = map(int, mma.tile_size)
+    (figure,) = draw(mma).figures
+    b, a, c = figure.grids
+    for grid, side, shape in ((a, "A", (m, k)), (b, "B", (n, k)), (c, "C", (m, n))):
+        rows, columns = places(mma[np.array(lanes)].partition(side, make_identity_tensor(shape)), len(lanes))
+        holders = {}
+        for lane, own in zip(lanes, zip(rows, columns)):
+            for v, place in enumerate(zip(*own)):
+                holders.setdefault(tuple(map(int, place)), []).append((lane, v))
+        found = cells(grid)
+        assert len(found) == shape[0] * shape[1] == len(holders)
+        for (i, j), who in holders.items():
+            cell = found[(j, i) if side == "B" else (i, j)]
+            if cell.startswith("V"):
+                assert {f"V{v}" for _t, v in who} == {cell}
+                assert "shared memory" in grid.title
+            else:
+                lane, v = min(who)
+                assert cell == f"T{lane}V{v}" + (f"+{len(who) - 1}" if len(who) > 1 else "")
+
+
+@pytest.mark.parametrize(
+    "copy",
+    [
+        make_tiled_copy(Copy_Atom[gpu.UniversalCopy[gpu.uint32], gpu.half], parse("(_4,_2):(_2,_1)"), (2, 2)),
+        make_tiled_copy(Copy_Atom[gpu.SM75_U32x4_LDSM_N, gpu.half], (32, 1), (1, 8)),
+        make_tiled_copy(Copy_Atom[gpu.UniversalCopy[gpu.half], gpu.half], (8,), (2,)),
+    ],
+    ids=repr,
+)
+def test_source_and_destination(copy):
+    (figure,) = draw(copy).figures
+    shape = tuple(map(int, copy.tiler_mn))
+    for grid, parts in zip(figure.grids, (copy[np.arange(copy.threads)].partition_S, copy[np.arange(copy.threads)].partition_D)):
+        own = places(parts(make_identity_tensor(shape)), copy.threads)
+        found = cells(grid)
+        for t in range(copy.threads):
+            for v, place in enumerate(zip(*(x[t] for x in own))):
+                at = tuple(map(int, place)) if len(place) == 2 else (0, int(place[0]))
+                assert found[at] == f"T{t}V{v}"
+
+
+def test_one_thread():
+    """Its cells alone have a colour and a star, also those that it shares with threads of lower numbers."""
+    mma = make_tiled_mma(gpu.SM80_16x8x16_F32F16F16F32_TN, (2, 2))
+    (figure,) = draw(mma, thread=77).figures
+    rows, columns = (x.ravel() for x in places(mma[np.array([77])].partition_A(make_identity_tensor((32, 16))), 1))
+    starred = {at for at, cell in cells(figure.grids[1]).items() if "*" in cell}
+    assert starred == {(int(i), int(j)) for i, j in zip(rows, columns)}
+    for grid in figure.grids:
+        for row in grid.cells:
+            for cell in row:
+                assert (cell.fill is not None) is ("*" in cell.text) is (re.match(r"T77\b", cell.text) is not None)
+    for printed in (text(draw(mma, thread=77)), svg(draw(mma, thread=77)), html(draw(mma, thread=77)), tikz(draw(mma, thread=77))):
+        assert "*" in printed
+
+
+def test_what_registers_hold_besides():
+    found = draw(atom("SM120::BLOCKSCALED::SPARSE::SM120_SPARSE_16x8x64_TN_VS<float_e2m1_t,float_e2m1_t,float,float_ue8m0_t,64>"))
+    assert [f.title.split()[0] for f in found.figures[1:]] == ["E", "SFA", "SFB"]
+    assert [len(f.grids[0].cells) for f in found.figures[1:]] == [16, 16, 64]
+
+
+def test_a_tile_that_is_too_large_is_drawn_in_part():
+    mma = make_tiled_mma(gpu.SM90_64x256x16_F32F16F16_SS, (2, 1))
+    (figure,) = draw(mma, limit=4096).figures
+    assert [(len(g.cells), len(g.cells[0])) for g in figure.grids] == [(8, 16), (8, 16), (8, 16)]
+    assert "the first 8 rows and 16 columns" in figure.notes[-1]
+
+
+def test_text_that_does_not_fit_goes_below():
+    lines = text(draw(MMAS[1]), width=60).splitlines()
+    assert max(len(line) for line in lines if "│" in line) <= 60
+    assert [line for line in lines if line[:1] in [*"ABC"]] == ["B (N,K), K down", "A (M,K)", "C (M,N)"]
+
+
+REFUSED = [
+    (lambda: draw(MMAS[0], parse("4:1")), "draw each by itself"),
+    (lambda: draw(MMAS[0], tile=(2, 2)), "leave tile out"),
+    (lambda: draw(MMAS[0], bits=16), "leave bits out"),
+    (lambda: draw(MMAS[0], thread=6), "one of its 6 threads"),
+    (lambda: draw(MMAS[1], thread=4), "one of its 8 threads"),
+    (lambda: draw(MMAS[0], thread="x"), "one of its 6 threads"),
+    (lambda: draw(MMAS[0], color_by="bank"), "thread or value"),
+    (lambda: draw(parse("4:1"), thread=0), "leave thread out"),
+    (lambda: draw(gpu.UniversalFMA), "a layout, or an XLA shape"),
+]
+
+
+@pytest.mark.parametrize(("make", "message"), REFUSED, ids=[m for _f, m in REFUSED])
+def test_what_cannot_be_drawn_is_refused(make, message):
+    with pytest.raises(TlaError, match=message):
+        make()
