@@ -255,7 +255,7 @@ def why_not_valid(element_type: str, dims: tuple[int | None, ...], layout: Array
 
 def _why_not_layout(layout: ArrayLayout) -> Reason | None:
     """The fault in a layout that no array has, if there is one."""
-    found = [_why_not_order(layout.minor_to_major, len(layout.minor_to_major)), *map(_why_not_tile, layout.tiles)]
+    found = [_why_not_order(layout.minor_to_major, len(layout.minor_to_major)), *map(why_not_tile, layout.tiles)]
     numbers = (_why_not_number(layout, field) for field in NUMBERS)
     return next((why for why in (*found, *numbers) if why), None)
 
