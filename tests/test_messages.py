@@ -78,9 +78,9 @@ def test_the_fixes_work():
 
 
 def test_a_reason_is_a_value():
-    why = tla.core.int_tuple.why_not_congruent((4, 2), (1,))
+    why = tla.core.profiles.why_not_congruent((4, 2), (1,))
     assert why == Reason("(4,2) has 2 modes and (1) has 1", "the same nesting", "give each mode its counterpart")
-    assert tla.core.int_tuple.why_not_congruent((4, 2), (1, 1)) is None
+    assert tla.core.profiles.why_not_congruent((4, 2), (1, 1)) is None
     with pytest.raises(TlaError) as caught:
         MakeLayout((4, 2), (1,))
     assert caught.value.reason == why._replace(what=f"Layout: {why.what}")

@@ -29,11 +29,8 @@ from .algebra.complement import complement
 from .algebra.compose import compose
 from .algebra.composition import composition, with_shape
 from .algebra.divide import (
-    MakeLayoutLike,
-    MakeOrderedLayout,
     blocked_product,
     ceil_div,
-    compact_order,
     evenly_divides,
     flat_divide,
     flat_product,
@@ -61,6 +58,7 @@ from .algebra.make import (
     make_tile,
 )
 from .algebra.modes import append, dice, group, prepend, replace, reverse, select, slice_, slice_and_offset, take
+from .algebra.ordered import MakeLayoutLike, MakeOrderedLayout, compact_order
 from .algebra.predicates import is_bijective, is_compact, is_injective, is_ordered, is_surjective, same_map
 from .algebra.recast import downcast, recast_layout, upcast
 from .algebra.tiles import GetTileLayout, MakeBatchedLayout, MakeLayoutTile, is_on_block, padding
@@ -103,39 +101,14 @@ from .core.errors import (
     TlaError,
     Unproven,
 )
-from .core.int_tuple import (
-    IntTuple,
-    _,
-    compatible,
-    congruent,
-    depth,
-    flatten,
-    get,
-    product,
-    product_each,
-    rank,
-    size,
-    unflatten,
-    weakly_compatible,
-    weakly_congruent,
-)
+from .core.int_tuple import IntTuple, _, depth, get, product, product_each, rank, size
 from .core.ints import Int, add, is_constant_of as is_constant, is_int, is_static, is_sympy, mul, register_foreign, static_literal
-from .core.layout import (
-    Layout,
-    LayoutLeft,
-    LayoutRight,
-    MakeLayout,
-    MakeShape,
-    MakeStride,
-    Shape,
-    Stride,
-    compact_col_major,
-    compact_row_major,
-    shape,
-    stride,
-)
+from .core.layout import Layout
 from .core.literals import *  # noqa: F403
+from .core.make_layout import MakeLayout, shape, stride
 from .core.on_demand import OnDemand
+from .core.profiles import compatible, congruent, flatten, unflatten, weakly_compatible, weakly_congruent
+from .core.strides import LayoutLeft, LayoutRight, MakeShape, MakeStride, Shape, Stride, compact_col_major, compact_row_major
 from .core.swizzle import MakeSwizzle, Swizzle
 from .notation.text import parse
 from .tensors import operations as operations  # the algebra on tensors

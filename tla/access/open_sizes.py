@@ -77,7 +77,7 @@ def is_open(layout: Any) -> bool:
 def for_all_sizes(
     layout: Any, by_mode: bool, period: int, place: Place, count: Callable[[npt.NDArray[Any]], Found]
 ) -> tuple[Found, dict[str, int]]:
-    """What `count` says of the offsets at every value of the layout's open sizes, and the sizes that it was found at.
+    """The result of `count` at every value of the layout's open sizes, and the sizes that it was found at.
 
     by_mode  whether owners have a coordinate for each mode: else they have one index for all
     period   what the memory repeats in [elements]
@@ -149,7 +149,7 @@ def _opened(layout: Any, by_mode: bool) -> Open | tuple[Any, dict[str, int]]:
 
 
 def _reach(layout: Any) -> int:
-    """What the swizzles over a layout repeat in."""
+    """The period of the swizzles over a layout."""
     reach = 1
     while isinstance(layout, ComposedLayout):
         if not isinstance(layout.outer, Swizzle) or not is_int(layout.offset) or known(layout.offset) is None:

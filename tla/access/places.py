@@ -111,7 +111,7 @@ def _by_warps(coordinates: Sequence[npt.NDArray[Any]], lanes: int, text: str) ->
 
 
 def _of_partition(part: Tensor, lanes: int) -> Owned:
-    """What the threads of a partition have: the offsets of its elements, or of an identity tensor its coordinates."""
+    """The elements of the threads of a partition: the offsets of its elements, or of an identity tensor its coordinates."""
     import numpy as np
 
     count = known(product(part.shape))

@@ -11,9 +11,10 @@ from typing import Any
 from ..algebra.common import max_common_vector
 from ..core.composed import ComposedLayout
 from ..core.errors import LeafTypeError, RangeError
-from ..core.int_tuple import congruent, leaves
+from ..core.int_tuple import leaves
 from ..core.ints import divides, is_int, is_static, known
 from ..core.layout import Layout
+from ..core.profiles import congruent
 from ..core.swizzle import Swizzle
 from ..linear.value import integer, power_of_two
 

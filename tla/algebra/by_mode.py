@@ -21,14 +21,8 @@ from ..core.ints import (
     is_int,
 )
 from ..core.kinds import by_kind, defined
-from ..core.layout import (
-    Layout,
-    Shape,
-    compact_col_major,
-    join,
-    unchecked_layout,
-    valid_as_one,
-)
+from ..core.layout import Layout, join, unchecked_layout, valid_as_one
+from ..core.strides import Shape, compact_col_major
 from .coalesce import coalesce, top_modes
 
 _0, _1 = Int[0](), Int[1]()

@@ -11,14 +11,7 @@ from typing import Any
 from ..core.cache import memo
 from ..core.digits import merged
 from ..core.errors import RangeError, RankError
-from ..core.int_tuple import (
-    as_int_tuple,
-    leaves,
-    like,
-    product_each,
-    require_congruent,
-    shown,
-)
+from ..core.int_tuple import as_int_tuple, leaves, like, product_each, shown
 from ..core.ints import (
     Int,
     IntLike,
@@ -28,16 +21,9 @@ from ..core.ints import (
     require,
 )
 from ..core.kinds import by_kind
-from ..core.layout import (
-    Layout,
-    Shape,
-    join,
-    spread_valid,
-    unchecked_layout,
-    valid_as_one,
-    valid_by_leaves,
-    valid_leaves,
-)
+from ..core.layout import Layout, join, spread_valid, unchecked_layout, valid_as_one, valid_by_leaves, valid_leaves
+from ..core.profiles import require_congruent
+from ..core.strides import Shape
 from .flat_modes import flat_modes, from_modes, merge, wrapped
 
 _0, _1 = Int[0](), Int[1]()

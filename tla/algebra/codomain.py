@@ -15,7 +15,8 @@ from ..core.errors import RangeError
 from ..core.int_tuple import ByPath, IntTuple, as_int_tuple, leaves, modes_of, product, shown
 from ..core.ints import Int, IntTupleLike, add, at_most, equal, is_constant, is_static, known, mul, plus, require
 from ..core.kinds import by_kind
-from ..core.layout import Layout, Shape, as_layout
+from ..core.layout import Layout, as_layout
+from ..core.strides import Shape
 
 _0, _1 = Int[0](), Int[1]()
 

@@ -13,10 +13,12 @@ from typing import Any
 from ..core.basis import Encoding
 from ..core.digits import ENUMERABLE, Modes, Steps, merged
 from ..core.errors import DivisibilityError, RankError, Unproven
-from ..core.int_tuple import as_shape, flatten, leaves, like, shown, size
+from ..core.int_tuple import as_shape, leaves, like, shown, size
 from ..core.ints import Int, IntLike, IntTupleLike, add, equal, is_constant, is_static, require_positive, static
 from ..core.kinds import by_kind
-from ..core.layout import Layout, compact_col_major
+from ..core.layout import Layout
+from ..core.profiles import flatten
+from ..core.strides import compact_col_major
 from .coalesce import coalesce
 from .composition import composition
 from .flat_modes import Mode, flat_modes, from_modes, has_symbols, merge, step_of, wrapped

@@ -12,7 +12,9 @@ from ..core.composed import ComposedLayout
 from ..core.errors import DivisibilityError, LeafTypeError
 from ..core.int_tuple import AnyLayout, Underscore, shown, size
 from ..core.ints import Int, IntTupleLike, is_int, is_static
-from ..core.layout import Layout, MakeLayout, Shape, Stride, unchecked_layout
+from ..core.layout import Layout, unchecked_layout
+from ..core.make_layout import MakeLayout
+from ..core.strides import Shape, Stride
 from ..core.swizzle import Swizzle
 from .composition import composition
 

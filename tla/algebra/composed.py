@@ -19,10 +19,12 @@ from ..core.composed import ComposedLayout, innermost
 from ..core.coord import CoordLike
 from ..core.digits import ENUMERABLE, first_of, merged
 from ..core.errors import DivisibilityError, LeafTypeError, Reason, Unproven
-from ..core.int_tuple import AnyLayout, Underscore, flatten, get, leaves, like, product_each, shown, size
+from ..core.int_tuple import AnyLayout, Underscore, get, leaves, like, product_each, shown, size
 from ..core.ints import Int, equal, is_constant, is_static, known, leaf, mul, plus, static
 from ..core.kinds import on
-from ..core.layout import Layout, MakeLayout
+from ..core.layout import Layout
+from ..core.make_layout import MakeLayout
+from ..core.profiles import flatten
 from ..core.swizzle import Swizzle, between, make_swizzle
 from . import coalesce as coalescing, divide as tilers, modes
 from .codomain import coshape, cosize

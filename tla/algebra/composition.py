@@ -33,20 +33,11 @@ from ..core.ints import (
     known,
     mul,
 )
-from ..core.layout import (
-    Layout,
-    Shape,
-    Stride,
-    compact_col_major,
-    spread_valid,
-    unchecked_layout,
-    valid_as_one,
-    valid_by_leaves,
-    valid_leaves,
-)
+from ..core.layout import Layout, spread_valid, unchecked_layout, valid_as_one, valid_by_leaves, valid_leaves
+from ..core.strides import Shape, Stride, compact_col_major
 from .by_mode import by_mode
 from .coalesce import known_smaller
-from .composition_cuts import Outer, OuterOfSymbols, Piece, outer_of
+from .composition_cuts import Outer, OuterOfSymbols, cut_along, outer_of
 from .cut import cut_by, cut_like
 from .flat_modes import Mode, flat_modes, merge, path_of, step_of
 from .refusal import refusal
@@ -140,11 +131,10 @@ def _composed(a: Layout, b: Layout) -> Layout:
             raise RangeError(what, "extents of 1 or more, or a static 0", "compose nothing then")
     if any(equal(s, 0) for s in leaves(a.shape)):
         raise RangeError(f"composition: {shown(a)} has no elements", "an outer layout that has some", "compose only what is not empty")
-    parts = [(path_of(d), s, outers[path_of(d)].pieces(s, step_of(d))) for s, d in flat_modes(b)]
-    for path, outer in outers.items():
-        own = [(s, pieces) for p, s, pieces in parts if p == path]
-        _require(outer.why_not_parts([pieces for _s, pieces in own], [s for s, _pieces in own]), a, b)
-    shapes, strides = (iter([_joined(cls, pieces, k) for _path, _s, pieces in parts]) for k, cls in ((0, Shape), (2, Stride)))
+    cut = cut_along(outers, flat_modes(b))
+    _require(cut.why_not, a, b)
+    shapes = (_joined(Shape, [n for n, _place, _stride in pieces]) for pieces in cut.pieces)
+    strides = (_joined(Stride, [d for _n, _place, d in pieces]) for pieces in cut.pieces)
     return unchecked_layout(like(b.shape, shapes, Shape), like(b.shape, strides, Stride))
 
 
@@ -173,8 +163,8 @@ def _mode_at(a: Layout, b: Layout, path: tuple[int, ...]) -> list[Mode]:
     return merge([*flat_modes(a), *rest], unbounded=True)
 
 
-def _joined(cls: type[IntTuple], pieces: list[Piece], k: int) -> Any:
-    return pieces[0][k] if len(pieces) == 1 else cls(*(p[k] for p in pieces))
+def _joined(cls: type[IntTuple], leaves: list[Any]) -> Any:
+    return leaves[0] if len(leaves) == 1 else cls(*leaves)
 
 
 def with_shape(layout: Layout, shape: IntTupleLike) -> Layout:

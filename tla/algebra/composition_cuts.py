@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any
 
 from ..core.basis import E, Encoding
 from ..core.digits import Steps
@@ -33,11 +33,10 @@ from ..core.ints import (
     settled,
     static,
 )
-from .flat_modes import Mode, has_symbols, step_of
+from .cut import Cut, Piece
+from .flat_modes import Mode, has_symbols, path_of, step_of
 
 _0, _1 = Int[0](), Int[1]()
-
-Piece: TypeAlias = tuple[Any, Any, Any]  # of a mode of the inner layout: its extent, how far it steps in the outer domain, and in offsets
 
 
 class Outer(Steps):
@@ -55,9 +54,9 @@ class Outer(Steps):
     def pieces(self, s: IntLike, d: IntLike) -> list[Piece]:
         """The mode s:d of the inner layout, cut where the step of the outer one changes."""
         if is_constant(0, d):
-            return [(s, d, _0)]
+            return [Piece(s, d, _0)]
         if self.static and type(s) is Int and type(d) is Int and s > 1:
-            return [(static(n), static(x), self._stride(t)) for n, x, t in self.runs(int(s), int(d))]
+            return [Piece(static(n), static(x), self._stride(t)) for n, x, t in self.runs(int(s), int(d))]
         return self._along_modes(s, d)
 
     def _stride(self, t: int) -> Any:
@@ -75,11 +74,11 @@ class Outer(Steps):
             following = _signed(step, ceil_div(abs(step), extent))
             if not is_constant(1, steps) and not is_constant(1, s):
                 n = fold("min", min, steps, s)
-                out.append((n, at, mul(step, stride)))
+                out.append(Piece(n, at, mul(step, stride)))
                 at, s = mul(at, n), s // n
             step = following
         if not out or not is_constant(1, s):
-            out.append((s, at, mul(step, self.modes[-1][1])))
+            out.append(Piece(s, at, mul(step, self.modes[-1][1])))
         return out
 
     def why_not_parts(self, parts: list[list[Piece]], sizes: list[Any]) -> str | None:
@@ -112,7 +111,7 @@ class OuterOfSymbols:
     def pieces(self, s: Any, d: IntLike) -> list[Piece]:
         """The mode s:d of the inner layout, cut where it goes on in another outer mode."""
         if is_constant(0, d):
-            return [(s, d, _0)]
+            return [Piece(s, d, _0)]
         if len(self.modes) > 1:
             self._require("<=", 1, d, f"the stride {d} is not positive")
         out: list[Piece] = []
@@ -140,7 +139,7 @@ class OuterOfSymbols:
 
     def _piece(self, i: int, n: object, at: object, step: object, stride: Any) -> Piece:
         self._filled[i].append((n, step))
-        return n, at, mul(step, stride)
+        return Piece(n, at, mul(step, stride))
 
     def _require(self, question: Any, a: Any, b: Any, why: str) -> None:
         if not require(question, a, b, self.where):
@@ -165,6 +164,16 @@ def _reach(filled: list[Mode]) -> Any:
 def outer_of(modes: list[Mode], inner: list[Mode], where: Callable[[], str]) -> Outer | OuterOfSymbols:
     """The outer layout of these modes, for the modes of an inner one."""
     return OuterOfSymbols(modes, where) if has_symbols(*modes, *inner) else Outer(modes)
+
+
+def cut_along(outers: dict[tuple[int, ...], Outer | OuterOfSymbols], modes: list[Mode]) -> Cut:
+    """The modes of an inner layout, each cut by the outer layout of the mode that it goes to; () is all of it, for offsets."""
+    parts = [(path_of(d), s, outers[path_of(d)].pieces(s, step_of(d))) for s, d in modes]
+    why = None
+    for path, outer in outers.items():
+        own = [(s, pieces) for p, s, pieces in parts if p == path]
+        why = why or outer.why_not_parts([pieces for _s, pieces in own], [s for s, _pieces in own])
+    return Cut([pieces for _path, _s, pieces in parts], why)
 
 
 def _signed(like: Any, n: Any) -> Any:

@@ -3,22 +3,37 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ..core.digits import Modes, Pieces, Steps, merged
+from ..core.digits import Modes, Steps, merged
 from ..core.int_tuple import like
 from ..core.ints import INT64_MAX, INT64_MIN, IntTupleLike, leaf, static
-from ..core.layout import Layout, Shape, Stride, plain_layout
+from ..core.layout import Layout, plain_layout
+from ..core.strides import Shape, Stride
+
+
+class Piece(NamedTuple):
+    """A part of a mode of b in a o b, over which a steps evenly. Of static layouts it is a plain triple of these.
+
+    extent   the number of its steps
+    place    the length of a step in a's domain
+    stride   the length of a step in a's offsets; None where it goes along two coordinates
+    """
+
+    extent: Any
+    place: Any
+    stride: Any
 
 
 class Cut(NamedTuple):
-    """The pieces of each mode of b in a o b, over each of which a steps evenly.
+    """The result of a composition's search: the modes of b cut where the step of a changes, and whether they make a o b.
 
-    pieces    of each mode: pairs of an extent and a stride in a's domain, with the stride in a's offsets
-    why_not   why these do not make the composition; None if they do
+    pieces    of each mode of b, in order
+    why_not   the reason that they do not make the composition; None if they do
     """
 
-    pieces: list[Pieces]
+    pieces: Sequence[Sequence[tuple[Any, Any, Any]]]
     why_not: str | None
 
 
@@ -40,7 +55,7 @@ def _of_one(steps: Steps, d: int) -> int:
     return d * steps.functions[0][-1][1]
 
 
-def cut_like(profile: IntTupleLike, cut: list[Pieces]) -> Layout:
+def cut_like(profile: IntTupleLike, cut: Sequence[Sequence[tuple[Any, Any, Any]]]) -> Layout:
     """The static layout in which each integer of the profile is cut into pieces."""
     plain = [(n, t) for pieces in cut for n, _x, t in pieces]
     for _n, t in plain:
@@ -49,7 +64,11 @@ def cut_like(profile: IntTupleLike, cut: list[Pieces]) -> Layout:
     return plain_layout(plain, functools.partial(_wrapped_like, profile, cut))
 
 
-def _wrapped_like(profile: IntTupleLike, cut: list[Pieces]) -> tuple[Any, Any]:
-    shapes = (static(p[0][0]) if len(p) == 1 else tuple.__new__(Shape, [static(n) for n, _x, _t in p]) for p in cut)
-    strides = (static(p[0][2]) if len(p) == 1 else tuple.__new__(Stride, [static(t) for _n, _x, t in p]) for p in cut)
+def _wrapped_like(profile: IntTupleLike, cut: Sequence[Sequence[tuple[Any, Any, Any]]]) -> tuple[Any, Any]:
+    shapes = (_one_or([static(n) for n, _place, _stride in pieces], Shape) for pieces in cut)
+    strides = (_one_or([static(d) for _n, _place, d in pieces], Stride) for pieces in cut)
     return like(profile, shapes, Shape), like(profile, strides, Stride)
+
+
+def _one_or(leaves: list[Any], cls: type[tuple[Any, ...]]) -> Any:
+    return leaves[0] if len(leaves) == 1 else tuple.__new__(cls, leaves)

@@ -27,13 +27,8 @@ from ..core.ints import (
     require,
     static,
 )
-from ..core.layout import (
-    Layout,
-    Shape,
-    Stride,
-    plain_layout,
-    unchecked_layout,
-)
+from ..core.layout import Layout, plain_layout, unchecked_layout
+from ..core.strides import Shape, Stride
 
 _0, _1 = Int[0](), Int[1]()
 

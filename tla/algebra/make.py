@@ -15,12 +15,15 @@ from ..core.coord import CoordLike, MakeCoord
 from ..core.errors import LeafTypeError
 from ..core.int_tuple import AnyLayout, Underscore, as_int_tuple, opened, rank, shown
 from ..core.ints import is_int, is_static
-from ..core.layout import Layout, LayoutLeft, MakeLayout, MakeShape, MakeStride, compact_col_major
+from ..core.layout import Layout
+from ..core.make_layout import MakeLayout
+from ..core.strides import LayoutLeft, MakeShape, MakeStride, compact_col_major
 from ..core.swizzle import Swizzle
 from .coalesce import filter_zeros
 from .codomain import MakeIdentityLayout
-from .divide import MakeLayoutLike, MakeOrderedLayout, tiled_product
+from .divide import tiled_product
 from .modes import take
+from .ordered import MakeLayoutLike, MakeOrderedLayout
 
 make_shape = MakeShape
 make_stride = MakeStride

@@ -18,7 +18,8 @@ from ..core.errors import RankError
 from ..core.int_tuple import AnyLayout, Bracketed, IntTuple, Underscore, as_int_tuple, opened, shown
 from ..core.ints import Int, IntLike, at_most, is_leaf, leaf
 from ..core.kinds import by_kind, defined
-from ..core.layout import Layout, Shape, as_layout, join, unchecked_layout, valid_as_one
+from ..core.layout import Layout, as_layout, join, unchecked_layout, valid_as_one
+from ..core.strides import Shape
 
 _0, _1 = Int[0](), Int[1]()
 #: More modes than this are refused, rather than made one by one.

@@ -14,7 +14,8 @@ from ..core.errors import DivisibilityError, LeafTypeError, RangeError
 from ..core.int_tuple import Bracketed, leaves, like, modes_of, product, shown
 from ..core.ints import Int, IntLike, at_most, ceil_div, divides, equal, is_constant, known, leaf, mul, require, static
 from ..core.kinds import AnyLayout
-from ..core.layout import Layout, Shape, Stride, as_layout, spread_valid, unchecked_layout, valid_as_one
+from ..core.layout import Layout, as_layout, spread_valid, unchecked_layout, valid_as_one
+from ..core.strides import Shape, Stride
 from .flat_modes import Mode, flat_modes
 
 _1 = Int[1]()

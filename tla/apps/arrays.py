@@ -1,10 +1,10 @@
-"""The commands `tla relayout`, `tla default` and `tla sharding`: XLA arrays and their layouts."""
+"""The commands `tla explain`, `tla relayout`, `tla default` and `tla sharding`: XLA arrays and their layouts."""
 
 from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from .. import xla
@@ -12,6 +12,7 @@ from ..core.errors import LeafTypeError
 from ..xla.compare import transposed
 from ..xla.curve import in_units
 from ..xla.default import TARGETS
+from ..xla.grammar import named_shape
 from . import terminal
 
 Answer = tuple[Any, Callable[[Any], str]]
@@ -50,6 +51,34 @@ def _relayout_text(value: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def explain(arguments: argparse.Namespace) -> Answer:
+    """Each step from the index of an element of an XLA array to its offset; without an index, as a formula of the dimensions' letters."""
+    shape = named_shape(arguments.shape, {})
+    index = None if arguments.index is None else _numbers("INDEX", arguments.index)
+    found = xla.explain(shape, index)
+    value: dict[str, Any] = {
+        "shape": str(shape),
+        "steps": [{"name": s.name, "dimensions": [*map(_plain, s.dimensions)], "index": [*map(_plain, s.coord)]} for s in found.steps],
+        "offset": _plain(found.offset),
+    }
+    if arguments.strip:
+        value["strip"] = [None if at is None else [*at] for at in xla.strip(shape)]
+    return value, lambda v: "\n".join([str(found), *_strip_lines(v.get("strip", []))])
+
+
+def _plain(n: Any) -> Any:
+    return int(n) if isinstance(n, int) else str(n)
+
+
+def _strip_lines(strip: list[Any]) -> Iterator[str]:
+    """The slots of memory in rows, padding as a dot, each row with the offset of its first slot."""
+    texts = ["." if at is None else f"({','.join(map(str, at))})" for at in strip]
+    wide = max(map(len, texts), default=1)
+    count = max(1, ((terminal.width() or 80) - 10) // (wide + 1))
+    for k in range(0, len(texts), count):
+        yield f"{k:>8}  " + " ".join(t.ljust(wide) for t in texts[k : k + count]).rstrip()
+
+
 def default(arguments: argparse.Namespace) -> Answer:
     """The layout that the TPU compiler gives an argument, and what it takes."""
     shape = _array(arguments.array)
@@ -70,7 +99,8 @@ def default(arguments: argparse.Namespace) -> Answer:
 
 def sharding(arguments: argparse.Namespace) -> Answer:
     """The slice of an XLA array that each device holds, and its bytes on one device."""
-    found, shape = xla.parse_sharding(arguments.sharding), _array(arguments.array)
+    read = xla.parse_shardy if arguments.sharding.lstrip().startswith("#sdy") else xla.parse_sharding
+    found, shape = read(arguments.sharding), _array(arguments.array)
     if isinstance(found, xla.TupleSharding):
         raise LeafTypeError(f"{arguments.sharding} is the sharding of a tuple", "that of one array", "give one of its elements")
     dims = tuple(n for n in shape.dimensions if isinstance(n, int))

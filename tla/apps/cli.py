@@ -100,6 +100,10 @@ def _parser() -> argparse.ArgumentParser:
     command(offset, layout=layout, coord="a coordinate, such as 5 or 1,5 or '(1,0),5'; in parentheses if it begins with a minus")
     command(hlo.hlo, file="the text of an HLO module, or - for standard input")
     hlo.options(commands.choices["hlo"])
+    command(arrays.explain, shape="an XLA shape, such as 'f32[3,5]{1,0:T(2,2)}'")
+    steps = commands.choices["explain"]
+    steps.add_argument("index", metavar="INDEX", nargs="?", help="numbers between commas, such as 2,3; by default the dimensions' letters")
+    steps.add_argument("--strip", action="store_true", help="show what each slot of memory holds, too")
     command(arrays.relayout, source="an XLA shape", destination="an XLA shape of the same elements")
     commands.choices["relayout"].add_argument("--permutation", metavar="DIMS", help="transpose the source first, as HLO does: 1,0")
     command(arrays.default, array="an element type and dimensions, such as 'bf16[8,300]'")
@@ -131,6 +135,7 @@ EXAMPLES = {
     "show": ["'((4,2),(4,3)):((4,16),(1,32))'", "'A = (8,12):(12,1); zipped_divide(A, (4,3))'"],
     "offset": ["'((_4,_2),(_4,_3)):((_4,_16),(_1,_32))' 1,5", "'f32[3,5]{1,0:T(2,2)}' 2,3 --json"],
     "hlo": ["module.txt", "module.txt --by peak", "module.txt --advise"],
+    "explain": ["'f32[3,5]{1,0:T(2,2)}' 2,3", "'f32[M,N]{1,0:T(8,128)}'", "'f32[3,5]{1,0:T(2,2)}' --strip"],
     "relayout": ["'f32[16,32]{1,0:T(8,16)}' 'f32[16,32]{0,1}'"],
     "default": ["'bf16[8,300]'", "'bf16[8,300]' --target v5e"],
     "sharding": ["'{devices=[2,4]<=[8]}' 'f32[16,128]'"],

@@ -15,9 +15,10 @@ from typing import Any
 
 from ..core.element import Element
 from ..core.errors import LeafTypeError, Predicate, Reason, Unproven
-from ..core.int_tuple import AnyLayout, congruent, layout_fix, leaves, modes_of, product_each, shown
+from ..core.int_tuple import AnyLayout, layout_fix, leaves, modes_of, product_each, shown
 from ..core.ints import Int, at_most, divides, equal, is_constant, is_int, mul
 from ..core.layout import Layout
+from ..core.profiles import congruent
 from . import tags
 from .element import as_element
 from .tags import ALL, C0, GIVEN, TAGS, Tag, Tagged

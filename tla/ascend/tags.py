@@ -18,9 +18,11 @@ from ..core.arithmetic import round_up
 from ..core.cache import memo
 from ..core.element import Element, fp8_e8m0
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankError
-from ..core.int_tuple import flatten, leaves, like, product, shown
+from ..core.int_tuple import leaves, like, product, shown
 from ..core.ints import Int, at_most, ceil_div, divides, leaf, mul, static
-from ..core.layout import Layout, Shape, Stride
+from ..core.layout import Layout
+from ..core.profiles import flatten
+from ..core.strides import Shape, Stride
 from .element import as_element
 
 _1, _2, _16, _32 = Int[1](), Int[2](), Int[16](), Int[32]()

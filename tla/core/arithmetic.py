@@ -16,9 +16,10 @@ from . import ints
 from .arrays import computed
 from .coord import as_coord
 from .errors import DivisibilityError, RankError
-from .int_tuple import IntTuple, as_int_tuple, leaves, product, require_congruent, shown
+from .int_tuple import IntTuple, as_int_tuple, leaves, product, shown
 from .ints import Int, IntLike, IntTupleLike, add, is_leaf, mul, static
 from .kinds import by_kind
+from .profiles import require_congruent
 
 
 def ceil_div(a: IntTupleLike, b: IntTupleLike) -> Any:

@@ -15,9 +15,10 @@ from .arrays import require_held
 from .basis import ArithmeticTuple, ScaledBasis, as_coordinate
 from .coord import CoordLike, offset_range
 from .errors import LeafTypeError, RankError
-from .int_tuple import AnyLayout, flatten, leaves, mode, shown, symbols_given, unflatten
+from .int_tuple import AnyLayout, leaves, mode, shown, symbols_given
 from .ints import Int, IntTupleLike, is_constant, is_int, is_leaf, is_static, leaf, plus
 from .layout import Layout, as_layout, origin_given
+from .profiles import flatten, unflatten
 from .swizzle import Swizzle
 from .value import new_value
 

@@ -20,7 +20,7 @@ from typing import Any, Protocol, TypeAlias
 from .arrays import INT64_MAX, INT64_MIN, computed, dtype_of, range_of, require_held
 from .digits import merged_leaves
 from .errors import LeafTypeError, RangeError, RankError
-from .int_tuple import AnyLayout, IntTuple, Underscore, as_int_tuple, as_tuple, leaves, opened, product, require_congruent, shown
+from .int_tuple import AnyLayout, IntTuple, Underscore, as_int_tuple, as_tuple, leaves, opened, product, shown
 from .ints import (
     Int,
     IntLike,
@@ -38,6 +38,7 @@ from .ints import (
     plus,
     times,
 )
+from .profiles import require_congruent
 
 _0, _1 = Int[0](), Int[1]()
 

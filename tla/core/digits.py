@@ -14,6 +14,7 @@ from typing import Any
 from .ints import Int
 
 Modes = list[tuple[int, int]]
+CommonMode = tuple[int, tuple[int, ...]]  # of several functions at once: the number of steps, and how far one goes in each
 Pieces = list[tuple[int, int, int]]  # of a mode: how many steps, how far each goes in the domain, and in the values
 
 #: Domains up to this size are decided by going through them, where no shorter proof is known.
@@ -70,10 +71,10 @@ def merged_leaves(modes: Iterable[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
     return out
 
 
-def merged_together(axes: Iterable[tuple[int, tuple[int, ...]]]) -> list[tuple[int, tuple[int, ...]]]:
+def merged_together(modes: Iterable[CommonMode]) -> list[CommonMode]:
     """Modes of several functions at once, (extent, strides), slowest first: those merged that continue their right neighbour in all."""
-    out: list[tuple[int, tuple[int, ...]]] = []
-    for n, steps in reversed([*axes]):
+    out: list[CommonMode] = []
+    for n, steps in reversed([*modes]):
         if out and steps == tuple(out[-1][0] * d for d in out[-1][1]):
             out[-1] = out[-1][0] * n, out[-1][1]
         else:

@@ -63,7 +63,12 @@ def by_kind(written_for: type, argument: int = 0) -> Callable[[F], F]:
 
         @functools.wraps(f)
         def of_kind(*arguments: object, **options: object) -> Any:
-            x = arguments[argument] if len(arguments) > argument else options.get(f.__code__.co_varnames[argument])
+            if len(arguments) > argument:
+                x = arguments[argument]
+                if isinstance(x, written_for) and type(x) not in _DEFINED:  # most often, and at once
+                    return f(*arguments, **options)
+            else:
+                x = options.get(f.__code__.co_varnames[argument])
             if own := defined(name, x, argument):
                 return own(*arguments, **options)
             if not isinstance(x, written_for) and (arguments or options):

@@ -5,158 +5,32 @@ Source: CuTe include/cute/layout.hpp and stride.hpp; TLA include/tla/layout.hpp.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec, cast
+from typing import TYPE_CHECKING, Any, ParamSpec
 
 from .cache import memo
 from .coord import ends_empty, offset_of
 from .errors import LeafTypeError, RangeError, RankError
 from .int_tuple import (
     AnyLayout,
-    ByPath,
-    IntTuple,
     as_int_tuple,
-    as_shape,
-    congruent,
-    flatten,
     layout_fix,
     leaves,
-    like,
     mode,
     modes_of,
     product,
     product_each,
-    require_congruent,
     require_depth,
     shown,
     symbols_given,
     text,
-    unflatten,
 )
-from .ints import Int, IntLike, IntTupleLike, Static, at_most, divides, equal, is_constant, is_int, is_static, leaf, mul, require
-from .kinds import defined, refuse_kind
+from .ints import Int, IntLike, IntTupleLike, Static, at_most, divides, equal, is_static, leaf, mul, require
+from .profiles import congruent, flatten, require_congruent, unflatten
+from .strides import Shape, Stride, compact_col_major
 
 _0, _1 = Int[0](), Int[1]()
 P = ParamSpec("P")
-
-# ------------------------------------------------------------------------------------------ Shape and Stride
-
-
-class Shape(IntTuple):
-    """The extents of a layout's modes [elements]. `Shape[_4, _2]` is a static one as a type; MakeShape makes the value.
-
-    >>> from tla import MakeShape, Shape, _2, _4
-    >>> print(MakeShape(_4, 2), Shape[_4, _2]())
-    (_4,2) (_4,_2)
-
-    Source: TLA and CuTe `Shape`.
-    """
-
-    __slots__ = ()
-
-
-class Stride(IntTuple):
-    """The length of one step in each mode [elements]; congruent to the layout's shape.
-
-    >>> from tla import MakeStride, Stride, _1, _4
-    >>> print(MakeStride(_1, 4), Stride[_1, _4]())
-    (_1,4) (_1,_4)
-
-    Source: TLA and CuTe `Stride`.
-    """
-
-    __slots__ = ()
-
-
-def MakeShape(*modes: IntTupleLike) -> Shape:
-    """A Shape of extents, each an integer or a tuple of them; `_4` or `Int[4]()` is static, `4` dynamic.
-
-    Raises LeafTypeError for a leaf that is no integer.
-
-    >>> from tla import MakeShape, _4
-    >>> print(MakeShape((_4, 2), 3))
-    ((_4,2),3)
-
-    Source: TLA `MakeShape`.
-    """
-    return Shape(*modes)
-
-
-def MakeStride(*modes: IntTupleLike) -> Stride:
-    """A Stride of steps [elements], each an integer or a tuple of them.
-
-    Raises LeafTypeError for a leaf that is no integer.
-
-    >>> from tla import MakeStride, _1
-    >>> print(MakeStride((_1, 8), 16))
-    ((_1,8),16)
-
-    Source: TLA `MakeStride`.
-    """
-    return Stride(*modes)
-
-
-# ------------------------------------------------------------------------------------------ compact strides
-
-
-class _Order:
-    """The fastest mode of a compact layout: the first or the last."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def __repr__(self) -> str:
-        return self._name
-
-    def __reduce__(self) -> str:  # the one object of its name, after pickle and copy too
-        return self._name
-
-
-#: The order of a compact layout with its first mode fastest: MakeLayout's default.
-LayoutLeft = _Order("LayoutLeft")
-#: The order of a compact layout with its last mode fastest.
-LayoutRight = _Order("LayoutRight")
-
-
-def compact_col_major(shape: IntTupleLike, current: IntLike = _1) -> Any:
-    """The strides of a shape laid out without gaps, first mode fastest, from stride `current` on [elements].
-
-    A static 1 gets stride _0: no coordinate steps along it. Raises RangeError for a stride that 64 bits do not hold.
-
-    >>> from tla import compact_col_major, _1, _4
-    >>> print(compact_col_major((_4, (3, _1))))
-    (_1,(_4,_0))
-
-    Source: CuTe `compact_col_major`.
-    """
-    shape = as_int_tuple(shape)
-    return _compact(shape, leaves(shape), current)[0]
-
-
-def compact_row_major(shape: IntTupleLike, current: IntLike = _1) -> Any:
-    """The strides of a shape laid out without gaps, last mode fastest, from stride `current` on [elements].
-
-    >>> from tla import compact_row_major, _1, _4
-    >>> print(compact_row_major((_4, (3, _1))))
-    (3,(_1,_0))
-
-    Source: CuTe `compact_row_major`.
-    """
-    shape = as_int_tuple(shape)
-    return _compact(shape, reversed(tuple(leaves(shape))), current)[1]
-
-
-def _compact(shape: IntTupleLike, extents: Iterable[Any], current: Any) -> tuple[Any, Any]:
-    """Running products over the extents, in the profile of shape: as they come, and reversed."""
-    current, strides = leaf(current), []
-    for n in extents:
-        strides.append(_0 if is_constant(1, n) else leaf(current))  # which refuses what 64 bits do not hold
-        current = mul(current, n)
-    return like(shape, iter(strides), Stride), like(shape, reversed(strides), Stride)
-
-
-# ---------------------------------------------------------------------------------------------------- Layout
 
 
 class _LayoutMeta(type):
@@ -483,109 +357,3 @@ def _kept(shape: IntTupleLike, origin: object) -> Any:
     whole = _default_origin(shape)
     same = origin == whole and all(is_static(o) == is_static(n) for o, n in zip(origin, whole))
     return None if same else origin
-
-
-class _Make(Generic[P]):
-    """MakeLayout: called with a shape, or with types in brackets, the element's and a tag, which makes its layout."""
-
-    def __init__(self, make: Callable[P, Layout]) -> None:
-        self._make = make
-        functools.update_wrapper(self, make)
-
-    def __call__(self, *args: P.args, **options: P.kwargs) -> Layout:
-        return self._make(*args, **options)
-
-    def __getitem__(self, types: tuple[Any, Any]) -> Callable[..., Layout]:
-        make = getattr(types[1], "MakeLayout", None) if isinstance(types, tuple) and len(types) == 2 else None
-        if make is None:
-            raise LeafTypeError(f"MakeLayout[{shown(types)}]", "an element type and a tag", "write MakeLayout[half, zN](rows, cols)")
-        return functools.partial(make, types[0])
-
-    def __repr__(self) -> str:
-        return "<function MakeLayout>"
-
-    def __reduce__(self) -> str:
-        return "MakeLayout"
-
-
-@_Make
-def MakeLayout(shape: Any, stride: Any = LayoutLeft, origin_shape: Any = None, *more: Layout) -> Layout:
-    """A layout of a shape: with the strides given, or compact. Of layouts: these as the modes of one.
-
-    shape          an IntTuple of extents [elements]; an integer alone is the length of a vector, `(n):(_1)`
-    stride         congruent to shape [elements]; or LayoutLeft, compact with the first mode fastest, which is the
-                   default; or LayoutRight, compact with the last mode fastest
-    origin_shape   one integer per top-level mode: how much holds valid data [elements]; all of it by default
-    Raises         RankError, RangeError, LeafTypeError as Layout does
-
-    With an element type and a tag in brackets it is the layout of that tag (tla.ascend): `MakeLayout[half, zN](rows, cols)`,
-    with a leading dimension `ld=...` [elements] where it is not the least, `((rows, cols), batch)` for a batch of them. A width
-    in bits may stand for the element type. origin_shape is the sizes, and static sizes give static strides.
-
-    >>> from tla import MakeLayout, MakeShape, MakeStride, LayoutRight, Int
-    >>> print(MakeLayout(MakeShape(Int[2](), 4), MakeStride(Int[12](), Int[1]())))
-    (_2,4):(_12,_1)
-    >>> print(MakeLayout((Int[2](), 4)), MakeLayout((Int[2](), 4), LayoutRight), MakeLayout(128), MakeLayout(8, 1))
-    (_2,4):(_1,_2) (_2,4):(4,_1) (128):(_1) 8:1
-    >>> MakeLayout((4, 8), (8, 1), origin_shape=(3, 5)).origin_shape
-    parse('(3,5)')
-    >>> from tla.ascend import RowMajor, half, zN
-    >>> print(MakeLayout[half, zN](Int[100](), 60), MakeLayout[16, RowMajor](4, 6, ld=13), MakeLayout[8, zN]((64, 32), 2))
-    ((_16,_7),(_16,4)):((_16,_256),(_1,_1792)) (4,6):(13,_1) ((_16,4),(_32,1),2):((_32,_512),(_1,2048),2048)
-
-    Source: TLA `MakeLayout`; the compact default is CuTe's `make_layout`.
-    """
-    if isinstance(shape, AnyLayout):
-        return _concatenated([shape, *(x for x in (stride, origin_shape) if x is not LayoutLeft and x is not None), *more])
-    if not isinstance(shape, tuple) and not is_int(shape):
-        if isinstance(shape, list):
-            leaf(shape)  # which says how to write it
-        if stride is not LayoutLeft or origin_shape is not None or more:
-            raise LeafTypeError(
-                f"MakeLayout of a {type(shape).__name__} and more", "it alone, or a shape", "use compose to put them together"
-            )
-        whole = defined("MakeLayout", shape) or functools.partial(refuse_kind, "MakeLayout")
-        return cast(Layout, whole(shape))
-    if isinstance(stride, _Order):
-        if not isinstance(shape, tuple):
-            shape, stride = (shape,), (_1,)
-        else:
-            stride = compact_row_major(shape) if stride is LayoutRight else compact_col_major(shape)
-    return Layout(shape, stride, origin_shape)
-
-
-def _concatenated(modes: list[Any]) -> Layout:
-    if own := next((own for m in modes if isinstance(m, AnyLayout) and (own := defined("MakeLayout", m))), None):
-        return cast(Layout, own(*modes))
-    for m in modes:
-        if not isinstance(m, Layout):
-            raise LeafTypeError(
-                f"MakeLayout of layouts and of {shown(m)}", "layouts only, or a shape with its stride", "make a layout of it first"
-            )
-    return join(modes)
-
-
-@ByPath
-def shape(layout: Any) -> Any:
-    """The shape of a layout, or of one of its modes: `shape[0, 1](layout)` [elements].
-
-    >>> from tla import parse, shape
-    >>> print(shape(parse("((_4,2),3):((1,4),8)")), shape[0, 1](parse("((_4,2),3):((1,4),8)")))
-    ((_4,2),3) 2
-
-    Source: CuTe and TLA `shape<I...>`.
-    """
-    return as_shape(layout)
-
-
-@ByPath
-def stride(layout: Layout) -> Any:
-    """The stride of a layout, or of one of its modes: `stride[0, 1](layout)` [elements].
-
-    >>> from tla import parse, stride
-    >>> print(stride(parse("((_4,2),3):((1,4),8)")), stride[0, 1](parse("((_4,2),3):((1,4),8)")))
-    ((1,4),8) 4
-
-    Source: CuTe and TLA `stride<I...>`.
-    """
-    return as_layout("stride", layout).stride

@@ -19,7 +19,8 @@ from ..core.element import Element
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankError
 from ..core.int_tuple import shown, size
 from ..core.ints import Int, static
-from ..core.layout import Layout, Shape
+from ..core.layout import Layout
+from ..core.strides import Shape
 from .elements import as_element, cpp_name
 
 

@@ -8,13 +8,15 @@ from __future__ import annotations
 from typing import Any
 
 from ..algebra.coalesce import filter_zeros
-from ..algebra.divide import MakeOrderedLayout, tiled_product
+from ..algebra.divide import tiled_product
 from ..algebra.modes import take
+from ..algebra.ordered import MakeOrderedLayout
 from ..core.composed import innermost
 from ..core.element import Element
 from ..core.int_tuple import leaves, product_each, size
 from ..core.ints import Int, is_static, known
-from ..core.layout import Layout, compact_col_major
+from ..core.layout import Layout
+from ..core.strides import compact_col_major
 from ..tensors.tensor import Tensor, tensor_of
 from .atom import TmemFragment
 from .elements import CPP

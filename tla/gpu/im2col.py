@@ -18,7 +18,8 @@ from ..core.coord import idx2crd
 from ..core.errors import DivisibilityError, RangeError, RankError
 from ..core.int_tuple import depth, product_each, rank, shown, size
 from ..core.ints import ceil_div, known, static
-from ..core.layout import Layout, Shape
+from ..core.layout import Layout
+from ..core.strides import Shape
 from ..tensors.tensor import MakeTensor, Tensor
 from .elements import element_of, require_number
 from .tensor_map import CORNERS, MAX_BOX, MAX_PIXELS, Im2colMap, swizzle_name

@@ -24,8 +24,12 @@ from ..core.arithmetic import round_up
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError
 from ..core.int_tuple import leaves, product_each, rank, shown
 from ..core.ints import at_most, is_int, leaf, static
-from ..core.layout import Layout, Shape, Stride, compact_col_major
+from ..core.layout import Layout
+from ..core.strides import Shape, Stride, compact_col_major
 from .elements import require_number
+
+#: Rows and scales of an atom, and how many elements share a scale: 16 of NVFP4, 32 of MX, 64 of a sparse MX operand.
+ROWS, SCALES, VECTORS = 128, 4, (16, 32, 64)
 
 
 class _Block(NamedTuple):

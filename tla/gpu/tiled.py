@@ -16,7 +16,8 @@ from ..algebra.modes import append
 from ..core.errors import LeafTypeError, RangeError, RankError
 from ..core.int_tuple import IntTuple, _, shown, size
 from ..core.ints import Int, at_most, is_constant, is_int
-from ..core.layout import Layout, MakeLayout, join, shape
+from ..core.layout import Layout, join
+from ..core.make_layout import MakeLayout, shape
 
 _0, _1 = Int[0](), Int[1]()
 ONE = Layout(_1, _0)

@@ -16,7 +16,9 @@ from ..algebra.recast import upcast
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankError
 from ..core.int_tuple import _, product_each, shown, size
 from ..core.ints import Int, at_most, divides, is_int, mul
-from ..core.layout import Layout, MakeLayout, Shape, join, shape
+from ..core.layout import Layout, join
+from ..core.make_layout import MakeLayout, shape
+from ..core.strides import Shape
 from ..tensors.tensor import Tensor
 from .atom import CopyAtom, Family
 from .partition import cut, part_of, with_valid

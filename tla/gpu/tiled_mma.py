@@ -14,7 +14,8 @@ from ..algebra.predicates import is_bijective
 from ..core.errors import DivisibilityError, InjectivityError, LeafTypeError, RankError
 from ..core.int_tuple import Underscore, _, shown, size
 from ..core.ints import Int, divides, is_int, is_static, leaf, mul
-from ..core.layout import Layout, MakeLayout, join
+from ..core.layout import Layout, join
+from ..core.make_layout import MakeLayout
 from ..tensors.tensor import Tensor
 from .atom import Family, MMAAtom, TmemFragment
 from .fragments import fragment_like, register_fragment, tmem_fragment

@@ -17,7 +17,8 @@ from ..core.element import Element
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError, Reason
 from ..core.int_tuple import leaves, product_each, rank, shown, size
 from ..core.ints import Int, is_int, known, require, static
-from ..core.layout import Layout, Shape
+from ..core.layout import Layout
+from ..core.strides import Shape
 from ..tensors.tensor import MakeTensor, Tensor
 from .canonical import Swizzled, taken_apart
 from .elements import element_of, require_number

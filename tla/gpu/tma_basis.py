@@ -21,7 +21,8 @@ from ..core.element import Element
 from ..core.errors import DivisibilityError, Unproven
 from ..core.int_tuple import get, leaves, modes_of, product_each, shown
 from ..core.ints import Int, is_constant, known, static
-from ..core.layout import Layout, Shape, Stride
+from ..core.layout import Layout
+from ..core.strides import Shape, Stride
 from .canonical import Mode
 from .tensor_map import MAX_BOX, MAX_RANK, TensorMap, swizzle_name
 

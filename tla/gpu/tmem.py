@@ -15,7 +15,8 @@ from ..algebra.divide import tiled_product
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankError
 from ..core.int_tuple import leaves, shown, size
 from ..core.ints import Int, static
-from ..core.layout import Layout, Shape, compact_col_major
+from ..core.layout import Layout
+from ..core.strides import Shape, compact_col_major
 from .elements import as_element, require_number
 
 #: Data paths, columns of 32 bits, and the bits of the address below a data path.

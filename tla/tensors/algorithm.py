@@ -14,17 +14,19 @@ from typing import Any
 
 from ..algebra.tiles import padding
 from ..core.composed import innermost
+from ..core.digits import Modes
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankError
 from ..core.int_tuple import _, modes_of, product_each, shown
 from ..core.ints import Int, IntTupleLike, ceil_div, leaf, require_positive
-from ..core.layout import Layout, LayoutLeft, MakeLayout, require_origin
+from ..core.layout import Layout, require_origin
+from ..core.make_layout import MakeLayout
+from ..core.strides import LayoutLeft
 from . import transfer as moves
 from .buffers import integers_of, require_castable, require_values_held, rounded
 from .tensor import MakeTensor, Tensor, around, as_element, as_tensor, padded, require_box, require_data, require_writable, tensor_of
 from .views import GetTile, TileView
 
 _0 = Int[0]()
-Axis = tuple[int, int]
 
 
 def _elements(where: str, x: object) -> Tensor:
@@ -259,8 +261,8 @@ def im2col(
     if sorted({*spatial, *batch}) != sorted([*spatial, *batch]) or not {*spatial, *batch} <= {*range(len(t.coord))}:
         raise RankError(f"im2col of {t!r} along {spatial} and {batch}", f"modes 0 to {len(t.coord) - 1}, each once", "count from 0")
     begin, modes = _digits("im2col", t, spatial)
-    places: list[Axis] = []
-    window: list[Axis] = []
+    places: Modes = []
+    window: Modes = []
     for i, count, step, gap in zip(spatial, *windows):
         ((n, d),) = modes[i] or ((1, 0),)
         if n <= gap * (count - 1):
@@ -286,7 +288,7 @@ def _each(n: int, x: Any) -> tuple[int, ...]:
     return values
 
 
-def _digits(where: str, t: Tensor, single: tuple[int, ...]) -> tuple[int, tuple[tuple[Axis, ...], ...]]:
+def _digits(where: str, t: Tensor, single: tuple[int, ...]) -> tuple[int, tuple[tuple[tuple[int, int], ...], ...]]:
     """The start of the valid part of t in its innermost layout, and the axes of each mode, one in those of `single`."""
     inner = tensor_of(None, t.data, _0, innermost(t.layout), t.coord, t._room)
     found = moves.cells_of(inner)

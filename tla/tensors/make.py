@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ..algebra.codomain import MakeIdentityLayout
-from ..algebra.divide import MakeLayoutLike
 from ..algebra.make import fragment_layout, make_inttuple_iter, make_layout
+from ..algebra.ordered import MakeLayoutLike
 from ..core.composed import innermost
 from ..core.errors import LeafTypeError
 from ..core.int_tuple import AnyLayout, as_int_tuple

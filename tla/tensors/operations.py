@@ -22,7 +22,9 @@ from ..core.errors import DivisibilityError
 from ..core.int_tuple import depth, get, mode, rank, size
 from ..core.ints import Int, leaf
 from ..core.kinds import AnyLayout, on
-from ..core.layout import Layout, MakeLayout, compact_col_major, shape, stride
+from ..core.layout import Layout
+from ..core.make_layout import MakeLayout, shape, stride
+from ..core.strides import compact_col_major
 from . import guard as guards
 from .tensor import Tensor, around, from_zero, gives_places, guarded_tensor
 

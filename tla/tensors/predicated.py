@@ -14,7 +14,8 @@ from ..core.errors import LeafTypeError, RangeError, RankError
 from ..core.int_tuple import as_int_tuple, size
 from ..core.ints import known
 from ..core.kinds import on
-from ..core.layout import Layout, compact_col_major
+from ..core.layout import Layout
+from ..core.strides import compact_col_major
 from . import transfer as moves
 from .buffers import require_castable, rounded
 from .tensor import MakeTensor, Tensor, as_tensor, gives_places, require_data, require_writable

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ..core.cache import plain_memo
-from ..core.digits import merged
+from ..core.digits import CommonMode, merged
 from ..core.int_tuple import leaves, modes_of
 from ..core.ints import known
 from ..core.kinds import AnyLayout
@@ -23,8 +23,6 @@ from ..core.layout import Layout
 
 #: A mode as a function of an index: (place, stride) of each digit, fastest first; the last digit has no bound.
 Digits = tuple[tuple[int, int], ...]
-#: An axis of several arrays at once: how many steps, and how far one goes in each [elements].
-Axis = tuple[int, tuple[int, ...]]
 
 #: More pieces than this have no common refinement worth the name.
 MAX_PIECES = 64
@@ -40,7 +38,7 @@ class Cell(NamedTuple):
     """
 
     begins: tuple[int, ...]
-    modes: tuple[tuple[Axis, ...], ...]
+    modes: tuple[tuple[CommonMode, ...], ...]
 
 
 @plain_memo
@@ -89,10 +87,10 @@ def refinement(
     return [Cell(tuple(map(sum, zip(zeros, *(p[0] for p in parts)))), tuple(p[1] for p in parts)) for parts in itertools.product(*pieces)]
 
 
-Piece = tuple[tuple[int, ...], tuple[Axis, ...]]  # a cell of one mode
+_Run = tuple[tuple[int, ...], tuple[CommonMode, ...]]  # a cell of one mode
 
 
-def _pieces(n: int, functions: tuple[Digits, ...], starts: tuple[int, ...]) -> Iterator[Piece]:
+def _pieces(n: int, functions: tuple[Digits, ...], starts: tuple[int, ...]) -> Iterator[_Run]:
     """The pieces of the run of n >= 1 indices that begins at starts[k] of functions[k].
 
     Past a common multiple of the places of all last digits, every function repeats itself, some steps of its last digit
@@ -112,7 +110,7 @@ def _pieces(n: int, functions: tuple[Digits, ...], starts: tuple[int, ...]) -> I
         yield from _within(rest, functions, tuple(s + whole * period for s in starts))
 
 
-def _within(n: int, functions: tuple[Digits, ...], starts: tuple[int, ...]) -> Iterator[Piece]:
+def _within(n: int, functions: tuple[Digits, ...], starts: tuple[int, ...]) -> Iterator[_Run]:
     """The same of no more than one period: cut where a last digit steps, which is constant in between and drops out.
 
     Only those of the largest place have to go, and those that do not divide it: the others go on with the rest.

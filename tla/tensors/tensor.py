@@ -23,7 +23,9 @@ from ..core.errors import DivisibilityError, InjectivityError, LeafTypeError, Ra
 from ..core.int_tuple import Underscore, leaves, modes_of, opened, product, product_each, shown
 from ..core.ints import Int, IntLike, at_most, equal, is_int, known, leaf, plus
 from ..core.kinds import AnyLayout
-from ..core.layout import Layout, MakeLayout, Shape, as_layout, require_origin, stride
+from ..core.layout import Layout, as_layout, require_origin
+from ..core.make_layout import MakeLayout, stride
+from ..core.strides import Shape
 from ..core.value import Value, new_value, put
 from . import guard as guards, transfer as moves
 from .buffers import as_dtype, integers_of, require_castable, require_values_held, storage, strided_storage

@@ -12,11 +12,11 @@ from typing import Any, NamedTuple, Protocol
 
 from ..core.cache import plain_memo
 from ..core.composed import ComposedLayout
-from ..core.digits import merged_together
+from ..core.digits import CommonMode, merged_together
 from ..core.errors import RangeError, RankError
 from ..core.int_tuple import product_each
 from ..core.swizzle import Swizzle
-from .refinement import Axis, Cell, Digits, digits, refinement
+from .refinement import Cell, Digits, digits, refinement
 
 #: So many indices of the axis that the target has fastest are moved at a time, where the source has another one fastest:
 #: as many lines of the source as any cache holds side by side.
@@ -253,7 +253,7 @@ class _Copy(NamedTuple):
 
     unit: int
     begins: tuple[int, ...]
-    axes: tuple[Axis, ...]
+    axes: tuple[CommonMode, ...]
     block: int  # so many indices of the last axis are moved at a time; 0 for all
 
 

@@ -8,16 +8,20 @@ from __future__ import annotations
 from typing import Any
 
 from ..algebra.codomain import get_flat_coord
-from ..algebra.divide import MakeLayoutLike, zipped_divide
+from ..algebra.divide import zipped_divide
 from ..algebra.modes import dice, select
+from ..algebra.ordered import MakeLayoutLike
 from ..algebra.recast import recast_layout
 from ..algebra.tiles import start_of, tiled
 from ..core.composed import innermost
 from ..core.coord import CoordLike, idx2crd
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankError
-from ..core.int_tuple import AnyLayout, Underscore, _, as_int_tuple, congruent, leaves, modes_of, opened, product_each, shown, size
+from ..core.int_tuple import AnyLayout, Underscore, _, as_int_tuple, leaves, modes_of, opened, product_each, shown, size
 from ..core.ints import Int, IntTupleLike, add, at_most, ceil_div, divides, equal, is_int, larger, leaf, mul, plus, smaller
-from ..core.layout import Layout, MakeLayout, Shape, Stride, as_layout, join
+from ..core.layout import Layout, as_layout, join
+from ..core.make_layout import MakeLayout
+from ..core.profiles import congruent
+from ..core.strides import Shape, Stride
 from .buffers import as_dtype, storage
 from .operations import apply
 from .tensor import MakeTensor, Tensor, around, as_tensor, from_zero, gives_places, require_box, require_data, tensor_of

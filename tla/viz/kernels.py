@@ -12,7 +12,8 @@ from ..core.element import uint1, uint4, uint8, uint16, uint32
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError
 from ..core.int_tuple import product, product_each, shown, size
 from ..core.ints import Int, is_int, known
-from ..core.layout import Layout, MakeLayout
+from ..core.layout import Layout
+from ..core.make_layout import MakeLayout
 from ..gpu import CopyAtom, MMAAtom, TiledCopy, TiledMMA, make_tiled_mma
 from ..gpu.tiled_mma import MODES
 from .colours import tint

@@ -9,43 +9,58 @@ Every function takes a shape value or its text.
 
 from .alternatives import Advice, Alternative, advise, alternatives
 from .array_shape import ArrayLayout, ArrayShape, Split
+from .block import Block, block
 from .census import Census, ProgramPeak, census, merge
 from .compare import Relayout, is_bitcast, relayout
 from .default import default_layout
 from .devices import Iota
+from .entry import Alias, Entry, EntryValue, ReplicaGroups, contradictions, entry, parse_layout_mode, parse_replica_groups
+from .explain import Explanation, IndexStep, combined_shape, dimension_letters, dimension_number, explain, true_rank
 from .grammar import parse_shape
 from .hlo import Usage, shape_texts, shape_usage
-from .index import linear_index, multi_index, physical_dimensions, tiled_dimensions
+from .index import linear_index, linear_index_with_tile, multi_index, physical_dimensions, tiled_dimensions
 from .instruction import Instruction, Operand, parse_instruction
 from .lower import Digit, digits, lower, lower_padded, plan
 from .memory import Buffer, Memory, Peak, memory
 from .mesh import Axis, DimSharding, Mesh, MeshSharding
 from .module import Module, SourceLine, read_module
+from .mosaic import MemRef, parse_memref, to_memref
 from .program import Located, read_hlo
+from .proto import from_proto, proto_bytes, proto_text, to_proto
 from .raising import raise_
+from .registers import RegisterLayout, parse_register_layout
 from .relayouts import Loop, Move, relayouts
 from .report import Total, totals
 from .shapes import BufferShape, OpaqueShape, TokenShape, TupleShape
 from .sharding import AnySharding, ShardGroup, Sharding, TupleSharding
 from .sharding_text import parse_sharding
+from .shardy import parse_shardy, parse_shardy_mesh, shardy_meshes, shardy_text
 from .sizes import byte_size, element_count, padded_element_count, waste, waste_by_dimension
+from .strip import padding_value, strip
 
 __all__ = [
     "Advice",
+    "Alias",
     "Alternative",
     "AnySharding",
     "ArrayLayout",
     "ArrayShape",
     "Axis",
+    "Block",
     "Buffer",
     "BufferShape",
     "Census",
     "Digit",
     "DimSharding",
+    "Entry",
+    "EntryValue",
+    "Explanation",
+    "IndexStep",
     "Instruction",
     "Iota",
     "Located",
     "Loop",
+    "MemRef",
     "Memory",
     "Mesh",
     "MeshSharding",
@@ -55,7 +70,9 @@ __all__ = [
     "Operand",
     "Peak",
     "ProgramPeak",
+    "RegisterLayout",
     "Relayout",
+    "ReplicaGroups",
     "ShardGroup",
     "Sharding",
     "SourceLine",
@@ -67,24 +84,42 @@ __all__ = [
     "Usage",
     "advise",
     "alternatives",
+    "block",
     "byte_size",
     "census",
+    "combined_shape",
+    "contradictions",
     "default_layout",
     "digits",
+    "dimension_letters",
+    "dimension_number",
     "element_count",
+    "entry",
+    "explain",
+    "from_proto",
     "is_bitcast",
     "linear_index",
+    "linear_index_with_tile",
     "lower",
     "lower_padded",
     "memory",
     "merge",
     "multi_index",
     "padded_element_count",
+    "padding_value",
     "parse_instruction",
+    "parse_layout_mode",
+    "parse_memref",
+    "parse_register_layout",
+    "parse_replica_groups",
     "parse_shape",
     "parse_sharding",
+    "parse_shardy",
+    "parse_shardy_mesh",
     "physical_dimensions",
     "plan",
+    "proto_bytes",
+    "proto_text",
     "raise_",
     "read_hlo",
     "read_module",
@@ -92,8 +127,14 @@ __all__ = [
     "relayouts",
     "shape_texts",
     "shape_usage",
+    "shardy_meshes",
+    "shardy_text",
+    "strip",
     "tiled_dimensions",
+    "to_memref",
+    "to_proto",
     "totals",
+    "true_rank",
     "waste",
     "waste_by_dimension",
 ]

@@ -90,12 +90,16 @@ class ArrayLayout:
             put(self, field, _integer(getattr(self, field)))
 
     def __str__(self) -> str:
-        order, properties = ",".join(map(str, self.minor_to_major)), "".join(self._properties())
+        return self.text()
+
+    def text(self, combine: str = COMBINE) -> str:
+        """The layout in braces. combine: how a tile entry that merges dimensions is written; the documents write -1."""
+        order, properties = ",".join(map(str, self.minor_to_major)), "".join(self._properties(combine))
         return f"{{{order}{':' if properties else ''}{properties}}}" if order or properties else ""
 
-    def _properties(self) -> Iterator[str]:
+    def _properties(self, combine: str) -> Iterator[str]:
         if self.tiles:
-            yield "T" + "".join(f"({','.join(map(str, t))})" for t in self.tiles)
+            yield "T" + "".join(f"({','.join(combine if n == COMBINE else str(n) for n in t)})" for t in self.tiles)
         if self.tail_padding_alignment_in_elements != 1:
             yield f"L({self.tail_padding_alignment_in_elements})"
         if self.element_size_in_bits:
@@ -148,8 +152,17 @@ class ArrayShape(Displayed):
             put(self, "layout", None)
 
     def __str__(self) -> str:
+        return self.text()
+
+    def text(self, combine: str = COMBINE) -> str:
+        """XLA's text. combine: how a tile entry that merges dimensions is written.
+
+        >>> shape = ArrayShape("f32", (7, 8), ArrayLayout((1, 0), (("*", 2),)))
+        >>> print(shape, shape.text(combine="-1"))
+        f32[7,8]{1,0:T(*,2)} f32[7,8]{1,0:T(-1,2)}
+        """
         dims = ",".join("?" if d is None else f"<={d}" if dyn else str(d) for d, dyn in zip(self.dimensions, self.dynamic))
-        return f"{self.element_type}[{dims}]{self.layout or ''}"
+        return f"{self.element_type}[{dims}]{self.layout.text(combine) if self.layout else ''}"
 
     def with_layout(self) -> ArrayShape:
         """This shape, with the default layout (last dimension fastest, no tiles) where it has none."""
@@ -227,7 +240,7 @@ def groups(covered: tuple[int, ...], tile: tuple[TileEntry, ...]) -> Iterator[tu
     group: tuple[int, ...] = ()
     for n, t in zip(covered, tile):
         group += (n,)
-        if isinstance(t, int):
+        if not isinstance(t, str):  # an integer, or the name of one
             yield group, t
             group = ()
 
@@ -242,7 +255,7 @@ def why_not_valid(element_type: str, dims: tuple[int | None, ...], layout: Array
 
 def _why_not_layout(layout: ArrayLayout) -> Reason | None:
     """The fault in a layout that no array has, if there is one."""
-    found = [_why_not_order(layout.minor_to_major, len(layout.minor_to_major)), *map(_why_not_tile, layout.tiles)]
+    found = [_why_not_order(layout.minor_to_major, len(layout.minor_to_major)), *map(why_not_tile, layout.tiles)]
     numbers = (_why_not_number(layout, field) for field in NUMBERS)
     return next((why for why in (*found, *numbers) if why), None)
 
@@ -308,7 +321,7 @@ def _why_not_tiles(element_type: str, sizes: tuple[int, ...], tiles: tuple[tuple
     if len(tiles) > MAX_TILES:
         return Reason(f"{len(tiles)} tile levels", f"at most {MAX_TILES}", "merge them")
     for tile in tiles:
-        if why := _why_not_tile(tile):
+        if why := why_not_tile(tile):
             return why
         sizes = tiled(sizes, tile)
         if _bytes_overflow(element_type, sizes):
@@ -316,12 +329,13 @@ def _why_not_tiles(element_type: str, sizes: tuple[int, ...], tiles: tuple[tuple
     return None
 
 
-def _why_not_tile(tile: tuple[TileEntry, ...]) -> Reason | None:
+def why_not_tile(tile: tuple[TileEntry, ...]) -> Reason | None:
+    """The fault in a tile, if it has one."""
     text = f"tile ({','.join(map(str, tile[:16]))}{'' if len(tile) <= 16 else ',...'})"
     if not tile:
         return Reason("a tile with no entries", "sizes of 1 or more", "drop the tile")
     for t in tile:
-        if isinstance(t, int) and t < 1:
+        if not isinstance(t, str) and at_most(t, 0):
             return Reason(f"{text} has the entry {t}", "sizes of 1 or more, or *", "write 1 to leave a dimension whole")
     if tile[-1] == COMBINE:
         return Reason(f"{text} ends with *", "a size last", "* merges a dimension with the next more minor one: there is none")

@@ -55,6 +55,7 @@ class Value:
     start, end   steps: from the one that writes it to the last one that reads it, both included
     kind         "argument", "constant", "temporary", or "local" to a computation that is applied to elements
     buffer       the number of a value that shares memory with it, or its own
+    same         the number of the value that a loop, or a branch, hands on as this one, or its own
     """
 
     name: str
@@ -67,6 +68,7 @@ class Value:
     end: int
     kind: str
     buffer: int
+    same: int
 
 
 @dataclass(slots=True)
@@ -291,7 +293,19 @@ class _Follow:
         old = self.out.values[value]
         number = len(self.out.values)
         self.out.values.append(
-            Value(line.instruction.name, old.path, line, old.shape, old.bytes, old.space, now, now, "temporary", self.out.buffer(value))
+            Value(
+                line.instruction.name,
+                old.path,
+                line,
+                old.shape,
+                old.bytes,
+                old.space,
+                now,
+                now,
+                "temporary",
+                self.out.buffer(value),
+                old.same,
+            )
         )
         return number
 
@@ -340,7 +354,7 @@ class _Follow:
         if size is None:
             self.warn(line, f"the size of {shape} is not known: it counts as nothing")
         space = 0 if shape is None else shape.effective_layout.memory_space
-        self.out.values.append(Value(line.instruction.name, path, line, shape, size or 0, space, now, now, kind, number))
+        self.out.values.append(Value(line.instruction.name, path, line, shape, size or 0, space, now, now, kind, number, number))
         return number
 
     def step(self, line: Located) -> int:

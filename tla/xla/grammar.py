@@ -6,8 +6,8 @@
     properties, each at most once, in this order and with nothing between them:
         D(level,...)  T(tile)(tile)...  L(int)  #(type)  *(type)  E(int)  S(int)  SC(int:int,...)...  P(shape)  M(int)
 
-Blanks and comments may stand between tokens. Two spellings of the documentation are read too: upper-case
-types (`F32[3,5]`) and, from before the T, `F32[3,5]{1,0:(2,2)}`. Where XLA's parser is lenient by accident, this one is not.
+Blanks and comments may stand between tokens. Three spellings of the documentation are read too: upper-case types (`F32[3,5]`), from
+before the T `F32[3,5]{1,0:(2,2)}`, and -1 for `*`. Where XLA's parser is lenient by accident, this one is not.
 
 Source: XLA xla/hlo/parser/hlo_parser.cc and hlo_lexer.cc.
 """
@@ -347,7 +347,7 @@ class _ShapeReader(Reader):
 
     def tile_entry(self) -> TileEntry:
         entry = COMBINE if self.take("*") else self.integer("a tile size or *")
-        return COMBINE if entry == INT64_MIN else entry  # XLA's own value of *
+        return COMBINE if entry in (INT64_MIN, -1) else entry  # XLA's own value of *, and that of its documents
 
     def splits(self) -> tuple[Split, ...]:
         return self.parenthesised("split", self.split)

@@ -110,6 +110,16 @@ class Instruction:
         return _head(self.head, 0)["root"] is not None
 
     @property
+    def parameter_number(self) -> int | None:
+        """Which argument of its computation it is: 7 of `parameter(7)`; None of any other instruction.
+
+        >>> parse_instruction("%p = f32[3]{0} parameter(7)").parameter_number
+        7
+        """
+        text = self.operands[0].name if self.opcode == "parameter" and self.operands else ""
+        return int(text) if text.isascii() and text.isdecimal() and len(text) < 20 else None
+
+    @property
     def attributes(self) -> dict[str, str]:
         """The attributes in their order, each with its text as it stands: `{"kind": "kLoop", "calls": "%f"}`."""
         return {key: self.tail[start:end].strip() for key, start, end in _attributes(self.tail, 0)}

@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from ..core.cache import plain_memo
 from ..core.errors import LoweringError, ParseError, TlaError
 from .array_shape import ArrayShape
+from .entry import contradictions
 from .flow import Flow, Value, flow, leaves
 from .module import Module, SourceLine, read_module
 from .program import Located, Source
@@ -99,7 +101,7 @@ class Memory:
     peak       by memory space, as S(n) numbers it: where it is fullest
     curves     by memory space: the bytes that are held at each step
     reported   arguments, results and constants, and the temporaries of the space that has most of them at one step: what XLA reports as
-               peak_memory_in_bytes; of donated arguments and loops it counts some twice [bytes]
+               peak_memory_in_bytes. Outside of HBM it counts an update in place as two values, the old and the new one [bytes]
     steps      the instructions in the order in which they run; a loop's condition and body once
     buffers    everything that takes memory, in the order in which it is written
     warnings   what could not be followed, with line numbers
@@ -146,7 +148,7 @@ def memory(source: Source, scheduled: bool | None = None) -> Memory:
         raise LoweringError(what, "is_scheduled=true in its header", fix)
     found = flow(module)
     unread = [error.reason.what.splitlines()[0] for error in errors]
-    return _memory(found, (*unread, *found.warnings))
+    return _memory(found, (*unread, *found.warnings, *contradictions(module)))
 
 
 def held_buffers(module: Module) -> tuple[Buffer, ...]:
@@ -160,8 +162,8 @@ def _memory(found: Flow, warnings: tuple[str, ...]) -> Memory:
     curves = {space: _curve([b for b in held if b.space == space], count) for space in sorted({b.space for b in held})}
     peaks = {space: _peak(space, curve, held, found) for space, curve in curves.items()}
     ends = [b for b in held if b.kind in ("argument", "result", "constant")]
-    rest = [_curve([b for b in held if b.space == space and b.kind == "temporary"], count) for space in curves]
-    reported = sum(b.bytes for b in ends) + max((max(curve) for curve in rest), default=0)
+    rest = [_temporaries(found, held, space) for space in curves]
+    reported = sum(b.bytes for b in ends) + max((max(_curve(spans, count)) for spans in rest), default=0)
     return Memory(found.module, peaks, curves, reported, tuple(found.steps), tuple(held), warnings)
 
 
@@ -194,6 +196,24 @@ def _spans(values: list[Value]) -> Iterator[tuple[Value, int, int]]:
     yield begin, begin.start, end
 
 
+def _temporaries(found: Flow, held: list[Buffer], space: int) -> list[_Span]:
+    """What XLA's peak counts of a memory space, beside what is there for the whole run.
+
+    In HBM the buffers. In a space that the compiler moves values into (VMEM, CMEM) each value by itself: of an update in place the old
+    value and the new one; what a loop carries is one.
+    """
+    if not space:
+        return [_Span(b.first, b.last, b.bytes) for b in held if b.space == space and b.kind == "temporary"]
+    whole = {found.buffer(v) for v in leaves(found.results)} | {
+        found.buffer(k) for k, v in enumerate(found.values) if v.kind != "temporary"
+    }
+    groups: dict[int, list[Value]] = defaultdict(list)
+    for number, value in enumerate(found.values):
+        if value.space == space and value.bytes and found.buffer(number) not in whole:
+            groups[value.same].append(value)
+    return [_Span(first, last, value.bytes) for values in groups.values() for value, first, last in _spans(values)]
+
+
 def _buffer(found: Flow, value: Value, kind: str, first: int, last: int) -> Buffer:
     part = f"{{{','.join(map(str, value.path))}}}" if value.path or value.shape is None else ""
     lost = 0 if value.shape is None else _waste(value.shape)
@@ -206,7 +226,15 @@ def _waste(shape: ArrayShape) -> int:
     return waste(shape)
 
 
-def _curve(held: list[Buffer], count: int) -> tuple[int, ...]:
+class _Span(NamedTuple):
+    """Bytes that are held from one step to another, both included."""
+
+    first: int
+    last: int
+    bytes: int
+
+
+def _curve(held: Sequence[Buffer | _Span], count: int) -> tuple[int, ...]:
     change = [0] * (count + 1)
     for b in held:
         change[b.first] += b.bytes

@@ -47,7 +47,7 @@ _COUNTS = "size", "cosize"  # no step of a law
 _MODEWISE = "upcast", "downcast", "recast_layout", "MakeLayoutTile", "GetTileLayout"
 
 
-class Step(NamedTuple):
+class Worked(NamedTuple):
     """One operation of a text, or of the law of another.
 
     text     what was done
@@ -68,7 +68,7 @@ class Step(NamedTuple):
     svg: str
 
 
-def steps(calls: tuple[Call, ...]) -> tuple[Step, ...]:
+def steps(calls: tuple[Call, ...]) -> tuple[Worked, ...]:
     """The steps of operations, those of a law before what it makes; without laws where these would be too many.
 
     >>> for step in steps(read("logical_divide(_24:_3, (_2,_2):(_1,_6))").calls):
@@ -139,11 +139,11 @@ def text_of(value: object) -> str:
     return shown(value, 2000)
 
 
-def _step(call: Call, depth: int) -> Step:
+def _step(call: Call, depth: int) -> Worked:
     result = call.result.value
     why = summary(OPERATIONS[call.name]) if call.name in OPERATIONS else "The array with its first levels of tiles only."
     modes = tuple((str(a), str(b)) for a, b in _modes(call))
-    return Step(
+    return Worked(
         call.text,
         depth,
         why.replace("`", ""),

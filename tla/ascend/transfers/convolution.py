@@ -49,7 +49,7 @@ class Conv2d:
             object.__setattr__(self, name, values)
 
     def places(self, size: tuple[int, int]) -> tuple[int, int]:
-        """How many places the window has along the height and the width of an image."""
+        """The number of places of the window along the height and the width of an image."""
         fields = self._fields(*size)
         high, wide = (Axis.of(fields, *names) for names in (("H", "Top", "Bottom"), ("W", "Left", "Right")))
         return high.places, wide.places
@@ -83,7 +83,7 @@ class Conv2d:
         yield TransferInstruction("LoadData3DWithStride" if wide else "LoadData3D", dst.at, src.at, fields, src.element)
 
     def wanted(self, src: Side, dst: Side) -> Any:
-        """Where each valid element of dst comes from, in numpy: (points, columns), and -1 for the border."""
+        """The source of each valid element of dst, in numpy: (points, columns), and -1 for the border."""
         import numpy as np
 
         _, blocks, height, width, c0 = src.valid
@@ -133,13 +133,13 @@ def wide_filters_to_l0b(src: Side, dst: Side) -> Iterator[TransferInstruction]:
 
 
 def filters_wanted(src: Side, dst: Side) -> Any:
-    """Where each valid element of L0B comes from: rows (blocks of channels, window, channel), columns output channels."""
+    """The source of each valid element of L0B: rows (blocks of channels, window, channel), columns output channels."""
     offsets = src.offsets(src.valid).transpose(0, 1, 2, 4, 3)
     return offsets.reshape(-1, src.valid[3])[: dst.valid[0], : dst.valid[1]]
 
 
 def image_wanted(src: Side, dst: Side) -> Any:
-    """Where each valid element of an image comes from: rows of L0C are its points, columns its channels."""
+    """The source of each valid element of an image: rows of L0C are its points, columns its channels."""
     batch, blocks, high, wide, c0 = dst.valid
     offsets = src.offsets((batch * high * wide, blocks * c0))
     return offsets.reshape(batch, high, wide, blocks, c0).transpose(0, 3, 1, 2, 4)

@@ -23,7 +23,7 @@ _NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 class Bursts(NamedTuple):
-    """What one side of an instruction touches: runs of bytes side by side.
+    """The part of memory that one side of an instruction touches: runs of bytes side by side.
 
     runs        how many;  length  of the longest [bytes]
     alignment   the largest power of two, 512 at most, that every run begins at a multiple of, in bytes from the tensor's start

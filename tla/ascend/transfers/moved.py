@@ -1,4 +1,4 @@
-"""What each kind of instruction moves: from its fields, two layouts over one domain.
+"""The move of each kind of instruction: from its fields, two layouts over one domain.
 
 The fields have the names and units of AscendC's parameter structs: blocks of 32 bytes (C0 elements), fractals of 512 bytes.
 
@@ -22,7 +22,7 @@ Fields = Mapping[str, int]
 
 
 class Edge(NamedTuple):
-    """Where an image ends: the place of each element of a domain along one axis of it, and how long that axis is.
+    """The edge of an image: the place of each element of a domain along one axis of it, and how long that axis is.
 
     at      a layout over the domain: the place of element c is at(c) + begin;  begin  negative inside of a border
     limit   the length of the axis: places below 0, or not below limit, are border
@@ -185,7 +185,7 @@ def _load_3d(p: Fields, element: Element, _form: str) -> Moved:
 
 
 def _fractals_of_l0(p: Fields, element: Element) -> Layout:
-    """Where L0 has the points and columns of LoadData3D."""
+    """The places of the points and columns of LoadData3D in L0."""
     size, c0, points, columns = fractal_of(element), int(element.C0), p["mExtension"], p["kExtension"]
     turned = p["enTranspose"] != p["fMatrixCtrl"]
     high, wide = (columns, points) if turned else (points, columns)

@@ -142,7 +142,7 @@ def _why_not(tag: Tag, layout: Any, element: Element) -> str | None:
 
 
 def _why_no_image(tag: Tag, layout: Layout, element: Element) -> str | None:
-    """Why a layout is no part of an image, or of filters: blocks of C0 channels side by side, in steps that may have gaps."""
+    """The reason that a layout is no part of an image, or of filters: blocks of C0 channels side by side, in steps that may have gaps."""
     if rank(layout.shape) != 5 or depth(layout.shape) != 1:
         return f"it has not the five modes of {tag}"
     found = (layout.shape[4], layout.stride[4], layout.stride[3])

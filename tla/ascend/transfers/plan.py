@@ -160,7 +160,7 @@ def _require_room(path: Path, dst: Side, src_valid: tuple[int, ...]) -> None:
 
 
 def _require_same(have: tuple[int, ...], valid: tuple[int, ...], ends: tuple[str, str]) -> None:
-    """That the destination asks for no more than there is."""
+    """Require that the destination asks for no more than there is."""
     if tuple(have) != valid:
         what = f"{shown(tuple(map(int, have)))} of the {shown(valid)} elements of {ends[1]}"
         raise RangeError(what, "as many in src as are valid in dst", "make dst with the sizes that the window and the channels give")

@@ -42,7 +42,7 @@ def require_lawful(made: Instructions, ends: tuple[str, str], src: Side, dst: Si
 
 
 def _beyond(end: int, place: str, dst: Side, arch: Architecture) -> int:
-    """How many bytes are written behind the tile, up to the offset `end`; RangeError where the buffer ends before."""
+    """The number of bytes that are written behind the tile, up to the offset `end`; RangeError where the buffer ends before."""
     own = int(dst.offsets(tuple(max(1, n) for n in dst.room))[tuple(slice(-1, None) for _ in dst.room)].max()) + 1
     bits = dst.element.bits
     if end > own and end * bits > arch.sizes[place] * 8:
@@ -53,7 +53,7 @@ def _beyond(end: int, place: str, dst: Side, arch: Architecture) -> int:
 
 
 def _require_place(place: str, side: Side, arch: Architecture) -> None:
-    """That a tile lies in its buffer, from a whole unit on."""
+    """Require that a tile lies in its buffer, from a whole unit on."""
     bits = 32 if place == "L0C" else side.element.bits
     if place in arch.sizes and int(cosize(side.layout)) * bits > arch.sizes[place] * 8:
         what = f"{cosize(side.layout)} elements of {bits} bits in {place}"
@@ -64,7 +64,7 @@ def _require_place(place: str, side: Side, arch: Architecture) -> None:
 
 
 def _padded(place: str, dst: Side, sizes: tuple[int, ...], arch: Architecture) -> tuple[int, ...] | None:
-    """How far a transfer may write in a core's buffer: whole blocks, squares in L0, units of a vector. None in global memory."""
+    """The extent in which a transfer may write a core's buffer: whole blocks, squares in L0, units of a vector. None in global memory."""
     if place == "GM":
         return None
     whole = dst.padded(sizes)
@@ -87,7 +87,7 @@ def _executed_all(made: Instructions) -> tuple[Any, Any]:
 
 
 def _difference(to: Any, begin: Any, sizes: tuple[int, ...], source: Any, dst: Side, padded: tuple[int, ...] | None) -> Reason | None:
-    """What moves other than in the copy: to[i] is written from begin[i], sorted; None if they are the same."""
+    """The first element that moves other than in the copy: to[i] is written from begin[i], sorted; None if they are the same."""
     import numpy as np
 
     target, source = dst.offsets(sizes).ravel(), source.ravel()

@@ -12,7 +12,8 @@ from ...core.basis import ArithmeticTuple, ScaledBasis
 from ...core.coord import Coord
 from ...core.errors import RangeError
 from ...core.ints import Int, IntLike, is_constant
-from ...core.layout import Layout, Shape, Stride
+from ...core.layout import Layout
+from ...core.strides import Shape, Stride
 from ...core.swizzle import Swizzle
 from .integer_widths import Part, parts
 from .sizes import INT32_MAX, cpp, cpp_number

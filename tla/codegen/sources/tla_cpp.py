@@ -18,7 +18,8 @@ from ...core.element import Element
 from ...core.errors import LeafTypeError, RankError
 from ...core.int_tuple import leaves, product_each, shown
 from ...core.ints import Int, IntLike, IntTupleLike, at_most, equal, known
-from ...core.layout import Layout, Shape, Stride, require_origin
+from ...core.layout import Layout, require_origin
+from ...core.strides import Shape, Stride
 from ...core.swizzle import Swizzle
 from .integer_widths import parts, past
 from .sizes import INT32_MAX, cpp, cpp_number

@@ -1,0 +1,198 @@
+"""What a program takes and gives, Shardy's texts, groups of replicas, contradictions; texts are those of JAX 0.10.2."""
+
+import io
+import itertools
+
+import pytest
+
+from tla import LoweringError, ParseError, TlaError, xla
+from tla.apps.cli import main
+
+from truth import rows
+
+HEADER = (
+    "HloModule jit_f, is_scheduled=true, input_output_alias={ {1}: (1, {}, may-alias), {0}: (0, {2}, must-alias) }, buffer_donor={ (2, {}) }, "
+    "entry_computation_layout={(bf16[256,128]{1,0:T(8,128)(2,1)}, bf16[32,256]{0,1:T(8,128)(2,1)}, f32[3])->"
+    "(bf16[32,1024]{1,0:T(8,128)(2,1)}, bf16[4,256]{1,0:T(4,128)(2,1)S(5)})}, num_partitions=16, frontend_attributes={"
+    'arg_layout_modes="default;{0,1};auto",arg_memory_spaces="0;0;5",out_layout_modes="default;default",out_memory_spaces="0;5",'
+    'xla.sdy.meshes={mesh = #sdy.mesh<["data"=2, "model"=8]>, empty_mesh = #sdy.mesh<[]>}}\n'
+)
+STABLEHLO = """module @jit_g attributes {mhlo.num_partitions = 16 : i32, mhlo.num_replicas = 1 : i32} {
+  sdy.mesh @mesh = <["model"=8, "data"=2]> {stablehlo.mesh = {axes = [{name = "model", size = 8 : i64}]}}
+  sdy.mesh @turned = <["a"=2, "b"=2], device_ids=[0, 2, 1, 3]>
+  sdy.mesh @one = <[], device_ids=[3]>
+"""
+
+
+def module(text):
+    return xla.read_module(io.StringIO(text))
+
+
+def test_the_entry_of_a_program_is_values():
+    found = xla.entry(module(HEADER))
+    assert [str(a.shape) for a in found.arguments] == [
+        "bf16[256,128]{1,0:T(8,128)(2,1)}",
+        "bf16[32,256]{0,1:T(8,128)(2,1)}",
+        "f32[3]",
+    ]
+    assert [str(a.layout_mode) for a in found.arguments] == ["default", "{0,1}", "auto"]
+    assert [a.memory_space for a in found.arguments] == [0, 0, 5]
+    assert [r.memory_space for r in found.results] == [0, 5]
+    assert found.aliases == (xla.Alias((1,), 1, (), False), xla.Alias((0,), 0, (2,), True))
+    assert found.donors == ((2, ()),)
+    assert found.donated == {0, 1, 2}
+    assert xla.parse_instruction("%p = f32[3]{0} parameter(7)").parameter_number == 7
+    assert xla.parse_instruction("%p = f32[3]{0} negate(%a)").parameter_number is None
+    with pytest.raises(LoweringError, match="entry_computation_layout"):
+        xla.entry(module("HloModule m\n"))
+    with pytest.raises(ParseError):
+        xla.entry(module("HloModule m, entry_computation_layout={(f32[2]\n"))
+
+
+def test_layout_modes():
+    assert str(xla.parse_layout_mode("{1,0:T(8,128)(2,1)}")) == "{1,0:T(8,128)(2,1)}"
+    assert [xla.parse_layout_mode(w) for w in ("default", "auto")] == ["default", "auto"]
+    assert str(xla.parse_layout_mode("{}")) == ""
+    for bad in ("", "row", "{0,0}", "{1}", "{", None, 7):
+        with pytest.raises(TlaError):
+            xla.parse_layout_mode(bad)
+
+
+# ------------------------------------------------------------------------------------------------- Shardy
+
+
+def test_meshes_of_programs():
+    assert {k: str(v) for k, v in xla.shardy_meshes(HEADER).items()} == {"mesh": "mesh['data'=2,'model'=8]", "empty_mesh": "None"}
+    assert {k: str(v) for k, v in xla.shardy_meshes(STABLEHLO).items()} == {
+        "mesh": "mesh['model'=8,'data'=2]",
+        "turned": "mesh['a'=2,'b'=2], device_ids=(0,2,1,3)",
+        "one": "maximal_mesh[device_id=3]",
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "xla_text"),
+    [
+        ('#sdy.sharding<@mesh, [{"data"}, {}]>', "{mesh['data'=2,'model'=8], [{'data'}, {}]}"),
+        ('#sdy.sharding<@mesh, [{"data", "model"}, {}]>', "{mesh['data'=2,'model'=8], [{'data', 'model'}, {}]}"),
+        ('#sdy.sharding<@mesh, [{?}, {"model":(2)4, ?}p1]>', "{mesh['data'=2,'model'=8], [{?}, {'model':(2)4, ?}]}"),
+        ('<@mesh, [{}, {}], replicated={"data"}>', "{mesh['data'=2,'model'=8], [], replicated={'data'}}"),
+        ('#sdy.sharding<@mesh, [{"data"}], unreduced={"model"}>', "{mesh['data'=2,'model'=8], [{'data'}], unreduced={'model'}}"),
+        ('#sdy.sharding<mesh<["a"=2, "b"=2], device_ids=[0, 2, 1, 3]>, [{"a"}]>', "{mesh['a'=2,'b'=2], device_ids=(0,2,1,3), [{'a'}]}"),
+        ('#sdy.sharding<mesh<["a"=2], device_ids=[0, 1]>, [{"a"}]>', "{mesh['a'=2], [{'a'}]}"),
+        ("#sdy.sharding<@empty_mesh, [{}, {}]>", "{replicated}"),
+        ("#sdy.sharding<@mesh, []>", "{mesh['data'=2,'model'=8], replicated}"),
+        ('#sdy.sharding<@mesh, [{\\"data\\"}, {}]>', "{mesh['data'=2,'model'=8], [{'data'}, {}]}"),
+    ],
+)
+def test_shardings_of_shardy_are_those_of_xla(text, xla_text):
+    found = xla.parse_shardy(text, xla.shardy_meshes(HEADER))
+    assert str(found) == xla_text
+    if isinstance(found, xla.MeshSharding):
+        rank = text.count("{", text.index("[{")) - text.count("={") if "[{" in text else 0
+        assert xla.parse_shardy(xla.shardy_text(found, rank=None if found.dims else rank)) == found
+        assert xla.parse_shardy(xla.shardy_text(found, "mesh"), {"mesh": found.mesh}) == found
+
+
+def test_slices_of_shardy_by_hand():
+    found = xla.parse_shardy('#sdy.sharding<@mesh, [{"data", "model":(1)2}, {"model":(2)4}]>', xla.shardy_meshes(HEADER))
+    slices = found.slices((16, 8), 16)
+    for data, model in itertools.product(range(2), range(8)):
+        row, column = data * 2 + model // 4, model % 4
+        assert slices[data * 8 + model] == ((row * 4, row * 4 + 4), (column * 2, column * 2 + 2))
+
+
+def test_every_v3_sharding_goes_through_shardy():
+    count = 0
+    for case in rows("xla/sharding.json"):
+        found = xla.parse_sharding(case["annotation"])
+        if isinstance(found, xla.MeshSharding) and not found.manual:
+            back = xla.parse_shardy(xla.shardy_text(found))
+            assert [*back.mesh.devices] == [*found.mesh.devices]  # an iota is listed
+            assert (back.mesh.axes, back.dims, back.lists()) == (found.mesh.axes, found.dims, found.lists())
+            count += 1
+    assert count > 5
+
+
+def test_shardings_of_several_values():
+    text = '#sdy.sharding_per_value<[<@mesh, [{"data"}]>, <@mesh, []>]>'
+    found = xla.parse_shardy(text, xla.shardy_meshes(HEADER))
+    assert isinstance(found, xla.TupleSharding)
+    assert len(found.elements) == 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "#sdy.sharding", "#sdy.sharding<>", '#sdy.sharding<@nowhere, [{"a"}]>', '#sdy.sharding<@mesh, [{"nothing"}]>', "#sdy.sharding<@mesh, [{?, ?}]>",
+        '#sdy.sharding<@mesh, [{"data"}, {"data"}]>', '#sdy.sharding<@mesh, [{"model":(1)3}]>', '#sdy.sharding<@mesh, [{"data"}]> x',
+        '#sdy.sharding<mesh<["a"=0]>, [{"a"}]>', '#sdy.sharding<mesh<["a"=2, "a"=2]>, []>', '#sdy.sharding<@empty_mesh, [{"a"}]>', "#sdy.sharding<@mesh, [{data}]>",
+        '#sdy.sharding<@mesh, [{"data":(1)0}]>', '#sdy.sharding<@mesh, [], replicated={"data"}, replicated={"model"}>', "#sdy.sharding<@mesh, [" + "{" * 9999,
+    ],
+)  # fmt: skip
+def test_texts_that_are_no_sharding_of_shardy_are_refused(text):
+    with pytest.raises(ParseError):
+        xla.parse_shardy(text, xla.shardy_meshes(HEADER))
+
+
+def test_the_command_takes_shardy(capsys):
+    assert main(["sharding", '#sdy.sharding<mesh<["a"=4]>, [{"a"}, {}]>', "bf16[16,24]"]) == 0
+    assert "12:16, 0:24" in capsys.readouterr().out
+
+
+# ----------------------------------------------------------------------------------------- groups of replicas
+
+
+def test_replica_groups():
+    for text, groups in (
+        ("{{0,2,4,6},{1,3,5,7}}", ((0, 2, 4, 6), (1, 3, 5, 7))),
+        ("[2,4]<=[8]", ((0, 1, 2, 3), (4, 5, 6, 7))),
+        ("[2,4]<=[4,2]T(1,0)", ((0, 2, 4, 6), (1, 3, 5, 7))),
+        ("[4,2]<=[2,2,2]T(1,0,2)", ((0, 1), (4, 5), (2, 3), (6, 7))),
+        ("{}", ()),
+        ("{{0},{1}}", ((0,), (1,))),
+    ):
+        found = xla.parse_replica_groups(text)
+        assert found.groups == groups
+        assert xla.parse_replica_groups(str(found)) == found
+    line = "%r = f32[8]{0} all-reduce(%a), channel_id=1, replica_groups=[1,8]<=[8], use_global_device_ids=true, to_apply=%add"
+    assert xla.parse_replica_groups(xla.parse_instruction(line)).groups == (tuple(range(8)),)
+    for bad in ("", "{", "[2,4]<=[9]", "[2,4]", "{{0},{0}}", "[2,4]<=[4,2]T(0,0)", "[0,0]<=[0]", None, f"[1,{2**40}]<=[{2**40}]"):
+        with pytest.raises(TlaError):
+            xla.parse_replica_groups(bad)
+    with pytest.raises(LoweringError):
+        xla.parse_replica_groups(xla.parse_instruction("%b = f32[8]{0} negate(%a)"))
+
+
+# --------------------------------------------------------------------------------------------- contradictions
+
+
+PROGRAM = """HloModule m, is_scheduled=true, entry_computation_layout={(f32[16,128]{1,0:T(8,128)})->f32[16,128]{1,0:T(8,128)}}
+
+%f (p: f32[16,128]) -> f32[16,128] {
+  %p = f32[16,128]{1,0:T(8,128)} parameter(0)
+  ROOT %n = f32[16,128]{1,0:T(8,128)} negate(f32[16,128]{1,0:T(8,128)} %p)
+}
+
+ENTRY %main (a: f32[16,128]) -> f32[16,128] {
+  %a = f32[16,128]{1,0:T(8,128)} parameter(0)
+  ROOT %b = f32[16,128]{1,0:T(8,128)} fusion(f32[16,128]{1,0:T(8,128)} %a), kind=kLoop, calls=%f
+}
+"""
+
+
+def test_contradicting_layouts_are_warnings_that_name_the_lines():
+    assert xla.contradictions(module(PROGRAM)) == ()
+    turned = "{0,1:T(8,128)}"
+    cases = {
+        ("negate(f32[16,128]{1,0:T(8,128)}", f"negate(f32[16,128]{turned}"): ("line 5: n takes p as", "line 4 gives"),
+        ("%a = f32[16,128]{1,0:T(8,128)}", f"%a = f32[16,128]{turned}"): ("line 9: parameter(0) is", "line 1 takes"),
+        ("%b = f32[16,128]{1,0:T(8,128)}", f"%b = f32[16,128]{turned}"): ("line 10: b is", "line 5, the root of f"),
+        ("->f32[16,128]{1,0:T(8,128)}}", "->f32[8,128]{1,0:T(8,128)}}"): ("line 10: part 0 of the result", "line 1 gives"),
+        ("fusion(f32[16,128]", "fusion(bf16[16,128]"): ("line 10: b takes a as", "line 9 gives"),
+    }
+    for (old, new), words in cases.items():
+        assert old in PROGRAM
+        found = xla.contradictions(module(PROGRAM.replace(old, new, 1)))
+        assert any(all(word in text for word in words) for text in found), (old, found)
+        assert xla.memory(io.StringIO(PROGRAM.replace(old, new, 1))).warnings == found

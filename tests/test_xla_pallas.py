@@ -1,0 +1,231 @@
+"""Mosaic's memory references and registers, and blocks of Pallas kernels: against kernels that libtpu compiled."""
+
+import gzip
+import itertools
+import json
+import math
+import random
+
+import pytest
+
+import tla
+from tla import LoweringError, ParseError, RangeError, RankError, TlaError, offsets, xla
+
+from truth import DATA
+
+CASES = json.loads(gzip.decompress((DATA / "xla" / "blocks.json.gz").read_bytes()))["cases"]
+
+
+def block_of(row):
+    return xla.block(row["type"], tuple(row["shape"]), tuple(row["block"]))
+
+
+def test_blocks_are_legal_where_pallas_takes_them():
+    assert len(CASES) > 1500
+    for row in CASES:
+        found = block_of(row)
+        assert found.legal == row["legal"], row
+        assert bool(found.advice) >= (not found.legal)
+
+
+def test_memory_references_of_blocks_are_those_of_the_compiler():
+    rows = [row for row in CASES if "memref" in row]
+    assert len(rows) > 600
+    for row in rows:
+        assert str(block_of(row).memref) == row["memref"], row
+        assert str(xla.parse_memref(row["memref"])) == row["memref"]
+
+
+def test_blocks_take_the_vmem_that_the_compiler_says():
+    """An argument and a result of one shape. Of a kernel that is one tile of 512 bytes the result is not rounded up on v6e."""
+    rows = [row for row in CASES if "vmem" in row]
+    assert len(rows) > 500
+    other = [row for row in rows if 2 * block_of(row).vmem != row["vmem"]]
+    assert [(row["target"], row["block"]) for row in other] == [("v6e", [1, 1])]
+
+
+def test_blocks_take_the_registers_that_the_compiler_stores():
+    rows = [row for row in CASES if "registers" in row]
+    assert len(rows) > 400
+    for row in rows:
+        found = block_of(row)
+        assert found.vregs == row["registers"], row
+        counts = [xla.parse_register_layout(text).count(row["block"]) for text in row["vpads"]]
+        assert row["registers"] in counts
+        assert [str(xla.parse_register_layout(text)) for text in row["vpads"]] == row["vpads"]
+
+
+def test_what_a_block_is_advised_to_be_is_legal():
+    tried = 0
+    for row in CASES:
+        if row["legal"] or len(row["block"]) < 2:
+            continue
+        found, extents = block_of(row), list(row["block"])
+        for text in found.advice:
+            if text.startswith("dimension ") and " all " in text:
+                d, whole = int(text.split()[1][:-1]), int(text.rsplit(" ", 1)[1])
+                extents[d] = whole
+        assert xla.block(row["type"], tuple(row["shape"]), tuple(extents)).legal, (row, found.advice)
+        tried += 1
+    assert tried > 300
+
+
+def test_an_efficient_block_fills_its_registers():
+    assert xla.block("bf16", (512, 512), (256, 256)).efficient
+    narrow = xla.block("s8", (512, 512), (8, 128))
+    assert narrow.legal
+    assert not narrow.efficient
+    assert any("512" in text for text in narrow.advice)
+    assert not xla.block("f32", (512, 512), (4, 128)).efficient
+    squeezed = xla.block("f32", (4, 512, 512), (None, 8, 128))
+    assert squeezed.legal
+    assert squeezed.memref.dimensions == (8, 128)
+    assert xla.block("f32", (64, 128), (64, 128)).buffers == 1
+    assert xla.block("f32", (64, 128), (32, 128), buffers=3).vmem == 3 * 32 * 128 * 4
+
+
+# --------------------------------------------------------------------------------------- memory references
+
+
+def tile_oracle(dims, tiles, strides, index):
+    """The offset of an element: which tile, by the strides; where in it, by pad, reshape and transpose of the levels below."""
+    first = tiles[0]
+    left = len(dims) - len(first)
+    number = sum(i * s for i, s in zip(index[:left], strides))
+    number += sum(i // t * s for i, t, s in zip(index[left:], first, strides[left:]))
+    inside = tuple(i % t for i, t in zip(index[left:], first))
+    spec = f"f32[{','.join(map(str, first))}]{{{','.join(map(str, reversed(range(len(first)))))}{':T' if tiles[1:] else ''}"
+    spec += "".join(f"({','.join(map(str, t))})" for t in tiles[1:]) + "}"
+    return number * math.prod(first) + xla.linear_index(spec, inside)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_memory_references_lower_to_what_their_strides_say(seed):
+    rng = random.Random(seed)
+    tiles = rng.choice([((8, 128),), ((8, 128), (2, 1)), ((32, 128), (4, 1)), ((4, 128), (4, 1)), ((4, 4), (2, 1)), ((2, 3),)])
+    dims = (*(rng.randrange(1, 4) for _ in range(rng.randrange(3))), rng.randrange(1, 40), rng.randrange(1, 300))
+    counts = [*dims[:-2], -(-dims[-2] // tiles[0][0]), -(-dims[-1] // tiles[0][1])]
+    order = rng.sample(range(len(dims)), len(dims))
+    strides, step = [0] * len(dims), 1
+    for d in order:
+        strides[d] = step
+        step *= counts[d] + rng.choice([0, 0, 1])
+    m = xla.MemRef("f32", dims, tiles, tuple(strides), "vmem")
+    layout = m.lower()
+    assert xla.parse_memref(str(m)) == m
+    for _ in range(60):
+        index = tuple(rng.randrange(n) for n in dims)
+        assert layout(*index) == tile_oracle(dims, tiles, strides, index)
+
+
+def test_memory_references_go_to_xla_and_back():
+    for text in (
+        "bf16[256,256]{1,0:T(8,128)(2,1)S(1)}",
+        "f32[3,8,128]{2,1,0:T(8,128)S(1)}",
+        "s32[7]{0:S(6)}",
+        "f32[300]{0:T(128)S(1)}",
+        "s8[2048]{0:T(512)(128)(4,1)S(1)}",
+    ):
+        shape = xla.parse_shape(text)
+        m = xla.to_memref(shape)
+        assert m.shape() == shape
+        assert tla.same_map(m.lower(), xla.lower(shape))
+        assert xla.parse_memref(str(m)) == m
+    swapped = xla.parse_memref("memref<16x256xf32, #tpu.tiled<(8,128),[1,2]>>")
+    assert str(swapped.lower()) == "(_16,(_128,_2)):(_128,(_1,_2048))"
+    with pytest.raises(LoweringError, match="strides"):
+        swapped.shape()
+    with pytest.raises(LoweringError, match="as a memref"):
+        xla.to_memref("f32[16,256]{0,1:T(8,128)}")
+    assert str(xla.parse_memref("memref<8x128xf32, strided<[256, 1], offset: 3>>")) == "memref<8x128xf32, strided<[256, 1], offset: 3>>"
+    assert xla.parse_memref("memref<f32>").lower()() == 0
+    assert str(xla.parse_memref("memref< ?x128xi32,#tpu.memory_space<smem>>")) == "memref<?x128xi32, #tpu.memory_space<smem>>"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "memref", "memref<>", "memref<8x128>", "memref<8x128xq7>", "memref<8x128xf32, #tpu.tiled<(8,128)>>", "memref<8xf32, x>",
+        "memref<8x128xf32, #tpu.tiled<(8,128),[1]>>", "memref<8x128xf32, #tpu.tiled<(0,128),[1,1]>>", "memref<-8xf32>",
+        "memref<8x128xf32, #tpu.memory_space<vmem>, #tpu.memory_space<vmem>>", "memref<8xf32, #tpu.tiled<(8,128),[1]>>",
+        f"memref<{'9' * 30}xf32>", "memref<8xf32" + "," * 20_000,
+    ],
+)  # fmt: skip
+def test_texts_that_are_no_memory_reference_are_refused(text):
+    with pytest.raises(TlaError):
+        xla.parse_memref(text)
+
+
+# ------------------------------------------------------------------------------------------------ registers
+
+
+def register_oracle(v, rows, columns, i, j):
+    """The register, sublane, lane and part of element (i, j) of a vector of two dimensions, as Mosaic's VectorLayout says."""
+    (s, lane0), (t0, t1) = v.offsets, v.tiling
+    packing = 32 // v.bits
+    per = 8 * 128 * packing // (t0 * t1)
+    i, j = i + s, j + lane0
+    across = -(-(lane0 + columns) // (t1 * per))
+    register = i // t0 * across + j // (t1 * per)
+    tile, r, c = j % (t1 * per) // t1, i % t0, j % t1
+    row = r * (t1 // 128) + c // 128  # a row of more than 128 columns is several rows of 128
+    words = t0 * t1 // 128 // packing  # sublanes of a tile
+    return ((register * 8 + tile * words + row // packing) * 128 + c % 128) * packing + row % packing
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["32,{0,0},(8,128)", "16,{0,0},(8,128)", "8,{0,0},(8,128)", "8,{0,0},(32,128)", "16,{0,0},(16,128)", "32,{0,0},(1,128)", "16,{0,0},(1,256)",
+     "8,{0,0},(4,128)", "32,{3,0},(8,128)", "32,{0,77},(8,128)", "16,{5,130},(8,128)", "32,{0,0},(2,128)", "4,{0,0},(8,128)"],
+)  # fmt: skip
+def test_elements_are_where_the_register_layout_says(text):
+    v = xla.parse_register_layout(text)
+    assert str(v) == text
+    for rows, columns in ((1, 1), (5, 130), (40, 300), (64, 1100)):
+        layout = v.layout((rows, columns))
+        seen = set()
+        for i, j in itertools.product({0, rows // 3, rows // 2, rows - 1}, {0, 1, columns // 2, columns - 1}):
+            if i < rows and 0 <= j < columns:
+                assert layout(i, j) == register_oracle(v, rows, columns, i, j), (i, j)
+                seen.add(layout(i, j))
+        assert max(seen) < v.count((rows, columns)) * 1024 * v.packing
+
+
+def test_implicit_and_replicated_dimensions_of_registers():
+    assert xla.parse_register_layout("32,{0,0},(1,128),-2").count((3000,)) == 3
+    assert xla.parse_register_layout("32,{*,0},(8,128)").count((64, 128)) == 1
+    assert xla.parse_register_layout("32,{0,0},(8,128),-1").count((64,)) == 8  # each element a row of its own
+    assert [*offsets(xla.RegisterLayout(32, (0, 0), (1, 128), -2).layout((256,)))][:3] == [0, 1, 2]
+    with pytest.raises(LoweringError, match="vpad"):
+        xla.parse_register_layout("32,{*,0},(8,128)").layout((8, 128))
+    for bad in (
+        (7,),
+        (64,),
+        (32, (9, 0)),
+        (32, (0, 0), (8, 100)),
+        (32, (0, 0), (3, 128)),
+        (16, (0, 0), (8, 256)),
+        (32, (0,)),
+        (32, (0, 0), (8, 128), -3),
+    ):
+        with pytest.raises((RangeError, RankError)):
+            xla.RegisterLayout(*bad)
+    for text in ("", "none", "32", "32,{0,0}", "32,{0,0},(8,128),-3", "x" * 5000):
+        with pytest.raises(ParseError):
+            xla.parse_register_layout(text)
+
+
+def test_blocks_that_are_none_are_refused():
+    for bad, error in (
+        (("f64", (8, 128), (8, 128)), RangeError),
+        (("f31", (8, 128), (8, 128)), RangeError),
+        (("f32", (8, 128), (8,)), RankError),
+        (("f32", (), ()), RankError),
+        (("f32", (8, 128), (0, 128)), RangeError),
+        (("f32", (8, 128), "ab"), TlaError),
+        (("f32", None, (8, 128)), TlaError),
+        (("f32", (8, 2**62), (8, 128)), RangeError),
+        (("f32", (8, 128), (8, 128), 0), RangeError),
+    ):
+        with pytest.raises(error):
+            xla.block(*bad)
