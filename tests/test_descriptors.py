@@ -549,7 +549,7 @@ def test_scales_of_ascend(tag, is_b, plain_tag):
 
 def test_what_a_layout_satisfies():
     found = {c.instruction: c for c in contracts(parse("(_128,_64):(_72,_1)"), half)}
-    assert [name for name, c in found.items() if c.holds] == ["ldmatrix", "cp.async 16"]
+    assert [name for name, c in found.items() if c.holds] == ["ldmatrix", "cp.async 16", "ds_read_b128"]
     assert "boxes 144 bytes apart" in str(found["TMA"])
     assert "rows 0 and 1 of mode 0 are 144 bytes apart" in str(found["wgmma K"])
     assert not found["wgmma MN"].holds

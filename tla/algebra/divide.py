@@ -337,12 +337,13 @@ def tile_to_shape(block: Layout, shape: Any, order: Any = LayoutLeft) -> Layout:
     """The block repeated until it fills a shape.
 
     shape    what is filled; each mode a multiple of the block's
-    order    in which modes the copies go: static integers as compact_order takes, LayoutLeft or LayoutRight
+    order    in which modes the copies go, as compact_order takes it, LayoutLeft or LayoutRight; plain integers are static here, for an
+             order is known when a kernel is written
     Raises   RankError for a shape of less rank than the block, DivisibilityError where the block does not divide it
 
     >>> from tla import parse, tile_to_shape, _4, _6
-    >>> print(tile_to_shape(parse("(_2,_2):(_1,_2)"), (_4, _6)))
-    ((_2,_2),(_2,_3)):((_1,_4),(_2,_8))
+    >>> print(tile_to_shape(parse("(_2,_2):(_1,_2)"), (_4, _6)), tile_to_shape(parse("(_2,_2):(_1,_2)"), (_4, _6), (2, 1)))
+    ((_2,_2),(_2,_3)):((_1,_4),(_2,_8)) ((_2,_2),(_2,_3)):((_1,_12),(_2,_4))
 
     Source: CuTe `tile_to_shape`.
     """
@@ -365,4 +366,9 @@ def tile_to_shape(block: Layout, shape: Any, order: Any = LayoutLeft) -> Layout:
             )
     copies = ceil_div(extents, product_each(padded.shape))
     ordered = range(r) if order is LayoutLeft else reversed(range(r)) if order is LayoutRight else None
-    return blocked_product(padded, MakeOrderedLayout(copies, order if ordered is None else Shape(*(Int[k]() for k in ordered))))
+    return blocked_product(padded, MakeOrderedLayout(copies, _as_types(order) if ordered is None else Shape(*(Int[k]() for k in ordered))))
+
+
+def _as_types(order: Any) -> Any:
+    """An order with its plain integers as static ones."""
+    return tuple(map(_as_types, order)) if isinstance(order, tuple) else Int[order]() if type(order) is int else order

@@ -53,8 +53,8 @@ def contracts(layout: Any, element: Any) -> list[Contract]:
 
     layout    of one stage: a layout or tensor of two modes, static
     element   the element type
-    Returns   a Contract for each: wgmma and tcgen05.mma by its first tile of 64 or 128 rows and 32 bytes of K, ldmatrix and cp.async by
-              rows of 16 bytes, TMA by a global tensor with the layout's own contiguous mode
+    Returns   a Contract for each: wgmma and tcgen05.mma by its first tile of 64 or 128 rows and 32 bytes of K, ldmatrix, cp.async
+              and AMD's ds_read_b128 by rows of 16 bytes, TMA by a global tensor with the layout's own contiguous mode
 
     >>> from tla import tile_to_shape, _64, _128
     >>> from tla.gpu import GMMA, contracts, half
@@ -66,6 +66,7 @@ def contracts(layout: Any, element: Any) -> list[Contract]:
     ldmatrix True
     ldmatrix.trans False
     cp.async 16 True
+    ds_read_b128 True
     TMA True
 
     Source: the PTX manual.
@@ -143,5 +144,6 @@ _CHECKS: dict[str, Callable[[Any, Element], Any]] = {
     "ldmatrix": _rows_of_16_bytes(1),
     "ldmatrix.trans": _rows_of_16_bytes(0),
     "cp.async 16": _rows_of_16_bytes(None),
+    "ds_read_b128": _rows_of_16_bytes(None),
     "TMA": _tma,
 }

@@ -311,7 +311,7 @@ class Im2colMap(_Map):
             rest = rest // count
         where = [w + s for w, s in zip(where, shift)] + [at[-1] + rest]
         inside = functools.reduce(np.logical_and, ((w >= 0) & (w < n) for w, n in zip(where, shape[1:])))
-        pixel = sum((w * d for w, d in zip(where, strides[1:])), np.int64(0))
+        pixel: Any = sum((w * d for w, d in zip(where, strides[1:])), np.int64(0))
         channel = at[0] + np.arange(self.channels)
         size = self.element.bits // 8
         place = _base(base) + np.arange(self.pixels * self.channels).reshape(self.pixels, -1) * size
