@@ -324,6 +324,13 @@ def test_what_belongs_together_is_marked_together(page, text):
     page.shot(f"linked_{[*LINKED].index(text)}")
 
 
+def test_a_thread_is_marked_in_every_operand(page):
+    page.open("SM80_16x8x16_F32F16F16F32_TN")
+    assert page.point(0, 1)["held by"] == "T4V0"  # row 0 of B, K down: column 1 is of thread 4
+    assert page.driver.execute_script("return sheets.map(s => s.marked.size)") == [4, 8, 4]
+    page.shot("mma")
+
+
 def test_two_cells_of_one_offset_are_shown(page):
     page.open("(4,2):(1,2)")
     assert page.pairs("cell")["not injective"] == "indices 2 and 4 are both at offset 2: they are marked"
@@ -355,9 +362,9 @@ def test_cards_and_controls(page):
     assert page.text("value").startswith("Sw<3,3,3>")
     assert page.text("legend").startswith("colours: banks of 4 bytes, elements of 16 bits")
     disabled = "return [...at('colours').options].filter(o => o.disabled).map(o => o.value)"
-    assert page.driver.execute_script(disabled) == ["lane", "sublane", "packing"]
+    assert page.driver.execute_script(disabled) == ["value", "lane", "sublane", "packing"]
     page.write("bf16[16,256]{1,0:T(8,128)(2,1)}")
-    assert page.driver.execute_script(disabled) == []
+    assert page.driver.execute_script(disabled) == ["value"]
     page.write("size(4:1)")
     assert not page.at("zoom").is_enabled()
 

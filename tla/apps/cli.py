@@ -19,6 +19,7 @@ from ..core.on_demand import OnDemand
 from ..notation.text import parse
 from ..symbolic import SymInt, dim
 from ..viz.colouring import RULES
+from ..viz.kernels import KINDS
 from ..xla.grammar import named_shape
 from . import arrays, hlo, terminal
 
@@ -139,7 +140,11 @@ EXAMPLES = {
     "relayout": ["'f32[16,32]{1,0:T(8,16)}' 'f32[16,32]{0,1}'"],
     "default": ["'bf16[8,300]'", "'bf16[8,300]' --target v5e"],
     "sharding": ["'{devices=[2,4]<=[8]}' 'f32[16,128]'"],
-    "draw": ["'Sw<3,3,3> o (8,64):(64,1)' --color-by bank --bits 16", "'((4,2),(4,3)):((4,16),(1,32))' -o layout.svg"],
+    "draw": [
+        "'Sw<3,3,3> o (8,64):(64,1)' --color-by bank --bits 16",
+        "'((4,2),(4,3)):((4,16),(1,32))' -o layout.svg",
+        "SM80_16x8x16_F32F16F16F32_TN --thread 5",
+    ],
     "emit": ["'MakeLayout[half, zN](M, N)' --target cuda", "'((_4,_2),(_4,_3)):((_4,_16),(_1,_32))' --target cute_cpp"],
     "emit-copy": ["'(64,64):(64,1)' '(64,64):(1,64)'"],
     "access": ["'(32,4):(4,1)' '(128):(1)' --bits 32"],
@@ -181,6 +186,7 @@ def _options(draw: argparse.ArgumentParser, layout: str) -> None:
     draw.add_argument(
         "--bits", metavar="N", type=int, help="bits of an element, for --color-by bank; by default as the layout says, else 32"
     )
+    draw.add_argument("--thread", metavar="N", type=int, help="of an atom, a tiled MMA or a tiled copy: show what this thread holds")
     draw.add_argument("--threads", action="store_true", help="LAYOUT is (thread, value) -> element of --tile: draw who holds each")
 
 
@@ -262,18 +268,28 @@ def show(arguments: argparse.Namespace) -> Answer:
 def draw(arguments: argparse.Namespace) -> Answer:
     """Layouts drawn beside each other, as a picture in a file, or as text."""
     programs = [(text, _closed(text)) for text in arguments.layouts]
-    subjects = [subject for text, program in programs if _drawn(text, program) for subject in _subjects(program)]
+    kernels = [program.value.value for _text, program in programs if isinstance(program.value.value, KINDS)]
     tile = None if arguments.tile is None else _read_coord(arguments.tile)
-    if arguments.threads:
-        if len(subjects) > 1:
-            raise RankError(f"{len(subjects)} layouts with --threads", "one", "draw them one by one")
-        scene = viz.draw_threads(subjects[0], tile, arguments.color_by or "thread")
+    if kernels:
+        if len(programs) > 1:
+            raise RankError(f"{kernels[0]} beside something else", "one of its kind alone", "draw them one by one")
+        scene = viz.draw(kernels[0], color_by=arguments.color_by or "thread", thread=arguments.thread)
     else:
-        scene = viz.draw(*subjects, color_by=arguments.color_by or "tile", tile=tile, bits=arguments.bits)
+        scene = _drawing(
+            arguments, [subject for text, program in programs if _drawn(text, program) for subject in _subjects(program)], tile
+        )
     if arguments.output is None:
         return _data(scene), lambda _: _as_text(scene, arguments.all)
     viz.save(scene, arguments.output)
     return {"file": arguments.output}, lambda value: f"wrote {value['file']}"
+
+
+def _drawing(arguments: argparse.Namespace, subjects: list[viz.Subject], tile: Any) -> viz.Drawing:
+    if not arguments.threads:
+        return viz.draw(*subjects, color_by=arguments.color_by or "tile", tile=tile, bits=arguments.bits)
+    if len(subjects) > 1:
+        raise RankError(f"{len(subjects)} layouts with --threads", "one", "draw them one by one")
+    return viz.draw_threads(subjects[0], tile, arguments.color_by or "thread")
 
 
 def emit(arguments: argparse.Namespace) -> Answer:

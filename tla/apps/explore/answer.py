@@ -17,8 +17,9 @@ from ...codegen import emit, emit_copy, source
 from ...core.errors import TlaError
 from ...core.int_tuple import AnyLayout, size
 from ...viz.drawable import Subject, as_subject
+from ...viz.kernels import KINDS
 from ...xla import ArrayShape, Relayout, byte_size, lower
-from .figures import collision, drawings, inputs, rule_of, rules
+from .figures import collision, drawings, inputs, kernel, kernel_rule, rule_of, rules
 from .grammar import read
 from .operations import Call, Program, Term
 from .steps import steps, text_of
@@ -53,7 +54,10 @@ def picture(text: str, color_by: str = "auto", bits: int | None = None) -> dict[
     """
 
     def made() -> dict[str, Any]:
-        known = subjects(read(text))
+        program = read(text)
+        if isinstance(program.value.value, KINDS):
+            return {"svg": viz.svg(viz.draw(program.value.value, color_by=kernel_rule(color_by)))}
+        known = subjects(program)
         return {"svg": viz.svg(viz.draw(*known, color_by=rule_of(color_by, known), bits=bits))}
 
     return _or_refused(made)
@@ -68,8 +72,9 @@ def code(text: str, color_by: str = "auto", bits: int | None = None) -> dict[str
 
     def made() -> dict[str, Any]:
         program = read(text)
-        layouts = drawn(program.value.value)
-        return {"code": {"Python": python(program), **dict(_sources(layouts))}}
+        value = program.value.value
+        sources = _kernel_sources(value) if isinstance(value, KINDS) else _sources(drawn(value))
+        return {"code": {"Python": python(program), **dict(sources)}}
 
     return _or_refused(made)
 
@@ -106,7 +111,9 @@ def _answer(program: Program, color_by: str, bits: int | None) -> dict[str, Any]
         "collision": None,
         "bits": next((s.bits for s in known), None),
     }
-    if layouts and not program.sizes:
+    if isinstance(value, KINDS):
+        found |= kernel(value, color_by)
+    elif layouts and not program.sizes:
         found |= drawings(known, inputs(program), found["rule"], bits)
         if len(known) == 1 and not isinstance(value, ArrayShape) and is_injective(value) is False:
             found["collision"] = collision(known[0])
@@ -207,6 +214,13 @@ def _sources(drawn: tuple[Any, ...]) -> Iterator[tuple[str, str]]:
         yield f"index in {name}", _said(partial(emit, layout, target), comment)
     if len(drawn) == 2:
         yield "copy in C", _said(partial(emit_copy, layout, _layout_of(drawn[1])), "//")
+
+
+def _kernel_sources(x: Any) -> Iterator[tuple[str, str]]:
+    """An atom, a tiled MMA or a tiled copy in CuTe."""
+    for name, system in _SYSTEMS.items():
+        if system.startswith("cute"):
+            yield name, _said(partial(source, x, system), "//")
 
 
 def _said(make: Callable[[], str], comment: str) -> str:

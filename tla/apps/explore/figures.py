@@ -24,6 +24,8 @@ from .operations import Program, Term
 IN_MEMORY = """logical_divide zipped_divide tiled_divide flat_divide logical_product zipped_product tiled_product flat_product
 blocked_product raked_product tile_to_shape group select take MakeLayoutTile GetTileLayout slice_ composition compose"""
 KEEPS_INDICES = "coalesce flatten filter_zeros lower"
+#: The rules of colours of atoms, tiled MMAs and tiled copies.
+KERNEL_RULES = "thread", "value"
 _INVERSES = "left_inverse right_inverse"
 
 
@@ -122,6 +124,46 @@ def collision(subject: Subject) -> dict[str, Any] | None:
         return None
     pair = order[same[0] : same[0] + 2].tolist()
     return {"indices": pair, "offset": str(flat[pair[0]])}
+
+
+def kernel_rule(color_by: str) -> str:
+    """The rule of colours of an atom, a tiled MMA or a tiled copy: threads where none of theirs is asked for."""
+    return color_by if color_by in KERNEL_RULES else "thread"
+
+
+def kernel(x: Any, color_by: str) -> dict[str, Any]:
+    """The figures of an atom, a tiled MMA or a tiled copy: one of each operand. Cells of one thread belong together."""
+    rule = kernel_rule(color_by)
+    scene = viz.draw(x, color_by=rule)
+    figures = [_held(figure, grid) for figure in scene.figures for grid in figure.grids]
+    return {"figures": figures, "caption": scene.caption, "legend": scene.legend, "rule": rule, "rules": [*KERNEL_RULES]}
+
+
+def _held(figure: Figure, grid: Grid) -> dict[str, Any]:
+    palette: dict[str | None, int] = {None: 0}
+    extents = [len(grid.rows.labels), len(grid.columns.labels)]
+    modes = [{"natural": [*map(str, range(n))], "digits": []} for n in extents]
+    data = {
+        "title": grid.title or figure.title,
+        "at": ["_", "_"],
+        "rows": _axis(grid.rows),
+        "columns": _axis(grid.columns),
+        "texts": [cell.text.replace("\n", "") for row in grid.cells for cell in row],
+        "fills": [palette.setdefault(cell.fill, len(palette)) for row in grid.cells for cell in row],
+        "threads": [cell.text.partition("\n")[0] if cell.text.startswith("T") else "" for row in grid.cells for cell in row],
+    }
+    return {
+        "title": f"{figure.title}: {grid.title}" if grid.title else figure.title,
+        "name": "",
+        "domain": grid.title,
+        "memory": grid.title,
+        "notes": figure.notes,
+        "axes": (0, 1),
+        "extents": [*map(str, extents)],
+        "modes": modes,
+        "grids": [{**data, "title": ""}],
+        "palette": [[fill, ink(fill)] for fill in palette],
+    }
 
 
 def _figure(figure: Figure, subject: Subject, place: Place, limit: int) -> dict[str, Any]:

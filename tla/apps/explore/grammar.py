@@ -24,7 +24,7 @@ from typing import Any
 
 import tla
 
-from ... import xla
+from ... import gpu, xla
 from ...core.composed import MAX_PARTS
 from ...core.errors import ParseError, RangeError, TlaError
 from ...core.int_tuple import MAX_DEPTH, AnyLayout, IntTuple, Underscore, leaves, require_depth, shown
@@ -34,7 +34,7 @@ from ...notation.text import Reader
 from ...symbolic import assuming, dim
 from ...symbolic.declare import unknown
 from ...xla.array_shape import BITS
-from .operations import CONSTANTS, OPERATIONS, XLA_OPERATIONS, Call, Program, Term, bits_of, in_order, with_brackets
+from .operations import CONSTANTS, OPERATIONS, Call, Program, Term, bits_of, in_order, module_of, with_brackets
 
 #: A longer text is refused [characters]; so are more calls, more sizes that are not known, and values of more extents.
 MAX_TEXT, MAX_CALLS, MAX_SIZES, MAX_LEAVES = 4096, 64, 16, 1024
@@ -49,6 +49,7 @@ _DIGITS = re.compile(r"[0-9]+")
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 _STATEMENT = re.compile(r"[^;\n]*")
 _COMPOSED = re.compile(r"o(?![A-Za-z0-9_]*\s*=(?!=))(?![A-Za-z])")
+_ATOM = re.compile(r"[A-Za-z_][A-Za-z0-9_:]*(?:<.*>)?(?:\{\})?")
 _POINTED = re.compile(r"ptr_?\[([1-9][0-9]{0,3})b\]")
 _FUNCTIONS = ("ceil", "min", "max")  # of expressions of sizes
 
@@ -183,6 +184,10 @@ class _Reader(Reader):
         """Read what CuTe, its DSL or a compiler printed, to the end of the statement; None where nothing of that is."""
         found = _STATEMENT.match(self.text, self.at)
         text = found[0].rstrip() if found else ""
+        if _ATOM.fullmatch(text) and gpu.names.entry(text.partition("<")[0].rpartition("::")[2]) is not None:
+            self.at += len(text)
+            self.skip_blank()
+            return Term(gpu.atom(text), f"gpu.atom({text!r})")
         if not is_foreign(text):
             return None
         _ours, unknown = translated(text)
@@ -235,7 +240,7 @@ class _Reader(Reader):
         """A term; of these the notation knows integers and tuples of integers."""
         self.term = Term(None, "")
         name, following = self.ahead()
-        if following == "[" and name not in OPERATIONS:
+        if following == "[" and name not in OPERATIONS and not isinstance(gpu.names.entry(name), gpu.Family):
             term = self.array()
         elif following in ("[", "(") and name not in _FUNCTIONS:
             term = self.call(name)
@@ -255,7 +260,8 @@ class _Reader(Reader):
     def named(self, name: str) -> Term | None:
         if name in self.names:
             return self.names[name]._replace(python=name)
-        return Term(CONSTANTS[name], name if name.startswith("Layout") else f"ascend.{name}") if name in CONSTANTS else None
+        found = CONSTANTS.get(name, gpu.names.entry(name))
+        return None if found is None else Term(found, f"{module_of(name) if name in CONSTANTS else 'gpu.'}{name}")
 
     def size(self, name: str) -> Any:
         """The integer that a name in an expression stands for."""
@@ -328,15 +334,19 @@ class _Reader(Reader):
     def call(self, name: str) -> Term:
         if name in self.names:
             return self.at_coordinate(name)
+        if name not in OPERATIONS and isinstance(gpu.names.entry(name), gpu.Family):
+            return self.of_family(name)
         if name not in OPERATIONS:
             raise self.unknown("the operation", [*OPERATIONS], "one of the operations of tla")
         start, operation, brackets = self.at, OPERATIONS[name], list[Term]()
-        python = f"xla.{name}" if name in XLA_OPERATIONS else name
+        python = f"{module_of(name)}{name}"
         self.take(name)
         if self.take("["):
             brackets = [item for _name, item in self.arguments("]")]
             operation = with_brackets(name, operation, tuple(x.value for x in brackets))
             python += f"[{', '.join(x.python for x in brackets)}]"
+        if isinstance(operation, (gpu.CopyAtom, gpu.MMAAtom)):
+            return Term(operation, python)
         if not self.take("("):
             raise self.unexpected("'(' and the arguments", f"write {name}(...)")
         given = [*self.arguments(")")]
@@ -348,6 +358,16 @@ class _Reader(Reader):
         bits = bits_of(name, [x.value for x in brackets], next((x.bits for x in arguments if x.bits), None))
         self.calls.append(Call(name, self.text[start : self.at].rstrip(), arguments, Term(value, python, bits)))
         return self.calls[-1].result
+
+    def of_family(self, name: str) -> Term:
+        """An atom with parameters, such as UniversalCopy[uint128]."""
+        family = gpu.names.entry(name)
+        self.take(name)
+        if not self.take("["):
+            raise self.unexpected("'[' and its parameters", f"write {name}[...]")
+        given = [item for _name, item in self.arguments("]")]
+        python = f"gpu.{name}[{', '.join(x.python for x in given)}]"
+        return Term(with_brackets(name, family, tuple(x.value for x in given)), python)
 
     def require_calls(self) -> None:
         if len(self.calls) == MAX_CALLS:

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 import tla
 
-from ... import ascend, xla
+from ... import ascend, gpu, xla
+from ...core import element
 from ...core.errors import RankError
 from ...core.ints import is_int, known
 
@@ -20,12 +21,31 @@ cosize max_common_layout max_common_vector nullspace is_injective is_bijective i
 make_shape make_stride make_coord make_tile make_identity_layout make_composed_layout slice_ dice crd2idx idx2crd"""
 #: Those of them that are of tla.xla.
 XLA_OPERATIONS = "lower", "relayout", "is_bitcast", "byte_size", "padded_element_count"
+#: Those that are of tla.gpu.
+GPU_OPERATIONS = "make_tiled_mma", "make_tiled_copy", "make_tiled_copy_A", "make_tiled_copy_B", "make_tiled_copy_C", "Copy_Atom"
 #: What may be called, by name.
 OPERATIONS: dict[str, Callable[..., Any]] = {name: getattr(tla, name) for name in _OPERATIONS.split()}
 OPERATIONS |= {name: getattr(xla, name) for name in XLA_OPERATIONS}
+OPERATIONS |= {name: getattr(gpu, name) for name in GPU_OPERATIONS}
 #: What stands for itself: element types and tags, and the orders of strides.
 CONSTANTS: dict[str, Any] = {name: x for name, x in vars(ascend).items() if isinstance(x, (ascend.Element, ascend.Tag))}
+CONSTANTS |= {name: x for name, x in vars(element).items() if isinstance(x, element.Element) and name not in CONSTANTS}
 CONSTANTS |= {"LayoutLeft": tla.LayoutLeft, "LayoutRight": tla.LayoutRight}
+
+
+def module_of(name: str) -> str:
+    """The module of tla that an operation or a constant is of, with its dot; "" for tla itself.
+
+    >>> module_of("lower"), module_of("half"), module_of("composition")
+    ('xla.', 'ascend.', '')
+    """
+    if name in XLA_OPERATIONS:
+        return "xla."
+    if name in GPU_OPERATIONS:
+        return "gpu."
+    if not isinstance(CONSTANTS.get(name), (ascend.Element, ascend.Tag)):
+        return ""
+    return "ascend." if hasattr(ascend, name) else "gpu."
 
 
 class Term(NamedTuple):

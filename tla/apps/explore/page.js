@@ -12,10 +12,12 @@ const EXAMPLES = [
   ["A product", "block = (_2,_5):(_5,_1); blocked_product(block, (_3,_4):(_1,_3))"],
   ["An Ascend fractal", "A = MakeLayout[half, zN](100, 60); GetTileLayout(A, (32, 32), (16, 16))"],
   ["A TPU tile", "bf16[20,250]{1,0:T(8,128)(2,1)}"],
+  ["An MMA, its threads and values", "SM80_16x8x16_F32F16F16F32_TN"],
+  ["A tiled copy", "make_tiled_copy(Copy_Atom[UniversalCopy[uint128], half], (_16,_8):(_8,_1), (_1,_8):(_0,_1))"],
   ["A relayout of XLA", "relayout(f32[16,32]{1,0:T(8,16)}, f32[16,32]{0,1})"],
   ["Sizes that are not known", "MakeLayout[half, zN](M, N)"],
 ];
-const COLOURS = ["auto", "tile", "offset", "bank", "thread", "lane", "sublane", "packing", "none"];
+const COLOURS = ["auto", "tile", "offset", "bank", "thread", "value", "lane", "sublane", "packing", "none"];
 const SHOWN = ["offset", "index", "coordinate"];
 const ZOOM = { "50 %": 0.5, "75 %": 0.75, "100 %": 1, "150 %": 1.5, "200 %": 2 };
 const MARK = "#c01c5c";
@@ -384,6 +386,7 @@ function drawing(found) {
 
 /** The cells that belong to one cell: in figures of its domain by the index, in those of its memory by the offset, and on from these. */
 function together(sheet, k) {
+  if (sheet.grid.threads) return ofThread(sheet, k);
   const indices = { [sheet.figure.domain]: sheet.index(k) }, offsets = { [sheet.figure.memory]: sheet.grid.texts[k] };
   const value = name => indices[name] ?? offsets[name], cells = new Map([[sheet, [k]]]);
   for (let again = true; again;) {
@@ -404,6 +407,13 @@ function together(sheet, k) {
   return cells;
 }
 
+/** All that the thread of a cell holds, in every figure. */
+function ofThread(sheet, k) {
+  const thread = sheet.grid.threads[k], cells = new Map([[sheet, [k]]]);
+  if (thread) for (const s of sheets) cells.set(s, s.grid.threads.flatMap((t, n) => t === thread ? [n] : []));
+  return cells;
+}
+
 /** What the cell at the cursor is, in every figure. */
 function details() {
   for (const s of sheets) s.marked.clear();
@@ -421,7 +431,11 @@ function details() {
       const places = found.slice(0, 3).map(n => `${list(s.coord(n))} at ${s.grid.texts[n]}`).join(", ");
       return [s.figure.name || s.figure.title, places + (found.length > 3 ? `, and ${found.length - 3} more` : "")];
     });
-    const entries = [
+    const entries = grid.threads ? [
+      ["coordinate", list(coord)],
+      ["held by", grid.texts[k] || "no thread"],
+      ...[...cells].map(([s, found]) => [s.figure.domain || "elements", `${found.length} of thread ${grid.threads[k].slice(1)}`]).filter(() => grid.threads[k]),
+    ] : [
       ["coordinate", list(coord)],
       ["natural", list(figure.modes.map((mode, m) => mode.natural[coord[m]]))],
       ["index", sheet.index(k)],
@@ -430,7 +444,7 @@ function details() {
       ...digits.flatMap((text, m) => text ? [[`mode ${m}`, text]] : []),
     ];
     pairs(at("cell"), entries);
-    spoken(`${list(coord)}, offset ${entries[3][1]}`);
+    spoken(`${list(coord)}, ${grid.threads ? entries[1].join(" ") : `offset ${entries[3][1]}`}`);
   }
   for (const s of sheets) requestAnimationFrame(() => s.grid && s.paint());
 }
