@@ -451,7 +451,6 @@ def test_what_is_refused():
             ask()
 
 
-<<<<<<< HEAD
 # ------------------------------------------------------------------------------------- dumps printed with other options
 
 PROGRAMS = {
@@ -494,7 +493,8 @@ def test_dumps_printed_with_other_options_read_the_same():
             for option, value in changed.items():
                 setattr(options, option, value)
             assert read(module, options) == default, (name, changed)
-=======
+
+
 # ------------------------------------------------------------------------- memory of arrays, tiles as programs
 
 
@@ -596,4 +596,3 @@ def test_bytes_on_a_device_in_one_call():
     assert tla_jax.bytes_per_device(compiled) == (120, {"args[0]": 60, "result": 60})
     with pytest.raises(LeafTypeError):
         tla_jax.bytes_per_device({"w": "text"})
->>>>>>> main

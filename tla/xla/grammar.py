@@ -22,12 +22,8 @@ from ..core.errors import LeafTypeError, LoweringError, ParseError
 from ..core.ints import INT64_MAX, INT64_MIN, at_most, known, leaf
 from ..symbolic.declare import dim
 from ..symbolic.parse_expression import names, read
-<<<<<<< HEAD
 from .array_shape import BITS, COMBINE, ArrayLayout, ArrayShape, Split, TileEntry, unchecked_layout, why_not_valid
-=======
-from .array_shape import BITS, COMBINE, ArrayLayout, ArrayShape, Split, TileEntry, why_not_valid
 from .foreign import array_like
->>>>>>> main
 from .shapes import MAX_DEPTH, BufferShape, OpaqueShape, Shape, TokenShape, TupleShape
 
 R = TypeVar("R")
