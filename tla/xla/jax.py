@@ -282,7 +282,7 @@ def _namespace(array: Any) -> Any:
     return importlib.import_module("numpy") if type(array).__module__ == "numpy" else _module("jax.numpy")
 
 
-def sharding_of(sharding: object, rank: int) -> AnySharding:
+def sharding_of(sharding: Any, rank: int) -> AnySharding:
     """The sharding of XLA that a sharding of JAX stands for: a NamedSharding keeps its axes, others become tiles.
 
     rank      of the array
@@ -384,7 +384,7 @@ def instructions(compiled: Any) -> Iterator[Located]:
     return read_hlo(io.StringIO(compiled.as_text()))
 
 
-def _physical(array: object) -> tuple[tuple[int, ...], Any]:
+def _physical(array: Any) -> tuple[tuple[int, ...], Any]:
     """The dimensions and the dtype of what an array is in memory: an array of keys is one of their integers."""
     if not hasattr(array, "shape") or not hasattr(array, "dtype"):
         raise LeafTypeError(f"the shape of a {type(array).__name__}", "an array, or a jax.ShapeDtypeStruct", "jax.eval_shape gives these")
