@@ -570,6 +570,13 @@ def test_what_a_layout_satisfies():
         "TMA",
     }
     assert not any(c.holds for c in contracts(parse("(_128,_64):(_65,_1)"), half))
+    for text, says in (
+        ("(_128,_64):(_65,_1)", "the stride _65"),
+        ("(_128,_60):(_64,_1)", "past its end"),
+        ("(_8,_64):(_64,_2)", "contiguous"),
+    ):
+        (why,) = (c.reason for c in contracts(parse(text), half) if c.instruction == "ldmatrix")
+        assert says in why.what
 
 
 @pytest.mark.parametrize(
