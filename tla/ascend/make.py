@@ -118,7 +118,7 @@ def MakeLayoutFilter(element: Any, position: str) -> Callable[[Any, Any, Any, An
 class _Round(Bracketed[Any]):
     """A function of two integers, of which the second may stand in square brackets: `RoundUp[16](n)`."""
 
-    def __call__(self, a: Any, b: Any) -> Any:
+    def __call__(self, a: Any, b: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
         a, b = leaf(a), leaf(b)
         require_positive(self.__name__, b)
         return self._make(a, b)
