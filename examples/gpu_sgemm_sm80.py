@@ -1,14 +1,16 @@
 """CuTe's tutorial sgemm_sm80 on numpy: C = A * B^T, every thread's part of it by the layouts of the instructions alone.
 
 Global memory to swizzled shared memory with predicates, ldmatrix to registers, mma.sync, and predicated stores. Sizes need not
-divide: a copy that is not guarded past the end is refused, and does not read another row.
+divide: a copy that is not guarded past the end is refused, and does not read another row. `indices` is what a kernel computes its
+addresses by, as code.
 
 Source: CUTLASS examples/cute/tutorial/sgemm_sm80.cu.
 """
 
 import numpy as np
 
-from tla import ComposedLayout, Int, MakeTensor, Swizzle, _, local_tile, make_identity_tensor, parse
+from tla import ComposedLayout, Int, MakeLayout, MakeTensor, Swizzle, _, dim, dims, local_tile, make_identity_tensor, parse
+from tla.codegen import emit, emit_guard
 from tla.gpu import (
     Copy_Atom,
     SM75_U32x4_LDSM_N,
@@ -75,8 +77,27 @@ def sgemm(a, b):
     return c
 
 
+def indices(target="cuda"):
+    """The indices as code: what thread t reads of A and whether it is there, where in swizzled memory it goes and is read, its C."""
+    (m, n, k), t = dims("M N K"), dim("t", at_least=0, at_most=MMA.threads - 1)
+    bx, by, step = (dim(block, at_least=0) for block in ("bx", "by", "step"))
+    a, c = MakeTensor(None, MakeLayout((m, k), (k, Int[1]()))), MakeTensor(None, MakeLayout((m, n), (n, Int[1]())))
+    tile, places = (local_tile(x, (BM, BK), (bx, step)) for x in (a, make_identity_tensor((m, k))))
+    out, inside_c = (local_tile(x, (BM, BN), (bx, by)) for x in (c, make_identity_tensor((m, n))))
+    v = "v,i,j"
+    return {
+        "read_a": emit(G2S[t].partition_S(tile), target, v, name="read_a"),
+        "has_a": emit_guard(G2S[t].partition_S(places), target, v, below=(m, k), name="has_a"),
+        "shared_a": emit(G2S[t].partition_D(SHARED), target, v, name="shared_a"),
+        "ldmatrix_a": emit(S2R["A"][t].partition_S(SHARED), target, v, name="ldmatrix_a"),
+        "write_c": emit(R2G[t].partition_D(out), target, v, name="write_c"),
+        "has_c": emit_guard(R2G[t].partition_D(inside_c), target, v, below=(m, n), name="has_c"),
+    }
+
+
 if __name__ == "__main__":
     a, b = (np.random.default_rng(0).integers(-3, 4, shape).astype(np.float16) for shape in ((100, 72), (90, 72)))
     difference = np.abs(sgemm(a, b) - a.astype(np.float32) @ b.astype(np.float32).T).max()
     print("thread 33's part of a tile of A:", MMA[33].partition_A(SHARED)[_, 0, 0].layout)
+    print(indices()["ldmatrix_a"])
     print("largest difference from numpy:", difference)

@@ -1,4 +1,5 @@
-"""CuTe's tutorials sgemm_2, sgemm_sm70 and wgmma_sm90 on numpy: one kernel, three tiled MMAs. gpu_sgemm_sm80.py is the fourth.
+"""CuTe's tutorials sgemm_2, sgemm_sm70 and wgmma_sm90 on numpy: one kernel, three tiled MMAs. gpu_sgemm_sm80.py is the fourth, and
+gpu_sgemm_1.py does without one. `indices` is what the kernels compute their addresses by, as code.
 
 What differs is the instruction: a multiply-add of one thread, Volta's of a quad pair, Hopper's of a warpgroup, which reads
 shared memory by itself. Sizes need not divide.
@@ -10,7 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tla import MakeTensor, local_tile, make_identity_tensor, parse
+from tla import Int, MakeLayout, MakeTensor, dim, dims, local_tile, make_identity_tensor, parse
+from tla.codegen import emit, emit_guard
 from tla.gpu import (
     Copy_Atom,
     SM70_8x8x4_F32F16F16F32_TN,
@@ -93,8 +95,28 @@ def run(name, a, b):
     return c
 
 
+def indices(name, target="cuda"):
+    """A tutorial's indices as code: what thread t reads of A and whether it is there, where it writes it, and its part of C."""
+    kernel, one = TUTORIALS[name], Int[1]()
+    bm, bn, bk = (Int[extent]() for extent in kernel.tile)
+    (m, n, k), t = dims("M N K"), dim("t", at_least=0, at_most=kernel.mma.threads - 1)
+    bx, by, step = (dim(block, at_least=0) for block in ("bx", "by", "step"))
+    a, c = MakeTensor(None, MakeLayout((m, k), (k, one))), MakeTensor(None, MakeLayout((m, n), (n, one)))
+    of_a, of_c = (((x, y), at) for x, y, at in ((bm, bk, (bx, step)), (bm, bn, (bx, by))))
+    copies, own, v = kernel.g2s[t], kernel.mma[t], "v,i,j"
+    return {
+        "read_a": emit(copies.partition_S(local_tile(a, *of_a)), target, v, name="read_a"),
+        "has_a": emit_guard(copies.partition_S(local_tile(make_identity_tensor((m, k)), *of_a)), target, v, below=(m, k), name="has_a"),
+        "shared_a": emit(copies.partition_D(MakeLayout((bm, bk))), target, v, name="shared_a"),
+        "fragment_a": emit(own.partition_A(MakeLayout((bm, bk))), target, v, name="fragment_a"),
+        "write_c": emit(own.partition_C(local_tile(c, *of_c)), target, v, name="write_c"),
+        "has_c": emit_guard(own.partition_C(local_tile(make_identity_tensor((m, n)), *of_c)), target, v, below=(m, n), name="has_c"),
+    }
+
+
 if __name__ == "__main__":
     rng = np.random.default_rng(0)
     for name, kernel in TUTORIALS.items():
         a, b = (rng.integers(-3, 4, shape).astype(kernel.dtype) for shape in ((70, 40), (50, 40)))
+        print(indices(name)["has_c"])
         print(name, "differs from numpy by", np.abs(run(name, a, b) - a.astype(np.float32) @ b.astype(np.float32).T).max())

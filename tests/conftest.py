@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+import tla
+
 GOLDEN = Path(__file__).parent / "golden"
 
 # JAX reads these when it is first used, which is in a test.
@@ -16,6 +18,9 @@ os.environ["JAX_PLATFORMS"] = "cpu"
 
 # Processes that tests start would compile every module anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+if tla.build_info().compiled:  # doctests are found in the Python file, and run in the module that was compiled of it
+    os.environ["PY_IGNORE_IMPORTMISMATCH"] = "1"
 
 settings.register_profile("day", max_examples=100, deadline=None)
 settings.register_profile("night", max_examples=100_000, deadline=None)

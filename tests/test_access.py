@@ -8,7 +8,7 @@ import pytest
 from test_linear_truth import made
 
 from tla import ComposedLayout, MakeLayout, Swizzle, TlaError, parse
-from tla.access import AMD_LDS, AMD_LDS_GFX950_READ, ASCEND_UB, NVIDIA_GLOBAL, NVIDIA_SHARED, Memory, access, bank_conflicts
+from tla.access import AMD_LDS_GFX942_READ, AMD_LDS_GFX950_READ, ASCEND_UB, NVIDIA_GLOBAL, NVIDIA_SHARED, Memory, access, bank_conflicts
 from tla.access.memories import MEMORIES
 from tla.linear import LinearLayout, triton
 
@@ -109,11 +109,50 @@ def test_other_memories():
     assert access(parse("(8,8):(8,1)"), parse("1024:1"), 32, memory=ASCEND_UB).degree == 1
     lanes = parse("(64,4):(4,1)")
     assert access(lanes, parse("256:1"), 32, memory=AMD_LDS_GFX950_READ).degree == 1
-    assert access(lanes, parse("256:1"), 32, memory=AMD_LDS).wavefronts == 8
+    assert access(lanes, parse("256:1"), 32, memory=AMD_LDS_GFX942_READ).wavefronts == 8
     for memory in MEMORIES.values():
         assert memory.source
         for _banks, groups in memory.phases.values():
             assert sorted(lane for group in groups for lane in group) == [*range(memory.lanes)]
+
+
+#: The phases of an instruction as the measurements print them: lanes from and to, of waves of 64 and of 32.
+PHASES = {
+    ("AMD_LDS_GFX942_READ", 32): "0-31|32-63",
+    ("AMD_LDS_GFX942_READ", 64): "0-15|16-31|32-47|48-63",
+    ("AMD_LDS_GFX942_READ", 128): "0-3,20-23|32-35,52-55|4-7,16-19|36-39,48-51|8-11,28-31|40-43,60-63|12-15,24-27|44-47,56-59",
+    ("AMD_LDS_GFX942_WRITE", 128): "0-7|8-15|16-23|24-31|32-39|40-47|48-55|56-63",
+    ("AMD_LDS_GFX950_READ", 32): "0-63",
+    ("AMD_LDS_GFX950_READ", 64): "0-31|32-63",
+    ("AMD_LDS_GFX950_READ", 128): "0-3,12-15,20-23,24-27|32-35,44-47,52-55,56-59|4-7,8-11,16-19,28-31|36-39,40-43,48-51,60-63",
+    ("AMD_LDS_GFX11_READ", 64): "0-15|16-31",
+    ("AMD_LDS_GFX11_READ", 128): "0-3,20-23|4-7,16-19|8-11,28-31|12-15,24-27",
+    ("AMD_LDS_GFX12_READ", 128): "0-7|8-15|16-23|24-31",
+    ("NVIDIA_SHARED", 32): "0-31",
+    ("NVIDIA_SHARED", 64): "0-15|16-31",
+    ("NVIDIA_SHARED", 128): "0-7|8-15|16-23|24-31",
+}
+
+
+@pytest.mark.parametrize(("name", "width"), PHASES)
+def test_phases_as_measured(name, width):
+    def lanes(phase):
+        return frozenset(k for part in phase.split(",") for a, b in [map(int, part.split("-"))] for k in range(a, b + 1))
+
+    memory = MEMORIES[name]
+    banks, groups = memory.phases[width]
+    assert {*map(frozenset, groups)} == {*map(lanes, PHASES[name, width].split("|"))}
+    assert banks == (64 if name == "AMD_LDS_GFX950_READ" else 32)
+    assert memory.convention
+    one = access(
+        LinearLayout({"lane": [(1 << k,) for k in range(memory.lanes.bit_length() - 1)]}, {"dim0": memory.lanes}),
+        parse(f"{memory.lanes}:1"),
+        width,
+        width,
+        memory,
+    )
+    assert one.wavefronts == len(groups)
+    assert "a convention, not a specification" in str(one)
 
 
 def test_what_several_lanes_hold_is_one_word():

@@ -19,6 +19,7 @@ from tla.gpu import (
     UniversalCopy,
     UniversalFMA,
     atom,
+    atoms,
     axpby,
     copy,
     copy_if,
@@ -27,8 +28,11 @@ from tla.gpu import (
     gemm,
     half,
     make_tiled_copy,
+    make_tiled_copy_C_atom,
+    make_tiled_copy_S,
     make_tiled_mma,
     transform,
+    uint8,
     uint128,
     values_of,
 )
@@ -100,8 +104,9 @@ def test_a_kernel_of_ampere_over_tails():
 @pytest.mark.parametrize("name", ["sgemm_2", "sgemm_sm70", "wgmma_sm90"])
 def test_the_tutorials_over_tails(name):
     tutorials = runpy.run_path(str(Path(__file__).parents[1] / "examples" / "gpu_tutorials.py"))
-    dtype = tutorials["TUTORIALS"][name].dtype
-    a, b = (rng.integers(-3, 4, s).astype(dtype) for s in ((70, 40), (50, 40)))
+    kernel = tutorials["TUTORIALS"][name]
+    m, n, k = (extent + tail for extent, tail in zip(kernel.tile, (6, -5, 3)))
+    a, b = (rng.integers(-3, 4, s).astype(kernel.dtype) for s in ((m, k), (n, k)))
     assert (tutorials["run"](name, a, b) == a.astype(np.float32) @ b.astype(np.float32).T).all()
 
 
@@ -141,6 +146,35 @@ def test_a_symbol_as_thread():
     assert all(int(offset.expr.subs(dict.fromkeys(offset.expr.free_symbols, i))) == mma[i].partition_A(layout).offset for i in range(128))
 
 
+def tiled_copies():
+    """Random lawful ones: threads and values in either order, atoms of one thread and of a warp, with a layout of values."""
+    for _k in range(24):
+        threads = [int(2 ** rng.integers(0, 4)) for _mode in range(2)]
+        values = [int(2 ** rng.integers(0, 3)) for _mode in range(2)]
+        width = int(rng.choice([n for n in (8, 16, 32, 64, 128) if n <= 8 * np.prod(values)]))
+        strides = [(1, n[0]) if rng.random() < 0.5 else (n[1], 1) for n in (threads, values)]
+        layouts = [parse("(_{},_{}):(_{},_{})".format(*n, *d)) for n, d in zip((threads, values), strides)]
+        yield make_tiled_copy(Copy_Atom[f"UniversalCopy<uint{width}_t>", uint8], *layouts)
+    for warp in (SM75_U32x4_LDSM_N, SM75_U16x8_LDSM_T, SM90_U32x4_STSM_N):
+        for text in ("(_32,_2):(_1,_32)", "(_4,_16):(_16,_1)", "(_8,_8):(_8,_1)"):
+            yield make_tiled_copy(Copy_Atom[warp, half], parse(text), (1, 8) if rng.random() < 0.5 else (8, 1))
+
+
+@pytest.mark.parametrize("tiled", [*tiled_copies()], ids=repr)
+def test_copies_own_each_element_once_on_both_sides(tiled):
+    """Of two tiles in each mode; and what a thread has of one tile is what the thread-value layouts say."""
+    m, n = map(int, tiled.tiler_mn)
+    whole = MakeTensor(np.arange(4 * m * n).reshape(2 * n, 2 * m).T)
+    t = np.arange(tiled.threads)
+    for part, tv in ((tiled[t].partition_S, tiled.S_TV), (tiled[t].partition_D, tiled.D_TV)):
+        owned = values_of(part(whole))
+        assert (np.bincount(owned.ravel(), minlength=4 * m * n) == 1).all()
+        thread, value = np.ogrid[: tiled.threads, : m * n // tiled.threads]
+        index = np.broadcast_to(tv(thread, value), (tiled.threads, value.size))
+        first = owned[:, :, 0, 0].reshape(tiled.threads, -1)
+        assert (np.sort(first, 1) == np.sort(index % m + index // m * 2 * m, 1)).all()
+
+
 MMA = make_tiled_mma(SM80_16x8x16_F32F16F16F32_TN, (2, 2), (32, 32, 16))
 COPY = make_tiled_copy(Copy_Atom[UniversalCopy[uint128], half], (32, 4), (8, 1))
 ONES = MakeTensor(np.ones((32, 32), np.float16))
@@ -149,6 +183,24 @@ REFUSED = [
     (lambda: MMA[-1], "0 <= thread < 128"),
     (lambda: MMA[np.arange(129)], "0 <= thread < 128"),
     (lambda: MMA[1.5], "an integer"),
+    (lambda: MMA[dim("t", at_most=200)], r"t+1 <= 128"),
+    (lambda: COPY[dim("t")], "at_most=127"),
+    (lambda: MMA[make_identity_tensor((4, 4))], "numpy.arange(128)"),
+    (lambda: MMA[0].make_fragment_A(None), "a tensor, or a numpy array"),
+    (lambda: MMA.thrfrg("Q", parse("(_32,_16):(_16,_1)")), "one of A, B, C"),
+    (lambda: MMA[0].partition("Q", parse("(_32,_16):(_16,_1)")), "one of A, B, C"),
+    (lambda: values_of(None), "a tensor, or a numpy array"),
+    (lambda: axpby(2, ONES, "a", ONES), "write 2 or 0.5"),
+    (lambda: fill(ONES, ()), "write 2 or 0.5"),
+    (lambda: transform(ONES, ONES, None), "numpy.sqrt"),
+    (lambda: make_tiled_mma(SM80_16x8x16_F32F16F16F32_TN, (0, 2)), "write 1 for a mode"),
+    (lambda: make_tiled_copy_S(Copy_Atom[UniversalCopy[half], half], None), "write make_tiled_copy(...)"),
+    (lambda: make_tiled_copy_C_atom(Copy_Atom[UniversalCopy[half], half], "x"), "write make_tiled_mma(...)"),
+    (lambda: atoms(arch="sm75", kind="x"), "MMAAtom or CopyAtom"),
+    (lambda: atoms(arch="sm75", shape_mnk=-1), "write (16, 8, 16)"),
+    (lambda: atom("SM80_16x8x16_F32F16F16F32_TN", np.ones(3)), "write 'sm80'"),
+    (lambda: gemm(MMA, np.zeros(3), *[MMA[np.arange(128)].partition(x, ONES) for x in "ABC"]), "partition both alike"),
+    (lambda: copy_if(COPY, make_identity_tensor((4, 4)), COPY[0].partition_S(ONES), COPY[0].partition_D(ONES)), "compare first"),
     (lambda: COPY[128], "0 <= thread < 128"),
     (lambda: MMA[0].partition_A(parse("_32:_1")), "two modes at least"),
     (lambda: COPY[0].partition_S(parse("_32:_1")), "2 modes at least"),

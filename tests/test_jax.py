@@ -18,8 +18,10 @@ from tla import (  # noqa: E402
     Layout,
     LeafTypeError,
     LoweringError,
+    MakeTensor,
     RangeError,
     RankError,
+    copy,
     crd2crd,
     dim,
     elem_leq,
@@ -437,3 +439,106 @@ def test_what_is_refused():
     ):
         with pytest.raises(error, match=text):
             ask()
+
+
+# ------------------------------------------------------------------------- memory of arrays, tiles as programs
+
+
+NARROW = ("bfloat16", "float8_e4m3fn", "float8_e5m2", "int4")
+
+
+@pytest.mark.parametrize("dtype", NARROW)
+def test_narrow_arrays_of_jax_are_buffers(dtype):
+    array = jnp.arange(12).reshape(3, 4).astype(dtype)
+    source = MakeTensor(array, parse("(3,4):(4,1)"))
+    assert source.dtype == array.dtype
+    assert float(source[1, 2]) == 6
+    target = np.zeros(12, array.dtype)
+    copy(source, MakeTensor(target, parse("(3,4):(1,3)")))
+    assert (target.reshape(4, 3).T == np.asarray(array)).all()
+    with pytest.raises(LeafTypeError):
+        source[0, 0] = 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["f32[3,5]{1,0:T(2,2)}", "f32[100,300]{0,1:T(8,128)}", "bf16[9,130]{1,0:T(8,128)(2,1)}", "f32[7]{0:T(8,128)}", "f32[]{:T(128)}", "f32[0,3]{1,0:T(8,128)}",
+     "f32[2,7,8,3,5]{4,3,2,1,0:T(*,*,2,*,3)}", "s32[40]{0:T(16)L(64)}", "f32[6,10]{1,0:T(3,5)(2,2)}", "f32[2,3,4]{0,2,1}"],
+)  # fmt: skip
+def test_tiled_layouts_are_packed_and_unpacked_by_programs(text):
+    shape = xla.parse_shape(text)
+    array = np.arange(xla.element_count(shape)).reshape(shape.dimensions)
+    packed = jax.jit(lambda x: tla_jax.pack(x, shape, -1))(jnp.asarray(array))
+    assert packed.tolist() == [*xla.strip(shape, array.ravel().tolist(), -1)]
+    assert (tla_jax.pack(array, shape, -1) == packed).all()
+    assert (jax.jit(lambda x: tla_jax.unpack(x, shape))(packed) == array).all()
+    assert (tla_jax.unpack(np.asarray(packed), shape) == array).all()
+    with pytest.raises(RankError):
+        tla_jax.pack(np.zeros((2, 2, 2, 2)), shape)
+    with pytest.raises(RankError):
+        tla_jax.unpack(np.zeros(7), shape)
+
+
+def test_tensors_go_out_by_dlpack():
+    buffer = np.arange(12, dtype="float32")
+    tensor = MakeTensor(buffer, parse("(3,4):(1,3)"))
+    assert np.shares_memory(np.from_dlpack(tensor), buffer)
+    assert (jnp.from_dlpack(tensor) == tensor.numpy()).all()
+    for bad in (MakeTensor(np.zeros(4, jnp.bfloat16), parse("(4):(1)")), MakeTensor(None, parse("(4):(1)"))):
+        with pytest.raises(LeafTypeError):
+            np.from_dlpack(bad)
+
+
+def test_indices_under_tracers():
+    text = "bf16[100,300]{1,0:T(8,128)(2,1)}"
+    i, j = jnp.arange(100)[:, None], jnp.arange(300)
+    found = jax.jit(lambda i, j: xla.linear_index(text, (i, j)))(i, j)
+    assert (np.asarray(found) == offsets(xla.lower(text))[:100, :300]).all()
+    back = jax.jit(lambda k: xla.multi_index(text, k))(found)
+    assert (back[0] == i).all()
+    assert (back[1] == j).all()
+    padding = jax.jit(lambda k: xla.multi_index(text, k))(jnp.int32(xla.padded_element_count(text) - 1))
+    assert [int(x) for x in padding] == [-1, -1]
+    with pytest.raises(RangeError, match="int16"):
+        xla.linear_index(text, (jnp.int16(3), 2))
+    with pytest.raises(LeafTypeError):
+        xla.linear_index(text, (jnp.float32(3), 2))
+
+
+def test_structs_and_dtypes_are_taken_where_shapes_and_types_are():
+    struct = jax.ShapeDtypeStruct((3, 5), "bfloat16")
+    assert xla.byte_size(struct) == 30
+    assert str(xla.lower(struct)) == "(_3,_5):(_5,_1)"
+    assert xla.true_rank(jnp.zeros((3, 1, 5))) == 2
+    assert jax.jit(lambda x: xla.element_count(x) * x.sum())(jnp.ones((3, 5))) == 225
+    assert xla.default_layout(jnp.bfloat16, (8, 300)) == xla.default_layout("bf16", (8, 300))
+    assert xla.default_layout(np.dtype("int8"), (64, 300)) == xla.default_layout("s8", (64, 300))
+    assert xla.block(jnp.float8_e4m3fn, (512, 512), (32, 128)).element_type == "f8e4m3fn"
+    assert xla.padding_value("LOWEST_PAD", np.int16) == -(2**15)
+    for bad in (np.dtype("U3"), object):
+        with pytest.raises(LeafTypeError):
+            xla.default_layout(bad, (8, 300))
+
+
+def test_kinds_of_memory_are_kept():
+    sharding = NamedSharding(AbstractMesh((2,), ("a",)), PartitionSpec("a"))
+    form = tla_jax.to_format("f32[16,128]{1,0:T(8,128)S(5)}", sharding)
+    assert form.sharding.memory_kind == "pinned_host"
+    back = tla_jax.shape_of(jax.ShapeDtypeStruct((16, 128), "float32"), form)
+    assert str(back) == "f32[16,128]{1,0:T(8,128)S(5)}"
+    with pytest.raises(LoweringError, match="Format"):
+        tla_jax.to_format("f32[16,128]{1,0:T(8,128)S(1)}", sharding)
+    with pytest.raises(LeafTypeError):
+        tla_jax.to_format("f32[16,128]{1,0:T(8,128)}", None)
+
+
+def test_bytes_on_a_device_in_one_call():
+    mesh = AbstractMesh((2, 4), ("a", "b"))
+    struct = jax.ShapeDtypeStruct((1024, 512), "bfloat16", sharding=NamedSharding(mesh, PartitionSpec("a", "b")))
+    found = tla_jax.bytes_per_device({"w": struct, "b": [jax.ShapeDtypeStruct((3,), "float32")]})
+    assert found.arrays == {"['w']": 512 * 128 * 2, "['b'][0]": 512}
+    assert found.total == sum(found.arrays.values())
+    compiled = jax.jit(lambda x: x.T).lower(jax.ShapeDtypeStruct((3, 5), "float32")).compile()
+    assert tla_jax.bytes_per_device(compiled) == (120, {"args[0]": 60, "result": 60})
+    with pytest.raises(LeafTypeError):
+        tla_jax.bytes_per_device({"w": "text"})

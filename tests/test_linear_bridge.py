@@ -105,7 +105,7 @@ def test_random_linear_layouts_come_back():
         for _ in range(amount(6, 60)):
             counts = [n - n // 2, n // 2]
             outs = {"a": 1 << (n + 1) // 2, "b": 1 << n // 2}
-            found = LinearLayout.of_columns(
+            found = LinearLayout._of_columns(
                 [("i", counts[0]), ("j", counts[1])], tuple(outs.items()), [rng.randrange(1 << n) for _ in range(n)]
             )
             layout = layout_of(found)

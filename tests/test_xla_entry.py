@@ -1,7 +1,10 @@
 """What a program takes and gives, Shardy's texts, groups of replicas, contradictions; texts are those of JAX 0.10.2."""
 
+import contextlib
+import inspect
 import io
 import itertools
+import random
 
 import pytest
 
@@ -22,6 +25,14 @@ STABLEHLO = """module @jit_g attributes {mhlo.num_partitions = 16 : i32, mhlo.nu
   sdy.mesh @turned = <["a"=2, "b"=2], device_ids=[0, 2, 1, 3]>
   sdy.mesh @one = <[], device_ids=[3]>
 """
+
+
+#: Values that tla makes, and no one else: their fields are not checked.
+RECORDS = set(
+    "Advice Alias Alternative Block Buffer Census Digit Entry EntryValue Explanation IndexStep Instruction Located Loop Memory Module Move Operand Peak "
+    "ProgramPeak Relayout ReplicaGroups SourceLine Split Total Usage".split()
+)
+ANYTHING = [None, "", -1, 2**70, (), "f32[3,5]{1,0:T(2,2)}", (1, 2), 1.5, True, [None], b"x", {}, "x", object()]
 
 
 def module(text):
@@ -196,3 +207,22 @@ def test_contradicting_layouts_are_warnings_that_name_the_lines():
         found = xla.contradictions(module(PROGRAM.replace(old, new, 1)))
         assert any(all(word in text for word in words) for text in found), (old, found)
         assert xla.memory(io.StringIO(PROGRAM.replace(old, new, 1))).warnings == found
+
+
+# ------------------------------------------------------------------------------------------- anything at all
+
+
+@pytest.mark.parametrize("name", sorted(set(xla.__all__) - {"census", "merge"} - RECORDS))
+def test_anything_is_answered_or_refused(name):
+    """Every public function and value, of arguments that are none: an answer or a TlaError that says what is wrong."""
+    function, rng = getattr(xla, name), random.Random(name)
+    needed = [
+        p
+        for p in inspect.signature(function).parameters.values()
+        if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+    ]
+    for _ in range(15):
+        with contextlib.suppress(TlaError, FileNotFoundError):
+            found = function(*(rng.choice(ANYTHING) for _ in needed))
+            if inspect.isgenerator(found):
+                list(found)

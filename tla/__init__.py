@@ -10,6 +10,8 @@ CuTe's layout algebra, the TLA layouts of Ascend's CATLASS and XLA's tiled layou
 `import tla` loads the core, the algebra and tensors; symbols when the first is asked for, and neither numpy nor sympy.
 """
 
+from .core.build import BuildInfo, build_info  # isort: skip  # first: it decides which files are imported
+
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -158,6 +160,7 @@ register_display("latex", lambda x: _notebook.latex(x))
 # filter, max, min and sum are here too, but `from tla import *` leaves Python's alone.
 __all__ = [
     "ArithmeticTuple",
+    "BuildInfo",
     "CeilDiv",
     "ComposedLayout",
     "Condition",
@@ -214,6 +217,7 @@ __all__ = [
     "assuming",
     "at",
     "blocked_product",
+    "build_info",
     "cache_clear",
     "ceil_div",
     "coalesce",

@@ -3,7 +3,10 @@
 from .convert import convert
 from .counting import Access, Witness, access, bank_conflicts
 from .memories import (
-    AMD_LDS,
+    AMD_LDS_GFX11_READ,
+    AMD_LDS_GFX12_READ,
+    AMD_LDS_GFX942_READ,
+    AMD_LDS_GFX942_WRITE,
     AMD_LDS_GFX950_READ,
     AMD_LDS_GFX950_WRITE,
     ASCEND_UB,
@@ -18,7 +21,10 @@ from .synthesis import Best, Certificate, best_swizzle
 from .vectors import vector_width
 
 __all__ = [
-    "AMD_LDS",
+    "AMD_LDS_GFX11_READ",
+    "AMD_LDS_GFX12_READ",
+    "AMD_LDS_GFX942_READ",
+    "AMD_LDS_GFX942_WRITE",
     "AMD_LDS_GFX950_READ",
     "AMD_LDS_GFX950_WRITE",
     "ASCEND_UB",

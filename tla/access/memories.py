@@ -63,9 +63,15 @@ class Memory:
         return banks, tuple(group for group in found if group)
 
 
+def _narrow(lanes: int, together: int) -> dict[int, tuple[int, Groups]]:
+    """Accesses of a word and of parts of one: as many lanes together as there are banks."""
+    return {width: (together, _in_order(lanes, together)) for width in (8, 16, 32)}
+
+
 _SHARED = {width: (32, _in_order(32, min(32, 1024 // width))) for width in (8, 16, 32, 64, 128)}
 _GLOBAL = {width: (0, _in_order(32, 32)) for width in (8, 16, 32, 64, 128)}
-_GFX950 = "measured on MI355X: HipKittens, arXiv 2511.08083, analysis/paper_experiments/phases"
+_SHARK = "measured by AMD: nod-ai/amd-shark-ai, docs/amdgpu_kernel_optimization_guide.md and docs/empirical-lds; 8 and 16 bits as 32"
+_KITTENS = "measured on MI355X: HipKittens, arXiv 2511.08083, analysis/paper_experiments/phases"
 _B96 = ((0, 20), (4, 16), (8, 28), (12, 24))
 _PAIRS = tuple((*range(a + h, a + h + 4), *range(b + h, b + h + 4)) for h in (0, 32) for a, b in _B96)
 _B128 = ((0, 12, 20, 24), (4, 8, 16, 28))
@@ -85,28 +91,32 @@ NVIDIA_SHARED = Memory(
 NVIDIA_GLOBAL = Memory(
     "NVIDIA_GLOBAL", 32, 0, 256, _GLOBAL, False, "CUDA C++ Best Practices Guide, coalesced access to global memory", line_bits=1024
 )
-#: LDS of AMD's gfx908 to gfx942: 32 banks of 4 bytes, half of a wave at 32 bits.
-AMD_LDS = Memory(
-    "AMD_LDS",
+#: Reads of LDS of AMD's MI300 (gfx942): 32 banks; lanes of a phase are no neighbours at 128 bits.
+AMD_LDS_GFX942_READ = Memory(
+    "AMD_LDS_GFX942_READ", 64, 32, 32, {**_narrow(64, 32), 64: (32, _in_order(64, 16)), 128: (32, _PAIRS)}, True, _SHARK
+)
+#: Writes of LDS of AMD's MI300 (gfx942): 32 banks, neighbours at 128 bits; 64 bits are not measured.
+AMD_LDS_GFX942_WRITE = Memory("AMD_LDS_GFX942_WRITE", 64, 32, 32, {**_narrow(64, 32), 128: (32, _in_order(64, 8))}, True, _SHARK)
+#: Reads of LDS of AMD's MI350 (gfx950): 64 banks; lanes of a phase are no neighbours at 96 and 128 bits.
+AMD_LDS_GFX950_READ = Memory(
+    "AMD_LDS_GFX950_READ",
+    64,
     64,
     32,
-    32,
-    {
-        8: (32, _in_order(64, 32)),
-        16: (32, _in_order(64, 32)),
-        32: (32, _in_order(64, 32)),
-        64: (32, _in_order(64, 16)),
-        128: (32, _PAIRS),
-    },
+    {**_narrow(64, 64), 64: (64, _in_order(64, 32)), 96: (32, _PAIRS), 128: (64, _QUADS)},
     True,
-    "AMD Instinct MI200 and MI300 ISA guides for 32 banks; the phases of 64 and 128 bits as measured by HipKittens on 32 banks",
+    f"{_SHARK}; 96 bits {_KITTENS}",
 )
-#: Reads of LDS of AMD's gfx950: 64 banks; lanes of a phase are no neighbours at 96 and 128 bits.
-AMD_LDS_GFX950_READ = Memory(
-    "AMD_LDS_GFX950_READ", 64, 64, 32, {64: (64, _in_order(64, 32)), 96: (32, _PAIRS), 128: (64, _QUADS)}, True, _GFX950
+#: Writes of LDS of AMD's MI350 (gfx950): 32 banks at 64 bits; no other width is measured.
+AMD_LDS_GFX950_WRITE = Memory("AMD_LDS_GFX950_WRITE", 64, 32, 32, {64: (32, _in_order(64, 16))}, True, _KITTENS)
+#: Reads of LDS of AMD's RDNA3 (gfx11): waves of 32, 32 banks; lanes of a phase are no neighbours at 128 bits.
+AMD_LDS_GFX11_READ = Memory(
+    "AMD_LDS_GFX11_READ", 32, 32, 32, {**_narrow(32, 32), 64: (32, _in_order(32, 16)), 128: (32, _PAIRS[:4])}, True, _SHARK
 )
-#: Writes of LDS of AMD's gfx950: 32 banks at 64 bits; no other width is measured.
-AMD_LDS_GFX950_WRITE = Memory("AMD_LDS_GFX950_WRITE", 64, 32, 32, {64: (32, _in_order(64, 16))}, True, _GFX950)
+#: Reads of LDS of AMD's RDNA4 (gfx12): waves of 32, 32 banks, neighbours.
+AMD_LDS_GFX12_READ = Memory(
+    "AMD_LDS_GFX12_READ", 32, 32, 32, {**_narrow(32, 32), 64: (32, _in_order(32, 16)), 128: (32, _in_order(32, 8))}, True, _SHARK
+)
 #: The unified buffer of Ascend 910B: a vector instruction takes 8 blocks of 32 bytes, one from each of 16 bank groups at once.
 ASCEND_UB = Memory(
     "ASCEND_UB",
@@ -128,8 +138,20 @@ TPU_VREG = Memory(
     "JAX, Pallas TPU: vregs of 8 sublanes by 128 lanes; how a load of part of a tile is timed is not specified",
 )
 
+_ROWS = (
+    NVIDIA_SHARED,
+    NVIDIA_GLOBAL,
+    AMD_LDS_GFX942_READ,
+    AMD_LDS_GFX942_WRITE,
+    AMD_LDS_GFX950_READ,
+    AMD_LDS_GFX950_WRITE,
+    AMD_LDS_GFX11_READ,
+    AMD_LDS_GFX12_READ,
+    ASCEND_UB,
+    TPU_VREG,
+)
 #: name -> the row.
-MEMORIES = {m.name: m for m in (NVIDIA_SHARED, NVIDIA_GLOBAL, AMD_LDS, AMD_LDS_GFX950_READ, AMD_LDS_GFX950_WRITE, ASCEND_UB, TPU_VREG)}
+MEMORIES = {memory.name: memory for memory in _ROWS}
 
 
 def as_memory(x: Any) -> Memory:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..core.errors import RankError
 from ..linear import LinearLayout
+from ..linear.arguments import checked
 from .places import offsets, owned
 from .plan_text import cuda_function, gluon_function
 from .steps import Move, Shuffle, Spread, Step, Store
@@ -78,6 +79,7 @@ class ConversionPlan:
                 found[:] = memory[offsets(owned(self.dst, 32), step.layout)]
         return found
 
+    @checked
     def cuda(self, name: str = "convert") -> str:
         """The plan as a CUDA device function: `src` and `dst` are a thread's registers, `smem` shared memory of the block.
 
@@ -98,6 +100,7 @@ class ConversionPlan:
         """
         return cuda_function(name, self.steps, self.src, self.dst)
 
+    @checked
     def gluon(self, name: str = "convert") -> str:
         """The plan as a function of Triton's Gluon: of a tensor in the layout `src`, the same in the layout `dst`.
 

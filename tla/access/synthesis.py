@@ -20,6 +20,7 @@ from ..core.ints import Int, static
 from ..core.layout import Layout
 from ..core.swizzle import make_swizzle
 from ..linear import LinearLayout, bits, layout_of, linear
+from ..linear.arguments import checked
 from ..linear.triton import SharedLinearLayout
 from ..linear.value import integer, power_of_two
 from .counting import access
@@ -78,6 +79,7 @@ class Best:
         return SharedLinearLayout(found.transpose_outs(names).bases["offset"])
 
 
+@checked
 def best_swizzle(
     writes: Sequence[Any], reads: Sequence[Any], element_bits: int, memory: Any = NVIDIA_SHARED, tile: Sequence[int] | None = None
 ) -> Best:
@@ -217,7 +219,7 @@ def _constructed(accesses: Sequence[LinearLayout], width: int, row: Memory) -> I
             more = [c for c in registers[own] if c not in vector] if count == len(shared) else []
             columns = _offsets(accesses, _independent([*vector, *more])[:longest], n, width, row)
             names = [(f"dim{k}", bits.log2(size)) for k, (_, size) in enumerate(outs)]
-            memory = LinearLayout.of_columns(names, (("offset", 1 << n),), bits.inverse(columns, n) or [])
+            memory = LinearLayout._of_columns(names, (("offset", 1 << n),), bits.inverse(columns, n) or [])
             yield layout_of(memory)
 
 

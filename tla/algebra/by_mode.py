@@ -67,7 +67,7 @@ def _tiler_of_kind(name: str, tiler: object) -> Callable[..., Any]:
 
 def _in_order(modes: tuple[Layout, ...], tiler: tuple[Any, ...], made: list[Layout]) -> Any:
     """The valid part of modes that were divided: tiles of stride 1 leave the order of a mode, and so how many of it are valid."""
-    kept = [is_int(t) or (isinstance(t, Layout) and equal(coalesce(t).stride, 1) is True) for t in tiler]
+    kept = [is_int(t) or bool(isinstance(t, Layout) and equal(coalesce(t).stride, 1)) for t in tiler]
     counts = [valid_as_one(old if k else new) for old, k, new in zip_longest(modes, kept, made)]
     return ... if any(n is None for n in counts) else Shape(*counts)
 

@@ -18,7 +18,7 @@ from ..core.basis import ScaledBasis
 from ..core.composed import ComposedLayout, innermost
 from ..core.coord import CoordLike
 from ..core.digits import ENUMERABLE, first_of, merged
-from ..core.errors import DivisibilityError, LeafTypeError, Reason, Unproven
+from ..core.errors import DivisibilityError, LeafTypeError, Reason, TlaError, Unproven
 from ..core.int_tuple import AnyLayout, Underscore, get, leaves, like, product_each, shown, size
 from ..core.ints import Int, equal, is_constant, is_static, known, leaf, mul, plus, static
 from ..core.kinds import on
@@ -40,6 +40,8 @@ from .recast import downcast, upcast
 
 _0, _1 = Int[0](), Int[1]()
 _ALL_BITS = -1
+#: Functions of fewer integers than this are asked one by one; numpy is loaded for more.
+FEW = 256
 
 # ----------------------------------------------------------------------------------------- moving a swizzle
 
@@ -49,6 +51,9 @@ def _values(layout: Any, what: str) -> list[Any]:
     n = known(size(layout))
     if n is None or n > ENUMERABLE:
         raise Unproven(f"{what} of {shown(n)} coordinates", f"at most {ENUMERABLE:,}, to go through them", "take a smaller tile")
+    image = _image(layout, n)
+    if image is not None:
+        return [int(x) for x in image.tolist()]
     values = []
     for i in range(n):
         values.append(layout(i))
@@ -56,6 +61,38 @@ def _values(layout: Any, what: str) -> list[Any]:
             expected, fix = "strides and an offset with values", "give its symbols values: at(x, N=128)"
             raise Unproven(f"{what} of values that are not known", expected, fix)
     return values
+
+
+def _image(f: Callable[[Any], Any], n: int) -> Any:
+    """f(0), ..., f(n - 1) as an array of numpy, in one pass; None for a few, and for what is not integers of 64 bits."""
+    if n < FEW:
+        return None
+    import numpy as np
+
+    try:
+        image = f(np.arange(n))
+    except TlaError:  # one by one, it says where
+        return None
+    return image if isinstance(image, np.ndarray) and image.dtype == np.int64 else None
+
+
+def _agree(f: Callable[[Any], Any], g: Callable[[Any], Any], places: list[int]) -> bool:
+    """Whether two functions are equal at these places."""
+    if len(places) < FEW:
+        return all(f(x) == g(x) for x in places)
+    import numpy as np
+
+    at = np.array(places)
+    return _first_difference(lambda k: f(at[k]), lambda k: g(at[k]), len(places)) is None
+
+
+def _first_difference(f: Callable[[Any], Any], g: Callable[[Any], Any], n: int) -> int | None:
+    """The first of 0, ..., n - 1 where two functions differ."""
+    images = _image(f, n), _image(g, n)
+    if any(image is None for image in images):
+        return next((x for x in range(n) if f(x) != g(x)), None)
+    differ = images[0] != images[1]
+    return int(differ.argmax()) if differ.any() else None
 
 
 @on(Swizzle, composition)
@@ -106,9 +143,9 @@ def _moved(a: Layout, swizzle: Swizzle, offset: Any, inner: Layout, places: Any)
     n = known(size(inner))
     if n is None or n > ENUMERABLE:
         raise Unproven(f"{what}: {shown(n)} coordinates to check", f"at most {ENUMERABLE:,}", "use compose, or take a tile")
-    for x in range(n):
-        if result(x) != a(places(x)):
-            raise DivisibilityError(f"{what}: at {x} it is not {moved}", "a layout that keeps bits apart", "use compose")
+    x = _first_difference(result, lambda x: a(places(x)), n)
+    if x is not None:
+        raise DivisibilityError(f"{what}: at {x} it is not {moved}", "a layout that keeps bits apart", "use compose")
     return result
 
 
@@ -209,10 +246,9 @@ def _unswizzled(swizzle: Swizzle, here: object, moving: int, rest: Layout) -> La
         if bits == _ALL_BITS or bits & value or (bits & swizzle.reads and swizzle(bits & swizzle.reads) & bits & swizzle.changes):
             raise DivisibilityError(f"a slice of {swizzle} over {shown(rest)}", "a slice whose bits are its own", "slice it smaller")
         return result
-    for x in range(n):
-        if result(x) != swizzle(value + rest(x)) - swizzle(value):
-            what = f"a slice of {swizzle} at {value}: {shown(rest)} is not linear there"
-            raise DivisibilityError(what, "a slice along bits that are read, or along bits that change", "keep both open, or fix both")
+    if _first_difference(result, lambda x: swizzle(value + rest(x)) - swizzle(value), n) is not None:
+        what = f"a slice of {swizzle} at {value}: {shown(rest)} is not linear there"
+        raise DivisibilityError(what, "a slice along bits that are read, or along bits that change", "keep both open, or fix both")
     return result
 
 
@@ -229,7 +265,8 @@ def _right_inverse(layout: ComposedLayout) -> Any:
     n = known(size(found))
     if n is None or n > ENUMERABLE:
         raise Unproven(f"{what}: {shown(n)} offsets", f"at most {ENUMERABLE:,}, to check them", "take a smaller tile")
-    fits = next((x for x in range(n) if swizzle(x) >= n), n)  # past it an offset comes from outside
+    outside = _first_difference(swizzle, lambda x: swizzle(x) % n, n)  # an offset from there on comes from outside
+    fits = n if outside is None else outside
     whole = static(fits) if type(size(found)) is Int else fits
     try:
         return composition(composition(found, swizzle), Layout(whole, _1))
@@ -246,7 +283,7 @@ def _left_inverse(layout: ComposedLayout) -> Any:
     if is_constant(0, layout.offset):
         try:
             moved = composition(found, swizzle)
-            if all(moved(y) == found(swizzle(y)) for y in values):
+            if _agree(moved, lambda y: found(swizzle(y)), values):
                 return moved
         except (DivisibilityError, Unproven):
             pass

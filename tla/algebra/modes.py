@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..core.composed import ComposedLayout
-from ..core.coord import CoordLike, as_coord
+from ..core.coord import Coord, CoordLike, as_coord
 from ..core.errors import RankError
 from ..core.int_tuple import AnyLayout, Bracketed, IntTuple, Underscore, as_int_tuple, opened, shown
 from ..core.ints import Int, IntLike, at_most, is_leaf, leaf
@@ -35,14 +35,14 @@ def _modes(x: object) -> list[Any]:
 
 
 def _checked(x: object) -> Any:
-    """A layout as it is, anything else as an IntTuple."""
-    return x if isinstance(x, AnyLayout) else as_int_tuple(x)
+    """A layout or a coordinate, which may have `_`, as it is; anything else as an IntTuple."""
+    return x if isinstance(x, (AnyLayout, Coord)) else as_int_tuple(x)
 
 
 def _of(x: Any, modes: list[Any]) -> Any:
     """Modes put together to what x is."""
     if not isinstance(x, AnyLayout):
-        return IntTuple(*modes)
+        return Coord(*modes) if isinstance(x, Coord) else IntTuple(*modes)
     made = join(layout for layout, _valid in modes)
     valid = [valid for _layout, valid in modes]
     return Layout(made.shape, made.stride, ... if any(n is None for n in valid) else Shape(*valid))
@@ -51,7 +51,7 @@ def _of(x: Any, modes: list[Any]) -> Any:
 def _one(x: object, mode: object) -> Any:
     """A mode to be put beside those of x."""
     if not isinstance(x, AnyLayout):
-        return as_int_tuple(mode)
+        return mode if isinstance(x, Coord) else as_int_tuple(mode)
     layout = as_layout("a mode", mode)
     return layout, valid_as_one(layout)
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .. import __version__, codegen, viz, xla
+from ..core.build import build_info
 from ..core.errors import LeafTypeError, LoweringError, ParseError, RangeError, RankError, TlaError, Unproven
 from ..core.int_tuple import IntTuple, product_each, size
 from ..core.ints import IntLike, is_int, known
@@ -81,7 +82,7 @@ def _print(answer: Answer, as_json: bool) -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="tla", description="Memory layouts: CuTe's, Ascend's and XLA's, as one algebra.")
-    parser.add_argument("--version", action="version", version=f"tla {__version__}")
+    parser.add_argument("--version", action="version", version=f"tla {__version__}, {build_info()}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     layout = "shape:stride, such as '((4,2),3):((3,12),1)', an XLA shape, or an expression, such as 'MakeLayout[half, zN](100, 60)'"
 

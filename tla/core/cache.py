@@ -90,8 +90,10 @@ def register_memo(results: dict[Any, Any]) -> None:
     _CLEAR.append(results.clear)
 
 
-def _key(x: tuple[Any, ...]) -> Any:
-    return tuple([(type(m), m) if isinstance(m, int) else _key(m) if isinstance(m, tuple) else id(m) for m in x])
+def _key(x: tuple[Any, ...], depth: int = 128) -> Any:
+    if depth == 0:  # the compiled build has no limit of its own
+        raise RecursionError
+    return tuple([(type(m), m) if isinstance(m, int) else _key(m, depth - 1) if isinstance(m, tuple) else id(m) for m in x])
 
 
 def cache_clear() -> None:

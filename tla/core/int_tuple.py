@@ -131,9 +131,11 @@ def as_int_tuple(x: object, cls: type[IntTuple] = IntTuple) -> IntTree:
     return as_tuple(cls, x) if isinstance(x, tuple) else leaf(x)
 
 
-def text(x: object) -> str:
+def text(x: object, depth: int = 2 * MAX_DEPTH) -> str:
     """An IntTuple in tla's notation: `(_2,(4,_3))`; a leaf prints itself."""
-    return f"({','.join(map(text, x))})" if isinstance(x, tuple) else str(x)
+    if depth == 0:  # the compiled build has no limit of its own
+        raise RecursionError
+    return f"({','.join([text(m, depth - 1) for m in x])})" if isinstance(x, tuple) else str(x)
 
 
 def symbols_given(*trees: object) -> str:

@@ -558,7 +558,7 @@ def fold(name: str, decide: Callable[[int, int], int], a: object, b: object) -> 
     """decide(a, b) of two known integers, static if both are: what gcd, max and min share."""
     x, y = known(a), known(b)
     if x is None or y is None:
-        for kind in (type(a), type(b)):
+        for kind in map(type, (a, b)):
             if kind in _FOLDS and (found := _FOLDS[kind](name, a, b)) is not None:
                 return found
         raise Unproven(f"{name}({a}, {b}) of integers that are not known", "integers with values", "give them values first")

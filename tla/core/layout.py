@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, ParamSpec
 
+from .arrays import INT64_MAX, INT64_MIN
 from .cache import memo
 from .coord import Offset, ends_empty, offset_of
 from .errors import LeafTypeError, RangeError, RankError
 from .int_tuple import (
+    MAX_DEPTH,
     AnyLayout,
     as_int_tuple,
     layout_fix,
@@ -86,14 +88,12 @@ class Layout(AnyLayout, metaclass=_LayoutMeta):
             raise LeafTypeError(
                 f"Layout of {shown(shape)} without a stride", "a shape and its stride", "write MakeLayout for the compact one"
             )
-        shape, stride = as_int_tuple(shape, Shape), as_int_tuple(stride, Stride)
-        require_congruent("Layout", shape, stride)
-        for n in leaves(shape):
-            if n < 0 if isinstance(n, int) else not _may_be_extent(n, shape):
-                raise RangeError(f"Layout: extent {n} in {shown(shape)}", "extents of 0 or more", f"use {-n:d}, or a negative stride")
+        plain: list[tuple[int, int]] = []
+        made = _static_pair(shape, stride, plain) if isinstance(shape, tuple) else None
+        shape, stride = made or _checked_pair(shape, stride)
         _set_shape(self, shape)
         _set_stride(self, stride)
-        _set_plain(self, _plain_modes(shape, stride))
+        _set_plain(self, plain if made else _plain_modes(shape, stride))
         _set_origin(self, origin_shape if origin_shape is None or origin_shape is ... else _as_origin(shape, origin_shape))
 
     if not TYPE_CHECKING:  # a checker would take any name for an attribute
@@ -187,6 +187,38 @@ class Layout(AnyLayout, metaclass=_LayoutMeta):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return unchecked_layout, (self.shape, self.stride, self._origin)
+
+
+def _static_pair(shape: Any, stride: Any, plain: list[tuple[int, int]], depth: int = MAX_DEPTH) -> tuple[Shape, Stride] | None:
+    """Tuples of one nesting as Shape and Stride, and their leaves as plain ints, in one pass; None for what is not static
+    throughout, empty, or to be refused. Most layouts are made here."""
+    if not isinstance(stride, tuple) or len(shape) != len(stride) or not shape or not depth:
+        return None
+    extents: list[Any] = []
+    strides: list[Any] = []
+    for s, d in zip(shape, stride):
+        if type(s) is Int and type(d) is Int:
+            if not (0 < s <= INT64_MAX and INT64_MIN <= d <= INT64_MAX):
+                return None
+            plain.append((s.real, d.real))
+        else:
+            pair = _static_pair(s, d, plain, depth - 1) if isinstance(s, tuple) else None
+            if pair is None:
+                return None
+            s, d = pair
+        extents.append(s)
+        strides.append(d)
+    return tuple.__new__(Shape, extents), tuple.__new__(Stride, strides)
+
+
+def _checked_pair(shape: Any, stride: Any) -> tuple[Any, Any]:
+    """Shape and stride of a layout, each leaf checked."""
+    shape, stride = as_int_tuple(shape, Shape), as_int_tuple(stride, Stride)
+    require_congruent("Layout", shape, stride)
+    for n in leaves(shape):
+        if n < 0 if isinstance(n, int) else not _may_be_extent(n, shape):
+            raise RangeError(f"Layout: extent {n} in {shown(shape)}", "extents of 0 or more", f"use {-n:d}, or a negative stride")
+    return shape, stride
 
 
 def _may_be_extent(n: IntLike, shape: IntTupleLike) -> bool:

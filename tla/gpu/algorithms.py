@@ -6,10 +6,12 @@ Source: CuTe include/cute/algorithm/axpby.hpp, clear.hpp, fill.hpp, tensor_algor
 from __future__ import annotations
 
 import math
+import numbers
 from collections.abc import Callable
 from typing import Any
 
-from ..core.errors import RankError
+from ..core.errors import LeafTypeError, RankError
+from ..core.int_tuple import shown
 from ..tensors.tensor import as_tensor
 from .values import extents_of, read, valid_of, values_of, write
 
@@ -41,7 +43,7 @@ def fill(t: Any, value: Any) -> None:
 
     Source: CuTe `fill`.
     """
-    t = as_tensor("fill", t)
+    t, value = as_tensor("fill", t), _factor("fill", "the value", value)
     write("fill", t, value, valid_of(t))
 
 
@@ -57,11 +59,15 @@ def transform(source: Any, target: Any, f: Callable[..., Any]) -> None:
 
     Raises RankError where the extents differ. Source: CuTe `transform`.
     """
+    import numpy as np
+
     source, target = as_tensor("transform", source), as_tensor("transform", target)
+    if not callable(f):
+        raise LeafTypeError(f"transform by {shown(f)}", "a function of an array", "write numpy.sqrt, or lambda x: x + 1")
     if math.prod(extents_of(source)) != math.prod(extents_of(target)):
         raise RankError(f"transform of {source!r} to {target!r}", "as many elements", "partition both the same way")
     values = values_of(source)
-    found = f(values)
+    found = np.asarray(f(values))
     write("transform", target, found.reshape(found.shape[0], *extents_of(target)) if found.ndim else found)
 
 
@@ -77,9 +83,16 @@ def axpby(alpha: Any, x: Any, beta: Any, y: Any) -> None:
 
     Raises RankError where the extents differ. Source: CuTe `axpby`.
     """
-    x, y = as_tensor("axpby", x), as_tensor("axpby", y)
+    x, y, alpha, beta = as_tensor("axpby", x), as_tensor("axpby", y), _factor("axpby", "alpha", alpha), _factor("axpby", "beta", beta)
     if extents_of(x) != extents_of(y):
         raise RankError(f"axpby of {x!r} and {y!r}", "the same extents", "partition both the same way")
     valid = valid_of(x) & valid_of(y)
     scaled = alpha * read("axpby", x, valid)
     write("axpby", y, scaled if beta == 0 else scaled + beta * read("axpby", y, valid), valid)
+
+
+def _factor(where: str, name: str, x: Any) -> Any:
+    """A number, or LeafTypeError."""
+    if not isinstance(x, numbers.Number) and (getattr(x, "shape", None) != () or x.dtype.kind not in "biufcV"):
+        raise LeafTypeError(f"{where} with {name} {shown(x)}", "a number", "write 2 or 0.5")
+    return x

@@ -12,7 +12,7 @@ from ..core.int_tuple import shown, size
 from ..tensors.tensor import Tensor, as_tensor, require_data
 from .atom import CopyAtom
 from .tiled_copy import TiledCopy
-from .values import extents_of, places_of, read, thread_values, values_of, write
+from .values import extents_of, holds_coordinates, places_of, read, thread_values, values_of, write
 
 
 def copy(tiled_copy: Any, source: Any, target: Any) -> None:
@@ -89,6 +89,8 @@ def _mask(where: str, predicate: Any, t: Tensor) -> Any:
     """A predicate with the axes of a tensor's elements."""
     import numpy as np
 
+    if isinstance(predicate, Tensor) and holds_coordinates(predicate):
+        raise LeafTypeError(f"{where} with coordinates for a predicate", "truth values", "compare first: coordinates < extents")
     given = values_of(predicate) if isinstance(predicate, Tensor) else np.asarray(predicate)
     if given.dtype != bool:
         raise LeafTypeError(f"{where} with a predicate of {given.dtype}", "truth values", "compare first: coordinates < extents")

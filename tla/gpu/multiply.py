@@ -10,7 +10,7 @@ from typing import Any
 
 from ..core.errors import LeafTypeError, RangeError, RankError
 from ..core.int_tuple import size
-from ..tensors.tensor import Tensor, as_tensor
+from ..tensors.tensor import Tensor, as_tensor, require_data
 from .atom import MMAAtom
 from .fragments import numpy_type
 from .sparse import expanded
@@ -49,7 +49,9 @@ def gemm(mma: Any, *operands: Any) -> None:
         raise LeafTypeError(f"gemm by a {type(mma).__name__}", "a tiled MMA first", "tla.gemm(a, b, c) takes whole tensors, B as (K,N)")
     if len(operands) not in (3, 4):
         raise RankError(f"gemm of {len(operands)} operands", "D, A, B, C, or A, B, C", "write gemm(mma, C, A, B, C)")
-    d, c = (as_tensor("gemm", operands[i]) for i in (-1 if len(operands) == 3 else 0, -1))
+    d, c = (_numbers(as_tensor("gemm", operands[i])) for i in (-1 if len(operands) == 3 else 0, -1))
+    if extents_of(d) != extents_of(c):
+        raise RankError(f"gemm to D of {extents_of(d)} from C of {extents_of(c)}", "the same extents", "partition both alike")
     groups = _groups(mma)
     left, right = (_factor(mma, side, operands[i], groups) for side, i in (("A", -3), ("B", -2)))
     total = _matrices(mma, "C", c, groups)
@@ -64,6 +66,14 @@ def gemm(mma: Any, *operands: Any) -> None:
     write("gemm", d, found.reshape(shape), np.broadcast_to(runs.reshape(-1, *(1,) * (len(shape) - 1)), shape))
 
 
+def _numbers(t: Tensor) -> Tensor:
+    """A tensor of numbers in a buffer; LeafTypeError for any other."""
+    require_data("gemm", t)
+    if t.dtype.kind not in "iufcV":
+        raise LeafTypeError(f"gemm of {t!r}", "numbers", "convert it to float32")
+    return t
+
+
 def _factor(mma: TiledMMA, side: str, given: Any, groups: Any) -> Any:
     """The matrices of A or B as they are multiplied: a sparse A is expanded, and scale factors are multiplied in."""
     atom = mma.atom
@@ -73,7 +83,7 @@ def _factor(mma: TiledMMA, side: str, given: Any, groups: Any) -> Any:
         text = f"({', '.join(names)})" if len(names) > 1 else side
         what = f"gemm by {atom.name}: {side} of {len(parts)} tensor{'s' * (len(parts) != 1)}"
         raise LeafTypeError(what, text, f"write gemm(mma, D, ..., C) with {text} for {side}")
-    found = {name: _matrices(mma, name, as_tensor("gemm", x), groups) for name, x in zip(names, parts)}
+    found = {name: _matrices(mma, name, _numbers(as_tensor("gemm", x)), groups) for name, x in zip(names, parts)}
     whole = expanded(atom, found["A"], found["E"]) if "E" in found else found[side]
     for name, x in found.items():
         if x.shape != found[side].shape:

@@ -12,8 +12,9 @@ from typing import Any
 
 from ..core.cache import plain_memo
 from ..core.errors import LeafTypeError, ParseError, RangeError
-from ..core.ints import is_int
-from . import amd, copies, intel, tcgen05, warp, wgmma
+from ..core.int_tuple import shown
+from ..core.ints import known
+from . import amd, amx, copies, intel, tcgen05, warp, wgmma
 from .atom import Atom, CopyAtom, Family, Major, MMAAtom
 from .elements import CPP, as_element
 
@@ -24,7 +25,7 @@ _Entry = Family | Callable[[], Atom]
 def _entries() -> dict[str, _Entry]:
     """Every name without its namespaces, and what makes its atom."""
     out: dict[str, _Entry] = {}
-    for module in (warp, wgmma, copies):
+    for module in (warp, wgmma, copies, amx):
         out |= {_plain_name(name): make for name, make in module.table()}
     for source in (warp, tcgen05, copies, intel):
         out |= {_plain_name(f.name): f for f in source.families()}
@@ -70,6 +71,8 @@ def atom(text: str, arch: str | None = None) -> Any:
     """
     if not isinstance(text, str):
         raise LeafTypeError(f"atom of a {type(text).__name__}", "the name of an instruction", 'write atom("SM80_16x8x8_F32F16F16F32_TN")')
+    if arch is not None and not isinstance(arch, str):
+        raise LeafTypeError(f"the architecture {shown(arch)}", "a text", "write 'sm80'")
     name, arguments = _parsed(text)
     if name.startswith("v_"):
         return amd.instruction(name, arch)
@@ -142,7 +145,11 @@ def atoms(
     True
     """
     wanted = {side: as_element(t) for side, t in (("A", a), ("B", b), ("C", c)) if t is not None}
-    shape = None if shape_mnk is None else tuple(int(n) for n in shape_mnk if is_int(n))
+    if not (shape_mnk is None or (isinstance(shape_mnk, tuple) and len(shape_mnk) == 3 and all(known(n) is not None for n in shape_mnk))):
+        raise LeafTypeError(f"atoms of the shape {shown(shape_mnk)}", "three integers, M, N and K", "write (16, 8, 16)")
+    if not (kind is None or kind is MMAAtom or kind is CopyAtom):
+        raise LeafTypeError(f"atoms of the kind {shown(kind)}", "MMAAtom or CopyAtom", "leave kind out for both")
+    shape = None if shape_mnk is None else tuple(map(int, shape_mnk))
     out = []
     for found in _all(arch):
         if kind is not None and not isinstance(found, kind):
@@ -172,6 +179,8 @@ def _all(arch: str | None) -> Iterator[Atom]:
 def _arch_of(name: str, x: _Entry) -> str:
     if isinstance(x, Family):
         return x.arch
+    if name in amx.ROWS:
+        return "amx"
     match = re.match(r"SM\d+", name)
     return match[0].lower() if match else "sm90" if name.startswith("GMMA") else "universal"
 

@@ -72,7 +72,7 @@ def _umma(name: str, kind: Kind, form: str, sms: int, k_scale: int, *arguments: 
     sparse = form.endswith("SPARSE")
     vs = _vector(name, kind, sparse, given)
     majors = _majors(name, form, given)
-    scale_c = [str(given.pop(0))] if form.endswith("SCALED") and given else []
+    scale_c = [str(extent(f"ScaleC of {name}", given.pop(0) if given else None, range(16)))] if form.endswith("SCALED") else []
     k = 256 // kind.bits * (1 + sparse) * k_scale // 2
     types = [cpp_name(t) for t in (a, b, c, *([sf] if sf else []))]
     vector = [str(vs)] if kind.takes_vector else []
@@ -138,11 +138,12 @@ def _majors(name: str, form: str, given: list[Any]) -> list[Major]:
     return majors
 
 
-def _examples(kind: Kind, sms: int, sparse: bool) -> tuple[tuple[Any, ...], ...]:
+def _examples(kind: Kind, form: str) -> tuple[tuple[Any, ...], ...]:
+    sparse, more = form.endswith("SPARSE"), (0,) * form.endswith("SCALED")
     a = fp8_e4m3 if fp8_e4m3 in kind.inputs else kind.inputs[0]
     vectors: tuple[tuple[int, ...], ...] = tuple((v * (1 + sparse),) for v in kind.vectors) if kind.takes_vector else ((),)
     scale = kind.scales[:1]
-    return tuple((a, a, kind.outputs[0], *scale, 128, n, *v, Major.K, Major.K) for v in vectors for n in (64, 128))
+    return tuple((a, a, kind.outputs[0], *scale, 128, n, *v, Major.K, Major.K, *more) for v in vectors for n in (64, 128))
 
 
 def families() -> Iterator[Family]:
@@ -157,6 +158,7 @@ def families() -> Iterator[Family]:
 def _family(name: str, kind: Kind, form: str, sms: int, k_scale: int) -> Family:
     scale = ", sf_type" if kind.scales else ""
     vector = ", VS" if kind.takes_vector else ""
-    parameters = f"a_type, b_type, c_type{scale}, M, N{vector}, a_major, b_major, ..."
+    c = ", ScaleC" if form.endswith("SCALED") else ""
+    parameters = f"a_type, b_type, c_type{scale}, M, N{vector}, a_major, b_major{c}, ..."
     make = partial(_umma, name, kind, form, sms, k_scale)
-    return Family(name, "sm100" if k_scale == 2 else "sm103", parameters, make, _examples(kind, sms, form.endswith("SPARSE")))
+    return Family(name, "sm100" if k_scale == 2 else "sm103", parameters, make, _examples(kind, form))

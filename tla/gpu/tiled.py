@@ -15,7 +15,7 @@ from ..algebra.inverse import right_inverse
 from ..algebra.modes import append
 from ..core.errors import LeafTypeError, RangeError, RankError
 from ..core.int_tuple import IntTuple, _, shown, size
-from ..core.ints import Int, at_most, is_constant, is_int
+from ..core.ints import Int, add, at_most, is_constant, is_int, known, require
 from ..core.layout import Layout, join
 from ..core.make_layout import MakeLayout, shape
 
@@ -37,6 +37,8 @@ def as_threads(where: str, x: Any, r: int) -> Layout:
         raise LeafTypeError(f"{where} with the threads {shown(x)}", "a layout of threads, or its shape", "write (2, 2)")
     if not layout.is_static:
         raise LeafTypeError(f"{where} with the threads {layout}", "static integers: it is a type in C++", "write (_2, _2)")
+    if size(layout) == 0:
+        raise RangeError(f"{where} with the threads {layout}", "extents of 1 or more", "write 1 for a mode of one thread")
     layout = layout if isinstance(layout.shape, tuple) else join([layout])
     if len(layout.shape) > r:
         raise RankError(f"{where} with the threads {layout}", f"at most {r} modes", f"drop the last {len(layout.shape) - r}")
@@ -45,17 +47,27 @@ def as_threads(where: str, x: Any, r: int) -> Layout:
 
 
 def thread_coordinate(where: str, threads: Layout, t: Any) -> Any:
-    """The coordinate of thread t in a layout of threads, one integer per mode. RangeError for a thread past them."""
+    """The coordinate of thread t in a layout of threads, one integer per mode. RangeError for a thread past them.
+
+    Of a symbol it is proved that it is one of them, or recorded by assuming(): Unproven where it is not.
+    """
     limit = cosize(threads)
     if _past(t, limit):
         raise RangeError(f"thread {t} of {where}", f"0 <= thread < {int(limit)}", f"take it modulo {int(limit)}, or tile over more threads")
+    if is_int(t) and known(t) is None:
+
+        def thread() -> str:
+            return f"thread {t} of {where}"
+
+        require("<=", _0, t, thread)
+        require("<=", add(t, 1), limit, thread)
     return get_flat_coord(threads, t)
 
 
 def _past(t: Any, limit: Any) -> bool:
     """Whether a thread, or any of an array of them, is known to be none of `limit`."""
     if hasattr(t, "dtype") and getattr(t, "shape", ()) != ():
-        if t.dtype.kind not in "iu":
+        if getattr(t.dtype, "kind", "") not in ("i", "u"):
             raise LeafTypeError(f"threads of {t.dtype}", "integers", "use numpy.arange(128)")
         return bool((t < 0).any() or (t >= int(limit)).any())
     if isinstance(t, (bool, float, str, bytes)):

@@ -283,11 +283,15 @@ def make_tiled_copy_C(atom: Any, mma: TiledMMA) -> TiledCopy:
 
 
 def _of_mma(where: str, atom: Any, mma: Any, operand: str) -> TiledCopy:
-    if not isinstance(mma, TiledMMA):
-        raise LeafTypeError(f"{where} of {shown(mma)}", "a tiled MMA", "write make_tiled_mma(...)")
-    sizes = mma.tile_size
+    sizes = _require(where, mma, TiledMMA, "a tiled MMA").tile_size
     i, j = {"A": (0, 2), "B": (1, 2), "C": (0, 1)}[operand]
     return _tiled_copy(where, atom, getattr(mma, f"{operand}_TV"), Shape(sizes[i], sizes[j]))
+
+
+def _require(where: str, x: Any, kind: type, named: str) -> Any:
+    if not isinstance(x, kind):
+        raise LeafTypeError(f"{where} of {shown(x)}", named, f"write {named.replace('a ', 'make_').replace(' ', '_').lower()}(...)")
+    return x
 
 
 def make_tiled_copy_S(atom: Any, tiled_copy: TiledCopy) -> TiledCopy:
@@ -300,6 +304,7 @@ def make_tiled_copy_S(atom: Any, tiled_copy: TiledCopy) -> TiledCopy:
 
     Source: CuTe `make_tiled_copy_S`.
     """
+    tiled_copy = _require("make_tiled_copy_S", tiled_copy, TiledCopy, "a tiled copy")
     return _tiled_copy("make_tiled_copy_S", atom, tiled_copy.S_TV, tiled_copy.tiler_mn)
 
 
@@ -313,6 +318,7 @@ def make_tiled_copy_D(atom: Any, tiled_copy: TiledCopy) -> TiledCopy:
 
     Source: CuTe `make_tiled_copy_D`.
     """
+    tiled_copy = _require("make_tiled_copy_D", tiled_copy, TiledCopy, "a tiled copy")
     return _tiled_copy("make_tiled_copy_D", atom, tiled_copy.D_TV, tiled_copy.tiler_mn)
 
 
@@ -327,6 +333,7 @@ def make_tiled_copy_C_atom(atom: Any, mma: TiledMMA) -> TiledCopy:
     Source: CuTe `make_tiled_copy_C_atom`.
     """
     count = size(_typed("make_tiled_copy_C_atom", atom).val_src[1])
+    mma = _require("make_tiled_copy_C_atom", mma, TiledMMA, "a tiled MMA")
     tv = mma.C_TV
     if at_most(count, size(tv[1])) is not True:
         what = f"make_tiled_copy_C_atom: {atom.name} stores {count} values"

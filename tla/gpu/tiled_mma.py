@@ -16,7 +16,7 @@ from ..core.int_tuple import Underscore, _, shown, size
 from ..core.ints import Int, divides, is_int, is_static, leaf, mul
 from ..core.layout import Layout, join
 from ..core.make_layout import MakeLayout
-from ..tensors.tensor import Tensor
+from ..tensors.tensor import Tensor, as_tensor
 from .atom import Family, MMAAtom, TmemFragment
 from .fragments import fragment_like, register_fragment, tmem_fragment
 from .partition import cut, part_of, with_valid
@@ -286,15 +286,15 @@ class ThrMMA:
 
     def make_fragment_A(self, part: Tensor) -> Tensor:
         """New registers, or tensor memory, of the shape of a part of A: see partition_fragment_A."""
-        return self._fragment(self.mma.atom.frg_A, part)
+        return self._fragment(self.mma.atom.frg_A, as_tensor("make_fragment_A", part))
 
     def make_fragment_B(self, part: Tensor) -> Tensor:
         """New registers of the shape of a part of B: see partition_fragment_B."""
-        return self._fragment(self.mma.atom.frg_B, part)
+        return self._fragment(self.mma.atom.frg_B, as_tensor("make_fragment_B", part))
 
     def make_fragment_C(self, part: Tensor) -> Tensor:
         """New registers, or tensor memory, of the shape of a part of C."""
-        kind = self.mma.atom.frg_C
+        kind, part = self.mma.atom.frg_C, as_tensor("make_fragment_C", part)
         return tmem_fragment(kind, part) if kind else register_fragment(part, self.thread)
 
     def _fragment(self, kind: str | TmemFragment | None, part: Tensor) -> Tensor:

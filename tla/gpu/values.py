@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from ..core.basis import ArithmeticTuple, as_coordinate
+from ..core.basis import ArithmeticTuple, ScaledBasis, as_coordinate
 from ..core.composed import innermost
 from ..core.errors import RangeError
 from ..core.int_tuple import modes_of, product_each, size
@@ -95,7 +95,13 @@ def values_of(t: Tensor) -> Any:
     >>> values_of(mma[np.arange(32)].partition_A(MakeTensor(np.arange(128, dtype=np.float16).reshape(16, 8))))[1].ravel().tolist()
     [2.0, 3.0, 66.0, 67.0]
     """
-    return _coordinates(t) if gives_places(t) else read("values_of", t, None)
+    t = as_tensor("values_of", t)
+    return _coordinates(t) if holds_coordinates(t) else read("values_of", t, None)
+
+
+def holds_coordinates(t: Tensor) -> bool:
+    """Whether the elements are coordinates; of a part of one element no stride says so, its start does."""
+    return gives_places(t) or (t.data is None and isinstance(t.offset, (tuple, ScaledBasis)))
 
 
 def _coordinates(t: Tensor) -> tuple[Any, ...]:
@@ -106,6 +112,7 @@ def _coordinates(t: Tensor) -> tuple[Any, ...]:
     grid = _grid(extents)
     start = modes_of(t.offset)
     place = t.layout(*grid) if isinstance(t.layout.shape, tuple) else t.layout(grid[0])
+    place = place if gives_places(t) else ArithmeticTuple()
     return tuple(_by_thread(s, len(extents)) + np.broadcast_to(p, extents)[None] for s, p in zip(start, _components(place, len(start))))
 
 

@@ -18,6 +18,7 @@ from ..core.ints import Int, is_int, known, static
 from ..core.layout import Layout
 from ..core.swizzle import Swizzle, make_swizzle
 from . import bits
+from .arguments import checked
 from .linear_layout import LinearLayout
 from .value import MAX_BITS
 
@@ -28,6 +29,7 @@ MAX_EVALUATED = 14
 Affine = tuple[int, list[int]]
 
 
+@checked
 def linear(layout: Any, in_dims: Sequence[str] | None = None, out_dims: Mapping[str, int] | None = None) -> LinearLayout:
     """A layout as the linear layout that it is: from the index of each mode to the offset.
 
@@ -55,6 +57,7 @@ def linear(layout: Any, in_dims: Sequence[str] | None = None, out_dims: Mapping[
     return found
 
 
+@checked
 def affine(layout: Any, in_dims: Sequence[str] | None = None, out_dims: Mapping[str, int] | None = None) -> tuple[LinearLayout, int]:
     """A layout as a linear layout and a constant: the offset is the linear one xor the constant. See linear().
 
@@ -78,7 +81,7 @@ def affine(layout: Any, in_dims: Sequence[str] | None = None, out_dims: Mapping[
     if whole.get_total_out_dim_size_log2() < width:
         what = f"linear({shown(layout)}): offsets up to {(1 << width) - 1}"
         raise RangeError(what, f"out_dims of 2^{width} in all", "make them larger")
-    return LinearLayout.of_columns(list(zip(names, counts)), tuple(whole.out_dims.items()), columns), constant
+    return LinearLayout._of_columns(list(zip(names, counts)), tuple(whole.out_dims.items()), columns), constant
 
 
 def _bits_of(layout: Any, extent: Any) -> int:
@@ -214,6 +217,7 @@ def _evaluated(layout: Any) -> Affine:
 # ------------------------------------------------------------------------------------------------- the way back
 
 
+@checked
 def layout_of(found: LinearLayout) -> Any:
     """A layout with the offsets of a linear layout: one mode for each input, its outputs as one offset, the first lowest.
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
-from ..core.errors import RangeError, RankError
+from ..core.errors import LeafTypeError, RangeError, RankError
+from ..core.int_tuple import shown
 from . import bits
-from .value import Bases, Ins, Outs, checked_ins, checked_names, power_of_two
+from .arguments import checked
+from .value import Bases, Ins, Outs, checked_ins, checked_names, pairs, power_of_two
 
 L = TypeVar("L", bound="Built")
 
@@ -25,7 +27,7 @@ class Built(Bases):
         return new
 
     @classmethod
-    def of_columns(cls: type[L], ins: Sequence[tuple[str, int]], outs: Outs, columns: Iterable[int]) -> L:
+    def _of_columns(cls: type[L], ins: Sequence[tuple[str, int]], outs: Outs, columns: Iterable[int]) -> L:
         """The layout of a matrix: for each input its name and how many of the columns are its bits."""
         it = iter(columns)
         return cls._make(tuple((name, tuple(unpack(next(it), outs) for _ in range(n))) for name, n in ins), outs)
@@ -46,8 +48,11 @@ class Built(Bases):
             raise RangeError(
                 "from_bases: sizes left open of a layout that need not be surjective", "out_dim_sizes", "give one for each output"
             )
+        for names in (out_dim_names, () if out_dim_sizes is None else out_dim_sizes):
+            if not isinstance(names, (list, tuple)):
+                raise LeafTypeError(f"from_bases: {shown(names)[:80]}", "a list of names, and one of sizes", "write ['dim0'], [64]")
         checked_names("output", out_dim_names)
-        ins = checked_ins(dict(bases).items(), out_dim_names)
+        ins = checked_ins(dict(pairs("bases", bases)).items(), out_dim_names)
         if out_dim_sizes is None:
             vectors = [v for _, vectors in ins for v in vectors]
             out_dim_sizes = [1 << max((v[k].bit_length() for v in vectors), default=0) for k in range(len(out_dim_names))]
@@ -66,6 +71,7 @@ class Built(Bases):
         return cls._make((), ())
 
     @classmethod
+    @checked
     def strided_1d(cls: type[L], size: int, stride: int, in_dim: str, out_dim: str) -> L:
         """One input of `size` to one output, x to x * stride, powers of two; the output has size * stride elements. Of size 0: empty.
 
@@ -79,11 +85,13 @@ class Built(Bases):
         return cls({in_dim: [(stride << k,) for k in range(bits.log2(size))]}, {out_dim: size * stride})
 
     @classmethod
+    @checked
     def identity_1d(cls: type[L], size: int, in_dim: str, out_dim: str) -> L:
         """One input of `size` to one output, x to x."""
         return cls.strided_1d(size, 1, in_dim, out_dim)
 
     @classmethod
+    @checked
     def zeros_1d(cls: type[L], size: int, in_dim: str, out_dim: str, out_dim_size: int = 1) -> L:
         """One input of `size` to one output, every x to 0. Of size 0: empty."""
         if size == 0:

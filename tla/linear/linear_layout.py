@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from ..core.errors import InjectivityError, RangeError, RankError
 from . import bits, views
+from .arguments import checked
 from .building import unpack
 from .naming import Named
 
@@ -36,6 +37,7 @@ class LinearLayout(Named):
 
     # ------------------------------------------------------------------------------------------- what it maps
 
+    @checked
     def sublayout(self, in_dims: Sequence[str], out_dims: Sequence[str]) -> LinearLayout:
         """The layout of some of the inputs and outputs, in this layout's order; the other inputs are 0."""
         ins, outs = self._chosen("input", in_dims), self._chosen("output", out_dims)
@@ -51,10 +53,12 @@ class LinearLayout(Named):
                 raise RankError(f"no {kind} is named {name!r:.40}", f"some of {', '.join(table) or 'none'}", "give these names")
         return {*names}
 
+    @checked
     def sublayout_is_zero(self, in_dims: Sequence[str], out_dims: Sequence[str]) -> bool:
         """Whether these inputs never change these outputs."""
         return not any(self.sublayout(in_dims, out_dims).columns)
 
+    @checked
     def is_trivial_over(self, dims: Sequence[str]) -> bool:
         """Whether each of these dimensions is an input and an output, mapped to itself and to nothing else."""
         dims = [dims] if isinstance(dims, str) else list(dims)
@@ -71,6 +75,7 @@ class LinearLayout(Named):
         same = here.transpose_ins(dims).transpose_outs(dims) == identity
         return same and self.sublayout_is_zero(dims, others_out) and self.sublayout_is_zero(others_in, dims)
 
+    @checked
     def quotient(self, dims: Sequence[str]) -> LinearLayout | None:
         """This layout without dimensions that it maps to themselves; None where it is not trivial over them."""
         dims = [dims] if isinstance(dims, str) else list(dims)
@@ -107,6 +112,7 @@ class LinearLayout(Named):
             count -= 1
         return 1 << count
 
+    @checked
     def get_reps(self, tile: LinearLayout) -> LinearLayout | None:
         """This layout without the bits of `tile`: which repetition of the tile each input is in. None if it is no tile of it.
 
@@ -131,6 +137,7 @@ class LinearLayout(Named):
 
     # ------------------------------------------------------------------------------------------- algebra
 
+    @checked
     def compose(self, outer: LinearLayout) -> LinearLayout:
         """First this layout, then `outer`: outer's inputs are this layout's outputs, of this order or another.
 
@@ -184,6 +191,7 @@ class LinearLayout(Named):
             identity = identity * LinearLayout.identity_1d(size, name, name)
         return LinearLayout._make(identity._ins, identity._outs)._least_squares("pseudoinvert", self)
 
+    @checked
     def invert_and_compose(self, outer: LinearLayout) -> LinearLayout:
         """R with outer(R(x)) == self(x): from this layout's inputs to the inputs of `outer` that hold the same.
 
@@ -227,12 +235,14 @@ class LinearLayout(Named):
                 )
             columns.append(found)
         outs = tuple((name, 1 << len(vectors)) for name, vectors in outer._ins)
-        return LinearLayout.of_columns([(name, len(vectors)) for name, vectors in self._ins], outs, columns)
+        return LinearLayout._of_columns([(name, len(vectors)) for name, vectors in self._ins], outs, columns)
 
+    @checked
     def divide_left(self, divisor: LinearLayout) -> LinearLayout | None:
         """C with divisor * C == self: what is outside of `divisor`. None if there is none. Names all stay, some of size 1."""
         return self._divided(divisor, left=True)
 
+    @checked
     def divide_right(self, divisor: LinearLayout) -> LinearLayout | None:
         """C with C * divisor == self: what is inside of `divisor`. None if there is none. Names all stay, some of size 1.
 
@@ -271,10 +281,12 @@ class LinearLayout(Named):
         """
         return [[c >> k & 1 for c in self.columns] for k in range(self.get_total_out_dim_size_log2())]
 
+    @checked
     def get_distributed_view(self, use_hw_view: bool) -> str:
         """Who holds each element, as Triton prints it; with use_hw_view the elements that each lane of each warp holds."""
         return views.distributed(self, use_hw_view)
 
+    @checked
     def get_shared_view(self, use_hw_view: bool) -> str:
         """The offset of each element in shared memory, as Triton prints it; with use_hw_view the element at each offset."""
         return views.shared(self, use_hw_view)

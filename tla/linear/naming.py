@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from ..core.errors import RangeError, RankError
 from . import bits
+from .arguments import checked
 from .building import Built
 from .value import checked_names, power_of_two
 
@@ -18,12 +19,14 @@ class Named(Built):
 
     __slots__ = ()
 
+    @checked
     def transpose_ins(self: L, names: Sequence[str]) -> L:
         """The same map, its inputs in this order."""
         self._same_names("transpose_ins", "names", list(names), "the inputs", self.get_in_dim_names())
         table = dict(self._ins)
         return self._make(tuple((name, table[name]) for name in names), self._outs)
 
+    @checked
     def transpose_outs(self: L, names: Sequence[str]) -> L:
         """The same map, its outputs in this order."""
         self._same_names("transpose_outs", "names", list(names), "the outputs", self.get_out_dim_names())
@@ -32,6 +35,7 @@ class Named(Built):
         ins = tuple((name, tuple(tuple(v[k] for k in places) for v in vectors)) for name, vectors in self._ins)
         return self._make(ins, tuple(self._outs[k] for k in places))
 
+    @checked
     def reshape_ins(self: L, dims: Mapping[str, int]) -> L:
         """The same bits of input under other names and sizes, the first name lowest.
 
@@ -42,14 +46,15 @@ class Named(Built):
         counts = [(name, bits.log2(power_of_two(f"reshape_ins: {name}", size))) for name, size in dims.items()]
         self._same_bits("reshape_ins", sum(n for _, n in counts), self.get_total_in_dim_size_log2())
         checked_names("input", list(dims))
-        return self.of_columns(counts, self._outs, self.columns)
+        return self._of_columns(counts, self._outs, self.columns)
 
+    @checked
     def reshape_outs(self: L, dims: Mapping[str, int]) -> L:
         """The same bits of output under other names and sizes, the first name lowest."""
         outs = tuple((name, power_of_two(f"reshape_outs: {name}", size)) for name, size in dims.items())
         self._same_bits("reshape_outs", sum(bits.log2(size) for _, size in outs), self.get_total_out_dim_size_log2())
         checked_names("output", list(dims))
-        return self.of_columns([(name, len(v)) for name, v in self._ins], outs, self.columns)
+        return self._of_columns([(name, len(v)) for name, v in self._ins], outs, self.columns)
 
     @staticmethod
     def _same_bits(where: str, given: int, has: int) -> None:
@@ -64,6 +69,7 @@ class Named(Built):
         """All outputs as one, of the first one's name, the first lowest."""
         return self.reshape_outs({self.get_out_dim_names()[0]: 1 << self.get_total_out_dim_size_log2()}) if self._outs else self
 
+    @checked
     def concat_ins(self: L, other: L) -> L:
         """Both layouts' inputs beside each other; the outputs of both are the same."""
         if self._outs != other._outs:
@@ -71,6 +77,7 @@ class Named(Built):
         checked_names("input", [*self.get_in_dim_names(), *other.get_in_dim_names()])
         return self._make((*self._ins, *other._ins), self._outs)
 
+    @checked
     def concat_outs(self: L, other: L) -> L:
         """Both layouts' outputs beside each other; the inputs of both are the same."""
         sizes = [[(name, len(v)) for name, v in layout._ins] for layout in (self, other)]
@@ -80,6 +87,7 @@ class Named(Built):
         ins = tuple((name, tuple((*v, *w) for v, w in zip(vs, ws))) for (name, vs), (_, ws) in zip(self._ins, other._ins))
         return self._make(ins, (*self._outs, *other._outs))
 
+    @checked
     def rename(self: L, names: Mapping[str, str]) -> L:
         """The same map with some inputs and outputs named otherwise."""
         new_ins = tuple((names.get(name, name), v) for name, v in self._ins)
@@ -88,6 +96,7 @@ class Named(Built):
         checked_names("output", [name for name, _ in new_outs])
         return self._make(new_ins, new_outs)
 
+    @checked
     def resize_in_dim(self: L, name: str, size: int) -> L:
         """An input of another size: bits cut off at the top, or added that go to 0."""
         n = bits.log2(power_of_two("resize_in_dim", size))
@@ -96,11 +105,13 @@ class Named(Built):
         ins = tuple((d, (v + zeros[len(v) :])[:n] if d == name else v) for d, v in self._ins)
         return self._make(ins, self._outs)
 
+    @checked
     def resize_out_dim(self: L, name: str, size: int) -> L:
         """An output of another size; RangeError where a basis does not fit."""
         self.get_out_dim_size(name)
         return type(self)(self.bases, {d: size if d == name else n for d, n in self._outs})
 
+    @checked
     def remove_zero_bases_along_dim(self: L, name: str) -> L:
         """An input without the bits that go to 0."""
         self.get_in_dim_size(name)

@@ -9,6 +9,7 @@ from ..core.errors import LeafTypeError, RangeError, RankError
 from ..core.int_tuple import shown
 from ..core.ints import is_int, known
 from . import bits
+from .arguments import checked
 
 #: More bits of input, or of output, than this are refused: offsets are 64-bit integers.
 MAX_BITS = 62
@@ -28,8 +29,8 @@ class Bases:
     _columns: tuple[int, ...] | None
 
     def __init__(self, bases: Mapping[str, Sequence[Any]] | Iterable[tuple[str, Sequence[Any]]], out_dims: Mapping[str, int]) -> None:
-        outs = checked_outs(out_dims.items() if isinstance(out_dims, Mapping) else out_dims)
-        ins = checked_ins(bases.items() if isinstance(bases, Mapping) else bases, [name for name, _ in outs])
+        outs = checked_outs(pairs("out_dims", out_dims))
+        ins = checked_ins(pairs("bases", bases), [name for name, _ in outs])
         for name, vectors in ins:
             for k, vector in enumerate(vectors):
                 for value, (out, size) in zip(vector, outs):
@@ -75,25 +76,33 @@ class Bases:
         """The number of outputs."""
         return len(self._outs)
 
+    @checked
     def has_in_dim(self, name: str) -> bool:
         """Whether an input has this name."""
         return name in self.get_in_dim_names()
 
+    @checked
     def has_out_dim(self, name: str) -> bool:
         """Whether an output has this name."""
         return name in self.get_out_dim_names()
 
+    @checked
     def get_in_dim_size(self, name: str) -> int:
         """The size of an input: 2 to the number of its bases."""
         return 1 << len(_named("input", dict(self._ins), name))
 
+    @checked
     def get_out_dim_size(self, name: str) -> int:
         """The size of an output."""
         return _named("output", dict(self._outs), name)  # type: ignore[no-any-return]
 
+    @checked
     def get_basis(self, name: str, bit: int) -> Basis:
         """The image of a bit of an input."""
-        return _named("input", dict(self._ins), name)[bit]  # type: ignore[no-any-return]
+        vectors = _named("input", dict(self._ins), name)
+        if not 0 <= bit < len(vectors):
+            raise RangeError(f"bit {bit} of {name}", f"0 to {len(vectors) - 1}", "it has no other bits")
+        return vectors[bit]  # type: ignore[no-any-return]
 
     def get_total_in_dim_size_log2(self) -> int:
         """The number of bits of all inputs."""
@@ -113,6 +122,8 @@ class Bases:
 
     def pack(self, coordinate: Iterable[int]) -> int:
         """One value of each output as one integer, the first output's bits lowest."""
+        if not isinstance(coordinate, (list, tuple)) or len(coordinate) != len(self._outs) or not all(map(is_int, coordinate)):
+            raise RankError(f"pack of {shown(coordinate)[:80]}", f"{len(self._outs)} integers, one for each output", "give them all")
         total = shift = 0
         for value, (_, size) in zip(coordinate, self._outs):
             total |= value << shift
@@ -131,6 +142,7 @@ class Bases:
         """Whether each output is that of exactly one input."""
         return self.is_injective() and self.is_surjective()
 
+    @checked
     def apply(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """The outputs of one value for each input: integers, or arrays of them. Bits past an input's size are not looked at.
 
@@ -142,6 +154,8 @@ class Bases:
         totals: list[Any] = [0] * len(self._outs)
         for name, vectors in self._ins:
             x = inputs[name]
+            if isinstance(x, (str, bytes, list, tuple, dict, float)) or x is None:
+                raise LeafTypeError(f"apply: {name} is {shown(x)[:80]}", "an integer, or an array of them", "give its value")
             for k, vector in enumerate(vectors):
                 bit = x >> k & 1
                 totals = [total ^ bit * v if v else total for total, v in zip(totals, vector)]
@@ -205,6 +219,17 @@ def checked_names(kind: str, names: Sequence[Any]) -> None:
             raise LeafTypeError(f"LinearLayout: the {kind} {shown(name)}", "a name, as text", "write 'register', or 'dim0'")
     if len({*names}) != len(names):
         raise RankError(f"LinearLayout: {kind}s {', '.join(names)}", "names that differ", "rename one of them")
+
+
+def pairs(what: str, x: Any) -> list[tuple[Any, Any]]:
+    """A dict, or a list of pairs, as pairs."""
+    found = [*x.items()] if isinstance(x, Mapping) else x
+    if not isinstance(found, (list, tuple)) or not all(isinstance(pair, (list, tuple)) and len(pair) == 2 for pair in found):
+        raise LeafTypeError(f"LinearLayout: {what} {shown(x)}", "a dict, or a list of pairs", "write {'lane': [(1,)]}, and {'dim0': 2}")
+    for name, _ in found:
+        if not isinstance(name, str):
+            raise LeafTypeError(f"LinearLayout: {what}: the name {shown(name)}", "a name, as text", "write 'register', or 'dim0'")
+    return [(name, value) for name, value in found]
 
 
 def checked_outs(pairs: Iterable[Any]) -> Outs:

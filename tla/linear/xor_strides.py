@@ -17,6 +17,7 @@ from typing import Any
 
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankError
 from . import bits
+from .arguments import checked
 from .cursor import MAX_DEPTH, Cursor
 from .linear_layout import LinearLayout
 from .value import MAX_BITS
@@ -26,6 +27,7 @@ _EXTENT, _STRIDE = re.compile("[0-9]+"), re.compile("F[0-9]+|0")
 Tree = Any  # an integer, or a tuple of trees
 
 
+@checked
 def to_xor_strides(layout: LinearLayout) -> str:
     """A linear layout as PyCuTe writes it: a mode for each input, a stride for each run of bases that double.
 
@@ -65,6 +67,7 @@ def _text(modes: Iterable[str]) -> str:
     return _mode([*modes])
 
 
+@checked
 def from_xor_strides(text: str, in_dims: Sequence[str] | None = None, out_dims: Mapping[str, int] | None = None) -> LinearLayout:
     """The linear layout of a text with XOR strides. See linear() for the names.
 
@@ -92,7 +95,7 @@ def from_xor_strides(text: str, in_dims: Sequence[str] | None = None, out_dims: 
     whole = LinearLayout({}, outs)
     if any(c >> whole.get_total_out_dim_size_log2() for c in flat):
         raise RankError(f"from_xor_strides: offsets up to {max(flat)} in {outs}", "outputs that hold them", "make them larger")
-    return LinearLayout.of_columns([*zip(names, counts)], tuple(whole.out_dims.items()), flat)
+    return LinearLayout._of_columns([*zip(names, counts)], tuple(whole.out_dims.items()), flat)
 
 
 def _tree(cursor: Cursor, leaf: re.Pattern[str], depth: int) -> Tree:

@@ -62,6 +62,8 @@ def _require_plain(array: Any) -> None:
 
 def _shared(np: Any, buffer: object) -> Any:
     """A numpy array over the memory of something else."""
+    if (narrow := _narrow_of_jax(np, buffer)) is not None:
+        return narrow
     try:
         if hasattr(buffer, "__array_interface__"):
             return np.asarray(buffer)
@@ -74,6 +76,19 @@ def _shared(np: Any, buffer: object) -> Any:
         raise LeafTypeError(what, "memory of this machine that numpy can share", "give numpy.asarray(x)") from None
     what = f"a buffer of type {type(buffer).__name__}"
     raise LeafTypeError(what, "a numpy array, the buffer protocol or DLPack", "write numpy.array(x), or None for no buffer")
+
+
+def _narrow_of_jax(np: Any, x: Any) -> Any:
+    """An array of JAX in the memory of this machine whose elements DLPack has no name for: bfloat16, float8, int4. It is read-only.
+
+    JAX never writes to an array, so that it makes no difference whether numpy shares it or has a copy.
+    """
+    if not type(x).__module__.startswith("jaxlib") or not hasattr(x, "devices") or not hasattr(x, "dtype"):
+        return None
+    plain = np.dtype(x.dtype).kind in "biufc" and np.dtype(x.dtype).isbuiltin == 1
+    if plain or any(d.platform != "cpu" for d in x.devices()):
+        return None
+    return np.asarray(x)
 
 
 def _buffer_of(x: Any) -> memoryview | None:

@@ -176,6 +176,18 @@ class Tensor(Value, Displayed):
             raise LeafTypeError(f"{self!r} as {dtype} without a copy", f"its own type, {self.dtype}", "leave out copy=False")
         return self.numpy()
 
+    def __dlpack__(self, **options: Any) -> Any:
+        """The valid elements by DLPack, for torch.from_dlpack, jax.numpy.from_dlpack and their kin: what numpy() gives, not copied."""
+        array = self.numpy()
+        try:
+            return array.__dlpack__(**options)
+        except (BufferError, RuntimeError, ValueError) as why:
+            raise LeafTypeError(f"{self!r} by DLPack: {why}", "what DLPack has: numbers of numpy, to write to", "copy it first") from None
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        require_data("DLPack", self)
+        return 1, 0  # DLPack's number of the CPU
+
 
 def tensor_of(
     whole: Tensor | None, data: Any, offset: Any, layout: Any, coord: Any, room: Any, position: Any = None, guard: Guard | None = None

@@ -71,6 +71,8 @@ def draw(
 
     Source: the drawings of TLA's documents, and CuTe's print_layout and print_latex.
     """
+    if not is_int(limit) or (known(limit) or 0) < 1:
+        raise RangeError(f"draw with the limit {shown(limit)}", "an integer of 1 or more", "leave limit out")
     if any(isinstance(x, KINDS) for x in layouts):
         _require_alone(layouts, {"tile": tile, "bits": bits, "axes": axes, "owners": owners})
         title = None if titles is None else str(_one_each(titles, layouts)[0])

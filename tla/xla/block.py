@@ -15,6 +15,7 @@ from ..core.errors import LeafTypeError, RangeError, RankError
 from ..core.ints import ceil_div, is_int, leaf
 from .array_shape import BITS, ArrayLayout
 from .default import default_layout
+from .foreign import type_name
 from .index import integers
 from .mosaic import MLIR_TYPES, MemRef
 from .registers import LANES, SUBLANES, WORD, RegisterLayout
@@ -87,10 +88,10 @@ class Block:
         return "\n".join([*lines, *(f"change     {text}" for text in self.advice)])
 
 
-def block(element_type: str, shape: Sequence[int], extents: Sequence[int | None], buffers: int | None = None) -> Block:
+def block(element_type: Any, shape: Sequence[int], extents: Sequence[int | None], buffers: int | None = None) -> Block:
     """What a block of an array is in a Pallas kernel on TPU: BlockSpec(extents) of an array of `shape`.
 
-    element_type   XLA's name, such as bf16; pred is kept as 32 bits in VMEM
+    element_type   XLA's name, such as bf16, or a dtype; pred is kept as 32 bits in VMEM
     shape          of the array [elements]
     extents        of the block; None for a dimension of 1 that the kernel does not see
     buffers        how many there are; by default 2, and 1 where one block is the whole array
@@ -111,6 +112,7 @@ def block(element_type: str, shape: Sequence[int], extents: Sequence[int | None]
 
     Source: JAX jax/_src/pallas/mosaic/lowering.py, _check_block_mappings; measured, see above.
     """
+    element_type = type_name(element_type)
     dims, sizes = _checked(element_type, shape, extents)
     mlir = "i32" if element_type == "pred" else _mlir(element_type)
     kept = tuple(n for n in sizes if n is not None)

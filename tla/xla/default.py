@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from ..core.errors import RangeError
 from .array_shape import BITS, ArrayLayout, ArrayShape, TileEntry
+from .foreign import type_name
 from .index import integers
 
 TARGETS = ("v2", "v3", "v4", "v5e", "v5p", "v6e", "tpu7x")
@@ -18,10 +20,10 @@ TARGETS = ("v2", "v3", "v4", "v5e", "v5p", "v6e", "tpu7x")
 Tiles = tuple[tuple[TileEntry, ...], ...]
 
 
-def default_layout(element_type: str, dims: Sequence[int], target: str = "v5e") -> ArrayShape:
+def default_layout(element_type: Any, dims: Sequence[int], target: str = "v5e") -> ArrayShape:
     """The shape with the layout that the TPU compiler chooses for an argument or a result of a program.
 
-    element_type   XLA's name, such as bf16
+    element_type   XLA's name, such as bf16, or a dtype
     dims           the dimensions [elements]
     target         the generation: v2 v3 v4 v5e v5p v6e tpu7x
     Raises         RangeError for a target that is not known, a type of 6 bits, which was not measured, more than 64 dimensions,
@@ -42,6 +44,7 @@ def default_layout(element_type: str, dims: Sequence[int], target: str = "v5e") 
     sizes = integers("default_layout: dims", dims)
     if len(sizes) > 64:
         raise RangeError(f"default_layout of {len(sizes)} dimensions", "at most 64", "group dimensions first")
+    element_type = type_name(element_type)
     shape = ArrayShape(element_type, sizes)  # which checks them
     if 32 % BITS[element_type] and BITS[element_type] % 32:
         raise RangeError(

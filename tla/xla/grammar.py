@@ -23,6 +23,7 @@ from ..core.ints import INT64_MAX, INT64_MIN, at_most, known, leaf
 from ..symbolic.declare import dim
 from ..symbolic.parse_expression import names, read
 from .array_shape import BITS, COMBINE, ArrayLayout, ArrayShape, Split, TileEntry, why_not_valid
+from .foreign import array_like
 from .shapes import MAX_DEPTH, BufferShape, OpaqueShape, Shape, TokenShape, TupleShape
 
 R = TypeVar("R")
@@ -116,11 +117,15 @@ def named_shape(shape: Shape | str, sizes: Mapping[str, Any]) -> ArrayShape:
 
 
 def as_shape(shape: Shape | str) -> ArrayShape:
-    """An array's shape of itself or of its text. LoweringError for any other shape: it says what to take of it."""
+    """The shape of an array: itself, its text, or an array of numpy or JAX.
+
+    Raises LoweringError for any other shape: it says what to take of it.
+    """
     if isinstance(shape, ArrayShape):
         return shape
     if not isinstance(shape, (TupleShape, BufferShape, TokenShape, OpaqueShape)):
-        return as_shape(parse_shape(shape))
+        found = array_like(shape)
+        return as_shape(parse_shape(shape)) if found is None else found
     what, fix = _NO_ARRAY[type(shape)]
     if isinstance(shape, TupleShape):
         at = next((at for at, leaf in shape.leaves() if isinstance(leaf, ArrayShape)), None)

@@ -10,24 +10,40 @@ from __future__ import annotations
 
 import importlib
 import io
-import re
+import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ..core.errors import LeafTypeError, LoweringError, RankError
-from ..core.ints import INT64_MIN
-from .array_shape import BITS, COMBINE, ArrayLayout, ArrayShape
+from ..core.ints import INT64_MIN, known
+from .array_shape import BITS, COMBINE, ArrayLayout, ArrayShape, cover, groups, tiled
+from .default import default_layout
+from .foreign import element_type
 from .grammar import as_shape
+from .index import logical_dimensions, physical_dimensions, refuse_pieces
 from .mesh import Axis, DimSharding, Mesh, MeshSharding
 from .program import Located, read_hlo
 from .shapes import Shape
 from .sharding import AnySharding
 from .sharding_text import parse_sharding
+from .sizes import byte_size
 
-__all__ = ["ProgramArray", "arrays", "element_type", "instructions", "layout_of", "shape_of", "sharding_of", "to_layout"]
-
-# numpy's names for what XLA calls by a letter and the bits: int4 is s4, float8_e4m3fn is f8e4m3fn.
-_PREFIXES = {"bfloat": "bf", "float": "f", "uint": "u", "int": "s", "complex": "c"}
+__all__ = [
+    "DeviceBytes",
+    "ProgramArray",
+    "arrays",
+    "bytes_per_device",
+    "element_type",
+    "instructions",
+    "layout_of",
+    "pack",
+    "shape_of",
+    "sharding_of",
+    "to_format",
+    "to_layout",
+    "unpack",
+]
 
 
 class ProgramArray(NamedTuple):
@@ -45,23 +61,6 @@ class ProgramArray(NamedTuple):
     sharding: AnySharding
 
 
-def element_type(dtype: object) -> str:
-    """XLA's name of a dtype of JAX or numpy.
-
-    >>> import numpy
-    >>> element_type(numpy.dtype("float32")), element_type(numpy.bool_), element_type("int4"), element_type("float8_e4m3fn")
-    ('f32', 'pred', 's4', 'f8e4m3fn')
-
-    Raises LeafTypeError for a dtype that XLA has no type for. Source: JAX jax/_src/interpreters/mlir.py, dtype_to_ir_type.
-    """
-    given = str(dtype if isinstance(dtype, str) else getattr(dtype, "name", getattr(dtype, "__name__", repr(dtype))))
-    name = "pred" if given in ("bool", "bool_") else given.replace("_", "")
-    name = re.sub(r"^(bfloat|float|uint|int|complex)(?=\d)", lambda kind: _PREFIXES[kind[1]], name)
-    if name not in BITS:
-        raise LeafTypeError(f"the dtype {given:.60}", "one that XLA has: " + " ".join(BITS), "convert the array with .astype first")
-    return name
-
-
 def layout_of(layout: Any, dtype: Any) -> ArrayLayout:
     """The XLA layout that a Layout of jax.experimental.layout stands for; that of a Format's.
 
@@ -73,7 +72,7 @@ def layout_of(layout: Any, dtype: Any) -> ArrayLayout:
     >>> print(layout_of(given, "bfloat16"))
     {1,0:T(8,128)(2,1)}
 
-    The memory space is not in it: in JAX that is the memory_kind of the sharding. Source: JAX `Layout._to_xla_layout`.
+    The memory space is not in it: in JAX that is the memory_kind of the sharding; shape_of has it. Source: JAX `Layout._to_xla_layout`.
     """
     given = layout.layout if hasattr(layout, "layout") else layout
     if not hasattr(given, "major_to_minor"):
@@ -120,7 +119,167 @@ def shape_of(array: Any, layout: object = None) -> ArrayShape:
     dims, dtype = _physical(array)
     if layout is None:  # a struct and a tracer have no format, or one without a layout
         layout = getattr(getattr(array, "format", None), "layout", None)
-    return ArrayShape(element_type(dtype), dims, None if layout is None else layout_of(layout, dtype))
+    if layout is None:
+        return ArrayShape(element_type(dtype), dims)
+    space = _space(getattr(layout, "sharding", None) or getattr(array, "sharding", None))
+    return ArrayShape(element_type(dtype), dims, replace(layout_of(layout, dtype), memory_space=space))
+
+
+#: JAX's kinds of memory that are another space than the device's own, by the number n of S(n). All that a CPU has is unpinned_host.
+MEMORY_KINDS = {"pinned_host": 5}
+
+
+def _space(sharding: Any) -> int:
+    """The number n of S(n) for the memory_kind of a sharding."""
+    return MEMORY_KINDS.get(getattr(sharding, "memory_kind", None) or "", 0)
+
+
+def to_format(shape: Shape | str, sharding: Any) -> Any:
+    """The jax.experimental.layout.Format of an XLA array: its Layout, and the sharding in the memory that S(n) is.
+
+    sharding   a jax.sharding.Sharding; of S(5) it gets the memory_kind pinned_host
+    Raises     LoweringError for a memory space that JAX has no kind for, and what to_layout raises
+
+    >>> from jax.sharding import AbstractMesh, NamedSharding, PartitionSpec
+    >>> sharding = NamedSharding(AbstractMesh((2,), ("a",)), PartitionSpec("a"))
+    >>> to_format("f32[16,128]{1,0:T(8,128)S(5)}", sharding).sharding.memory_kind
+    'pinned_host'
+
+    Source: JAX `Format`, `Sharding.with_memory_kind`.
+    """
+    shape = as_shape(shape)
+    layout = shape.effective_layout
+    kinds = {0: None, **{space: kind for kind, space in MEMORY_KINDS.items()}}
+    if layout.memory_space not in kinds:
+        raise LoweringError(f"{shape} as a Format of JAX", "S(0), the device's memory, or S(5), the host's", "leave S(n) out")
+    if not hasattr(sharding, "with_memory_kind"):
+        raise LeafTypeError(f"a sharding of type {type(sharding).__name__}", "a jax.sharding.Sharding", "take array.sharding")
+    kind = kinds[layout.memory_space]
+    plain = ArrayShape(shape.element_type, shape.dimensions, replace(layout, memory_space=0), shape.dynamic)
+    return _module("jax.experimental.layout").Format(to_layout(plain), sharding if kind is None else sharding.with_memory_kind(kind))
+
+
+class DeviceBytes(NamedTuple):
+    """What arrays take on one device [bytes], padding included.
+
+    total     of all arrays
+    arrays    of each, by its name in the tree
+
+    >>> print(DeviceBytes(1024, {"['w']": 1024}).total)
+    1024
+    """
+
+    total: int
+    arrays: dict[str, int]
+
+
+def bytes_per_device(tree: Any, target: str = "v5e") -> DeviceBytes:
+    """What the arrays of a tree take on the device that holds most of them: by their shardings, in the layouts that a TPU gives them.
+
+    tree     arrays, ShapeDtypeStructs with or without a sharding, dicts, lists ...; or a compiled program: its arguments and results
+    target   the TPU whose default layouts they have: v2 v3 v4 v5e v5p v6e tpu7x; an array of a compiled program has its own
+
+    >>> import jax
+    >>> found = bytes_per_device({"w": jax.ShapeDtypeStruct((1000, 3), "float32"), "b": jax.ShapeDtypeStruct((3,), "float32")})
+    >>> found.total, found.arrays["['w']"]
+    (16896, 16384)
+
+    Raises LeafTypeError for what is no array. Source: default_layout; JAX `Sharding.shard_shape`.
+    """
+    if hasattr(tree, "output_formats"):
+        sizes = {a.name: byte_size(a.shape) for a in arrays(tree)}
+    else:
+        leaves = _module("jax.tree_util").tree_flatten_with_path(tree)[0]
+        sizes = {_module("jax.tree_util").keystr(path): byte_size(_local(leaf, target)) for path, leaf in leaves}
+    return DeviceBytes(sum(sizes.values()), sizes)
+
+
+def _local(array: Any, target: str) -> ArrayShape:
+    """What one device holds of an array, in a TPU's default layout."""
+    dims, dtype = _physical(array)
+    sharding = getattr(array, "sharding", None)
+    local = dims if sharding is None else (*sharding.shard_shape(tuple(array.shape)), *dims[len(array.shape) :])
+    return default_layout(element_type(dtype), local, target)
+
+
+def pack(array: Any, shape: Shape | str, padding: Any = 0) -> Any:
+    """The memory of an XLA array: its elements in the order of their offsets, padding included; a program of JAX under jit.
+
+    array     of JAX or numpy, or a tracer, of the dimensions of `shape`
+    shape     with its layout: order of the dimensions and tiles
+    padding   what stands in the slots that hold no element
+    Returns   an array of one dimension: element k is that at offset k
+    Raises    RankError where the dimensions differ; LoweringError for pieces (SC) or dimensions without a bound
+
+    >>> import numpy
+    >>> print(*pack(numpy.arange(6).reshape(2, 3), "s64[2,3]{1,0:T(2,2)}", -1))
+    0 1 3 4 2 -1 5 -1
+
+    Law: pack(array, shape)[linear_index(shape, index)] == array[index]. Source: XLA docs/tiled_layout.md.
+    """
+    shape = _packed(shape)
+    dims = tuple(n for n in shape.dimensions if n is not None)
+    if tuple(getattr(array, "shape", ())) != dims:
+        raise RankError(f"an array of {getattr(array, 'shape', type(array).__name__)} as {shape}", f"the dimensions {dims}", "reshape it")
+    layout, xp = shape.effective_layout, _namespace(array)
+    x = xp.transpose(xp.asarray(array), tuple(reversed(layout.minor_to_major)))
+    for tile in layout.tiles:
+        left, sizes = cover(x.shape, tile)
+        merged = [*groups(sizes[left:], tile)]
+        x = x.reshape((*sizes[:left], *(math.prod(group) for group, _t in merged)))
+        widths = [(0, 0)] * left + [(0, -n % t) for n, (_g, t) in zip(x.shape[left:], merged)]
+        x = xp.pad(x, widths, constant_values=padding)
+        x = x.reshape((*x.shape[:left], *(k for n, (_g, t) in zip(x.shape[left:], merged) for k in (n // t, t))))
+        pairs = range(len(merged))
+        x = xp.transpose(x, (*range(left), *(left + 2 * k for k in pairs), *(left + 2 * k + 1 for k in pairs)))
+    flat = x.reshape((-1,))
+    return xp.pad(flat, [(0, -flat.shape[0] % layout.tail_padding_alignment_in_elements)], constant_values=padding)
+
+
+def unpack(memory: Any, shape: Shape | str) -> Any:
+    """The array whose memory is given, padding dropped: pack undone; a program of JAX under jit.
+
+    memory   an array of one dimension, as pack gives it
+    Raises   RankError for another size, and what pack raises
+
+    >>> import numpy
+    >>> print(unpack(numpy.array([0, 1, 3, 4, 2, -1, 5, -1]), "s64[2,3]{1,0:T(2,2)}").tolist())
+    [[0, 1, 2], [3, 4, 5]]
+
+    Law: unpack(pack(array, shape), shape) == array. Source: XLA docs/tiled_layout.md.
+    """
+    shape = _packed(shape)
+    layout, xp = shape.effective_layout, _namespace(memory)
+    levels = [physical_dimensions(shape)]
+    for tile in layout.tiles:
+        levels.append(tiled(levels[-1], tile))
+    count, unit = math.prod(levels[-1]), layout.tail_padding_alignment_in_elements
+    if tuple(getattr(memory, "shape", ())) != (-(-count // unit) * unit,):
+        given = getattr(memory, "shape", type(memory).__name__)
+        raise RankError(f"memory of {given} for {shape}", f"one dimension of {-(-count // unit) * unit}", "pack gives it")
+    x = xp.asarray(memory)[:count].reshape(levels[-1])
+    for sizes, tile in reversed([*zip(levels, layout.tiles)]):
+        left, covered = cover(sizes, tile)
+        merged = [*groups(covered[left:], tile)]
+        n = len(merged)
+        x = xp.transpose(x, (*range(left), *(left + k + half for k in range(n) for half in (0, n))))
+        x = x.reshape((*covered[:left], *(x.shape[left + 2 * k] * t for k, (_g, t) in enumerate(merged))))
+        x = x[(slice(None),) * left + tuple(slice(math.prod(group)) for group, _t in merged)].reshape(sizes)
+    order = tuple(reversed(layout.minor_to_major))
+    return xp.transpose(x, tuple(order.index(d) for d in range(len(order))))
+
+
+def _packed(shape: Shape | str) -> ArrayShape:
+    shape = as_shape(shape)
+    refuse_pieces(shape)
+    if any(known(n) is None for n in logical_dimensions(shape)):
+        raise LoweringError(f"{shape} to pack", "known sizes", "give its dimensions numbers")
+    return shape
+
+
+def _namespace(array: Any) -> Any:
+    """The functions for an array: numpy's or JAX's."""
+    return importlib.import_module("numpy") if type(array).__module__ == "numpy" else _module("jax.numpy")
 
 
 def sharding_of(sharding: object, rank: int) -> AnySharding:
@@ -183,7 +342,7 @@ def arrays(compiled: Any) -> tuple[ProgramArray, ...]:
     args[0]['x'] bf16[3,5]{1,0}
     result bf16[5,3]{1,0}
 
-    Law: their shapes are those of entry_computation_layout in compiled.as_text(), but for memory spaces S(n).
+    Law: their shapes are those of entry_computation_layout in compiled.as_text(), memory spaces S(n) included.
     Source: JAX `jax.stages.Compiled`.
     """
     if not hasattr(compiled, "output_formats"):
@@ -201,7 +360,7 @@ def _leaves(name: str, infos: object, formats: object) -> Iterator[ProgramArray]
         if form.layout is not None:
             dims, dtype = _physical(info)
             local = (*form.sharding.shard_shape(tuple(info.shape)), *dims[len(info.shape) :])
-            shape = ArrayShape(element_type(dtype), local, layout_of(form, dtype))
+            shape = ArrayShape(element_type(dtype), local, replace(layout_of(form, dtype), memory_space=_space(form.sharding)))
             yield ProgramArray(name + tree.keystr(path), dims, shape, sharding_of(form.sharding, len(dims)))
 
 

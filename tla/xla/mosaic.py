@@ -73,7 +73,7 @@ class MemRef:
 
     def __post_init__(self) -> None:
         put = object.__setattr__
-        if self.element_type not in MLIR_TYPES:
+        if not isinstance(self.element_type, str) or self.element_type not in MLIR_TYPES:
             raise RangeError(f"element type {self.element_type!r:.40}", "one of " + " ".join(MLIR_TYPES), "write MLIR's name")
         dims = tuple(None if n is None else int(leaf(n)) for n in as_tuple("dimensions", self.dimensions))
         tiles = tuple(integers("a tile", t) for t in as_tuple("tiles", self.tiles))

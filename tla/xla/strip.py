@@ -16,6 +16,7 @@ from ..core.int_tuple import size
 from ..core.ints import ceil_div
 from ..core.layout import Layout, require_origin
 from .array_shape import BITS
+from .foreign import type_name
 from .grammar import as_shape
 from .index import logical_dimensions, multi_index, row_major, tiled_dimensions
 from .shapes import Shape
@@ -101,7 +102,7 @@ def _of_layout(layout: Layout) -> tuple[tuple[int, ...], list[tuple[int, ...] | 
     return dims, places
 
 
-def padding_value(kind: int | str, element_type: str) -> Any:
+def padding_value(kind: int | str, element_type: Any) -> Any:
     """What the padding of an array holds, as the early layouts had it in their field padding_value.
 
     kind      a name of PADDING_VALUES, or its number
@@ -114,6 +115,7 @@ def padding_value(kind: int | str, element_type: str) -> Any:
 
     Source: xla_data.proto of 2017, PaddingValue.
     """
+    element_type = type_name(element_type)
     names = {str(n): name for name, n in PADDING_VALUES.items()}
     name = kind if isinstance(kind, str) else names.get(str(kind), "")
     if name not in PADDING_VALUES:

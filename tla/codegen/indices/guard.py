@@ -12,6 +12,7 @@ from ...core.composed import innermost
 from ...core.coord import crd2idx, idx2crd
 from ...core.errors import LeafTypeError, RankError
 from ...core.int_tuple import AnyLayout, as_int_tuple, modes_of, product_each, shown
+from ...core.ints import is_constant
 from ...core.layout import require_origin
 from ...symbolic import Condition
 from ...symbolic.symint import poly_of
@@ -82,6 +83,8 @@ def _places(what: Any, opened: Any, coord: Any, below: Any, dynamic: dict[str, P
     """The integers of the coordinate that a tensor of coordinates holds, and what each is to be below."""
     start = what.offset if isinstance(what, Tensor) else ()
     place = opened(*coord) if isinstance(coord, tuple) else opened(coord)
+    if isinstance(start, (tuple, ScaledBasis)) and is_constant(0, place):  # one element: its coordinate is the start alone
+        place = ArithmeticTuple()
     if not isinstance(place, (tuple, ScaledBasis)):
         raise LeafTypeError(f"emit_guard of {shown(what)} with below={shown(below)}", "a tensor of coordinates", "leave below out")
     found, extents = modes_of(as_coordinate(ArithmeticTuple(*start) + place)), modes_of(as_int_tuple(below))

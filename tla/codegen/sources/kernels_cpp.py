@@ -56,8 +56,8 @@ def _part(x: Any) -> str:
 
 
 def operation(atom: MMAAtom | CopyAtom) -> str:
-    """The struct of an instruction. Raises LeafTypeError for AMD's: CuTe has none of them."""
-    if atom.name.startswith("v_"):
+    """The struct of an instruction. Raises LeafTypeError for AMD's and AMX's: CuTe has none of them."""
+    if atom.name.startswith(("v_", "TDP")):
         raise LeafTypeError(
             f"{atom.name} as source of CuTe", "an instruction that CuTe has", "use the compiler's own intrinsic of this name"
         )

@@ -181,7 +181,7 @@ class WGStridedFragLayout:
         order = [*range(vector), *range(vector + lanes + warps, n), *range(vector, vector + lanes + warps)]
         names = {f"dim{k}": size for k, size in reversed([*enumerate(self.shape)])}
         counts = [("register", n - lanes - warps), ("lane", lanes), ("warp", warps)]
-        found = LinearLayout.of_columns(counts, tuple(names.items()), [1 << k for k in order])
+        found = LinearLayout._of_columns(counts, tuple(names.items()), [1 << k for k in order])
         return found.transpose_outs([*names][::-1])
 
 

@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...core.errors import LeafTypeError, ParseError, TlaError
+from ..arguments import checked
 from ..cursor import MAX_DEPTH, Cursor
 from .forms import FORMS, Pairs
 from .parameters import Parameters
@@ -57,6 +58,7 @@ def _value(x: Any) -> str:
     return to_text(x) if isinstance(x, Parameters) else str(x)
 
 
+@checked
 def from_text(text: str, names: Mapping[str, Any] | None = None) -> Any:
     """The layout of an attribute of Triton's IR; `names` has what aliases such as #mma stand for: layouts, or their texts.
 
