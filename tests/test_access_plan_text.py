@@ -138,5 +138,8 @@ def test_bad_input():
         convert(wide, other).cuda()
     with pytest.raises(TlaError, match="1 or more"):
         convert(wide, other, 0)
+    for name in ("f()", "", "def", "ä"):
+        with pytest.raises(TlaError, match="a name of a function"):
+            convert(wide, wide).gluon(name)
     with pytest.raises(TlaError, match="swizzles"):
         plans()[-1].gluon()

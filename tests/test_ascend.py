@@ -3,6 +3,8 @@
 import itertools
 import pickle
 import random
+import re
+import types
 
 import numpy as np
 import pytest
@@ -15,6 +17,7 @@ from tla.ascend.recognize import Is
 from tla.ascend.tags import TAGS
 
 import oracle
+import truth
 from corpus import small_shapes
 
 SIZES = (1, 7, 15, 16, 17, 32, 65)
@@ -273,3 +276,89 @@ def test_layouts_are_remembered_by_kind_and_value():
         assert tile is GetTileLayout(a, (32, 32), (32, 0))
         assert not is_static(tile.shape)
         assert is_static(GetTileLayout(a, (Int[32](), Int[32]()), (0, 0)).shape)
+
+
+def test_what_the_types_dispatch_to_is_what_the_headers_said():
+    seen = 0
+    for case in truth.rows("tla/accepted.json"):
+        if case["op"] == "predicates":
+            element = getattr(ascend, case["element"], case["bits"])
+            wanted = tuple(name for name, holds in case["result"].items() if holds)
+            assert ascend.dispatches(parse(case["args"]["layout"]), element) == wanted, case
+            seen += 1
+    assert seen == 60
+
+
+def test_the_small_functions_of_tla():
+    for case in truth.rows("tla/accepted.json"):
+        if case["op"] in ("RoundUp", "RoundDown") and "quirk" not in case:
+            a, b = (parse(str(case["args"][name])) for name in ("a", "b"))
+            made = getattr(tla, case["op"])(a, b)
+            assert made == parse(str(case["result"]["value"])), case
+    assert (tla.RoundUp[16](100), tla.RoundDown[16](100)) == (112, 96)
+    assert is_static(tla.RoundUp[16](Int[100]()))
+    assert tla.MakeTuple(4, (2, 3)) == (4, (2, 3))
+    assert tla.tuple_size((4, (2, 3))) == 2
+    for bad in (lambda: tla.RoundUp(4, 0), lambda: tla.RoundDown(4, -1), lambda: tla.tuple_size(4), lambda: tla.MakeTuple("a")):
+        with pytest.raises(tla.TlaError):
+            bad()
+
+
+def test_tensors_of_element_types():
+    layout = MakeLayout[half, zN](20, 30)
+    assert tla.MakeTensor[half](layout).dtype == np.float16
+    assert tla.MakeTensor(None, layout, "L1").position == "L1"
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    names = {"bf16": "bfloat16", "fp8_e4m3": "float8_e4m3fn", "fp8_e5m2": "float8_e5m2", "fp8_e8m0": "float8_e8m0fnu", "int4b": "int4"}
+    for name, theirs in {**names, "fp4_e2m1": "float4_e2m1fn"}.items():
+        t = tla.MakeTensor[getattr(ascend, name)](layout)
+        assert t.dtype == getattr(ml_dtypes, theirs)
+        source = np.ones((20, 30), t.dtype)
+        tla.copy(source, t)
+        assert (np.asarray(t) == source).all()
+
+
+def test_a_copy_fills_the_corner_of_a_larger_tile():
+    small, large = np.arange(600, dtype=np.float16).reshape(20, 30), tla.MakeTensor[np.float16](MakeLayout[half, zN](32, 48))
+    tla.copy(small, large, corner=True)
+    wanted = np.zeros((32, 48), np.float16)
+    wanted[:20, :30] = small
+    assert (np.asarray(large) == wanted).all()
+    for target in (tla.MakeTensor[np.float16](MakeLayout[half, zN](16, 48)), tla.MakeTensor[np.float16](MakeLayout(2000))):
+        with pytest.raises(tla.RankError):
+            tla.copy(small, target, corner=True)
+
+
+def test_what_scales_are_asked_by_name():
+    with pytest.raises(tla.LeafTypeError, match=r"isMxScaleForzZ\[fp8_e8m0\]\(layout\)"):
+        ascend.isMxScaleForzZ(MakeLayout[half, zN](20, 30))
+    for x in (MakeLayout[half, zN](20, 30), tla.MakeTensor(None, MakeLayout[half, zN](20, 30))):
+        with pytest.raises(AttributeError, match="write origin_shape"):
+            x.originShape()
+
+
+#: Records that functions hand out: a caller makes none.
+RECORDS = {"Architecture", "Block", "Bursts", "Edge", "Element", "Fit", "Moved", "Tag", "Tagged", "Transfer", "TransferInstruction"}
+WRONG = (None, "text", -1, 0, 2**70, (), (1, 2, 3, 4, 5, 6, 7), 1.5, True, [1], {}, np.zeros(3))
+
+
+@pytest.mark.parametrize("name", [name for name in ascend.__all__ if name not in RECORDS and callable(getattr(ascend, name))])
+def test_every_public_name_refuses_what_it_cannot_take(name):
+    """Only TlaErrors, but for a number of arguments that no function of this name has."""
+    f, layout = getattr(ascend, name), MakeLayout[half, zN](20, 30)
+    for x in WRONG:
+        for args in ((x,), (x, x), (x, x, x), (), (layout, x), (x, layout), (layout, layout, x)):
+            _require_tla_error(name, f, args)
+            if hasattr(type(f), "__getitem__"):
+                _require_tla_error(name, lambda *given, x=x: f[x](*given), args)
+
+
+def _require_tla_error(name, call, args):
+    try:
+        made = call(*args)
+        if isinstance(made, types.GeneratorType):
+            list(made)
+    except tla.TlaError:
+        pass
+    except TypeError as error:
+        assert re.search(r"positional argument|required|takes", str(error)), (name, args, error)

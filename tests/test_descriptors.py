@@ -1,5 +1,6 @@
 """Canonical layouts and descriptors: CUTLASS's own answers, and what the hardware reads by the PTX manual, address by address."""
 
+import functools
 import itertools
 import os
 import random
@@ -193,6 +194,15 @@ def test_partitions_of_shared_memory_and_their_descriptors(case):
     assert getattr(mma[0], f"make_fragment_{operand}")(part) == part  # a descriptor: no registers are made
 
 
+def test_an_order_of_plain_integers_counts():
+    atom_ = GMMA.K_SW128[half]
+    shape = (Int[128](), Int[128]())
+    for order in itertools.permutations((1, 2)):
+        static = tuple(Int[i]() for i in order)
+        assert str(tile_to_shape(atom_, shape, order)) == str(tile_to_shape(atom_, shape, static))
+    assert str(tile_to_shape(atom_, shape, (2, 1))) != str(tile_to_shape(atom_, shape, (1, 2)))
+
+
 def test_a_buffer_tiled_for_an_mma():
     t = tile_to_mma_shape(GMMA.K_SW128[half], ((Int[64](), Int[16]()), Int[2](), Int[4]()))
     assert str(t) == "Sw<3,3,3> o _0 o ((_64,_16),_2,_4):((_64,_1),_4096,_16)"
@@ -221,6 +231,7 @@ def test_every_canonical_layout_is_known_again(element):
 ATOMS = {"INTER": (16, 0, 4), "SW32": (32, 1, 4), "SW64": (64, 2, 4), "SW128": (128, 3, 4), "SW128_32B": (128, 2, 5)}
 
 
+@functools.cache
 def canonical_bits(major, mode, width, shape, order):
     """The bit address of each coordinate of a canonical layout, from its description: 8 rows of a span, tiles in an order, xored."""
     span, bits, base = ATOMS[mode]
@@ -487,8 +498,9 @@ def test_scales_lie_where_the_manual_says():
     for vector in (8, 16.0, None, "16", dim("V")):
         with pytest.raises(TlaError, match="one of 1, 16, 32, 64"):
             scale_factor_layout(128, 64, vector)
-    with pytest.raises(RangeError, match="extents of 0 or more"):
-        scale_factor_layout(-1, 64, 16)
+    for extents in ((-1, 64), (0, 64), (64, 0)):
+        with pytest.raises(RangeError, match="extents of 1 or more"):
+            scale_factor_layout(*extents, 16)
 
 
 @pytest.mark.parametrize("arch", ["sm100", "cdna4"])
@@ -558,6 +570,13 @@ def test_what_a_layout_satisfies():
         "TMA",
     }
     assert not any(c.holds for c in contracts(parse("(_128,_64):(_65,_1)"), half))
+    for text, says in (
+        ("(_128,_64):(_65,_1)", "the stride _65"),
+        ("(_128,_60):(_64,_1)", "past its end"),
+        ("(_8,_64):(_64,_2)", "contiguous"),
+    ):
+        (why,) = (c.reason for c in contracts(parse(text), half) if c.instruction == "ldmatrix")
+        assert says in why.what
 
 
 @pytest.mark.parametrize(

@@ -183,6 +183,8 @@ REFUSED = [
     (lambda: MMA[-1], "0 <= thread < 128"),
     (lambda: MMA[np.arange(129)], "0 <= thread < 128"),
     (lambda: MMA[1.5], "an integer"),
+    (lambda: MMA[np.arange(128)[::-1]], "rising ones"),
+    (lambda: COPY[np.array([0, 0])], "rising ones"),
     (lambda: MMA[dim("t", at_most=200)], r"t+1 <= 128"),
     (lambda: COPY[dim("t")], "at_most=127"),
     (lambda: MMA[make_identity_tensor((4, 4))], "numpy.arange(128)"),

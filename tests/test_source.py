@@ -14,6 +14,7 @@ import re
 import shutil
 import subprocess
 import sys
+import types
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,11 @@ from tla import (
     Int,
     IntTuple,
     Layout,
+    LeafTypeError,
     MakeLayout,
+    MakeLayoutFilter,
+    MakeLayoutFmap,
+    MakeMxScaleLayout,
     RangeError,
     Shape,
     Stride,
@@ -49,7 +54,7 @@ from tla.codegen import source
 
 from corpus import PROFILES, count, fill
 
-SYSTEMS = ("cute_cpp", "cute_dsl", "tla_cpp", "xla")
+SYSTEMS = ("cute_cpp", "cute_dsl", "tla_cpp", "catlass_dsl", "xla")
 
 # ------------------------------------------------------------------------------------------------------ inputs
 
@@ -334,7 +339,7 @@ def test_cpp_of_tla_is_what_its_headers_were_given():
 STAND_IN = """
 #include <cstdint>
 #include <type_traits>
-namespace Catlass::layout { struct zN {}; struct RowMajor {}; }
+namespace Catlass::layout { struct zN {}; struct RowMajor { uint32_t rows, cols; int64_t ld; RowMajor(uint32_t r, uint32_t c, int64_t l) : rows(r), cols(c), ld(l) {} }; }
 namespace tla {
 template <auto v> struct C { static constexpr auto value = v; constexpr operator decltype(v)() const { return v; } };
 template <int v> using Int = C<v>;
@@ -364,6 +369,13 @@ template <class E, class Tag, class R, class N> constexpr auto MakeLayout(R rows
                       MakeStride(MakeStride(Int<16>{}, Int<256>{}), MakeStride(Int<1>{}, int64_t(rows + 15) / 16 * 256)),
                       MakeShape(rows, cols));
 }
+template <class... T> constexpr tuple<T...> MakeCoord(T const&... t) { return {t...}; }
+inline auto MakeLayoutFromTag(Catlass::layout::RowMajor t) {
+  return MakeLayout(MakeShape(t.rows, t.cols), MakeStride(t.ld, Int<1>{}), MakeShape(t.rows, t.cols));
+}
+template <class S, class D, class O, class R, class N, class X> constexpr auto GetTileLayout(Layout<S, D, O> l, tuple<R, N> t, X) {
+  return MakeLayout(MakeShape(MakeShape(Int<16>{}, (t.first + 15) / 16), MakeShape(Int<16>{}, (t.rest.first + 15) / 16)), l.stride, t);
+}
 }
 namespace Catlass::detail {
 using namespace tla;
@@ -384,6 +396,16 @@ namespace AscendC { enum class TPosition { GM, A1, A2, B1, B2, C2, CO1, VECCALC 
 """
 
 
+#: Layouts that only CATLASS's headers have, each with the type that it is assigned to.
+OTHERS = [
+    ("float8_e8m0_t, Catlass::layout::zZ", MakeMxScaleLayout[ascend.fp8_e8m0, ascend.zZ, False](100, 70), ascend.fp8_e8m0),
+    ("float8_e8m0_t, Catlass::layout::nN", MakeMxScaleLayout[ascend.fp8_e8m0, ascend.nN, True](M, 70), ascend.fp8_e8m0),
+    ("half, Catlass::layout::NC1HWC0", MakeLayoutFmap[half](2, M, 14, N), half),
+    ("half, Catlass::layout::CI1KHKWCOCI0", MakeLayoutFilter[half, "L1"](2, 3, 3, 20), half),
+    ("half, Catlass::layout::nZ", MakeLayout[half, ascend.nZ](100, 60, ld=96), half),
+]
+
+
 def test_cpp_of_tla_has_the_types_of_catlass(tmp_path):
     """What is written is assigned to CATLASS's own layout types: shapes of uint32_t, strides of int64_t.
 
@@ -398,19 +420,31 @@ def test_cpp_of_tla_has_the_types_of_catlass(tmp_path):
     cases += [(tag, sizes, 0) for tag in ("ColumnMajor", "zZ", "nZ") for sizes in ((100, 60), (M, N))] if headers else []
     lines = []
     for tag, sizes, ld in cases:
-        layout = MakeLayout[half, getattr(ascend, tag)](*sizes, **({"ld": sizes[tag == "RowMajor"] + 64 * ld} if ld else {}))
+        layout = MakeLayout[half, getattr(ascend, tag)](*sizes, **({"ld": -(-sizes[tag == "RowMajor"] // 16) * 16 + 64} if ld else {}))
         kind = f"Catlass::detail::TagToLayout_t<half, Catlass::layout::{tag}>"
         for dtype in (None, half):
             text = source(layout, "tla_cpp", dtype=dtype)
-            assert ("layout::" in text) == (dtype is half and not ld) or tag == "RowMajor", text
+            assert ("layout::" in text) == (dtype is half) or (dtype is half and ld), text
             lines += [f"{{ {kind} a; a = {text}; }}", f"static_assert(std::is_same_v<{kind}, decltype({text})>);"]
+    for kind, layout, element in OTHERS if headers else ():
+        text = source(layout, "tla_cpp", dtype=element)
+        lines += [f"{{ Catlass::detail::TagToLayout_t<{kind}> a; a = {text}; }}"]
+        assert "MakeMxScale" in text or "Fmap" in text or "GetTileLayout" in text
     lines += [f"Catlass::detail::LayoutL0C c; c = {source(MakeLayout[half, ascend.L0C](100, 60), 'tla_cpp')};"]
     lines += [f"auto b = {source(MakeLayout[half, ascend.zN](Int[100](), 60), 'tla_cpp')};"]
     (tmp_path / "a.cpp").write_text(
-        f"struct half {{ short x; }};\n{CATLASS if headers else STAND_IN}\nvoid f(int M, int N) {{\n" + "\n".join(lines) + "\n}\n"
+        f"struct half {{ short x; }}; struct float8_e8m0_t {{ char x; }}; struct float4_e2m1x2_t {{}}; struct float4_e1m2x2_t {{}};\n{CATLASS if headers else STAND_IN}\nvoid f(int M, int N) {{\n"
+        + "\n".join(lines)
+        + "\n}\n"
     )
     made = subprocess.run(
-        ["g++", "-std=c++17", "-fsyntax-only", *([f"-I{headers}"] if headers else []), "a.cpp"],
+        [
+            "g++",
+            "-std=c++17",
+            "-fsyntax-only",
+            *([f"-I{headers}", "-DCATLASS_ARCH=3510"] if headers else []),
+            "a.cpp",
+        ],
         cwd=tmp_path,
         capture_output=True,
         text=True,
@@ -437,6 +471,24 @@ def test_a_tag_is_written_where_it_says_all():
         if isinstance(element, ascend.Element):
             text = source(MakeLayout[element, ascend.nZ](64, 64), "tla_cpp", dtype=element)
             assert re.fullmatch(r"tla::MakeLayout<[\w:]+, Catlass::layout::nZ>\(uint32_t\(64\), uint32_t\(64\)\)", text), name
+
+
+def test_text_of_catlass_dsl_is_the_layout_with_its_tag():
+    """Executed by stand-ins for the functions of the DSL, which keep what they are given."""
+    tla_ = types.SimpleNamespace(
+        arch=types.SimpleNamespace(**{name: name for name in "RowMajor ColumnMajor zN nZ zZ L0Clayout zNUnAlign".split()}),
+        **dict.fromkeys(("make_shape", "make_stride", "make_coord"), lambda *n: n),
+        make_layout=lambda shape, stride, *, origin_shape, layoutTag: (shape, stride, origin_shape, layoutTag),
+    )
+    for tag, name in (("RowMajor", "RowMajor"), ("zN", "zN"), ("nZ", "nZ"), ("zZ", "zZ"), ("L0C", "L0Clayout"), ("zNUnAlign", "zNUnAlign")):
+        layout = MakeLayout[ascend.float, getattr(ascend, tag)](100, 60)
+        made = eval(source(layout, "catlass_dsl", dtype=ascend.float), {"tla": tla_})
+        assert made == (layout.shape, layout.stride, layout.origin_shape, name)
+    made = eval(source(MakeLayout[half, ascend.zN](M, 60), "catlass_dsl", dtype=half), {"tla": tla_, "M": 33})
+    assert made == (((16, 3), (16, 4)), ((16, 256), (1, 768)), (33, 60), "zN")
+    assert source(Coord(1, (2, M)), "catlass_dsl") == "tla.make_coord(1, tla.make_coord(2, M))"
+    with pytest.raises(LeafTypeError, match="as source of CATLASS's DSL"):
+        source(MakeLayout[half, ascend.zN](100, 60), "catlass_dsl")
 
 
 def test_text_of_xla_is_the_same_map():
@@ -471,7 +523,7 @@ def test_text_of_xla_is_the_same_map():
         ),
         (
             lambda: source(4, "cuda"),
-            "source for 'cuda'\n  expected  one of cute_cpp, cute_dsl, tla_cpp, xla\n  fix       write \"cute_cpp\"",
+            "source for 'cuda'\n  expected  one of cute_cpp, cute_dsl, tla_cpp, catlass_dsl, xla\n  fix       write \"cute_cpp\"",
         ),
         (
             lambda: source([4], "cute_cpp"),
@@ -574,7 +626,7 @@ GOLDEN = {
 }
 
 
-DTYPES = {"tla_cpp": half, "xla": "bf16"}
+DTYPES = {"tla_cpp": half, "catlass_dsl": half, "xla": "bf16"}
 
 
 def said(x, system, dtype=None):

@@ -450,3 +450,56 @@ def test_slices_of_swizzles_of_swizzles(coord):
         for i in range(int(tla.size(rest))):
             place = tuple(i if c is _ else c for c in coord)
             assert rest(i) + offset == x(place), (x, coord, i)
+
+
+@pytest.mark.parametrize("rows", [128, 256, 257, 512, 1000, 2048])
+@pytest.mark.parametrize("swizzle", ["Sw<3,4,3>", "Sw<2,0,5>", "Sw<3,0,-4>"])
+def test_right_inverses_of_swizzled_layouts_of_any_size(rows, swizzle):
+    """The law on the whole domain, on both sides of 65,536 offsets; and as large as it can be."""
+    a = parse(f"{swizzle} o _0 o (_{rows},_256):(_256,_1)")
+    found = tla.right_inverse(a)
+    n = int(tla.size(found))
+    x = np.arange(n)
+    assert np.array_equal(a(found(x)), x)
+    reached = np.sort(a(np.arange(rows * 256)))
+    assert n == np.count_nonzero(np.cumprod(reached == np.arange(len(reached))))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Sw<3,3,3> o _0 o (_16,_16):(_16,_1)",
+        "Sw<3,3,3> o 8 o (16,17):(17,1)",
+        "Sw<2,0,3> o _5 o (_32,_9):(_-9,_2)",
+        "Sw<2,0,-3> o _0 o ((_2,_8),_32):((_1,_64),_2)",
+        "(_16,_16):(_16,_1) o _0 o (_32,_8):(_8,_1)",
+        "(_4,_4):(_1,_1) o _3 o (_20,_20):(_1,_20)",
+        "(_16,_32):(_32,_1) o (_0,_0) o (_16,_32):(_1@0,_1@1)",
+        "Sw<3,4,3> o _0 o (_300,_2):(_4611686018427387904,_1)",
+    ],
+)
+def test_a_whole_image_is_what_its_coordinates_have_one_by_one(monkeypatch, text):
+    """Above and below the size from which on numpy goes through an image at once."""
+    a, plain = parse(text), parse("(_16,_16):(_16,_1)")
+
+    def told(f):
+        try:
+            return repr(f())
+        except TlaError as error:
+            return f"{type(error).__name__}: {error}"
+
+    questions = (
+        lambda: tla.cosize(a),
+        lambda: tla.is_injective(a),
+        lambda: tla.is_surjective(a),
+        lambda: tla.is_bijective(a),
+        lambda: tla.same_map(a, plain),
+        lambda: left_inverse(a),
+        lambda: right_inverse(a),
+        lambda: composition(plain, a),
+        lambda: slice_and_offset((_, 3), a),
+    )
+    at_once = [told(f) for f in questions]
+    tla.cache_clear()
+    monkeypatch.setattr(tla.algebra.composed, "FEW", 10**9)
+    assert at_once == [told(f) for f in questions]

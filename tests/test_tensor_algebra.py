@@ -287,3 +287,14 @@ def test_gemm_says_which_of_the_two_it_is():
 def test_constants_in_brackets():
     assert tla.is_constant[4](tla.Int[4]())
     assert not tla.is_constant[4](4)
+
+
+def test_alignment_of_a_tensor_is_of_its_start_too():
+    data = np.arange(64)
+    whole = MakeTensor(data, parse("(_8,_4):(_1,_16)"))
+    assert str(tla.max_alignment(whole)) == "_8"
+    for start in range(8):
+        tile = tla.domain_offset((tla.Int[start](), tla.Int[0]()), whole)
+        n = int(tla.max_alignment(tile))
+        assert n == np.gcd(8, start)
+    assert str(tla.max_alignment(tla.local_tile(whole, (tla.Int[4](), tla.Int[4]()), (1, 0)))) == "_4"

@@ -238,6 +238,14 @@ def test_more_refusals():
         make_tma_copy("SM90_TMA_LOAD", Layout((dim("M"), 64), (64, Int[1]())), GMMA.K_SW128[half], element=half)
 
 
+def test_vectors_of_one_integer():
+    """A layout of one integer is a tensor of rank 1: its coordinates are tuples all the same."""
+    tma = make_tma_copy("SM90_TMA_LOAD", parse("_4096:_1"), parse("_128:_1"), element=half)
+    assert (tma.map.shape, tma.map.box) == ((4096,), (128,))
+    assert str(tma.partition_S(tma.tma_tensor).layout) == "((_128,_1),_32):((_1@0,_0),_128@0)"
+    assert str(tma.partition_D(parse("_128:_1")).layout.shape) == "((_128,_1),_1)"
+
+
 def test_the_text_of_a_map():
     text = emit_tma(make_tma_copy("SM90_TMA_LOAD", parse("(64,128):(128,_1)"), GMMA.K_SW128[double], element=double))
     assert "dim[] = {128, 64};" in text

@@ -132,7 +132,17 @@ if TYPE_CHECKING:
         viz as viz,
         xla as xla,
     )
-    from .ascend.make import MakeLayoutFilter, MakeLayoutFmap, MakeLayoutFromTag, MakeLayoutL0C, MakeMxScaleLayout
+    from .ascend.make import (
+        MakeLayoutFilter,
+        MakeLayoutFmap,
+        MakeLayoutFromTag,
+        MakeLayoutL0C,
+        MakeMxScaleLayout,
+        MakeTuple,
+        RoundDown,
+        RoundUp,
+        tuple_size,
+    )
     from .symbolic import Condition, SymInt, assuming, at, dim, dims, explain, index, prove, simplify, to_python
     from .symbolic.nodes import CeilDiv, FloorDiv, Mod
     from .viz.print_layout import print_layout
@@ -146,6 +156,7 @@ _ON_DEMAND = {
     "tla.viz.print_layout": ["print_layout"],
     "tla.symbolic.nodes": ["CeilDiv", "FloorDiv", "Mod"],
 }
+_ON_DEMAND["tla.ascend.make"] += ["MakeTuple", "RoundDown", "RoundUp", "tuple_size"]
 _MODULE_OF = {name: module for module, names in _ON_DEMAND.items() for name in names}
 _PACKAGES = ("access", "ascend", "codegen", "gpu", "linear", "symbolic", "viz", "xla")
 
@@ -196,11 +207,14 @@ __all__ = [
     "MakeSwizzle",
     "MakeTensor",
     "MakeTensorLike",
+    "MakeTuple",
     "Mod",
     "ParseError",
     "RangeError",
     "RankError",
     "Reason",
+    "RoundDown",
+    "RoundUp",
     "ScaledBasis",
     "Shape",
     "Stride",
@@ -347,6 +361,7 @@ __all__ = [
     "tiled_product",
     "to_python",
     "transpose",
+    "tuple_size",
     "unflatten",
     "upcast",
     "viz",

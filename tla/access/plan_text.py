@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import keyword
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..core.errors import RangeError, TlaError
+from ..core.errors import LeafTypeError, RangeError, TlaError
 from ..core.int_tuple import shown
 from ..linear import LinearLayout, bits, linear
 from .places import offsets, owned
@@ -20,6 +21,7 @@ MAX_LANES = 32
 
 def cuda_function(name: str, steps: Sequence[Step], src: LinearLayout, dst: LinearLayout) -> str:
     """A device function of these steps, from the registers of a thread in `src` to those in `dst`."""
+    require_name("cuda", name)
     lanes = src.get_in_dim_size("lane")
     if lanes > MAX_LANES:
         raise RangeError(f"cuda of warps of {lanes} lanes", f"{MAX_LANES} at most", "use plan.steps, or plan.gluon()")
@@ -28,6 +30,11 @@ def cuda_function(name: str, steps: Sequence[Step], src: LinearLayout, dst: Line
     lane = [f"const unsigned lane = threadIdx.x & {lanes - 1};"] if any("lane" in line for line in body) else []
     head = ["template <class T>", f"__device__ void {name}(const T* src, T* dst{smem}) {{"]
     return "\n".join([*head, *(f"  {x}" for x in (*lane, *body)), "}"])
+
+
+def require_name(where: str, name: str) -> None:
+    if not (name.isascii() and name.isidentifier() and not keyword.iskeyword(name)):
+        raise LeafTypeError(f"{where}: the name {name!r:.40}", "a name of a function", "write letters, digits and underscores")
 
 
 def _step(step: Step, lanes: int, src: LinearLayout, dst: LinearLayout) -> Iterator[str]:
@@ -114,6 +121,7 @@ def _by_bit(table: Sequence[int], sign: str) -> bool:
 
 def gluon_function(name: str, steps: Sequence[Step], dst: LinearLayout) -> str:
     """A function of Gluon that gives a tensor in the layout `dst`."""
+    require_name("gluon", name)
     names = dst.get_out_dim_names()
     order = sorted(range(len(names)), key=lambda k: (len(names[k]), names[k]))  # dim0, dim1, ...: Gluon's dimensions have no names
     owners = [_vectors(dst.bases[d], order) for d in ("register", "lane", "warp")]

@@ -97,10 +97,11 @@ def max_common_vector(a: Layout, b: Layout) -> Any:
     return size(max_common_layout(a, b))
 
 
+@by_kind(Layout)
 def max_alignment(layout: Layout) -> Any:
     """An n so that the layout is made of runs of n consecutive offsets, each beginning at a multiple of n [elements].
 
-    The largest one, for strides that are not negative.
+    The largest one, for strides that are not negative. Of a tensor its start counts too.
 
     >>> from tla import max_alignment, parse
     >>> print(max_alignment(parse("(_8,_4):(_1,_24)")), max_alignment(parse("(_8,4):(_1,20)")))

@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..core import arithmetic
+from ..core.digits import Modes
 from ..core.errors import DivisibilityError, Predicate, RankError, Reason
 from ..core.int_tuple import (
     AnyLayout,
@@ -73,7 +74,8 @@ def logical_divide(a: Layout, b: Layout) -> Layout:
         if rest and math.prod([s for s, _d in (*plain_b, *rest)]) <= n:  # no tile reaches past the end
             cut = cut_by(plain_a, [*plain_b, *rest])
             if cut.why_not is None:
-                _require_all_in_tiles(a, b)
+                if not _is_gapless(plain_b):
+                    _require_all_in_tiles(a, b)
                 return cut_like((b.shape, rest[0][0] if len(rest) == 1 else tuple([s for s, _d in rest])), cut.pieces)
     if has_symbols(a.shape, b.shape, b.stride):
         _require_whole_tiles(a, b)
@@ -83,6 +85,16 @@ def logical_divide(a: Layout, b: Layout) -> Layout:
     if tiles._origin is not None or at_most(size(tiles), size(a)) is not False:
         return tiles
     return valid_after(tiles, unchecked_layout(a.shape, a.stride, product_each(a.shape)), tiler)
+
+
+def _is_gapless(modes: Modes) -> bool:
+    """Whether each stride is a multiple of where the modes before it end, so that copies fill every gap: most tiles."""
+    end = 1
+    for d, s in sorted([(d, s) for s, d in modes if d and s > 1]):
+        if d % end:
+            return False
+        end = d * s
+    return True
 
 
 def _require_all_in_tiles(a: Layout, b: Layout) -> None:

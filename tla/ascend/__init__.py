@@ -9,6 +9,7 @@ from ..core.element import (
     Element,
     bf16,
     float as float,
+    float as float32,
     fp4_e1m2,
     fp4_e2m1,
     fp8_e4m3,
@@ -25,6 +26,7 @@ from ..core.element import (
     uint32,
 )
 from .architecture import ARCHITECTURES as ARCHITECTURES, Architecture, Ascend950, AtlasA2, AtlasA3, Fit, fits
+from .dispatch import dispatches
 from .padding import IsNeedPadding
 from .recognize import (
     isColumnMajor,
@@ -109,7 +111,9 @@ __all__ = [  # and float, which `import *` must not take from Python
     "VectorLayout",
     "Weight4BitnZ",
     "bf16",
+    "dispatches",
     "fits",
+    "float32",
     "fp4_e1m2",
     "fp4_e2m1",
     "fp8_e4m3",

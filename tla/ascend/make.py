@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 
 from ..core.arithmetic import round_up
 from ..core.errors import LeafTypeError, RankError
-from ..core.int_tuple import Bracketed, shown
-from ..core.ints import Int
+from ..core.int_tuple import Bracketed, IntTuple, as_int_tuple, shown
+from ..core.ints import Int, leaf, mul, require_positive, static
 from ..core.layout import Layout
 from .tags import CI1KHKWCOCI0, L0C, NC1HWC0, TAGS, Tag, Tagged, nN, zZ
 
@@ -113,3 +113,68 @@ def MakeLayoutFilter(element: Any, position: str) -> Callable[[Any, Any, Any, An
         return CI1KHKWCOCI0.MakeLayout(element, c1, kh, kw, round_up(co, Int[16]()) if position == "L1" else co)
 
     return make
+
+
+class _Round(Bracketed[Any]):
+    """A function of two integers, of which the second may stand in square brackets: `RoundUp[16](n)`."""
+
+    def __call__(self, a: Any, b: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+        a, b = leaf(a), leaf(b)
+        require_positive(self.__name__, b)
+        return self._make(a, b)
+
+    def __getitem__(self, b: Any) -> Callable[[Any], Any]:
+        static_b = Int[int(leaf(b))]()
+        return lambda a: self(a, static_b)
+
+
+@_Round
+def RoundUp(a: Any, b: Any) -> Any:
+    """The least multiple of b that is at least a. `RoundUp[16](a)` is `RoundUp<16>(a)`.
+
+    >>> from tla import RoundUp
+    >>> print(RoundUp(100, 16), RoundUp[16](100))
+    112 112
+
+    Raises RangeError for b below 1. Source: TLA `RoundUp`; mode by mode on tuples it is `round_up`.
+    """
+    return round_up(a, b)
+
+
+@_Round
+def RoundDown(a: Any, b: Any) -> Any:
+    """The largest multiple of b that is at most a. `RoundDown[16](a)` is `RoundDown<16>(a)`.
+
+    >>> from tla import RoundDown
+    >>> print(RoundDown(100, 16), RoundDown[16](100))
+    96 96
+
+    Raises RangeError for b below 1. Source: TLA `RoundDown`.
+    """
+    return mul(a // b, b)
+
+
+def MakeTuple(*elements: Any) -> IntTuple:
+    """A tuple of integers and tuples.
+
+    >>> from tla import MakeTuple
+    >>> print(MakeTuple(4, (2, 3)))
+    (4,(2,3))
+
+    Raises LeafTypeError for anything else. Source: TLA `MakeTuple`.
+    """
+    return IntTuple(*elements)
+
+
+def tuple_size(t: Any) -> Int:
+    """How many elements a tuple has. Static.
+
+    >>> from tla import tuple_size
+    >>> print(tuple_size((4, (2, 3))))
+    _2
+
+    Raises LeafTypeError for what is no tuple: `rank` of an integer is 1. Source: TLA `tuple_size`.
+    """
+    if not isinstance(t, tuple):
+        raise LeafTypeError(f"tuple_size of {shown(as_int_tuple(t))}", "a tuple", "write rank(x), which is 1 of an integer")
+    return static(len(t))

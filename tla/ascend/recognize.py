@@ -193,11 +193,11 @@ class Is:
             _require_layout(decide.__name__, layout)
             return _fits(self.tag, layout, element)
 
-        decide.__name__ = f"is{self.tag}"
+        decide.__name__ = self.tag.predicate
         return Predicate(decide)
 
     def __repr__(self) -> str:
-        return f"<predicate is{self.tag}>"
+        return f"<predicate {self.tag.predicate}>"
 
 
 isVector = Is(tags.VectorLayout)

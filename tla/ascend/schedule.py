@@ -43,6 +43,14 @@ def _three(what: str, sizes: Any) -> tuple[int, int, int]:
     return m, n, k
 
 
+def _cores(given: Any) -> int:
+    """A number of cores."""
+    cores = int(leaf(given))
+    if cores < 1:
+        raise RangeError(f"{cores} cores", "1 or more", "use the number of cores of the chip")
+    return cores
+
+
 @dataclass(frozen=True)
 class BlockSwizzle:
     """The order of the blocks of a GEMM: strips of `offset` blocks, each walked across, every other one backwards.
@@ -89,6 +97,7 @@ class BlockSwizzle:
 
     def block(self, task: int) -> Block:
         """The block of a task; RangeError past the last."""
+        task = int(leaf(task))
         if not 0 <= task < self.tasks:
             raise RangeError(f"task {task}", f"0 to {self.tasks - 1}", "count tasks from 0")
         blocks_m, blocks_n, _ = self.blocks
@@ -117,13 +126,13 @@ class BlockSwizzle:
 
     def waves(self, cores: int) -> Iterator[list[Block]]:
         """The blocks that are computed side by side: task i is core i % cores's, in wave i // cores."""
-        if cores < 1:
-            raise RangeError(f"{cores} cores", "1 or more", "use the number of cores of the chip")
+        cores = _cores(cores)
         for first in range(0, self.tasks, cores):
             yield [self.block(task) for task in range(first, min(first + cores, self.tasks))]
 
     def core(self, cores: int, index: int) -> list[Block]:
         """The work of one core: its blocks, in order."""
+        cores, index = _cores(cores), int(leaf(index))
         if not 0 <= index < cores:
             raise RangeError(f"core {index} of {cores}", f"0 to {cores - 1}", "count cores from 0")
         return [self.block(task) for task in range(index, self.tasks, cores)]
@@ -160,12 +169,13 @@ def grouped(
 
     Batches are problems of one size. Source: CATLASS include/catlass/gemm/kernel/grouped_matmul_m.hpp (`startCoreIdx`).
     """
-    if cores < 1:
-        raise RangeError(f"{cores} cores", "1 or more", "use the number of cores of the chip")
+    cores = _cores(cores)
+    if not isinstance(problems, (list, tuple)):
+        raise LeafTypeError(f"grouped of a {type(problems).__name__}", "a list of problems", "write grouped([(m, n, k), ...], tile, 20)")
     tasks: list[list[tuple[int, Block]]] = [[] for _ in range(cores)]
     start = 0
     for g, problem in enumerate(problems):
-        if 0 in problem:
+        if 0 in _three("a problem of grouped", problem):
             continue
         swizzle = BlockSwizzle(problem, tile, **options)
         for task, block in enumerate(swizzle.order()):

@@ -75,6 +75,11 @@ class Tag:
         return _layout(self, element, sizes, ld)
 
     @property
+    def predicate(self) -> str:
+        """What TLA calls the question whether a layout has the tag: `iszN`, `isMxScaleForzZ`."""
+        return f"is{self.name.replace('MxScale', 'MxScaleFor').removesuffix('Layout')}"
+
+    @property
     def is_matrix(self) -> bool:
         """Whether the tag has two modes, and so a leading dimension."""
         return len(self.step) == 2
@@ -98,7 +103,9 @@ class Tag:
         if element is None and C0 in self.blocks:
             raise LeafTypeError(f"{self} without an element type", "one: it has blocks of 32 bytes", f"write {self}[half](...)")
         if not self.takes(element):
-            raise LeafTypeError(f"{self} of {element}", f"{self.element}: it is a layout of scales", "use another tag for data")
+            given = "without an element type" if element is None else f"of {element}"
+            fix = f"write {self}[{self.element}](...), {self.predicate}[{self.element}](layout); another tag for data"
+            raise LeafTypeError(f"{self} {given}", f"{self.element}: it is a layout of scales", fix)
 
     def _arguments(self, given: tuple[Any, ...], element: Element | None) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         """The sizes, and those of a batch: of (rows, cols), or ((rows, cols), batch)."""

@@ -103,15 +103,26 @@ def _rows_of_16_bytes(mode: int | None) -> Callable[[Any, Element], Any]:
         count = UNIT_BITS // element.bits
         reason = None
         for i in range(rank(parts.inner)) if mode is None else (mode,):
-            units = upcast[count](parts.inner)
+            units = _units(parts.inner, count)
             if size(units[i]) * count == size(parts.inner[i]):
                 return units
-            reason = f"16 bytes along mode {i} of {shown(parts.inner)} are not contiguous"
+            parted = int(size(parts.inner[i])) % count
+            reason = f"16 bytes along mode {i} of {shown(parts.inner)} {'reach past its end' if parted else 'are not contiguous'}"
         raise DivisibilityError(
             str(reason), f"{count} contiguous elements at a multiple of 16 bytes", "pad rows to 16 bytes, or use another major"
         )
 
     return check
+
+
+def _units(inner: Layout, count: int) -> Any:
+    """The layout in units of 16 bytes; DivisibilityError where some would be cut, or begin at no multiple of 16 bytes."""
+    try:
+        return upcast[count](inner)
+    except TlaError as error:
+        why = error.reason.what.rpartition(": ")[2]
+        what = f"{shown(inner)} has no whole units of 16 bytes, {count} elements: {why}"
+        raise DivisibilityError(what, error.reason.expected, "pad rows to 16 bytes, or use another major") from None
 
 
 def _tma(layout: Any, element: Element) -> Any:

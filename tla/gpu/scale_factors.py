@@ -101,12 +101,12 @@ def scale_factor_layout(rows: Any, k: Any, vector: int, arch: str = "sm100") -> 
     >>> cosize(scale_factor_layout(200, 256, 32, "cdna4"))              # 7 by 1 blocks of 256 bytes
     1792
 
-    Raises RangeError for negative extents. Source: CUTLASS `tile_atom_to_shape_SFA`.
+    Raises RangeError for extents below 1. Source: CUTLASS `tile_atom_to_shape_SFA`.
     """
     atom = scale_factor_atom(vector, arch)
     given = (leaf(rows), leaf(k))
-    if any(at_most(n, -1) for n in given):
-        raise RangeError(f"scales of a matrix of {shown(given)}", "extents of 0 or more", "give its extents in elements")
+    if any(at_most(n, 0) for n in given):
+        raise RangeError(f"scales of a matrix of {shown(given)}", "extents of 1 or more", "leave out an empty matrix")
     whole = tuple(round_up(n, e) for n, e in zip(given, product_each(atom.shape)))
     tiled = tile_to_shape(atom, whole, (static(2), static(1)))
     return Layout(tiled.shape, tiled.stride, given)

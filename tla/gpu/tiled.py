@@ -69,6 +69,11 @@ def _past(t: Any, limit: Any) -> bool:
     if hasattr(t, "dtype") and getattr(t, "shape", ()) != ():
         if getattr(t.dtype, "kind", "") not in ("i", "u"):
             raise LeafTypeError(f"threads of {t.dtype}", "integers", "use numpy.arange(128)")
+        flat = t.ravel()
+        if (flat[1:] <= flat[:-1]).any():
+            raise RangeError(
+                "threads in another order, or one of them twice", "rising ones: gemm and copy count on it", "use numpy.arange(128)"
+            )
         return bool((t < 0).any() or (t >= int(limit)).any())
     if isinstance(t, (bool, float, str, bytes)):
         raise LeafTypeError(f"thread {t!r}", "an integer, an array of integers or a symbol", "write mma[0]")

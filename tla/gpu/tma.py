@@ -131,6 +131,7 @@ def make_tma_copy(
     layout = gmem.layout if isinstance(gmem, Tensor) else gmem
     if not isinstance(layout, Layout):
         raise LeafTypeError(f"make_tma_copy of {shown(layout)}", "a tensor or layout of global memory", "write parse('(512,512):(512,_1)')")
+    layout = _of_modes(layout)
     parts = shared_of("make_tma_copy", smem, element)
     _require_begin(gmem, element, STRIDE_BYTES, "gmem")
     _require_begin(smem, element, max(parts.mode.pattern, BOX_BYTES), "smem")
@@ -157,7 +158,12 @@ def shared_of(where: str, smem: Any, element: Element) -> Swizzled:
     parts = taken_apart(smem.layout if isinstance(smem, Tensor) else smem, element)
     if isinstance(parts, Reason):
         raise DivisibilityError(f"{where}: {parts.what}", parts.expected, parts.fix)
-    return parts
+    return parts._replace(inner=_of_modes(parts.inner))
+
+
+def _of_modes(layout: Layout) -> Layout:
+    """A layout of one integer as one of a mode, as coordinates of a tensor are tuples."""
+    return layout if isinstance(layout.shape, tuple) else Layout((layout.shape,), (layout.stride,))
 
 
 def _vectors(gmem: Layout, tile: Any, smem: Layout) -> Layout:

@@ -22,7 +22,7 @@ from ..core.layout import Layout, require_origin
 from ..core.make_layout import MakeLayout
 from ..core.strides import LayoutLeft
 from . import transfer as moves
-from .buffers import integers_of, require_castable, require_values_held
+from .buffers import integers_of, require_castable, require_values_held, rounded
 from .tensor import MakeTensor, Tensor, around, as_element, as_tensor, padded, require_box, require_data, require_writable, tensor_of
 from .views import GetTile, TileView
 
@@ -43,13 +43,14 @@ def _require_extents(where: str, t: Tensor, extents: tuple[int, ...], of: str) -
         raise RankError(what, "equal extents", "take a tile of the larger one: GetTile(t, start, extents)")
 
 
-def copy(source: object, target: object) -> None:
+def copy(source: object, target: object, *, corner: bool = False) -> None:
     """Move every valid element of source to its coordinate in target. Padding stays as it is.
 
-    source, target   tensors of one origin_shape, of any layouts; or numpy arrays
+    source, target   tensors of one origin_shape, of any layouts; or numpy arrays. CATLASS's copies have the target first
+    corner           whether target may be larger: then its first elements in each mode are written, as by TileCopyTla
     Raises           RankError where the valid extents differ; LeafTypeError where target is read-only, or its elements cannot
-                     hold source's (floats are rounded, integers must fit); InjectivityError where two elements of target are
-                     one in its buffer. Then nothing is written
+                     hold source's (floats are rounded, integers must fit); RangeError for a float that would become infinite;
+                     InjectivityError where two elements of target are one in its buffer. Then nothing is written
 
     >>> import numpy as np
     >>> from tla import MakeTensor, copy, parse
@@ -65,13 +66,21 @@ def copy(source: object, target: object) -> None:
     import numpy as np
 
     source, target = _elements("copy", source), _elements("copy", target)
+    target = _corner(target, moves.counts_of(source)) if corner else target
     _require_extents("copy", source, moves.counts_of(target), "the target")
     require_castable(source.dtype, target.dtype)
     require_writable("copy", target)
-    if np.may_share_memory(source.data, target.data):
-        moves.scattered(target, moves.gathered(source))
+    if np.may_share_memory(source.data, target.data) or not np.can_cast(source.dtype, target.dtype, "safe"):
+        moves.scattered(target, rounded("copy", moves.gathered(source), target.dtype))
     else:
         moves.transfer(target, source)
+
+
+def _corner(target: Tensor, extents: tuple[int, ...]) -> Tensor:
+    """The first elements of a tensor in each mode; itself where it has no more, or not as many."""
+    have = moves.counts_of(target)
+    larger = len(have) == len(extents) and all(n >= m for n, m in zip(have, extents)) and have != extents
+    return GetTile(target, (0,) * len(extents), extents) if larger and 0 not in extents else target
 
 
 def fill(t: Tensor, value: object) -> None:
@@ -184,7 +193,8 @@ def gemm(a: object, b: object, c: object, tile: tuple[int, int, int] = (256, 256
 
     a, b, c   tensors of (m,k), (k,n) and (m,n) valid elements, of any layouts
     tile      extents of a block of m, n and k
-    Raises    RankError where the extents do not fit each other; what copy raises of the target c
+    Raises    RankError where the extents do not fit each other; what copy raises of the target c. Blocks before one whose sums
+              pass c's element type have been written then
 
     >>> import numpy as np
     >>> from tla import MakeTensor, gemm, parse
@@ -217,7 +227,7 @@ def gemm(a: object, b: object, c: object, tile: tuple[int, int, int] = (256, 256
         for p in range(ceil_div(k, tk)):
             left, right = TileView(a, (i, p), (tm, tk)), TileView(b, (p, j), (tk, tn))
             total += np.asarray(left, exact) @ np.asarray(right, exact)
-        moves.scattered(block, total.astype(c.dtype, copy=False))
+        moves.scattered(block, rounded("gemm", total, c.dtype))
 
 
 def _gemm_extents(a: Tensor, b: Tensor, c: Tensor) -> tuple[int, int, int]:
@@ -233,13 +243,21 @@ def _gemm_extents(a: Tensor, b: Tensor, c: Tensor) -> tuple[int, int, int]:
 
 
 def im2col(
-    t: Tensor, kernel: object, stride: IntTupleLike = 1, dilation: object = 1, spatial: object = (1, 2), batch: object = (0,)
+    t: Tensor,
+    kernel: object,
+    stride: IntTupleLike = 1,
+    dilation: object = 1,
+    spatial: object = (1, 2),
+    batch: object = (0,),
+    border: object = 0,
 ) -> Tensor:
     """The matrix whose product with a filter is a convolution: a view, in which elements stand as often as windows have them.
 
     t          a feature map; its spatial modes each have one stride where they are valid
     kernel     the window's extent in each spatial mode; stride, dilation: its steps, one integer for all modes or one for each
     spatial    which modes the window moves along
+    border     how many zeros there are around the map in each spatial mode, one integer for all or (before, after) for each. With
+               one, the map is copied to a buffer of its own; without, the result is a view
     batch      which modes stand in the rows beside the window's places; all others are channels
     Returns    (rows, columns): rows (batch, places), columns (window, channels), each with its last mode fastest, as numpy's
                reshape has them. A filter is (columns, channels out)
@@ -254,13 +272,17 @@ def im2col(
     >>> print(np.asarray(im2col(x, (2, 2)))[0])
     [0 1 4 5]
 
-    No padding is added: lay the map out with its border. Source: the convolutions of CATLASS; Caffe's im2col.
+    >>> print(np.asarray(im2col(x, (2, 2), border=((1, 0), (0, 0))))[0])
+    [0 0 0 1]
+
+    Source: the convolutions of CATLASS; Caffe's im2col.
     """
     t = _elements("im2col", t)
     spatial, batch = modes_of(spatial), modes_of(batch)
     windows = [_each(len(spatial), x) for x in (kernel, stride, dilation)]
     if sorted({*spatial, *batch}) != sorted([*spatial, *batch]) or not {*spatial, *batch} <= {*range(len(t.coord))}:
         raise RankError(f"im2col of {t!r} along {spatial} and {batch}", f"modes 0 to {len(t.coord) - 1}, each once", "count from 0")
+    t = _bordered(t, spatial, border)
     begin, modes = _digits("im2col", t, spatial)
     places: Modes = []
     window: Modes = []
@@ -268,7 +290,9 @@ def im2col(
         ((n, d),) = modes[i] or ((1, 0),)
         if n <= gap * (count - 1):
             raise RangeError(
-                f"im2col of {t!r}: a window of {count} in the {n} of mode {i}", "a smaller window", "lay the map out with a border"
+                f"im2col of {t!r}: a window of {count} in the {n} of mode {i}",
+                "a smaller window",
+                "give the map a border: im2col(..., border=1)",
             )
         places.append(((n - gap * (count - 1) - 1) // step + 1, d * step))
         window.append((count, d * gap))
@@ -277,6 +301,23 @@ def im2col(
     shape, stride = (tuple(tuple(axis[k] for axis in reversed(axes)) for axes in (rows, columns)) for k in (0, 1))
     layout, offset = around(t.layout, Layout(shape, stride), begin)
     return tensor_of(None, t.data, t.offset + offset, layout, (_0, _0), product_each(shape), t.position)
+
+
+def _bordered(t: Tensor, spatial: tuple[int, ...], border: Any) -> Tensor:
+    """A feature map with zeros around it, in a buffer of its own; itself where there are none."""
+    import numpy as np
+
+    pairs = border if isinstance(border, tuple) else ((border, border),) * len(spatial)
+    if len(pairs) != len(spatial) or any(not isinstance(p, tuple) or len(p) != 2 for p in pairs):
+        raise RankError(f"im2col: a border of {shown(border)}", f"(before, after) for {len(spatial)} modes", "give one integer for all")
+    widths = [tuple(int(leaf(n)) for n in p) for p in pairs]
+    if min((n for p in widths for n in p), default=0) < 0:
+        raise RangeError(f"im2col: a border of {shown(border)}", "0 or more zeros", "take a tile for less than the map")
+    if not any(n for p in widths for n in p):
+        return t
+    by_mode = dict(zip(spatial, widths))
+    whole = np.pad(np.asarray(t), [by_mode.get(i, (0, 0)) for i in range(len(t.coord))])
+    return MakeTensor(whole, MakeLayout(whole.shape, tuple(int(d) // whole.itemsize for d in whole.strides)), position=t.position)
 
 
 def _each(n: int, x: Any) -> tuple[int, ...]:

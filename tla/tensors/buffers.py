@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 from ..core.arrays import range_of
+from ..core.element import Element
 from ..core.errors import LeafTypeError, RangeError
 from ..core.int_tuple import shown
 
@@ -103,10 +105,41 @@ def as_dtype(where: str, x: Any) -> Any:
     """x as an element type of numpy."""
     import numpy as np
 
+    if isinstance(x, Element):
+        return _of_element(where, x)
     try:
         return np.dtype(x)
     except (TypeError, ValueError):
         raise LeafTypeError(f"{where}[{shown(x)}]", "an element type of numpy", "write numpy.float16, numpy.int8, ...") from None
+
+
+#: numpy's types of element types, and ml_dtypes' of those that numpy has not.
+_NUMPY = {"half": "float16", "float": "float32", **{n: n for n in ("int8", "uint8", "int16", "int32", "uint32", "int64")}}
+_ML_DTYPES = {
+    "bf16": "bfloat16",
+    "fp8_e4m3": "float8_e4m3fn",
+    "fp8_e5m2": "float8_e5m2",
+    "fp8_e8m0": "float8_e8m0fnu",
+    "fp4_e2m1": "float4_e2m1fn",
+    "int4b": "int4",
+}
+
+
+def _of_element(where: str, x: Element) -> Any:
+    """The type of numpy, or of ml_dtypes, that holds an element type; of 4 bits each element has a byte."""
+    import numpy as np
+
+    if x.name in _NUMPY:
+        return np.dtype(_NUMPY[x.name])
+    name = _ML_DTYPES.get(x.name)
+    try:
+        ml_dtypes = importlib.import_module("ml_dtypes")
+    except ImportError:
+        fix = "install ml_dtypes" if name else "write numpy.uint8 for its bits"
+        raise LeafTypeError(f"{where}[{x}]", "an element type that numpy has", fix) from None
+    if name is None or not hasattr(ml_dtypes, name):
+        raise LeafTypeError(f"{where}[{x}]", "an element type that numpy or ml_dtypes has", "write numpy.uint8 for its bits")
+    return np.dtype(getattr(ml_dtypes, name))
 
 
 def integers_of(dtype: Any) -> tuple[int, int] | None:
@@ -125,6 +158,15 @@ def require_castable(given: Any, wanted: Any) -> None:
     if held or (not np.can_cast(given, wanted, "safe") and not (rounds and np.can_cast(given, wanted, "same_kind"))):
         fix = f"convert them first: x.astype({str(wanted)!r})"
         raise LeafTypeError(f"elements of {given} into {wanted}", f"a type that holds every {given}", fix)
+
+
+def rounded(what: str, values: Any, dtype: Any) -> Any:
+    """An array as one of another type that may hold less of it: floats are rounded, RangeError for what becomes infinite."""
+    import numpy as np
+
+    if not np.can_cast(values.dtype, dtype, "safe"):
+        require_values_held(what, values, dtype)
+    return values.astype(dtype, copy=False)
 
 
 def require_values_held(what: str, values: Any, dtype: Any) -> None:

@@ -10,17 +10,19 @@ Source: CuTe include/cute/tensor_impl.hpp.
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from typing import Any
 
 from ..algebra import coalesce as coalescing, divide as tilers, modes
 from ..algebra.codomain import coshape, cosize
+from ..algebra.common import max_alignment
 from ..algebra.composition import composition
 from ..core.cache import not_remembered
 from ..core.composed import ComposedLayout, innermost
 from ..core.errors import DivisibilityError
 from ..core.int_tuple import depth, get, mode, rank, size
-from ..core.ints import Int, leaf
+from ..core.ints import Int, divides, is_static, leaf, static
 from ..core.kinds import AnyLayout, on
 from ..core.layout import Layout
 from ..core.make_layout import MakeLayout, shape, stride
@@ -86,6 +88,16 @@ def _named(operation: object, f: Callable[[Any], Any]) -> Callable[[Any], Any]:
 def _of_layout(f: Any, t: Tensor, *path: int) -> Any:
     """`size[0](t)` and the like are the layout's."""
     return f[path](t.layout) if path else f(t.layout)
+
+
+@on(Tensor, max_alignment)
+def _alignment(t: Tensor) -> Any:
+    """What divides the start of every run: of the layout's, and of where the tensor begins in its buffer."""
+    layout, start = from_zero("max_alignment", t)
+    n = max_alignment(layout)
+    if divides(n, start) is True:
+        return n
+    return static(math.gcd(int(n), int(start))) if isinstance(start, int) and is_static(start) else Int[1]()
 
 
 @on(Tensor, get)

@@ -61,10 +61,15 @@ class ProgramArray(NamedTuple):
     sharding: AnySharding
 
 
+#: The last tile of arrays whose elements have a byte each: four lie in a word of 32 bits.
+_BYTES_IN_WORDS = (4, 1)
+
+
 def layout_of(layout: Any, dtype: Any) -> ArrayLayout:
     """The XLA layout that a Layout of jax.experimental.layout stands for; that of a Format's.
 
-    dtype    of the array: an integer of less than a byte is packed where the Layout has tiles, even an empty tuple of them
+    dtype    of the array: an integer of less than a byte is packed where the Layout has tiles, even an empty tuple of them,
+             unless its last tile puts 4 in 32 bits, as those of TPU v2 and v3 do: each has a byte there
     Raises   LeafTypeError for a Format without a Layout, or with Layout.AUTO: the compiler is to choose
 
     >>> from types import SimpleNamespace
@@ -78,7 +83,7 @@ def layout_of(layout: Any, dtype: Any) -> ArrayLayout:
     if not hasattr(given, "major_to_minor"):
         raise LeafTypeError(f"the layout {given!r:.60}", "a jax.experimental.layout.Layout", "take one of compiled.input_formats")
     tiling, bits, name = given.tiling, given.sub_byte_element_size_in_bits, element_type(dtype)
-    if tiling is not None and not bits and BITS[name] < 8 and name[0] in "su":
+    if tiling is not None and not bits and BITS[name] < 8 and name[0] in "su" and tuple(tiling[-1:]) != (_BYTES_IN_WORDS,):
         bits = BITS[name]
     tiles = tuple(tuple(COMBINE if t == INT64_MIN else t for t in tile) for tile in tiling or ())
     return ArrayLayout(tuple(reversed(given.major_to_minor)), tiles, element_size_in_bits=bits)
@@ -282,7 +287,7 @@ def _namespace(array: Any) -> Any:
     return importlib.import_module("numpy") if type(array).__module__ == "numpy" else _module("jax.numpy")
 
 
-def sharding_of(sharding: object, rank: int) -> AnySharding:
+def sharding_of(sharding: Any, rank: int) -> AnySharding:
     """The sharding of XLA that a sharding of JAX stands for: a NamedSharding keeps its axes, others become tiles.
 
     rank      of the array
@@ -384,7 +389,7 @@ def instructions(compiled: Any) -> Iterator[Located]:
     return read_hlo(io.StringIO(compiled.as_text()))
 
 
-def _physical(array: object) -> tuple[tuple[int, ...], Any]:
+def _physical(array: Any) -> tuple[tuple[int, ...], Any]:
     """The dimensions and the dtype of what an array is in memory: an array of keys is one of their integers."""
     if not hasattr(array, "shape") or not hasattr(array, "dtype"):
         raise LeafTypeError(

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...core.composed import ComposedLayout
+from ...core.coord import Coord
 from ...core.errors import LeafTypeError, RangeError
 from ...core.int_tuple import as_int_tuple, layout_fix, shown
 from ...core.ints import is_int, is_leaf
@@ -14,6 +15,7 @@ from ...core.layout import Layout
 from ...core.swizzle import Swizzle
 from ...gpu import CopyAtom, MMAAtom, TiledCopy, TiledMMA
 from ...xla import raise_
+from .catlass_dsl import catlass_dsl
 from .cute_cpp import cute_cpp
 from .cute_dsl import cute_dsl
 from .kernels_cpp import kernel_cpp
@@ -30,6 +32,7 @@ SYSTEMS: dict[str, tuple[Callable[..., str], bool]] = {
     "cute_cpp": (cute_cpp, False),
     "cute_dsl": (cute_dsl, False),
     "tla_cpp": (tla_cpp, True),
+    "catlass_dsl": (catlass_dsl, True),
     "xla": (_xla, True),
 }
 #: What kernels are made of beside layouts: CuTe's two languages have it.
@@ -41,9 +44,9 @@ def source(layout: AnyLayout, system: str, *, dtype: object = None) -> str:
     """A layout as source of another system: an expression that makes it there, with the same static-ness.
 
     layout   a layout of any kind; of CuTe and TLA an IntTuple, an integer or a Swizzle too; of CuTe a TiledMMA, a TiledCopy or an atom
-    system   "cute_cpp", "cute_dsl" (Python), "tla_cpp" or "xla"
-    dtype    of XLA its element type, "f32" by default; of TLA a type of tla.ascend: then a layout that a tag makes is
-             written with the tag, and there strides of static sizes are dynamic
+    system   "cute_cpp", "cute_dsl" (Python), "tla_cpp", "catlass_dsl" (Python) or "xla"
+    dtype    of XLA its element type, "f32" by default; of TLA and CATLASS's DSL a type of tla.ascend: then a layout that a tag
+             makes is written with the tag, and there strides of static sizes are dynamic. The DSL has no layouts but those of tags
     Raises   LeafTypeError and RankError for what the system cannot say (of TLA swizzles, coordinates and empty tuples; of the
              DSL two maps after a layout, and instructions that it does not have), RangeError for a Swizzle past 31 bits and an
              unknown system, Unproven where a division would round the other way there, and for "xla" what raise_ raises
@@ -67,7 +70,8 @@ def source(layout: AnyLayout, system: str, *, dtype: object = None) -> str:
     cute.make_tiled_mma(cute.nvgpu.warp.MmaF16BF16Op(cutlass.Float16, cutlass.Float32, (16, 8, 16)), \
 cute.make_layout((2, 2, 1), stride=(1, 2, 0)))
 
-    Names of C++ are written in full; Python's are those of `import cutlass, cutlass.cute as cute`. Sizes are expressions of
+    Names of C++ are written in full; Python's are those of `import cutlass, cutlass.cute as cute`, and
+    of `import catlass as tla`. Sizes are expressions of
     variables of these names: signed ones, and of 64 bits where products of them pass 32. Numbers are of 64 bits where offsets or
     sizes pass 32, but for static ones of the DSL, which computes as wide as the coordinates are. Dynamic integers of TLA have
     the types of CATLASS's own layouts, uint32_t in shapes and int64_t in strides: what is written converts to its
@@ -94,5 +98,6 @@ def _checked(x: object) -> Any:
     if isinstance(x, (Layout, ComposedLayout, Swizzle)):
         return x
     if isinstance(x, tuple) or is_int(x) or is_leaf(x):
-        return as_int_tuple(x)
+        checked = as_int_tuple(x)
+        return x if isinstance(x, Coord) else checked  # a coordinate stays one
     raise LeafTypeError(f"source of a {type(x).__name__}", "a layout, a Swizzle or an IntTuple", layout_fix(x))

@@ -9,8 +9,25 @@ import operator
 from collections.abc import Iterable
 from typing import Any
 
+from ...algebra.tiles import GetTileLayout
 from ...ascend.element import CPP_NAMES, as_element
-from ...ascend.tags import L0C, ColumnMajor, RowMajor, Weight4BitnZ, nZ, zN, zZ
+from ...ascend.recognize import Is, recognize
+from ...ascend.tags import (
+    L0C,
+    NC1HWC0,
+    ColumnMajor,
+    MxScaleColumnMajorA,
+    MxScaleColumnMajorB,
+    MxScalenN,
+    MxScaleRowMajorA,
+    MxScaleRowMajorB,
+    MxScalezZ,
+    RowMajor,
+    Weight4BitnZ,
+    nZ,
+    zN,
+    zZ,
+)
 from ...core.basis import ScaledBasis
 from ...core.composed import ComposedLayout
 from ...core.coord import Coord
@@ -29,8 +46,17 @@ _CPP = cpp("tla")
 UINT32_MAX = 2**32 - 1
 #: The functions that make tuples.
 _MAKERS: dict[type, str] = {Shape: "MakeShape", Stride: "MakeStride", Coord: "MakeCoord"}
-#: The tags that MakeLayout takes, of rows and columns.
-_TAGS = (RowMajor, ColumnMajor, zN, nZ, zZ, L0C, Weight4BitnZ)
+#: The tags, and the functions that make their layouts of sizes; scales lie alike for A and B.
+_MAKE = {
+    **dict.fromkeys((RowMajor, ColumnMajor, zN, nZ, zZ, L0C, Weight4BitnZ), "MakeLayout<{element}, Catlass::layout::{tag}>"),
+    MxScaleRowMajorA: "MakeMxScaleLayout<{element}, Catlass::layout::RowMajor, false>",
+    MxScaleRowMajorB: "MakeMxScaleLayout<{element}, Catlass::layout::RowMajor, true>",
+    MxScaleColumnMajorA: "MakeMxScaleLayout<{element}, Catlass::layout::ColumnMajor, false>",
+    MxScaleColumnMajorB: "MakeMxScaleLayout<{element}, Catlass::layout::ColumnMajor, true>",
+    MxScalezZ: "MakeMxScaleLayout<{element}, Catlass::layout::zZ, false>",
+    MxScalenN: "MakeMxScaleLayout<{element}, Catlass::layout::nN, true>",
+    NC1HWC0: "MakeLayoutFmap<{element}>",
+}
 
 
 def tla_cpp(x: object, dtype: object = None) -> str:
@@ -77,10 +103,33 @@ def _extents(shape: IntTupleLike) -> str:
 def _by_tag(layout: Layout, element: Element) -> str | None:
     """The layout by the tag that makes it; None where there is none that says all of it."""
     sizes = require_origin("source", layout)
-    for tag in _TAGS if len(sizes) == 2 else ():
-        if str(tag.MakeLayout(element, *sizes)) == str(layout):  # static-ness and all
-            written = ", ".join(map(_extents, sizes))
-            return f"tla::MakeLayout<{CPP_NAMES[element.name]}, Catlass::layout::{tag}>({written})"
+    for tag, maker in _MAKE.items():
+        if len(tag.step) == len(layout.shape) and tag.takes(element):
+            made = sizes[:4] if tag is NC1HWC0 else sizes
+            if str(tag.MakeLayout(element, *made)) == str(layout):  # static-ness and all
+                return f"tla::{maker.format(element=CPP_NAMES[element.name], tag=tag)}({', '.join(map(_extents, made))})"
+    return _by_leading_dimension(layout, element, sizes)
+
+
+def _by_leading_dimension(layout: Layout, element: Element, sizes: Any) -> str | None:
+    """A corner of a larger matrix, by the tag that makes that; None where there is none. CATLASS's integers of it are dynamic."""
+    if len(sizes) != 2 or any(type(n) is Int for n in sizes):
+        return None
+    for tag in (RowMajor, ColumnMajor, zN, nZ, zZ):
+        found = recognize(layout, element) if Is(tag)[element](layout) else None
+        if found is None or found.tag is not tag or type(found.ld) is Int:
+            continue
+        if tag in (RowMajor, ColumnMajor):
+            written = ", ".join((*map(_extents, sizes), _integer(found.ld, "int64_t", False)))
+            made, text = tag(*sizes, ld=found.ld).layout, f"tla::MakeLayoutFromTag(Catlass::layout::{tag}({written}))"
+        else:
+            whole = [found.ld if i == 1 - tag.slow else n for i, n in enumerate(sizes)]
+            made = GetTileLayout(tag.MakeLayout(element, *whole), sizes, (0, 0))
+            parent = f"tla::MakeLayout<{CPP_NAMES[element.name]}, Catlass::layout::{tag}>({', '.join(map(_extents, whole))})"
+            tile = f"tla::MakeShape({', '.join(map(_extents, sizes))})"
+            text = f"tla::GetTileLayout({parent}, {tile}, tla::MakeCoord(uint32_t(0), uint32_t(0)))"
+        if str(made) == str(layout) and made.origin_shape == layout.origin_shape:
+            return text
     return None
 
 
