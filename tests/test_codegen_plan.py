@@ -479,3 +479,19 @@ GOLDEN = {
 def test_the_text(target, golden):
     texts = (f"== {name}\n{emit(what(), target, **how)}" for name, (what, how) in GOLDEN.items())
     golden(f"codegen/{target}.txt", "\n".join(texts))
+
+
+def test_checks_are_about_sizes_alone():
+    """A condition on a coordinate stands in the comment, and in no function of sizes."""
+    i, n = tla.index("i", below=dim("n")), dim("N")
+    with tla.assuming() as conditions:
+        x = tla.safe_div(i, 16) * tla.safe_div(n, 8)
+    for target in ("c", "cuda", "python", "mlir", "triton"):
+        text = emit(x, target, "i", conditions=conditions, check="function")
+        head = next(line for line in text.splitlines() if "offset_requires" in line)
+        assert "N" in head, text
+        assert not re.search(r"\bi\b", head), text
+        assert "16 divides i" in text
+    with tla.assuming() as conditions:
+        x = tla.safe_div(i, 16)
+    assert "offset_requires" not in emit(x, "c", "i", conditions=conditions, check="function")

@@ -116,3 +116,31 @@ def test_other_languages_are_refused_by_their_names(text, name):
 
 def test_a_name_that_only_looks_foreign_is_read():
     assert [x.instruction.name for x in read("module = f32[3] parameter(0)\n")[0]] == ["module"]
+
+
+@pytest.mark.parametrize("indent", [1, 2, 8])
+def test_a_module_that_is_indented_is_the_same_module(indent):
+    """As XLA prints it with indent_amount: its first line and its tables too."""
+    text = """HloModule jit_f, is_scheduled=true
+
+FileNames
+1 "a.py"
+
+%c.1 (p: f32[]) -> f32[] {
+  %p = f32[] parameter(0)
+  ROOT %n = f32[] negate(%p)
+}
+
+ENTRY %main (a: f32[8]) -> f32[8] {
+  %a = f32[8]{0} parameter(0)
+  ROOT %r = f32[8]{0} map(%a), dimensions={0}, to_apply=%c.1
+}
+"""
+    indented = "".join(" " * indent + line if line.strip() else line for line in text.splitlines(keepends=True))
+    one, other = (
+        [(x.instruction.name, str(x.instruction.shape), x.computation, x.is_entry) for x in xla.read_hlo(io.StringIO(t))]
+        for t in (text, indented)
+    )
+    assert one == other
+    assert len(one) == 4
+    assert xla.read_module(io.StringIO(indented)).name == "jit_f"

@@ -245,6 +245,16 @@ def test_wide_dtypes():
     ]
 
 
+@pytest.mark.parametrize(("target", "bits"), [("v2", 0), ("v3", 0), ("v4", 4), ("v5e", 4)])
+def test_integers_of_four_bits_are_packed_where_xla_packs_them(target, bits):
+    """As the compiled programs of each generation say: arrays of s4 have T(8,128)(4,1) on the first two, (8,1)E(4) later."""
+    for dtype, width in (("int4", bits), ("int2", bits // 2)):
+        shape = xla.default_layout(tla_jax.element_type(dtype), (300, 255), target)
+        given = JaxLayout((0, 1), shape.layout.tiles)  # compiled.input_formats have no sub_byte_element_size_in_bits
+        assert shape.layout.element_size_in_bits == width
+        assert tla_jax.layout_of(given, dtype) == shape.layout
+
+
 @pytest.mark.parametrize("dtype", ["int4", "int8", "float32", "bfloat16", "uint2", "float4_e2m1fn"])
 @pytest.mark.parametrize("tiling", [None, (), ((8, 128),), ((8, 128), (2, 1)), ((-(2**63), 4),)])
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
@@ -439,6 +449,50 @@ def test_what_is_refused():
     ):
         with pytest.raises(error, match=text):
             ask()
+
+
+# ------------------------------------------------------------------------------------- dumps printed with other options
+
+PROGRAMS = {
+    "dot": lambda x: jnp.sum(jnp.dot(x, x.T) + 1, axis=0),
+    "loop": lambda x: jax.lax.fori_loop(0, 3, lambda i, a: a * 2 + i, x),
+    "cond": lambda x: jax.lax.cond(x[0, 0] > 0, lambda a: a + 1, lambda a: a * 2, x),
+    "sort": lambda x: jnp.sort(x, axis=1),
+    "constants": lambda x: x + jnp.arange(16.0) * jnp.array([[1.5], [2.5]] * 4),
+    "casts": lambda x: (x.astype(jnp.bfloat16).reshape(16, 8), jnp.argmax(x, 1)),
+}
+OPTIONS = [
+    {"print_metadata": False},
+    {"print_backend_config": False, "print_control_dependencies": False},
+    {"print_operand_shape": True},
+    {"print_percent": False},
+    {"print_percent": False, "print_operand_shape": True, "print_metadata": False},
+    {"print_large_constants": True},
+    {"compact_operands": True},
+    {"print_extra_attributes": False},
+    {"indent_amount": 4},
+]
+
+
+def test_dumps_printed_with_other_options_read_the_same():
+    """54 of them: names, shapes, operations, computations are those of the lines as they are printed by default."""
+    hlo = pytest.importorskip("jaxlib._hlo")
+
+    def read(module, options):
+        text = module.to_string(options)
+        return [
+            (x.instruction.name, str(x.instruction.shape), x.instruction.opcode, x.computation) for x in xla.read_hlo(io.StringIO(text))
+        ]
+
+    for name, f in PROGRAMS.items():
+        (module,) = jax.jit(f).lower(jnp.ones((8, 16))).compile().runtime_executable().hlo_modules()
+        default = read(module, hlo.HloPrintOptions())
+        assert len(default) > 3
+        for changed in OPTIONS:
+            options = hlo.HloPrintOptions()
+            for option, value in changed.items():
+                setattr(options, option, value)
+            assert read(module, options) == default, (name, changed)
 
 
 # ------------------------------------------------------------------------- memory of arrays, tiles as programs

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import tla
-from tla import E, Int, LayoutRight, LeafTypeError, MakeTensor, RangeError, RankError, TlaError, copy, fill, parse, reduce
+from tla import E, Int, LayoutRight, LeafTypeError, MakeTensor, RangeError, RankError, TlaError, copy, fill, gemm, parse, reduce, xla
 from tla.ascend import BlockSwizzle, fits, half
+from tla.viz import draw
 
 B = Int[2**40]()
 
@@ -123,3 +124,40 @@ def test_a_tensor_in_the_algebra_keeps_its_offset_in_mind():
 def test_plans_of_the_wrong_kind(call):
     with pytest.raises(TlaError):
         call()
+
+
+HALF = MakeTensor(np.zeros(4, np.float16), parse("4:1"))
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "text"),
+    [
+        (lambda: xla.ArrayLayout((1, 0), ((-1, 3),)), RangeError, r"tile \(-1,3\) has the entry -1"),
+        (lambda: xla.ArrayLayout((1, 0), ((),)), RangeError, "a tile with no entries"),
+        (lambda: xla.ArrayLayout((1, 1)), RangeError, "names dimension 1 twice"),
+        (lambda: xla.ArrayLayout((0,), memory_space=-1), RangeError, "memory_space -1"),
+        (lambda: MakeTensor(None, parse("4:1"), position="XYZ"), LeafTypeError, "the position XYZ"),
+        (lambda: MakeTensor(None, parse("4:1"), position=3), LeafTypeError, "the position 3"),
+        (lambda: MakeTensor[np.float32](parse("4:1"), position="XYZ"), LeafTypeError, "the position XYZ"),
+        (lambda: MakeTensor(), LeafTypeError, r"write MakeTensor\(buffer, layout\)"),
+        (lambda: draw(parse("(4,8):(1,4)"), color_by=lambda x: 3), LeafTypeError, r"a function of \(coord, offset\)"),
+        (lambda: copy(np.array([1, 65520, 3, 4], np.float32), HALF), RangeError, "65520.0 as float16"),
+        (lambda: copy(np.array([1e300, 0, 0, 0]), MakeTensor(np.zeros(4, np.complex64), parse("4:1"))), RangeError, "complex64"),
+        (lambda: fill(HALF, 1e9), RangeError, "1000000000.0 as float16"),
+        (lambda: gemm(np.full((2, 2), 300, "f4"), np.full((2, 2), 300, "f4"), np.zeros((2, 2), "f2")), RangeError, "180000.0 as float16"),
+    ],
+)
+def test_what_is_refused_where_it_is_given(make, error, text):
+    with pytest.raises(error, match=text):
+        make()
+
+
+def test_floats_are_rounded_and_infinities_stay():
+    copy(np.array([1, 65519, -np.inf, np.nan], np.float32), HALF)
+    np.testing.assert_array_equal(HALF.data, np.array([1, 65504, -np.inf, np.nan], np.float16))
+    swizzled = MakeTensor(np.zeros(64, np.float16), parse("Sw<2,0,3> o _0 o (8,8):(8,1)"))
+    values = np.arange(64, dtype=np.float64).reshape(8, 8) / 3
+    copy(values, swizzled)
+    np.testing.assert_array_equal(np.asarray(swizzled), values.astype(np.float16))
+    for place in ("GM", "A1", "registers", "TMEM", "smem", "VMEM", None):
+        assert MakeTensor(None, parse("4:1"), position=place).position == place

@@ -452,6 +452,19 @@ def test_slices_of_swizzles_of_swizzles(coord):
             assert rest(i) + offset == x(place), (x, coord, i)
 
 
+@pytest.mark.parametrize("rows", [128, 256, 257, 512, 1000, 2048])
+@pytest.mark.parametrize("swizzle", ["Sw<3,4,3>", "Sw<2,0,5>", "Sw<3,0,-4>"])
+def test_right_inverses_of_swizzled_layouts_of_any_size(rows, swizzle):
+    """The law on the whole domain, on both sides of 65,536 offsets; and as large as it can be."""
+    a = parse(f"{swizzle} o _0 o (_{rows},_256):(_256,_1)")
+    found = tla.right_inverse(a)
+    n = int(tla.size(found))
+    x = np.arange(n)
+    assert np.array_equal(a(found(x)), x)
+    reached = np.sort(a(np.arange(rows * 256)))
+    assert n == np.count_nonzero(np.cumprod(reached == np.arange(len(reached))))
+
+
 @pytest.mark.parametrize(
     "text",
     [

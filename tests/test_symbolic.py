@@ -1,5 +1,6 @@
 """Sizes with facts: operators, proofs, conditions, and layouts over them."""
 
+import contextlib
 import copy
 import itertools
 import operator
@@ -572,3 +573,53 @@ def test_extents_that_may_be_negative():
     assert MakeLayout((dim("big", at_least=4) - 3, 4))
     with pytest.raises(tla.RangeError):
         MakeLayout((-M, 4))
+
+
+def needs_16(n):
+    return tla.safe_div(n, 16)
+
+
+def test_assuming_in_a_suspended_generator_is_not_its_callers():
+    n, m = tla.dims("n m")
+
+    def suspended():
+        with tla.assuming() as conditions:
+            needs_16(n)
+            yield conditions
+            needs_16(m)
+        yield conditions
+
+    parts = suspended()
+    conditions = next(parts)
+    with pytest.raises(tla.Unproven):
+        needs_16(m)
+    with tla.assuming() as own:  # it begins after the generator's block, and ends after it
+        needs_16(m)
+        assert [*map(str, next(parts))] == ["16 divides n", "16 divides m"]
+        needs_16(n)
+    assert [*map(str, own)] == ["16 divides m", "16 divides n"]
+    assert len(conditions) == 2
+    with pytest.raises(tla.Unproven):
+        needs_16(n)
+
+
+def test_assuming_in_generators_of_contextlib_and_in_calls_is_a_block():
+    n, m = tla.dims("n m")
+
+    @contextlib.contextmanager
+    def mine():
+        with tla.assuming() as conditions:
+            yield conditions
+
+    with mine() as conditions, contextlib.ExitStack() as stack:
+        needs_16(n)
+        inner = stack.enter_context(tla.assuming())
+        assert [needs_16(x) for x in (m,)]  # a frame of its own before 3.12
+
+    def all_in_one():
+        with tla.assuming() as conditions:
+            yield from (needs_16(x) for x in (n, m))
+            yield [*conditions]
+
+    assert [str(c) for part in (conditions, inner) for c in part] == ["16 divides n", "16 divides m"]
+    assert [*map(str, [*all_in_one()][-1])] == ["16 divides n", "16 divides m"]

@@ -149,9 +149,8 @@ def test_a_start_inside_a_fractal_is_taken_where_it_moves_the_tile_and_refused_w
     ],
 )
 def test_refusals(src, dst, error, text):
-    a, b = (MakeTensor(None, MakeLayout[half, tag](32, 32), position=place) for place, tag in (src, dst))
     with pytest.raises(error, match=text):
-        transfer(a, b)
+        transfer(*(MakeTensor(None, MakeLayout[half, tag](32, 32), position=place) for place, tag in (src, dst)))
 
 
 def test_what_does_not_fit_is_refused():

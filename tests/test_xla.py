@@ -203,14 +203,15 @@ def test_values_are_frozen_and_checked():
         ("f31", (3,)),
         ("f32", (-3,)),
         ("f32", (3, 5), ArrayLayout((0,))),
-        ("f32", (3, 5), ArrayLayout((1, 0), ((),))),
-        ("f32", (3, 5), ArrayLayout((1, 0), ((2, "*"),))),
         ("f32", (3, 5), ArrayLayout((1, 0), element_size_in_bits=7)),
         ("f32", (3, 5), ArrayLayout((1, 0), split_configs=(Split(1, (5,)),))),
         ("f32", (2**62, 4)),
     ):
         with pytest.raises(RangeError):
             ArrayShape(*wrong)
+    for tile in ((), (2, "*"), (0,), (-1, 3)):
+        with pytest.raises(RangeError, match="tile"):
+            ArrayLayout((1, 0), (tile,))
 
 
 @given(st.text(alphabet="fbs1632[]{}(),:TSELMC*#?<= 0123456789/*D~+", max_size=40))

@@ -1,21 +1,29 @@
 """Mutants of sampled lines, and which of them the tests of their module see.
 
-    python tests/bench/mutants.py --count 150 --seed 1 --limit 40 tla/core/digits.py tla/core/swizzle.py ...
+    python tests/bench/mutants.py --count 300 --seed 1 --results mutants.jsonl tla/algebra tla/core/swizzle.py ...
 
 A mutant is one change of one node of the syntax tree: a comparison turned or moved by one, a number one more or less, an
 operator exchanged, operands swapped, a condition negated or dropped, `and` for `or`, a result of True for False. Each runs in
-a copy of the project, with the tests that TESTS names for its module and the doctests in it, until the first failure or the
-limit in seconds. What survives, and what runs past the limit, is printed, to be read: a survivor is a hole in the
-tests, or changes nothing that a caller sees; what does not end is seen if the tests end without the mutant.
+a copy of the project, with the doctests of its module and the tests that TESTS names for it, until the first failure or the
+limit in seconds of processor time. What survives, and what runs past the limit, is printed, to be read: a survivor is a hole
+in the tests, or changes nothing that a caller sees; what does not end is seen if the tests end without the mutant.
+
+Each outcome is a line of the file `--results`; what is in it already is not run again. The same seed gives the same mutants.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import contextlib
 import copy
+import importlib
+import json
+import os
 import random
+import resource
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -24,7 +32,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-ALGEBRA = ("test_kernel_sized.py", "test_algebra.py", "test_truth_cute.py")
+ALGEBRA = ("test_algebra.py", "test_truth_cute.py", "test_kernel_sized.py")
 #: The tests that are to see a change of a module; of others those that are named like it.
 TESTS = {
     "core/arithmetic": ("test_int_tuple.py", "test_ints.py", "test_truth_cute.py"),
@@ -38,18 +46,29 @@ TESTS = {
     "core/swizzle": ("test_swizzle.py", "test_kernel_sized.py"),
     "notation/text": ("test_notation.py", "test_layout.py"),
     "algebra/codomain": ("test_algebra.py", "test_layout.py", "test_truth_cute.py", "test_unknown.py"),
-    "algebra/common": ("test_kernel_sized.py", "test_inverse.py", "test_truth_cute.py"),
-    "algebra/composed": ("test_kernel_sized.py", "test_swizzle.py", "test_truth_cute.py"),
+    "algebra/common": ("test_inverse.py", "test_truth_cute.py", "test_kernel_sized.py"),
+    "algebra/composed": ("test_swizzle.py", "test_truth_cute.py", "test_kernel_sized.py"),
     "algebra/composition": (*ALGEBRA, "test_symbolic_algebra.py"),
     "algebra/composition_cuts": (*ALGEBRA, "test_basis.py", "test_symbolic_algebra.py", "test_unknown.py"),
     "core/digits": ALGEBRA,
     "algebra/divide": (*ALGEBRA, "test_symbolic_algebra.py", "test_layout.py"),
-    "algebra/inverse": ("test_kernel_sized.py", "test_inverse.py", "test_truth_cute.py", "test_symbolic_algebra.py"),
-    "algebra/inverse_digits": ("test_kernel_sized.py", "test_inverse.py"),
+    "algebra/inverse": ("test_inverse.py", "test_truth_cute.py", "test_symbolic_algebra.py", "test_kernel_sized.py"),
+    "algebra/inverse_digits": ("test_inverse.py", "test_kernel_sized.py"),
     "algebra/modes": ("test_modes.py", "test_truth_cute.py"),
-    "algebra/predicates": ("test_kernel_sized.py", "test_predicates.py", "test_unknown.py"),
-    "algebra/recast": ("test_kernel_sized.py", "test_swizzle.py", "test_truth_cute.py", "test_laws.py"),
+    "algebra/predicates": ("test_predicates.py", "test_unknown.py", "test_kernel_sized.py"),
+    "algebra/recast": ("test_swizzle.py", "test_truth_cute.py", "test_laws.py", "test_kernel_sized.py"),
     "algebra/tiles": ("test_tiles.py", "test_truth_tla.py"),
+}
+#: Of the modules of other packages.
+PACKAGES = {
+    "symbolic": ("test_symbolic.py", "test_symbolic_forms.py", "test_symbolic_sympy.py", "test_symbolic_algebra.py", "test_unknown.py"),
+    "tensors": ("test_tensor.py", "test_views.py", "test_copies.py", "test_algorithm.py", "test_tensor_algebra.py", "test_values.py"),
+    "ascend": ("test_ascend.py", "test_origin.py", "test_truth_tla.py", "test_transfers.py"),
+    "codegen": ("test_codegen.py", "test_codegen_plan.py", "test_guard.py", "test_source.py"),
+    "xla": ("test_xla.py", "test_xla_compare.py", "test_hlo.py", "test_sharding.py", "test_alternatives.py", "test_relayouts.py"),
+    "viz": ("test_viz.py",),
+    "core": ("test_layout.py", "test_notation.py", "test_ints.py", "test_int_tuple.py"),
+    "algebra": ALGEBRA,
 }
 COMPARISONS = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
                ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In}  # fmt: skip
@@ -93,26 +112,28 @@ def _with(node: ast.AST, **fields: object) -> ast.AST:
     return new
 
 
-def mutants(source: str) -> list[tuple[int, str]]:
-    """(line, the whole source changed in one place) for each mutation of code: messages and annotations stay."""
-    tree = ast.parse(source)
+def mutants(source: str) -> list[tuple[int, str, str]]:
+    """(line, the change, the whole source with it) for each mutation of code: messages and annotations stay, and all other text."""
+    tree, text = ast.parse(source), source.encode()
+    starts = [0]
+    for line in text.splitlines(keepends=True):
+        starts.append(starts[-1] + len(line))
     skipped = {id(n) for a in ast.walk(tree) for part in _left_alone(a) for n in ast.walk(part)}
     out = []
-    for parent in ast.walk(tree):
-        for name, value in ast.iter_fields(parent):
-            children = value if isinstance(value, list) else [value]
-            for k, child in enumerate(children):
-                if not isinstance(child, ast.AST) or id(child) in skipped or not hasattr(child, "lineno"):
-                    continue
-                for new in mutations(child):
-                    setattr(parent, name, [*children[:k], new, *children[k + 1 :]] if isinstance(value, list) else new)
-                    out.append((child.lineno, ast.unparse(ast.fix_missing_locations(tree))))
-                    setattr(parent, name, value)
+    for node in ast.walk(tree):
+        if id(node) in skipped:
+            continue
+        for new in mutations(node):
+            old, made = (node.test, new.test) if isinstance(node, (ast.If, ast.IfExp, ast.While)) else (node, new)
+            begin, end = starts[old.lineno - 1] + old.col_offset, starts[old.end_lineno - 1] + old.end_col_offset
+            written = ast.unparse(ast.fix_missing_locations(made))
+            changed = text[:begin] + f"({written})".encode() + text[end:]
+            out.append((old.lineno, f"{text[begin:end].decode()}  ->  {written}", changed.decode()))
     return out
 
 
 def _left_alone(node: ast.AST) -> Iterator[ast.AST]:
-    if isinstance(node, (ast.Raise, ast.JoinedStr, ast.Assert, ast.Import, ast.ImportFrom)):
+    if isinstance(node, (ast.Raise, ast.JoinedStr, ast.Assert, ast.Import, ast.ImportFrom, ast.pattern)):
         yield node
     if isinstance(node, ast.AnnAssign):
         yield node.annotation
@@ -125,9 +146,9 @@ def _left_alone(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def tests_of(path: Path) -> list[str]:
-    key = f"{path.parent.name}/{path.stem}"
-    named = TESTS.get(key) or tuple(p.name for p in (ROOT / "tests").glob(f"test_{path.parent.name}*.py"))
-    return [f"tests/{name}" for name in named]
+    named = TESTS.get(f"{path.parent.name}/{path.stem}") or PACKAGES.get(path.parts[1]) or ()
+    own = [p.name for p in (ROOT / "tests").glob(f"test_{path.stem}.py") if p.name not in named]
+    return [f"tests/{name}" for name in (*own, *named)]
 
 
 def outcome(project: Path, path: Path, source: str, limit: int) -> str:
@@ -135,38 +156,70 @@ def outcome(project: Path, path: Path, source: str, limit: int) -> str:
     target = project / path
     original = target.read_text(encoding="utf-8")
     target.write_text(source, encoding="utf-8")
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", str(path), *tests_of(path), "--doctest-modules"]
     try:
-        run = subprocess.run(command, cwd=project, capture_output=True, timeout=limit, check=False)
-        return "seen" if run.returncode else "survived"
-    except subprocess.TimeoutExpired:
-        return "past the limit"
+        child = os.fork()  # what is slow to import is imported once, here
+        if child == 0:
+            _run(project, [str(path), *tests_of(path)], limit)  # it never returns
+        status = os.waitpid(child, 0)[1]
     finally:
         target.write_text(original, encoding="utf-8")
+    if os.WIFSIGNALED(status):
+        return "past the limit" if os.WTERMSIG(status) in (signal.SIGXCPU, signal.SIGKILL) else "seen"
+    return "survived" if os.WEXITSTATUS(status) == 0 else "seen"
+
+
+def _run(project: Path, tests: list[str], limit: int) -> None:
+    """The tests in this process, which ends with them."""
+    import pytest
+
+    resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 5))
+    resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))
+    os.chdir(project)
+    sys.path[:0] = [str(project), str(project / "tests")]
+    sys.dont_write_bytecode = True
+    null = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(null, stream)
+    code = 3
+    with contextlib.suppress(BaseException):
+        code = pytest.main(["-q", "-x", "-p", "no:cacheprovider", "--doctest-modules", *tests])
+    os._exit(int(code))
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("paths", nargs="+", type=Path, help="modules, relative to the project")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("paths", nargs="+", type=Path, help="modules or packages, relative to the project")
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--limit", type=int, default=60, help="seconds for each mutant")
+    parser.add_argument("--limit", type=int, default=60, help="seconds of processor time for each mutant")
+    parser.add_argument("--results", type=Path, default=Path("mutants.jsonl"))
     given = parser.parse_args()
-    rng = random.Random(given.seed)
-    sampled = [(path, *m) for path in given.paths for m in mutants((ROOT / path).read_text(encoding="utf-8"))]
-    rng.shuffle(sampled)
-    with tempfile.TemporaryDirectory() as folder:
+    for name in ("numpy", "pytest", "sympy"):
+        importlib.import_module(name)  # each child has them
+    files = [f.relative_to(ROOT) for p in given.paths for f in (sorted((ROOT / p).rglob("*.py")) if (ROOT / p).is_dir() else [ROOT / p])]
+    sampled = [(path, *m) for path in files for m in mutants((ROOT / path).read_text(encoding="utf-8"))]
+    random.Random(given.seed).shuffle(sampled)
+    old = [json.loads(line) for line in given.results.read_text().splitlines()] if given.results.exists() else []
+    done = {(r["path"], r["line"], r["change"]): r["result"] for r in old}
+    with tempfile.TemporaryDirectory() as folder, given.results.open("a") as results:
         project = Path(folder) / "project"
         shutil.copytree(ROOT, project, ignore=shutil.ignore_patterns(".git", "__pycache__", "docs"))
         counts: Counter[str] = Counter()
-        for path, line, source in sampled[: given.count]:
-            result = outcome(project, path, source, given.limit)
-            counts[result] += 1
-            if result == "seen":
-                continue
-            before = ast.unparse(ast.parse((ROOT / path).read_text(encoding="utf-8"))).splitlines()
-            changed = [f"{a.strip()}  ->  {b.strip()}" for a, b in zip(before, source.splitlines()) if a != b]
-            print(f"{result}  {path}:{line}  {changed[0] if changed else '(other lines)'}", flush=True)
+        subprocess.run(
+            [sys.executable, "-m", "pytest", "-q", "--collect-only", "tests"], cwd=project, capture_output=True, check=False
+        )  # compiles
+        ints = Path("tla/core/ints.py")
+        if outcome(project, ints, (ROOT / ints).read_text(encoding="utf-8"), 10 * given.limit) != "survived":
+            sys.exit("tests fail without a mutant")
+        for path, line, change, source in sampled[: given.count]:
+            key = (str(path), line, change)
+            if key not in done:
+                done[key] = outcome(project, path, source, given.limit)
+                results.write(json.dumps(dict(zip(("path", "line", "change", "result"), (*key, done[key])))) + "\n")
+                results.flush()
+            counts[done[key]] += 1
+            if done[key] != "seen":
+                print(f"{done[key]}  {path}:{line}  {change}", flush=True)
     print(f"{dict(counts)}, of {len(sampled)} possible")
 
 

@@ -261,10 +261,12 @@ def _right_inverse(layout: ComposedLayout) -> Any:
         raise DivisibilityError(f"{what}: nothing is at offset 0", "an offset of 0", "invert it without the offset")
     found = right_inverse(layout.inner)
     n = known(size(found))
-    if n is None or n > ENUMERABLE:
-        raise Unproven(f"{what}: {shown(n)} offsets", f"at most {ENUMERABLE:,}, to check them", "take a smaller tile")
-    outside = _first_difference(swizzle, lambda x: swizzle(x) % n, n)  # an offset from there on comes from outside
-    fits = n if outside is None else outside
+    if n is None:
+        raise Unproven(what, "a known size", "give its symbols values first")
+    block = 1 << (swizzle.reads | swizzle.changes).bit_length()  # a swizzle moves offsets inside of blocks of this size
+    if n % block > ENUMERABLE:
+        raise Unproven(f"{what}: {n % block} offsets past whole blocks", f"at most {ENUMERABLE:,}, to check them", "take a smaller tile")
+    fits = next((x for x in range(n - n % block, n) if swizzle(x) >= n), n)  # past it an offset comes from outside
     whole = static(fits) if type(size(found)) is Int else fits
     try:
         return composition(composition(found, swizzle), Layout(whole, _1))

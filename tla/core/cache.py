@@ -19,7 +19,7 @@ R = TypeVar("R")
 #: So many results of one operation are kept; then it begins anew.
 LIMIT = 4096
 _CLEAR: list[Callable[[], None]] = []
-_KEEPS: ContextVar[bool] = ContextVar("keeps", default=True)
+_FORGETTING: ContextVar[int] = ContextVar("forgetting", default=0)  # so many blocks of forgetting()
 _PASSING: set[type] = set()
 
 
@@ -54,7 +54,7 @@ def memo(f: F) -> F:
         if found:
             return found[0]
         result = f(*arguments)
-        if _KEEPS.get() and _PASSING.isdisjoint(map(type, arguments)):
+        if not _FORGETTING.get() and _PASSING.isdisjoint(map(type, arguments)):
             if len(results) >= LIMIT:
                 results.clear()
             results[key] = result, arguments
@@ -73,11 +73,11 @@ def plain_memo(f: Callable[P, R]) -> Callable[P, R]:
 @contextmanager
 def forgetting() -> Iterator[None]:
     """Remember no result that is computed inside: it may rest on conditions that hold there only."""
-    token = _KEEPS.set(False)
+    _FORGETTING.set(_FORGETTING.get() + 1)
     try:
         yield
     finally:
-        _KEEPS.reset(token)
+        _FORGETTING.set(_FORGETTING.get() - 1)  # blocks of generators do not end in the order in which they began
 
 
 def not_remembered(kind: type) -> None:

@@ -6,12 +6,15 @@ recorded there, and the operation goes on.
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import math
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
+from types import FrameType
+from typing import Any, NamedTuple
 
 from ..core.cache import forgetting
 from ..core.errors import LeafTypeError, Predicate, RangeError, Reason, Unproven
@@ -270,7 +273,16 @@ def prove(condition: object) -> Reason | bool | None:
 
 # ------------------------------------------------------------------------------------------------------ assuming
 
-_TAKEN: ContextVar[list[Condition] | None] = ContextVar("conditions", default=None)
+
+class _Assuming(NamedTuple):
+    """A block of `with assuming()`: the conditions recorded there, whose block it is, and whether that is a generator."""
+
+    conditions: list[Condition]
+    frame: FrameType
+    may_be_suspended: bool
+
+
+_BLOCKS: ContextVar[tuple[_Assuming, ...]] = ContextVar("blocks", default=())
 
 
 @contextmanager
@@ -285,15 +297,36 @@ def assuming() -> Iterator[list[Condition]]:
     >>> print(*conditions, *(c.to_python() for c in conditions))
     16 divides N N % 16 == 0
 
-    A result rests on the conditions recorded: a kernel can assert them. What is known to be false is refused as ever.
+    A result rests on the conditions recorded: a kernel can assert them. What is known to be false is refused as ever. In a
+    generator it holds while that runs, and not for its caller in between; one under contextlib.contextmanager is a block of its
+    user's.
     """
-    conditions: list[Condition] = []
-    token = _TAKEN.set(conditions)
+    frame = sys._getframe(2)  # of the `with`
+    block = _Assuming([], frame, _may_be_suspended(frame))
+    _BLOCKS.set((*_BLOCKS.get(), block))
     try:
         with forgetting():  # a result that rests on a condition is not remembered
-            yield conditions
-    finally:
-        _TAKEN.reset(token)
+            yield block.conditions
+    finally:  # blocks of generators do not end in the order in which they began
+        _BLOCKS.set(tuple(b for b in _BLOCKS.get() if b is not block))
+
+
+def _may_be_suspended(frame: FrameType) -> bool:
+    """Whether a frame is a generator's that yields to its caller; of contextlib's ones, a block is their user's."""
+    if not frame.f_code.co_flags & (inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR):
+        return False
+    return not (frame.f_back and frame.f_back.f_globals.get("__name__") == "contextlib")
+
+
+def _innermost_block() -> _Assuming | None:
+    """The block that the code which runs is in: of the nearest caller that has one, never of a generator that is suspended."""
+    blocks = _BLOCKS.get()
+    frame: FrameType | None = sys._getframe() if blocks else None
+    while frame:
+        if own := [b for b in blocks if b.frame is frame]:
+            return own[-1]
+        frame = frame.f_back
+    return next((b for b in reversed(blocks) if not b.may_be_suspended), None)
 
 
 def require_condition(condition: Condition, where: str) -> bool:
@@ -301,9 +334,9 @@ def require_condition(condition: Condition, where: str) -> bool:
     answer = condition.holds
     if answer is not None:
         return answer
-    taken = _TAKEN.get()
-    if taken is None:
+    block = _innermost_block()
+    if block is None:
         raise condition.unproven(where)
-    if condition not in taken:
-        taken.append(condition)
+    if condition not in block.conditions:
+        block.conditions.append(condition)
     return True

@@ -22,7 +22,7 @@ from ..core.layout import Layout, require_origin
 from ..core.make_layout import MakeLayout
 from ..core.strides import LayoutLeft
 from . import transfer as moves
-from .buffers import integers_of, require_castable, require_values_held
+from .buffers import integers_of, require_castable, require_values_held, rounded
 from .tensor import MakeTensor, Tensor, around, as_element, as_tensor, padded, require_box, require_data, require_writable, tensor_of
 from .views import GetTile, TileView
 
@@ -49,8 +49,8 @@ def copy(source: object, target: object, *, corner: bool = False) -> None:
     source, target   tensors of one origin_shape, of any layouts; or numpy arrays. CATLASS's copies have the target first
     corner           whether target may be larger: then its first elements in each mode are written, as by TileCopyTla
     Raises           RankError where the valid extents differ; LeafTypeError where target is read-only, or its elements cannot
-                     hold source's (floats are rounded, integers must fit); InjectivityError where two elements of target are
-                     one in its buffer. Then nothing is written
+                     hold source's (floats are rounded, integers must fit); RangeError for a float that would become infinite;
+                     InjectivityError where two elements of target are one in its buffer. Then nothing is written
 
     >>> import numpy as np
     >>> from tla import MakeTensor, copy, parse
@@ -70,8 +70,8 @@ def copy(source: object, target: object, *, corner: bool = False) -> None:
     _require_extents("copy", source, moves.counts_of(target), "the target")
     require_castable(source.dtype, target.dtype)
     require_writable("copy", target)
-    if np.may_share_memory(source.data, target.data):
-        moves.scattered(target, moves.gathered(source))
+    if np.may_share_memory(source.data, target.data) or not np.can_cast(source.dtype, target.dtype, "safe"):
+        moves.scattered(target, rounded("copy", moves.gathered(source), target.dtype))
     else:
         moves.transfer(target, source)
 
@@ -193,7 +193,8 @@ def gemm(a: object, b: object, c: object, tile: tuple[int, int, int] = (256, 256
 
     a, b, c   tensors of (m,k), (k,n) and (m,n) valid elements, of any layouts
     tile      extents of a block of m, n and k
-    Raises    RankError where the extents do not fit each other; what copy raises of the target c
+    Raises    RankError where the extents do not fit each other; what copy raises of the target c. Blocks before one whose sums
+              pass c's element type have been written then
 
     >>> import numpy as np
     >>> from tla import MakeTensor, gemm, parse
@@ -226,7 +227,7 @@ def gemm(a: object, b: object, c: object, tile: tuple[int, int, int] = (256, 256
         for p in range(ceil_div(k, tk)):
             left, right = TileView(a, (i, p), (tm, tk)), TileView(b, (p, j), (tk, tn))
             total += np.asarray(left, exact) @ np.asarray(right, exact)
-        moves.scattered(block, total.astype(c.dtype, copy=False))
+        moves.scattered(block, rounded("gemm", total, c.dtype))
 
 
 def _gemm_extents(a: Tensor, b: Tensor, c: Tensor) -> tuple[int, int, int]:

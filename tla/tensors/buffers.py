@@ -160,6 +160,15 @@ def require_castable(given: Any, wanted: Any) -> None:
         raise LeafTypeError(f"elements of {given} into {wanted}", f"a type that holds every {given}", fix)
 
 
+def rounded(what: str, values: Any, dtype: Any) -> Any:
+    """An array as one of another type that may hold less of it: floats are rounded, RangeError for what becomes infinite."""
+    import numpy as np
+
+    if not np.can_cast(values.dtype, dtype, "safe"):
+        require_values_held(what, values, dtype)
+    return values.astype(dtype, copy=False)
+
+
 def require_values_held(what: str, values: Any, dtype: Any) -> None:
     """RangeError where a type does not hold values of its own kind: an integer past its ends, a number that becomes infinite."""
     import numpy as np

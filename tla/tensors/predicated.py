@@ -17,7 +17,7 @@ from ..core.kinds import on
 from ..core.layout import Layout
 from ..core.strides import compact_col_major
 from . import transfer as moves
-from .buffers import require_castable
+from .buffers import require_castable, rounded
 from .tensor import MakeTensor, Tensor, as_tensor, gives_places, require_data, require_writable
 
 
@@ -53,7 +53,7 @@ def copy_if(predicate: object, source: object, target: object) -> None:
     require_writable("copy_if", target)
     chosen = (holds.data[_admitted(holds, np.True_)] != 0).ravel(order="F")
     begin, end = (_admitted(t, chosen).ravel(order="F")[chosen] for t in (source, target))
-    target.data[end] = source.data[begin]
+    target.data[end] = rounded("copy_if", source.data[begin], target.dtype)
 
 
 def _admitted(t: Tensor, chosen: object) -> Any:

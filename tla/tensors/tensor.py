@@ -30,6 +30,7 @@ from ..core.value import Value, new_value, put
 from . import guard as guards, transfer as moves
 from .buffers import as_dtype, integers_of, require_castable, require_values_held, storage, strided_storage
 from .guard import Guard
+from .positions import require_position
 
 _0 = Int[0]()
 
@@ -41,7 +42,7 @@ class Tensor(Value, Displayed):
     offset        where the layout's offset 0 lies in the buffer [elements]
     layout        shape, stride, and origin_shape: how much of each mode is valid, from `coord` on
     coord         where it starts, one integer per top-level mode: a tile has the strides of the whole, and its own start
-    position      where the buffer lies (GM, L1, UB ...): any text; None where that does not matter
+    position      where the buffer lies (GM, L1, UB, smem ...): a name of tla.tensors.positions; None where that does not matter
 
     Indices are checked against origin_shape; negative ones do not wrap. `numpy.asarray(t)` is the valid part as an array of
     its own; `t.numpy()` shares the buffer.
@@ -212,7 +213,8 @@ class _MakeTensor:
                and taken as its flat memory. None: a tensor of offsets, or of coordinates
     layout     a Layout or ComposedLayout; by default a numpy array's own strides, which need not be contiguous
     coord      where it starts, one integer per top-level mode, or in blocks, nested like the shape; 0 by default
-    position   where the buffer lies: any text; it may stand in the place of coord
+    position   where the buffer lies: "GM", "L1", "L0A" ... of Ascend, "gmem", "smem", "registers", "TMEM" of a GPU, "HBM", "VMEM"
+               ... of a TPU; it may stand in the place of coord
     offset     where the layout's offset 0 lies in the buffer [elements]
     Raises     RangeError where the padded shape does not lie in the buffer, LeafTypeError for what is no buffer or no
                layout, RankError for a start that does not fit, Unproven for symbolic sizes over a buffer
@@ -229,12 +231,15 @@ class _MakeTensor:
 
     __name__ = "MakeTensor"
 
-    def __call__(self, buffer: Any, layout: Any = None, coord: Any = None, position: Any = None, *, offset: Any = _0) -> Tensor:
+    def __call__(self, buffer: Any = ..., layout: Any = None, coord: Any = None, position: Any = None, *, offset: Any = _0) -> Tensor:
+        if buffer is ...:
+            raise LeafTypeError("MakeTensor of nothing", "a buffer and a layout", "write MakeTensor(buffer, layout), None for no buffer")
         if isinstance(coord, str):  # as in MakeTensor(data, layout, PositionL1{})
             if position is not None:
                 what = f"MakeTensor from {coord!r} on at {position!r}"
                 raise LeafTypeError(what, "a coordinate before the position", "write MakeTensor(buffer, layout, (0, 0), 'L1')")
             coord, position = None, coord
+        require_position(position)
         if layout is None:
             data, begin, strides = strided_storage(buffer)
             layout, offset = MakeLayout(buffer.shape, strides), plus(leaf(offset), begin) if begin else offset

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import math
 import operator
@@ -51,6 +52,7 @@ def paint(view: View, color_by: object, tile: tuple[int, ...] | None) -> Painted
     import numpy as np
 
     if callable(color_by):
+        _require_of_two(color_by)
         fills = np.empty(view.shape, object)
         for at in zip(*np.nonzero(~view.padding)):
             value = view.values[at]
@@ -70,6 +72,17 @@ def paint(view: View, color_by: object, tile: tuple[int, ...] | None) -> Painted
     fills = np.array([table[n] for n in np.broadcast_to(numbers.of, view.shape).ravel().tolist()], object).reshape(view.shape)
     legend = tuple((fill, numbers.name(n)) for n, fill in table.items()) if numbers.name and len(table) <= TINTS else ()
     return Painted(fills, legend, numbers.caption, by_place)
+
+
+def _require_of_two(f: Callable[..., Any]) -> None:
+    """LeafTypeError for a function that cannot be called with a coordinate and an offset."""
+    try:
+        inspect.signature(f).bind((), 0)
+    except TypeError as why:
+        what = f"color_by the function {getattr(f, '__name__', f)!s:.60}: {why}"
+        raise LeafTypeError(what, "a function of (coord, offset)", "write color_by=lambda coord, offset: ...") from None
+    except ValueError:  # a builtin that has no signature
+        return
 
 
 # ------------------------------------------------------------------------------------------------- rules

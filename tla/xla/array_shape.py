@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
 from ..core.display import Displayed
@@ -60,6 +60,8 @@ class ArrayLayout:
     memory_space                            S
     split_configs                           SC
     dynamic_shape_metadata_prefix_bytes     M: bytes of run-time sizes before the data
+    Raises                                  RangeError for what no array has: a size of a tile below 1, an order that names a
+                                            dimension twice; what only the array decides, ArrayShape refuses
 
     >>> print(ArrayLayout((1, 0), ((8, 128), (2, 1)), memory_space=1))
     {1,0:T(8,128)(2,1)S(1)}
@@ -74,6 +76,12 @@ class ArrayLayout:
     dynamic_shape_metadata_prefix_bytes: int = 0
 
     def __post_init__(self) -> None:
+        self._make_plain()
+        if why := _why_not_layout(self):
+            raise RangeError(*why)
+
+    def _make_plain(self) -> None:
+        """The fields as tuples and plain ints."""
         put = object.__setattr__
         put(self, "minor_to_major", _integers(self.minor_to_major))
         put(self, "tiles", tuple(_integers(t, keep=COMBINE) for t in _tuple(self.tiles)))
@@ -171,6 +179,15 @@ class ArrayShape(Displayed):
         return (self.layout.element_size_in_bits if self.layout else 0) or 8 * -(-BITS[self.element_type] // 8)
 
 
+def unchecked_layout(minor_to_major: tuple[int, ...], **properties: Any) -> ArrayLayout:
+    """An ArrayLayout whose fields are checked with the array's: a parser can say where the fault is then."""
+    new = object.__new__(ArrayLayout)
+    for f in fields(ArrayLayout):
+        object.__setattr__(new, f.name, minor_to_major if f.name == "minor_to_major" else properties.get(f.name, f.default))
+    new._make_plain()
+    return new
+
+
 #: The fields of a layout that are one number, each with the least that it may be.
 NUMBERS = {
     "tail_padding_alignment_in_elements": 1,
@@ -236,6 +253,18 @@ def why_not_valid(element_type: str, dims: tuple[int | None, ...], layout: Array
     return next(_wrongs(element_type, dims, layout), None)
 
 
+def _why_not_layout(layout: ArrayLayout) -> Reason | None:
+    """The fault in a layout that no array has, if there is one."""
+    found = [_why_not_order(layout.minor_to_major, len(layout.minor_to_major)), *map(why_not_tile, layout.tiles)]
+    numbers = (_why_not_number(layout, field) for field in NUMBERS)
+    return next((why for why in (*found, *numbers) if why), None)
+
+
+def _why_not_number(layout: ArrayLayout, field: str) -> Reason | None:
+    n, least = getattr(layout, field), NUMBERS[field]
+    return None if n >= least else Reason(f"{field} {n}", f"{least} or more", "leave it out for the default")
+
+
 def _wrongs(element_type: str, dims: tuple[int | None, ...], layout: ArrayLayout | None) -> Iterator[tuple[str, Reason]]:
     """Lazily, and each is asked for only where those before it are right."""
     if element_type not in BITS:
@@ -259,9 +288,9 @@ def _wrongs(element_type: str, dims: tuple[int | None, ...], layout: ArrayLayout
     if not (given in (0, bits) or (bits < 8 and given in (8, 16, 32))):
         expected = f"{bits}" + (", or 8, 16, 32 for one element in so many bits" if bits < 8 else "")
         yield "element_size_in_bits", Reason(f"E({given}) on {element_type}, which has {bits} bits", expected, "leave E out")
-    for field, least in NUMBERS.items():
-        if getattr(layout, field) < least:
-            yield field, Reason(f"{field} {getattr(layout, field)}", f"{least} or more", "leave it out for the default")
+    for field in NUMBERS:
+        if why := _why_not_number(layout, field):
+            yield field, why
     for k, split in enumerate(layout.split_configs):
         if why := _why_not_split(split, dims, layout, {s.dimension for s in layout.split_configs[:k]}):
             yield "split_configs", why

@@ -22,7 +22,7 @@ from ..core.errors import LeafTypeError, LoweringError, ParseError
 from ..core.ints import INT64_MAX, INT64_MIN, at_most, known, leaf
 from ..symbolic.declare import dim
 from ..symbolic.parse_expression import names, read
-from .array_shape import BITS, COMBINE, ArrayLayout, ArrayShape, Split, TileEntry, why_not_valid
+from .array_shape import BITS, COMBINE, ArrayLayout, ArrayShape, Split, TileEntry, unchecked_layout, why_not_valid
 from .foreign import array_like
 from .shapes import MAX_DEPTH, BufferShape, OpaqueShape, Shape, TokenShape, TupleShape
 
@@ -310,7 +310,7 @@ class _ShapeReader(Reader):
         order = self.listed(":", lambda: self.integer("a dimension number of minor_to_major"))
         properties = self.properties(rank, at) if self.take(":") else {}
         self.expect("}", "or ':' after minor_to_major" if not properties else "or a property after the last property")
-        return ArrayLayout(tuple(order), **properties)
+        return unchecked_layout(tuple(order), **properties)
 
     def properties(self, rank: int, at: dict[str, int]) -> dict[str, Any]:
         out: dict[str, Any] = {}

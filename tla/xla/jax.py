@@ -61,10 +61,15 @@ class ProgramArray(NamedTuple):
     sharding: AnySharding
 
 
+#: The last tile of arrays whose elements have a byte each: four lie in a word of 32 bits.
+_BYTES_IN_WORDS = (4, 1)
+
+
 def layout_of(layout: Any, dtype: Any) -> ArrayLayout:
     """The XLA layout that a Layout of jax.experimental.layout stands for; that of a Format's.
 
-    dtype    of the array: an integer of less than a byte is packed where the Layout has tiles, even an empty tuple of them
+    dtype    of the array: an integer of less than a byte is packed where the Layout has tiles, even an empty tuple of them,
+             unless its last tile puts 4 in 32 bits, as those of TPU v2 and v3 do: each has a byte there
     Raises   LeafTypeError for a Format without a Layout, or with Layout.AUTO: the compiler is to choose
 
     >>> from types import SimpleNamespace
@@ -78,7 +83,7 @@ def layout_of(layout: Any, dtype: Any) -> ArrayLayout:
     if not hasattr(given, "major_to_minor"):
         raise LeafTypeError(f"the layout {given!r:.60}", "a jax.experimental.layout.Layout", "take one of compiled.input_formats")
     tiling, bits, name = given.tiling, given.sub_byte_element_size_in_bits, element_type(dtype)
-    if tiling is not None and not bits and BITS[name] < 8 and name[0] in "su":
+    if tiling is not None and not bits and BITS[name] < 8 and name[0] in "su" and tuple(tiling[-1:]) != (_BYTES_IN_WORDS,):
         bits = BITS[name]
     tiles = tuple(tuple(COMBINE if t == INT64_MIN else t for t in tile) for tile in tiling or ())
     return ArrayLayout(tuple(reversed(given.major_to_minor)), tiles, element_size_in_bits=bits)

@@ -16,7 +16,7 @@ from .program import Located, Source, read_lines
 from .text_file import OnError
 
 _HEADER = re.compile(r"HloModule\s+([^\s,]+)")
-_TITLE = re.compile(r"(FileNames|FunctionNames|FileLocations|StackFrames)\s*$")
+_TITLE = re.compile(r"\s*(FileNames|FunctionNames|FileLocations|StackFrames)\s*$")
 _ROW = re.compile(r'\s*([0-9]+)\s*(?:"((?:[^"\\]|\\.)*)"|\{([^{}]*)\})')
 _FIELD = re.compile(r"(\w+)=(-?[0-9]+)")
 _CALLED = re.compile(r"\b(?:to_apply|calls|body|condition|true_computation|false_computation)=%?([\w.-]+)")
@@ -120,7 +120,7 @@ def module_of(lines: Iterable[Located], around: list[str] | None = None) -> Modu
             computations.setdefault(x.computation, []).append(x)
             entry = x.computation if x.is_entry else entry
     around = around or []
-    header = next((line for line in around if line.startswith("HloModule")), "")
+    header = next((line for line in map(str.lstrip, around) if line.startswith("HloModule")), "")
     name = _HEADER.match(header)
     return Module(name[1] if name else None, header, {k: tuple(v) for k, v in computations.items()}, entry, _tables(around))
 

@@ -30,7 +30,7 @@ _ASSIGNS = re.compile(r"\s*(ROOT\s+)?%?([A-Za-z_0-9][\w.-]*)\s*=")
 # A name and a shape behind '=': no attribute, whose value is no shape.
 _BEGINS = re.compile(r"\s*(ROOT\s+)?%?[A-Za-z_0-9][\w.-]*\s*=\s*(\(|b\(|[A-Za-z]\w*\[)")
 _STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"')
-_AROUND = re.compile(r"HloModule\b|(FileNames|FunctionNames|FileLocations|StackFrames)\s*$|[0-9]+\s*[\"{]")
+_AROUND = re.compile(r"\s*(HloModule\b|(FileNames|FunctionNames|FileLocations|StackFrames)\s*$|[0-9]+\s*[\"{])")
 
 
 Source: TypeAlias = str | os.PathLike[str] | IO[str] | IO[bytes]

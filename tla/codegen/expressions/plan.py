@@ -55,6 +55,12 @@ class Plan(NamedTuple):
     why: str
     requires: tuple[tuple[Condition, Node], ...]
 
+    @property
+    def checks(self) -> tuple[Node, ...]:
+        """The comparisons of `requires` that are about sizes alone: a caller can check these before there are coordinates."""
+        coordinates = {p.name for p in self.parameters[: self.coordinates]}
+        return tuple(node for _c, node in self.requires if not coordinates & {*names_in([node])})
+
 
 def plan(
     what: Any,

@@ -73,7 +73,7 @@ class Target(NamedTuple):
 
     def require_operations(self, plan: Plan, check: str) -> None:
         """LeafTypeError for an operation that the target does not have, in what it writes."""
-        for n in in_order((*plan.results, *(node for _c, node in plan.requires if check))):
+        for n in in_order((*plan.results, *(plan.checks if check else ()))):
             if n.op not in ("n", "v") and n.op not in self.syntax:
                 raise LeafTypeError(f"the operation {n.op} in {self.name}", f"one of {' '.join(self.syntax)}", "use another target")
 
@@ -161,8 +161,8 @@ def commented(mark: str, lines: Iterable[str]) -> str:
 
 
 def required_names(plan: Plan) -> list[str]:
-    """The parameters that the requirements are about."""
-    about = names_in(node for _c, node in plan.requires)
+    """The parameters that the checks of the requirements are about."""
+    about = names_in(plan.checks)
     return [p.name for p in plan.parameters if p.name in about]
 
 

@@ -54,7 +54,7 @@ def _writer(language: CLanguage) -> Callable[[Plan, str], str]:
 
 
 def _functions(plan: Plan, language: CLanguage, check: str) -> list[str]:
-    sizes, tests = required_names(plan), [node for _c, node in plan.requires]
+    sizes, tests = required_names(plan), plan.checks
     out = _helpers(language, plan.name, language.integers[str(plan.integer)], plan.results)
     out += requirement(language, plan.name, sizes, tests) if check and tests else []
     return [*out, _body(plan, language, sizes if check == "assert" and tests else None)]

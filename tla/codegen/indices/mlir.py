@@ -97,9 +97,9 @@ def _function(name: str, given: Iterable[str], kind: str, body: Sequence[str], r
 def _write(plan: Plan, check: str) -> str:
     body = _Body(plan.integer)
     parts = []
-    if check and plan.requires:
+    if check and plan.checks:
         parts.append(_requirements(plan))
-    if check == "assert" and plan.requires:
+    if check == "assert" and plan.checks:
         _assert(plan, body)
     results = _by_maps(plan, body) or [body.value(n) for n in plan.results]
     gives = [body.kind if n.poly is not None else "i1" for n in plan.results]
@@ -118,7 +118,7 @@ def _by_maps(plan: Plan, body: _Body) -> list[str]:
 
 def _requirements(plan: Plan) -> str:
     body = _Body(Integer(64, True))
-    met, *others = [body.value(node) for _c, node in plan.requires]
+    met, *others = [body.value(node) for node in plan.checks]
     for other in others:
         met = body.apply("and", met, other)
     return _function(f"{plan.name}_requires", required_names(plan), body.kind, body.text(), [met], ["i1"])

@@ -36,7 +36,7 @@ def function(plan: Plan, syntax: Syntax, check: str, first: Sequence[str] = (), 
     """The text of a function, that of its requirements before it. first: lines that its body begins with."""
     names = [p.name for p in plan.parameters]
     lines = [*first]
-    if check == "assert" and plan.requires:
+    if check == "assert" and plan.checks:
         lines.append(f"assert {plan.name}_requires({', '.join(required_names(plan))})")
     temporaries, results = statements(plan, syntax)
     lines += [f"{name} = {text}" for name, text in temporaries]
@@ -47,9 +47,9 @@ def function(plan: Plan, syntax: Syntax, check: str, first: Sequence[str] = (), 
 
 def _requirements(plan: Plan, check: str) -> str:
     """The requirements on Python's integers in every target: sizes are known where a kernel is called."""
-    if not (check and plan.requires):
+    if not (check and plan.checks):
         return ""
-    tests = [expression(node, SYNTAX, {}, 1) for _c, node in plan.requires]
+    tests = [expression(node, SYNTAX, {}, 1) for node in plan.checks]
     return definition(f"{plan.name}_requires", required_names(plan), [f"return {' and '.join(tests)}"]) + "\n\n"
 
 
