@@ -81,13 +81,14 @@ def emit_guard(
 
 def _places(what: Any, opened: Any, coord: Any, below: Any, dynamic: dict[str, Parameter]) -> list[tuple[Any, Any]]:
     """The integers of the coordinate that a tensor of coordinates holds, and what each is to be below."""
-    start = what.offset if isinstance(what, Tensor) else ()
+    start: Any = what.offset if isinstance(what, Tensor) else ArithmeticTuple()
     place = opened(*coord) if isinstance(coord, tuple) else opened(coord)
     if isinstance(start, (tuple, ScaledBasis)) and is_constant(0, place):  # one element: its coordinate is the start alone
         place = ArithmeticTuple()
     if not isinstance(place, (tuple, ScaledBasis)):
         raise LeafTypeError(f"emit_guard of {shown(what)} with below={shown(below)}", "a tensor of coordinates", "leave below out")
-    found, extents = modes_of(as_coordinate(ArithmeticTuple(*start) + place)), modes_of(as_int_tuple(below))
+    extents = modes_of(as_int_tuple(below))
+    found = modes_of(as_coordinate(start + place))
     if len(found) != len(extents):
         raise RankError(f"emit_guard: {len(found)} integers below {shown(below)}", f"{len(found)} extents", "give one for each")
     return [*zip(found, extents)]
