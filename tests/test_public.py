@@ -94,7 +94,7 @@ for module in sys.argv[1:]:
         os.dup2(theirs, 2)
         exec(f"import {module}")
         from tla.notation.text import parse
-        from tla.core.layout import MakeLayout
+        from tla.core.make_layout import MakeLayout
         from tla.algebra.coalesce import coalesce
         from tla.symbolic import dim
         M = dim("M")

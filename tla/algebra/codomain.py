@@ -13,7 +13,7 @@ from ..core.basis import MakeBasisLike, as_coordinate
 from ..core.coord import Computes, Coord, crd2idx, idx2crd
 from ..core.errors import RangeError
 from ..core.int_tuple import ByPath, IntTuple, as_int_tuple, leaves, modes_of, product, shown
-from ..core.ints import Int, IntTupleLike, add, at_most, equal, is_constant, is_static, known, mul, plus, require
+from ..core.ints import Int, IntTree, IntTupleLike, Leaf, add, at_most, equal, is_constant, is_static, known, mul, plus, require
 from ..core.kinds import by_kind
 from ..core.layout import Layout, as_layout
 from ..core.strides import Shape
@@ -23,7 +23,7 @@ _0, _1 = Int[0](), Int[1]()
 
 @ByPath
 @by_kind(Layout)
-def coshape(layout: Layout) -> Any:
+def coshape(layout: Layout) -> IntTree:
     """The shape that holds every value of a layout: of offsets their span, of coordinates the span in each mode.
 
     For strides of one sign it is the largest value plus 1. A layout without elements needs none; of sizes that may be 0,
@@ -57,7 +57,7 @@ def _require_elements(layout: Layout, spans: Any) -> None:
             require("<=", 1, n, lambda: f"coshape of {shown(layout)}")
 
 
-def coprofile(layout: Layout) -> Any:
+def coprofile(layout: Layout) -> IntTree:
     """The nesting of a layout's values, with _0 for each integer: _0 of offsets, that of the coordinates otherwise.
 
     >>> from tla import coprofile, parse
@@ -80,7 +80,7 @@ def _each(f: Callable[[Any], Any], x: object) -> Any:
 
 
 @ByPath
-def cosize(layout: Layout) -> Any:
+def cosize(layout: Layout) -> Leaf:
     """The number of elements that a buffer needs to hold every offset of a layout: size(coshape(layout)) [elements].
 
     >>> from tla import cosize, parse
@@ -106,7 +106,7 @@ def MakeIdentityLayout(shape: IntTupleLike) -> Layout:
     return Layout(shape, MakeBasisLike(shape))
 
 
-def get_hier_coord(layout: Layout, offset: Computes) -> Any:
+def get_hier_coord(layout: Layout, offset: Computes) -> IntTree:
     """The coordinate at an offset of a compact layout, nested like its shape.
 
     >>> from tla import get_hier_coord, parse
@@ -119,7 +119,7 @@ def get_hier_coord(layout: Layout, offset: Computes) -> Any:
     return idx2crd(offset, as_layout("get_hier_coord", layout).shape, layout.stride)
 
 
-def get_flat_coord(layout: Layout, offset: Computes) -> Any:
+def get_flat_coord(layout: Layout, offset: Computes) -> IntTree:
     """The coordinate at an offset of a compact layout, one integer per top-level mode, of rank 1 that integer; see
     get_hier_coord.
 
@@ -133,7 +133,7 @@ def get_flat_coord(layout: Layout, offset: Computes) -> Any:
     return Coord(*map(crd2idx, coord, layout.shape)) if r > 1 else crd2idx(coord, layout.shape)
 
 
-def get_1d_coord(layout: Layout, offset: Computes) -> Any:
+def get_1d_coord(layout: Layout, offset: Computes) -> Leaf:
     """The coordinate at an offset of a compact layout, as one integer, first mode fastest; see get_hier_coord.
 
     >>> from tla import get_1d_coord, parse

@@ -101,7 +101,9 @@ def _after_swizzle(swizzle: Swizzle, b: object) -> Any:
     if isinstance(b, AnyLayout):
         return ComposedLayout(swizzle, _0, b)
     if not isinstance(b, Swizzle):
-        raise LeafTypeError(f"composition: {swizzle} o {shown(b)}", "a layout, or a swizzle", "a swizzle has no modes to tile")
+        raise LeafTypeError(
+            f"composition: {swizzle} o {shown(b)}", "a layout, or a swizzle", "compose it with a layout: a swizzle has no modes to tile"
+        )
     # Both are linear over bits, so what they do to single bits is all that they do.
     images = {k: swizzle(b(1 << k)) ^ (1 << k) for k in range(63)}
     reads = sum(1 << k for k, image in images.items() if image)

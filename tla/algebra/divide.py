@@ -28,7 +28,7 @@ from ..core.int_tuple import (
     shown,
     size,
 )
-from ..core.ints import Int, IntTupleLike, at_most, equal, is_int, mul, require
+from ..core.ints import Int, IntTree, IntTupleLike, at_most, equal, is_int, mul, require
 from ..core.kinds import by_kind
 from ..core.layout import Layout, as_layout, join, unchecked_layout
 from ..core.strides import LayoutLeft, LayoutRight, Shape
@@ -219,7 +219,7 @@ def flat_product(layout: Layout, tiler: object) -> Layout:
     return _flat(*_halves(logical_product(layout, tiler), opened(tiler)))
 
 
-def ceil_div(a: Any, b: Any) -> Any:
+def ceil_div(a: IntTree, b: IntTree) -> IntTree:
     """a / b rounded up: of integers and tuples as numbers are, of a shape by a layout how many tiles there are of it.
 
     a         an integer or a shape

@@ -77,7 +77,7 @@ def of_nothing(name: str, *layouts: Layout) -> Layout | None:
 
 def offsets_only(name: str, layout: Layout) -> None:
     if any(isinstance(d, ScaledBasis) for d in leaves(as_layout(name, layout).stride)):
-        raise LeafTypeError(f"{name} of {shown(layout)}", "a layout of offsets", "coordinates have no order: take each mode for itself")
+        raise LeafTypeError(f"{name} of {shown(layout)}", "a layout of offsets", "take each mode for itself: coordinates have no order")
 
 
 def _following_modes(modes: list[tuple[Any, Any, Any]]) -> list[Mode]:

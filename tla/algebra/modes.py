@@ -60,7 +60,7 @@ def _range(name: str, begin: int, end: int, x: object) -> tuple[list[Any], int, 
     modes = _modes(x)
     end = len(modes) if end == -1 else end
     if not 0 <= begin <= end <= len(modes):
-        raise RankError(f"{name}[{begin}, {end}] of {shown(x)}", f"0 <= begin <= end <= {len(modes)}", "-1 stands for the end")
+        raise RankError(f"{name}[{begin}, {end}] of {shown(x)}", f"0 <= begin <= end <= {len(modes)}", "write -1 for the end")
     return modes, int(begin), int(end)
 
 
@@ -178,7 +178,7 @@ class _Extend:
             if leaf(n) > MAX_RANK:
                 raise RankError(f"{self.__name__}[{n}] of {shown(x)}", f"at most {MAX_RANK}", "use fewer modes")
             if n < len(modes):
-                raise RankError(f"{self.__name__}[{n}] of {shown(x)}", f"{len(modes)} or more", "take[0, n] has fewer modes")
+                raise RankError(f"{self.__name__}[{n}] of {shown(x)}", f"{len(modes)} or more", "write take[0, n] for fewer modes")
             filler = _one(x, (Layout(_1, _0) if isinstance(x, AnyLayout) else _1) if mode is None else mode)
             return _of(x, self._join(modes, [filler] * (int(n) - len(modes))))
 

@@ -15,7 +15,7 @@ from ..core.int_tuple import (
     like,
     shown,
 )
-from ..core.ints import Int, IntTupleLike, is_int, leaf, mul
+from ..core.ints import Int, IntTree, IntTupleLike, is_int, leaf, mul
 from ..core.layout import Layout, as_layout
 from ..core.strides import Stride
 from .coalesce import filter_zeros
@@ -23,7 +23,7 @@ from .coalesce import filter_zeros
 _0, _1 = (Int[0](), Int[1]())
 
 
-def compact_order(shape: IntTupleLike, order: IntTupleLike) -> Any:
+def compact_order(shape: IntTupleLike, order: IntTupleLike) -> IntTree:
     """The strides of a shape laid out without gaps, the leaf of the smallest order fastest.
 
     order   weakly congruent to the shape: integers, the smallest first; a mode under one integer is first mode fastest.
@@ -49,7 +49,7 @@ def compact_order(shape: IntTupleLike, order: IntTupleLike) -> Any:
 def _orders(shape: IntTupleLike, order: IntTupleLike) -> Iterable[Any]:
     if not isinstance(order, tuple):
         if not is_int(order):
-            raise LeafTypeError(f"order {shown(order)}", "integers", "coordinates have no order")
+            raise LeafTypeError(f"order {shown(order)}", "integers", "give integers: coordinates have no order")
         return [order for _leaf in leaves(shape)]
     if not isinstance(shape, tuple) or len(shape) != len(order):
         raise RankError(

@@ -299,7 +299,9 @@ def is_ordered(layout: Layout) -> Reason | bool | None:
     Source: CuTe's whitepaper, arXiv 2603.02298.
     """
     if any(step_of(d) is not d for _s, d in flat_modes(layout)):
-        return Reason(f"{shown(layout)} has coordinates for strides", "a layout of offsets", "coordinates have no order")
+        return Reason(
+            f"{shown(layout)} has coordinates for strides", "a layout of offsets", "ask of each mode for itself: coordinates have no order"
+        )
     modes = [(s, d) for s, d in flat_modes(layout) if not equal(s, 1) and not equal(d, 0)]
     answer: bool | None = True
     for (s, a), (n, b) in itertools.pairwise(modes):

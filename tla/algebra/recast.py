@@ -31,7 +31,7 @@ def _counted(name: str, *numbers: int) -> list[int]:
 def _leafwise(name: str, layout: Layout, f: Callable[[Any, Any], Mode]) -> Layout:
     """The layout with f(extent, stride) for each of its leaves."""
     if any(isinstance(d, ScaledBasis) for _s, d in flat_modes(as_layout(name, layout))):
-        raise LeafTypeError(f"{name} of {shown(layout)}", "a layout of offsets", "coordinates have no width")
+        raise LeafTypeError(f"{name} of {shown(layout)}", "a layout of offsets", "recast the layout of offsets: coordinates have no width")
     modes = [f(s, d) for s, d in flat_modes(layout)]
     for n in (n for mode in modes for n in mode):
         leaf(n)  # which 64 bits have to hold

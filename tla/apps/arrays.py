@@ -128,7 +128,7 @@ def _sharding_text(value: dict[str, Any]) -> str:
 def _array(text: str) -> xla.ArrayShape:
     shape = xla.parse_shape(text)
     if not isinstance(shape, xla.ArrayShape) or not all(isinstance(n, int) for n in shape.dimensions):
-        raise LeafTypeError(f"{text} is no array of known sizes", "an element type and dimensions", "as in 'bf16[8,300]'")
+        raise LeafTypeError(f"{text} is no array of known sizes", "an element type and dimensions", "write it as in 'bf16[8,300]'")
     return shape
 
 

@@ -477,7 +477,7 @@ def _read_coord(text: str) -> Any:
     except ParseError as error:
         raise ParseError(text, min(max(error.position - 1, 0), len(text)), *error.args[2:]) from None
     if not isinstance(inner, IntTuple):
-        raise LeafTypeError(f"{text} is no coordinate", "an integer, or integers between commas", "as in 1,5 or (1,0),5")
+        raise LeafTypeError(f"{text} is no coordinate", "an integer, or integers between commas", "write it as in 1,5 or (1,0),5")
     return inner[0] if len(inner) == 1 else inner
 
 

@@ -53,7 +53,7 @@ def hlo(arguments: argparse.Namespace) -> Answer:
         lines = [*xla.read_hlo(file, errors.append)]
     _say_unread(errors)
     if not lines:
-        raise LeafTypeError(f"{arguments.file}: no instruction of HLO in it", "the text of an HLO module", "is it the right file?")
+        raise LeafTypeError(f"{arguments.file}: no instruction of HLO in it", "the text of an HLO module", "check the file")
     return _totals(xla.totals(lines, arguments.by, arguments.interiors, space), arguments, least)
 
 

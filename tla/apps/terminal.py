@@ -40,7 +40,7 @@ def width() -> int | None:
 
 
 def colours() -> int:
-    """How many colours standard output shows: 0 where it is no terminal, or NO_COLOR forbids them, or TERM is dumb.
+    """The number of colours that standard output shows: 0 where it is no terminal, or NO_COLOR forbids them, or TERM is dumb.
 
     Source: https://no-color.org; terminfo.
     """

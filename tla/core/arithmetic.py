@@ -17,12 +17,12 @@ from .arrays import computed
 from .coord import as_coord
 from .errors import DivisibilityError, RankError
 from .int_tuple import IntTuple, as_int_tuple, leaves, product, shown
-from .ints import Int, IntLike, IntTupleLike, add, is_leaf, mul, static
+from .ints import Int, IntLike, IntTree, IntTupleLike, Leaf, add, is_leaf, mul, static
 from .kinds import by_kind
 from .profiles import require_congruent
 
 
-def ceil_div(a: IntTupleLike, b: IntTupleLike) -> Any:
+def ceil_div(a: IntTupleLike, b: IntTupleLike) -> IntTree:
     """a / b rounded up, for b > 0. On tuples mode by mode; an integer b divides the modes of a from the left.
 
     Raises RangeError where b is not positive, RankError where b has more modes than a.
@@ -36,7 +36,7 @@ def ceil_div(a: IntTupleLike, b: IntTupleLike) -> Any:
     return _divide(ceil_div, ints.ceil_div, as_int_tuple(a), as_int_tuple(b))
 
 
-def shape_div(a: IntTupleLike, b: IntTupleLike) -> Any:
+def shape_div(a: IntTupleLike, b: IntTupleLike) -> IntTree:
     """The shape a without a tile of b: a / b where b divides a, 1 where a divides b. On tuples as ceil_div does.
 
     Raises DivisibilityError where neither divides the other, RankError where two tuples differ in length.
@@ -53,7 +53,7 @@ def shape_div(a: IntTupleLike, b: IntTupleLike) -> Any:
     return _divide(shape_div, ints.shape_div, a, b)
 
 
-def _divide(divide: Callable[[Any, Any], Any], divide_ints: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
+def _divide(divide: Callable[[Any, Any], Any], divide_ints: Callable[[Any, Any], Any], a: IntTree, b: IntTree) -> IntTree:
     if not isinstance(a, tuple):
         return divide_ints(a, product(b))
     if isinstance(b, tuple):
@@ -65,7 +65,7 @@ def _divide(divide: Callable[[Any, Any], Any], divide_ints: Callable[[Any, Any],
     return IntTuple(*out)
 
 
-def round_up(a: IntTupleLike, b: IntTupleLike) -> Any:
+def round_up(a: IntTupleLike, b: IntTupleLike) -> IntTree:
     """The least multiple of b that is at least a, for b > 0; mode by mode on tuples; of an integer, that of each b.
 
     Raises RangeError where b is not positive, RankError where the profiles differ.
@@ -92,14 +92,14 @@ def _paired(name: str, a: tuple[Any, ...], b: tuple[Any, ...]) -> Iterator[tuple
     return zip(a, b + (one,) * (len(a) - len(b)))
 
 
-def _over_leaves(name: str, decide: Callable[[int, int], int], xs: tuple[Any, ...]) -> Any:
+def _over_leaves(name: str, decide: Callable[[int, int], int], xs: tuple[Any, ...]) -> Leaf:
     found = [n for x in xs for n in leaves(as_int_tuple(x))]
     if not found:
         raise RankError(f"{name} of no integers", "at least one", "give one, or a tuple that has one")
     return functools.reduce(functools.partial(ints.fold, name, decide), found)
 
 
-def gcd(*xs: IntTupleLike) -> Any:
+def gcd(*xs: IntTupleLike) -> Leaf:
     """The greatest common divisor of all integers in the arguments; static if all of them are.
 
     >>> from tla import gcd, Int
@@ -111,7 +111,7 @@ def gcd(*xs: IntTupleLike) -> Any:
     return _over_leaves("gcd", math.gcd, xs)
 
 
-def max(*xs: IntTupleLike) -> Any:
+def max(*xs: IntTupleLike) -> Leaf:
     """The largest of all integers in the arguments; static if all of them are.
 
     >>> import tla
@@ -123,7 +123,7 @@ def max(*xs: IntTupleLike) -> Any:
     return _over_leaves("max", builtins.max, xs)
 
 
-def min(*xs: IntTupleLike) -> Any:
+def min(*xs: IntTupleLike) -> Leaf:
     """The smallest of all integers in the arguments; static if all of them are.
 
     >>> import tla
@@ -135,7 +135,7 @@ def min(*xs: IntTupleLike) -> Any:
     return _over_leaves("min", builtins.min, xs)
 
 
-def lcm(*xs: IntTupleLike) -> Any:
+def lcm(*xs: IntTupleLike) -> Leaf:
     """The least common multiple of all integers in the arguments; static if all of them are.
 
     >>> from tla import lcm, Int
@@ -147,7 +147,7 @@ def lcm(*xs: IntTupleLike) -> Any:
     return ints.leaf(_over_leaves("lcm", math.lcm, xs))
 
 
-def sum(x: IntTupleLike) -> Any:
+def sum(x: IntTupleLike) -> Leaf:
     """The sum of all integers of an IntTuple; static if all of them are, _0 for ().
 
     >>> import tla
@@ -159,7 +159,7 @@ def sum(x: IntTupleLike) -> Any:
     return functools.reduce(add, leaves(as_int_tuple(x)), Int[0]())
 
 
-def signum(x: IntTupleLike) -> Any:
+def signum(x: IntTupleLike) -> Leaf:
     """-1, 0 or 1: the sign of an integer; static if it is.
 
     >>> from tla import signum, Int
@@ -172,7 +172,7 @@ def signum(x: IntTupleLike) -> Any:
     return ints.fold("signum", lambda n, zero: (n > zero) - (n < zero), x, Int[0]() if type(x) is Int else 0)
 
 
-def safe_div(a: IntLike, b: IntLike) -> Any:
+def safe_div(a: IntLike, b: IntLike) -> Leaf:
     """a / b, which has no remainder. DivisibilityError where it has one.
 
     >>> from tla import safe_div, Int
@@ -187,7 +187,7 @@ def safe_div(a: IntLike, b: IntLike) -> Any:
     return x // d
 
 
-def inner_product(a: IntTupleLike, b: IntTupleLike) -> Any:
+def inner_product(a: IntTupleLike, b: IntTupleLike) -> Leaf:
     """The sum of the products of the integers of two congruent IntTuples: the offset of a coordinate by its strides.
 
     >>> from tla import inner_product
@@ -201,7 +201,7 @@ def inner_product(a: IntTupleLike, b: IntTupleLike) -> Any:
     return functools.reduce(add, builtins.map(mul, leaves(a), leaves(b)), Int[0]())
 
 
-def elem_scale(a: IntTupleLike, b: IntTupleLike) -> Any:
+def elem_scale(a: IntTupleLike, b: IntTupleLike) -> IntTree:
     """Each integer of a times the product of what b has in its place.
 
     >>> from tla import elem_scale
@@ -280,7 +280,7 @@ def elem_geq(a: IntLike, b: IntLike) -> Any:
     return elem_leq(b, a)
 
 
-def _elementwise(name: str, holds: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
+def _elementwise(name: str, holds: Callable[[Any, Any], Any], a: IntTree, b: IntTree) -> Any:
     """Whether holds(x, y) for every x of a and its counterpart y in b: True, False or None; of arrays, element by element."""
     if isinstance(a, tuple) != isinstance(b, tuple):
         raise RankError(f"{name}: {shown(a)} and {shown(b)}", "integers in the same places", "give each integer its counterpart")
@@ -342,7 +342,7 @@ def colex_leq(a: IntTupleLike, b: IntTupleLike) -> Any:
     return _not(colex_less(b, a))
 
 
-def _before(name: str, a: Any, b: Any, end: int) -> bool | None:
+def _before(name: str, a: IntTree, b: IntTree, end: int) -> bool | None:
     """Whether a comes before b, the mode at an end (0 or -1) deciding first."""
     a, b = as_int_tuple(a), as_int_tuple(b)
     if isinstance(a, tuple) != isinstance(b, tuple):
@@ -359,7 +359,7 @@ def _before(name: str, a: Any, b: Any, end: int) -> bool | None:
     return rest if less is False and same else False if less is rest is False else None
 
 
-def _same(a: Any, b: Any) -> bool | None:
+def _same(a: IntTree, b: IntTree) -> bool | None:
     if isinstance(a, tuple) != isinstance(b, tuple) or (isinstance(a, tuple) and len(a) != len(b)):
         return False
     if not isinstance(a, tuple):

@@ -120,7 +120,7 @@ def _in_64_bits(x: object) -> Any:
 def _factor(n: IntLike) -> Any:
     """n, if coordinates can be multiplied by it."""
     if isinstance(n, (ScaledBasis, tuple)):
-        raise LeafTypeError(f"coordinates times {shown(n)}", "an integer", "coordinates are added, and multiplied by integers")
+        raise LeafTypeError(f"coordinates times {shown(n)}", "an integer", "add coordinates, or multiply them by integers")
     return coord_leaf(n)
 
 
@@ -233,7 +233,7 @@ def _sum_of_modes(a: IntLike, b: IntLike) -> Any:
 def _ask(question: str, a: IntLike, b: IntLike) -> bool | None:
     if question == "==":
         return bool(a == b)
-    raise LeafTypeError(f"{shown(a)} and {shown(b)}: coordinates have no order", "integers", "basis elements are strides only")
+    raise LeafTypeError(f"{shown(a)} and {shown(b)}: coordinates have no order", "integers", "use basis elements as strides only")
 
 
 register_leaf(ScaledBasis, _ask, integer=False)

@@ -13,10 +13,10 @@ from typing import Any
 
 from .arrays import require_held
 from .basis import ArithmeticTuple, ScaledBasis, as_coordinate
-from .coord import CoordLike, offset_range
+from .coord import CoordLike, Offset, offset_range
 from .errors import LeafTypeError, RankError
 from .int_tuple import AnyLayout, leaves, mode, shown, symbols_given
-from .ints import Int, IntTupleLike, is_constant, is_int, is_leaf, is_static, leaf, plus
+from .ints import Int, IntTree, IntTupleLike, is_constant, is_int, is_leaf, is_static, leaf, plus
 from .layout import Layout, as_layout, origin_given
 from .profiles import flatten, unflatten
 from .swizzle import Swizzle
@@ -61,7 +61,9 @@ class ComposedLayout(AnyLayout):
         offset = ArithmeticTuple(*offset) if isinstance(offset, tuple) else leaf(offset)
         if isinstance(offset, tuple) and isinstance(inner, Layout) and not gives_coordinates(inner):
             raise LeafTypeError(
-                f"the coordinate {shown(offset)} as offset of {shown(inner)}", "an integer", "it is added to inner's offsets"
+                f"the coordinate {shown(offset)} as offset of {shown(inner)}",
+                "an integer",
+                "give the number that is added to inner's offsets",
             )
         parts, last = 3, inner
         while isinstance(last, ComposedLayout):
@@ -75,12 +77,12 @@ class ComposedLayout(AnyLayout):
         return new_value(cls, outer=outer, offset=offset, inner=inner)
 
     @property
-    def shape(self) -> Any:
+    def shape(self) -> IntTree:
         """The shape of the inner layout."""
         return self.inner.shape
 
     @property
-    def origin_shape(self) -> Any:
+    def origin_shape(self) -> IntTree:
         """The origin_shape of the inner layout."""
         return self.inner.origin_shape
 
@@ -89,7 +91,7 @@ class ComposedLayout(AnyLayout):
         """Whether all parts are known at compile time."""
         return bool(self.outer.is_static and is_static(self.offset) and self.inner.is_static)
 
-    def __call__(self, *coord: object) -> Any:
+    def __call__(self, *coord: object) -> Offset:
         place = self.inner(*coord)
         if not is_leaf(place) and (between := values_between(self.inner, self.offset)):  # a tracer would wrap silently
             require_held(str(self), place, *between)
@@ -155,7 +157,7 @@ def values_between(layout: Any, offset: Any = _0) -> tuple[int, int] | None:
     return ends and (min(0, ends[0], ends[0] + offset), max(0, ends[1], ends[1] + offset))
 
 
-def _outer_at(outer: AnyLayout, place: CoordLike) -> Any:
+def _outer_at(outer: AnyLayout, place: CoordLike) -> Offset:
     """The outer map at a place: an integer, or a coordinate that may have fewer modes than it."""
     if isinstance(outer, Layout) and isinstance(place, (tuple, ScaledBasis)):
         return outer(_filled(as_coordinate(place), outer.shape))

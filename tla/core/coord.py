@@ -24,7 +24,9 @@ from .int_tuple import AnyLayout, IntTuple, Underscore, as_int_tuple, as_tuple, 
 from .ints import (
     Int,
     IntLike,
+    IntTree,
     IntTupleLike,
+    Leaf,
     equal,
     foreign,
     is_constant,
@@ -71,6 +73,8 @@ class Computes(Protocol):
 
 #: A coordinate: an integer, an array or a tracer, `_`, or a tuple of these, nested.
 CoordLike: TypeAlias = "Computes | Underscore | tuple[CoordLike, ...]"
+#: The value of a layout: an integer, a coordinate, an array, or what a tracer makes of it; which depends on the coordinate and the strides.
+Offset: TypeAlias = Any
 
 
 def MakeCoord(*modes: object) -> Coord:
@@ -87,7 +91,7 @@ def MakeCoord(*modes: object) -> Coord:
     return Coord(*modes)
 
 
-def coord_leaf(x: object) -> Any:
+def coord_leaf(x: object) -> Leaf:
     """x as a coordinate: an integer as leaf() has it, an array of integers in 64 bits, what has + * // % as it is."""
     if is_leaf(x):
         return x if is_int(x) else _no_coordinate(x)
@@ -97,7 +101,7 @@ def coord_leaf(x: object) -> Any:
     if np and isinstance(x, np.ndarray):
         return _index_array(np, x)
     if isinstance(x, Underscore):
-        raise LeafTypeError("`_` in a coordinate", "an integer for each mode", "slice_((_, 3), layout) gives what is left open")
+        raise LeafTypeError("`_` in a coordinate", "an integer for each mode", "write slice_((_, 3), layout) for what is left open")
     if re.search(_NO_INTEGER_DTYPE, dtype := dtype_of(x)):
         raise LeafTypeError(f"a coordinate array of {dtype}", "an integer array", "convert it with .astype('int32') if that is meant")
     if (
@@ -127,7 +131,7 @@ def _index_array(np: Any, x: Any) -> Any:
 _NO_INTEGER_DTYPE = r"(?i)float|complex|bool|key<"
 
 
-def as_coord(x: object) -> Any:
+def as_coord(x: object) -> IntTree:
     """x checked: an integer or a foreign object as a leaf, a tuple as a Coord."""
     return as_tuple(Coord, x, coord_leaf) if isinstance(x, tuple) else coord_leaf(x)
 
@@ -135,7 +139,7 @@ def as_coord(x: object) -> Any:
 # ---------------------------------------------------------------------------------------------- conversions
 
 
-def crd2offset(coord: CoordLike, shape: IntTupleLike, stride: IntTupleLike) -> Any:
+def crd2offset(coord: CoordLike, shape: IntTupleLike, stride: IntTupleLike) -> Offset:
     """The offset of a coordinate [elements]: the sum of coordinate * stride over the modes.
 
     coord     an integer, which runs through the shape first mode fastest, or one coordinate per mode, nested no deeper
@@ -155,7 +159,7 @@ def crd2offset(coord: CoordLike, shape: IntTupleLike, stride: IntTupleLike) -> A
     return offset_of(coord, shape, stride)
 
 
-def crd2idx(coord: CoordLike, shape: IntTupleLike | AnyLayout, stride: IntTupleLike | None = None) -> Any:
+def crd2idx(coord: CoordLike, shape: IntTupleLike | AnyLayout, stride: IntTupleLike | None = None) -> Offset:
     """The index of a coordinate in a shape, first mode fastest; with strides, its offset, as crd2offset. Of a layout, its offset there.
 
     >>> from tla import crd2idx
@@ -192,7 +196,7 @@ def _matched(coord: CoordLike, shape: IntTupleLike) -> Iterator[tuple[Any, Any]]
         yield coord, product(shape)
 
 
-def idx2crd(index: CoordLike, shape: IntTupleLike, stride: IntTupleLike | None = None) -> Any:
+def idx2crd(index: CoordLike, shape: IntTupleLike, stride: IntTupleLike | None = None) -> IntTree:
     """The coordinate of an index in a shape, nested like the shape; the last mode has no bound.
 
     index    an integer, or one per mode
@@ -216,7 +220,7 @@ def idx2crd(index: CoordLike, shape: IntTupleLike, stride: IntTupleLike | None =
     return _split_by(index, shape, stride)
 
 
-def crd2crd(coord: CoordLike, src_shape: IntTupleLike, dst_shape: IntTupleLike) -> Any:
+def crd2crd(coord: CoordLike, src_shape: IntTupleLike, dst_shape: IntTupleLike) -> IntTree:
     """The coordinate of shape dst at the place of a coordinate of shape src: mode by mode, or through the index.
 
     Raises RankError where both shapes are tuples of other ranks.
@@ -230,7 +234,7 @@ def crd2crd(coord: CoordLike, src_shape: IntTupleLike, dst_shape: IntTupleLike) 
     return _crd2crd(as_coord(coord), as_int_tuple(src_shape), as_int_tuple(dst_shape))
 
 
-def _crd2crd(coord: Any, src: Any, dst: Any) -> Any:
+def _crd2crd(coord: IntTree, src: IntTree, dst: IntTree) -> IntTree:
     if isinstance(coord, tuple) and isinstance(src, tuple) and isinstance(dst, tuple):
         if not len(coord) == len(src) == len(dst):
             raise RankError(f"crd2crd: {shown(coord)} of {shown(src)} to {shown(dst)}", "equal ranks", "go through crd2idx and idx2crd")
@@ -241,7 +245,7 @@ def _crd2crd(coord: Any, src: Any, dst: Any) -> Any:
 # ------------------------------------------------------------------------------------------- the arithmetic
 
 
-def offset_of(coord: CoordLike, shape: IntTupleLike, stride: IntTupleLike) -> Any:
+def offset_of(coord: CoordLike, shape: IntTupleLike, stride: IntTupleLike) -> Offset:
     """crd2offset of a shape and a stride that are checked."""
     try:
         total = _sum_of_ints(coord, shape, stride)
@@ -251,7 +255,7 @@ def offset_of(coord: CoordLike, shape: IntTupleLike, stride: IntTupleLike) -> An
     return total or _offset_of_coord(as_coord(coord), shape, stride)
 
 
-def _offset_of_coord(coord: CoordLike, shape: IntTupleLike, stride: IntTupleLike) -> Any:
+def _offset_of_coord(coord: CoordLike, shape: IntTupleLike, stride: IntTupleLike) -> Offset:
     arrays = [x for x in leaves(coord) if dtype_of(x)]
     np = sys.modules.get("numpy")
     if np and any(isinstance(x, np.ndarray) for x in arrays):
@@ -259,7 +263,7 @@ def _offset_of_coord(coord: CoordLike, shape: IntTupleLike, stride: IntTupleLike
     return _offset_in(arrays, coord, shape, stride)
 
 
-def _offset_in(arrays: list[Any], coord: CoordLike, shape: IntTupleLike, stride: IntTupleLike) -> Any:
+def _offset_in(arrays: list[Any], coord: CoordLike, shape: IntTupleLike, stride: IntTupleLike) -> Offset:
     """_offset of a coordinate with arrays and tracers in it, which compute in their dtypes: these wrap silently.
 
     A dtype has to hold each coordinate inside of the shape, and each sum on the way. What lies past the shape is not seen.
@@ -297,7 +301,7 @@ def offset_range(shape: IntTupleLike, stride: IntTupleLike) -> tuple[int, int] |
 _by, _rest, _whole = int.__mul__, int.__mod__, int.__floordiv__
 
 
-def _sum_of_ints(coord: object, shape: Any, stride: Any) -> int:
+def _sum_of_ints(coord: object, shape: IntTree, stride: IntTree) -> int:
     total = 0
     if type(coord) is int:
         while isinstance(shape, tuple):
@@ -319,7 +323,7 @@ def _sum_of_ints(coord: object, shape: Any, stride: Any) -> int:
     return total
 
 
-def _reduced(x: int, shape: Any, stride: Any) -> tuple[int, int]:
+def _reduced(x: int, shape: IntTree, stride: IntTree) -> tuple[int, int]:
     """The offset of x modulo the size of shape, and x divided by that size."""
     total = 0
     for s, d in zip(shape, stride):
@@ -332,7 +336,7 @@ def _reduced(x: int, shape: Any, stride: Any) -> tuple[int, int]:
     return total, x
 
 
-def _offset(coord: object, shape: Any, stride: Any) -> Any:
+def _offset(coord: object, shape: IntTree, stride: IntTree) -> Offset:
     if isinstance(coord, tuple):
         terms = [_offset(c, s, d) for c, s, d in zip(coord, _fitting(coord, shape), stride)]
     elif isinstance(shape, tuple):
@@ -365,7 +369,7 @@ def ends_empty(shape: Any) -> bool:
     return isinstance(shape, tuple)
 
 
-def _split(index: CoordLike, shape: IntTupleLike) -> Any:
+def _split(index: CoordLike, shape: IntTupleLike) -> IntTree:
     """idx2crd without strides."""
     if isinstance(index, tuple):
         return tuple.__new__(Coord, map(_split, index, _fitting(index, shape)))
@@ -382,7 +386,7 @@ def _split(index: CoordLike, shape: IntTupleLike) -> Any:
     return tuple.__new__(Coord, out)
 
 
-def _split_by(index: object, shape: Any, stride: Any) -> Any:
+def _split_by(index: object, shape: IntTree, stride: IntTree) -> IntTree:
     """idx2crd with strides."""
     if isinstance(index, tuple):
         return tuple.__new__(Coord, map(_split_by, index, _fitting(index, shape), stride))
@@ -401,14 +405,14 @@ def _fitting(coord: tuple[Any, ...], shape: IntTupleLike) -> tuple[Any, ...]:
     return shape
 
 
-def _over(x: Any, n: Any) -> Any:
+def _over(x: Offset, n: Offset) -> Offset:
     _divides_by(n)
     if power := _power_of_two(x, n):
         return x >> power
     return x if is_constant(1, n) else x // n if is_leaf(x) else computed(operator.floordiv, x, plain(n))
 
 
-def _mod(x: Any, n: Any) -> Any:
+def _mod(x: Offset, n: Offset) -> Offset:
     _divides_by(n)
     if _power_of_two(x, n):
         return computed(operator.and_, x, plain(n) - 1)
@@ -430,7 +434,7 @@ def _divides_by(n: IntLike) -> None:
         raise RangeError("an integer coordinate divided by 0", "extents and strides of 1 or more", "give one coordinate per mode")
 
 
-def _offsets_of_arrays(np: Any, coord: CoordLike, shape: IntTupleLike, stride: IntTupleLike) -> Any:
+def _offsets_of_arrays(np: Any, coord: CoordLike, shape: IntTupleLike, stride: IntTupleLike) -> Offset:
     """The offsets of coordinates that are integer arrays: int64, of the shape that the arrays broadcast to."""
     parts = list(leaves(coord))
     arrays = [x for x in parts if isinstance(x, np.ndarray)]

@@ -17,7 +17,7 @@ from typing import Any, Generic, TypeVar, cast
 from . import ints
 from .display import Displayed
 from .errors import LeafTypeError, RankError
-from .ints import Int, IntTupleLike, Static, is_int, leaf, mul, static
+from .ints import Int, IntTree, IntTupleLike, Leaf, Static, is_int, leaf, mul, static
 from .kinds import AnyLayout as AnyLayout, defined, layout_fix as layout_fix
 
 #: Nesting deeper than this is refused: it is no layout, and recursion on it would not end well.
@@ -119,12 +119,12 @@ def require_depth(x: tuple[Any, ...], depth: int = MAX_DEPTH) -> None:
             require_depth(m, depth - 1)
 
 
-def as_shape(x: object, cls: type[IntTuple] = IntTuple) -> Any:
+def as_shape(x: object, cls: type[IntTuple] = IntTuple) -> IntTree:
     """x checked, for what is defined on layouts by their shapes: an integer as a leaf, a tuple as a `cls`, a layout as its shape."""
     return as_int_tuple(shape_of(x), cls)
 
 
-def as_int_tuple(x: object, cls: type[IntTuple] = IntTuple) -> Any:
+def as_int_tuple(x: object, cls: type[IntTuple] = IntTuple) -> IntTree:
     """x checked: an integer as a leaf, a tuple as a `cls`. A layout is neither, and refused: its shape alone is not what it is."""
     if type(x) is cls or (cls is IntTuple and isinstance(x, IntTuple) and x.checked):
         return x
@@ -227,7 +227,7 @@ def mode(x: Any, i: int) -> Any:
     raise RankError(f"mode {i} of {shown(x)}", f"0 to {len(modes_of(x)) - 1}", f"its rank is {len(modes_of(x))}: use one of these")
 
 
-def shape_of(x: object) -> Any:
+def shape_of(x: object) -> IntTree:
     """The shape of a layout; an IntTuple is its own."""
     return x.shape if isinstance(x, AnyLayout) else x
 
@@ -301,7 +301,7 @@ def _depth(x: object) -> int:
 
 
 @ByPath
-def size(x: Any) -> Any:
+def size(x: IntTree) -> Leaf:
     """The number of coordinates: the product of all extents [elements]. For a layout, of its (padded) shape.
 
     >>> from tla import size, Int
@@ -313,7 +313,7 @@ def size(x: Any) -> Any:
     return product(shape_of(x))
 
 
-def product(x: IntTupleLike | AnyLayout) -> Any:
+def product(x: IntTupleLike | AnyLayout) -> Leaf:
     """The product of all integers of an IntTuple; static if all of them are, _1 for ().
 
     >>> from tla import product, Int
@@ -338,7 +338,7 @@ def product_each(x: IntTupleLike | AnyLayout) -> IntTuple:
     return IntTuple(*map(product, modes_of(x)))
 
 
-def like(profile: IntTupleLike, values: Iterator[Any], cls: type[IntTuple] = IntTuple) -> Any:
+def like(profile: IntTupleLike, values: Iterator[Any], cls: type[IntTuple] = IntTuple) -> IntTree:
     """The next values of an iterator, in the nesting of `profile`."""
     if not isinstance(profile, tuple):
         return next(values)

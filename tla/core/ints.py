@@ -23,6 +23,10 @@ from .value import Value, put
 IntLike: TypeAlias = SupportsIndex
 #: An integer, or a tuple of these, nested.
 IntTupleLike: TypeAlias = "SupportsIndex | tuple[IntTupleLike, ...]"
+#: An integer of a result: Int, int or SymInt, or a basis element. Which of them depends on the values, so checkers let it be used as any.
+Leaf: TypeAlias = Any
+#: An integer of a result, or an IntTuple of them; which depends on the values.
+IntTree: TypeAlias = Any
 
 # ---------------------------------------------------------------------------------------------- static integers
 
@@ -307,7 +311,7 @@ def _is_bool(x: object) -> bool:
     return type(x).__module__ == "numpy" and type(x).__name__ in ("bool", "bool_")
 
 
-def leaf(x: object) -> Any:
+def leaf(x: object) -> Leaf:
     """x as a leaf: Int, int or a registered kind; a numpy integer becomes an int.
 
     LeafTypeError for anything else, RangeError for what 64 bits cannot hold.
@@ -437,7 +441,7 @@ def require(question: Literal["==", "<=", "divides"], a: object, b: object, wher
 # ------------------------------------------------------------------------------------------------- arithmetic
 
 
-def add(a: IntLike, b: IntLike) -> Any:
+def add(a: IntLike, b: IntLike) -> Leaf:
     """a + b, static if both are.
 
     >>> print(add(Int[4](), Int[2]()), add(0, Int[4]()))
@@ -454,7 +458,7 @@ def add(a: IntLike, b: IntLike) -> Any:
     return _combined(operator.add, a, b) if type(a) is not Int or a != 0 else _operand(b)
 
 
-def mul(a: Any, b: Any) -> Any:
+def mul(a: Leaf, b: Leaf) -> Leaf:
     """a * b, static if both are or one is _0; like `add`, it never looks at a dynamic value. A static 1 costs nothing.
 
     >>> print(mul(Int[4](), Int[2]()), mul(1, Int[4]()), mul(3, Int[0]()))
@@ -465,7 +469,7 @@ def mul(a: Any, b: Any) -> Any:
     return _combined(operator.mul, a, b) if type(a) is not Int or a != 1 else _operand(b)
 
 
-def _combined(operation: Callable[[Any, Any], Any], a: object, b: object) -> Any:
+def _combined(operation: Callable[[Any, Any], Any], a: object, b: object) -> Leaf:
     """operation(a, b) of leaves, or of what else computes."""
     if type(a) is not int:
         a = _operand(a)
@@ -479,12 +483,12 @@ def _operand(x: object) -> Any:
     return leaf(x) if not is_leaf(x) and (isinstance(x, (numbers.Number, tuple, list)) or is_no_integer(x) or x is None) else x
 
 
-def as_static(n: IntLike) -> Any:
+def as_static(n: IntLike) -> Leaf:
     """An integer of the library's own as the static integer that it is; a symbol as it stands."""
     return static(n) if isinstance(n, int) else n
 
 
-def settled(n: IntLike, *of: object) -> Any:
+def settled(n: IntLike, *of: object) -> Leaf:
     """n, made of these: as a static integer where it is a number whatever dynamic integers hold, as M // M is.
 
     >>> from tla import dim
@@ -500,7 +504,7 @@ def plain(n: object) -> Any:
     return int(n) if isinstance(n, int) else n
 
 
-def times(x: Any, d: Any) -> Any:
+def times(x: Leaf, d: Leaf) -> Leaf:
     """x * d, where x may be anything that computes: an array, a tracer. A static 0 or 1 costs nothing."""
     if is_constant(0, d):
         return static(0)
@@ -511,14 +515,14 @@ def times(x: Any, d: Any) -> Any:
     )  # a proxy takes all that stands on its right, a basis element too
 
 
-def plus(a: IntLike, b: IntLike) -> Any:
+def plus(a: IntLike, b: IntLike) -> Leaf:
     """a + b, where both may be anything that computes. A static 0 costs nothing."""
     if is_constant(0, a) or is_constant(0, b):
         return b if is_constant(0, a) else a
     return add(a, b) if is_leaf(a) and is_leaf(b) else computed(operator.add, plain(a), plain(b))
 
 
-def ceil_div(a: Any, b: Any) -> Any:
+def ceil_div(a: Leaf, b: Leaf) -> Leaf:
     """a / b rounded up, for b > 0; static if both are."""
     if type(a) is type(b) is int and b > 0:
         return -(-a // b)
@@ -532,7 +536,7 @@ def require_positive(where: str, n: IntLike) -> None:
         raise RangeError(f"{where}: {n} is not positive", "1 or more", "leave out what is empty")
 
 
-def shape_div(a: Any, b: Any) -> Any:
+def shape_div(a: Leaf, b: Leaf) -> Leaf:
     """a / b where b divides a; 1, with the sign of the quotient, where a divides b. DivisibilityError otherwise."""
     if equal(b, 0):
         raise DivisibilityError(f"shape_div({a}, 0)", "a divisor of 1 or more", "divide by something other than 0")
@@ -550,7 +554,7 @@ def shape_div(a: Any, b: Any) -> Any:
     )
 
 
-def fold(name: str, decide: Callable[[int, int], int], a: object, b: object) -> Any:
+def fold(name: str, decide: Callable[[int, int], int], a: object, b: object) -> Leaf:
     """decide(a, b) of two known integers, static if both are: what gcd, max and min share."""
     x, y = known(a), known(b)
     if x is None or y is None:
@@ -561,11 +565,11 @@ def fold(name: str, decide: Callable[[int, int], int], a: object, b: object) -> 
     return static(decide(x, y)) if type(a) is type(b) is Int else decide(x, y)
 
 
-def smaller(a: IntLike, b: IntLike) -> Any:
+def smaller(a: IntLike, b: IntLike) -> Leaf:
     """The smaller of two integers, static if both are."""
     return fold("min", min, a, b)
 
 
-def larger(a: IntLike, b: IntLike) -> Any:
+def larger(a: IntLike, b: IntLike) -> Leaf:
     """The larger of two integers, static if both are."""
     return fold("max", max, a, b)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec
 
 from .arrays import INT64_MAX, INT64_MIN
 from .cache import memo
-from .coord import ends_empty, offset_of
+from .coord import Offset, ends_empty, offset_of
 from .errors import LeafTypeError, RangeError, RankError
 from .int_tuple import (
     MAX_DEPTH,
@@ -27,7 +27,7 @@ from .int_tuple import (
     symbols_given,
     text,
 )
-from .ints import Int, IntLike, IntTupleLike, Static, at_most, divides, equal, is_static, leaf, mul, require
+from .ints import Int, IntLike, IntTupleLike, Leaf, Static, at_most, divides, equal, is_static, leaf, mul, require
 from .profiles import congruent, flatten, require_congruent, unflatten
 from .strides import Shape, Stride, compact_col_major
 
@@ -118,7 +118,7 @@ class Layout(AnyLayout, metaclass=_LayoutMeta):
         """The part of each top-level mode that holds valid data [elements]; None where that is no box: part of it is padding."""
         return _default_origin(self.shape) if self._origin is None else None if self._origin is ... else self._origin
 
-    def __call__(self, *coord: Any) -> Any:
+    def __call__(self, *coord: Any) -> Offset:
         at = coord[0] if len(coord) == 1 else coord
         if type(at) is int and self._plain:  # the loop of offset_of, in plain ints; a sum of 0 may be static, see there
             total, x = 0, at
@@ -129,13 +129,17 @@ class Layout(AnyLayout, metaclass=_LayoutMeta):
             if total := total + x * s * d:  # what is left of x is the last mode's
                 return total
         if not coord and self.shape != ():
-            raise LeafTypeError(f"the layout {self} called without a coordinate", "one", "a tensor's layout is t.layout, without ()")
+            raise LeafTypeError(
+                f"the layout {self} called without a coordinate", "one", "write t.layout, without (), for a tensor's layout"
+            )
         return offset_of(at, self.shape, self.stride)
 
     def __getitem__(self, i: int) -> Layout:
         """Mode i as a layout, with what of it is valid."""
         if not isinstance(i, int):
-            raise LeafTypeError(f"mode {i!r} of a layout", "one integer", "get[0, 1](layout) goes by a path, slice_((_, 0), layout) slices")
+            raise LeafTypeError(
+                f"mode {i!r} of a layout", "one integer", "write get[0, 1](layout) for a path, slice_((_, 0), layout) for a slice"
+            )
         mode(self.shape, leaf(i))
         if not isinstance(self.shape, tuple):
             return self
@@ -289,7 +293,7 @@ def spread_valid(extents: Iterable[Any], valid: object) -> Any:
     return Shape(*out)
 
 
-def valid_as_one(layout: Layout) -> Any:
+def valid_as_one(layout: Layout) -> Leaf:
     """The number of valid coordinates, where these are the first ones, first mode fastest; None where they are not."""
     if layout._origin is ...:
         return None
@@ -371,7 +375,9 @@ def _as_origin(shape: IntTupleLike, origin_shape: IntTupleLike) -> Shape | None:
     origin, whole = Shape(*modes_of(as_int_tuple(origin_shape))), _default_origin(shape)
     if not congruent(origin, whole):
         raise RankError(
-            f"origin_shape {shown(origin)} of {shown(shape)}", f"{len(whole)} integers, one per top-level mode", "a nested mode has one too"
+            f"origin_shape {shown(origin)} of {shown(shape)}",
+            f"{len(whole)} integers, one per top-level mode",
+            "give one integer for a nested mode too",
         )
     for o, n in zip(origin, whole):
         if at_most(o, -1) or at_most(o, n) is False:

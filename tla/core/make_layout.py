@@ -16,7 +16,7 @@ from .int_tuple import (
     as_shape,
     shown,
 )
-from .ints import Int, is_int, leaf
+from .ints import Int, IntTree, is_int, leaf
 from .kinds import defined, refuse_kind
 from .layout import Layout, as_layout, join
 from .strides import LayoutLeft, LayoutRight, _Order, compact_col_major, compact_row_major
@@ -106,7 +106,7 @@ def _concatenated(modes: list[Any]) -> Layout:
 
 
 @ByPath
-def shape(layout: Any) -> Any:
+def shape(layout: AnyLayout | IntTree) -> IntTree:
     """The shape of a layout, or of one of its modes: `shape[0, 1](layout)` [elements].
 
     >>> from tla import parse, shape
@@ -119,7 +119,7 @@ def shape(layout: Any) -> Any:
 
 
 @ByPath
-def stride(layout: Layout) -> Any:
+def stride(layout: Layout) -> IntTree:
     """The stride of a layout, or of one of its modes: `stride[0, 1](layout)` [elements].
 
     >>> from tla import parse, stride

@@ -14,7 +14,7 @@ from .int_tuple import (
     leaves,
     like,
 )
-from .ints import Int, IntLike, IntTupleLike, is_constant, leaf, mul
+from .ints import Int, IntLike, IntTree, IntTupleLike, is_constant, leaf, mul
 
 _0, _1 = (Int[0](), Int[1]())
 
@@ -94,7 +94,7 @@ LayoutLeft = _Order("LayoutLeft")
 LayoutRight = _Order("LayoutRight")
 
 
-def compact_col_major(shape: IntTupleLike, current: IntLike = _1) -> Any:
+def compact_col_major(shape: IntTupleLike, current: IntLike = _1) -> IntTree:
     """The strides of a shape laid out without gaps, first mode fastest, from stride `current` on [elements].
 
     A static 1 gets stride _0: no coordinate steps along it. Raises RangeError for a stride that 64 bits do not hold.
@@ -109,7 +109,7 @@ def compact_col_major(shape: IntTupleLike, current: IntLike = _1) -> Any:
     return _compact(shape, leaves(shape), current)[0]
 
 
-def compact_row_major(shape: IntTupleLike, current: IntLike = _1) -> Any:
+def compact_row_major(shape: IntTupleLike, current: IntLike = _1) -> IntTree:
     """The strides of a shape laid out without gaps, last mode fastest, from stride `current` on [elements].
 
     >>> from tla import compact_row_major, _1, _4

@@ -103,7 +103,7 @@ class Swizzle(Value, metaclass=_SwizzleMeta):
 def make_swizzle(bits: int, base: int, shift: int) -> Swizzle:
     what = f"Swizzle[{bits}, {base}, {shift}]"
     if bits < 0 or base < 0:
-        raise RangeError(what, "bits and base of 0 or more", "only the shift may be negative")
+        raise RangeError(what, "bits and base of 0 or more", "make the shift negative, if any")
     if abs(shift) < bits:
         raise RangeError(f"{what}: its {bits} bits and those {abs(shift)} places on overlap", f"a shift of {bits} or more", f"use {bits}")
     if bits + base + abs(shift) > 62:

@@ -80,7 +80,9 @@ def parse(text: str, *, origin_shape: Any = None, symbols: Any = None) -> Any:
     Source: docs/language.md; the notation is that of cute::print.
     """
     if not isinstance(text, str):
-        raise LeafTypeError(f"parse of a {type(text).__name__}", "a text such as '(_4,2):(_2,_1)'", "str(x) gives the text of a layout")
+        raise LeafTypeError(
+            f"parse of a {type(text).__name__}", "a text such as '(_4,2):(_2,_1)'", "give a text: str(x) of a layout is one"
+        )
     if is_foreign(text):
         text, symbols = _translated(text, symbols)
     reader = Reader(text, symbols)

@@ -32,7 +32,7 @@ def dim(name: str, *, multiple_of: int = 1, at_least: object = 1, at_most: objec
     unit = _known("multiple_of", multiple_of, 1)
     low = poly_of(at_least)
     if (least(low) or 0) < 0 or least(low) is None:
-        raise RangeError(f"dim({name!r}): at_least={at_least}", "0 or more: it is a size", "for other integers use index, or a difference")
+        raise RangeError(f"dim({name!r}): at_least={at_least}", "0 or more: it is a size", "use index for other integers, or a difference")
     high = None if at_most is None else poly_of(at_most)
     return _declared(name, unit, low, high, f"dim({name!r})")
 

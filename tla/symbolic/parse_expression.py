@@ -140,5 +140,5 @@ class _Reader:
     def unexpected(self, expected: str) -> ParseError:
         found = self.peek() or self.text[self.at : self.at + 1]
         return ParseError(
-            self.text, self.at, f"unexpected {found!r}" if found else "the text ends", expected, "an expression reads 16*(M//4)+1"
+            self.text, self.at, f"unexpected {found!r}" if found else "the text ends", expected, "write an expression such as 16*(M//4)+1"
         )

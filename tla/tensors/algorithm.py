@@ -236,7 +236,9 @@ def _gemm_extents(a: Tensor, b: Tensor, c: Tensor) -> tuple[int, int, int]:
         what = f"gemm of {extents[0]} by {extents[1]}, B as (n,k)"
         raise RankError(what, "B as (k,n), as in a @ b", "write gemm(a, transpose(b), c, accumulate=True) for CuTe's gemm(A, B, C)")
     if any(len(e) != 2 for e in extents) or [extents[0][1], extents[2]] != [extents[1][0], (extents[0][0], extents[1][1])]:
-        raise RankError(f"gemm of {extents[0]} by {extents[1]} into {extents[2]}", "(m,k) by (k,n) into (m,n)", "transpose(t) swaps modes")
+        raise RankError(
+            f"gemm of {extents[0]} by {extents[1]} into {extents[2]}", "(m,k) by (k,n) into (m,n)", "use transpose(t), which swaps modes"
+        )
     return extents[0][0], extents[1][1], extents[0][1]
 
 

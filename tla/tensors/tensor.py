@@ -170,7 +170,7 @@ class Tensor(Value, Displayed):
         require_data("numpy()", self)
         if isinstance(self.layout, ComposedLayout):
             what = f"numpy() of {self!r}: its layout is composed"
-            raise LeafTypeError(what, "one shape and stride", "numpy.asarray(t) copies it together")
+            raise LeafTypeError(what, "one shape and stride", "write numpy.asarray(t), which copies it together")
         array = moves.array_at(self.data, *(_by_leaves(self) if nested else _by_modes(self)))
         array.flags.writeable &= keeps_apart(self)
         return array
@@ -304,7 +304,9 @@ def _by_modes(t: Tensor) -> tuple[int, list[tuple[int, int]]]:
     found = moves.cells_of(t)
     if found is None or len(found) > 1 or any(len(axes) > 1 for axes in found[0][1]):
         what = f"numpy() of {t!r}: a mode has several strides"
-        raise DivisibilityError(what, "one stride for each mode", "numpy.asarray(t) copies; numpy(nested=True) has whole blocks")
+        raise DivisibilityError(
+            what, "one stride for each mode", "write numpy.asarray(t) for a copy, t.numpy(nested=True) for whole blocks"
+        )
     begin, modes = found[0]
     return begin, [axis for axes in modes for axis in axes or ((1, 0),)]
 
@@ -321,7 +323,7 @@ def _by_leaves(t: Tensor) -> tuple[int, list[tuple[int, int]]]:
         axes += reversed([*zip([*inner, valid // block], map(int, leaves(d)))])
     if not whole:
         what = f"numpy(nested=True) of {t!r}: a mode starts or ends inside of a block"
-        raise DivisibilityError(what, "modes of whole blocks", "numpy.asarray(t) copies; padded(t) has whole blocks")
+        raise DivisibilityError(what, "modes of whole blocks", "write numpy.asarray(t) for a copy, padded(t) for whole blocks")
     return 0 if 0 in moves.counts_of(t) else int(t.offset + t.layout(start)), axes
 
 

@@ -77,7 +77,9 @@ def counts_of(x: Elements) -> tuple[int, ...]:
 def no_box(where: str, x: object) -> RangeError:
     """The refusal of a view whose valid elements are no box of its modes."""
     what = f"{where} of {x!r}: what of it is valid is no box of its modes, for it reaches past the end of what it was cut from"
-    return RangeError(what, "as much of each mode as is valid", "copy_if(predicate, source, target) moves its elements; local_tile crops")
+    return RangeError(
+        what, "as much of each mode as is valid", "use copy_if(predicate, source, target) for its elements, or local_tile, which crops"
+    )
 
 
 def grid_of(x: Any) -> Any:

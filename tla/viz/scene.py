@@ -99,4 +99,4 @@ def clean(text: str) -> str:
 def require_scene(where: str, x: object) -> None:
     """LeafTypeError for what is no scene."""
     if not isinstance(x, Scene):
-        raise LeafTypeError(f"{where} of a {type(x).__name__}", "a Scene", f"draw(layout) makes one: {where}(draw(layout))")
+        raise LeafTypeError(f"{where} of a {type(x).__name__}", "a Scene", f"write {where}(draw(layout))")

@@ -85,7 +85,7 @@ def _table(figure: Figure, colors: int) -> list[str]:
 
 
 def _printed(line: str) -> int:
-    """How many characters a terminal shows of a line."""
+    """The number of characters that a terminal shows of a line."""
     return len(re.sub(r"\x1b\[[0-9;]*m", "", line))
 
 
@@ -113,7 +113,7 @@ def _grid(grid: Grid, alike: Sequence[Grid], width: int | None, colors: int) -> 
 
 
 def _first_row(grid: Grid, alike: Sequence[Grid]) -> int:
-    """How many rows the grids before one have."""
+    """The number of rows of the grids before one."""
     return sum(len(g.rows.labels) for g in itertools.takewhile(lambda g: g is not grid, alike))
 
 

@@ -172,7 +172,7 @@ def advise(memory: Memory, space: int = 0) -> list[Advice]:
     if not isinstance(memory, Memory):
         raise LeafTypeError(f"advise of a {type(memory).__name__}", "what tla.xla.memory gives", "write advise(memory(path))")
     if space not in memory.peak:
-        raise RangeError(f"advice for S({space})", f"one of {', '.join(map(str, memory.peak))}", "memory.peak has the spaces")
+        raise RangeError(f"advice for S({space})", f"one of {', '.join(map(str, memory.peak))}", "take one of memory.peak")
     held = [b for b in memory.peak[space].buffers if b.shape is not None]
     out = []
     for shape, count in Counter(b.shape for b in held if b.shape is not None).items():

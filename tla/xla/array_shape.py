@@ -145,7 +145,7 @@ class ArrayShape(Displayed):
         put(self, "dynamic", tuple(d is None or bool(dyn) for d, dyn in zip(self.dimensions, dynamic)))
         if not isinstance(self.element_type, str) or not isinstance(self.layout, (ArrayLayout, type(None))):
             what = f"ArrayShape of {type(self.element_type).__name__}, ..., {type(self.layout).__name__}"
-            raise LeafTypeError(what, "the name of an element type, and an ArrayLayout", "parse_shape reads a text")
+            raise LeafTypeError(what, "the name of an element type, and an ArrayLayout", "use parse_shape, which reads a text")
         if found := why_not_valid(self.element_type, self.dimensions, self.layout):
             raise RangeError(*found[1])
         if self.layout == ArrayLayout(()):  # of a scalar it says nothing, and XLA doesn't print it
@@ -310,7 +310,7 @@ def _why_not_order(order: tuple[int, ...], rank: int) -> Reason | None:
     seen: set[int] = set()
     for d in order:
         if not 0 <= d < rank:
-            return Reason(f"{text} names dimension {d}", every, "dimensions are numbered from 0")
+            return Reason(f"{text} names dimension {d}", every, "number dimensions from 0")
         if d in seen:
             return Reason(f"{text} names dimension {d} twice", every, "name each dimension once")
         seen.add(d)
@@ -338,14 +338,14 @@ def why_not_tile(tile: tuple[TileEntry, ...]) -> Reason | None:
         if not isinstance(t, str) and at_most(t, 0):
             return Reason(f"{text} has the entry {t}", "sizes of 1 or more, or *", "write 1 to leave a dimension whole")
     if tile[-1] == COMBINE:
-        return Reason(f"{text} ends with *", "a size last", "* merges a dimension with the next more minor one: there is none")
+        return Reason(f"{text} ends with *", "a size last", "leave the last * out: it merges a dimension with the next more minor one")
     return None
 
 
 def _why_not_split(split: Split, dims: tuple[int | None, ...], layout: ArrayLayout, before: set[int]) -> Reason | None:
     d, at = split
     if not 0 <= d < len(dims):
-        return Reason(f"SC{split} cuts physical dimension {d}", f"0 to {len(dims) - 1}", "0 is the most major one")
+        return Reason(f"SC{split} cuts physical dimension {d}", f"0 to {len(dims) - 1}", "count dimensions from 0, the most major one")
     if d in before:
         return Reason(f"SC cuts physical dimension {d} twice", "each once", "list all its indices in one")
     if list(at) != sorted(set(at)):

@@ -64,7 +64,7 @@ class Block:
 
     @property
     def vmem(self) -> int:
-        """What its buffers take in VMEM together [bytes]."""
+        """The size of its buffers in VMEM together [bytes]."""
         taken: int = ceil_div(self.bytes * self.buffers, GRAIN) * GRAIN
         return taken
 
@@ -89,7 +89,7 @@ class Block:
 
 
 def block(element_type: Any, shape: Sequence[int], extents: Sequence[int | None], buffers: int | None = None) -> Block:
-    """What a block of an array is in a Pallas kernel on TPU: BlockSpec(extents) of an array of `shape`.
+    """Describe a block of an array in a Pallas kernel on TPU: BlockSpec(extents) of an array of `shape`.
 
     element_type   XLA's name, such as bf16, or a dtype; pred is kept as 32 bits in VMEM
     shape          of the array [elements]
@@ -179,7 +179,7 @@ def _taken(memref: MemRef, bits: int) -> int:
 
 
 def _refused(bits: int, dims: tuple[int, ...], sizes: tuple[int | None, ...]) -> str:
-    """Why Pallas refuses a block."""
+    """The reason that Pallas refuses a block."""
     wrong = [f"dimension {d}: {sizes[d] or 1} of {dims[d]}" for d, _fix in _faults(bits, dims, sizes)]
     if not wrong:
         return ""

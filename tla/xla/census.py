@@ -78,7 +78,7 @@ def census(source: str | os.PathLike[str], workers: int | None = 1) -> Census:
     if path.is_file():
         return _of_file(path)
     if not path.is_dir():
-        raise RangeError(f"a census of {path}", "a file or a folder", "is the path right?")
+        raise RangeError(f"a census of {path}", "a file or a folder", "check the path")
     files = sorted(p for p in path.rglob("*") if p.suffix in (".txt", ".hlo", ".gz") and p.is_file())
     if workers == 1 or len(files) < 2:
         return merge(map(_of_file, files))

@@ -1,4 +1,4 @@
-"""What a program takes and gives, as values: entry layouts, layout modes, memory spaces, donation; groups of replicas; contradictions.
+"""Arguments and results of a program, as values: entry layouts, layout modes, memory spaces, donation; groups of replicas; contradictions.
 
 Source: XLA xla/hlo/ir/hlo_module.cc (its printer), HloInputOutputAliasConfig, CollectiveDeviceList; JAX jax/_src/interpreters/mlir.py for
 mhlo.layout_mode and its frontend attributes.
@@ -60,7 +60,7 @@ class EntryValue:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What a program takes and gives.
+    """The arguments and results of a program.
 
     arguments   in the order of their numbers: arguments[7] is parameter(7)
     results     one for each element of a result that is a tuple
@@ -135,7 +135,7 @@ def _path(text: str) -> aliasing.Path:
 
 
 def parse_layout_mode(text: str) -> str | ArrayLayout:
-    """What mhlo.layout_mode says: "default", "auto", or a layout such as {0,1:T(8,128)}.
+    """Read the text of mhlo.layout_mode: "default", "auto", or a layout such as {0,1:T(8,128)}.
 
     >>> parse_layout_mode("auto"), str(parse_layout_mode("{0,1:T(8,128)}"))
     ('auto', '{0,1:T(8,128)}')

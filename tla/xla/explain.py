@@ -23,7 +23,7 @@ LETTERS = {0: (), 1: ("x",), 2: ("y", "x"), 3: ("z", "y", "x"), 4: ("p", "z", "y
 
 
 def true_rank(shape: Shape | str) -> int:
-    """How many dimensions of an array are larger than 1.
+    """The number of dimensions of an array that are larger than 1.
 
     >>> true_rank("f32[8,1,1280,16384]"), true_rank("f32[1,1]")
     (3, 0)
@@ -120,7 +120,7 @@ class IndexStep(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Where an element of an array is, and why. Its str() is the account, line by line.
+    """The place of an element of an array, and the reason. Its str() is the account, line by line.
 
     shape    the array
     steps    from the logical index to the combined coordinate of the last tile

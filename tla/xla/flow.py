@@ -125,7 +125,7 @@ def flow(module: Module) -> Flow:
     """
     if module.entry is None:
         what = f"module {module.name or 'without a name'} has no ENTRY computation"
-        raise LoweringError(what, "a computation that begins with ENTRY", "the file may be cut: dump the whole module")
+        raise LoweringError(what, "a computation that begins with ENTRY", "dump the whole module: the file may be cut")
     follow = _Follow(module)
     follow.out.results = follow.computation(module.entry, None, 0)
     follow.entry_aliases()
@@ -146,9 +146,9 @@ class _Follow:
     def computation(self, name: str, arguments: list[Tree] | None, depth: int) -> Tree:
         """The value of a computation for its arguments; for those of the entry, None."""
         if name not in self.module.computations:
-            raise LoweringError(f"computation {name} is called, and not there", "its text", "the file may be cut: dump the whole module")
+            raise LoweringError(f"computation {name} is called, and not there", "its text", "dump the whole module: the file may be cut")
         if depth > MAX_CALLS:
-            raise RangeError(f"calls more than {MAX_CALLS} deep, at computation {name}", "a program that ends", "is it one of XLA?")
+            raise RangeError(f"calls more than {MAX_CALLS} deep, at computation {name}", "a program that ends", "give a module of XLA")
         values: dict[str, Tree] = {}
         lines = self.module.computations[name]
         for line in lines:

@@ -77,7 +77,7 @@ def parse_shape(text: str, *, symbols: object = None) -> Shape:
     """
     if not isinstance(text, str):
         raise LeafTypeError(
-            f"a shape of type {type(text).__name__}", "a text such as 'f32[8,128]{1,0:T(8,128)}'", "str() of a shape is its text"
+            f"a shape of type {type(text).__name__}", "a text such as 'f32[8,128]{1,0:T(8,128)}'", "give its text: str() of a shape"
         )
     require_short(text)
     reader = _ShapeReader(text)

@@ -139,7 +139,7 @@ def multi_index(shape: Shape | str, offset: Any) -> tuple[Any, ...] | None:
     end = ceil_div(total, unit) * unit
     if not _all_below(shape, "offset", offset, end):
         expected = "none: the array is empty" if equal(total, 0) else f"0 to {end - 1}"
-        raise RangeError(f"offset {offset} of {shape}", expected, "offsets are elements")
+        raise RangeError(f"offset {offset} of {shape}", expected, "count offsets in elements")
     inside = _below(shape, offset, total)
     place = _digits(levels[-1], offset)
     for sizes, tile in reversed(tuple(zip(levels, shape.effective_layout.tiles))):
@@ -163,7 +163,7 @@ def _inside(shape: ArrayShape, index: Any) -> tuple[Any, ...]:
     for d, (i, n) in enumerate(zip(numbers, dims)):
         if not _all_below(shape, f"index {d}", i, n):
             inside = f"none: dimension {d} is empty" if equal(n, 0) else f"0 to {n - 1} in dimension {d}"
-            raise RangeError(f"index {shown(given)} of {shape}", inside, "a layout, lower(shape), has no bounds")
+            raise RangeError(f"index {shown(given)} of {shape}", inside, "use the layout, lower(shape), which has no bounds")
     return numbers
 
 
@@ -187,7 +187,9 @@ def _number(shape: ArrayShape, x: Any, total: Any) -> Any:
         require_held(str(shape), x, 0, known(total) or 0)
         return x
     if x.size and not 0 <= int(x.min()) <= int(x.max()) <= INT64_MAX:
-        raise RangeError(f"an index from {x.min()} to {x.max()} of {shape}", "0 or more", "a layout, lower(shape), has no bounds")
+        raise RangeError(
+            f"an index from {x.min()} to {x.max()} of {shape}", "0 or more", "use the layout, lower(shape), which has no bounds"
+        )
     return x.astype("int64")
 
 

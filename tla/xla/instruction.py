@@ -111,7 +111,7 @@ class Instruction:
 
     @property
     def parameter_number(self) -> int | None:
-        """Which argument of its computation it is: 7 of `parameter(7)`; None of any other instruction.
+        """The number of the argument of its computation: 7 of `parameter(7)`; None of any other instruction.
 
         >>> parse_instruction("%p = f32[3]{0} parameter(7)").parameter_number
         7

@@ -392,7 +392,9 @@ def instructions(compiled: Any) -> Iterator[Located]:
 def _physical(array: Any) -> tuple[tuple[int, ...], Any]:
     """The dimensions and the dtype of what an array is in memory: an array of keys is one of their integers."""
     if not hasattr(array, "shape") or not hasattr(array, "dtype"):
-        raise LeafTypeError(f"the shape of a {type(array).__name__}", "an array, or a jax.ShapeDtypeStruct", "jax.eval_shape gives these")
+        raise LeafTypeError(
+            f"the shape of a {type(array).__name__}", "an array, or a jax.ShapeDtypeStruct", "take what jax.eval_shape gives"
+        )
     if str(array.dtype).startswith("key<"):
         jax = _module("jax")
         array = jax.eval_shape(jax.random.key_data, jax.ShapeDtypeStruct(array.shape, array.dtype))

@@ -112,7 +112,7 @@ def lower_padded(dims: Sequence[int], minor_to_major: Sequence[int], padded_dime
     if not len(sizes) == len(padded) == len(order):
         raise RankError(f"{len(sizes)}, {len(padded)} and {len(order)} numbers", "equal ranks", "give one for each dimension")
     if sorted(order) != [*range(len(sizes))]:
-        raise RangeError(f"minor_to_major {order}", f"each of 0 to {len(sizes) - 1} once", "minor-most first")
+        raise RangeError(f"minor_to_major {order}", f"each of 0 to {len(sizes) - 1} once", "list them, the minor-most first")
     for n, p in zip(sizes, padded):
         if not 0 <= n <= p:
             raise RangeError(f"the dimension {n}, padded to {p}", "padded_dimensions that are no smaller", "pad more, or not at all")

@@ -51,7 +51,7 @@ def stages_of(layout: Layout | ComposedLayout, sizes: tuple[int | None, ...]) ->
         raise LoweringError(
             f"raise_ of {shown(layout)}: {why}",
             "one shape:stride, or a chain of them, of known sizes",
-            "a tiling begins at 0: raise the layout without its offset or swizzle",
+            "raise the layout without its offset or swizzle: a tiling begins at 0",
         ) from None
 
 

@@ -197,7 +197,7 @@ def _spans(values: list[Value]) -> Iterator[tuple[Value, int, int]]:
 
 
 def _temporaries(found: Flow, held: list[Buffer], space: int) -> list[_Span]:
-    """What XLA's peak counts of a memory space, beside what is there for the whole run.
+    """The part of a memory space that XLA's peak counts, in addition to what is there for the whole run.
 
     In HBM the buffers. In a space that the compiler moves values into (VMEM, CMEM) each value by itself: of an update in place the old
     value and the new one; what a loop carries is one.

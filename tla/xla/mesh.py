@@ -155,7 +155,7 @@ class MeshSharding(AnySharding):
     def __post_init__(self) -> None:
         put, dims = object.__setattr__, _tuple(self.dims)
         if not isinstance(self.mesh, Mesh) or not all(isinstance(d, DimSharding) for d in dims):
-            raise LeafTypeError("a MeshSharding of something else", "a Mesh, and DimShardings", "parse_sharding reads a text")
+            raise LeafTypeError("a MeshSharding of something else", "a Mesh, and DimShardings", "use parse_sharding, which reads a text")
         put(self, "dims", dims if any(d.axes for d in dims) else ())
         for field in ("replicated", "unreduced", "manual"):
             put(self, field, _axes(getattr(self, field)))

@@ -165,4 +165,4 @@ def header_list(header: str, key: str) -> str | None:
         depth += (header[k] == "{") - (header[k] == "}")
         if not depth:
             return header[start:k]
-    raise ParseError(header, at, f"{key} is not closed", "'}'", "the file may be cut")
+    raise ParseError(header, at, f"{key} is not closed", "'}'", "dump the whole module: the file may be cut")

@@ -209,7 +209,7 @@ def parse_memref(text: str) -> MemRef:
 
 
 def _parts(text: str, at: int, end: int) -> dict[str, Any]:
-    """What stands behind the element type: a layout, then a memory space, each at most once."""
+    """The text behind the element type: a layout, then a memory space, each at most once."""
     out: dict[str, Any] = {}
     while at < end:
         comma = re.compile(r"\s*,\s*").match(text, at, end)

@@ -111,7 +111,7 @@ def _of_file(file: IO[str] | IO[bytes], on_error: OnError | None, around: Callab
         yield from place.read(number, line)
     place.give_up()
     for what in place.open_at_the_end():
-        place.report(ParseError("", 0, f"the file ends inside of the {what}", "'}'", "the file may be cut"), number)
+        place.report(ParseError("", 0, f"the file ends inside of the {what}", "'}'", "dump the whole module: the file may be cut"), number)
 
 
 class _Call:
@@ -195,7 +195,7 @@ class _Place:
             return self.instruction(number, line)
         elif not _AROUND.match(line):
             what = "no part of an HLO module"
-            self.report(ParseError(line, 0, what, "a computation, an instruction, a table", "is it the text of one?"), number)
+            self.report(ParseError(line, 0, what, "a computation, an instruction, a table", "give the text of one"), number)
         elif self.around:
             self.around(line)
         return ()
@@ -270,12 +270,14 @@ class _Place:
         self.computation, self.is_entry, self.calls = name, is_entry, []
         if before:
             what = f"a computation begins inside of {before[0].removeprefix('computation ')}"
-            self.report(ParseError(line, 0, what, "'}' before it", "a part of the file may be missing"), number)
+            self.report(ParseError(line, 0, what, "'}' before it", "dump the whole module: a part may be missing"), number)
 
     def close(self, number: int, line: str) -> None:
         before, self.computation, self.is_entry = self.computation, None, False
         if before is None:
-            self.report(ParseError(line, 0, "'}' closes nothing", "a computation before it", "a part of the file may be missing"), number)
+            self.report(
+                ParseError(line, 0, "'}' closes nothing", "a computation before it", "dump the whole module: a part may be missing"), number
+            )
 
     def open_at_the_end(self) -> Iterator[str]:
         """The instruction and the computation that the file ends inside of, the innermost first."""

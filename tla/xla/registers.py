@@ -32,7 +32,7 @@ _VPAD = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class RegisterLayout:
-    """Where the elements of a vector are in vector registers of 8 x 128 x 32 bits: Mosaic's vpad. Its str() is vpad's text.
+    """The places of a vector's elements in vector registers of 8 x 128 x 32 bits: Mosaic's vpad. Its str() is vpad's text.
 
     bits       of an element
     offsets    the sublane and the lane at which element (0, 0) is in its tile; None for `*`: every one holds it
@@ -71,7 +71,7 @@ class RegisterLayout:
 
     @property
     def tiles_per_register(self) -> int:
-        """How many tiles a register holds, side by side along the columns."""
+        """The number of tiles in a register, side by side along the columns."""
         return SUBLANES * LANES * self.packing // math.prod(self.tiling)
 
     @property
@@ -80,7 +80,7 @@ class RegisterLayout:
         return self.tiling[0], self.tiling[1] * self.tiles_per_register
 
     def count(self, dims: Sequence[int]) -> int:
-        """How many registers a vector takes.
+        """The number of registers that a vector takes.
 
         >>> RegisterLayout(16).count((256, 256)), RegisterLayout(32, (0, 0), (1, 128), -2).count((3000,))
         (32, 3)

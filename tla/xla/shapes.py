@@ -69,7 +69,7 @@ class BufferShape:
 
     def __post_init__(self) -> None:
         if not isinstance(self.array, ArrayShape):
-            raise LeafTypeError(f"a buffer of a {type(self.array).__name__}", "one ArrayShape", "parse_shape reads a text")
+            raise LeafTypeError(f"a buffer of a {type(self.array).__name__}", "one ArrayShape", "use parse_shape, which reads a text")
 
     def __str__(self) -> str:
         return f"b({self.array})"
@@ -99,7 +99,7 @@ class TupleShape:
     def __post_init__(self) -> None:
         if not isinstance(self.elements, (tuple, list)) or not all(isinstance(x, KINDS) for x in self.elements):
             kinds = ", ".join(k.__name__ for k in KINDS)
-            raise LeafTypeError("a TupleShape of other things than shapes", f"a tuple of {kinds}", "parse_shape reads a text")
+            raise LeafTypeError("a TupleShape of other things than shapes", f"a tuple of {kinds}", "use parse_shape, which reads a text")
         object.__setattr__(self, "elements", tuple(self.elements))
         object.__setattr__(self, "depth", 1 + max((x.depth for x in self.elements if isinstance(x, TupleShape)), default=0))
         if self.depth > MAX_DEPTH:

@@ -148,7 +148,9 @@ class AnySharding:
         """The annotation for arrays of `dims`, with its arguments checked."""
         tiled, dims, count = self.tiled(len(_integers(dims))), _integers(dims), _integer(num_devices)
         if tiled.kind in ("manual", "unknown", "unreduced"):
-            raise LoweringError(f"{tiled}: no slices are defined", "a replicated, maximal or tiled sharding", "only the program can say")
+            raise LoweringError(
+                f"{tiled}: no slices are defined", "a replicated, maximal or tiled sharding", "ask the program: nothing else can say"
+            )
         if any(n < 0 for n in dims):
             raise RangeError(f"dimensions {shown(dims)}", "0 or more", "give the array's extents")
         if tiled.kind == "tiled" and len(dims) != tiled.rank:
@@ -255,7 +257,7 @@ class Sharding(AnySharding):
         if self.kind == "replicated" or (self.kind == "maximal" and num_devices == 1):
             return layout_of([(num_devices, 0)])
         if not isinstance(self.devices, Iota):
-            raise LoweringError(f"{shown_sharding(self)} lists its devices", "an iota: <=[...]", "slices and devices_of take it")
+            raise LoweringError(f"{shown_sharding(self)} lists its devices", "an iota: <=[...]", "give it to slices or devices_of")
         if num_devices != (count := len(self.devices)):
             what = f"{shown_sharding(self)}: devices from {count} to {num_devices - 1} hold nothing"
             raise LoweringError(what, f"{count} devices", "ask for the devices that it has")
@@ -265,7 +267,7 @@ class Sharding(AnySharding):
             return coalesce(composition(coordinate, self.devices.inverse))
         except TlaError:
             text = shown_sharding(self)
-            raise LoweringError(f"{text}: its tiles cut the iota unevenly", "sizes that divide each other", "slices takes it") from None
+            raise LoweringError(f"{text}: its tiles cut the iota unevenly", "sizes that divide each other", "give it to slices") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,7 +330,7 @@ def _check_tiled(tiles: tuple[int, ...], devices: Devices, subgroups: tuple[str,
         if kind not in SUBGROUPS:
             raise RangeError(f"a subgroup of kind {kind!r:.40}", ", ".join(SUBGROUPS), "write one of these")
     if len(subgroups) > len(tiles):
-        raise RankError(f"{len(subgroups)} subgroups in {len(tiles)} tile dimensions", "at most as many", "the last dimensions are theirs")
+        raise RankError(f"{len(subgroups)} subgroups in {len(tiles)} tile dimensions", "at most as many", "put theirs last")
     if count != len(devices):
         raise RangeError(f"{len(devices)} devices for {count} tiles of {shown(tiles)}", "one for each tile", "give as many")
     if count == 1:
@@ -342,9 +344,9 @@ def _check_listed(devices: Devices) -> None:
     seen: set[int] = set()
     for device in devices:
         if not 0 <= device <= INT64_MAX:
-            raise RangeError(f"device {shown(device)}", "0 or more, in 64 bits", "devices are numbered from 0")
+            raise RangeError(f"device {shown(device)}", "0 or more, in 64 bits", "number devices from 0")
         if device in seen:
-            raise RangeError(f"device {device} is listed twice", "each device once", "a device holds one slice")
+            raise RangeError(f"device {device} is listed twice", "each device once", "name each device once: it holds one slice")
         seen.add(device)
 
 

@@ -55,7 +55,7 @@ def parse_sharding(text: str) -> AnySharding:
     """
     if not isinstance(text, str):
         raise LeafTypeError(
-            f"a sharding of type {type(text).__name__}", "a text such as '{devices=[2,4]<=[8]}'", "str() of one is its text"
+            f"a sharding of type {type(text).__name__}", "a text such as '{devices=[2,4]<=[8]}'", "give its text: str() of one"
         )
     reader = _ShardingReader(text)
     sharding = reader.sharding()

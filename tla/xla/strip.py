@@ -40,7 +40,7 @@ _LARGEST = {
 
 
 def strip(shape: Shape | str | Layout, elements: Sequence[Any] | None = None, padding: Any = None) -> tuple[Any, ...]:
-    """What stands in each slot of an array's memory, one after the other: figure 1 of the document on tiled layouts.
+    """The content of each slot of an array's memory, one after the other: figure 1 of the document on tiled layouts.
 
     shape      an XLA array, or a layout of integers with its valid part, as lower_padded gives it
     elements   those of the array in row-major order; by default their multi-indices
@@ -103,7 +103,7 @@ def _of_layout(layout: Layout) -> tuple[tuple[int, ...], list[tuple[int, ...] | 
 
 
 def padding_value(kind: int | str, element_type: Any) -> Any:
-    """What the padding of an array holds, as the early layouts had it in their field padding_value.
+    """The value of the padding of an array, as the early layouts had it in their field padding_value.
 
     kind      a name of PADDING_VALUES, or its number
     Returns   a number of the element type, True or False of pred; None where it may be anything (INVALID_PAD, UNKNOWN_PAD). The lowest and

@@ -117,7 +117,7 @@ def _raw_lines(file: IO[Any]) -> Iterator[tuple[int, str | bytes]]:
             raise ParseError("", 0, what, "a text", fix) from None
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             what = f"line {number}: the packed file is broken: {error}"
-            raise ParseError("", 0, what, "gzip", "it may be cut: write it again") from None
+            raise ParseError("", 0, what, "gzip", "write it again: it may be cut") from None
         if not raw:
             return
         while len(piece) > MAX_LINE and piece[-1] not in ("\n", ord("\n")):
@@ -139,4 +139,6 @@ def _text(raw: str | bytes, decoding: str) -> str:
         return raw.decode(errors=decoding).removesuffix("\n")
     except UnicodeDecodeError as error:
         at = len(raw[: error.start].decode())
-        raise ParseError(raw.decode(errors="replace"), at, "bytes that are no text", "UTF-8", "the file may be binary") from None
+        raise ParseError(
+            raw.decode(errors="replace"), at, "bytes that are no text", "UTF-8", "give the text of it: the file may be binary"
+        ) from None

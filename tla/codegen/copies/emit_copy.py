@@ -88,7 +88,7 @@ def emit_copy(source: object, destination: object, target: str = "c", *, element
     """
     found = target_of(target)
     if target not in WRITERS:
-        raise LeafTypeError(f"a copy in {target}", f"one of {', '.join(WRITERS)}", "copy(source, target) copies in numpy")
+        raise LeafTypeError(f"a copy in {target}", f"one of {', '.join(WRITERS)}", "use copy(source, target), which copies in numpy")
     bits = as_element(element).bits
     if bits not in (8, 16, 32, 64):
         fix = f"recast both layouts: recast_layout[{bits}, {8 if bits < 64 else 64}](layout)"
