@@ -395,7 +395,7 @@ def _is_injective(layout: ComposedLayout) -> Reason | bool | None:
 
 
 @on(ComposedLayout, is_surjective)
-def _is_surjective(layout: ComposedLayout, n: object = None) -> Reason | bool | None:
+def _is_surjective(layout: ComposedLayout, n: Any = None) -> Reason | bool | None:
     n = None if n is None else leaf(n)
 
     def reached(values: list[int]) -> bool:
@@ -428,8 +428,8 @@ def without_broadcasts(layout: Any) -> Any:
 
 @on(ComposedLayout, same_map)
 def _same_map(a: ComposedLayout, b: Any) -> Reason | bool | None:
-    if not isinstance(b, AnyLayout):
-        layouts.as_layout("same_map", b)
+    if not isinstance(b, (Layout, ComposedLayout)):
+        b = layouts.as_layout("same_map", b)  # which refuses it
     if a == b:
         return True
     if a.origin_shape is None or b.origin_shape is None or has_symbols(a.shape, b.shape, a.origin_shape, b.origin_shape):

@@ -227,7 +227,7 @@ def consecutive(modes: list[tuple[int, int]]) -> int | None:
 
 @Predicate
 @by_kind(Layout)
-def is_surjective(layout: Layout, n: object = None) -> Reason | bool | None:
+def is_surjective(layout: Layout, n: Any = None) -> Reason | bool | None:
     """Whether every offset from 0 up to n, not included, is reached; n is cosize(layout) by default.
 
     >>> from tla import is_surjective, parse
@@ -251,7 +251,7 @@ def is_surjective(layout: Layout, n: object = None) -> Reason | bool | None:
 
 
 @Predicate
-def is_bijective(layout: Layout, n: object = None) -> Reason | bool | None:
+def is_bijective(layout: Layout, n: Any = None) -> Reason | bool | None:
     """Whether each offset from 0 up to n, not included, is reached exactly once, and no other; n is size(layout) by default.
 
     >>> from tla import is_bijective, parse

@@ -87,7 +87,7 @@ def upcast(n: int) -> Callable[[Any], Any]:
     def up(layout: Any) -> Any:
         inside = 0  # how far the steps within one wide element go, together
 
-        def wider(s: IntLike, d: IntLike) -> Mode:
+        def wider(s: Any, d: Any) -> Mode:
             nonlocal inside
             if is_constant(0, d) or require("divides", n, d, lambda: f"upcast[{n}] of {shown(layout)}"):
                 return s, d // static(n)

@@ -487,7 +487,7 @@ def _as_text(scene: viz.Scene, whole: bool) -> str:
     return text if whole else terminal.within_screen(text, "--all shows them, tla draw -o layout.svg draws them")
 
 
-def _data(x: object) -> Any:
+def _data(x: Any) -> Any:
     """A scene for JSON: its parts by name."""
     if hasattr(x, "_asdict"):
         return {name: _data(part) for name, part in x._asdict().items()}

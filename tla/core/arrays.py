@@ -46,7 +46,7 @@ def require_held(what: str, x: Any, low: int, high: int) -> None:
         raise RangeError(given, f"{bounds[0]} to {bounds[1]}", "convert them to a wider dtype, or take a tile")
 
 
-def computed(operation: Callable[[Any, Any], Any], a: object, b: object) -> Any:
+def computed(operation: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
     """operation(a, b) of integers, arrays and tracers: no result wraps that can be seen here.
 
     Arrays of numpy compute in 64 bits, and in Python's integers where a result does not fit. Of another library the dtype

@@ -152,10 +152,10 @@ class Int(int, metaclass=_IntMeta):
     __rxor__ = _lift("__rxor__")
     __truediv__ = __rtruediv__ = _no_true_division
 
-    def __divmod__(self, other: object) -> Any:
+    def __divmod__(self, other: Any) -> Any:
         return self // other, self % other
 
-    def __rdivmod__(self, other: object) -> Any:
+    def __rdivmod__(self, other: Any) -> Any:
         return other // self, other % self
 
     def __pow__(self, other: Any, modulus: Any = None) -> Any:

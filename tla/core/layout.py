@@ -40,7 +40,7 @@ class _LayoutMeta(type):
         parts = parts if isinstance(parts, tuple) else (parts,)
         if not 1 <= len(parts) <= 3:
             raise RankError(f"Layout of {len(parts)} parts in brackets", "one to three", "write Layout[Shape[...], Stride[...]]")
-        values = [p.value if isinstance(p, Static) else p for p in parts]
+        values: list[Any] = [p.value if isinstance(p, Static) else p for p in parts]
         if not all(map(is_static, values)):
             raise LeafTypeError(f"Layout[{', '.join(map(shown, values))}]", "static parts", "use MakeLayout for what is dynamic")
         shape, *rest = values
@@ -388,7 +388,7 @@ def _as_origin(shape: IntTupleLike, origin_shape: IntTupleLike) -> Shape | None:
     return kept
 
 
-def _kept(shape: IntTupleLike, origin: object) -> Any:
+def _kept(shape: IntTupleLike, origin: Any) -> Any:
     """An origin_shape as a layout keeps it: None if it is the default one, static-ness and all."""
     if origin is ... or origin is None:
         return origin

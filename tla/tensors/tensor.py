@@ -283,7 +283,7 @@ def as_tensor(where: str, x: object) -> Tensor:
 # -------------------------------------------------------------------------------------------- what is required
 
 
-def _zeros(count: int, dtype: object) -> Any:
+def _zeros(count: int, dtype: Any) -> Any:
     """A new buffer."""
     import numpy as np
 
