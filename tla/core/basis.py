@@ -101,7 +101,7 @@ class ScaledBasis(Value):
 def _path(path: object) -> tuple[int, ...]:
     modes = tuple(int(leaf(i)) for i in (path if isinstance(path, tuple) else (path,)))
     if not 0 < len(modes) <= MAX_DEPTH:
-        raise RankError(f"E of {len(modes)} modes", f"1 to {MAX_DEPTH}", "write E[0], or E[1, 0] for mode 0 of mode 1")
+        raise RankError(f"E of {len(modes)} modes", f"1 to {MAX_DEPTH}", "write E[0], or E[1, 0] for mode 0 of mode 1; E<>{} is 1")
     if not all(0 <= i < 2**16 for i in modes):
         raise RangeError(f"E{list(modes)}", "modes from 0 to 65535", "count the modes from 0")
     return modes

@@ -22,10 +22,10 @@ def gemm(mma: Any, *operands: Any) -> None:
     """D = A * B + C by fragments of all threads: `gemm(mma, D, A, B, C)`, or `gemm(mma, A, B, C)` for D the same as C.
 
     mma   a TiledMMA, or an MMAAtom
-    A     (V, M, K) or (V, M): partition_fragment_A, or of an atom that reads shared memory that partition. Of a sparse atom a pair
+    A     (V, M, K), (V, M) or (V): partition_fragment_A, or of an atom that reads shared memory that partition. Of a sparse atom a pair
           of it and the metadata, (A, E); of a block-scaled one (A, SFA) or (A, E, SFA)
-    B     (V, N, K) or (V, N): B is (N,K), as CuTe has it; of a block-scaled atom (B, SFB)
-    C, D  (V, M, N): the accumulators
+    B     (V, N, K), (V, N) or (V): B is (N,K), as CuTe has it; of a block-scaled atom (B, SFB)
+    C, D  (V, M, N), or (V): the accumulators
 
     Products are summed in D's type. Raises RankError where the modes do not fit, RangeError for threads that are not all of
     the tiled MMA's, LeafTypeError for operands that the atom does not take.
@@ -100,9 +100,9 @@ def _operand(mma: TiledMMA, side: str, t: Tensor) -> Any:
         _require_type(mma.atom, side, t)
     if mma.atom.blocks > 1 and values.ndim == 5 and values.shape[4] == 1:
         values = values[..., 0]
-    if values.ndim not in (3, 4):
-        raise RankError(f"gemm: operand {side} of {extents_of(t)}", "two or three modes, the atom's values first", "take one slice along K")
-    return values if values.ndim == 4 else values[..., None]
+    if values.ndim not in (2, 3, 4):
+        raise RankError(f"gemm: operand {side} of {extents_of(t)}", "one to three modes, the atom's values first", "take one slice along K")
+    return values.reshape(*values.shape, *(1,) * (4 - values.ndim))
 
 
 def _require_type(atom: MMAAtom, side: str, t: Tensor) -> None:

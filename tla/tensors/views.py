@@ -14,7 +14,7 @@ from ..algebra.ordered import MakeLayoutLike
 from ..algebra.recast import recast_layout
 from ..algebra.tiles import start_of, tiled
 from ..core.composed import innermost
-from ..core.coord import CoordLike, idx2crd
+from ..core.coord import CoordLike, crd2idx, idx2crd
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankError
 from ..core.int_tuple import AnyLayout, Underscore, _, as_int_tuple, leaves, modes_of, opened, product_each, shown, size
 from ..core.ints import Int, IntTupleLike, add, at_most, ceil_div, divides, equal, is_int, larger, leaf, mul, plus, smaller
@@ -190,8 +190,8 @@ def local_tile(t: Tensor, tiler: object, coord: CoordLike, proj: object = None) 
     """The tile at `coord`, counted in tiles, of a tensor cut by `tiler`: what one block works on.
 
     tiler    one for each mode from the first on: an integer, a layout into the mode, or `_` for all of it
-    coord    which tile, one integer per mode; `_` keeps a mode that counts tiles, behind the tile's own; or one integer,
-             which counts tiles first mode fastest
+    coord    which tile, one integer per mode, or a tuple for a mode of modes; `_` keeps a mode that counts tiles, behind the
+             tile's own; or one integer, which counts tiles first mode fastest
     proj     a tuple of _ and anything else: the entries of tiler and coord under `_` are left out
     Returns  the tile's modes, then what is open. origin_shape is what is valid, nothing for a tile past the end; None where that
              is no box: `_`, or a layout as a tiler, over a tail. Then elements are guarded one by one, see copy_if
@@ -344,6 +344,7 @@ def _coordinates(where: str, t: Tensor, cuts: list[Layout], n: int, coord: Coord
         coord = (coord,) * n if one else tuple(idx2crd(leaf(coord), tuple(size(cut[1 if inner else 0]) for cut in cuts[:n])))
     if len(coord) > (most := len(cuts) if inner else n):
         raise RankError(f"{where}: the coordinate {shown(coord)} of {t!r}", f"at most {most} integers", "give one for each mode")
+    coord = tuple(_index(where, c, cut[1 if inner else 0]) for c, cut in zip(coord, cuts))
     coords = [*coord, *([_] * (n - len(coord))), *([_ if inner else _0] * (len(cuts) - max(n, len(coord))))]
     for c, limit in zip(coords, limits):
         if isinstance(c, Underscore):
@@ -352,6 +353,17 @@ def _coordinates(where: str, t: Tensor, cuts: list[Layout], n: int, coord: Coord
             upto = "" if limit is None else f" and less than {limit}"
             raise RangeError(f"{where}: {c} in the coordinate {shown(tuple(coords))} of {t!r}", f"0 or more{upto}", "count from 0")
     return coords
+
+
+def _index(where: str, c: Any, mode: Layout) -> Any:
+    """A coordinate of a mode's tiles as one index: (1,0) of (2,2) tiles is 1."""
+    if not isinstance(c, tuple):
+        return c
+    inside = congruent(c, mode.shape) is True and not any(isinstance(x, Underscore) for x in leaves(c))
+    if not inside or any(at_most(leaf(x), -1) or at_most(n, x) for x, n in zip(leaves(c), leaves(mode.shape))):
+        what = f"{where}: {shown(c)} of a mode of {shown(mode.shape)}"
+        raise RangeError(what, "a coordinate in it, nested alike", "give one integer for the mode, first one fastest")
+    return crd2idx(c, mode.shape)
 
 
 # ----------------------------------------------------------------------------------------------------- recast
