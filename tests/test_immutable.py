@@ -12,7 +12,7 @@ from weakref import WeakValueDictionary
 import pytest
 
 import tla
-from tla import E, Int, MakeTensor, Swizzle, dim, parse
+from tla import E, Int, MakeTensor, Swizzle, ascend, dim, parse
 from tla.core.value import Value
 
 ROOT = Path(tla.__file__).parent
@@ -25,6 +25,7 @@ VALUES = [
     dim("M", multiple_of=4) // 8,
     dim("M") < 4,
     Int[4],
+    ascend.half,
 ]
 
 
