@@ -15,7 +15,7 @@ from ..core.errors import TlaError
 from .array_shape import ArrayShape
 from .compare import is_bitcast, relayout, transposed
 from .instruction import Instruction
-from .module import Module, called, read_module
+from .module import Module, called, read_module, require_apart
 from .program import Located, Source
 from .shapes import Shape, arrays
 from .sizes import byte_size
@@ -90,9 +90,10 @@ def relayouts(source: Source | Module, interiors: bool = False, on_error: OnErro
     copy ('order',) False 8192 65536 1
     transpose () True 0 0 2048
 
-    Source: HLO semantics.
+    Raises LoweringError for a module that is printed with computations inside of instructions. Source: HLO semantics.
     """
     module = source if isinstance(source, Module) else read_module(source, on_error)
+    require_apart(module)
     found = [move for name, loops, inside in _reached(module, interiors) for move in _moves(module, name, loops, inside)]
     return sorted(found, key=lambda m: (m.free, -m.bytes, m.line.line))
 
