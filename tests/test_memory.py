@@ -273,6 +273,13 @@ def test_parts_that_are_missing_are_named():
         xla.memory(io.StringIO("module @m {\n %0 = stablehlo.add %1, %2\n}"))
 
 
+def test_a_copy_of_what_is_not_there_is_reported():
+    errors = []
+    text = "ENTRY %m {\n  ROOT %c = f32[8,128]{1,0:T(8,128)} copy(%gone)\n}"
+    assert xla.relayouts(io.StringIO(text), on_error=errors.append) == []
+    assert [e.reason.what.split(" is not defined")[0] for e in errors] == ["line 2: c: operand gone"]
+
+
 def test_computations_inside_of_instructions_are_refused():
     """Their names are not there: a conditional would lose its branches, a loop its body."""
     text = """HloModule m, is_scheduled=true
