@@ -277,6 +277,17 @@ def test_advice_from_a_shell(capsys):
     assert (code, err, len(out.splitlines())) == (0, "", 5)
 
 
+def test_advice_on_what_is_broken_says_so(capsys, tmp_path):
+    path, head = tmp_path / "m", "HloModule m, is_scheduled=true\nENTRY %main {\n"
+    path.write_text(
+        head + "  %a = f32[1000,3]{1,0:T(8,128)} parameter(0)\n" + "  ROOT %b = f32[3]{0:T(128)} negate(%no, %no, %no, %no)\n}\n"
+    )
+    code, out, err = run(capsys, "hlo", str(path), "--advise")
+    assert (code, "503,808" in out, err.count("operand no"), "1 more such" in err) == (0, True, 3, True)
+    path.write_text(head + "  ROOT %t = token[] after-all()\n}\n")
+    assert run(capsys, "hlo", str(path), "--advise", "--json")[:2] == (0, "[]\n")
+
+
 def test_hlo_reads_the_examples_of_the_documents(capsys, tmp_path):
     from test_hlo_text import SEED
 
@@ -313,6 +324,13 @@ def test_hlo_by_peak_and_by_relayout(capsys, tmp_path):
         code, _, err = run(capsys, "hlo", path, "--by", "peak", option)
         assert code == 1
         assert said in err
+    for options, said in (
+        (("-o", "c.svg"), "--by peak"),
+        (("--by", "relayout", "--sort", "waste"), "--sort bytes"),
+        (("--by", "peak", "--sort", "count"), "--sort bytes"),
+    ):
+        code, _, err = run(capsys, "hlo", path, *options)
+        assert (code, said in err) == (1, True)
     assert len(json.loads(run(capsys, "hlo", path, "--sort", "count", "--top", "2", "--json")[1])) == 2
     hbm, vmem = (json.loads(run(capsys, "hlo", path, "--by", "space", "--space", s, "--json")[1]) for s in ("HBM", "1"))
     assert ([v["key"] for v in hbm], [v["key"] for v in vmem]) == (["S(0)"], ["S(1)"])

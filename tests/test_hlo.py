@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import tla
-from tla import LeafTypeError, ParseError, xla
+from tla import LeafTypeError, LoweringError, ParseError, xla
 from tla.xla import text_file
 from tla.xla.shapes import arrays
 
@@ -151,8 +151,12 @@ def test_every_way_in_which_computations_stand_inside():
         ("b", "main", True, 14),
         ("d", "main", True, 22),
     ]
-    (copy,) = xla.totals(xla.read_hlo(io.StringIO(TEXT)), "copy")
-    assert copy.bytes == 73728  # its operand stands before the computations inside of b
+    for way in ("copy", "shape"):  # what is inside has no name to be followed by: a copy there would be lost
+        with pytest.raises(LoweringError, match="as in main/w"):
+            xla.totals(xla.read_hlo(io.StringIO(TEXT)), way)
+    assert ("copy", 1, 65536) in [
+        (t.key, t.count, t.bytes) for t in xla.totals(xla.read_hlo(io.StringIO(TEXT)), "operation", interiors=True)
+    ]
     nameless = TEXT.replace("ENTRY main {", "ENTRY {")
     assert {x.computation for x in xla.read_hlo(io.StringIO(nameless))} == {"", "/w", "/w/c", "/b"}
 

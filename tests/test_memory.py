@@ -273,6 +273,30 @@ def test_parts_that_are_missing_are_named():
         xla.memory(io.StringIO("module @m {\n %0 = stablehlo.add %1, %2\n}"))
 
 
+def test_a_copy_of_what_is_not_there_is_reported():
+    errors = []
+    text = "ENTRY %m {\n  ROOT %c = f32[8,128]{1,0:T(8,128)} copy(%gone)\n}"
+    assert xla.relayouts(io.StringIO(text), on_error=errors.append) == []
+    assert [e.reason.what.split(" is not defined")[0] for e in errors] == ["line 2: c: operand gone"]
+
+
+def test_computations_inside_of_instructions_are_refused():
+    """Their names are not there: a conditional would lose its branches, a loop its body."""
+    text = """HloModule m, is_scheduled=true
+ENTRY %main {
+  %a = f32[16,128]{1,0:T(8,128)} parameter(0)
+  ROOT %b = f32[16,128]{1,0:T(8,128)} call(%a), to_apply=
+  {
+    %p = f32[16,128]{1,0:T(8,128)} parameter(0)
+    ROOT %c = f32[16,128]{0,1:T(8,128)} copy(%p)
+  }
+}"""
+    for follow in (xla.memory, xla.relayouts, lambda file: xla.totals(xla.read_hlo(file), "shape")):
+        with pytest.raises(LoweringError, match="computations inside of instructions, as in main/b"):
+            follow(io.StringIO(text))
+    assert [t.count for t in xla.totals(xla.read_hlo(io.StringIO(text)), "operation", interiors=True)] == [1, 2, 1]
+
+
 def test_a_file_that_is_cut_is_answered_in_part_with_warnings():
     broken = LOOP.replace(
         '  %y = f32[1024,128]{1,0:T(8,128)} custom-call(%big), custom_call_target="g"\n', "  %y = f32[1024,128]{1,0:T(8,128)} custom-ca\n"

@@ -162,12 +162,34 @@ def test_replica_groups():
         ("[4,2]<=[2,2,2]T(1,0,2)", ((0, 1), (4, 5), (2, 3), (6, 7))),
         ("{}", ()),
         ("{{0},{1}}", ((0,), (1,))),
+        ("mesh['a'=2,'b'=4] {'b'}", ((0, 1, 2, 3), (4, 5, 6, 7))),
+        ("mesh['a'=2,'b'=4] {'a'}", ((0, 4), (1, 5), (2, 6), (3, 7))),
+        ("mesh['a'=8] {'a':(1)2,'a':(4)2}", ((0, 1, 4, 5), (2, 3, 6, 7))),
+        ("mesh['a'=8] {'a':(4)2,'a':(1)2}", ((0, 4, 1, 5), (2, 6, 3, 7))),
+        ("mesh['x'=2,'y'=2], device_ids=(3,1,0,2) {'x'}", ((3, 0), (1, 2))),
+        ("mesh['x'=2,'y'=4], device_ids=([4,2]T(1,0)) {'y'}", ((0, 2, 4, 6), (1, 3, 5, 7))),
     ):
         found = xla.parse_replica_groups(text)
         assert found.groups == groups
         assert xla.parse_replica_groups(str(found)) == found
     line = "%r = f32[8]{0} all-reduce(%a), channel_id=1, replica_groups=[1,8]<=[8], use_global_device_ids=true, to_apply=%add"
     assert xla.parse_replica_groups(xla.parse_instruction(line)).groups == (tuple(range(8)),)
+    mesh = "mesh['x'=2,'y'=4], device_ids=([4,2]T(1,0)) {'x'}"
+    over_a_mesh = xla.parse_instruction(line.replace("[1,8]<=[8]", mesh))
+    assert xla.parse_replica_groups(over_a_mesh).groups == ((0, 1), (2, 3), (4, 5), (6, 7))
+    six = xla.parse_replica_groups("mesh['a'=6,'b'=6] {'a':(1)2,'b':(1)2}").groups
+    assert (len(six), six[:2], six[-1]) == (9, ((0, 3, 18, 21), (1, 4, 19, 22)), (14, 17, 32, 35))
+    for bad in (
+        "['a'=2,'b'=4] {'b','a'}",
+        "['a'=2] {}",
+        "['a'=1,'b'=8] {'a'}",
+        "['a'=2] {'c'}",
+        "['a'=2]",
+        "['a'=4] {'a':(1)3}",
+        "['a'=2] {'a'} x",
+    ):
+        with pytest.raises(TlaError):
+            xla.parse_replica_groups(f"mesh{bad}")
     for bad in ("", "{", "[2,4]<=[9]", "[2,4]", "{{0},{0}}", "[2,4]<=[4,2]T(0,0)", "[0,0]<=[0]", None, f"[1,{2**40}]<=[{2**40}]"):
         with pytest.raises(TlaError):
             xla.parse_replica_groups(bad)

@@ -41,6 +41,8 @@ def hlo(arguments: argparse.Namespace) -> Answer:
     least, space = _bytes(arguments.min), _space(arguments.space)
     if arguments.top is not None and arguments.top < 1:
         raise RangeError(f"--top {arguments.top}", "1 or more", "leave it out for all")
+    if arguments.output is not None and (arguments.advise or arguments.by != "peak"):
+        raise LeafTypeError(f"-o {arguments.output}", "it with --by peak, whose curve it writes", "add --by peak, or leave it out")
     with terminal.opened(arguments.file) as file:
         if arguments.advise:
             return _advice(xla.memory(file), arguments, least, space)
@@ -81,9 +83,20 @@ def _say_unread(errors: list[ParseError]) -> None:
         print(f"tla: {lines} could not be read; the first: {errors[0].reason.what.splitlines()[0]}", file=sys.stderr)
 
 
+def _say_warnings(memory: xla.Memory) -> None:
+    for warning in memory.warnings[:3]:
+        print(f"tla: {warning}", file=sys.stderr)
+    if more := len(memory.warnings[3:]):
+        print(f"tla: {more} more such lines; --by peak --json lists them all", file=sys.stderr)
+
+
 def _chosen(value: list[dict[str, Any]], arguments: argparse.Namespace, least: int, sort: str) -> list[dict[str, Any]]:
     """The rows that are listed: large enough, sorted, the first of them."""
     key = {"waste": "waste_bytes"}.get(arguments.sort or sort, arguments.sort or sort)
+    if value and key not in value[0]:
+        raise LeafTypeError(
+            f"--sort {arguments.sort} with --by {arguments.by}", "--sort bytes", "leave --sort out: they are sorted by bytes"
+        )
     rows = [v for v in value if v["bytes"] >= least]
     return sorted(rows, key=lambda v: -v.get(key, 0))[: arguments.top]
 
@@ -122,8 +135,7 @@ def _layout(text: str) -> tuple[str | None, str | None]:
 
 
 def _peak(memory: xla.Memory, arguments: argparse.Namespace, least: int, space: int | None) -> Answer:
-    for warning in memory.warnings[:3]:
-        print(f"tla: {warning}", file=sys.stderr)
+    _say_warnings(memory)
     if space is not None and space not in memory.peak:
         raise RangeError(
             f"--space {arguments.space}: nothing is there", f"one of {', '.join(map(str, memory.peak))}", "leave it out for all"
@@ -193,7 +205,8 @@ def _peak_text(value: dict[str, Any], curve: tuple[int, ...]) -> str:
 
 
 def _advice(memory: xla.Memory, arguments: argparse.Namespace, least: int, space: int | None) -> Answer:
-    found = xla.advise(memory, min(memory.peak) if space is None else space)
+    _say_warnings(memory)
+    found = xla.advise(memory, min(memory.peak) if space is None else space) if memory.peak else []
     value: list[dict[str, Any]] = [
         {
             "shape": str(a.shape),

@@ -14,11 +14,13 @@ from typing import NamedTuple
 from ..core.errors import LeafTypeError, LoweringError, ParseError, RangeError
 from . import aliasing
 from .array_shape import ArrayLayout, ArrayShape
-from .devices import Iota
+from .devices import MAX_LISTED, Devices, Iota
 from .grammar import parse_shape
 from .instruction import Instruction
+from .mesh import grouped
 from .module import Module, called, header_list
 from .shapes import Shape, TupleShape
+from .sharding_text import parse_mesh_axes
 
 _ATTRIBUTE = r'\b{}="((?:[^"\\]|\\.)*)"'
 _DONOR = re.compile(r"\(\s*([0-9]+)\s*,\s*\{([0-9,\s]*)\}\s*\)")
@@ -184,27 +186,35 @@ class ReplicaGroups:
 
 
 def parse_replica_groups(text: str | Instruction) -> ReplicaGroups:
-    """The groups of devices of `replica_groups={{0,1},{2,3}}` or `[2,4]<=[8]`; of an instruction, its own.
+    """The groups of devices of `replica_groups={{0,1},{2,3}}`, `[2,4]<=[8]` or `mesh['a'=2,'b'=4] {'b'}`; of an instruction, its own.
 
     >>> parse_replica_groups("{{0,2},{1,3}}").groups, parse_replica_groups("[2,4]<=[8]").groups[1], parse_replica_groups("{}").groups
     (((0, 2), (1, 3)), (4, 5, 6, 7), ())
+    >>> print(parse_replica_groups("mesh['a'=2,'b'=4] {'a'}"))
+    [4,2]<=[2,4]T(1,0)
 
     Raises   ParseError for a text that is none; RangeError where numbers of devices do not fit each other, or one is in two groups
-    Source: XLA xla/hlo/parser/hlo_parser.cc, ParseReplicaGroupsOnly.
+    Source: XLA xla/hlo/parser/hlo_parser.cc, ParseReplicaGroupsOnly; MeshAxesReplicaGroupList.
     """
     if isinstance(text, Instruction):
         attributes = text.attributes
         if "replica_groups" not in attributes:
             raise LoweringError(f"instruction {text.name}: no replica_groups", "a collective", "all-reduce and its kin have them")
         text = attributes["replica_groups"]
+        if "device_ids" in attributes:  # of a mesh: its comma is no end of the attribute
+            text = f"{text}, device_ids={attributes['device_ids']}"
     if not isinstance(text, str):
         raise LeafTypeError(f"replica_groups of type {type(text).__name__}", "a text such as '[2,4]<=[8]'", "str() of one is its text")
     text = text.strip()
     if found := _IOTA.fullmatch(text.replace(" ", "")):
         return _of_iota(*(tuple(map(int, (part or "").split(","))) if part else () for part in found.groups()))
+    if text.startswith("mesh"):
+        return _in_groups(*grouped(*parse_mesh_axes(text)))
     inner = re.fullmatch(r"\{((?:\s*\{[0-9,\s]*\}\s*,?)*)\s*\}", text) if len(text) < 10**7 else None
     if inner is None:
-        raise ParseError(text[:1000], 0, "no replica groups", "{{0,1},{2,3}} or [2,4]<=[8]", "copy the attribute as it stands")
+        raise ParseError(
+            text[:1000], 0, "no replica groups", "{{0,1},{2,3}}, [2,4]<=[8] or mesh['a'=8] {'a'}", "copy the attribute as it stands"
+        )
     groups = tuple(_path(g) for g in _GROUP.findall(inner[1]))
     every = [d for g in groups for d in g]
     if len(every) != len({*every}):
@@ -217,10 +227,16 @@ def _of_iota(count: tuple[int, ...], size: tuple[int, ...], extents: tuple[int, 
     iota = Iota(extents, order)
     if groups * n != len(iota) or not n:
         raise RangeError(f"{groups} groups of {n} of {len(iota)} devices", "as many devices as the iota has", "give [groups,size]")
-    if len(iota) > 2**20:
-        raise RangeError(f"{len(iota)} devices", f"{2**20} at most", "give a part of them")
-    devices = [*iota]
-    return ReplicaGroups(tuple(tuple(devices[k * n : k * n + n]) for k in range(groups)), iota)
+    return _in_groups(iota, n)
+
+
+def _in_groups(devices: Devices, size: int) -> ReplicaGroups:
+    """Groups of `size` devices, one after the other."""
+    if len(devices) > MAX_LISTED:
+        raise RangeError(f"{len(devices)} devices", f"{MAX_LISTED} at most", "give a part of them")
+    every = [*devices]
+    groups = tuple(tuple(every[k : k + size]) for k in range(0, len(every), size))
+    return ReplicaGroups(groups, devices if isinstance(devices, Iota) else None)
 
 
 # ----------------------------------------------------------------------------------------- contradictions

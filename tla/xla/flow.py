@@ -18,7 +18,7 @@ from ..core.errors import LoweringError, RangeError, TlaError
 from . import aliasing
 from .array_shape import ArrayShape
 from .instruction import Instruction
-from .module import Module, called, header_list
+from .module import Module, called, header_list, require_apart
 from .program import Located
 from .shapes import BufferShape, Shape, TupleShape
 from .sizes import byte_size
@@ -121,8 +121,9 @@ def part(tree: Tree, path: aliasing.Path) -> Tree:
 def flow(module: Module) -> Flow:
     """The values of a module from its entry on. The order is that of the text.
 
-    Raises LoweringError for a module without an entry, RangeError for calls without end.
+    Raises LoweringError for a module without an entry, or with computations inside of instructions; RangeError for calls without end.
     """
+    require_apart(module)
     if module.entry is None:
         what = f"module {module.name or 'without a name'} has no ENTRY computation"
         raise LoweringError(what, "a computation that begins with ENTRY", "dump the whole module: the file may be cut")

@@ -32,6 +32,8 @@ _KEY = re.compile(rf"{_GAP},{_GAP}({_NAME}){_GAP}=")
 # What counts in nested text. Brackets with nothing but strings in them are passed over in one match.
 _FLAT = r'[^][(){}"/]*(?:"[^"\\]*"[^][(){}"/]*)*'
 _MARK = re.compile(rf'"[^"\\]*(?:\\.[^"\\]*)*"|{_COMMENT}|\{{{_FLAT}\}}|\[{_FLAT}\]|[][(){{}},"]')
+# What says nothing where a bracket is open, strings and commas too: most of a backend_config. It may be empty.
+_INSIDE = re.compile(rf"{_FLAT}(?:(?:\{{{_FLAT}\}}|\[{_FLAT}\]){_FLAT})*")
 _CLOSES = {"(": ")", "[": "]", "{": "}"}
 
 #: Shape texts up to this length are remembered: a program has few distinct ones. Longer ones would hold memory.
@@ -262,8 +264,8 @@ def _is_comma(line: str, at: int, mark: str) -> bool:
 def _marks(line: str, start: int) -> Iterator[tuple[int, str]]:
     """The commas from `start` on that stand in no bracket, string or comment, and each bracket that closes none."""
     opened: list[str] = []
-    for found in _MARK.finditer(line, start):
-        mark = found[0]
+    while found := _MARK.search(line, start):
+        mark, start = found[0], found.end()
         if mark in _CLOSES:
             opened.append(mark)
         elif mark == '"':
@@ -275,6 +277,8 @@ def _marks(line: str, start: int) -> Iterator[tuple[int, str]]:
                 _fail(line, found.start(), f"unexpected {mark!r}", "brackets that are closed in the order in which they are opened")
         elif mark == "," and not opened:
             yield found.start(), mark
+        if opened:
+            start = _INSIDE.match(line, start).end()  # type: ignore[union-attr]  # it matches the empty text too
     if opened:
         _fail(line, len(line), "the line ends inside of brackets", f"{_CLOSES[opened[-1]]!r}", "the line may be cut")
 

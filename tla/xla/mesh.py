@@ -211,6 +211,23 @@ class MeshSharding(AnySharding):
                 at = end
 
 
+def grouped(mesh: Mesh, axes: tuple[Axis, ...]) -> tuple[Devices, int]:
+    """The devices in groups, one after the other, and the size of a group: its devices differ in these axes alone, the last one fastest.
+
+    Raises RangeError for groups of one, which XLA has not, and for axes in another order than that of the mesh: there XLA's own order of
+    the devices in a group (replica_group.cc, by the mesh) is not the one that its test expects (by the list).
+    """
+    at = [mesh.names.index(a.name) for a in axes]
+    if at != sorted(at):
+        raise RangeError(f"axes {', '.join(map(str, axes))}", "axes in the order of the mesh", "sort them")
+    rest = MeshSharding(mesh, (DimSharding(axes),))._rest()
+    digits = [*map(mesh.digit, axes)]
+    size = math.prod(n for n, _ in digits)
+    if size < 2:
+        raise RangeError(f"groups of one device, over {len(axes)} axes", "groups of two or more", "name an axis of more than one device")
+    return taken(mesh.devices, Iota.of([*map(mesh.digit, rest), *digits])), size
+
+
 def _spans(axes: Iterable[Axis], name: str, n: int) -> list[tuple[int, int]]:
     """The places of the digits of an axis of n: (pre, pre * size), ascending."""
     return sorted((a.pre, a.pre * (a.size or n)) for a in axes if a.name == name)

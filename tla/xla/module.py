@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ..core.errors import ParseError
+from ..core.errors import LoweringError, ParseError
 from .instruction import Instruction
 from .program import Located, Source, read_lines
 from .text_file import OnError
@@ -135,6 +135,15 @@ def _tables(lines: list[str]) -> dict[str, dict[int, str | dict[str, int]]]:
             fields = row[3]
             rows[int(row[1])] = row[2] if fields is None else {k: int(n) for k, n in _FIELD.findall(fields)}
     return out
+
+
+def require_apart(module: Module) -> None:
+    """Refuse a module that is printed with computations inside of the instructions that call them: they have no names to follow."""
+    inside = next((name for name in module.computations if "/" in name), None)
+    if inside is not None:
+        what = f"module {module.name or 'without a header'} is printed with computations inside of instructions, as in {inside}"
+        fix = "take what compile().as_text() or --xla_dump_to gives; totals(..., interiors=True) counts this print too"
+        raise LoweringError(what, "one computation after the other", fix)
 
 
 def called(instruction: Instruction) -> list[str]:

@@ -11,15 +11,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from ..core.cache import plain_memo
-from ..core.errors import TlaError
+from ..core.errors import ParseError, TlaError
 from .array_shape import ArrayShape
 from .compare import is_bitcast, relayout, transposed
 from .instruction import Instruction
-from .module import Module, called, read_module
+from .module import Module, called, read_module, require_apart
 from .program import Located, Source
 from .shapes import Shape, arrays
 from .sizes import byte_size
-from .text_file import OnError
+from .text_file import OnError, report
 
 _MOVES = frozenset({"copy", "copy-start", "transpose", "reshape", "convert", "bitcast"})
 
@@ -78,6 +78,7 @@ def relayouts(source: Source | Module, interiors: bool = False, on_error: OnErro
 
     source      a module, or what read_hlo takes
     interiors   also those inside of fusions, which move nothing in memory by themselves
+    on_error    as that of read_hlo; it is given moves of what is not defined, too, which are left out
 
     >>> import io
     >>> text = '''ENTRY %main {
@@ -90,10 +91,11 @@ def relayouts(source: Source | Module, interiors: bool = False, on_error: OnErro
     copy ('order',) False 8192 65536 1
     transpose () True 0 0 2048
 
-    Source: HLO semantics.
+    Raises LoweringError for a module that is printed with computations inside of instructions. Source: HLO semantics.
     """
     module = source if isinstance(source, Module) else read_module(source, on_error)
-    found = [move for name, loops, inside in _reached(module, interiors) for move in _moves(module, name, loops, inside)]
+    require_apart(module)
+    found = [move for name, loops, inside in _reached(module, interiors) for move in _moves(module, name, loops, inside, on_error)]
     return sorted(found, key=lambda m: (m.free, -m.bytes, m.line.line))
 
 
@@ -122,7 +124,7 @@ def _reached(module: Module, interiors: bool) -> Iterator[Reached]:
                 waiting += [(c, loops, inside or it.name) for c in called(it)]
 
 
-def _moves(module: Module, name: str, loops: tuple[Loop, ...], inside: str | None) -> Iterator[Move]:
+def _moves(module: Module, name: str, loops: tuple[Loop, ...], inside: str | None, on_error: OnError | None) -> Iterator[Move]:
     shapes: dict[str, Shape] = {}
     for line in module.computations[name]:
         it = line.instruction
@@ -130,8 +132,15 @@ def _moves(module: Module, name: str, loops: tuple[Loop, ...], inside: str | Non
         if it.opcode in _MOVES and it.operands:
             a = it.operands[0].shape or shapes.get(it.operands[0].name)
             b = next(arrays(it.shape), None)
+            if a is None and on_error is not None:
+                report(on_error, _undefined(it), line.line)
             if isinstance(a, ArrayShape) and b is not None:
                 yield _move(line, a, b, loops, inside)
+
+
+def _undefined(it: Instruction) -> ParseError:
+    what = f"{it.name}: operand {it.operands[0].name} is not defined before it, so that what it moves is not known"
+    return ParseError("", 0, what, "its instruction", "dump the whole module: a part may be missing")
 
 
 def _move(line: Located, a: ArrayShape, b: ArrayShape, loops: tuple[Loop, ...], inside: str | None) -> Move:

@@ -63,6 +63,17 @@ def parse_sharding(text: str) -> AnySharding:
     return sharding
 
 
+def parse_mesh_axes(text: str) -> tuple[Mesh, tuple[Axis, ...]]:
+    """A mesh, and axes of it: `mesh['a'=2,'b'=4] {'b'}`, as the groups of a collective are written."""
+    reader = _ShardingReader(text)
+    if reader.token != "mesh":
+        reader.unexpected("mesh[...]")
+    mesh = reader.mesh()
+    axes = reader.axes(mesh)
+    reader.end()
+    return mesh, axes
+
+
 class _ShardingReader(Reader):
     tokens, known = _TOKEN, "words, integers, quoted names and [](){},:?=<="
     noun, example = "sharding", "a sharding reads {replicated}, {devices=[2,4]<=[8]} or {mesh['a'=8], [{'a'}]}"
