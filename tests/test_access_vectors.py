@@ -76,6 +76,7 @@ def test_swizzles_and_base_pointers():
         (lambda a: vector_width(a, a, 0), "1 or more"),
         (lambda a: vector_width(a, a, 16, src_alignment=48), "a power of two"),
         (lambda a: vector_width(a, 3, 16), "a layout"),
+        (lambda a: vector_width(a, MakeLayout((16, 64), (64, 1)), 16), "layouts of one size"),
     ],
 )
 def test_bad_input(f, says):

@@ -11,8 +11,8 @@ from typing import Any
 from ..algebra.common import max_common_vector
 from ..core.composed import ComposedLayout
 from ..core.errors import LeafTypeError, RangeError
-from ..core.int_tuple import leaves
-from ..core.ints import divides, is_int, is_static, known
+from ..core.int_tuple import leaves, product, shown
+from ..core.ints import divides, equal, is_int, is_static, known
 from ..core.layout import Layout
 from ..core.profiles import congruent
 from ..core.swizzle import Swizzle
@@ -28,7 +28,8 @@ def vector_width(src: Any, dst: Any, element_bits: int, src_alignment: int = 128
     most            the widest that the instructions have [bits]
     Returns         a multiple of element_bits: 2^k elements that follow on one another in both, each such vector at a multiple of
                     its width; element_bits where no more is proved
-    Raises          RangeError for a width or an alignment that is no power of two, LeafTypeError for other kinds of layouts
+    Raises          RangeError for a width or an alignment that is no power of two, or sizes that differ; LeafTypeError for other
+                    kinds of layouts
 
     >>> from tla import dim, MakeLayout, parse
     >>> vector_width(parse("(8,64):(64,1)"), parse("Sw<3,3,3> o 0 o (8,64):(64,1)"), 16)
@@ -71,6 +72,8 @@ def _unswizzled(layout: Any, count: int) -> Layout | None:
 
 def _common(src: Layout, dst: Layout, count: int) -> bool:
     """Whether `count` consecutive offsets are at the same coordinates in both layouts."""
+    if equal(product(src.shape), product(dst.shape)) is False:
+        raise RangeError(f"vector_width of {shown(src)} and {shown(dst)}", "layouts of one size", "cut both to one tile")
     if congruent(src.shape, dst.shape):
         modes = zip(leaves(src.shape), leaves(src.stride), leaves(dst.stride))
         if any(known(a) == 1 and known(b) == 1 and divides(count, n) is True for n, a, b in modes):
