@@ -158,6 +158,11 @@ def test_operands_of_wmma_from_lds():
     wide = operand_reads(wmma, "A", parse("(16,16):(16,1)"))
     assert (wide.instruction, wide.loads) == ("ds_load_b128", 2)
     assert wide.access.wavefronts == banks_of(wmma.A, offsets(parse("(16,16):(16,1)")), 16, 128, groups, 32)
+    wave64 = atom("v_wmma_f32_16x16x16_f16", "rdna3/64")
+    with pytest.raises(LeafTypeError, match="rdna3 in waves of 64 is known") as refused:
+        operand_reads(wave64, "A", parse("(16,16):(16,1)"))
+    memory = re.search("memory='(.*)'", refused.value.reason.fix)[1]
+    assert operand_reads(wave64, "A", parse("(16,16):(16,1)"), memory=memory).loads == 2
 
 
 def test_every_mfma_reads_a_row_major_operand():

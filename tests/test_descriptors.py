@@ -45,6 +45,7 @@ from tla.gpu import (
     instruction_descriptor,
     make_tiled_mma,
     make_tmem_copy,
+    make_utccp_copy,
     plain_scales,
     read_descriptor,
     require_scale_strides,
@@ -58,7 +59,7 @@ from tla.gpu import (
     wgmma_descriptor,
 )
 from tla.gpu.descriptor import TCGEN05, WGMMA
-from tla.gpu.elements import as_element, float, int8, tf32
+from tla.gpu.elements import as_element, float, int8, tf32, uint8
 
 from truth import rows
 
@@ -458,6 +459,30 @@ def test_addresses_of_tensor_memory():
         tmem_allocation(513)
     with pytest.raises(TlaError, match="packed in pairs"):
         make_tmem_copy(gpu.SM100_TMEM_LOAD_32dp32b4x_16b, parse("(_128,_64):(_65536,_1)"), float)
+
+
+@pytest.mark.parametrize("sms", [1, 2])
+@pytest.mark.parametrize(
+    ("cell", "warps"),
+    [
+        ("4x32dp128bit", [{0, 1, 2, 3}]),
+        ("2x64dp128bitlw0213", [{0, 2}, {1, 3}]),
+        ("2x64dp128bitlw0123", [{0, 1}, {2, 3}]),
+    ],
+)
+def test_multicast_cells_of_tcgen05_cp(cell, warps, sms):
+    """By the PTX manual's .warpx4, .warpx2::02_13 and ::01_23: each group of warps gets one row of the source in every warp of it."""
+    for element in (uint8, half, float):
+        columns, tmem = 128 // element.bits, Layout((Int[128](), Int[64]()), (Int[(1 << 21) // element.bits](), Int[1]()))
+        made = make_utccp_copy(getattr(gpu, f"SM100_UTCCP_{cell}_{sms}cta"), tmem, element)
+        rows, count = made.tiler_mn[0], 128 * columns
+        (reads, writes) = (
+            [(int(rows(int(tv(sms - 1, v)) % 128)), int(tv(sms - 1, v)) // 128) for v in range(count)] for tv in (made.S_TV, made.D_TV)
+        )
+        assert sorted(writes) == [(path, column) for path in range(128) for column in range(columns)]
+        for (row, read), (path, column) in zip(reads, writes):
+            group = next(g for g in warps if path // 32 in g)
+            assert (row, read) == (min(group) * 32 + path % 32, column)
 
 
 # ----------------------------------------------------------------------------------- instruction descriptors, scale factors

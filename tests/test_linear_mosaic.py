@@ -22,6 +22,12 @@ def row_major(shape, coordinate):
     return index
 
 
+def test_names_are_not_rebound():
+    """A view that cannot be written: one assignment would change what every text means."""
+    with pytest.raises(TypeError):
+        NAMED_LAYOUTS["WGMMA_LAYOUT"] = None
+
+
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row["name"] or row["text"][:60])
 def test_as_mosaic_has_it(row):
     layout = from_text(row["text"])

@@ -115,6 +115,10 @@ def test_interleaved_maps_are_encoded_and_not_simulated():
     m = TensorMap(**TILED | {"interleave": "16B", "box": (4, 8, 1)})  # rows of 8 bytes are lawful there
     with pytest.raises(RangeError, match="the manuals do not say"):
         m.offsets((0, 0, 0))
+    slices = {"shape": (8, 4, 4, 2, 3), "strides": (2, 16, 64, 256, 512), "box": (8, 4, 2, 1, 1), "swizzle": "none"}  # N, C / 8, H, W, 8
+    _place, begin, inside = TensorMap(**TILED | slices).offsets((0, 0, 2, 1, 2))
+    assert inside.all()
+    assert begin.ravel().tolist() == [1024 + 256 + 128 + 2 * i for i in range(64)]
     assert TensorMap(**TILED | {"interleave": "32B", "swizzle": "32B"}).interleave == "32B"
 
 

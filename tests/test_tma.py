@@ -230,6 +230,11 @@ def test_refusals(gmem, smem, element, error, text):
 def test_more_refusals():
     with pytest.raises(LeafTypeError, match="the TMA operation"):
         make_tma_copy("TMA", parse("(64,64):(64,_1)"), GMMA.K_SW128[half], element=half)
+    with pytest.raises(LeafTypeError, match=re.escape("make_im2col_copy(...)")):
+        make_tma_copy("SM90_TMA_LOAD_IM2COL", parse("(64,64):(64,_1)"), GMMA.K_SW128[half], element=half)
+    with pytest.raises(LeafTypeError, match="a matrix of pixels: SM90_TMA_STORE"):
+        make_tma_copy("SM90_TMA_STORE_IM2COL", parse("((32,32,8),64):((64,2048,65536),_1)"), GMMA.K_SW128[half], element=half)
+    assert make_tma_copy("SM90_TMA_STORE", parse("(8192,64):(64,_1)"), GMMA.K_SW128[half], element=half).map.box == (64, 8)
     with pytest.raises(LeafTypeError, match=re.escape("make_tma_copy(..., element=half)")):
         make_tma_copy("SM90_TMA_LOAD", parse("(64,64):(64,_1)"), GMMA.K_SW128[half])
     with pytest.raises(RangeError, match="or a _MULTICAST operation"):

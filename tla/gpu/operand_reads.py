@@ -60,7 +60,7 @@ def operand_reads(atom: Any, operand: str, smem: Any, *, memory: Any = None, wid
     atom      MMAAtom of AMD (MFMA, WMMA) or of NVIDIA's warps
     operand   "A" or "B";  smem   a layout or tensor of one instruction's (M, K) or (N, K), or with its blocks (M, K, block)
     memory    a row of tla.access's table, or its name: by default that of CDNA 3 and 4, RDNA 3 and 4, and NVIDIA; of
-              CDNA 1 and 2 none was measured, and it has to be given
+              CDNA 1 and 2, and of RDNA's waves of 64, none was measured, and it has to be given
     width     of a load [bits]; by default the widest that the values of a lane allow
     Raises    LeafTypeError for other atoms and operands, and where no memory is known; RankError for other shapes; RangeError for
               a width that the layout or the memory does not have
@@ -82,20 +82,24 @@ def operand_reads(atom: Any, operand: str, smem: Any, *, memory: Any = None, wid
     if family is None or not isinstance(operand, str) or operand not in layouts:
         what = f"operand_reads of {shown(operand)} of {shown(atom)}"
         raise LeafTypeError(what, "A or B of an MFMA, a WMMA or a warp's MMA", 'write operand_reads(atom("v_mfma_..."), "A", smem)')
-    default, name = _LOADS[family]
-    if memory is None and default is None:
-        raise LeafTypeError(
-            f"operand_reads of {atom.name}: no memory of {atom.arch} is known", "a memory", "give one: memory='AMD_LDS_GFX942_READ'"
-        )
+    row, name = _LOADS[family]
+    if memory is None and (row is None or _is_wave_of_two_halves(atom)):
+        what = f"operand_reads of {atom.name}: no memory of {atom.arch} in waves of {atom.wave} is known"
+        raise LeafTypeError(what, "a memory", f"give one: memory={row or 'AMD_LDS_GFX942_READ'!r}")
     element, owners = (getattr(atom, n) for n in layouts[operand])
     layout = smem.layout if isinstance(smem, Tensor) else smem
     _require_operand(atom, operand, layout)
-    found = access(owners, layout, element.bits, width, memory if memory is not None else default)
+    found = access(owners, layout, element.bits, width, memory if memory is not None else row)
     per_lane = int(known(product_each(owners.shape)[1]) or 1) * element.bits
     widths = _NVIDIA_WIDTHS if family == "sm" else _WIDTHS
     if found.vector not in widths:
         raise RangeError(f"a load of {found.vector} bits", f"one of {', '.join(map(str, widths))} bits", "give width")
     return OperandReads(name.format(widths[found.vector]), -(-per_lane // found.vector), found)
+
+
+def _is_wave_of_two_halves(atom: MMAAtom) -> bool:
+    """Whether an atom is of RDNA's waves of 64: only waves of 32 were measured."""
+    return atom.arch.startswith("rdna") and atom.wave == 64
 
 
 def _require_operand(atom: MMAAtom, operand: str, layout: Any) -> None:

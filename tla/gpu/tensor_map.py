@@ -143,8 +143,9 @@ class _Map:
     def _known(self, what: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Shape and strides as numbers."""
         if self.interleave != "none":
-            why = "which elements a box of an interleaved tensor has, the manuals do not say"
-            raise RangeError(f"{what}: interleave {self.interleave}", "none", f"map (8, W, H, C/8, N) as tiles: {why}")
+            why = f"{what}: which elements a box has with interleave {self.interleave}, the manuals do not say"
+            fix = "give the tensor its slices of channels as a mode, of halves (8, W, H, C / 8, N), and interleave='none'"
+            raise RangeError(why, "interleave none", fix)
         shape, strides = (tuple(require_number(what, n) for n in x) for x in (self.shape, self.strides))
         return shape, strides
 

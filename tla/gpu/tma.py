@@ -146,7 +146,8 @@ def make_tma_copy(
 
 def _require_operation(operation: Any, cluster: Any) -> None:
     if not isinstance(operation, str) or operation not in OPERATIONS:
-        fix = "write make_im2col_copy(...)" if "IM2COL" in str(operation) else "write it as a text"
+        store = "store a dense output as a matrix of pixels: SM90_TMA_STORE" if "STORE" in str(operation) else "write make_im2col_copy(...)"
+        fix = store if "IM2COL" in str(operation) else "write it as a text"
         raise LeafTypeError(f"the TMA operation {shown(operation)}", f"one of {', '.join(OPERATIONS)}", fix)
     ctas = require_number("the CTAs of a cluster", cluster)
     if ctas < 1 or (ctas > 1 and not OPERATIONS[operation]):

@@ -12,6 +12,7 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ...core.errors import LeafTypeError, RangeError, RankError
@@ -186,19 +187,21 @@ class WGStridedFragLayout:
 
 
 #: Mosaic's own layouts by name.
-NAMED_LAYOUTS = {
-    "WGMMA_LAYOUT": TiledLayout([(64, 8), (16, 8), (8, 8), (2,)], [-7], [-3, -2], -1),
-    "WGMMA_LAYOUT_ACC_32BIT": TiledLayout([(64, 8), (16, 8), (8, 8), (2,), (1,)], [-8], [-4, -3], -1),
-    "WGMMA_LAYOUT_8BIT": TiledLayout([(64, 16), (16, 16), (8, 16), (4,)], [-7], [-3, -2], -1),
-    "WGMMA_LAYOUT_UPCAST_2X": TiledLayout([(64, 16), (16, 16), (8, 16), (8,), (4,)], [-8], [-4, -2, -3], -1),
-    "WGMMA_LAYOUT_UPCAST_4X": TiledLayout([(64, 32), (16, 32), (8, 32), (8,)], [-7], [-3, -2], -1),
-    "WGMMA_TRANSPOSED_LAYOUT": TiledLayout([(64, 8), (16, 8), (8, 8), (2, 2), (2, 1)], [-10], [-6, -3, -5], -2),
-    "WGMMA_ROW_LAYOUT": TiledLayout([(64,), (16,), (8,), (1,)], [-4], [-2, Replicated(4)], -1),
-    "WGMMA_COL_LAYOUT": TiledLayout([(8,), (2,)], [Replicated(4)], [Replicated(8), -2], -1),
-    "TCGEN05_LAYOUT": TiledLayout([(128, 8), (32, 8), (8, 8), (2,)], [-7], [-3, -2], -1),
-    "TCGEN05_TRANSPOSED_LAYOUT": TiledLayout([(128, 8), (32, 8), (8, 8), (2, 2), (2, 1)], [-10], [-6, -3, -5], -2),
-    "TCGEN05_ROW_LAYOUT": TiledLayout([(128,), (32,), (8,), (1,)], [-4], [-2, Replicated(4)], -1),
-    "TMEM_NATIVE_LAYOUT": TiledLayout([(128, 2), (32, 2)], [-4], [-2], -1),
-    "TMA_INDICES_LAYOUT": TiledLayout([(16,), (4,)], [-2], [Replicated(32)], -1),
-    "TMA_INDICES_4_LAYOUT": TiledLayout([(4,)], [Replicated(4)], [Replicated(32)], -1),
-}
+NAMED_LAYOUTS = MappingProxyType(
+    {
+        "WGMMA_LAYOUT": TiledLayout([(64, 8), (16, 8), (8, 8), (2,)], [-7], [-3, -2], -1),
+        "WGMMA_LAYOUT_ACC_32BIT": TiledLayout([(64, 8), (16, 8), (8, 8), (2,), (1,)], [-8], [-4, -3], -1),
+        "WGMMA_LAYOUT_8BIT": TiledLayout([(64, 16), (16, 16), (8, 16), (4,)], [-7], [-3, -2], -1),
+        "WGMMA_LAYOUT_UPCAST_2X": TiledLayout([(64, 16), (16, 16), (8, 16), (8,), (4,)], [-8], [-4, -2, -3], -1),
+        "WGMMA_LAYOUT_UPCAST_4X": TiledLayout([(64, 32), (16, 32), (8, 32), (8,)], [-7], [-3, -2], -1),
+        "WGMMA_TRANSPOSED_LAYOUT": TiledLayout([(64, 8), (16, 8), (8, 8), (2, 2), (2, 1)], [-10], [-6, -3, -5], -2),
+        "WGMMA_ROW_LAYOUT": TiledLayout([(64,), (16,), (8,), (1,)], [-4], [-2, Replicated(4)], -1),
+        "WGMMA_COL_LAYOUT": TiledLayout([(8,), (2,)], [Replicated(4)], [Replicated(8), -2], -1),
+        "TCGEN05_LAYOUT": TiledLayout([(128, 8), (32, 8), (8, 8), (2,)], [-7], [-3, -2], -1),
+        "TCGEN05_TRANSPOSED_LAYOUT": TiledLayout([(128, 8), (32, 8), (8, 8), (2, 2), (2, 1)], [-10], [-6, -3, -5], -2),
+        "TCGEN05_ROW_LAYOUT": TiledLayout([(128,), (32,), (8,), (1,)], [-4], [-2, Replicated(4)], -1),
+        "TMEM_NATIVE_LAYOUT": TiledLayout([(128, 2), (32, 2)], [-4], [-2], -1),
+        "TMA_INDICES_LAYOUT": TiledLayout([(16,), (4,)], [-2], [Replicated(32)], -1),
+        "TMA_INDICES_4_LAYOUT": TiledLayout([(4,)], [Replicated(4)], [Replicated(32)], -1),
+    }
+)
