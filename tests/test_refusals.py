@@ -159,5 +159,5 @@ def test_floats_are_rounded_and_infinities_stay():
     values = np.arange(64, dtype=np.float64).reshape(8, 8) / 3
     copy(values, swizzled)
     np.testing.assert_array_equal(np.asarray(swizzled), values.astype(np.float16))
-    for place in ("GM", "A1", "registers", "TMEM", "smem", "VMEM", None):
+    for place in ("GM", "A1", "L0AMx", "registers", "TMEM", "smem", "VMEM", None):
         assert MakeTensor(None, parse("4:1"), position=place).position == place

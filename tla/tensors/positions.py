@@ -12,7 +12,7 @@ from ..core.int_tuple import shown
 
 #: The names of each kind of machine.
 POSITIONS = {
-    "CATLASS": ("GM", "L1", "L0A", "L0B", "L0C", "Bias", "UB", "FixBuf"),
+    "CATLASS": ("GM", "L1", "L0A", "L0B", "L0C", "L0AMx", "L0BMx", "Bias", "UB", "FixBuf"),
     "AscendC": ("A1", "A2", "B1", "B2", "C1", "C2", "CO1", "CO2", "VECIN", "VECOUT", "VECCALC", "C2PIPE2GM"),
     "GPU": ("gmem", "smem", "rmem", "registers", "tmem", "TMEM"),
     "TPU": ("HBM", "VMEM", "SMEM", "CMEM"),
