@@ -301,6 +301,24 @@ def test_a_proof_is_a_proof():
     assert min(answers.values()) > 100
 
 
+# -------------------------------------------------------------------------------------------------------- text
+
+
+def test_text_reads_as_the_same_integer():
+    """parse(str(x)) == x also where equal expressions have two normal forms, of which the shortest text reads as the other."""
+    from expressions import random_text
+
+    x, y, z = dim("x"), dim("y"), dim("z", multiple_of=16)
+    names = {"x": x, "y": y, "z": z}
+    hard = [(z // y + 79) // 16, ((x - y) // y) // 16, (z * x + x - 3) // x, (x // y) * x + (x + 4) // x]
+    hard += [((z + x + y // 16) - (x + 3 + y % 32)) % 6, (-y // 3 // 5 + x // 5 + x + y - 6) // 8]
+    r = random.Random(28)
+    for n in hard + [tla.parse(random_text(r, 2 + k % 4).replace("-1", "(0-1)"), symbols=names) for k in range(2000)]:
+        if isinstance(n, SymInt):
+            assert tla.parse(str(n), symbols=names) == n, n
+            assert eval(repr(n), vars(tla)) == n, n
+
+
 # -------------------------------------------------------------------------------------------------------- assuming
 
 

@@ -184,6 +184,38 @@ def test_the_documented_spellings():
             xla.parse_shape(mixed)
 
 
+# Spellings that XLA's own tests of its parser read, with what they stand for.
+SPELLINGS = [
+    ("f32[123,456]{0,1:T(2,128)}", ArrayLayout((0, 1), ((2, 128),))),
+    ("f32[123,456,789]{0,1,2:T(2, * , 128)}", ArrayLayout((0, 1, 2), ((2, "*", 128),))),
+    ("bf16[123,456,789]{2,1,0:T(2,*,128)(2,1)}", ArrayLayout((2, 1, 0), ((2, "*", 128), (2, 1)))),
+    ("s4[123,456]{1,0:T(2,128)E(4)}", ArrayLayout((1, 0), ((2, 128),), element_size_in_bits=4)),
+    ("pred[123,456]{1,0:T(2,128)S(3)}", ArrayLayout((1, 0), ((2, 128),), memory_space=3)),
+    ("pred[123,456]{1,0:S(3)}", ArrayLayout((1, 0), memory_space=3)),
+    ("f32[123,456]{1,0:T(16,128)M(1024)}", ArrayLayout((1, 0), ((16, 128),), dynamic_shape_metadata_prefix_bytes=1024)),
+    ("f32[ 1, 2,3, 4, 5]{0, 1, 2,3, 4 }", ArrayLayout((0, 1, 2, 3, 4))),
+    ("u32[]{:T(128)}", ArrayLayout((), ((128,),))),
+]
+PRINTED = ["pred[123,456]{1,0:T(2,128)S(3)SC(1:200)}", "pred[123,456]{1,0:S(3)SC(0:10)(1:4,5)}", "pred[123,456]{1,0:SC(1:50,200)}"]
+PRINTED += ["f32[?,784]", "(f32[42], u32[<=123,<=456])", "(f32[1572864], s8[5120,1024])", "(f32[1], (f32[2], token[]), opaque[], f32[3])"]
+
+
+@pytest.mark.parametrize("text", [*(text for text, _ in SPELLINGS), *PRINTED])
+def test_what_the_parser_of_xla_reads(text):
+    """Over several lines, with comments, and in one line without blanks, it is the same shape."""
+    one_line = re.sub(r"\s", "", text)
+    shape = xla.parse_shape(text)
+    assert shape == xla.parse_shape(one_line) == xla.parse_shape(re.sub(r"([,(){}:])", r"\n  \1 /* here */ ", one_line))
+    assert re.sub(r"\s", "", str(shape)) == one_line
+    assert text in PRINTED or shape.layout == dict(SPELLINGS)[text]
+
+
+@pytest.mark.parametrize("text", ["f32[1,2,3]{1:T(2,*,128)}", "f32[4,5]foobar{0,1}", "f32[4,5]{foo}", "f32[4,5]dense{foo}"])
+def test_what_the_parser_of_xla_refuses(text):
+    with pytest.raises(ParseError):
+        xla.parse_shape(text)
+
+
 def test_dynamic_dimensions():
     shape = xla.parse_shape("f32[<=30,?,5]{2,1,0}")
     assert shape.dimensions == (30, None, 5)

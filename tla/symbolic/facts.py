@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import keyword
 import re
 from collections.abc import Iterable
 
 from ..core.errors import LeafTypeError, RangeError
 from . import text
-from .forms import best
+from .forms import best, normal
 from .poly import ONE, Poly, Symbol, number, one_of
+from .reading import reads_as
+from .tree import Tree
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 #: Words of tla's notation.
@@ -58,12 +61,20 @@ def symbols_in(p: Poly) -> list[Symbol]:
     return sorted(found, key=lambda n: n.name)
 
 
+def notation(p: Poly, *forms: Tree) -> str:
+    """The text of the first of these forms of p, of its best one and its normal form that reads as p, else the first."""
+    names = {n.name: whole(n) for n in symbols_in(p)}
+    forms = *forms, best(p)
+    candidates = itertools.chain(forms, map(normal, (p,)))  # made only where it is needed
+    return text.notation(next((t for t in candidates if reads_as(p, text.with_ceil(t), names)), forms[0]))
+
+
 def representation(p: Poly) -> str:
     """A Python expression that makes p: a number, a declaration, or a parse() with declarations."""
     n = symbol_of(p)
     if n is not None or p.const is not None:
         return str(p.const) if n is None else declaration(n)
-    return f"parse({text.notation(best(p))!r}, symbols=[{', '.join(map(declaration, symbols_in(p)))}])"
+    return f"parse({notation(p)!r}, symbols=[{', '.join(map(declaration, symbols_in(p)))}])"
 
 
 def declaration(n: Symbol) -> str:

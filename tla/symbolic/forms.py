@@ -44,6 +44,11 @@ def plain(p: Poly) -> Tree:
     return factoring.plain(p, shown)
 
 
+def normal(p: Poly) -> Tree:
+    """The terms of the normal form, as they stand, and those inside of its divisions."""
+    return factoring.plain(p, lambda a: tree.operation(a.kind, *map(normal, a.args)) if a.args else shown(a))
+
+
 def shown(a: Atom) -> Tree:
     """The tree of an atom."""
     if a.tree is None:

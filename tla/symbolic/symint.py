@@ -16,7 +16,7 @@ from ..core.value import Value, new_value, put
 from . import conditions, text, tree
 from .conditions import Condition, require_condition
 from .evaluate import folded
-from .facts import declaration, representation, require_one_meaning, symbols_in, whole
+from .facts import declaration, notation, representation, require_one_meaning, symbols_in, whole
 from .forms import best
 from .poly import ONE, Poly, Symbol, number, one_of
 from .proofs import is_positive, least
@@ -46,7 +46,7 @@ class SymInt(Value):
 
     Made by dim, dims and index. It has all integer operators, with every kind of integer on both sides; `/` is refused.
     `//` and `%` round down, as in Python. What comes out as a number is an int. It prints in the simplest form that is
-    found: `ceil(N/128)`, `(i*8+j)%64`.
+    found and reads back as it: `ceil(N/128)`, `(i*8+j)%64`.
 
     `==` and hash are those of the normal form: equal ones are equal for all sizes, unequal ones may be equal for some.
     `<`, `<=`, `>`, `>=` give a Condition; int() and the truth of what is not a number raise Unproven.
@@ -202,7 +202,7 @@ class SymInt(Value):
         raise Unproven(f"the value of {self} as a float", "an integer that is known", "give its sizes values: x.at(N=128)")
 
     def __str__(self) -> str:
-        return text.notation(self.form)
+        return notation(self.poly, self.form)
 
     def __repr__(self) -> str:
         return representation(self.poly)

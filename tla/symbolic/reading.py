@@ -1,0 +1,44 @@
+"""What a tree reads as: the normal form of its operations, as parse() computes them from the text.
+
+The normal form is one of many that are equal in value: rules take (K//N + 79)//16 and (K + 79*N)//(16*N) to two of these. So a
+tree is read before it is printed, and str() gives what parse() takes back to the same integer.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+
+from .poly import Poly, number
+from .proofs import is_positive
+from .rules import floor_div, node
+from .tree import Tree
+
+
+def reads_as(p: Poly, t: Tree, names: Mapping[str, Poly]) -> bool:
+    """Whether the text of t reads as p; names: what the names in it stand for."""
+    return _value(t, names) == p
+
+
+def _value(t: Tree, names: Mapping[str, Poly]) -> Poly:
+    if t.op in "nv":
+        return number(t.args[0]) if t.op == "n" else names[t.args[0]]
+    args = [_value(a, names) for a in t.args]
+    return -args[0] if t.op == "-" else functools.reduce(_OPERATIONS[t.op], args)
+
+
+def _quotient(x: Poly, d: Poly) -> Poly:
+    """x // d; a divisor without a known sign was assumed to be positive."""
+    return floor_div(-x, -d) if is_positive(-d) else floor_div(x, d)
+
+
+_OPERATIONS: dict[str, Callable[[Poly, Poly], Poly]] = {
+    "+": lambda x, y: x + y,
+    "*": lambda x, y: x * y,
+    "//": _quotient,
+    "%": lambda x, d: x - d * _quotient(x, d),
+    "ceil": lambda x, d: -_quotient(-x, d),
+    "^": lambda x, y: node("^", x, y),
+    "min": lambda x, y: node("min", x, y),
+    "max": lambda x, y: node("max", x, y),
+}
