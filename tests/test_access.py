@@ -161,6 +161,14 @@ def test_what_several_lanes_hold_is_one_word():
     assert (found.wavefronts, found.degree, found.used) == (1, 1, 4)
 
 
+def test_owners_of_coordinates():
+    """Lane i holds row i, value by value: by coordinates, and by the index in the tile."""
+    memory = parse("(32,8):(9,1)")
+    found = access(parse("(32,8):(1@0,1@1)"), memory, 32)
+    assert found.counts == access(parse("(32,8):(1,32)"), memory, 32).counts
+    assert (found.vector, found.wavefronts) == (32, simulated([9 * 32 * lane for lane in range(32)], 32, 32, 32)[0])
+
+
 def test_triton_layouts_in_shared_memory():
     blocked = triton.BlockedLayout([1, 8], [8, 4], [1, 1], [1, 0]).linear([16, 32])
     assert bank_conflicts(blocked, triton.SwizzledSharedLayout(8, 2, 4, [1, 0]).linear([16, 32]), 16) == 0
@@ -179,6 +187,10 @@ def test_triton_layouts_in_shared_memory():
         (lambda: access(parse("(32,2):(2,1)"), parse("32:1"), 32), "a place for each"),
         (lambda: access(parse("(48,2):(2,1)"), parse("96:1"), 32), "a multiple of 32"),
         (lambda: access(parse("32:1"), parse("32:1"), 32), "thread and value"),
+        (lambda: access(parse("(32,0):(1,1)"), parse("32:1"), 32), "0 values"),
+        (lambda: access(parse("(0,8):(1,1)"), parse("32:1"), 32), "0 values"),
+        (lambda: access(parse("(32,1):(1,0)"), parse("(8,4):(1@0,1@1)"), 32), "a layout to offsets"),
+        (lambda: access(parse("(32,8):(8,1)"), parse("256:1"), 3), "elements of 3 bits"),
         (lambda: access(parse("(32,1):(1,0)"), parse("32:1"), 0), "1 or more"),
         (lambda: access(parse("(32,1):(1,0)"), parse("32:1"), 256), "cut them into words"),
         (lambda: access(triton.BlockedLayout([1], [32], [1], [0]), parse("32:1"), 32), "linear"),

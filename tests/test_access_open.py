@@ -8,6 +8,7 @@ import pytest
 
 from tla import (
     ComposedLayout,
+    GetTile,
     MakeLayout,
     Swizzle,
     TlaError,
@@ -143,6 +144,17 @@ def test_a_tensors_offset_counts():
     shifted = local_tile(memory, (8, 8), (0, 1))
     assert access(ROWS, shifted, 16).counts == access(ROWS, memory, 16).counts
     assert access(ROWS, shifted, 16).witness.addresses == tuple(128 * k + 16 for k in range(8))
+    for swizzle in ("", "Sw<2,3,3> o 0 o "):
+        whole = make_tensor(0, parse(f"{swizzle}(16,64):(64,1)"))
+        for tile in (local_tile(whole, (8, 8), (1, 3)), GetTile(whole, (8, 24), (8, 8))):
+            lanes = [[int(tile[i, j]) for j in range(8)] for i in range(8)]  # the tensor's own offsets
+            words = {offset // 2 for row in lanes for offset in row}
+            found = access(ROWS, tile, 16)
+            assert found.degree == max(sum(w % 32 == b for w in words) for b in range(32))
+            assert found.witness.addresses == tuple(2 * lanes[lane][0] for lane in found.witness.lanes)
+    odd = make_tensor(3, parse("(8,64):(64,1)"))
+    assert access(ROWS, odd, 16).vector == 16
+    assert access(ROWS, odd, 16).witness.addresses == tuple(128 * k + 6 for k in range(8))
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,10 @@
 import itertools
 import random
 
+import numpy as np
 import pytest
 
-from tla import ComposedLayout, MakeLayout, TlaError, parse, same_map
+from tla import ComposedLayout, MakeLayout, TlaError, gpu as g, make_identity_tensor, parse, same_map
 from tla.access import Memory, access, best_swizzle
 from tla.linear import LinearLayout, bits, triton
 
@@ -159,6 +160,22 @@ def test_never_worse_than_tritons_swizzle():
             assert sum(access(a, other, element).total for a in (write, read)) >= found.cost
 
 
+def test_partitions_are_owners():
+    """Of an identity tensor, by the same threads as the (thread, value) layouts of CUTLASS's SW128."""
+    tensor, atom = make_identity_tensor((8, 64)), g.Copy_Atom[g.UniversalCopy[g.uint128], g.half]
+    parts = [
+        g.make_tiled_copy(atom, parse(threads), parse("(_1,_8):(_0,_1)"))[np.arange(32)].partition_S(tensor)
+        for threads in ("(_4,_8):(_8,_1)", "(_8,_4):(_1,_8)")
+    ]
+    found = best_swizzle(parts[:1], parts[1:], 16)
+    assert str(found.layout) == "Sw<3,3,3> o _0 o (_8,_64):(_64,_1)"
+    assert found.certificate.met
+    assert found.cost == sum(access(part, found.layout, 16).total for part in parts)
+    for tile, says in (((8, 32), "a place for each"), ((8, 64, 2), "2 extents")):
+        with pytest.raises(TlaError, match=says):
+            best_swizzle(parts, [], 16, tile=tile)
+
+
 def test_the_certificate():
     free = best_swizzle([parse("(32,1):(1,0)")], [], 32)
     assert str(free.layout) == "_32:_1"
@@ -175,6 +192,8 @@ def test_the_certificate():
         (lambda: best_swizzle([], [], 16), "no accesses"),
         (lambda: best_swizzle([parse("(32,1):(1,0)")], [parse("(32,2):(1,32)")], 32), "one tile"),
         (lambda: best_swizzle([parse("(32,1):(3,0)")], [], 32), "a power of two"),
+        (lambda: best_swizzle([parse("(4,2):(1,3)")], [], 32, tile=(8,)), "not linear over bits"),
+        (lambda: best_swizzle([parse("(32,8):(8,1)")], [], 16, tile=(8, 16)), "a place for each"),
         (lambda: best_swizzle([parse("(32,1):(1,0)")], [], 32, "NVIDIA_GLOBAL"), "a memory with banks"),
     ],
 )

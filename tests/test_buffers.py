@@ -54,8 +54,8 @@ def test_other_frameworks_share_their_memory(module):
         assert t[1, 2] == 8
         with pytest.raises(TlaError, match="read-only"):
             t[1, 2] = 1
-        with pytest.raises(TlaError, match=r"give numpy.asarray\(x\)"):
-            MakeTensor(jnp.arange(24, dtype=jnp.bfloat16), parse("(4,6):(6,_1)"))  # numpy's DLPack does not know it
+        narrow = MakeTensor(jnp.arange(24, dtype=jnp.bfloat16), parse("(4,6):(6,_1)"))  # which numpy's DLPack does not know
+        assert np.array_equal(np.asarray(narrow), np.asarray(jnp.arange(24, dtype=jnp.bfloat16)).reshape(4, 6))
         b = MakeTensor(np.asarray(jnp.arange(24, dtype=jnp.bfloat16)), parse("(4,6):(6,_1)"))
         assert np.array_equal(np.asarray(b), np.asarray(jnp.arange(24, dtype=jnp.bfloat16)).reshape(4, 6))
         wide = MakeTensor[np.float32](parse("(4,6):(1,4)"))

@@ -350,7 +350,7 @@ def test_hlo_by_peak_and_by_relayout(capsys, tmp_path):
         (["draw", "4:1", "4:1", "--threads", "--tile", "2,2"], "tla: 2 layouts with --threads\n"),
         (["offset", "(4,2):(1,4)", "1,x"], "tla: unexpected 'x', at position 2\n"),
         (["offset", "(4,2):(1,4)", "1,2,3"], "tla: coordinate (1,2,3) has 3 modes"),
-        (["offset", "f32[3,5]{1,0}", "3,0"], "tla: index (3, 0) of f32[3,5]{1,0}\n"),
+        (["offset", "f32[3,5]{1,0}", "3,0"], "tla: index (3,0) of f32[3,5]{1,0}\n"),
         (["hlo", "/no/such/file"], "tla: /no/such/file: No such file or directory\n"),
         (["hlo", "/"], "tla: /: Is a directory\n"),
     ],

@@ -102,7 +102,7 @@ CALLS = [
         (IMAGE, GMMA.K_SW128[half], (3, 3), (1, 1), (1, 1), (2, 1), (1, 1), half, "64B"),
     ),
     (make_im2col_copy(IMAGE, GMMA.K_SW128[half], (3, 3), element=half).boxes, (1, (0, 1, 1))),
-    (lambda a, o, s, m, w: operand_reads(a, o, s, memory=m, width=w), (MFMA, "A", parse("(32,8):(8,1)"), "AMD_LDS", 64)),
+    (lambda a, o, s, m, w: operand_reads(a, o, s, memory=m, width=w), (MFMA, "A", parse("(32,8):(8,1)"), "AMD_LDS_GFX942_READ", 64)),
     (lambda x, e, b: buffer_resource(x, e, base=b), (parse("(64,16):(16,1)"), float, 256)),
     (BufferResource, (256, 64, 128, 32)),
     (BufferResource(256, 64, 128, 32).addresses, (3, 4)),

@@ -142,8 +142,22 @@ def test_operands_of_mfma_from_lds():
     narrow = operand_reads(mfma, "A", parse("(32,8):(1,32)"))
     assert (narrow.instruction, narrow.loads) == ("ds_read_u16", 4)
     assert operand_reads(mfma, "B", parse("(32,8):(8,1)"), width=32).instruction == "ds_read_b32"
-    f64 = operand_reads(atom("v_mfma_f64_4x4x4f64", "cdna2"), "A", parse("(4,4,4):(4,1,16)"))
+    f64 = operand_reads(atom("v_mfma_f64_4x4x4f64", "cdna2"), "A", parse("(4,4,4):(4,1,16)"), memory="AMD_LDS_GFX942_READ")
     assert (f64.instruction, f64.loads) == ("ds_read_b64", 1)
+
+
+def test_operands_of_wmma_from_lds():
+    """Lanes 0 to 15 have a row of A each, and 16 to 31 the same: two loads of 128 bits by groups of 8 lanes, rows of 16 halves collide."""
+    wmma = atom("v_wmma_f32_16x16x16_f16", "rdna3")
+    groups = [[0, 1, 2, 3, 20, 21, 22, 23], [4, 5, 6, 7, 16, 17, 18, 19], [8, 9, 10, 11, 28, 29, 30, 31], [12, 13, 14, 15, 24, 25, 26, 27]]
+    for row in (16, 20, 24, 40):
+        smem = Layout((16, 16), (row, 1))
+        reads = operand_reads(wmma, "A", smem, width=64)
+        assert reads.instruction == "ds_load_b64"
+        assert reads.access.wavefronts == banks_of(wmma.A, offsets(smem), 16, 64, [range(k, k + 16) for k in (0, 16)], 32)
+    wide = operand_reads(wmma, "A", parse("(16,16):(16,1)"))
+    assert (wide.instruction, wide.loads) == ("ds_load_b128", 2)
+    assert wide.access.wavefronts == banks_of(wmma.A, offsets(parse("(16,16):(16,1)")), 16, 128, groups, 32)
 
 
 def test_every_mfma_reads_a_row_major_operand():
@@ -164,7 +178,7 @@ def test_every_mfma_reads_a_row_major_operand():
         (lambda: operand_reads(atom("v_mfma_f32_32x32x8_f16", "cdna3"), "C", parse("(32,8):(8,1)")), LeafTypeError, "A or B of an MFMA"),
         (lambda: operand_reads(atom("v_mfma_f32_32x32x8_f16", "cdna3"), "A", parse("(32,16):(16,1)")), RankError, "a layout of (32,8)"),
         (lambda: operand_reads(atom("v_mfma_f32_32x32x8_f16", "cdna3"), "A", None), RankError, "a layout of (32,8)"),
-        (lambda: operand_reads(atom("v_wmma_f32_16x16x16_f16", "rdna3"), "A", parse("(16,16):(16,1)")), LeafTypeError, "memory="),
+        (lambda: operand_reads(atom("v_mfma_f64_4x4x4f64", "cdna2"), "A", parse("(4,4,4):(4,1,16)")), LeafTypeError, "memory="),
         (lambda: operand_reads(atom("v_mfma_f32_32x32x8_f16", "cdna3"), "A", parse("(32,8):(8,1)"), width=256), RangeError, "256 bits"),
         (lambda: operand_reads(atom("v_mfma_f32_32x32x8_f16", "cdna3"), "A", parse("(32,8):(8,1)"), memory="x"), RangeError, "the memory"),
     ],

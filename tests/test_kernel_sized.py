@@ -477,12 +477,8 @@ def test_swizzled_slices_and_inverses_on_both_sides_of_65536(high):
             for at in (coord, (tla._, tla._, Int[k]())):
                 rest, offset = tla.slice_and_offset(at, b)
                 assert np.array_equal(tla.offsets(rest).ravel() + int(offset), whole[..., k].ravel()), (numbers, at, rest)
-        if high <= 16:
-            r = tla.right_inverse(a)
-            assert np.array_equal(every.ravel()[values(r)], np.arange(1 << high))
-        else:
-            with pytest.raises(tla.Unproven, match="65,536"):
-                tla.right_inverse(a)
+        r = tla.right_inverse(a)
+        assert np.array_equal(every.ravel()[values(r)], np.arange(1 << high))
         found = tla.max_common_layout(a, inner)
         assert tla.size(found) == 1 << numbers[1]
 

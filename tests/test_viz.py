@@ -588,6 +588,9 @@ def test_the_conflicts_of_an_access_are_marked():
     assert scene.figures[0].title == "(8,4):(32,1): 8-way conflict"
     assert [row[0].text for row in scene.figures[0].grids[0].cells] == [f"{32 * i}*" for i in range(8)]
     assert scene.figures[0].grids[0].cells[0][1].text == "1"
+    tensor = MakeTensor(None, parse("(8,4):(32,1)"), offset=5)
+    moved = draw(tensor, color_by="bank", bits=32, owners=parse("(8,1):(1,0)")).figures[0]
+    assert [row[0].text for row in moved.grids[0].cells] == [f"{32 * i + 5}*" for i in range(8)]
     free = draw(parse("Sw<2,0,5> o 0 o (4,4):(32,1)"), color_by="bank", owners=parse("(4,1):(1,0)"))
     assert free.figures[0].title.endswith(": no conflict")
     with pytest.raises(TlaError, match="color_by='bank'"):

@@ -176,7 +176,7 @@ def _vector(at: npt.NDArray[Any], bits: int, row: Memory) -> int:
         count = width // bits
         if width % bits == 0 and count and _split(at, count) is None and _steps(at, count):
             return count
-    if bits >= min(row.widths):
+    if min(row.widths) % bits or bits >= min(row.widths):
         raise RangeError(f"{row.name}: elements of {bits} bits", f"one of {', '.join(map(str, row.widths))}", "cut them into words first")
     raise _no_vectors(at, bits, min(row.widths), row)
 

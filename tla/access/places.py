@@ -12,7 +12,7 @@ from ..core.int_tuple import AnyLayout, layout_fix, leaves, modes_of, product, p
 from ..core.ints import is_int, known, plus
 from ..linear import LinearLayout
 from ..linear.triton import PaddedSharedLayout
-from ..tensors.tensor import Tensor
+from ..tensors.tensor import Tensor, from_zero
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -94,15 +94,20 @@ def _of_threads(owners: Any, lanes: int) -> Owned:
     threads, values = (int(n or 0) for n in sizes)
     _require_few(threads * values, shown(owners))
     t, v = np.ogrid[:threads, :values]
-    index = np.broadcast_to(np.asarray(owners(t, v), np.int64), (threads, values))
-    return _by_warps([index], lanes, shown(owners))
+    arrays = [np.broadcast_to(np.asarray(c, np.int64), (threads, values)) for c in _by_dimension(owners(t, v))]
+    return _by_warps(arrays, lanes, shown(owners))
+
+
+def _by_dimension(found: Any) -> list[Any]:
+    """Coordinates as one array for each dimension; offsets, or indices, as the only one."""
+    return [*leaves(as_coordinate(found) if isinstance(found, (ScaledBasis, ArithmeticTuple)) else (found,))]
 
 
 def _by_warps(coordinates: Sequence[npt.NDArray[Any]], lanes: int, text: str) -> Owned:
     """Coordinates over [thread, value] as those of warps of so many lanes, of a tensor as large as they reach."""
     threads, values = coordinates[0].shape
     width = min(lanes, threads)
-    if not width or threads % width:
+    if threads % width:
         raise RangeError(f"{threads} threads in warps of {lanes}", f"a multiple of {lanes}, or fewer than {lanes}", f"use {lanes} threads")
     if any(c.size and c.min() < 0 for c in coordinates):
         raise RangeError(f"owners {text}", "indices of 0 or more", "use strides of 0 or more")
@@ -118,9 +123,9 @@ def _of_partition(part: Tensor, lanes: int) -> Owned:
     if count is None:
         raise Unproven(f"owners {part!r}", "sizes that are known", "give its symbols values first")
     _require_few(count, "a partition, of each thread")
-    found = plus(part.offset, part.layout(np.arange(count)[:, np.newaxis]))
-    parts = as_coordinate(found) if isinstance(found, (ScaledBasis, ArithmeticTuple)) else (found,)
-    arrays = [np.asarray(c) for c in leaves(parts)]
+    layout, offset = from_zero("access", part)
+    found = plus(offset, layout(np.arange(count)[:, np.newaxis]))
+    arrays = [np.asarray(c) for c in _by_dimension(found)]
     threads = max(a.size // count if a.ndim == 2 else 1 for a in arrays)
     if threads == 1 or any(a.dtype.kind not in "iu" for a in arrays):
         raise RankError(f"owners {part!r}", "a partition by an array of all threads", "write copy[numpy.arange(32)].partition_S(tensor)")
@@ -129,6 +134,8 @@ def _of_partition(part: Tensor, lanes: int) -> Owned:
 
 
 def _require_few(count: int, what: str) -> None:
+    if count < 1:
+        raise RangeError(f"{what}: {count} values", "1 or more", "leave out an access of nothing")
     if count > MAX_VALUES:
         raise RangeError(f"{what}: {count} values", f"{MAX_VALUES} at most", "look at one block, or one warp")
 
@@ -163,20 +170,25 @@ def offsets(held: Owned, memory_layout: Any) -> npt.NDArray[Any]:
         what = f"a memory of {' x '.join(map(str, has))} elements for a tensor of {' x '.join(map(str, needed))}"
         raise RangeError(what, "a place for each", "give a layout of the whole tile")
     at = held.coordinates if by_mode else [held.index]
-    found = np.broadcast_to(np.asarray(memory_layout(*at), np.int64), held.shape)
+    there = memory_layout(*at)
+    if isinstance(there, (ScaledBasis, ArithmeticTuple)):
+        what = f"the memory {shown(memory_layout)}, of coordinates"
+        raise LeafTypeError(what, "a layout to offsets", "give the layout of the memory that these are coordinates of")
+    found = np.broadcast_to(np.asarray(there, np.int64), held.shape)
     if found.size and found.min() < 0:
         raise RangeError(f"offsets of {shown(memory_layout)} below 0", "offsets of 0 or more", "count from where memory begins")
     return found
 
 
 def in_memory(memory_layout: Any) -> tuple[Any, int]:
-    """A layout of memory, and where it begins: a tensor's own layout and offset, else as it is, at 0."""
+    """A layout of memory, and where it begins: a tensor's own layout from its start on, and offset; else as it is, at 0."""
     if not isinstance(memory_layout, Tensor):
         return memory_layout, 0
-    start = known(memory_layout.offset) if is_int(memory_layout.offset) else None
+    layout, offset = from_zero("access", memory_layout)
+    start = known(offset) if is_int(offset) else None
     if start is None or start < 0:
         raise Unproven(f"the memory {memory_layout!r}", "a tensor at a known offset", "give its symbols values first")
-    return memory_layout.layout, start
+    return layout, start
 
 
 def _linear_offsets(held: Owned, memory: LinearLayout) -> npt.NDArray[Any]:

@@ -25,7 +25,7 @@ from ..linear.triton import SharedLinearLayout
 from ..linear.value import integer, power_of_two
 from .counting import access
 from .memories import NVIDIA_SHARED, Memory, as_memory
-from .places import owned
+from .places import Owned, owned
 
 _0 = Int[0]()
 #: Tiles of more bits are refused: their candidates are too many.
@@ -85,10 +85,11 @@ def best_swizzle(
 ) -> Best:
     """The layout of shared memory whose accesses take the fewest wavefronts, then have the longest vectors.
 
-    writes, reads   owners, as access() takes them: who writes what, who reads what
+    writes, reads   owners, as access() takes them: who writes what, who reads what; partitions are of an identity tensor, or of
+                    the tile's index
     element_bits    the width of an element [bits]
     memory          a row of the table, or its name
-    tile            the extents of the tile, for (thread, value) layouts onto its index
+    tile            the extents of the tile, for (thread, value) layouts onto its index; by default as far as owners reach
     Returns         Best; of equally good layouts the plain one, then the swizzle of the fewest bits, then the least padding,
                     then a linear layout
     Raises          RangeError for a tile that is no power of two, RankError for no accesses
@@ -151,13 +152,33 @@ def _linear_owners(owners: Any, row: Memory, tile: Sequence[int] | None) -> Line
     if isinstance(owners, LinearLayout):
         return owners
     held = owned(owners, row.lanes)
-    count = power_of_two("best_swizzle: elements of the tile", int(held.index.max()) + 1) if tile is None else math.prod(tile)
-    sizes = [count] if tile is None else [power_of_two("best_swizzle: an extent of the tile", n) for n in tile]
-    outs = {f"dim{k}": n for k, n in enumerate(sizes)}
-    found = linear(owners, ["lane", "register"], outs)
-    lanes = found.bases["lane"]
-    split = bits.log2(row.lanes)
-    return LinearLayout({"register": found.bases["register"], "lane": lanes[:split], "warp": lanes[split:]}, outs)
+    what = "elements" if tile is None and len(held.sizes) == 1 else "an extent"
+    sizes = [power_of_two(f"best_swizzle: {what} of the tile", n) for n in (held.sizes if tile is None else tile)]
+    if len(held.sizes) not in (1, len(sizes)):
+        raise RankError(f"best_swizzle of {held.text} in a tile of {sizes}", f"{len(held.sizes)} extents", "give one for each coordinate")
+    reach = held.sizes if len(held.sizes) > 1 else [math.prod(held.sizes)]
+    if any(n > m for n, m in zip(reach, sizes if len(reach) > 1 else [math.prod(sizes)])):
+        raise RangeError(f"best_swizzle of {held.text}: {reach} in a tile of {sizes}", "a place for each element", "give the whole tile")
+    return _over_bits(Owned(held.coordinates, sizes, held.text))
+
+
+def _over_bits(held: Owned) -> LinearLayout:
+    """The linear layout that has these elements: its columns are what each bit of register, lane and warp does, all else their xors."""
+    import numpy as np
+
+    index = held.index
+    first = {"register": index[0, 0, :], "lane": index[0, :, 0], "warp": index[:, 0, 0]}
+    counts = [(name, bits.log2(power_of_two(f"best_swizzle of {held.text}: {name}s", len(x)))) for name, x in first.items()]
+    columns = [int(first[name][1 << k]) for name, count in counts for k in range(count)]
+    outs = tuple((f"dim{k}", n) for k, n in enumerate(held.sizes))
+    found = LinearLayout._of_columns(counts, outs, columns)
+    wrong = np.argwhere(owned(found, 0).index != index)
+    if len(wrong):
+        warp, lane, register = map(int, wrong[0])
+        what = f"best_swizzle of {held.text}, which is not linear over bits"
+        at = f"element {int(owned(found, 0).index[warp, lane, register])} at warp {warp}, lane {lane}, register {register}"
+        raise RangeError(f"{what}: element {int(index[warp, lane, register])}", at, "use strides that are powers of two")
+    return found
 
 
 def _least(owners: LinearLayout, width: int, row: Memory) -> int:

@@ -5,16 +5,14 @@ Source: CATLASS include/catlass/numeric_size.hpp and AscendC::SizeOfBits; CuTe i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from .ints import Int, static
+from .value import Value, put
 
 #: The width of Ascend's block in bits: 32 bytes, which every move between its memories takes at once.
 C0_BITS = 256
 
 
-@dataclass(frozen=True, repr=False)
-class Element:
+class Element(Value):
     """An element type: `half`, `int4b`, ... Wherever Ascend takes one, its width in bits may stand instead.
 
     name    as CATLASS has it; of a bare width, its digits
@@ -29,9 +27,26 @@ class Element:
     Source: CATLASS `SizeOfBits`. A host build of CATLASS takes int4b for 8 bits; here it has 4 everywhere, as on the device.
     """
 
+    # No dataclass: it would be the only one that `import tla` loads, and dataclasses take as long as a third of the rest.
+    __slots__ = "bits", "group", "name"
+    _instead = "make another with Element"
     name: str
     bits: int
-    group: int = 1
+    group: int
+
+    def __init__(self, name: str, bits: int, group: int = 1) -> None:
+        put(self, "name", name)
+        put(self, "bits", bits)
+        put(self, "group", group)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Element) and (self.name, self.bits, self.group) == (other.name, other.bits, other.group)
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.bits, self.group))
+
+    def __reduce__(self) -> tuple[type[Element], tuple[str, int, int]]:
+        return Element, (self.name, self.bits, self.group)
 
     @property
     def C0(self) -> Int:

@@ -18,9 +18,17 @@ from ..core.ints import known
 from ..tensors.tensor import Tensor
 from .atom import MMAAtom
 
-#: architecture -> the memory of the table, and how its loads are called
-_LDS = "AMD_LDS"
-_LOADS = MappingProxyType({"cdna": (_LDS, "ds_read_{}"), "rdna": (None, "ds_load_{}"), "sm": ("NVIDIA_SHARED", "ld.shared.{}")})
+#: how an architecture's name begins -> the memory of the table, None where none was measured, and how its loads are called
+_LOADS = MappingProxyType(
+    {
+        "cdna3": ("AMD_LDS_GFX942_READ", "ds_read_{}"),
+        "cdna4": ("AMD_LDS_GFX950_READ", "ds_read_{}"),
+        "cdna": (None, "ds_read_{}"),
+        "rdna3": ("AMD_LDS_GFX11_READ", "ds_load_{}"),
+        "rdna4": ("AMD_LDS_GFX12_READ", "ds_load_{}"),
+        "sm": ("NVIDIA_SHARED", "ld.shared.{}"),
+    }
+)
 _WIDTHS = MappingProxyType({8: "u8", 16: "u16", 32: "b32", 64: "b64", 96: "b96", 128: "b128"})
 _NVIDIA_WIDTHS = MappingProxyType({8: "u8", 16: "u16", 32: "u32", 64: "v2.u32", 128: "v4.u32"})
 
@@ -51,7 +59,8 @@ def operand_reads(atom: Any, operand: str, smem: Any, *, memory: Any = None, wid
 
     atom      MMAAtom of AMD (MFMA, WMMA) or of NVIDIA's warps
     operand   "A" or "B";  smem   a layout or tensor of one instruction's (M, K) or (N, K), or with its blocks (M, K, block)
-    memory    a row of tla.access's table, or its name: AMD_LDS for CDNA, NVIDIA_SHARED for NVIDIA; others have to be given
+    memory    a row of tla.access's table, or its name: by default that of CDNA 3 and 4, RDNA 3 and 4, and NVIDIA; of
+              CDNA 1 and 2 none was measured, and it has to be given
     width     of a load [bits]; by default the widest that the values of a lane allow
     Raises    LeafTypeError for other atoms and operands, and where no memory is known; RankError for other shapes; RangeError for
               a width that the layout or the memory does not have
@@ -75,7 +84,9 @@ def operand_reads(atom: Any, operand: str, smem: Any, *, memory: Any = None, wid
         raise LeafTypeError(what, "A or B of an MFMA, a WMMA or a warp's MMA", 'write operand_reads(atom("v_mfma_..."), "A", smem)')
     default, name = _LOADS[family]
     if memory is None and default is None:
-        raise LeafTypeError(f"operand_reads of {atom.name}: no memory of {atom.arch} is known", "a memory", "give one: memory=AMD_LDS")
+        raise LeafTypeError(
+            f"operand_reads of {atom.name}: no memory of {atom.arch} is known", "a memory", "give one: memory='AMD_LDS_GFX942_READ'"
+        )
     element, owners = (getattr(atom, n) for n in layouts[operand])
     layout = smem.layout if isinstance(smem, Tensor) else smem
     _require_operand(atom, operand, layout)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from ..access import access
 from ..core.errors import RangeError
+from ..tensors.tensor import Tensor
 from .drawable import Subject
 from .scene import Cell, Figure
 
 
-def marked(figure: Figure, subject: Subject, owners: object, color_by: object) -> Figure:
-    """The figure of a layout of memory with what the worst instruction of these owners collides in."""
+def marked(figure: Figure, subject: Subject, drawn: object, owners: object, color_by: object) -> Figure:
+    """The figure of a layout of memory, or of a tensor in it, with what the worst instruction of these owners collides in."""
     if color_by != "bank":
         raise RangeError(f"owners with color_by {color_by!r:.40}", "color_by='bank'", "write color_by='bank', or leave owners out")
-    found = access(owners, subject.layout, subject.bits)
+    found = access(owners, drawn if isinstance(drawn, Tensor) else subject.layout, subject.bits)
     degree = f"{found.degree}-way conflict" if found.degree > 1 else "no conflict"
     count = found.vector // subject.bits
     starts = found.witness.addresses if found.witness else ()

@@ -95,7 +95,7 @@ def draw(
     painted = _painted(views, color_by, cut, lead)
     figures = tuple(_figure(v, p.fills, cut if v is views[0] else None) for v, p in zip(views, painted))
     if owners is not None:
-        figures = (_BANKS.marked(figures[0], subjects[0], owners, color_by), *figures[1:])
+        figures = (_BANKS.marked(figures[0], subjects[0], layouts[0], owners, color_by), *figures[1:])
     return Drawing(figures, tuple(dict.fromkeys(key for p in painted for key in p.legend)), painted[lead].caption)
 
 
