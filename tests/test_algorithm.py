@@ -15,6 +15,7 @@ from tla import (
     LayoutRight,
     MakeLayout,
     MakeTensor,
+    RangeError,
     Swizzle,
     copy,
     cosize,
@@ -215,6 +216,27 @@ def test_im2col_and_a_convolution(kernel, stride, dilation):
         assert np.array_equal(np.asarray(out), truth @ weights)
     inner = GetTile(holding(x, nhwc), (1, 1, 2, 1), (1, 7, 7, 4))
     assert np.array_equal(np.asarray(im2col(inner, kernel, stride, dilation)), windows(x[1:2, 1:8, 2:9, 1:5], kernel, stride, dilation))
+
+
+@pytest.mark.parametrize("border", [0, 1, ((1, 0), (0, 2)), ((0, 3), (2, 1))])
+@pytest.mark.parametrize(("kernel", "stride", "dilation"), [((3, 3), (1, 1), (1, 1)), ((2, 3), (2, 1), (2, 1)), ((5, 1), (1, 3), (1, 2))])
+def test_im2col_with_a_border(kernel, stride, dilation, border):
+    """The zeros are around what the tensor has: of a tile they take the place of its neighbours."""
+    (top, bottom), (left, right) = border if isinstance(border, tuple) else ((border, border),) * 2
+    x = np.random.default_rng(6).integers(1, 9, (2, 5, 6, 3))
+    for part, corner in ((x, (0, 0, 0, 0)), (x[1:, 1:, :5, 1:], (1, 1, 0, 1))):
+        n, h, w, c = part.shape
+        framed = np.zeros((n, top + h + bottom, left + w + right, c), x.dtype)
+        for i, j in itertools.product(range(h), range(w)):
+            framed[:, top + i, left + j] = part[:, i, j]
+        for layout in (MakeLayout(x.shape, LayoutRight), Layout(x.shape, (90, 6, 1, 30))):
+            given = GetTile(holding(x, layout), corner, part.shape)
+            if h + top + bottom <= dilation[0] * (kernel[0] - 1):
+                with pytest.raises(RangeError, match="give the map a border"):
+                    im2col(given, kernel, stride, dilation, border=border)
+                continue
+            made = im2col(given, kernel, stride, dilation, border=border)
+            assert np.array_equal(np.asarray(made), windows(framed, kernel, stride, dilation))
 
 
 def test_im2col_of_blocks_of_channels():

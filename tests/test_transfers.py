@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from transfer_oracle import executed
 
-from tla import GetTile, LeafTypeError, MakeLayout, MakeTensor, RangeError, TlaError, Unproven, ascend, dim
+from tla import GetTile, LeafTypeError, MakeLayout, MakeLayoutFmap, MakeTensor, RangeError, TlaError, Unproven, ascend, dim
 from tla.ascend import AtlasA2, TransferInstruction, fits, half, nZ, transfer, zN, zZ
 
 from truth import rows
@@ -153,9 +153,90 @@ def test_refusals(src, dst, error, text):
         transfer(*(MakeTensor(None, MakeLayout[half, tag](32, 32), position=place) for place, tag in (src, dst)))
 
 
+@pytest.mark.parametrize(
+    ("ends", "arch", "expected", "fix"),
+    [
+        (("GM", "L0A"), "AtlasA2", "GM to L1 or UB; L1 to L0A", "go over L1"),
+        (("L0C", "L0A"), "AtlasA2", "L0C to GM; L1 to L0A", "go over GM and L1"),
+        (("L0C", "L0A"), "Ascend950", "L0C to GM or UB; L1 to L0A", "go over GM and L1"),
+        (("GM", "GM"), "AtlasA2", "GM to L1 or UB; L0C or UB to GM", "go over UB"),
+        (("L0A", "GM"), "AtlasA2", "L0C or UB to GM", "take one of these"),
+        (("L0A", "L0C"), "AtlasA2", "positions that GM and L0C and L1 and UB reach", "take one of these"),
+    ],
+)
+def test_positions_that_nothing_joins_are_refused_with_those_that_are_and_a_way(ends, arch, expected, fix):
+    with pytest.raises(LeafTypeError) as error:
+        transfer(*(MakeTensor(None, MakeLayout[half, zN](32, 32), position=place) for place in ends), arch)
+    assert error.value.reason == (f"a transfer from {ends[0]} to {ends[1]} on {arch}", expected, fix)
+
+
+def test_the_nearest_legal_start_and_size_are_told_and_are_legal():
+    whole, dst = (
+        MakeTensor(None, MakeLayout[half, zN](64, 64), position="L1"),
+        MakeTensor(None, MakeLayout[half, zZ](16, 16), position="L0A"),
+    )
+    with pytest.raises(RangeError, match=r"begin the tile at \(0,0\) or \(0,16\)"):
+        transfer(GetTile(whole, (0, 8), (16, 16)), dst)
+    for start in ((0, 0), (0, 16)):
+        require_copied(src := GetTile(whole, start, (16, 16)), dst, transfer(src, dst))
+    row = MakeTensor(None, MakeLayout[half, ascend.RowMajor](4, 64), position="UB")
+    out = MakeTensor(None, MakeLayout[half, ascend.RowMajor](4, 16), position="GM")
+    with pytest.raises(RangeError, match=r"begin the tile at \(0,32\) or \(0,48\)"):
+        transfer(GetTile(row, (0, 35), (4, 16)), out, element=half)
+    for start in ((0, 32), (0, 48)):
+        require_copied(src := GetTile(row, start, (4, 16)), out, transfer(src, out, element=half))
+    sizes = (32, 24), (32, 32)
+    odd, even = ([MakeTensor(None, MakeLayout[ascend.float, t](*n), position=p) for p, t in (("L1", nZ), ("L0A", zZ))] for n in sizes)
+    with pytest.raises(Unproven, match=r"moves whole: \(32,32\)"):
+        transfer(*odd)
+    require_copied(*even, transfer(*even))
+
+
+def test_widths_and_tags_without_a_path_are_refused_with_those_that_have_one():
+    rows_ = [MakeTensor(None, MakeLayout[ascend.int4b, ascend.RowMajor](4, 64), position=p) for p in ("GM", "UB")]
+    with pytest.raises(LeafTypeError, match=r"elements of 8 or 16 or 32 bits\n.*give an element type of this width"):
+        transfer(*rows_, element=ascend.int4b)
+    blocks = [MakeTensor(None, MakeLayout[half, zN](32, 32), position=p) for p in ("GM", "L1")]
+    with pytest.raises(LeafTypeError, match=r"with tag=nN\n.*zN.*\n.*leave out tag="):
+        transfer(*blocks, tag=ascend.nN)
+
+
+def test_ascendc_has_more_names_for_a_buffer():
+    source = MakeTensor(None, MakeLayout[half, zN](32, 32), position="GM")
+    wanted = transfer(source, MakeTensor(None, MakeLayout[half, zN](32, 32), position="L1"))
+    for name in ("A1", "B1"):
+        assert transfer(source, MakeTensor(None, MakeLayout[half, zN](32, 32), position=name)) == wanted
+
+
+def test_the_text_of_transfers(golden):
+    """Review a change of these lines against AscendC's manual."""
+
+    def at(position, element, tag, rows_, columns, **more):
+        return MakeTensor(None, MakeLayout[element, tag](rows_, columns, **more), position=position)
+
+    row_major, l0c = ascend.RowMajor, MakeTensor(None, ascend.L0C(20, 30).layout, position="L0C")
+    image = MakeTensor(None, MakeLayoutFmap[half](1, 1, 14, 14), position="L1")
+    cases = {
+        "rows to blocks": transfer(at("GM", half, row_major, 20, 30), at("L1", half, zN, 20, 30)),
+        "rows too far apart": transfer(at("GM", half, row_major, 2, 30, ld=65536), at("L1", half, zN, 2, 30)),
+        "blocks to blocks": transfer(at("GM", half, zN, 20, 30), at("L1", half, zN, 32, 32)),
+        "to L0A": transfer(at("L1", half, zN, 20, 30), at("L0A", half, zZ, 20, 30)),
+        "bytes, transposed": transfer(at("L1", ascend.int8, zN, 32, 32), at("L0B", ascend.int8, nZ, 32, 32)),
+        "words, transposed": transfer(at("L1", ascend.float, nZ, 32, 32), at("L0A", ascend.float, zZ, 32, 32), element=ascend.float),
+        "a window": transfer(image, at("L0A", half, zZ, 196, 144), element=half, conv=ascend.Conv2d((3, 3), padding=(1, 1, 1, 1))),
+        "out, scaled": transfer(
+            l0c, at("GM", ascend.int8, row_major, 20, 30), element=ascend.int8, quant="PER_TENSOR", accumulator=ascend.int32, relu=True
+        ),
+        "rows, padded": transfer(at("GM", half, row_major, 5, 21), at("UB", half, row_major, 5, 21, ld=32), element=half, pad=True),
+        "to L0A of Ascend950": transfer(at("L1", half, zN, 20, 30), at("L0A", half, zN, 20, 30), "Ascend950"),
+        "out of Ascend950": transfer(l0c, at("GM", half, row_major, 20, 30), "Ascend950", element=half),
+    }
+    golden("ascend/transfers.txt", "".join(f"// {name}\n{made}\n" for name, made in cases.items()))
+
+
 def test_what_does_not_fit_is_refused():
     gm = MakeTensor(None, MakeLayout[half, zN](1024, 1024), position="GM")
-    with pytest.raises(RangeError, match="at most 524288 bytes on AtlasA2"):
+    with pytest.raises(RangeError, match=r"at most 524288 bytes on AtlasA2\n.*a tile of at most 262144 elements"):
         transfer(gm, MakeTensor(None, MakeLayout[half, zN](1024, 1024), position="L1"))
     with pytest.raises(RangeError, match="a tile that holds them"):
         transfer(gm, MakeTensor(None, MakeLayout[half, zN](128, 128), position="L1"))

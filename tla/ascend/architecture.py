@@ -28,6 +28,9 @@ POSITIONS = {"GM": "GM", "L1": "A1", "L0A": "A2", "L0B": "B2", "L0C": "CO1", "Bi
 #: Beside L0A and L0B of Ascend950 lie the scales of MX types, at a sixteenth of the address. AscendC has no name for them.
 POSITIONS |= {"L0AMx": "L0AMx", "L0BMx": "L0BMx"}
 
+#: AscendC's other names of the same buffers: of L1 for B and the biases, of UB for the ends of a queue.
+_SHARED = {"B1": "L1", "C1": "L1", "VECIN": "UB", "VECOUT": "UB"}
+
 
 @dataclass(frozen=True, repr=False)
 class Architecture:
@@ -73,7 +76,7 @@ def as_architecture(x: Any) -> Architecture:
 
 def position_of(x: Any) -> str:
     """A position by CATLASS's name: "L1", or AscendC's "A1" for it."""
-    names = {**{name: name for name in POSITIONS}, **{theirs: name for name, theirs in POSITIONS.items()}}
+    names = {**{name: name for name in POSITIONS}, **{theirs: name for name, theirs in POSITIONS.items()}, **_SHARED}
     if x not in names:
         raise LeafTypeError(f"the position {shown(x)}", f"one of {', '.join(POSITIONS)}", "write MakeTensor(..., position='L1')")
     return names[x]

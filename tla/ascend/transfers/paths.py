@@ -109,11 +109,14 @@ WINDOWS = (
 def path_of(ends: tuple[str, str], layouts: tuple[Any, Any], element: Element, arch: Architecture, windows: bool, tag: Tag | None) -> Path:
     """The first path between two positions whose tags the two layouts have; LeafTypeError where there is none."""
     table = [p for p in (WINDOWS if windows else PATHS) if arch.name in p.archs]
-    paths = [p for p in table if (p.src, p.dst) == ends and tag in (None, p.dst_tag)]
+    joined = [p for p in table if (p.src, p.dst) == ends]
+    what = f"a transfer from {ends[0]} to {ends[1]} on {arch}"
+    if not joined:
+        raise LeafTypeError(what, _neighbours(table, *ends), _detour(table, *ends))
+    paths = [p for p in joined if tag in (None, p.dst_tag)]
     if not paths:
-        reached = sorted({p.dst for p in table if p.src == ends[0]})
-        what = f"a transfer from {ends[0]} to {ends[1]} on {arch}"
-        raise LeafTypeError(what, f"{ends[0]} to {' or '.join(reached) or 'nowhere'}", _detour(table, *ends))
+        known = sorted({str(p.dst_tag) for p in joined})
+        raise LeafTypeError(f"{what} with tag={tag}", f"tag={' or '.join(known)}", "leave out tag=, or write one of these")
     reasons = []
     for path in paths:
         why = None if element.bits in path.bits else f"elements of {element.bits} bits take another way"
@@ -122,13 +125,27 @@ def path_of(ends: tuple[str, str], layouts: tuple[Any, Any], element: Element, a
             return path
         reasons.append(f"{path.src_tag} to {path.dst_tag}: {why}")
     what = f"a transfer of {element} from {paths[0].src} to {paths[0].dst}: {'; '.join(reasons)}"
-    raise LeafTypeError(what, _tag_pairs(paths, element), "make the layouts with these tags")
+    fits = any(element.bits in p.bits for p in paths)
+    fix = "make the layouts with these tags" if fits else "give an element type of this width: transfer(..., element=half)"
+    raise LeafTypeError(what, _tag_pairs(paths, element), fix)
+
+
+def _neighbours(table: list[Path], a: str, b: str) -> str:
+    """The positions that an instruction reaches from the one position, and those from which one reaches the other."""
+    onward, inward = sorted({p.dst for p in table if p.src == a}), sorted({p.src for p in table if p.dst == b})
+    ways = [f"{a} to {' or '.join(onward)}"] if onward else []
+    ways += [f"{' or '.join(inward)} to {b}"] if inward else []
+    return "; ".join(ways) or f"positions that {' and '.join(sorted({p.src for p in table}))} reach"
 
 
 def _detour(table: list[Path], a: str, b: str) -> str:
-    """A way over one position between, if there is one."""
-    ways = [p.dst for p in table if p.src == a and any(q.src == p.dst and q.dst == b for q in table)]
-    return f"go over {ways[0]}" if ways else "take positions that an instruction joins"
+    """The shortest way over positions between, if there is one."""
+    ways: list[tuple[str, ...]] = [(a,)]
+    while ways:
+        ways = [(*way, n) for way in ways for n in sorted({p.dst for p in table if p.src == way[-1]} - {*way[1:]})]
+        if found := [way for way in ways if way[-1] == b]:
+            return f"go over {' and '.join(found[0][1:-1])}"
+    return "take one of these"
 
 
 def _why_not(tag: Tag, layout: Any, element: Element) -> str | None:

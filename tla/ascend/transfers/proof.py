@@ -20,6 +20,7 @@ from .side import Side
 
 Instructions = Sequence[TransferInstruction]
 _FIX = "begin tiles at whole blocks, and take blocks that the instruction moves whole"
+_L0 = ("L0A", "L0B")
 
 
 def require_lawful(made: Instructions, ends: tuple[str, str], src: Side, dst: Side, arch: Architecture, wanted: Any = None) -> int:
@@ -37,7 +38,7 @@ def require_lawful(made: Instructions, ends: tuple[str, str], src: Side, dst: Si
     to, begin = _executed_all(made)
     reason = _difference(to, begin, sizes, wanted, dst, _padded(ends[1], dst, sizes, arch))
     if reason:
-        raise Unproven(f"{made[0].name}: {reason.what}", *reason[1:])
+        raise Unproven(f"{made[0].name}: {reason.what}", reason.expected, _whole_tile(ends[1], dst, sizes))
     return 0 if ends[1] == "GM" else _beyond(int(to[-1]) + 1, ends[1], dst, arch)
 
 
@@ -57,10 +58,30 @@ def _require_place(place: str, side: Side, arch: Architecture) -> None:
     bits = 32 if place == "L0C" else side.element.bits
     if place in arch.sizes and int(cosize(side.layout)) * bits > arch.sizes[place] * 8:
         what = f"{cosize(side.layout)} elements of {bits} bits in {place}"
-        raise RangeError(what, f"at most {arch.sizes[place]} bytes on {arch}", "take a smaller tile")
+        fix = f"take a tile of at most {arch.sizes[place] * 8 // bits} elements, padding included"
+        raise RangeError(what, f"at most {arch.sizes[place]} bytes on {arch}", fix)
     if side.at * bits % (arch.alignment[place] * 8):
         what = f"a tile at element {side.at} of {place}, byte {side.at * bits // 8}"
-        raise RangeError(what, f"a multiple of {arch.alignment[place]} bytes", "begin the tile at a whole block of its layout")
+        near = " or ".join(f"({','.join(map(str, start))})" for start in _aligned_starts(side, arch.alignment[place] * 8 // bits))
+        fix = f"begin the tile at {near}" if near else "begin the tile at a whole block of its layout"
+        raise RangeError(what, f"a multiple of {arch.alignment[place]} bytes", fix)
+
+
+def _aligned_starts(side: Side, unit: int) -> list[tuple[int, ...]]:
+    """The starts next to a tile's, before and after, that lie at whole blocks, or at whole units of a row, and so in memory."""
+    steps = [side.block(i) if side.block(i) > 1 else unit if side.inner(i) == 1 else 1 for i in range(len(side.start))]
+    before = tuple(s // n * n for s, n in zip(side.start, steps))
+    after = tuple(-(-s // n) * n for s, n in zip(side.start, steps))
+    ends = [s + n for s, n in zip(side.start, side.room)]
+    found = [c for c in (before, after) if all(i < n for i, n in zip(c, ends)) and (side.base + int(side.layout(c))) % unit == 0]
+    return [*dict.fromkeys(found)]
+
+
+def _whole_tile(place: str, dst: Side, sizes: tuple[int, ...]) -> str:
+    """The advice for a tile that is not moved as it is: into L0 the next size in whole squares."""
+    square = max(ROWS, int(dst.element.C0))
+    whole = tuple(-(-n // square) * square for n in sizes)
+    return f"{_FIX}: {shown(whole)}" if place in _L0 and whole != sizes else _FIX
 
 
 def _padded(place: str, dst: Side, sizes: tuple[int, ...], arch: Architecture) -> tuple[int, ...] | None:
@@ -68,7 +89,7 @@ def _padded(place: str, dst: Side, sizes: tuple[int, ...], arch: Architecture) -
     if place == "GM":
         return None
     whole = dst.padded(sizes)
-    if place in ("L0A", "L0B"):
+    if place in _L0:
         square = max(ROWS, int(dst.element.C0))
         whole = tuple(-(-n // square) * square for n in whole)
     elif all(dst.block(i) == 1 for i in range(len(whole))):
