@@ -208,6 +208,8 @@ REFUSED = [
     (lambda: COPY[0].partition_S(parse("_32:_1")), "2 modes at least"),
     (lambda: make_tiled_mma(SM75_U32x4_LDSM_N), "a matrix instruction's atom"),
     (lambda: make_tiled_mma(UniversalFMA), "with its arguments"),
+    (lambda: make_tiled_mma(SM80_16x8x16_F32F16F16F32_TN, (1, 1), (0, 8, 16)), "1 or more"),
+    (lambda: make_tiled_mma(SM80_16x8x16_F32F16F16F32_TN, (1, 1), (-16, 8, 16)), "1 or more"),
     (lambda: make_tiled_mma(SM80_16x8x16_F32F16F16F32_TN, (2, 2), (32, 32, 24)), "a multiple of the _16"),
     (lambda: make_tiled_mma(SM80_16x8x16_F32F16F16F32_TN, (2, 2), (parse("(_4,_8):(_1,_8)"), 32)), "each of 0 to 31 once"),
     (lambda: make_tiled_mma(SM80_16x8x16_F32F16F16F32_TN, (2, 2), (16, 32)), "a multiple of the _32"),

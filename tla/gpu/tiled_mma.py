@@ -11,9 +11,9 @@ from typing import Any
 from ..algebra.composition import composition
 from ..algebra.divide import logical_divide, tiled_product, zipped_divide
 from ..algebra.predicates import is_bijective
-from ..core.errors import DivisibilityError, InjectivityError, LeafTypeError, RankError
+from ..core.errors import DivisibilityError, InjectivityError, LeafTypeError, RangeError, RankError
 from ..core.int_tuple import Underscore, _, shown, size
-from ..core.ints import Int, divides, is_int, is_static, leaf, mul
+from ..core.ints import Int, divides, is_int, is_static, known, leaf, mul
 from ..core.layout import Layout, join
 from ..core.make_layout import MakeLayout
 from ..tensors.tensor import Tensor, as_tensor
@@ -209,6 +209,8 @@ def _require_permutation(mma: TiledMMA, i: int) -> None:
         raise LeafTypeError(where, "an integer, a layout or _", "write 32")
     if not (p.is_static if isinstance(p, Layout) else is_static(p)):
         raise LeafTypeError(where, "static integers: it is a type in C++", "write it with Int[N]()")
+    if is_int(p) and (known(p) or 0) < 1:
+        raise RangeError(where, "1 or more", "leave it out, or write _, for what the atoms cover")
     if isinstance(p, Layout) and not is_bijective(p):
         raise InjectivityError(where, f"each of 0 to {size(p) - 1} once", "a layout of strides that fill each other's gaps, (2,2):(2,1)")
     covered = mul(mma.atom.shape_mnk[i], size(mma.thr_layout_vmnk[i + 1]))
