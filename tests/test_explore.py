@@ -127,6 +127,7 @@ REFUSED = {
     "A = 8; A(1)": (7, "A is 8", "write A with no bracket"),
     "(4:1, 4:1) o 2:1": (0, "composition of a tuple", "make one with MakeLayout"),
     "UniversalCopy[uint7]": (0, "uint7 for an element type", "write half, or 'half_t'"),
+    "Copy_Atom(half, 4:1)": (0, "Copy_Atom(...)", "put its arguments in square brackets"),
     "UniversalCopy": (0, "UniversalCopy with 0 arguments", "write UniversalCopy[S, ...]"),
     "make_composed_layout[half](4:1, 0, 4:1)": (0, "make_composed_layout[...]", "leave the square brackets out"),
     "f33[3]": (0, "what stands before '[', 'f33', is not known", "write f32"),

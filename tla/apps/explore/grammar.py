@@ -26,7 +26,7 @@ import tla
 
 from ... import gpu, xla
 from ...core.composed import MAX_PARTS
-from ...core.errors import ParseError, RangeError, TlaError
+from ...core.errors import ParseError, RangeError, RankError, TlaError
 from ...core.int_tuple import MAX_DEPTH, AnyLayout, IntTuple, Underscore, leaves, require_depth, shown
 from ...core.ints import INT64_MAX, is_int, leaf
 from ...notation.printed import Unknown, is_foreign, translated
@@ -345,6 +345,8 @@ class _Reader(Reader):
             brackets = [item for _name, item in self.arguments("]")]
             operation = with_brackets(name, operation, tuple(x.value for x in brackets))
             python += f"[{', '.join(x.python for x in brackets)}]"
+        if not brackets and not callable(operation):
+            raise RankError(f"{name}(...)", f"{name}[...]", "put its arguments in square brackets")
         if isinstance(operation, (gpu.CopyAtom, gpu.MMAAtom)):
             return Term(operation, python)
         if not self.take("("):
