@@ -33,10 +33,7 @@ def values(module, names, kind):
     yield from (f"             {name}" for name in others)
     yield from (f"   :module: {module}", "")
     is_public = kind is getattr(import_module(module), kind.__name__, None)
-    if kind.__module__ == "builtins":  # a table: its page tells what it holds
-        text = [f"A {kind.__name__}."]
-    else:
-        text = [f":py:class:`~{module}.{kind.__name__}`"] if is_public else restructured(getdoc(kind).split("\n"))
+    text = [f":py:class:`~{module}.{kind.__name__}`"] if is_public else restructured(getdoc(kind).split("\n"))
     yield from (f"   {line}" for line in [*text, ""])
 
 

@@ -97,12 +97,13 @@ def _is_gapless(modes: Modes) -> bool:
     return True
 
 
+def _named(a: Layout, b: Layout) -> str:
+    return f"logical_divide of {shown(a)} by {shown(b)}"
+
+
 def _require_all_in_tiles(a: Layout, b: Layout) -> None:
     """DivisibilityError where the tile b has a gap that copies of it do not fill, below the size of a."""
-
-    def where() -> str:
-        return f"logical_divide of {shown(a)} by {shown(b)}"
-
+    where = functools.partial(_named, a, b)
     for end, d in ends_and_strides(b):
         first = mul(d // end, end)  # the first element that is in no tile
         if at_most(size(a), first) is not True and not require("divides", end, d, where):
@@ -114,10 +115,7 @@ def _require_all_in_tiles(a: Layout, b: Layout) -> None:
 
 def _require_whole_tiles(a: Layout, b: Layout) -> None:
     """DivisibilityError unless the tiles b make up a."""
-
-    def where() -> str:
-        return f"logical_divide of {shown(a)} by {shown(b)}"
-
+    where = functools.partial(_named, a, b)
     reach, n = reach_of(b), size(a)
     if not require("divides", reach, n, where):
         raise DivisibilityError(f"{where()}: tiles of {reach} do not make up {n}", "a tile that divides", "pad, or take another tile")

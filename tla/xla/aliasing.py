@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
+from .grammar import numbers
 from .instruction import Instruction
 
 Path = tuple[int, ...]
@@ -42,11 +43,7 @@ def pairs(text: str) -> Iterator[Alias]:
     [((1,), 0, ()), ((2, 0), 3, (1,))]
     """
     for out, operand, path in _PAIR.findall(text):
-        yield _path(out), int(operand), _path(path)
-
-
-def _path(text: str) -> Path:
-    return tuple(int(n) for n in text.split(",") if n.strip())
+        yield numbers(out), int(operand), numbers(path)
 
 
 def shared(instruction: Instruction) -> Iterator[tuple[int, ...]]:

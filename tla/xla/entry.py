@@ -15,7 +15,7 @@ from ..core.errors import LeafTypeError, LoweringError, ParseError, RangeError
 from . import aliasing
 from .array_shape import ArrayLayout, ArrayShape
 from .devices import MAX_LISTED, Devices, Iota
-from .grammar import parse_shape
+from .grammar import numbers, parse_shape
 from .instruction import Instruction
 from .mesh import grouped
 from .module import Module, called, header_list
@@ -108,7 +108,7 @@ def entry(module: Module) -> Entry:
     arguments = taken.elements if isinstance(taken, TupleShape) else (taken,)
     results = given.elements if isinstance(given, TupleShape) else (given,)
     aliases = tuple(_aliases(header_list(header, "input_output_alias") or ""))
-    donors = tuple((int(n), _path(part)) for n, part in _DONOR.findall(header_list(header, "buffer_donor") or ""))
+    donors = tuple((int(n), numbers(part)) for n, part in _DONOR.findall(header_list(header, "buffer_donor") or ""))
     return Entry(tuple(_values(header, "arg", arguments)), tuple(_values(header, "out", results)), aliases, donors)
 
 
@@ -130,10 +130,6 @@ def _aliases(text: str) -> Iterator[Alias]:
     must = [*re.finditer(r"\}\s*(?:,\s*(may|must)-alias\s*)?\)", text)]
     for k, (result, argument, part) in enumerate(aliasing.pairs(text)):
         yield Alias(result, argument, part, k < len(must) and must[k][1] == "must")
-
-
-def _path(text: str) -> aliasing.Path:
-    return tuple(int(n) for n in text.split(",") if n.strip())
 
 
 def parse_layout_mode(text: str) -> str | ArrayLayout:
@@ -215,7 +211,7 @@ def parse_replica_groups(text: str | Instruction) -> ReplicaGroups:
         raise ParseError(
             text[:1000], 0, "no replica groups", "{{0,1},{2,3}}, [2,4]<=[8] or mesh['a'=8] {'a'}", "copy the attribute as it stands"
         )
-    groups = tuple(_path(g) for g in _GROUP.findall(inner[1]))
+    groups = tuple(numbers(g) for g in _GROUP.findall(inner[1]))
     every = [d for g in groups for d in g]
     if len(every) != len({*every}):
         raise RangeError(f"replica_groups {text:.60}: a device in two groups", "each device once", "drop it from one of them")

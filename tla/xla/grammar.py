@@ -95,6 +95,15 @@ def require_short(text: str) -> None:
         )
 
 
+def numbers(text: str) -> tuple[int, ...]:
+    """The integers between the commas of a text of digits, commas and blanks.
+
+    >>> numbers("1, 0"), numbers("")
+    ((1, 0), ())
+    """
+    return tuple(int(n) for n in text.split(",") if n.strip())
+
+
 def named_shape(shape: Shape | str, sizes: Mapping[str, Any]) -> ArrayShape:
     """as_shape of a text whose dimensions may be names: those in `sizes` stand for these, others become a `dim`.
 

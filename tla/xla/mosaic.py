@@ -21,7 +21,7 @@ from ..core.int_tuple import leaves
 from ..core.ints import INT64_MAX, as_static, ceil_div, leaf, static
 from ..core.layout import Layout
 from .array_shape import ArrayLayout, ArrayShape
-from .grammar import as_shape
+from .grammar import as_shape, numbers
 from .index import integers
 from .lower import lower
 from .shapes import Shape
@@ -219,9 +219,9 @@ def _parts(text: str, at: int, end: int) -> dict[str, Any]:
         tiled, strided, space = (p.match(text, at, end) for p in (_TILED, _STRIDED, _SPACE))
         if tiled and not out:
             tiles = re.findall(r"\(([^)]*)\)", tiled[1])
-            out |= {"tiles": tuple(_numbers(t) for t in tiles), "strides": _numbers(tiled[2])}
+            out |= {"tiles": tuple(numbers(t) for t in tiles), "strides": numbers(tiled[2])}
         elif strided and not out:
-            out |= {"strides": _numbers(strided[1]), "offset": int(strided[2] or 0)}
+            out |= {"strides": numbers(strided[1]), "offset": int(strided[2] or 0)}
         elif space and "memory_space" not in out:
             out |= {"memory_space": space[1], "core": space[2] or ""}
         else:
@@ -233,10 +233,6 @@ def _parts(text: str, at: int, end: int) -> dict[str, Any]:
             )
         at = next(m for m in (tiled, strided, space) if m).end()
     return out
-
-
-def _numbers(text: str) -> tuple[int, ...]:
-    return tuple(int(n) for n in text.split(",") if n.strip())
 
 
 def _fail(text: str, at: int, what: str, expected: str) -> NoReturn:

@@ -18,13 +18,13 @@ Source: XLA xla/hlo/parser/hlo_parser.cc. What XLA aborts on or fills with zeros
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Any
 
-from ..core.errors import LeafTypeError, TlaError
+from ..core.errors import LeafTypeError
 from .devices import Devices, Iota
-from .grammar import BLANK, R, Reader
-from .mesh import Axis, DimSharding, Mesh, MeshSharding
+from .grammar import BLANK
+from .mesh import Axis, Mesh, MeshSharding
+from .mesh_text import MeshReader
 from .sharding import SUBGROUPS, WHOLE, AnySharding, ShardGroup, Sharding, TupleSharding
 
 # A string runs to its end or, where it has none, to that of the text: it is not tried again from inside of it.
@@ -74,7 +74,7 @@ def parse_mesh_axes(text: str) -> tuple[Mesh, tuple[Axis, ...]]:
     return mesh, axes
 
 
-class _ShardingReader(Reader):
+class _ShardingReader(MeshReader):
     tokens, known = _TOKEN, "words, integers, quoted names and [](){},:?=<="
     noun, example = "sharding", "a sharding reads {replicated}, {devices=[2,4]<=[8]} or {mesh['a'=8], [{'a'}]}"
 
@@ -97,13 +97,6 @@ class _ShardingReader(Reader):
         sharding = self.over_mesh() if self.token in ("mesh", "maximal_mesh") else self.items()
         self.expect("}", "to close a sharding")
         return sharding
-
-    def made(self, at: int, make: Callable[..., R], *parts: object) -> R:
-        """A value of its parts; where it refuses them, an error at `at`."""
-        try:
-            return make(*parts)
-        except TlaError as error:
-            self.fail(*error.reason, at=at)
 
     def integers(self, what: str) -> tuple[int, ...]:
         return tuple(self.listed("", lambda: self.integer(what)))
@@ -230,7 +223,7 @@ class _ShardingReader(Reader):
             self.unexpected("[{...}, ...] first, then replicated=, unreduced= and manual=, each once; or one word alone")
         self.advance()
         if field == "dims":
-            dims = self.listed("]", lambda: self.dim(mesh))
+            dims = self.listed("]", lambda: self.dim_over(lambda: self.axis(mesh)))
             self.expect("]", "or ',' after the axes of a dimension")
             return field, tuple(dims)
         return ("word", field) if alone else (field, self.axes(mesh))
@@ -251,11 +244,6 @@ class _ShardingReader(Reader):
         self.expect("]", "or ',' after an axis of a mesh")
         return self.made(at, Mesh, axes, self.device_ids())
 
-    def mesh_axis(self) -> tuple[str, int]:
-        name = self.name()
-        self.expect("=", "and the size of an axis")
-        return name, self.integer("the size of an axis")
-
     def device_ids(self) -> Devices:
         """The numbers after `, device_ids=`; () where that does not come."""
         following = BLANK.match(self.text, self.after).end()  # type: ignore[union-attr]  # it matches the empty text too
@@ -267,14 +255,6 @@ class _ShardingReader(Reader):
         devices = self.iota() if self.token == "[" else self.integers("device numbers, or an iota: [4,2]T(1,0)")
         self.expect(")", "to close device_ids")
         return devices
-
-    def dim(self, mesh: Mesh) -> DimSharding:
-        self.expect("{", "and the axes of a dimension")
-        axes = self.listed("}", lambda: None if self.take("?") else self.axis(mesh))
-        if None in axes[:-1]:
-            self.fail("an axis after ?", "'}'", "write ? last")
-        self.expect("}", "or ',' after an axis")
-        return DimSharding(tuple(a for a in axes if a), axes[-1:] == [None])
 
     def axes(self, mesh: Mesh) -> tuple[Axis, ...]:
         self.expect("{", "and axes")
@@ -296,13 +276,3 @@ class _ShardingReader(Reader):
         if size < 2:
             self.fail(f"a digit of size {size}", "2 or more", "leave it out", at=at)
         return self.made(at, Axis, name, size, pre)
-
-    def name(self) -> str:
-        quote = self.token[:1]
-        if quote not in ("'", '"') or not quote:
-            self.unexpected("the name of an axis in quotes")
-        if len(self.token) < 2 or self.token[-1] != quote:
-            self.fail("this name is not closed", quote)
-        name = self.token[1:-1]
-        self.advance()
-        return name

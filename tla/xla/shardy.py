@@ -14,9 +14,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from ..core.errors import LeafTypeError, LoweringError, ParseError, TlaError
-from .grammar import Reader
+from ..core.errors import LeafTypeError, LoweringError
 from .mesh import Axis, DimSharding, Mesh, MeshSharding
+from .mesh_text import MeshReader
 from .sharding import AnySharding, Sharding, TupleSharding
 
 _TOKEN = re.compile(
@@ -138,7 +138,7 @@ def _text(text: Any) -> str:
     return text.replace('\\"', '"')  # as it stands in a string of HLO's frontend_attributes
 
 
-class _ShardyReader(Reader):
+class _ShardyReader(MeshReader):
     tokens, known = _TOKEN, "names, quoted axes, integers and [](){}<>,:?="
     noun, example = "sharding", 'a sharding reads #sdy.sharding<@mesh, [{"data"}, {}]>'
     meshes: Meshes
@@ -171,17 +171,14 @@ class _ShardyReader(Reader):
             lists[name] = tuple(self.listed("}", self.axis))
             self.expect("}", "or ',' after an axis")
         self.expect(">", "to close a sharding")
-        return self.made(start, mesh, dims, lists)
+        return self.over(start, mesh, dims, lists)
 
-    def made(self, at: int, mesh: Mesh | None, dims: tuple[DimSharding, ...], lists: dict[str, tuple[Axis, ...]]) -> AnySharding:
+    def over(self, at: int, mesh: Mesh | None, dims: tuple[DimSharding, ...], lists: dict[str, tuple[Axis, ...]]) -> AnySharding:
         if mesh is None:
             if any(d.axes for d in dims) or any(lists.values()):
                 self.fail("axes of a mesh that has none", "a mesh with these axes", "name another mesh", at=at)
             return Sharding("replicated")
-        try:
-            return MeshSharding(mesh, dims, lists.get("replicated", ()), lists.get("unreduced", ()))
-        except TlaError as error:
-            self.fail(*error.reason, at=at)
+        return self.made(at, MeshSharding, mesh, dims, lists.get("replicated", ()), lists.get("unreduced", ()))
 
     def named_mesh(self) -> Mesh | None:
         name, at = self.token, self.at
@@ -218,25 +215,13 @@ class _ShardyReader(Reader):
             return None
         if axes and devices == tuple(range(len(devices))):
             devices = ()
-        try:
-            return Mesh(axes, devices)
-        except TlaError as error:
-            self.fail(*error.reason, at=at)
-
-    def mesh_axis(self) -> tuple[str, int]:
-        name = self.name()
-        self.expect("=", "and the size of an axis")
-        return name, self.integer("the size of an axis")
+        return self.made(at, Mesh, axes, devices)
 
     def dim(self) -> DimSharding:
-        self.expect("{", "and the axes of a dimension")
-        axes = self.listed("}", lambda: None if self.take("?") else self.axis())
-        if None in axes[:-1]:
-            self.fail("an axis after ?", "'}'", "write ? last")
-        self.expect("}", "or ',' after an axis")
-        if re.fullmatch("p[0-9]+", self.token):
+        found = self.dim_over(self.axis)
+        if re.fullmatch("p[0-9]+", self.token):  # its priority
             self.advance()
-        return DimSharding(tuple(a for a in axes if a), axes[-1:] == [None])
+        return found
 
     def axis(self) -> Axis:
         name, at = self.name(), self.at
@@ -246,18 +231,6 @@ class _ShardyReader(Reader):
         pre = self.integer('the product of the digits before, as in "a":(1)2')
         self.expect(")", 'as in "a":(1)2')
         size = self.integer('the size of a digit, as in "a":(1)2')
-        try:
-            if not size:
-                self.fail("a digit of size 0", "2 or more", "leave it out", at=at)
-            return Axis(name, size, pre)
-        except ParseError:
-            raise
-        except TlaError as error:
-            self.fail(*error.reason, at=at)
-
-    def name(self) -> str:
-        if not self.token.startswith('"'):
-            self.unexpected("the name of an axis in quotes")
-        name = self.token[1:-1]
-        self.advance()
-        return name
+        if not size:
+            self.fail("a digit of size 0", "2 or more", "leave it out", at=at)
+        return self.made(at, Axis, name, size, pre)

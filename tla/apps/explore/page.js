@@ -52,14 +52,12 @@ const settled = () => answered === question && !timer && !waits;
 /** The text that is answered: while there is none, that of the first example. */
 const text = () => at("text").value.trim() ? at("text").value : EXAMPLES[0][1];
 
-async function posted(path, body, signal) {
+async function asked(path, signal) {
+  const body = JSON.stringify({ text: text(), color_by: at("colours").value, bits: Number(at("bits").value) || null });
   const reply = await fetch(path, { method: "POST", headers: { "Content-Type": "application/json" }, body, signal });
   if (!reply.ok) throw new Error(`the server answers ${reply.status}`);
   return reply.json();
 }
-
-const asked = (path, signal) =>
-  posted(path, JSON.stringify({ text: text(), color_by: at("colours").value, bits: Number(at("bits").value) || null }), signal);
 
 /** Ask for what the text says, and show it, unless another question has been asked since. */
 async function ask(quiet) {
