@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from .. import xla
@@ -14,8 +14,7 @@ from ..xla.curve import in_units
 from ..xla.default import TARGETS
 from ..xla.grammar import named_shape
 from . import terminal
-
-Answer = tuple[Any, Callable[[Any], str]]
+from .terminal import Answer, plain
 
 
 def relayout(arguments: argparse.Namespace) -> Answer:
@@ -58,16 +57,12 @@ def explain(arguments: argparse.Namespace) -> Answer:
     found = xla.explain(shape, index)
     value: dict[str, Any] = {
         "shape": str(shape),
-        "steps": [{"name": s.name, "dimensions": [*map(_plain, s.dimensions)], "index": [*map(_plain, s.coord)]} for s in found.steps],
-        "offset": _plain(found.offset),
+        "steps": [{"name": s.name, "dimensions": [*map(plain, s.dimensions)], "index": [*map(plain, s.coord)]} for s in found.steps],
+        "offset": plain(found.offset),
     }
     if arguments.strip:
         value["strip"] = [None if at is None else [*at] for at in xla.strip(shape)]
     return value, lambda v: "\n".join([str(found), *_strip_lines(v.get("strip", []))])
-
-
-def _plain(n: Any) -> Any:
-    return int(n) if isinstance(n, int) else str(n)
 
 
 def _strip_lines(strip: list[Any]) -> Iterator[str]:

@@ -14,7 +14,6 @@ from .. import __version__, codegen, viz, xla
 from ..core.build import build_info
 from ..core.errors import LeafTypeError, LoweringError, ParseError, RangeError, RankError, TlaError, Unproven
 from ..core.int_tuple import IntTuple, product_each, size
-from ..core.ints import IntLike, is_int, known
 from ..core.layout import require_origin
 from ..core.on_demand import OnDemand
 from ..notation.text import parse
@@ -23,6 +22,7 @@ from ..viz.colouring import RULES
 from ..viz.kernels import KINDS
 from ..xla.grammar import named_shape
 from . import arrays, hlo, terminal
+from .terminal import Answer, plain
 
 if TYPE_CHECKING:
     from .explore.operations import Program
@@ -67,10 +67,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _fail(message: str) -> int:
     print(f"tla: {message}", file=sys.stderr)
     return FAILED
-
-
-# What a command answers: the value for --json, and how that reads.
-Answer = tuple[Any, Callable[[Any], str]]
 
 
 def _print(answer: Answer, as_json: bool) -> None:
@@ -200,9 +196,9 @@ def lower(arguments: argparse.Namespace) -> Answer:
     layout = xla.lower(shape)
     dimensions = [
         {
-            "extent": _plain(extent),
-            "padded": _plain(padded),
-            "digits": [{"extent": _plain(d.extent), "stride": _plain(d.stride), "role": d.role} for d in digits],
+            "extent": plain(extent),
+            "padded": plain(padded),
+            "digits": [{"extent": plain(d.extent), "stride": plain(d.stride), "role": d.role} for d in digits],
         }
         for extent, padded, digits in zip(require_origin("lower", layout), product_each(layout.shape), _digits(shape))
     ]
@@ -211,19 +207,13 @@ def lower(arguments: argparse.Namespace) -> Answer:
         "layout": str(layout),
         "origin_shape": str(layout.origin_shape),
         "dimensions": dimensions,
-        "elements": _plain(xla.element_count(shape)),
-        "padded_elements": _plain(xla.padded_element_count(shape)),
+        "elements": plain(xla.element_count(shape)),
+        "padded_elements": plain(xla.padded_element_count(shape)),
         "bits": shape.bits,
-        "bytes": _plain(xla.byte_size(shape)),
-        "waste_bytes": _plain(xla.waste(shape)),
+        "bytes": plain(xla.byte_size(shape)),
+        "waste_bytes": plain(xla.waste(shape)),
     }
     return value, _lowered
-
-
-def _plain(n: IntLike) -> Any:
-    """An integer or a coordinate as JSON has it: a number, or its text."""
-    value = known(n) if is_int(n) else None
-    return str(n) if value is None else value
 
 
 def _digits(shape: xla.ArrayShape) -> tuple[tuple[xla.Digit, ...], ...]:
@@ -269,28 +259,28 @@ def show(arguments: argparse.Namespace) -> Answer:
 def draw(arguments: argparse.Namespace) -> Answer:
     """Layouts drawn beside each other, as a picture in a file, or as text."""
     programs = [(text, _closed(text)) for text in arguments.layouts]
-    kernels = [program.value.value for _text, program in programs if isinstance(program.value.value, KINDS)]
+    drawables = [x for text, program in programs for x in _drawables(text, program)]
     tile = None if arguments.tile is None else _read_coord(arguments.tile)
-    if kernels:
-        if len(programs) > 1:
-            raise RankError(f"{kernels[0]} beside something else", "one of its kind alone", "draw them one by one")
-        scene = viz.draw(kernels[0], color_by=arguments.color_by or "thread", thread=arguments.thread)
+    if arguments.threads:
+        if len(drawables) > 1:
+            raise RankError(f"{len(drawables)} layouts with --threads", "one", "draw them one by one")
+        scene = viz.draw_threads(drawables[0], tile, arguments.color_by or "thread")
     else:
-        scene = _drawing(
-            arguments, [subject for text, program in programs if _drawn(text, program) for subject in _subjects(program)], tile
-        )
+        rule = arguments.color_by or "tile"
+        scene = viz.draw(*drawables, color_by=rule, tile=tile, bits=arguments.bits, thread=arguments.thread)
     if arguments.output is None:
         return _data(scene), lambda _: _as_text(scene, arguments.all)
     viz.save(scene, arguments.output)
     return {"file": arguments.output}, lambda value: f"wrote {value['file']}"
 
 
-def _drawing(arguments: argparse.Namespace, subjects: list[viz.Subject], tile: Any) -> viz.Drawing:
-    if not arguments.threads:
-        return viz.draw(*subjects, color_by=arguments.color_by or "tile", tile=tile, bits=arguments.bits)
-    if len(subjects) > 1:
-        raise RankError(f"{len(subjects)} layouts with --threads", "one", "draw them one by one")
-    return viz.draw_threads(subjects[0], tile, arguments.color_by or "thread")
+def _drawables(text: str, program: Program) -> tuple[Any, ...]:
+    """What is drawn of an expression: its layouts, or an atom, a tiled MMA or a tiled copy."""
+    value = program.value.value
+    if isinstance(value, KINDS):
+        return (value,)
+    _drawn(text, program)
+    return _subjects(program)
 
 
 def emit(arguments: argparse.Namespace) -> Answer:
@@ -359,7 +349,7 @@ def offset(arguments: argparse.Namespace) -> Answer:
         found = xla.linear_index(subject, coord if isinstance(coord, tuple) else (coord,))
     else:
         found = subject(coord)
-    return {"layout": arguments.layout, "coord": str(coord), "offset": _plain(found)}, lambda value: str(value["offset"])
+    return {"layout": arguments.layout, "coord": str(coord), "offset": plain(found)}, lambda value: str(value["offset"])
 
 
 def access(arguments: argparse.Namespace) -> Answer:

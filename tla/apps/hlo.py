@@ -6,7 +6,6 @@ import argparse
 import re
 import sys
 import textwrap
-from collections.abc import Callable
 from typing import Any
 
 from .. import xla
@@ -14,8 +13,7 @@ from ..core.errors import LeafTypeError, ParseError, RangeError, TlaError
 from ..xla.curve import as_svg, as_text, in_units
 from ..xla.memory import SPACES
 from . import terminal
-
-Answer = tuple[Any, Callable[[Any], str]]
+from .terminal import Answer
 
 _WAYS = ("shape", "operation", "computation", "space", "copy", "peak", "relayout")
 _SORTS = ("waste", "bytes", "count")

@@ -8,11 +8,15 @@ import shutil
 import sys
 import textwrap
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import IO, Any
 
+from ..core.ints import IntLike, is_int, known
 from ..xla.curve import in_units
+
+#: What a command answers: the value for --json, and how that reads.
+Answer = tuple[Any, Callable[[Any], str]]
 
 #: How long a file is read before it shows, and how long between two updates [seconds].
 _PATIENCE, _PERIOD = 0.5, 0.1
@@ -65,10 +69,10 @@ def within_screen(text: str, fix: str) -> str:
     fix   how to see them all
     """
     lines = text.split("\n")
-    room = shutil.get_terminal_size().lines - 2 if sys.stdout.isatty() else len(lines)
-    if len(lines) <= max(room, 4):
+    room = max(shutil.get_terminal_size().lines - 2, 4)
+    if not sys.stdout.isatty() or len(lines) <= room:
         return text
-    return "\n".join([*lines[: max(room, 4) - 1], f"{len(lines) - max(room, 4) + 1:,} more lines: {fix}"])
+    return "\n".join([*lines[: room - 1], f"{len(lines) - room + 1:,} more lines: {fix}"])
 
 
 def holds(text: str) -> bool:
@@ -78,6 +82,12 @@ def holds(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def plain(n: IntLike) -> Any:
+    """An integer or a coordinate as JSON has it: a number, or its text."""
+    value = known(n) if is_int(n) else None
+    return str(n) if value is None else value
 
 
 def table(rows: list[list[str]], texts: int, limit: int | None = None) -> list[str]:
