@@ -3,11 +3,13 @@
 import itertools
 import random
 
+import executed
 import numpy as np
 import pytest
 
-from tla import ComposedLayout, MakeLayout, TlaError, gpu as g, make_identity_tensor, parse, same_map
+from tla import ComposedLayout, MakeLayout, TlaError, gpu as g, make_identity_tensor, offsets, parse, same_map
 from tla.access import Memory, access, best_swizzle
+from tla.codegen import emit, plan
 from tla.linear import LinearLayout, bits, triton
 
 from night import NIGHT, amount
@@ -212,6 +214,39 @@ def test_partitions_are_owners():
     for tile, says in (((8, 32), "a place for each"), ((8, 64, 2), "2 extents")):
         with pytest.raises(TlaError, match=says):
             best_swizzle(parts, [], 16, tile=tile)
+
+
+def test_the_c_of_what_is_found(tmp_path):
+    """codegen.emit of plain layouts, of one swizzle and of chains of them: compiled, it has their offsets; and so has the Triton layout."""
+    rng, found = random.Random(1), [best_swizzle([parse("(32,1):(1,0)")], [], 32)]
+    for width in (16, 32, 64):
+        found.append(best_swizzle([written(8, width, 16)], [matrices(8, width, 16)], 16))
+    for _ in range(6):
+        accesses = [random_owners(rng, 5).reshape_outs({"dim0": 4, "dim1": 8}) for _ in range(3)]
+        found.append(best_swizzle(accesses[:1], accesses[1:], 32, SMALL))
+    assert {str(f.layout).count("Sw<") for f in found} >= {0, 1, 2}
+    cases = []
+    for k, f in enumerate(found):
+        layout, name = f.layout, f"f{k}"
+        wanted = np.asarray(offsets(layout), np.int64).ravel(order="F")
+        extents = tuple(offsets(layout).shape)
+        cases.append(executed.Case(emit(layout, "c", name=name), name, extents, (), wanted, str(plan(layout).integer)))
+        memory = f.triton.linear([*extents])
+        assert [memory.apply({"offset": int(n), "block": 0}) for n in wanted] == [
+            {f"dim{i}": int(x) for i, x in enumerate(np.unravel_index(j, extents, order="F"))} for j in range(len(wanted))
+        ]
+    for got, c in zip(executed.run(cases, tmp_path), cases):
+        assert (got == c.wanted).all(), c.text
+
+
+def test_elements_narrower_than_any_access():
+    """4 bits, of which a byte is the least that is read: lanes hold pairs down a column, so rows are no candidate."""
+    columns = LinearLayout({"register": [(1, 0)], "lane": [(0, 1 << k) for k in range(5)]}, {"dim0": 2, "dim1": 32})
+    found = best_swizzle([columns], [], 4)
+    assert (str(found.layout), found.vectors) == ("(_2,_32):(_1,_2)", (8,))
+    rows = LinearLayout({"register": [(0, 1)], "lane": [(0, 2), (0, 4), (0, 8), (0, 16), (1, 0)]}, {"dim0": 2, "dim1": 32})
+    with pytest.raises(TlaError, match=r"in none of \d+ layouts has every lane whole vectors of 8 bits"):
+        best_swizzle([columns], [rows], 4)
 
 
 def test_the_certificate():

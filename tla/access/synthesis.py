@@ -134,13 +134,18 @@ def best_swizzle(
             continue
         searched += 1
         best = _better(best, layout, accesses, width, row)
-        if (best.cost, sum(best.vectors)) == (bound, longest):
+        if best and (best.cost, sum(best.vectors)) == (bound, longest):
             break
-    assert best is not None
-    if best.cost > bound:
+    if best is None or best.cost > bound:
         for layout in _paddings([*shape.values()], width, row):
             searched += 1
             best = _better(best, layout, accesses, width, row)
+    if best is None:
+        least = min(row.widths)
+        what = f"best_swizzle of elements of {width} bits: in none of {searched} layouts has every lane whole vectors of {least} bits"
+        raise RangeError(
+            what, f"lanes that hold {least // width} elements which one vector can have", "let all accesses hold the same pairs"
+        )
     return replace(best, certificate=_certificate(bound, best, searched, longest))
 
 
@@ -153,9 +158,12 @@ def _certificate(bound: int, best: Best, searched: int, longest: int) -> Certifi
     return Certificate(bound, met, searched, text, sum(best.vectors) == longest)
 
 
-def _better(best: Best | None, layout: Any, accesses: Sequence[LinearLayout], width: int, row: Memory) -> Best:
-    """The better of two: fewer wavefronts, then longer vectors; the one before where they are equal."""
-    found = [access(a, layout, width, memory=row) for a in accesses]
+def _better(best: Best | None, layout: Any, accesses: Sequence[LinearLayout], width: int, row: Memory) -> Best | None:
+    """The better of two: fewer wavefronts, then longer vectors; the one before where they are equal, or no access can read the other."""
+    try:
+        found = [access(a, layout, width, memory=row) for a in accesses]
+    except RangeError:  # elements narrower than the memory's words, of which some lane has no whole vector
+        return best
     cost, vectors = sum(f.total for f in found), tuple(f.vector for f in found)
     if best is None or (cost, -sum(vectors)) < (best.cost, -sum(best.vectors)):
         return Best(layout, cost, vectors, _UNSEARCHED)
