@@ -16,7 +16,7 @@ from ..core.kinds import AnyLayout, layout_fix
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from ..xla.lower import Digit
+    from ..xla.tile_padding import Digit
 
 #: More coordinates than this are not drawn, if nothing else is said.
 LIMIT = 2**16
