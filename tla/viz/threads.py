@@ -38,7 +38,7 @@ def draw_threads(layout: object, tile: Any, color_by: str = "thread") -> Drawing
     subject = as_subject(layout)
     extents = tile if isinstance(tile, tuple) else (tile,)
     if len(extents) != 2 or not all(is_int(n) and (known(n) or 0) > 0 for n in extents):
-        raise RankError(f"draw_threads of a tile {shown(tile)}", "two positive integers", "give its rows and columns, as in (16, 8)")
+        raise RankError(f"draw_threads of a tile {shown(tile)}", "two positive integers", "give its rows and columns, as in tile=(16, 8)")
     if color_by not in ("thread", "value"):
         raise RangeError(f"color_by {color_by!r:.60} of threads", "thread or value", "write color_by='thread'")
     if len(modes_of(subject.layout.shape)) != 2:
