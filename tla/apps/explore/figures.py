@@ -77,12 +77,13 @@ def _linked(operation: str, k: int) -> tuple[str, str]:
     return ("a", "m") if operation in IN_MEMORY.split() else ("a", "n")
 
 
-def rule_of(color_by: str, subjects: tuple[Subject, ...]) -> str:
-    """The rule of colours that "auto" is: banks of what is swizzled, else tiles."""
+def rule_of(color_by: str, subjects: tuple[Subject, ...], access: str = "") -> str:
+    """The rule of colours that "auto" is: banks of what is swizzled or accessed, else tiles."""
     if color_by != "auto":
         return color_by
     swizzled = (x for x in (s.layout for s in subjects) if isinstance(x, ComposedLayout) and isinstance(x.outer, Swizzle))
-    return "bank" if any(is_int(at := x(0)) and known(at) is not None for x in swizzled) else "tile"
+    asked = (s.layout for s in subjects[:1] if access and not isinstance(s.layout, ArrayShape))
+    return "bank" if any(is_int(at := x(0)) and known(at) is not None for x in (*swizzled, *asked)) else "tile"
 
 
 def rules(subjects: tuple[Subject, ...]) -> list[str]:
@@ -132,7 +133,7 @@ def kernel_rule(color_by: str) -> str:
 
 
 def kernel(x: Any, color_by: str) -> dict[str, Any]:
-    """The figures of an atom, a tiled MMA or a tiled copy: one of each operand. Cells of one thread belong together."""
+    """The figures of what is drawn by its threads: one of each operand. Cells of one thread belong together."""
     rule = kernel_rule(color_by)
     scene = viz.draw(x, color_by=rule)
     figures = [_held(figure, grid) for figure in scene.figures for grid in figure.grids]
