@@ -67,8 +67,10 @@ def _image(f: Callable[[Any], Any], n: int) -> Any:
     """f(0), ..., f(n - 1) as an array of numpy, in one pass; None for a few, and for what is not integers of 64 bits."""
     if n < FEW or has_symbols(f(1), f(n - 1)):  # the last one has every stride in it
         return None
-    import numpy as np
-
+    try:
+        import numpy as np
+    except ImportError:  # as in a browser
+        return None
     try:
         image = f(np.arange(n))
     except TlaError:  # one by one, it says where
@@ -382,9 +384,22 @@ def _same_elements(wide: Any, narrow: Any, n: int) -> bool:
 def _coshape(layout: ComposedLayout, *path: int) -> Any:
     if path:
         return coshape(get[path](layout))
+    if _is_permuted(layout):
+        return coshape(layout.inner)
     values = _values(layout, f"cosize of {shown(layout)}")
     span = max(values) + 1 - min(0, *values, 0) if values else 0
     return static(int(span)) if layout.is_static else int(span)
+
+
+def _is_permuted(layout: ComposedLayout) -> bool:
+    """Whether a swizzle only permutes the offsets 0 to n - 1 of a layout that has each of them once.
+
+    It permutes each aligned block of as many offsets as its highest bit reaches, so any number of these.
+    """
+    outer = layout.outer
+    if not isinstance(outer, Swizzle) or not equal(layout.offset, 0) or known(size(layout)) is None:
+        return False
+    return int(size(layout)) % (1 << (outer.reads | outer.changes).bit_length()) == 0 and bool(is_bijective(layout.inner))
 
 
 @on(ComposedLayout, is_injective)
@@ -397,6 +412,8 @@ def _is_injective(layout: ComposedLayout) -> Reason | bool | None:
 @on(ComposedLayout, is_surjective)
 def _is_surjective(layout: ComposedLayout, n: Any = None) -> Reason | bool | None:
     n = None if n is None else leaf(n)
+    if n is None and _is_permuted(layout):
+        return True
 
     def reached(values: list[int]) -> bool:
         wanted = int(cosize(layout) if n is None else n)

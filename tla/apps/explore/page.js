@@ -123,6 +123,7 @@ function refused(error) {
   show("keys", !error);
   document.body.classList.toggle("stale", Boolean(error));
   at("text").setAttribute("aria-invalid", Boolean(error));
+  if (error) at("below").tabIndex = 0; else at("below").removeAttribute("tabindex");   // what scrolls is reached by keys
   if (!error) return;
   const { what, expected, fix, position } = error, lines = [made("p", what)];
   if (position !== null) {
