@@ -13,13 +13,16 @@ from ..algebra.modes import slice_and_offset
 from ..core.basis import ArithmeticTuple, ScaledBasis, as_coordinate
 from ..core.composed import ComposedLayout, innermost
 from ..core.int_tuple import modes_of, product_each
-from ..core.ints import Int, equal, plus
+from ..core.ints import Int
 from ..core.layout import Layout
+from ..core.leaf_arithmetic import plus
+from ..core.questions import equal
 from ..core.value import new_value
 from ..tensors import guard as guards
 from ..tensors.guard import Guard
+from ..tensors.make_tensor import MakeTensor, as_tensor
 from ..tensors.operations import apply
-from ..tensors.tensor import MakeTensor, Tensor, around, as_tensor, gives_places, guarded_tensor, tensor_of
+from ..tensors.tensor import Tensor, around, gives_places, guarded_tensor, tensor_of
 
 _0 = Int[0]()
 

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..core.composed import ComposedLayout
 from ..core.errors import LeafTypeError, RankError, Unproven
-from ..core.int_tuple import AnyLayout, layout_fix, leaves, modes_of, product_each, shown
+from ..core.int_tuple import leaves, modes_of, product_each, shown
 from ..core.ints import IntTupleLike, is_int, known
+from ..core.kinds import AnyLayout, layout_fix
 from ..core.layout import Layout
 from ..core.swizzle import Swizzle
 

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from ...core.errors import RangeError, RankError, TlaError
-from ...core.int_tuple import AnyLayout, product_each
+from ...core.int_tuple import product_each
 from ...core.ints import known
+from ...core.kinds import AnyLayout
 from ...core.layout import Layout
 from ...core.on_demand import OnDemand
 from ...linear import LinearLayout
