@@ -222,7 +222,7 @@ def _is_compact(layout: ComposedLayout) -> Reason | bool | None:
     return is_bijective._decide(without_broadcasts(layout))
 
 
-def without_broadcasts(layout: Any) -> Any:
+def without_broadcasts(layout: Layout | ComposedLayout) -> Any:
     """A layout without its modes of stride 0, static or not: each of its offsets as often as it is different."""
     if isinstance(layout, ComposedLayout):
         return layout.over(without_broadcasts)

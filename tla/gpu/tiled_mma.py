@@ -14,6 +14,7 @@ from ..algebra.predicates import is_bijective
 from ..core.errors import DivisibilityError, InjectivityError, LeafTypeError, RangeError, RankError
 from ..core.int_tuple import Underscore, _, shown, size
 from ..core.ints import Int, is_int, is_static, known, leaf
+from ..core.kinds import AnyLayout
 from ..core.layout import Layout, join
 from ..core.leaf_arithmetic import mul
 from ..core.make_layout import MakeLayout
@@ -91,15 +92,15 @@ class TiledMMA:
 
     # ------------------------------------------------------------------------------------------------ (thr, frg)
 
-    def thrfrg_A(self, t: Any) -> Any:
+    def thrfrg_A(self, t: AnyLayout | Tensor) -> Any:
         """A layout or tensor (M,K,...) as ((ThrV,(ThrM,ThrK)),(FrgV,(RestM,RestK,...)))."""
         return self.thrfrg("A", t)
 
-    def thrfrg_B(self, t: Any) -> Any:
+    def thrfrg_B(self, t: AnyLayout | Tensor) -> Any:
         """A layout or tensor (N,K,...) as ((ThrV,(ThrN,ThrK)),(FrgV,(RestN,RestK,...)))."""
         return self.thrfrg("B", t)
 
-    def thrfrg_C(self, t: Any) -> Any:
+    def thrfrg_C(self, t: AnyLayout | Tensor) -> Any:
         """A layout or tensor (M,N,...) as ((ThrV,(ThrM,ThrN)),(FrgV,(RestM,RestN,...)))."""
         return self.thrfrg("C", t)
 
