@@ -19,7 +19,7 @@ from .side import Side
 
 @dataclass(frozen=True)
 class Conv2d:
-    """A window that moves over an image: what LoadData3D asks for beside the layouts.
+    """A window that moves over an image: what LoadData3D asks for besides the layouts.
 
     kernel     (height, width) of the filter
     stride     (along height, along width); dilation likewise
