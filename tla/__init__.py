@@ -104,8 +104,9 @@ from .core.errors import (
     Unproven,
 )
 from .core.int_tuple import IntTuple, _, depth, get, product, product_each, rank, size
-from .core.ints import Int, add, is_constant_of as is_constant, is_int, is_static, is_sympy, mul, register_foreign, static_literal
+from .core.ints import Int, is_constant_of as is_constant, is_int, is_static, is_sympy, register_foreign, static_literal
 from .core.layout import Layout
+from .core.leaf_arithmetic import add, mul
 from .core.literals import *  # noqa: F403
 from .core.make_layout import MakeLayout, shape, stride
 from .core.on_demand import OnDemand

@@ -42,6 +42,8 @@ TESTS = {
     "core/coord": ("test_layout.py", "test_int_tuple.py", "test_basis.py", "test_truth_cute.py"),
     "core/int_tuple": ("test_int_tuple.py", "test_truth_cute.py", "test_messages.py"),
     "core/ints": ("test_ints.py", "test_unknown.py", "test_symbolic.py"),
+    "core/leaf_arithmetic": ("test_ints.py", "test_unknown.py", "test_int_tuple.py"),
+    "core/questions": ("test_ints.py", "test_unknown.py", "test_symbolic.py"),
     "core/layout": ("test_layout.py", "test_truth_cute.py", "test_typing.py"),
     "core/swizzle": ("test_swizzle.py", "test_kernel_sized.py"),
     "notation/text": ("test_notation.py", "test_layout.py"),

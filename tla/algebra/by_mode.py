@@ -14,14 +14,10 @@ from ..core.int_tuple import (
     opened,
     shown,
 )
-from ..core.ints import (
-    Int,
-    Static,
-    equal,
-    is_int,
-)
+from ..core.ints import Int, Static, is_int
 from ..core.kinds import by_kind, defined
 from ..core.layout import Layout, join, unchecked_layout, valid_as_one
+from ..core.questions import equal
 from ..core.strides import Shape, compact_col_major
 from .coalesce import coalesce, top_modes
 

@@ -14,10 +14,12 @@ from ..core.basis import Encoding
 from ..core.digits import ENUMERABLE, Modes, Steps, merged
 from ..core.errors import DivisibilityError, RankError, Unproven
 from ..core.int_tuple import as_shape, leaves, like, shown, size
-from ..core.ints import Int, IntLike, IntTupleLike, add, equal, is_constant, is_static, require_positive, static
+from ..core.ints import Int, IntLike, IntTupleLike, is_constant, is_static, static
 from ..core.kinds import by_kind
 from ..core.layout import Layout
+from ..core.leaf_arithmetic import add
 from ..core.profiles import flatten
+from ..core.questions import equal, require_positive
 from ..core.strides import compact_col_major
 from .coalesce import coalesce
 from .composition import composition

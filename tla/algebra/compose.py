@@ -10,8 +10,9 @@ from typing import Any
 from ..core.basis import ScaledBasis
 from ..core.composed import ComposedLayout
 from ..core.errors import DivisibilityError, LeafTypeError
-from ..core.int_tuple import AnyLayout, Underscore, shown, size
+from ..core.int_tuple import Underscore, shown, size
 from ..core.ints import Int, IntTupleLike, is_int, is_static
+from ..core.kinds import AnyLayout
 from ..core.layout import Layout, unchecked_layout
 from ..core.make_layout import MakeLayout
 from ..core.strides import Shape, Stride

@@ -19,12 +19,14 @@ from ..core.composed import ComposedLayout, innermost
 from ..core.coord import CoordLike
 from ..core.digits import ENUMERABLE, first_of, merged
 from ..core.errors import DivisibilityError, LeafTypeError, Reason, TlaError, Unproven
-from ..core.int_tuple import AnyLayout, Underscore, get, leaves, like, product_each, shown, size
-from ..core.ints import Int, equal, is_constant, is_static, known, leaf, mul, plus, static
-from ..core.kinds import on
+from ..core.int_tuple import Underscore, get, leaves, like, product_each, shown, size
+from ..core.ints import Int, is_constant, is_static, known, leaf, static
+from ..core.kinds import AnyLayout, on
 from ..core.layout import Layout
+from ..core.leaf_arithmetic import mul, plus
 from ..core.make_layout import MakeLayout
 from ..core.profiles import flatten
+from ..core.questions import equal
 from ..core.swizzle import Swizzle, between, make_swizzle
 from . import coalesce as coalescing, divide as tilers, modes
 from .codomain import coshape, cosize

@@ -16,21 +16,12 @@ from typing import Any
 from ..core import arithmetic
 from ..core.digits import Modes
 from ..core.errors import DivisibilityError, Predicate, RankError, Reason
-from ..core.int_tuple import (
-    AnyLayout,
-    IntTuple,
-    Underscore,
-    as_int_tuple,
-    modes_of,
-    opened,
-    product_each,
-    rank,
-    shown,
-    size,
-)
-from ..core.ints import Int, IntTree, IntTupleLike, at_most, equal, is_int, mul, require
-from ..core.kinds import by_kind
+from ..core.int_tuple import IntTuple, Underscore, as_int_tuple, modes_of, opened, product_each, rank, shown, size
+from ..core.ints import Int, IntTree, IntTupleLike, is_int
+from ..core.kinds import AnyLayout, by_kind
 from ..core.layout import Layout, as_layout, join, unchecked_layout
+from ..core.leaf_arithmetic import mul
+from ..core.questions import at_most, equal, require
 from ..core.strides import LayoutLeft, LayoutRight, Shape
 from .by_mode import by_mode
 from .coalesce import coalesce

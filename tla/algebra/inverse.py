@@ -18,9 +18,11 @@ from ..core.cache import memo
 from ..core.digits import merged
 from ..core.errors import DivisibilityError, InjectivityError, LeafTypeError, RangeError, Unproven
 from ..core.int_tuple import leaves, shown
-from ..core.ints import Int, at_most, equal, is_constant, mul, require, settled, static
+from ..core.ints import Int, is_constant, settled, static
 from ..core.kinds import by_kind
 from ..core.layout import Layout, as_layout
+from ..core.leaf_arithmetic import mul
+from ..core.questions import at_most, equal, require
 from .coalesce import coalesce
 from .flat_modes import Mode, by_stride, flat_modes, from_modes, has_symbols, merge, wrapped
 from .inverse_digits import SEARCHABLE, larger_inverse, whole_modes

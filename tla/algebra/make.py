@@ -13,8 +13,9 @@ from ..core.basis import ArithmeticTuple, MakeBasisLike
 from ..core.composed import ComposedLayout, innermost
 from ..core.coord import CoordLike, MakeCoord
 from ..core.errors import LeafTypeError
-from ..core.int_tuple import AnyLayout, Underscore, as_int_tuple, opened, rank, shown
+from ..core.int_tuple import Underscore, as_int_tuple, opened, rank, shown
 from ..core.ints import is_int, is_static
+from ..core.kinds import AnyLayout
 from ..core.layout import Layout
 from ..core.make_layout import MakeLayout
 from ..core.strides import LayoutLeft, MakeShape, MakeStride, compact_col_major

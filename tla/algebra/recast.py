@@ -12,9 +12,11 @@ from typing import Any
 from ..core.basis import ScaledBasis
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError
 from ..core.int_tuple import Bracketed, leaves, like, modes_of, product, shown
-from ..core.ints import Int, IntLike, at_most, ceil_div, divides, equal, is_constant, known, leaf, mul, require, static
+from ..core.ints import Int, IntLike, is_constant, known, leaf, static
 from ..core.kinds import AnyLayout
 from ..core.layout import Layout, as_layout, spread_valid, unchecked_layout, valid_as_one
+from ..core.leaf_arithmetic import ceil_div, mul
+from ..core.questions import at_most, divides, equal, require
 from ..core.strides import Shape, Stride
 from .flat_modes import Mode, flat_modes
 

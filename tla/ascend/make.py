@@ -12,8 +12,10 @@ from typing import Any, TypeVar
 from ..core.arithmetic import round_up
 from ..core.errors import LeafTypeError, RankError
 from ..core.int_tuple import Bracketed, IntTuple, as_int_tuple, shown
-from ..core.ints import Int, leaf, mul, require_positive, static
+from ..core.ints import Int, leaf, static
 from ..core.layout import Layout
+from ..core.leaf_arithmetic import mul
+from ..core.questions import require_positive
 from .tags import CI1KHKWCOCI0, L0C, NC1HWC0, TAGS, Tag, Tagged, nN, zZ
 
 F = TypeVar("F", bound=Callable[..., Any])

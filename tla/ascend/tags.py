@@ -19,9 +19,11 @@ from ..core.cache import memo
 from ..core.element import Element, fp8_e8m0
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankError
 from ..core.int_tuple import leaves, like, product, shown
-from ..core.ints import Int, at_most, ceil_div, divides, leaf, mul, static
+from ..core.ints import Int, leaf, static
 from ..core.layout import Layout
+from ..core.leaf_arithmetic import ceil_div, mul
 from ..core.profiles import flatten
+from ..core.questions import at_most, divides
 from ..core.strides import Shape, Stride
 from .element import as_element
 

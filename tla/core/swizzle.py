@@ -11,8 +11,9 @@ from .arrays import INT64_MAX, INT64_MIN, require_held
 from .basis import ScaledBasis
 from .coord import coord_leaf
 from .errors import LeafTypeError, RangeError, RankError
-from .int_tuple import AnyLayout, shown
+from .int_tuple import shown
 from .ints import Int, Static, leaf, static
+from .kinds import AnyLayout
 from .value import Value, new_value
 
 _0, _1 = Int[0](), Int[1]()

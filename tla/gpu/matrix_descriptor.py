@@ -17,9 +17,10 @@ from ..algebra.recast import upcast
 from ..core.element import Element
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankError, Reason, TlaError, Unproven
 from ..core.int_tuple import rank, shown, size
-from ..core.ints import Int, is_int, known, require, static
+from ..core.ints import Int, is_int, known, static
 from ..core.layout import Layout
 from ..core.profiles import congruent
+from ..core.questions import require
 from ..tensors.tensor import Tensor
 from .atom import Major
 from .canonical import ROWS, UNIT_BITS, Mode, taken_apart

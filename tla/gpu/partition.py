@@ -13,8 +13,10 @@ from ..algebra.modes import slice_and_offset
 from ..core.basis import ArithmeticTuple, ScaledBasis, as_coordinate
 from ..core.composed import ComposedLayout, innermost
 from ..core.int_tuple import modes_of, product_each
-from ..core.ints import Int, equal, plus
+from ..core.ints import Int
 from ..core.layout import Layout
+from ..core.leaf_arithmetic import plus
+from ..core.questions import equal
 from ..core.value import new_value
 from ..tensors import guard as guards
 from ..tensors.guard import Guard

@@ -23,8 +23,9 @@ from ..algebra.divide import tile_to_shape
 from ..core.arithmetic import round_up
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError
 from ..core.int_tuple import leaves, product_each, rank, shown
-from ..core.ints import at_most, is_int, leaf, static
+from ..core.ints import is_int, leaf, static
 from ..core.layout import Layout
+from ..core.questions import at_most
 from ..core.strides import Shape, Stride, compact_col_major
 from .elements import require_number
 

@@ -17,7 +17,8 @@ from typing import Any, Literal
 from ..core.element import Element
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankError
 from ..core.int_tuple import shown
-from ..core.ints import is_int, known, require
+from ..core.ints import is_int, known
+from ..core.questions import require
 from .canonical import MODES, Mode
 from .elements import as_element, require_number
 

@@ -15,9 +15,11 @@ from ..algebra.inverse import left_inverse, right_inverse
 from ..algebra.recast import upcast
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankError
 from ..core.int_tuple import _, product_each, shown, size
-from ..core.ints import Int, at_most, divides, is_int, mul
+from ..core.ints import Int, is_int
 from ..core.layout import Layout, join
+from ..core.leaf_arithmetic import mul
 from ..core.make_layout import MakeLayout, shape
+from ..core.questions import at_most, divides
 from ..core.strides import Shape
 from ..tensors.tensor import Tensor
 from .atom import CopyAtom, Family

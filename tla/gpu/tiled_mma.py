@@ -13,9 +13,11 @@ from ..algebra.divide import logical_divide, tiled_product, zipped_divide
 from ..algebra.predicates import is_bijective
 from ..core.errors import DivisibilityError, InjectivityError, LeafTypeError, RangeError, RankError
 from ..core.int_tuple import Underscore, _, shown, size
-from ..core.ints import Int, divides, is_int, is_static, known, leaf, mul
+from ..core.ints import Int, is_int, is_static, known, leaf
 from ..core.layout import Layout, join
+from ..core.leaf_arithmetic import mul
 from ..core.make_layout import MakeLayout
+from ..core.questions import divides
 from ..tensors.tensor import Tensor, as_tensor
 from .atom import Family, MMAAtom, TmemFragment
 from .fragments import fragment_like, register_fragment, tmem_fragment

@@ -16,8 +16,9 @@ from ..algebra.inverse import right_inverse
 from ..core.element import Element
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError, Reason
 from ..core.int_tuple import leaves, product_each, rank, shown, size
-from ..core.ints import Int, is_int, known, require, static
+from ..core.ints import Int, is_int, known, static
 from ..core.layout import Layout
+from ..core.questions import require
 from ..core.strides import Shape
 from ..tensors.tensor import MakeTensor, Tensor
 from .canonical import Swizzled, taken_apart

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 
 from ..core.composed import ComposedLayout
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankError, Unproven
-from ..core.int_tuple import AnyLayout, layout_fix, leaves, modes_of, shown
+from ..core.int_tuple import leaves, modes_of, shown
 from ..core.ints import Int, is_int, known, static
+from ..core.kinds import AnyLayout, layout_fix
 from ..core.layout import Layout
 from ..core.swizzle import Swizzle, make_swizzle
 from . import bits

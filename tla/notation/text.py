@@ -18,12 +18,13 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from ..core.arrays import INT64_MAX, INT64_MIN
 from ..core.basis import E
 from ..core.cache import plain_memo
 from ..core.composed import MAX_PARTS, ComposedLayout
 from ..core.errors import LeafTypeError, ParseError
 from ..core.int_tuple import MAX_DEPTH, IntTuple
-from ..core.ints import INT64_MAX, INT64_MIN, static
+from ..core.ints import static
 from ..core.layout import Layout
 from ..core.on_demand import OnDemand
 from ..core.swizzle import make_swizzle

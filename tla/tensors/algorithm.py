@@ -17,9 +17,11 @@ from ..core.composed import innermost
 from ..core.digits import Modes
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankError
 from ..core.int_tuple import _, modes_of, product_each, shown
-from ..core.ints import Int, IntTupleLike, ceil_div, leaf, require_positive
+from ..core.ints import Int, IntTupleLike, leaf
 from ..core.layout import Layout, require_origin
+from ..core.leaf_arithmetic import ceil_div
 from ..core.make_layout import MakeLayout
+from ..core.questions import require_positive
 from ..core.strides import LayoutLeft
 from . import transfer as moves
 from .buffers import integers_of, require_castable, require_values_held, rounded

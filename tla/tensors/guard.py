@@ -18,10 +18,12 @@ from ..core.basis import ArithmeticTuple, E, ScaledBasis, as_coordinate
 from ..core.composed import ComposedLayout
 from ..core.coord import CoordLike
 from ..core.int_tuple import modes_of, product, size
-from ..core.ints import Int, IntTupleLike, add, at_most, ceil_div, equal, larger, mul, smaller
+from ..core.ints import Int, IntTupleLike
 from ..core.layout import Layout
+from ..core.leaf_arithmetic import add, ceil_div, larger, mul, smaller
 from ..core.make_layout import MakeLayout
 from ..core.profiles import congruent
+from ..core.questions import at_most, equal
 from ..core.strides import Shape, Stride, compact_col_major
 
 _0, _1 = Int[0](), Int[1]()

@@ -13,8 +13,9 @@ from ..algebra.make import fragment_layout, make_inttuple_iter, make_layout
 from ..algebra.ordered import MakeLayoutLike
 from ..core.composed import innermost
 from ..core.errors import LeafTypeError
-from ..core.int_tuple import AnyLayout, as_int_tuple
+from ..core.int_tuple import as_int_tuple
 from ..core.ints import Int, IntTupleLike, is_int
+from ..core.kinds import AnyLayout
 from ..core.layout import Layout
 from .buffers import as_dtype
 from .tensor import MakeTensor, Tensor, require_data

@@ -22,10 +22,11 @@ from ..core.cache import not_remembered
 from ..core.composed import ComposedLayout, innermost
 from ..core.errors import DivisibilityError
 from ..core.int_tuple import depth, get, mode, rank, size
-from ..core.ints import Int, divides, is_static, leaf, static
+from ..core.ints import Int, is_static, leaf, static
 from ..core.kinds import AnyLayout, on
 from ..core.layout import Layout
 from ..core.make_layout import MakeLayout, shape, stride
+from ..core.questions import divides
 from ..core.strides import compact_col_major
 from . import guard as guards
 from .tensor import Tensor, around, from_zero, gives_places, guarded_tensor

@@ -21,10 +21,12 @@ from ..core.coord import Coord, CoordLike, crd2idx, idx2crd
 from ..core.display import Displayed
 from ..core.errors import DivisibilityError, InjectivityError, LeafTypeError, RangeError, RankError, Unproven
 from ..core.int_tuple import Underscore, leaves, modes_of, opened, product, product_each, shown
-from ..core.ints import Int, IntLike, at_most, equal, is_int, known, leaf, plus
+from ..core.ints import Int, IntLike, is_int, known, leaf
 from ..core.kinds import AnyLayout
 from ..core.layout import Layout, as_layout, require_origin
+from ..core.leaf_arithmetic import plus
 from ..core.make_layout import MakeLayout, stride
+from ..core.questions import at_most, equal
 from ..core.strides import Shape
 from ..core.value import Value, new_value, put
 from . import guard as guards, transfer as moves

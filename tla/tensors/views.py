@@ -16,11 +16,14 @@ from ..algebra.tiles import start_of, tiled
 from ..core.composed import innermost
 from ..core.coord import CoordLike, crd2idx, idx2crd
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankError
-from ..core.int_tuple import AnyLayout, Underscore, _, as_int_tuple, leaves, modes_of, opened, product_each, shown, size
-from ..core.ints import Int, IntTupleLike, add, at_most, ceil_div, divides, equal, is_int, larger, leaf, mul, plus, smaller
+from ..core.int_tuple import Underscore, _, as_int_tuple, leaves, modes_of, opened, product_each, shown, size
+from ..core.ints import Int, IntTupleLike, is_int, leaf
+from ..core.kinds import AnyLayout
 from ..core.layout import Layout, as_layout, join
+from ..core.leaf_arithmetic import add, ceil_div, larger, mul, plus, smaller
 from ..core.make_layout import MakeLayout
 from ..core.profiles import congruent
+from ..core.questions import at_most, divides, equal
 from ..core.strides import Shape, Stride
 from .buffers import as_dtype, storage
 from .operations import apply

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..core.errors import LeafTypeError, RankError, Unproven
-from ..core.int_tuple import AnyLayout, layout_fix, leaves, modes_of, product_each, shown
+from ..core.int_tuple import leaves, modes_of, product_each, shown
 from ..core.ints import IntTupleLike, is_int, known
+from ..core.kinds import AnyLayout, layout_fix
 
 if TYPE_CHECKING:
     import numpy.typing as npt

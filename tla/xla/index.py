@@ -12,10 +12,12 @@ import math
 from collections.abc import Sequence
 from typing import Any, overload
 
-from ..core.arrays import dtype_of, range_of, require_held
+from ..core.arrays import INT64_MAX, dtype_of, range_of, require_held
 from ..core.errors import LeafTypeError, LoweringError, RangeError, RankError
 from ..core.int_tuple import shown
-from ..core.ints import INT64_MAX, ceil_div, equal, is_int, known, leaf, plain, require
+from ..core.ints import is_int, known, leaf, plain
+from ..core.leaf_arithmetic import ceil_div
+from ..core.questions import equal, require
 from .array_shape import COMBINE, ArrayShape, TileEntry, cover, groups, tiled, why_not_tile
 from .grammar import as_shape
 from .shapes import Shape

@@ -25,9 +25,11 @@ from ..core.composed import ComposedLayout
 from ..core.digits import ENUMERABLE, merged
 from ..core.errors import DivisibilityError, LoweringError, RangeError, RankError, Unproven
 from ..core.int_tuple import IntTuple, leaves, size
-from ..core.ints import IntTupleLike, as_static, at_most, ceil_div, static
+from ..core.ints import IntTupleLike, as_static, static
 from ..core.kinds import AnyLayout
 from ..core.layout import Layout
+from ..core.leaf_arithmetic import ceil_div
+from ..core.questions import at_most
 from .array_shape import COMBINE, ArrayShape, TileEntry, groups
 from .grammar import as_shape, named_shape
 from .index import integers, logical_dimensions, physical_dimensions, refuse_pieces

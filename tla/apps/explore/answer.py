@@ -15,7 +15,8 @@ from ...algebra.codomain import cosize
 from ...algebra.predicates import is_bijective, is_injective
 from ...codegen import emit, emit_copy, source
 from ...core.errors import TlaError
-from ...core.int_tuple import AnyLayout, size
+from ...core.int_tuple import size
+from ...core.kinds import AnyLayout
 from ...viz.drawable import Subject, as_subject
 from ...viz.kernels import KINDS
 from ...xla import ArrayShape, Relayout, byte_size, lower

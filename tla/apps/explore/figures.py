@@ -9,8 +9,9 @@ from typing import Any
 from ... import viz
 from ...core.composed import ComposedLayout
 from ...core.coord import idx2crd
-from ...core.int_tuple import AnyLayout, modes_of
+from ...core.int_tuple import modes_of
 from ...core.ints import is_int, known
+from ...core.kinds import AnyLayout
 from ...core.swizzle import Swizzle
 from ...viz.colouring import RULES
 from ...viz.colours import ink

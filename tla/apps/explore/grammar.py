@@ -25,10 +25,12 @@ from typing import Any
 import tla
 
 from ... import gpu, xla
+from ...core.arrays import INT64_MAX
 from ...core.composed import MAX_PARTS
 from ...core.errors import ParseError, RangeError, RankError, TlaError
-from ...core.int_tuple import MAX_DEPTH, AnyLayout, IntTuple, Underscore, leaves, require_depth, shown
-from ...core.ints import INT64_MAX, is_int, leaf
+from ...core.int_tuple import MAX_DEPTH, IntTuple, Underscore, leaves, require_depth, shown
+from ...core.ints import is_int, leaf
+from ...core.kinds import AnyLayout
 from ...notation.printed import Unknown, is_foreign, translated
 from ...notation.text import Reader
 from ...symbolic import assuming, dim

@@ -11,9 +11,11 @@ from typing import Any, NamedTuple
 from ...algebra.coalesce import coalesce
 from ...core.composed import ComposedLayout, gives_coordinates, innermost
 from ...core.errors import LeafTypeError
-from ...core.int_tuple import AnyLayout, leaves, shown
-from ...core.ints import Int, IntLike, is_constant, mul, plus
+from ...core.int_tuple import leaves, shown
+from ...core.ints import Int, IntLike, is_constant
+from ...core.kinds import AnyLayout
 from ...core.layout import Layout
+from ...core.leaf_arithmetic import mul, plus
 from ...symbolic.declare import unnamed
 from ..c_languages import C_FAMILY, CLanguage
 from ..expressions.plan import facts_among

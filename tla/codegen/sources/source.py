@@ -8,9 +8,9 @@ from typing import Any
 from ...core.composed import ComposedLayout
 from ...core.coord import Coord
 from ...core.errors import LeafTypeError, RangeError
-from ...core.int_tuple import as_int_tuple, layout_fix, shown
+from ...core.int_tuple import as_int_tuple, shown
 from ...core.ints import is_int, is_leaf
-from ...core.kinds import AnyLayout
+from ...core.kinds import AnyLayout, layout_fix
 from ...core.layout import Layout
 from ...core.swizzle import Swizzle
 from ...gpu import CopyAtom, MMAAtom, TiledCopy, TiledMMA
