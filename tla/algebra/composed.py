@@ -296,7 +296,7 @@ def _left_inverse(layout: ComposedLayout) -> Any:
     return _undone(layout, swizzle, found, max(values, default=0))
 
 
-def _undone(layout: ComposedLayout, swizzle: Swizzle, found: Any, most: Any) -> ComposedLayout:
+def _undone(layout: ComposedLayout, swizzle: Swizzle, found: Any, most: Any) -> Any:
     """The inverse of each part, for offsets of as many bits as `most`: a swizzle is its own."""
     span = 1 << int(most).bit_length()
     whole = Layout(static(span) if layout.is_static else span, _1)
