@@ -50,6 +50,8 @@ TESTS = {
     "algebra/codomain": ("test_algebra.py", "test_layout.py", "test_truth_cute.py", "test_unknown.py"),
     "algebra/common": ("test_inverse.py", "test_truth_cute.py", "test_kernel_sized.py"),
     "algebra/composed": ("test_swizzle.py", "test_truth_cute.py", "test_kernel_sized.py"),
+    "algebra/swizzled": ("test_swizzle.py", "test_truth_cute.py", "test_kernel_sized.py"),
+    "algebra/exhaustive": ("test_swizzle.py",),
     "algebra/composition": (*ALGEBRA, "test_symbolic_algebra.py"),
     "algebra/composition_cuts": (*ALGEBRA, "test_basis.py", "test_symbolic_algebra.py", "test_unknown.py"),
     "core/digits": ALGEBRA,

@@ -20,8 +20,9 @@ from ..core.questions import equal
 from ..core.value import new_value
 from ..tensors import guard as guards
 from ..tensors.guard import Guard
+from ..tensors.make_tensor import MakeTensor, as_tensor
 from ..tensors.operations import apply
-from ..tensors.tensor import MakeTensor, Tensor, around, as_tensor, gives_places, guarded_tensor, tensor_of
+from ..tensors.tensor import Tensor, around, gives_places, guarded_tensor, tensor_of
 
 _0 = Int[0]()
 

@@ -18,7 +18,8 @@ from ..core.layout import Layout, join
 from ..core.leaf_arithmetic import mul
 from ..core.make_layout import MakeLayout
 from ..core.questions import divides
-from ..tensors.tensor import Tensor, as_tensor
+from ..tensors.make_tensor import as_tensor
+from ..tensors.tensor import Tensor
 from .atom import Family, MMAAtom, TmemFragment
 from .fragments import fragment_like, register_fragment, tmem_fragment
 from .partition import cut, part_of, with_valid

@@ -14,7 +14,8 @@ from ..core.errors import RangeError
 from ..core.int_tuple import modes_of, product_each, size
 from ..core.layout import Layout
 from ..tensors.buffers import require_castable
-from ..tensors.tensor import Tensor, as_element, as_tensor, gives_places, require_data
+from ..tensors.make_tensor import as_tensor
+from ..tensors.tensor import Tensor, as_element, gives_places, require_data
 
 #: What to do about elements past the end.
 GUARD = "guard them: copy_if with a predicate of an identity tensor, partitioned the same way"

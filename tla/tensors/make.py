@@ -18,7 +18,8 @@ from ..core.ints import Int, IntTupleLike, is_int
 from ..core.kinds import AnyLayout
 from ..core.layout import Layout
 from .buffers import as_dtype
-from .tensor import MakeTensor, Tensor, require_data
+from .make_tensor import MakeTensor
+from .tensor import Tensor, require_data
 
 _0 = Int[0]()
 

@@ -26,8 +26,9 @@ from ..core.profiles import congruent
 from ..core.questions import at_most, divides, equal
 from ..core.strides import Shape, Stride
 from .buffers import as_dtype, storage
+from .make_tensor import MakeTensor, as_tensor
 from .operations import apply
-from .tensor import MakeTensor, Tensor, around, as_tensor, from_zero, gives_places, require_box, require_data, tensor_of
+from .tensor import Tensor, around, from_zero, gives_places, require_box, require_data, tensor_of
 
 _0, _1 = Int[0](), Int[1]()
 
