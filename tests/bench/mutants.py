@@ -53,7 +53,7 @@ TESTS = {
     "algebra/swizzled": ("test_swizzle.py", "test_truth_cute.py", "test_kernel_sized.py"),
     "algebra/exhaustive": ("test_swizzle.py",),
     "algebra/composition": (*ALGEBRA, "test_symbolic_algebra.py"),
-    "algebra/composition_cuts": (*ALGEBRA, "test_basis.py", "test_symbolic_algebra.py", "test_unknown.py"),
+    "algebra/composition_dynamic": (*ALGEBRA, "test_basis.py", "test_symbolic_algebra.py", "test_unknown.py"),
     "core/digits": ALGEBRA,
     "algebra/divide": (*ALGEBRA, "test_symbolic_algebra.py", "test_layout.py"),
     "algebra/inverse": ("test_inverse.py", "test_truth_cute.py", "test_symbolic_algebra.py", "test_kernel_sized.py"),

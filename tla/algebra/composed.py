@@ -188,9 +188,22 @@ def _same_elements(wide: Any, narrow: Any, n: int) -> bool:
 def _coshape(layout: ComposedLayout, *path: int) -> Any:
     if path:
         return coshape(get[path](layout))
+    if _is_permuted(layout):
+        return coshape(layout.inner)
     values = values_of(layout, f"cosize of {shown(layout)}")
     span = max(values) + 1 - min(0, *values, 0) if values else 0
     return static(int(span)) if layout.is_static else int(span)
+
+
+def _is_permuted(layout: ComposedLayout) -> bool:
+    """Whether a swizzle only permutes the offsets 0 to n - 1 of a layout that has each of them once.
+
+    It permutes each aligned block of as many offsets as its highest bit reaches, so any number of these.
+    """
+    outer = layout.outer
+    if not isinstance(outer, Swizzle) or not equal(layout.offset, 0) or known(size(layout)) is None:
+        return False
+    return int(size(layout)) % (1 << (outer.reads | outer.changes).bit_length()) == 0 and bool(is_bijective(layout.inner))
 
 
 @on(ComposedLayout, is_injective)
@@ -203,6 +216,8 @@ def _is_injective(layout: ComposedLayout) -> Reason | bool | None:
 @on(ComposedLayout, is_surjective)
 def _is_surjective(layout: ComposedLayout, n: Any = None) -> Reason | bool | None:
     n = None if n is None else leaf(n)
+    if n is None and _is_permuted(layout):
+        return True
 
     def reached(values: list[int]) -> bool:
         wanted = int(cosize(layout) if n is None else n)
@@ -224,7 +239,7 @@ def _is_compact(layout: ComposedLayout) -> Reason | bool | None:
     return is_bijective._decide(without_broadcasts(layout))
 
 
-def without_broadcasts(layout: Any) -> Any:
+def without_broadcasts(layout: Layout | ComposedLayout) -> Any:
     """A layout without its modes of stride 0, static or not: each of its offsets as often as it is different."""
     if isinstance(layout, ComposedLayout):
         return layout.over(without_broadcasts)

@@ -32,12 +32,20 @@ def values_of(layout: Any, what: str) -> list[Any]:
     return values
 
 
+def _numpy() -> Any:
+    """numpy; None where there is none, as in a browser."""
+    try:
+        import numpy as np
+    except ImportError:
+        return None
+    return np
+
+
 def _image(f: Callable[[Any], Any], n: int) -> Any:
     """f(0), ..., f(n - 1) as an array of numpy, in one pass; None for a few, and for what is not integers of 64 bits."""
-    if n < FEW or has_symbols(f(1), f(n - 1)):  # the last one has every stride in it
+    np = None if n < FEW else _numpy()
+    if np is None or has_symbols(f(1), f(n - 1)):  # the last one has every stride in it
         return None
-    import numpy as np
-
     try:
         image = f(np.arange(n))
     except TlaError:  # one by one, it says where
@@ -47,10 +55,9 @@ def _image(f: Callable[[Any], Any], n: int) -> Any:
 
 def agree(f: Callable[[Any], Any], g: Callable[[Any], Any], places: list[int]) -> bool:
     """Whether two functions are equal at these places."""
-    if len(places) < FEW:
+    np = None if len(places) < FEW else _numpy()
+    if np is None:
         return all(f(x) == g(x) for x in places)
-    import numpy as np
-
     at = np.array(places)
     return first_difference(lambda k: f(at[k]), lambda k: g(at[k]), len(places)) is None
 

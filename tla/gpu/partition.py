@@ -14,6 +14,7 @@ from ..core.basis import ArithmeticTuple, ScaledBasis, as_coordinate
 from ..core.composed import ComposedLayout, innermost
 from ..core.int_tuple import modes_of, product_each
 from ..core.ints import Int
+from ..core.kinds import AnyLayout
 from ..core.layout import Layout
 from ..core.leaf_arithmetic import plus
 from ..core.questions import equal
@@ -27,19 +28,19 @@ from ..tensors.tensor import Tensor, around, gives_places, guarded_tensor, tenso
 _0 = Int[0]()
 
 
-def cut(f: Callable[[Layout], Layout], t: Any) -> Any:
+def cut(f: Callable[[Layout], Layout], t: AnyLayout | Tensor) -> Any:
     """f of a layout; of a tensor, or of a composed layout, the same elements in f's order, past the end too as CuTe has it."""
     if isinstance(t, Layout):
         return f(t)
 
-    def operation(layout: Any) -> Any:
+    def operation(layout: AnyLayout) -> Any:
         return around(layout, f(innermost(layout)))[0]
 
     operation.__name__ = "a partition"
     return operation(t) if isinstance(t, ComposedLayout) else apply(operation, as_tensor("a partition", t), True)
 
 
-def with_valid(t: Any) -> Any:
+def with_valid(t: AnyLayout | Tensor) -> Any:
     """The tensor that is to be cut, with its valid part: a layout as the tensor of its offsets."""
     return MakeTensor(None, t) if isinstance(t, (Layout, ComposedLayout)) else t
 

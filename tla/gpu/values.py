@@ -9,7 +9,7 @@ import functools
 from typing import Any
 
 from ..core.basis import ArithmeticTuple, ScaledBasis, as_coordinate
-from ..core.composed import innermost
+from ..core.composed import ComposedLayout, innermost
 from ..core.errors import RangeError
 from ..core.int_tuple import modes_of, product_each, size
 from ..core.layout import Layout
@@ -47,7 +47,7 @@ def places_of(t: Tensor) -> Any:
     extents = extents_of(t)
     grid = [g + int(c) for g, c in zip(_grid(extents), t.coord)]
 
-    def at(layout: Any) -> Any:
+    def at(layout: Layout | ComposedLayout) -> Any:
         if isinstance(layout, Layout):
             found = layout(*grid) if isinstance(layout.shape, tuple) else layout(grid[0])
             return np.broadcast_to(found, extents)[None]

@@ -42,7 +42,7 @@ def apply(operation: Callable[[Any], Any], t: Tensor, part: bool) -> Tensor:
         return guarded_tensor(t, offset, view, None, part)
     before = t._guard or guards.of_box(t.shape, t.origin_shape, t._room)
 
-    def placed(place: Any) -> Any:
+    def placed(place: AnyLayout) -> Any:
         try:
             return operation(place)
         except DivisibilityError:  # steps across the rows of coordinates: the place of the index is exact for a layout
