@@ -17,7 +17,7 @@ from ..core.composed import ComposedLayout
 from ..core.element import Element
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankError, Reason, Unproven
 from ..core.int_tuple import product_each, rank, shown
-from ..core.ints import known, static
+from ..core.ints import IntTree, IntTupleLike, known, static
 from ..core.layout import Layout
 from ..core.swizzle import Swizzle, make_swizzle
 from ..tensors.offsets import offsets
@@ -133,7 +133,7 @@ GMMA = _Canonical("GMMA", _BOTH)
 UMMA = _Canonical("UMMA", {**_BOTH, "SW128_32B": "MN"})
 
 
-def tile_to_mma_shape(atom: Any, shape: Any, order: Any = None) -> Any:
+def tile_to_mma_shape(atom: Any, shape: IntTree, order: IntTupleLike | None = None) -> Any:
     """An atom repeated to the shape ((MMA_M, MMA_K), M_MMAs, K_MMAs, ...) of an operand, one mode for each.
 
     >>> from tla import _1, _16, _4, _64
@@ -167,7 +167,9 @@ def taken_apart(layout: Any, element: Element) -> Swizzled | Reason:
     if not isinstance(layout, ComposedLayout):
         raise LeafTypeError(f"a layout of shared memory: {type(layout).__name__}", "a layout, swizzled or not", "take tensor.layout")
     if not isinstance(layout.inner, Layout) or isinstance(layout.outer, (Layout, ComposedLayout)):
-        return Reason(f"{shown(layout)}: more than one swizzle over a layout", "Sw<B,M,S> o offset o layout", "compose its parts")
+        return Reason(
+            f"{shown(layout)}: more than one swizzle over a layout", "Sw<B,M,S> o offset o layout", "leave one of the swizzles out"
+        )
     swizzle = layout.outer
     for mode in MODES.values():
         if (swizzle.bits, swizzle.base, swizzle.shift) == (mode.bits, element_base(mode, element.bits), mode.shift):
