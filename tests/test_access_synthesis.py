@@ -218,10 +218,10 @@ def test_partitions_are_owners():
 
 def test_the_c_of_what_is_found(tmp_path):
     """codegen.emit of plain layouts, of one swizzle and of chains of them: compiled, it has their offsets; and so has the Triton layout."""
-    rng, found = random.Random(1), [best_swizzle([parse("(32,1):(1,0)")], [], 32)]
+    rng, found = random.Random(4), [best_swizzle([parse("(32,1):(1,0)")], [], 32)]
     for width in (16, 32, 64):
         found.append(best_swizzle([written(8, width, 16)], [matrices(8, width, 16)], 16))
-    for _ in range(6):
+    for _ in range(4):
         accesses = [random_owners(rng, 5).reshape_outs({"dim0": 4, "dim1": 8}) for _ in range(3)]
         found.append(best_swizzle(accesses[:1], accesses[1:], 32, SMALL))
     assert {str(f.layout).count("Sw<") for f in found} >= {0, 1, 2}
