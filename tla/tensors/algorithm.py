@@ -25,6 +25,7 @@ from ..core.questions import require_positive
 from ..core.strides import LayoutLeft
 from . import transfer as moves
 from .buffers import integers_of, require_castable, require_values_held, rounded
+from .packed import memory_of
 from .tensor import MakeTensor, Tensor, around, as_element, as_tensor, padded, require_box, require_data, require_writable, tensor_of
 from .views import GetTile, TileView
 
@@ -72,7 +73,7 @@ def copy(source: object, target: object, *, corner: bool = False) -> None:
     _require_extents("copy", source, moves.counts_of(target), "the target")
     require_castable(source.dtype, target.dtype)
     require_writable("copy", target)
-    if np.may_share_memory(source.data, target.data) or not np.can_cast(source.dtype, target.dtype, "safe"):
+    if np.may_share_memory(memory_of(source.data), memory_of(target.data)) or not np.can_cast(source.dtype, target.dtype, "safe"):
         moves.scattered(target, rounded("copy", moves.gathered(source), target.dtype))
     else:
         moves.transfer(target, source)
@@ -220,7 +221,7 @@ def gemm(a: object, b: object, c: object, tile: tuple[int, int, int] = (256, 256
         raise RankError(f"gemm in tiles of {shown(tile)}", "three extents", "give m, n and k")
     for extent in tile:
         require_positive("gemm: a tile", leaf(extent))
-    a, b = (MakeTensor(moves.gathered(x)) if np.may_share_memory(x.data, c.data) else x for x in (a, b))
+    a, b = (MakeTensor(moves.gathered(x)) if np.may_share_memory(memory_of(x.data), memory_of(c.data)) else x for x in (a, b))
     tm, tn, tk = tile
     exact = np.dtype(np.float32) if c.dtype.kind not in "iub" and c.dtype.itemsize < 4 else c.dtype
     for i, j in itertools.product(range(ceil_div(m, tm)), range(ceil_div(n, tn))):

@@ -30,8 +30,9 @@ from ..core.questions import at_most, equal
 from ..core.strides import Shape
 from ..core.value import Value, new_value, put
 from . import guard as guards, transfer as moves
-from .buffers import as_dtype, integers_of, require_castable, require_values_held, storage, strided_storage
+from .buffers import as_dtype, integers_of, require_castable, require_values_held, strided_storage
 from .guard import Guard
+from .packed import kind_of, require_whole_bytes, storage_of
 from .positions import require_position
 
 _0 = Int[0]()
@@ -103,7 +104,7 @@ class Tensor(Value, Displayed):
 
     def __repr__(self) -> str:
         place = "" if equal(self.offset, 0) else f" at {self.offset}"
-        parts = [("None" if self.data is None else f"{self.dtype}[{self.data.size}]") + place, str(self.layout)]
+        parts = [("None" if self.data is None else f"{kind_of(self.data)}[{self.data.size}]") + place, str(self.layout)]
         parts += [f"coord={self.coord}"] if any(equal(c, 0) is not True for c in self.coord) else []
         parts += [] if self.position is None else [f"position={self.position!r}"]
         return f"Tensor({', '.join(parts)})"
@@ -170,6 +171,7 @@ class Tensor(Value, Displayed):
         [[[0, 2], [1, 3]], [[4, 6], [5, 7]]]
         """
         require_data("numpy()", self)
+        require_whole_bytes("numpy()", self.data)
         if isinstance(self.layout, ComposedLayout):
             what = f"numpy() of {self!r}: its layout is composed"
             raise LeafTypeError(what, "one shape and stride", "write numpy.asarray(t), which copies it together")
@@ -212,7 +214,7 @@ class _MakeTensor:
     """A tensor over a buffer. `MakeTensor[dtype](layout)` is one over a new buffer of zeros.
 
     buffer     a numpy array, or anything with the buffer protocol, __array_interface__ or DLPack (torch, JAX); contiguous,
-               and taken as its flat memory. None: a tensor of offsets, or of coordinates
+               and taken as its flat memory. Packed(bytes) for 4-bit elements. None: a tensor of offsets, or of coordinates
     layout     a Layout or ComposedLayout; by default a numpy array's own strides, which need not be contiguous
     coord      where it starts, one integer per top-level mode, or in blocks, nested like the shape; 0 by default
     position   where the buffer lies: "GM", "L1", "L0A" ... of Ascend, "gmem", "smem", "registers", "TMEM" of a GPU, "HBM", "VMEM"
@@ -246,7 +248,7 @@ class _MakeTensor:
             data, begin, strides = strided_storage(buffer)
             layout, offset = MakeLayout(buffer.shape, strides), plus(leaf(offset), begin) if begin else offset
         else:
-            data, layout = None if buffer is None else storage(buffer), _any_layout("MakeTensor", layout)
+            data, layout = None if buffer is None else storage_of(buffer), _any_layout("MakeTensor", layout)
             require_origin("MakeTensor", layout)
         extents = product_each(layout.shape)
         start = (_0,) * len(extents) if coord is None else start_of("MakeTensor", innermost(layout), coord)

@@ -133,7 +133,7 @@ def _element(src: Tensor, dst: Tensor, given: Any) -> Element:
     from_l0c = position_of(src.position) == "L0C"
     for t in (dst,) if from_l0c else (dst, src):
         if t.data is not None:
-            return element_of(t.dtype)
+            return element_of(t.data)
     for layout in (dst.layout, src.layout):
         for bits in (8, 16, 32, 4):
             if any(Is(tag)[bits](layout) for tag in (tags.zN, tags.nZ, tags.zZ)):
