@@ -15,7 +15,7 @@ from ...core.element import Element
 from ...core.errors import RangeError
 from ...core.layout import Layout, require_origin
 from ..element import CPP_NAMES
-from .moved import KINDS, Fields, Moved
+from .moved import FIELD, KINDS, Fields, Moved
 
 #: The bytes that a burst is best aligned to, and is a multiple of.
 BEST_ALIGNMENT = 512
@@ -119,12 +119,11 @@ class TransferInstruction:
     def require_fields(self) -> None:
         """RangeError where a field does not hold its value."""
         kind = KINDS[self.name]
-        widths = {**kind.bits, **(kind.wide if self.form in ("wide", "pairs") else {})}
+        limits = {**kind.most, **(kind.wide if self.form in ("wide", "pairs") else {})}
         for name, value in self.parameters.items():
-            bits = widths.get(name, 16)
-            if not 0 <= value < 2**bits:
-                what = f"{self.name}: {name} = {value}, in a field of {bits} bits"
-                raise RangeError(what, f"0 to {2**bits - 1}", "move smaller tiles, one after another")
+            most = limits.get(name, FIELD)
+            if not 0 <= value <= most:
+                raise RangeError(f"{self.name}: {name} = {value}", f"0 to {most}", "move smaller tiles, one after another")
 
 
 def _bursts(layout: Layout, begin: int, bits: int) -> Bursts:
