@@ -29,10 +29,10 @@ from ..core.questions import at_most, equal
 from ..core.strides import Shape, Stride, compact_col_major
 from .by_mode import by_mode
 from .coalesce import known_smaller
-from .composition_cuts import Outer, OuterOfSymbols, cut_along, outer_of
-from .cut import cut_by, cut_like
+from .composition_dynamic import Outer, OuterOfSymbols, cut_along, outer_of
+from .composition_refusal import refusal
+from .composition_static import cut_by, cut_like
 from .flat_modes import Mode, flat_modes, merge, path_of, step_of
-from .refusal import refusal
 
 _0, _1 = Int[0](), Int[1]()
 

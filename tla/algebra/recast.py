@@ -86,7 +86,7 @@ def upcast(n: int) -> Callable[[Any], Any]:
     """
     (n,) = _counted("upcast", n)
 
-    def up(layout: Any) -> Any:
+    def up(layout: Layout) -> Layout:
         inside = 0  # how far the steps within one wide element go, together
 
         def wider(s: Any, d: Any) -> Mode:
@@ -129,7 +129,7 @@ def downcast(n: int) -> Callable[[Any], Any]:
     """
     (n,) = _counted("downcast", n)
 
-    def down(layout: Any) -> Any:
+    def down(layout: Layout) -> Layout:
         steps = [(s, d) for s, d in flat_modes(as_layout("downcast", layout)) if is_constant(1, d)]
         if not steps:
             raise DivisibilityError(f"downcast[{n}] of {shown(layout)}", "a mode of static stride 1", "write its stride as _1")

@@ -113,7 +113,7 @@ class ComposedLayout(AnyLayout):
         """The layout that `flatten(layout)` gives."""
         return self.over(flatten)
 
-    def unflatten(self, profile: Any) -> Any:
+    def unflatten(self, profile: IntTupleLike) -> Any:
         """The layout that `unflatten(layout, profile)` gives."""
         return self.over(unflatten, profile)
 

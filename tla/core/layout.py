@@ -148,7 +148,7 @@ class Layout(AnyLayout, metaclass=_LayoutMeta):
         """The layout that `flatten(layout)` gives."""
         return valid_by_leaves(unchecked_layout(flatten(self.shape), flatten(self.stride)), self)
 
-    def unflatten(self, profile: Any) -> Layout:
+    def unflatten(self, profile: IntTupleLike) -> Layout:
         """The layout that `unflatten(layout, profile)` gives."""
         return valid_by_leaves(Layout(unflatten(self.shape, profile), unflatten(self.stride, profile)), self)
 

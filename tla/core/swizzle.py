@@ -77,6 +77,15 @@ class Swizzle(Value, metaclass=_SwizzleMeta):
         require_held(str(self), x, 0, self.reads | self.changes)
         return self._of(x) if self.bits else x
 
+    def each(self, offsets: list[int]) -> list[int]:
+        """The places of many offsets, faster than one by one.
+
+        >>> Swizzle[2, 0, 2]().each([0, 4, 5, 15])
+        [0, 5, 4, 12]
+        """
+        reads, shift = self.reads, self.shift
+        return [x ^ (x & reads) >> shift for x in offsets] if shift >= 0 else [x ^ (x & reads) << -shift for x in offsets]
+
     def _of(self, x: Any) -> Any:
         read = x & self.reads
         return x ^ (read >> self.shift if self.shift >= 0 else read << -self.shift)

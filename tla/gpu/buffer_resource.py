@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from ..core.coord import CoordLike, Offset
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankError, Unproven
 from ..core.int_tuple import product_each, rank, shown
 from ..core.ints import known, static
@@ -97,18 +98,18 @@ class BufferResource:
         w = [self.bits >> low & 0xFFFFFFFF for low in (0, 32, 64, 96)]
         return w[0], w[1], w[2], w[3]
 
-    def addresses(self, index: Any, offset: Any) -> Any:
+    def addresses(self, index: CoordLike, offset: CoordLike) -> Offset:
         """The byte addresses of bytes `offset` of records `index`, by the rule of the ISA; integers or numpy arrays of them.
 
         Source: the ISA manual of CDNA 3, "Buffer addressing".
         """
         import numpy as np
 
-        index, offset = (_integers(x, np) for x in (index, offset))
+        records, places = (_integers(x, np) for x in (index, offset))
         if not self.index_stride:
-            return self.base + index * self.stride + offset
-        group, record = np.divmod(index, self.index_stride)
-        element, within = np.divmod(offset, ELEMENT_BYTES)
+            return self.base + records * self.stride + places
+        group, record = np.divmod(records, self.index_stride)
+        element, within = np.divmod(places, ELEMENT_BYTES)
         place = (group * self.stride + element * ELEMENT_BYTES) * self.index_stride + record * ELEMENT_BYTES + within
         return self.base + place
 

@@ -21,7 +21,8 @@ from ..core.ints import known, static
 from ..core.layout import Layout
 from ..core.leaf_arithmetic import ceil_div
 from ..core.strides import Shape
-from ..tensors.tensor import MakeTensor, Tensor
+from ..tensors.make_tensor import MakeTensor
+from ..tensors.tensor import Tensor
 from .elements import element_of, require_number
 from .tensor_map import CORNERS, MAX_BOX, MAX_PIXELS, Im2colMap, swizzle_name
 from .tma import box_values, shared_of

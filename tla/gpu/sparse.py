@@ -15,7 +15,8 @@ from typing import Any
 from ..core.errors import LeafTypeError, RangeError, RankError
 from ..core.int_tuple import shown
 from ..core.layout import Layout
-from ..tensors.tensor import MakeTensor, Tensor
+from ..tensors.make_tensor import MakeTensor
+from ..tensors.tensor import Tensor
 from .atom import MMAAtom
 
 

@@ -14,11 +14,13 @@ from ..algebra.predicates import is_bijective
 from ..core.errors import DivisibilityError, InjectivityError, LeafTypeError, RangeError, RankError
 from ..core.int_tuple import Underscore, _, shown, size
 from ..core.ints import Int, is_int, is_static, known, leaf
+from ..core.kinds import AnyLayout
 from ..core.layout import Layout, join
 from ..core.leaf_arithmetic import mul
 from ..core.make_layout import MakeLayout
 from ..core.questions import divides
-from ..tensors.tensor import Tensor, as_tensor
+from ..tensors.make_tensor import as_tensor
+from ..tensors.tensor import Tensor
 from .atom import Family, MMAAtom, TmemFragment
 from .fragments import fragment_like, register_fragment, tmem_fragment
 from .partition import cut, part_of, with_valid
@@ -90,15 +92,15 @@ class TiledMMA:
 
     # ------------------------------------------------------------------------------------------------ (thr, frg)
 
-    def thrfrg_A(self, t: Any) -> Any:
+    def thrfrg_A(self, t: AnyLayout | Tensor) -> Any:
         """A layout or tensor (M,K,...) as ((ThrV,(ThrM,ThrK)),(FrgV,(RestM,RestK,...)))."""
         return self.thrfrg("A", t)
 
-    def thrfrg_B(self, t: Any) -> Any:
+    def thrfrg_B(self, t: AnyLayout | Tensor) -> Any:
         """A layout or tensor (N,K,...) as ((ThrV,(ThrN,ThrK)),(FrgV,(RestN,RestK,...)))."""
         return self.thrfrg("B", t)
 
-    def thrfrg_C(self, t: Any) -> Any:
+    def thrfrg_C(self, t: AnyLayout | Tensor) -> Any:
         """A layout or tensor (M,N,...) as ((ThrV,(ThrM,ThrN)),(FrgV,(RestM,RestN,...)))."""
         return self.thrfrg("C", t)
 

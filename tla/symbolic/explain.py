@@ -10,9 +10,10 @@ from ..core.kinds import AnyLayout
 from . import text
 from .conditions import Condition
 from .forms import best, plain, steps
+from .operations import OPERATIONS
 from .poly import Poly
 from .rules import traced
-from .symint import OPERATIONS, SymInt, poly_of
+from .symint import SymInt, poly_of
 
 
 def latex(x: object) -> str:

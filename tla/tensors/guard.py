@@ -43,7 +43,7 @@ class Guard(NamedTuple):
     valid: tuple[Any, ...]
     room: tuple[Any, ...]
 
-    def admits(self, coord: Any) -> Any:
+    def admits(self, coord: CoordLike) -> Any:
         """Whether the element at a coordinate is valid: True, False, None where that is not known; of arrays, an array."""
         return elem_less(self.at(coord), self.valid)
 

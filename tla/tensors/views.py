@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..algebra.by_mode import TilerLike
 from ..algebra.codomain import get_flat_coord
 from ..algebra.divide import zipped_divide
 from ..algebra.modes import dice, select
@@ -26,9 +27,10 @@ from ..core.profiles import congruent
 from ..core.questions import at_most, divides, equal
 from ..core.strides import Shape, Stride
 from .buffers import as_dtype
+from .make_tensor import MakeTensor, as_tensor
 from .operations import apply
 from .packed import bits_of, require_whole_bytes, storage_of
-from .tensor import MakeTensor, Tensor, around, as_tensor, from_zero, gives_places, require_box, require_data, tensor_of
+from .tensor import Tensor, around, from_zero, gives_places, require_box, require_data, tensor_of
 
 _0, _1 = Int[0](), Int[1]()
 
@@ -190,7 +192,7 @@ def transpose(t: Tensor, order: Any = None) -> Tensor:
 # ------------------------------------------------------------------------------------------------- partitions
 
 
-def local_tile(t: Tensor, tiler: object, coord: CoordLike, proj: object = None) -> Tensor:
+def local_tile(t: Tensor, tiler: TilerLike, coord: CoordLike, proj: object = None) -> Tensor:
     """The tile at `coord`, counted in tiles, of a tensor cut by `tiler`: what one block works on.
 
     tiler    one for each mode from the first on: an integer, a layout into the mode, or `_` for all of it
@@ -304,7 +306,7 @@ def _zipped(layout: Any, tiler: tuple[Any, ...]) -> Any:
 def _cut_whole(t: Tensor, tiler: tuple[Any, ...], coord: Any, inner: bool) -> Tensor:
     """The tensor divided, its tiles with full extents, and sliced: CuTe's meaning."""
 
-    def tiles_of(layout: Any) -> Any:
+    def tiles_of(layout: AnyLayout) -> Any:
         return _zipped(layout, tiler)
 
     tiles_of.__name__ = "zipped_divide"

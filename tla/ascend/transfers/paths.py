@@ -137,7 +137,7 @@ def tags_at(position: Any, arch: Any = AtlasA2) -> tuple[Tag, ...]:
     >>> tags_at("L0A"), tags_at("L0A", Ascend950), tags_at("L0B")
     ((zZ,), (zN,), (nZ,))
 
-    Raises LeafTypeError for what is no position, or no architecture. Source: CATLASS include/catlass/gemm/tile, conv/tile and epilogue/tile.
+    Raises LeafTypeError for what is no position, or no architecture. Source: CATLASS include/catlass/gemm/tile, conv/tile, epilogue/tile.
     """
     arch, position = as_architecture(arch), position_of(position)
     paths = [p for p in (*PATHS, *WINDOWS) if arch.name in p.archs]

@@ -178,7 +178,7 @@ def _over_fields(made: Iterable[TransferInstruction]) -> Reason | None:
 
 
 def _legal_tile(plan: Plan, a: Side, b: Side, ends: tuple[str, str], arch: Architecture) -> str:
-    """The advice for a tile whose fields overflow: the largest that is shorter along one mode, begins where it may, and has none that does."""
+    """The advice for a tile whose fields overflow: the largest that is shorter along one mode and has none that does."""
     sizes = (a if ends in BY_SOURCE else b).valid
     found = []
     for mode, n in enumerate(sizes):

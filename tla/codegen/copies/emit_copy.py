@@ -22,7 +22,8 @@ from ...core.layout import Layout
 from ...core.questions import equal
 from ...symbolic import SymInt
 from ...symbolic.facts import require_one_meaning, symbols_in
-from ...tensors.tensor import MakeTensor, Tensor, keeps_apart, require_box
+from ...tensors.make_tensor import MakeTensor
+from ...tensors.tensor import Tensor, keeps_apart, require_box
 from ..c_languages import C_FAMILY, CLanguage
 from ..expressions.graph import Node
 from ..expressions.plan import requirements

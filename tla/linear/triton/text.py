@@ -114,7 +114,11 @@ class _Reader(Cursor):
         if name not in self.names:
             have = ", ".join(self.names) or "none"
             raise ParseError(
-                self.text, start, f"#{name} is a name", f"names that are given: {have}", f"from_text(text, {{'{name}': layout}})"
+                self.text,
+                start,
+                f"#{name} is a name",
+                f"names that are given: {have}",
+                f"give it: from_text(text, {{'{name}': layout}}); on the page and in a shell write '#{name} = #ttg...' before it",
             )
         found = self.names[name]
         if isinstance(found, str):

@@ -19,7 +19,7 @@ from ..core.errors import DivisibilityError
 from ..core.ints import Int, IntLike, is_constant, is_static, known, settled, static
 from ..core.leaf_arithmetic import ceil_div, fold, mul
 from ..core.questions import at_most, divides, equal, require
-from .cut import Cut, Piece
+from .composition_static import Cut, Piece
 from .flat_modes import Mode, has_symbols, path_of, step_of
 
 _0, _1 = Int[0](), Int[1]()
