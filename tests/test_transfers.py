@@ -90,7 +90,9 @@ def random_pair(rng):
             ("UB", "GM", "RowMajor", "RowMajor"),
         ]
     )
-    element = rng.choice([ascend.half, ascend.float, *([ascend.int8] if begin != "L0C" else [])])
+    narrow = [ascend.int8] if begin != "L0C" else []
+    narrow += [ascend.int4b] if (begin, end) == ("GM", "L1") or (end, a) == ("L0B", "zN") else []
+    element = rng.choice([ascend.half, ascend.float, *narrow])
     c0 = int(element.C0)
     tile = tuple(rng.choice([rng.randint(1, 48), 16, 32]) for _ in range(2))
     step = rng.choice([1, 16, c0, 32])
@@ -273,6 +275,28 @@ def test_a_tile_of_l0c_may_begin_at_any_row():
     require_copied(src, dst, transfer(src, dst, element=half))
     with pytest.raises(RangeError, match=r"begin the tile at \(5,0\) or \(5,16\)"):
         transfer(GetTile(whole, (5, 8), (20, 32)), dst, element=half)
+
+
+@pytest.mark.parametrize(("tag", "inner"), [("RowMajor", zN), ("ColumnMajor", nZ)])
+def test_elements_of_four_bits_are_moved_as_bytes(tag, inner):
+    """AscendC counts the fields of Nd2Nz in bytes for int4b_t, and CATLASS's CopyGmToL1 halves dValue and srcDValue."""
+    rows_, columns = (100, 70) if tag == "RowMajor" else (70, 100)
+    src = GetTile(at("GM", MakeLayout[ascend.int4b, getattr(ascend, tag)](rows_, columns, ld=90)), (2, 4), (60, 60))
+    dst = at("L1", MakeLayout[ascend.int4b, inner](60, 60))
+    (i,) = made = transfer(src, dst)
+    assert (i.parameters["nValue"], i.parameters["dValue"], i.parameters["srcDValue"]) == (60, 30, 45)
+    assert "ReinterpretCast" not in i.text
+    require_copied(src, dst, made)
+    odd = at("GM", MakeLayout[ascend.int4b, getattr(ascend, tag)](rows_, columns, ld=91))
+    with pytest.raises(Unproven, match="is not moved to its place"):  # a row would begin inside of a byte
+        transfer(odd, at("L1", MakeLayout[ascend.int4b, inner](rows_, columns)))
+
+
+def test_four_bits_are_transposed_in_squares_of_64():
+    src, dst = at("L1", MakeLayout[ascend.int4b, zN](128, 100)), at("L0B", MakeLayout[ascend.int4b, nZ](128, 100))
+    made = transfer(src, dst)
+    assert [(i.src, i.dst, *i.parameters.values()) for i in made] == [(0, 0, 2, 2, 3, 0), (4096, 7168, 2, 2, 3, 0)]
+    require_copied(src, dst, made)
 
 
 def test_widths_and_tags_without_a_path_are_refused_with_those_that_have_one():

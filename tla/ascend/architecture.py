@@ -79,7 +79,7 @@ def as_architecture(x: Any) -> Architecture:
 def position_of(x: Any) -> str:
     """A position by CATLASS's name: "L1", or AscendC's "A1" for it."""
     names = {**{name: name for name in POSITIONS}, **{theirs: name for name, theirs in POSITIONS.items()}, **_SHARED}
-    if x not in names:
+    if not isinstance(x, str) or x not in names:
         raise LeafTypeError(f"the position {shown(x)}", f"one of {', '.join(POSITIONS)}", "write MakeTensor(..., position='L1')")
     return names[x]
 

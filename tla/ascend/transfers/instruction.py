@@ -51,7 +51,8 @@ class TransferInstruction:
     parameters   the fields that say what is moved, by AscendC's names
     element      the element type of dst, and of src but for Fixpipe
     form         what else decides: the configuration of Fixpipe, the direction of DataCopyPad, the unit of DataCopy's bursts
-                 where it is not 32 bytes, "pairs" where the fields count pairs of elements, "wide" on Ascend950
+                 where it is not 32 bytes, "pairs" where the fields count pairs of elements, told as elements twice as wide, "bytes of
+                 pairs" where the type stays that of 4 bits, "wide" on Ascend950
     settings     what changes no address, as text of C++: in small letters fields, how Fixpipe converts; in capitals what stands
                  around the call
 

@@ -108,8 +108,8 @@ def _dn2nz(p: Fields, element: Element, form: str) -> Moved:
 
 
 def _to_blocks(p: Fields, element: Element, form: str, n_step: int, d_step: int) -> Moved:
-    """nValue by dValue units, in blocks of 32 bytes. A unit is one element, or in the form "pairs" two of them side by side."""
-    n, d, unit = p["nValue"], p["dValue"], 2 if form == "pairs" else 1
+    """nValue by dValue units, in blocks of 32 bytes. A unit is one element, or in a form of pairs two of them side by side."""
+    n, d, unit = p["nValue"], p["dValue"], 2 if "pairs" in form else 1
     c0 = int(element.C0) // unit
     to_n, to_c0 = (p[field] * c0 * unit for field in ("dstNzNStride", "dstNzC0Stride"))
     row, column = Layout(n, to_n), Layout((c0, blocks_of(d, c0)), (unit, to_c0))

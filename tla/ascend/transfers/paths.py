@@ -57,7 +57,7 @@ PATHS = (
     Path("L1", "L0A", tags.nZ, tags.zZ, cube.words(1, 16, transposes=True, to_b=False), (32,)),
     Path("L1", "L0B", tags.nZ, tags.nZ, cube.fractals(transposes=False)),
     Path("L1", "L0B", tags.zN, tags.nZ, cube.fractals(transposes=True), (16,)),
-    Path("L1", "L0B", tags.zN, tags.nZ, cube.bytes_to_l0b, (8,)),
+    Path("L1", "L0B", tags.zN, tags.nZ, cube.bytes_to_l0b, (4, 8)),
     Path("L1", "L0B", tags.zN, tags.nZ, cube.words(0, 16, transposes=False, to_b=True), (32,)),
     Path("L0C", "GM", tags.L0C, tags.RowMajor, fixpipe.to_rows, (8, 16, 32)),
     Path("L0C", "GM", tags.L0C, tags.zN, fixpipe.to_blocks, (8, 16, 32)),
