@@ -17,6 +17,10 @@ from . import terminal
 from .terminal import Answer, plain
 
 
+def relayout_options(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument("--permutation", metavar="DIMS", help="transpose the source first, as HLO does: 1,0")
+
+
 def relayout(arguments: argparse.Namespace) -> Answer:
     """Report what a copy from the layout of one XLA array to that of another moves."""
     a, b = (_array(text) for text in (arguments.source, arguments.destination))
@@ -50,6 +54,11 @@ def _relayout_text(value: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def explain_options(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument("index", metavar="INDEX", nargs="?", help="numbers between commas, such as 2,3; by default the dimensions' letters")
+    sub.add_argument("--strip", action="store_true", help="show what each slot of memory holds, too")
+
+
 def explain(arguments: argparse.Namespace) -> Answer:
     """Each step from the index of an element of an XLA array to its offset; without an index, as a formula of the dimensions' letters."""
     shape = named_shape(arguments.shape, {})
@@ -74,6 +83,10 @@ def _strip_lines(strip: list[Any]) -> Iterator[str]:
         yield f"{k:>8}  " + " ".join(t.ljust(wide) for t in texts[k : k + count]).rstrip()
 
 
+def default_options(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument("--target", metavar="T", help=f"one of {', '.join(TARGETS)}; all by default")
+
+
 def default(arguments: argparse.Namespace) -> Answer:
     """The layout that the TPU compiler gives an argument, and what it takes."""
     shape = _array(arguments.array)
@@ -90,6 +103,10 @@ def default(arguments: argparse.Namespace) -> Answer:
         return "\n".join(terminal.table(rows, 1, terminal.width()))
 
     return value, text
+
+
+def sharding_options(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument("--devices", metavar="N", type=int, help="how many devices; as many as it needs by default")
 
 
 def sharding(arguments: argparse.Namespace) -> Answer:
