@@ -9,12 +9,13 @@ from typing import Any
 
 from .. import xla
 from ..core.errors import LeafTypeError
-from ..xla.compare import transposed
+from ..core.on_demand import OnDemand
 from ..xla.curve import in_units
-from ..xla.default import TARGETS
 from ..xla.grammar import named_shape
 from . import terminal
 from .terminal import Answer, plain
+
+_compare, _default = OnDemand("tla.xla.compare"), OnDemand("tla.xla.default")
 
 
 def relayout_options(sub: argparse.ArgumentParser) -> None:
@@ -26,7 +27,7 @@ def relayout(arguments: argparse.Namespace) -> Answer:
     a, b = (_array(text) for text in (arguments.source, arguments.destination))
     source = str(a)
     if arguments.permutation is not None:
-        a = transposed(a, _numbers("--permutation", arguments.permutation))
+        a = _compare.transposed(a, _numbers("--permutation", arguments.permutation))
     free = xla.is_bitcast(a, b)
     value: dict[str, Any] = {
         "source": source,
@@ -84,14 +85,14 @@ def _strip_lines(strip: list[Any]) -> Iterator[str]:
 
 
 def default_options(sub: argparse.ArgumentParser) -> None:
-    sub.add_argument("--target", metavar="T", help=f"one of {', '.join(TARGETS)}; all by default")
+    sub.add_argument("--target", metavar="T", help=f"one of {', '.join(_default.TARGETS)}; all by default")
 
 
 def default(arguments: argparse.Namespace) -> Answer:
     """The layout that the TPU compiler gives an argument, and what it takes."""
     shape = _array(arguments.array)
     dims = tuple(n for n in shape.dimensions if isinstance(n, int))
-    targets = TARGETS if arguments.target is None else (arguments.target,)
+    targets = _default.TARGETS if arguments.target is None else (arguments.target,)
     value = []
     for target in targets:
         found = xla.default_layout(shape.element_type, dims, target)
