@@ -17,19 +17,18 @@ from ..core.int_tuple import IntTuple, product_each, size
 from ..core.layout import require_origin
 from ..core.on_demand import OnDemand
 from ..notation.text import parse
-from ..symbolic import SymInt, dim
 from ..xla.grammar import named_shape
 from . import arrays, hlo, terminal
 from .terminal import Answer, plain
 
 if TYPE_CHECKING:
-    from .. import codegen, viz
+    from .. import codegen, symbolic, viz
     from .explore.operations import Program
 else:
-    codegen, viz = OnDemand("tla.codegen"), OnDemand("tla.viz")
+    codegen, symbolic, viz = OnDemand("tla.codegen"), OnDemand("tla.symbolic"), OnDemand("tla.viz")
 
 # Each command loads what it needs itself: numpy and a server of HTTP are of few.
-_colouring, _kernels = OnDemand("tla.viz.colouring"), OnDemand("tla.viz.kernels")
+_colouring, _kernels, _linear = OnDemand("tla.viz.colouring"), OnDemand("tla.viz.kernels"), OnDemand("tla.linear")
 _accesses, _offsets, _triton = OnDemand("tla.access"), OnDemand("tla.tensors.offsets"), OnDemand("tla.linear.triton")
 _explore, _server = OnDemand("tla.apps.explore"), OnDemand("tla.apps.explore.server")
 
@@ -60,7 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except TlaError as error:
-        return _fail(str(error))
+        return _fail(str(terminal.in_shell_words(error.reason)))
     except OSError as error:
         return _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror))
     return 0
@@ -141,7 +140,7 @@ EXAMPLES = {
     "explore": ["", "'A = (8,6):(1,8); logical_divide(A, (4,2))'"],
 }
 LAYOUT = "shape:stride, such as '((4,2),3):((3,12),1)', an XLA shape, or an expression, such as 'MakeLayout[half, zN](100, 60)'"
-OWNERS = "who holds what: a (thread, value) layout onto the tile, or '#ttg.blocked<{...}>' with --tile"
+OWNERS = "who holds what: a (thread, value) layout onto the tile, or of Triton 'tensor<64x64xf16, #ttg...>', or '#ttg...' with --tile"
 
 
 def _show_options(show: argparse.ArgumentParser) -> None:
@@ -335,11 +334,11 @@ def _with_sizes(arguments: argparse.Namespace, *texts: str) -> list[Any]:
     units, ends = (
         _facts(option, given, names) for option, given in (("multiple-of", arguments.multiple_of), ("at-most", arguments.at_most))
     )
-    sizes = {name: dim(name, multiple_of=units.get(name, 1), at_most=ends.get(name)) for name in names}
+    sizes = {name: symbolic.dim(name, multiple_of=units.get(name, 1), at_most=ends.get(name)) for name in names}
     return [_with_symbols(text, sizes) for text in texts]
 
 
-def _with_symbols(text: str, sizes: dict[str, SymInt]) -> Any:
+def _with_symbols(text: str, sizes: dict[str, symbolic.SymInt]) -> Any:
     program = _read(text, sizes)
     if program.assumed:
         raise Unproven(f"{text}: whether {', and '.join(program.assumed)}", "sizes that fit", "say it, as in --multiple-of M=64")
@@ -406,7 +405,8 @@ def swizzle(arguments: argparse.Namespace) -> Answer:
 def _owners(text: str, tile: str | None) -> Any:
     """A layout, or the linear layout of one of Triton's, whose tensor is the tile."""
     if not text.lstrip().startswith("#"):
-        return _layout_of(_one(text, _read_subjects(text)))
+        value = _closed(text).value.value
+        return value if isinstance(value, _linear.LinearLayout) else _layout_of(_one(text, _read_subjects(text)))
     found = _triton.from_text(text)
     if tile is None:
         raise RankError(f"{text:.60} without a tile", "the shape of the tensor", "add --tile 64,64")

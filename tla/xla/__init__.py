@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .hlo import Usage, shape_texts, shape_usage
     from .index import linear_index, linear_index_with_tile, multi_index, physical_dimensions, tiled_dimensions
     from .instruction import Instruction, Operand, parse_instruction
-    from .lower import Digit, digits, lower, lower_padded, plan
+    from .lower import digits, lower, lower_padded
     from .memory import Buffer, Memory, Peak, memory
     from .mesh import Axis, DimSharding, Mesh, MeshSharding
     from .module import Module, SourceLine, read_module
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from .shardy import parse_shardy, parse_shardy_mesh, shardy_meshes, shardy_text
     from .sizes import byte_size, element_count, padded_element_count, waste, waste_by_dimension
     from .strip import padding_value, strip
+    from .tile_padding import Digit, plan
 else:  # each module when the first of its names is asked for: to lower a shape takes no reader of programs
     _names = {
         "alternatives": "Advice Alternative advise alternatives",
@@ -57,7 +58,7 @@ else:  # each module when the first of its names is asked for: to lower a shape 
         "hlo": "Usage shape_texts shape_usage",
         "index": "linear_index linear_index_with_tile multi_index physical_dimensions tiled_dimensions",
         "instruction": "Instruction Operand parse_instruction",
-        "lower": "Digit digits lower lower_padded plan",
+        "lower": "digits lower lower_padded",
         "memory": "Buffer Memory Peak memory",
         "mesh": "Axis DimSharding Mesh MeshSharding",
         "module": "Module SourceLine read_module",
@@ -74,6 +75,7 @@ else:  # each module when the first of its names is asked for: to lower a shape 
         "shardy": "parse_shardy parse_shardy_mesh shardy_meshes shardy_text",
         "sizes": "byte_size element_count padded_element_count waste waste_by_dimension",
         "strip": "padding_value strip",
+        "tile_padding": "Digit plan",
     }
     load_on_demand(__name__, _names)
 

@@ -18,9 +18,11 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn, TypeVar
 
+from ..core.arrays import INT64_MAX, INT64_MIN
 from ..core.errors import LeafTypeError, LoweringError, ParseError
-from ..core.ints import INT64_MAX, INT64_MIN, at_most, known, leaf
+from ..core.ints import known, leaf
 from ..core.on_demand import OnDemand
+from ..core.questions import at_most
 from .array_shape import BITS, COMBINE, ArrayLayout, ArrayShape, Split, TileEntry, unchecked_layout, why_not_valid
 from .foreign import array_like
 from .shapes import MAX_DEPTH, BufferShape, OpaqueShape, Shape, TokenShape, TupleShape
