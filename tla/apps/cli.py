@@ -32,6 +32,8 @@ _colouring, _kernels, _linear = OnDemand("tla.viz.colouring"), OnDemand("tla.viz
 _accesses, _offsets, _triton = OnDemand("tla.access"), OnDemand("tla.tensors.offsets"), OnDemand("tla.linear.triton")
 _explore, _server = OnDemand("tla.apps.explore"), OnDemand("tla.apps.explore.server")
 
+_Options = Callable[[argparse.ArgumentParser], None]
+
 FAILED, INTERRUPTED = 1, 130  # argparse exits with 2 for a wrong command line
 PORT = 8642
 #: More offsets than this are not listed as JSON.
@@ -78,20 +80,21 @@ def _print(answer: Answer, as_json: bool) -> None:
 
 
 def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
-    """The parser of a command line: every command by its name, and the options of the one that it gives."""
+    """The parser of a command line: of the command that it gives, with its options; else of all by their names."""
     parser = argparse.ArgumentParser(prog="tla", description="Memory layouts: CuTe's, Ascend's and XLA's, as one algebra.")
     parser.add_argument("--version", action="version", version=f"tla {__version__}, {build_info()}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     chosen = next((x for x in given if not x.startswith("-")), None)
-    Options = Callable[[argparse.ArgumentParser], None]
 
-    def command(run: Callable[[argparse.Namespace], Answer | None], options: Options | None = None, **arguments: str) -> None:
-        doc = terminal.summary(run)
+    def command(run: Callable[[argparse.Namespace], Answer | None], options: _Options | None = None, **arguments: str) -> None:
         name = run.__name__.replace("_", "-")
+        if chosen in EXAMPLES and name != chosen:
+            return
+        doc = terminal.summary(run)
         epilog = "\n".join(["examples:", *(f"  tla {name} {given}" for given in EXAMPLES[name])])
         kind = argparse.RawDescriptionHelpFormatter
         sub = commands.add_parser(name, help=doc, description=doc, epilog=epilog, formatter_class=kind)
-        if name != chosen:  # its options name what is loaded for it alone
+        if name != chosen:  # options name what is loaded for their command alone
             return
         sub.add_argument("--json", action="store_true", help="print JSON")
         for argument, text in arguments.items():

@@ -72,7 +72,7 @@ def _bytes(text: str) -> int:
 def _space(text: str | None) -> int | None:
     if text is None:
         return None
-    names = {name.lower(): n for n, name in _memory.SPACES.items()}
+    names: dict[str, int] = {name.lower(): n for n, name in _memory.SPACES.items()}
     if text.lower() in names:
         return names[text.lower()]
     if not (text.isascii() and text.isdecimal() and len(text) < 20):
