@@ -22,7 +22,7 @@ from ..core.questions import require
 from ..core.strides import Shape
 from ..tensors.make_tensor import MakeTensor
 from ..tensors.tensor import Tensor
-from .canonical import Swizzled, taken_apart
+from .canonical import Swizzled, require_own_places, taken_apart
 from .elements import element_of, require_number
 from .tensor_map import STRIDE_BYTES, TensorMap
 from .tma_basis import coordinates_of, map_of, tma_basis
@@ -109,6 +109,7 @@ def make_tma_copy(
     l2_promotion  what a miss of the L2 cache fetches: "none", "64B", "128B" or "256B"
     Returns    TMACopy, of tiles; make_im2col_copy makes those of convolutions
     Raises     LeafTypeError for operations and types that there are not;
+               InjectivityError where two elements of shared memory share a place;
                DivisibilityError where the layouts have no contiguous mode in common, or smem and tile differ in size; RangeError for
                what a map does not hold: boxes past 256, strides that are no multiple of 16 bytes, a swizzle narrower than the box;
                a tensor that begins at no multiple of 16 bytes, or shared memory at none of its swizzle's pattern;
@@ -139,6 +140,7 @@ def make_tma_copy(
     _require_begin(smem, element, max(parts.mode.pattern, BOX_BYTES), "smem")
     tile = Shape(*product_each(parts.inner.shape)) if tile is None else _as_types(tile)
     vectors = _vectors(layout, tile, parts.inner)
+    require_own_places("make_tma_copy", parts.inner)
     basis = tma_basis(layout, parts.inner, vectors)
     tensor_map = map_of(layout, basis, parts.mode, element, int(cluster), l2_promotion)
     tv = _thread_values(parts.inner, vectors, basis, int(cluster), element)
