@@ -24,6 +24,7 @@ from ..symbolic.declare import dim
 from ..symbolic.parse_expression import names, read
 from .array_shape import BITS, COMBINE, ArrayLayout, ArrayShape, Split, TileEntry, unchecked_layout, why_not_valid
 from .foreign import array_like
+from .printed import array_at
 from .shapes import MAX_DEPTH, BufferShape, OpaqueShape, Shape, TokenShape, TupleShape
 
 R = TypeVar("R")
@@ -80,6 +81,8 @@ def parse_shape(text: str, *, symbols: object = None) -> Shape:
             f"a shape of type {type(text).__name__}", "a text such as 'f32[8,128]{1,0:T(8,128)}'", "give its text: str() of a shape"
         )
     require_short(text)
+    if symbols is None and (found := array_at(text, 0)) and found[1] == len(text):
+        return found[0]
     reader = _ShapeReader(text)
     reader.symbols = None if symbols is None else names(symbols)
     shape = reader.shape(1)
@@ -264,6 +267,11 @@ class _ShapeReader(Reader):
         return BufferShape(array)
 
     def array(self) -> ArrayShape:
+        found = array_at(self.text, self.at) if self.symbols is None else None
+        if found is not None:
+            array, self.after = found
+            self.advance()
+            return array
         at = {"element_type": self.at}
         element_type = self.element_type()
         at["dimensions"] = self.at

@@ -1,0 +1,115 @@
+"""A line of HLO, and an array's shape, in the form in which XLA prints them: each is taken apart by one regular expression.
+
+Nearly all text has this form. Of any other (blanks and comments elsewhere, deeper brackets, errors) these functions answer None, and the
+readers of instruction.py and grammar.py, which go mark by mark, read it or say what is wrong.
+
+Law: where these functions answer, those readers give the same.
+Source: XLA xla/hlo/ir/hlo_instruction.cc and xla/layout.cc (their printers).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from dataclasses import fields
+
+from ..core.cache import plain_memo
+from ..core.ints import INT64_MAX
+from ..core.value import new_value
+from .array_shape import BITS, MAX_TILES, ArrayLayout, ArrayShape
+
+
+def _between(inner: str, rest: str) -> str:
+    """Any number of `inner`, with `rest` around each. They begin with different characters, so a text that fails is tried in one way."""
+    return f"{rest}(?:(?:{inner}){rest})*"
+
+
+# ------------------------------------------------------------------------------------------------ lines
+
+_NAME = r"[A-Za-z_0-9][\w.-]*"
+_ARRAY = r"[A-Za-z][A-Za-z0-9]*\[[^][]*\](?:\{[0-9:][^{}]*\})?"
+_INDEX = r"/\*index=[0-9]+\*/"
+_STRING = r'"[^"\\]*(?:\\.[^"\\]*)*"'
+
+_FLAT = _between(_STRING, r'[^][(){}"/]*')
+_BRACES = rf"\{{{_FLAT}\}}|\[{_FLAT}\]"
+_VALUE = _between(rf"{_STRING}|\{{{_between(_BRACES, _FLAT)}\}}", r'[^][(){}",/]*')
+
+_ROUND = r'[^()"/]*'
+_TUPLE = rf"\({_ROUND}\)"
+for _depth in range(2):  # tiles in tuples in tuples
+    _TUPLE = rf"\({_between(f'{_TUPLE}|{_INDEX}', _ROUND)}\)"
+
+_ONE = rf"(?:{_INDEX})?(?:{_ARRAY} )?%?{_NAME}"
+OPERAND = re.compile(rf" ?{_ONE}")
+_LITERAL = r'[^][(){}"/]*|\{[^][(){}"/]*\}'
+_LINE = re.compile(
+    rf"(\s*(?:ROOT )?(?!ROOT =)%?{_NAME} = )({_ARRAY}|{_TUPLE}) "
+    rf"(?:(constant|parameter)\(({_LITERAL})|(?!constant\(|parameter\()([a-z][a-z0-9_-]*)\(((?:{_ONE}(?:, {_ONE})*)?))\)"
+    rf"(?:, (?!backend_config=){_NAME}={_VALUE})*(?:, backend_config=|(?<![={{\s])\Z)"
+)
+_json = json.JSONDecoder().raw_decode
+
+
+def line_parts(line: str) -> re.Match[str] | None:
+    """The match of an instruction: head, shape, opcode and text of a literal, or opcode and operands; the tail follows ')'.
+
+    >>> line_parts("  ROOT %a = f32[3]{0} add(%b, %c), metadata={op_name=\\"f\\"}").groups()
+    ('  ROOT %a = ', 'f32[3]{0}', None, None, 'add', '%b, %c')
+    >>> line_parts("%a = f32[3] add ( %b )")  # None: not as XLA prints it
+    """
+    found = _LINE.match(line)
+    if found is None or found.end() == len(line):
+        return found
+    try:  # its brackets are often deep, and C reads them
+        end = _json(line, found.end())[1]
+    except (ValueError, RecursionError):
+        return None
+    return found if end == len(line) else None
+
+
+# ------------------------------------------------------------------------------------------------ arrays
+
+_INTS = r"[0-9]{1,18}(?:,[0-9]{1,18})*"
+_SHAPE = re.compile(
+    rf"([a-z][a-z0-9]*)\[((?:{_INTS})?)\]"
+    rf"(?:\{{((?:{_INTS})?)(?::(?=[TES])(?:T((?:\({_INTS}\))+))?(?:E\(([1-9][0-9]?)\))?(?:S\(([1-9][0-9]?)\))?)?(?<!\{{)\}})?(?=[,)]|\Z)"
+)
+
+
+def array_at(text: str, at: int) -> tuple[ArrayShape, int] | None:
+    """The array whose shape stands in a text at a position, and where it ends.
+
+    >>> shape, end = array_at("(s32[], f32[8,128]{1,0:T(8,128)S(1)})", 8)
+    >>> print(shape, end)
+    f32[8,128]{1,0:T(8,128)S(1)} 36
+    """
+    found = _SHAPE.match(text, at)
+    array = found and _array(*found.groups())
+    return (array, found.end()) if found and array else None
+
+
+@plain_memo
+def _array(name: str, dims: str, order: str | None, tiles: str | None, bits: str | None, space: str | None) -> ArrayShape | None:
+    """The array of these texts; None where it is not plain that they fit each other."""
+    sizes, levels = _ints(dims), tuple(map(_ints, tiles[1:-1].split(")("))) if tiles else ()
+    given, own = int(bits or 0), BITS.get(name, 0)
+    entries = math.prod(map(math.prod, levels))  # a tile of t makes at most n*t of a dimension of n
+    if not own or not entries or len(levels) > MAX_TILES or math.prod(sizes) * entries * max(own, 8) > INT64_MAX:
+        return None
+    layout = None
+    if order is not None:
+        minor_to_major = _ints(order)
+        if sorted(minor_to_major) != [*range(len(sizes))] or (given not in (0, own) and not (own < 8 and given in (8, 16, 32))):
+            return None
+        known = {"minor_to_major": minor_to_major, "tiles": levels, "element_size_in_bits": given, "memory_space": int(space or 0)}
+        layout = new_value(ArrayLayout, **{**_NO_LAYOUT, **known})
+    return new_value(ArrayShape, element_type=name, dimensions=sizes, layout=layout, dynamic=(False,) * len(sizes))
+
+
+_NO_LAYOUT = {f.name: f.default for f in fields(ArrayLayout)}
+
+
+def _ints(text: str) -> tuple[int, ...]:
+    return tuple(map(int, text.split(","))) if text else ()
