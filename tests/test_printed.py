@@ -14,7 +14,7 @@ from truth import DATA, rows
 TEXTS = [p.read_text(encoding="utf-8") for p in sorted((DATA / "hlo").glob("*__*.txt"))]
 TEXTS += [gzip.decompress(p.read_bytes()).decode() for p in sorted((DATA / "xla" / "programs").glob("*.txt.gz"))]
 LINES = [line for text in TEXTS for line in text.split("\n") if " = " in line]
-PIECES = [*"()[]{}\",/=% \\*\n-0:T", ", ", "ROOT ", "/*index=5*/", "{}", "[]", '""', "backend_config=", "constant(", "S(1)", "%a", " = "]
+PIECES = [*'()[]{}",/=% \\*\n-0:T', ", ", "ROOT ", "/*index=5*/", "{}", "[]", '""', "backend_config=", "constant(", "S(1)", "%a", " = "]
 
 
 def answer(read, text):

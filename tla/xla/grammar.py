@@ -267,9 +267,8 @@ class _ShapeReader(Reader):
         return BufferShape(array)
 
     def array(self) -> ArrayShape:
-        found = array_at(self.text, self.at) if self.symbols is None else None
-        if found is not None:
-            array, self.after = found
+        if self.symbols is None and (printed := array_at(self.text, self.at)):
+            array, self.after = printed
             self.advance()
             return array
         at = {"element_type": self.at}

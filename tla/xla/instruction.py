@@ -10,8 +10,9 @@ Source: XLA xla/hlo/ir/hlo_instruction.cc (its printer) and xla/hlo/parser/hlo_p
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple, NoReturn
 
@@ -173,14 +174,16 @@ def _of_parts(line: str, found: re.Match[str]) -> Instruction:
     head, text, opcode, literal, called, operands = found.groups()
     shape = _remembered(text) if len(text) <= _REMEMBERED else parse_shape(text)
     if opcode is not None:
-        parts = (Operand("", None, literal),) if literal.strip() else ()
-        return Instruction(head, shape, " ", opcode, parts, line[found.end(4) + 1 :])
+        value = (Operand("", None, literal),) if literal.strip() else ()
+        return Instruction(head, shape, " ", opcode, value, line[found.end(4) + 1 :])
     if "[" in operands:
-        spans = (m.span() for m in OPERAND.finditer(line, *found.span(6)))
-        parts = tuple(_operand(line, *span, False) for span in spans)
+        parts = [_operand(line, *m.span(), literal=False) for m in OPERAND.finditer(line, *found.span(6))]
     else:
-        parts = tuple([Operand("", None, text) for text in operands.split(",")]) if operands else ()
-    return Instruction(head, shape, " ", called, parts, line[found.end(6) + 1 :])
+        parts = [_name_alone(("", None, text)) for text in operands.split(",")] if operands else []
+    return Instruction(head, shape, " ", called, tuple(parts), line[found.end(6) + 1 :])
+
+
+_name_alone: Callable[[tuple[str, None, str]], Operand] = functools.partial(tuple.__new__, Operand)  # most of what there is to make
 
 
 def _by_marks(line: str) -> Instruction:

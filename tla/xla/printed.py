@@ -12,12 +12,10 @@ from __future__ import annotations
 import json
 import math
 import re
-from dataclasses import fields
 
 from ..core.cache import plain_memo
 from ..core.ints import INT64_MAX
-from ..core.value import new_value
-from .array_shape import BITS, MAX_TILES, ArrayLayout, ArrayShape
+from .array_shape import BITS, MAX_TILES, ArrayLayout, ArrayShape, unchecked
 
 
 def _between(inner: str, rest: str) -> str:
@@ -93,22 +91,31 @@ def array_at(text: str, at: int) -> tuple[ArrayShape, int] | None:
 @plain_memo
 def _array(name: str, dims: str, order: str | None, tiles: str | None, bits: str | None, space: str | None) -> ArrayShape | None:
     """The array of these texts; None where it is not plain that they fit each other."""
-    sizes, levels = _ints(dims), tuple(map(_ints, tiles[1:-1].split(")("))) if tiles else ()
-    given, own = int(bits or 0), BITS.get(name, 0)
-    entries = math.prod(map(math.prod, levels))  # a tile of t makes at most n*t of a dimension of n
-    if not own or not entries or len(levels) > MAX_TILES or math.prod(sizes) * entries * max(own, 8) > INT64_MAX:
+    sizes, own = _ints(dims), BITS.get(name, 0)
+    layout, entries = (None, 1) if order is None else _layout(order, tiles, bits, space)
+    if not own or not entries or math.prod(sizes) * entries * max(own, 8) > INT64_MAX:
         return None
-    layout = None
-    if order is not None:
-        minor_to_major = _ints(order)
-        if sorted(minor_to_major) != [*range(len(sizes))] or (given not in (0, own) and not (own < 8 and given in (8, 16, 32))):
-            return None
-        known = {"minor_to_major": minor_to_major, "tiles": levels, "element_size_in_bits": given, "memory_space": int(space or 0)}
-        layout = new_value(ArrayLayout, **{**_NO_LAYOUT, **known})
-    return new_value(ArrayShape, element_type=name, dimensions=sizes, layout=layout, dynamic=(False,) * len(sizes))
+    if layout is not None and (len(layout.minor_to_major) != len(sizes) or not _may_have(own, layout.element_size_in_bits)):
+        return None
+    return unchecked(ArrayShape, element_type=name, dimensions=sizes, layout=layout, dynamic=(False,) * len(sizes))
 
 
-_NO_LAYOUT = {f.name: f.default for f in fields(ArrayLayout)}
+@plain_memo
+def _layout(order: str, tiles: str | None, bits: str | None, space: str | None) -> tuple[ArrayLayout, int]:
+    """The layout of these texts, and how many times larger its tiles make an array at most; 0 where it may be none.
+
+    Proof: a tile of t makes at most n*t of a dimension of n.
+    """
+    minor_to_major, levels = _ints(order), tuple(map(_ints, tiles[1:-1].split(")("))) if tiles else ()
+    valid = sorted(minor_to_major) == [*range(len(minor_to_major))] and len(levels) <= MAX_TILES
+    numbers = {"element_size_in_bits": int(bits or 0), "memory_space": int(space or 0)}
+    layout = unchecked(ArrayLayout, minor_to_major=minor_to_major, tiles=levels, **numbers)
+    return layout, valid * math.prod(map(math.prod, levels))
+
+
+def _may_have(own: int, given: int) -> bool:
+    """Whether E(given) may stand on a type of `own` bits."""
+    return given in (0, own) or (own < 8 and given in (8, 16, 32))
 
 
 def _ints(text: str) -> tuple[int, ...]:
