@@ -13,8 +13,8 @@ import json
 import math
 import re
 
+from ..core.arrays import INT64_MAX
 from ..core.cache import plain_memo
-from ..core.ints import INT64_MAX
 from .array_shape import BITS, MAX_TILES, ArrayLayout, ArrayShape, unchecked
 
 
