@@ -38,6 +38,7 @@ from .shardy import parse_shardy, parse_shardy_mesh, shardy_meshes, shardy_text
 from .sizes import byte_size, element_count, padded_element_count, waste, waste_by_dimension
 from .strip import padding_value, strip
 from .tile_padding import Digit, plan
+from .vocabulary import unknown_names
 
 __all__ = [
     "Advice",
@@ -136,6 +137,7 @@ __all__ = [
     "to_proto",
     "totals",
     "true_rank",
+    "unknown_names",
     "waste",
     "waste_by_dimension",
 ]
