@@ -6,7 +6,7 @@ import re
 
 from tla import ParseError, xla
 from tla.xla.instruction import printed_instruction
-from tla.xla.printed import array_at
+from tla.xla.printed_shape import array_at
 
 from night import amount
 from truth import DATA, rows

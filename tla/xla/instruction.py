@@ -19,7 +19,7 @@ from typing import NamedTuple, NoReturn
 from ..core.cache import plain_memo
 from ..core.errors import LeafTypeError, ParseError
 from .grammar import parse_shape
-from .printed import OPERAND, line_parts
+from .printed_line import OPERAND, line_parts
 from .shapes import Shape
 
 # Each comment can be matched in one way only: two ways each, and a line that fails to match would be tried in 2**n.
