@@ -259,6 +259,22 @@ def test_0y_loads_of_a_gemm(order):
             assert (np.asarray(smem)[len(rows) :] == -1).all()
 
 
+def test_0z_print_tensor(capsys):
+    """The page's tables, letter by letter; parse reads the layout of each."""
+    counting = make_tensor(42, make_shape(4, 5))
+    a, b = (make_tensor(make_inttuple_iter(0, 0), make_shape(4, 5), make_stride(*s)) for s in ((E[0], E[1]), (E[1], E[0])))
+    stated = {
+        counting: "counting_iter(42) o (4,5):(_1,4):\n   42   46   50   54   58\n   43   47   51   55   59\n"
+        "   44   48   52   56   60\n   45   49   53   57   61\n",
+        a: "ArithTuple(0,0) o (4,5):(_1@0,_1@1):\n" + "".join("".join(f"  ({i},{j})" for j in range(5)) + "\n" for i in range(4)),
+        b: "ArithTuple(0,0) o (4,5):(_1@1,_1@0):\n" + "".join("".join(f"  ({j},{i})" for j in range(5)) + "\n" for i in range(4)),
+    }
+    for t, text in stated.items():
+        tla.print_tensor(t)
+        assert capsys.readouterr().out == text
+        assert [parse(text)(i) for i in range(20)] == [t(i) for i in range(20)]
+
+
 def test_0z_tma_tensors():
     counting = make_tensor(42, make_shape(4, 5))
     assert [[counting(i, j) for j in range(5)] for i in range(4)] == [[42 + i + 4 * j for j in range(5)] for i in range(4)]

@@ -145,7 +145,7 @@ if TYPE_CHECKING:
     )
     from .symbolic import Condition, SymInt, assuming, at, dim, dims, explain, index, prove, simplify, to_python
     from .symbolic.nodes import CeilDiv, FloorDiv, Mod
-    from .viz.print_layout import print_layout
+    from .viz.print_layout import print_layout, print_tensor
 
 __version__ = "0.1.0"
 
@@ -153,7 +153,7 @@ __version__ = "0.1.0"
 _ON_DEMAND = {
     "tla.ascend.make": ["MakeLayoutFilter", "MakeLayoutFmap", "MakeLayoutFromTag", "MakeLayoutL0C", "MakeMxScaleLayout"],
     "tla.symbolic": ["Condition", "SymInt", "assuming", "at", "dim", "dims", "explain", "index", "prove", "simplify", "to_python"],
-    "tla.viz.print_layout": ["print_layout"],
+    "tla.viz.print_layout": ["print_layout", "print_tensor"],
     "tla.symbolic.nodes": ["CeilDiv", "FloorDiv", "Mod"],
 }
 _ON_DEMAND["tla.ascend.make"] += ["MakeTuple", "RoundDown", "RoundUp", "tuple_size"]
@@ -332,6 +332,7 @@ __all__ = [
     "parse",
     "prepend",
     "print_layout",
+    "print_tensor",
     "product",
     "product_each",
     "prove",

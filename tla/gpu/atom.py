@@ -152,6 +152,11 @@ class MMAAtom:
         found: Layout | None = getattr(self, name)
         return found or self.operand("A" if name == "E" else name[-1])
 
+    def element(self, side: str) -> Element:
+        """The type of the elements of "A", "B", "C" or "D", where registers hold several as one that of the one."""
+        found: Element = self.types["AB".index(side)] if self.types and side in "AB" else getattr(self, f"val_{side}")
+        return found
+
     def __getitem__(self, arguments: Any) -> MMAAtom:
         given: tuple[Any, ...] = arguments if isinstance(arguments, tuple) else (arguments,)
         if not self.majors:

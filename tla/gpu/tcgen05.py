@@ -31,12 +31,22 @@ class Kind:
     scales: tuple[Element, ...] = ()
     vectors: tuple[int, ...] = ()  # elements to a scale factor, dense
     takes_vector: bool = False  # whether the template has it
+    step: int = 8  # N is a multiple of it, of two SMs of twice as much
+    narrow: tuple[int, ...] = ()  # what else N may be, of one SM
+
+    def m(self, sms: int) -> tuple[int, ...]:
+        """The extents of M for one SM or two."""
+        return (128, 256) if sms == 2 else (128,) if self.scales else (64, 128)
+
+    def n(self, sms: int) -> tuple[int, ...]:
+        """The extents of N for one SM or two."""
+        return (*(self.narrow if sms == 1 else ()), *range(self.step * sms, 257, self.step * sms))
 
 
 KINDS: dict[str, Kind] = {
     "TF32": Kind("tf32", (tf32, float), (float,), 32),
     "F16BF16": Kind("f16", (half, bf16), (float, half), 16),
-    "S8": Kind("i8", (int8, uint8), (int32,), 8),
+    "S8": Kind("i8", (int8, uint8), (int32,), 8, step=16, narrow=(8, 24)),
     "F8F6F4": Kind("f8f6f4", F8F6F4, (float, half), 8),
     "MXF8F6F4": Kind("mxf8f6f4.block_scale", F8F6F4, (float,), 8, (fp8_e8m0,), (32,)),
     "MXF4": Kind("mxf4nvf4.block_scale", (fp4_e2m1,), (float,), 4, (fp8_e8m0, fp8_ue4m3), (16, 32), True),
@@ -67,8 +77,8 @@ def _umma(name: str, kind: Kind, form: str, sms: int, k_scale: int, *arguments: 
     if kind.inputs == (half, bf16) and a is not b:
         raise LeafTypeError(f"{name} of {a} and {b}", "one type of A and B", f"take {a} for both")
     sf = one_of(f"the scale of {name}", given.pop(0), kind.scales) if kind.scales else None
-    m = extent(f"M of {name}", given.pop(0), (64, 128) if sms == 1 else (128, 256))
-    n = extent(f"N of {name}", given.pop(0), range(8, 257, 8) if sms == 1 else range(16, 257, 16))
+    m = extent(f"M of {name}", given.pop(0), kind.m(sms))
+    n = extent(f"N of {name}", given.pop(0), kind.n(sms))
     sparse = form.endswith("SPARSE")
     vs = _vector(name, kind, sparse, given)
     majors = _majors(name, form, given)
@@ -138,12 +148,12 @@ def _majors(name: str, form: str, given: list[Any]) -> list[Major]:
     return majors
 
 
-def _examples(kind: Kind, form: str) -> tuple[tuple[Any, ...], ...]:
+def _examples(kind: Kind, form: str, sms: int) -> tuple[tuple[Any, ...], ...]:
     sparse, more = form.endswith("SPARSE"), (0,) * form.endswith("SCALED")
     a = fp8_e4m3 if fp8_e4m3 in kind.inputs else kind.inputs[0]
     vectors: tuple[tuple[int, ...], ...] = tuple((v * (1 + sparse),) for v in kind.vectors) if kind.takes_vector else ((),)
     scale = kind.scales[:1]
-    return tuple((a, a, kind.outputs[0], *scale, 128, n, *v, Major.K, Major.K, *more) for v in vectors for n in (64, 128))
+    return tuple((a, a, kind.outputs[0], *scale, 128 * sms, n, *v, Major.K, Major.K, *more) for v in vectors for n in (64, 128))
 
 
 def families() -> Iterator[Family]:
@@ -161,4 +171,4 @@ def _family(name: str, kind: Kind, form: str, sms: int, k_scale: int) -> Family:
     c = ", ScaleC" if form.endswith("SCALED") else ""
     parameters = f"a_type, b_type, c_type{scale}, M, N{vector}, a_major, b_major{c}, ..."
     make = partial(_umma, name, kind, form, sms, k_scale)
-    return Family(name, "sm100" if k_scale == 2 else "sm103", parameters, make, _examples(kind, form))
+    return Family(name, "sm100" if k_scale == 2 else "sm103", parameters, make, _examples(kind, form, sms))

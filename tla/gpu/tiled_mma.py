@@ -18,7 +18,7 @@ from ..core.layout import Layout, join
 from ..core.make_layout import MakeLayout
 from ..tensors.tensor import Tensor, as_tensor
 from .atom import Family, MMAAtom, TmemFragment
-from .fragments import fragment_like, register_fragment, tmem_fragment
+from .fragments import fragment_like, register_fragment, register_type, tmem_fragment
 from .partition import cut, part_of, with_valid
 from .tiled import as_threads, by_thread, rank_of, thread_coordinate, vector
 
@@ -275,7 +275,10 @@ class ThrMMA:
         return part_of(whole, frg, self.thread, thread, (_, (_,) * rank_of(t)))
 
     def partition_fragment_A(self, t: Any) -> Tensor:
-        """New registers, or tensor memory, of the shape of the thread's part of A; of an A in shared memory, that part."""
+        """New registers, or tensor memory, of the shape of the thread's part of A; of an A in shared memory, that part.
+
+        Registers hold the atom's element type, whatever that of the tensor is.
+        """
         return self.make_fragment_A(self.partition_A(t))
 
     def partition_fragment_B(self, t: Any) -> Tensor:
@@ -283,24 +286,28 @@ class ThrMMA:
         return self.make_fragment_B(self.partition_B(t))
 
     def partition_fragment_C(self, t: Any) -> Tensor:
-        """New registers, or tensor memory, of the shape of the thread's part of C."""
+        """New registers, or tensor memory, of the shape of the thread's part of C, for the atom's accumulators: float of half, too."""
         return self.make_fragment_C(self.partition_C(t))
 
     def make_fragment_A(self, part: Tensor) -> Tensor:
         """New registers, or tensor memory, of the shape of a part of A: see partition_fragment_A."""
-        return self._fragment(self.mma.atom.frg_A, as_tensor("make_fragment_A", part))
+        return self._fragment("A", as_tensor("make_fragment_A", part))
 
     def make_fragment_B(self, part: Tensor) -> Tensor:
         """New registers of the shape of a part of B: see partition_fragment_B."""
-        return self._fragment(self.mma.atom.frg_B, as_tensor("make_fragment_B", part))
+        return self._fragment("B", as_tensor("make_fragment_B", part))
 
     def make_fragment_C(self, part: Tensor) -> Tensor:
         """New registers, or tensor memory, of the shape of a part of C."""
         kind, part = self.mma.atom.frg_C, as_tensor("make_fragment_C", part)
-        return tmem_fragment(kind, part) if kind else register_fragment(part, self.thread)
+        if kind:
+            return tmem_fragment(kind, part)
+        return register_fragment(part, self.thread, register_type(self.mma.atom.val_C, part, wider=True))
 
-    def _fragment(self, kind: str | TmemFragment | None, part: Tensor) -> Tensor:
+    def _fragment(self, side: str, part: Tensor) -> Tensor:
         """The fragment of A or B: tensor memory, the part itself where a descriptor of shared memory says it, or registers."""
+        atom = self.mma.atom
+        kind: str | TmemFragment | None = getattr(atom, f"frg_{side}")
         if isinstance(kind, TmemFragment):
             return tmem_fragment(kind, part)
-        return part if kind and "desc" in kind else fragment_like(part, self.thread)
+        return part if kind and "desc" in kind else fragment_like(part, self.thread, register_type(atom.element(side), part))
