@@ -64,8 +64,8 @@ def parse(text: str, *, origin_shape: Any = None, symbols: Any = None) -> Any:
       fix       give each mode its counterpart
 
     What CuTe, its DSL and C++ compilers print is read too: tensors (their layout, in elements; where a pointer points is left out,
-    but for where a swizzle begins), tables (the layout above them), `S<...>`, `?`, ArithTuple, counting_iter, and types. There `int` and `?` are sizes d0, d1, ... that are not
-    known, or the symbols, in their order; and a bare number of the DSL is static.
+    but for where a swizzle begins), tables (the layout above them), `S<...>`, `?`, ArithTuple, counting_iter, and types. There `int`
+    and `?` are sizes d0, d1, ... that are not known, or the symbols, in their order; and a bare number of the DSL is static.
 
     >>> print(parse("Sw<3,4,3>_smem_ptr[16b](0x7f0000000000) o (_8,_64):(_64,_1)"))
     Sw<3,3,3> o _0 o (_8,_64):(_64,_1)
