@@ -238,7 +238,7 @@ class CopyAtom:
     def _in_elements(self, side: str) -> Layout:
         if self.val_type is None:
             what = f"{self.name} without an element type"
-            raise LeafTypeError(what, "the type of what it copies", f"write {self.name}[half]")
+            raise LeafTypeError(what, "the type of what it copies", f'write Copy_Atom["{self.name}", half]')
         layout: Layout = recast_layout[1, self.val_type.bits](getattr(self, side))
         return layout
 

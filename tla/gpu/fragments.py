@@ -41,6 +41,11 @@ def numpy_type(element: Element) -> str:
     return NUMPY.get(element.name, "float32")
 
 
+def numpy_has(element: Element) -> bool:
+    """Whether numpy has an element type itself, and no other type holds its values."""
+    return element.name in NUMPY and element.bits >= 8 and element.name != "tf32"
+
+
 def holds(element: Element, dtype: Any, wider: bool = False) -> bool:
     """Whether a numpy type is the one for an element type's values; of those that numpy lacks, any of that kind is.
 
@@ -49,7 +54,7 @@ def holds(element: Element, dtype: Any, wider: bool = False) -> bool:
     import numpy as np
 
     natural = np.dtype(numpy_type(element))
-    if element.name in NUMPY and element.bits >= 8 and element.name != "tf32":
+    if numpy_has(element):
         return dtype == natural or (wider and dtype.kind == natural.kind and np.can_cast(natural, dtype))
     return dtype.kind in ("iu" if natural.kind in "iu" else "fV")
 
