@@ -12,9 +12,9 @@ import pytest
 from tla import GetTile, MakeBatchedLayout, MakeLayout, MakeLayoutFilter, MakeLayoutFmap, MakeMxScaleLayout, MakeTensor, _, ascend, copy
 from tla.ascend import (
     L0C,
-    BlockSwizzle,
     ColumnMajor,
     Conv2d,
+    GemmIdentityBlockSwizzle,
     PaddingRowMajor,
     RowMajor,
     fp4_e2m1,
@@ -81,18 +81,18 @@ def out(total, tile, element=half, arch="AtlasA2", **more):
 
 def block_of(a, b, c, block, tile, element=half, arch="AtlasA2", tags=(RowMajor, RowMajor)):
     """One block of a GEMM: a step of k after another into the accumulator, then out."""
-    (m, n, k), (rows, columns, depth) = tile, block.extents
+    (m, n, first), (rows, columns, depth), k = block.start, block.extents, tile[2]
     total = np.zeros((rows, columns), np.float32)
-    for start in range(0, depth, k):
-        x = operand(GetTile(a, (block.m * m, block.k * k + start), (rows, k)), tags[0], "A", element, arch)
-        y = operand(GetTile(b, (block.k * k + start, block.n * n), (k, columns)), tags[1], "B", element, arch)
+    for start in range(first, first + depth, k):
+        x = operand(GetTile(a, (m, start), (rows, k)), tags[0], "A", element, arch)
+        y = operand(GetTile(b, (start, n), (k, columns)), tags[1], "B", element, arch)
         total += x @ y
-    out(total, GetTile(c, (block.m * m, block.n * n), (rows, columns)), arch=arch)
+    out(total, GetTile(c, (m, n), (rows, columns)), arch=arch)
 
 
 def matmul(a, b, c, tile, cores=3, **more):
     (m, k), n = a.origin_shape, b.origin_shape[1]
-    for block in itertools.chain.from_iterable(BlockSwizzle((int(m), int(n), int(k)), tile, offset=3).waves(cores)):
+    for block in GemmIdentityBlockSwizzle[3, 0]((int(m), int(n), int(k)), tile, cores=cores).order():
         block_of(a, b, c, block, tile, **more)
     return np.asarray(c)
 
@@ -126,7 +126,7 @@ def test_batched():
     copy(x, a)
     copy(y, b)
     for i in range(3):
-        matmul(a[i, _, _], b[i, _, _], c[i, _, _], (16, 16, 32))
+        matmul(a[i, _, _], b[i, _, _], c[i, _, _], (32, 32, 32))
     np.testing.assert_array_equal(np.asarray(c), x @ y)
 
 
@@ -135,7 +135,7 @@ def test_grouped():
     x, y = ([integers(*(p[0], p[2])) for p in problems], [integers(p[2], p[1]) for p in problems])
     c = [memory(gm(m, n), "GM") for m, n, _k in problems]
     a, b = ([in_gm(v, gm(*v.shape)) if v.size else None for v in values] for values in (x, y))
-    for g, block in itertools.chain.from_iterable(grouped(problems, tile, 4)):
+    for g, block in itertools.chain.from_iterable(grouped(problems, tile, cores=4)):
         block_of(a[g], b[g], c[g], block, tile)
     for g, (m, _n, _k) in enumerate(problems):
         if m:

@@ -125,10 +125,15 @@ def test_descriptors(case):
 # --------------------------------------------------------------------------------------------- what the hardware reads
 
 
-def hardware(d, bits, rows, columns, width, major):
+#: Bytes of a row of an atom, and how many bits of the row's number (8 rows, of SW128_32B 4) are xored into which bits of the column.
+ATOMS = {"INTER": (16, 0, 4), "SW32": (32, 1, 4), "SW64": (64, 2, 4), "SW128": (128, 3, 4), "SW128_32B": (128, 2, 5)}
+
+
+def hardware(d, bits, rows, columns, mode, major):
     """Byte address (and bit) of each element, from the 64 bits alone, by the PTX manual: core matrices of 8 rows of 16 bytes."""
     start, lbo, sbo = (d >> low & 0x3FFF for low in (0, 16, 32))
-    unit = 128 // bits
+    span, xored, base = ATOMS[mode]
+    unit, width, lines = 128 // bits, span // 16, 4 if mode == "SW128_32B" else 8
     out = {}
     for mn, k in itertools.product(range(rows), range(columns)):
         if major == "K":
@@ -140,29 +145,27 @@ def hardware(d, bits, rows, columns, width, major):
             inside = mn % unit
         else:
             column = mn // unit
-            address = start * 16 + column // width * lbo * 16 + column % width * 16 + k // 8 * sbo * 16 + k % 8 * width * 16
+            address = start * 16 + column // width * lbo * 16 + column % width * 16 + k // lines * sbo * 16 + k % lines * width * 16
             inside = mn % unit
-        address ^= (address >> 7 & (width - 1)) << 4  # address bits 4 to 6 by bits 7 to 9, as many as the mode has
+        address ^= (address >> 7 & ((1 << xored) - 1)) << base  # the row's number, address bits 7 and up, into those of the column
         out[mn, k] = address * 8 + inside * bits
     return out
 
 
-WIDTH = {"INTER": 1, "SW32": 2, "SW64": 4, "SW128": 8}
-
-
 @pytest.mark.parametrize("element", [half, float, int8, as_element("float_e2m1_t")], ids=str)
-@pytest.mark.parametrize("name", [*GMMA.atoms])
-@pytest.mark.parametrize(("make", "mn"), [(wgmma_descriptor, 64), (umma_descriptor, 128)])
+@pytest.mark.parametrize(
+    ("make", "mn", "name"), [(wgmma_descriptor, 64, n) for n in GMMA.atoms] + [(umma_descriptor, 128, n) for n in UMMA.atoms]
+)
 def test_the_hardware_reads_exactly_the_tile(make, mn, name, element):
-    major, mode = name.split("_")
+    major, _dash, mode = name.partition("_")
     k = 256 // element.bits
     for order in ((Int[1](), Int[2]()), (Int[2](), Int[1]())):  # an order counts where it is static
-        buffer = MakeTensor(None, tile_to_shape(GMMA.atoms[name][element], (Int[256](), Int[max(4 * k, 1024 // element.bits)]()), order))
+        buffer = MakeTensor(None, tile_to_shape(UMMA.atoms[name][element], (Int[256](), Int[max(4 * k, 1024 // element.bits)]()), order))
         for coord in ((0, 0), (1, 1), (256 // mn - 1, 3)):
             t = local_tile(buffer, (Int[mn](), Int[k]()), coord)
             d = make(t, major, element, base=0x2000)
             wanted = 0x2000 * 8 + (offsets(t.layout).astype(np.int64) + int(t.offset)) * element.bits
-            read = hardware(d.bits, element.bits, mn, k, WIDTH[mode], major)
+            read = hardware(d.bits, element.bits, mn, k, mode, major)
             assert all(read[i, j] == wanted[i, j] for i, j in itertools.product(range(mn), range(k)))
             again = read_descriptor(d.bits, major, d.generation)
             assert (again.addresses((mn, k), element) == wanted // 8).all()
@@ -226,10 +229,6 @@ def test_every_canonical_layout_is_known_again(element):
                 made = tile_to_shape(getattr(gpu, family).atoms[again][element], shape, found.order)
                 assert (offsets(made) == offsets(buffer)).all()
                 assert copies == (1, 1) or again == name
-
-
-#: Bytes of a row of an atom, and how many bits of the row's number (8 rows, of SW128_32B 4) are xored into which bits of the column.
-ATOMS = {"INTER": (16, 0, 4), "SW32": (32, 1, 4), "SW64": (64, 2, 4), "SW128": (128, 3, 4), "SW128_32B": (128, 2, 5)}
 
 
 @functools.cache
@@ -360,7 +359,7 @@ def test_random_layouts_are_descriptors_or_are_refused_for_what_the_hardware_wou
             refused += 1
             assert not readable(layout, major, bits, k), layout
             continue
-        read = hardware(d.bits, bits, 64, k, 1, major)
+        read = hardware(d.bits, bits, 64, k, "INTER", major)
         image = offsets(layout)
         assert all(read[i, j] == image[i, j] * bits for i, j in itertools.product(range(64), range(k)))
         taken += 1
@@ -375,7 +374,7 @@ def readable(layout, major, bits, k):
     sbo = image[8, 0] if major == "K" else image[unit, 0]
     if (image[0, 0], lbo % 16, sbo % 16) != (0, 0, 0) or max(lbo, sbo) >= 1 << 18 or min(lbo, sbo) < 0:
         return False
-    read = hardware(int(lbo) // 16 << 16 | int(sbo) // 16 << 32, bits, 64, k, 1, major)
+    read = hardware(int(lbo) // 16 << 16 | int(sbo) // 16 << 32, bits, 64, k, "INTER", major)
     return all(read[i, j] == image[i, j] * 8 for i, j in itertools.product(range(64), range(k)))
 
 
@@ -558,7 +557,7 @@ def test_scales_of_cdna4_are_the_shuffle_that_kernels_do():
     assert why.value.reason.fix == "write scale_factor_layout(rows, k, 32, 'cdna4')"
     with pytest.raises(TlaError, match="one of 1, 32"):
         scale_factor_atom(16, "cdna4")
-    with pytest.raises(TlaError, match=re.escape("of Ascend take tla.MakeMxScaleLayout")):
+    with pytest.raises(TlaError, match=re.escape("for Ascend write tla.MakeMxScaleLayout")):
         scale_factor_layout(128, 128, 32, "zZ")
 
 

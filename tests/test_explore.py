@@ -23,11 +23,13 @@ import pytest
 import tla
 from tla import Int, Layout, RangeError, TlaError, dim, parse, size, viz, xla
 from tla.apps import explore
+from tla.apps.explore.accesses import USUAL
 from tla.apps.explore.answer import answer, code as explore_code, picture, python
 from tla.apps.explore.grammar import MAX_CALLS, MAX_SIZES, MAX_TEXT, Misread, read
 from tla.apps.explore.operations import CONSTANTS, OPERATIONS, module_of
 from tla.apps.explore.server import HOST, MAX_BODY, Server
 from tla.apps.explore.steps import BY_MODE, LAWS, steps
+from tla.linear import triton
 
 import corpus
 import oracle
@@ -137,7 +139,7 @@ REFUSED = {
     "composition * 2": (0, "composition is no integer", "call it, or choose another name"),
     "(a=4, 2)": (8, "the text ends", "only calls have named arguments"),
     "__import__('os')": (0, "unexpected '__import__'", "a layout reads (_4,2):(_1,4)"),
-    "open('/etc/passwd')": (0, "the operation, 'open', is not known", "docs/explore.md lists them"),
+    "open('/etc/passwd')": (0, "the operation, 'open', is not known", "write one of those that docs/explore.md lists"),
     "(4,2):(1,4).__class__": (11, "unexpected '.__class__'", "a layout reads (_4,2):(_1,4)"),
     "composition((6,2):(1,7), (_3):(_4))": (0, None, None),
     "(4%0,2):(1,4)": (3, "a division by 0", "divide by another number"),
@@ -348,7 +350,7 @@ def test_values_that_are_no_layouts_and_errors():
     assert answer("4")["figures"] == []
     assert answer("(4:1, (2,2):(1,2))")["figures"][1]["title"] == "(2,2):(1,2)"
     assert answer("relayout(f32[16,32]{1,0:T(8,16)}, f32[16,32]{0,1})")["value"].endswith("{0,1}: 2,048 bytes move, in runs of 1")
-    assert answer("4:1", "taste")["error"]["fix"] == "write color_by='tile'; a function gets (coord, offset)"
+    assert answer("4:1", "taste")["error"]["fix"] == "write color_by='tile'"
     assert picture("(2,3):(3,1)")["svg"].startswith("<svg")
     assert picture("(2,3")["error"]["position"] == 0
     assert picture("4")["error"]["what"] == "draw of 0 layouts"
@@ -564,6 +566,7 @@ OTHERS = {
     "a list": (400, {"body": b"[1]"}),
     "a number for a text": (400, {"body": b'{"text": 4}'}),
     "a text for a width": (400, {"body": b'{"text": "4:1", "bits": "16"}'}),
+    "a number for an access": (400, {"body": b'{"text": "4:1", "access": 1}'}),
     "a list for a colour": (400, {"body": b'{"text": "4:1", "color_by": []}'}),
     "a path that is not there": (404, {"path": "/page"}),
     "a path into the package": (404, {"path": "/../server.py"}),
@@ -727,11 +730,126 @@ def test_the_lists_of_the_page_are_those_of_the_library():
         "auto",
         *(name for rule in RULES for name in ((rule, "value") if rule == "thread" else (rule,))),
     ]
+    assert ast.literal_eval(re.search(r"ACCESSES = (\[.*?\]);", script)[1]) == [*USUAL]
     examples = ast.literal_eval(re.search(r"EXAMPLES = (\[.*?\]);", script, re.DOTALL)[1])
     for _title, text in examples:
         found = answer(text)
         assert "error" not in found, text
         assert found["figures"] or found["sizes"]
+
+
+BLOCKED = "#ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [4, 8], warpsPerCTA = [2, 1], order = [1, 0]}>"
+MMA = "#ttg.nvidia_mma<{versionMajor = 2, versionMinor = 0, warpsPerCTA = [2, 2], instrShape = [16, 8]}>"
+SWIZZLED = "#ttg.swizzled_shared<{vec = 8, perPhase = 1, maxPhase = 8, order = [1, 0]}>"
+PADDED = "#ttg.padded_shared<[32:+4, 128:+8] {order = [1, 0], shape = [32, 64]}>"
+TRITON = {  # a text -> the layout, the shape and the width in it
+    BLOCKED: (BLOCKED, (8, 32), None),
+    f"tensor<16x64xf16, {BLOCKED}>": (BLOCKED, (16, 64), 16),
+    f"#mma = {MMA}\ntensor<64x32xbf16, #ttg.dot_op<{{opIdx = 0, parent = #mma, kWidth = 2}}>>": (
+        f"#ttg.dot_op<{{opIdx = 0, parent = {MMA}, kWidth = 2}}>",
+        (64, 32),
+        16,
+    ),
+    f"#p = {BLOCKED}; tensor<32x!tt.ptr<f16>, #ttg.slice<{{dim = 0, parent = #p}}>>": (
+        f"#ttg.slice<{{dim = 0, parent = {BLOCKED}}}>",
+        (32,),
+        64,
+    ),
+    f"!ttg.memdesc<2x64x64xf16, {SWIZZLED}, #ttg.shared_memory, mutable>": (SWIZZLED, (64, 64), 16),
+    PADDED: (PADDED, (32, 64), None),
+    "#ttg.nvmma_shared<{swizzlingByteWidth = 64, transposed = true, elementBitWidth = 16}>": (None, (64, 64), 16),
+}
+
+
+@pytest.mark.parametrize("text", TRITON)
+def test_what_triton_prints_is_drawn(text):
+    attribute, shape, bits = TRITON[text]
+    layout = triton.from_text(attribute or text)
+    found, bases = answer(text), layout.linear(shape)
+    figure = found["figures"][0]
+    assert read(text).value.bits == bits
+    cells = dict(zip(itertools.product(*map(range, (shape if len(shape) > 1 else (1, *shape)))), figure["grids"][0]["texts"]))
+    if "offset" not in bases.get_in_dim_names():
+        lanes = bases.get_in_dim_size("lane")
+        for (row, column), cell in cells.items():
+            thread, value = map(int, re.match(r"T(\d+)V(\d+)", cell).groups())
+            place = bases.apply({"register": value, "lane": thread % lanes, "warp": thread // lanes, "block": 0})
+            assert [*place.values()] == [row, column][-len(shape) :]
+        return
+    back = bases.invert()
+    for (row, column), cell in cells.items():
+        offset = back.apply({"dim0": row, "dim1": column})["offset"]
+        assert int(cell) == (layout.padded(offset) if text == PADDED else offset)
+
+
+def test_triton_texts_that_are_wrong_say_where():
+    for text, what, position in (
+        ("A = 4:1; tensor<16x16xf16, #x>", "#x is a name", 9),
+        (f"tensor<16xf16, {BLOCKED}>", "1 extents", 0),
+        ("tensor<16x16xf16, #ttg.blocked<{sizePerThread = [1, 4]}>>", "without", 0),
+        ("#", "the text ends", 1),
+        ("#ttng.tensor_memory_scales_encoding<>", "tensor memory", 0),
+        ("#x = #x", "is a name", 0),
+    ):
+        error = answer(text)["error"]
+        assert what in error["what"] or what in error["fix"] + error["expected"], error
+        assert error["position"] == position, error
+
+
+def degree(layout, bits, lanes):
+    """The most words of one bank that lanes of one phase want: lanes are lists of the coordinates that each takes at once."""
+    found = 0
+    phase = max(1, min(32, 1024 // (bits * len(lanes[0]))))
+    for group in (lanes[k : k + phase] for k in range(0, len(lanes), phase)):
+        words = {layout(*c) * bits // 32 for lane in group for c in lane}
+        found = max(found, *(sum(w % 32 == bank for w in words) for bank in range(32)))
+    return found
+
+
+@pytest.mark.parametrize(
+    "text", ["(_64,_64):(_64,_1)", "Sw<3,3,3> o _0 o (_64,_64):(_64,_1)", "(_32,_24):(_1,_33)", "((_8,_4),_16):((_1,_128),_8)"]
+)
+def test_conflicts_of_an_access_are_counted(text):
+    layout, bits = parse(text), 16
+    rows, columns = (size(mode) for mode in (tla.get[0](layout.shape), tla.get[1](layout.shape)))
+    down, across = (max(n for n in range(1, 33) if extent % n == 0) for extent in (rows, columns))
+    wanted = {
+        "a row, an element each": max(
+            degree(layout, bits, [[(i, j + k)] for k in range(across)]) for i in range(rows) for j in range(0, columns, across)
+        ),
+        "a column, an element each": max(
+            degree(layout, bits, [[(i + k, j)] for k in range(down)]) for j in range(columns) for i in range(0, rows, down)
+        ),
+        "down the rows, 16 bytes of each": max(
+            degree(layout, bits, [[(i + k, j + v) for v in range(8)] for k in range(down)])
+            for i in range(0, rows, down)
+            for j in range(0, columns, 8)
+        ),
+    }
+    for name, expected in wanted.items():
+        found = answer(text, bits=bits, access=name)["access"]
+        if found["degree"] is None:
+            assert "aligned vectors" in found["fix"]
+            continue
+        assert found["degree"] == expected, name
+        banks = {int(offset) * bits // 32 % 32 for offset in found["offsets"][:: 128 // bits if "16 bytes" in name else 1]}
+        assert len(found["offsets"]) == (0 if expected == 1 else expected * (8 if "16 bytes" in name else 1))
+        assert len(banks) <= 1
+
+
+def test_accesses_that_are_none_say_so():
+    for access, what in (
+        ("4", "an access by 4"),
+        ("(", "never closed"),
+        ("along the columns, 16 bytes of each", "holds offsets"),
+        (" ", None),
+    ):
+        found = answer("(_64,_64):(_64,_1)", access=access)["access"]
+        assert found is None if what is None else what in found["text"]
+    assert answer("f32[16,256]{1,0:T(8,128)}", access="a row, an element each")["access"]["degree"] == 1
+    assert answer(f"tensor<16x64xf16, {BLOCKED}>", access="4:1")["access"] is None  # it is no memory
+    assert answer("(_16,_64):(_64,_1)", bits=16, access=f"tensor<16x64xf16, {BLOCKED}>")["access"]["degree"] == 2  # rows of 128 bytes
+    assert answer("(M,N):(N,_1)", access="a row, an element each")["access"] is None  # nor has it a size
 
 
 def test_statics_stay_static_and_errors_are_values():

@@ -1,5 +1,6 @@
 """The page of tla explore in headless Chromium; skipped where there is none. TLA_SCREENSHOTS=folder keeps a picture of each state."""
 
+import base64
 import contextlib
 import json
 import os
@@ -25,6 +26,9 @@ pytestmark = pytest.mark.skipif(
 )
 FLAGS = """--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update
 --disable-sync --window-size=1200,1400"""
+#: The folder node_modules of axe-core and pyodide, which npm installs.
+NPM = Path(os.environ.get("TLA_NPM", "node_modules"))
+AXE = next((path for path in [NPM / "axe-core" / "axe.min.js"] if path.exists()), None)
 SEED = "((_4,_2),(_4,_3)):((_4,_16),(_1,_32))"
 
 
@@ -34,9 +38,9 @@ class Page:
     def __init__(self, driver, server):
         self.driver, self.server = driver, server
 
-    def open(self, text=""):
+    def open(self, text="", more=""):
         self.driver.get("about:blank")
-        self.driver.get(self.server.url(text))
+        self.driver.get(self.server.url(text) + more)
         self.settle()
 
     def settle(self):
@@ -93,6 +97,12 @@ class Page:
             self.settle()
             self.driver.save_screenshot(str(Path(folder) / f"{name}.png"))
             self.driver.set_window_size(1200, 1400)
+
+    def keep(self, name):
+        """A picture of the page as wide and as high as it is."""
+        if folder := os.environ.get("TLA_SCREENSHOTS"):
+            shot = self.driver.execute_cdp_cmd("Page.captureScreenshot", {"captureBeyondViewport": True})
+            Path(folder, f"{name}.png").write_bytes(base64.b64decode(shot["data"]))
 
     def emulate(self, scheme):
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
@@ -329,6 +339,69 @@ def test_a_thread_is_marked_in_every_operand(page):
     assert page.point(0, 1)["held by"] == "T4V0"  # row 0 of B, K down: column 1 is of thread 4
     assert page.driver.execute_script("return sheets.map(s => s.marked.size)") == [4, 8, 4]
     page.shot("mma")
+
+
+def test_a_layout_of_triton(page):
+    page.open("#blocked = #ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [4, 8], warpsPerCTA = [2, 1], order = [1, 0]}>")
+    assert page.point(5, 6)["held by"] == "T41V2"  # the second warp's second row of threads
+    assert page.driver.execute_script("return sheets[0].marked.size") == 4
+    page.write("!ttg.memdesc<64x64xf16, #ttg.swizzled_shared<{vec = 8, perPhase = 1, maxPhase = 8, order = [1, 0]}>, #smem>")
+    assert page.text("value") == "Sw<3,3,3> o _0 o (_64,_64):(_64,_1)"
+    assert page.at("bits").get_attribute("placeholder") == "16"
+    page.shot("triton")
+
+
+def test_an_access_is_counted_and_what_collides_is_marked(page):
+    page.open("(_64,_64):(_64,_1)")
+    marked = "return [...sheets[0].marked].sort((a, b) => a - b)"
+    page.at("bits").send_keys("16")
+    page.at("access").send_keys("down the rows, 16 bytes of each")
+    page.settle()
+    assert page.text("accessed").startswith(
+        "128-bit accesses: 32 wavefronts, 4 at least; 8-way conflict: lanes 0, 1, 2, 3, 4, 5, 6, 7 of warp 0"
+    )
+    assert page.driver.execute_script(marked) == [64 * row + k for row in range(8) for k in range(8)]
+    assert page.text("legend").startswith("colours: banks")
+    page.shot("access")
+    page.driver.refresh()  # the address keeps it
+    page.settle()
+    page.write("Sw<3,3,3> o _0 o (_64,_64):(_64,_1)")
+    assert "no conflict" in page.text("accessed")
+    assert page.driver.execute_script(marked) == []
+    page.write("SM80_16x8x16_F32F16F16F32_TN")
+    assert not page.at("access").is_enabled()
+    assert not page.at("accessed").is_displayed()
+
+
+STATES = {  # what is open -> a text, and what else is chosen
+    "the first page": "",
+    "a divide, with its steps": "A = (_8,_12):(_12,_1); zipped_divide(A, (_4, _3))",
+    "an access with conflicts": "(_64,_64):(_64,_1)&bits=16&access=down the rows, 16 bytes of each",
+    "an error": "logcal_divide(4:1, 2)",
+    "sizes that are asked for": "MakeLayout[half, zN](M, N)",
+    "an MMA": "SM80_16x8x16_F32F16F16F32_TN",
+}
+
+
+@pytest.mark.skipif(AXE is None, reason="needs axe: npm install axe-core, and its folder node_modules in TLA_NPM")
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1440), ("dark", 390)])
+def test_axe_finds_nothing_and_no_width_scrolls(page, scheme, width):
+    page.emulate(scheme)
+    page.driver.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride", {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    )
+    try:
+        for name, text in STATES.items():
+            page.open(text.partition("&")[0], "".join(text.partition("&")[1:]))
+            page.driver.execute_script("at('codes').scrollIntoView(); scrollTo(0, 0)")
+            page.driver.execute_script(AXE.read_text())
+            run = "axe.run({ resultTypes: ['violations'] }).then(found => arguments[0](found.violations))"
+            found = page.driver.execute_async_script(run)
+            assert [(x["id"], x["impact"], [n["html"][:200] for n in x["nodes"]]) for x in found] == [], name
+            assert page.driver.execute_script("return document.documentElement.scrollWidth - innerWidth") <= 0, name
+            page.keep(f"{scheme}_{width}_{name.replace(' ', '_')}")
+    finally:
+        page.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
 def test_two_cells_of_one_offset_are_shown(page):

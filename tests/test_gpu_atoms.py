@@ -129,6 +129,8 @@ REFUSED = {
     "SM100_MMA_F16BF16_SS<half_t,bfloat16_t,float,128,256,UMMA::Major::K,UMMA::Major::K>": "one type of A and B",
     "SM100_MMA_F16BF16_SS<float,float,float,128,256,UMMA::Major::K,UMMA::Major::K>": "half",
     "SM100_MMA_F16BF16_TS<half_t,half_t,float,128,256,UMMA::Major::MN,UMMA::Major::K>": "MN-major",
+    "SM100_MMA_MXF4_SS<float_e2m1_t,float_e2m1_t,float,float_ue4m3_t,128,64,32,UMMA::Major::K,UMMA::Major::K>": "the vector of .* of 32",
+    "SM100_MMA_MXF8F6F4_SS<float_e4m3_t,float_e4m3_t,float,float_ue8m0_t,64,64,UMMA::Major::K,UMMA::Major::K>": "M of .* of 64",
     "SM80_CP_ASYNC_CACHEGLOBAL<float>": "128 bits",
     "SM90_64x64x32_F32E4M3E4M3_SS_TN<GMMA::Major::MN,GMMA::Major::K>": "16-bit",
     "XE_DPAS_TT<3,float,half_t,half_t,float>": "1, 2, 4, 8",
@@ -141,6 +143,36 @@ REFUSED = {
 def test_what_there_is_not_is_refused(text, message):
     with pytest.raises(TlaError, match=message):
         atom(text)
+
+
+#: A template of tcgen05.mma up to N, the major of B -> every N that the static_asserts of CuTe's mma_sm100_umma.hpp take.
+COLUMNS = {
+    ("SM100_MMA_F16BF16_SS<half_t,half_t,float,128", "K"): range(8, 257, 8),
+    ("SM100_MMA_F16BF16_TS<half_t,half_t,float,64", "K"): range(8, 257, 8),
+    ("SM100_MMA_F16BF16_TS<half_t,half_t,float,128", "K"): range(16, 257, 16),
+    ("SM100_MMA_TF32_2x1SM_SS<tfloat32_t,tfloat32_t,float,128", "K"): range(16, 257, 16),
+    ("SM100_MMA_TF32_2x1SM_TS<tfloat32_t,tfloat32_t,float,256", "K"): range(32, 257, 32),
+    ("SM100_MMA_S8_SS<int8_t,int8_t,int32_t,64", "K"): [8, *range(16, 257, 16)],
+    ("SM100_MMA_S8_2x1SM_SS<int8_t,int8_t,int32_t,128", "K"): range(32, 257, 32),
+    ("SM100_MMA_F8F6F4_SS<float_e4m3_t,float_e4m3_t,float,64", "K"): range(8, 257, 8),
+    ("SM100_MMA_F8F6F4_SS<float_e4m3_t,float_e4m3_t,float,64", "MN"): range(16, 257, 16),
+    ("SM100_MMA_F8F6F4_SS_SPARSE<float_e4m3_t,float_e4m3_t,float,128", "K"): range(16, 257, 16),
+    ("SM100_MMA_F8F6F4_2x1SM_SS_SPARSE<float_e4m3_t,float_e4m3_t,float,256", "K"): range(32, 257, 32),
+    ("SM100_MMA_MXF8F6F4_SS<float_e4m3_t,float_e4m3_t,float,float_ue8m0_t,128", "MN"): range(8, 257, 8),
+    ("SM103::SM103_MXF4_ULTRA_SS_VS<float_e2m1_t,float_e2m1_t,float,float_ue8m0_t,128", "K"): range(16, 257, 16),
+}
+
+
+@pytest.mark.parametrize(("template", "major"), COLUMNS)
+def test_the_columns_of_tcgen05(template, major):
+    vector = ",32" if "MXF4" in template else ""
+    for n in range(0, 273, 4):
+        text = f"{template},{n}{vector},UMMA::Major::K,UMMA::Major::{major}>"
+        if n in COLUMNS[template, major]:
+            assert atom(text).shape_mnk[1] == n
+        else:
+            with pytest.raises(TlaError, match=f"N of .* of {n}\n"):
+                atom(text)
 
 
 def test_an_atom_of_another_architecture_is_refused():

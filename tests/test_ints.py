@@ -9,7 +9,9 @@ import pytest
 
 import tla
 from tla import DivisibilityError, Int, LeafTypeError, RangeError, add, is_int, is_static, mul
-from tla.core.ints import Static, at_most, ceil_div, divides, equal, leaf, shape_div
+from tla.core.ints import Static, leaf
+from tla.core.leaf_arithmetic import ceil_div, shape_div
+from tla.core.questions import at_most, divides, equal
 
 SMALL = range(-5, 6)
 BINARY = [operator.add, operator.sub, operator.mul, operator.floordiv, operator.mod, operator.and_, operator.or_, operator.xor]

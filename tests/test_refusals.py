@@ -5,7 +5,7 @@ import pytest
 
 import tla
 from tla import E, Int, LayoutRight, LeafTypeError, MakeTensor, RangeError, RankError, TlaError, copy, fill, gemm, parse, reduce, xla
-from tla.ascend import BlockSwizzle, fits, half
+from tla.ascend import GemmIdentityBlockSwizzle, fits, half
 from tla.viz import draw
 
 B = Int[2**40]()
@@ -108,10 +108,10 @@ def test_a_tensor_in_the_algebra_keeps_its_offset_in_mind():
 @pytest.mark.parametrize(
     "call",
     [
-        lambda: BlockSwizzle("a", 2, 3),
-        lambda: BlockSwizzle((1, 2), (1, 2, 3)),
-        lambda: BlockSwizzle((1, 2, 3), (1, 2, 3), 1.5),
-        lambda: BlockSwizzle((1, 2, 3), (1, 2, 3), 1, None),
+        lambda: GemmIdentityBlockSwizzle("a", 2),
+        lambda: GemmIdentityBlockSwizzle((1, 2), (1, 2, 3)),
+        lambda: GemmIdentityBlockSwizzle[1.5],
+        lambda: GemmIdentityBlockSwizzle((1, 2, 3), (1, 2, 3), cores=None),
         lambda: fits("x"),
         lambda: fits({"L1": 3}),
         lambda: fits({"L1": [half]}),

@@ -1,80 +1,133 @@
-"""Schedules of Ascend against CATLASS's formulas, written again with its own names; traffic against sets of what a wave reads."""
+"""Schedules of Ascend against CATLASS's own block swizzles, compiled; against the definition; traffic against sets of what a wave reads."""
 
 import itertools
 
 import pytest
 
-from tla import RangeError
-from tla.ascend import BlockSwizzle, grouped
+from tla import ArithmeticTuple, LeafTypeError, RangeError, TlaError, ascend
+from tla.ascend import (
+    BlockSwizzle,
+    ColumnBlockSwizzle,
+    GemmIdentityBlockSwizzle,
+    SingleCoreSplitkGemmIdentityBlockSwizzle,
+    SplitkGemmIdentityBlockSwizzle,
+    StreamkGemmIdentityBlockSwizzle,
+    grouped,
+)
+
+from truth import rows
+
+KINDS = [x for x in vars(ascend).values() if isinstance(x, BlockSwizzle)]
 
 
-def ceil_div(a, b):
-    return -(-a // b)
+def schedule_of(case):
+    kind = getattr(ascend, case["kind"])
+    kind = kind if kind is ColumnBlockSwizzle else kind[case["offset"], case["direction"]]
+    return kind(tuple(case["problem"]), tuple(case["tile"]), cores=case["cores"], splitkFactor=case["split"])
 
 
-def block_coord(task, loops_m, loops_n, offset, direction):
-    """GemmIdentityBlockSwizzle::GetBlockCoord."""
-    inner = task % (loops_m * loops_n)
-    along, across = (loops_m, loops_n) if direction == 0 else (loops_n, loops_m)
-    tile_block_loop = ceil_div(along, offset)
-    tile_block, in_tile = divmod(inner, offset * across)
-    n_row = along - offset * tile_block if tile_block == tile_block_loop - 1 else offset
-    first, second = tile_block * offset + in_tile % n_row, in_tile // n_row
-    if tile_block % 2 == 1:
-        second = across - second - 1
-    return (first, second) if direction == 0 else (second, first)
+@pytest.mark.parametrize("name", [kind.name for kind in KINDS])
+def test_the_blocks_of_each_core_are_those_of_the_headers(name):
+    """Where k has fewer blocks than slices, C++ gives extents past the end of k, or below 0: docs/differences.md."""
+    cases = [case for case in rows("tla/swizzles.json") if case["kind"] == name]
+    beyond = 0
+    for case in cases:
+        k, tile_k = case["problem"][2], case["tile"][2]
+        known = [[(*b[:6], max(0, min(b[6], k - b[2] * tile_k))) for b in core] for core in case["blocks"]]
+        beyond += known != [[(*b,) for b in core] for core in case["blocks"]]
+        s = schedule_of(case)
+        assert [[(b.m, b.n, b.k, b.start[1], *b.extents) for b in core] for core in s.table] == known, case
+        assert s.blocks[2] < case["split"] or known == [[(*b,) for b in core] for core in case["blocks"]]
+    assert len(cases) >= 8
+    assert beyond == (11 if name == "SplitkGemmIdentityBlockSwizzle" else 0)
 
 
-@pytest.mark.parametrize("direction", [0, 1])
-@pytest.mark.parametrize("offset", [1, 2, 3, 5, 9])
-def test_the_order_is_catlass_and_covers_every_block_once(offset, direction):
-    for m, n in itertools.product((1, 33, 200), (1, 64, 170)):
-        s = BlockSwizzle((m, n, 40), (32, 32, 16), offset=offset, direction=direction)
-        blocks = [*s.order()]
-        assert [(b.m, b.n) for b in blocks] == [block_coord(t, *s.blocks[:2], offset, direction) for t in range(s.tasks)]
-        assert sorted((b.m, b.n) for b in blocks) == [*itertools.product(range(s.blocks[0]), range(s.blocks[1]))]
-        assert sum(b.extents[0] * b.extents[1] for b in blocks) == m * n
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_every_element_is_multiplied_once(kind):
+    """Over all blocks, each (m, n, k) of the problem in exactly one, also where there are more cores than blocks."""
+    for problem, cores, arguments in itertools.product(((1, 1, 1), (20, 33, 9)), (3, 50), ((2, 1), (3, 0))):
+        swizzle = kind if kind is ColumnBlockSwizzle else kind[arguments]
+        more = {"splitkFactor": 2} if kind.splits else {}
+        s = swizzle(problem, (8, 8, 4), cores=cores, **more)
+        seen = [point for b in s.order() for point in itertools.product(*(range(first, first + n) for first, n in zip(b.start, b.extents)))]
+        assert sorted(seen) == [*itertools.product(*map(range, problem))]
+        assert [b.start[i] for b in s.order() for i in (0, 2)] == [x for b in s.order() for x in (b.m * 8, b.k * 4)]
 
 
-@pytest.mark.parametrize("split", [1, 2, 3, 7])
-def test_slices_of_k_cover_k_once(split):
-    s = BlockSwizzle((64, 32, 100), (32, 32, 16), split_k=split)
-    for part in range(split):
-        slices = len(range(7)) // split + (part < 7 % split)  # seven blocks of k; the first slices have one more
-        assert all(b.extents[2] <= slices * 16 for b in [*s.order()][part * 2 : part * 2 + 2])
-    assert sum(b.extents[2] for b in s.order() if (b.m, b.n) == (0, 0)) == 100
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_strips_are_the_order_as_layouts(kind):
+    for problem, (offset, direction) in itertools.product(((70, 50, 8), (8, 90, 8), (33, 9, 8)), ((1, 0), (2, 0), (4, 1), (5, 0), (5, 1))):
+        swizzle = kind if kind is ColumnBlockSwizzle else kind[offset, direction]
+        s = swizzle(problem, (8, 8, 8))
+        coords = []
+        for strip in s.strips:
+            assert strip.first == len(coords)
+            count = [*strip.coords()]
+            assert count == [tuple(map(int, ArithmeticTuple(*strip.start) + strip.layout(i))) for i in range(len(count))]
+            coords += count
+        assert coords == [(b.m, b.n) for b in s.order()]
+        if swizzle.order_of is GemmIdentityBlockSwizzle.order_of:
+            assert len(s.strips) == -(-s.blocks[direction] // offset)
 
 
-def test_traffic_counts_what_a_wave_reads_once():
-    s = BlockSwizzle((300, 200, 70), (64, 64, 32), offset=2)
-    elements = 0
-    for wave in s.waves(6):
-        a = {(row, k) for b in wave for row in range(b.m * 64, b.m * 64 + b.extents[0]) for k in range(70)}
-        b_ = {(column, k) for b in wave for column in range(b.n * 64, b.n * 64 + b.extents[1]) for k in range(70)}
-        elements += len(a) + len(b_)
-    assert s.traffic(6, 16) == elements * 2
-    assert [BlockSwizzle((4096,) * 3, (128, 256, 256), offset=o).traffic(20) >> 20 for o in (1, 3, 5)] == [779, 444, 348]
+def test_the_next_block_of_a_snake_shares_a_panel():
+    for arguments in ((2, 0), (3, 1), (4, 0)):
+        s = SingleCoreSplitkGemmIdentityBlockSwizzle[arguments]((50, 70, 16), (8, 8, 16))
+        assert all(a.m == b.m or a.n == b.n for a, b in itertools.pairwise(s.core(0)))
 
 
-def test_cores_share_the_tasks():
-    s = BlockSwizzle((300, 200, 70), (64, 64, 32))
-    assert sorted(b for i in range(6) for b in s.core(6, i)) == sorted(s.order())
-    tasks = [*grouped([(300, 64, 8), (0, 64, 8), (64, 64, 8)], (64, 64, 8), cores=4)]
-    assert [len(t) for t in tasks] == [2, 2, 1, 1]
-    assert [g for g, _ in tasks[1]] == [0, 2]  # the sixth task in all, and the first of its problem, after five on cores 0 to 3 and 0
+@pytest.mark.parametrize("kind", [GemmIdentityBlockSwizzle[2, 0], StreamkGemmIdentityBlockSwizzle[1, 0], ColumnBlockSwizzle], ids=str)
+def test_traffic_counts_what_a_wave_reads_once(kind):
+    s = kind((200, 100, 40), (40, 40, 16), cores=6)
+    once = total = 0
+    for i, wave in enumerate(s.waves()):
+        a, b = set(), set()
+        for (row, column, first), (high, wide, depth) in ((block.start, block.extents) for block in wave):
+            a |= {*itertools.product(range(row, row + high), range(first, first + depth))}
+            b |= {*itertools.product(range(column, column + wide), range(first, first + depth))}
+            total += (high + wide) * depth
+        once += len(a) + len(b)
+        assert s.traffic(8, i).gm == len(a) + len(b)
+    assert s.traffic(16) == (once * 2, (total - once) * 2)
+
+
+def test_traffic_of_a_large_product():
+    known = [GemmIdentityBlockSwizzle[o]((4096,) * 3, (128, 256, 256), cores=20).traffic() for o in (1, 3, 5)]
+    assert [t.gm >> 20 for t in known] == [779, 444, 348]
+    assert {sum(t) for t in known} == {512 * (128 + 256) * 4096 * 2}
+
+
+def test_groups_and_batches_roll_over_the_cores():
+    blocks = grouped([(300, 64, 8), (0, 64, 8), (64, 64, 8)], (64, 64, 8), cores=4)
+    assert [len(t) for t in blocks] == [2, 2, 1, 1]
+    assert [g for g, _ in blocks[1]] == [0, 2]  # the first five go to cores 0 to 3 and 0, and the sixth, of the third problem, to core 1
+    problem, tile, swizzle = (70, 50, 8), (32, 32, 8), GemmIdentityBlockSwizzle[2, 1]
+    batched, one = grouped([problem] * 3, tile, cores=4, swizzle=swizzle), swizzle(problem, tile)
+    for core, blocks_ in enumerate(batched):  # GetBatchIdx and GetBlockCoord of the tasks of a core
+        assert [*blocks_] == [(task // one.tasks, one.core(0)[task % one.tasks]) for task in range(core, 3 * one.tasks, 4)]
 
 
 @pytest.mark.parametrize(
-    "make",
+    ("make", "error", "text"),
     [
-        lambda: BlockSwizzle((0, 1, 1), (1, 1, 1)),
-        lambda: BlockSwizzle((4, 4, 4), (2, 2, 2), direction=2),
-        lambda: BlockSwizzle((4, 4, 4), (2, 2, 2)).block(4),
-        lambda: BlockSwizzle((4, 4, 4), (2, 2, 2)).core(2, 2),
-        lambda: [*BlockSwizzle((4, 4, 4), (2, 2, 2)).waves(0)],
-        lambda: [*grouped([], (1, 1, 1), 0)],
+        (lambda: GemmIdentityBlockSwizzle((0, 1, 1), (1, 1, 1)), RangeError, "sizes of 1 or more"),
+        (lambda: GemmIdentityBlockSwizzle((4, 4, 4), (2, 2, -2)), RangeError, "sizes of 1 or more"),
+        (lambda: GemmIdentityBlockSwizzle((4, 4), (2, 2, 2)), LeafTypeError, r"\(m, n, k\)"),
+        (lambda: GemmIdentityBlockSwizzle[1, 2], RangeError, "direction 0 or 1"),
+        (lambda: GemmIdentityBlockSwizzle[0], RangeError, "an offset of 1 or more"),
+        (lambda: GemmIdentityBlockSwizzle[1, 0, 0], LeafTypeError, "an offset, and a direction"),
+        (lambda: ColumnBlockSwizzle[1], LeafTypeError, "it has one order"),
+        (lambda: GemmIdentityBlockSwizzle((4, 4, 4), (2, 2, 2), splitkFactor=2), LeafTypeError, "write SplitkGemmIdentityBlockSwizzle"),
+        (lambda: SplitkGemmIdentityBlockSwizzle((4, 4, 4), (2, 2, 2), splitkFactor=0), RangeError, "1 or more"),
+        (lambda: GemmIdentityBlockSwizzle((4, 4, 4), (2, 2, 2), cores=2).core(2), RangeError, "0 to 1"),
+        (lambda: GemmIdentityBlockSwizzle((4, 4, 4), (2, 2, 2)).traffic(16, 4), RangeError, "0 to 3"),
+        (lambda: GemmIdentityBlockSwizzle((4, 4, 4), (2, 2, 2), cores=0), RangeError, "1 or more"),
+        (lambda: grouped([], (1, 1, 1), cores=0), RangeError, "1 or more"),
+        (lambda: grouped([(1, 1, 1)], (1, 1, 1), swizzle=ColumnBlockSwizzle), LeafTypeError, "from core to core"),
+        (lambda: GemmIdentityBlockSwizzle("a", (1, 1, 1)), LeafTypeError, r"\(m, n, k\)"),
+        (lambda: GemmIdentityBlockSwizzle["x"], TlaError, "'x'"),
     ],
 )
-def test_refusals(make):
-    with pytest.raises(RangeError):
+def test_refusals(make, error, text):
+    with pytest.raises(error, match=text):
         make()

@@ -501,5 +501,5 @@ def test_a_whole_image_is_what_its_coordinates_have_one_by_one(monkeypatch, text
     )
     at_once = [told(f) for f in questions]
     tla.cache_clear()
-    monkeypatch.setattr(tla.algebra.composed, "FEW", 10**9)
+    monkeypatch.setattr(tla.algebra.exhaustive, "FEW", 10**9)
     assert at_once == [told(f) for f in questions]

@@ -33,6 +33,7 @@ from tla import (
     prove,
 )
 from tla.core import ints
+from tla.core.questions import at_most, divides
 from tla.symbolic import latex
 
 M, N = dims("M N")
@@ -366,7 +367,7 @@ def test_nothing_of_a_divisor_that_is_taken_to_be_positive():
 
 def test_one_name_of_two_sizes_is_refused_by_questions_as_well():
     other = dim("N", multiple_of=16)
-    for ask in (lambda: N.equals(other), lambda: N.is_multiple_of(other), lambda: ints.at_most(N, other), lambda: ints.divides(N, other)):
+    for ask in (lambda: N.equals(other), lambda: N.is_multiple_of(other), lambda: at_most(N, other), lambda: divides(N, other)):
         with pytest.raises(RangeError, match="two sets of facts for N"):
             ask()
     with pytest.raises(RangeError, match="two sets of facts for N"):

@@ -421,7 +421,7 @@ def test_symbols_over_a_buffer_are_refused_and_without_one_stay(monkeypatch):
         with pytest.raises(tla.Unproven):
             buffer[M, 0] = 1
     finally:
-        del tla.core.ints._KINDS[Unknown]
+        del tla.core.ints.KINDS[Unknown]
 
 
 def test_extremes():

@@ -65,7 +65,7 @@ for _op, _name in (
 def _registered():
     ints.register_leaf(Unknown, _ask, fold=_fold)
     yield
-    del ints._KINDS[Unknown], ints._FOLDS[Unknown]
+    del ints.KINDS[Unknown]
 
 
 def _ask(question, a, b):
@@ -139,11 +139,11 @@ def test_tiles_of_unknown_layouts():
     assert tla.is_on_block(whole, (M, 3)) is False
     assert tla.is_on_block(Layout((M, N), (1, M)), (N, 3)) is True
     assert value(tla.max(M, N, 4)) == 12
-    del ints._FOLDS[Unknown]  # a kind that has no such leaf
+    ints.KINDS[Unknown] = ints.KINDS[Unknown]._replace(fold=None)  # a kind that has no such leaf
     for ask in (lambda: tla.GetTileLayout(whole, (16, 16), (0, M)), lambda: tla.min(M, 4), lambda: tla.max(M, 4)):
         with pytest.raises(Unproven):
             ask()
-    ints._FOLDS[Unknown] = _fold
+    ints.KINDS[Unknown] = ints.KINDS[Unknown]._replace(fold=_fold)
 
 
 def test_tags_of_unknown_sizes():

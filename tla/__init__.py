@@ -15,7 +15,7 @@ from .core.build import BuildInfo, build_info  # isort: skip  # first: it decide
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from .algebra import composed as composed  # the algebra of composed layouts
+from .algebra import composed as composed, swizzled as swizzled  # the algebra of composed layouts
 from .algebra.coalesce import coalesce, filter as filter, filter_zeros
 from .algebra.codomain import MakeIdentityLayout, coprofile, coshape, cosize, get_1d_coord, get_flat_coord, get_hier_coord
 from .algebra.common import (
@@ -104,8 +104,9 @@ from .core.errors import (
     Unproven,
 )
 from .core.int_tuple import IntTuple, _, depth, get, product, product_each, rank, size
-from .core.ints import Int, add, is_constant_of as is_constant, is_int, is_static, is_sympy, mul, register_foreign, static_literal
+from .core.ints import Int, is_constant_of as is_constant, is_int, is_static, is_sympy, register_foreign, static_literal
 from .core.layout import Layout
+from .core.leaf_arithmetic import add, mul
 from .core.literals import *  # noqa: F403
 from .core.make_layout import MakeLayout, shape, stride
 from .core.on_demand import OnDemand
@@ -116,9 +117,10 @@ from .notation.text import parse
 from .tensors import operations as operations  # the algebra on tensors
 from .tensors.algorithm import copy, fill, fill_padding, gemm, im2col, reduce
 from .tensors.make import make_fragment_like, make_identity_tensor, make_tensor, make_tensor_like
+from .tensors.make_tensor import MakeTensor, padded
 from .tensors.offsets import offsets
 from .tensors.predicated import copy_if
-from .tensors.tensor import MakeTensor, Tensor, padded
+from .tensors.tensor import Tensor
 from .tensors.views import GetTile, MakeTensorLike, TileView, domain_offset, local_partition, local_tile, recast, transpose
 
 if TYPE_CHECKING:
@@ -151,12 +153,14 @@ __version__ = "0.1.0"
 
 #: Module -> what of it is loaded when it is first asked for: with it comes numpy or sympy, or what not every program needs.
 _ON_DEMAND = {
-    "tla.ascend.make": ["MakeLayoutFilter", "MakeLayoutFmap", "MakeLayoutFromTag", "MakeLayoutL0C", "MakeMxScaleLayout"],
+    "tla.ascend.make": [
+        *("MakeLayoutFilter", "MakeLayoutFmap", "MakeLayoutFromTag", "MakeLayoutL0C", "MakeMxScaleLayout"),
+        *("MakeTuple", "RoundDown", "RoundUp", "tuple_size"),
+    ],
     "tla.symbolic": ["Condition", "SymInt", "assuming", "at", "dim", "dims", "explain", "index", "prove", "simplify", "to_python"],
     "tla.viz.print_layout": ["print_layout", "print_tensor"],
     "tla.symbolic.nodes": ["CeilDiv", "FloorDiv", "Mod"],
 }
-_ON_DEMAND["tla.ascend.make"] += ["MakeTuple", "RoundDown", "RoundUp", "tuple_size"]
 _MODULE_OF = {name: module for module, names in _ON_DEMAND.items() for name in names}
 _PACKAGES = ("access", "ascend", "codegen", "gpu", "linear", "symbolic", "viz", "xla")
 

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from ..core.composed import ComposedLayout, innermost
 from ..core.errors import RangeError, Unproven
-from ..core.int_tuple import AnyLayout, leaves, modes_of, shown
+from ..core.int_tuple import leaves, modes_of, shown
 from ..core.ints import is_int, known
+from ..core.kinds import AnyLayout
 from ..core.swizzle import Swizzle
 from ..symbolic import SymInt, at
 from ..symbolic.facts import symbol_of

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from ..core.basis import ArithmeticTuple, ScaledBasis, as_coordinate
 from ..core.errors import LeafTypeError, RangeError, RankError, Unproven
-from ..core.int_tuple import AnyLayout, layout_fix, leaves, modes_of, product, product_each, shown
-from ..core.ints import is_int, known, plus
+from ..core.int_tuple import leaves, modes_of, product, product_each, shown
+from ..core.ints import is_int, known
+from ..core.kinds import AnyLayout, layout_fix
+from ..core.leaf_arithmetic import plus
 from ..linear import LinearLayout
 from ..linear.triton import PaddedSharedLayout
 from ..tensors.tensor import Tensor, from_zero

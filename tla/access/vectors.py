@@ -12,9 +12,10 @@ from ..algebra.common import max_common_vector
 from ..core.composed import ComposedLayout
 from ..core.errors import LeafTypeError, RangeError
 from ..core.int_tuple import leaves, product, shown
-from ..core.ints import divides, equal, is_int, is_static, known
+from ..core.ints import is_int, is_static, known
 from ..core.layout import Layout
 from ..core.profiles import congruent
+from ..core.questions import divides, equal
 from ..core.swizzle import Swizzle
 from ..linear.value import integer, power_of_two
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator
 from itertools import zip_longest
-from typing import Any, cast
+from typing import Any, SupportsIndex, TypeAlias, cast
 
 from ..core.cache import memo
 from ..core.errors import LeafTypeError, RankError, Reason, Unproven
@@ -14,21 +14,20 @@ from ..core.int_tuple import (
     opened,
     shown,
 )
-from ..core.ints import (
-    Int,
-    Static,
-    equal,
-    is_int,
-)
-from ..core.kinds import by_kind, defined
+from ..core.ints import Int, Static, is_int
+from ..core.kinds import AnyLayout, by_kind, defined
 from ..core.layout import Layout, join, unchecked_layout, valid_as_one
+from ..core.questions import equal
 from ..core.strides import Shape, compact_col_major
+from ..core.swizzle import Swizzle
 from .coalesce import coalesce, top_modes
 
 _0, _1 = Int[0](), Int[1]()
+#: A tiler: a layout, an integer n for n:1, `_` for all of a mode, or a tuple of these, one for each mode.
+TilerLike: TypeAlias = "AnyLayout | Swizzle | Underscore | SupportsIndex | tuple[TilerLike, ...]"
 
 
-def by_mode(f: Callable[[Layout, Layout], Layout], keep_rest: bool = False) -> Callable[[Layout, Any], Layout]:
+def by_mode(f: Callable[[Layout, Layout], Layout], keep_rest: bool = False) -> Callable[[Layout, TilerLike], Layout]:
     """Lift f(layout, layout) to tilers: _ keeps a mode, an integer n means n:1, a tuple goes mode by mode.
 
     keep_rest   whether the modes that a tuple does not reach stay (divides) or go (composition)

@@ -12,17 +12,11 @@ from ..core.cache import memo
 from ..core.digits import merged
 from ..core.errors import RangeError, RankError
 from ..core.int_tuple import as_int_tuple, leaves, like, product_each, shown
-from ..core.ints import (
-    Int,
-    IntLike,
-    IntTupleLike,
-    at_most,
-    is_constant,
-    require,
-)
+from ..core.ints import Int, IntLike, IntTupleLike, is_constant
 from ..core.kinds import by_kind
 from ..core.layout import Layout, join, spread_valid, unchecked_layout, valid_as_one, valid_by_leaves, valid_leaves
 from ..core.profiles import require_congruent
+from ..core.questions import at_most, require
 from ..core.strides import Shape
 from .flat_modes import flat_modes, from_modes, merge, wrapped
 

@@ -13,9 +13,11 @@ from ..core.basis import MakeBasisLike, as_coordinate
 from ..core.coord import Computes, Coord, crd2idx, idx2crd
 from ..core.errors import RangeError
 from ..core.int_tuple import ByPath, IntTuple, as_int_tuple, leaves, modes_of, product, shown
-from ..core.ints import Int, IntTree, IntTupleLike, Leaf, add, at_most, equal, is_constant, is_static, known, mul, plus, require
+from ..core.ints import Int, IntTree, IntTupleLike, Leaf, is_constant, is_static, known
 from ..core.kinds import by_kind
 from ..core.layout import Layout, as_layout
+from ..core.leaf_arithmetic import add, mul, plus
+from ..core.questions import at_most, equal, require
 from ..core.strides import Shape
 
 _0, _1 = Int[0](), Int[1]()

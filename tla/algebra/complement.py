@@ -20,22 +20,13 @@ from ..core.int_tuple import (
     product,
     shown,
 )
-from ..core.ints import (
-    Int,
-    IntTupleLike,
-    at_most,
-    ceil_div,
-    is_constant,
-    known,
-    mul,
-    require,
-    require_positive,
-    settled,
-)
+from ..core.ints import Int, IntTupleLike, is_constant, known, settled
 from ..core.layout import (
     Layout,
     as_layout,
 )
+from ..core.leaf_arithmetic import ceil_div, mul
+from ..core.questions import at_most, require, require_positive
 from .coalesce import filter
 from .codomain import cosize
 from .flat_modes import Mode, by_stride, flat_modes, from_modes, merge, wrapped

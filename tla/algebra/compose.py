@@ -10,18 +10,20 @@ from typing import Any
 from ..core.basis import ScaledBasis
 from ..core.composed import ComposedLayout
 from ..core.errors import DivisibilityError, LeafTypeError
-from ..core.int_tuple import AnyLayout, Underscore, shown, size
+from ..core.int_tuple import Underscore, shown, size
 from ..core.ints import Int, IntTupleLike, is_int, is_static
+from ..core.kinds import AnyLayout
 from ..core.layout import Layout, unchecked_layout
 from ..core.make_layout import MakeLayout
 from ..core.strides import Shape, Stride
 from ..core.swizzle import Swizzle
+from .by_mode import TilerLike
 from .composition import composition
 
 _0, _1 = Int[0](), Int[1]()
 
 
-def compose(a: Any, b: Any) -> Any:
+def compose(a: Any, b: TilerLike) -> Any:
     """a after b: composition(a, b) where that is a layout, else, of static layouts, the ComposedLayout that it is.
 
     a, b   a layout or Swizzle, and what composition takes: a layout, an integer, a tuple of tilers. Of dynamic ones what kind
@@ -50,7 +52,7 @@ def _is_static(tiler: object) -> bool:
     return all(map(_is_static, tiler)) if isinstance(tiler, tuple) else isinstance(tiler, Underscore) or is_static(tiler)
 
 
-def _tiles(a: Layout, tiler: Any) -> Any:
+def _tiles(a: Layout, tiler: TilerLike) -> Any:
     """A tiler as a layout: of a tuple, into coordinates, its tiles side by side."""
     if isinstance(tiler, AnyLayout):
         return tiler

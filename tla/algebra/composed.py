@@ -1,7 +1,7 @@
 """The algebra on composed layouts.
 
-What changes the coordinates only acts on the inner layout. A swizzle is moved through a layout where that is exact, and
-every such step is proved bit by bit or checked on the whole domain.
+What changes the coordinates only acts on the inner layout. What tla/algebra/swizzled.py moves through a swizzle, and what
+is inverted or recast here, is proved bit by bit or checked on the whole domain.
 
 Source: CuTe include/cute/swizzle_layout.hpp and layout_composed.hpp.
 """
@@ -13,25 +13,26 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
-from ..core import layout as layouts
-from ..core.basis import ScaledBasis
 from ..core.composed import ComposedLayout, innermost
 from ..core.coord import CoordLike
 from ..core.digits import ENUMERABLE, first_of, merged
-from ..core.errors import DivisibilityError, LeafTypeError, Reason, TlaError, Unproven
-from ..core.int_tuple import AnyLayout, Underscore, get, leaves, like, product_each, shown, size
-from ..core.ints import Int, equal, is_constant, is_static, known, leaf, mul, plus, static
+from ..core.errors import DivisibilityError, LeafTypeError, Reason, Unproven
+from ..core.int_tuple import get, leaves, like, product_each, shown, size
+from ..core.ints import Int, is_constant, known, leaf, static
 from ..core.kinds import on
-from ..core.layout import Layout
+from ..core.layout import Layout, as_layout, join
+from ..core.leaf_arithmetic import mul
 from ..core.make_layout import MakeLayout
 from ..core.profiles import flatten
-from ..core.swizzle import Swizzle, between, make_swizzle
-from . import coalesce as coalescing, divide as tilers, modes
+from ..core.questions import equal
+from ..core.swizzle import Swizzle, make_swizzle
+from . import coalesce, divide, modes
 from .codomain import coshape, cosize
-from .common import max_common_layout
+from .common import max_common_layout, nullspace
 from .complement import complement
 from .composition import composition
 from .divide import logical_product
+from .exhaustive import agree, values_of
 from .flat_modes import flat_modes, has_symbols, step_of, wrapped
 from .inverse import left_inverse, right_inverse
 from .modes import dice, slice_, slice_and_offset
@@ -39,218 +40,6 @@ from .predicates import is_bijective, is_compact, is_injective, is_surjective, s
 from .recast import downcast, upcast
 
 _0, _1 = Int[0](), Int[1]()
-_ALL_BITS = -1
-#: Functions of fewer integers than this are asked one by one; numpy is loaded for more.
-FEW = 256
-
-# ----------------------------------------------------------------------------------------- moving a swizzle
-
-
-def _values(layout: Any, what: str) -> list[Any]:
-    """Every value of a layout of known sizes and strides, in the order of the index."""
-    n = known(size(layout))
-    if n is None or n > ENUMERABLE:
-        raise Unproven(f"{what} of {shown(n)} coordinates", f"at most {ENUMERABLE:,}, to go through them", "take a smaller tile")
-    image = _image(layout, n)
-    if image is not None:
-        return [int(x) for x in image.tolist()]
-    values = []
-    for i in range(n):
-        values.append(layout(i))
-        if has_symbols(values[-1]):  # other expressions may be equal for some sizes
-            expected, fix = "strides and an offset with values", "give its symbols values: at(x, N=128)"
-            raise Unproven(f"{what} of values that are not known", expected, fix)
-    return values
-
-
-def _image(f: Callable[[Any], Any], n: int) -> Any:
-    """f(0), ..., f(n - 1) as an array of numpy, in one pass; None for a few, and for what is not integers of 64 bits."""
-    if n < FEW or has_symbols(f(1), f(n - 1)):  # the last one has every stride in it
-        return None
-    import numpy as np
-
-    try:
-        image = f(np.arange(n))
-    except TlaError:  # one by one, it says where
-        return None
-    return image if isinstance(image, np.ndarray) and image.dtype == np.int64 else None
-
-
-def _agree(f: Callable[[Any], Any], g: Callable[[Any], Any], places: list[int]) -> bool:
-    """Whether two functions are equal at these places."""
-    if len(places) < FEW:
-        return all(f(x) == g(x) for x in places)
-    import numpy as np
-
-    at = np.array(places)
-    return _first_difference(lambda k: f(at[k]), lambda k: g(at[k]), len(places)) is None
-
-
-def _first_difference(f: Callable[[Any], Any], g: Callable[[Any], Any], n: int) -> int | None:
-    """The first of 0, ..., n - 1 where two functions differ."""
-    images = _image(f, n), _image(g, n)
-    if any(image is None for image in images):
-        return next((x for x in range(n) if f(x) != g(x)), None)
-    differ = images[0] != images[1]
-    return int(differ.argmax()) if differ.any() else None
-
-
-@on(Swizzle, composition)
-def _after_swizzle(swizzle: Swizzle, b: object) -> Any:
-    """composition(swizzle, b)."""
-    if isinstance(b, AnyLayout):
-        return ComposedLayout(swizzle, _0, b)
-    if not isinstance(b, Swizzle):
-        raise LeafTypeError(
-            f"composition: {swizzle} o {shown(b)}", "a layout, or a swizzle", "compose it with a layout: a swizzle has no modes to tile"
-        )
-    # Both are linear over bits, so what they do to single bits is all that they do.
-    images = {k: swizzle(b(1 << k)) ^ (1 << k) for k in range(63)}
-    reads = sum(1 << k for k, image in images.items() if image)
-    found = between(reads, sum(images.values()))
-    if found is None or any(found(1 << k) != (1 << k) ^ image for k, image in images.items()):
-        raise DivisibilityError(f"composition: {swizzle} o {b} is not one swizzle", "swizzles of one shift", "compose each with a layout")
-    return b if swizzle.bits == 0 else swizzle if b.bits == 0 else found
-
-
-@on(Swizzle, composition, argument=1)
-@on(ComposedLayout, composition, argument=1)
-def _through(a: Any, b: Any) -> Any:
-    """composition(a, b) for a Layout a and a b that begins with a swizzle: the swizzle moved to the front of a."""
-    if isinstance(b, Swizzle):
-        if b.bits == 0:
-            return a
-        return _moved(a, b, _0, a, lambda x: b(x))
-    if not isinstance(b.outer, Swizzle) or isinstance(b.inner, ComposedLayout):
-        return ComposedLayout(a, _0, b)
-    return _moved(a, b.outer, b.offset, composition(a, b.inner), b)
-
-
-def _moved(a: Layout, swizzle: Swizzle, offset: Any, inner: Layout, places: Any) -> Any:
-    """The layout a(places(c)) as swizzle' o a(offset) o inner, checked on every coordinate."""
-    what = f"composition: {shown(a)} after {swizzle}"
-    if any(isinstance(d, ScaledBasis) for d in leaves(a.stride)):
-        raise DivisibilityError(f"{what}: coordinates are not swizzled", "a layout of offsets", "use compose")
-    if not is_static(a.stride) or not all(map(is_static, [*leaves(a.shape)][:-1])):
-        raise Unproven(
-            f"{what}: which bits it moves them to is not static", "a static layout", "write its sizes as Int[N](), or use ComposedLayout"
-        )
-    reads, changes = a(swizzle.reads), a(swizzle.changes)
-    moved = Swizzle[0, swizzle.base, swizzle.shift]() if swizzle.bits == 0 else between(reads, changes)
-    if moved is None or moved.bits != swizzle.bits:
-        raise DivisibilityError(f"{what}: it takes the swizzle's bits apart", "a layout that keeps them side by side", "use compose")
-    result = ComposedLayout(moved, a(offset), inner)
-    n = known(size(inner))
-    if n is None or n > ENUMERABLE:
-        raise Unproven(f"{what}: {shown(n)} coordinates to check", f"at most {ENUMERABLE:,}", "use compose, or take a tile")
-    x = _first_difference(result, lambda x: a(places(x)), n)
-    if x is not None:
-        raise DivisibilityError(f"{what}: at {x} it is not {moved}", "a layout that keeps bits apart", "use compose")
-    return result
-
-
-# --------------------------------------------------------------------------------------------------- slicing
-
-
-@on(ComposedLayout, slice_and_offset, argument=1)
-def _slice_and_offset(coord: Any, layout: ComposedLayout) -> tuple[Any, Any]:
-    """slice_and_offset(coord, layout): a plain Layout where the swizzle is one there.
-
-    With b the offset of what is fixed, Sw(b + x) - Sw(b) is a sum over the bits of x, as long as no bit of x is added to
-    one of b, and x has not both a bit that is read and the one that it changes.
-    """
-    rest, fixed = slice_and_offset(coord, layout.inner)
-    if isinstance(rest, ComposedLayout):
-        return ComposedLayout(layout.outer, layout.offset, ComposedLayout(rest.outer, plus(rest.offset, fixed), rest.inner)), _0
-    here = plus(layout.offset, fixed)
-    swizzle = layout.outer
-    nested = isinstance(layout.inner, ComposedLayout)  # then `fixed` is no sum over coordinates
-    if _all_open(coord) or not isinstance(swizzle, Swizzle) or (nested and type(here) is not Int):
-        return ComposedLayout(swizzle, here, rest), _0
-    if swizzle.bits == 0:
-        return rest, here
-    bits, whole = _bits_of(rest), 1 << (swizzle.base + swizzle.bits + abs(swizzle.shift))
-    own, constant = (0, int(fixed)) if nested else _moving_bits(coord, layout.inner)
-    carries = type(layout.offset) is not Int or own & layout.offset
-    moving = _ALL_BITS if carries else own  # of `here`
-    pairs = bits & swizzle.reads and swizzle(bits & swizzle.reads) & bits & swizzle.changes
-    # What is tried, and whether another form stands in for it, depends on static knowledge only.
-    apart = _ALL_BITS not in (bits, own) and not (own | constant) & bits  # nothing of x is added to a bit that is fixed
-    if not (bits != _ALL_BITS and pairs) and (apart or type(here) is Int or not rest.is_static):
-        try:
-            return _unswizzled(swizzle, here, moving, rest), swizzle(here)
-        except DivisibilityError:
-            if type(here) is not Int or not rest.is_static:
-                raise
-    if own != _ALL_BITS and not own & (whole - 1) and fixed % whole == 0:  # so it is for every dynamic coordinate
-        return ComposedLayout(swizzle, layout.offset, rest), fixed
-    return ComposedLayout(swizzle, here, rest), _0
-
-
-def _all_open(coord: object) -> bool:
-    return all(map(_all_open, coord)) if isinstance(coord, tuple) else isinstance(coord, Underscore)
-
-
-def _bits_of(layout: Layout) -> int:
-    """The bits that the offsets of a layout may have, as a mask; _ALL_BITS where that is not static, or they add up."""
-    mask = 0
-    for s, d in flat_modes(layout):
-        if is_constant(1, s) or is_constant(0, d):
-            continue
-        if type(s) is not Int or type(d) is not Int or d < 0 or s & (s - 1) or d & (d - 1) or mask & ((s - 1) * d):
-            return _ALL_BITS
-        mask |= int((s - 1) * d)
-    return mask
-
-
-def _moving_bits(coord: Any, layout: Layout) -> tuple[int, int]:
-    """The bits of the offset of what is fixed that are not static knowledge, those of the dynamic coordinates; and the rest of it."""
-    mask, constant = 0, 0
-    for part, c in zip(dice(coord, layout), (c for c in leaves(coord) if not isinstance(c, Underscore))):
-        if type(c) is Int and type(part(c)) is Int:
-            constant += int(part(c))
-        elif (bits := _bits_of(part)) == _ALL_BITS or mask & bits:
-            return _ALL_BITS, constant
-        else:
-            mask |= bits
-    return _ALL_BITS if mask & constant else mask, constant
-
-
-def _unswizzled(swizzle: Swizzle, here: object, moving: int, rest: Layout) -> Layout:
-    """The layout x -> swizzle(here + rest(x)) - swizzle(here), with a static stride for each bit that is known statically."""
-    low, gap = swizzle.base, abs(swizzle.shift) - swizzle.bits
-    value = known(here)
-    if value is None:
-        raise Unproven(f"a slice of {swizzle} at {here}", "a known offset", "give its symbols values first")
-
-    def step(k: int) -> Any:
-        """The bits that bit k adds: itself, and what it changes or how it is changed, by the partner's bit in `here`."""
-        bit = 1 << k
-        partner = (bit >> swizzle.shift if swizzle.shift >= 0 else bit << -swizzle.shift) if bit & swizzle.reads else 0
-        if partner:
-            n = bit - partner if value & partner else bit + partner
-        else:
-            partner = bit << swizzle.shift if swizzle.shift >= 0 else bit >> -swizzle.shift
-            n = -bit if value & partner else bit
-        return n if moving & partner else static(n)
-
-    modes: list[tuple[Any, Any]] = [(static(1 << low), _1)]
-    modes += [(static(2), step(low + k)) for k in range(swizzle.bits)]
-    modes.append((static(1 << gap), static(1 << (low + swizzle.bits))))
-    modes += [(static(2), step(low + swizzle.bits + gap + k)) for k in range(swizzle.bits)]
-    modes.append((_1, static(1 << (low + 2 * swizzle.bits + gap))))
-    result = composition(Layout(*map(tuple, zip(*modes))), rest)
-    n = known(size(rest))
-    if n is None or n > ENUMERABLE:
-        bits = _bits_of(rest)
-        if bits == _ALL_BITS or bits & value or (bits & swizzle.reads and swizzle(bits & swizzle.reads) & bits & swizzle.changes):
-            raise DivisibilityError(f"a slice of {swizzle} over {shown(rest)}", "a slice whose bits are its own", "slice it smaller")
-        return result
-    if _first_difference(result, lambda x: swizzle(value + rest(x)) - swizzle(value), n) is not None:
-        what = f"a slice of {swizzle} at {value}: {shown(rest)} is not linear there"
-        raise DivisibilityError(what, "a slice along bits that are read, or along bits that change", "keep both open, or fix both")
-    return result
-
 
 # -------------------------------------------------------------------------------------------------- inverses
 
@@ -278,19 +67,36 @@ def _right_inverse(layout: ComposedLayout) -> Any:
 
 @on(ComposedLayout, left_inverse)
 def _left_inverse(layout: ComposedLayout) -> Any:
-    swizzle = _swizzle_of("left_inverse", layout)
-    found = left_inverse(layout.inner)
-    values = _values(layout, f"left_inverse of {shown(layout)}")
-    span = 1 << max(values, default=0).bit_length()
+    """The plain inverse with the swizzle in front of it, where every value agrees; else the inverse of each part, the last one first."""
+    swizzle, found, n = _swizzle_of("left_inverse", layout), left_inverse(layout.inner), known(size(layout))
+    if n is not None and n > ENUMERABLE:  # an inner layout that has an inverse has no negative strides
+        most = layout.offset + int(cosize(layout.inner)) - 1
+        return _undone(layout, swizzle, found, max(most, swizzle.reads | swizzle.changes))
+    values = values_of(layout, f"left_inverse of {shown(layout)}")
     if is_constant(0, layout.offset):
         try:
             moved = composition(found, swizzle)
-            if _agree(moved, lambda y: found(swizzle(y)), values):
+            if agree(moved, lambda y: found(swizzle(y)), values):
                 return moved
         except (DivisibilityError, Unproven):
             pass
+    return _undone(layout, swizzle, found, max(values, default=0))
+
+
+def _undone(layout: ComposedLayout, swizzle: Swizzle, found: Any, most: Any) -> Any:
+    """The inverse of each part, for offsets of as many bits as `most`: a swizzle is its own."""
+    span = 1 << int(most).bit_length()
     whole = Layout(static(span) if layout.is_static else span, _1)
     return ComposedLayout(found, -layout.offset, ComposedLayout(swizzle, _0, whole))
+
+
+@on(ComposedLayout, nullspace)
+def _nullspace(layout: ComposedLayout) -> Layout:
+    """Of a swizzled layout: a swizzle maps 0, and nothing else, to 0."""
+    _swizzle_of("nullspace", layout)
+    if not is_constant(0, layout.offset):
+        raise DivisibilityError(f"nullspace of {shown(layout)}: nothing may be at offset 0", "an offset of _0", "move it into the pointer")
+    return nullspace(layout.inner)
 
 
 def _swizzle_of(name: str, layout: ComposedLayout) -> Swizzle:
@@ -364,7 +170,7 @@ def _recast(operation: Any, n: int, layout: ComposedLayout, offset: Any) -> Any:
 
 def _same_elements(wide: Any, narrow: Any, n: int) -> bool:
     """Whether each narrow element lies in the wide one of its coordinate: n of them, or as many as there are."""
-    _values(narrow, "recast")  # which refuses what is too large to go through
+    values_of(narrow, "recast")  # which refuses what is too large to go through
     steps = [1 if d % n == 0 else n // int(d) for _s, d in flat_modes(innermost(narrow))]
     shape = flatten(narrow.shape)
     for coord in itertools.product(*(range(int(s)) for s in leaves(shape))):
@@ -382,9 +188,22 @@ def _same_elements(wide: Any, narrow: Any, n: int) -> bool:
 def _coshape(layout: ComposedLayout, *path: int) -> Any:
     if path:
         return coshape(get[path](layout))
-    values = _values(layout, f"cosize of {shown(layout)}")
+    if _is_permuted(layout):
+        return coshape(layout.inner)
+    values = values_of(layout, f"cosize of {shown(layout)}")
     span = max(values) + 1 - min(0, *values, 0) if values else 0
     return static(int(span)) if layout.is_static else int(span)
+
+
+def _is_permuted(layout: ComposedLayout) -> bool:
+    """Whether a swizzle only permutes the offsets 0 to n - 1 of a layout that has each of them once.
+
+    It permutes each aligned block of as many offsets as its highest bit reaches, so any number of these.
+    """
+    outer = layout.outer
+    if not isinstance(outer, Swizzle) or not equal(layout.offset, 0) or known(size(layout)) is None:
+        return False
+    return int(size(layout)) % (1 << (outer.reads | outer.changes).bit_length()) == 0 and bool(is_bijective(layout.inner))
 
 
 @on(ComposedLayout, is_injective)
@@ -397,6 +216,8 @@ def _is_injective(layout: ComposedLayout) -> Reason | bool | None:
 @on(ComposedLayout, is_surjective)
 def _is_surjective(layout: ComposedLayout, n: Any = None) -> Reason | bool | None:
     n = None if n is None else leaf(n)
+    if n is None and _is_permuted(layout):
+        return True
 
     def reached(values: list[int]) -> bool:
         wanted = int(cosize(layout) if n is None else n)
@@ -407,7 +228,7 @@ def _is_surjective(layout: ComposedLayout, n: Any = None) -> Reason | bool | Non
 
 def _on_values(layout: ComposedLayout, holds: Callable[[list[int]], bool], otherwise: str) -> Reason | bool | None:
     try:
-        values = _values(layout, "a question")
+        values = values_of(layout, "a question")
     except Unproven:
         return None
     return True if holds(values) else Reason(f"{shown(layout)}: {otherwise}", "another layout", "look them up in tla.offsets(layout)")
@@ -418,7 +239,7 @@ def _is_compact(layout: ComposedLayout) -> Reason | bool | None:
     return is_bijective._decide(without_broadcasts(layout))
 
 
-def without_broadcasts(layout: Any) -> Any:
+def without_broadcasts(layout: Layout | ComposedLayout) -> Any:
     """A layout without its modes of stride 0, static or not: each of its offsets as often as it is different."""
     if isinstance(layout, ComposedLayout):
         return layout.over(without_broadcasts)
@@ -429,7 +250,7 @@ def without_broadcasts(layout: Any) -> Any:
 @on(ComposedLayout, same_map)
 def _same_map(a: ComposedLayout, b: Any) -> Reason | bool | None:
     if not isinstance(b, (Layout, ComposedLayout)):
-        b = layouts.as_layout("same_map", b)  # which refuses it
+        b = as_layout("same_map", b)  # which refuses it
     if a == b:
         return True
     if a.origin_shape is None or b.origin_shape is None or has_symbols(a.shape, b.shape, a.origin_shape, b.origin_shape):
@@ -437,7 +258,7 @@ def _same_map(a: ComposedLayout, b: Any) -> Reason | bool | None:
     if a.origin_shape != b.origin_shape or product_each(a.shape) != product_each(b.shape):
         return Reason(f"{shown(a)} and {shown(b)} have other extents", "equal ones", "compare layouts of one shape")
     try:
-        equal = _values(a, "same_map") == _values(b, "same_map")
+        equal = values_of(a, "same_map") == values_of(b, "same_map")
     except Unproven:
         return None
     return True if equal else Reason(f"{shown(a)} and {shown(b)} are other functions", "equal offsets", "compare tla.offsets of both")
@@ -455,8 +276,8 @@ def _product_of_tile(a: Layout, b: ComposedLayout) -> Any:
     rest = complement(a, mul(size(a), cosize(b)))
     copies = composition(rest, b)
     if isinstance(copies, Layout):
-        return layouts.join([a, copies])
-    result = ComposedLayout(copies.outer, copies.offset, layouts.join([a, copies.inner]))
+        return join([a, copies])
+    result = ComposedLayout(copies.outer, copies.offset, join([a, copies.inner]))
     for i, j in itertools.product(range(int(size(a))), range(int(size(b)))):
         if result(i, j) != a(i) + copies(j):
             what = f"logical_product: {shown(a)} by {shown(b)}: the swizzle moves elements of the block"
@@ -488,7 +309,7 @@ def _side_by_side(*modes: Any) -> Any:
             if not (is_constant(1, s) or equal(d % static(period), 0) is True):
                 fix = "tile_to_shape and append put a mode inside of the swizzle"
                 raise DivisibilityError(f"{what}: a stride of {d}", f"a multiple of {period}, where the swizzle repeats", fix)
-    return layout.over(lambda _inner: layouts.join([*others[:at], inner, *others[at:]]))
+    return layout.over(lambda _inner: join([*others[:at], inner, *others[at:]]))
 
 
 # ------------------------------------------------------------------------- operations on the coordinates only
@@ -514,10 +335,10 @@ def _over_in_brackets(operation: Any, *arguments: int) -> Callable[..., Any]:
     return lambda layout, *more: layout.over(operation[arguments], *more)
 
 
-_define_over(coalescing.coalesce, coalescing.filter, coalescing.filter_zeros, composition, modes.append, modes.prepend, modes.reverse)
-_define_over(tilers.logical_divide, tilers.flat_divide, tilers.tiled_divide, tilers.zipped_divide)
-_define_over(logical_product, tilers.flat_product, tilers.tiled_product, tilers.zipped_product)
-_define_over(tilers.blocked_product, tilers.raked_product, tilers.tile_to_shape)
+_define_over(coalesce.coalesce, coalesce.filter, coalesce.filter_zeros, composition, modes.append, modes.prepend, modes.reverse)
+_define_over(divide.logical_divide, divide.flat_divide, divide.tiled_divide, divide.zipped_divide)
+_define_over(logical_product, divide.flat_product, divide.tiled_product, divide.zipped_product)
+_define_over(divide.blocked_product, divide.raked_product, divide.tile_to_shape)
 _define_over_in_brackets(modes.group, modes.replace, modes.select, modes.take)
 
 

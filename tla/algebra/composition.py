@@ -22,25 +22,17 @@ from ..core.int_tuple import (
     product_each,
     shown,
 )
-from ..core.ints import (
-    Int,
-    IntLike,
-    IntTupleLike,
-    add,
-    at_most,
-    equal,
-    is_constant,
-    known,
-    mul,
-)
+from ..core.ints import Int, IntLike, IntTupleLike, is_constant, known
 from ..core.layout import Layout, spread_valid, unchecked_layout, valid_as_one, valid_by_leaves, valid_leaves
+from ..core.leaf_arithmetic import add, mul
+from ..core.questions import at_most, equal
 from ..core.strides import Shape, Stride, compact_col_major
 from .by_mode import by_mode
 from .coalesce import known_smaller
-from .composition_cuts import Outer, OuterOfSymbols, cut_along, outer_of
-from .cut import cut_by, cut_like
+from .composition_dynamic import Outer, OuterOfSymbols, cut_along, outer_of
+from .composition_refusal import refusal
+from .composition_static import cut_by, cut_like
 from .flat_modes import Mode, flat_modes, merge, path_of, step_of
-from .refusal import refusal
 
 _0, _1 = Int[0](), Int[1]()
 

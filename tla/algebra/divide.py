@@ -16,28 +16,19 @@ from typing import Any
 from ..core import arithmetic
 from ..core.digits import Modes
 from ..core.errors import DivisibilityError, Predicate, RankError, Reason
-from ..core.int_tuple import (
-    AnyLayout,
-    IntTuple,
-    Underscore,
-    as_int_tuple,
-    modes_of,
-    opened,
-    product_each,
-    rank,
-    shown,
-    size,
-)
-from ..core.ints import Int, IntTree, IntTupleLike, at_most, equal, is_int, mul, require
-from ..core.kinds import by_kind
+from ..core.int_tuple import IntTuple, Underscore, as_int_tuple, modes_of, opened, product_each, rank, shown, size
+from ..core.ints import Int, IntTree, IntTupleLike, is_int
+from ..core.kinds import AnyLayout, by_kind
 from ..core.layout import Layout, as_layout, join, unchecked_layout
+from ..core.leaf_arithmetic import mul
+from ..core.questions import at_most, equal, require
 from ..core.strides import LayoutLeft, LayoutRight, Shape
-from .by_mode import by_mode
+from .by_mode import TilerLike, by_mode
 from .coalesce import coalesce
 from .codomain import cosize
 from .complement import complement, ends_and_strides, plain_complement, reach_of
 from .composition import composition, valid_after
-from .cut import cut_by, cut_like
+from .composition_static import cut_by, cut_like
 from .flat_modes import has_symbols
 from .modes import append
 from .ordered import MakeOrderedLayout
@@ -141,7 +132,7 @@ def logical_product(a: Layout, b: Layout) -> Layout:
 
 
 @by_kind(Layout)
-def zipped_divide(layout: Layout, tiler: object) -> Layout:
+def zipped_divide(layout: Layout, tiler: TilerLike) -> Layout:
     """logical_divide with the tiles gathered: ((tile, ...), (rest, ...)).
 
     A mode of two modes under `_` counts as (tile, rest) already, as CuTe has it; an integer under `_` is a tile of its own.
@@ -159,7 +150,7 @@ def zipped_divide(layout: Layout, tiler: object) -> Layout:
 
 
 @by_kind(Layout)
-def tiled_divide(layout: Layout, tiler: object) -> Layout:
+def tiled_divide(layout: Layout, tiler: TilerLike) -> Layout:
     """logical_divide with the tiles gathered and the rest side by side: ((tile, ...), rest, ...).
 
     >>> from tla import parse, tiled_divide, _2, _4
@@ -172,7 +163,7 @@ def tiled_divide(layout: Layout, tiler: object) -> Layout:
 
 
 @by_kind(Layout)
-def flat_divide(layout: Layout, tiler: object) -> Layout:
+def flat_divide(layout: Layout, tiler: TilerLike) -> Layout:
     """logical_divide with tiles and rest side by side: (tile, ..., rest, ...).
 
     >>> from tla import flat_divide, parse, _2, _4
@@ -185,7 +176,7 @@ def flat_divide(layout: Layout, tiler: object) -> Layout:
 
 
 @by_kind(Layout)
-def zipped_product(layout: Layout, tiler: object) -> Layout:
+def zipped_product(layout: Layout, tiler: TilerLike) -> Layout:
     """logical_product with the blocks gathered: ((block, ...), (copies, ...)). Source: CuTe `zipped_product`.
 
     >>> from tla import parse, zipped_product
@@ -196,7 +187,7 @@ def zipped_product(layout: Layout, tiler: object) -> Layout:
 
 
 @by_kind(Layout)
-def tiled_product(layout: Layout, tiler: object) -> Layout:
+def tiled_product(layout: Layout, tiler: TilerLike) -> Layout:
     """logical_product with the blocks gathered and the copies side by side. Source: CuTe `tiled_product`.
 
     >>> from tla import parse, tiled_product
@@ -207,7 +198,7 @@ def tiled_product(layout: Layout, tiler: object) -> Layout:
 
 
 @by_kind(Layout)
-def flat_product(layout: Layout, tiler: object) -> Layout:
+def flat_product(layout: Layout, tiler: TilerLike) -> Layout:
     """logical_product with blocks and copies side by side. Source: CuTe `flat_product`.
 
     >>> from tla import flat_product, parse
@@ -267,7 +258,7 @@ def evenly_divides(shape: IntTupleLike, tiler: Any) -> Reason | bool | None:
     return even if even is not False else Reason(f"{tiles} of {shown(shape)} in tiles of {shown(tiler)}", "whole tiles", "pad the shape")
 
 
-def _halves(layout: Layout, tiler: object) -> tuple[Layout, Layout]:
+def _halves(layout: Layout, tiler: TilerLike) -> tuple[Layout, Layout]:
     """The tiles and the rest of a divide or a product."""
     if isinstance(tiler, Underscore):
         first, second = _zipped_already(layout)

@@ -7,27 +7,17 @@ from functools import partial
 from operator import itemgetter
 from typing import Any, TypeAlias, TypeVar
 
+from ..core.arrays import INT64_MAX, INT64_MIN
 from ..core.basis import ScaledBasis
 from ..core.digits import Modes
 from ..core.errors import Unproven
 from ..core.int_tuple import (
     leaves,
 )
-from ..core.ints import (
-    INT64_MAX,
-    INT64_MIN,
-    Int,
-    IntLike,
-    at_most,
-    equal,
-    is_constant,
-    known,
-    leaf,
-    mul,
-    require,
-    static,
-)
+from ..core.ints import Int, IntLike, is_constant, known, leaf, static
 from ..core.layout import Layout, plain_layout, unchecked_layout
+from ..core.leaf_arithmetic import mul
+from ..core.questions import at_most, equal, require
 from ..core.strides import Shape, Stride
 
 _0, _1 = Int[0](), Int[1]()

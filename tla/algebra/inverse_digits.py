@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..core.digits import Modes, Pieces, Steps
-from ..core.ints import mul
+from ..core.leaf_arithmetic import mul
 from .predicates import consecutive
 
 #: Domains up to this size are searched for every inverse that there is; in larger ones digits that carry are not tried.

@@ -13,8 +13,9 @@ from ..core.basis import ArithmeticTuple, MakeBasisLike
 from ..core.composed import ComposedLayout, innermost
 from ..core.coord import CoordLike, MakeCoord
 from ..core.errors import LeafTypeError
-from ..core.int_tuple import AnyLayout, Underscore, as_int_tuple, opened, rank, shown
-from ..core.ints import is_int, is_static
+from ..core.int_tuple import Underscore, as_int_tuple, opened, rank, shown
+from ..core.ints import IntTupleLike, is_int, is_static
+from ..core.kinds import AnyLayout
 from ..core.layout import Layout
 from ..core.make_layout import MakeLayout
 from ..core.strides import LayoutLeft, MakeShape, MakeStride, compact_col_major
@@ -35,7 +36,7 @@ make_layout_like = MakeLayoutLike
 make_composed_layout = ComposedLayout
 
 
-def make_layout(shape: Any, stride: Any = LayoutLeft, *more: Any) -> Any:
+def make_layout(shape: IntTupleLike | AnyLayout, stride: Any = LayoutLeft, *more: Layout) -> Any:
     """A layout of a shape: with the strides given, or compact. Of layouts: these as the modes of one.
 
     shape     an IntTuple of extents; an integer stays one. Or a layout, with more of them behind

@@ -15,10 +15,11 @@ from typing import Any
 from ..core.composed import ComposedLayout
 from ..core.coord import Coord, CoordLike, as_coord
 from ..core.errors import RankError
-from ..core.int_tuple import AnyLayout, Bracketed, IntTuple, Underscore, as_int_tuple, opened, shown
-from ..core.ints import Int, IntLike, at_most, is_leaf, leaf
-from ..core.kinds import by_kind, defined
+from ..core.int_tuple import Bracketed, IntTuple, Underscore, as_int_tuple, opened, shown
+from ..core.ints import Int, IntLike, is_leaf, leaf
+from ..core.kinds import AnyLayout, by_kind, defined
 from ..core.layout import Layout, as_layout, join, unchecked_layout, valid_as_one
+from ..core.questions import at_most
 from ..core.strides import Shape
 
 _0, _1 = Int[0](), Int[1]()

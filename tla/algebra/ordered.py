@@ -15,8 +15,9 @@ from ..core.int_tuple import (
     like,
     shown,
 )
-from ..core.ints import Int, IntTree, IntTupleLike, is_int, leaf, mul
+from ..core.ints import Int, IntTree, IntTupleLike, is_int, leaf
 from ..core.layout import Layout, as_layout
+from ..core.leaf_arithmetic import mul
 from ..core.strides import Stride
 from .coalesce import filter_zeros
 

@@ -17,9 +17,11 @@ from ..core.basis import Encoding
 from ..core.digits import ENUMERABLE
 from ..core.errors import Predicate, Reason
 from ..core.int_tuple import like, product_each, shown, size
-from ..core.ints import Int, at_most, equal, known, leaf, mul, static
+from ..core.ints import Int, known, leaf, static
 from ..core.kinds import by_kind
 from ..core.layout import Layout
+from ..core.leaf_arithmetic import mul
+from ..core.questions import at_most, equal
 from .codomain import cosize
 from .flat_modes import Mode, flat_modes, has_symbols, merge, smallest, step_of
 

@@ -12,9 +12,11 @@ from typing import Any
 from ..core.basis import ScaledBasis
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError
 from ..core.int_tuple import Bracketed, leaves, like, modes_of, product, shown
-from ..core.ints import Int, IntLike, at_most, ceil_div, divides, equal, is_constant, known, leaf, mul, require, static
+from ..core.ints import Int, IntLike, is_constant, known, leaf, static
 from ..core.kinds import AnyLayout
 from ..core.layout import Layout, as_layout, spread_valid, unchecked_layout, valid_as_one
+from ..core.leaf_arithmetic import ceil_div, mul
+from ..core.questions import at_most, divides, equal, require
 from ..core.strides import Shape, Stride
 from .flat_modes import Mode, flat_modes
 
@@ -84,7 +86,7 @@ def upcast(n: int) -> Callable[[Any], Any]:
     """
     (n,) = _counted("upcast", n)
 
-    def up(layout: Any) -> Any:
+    def up(layout: Layout) -> Layout:
         inside = 0  # how far the steps within one wide element go, together
 
         def wider(s: Any, d: Any) -> Mode:
@@ -127,7 +129,7 @@ def downcast(n: int) -> Callable[[Any], Any]:
     """
     (n,) = _counted("downcast", n)
 
-    def down(layout: Any) -> Any:
+    def down(layout: Layout) -> Layout:
         steps = [(s, d) for s, d in flat_modes(as_layout("downcast", layout)) if is_constant(1, d)]
         if not steps:
             raise DivisibilityError(f"downcast[{n}] of {shown(layout)}", "a mode of static stride 1", "write its stride as _1")

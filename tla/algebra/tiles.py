@@ -15,9 +15,11 @@ from ..core.cache import memo
 from ..core.coord import Coord, CoordLike, as_coord, crd2idx
 from ..core.errors import Predicate, RangeError, RankError, Reason
 from ..core.int_tuple import as_int_tuple, leaves, modes_of, product, product_each, shown
-from ..core.ints import Int, IntTupleLike, at_most, ceil_div, divides, equal, is_constant, larger, leaf, require_positive, smaller
+from ..core.ints import Int, IntTupleLike, is_constant, leaf
 from ..core.layout import Layout, as_layout, require_origin
+from ..core.leaf_arithmetic import ceil_div, larger, smaller
 from ..core.profiles import weakly_congruent
+from ..core.questions import at_most, divides, equal, require_positive
 from ..core.strides import Shape
 from .modes import prepend
 

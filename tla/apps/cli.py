@@ -16,6 +16,7 @@ from ..core.errors import LeafTypeError, LoweringError, ParseError, RangeError, 
 from ..core.int_tuple import IntTuple, product_each, size
 from ..core.layout import require_origin
 from ..core.on_demand import OnDemand
+from ..linear import LinearLayout
 from ..notation.text import parse
 from ..symbolic import SymInt, dim
 from ..viz.colouring import RULES
@@ -58,7 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except TlaError as error:
-        return _fail(str(error))
+        return _fail(str(terminal.in_shell_words(error.reason)))
     except OSError as error:
         return _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror))
     return 0
@@ -148,7 +149,7 @@ EXAMPLES = {
     "swizzle": ["--write '(32,8):(8,1)' --read '((8,4),8):((1,64),8)' --tile 256 --bits 16"],
     "explore": ["", "'A = (8,6):(1,8); logical_divide(A, (4,2))'"],
 }
-OWNERS = "who holds what: a (thread, value) layout onto the tile, or '#ttg.blocked<{...}>' with --tile"
+OWNERS = "who holds what: a (thread, value) layout onto the tile, or of Triton 'tensor<64x64xf16, #ttg...>', or '#ttg...' with --tile"
 
 
 def _access_options(access: argparse.ArgumentParser, swizzle: argparse.ArgumentParser) -> None:
@@ -388,7 +389,8 @@ def swizzle(arguments: argparse.Namespace) -> Answer:
 def _owners(text: str, tile: str | None) -> Any:
     """A layout, or the linear layout of one of Triton's, whose tensor is the tile."""
     if not text.lstrip().startswith("#"):
-        return _layout_of(_one(text, _read_subjects(text)))
+        value = _closed(text).value.value
+        return value if isinstance(value, LinearLayout) else _layout_of(_one(text, _read_subjects(text)))
     found = _triton.from_text(text)
     if tile is None:
         raise RankError(f"{text:.60} without a tile", "the shape of the tensor", "add --tile 64,64")

@@ -12,8 +12,9 @@ from typing import Any
 
 from ..core.element import C0_BITS, Element, fp8_e8m0
 from ..core.errors import LeafTypeError
-from ..core.int_tuple import layout_fix, modes_of, shown
+from ..core.int_tuple import modes_of, shown
 from ..core.ints import Int
+from ..core.kinds import layout_fix
 from ..core.layout import Layout
 from .element import as_element
 

@@ -12,8 +12,10 @@ from typing import Any, TypeVar
 from ..core.arithmetic import round_up
 from ..core.errors import LeafTypeError, RankError
 from ..core.int_tuple import Bracketed, IntTuple, as_int_tuple, shown
-from ..core.ints import Int, leaf, mul, require_positive, static
+from ..core.ints import Int, IntLike, Leaf, leaf, static
 from ..core.layout import Layout
+from ..core.leaf_arithmetic import mul
+from ..core.questions import require_positive
 from .tags import CI1KHKWCOCI0, L0C, NC1HWC0, TAGS, Tag, Tagged, nN, zZ
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -129,7 +131,7 @@ class _Round(Bracketed[Any]):
 
 
 @_Round
-def RoundUp(a: Any, b: Any) -> Any:
+def RoundUp(a: IntLike, b: IntLike) -> Leaf:
     """The least multiple of b that is at least a. `RoundUp[16](a)` is `RoundUp<16>(a)`.
 
     >>> from tla import RoundUp
@@ -142,7 +144,7 @@ def RoundUp(a: Any, b: Any) -> Any:
 
 
 @_Round
-def RoundDown(a: Any, b: Any) -> Any:
+def RoundDown(a: Leaf, b: Leaf) -> Leaf:
     """The largest multiple of b that is at most a. `RoundDown[16](a)` is `RoundDown<16>(a)`.
 
     >>> from tla import RoundDown

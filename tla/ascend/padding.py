@@ -9,8 +9,9 @@ from typing import Any
 
 from ..core.errors import LeafTypeError, RangeError
 from ..core.int_tuple import shown
-from ..core.ints import at_most, divides, is_int, leaf
+from ..core.ints import is_int, leaf
 from ..core.layout import Layout
+from ..core.questions import at_most, divides
 from . import tags
 from .recognize import Is
 from .tags import Tagged

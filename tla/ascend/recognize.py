@@ -15,10 +15,13 @@ from typing import Any
 
 from ..core.element import Element
 from ..core.errors import LeafTypeError, Predicate, Reason, Unproven
-from ..core.int_tuple import AnyLayout, layout_fix, leaves, modes_of, product_each, shown
-from ..core.ints import Int, at_most, divides, equal, is_constant, is_int, mul
+from ..core.int_tuple import leaves, modes_of, product_each, shown
+from ..core.ints import Int, is_constant, is_int
+from ..core.kinds import AnyLayout, layout_fix
 from ..core.layout import Layout
+from ..core.leaf_arithmetic import mul
 from ..core.profiles import congruent
+from ..core.questions import at_most, divides, equal
 from . import tags
 from .element import as_element
 from .tags import ALL, C0, GIVEN, TAGS, Tag, Tagged

@@ -19,9 +19,11 @@ from ..core.cache import memo
 from ..core.element import Element, fp8_e8m0
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankError
 from ..core.int_tuple import leaves, like, product, shown
-from ..core.ints import Int, at_most, ceil_div, divides, leaf, mul, static
+from ..core.ints import Int, leaf, static
 from ..core.layout import Layout
+from ..core.leaf_arithmetic import ceil_div, mul
 from ..core.profiles import flatten
+from ..core.questions import at_most, divides
 from ..core.strides import Shape, Stride
 from .element import as_element
 
@@ -121,7 +123,11 @@ class Tag:
             raise RankError(f"{self} of the sizes {shown(given)}", f"{expected}, each an integer", fix)
         for name, n in [*zip(names, sizes), *(("batch", n) for n in outer)]:
             if at_most(leaf(n), 0 if name.startswith("block") else -1):
-                raise RangeError(f"{self} of the sizes {shown(given)}", "sizes of 0 or more, blocks of 1 or more", f"use another than {n}")
+                raise RangeError(
+                    f"{self} of the sizes {shown(given)}",
+                    "sizes of 0 or more, blocks of 1 or more",
+                    f"use {1 if name.startswith('block') else 0} or more for {name}",
+                )
         return tuple(map(leaf, sizes)), tuple(map(leaf, outer))
 
     def __repr__(self) -> str:

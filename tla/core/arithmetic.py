@@ -12,14 +12,16 @@ import operator
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from . import ints
+from . import leaf_arithmetic
 from .arrays import computed
 from .coord import as_coord
 from .errors import DivisibilityError, RankError
 from .int_tuple import IntTuple, as_int_tuple, leaves, product, shown
-from .ints import Int, IntLike, IntTree, IntTupleLike, Leaf, add, is_leaf, mul, static
+from .ints import Int, IntLike, IntTree, IntTupleLike, Leaf, is_leaf, leaf, static
 from .kinds import by_kind
+from .leaf_arithmetic import add, mul
 from .profiles import require_congruent
+from .questions import at_most, equal, require
 
 
 def ceil_div(a: IntTupleLike, b: IntTupleLike) -> IntTree:
@@ -33,7 +35,7 @@ def ceil_div(a: IntTupleLike, b: IntTupleLike) -> IntTree:
 
     Source: CuTe `ceil_div`; TLA `CeilDiv`.
     """
-    return _divide(ceil_div, ints.ceil_div, as_int_tuple(a), as_int_tuple(b))
+    return _divide(ceil_div, leaf_arithmetic.ceil_div, as_int_tuple(a), as_int_tuple(b))
 
 
 def shape_div(a: IntTupleLike, b: IntTupleLike) -> IntTree:
@@ -50,7 +52,7 @@ def shape_div(a: IntTupleLike, b: IntTupleLike) -> IntTree:
     a, b = as_int_tuple(a), as_int_tuple(b)
     if isinstance(a, tuple) and isinstance(b, tuple) and len(a) != len(b):
         raise RankError(f"shape_div: {len(b)} modes of {shown(b)} for {shown(a)}", f"{len(a)}, or one integer", "give one for each mode")
-    return _divide(shape_div, ints.shape_div, a, b)
+    return _divide(shape_div, leaf_arithmetic.shape_div, a, b)
 
 
 def _divide(divide: Callable[[Any, Any], Any], divide_ints: Callable[[Any, Any], Any], a: IntTree, b: IntTree) -> IntTree:
@@ -81,7 +83,7 @@ def round_up(a: IntTupleLike, b: IntTupleLike) -> IntTree:
         pairs = _paired("round_up", a, b) if isinstance(a, tuple) else ((a, n) for n in b)
         return IntTuple(*(round_up(x, y) for x, y in pairs))
     require_congruent("round_up", a, b)
-    return mul(ints.ceil_div(a, b), b)
+    return mul(leaf_arithmetic.ceil_div(a, b), b)
 
 
 def _paired(name: str, a: tuple[Any, ...], b: tuple[Any, ...]) -> Iterator[tuple[Any, Any]]:
@@ -96,7 +98,7 @@ def _over_leaves(name: str, decide: Callable[[int, int], int], xs: tuple[Any, ..
     found = [n for x in xs for n in leaves(as_int_tuple(x))]
     if not found:
         raise RankError(f"{name} of no integers", "at least one", "give one, or a tuple that has one")
-    return functools.reduce(functools.partial(ints.fold, name, decide), found)
+    return functools.reduce(functools.partial(leaf_arithmetic.fold, name, decide), found)
 
 
 def gcd(*xs: IntTupleLike) -> Leaf:
@@ -144,7 +146,7 @@ def lcm(*xs: IntTupleLike) -> Leaf:
 
     Source: CuTe `lcm`.
     """
-    return ints.leaf(_over_leaves("lcm", math.lcm, xs))
+    return leaf(_over_leaves("lcm", math.lcm, xs))
 
 
 def sum(x: IntTupleLike) -> Leaf:
@@ -168,8 +170,8 @@ def signum(x: IntTupleLike) -> Leaf:
 
     Source: CuTe `signum`.
     """
-    x = ints.leaf(x)
-    return ints.fold("signum", lambda n, zero: (n > zero) - (n < zero), x, Int[0]() if type(x) is Int else 0)
+    x = leaf(x)
+    return leaf_arithmetic.fold("signum", lambda n, zero: (n > zero) - (n < zero), x, Int[0]() if type(x) is Int else 0)
 
 
 def safe_div(a: IntLike, b: IntLike) -> Leaf:
@@ -181,8 +183,8 @@ def safe_div(a: IntLike, b: IntLike) -> Leaf:
 
     Source: CuTe `safe_div`, which checks static integers only.
     """
-    x, d = ints.leaf(a), ints.leaf(b)
-    if not ints.require("divides", d, x, lambda: f"safe_div({x}, {d})"):
+    x, d = leaf(a), leaf(b)
+    if not require("divides", d, x, lambda: f"safe_div({x}, {d})"):
         raise DivisibilityError(f"safe_div({x}, {d}): there is a remainder", f"{d} divides {x}", "pad, or use ceil_div")
     return x // d
 
@@ -236,7 +238,7 @@ def elem_less(a: object, b: object) -> Any:
     """
     return _elementwise(
         "elem_less",
-        lambda x, y: ints.at_most(add(x, static(1)), y) if is_leaf(x) and is_leaf(y) else computed(operator.lt, x, y),
+        lambda x, y: at_most(add(x, static(1)), y) if is_leaf(x) and is_leaf(y) else computed(operator.lt, x, y),
         as_coord(a),
         as_coord(b),
     )
@@ -252,7 +254,7 @@ def elem_leq(a: IntLike, b: IntLike) -> Any:
     Source: CuTe `elem_leq`, which is true there wherever b is not less than a in every integer.
     """
     return _elementwise(
-        "elem_leq", lambda x, y: ints.at_most(x, y) if is_leaf(x) and is_leaf(y) else computed(operator.le, x, y), as_coord(a), as_coord(b)
+        "elem_leq", lambda x, y: at_most(x, y) if is_leaf(x) and is_leaf(y) else computed(operator.le, x, y), as_coord(a), as_coord(b)
     )
 
 
@@ -348,7 +350,7 @@ def _before(name: str, a: IntTree, b: IntTree, end: int) -> bool | None:
     if isinstance(a, tuple) != isinstance(b, tuple):
         raise RankError(f"{name}: {shown(a)} and {shown(b)}", "integers in the same places", "give each integer its counterpart")
     if not isinstance(a, tuple):
-        return ints.at_most(add(a, static(1)), b)
+        return at_most(add(a, static(1)), b)
     if not a or not b:
         return len(a) < len(b)
     less = _before(name, a[end], b[end], end)
@@ -363,7 +365,7 @@ def _same(a: IntTree, b: IntTree) -> bool | None:
     if isinstance(a, tuple) != isinstance(b, tuple) or (isinstance(a, tuple) and len(a) != len(b)):
         return False
     if not isinstance(a, tuple):
-        return ints.equal(a, b)
+        return equal(a, b)
     answers = [*builtins.map(_same, a, b)]
     return False if False in answers else None if None in answers else True
 

@@ -16,7 +16,8 @@ from .arrays import dtype_of
 from .coord import coord_leaf
 from .errors import LeafTypeError, RangeError, RankError
 from .int_tuple import MAX_DEPTH, IntTuple, as_int_tuple, as_tuple, like, shown
-from .ints import Int, IntLike, IntTupleLike, is_constant, is_int, is_leaf, is_no_integer, leaf, plus, register_leaf, times
+from .ints import Int, IntLike, IntTupleLike, is_constant, is_int, is_leaf, is_no_integer, leaf, register_leaf
+from .leaf_arithmetic import plus, times
 from .value import Value, new_value, put
 
 _0, _1, _MINUS = Int[0](), Int[1](), Int[-1]()

@@ -15,9 +15,11 @@ from .arrays import require_held
 from .basis import ArithmeticTuple, ScaledBasis, as_coordinate
 from .coord import CoordLike, Offset, offset_range
 from .errors import LeafTypeError, RankError
-from .int_tuple import AnyLayout, leaves, mode, shown, symbols_given
-from .ints import Int, IntTree, IntTupleLike, is_constant, is_int, is_leaf, is_static, leaf, plus
+from .int_tuple import leaves, mode, shown, symbols_given
+from .ints import Int, IntTree, IntTupleLike, is_constant, is_int, is_leaf, is_static, leaf
+from .kinds import AnyLayout
 from .layout import Layout, as_layout, origin_given
+from .leaf_arithmetic import plus
 from .profiles import flatten, unflatten
 from .swizzle import Swizzle
 from .value import new_value
@@ -111,7 +113,7 @@ class ComposedLayout(AnyLayout):
         """The layout that `flatten(layout)` gives."""
         return self.over(flatten)
 
-    def unflatten(self, profile: Any) -> Any:
+    def unflatten(self, profile: IntTupleLike) -> Any:
         """The layout that `unflatten(layout, profile)` gives."""
         return self.over(unflatten, profile)
 

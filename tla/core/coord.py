@@ -20,27 +20,12 @@ from typing import Any, Protocol, TypeAlias
 from .arrays import INT64_MAX, INT64_MIN, computed, dtype_of, range_of, require_held
 from .digits import merged_leaves
 from .errors import LeafTypeError, RangeError, RankError
-from .int_tuple import AnyLayout, IntTuple, Underscore, as_int_tuple, as_tuple, leaves, opened, product, shown
-from .ints import (
-    Int,
-    IntLike,
-    IntTree,
-    IntTupleLike,
-    Leaf,
-    equal,
-    foreign,
-    is_constant,
-    is_int,
-    is_leaf,
-    is_no_integer,
-    known,
-    leaf,
-    mul,
-    plain,
-    plus,
-    times,
-)
+from .int_tuple import IntTuple, Underscore, as_int_tuple, as_tuple, leaves, opened, product, shown
+from .ints import Int, IntLike, IntTree, IntTupleLike, Leaf, foreign, is_constant, is_int, is_leaf, is_no_integer, known, leaf, plain
+from .kinds import AnyLayout
+from .leaf_arithmetic import mul, plus, times
 from .profiles import require_congruent
+from .questions import equal
 
 _0, _1 = Int[0](), Int[1]()
 

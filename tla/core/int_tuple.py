@@ -14,11 +14,11 @@ import functools
 from collections.abc import Callable, Iterator
 from typing import Any, Generic, TypeVar, cast
 
-from . import ints
 from .display import Displayed
 from .errors import LeafTypeError, RankError
-from .ints import Int, IntTree, IntTupleLike, Leaf, Static, is_int, leaf, mul, static
-from .kinds import AnyLayout as AnyLayout, defined, layout_fix as layout_fix
+from .ints import Int, IntTree, IntTupleLike, Leaf, Static, is_int, is_leaf, is_static, leaf, static
+from .kinds import AnyLayout, defined
+from .leaf_arithmetic import mul
 
 #: Nesting deeper than this is refused: it is no layout, and recursion on it would not end well.
 MAX_DEPTH = 64
@@ -39,7 +39,7 @@ class _TupleMeta(type):
 
 def _static_mode(x: object) -> Any:
     x = x.value if isinstance(x, Static) else x
-    if not ints.is_static(x):
+    if not is_static(x):
         raise LeafTypeError(f"{shown(x)} in square brackets", "what is known at compile time", "write _4 or Int[4], or use MakeShape(4)")
     return x
 
@@ -68,7 +68,7 @@ class IntTuple(tuple[Any, ...], Displayed, metaclass=_TupleMeta):
         return text(self)
 
     def __repr__(self) -> str:
-        if not self.checked and not all(map(ints.is_leaf, leaves(self))):  # arrays and tracers have no notation
+        if not self.checked and not all(map(is_leaf, leaves(self))):  # arrays and tracers have no notation
             return type(self).__name__ + tuple.__repr__(self)
         return f"parse({str(self)!r}{symbols_given(self)})"
 

@@ -8,15 +8,14 @@ Source: CuTe include/cute/numeric/integral_constant.hpp; CATLASS include/tla/num
 
 from __future__ import annotations
 
-import math
 import numbers
 import operator
 import sys
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, SupportsIndex, TypeAlias, cast
 
-from .arrays import INT64_MAX as INT64_MAX, INT64_MIN as INT64_MIN, computed
-from .errors import DivisibilityError, LeafTypeError, RangeError, Unproven
+from .arrays import INT64_MAX, INT64_MIN
+from .errors import LeafTypeError, RangeError
 from .value import Value, put
 
 #: An integer of any kind: Int[4](), 4, a SymInt, an integer of numpy. What an operation of two gives is of the kind that these decide.
@@ -229,24 +228,30 @@ def static_literal(name: str) -> Int | None:
     return static(int(digits)) if plain and int(digits) <= INT64_MAX else None
 
 
-# ------------------------------------------------------------------------------------------ kinds and questions
+# ------------------------------------------------------------------------------------------------ kinds of leaves
 
-# Of a kind of leaf that is not an int: how it answers a question on two integers ("==", "<=", "divides").
-Ask = Callable[[str, Any, Any], "bool | None"]
-_KINDS: dict[type, Ask] = {}
-_NO_INTEGERS: set[type] = set()
-# Of some kinds: what is done with a question that has no answer, and min, max, gcd of values that are not known.
-_UNDECIDED: dict[type, Callable[[str, Any, Any, str], bool]] = {}
-_FOLDS: dict[type, Callable[[str, Any, Any], Any]] = {}
+Question: TypeAlias = Literal["==", "<=", "divides"]
+
+
+class Kind(NamedTuple):
+    """A kind of leaf that is no int: what register_leaf was told of it."""
+
+    ask: Callable[[Question, Any, Any], bool | None]
+    integer: bool
+    undecided: Callable[[Question, Any, Any, str], bool] | None
+    fold: Callable[[str, Any, Any], Any] | None
+
+
+KINDS: dict[type, Kind] = {}
 # What another package has for integers: whether x is one, and what makes it a leaf, or refuses it.
 _FOREIGN: list[tuple[Callable[[object], bool], Callable[[Any], Any]]] = []
 
 
 def register_leaf(
     kind: type,
-    ask: Ask,
+    ask: Callable[[Question, Any, Any], bool | None],
     integer: bool = True,
-    undecided: Callable[[str, Any, Any, str], bool] | None = None,
+    undecided: Callable[[Question, Any, Any, str], bool] | None = None,
     fold: Callable[[str, Any, Any], Any] | None = None,
 ) -> None:
     """Make `kind` a leaf of IntTuples. It needs + - * // % with integers on both sides, and `==` and hash by structure.
@@ -256,13 +261,7 @@ def register_leaf(
     undecided(question, a, b, where)   what `require` gives where that is not known: True if it is recorded, or it raises
     fold(name, a, b)                   "min", "max", "gcd" or "lcm" of a and b; None where that is not known
     """
-    _KINDS[kind] = ask
-    if not integer:
-        _NO_INTEGERS.add(kind)
-    if undecided is not None:
-        _UNDECIDED[kind] = undecided
-    if fold is not None:
-        _FOLDS[kind] = fold
+    KINDS[kind] = Kind(ask, integer, undecided, fold)
 
 
 def register_foreign(is_one: Callable[[object], bool], convert: Callable[[Any], Any]) -> None:
@@ -284,7 +283,7 @@ def is_sympy(x: object) -> bool:
 def is_leaf(x: object) -> bool:
     """Whether x is a leaf as it stands: Int, int or a registered kind."""
     kind = type(x)
-    return kind is int or kind is Int or kind in _KINDS
+    return kind is int or kind is Int or kind in KINDS
 
 
 def is_int(x: object) -> bool:
@@ -294,7 +293,7 @@ def is_int(x: object) -> bool:
     (True, True, False, False, False)
     """
     if is_leaf(x):
-        return type(x) not in _NO_INTEGERS
+        return isinstance(x, int) or KINDS[type(x)].integer
     indexes = hasattr(type(x), "__index__") and not hasattr(type(x), "__len__")
     return not is_no_integer(x) and (indexes or foreign(x) is not None)
 
@@ -399,90 +398,6 @@ def known(x: object) -> int | None:
     return int(x) if isinstance(x, int) else None
 
 
-def _question(name: Literal["==", "<=", "divides"], decide: Callable[[int, int], bool]) -> Callable[[Any, Any], bool | None]:
-    def ask(a: IntLike, b: IntLike) -> bool | None:
-        if isinstance(a, int) and isinstance(b, int):
-            return decide(int(a), int(b))
-        for x in (a, b):
-            if type(x) in _KINDS:
-                return _KINDS[type(x)](name, a, b)
-        return None
-
-    return ask
-
-
-#: Whether a == b; a <= b; a divides b: True, False, or None when it is not known.
-equal = _question("==", operator.eq)
-at_most = _question("<=", operator.le)
-divides = _question("divides", lambda a, b: a != 0 and b % a == 0)
-_ASK = {"==": equal, "<=": at_most, "divides": divides}
-_TEXT = {"==": "{} == {}", "<=": "{} <= {}", "divides": "{} divides {}"}
-
-
-def require(question: Literal["==", "<=", "divides"], a: object, b: object, where: Callable[[], str]) -> bool:
-    """Ask for a condition that an operation needs: True where it holds, False where it does not.
-
-    Where it is not known, the answer is True under assuming(), which records the condition; else Unproven, which names it. where: the
-    operation for the message, which takes its time to write.
-
-    >>> require("divides", 16, 64, lambda: "a divide"), require("<=", 5, 4, lambda: "a tile")
-    (True, False)
-    """
-    answer = _ASK[question](a, b)
-    if answer is not None:
-        return answer
-    for x in (a, b):
-        if type(x) in _UNDECIDED:
-            return _UNDECIDED[type(x)](question, a, b, where())
-    condition = _TEXT[question].format(a, b)
-    raise Unproven(f"{where()}: it is not known whether {condition}", condition, "use known sizes")
-
-
-# ------------------------------------------------------------------------------------------------- arithmetic
-
-
-def add(a: IntLike, b: IntLike) -> Leaf:
-    """a + b, static if both are.
-
-    >>> print(add(Int[4](), Int[2]()), add(0, Int[4]()))
-    _6 4
-
-    Where + follows sum() and takes a plain 0 on the left for its beginning, `add` never looks at a dynamic value: the
-    library adds leaves with it, so that static-ness does not depend on what a variable happens to hold. A static 0 costs
-    nothing.
-
-    Source: TLA `tla::add`.
-    """
-    if type(b) is Int:
-        return static(int.__add__(a, b)) if type(a) is Int else _combined(operator.add, b, a) if b != 0 else _operand(a)
-    return _combined(operator.add, a, b) if type(a) is not Int or a != 0 else _operand(b)
-
-
-def mul(a: Leaf, b: Leaf) -> Leaf:
-    """a * b, static if both are or one is _0; like `add`, it never looks at a dynamic value. A static 1 costs nothing.
-
-    >>> print(mul(Int[4](), Int[2]()), mul(1, Int[4]()), mul(3, Int[0]()))
-    _8 4 _0
-    """
-    if type(b) is Int:
-        return static(int.__mul__(a, b)) if type(a) is Int else _combined(operator.mul, b, a) if b != 1 else _operand(a)
-    return _combined(operator.mul, a, b) if type(a) is not Int or a != 1 else _operand(b)
-
-
-def _combined(operation: Callable[[Any, Any], Any], a: object, b: object) -> Leaf:
-    """operation(a, b) of leaves, or of what else computes."""
-    if type(a) is not int:
-        a = _operand(a)
-    if type(b) is not int:
-        b = _operand(b)
-    return operation(a, b) if is_leaf(a) and is_leaf(b) else computed(operation, a, b)
-
-
-def _operand(x: object) -> Any:
-    """x, unless it is no integer and nothing that computes like one: a text, a tuple, None. A numpy integer as an int."""
-    return leaf(x) if not is_leaf(x) and (isinstance(x, (numbers.Number, tuple, list)) or is_no_integer(x) or x is None) else x
-
-
 def as_static(n: IntLike) -> Leaf:
     """An integer of the library's own as the static integer that it is; a symbol as it stands."""
     return static(n) if isinstance(n, int) else n
@@ -502,74 +417,3 @@ def settled(n: IntLike, *of: object) -> Leaf:
 def plain(n: object) -> Any:
     """n as what arrays, tracers and expressions take: an integer of ours as a plain int."""
     return int(n) if isinstance(n, int) else n
-
-
-def times(x: Leaf, d: Leaf) -> Leaf:
-    """x * d, where x may be anything that computes: an array, a tracer. A static 0 or 1 costs nothing."""
-    if is_constant(0, d):
-        return static(0)
-    if is_leaf(x) or is_constant(1, d):
-        return mul(x, d)
-    return (
-        d * x if type(d) in _NO_INTEGERS else computed(operator.mul, x, plain(d))
-    )  # a proxy takes all that stands on its right, a basis element too
-
-
-def plus(a: IntLike, b: IntLike) -> Leaf:
-    """a + b, where both may be anything that computes. A static 0 costs nothing."""
-    if is_constant(0, a) or is_constant(0, b):
-        return b if is_constant(0, a) else a
-    return add(a, b) if is_leaf(a) and is_leaf(b) else computed(operator.add, plain(a), plain(b))
-
-
-def ceil_div(a: Leaf, b: Leaf) -> Leaf:
-    """a / b rounded up, for b > 0; static if both are."""
-    if type(a) is type(b) is int and b > 0:
-        return -(-a // b)
-    require_positive("ceil_div", b)
-    return add(a, b - static(1)) // b
-
-
-def require_positive(where: str, n: IntLike) -> None:
-    """RangeError if n is known to be 0 or less."""
-    if at_most(n, 0):
-        raise RangeError(f"{where}: {n} is not positive", "1 or more", "leave out what is empty")
-
-
-def shape_div(a: Leaf, b: Leaf) -> Leaf:
-    """a / b where b divides a; 1, with the sign of the quotient, where a divides b. DivisibilityError otherwise."""
-    if equal(b, 0):
-        raise DivisibilityError(f"shape_div({a}, 0)", "a divisor of 1 or more", "divide by something other than 0")
-    if not is_constant(1, b) and divides(a, b) and not divides(b, a):
-        quotient = b // a
-        return quotient // abs(quotient)
-    if is_constant(1, b) or require("divides", b, a, lambda: f"shape_div({a}, {b})"):
-        return a // b
-    raise DivisibilityError(
-        f"shape_div: {a} and {b}: neither divides the other",
-        f"{a} % {b} == 0 or {b} % {a} == 0",
-        f"use {math.gcd(int(a), int(b)) or 1} for {b}"
-        if known(a) is not None and known(b) is not None
-        else f"use round_up({a}, {b}) for {a}",
-    )
-
-
-def fold(name: str, decide: Callable[[int, int], int], a: object, b: object) -> Leaf:
-    """decide(a, b) of two known integers, static if both are: what gcd, max and min share."""
-    x, y = known(a), known(b)
-    if x is None or y is None:
-        for kind in map(type, (a, b)):
-            if kind in _FOLDS and (found := _FOLDS[kind](name, a, b)) is not None:
-                return found
-        raise Unproven(f"{name}({a}, {b}) of integers that are not known", "integers with values", "give them values first")
-    return static(decide(x, y)) if type(a) is type(b) is Int else decide(x, y)
-
-
-def smaller(a: IntLike, b: IntLike) -> Leaf:
-    """The smaller of two integers, static if both are."""
-    return fold("min", min, a, b)
-
-
-def larger(a: IntLike, b: IntLike) -> Leaf:
-    """The larger of two integers, static if both are."""
-    return fold("max", max, a, b)

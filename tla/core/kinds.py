@@ -1,8 +1,8 @@
 """Kinds of layouts, and operations that are defined kind by kind.
 
 An operation is written where it stands for one kind, most often a Layout: `@by_kind(Layout)`. What it is for another kind, a
-composed layout, a swizzle or a tensor, is defined by `@on(kind, operation)` in the one file of that kind:
-tla/algebra/composed.py and tla/tensors/operations.py. Nothing else asks for the kind.
+composed layout, a swizzle or a tensor, is defined by `@on(kind, operation)` in the files of that kind:
+tla/algebra/composed.py with swizzled.py, and tla/tensors/operations.py. Nothing else asks for the kind.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class AnyLayout(Value, Displayed):
     if TYPE_CHECKING:  # what a kind has to have
 
         def flatten(self) -> Any: ...
-        def unflatten(self, profile: IntTupleLike | AnyLayout) -> Any: ...
+        def unflatten(self, profile: IntTupleLike) -> Any: ...
         def __call__(self, *coord: Any) -> Any: ...
         def __getitem__(self, i: int) -> Any: ...
 

@@ -12,23 +12,12 @@ from .arrays import INT64_MAX, INT64_MIN
 from .cache import memo
 from .coord import Offset, ends_empty, offset_of
 from .errors import LeafTypeError, RangeError, RankError
-from .int_tuple import (
-    MAX_DEPTH,
-    AnyLayout,
-    as_int_tuple,
-    layout_fix,
-    leaves,
-    mode,
-    modes_of,
-    product,
-    product_each,
-    require_depth,
-    shown,
-    symbols_given,
-    text,
-)
-from .ints import Int, IntLike, IntTupleLike, Leaf, Static, at_most, divides, equal, is_static, leaf, mul, require
+from .int_tuple import MAX_DEPTH, as_int_tuple, leaves, mode, modes_of, product, product_each, require_depth, shown, symbols_given, text
+from .ints import Int, IntLike, IntTupleLike, Leaf, Static, is_static, leaf
+from .kinds import AnyLayout, layout_fix
+from .leaf_arithmetic import mul
 from .profiles import congruent, flatten, require_congruent, unflatten
+from .questions import at_most, divides, equal, require
 from .strides import Shape, Stride, compact_col_major
 
 _0, _1 = Int[0](), Int[1]()
@@ -159,7 +148,7 @@ class Layout(AnyLayout, metaclass=_LayoutMeta):
         """The layout that `flatten(layout)` gives."""
         return valid_by_leaves(unchecked_layout(flatten(self.shape), flatten(self.stride)), self)
 
-    def unflatten(self, profile: Any) -> Layout:
+    def unflatten(self, profile: IntTupleLike) -> Layout:
         """The layout that `unflatten(layout, profile)` gives."""
         return valid_by_leaves(Layout(unflatten(self.shape, profile), unflatten(self.stride, profile)), self)
 

@@ -10,14 +10,9 @@ from collections.abc import Callable
 from typing import Any, Generic, ParamSpec, cast
 
 from .errors import LeafTypeError
-from .int_tuple import (
-    AnyLayout,
-    ByPath,
-    as_shape,
-    shown,
-)
+from .int_tuple import ByPath, as_shape, shown
 from .ints import Int, IntTree, is_int, leaf
-from .kinds import defined, refuse_kind
+from .kinds import AnyLayout, defined, refuse_kind
 from .layout import Layout, as_layout, join
 from .strides import LayoutLeft, LayoutRight, _Order, compact_col_major, compact_row_major
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from . import ints
 from .errors import Predicate, RankError, Reason
 from .int_tuple import IntTuple, as_int_tuple, as_shape, leaves, like, product, shape_of, shown
-from .ints import IntLike, IntTupleLike, equal
+from .ints import IntLike, IntTupleLike
 from .kinds import AnyLayout
+from .questions import divides, equal
 
 
 def flatten(x: object) -> Any:
@@ -125,7 +125,7 @@ def weakly_compatible(a: IntTupleLike | AnyLayout, b: IntTupleLike | AnyLayout) 
 
     Source: CuTe `weakly_compatible`.
     """
-    return _refines(as_shape(a), as_shape(b), ints.divides, "does not divide the size of")
+    return _refines(as_shape(a), as_shape(b), divides, "does not divide the size of")
 
 
 def _refines(a: IntLike, b: IntLike, holds: Callable[[Any, Any], bool | None], otherwise: str) -> Reason | bool | None:

@@ -14,7 +14,8 @@ from .int_tuple import (
     leaves,
     like,
 )
-from .ints import Int, IntLike, IntTree, IntTupleLike, is_constant, leaf, mul
+from .ints import Int, IntLike, IntTree, IntTupleLike, is_constant, leaf
+from .leaf_arithmetic import mul
 
 _0, _1 = (Int[0](), Int[1]())
 

@@ -11,8 +11,9 @@ from .arrays import INT64_MAX, INT64_MIN, require_held
 from .basis import ScaledBasis
 from .coord import coord_leaf
 from .errors import LeafTypeError, RangeError, RankError
-from .int_tuple import AnyLayout, shown
+from .int_tuple import shown
 from .ints import Int, Static, leaf, static
+from .kinds import AnyLayout
 from .value import Value, new_value
 
 _0, _1 = Int[0](), Int[1]()
@@ -75,6 +76,15 @@ class Swizzle(Value, metaclass=_SwizzleMeta):
         x = coord_leaf(x)
         require_held(str(self), x, 0, self.reads | self.changes)
         return self._of(x) if self.bits else x
+
+    def each(self, offsets: list[int]) -> list[int]:
+        """The places of many offsets, faster than one by one.
+
+        >>> Swizzle[2, 0, 2]().each([0, 4, 5, 15])
+        [0, 5, 4, 12]
+        """
+        reads, shift = self.reads, self.shift
+        return [x ^ (x & reads) >> shift for x in offsets] if shift >= 0 else [x ^ (x & reads) << -shift for x in offsets]
 
     def _of(self, x: Any) -> Any:
         read = x & self.reads

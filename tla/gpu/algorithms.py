@@ -12,7 +12,7 @@ from typing import Any
 
 from ..core.errors import LeafTypeError, RankError
 from ..core.int_tuple import shown
-from ..tensors.tensor import as_tensor
+from ..tensors.make_tensor import as_tensor
 from .values import extents_of, places_of, read, valid_of, values_of, write
 
 

@@ -18,7 +18,7 @@ from ..algebra.recast import recast_layout
 from ..core.element import Element
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankError
 from ..core.int_tuple import shown, size
-from ..core.ints import Int, static
+from ..core.ints import Int, IntTree, static
 from ..core.layout import Layout
 from ..core.strides import Shape
 from .elements import as_element, cpp_name
@@ -41,12 +41,12 @@ class Major(enum.Enum):
     __str__ = __repr__
 
 
-def static_tree(x: Any) -> Any:
+def static_tree(x: IntTree) -> IntTree:
     """Nested tuples of integers with every one static."""
     return tuple(map(static_tree, x)) if isinstance(x, tuple) else static(x)
 
 
-def tv(shape: Any, stride: Any) -> Layout:
+def tv(shape: IntTree, stride: IntTree) -> Layout:
     """The static layout of a shape and its strides."""
     return Layout(static_tree(shape), static_tree(stride))
 

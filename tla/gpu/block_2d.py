@@ -11,8 +11,9 @@ from typing import Any, Literal, NamedTuple
 from ..core.element import Element
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankError
 from ..core.int_tuple import rank, shown
-from ..core.ints import is_int, known, require
+from ..core.ints import is_int, known
 from ..core.layout import Layout
+from ..core.questions import require
 from ..tensors.tensor import Tensor
 from .atom import tv
 from .elements import element_of, require_number

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from ..core.coord import CoordLike, Offset
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankError, Unproven
 from ..core.int_tuple import product_each, rank, shown
 from ..core.ints import known, static
@@ -78,7 +79,7 @@ class BufferResource:
             what = f"a buffer resource: groups of {self.index_stride} records"
             raise RangeError(what, "8, 16, 32, 64, or 0: not swizzled", "use 64, a wave")
         if self.base % 4:
-            raise RangeError(f"a buffer resource at byte {self.base}", "a multiple of 4", "align the buffer")
+            raise RangeError(f"a buffer resource at byte {self.base}", "a multiple of 4", "align the buffer to 4 bytes")
         if self.index_stride and (not self.stride or self.stride % ELEMENT_BYTES):
             what = f"a swizzled buffer resource with records of {self.stride} bytes"
             raise RangeError(what, f"a multiple of {ELEMENT_BYTES}", f"pad records to {max(4, -(-self.stride // 4) * 4)} bytes")
@@ -97,18 +98,18 @@ class BufferResource:
         w = [self.bits >> low & 0xFFFFFFFF for low in (0, 32, 64, 96)]
         return w[0], w[1], w[2], w[3]
 
-    def addresses(self, index: Any, offset: Any) -> Any:
+    def addresses(self, index: CoordLike, offset: CoordLike) -> Offset:
         """The byte addresses of bytes `offset` of records `index`, by the rule of the ISA; integers or numpy arrays of them.
 
         Source: the ISA manual of CDNA 3, "Buffer addressing".
         """
         import numpy as np
 
-        index, offset = (_integers(x, np) for x in (index, offset))
+        records, places = (_integers(x, np) for x in (index, offset))
         if not self.index_stride:
-            return self.base + index * self.stride + offset
-        group, record = np.divmod(index, self.index_stride)
-        element, within = np.divmod(offset, ELEMENT_BYTES)
+            return self.base + records * self.stride + places
+        group, record = np.divmod(records, self.index_stride)
+        element, within = np.divmod(places, ELEMENT_BYTES)
         place = (group * self.stride + element * ELEMENT_BYTES) * self.index_stride + record * ELEMENT_BYTES + within
         return self.base + place
 
@@ -119,7 +120,7 @@ def _integers(x: Any, np: Any) -> Any:
     except ValueError:
         array = np.asarray("")
     if array.dtype.kind not in "iu" or (array.size and not 0 <= int(array.min()) <= int(array.max()) < 1 << 32):
-        raise LeafTypeError(f"addresses of {shown(x)}", "integers from 0 to 2**32 - 1", "write addresses(index, offset)")
+        raise LeafTypeError(f"addresses of {shown(x)}", "integers from 0 to 2**32 - 1", "count records and bytes from 0")
     return array.astype(np.int64)
 
 

@@ -17,7 +17,7 @@ from ..core.composed import ComposedLayout
 from ..core.element import Element
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankError, Reason, Unproven
 from ..core.int_tuple import product_each, rank, shown
-from ..core.ints import known, static
+from ..core.ints import IntTree, IntTupleLike, known, static
 from ..core.layout import Layout
 from ..core.swizzle import Swizzle, make_swizzle
 from ..tensors.offsets import offsets
@@ -35,6 +35,7 @@ class Mode(NamedTuple):
 
     span       16, 32, 64 or 128 [bytes]
     bits, base, shift   of the swizzle of byte addresses, Sw<bits,base,shift>
+    rows   of an atom, and of a core matrix
     """
 
     name: str
@@ -42,6 +43,7 @@ class Mode(NamedTuple):
     bits: int
     base: int = 4
     shift: int = 3
+    rows: int = ROWS
 
     @property
     def swizzle(self) -> Swizzle:
@@ -56,7 +58,7 @@ class Mode(NamedTuple):
 
 MODES = {m.name: m for m in (Mode("INTER", 16, 0), Mode("SW32", 32, 1), Mode("SW64", 64, 2), Mode("SW128", 128, 3))}
 #: 128 bytes in atoms of 32 bytes, for MN-major operands of 32 bits on SM100.
-MODES["SW128_32B"] = Mode("SW128_32B", 128, 2, 5, 2)
+MODES["SW128_32B"] = Mode("SW128_32B", 128, 2, 5, 2, 4)
 
 
 class CanonicalAtom:
@@ -71,8 +73,8 @@ class CanonicalAtom:
     do not fill 16 bytes. Source: CuTe `GMMA::Layout_K_SW128_Atom<half_t>`.
     """
 
-    def __init__(self, major: Major, mode: Mode) -> None:
-        self.major, self.mode = major, mode
+    def __init__(self, family: str, major: Major, mode: Mode) -> None:
+        self.family, self.major, self.mode = family, major, mode
         self.name = f"{major}_{mode.name}"
 
     def __getitem__(self, element: Any) -> Any:
@@ -81,12 +83,12 @@ class CanonicalAtom:
             what = f"{self.name} of elements of {bits} bits"
             raise DivisibilityError(what, f"elements that fill {UNIT_BITS} bits", "take their 8-bit containers, as uint8")
         row = static(self.mode.span * 8 // bits)
-        rows = static(4 if self.mode.name == "SW128_32B" else ROWS)
+        rows = static(self.mode.rows)
         shape, stride = ((rows, row), (row, static(1))) if self.major is Major.K else ((row, rows), (static(1), row))
         return swizzled(self.mode, bits, Layout(shape, stride))
 
     def __repr__(self) -> str:
-        return f"GMMA.{self.name}"
+        return f"{self.family}.{self.name}"
 
 
 def swizzled(mode: Mode, bits: int, layout: Layout) -> Any:
@@ -112,7 +114,7 @@ class _Canonical:
     def __init__(self, name: str, modes: dict[str, str]) -> None:
         self._name = name
         self.atoms = {
-            f"{major}_{mode}": CanonicalAtom(Major[major], MODES[mode]) for mode, majors in modes.items() for major in majors.split()
+            f"{major}_{mode}": CanonicalAtom(name, Major[major], MODES[mode]) for mode, majors in modes.items() for major in majors.split()
         }
 
     def __getattr__(self, name: str) -> CanonicalAtom:
@@ -131,7 +133,7 @@ GMMA = _Canonical("GMMA", _BOTH)
 UMMA = _Canonical("UMMA", {**_BOTH, "SW128_32B": "MN"})
 
 
-def tile_to_mma_shape(atom: Any, shape: Any, order: Any = None) -> Any:
+def tile_to_mma_shape(atom: Any, shape: IntTree, order: IntTupleLike | None = None) -> Any:
     """An atom repeated to the shape ((MMA_M, MMA_K), M_MMAs, K_MMAs, ...) of an operand, one mode for each.
 
     >>> from tla import _1, _16, _4, _64
@@ -165,7 +167,9 @@ def taken_apart(layout: Any, element: Element) -> Swizzled | Reason:
     if not isinstance(layout, ComposedLayout):
         raise LeafTypeError(f"a layout of shared memory: {type(layout).__name__}", "a layout, swizzled or not", "take tensor.layout")
     if not isinstance(layout.inner, Layout) or isinstance(layout.outer, (Layout, ComposedLayout)):
-        return Reason(f"{shown(layout)}: more than one swizzle over a layout", "Sw<B,M,S> o offset o layout", "compose its parts")
+        return Reason(
+            f"{shown(layout)}: more than one swizzle over a layout", "Sw<B,M,S> o offset o layout", "leave one of the swizzles out"
+        )
     swizzle = layout.outer
     for mode in MODES.values():
         if (swizzle.bits, swizzle.base, swizzle.shift) == (mode.bits, element_base(mode, element.bits), mode.shift):

@@ -15,7 +15,8 @@ from ..core.errors import DivisibilityError, Reason, TlaError
 from ..core.int_tuple import product_each, rank, shown, size
 from ..core.ints import static
 from ..core.layout import Layout
-from ..tensors.tensor import MakeTensor, Tensor
+from ..tensors.make_tensor import MakeTensor
+from ..tensors.tensor import Tensor
 from ..tensors.views import local_tile
 from .canonical import UNIT_BITS, taken_apart
 from .elements import as_element, require_number

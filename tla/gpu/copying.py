@@ -9,7 +9,8 @@ from typing import Any
 
 from ..core.errors import LeafTypeError, RangeError, RankError
 from ..core.int_tuple import shown, size
-from ..tensors.tensor import Tensor, as_tensor, require_data
+from ..tensors.make_tensor import as_tensor
+from ..tensors.tensor import Tensor, require_data
 from .atom import CopyAtom
 from .fragments import numpy_has
 from .tiled_copy import TiledCopy

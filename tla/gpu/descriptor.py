@@ -13,7 +13,7 @@ from typing import Any
 from ..core.errors import LeafTypeError, RangeError, RankError
 from ..core.int_tuple import shown
 from .atom import Major
-from .canonical import MODES, MOST, ROWS, UNIT_BITS, Mode
+from .canonical import MODES, MOST, UNIT_BITS, Mode
 from .elements import as_element, require_number
 
 
@@ -128,7 +128,7 @@ class Descriptor:
         """The descriptor of a tile that begins `units` of 16 bytes further: the next step along K, as a kernel adds it."""
         start = self.start_address + require_number("the step of a descriptor", units)
         if not 0 <= start < 1 << 14:
-            raise RangeError(f"a tile at {start * 16} bytes", "less than 256 KiB", "stay in the buffer")
+            raise RangeError(f"a tile at {start * 16} bytes", "less than 256 KiB", "advance by less than 256 KiB in all")
         return replace(self, start_address=start)
 
     def addresses(self, shape: tuple[int, int], element: Any) -> Any:
@@ -147,16 +147,16 @@ class Descriptor:
         if min(extents) < 0 or math.prod(extents) > MOST:
             raise RangeError(f"addresses of a tile of shape {shown(shape)}", f"0 to {MOST} elements", "give the tile of one instruction")
         bits, (mn, k) = as_element(element).bits, np.ogrid[tuple(map(slice, extents))]
-        width = self.mode.span // 16
+        width, rows = self.mode.span // 16, self.mode.rows
         lbo, sbo = self.leading_byte_offset * 16, self.stride_byte_offset * 16
         along, across = (k, mn) if self.major is Major.K else (mn, k)
         unit, within = along * bits // UNIT_BITS, along * bits % UNIT_BITS // 8
         if self.major is Major.K:
-            place = across % ROWS * width * 16 + across // ROWS * sbo + unit * lbo
+            place = across % rows * width * 16 + across // rows * sbo + unit * lbo
         elif width == 1:
-            place = unit * sbo + across % ROWS * 16 + across // ROWS * lbo
+            place = unit * sbo + across % rows * 16 + across // rows * lbo
         else:
-            place = unit % width * 16 + unit // width * lbo + across % ROWS * width * 16 + across // ROWS * sbo
+            place = unit % width * 16 + unit // width * lbo + across % rows * width * 16 + across // rows * sbo
         address = self.start_address * 16 + place
         return self.mode.swizzle(address) + within
 

@@ -17,10 +17,12 @@ from ..core.basis import ArithmeticTuple, E
 from ..core.coord import idx2crd
 from ..core.errors import DivisibilityError, RangeError, RankError
 from ..core.int_tuple import depth, product_each, rank, shown, size
-from ..core.ints import ceil_div, known, static
+from ..core.ints import known, static
 from ..core.layout import Layout
+from ..core.leaf_arithmetic import ceil_div
 from ..core.strides import Shape
-from ..tensors.tensor import MakeTensor, Tensor
+from ..tensors.make_tensor import MakeTensor
+from ..tensors.tensor import Tensor
 from .elements import element_of, require_number
 from .tensor_map import CORNERS, MAX_BOX, MAX_PIXELS, Im2colMap, swizzle_name
 from .tma import box_values, shared_of

@@ -17,16 +17,17 @@ from ..algebra.recast import upcast
 from ..core.element import Element
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankError, Reason, TlaError, Unproven
 from ..core.int_tuple import rank, shown, size
-from ..core.ints import Int, is_int, known, require, static
+from ..core.ints import Int, is_int, known, static
 from ..core.layout import Layout
 from ..core.profiles import congruent
+from ..core.questions import require
 from ..tensors.tensor import Tensor
 from .atom import Major
 from .canonical import ROWS, UNIT_BITS, Mode, taken_apart
 from .descriptor import TCGEN05, WGMMA, Descriptor, Generation, as_major
 from .elements import as_element, element_of, require_number
 
-_1, _2, _8 = static(1), static(2), static(8)
+_1, _2 = static(1), static(2)
 
 
 def wgmma_descriptor(tile: Any, major: Any, element: Any = None, *, base: int = 0) -> Descriptor:
@@ -168,8 +169,8 @@ def _require_extents(tile: _Tile) -> None:
 
 def _canonical_strides(tile: _Tile, units: Any, width: int) -> tuple[tuple[int, int], tuple[int, int]]:
     """The steps inside and between core matrices, of both modes [16 bytes]."""
-    rows = 4 if tile.mode.name == "SW128_32B" else ROWS
-    tiler = (Layout(_8, _1), Layout(_2, _1)) if tile.major is Major.K else (Layout(static(width), _1), Layout(static(rows), _1))
+    rows = Layout(static(tile.mode.rows), _1)
+    tiler = (rows, Layout(_2, _1)) if tile.major is Major.K else (Layout(static(width), _1), rows)
     try:
         canonical = logical_divide(units, tiler)
     except TlaError:
@@ -203,9 +204,9 @@ def _require_step(tile: _Tile, what: str, step: int, wanted: int) -> None:
 
 
 def _not_canonical(tile: _Tile, reason: str, wanted: str = "") -> DivisibilityError:
-    bits, span = tile.element.bits, tile.mode.span
+    bits, span, rows = tile.element.bits, tile.mode.span, tile.mode.rows
     row = span * 8 // bits
-    form = f"((_8,n),_{256 // bits}):((_{row},SBO),...)" if tile.major is Major.K else f"((_{row},n),(_8,k)):((_1,...),(_{row},...))"
+    form = f"((_8,n),_{256 // bits}):((_{row},SBO),...)" if tile.major is Major.K else f"((_{row},n),(_{rows},k)):((_1,...),(_{row},...))"
     swizzle = "no swizzle" if not tile.mode.bits else f"the {span}-byte swizzle"
     return DivisibilityError(
         f"{tile.where}: {shown(tile.inner)} is not canonical: {reason}",

@@ -10,7 +10,8 @@ from typing import Any
 
 from ..core.errors import LeafTypeError, RangeError, RankError
 from ..core.int_tuple import size
-from ..tensors.tensor import Tensor, as_tensor, require_data
+from ..tensors.make_tensor import as_tensor
+from ..tensors.tensor import Tensor, require_data
 from .atom import MMAAtom
 from .fragments import holds, numpy_type
 from .sparse import expanded

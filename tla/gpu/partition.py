@@ -13,30 +13,34 @@ from ..algebra.modes import slice_and_offset
 from ..core.basis import ArithmeticTuple, ScaledBasis, as_coordinate
 from ..core.composed import ComposedLayout, innermost
 from ..core.int_tuple import modes_of, product_each
-from ..core.ints import Int, equal, plus
+from ..core.ints import Int
+from ..core.kinds import AnyLayout
 from ..core.layout import Layout
+from ..core.leaf_arithmetic import plus
+from ..core.questions import equal
 from ..core.value import new_value
 from ..tensors import guard as guards
 from ..tensors.guard import Guard
+from ..tensors.make_tensor import MakeTensor, as_tensor
 from ..tensors.operations import apply
-from ..tensors.tensor import MakeTensor, Tensor, around, as_tensor, gives_places, guarded_tensor, tensor_of
+from ..tensors.tensor import Tensor, around, gives_places, guarded_tensor, tensor_of
 
 _0 = Int[0]()
 
 
-def cut(f: Callable[[Layout], Layout], t: Any) -> Any:
+def cut(f: Callable[[Layout], Layout], t: AnyLayout | Tensor) -> Any:
     """f of a layout; of a tensor, or of a composed layout, the same elements in f's order, past the end too as CuTe has it."""
     if isinstance(t, Layout):
         return f(t)
 
-    def operation(layout: Any) -> Any:
+    def operation(layout: AnyLayout) -> Any:
         return around(layout, f(innermost(layout)))[0]
 
     operation.__name__ = "a partition"
     return operation(t) if isinstance(t, ComposedLayout) else apply(operation, as_tensor("a partition", t), True)
 
 
-def with_valid(t: Any) -> Any:
+def with_valid(t: AnyLayout | Tensor) -> Any:
     """The tensor that is to be cut, with its valid part: a layout as the tensor of its offsets."""
     return MakeTensor(None, t) if isinstance(t, (Layout, ComposedLayout)) else t
 

@@ -23,8 +23,9 @@ from ..algebra.divide import tile_to_shape
 from ..core.arithmetic import round_up
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError
 from ..core.int_tuple import leaves, product_each, rank, shown
-from ..core.ints import at_most, is_int, leaf, static
+from ..core.ints import is_int, leaf, static
 from ..core.layout import Layout
+from ..core.questions import at_most
 from ..core.strides import Shape, Stride, compact_col_major
 from .elements import require_number
 
@@ -57,11 +58,13 @@ _BLOCKS = MappingProxyType(
 
 def _block(vector: Any, arch: Any) -> _Block:
     if not isinstance(arch, str) or arch not in _BLOCKS:
-        raise LeafTypeError(f"scales of {shown(arch)}", f"one of {', '.join(_BLOCKS)}", "of Ascend take tla.MakeMxScaleLayout")
+        raise LeafTypeError(
+            f"scales of {shown(arch)}", f"one of {', '.join(_BLOCKS)}", "use one of these; for Ascend write tla.MakeMxScaleLayout"
+        )
     block = _BLOCKS[arch]
     if not is_int(vector) or isinstance(vector, bool) or vector not in block.vectors:
         what = f"scales of {shown(vector)} elements on {arch}"
-        raise LeafTypeError(what, f"one of {', '.join(map(str, block.vectors))}", "16 of NVFP4, 32 of MX, 1 to count scales")
+        raise LeafTypeError(what, f"one of {', '.join(map(str, block.vectors))}", "use 16 of NVFP4, 32 of MX, 1 to count scales")
     return block
 
 

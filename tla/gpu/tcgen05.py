@@ -31,22 +31,12 @@ class Kind:
     scales: tuple[Element, ...] = ()
     vectors: tuple[int, ...] = ()  # elements to a scale factor, dense
     takes_vector: bool = False  # whether the template has it
-    step: int = 8  # N is a multiple of it, of two SMs of twice as much
-    narrow: tuple[int, ...] = ()  # what else N may be, of one SM
-
-    def m(self, sms: int) -> tuple[int, ...]:
-        """The extents of M for one SM or two."""
-        return (128, 256) if sms == 2 else (128,) if self.scales else (64, 128)
-
-    def n(self, sms: int) -> tuple[int, ...]:
-        """The extents of N for one SM or two."""
-        return (*(self.narrow if sms == 1 else ()), *range(self.step * sms, 257, self.step * sms))
 
 
 KINDS: dict[str, Kind] = {
     "TF32": Kind("tf32", (tf32, float), (float,), 32),
     "F16BF16": Kind("f16", (half, bf16), (float, half), 16),
-    "S8": Kind("i8", (int8, uint8), (int32,), 8, step=16, narrow=(8, 24)),
+    "S8": Kind("i8", (int8, uint8), (int32,), 8),
     "F8F6F4": Kind("f8f6f4", F8F6F4, (float, half), 8),
     "MXF8F6F4": Kind("mxf8f6f4.block_scale", F8F6F4, (float,), 8, (fp8_e8m0,), (32,)),
     "MXF4": Kind("mxf4nvf4.block_scale", (fp4_e2m1,), (float,), 4, (fp8_e8m0, fp8_ue4m3), (16, 32), True),
@@ -77,11 +67,12 @@ def _umma(name: str, kind: Kind, form: str, sms: int, k_scale: int, *arguments: 
     if kind.inputs == (half, bf16) and a is not b:
         raise LeafTypeError(f"{name} of {a} and {b}", "one type of A and B", f"take {a} for both")
     sf = one_of(f"the scale of {name}", given.pop(0), kind.scales) if kind.scales else None
-    m = extent(f"M of {name}", given.pop(0), kind.m(sms))
-    n = extent(f"N of {name}", given.pop(0), kind.n(sms))
+    m = extent(f"M of {name}", given.pop(0), (128, 256) if sms == 2 else (128,) if kind.scales else (64, 128))
+    columns = given.pop(0)
     sparse = form.endswith("SPARSE")
-    vs = _vector(name, kind, sparse, given)
+    vs = _vector(name, kind, sf, sparse, given)
     majors = _majors(name, form, given)
+    n = extent(f"N of {name}", columns, _columns(kind, form, sms, m, majors[1], k_scale))
     scale_c = [str(extent(f"ScaleC of {name}", given.pop(0) if given else None, range(16)))] if form.endswith("SCALED") else []
     k = 256 // kind.bits * (1 + sparse) * k_scale // 2
     types = [cpp_name(t) for t in (a, b, c, *([sf] if sf else []))]
@@ -114,6 +105,17 @@ def _umma(name: str, kind: Kind, form: str, sms: int, k_scale: int, *arguments: 
     )
 
 
+def _columns(kind: Kind, form: str, sms: int, m: int, major_b: Major, k_scale: int) -> tuple[int, ...]:
+    """Every N that CuTe's headers take: multiples of 8 for one SM and of 16 for two, or of twice that."""
+    many_rows = sms == 2 or m == 128
+    twice = kind.ptx == "i8" or (form.startswith("TS") and many_rows) or (k_scale == 3 and sms == 1)
+    if kind.ptx == "f8f6f4":
+        twice = twice or (form == "SS_SPARSE" and many_rows) or (form == "SS" and major_b is Major.MN)
+    step = 8 * sms * (1 + twice)
+    least = (8,) if kind.ptx == "i8" and sms == 1 else ()
+    return (*least, *range(step, 257, step))
+
+
 def _fragments(form: str, sms: int, a: Element, c: Element, majors: list[Major]) -> dict[str, Any]:
     """The form of a fragment of each operand: a descriptor, or tensor memory and how it is allocated."""
     ts = form.startswith("TS")
@@ -128,9 +130,12 @@ def _fragments(form: str, sms: int, a: Element, c: Element, majors: list[Major])
     }
 
 
-def _vector(name: str, kind: Kind, sparse: bool, given: list[Any]) -> int | None:
-    """The number of elements that share a scale factor, of a sparse A twice as many; taken from the template where it says so."""
-    allowed = tuple(v * (1 + sparse) for v in kind.vectors)
+def _vector(name: str, kind: Kind, sf: Element | None, sparse: bool, given: list[Any]) -> int | None:
+    """The number of elements that share a scale factor, of a sparse A twice as many; taken from the template where it says so.
+
+    A scale that is no power of two, fp8_ue4m3, is that of the shorter vector alone.
+    """
+    allowed = tuple(v * (1 + sparse) for v in kind.vectors[: 1 if sf is fp8_ue4m3 else None])
     if kind.takes_vector:
         return extent(f"the vector of {name}", given.pop(0), allowed)
     return allowed[0] if allowed else None

@@ -17,7 +17,8 @@ from typing import Any, Literal
 from ..core.element import Element
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankError
 from ..core.int_tuple import shown
-from ..core.ints import is_int, known, require
+from ..core.ints import is_int, known
+from ..core.questions import require
 from .canonical import MODES, Mode
 from .elements import as_element, require_number
 
@@ -109,7 +110,7 @@ class _Map:
             )
         if not _constant(bits // 8, self.strides[0]):
             what = f"a tensor map: the first mode of shared memory has a stride of {self.strides[0]} bytes in gmem"
-            raise DivisibilityError(what, f"{bits // 8}, contiguous", "shared memory has to have the contiguous mode of gmem first")
+            raise DivisibilityError(what, f"{bits // 8}, contiguous", "give shared memory the contiguous mode of gmem first")
         self._require_extents()
 
     def _require_extents(self) -> None:

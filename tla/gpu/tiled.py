@@ -15,9 +15,11 @@ from ..algebra.inverse import right_inverse
 from ..algebra.modes import append
 from ..core.errors import LeafTypeError, RangeError, RankError
 from ..core.int_tuple import IntTuple, _, shown, size
-from ..core.ints import Int, add, at_most, is_constant, is_int, known, require
+from ..core.ints import Int, is_constant, is_int, known
 from ..core.layout import Layout, join
+from ..core.leaf_arithmetic import add
 from ..core.make_layout import MakeLayout, shape
+from ..core.questions import at_most, require
 
 _0, _1 = Int[0](), Int[1]()
 ONE = Layout(_1, _0)

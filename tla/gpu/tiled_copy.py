@@ -15,9 +15,12 @@ from ..algebra.inverse import left_inverse, right_inverse
 from ..algebra.recast import upcast
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankError
 from ..core.int_tuple import _, product_each, shown, size
-from ..core.ints import Int, at_most, divides, is_int, mul
+from ..core.ints import Int, is_int
+from ..core.kinds import AnyLayout
 from ..core.layout import Layout, join
+from ..core.leaf_arithmetic import mul
 from ..core.make_layout import MakeLayout, shape
+from ..core.questions import at_most, divides
 from ..core.strides import Shape
 from ..tensors.tensor import Tensor
 from .atom import CopyAtom, Family
@@ -83,15 +86,15 @@ class TiledCopy:
 
     get_thread_slice = get_slice
 
-    def tidfrg_S(self, t: Any) -> Any:
+    def tidfrg_S(self, t: AnyLayout | Tensor) -> Any:
         """A layout or tensor (M,N,...) as (Thr,(FrgV,FrgX),(RestM,RestN,...)), by who reads."""
         return self.tidfrg("src", t)
 
-    def tidfrg_D(self, t: Any) -> Any:
+    def tidfrg_D(self, t: AnyLayout | Tensor) -> Any:
         """A layout or tensor (M,N,...) as (Thr,(FrgV,FrgX),(RestM,RestN,...)), by who writes."""
         return self.tidfrg("dst", t)
 
-    def tidfrg(self, side: str, t: Any) -> Any:
+    def tidfrg(self, side: str, t: AnyLayout | Tensor) -> Any:
         """As tidfrg_S for the side "src", tidfrg_D for "dst"."""
         modes = len(self.tiler_mn)
         if rank_of(t) < modes:
@@ -114,7 +117,7 @@ class TiledCopy:
         profile = (_1, (_1, _1))
         return coalesce(zipped, profile)
 
-    def retile(self, t: Any) -> Any:
+    def retile(self, t: AnyLayout | Tensor) -> Any:
         """Registers that were partitioned in another way, (V,M,N,...), as this copy's values: ((AtomV,AtomX),RestM,RestN,...).
 
         The first mode's elements are taken for the first values of this copy's threads.
@@ -168,24 +171,24 @@ class ThrCopy:
     def __repr__(self) -> str:
         return f"{self.copy!r}[{self.thread}]"
 
-    def partition_S(self, t: Any) -> Tensor:
+    def partition_S(self, t: AnyLayout | Tensor) -> Tensor:
         """The part of a source that the thread reads, ((FrgV,FrgX), RestM, RestN, ...): a tensor over the same elements."""
         return self._partition("src", t)
 
-    def partition_D(self, t: Any) -> Tensor:
+    def partition_D(self, t: AnyLayout | Tensor) -> Tensor:
         """The part of a destination that the thread writes, ((FrgV,FrgX), RestM, RestN, ...): a tensor over the same elements."""
         return self._partition("dst", t)
 
-    def _partition(self, side: str, t: Any) -> Tensor:
+    def _partition(self, side: str, t: AnyLayout | Tensor) -> Tensor:
         whole = with_valid(t)
         frg = self.copy.tidfrg(side, whole)
         return part_of(whole, frg, self.thread, self.thread, _, (_,) * rank_of(t))
 
-    def retile_S(self, t: Any) -> Any:
+    def retile_S(self, t: AnyLayout | Tensor) -> Any:
         """Registers of another partition as this copy's source: the same elements."""
         return self.copy.retile(t)
 
-    def retile_D(self, t: Any) -> Any:
+    def retile_D(self, t: AnyLayout | Tensor) -> Any:
         """Registers of another partition as this copy's destination: the same elements."""
         return self.copy.retile(t)
 

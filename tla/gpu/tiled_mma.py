@@ -14,10 +14,14 @@ from ..algebra.divide import logical_divide, tiled_product, zipped_divide
 from ..algebra.predicates import is_bijective, is_injective
 from ..core.errors import DivisibilityError, InjectivityError, LeafTypeError, RangeError, RankError
 from ..core.int_tuple import Underscore, _, shown, size
-from ..core.ints import Int, divides, is_int, is_static, known, leaf, mul
+from ..core.ints import Int, is_int, is_static, known, leaf
+from ..core.kinds import AnyLayout
 from ..core.layout import Layout, join
+from ..core.leaf_arithmetic import mul
 from ..core.make_layout import MakeLayout
-from ..tensors.tensor import Tensor, as_tensor
+from ..core.questions import divides
+from ..tensors.make_tensor import as_tensor
+from ..tensors.tensor import Tensor
 from .atom import Family, MMAAtom, TmemFragment
 from .fragments import fragment_like, register_fragment, register_type, tmem_fragment
 from .partition import cut, part_of, with_valid
@@ -90,15 +94,15 @@ class TiledMMA:
 
     # ------------------------------------------------------------------------------------------------ (thr, frg)
 
-    def thrfrg_A(self, t: Any) -> Any:
+    def thrfrg_A(self, t: AnyLayout | Tensor) -> Any:
         """A layout or tensor (M,K,...) as ((ThrV,(ThrM,ThrK)),(FrgV,(RestM,RestK,...)))."""
         return self.thrfrg("A", t)
 
-    def thrfrg_B(self, t: Any) -> Any:
+    def thrfrg_B(self, t: AnyLayout | Tensor) -> Any:
         """A layout or tensor (N,K,...) as ((ThrV,(ThrN,ThrK)),(FrgV,(RestN,RestK,...)))."""
         return self.thrfrg("B", t)
 
-    def thrfrg_C(self, t: Any) -> Any:
+    def thrfrg_C(self, t: AnyLayout | Tensor) -> Any:
         """A layout or tensor (M,N,...) as ((ThrV,(ThrM,ThrN)),(FrgV,(RestM,RestN,...)))."""
         return self.thrfrg("C", t)
 
@@ -217,7 +221,9 @@ def _require_permutation(mma: TiledMMA, i: int) -> None:
     if is_int(p) and (known(p) or 0) < 1:
         raise RangeError(where, "1 or more", "leave it out, or write _, for what the atoms cover")
     if isinstance(p, Layout) and not is_bijective(p):
-        raise InjectivityError(where, f"each of 0 to {size(p) - 1} once", "a layout of strides that fill each other's gaps, (2,2):(2,1)")
+        raise InjectivityError(
+            where, f"each of 0 to {size(p) - 1} once", "use a layout of strides that fill each other's gaps, such as (2,2):(2,1)"
+        )
     covered = mul(mma.atom.shape_mnk[i], size(mma.thr_layout_vmnk[i + 1]))
     if not divides(covered, size(p)):
         raise DivisibilityError(

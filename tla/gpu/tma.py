@@ -16,10 +16,12 @@ from ..algebra.inverse import right_inverse
 from ..core.element import Element
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError, Reason
 from ..core.int_tuple import leaves, product_each, rank, shown, size
-from ..core.ints import Int, is_int, known, require, static
+from ..core.ints import Int, is_int, known, static
 from ..core.layout import Layout
+from ..core.questions import require
 from ..core.strides import Shape
-from ..tensors.tensor import MakeTensor, Tensor
+from ..tensors.make_tensor import MakeTensor
+from ..tensors.tensor import Tensor
 from .canonical import Swizzled, taken_apart
 from .elements import element_of, require_number
 from .tensor_map import STRIDE_BYTES, TensorMap

@@ -17,6 +17,7 @@ from ..core.int_tuple import leaves, shown, size
 from ..core.ints import Int, static
 from ..core.layout import Layout
 from ..core.strides import Shape, compact_col_major
+from .atom import tv
 from .elements import as_element, require_number
 
 #: Data paths, columns of 32 bits, and the bits of the address below a data path.
@@ -32,27 +33,20 @@ class Cells(NamedTuple):
 
 def _cells(m: int, n: int, sms: int, allocation: str) -> Cells:
     """The rows of the PTX manual's table of data path layouts, by M of one SM."""
-    whole = of_pair(((m, n), (1, LANES)))
+    whole = tv((m, n), (1, LANES))
     rows: dict[tuple[int, int], Cells] = {
         (1, 128): Cells(whole),
-        (1, 64): Cells(of_pair((((16, 4), n), ((1, 32), LANES))), 1 if allocation == "Interleaved" else 2),
+        (1, 64): Cells(tv(((16, 4), n), ((1, 32), LANES)), 1 if allocation == "Interleaved" else 2),
         (2, 128): Cells(whole),
-        (2, 64): Cells(of_pair(((64, (n // 2, 2)), (1, (LANES, 64))))),
-        (2, 32): Cells(of_pair(((32, (n // 4, 4)), (1, (LANES, 32))))),
+        (2, 64): Cells(tv((64, (n // 2, 2)), (1, (LANES, 64)))),
+        (2, 32): Cells(tv((32, (n // 4, 4)), (1, (LANES, 32)))),
     }
     if (sms, m) == (2, 64) and allocation == "Duplicated":
-        return Cells(of_pair(((LANES, n), (1, LANES))))
+        return Cells(tv((LANES, n), (1, LANES)))
     if (sms, m) not in rows:
         known = sorted({a for s, a in rows if s == sms})
         raise DivisibilityError(f"an operand of {m} rows on {sms} SM", f"{' or '.join(map(str, known))} rows", "take M of the instruction")
     return rows[sms, m]
-
-
-def of_pair(pair: Any) -> Layout:
-    def leaf(x: Any) -> Any:
-        return tuple(map(leaf, x)) if isinstance(x, tuple) else static(x)
-
-    return Layout(*map(leaf, pair))
 
 
 ALLOCATIONS = {1: ("Interleaved", "NonInterleaved"), 2: ("Interleaved", "Duplicated")}
@@ -95,7 +89,7 @@ def tmem_layout(shape: Any, element: Any, *, sms: int = 1, storage: int = 32, al
     rest = tuple(shape[1:])
     logical = tiled_product(cells, Layout(Shape(*rest), compact_col_major(Shape(*rest), static(step)))) if rest else cells
     path = (1 << PATH_BITS) * 32 // element.bits
-    layout = composition(of_pair(((LANES, 1 << 14), (path, storage // element.bits))), logical)
+    layout = composition(tv((LANES, 1 << 14), (path, storage // element.bits)), logical)
     used = tmem_columns(layout, element)
     if used > COLUMNS:
         raise RangeError(

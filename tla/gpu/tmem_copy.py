@@ -14,11 +14,11 @@ from ..core.errors import LeafTypeError
 from ..core.int_tuple import shown
 from ..core.layout import Layout
 from ..tensors.tensor import Tensor
-from .atom import CopyAtom
+from .atom import CopyAtom, tv
 from .elements import as_element
 from .names import Copy_Atom
 from .tiled_copy import TiledCopy, make_cotiled_copy
-from .tmem import PATH_BITS, of_pair
+from .tmem import PATH_BITS
 
 _COPY = re.compile(r"SM100_TMEM_(?:LOAD|STORE)_(\d+)dp(\d+)b(\d+)x(_16b)?$")
 _UTCCP = re.compile(r"SM100_UTCCP_(\w+)_([12])cta$")
@@ -47,10 +47,10 @@ def tmem_values(name: str, element: Element) -> Layout:
     bits = width * times * (2 if (paths, width) == (16, 32) else 1)
     path = (1 << PATH_BITS) * 32 // element.bits
     if not found[4]:
-        return coalesce(of_pair(((bits // element.bits, paths), (1, path))))
+        return coalesce(tv((bits // element.bits, paths), (1, path)))
     if element.bits != 16:
         raise LeafTypeError(f"{name} of {element}", "elements of 16 bits, packed in pairs", "leave out _16b")
-    return of_pair(((bits // 16, paths), (2, path)))
+    return tv((bits // 16, paths), (2, path))
 
 
 def make_tmem_copy(atom: Any, tmem: Any, element: Any = None) -> TiledCopy:
@@ -71,7 +71,7 @@ def make_tmem_copy(atom: Any, tmem: Any, element: Any = None) -> TiledCopy:
     """
     atom, element = _with_type("make_tmem_copy", "SM100_TMEM_LOAD_32dp32b4x", atom, element)
     path = (1 << PATH_BITS) * 32 // element.bits
-    threads = of_pair(((32, _WARPS), (0, 32 * path)))
+    threads = tv((32, _WARPS), (0, 32 * path))
     return _cotiled(atom, threads, tmem_values(atom.name, element), tmem)
 
 
@@ -99,7 +99,7 @@ def make_utccp_copy(atom: Any, tmem: Any, element: Any = None) -> TiledCopy:
         raise LeafTypeError(f"{atom.name} of {element}", "elements that fill 128 bits", "copy them as uint8")
     modes = [(n, dp * path) if dp else (n // bits, 1) for n, dp in _CELLS[found[1]]]
     shape, stride = zip(*modes)
-    return _cotiled(atom, of_pair((int(found[2]), 0)), coalesce(of_pair((shape, stride))), tmem)
+    return _cotiled(atom, tv(int(found[2]), 0), coalesce(tv(shape, stride)), tmem)
 
 
 def _with_type(where: str, example: str, atom: Any, element: Any) -> tuple[CopyAtom, Element]:

@@ -9,12 +9,13 @@ import functools
 from typing import Any
 
 from ..core.basis import ArithmeticTuple, ScaledBasis, as_coordinate
-from ..core.composed import innermost
+from ..core.composed import ComposedLayout, innermost
 from ..core.errors import InjectivityError, RangeError
 from ..core.int_tuple import modes_of, product_each, size
 from ..core.layout import Layout
 from ..tensors.buffers import require_castable
-from ..tensors.tensor import Tensor, as_element, as_tensor, gives_places, require_data, require_mutable
+from ..tensors.make_tensor import as_tensor
+from ..tensors.tensor import Tensor, as_element, gives_places, require_data, require_mutable
 
 #: What to do about elements past the end.
 GUARD = "guard them: copy_if with a predicate of an identity tensor, partitioned the same way"
@@ -46,7 +47,7 @@ def places_of(t: Tensor) -> Any:
     extents = extents_of(t)
     grid = [g + int(c) for g, c in zip(_grid(extents), t.coord)]
 
-    def at(layout: Any) -> Any:
+    def at(layout: Layout | ComposedLayout) -> Any:
         if isinstance(layout, Layout):
             found = layout(*grid) if isinstance(layout.shape, tuple) else layout(grid[0])
             return np.broadcast_to(found, extents)[None]

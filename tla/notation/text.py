@@ -18,12 +18,13 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from ..core.arrays import INT64_MAX, INT64_MIN
 from ..core.basis import E
 from ..core.cache import plain_memo
 from ..core.composed import MAX_PARTS, ComposedLayout
 from ..core.errors import LeafTypeError, ParseError
 from ..core.int_tuple import MAX_DEPTH, IntTuple
-from ..core.ints import INT64_MAX, INT64_MIN, static
+from ..core.ints import IntTupleLike, static
 from ..core.layout import Layout
 from ..core.on_demand import OnDemand
 from ..core.swizzle import make_swizzle
@@ -125,7 +126,7 @@ class Reader:
         self.skip_blank()
         return True
 
-    def value(self, origin_shape: Any = None) -> Any:
+    def value(self, origin_shape: IntTupleLike | None = None) -> Any:
         """A part, or a chain of parts, put together from the right."""
         parts = [self.part(origin_shape)]
         while len(parts) % 2 == 0 or self.text.startswith("o", self.at):
@@ -138,7 +139,7 @@ class Reader:
             value = ComposedLayout(parts.pop(), offset, value)
         return value
 
-    def part(self, origin_shape: Any) -> Any:
+    def part(self, origin_shape: IntTupleLike | None) -> Any:
         """The value that stands alone, or between the "o" of a chain; origin_shape is that of the last layout."""
         found = _compiled(_SWIZZLE).match(self.text, self.at)
         if found:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ..core.int_tuple import AnyLayout, as_int_tuple, leaves
+from ..core.int_tuple import as_int_tuple, leaves
 from ..core.ints import leaf
+from ..core.kinds import AnyLayout
 from . import text
 from .conditions import Condition
 from .forms import best, plain, steps
+from .operations import OPERATIONS
 from .poly import Poly
 from .rules import traced
-from .symint import OPERATIONS, SymInt, poly_of
+from .symint import SymInt, poly_of
 
 
 def latex(x: object) -> str:

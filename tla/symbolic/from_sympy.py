@@ -10,12 +10,13 @@ from typing import Any
 import sympy  # type: ignore[import-untyped]
 
 from ..core.errors import LeafTypeError
+from ..core.ints import Leaf
 from .declare import unnamed
 from .nodes import CeilDiv, FloorDiv, Mod, Size, Xor
 from .symint import compute
 
 
-def from_sympy(e: Any) -> Any:
+def from_sympy(e: sympy.Expr) -> Leaf:
     """An integer expression of sympy as a SymInt, or an int; LeafTypeError for what is no integer.
 
     Symbols need integer=True and bring no facts but nonnegative and positive; those of x.expr bring theirs.

@@ -16,8 +16,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from ..core.arrays import INT64_MAX
 from ..core.errors import LeafTypeError, ParseError
-from ..core.ints import INT64_MAX
 from .symint import SymInt, compute
 
 #: Parentheses inside of each other, deeper than this, are refused.

@@ -11,8 +11,9 @@ from typing import Any
 from ..core.basis import ScaledBasis
 from ..core.composed import ComposedLayout
 from ..core.errors import LeafTypeError
-from ..core.int_tuple import IntTuple, Underscore, layout_fix
+from ..core.int_tuple import IntTuple, Underscore
 from ..core.ints import as_static, is_leaf, is_static
+from ..core.kinds import layout_fix
 from ..core.layout import Layout
 from ..core.swizzle import Swizzle
 from .symint import SymInt, given_values, require_names

@@ -17,13 +17,16 @@ from ..core.composed import innermost
 from ..core.digits import Modes
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankError
 from ..core.int_tuple import _, modes_of, product_each, shown
-from ..core.ints import Int, IntTupleLike, ceil_div, leaf, require_positive
+from ..core.ints import Int, IntTupleLike, leaf
 from ..core.layout import Layout, require_origin
+from ..core.leaf_arithmetic import ceil_div
 from ..core.make_layout import MakeLayout
+from ..core.questions import require_positive
 from ..core.strides import LayoutLeft
-from . import transfer as moves
+from . import transfer
 from .buffers import integers_of, require_castable, require_values_held, rounded
-from .tensor import MakeTensor, Tensor, around, as_element, as_tensor, padded, require_box, require_data, require_writable, tensor_of
+from .make_tensor import MakeTensor, as_tensor, padded
+from .tensor import Tensor, around, as_element, require_box, require_data, require_writable, tensor_of
 from .views import GetTile, TileView
 
 _0 = Int[0]()
@@ -38,7 +41,7 @@ def _elements(where: str, x: object) -> Tensor:
 
 
 def _require_extents(where: str, t: Tensor, extents: tuple[int, ...], of: str) -> None:
-    if moves.counts_of(t) != extents:
+    if transfer.counts_of(t) != extents:
         what = f"{where}: {shown(t.origin_shape)} valid elements of {t!r}, and {shown(extents)} of {of}"
         raise RankError(what, "equal extents", "take a tile of the larger one: GetTile(t, start, extents)")
 
@@ -66,19 +69,19 @@ def copy(source: object, target: object, *, corner: bool = False) -> None:
     import numpy as np
 
     source, target = _elements("copy", source), _elements("copy", target)
-    target = _corner(target, moves.counts_of(source)) if corner else target
-    _require_extents("copy", source, moves.counts_of(target), "the target")
+    target = _corner(target, transfer.counts_of(source)) if corner else target
+    _require_extents("copy", source, transfer.counts_of(target), "the target")
     require_castable(source.dtype, target.dtype)
     require_writable("copy", target)
     if np.may_share_memory(source.data, target.data) or not np.can_cast(source.dtype, target.dtype, "safe"):
-        moves.scattered(target, rounded("copy", moves.gathered(source), target.dtype))
+        transfer.scattered(target, rounded("copy", transfer.gathered(source), target.dtype))
     else:
-        moves.transfer(target, source)
+        transfer.transfer(target, source)
 
 
 def _corner(target: Tensor, extents: tuple[int, ...]) -> Tensor:
     """The first elements of a tensor in each mode; itself where it has no more, or not as many."""
-    have = moves.counts_of(target)
+    have = transfer.counts_of(target)
     larger = len(have) == len(extents) and all(n >= m for n, m in zip(have, extents)) and have != extents
     return GetTile(target, (0,) * len(extents), extents) if larger and 0 not in extents else target
 
@@ -97,7 +100,7 @@ def fill(t: Tensor, value: object) -> None:
     """
     t = _elements("fill", t)
     require_writable("fill", t)
-    moves.filled(t, as_element(value, t))
+    transfer.filled(t, as_element(value, t))
 
 
 def fill_padding(t: object, value: object = 0) -> None:
@@ -120,7 +123,7 @@ def fill_padding(t: object, value: object = 0) -> None:
     value = as_element(value, t)
     for box in padding(MakeLayout(tuple(whole.origin_shape), LayoutLeft, tuple(t.origin_shape))):
         coord, extents = box.coord, require_origin("fill_padding", box.layout)
-        moves.filled(GetTile(whole, *((coord, extents) if isinstance(t.shape, tuple) else (coord[0], extents[0]))), value)
+        transfer.filled(GetTile(whole, *((coord, extents) if isinstance(t.shape, tuple) else (coord[0], extents[0]))), value)
 
 
 def reduce(source: object, target: object, modes: object, operation: object = None) -> None:
@@ -147,7 +150,7 @@ def reduce(source: object, target: object, modes: object, operation: object = No
     source, axes, groups = _opened(source, modes if isinstance(modes, tuple) else (modes,))
     if len({*axes}) < len(axes) or not all(0 <= i < len(source.coord) for i in axes):
         raise RankError(f"reduce of {source!r} along {shown(axes)}", f"modes 0 to {len(source.coord) - 1}, each once", "count from 0")
-    counts = moves.counts_of(source)
+    counts = transfer.counts_of(source)
     left = [[counts[i] for i in group if i not in axes] for group in groups]
     _require_extents("reduce", target, tuple(math.prod(ns) for ns in left if ns), "the modes that stay")
     require_castable(source.dtype, target.dtype)
@@ -163,8 +166,8 @@ def reduce(source: object, target: object, modes: object, operation: object = No
         if not (integers_of(values.dtype) and integers_of(target.dtype)):
             require_castable(values.dtype, target.dtype)
         require_values_held(f"reduce of {source!r} along {shown(axes)}", values, target.dtype)
-    values = np.asarray(values, target.dtype).reshape(moves.counts_of(target), order="F")  # what stays of a mode is one mode
-    moves.scattered(target, np.ascontiguousarray(values))
+    values = np.asarray(values, target.dtype).reshape(transfer.counts_of(target), order="F")  # what stays of a mode is one mode
+    transfer.scattered(target, np.ascontiguousarray(values))
 
 
 def _opened(source: Tensor, modes: tuple[Any, ...]) -> tuple[Tensor, tuple[int, ...], list[list[int]]]:
@@ -218,20 +221,20 @@ def gemm(a: object, b: object, c: object, tile: tuple[int, int, int] = (256, 256
         raise RankError(f"gemm in tiles of {shown(tile)}", "three extents", "give m, n and k")
     for extent in tile:
         require_positive("gemm: a tile", leaf(extent))
-    a, b = (MakeTensor(moves.gathered(x)) if np.may_share_memory(x.data, c.data) else x for x in (a, b))
+    a, b = (MakeTensor(transfer.gathered(x)) if np.may_share_memory(x.data, c.data) else x for x in (a, b))
     tm, tn, tk = tile
     exact = np.dtype(np.float32) if c.dtype.kind not in "iub" and c.dtype.itemsize < 4 else c.dtype
     for i, j in itertools.product(range(ceil_div(m, tm)), range(ceil_div(n, tn))):
         block = TileView(c, (i, j), (tm, tn))
-        total = np.array(block, exact) if accumulate else np.zeros(moves.counts_of(block), exact)
+        total = np.array(block, exact) if accumulate else np.zeros(transfer.counts_of(block), exact)
         for p in range(ceil_div(k, tk)):
             left, right = TileView(a, (i, p), (tm, tk)), TileView(b, (p, j), (tk, tn))
             total += np.asarray(left, exact) @ np.asarray(right, exact)
-        moves.scattered(block, rounded("gemm", total, c.dtype))
+        transfer.scattered(block, rounded("gemm", total, c.dtype))
 
 
 def _gemm_extents(a: Tensor, b: Tensor, c: Tensor) -> tuple[int, int, int]:
-    extents = [moves.counts_of(x) for x in (a, b, c)]
+    extents = [transfer.counts_of(x) for x in (a, b, c)]
     if [len(e) for e in extents] == [2, 2, 2] and extents[1][0] != extents[0][1] == extents[1][1]:
         what = f"gemm of {extents[0]} by {extents[1]}, B as (n,k)"
         raise RankError(what, "B as (k,n), as in a @ b", "write gemm(a, transpose(b), c, accumulate=True) for CuTe's gemm(A, B, C)")
@@ -258,7 +261,7 @@ def im2col(
     spatial    which modes the window moves along
     border     how many zeros there are around the map in each spatial mode, one integer for all or (before, after) for each. With
                one, the map is copied to a buffer of its own; without, the result is a view
-    batch      which modes stand in the rows beside the window's places; all others are channels
+    batch      which modes stand in the rows, besides the window's places; all others are channels
     Returns    (rows, columns): rows (batch, places), columns (window, channels), each with its last mode fastest, as numpy's
                reshape has them. A filter is (columns, channels out)
     Raises     DivisibilityError where a spatial mode has several strides, or the valid part of a mode is not made of whole
@@ -333,7 +336,7 @@ def _each(n: int, x: Any) -> tuple[int, ...]:
 def _digits(where: str, t: Tensor, single: tuple[int, ...]) -> tuple[int, tuple[tuple[tuple[int, int], ...], ...]]:
     """The start of the valid part of t in its innermost layout, and the axes of each mode, one in those of `single`."""
     inner = tensor_of(None, t.data, _0, innermost(t.layout), t.coord, t._room)
-    found = moves.cells_of(inner)
+    found = transfer.cells_of(inner)
     if found is None or len(found) != 1 or any(len(found[0][1][i]) > 1 for i in single):
         what = f"{where} of {t!r}"
         raise DivisibilityError(what, "spatial modes of one stride, and others of whole blocks", "copy it to such a layout first")

@@ -18,10 +18,12 @@ from ..core.basis import ArithmeticTuple, E, ScaledBasis, as_coordinate
 from ..core.composed import ComposedLayout
 from ..core.coord import CoordLike
 from ..core.int_tuple import modes_of, product, size
-from ..core.ints import Int, IntTupleLike, add, at_most, ceil_div, equal, larger, mul, smaller
+from ..core.ints import Int, IntTupleLike
 from ..core.layout import Layout
+from ..core.leaf_arithmetic import add, ceil_div, larger, mul, smaller
 from ..core.make_layout import MakeLayout
 from ..core.profiles import congruent
+from ..core.questions import at_most, equal
 from ..core.strides import Shape, Stride, compact_col_major
 
 _0, _1 = Int[0](), Int[1]()
@@ -41,7 +43,7 @@ class Guard(NamedTuple):
     valid: tuple[Any, ...]
     room: tuple[Any, ...]
 
-    def admits(self, coord: Any) -> Any:
+    def admits(self, coord: CoordLike) -> Any:
         """Whether the element at a coordinate is valid: True, False, None where that is not known; of arrays, an array."""
         return elem_less(self.at(coord), self.valid)
 

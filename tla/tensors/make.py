@@ -13,11 +13,13 @@ from ..algebra.make import fragment_layout, make_inttuple_iter, make_layout
 from ..algebra.ordered import MakeLayoutLike
 from ..core.composed import innermost
 from ..core.errors import LeafTypeError
-from ..core.int_tuple import AnyLayout, as_int_tuple
+from ..core.int_tuple import as_int_tuple
 from ..core.ints import Int, IntTupleLike, is_int
+from ..core.kinds import AnyLayout
 from ..core.layout import Layout
 from .buffers import as_dtype
-from .tensor import MakeTensor, Tensor, require_data
+from .make_tensor import MakeTensor
+from .tensor import Tensor, require_data
 
 _0 = Int[0]()
 
@@ -40,7 +42,7 @@ class _MakeTensorOf:
 
     __name__ = "make_tensor"
 
-    def __call__(self, buffer: Any, *layout: object) -> Tensor:
+    def __call__(self, buffer: Any, *layout: Any) -> Tensor:
         if isinstance(buffer, AnyLayout) or (not layout and (is_int(buffer) or isinstance(buffer, tuple))):
             raise LeafTypeError("make_tensor of a layout alone", "a buffer first, or a type", "write make_tensor[numpy.float32](layout)")
         if not layout:
@@ -53,7 +55,7 @@ class _MakeTensorOf:
     def __getitem__(self, dtype: object) -> Callable[..., Tensor]:
         dtype = as_dtype("make_tensor", dtype)
 
-        def make(*layout: object) -> Tensor:
+        def make(*layout: Any) -> Tensor:
             made = layout[0] if len(layout) == 1 and isinstance(layout[0], AnyLayout) else make_layout(*layout)
             new: Tensor = MakeTensor[dtype](made)
             return new

@@ -6,11 +6,12 @@ import functools
 from typing import TYPE_CHECKING, Any
 
 from ..algebra.flat_modes import has_symbols
+from ..core.arrays import INT64_MAX, INT64_MIN
 from ..core.basis import ScaledBasis
 from ..core.composed import ComposedLayout, gives_coordinates
 from ..core.errors import LeafTypeError, RangeError, RankError, Unproven
 from ..core.int_tuple import leaves, modes_of, product_each, shown
-from ..core.ints import INT64_MAX, INT64_MIN, IntTupleLike
+from ..core.ints import IntTupleLike
 from ..core.kinds import AnyLayout, by_kind, on
 from ..core.layout import Layout
 

@@ -14,7 +14,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ..algebra import coalesce as coalescing, divide as tilers, modes
+from ..algebra import coalesce, divide, modes
 from ..algebra.codomain import coshape, cosize
 from ..algebra.common import max_alignment
 from ..algebra.composition import composition
@@ -22,10 +22,11 @@ from ..core.cache import not_remembered
 from ..core.composed import ComposedLayout, innermost
 from ..core.errors import DivisibilityError
 from ..core.int_tuple import depth, get, mode, rank, size
-from ..core.ints import Int, divides, is_static, leaf, static
+from ..core.ints import Int, is_static, leaf, static
 from ..core.kinds import AnyLayout, on
 from ..core.layout import Layout
 from ..core.make_layout import MakeLayout, shape, stride
+from ..core.questions import divides
 from ..core.strides import compact_col_major
 from . import guard as guards
 from .tensor import Tensor, around, from_zero, gives_places, guarded_tensor
@@ -41,7 +42,7 @@ def apply(operation: Callable[[Any], Any], t: Tensor, part: bool) -> Tensor:
         return guarded_tensor(t, offset, view, None, part)
     before = t._guard or guards.of_box(t.shape, t.origin_shape, t._room)
 
-    def placed(place: Any) -> Any:
+    def placed(place: AnyLayout) -> Any:
         try:
             return operation(place)
         except DivisibilityError:  # steps across the rows of coordinates: the place of the index is exact for a layout
@@ -122,8 +123,8 @@ def _mode(t: Tensor, i: int) -> Tensor:
 
 for _f in (rank, depth, size, shape, stride, coshape, cosize):
     on(Tensor, _f)(functools.partial(_of_layout, _f))
-_define(coalescing.coalesce, coalescing.filter, coalescing.filter_zeros, part=True)
-_define(tilers.flat_divide, tilers.logical_divide, tilers.tiled_divide, tilers.zipped_divide, part=True)
+_define(coalesce.coalesce, coalesce.filter, coalesce.filter_zeros, part=True)
+_define(divide.flat_divide, divide.logical_divide, divide.tiled_divide, divide.zipped_divide, part=True)
 _define_in_brackets(modes.group, modes.select, modes.take)
 _define(composition, part=False)
 not_remembered(Tensor)

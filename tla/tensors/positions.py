@@ -19,9 +19,9 @@ POSITIONS = {
 }
 
 
-def require_position(x: Any) -> Any:
+def require_position(x: Any) -> str | None:
     """x if it is a position, or None for none; LeafTypeError for anything else."""
     if x is None or any(isinstance(x, str) and x in names for names in POSITIONS.values()):
-        return x
+        return x  # type: ignore[no-any-return]
     known = "; ".join(f"{', '.join(names)} of {kind}" for kind, names in POSITIONS.items())
     raise LeafTypeError(f"the position {shown(x)}", known, "write MakeTensor(..., position='GM'), or leave it out")

@@ -16,9 +16,10 @@ from ..core.ints import known, static
 from ..core.kinds import on
 from ..core.layout import Layout
 from ..core.strides import compact_col_major
-from . import transfer as moves
+from . import transfer
 from .buffers import require_castable, rounded
-from .tensor import MakeTensor, Tensor, as_tensor, gives_places, require_data, require_writable, tensor_of
+from .make_tensor import MakeTensor, as_tensor
+from .tensor import Tensor, gives_places, require_data, require_writable, tensor_of
 
 
 def copy_if(predicate: object, source: object, target: object) -> None:
@@ -60,8 +61,8 @@ def _admitted(t: Tensor, chosen: object) -> Any:
     """The offset of every coordinate of t; RangeError where one that is chosen is past the end."""
     import numpy as np
 
-    offsets = moves.all_offsets(t)
-    past = chosen & ~moves.admitted(t, t._guard).ravel(order="F")
+    offsets = transfer.all_offsets(t)
+    past = chosen & ~transfer.admitted(t, t._guard).ravel(order="F")
     if past.any():
         i = int(np.argmax(past))
         what = f"copy_if: the predicate holds at index {i} of {t!r}, which is past the end"
@@ -79,7 +80,7 @@ def _conditions(t: Tensor, bounds: Any) -> Tensor:
     bounds = as_int_tuple(bounds)
     if known(size(t.shape)) is None:
         raise LeafTypeError(f"elem_less of {t!r}, whose size is not known", "a known size", "ask of one element: elem_less(t[c], shape)")
-    grid, extents = moves.grid_of(t)
+    grid, extents = transfer.grid_of(t)
     places = [g + int(c) for g, c in zip(grid if isinstance(grid, list) else [grid], t.coord)]
     start, threads = _by_thread(t.offset, len(extents))
     values = as_coordinate(start + t.layout(*places))

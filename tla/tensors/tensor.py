@@ -12,25 +12,25 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from ..algebra.composed import without_broadcasts
-from ..algebra.flat_modes import has_symbols
 from ..algebra.modes import slice_, slice_and_offset
 from ..algebra.predicates import is_injective
-from ..algebra.tiles import MakeLayoutTile, is_on_block, start_of
+from ..algebra.tiles import MakeLayoutTile, is_on_block
 from ..core.composed import ComposedLayout, gives_coordinates, innermost
 from ..core.coord import Coord, CoordLike, crd2idx, idx2crd
 from ..core.display import Displayed
 from ..core.errors import DivisibilityError, InjectivityError, LeafTypeError, RangeError, RankError, Unproven
 from ..core.int_tuple import Underscore, leaves, modes_of, opened, product, product_each, shown
-from ..core.ints import Int, IntLike, at_most, equal, is_int, known, leaf, plus
+from ..core.ints import Int, IntLike, is_int, known, leaf
 from ..core.kinds import AnyLayout
-from ..core.layout import Layout, as_layout, require_origin
-from ..core.make_layout import MakeLayout, stride
+from ..core.layout import Layout
+from ..core.leaf_arithmetic import plus
+from ..core.make_layout import stride
+from ..core.questions import at_most, equal
 from ..core.strides import Shape
 from ..core.value import Value, new_value, put
-from . import guard as guards, transfer as moves
-from .buffers import as_dtype, integers_of, require_castable, require_values_held, storage, strided_storage
+from . import guard as guards, transfer
+from .buffers import integers_of, require_castable, require_values_held
 from .guard import Guard
-from .positions import require_position
 
 _0 = Int[0]()
 
@@ -171,14 +171,14 @@ class Tensor(Value, Displayed):
         if isinstance(self.layout, ComposedLayout):
             what = f"numpy() of {self!r}: its layout is composed"
             raise LeafTypeError(what, "one shape and stride", "write numpy.asarray(t), which copies it together")
-        array = moves.array_at(self.data, *(_by_leaves(self) if nested else _by_modes(self)))
+        array = transfer.array_at(self.data, *(_by_leaves(self) if nested else _by_modes(self)))
         array.flags.writeable &= keeps_apart(self)
         return array
 
     def __array__(self, dtype: object = None, copy: bool | None = None) -> Any:
         require_data("numpy.asarray", self)
         if copy is not False:
-            return moves.gathered(self).astype(dtype or self.dtype, copy=False)
+            return transfer.gathered(self).astype(dtype or self.dtype, copy=False)
         if dtype not in (None, self.dtype):
             raise LeafTypeError(f"{self!r} as {dtype} without a copy", f"its own type, {self.dtype}", "leave out copy=False")
         return self.numpy()
@@ -216,102 +216,14 @@ def tensor_of(
     return new_value(Tensor, **parts, _room=tuple(room), _valid=None, _whole=whole, _injective=None, _guard=guard)
 
 
-class _MakeTensor:
-    """A tensor over a buffer. `MakeTensor[dtype](layout)` is one over a new buffer of zeros.
-
-    buffer     a numpy array, or anything with the buffer protocol, __array_interface__ or DLPack (torch, JAX); contiguous,
-               and taken as its flat memory. None: a tensor of offsets, or of coordinates
-    layout     a Layout or ComposedLayout; by default a numpy array's own strides, which need not be contiguous
-    coord      where it starts, one integer per top-level mode, or in blocks, nested like the shape; 0 by default
-    position   where the buffer lies: "GM", "L1", "L0A" ... of Ascend, "gmem", "smem", "registers", "TMEM" of a GPU, "HBM", "VMEM"
-               ... of a TPU; it may stand in the place of coord
-    offset     where the layout's offset 0 lies in the buffer [elements]
-    Raises     RangeError where the padded shape does not lie in the buffer, LeafTypeError for what is no buffer or no
-               layout, RankError for a start that does not fit, Unproven for symbolic sizes over a buffer
-
-    >>> import numpy as np
-    >>> from tla import MakeTensor, parse
-    >>> MakeTensor(np.arange(32, dtype=np.int8), parse("((4,2),4):((1,16),4)"), position="L1")
-    Tensor(int8[32], ((4,2),4):((1,16),4), position='L1')
-    >>> print(MakeTensor(None, parse("(4,8):(1@1,1@0)"))[3, 5], MakeTensor[np.float32](parse("(4,4):(4,1)")))
-    (5,3) Tensor(float32[16], (4,4):(4,1))
-
-    Source: TLA `MakeTensor`; CuTe `make_tensor`.
-    """
-
-    __name__ = "MakeTensor"
-
-    def __call__(self, buffer: Any = ..., layout: Any = None, coord: Any = None, position: Any = None, *, offset: Any = _0) -> Tensor:
-        if buffer is ...:
-            raise LeafTypeError("MakeTensor of nothing", "a buffer and a layout", "write MakeTensor(buffer, layout), None for no buffer")
-        if isinstance(coord, str):  # as in MakeTensor(data, layout, PositionL1{})
-            if position is not None:
-                what = f"MakeTensor from {coord!r} on at {position!r}"
-                raise LeafTypeError(what, "a coordinate before the position", "write MakeTensor(buffer, layout, (0, 0), 'L1')")
-            coord, position = None, coord
-        require_position(position)
-        if layout is None:
-            data, begin, strides = strided_storage(buffer)
-            layout, offset = MakeLayout(buffer.shape, strides), plus(leaf(offset), begin) if begin else offset
-        else:
-            data, layout = None if buffer is None else storage(buffer), _any_layout("MakeTensor", layout)
-            require_origin("MakeTensor", layout)
-        extents = product_each(layout.shape)
-        start = (_0,) * len(extents) if coord is None else start_of("MakeTensor", innermost(layout), coord)
-        offset = offset if data is None and isinstance(offset, tuple) else leaf(offset)
-        new = tensor_of(None, data, offset, layout, start, extents, position)
-        if data is not None:
-            _require_room(padded(new))
-        return new
-
-    def __getitem__(self, dtype: object) -> Any:
-        dtype = as_dtype("MakeTensor", dtype)
-
-        def make(layout: AnyLayout, position: object = None) -> Tensor:
-            return self(_zeros(_span(padded(self(None, layout)))[1], dtype), layout, position=position)
-
-        return make
-
-    def __reduce__(self) -> str:
-        return self.__name__
-
-
-MakeTensor = _MakeTensor()
-
-
-def as_tensor(where: str, x: object) -> Tensor:
-    """x if it is a tensor; a numpy array as the tensor over it."""
-    if isinstance(x, Tensor):
-        return x
-    import numpy as np
-
-    if not isinstance(x, np.ndarray):
-        raise LeafTypeError(f"{where} of a {type(x).__name__}", "a tensor, or a numpy array", "write MakeTensor(x, layout)")
-    return MakeTensor(x)
-
-
 # -------------------------------------------------------------------------------------------- what is required
-
-
-def _zeros(count: int, dtype: Any) -> Any:
-    """A new buffer."""
-    import numpy as np
-
-    try:
-        return np.zeros(count, dtype)
-    except (MemoryError, ValueError):
-        raise RangeError(f"a new buffer of {count:,} elements", "what memory holds", "take tiles, or None for no buffer") from None
-
-
-def _any_layout(where: str, x: object) -> Any:
-    return x if isinstance(x, ComposedLayout) else as_layout(where, x)
 
 
 def _by_modes(t: Tensor) -> tuple[int, list[tuple[int, int]]]:
     """The start of the valid elements, and the one axis (count, step) of each mode [elements]."""
-    if 0 in moves.counts_of(t):
-        return 0, [(n, 0) for n in moves.counts_of(t)]
-    found = moves.cells_of(t)
+    if 0 in transfer.counts_of(t):
+        return 0, [(n, 0) for n in transfer.counts_of(t)]
+    found = transfer.cells_of(t)
     if found is None or len(found) > 1 or any(len(axes) > 1 for axes in found[0][1]):
         what = f"numpy() of {t!r}: a mode has several strides"
         raise DivisibilityError(
@@ -326,7 +238,7 @@ def _by_leaves(t: Tensor) -> tuple[int, list[tuple[int, int]]]:
     start = t.coord if isinstance(t.shape, tuple) else t.coord[0]
     whole = is_on_block(t.layout, start) is True
     axes: list[tuple[int, int]] = []
-    for s, d, valid in zip(modes_of(t.shape), modes_of(t.layout.stride), moves.counts_of(t)):
+    for s, d, valid in zip(modes_of(t.shape), modes_of(t.layout.stride), transfer.counts_of(t)):
         *inner, _last = map(int, leaves(s))
         block = math.prod(inner) or 1  # of an extent of 0 nothing is valid
         whole = whole and valid % block == 0
@@ -334,7 +246,7 @@ def _by_leaves(t: Tensor) -> tuple[int, list[tuple[int, int]]]:
     if not whole:
         what = f"numpy(nested=True) of {t!r}: a mode starts or ends inside of a block"
         raise DivisibilityError(what, "modes of whole blocks", "write numpy.asarray(t) for a copy, padded(t) for whole blocks")
-    return 0 if 0 in moves.counts_of(t) else int(t.offset + t.layout(start)), axes
+    return 0 if 0 in transfer.counts_of(t) else int(t.offset + t.layout(start)), axes
 
 
 def require_data(where: str, t: Tensor) -> None:
@@ -345,7 +257,7 @@ def require_data(where: str, t: Tensor) -> None:
 def require_box(where: str, t: Tensor) -> Any:
     """The origin_shape of t, RangeError where what is valid of it has none."""
     if t.origin_shape is None:
-        raise moves.no_box(where, t)
+        raise transfer.no_box(where, t)
     return t.origin_shape
 
 
@@ -381,14 +293,14 @@ def _covering(t: Tensor) -> Any:
     inner = innermost(t.layout)
     if t._guard is not None:
         return t.layout
-    ends = tuple(map(int.__add__, map(int, t.coord), moves.counts_of(t)))
+    ends = tuple(map(int.__add__, map(int, t.coord), transfer.counts_of(t)))
     return around(t.layout, MakeLayoutTile(inner, ends if isinstance(inner.shape, tuple) else ends[0]))[0]
 
 
 def _has_distinct_offsets(t: Tensor) -> bool:
     import numpy as np
 
-    offsets = np.sort(admitted_offsets(t) if t._guard else moves.offsets_of(t), axis=None)
+    offsets = np.sort(admitted_offsets(t) if t._guard else transfer.offsets_of(t), axis=None)
     return bool(np.all(offsets[1:] != offsets[:-1]))
 
 
@@ -408,35 +320,6 @@ def as_element(value: Any, t: Tensor) -> Any:
         require_castable(given.dtype, t.dtype)
         require_values_held(f"an element of {t!r}", given, t.dtype)
     return given.astype(t.dtype)
-
-
-def _require_room(t: Tensor) -> None:
-    """RangeError where an element of t would lie outside of its buffer."""
-    lo, hi = _span(t)
-    if lo < 0 or hi > t.data.size:
-        what = f"{t!r}: its offsets go from {lo} to {hi - 1}, padding included"
-        fix = f"give a buffer of {hi - min(lo, 0)} elements" + (f", and offset={t.offset - lo}" if lo < 0 else "")
-        raise RangeError(what, f"0 to {t.data.size} - 1", fix)
-
-
-def _span(t: Tensor) -> tuple[int, int]:
-    """The lowest offset of the valid elements, and one past the highest; (0, 0) where there are none."""
-    inner = innermost(t.layout)
-    if t.layout is inner and gives_coordinates(inner):
-        raise LeafTypeError(f"a buffer for {shown(inner)}, whose values are coordinates", "a layout of offsets", "give None for no buffer")
-    if has_symbols(inner.shape, inner.stride, t.coord, t.offset):
-        raise Unproven(f"a buffer for {shown(t.layout)}", "known sizes", "give its symbols values first, or None for no buffer")
-    if 0 in moves.counts_of(t):
-        return 0, 0
-    if (found := moves.cells_of(t)) is None:
-        offsets = moves.offsets_of(t)
-        return int(offsets.min()), int(offsets.max()) + 1
-    lows, highs = [], []
-    for begin, modes in found:
-        reach = [(n - 1) * d for axes in modes for n, d in axes]
-        lows.append(begin + sum(x for x in reach if x < 0))
-        highs.append(begin + sum(x for x in reach if x > 0))
-    return min(lows), max(highs) + 1
 
 
 # ------------------------------------------------------------------------------------------- parts of tensors
@@ -551,7 +434,7 @@ def _require_admitted(t: Tensor, at: tuple[Any, ...]) -> None:
 
 def admitted_offsets(t: Tensor) -> Any:
     """The offsets of the valid elements of a tensor with a guard, in no order."""
-    return moves.all_offsets(t)[moves.admitted(t, t._guard)]
+    return transfer.all_offsets(t)[transfer.admitted(t, t._guard)]
 
 
 def from_zero(where: str, t: Tensor) -> tuple[Any, Any]:
@@ -578,23 +461,3 @@ def around(layout: Any, inner: Any, offset: Any = _0) -> tuple[Any, Any]:
         return inner, offset
     rest, fixed = around(layout.inner, inner, offset)
     return ComposedLayout(layout.outer, plus(layout.offset, fixed), rest), _0
-
-
-def padded(t: Tensor) -> Tensor:
-    """The tensor with its padding counted as valid: as much of its shape as is the layout's own.
-
-    Of a tile that reaches past the end that is what lies in the padded shape of the whole.
-
-    >>> import numpy as np
-    >>> from tla import GetTile, MakeTensor, padded, parse
-    >>> t = MakeTensor(np.zeros(16), parse("(4,4):(4,1)", origin_shape=(3, 3)))
-    >>> print(t.origin_shape, padded(t).origin_shape, padded(GetTile(t, (2, 2), (3, 3))).origin_shape)
-    (3,3) (4,4) (2,2)
-
-    Source: TLA: the padding is shape minus originShape.
-    """
-    t = as_tensor("padded", t)
-    require_box("padded", t)
-    inner = innermost(t.layout)
-    whole = around(t.layout, Layout(inner.shape, inner.stride, Shape(*t._room)))[0]
-    return t if whole == t.layout else tensor_of(None, t.data, t.offset, whole, t.coord, t._room, t.position)

@@ -16,6 +16,7 @@ from ..core.digits import CommonMode, merged_together
 from ..core.errors import RangeError, RankError
 from ..core.int_tuple import product_each
 from ..core.swizzle import Swizzle
+from .guard import Guard
 from .refinement import Cell, Digits, digits, refinement
 
 #: So many indices of the axis that the target has fastest are moved at a time, where the source has another one fastest:
@@ -46,6 +47,8 @@ class Elements(Protocol):
     def layout(self) -> Any: ...
     @property
     def coord(self) -> Any: ...
+    @property
+    def shape(self) -> Any: ...
     @property
     def origin_shape(self) -> Any: ...
 
@@ -82,7 +85,7 @@ def no_box(where: str, x: object) -> RangeError:
     )
 
 
-def grid_of(x: Any) -> Any:
+def grid_of(x: Elements) -> Any:
     """Every coordinate of a known shape, valid or not: an array for each top-level mode; the extents."""
     import numpy as np
 
@@ -94,7 +97,7 @@ def grid_of(x: Any) -> Any:
     return (indices if isinstance(x.shape, tuple) else indices[0]), extents
 
 
-def all_offsets(x: Any) -> Any:
+def all_offsets(x: Elements) -> Any:
     """The offset of every coordinate of a shape from the start of x on, valid or not, with one axis per mode."""
     import numpy as np
 
@@ -105,7 +108,7 @@ def all_offsets(x: Any) -> Any:
     return np.broadcast_to(values + int(x.offset), extents)
 
 
-def admitted(x: Any, guard: Any) -> Any:
+def admitted(x: Elements, guard: Guard | None) -> Any:
     """Whether the element of every coordinate of a shape is valid, with one axis per mode."""
     import numpy as np
 

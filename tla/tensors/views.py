@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..algebra.by_mode import TilerLike
 from ..algebra.codomain import get_flat_coord
 from ..algebra.divide import zipped_divide
 from ..algebra.modes import dice, select
@@ -16,15 +17,19 @@ from ..algebra.tiles import start_of, tiled
 from ..core.composed import innermost
 from ..core.coord import CoordLike, crd2idx, idx2crd
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankError
-from ..core.int_tuple import AnyLayout, Underscore, _, as_int_tuple, leaves, modes_of, opened, product_each, shown, size
-from ..core.ints import Int, IntTupleLike, add, at_most, ceil_div, divides, equal, is_int, larger, leaf, mul, plus, smaller
+from ..core.int_tuple import Underscore, _, as_int_tuple, leaves, modes_of, opened, product_each, shown, size
+from ..core.ints import Int, IntTupleLike, is_int, leaf
+from ..core.kinds import AnyLayout
 from ..core.layout import Layout, as_layout, join
+from ..core.leaf_arithmetic import add, ceil_div, larger, mul, plus, smaller
 from ..core.make_layout import MakeLayout
 from ..core.profiles import congruent
+from ..core.questions import at_most, divides, equal
 from ..core.strides import Shape, Stride
 from .buffers import as_dtype, storage
+from .make_tensor import MakeTensor, as_tensor
 from .operations import apply
-from .tensor import MakeTensor, Tensor, around, as_tensor, from_zero, gives_places, require_box, require_data, tensor_of
+from .tensor import Tensor, around, from_zero, gives_places, require_box, require_data, tensor_of
 
 _0, _1 = Int[0](), Int[1]()
 
@@ -186,7 +191,7 @@ def transpose(t: Tensor, order: Any = None) -> Tensor:
 # ------------------------------------------------------------------------------------------------- partitions
 
 
-def local_tile(t: Tensor, tiler: object, coord: CoordLike, proj: object = None) -> Tensor:
+def local_tile(t: Tensor, tiler: TilerLike, coord: CoordLike, proj: object = None) -> Tensor:
     """The tile at `coord`, counted in tiles, of a tensor cut by `tiler`: what one block works on.
 
     tiler    one for each mode from the first on: an integer, a layout into the mode, or `_` for all of it
@@ -300,7 +305,7 @@ def _zipped(layout: Any, tiler: tuple[Any, ...]) -> Any:
 def _cut_whole(t: Tensor, tiler: tuple[Any, ...], coord: Any, inner: bool) -> Tensor:
     """The tensor divided, its tiles with full extents, and sliced: CuTe's meaning."""
 
-    def tiles_of(layout: Any) -> Any:
+    def tiles_of(layout: AnyLayout) -> Any:
         return _zipped(layout, tiler)
 
     tiles_of.__name__ = "zipped_divide"

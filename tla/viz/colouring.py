@@ -6,30 +6,27 @@ import inspect
 import itertools
 import math
 import operator
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 from ..core.errors import LeafTypeError, RangeError, RankError
 from ..core.int_tuple import shown
 from ..core.ints import IntTupleLike, is_int, known
 from .colours import HUES, RAMP, TINTS, colour, ramp, tint
-from .drawable import Tiling, View
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
+from .drawable import Tiling, View, outer_sums
 
 #: Shared memory has so many banks, of so many bits.
 BANKS, BANK_BITS = 32, 32
 
 
 class Numbers(NamedTuple):
-    """A number for each cell, and what it is.
+    """A number for each cell of a view, and what it is.
 
     name    of one number, for the legend; None for no legend
     fill    of one number
     """
 
-    of: Any
+    of: Sequence[int]
     caption: str
     name: Callable[[int], str] | None = None
     fill: Callable[[int], str] = tint
@@ -38,7 +35,7 @@ class Numbers(NamedTuple):
 class Painted(NamedTuple):
     """fills: a colour or None for each cell; by_place: whether the rule gives each offset its colour, whatever the layout."""
 
-    fills: npt.NDArray[Any]
+    fills: Sequence[str | None]
     legend: tuple[tuple[str, str], ...] = ()
     caption: str = ""
     by_place: bool = False
@@ -49,27 +46,22 @@ def paint(view: View, color_by: object, tile: tuple[int, ...] | None) -> Painted
 
     Raises RangeError for an unknown rule, or a colour that is none
     """
-    import numpy as np
-
     if callable(color_by):
         _require_of_two(color_by)
-        fills = np.empty(view.shape, object)
-        for at in zip(*np.nonzero(~view.padding)):
-            value = view.values[at]
-            fills[at] = colour(color_by(tuple(map(int, at)), value if isinstance(value, str) else int(value)))
-        return Painted(fills)
+        cells = zip(view.coords, view.values, view.padding)
+        return Painted([None if padding else colour(color_by(coord, value)) for coord, value, padding in cells])
     if not isinstance(color_by, str) or color_by not in RULES:
         raise RangeError(
             f"color_by {color_by!r:.60}",
-            f"one of {', '.join(RULES)}, or a function",
-            "write color_by='tile'; a function gets (coord, offset)",
+            f"one of {', '.join(RULES)}, or a function of (coord, offset)",
+            "write color_by='tile'",
         )
     rule, by_place = RULES[color_by]
     numbers = rule(view, tile)
     if numbers is None:
-        return Painted(np.full(view.shape, None))
-    table = {n: numbers.fill(n) for n in np.unique(numbers.of).tolist()}
-    fills = np.array([table[n] for n in np.broadcast_to(numbers.of, view.shape).ravel().tolist()], object).reshape(view.shape)
+        return Painted([None] * len(view.values))
+    table = {n: numbers.fill(n) for n in sorted({*numbers.of})}
+    fills = [table[n] for n in numbers.of]
     legend = tuple((fill, numbers.name(n)) for n, fill in table.items()) if numbers.name and len(table) <= TINTS else ()
     return Painted(fills, legend, numbers.caption, by_place)
 
@@ -94,34 +86,35 @@ def _by_tile(view: View, tile: tuple[int, ...] | None) -> Numbers | None:
     counts = [min(k or high - low, high - low) for (low, high), k in zip(ends, tiling.counts or (0,) * len(ends))]
     if math.prod(counts) <= 1:
         return None  # one tile is all of it
-    tiles = [((c + s) // t - low) % k for c, s, t, (low, _), k in zip(view.coords, view.start, tiling.extents, ends, counts)]
     if math.prod(counts) <= TINTS:  # each has a colour of its own, in order
         weights, colours = [*itertools.accumulate((1, *counts[:-1]), operator.mul)], TINTS
     else:  # 3 apart down, 1 apart across: no two tiles of a grid that touch, at a corner either, have one number
         weights, colours = [{view.axes[0]: 3, view.axes[1]: 1}.get(k, 5) for k in range(len(counts))], len(HUES)
-    return Numbers(sum((n * w for n, w in zip(tiles, weights)), 0) % colours, f"colours: tiles of {tiling}")
+    modes = zip(view.shape, view.start, tiling.extents, ends, counts, weights)
+    tiles = [[((c + s) // t - low) % k * weight for c in range(n)] for n, s, t, (low, _), k, weight in modes]
+    return Numbers([n % colours for n in outer_sums(tiles)], f"colours: tiles of {tiling}")
 
 
 def _by_offset(view: View, tile: IntTupleLike) -> Numbers:
     values = _offsets(view)
-    low, high = (int(values.min()), int(values.max())) if values.size else (0, 0)
-    parts = (values - float(low)) / max(high - low, 1)  # in floats, which no difference overflows
-    return Numbers((parts * (RAMP - 1)).astype(int), f"colours: offsets from {low}, light, to {high}, dark", None, ramp)
+    low, high = (min(values), max(values)) if values else (0, 0)
+    steps = [(n - low) * (RAMP - 1) // max(high - low, 1) for n in values]
+    return Numbers(steps, f"colours: offsets from {low}, light, to {high}, dark", None, ramp)
 
 
 def _by_bank(view: View, tile: IntTupleLike) -> Numbers:
     bits = view.subject.bits
-    period = BANKS * BANK_BITS  # the banks begin anew: so no product is too large
-    bank = _offsets(view) % period * (bits % period) % period // BANK_BITS
+    banks = [n * bits // BANK_BITS % BANKS for n in _offsets(view)]
 
     def fill(n: int) -> str:  # four banks, 16 bytes, have one hue: what one thread of a vector access takes
         return tint(n // 4 + 8 * (n % 4))
 
-    return Numbers(bank, f"colours: banks of 4 bytes, elements of {bits} bits", str, fill)
+    return Numbers(banks, f"colours: banks of 4 bytes, elements of {bits} bits", str, fill)
 
 
 def _by_thread(view: View, tile: IntTupleLike) -> Numbers:
-    return Numbers(view.coords[0] if view.coords else 0, "colours: threads, the index of mode 0", lambda n: f"T{n}")
+    threads = [range(n) if k == 0 else [0] * n for k, n in enumerate(view.shape)]
+    return Numbers(outer_sums(threads), "colours: threads, the index of mode 0", lambda n: f"T{n}")
 
 
 def _by_role(role: str) -> Callable[[View, Any], Numbers]:
@@ -129,13 +122,13 @@ def _by_role(role: str) -> Callable[[View, Any], Numbers]:
         if not any(view.subject.digits):
             what = f"color_by {role!r} of {shown(view.subject.layout)}"
             raise LeafTypeError(what, "an XLA shape with tiles", "draw xla.parse_shape(text) of one, or use color_by='tile'")
-        numbers: Any = 0
-        extent = 1
-        for coord, digits in zip(view.coords, view.subject.digits):
+        numbers, extent = [[0] * n for n in view.shape], 1
+        for k, digits in enumerate(view.subject.digits):
             for d in digits:
                 if d.role == role:
-                    numbers, extent = numbers + coord // d.place % d.extent * extent, extent * d.extent
-        return Numbers(numbers, f"colours: {role}", lambda n: f"{role} {n}")
+                    numbers[k] = [n + c // d.place % d.extent * extent for c, n in enumerate(numbers[k])]
+                    extent *= d.extent
+        return Numbers(outer_sums(numbers), f"colours: {role}", lambda n: f"{role} {n}")
 
     return rule
 
@@ -157,8 +150,8 @@ RULES: dict[str, tuple[Callable[[View, Any], Numbers | None], bool]] = {
 }
 
 
-def _offsets(view: View) -> npt.NDArray[Any]:
-    if view.values.dtype == object:
+def _offsets(view: View) -> Sequence[int]:
+    if not view.has_numbers:
         layout = shown(view.subject.layout)
         raise LeafTypeError(f"color_by the offsets of {layout}, which are no integers", "known offsets", "use color_by='tile'")
     return view.values

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+import operator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..core.errors import LeafTypeError, RangeError, RankError
 from ..core.int_tuple import modes_of, shown
 from ..core.ints import is_int, known
 from ..core.on_demand import OnDemand
 from .colouring import Painted, checked_tile, paint
-from .drawable import LIMIT, MAX_GRIDS, View, as_subject, axes_of, levels, steps, view
+from .drawable import LIMIT, MAX_GRIDS, Subject, View, as_subject, axes_of, levels, steps, view
 from .drawing import Drawing
 from .kernels import KINDS, draw_kernel
 from .scene import Axis, Cell, Figure, Grid, clean
 
-_BANKS = OnDemand("tla.viz.banks")  # with tla.access, which other drawings do without
+_BANKS = OnDemand("tla.viz.bank_conflicts")  # with tla.access, which other drawings do without
 
 
 def draw(
@@ -81,26 +82,51 @@ def draw(
     subjects = [as_subject(x) for x in layouts]
     if thread is not None:
         raise LeafTypeError(f"draw of thread {shown(thread)} of a layout", "a TiledMMA, TiledCopy or atom", "leave thread out")
-    if not 0 < len(subjects) <= MAX_GRIDS:
-        raise RankError(f"draw of {len(subjects)} layouts", f"1 to {MAX_GRIDS}", "draw some of them")
     if titles is not None:
         subjects = [replace(s, title=str(t)) for s, t in zip(subjects, _one_each(titles, subjects))]
+    if not 0 < len(subjects) <= MAX_GRIDS:
+        raise RankError(f"draw of {len(subjects)} layouts", f"1 to {MAX_GRIDS}", "draw some of them")
+    seen = prepare(subjects, color_by=color_by, tile=tile, bits=bits, axes=axes, limit=limit // len(subjects))
+    figures = tuple(_figure(v, p.fills, seen.cut_of(v)) for v, p in zip(seen.views, seen.painted))
+    if owners is not None:
+        figures = (_BANKS.marked(figures[0], seen.views[0].subject, layouts[0], owners, color_by), *figures[1:])
+    return Drawing(figures, seen.legend, seen.caption)
+
+
+class Prepared(NamedTuple):
+    """What is drawn of some subjects, before there are cells: their views, and the colours of each.
+
+    cut    the tile of the first view, for its borders, where there is one
+    """
+
+    views: list[View]
+    painted: list[Painted]
+    cut: tuple[int, ...] | None
+    caption: str
+
+    @property
+    def legend(self) -> tuple[tuple[str, str], ...]:
+        return tuple(dict.fromkeys(key for p in self.painted for key in p.legend))
+
+    def cut_of(self, view: View) -> tuple[int, ...] | None:
+        return self.cut if view is self.views[0] else None
+
+
+def prepare(subjects: Sequence[Subject], *, color_by: Any, tile: Any = None, bits: Any = None, axes: Any = None, limit: int) -> Prepared:
+    """The views of subjects and their colours, as draw has them; `limit` is of each."""
     if bits is not None:
         subjects = [replace(s, bits=_checked_bits(bits)) for s in subjects]
-    views = [view(s, axes_of(s, axes), limit // len(subjects)) for s in subjects]
+    views = [view(s, axes_of(s, axes), limit) for s in subjects]
     cut, lead = checked_tile(views[0], tile), 0
     if color_by == "tile" and cut is None:
         lead = next((k for k, v in enumerate(views) if v.subject.tiling and v.subject.tiling.in_memory), 0)
         cut = _block_beside(views) if lead == 0 else None
     painted = _painted(views, color_by, cut, lead)
-    figures = tuple(_figure(v, p.fills, cut if v is views[0] else None) for v, p in zip(views, painted))
-    if owners is not None:
-        figures = (_BANKS.marked(figures[0], subjects[0], layouts[0], owners, color_by), *figures[1:])
-    return Drawing(figures, tuple(dict.fromkeys(key for p in painted for key in p.legend)), painted[lead].caption)
+    return Prepared(views, painted, cut, painted[lead].caption)
 
 
 def _require_alone(layouts: Sequence[Any], options: dict[str, Any]) -> None:
-    """LeafTypeError for what is drawn by its threads beside anything else, or with an option of layouts."""
+    """LeafTypeError for what is drawn by its threads together with anything else, or with an option of layouts."""
     given = [name for name, x in options.items() if x is not None]
     if len(layouts) > 1:
         raise LeafTypeError(
@@ -138,51 +164,50 @@ def _painted(views: Sequence[View], color_by: Any, cut: Any, lead: int) -> list[
     first = paint(views[lead], color_by, cut)
     if first.by_place:
         return [first if k == lead else paint(v, color_by, None) for k, v in enumerate(views)]
-    places: dict[Any, Any] = {}
+    places: dict[Any, str | None] = {}
     if len(views) > 1:
-        for value, fill, padding in zip(views[lead].values.flat, first.fills.flat, views[lead].padding.flat):
+        for value, fill, padding in zip(views[lead].values, first.fills, views[lead].padding):
             if not padding:
                 places.setdefault(value, fill)
-    return [first if k == lead else _placed(v, places) for k, v in enumerate(views)]
-
-
-def _placed(view: View, places: dict[Any, Any]) -> Painted:
-    """The colours that the values of a view have."""
-    import numpy as np
-
-    fills = np.empty(view.values.size, object)
-    fills[:] = [places.get(value) for value in view.values.flat]
-    return Painted(fills.reshape(view.shape))
+    return [first if k == lead else Painted([places.get(value) for value in v.values]) for k, v in enumerate(views)]
 
 
 # ------------------------------------------------------------------------------------------------- figures
 
 
-def _figure(view: View, fills: object, cut: tuple[int, ...] | None) -> Figure:
-    subject = view.subject
-    down, across = (_axis(view, k, cut) for k in view.axes)
-    folded = [planes(view, a) for a in (view.values, fills, view.padding)]
-    grids = [] if folded[0].size else [Grid(down, across, ())]
-    for rest in itertools.product(*map(range, folded[0].shape[2:] if folded[0].size else (0,))):
-        at = (slice(None), slice(None), *rest)
-        rows = zip(*(plane[at].tolist() for plane in folded))
-        cells = tuple(tuple(map(_cell, *row)) for row in rows)
-        grids.append(Grid(down, across, cells, _index(view, rest)))
-    notes = subject.notes if view.is_whole else (*subject.notes, _partly(view))
-    return Figure(clean(subject.title), tuple(map(clean, notes)), tuple(grids))
+def _figure(view: View, fills: Sequence[str | None], cut: tuple[int, ...] | None) -> Figure:
+    down, across = (axis_of(view, k, cut) for k in view.axes)
+    padding = view.padding
+    grids = [
+        Grid(down, across, tuple(tuple(_cell(view.values[n], fills[n], padding[n]) for n in row) for row in rows), index)
+        for index, rows in planes(view)
+    ]
+    return Figure(clean(view.subject.title), notes_of(view), tuple(grids))
+
+
+def notes_of(view: View) -> tuple[str, ...]:
+    """What is said of a view: the notes of its subject, and how much of it is drawn."""
+    notes = view.subject.notes if view.is_whole else (*view.subject.notes, _partly(view))
+    return tuple(map(clean, notes))
 
 
 def _cell(value: object, fill: str | None, padding: bool) -> Cell:
     return Cell("", None, True) if padding else Cell(str(value), fill)
 
 
-def planes(view: View, values: Any) -> Any:
-    """The values with the rows first, the columns second, and the other modes behind."""
-    import numpy as np
-
-    if values.ndim < 2:
-        return values.reshape(1, -1)
-    return np.moveaxis(values, view.axes, (0, 1))
+def planes(view: View) -> Iterator[tuple[str, list[Sequence[int]]]]:
+    """The grids of a view: for each index of its other modes a title, and where the values of each row of cells are."""
+    shape = view.shape
+    if not math.prod(shape):
+        yield "", []
+        return
+    places = [*itertools.accumulate((1, *reversed(shape[1:])), operator.mul)][::-1]  # of each mode, from one index to the next
+    (rows, down), (columns, across) = ((shape[k], places[k]) if 0 <= k < len(shape) else (1, 1) for k in view.axes)
+    others = [k for k in range(len(shape)) if k not in view.axes]
+    for rest in itertools.product(*(range(shape[k]) for k in others)):
+        first = sum(n * places[k] for n, k in zip(rest, others))
+        starts = range(first, first + rows * down, down)
+        yield _index(view, rest), [range(start, start + columns * across, across) for start in starts]
 
 
 def _index(view: View, rest: tuple[int, ...]) -> str:
@@ -202,7 +227,7 @@ def _partly(view: View) -> str:
     return f"{math.prod(view.extents):,} coordinates, {whole}: of these {part}"
 
 
-def _axis(view: View, k: int, cut: tuple[int, ...] | None) -> Axis:
+def axis_of(view: View, k: int, cut: tuple[int, ...] | None) -> Axis:
     """The labels and borders of mode k; of a single row that is no mode, none."""
     if k < 0 or not view.extents:
         return Axis((("",),), (0,))

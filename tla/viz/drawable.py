@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ..core.composed import ComposedLayout
 from ..core.errors import LeafTypeError, RankError, Unproven
-from ..core.int_tuple import AnyLayout, layout_fix, leaves, modes_of, product_each, shown
+from ..core.int_tuple import leaves, modes_of, product_each, shown
 from ..core.ints import IntTupleLike, is_int, known
+from ..core.kinds import AnyLayout, layout_fix
+from ..core.layout import Layout
+from ..core.swizzle import Swizzle
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from ..xla.lower import Digit
+    from ..xla.tile_padding import Digit
 
 #: More coordinates than this are not drawn, if nothing else is said.
 LIMIT = 2**16
@@ -23,7 +25,7 @@ LIMIT = 2**16
 MAX_GRIDS = 256
 #: Of offsets that are not known more than so many are not drawn: each takes milliseconds.
 MAX_UNKNOWN = 2**9
-#: numpy puts no more open grids together than this.
+#: Layouts of more modes are not drawn.
 MAX_MODES = 32
 #: What is drawn of a layout that is too large: so many rows and columns.
 CORNER = 8, 16
@@ -129,25 +131,43 @@ register_subject(Subject, lambda subject: subject)
 # ------------------------------------------------------------------------------------------------- the part drawn
 
 
+def outer_sums(parts: Iterable[Sequence[int]]) -> list[int]:
+    """A number from each part, added up, for every choice; the last part goes fastest.
+
+    >>> outer_sums([(0, 10), (1, 2, 3)])
+    [1, 2, 3, 11, 12, 13]
+    """
+    found = [0]
+    for part in parts:
+        found = [n + x for n in found for x in part]
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class View:
     """A box of coordinates at the origin of a layout, with the values there.
 
     axes      the modes that are down and across; -1 for a single row
     extents   of the whole layout, one per top-level mode
-    coords    an open grid: one array per top-level mode
-    values    offsets, int64; texts where these are coordinates, or not known
+    shape     of the box
+    values    of each coordinate, the last mode fastest: offsets; texts where these are coordinates, or not known
     """
 
     subject: Subject
     axes: tuple[int, int]
     extents: tuple[int, ...]
-    coords: tuple[npt.NDArray[Any], ...]
-    values: npt.NDArray[Any]
+    shape: tuple[int, ...]
+    values: Sequence[Any]
 
     @property
-    def shape(self) -> tuple[int, ...]:
-        return self.values.shape
+    def has_numbers(self) -> bool:
+        """Whether the values are offsets that are known."""
+        return not self.values or is_int(self.values[0])
+
+    @property
+    def coords(self) -> Iterator[tuple[int, ...]]:
+        """The coordinate of each value."""
+        return itertools.product(*map(range, self.shape))
 
     @property
     def start(self) -> tuple[int, ...]:
@@ -166,27 +186,22 @@ class View:
         return self.shape == self.extents
 
     @property
-    def padding(self) -> npt.NDArray[Any]:
-        """A mask of the elements past origin_shape."""
-        import numpy as np
-
+    def padding(self) -> list[bool]:
+        """Whether each element is past origin_shape."""
         if self.subject.layout.origin_shape is None:
-            return np.zeros(self.shape, bool)
+            return [False] * len(self.values)
         origin = known_sizes("origin_shape of", self.subject.layout, self.subject.layout.origin_shape)
-        past: Any = np.False_
-        for c, o in zip(self.coords, origin):
-            past = past | (c >= o)
-        return np.broadcast_to(past, self.shape)
+        if all(o >= n for o, n in zip(origin, self.shape)):
+            return [False] * len(self.values)
+        return [n > 0 for n in outer_sums([[int(c >= o) for c in range(n)] for o, n in zip(origin, self.shape)])]
 
 
 def view(subject: Subject, axes: tuple[int, int], limit: int) -> View:
     """All of the subject, or if it has more than `limit` coordinates the corner of it."""
-    import numpy as np
-
     layout = subject.layout
     if (rank := len(modes_of(layout.shape))) > MAX_MODES:
         fix = f"make one of some, as group[2, {rank}](layout) does"
-        raise RankError(f"draw of {rank} modes", f"at most {MAX_MODES}, as many as numpy takes", fix)
+        raise RankError(f"draw of {rank} modes", f"at most {MAX_MODES}", fix)
     extents = known_sizes("draw of", layout, product_each(layout.shape))
     corner = tuple(min(n, dict(zip(axes, CORNER)).get(k, 1)) for k, n in enumerate(extents))
     # of a mode of no elements too the others are no longer than a drawing
@@ -195,13 +210,11 @@ def view(subject: Subject, axes: tuple[int, int], limit: int) -> View:
     if is_int(last) and known(last) is None:
         whole = whole and math.prod(extents) <= MAX_UNKNOWN
     box = extents if whole else corner
-    coords = tuple(np.ogrid[tuple(slice(n) for n in box)]) if len(box) != 1 else (np.arange(box[0]),)
-    values = None if is_int(last) and known(last) is None else _numbers(layout, coords, box)
-    return View(subject, axes, extents, coords, _texts(layout, box) if values is None else values)
+    return View(subject, axes, extents, box, _values(layout, box))
 
 
 def _at(layout: AnyLayout, index: tuple[Any, ...]) -> Any:
-    """The offset of an index, which has a number, or an array, for each mode."""
+    """The offset of an index, which has a number for each mode."""
     return layout(*index) if isinstance(layout.shape, tuple) and index else layout(index[0] if index else ())
 
 
@@ -229,31 +242,37 @@ def _others(extents: tuple[int, ...], axes: tuple[int, int]) -> tuple[int, ...]:
     return tuple(n for k, n in enumerate(extents) if k not in axes)
 
 
-def _numbers(layout: AnyLayout, coords: tuple[Any, ...], box: tuple[int, ...]) -> npt.NDArray[Any] | None:
-    """The values in a box: offsets, or coordinates as texts; None where arrays do not go through the layout."""
-    import numpy as np
-
+def _values(layout: Any, box: tuple[int, ...]) -> list[Any]:
+    """The values in a box, the last mode fastest: offsets, or coordinates, and what is not known, as texts."""
     if not math.prod(box):
-        return np.empty(box, np.int64)
-    try:
-        found = _at(layout, coords)
-    except (LeafTypeError, RankError, Unproven):  # symbols do not meet arrays, nor coordinates an array of zeros
+        return []
+    if (found := _added(layout, box)) is not None:
+        return found
+    one_by_one = [_at(layout, index) for index in itertools.product(*map(range, box))]
+    return [*map(int, one_by_one)] if all(_has_number(x) for x in one_by_one) else [*map(str, one_by_one)]
+
+
+def _has_number(x: Any) -> bool:
+    return is_int(x) and known(x) is not None
+
+
+def _added(layout: Any, box: tuple[int, ...]) -> list[Any] | None:
+    """The values of a layout whose modes add up, or of a function of these; None where they have to be asked one by one."""
+    if isinstance(layout, ComposedLayout) and _has_number(layout.offset):
+        inner, outer, offset = _added(layout.inner, box), layout.outer, int(layout.offset)
+        if inner is None or not is_int(inner[0]) or not _has_number(outer(0)):
+            return None
+        return outer.each([offset + x for x in inner]) if isinstance(outer, Swizzle) else [int(outer(offset + x)) for x in inner]
+    if not isinstance(layout, Layout):
         return None
-    if isinstance(found, tuple):
-        return _coordinates(found, box)
-    if (is_int(found) and known(found) is not None) or (isinstance(found, np.ndarray) and found.dtype != object):
-        return np.broadcast_to(np.asarray(found, np.int64), box)
-    return None
-
-
-def _coordinates(coordinate: tuple[Any, ...], box: tuple[int, ...]) -> npt.NDArray[Any]:
-    """A coordinate of arrays as an array of texts."""
-    import numpy as np
-
-    columns = [np.broadcast_to(np.asarray(x), box).ravel().tolist() for x in leaves(coordinate)]
-    texts = np.empty(math.prod(box), object)
-    texts[:] = [*map(_pattern(coordinate).format, *columns)]
-    return texts.reshape(box)
+    zero = (0,) * len(box)
+    parts = [[_at(layout, (*zero[:k], i, *zero[k + 1 :])) for i in range(n)] for k, n in enumerate(box)]
+    first = _at(layout, zero)
+    columns = [[[*leaves(x)] for x in part] for part in parts]
+    if not all(_has_number(n) for part in columns for x in part for n in x):
+        return None
+    sums = [outer_sums([[int(x[j]) for x in part] for part in columns]) for j in range(len([*leaves(first)]))]
+    return [*map(_pattern(first).format, *sums)] if isinstance(first, tuple) else sums[0]
 
 
 def _pattern(coordinate: object) -> str:
@@ -262,15 +281,6 @@ def _pattern(coordinate: object) -> str:
     '({},({},{}))'
     """
     return f"({','.join(map(_pattern, coordinate))})" if isinstance(coordinate, tuple) else "{}"
-
-
-def _texts(layout: AnyLayout, box: tuple[int, ...]) -> npt.NDArray[Any]:
-    import numpy as np
-
-    texts = np.empty(box, object)
-    for index in np.ndindex(*box):
-        texts[index] = str(_at(layout, index))
-    return texts
 
 
 # ------------------------------------------------------------------------------------------------- levels

@@ -1,12 +1,14 @@
-"""Atoms, tiled MMAs and tiled copies drawn: which thread holds each element of A, B and C, of source and destination.
+"""Atoms, tiled MMAs, tiled copies and linear layouts drawn: which thread holds each element of A, B and C, of source and destination.
 
 Source: CuTe include/cute/util/print_latex.hpp, print_latex of a TiledMMA and of a TiledCopy.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from ..core.element import uint1, uint4, uint8, uint16, uint32
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError
@@ -16,16 +18,16 @@ from ..core.layout import Layout
 from ..core.make_layout import MakeLayout
 from ..gpu import CopyAtom, MMAAtom, TiledCopy, TiledMMA, make_tiled_mma
 from ..gpu.tiled_mma import MODES
+from ..linear import LinearLayout
 from .colours import tint
 from .drawable import CORNER, levels
 from .drawing import Drawing
 from .scene import Axis, Cell, Figure, Grid, clean
 
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
 #: What is drawn by its threads.
-KINDS = (TiledMMA, TiledCopy, MMAAtom, CopyAtom)
+KINDS = (TiledMMA, TiledCopy, MMAAtom, CopyAtom, LinearLayout)
+#: The inputs of a linear layout that are threads, the fastest first.
+_THREADS = ("lane", "warp", "block")
 #: Elements that a copy of bits is drawn in, the widest that are whole.
 _UNITS = (uint32, uint16, uint8, uint4, uint1)
 
@@ -45,26 +47,27 @@ class Held(NamedTuple):
     title: str
     rows: int
     columns: int
-    lanes: npt.NDArray[Any]
-    places: npt.NDArray[Any]
+    lanes: list[int]
+    places: list[list[int]]
     blocks: tuple[int, int] = (0, 0)
     named: bool = True
 
 
 def draw_kernel(x: Any, *, color_by: str, title: str | None, limit: int, thread: Any) -> Drawing:
-    """The drawing of an atom, a TiledMMA or a TiledCopy, as draw makes it.
+    """The drawing of an atom, a TiledMMA, a TiledCopy or a LinearLayout, as draw makes it.
 
     color_by   "thread" or "value"
     thread     the one whose cells alone have colours, and a star; None for all
     """
     if color_by not in ("thread", "value"):
         raise RangeError(f"color_by {color_by!r:.60} of {shown(x)}", "thread or value", "write color_by='thread'")
-    tables, more, notes = _of_copy(x) if isinstance(x, (TiledCopy, CopyAtom)) else _of_mma(x)
-    chosen = None if thread is None else _checked_thread(x, thread, {n for held in tables for n in held.lanes.tolist()})
+    of = _of_copy if isinstance(x, (TiledCopy, CopyAtom)) else _of_linear if isinstance(x, LinearLayout) else _of_mma
+    tables, more, notes = of(x)
+    chosen = None if thread is None else _checked_thread(x, thread, {n for held in tables for n in held.lanes})
     cut = sum(held.rows * held.columns for held in (*tables, *more)) > limit
     notes += [f"of each the first {CORNER[0]} rows and {CORNER[1]} columns at most"] if cut else []
     first, rest = ([_grid(held, color_by, chosen, cut) for held in found] for found in (tables, more))
-    name = clean(title if title is not None else x.name if isinstance(x, (MMAAtom, CopyAtom)) else repr(x))
+    name = clean(title if title is not None else _named(x))
     figures = [Figure(name, tuple(map(clean, notes)), tuple(first), 2 if len(first) == 3 else 0)]
     figures += [Figure(grid.title, (), (grid._replace(title=""),)) for grid in rest]
     return Drawing(tuple(figures), (), f"colours: {color_by}s" if chosen is None else f"colours, and a star: thread {chosen}")
@@ -97,8 +100,6 @@ def _counted(n: int, what: str = "threads") -> str:
 
 def _operand(mma: TiledMMA, name: str) -> Held:
     """An operand: A and C row after row, B with K down, so that a row of A meets a column of B."""
-    import numpy as np
-
     i, j = MODES[name]
     atom, vmnk = mma.atom, mma.thr_layout_vmnk
     first, second = int(mma.tile_size[i]), int(mma.tile_size[j]) * atom.blocks
@@ -106,16 +107,22 @@ def _operand(mma: TiledMMA, name: str) -> Held:
     frg = mma.thrfrg(name, MakeLayout(modes))
     memory = isinstance(getattr(atom, f"frg_{name}", None), str) and "desc" in getattr(atom, f"frg_{name}")
     counts = [int(size(mode)) for mode in vmnk]
-    v, *among = (g.ravel() for g in np.indices([1, *counts[1:]] if memory and counts[0] > 2 else counts))
-    lanes = vmnk(v + counts[0] * (among[0] + counts[1] * (among[1] + counts[2] * among[2])))
-    held_by = frg[0](v, among[i] + counts[i + 1] * among[j])
-    index = held_by[:, None] + frg[1](np.arange(int(size(frg[1]))))[None]
-    rows, columns = index % first, index // first
+    lanes, held_by = list[int](), list[int]()
+    for v, *among in itertools.product(*map(range, (1, *counts[1:]) if memory and counts[0] > 2 else counts)):
+        lanes.append(int(vmnk(v + counts[0] * (among[0] + counts[1] * (among[1] + counts[2] * among[2])))))
+        held_by.append(int(frg[0](v, among[i] + counts[i + 1] * among[j])))
+    values = [int(frg[1](k)) for k in range(int(size(frg[1])))]
     step = tuple(0 if isinstance(mma.permutations[k], Layout) else int(atom.shape_mnk[k]) for k in (i, j))
     where = f"{name} {'in shared memory ' if memory else ''}({','.join('MNK'[k] for k in (i, j))})"
     if i == 1:  # B
-        return Held(f"{where}, K down", second, first, lanes, columns * first + rows, (step[1], step[0]), not memory)
-    return Held(where, first, second, lanes, rows * second + columns, (step[0], step[1]), not memory)
+        places = [[h + w for w in values] for h in held_by]
+        return Held(f"{where}, K down", second, first, lanes, places, (step[1], step[0]), not memory)
+    return Held(where, first, second, lanes, _row_by_row(held_by, values, first, second), (step[0], step[1]), not memory)
+
+
+def _row_by_row(held_by: Sequence[int], values: Sequence[int], rows: int, columns: int) -> list[list[int]]:
+    """Indices that go down the columns, each the sum of its thread's and its value's, as indices that go along the rows."""
+    return [[(h + w) % rows * columns + (h + w) // rows for w in values] for h in held_by]
 
 
 # ------------------------------------------------------------------------------------------------------------ copy
@@ -156,13 +163,44 @@ def _in_units(x: CopyAtom) -> CopyAtom:
 
 def _side(title: str, tv: Layout, ids: Layout | None, rows: int, columns: int, *, down: bool) -> Held:
     """A side of a copy. down: whether an index of the tile goes down its rows first."""
-    import numpy as np
+    held_by, values = ([int(tv[k](n)) for n in range(int(size(tv[k])))] for k in (0, 1))
+    lanes = [n if ids is None else int(ids(n)) for n in range(len(held_by))]
+    places = _row_by_row(held_by, values, rows, columns) if down else [[h + w for w in values] for h in held_by]
+    return Held(title, rows, columns, lanes, places)
 
-    threads, values = (int(size(tv[k])) for k in (0, 1))
-    t, v = np.ogrid[:threads, :values]
-    index = np.broadcast_to(tv(t, v), (threads, values))
-    lanes = np.arange(threads) if ids is None else ids(np.arange(threads))
-    return Held(title, rows, columns, lanes, index % rows * columns + index // rows if down else index)
+
+# ---------------------------------------------------------------------------------------------------------- linear
+
+
+def _of_linear(x: LinearLayout) -> tuple[list[Held], list[Held], list[str]]:
+    """A linear layout of registers, lanes, warps and blocks: its last dimension across, the others down."""
+    if {*x.get_in_dim_names()} - {"register", *_THREADS}:
+        what = f"draw of a linear layout of {', '.join(x.get_in_dim_names())}"
+        fix = "write draw(tla.linear.layout_of(layout.invert())) of one of shared memory"
+        raise LeafTypeError(what, "inputs register, lane, warp, block", fix)
+    sizes = [*x.out_dims.values()]
+    weights = [math.prod(sizes[k + 1 :]) for k in range(len(sizes))]  # sizes are powers of two: coordinates share no bits of an index
+    ends = {name: [sum(c * w for c, w in zip(v, weights)) for v in vectors] for name, vectors in x.bases.items()}
+    held_by = _sums([end for name in _THREADS for end in ends.get(name, [])])
+    values = _sums(ends.get("register", []))
+    rows, columns = math.prod(sizes[:-1]), sizes[-1] if sizes else 1
+    held = Held("", rows, columns, [*range(len(held_by))], [[h ^ w for w in values] for h in held_by])
+    counts = [_counted(x.get_in_dim_size(name), f"{name}s") for name in ("register", *_THREADS) if x.has_in_dim(name)]
+    return [held], [], [", ".join(counts)]
+
+
+def _sums(bases: Sequence[int]) -> list[int]:
+    """The xor of the bases of each number's bits."""
+    found = [0]
+    for base in bases:
+        found += [n ^ base for n in found]
+    return found
+
+
+def _named(x: Any) -> str:
+    if isinstance(x, LinearLayout):
+        return f"a linear layout of {' x '.join(map(str, x.out_dims.values()))}"
+    return str(x.name) if isinstance(x, (MMAAtom, CopyAtom)) else repr(x)
 
 
 # ------------------------------------------------------------------------------------------------------------ cells
@@ -172,7 +210,7 @@ def _grid(held: Held, color_by: str, thread: int | None, cut: bool) -> Grid:
     """The grid of a tile: the first thread of each cell by number, and how many more there are."""
     rows, columns = (min(n, most) if cut else n for n, most in zip((held.rows, held.columns), CORNER))
     holders: dict[int, list[tuple[int, int]]] = {}
-    for lane, places in sorted(zip(held.lanes.tolist(), held.places.tolist())):
+    for lane, places in sorted(zip(held.lanes, held.places)):
         for value, place in enumerate(places):
             holders.setdefault(place, []).append((lane, value))
     cells = tuple(

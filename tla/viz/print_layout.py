@@ -14,7 +14,8 @@ from ..core.errors import LeafTypeError, RangeError, RankError
 from ..core.int_tuple import modes_of, product_each, shown
 from ..core.ints import is_int, known
 from ..core.kinds import AnyLayout
-from ..tensors.tensor import Tensor, as_tensor
+from ..tensors.make_tensor import as_tensor
+from ..tensors.tensor import Tensor
 
 #: A table of more cells than this is no text to read.
 MOST_CELLS = 2**16

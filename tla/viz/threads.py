@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 from ..core.errors import RangeError, RankError
@@ -38,7 +37,7 @@ def draw_threads(layout: object, tile: Any, color_by: str = "thread") -> Drawing
     subject = as_subject(layout)
     extents = tile if isinstance(tile, tuple) else (tile,)
     if len(extents) != 2 or not all(is_int(n) and (known(n) or 0) > 0 for n in extents):
-        raise RankError(f"draw_threads of a tile {shown(tile)}", "two positive integers", "give its rows and columns, as in (16, 8)")
+        raise RankError(f"draw_threads of a tile {shown(tile)}", "two positive integers", "give its rows and columns, as in tile=(16, 8)")
     if color_by not in ("thread", "value"):
         raise RangeError(f"color_by {color_by!r:.60} of threads", "thread or value", "write color_by='thread'")
     if len(modes_of(subject.layout.shape)) != 2:
@@ -53,7 +52,7 @@ def _threads(subject: Subject, tile: tuple[int, int], color_by: str) -> Figure:
     if count > LIMIT:
         raise RangeError(f"draw_threads of a tile {shown(tile)}", f"{LIMIT} elements at most", "draw a smaller one")
     holders: dict[Any, list[tuple[int, int]]] = {}
-    for (thread, value), element in zip(itertools.product(*map(range, seen.shape)), seen.values.ravel().tolist()):
+    for (thread, value), element in zip(seen.coords, seen.values):
         if isinstance(element, str) or not 0 <= element < count:
             what = f"value {value} of thread {thread} of {shown(subject.layout)} is {element}"
             raise RangeError(what, f"an element of the tile {shown(tile)}: 0 to {count - 1}", "give the tile that the layout covers")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..core.errors import LoweringError
-from ..core.ints import known, plus
+from ..core.ints import known
+from ..core.leaf_arithmetic import plus
 from ..tensors.tensor import Tensor
 from ..xla import ArrayShape, digits, lower
 from .drawable import Subject, Tiling, register_subject

@@ -20,7 +20,7 @@ from .grammar import parse_shape
 from .hlo import Usage, shape_texts, shape_usage
 from .index import linear_index, linear_index_with_tile, multi_index, physical_dimensions, tiled_dimensions
 from .instruction import Instruction, Operand, parse_instruction
-from .lower import Digit, digits, lower, lower_padded, plan
+from .lower import digits, lower, lower_padded
 from .memory import Buffer, Memory, Peak, memory
 from .mesh import Axis, DimSharding, Mesh, MeshSharding
 from .module import Module, SourceLine, read_module
@@ -37,6 +37,7 @@ from .sharding_text import parse_sharding
 from .shardy import parse_shardy, parse_shardy_mesh, shardy_meshes, shardy_text
 from .sizes import byte_size, element_count, padded_element_count, waste, waste_by_dimension
 from .strip import padding_value, strip
+from .tile_padding import Digit, plan
 
 __all__ = [
     "Advice",

@@ -10,9 +10,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
+from ..core.arrays import INT64_MAX
 from ..core.display import Displayed
 from ..core.errors import LeafTypeError, RangeError, RankError, Reason
-from ..core.ints import INT64_MAX, at_most, ceil_div, known, leaf, plain
+from ..core.ints import known, leaf, plain
+from ..core.leaf_arithmetic import ceil_div
+from ..core.questions import at_most
 
 #: A tile entry that merges its dimension with the next more minor one, before the rest of the tile is applied: `*`.
 COMBINE = "*"

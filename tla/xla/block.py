@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..core.errors import LeafTypeError, RangeError, RankError
-from ..core.ints import ceil_div, is_int, leaf
+from ..core.ints import is_int, leaf
+from ..core.leaf_arithmetic import ceil_div
 from .array_shape import BITS, ArrayLayout
 from .default import default_layout
 from .foreign import type_name

@@ -17,8 +17,9 @@ from ..core.basis import E
 from ..core.digits import reached
 from ..core.errors import RankError, TlaError, Unproven
 from ..core.int_tuple import IntTuple, leaves, modes_of
-from ..core.ints import equal, static
+from ..core.ints import static
 from ..core.layout import Layout
+from ..core.questions import equal
 from .array_shape import ArrayShape
 from .grammar import as_shape
 from .index import integers, logical_dimensions

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from ..algebra.composition import composition
+from ..core.arrays import INT64_MAX
 from ..core.errors import RangeError, RankError, TlaError
 from ..core.int_tuple import leaves, shown
-from ..core.ints import INT64_MAX, static
+from ..core.ints import static
 from ..core.layout import Layout
 from .array_shape import _integer, _integers
 

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 from ..core.errors import LeafTypeError, LoweringError, RangeError
 from ..core.int_tuple import shown
-from ..core.ints import equal, is_int, known, leaf
+from ..core.ints import is_int, known, leaf
+from ..core.questions import equal
 from ..symbolic.declare import dim, index as index_below
 from .array_shape import COMBINE, ArrayLayout, ArrayShape, TileEntry, cover, groups, tiled
 from .grammar import as_shape, named_shape

@@ -32,7 +32,7 @@ def element_type(dtype: object) -> str:
     return name
 
 
-def type_name(x: Any) -> Any:
+def type_name(x: object) -> Any:
     """XLA's name of a dtype of numpy or JAX; a text, or what is no dtype, as it stands.
 
     >>> import numpy

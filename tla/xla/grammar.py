@@ -18,8 +18,10 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn, TypeVar
 
+from ..core.arrays import INT64_MAX, INT64_MIN
 from ..core.errors import LeafTypeError, LoweringError, ParseError
-from ..core.ints import INT64_MAX, INT64_MIN, at_most, known, leaf
+from ..core.ints import known, leaf
+from ..core.questions import at_most
 from ..symbolic.declare import dim
 from ..symbolic.parse_expression import names, read
 from .array_shape import BITS, COMBINE, ArrayLayout, ArrayShape, Split, TileEntry, unchecked_layout, why_not_valid

@@ -12,10 +12,12 @@ import math
 from collections.abc import Sequence
 from typing import Any, overload
 
-from ..core.arrays import dtype_of, range_of, require_held
+from ..core.arrays import INT64_MAX, dtype_of, range_of, require_held
 from ..core.errors import LeafTypeError, LoweringError, RangeError, RankError
 from ..core.int_tuple import shown
-from ..core.ints import INT64_MAX, ceil_div, equal, is_int, known, leaf, plain, require
+from ..core.ints import is_int, known, leaf, plain
+from ..core.leaf_arithmetic import ceil_div
+from ..core.questions import equal, require
 from .array_shape import COMBINE, ArrayShape, TileEntry, cover, groups, tiled, why_not_tile
 from .grammar import as_shape
 from .shapes import Shape
@@ -163,7 +165,7 @@ def _inside(shape: ArrayShape, index: Any) -> tuple[Any, ...]:
     for d, (i, n) in enumerate(zip(numbers, dims)):
         if not _all_below(shape, f"index {d}", i, n):
             inside = f"none: dimension {d} is empty" if equal(n, 0) else f"0 to {n - 1} in dimension {d}"
-            raise RangeError(f"index {shown(given)} of {shape}", inside, "use the layout, lower(shape), which has no bounds")
+            raise RangeError(f"index {shown(given)} of {shape}", inside, "count from 0; the layout, lower(shape), has no bounds")
     return numbers
 
 
@@ -188,7 +190,7 @@ def _number(shape: ArrayShape, x: Any, total: Any) -> Any:
         return x
     if x.size and not 0 <= int(x.min()) <= int(x.max()) <= INT64_MAX:
         raise RangeError(
-            f"an index from {x.min()} to {x.max()} of {shape}", "0 or more", "use the layout, lower(shape), which has no bounds"
+            f"an index from {x.min()} to {x.max()} of {shape}", "0 or more", "count from 0; the layout, lower(shape), has no bounds"
         )
     return x.astype("int64")
 

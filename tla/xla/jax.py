@@ -15,8 +15,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from ..core.arrays import INT64_MIN
 from ..core.errors import LeafTypeError, LoweringError, RankError
-from ..core.ints import INT64_MIN, known
+from ..core.ints import known
 from .array_shape import BITS, COMBINE, ArrayLayout, ArrayShape, cover, groups, tiled
 from .default import default_layout
 from .foreign import element_type

@@ -14,7 +14,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from ..algebra.coalesce import coalesce
@@ -25,34 +25,16 @@ from ..core.composed import ComposedLayout
 from ..core.digits import ENUMERABLE, merged
 from ..core.errors import DivisibilityError, LoweringError, RangeError, RankError, Unproven
 from ..core.int_tuple import IntTuple, leaves, size
-from ..core.ints import IntTupleLike, as_static, at_most, ceil_div, static
+from ..core.ints import IntTupleLike, as_static, static
 from ..core.kinds import AnyLayout
 from ..core.layout import Layout
-from .array_shape import COMBINE, ArrayShape, TileEntry, groups
+from ..core.questions import at_most
+from .array_shape import COMBINE, ArrayShape, groups
 from .grammar import as_shape, named_shape
-from .index import integers, logical_dimensions, physical_dimensions, refuse_pieces
+from .index import integers, logical_dimensions
 from .map_chain import offsets_in
 from .shapes import Shape
-
-
-@dataclass(frozen=True, slots=True)
-class Digit:
-    """A piece of a dimension's coordinate, and the memory it takes.
-
-    dimension   logical dimension; None for slots that no coordinate reaches
-    extent      how many values it takes: it is (coordinate // place) % extent
-    place       what one step of it is in the coordinate [elements]
-    slots       how many steps of memory it takes; more than extent where a tile pads it
-    stride      what one step of it is in memory [elements]; 0 in a plan, set when the plan is applied
-    role        what it is on the chip: lane, sublane, packing, tile; untiled
-    """
-
-    dimension: int | None
-    extent: int
-    place: int
-    slots: int
-    role: str
-    stride: int = 0
+from .tile_padding import Digit, plan, tiled, untiled
 
 
 def lower(shape: Shape | str, /, **sizes: IntTupleLike) -> Layout | ComposedLayout:
@@ -188,40 +170,19 @@ def digits(shape: Shape | str) -> tuple[tuple[Digit, ...], ...]:
     return tuple(_by_dimension(placed, logical_dimensions(shape)))
 
 
-def plan(shape: Shape | str) -> tuple[Digit, ...]:
-    """The digits of all dimensions in the order of memory, major to minor, after every tile level.
-
-    Raises LoweringError where a tile cuts what is no digit: then `lower` has more plans than one.
-
-    >>> [(d.dimension, d.extent, d.place) for d in plan("f32[3,5]{1,0:T(2,2)}")]
-    [(0, 2, 2), (1, 3, 2), (0, 2, 1), (1, 2, 1)]
-    """
-    shape = as_shape(shape)
-    out = _untiled(shape)
-    for level, tile in enumerate(shape.effective_layout.tiles):
-        out = _tiled(out, tile, level, shape)
-    return tuple(out)
-
-
-def _untiled(shape: ArrayShape) -> list[Digit]:
-    refuse_pieces(shape)
-    order = reversed(shape.effective_layout.minor_to_major)
-    return [Digit(d, n, 1, n, "untiled") for d, n in zip(order, physical_dimensions(shape))]
-
-
 def _stages(shape: ArrayShape) -> list[Layout]:
     """Layouts to be composed, the first from the array's coordinates, the last into offsets: one where one plan does."""
-    stages, digits, dims = [], _untiled(shape), logical_dimensions(shape)
+    stages, digits, dims = [], untiled(shape), logical_dimensions(shape)
     for level, tile in enumerate(shape.effective_layout.tiles):
         try:
-            digits = _tiled(digits, tile, level, shape)
+            digits = tiled(digits, tile, level, shape)
         except LoweringError:
             digits = [Digit(None, 1, 1, 1, "")] * (len(tile) - len(digits)) + digits
             merged = [*groups(tuple(range(len(digits))), (1,) * (len(digits) - len(tile)) + tile)]  # what a tile leaves is not merged
             stages.append(_into_coordinates(digits, [group for group, _t in merged], dims))
             dims = tuple(math.prod(digits[k].slots for k in group) for group, _t in merged)
             digits = [Digit(k, n, 1, n, digits[group[-1]].role) for k, (n, (group, _t)) in enumerate(zip(dims, merged))]
-            digits = _tiled(digits, tuple(t for t in tile if t != COMBINE), level, shape)
+            digits = tiled(digits, tuple(t for t in tile if t != COMBINE), level, shape)
     stages.append(_layout(_placed(digits), dims))
     return stages
 
@@ -252,65 +213,6 @@ def _placed(digits: Iterable[Digit]) -> list[Digit]:
 def _layout(placed: list[Digit], dims: tuple[int, ...]) -> Layout:
     modes = [merged((d.extent, d.stride) for d in digits) for digits in _by_dimension(placed, dims)]
     return Layout(tuple(_mode([n for n, _d in ds], 1) for ds in modes), tuple(_mode([d for _n, d in ds], 0) for ds in modes))
-
-
-def _tiled(digits: list[Digit], tile: tuple[TileEntry, ...], level: int, shape: ArrayShape) -> list[Digit]:
-    """The digits after one more tile level: those it leaves, the tile counts, the in-tile digits."""
-    if COMBINE in tile:
-        raise LoweringError(
-            f"{shape}: tile {level} combines dimensions (*): one plan does not do",
-            "tiles of sizes",
-            "use xla.lower, which composes several plans",
-        )
-    digits = [Digit(None, 1, 1, 1, "")] * (len(tile) - len(digits)) + digits
-    left = len(digits) - len(tile)
-    counts, inner, tops = [], [], _tops(digits)
-    for k, (digit, t) in enumerate(zip(digits[left:], tile)):
-        assert isinstance(t, int)
-        top = digit.place >= tops.get(digit.dimension, -1) + (digit.extent == 1)
-        count, part = _split(digit, t, top, level, shape)
-        roles = _roles(digit.role, level, t, len(tile) - 1 - k, len(tile))
-        counts.append(replace(count, role=roles[0]))
-        inner.append(replace(part, role=roles[1]))
-    return digits[:left] + counts + inner
-
-
-def _tops(digits: list[Digit]) -> dict[int | None, int]:
-    """The place of the most significant digit of each dimension: coordinates end inside of it, and padding it is free.
-
-    A digit of extent 1 counts only where there is no other.
-    """
-    tops: dict[int | None, int] = {}
-    for digit in digits:
-        if digit.extent != 1:
-            tops[digit.dimension] = max(tops.get(digit.dimension, 0), digit.place)
-    return tops
-
-
-def _split(digit: Digit, t: int, top: bool, level: int, shape: ArrayShape) -> tuple[Digit, Digit]:
-    """A digit u as u // t and u % t, where these are digits again."""
-    n, place = digit.extent, digit.place
-    count = replace(digit, extent=ceil_div(n, t), place=place * t, slots=ceil_div(digit.slots, t))
-    if digit.dimension is None:
-        return replace(count, extent=1), replace(digit, extent=1, slots=t)
-    if top or n % t == 0:
-        return count, replace(digit, extent=t, slots=t)
-    if n < t:  # u // t is 0 for every coordinate
-        return replace(count, dimension=None), replace(digit, slots=t)
-    raise LoweringError(
-        f"{shape}: the {t} of tile {level} does not divide the {n} that tile {level - 1} leaves of dimension {digit.dimension}",
-        "a tile that divides the tile before it, for one plan",
-        "use xla.lower, which composes several plans",
-    )
-
-
-def _roles(role: str, level: int, t: int, from_minor: int, rank: int) -> tuple[str, str]:
-    """The roles on the chip of a digit's count and of its part in the tile."""
-    if level == 0:
-        return "tile", ("lane", "sublane")[from_minor] if from_minor < 2 else "in-tile"
-    if rank == 1 and role == "lane":  # T(1024)(128): a one-dimensional tile is folded into rows of 128 lanes
-        return "sublane", "lane"
-    return role, "packing" if t > 1 else role
 
 
 def _by_dimension(placed: list[Digit], dims: tuple[int, ...]) -> list[tuple[Digit, ...]]:

@@ -13,8 +13,9 @@ from ..core.composed import ComposedLayout, gives_coordinates
 from ..core.digits import reached
 from ..core.errors import LoweringError
 from ..core.int_tuple import leaves, modes_of, shown
-from ..core.ints import equal, known
+from ..core.ints import known
 from ..core.layout import Layout
+from ..core.questions import equal
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -16,10 +16,12 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from ..algebra.coalesce import coalesce
+from ..core.arrays import INT64_MAX
 from ..core.errors import LeafTypeError, LoweringError, ParseError, RangeError, RankError
 from ..core.int_tuple import leaves
-from ..core.ints import INT64_MAX, as_static, ceil_div, leaf, static
+from ..core.ints import as_static, leaf, static
 from ..core.layout import Layout
+from ..core.leaf_arithmetic import ceil_div
 from .array_shape import ArrayLayout, ArrayShape
 from .grammar import as_shape, numbers
 from .index import integers

@@ -9,8 +9,9 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, NoReturn
 
+from ..core.arrays import INT64_MAX, INT64_MIN
 from ..core.errors import LeafTypeError, LoweringError, ParseError, RangeError
-from ..core.ints import INT64_MAX, INT64_MIN, known
+from ..core.ints import known
 from .array_shape import COMBINE, ArrayLayout, ArrayShape, Split
 from .grammar import parse_shape
 from .shapes import KINDS, MAX_DEPTH, BufferShape, OpaqueShape, Shape, TokenShape, TupleShape

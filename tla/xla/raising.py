@@ -23,8 +23,9 @@ from ..core.ints import known
 from ..core.layout import Layout, as_layout, require_origin
 from .array_shape import COMBINE, ArrayLayout, ArrayShape
 from .default import default_layout
-from .lower import Digit, lower, plan
+from .lower import lower
 from .map_chain import Digits, Stage, offsets_in, stages_of
+from .tile_padding import Digit, plan
 from .tile_search import Tile, constructed, in_memory
 
 Tiling = tuple[tuple[int, ...], tuple[Tile, ...]]  # minor_to_major and tiles

@@ -12,11 +12,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ..core.arrays import INT64_MAX
 from ..core.basis import E
 from ..core.composed import ComposedLayout
 from ..core.errors import LeafTypeError, LoweringError, ParseError, RangeError, RankError
-from ..core.ints import INT64_MAX, ceil_div, is_int, leaf, static
+from ..core.ints import is_int, leaf, static
 from ..core.layout import Layout
+from ..core.leaf_arithmetic import ceil_div
 from .array_shape import ArrayLayout, ArrayShape
 from .index import integers
 from .lower import lower

@@ -17,10 +17,11 @@ from typing import NamedTuple
 
 from ..algebra.coalesce import coalesce
 from ..algebra.composition import composition
+from ..core.arrays import INT64_MAX
 from ..core.basis import E
 from ..core.errors import LeafTypeError, LoweringError, RangeError, RankError, TlaError
 from ..core.int_tuple import shown
-from ..core.ints import INT64_MAX, static
+from ..core.ints import static
 from ..core.layout import Layout
 from .array_shape import _integer, _integers, _tuple
 from .devices import Devices, Iota, in_runs, joined, layout_of, listed, places_of, require_count, taken

@@ -8,8 +8,10 @@ from __future__ import annotations
 import itertools
 import math
 
+from ..core.arrays import INT64_MAX
 from ..core.errors import LoweringError, RangeError
-from ..core.ints import INT64_MAX, at_most, ceil_div, equal
+from ..core.leaf_arithmetic import ceil_div
+from ..core.questions import at_most, equal
 from .array_shape import COMBINE, ArrayShape, cover, tiled
 from .grammar import as_shape
 from .index import physical_dimensions

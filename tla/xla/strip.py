@@ -13,8 +13,8 @@ from typing import Any
 from ..algebra.flat_modes import has_symbols
 from ..core.errors import LeafTypeError, LoweringError, RangeError, RankError
 from ..core.int_tuple import size
-from ..core.ints import ceil_div
 from ..core.layout import Layout, require_origin
+from ..core.leaf_arithmetic import ceil_div
 from .array_shape import BITS
 from .foreign import type_name
 from .grammar import as_shape

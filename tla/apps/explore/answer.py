@@ -15,10 +15,13 @@ from ...algebra.codomain import cosize
 from ...algebra.predicates import is_bijective, is_injective
 from ...codegen import emit, emit_copy, source
 from ...core.errors import TlaError
-from ...core.int_tuple import AnyLayout, size
+from ...core.int_tuple import size
+from ...core.kinds import AnyLayout
+from ...linear import LinearLayout
 from ...viz.drawable import Subject, as_subject
 from ...viz.kernels import KINDS
 from ...xla import ArrayShape, Relayout, byte_size, lower
+from .accesses import counted
 from .figures import collision, drawings, inputs, kernel, kernel_rule, rule_of, rules
 from .grammar import read
 from .operations import Call, Program, Term
@@ -31,22 +34,23 @@ _TARGETS = {"C": ("c", "//"), "CUDA": ("cuda", "//"), "Triton": ("triton", "#")}
 _NAMES = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|(?<![\w.])([A-Za-z_]\w*)")
 
 
-def answer(text: str, color_by: str = "auto", bits: int | None = None) -> dict[str, Any]:
+def answer(text: str, color_by: str = "auto", bits: int | None = None, access: str = "") -> dict[str, Any]:
     """The value of a text, or the error in it, for the page.
 
     text       of the grammar of tla.apps.explore
     color_by   what colours mean, as tla.viz.draw has it; "auto" for banks of what is swizzled, else tiles
     bits       the width of an element; by default what the text says, as MakeLayout[half, zN](64, 64) does, or 32
+    access     who accesses it, as tla.apps.explore.accesses has it; "" for none
 
     >>> answer("A = (2,3):(3,1); composition(A, 6:1)")["value"]
     '(2,3):(3,1)'
     >>> answer("(2,3):(3")["error"]["expected"]
     "its ')'"
     """
-    return _or_refused(lambda: _answer(read(text), color_by, bits))
+    return _or_refused(lambda: _answer(read(text), color_by, bits, access.strip()))
 
 
-def picture(text: str, color_by: str = "auto", bits: int | None = None) -> dict[str, Any]:
+def picture(text: str, color_by: str = "auto", bits: int | None = None, access: str = "") -> dict[str, Any]:
     """The drawing of a text's value as SVG, for the page.
 
     >>> picture("(2,3):(3,1)")["svg"][:4]
@@ -58,12 +62,12 @@ def picture(text: str, color_by: str = "auto", bits: int | None = None) -> dict[
         if isinstance(program.value.value, KINDS):
             return {"svg": viz.svg(viz.draw(program.value.value, color_by=kernel_rule(color_by)))}
         known = subjects(program)
-        return {"svg": viz.svg(viz.draw(*known, color_by=rule_of(color_by, known), bits=bits))}
+        return {"svg": viz.svg(viz.draw(*known, color_by=rule_of(color_by, known, access), bits=bits))}
 
     return _or_refused(made)
 
 
-def code(text: str, color_by: str = "auto", bits: int | None = None) -> dict[str, Any]:
+def code(text: str, color_by: str = "auto", bits: int | None = None, access: str = "") -> dict[str, Any]:
     """The code of a text's value in every language, for the page: what makes the layout there, and what computes its offsets.
 
     >>> [*code("(_4,_2):(_1,_4)")["code"]]
@@ -92,7 +96,7 @@ def refusal(error: TlaError) -> dict[str, Any]:
     return {"error": {"what": what.split("\n")[0], "expected": expected, "fix": fix, "position": getattr(error, "position", None)}}
 
 
-def _answer(program: Program, color_by: str, bits: int | None) -> dict[str, Any]:
+def _answer(program: Program, color_by: str, bits: int | None, access: str) -> dict[str, Any]:
     value = program.value.value
     layouts = drawn(value)
     known = subjects(program)
@@ -106,9 +110,10 @@ def _answer(program: Program, color_by: str, bits: int | None) -> dict[str, Any]
         "figures": [],
         "caption": "",
         "legend": [],
-        "rule": rule_of(color_by, known),
+        "rule": rule_of(color_by, known, access),
         "rules": rules(known),
         "collision": None,
+        "access": None,
         "bits": next((s.bits for s in known), None),
     }
     if isinstance(value, KINDS):
@@ -117,6 +122,8 @@ def _answer(program: Program, color_by: str, bits: int | None) -> dict[str, Any]
         found |= drawings(known, inputs(program), found["rule"], bits)
         if len(known) == 1 and not isinstance(value, ArrayShape) and is_injective(value) is False:
             found["collision"] = collision(known[0])
+        if access and known:
+            found["access"] = counted(access, known[0], known[0].bits if bits is None else bits)
     return found
 
 
@@ -217,8 +224,8 @@ def _sources(drawn: tuple[Any, ...]) -> Iterator[tuple[str, str]]:
 
 
 def _kernel_sources(x: Any) -> Iterator[tuple[str, str]]:
-    """An atom, a tiled MMA or a tiled copy in CuTe."""
-    for name, system in _SYSTEMS.items():
+    """An atom, a tiled MMA or a tiled copy in CuTe; a linear layout is none there."""
+    for name, system in ({} if isinstance(x, LinearLayout) else _SYSTEMS).items():
         if system.startswith("cute"):
             yield name, _said(partial(source, x, system), "//")
 

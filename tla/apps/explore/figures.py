@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import itertools
+import operator
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from ... import viz
 from ...core.composed import ComposedLayout
 from ...core.coord import idx2crd
-from ...core.int_tuple import AnyLayout, modes_of
+from ...core.int_tuple import modes_of
 from ...core.ints import is_int, known
+from ...core.kinds import AnyLayout
 from ...core.swizzle import Swizzle
 from ...viz.colouring import RULES
 from ...viz.colours import ink
-from ...viz.draw import planes
-from ...viz.drawable import LIMIT, Subject, as_subject, axes_of, view
-from ...viz.scene import Axis, Figure, Grid
+from ...viz.draw import Prepared, axis_of, notes_of, planes, prepare
+from ...viz.drawable import LIMIT, Subject, View, as_subject, axes_of, outer_sums, view
+from ...viz.scene import Axis, Figure, Grid, clean
 from ...xla import ArrayShape, Relayout
 from .operations import Program, Term
 
@@ -77,12 +80,13 @@ def _linked(operation: str, k: int) -> tuple[str, str]:
     return ("a", "m") if operation in IN_MEMORY.split() else ("a", "n")
 
 
-def rule_of(color_by: str, subjects: tuple[Subject, ...]) -> str:
-    """The rule of colours that "auto" is: banks of what is swizzled, else tiles."""
+def rule_of(color_by: str, subjects: tuple[Subject, ...], access: str = "") -> str:
+    """The rule of colours that "auto" is: banks of what is swizzled or accessed, else tiles."""
     if color_by != "auto":
         return color_by
     swizzled = (x for x in (s.layout for s in subjects) if isinstance(x, ComposedLayout) and isinstance(x.outer, Swizzle))
-    return "bank" if any(is_int(at := x(0)) and known(at) is not None for x in swizzled) else "tile"
+    asked = (s.layout for s in subjects[:1] if access and not isinstance(s.layout, ArrayShape))
+    return "bank" if any(is_int(at := x(0)) and known(at) is not None for x in (*swizzled, *asked)) else "tile"
 
 
 def rules(subjects: tuple[Subject, ...]) -> list[str]:
@@ -97,33 +101,29 @@ def drawings(subjects: tuple[Subject, ...], related: list[tuple[Any, Place]], co
     Those in one memory have the colours of their offsets; others are drawn by themselves.
     """
     made_of = [(replace(as_subject(x), bits=subjects[0].bits), place) for x, place in related]
-    together = [subject for subject, place in made_of if place.memory == "m"]
+    together = [(subject, place) for subject, place in made_of if place.memory == "m"]
     apart = [(subject, place) for subject, place in made_of if place.memory != "m"]
-    limit = LIMIT // (len(subjects) + len(related))
-    known = (*subjects, *together)
-    scene = viz.draw(*known, color_by=color_by, bits=bits, limit=limit * len(known))
-    places = [Place("", "r", "m" if k == 0 else f"m{k}") for k in range(len(subjects))]
-    places += [place for _x, place in related if place.memory == "m"]
-    figures = [_figure(f, s, p, limit) for f, s, p in zip(scene.figures, known, places)]
+    places = [Place("", "r", "m" if k == 0 else f"m{k}") for k in range(len(subjects))] + [place for _subject, place in together]
+    drawn = prepare((*subjects, *(subject for subject, _place in together)), color_by=color_by, bits=bits, limit=LIMIT)
+    figures = _figures(drawn, places)
     for subject, place in apart:
-        figures.append(_figure(viz.draw(subject, color_by=color_by, bits=bits, limit=limit).figures[0], subject, place, limit))
-    return {"figures": figures, "caption": scene.caption, "legend": scene.legend}
+        figures += _figures(prepare((subject,), color_by=color_by, bits=bits, limit=LIMIT), [place])
+    return {"figures": figures, "caption": drawn.caption, "legend": drawn.legend}
 
 
 def collision(subject: Subject) -> dict[str, Any] | None:
     """Two indices of a layout whose offset is the same, and that offset; None where none of those that are drawn are."""
-    import numpy as np
-
     seen = view(subject, axes_of(subject, None), LIMIT)
-    if seen.values.dtype == object:
+    if not seen.has_numbers or not seen.is_whole:
         return None
-    flat = seen.values.reshape(-1, order="F")
-    order = np.argsort(flat, kind="stable")
-    same = np.flatnonzero(flat[order[1:]] == flat[order[:-1]])
-    if not same.size or not seen.is_whole:
-        return None
-    pair = order[same[0] : same[0] + 2].tolist()
-    return {"indices": pair, "offset": str(flat[pair[0]])}
+    places = [*itertools.accumulate((1, *seen.shape[:-1]), operator.mul)]
+    first: dict[int, int] = {}
+    for offset, index in sorted(
+        zip(seen.values, outer_sums([range(0, n * p, p) for n, p in zip(seen.shape, places)])), key=operator.itemgetter(1)
+    ):
+        if first.setdefault(offset, index) != index:
+            return {"indices": [first[offset], index], "offset": str(offset)}
+    return None
 
 
 def kernel_rule(color_by: str) -> str:
@@ -132,7 +132,7 @@ def kernel_rule(color_by: str) -> str:
 
 
 def kernel(x: Any, color_by: str) -> dict[str, Any]:
-    """The figures of an atom, a tiled MMA or a tiled copy: one of each operand. Cells of one thread belong together."""
+    """The figures of what is drawn by its threads: one of each operand. Cells of one thread belong together."""
     rule = kernel_rule(color_by)
     scene = viz.draw(x, color_by=rule)
     figures = [_held(figure, grid) for figure in scene.figures for grid in figure.grids]
@@ -166,36 +166,42 @@ def _held(figure: Figure, grid: Grid) -> dict[str, Any]:
     }
 
 
-def _figure(figure: Figure, subject: Subject, place: Place, limit: int) -> dict[str, Any]:
-    """A figure for the page: what it says of each coordinate of each mode, and its grids with colours by number."""
-    seen = view(subject, axes_of(subject, None), limit)
-    palette: dict[str | None, int] = {None: 0}
-    values = planes(seen, seen.values)
-    values = values.reshape(*values.shape[:2], len(figure.grids)) if values.size else values.reshape(0, 0, 1)
+def _figures(drawn: Prepared, places: Sequence[Place]) -> list[dict[str, Any]]:
+    return [_figure(v, p.fills, drawn.cut_of(v), place) for v, p, place in zip(drawn.views, drawn.painted, places)]
+
+
+def _figure(seen: View, fills: Sequence[str | None], cut: tuple[int, ...] | None, place: Place) -> dict[str, Any]:
+    """A figure for the page: what it says of each coordinate of each mode, and its grids with colours by number.
+
+    Cells row by row, those that are padding with their offsets too; a fill is a place in the palette, -1 for padding.
+    """
+    palette = {fill: k for k, fill in enumerate(dict.fromkeys((None, *fills)))}
+    numbers = [-1 if past else palette[fill] for fill, past in zip(fills, seen.padding)]
+    texts = [*map(str, seen.values)]
+    rows, columns = (_axis(axis_of(seen, k, cut)) for k in seen.axes)
     modes = zip(itertools.count(), modes_of(seen.subject.layout.shape), seen.shape)
+    grids = [
+        {
+            "title": title,
+            "at": title.strip("()").split(","),  # of each mode, `_` for down and across
+            "rows": rows,
+            "columns": columns,
+            "texts": [texts[n] for line in lines for n in line],
+            "fills": [numbers[n] for line in lines for n in line],
+        }
+        for title, lines in planes(seen)
+    ]
     return {
-        "title": figure.title,
+        "title": clean(seen.subject.title),
         "name": place.name,
         "domain": place.domain,
         "memory": place.memory,
-        "notes": figure.notes,
+        "notes": notes_of(seen),
         "axes": seen.axes,
         "extents": [*map(str, seen.extents)],  # texts: they may be past 2**53
         "modes": [{"natural": [str(idx2crd(i, mode)) for i in range(n)], "digits": _digits(seen.subject, k, n)} for k, mode, n in modes],
-        "grids": [_grid(grid, values[:, :, g], palette) for g, grid in enumerate(figure.grids)],
+        "grids": grids,
         "palette": [[fill, ink(fill)] for fill in palette],
-    }
-
-
-def _grid(grid: Grid, values: Any, palette: dict[str | None, int]) -> dict[str, Any]:
-    """Cells row by row, those that are padding with their offsets too; a fill is a place in the palette, -1 for padding."""
-    return {
-        "title": grid.title,
-        "at": grid.title.strip("()").split(","),  # of each mode, `_` for down and across
-        "rows": _axis(grid.rows),
-        "columns": _axis(grid.columns),
-        "texts": [*map(str, values.ravel().tolist())],
-        "fills": [-1 if cell.padding else palette.setdefault(cell.fill, len(palette)) for row in grid.cells for cell in row],
     }
 
 

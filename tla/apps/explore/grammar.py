@@ -1,13 +1,13 @@
 """Expressions of layouts, read and worked out. The text is data: names are looked up in fixed tables, and nothing is evaluated.
 
     text       = statement { (";" | end of line) statement }
-    statement  = [ name "=" ] ( value | print )
+    statement  = [ name "=" ] ( value | print ) | "#" name "=" attribute of Triton
     value      = part { "o" part }                           part = term [ ":" term ], as tla.notation.text has them
     term       = leaf | "_" | name | array | call | "(" [ value { "," value } ] ")"
     array      = an XLA shape, such as f32[M,5]{1,0:T(8,128)}
     call       = name [ "[" arguments "]" ] "(" [ arguments ] ")"           MakeLayout[half, zN](100, 60, ld=112)
     arguments  = [ name "=" ] value { "," [ name "=" ] value }
-    print      = what CuTe, its DSL, C++ compilers and Triton print of a layout, to the end of the statement
+    print      = what CuTe, its DSL, C++ compilers and Triton print of a layout or its type, to the end of the statement
 
 A leaf is an integer, or an expression of sizes. A name that nothing has is a size that is not known. The name of a layout is called
 with a coordinate. A `o` B is composition(A, B), and A o n o B, with an offset n between, a ComposedLayout.
@@ -25,15 +25,18 @@ from typing import Any
 import tla
 
 from ... import gpu, xla
+from ...core.arrays import INT64_MAX
 from ...core.composed import MAX_PARTS
 from ...core.errors import ParseError, RangeError, RankError, TlaError
-from ...core.int_tuple import MAX_DEPTH, AnyLayout, IntTuple, Underscore, leaves, require_depth, shown
-from ...core.ints import INT64_MAX, is_int, leaf
+from ...core.int_tuple import MAX_DEPTH, IntTuple, Underscore, leaves, require_depth, shown
+from ...core.ints import is_int, leaf
+from ...core.kinds import AnyLayout
 from ...notation.printed import Unknown, is_foreign, translated
 from ...notation.text import Reader
 from ...symbolic import assuming, dim
 from ...symbolic.declare import unknown
 from ...xla.array_shape import BITS
+from . import triton
 from .operations import CONSTANTS, OPERATIONS, Call, Program, Term, bits_of, in_order, module_of, with_brackets
 
 #: A longer text is refused [characters]; so are more calls, more sizes that are not known, and values of more extents.
@@ -127,6 +130,7 @@ class _Reader(Reader):
         self.symbols = _Sizes(self.size)
         self.names, self.bound = names, list[tuple[str, Term]]()
         self.asked, self.calls = dict[str, Any](), list[Call]()
+        self.aliases = dict[str, str]()
         self.began, self.depth, self.term = 0, 0, Term(None, "")
         self.until = time.monotonic() + MAX_SECONDS
 
@@ -184,6 +188,8 @@ class _Reader(Reader):
         """Read what CuTe, its DSL or a compiler printed, to the end of the statement; None where nothing of that is."""
         found = _STATEMENT.match(self.text, self.at)
         text = found[0].rstrip() if found else ""
+        if triton.is_triton(text):
+            return self.of_triton(text)
         if _ATOM.fullmatch(text) and gpu.names.entry(text.partition("<")[0].rpartition("::")[2]) is not None:
             self.at += len(text)
             self.skip_blank()
@@ -197,6 +203,16 @@ class _Reader(Reader):
         self.skip_blank()
         names = f", symbols=[{', '.join(x.python for x in symbols)}]" if unknown else ""
         return Term(_limited(value), f"parse({text!r}{names})", _printed_bits(text))
+
+    def of_triton(self, text: str) -> Term:
+        """A layout as Triton prints it, to the end of the statement."""
+        try:
+            found = triton.term(text, self.aliases)
+        except ParseError as error:
+            raise ParseError(self.text, self.at + error.position, *error.args[2:]) from None
+        self.at += len(text)
+        self.skip_blank()
+        return found
 
     def unknown_size(self, size: Unknown) -> Term:
         """The stand-in for a size that a print does not tell."""
@@ -326,7 +342,7 @@ class _Reader(Reader):
     def unknown(self, what: str, known: list[str], expected: str) -> ParseError:
         name, _following = self.ahead()
         close = difflib.get_close_matches(name, known, 1)
-        fix = f"write {close[0]}" if close else "docs/explore.md lists them"
+        fix = f"write {close[0]}" if close else "write one of those that docs/explore.md lists"
         return ParseError(self.text, self.at, f"{what}, {name!r:.40}, is not known", expected, fix)
 
     # ------------------------------------------------------------------------------------------------- calls

@@ -12,12 +12,14 @@ const EXAMPLES = [
   ["A product", "block = (_2,_5):(_5,_1); blocked_product(block, (_3,_4):(_1,_3))"],
   ["An Ascend fractal", "A = MakeLayout[half, zN](100, 60); GetTileLayout(A, (32, 32), (16, 16))"],
   ["A TPU tile", "bf16[20,250]{1,0:T(8,128)(2,1)}"],
+  ["A layout of Triton", "tensor<32x32xf16, #ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1], order = [1, 0]}>>"],
   ["An MMA, its threads and values", "SM80_16x8x16_F32F16F16F32_TN"],
   ["A tiled copy", "make_tiled_copy(Copy_Atom[UniversalCopy[uint128], half], (_16,_8):(_8,_1), (_1,_8):(_0,_1))"],
   ["A relayout of XLA", "relayout(f32[16,32]{1,0:T(8,16)}, f32[16,32]{0,1})"],
   ["Sizes that are not known", "MakeLayout[half, zN](M, N)"],
 ];
 const COLOURS = ["auto", "tile", "offset", "bank", "thread", "value", "lane", "sublane", "packing", "none"];
+const ACCESSES = ["a row, an element each", "a column, an element each", "down the rows, 16 bytes of each", "along the columns, 16 bytes of each"];
 const SHOWN = ["offset", "index", "coordinate"];
 const ZOOM = { "50 %": 0.5, "75 %": 0.75, "100 %": 1, "150 %": 1.5, "200 %": 2 };
 const MARK = "#c01c5c";
@@ -53,7 +55,7 @@ const settled = () => answered === question && !timer && !waits;
 const text = () => at("text").value.trim() ? at("text").value : EXAMPLES[0][1];
 
 async function asked(path, signal) {
-  const body = JSON.stringify({ text: text(), color_by: at("colours").value, bits: Number(at("bits").value) || null });
+  const body = JSON.stringify({ text: text(), color_by: at("colours").value, bits: Number(at("bits").value) || null, access: at("access").value });
   const reply = await fetch(path, { method: "POST", headers: { "Content-Type": "application/json" }, body, signal });
   if (!reply.ok) throw new Error(`the server answers ${reply.status}`);
   return reply.json();
@@ -78,6 +80,7 @@ async function ask(quiet) {
   if (mine !== question) return;
   at("busy").textContent = "";
   shown(found, quiet);
+  if (timer) due();
 }
 
 /** Show an answer. An error while one types waits until the keys rest, and what was there stays, for comparison. */
@@ -92,6 +95,7 @@ function shown(found, quiet) {
   for (const id of ["result", "codes"]) show(id, found.value !== undefined);
   at("value").textContent = found.value ?? "";
   at("bits").placeholder = found.bits ?? "";
+  accessed(found.access);
   pairs(at("names"), found.names);
   at("facts").replaceChildren(...found.facts.map(([title, facts]) =>
     made("div", "", ...(found.facts.length > 1 ? [made("h3", title)] : []), pairs(classed("pairs", made("dl")), facts))));
@@ -99,10 +103,19 @@ function shown(found, quiet) {
   at("assumed").textContent = found.assumed.length ? `Assumed: ${found.assumed.join(", ")}.` : "";
   for (const option of at("colours").options) option.disabled = option.value !== "auto" && !found.rules.includes(option.value);
   for (const id of ["colours", "shown", "zoom", "bits"]) at(id).disabled = !found.figures.length;
+  at("access").disabled = !found.figures.length || found.figures[0].grids.some(g => g.threads);
   drawing(found);
   outline(found.steps);
   codes = null;
   if (at("code").dataset.open) code();
+}
+
+/** What the count of an access says; what collides in it is marked in the grid. */
+function accessed(found) {
+  show("accessed", found);
+  if (!found) return;
+  at("accessed").classList.toggle("clash", found.degree !== 1);
+  at("accessed").replaceChildren(made("p", found.text), classed("why", made("p", found.fix)));
 }
 
 function refused(error) {
@@ -110,6 +123,7 @@ function refused(error) {
   show("keys", !error);
   document.body.classList.toggle("stale", Boolean(error));
   at("text").setAttribute("aria-invalid", Boolean(error));
+  if (error) at("below").tabIndex = 0; else at("below").removeAttribute("tabindex");   // what scrolls is reached by keys
   if (!error) return;
   const { what, expected, fix, position } = error, lines = [made("p", what)];
   if (position !== null) {
@@ -134,9 +148,9 @@ function sizesOf(names) {
 
 // ------------------------------------------------------------------------------------------------ the text, and history
 
-let draft = false, timer = 0;
-//: What the address holds beside the text, and the value that it need not hold.
-const KEPT = { colours: "auto", shown: "offset", zoom: "100 %", bits: "" };
+let draft = false, timer = 0, due = null;   // a change that waits for an answer, and what asks for it
+//: What the address holds besides the text, and the value that it need not hold.
+const KEPT = { colours: "auto", shown: "offset", zoom: "100 %", bits: "", access: "" };
 
 function address() {
   const kept = Object.entries(KEPT).filter(([id, usual]) => at(id).value !== usual).map(([id]) => [id, at(id).value]);
@@ -149,9 +163,11 @@ function note(keep) {
   draft = !keep;
 }
 
+/** Ask again, at once if nothing is being answered; else when it is, or soon. */
 function changed(keep) {
   clearTimeout(timer);
-  timer = setTimeout(() => { timer = 0; note(keep); ask(!keep); }, keep ? 0 : 200);
+  due = () => { clearTimeout(timer); timer = 0; note(keep); ask(!keep); };
+  timer = setTimeout(due, keep || answered === question ? 0 : 200);
 }
 
 function fromAddress() {
@@ -159,7 +175,7 @@ function fromAddress() {
   at("text").value = given.get("e") ?? "";
   for (const [id, usual] of Object.entries(KEPT)) {
     const value = given.get(id);
-    const known = id === "bits" ? /^[1-9]\d{0,4}$/.test(value) : [...at(id).options].some(o => o.value === value);
+    const known = id === "bits" ? /^[1-9]\d{0,4}$/.test(value) : id === "access" ? value : [...at(id).options].some(o => o.value === value);
     at(id).value = known ? value : usual;
   }
   draft = false;
@@ -417,6 +433,7 @@ function details() {
   for (const s of sheets) s.marked.clear();
   const clash = answer?.collision;
   if (!cursor && clash && sheets.length) for (const index of clash.indices) sheets[0].marked.add(sheets[0].cellOf(String(index)));
+  if (!cursor && answer?.access) for (const offset of answer.access.offsets) for (const k of sheets[0].cellsAt(offset)) sheets[0].marked.add(k);
   if (!cursor) {
     const twice = clash ? [["not injective", `indices ${clash.indices.join(" and ")} are both at offset ${clash.offset}: they are marked`]] : [];
     pairs(at("cell"), [["cell", "point at one, or go to it with the arrows"], ...twice]);
@@ -575,6 +592,7 @@ const command = () => `tla explore '${text().replaceAll("'", `'"'"'`)}'`;
 chosen(at("colours"), COLOURS);
 chosen(at("shown"), SHOWN);
 chosen(at("zoom"), Object.keys(ZOOM));
+chosen(at("accesses"), ACCESSES);
 at("zoom").value = "100 %";
 at("cards").append(...EXAMPLES.map(([title, example]) => {
   const button = Object.assign(made("button", title, made("code", example)), { type: "button" });
@@ -590,7 +608,7 @@ at("text").addEventListener("keydown", event => {
 });
 at("asked").addEventListener("submit", event => event.preventDefault());
 at("colours").addEventListener("change", () => changed(true));
-at("bits").addEventListener("input", () => changed(false));
+for (const id of ["bits", "access"]) at(id).addEventListener("input", () => changed(false));
 for (const id of ["shown", "zoom"]) at(id).addEventListener("change", () => { note(true); for (const s of sheets) s.turn(s.g); });
 at("sizes").addEventListener("submit", event => {
   event.preventDefault();

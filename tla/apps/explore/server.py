@@ -143,8 +143,8 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self._send(HTTPStatus.OK, self.server.workers.answer(self.path, *asked), "application/json")
 
-    def _asked(self) -> tuple[str, str, int | None] | HTTPStatus:
-        """The text, the rule of colours and the width of an element in the body, or what is wrong with it."""
+    def _asked(self) -> tuple[str, str, int | None, str] | HTTPStatus:
+        """The text, the rule of colours, the width of an element and the access in the body, or what is wrong with it."""
         length = self.headers.get("Content-Length", "")
         if self.headers.get_content_type() != "application/json":
             return HTTPStatus.UNSUPPORTED_MEDIA_TYPE
@@ -154,11 +154,11 @@ class _Handler(BaseHTTPRequestHandler):
             return HTTPStatus.REQUEST_ENTITY_TOO_LARGE
         try:
             body = json.loads(self.rfile.read(int(length)))
-            text, color_by, bits = body["text"], body.get("color_by", "auto"), body.get("bits")
+            text, color_by, bits, access = body["text"], body.get("color_by", "auto"), body.get("bits"), body.get("access", "")
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
             return HTTPStatus.BAD_REQUEST
-        right = isinstance(text, str) and isinstance(color_by, str) and (bits is None or type(bits) is int)
-        return (text, color_by, bits) if right else HTTPStatus.BAD_REQUEST
+        right = all(isinstance(x, str) for x in (text, color_by, access)) and (bits is None or type(bits) is int)
+        return (text, color_by, bits, access) if right else HTTPStatus.BAD_REQUEST
 
     def _refused(self, known: Any) -> bool:
         """Whether a request is from elsewhere, or for what is not here; then it is answered."""

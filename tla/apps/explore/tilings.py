@@ -6,8 +6,9 @@ from typing import Any
 
 from ... import viz
 from ...algebra.divide import zipped_divide, zipped_product
-from ...core.int_tuple import AnyLayout, Underscore, modes_of, product_each
+from ...core.int_tuple import Underscore, modes_of, product_each
 from ...core.ints import IntLike, IntTupleLike, known
+from ...core.kinds import AnyLayout
 from .operations import Call
 
 _ZIPPED = {"divide": zipped_divide, "product": zipped_product}

@@ -17,8 +17,8 @@ from .answer import answer, code, picture, refusal
 #: An answer takes no longer [seconds]; so many are made at once; of more the oldest ends, if none ends so soon by itself [seconds].
 MAX_SECONDS, MAX_AT_ONCE, PATIENCE = 10.0, 4, 1.0
 
-#: path -> what makes the answer of a text, a rule of colours, and the width of an element
-ANSWERS: dict[str, Callable[[str, str, int | None], dict[str, Any]]] = {"/answer": answer, "/svg": picture, "/code": code}
+#: path -> what makes the answer of a text, a rule of colours, the width of an element, and who accesses it
+ANSWERS: dict[str, Callable[[str, str, int | None, str], dict[str, Any]]] = {"/answer": answer, "/svg": picture, "/code": code}
 _PROGRAM = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from tla.apps.explore.workers import work; work()"
 _READY = b"ready\n"
 
@@ -95,7 +95,7 @@ class Workers:
     """So many processes as are asked at once, MAX_AT_ONCE at most; one that waits is kept ready.
 
     >>> workers = Workers()
-    >>> workers.answer("/answer", "(2,3):(3,1)", "tile", None)[:23]
+    >>> workers.answer("/answer", "(2,3):(3,1)", "tile", None, "")[:23]
     b'{"value":"(2,3):(3,1)",'
     >>> workers.close()
     """
@@ -105,7 +105,7 @@ class Workers:
         self._idle = [_Worker()]
 
     def answer(self, *question: object) -> bytes:
-        """The answer of a path, a text, a rule of colours and a width, as JSON: of what takes too long why there is none."""
+        """The answer of a path, a text, a rule of colours, a width and an access, as JSON: of what takes too long why there is none."""
         with self._taken() as worker:
             return worker.ask(question) or json.dumps(refusal(worker.why or _late())).encode()
 

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from ...core.element import Element
 from ...core.errors import LeafTypeError
 from ...core.int_tuple import depth, rank
-from ...core.ints import equal
 from ...core.layout import Layout
+from ...core.questions import equal
 from .. import tags
 from ..architecture import Architecture
 from ..recognize import Is

@@ -12,14 +12,18 @@ from typing import Any, NamedTuple
 from ...algebra.flat_modes import flat_modes, step_of
 from ...algebra.predicates import is_injective
 from ...ascend.element import as_element
+from ...core.arrays import INT64_MAX
 from ...core.composed import ComposedLayout, gives_coordinates, innermost
 from ...core.errors import InjectivityError, LeafTypeError, RangeError, RankError, Unproven
-from ...core.int_tuple import AnyLayout, leaves, shown
-from ...core.ints import INT64_MAX, equal, known
+from ...core.int_tuple import leaves, shown
+from ...core.ints import known
+from ...core.kinds import AnyLayout
 from ...core.layout import Layout
+from ...core.questions import equal
 from ...symbolic import SymInt
 from ...symbolic.facts import require_one_meaning, symbols_in
-from ...tensors.tensor import MakeTensor, Tensor, keeps_apart, require_box
+from ...tensors.make_tensor import MakeTensor
+from ...tensors.tensor import Tensor, keeps_apart, require_box
 from ..c_languages import C_FAMILY, CLanguage
 from ..expressions.graph import Node
 from ..expressions.plan import requirements

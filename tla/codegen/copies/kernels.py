@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from ...core.ints import divides, equal
+from ...core.questions import divides, equal
 from ...symbolic import SymInt, index
 from ...symbolic.proofs import greatest
 from ...symbolic.symint import poly_of

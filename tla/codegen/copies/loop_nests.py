@@ -17,8 +17,10 @@ from ...core.composed import innermost
 from ...core.coord import CoordLike
 from ...core.digits import merged_together
 from ...core.int_tuple import leaves, modes_of
-from ...core.ints import IntLike, ceil_div, divides, equal, is_constant, known, smaller
+from ...core.ints import IntLike, is_constant, known
 from ...core.layout import Layout
+from ...core.leaf_arithmetic import ceil_div, smaller
+from ...core.questions import divides, equal
 from ...symbolic import SymInt, index, prove
 from ...symbolic.evaluate import value
 from ...symbolic.facts import symbols_in

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...core.ints import equal, known
+from ...core.ints import known
+from ...core.questions import equal
 from ..c_languages import CLanguage
 from .c_expressions import Terms
 from .loop_nests import Copy, Loop, Nest

@@ -11,9 +11,11 @@ from typing import Any, NamedTuple
 from ...algebra.coalesce import coalesce
 from ...core.composed import ComposedLayout, gives_coordinates, innermost
 from ...core.errors import LeafTypeError
-from ...core.int_tuple import AnyLayout, leaves, shown
-from ...core.ints import Int, IntLike, is_constant, mul, plus
+from ...core.int_tuple import leaves, shown
+from ...core.ints import Int, IntLike, is_constant
+from ...core.kinds import AnyLayout
 from ...core.layout import Layout
+from ...core.leaf_arithmetic import mul, plus
 from ...symbolic.declare import unnamed
 from ..c_languages import C_FAMILY, CLanguage
 from ..expressions.plan import facts_among
@@ -28,12 +30,11 @@ _TARGETS = [name for name, language in C_FAMILY.items() if not language.space]
 
 
 class Step(NamedTuple):
-    """A loop of a nest: how many steps it has, and what these add.
+    """A loop of a nest, with what keeps an offset up to date by addition alone.
 
-    extent   how many steps it has
-    step     what each adds to the offset [elements]
-    wrap     what is added where the loop has ended, and the next one steps: that one's step, and back over this loop; of the
-             outermost loop the way back to the start
+    extent   the number of iterations
+    step     added to the offset after each iteration [elements]
+    wrap     added where the loop ends: the step of the next loop out, less extent * step; of the outermost loop -extent * step
 
     >>> from tla import parse
     >>> from tla.codegen import loop_nest

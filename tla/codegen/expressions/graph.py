@@ -12,10 +12,10 @@ from ...core.ints import leaf
 from ...symbolic import tree
 from ...symbolic.conditions import Condition
 from ...symbolic.forms import best
+from ...symbolic.operations import OPERATIONS
 from ...symbolic.poly import ONE, Poly, number
 from ...symbolic.proofs import is_positive
 from ...symbolic.rules import floor_div, modulo, node
-from ...symbolic.symint import OPERATIONS
 from ...symbolic.tree import ZERO, Tree, operation
 from .shifts import BitRule, with_bits
 

@@ -13,9 +13,11 @@ from ...core.basis import ScaledBasis, as_coordinate
 from ...core.composed import ComposedLayout
 from ...core.coord import CoordLike
 from ...core.errors import LeafTypeError, RankError
-from ...core.int_tuple import AnyLayout, leaves, modes_of, product, require_depth, shown
-from ...core.ints import IntTupleLike, add, larger, leaf, plus
+from ...core.int_tuple import leaves, modes_of, product, require_depth, shown
+from ...core.ints import IntTupleLike, leaf
+from ...core.kinds import AnyLayout
 from ...core.layout import Layout
+from ...core.leaf_arithmetic import add, larger, plus
 from ...core.swizzle import Swizzle
 from ...notation.text import parse
 from ...symbolic import Condition, SymInt, dim, index

@@ -11,8 +11,9 @@ from ...core.basis import ArithmeticTuple, ScaledBasis, as_coordinate
 from ...core.composed import innermost
 from ...core.coord import crd2idx, idx2crd
 from ...core.errors import LeafTypeError, RankError
-from ...core.int_tuple import AnyLayout, as_int_tuple, modes_of, product_each, shown
+from ...core.int_tuple import as_int_tuple, modes_of, product_each, shown
 from ...core.ints import is_constant
+from ...core.kinds import AnyLayout
 from ...core.layout import require_origin
 from ...symbolic import Condition
 from ...symbolic.symint import poly_of

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from ...core.arrays import INT64_MIN
 from ...core.errors import LeafTypeError, RangeError
-from ...core.ints import INT64_MIN, IntLike
+from ...core.ints import IntLike
 from ...symbolic import SymInt
 from ...symbolic.conditions import Condition, require_condition
 from ...symbolic.poly import number

@@ -8,9 +8,9 @@ from typing import Any
 from ...core.composed import ComposedLayout
 from ...core.coord import Coord
 from ...core.errors import LeafTypeError, RangeError
-from ...core.int_tuple import as_int_tuple, layout_fix, shown
+from ...core.int_tuple import as_int_tuple, shown
 from ...core.ints import is_int, is_leaf
-from ...core.kinds import AnyLayout
+from ...core.kinds import AnyLayout, layout_fix
 from ...core.layout import Layout
 from ...core.swizzle import Swizzle
 from ...gpu import CopyAtom, MMAAtom, TiledCopy, TiledMMA
@@ -35,7 +35,7 @@ SYSTEMS: dict[str, tuple[Callable[..., str], bool]] = {
     "catlass_dsl": (catlass_dsl, True),
     "xla": (_xla, True),
 }
-#: What kernels are made of beside layouts: CuTe's two languages have it.
+#: What kernels are made of besides layouts: CuTe's two languages have it.
 _KERNEL = (TiledMMA, TiledCopy, MMAAtom, CopyAtom)
 _KERNELS: dict[str, Callable[[Any], str]] = {"cute_cpp": kernel_cpp, "cute_dsl": kernel_dsl}
 

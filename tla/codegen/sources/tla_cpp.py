@@ -34,8 +34,9 @@ from ...core.coord import Coord
 from ...core.element import Element
 from ...core.errors import LeafTypeError, RankError
 from ...core.int_tuple import leaves, product_each, shown
-from ...core.ints import Int, IntLike, IntTupleLike, at_most, equal, known
+from ...core.ints import Int, IntLike, IntTupleLike, known
 from ...core.layout import Layout, require_origin
+from ...core.questions import at_most, equal
 from ...core.strides import Shape, Stride
 from ...core.swizzle import Swizzle
 from .integer_widths import parts, past

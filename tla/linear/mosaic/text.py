@@ -110,7 +110,9 @@ def _value(cursor: Cursor, depth: int) -> Any:
     except TlaError:
         raise
     except TypeError:
-        raise ParseError(cursor.text, start, f"{name} of other parameters", "those that Mosaic prints", "compare them") from None
+        raise ParseError(
+            cursor.text, start, f"{name} of other parameters", "those that Mosaic prints", "write them as Mosaic prints them"
+        ) from None
 
 
 def _items(cursor: Cursor, close: str, depth: int) -> tuple[list[Any], dict[str, Any]]:

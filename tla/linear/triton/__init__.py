@@ -5,6 +5,7 @@ from .mma import AMDMFMALayout, AMDWMMALayout, DotOperandLayout, NVMMADistribute
 from .shared import NVMMASharedLayout, PaddedSharedLayout, SharedLinearLayout, SwizzledSharedLayout
 from .tensor_memory import TensorMemoryLayout, TensorMemoryScalesLayout
 from .text import from_text, to_text
+from .typed import Typed, from_type
 
 __all__ = [
     "AMDMFMALayout",
@@ -20,6 +21,8 @@ __all__ = [
     "SwizzledSharedLayout",
     "TensorMemoryLayout",
     "TensorMemoryScalesLayout",
+    "Typed",
     "from_text",
+    "from_type",
     "to_text",
 ]

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ...core.coord import CoordLike, Offset
 from ...core.errors import RankError
 from ..linear_layout import LinearLayout
 from ..value import integer
@@ -252,7 +253,7 @@ class PaddedSharedLayout(Parameters):
         bases = [[1 << k if i == d else 0 for i in range(len(shape))] for d in order for k in range(tiles.log2(part[d]))]
         return PaddedSharedLayout(pairs, bases, cga_layout, shape)
 
-    def padded(self, offset: Any) -> Any:
+    def padded(self, offset: CoordLike) -> Offset:
         """The place of an offset with the padding before it [elements]; an integer or an array."""
         total = offset
         for interval, padding in self.interval_padding_pairs:

@@ -107,14 +107,22 @@ class _Reader(Cursor):
             raise ParseError(self.text, start, f"#{name} without {missing.args[0]}", f"{missing.args[0]} = ...", "add it") from None
         except (TypeError, IndexError, AttributeError):
             raise ParseError(
-                self.text, start, f"#{name} with a value of another kind", "the values that Triton prints", "compare them"
+                self.text,
+                start,
+                f"#{name} with a value of another kind",
+                "the values that Triton prints",
+                "write them as Triton prints them",
             ) from None
 
     def alias(self, name: str, start: int) -> Any:
         if name not in self.names:
             have = ", ".join(self.names) or "none"
             raise ParseError(
-                self.text, start, f"#{name} is a name", f"names that are given: {have}", f"from_text(text, {{'{name}': layout}})"
+                self.text,
+                start,
+                f"#{name} is a name",
+                f"names that are given: {have}",
+                f"give it: from_text(text, {{'{name}': layout}}); on the page and in a shell write '#{name} = #ttg...' before it",
             )
         found = self.names[name]
         if isinstance(found, str):

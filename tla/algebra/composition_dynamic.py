@@ -12,28 +12,14 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from ..core.arrays import INT64_MAX, INT64_MIN
 from ..core.basis import E, Encoding
 from ..core.digits import Steps
 from ..core.errors import DivisibilityError
-from ..core.ints import (
-    INT64_MAX,
-    INT64_MIN,
-    Int,
-    IntLike,
-    at_most,
-    ceil_div,
-    divides,
-    equal,
-    fold,
-    is_constant,
-    is_static,
-    known,
-    mul,
-    require,
-    settled,
-    static,
-)
-from .cut import Cut, Piece
+from ..core.ints import Int, IntLike, is_constant, is_static, known, settled, static
+from ..core.leaf_arithmetic import ceil_div, fold, mul
+from ..core.questions import at_most, divides, equal, require
+from .composition_static import Cut, Piece
 from .flat_modes import Mode, has_symbols, path_of, step_of
 
 _0, _1 = Int[0](), Int[1]()

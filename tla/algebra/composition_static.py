@@ -6,9 +6,10 @@ import functools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from ..core.arrays import INT64_MAX, INT64_MIN
 from ..core.digits import Modes, Steps, merged
 from ..core.int_tuple import like
-from ..core.ints import INT64_MAX, INT64_MIN, IntTupleLike, leaf, static
+from ..core.ints import IntTupleLike, leaf, static
 from ..core.layout import Layout, plain_layout
 from ..core.strides import Shape, Stride
 

@@ -10,7 +10,7 @@ from ..core.errors import Reason
 from ..core.int_tuple import shown
 from ..core.ints import known
 from ..core.layout import Layout
-from .cut import cut_by
+from .composition_static import cut_by
 from .flat_modes import flat_modes, wrapped
 
 _EXPECTED = "steps that go evenly through the outer layout"

@@ -1,0 +1,56 @@
+"""Questions about integers of any kind, which have three answers: True, False, or None where it is not known.
+
+No path of the library asks an unknown size for its truth value: it asks here, and takes None for what it is.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from .errors import RangeError, Unproven
+from .ints import KINDS, IntLike, Question
+
+
+def _question(name: Question, decide: Callable[[int, int], bool]) -> Callable[[Any, Any], bool | None]:
+    def ask(a: IntLike, b: IntLike) -> bool | None:
+        if isinstance(a, int) and isinstance(b, int):
+            return decide(int(a), int(b))
+        kind = KINDS.get(type(a)) or KINDS.get(type(b))
+        return kind.ask(name, a, b) if kind else None
+
+    return ask
+
+
+#: Whether a == b; a <= b; a divides b: True, False, or None when it is not known.
+equal = _question("==", operator.eq)
+at_most = _question("<=", operator.le)
+divides = _question("divides", lambda a, b: a != 0 and b % a == 0)
+_ASK = {"==": equal, "<=": at_most, "divides": divides}
+_TEXT = {"==": "{} == {}", "<=": "{} <= {}", "divides": "{} divides {}"}
+
+
+def require(question: Question, a: object, b: object, where: Callable[[], str]) -> bool:
+    """Ask for a condition that an operation needs: True where it holds, False where it does not.
+
+    Where it is not known, the answer is True under assuming(), which records the condition; else Unproven, which names it. where: the
+    operation for the message, which takes its time to write.
+
+    >>> require("divides", 16, 64, lambda: "a divide"), require("<=", 5, 4, lambda: "a tile")
+    (True, False)
+    """
+    answer = _ASK[question](a, b)
+    if answer is not None:
+        return answer
+    for kind in map(KINDS.get, (type(a), type(b))):
+        if kind and kind.undecided:
+            return kind.undecided(question, a, b, where())
+    condition = _TEXT[question].format(a, b)
+    raise Unproven(f"{where()}: it is not known whether {condition}", condition, "use known sizes")
+
+
+def require_positive(where: str, n: IntLike) -> None:
+    """RangeError if n is known to be 0 or less."""
+    if at_most(n, 0):
+        raise RangeError(f"{where}: {n} is not positive", "1 or more", "leave out what is empty")

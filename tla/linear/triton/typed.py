@@ -1,0 +1,143 @@
+"""The types of Triton's IR that hold a layout: `tensor<64x64xf16, #ttg.blocked<{...}>>`, `!ttg.memdesc<64x64xf16, #shared, ...>`."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from ...algebra.compose import compose
+from ...core.errors import LeafTypeError, ParseError, RankError
+from ...core.int_tuple import size
+from ...core.ints import Int
+from ...core.layout import Layout
+from ..arguments import checked
+from ..bridge import layout_of
+from ..linear_layout import LinearLayout
+from .shared import NVMMASharedLayout, PaddedSharedLayout, SwizzledSharedLayout
+from .text import from_text
+
+_TYPE = re.compile(
+    r"\s*(tensor|!(?:ttg|triton_gpu|tt)\.memdesc)<((?:[1-9][0-9]{0,9}x)+)(!tt\.ptr<[^<>#]*>|[A-Za-z][A-Za-z0-9]*), *(#.*)>\s*", re.ASCII
+)
+_POINTER_BITS = 64
+#: A tensor of which the text says no shape is no larger [elements]; one of shared memory has so many rows and columns.
+_MOST, _SHARED = 2**14, 64
+
+
+class Typed(NamedTuple):
+    """A tensor of Triton's IR.
+
+    layout   of tla.linear.triton
+    shape    one integer for each dimension of the layout
+    bits     the width of an element; None where the text does not say it
+    """
+
+    layout: Any
+    shape: tuple[int, ...]
+    bits: int | None
+
+    @property
+    def linear(self) -> LinearLayout:
+        """The linear layout of the tensor.
+
+        >>> text = "#ttg.blocked<{sizePerThread = [2], threadsPerWarp = [4], warpsPerCTA = [1], order = [0]}>"
+        >>> from_type(f"tensor<8xf32, {text}>").linear.bases["lane"]
+        ((2,), (4,))
+        """
+        return self.layout.linear(self.shape)  # type: ignore[no-any-return]
+
+    @property
+    def memory(self) -> Any:
+        """The layout from a coordinate of a tensor in shared memory to its offset, padding included [elements].
+
+        >>> print(from_type("#ttg.padded_shared<[8:+2] {order = [1, 0], shape = [4, 8]}>").memory)
+        (_4,_8):(_10,_1)
+
+        Raises     LeafTypeError for a layout of registers or of tensor memory
+        """
+        found = self.linear
+        if "offset" not in found.get_in_dim_names():
+            raise LeafTypeError(f"the memory of a {self.layout.name}", "a layout of shared memory", "use .linear: who holds each element")
+        before = layout_of(found.invert())
+        return compose(_padding(self.layout, size(before)), before) if isinstance(self.layout, PaddedSharedLayout) else before
+
+
+def _padding(layout: PaddedSharedLayout, count: int) -> Layout:
+    """The layout from an offset before padding to the one behind it."""
+    places = [1, *sorted(interval for interval, _padding in layout.interval_padding_pairs if interval < count), count]
+    shape = tuple(Int[high // low]() for low, high in itertools.pairwise(places))
+    return Layout(shape, tuple(Int[layout.padded(low)]() for low in places[:-1]))
+
+
+@checked
+def from_type(text: str, names: Mapping[str, Any] | None = None) -> Typed:
+    """The layout and the shape of a type of Triton's IR; `names` has what aliases such as #mma stand for, as from_text takes them.
+
+    Of a layout alone, as in `#ttg.blocked<{...}>`, the shape is the smallest of which every thread holds elements of its own, and of
+    shared memory the last two dimensions are 64. The first dimensions of a memdesc that has more than its layout are left out: buffers.
+
+    >>> text = "#ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [4, 8], warpsPerCTA = [2, 1], order = [1, 0]}>"
+    >>> found = from_type(f"tensor<64x64xf16, {text}>")
+    >>> found.layout.warps_per_cta, found.shape, found.bits
+    ((2, 1), (64, 64), 16)
+    >>> from_type(text).shape
+    (8, 32)
+
+    Raises     ParseError for what is no type, RankError for a layout of another rank
+    Source: the printer of Triton 3.8's dialects.
+    """
+    if not isinstance(text, str):
+        raise LeafTypeError(f"from_type of a {type(text).__name__}", "a text such as 'tensor<64x64xf16, #ttg.blocked<{...}>>'", "give one")
+    if text.lstrip().startswith("#"):
+        layout = from_text(text, names)
+        return Typed(layout, _least(layout), getattr(layout, "element_bitwidth", None))
+    found = _TYPE.fullmatch(text)
+    if not found:
+        fix = "write it as Triton prints it: tensor<64x64xf16, #ttg.blocked<{...}>>"
+        raise ParseError(text, 0, "no type with a layout", "tensor<...> or !ttg.memdesc<...>", fix)
+    layout = from_text(_first(found[4]), names)
+    shape, rank = tuple(map(int, found[2].split("x")[:-1])), int(layout.rank)
+    if len(shape) < rank or (found[1] == "tensor" and len(shape) != rank):
+        raise RankError(f"{text:.60}: {len(shape)} extents", f"{rank}, the rank of its layout", "give one for each dimension")
+    return Typed(layout, shape[len(shape) - rank :], _bits(found[3]))
+
+
+def _first(text: str) -> str:
+    """What stands before the first comma that is in no bracket."""
+    depth = 0
+    for at, c in enumerate(text):
+        depth += (c in "<[{") - (c in ">]}")
+        if c == "," and not depth:
+            return text[:at]
+    return text
+
+
+def _bits(element: str) -> int:
+    digits = re.search(r"[0-9]+", element)
+    return _POINTER_BITS if element.startswith("!") or not digits else int(digits[0])
+
+
+def _least(layout: Any) -> tuple[int, ...]:
+    """The shape of a tensor to show a layout by."""
+    if hasattr(layout, "shape"):  # it is of one tensor
+        return tuple(layout.shape)
+    shape = [1] * int(layout.rank)
+    if isinstance(layout, (NVMMASharedLayout, SwizzledSharedLayout)):
+        return (*shape[2:], *[_SHARED, _SHARED][: len(shape)])
+    free = _free(layout, shape)
+    while free and math.prod(shape) < _MOST:
+        larger = [[n << (k == d) for k, n in enumerate(shape)] for d in range(len(shape))]
+        best = min(larger, key=lambda s: _free(layout, s))
+        if _free(layout, best) >= free:
+            break
+        shape, free = best, _free(layout, best)
+    return tuple(shape)
+
+
+def _free(layout: Any, shape: list[int]) -> int:
+    """How many bits of the threads' numbers change nothing of what they hold."""
+    masks = layout.linear(shape).get_free_variable_masks()
+    return sum(mask.bit_count() for mask in masks.values())

@@ -1,0 +1,166 @@
+"""MakeTensor: a tensor over a buffer, which holds all of it, or over none.
+
+Source: TLA include/tla/tensor.hpp; CuTe include/cute/tensor_impl.hpp.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..algebra.flat_modes import has_symbols
+from ..algebra.tiles import start_of
+from ..core.composed import ComposedLayout, gives_coordinates, innermost
+from ..core.errors import LeafTypeError, RangeError, Unproven
+from ..core.int_tuple import product_each, shown
+from ..core.ints import Int, leaf
+from ..core.kinds import AnyLayout
+from ..core.layout import Layout, as_layout, require_origin
+from ..core.leaf_arithmetic import plus
+from ..core.make_layout import MakeLayout
+from ..core.strides import Shape
+from . import transfer
+from .buffers import as_dtype, storage, strided_storage
+from .positions import require_position
+from .tensor import Tensor, around, require_box, tensor_of
+
+_0 = Int[0]()
+
+
+class _MakeTensor:
+    """A tensor over a buffer. `MakeTensor[dtype](layout)` is one over a new buffer of zeros.
+
+    buffer     a numpy array, or anything with the buffer protocol, __array_interface__ or DLPack (torch, JAX); contiguous,
+               and taken as its flat memory. None: a tensor of offsets, or of coordinates
+    layout     a Layout or ComposedLayout; by default a numpy array's own strides, which need not be contiguous
+    coord      where it starts, one integer per top-level mode, or in blocks, nested like the shape; 0 by default
+    position   where the buffer lies: "GM", "L1", "L0A" ... of Ascend, "gmem", "smem", "registers", "TMEM" of a GPU, "HBM", "VMEM"
+               ... of a TPU; it may stand in the place of coord
+    offset     where the layout's offset 0 lies in the buffer [elements]
+    Raises     RangeError where the padded shape does not lie in the buffer, LeafTypeError for what is no buffer or no
+               layout, RankError for a start that does not fit, Unproven for symbolic sizes over a buffer
+
+    >>> import numpy as np
+    >>> from tla import MakeTensor, parse
+    >>> MakeTensor(np.arange(32, dtype=np.int8), parse("((4,2),4):((1,16),4)"), position="L1")
+    Tensor(int8[32], ((4,2),4):((1,16),4), position='L1')
+    >>> print(MakeTensor(None, parse("(4,8):(1@1,1@0)"))[3, 5], MakeTensor[np.float32](parse("(4,4):(4,1)")))
+    (5,3) Tensor(float32[16], (4,4):(4,1))
+
+    Source: TLA `MakeTensor`; CuTe `make_tensor`.
+    """
+
+    __name__ = "MakeTensor"
+
+    def __call__(self, buffer: Any = ..., layout: Any = None, coord: Any = None, position: Any = None, *, offset: Any = _0) -> Tensor:
+        if buffer is ...:
+            raise LeafTypeError("MakeTensor of nothing", "a buffer and a layout", "write MakeTensor(buffer, layout), None for no buffer")
+        if isinstance(coord, str):  # as in MakeTensor(data, layout, PositionL1{})
+            if position is not None:
+                what = f"MakeTensor from {coord!r} on at {position!r}"
+                raise LeafTypeError(what, "a coordinate before the position", "write MakeTensor(buffer, layout, (0, 0), 'L1')")
+            coord, position = None, coord
+        require_position(position)
+        if layout is None:
+            data, begin, strides = strided_storage(buffer)
+            layout, offset = MakeLayout(buffer.shape, strides), plus(leaf(offset), begin) if begin else offset
+        else:
+            data, layout = None if buffer is None else storage(buffer), _any_layout("MakeTensor", layout)
+            require_origin("MakeTensor", layout)
+        extents = product_each(layout.shape)
+        start = (_0,) * len(extents) if coord is None else start_of("MakeTensor", innermost(layout), coord)
+        offset = offset if data is None and isinstance(offset, tuple) else leaf(offset)
+        new = tensor_of(None, data, offset, layout, start, extents, position)
+        if data is not None:
+            _require_room(padded(new))
+        return new
+
+    def __getitem__(self, dtype: object) -> Any:
+        dtype = as_dtype("MakeTensor", dtype)
+
+        def make(layout: AnyLayout, position: object = None) -> Tensor:
+            return self(_zeros(_span(padded(self(None, layout)))[1], dtype), layout, position=position)
+
+        return make
+
+    def __reduce__(self) -> str:
+        return self.__name__
+
+
+MakeTensor = _MakeTensor()
+
+
+def as_tensor(where: str, x: object) -> Tensor:
+    """x if it is a tensor; a numpy array as the tensor over it."""
+    if isinstance(x, Tensor):
+        return x
+    import numpy as np
+
+    if not isinstance(x, np.ndarray):
+        raise LeafTypeError(f"{where} of a {type(x).__name__}", "a tensor, or a numpy array", "write MakeTensor(x, layout)")
+    return MakeTensor(x)
+
+
+def padded(t: Tensor) -> Tensor:
+    """The tensor with its padding counted as valid: as much of its shape as is the layout's own.
+
+    Of a tile that reaches past the end that is what lies in the padded shape of the whole.
+
+    >>> import numpy as np
+    >>> from tla import GetTile, MakeTensor, padded, parse
+    >>> t = MakeTensor(np.zeros(16), parse("(4,4):(4,1)", origin_shape=(3, 3)))
+    >>> print(t.origin_shape, padded(t).origin_shape, padded(GetTile(t, (2, 2), (3, 3))).origin_shape)
+    (3,3) (4,4) (2,2)
+
+    Source: TLA: the padding is shape minus originShape.
+    """
+    t = as_tensor("padded", t)
+    require_box("padded", t)
+    inner = innermost(t.layout)
+    whole = around(t.layout, Layout(inner.shape, inner.stride, Shape(*t._room)))[0]
+    return t if whole == t.layout else tensor_of(None, t.data, t.offset, whole, t.coord, t._room, t.position)
+
+
+# ------------------------------------------------------------------------------------------- what fits a buffer
+
+
+def _zeros(count: int, dtype: Any) -> Any:
+    """A new buffer."""
+    import numpy as np
+
+    try:
+        return np.zeros(count, dtype)
+    except (MemoryError, ValueError):
+        raise RangeError(f"a new buffer of {count:,} elements", "what memory holds", "take tiles, or None for no buffer") from None
+
+
+def _any_layout(where: str, x: object) -> Any:
+    return x if isinstance(x, ComposedLayout) else as_layout(where, x)
+
+
+def _require_room(t: Tensor) -> None:
+    """RangeError where an element of t would lie outside of its buffer."""
+    lo, hi = _span(t)
+    if lo < 0 or hi > t.data.size:
+        what = f"{t!r}: its offsets go from {lo} to {hi - 1}, padding included"
+        fix = f"give a buffer of {hi - min(lo, 0)} elements" + (f", and offset={t.offset - lo}" if lo < 0 else "")
+        raise RangeError(what, f"0 to {t.data.size} - 1", fix)
+
+
+def _span(t: Tensor) -> tuple[int, int]:
+    """The lowest offset of the valid elements, and one past the highest; (0, 0) where there are none."""
+    inner = innermost(t.layout)
+    if t.layout is inner and gives_coordinates(inner):
+        raise LeafTypeError(f"a buffer for {shown(inner)}, whose values are coordinates", "a layout of offsets", "give None for no buffer")
+    if has_symbols(inner.shape, inner.stride, t.coord, t.offset):
+        raise Unproven(f"a buffer for {shown(t.layout)}", "known sizes", "give its symbols values first, or None for no buffer")
+    if 0 in transfer.counts_of(t):
+        return 0, 0
+    if (found := transfer.cells_of(t)) is None:
+        offsets = transfer.offsets_of(t)
+        return int(offsets.min()), int(offsets.max()) + 1
+    lows, highs = [], []
+    for begin, modes in found:
+        reach = [(n - 1) * d for axes in modes for n, d in axes]
+        lows.append(begin + sum(x for x in reach if x < 0))
+        highs.append(begin + sum(x for x in reach if x > 0))
+    return min(lows), max(highs) + 1
