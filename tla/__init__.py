@@ -121,7 +121,18 @@ from .tensors.make_tensor import MakeTensor, padded
 from .tensors.offsets import offsets
 from .tensors.predicated import copy_if
 from .tensors.tensor import Tensor
-from .tensors.views import GetTile, MakeTensorLike, TileView, domain_offset, local_partition, local_tile, recast, transpose
+from .tensors.views import (
+    GetTile,
+    MakeTensorLike,
+    TileView,
+    domain_offset,
+    inner_partition,
+    local_partition,
+    local_tile,
+    outer_partition,
+    recast,
+    transpose,
+)
 
 if TYPE_CHECKING:
     from . import (
@@ -290,6 +301,7 @@ __all__ = [
     "idx2crd",
     "im2col",
     "index",
+    "inner_partition",
     "inner_product",
     "is_bijective",
     "is_compact",
@@ -331,6 +343,7 @@ __all__ = [
     "mul",
     "nullspace",
     "offsets",
+    "outer_partition",
     "padded",
     "padding",
     "parse",
