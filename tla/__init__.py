@@ -89,7 +89,8 @@ from .core.arithmetic import (
 from .core.basis import ArithmeticTuple, E, MakeBasisLike, ScaledBasis
 from .core.cache import cache_clear
 from .core.composed import ComposedLayout
-from .core.coord import Coord, MakeCoord, crd2crd, crd2idx, crd2offset, idx2crd
+from .core.conversions import crd2crd, crd2idx, crd2offset, idx2crd
+from .core.coord import Coord, MakeCoord
 from .core.display import register_display
 from .core.errors import (
     DivisibilityError,
@@ -119,6 +120,7 @@ from .tensors.algorithm import copy, fill, fill_padding, gemm, im2col, reduce
 from .tensors.make import make_fragment_like, make_identity_tensor, make_tensor, make_tensor_like
 from .tensors.make_tensor import MakeTensor, padded
 from .tensors.offsets import offsets
+from .tensors.packed import Packed
 from .tensors.predicated import copy_if
 from .tensors.tensor import Tensor
 from .tensors.views import (
@@ -224,6 +226,7 @@ __all__ = [
     "MakeTensorLike",
     "MakeTuple",
     "Mod",
+    "Packed",
     "ParseError",
     "RangeError",
     "RankError",

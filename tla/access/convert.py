@@ -49,6 +49,7 @@ def convert(src: LinearLayout, dst: LinearLayout, element_bits: int = 32, memory
 
 
 def _checked(src: LinearLayout, dst: LinearLayout) -> tuple[LinearLayout, LinearLayout]:
+    """Both layouts over register, lane and warp, with outputs in one order; refused where no plan converts them."""
     for layout in (src, dst):
         if not isinstance(layout, LinearLayout) or any(d not in (*_INPUTS, "block") for d in layout.get_in_dim_names()):
             raise RankError(f"convert of {type(layout).__name__}", "linear layouts of register, lane, warp", "give layout.linear(shape)")

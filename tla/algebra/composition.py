@@ -12,16 +12,9 @@ import functools
 import itertools
 from typing import Any
 
-from ..core.coord import ends_empty
+from ..core.conversions import ends_empty
 from ..core.errors import DivisibilityError, RangeError, RankError
-from ..core.int_tuple import (
-    IntTuple,
-    as_int_tuple,
-    leaves,
-    like,
-    product_each,
-    shown,
-)
+from ..core.int_tuple import IntTuple, as_int_tuple, leaves, like, product_each, shown
 from ..core.ints import Int, IntLike, IntTupleLike, is_constant, known
 from ..core.layout import Layout, spread_valid, unchecked_layout, valid_as_one, valid_by_leaves, valid_leaves
 from ..core.leaf_arithmetic import add, mul
@@ -103,6 +96,7 @@ def _reaching(count: IntLike, steps: list[tuple[Any, int, Any]]) -> list[tuple[i
 
 
 def _composed(a: Layout, b: Layout) -> Layout:
+    """The composition without what of it is valid: in plain ints where both are static, else mode by mode."""
     plain_a, plain_b = a.plain_modes(), b.plain_modes()
     if plain_a and plain_b:
         cut = cut_by(plain_a, plain_b)

@@ -255,6 +255,7 @@ class LinearLayout(Named):
         return self._divided(divisor, left=False)
 
     def _divided(self, divisor: LinearLayout, left: bool) -> LinearLayout | None:
+        """The other factor, where this layout is the product of it and the divisor; None where it is not."""
         theirs = dict(divisor._outs)
         if not all(self.has_out_dim(d) for d in theirs) or not all(self.has_in_dim(d) for d in divisor.get_in_dim_names()):
             return None

@@ -46,6 +46,7 @@ def draw_threads(layout: object, tile: Any, color_by: str = "thread") -> Drawing
 
 
 def _threads(subject: Subject, tile: tuple[int, int], color_by: str) -> Figure:
+    """The figure of a tile, each cell with the threads and values that hold it."""
     seen, count = view(subject, (0, 1), LIMIT), tile[0] * tile[1]
     if not seen.is_whole:
         raise RangeError(f"draw_threads of {shown(subject.layout)}: more than {LIMIT} pairs", f"{LIMIT} at most", "draw fewer threads")

@@ -90,6 +90,7 @@ _CLOSE = {"(": ")", "<": ">", "[": "]"}
 
 
 def _value(cursor: Cursor, depth: int) -> Any:
+    """A number, a list, None or a call of Mosaic's, such as Replicated(times=4)."""
     if depth > MAX_DEPTH:
         raise cursor.wrong(f"at most {MAX_DEPTH} levels")
     start, token = cursor.at, cursor.next()

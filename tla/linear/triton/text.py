@@ -84,6 +84,7 @@ class _Reader(Cursor):
         self.names = names
 
     def attribute(self, depth: int) -> Any:
+        """A layout: an alias, or the name of a form and its parameters in <{...}>."""
         start = self.at
         if depth > MAX_DEPTH:
             raise ParseError(

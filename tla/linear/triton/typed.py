@@ -33,6 +33,11 @@ class Typed(NamedTuple):
     layout   of tla.linear.triton
     shape    one integer for each dimension of the layout
     bits     the width of an element; None where the text does not say it
+
+    >>> from tla.linear.triton import from_type
+    >>> found = from_type("tensor<8xf32, #ttg.blocked<{sizePerThread = [2], threadsPerWarp = [4], warpsPerCTA = [1], order = [0]}>>")
+    >>> found.shape, found.bits
+    ((8,), 32)
     """
 
     layout: Any
