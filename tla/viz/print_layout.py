@@ -15,6 +15,7 @@ from ..core.int_tuple import modes_of, product_each, shown
 from ..core.ints import is_int, known
 from ..core.kinds import AnyLayout
 from ..tensors.make_tensor import as_tensor
+from ..tensors.packed import bits_of, memory_of
 from ..tensors.tensor import Tensor
 
 #: A table of more cells than this is no text to read.
@@ -56,7 +57,17 @@ def print_layout(layout: AnyLayout) -> None:
 
 
 #: How an element is written, by numpy's type or the kind of it: CuTe's pretty_print.
-_FORMS = {"b": "3d", "i": "5d", "u": "5d", "float16": "8.2f", "float32": "10.2e", "float64": "11.3e", "V": "8.2f"}
+_FORMS = {
+    "b": "3d",
+    "i": "5d",
+    "u": "5d",
+    "int4": "5d",
+    "uint4": "5d",
+    "float16": "8.2f",
+    "float32": "10.2e",
+    "float64": "11.3e",
+    "V": "8.2f",
+}
 
 
 def print_tensor(t: Any, print_type: bool = True) -> None:
@@ -99,7 +110,8 @@ def _pointer(t: Tensor) -> str:
     if t.data is None:
         return f"counting_iter({t.offset})" if is_int(t.offset) else f"ArithTuple{t.offset}"
     space = {"gmem": "gmem_", "smem": "smem_", "tmem": "tmem_", "TMEM": "tmem_"}.get(t.position, "")
-    return f"{space}ptr[{8 * t.dtype.itemsize}b]({t.data.ctypes.data + int(t.offset) * t.dtype.itemsize:#x})"
+    bits = bits_of(t.data)
+    return f"{space}ptr[{bits}b]({memory_of(t.data).ctypes.data + int(t.offset) * bits // 8:#x})"
 
 
 def _rows(t: Tensor, extents: list[int], behind: tuple[int, ...] = ()) -> Iterator[str]:
