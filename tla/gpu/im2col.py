@@ -124,7 +124,8 @@ def make_im2col_copy(
     element        the element type, where the tensor has no buffer
     Returns        Im2colCopy; the tensor map is checked as the driver does
     Raises         RankError for other ranks, LeafTypeError; InjectivityError for a tile that overlaps itself; DivisibilityError where
-                   shared memory does not run along channels and then along pixels; RangeError for what the map does not hold: corners, strides, boxes, offsets of taps past their bits
+                   shared memory does not run along channels and then along pixels; RangeError for what the map does not hold:
+                   corners, strides, boxes, offsets of taps past their bits
 
     >>> from tla import parse, tile_to_shape, _64, _128
     >>> from tla.gpu import GMMA, half, make_im2col_copy
