@@ -13,10 +13,9 @@ import math
 from typing import Any, NamedTuple
 
 from ..algebra.divide import tile_to_shape, tiled_divide
-from ..algebra.predicates import is_injective
 from ..core.composed import ComposedLayout
 from ..core.element import Element
-from ..core.errors import DivisibilityError, InjectivityError, LeafTypeError, RangeError, RankError, Reason, Unproven
+from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankError, Reason, Unproven
 from ..core.int_tuple import product_each, rank, shown
 from ..core.ints import IntTree, IntTupleLike, known, static
 from ..core.layout import Layout
@@ -178,15 +177,6 @@ def taken_apart(layout: Any, element: Element) -> Swizzled | Reason:
     given = [f"Sw<{m.bits},{element_base(m, element.bits)},{m.shift}>" for m in MODES.values() if m.bits]
     what = f"the swizzle {swizzle} of elements of {element.bits} bits"
     return Reason(what, ", ".join(given[:-1]) + f" or {given[-1]}: no other is one of 32, 64 or 128 bytes", "take an atom of GMMA or UMMA")
-
-
-def require_own_places(where: str, tile: Layout) -> None:
-    """Require that no two elements of a tile share an address; what is not decided is taken.
-
-    Raises InjectivityError, with two coordinates that do.
-    """
-    if (why := is_injective.why_not(tile)) is not None:
-        raise InjectivityError(f"{where}: {why.what}", why.expected, why.fix)
 
 
 class Canonical(NamedTuple):

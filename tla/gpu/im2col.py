@@ -23,10 +23,9 @@ from ..core.leaf_arithmetic import ceil_div
 from ..core.strides import Shape
 from ..tensors.make_tensor import MakeTensor
 from ..tensors.tensor import Tensor
-from .canonical import require_own_places
 from .elements import element_of, require_number
 from .tensor_map import CORNERS, MAX_BOX, MAX_PIXELS, Im2colMap, swizzle_name
-from .tma import box_values, shared_of
+from .tma import box_values, require_own_places, shared_of
 from .tma_basis import runs_of
 
 

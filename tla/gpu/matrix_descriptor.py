@@ -23,7 +23,7 @@ from ..core.profiles import congruent
 from ..core.questions import require
 from ..tensors.tensor import Tensor
 from .atom import Major
-from .canonical import ROWS, UNIT_BITS, Mode, require_own_places, taken_apart
+from .canonical import ROWS, UNIT_BITS, Mode, taken_apart
 from .descriptor import TCGEN05, WGMMA, Descriptor, Generation, as_major
 from .elements import as_element, element_of, require_number
 
@@ -39,9 +39,10 @@ def wgmma_descriptor(tile: Any, major: Any, element: Any = None, *, base: int = 
     element   the element type; of a tensor with a buffer, that of its dtype
     base      the address of the buffer in shared memory [bytes]; a multiple of the swizzle's pattern
     Returns   Descriptor, with `bits` and every field
-    Raises    DivisibilityError where the layout is not canonical, with the first stride that differs;
-              InjectivityError for a tile that overlaps itself; RankError; RangeError for a field that does not hold its value, or
-              a misaligned base; Unproven where sizes or strides are not static
+    Raises    DivisibilityError where the layout is not canonical, with the first stride that differs; RankError; RangeError for
+              a field that does not hold its value, or a misaligned base; Unproven where sizes or strides are not static
+
+    A tile may overlap itself, as CUTLASS has it: it is read, and each element from where the layout says.
 
     >>> from tla import parse
     >>> from tla.gpu import half, wgmma_descriptor
@@ -103,9 +104,7 @@ def _descriptor(generation: Generation, where: str, tile: Any, major: Any, eleme
             f"{where}: {parts.mode.name}, {major}-major", f"one of {', '.join(generation.codes)}", "use another swizzle"
         )
     start = _start(where, tile, parts.mode, parts.offset, element, base)
-    inner = _two_modes(where, parts.inner)
-    lbo, sbo = _steps(_Tile(where, generation, inner, parts.mode, major, element))
-    require_own_places(where, inner)
+    lbo, sbo = _steps(_Tile(where, generation, _two_modes(where, parts.inner), parts.mode, major, element))
     return Descriptor(generation, major, parts.mode, start, lbo, sbo)
 
 

@@ -13,8 +13,9 @@ from ..algebra.codomain import MakeIdentityLayout, cosize
 from ..algebra.composition import composition
 from ..algebra.divide import logical_divide, tile_to_shape, zipped_divide
 from ..algebra.inverse import right_inverse
+from ..algebra.predicates import is_injective
 from ..core.element import Element
-from ..core.errors import DivisibilityError, LeafTypeError, RangeError, Reason
+from ..core.errors import DivisibilityError, InjectivityError, LeafTypeError, RangeError, Reason
 from ..core.int_tuple import leaves, product_each, rank, shown, size
 from ..core.ints import Int, is_int, known, static
 from ..core.layout import Layout
@@ -22,7 +23,7 @@ from ..core.questions import require
 from ..core.strides import Shape
 from ..tensors.make_tensor import MakeTensor
 from ..tensors.tensor import Tensor
-from .canonical import Swizzled, require_own_places, taken_apart
+from .canonical import Swizzled, taken_apart
 from .elements import element_of, require_number
 from .tensor_map import STRIDE_BYTES, TensorMap
 from .tma_basis import coordinates_of, map_of, tma_basis
@@ -188,6 +189,15 @@ def _thread_values(smem: Layout, vectors: Layout, basis: Layout, cluster: int, e
     values = box_values(smem, vectors, basis, element)
     threads = composition(inverse, Layout(static(cluster), static(int(count) // cluster if cluster > 1 else 0)))
     return Layout((threads.shape, values.shape), (threads.stride, values.stride))
+
+
+def require_own_places(where: str, tile: Layout) -> None:
+    """Require that no two elements of a tile share an address; what is not decided is taken.
+
+    Raises InjectivityError, with two coordinates that do.
+    """
+    if (why := is_injective.why_not(tile)) is not None:
+        raise InjectivityError(f"{where}: {why.what}", why.expected, why.fix)
 
 
 def box_values(smem: Layout, vectors: Layout, basis: Layout, element: Element) -> Layout:
