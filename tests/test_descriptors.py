@@ -557,7 +557,7 @@ def test_scales_of_cdna4_are_the_shuffle_that_kernels_do():
     assert why.value.reason.fix == "write scale_factor_layout(rows, k, 32, 'cdna4')"
     with pytest.raises(TlaError, match="one of 1, 32"):
         scale_factor_atom(16, "cdna4")
-    with pytest.raises(TlaError, match=re.escape("of Ascend take tla.MakeMxScaleLayout")):
+    with pytest.raises(TlaError, match=re.escape("for Ascend write tla.MakeMxScaleLayout")):
         scale_factor_layout(128, 128, 32, "zZ")
 
 

@@ -139,7 +139,7 @@ REFUSED = {
     "composition * 2": (0, "composition is no integer", "call it, or choose another name"),
     "(a=4, 2)": (8, "the text ends", "only calls have named arguments"),
     "__import__('os')": (0, "unexpected '__import__'", "a layout reads (_4,2):(_1,4)"),
-    "open('/etc/passwd')": (0, "the operation, 'open', is not known", "docs/explore.md lists them"),
+    "open('/etc/passwd')": (0, "the operation, 'open', is not known", "write one of those that docs/explore.md lists"),
     "(4,2):(1,4).__class__": (11, "unexpected '.__class__'", "a layout reads (_4,2):(_1,4)"),
     "composition((6,2):(1,7), (_3):(_4))": (0, None, None),
     "(4%0,2):(1,4)": (3, "a division by 0", "divide by another number"),
@@ -350,7 +350,7 @@ def test_values_that_are_no_layouts_and_errors():
     assert answer("4")["figures"] == []
     assert answer("(4:1, (2,2):(1,2))")["figures"][1]["title"] == "(2,2):(1,2)"
     assert answer("relayout(f32[16,32]{1,0:T(8,16)}, f32[16,32]{0,1})")["value"].endswith("{0,1}: 2,048 bytes move, in runs of 1")
-    assert answer("4:1", "taste")["error"]["fix"] == "write color_by='tile'; a function gets (coord, offset)"
+    assert answer("4:1", "taste")["error"]["fix"] == "write color_by='tile'"
     assert picture("(2,3):(3,1)")["svg"].startswith("<svg")
     assert picture("(2,3")["error"]["position"] == 0
     assert picture("4")["error"]["what"] == "draw of 0 layouts"

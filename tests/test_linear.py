@@ -165,7 +165,7 @@ def test_it_is_a_value():
         (lambda: LinearLayout({3: []}, {"o": 4}), "a name"),
         (lambda: LinearLayout({"i": [(0,)] * 63}, {"o": 4}), "62 bits"),
         (lambda: LinearLayout({}, {"o": 1 << 63}), "62 bits"),
-        (lambda: RANDOM[0].apply({"nothing": 1}), "give these names"),
+        (lambda: RANDOM[0].apply({"nothing": 1}), "write apply"),
         (lambda: RANDOM[0].get_in_dim_size("nothing"), "one of i0"),
         (lambda: RANDOM[0].sublayout(["nothing"], []), "some of i0"),
         (lambda: RANDOM[0].reshape_ins({"a": 1 << 20}), "as many as it has"),

@@ -49,6 +49,7 @@ def convert(src: LinearLayout, dst: LinearLayout, element_bits: int = 32, memory
 
 
 def _checked(src: LinearLayout, dst: LinearLayout) -> tuple[LinearLayout, LinearLayout]:
+    """Both layouts over register, lane and warp, with outputs in one order; refused where no plan converts them."""
     for layout in (src, dst):
         if not isinstance(layout, LinearLayout) or any(d not in (*_INPUTS, "block") for d in layout.get_in_dim_names()):
             raise RankError(f"convert of {type(layout).__name__}", "linear layouts of register, lane, warp", "give layout.linear(shape)")
@@ -62,7 +63,9 @@ def _checked(src: LinearLayout, dst: LinearLayout) -> tuple[LinearLayout, Linear
         if full[0].get_in_dim_size(d) != full[1].get_in_dim_size(d):
             sizes = [x.get_in_dim_size(d) for x in full]
             raise RangeError(
-                f"convert from {sizes[0]} {d}s to {sizes[1]}", "as many", "resize_in_dim one of them: what is added holds the same"
+                f"convert from {sizes[0]} {d}s to {sizes[1]}",
+                "as many",
+                f"write resize_in_dim({d!r}, {max(sizes)}) of the smaller: what is added holds the same",
             )
     if max(x.get_in_dim_size("register") for x in full) > MAX_REGISTERS:
         raise RangeError("convert of more registers than threads have", f"{MAX_REGISTERS} at most", "convert a part of the tile")
@@ -70,7 +73,9 @@ def _checked(src: LinearLayout, dst: LinearLayout) -> tuple[LinearLayout, Linear
     for v in (v for vectors in full[1].bases.values() for v in vectors):
         if not reached.spans(full[1].pack(v)):
             raise RangeError(
-                f"convert: nobody holds element ({', '.join(map(str, v))}) before", "a source that holds it", "give another source"
+                f"convert: nobody holds element ({', '.join(map(str, v))}) before",
+                "a source that holds it",
+                "give the source this basis, or convert to the part that it holds",
             )
     return full[0], full[1]
 

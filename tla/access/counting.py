@@ -236,6 +236,7 @@ def _no_vectors(at: npt.NDArray[Any], bits: int, width: int, row: Memory) -> Ran
 
 
 def _counted(at: npt.NDArray[Any], bits: int, count: int, row: Memory) -> Access:
+    """The cost of every instruction of each warp, and the worst of them as the witness."""
     width = bits * count
     warps, lanes, _ = at.shape
     banks, groups = row.groups(width, lanes)

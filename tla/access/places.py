@@ -68,6 +68,7 @@ def owned(owners: Any, lanes: int) -> Owned:
 
 
 def _of_linear(owners: LinearLayout) -> Owned:
+    """The owners of a linear layout: the coordinates of each value of block, warp, lane and register."""
     import numpy as np
 
     for name in owners.get_in_dim_names():
@@ -194,6 +195,7 @@ def in_memory(memory_layout: Any) -> tuple[Any, int]:
 
 
 def _linear_offsets(held: Owned, memory: LinearLayout) -> npt.NDArray[Any]:
+    """The offset of each value that is held in a memory that is a linear layout, from its offsets or to them."""
     import numpy as np
 
     if memory.has_in_dim("offset"):

@@ -8,10 +8,11 @@ for one write and one read each step finds a vector outside of both.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from ..core.composed import ComposedLayout
@@ -28,6 +29,8 @@ from .memories import NVIDIA_SHARED, Memory, as_memory
 from .places import Owned, owned
 
 _0 = Int[0]()
+#: Of more accesses the longest vectors are those of each alone.
+MAX_TOGETHER = 10
 #: Tiles of more bits are refused: their candidates are too many.
 MAX_TILE_BITS = 16
 
@@ -39,16 +42,21 @@ class Certificate(NamedTuple):
     met        whether the layout needs no more
     searched   how many layouts were counted
     text       the same in words
+    longest    whether no linear or padded layout has longer vectors, of all accesses together
 
     >>> from tla import parse
     >>> best_swizzle([parse("(32,1):(1,0)")], [], 32).certificate
-    Certificate(bound=1, met=True, searched=1, text='the bound of 1 wavefronts is met')
+    Certificate(bound=1, met=True, searched=1, text='the bound of 1 wavefronts is met', longest=True)
     """
 
     bound: int
     met: bool
     searched: int
     text: str
+    longest: bool
+
+
+_UNSEARCHED = Certificate(0, False, 0, "", False)
 
 
 @dataclass(frozen=True)
@@ -116,35 +124,76 @@ def best_swizzle(
             f"best_swizzle of a tile of {math.prod(shape.values())} elements", f"at most 2^{MAX_TILE_BITS}", "take a part of it"
         )
     bound = sum(_least(a, width, row) for a in accesses)
+    registers = [frozenset(_columns(a, "register")) - {0} for a in accesses]
+    most = bits.log2(max(1, max(row.widths) // width))
+    longest = width * _longest(registers, most)
     best: Best | None = None
     searched = 0
     for layout in itertools.chain(_swizzles([*shape.values()]), _constructed(accesses, width, row)):
+        if best and best.cost == bound and width * _vectors(layout, registers, most) <= sum(best.vectors):
+            continue
         searched += 1
-        best = _better(best, layout, accesses, width, row, bound)
-        if best.cost == bound and best.certificate.met:
+        best = _better(best, layout, accesses, width, row)
+        if best and (best.cost, sum(best.vectors)) == (bound, longest):
             break
-    assert best is not None
-    if best.cost > bound:
+    if best is None or best.cost > bound:
         for layout in _paddings([*shape.values()], width, row):
             searched += 1
-            best = _better(best, layout, accesses, width, row, bound)
-    return Best(best.layout, best.cost, best.vectors, _certificate(bound, best.cost, searched))
+            best = _better(best, layout, accesses, width, row)
+    if best is None:
+        least = min(row.widths)
+        what = f"best_swizzle of elements of {width} bits: in none of {searched} layouts has every lane whole vectors of {least} bits"
+        raise RangeError(
+            what, f"lanes that hold {least // width} elements which one vector can have", "let all accesses hold the same pairs"
+        )
+    return replace(best, certificate=_certificate(bound, best, searched, longest))
 
 
-def _certificate(bound: int, cost: int, searched: int) -> Certificate:
-    if cost == bound:
-        return Certificate(bound, True, searched, f"the bound of {bound} wavefronts is met")
-    text = f"the least of {searched} layouts: all swizzles and paddings of the tile, and linear layouts whose segments meet no lanes"
-    return Certificate(bound, False, searched, f"{text}; no layout takes fewer than {bound}")
+def _certificate(bound: int, best: Best, searched: int, longest: int) -> Certificate:
+    met = best.cost == bound
+    text = f"the bound of {bound} wavefronts is met"
+    if not met:
+        text = f"the least of {searched} layouts: all swizzles and paddings of the tile, and linear layouts whose segments meet no lanes"
+        text += f"; no layout takes fewer than {bound}"
+    return Certificate(bound, met, searched, text, sum(best.vectors) == longest)
 
 
-def _better(best: Best | None, layout: Any, accesses: Sequence[LinearLayout], width: int, row: Memory, bound: int) -> Best:
-    """The better of two: fewer wavefronts, then longer vectors; the one before where they are equal."""
-    found = [access(a, layout, width, memory=row) for a in accesses]
+def _better(best: Best | None, layout: Any, accesses: Sequence[LinearLayout], width: int, row: Memory) -> Best | None:
+    """The better of two: fewer wavefronts, then longer vectors; the one before where they are equal, or no access can read the other."""
+    try:
+        found = [access(a, layout, width, memory=row) for a in accesses]
+    except RangeError:  # elements narrower than the memory's words, of which some lane has no whole vector
+        return best
     cost, vectors = sum(f.total for f in found), tuple(f.vector for f in found)
     if best is None or (cost, -sum(vectors)) < (best.cost, -sum(best.vectors)):
-        return Best(layout, cost, vectors, Certificate(bound, cost == bound, 0, ""))
+        return Best(layout, cost, vectors, _UNSEARCHED)
     return best
+
+
+def _longest(registers: Sequence[frozenset[int]], most: int) -> int:
+    """The greatest sum of vectors [elements] that a layout can give accesses of these registers.
+
+    Offsets 1, 2, 4, ... within a vector are bits of the register's number, of the same elements for all accesses. So these go
+    together as far as their registers have bits in common; the vectors of one end there, the others go on.
+    """
+
+    @functools.cache
+    def best(going_on: frozenset[int]) -> int:
+        if not going_on:
+            return 0
+        shared = frozenset.intersection(*(registers[a] for a in going_on))
+        return (1 << min(most, len(shared))) + max(best(going_on - {a}) for a in going_on)
+
+    if len(registers) > MAX_TOGETHER:
+        return sum(1 << min(most, len(own)) for own in registers)
+    return best(frozenset(range(len(registers))))
+
+
+def _vectors(layout: Any, registers: Sequence[frozenset[int]], most: int) -> int:
+    """The sum of vectors [elements] that a linear layout gives accesses of these registers."""
+    columns = linear(layout).columns
+    steps = (bits.inverse(columns, len(columns)) or [])[:most]
+    return sum(1 << len([*itertools.takewhile(own.__contains__, steps)]) for own in registers)
 
 
 def _linear_owners(owners: Any, row: Memory, tile: Sequence[int] | None) -> LinearLayout:

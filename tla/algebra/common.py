@@ -125,6 +125,7 @@ def max_alignment(layout: Layout) -> Any:
 # ------------------------------------------------------------------------------- null spaces, domains and sums
 
 
+@by_kind(Layout)
 def nullspace(layout: Layout) -> Layout:
     """The places that a layout maps to 0, as a layout of places.
 
@@ -136,7 +137,9 @@ def nullspace(layout: Layout) -> Layout:
     _6:_8 _1:_0
 
     Law: layout(R(i)) == 0, and every i with layout(i) == 0 is in R's image, where strides are static.
-    Raises DivisibilityError where positive and negative strides cancel in a way that no layout says.
+    Raises DivisibilityError where positive and negative strides cancel in a way that no layout says, and Unproven where that is
+    not known: the modes of one sign have more than 65,536 coordinates, or there are more zeros. Of a swizzled layout, with its
+    offset 0, that of the layout inside.
     Source: CuTe `nullspace`, which takes strides of 0 only.
     """
     if nothing := of_nothing("nullspace", layout):
@@ -161,18 +164,28 @@ def _cancelling(layout: Layout) -> list[Mode]:
         return []
     if not is_static(layout.shape):
         raise Unproven(f"{what}: how far strides of both signs cancel is not static", "static extents", "write them as Int[N]()")
-    if math.prod(int(s) for s, _d, _p in modes) > ENUMERABLE:
-        raise Unproven(
-            f"{what}: more than {ENUMERABLE:,} coordinates, whose strides may cancel", "strides of one sign", "take a smaller layout"
-        )
-    sums = [(0, 0)]
-    for (s, _d, p), v in zip(modes, values):
-        sums = [(x + c * v, y + c * int(p)) for c in range(int(s)) for x, y in sums]
-    places = sorted(y for x, y in sums if x == 0)
+    up, down = ([(int(s), abs(v), int(p)) for (s, _d, p), v in zip(modes, values) if (v < 0) is sign] for sign in (False, True))
+    few = max(math.prod(s for s, _v, _p in side) for side in (up, down)) <= ENUMERABLE
+    over, under = (_places_of(side if few else []) for side in (up, down))
+    if not few or sum(len(places) * len(under.get(value, ())) for value, places in over.items()) > ENUMERABLE:
+        expected = f"at most {ENUMERABLE:,} coordinates of each sign, and as many zeros"
+        raise Unproven(f"{what}: strides of both signs, which may cancel", expected, "take a smaller layout, or strides of one sign")
+    places = sorted(x + y for value, xs in over.items() for x, y in itertools.product(xs, under.get(value, ())))
     digits = _as_digits(places)
     if digits is None:
         raise DivisibilityError(f"{what}: its zeros are at {shown(tuple(places))}", "strides that do not cancel", "take its modes apart")
     return [(static(n), static(r)) for n, r in digits]
+
+
+def _places_of(modes: list[tuple[int, int, int]]) -> dict[int, list[int]]:
+    """Of modes (extent, stride, place): the places of each offset."""
+    out = {0: [0]}
+    for s, v, p in modes:
+        moved: dict[int, list[int]] = {}
+        for c, (value, places) in itertools.product(range(s), out.items()):
+            moved.setdefault(value + c * v, []).extend(x + c * p for x in places)
+        out = moved
+    return out
 
 
 def _as_digits(places: list[int]) -> list[tuple[int, int]] | None:

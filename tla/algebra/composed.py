@@ -28,7 +28,7 @@ from ..core.questions import equal
 from ..core.swizzle import Swizzle, make_swizzle
 from . import coalesce, divide, modes
 from .codomain import coshape, cosize
-from .common import max_common_layout
+from .common import max_common_layout, nullspace
 from .complement import complement
 from .composition import composition
 from .divide import logical_product
@@ -67,10 +67,12 @@ def _right_inverse(layout: ComposedLayout) -> Any:
 
 @on(ComposedLayout, left_inverse)
 def _left_inverse(layout: ComposedLayout) -> Any:
-    swizzle = _swizzle_of("left_inverse", layout)
-    found = left_inverse(layout.inner)
+    """The plain inverse with the swizzle in front of it, where every value agrees; else the inverse of each part, the last one first."""
+    swizzle, found, n = _swizzle_of("left_inverse", layout), left_inverse(layout.inner), known(size(layout))
+    if n is not None and n > ENUMERABLE:  # an inner layout that has an inverse has no negative strides
+        most = layout.offset + int(cosize(layout.inner)) - 1
+        return _undone(layout, swizzle, found, max(most, swizzle.reads | swizzle.changes))
     values = values_of(layout, f"left_inverse of {shown(layout)}")
-    span = 1 << max(values, default=0).bit_length()
     if is_constant(0, layout.offset):
         try:
             moved = composition(found, swizzle)
@@ -78,8 +80,23 @@ def _left_inverse(layout: ComposedLayout) -> Any:
                 return moved
         except (DivisibilityError, Unproven):
             pass
+    return _undone(layout, swizzle, found, max(values, default=0))
+
+
+def _undone(layout: ComposedLayout, swizzle: Swizzle, found: Any, most: Any) -> Any:
+    """The inverse of each part, for offsets of as many bits as `most`: a swizzle is its own."""
+    span = 1 << int(most).bit_length()
     whole = Layout(static(span) if layout.is_static else span, _1)
     return ComposedLayout(found, -layout.offset, ComposedLayout(swizzle, _0, whole))
+
+
+@on(ComposedLayout, nullspace)
+def _nullspace(layout: ComposedLayout) -> Layout:
+    """Of a swizzled layout: a swizzle maps 0, and nothing else, to 0."""
+    _swizzle_of("nullspace", layout)
+    if not is_constant(0, layout.offset):
+        raise DivisibilityError(f"nullspace of {shown(layout)}: nothing may be at offset 0", "an offset of _0", "move it into the pointer")
+    return nullspace(layout.inner)
 
 
 def _swizzle_of(name: str, layout: ComposedLayout) -> Swizzle:

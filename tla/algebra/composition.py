@@ -103,6 +103,7 @@ def _reaching(count: IntLike, steps: list[tuple[Any, int, Any]]) -> list[tuple[i
 
 
 def _composed(a: Layout, b: Layout) -> Layout:
+    """The composition without what of it is valid: in plain ints where both are static, else mode by mode."""
     plain_a, plain_b = a.plain_modes(), b.plain_modes()
     if plain_a and plain_b:
         cut = cut_by(plain_a, plain_b)

@@ -29,6 +29,8 @@ from .inverse_digits import SEARCHABLE, larger_inverse, whole_modes
 
 _0, _1 = Int[0](), Int[1]()
 _ONE = Layout(_1, _0)
+#: Spans of offsets up to this are searched for any left inverse.
+SEARCHED = 256
 
 # ---------------------------------------------------------------------------------------------- right inverse
 
@@ -157,22 +159,24 @@ def _any_left_inverse(layout: Layout, modes: list[tuple[Any, Any, Any]]) -> Layo
         why = "its integers are not static, and its strides do not divide each other"
         raise Unproven(f"{what}: {why}", "static integers, or strides that divide", "write Int[N]()")
     n, span = math.prod(int(s) for s, _d, _p in modes), sum(abs(int(d)) for _s, d, _p in modes)
+    expected = "strides each past the reach of the smaller ones"
     if n > SEARCHABLE or span > 2**20:
-        raise DivisibilityError(
-            f"{what}: its strides do not divide each other", "strides each past the reach of the smaller ones", "pad its modes"
-        )
+        raise DivisibilityError(f"{what}: its strides do not divide each other", expected, "pad its modes")
     places = {0: 0}
     for s, d, at in modes:
         places = {x + c * int(d): y + c * int(at) for c in range(int(s)) for x, y in places.items()}
     if len(places) < n:
         raise InjectivityError(f"{what}: two coordinates share an offset", "an injective layout", "leave out the modes that repeat")
-    if min(places) >= 0 and max(places) < 256:
+    if max(places) >= SEARCHED:
+        why = f"its strides do not divide each other, and spans past {SEARCHED} are not searched"
+        raise DivisibilityError(f"{what}: {why}", expected, "pad its modes")
+    if min(places) >= 0:
         for radices in _prime_chains(max(places)):
             extents = [b // a for a, b in itertools.pairwise(radices)]
             if strides := _strides(radices, places):
                 extents.append(max(places) // radices[-1] + 1)
                 return from_modes(merge([(static(s), static(d)) for s, d in zip(extents, strides)]))
-    raise DivisibilityError(f"{what}: no layout was found", "strides each past the reach of the smaller ones", "pad its modes")
+    raise DivisibilityError(f"{what}: no layout was found", expected, "pad its modes")
 
 
 def _prime_chains(top: int, start: int = 1) -> Iterator[list[int]]:

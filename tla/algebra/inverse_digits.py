@@ -159,6 +159,7 @@ class _Digits:
                 self._anywhere([x + c * r for c in range(k) for x in image], [*digits, (k, r)])
 
     def _along_modes(self, p: int, used: list[int], digits: Pieces) -> None:
+        """Try every digit that can follow at place p, and after each all that can follow it; `used` counts steps in each mode."""
         if not self._note(p, [(n, r) for n, r, _p in digits]):
             return
         room = [s - 1 - u for (s, _d), u in zip(self.modes, used)]

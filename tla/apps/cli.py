@@ -61,7 +61,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except TlaError as error:
-        return _fail(str(error))
+        return _fail(str(terminal.in_shell_words(error.reason)))
     except OSError as error:
         return _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror))
     return 0

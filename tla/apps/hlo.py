@@ -53,7 +53,11 @@ def hlo(arguments: argparse.Namespace) -> Answer:
         lines = [*xla.read_hlo(file, errors.append)]
     _say_unread(errors)
     if not lines:
-        raise LeafTypeError(f"{arguments.file}: no instruction of HLO in it", "the text of an HLO module", "check the file")
+        raise LeafTypeError(
+            f"{arguments.file}: no instruction of HLO in it",
+            "the text of an HLO module",
+            "dump the module as text: XLA_FLAGS='--xla_dump_to=DIR --xla_dump_hlo_as_text'",
+        )
     return _totals(xla.totals(lines, arguments.by, arguments.interiors, space), arguments, least)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import shutil
 import sys
 import textwrap
@@ -12,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import IO, Any
 
+from ..core.errors import Reason
 from ..core.ints import IntLike, is_int, known
 from ..xla.curve import in_units
 
@@ -20,6 +22,22 @@ Answer = tuple[Any, Callable[[Any], str]]
 
 #: How long a file is read before it shows, and how long between two updates [seconds].
 _PATIENCE, _PERIOD = 0.5, 0.1
+
+#: Options of commands, by the arguments of Python that they stand for.
+_OPTIONS = {name: f"--{name.replace('_', '-')}" for name in ("color_by", "tile", "bits", "thread", "width", "memory", "name", "integer")}
+_GIVEN = re.compile(rf"\b({'|'.join(_OPTIONS)})=('[^']*'|\([^()]*\)|\w+)")
+_QUOTES = "'()"
+_LEFT_OUT = re.compile(rf"\bleave ({'|'.join(_OPTIONS)}) out")
+
+
+def in_shell_words(reason: Reason) -> Reason:
+    """A reason whose fix names options of the command where the library's fix names arguments.
+
+    >>> print(in_shell_words(Reason("tile 3", "2 integers", "give one in each mode, as in tile=(4, 8)")).fix)
+    give one in each mode, as in --tile 4,8
+    """
+    fix = _GIVEN.sub(lambda m: f"{_OPTIONS[m[1]]} {m[2].strip(_QUOTES).replace(' ', '')}", reason.fix)
+    return reason._replace(fix=_LEFT_OUT.sub(lambda m: f"leave {_OPTIONS[m[1]]} out", fix))
 
 
 def open_missing_streams() -> None:

@@ -127,7 +127,7 @@ def fits(tiles: Mapping[str, Any], arch: Any = AtlasA2, stages: Any = 1) -> dict
     for given, wanted in tiles.items():
         place = position_of(given)
         if place not in arch.sizes:
-            raise LeafTypeError(f"tiles in {place}", f"one of {', '.join(arch.sizes)}", "global memory has no limit here")
+            raise LeafTypeError(f"tiles in {place}", f"one of {', '.join(arch.sizes)}", f"leave {place} out: it has no limit")
         count = stages.get(given, 1) if isinstance(stages, Mapping) else stages
         sizes = [_bytes(tile, element, arch.alignment[place]) * int(leaf(count)) for tile, element in _pairs(wanted)]
         found[place] = fit = Fit(place, sum(sizes), arch.sizes[place])

@@ -123,7 +123,11 @@ class Tag:
             raise RankError(f"{self} of the sizes {shown(given)}", f"{expected}, each an integer", fix)
         for name, n in [*zip(names, sizes), *(("batch", n) for n in outer)]:
             if at_most(leaf(n), 0 if name.startswith("block") else -1):
-                raise RangeError(f"{self} of the sizes {shown(given)}", "sizes of 0 or more, blocks of 1 or more", f"use another than {n}")
+                raise RangeError(
+                    f"{self} of the sizes {shown(given)}",
+                    "sizes of 0 or more, blocks of 1 or more",
+                    f"use {1 if name.startswith('block') else 0} or more for {name}",
+                )
         return tuple(map(leaf, sizes)), tuple(map(leaf, outer))
 
     def __repr__(self) -> str:

@@ -18,6 +18,7 @@ INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
 
 # What the dtypes of arrays and tracers, numpy's or another library's, are called: int32, torch.int64, Int32, bfloat16, key<fry>.
 _INTEGER_DTYPE = r"(?i)(?:.*\.)?(u?)int(\d+)"
+NO_INTEGER_DTYPE = r"(?i)float|complex|bool|key<"
 
 
 def dtype_of(x: Any) -> str:

@@ -56,6 +56,7 @@ def build_info() -> BuildInfo:
 
 
 def _read_build() -> BuildInfo:
+    """The build that the record beside the package tells of, if what it compiled is what is there."""
     try:
         with open(_RECORD, encoding="utf-8") as file:
             lines = file.read().splitlines()

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from numbers import Integral
 from typing import Any, Protocol, TypeAlias
 
-from .arrays import INT64_MAX, INT64_MIN, computed, dtype_of, range_of, require_held
+from .arrays import INT64_MAX, INT64_MIN, NO_INTEGER_DTYPE, computed, dtype_of, range_of, require_held
 from .digits import merged_leaves
 from .errors import LeafTypeError, RangeError, RankError
 from .int_tuple import IntTuple, Underscore, as_int_tuple, as_tuple, leaves, opened, product, shown
@@ -87,7 +87,7 @@ def coord_leaf(x: object) -> Leaf:
         return _index_array(np, x)
     if isinstance(x, Underscore):
         raise LeafTypeError("`_` in a coordinate", "an integer for each mode", "write slice_((_, 3), layout) for what is left open")
-    if re.search(_NO_INTEGER_DTYPE, dtype := dtype_of(x)):
+    if re.search(NO_INTEGER_DTYPE, dtype := dtype_of(x)):
         raise LeafTypeError(f"a coordinate array of {dtype}", "an integer array", "convert it with .astype('int32') if that is meant")
     if (
         is_no_integer(x)
@@ -110,10 +110,6 @@ def _index_array(np: Any, x: Any) -> Any:
         raise LeafTypeError(f"a coordinate array of {x.dtype}", "an integer array", "convert it with .astype('int64') if that is meant")
     fits = x.size == 0 or INT64_MIN <= int(x.min()) <= int(x.max()) <= INT64_MAX
     return x.astype(np.int64 if fits else object)
-
-
-# What the dtypes of arrays and tracers, numpy's or another library's, are called: int32, torch.int64, Int32, bfloat16, key<fry>.
-_NO_INTEGER_DTYPE = r"(?i)float|complex|bool|key<"
 
 
 def as_coord(x: object) -> IntTree:

@@ -79,7 +79,7 @@ class BufferResource:
             what = f"a buffer resource: groups of {self.index_stride} records"
             raise RangeError(what, "8, 16, 32, 64, or 0: not swizzled", "use 64, a wave")
         if self.base % 4:
-            raise RangeError(f"a buffer resource at byte {self.base}", "a multiple of 4", "align the buffer")
+            raise RangeError(f"a buffer resource at byte {self.base}", "a multiple of 4", "align the buffer to 4 bytes")
         if self.index_stride and (not self.stride or self.stride % ELEMENT_BYTES):
             what = f"a swizzled buffer resource with records of {self.stride} bytes"
             raise RangeError(what, f"a multiple of {ELEMENT_BYTES}", f"pad records to {max(4, -(-self.stride // 4) * 4)} bytes")
@@ -120,7 +120,7 @@ def _integers(x: Any, np: Any) -> Any:
     except ValueError:
         array = np.asarray("")
     if array.dtype.kind not in "iu" or (array.size and not 0 <= int(array.min()) <= int(array.max()) < 1 << 32):
-        raise LeafTypeError(f"addresses of {shown(x)}", "integers from 0 to 2**32 - 1", "write addresses(index, offset)")
+        raise LeafTypeError(f"addresses of {shown(x)}", "integers from 0 to 2**32 - 1", "count records and bytes from 0")
     return array.astype(np.int64)
 
 

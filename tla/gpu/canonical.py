@@ -167,7 +167,9 @@ def taken_apart(layout: Any, element: Element) -> Swizzled | Reason:
     if not isinstance(layout, ComposedLayout):
         raise LeafTypeError(f"a layout of shared memory: {type(layout).__name__}", "a layout, swizzled or not", "take tensor.layout")
     if not isinstance(layout.inner, Layout) or isinstance(layout.outer, (Layout, ComposedLayout)):
-        return Reason(f"{shown(layout)}: more than one swizzle over a layout", "Sw<B,M,S> o offset o layout", "compose its parts")
+        return Reason(
+            f"{shown(layout)}: more than one swizzle over a layout", "Sw<B,M,S> o offset o layout", "leave one of the swizzles out"
+        )
     swizzle = layout.outer
     for mode in MODES.values():
         if (swizzle.bits, swizzle.base, swizzle.shift) == (mode.bits, element_base(mode, element.bits), mode.shift):

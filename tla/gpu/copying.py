@@ -60,6 +60,7 @@ def copy_if(tiled_copy: Any, predicate: Any, source: Any, target: Any) -> None:
 
 
 def _copy(where: str, tiled_copy: Any, predicate: Any, source: Any, target: Any) -> None:
+    """Move what a copy's threads read from source to target; with a predicate, what that admits."""
     import numpy as np
 
     atom = tiled_copy.atom if isinstance(tiled_copy, TiledCopy) else tiled_copy

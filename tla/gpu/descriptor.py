@@ -128,7 +128,7 @@ class Descriptor:
         """The descriptor of a tile that begins `units` of 16 bytes further: the next step along K, as a kernel adds it."""
         start = self.start_address + require_number("the step of a descriptor", units)
         if not 0 <= start < 1 << 14:
-            raise RangeError(f"a tile at {start * 16} bytes", "less than 256 KiB", "stay in the buffer")
+            raise RangeError(f"a tile at {start * 16} bytes", "less than 256 KiB", "advance by less than 256 KiB in all")
         return replace(self, start_address=start)
 
     def addresses(self, shape: tuple[int, int], element: Any) -> Any:

@@ -93,7 +93,7 @@ def operand_reads(atom: Any, operand: str, smem: Any, *, memory: Any = None, wid
     per_lane = int(known(product_each(owners.shape)[1]) or 1) * element.bits
     widths = _NVIDIA_WIDTHS if family == "sm" else _WIDTHS
     if found.vector not in widths:
-        raise RangeError(f"a load of {found.vector} bits", f"one of {', '.join(map(str, widths))} bits", "give width")
+        raise RangeError(f"a load of {found.vector} bits", f"one of {', '.join(map(str, widths))} bits", f"write width={widths[-1]}")
     return OperandReads(name.format(widths[found.vector]), -(-per_lane // found.vector), found)
 
 

@@ -58,11 +58,13 @@ _BLOCKS = MappingProxyType(
 
 def _block(vector: Any, arch: Any) -> _Block:
     if not isinstance(arch, str) or arch not in _BLOCKS:
-        raise LeafTypeError(f"scales of {shown(arch)}", f"one of {', '.join(_BLOCKS)}", "of Ascend take tla.MakeMxScaleLayout")
+        raise LeafTypeError(
+            f"scales of {shown(arch)}", f"one of {', '.join(_BLOCKS)}", "use one of these; for Ascend write tla.MakeMxScaleLayout"
+        )
     block = _BLOCKS[arch]
     if not is_int(vector) or isinstance(vector, bool) or vector not in block.vectors:
         what = f"scales of {shown(vector)} elements on {arch}"
-        raise LeafTypeError(what, f"one of {', '.join(map(str, block.vectors))}", "16 of NVFP4, 32 of MX, 1 to count scales")
+        raise LeafTypeError(what, f"one of {', '.join(map(str, block.vectors))}", "use 16 of NVFP4, 32 of MX, 1 to count scales")
     return block
 
 

@@ -47,7 +47,7 @@ def compress(atom: MMAAtom, a: Any) -> tuple[Tensor, Tensor]:
     import numpy as np
 
     if not isinstance(atom, MMAAtom) or atom.sparsity is None:
-        raise LeafTypeError(f"compress for {shown(atom)}", "the atom of a sparse instruction", "give A as it is to a dense one")
+        raise LeafTypeError(f"compress for {shown(atom)}", "the atom of a sparse instruction", "give a dense instruction A as it is")
     a, group = np.asarray(a), group_of(atom)
     if a.ndim != 2 or a.shape[1] % (2 * group) or not a.size:
         raise RankError(f"compress of an array of {a.shape}", f"(M,K), K in multiples of {2 * group}", "pad K with zeros")

@@ -110,7 +110,7 @@ class _Map:
             )
         if not _constant(bits // 8, self.strides[0]):
             what = f"a tensor map: the first mode of shared memory has a stride of {self.strides[0]} bytes in gmem"
-            raise DivisibilityError(what, f"{bits // 8}, contiguous", "shared memory has to have the contiguous mode of gmem first")
+            raise DivisibilityError(what, f"{bits // 8}, contiguous", "give shared memory the contiguous mode of gmem first")
         self._require_extents()
 
     def _require_extents(self) -> None:

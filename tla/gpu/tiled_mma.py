@@ -216,7 +216,9 @@ def _require_permutation(mma: TiledMMA, i: int) -> None:
     if is_int(p) and (known(p) or 0) < 1:
         raise RangeError(where, "1 or more", "leave it out, or write _, for what the atoms cover")
     if isinstance(p, Layout) and not is_bijective(p):
-        raise InjectivityError(where, f"each of 0 to {size(p) - 1} once", "a layout of strides that fill each other's gaps, (2,2):(2,1)")
+        raise InjectivityError(
+            where, f"each of 0 to {size(p) - 1} once", "use a layout of strides that fill each other's gaps, such as (2,2):(2,1)"
+        )
     covered = mul(mma.atom.shape_mnk[i], size(mma.thr_layout_vmnk[i + 1]))
     if not divides(covered, size(p)):
         raise DivisibilityError(

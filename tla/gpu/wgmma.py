@@ -51,6 +51,7 @@ def _metadata(k: int, bits: int) -> Layout:
 
 
 def _wgmma(codes: str, n: int, where: str, suffix: str, sparse: bool) -> MMAAtom:
+    """The atom of a warpgroup's MMA. codes: D, A and B; where: "SS" or "RS", the memory of A and B."""
     d, a, b = (CODES[c] for c in codes.split())
     k = 256 // a.bits * (1 + sparse)
     v = 32 // a.bits * (1 + sparse)

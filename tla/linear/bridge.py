@@ -75,13 +75,17 @@ def affine(layout: Any, in_dims: Sequence[str] | None = None, out_dims: Mapping[
     if len(names) == 1:
         counts = [sum(counts)]
     if len(names) != len(counts):
-        raise RankError(f"linear({shown(layout)}): {len(names)} names", f"{len(counts)}, one for each mode, or 1", "give these")
+        raise RankError(
+            f"linear({shown(layout)}): {len(names)} names",
+            f"{len(counts)}, one for each mode, or 1",
+            "give one name for each mode, or leave in_dims out",
+        )
     width = max([c.bit_length() for c in columns] + [constant.bit_length()], default=0)
     outs = dict(out_dims) if out_dims is not None else {"offset": 1 << width}
     whole = LinearLayout({}, outs)
     if whole.get_total_out_dim_size_log2() < width:
         what = f"linear({shown(layout)}): offsets up to {(1 << width) - 1}"
-        raise RangeError(what, f"out_dims of 2^{width} in all", "make them larger")
+        raise RangeError(what, f"out_dims of 2^{width} in all", "give larger sizes, or leave out_dims out")
     return LinearLayout._of_columns(list(zip(names, counts)), tuple(whole.out_dims.items()), columns), constant
 
 
@@ -126,7 +130,9 @@ def _columns(layout: Layout) -> list[int]:
         d = _known(layout, stride)
         for k in range(_bits_of(layout, extent)):
             if d < 0:
-                raise RangeError(f"linear({shown(layout)}): the stride {d}", "strides of 0 or more", "reverse the mode by an offset")
+                raise RangeError(
+                    f"linear({shown(layout)}): the stride {d}", "strides of 0 or more", "reverse the mode: use its positive stride"
+                )
             images.append(d << k)
     if any(v.bit_length() > MAX_BITS for v in images):
         raise RangeError(f"linear({shown(layout)})", f"offsets of at most {MAX_BITS} bits", "use smaller strides")

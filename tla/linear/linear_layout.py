@@ -50,7 +50,7 @@ class LinearLayout(Named):
         table = self.get_in_dim_names() if kind == "input" else self.get_out_dim_names()
         for name in names:
             if name not in table:
-                raise RankError(f"no {kind} is named {name!r:.40}", f"some of {', '.join(table) or 'none'}", "give these names")
+                raise RankError(f"no {kind} is named {name!r:.40}", f"some of {', '.join(table) or 'none'}", "use names among these")
         return {*names}
 
     @checked
@@ -151,7 +151,9 @@ class LinearLayout(Named):
         for name, size in self._outs:
             if size > outer.get_in_dim_size(name):
                 what = f"compose: {name} has size {size}, and the outer layout takes {outer.get_in_dim_size(name)} of it"
-                raise RangeError(what, f"an input of at least {size}", f"outer.resize_in_dim({name!r}, {size}) would ignore the rest")
+                raise RangeError(
+                    what, f"an input of at least {size}", f"write compose(outer.resize_in_dim({name!r}, {size})): it ignores the rest"
+                )
         names = self.get_out_dim_names()
         ins = tuple((name, tuple(tuple(outer.apply(dict(zip(names, v))).values()) for v in vectors)) for name, vectors in self._ins)
         return LinearLayout._make(ins, outer._outs)
@@ -168,7 +170,7 @@ class LinearLayout(Named):
         if not self.is_surjective():
             missing = unpack(bits.complement(self.columns, self.get_total_out_dim_size_log2())[0], self._outs)
             what = f"invert: nothing reaches ({', '.join(map(str, missing))})"
-            raise RangeError(what, "a layout that reaches every output", "make its outputs smaller")
+            raise RangeError(what, "a layout that reaches every output", "add bases that reach it, or make its outputs smaller")
         return self.pseudoinvert()
 
     def _inputs_text(self, x: int) -> str:
@@ -210,7 +212,7 @@ class LinearLayout(Named):
         for name, size in self._outs:
             if size > outer.get_out_dim_size(name):
                 what = f"invert_and_compose: {name} has size {size}, and {outer.get_out_dim_size(name)} in the outer layout"
-                raise RangeError(what, f"an output of at least {size} there", "make the outer layout larger")
+                raise RangeError(what, f"an output of at least {size} there", f"write outer.resize_out_dim({name!r}, {size})")
         both = [d for d in outer.get_in_dim_names() if self.has_in_dim(d) and dict(self._ins)[d] == dict(outer_there._ins)[d]]
         rest = self.sublayout([d for d in self.get_in_dim_names() if d not in both], names)
         found = rest._least_squares(
@@ -253,6 +255,7 @@ class LinearLayout(Named):
         return self._divided(divisor, left=False)
 
     def _divided(self, divisor: LinearLayout, left: bool) -> LinearLayout | None:
+        """The other factor, where this layout is the product of it and the divisor; None where it is not."""
         theirs = dict(divisor._outs)
         if not all(self.has_out_dim(d) for d in theirs) or not all(self.has_in_dim(d) for d in divisor.get_in_dim_names()):
             return None

@@ -73,7 +73,9 @@ class Named(Built):
     def concat_ins(self: L, other: L) -> L:
         """Both layouts' inputs beside each other; the outputs of both are the same."""
         if self._outs != other._outs:
-            raise RankError("concat_ins of layouts of other outputs", f"{self.out_dims}", "resize and transpose one of them")
+            raise RankError(
+                "concat_ins of layouts of other outputs", f"{self.out_dims}", "use resize_out_dim and transpose_outs on one of them"
+            )
         checked_names("input", [*self.get_in_dim_names(), *other.get_in_dim_names()])
         return self._make((*self._ins, *other._ins), self._outs)
 
@@ -82,7 +84,7 @@ class Named(Built):
         """Both layouts' outputs beside each other; the inputs of both are the same."""
         sizes = [[(name, len(v)) for name, v in layout._ins] for layout in (self, other)]
         if sizes[0] != sizes[1]:
-            raise RankError("concat_outs of layouts of other inputs", f"{sizes[0]}", "resize and transpose one of them")
+            raise RankError("concat_outs of layouts of other inputs", f"{sizes[0]}", "use resize_in_dim and transpose_ins on one of them")
         checked_names("output", [*self.get_out_dim_names(), *other.get_out_dim_names()])
         ins = tuple((name, tuple((*v, *w) for v, w in zip(vs, ws))) for (name, vs), (_, ws) in zip(self._ins, other._ins))
         return self._make(ins, (*self._outs, *other._outs))

@@ -101,7 +101,7 @@ class Bases:
         """The image of a bit of an input."""
         vectors = _named("input", dict(self._ins), name)
         if not 0 <= bit < len(vectors):
-            raise RangeError(f"bit {bit} of {name}", f"0 to {len(vectors) - 1}", "it has no other bits")
+            raise RangeError(f"bit {bit} of {name}", f"0 to {len(vectors) - 1}", "ask for one of these bits")
         return vectors[bit]  # type: ignore[no-any-return]
 
     def get_total_in_dim_size_log2(self) -> int:
@@ -150,7 +150,11 @@ class Bases:
         """
         if {*inputs} != {*self.get_in_dim_names()}:
             have = f"{', '.join(self.get_in_dim_names()) or 'none'}"
-            raise RankError(f"apply to inputs {', '.join(map(str, inputs)) or 'none'}", f"one value for each of {have}", "give these names")
+            raise RankError(
+                f"apply to inputs {', '.join(map(str, inputs)) or 'none'}",
+                f"one value for each of {have}",
+                f"write apply({dict.fromkeys(self.get_in_dim_names(), 0)})",
+            )
         totals: list[Any] = [0] * len(self._outs)
         for name, vectors in self._ins:
             x = inputs[name]

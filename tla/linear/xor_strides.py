@@ -89,12 +89,18 @@ def from_xor_strides(text: str, in_dims: Sequence[str] | None = None, out_dims: 
     names = [f"dim{k}" for k in range(len(columns))] if in_dims is None else list(in_dims)
     counts = [len(c) for c in columns] if len(names) != 1 else [sum(map(len, columns))]
     if len(names) != len(counts):
-        raise RankError(f"from_xor_strides: {len(names)} names", f"{len(counts)}, one for each mode, or 1", "give these")
+        raise RankError(
+            f"from_xor_strides: {len(names)} names",
+            f"{len(counts)}, one for each mode, or 1",
+            "give one name for each mode, or leave in_dims out",
+        )
     flat = [c for mode in columns for c in mode]
     outs = {"offset": 1 << max((c.bit_length() for c in flat), default=0)} if out_dims is None else dict(out_dims)
     whole = LinearLayout({}, outs)
     if any(c >> whole.get_total_out_dim_size_log2() for c in flat):
-        raise RankError(f"from_xor_strides: offsets up to {max(flat)} in {outs}", "outputs that hold them", "make them larger")
+        raise RankError(
+            f"from_xor_strides: offsets up to {max(flat)} in {outs}", "outputs that hold them", "give larger sizes, or leave out_dims out"
+        )
     return LinearLayout._of_columns([*zip(names, counts)], tuple(whole.out_dims.items()), flat)
 
 

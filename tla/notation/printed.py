@@ -174,6 +174,7 @@ class _Type:
         return self.value(name, arguments)
 
     def value(self, name: str, arguments: list[str]) -> str:
+        """A C++ type of this name and these arguments in tla's notation."""
         count = len(arguments)
         if name in _TUPLES:
             return f"({','.join(arguments)})"

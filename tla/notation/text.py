@@ -189,6 +189,7 @@ class Reader:
         return bool(_compiled(_OPERATOR).match(self.text, found.end())) if found else first.isalpha() or first == "-"
 
     def leaf(self) -> Any:
+        """An integer, a symbolic expression, or either times a basis element, as in _4, M//2, 8@0@1."""
         if self.at_expression():
             value, self.at = _EXPRESSIONS.read(self.text, self.at, self.symbols)
             path = _compiled(_PATH).match(self.text, self.at)

@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable
 
 from . import tree
-from .poly import ATOMS, Atom, Mono, Poly, Symbol, interned, order
+from .poly import ATOMS, Atom, Mono, Poly, Symbol, interned, order, without
 from .tree import Tree
 
 #: Of longer sums, only the factor that saves most is tried at each step.
@@ -62,14 +62,11 @@ class Sums:
     def with_factor(self, terms: dict[Mono, int], a: Atom | None, g: int) -> Tree:
         inside, rest = {}, {}
         for m, c in terms.items():
-            if a is None and c % g == 0:
-                inside[m] = c // g
-            elif a is not None and a in m:
-                left = [*m]
-                left.remove(a)
-                inside[tuple(left)] = c
-            else:
+            left = m if a is None else without(m, (a,))
+            if left is None or c % g:
                 rest[m] = c
+            else:
+                inside[left] = c // g
         factor = tree.product(g, [self.sum(inside), *([self.price(a)] if a is not None else [])])
         return tree.total([factor, self.sum(rest)]) if rest else factor
 

@@ -62,6 +62,7 @@ def _is_searched(p: Poly) -> bool:
 
 
 def _searched(p: Poly) -> tuple[Poly, list[str]]:
+    """The cheapest form of p that a search by moves finds, and the moves that lead to it."""
     if not _is_searched(p):
         return p, []
     price = _Prices(p)
@@ -179,6 +180,7 @@ def _readings(q: Atom, a: Poly, b: Poly) -> Iterator[tuple[Poly, Poly, int]]:
 
 
 def _flipped(q: Atom, a: Poly, b: Poly) -> Iterator[Poly]:
+    """a*q + b with the quotient counted from the other end: x//d == -((d - 1 - x)//d)."""
     x, d = q.args
     back = d - ONE - x
     if len(back.terms) <= len(x.terms):
@@ -186,6 +188,7 @@ def _flipped(q: Atom, a: Poly, b: Poly) -> Iterator[Poly]:
 
 
 def _scaled(q: Atom, a: Poly, b: Poly) -> Iterator[Poly]:
+    """a*q + b with numerator and divisor times a size's unit: x//d == (x*u + c)//(d*u) for any 0 <= c < u."""
     x, d = q.args
     for unit in sorted({n.unit for p in (x, d) for n in p.atoms() if isinstance(n, Symbol) and n.unit > 1}):
         up = number(unit - 1) if x.terms.get((), 0) == (d.const or 0) - 1 else ZERO  # what is rounded up reads x + d - 1
@@ -193,6 +196,7 @@ def _scaled(q: Atom, a: Poly, b: Poly) -> Iterator[Poly]:
 
 
 def _absorbed(q: Atom, a: Poly, b: Poly) -> Iterator[Poly]:
+    """A term of b taken into the numerator of the quotient q of a*q + b, where a divides it."""
     x, d = q.args
     lead, c = leading(a)
     for m, k in b:

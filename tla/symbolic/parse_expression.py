@@ -93,6 +93,7 @@ class _Reader:
         return value
 
     def factor(self) -> Any:
+        """A number, a symbol, a call of ceil, min or max, or what stands in parentheses."""
         start, token = self.at, self.peek()
         if token == "(":
             return self.within(lambda: self.xor())

@@ -272,12 +272,11 @@ def split(p: Poly, a: Atom) -> tuple[Poly, Poly]:
     """(A, B) with p == A*a + B and no a in B."""
     with_a, rest = {}, {}
     for m, c in p.terms.items():
-        if a in m:
-            left = [*m]
-            left.remove(a)
-            with_a[tuple(left)] = c
-        else:
+        left = without(m, (a,))
+        if left is None:
             rest[m] = c
+        else:
+            with_a[left] = c
     return Poly(with_a), Poly(rest)
 
 

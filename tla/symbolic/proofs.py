@@ -115,6 +115,7 @@ def ends(x: Atom) -> Ends:
 
 
 def _ends(x: Atom) -> Ends:
+    """The least and the greatest value of an atom, from those of its parts; None where there is none."""
     if isinstance(x, Symbol):
         lows, highs = [*map(least, x.lowers)], [*map(greatest, x.uppers)]
         return max(_known(lows), default=None), min(_known(highs), default=None)

@@ -56,6 +56,7 @@ def _sizes(x: object) -> Iterator[SymInt]:
 
 
 def _at(x: Any, given: Mapping[str, Any]) -> Any:
+    """x with its sizes at these values; what came of static values alone is static."""
     if isinstance(x, SymInt):
         used = [n for name, n in given.items() if name in map(str, x.symbols)]
         value = x.at(given)

@@ -34,6 +34,7 @@ def with_ceil(t: Tree) -> Tree:
 
 
 def _infix(t: Tree, outside: int, spaces: str) -> str:
+    """A tree with infix operators, inside of an operation that binds as strongly as `outside`."""
     if t.op in "nv":
         text = str(t.args[0])
         return f"({text})" if outside > 2 and text.startswith("-") else text
@@ -97,6 +98,7 @@ def _word(text: str) -> str:
 
 
 def _latex(t: Tree, outside: int) -> str:
+    """LaTeX of a tree inside of an operation that binds as strongly as `outside`."""
     if t.op == "n":
         return str(t.args[0])
     if t.op == "v":

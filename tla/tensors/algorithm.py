@@ -261,7 +261,7 @@ def im2col(
     spatial    which modes the window moves along
     border     how many zeros there are around the map in each spatial mode, one integer for all or (before, after) for each. With
                one, the map is copied to a buffer of its own; without, the result is a view
-    batch      which modes stand in the rows beside the window's places; all others are channels
+    batch      which modes stand in the rows, besides the window's places; all others are channels
     Returns    (rows, columns): rows (batch, places), columns (window, channels), each with its last mode fastest, as numpy's
                reshape has them. A filter is (columns, channels out)
     Raises     DivisibilityError where a spatial mode has several strides, or the valid part of a mode is not made of whole

@@ -53,8 +53,8 @@ def paint(view: View, color_by: object, tile: tuple[int, ...] | None) -> Painted
     if not isinstance(color_by, str) or color_by not in RULES:
         raise RangeError(
             f"color_by {color_by!r:.60}",
-            f"one of {', '.join(RULES)}, or a function",
-            "write color_by='tile'; a function gets (coord, offset)",
+            f"one of {', '.join(RULES)}, or a function of (coord, offset)",
+            "write color_by='tile'",
         )
     rule, by_place = RULES[color_by]
     numbers = rule(view, tile)

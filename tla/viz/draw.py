@@ -19,7 +19,7 @@ from .drawing import Drawing
 from .kernels import KINDS, draw_kernel
 from .scene import Axis, Cell, Figure, Grid, clean
 
-_BANKS = OnDemand("tla.viz.banks")  # with tla.access, which other drawings do without
+_BANKS = OnDemand("tla.viz.bank_conflicts")  # with tla.access, which other drawings do without
 
 
 def draw(
@@ -126,7 +126,7 @@ def prepare(subjects: Sequence[Subject], *, color_by: Any, tile: Any = None, bit
 
 
 def _require_alone(layouts: Sequence[Any], options: dict[str, Any]) -> None:
-    """LeafTypeError for what is drawn by its threads beside anything else, or with an option of layouts."""
+    """LeafTypeError for what is drawn by its threads together with anything else, or with an option of layouts."""
     given = [name for name, x in options.items() if x is not None]
     if len(layouts) > 1:
         raise LeafTypeError(

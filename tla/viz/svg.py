@@ -58,6 +58,7 @@ def escape(text: str) -> str:
 
 
 def _elements(canvas: Canvas, scene: Scene) -> Iterator[str]:
+    """The elements of an SVG that draws a canvas."""
     width, height = _number(canvas.width), _number(canvas.height)
     name = escape(", ".join(f.title for f in scene.figures))
     yield (

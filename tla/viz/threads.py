@@ -37,7 +37,7 @@ def draw_threads(layout: object, tile: Any, color_by: str = "thread") -> Drawing
     subject = as_subject(layout)
     extents = tile if isinstance(tile, tuple) else (tile,)
     if len(extents) != 2 or not all(is_int(n) and (known(n) or 0) > 0 for n in extents):
-        raise RankError(f"draw_threads of a tile {shown(tile)}", "two positive integers", "give its rows and columns, as in (16, 8)")
+        raise RankError(f"draw_threads of a tile {shown(tile)}", "two positive integers", "give its rows and columns, as in tile=(16, 8)")
     if color_by not in ("thread", "value"):
         raise RangeError(f"color_by {color_by!r:.60} of threads", "thread or value", "write color_by='thread'")
     if len(modes_of(subject.layout.shape)) != 2:
@@ -46,6 +46,7 @@ def draw_threads(layout: object, tile: Any, color_by: str = "thread") -> Drawing
 
 
 def _threads(subject: Subject, tile: tuple[int, int], color_by: str) -> Figure:
+    """The figure of a tile, each cell with the threads and values that hold it."""
     seen, count = view(subject, (0, 1), LIMIT), tile[0] * tile[1]
     if not seen.is_whole:
         raise RangeError(f"draw_threads of {shown(subject.layout)}: more than {LIMIT} pairs", f"{LIMIT} at most", "draw fewer threads")

@@ -40,6 +40,7 @@ def tikz(scene: Scene) -> str:
 
 
 def _lines(canvas: Canvas) -> Iterator[str]:
+    """The lines of a LaTeX document that draws a canvas."""
     yield r"\documentclass[tikz]{standalone}"
     yield r"\usepackage[T1]{fontenc}\usepackage{textcomp}"
     yield r"\begin{document}\frenchspacing"

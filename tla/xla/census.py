@@ -110,6 +110,7 @@ def merge(parts: Iterable[Census]) -> Census:
 
 
 def _of_file(path: Path) -> Census:
+    """The census of one file; what is refused of it is counted too."""
     try:
         found = memory(path)
     except TlaError as error:

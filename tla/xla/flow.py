@@ -10,7 +10,7 @@ Source: XLA xla/hlo/analysis/hlo_dataflow_analysis.cc, hlo_alias_analysis.cc; xl
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from ..core.cache import plain_memo
@@ -291,23 +291,11 @@ class _Follow:
         return None if start is None else self.again(line, start, now)
 
     def again(self, line: Located, value: int, now: int) -> int:
+        """A value that a copy makes of another one, in the buffer of that."""
         old = self.out.values[value]
         number = len(self.out.values)
-        self.out.values.append(
-            Value(
-                line.instruction.name,
-                old.path,
-                line,
-                old.shape,
-                old.bytes,
-                old.space,
-                now,
-                now,
-                "temporary",
-                self.out.buffer(value),
-                old.same,
-            )
-        )
+        made = replace(old, name=line.instruction.name, line=line, start=now, end=now, kind="temporary", buffer=self.out.buffer(value))
+        self.out.values.append(made)
         return number
 
     def call(self, line: Located, operands: list[Tree], depth: int) -> Tree:

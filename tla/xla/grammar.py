@@ -324,6 +324,7 @@ class _ShapeReader(Reader):
         return unchecked_layout(tuple(order), **properties)
 
     def properties(self, rank: int, at: dict[str, int]) -> dict[str, Any]:
+        """The properties behind minor_to_major, each at most once and in XLA's order. at: where each stands, for errors."""
         out: dict[str, Any] = {}
         last = -1
         if self.token == "(":  # as the documents had it before the T

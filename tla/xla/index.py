@@ -165,7 +165,7 @@ def _inside(shape: ArrayShape, index: Any) -> tuple[Any, ...]:
     for d, (i, n) in enumerate(zip(numbers, dims)):
         if not _all_below(shape, f"index {d}", i, n):
             inside = f"none: dimension {d} is empty" if equal(n, 0) else f"0 to {n - 1} in dimension {d}"
-            raise RangeError(f"index {shown(given)} of {shape}", inside, "use the layout, lower(shape), which has no bounds")
+            raise RangeError(f"index {shown(given)} of {shape}", inside, "count from 0; the layout, lower(shape), has no bounds")
     return numbers
 
 
@@ -190,7 +190,7 @@ def _number(shape: ArrayShape, x: Any, total: Any) -> Any:
         return x
     if x.size and not 0 <= int(x.min()) <= int(x.max()) <= INT64_MAX:
         raise RangeError(
-            f"an index from {x.min()} to {x.max()} of {shape}", "0 or more", "use the layout, lower(shape), which has no bounds"
+            f"an index from {x.min()} to {x.max()} of {shape}", "0 or more", "count from 0; the layout, lower(shape), has no bounds"
         )
     return x.astype("int64")
 

@@ -133,6 +133,7 @@ def from_proto(proto: Mapping[str, Any] | str | bytes) -> Shape | ArrayLayout:
 
 
 def _shape_of(proto: Any, depth: int) -> Shape:
+    """The shape that a ShapeProto says."""
     fields = _fields(proto, "ShapeProto")
     if depth > MAX_DEPTH:
         raise RangeError(f"a ShapeProto deeper than {MAX_DEPTH}", "tuples in tuples up to there", "put the elements side by side")
@@ -376,6 +377,7 @@ def _varint(n: int) -> bytes:
 
 
 def _of_wire(data: bytes, message: str, depth: int) -> Proto:
+    """The fields of a message in protobuf's wire format; fields that are not in the table are passed over."""
     by_number = {field.number: (name, field) for name, field in _MESSAGES[message].items()}
     out: Proto = {}
     at = 0

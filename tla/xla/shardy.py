@@ -152,6 +152,7 @@ class _ShardyReader(MeshReader):
         return TupleSharding(tuple(elements))
 
     def sharding(self) -> AnySharding:
+        """#sdy.sharding<mesh, [dimensions], replicated={...}, unreduced={...}>."""
         self.take("#sdy.sharding")
         self.expect("<", "before a mesh")
         start = self.at
@@ -197,6 +198,7 @@ class _ShardyReader(MeshReader):
         return self.meshes[key]
 
     def mesh(self) -> Mesh | None:
+        """The axes of <[axes], device_ids=[...]>; None for a mesh of no axes and no devices."""
         self.expect("<", "before the axes of a mesh")
         at = self.at
         self.expect("[", "and the axes of a mesh")

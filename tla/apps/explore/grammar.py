@@ -342,7 +342,7 @@ class _Reader(Reader):
     def unknown(self, what: str, known: list[str], expected: str) -> ParseError:
         name, _following = self.ahead()
         close = difflib.get_close_matches(name, known, 1)
-        fix = f"write {close[0]}" if close else "docs/explore.md lists them"
+        fix = f"write {close[0]}" if close else "write one of those that docs/explore.md lists"
         return ParseError(self.text, self.at, f"{what}, {name!r:.40}, is not known", expected, fix)
 
     # ------------------------------------------------------------------------------------------------- calls

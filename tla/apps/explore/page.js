@@ -151,7 +151,7 @@ function sizesOf(names) {
 // ------------------------------------------------------------------------------------------------ the text, and history
 
 let draft = false, timer = 0, due = null;   // a change that waits for an answer, and what asks for it
-//: What the address holds beside the text, and the value that it need not hold.
+//: What the address holds besides the text, and the value that it need not hold.
 const KEPT = { colours: "auto", shown: "offset", zoom: "100 %", bits: "", access: "" };
 
 function address() {

@@ -19,7 +19,7 @@ from .side import Side
 
 @dataclass(frozen=True)
 class Conv2d:
-    """A window that moves over an image: what LoadData3D asks for beside the layouts.
+    """A window that moves over an image: what LoadData3D asks for besides the layouts.
 
     kernel     (height, width) of the filter
     stride     (along height, along width); dilation likewise
@@ -45,7 +45,11 @@ class Conv2d:
                 raise LeafTypeError(f"{name}={text:.60} of a Conv2d", f"{count} integers", "write Conv2d((3, 3), padding=(1, 1, 1, 1))")
             values = tuple(int(leaf(n)) for n in given)
             if not all(least <= n <= most for n in values):
-                raise RangeError(f"{name}={shown(values)} of a Conv2d", f"{least} to {most}", "that is what the fields of LoadData3D hold")
+                raise RangeError(
+                    f"{name}={shown(values)} of a Conv2d",
+                    f"{least} to {most}",
+                    f"use at least {least} and at most {most}: the fields of LoadData3D hold no more",
+                )
             object.__setattr__(self, name, values)
 
     def places(self, size: tuple[int, int]) -> tuple[int, int]:

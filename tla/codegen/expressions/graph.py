@@ -92,6 +92,7 @@ class Graph:
                 self._gather(a)
 
     def _node(self, t: Tree) -> Node:
+        """The node of a tree, its operands made first; a remainder of what is divided anyway is a subtraction."""
         if t.op == "n":
             return self._made("n", t.args, number(t.args[0]))
         if t.op == "v":

@@ -35,7 +35,7 @@ SYSTEMS: dict[str, tuple[Callable[..., str], bool]] = {
     "catlass_dsl": (catlass_dsl, True),
     "xla": (_xla, True),
 }
-#: What kernels are made of beside layouts: CuTe's two languages have it.
+#: What kernels are made of besides layouts: CuTe's two languages have it.
 _KERNEL = (TiledMMA, TiledCopy, MMAAtom, CopyAtom)
 _KERNELS: dict[str, Callable[[Any], str]] = {"cute_cpp": kernel_cpp, "cute_dsl": kernel_dsl}
 

@@ -58,7 +58,9 @@ def _of_warpgroup(found: LinearLayout) -> LinearLayout:
     for name, size in names.items():
         if size and (not found.has_in_dim(name) or found.get_in_dim_size(name) != size):
             has = found.get_in_dim_size(name) if found.has_in_dim(name) else 1
-            raise RangeError(f"tiled_layout: {has} {name}s", f"{size}, of a warpgroup", f"resize_in_dim({name!r}, {size})")
+            raise RangeError(
+                f"tiled_layout: {has} {name}s", f"{size}, of a warpgroup", f"write tiled_layout(layout.resize_in_dim({name!r}, {size}))"
+            )
     return LinearLayout({name: found.bases.get(name, ()) for name in names}, found.out_dims)
 
 
@@ -76,7 +78,9 @@ def _roles(wanted: LinearLayout) -> list[list[Role]]:
             places = [(dim, bit) for dim, n in enumerate(v) for bit in bits.ones(n)]
             if len(places) > 1 or (not places and name == "register") or (places and places[0][1] in table[places[0][0]]):
                 what = f"tiled_layout: {name}={1 << k} goes to ({', '.join(map(str, v))})"
-                raise RangeError(what, "a bit of one dimension that nothing else goes to", "there is no tiled layout of this")
+                raise RangeError(
+                    what, "a bit of one dimension that nothing else goes to", "keep the LinearLayout: no tiled layout is this map"
+                )
             for dim, bit in places:
                 table[dim][bit] = Role(name, k)
     for dim, (name, size) in enumerate(wanted.out_dims.items()):

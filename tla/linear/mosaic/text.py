@@ -90,6 +90,7 @@ _CLOSE = {"(": ")", "<": ">", "[": "]"}
 
 
 def _value(cursor: Cursor, depth: int) -> Any:
+    """A number, a list, None or a call of Mosaic's, such as Replicated(times=4)."""
     if depth > MAX_DEPTH:
         raise cursor.wrong(f"at most {MAX_DEPTH} levels")
     start, token = cursor.at, cursor.next()
@@ -110,7 +111,9 @@ def _value(cursor: Cursor, depth: int) -> Any:
     except TlaError:
         raise
     except TypeError:
-        raise ParseError(cursor.text, start, f"{name} of other parameters", "those that Mosaic prints", "compare them") from None
+        raise ParseError(
+            cursor.text, start, f"{name} of other parameters", "those that Mosaic prints", "write them as Mosaic prints them"
+        ) from None
 
 
 def _items(cursor: Cursor, close: str, depth: int) -> tuple[list[Any], dict[str, Any]]:

@@ -84,6 +84,7 @@ class _Reader(Cursor):
         self.names = names
 
     def attribute(self, depth: int) -> Any:
+        """A layout: an alias, or the name of a form and its parameters in <{...}>."""
         start = self.at
         if depth > MAX_DEPTH:
             raise ParseError(
@@ -107,7 +108,11 @@ class _Reader(Cursor):
             raise ParseError(self.text, start, f"#{name} without {missing.args[0]}", f"{missing.args[0]} = ...", "add it") from None
         except (TypeError, IndexError, AttributeError):
             raise ParseError(
-                self.text, start, f"#{name} with a value of another kind", "the values that Triton prints", "compare them"
+                self.text,
+                start,
+                f"#{name} with a value of another kind",
+                "the values that Triton prints",
+                "write them as Triton prints them",
             ) from None
 
     def alias(self, name: str, start: int) -> Any:
