@@ -792,7 +792,14 @@ print(answer("(32,32):(32,1)", access="a row, an element each")["access"]["text"
 
 
 def test_the_page_needs_neither_numpy_nor_sympy():
-    texts = [*[*TEXTS][::4], *TRITON, "(M,N):(N,1)", "zipped_divide((M,K):(_1,M), (_64,_32))", "Sw<3,3,3> o _0 o (64,64):(64,1)", "(4,2):(1,2)"]
+    texts = [
+        *[*TEXTS][::4],
+        *TRITON,
+        "(M,N):(N,1)",
+        "zipped_divide((M,K):(_1,M), (_64,_32))",
+        "Sw<3,3,3> o _0 o (64,64):(64,1)",
+        "(4,2):(1,2)",
+    ]
     found = subprocess.run([sys.executable, "-c", BARE], input=json.dumps(texts), capture_output=True, text=True, check=True, timeout=120)
     bare, access = found.stdout.splitlines()
     assert json.loads(bare) == json.loads(json.dumps([answer(text) for text in texts]))
