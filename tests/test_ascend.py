@@ -318,6 +318,77 @@ def test_tensors_of_element_types():
         assert (np.asarray(t) == source).all()
 
 
+@pytest.mark.parametrize(
+    "layout",
+    [
+        MakeLayout[4, zN](20, 70),
+        MakeLayout[4, ascend.RowMajor](7, 10),
+        MakeLayout[4, ascend.nZ](70, 33),
+        tla.parse("Sw<1,1,2> o _0 o (8,9):(9,1)"),
+    ],
+    ids=str,
+)
+def test_two_elements_of_four_bits_share_a_byte(layout):
+    """What is done to packed elements is what is done to elements of a byte each, put together."""
+    rng = np.random.default_rng(4)
+    apart = rng.integers(0, 16, 2 * -(-int(tla.cosize(layout)) // 2) + 6).astype(np.uint8)
+    memory = apart[0::2] | apart[1::2] << 4
+    packed, plain = tla.MakeTensor(tla.Packed(memory), layout), tla.MakeTensor(apart, layout)
+
+    def require_same():
+        assert (memory == (apart[0::2] | apart[1::2] << 4)).all()
+        assert (np.asarray(packed) == np.asarray(plain)).all()
+        assert packed[5, 7] == plain[5, 7]
+
+    new, whole = (rng.integers(0, 16, np.asarray(x).shape).astype(np.uint8) for x in (plain, tla.padded(plain)))
+    for change in (
+        lambda t: tla.copy(new, t),
+        lambda t: tla.copy(tla.GetTile(t, (0, 0), (3, 4)), tla.GetTile(t, (1, 3), (3, 4))),  # each overlaps the other
+        lambda t: tla.fill(tla.GetTile(t, (3, 1), (2, 5)), 9),
+        lambda t: tla.fill_padding(t, 3),
+        lambda t: tla.copy_if(whole % 3 == 0, whole, tla.padded(t)),
+        lambda t: t.__setitem__((5, 7), 0),
+    ):
+        change(packed)
+        change(plain)
+        require_same()
+    copied = pickle.loads(pickle.dumps(packed))
+    assert (np.asarray(copied) == np.asarray(plain)).all()
+    before = memory.copy()
+    for refused in (
+        lambda: packed.numpy(),
+        lambda: tla.recast[np.int8](packed),
+        lambda: tla.copy(np.full(new.shape, 16, np.uint8), packed),
+        lambda: tla.fill(packed, 16),
+        lambda: tla.MakeTensor(tla.Packed(memory[:2]), layout),
+        lambda: tla.Packed(np.zeros(3)),
+        lambda: tla.Packed(memory, half),
+        lambda: tla.Packed(memory, 4),
+        lambda: tla.Packed(None),
+    ):
+        with pytest.raises(tla.TlaError):
+            refused()
+    assert (memory == before).all()
+
+
+def test_packed_elements_are_numbers():
+    pytest.importorskip("ml_dtypes")
+    memory = np.zeros(40, np.uint8)
+    t = tla.MakeTensor(tla.Packed(memory, ascend.fp4_e2m1), MakeLayout[ascend.fp4_e2m1, ascend.RowMajor](5, 16), "GM")
+    values = np.array([0, 0.5, 1, -1.5, 2, 3, -4, 6] * 10, np.float32).reshape(5, 16)
+    tla.copy(values, t)
+    assert (np.asarray(t, np.float32) == values).all()
+    assert memory[:4].tolist() == [0x10, 0xB2, 0x54, 0x7E]  # 1 is 0.5, 2 is 1, 11 is -1.5, ...
+    t = tla.MakeTensor(tla.Packed(memory, ascend.int4b), MakeLayout[ascend.int4b, ascend.RowMajor](5, 16), "GM")
+    t[0, 1] = -3
+    assert (t[0, 1], memory[0]) == (-3, 0xD0)
+    with pytest.raises(tla.RangeError, match="-8 to 7"):
+        t[0, 1] = 8
+    like = tla.MakeTensorLike[zN](tla.Packed(np.zeros(5000, np.uint8)), t, "L1")
+    assert str(ascend.transfer(t, like)[0]).startswith("Nd2Nz(dst=0, src=0, ndNum=1, nValue=5, dValue=16")
+    assert ascend.element.element_of(tla.Packed(memory)) == ascend.element.as_element(4)
+
+
 def test_a_copy_fills_the_corner_of_a_larger_tile():
     small, large = np.arange(600, dtype=np.float16).reshape(20, 30), tla.MakeTensor[np.float16](MakeLayout[half, zN](32, 48))
     tla.copy(small, large, corner=True)

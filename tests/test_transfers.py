@@ -90,7 +90,9 @@ def random_pair(rng):
             ("UB", "GM", "RowMajor", "RowMajor"),
         ]
     )
-    element = rng.choice([ascend.half, ascend.float, *([ascend.int8] if begin != "L0C" else [])])
+    narrow = [ascend.int8] if begin != "L0C" else []
+    narrow += [ascend.int4b] if (begin, end) == ("GM", "L1") or (end, a) == ("L0B", "zN") else []
+    element = rng.choice([ascend.half, ascend.float, *narrow])
     c0 = int(element.C0)
     tile = tuple(rng.choice([rng.randint(1, 48), 16, 32]) for _ in range(2))
     step = rng.choice([1, 16, c0, 32])
@@ -192,6 +194,111 @@ def test_the_nearest_legal_start_and_size_are_told_and_are_legal():
     require_copied(*even, transfer(*even))
 
 
+def at(position, layout):
+    return MakeTensor(None, layout, position=position)
+
+
+@pytest.mark.parametrize(
+    ("src", "dst", "arch", "field", "legal", "next_start"),
+    [
+        (
+            at("GM", MakeLayout[half, ascend.RowMajor](5000, 8)),
+            at("UB", MakeLayout[half, ascend.RowMajor](5000, 8, ld=16)),
+            "AtlasA2",
+            "blockCount = 5000",
+            (4095, 8),
+            (4095, 0),
+        ),
+        (
+            at("UB", MakeLayout[half, ascend.RowMajor](4, 16)),
+            at("GM", MakeLayout[half, ascend.RowMajor](4, 16, ld=2**32)),
+            "AtlasA2",
+            "dstStride = 8589934560",
+            (1, 16),
+            (1, 0),
+        ),
+        (
+            at("L0C", ascend.L0C(16, 32).layout),
+            at("GM", MakeLayout[half, ascend.RowMajor](16, 32, ld=2**33)),
+            "AtlasA2",
+            "dstStride = 8589934592",
+            (1, 32),
+            (1, 0),
+        ),
+        (
+            at("L0C", ascend.L0C(16, 4096).layout),
+            at("GM", MakeLayout[half, ascend.RowMajor](16, 4096)),
+            "Ascend950",
+            "nSize = 4096",
+            (16, 4080),
+            (0, 4080),
+        ),
+        (
+            GetTile(at("GM", MakeLayoutFmap[half](1, 2, 9, 70000)), (0, 0, 0, 0, 0), (1, 2, 3, 16, 16)),
+            at("L1", MakeLayoutFmap[half](1, 2, 3, 16)),
+            "AtlasA2",
+            "srcStride = 69984",
+            (1, 2, 1, 16, 16),
+            (0, 0, 1, 0, 0),
+        ),
+    ],
+    ids=["rows", "far rows", "far rows of L0C", "wide", "image"],
+)
+def test_a_field_that_overflows_names_the_largest_tile_that_is_legal(src, dst, arch, field, legal, next_start):
+    with pytest.raises(RangeError) as error:
+        transfer(src, dst, arch, element=half)
+    assert field in error.value.reason.what
+    assert error.value.reason.fix == f"move ({','.join(map(str, legal))}) elements at a time: GetTile of both"
+    for start in ((0,) * len(legal), next_start):
+        a, b = (GetTile(t, start, legal) for t in (src, dst))
+        made = transfer(a, b, arch, element=half)
+        if len(legal) == 2:
+            require_copied(a, b, made)
+    mode = next(i for i, n in enumerate(next_start) if n)
+    more = tuple(n + (16 if arch == "Ascend950" else 1) if i == mode else n for i, n in enumerate(legal))
+    with pytest.raises(RangeError):
+        transfer(*(GetTile(t, (0,) * len(more), more) for t in (src, dst)), arch, element=half)
+
+
+def test_nd2nz_has_16384_rows_at_most():
+    src, dst = at("GM", MakeLayout[half, ascend.RowMajor](16384, 16)), at("L1", MakeLayout[half, zN](16384, 16))
+    (i,) = transfer(src, dst)
+    assert i.parameters["nValue"] == i.parameters["dstNzC0Stride"] == 16384  # as AscendC's reference allows
+    with pytest.raises(RangeError, match="nValue = 16385\n  expected  0 to 16384"):
+        TransferInstruction("Nd2Nz", 0, 0, {**i.parameters, "nValue": 16385}, half).require_fields()
+
+
+def test_a_tile_of_l0c_may_begin_at_any_row():
+    """Addresses there are aligned to 64 bytes: 16 accumulators, which are a row of a block."""
+    whole = at("L0C", ascend.L0C(40, 48).layout)
+    src, dst = GetTile(whole, (5, 16), (20, 32)), at("GM", MakeLayout[half, ascend.RowMajor](20, 32))
+    require_copied(src, dst, transfer(src, dst, element=half))
+    with pytest.raises(RangeError, match=r"begin the tile at \(5,0\) or \(5,16\)"):
+        transfer(GetTile(whole, (5, 8), (20, 32)), dst, element=half)
+
+
+@pytest.mark.parametrize(("tag", "inner"), [("RowMajor", zN), ("ColumnMajor", nZ)])
+def test_elements_of_four_bits_are_moved_as_bytes(tag, inner):
+    """AscendC counts the fields of Nd2Nz in bytes for int4b_t, and CATLASS's CopyGmToL1 halves dValue and srcDValue."""
+    rows_, columns = (100, 70) if tag == "RowMajor" else (70, 100)
+    src = GetTile(at("GM", MakeLayout[ascend.int4b, getattr(ascend, tag)](rows_, columns, ld=90)), (2, 4), (60, 60))
+    dst = at("L1", MakeLayout[ascend.int4b, inner](60, 60))
+    (i,) = made = transfer(src, dst)
+    assert (i.parameters["nValue"], i.parameters["dValue"], i.parameters["srcDValue"]) == (60, 30, 45)
+    assert "ReinterpretCast" not in i.text
+    require_copied(src, dst, made)
+    odd = at("GM", MakeLayout[ascend.int4b, getattr(ascend, tag)](rows_, columns, ld=91))
+    with pytest.raises(Unproven, match="is not moved to its place"):  # a row would begin inside of a byte
+        transfer(odd, at("L1", MakeLayout[ascend.int4b, inner](rows_, columns)))
+
+
+def test_four_bits_are_transposed_in_squares_of_64():
+    src, dst = at("L1", MakeLayout[ascend.int4b, zN](128, 100)), at("L0B", MakeLayout[ascend.int4b, nZ](128, 100))
+    made = transfer(src, dst)
+    assert [(i.src, i.dst, *i.parameters.values()) for i in made] == [(0, 0, 2, 2, 3, 0), (4096, 7168, 2, 2, 3, 0)]
+    require_copied(src, dst, made)
+
+
 def test_widths_and_tags_without_a_path_are_refused_with_those_that_have_one():
     rows_ = [MakeTensor(None, MakeLayout[ascend.int4b, ascend.RowMajor](4, 64), position=p) for p in ("GM", "UB")]
     with pytest.raises(LeafTypeError, match=r"elements of 8 or 16 or 32 bits\n.*give an element type of this width"):
@@ -273,5 +380,5 @@ def test_an_instruction_says_what_it_moves():
     assert str(i.moved.src) == "((16,16),2):((16,1),768)"
     assert str(i.moved.dst) == "((16,16),2):((1,16),256)"
     assert i.text.startswith("{ AscendC::LoadData2DParams p; p.repeatTimes = 2;")
-    with pytest.raises(RangeError, match="repeatTimes = 256, in a field of 8 bits"):
+    with pytest.raises(RangeError, match="repeatTimes = 256\n  expected  0 to 255"):
         TransferInstruction("LoadData2D", 0, 0, {**i.parameters, "repeatTimes": 256}, half).require_fields()

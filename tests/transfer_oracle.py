@@ -4,7 +4,7 @@ import itertools
 
 
 def nd2nz(p, c0, form):
-    if form == "pairs":
+    if "pairs" in form:
         yield from pairs(p, c0, p["srcDValue"], 1)
         return
     for n in range(p["nValue"]):

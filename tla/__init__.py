@@ -119,6 +119,7 @@ from .tensors.algorithm import copy, fill, fill_padding, gemm, im2col, reduce
 from .tensors.make import make_fragment_like, make_identity_tensor, make_tensor, make_tensor_like
 from .tensors.make_tensor import MakeTensor, padded
 from .tensors.offsets import offsets
+from .tensors.packed import Packed
 from .tensors.predicated import copy_if
 from .tensors.tensor import Tensor
 from .tensors.views import GetTile, MakeTensorLike, TileView, domain_offset, local_partition, local_tile, recast, transpose
@@ -213,6 +214,7 @@ __all__ = [
     "MakeTensorLike",
     "MakeTuple",
     "Mod",
+    "Packed",
     "ParseError",
     "RangeError",
     "RankError",

@@ -87,7 +87,7 @@ from .tags import (
     zNUnAlign,
     zZ,
 )
-from .transfers import Bursts, Conv2d, Edge, Moved, Transfer, TransferInstruction, transfer
+from .transfers import Bursts, Conv2d, Edge, Moved, Transfer, TransferInstruction, tags_at, transfer
 
 __all__ = [  # and float, which `import *` must not take from Python
     "CI1KHKWCOCI0",
@@ -169,6 +169,7 @@ __all__ = [  # and float, which `import *` must not take from Python
     "nN",
     "nZ",
     "recognize",
+    "tags_at",
     "transfer",
     "uint8",
     "uint32",

@@ -20,7 +20,7 @@ from ..core.layout import Layout
 from .element import as_element
 
 _ALIGNMENT = MappingProxyType(
-    {"GM": 1, "L1": 32, "L0A": 512, "L0B": 512, "L0C": 1024, "UB": 32, "Bias": 64, "FixBuf": 128, "L0AMx": 32, "L0BMx": 32}
+    {"GM": 1, "L1": 32, "L0A": 512, "L0B": 512, "L0C": 64, "UB": 32, "Bias": 64, "FixBuf": 128, "L0AMx": 32, "L0BMx": 32}
 )
 
 #: The positions of AscendC by the names that CATLASS's tensors have, and by AscendC's own (`TPosition::A1`).
@@ -38,31 +38,33 @@ class Architecture:
 
     name        as CATLASS has it
     sizes       of each position, the bytes of one core's buffer; global memory is not among them
+    cores       how many cores for matrices its chips have: chips of one architecture differ
     alignment   of each position, the bytes that addresses and rows are aligned to
 
     >>> from tla.ascend import AtlasA2, Ascend950
-    >>> AtlasA2, AtlasA2.sizes["L1"], Ascend950.sizes["L0C"]
-    (AtlasA2, 524288, 262144)
+    >>> AtlasA2, AtlasA2.sizes["L1"], Ascend950.sizes["L0C"], AtlasA2.cores
+    (AtlasA2, 524288, 262144, (20, 24))
 
-    Source: CATLASS `Catlass::Arch`.
+    Source: CATLASS `Catlass::Arch`; the cores are those of its documents and examples (docs 11_matmul_optimization, example 73).
     """
 
     name: str
     sizes: Mapping[str, int]
+    cores: tuple[int, ...]
     alignment: Mapping[str, int] = field(default_factory=lambda: _ALIGNMENT)
 
     def __repr__(self) -> str:
         return self.name
 
 
-def _row(name: str, **sizes: int) -> Architecture:
-    return Architecture(name, MappingProxyType({place: kib * 1024 for place, kib in sizes.items()}))
+def _row(name: str, cores: tuple[int, ...], **sizes: int) -> Architecture:
+    return Architecture(name, MappingProxyType({place: kib * 1024 for place, kib in sizes.items()}), cores)
 
 
-AtlasA2 = _row("AtlasA2", L1=512, L0A=64, L0B=64, L0C=128, UB=192, Bias=1, FixBuf=7)
+AtlasA2 = _row("AtlasA2", (20, 24), L1=512, L0A=64, L0B=64, L0C=128, UB=192, Bias=1, FixBuf=7)
 #: Two dies of the cores of AtlasA2: a core's buffers are the same, and CATLASS builds it as AtlasA2.
-AtlasA3 = _row("AtlasA3", L1=512, L0A=64, L0B=64, L0C=128, UB=192, Bias=1, FixBuf=7)
-Ascend950 = _row("Ascend950", L1=512, L0A=64, L0B=64, L0C=256, UB=248, Bias=4, FixBuf=16, L0AMx=4, L0BMx=4)
+AtlasA3 = _row("AtlasA3", (20, 24), L1=512, L0A=64, L0B=64, L0C=128, UB=192, Bias=1, FixBuf=7)
+Ascend950 = _row("Ascend950", (32,), L1=512, L0A=64, L0B=64, L0C=256, UB=248, Bias=4, FixBuf=16, L0AMx=4, L0BMx=4)
 ARCHITECTURES = {arch.name: arch for arch in (AtlasA2, AtlasA3, Ascend950)}
 
 
@@ -77,7 +79,7 @@ def as_architecture(x: Any) -> Architecture:
 def position_of(x: Any) -> str:
     """A position by CATLASS's name: "L1", or AscendC's "A1" for it."""
     names = {**{name: name for name in POSITIONS}, **{theirs: name for name, theirs in POSITIONS.items()}, **_SHARED}
-    if x not in names:
+    if not isinstance(x, str) or x not in names:
         raise LeafTypeError(f"the position {shown(x)}", f"one of {', '.join(POSITIONS)}", "write MakeTensor(..., position='L1')")
     return names[x]
 

@@ -12,6 +12,7 @@ from ..core.element import C0_BITS, Element
 from ..core.errors import LeafTypeError, RangeError
 from ..core.int_tuple import shown
 from ..core.ints import is_int, leaf
+from ..tensors.packed import bits_of
 
 #: What CATLASS calls the element types in C++.
 CPP_NAMES = {
@@ -39,9 +40,10 @@ _OF_NUMPY = {
 }
 
 
-def element_of(dtype: Any) -> Element:
-    """The element type of a numpy type; its width in bits for one that Ascend has no name for."""
-    return _OF_NUMPY.get(str(dtype)) or as_element(8 * dtype.itemsize)
+def element_of(data: Any) -> Element:
+    """The element type of a buffer; its width in bits for one that Ascend has no name for."""
+    found, bits = _OF_NUMPY.get(str(data.dtype)), bits_of(data)
+    return found if found and found.bits <= bits else as_element(bits)
 
 
 def as_element(x: Any) -> Element:

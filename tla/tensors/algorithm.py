@@ -26,6 +26,7 @@ from ..core.strides import LayoutLeft
 from . import transfer
 from .buffers import integers_of, require_castable, require_values_held, rounded
 from .make_tensor import MakeTensor, as_tensor, padded
+from .packed import memory_of
 from .tensor import Tensor, around, as_element, require_box, require_data, require_writable, tensor_of
 from .views import GetTile, TileView
 
@@ -73,7 +74,7 @@ def copy(source: object, target: object, *, corner: bool = False) -> None:
     _require_extents("copy", source, transfer.counts_of(target), "the target")
     require_castable(source.dtype, target.dtype)
     require_writable("copy", target)
-    if np.may_share_memory(source.data, target.data) or not np.can_cast(source.dtype, target.dtype, "safe"):
+    if np.may_share_memory(memory_of(source.data), memory_of(target.data)) or not np.can_cast(source.dtype, target.dtype, "safe"):
         transfer.scattered(target, rounded("copy", transfer.gathered(source), target.dtype))
     else:
         transfer.transfer(target, source)
@@ -221,7 +222,7 @@ def gemm(a: object, b: object, c: object, tile: tuple[int, int, int] = (256, 256
         raise RankError(f"gemm in tiles of {shown(tile)}", "three extents", "give m, n and k")
     for extent in tile:
         require_positive("gemm: a tile", leaf(extent))
-    a, b = (MakeTensor(transfer.gathered(x)) if np.may_share_memory(x.data, c.data) else x for x in (a, b))
+    a, b = (MakeTensor(transfer.gathered(x)) if np.may_share_memory(memory_of(x.data), memory_of(c.data)) else x for x in (a, b))
     tm, tn, tk = tile
     exact = np.dtype(np.float32) if c.dtype.kind not in "iub" and c.dtype.itemsize < 4 else c.dtype
     for i, j in itertools.product(range(ceil_div(m, tm)), range(ceil_div(n, tn))):

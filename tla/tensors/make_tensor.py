@@ -19,7 +19,8 @@ from ..core.leaf_arithmetic import plus
 from ..core.make_layout import MakeLayout
 from ..core.strides import Shape
 from . import transfer
-from .buffers import as_dtype, storage, strided_storage
+from .buffers import as_dtype, strided_storage
+from .packed import storage_of
 from .positions import require_position
 from .tensor import Tensor, around, require_box, tensor_of
 
@@ -30,7 +31,7 @@ class _MakeTensor:
     """A tensor over a buffer. `MakeTensor[dtype](layout)` is one over a new buffer of zeros.
 
     buffer     a numpy array, or anything with the buffer protocol, __array_interface__ or DLPack (torch, JAX); contiguous,
-               and taken as its flat memory. None: a tensor of offsets, or of coordinates
+               and taken as its flat memory. Packed(bytes) for 4-bit elements. None: a tensor of offsets, or of coordinates
     layout     a Layout or ComposedLayout; by default a numpy array's own strides, which need not be contiguous
     coord      where it starts, one integer per top-level mode, or in blocks, nested like the shape; 0 by default
     position   where the buffer lies: "GM", "L1", "L0A" ... of Ascend, "gmem", "smem", "registers", "TMEM" of a GPU, "HBM", "VMEM"
@@ -64,7 +65,7 @@ class _MakeTensor:
             data, begin, strides = strided_storage(buffer)
             layout, offset = MakeLayout(buffer.shape, strides), plus(leaf(offset), begin) if begin else offset
         else:
-            data, layout = None if buffer is None else storage(buffer), _any_layout("MakeTensor", layout)
+            data, layout = None if buffer is None else storage_of(buffer), _any_layout("MakeTensor", layout)
             require_origin("MakeTensor", layout)
         extents = product_each(layout.shape)
         start = (_0,) * len(extents) if coord is None else start_of("MakeTensor", innermost(layout), coord)

@@ -31,6 +31,7 @@ from ..core.value import Value, new_value, put
 from . import guard as guards, transfer
 from .buffers import integers_of, require_castable, require_values_held
 from .guard import Guard
+from .packed import kind_of, require_whole_bytes
 
 _0 = Int[0]()
 
@@ -101,7 +102,7 @@ class Tensor(Value, Displayed):
 
     def __repr__(self) -> str:
         place = "" if equal(self.offset, 0) else f" at {self.offset}"
-        parts = [("None" if self.data is None else f"{self.dtype}[{self.data.size}]") + place, str(self.layout)]
+        parts = [("None" if self.data is None else f"{kind_of(self.data)}[{self.data.size}]") + place, str(self.layout)]
         parts += [f"coord={self.coord}"] if any(equal(c, 0) is not True for c in self.coord) else []
         parts += [] if self.position is None else [f"position={self.position!r}"]
         return f"Tensor({', '.join(parts)})"
@@ -168,6 +169,7 @@ class Tensor(Value, Displayed):
         [[[0, 2], [1, 3]], [[4, 6], [5, 7]]]
         """
         require_data("numpy()", self)
+        require_whole_bytes("numpy()", self.data)
         if isinstance(self.layout, ComposedLayout):
             what = f"numpy() of {self!r}: its layout is composed"
             raise LeafTypeError(what, "one shape and stride", "write numpy.asarray(t), which copies it together")

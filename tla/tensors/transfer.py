@@ -17,6 +17,7 @@ from ..core.errors import RangeError, RankError
 from ..core.int_tuple import product_each
 from ..core.swizzle import Swizzle
 from .guard import Guard
+from .packed import Packed
 from .refinement import Cell, Digits, digits, refinement
 
 #: So many indices of the axis that the target has fastest are moved at a time, where the source has another one fastest:
@@ -182,7 +183,7 @@ def scattered(x: Elements, dense: Any) -> None:
 
 def filled(x: Elements, value: object) -> None:
     """Write one value to every valid element of x."""
-    found = cells_of(x)
+    found = None if isinstance(x.data, Packed) else cells_of(x)
     if found is None:
         x.data[offsets_of(x)] = value
     for begin, modes in found or ():
@@ -203,7 +204,8 @@ def _runs_of(x: Elements) -> tuple[int, int]:
     that one digit, the n elements from a multiple of n on lie side by side, from a multiple of n on.
     """
     layout = x.layout
-    found = digits(layout.inner) if isinstance(layout, ComposedLayout) and isinstance(layout.outer, Swizzle) else None
+    swizzled = isinstance(layout, ComposedLayout) and isinstance(layout.outer, Swizzle) and not isinstance(x.data, Packed)
+    found = digits(layout.inner) if swizzled else None
     runs = [(1, 0)]
     for i, mode in enumerate(found or ()):
         if mode[0][1] == 1:
@@ -228,7 +230,9 @@ def _in_order(counts: tuple[int, ...]) -> Place:
 
 
 def _copied(counts: tuple[int, ...], target: Any, to: Place, source: Any, of: Place) -> bool:
-    """Whether the elements have been moved by strided copies: if not, none has."""
+    """Whether the elements have been moved by strided copies: if not, none has. Those of less than a byte have no address."""
+    if isinstance(target, Packed) or isinstance(source, Packed):
+        return False
     plan = _plan(counts, (to.starts, of.starts), (to.modes, of.modes), target.dtype == source.dtype)
     for unit, (begin, other), axes, block in plan or ():
         there = array_at(target, to.begin + begin, [(n, d) for n, (d, _) in axes], unit)

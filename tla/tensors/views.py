@@ -26,9 +26,10 @@ from ..core.make_layout import MakeLayout
 from ..core.profiles import congruent
 from ..core.questions import at_most, divides, equal
 from ..core.strides import Shape, Stride
-from .buffers import as_dtype, storage
+from .buffers import as_dtype
 from .make_tensor import MakeTensor, as_tensor
 from .operations import apply
+from .packed import bits_of, require_whole_bytes, storage_of
 from .tensor import Tensor, around, from_zero, gives_places, require_box, require_data, tensor_of
 
 _0, _1 = Int[0](), Int[1]()
@@ -160,10 +161,10 @@ MakeTensorLike = _MakeTensorLike()
 
 def _bits(buffer: object, like: Tensor) -> int:
     """The width of the elements of a buffer, or else of a tensor."""
-    dtype = like.dtype if buffer is None else storage(buffer).dtype
-    if dtype is None:
+    data = like.data if buffer is None else storage_of(buffer)
+    if data is None:
         raise LeafTypeError(f"MakeTensorLike of {like!r} without an element type", "one in brackets", "write MakeTensorLike[zN, half](...)")
-    return 8 * int(dtype.itemsize)
+    return bits_of(data)
 
 
 def transpose(t: Tensor, order: Any = None) -> Tensor:
@@ -407,6 +408,7 @@ recast = _Recast()
 
 def _recast(dtype: Any, t: Tensor) -> Tensor:
     require_data("recast", t)
+    require_whole_bytes("recast", t.data)
     require_box("recast", t)
     layout, offset = from_zero("recast", t)
     old, new = t.data.itemsize, dtype.itemsize

@@ -3,6 +3,7 @@
 from .convolution import Conv2d
 from .instruction import Bursts, TransferInstruction
 from .moved import Edge, Moved
+from .paths import tags_at
 from .plan import Transfer, transfer
 
-__all__ = ["Bursts", "Conv2d", "Edge", "Moved", "Transfer", "TransferInstruction", "transfer"]
+__all__ = ["Bursts", "Conv2d", "Edge", "Moved", "Transfer", "TransferInstruction", "tags_at", "transfer"]

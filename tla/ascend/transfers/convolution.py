@@ -13,7 +13,7 @@ from ...core.errors import LeafTypeError, RangeError
 from ...core.int_tuple import shown
 from ...core.ints import is_int, leaf
 from .instruction import TransferInstruction
-from .moved import ROWS, Axis
+from .moved import FIELD, ROWS, Axis, gap_of
 from .side import Side
 
 
@@ -107,7 +107,7 @@ class Conv2d:
 def image(src: Side, dst: Side) -> Iterator[TransferInstruction]:
     """An image to L1, a block of channels after another; each line of it is a burst."""
     batch, blocks, high, wide, c0 = src.valid
-    gaps = {name: side.outer(2) // c0 - wide for name, side in (("srcStride", src), ("dstStride", dst))}
+    gaps = {name: gap_of(side.outer(2) // c0 - wide, high, FIELD + 1) for name, side in (("srcStride", src), ("dstStride", dst))}
     fields = {"blockCount": high, "blockLen": wide, **gaps}
     for n in range(batch):
         for c in range(blocks):

@@ -30,14 +30,15 @@ def nd_to_nz(rows: int, inner: bool = False) -> Plan:
 
     def plan(src: Side, dst: Side) -> Iterator[TransferInstruction]:
         c0, n, step = int(src.element.C0), src.valid[rows], src.inner(rows) if inner else src.outer(rows)
-        fields = {"ndNum": 1, "nValue": n, "dValue": src.valid[1 - rows], "srcNdMatrixStride": 0, "srcDValue": step}
+        unit, form = (2, "bytes of pairs") if src.element.bits == 4 else (1, "")  # 4 bits are moved as 8, in fields of bytes
+        fields = {"ndNum": 1, "nValue": n, "dValue": -(-src.valid[1 - rows] // unit), "srcNdMatrixStride": 0, "srcDValue": -(-step // unit)}
         fields |= {"dstNzC0Stride": dst.outer(1 - rows) // c0, "dstNzNStride": dst.inner(rows) // c0, "dstNzMatrixStride": 0}
         if step < STRIDE_LIMIT:
-            yield TransferInstruction("Nd2Nz", dst.at, src.at, fields, src.element)
+            yield TransferInstruction("Nd2Nz", dst.at, src.at, fields, src.element, form)
             return
         fields |= {"nValue": 1, "srcDValue": 0, "dstNzNStride": 0}
         for i in range(n):
-            yield TransferInstruction("Nd2Nz", dst.at + i * c0, src.at + i * step, fields, src.element)
+            yield TransferInstruction("Nd2Nz", dst.at + i * c0, src.at + i * step, fields, src.element, form)
 
     return plan
 
@@ -85,11 +86,12 @@ def bytes_to_l0a(src: Side, dst: Side) -> Iterator[TransferInstruction]:
 
 
 def bytes_to_l0b(src: Side, dst: Side) -> Iterator[TransferInstruction]:
-    """Squares of 32 by 32 bytes, transposed: zN to nZ."""
-    stride = src.outer(1) // fractal_of(src.element) // 2
-    fields = {"repeatTimes": src.blocks(1), "srcStride": stride, "dstGap": 1, "dstFracGap": 0}
+    """Squares of C0 by C0 elements, transposed: zN to nZ."""
+    rows = int(src.element.C0) // ROWS
+    stride = src.outer(1) // fractal_of(src.element) // rows
+    fields = {"repeatTimes": src.blocks(1), "srcStride": stride, "dstGap": rows - 1, "dstFracGap": 0}
     for i in range(dst.blocks(0)):
-        yield TransferInstruction("LoadData2DTranspose", dst.at + i * dst.outer(0), src.at + i * src.outer(0) * 2, fields, src.element)
+        yield TransferInstruction("LoadData2DTranspose", dst.at + i * dst.outer(0), src.at + i * src.outer(0) * rows, fields, src.element)
 
 
 def words(points: int, align: int, transposes: bool, to_b: bool) -> Plan:
@@ -111,10 +113,10 @@ def words(points: int, align: int, transposes: bool, to_b: bool) -> Plan:
 
 
 def wide_nd_to_nz(rows: int, inner: bool = False) -> Plan:
-    """As nd_to_nz, with strides of 64 bits; fp4 is counted in bytes, as pairs."""
+    """As nd_to_nz, with strides of 40 bits; 4 bits are counted in bytes, as pairs."""
 
     def plan(src: Side, dst: Side) -> Iterator[TransferInstruction]:
-        c0, unit = int(src.element.C0), src.element.group
+        c0, unit = int(src.element.C0), 2 if src.element.bits == 4 else 1
         step = src.inner(rows) if inner else src.outer(rows)
         fields = {"ndNum": 1, "nValue": src.valid[rows], "dValue": -(-src.valid[1 - rows] // unit), "srcNdMatrixStride": 0}
         fields |= {"srcDValue": -(-step // unit), "dstNzC0Stride": dst.outer(1 - rows) // c0, "dstNzNStride": dst.inner(rows) // c0}

@@ -13,7 +13,7 @@ from ...core.errors import LeafTypeError
 from ...core.int_tuple import shown
 from ..element import CPP_NAMES, as_element
 from .instruction import TransferInstruction
-from .moved import ROWS
+from .moved import ROWS, gap_of
 from .side import Side
 
 #: How finely values are scaled, as CATLASS's ScaleGranularity has it.
@@ -83,9 +83,14 @@ def _fields(src: Side, dst: Side, step: int, split: bool) -> dict[str, int]:
     return {**fields, "channelSplit": int(split)}
 
 
+def _row_step(dst: Side) -> int:
+    """The step between rows of global memory."""
+    return gap_of(dst.outer(0), dst.valid[0], 2**32)
+
+
 def to_rows(src: Side, dst: Side, settings: Settings) -> Iterator[TransferInstruction]:
     """An accumulator to rows of global memory."""
-    fields = _fields(src, dst, dst.outer(0), split=False)
+    fields = _fields(src, dst, _row_step(dst), split=False)
     yield TransferInstruction("Fixpipe", dst.at, src.at, fields, dst.element, "CFG_ROW_MAJOR", settings)
 
 
@@ -121,7 +126,7 @@ def to_image(wide: bool) -> OutPlan:
 
 def wide_to_rows(src: Side, dst: Side, settings: Settings) -> Iterator[TransferInstruction]:
     """As to_rows; what is not scaled goes by DataCopy."""
-    fields = _fields(src, dst, dst.outer(0), split=False)
+    fields = _fields(src, dst, _row_step(dst), split=False)
     if "deqScalar" in settings or "Between" in settings:
         yield TransferInstruction("FixpipeC310", dst.at, src.at, fields, dst.element, "CFG_ROW_MAJOR", settings)
         return

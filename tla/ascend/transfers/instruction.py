@@ -15,7 +15,7 @@ from ...core.element import Element
 from ...core.errors import RangeError
 from ...core.layout import Layout, require_origin
 from ..element import CPP_NAMES
-from .moved import KINDS, Fields, Moved
+from .moved import FIELD, KINDS, Fields, Moved
 
 #: The bytes that a burst is best aligned to, and is a multiple of.
 BEST_ALIGNMENT = 512
@@ -51,7 +51,8 @@ class TransferInstruction:
     parameters   the fields that say what is moved, by AscendC's names
     element      the element type of dst, and of src but for Fixpipe
     form         what else decides: the configuration of Fixpipe, the direction of DataCopyPad, the unit of DataCopy's bursts
-                 where it is not 32 bytes, "pairs" where the fields count pairs of elements, "wide" on Ascend950
+                 where it is not 32 bytes, "pairs" where the fields count pairs of elements, told as elements twice as wide, "bytes of
+                 pairs" where the type stays that of 4 bits, "wide" on Ascend950
     settings     what changes no address, as text of C++: in small letters fields, how Fixpipe converts; in capitals what stands
                  around the call
 
@@ -119,12 +120,11 @@ class TransferInstruction:
     def require_fields(self) -> None:
         """RangeError where a field does not hold its value."""
         kind = KINDS[self.name]
-        widths = {**kind.bits, **(kind.wide if self.form in ("wide", "pairs") else {})}
+        limits = {**kind.most, **(kind.wide if self.form in ("wide", "pairs") else {})}
         for name, value in self.parameters.items():
-            bits = widths.get(name, 16)
-            if not 0 <= value < 2**bits:
-                what = f"{self.name}: {name} = {value}, in a field of {bits} bits"
-                raise RangeError(what, f"0 to {2**bits - 1}", "move smaller tiles, one after another")
+            most = limits.get(name, FIELD)
+            if not 0 <= value <= most:
+                raise RangeError(f"{self.name}: {name} = {value}", f"0 to {most}", "move smaller tiles, one after another")
 
 
 def _bursts(layout: Layout, begin: int, bits: int) -> Bursts:

@@ -18,6 +18,8 @@ from ...core.layout import Layout
 
 #: The bits of a fractal, and its rows; the columns of a block of L0C are as many.
 FRACTAL_BITS, ROWS = 4096, 16
+#: The largest value of a field of 16 bits, as most are.
+FIELD = 2**16 - 1
 Fields = Mapping[str, int]
 
 
@@ -65,16 +67,16 @@ class Kind(NamedTuple):
 
     moved      what its fields move
     struct     AscendC's parameter struct;  call  AscendC's function
-    bits       the bits of the fields that have not 16
+    most       the largest value of the fields whose is not that of 16 bits
     spelled    fields that the struct has under another name;  unset  fields that it has not
-    wide       the bits of fields on Ascend950, where they are more
+    wide       the largest value of fields on Ascend950, where it is more
     before     what AscendC is told before the call
     """
 
     moved: Callable[[Fields, Element, str], Moved]
     struct: str
     call: str = "DataCopy"
-    bits: Fields = MappingProxyType({})
+    most: Fields = MappingProxyType({})
     spelled: Mapping[str, str] = MappingProxyType({})
     unset: tuple[str, ...] = ()
     wide: Fields = MappingProxyType({})
@@ -83,6 +85,11 @@ class Kind(NamedTuple):
 
 def blocks_of(n: int, size: int) -> int:
     return -(-n // size)
+
+
+def gap_of(gap: int, bursts: int, field: int) -> int:
+    """The gap between bursts, as a field of so many values has it: behind the only burst it does not matter, and is cut off."""
+    return gap % field if bursts == 1 else gap
 
 
 def fractal_of(element: Element) -> int:
@@ -101,8 +108,8 @@ def _dn2nz(p: Fields, element: Element, form: str) -> Moved:
 
 
 def _to_blocks(p: Fields, element: Element, form: str, n_step: int, d_step: int) -> Moved:
-    """nValue by dValue units, in blocks of 32 bytes. A unit is one element, or in the form "pairs" two of them side by side."""
-    n, d, unit = p["nValue"], p["dValue"], 2 if form == "pairs" else 1
+    """nValue by dValue units, in blocks of 32 bytes. A unit is one element, or in a form of pairs two of them side by side."""
+    n, d, unit = p["nValue"], p["dValue"], 2 if "pairs" in form else 1
     c0 = int(element.C0) // unit
     to_n, to_c0 = (p[field] * c0 * unit for field in ("dstNzNStride", "dstNzC0Stride"))
     row, column = Layout(n, to_n), Layout((c0, blocks_of(d, c0)), (unit, to_c0))
@@ -251,33 +258,33 @@ def _fixpipe(p: Fields, element: Element, form: str) -> Moved:
 
 
 _PADS = {f"pad{side}": f"padList[{i}]" for i, side in enumerate(("Left", "Right", "Top", "Bottom"))}
-_ND2NZ = MappingProxyType({"nValue": 14, "dstNzC0Stride": 14, "dstNzNStride": 14})
-_WIDE = MappingProxyType({"dValue": 32, "srcDValue": 64})
-_FIXPIPE = MappingProxyType({"nSize": 12, "dstStride": 32, "channelSplit": 1, "nz2ndEn": 1})
+_ND2NZ = MappingProxyType({"nValue": 2**14, "dstNzC0Stride": 2**14, "dstNzNStride": 2**14})
+_WIDE = MappingProxyType({"dValue": 2**21 - 1, "srcDValue": 2**40 - 1})
+_FIXPIPE = MappingProxyType({"nSize": 4095, "dstStride": 2**32 - 1, "channelSplit": 1, "nz2ndEn": 1})
 _LOAD_3D = Kind(
     _load_3d,
     "LoadData3DParamsV2<{type}>",
     "LoadData",
-    {"enTranspose": 1, "fMatrixCtrl": 1, "strideW": 6, "strideH": 6, "filterW": 8, "filterH": 8, **dict.fromkeys(_PADS, 8)},
+    {"enTranspose": 1, "fMatrixCtrl": 1, "strideW": 63, "strideH": 63, "filterW": 255, "filterH": 255, **dict.fromkeys(_PADS, 255)},
     _PADS,
 )
 
-#: LoadData repeats up to 255 times; Nd2Nz has 16384 rows at most, which its field alone does not say.
+#: The largest values are those of AscendC's reference, which may be less than a field holds: Nd2Nz has 16384 rows at most.
 KINDS: dict[str, Kind] = {
-    "Nd2Nz": Kind(_nd2nz, "Nd2NzParams", bits=_ND2NZ, wide=_WIDE),
-    "Dn2Nz": Kind(_dn2nz, "Dn2NzParams", bits={**_ND2NZ, **_WIDE}),
-    "DataCopy": Kind(_data_copy, "DataCopyParams", bits={"blockCount": 12}),
+    "Nd2Nz": Kind(_nd2nz, "Nd2NzParams", most=_ND2NZ, wide=_WIDE),
+    "Dn2Nz": Kind(_dn2nz, "Dn2NzParams", most={**_ND2NZ, **_WIDE, "dstNzC0Stride": FIELD, "dstNzNStride": FIELD}),
+    "DataCopy": Kind(_data_copy, "DataCopyParams", most={"blockCount": 4095}),
     "DataCopyPad": Kind(
         _data_copy_pad,
         "DataCopyExtParams",
         "DataCopyPad",
-        {"blockCount": 12, "blockLen": 21, "srcStride": 32, "dstStride": 32},
+        {"blockCount": 4095, "blockLen": 2**21 - 1, "srcStride": 2**32 - 1, "dstStride": 2**32 - 1},
         unset=("rightPadding",),
     ),
-    "LoadData2D": Kind(_load_2d, "LoadData2DParams", "LoadData", {"repeatTimes": 8, "ifTranspose": 1}),
-    "LoadData2DTranspose": Kind(_load_2d_transpose, "LoadData2dTransposeParams", "LoadDataWithTranspose", {"repeatTimes": 8}),
-    "LoadData2DV2": Kind(_load_2d_v2, "LoadData2DParamsV2", "LoadData", {"mStep": 8, "kStep": 8, "ifTranspose": 1}),
-    "LoadData2DMx": Kind(_load_2d_mx, "LoadData2DMxParams", "LoadData", {"xStep": 8, "yStep": 8}),
+    "LoadData2D": Kind(_load_2d, "LoadData2DParams", "LoadData", {"repeatTimes": 255, "ifTranspose": 1}),
+    "LoadData2DTranspose": Kind(_load_2d_transpose, "LoadData2dTransposeParams", "LoadDataWithTranspose", {"repeatTimes": 255}),
+    "LoadData2DV2": Kind(_load_2d_v2, "LoadData2DParamsV2", "LoadData", {"mStep": 255, "kStep": 255, "ifTranspose": 1}),
+    "LoadData2DMx": Kind(_load_2d_mx, "LoadData2DMxParams", "LoadData", {"xStep": 255, "yStep": 255}),
     "LoadData3D": _LOAD_3D,
     "LoadData3DWithStride": _LOAD_3D._replace(
         call="LoadDataWithStride", unset=("dstStride",), before="AscendC::SetLoadDataRepeatWithStride({{0, 1, 0, {dstStride}}});"
@@ -292,5 +299,5 @@ KINDS: dict[str, Kind] = {
         _FIXPIPE,
         {"channelSplit": "isChannelSplit"},
     ),
-    "DataCopyCO12Dst": Kind(_fixpipe, "DataCopyCO12DstParams", bits=_FIXPIPE, spelled={"reluEn": "reluPre"}),
+    "DataCopyCO12Dst": Kind(_fixpipe, "DataCopyCO12DstParams", most=_FIXPIPE, spelled={"reluEn": "reluPre"}),
 }

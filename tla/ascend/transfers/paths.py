@@ -13,7 +13,7 @@ from ...core.int_tuple import depth, rank
 from ...core.layout import Layout
 from ...core.questions import equal
 from .. import tags
-from ..architecture import Architecture
+from ..architecture import Architecture, AtlasA2, as_architecture, position_of
 from ..recognize import Is
 from ..tags import Tag
 from . import convolution as conv, cube, fixpipe, vectors
@@ -57,7 +57,7 @@ PATHS = (
     Path("L1", "L0A", tags.nZ, tags.zZ, cube.words(1, 16, transposes=True, to_b=False), (32,)),
     Path("L1", "L0B", tags.nZ, tags.nZ, cube.fractals(transposes=False)),
     Path("L1", "L0B", tags.zN, tags.nZ, cube.fractals(transposes=True), (16,)),
-    Path("L1", "L0B", tags.zN, tags.nZ, cube.bytes_to_l0b, (8,)),
+    Path("L1", "L0B", tags.zN, tags.nZ, cube.bytes_to_l0b, (4, 8)),
     Path("L1", "L0B", tags.zN, tags.nZ, cube.words(0, 16, transposes=False, to_b=True), (32,)),
     Path("L0C", "GM", tags.L0C, tags.RowMajor, fixpipe.to_rows, (8, 16, 32)),
     Path("L0C", "GM", tags.L0C, tags.zN, fixpipe.to_blocks, (8, 16, 32)),
@@ -128,6 +128,20 @@ def path_of(ends: tuple[str, str], layouts: tuple[Any, Any], element: Element, a
     fits = any(element.bits in p.bits for p in paths)
     fix = "make the layouts with these tags" if fits else "give an element type of this width: transfer(..., element=half)"
     raise LeafTypeError(what, _tag_pairs(paths, element), fix)
+
+
+def tags_at(position: Any, arch: Any = AtlasA2) -> tuple[Tag, ...]:
+    """The tags that a layout may have at a position: those of the transfers from there, and to there.
+
+    >>> from tla.ascend import Ascend950, tags_at
+    >>> tags_at("L0A"), tags_at("L0A", Ascend950), tags_at("L0B")
+    ((zZ,), (zN,), (nZ,))
+
+    Raises LeafTypeError for what is no position, or no architecture. Source: CATLASS include/catlass/gemm/tile, conv/tile, epilogue/tile.
+    """
+    arch, position = as_architecture(arch), position_of(position)
+    paths = [p for p in (*PATHS, *WINDOWS) if arch.name in p.archs]
+    return tuple(dict.fromkeys(tag for p in paths for place, tag in ((p.src, p.src_tag), (p.dst, p.dst_tag)) if place == position))
 
 
 def _neighbours(table: list[Path], a: str, b: str) -> str:

@@ -9,23 +9,27 @@ Source: CATLASS include/catlass/gemm/tile, TileCopyTla and CopyL0CToGmTla.
 
 from __future__ import annotations
 
+import functools
+import math
+from collections.abc import Iterable
 from typing import Any
 
 from ...core import element as types
 from ...core.element import Element
-from ...core.errors import LeafTypeError, RangeError
+from ...core.errors import LeafTypeError, RangeError, Reason
 from ...core.int_tuple import shown
 from ...tensors.tensor import Tensor
 from .. import tags
-from ..architecture import AtlasA2, as_architecture, position_of
+from ..architecture import Architecture, AtlasA2, as_architecture, position_of
 from ..element import as_element, element_of
 from ..recognize import Is
 from ..tags import Tag
 from .convolution import Conv2d
+from .cube import Plan
 from .fixpipe import settings_of
 from .instruction import TransferInstruction
 from .paths import BY_SOURCE, Path, path_of
-from .proof import require_lawful
+from .proof import aligned_to, require_lawful
 from .side import Side, side_of
 from .vectors import rows
 
@@ -109,13 +113,17 @@ def transfer(
     else:
         wanted = None
         _require_room(path, b, a.valid)
+    wide = "AtlasA" not in arch.name
+    plan = path.plan
     if conv:
-        made = Transfer(conv.plan(a, b, "AtlasA" not in arch.name))
+        plan = functools.partial(conv.plan, wide=wide)
     elif ends[0] == "L0C":
-        settings = settings_of(width, accumulator, quant, relu, "AtlasA" not in arch.name)
-        made = Transfer(path.plan(a, b, settings))
-    else:
-        made = Transfer((rows("to UB", pad=True) if pad and ends == ("GM", "UB") else path.plan)(a, b))
+        plan = functools.partial(path.plan, settings=settings_of(width, accumulator, quant, relu, wide))
+    elif pad and ends == ("GM", "UB"):
+        plan = rows("to UB", pad=True)
+    made = Transfer(plan(a, b))
+    if (reason := _over_fields(made)) is not None:
+        raise RangeError(reason.what, reason.expected, _legal_tile(plan, a, b, ends, arch) if wanted is None else reason.fix)
     made.beyond = require_lawful(made, ends, a, b, arch, wanted)
     return made
 
@@ -133,7 +141,7 @@ def _element(src: Tensor, dst: Tensor, given: Any) -> Element:
     from_l0c = position_of(src.position) == "L0C"
     for t in (dst,) if from_l0c else (dst, src):
         if t.data is not None:
-            return element_of(t.dtype)
+            return element_of(t.data)
     for layout in (dst.layout, src.layout):
         for bits in (8, 16, 32, 4):
             if any(Is(tag)[bits](layout) for tag in (tags.zN, tags.nZ, tags.zZ)):
@@ -157,6 +165,34 @@ def _require_room(path: Path, dst: Side, src_valid: tuple[int, ...]) -> None:
     if not by_source and any(m < n for m, n in zip(src_valid, dst.valid)):
         what = f"a tile of {shown(dst.valid)} elements from one with {shown(src_valid)} valid"
         raise RangeError(what, "as many valid elements in src", "take GetTile of dst")
+
+
+def _over_fields(made: Iterable[TransferInstruction]) -> Reason | None:
+    """The first field that does not hold its value; None where all do."""
+    try:
+        for instruction in made:
+            instruction.require_fields()
+    except RangeError as error:
+        return error.reason
+    return None
+
+
+def _legal_tile(plan: Plan, a: Side, b: Side, ends: tuple[str, str], arch: Architecture) -> str:
+    """The advice for a tile whose fields overflow: the largest that is shorter along one mode and has none that does."""
+    sizes = (a if ends in BY_SOURCE else b).valid
+    found = []
+    for mode, n in enumerate(sizes):
+        block = math.lcm(*(side.unit(mode, aligned_to(place, side, arch)) for place, side in zip(ends, (a, b))))
+        lo, hi = 0, (n - 1) // block  # tiles of `lo` blocks are legal, of 0 by convention
+        while lo < hi:
+            middle = (lo + hi + 1) // 2
+            tile = (*sizes[:mode], middle * block, *sizes[mode + 1 :])
+            lo, hi = (lo, middle - 1) if _over_fields(plan(a._replace(valid=tile), b._replace(valid=tile))) else (middle, hi)
+        if lo:
+            found.append((*sizes[:mode], lo * block, *sizes[mode + 1 :]))
+    if not found:
+        return "bring the rows closer together: copy the matrix into one of blocks first (PaddingRowMajor)"
+    return f"move {shown(max(found, key=math.prod))} elements at a time: GetTile of both"
 
 
 def _require_same(have: tuple[int, ...], valid: tuple[int, ...], ends: tuple[str, str]) -> None:

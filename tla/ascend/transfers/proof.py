@@ -24,13 +24,11 @@ _L0 = ("L0A", "L0B")
 
 
 def require_lawful(made: Instructions, ends: tuple[str, str], src: Side, dst: Side, arch: Architecture, wanted: Any = None) -> int:
-    """Require that the fields hold their values, the tiles lie in their buffers on whole units, and exactly the valid elements move.
+    """Require that the tiles lie in their buffers on whole units, and that exactly the valid elements move.
 
     wanted    where each element of dst comes from, in numpy, and -1 for a zero; by default where src has it
     Returns   how many bytes behind the tile are written, where the last units of a core's buffer reach past it
     """
-    for instruction in made:
-        instruction.require_fields()
     for place, side in zip(ends, (src, dst)):
         _require_place(place, side, arch)
     sizes = src.valid if wanted is None and ends in BY_SOURCE else dst.valid
@@ -53,23 +51,33 @@ def _beyond(end: int, place: str, dst: Side, arch: Architecture) -> int:
     return max(0, end - own) * bits // 8
 
 
+def bits_in(place: str, side: Side) -> int:
+    """The bits of an element at a position: an accumulator has 32."""
+    return 32 if place == "L0C" else side.element.bits
+
+
+def aligned_to(place: str, side: Side, arch: Architecture) -> int:
+    """The number of elements that a start at a position is a multiple of."""
+    return max(1, arch.alignment[place] * 8 // bits_in(place, side))
+
+
 def _require_place(place: str, side: Side, arch: Architecture) -> None:
     """Require that a tile lies in its buffer, from a whole unit on."""
-    bits = 32 if place == "L0C" else side.element.bits
+    bits, unit = bits_in(place, side), aligned_to(place, side, arch)
     if place in arch.sizes and int(cosize(side.layout)) * bits > arch.sizes[place] * 8:
         what = f"{cosize(side.layout)} elements of {bits} bits in {place}"
         fix = f"take a tile of at most {arch.sizes[place] * 8 // bits} elements, padding included"
         raise RangeError(what, f"at most {arch.sizes[place]} bytes on {arch}", fix)
-    if side.at * bits % (arch.alignment[place] * 8):
+    if side.at % unit:
         what = f"a tile at element {side.at} of {place}, byte {side.at * bits // 8}"
-        near = " or ".join(f"({','.join(map(str, start))})" for start in _aligned_starts(side, arch.alignment[place] * 8 // bits))
+        near = " or ".join(f"({','.join(map(str, start))})" for start in _aligned_starts(side, unit))
         fix = f"begin the tile at {near}" if near else "begin the tile at a whole block of its layout"
         raise RangeError(what, f"a multiple of {arch.alignment[place]} bytes", fix)
 
 
 def _aligned_starts(side: Side, unit: int) -> list[tuple[int, ...]]:
     """The starts next to a tile's, before and after, that lie at whole blocks, or at whole units of a row, and so in memory."""
-    steps = [side.block(i) if side.block(i) > 1 else unit if side.inner(i) == 1 else 1 for i in range(len(side.start))]
+    steps = [side.unit(i, unit) for i in range(len(side.start))]
     before = tuple(s // n * n for s, n in zip(side.start, steps))
     after = tuple(-(-s // n) * n for s, n in zip(side.start, steps))
     ends = [s + n for s, n in zip(side.start, side.room)]

@@ -44,6 +44,13 @@ class Side(NamedTuple):
         extents = modes_of(self.layout.shape)[mode]
         return int(next(leaves(extents))) if isinstance(extents, tuple) else 1
 
+    def unit(self, mode: int, aligned: int) -> int:
+        """The number of elements from one start that may be aligned to the next: a block, or less where each element of the mode is
+        aligned to as many elements."""
+        if self.inner(mode) % aligned == 0:
+            return 1
+        return self.block(mode) if self.block(mode) > 1 else aligned if self.inner(mode) == 1 else 1
+
     def blocks(self, mode: int) -> int:
         """The number of blocks of a mode that hold what is valid."""
         return -(-self.valid[mode] // self.block(mode))

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from ..element import CPP_NAMES
 from .cube import Plan
 from .instruction import TransferInstruction
+from .moved import gap_of
 from .side import Side
 
 _PADDING = ", AscendC::DataCopyPadExtParams<{}>({}, 0, {}, 0)"
@@ -26,7 +27,7 @@ def rows(form: str, pad: bool = False) -> Plan:
         gaps = {name: max(0, step - wide) for name, step in zip(("srcStride", "dstStride"), steps)}
         inside = "dstStride" if form == "to UB" else "srcStride"
         fields = {"blockCount": high, "blockLen": wide * size}
-        fields |= {gap: n * size // 32 if gap == inside else n * size for gap, n in gaps.items()}
+        fields |= {gap: gap_of(n * size // 32 if gap == inside else n * size, high, 2**32) for gap, n in gaps.items()}
         fields |= {"rightPadding": -wide % int(src.element.C0)} if pad else {}
         settings = {"After": _PADDING.format(CPP_NAMES.get(src.element.name, "Element"), str(pad).lower(), fields.get("rightPadding", 0))}
         yield TransferInstruction("DataCopyPad", dst.at, src.at, fields, src.element, form, settings if form == "to UB" else {})

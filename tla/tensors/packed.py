@@ -1,0 +1,117 @@
+"""Memory with two elements of 4 bits in a byte.
+
+Source: CATLASS `float4_e2m1x2_t` and AscendC `int4b_t`: the first of two is the low half of the byte.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..core.element import Element
+from ..core.errors import LeafTypeError, RangeError
+from ..core.int_tuple import shown
+from .buffers import as_dtype, storage
+
+
+class Packed:
+    """A buffer of 4-bit elements, two in a byte, the first in its low half: for MakeTensor in the place of an array.
+
+    memory    the bytes, as MakeTensor takes a buffer; never copied
+    element   an element type of 4 bits, whose values ml_dtypes has: fp4_e2m1 or int4b. None: the bits as they are, 0 to 15 of numpy's
+              uint8
+
+    >>> import numpy as np
+    >>> from tla import MakeTensor, Packed, copy, parse
+    >>> memory = np.array([0x21, 0x43, 0x65], np.uint8)
+    >>> t = MakeTensor(Packed(memory), parse("(2,3):(3,1)"))
+    >>> print(t[0, 1], np.asarray(t).tolist())
+    2 [[1, 2, 3], [4, 5, 6]]
+    >>> t[0, 1] = 15
+    >>> [hex(byte) for byte in memory]
+    ['0xf1', '0x43', '0x65']
+
+    Raises LeafTypeError for bytes that are none, and for other element types. Source: CATLASS `float4_e2m1x2_t`.
+    """
+
+    __slots__ = ("dtype", "memory")
+
+    def __init__(self, memory: object, element: Element | None = None) -> None:
+        import numpy as np
+
+        if element is not None and (not isinstance(element, Element) or element.bits != 4):
+            fix = "write Packed(memory, fp4_e2m1), or leave it out for the bits"
+            raise LeafTypeError(f"Packed of {shown(element)}", "an element type of 4 bits", fix)
+        flat = storage(memory)
+        if flat.dtype.itemsize != 1 or flat.dtype.kind not in "ui":
+            raise LeafTypeError(f"Packed of a buffer of {flat.dtype}", "bytes", "write Packed(x.view(numpy.uint8))")
+        self.memory = flat.view(np.uint8)
+        self.dtype = np.dtype(np.uint8) if element is None else as_dtype("Packed", element)
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return 2 * int(self.memory.size)
+
+    @property
+    def flags(self) -> Any:
+        """numpy's flags of the bytes: whether they may be written."""
+        return self.memory.flags
+
+    def __getitem__(self, at: Any) -> Any:
+        import numpy as np
+
+        at = np.asarray(at)
+        return (self.memory[at >> 1] >> ((at & 1) * 4).astype(np.uint8) & np.uint8(15)).astype(np.uint8).view(self.dtype)[()]
+
+    def __setitem__(self, at: Any, values: Any) -> None:
+        import numpy as np
+
+        at = np.asarray(at)
+        bits = np.broadcast_to(np.asarray(values).astype(self.dtype).view(np.uint8), at.shape)
+        if self.dtype == np.uint8 and (bits > 15).any():
+            raise RangeError(f"{bits.max()} as an element of 4 bits", "0 to 15", "write what fits, or use a buffer of bytes")
+        for half in (0, 1):  # one after the other: two elements of a byte must not overwrite each other
+            chosen = at % 2 == half
+            where = at[chosen] >> 1
+            self.memory[where] = self.memory[where] & np.uint8(0xF0 >> 4 * half) | (bits[chosen] & np.uint8(15)) << np.uint8(4 * half)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _packed, (self.memory, self.dtype)
+
+    def __repr__(self) -> str:
+        return f"Packed({self.memory!r}, {self.dtype})"
+
+
+def _packed(memory: Any, dtype: Any) -> Packed:
+    """The buffer of a pickle."""
+    made = Packed(memory)
+    made.dtype = dtype
+    return made
+
+
+def storage_of(buffer: object) -> Any:
+    """The memory of a buffer, as `storage` gives it; of packed elements the buffer itself."""
+    return buffer if isinstance(buffer, Packed) else storage(buffer)
+
+
+def bits_of(data: Any) -> int:
+    """The bits that each element of a buffer takes in memory."""
+    return 4 if isinstance(data, Packed) else 8 * int(data.itemsize)
+
+
+def kind_of(data: Any) -> str:
+    """The type of a buffer's elements, in words."""
+    return f"packed {data.dtype}" if isinstance(data, Packed) else str(data.dtype)
+
+
+def memory_of(data: Any) -> Any:
+    """The numpy array that a buffer is, or lies in."""
+    return data.memory if isinstance(data, Packed) else data
+
+
+def require_whole_bytes(where: str, data: Any) -> None:
+    """LeafTypeError for elements that have no address of their own."""
+    if isinstance(data, Packed):
+        raise LeafTypeError(
+            f"{where} of two elements in a byte", "elements of whole bytes", "write numpy.asarray(t), which copies them apart"
+        )
