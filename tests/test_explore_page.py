@@ -303,7 +303,7 @@ def test_the_keyboard_alone(page):
             page.type(Keys.ENTER)
             assert page.steps()[0][1] is False
             break
-    assert [x for x in reached if x] == ["colours", "shown", "zoom", "bits", "grid"]
+    assert [x for x in reached if x] == ["colours", "shown", "zoom", "bits", "access", "grid"]
     page.write("(8,6):(1,8)")
     page.type(*[Keys.ARROW_LEFT] * 8)  # to the 6
     page.type(Keys.ARROW_UP)
