@@ -78,7 +78,7 @@ def test_the_picture_of_the_packages_is_up_to_date():
 
 def test_the_picture_of_the_first_page_is_up_to_date_and_its_grids_are_what_they_are_called():
     front = runpy.run_path(str(ROOT / "docs/_sphinx/front.py"))
-    assert (ROOT / "docs/layouts.svg").read_text(encoding="utf-8") == front["picture"](), "run: python docs/_sphinx/front.py"
+    assert (ROOT / "docs/front.svg").read_text(encoding="utf-8") == front["picture"](), "run: python docs/_sphinx/front.py"
     cute, ascend, tpu = (tla.parse(text) for _title, text, _options in front["GRIDS"])
     assert sorted(cute(i, 0) % 8 for i in range(8)) == [*range(8)]  # a column has every bank once
     assert all(ascend(i, j) == ascend(i // 4 * 4, j // 4 * 4) + i % 4 * 4 + j % 4 for i in range(8) for j in range(8))

@@ -1,4 +1,4 @@
-"""The picture of the README and the first page, docs/layouts.svg: one 8 by 8 matrix as three worlds lay it out.
+"""The picture of the first page, docs/front.svg: one 8 by 8 matrix as three worlds lay it out.
 
 Grids of one height without edges, and large numbers: on a phone, half as wide, they are still read. Run it to write the picture anew.
 """
@@ -15,7 +15,7 @@ GRIDS = (
     ("Ascend: fractals", "((_4,_2),(_4,_2)):((_4,_16),(_1,_32))", {}),
     ("TPU: tiles of packed rows", "((_2,_2,_2),(_4,_2)):((_1,_8,_32),(_2,_16))", {"tile": (4, 4)}),
 )
-PATH = Path(__file__).parent.parent / "layouts.svg"
+PATH = Path(__file__).parent.parent / "front.svg"
 _CELLS, _TITLES = 'font-size="12"', 'font-size="10"'
 
 
