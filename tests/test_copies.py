@@ -36,6 +36,7 @@ from tla.codegen import emit_copy, emit_loops, loop_nest
 from tla.core.int_tuple import product_each
 
 import oracle
+from night import amount
 
 
 def offset(layout, coord):
@@ -153,7 +154,7 @@ def random_pairs(seed, count):
 @pytest.mark.parametrize("target", ["c", "cpp", "cuda", "opencl"])
 def test_random_copies(tmp_path, target):
     pairs = Pairs(tmp_path, target)
-    for destination, source in random_pairs(f"copies {target}", 250 if target == "c" else 80):
+    for destination, source in random_pairs(f"copies {target}", amount(120, 250) if target == "c" else amount(40, 80)):
         pairs.add(destination, source)
     pairs.run()
 

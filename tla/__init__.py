@@ -89,7 +89,8 @@ from .core.arithmetic import (
 from .core.basis import ArithmeticTuple, E, MakeBasisLike, ScaledBasis
 from .core.cache import cache_clear
 from .core.composed import ComposedLayout
-from .core.coord import Coord, MakeCoord, crd2crd, crd2idx, crd2offset, idx2crd
+from .core.conversions import crd2crd, crd2idx, crd2offset, idx2crd
+from .core.coord import Coord, MakeCoord
 from .core.display import register_display
 from .core.errors import (
     DivisibilityError,

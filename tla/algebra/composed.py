@@ -92,7 +92,7 @@ def _undone(layout: ComposedLayout, swizzle: Swizzle, found: Any, most: Any) -> 
 
 @on(ComposedLayout, nullspace)
 def _nullspace(layout: ComposedLayout) -> Layout:
-    """Of a swizzled layout: a swizzle maps 0, and nothing else, to 0."""
+    """The nullspace of a swizzled layout: a swizzle maps 0, and nothing else, to 0."""
     _swizzle_of("nullspace", layout)
     if not is_constant(0, layout.offset):
         raise DivisibilityError(f"nullspace of {shown(layout)}: nothing may be at offset 0", "an offset of _0", "move it into the pointer")

@@ -10,27 +10,29 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from .. import __version__, codegen, viz, xla
+from .. import __version__, xla
 from ..core.build import build_info
 from ..core.errors import LeafTypeError, LoweringError, ParseError, RangeError, RankError, TlaError, Unproven
 from ..core.int_tuple import IntTuple, product_each, size
 from ..core.layout import require_origin
 from ..core.on_demand import OnDemand
-from ..linear import LinearLayout
 from ..notation.text import parse
-from ..symbolic import SymInt, dim
-from ..viz.colouring import RULES
-from ..viz.kernels import KINDS
 from ..xla.grammar import named_shape
 from . import arrays, hlo, terminal
 from .terminal import Answer, plain
 
 if TYPE_CHECKING:
+    from .. import codegen, symbolic, viz
     from .explore.operations import Program
+else:
+    codegen, symbolic, viz = OnDemand("tla.codegen"), OnDemand("tla.symbolic"), OnDemand("tla.viz")
 
-# What only some commands need, with numpy or a server of HTTP.
+# Each command loads what it needs itself: numpy and a server of HTTP are of few.
+_colouring, _kernels, _linear = OnDemand("tla.viz.colouring"), OnDemand("tla.viz.kernels"), OnDemand("tla.linear")
 _accesses, _offsets, _triton = OnDemand("tla.access"), OnDemand("tla.tensors.offsets"), OnDemand("tla.linear.triton")
 _explore, _server = OnDemand("tla.apps.explore"), OnDemand("tla.apps.explore.server")
+
+_Options = Callable[[argparse.ArgumentParser], None]
 
 FAILED, INTERRUPTED = 1, 130  # argparse exits with 2 for a wrong command line
 PORT = 8642
@@ -48,9 +50,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     terminal.open_missing_streams()
     given = sys.argv[1:] if argv is None else argv
     if not given:
-        _parser().print_help()
+        _parser(given).print_help()
         return 0
-    arguments = _parser().parse_args(given)
+    arguments = _parser(given).parse_args(given)
     try:
         if (answer := arguments.run(arguments)) is not None:
             _print(answer, arguments.json)
@@ -77,54 +79,45 @@ def _print(answer: Answer, as_json: bool) -> None:
     print(json.dumps(value, indent=2) if as_json else text(value), flush=True)
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
+    """The parser of a command line: of the command that it gives, with its options; else of all by their names."""
     parser = argparse.ArgumentParser(prog="tla", description="Memory layouts: CuTe's, Ascend's and XLA's, as one algebra.")
     parser.add_argument("--version", action="version", version=f"tla {__version__}, {build_info()}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    layout = "shape:stride, such as '((4,2),3):((3,12),1)', an XLA shape, or an expression, such as 'MakeLayout[half, zN](100, 60)'"
+    chosen = next((x for x in given if not x.startswith("-")), None)
 
-    def command(run: Callable[[argparse.Namespace], Answer | None], **arguments: str) -> None:
-        doc = terminal.summary(run)
+    def command(run: Callable[[argparse.Namespace], Answer | None], options: _Options | None = None, **arguments: str) -> None:
         name = run.__name__.replace("_", "-")
+        if chosen in EXAMPLES and name != chosen:
+            return
+        doc = terminal.summary(run)
         epilog = "\n".join(["examples:", *(f"  tla {name} {given}" for given in EXAMPLES[name])])
         kind = argparse.RawDescriptionHelpFormatter
         sub = commands.add_parser(name, help=doc, description=doc, epilog=epilog, formatter_class=kind)
+        if name != chosen:  # options name what is loaded for their command alone
+            return
         sub.add_argument("--json", action="store_true", help="print JSON")
         for argument, text in arguments.items():
             sub.add_argument(argument, metavar=argument.upper(), help=text)
+        if options is not None:
+            options(sub)
         sub.set_defaults(run=run)
 
     command(lower, shape="an XLA shape, such as 'bf16[16,256]{1,0:T(8,128)(2,1)}'")
-    command(show, layout=layout)
-    command(offset, layout=layout, coord="a coordinate, such as 5 or 1,5 or '(1,0),5'; in parentheses if it begins with a minus")
-    command(hlo.hlo, file="the text of an HLO module, or - for standard input")
-    hlo.options(commands.choices["hlo"])
-    command(arrays.explain, shape="an XLA shape, such as 'f32[3,5]{1,0:T(2,2)}'")
-    steps = commands.choices["explain"]
-    steps.add_argument("index", metavar="INDEX", nargs="?", help="numbers between commas, such as 2,3; by default the dimensions' letters")
-    steps.add_argument("--strip", action="store_true", help="show what each slot of memory holds, too")
-    command(arrays.relayout, source="an XLA shape", destination="an XLA shape of the same elements")
-    commands.choices["relayout"].add_argument("--permutation", metavar="DIMS", help="transpose the source first, as HLO does: 1,0")
-    command(arrays.default, array="an element type and dimensions, such as 'bf16[8,300]'")
-    commands.choices["default"].add_argument("--target", metavar="T", help="one of v2 v3 v4 v5e v5p v6e tpu7x; all by default")
-    command(arrays.sharding, sharding="a sharding, such as '{devices=[2,4]<=[8]}'", array="an XLA shape, or a type and dimensions")
-    commands.choices["sharding"].add_argument("--devices", metavar="N", type=int, help="how many devices; as many as it needs by default")
-    command(draw)
-    for name in ("show", "draw"):
-        commands.choices[name].add_argument("--all", action="store_true", help="more lines than the screen has, too")
-    _options(commands.choices["draw"], layout)
-    command(emit, layout=layout)
-    command(emit_copy, source=layout, destination="a layout of the same valid extents")
-    _code_options(commands.choices["emit"], commands.choices["emit-copy"])
-    command(access, owners=OWNERS, memory_layout="where the tile lies: a layout, or '#ttg...' of shared memory")
-    command(swizzle)
-    _access_options(commands.choices["access"], commands.choices["swizzle"])
-    command(explore)
-    page = commands.choices["explore"]
-    begin = "what the page begins with, such as 'A = (8,6):(1,8); logical_divide(A, (4,2))'"
-    page.add_argument("expression", metavar="EXPRESSION", nargs="?", default="", help=begin)
-    page.add_argument("--port", metavar="N", type=int, default=PORT, help=f"a port of this machine, {PORT} by default; 0 takes a free one")
-    page.add_argument("--no-browser", action="store_true", help="print the address, and open no browser")
+    command(show, _show_options, layout=LAYOUT)
+    command(offset, layout=LAYOUT, coord="a coordinate, such as 5 or 1,5 or '(1,0),5'; in parentheses if it begins with a minus")
+    command(hlo.hlo, hlo.options, file="the text of an HLO module, or - for standard input")
+    command(arrays.explain, arrays.explain_options, shape="an XLA shape, such as 'f32[3,5]{1,0:T(2,2)}'")
+    command(arrays.relayout, arrays.relayout_options, source="an XLA shape", destination="an XLA shape of the same elements")
+    command(arrays.default, arrays.default_options, array="an element type and dimensions, such as 'bf16[8,300]'")
+    sharded = "an XLA shape, or a type and dimensions"
+    command(arrays.sharding, arrays.sharding_options, sharding="a sharding, such as '{devices=[2,4]<=[8]}'", array=sharded)
+    command(draw, _draw_options)
+    command(emit, _emit_options, layout=LAYOUT)
+    command(emit_copy, _emit_copy_options, source=LAYOUT, destination="a layout of the same valid extents")
+    command(access, _access_options, owners=OWNERS, memory_layout="where the tile lies: a layout, or '#ttg...' of shared memory")
+    command(swizzle, _swizzle_options)
+    command(explore, _explore_options)
     return parser
 
 
@@ -149,43 +142,69 @@ EXAMPLES = {
     "swizzle": ["--write '(32,8):(8,1)' --read '((8,4),8):((1,64),8)' --tile 256 --bits 16"],
     "explore": ["", "'A = (8,6):(1,8); logical_divide(A, (4,2))'"],
 }
+LAYOUT = "shape:stride, such as '((4,2),3):((3,12),1)', an XLA shape, or an expression, such as 'MakeLayout[half, zN](100, 60)'"
 OWNERS = "who holds what: a (thread, value) layout onto the tile, or of Triton 'tensor<64x64xf16, #ttg...>', or '#ttg...' with --tile"
 
 
-def _access_options(access: argparse.ArgumentParser, swizzle: argparse.ArgumentParser) -> None:
-    for sub in (access, swizzle):
-        sub.add_argument("--bits", metavar="N", type=int, default=32, help="bits of an element; 32 by default")
-        sub.add_argument("--tile", metavar="TILE", help="the extents of the tile, such as 64,64; '#ttg...' need it")
-        sub.add_argument(
-            "--memory", metavar="NAME", default="NVIDIA_SHARED", help="a row of the table of memories; NVIDIA_SHARED by default"
-        )
+def _show_options(show: argparse.ArgumentParser) -> None:
+    show.add_argument("--all", action="store_true", help="more lines than the screen has, too")
+
+
+def _tile_options(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument("--bits", metavar="N", type=int, default=32, help="bits of an element; 32 by default")
+    sub.add_argument("--tile", metavar="TILE", help="the extents of the tile, such as 64,64; '#ttg...' need it")
+    sub.add_argument("--memory", metavar="NAME", default="NVIDIA_SHARED", help="a row of the table of memories; NVIDIA_SHARED by default")
+
+
+def _access_options(access: argparse.ArgumentParser) -> None:
+    _tile_options(access)
     access.add_argument("--width", metavar="N", type=int, help="bits of a lane's access; by default the widest")
+
+
+def _swizzle_options(swizzle: argparse.ArgumentParser) -> None:
+    _tile_options(swizzle)
     for name in ("write", "read"):
         swizzle.add_argument(f"--{name}", metavar="OWNERS", action="append", default=[], help=f"who {name}s: {OWNERS}")
 
 
-def _code_options(emit: argparse.ArgumentParser, emit_copy: argparse.ArgumentParser) -> None:
-    for sub, targets in ((emit, (*codegen.TARGETS, *codegen.SYSTEMS)), (emit_copy, (*codegen.WRITERS,))):
-        sub.add_argument("--target", default="c", help=f"one of {', '.join(targets)}; c by default")
-        sub.add_argument("--name", metavar="NAME", help="the name of the function")
-        sub.add_argument("--multiple-of", metavar="NAME=N", nargs="+", default=[], help="what divides the sizes that have names")
-        sub.add_argument("--check", choices=["function", "assert"], default="", help="write what the sizes have to meet as code, too")
-        sub.add_argument("--at-most", metavar="NAME=N", nargs="+", default=[], help="how large they are at most")
+def _code_options(sub: argparse.ArgumentParser, targets: Iterable[str]) -> None:
+    sub.add_argument("--target", default="c", help=f"one of {', '.join(targets)}; c by default")
+    sub.add_argument("--name", metavar="NAME", help="the name of the function")
+    sub.add_argument("--multiple-of", metavar="NAME=N", nargs="+", default=[], help="what divides the sizes that have names")
+    sub.add_argument("--check", choices=["function", "assert"], default="", help="write what the sizes have to meet as code, too")
+    sub.add_argument("--at-most", metavar="NAME=N", nargs="+", default=[], help="how large they are at most")
+
+
+def _emit_options(emit: argparse.ArgumentParser) -> None:
+    _code_options(emit, (*codegen.TARGETS, *codegen.SYSTEMS))
     emit.add_argument("--coords", metavar="NAMES", help="the names of the coordinates, such as i,j or (i0,i1),j; i,j,... by default")
     emit.add_argument("--integer", metavar="TYPE", help="int32, int64, uint32 or uint64; by default int32 where all is proved to fit")
+
+
+def _emit_copy_options(emit_copy: argparse.ArgumentParser) -> None:
+    _code_options(emit_copy, codegen.WRITERS)
     emit_copy.add_argument("--bits", metavar="N", type=int, help="bits of an element: 8, 16, 32 or 64; 32, or as the layout says")
 
 
-def _options(draw: argparse.ArgumentParser, layout: str) -> None:
-    draw.add_argument("layouts", metavar="LAYOUT", nargs="+", help=layout)
+def _draw_options(draw: argparse.ArgumentParser) -> None:
+    draw.add_argument("layouts", metavar="LAYOUT", nargs="+", help=LAYOUT)
+    _show_options(draw)
     draw.add_argument("-o", dest="output", metavar="FILE", help="write it to FILE, which ends in .svg, .html, .tex, .txt or .png")
-    draw.add_argument("--color-by", metavar="RULE", help=f"what colours mean: {', '.join(RULES)}; with --threads thread or value")
+    rules = ", ".join(_colouring.RULES)
+    draw.add_argument("--color-by", metavar="RULE", help=f"what colours mean: {rules}; with --threads thread or value")
     draw.add_argument("--tile", metavar="TILE", help="the extents of a tile of the first layout, such as 4,8")
     draw.add_argument(
         "--bits", metavar="N", type=int, help="bits of an element, for --color-by bank; by default as the layout says, else 32"
     )
     draw.add_argument("--thread", metavar="N", type=int, help="of an atom, a tiled MMA or a tiled copy: show what this thread holds")
     draw.add_argument("--threads", action="store_true", help="LAYOUT is (thread, value) -> element of --tile: draw who holds each")
+
+
+def _explore_options(page: argparse.ArgumentParser) -> None:
+    begin = "what the page begins with, such as 'A = (8,6):(1,8); logical_divide(A, (4,2))'"
+    page.add_argument("expression", metavar="EXPRESSION", nargs="?", default="", help=begin)
+    page.add_argument("--port", metavar="N", type=int, default=PORT, help=f"a port of this machine, {PORT} by default; 0 takes a free one")
+    page.add_argument("--no-browser", action="store_true", help="print the address, and open no browser")
 
 
 # ------------------------------------------------------------------------------------------------- commands
@@ -278,7 +297,7 @@ def draw(arguments: argparse.Namespace) -> Answer:
 def _drawables(text: str, program: Program) -> tuple[Any, ...]:
     """What is drawn of an expression: its layouts, or an atom, a tiled MMA or a tiled copy."""
     value = program.value.value
-    if isinstance(value, KINDS):
+    if isinstance(value, _kernels.KINDS):
         return (value,)
     _drawn(text, program)
     return _subjects(program)
@@ -318,11 +337,11 @@ def _with_sizes(arguments: argparse.Namespace, *texts: str) -> list[Any]:
     units, ends = (
         _facts(option, given, names) for option, given in (("multiple-of", arguments.multiple_of), ("at-most", arguments.at_most))
     )
-    sizes = {name: dim(name, multiple_of=units.get(name, 1), at_most=ends.get(name)) for name in names}
+    sizes = {name: symbolic.dim(name, multiple_of=units.get(name, 1), at_most=ends.get(name)) for name in names}
     return [_with_symbols(text, sizes) for text in texts]
 
 
-def _with_symbols(text: str, sizes: dict[str, SymInt]) -> Any:
+def _with_symbols(text: str, sizes: dict[str, symbolic.SymInt]) -> Any:
     program = _read(text, sizes)
     if program.assumed:
         raise Unproven(f"{text}: whether {', and '.join(program.assumed)}", "sizes that fit", "say it, as in --multiple-of M=64")
@@ -390,7 +409,7 @@ def _owners(text: str, tile: str | None) -> Any:
     """A layout, or the linear layout of one of Triton's, whose tensor is the tile."""
     if not text.lstrip().startswith("#"):
         value = _closed(text).value.value
-        return value if isinstance(value, LinearLayout) else _layout_of(_one(text, _read_subjects(text)))
+        return value if isinstance(value, _linear.LinearLayout) else _layout_of(_one(text, _read_subjects(text)))
     found = _triton.from_text(text)
     if tile is None:
         raise RankError(f"{text:.60} without a tile", "the shape of the tensor", "add --tile 64,64")

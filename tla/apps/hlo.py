@@ -10,11 +10,12 @@ from typing import Any
 
 from .. import xla
 from ..core.errors import LeafTypeError, ParseError, RangeError, TlaError
+from ..core.on_demand import OnDemand
 from ..xla.curve import as_svg, as_text, in_units
-from ..xla.memory import SPACES
 from . import terminal
 from .terminal import Answer
 
+_memory = OnDemand("tla.xla.memory")
 _WAYS = ("shape", "operation", "computation", "space", "copy", "peak", "relayout")
 _SORTS = ("waste", "bytes", "count")
 
@@ -71,11 +72,11 @@ def _bytes(text: str) -> int:
 def _space(text: str | None) -> int | None:
     if text is None:
         return None
-    names = {name.lower(): n for n, name in SPACES.items()}
+    names: dict[str, int] = {name.lower(): n for n, name in _memory.SPACES.items()}
     if text.lower() in names:
         return names[text.lower()]
     if not (text.isascii() and text.isdecimal() and len(text) < 20):
-        raise LeafTypeError(f"--space {text}", f"the n of S(n), or one of {', '.join(SPACES.values())}", "write --space 1")
+        raise LeafTypeError(f"--space {text}", f"the n of S(n), or one of {', '.join(_memory.SPACES.values())}", "write --space 1")
     return int(text)
 
 
@@ -154,7 +155,7 @@ def _peak(memory: xla.Memory, arguments: argparse.Namespace, least: int, space: 
         if not arguments.output.endswith(".svg"):
             raise LeafTypeError(f"-o {arguments.output}", "a file that ends in .svg", f"write -o {arguments.output}.svg")
         with open(arguments.output, "w", encoding="utf-8") as file:
-            file.write(as_svg(memory.curves.get(shown, ()), SPACES.get(shown, f"S({shown})")))
+            file.write(as_svg(memory.curves.get(shown, ()), _memory.SPACES.get(shown, f"S({shown})")))
     return value, lambda v: _peak_text(v, memory.curves.get(shown, ()))
 
 
@@ -186,7 +187,7 @@ def _peak_text(value: dict[str, Any], curve: tuple[int, ...]) -> str:
     for v in value["spaces"]:
         at = f"{v['at']['instruction']} in {v['at']['computation']}, line {v['at']['line']}, step {v['at']['step']} of {value['steps']}"
         rows.append([f"{v['bytes']:,}", in_units(v["bytes"]), terminal.percent(v["waste_bytes"], v["bytes"]), v["name"], at])
-    name = SPACES.get(value["space"], f"S({value['space']})")
+    name = _memory.SPACES.get(value["space"], f"S({value['space']})")
     held = [["bytes", "waste", "buffer", "kind", "shape", "from"]]
     for b in value["buffers"]:
         worst = "" if b["worst_dimension"] is None else f" (dimension {b['worst_dimension']})"

@@ -131,7 +131,8 @@ if not TYPE_CHECKING:  # a name that is not there is an error for type checkers 
             found = vars(element).get(name) or CPP.get(name)
             found = found if isinstance(found, element.Element) else None
         if found is None:
-            raise AttributeError(f"module 'tla.gpu' has no attribute {name!r}: {names._nearest(name)}")
+            near = f": {names._nearest(name)}" if name[:1].isupper() else ""  # as all atoms; a search of thousands takes 40 ms
+            raise AttributeError(f"module 'tla.gpu' has no attribute {name!r}{near}")
         return found
 
     def __dir__():

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from ..algebra.codomain import MakeIdentityLayout
 from ..core.basis import ArithmeticTuple, E
-from ..core.coord import idx2crd
+from ..core.conversions import idx2crd
 from ..core.errors import DivisibilityError, RangeError, RankError
 from ..core.int_tuple import depth, product_each, rank, shown, size
 from ..core.ints import known, static

@@ -16,7 +16,8 @@ from ..algebra.modes import slice_, slice_and_offset
 from ..algebra.predicates import is_injective
 from ..algebra.tiles import MakeLayoutTile, is_on_block
 from ..core.composed import ComposedLayout, gives_coordinates, innermost
-from ..core.coord import Coord, CoordLike, crd2idx, idx2crd
+from ..core.conversions import crd2idx, idx2crd
+from ..core.coord import Coord, CoordLike
 from ..core.display import Displayed
 from ..core.errors import DivisibilityError, InjectivityError, LeafTypeError, RangeError, RankError, Unproven
 from ..core.int_tuple import Underscore, leaves, modes_of, opened, product, product_each, shown

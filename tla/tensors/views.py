@@ -15,7 +15,8 @@ from ..algebra.ordered import MakeLayoutLike
 from ..algebra.recast import recast_layout
 from ..algebra.tiles import start_of, tiled
 from ..core.composed import innermost
-from ..core.coord import CoordLike, crd2idx, idx2crd
+from ..core.conversions import crd2idx, idx2crd
+from ..core.coord import CoordLike
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankError
 from ..core.int_tuple import Underscore, _, as_int_tuple, leaves, modes_of, opened, product_each, shown, size
 from ..core.ints import Int, IntTupleLike, is_int, leaf

@@ -21,14 +21,15 @@ from typing import Any, NoReturn, TypeVar
 from ..core.arrays import INT64_MAX, INT64_MIN
 from ..core.errors import LeafTypeError, LoweringError, ParseError
 from ..core.ints import known, leaf
+from ..core.on_demand import OnDemand
 from ..core.questions import at_most
-from ..symbolic.declare import dim
-from ..symbolic.parse_expression import names, read
 from .array_shape import BITS, COMBINE, ArrayLayout, ArrayShape, Split, TileEntry, unchecked_layout, why_not_valid
 from .foreign import array_like
 from .shapes import MAX_DEPTH, BufferShape, OpaqueShape, Shape, TokenShape, TupleShape
 
 R = TypeVar("R")
+
+_DECLARE, _EXPRESSIONS = OnDemand("tla.symbolic.declare"), OnDemand("tla.symbolic.parse_expression")  # for dimensions that are names
 
 #: More dimensions that are names are refused: strides are products of these, and 10,000 of them took minutes.
 MAX_NAMED = 256
@@ -83,7 +84,7 @@ def parse_shape(text: str, *, symbols: object = None) -> Shape:
         )
     require_short(text)
     reader = _ShapeReader(text)
-    reader.symbols = None if symbols is None else names(symbols)
+    reader.symbols = None if symbols is None else _EXPRESSIONS.names(symbols)
     shape = reader.shape(1)
     reader.end()
     return shape
@@ -123,7 +124,9 @@ def named_shape(shape: Shape | str, sizes: Mapping[str, Any]) -> ArrayShape:
         return as_shape(shape)
     functions = re.findall(r"(ceil|min|max)\s*\(", shape)
     return as_shape(
-        parse_shape(shape, symbols={name: leaf(sizes[name]) if name in sizes else dim(name) for name in used if name not in functions})
+        parse_shape(
+            shape, symbols={name: leaf(sizes[name]) if name in sizes else _DECLARE.dim(name) for name in used if name not in functions}
+        )
     )
 
 
@@ -304,7 +307,7 @@ class _ShapeReader(Reader):
                 self.unexpected("a dimension: 5, <=5 or ?", "parse_shape takes names with symbols=[dim('N')], lower those of an array")
             n = self.integer("a dimension: 5, <=5 or ?")
         else:
-            n, self.after = read(self.text, at, self.symbols)
+            n, self.after = _EXPRESSIONS.read(self.text, at, self.symbols)
             self.advance()
         if at_most(n, -1):
             self.fail(f"dimension {n}", "0 or more", at=at)

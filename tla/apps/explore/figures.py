@@ -10,7 +10,7 @@ from typing import Any
 
 from ... import viz
 from ...core.composed import ComposedLayout
-from ...core.coord import idx2crd
+from ...core.conversions import idx2crd
 from ...core.int_tuple import modes_of
 from ...core.ints import is_int, known
 from ...core.kinds import AnyLayout
