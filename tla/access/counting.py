@@ -248,7 +248,7 @@ class _Cost(NamedTuple):
 
     @property
     def rank(self) -> tuple[float, int]:
-        """How bad it is: the worst instruction has the largest."""
+        """The order of costs: the worst instruction has the largest."""
         return self.wavefronts / max(1, self.least), self.degree
 
 

@@ -94,7 +94,7 @@ def draw(
 
 
 class Prepared(NamedTuple):
-    """What is drawn of some subjects, before there are cells: their views, and the colours of each.
+    """Subjects to be drawn, before there are cells: their views, and the colours of each.
 
     cut    the tile of the first view, for its borders, where there is one
     """
@@ -186,7 +186,7 @@ def _figure(view: View, fills: Sequence[str | None], cut: tuple[int, ...] | None
 
 
 def notes_of(view: View) -> tuple[str, ...]:
-    """What is said of a view: the notes of its subject, and how much of it is drawn."""
+    """The notes of a view: those of its subject, and how much of it is drawn."""
     notes = view.subject.notes if view.is_whole else (*view.subject.notes, _partly(view))
     return tuple(map(clean, notes))
 

@@ -283,7 +283,7 @@ def _of_calls(module: Module) -> Iterator[str]:
 
 
 def _of_entry(module: Module) -> Iterator[str]:
-    """Where the parameters and the root of the entry computation differ from line 1's entry_computation_layout."""
+    """The parameters and the root of the entry computation that differ from line 1's entry_computation_layout."""
     lines = module.computations.get(module.entry or "", ())
     try:
         found = entry(module) if "entry_computation_layout" in module.header else None
