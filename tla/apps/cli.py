@@ -8,6 +8,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from .. import __version__
 from ..core.build import build_info
@@ -19,6 +20,7 @@ from .expressions import LAYOUT
 from .terminal import Answer
 
 _server = OnDemand("tla.apps.explore.server")  # of HTTP, which one command needs
+_site = OnDemand("tla.apps.explore.site")
 
 _Options = Callable[[argparse.ArgumentParser], None]
 
@@ -131,7 +133,7 @@ EXAMPLES = {
     "emit-copy": ["'(64,64):(64,1)' '(64,64):(1,64)'"],
     "access": ["'(32,4):(4,1)' '(128):(1)' --bits 32"],
     "swizzle": ["--write '(32,8):(8,1)' --read '((8,4),8):((1,64),8)' --tile 256 --bits 16"],
-    "explore": ["", "'A = (8,6):(1,8); logical_divide(A, (4,2))'"],
+    "explore": ["", "'A = (8,6):(1,8); logical_divide(A, (4,2))'", "--site folder --pyodide node_modules/pyodide"],
 }
 
 
@@ -139,12 +141,20 @@ def _explore_options(page: argparse.ArgumentParser) -> None:
     begin = "what the page begins with, such as 'A = (8,6):(1,8); logical_divide(A, (4,2))'"
     page.add_argument("expression", metavar="EXPRESSION", nargs="?", default="", help=begin)
     page.add_argument("--port", metavar="N", type=int, default=PORT, help=f"a port of this machine, {PORT} by default; 0 takes a free one")
+    site = "write the page to FOLDER, as files for any web server: Python in the browser answers"
+    page.add_argument("--site", metavar="FOLDER", help=site)
+    page.add_argument("--pyodide", metavar="FOLDER", default="node_modules/pyodide", help="npm's package pyodide, for --site")
     page.add_argument("--no-browser", action="store_true", help="print the address, and open no browser")
 
 
-def explore(arguments: argparse.Namespace) -> None:
+def explore(arguments: argparse.Namespace) -> Answer | None:
     """A page on which layouts, and expressions of them, are typed and looked at; served to this machine until Ctrl-C, or SIGTERM."""
+    if arguments.site is not None:
+        names = _site.build(Path(arguments.site), Path(arguments.pyodide))
+        found = {"folder": arguments.site, "files": names}
+        return found, lambda value: f"wrote {len(value['files'])} files to {value['folder']}; any web server serves them, without tla"
     _server.serve(arguments.port, arguments.expression, not arguments.no_browser, lambda url: _print_url(url, arguments.json))
+    return None
 
 
 def _print_url(url: str, as_json: bool) -> None:

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from .sizes import byte_size, element_count, padded_element_count, waste, waste_by_dimension
     from .strip import padding_value, strip
     from .tile_padding import Digit, plan
+    from .vocabulary import unknown_names
 else:  # each module when the first of its names is asked for: to lower a shape takes no reader of programs
     _names = {
         "alternatives": "Advice Alternative advise alternatives",
@@ -76,6 +77,7 @@ else:  # each module when the first of its names is asked for: to lower a shape 
         "sizes": "byte_size element_count padded_element_count waste waste_by_dimension",
         "strip": "padding_value strip",
         "tile_padding": "Digit plan",
+        "vocabulary": "unknown_names",
     }
     load_on_demand(__name__, _names)
 
@@ -176,6 +178,7 @@ __all__ = [
     "to_proto",
     "totals",
     "true_rank",
+    "unknown_names",
     "waste",
     "waste_by_dimension",
 ]
