@@ -2,6 +2,8 @@
 
 import itertools
 import re
+import traceback
+import types
 import unicodedata
 import xml.etree.ElementTree as ET
 
@@ -9,6 +11,7 @@ import numpy as np
 import pytest
 from test_unknown import M, N, Unknown
 
+import tla
 from tla import (
     GetTile,
     Int,
@@ -19,7 +22,9 @@ from tla import (
     MakeTensor,
     TlaError,
     blocked_product,
+    ceil_div,
     composition,
+    dim,
     dims,
     group,
     logical_divide,
@@ -28,6 +33,7 @@ from tla import (
     xla,
     zipped_divide,
 )
+from tla.apps import notebook
 from tla.ascend import L0C, half, int8, nZ, zN, zZ
 from tla.core import ints
 from tla.gpu import (
@@ -575,6 +581,59 @@ def test_notebooks_set_what_is_symbolic():
     assert (known._repr_latex_(), known.shape._repr_latex_(), known.shape._repr_html_()) == (None, None, "<code>((4,2),3)</code>")
     assert parse("(2,2):(1,N)", symbols=[n])._repr_svg_() is not None
     assert m._repr_latex_() == "$M$"
+
+
+def test_notebooks_set_exact_quotients_as_fractions():
+    m, n = dim("M", multiple_of=32), dim("N")
+    floor, ceil = r"\left\lfloor \frac{N}{16} \right\rfloor", r"\left\lceil \frac{N}{16} \right\rceil"
+    for x, wanted in (
+        (m // 32, r"\frac{M}{32}"),
+        (ceil_div(m, 16), r"\frac{M}{16}"),
+        (n // 16, floor),
+        (ceil_div(n, 16), ceil),
+        ((m * n) // 8, r"\frac{M}{8} \, N"),
+        (m // 64, r"\left\lfloor \frac{M}{64} \right\rfloor"),
+    ):
+        assert x.latex() == wanted, x
+    assert r"\frac{M}{32}" in MakeLayout((m // 32, 4))._repr_latex_()
+
+
+def test_notebooks_show_relayouts_and_lists():
+    move = xla.relayout("f32[8,12]{1,0}", "f32[8,12]{1,0:T(4,4)}")
+    assert all(str(shape) in move._repr_svg_() for shape in (move.source, move.destination))
+    assert notebook.listed([ROWS, move]).count("<svg") == 2
+    assert notebook.listed((ROWS, 4)) is None
+    assert notebook.listed(parse("((4,2),3):((1,4),8)").shape) == "<code>((4,2),3)</code>"
+
+
+def test_notebooks_show_errors_without_what_is_inside():
+    class Shell:
+        """What IPython has of this."""
+
+        def __init__(self):
+            self.display_formatter = types.SimpleNamespace(formatters={"text/html": self})
+            self.kinds, self.shown = {}, None
+
+        def for_type(self, kind, make):
+            self.kinds[kind] = make
+
+        def set_custom_exc(self, kinds, handler):
+            self.kinds |= dict.fromkeys(kinds, handler)
+
+        def showtraceback(self, error, tb_offset=None):
+            self.shown = traceback.format_exception(*error)
+
+    shell = Shell()
+    tla.load_ipython_extension(shell)
+    assert {list, tuple, TlaError} == {*shell.kinds}
+    try:
+        composition(ROWS, parse("(6,2):(1,7)"))
+    except TlaError as error:
+        shell.kinds[TlaError](shell, type(error), error, error.__traceback__)
+    frames = [line for line in shell.shown if line.startswith("  File")]
+    assert len(frames) == 1
+    assert "test_viz.py" in frames[0]
+    assert "fix" in shell.shown[-1]
 
 
 def test_a_huge_mode_beside_an_empty_one_is_not_gone_through():

@@ -185,6 +185,12 @@ register_display("html", lambda x: _notebook.html(x))
 register_display("svg", lambda x: _notebook.svg(x))
 register_display("latex", lambda x: _notebook.latex(x))
 
+
+def load_ipython_extension(shell):  # type: ignore[no-untyped-def]
+    """What `%load_ext tla` does: see tla.apps.notebook."""
+    _notebook.load_ipython_extension(shell)
+
+
 # filter, max, min and sum are here too, but `from tla import *` leaves Python's alone.
 __all__ = [
     "ArithmeticTuple",

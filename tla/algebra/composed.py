@@ -216,7 +216,7 @@ def _is_injective(layout: ComposedLayout) -> Reason | bool | None:
 @on(ComposedLayout, is_surjective)
 def _is_surjective(layout: ComposedLayout, n: Any = None) -> Reason | bool | None:
     n = None if n is None else leaf(n)
-    if n is None and _is_permuted(layout):
+    if _is_permuted(layout) and (n is None or known(n) == known(size(layout))):
         return True
 
     def reached(values: list[int]) -> bool:

@@ -10,6 +10,7 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import __version__, xla
@@ -33,6 +34,7 @@ else:
 _colouring, _kernels, _linear = OnDemand("tla.viz.colouring"), OnDemand("tla.viz.kernels"), OnDemand("tla.linear")
 _accesses, _offsets, _triton = OnDemand("tla.access"), OnDemand("tla.tensors.offsets"), OnDemand("tla.linear.triton")
 _explore, _server = OnDemand("tla.apps.explore"), OnDemand("tla.apps.explore.server")
+_site = OnDemand("tla.apps.explore.site")
 
 _Options = Callable[[argparse.ArgumentParser], None]
 
@@ -144,7 +146,7 @@ EXAMPLES = {
     "emit-copy": ["'(64,64):(64,1)' '(64,64):(1,64)'"],
     "access": ["'(32,4):(4,1)' '(128):(1)' --bits 32"],
     "swizzle": ["--write '(32,8):(8,1)' --read '((8,4),8):((1,64),8)' --tile 256 --bits 16"],
-    "explore": ["", "'A = (8,6):(1,8); logical_divide(A, (4,2))'"],
+    "explore": ["", "'A = (8,6):(1,8); logical_divide(A, (4,2))'", "--site folder --pyodide node_modules/pyodide"],
 }
 LAYOUT = "shape:stride, such as '((4,2),3):((3,12),1)', an XLA shape, or an expression, such as 'MakeLayout[half, zN](100, 60)'"
 OWNERS = "who holds what: a (thread, value) layout onto the tile, or of Triton 'tensor<64x64xf16, #ttg...>', or '#ttg...' with --tile"
@@ -208,6 +210,9 @@ def _explore_options(page: argparse.ArgumentParser) -> None:
     begin = "what the page begins with, such as 'A = (8,6):(1,8); logical_divide(A, (4,2))'"
     page.add_argument("expression", metavar="EXPRESSION", nargs="?", default="", help=begin)
     page.add_argument("--port", metavar="N", type=int, default=PORT, help=f"a port of this machine, {PORT} by default; 0 takes a free one")
+    site = "write the page to FOLDER, as files for any web server: Python in the browser answers"
+    page.add_argument("--site", metavar="FOLDER", help=site)
+    page.add_argument("--pyodide", metavar="FOLDER", default="node_modules/pyodide", help="npm's package pyodide, for --site")
     page.add_argument("--no-browser", action="store_true", help="print the address, and open no browser")
 
 
@@ -425,9 +430,14 @@ def _extents(text: str) -> tuple[int, ...]:
     return tuple(map(int, coord)) if isinstance(coord, tuple) else (int(coord),)
 
 
-def explore(arguments: argparse.Namespace) -> None:
+def explore(arguments: argparse.Namespace) -> Answer | None:
     """A page on which layouts, and expressions of them, are typed and looked at; served to this machine until Ctrl-C, or SIGTERM."""
+    if arguments.site is not None:
+        names = _site.build(Path(arguments.site), Path(arguments.pyodide))
+        found = {"folder": arguments.site, "files": names}
+        return found, lambda value: f"wrote {len(value['files'])} files to {value['folder']}; any web server serves them, without tla"
     _server.serve(arguments.port, arguments.expression, not arguments.no_browser, lambda url: _print_url(url, arguments.json))
+    return None
 
 
 def _print_url(url: str, as_json: bool) -> None:

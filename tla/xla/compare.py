@@ -15,6 +15,7 @@ from ..algebra.composition import composition
 from ..algebra.inverse import left_inverse
 from ..core.basis import E
 from ..core.digits import reached
+from ..core.display import Displayed
 from ..core.errors import RankError, TlaError, Unproven
 from ..core.int_tuple import IntTuple, leaves, modes_of
 from ..core.ints import static
@@ -177,7 +178,7 @@ def _index(k: Any, dims: tuple[int, ...]) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class Relayout:
+class Relayout(Displayed):
     """The data that a copy between two layouts of an array moves.
 
     source, destination   the two shapes
