@@ -461,6 +461,10 @@ def test_left_inverses_on_both_sides_of_spans_of_256(n):
 def test_swizzled_slices_and_inverses_on_both_sides_of_65536(high):
     """A tile of 2**high elements: past 65,536 the bits prove what was gone through before, or it is refused."""
     columns = 1 << (high - 8)
+    own = parse(f"Sw<3,4,3> o _0 o (_16,_8,_{1 << (high - 7)},_2):(_1,_128,_1024,_16)")  # each slice of the last mode has its own bits
+    rest, offset = tla.slice_and_offset((tla._, tla._, tla._, Int[1]()), own)
+    assert isinstance(rest, tla.Layout)
+    assert np.array_equal(image(rest) + int(offset), tla.offsets(own)[..., 1].ravel(order="F"))
     for numbers in ((3, 4, 3), (3, 0, 8), (1, 2, -3)):
         inner = parse(f"(_256,_{columns}):(_{columns},_1)")
         a = tla.ComposedLayout(tla.Swizzle[numbers](), tla._0, inner)
