@@ -76,7 +76,9 @@ def compile_all(patterns, root, folder):
     found = {path.relative_to(root).as_posix() for pattern in patterns for path in root.glob(pattern) if path.name != "__init__.py"}
     names = {source: source.removesuffix(".py").replace("/", ".") for source in sorted(found - {DECIDES})}
     # Cython 3.3 makes a pointer of the bool in `a or (b and c is True)`: that is to fail here, and not in a kernel.
-    flags = [] if sys.platform == "win32" else ["-O2", "-g0", "-Werror=int-to-pointer-cast", "-Werror=int-conversion"]
+    flags = [] if sys.platform == "win32" else ["-g0", "-Werror=int-to-pointer-cast", "-Werror=int-conversion"]
+    if flags and "CFLAGS" not in os.environ:  # there it is said how far to optimise
+        flags.append("-O2")
     extensions = [Extension(name, [source], extra_compile_args=flags) for source, name in names.items()]
     workers = os.cpu_count() or 1
     made = cythonize(extensions, build_dir=str(folder), compiler_directives=DIRECTIVES, nthreads=workers, quiet=True)

@@ -22,7 +22,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 if tla.build_info().compiled:  # doctests are found in the Python file, and run in the module that was compiled of it
     os.environ["PY_IGNORE_IMPORTMISMATCH"] = "1"
 
-settings.register_profile("day", max_examples=100, deadline=None)
+settings.register_profile("day", max_examples=50, deadline=None)
 settings.register_profile("night", max_examples=100_000, deadline=None)
 
 

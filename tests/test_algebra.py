@@ -28,6 +28,7 @@ from tla import (
 
 import oracle
 from corpus import fill, injective, layouts, made, profiles, small, small_shapes, static
+from night import NIGHT, amount
 from truth import agrees
 
 # ---------------------------------------------------------------------------------------------- exhaustive
@@ -98,9 +99,10 @@ def test_complement_over_every_small_layout():
 
 
 def test_divide_and_product_over_every_pair_of_small_layouts():
+    """By day of every third, all others."""
     seen = Counter()
     pairs = [p for p in small(range(4)) if injective(p)]
-    for a, b in itertools.product(pairs, pairs):
+    for a, b in itertools.product(pairs[:: amount(3, 1)], pairs):
         for f, law in ((logical_divide, laws.divides), (logical_product, laws.multiplies)):
             try:
                 r = f(made(a), made(b))
@@ -109,12 +111,8 @@ def test_divide_and_product_over_every_pair_of_small_layouts():
                 continue
             law(a, b, plain(r))
             seen[f.__name__, "found"] += 1
-    assert seen == {
-        ("logical_divide", "found"): 12356,
-        ("logical_divide", "refused"): 5333,
-        ("logical_product", "found"): 13802,
-        ("logical_product", "refused"): 3887,
-    }
+    found = (12356, 5333, 13802, 3887) if NIGHT else (4053, 1932, 4455, 1530)
+    assert seen == dict(zip(itertools.product(("logical_divide", "logical_product"), ("found", "refused")), found))
 
 
 def test_is_injective_and_same_map_over_every_small_layout():

@@ -1,5 +1,6 @@
 """The algorithms against numpy and against loops over coordinates: one source, every kind of layout."""
 
+import functools
 import itertools
 import random
 
@@ -75,6 +76,15 @@ def holding(values, layout):
     return t
 
 
+@functools.cache
+def numbered(kind, m, n):
+    """A matrix that numbers its elements, with them as an array: what only reads it shares it."""
+    values = np.arange(m * n, dtype=np.int32).reshape(m, n)
+    t = holding(values, KINDS[kind](m, n))
+    assert np.array_equal(Model.of(t).dense(), values)
+    return t, values
+
+
 def untouched(t, before):
     """Whatever of t's buffer is not valid is as it was."""
     mask = np.ones(t.data.size, bool)
@@ -86,9 +96,7 @@ def untouched(t, before):
 @pytest.mark.parametrize("target", KINDS)
 def test_copy_between_all_kinds(source, target):
     for m, n in ((1, 1), (16, 16), (37, 45), (5, 130)):
-        values = np.arange(m * n, dtype=np.int32).reshape(m, n)
-        a = holding(values, KINDS[source](m, n))
-        assert np.array_equal(Model.of(a).dense(), values)
+        a, values = numbered(source, m, n)
         b = empty(KINDS[target](m, n), np.int32, -1)
         before = b.data.copy()
         copy(a, b)

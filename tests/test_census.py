@@ -61,3 +61,13 @@ def test_what_is_no_folder():
 def test_what_is_no_number_of_processes(workers, folder):
     with pytest.raises(RangeError, match="process"):
         xla.census(folder, workers=workers)
+
+
+def test_a_file_that_is_read_in_part_is_named(tmp_path):
+    text = "HloModule m, is_scheduled=true\nENTRY %e {\n  ROOT %a = f32[3]{0:T(128)} frobnicate()\n}\n"
+    (tmp_path / "a.txt").write_text(text)
+    found = xla.merge([xla.census(tmp_path), xla.Census()])
+    assert found.shapes == {"f32[3]{0:T(128)}": (1, 512, 500)}
+    assert found.warned == (
+        (str(tmp_path / "a.txt"), "the first of 1: line 3: opcode frobnicate is not known: its result counts as new memory"),
+    )

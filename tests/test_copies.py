@@ -37,6 +37,7 @@ from tla.core.digits import merged_together
 from tla.core.int_tuple import product_each
 
 import oracle
+from night import amount
 
 
 def offset(layout, coord):
@@ -154,7 +155,7 @@ def random_pairs(seed, count):
 @pytest.mark.parametrize("target", ["c", "cpp", "cuda", "opencl"])
 def test_random_copies(tmp_path, target):
     pairs = Pairs(tmp_path, target)
-    for destination, source in random_pairs(f"copies {target}", 250 if target == "c" else 80):
+    for destination, source in random_pairs(f"copies {target}", amount(120, 250) if target == "c" else amount(40, 80)):
         pairs.add(destination, source)
     pairs.run()
 

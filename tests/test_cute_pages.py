@@ -20,6 +20,7 @@ from tla import (
     get,
     group,
     idx2crd,
+    inner_partition,
     local_partition,
     local_tile,
     logical_divide,
@@ -32,6 +33,7 @@ from tla import (
     make_tensor,
     make_tensor_like,
     make_tile,
+    outer_partition,
     parse,
     prepend,
     replace,
@@ -60,6 +62,26 @@ def test_01_constructing_a_layout():
     assert [[s2xh4(m, n) for n in range(4)] for m in range(2)] == [[0, 2, 1, 3], [4, 6, 5, 7]]
     assert [s2xh4(i) for i in range(8)] == [0, 4, 2, 6, 1, 5, 3, 7]
     assert [parse("((4,2)):((2,1))")(i) for i in range(8)] == [0, 2, 4, 6, 1, 3, 5, 7]
+
+
+def test_01_using_a_layout():
+    """print2D and print1D of the page, and its vectors and matrices."""
+    two_d = {
+        "(_2,_4):(_1,_2)": [[0, 2, 4, 6], [1, 3, 5, 7]],
+        "(_2,4):(_12,_1)": [[0, 1, 2, 3], [12, 13, 14, 15]],
+        "(2,(2,2)):(_1,(2,4))": [[0, 2, 4, 6], [1, 3, 5, 7]],
+        "(2,(2,2)):(4,(2,1))": [[0, 2, 1, 3], [4, 6, 5, 7]],
+        "(4,2):(1,4)": [[0, 4], [1, 5], [2, 6], [3, 7]],
+        "(4,2):(2,1)": [[0, 1], [2, 3], [4, 5], [6, 7]],
+        "((2,2),2):((4,1),2)": [[0, 2], [4, 6], [1, 3], [5, 7]],
+        "(3,(2,3)):(3,(12,1))": [[0, 12, 1, 13, 2, 14], [3, 15, 4, 16, 5, 17], [6, 18, 7, 19, 8, 20]],
+    }
+    for text, rows in two_d.items():
+        layout = parse(text)
+        assert [[layout(m, n) for n in range(size[1](layout))] for m in range(size[0](layout))] == rows
+        assert [layout(i) for i in range(size(layout))] == [x for column in zip(*rows) for x in column]
+    one_d = {"8:1": [*range(8)], "8:2": [*range(0, 16, 2)], "((4,2)):((2,1))": [0, 2, 4, 6, 1, 3, 5, 7], "((4,2)):((1,4))": [*range(8)]}
+    assert {text: [parse(text)(i) for i in range(8)] for text in one_d} == one_d
 
 
 def test_01_print_layout(capsys):
@@ -93,6 +115,9 @@ def test_01_coordinates():
         (make_coord(_1, make_coord(1, _2)), "(_1,(1,_2))"),
     ]
     assert [str(idx2crd(c, shape)) for c, _text in stated] == [text for _c, text in stated]
+    for i in range(18):  # the page's table: 1-D, 2-D, natural
+        two_d, natural = (i % 3, i // 3), (i % 3, (i // 3 % 2, i // 6))
+        assert idx2crd(i, shape) == idx2crd(two_d, shape) == idx2crd(natural, shape) == natural
     indices = [
         16,
         _16,
@@ -153,6 +178,72 @@ def test_02_algebra():
         assert str(complement(parse(layout), tla.Int[n]())) == want
 
 
+def test_02_composition_step_by_step():
+    """The page's worked steps: R = A o B element by element, and (3,6,2,8):(w,x,y,z) o 16:9."""
+    a, b = parse("(_6,_2):(_8,_2)"), parse("(_4,_3):(_3,_1)")
+    r = composition(a, b)
+    assert [r(i) for i in range(12)] == [0, 24, 2, 26, 8, 32, 10, 34, 16, 40, 18, 42]
+    assert (str(r), compatible(b.shape, r.shape)) == ("((_2,_2),_3):((_24,_2),_8)", True)
+    strides = tla.dims("w x y z")
+    found = composition(make_layout(parse("(_3,_6,_2,_8)"), strides), parse("_16:_9"))
+    assert str(found) == "(_2,_2,_4):(3*x,y,z)"  # the page's mode of extent 1 is coalesced
+
+
+def test_02_divides_and_products():
+    a, tiler = make_layout(parse("(_9,(_4,_8))"), parse("(_59,(_13,_1))")), make_tile(parse("_3:_3"), parse("(_2,_4):(_1,_8)"))
+    zd, ld = zipped_divide(a, tiler), logical_divide(a, tiler)
+    assert get[0](zd) == composition(a, tiler) == make_layout(get[0, 0](ld), get[1, 0](ld))
+    shapes = [tuple(map(size, get[i](x.shape))) for x in (ld, zd) for i in (0, 1)]
+    assert shapes == [(3, 3), (8, 4), (3, 8), (3, 4)]
+    assert [zd(0, 3), zd(0, 7)] == [zd(0, make_coord(0, 1)), zd(0, make_coord(1, 2))]
+    assert str(logical_divide(parse("(_4,_2,_3):(_2,_1,_8)"), parse("_4:_2"))) == "((_2,_2),(_2,_3)):((_4,_1),(_2,_8))"
+    tile = parse("(_2,_2):(_4,_1)")
+    assert str(tla.logical_product(tile, parse("_6:_1"))) == "((_2,_2),(_2,_3)):((_4,_1),(_2,_8))"
+    eight = tla.logical_product(tile, parse("(_4,_2):(_2,_1)"))
+    assert (compatible(tile.shape, get[0](eight).shape), compatible(parse("(_4,_2)"), get[1](eight).shape)) == (True, True)
+    assert sorted(eight(i) for i in range(32)) == [*range(32)]
+    block, tiles = parse("(_2,_5):(_5,_1)"), parse("(_3,_4):(_1,_3)")
+    blocked, raked = tla.blocked_product(block, tiles), tla.raked_product(block, tiles)
+    for i, j, p, q in np.ndindex(2, 5, 3, 4):
+        at = block(i, j) + 10 * tiles(p, q)
+        assert blocked(i + 2 * p, j + 5 * q) == raked(p + 3 * i, q + 4 * j) == at
+
+
+def test_03_prints_of_tensors(capsys):
+    """The layouts that the page prints of its tensors, and print's own line, which parse reads."""
+    data = np.zeros(1024, np.float32)
+    stated = {
+        "_8:_1": (make_layout(_8),),
+        "8:2": (8, 2),
+        "8:_1": (8,),
+        "(_8,16):(_1,_8)": (make_shape(_8, 16),),
+        "(8,_16):(_16,_1)": (make_shape(8, _16), make_stride(_16, _1)),
+        "(_4,_8):(_1,_4)": (make_layout(make_shape(_4, _8)),),
+        "(_4,_8):(_8,_1)": (make_shape(_4, _8), LayoutRight),
+    }
+    for text, layout in stated.items():
+        t = make_tensor(data, *layout)
+        assert str(t.layout) == text
+        tla.print_tensor(t)
+        first = capsys.readouterr().out.splitlines()[0]
+        assert first == f"ptr[32b]({data.ctypes.data:#x}) o {text}:"
+        assert str(parse(first)) == text
+    padded = make_tensor[np.float32](parse("(_4,_8)"), parse("(_32,_2)"))
+    assert [str(x.layout) for x in (padded, make_tensor_like(padded))] == ["(_4,_8):(_32,_2)", "(_4,_8):(_8,_1)"]
+
+
+def test_03_thread_value_partition():
+    tv_layout = parse("((_2,_4),(_2,_2)):((_8,_1),(_4,_16))")
+    a = make_tensor[int](parse("(_4,_8)"), LayoutRight)
+    for i in range(32):
+        a[i] = i  # its 1-D coordinate
+    tv = composition(a, tv_layout)
+    assert tuple(map(size, tv.shape)) == (8, 4)
+    found = [[tv(t, _)(v) for v in range(4)] for t in range(8)]
+    assert found == [[8 * (t % 2) + t // 2 + 4 * (v % 2) + 16 * (v // 2) for v in range(4)] for t in range(8)]
+    assert sorted(x for row in found for x in row) == [*range(32)]
+
+
 def test_03_non_owning_and_owning_tensors():
     a = make_tensor[np.float32](parse("((_4,_5),_13):((_12,_1),_64)"))
     b = make_tensor(np.zeros(260, np.float32), make_shape(13, 20))
@@ -193,6 +284,10 @@ def test_03_inner_and_outer_partitions():
     thread = tiled(9, make_coord(_, _))
     assert (str(thread.shape), thread(1, 2)) == ("(2,3)", a(5, 18))
     assert np.array_equal(thread, local_partition(a, make_layout((4, 8)), 9))
+    assert [inner_partition(a, (_4, _8), (1, 2)).layout, outer_partition(a, (_4, _8), 9).layout] == [cta.layout, thread.layout]
+    assert np.array_equal(cta, inner_partition(a, (_4, _8), (1, 2)))
+    assert np.array_equal(thread, outer_partition(a, (_4, _8), 9))
+    assert np.array_equal(thread, outer_partition(a, (_4, _8), (1, 2)))
 
 
 def test_03_copy_a_subtile():
@@ -242,7 +337,7 @@ def test_0y_loads_of_a_gemm(order):
     a = make_tensor(np.ascontiguousarray(data.T if order is LayoutLeft else data).ravel(), make_shape(m, k), order)
     threads, step = parse("(_8,_4)"), (_1, _, _1)
     threads = make_layout(threads)
-    for block in range(3):
+    for block in (0, 2):  # a whole one, and the tail
         where = make_coord(block, 0, _)
         tiles, places = (local_tile(t, (bm, 32, bk), where, step) for t in (a, make_identity_tensor((m, k))))
         assert str(places.shape) == str(tiles.shape) == "(16,8,3)"
@@ -257,6 +352,22 @@ def test_0y_loads_of_a_gemm(order):
             rows = data[block * bm : block * bm + bm, k_tile * bk : k_tile * bk + bk]
             assert np.array_equal(np.asarray(smem)[: len(rows)], rows)
             assert (np.asarray(smem)[len(rows) :] == -1).all()
+
+
+def test_0z_print_tensor(capsys):
+    """The page's tables, letter by letter; parse reads the layout of each."""
+    counting = make_tensor(42, make_shape(4, 5))
+    a, b = (make_tensor(make_inttuple_iter(0, 0), make_shape(4, 5), make_stride(*s)) for s in ((E[0], E[1]), (E[1], E[0])))
+    stated = {
+        counting: "counting_iter(42) o (4,5):(_1,4):\n   42   46   50   54   58\n   43   47   51   55   59\n"
+        "   44   48   52   56   60\n   45   49   53   57   61\n",
+        a: "ArithTuple(0,0) o (4,5):(_1@0,_1@1):\n" + "".join("".join(f"  ({i},{j})" for j in range(5)) + "\n" for i in range(4)),
+        b: "ArithTuple(0,0) o (4,5):(_1@1,_1@0):\n" + "".join("".join(f"  ({j},{i})" for j in range(5)) + "\n" for i in range(4)),
+    }
+    for t, text in stated.items():
+        tla.print_tensor(t)
+        assert capsys.readouterr().out == text
+        assert [parse(text)(i) for i in range(20)] == [t(i) for i in range(20)]
 
 
 def test_0z_tma_tensors():

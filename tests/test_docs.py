@@ -76,6 +76,15 @@ def test_the_picture_of_the_packages_is_up_to_date():
     assert (ROOT / "docs/packages.svg").read_text(encoding="utf-8") == drawn, "run: python docs/_sphinx/packages.py"
 
 
+def test_the_picture_of_the_first_page_is_up_to_date_and_its_grids_are_what_they_are_called():
+    front = runpy.run_path(str(ROOT / "docs/_sphinx/front.py"))
+    assert (ROOT / "docs/front.svg").read_text(encoding="utf-8") == front["picture"](), "run: python docs/_sphinx/front.py"
+    cute, ascend, tpu = (tla.parse(text) for _title, text, _options in front["GRIDS"])
+    assert sorted(cute(i, 0) % 8 for i in range(8)) == [*range(8)]  # a column has every bank once
+    assert all(ascend(i, j) == ascend(i // 4 * 4, j // 4 * 4) + i % 4 * 4 + j % 4 for i in range(8) for j in range(8))
+    assert tpu == xla.lower("bf16[8,8]{1,0:T(4,4)(2,1)}")
+
+
 def test_every_page_is_of_one_kind():
     index = (ROOT / "docs/index.md").read_text(encoding="utf-8")
     kinds = dict(re.findall(r":caption: ([^\n]+)\n:hidden:\n\n(.*?)```", index, re.DOTALL))

@@ -782,6 +782,30 @@ def test_what_triton_prints_is_drawn(text):
         assert int(cell) == (layout.padded(offset) if text == PADDED else offset)
 
 
+BARE = """
+import json, sys
+sys.modules["numpy"] = sys.modules["sympy"] = None
+from tla.apps.explore.answer import answer
+print(json.dumps([answer(text) for text in json.loads(sys.stdin.read())]))
+print(answer("(32,32):(32,1)", access="a row, an element each")["access"]["text"])
+"""
+
+
+def test_the_page_needs_neither_numpy_nor_sympy():
+    texts = [
+        *[*TEXTS][::4],
+        *TRITON,
+        "(M,N):(N,1)",
+        "zipped_divide((M,K):(_1,M), (_64,_32))",
+        "Sw<3,3,3> o _0 o (64,64):(64,1)",
+        "(4,2):(1,2)",
+    ]
+    found = subprocess.run([sys.executable, "-c", BARE], input=json.dumps(texts), capture_output=True, text=True, check=True, timeout=120)
+    bare, access = found.stdout.splitlines()
+    assert json.loads(bare) == json.loads(json.dumps([answer(text) for text in texts]))
+    assert access == "accesses are counted with numpy, which no browser has"
+
+
 def test_triton_texts_that_are_wrong_say_where():
     for text, what, position in (
         ("A = 4:1; tensor<16x16xf16, #x>", "#x is a name", 9),

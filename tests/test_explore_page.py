@@ -2,17 +2,22 @@
 
 import base64
 import contextlib
+import functools
+import http.server
 import json
 import os
 import shutil
 import threading
 import time
+import urllib.parse
 from pathlib import Path
 
 import pytest
 
 from tla import xla
+from tla.apps.explore.answer import as_json
 from tla.apps.explore.server import Server
+from tla.apps.explore.site import build
 
 pytest.importorskip("selenium", reason="needs selenium: pip install selenium")
 from selenium import webdriver
@@ -43,10 +48,10 @@ class Page:
         self.driver.get(self.server.url(text) + more)
         self.settle()
 
-    def settle(self):
+    def settle(self, seconds=20):
         """Wait until what was typed is answered, and painted."""
         done = "return typeof settled === 'function' && settled()"
-        WebDriverWait(self.driver, 20, poll_frequency=0.02).until(lambda d: d.execute_script(done))
+        WebDriverWait(self.driver, seconds, poll_frequency=0.02).until(lambda d: d.execute_script(done))
         self.driver.execute_async_script("requestAnimationFrame(() => requestAnimationFrame(arguments[0]))")
 
     def at(self, name):
@@ -143,6 +148,105 @@ def page(browser, server):
     assert browser.get_log("browser") == []
 
 
+LINKED = {  # a text, a cell of the result -> the cells of what it was made of
+    "A = (_8,_12):(_12,_1); zipped_divide(A, (_4, _3))": ((3, 2), {"A": "(3,3) at 39"}),
+    "composition((6,2):(8,2), (4,3):(3,1))": ((1, 2), {"A": "(5,0) at 40", "B": "(1,2) at 5"}),
+    "A = (_4,_2):(_1,_4); coalesce(A)": ((0, 5), {"A": "(1,1) at 5"}),
+    "right_inverse((_4,_2):(_2,_1))": ((0, 3), {"A": "(3,0) at 6"}),
+    "Sw<3,3,3> o _0 o (_8,_64):(_64,_1)": ((1, 2), {"before the swizzle": "(1,2) at 66"}),
+    "relayout(f32[4,6], f32[4,6]{0,1})": ((1, 2), {"f32[4,6]{0,1}": "(1,2) at 9"}),
+}
+
+
+class Folder(http.server.ThreadingHTTPServer):
+    """A folder on a port of this machine, as any web server has it."""
+
+    def __init__(self, folder):
+        handler = type("Quiet", (http.server.SimpleHTTPRequestHandler,), {"log_message": lambda *_: None})
+        super().__init__(("127.0.0.1", 0), functools.partial(handler, directory=str(folder)))
+
+    def url(self, text=""):
+        return f"http://127.0.0.1:{self.server_port}/" + (f"#e={urllib.parse.quote(text, safe='')}" if text else "")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("site")
+    build(folder, NPM / "pyodide")
+    return folder
+
+
+def visit(browser, folder):
+    """The page of a folder, in a context in which what it asks for is noted."""
+    browser.get_log("performance")
+    server = Folder(folder)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return Page(browser, server)
+
+
+PYODIDE = pytest.mark.skipif(
+    not (NPM / "pyodide").is_dir(), reason="needs Pyodide: npm install pyodide, and its folder node_modules in TLA_NPM"
+)
+ANSWERED = [  # by the server's Python and by the browser's
+    *LINKED,
+    "SM80_16x8x16_F32F16F16F32_TN",
+    "bf16[20,250]{1,0:T(8,128)(2,1)}",
+    "tensor<16x64xf16, #ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [4, 8], warpsPerCTA = [2, 1], order = [1, 0]}>>",
+    "(4,2):(1,2)",
+    "logcal_divide(4:1, 2)",
+    "MakeLayout[half, zN](M, N)",
+]
+
+
+@PYODIDE
+def test_the_page_without_a_server(browser, folder):
+    page = visit(browser, folder)
+    page.driver.get(page.server.url(SEED))
+    WebDriverWait(page.driver, 20).until(lambda d: page.at("loading").is_displayed() or page.at("value").is_displayed())
+    page.settle(120)
+    assert page.text("value") == SEED
+    assert int(page.at("loaded").get_attribute("max")) > 10**7  # bytes: the bar was of these
+    assert not page.at("loading").is_displayed()
+    assert page.point(5, 9)["offset"] == "85"
+    ask = "const done = arguments[1]; engine('/answer', { text: arguments[0], color_by: 'auto', bits: null, access: '' }).then(done)"
+    page.driver.set_script_timeout(90)
+    for text in ANSWERED:
+        assert page.driver.execute_async_script(ask, text) == json.loads(as_json("/answer", text, "auto", None, "")), text
+    page.driver.set_script_timeout(20)
+    page.write("A = (_8,_12):(_12,_1); zipped_divide(A, (_4, _3))")
+    assert page.point(3, 2)["A"] == "(3,3) at 39"
+    assert "zipped_divide" in page.driver.current_url
+    page.at("access").send_keys("a row, an element each")
+    page.settle()
+    assert "numpy, which no browser has" in page.text("accessed")
+    page.write("(4,2):(1")
+    assert "is never closed" in page.text("error")
+    messages = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
+    wanted = {m["params"]["request"]["url"] for m in messages if m["method"] == "Network.requestWillBeSent"}
+    assert all(url.startswith((page.server.url(), "data:", "about:")) for url in wanted), wanted
+    assert [x for x in browser.get_log("browser") if "favicon" not in x["message"]] == []
+    page.server.shutdown()
+    page.server.server_close()
+
+
+@PYODIDE
+def test_a_page_that_cannot_load_says_what_it_needs(browser, folder, tmp_path):
+    for name in folder.glob("*.*"):
+        (tmp_path / name.name).write_bytes(name.read_bytes())
+    (tmp_path / "pyodide").mkdir()
+    page = visit(browser, tmp_path)  # as of an upload that ended early
+    page.open(SEED)
+    assert page.text("error").splitlines()[0] == "no answer: the page cannot load"
+    assert "each file of its folder" in page.text("error")
+    page.server.shutdown()
+    page.server.server_close()
+    browser.get((folder / "index.html").as_uri())
+    page.settle()
+    assert "python -m http.server" in page.text("error")
+    browser.get("about:blank")
+    browser.get_log("browser")
+
+
 def test_typing_shows_the_grid(page):
     page.open()
     assert page.driver.switch_to.active_element == page.at("text")
@@ -199,7 +303,7 @@ def test_the_keyboard_alone(page):
             page.type(Keys.ENTER)
             assert page.steps()[0][1] is False
             break
-    assert [x for x in reached if x] == ["colours", "shown", "zoom", "bits", "grid"]
+    assert [x for x in reached if x] == ["colours", "shown", "zoom", "bits", "access", "grid"]
     page.write("(8,6):(1,8)")
     page.type(*[Keys.ARROW_LEFT] * 8)  # to the 6
     page.type(Keys.ARROW_UP)
@@ -312,16 +416,6 @@ def test_folded_modes_and_several_layouts_are_chosen(page):
     cell = page.point(1, 0)
     assert (cell["offset"], cell["f32[2,3,4]{0,1,2}"]) == ("16", "(1,1,0) at 3")  # of (1,1,0): 12 + 1*4 here, 1 + 1*2 there
     page.shot("relayout")
-
-
-LINKED = {  # a text, a cell of the result -> the cells of what it was made of
-    "A = (_8,_12):(_12,_1); zipped_divide(A, (_4, _3))": ((3, 2), {"A": "(3,3) at 39"}),
-    "composition((6,2):(8,2), (4,3):(3,1))": ((1, 2), {"A": "(5,0) at 40", "B": "(1,2) at 5"}),
-    "A = (_4,_2):(_1,_4); coalesce(A)": ((0, 5), {"A": "(1,1) at 5"}),
-    "right_inverse((_4,_2):(_2,_1))": ((0, 3), {"A": "(3,0) at 6"}),
-    "Sw<3,3,3> o _0 o (_8,_64):(_64,_1)": ((1, 2), {"before the swizzle": "(1,2) at 66"}),
-    "relayout(f32[4,6], f32[4,6]{0,1})": ((1, 2), {"f32[4,6]{0,1}": "(1,2) at 9"}),
-}
 
 
 @pytest.mark.parametrize("text", LINKED)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from test_gpu_atoms import SMALL
 
-from tla import Layout, MakeTensor, TlaError
-from tla.gpu import atom, compress, gemm, make_tiled_mma, values_of
+from tla import Layout, MakeTensor, TlaError, _
+from tla.gpu import UniversalFMA, atom, compress, float, gemm, make_tiled_mma, values_of
 from tla.gpu.fragments import numpy_type
 
 #: Of wgmma three widths; the others are the same but for N, and test_gpu_atoms.py has them.
@@ -85,7 +85,18 @@ SPARSE_MMA = make_tiled_mma(atom(SPARSE))
 SPARSE_OWN = SPARSE_MMA[np.arange(128)]
 STORED, METADATA = compress(atom(SPARSE), np.zeros((64, 32), np.float16))
 REST = [SPARSE_OWN.partition_B(MakeTensor(np.ones((32, 32), np.float16))), SPARSE_OWN.partition_C(MakeTensor(np.zeros((64, 32))))]
+INT32, HALF, WHOLE = (MakeTensor(np.zeros((16, 8), t)) for t in ("int32", "float16", "int64"))
+SLICES = [PARTS[0][:, 0, 0], PARTS[1][:, 0, :]]
+BY_TYPE = "float32, for float"
 REFUSED = [
+    (lambda: gemm(DENSE, *PARTS[:2], OWN.partition_C(INT32)), BY_TYPE),
+    (lambda: gemm(DENSE, *PARTS[:2], OWN.partition_C(HALF)), BY_TYPE),
+    (lambda: gemm(DENSE, OWN.partition_C(INT32), *PARTS), "D of int32"),
+    (lambda: gemm(DENSE, OWN.partition_A(WHOLE), *PARTS[1:]), "float16, for half"),
+    (lambda: gemm(DENSE, SLICES[0], PARTS[1], PARTS[2][:, 0, 0]), r"A \(4,\) by B \(2, 1, 1\) to C \(4,\)"),
+    (lambda: gemm(DENSE, SLICES[0], SLICES[1], PARTS[2]), r"expected  \(V,M,K\) x \(V,N,K\)"),
+    (lambda: gemm(DENSE, PARTS[0], PARTS[1], PARTS[2][:, 0, :]), r"\(V\) x \(V\) => \(V\)"),
+    (lambda: gemm(DENSE, SLICES[0], PARTS[1][:, 0, 0], PARTS[2][:, 0, :]), r"A\[_, _, k\] and B\[_, _, k\]"),
     (lambda: gemm(DENSE, (PARTS[0], PARTS[0]), *PARTS[1:]), "A of 2 tensors"),
     (lambda: gemm(SPARSE_MMA, SPARSE_OWN.partition_A(STORED), *REST), r"write gemm\(mma, D, ..., C\) with \(A, E\) for A"),
     (
@@ -108,6 +119,35 @@ REFUSED = [
 def test_what_does_not_fit_is_refused(make, message):
     with pytest.raises(TlaError, match=message):
         make()
+
+
+@pytest.mark.parametrize("own", ["V", "no V"])
+def test_the_modes_of_a_product_are_cutes(own):
+    """Each form that CuTe's gemm dispatches on, of an atom of one value a thread without its mode too; adds to what there is."""
+    rng = np.random.default_rng(3)
+    mma = make_tiled_mma(UniversalFMA[float])
+    a, b, c = (rng.integers(-4, 5, s).astype(np.float32) for s in ((4, 5), (3, 5), (4, 3)))
+    parts = [mma[0].partition(x, MakeTensor(t)) for x, t in zip("ABC", (a, b, c))] if own == "V" else [*map(MakeTensor, (a, b, c))]
+    front, wanted = (slice(None),) * (own == "V"), c.copy()
+    gemm(mma, *parts)
+    wanted += a @ b.T
+    assert (c == wanted).all()
+    gemm(mma, parts[0][(*front, _, 2)], parts[1][(*front, _, 2)], parts[2])
+    wanted += np.outer(a[:, 2], b[:, 2])
+    assert (c == wanted).all()
+    if own == "V":
+        gemm(mma, parts[0][_, 1, 2], parts[1][_, 0, 2], parts[2][_, 1, 0])
+        wanted[1, 0] += a[1, 2] * b[0, 2]
+        assert (c == wanted).all()
+
+
+def test_fragments_hold_the_atoms_types():
+    """Registers are of the atom's types whatever the tensor's is, as CuTe's partition_fragment has them; accumulators may be wider."""
+    tensors = {t: MakeTensor(np.zeros((16, 8), t)) for t in ("float16", "float32", "float64", "int8")}
+    found = [str(getattr(OWN, f"partition_fragment_{x}")(tensors[t]).dtype) for x in "ABC" for t in tensors]
+    assert found == ["float16"] * 8 + ["float32", "float32", "float64", "float32"]
+    bf16 = make_tiled_mma(atom("SM80_16x8x8_F32BF16BF16F32_TN"))[0]
+    assert [str(bf16.partition_fragment_A(tensors[t]).dtype) for t in tensors] == ["float16", "float32", "float64", "float32"]
 
 
 def test_the_fix_of_metadata_works():

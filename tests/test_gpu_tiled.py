@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tla import Int, LeafTypeError, MakeTensor, RangeError, TlaError, dim, make_identity_tensor, parse, product_each
+from tla import Int, LeafTypeError, MakeTensor, RangeError, TlaError, dim, elem_less, make_identity_tensor, parse, product_each
 from tla.gpu import (
     Copy_Atom,
     SM75_U16x8_LDSM_T,
@@ -27,10 +27,15 @@ from tla.gpu import (
     float,
     gemm,
     half,
+    make_cotiled_copy,
     make_tiled_copy,
     make_tiled_copy_C_atom,
     make_tiled_copy_S,
     make_tiled_mma,
+    partition_fragment_C,
+    partition_shape_A,
+    partition_shape_B,
+    partition_shape_C,
     transform,
     uint8,
     uint128,
@@ -178,6 +183,7 @@ def test_copies_own_each_element_once_on_both_sides(tiled):
 MMA = make_tiled_mma(SM80_16x8x16_F32F16F16F32_TN, (2, 2), (32, 32, 16))
 COPY = make_tiled_copy(Copy_Atom[UniversalCopy[uint128], half], (32, 4), (8, 1))
 ONES = MakeTensor(np.ones((32, 32), np.float16))
+READ_ONLY = MakeTensor(np.frombuffer(bytes(2048), np.float16), parse("(32,32):(32,1)"))
 REFUSED = [
     (lambda: MMA[128], "0 <= thread < 128"),
     (lambda: MMA[-1], "0 <= thread < 128"),
@@ -224,6 +230,17 @@ REFUSED = [
         "threads 0 to 127",
     ),
     (lambda: gemm(ONES, ONES, ONES), "a tiled MMA first"),
+    (lambda: make_tiled_mma(MMA.atom, parse("(_2,_2):(_1,_1)")), "two atoms of the tile have the same"),
+    (lambda: make_tiled_mma(MMA.atom, parse("(_2,_2):(_1,_0)")), "threads of its own for each atom"),
+    (lambda: MMA[None], "an array of integers or a symbol"),
+    (lambda: MMA[np.array([0.5, 1.0])], "an array of integers or a symbol"),
+    (lambda: COPY[0].retile_D(parse("_8:_1")), "3 modes at least"),
+    (lambda: make_cotiled_copy(Copy_Atom[UniversalCopy[half], half], parse("_32:_2"), parse("(_8,_8):(_8,_1)")), "(thread, value)"),
+    (lambda: transform(ONES, ONES, lambda x: x[0, 0]), "as many elements"),
+    (lambda: partition_fragment_C(MMA.atom, (32, 32)), "write make_tiled_mma(...)"),
+    (lambda: make_tiled_copy(UniversalCopy[half], (2, 4)), 'write Copy_Atom["UniversalCopy<half_t>", half]'),
+    (lambda: copy(COPY, *2 * [COPY[np.arange(128)].partition_S(MakeTensor(np.ones((32, 32))))]), "elements of 16 bits"),
+    (lambda: fill(READ_ONLY, 2), "its buffer is read-only"),
     (lambda: gemm(MMA, *[MMA[np.arange(128)].partition(x, MakeTensor(np.ones((32, 32), np.int8))) for x in "ABC"]), "float16, for half"),
     (
         lambda: copy(COPY, COPY[np.arange(128)].partition_S(ONES), COPY[np.arange(128)].partition_D(MakeTensor(np.ones((32, 32))))),
@@ -272,3 +289,44 @@ def test_parts_of_a_layout_that_tiles_do_not_divide_are_its_elements():
             except RangeError:
                 continue
     assert sorted(seen) == sorted(int(whole(i, j)) for i in range(10) for j in range(5))
+
+
+def test_threads_of_numpy_are_integers():
+    assert repr(MMA[np.int64(33)].partition_A(ONES)) == repr(MMA[np.array(33)].partition_A(ONES)) == repr(MMA[33].partition_A(ONES))
+
+
+def test_threads_along_k_add_up_parts():
+    """Each has its part of a sum: registers hold them all, one place of memory does not, and stays as it was."""
+    mma = make_tiled_mma(MMA.atom, (1, 1, 2))
+    own, rng = mma[np.arange(64)], np.random.default_rng(0)
+    a, b = (rng.integers(-3, 4, s).astype(np.float16) for s in ((16, 32), (8, 32)))
+    c = MakeTensor(np.full((16, 8), 7, np.float32))
+    factors = own.partition_A(MakeTensor(a)), own.partition_B(MakeTensor(b))
+    with pytest.raises(TlaError, match="elements that differ go to one place"):
+        gemm(mma, *factors, own.partition_C(c))
+    assert (np.asarray(c) == 7).all()
+    parts, total = partition_fragment_C(mma, (16, 8)), np.zeros((16, 8))
+    gemm(mma, *factors, parts)
+    values = values_of(parts)
+    np.add.at(total, tuple(np.broadcast_to(x, values.shape) for x in values_of(own.partition_C(make_identity_tensor((16, 8))))), values)
+    assert (total == a.astype(np.float64) @ b.astype(np.float64).T).all()
+
+
+def test_a_predicate_of_all_threads_by_elem_less():
+    """elem_less of the partition of an identity tensor is a predicate of every thread, as the comparison by hand is."""
+    m, n = 37, 50
+    data, out, t = MakeTensor(np.arange(m * n).reshape(m, n).astype(np.float16)), MakeTensor(np.zeros((m, n), np.float16)), np.arange(128)
+    places = COPY[t].partition_S(make_identity_tensor((m, n)))
+    inside = elem_less(places, (m, n))
+    rows, columns = values_of(places)
+    assert (values_of(inside) == (rows < m) & (columns < n)).all()
+    copy_if(COPY, inside, COPY[t].partition_S(data), COPY[t].partition_D(out))
+    assert np.array_equal(data, out)
+
+
+def test_shapes_of_parts():
+    tile = make_identity_tensor((64, 96))
+    for operand, f in zip("ABC", (partition_shape_A, partition_shape_B, partition_shape_C)):
+        assert f(MMA, (64, 96)) == MMA[5].partition(operand, tile).shape
+    total = partition_fragment_C(MMA, (64, 96))
+    assert (total.shape, values_of(total).shape) == (MMA[5].partition_C(tile).shape, (128, 4, 2, 6))

@@ -129,5 +129,5 @@ def _check_copy(row):
             assert truth.same_offset(part.offset, offset)
     else:
         part = mma[0].partition(row["how"][-1], parse(row.get("partition_of") or row["fragment_of"]))
-        part = fragment_like(part, 0) if "fragment_of" in row else part
+        part = fragment_like(part, 0, "float32") if "fragment_of" in row else part
         assert str(copy.retile(part.layout)) == row["retile"]

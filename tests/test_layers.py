@@ -1,6 +1,7 @@
 """Imports go down the list of packages only, and inside a package there is no circle; functions' inner imports included."""
 
 import ast
+import functools
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -16,9 +17,12 @@ PACKAGES = "core algebra symbolic notation tensors linear access gpu ascend xla 
 OPTIONAL = "numpy sympy jax triton resvg_py curses".split()
 
 
+parsed = functools.cache(ast.parse)
+
+
 def imported_modules(source, package=("tla",)):
     """The dotted names that a module of `package` imports, in every form of the statement, inside functions too."""
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(parsed(source)):
         if isinstance(node, ast.ImportFrom):
             base = [*package[: len(package) - node.level + 1]] if node.level else []
             full = [*base, *(node.module.split(".") if node.module else [])]
@@ -47,6 +51,7 @@ def module_of(name):
     return name
 
 
+@functools.cache
 def imports(name):
     path = MODULES[name]
     package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
@@ -70,7 +75,7 @@ def test_imports_go_down(name):
 
 def own_imports_inside_functions(source):
     """The lines of imports inside functions that are not of numpy, sympy and the other optional libraries."""
-    functions = (f for f in ast.walk(ast.parse(source)) if isinstance(f, (ast.FunctionDef, ast.AsyncFunctionDef)))
+    functions = (f for f in ast.walk(parsed(source)) if isinstance(f, (ast.FunctionDef, ast.AsyncFunctionDef)))
     for node in (node for f in functions for node in ast.walk(f)):
         names = (
             [a.name for a in node.names]
@@ -109,6 +114,6 @@ def test_the_scan_sees_every_form():
 
 def test_nothing_is_evaluated():
     for path in ROOT.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(parsed(path.read_text())):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
                 assert node.func.id not in ("eval", "exec", "compile", "sympify", "parse_expr"), path

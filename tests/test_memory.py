@@ -297,6 +297,46 @@ ENTRY %main {
     assert [t.count for t in xla.totals(xla.read_hlo(io.StringIO(text)), "operation", interiors=True)] == [1, 2, 1]
 
 
+def test_what_is_behind_a_barrier_is_no_copy():
+    text = LOOP.replace("%c = s32[]{:T(128)} copy(%z)", "%c = s32[]{:T(128)} copy(%z)\n  %o = f32[1024,128]{1,0:T(8,128)} opt-barrier(%a)")
+    text = text.replace("tuple(%a, %c)", "tuple(%o, %c)")
+    assert xla.memory(io.StringIO(text)).peak[0].bytes == xla.memory(io.StringIO(LOOP)).peak[0].bytes
+    assert xla.memory(io.StringIO(text)).warnings == ()
+
+
+def test_opcodes_and_spaces_that_are_not_known_are_named_with_their_lines():
+    text = (
+        LOOP.replace("negate(%i)", "frobnicate(%i)")
+        .replace("copy(%z)", "frobnicate(%z)")
+        .replace("s32[]{:T(128)} f", "s32[]{:T(128)S(9)} f")
+    )
+    memory = xla.memory(io.StringIO(text))
+    assert memory.warnings[:2] == (
+        "lines 9, 22: opcode frobnicate is not known: its result counts as new memory",
+        "lines 9, 22: memory space S(9) is not known: it counts by itself",
+    )
+    assert memory.peak[9].name == "S(9)"
+    assert memory.peak[9].bytes == 512  # carried in place: one scalar of 128 s32
+    many = "ENTRY %m {\n" + "".join(f"  %a{k} = f32[] frobnicate()\n" for k in range(25)) + "}"
+    assert xla.unknown_names(xla.read_hlo(io.StringIO(many)))[0].startswith("lines 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 and 15 more: ")
+
+
+def test_every_opcode_of_real_programs_is_known():
+    for path in sorted(FOLDER.glob("*.txt.gz"))[::3]:
+        assert xla.unknown_names(xla.read_hlo(path)) == ()
+    for opcode in ("all-gather-start", "async-update", "call-done", "tan", "opt-barrier", "ragged-dot"):
+        assert xla.unknown_names(xla.read_hlo(io.StringIO(f"%a = f32[] {opcode}(%b)"))) == ()
+
+
+def test_totals_say_what_they_leave_out():
+    text = LOOP.replace("%c = s32[]{:T(128)} copy(%z)", "%u = f32[?] custom-call(%z)\n  %c = s32[]{:T(128)} copy(%gone)")
+    for interiors in (False, True):
+        warnings = []
+        xla.totals(xla.read_hlo(io.StringIO(text)), "shape", interiors, on_warning=warnings.append)
+        assert "line 22: u: the size of f32[?] is not known: it counts as nothing" in warnings
+        assert interiors or "line 23: c: operand gone is not defined before it" in warnings
+
+
 def test_a_file_that_is_cut_is_answered_in_part_with_warnings():
     broken = LOOP.replace(
         '  %y = f32[1024,128]{1,0:T(8,128)} custom-call(%big), custom_call_target="g"\n', "  %y = f32[1024,128]{1,0:T(8,128)} custom-ca\n"

@@ -1,5 +1,6 @@
 """What CuTe's print, the DSL and compilers write, read: as maps of elements, beside an oracle of bytes."""
 
+import numpy as np
 import pytest
 
 import tla
@@ -16,6 +17,15 @@ READ = {
     "S<3,3,3> o 0 o (8,64):(64,1)": "Sw<3,3,3> o _0 o (_8,_64):(_64,_1)",
     "ArithTuple(0,0) o (4,5):(_1@0,_1@1)": "(4,5):(_1@0,_1@1)",
     "ArithTuple(0,_0) o (4,5):(_1@1,_1@0)": "(4,5):(_1@1,_1@0)",
+    "counting_iter(42) o (4,5):(_1,4)": "_1:_1 o 42 o (4,5):(_1,4)",
+    "counting_iter(-3) o (4,5):(_1,4):\n   -3    1    5    9   13\n": "_1:_1 o -3 o (4,5):(_1,4)",
+    "ArithTuple(0,0) o (2,2):(_1@0,_1@1):\n  (0,0)  (0,1)\n  (1,0)  (1,1)\n": "(2,2):(_1@0,_1@1)",
+    "ptr[32b](0x7ffd) o (_2,_2,_2):(_4,_2,_1):\n  0.00e+00  1.50e-01\n  2.00e+00       nan\n----------\n  1.00e+00  2.00e+00\n      -inf  2.00e+00": "(_2,_2,_2):(_4,_2,_1)",
+    "(2,(2,2)):(4,(2,1))\n      0   1   2   3\n    +---+---+---+---+\n 0  | 0 | 2 | 1 | 3 |\n    +---+---+---+---+": "(2,(2,2)):(4,(2,1))",
+    "tensor(raw_ptr(0x00007ffd51463d00: f32, rmem, align<32>) o (2,3):(1,2), data=\n       [[ 1.500000,  1.500000,  1.500000, ],\n        [ 1.500000,  nan, 1.500000, ]])": "(2,3):(1,2)",
+    "tensor((0,3) o (4,5):(1@0,1@1), data=\n       [[ (0,3),  (0,4), ]])": "(_1,_1):(_1@0,_1@1) o (0,3) o (4,5):(1@0,1@1)",
+    "tensor<(0,0) o (4,?):(1@0,1@1)>": "(_4,d0):(_1@0,_1@1)",
+    "tensor<(?{div=2},0) o (2,5):(1@0,1@1)>": "(_1,_1):(_1@0,_1@1) o (d0,_0) o (_2,_5):(_1@0,_1@1)",
     "(?,?{div=16}):(?{i64 div=8},1)": "(d0,d1):(d2,_1)",
     "((8,?),4):((1,?),?)": "((_8,d0),_4):((_1,d1),d2)",
     "tensor<ptr<f16, gmem, align<16>> o (?,64):(64,1)>": "(d0,_64):(_64,_1)",
@@ -56,6 +66,23 @@ def test_coordinates_with_a_start():
     assert parse(str(t)) == t
 
 
+def test_where_an_unknown_tile_starts():
+    """What divides a start is a fact of it; that it is an extent, and so 1 or more, is none."""
+    tile = parse("tensor<(?{div=2},0) o (?,5):(1@0,1@1)>")
+    assert (tile.offset[0] % 2, tla.prove(tile.shape[0] >= 0), tla.prove(tile.offset[0] >= 0)) == (0, True, False)
+    assert str(tile(1, 2)) == "(d0+1,2)"
+
+
+def test_what_our_own_tables_print_is_read(capsys):
+    for t in (tla.make_tensor(42, (4, 5)), tla.make_identity_tensor((3, 2)), tla.make_tensor(np.arange(24.0), (2, 3, 4)), np.arange(3)):
+        tla.print_tensor(t)
+        found = parse(capsys.readouterr().out)
+        layout = t.layout if isinstance(t, tla.Tensor) else tla.MakeTensor(t).layout
+        assert (found.inner if isinstance(found, tla.ComposedLayout) else found) == layout
+    tla.print_layout(parse("(_4,_2):(_2,_1)"))
+    assert str(parse(capsys.readouterr().out)) == "(_4,_2):(_2,_1)"
+
+
 def test_names_for_what_is_not_known():
     m, n, ld = tla.dims("M N ld")
     assert str(parse("(?,?{div=16}):(?,1)", symbols=[m, n, ld])) == "(M,N):(ld,_1)"
@@ -82,6 +109,13 @@ def test_names_for_what_is_not_known():
         "Layout<" * 500,
         "?" * 50,
         "ArithTuple(((( o 4:1",
+        "counting_iter(x) o 8:1",
+        "counting_iter(1) o 8:",
+        "4:1:",
+        "4:1\n2",
+        "4:1\nfirst row",
+        "tensor(4:1)",
+        "tensor(4, data=os)",
     ],
 )
 def test_refused(given):

@@ -84,15 +84,17 @@ def test_any_first_name_works_alone():
 
 #: What a process does with each module first: it imports it, then reads and makes a value of each kind.
 FIRST = """
-import json, os, sys
+import functools, json, os, sys
 import argparse, dataclasses, fractions, inspect, numpy, sympy, typing  # not of tla: so that each of its modules is read in little time
-found = {}
-for module in sys.argv[1:]:
+
+@functools.cache
+def first(module):
     ours, theirs = os.pipe()
     if (child := os.fork()) == 0:
         os.dup2(theirs, 1)
         os.dup2(theirs, 2)
         exec(f"import {module}")
+        print(*(name for name in sys.modules if name.startswith("tla")))
         from tla.notation.text import parse
         from tla.core.make_layout import MakeLayout
         from tla.algebra.coalesce import coalesce
@@ -103,15 +105,22 @@ for module in sys.argv[1:]:
         os._exit(0)
     os.close(theirs)
     with open(ours) as said:
-        found[module] = said.read()
+        loaded, _, answers = said.read().partition("\\n")
     os.waitpid(child, 0)
-print(json.dumps(found))
+    return loaded.split(), answers
+
+def answers(module):
+    package = module.rpartition(".")[0]
+    return first(package if module in first(package)[0] else module)[1]
+
+print(json.dumps({module: answers(module) for module in sys.argv[1:]}))
 """
 
 
 @pytest.fixture(scope="module")
 def said_first():
-    """What each module's process says. A process is a fork of one that has loaded nothing of tla."""
+    """What each module's process says. A process is a fork of one that has loaded nothing of tla. To import a module is to import its
+    package first: one process stands for all modules that this loads."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT.parent), "OPENBLAS_NUM_THREADS": "1"}
     modules = [name for name in MODULES if name not in OPTIONAL]
     done = subprocess.run([sys.executable, "-c", FIRST, *modules], capture_output=True, text=True, check=True, env=environment)

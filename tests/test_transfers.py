@@ -3,6 +3,7 @@
 import itertools
 import os
 import random
+import re
 
 import numpy as np
 import pytest
@@ -268,6 +269,34 @@ def test_nd2nz_has_16384_rows_at_most():
         TransferInstruction("Nd2Nz", 0, 0, {**i.parameters, "nValue": 16385}, half).require_fields()
 
 
+@pytest.mark.parametrize(
+    ("src", "dst", "advice", "tag"),
+    [
+        (at("GM", MakeLayout[half, ascend.RowMajor](2048, 256)), at("L1", MakeLayout[half, zN](2048, 256)), "262144 elements", zN),
+        (
+            at("GM", MakeLayout[half, ascend.RowMajor](8000, 32)),
+            at("UB", MakeLayout[half, ascend.RowMajor](8000, 32)),
+            "98304 elements",
+            None,
+        ),
+        (at("L1", MakeLayout[half, zN](16, 4096)), at("L0A", MakeLayout[half, zZ](16, 4096)), "32768 elements", zZ),
+    ],
+    ids=["L1", "UB", "L0A"],
+)
+def test_a_tile_larger_than_a_buffer_names_one_that_fits(src, dst, advice, tag):
+    with pytest.raises(RangeError, match=rf"take a tile of at most {advice}, padding included: \((\d+),(\d+)\)") as error:
+        transfer(src, dst, element=half)
+    sizes = tuple(map(int, re.findall(r"\((\d+),(\d+)\)", error.value.reason.fix)[-1]))
+    fits({dst.position: (MakeLayout[half, tag or ascend.RowMajor](*sizes), half)})
+    small = MakeTensor(None, MakeLayout[half, tag or ascend.RowMajor](*sizes), position=dst.position)
+    try:
+        assert transfer(GetTile(src, (0, 0), sizes), small, element=half)
+    except RangeError as more:  # it fits, but not into one instruction: the next advice does
+        assert tag is None, more
+        sizes = tuple(map(int, re.findall(r"\((\d+),(\d+)\)", more.reason.fix)[-1]))
+        assert transfer(GetTile(src, (0, 0), sizes), GetTile(small, (0, 0), sizes), element=half)
+
+
 def test_a_tile_of_l0c_may_begin_at_any_row():
     """Addresses there are aligned to 64 bytes: 16 accumulators, which are a row of a block."""
     whole = at("L0C", ascend.L0C(40, 48).layout)
@@ -288,7 +317,7 @@ def test_elements_of_four_bits_are_moved_as_bytes(tag, inner):
     assert "ReinterpretCast" not in i.text
     require_copied(src, dst, made)
     odd = at("GM", MakeLayout[ascend.int4b, getattr(ascend, tag)](rows_, columns, ld=91))
-    with pytest.raises(Unproven, match="is not moved to its place"):  # a row would begin inside of a byte
+    with pytest.raises(Unproven, match="an even number of elements"):  # a row would begin inside of a byte
         transfer(odd, at("L1", MakeLayout[ascend.int4b, inner](rows_, columns)))
 
 

@@ -2,6 +2,8 @@
 
 import itertools
 import re
+import traceback
+import types
 import unicodedata
 import xml.etree.ElementTree as ET
 
@@ -9,6 +11,7 @@ import numpy as np
 import pytest
 from test_unknown import M, N, Unknown
 
+import tla
 from tla import (
     GetTile,
     Int,
@@ -19,7 +22,9 @@ from tla import (
     MakeTensor,
     TlaError,
     blocked_product,
+    ceil_div,
     composition,
+    dim,
     dims,
     group,
     logical_divide,
@@ -28,6 +33,7 @@ from tla import (
     xla,
     zipped_divide,
 )
+from tla.apps import notebook
 from tla.ascend import L0C, half, int8, nZ, zN, zZ
 from tla.core import ints
 from tla.gpu import (
@@ -230,12 +236,12 @@ def test_a_layout_beside_its_divide_has_its_tiles():
 
 
 def test_banks_by_their_definition():
-    for bits in (4, 8, 16, 24, 128, 2000, 2**70 + 8):
+    for bits, (rule, width, count) in itertools.product((4, 8, 16, 24, 128, 2000, 2**70 + 8), (("bank", 32, 32), ("ub_bank", 256, 16))):
         for layout in (parse("(64,64):(1,64)"), parse("(2,3):(-70000000000,4611686018427387)")):
-            (figure,) = draw(layout, color_by="bank", bits=bits).figures
+            (figure,) = draw(layout, color_by=rule, bits=bits).figures
             for i, row in enumerate(figure.grids[0].cells):
                 for j, cell in enumerate(row):
-                    bank = int(layout(i, j)) * bits // 32 % 32
+                    bank = int(layout(i, j)) * bits // width % count
                     assert cell.fill == tint(bank // 4 + 8 * (bank % 4))
 
 
@@ -577,6 +583,59 @@ def test_notebooks_set_what_is_symbolic():
     assert m._repr_latex_() == "$M$"
 
 
+def test_notebooks_set_exact_quotients_as_fractions():
+    m, n = dim("M", multiple_of=32), dim("N")
+    floor, ceil = r"\left\lfloor \frac{N}{16} \right\rfloor", r"\left\lceil \frac{N}{16} \right\rceil"
+    for x, wanted in (
+        (m // 32, r"\frac{M}{32}"),
+        (ceil_div(m, 16), r"\frac{M}{16}"),
+        (n // 16, floor),
+        (ceil_div(n, 16), ceil),
+        ((m * n) // 8, r"\frac{M}{8} \, N"),
+        (m // 64, r"\left\lfloor \frac{M}{64} \right\rfloor"),
+    ):
+        assert x.latex() == wanted, x
+    assert r"\frac{M}{32}" in MakeLayout((m // 32, 4))._repr_latex_()
+
+
+def test_notebooks_show_relayouts_and_lists():
+    move = xla.relayout("f32[8,12]{1,0}", "f32[8,12]{1,0:T(4,4)}")
+    assert all(str(shape) in move._repr_svg_() for shape in (move.source, move.destination))
+    assert notebook.listed([ROWS, move]).count("<svg") == 2
+    assert notebook.listed((ROWS, 4)) is None
+    assert notebook.listed(parse("((4,2),3):((1,4),8)").shape) == "<code>((4,2),3)</code>"
+
+
+def test_notebooks_show_errors_without_what_is_inside():
+    class Shell:
+        """What IPython has of this."""
+
+        def __init__(self):
+            self.display_formatter = types.SimpleNamespace(formatters={"text/html": self})
+            self.kinds, self.shown = {}, None
+
+        def for_type(self, kind, make):
+            self.kinds[kind] = make
+
+        def set_custom_exc(self, kinds, handler):
+            self.kinds |= dict.fromkeys(kinds, handler)
+
+        def showtraceback(self, error, tb_offset=None):
+            self.shown = traceback.format_exception(*error)
+
+    shell = Shell()
+    tla.load_ipython_extension(shell)
+    assert {list, tuple, TlaError} == {*shell.kinds}
+    try:
+        composition(ROWS, parse("(6,2):(1,7)"))
+    except TlaError as error:
+        shell.kinds[TlaError](shell, type(error), error, error.__traceback__)
+    frames = [line for line in shell.shown if line.startswith("  File")]
+    assert len(frames) == 1
+    assert "test_viz.py" in frames[0]
+    assert "fix" in shell.shown[-1]
+
+
 def test_a_huge_mode_beside_an_empty_one_is_not_gone_through():
     """Its coordinates, 32 GiB of them, were made though there is no element."""
     assert draw(parse("(0,4294967296):(1,1)")).figures[0].notes == ("0 coordinates, 0 x 4294967296: of these 0 x 16",)
@@ -593,5 +652,9 @@ def test_the_conflicts_of_an_access_are_marked():
     assert [row[0].text for row in moved.grids[0].cells] == [f"{32 * i + 5}*" for i in range(8)]
     free = draw(parse("Sw<2,0,5> o 0 o (4,4):(32,1)"), color_by="bank", owners=parse("(4,1):(1,0)"))
     assert free.figures[0].title.endswith(": no conflict")
+    for step, title in ((128, "8-way conflict"), (136, "no conflict")):  # 8 blocks of 32 bytes, 512 bytes apart, and 544
+        layout = parse(f"(8,8):({step},1)")
+        in_ub = draw(layout, color_by="ub_bank", bits=32, owners=parse("(8,8):(1,8)"))
+        assert in_ub.figures[0].title == f"{layout}: {title}"
     with pytest.raises(TlaError, match="color_by='bank'"):
         draw(parse("(8,4):(32,1)"), owners=columns)

@@ -89,7 +89,8 @@ from .core.arithmetic import (
 from .core.basis import ArithmeticTuple, E, MakeBasisLike, ScaledBasis
 from .core.cache import cache_clear
 from .core.composed import ComposedLayout
-from .core.coord import Coord, MakeCoord, crd2crd, crd2idx, crd2offset, idx2crd
+from .core.conversions import crd2crd, crd2idx, crd2offset, idx2crd
+from .core.coord import Coord, MakeCoord
 from .core.display import register_display
 from .core.errors import (
     DivisibilityError,
@@ -122,7 +123,18 @@ from .tensors.offsets import offsets
 from .tensors.packed import Packed
 from .tensors.predicated import copy_if
 from .tensors.tensor import Tensor
-from .tensors.views import GetTile, MakeTensorLike, TileView, domain_offset, local_partition, local_tile, recast, transpose
+from .tensors.views import (
+    GetTile,
+    MakeTensorLike,
+    TileView,
+    domain_offset,
+    inner_partition,
+    local_partition,
+    local_tile,
+    outer_partition,
+    recast,
+    transpose,
+)
 
 if TYPE_CHECKING:
     from . import (
@@ -148,7 +160,7 @@ if TYPE_CHECKING:
     )
     from .symbolic import Condition, SymInt, assuming, at, dim, dims, explain, index, prove, simplify, to_python
     from .symbolic.nodes import CeilDiv, FloorDiv, Mod
-    from .viz.print_layout import print_layout
+    from .viz.print_layout import print_layout, print_tensor
 
 __version__ = "0.1.0"
 
@@ -159,7 +171,7 @@ _ON_DEMAND = {
         *("MakeTuple", "RoundDown", "RoundUp", "tuple_size"),
     ],
     "tla.symbolic": ["Condition", "SymInt", "assuming", "at", "dim", "dims", "explain", "index", "prove", "simplify", "to_python"],
-    "tla.viz.print_layout": ["print_layout"],
+    "tla.viz.print_layout": ["print_layout", "print_tensor"],
     "tla.symbolic.nodes": ["CeilDiv", "FloorDiv", "Mod"],
 }
 _MODULE_OF = {name: module for module, names in _ON_DEMAND.items() for name in names}
@@ -172,6 +184,12 @@ register_foreign(is_sympy, lambda x: _sympy.from_sympy(x))
 register_display("html", lambda x: _notebook.html(x))
 register_display("svg", lambda x: _notebook.svg(x))
 register_display("latex", lambda x: _notebook.latex(x))
+
+
+def load_ipython_extension(shell):  # type: ignore[no-untyped-def]
+    """What `%load_ext tla` does: see tla.apps.notebook."""
+    _notebook.load_ipython_extension(shell)
+
 
 # filter, max, min and sum are here too, but `from tla import *` leaves Python's alone.
 __all__ = [
@@ -292,6 +310,7 @@ __all__ = [
     "idx2crd",
     "im2col",
     "index",
+    "inner_partition",
     "inner_product",
     "is_bijective",
     "is_compact",
@@ -333,11 +352,13 @@ __all__ = [
     "mul",
     "nullspace",
     "offsets",
+    "outer_partition",
     "padded",
     "padding",
     "parse",
     "prepend",
     "print_layout",
+    "print_tensor",
     "product",
     "product_each",
     "prove",

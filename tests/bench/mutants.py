@@ -39,6 +39,7 @@ TESTS = {
     "core/basis": ("test_basis.py", "test_algebra.py"),
     "core/cache": ("test_tracing.py",),
     "core/composed": ("test_swizzle.py", "test_layout.py"),
+    "core/conversions": ("test_layout.py", "test_int_tuple.py", "test_basis.py", "test_truth_cute.py"),
     "core/coord": ("test_layout.py", "test_int_tuple.py", "test_basis.py", "test_truth_cute.py"),
     "core/int_tuple": ("test_int_tuple.py", "test_truth_cute.py", "test_messages.py"),
     "core/ints": ("test_ints.py", "test_unknown.py", "test_symbolic.py"),

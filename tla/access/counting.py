@@ -235,30 +235,45 @@ def _no_vectors(at: npt.NDArray[Any], bits: int, width: int, row: Memory) -> Ran
 # ------------------------------------------------------------------------------------------------- counting
 
 
+class _Cost(NamedTuple):
+    """The counts of one instruction, as Access has them. clash: the bank that is asked for most, with a lane for each word."""
+
+    wavefronts: int
+    least: int
+    degree: int
+    clash: tuple[int, list[int]] | None
+    used: int
+    moved: int
+    lines: int
+
+    @property
+    def rank(self) -> tuple[float, int]:
+        """The order of costs: the worst instruction has the largest."""
+        return self.wavefronts / max(1, self.least), self.degree
+
+
 def _counted(at: npt.NDArray[Any], bits: int, count: int, row: Memory) -> Access:
     """The cost of every instruction of each warp, and the worst of them as the witness."""
     width = bits * count
     warps, lanes, _ = at.shape
     banks, groups = row.groups(width, lanes)
-    count_one = _banked if banks else _sectors
-    worst: tuple[Any, ...] | None = None
-    total = instructions = 0
+    costs: list[tuple[_Cost, int, int, npt.NDArray[Any]]] = []
     alike = _is_linear(at)  # then all instructions are one, xored with a constant, which permutes banks and sectors
+    instructions = 0
     for warp in range(1 if alike else warps):
-        found_here = _instructions(at[warp] // count)
-        for register, starts in found_here[:1] if alike else found_here:
-            found = count_one(starts * width, width, groups, banks, row)
-            times = warps * len(found_here) if alike else 1
-            total, instructions = total + found[0] * times, instructions + times
-            if worst is None or (found[0] / max(1, found[1]), found[2]) > (worst[0] / max(1, worst[1]), worst[2]):
-                worst = (*found, warp, register, starts * width)
-    assert worst is not None
-    wavefronts, least, degree, clash, used, moved, lines, warp, register, addresses = worst
+        found = _instructions(at[warp] // count)
+        instructions += len(found) * (warps if alike else 1)
+        for register, vectors in found[:1] if alike else found:
+            starts = vectors * width
+            costs.append((_banked(starts, width, groups, banks, row) if banks else _sectors(starts, width, row), warp, register, starts))
+    worst, warp, register, starts = max(costs, key=lambda found: found[0].rank)  # the first of equal ones
+    total = sum(cost.wavefronts for cost, *_ in costs) * (instructions if alike else 1)
     witness = None
-    if degree > 1 and clash:
-        bank, colliding = clash
-        witness = Witness(warp, register, bank, tuple(colliding), tuple(int(addresses[lane]) // 8 for lane in colliding))
-    return Access(wavefronts, least, degree, witness, width, instructions, total, used, moved, lines, row)
+    if worst.degree > 1 and worst.clash:
+        bank, colliding = worst.clash
+        witness = Witness(warp, register, bank, tuple(colliding), tuple(int(starts[lane]) // 8 for lane in colliding))
+    counts = (worst.wavefronts, worst.least, worst.degree, witness, width, instructions, total, worst.used, worst.moved, worst.lines)
+    return Access(*counts, row)
 
 
 def _is_linear(at: npt.NDArray[Any]) -> bool:
@@ -281,8 +296,8 @@ def _instructions(vectors: npt.NDArray[Any]) -> list[tuple[int, npt.NDArray[Any]
     return [(k, np.array([q[min(k, len(q) - 1)] for q in queues])) for k in range(longest)]
 
 
-def _banked(starts: npt.NDArray[Any], width: int, groups: Sequence[Sequence[int]], banks: int, row: Memory) -> tuple[Any, ...]:
-    """Wavefronts, the fewest, the degree, what collides, bytes used and moved, lines: of one instruction."""
+def _banked(starts: npt.NDArray[Any], width: int, groups: Sequence[Sequence[int]], banks: int, row: Memory) -> _Cost:
+    """The cost of one instruction of a memory with banks."""
     wavefronts = least = degree = used = 0
     clash: tuple[int, list[int]] | None = None
     for group in groups:
@@ -296,14 +311,14 @@ def _banked(starts: npt.NDArray[Any], width: int, groups: Sequence[Sequence[int]
         if most > degree:
             degree, clash = most, (bank, [lane for word, lane in sorted(words.items()) if word % banks == bank])
         wavefronts, least, used = wavefronts + most, least + 1, used + len({int(starts[lane]) for lane in group}) * width // 8
-    return wavefronts, least, degree, clash, used, wavefronts * banks * row.word_bits // 8, 0
+    return _Cost(wavefronts, least, degree, clash, used, wavefronts * banks * row.word_bits // 8, 0)
 
 
-def _sectors(starts: npt.NDArray[Any], width: int, groups: Sequence[Sequence[int]], banks: int, row: Memory) -> tuple[Any, ...]:
-    """The same of a memory that moves whole sectors."""
+def _sectors(starts: npt.NDArray[Any], width: int, row: Memory) -> _Cost:
+    """The cost of one instruction of a memory that moves whole sectors."""
     sectors: set[int] = set()
     for start in map(int, starts):
         sectors.update(range(start // row.word_bits, (start + width - 1) // row.word_bits + 1))
     asked = len({*map(int, starts)}) * width
     lines = len({s * row.word_bits // row.line_bits for s in sectors}) if row.line_bits else 0
-    return len(sectors), -(-asked // row.word_bits), 1, None, asked // 8, len(sectors) * row.word_bits // 8, lines
+    return _Cost(len(sectors), -(-asked // row.word_bits), 1, None, asked // 8, len(sectors) * row.word_bits // 8, lines)

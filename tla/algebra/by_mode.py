@@ -9,11 +9,7 @@ from typing import Any, SupportsIndex, TypeAlias, cast
 
 from ..core.cache import memo
 from ..core.errors import LeafTypeError, RankError, Reason, Unproven
-from ..core.int_tuple import (
-    Underscore,
-    opened,
-    shown,
-)
+from ..core.int_tuple import Underscore, opened, shown
 from ..core.ints import Int, Static, is_int
 from ..core.kinds import AnyLayout, by_kind, defined
 from ..core.layout import Layout, join, unchecked_layout, valid_as_one

@@ -20,7 +20,7 @@ from ..core.questions import at_most, require
 from ..core.strides import Shape
 from .flat_modes import flat_modes, from_modes, merge, wrapped
 
-_0, _1 = Int[0](), Int[1]()
+_1 = Int[1]()
 
 
 @memo

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..core.basis import MakeBasisLike, as_coordinate
-from ..core.coord import Computes, Coord, crd2idx, idx2crd
+from ..core.conversions import crd2idx, idx2crd
+from ..core.coord import Computes, Coord
 from ..core.errors import RangeError
 from ..core.int_tuple import ByPath, IntTuple, as_int_tuple, leaves, modes_of, product, shown
 from ..core.ints import Int, IntTree, IntTupleLike, Leaf, is_constant, is_static, known

@@ -178,7 +178,7 @@ def _cancelling(layout: Layout) -> list[Mode]:
 
 
 def _places_of(modes: list[tuple[int, int, int]]) -> dict[int, list[int]]:
-    """Of modes (extent, stride, place): the places of each offset."""
+    """The places of each offset, of modes (extent, stride, place)."""
     out = {0: [0]}
     for s, v, p in modes:
         moved: dict[int, list[int]] = {}

@@ -14,24 +14,16 @@ from ..core.basis import ScaledBasis
 from ..core.cache import memo
 from ..core.digits import Modes
 from ..core.errors import DivisibilityError, InjectivityError, LeafTypeError, RangeError
-from ..core.int_tuple import (
-    as_int_tuple,
-    leaves,
-    product,
-    shown,
-)
+from ..core.int_tuple import as_int_tuple, leaves, product, shown
 from ..core.ints import Int, IntTupleLike, is_constant, known, settled
-from ..core.layout import (
-    Layout,
-    as_layout,
-)
+from ..core.layout import Layout, as_layout
 from ..core.leaf_arithmetic import ceil_div, mul
 from ..core.questions import at_most, require, require_positive
 from .coalesce import filter
 from .codomain import cosize
 from .flat_modes import Mode, by_stride, flat_modes, from_modes, merge, wrapped
 
-_0, _1 = Int[0](), Int[1]()
+_1 = Int[1]()
 
 
 @memo

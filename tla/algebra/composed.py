@@ -92,7 +92,7 @@ def _undone(layout: ComposedLayout, swizzle: Swizzle, found: Any, most: Any) -> 
 
 @on(ComposedLayout, nullspace)
 def _nullspace(layout: ComposedLayout) -> Layout:
-    """Of a swizzled layout: a swizzle maps 0, and nothing else, to 0."""
+    """The nullspace of a swizzled layout: a swizzle maps 0, and nothing else, to 0."""
     _swizzle_of("nullspace", layout)
     if not is_constant(0, layout.offset):
         raise DivisibilityError(f"nullspace of {shown(layout)}: nothing may be at offset 0", "an offset of _0", "move it into the pointer")
@@ -216,7 +216,7 @@ def _is_injective(layout: ComposedLayout) -> Reason | bool | None:
 @on(ComposedLayout, is_surjective)
 def _is_surjective(layout: ComposedLayout, n: Any = None) -> Reason | bool | None:
     n = None if n is None else leaf(n)
-    if n is None and _is_permuted(layout):
+    if _is_permuted(layout) and (n is None or known(n) == known(size(layout))):
         return True
 
     def reached(values: list[int]) -> bool:

@@ -12,16 +12,9 @@ import functools
 import itertools
 from typing import Any
 
-from ..core.coord import ends_empty
+from ..core.conversions import ends_empty
 from ..core.errors import DivisibilityError, RangeError, RankError
-from ..core.int_tuple import (
-    IntTuple,
-    as_int_tuple,
-    leaves,
-    like,
-    product_each,
-    shown,
-)
+from ..core.int_tuple import IntTuple, as_int_tuple, leaves, like, product_each, shown
 from ..core.ints import Int, IntLike, IntTupleLike, is_constant, known
 from ..core.layout import Layout, spread_valid, unchecked_layout, valid_as_one, valid_by_leaves, valid_leaves
 from ..core.leaf_arithmetic import add, mul

@@ -11,9 +11,7 @@ from ..core.arrays import INT64_MAX, INT64_MIN
 from ..core.basis import ScaledBasis
 from ..core.digits import Modes
 from ..core.errors import Unproven
-from ..core.int_tuple import (
-    leaves,
-)
+from ..core.int_tuple import leaves
 from ..core.ints import Int, IntLike, is_constant, known, leaf, static
 from ..core.layout import Layout, plain_layout, unchecked_layout
 from ..core.leaf_arithmetic import mul

@@ -28,7 +28,6 @@ from .flat_modes import Mode, by_stride, flat_modes, from_modes, has_symbols, me
 from .inverse_digits import SEARCHABLE, larger_inverse, whole_modes
 
 _0, _1 = Int[0](), Int[1]()
-_ONE = Layout(_1, _0)
 #: Spans of offsets up to this are searched for any left inverse.
 SEARCHED = 256
 

@@ -9,12 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..core.errors import LeafTypeError, RankError
-from ..core.int_tuple import (
-    as_int_tuple,
-    leaves,
-    like,
-    shown,
-)
+from ..core.int_tuple import as_int_tuple, leaves, like, shown
 from ..core.ints import Int, IntTree, IntTupleLike, is_int, leaf
 from ..core.layout import Layout, as_layout
 from ..core.leaf_arithmetic import mul

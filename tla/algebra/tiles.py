@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from ..core.cache import memo
-from ..core.coord import Coord, CoordLike, as_coord, crd2idx
+from ..core.conversions import crd2idx
+from ..core.coord import Coord, CoordLike, as_coord
 from ..core.errors import Predicate, RangeError, RankError, Reason
 from ..core.int_tuple import as_int_tuple, leaves, modes_of, product, product_each, shown
 from ..core.ints import Int, IntTupleLike, is_constant, leaf

@@ -9,12 +9,17 @@ from typing import Any
 
 from .. import xla
 from ..core.errors import LeafTypeError
-from ..xla.compare import transposed
+from ..core.on_demand import OnDemand
 from ..xla.curve import in_units
-from ..xla.default import TARGETS
 from ..xla.grammar import named_shape
 from . import terminal
 from .terminal import Answer, plain
+
+_compare, _default = OnDemand("tla.xla.compare"), OnDemand("tla.xla.default")
+
+
+def relayout_options(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument("--permutation", metavar="DIMS", help="transpose the source first, as HLO does: 1,0")
 
 
 def relayout(arguments: argparse.Namespace) -> Answer:
@@ -22,7 +27,7 @@ def relayout(arguments: argparse.Namespace) -> Answer:
     a, b = (_array(text) for text in (arguments.source, arguments.destination))
     source = str(a)
     if arguments.permutation is not None:
-        a = transposed(a, _numbers("--permutation", arguments.permutation))
+        a = _compare.transposed(a, _numbers("--permutation", arguments.permutation))
     free = xla.is_bitcast(a, b)
     value: dict[str, Any] = {
         "source": source,
@@ -41,13 +46,18 @@ def relayout(arguments: argparse.Namespace) -> Answer:
 
 def _relayout_text(value: dict[str, Any]) -> str:
     if value["bitcast"]:
-        return f"nothing moves: {value['source']} is {value['destination']} as it stands"
+        return terminal.wrapped([f"nothing moves: {value['source']} is {value['destination']} as it stands"])
     lines = [f"reads   {_bytes(value['read_bytes'])}", f"writes  {_bytes(value['written_bytes'])}"]
     if value["run"] is not None:
         lines.append(f"run     {value['run']:,} elements follow each other in both, from the first one on")
     if value["layout"] is not None:
         lines.append(f"layout  {value['layout']}, from an offset of the destination to that of the source")
-    return "\n".join(lines)
+    return terminal.wrapped(lines)
+
+
+def explain_options(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument("index", metavar="INDEX", nargs="?", help="numbers between commas, such as 2,3; by default the dimensions' letters")
+    sub.add_argument("--strip", action="store_true", help="show what each slot of memory holds, too")
 
 
 def explain(arguments: argparse.Namespace) -> Answer:
@@ -62,7 +72,7 @@ def explain(arguments: argparse.Namespace) -> Answer:
     }
     if arguments.strip:
         value["strip"] = [None if at is None else [*at] for at in xla.strip(shape)]
-    return value, lambda v: "\n".join([str(found), *_strip_lines(v.get("strip", []))])
+    return value, lambda v: terminal.wrapped([*str(found).splitlines(), *_strip_lines(v.get("strip", []))])
 
 
 def _strip_lines(strip: list[Any]) -> Iterator[str]:
@@ -74,11 +84,15 @@ def _strip_lines(strip: list[Any]) -> Iterator[str]:
         yield f"{k:>8}  " + " ".join(t.ljust(wide) for t in texts[k : k + count]).rstrip()
 
 
+def default_options(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument("--target", metavar="T", help=f"one of {', '.join(_default.TARGETS)}; all by default")
+
+
 def default(arguments: argparse.Namespace) -> Answer:
     """The layout that the TPU compiler gives an argument, and what it takes."""
     shape = _array(arguments.array)
     dims = tuple(n for n in shape.dimensions if isinstance(n, int))
-    targets = TARGETS if arguments.target is None else (arguments.target,)
+    targets = _default.TARGETS if arguments.target is None else (arguments.target,)
     value = []
     for target in targets:
         found = xla.default_layout(shape.element_type, dims, target)
@@ -90,6 +104,10 @@ def default(arguments: argparse.Namespace) -> Answer:
         return "\n".join(terminal.table(rows, 1, terminal.width()))
 
     return value, text
+
+
+def sharding_options(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument("--devices", metavar="N", type=int, help="how many devices; as many as it needs by default")
 
 
 def sharding(arguments: argparse.Namespace) -> Answer:
@@ -117,7 +135,7 @@ def _sharding_text(value: dict[str, Any]) -> str:
     rows = [["device", "slice"]]
     rows += [[d, ", ".join(f"{lo}:{hi}" for lo, hi in s)] for d, s in value["devices"].items()]
     last = f"{value['shape']} on the device that holds most: {_bytes(value['bytes'])}"
-    return "\n".join([value["sharding"], "", *terminal.table(rows, 1, terminal.width()), "", last])
+    return "\n".join([terminal.wrapped([value["sharding"]]), "", *terminal.table(rows, 1, terminal.width()), "", terminal.wrapped([last])])
 
 
 def _array(text: str) -> xla.ArrayShape:

@@ -6,15 +6,17 @@ import argparse
 import re
 import sys
 import textwrap
+from collections.abc import Sequence
 from typing import Any
 
 from .. import xla
 from ..core.errors import LeafTypeError, ParseError, RangeError, TlaError
+from ..core.on_demand import OnDemand
 from ..xla.curve import as_svg, as_text, in_units
-from ..xla.memory import SPACES
 from . import terminal
 from .terminal import Answer
 
+_module, _vocabulary = OnDemand("tla.xla.module"), OnDemand("tla.xla.vocabulary")
 _WAYS = ("shape", "operation", "computation", "space", "copy", "peak", "relayout")
 _SORTS = ("waste", "bytes", "count")
 
@@ -47,9 +49,11 @@ def hlo(arguments: argparse.Namespace) -> Answer:
         if arguments.by == "peak":
             return _peak(xla.memory(file), arguments, least, space)
         if arguments.by == "relayout":
-            found = xla.relayouts(file, arguments.interiors, errors.append)
+            module = xla.read_module(file, errors.append)
+            moves = xla.relayouts(module, arguments.interiors, errors.append)
             _say_unread(errors)
-            return _moves(found, arguments, least, space)
+            _say([*xla.unknown_names(x for lines in module.computations.values() for x in lines), *xla.contradictions(module)])
+            return _moves(moves, arguments, least, space)
         lines = [*xla.read_hlo(file, errors.append)]
     _say_unread(errors)
     if not lines:
@@ -58,7 +62,10 @@ def hlo(arguments: argparse.Namespace) -> Answer:
             "the text of an HLO module",
             "dump the module as text: XLA_FLAGS='--xla_dump_to=DIR --xla_dump_hlo_as_text'",
         )
-    return _totals(xla.totals(lines, arguments.by, arguments.interiors, space), arguments, least)
+    warnings = [*xla.unknown_names(lines)]
+    found = xla.totals(lines, arguments.by, arguments.interiors, space, warnings.append)
+    _say([*warnings, *xla.contradictions(_module.module_of(lines))])
+    return _totals(found, arguments, least)
 
 
 def _bytes(text: str) -> int:
@@ -71,11 +78,11 @@ def _bytes(text: str) -> int:
 def _space(text: str | None) -> int | None:
     if text is None:
         return None
-    names = {name.lower(): n for n, name in SPACES.items()}
+    names: dict[str, int] = {name.lower(): n for n, name in _vocabulary.SPACES.items()}
     if text.lower() in names:
         return names[text.lower()]
     if not (text.isascii() and text.isdecimal() and len(text) < 20):
-        raise LeafTypeError(f"--space {text}", f"the n of S(n), or one of {', '.join(SPACES.values())}", "write --space 1")
+        raise LeafTypeError(f"--space {text}", f"the n of S(n), or one of {', '.join(_vocabulary.SPACES.values())}", "write --space 1")
     return int(text)
 
 
@@ -85,10 +92,10 @@ def _say_unread(errors: list[ParseError]) -> None:
         print(f"tla: {lines} could not be read; the first: {errors[0].reason.what.splitlines()[0]}", file=sys.stderr)
 
 
-def _say_warnings(memory: xla.Memory) -> None:
-    for warning in memory.warnings[:3]:
+def _say(warnings: Sequence[str]) -> None:
+    for warning in warnings[:3]:
         print(f"tla: {warning}", file=sys.stderr)
-    if more := len(memory.warnings[3:]):
+    if more := len(warnings[3:]):
         print(f"tla: {more} more such lines; --by peak --json lists them all", file=sys.stderr)
 
 
@@ -137,7 +144,7 @@ def _layout(text: str) -> tuple[str | None, str | None]:
 
 
 def _peak(memory: xla.Memory, arguments: argparse.Namespace, least: int, space: int | None) -> Answer:
-    _say_warnings(memory)
+    _say(memory.warnings)
     if space is not None and space not in memory.peak:
         raise RangeError(
             f"--space {arguments.space}: nothing is there", f"one of {', '.join(map(str, memory.peak))}", "leave it out for all"
@@ -154,14 +161,21 @@ def _peak(memory: xla.Memory, arguments: argparse.Namespace, least: int, space: 
         if not arguments.output.endswith(".svg"):
             raise LeafTypeError(f"-o {arguments.output}", "a file that ends in .svg", f"write -o {arguments.output}.svg")
         with open(arguments.output, "w", encoding="utf-8") as file:
-            file.write(as_svg(memory.curves.get(shown, ()), SPACES.get(shown, f"S({shown})")))
+            file.write(as_svg(memory.curves.get(shown, ()), _vocabulary.space_name(shown)))
     return value, lambda v: _peak_text(v, memory.curves.get(shown, ()))
 
 
 def _space_row(peak: xla.Peak) -> dict[str, Any]:
     it = peak.at
     where = {"instruction": it.instruction.name, "computation": it.computation, "line": it.line, "step": peak.step}
-    return {"space": peak.space, "name": peak.name, "bytes": peak.bytes, "waste_bytes": peak.waste, "at": where}
+    return {
+        "space": peak.space,
+        "name": peak.name,
+        "reported_name": peak.reported_name,
+        "bytes": peak.bytes,
+        "waste_bytes": peak.waste,
+        "at": where,
+    }
 
 
 def _buffer_row(b: xla.Buffer) -> dict[str, Any]:
@@ -186,7 +200,7 @@ def _peak_text(value: dict[str, Any], curve: tuple[int, ...]) -> str:
     for v in value["spaces"]:
         at = f"{v['at']['instruction']} in {v['at']['computation']}, line {v['at']['line']}, step {v['at']['step']} of {value['steps']}"
         rows.append([f"{v['bytes']:,}", in_units(v["bytes"]), terminal.percent(v["waste_bytes"], v["bytes"]), v["name"], at])
-    name = SPACES.get(value["space"], f"S({value['space']})")
+    name = _vocabulary.space_name(value["space"])
     held = [["bytes", "waste", "buffer", "kind", "shape", "from"]]
     for b in value["buffers"]:
         worst = "" if b["worst_dimension"] is None else f" (dimension {b['worst_dimension']})"
@@ -207,7 +221,7 @@ def _peak_text(value: dict[str, Any], curve: tuple[int, ...]) -> str:
 
 
 def _advice(memory: xla.Memory, arguments: argparse.Namespace, least: int, space: int | None) -> Answer:
-    _say_warnings(memory)
+    _say(memory.warnings)
     found = xla.advise(memory, min(memory.peak) if space is None else space) if memory.peak else []
     value: list[dict[str, Any]] = [
         {

@@ -1,8 +1,13 @@
-"""Notebook output for layouts, tuples, XLA shapes and the like: a picture, LaTeX, or text. It is made only when one is asked for."""
+"""Notebook output for layouts, tuples, XLA shapes and the like: a picture, LaTeX, or text. It is made only when one is asked for.
+
+`%load_ext tla` shows lists of them too, and errors of tla by what you wrote, without the frames inside of tla.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import types
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from ..core.errors import TlaError
 from ..core.int_tuple import IntTuple, leaves
@@ -13,8 +18,8 @@ from ..symbolic import SymInt
 if TYPE_CHECKING:
     from ..viz import Scene
 
-# With numpy, which a notebook that shows no picture does without.
-_viz, _svg = OnDemand("tla.viz"), OnDemand("tla.viz.svg")
+# What a notebook that shows no picture does without.
+_viz, _svg, _compare = OnDemand("tla.viz"), OnDemand("tla.viz.svg"), OnDemand("tla.xla.compare")
 
 #: Of a layout with more coordinates than this a notebook shows the corner.
 LIMIT = 2**12
@@ -62,9 +67,53 @@ def _latex(x: object) -> str:
     return x.latex() if isinstance(x, SymInt) else r"\mathtt{" + str(x).replace("_", r"\_") + "}"
 
 
-def _scene(x: object) -> Scene | None:
+def _scene(x: Any) -> Scene | None:
     try:
-        scene: Scene = _viz.draw(x, limit=LIMIT)
+        both = isinstance(x, _compare.Relayout)
+        scene: Scene = _viz.draw(*((x.source, x.destination) if both else (x,)), color_by="offset" if both else "tile", limit=LIMIT)
     except TlaError:
         return None
     return scene
+
+
+# ------------------------------------------------------------------------------------------------- IPython
+
+_INSIDE = str(Path(__file__).parent.parent)
+#: A longer list is shown as text.
+MAX_LISTED = 16
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """Show lists and tuples of layouts by their pictures, and errors of tla without the frames inside of it: `%load_ext tla`."""
+    shell.display_formatter.formatters["text/html"].for_type(list, listed)
+    shell.display_formatter.formatters["text/html"].for_type(tuple, listed)
+    shell.set_custom_exc((TlaError,), _shown)
+
+
+def listed(values: Any) -> str | None:
+    """The pictures of a list or a tuple one below the other; None where one of its values has none.
+
+    >>> from tla import parse
+    >>> listed([parse("(4,2):(1,4)"), parse("8:1")]).count("<svg")
+    2
+    >>> listed([1, 2]) is None
+    True
+    """
+    if type(values) not in (list, tuple):  # as an IntTuple, which shows itself
+        return values._repr_html_() if hasattr(values, "_repr_html_") else None
+    if not 0 < len(values) <= MAX_LISTED:
+        return None
+    found = [x._repr_html_() if hasattr(x, "_repr_html_") else None for x in values]
+    return "\n".join(map(str, found)) if None not in found else None
+
+
+def _shown(shell: Any, kind: type[BaseException], error: BaseException, trace: Any, tb_offset: int | None = None) -> None:
+    """The traceback of an error, up to the call of tla."""
+    shell.showtraceback((kind, error, outside(trace)), tb_offset=tb_offset)
+
+
+def outside(trace: types.TracebackType | None) -> types.TracebackType | None:
+    """A traceback without its frames inside of tla, which are its last."""
+    if trace is None or trace.tb_frame.f_code.co_filename.startswith(_INSIDE):
+        return None
+    return types.TracebackType(outside(trace.tb_next), trace.tb_frame, trace.tb_lasti, trace.tb_lineno)

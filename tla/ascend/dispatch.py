@@ -1,4 +1,4 @@
-"""What C++ dispatches on: the predicates of TLA as they see a type, static integers only.
+"""C++'s dispatch: the predicates of TLA as they see a type, static integers only.
 
 `iszN[half](layout)` asks whether a layout is a tag's, by its values. A `TileCopyTla` is chosen by the type: a dynamic integer is
 no number there, and counts as 0. A table of what each predicate looks at.

@@ -169,7 +169,7 @@ def MakeTuple(*elements: Any) -> IntTuple:
 
 
 def tuple_size(t: Any) -> Int:
-    """How many elements a tuple has. Static.
+    """The number of elements of a tuple. Static.
 
     >>> from tla import tuple_size
     >>> print(tuple_size((4, (2, 3))))

@@ -78,7 +78,7 @@ class Tag:
 
     @property
     def predicate(self) -> str:
-        """What TLA calls the question whether a layout has the tag: `iszN`, `isMxScaleForzZ`."""
+        """TLA's name of the question whether a layout has the tag: `iszN`, `isMxScaleForzZ`."""
         return f"is{self.name.replace('MxScale', 'MxScaleFor').removesuffix('Layout')}"
 
     @property

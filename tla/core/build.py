@@ -1,4 +1,4 @@
-"""Which build this is: pure Python, or extension modules that Cython made of the same files (`TLA_COMPILED=1 pip install .`).
+"""The build that is imported: pure Python, or extension modules that Cython made of the same files (`TLA_COMPILED=1 pip install .`).
 
 The build leaves a record beside the package: a hash of each source that it compiled. An extension module is used only
 where all of these are hashes of the sources that stand there now; this file, which is always Python, sees to that before
@@ -23,7 +23,7 @@ _FIX = "TLA_COMPILED=1 pip install . compiles it anew"
 
 
 class BuildInfo(NamedTuple):
-    """What `tla` was imported from.
+    """The build that `tla` was imported from.
 
     compiled   whether extension modules are used
     modules    the names of the modules that are

@@ -13,7 +13,8 @@ from typing import Any
 
 from .arrays import require_held
 from .basis import ArithmeticTuple, ScaledBasis, as_coordinate
-from .coord import CoordLike, Offset, offset_range
+from .conversions import offset_range
+from .coord import CoordLike, Offset
 from .errors import LeafTypeError, RankError
 from .int_tuple import leaves, mode, shown, symbols_given
 from .ints import Int, IntTree, IntTupleLike, is_constant, is_int, is_leaf, is_static, leaf

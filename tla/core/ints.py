@@ -233,7 +233,7 @@ def static_literal(name: str) -> Int | None:
 Question: TypeAlias = Literal["==", "<=", "divides"]
 
 
-class Kind(NamedTuple):
+class LeafKind(NamedTuple):
     """A kind of leaf that is no int: what register_leaf was told of it."""
 
     ask: Callable[[Question, Any, Any], bool | None]
@@ -242,7 +242,7 @@ class Kind(NamedTuple):
     fold: Callable[[str, Any, Any], Any] | None
 
 
-KINDS: dict[type, Kind] = {}
+KINDS: dict[type, LeafKind] = {}
 # What another package has for integers: whether x is one, and what makes it a leaf, or refuses it.
 _FOREIGN: list[tuple[Callable[[object], bool], Callable[[Any], Any]]] = []
 
@@ -261,7 +261,7 @@ def register_leaf(
     undecided(question, a, b, where)   what `require` gives where that is not known: True if it is recorded, or it raises
     fold(name, a, b)                   "min", "max", "gcd" or "lcm" of a and b; None where that is not known
     """
-    KINDS[kind] = Kind(ask, integer, undecided, fold)
+    KINDS[kind] = LeafKind(ask, integer, undecided, fold)
 
 
 def register_foreign(is_one: Callable[[object], bool], convert: Callable[[Any], Any]) -> None:

@@ -6,11 +6,12 @@ Source: CuTe include/cute/layout.hpp and stride.hpp; TLA include/tla/layout.hpp.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, ParamSpec
+from typing import TYPE_CHECKING, Any
 
 from .arrays import INT64_MAX, INT64_MIN
 from .cache import memo
-from .coord import Offset, ends_empty, offset_of
+from .conversions import ends_empty, offset_of
+from .coord import Offset
 from .errors import LeafTypeError, RangeError, RankError
 from .int_tuple import MAX_DEPTH, as_int_tuple, leaves, mode, modes_of, product, product_each, require_depth, shown, symbols_given, text
 from .ints import Int, IntLike, IntTupleLike, Leaf, Static, is_static, leaf
@@ -20,8 +21,7 @@ from .profiles import congruent, flatten, require_congruent, unflatten
 from .questions import at_most, divides, equal, require
 from .strides import Shape, Stride, compact_col_major
 
-_0, _1 = Int[0](), Int[1]()
-P = ParamSpec("P")
+_1 = Int[1]()
 
 
 class _LayoutMeta(type):

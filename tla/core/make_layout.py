@@ -16,7 +16,7 @@ from .kinds import AnyLayout, defined, refuse_kind
 from .layout import Layout, as_layout, join
 from .strides import LayoutLeft, LayoutRight, _Order, compact_col_major, compact_row_major
 
-_0, _1 = (Int[0](), Int[1]())
+_1 = Int[1]()
 P = ParamSpec("P")
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Mapping
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 
@@ -21,3 +24,35 @@ class OnDemand:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(import_module(self._name), name)
+
+
+class _Package(ModuleType):
+    """A package whose names are in modules that are loaded when they are first asked for."""
+
+    _module_of: dict[str, str]
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in self._module_of:
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        value = getattr(import_module(f"{self.__name__}.{self._module_of[name]}"), name)
+        vars(self)[name] = value
+        return value
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """Importing `tla.xla.lower` sets the module as an attribute: where the package has a name that is so called, that stays."""
+        if not (name in self._module_of and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+    def __dir__(self) -> list[str]:
+        return [*vars(self), *self._module_of]
+
+
+def load_on_demand(package: str, names: Mapping[str, str]) -> None:
+    """Load the modules of a package when the first of their names is asked for.
+
+    package   its full name, in its __init__.py
+    names     module -> the names that the package has of it, with spaces between
+    """
+    module = sys.modules[package]
+    vars(module)["_module_of"] = {name: below for below, given in names.items() for name in given.split()}
+    module.__class__ = _Package

@@ -8,16 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from .int_tuple import (
-    IntTuple,
-    as_int_tuple,
-    leaves,
-    like,
-)
+from .int_tuple import IntTuple, as_int_tuple, leaves, like
 from .ints import Int, IntLike, IntTree, IntTupleLike, is_constant, leaf
 from .leaf_arithmetic import mul
 
-_0, _1 = (Int[0](), Int[1]())
+_0, _1 = Int[0](), Int[1]()
 
 
 class Shape(IntTuple):

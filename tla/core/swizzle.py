@@ -16,8 +16,6 @@ from .ints import Int, Static, leaf, static
 from .kinds import AnyLayout
 from .value import Value, new_value
 
-_0, _1 = Int[0](), Int[1]()
-
 
 class _SwizzleMeta(type):
     def __getitem__(cls, arguments: tuple[int, int, int]) -> type[Swizzle]:

@@ -39,7 +39,15 @@ from .tiled_copy import (
     make_tiled_copy_D,
     make_tiled_copy_S,
 )
-from .tiled_mma import ThrMMA, TiledMMA, make_tiled_mma
+from .tiled_mma import (
+    ThrMMA,
+    TiledMMA,
+    make_tiled_mma,
+    partition_fragment_C,
+    partition_shape_A,
+    partition_shape_B,
+    partition_shape_C,
+)
 from .tma import TMACopy, make_tma_copy, tma_partition
 from .tmem import TmemAddress, tmem_address, tmem_allocation, tmem_layout
 from .tmem_copy import make_tmem_copy, make_utccp_copy
@@ -105,6 +113,10 @@ __all__ = [
     "make_tmem_copy",
     "make_utccp_copy",
     "operand_reads",
+    "partition_fragment_C",
+    "partition_shape_A",
+    "partition_shape_B",
+    "partition_shape_C",
     "plain_scales",
     "read_buffer_resource",
     "read_descriptor",
@@ -131,7 +143,8 @@ if not TYPE_CHECKING:  # a name that is not there is an error for type checkers 
             found = vars(element).get(name) or CPP.get(name)
             found = found if isinstance(found, element.Element) else None
         if found is None:
-            raise AttributeError(f"module 'tla.gpu' has no attribute {name!r}: {names._nearest(name)}")
+            near = f": {names._nearest(name)}" if name[:1].isupper() else ""  # as all atoms; a search of thousands takes 40 ms
+            raise AttributeError(f"module 'tla.gpu' has no attribute {name!r}{near}")
         return found
 
     def __dir__():

@@ -13,7 +13,7 @@ from typing import Any
 from ..core.errors import LeafTypeError, RankError
 from ..core.int_tuple import shown
 from ..tensors.make_tensor import as_tensor
-from .values import extents_of, read, valid_of, values_of, write
+from .values import extents_of, places_of, read, valid_of, values_of, write
 
 
 def clear(t: Any) -> None:
@@ -66,9 +66,10 @@ def transform(source: Any, target: Any, f: Callable[..., Any]) -> None:
         raise LeafTypeError(f"transform by {shown(f)}", "a function of an array", "write numpy.sqrt, or lambda x: x + 1")
     if math.prod(extents_of(source)) != math.prod(extents_of(target)):
         raise RankError(f"transform of {source!r} to {target!r}", "as many elements", "partition both the same way")
-    values = values_of(source)
-    found = np.asarray(f(values))
-    write("transform", target, found.reshape(found.shape[0], *extents_of(target)) if found.ndim else found)
+    found, shape = np.asarray(f(values_of(source))), places_of(target).shape
+    if found.ndim and found.size != math.prod(shape):
+        raise RankError(f"transform: an array of {found.shape} for one of {shape}", "as many elements", "give each element one")
+    write("transform", target, found.reshape(shape) if found.ndim else found)
 
 
 def axpby(alpha: Any, x: Any, beta: Any, y: Any) -> None:

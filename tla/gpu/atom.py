@@ -152,6 +152,11 @@ class MMAAtom:
         found: Layout | None = getattr(self, name)
         return found or self.operand("A" if name == "E" else name[-1])
 
+    def element(self, side: str) -> Element:
+        """The type of the elements of "A", "B", "C" or "D", where registers hold several as one that of the one."""
+        found: Element = self.types["AB".index(side)] if self.types and side in "AB" else getattr(self, f"val_{side}")
+        return found
+
     def __getitem__(self, arguments: Any) -> MMAAtom:
         given: tuple[Any, ...] = arguments if isinstance(arguments, tuple) else (arguments,)
         if not self.majors:
@@ -233,7 +238,7 @@ class CopyAtom:
     def _in_elements(self, side: str) -> Layout:
         if self.val_type is None:
             what = f"{self.name} without an element type"
-            raise LeafTypeError(what, "the type of what it copies", f"write {self.name}[half]")
+            raise LeafTypeError(what, "the type of what it copies", f'write Copy_Atom["{self.name}", half]')
         layout: Layout = recast_layout[1, self.val_type.bits](getattr(self, side))
         return layout
 

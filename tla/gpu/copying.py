@@ -12,6 +12,7 @@ from ..core.int_tuple import shown, size
 from ..tensors.make_tensor import as_tensor
 from ..tensors.tensor import Tensor, require_data
 from .atom import CopyAtom
+from .fragments import numpy_has
 from .tiled_copy import TiledCopy
 from .values import extents_of, holds_coordinates, places_of, read, thread_values, values_of, write
 
@@ -77,6 +78,9 @@ def _copy(where: str, tiled_copy: Any, predicate: Any, source: Any, target: Any)
     require_data(where, target)
     if source.dtype != target.dtype:
         raise LeafTypeError(f"{where} of {source.dtype} to {target.dtype}", "one type", "convert with transform between registers")
+    if numpy_has(atom.val_type) and 8 * source.dtype.itemsize != atom.val_type.bits:
+        what = f"{where} of {source.dtype} by {atom!r}"
+        raise LeafTypeError(what, f"elements of {atom.val_type.bits} bits", "convert the buffer, or make the atom one of its type")
     if extents_of(source)[1:] != extents_of(target)[1:]:
         raise RankError(f"{where} of {source!r} to {target!r}", "the same modes behind the first", "partition both by the same tiled copy")
     reads = None if predicate is None else _mask(where, predicate, source)

@@ -19,7 +19,6 @@ from ..core.layout import Layout
 from ..core.strides import compact_col_major
 from ..tensors.tensor import Tensor, tensor_of
 from .atom import TmemFragment
-from .elements import CPP
 from .tiled import rank_of
 from .tmem import tmem_layout
 
@@ -42,15 +41,38 @@ def numpy_type(element: Element) -> str:
     return NUMPY.get(element.name, "float32")
 
 
-def fragment_like(part: Tensor, thread: Any, element: Element | None = None) -> Tensor:
+def numpy_has(element: Element) -> bool:
+    """Whether numpy has an element type itself, and no other type holds its values."""
+    return element.name in NUMPY and element.bits >= 8 and element.name != "tf32"
+
+
+def holds(element: Element, dtype: Any, wider: bool = False) -> bool:
+    """Whether a numpy type is the one for an element type's values; of those that numpy lacks, any of that kind is.
+
+    wider   whether a type of that kind that has all of its values is one too
+    """
+    import numpy as np
+
+    natural = np.dtype(numpy_type(element))
+    if numpy_has(element):
+        return dtype == natural or (wider and dtype.kind == natural.kind and np.can_cast(natural, dtype))
+    return dtype.kind in ("iu" if natural.kind in "iu" else "fV")
+
+
+def register_type(element: Element, part: Tensor, wider: bool = False) -> Any:
+    """The numpy type of registers for a part of an operand: that of the part where it holds the atom's values, else the atom's own."""
+    return part.dtype if part.dtype is not None and holds(element, part.dtype, wider) else numpy_type(element)
+
+
+def fragment_like(part: Tensor, thread: Any, dtype: Any) -> Tensor:
     """Registers of a part's shape, the values of the atom first and then the other modes in the order of the part's strides."""
-    return _registers(_ordered(innermost(part.layout)), part, thread, element)
+    return _registers(_ordered(innermost(part.layout)), thread, dtype)
 
 
-def register_fragment(part: Tensor, thread: Any, element: Element | None = None) -> Tensor:
+def register_fragment(part: Tensor, thread: Any, dtype: Any) -> Tensor:
     """Registers of a part's shape, the first mode fastest."""
     shape = innermost(part.layout).shape
-    return _registers(Layout(shape, compact_col_major(shape)), part, thread, element)
+    return _registers(Layout(shape, compact_col_major(shape)), thread, dtype)
 
 
 def _ordered(layout: Layout) -> Layout:
@@ -64,7 +86,7 @@ def _ordered(layout: Layout) -> Layout:
     return made
 
 
-def _registers(layout: Layout, part: Tensor, thread: Any, element: Element | None) -> Tensor:
+def _registers(layout: Layout, thread: Any, dtype: Any) -> Tensor:
     """A tensor over new registers: of each of an array of threads, one thread's after the other's."""
     extents = product_each(layout.shape)
     zeros = [_0] * len(extents)
@@ -75,7 +97,6 @@ def _registers(layout: Layout, part: Tensor, thread: Any, element: Element | Non
     count = 1 + sum((int(s) - 1) * int(d) for s, d in zip(leaves(layout.shape), leaves(layout.stride)))
     array = np.asarray(thread) if hasattr(thread, "dtype") else None
     offset = _0 if array is None else np.arange(array.size).reshape(array.shape) * count
-    dtype = part.dtype if element is None and part.dtype is not None else numpy_type(element or CPP["float"])
     data = np.zeros(count * (1 if array is None else array.size), dtype)
     return tensor_of(None, data, offset, layout, zeros, extents, "registers")
 

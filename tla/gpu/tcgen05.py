@@ -153,12 +153,12 @@ def _majors(name: str, form: str, given: list[Any]) -> list[Major]:
     return majors
 
 
-def _examples(kind: Kind, form: str) -> tuple[tuple[Any, ...], ...]:
+def _examples(kind: Kind, form: str, sms: int) -> tuple[tuple[Any, ...], ...]:
     sparse, more = form.endswith("SPARSE"), (0,) * form.endswith("SCALED")
     a = fp8_e4m3 if fp8_e4m3 in kind.inputs else kind.inputs[0]
     vectors: tuple[tuple[int, ...], ...] = tuple((v * (1 + sparse),) for v in kind.vectors) if kind.takes_vector else ((),)
     scale = kind.scales[:1]
-    return tuple((a, a, kind.outputs[0], *scale, 128, n, *v, Major.K, Major.K, *more) for v in vectors for n in (64, 128))
+    return tuple((a, a, kind.outputs[0], *scale, 128 * sms, n, *v, Major.K, Major.K, *more) for v in vectors for n in (64, 128))
 
 
 def families() -> Iterator[Family]:
@@ -176,4 +176,4 @@ def _family(name: str, kind: Kind, form: str, sms: int, k_scale: int) -> Family:
     c = ", ScaleC" if form.endswith("SCALED") else ""
     parameters = f"a_type, b_type, c_type{scale}, M, N{vector}, a_major, b_major{c}, ..."
     make = partial(_umma, name, kind, form, sms, k_scale)
-    return Family(name, "sm100" if k_scale == 2 else "sm103", parameters, make, _examples(kind, form))
+    return Family(name, "sm100" if k_scale == 2 else "sm103", parameters, make, _examples(kind, form, sms))

@@ -48,6 +48,15 @@ def as_threads(where: str, x: Any, r: int) -> Layout:
     return filled
 
 
+def as_thread(t: Any) -> Any:
+    """A thread's index, an array of them, or a symbol, as it is; of a numpy integer the plain one. LeafTypeError for anything else."""
+    array = hasattr(t, "dtype") and hasattr(t, "shape")
+    if (array and getattr(t.dtype, "kind", "") not in ("i", "u")) or (not array and not is_int(t)):
+        fix = "write mma[0], or mma[numpy.arange(128)]"
+        raise LeafTypeError(f"thread {shown(t)}", "an integer, an array of integers or a symbol", fix)
+    return t.item() if array and t.shape == () and type(t).__module__ == "numpy" else t
+
+
 def thread_coordinate(where: str, threads: Layout, t: Any) -> Any:
     """The coordinate of thread t in a layout of threads, one integer per mode. RangeError for a thread past them.
 
@@ -68,18 +77,13 @@ def thread_coordinate(where: str, threads: Layout, t: Any) -> Any:
 
 def _past(t: Any, limit: Any) -> bool:
     """Whether a thread, or any of an array of them, is known to be none of `limit`."""
-    if hasattr(t, "dtype") and getattr(t, "shape", ()) != ():
-        if getattr(t.dtype, "kind", "") not in ("i", "u"):
-            raise LeafTypeError(f"threads of {t.dtype}", "integers", "use numpy.arange(128)")
-        flat = t.ravel()
-        if (flat[1:] <= flat[:-1]).any():
-            raise RangeError(
-                "threads in another order, or one of them twice", "rising ones: gemm and copy count on it", "use numpy.arange(128)"
-            )
-        return bool((t < 0).any() or (t >= int(limit)).any())
-    if isinstance(t, (bool, float, str, bytes)):
-        raise LeafTypeError(f"thread {t!r}", "an integer, an array of integers or a symbol", "write mma[0]")
-    return at_most(t, -1) is True or at_most(limit, t) is True
+    if getattr(t, "shape", ()) == ():
+        return at_most(t, -1) is True or at_most(limit, t) is True
+    flat = t.ravel()
+    if (flat[1:] <= flat[:-1]).any():
+        what = "threads in another order, or one of them twice"
+        raise RangeError(what, "rising ones: gemm and copy count on it", "use numpy.arange(128)")
+    return bool((t < 0).any() or (t >= int(limit)).any())
 
 
 def by_thread(threads: Layout) -> Layout:

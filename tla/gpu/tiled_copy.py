@@ -25,7 +25,7 @@ from ..core.strides import Shape
 from ..tensors.tensor import Tensor
 from .atom import CopyAtom, Family
 from .partition import cut, part_of, with_valid
-from .tiled import ONE, as_threads, rank_of, thread_coordinate, vector
+from .tiled import ONE, as_thread, as_threads, rank_of, thread_coordinate, vector
 from .tiled_mma import TiledMMA
 
 _0, _1 = Int[0](), Int[1]()
@@ -76,6 +76,7 @@ class TiledCopy:
         return join([cut_[0], cut_[1]])
 
     def __getitem__(self, t: Any) -> ThrCopy:
+        t = as_thread(t)
         thread_coordinate(repr(self), vector(size(self.TV[0])), t)
         return ThrCopy(self, t)
 
@@ -121,6 +122,11 @@ class TiledCopy:
 
         The first mode's elements are taken for the first values of this copy's threads.
         """
+        if rank_of(t) < (least := 1 + len(self.tiler_mn)):
+            what = f"retile of {shown(t) if isinstance(t, Layout) else repr(t)} by {self!r}"
+            raise RankError(
+                what, f"{least} modes at least: a thread's values, then the rest of each", "partition it with a tiled MMA or copy"
+            )
         return cut(self._retiled, t)
 
     def _retiled(self, layout: Layout) -> Layout:
@@ -205,7 +211,9 @@ def _typed(where: str, atom: Any) -> CopyAtom:
         fix = f"write {atom!r} with its arguments" if isinstance(atom, Family) else "write Copy_Atom[UniversalCopy[uint128], half]"
         raise LeafTypeError(f"{where} of {shown(atom)}", "a copy instruction's atom", fix)
     if atom.val_type is None:
-        raise LeafTypeError(f"{where} of {atom.name} without an element type", "the type of what it copies", f"write {atom.name}[half]")
+        raise LeafTypeError(
+            f"{where} of {atom.name} without an element type", "the type of what it copies", f'write Copy_Atom["{atom.name}", half]'
+        )
     return atom
 
 
@@ -372,6 +380,8 @@ def make_cotiled_copy(atom: Any, atom_tv: Layout, data_layout: Layout) -> TiledC
     for what, x in (("the threads and values", atom_tv), ("the data", data_layout)):
         if not isinstance(x, Layout) or not x.is_static:
             raise LeafTypeError(f"make_cotiled_copy: {what}, {shown(x)}", "a static layout", "write Int[N]() for its integers")
+    if rank_of(atom_tv) != 2:
+        raise RankError(f"make_cotiled_copy: the threads and values {atom_tv}", "two modes: (thread, value)", "write (32,2):(2,1)")
     whole = product_each(data_layout.shape)
     back = join([left_inverse(data_layout), ONE])
     tv = composition(back, atom_tv)

@@ -8,9 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from ..algebra.codomain import cosize
 from ..algebra.composition import composition
 from ..algebra.divide import logical_divide, tiled_product, zipped_divide
-from ..algebra.predicates import is_bijective
+from ..algebra.predicates import is_bijective, is_injective
 from ..core.errors import DivisibilityError, InjectivityError, LeafTypeError, RangeError, RankError
 from ..core.int_tuple import Underscore, _, shown, size
 from ..core.ints import Int, is_int, is_static, known, leaf
@@ -22,9 +23,9 @@ from ..core.questions import divides
 from ..tensors.make_tensor import as_tensor
 from ..tensors.tensor import Tensor
 from .atom import Family, MMAAtom, TmemFragment
-from .fragments import fragment_like, register_fragment, tmem_fragment
+from .fragments import fragment_like, register_fragment, register_type, tmem_fragment
 from .partition import cut, part_of, with_valid
-from .tiled import as_threads, by_thread, rank_of, thread_coordinate, vector
+from .tiled import as_thread, as_threads, by_thread, rank_of, thread_coordinate, vector
 
 _0, _1 = Int[0](), Int[1]()
 #: Of each operand: its two modes among M, N, K.
@@ -82,6 +83,7 @@ class TiledMMA:
         return int(size(self.thr_layout_vmnk))
 
     def __getitem__(self, t: Any) -> ThrMMA:
+        t = as_thread(t)
         return ThrMMA(self, t, thread_coordinate(repr(self), self.thr_layout_vmnk, t))
 
     def get_slice(self, t: Any) -> ThrMMA:
@@ -174,7 +176,7 @@ def make_tiled_mma(atom: Any, thr_layout: Any = None, permutations: Any = None) 
     permutations   of M, N, K: an extent, a multiple of what the atoms cover; a layout that permutes it; or `_`. Last ones may be
                    left out
     Raises         LeafTypeError for no atom or what is dynamic, RankError for more than three modes, InjectivityError for
-                   a permutation that does not permute, DivisibilityError for one that the atoms do not divide
+                   threads that overlap or a permutation that does not permute, DivisibilityError for one that the atoms do not divide
 
     >>> from tla.gpu import UniversalFMA, make_tiled_mma
     >>> mma = make_tiled_mma(UniversalFMA[float, float, float], (16, 16, 1))
@@ -187,6 +189,9 @@ def make_tiled_mma(atom: Any, thr_layout: Any = None, permutations: Any = None) 
         fix = f"write {atom!r} with its arguments" if isinstance(atom, Family) else "write SM80_16x8x16_F32F16F16F32_TN"
         raise LeafTypeError(f"make_tiled_mma of {shown(atom)}", "a matrix instruction's atom", fix)
     threads = as_threads("make_tiled_mma", _static(thr_layout), 3)
+    if not is_injective(threads):
+        what = f"make_tiled_mma with the threads {threads}: two atoms of the tile have the same"
+        raise InjectivityError(what, "threads of its own for each atom", "use a compact layout, (2,2):(2,1)")
     given = _static(tuple(permutations)) if isinstance(permutations, (tuple, list)) else () if permutations is None else None
     if given is None or len(given) > 3:
         raise RankError(f"make_tiled_mma with the permutations {shown(permutations)}", "at most three: of M, N, K", "write (32, 32, 16)")
@@ -281,7 +286,10 @@ class ThrMMA:
         return part_of(whole, frg, self.thread, thread, (_, (_,) * rank_of(t)))
 
     def partition_fragment_A(self, t: Any) -> Tensor:
-        """New registers, or tensor memory, of the shape of the thread's part of A; of an A in shared memory, that part."""
+        """New registers, or tensor memory, of the shape of the thread's part of A; of an A in shared memory, that part.
+
+        Registers hold the atom's element type, whatever that of the tensor is.
+        """
         return self.make_fragment_A(self.partition_A(t))
 
     def partition_fragment_B(self, t: Any) -> Tensor:
@@ -289,24 +297,91 @@ class ThrMMA:
         return self.make_fragment_B(self.partition_B(t))
 
     def partition_fragment_C(self, t: Any) -> Tensor:
-        """New registers, or tensor memory, of the shape of the thread's part of C."""
+        """New registers, or tensor memory, of the shape of the thread's part of C, for the atom's accumulators: float of half, too."""
         return self.make_fragment_C(self.partition_C(t))
 
     def make_fragment_A(self, part: Tensor) -> Tensor:
         """New registers, or tensor memory, of the shape of a part of A: see partition_fragment_A."""
-        return self._fragment(self.mma.atom.frg_A, as_tensor("make_fragment_A", part))
+        return self._fragment("A", as_tensor("make_fragment_A", part))
 
     def make_fragment_B(self, part: Tensor) -> Tensor:
         """New registers of the shape of a part of B: see partition_fragment_B."""
-        return self._fragment(self.mma.atom.frg_B, as_tensor("make_fragment_B", part))
+        return self._fragment("B", as_tensor("make_fragment_B", part))
 
     def make_fragment_C(self, part: Tensor) -> Tensor:
         """New registers, or tensor memory, of the shape of a part of C."""
         kind, part = self.mma.atom.frg_C, as_tensor("make_fragment_C", part)
-        return tmem_fragment(kind, part) if kind else register_fragment(part, self.thread)
+        if kind:
+            return tmem_fragment(kind, part)
+        return register_fragment(part, self.thread, register_type(self.mma.atom.val_C, part, wider=True))
 
-    def _fragment(self, kind: str | TmemFragment | None, part: Tensor) -> Tensor:
+    def _fragment(self, side: str, part: Tensor) -> Tensor:
         """The fragment of A or B: tensor memory, the part itself where a descriptor of shared memory says it, or registers."""
+        atom = self.mma.atom
+        kind: str | TmemFragment | None = getattr(atom, f"frg_{side}")
         if isinstance(kind, TmemFragment):
             return tmem_fragment(kind, part)
-        return part if kind and "desc" in kind else fragment_like(part, self.thread)
+        return part if kind and "desc" in kind else fragment_like(part, self.thread, register_type(atom.element(side), part))
+
+
+def partition_shape_A(mma: TiledMMA, shape: Any) -> Any:
+    """The shape of a thread's part of A, of a tile of extents (M,K): (FrgV, RestM, RestK, ...). Source: CuTe `partition_shape_A`.
+
+    >>> from tla.gpu import SM80_16x8x16_F32F16F16F32_TN, make_tiled_mma, partition_shape_A
+    >>> print(partition_shape_A(make_tiled_mma(SM80_16x8x16_F32F16F16F32_TN, (2, 2)), (64, 32)))
+    ((_2,_2,_2),2,2)
+
+    Raises what partition_A raises.
+    """
+    return _part(mma, 0, "A", shape).shape
+
+
+def partition_shape_B(mma: TiledMMA, shape: Any) -> Any:
+    """The shape of a thread's part of B, of a tile of extents (N,K): (FrgV, RestN, RestK, ...). Source: CuTe `partition_shape_B`.
+
+    >>> from tla.gpu import SM80_16x8x16_F32F16F16F32_TN, make_tiled_mma, partition_shape_B
+    >>> print(partition_shape_B(make_tiled_mma(SM80_16x8x16_F32F16F16F32_TN, (2, 2)), (64, 32)))
+    ((_2,_2),4,2)
+
+    Raises what partition_B raises.
+    """
+    return _part(mma, 0, "B", shape).shape
+
+
+def partition_shape_C(mma: TiledMMA, shape: Any) -> Any:
+    """The shape of a thread's part of C, of a tile of extents (M,N): (FrgV, RestM, RestN, ...). Source: CuTe `partition_shape_C`.
+
+    >>> from tla.gpu import SM80_16x8x16_F32F16F16F32_TN, make_tiled_mma, partition_shape_C
+    >>> print(partition_shape_C(make_tiled_mma(SM80_16x8x16_F32F16F16F32_TN, (2, 2)), (64, 64)))
+    ((_2,_2),2,4)
+
+    Raises what partition_C raises.
+    """
+    return _part(mma, 0, "C", shape).shape
+
+
+def partition_fragment_C(mma: TiledMMA, shape: Any) -> Tensor:
+    """New accumulators of all threads for a tile of extents (M,N), registers or tensor memory: what gemm takes for C.
+
+    >>> from tla.gpu import SM80_16x8x16_F32F16F16F32_TN, make_tiled_mma, partition_fragment_C
+    >>> total = partition_fragment_C(make_tiled_mma(SM80_16x8x16_F32F16F16F32_TN, (2, 2)), (64, 64))
+    >>> print(total.layout, total.dtype, total.data.size)
+    ((_2,_2),2,4):((_1,_2),_4,8) float32 4096
+
+    `mma[t].partition_fragment_C(tensor)` is that of some threads. Raises what partition_C raises. Source: CuTe `partition_fragment_C`.
+    """
+    import numpy as np
+
+    count = int(cosize(_tiled("partition_fragment_C", mma).thr_layout_vmnk))
+    return mma[np.arange(count)].make_fragment_C(_part(mma, np.arange(count), "C", shape))
+
+
+def _part(mma: Any, thread: Any, operand: str, shape: Any) -> Tensor:
+    """A thread's part of a tile of a shape: only its own shape counts."""
+    return _tiled(f"the part of {operand}", mma)[thread].partition(operand, MakeLayout(shape))
+
+
+def _tiled(where: str, mma: Any) -> TiledMMA:
+    if not isinstance(mma, TiledMMA):
+        raise LeafTypeError(f"{where} of {shown(mma)}", "a tiled MMA", "write make_tiled_mma(...)")
+    return mma

@@ -16,7 +16,7 @@ R = TypeVar("R")
 
 
 class Kind(NamedTuple):
-    """What an annotation asks for."""
+    """The kind of argument that an annotation asks for."""
 
     fits: Callable[[Any], bool]
     expected: str

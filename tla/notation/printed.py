@@ -3,6 +3,8 @@
     Sw<3,4,3>_smem_ptr[16b](0x7f..) o (_8,_64):(_64,_1)      a tensor of CuTe: its swizzle is one of bytes; the pointer is left out
     S<3,3,3> o 0 o (8,64):(64,1)                             the DSL: a bare number is static there, `?` dynamic
     (?,?{div=16}):(?{i64 div=8},1)                           sizes that are not known, and what divides them
+    ArithTuple(0,4) o (4,5):(_1@0,_1@1), tensor<(0,4) o ...> coordinates, and the one that they begin at
+    counting_iter(42) o (4,5):(_1,4):                        integers; rows that print_tensor and print_layout write below are left out
     cute::Layout<cute::tuple<cute::C<4>, int>, ...>          a type of C++: int is a size that is not known
 
 Source: cute::print of CUTLASS (util/print.hpp, pointer_swizzle.hpp, arithmetic_tuple.hpp); the printer of the CuTe DSL.
@@ -20,15 +22,21 @@ from ..core.errors import ParseError, RankError
 _compiled = plain_memo(lambda pattern: re.compile(pattern, re.ASCII))
 
 #: What no text of ours has.
-_FOREIGN = r"\?|(?<![\w.])S<|ptr_?[\[(<]|ArithTuple\(|cute::|!cute\.|(?<!\w)(?:Composed)?Layout<|(?<!\w)tensor<"
+_FOREIGN = r"\?|(?<![\w.])S<|ptr_?[\[(<]|ArithTuple\(|counting_iter\(|cute::|!cute\.|(?<!\w)(?:Composed)?Layout<|(?<!\w)tensor[<(]"
 _DSL = r"\?|(?<![\w.])S<|!cute\.|(?<!\w)tensor<"
 _WRAPPED = (
-    r'\A\s*(?:!cute\.layout<\s*"(?P<layout>[^"]*)"\s*>|!cute\.memref<(?P<memref>[^"]*),\s*"(?P<of>[^"]*)"\s*>|tensor<(?P<tensor>.*)>)\s*\Z'
+    r'\A\s*(?:!cute\.layout<\s*"(?P<layout>[^"]*)"\s*>|!cute\.memref<(?P<memref>[^"]*),\s*"(?P<of>[^"]*)"\s*>|tensor<(?P<tensor>.*)>'
+    r"|tensor\((?P<elements>[^\n=]* o [^\n=]*),\s*data\s*=[-+einaf\d\s.,()\[\]]*\))\s*\Z"
 )
+_START = r"\A\s*(\([^o:]*\))\s*o\s*"
+#: A line below a layout that print_layout or print_tensor wrote, and the colon of the latter behind the layout.
+_ROW = r"[-=\s][-+=|\s\d.,()_einaf]*\Z"
+_COLON = r"(:[^:\n]+):\s*\Z"
 _SWIZZLED = r"(?:(?:Sw|S)<\s*(-?\d{1,9})\s*,\s*(-?\d{1,9})\s*,\s*(-?\d{1,9})\s*>)"
 _POINTER = rf"(?:{_SWIZZLED}(?:\s*o\s*|_))?\w*ptr_?\[(\d{{1,4}})b\]\(([^()]*)\)\s*o\s*"
 _DSL_POINTER = r"(?:raw_)?ptr(?:\(([^()]*)\)|<((?:[^<>]|<[^<>]*>)*)>)\s*o\s*"
 _TUPLE_ITERATOR = r"ArithTuple(\([^o]*\))\s*o\s*"
+_COUNTING_ITERATOR = r"counting_iter\((_?-?\d+)\)\s*o\s*"
 _UNKNOWN = r"\?(?:\{([^{}]*)\})?"
 _BARE = r"(?<![\w@<.])(-?\d+)(?![\w.])"
 _TOKEN = r"\s*([A-Za-z_][\w:.]*|-?\d+|[<>,])"
@@ -50,17 +58,28 @@ def is_foreign(text: str) -> bool:
     return bool(_compiled(_FOREIGN).search(text))
 
 
+def without_table(text: str) -> str:
+    """The layout that stands above the rows that print_layout or print_tensor wrote; any other text as it is."""
+    head, line, rows = text.strip().partition("\n")
+    head = _compiled(_COLON).sub(r"\1", head)
+    is_table = line and ":" in head.rstrip()[:-1] and head.count("(") == head.count(")")
+    return head if is_table and all(map(_compiled(_ROW).match, rows.split("\n"))) else text
+
+
 def translated(text: str) -> tuple[str, list[Unknown]]:
     """A print of others in our notation, and the names that stand in it for what is not known."""
     dsl = bool(_compiled(_DSL).search(text))
     found = _compiled(_WRAPPED).match(text)
     if found:
-        text = found["layout"] or found["tensor"] or f"ptr<{found['memref']}> o {found['of']}"
+        text = found["layout"] or found["tensor"] or found["elements"] or f"ptr<{found['memref']}> o {found['of']}"
+        text = _compiled(_START).sub(lambda m: _coordinates(m[1]), text)
+    text = _compiled(_COLON).sub(r"\1", text)
     if _compiled(r"cute::|Layout<|(?<!\w)C<").search(text):
         text = _Type(text).whole()
     text = _compiled(_POINTER).sub(lambda m: _pointer(m.groups()[:3], int(m[4]), m[5], text), text)
     text = _compiled(_DSL_POINTER).sub(lambda m: _dsl_pointer(m[1] or m[2], text), text)
     text = _compiled(_TUPLE_ITERATOR).sub(lambda m: _coordinates(m[1]), text)
+    text = _compiled(_COUNTING_ITERATOR).sub(lambda m: "" if m[1].strip("_-0") == "" else f"_1:_1 o {m[1]} o ", text)
     if dsl:
         text = _compiled(r"(?<![\w.])S<").sub("Sw<", text)
         text = _outside_of_brackets(text, lambda part: _compiled(_BARE).sub(r"_\1", part))
@@ -76,8 +95,7 @@ def _outside_of_brackets(text: str, f: Callable[[str], str]) -> str:
 
 def _named(found: re.Match[str], unknown: list[Unknown]) -> str:
     divisor = _compiled(r"div\s*=\s*(\d{1,18})").search(found[1] or "")
-    before = found.string[: found.start()]
-    extent = ":" not in before[before.rfind(" o ") + 1 :]
+    extent = ":" in found.string[found.end() :].partition(" o ")[0]
     unknown.append(Unknown(f"d{len(unknown)}", int(divisor[1]) if divisor else 1, extent))
     return unknown[-1].name
 
@@ -111,10 +129,10 @@ def _dsl_pointer(inside: str, text: str) -> str:
 
 def _coordinates(start: str) -> str:
     """The coordinate that a tensor of coordinates begins at, as an offset; nothing where it is 0."""
-    if not set(_compiled(r"\d+").findall(start)) - {"0"}:
+    if not set(_compiled(r"\?|\d+").findall(start)) - {"0"}:
         return ""
     depth, path, shape, stride = 0, [0], "", ""
-    for token in _compiled(r"_?-?\d+|[(),]").findall(start):
+    for token in _compiled(r"\?(?:\{[^{}]*\})?|_?-?\d+|[(),]").findall(start):
         if token == "(":
             depth, path, shape, stride = depth + 1, [*path, 0], shape + "(", stride + "("
         elif token == ")":

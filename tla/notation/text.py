@@ -28,7 +28,7 @@ from ..core.ints import IntTupleLike, static
 from ..core.layout import Layout
 from ..core.on_demand import OnDemand
 from ..core.swizzle import make_swizzle
-from .printed import is_foreign, translated
+from .printed import is_foreign, translated, without_table
 
 # Sizes in a text bring the symbolic package with them.
 _EXPRESSIONS, _DECLARE = OnDemand("tla.symbolic.parse_expression"), OnDemand("tla.symbolic.declare")
@@ -65,8 +65,8 @@ def parse(text: str, *, origin_shape: Any = None, symbols: Any = None) -> Any:
       fix       give each mode its counterpart
 
     What CuTe, its DSL and C++ compilers print is read too: tensors (their layout, in elements; where a pointer points is left out,
-    but for where a swizzle begins), `S<...>`, `?`, ArithTuple, and types. There `int` and `?` are sizes d0, d1, ... that are not
-    known, or the symbols, in their order; and a bare number of the DSL is static.
+    but for where a swizzle begins), tables (the layout above them), `S<...>`, `?`, ArithTuple, counting_iter, and types. There `int`
+    and `?` are sizes d0, d1, ... that are not known, or the symbols, in their order; and a bare number of the DSL is static.
 
     >>> print(parse("Sw<3,4,3>_smem_ptr[16b](0x7f0000000000) o (_8,_64):(_64,_1)"))
     Sw<3,3,3> o _0 o (_8,_64):(_64,_1)
@@ -84,6 +84,8 @@ def parse(text: str, *, origin_shape: Any = None, symbols: Any = None) -> Any:
         raise LeafTypeError(
             f"parse of a {type(text).__name__}", "a text such as '(_4,2):(_2,_1)'", "give a text: str(x) of a layout is one"
         )
+    if "\n" in text and symbols is None:  # a table has no sizes that are not known
+        text = without_table(text)
     if is_foreign(text):
         text, symbols = _translated(text, symbols)
     reader = Reader(text, symbols)

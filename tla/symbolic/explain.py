@@ -31,7 +31,7 @@ def latex(x: object) -> str:
         return f"{latex(x.shape)} : {latex(getattr(x, 'stride', ()))}"
     if isinstance(x, tuple):
         return rf"\left({', '.join(map(latex, x))}\right)"
-    return text.latex(best(poly_of(leaf(x))) if not isinstance(x, SymInt) else x.form)
+    return x.latex() if isinstance(x, SymInt) else text.latex(best(poly_of(leaf(x))))
 
 
 class Step(NamedTuple):

@@ -6,11 +6,12 @@ Source: docs/symbolic.md; the name is PyTorch's.
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
-from ..core.errors import LeafTypeError, RangeError, Unproven
-from ..core.ints import Int, IntLike, Static, is_no_integer, is_sympy, leaf, register_leaf, static
+from ..core.errors import LeafTypeError, RangeError, TlaError, Unproven
+from ..core.ints import Int, IntLike, Static, is_no_integer, is_sympy, known, leaf, register_leaf, static
 from ..core.on_demand import OnDemand
 from ..core.value import Value, new_value, put
 from . import conditions, text, tree
@@ -215,13 +216,14 @@ class SymInt(Value):
         return f"${self.latex()}$"
 
     def latex(self) -> str:
-        """LaTeX of the simplest form.
+        """LaTeX of the simplest form; a quotient that is exact is a fraction.
 
         >>> from tla import dim
-        >>> print((dim("N") // 32).latex())
-        \\left\\lfloor \\frac{N}{32} \\right\\rfloor
+        >>> print((dim("N") // 32).latex(), (dim("M", multiple_of=32) // 32).latex())
+        \\left\\lfloor \\frac{N}{32} \\right\\rfloor \\frac{M}{32}
         """
-        return text.latex(self.form)
+        sizes = {str(size): size for size in self.symbols}
+        return text.latex(self.form, lambda a, b: _divided(a, b, sizes))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return wrap, (self.poly,)
@@ -398,3 +400,23 @@ def _fold(name: str, a: Any, b: Any) -> Any:
 
 
 register_leaf(SymInt, _ask, undecided=_undecided, fold=_fold)
+
+
+def _divided(a: Tree, b: Tree, sizes: dict[str, SymInt]) -> bool:
+    """Whether a tree is a multiple of another for all values of its sizes."""
+    try:
+        return known(_valued(a, sizes) % _valued(b, sizes)) == 0
+    except (KeyError, TlaError):  # a name that is bound elsewhere, or a divisor that may be 0
+        return False
+
+
+def _valued(t: Tree, sizes: dict[str, SymInt]) -> Any:
+    """The integer that a tree of sizes is."""
+    if t.op == "n":
+        return t.args[0]
+    if t.op == "v":
+        return sizes[t.args[0]]
+    if t.op == "-":
+        return -_valued(t.args[0], sizes)
+    step = {"+": operator.add, "*": operator.mul, "//": operator.floordiv, "%": operator.mod}[t.op]
+    return functools.reduce(step, [_valued(x, sizes) for x in t.args])

@@ -73,6 +73,7 @@ def _signed(t: Tree, spaces: str) -> str:
 
 
 _LATEX: dict[str, Callable[..., str]] = {
+    "/": lambda a, b: rf"\frac{{{a}}}{{{b}}}",
     "//": lambda a, b: rf"\left\lfloor \frac{{{a}}}{{{b}}} \right\rfloor",
     "ceil": lambda a, b: rf"\left\lceil \frac{{{a}}}{{{b}}} \right\rceil",
     "min": lambda *xs: rf"\min({', '.join(xs)})",
@@ -80,9 +81,16 @@ _LATEX: dict[str, Callable[..., str]] = {
 }
 
 
-def latex(t: Tree) -> str:
-    """LaTeX of the tree, with floors and ceilings."""
-    return _latex(with_ceil(t), 0)
+def latex(t: Tree, divides: Callable[[Tree, Tree], bool] = lambda a, b: False) -> str:
+    """LaTeX of the tree, with floors and ceilings; a quotient is a fraction where divides(dividend, divisor)."""
+    return _latex(_with_fractions(with_ceil(t), divides), 0)
+
+
+def _with_fractions(t: Tree, divides: Callable[[Tree, Tree], bool]) -> Tree:
+    if t.op in "nv":
+        return t
+    exact = t.op in ("//", "ceil") and divides(*t.args)
+    return t._replace(op="/" if exact else t.op, args=tuple(_with_fractions(a, divides) for a in t.args))
 
 
 def _latex_name(name: str) -> str:

@@ -287,7 +287,7 @@ def im2col(
     if sorted({*spatial, *batch}) != sorted([*spatial, *batch]) or not {*spatial, *batch} <= {*range(len(t.coord))}:
         raise RankError(f"im2col of {t!r} along {spatial} and {batch}", f"modes 0 to {len(t.coord) - 1}, each once", "count from 0")
     t = _bordered(t, spatial, border)
-    begin, modes = _digits("im2col", t, spatial)
+    begin, modes = _one_cell("im2col", t, spatial)
     places: Modes = []
     window: Modes = []
     for i, count, step, gap in zip(spatial, *windows):
@@ -334,7 +334,7 @@ def _each(n: int, x: Any) -> tuple[int, ...]:
     return values
 
 
-def _digits(where: str, t: Tensor, single: tuple[int, ...]) -> tuple[int, tuple[tuple[tuple[int, int], ...], ...]]:
+def _one_cell(where: str, t: Tensor, single: tuple[int, ...]) -> tuple[int, tuple[tuple[tuple[int, int], ...], ...]]:
     """The start of the valid part of t in its innermost layout, and the axes of each mode, one in those of `single`."""
     inner = tensor_of(None, t.data, _0, innermost(t.layout), t.coord, t._room)
     found = transfer.cells_of(inner)

@@ -93,7 +93,7 @@ def _of_layout(f: Any, t: Tensor, *path: int) -> Any:
 
 @on(Tensor, max_alignment)
 def _alignment(t: Tensor) -> Any:
-    """What divides the start of every run: of the layout's, and of where the tensor begins in its buffer."""
+    """A divisor of the start of every run: of the layout's, and of where the tensor begins in its buffer."""
     layout, start = from_zero("max_alignment", t)
     n = max_alignment(layout)
     if divides(n, start) is True:

@@ -1,4 +1,4 @@
-"""Where a tensor's buffer lies: the names that its position may have.
+"""Positions of tensors' buffers: the names that one may have.
 
 Source: CATLASS include/catlass/arch/arch.hpp and AscendC's `TPosition`; CuTe's pointers; XLA's memory spaces of TPUs.
 """

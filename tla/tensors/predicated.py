@@ -8,18 +8,18 @@ from __future__ import annotations
 from typing import Any
 
 from ..core.arithmetic import elem_less
-from ..core.basis import as_coordinate
+from ..core.basis import ArithmeticTuple, as_coordinate
 from ..core.composed import innermost
 from ..core.errors import LeafTypeError, RangeError, RankError
-from ..core.int_tuple import as_int_tuple, size
-from ..core.ints import known
+from ..core.int_tuple import as_int_tuple, product_each, size
+from ..core.ints import known, static
 from ..core.kinds import on
 from ..core.layout import Layout
 from ..core.strides import compact_col_major
 from . import transfer
 from .buffers import require_castable, rounded
 from .make_tensor import MakeTensor, as_tensor
-from .tensor import Tensor, gives_places, require_data, require_writable
+from .tensor import Tensor, gives_places, require_data, require_writable, tensor_of
 
 
 def copy_if(predicate: object, source: object, target: object) -> None:
@@ -72,7 +72,7 @@ def _admitted(t: Tensor, chosen: object) -> Any:
 
 @on(Tensor, elem_less)
 def _conditions(t: Tensor, bounds: Any) -> Tensor:
-    """elem_less(coordinates, shape): the tensor of these conditions, compact, first mode fastest."""
+    """elem_less(coordinates, shape): the tensor of these conditions, compact, first mode fastest; of threads, one's after the other's."""
     import numpy as np
 
     if not gives_places(t):
@@ -82,7 +82,23 @@ def _conditions(t: Tensor, bounds: Any) -> Tensor:
         raise LeafTypeError(f"elem_less of {t!r}, whose size is not known", "a known size", "ask of one element: elem_less(t[c], shape)")
     grid, extents = transfer.grid_of(t)
     places = [g + int(c) for g, c in zip(grid if isinstance(grid, list) else [grid], t.coord)]
-    values = as_coordinate(t.offset + t.layout(*places))
-    found = np.broadcast_to(np.asarray(elem_less(values, bounds)), extents)
+    start, threads = _by_thread(t.offset, len(extents))
+    values = as_coordinate(start + t.layout(*places))
+    found = np.broadcast_to(np.asarray(elem_less(values, bounds)), (*threads, *extents))
     inner = innermost(t.layout)
-    return MakeTensor(found.ravel(order="F").astype(bool), Layout(inner.shape, compact_col_major(inner.shape)))
+    layout = Layout(inner.shape, compact_col_major(inner.shape))
+    if not threads:
+        return MakeTensor(found.ravel(order="F").astype(bool), layout)
+    data = np.moveaxis(found, 0, -1).ravel(order="F").astype(bool)
+    own = np.arange(threads[0]) * (data.size // max(threads[0], 1))
+    return tensor_of(None, data, own, layout, [static(0)] * len(extents), product_each(layout.shape))
+
+
+def _by_thread(start: Any, rank: int) -> tuple[Any, tuple[int, ...]]:
+    """A start whose integers are arrays, of the part of an array of threads, with the threads in front of `rank` axes; how many."""
+    if isinstance(start, tuple):
+        found = [_by_thread(x, rank) for x in start]
+        return ArithmeticTuple(*(x for x, _count in found)), max((count for _x, count in found), default=())
+    if getattr(start, "shape", ()) == ():
+        return start, ()
+    return start.reshape(start.size, *(1,) * rank), (start.size,)

@@ -16,7 +16,8 @@ from ..algebra.modes import slice_, slice_and_offset
 from ..algebra.predicates import is_injective
 from ..algebra.tiles import MakeLayoutTile, is_on_block
 from ..core.composed import ComposedLayout, gives_coordinates, innermost
-from ..core.coord import Coord, CoordLike, crd2idx, idx2crd
+from ..core.conversions import crd2idx, idx2crd
+from ..core.coord import Coord, CoordLike
 from ..core.display import Displayed
 from ..core.errors import DivisibilityError, InjectivityError, LeafTypeError, RangeError, RankError, Unproven
 from ..core.int_tuple import Underscore, leaves, modes_of, opened, product, product_each, shown
@@ -101,7 +102,7 @@ class Tensor(Value, Displayed):
         return None if self.data is None else self.data.dtype
 
     def __repr__(self) -> str:
-        place = "" if equal(self.offset, 0) else f" at {self.offset}"
+        place = "" if equal(self.offset, 0) else f" at {_start_text(self.offset)}"
         parts = [("None" if self.data is None else f"{kind_of(self.data)}[{self.data.size}]") + place, str(self.layout)]
         parts += [f"coord={self.coord}"] if any(equal(c, 0) is not True for c in self.coord) else []
         parts += [] if self.position is None else [f"position={self.position!r}"]
@@ -198,6 +199,16 @@ class Tensor(Value, Displayed):
         return 1, 0  # DLPack's number of the CPU
 
 
+def _start_text(start: Any) -> str:
+    """Where a tensor begins, as its repr has it; of an array of threads a few of them."""
+    if isinstance(start, tuple) and any(getattr(x, "shape", ()) for x in start):
+        return f"({','.join(map(_start_text, start))})"
+    if not isinstance(getattr(start, "shape", ()), tuple) or getattr(start, "shape", ()) == () or not hasattr(start, "ravel"):
+        return str(start)
+    flat = start.ravel()
+    return f"[{' '.join(map(str, flat))}]" if len(flat) < 9 else f"[{flat[0]} {flat[1]} {flat[2]} ... {flat[-1]}]"
+
+
 def tensor_of(
     whole: Tensor | None, data: Any, offset: Any, layout: Any, coord: Any, room: Any, position: Any = None, guard: Guard | None = None
 ) -> Tensor:
@@ -253,14 +264,19 @@ def require_box(where: str, t: Tensor) -> Any:
     return t.origin_shape
 
 
+def require_mutable(where: str, t: Tensor) -> None:
+    """Refuse a tensor without a buffer, and one whose buffer is read-only."""
+    require_data(where, t)
+    if not t.data.flags.writeable:
+        raise LeafTypeError(f"{where} to {t!r}: its buffer is read-only", "a buffer to write to", "make the tensor over a copy of it")
+
+
 def require_writable(where: str, t: Tensor, stays: bool = False) -> None:
     """Refuse to write to t where that would change what is not meant, or cannot be.
 
     stays   whether all coordinates that share a place get the one value: then modes of stride 0 count once
     """
-    require_data(where, t)
-    if not t.data.flags.writeable:
-        raise LeafTypeError(f"{where} to {t!r}: its buffer is read-only", "a buffer to write to", "make the tensor over a copy of it")
+    require_mutable(where, t)
     if not keeps_apart(t) and not (stays and is_injective(without_broadcasts(t.layout))) and not _has_distinct_offsets(t):
         what = f"{where} to {t!r}: two of its elements are one in the buffer"
         raise InjectivityError(what, "a place for each element", "write to the tensor that it is a view of")

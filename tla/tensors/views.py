@@ -15,7 +15,8 @@ from ..algebra.ordered import MakeLayoutLike
 from ..algebra.recast import recast_layout
 from ..algebra.tiles import start_of, tiled
 from ..core.composed import innermost
-from ..core.coord import CoordLike, crd2idx, idx2crd
+from ..core.conversions import crd2idx, idx2crd
+from ..core.coord import CoordLike
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankError
 from ..core.int_tuple import Underscore, _, as_int_tuple, leaves, modes_of, opened, product_each, shown, size
 from ..core.ints import Int, IntTupleLike, is_int, leaf
@@ -237,6 +238,37 @@ def local_partition(t: Tensor, threads: Any, index: Any, proj: Any = None) -> Te
         raise RangeError(f"local_partition: thread {index} of {shown(threads)}", f"0 <= index < {size(threads)}", "number threads from 0")
     threads = threads if proj is None else dice(proj, threads)
     return _partition("local_partition", t, tuple(product_each(threads.shape)), get_flat_coord(threads, index), inner=False)
+
+
+def inner_partition(t: Tensor, tiler: object, coord: CoordLike) -> Tensor:
+    """The tile at `coord` of a tensor cut by `tiler`: local_tile without a proj, under its other name.
+
+    >>> import numpy as np
+    >>> from tla import MakeTensor, inner_partition
+    >>> print(np.asarray(inner_partition(MakeTensor(np.arange(32).reshape(4, 8)), (2, 4), (1, 1))))
+    [[20 21 22 23]
+     [28 29 30 31]]
+
+    Raises what local_tile raises. Source: CuTe `inner_partition`.
+    """
+    return _partition("inner_partition", t, tiler, coord, inner=True)
+
+
+def outer_partition(t: Tensor, tiler: object, coord: CoordLike) -> Tensor:
+    """The elements at `coord` of every tile of a tensor cut by `tiler`: what one thread works on; see local_partition.
+
+    tiler    as local_tile takes it
+    coord    the place in a tile, one integer per mode, or one that counts places first mode fastest
+
+    >>> import numpy as np
+    >>> from tla import MakeTensor, outer_partition
+    >>> print(np.asarray(outer_partition(MakeTensor(np.arange(32).reshape(4, 8)), (2, 4), (1, 1))))
+    [[ 9 13]
+     [25 29]]
+
+    Raises what logical_divide raises. Source: CuTe `outer_partition`.
+    """
+    return _partition("outer_partition", t, tiler, coord, inner=False)
 
 
 def _projected(proj: Any, x: Any) -> Any:

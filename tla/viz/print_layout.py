@@ -1,16 +1,22 @@
-"""The table of a layout as CuTe prints it.
+"""The table of a layout, and that of a tensor, as CuTe prints them.
 
-Source: CuTe include/cute/util/print_tensor.hpp and print.hpp, `print_layout`.
+Source: CuTe include/cute/util/print_tensor.hpp and print.hpp, `print_layout` and `print_tensor`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 from ..algebra.codomain import cosize
 from ..core.composed import innermost
-from ..core.errors import RangeError, RankError
+from ..core.errors import LeafTypeError, RangeError, RankError
 from ..core.int_tuple import modes_of, product_each, shown
-from ..core.ints import known
+from ..core.ints import is_int, known
 from ..core.kinds import AnyLayout
+from ..tensors.make_tensor import as_tensor
+from ..tensors.packed import bits_of, memory_of
+from ..tensors.tensor import Tensor
 
 #: A table of more cells than this is no text to read.
 MOST_CELLS = 2**16
@@ -48,3 +54,85 @@ def print_layout(layout: AnyLayout) -> None:
         print(line)
         print(f"{i:>2}  " + "".join(f"| {x:>{width}} " for x in row) + "|")
     print(line)
+
+
+#: How an element is written, by numpy's type or the kind of it: CuTe's pretty_print.
+_FORMS = {
+    "b": "3d",
+    "i": "5d",
+    "u": "5d",
+    "int4": "5d",
+    "uint4": "5d",
+    "float16": "8.2f",
+    "float32": "10.2e",
+    "float64": "11.3e",
+    "V": "8.2f",
+}
+
+
+def print_tensor(t: Any, print_type: bool = True) -> None:
+    """Print a tensor of rank 1 to 4 as CuTe does: pointer and layout, then its elements, a row for each index of mode 0.
+
+    t            a tensor, or a numpy array; of no buffer its elements are offsets, or coordinates. One that is not valid is a `.`
+    print_type   False leaves out the first line, which has the buffer's address
+
+    >>> from tla import make_identity_tensor, make_shape, make_tensor, print_tensor
+    >>> print_tensor(make_tensor(42, make_shape(2, 3)))
+    counting_iter(42) o (2,3):(_1,2):
+       42   44   46
+       43   45   47
+    >>> print_tensor(make_identity_tensor((2, 3)), False)
+      (0,0)  (0,1)  (0,2)
+      (1,0)  (1,1)  (1,2)
+
+    Raises RankError for another rank, LeafTypeError for the tensor of an array of threads, RangeError for sizes that are not
+    known, or more than 65,536 elements. parse reads the layout back. Source: CuTe `print_tensor`.
+    """
+    t = as_tensor("print_tensor", t)
+    extents = [known(n) for n in product_each(t.shape)]
+    if not 1 <= len(extents) <= 4:
+        raise RankError(f"print_tensor of {t!r}", "a tensor of rank 1 to 4", "take a slice, t[_, _, 0], or group modes")
+    if getattr(t.offset, "shape", ()) != ():
+        raise LeafTypeError(f"print_tensor of {t!r}", "the tensor of one thread", "partition for one, mma[0]")
+    size = 1
+    for n in extents:
+        size = MOST_CELLS + 1 if n is None else size * n
+    if size > MOST_CELLS:
+        raise RangeError(f"print_tensor of {t!r}", f"known sizes, {MOST_CELLS:,} elements at most", "take a tile of it")
+    if print_type:
+        print(f"{_pointer(t)} o {t.layout}:")
+    for row in _rows(t, [*map(int, filter(None, extents))] if size else [0]):
+        print(row)
+
+
+def _pointer(t: Tensor) -> str:
+    """What CuTe prints in front of a tensor's layout: where its elements are, or begin."""
+    if t.data is None:
+        return f"counting_iter({t.offset})" if is_int(t.offset) else f"ArithTuple{t.offset}"
+    space = {"gmem": "gmem_", "smem": "smem_", "tmem": "tmem_", "TMEM": "tmem_"}.get(t.position, "")
+    bits = bits_of(t.data)
+    return f"{space}ptr[{bits}b]({memory_of(t.data).ctypes.data + int(t.offset) * bits // 8:#x})"
+
+
+def _rows(t: Tensor, extents: list[int], behind: tuple[int, ...] = ()) -> Iterator[str]:
+    """The lines of a tensor's elements at a coordinate of its last modes, slices apart by a rule."""
+    if len(extents) > 2:
+        for k in range(extents[-1]):
+            if k:
+                yield "-="[len(extents) - 3] * 5 * extents[1]
+            yield from _rows(t, extents[:-1], (k, *behind))
+        return
+    for m in range(extents[0]):
+        yield "".join(_cell(t, (m, *n, *behind)) for n in ([(n,) for n in range(extents[1])] if len(extents) == 2 else [()]))
+
+
+def _cell(t: Tensor, at: tuple[int, ...]) -> str:
+    form = "5d" if t.data is None else _FORMS.get(str(t.dtype)) or _FORMS.get(t.dtype.kind, "")
+    try:
+        value = t[at]
+    except RangeError:  # past the end
+        return f"{'.':>{form.rstrip('d').partition('.')[0] or 3}}"
+    if form[-1:] in ("e", "f"):
+        return f"{float(value):{form}}"
+    number = int(value) if form and t.data is not None else known(value) if is_int(value) else None
+    return f"  {value}" if number is None else f"{number:{form}}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from ..core.arrays import INT64_MAX
 from ..core.display import Displayed
@@ -182,11 +182,20 @@ class ArrayShape(Displayed):
         return (self.layout.element_size_in_bits if self.layout else 0) or 8 * -(-BITS[self.element_type] // 8)
 
 
+C = TypeVar("C", ArrayLayout, ArrayShape)
+
+
+def unchecked(kind: type[C], **given: Any) -> C:
+    """An ArrayLayout or an ArrayShape of these fields as they are, which the caller has checked; the others are as by default."""
+    new = object.__new__(kind)
+    for f in fields(kind):
+        object.__setattr__(new, f.name, given.get(f.name, f.default))
+    return new
+
+
 def unchecked_layout(minor_to_major: tuple[int, ...], **properties: Any) -> ArrayLayout:
     """An ArrayLayout whose fields are checked with the array's: a parser can say where the fault is then."""
-    new = object.__new__(ArrayLayout)
-    for f in fields(ArrayLayout):
-        object.__setattr__(new, f.name, minor_to_major if f.name == "minor_to_major" else properties.get(f.name, f.default))
+    new = unchecked(ArrayLayout, minor_to_major=minor_to_major, **properties)
     new._make_plain()
     return new
 

@@ -42,6 +42,7 @@ class Census:
     shapes     of each shape text: how many buffers, their bytes, their waste
     peaks      the largest peaks, 20 at most
     refused    files that cannot be read, each with the reason
+    warned     files that are read in part, each with how many warnings `memory` has, and the first of them
 
     Law: merge is associative and commutative, and Census() is its neutral element.
     """
@@ -50,6 +51,7 @@ class Census:
     shapes: dict[str, tuple[int, int, int]] = field(default_factory=dict)
     peaks: tuple[ProgramPeak, ...] = ()
     refused: tuple[tuple[str, str], ...] = ()
+    warned: tuple[tuple[str, str], ...] = ()
 
 
 def census(source: str | os.PathLike[str], workers: int | None = 1) -> Census:
@@ -96,17 +98,19 @@ def merge(parts: Iterable[Census]) -> Census:
     programs, shapes = 0, dict[str, tuple[int, int, int]]()
     peaks: list[ProgramPeak] = []
     refused: list[tuple[str, str]] = []
+    warned: list[tuple[str, str]] = []
     for part in parts:
         if not isinstance(part, Census):
             raise LeafTypeError(f"merge of a {type(part).__name__}", "censuses", "write merge([census(a), census(b)])")
         programs += part.programs
         peaks += part.peaks
         refused += part.refused
+        warned += part.warned
         for text, counts in part.shapes.items():
             a, b, c = shapes.get(text, (0, 0, 0))
             shapes[text] = (a + counts[0], b + counts[1], c + counts[2])
     peaks.sort(key=lambda p: (-p.bytes, p.path, p.space))
-    return Census(programs, dict(sorted(shapes.items())), tuple(peaks[:KEPT]), tuple(sorted(refused)))
+    return Census(programs, dict(sorted(shapes.items())), tuple(peaks[:KEPT]), tuple(sorted(refused)), tuple(sorted(warned)))
 
 
 def _of_file(path: Path) -> Census:
@@ -125,4 +129,5 @@ def _of_file(path: Path) -> Census:
     peaks = sorted(
         (ProgramPeak(str(path), p.space, p.bytes, p.waste) for p in found.peak.values()), key=lambda p: (-p.bytes, p.path, p.space)
     )
-    return Census(1, dict(sorted(shapes.items())), tuple(peaks[:KEPT]))
+    warned = ((str(path), f"the first of {len(found.warnings)}: {found.warnings[0]}"),) if found.warnings else ()
+    return Census(1, dict(sorted(shapes.items())), tuple(peaks[:KEPT]), warned=warned)

@@ -15,6 +15,7 @@ from ..algebra.composition import composition
 from ..algebra.inverse import left_inverse
 from ..core.basis import E
 from ..core.digits import reached
+from ..core.display import Displayed
 from ..core.errors import RankError, TlaError, Unproven
 from ..core.int_tuple import IntTuple, leaves, modes_of
 from ..core.ints import static
@@ -120,7 +121,7 @@ def _common_factors(a: list[tuple[Layout, int]], b: list[tuple[Layout, int]]) ->
 
 def _same_function(a: list[tuple[Layout, int]], b: list[tuple[Layout, int]]) -> bool:
     """Whether two runs of modes, the minor-most first, give one function of the row-major index."""
-    one, two = _digits(a), _digits(b)
+    one, two = _digits_of_run(a), _digits_of_run(b)
     if one is not None and two is not None:
         return one == two
     n = math.prod(size for _m, size in a)
@@ -140,7 +141,7 @@ def _agree(n: int, f: Callable[[Any], Any], g: Callable[[Any], Any], what: str) 
     return all(bool((f(k) == g(k)).all()) for k in (np.arange(at, min(at + step, n)) for at in range(0, n, step)))
 
 
-def _digits(modes: list[tuple[Layout, int]]) -> list[tuple[int, int]] | None:
+def _digits_of_run(modes: list[tuple[Layout, int]]) -> list[tuple[int, int]] | None:
     """The digits of a run of modes, as far as it reaches; None if one but the last is padded, and is no sum of digits then."""
     out: list[tuple[int, int]] = []
     for k, (mode, n) in enumerate(modes):
@@ -177,7 +178,7 @@ def _index(k: Any, dims: tuple[int, ...]) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class Relayout:
+class Relayout(Displayed):
     """The data that a copy between two layouts of an array moves.
 
     source, destination   the two shapes
@@ -251,7 +252,7 @@ Placed = list[list[_Piece]]  # of each dimension, its digits
 def _placed(layout: Layout, dims: tuple[int, ...]) -> Placed:
     out: Placed = []
     for mode, n in zip(layout, dims):
-        digits, weight = _digits([(mode, n)]) or [], 1
+        digits, weight = _digits_of_run([(mode, n)]) or [], 1
         out.append([])
         for s, d in digits:
             out[-1].append(_Piece(weight, s, d))

@@ -21,14 +21,16 @@ from typing import Any, NoReturn, TypeVar
 from ..core.arrays import INT64_MAX, INT64_MIN
 from ..core.errors import LeafTypeError, LoweringError, ParseError
 from ..core.ints import known, leaf
+from ..core.on_demand import OnDemand
 from ..core.questions import at_most
-from ..symbolic.declare import dim
-from ..symbolic.parse_expression import names, read
 from .array_shape import BITS, COMBINE, ArrayLayout, ArrayShape, Split, TileEntry, unchecked_layout, why_not_valid
 from .foreign import array_like
+from .printed_shape import array_at
 from .shapes import MAX_DEPTH, BufferShape, OpaqueShape, Shape, TokenShape, TupleShape
 
 R = TypeVar("R")
+
+_DECLARE, _EXPRESSIONS = OnDemand("tla.symbolic.declare"), OnDemand("tla.symbolic.parse_expression")  # for dimensions that are names
 
 #: More dimensions that are names are refused: strides are products of these, and 10,000 of them took minutes.
 MAX_NAMED = 256
@@ -82,8 +84,10 @@ def parse_shape(text: str, *, symbols: object = None) -> Shape:
             f"a shape of type {type(text).__name__}", "a text such as 'f32[8,128]{1,0:T(8,128)}'", "give its text: str() of a shape"
         )
     require_short(text)
+    if symbols is None and (found := array_at(text, 0)) and found[1] == len(text):
+        return found[0]
     reader = _ShapeReader(text)
-    reader.symbols = None if symbols is None else names(symbols)
+    reader.symbols = None if symbols is None else _EXPRESSIONS.names(symbols)
     shape = reader.shape(1)
     reader.end()
     return shape
@@ -123,7 +127,9 @@ def named_shape(shape: Shape | str, sizes: Mapping[str, Any]) -> ArrayShape:
         return as_shape(shape)
     functions = re.findall(r"(ceil|min|max)\s*\(", shape)
     return as_shape(
-        parse_shape(shape, symbols={name: leaf(sizes[name]) if name in sizes else dim(name) for name in used if name not in functions})
+        parse_shape(
+            shape, symbols={name: leaf(sizes[name]) if name in sizes else _DECLARE.dim(name) for name in used if name not in functions}
+        )
     )
 
 
@@ -266,6 +272,10 @@ class _ShapeReader(Reader):
         return BufferShape(array)
 
     def array(self) -> ArrayShape:
+        if self.symbols is None and (printed := array_at(self.text, self.at)):
+            array, self.after = printed
+            self.advance()
+            return array
         at = {"element_type": self.at}
         element_type = self.element_type()
         at["dimensions"] = self.at
@@ -304,7 +314,7 @@ class _ShapeReader(Reader):
                 self.unexpected("a dimension: 5, <=5 or ?", "parse_shape takes names with symbols=[dim('N')], lower those of an array")
             n = self.integer("a dimension: 5, <=5 or ?")
         else:
-            n, self.after = read(self.text, at, self.symbols)
+            n, self.after = _EXPRESSIONS.read(self.text, at, self.symbols)
             self.advance()
         if at_most(n, -1):
             self.fail(f"dimension {n}", "0 or more", at=at)

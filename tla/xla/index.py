@@ -143,7 +143,7 @@ def multi_index(shape: Shape | str, offset: Any) -> tuple[Any, ...] | None:
         expected = "none: the array is empty" if equal(total, 0) else f"0 to {end - 1}"
         raise RangeError(f"offset {offset} of {shape}", expected, "count offsets in elements")
     inside = _below(shape, offset, total)
-    place = _digits(levels[-1], offset)
+    place = _from_row_major(levels[-1], offset)
     for sizes, tile in reversed(tuple(zip(levels, shape.effective_layout.tiles))):
         place, there = _out_of_tiles(shape, sizes, place, tile)
         inside = inside & there
@@ -240,7 +240,7 @@ def row_major(sizes: Sequence[Any], place: Sequence[Any]) -> Any:
     return index
 
 
-def _digits(sizes: Sequence[Any], index: Any) -> tuple[Any, ...]:
+def _from_row_major(sizes: Sequence[Any], index: Any) -> tuple[Any, ...]:
     """The place of a row-major index: row_major undone."""
     place = []
     for n in reversed(sizes):
@@ -276,5 +276,5 @@ def _out_of_tiles(
     for (group, t), count, inner in zip(merged, place[left:], place[left + len(merged) :]):
         i = count * t + inner
         inside = inside & _below(shape, i, math.prod(group))
-        out += _digits(group, i)
+        out += _from_row_major(group, i)
     return tuple(out[len(covered) - len(sizes) :]), inside

@@ -10,14 +10,16 @@ Source: XLA xla/hlo/ir/hlo_instruction.cc (its printer) and xla/hlo/parser/hlo_p
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 from ..core.cache import plain_memo
 from ..core.errors import LeafTypeError, ParseError
 from .grammar import parse_shape
+from .printed_line import OPERAND, line_parts
 from .shapes import Shape
 
 # Each comment can be matched in one way only: two ways each, and a line that fails to match would be tried in 2**n.
@@ -40,8 +42,7 @@ _CLOSES = {"(": ")", "[": "]", "{": "}"}
 _REMEMBERED = 500
 
 
-@dataclass(frozen=True, slots=True)
-class Operand:
+class Operand(NamedTuple):
     """An operand of an instruction: the shape, where the line has it in place, between the texts around it.
 
     before   blanks and comments before the shape
@@ -157,6 +158,36 @@ def parse_instruction(line: str) -> Instruction:
     """
     if not isinstance(line, str):
         raise LeafTypeError(f"a line of type {type(line).__name__}", "a text such as '%c = f32[8]{0} copy(%a)'", "decode bytes first")
+    return printed_instruction(line) or _by_marks(line)
+
+
+def printed_instruction(line: str) -> Instruction | None:
+    """The instruction of a line in the form in which XLA prints it; None of any other."""
+    found = line_parts(line)
+    try:
+        return found and _of_parts(line, found)
+    except ParseError:  # of a shape; the line may have another fault before it
+        return None
+
+
+def _of_parts(line: str, found: re.Match[str]) -> Instruction:
+    head, text, opcode, literal, called, operands = found.groups()
+    shape = _remembered(text) if len(text) <= _REMEMBERED else parse_shape(text)
+    if opcode is not None:
+        value = (Operand("", None, literal),) if literal.strip() else ()
+        return Instruction(head, shape, " ", opcode, value, line[found.end(4) + 1 :])
+    if "[" in operands:
+        parts = [_operand(line, *m.span(), literal=False) for m in OPERAND.finditer(line, *found.span(6))]
+    else:
+        parts = [_name_alone(("", None, text)) for text in operands.split(",")] if operands else []
+    return Instruction(head, shape, " ", called, tuple(parts), line[found.end(6) + 1 :])
+
+
+_name_alone: Callable[[tuple[str, None, str]], Operand] = functools.partial(tuple.__new__, Operand)  # most of what there is to make
+
+
+def _by_marks(line: str) -> Instruction:
+    """The instruction of any line, bracket by bracket; what is wrong with the line is said here."""
     start = _head(line, 0).end()
     end = _shape_end(line, start)
     if end is None:

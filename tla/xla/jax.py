@@ -166,7 +166,7 @@ def to_format(shape: Shape | str, sharding: Any) -> Any:
 
 
 class DeviceBytes(NamedTuple):
-    """What arrays take on one device [bytes], padding included.
+    """The bytes that arrays take on one device, padding included.
 
     total     of all arrays
     arrays    of each, by its name in the tree
@@ -180,7 +180,7 @@ class DeviceBytes(NamedTuple):
 
 
 def bytes_per_device(tree: Any, target: str = "v5e") -> DeviceBytes:
-    """What the arrays of a tree take on the device that holds most of them: by their shardings, in the layouts that a TPU gives them.
+    """The bytes of a tree's arrays on the device that holds most of them: by their shardings, in the layouts that a TPU gives them.
 
     tree     arrays, ShapeDtypeStructs with or without a sharding, dicts, lists ...; or a compiled program: its arguments and results
     target   the TPU whose default layouts they have: v2 v3 v4 v5e v5p v6e tpu7x; an array of a compiled program has its own
@@ -201,7 +201,7 @@ def bytes_per_device(tree: Any, target: str = "v5e") -> DeviceBytes:
 
 
 def _local(array: Any, target: str) -> ArrayShape:
-    """What one device holds of an array, in a TPU's default layout."""
+    """The part of an array that one device holds, in a TPU's default layout."""
     dims, dtype = _physical(array)
     sharding = getattr(array, "sharding", None)
     local = dims if sharding is None else (*sharding.shard_shape(tuple(array.shape)), *dims[len(array.shape) :])

@@ -23,9 +23,7 @@ from .flow import Flow, Value, flow, leaves
 from .module import Module, SourceLine, read_module
 from .program import Located, Source
 from .sizes import waste, waste_by_dimension
-
-#: What the TPU compiler calls its memory spaces, by the number n of S(n).
-SPACES = {0: "HBM", 1: "VMEM", 2: "sync flags", 3: "CMEM", 4: "constants", 5: "host", 6: "SMEM", 8: "SparseCore sync flags"}
+from .vocabulary import REPORTED, space_name, unknown_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +88,12 @@ class Peak:
     @property
     def name(self) -> str:
         """The name of the space."""
-        return SPACES.get(self.space, f"S({self.space})")
+        return space_name(self.space)
+
+    @property
+    def reported_name(self) -> str:
+        """What the TPU compiler's memory usage report calls it: "hbm" for S(3), which is CMEM, on v4."""
+        return REPORTED.get(self.space, f"color_{self.space}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,23 +151,24 @@ def memory(source: Source, scheduled: bool | None = None) -> Memory:
         raise LoweringError(what, "is_scheduled=true in its header", fix)
     found = flow(module)
     unread = [error.reason.what.splitlines()[0] for error in errors]
-    return _memory(found, (*unread, *found.warnings, *contradictions(module)))
+    unknown = unknown_names(x for lines in module.computations.values() for x in lines)
+    return _memory(found, (*unread, *unknown, *found.warnings, *contradictions(module)))
 
 
-def held_buffers(module: Module) -> tuple[Buffer, ...]:
-    """Everything that takes memory in a module, in the order in which it is written, as if its text were its schedule."""
-    return tuple(sorted(_held(flow(module)), key=lambda b: (b.first, b.last)))
+def held_buffers(found: Flow) -> tuple[Buffer, ...]:
+    """Everything that takes memory in a program, in the order in which it is written."""
+    return tuple(sorted(_held(found), key=lambda b: (b.first, b.last)))
 
 
 def _memory(found: Flow, warnings: tuple[str, ...]) -> Memory:
-    held = sorted(_held(found), key=lambda b: (b.first, b.last))
+    held = held_buffers(found)
     count = len(found.steps)
     curves = {space: _curve([b for b in held if b.space == space], count) for space in sorted({b.space for b in held})}
     peaks = {space: _peak(space, curve, held, found) for space, curve in curves.items()}
     ends = [b for b in held if b.kind in ("argument", "result", "constant")]
     rest = [_temporaries(found, held, space) for space in curves]
     reported = sum(b.bytes for b in ends) + max((max(_curve(spans, count)) for spans in rest), default=0)
-    return Memory(found.module, peaks, curves, reported, tuple(found.steps), tuple(held), warnings)
+    return Memory(found.module, peaks, curves, reported, tuple(found.steps), held, warnings)
 
 
 def _held(found: Flow) -> Iterator[Buffer]:
@@ -196,7 +200,7 @@ def _spans(values: list[Value]) -> Iterator[tuple[Value, int, int]]:
     yield begin, begin.start, end
 
 
-def _temporaries(found: Flow, held: list[Buffer], space: int) -> list[_Span]:
+def _temporaries(found: Flow, held: Sequence[Buffer], space: int) -> list[_Span]:
     """The part of a memory space that XLA's peak counts, in addition to what is there for the whole run.
 
     In HBM the buffers. In a space that the compiler moves values into (VMEM, CMEM) each value by itself: of an update in place the old
@@ -242,7 +246,7 @@ def _curve(held: Sequence[Buffer | _Span], count: int) -> tuple[int, ...]:
     return tuple(itertools.accumulate(change[:-1]))
 
 
-def _peak(space: int, curve: tuple[int, ...], held: list[Buffer], found: Flow) -> Peak:
+def _peak(space: int, curve: tuple[int, ...], held: Sequence[Buffer], found: Flow) -> Peak:
     top = max(curve)
     step = curve.index(top)
     there = [b for b in held if b.space == space and b.first <= step <= b.last]

@@ -17,7 +17,7 @@ from typing import IO, Any, NamedTuple, TypeAlias
 
 from ..core.errors import LeafTypeError, ParseError
 from . import text_file
-from .instruction import Instruction, parse_instruction
+from .instruction import Instruction, parse_instruction, printed_instruction
 from .text_file import OnError, text_lines
 
 #: Instructions inside of each other, deeper than this, are no part of those around them.
@@ -108,7 +108,10 @@ def _of_file(file: IO[str] | IO[bytes], on_error: OnError | None, around: Callab
     place = _Place(functools.partial(text_file.report, on_error), around)
     number = 0
     for number, line in text_lines(file, on_error):
-        yield from place.read(number, line)
+        if place.is_plain and (found := printed_instruction(line)):
+            yield Located(found, place.computation, place.is_entry, number)
+        else:
+            yield from place.read(number, line)
     place.give_up()
     for what in place.open_at_the_end():
         place.report(ParseError("", 0, f"the file ends inside of the {what}", "'}'", "dump the whole module: the file may be cut"), number)
@@ -175,6 +178,11 @@ class _Place:
         self.computation: str | None = None
         self.is_entry = False
         self.calls: list[_Call] = []  # the instructions that the line stands inside of, the outermost first
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the next line is inside of no instruction."""
+        return self.unfinished is None and not self.calls
 
     def read(self, number: int, line: str) -> tuple[Located, ...]:
         """The instructions that end with the next line: none for a line that is another part of a module."""

@@ -8,15 +8,20 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 from ..core.errors import RangeError, TlaError
 from .array_shape import ArrayShape
+from .flow import flow
 from .memory import held_buffers
 from .module import Module, module_of
 from .program import Located
 from .relayouts import relayouts
 from .shapes import arrays
 from .sizes import byte_size, waste
+
+Row = tuple[str, int, int]
+OnWarning: TypeAlias = Callable[[str], Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +40,9 @@ class Total:
     waste: int
 
 
-def totals(program: Iterable[Located], by: str, interiors: bool = False, space: int | None = None) -> list[Total]:
+def totals(
+    program: Iterable[Located], by: str, interiors: bool = False, space: int | None = None, on_warning: OnWarning | None = None
+) -> list[Total]:
     """The sums of what a program allocates, the largest total first; or what it copies.
 
     program     as read_hlo gives it
@@ -44,6 +51,7 @@ def totals(program: Iterable[Located], by: str, interiors: bool = False, space: 
     interiors   count every array that an instruction writes, as the text has them: the inside of fusions, which stays on the
                 chip, and other names of what is there (bitcast, tuple, get-tuple-element, -done, updates in place)
     space       only what is in this memory space, the n of S(n); of copies what is read there or written there
+    on_warning  is given what could not be followed, and arrays of no known size, with their lines
     Raises      RangeError for another word
 
     Memory is counted as `memory` counts it: once for each buffer that holds an array at some time. Text without an ENTRY
@@ -64,32 +72,36 @@ def totals(program: Iterable[Located], by: str, interiors: bool = False, space: 
     >>> [(t.key, t.bytes) for t in totals(read_hlo(io.StringIO(text)), "copy")]
     [('f32[16,128]{1,0:T(8,128)} -> f32[16,128]{0,1:T(8,128)}', 73728)]
 
-    Arrays of no known size (`?`) do not count. Source: ours; sizes are those of the TPU compiler.
+    Source: ours; sizes are those of the TPU compiler.
     """
     if by not in (*_KEYS, "copy"):
         raise RangeError(f"totals by {by!r}", "one of " + ", ".join((*_KEYS, "copy")), "choose one of these")
     found: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
-    for key, size, lost in _rows(program, by, interiors, space):
+    for key, size, lost in _rows(program, by, interiors, space, on_warning or _ignored):
         for k, n in enumerate((1, size, lost)):
             found[key][k] += n
     return sorted((Total(key, *sums) for key, sums in found.items()), key=lambda t: (-t.bytes, -t.count, t.key))
 
 
-Row = tuple[str, int, int]
+def _ignored(_warning: str) -> None:
+    pass
 
 
-def _rows(program: Iterable[Located], by: str, interiors: bool, space: int | None) -> Iterator[Row]:
+def _rows(program: Iterable[Located], by: str, interiors: bool, space: int | None, on_warning: OnWarning) -> Iterator[Row]:
     if interiors and by != "copy":
-        yield from _written(program, by, space)
+        yield from _written(program, by, space, on_warning)
         return
     lines = list(program)
     module = module_of(lines)
     if by == "copy":
         yield from _copied(module, interiors, space)
     elif module.entry is None:
-        yield from _written(lines, by, space)
+        yield from _written(lines, by, space, on_warning)
     else:
-        held = (b for b in held_buffers(module) if b.shape is not None and space in (None, b.space))
+        found = flow(module)
+        for warning in found.warnings:
+            on_warning(warning)
+        held = (b for b in held_buffers(found) if b.shape is not None and space in (None, b.space))
         yield from ((_KEYS[by](b.line, b.shape), b.bytes, b.waste) for b in held if b.shape is not None)
 
 
@@ -100,14 +112,16 @@ def _copied(module: Module, interiors: bool, space: int | None) -> Iterator[Row]
             yield f"{move.source} -> {move.destination}", move.read + move.written, 0
 
 
-def _written(program: Iterable[Located], by: str, space: int | None) -> Iterator[Row]:
+def _written(program: Iterable[Located], by: str, space: int | None, on_warning: OnWarning) -> Iterator[Row]:
     """The arrays that are written, each with its key, its bytes and its waste."""
     sizes: dict[ArrayShape, tuple[int, int] | None] = {}
     for line in program:
         for array in arrays(line.instruction.shape):
             if array not in sizes:
                 sizes[array] = _size(array)
-            if (size := sizes[array]) and space in (None, array.effective_layout.memory_space):
+            if (size := sizes[array]) is None:
+                on_warning(f"line {line.line}: {line.instruction.name}: the size of {array} is not known: it counts as nothing")
+            elif space in (None, array.effective_layout.memory_space):
                 yield _KEYS[by](line, array), *size
 
 

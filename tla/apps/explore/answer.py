@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -14,7 +16,7 @@ from ... import viz
 from ...algebra.codomain import cosize
 from ...algebra.predicates import is_bijective, is_injective
 from ...codegen import emit, emit_copy, source
-from ...core.errors import TlaError
+from ...core.errors import RangeError, TlaError
 from ...core.int_tuple import size
 from ...core.kinds import AnyLayout
 from ...linear import LinearLayout
@@ -81,6 +83,27 @@ def code(text: str, color_by: str = "auto", bits: int | None = None, access: str
         return {"code": {"Python": python(program), **dict(sources)}}
 
     return _or_refused(made)
+
+
+#: path -> what makes the answer of a text, a rule of colours, the width of an element, and who accesses it
+ANSWERS: dict[str, Callable[[str, str, int | None, str], dict[str, Any]]] = {"/answer": answer, "/svg": picture, "/code": code}
+
+
+def as_json(path: str, *question: Any) -> str:
+    """The answer of a path as JSON. What is wrong with tla itself is shown where it runs.
+
+    >>> as_json("/svg", "4:1", "auto", None, "")[:12]
+    '{"svg":"<svg'
+    """
+    try:
+        found = ANSWERS[path](*question)
+    except ModuleNotFoundError as missing:  # in a browser
+        what = f"an answer that needs {missing.name}, which no browser has"
+        found = refusal(RangeError(what, "tla explore, of an installed tla", "run the command that the button copies"))
+    except Exception:  # ours: a text has a TlaError, which is an answer
+        traceback.print_exc()
+        found = refusal(RangeError("an error of tla itself", "an answer", "report what the terminal shows"))
+    return json.dumps(found, separators=(",", ":"))
 
 
 def _or_refused(make: Callable[[], dict[str, Any]]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from ... import viz
 from ...core.composed import ComposedLayout
-from ...core.coord import idx2crd
+from ...core.conversions import idx2crd
 from ...core.int_tuple import modes_of
 from ...core.ints import is_int, known
 from ...core.kinds import AnyLayout
@@ -180,14 +180,15 @@ def _figure(seen: View, fills: Sequence[str | None], cut: tuple[int, ...] | None
     texts = [*map(str, seen.values)]
     rows, columns = (_axis(axis_of(seen, k, cut)) for k in seen.axes)
     modes = zip(itertools.count(), modes_of(seen.subject.layout.shape), seen.shape)
+    in_order = len(seen.shape) <= 2 and seen.axes != (1, 0)  # the one grid, row by row
     grids = [
         {
             "title": title,
             "at": title.strip("()").split(","),  # of each mode, `_` for down and across
             "rows": rows,
             "columns": columns,
-            "texts": [texts[n] for line in lines for n in line],
-            "fills": [numbers[n] for line in lines for n in line],
+            "texts": texts if in_order else [texts[n] for line in lines for n in line],
+            "fills": numbers if in_order else [numbers[n] for line in lines for n in line],
         }
         for title, lines in planes(seen)
     ]

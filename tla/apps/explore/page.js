@@ -18,7 +18,7 @@ const EXAMPLES = [
   ["A relayout of XLA", "relayout(f32[16,32]{1,0:T(8,16)}, f32[16,32]{0,1})"],
   ["Sizes that are not known", "MakeLayout[half, zN](M, N)"],
 ];
-const COLOURS = ["auto", "tile", "offset", "bank", "thread", "value", "lane", "sublane", "packing", "none"];
+const COLOURS = ["auto", "tile", "offset", "bank", "ub_bank", "thread", "value", "lane", "sublane", "packing", "none"];
 const ACCESSES = ["a row, an element each", "a column, an element each", "down the rows, 16 bytes of each", "along the columns, 16 bytes of each"];
 const SHOWN = ["offset", "index", "coordinate"];
 const ZOOM = { "50 %": 0.5, "75 %": 0.75, "100 %": 1, "150 %": 1.5, "200 %": 2 };
@@ -55,7 +55,9 @@ const settled = () => answered === question && !timer && !waits;
 const text = () => at("text").value.trim() ? at("text").value : EXAMPLES[0][1];
 
 async function asked(path, signal) {
-  const body = JSON.stringify({ text: text(), color_by: at("colours").value, bits: Number(at("bits").value) || null, access: at("access").value });
+  const question = { text: text(), color_by: at("colours").value, bits: Number(at("bits").value) || null, access: at("access").value };
+  if (globalThis.engine) return engine(`/${path}`, question, signal);   // where there is no server
+  const body = JSON.stringify(question);
   const reply = await fetch(path, { method: "POST", headers: { "Content-Type": "application/json" }, body, signal });
   if (!reply.ok) throw new Error(`the server answers ${reply.status}`);
   return reply.json();
@@ -72,7 +74,7 @@ async function ask(quiet) {
     found = await asked("answer", stop.signal);
   } catch (error) {
     if (mine !== question) return;
-    const fix = "see whether tla explore is still running in its terminal";
+    const fix = error.fix ?? "see whether tla explore is still running in its terminal";
     found = { error: { what: `no answer: ${error.message}`, expected: "", fix, position: null } };
   } finally {
     clearTimeout(slow);
@@ -391,7 +393,7 @@ function drawing(found) {
   at("legend").replaceChildren(found.caption ?? "", ...found.legend.flatMap(([fill, name]) => {
     const swatch = classed("swatch", made("span"));
     swatch.style.background = fill;
-    return [swatch, name];
+    return [classed("key", made("span", "", swatch, name)), " "];
   }));
   cursor = null;
   const sheet = before && sheets[before.k];

@@ -19,7 +19,8 @@ from importlib.resources import files
 from typing import Any
 
 from ...core.errors import RangeError
-from .workers import ANSWERS, Workers
+from .answer import ANSWERS
+from .workers import Workers
 
 HOST = "127.0.0.1"
 #: A larger body is refused [bytes]; a client that takes longer in all to say what it asks, or to hear the answer, is left [seconds].

@@ -1,4 +1,4 @@
-"""What Triton prints of layouts: a type with its layout, a layout alone, and names for layouts, as at the top of its modules."""
+"""Triton's prints of layouts: a type with its layout, a layout alone, and names for layouts, as at the top of its modules."""
 
 from __future__ import annotations
 

@@ -6,19 +6,16 @@ import json
 import subprocess
 import sys
 import threading
-import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from ...core.errors import RangeError, TlaError
-from .answer import answer, code, picture, refusal
+from .answer import as_json, refusal
 
 #: An answer takes no longer [seconds]; so many are made at once; of more the oldest ends, if none ends so soon by itself [seconds].
 MAX_SECONDS, MAX_AT_ONCE, PATIENCE = 10.0, 4, 1.0
 
-#: path -> what makes the answer of a text, a rule of colours, the width of an element, and who accesses it
-ANSWERS: dict[str, Callable[[str, str, int | None, str], dict[str, Any]]] = {"/answer": answer, "/svg": picture, "/code": code}
 _PROGRAM = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from tla.apps.explore.workers import work; work()"
 _READY = b"ready\n"
 
@@ -29,12 +26,7 @@ def work() -> None:
     sys.stdout.buffer.flush()
     for line in sys.stdin.buffer:
         path, *question = json.loads(line)
-        try:
-            found = json.dumps(ANSWERS[path](*question), separators=(",", ":"))
-        except Exception:  # ours: a text has a TlaError, which is an answer
-            traceback.print_exc()
-            found = json.dumps(refusal(RangeError("an error of tla itself", "an answer", "report what the terminal shows")))
-        sys.stdout.buffer.write(found.encode() + b"\n")
+        sys.stdout.buffer.write(as_json(path, *question).encode() + b"\n")
         sys.stdout.buffer.flush()
 
 

@@ -29,7 +29,7 @@ from .cube import Plan
 from .fixpipe import settings_of
 from .instruction import TransferInstruction
 from .paths import BY_SOURCE, Path, path_of
-from .proof import aligned_to, require_lawful
+from .proof import aligned_to, require_lawful, require_place
 from .side import Side, side_of
 from .vectors import rows
 
@@ -107,6 +107,8 @@ def transfer(
     a, b = side_of(src, width), side_of(dst, width)
     if 0 in a.valid or 0 in b.valid:
         return Transfer()
+    for place, side in zip(ends, (a, b)):
+        require_place(place, side, arch)
     if conv or path.wanted:
         wanted = conv.wanted(a, b) if conv else path.wanted(a, b)
         _require_same(wanted.shape, b.valid, ends)

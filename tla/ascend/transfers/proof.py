@@ -10,7 +10,7 @@ from typing import Any
 
 from ...algebra.codomain import cosize
 from ...core.errors import RangeError, Reason, Unproven
-from ...core.int_tuple import shown
+from ...core.int_tuple import product_each, shown
 from ...core.layout import require_origin
 from ..architecture import Architecture
 from .instruction import TransferInstruction
@@ -24,19 +24,17 @@ _L0 = ("L0A", "L0B")
 
 
 def require_lawful(made: Instructions, ends: tuple[str, str], src: Side, dst: Side, arch: Architecture, wanted: Any = None) -> int:
-    """Require that the tiles lie in their buffers on whole units, and that exactly the valid elements move.
+    """Require that exactly the valid elements move.
 
     wanted    where each element of dst comes from, in numpy, and -1 for a zero; by default where src has it
     Returns   how many bytes behind the tile are written, where the last units of a core's buffer reach past it
     """
-    for place, side in zip(ends, (src, dst)):
-        _require_place(place, side, arch)
     sizes = src.valid if wanted is None and ends in BY_SOURCE else dst.valid
     wanted = src.offsets(sizes) if wanted is None else wanted
     to, begin = _executed_all(made)
     reason = _difference(to, begin, sizes, wanted, dst, _padded(ends[1], dst, sizes, arch))
     if reason:
-        raise Unproven(f"{made[0].name}: {reason.what}", reason.expected, _whole_tile(ends[1], dst, sizes))
+        raise Unproven(f"{made[0].name}: {reason.what}", reason.expected, _advice(ends[1], src, dst, sizes))
     return 0 if ends[1] == "GM" else _beyond(int(to[-1]) + 1, ends[1], dst, arch)
 
 
@@ -61,18 +59,29 @@ def aligned_to(place: str, side: Side, arch: Architecture) -> int:
     return max(1, arch.alignment[place] * 8 // bits_in(place, side))
 
 
-def _require_place(place: str, side: Side, arch: Architecture) -> None:
+def require_place(place: str, side: Side, arch: Architecture) -> None:
     """Require that a tile lies in its buffer, from a whole unit on."""
     bits, unit = bits_in(place, side), aligned_to(place, side, arch)
     if place in arch.sizes and int(cosize(side.layout)) * bits > arch.sizes[place] * 8:
         what = f"{cosize(side.layout)} elements of {bits} bits in {place}"
-        fix = f"take a tile of at most {arch.sizes[place] * 8 // bits} elements, padding included"
+        most = arch.sizes[place] * 8 // bits
+        fix = f"take a tile of at most {most} elements, padding included{_fitting(side, most)}"
         raise RangeError(what, f"at most {arch.sizes[place]} bytes on {arch}", fix)
     if side.at % unit:
         what = f"a tile at element {side.at} of {place}, byte {side.at * bits // 8}"
         near = " or ".join(f"({','.join(map(str, start))})" for start in _aligned_starts(side, unit))
         fix = f"begin the tile at {near}" if near else "begin the tile at a whole block of its layout"
         raise RangeError(what, f"a multiple of {arch.alignment[place]} bytes", fix)
+
+
+def _fitting(side: Side, most: int) -> str:
+    """The extents of a tile that takes at most so many elements, shorter along its first mode that can be so in whole blocks."""
+    sizes, total = tuple(map(int, product_each(side.layout.shape))), int(cosize(side.layout))
+    for mode, n in enumerate(sizes):
+        block = side.block(mode)
+        if fitting := n // block * most // total * block:
+            return f": {shown((*sizes[:mode], fitting, *sizes[mode + 1 :]))}"
+    return ""
 
 
 def _aligned_starts(side: Side, unit: int) -> list[tuple[int, ...]]:
@@ -85,8 +94,10 @@ def _aligned_starts(side: Side, unit: int) -> list[tuple[int, ...]]:
     return [*dict.fromkeys(found)]
 
 
-def _whole_tile(place: str, dst: Side, sizes: tuple[int, ...]) -> str:
-    """The advice for a tile that is not moved as it is: into L0 the next size in whole squares."""
+def _advice(place: str, src: Side, dst: Side, sizes: tuple[int, ...]) -> str:
+    """The advice for a tile that is not moved as it is: rows of whole bytes; into L0 the next size in whole squares."""
+    if src.element.bits == 4 and any(src.outer(i) % 2 and src.outer(i) != 1 for i in range(len(src.valid))):
+        return "make rows, or columns, of an even number of elements: MakeLayout[...](..., ld=...)"
     square = max(ROWS, int(dst.element.C0))
     whole = tuple(-(-n // square) * square for n in sizes)
     return f"{_FIX}: {shown(whole)}" if place in _L0 and whole != sizes else _FIX

@@ -67,7 +67,7 @@ def _items(nest: Nest, width: int) -> Items:
     unit, loops = _in_vectors(nest, width)
     total = math.prod([loop.count for loop in loops])
     n = index("n", below=total) if loops else None
-    return Items(unit, loops, total, [*_digits(loops, n)], [*_places(nest, loops, unit)], nest.written and nest.written.bound)
+    return Items(unit, loops, total, [*_loop_indices(loops, n)], [*_places(nest, loops, unit)], nest.written and nest.written.bound)
 
 
 def _loop(items: Items, language: CLanguage, threads: Threads, width: int, terms: Terms) -> Iterator[str]:
@@ -100,7 +100,7 @@ def _in_vectors(nest: Nest, width: int) -> tuple[int, list[Loop]]:
     return unit, [*nest.loops, Loop(run.counter, run.count // unit, (unit, unit), bound)]
 
 
-def _digits(loops: list[Loop], n: object) -> Iterator[tuple[SymInt, Any]]:
+def _loop_indices(loops: list[Loop], n: object) -> Iterator[tuple[SymInt, Any]]:
     """The index of each loop in the item n, the last loop fastest."""
     place: Any = 1
     for k, loop in reversed([*enumerate(loops)]):

@@ -167,14 +167,14 @@ def _of_digits(target: Tensor, source: Tensor, names: Iterator[str]) -> list[Loo
         return None
     loops: list[Loop] = []
     for mode, n in enumerate(target.origin_shape):
-        digits = _common_digits(n, *(_digits(t.layout, mode) for t in (target, source)))
+        digits = _common_digits(n, *(_places_and_strides(t.layout, mode) for t in (target, source)))
         if digits is None:
             return None
         loops += _bounded(n, digits, names)
     return _outermost_first(loops)
 
 
-def _digits(layout: Layout, mode: int) -> list[tuple[Any, Any]]:
+def _places_and_strides(layout: Layout, mode: int) -> list[tuple[Any, Any]]:
     """(place, stride) of each digit of a mode, the fastest first."""
     out, place = [], 1
     for s, d in zip(leaves(modes_of(layout.shape)[mode]), leaves(modes_of(layout.stride)[mode])):

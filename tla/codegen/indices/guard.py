@@ -9,7 +9,7 @@ from typing import Any
 
 from ...core.basis import ArithmeticTuple, ScaledBasis, as_coordinate
 from ...core.composed import innermost
-from ...core.coord import crd2idx, idx2crd
+from ...core.conversions import crd2idx, idx2crd
 from ...core.errors import LeafTypeError, RankError
 from ...core.int_tuple import as_int_tuple, modes_of, product_each, shown
 from ...core.ints import is_constant

@@ -33,6 +33,11 @@ class Typed(NamedTuple):
     layout   of tla.linear.triton
     shape    one integer for each dimension of the layout
     bits     the width of an element; None where the text does not say it
+
+    >>> from tla.linear.triton import from_type
+    >>> found = from_type("tensor<8xf32, #ttg.blocked<{sizePerThread = [2], threadsPerWarp = [4], warpsPerCTA = [1], order = [0]}>>")
+    >>> found.shape, found.bits
+    ((8,), 32)
     """
 
     layout: Any
@@ -106,7 +111,7 @@ def from_type(text: str, names: Mapping[str, Any] | None = None) -> Typed:
 
 
 def _first(text: str) -> str:
-    """What stands before the first comma that is in no bracket."""
+    """The text before the first comma that is in no bracket."""
     depth = 0
     for at, c in enumerate(text):
         depth += (c in "<[{") - (c in ">]}")
@@ -138,6 +143,6 @@ def _least(layout: Any) -> tuple[int, ...]:
 
 
 def _free(layout: Any, shape: list[int]) -> int:
-    """How many bits of the threads' numbers change nothing of what they hold."""
+    """The number of bits of the threads' numbers that change nothing of what they hold."""
     masks = layout.linear(shape).get_free_variable_masks()
     return sum(mask.bit_count() for mask in masks.values())

@@ -1,0 +1,126 @@
+"""Lines and shapes in the form in which XLA prints them: read by one regular expression, they are what the readers by marks give."""
+
+import gzip
+import random
+import re
+
+from tla import ParseError, xla
+from tla.xla.instruction import printed_instruction
+from tla.xla.printed_shape import array_at
+
+from night import amount
+from truth import DATA, rows
+
+TEXTS = [p.read_text(encoding="utf-8") for p in sorted((DATA / "hlo").glob("*__*.txt"))]
+TEXTS += [gzip.decompress(p.read_bytes()).decode() for p in sorted((DATA / "xla" / "programs").glob("*.txt.gz"))]
+LINES = [line for text in TEXTS for line in text.split("\n") if " = " in line]
+PIECES = [*'()[]{}",/=% \\*\n-0:T', ", ", "ROOT ", "/*index=5*/", "{}", "[]", '""', "backend_config=", "constant(", "S(1)", "%a", " = "]
+
+
+def answer(read, text):
+    try:
+        return read(text)
+    except ParseError as error:
+        return error.reason.what
+
+
+def by_marks(line):
+    """The instruction by the other reader: a second blank before '=' is not XLA's."""
+    found = answer(xla.parse_instruction, re.sub(" = ", "  = ", line, count=1))
+    return found if isinstance(found, str) else str(found).replace("  = ", " = ", 1), found
+
+
+def same(line):
+    """Whether a line is in XLA's form; then both readers give the same."""
+    found = printed_instruction(line)
+    if found is not None:
+        text, other = by_marks(line)
+        assert text == str(found), line
+        assert (found.shape, found.opcode, found.operands, found.tail) == (other.shape, other.opcode, other.operands, other.tail), line
+    return found is not None
+
+
+def mutated(text, rng):
+    for _ in range(rng.randrange(1, 4)):
+        at, end = rng.randrange(len(text)), rng.randrange(4)
+        text = text[:at] + rng.choice(["", *PIECES]) + text[at + end :]
+    return text
+
+
+def test_lines_of_real_programs():
+    lines = random.Random(1).sample(LINES, amount(1500, len(LINES)))
+    assert sum(map(same, lines)) > 0.98 * len(lines)
+    assert all(re.match("[ ]+(ROOT )?%", line) for line in lines if same(line))
+
+
+def test_lines_with_faults():
+    rng = random.Random(2)
+    short = [line for line in LINES if len(line) < 300]
+    lines = [mutated(rng.choice(short), rng) for _ in range(amount(4000, 200_000))]
+    read = sum(map(same, lines))
+    assert 0.05 * len(lines) < read < 0.9 * len(lines)
+
+
+def test_operands_with_shapes_and_without_percent():
+    for line in (
+        "  %f = (f32[8]{0}, s32[]) fusion(f32[8,2]{1,0:T(2,2)} %p, /*index=1*/(s32[]) q), kind=kLoop",
+        "a.1 = f32[3]{0} add(f32[3]{0} b, /*index=5*/f32[3] %c.2)",
+        "a = f32[] add(b, c)",
+        "a = f32[0]{0} constant({})",
+        "a = f32[2]{0} constant({1, 2})",
+        "a = f32[] constant()",
+    ):
+        assert same(line) == ("(s32[])" not in line)
+        assert str(xla.parse_instruction(line)) == line
+    for line in ("ROOT = f32[] add(b)", "a = f32[] add(, b)", "a = f32[] add({1})", "a = f32[] add(b), c", 'a = f32[] add(b), c="d'):
+        assert not same(line)
+
+
+# ----------------------------------------------------------------------------------------------------- arrays
+
+
+def array_by_tokens(text):
+    """The array by the other reader: a blank before '[' is not XLA's."""
+    return answer(xla.parse_shape, text.replace("[", " [", 1))
+
+
+def same_array(text):
+    found = array_at(text, 0)
+    if found is not None and found[1] == len(text):
+        assert found[0] == array_by_tokens(text), text
+        return True
+    return False
+
+
+def test_shapes_of_real_programs_and_of_xla():
+    specs = sorted({shape for text in TEXTS for shape in xla.shape_texts(text)})
+    assert sum(map(same_array, specs)) > 0.98 * len(specs)
+    for name in ("malformed", "tricky_valid"):
+        sum(same_array(row["spec"]) for row in rows(f"xla/{name}.json"))
+    assert not any(same_array(row["spec"]) for row in rows("xla/malformed.json"))
+
+
+def test_shapes_with_faults():
+    rng = random.Random(3)
+    specs = sorted({shape for text in TEXTS for shape in xla.shape_texts(text)})
+    pieces = [*"0123456789[](){},:TES*-", "E(4)", "S(0)", "T(8)", "(2,1)", "s4", "pred", "999999999999999999"]
+    read = 0
+    for _ in range(amount(6000, 200_000)):
+        text = rng.choice(specs)
+        for _ in range(rng.randrange(1, 3)):
+            at = rng.randrange(len(text))
+            text = text[:at] + rng.choice(["", *pieces]) + text[at + rng.randrange(2) :]
+        read += bool(text) and same_array(text)
+    assert read > 500
+
+
+def test_a_line_that_is_not_of_this_form_takes_no_time():
+    for line in (
+        "%a = f32[3] add(" + "%b, " * 20_000 + "!",
+        '%a = f32[3] add(%b), x={"' + '","' * 20_000,
+        "%a = f32[3] add(%b), " + "x={[" * 20_000,
+        "%a = (" + "f32[3]{0:T(8)}, " * 20_000 + "! add()",
+        "%a = f32[3] add(%b), backend_config=" + '{"a":' * 20_000,
+        "%a = f32[3] add(%b), x=" + "{}" * 20_000 + "}",
+    ):
+        assert not same(line)

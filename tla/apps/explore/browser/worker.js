@@ -1,0 +1,42 @@
+// Python in the browser: it loads Pyodide and tla from this folder, and answers the questions of the page one by one.
+import { loadPyodide } from "./pyodide/pyodide.mjs";
+
+const sizes = await (await fetch("sizes.json")).json(), total = Object.values(sizes).reduce((n, size) => n + size, 0);
+const real = self.fetch.bind(self);
+let loaded = 0;
+
+/** Say how much is loaded, of what comes with every start. */
+function tell(what) { postMessage({ loaded: Math.min(loaded, total), of: total, what }); }
+
+/** What a fetch gives, counted as it comes. */
+self.fetch = async (...given) => {
+  const reply = await real(...given), name = String(given[0]?.url ?? given[0]).split("/").pop();
+  if (!reply.ok) throw new Error(`${name} is not there: the server answers ${reply.status}`);
+  const count = new TransformStream({ transform(part, to) { loaded += part.length; tell(`loading ${name}`); to.enqueue(part); } });
+  return new Response(reply.body.pipeThrough(count), { headers: reply.headers, status: reply.status });
+};
+
+let answered = null;
+
+async function started() {
+  tell("loading Python");
+  const python = await loadPyodide({ indexURL: new URL("pyodide/", self.location).href });
+  python.unpackArchive(await (await fetch("tla.zip")).arrayBuffer(), "zip", { extractDir: "/lib/tla-site" });
+  tell("starting");
+  python.runPython("import sys; sys.path.insert(0, '/lib/tla-site')");
+  answered = python.runPython("from tla.apps.explore.answer import as_json; as_json");
+  answered("/answer", "(2,3):(3,1)", "auto", undefined, "");   // what every answer imports
+}
+
+const python = started();
+
+onmessage = async ({ data: [path, { text, color_by, bits, access }] }) => {
+  try {
+    await python;
+    postMessage({ answer: answered(path, text, color_by, bits ?? undefined, access) });
+  } catch (error) {
+    postMessage({ failed: String(error.message ?? error).trim().split("\n").pop() });
+  }
+};
+
+python.then(() => { loaded = total; tell(""); }, error => postMessage({ failed: String(error.message ?? error) }));

@@ -1,0 +1,73 @@
+"""The page as a folder of files for any web server: the same page, whose answers Python in the browser makes (Pyodide)."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+import zipfile
+from collections.abc import Iterable
+from importlib.resources import files
+from pathlib import Path
+
+import tla
+
+from ...core.errors import RangeError
+
+#: The files of npm's package pyodide that the page loads, and the version that the page is tested with.
+PYODIDE, VERSION = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json"), "314.0.7"
+_PAGE, _SITE = ("page.html", "page.css", "page.js"), ("engine.js", "worker.js")
+_SCRIPT, _BEFORE = '<script src="page.js" defer></script>', '<meta charset="utf-8">'
+#: The policy of the page: all is from its folder. Of a plain folder no header can say it.
+POLICY = (
+    "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; connect-src 'self'; worker-src 'self'; img-src data:; "
+    "base-uri 'none'; form-action 'none'"
+)
+_TIME = 1980, 1, 1, 0, 0, 0  # so that one source gives one archive
+
+
+def build(folder: Path, pyodide: Path) -> list[str]:
+    """Write the page to a folder, and return the names of its files.
+
+    folder     it is made if it is not there; files of the same names are replaced
+    pyodide    the folder of npm's package pyodide
+    Raises     RangeError where that has no Pyodide
+    """
+    missing = [name for name in PYODIDE if not (pyodide / name).is_file()]
+    if missing:
+        fix = f"run npm install pyodide@{VERSION}, or give its folder: --pyodide node_modules/pyodide"
+        raise RangeError(f"{pyodide} without {missing[0]}", "the folder of npm's package pyodide", fix)
+    (folder / "pyodide").mkdir(parents=True, exist_ok=True)
+    for name in PYODIDE:
+        shutil.copyfile(pyodide / name, folder / "pyodide" / name)
+    here = files("tla.apps.explore")
+    for name in _PAGE[1:]:
+        (folder / name).write_bytes(here.joinpath(name).read_bytes())
+    for name in _SITE:
+        (folder / name).write_bytes(here.joinpath("browser").joinpath(name).read_bytes())
+    (folder / "index.html").write_text(_page(here.joinpath(_PAGE[0]).read_text("utf-8")), "utf-8")
+    (folder / "tla.zip").write_bytes(_archive(_of_tla()))
+    first = [*(f"pyodide/{name}" for name in PYODIDE if not name.endswith("js")), "tla.zip"]
+    (folder / "sizes.json").write_text(json.dumps({name: (folder / name).stat().st_size for name in first}))
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+
+
+def _page(text: str) -> str:
+    """The page with its policy, and with what answers it."""
+    policy = f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+    return text.replace(_BEFORE, f"{_BEFORE}\n{policy}").replace(_SCRIPT, f'<script src="engine.js" defer></script>\n{_SCRIPT}')
+
+
+def _of_tla() -> Iterable[tuple[str, bytes]]:
+    """The Python of this package. Answers need neither numpy nor sympy, so nothing else comes with it."""
+    root = Path(tla.__file__).parent
+    for path in sorted(root.rglob("*.py")):
+        yield f"tla/{path.relative_to(root).as_posix()}", path.read_bytes()
+
+
+def _archive(entries: Iterable[tuple[str, bytes]]) -> bytes:
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in entries:
+            archive.writestr(zipfile.ZipInfo(name, _TIME), data, zipfile.ZIP_DEFLATED)
+    return held.getvalue()

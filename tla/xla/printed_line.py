@@ -1,0 +1,60 @@
+"""A line of HLO in the form in which XLA prints it, taken apart by one regular expression.
+
+Nearly all lines have this form. Of any other (blanks and comments elsewhere, deeper brackets, errors) the answer is None, and the reader of
+instruction.py, which goes mark by mark, reads it or says what is wrong.
+
+Law: where `line_parts` answers, that reader gives the same.
+Source: XLA xla/hlo/ir/hlo_instruction.cc (its printer).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+
+
+def _between(inner: str, rest: str) -> str:
+    """Any number of `inner`, with `rest` around each. They begin with different characters, so a text that fails is tried in one way."""
+    return f"{rest}(?:(?:{inner}){rest})*"
+
+
+_NAME = r"[A-Za-z_0-9][\w.-]*"
+_ARRAY = r"[A-Za-z][A-Za-z0-9]*\[[^][]*\](?:\{[0-9:][^{}]*\})?"
+_INDEX = r"/\*index=[0-9]+\*/"
+_STRING = r'"[^"\\]*(?:\\.[^"\\]*)*"'
+
+_FLAT = _between(_STRING, r'[^][(){}"/]*')
+_BRACES = rf"\{{{_FLAT}\}}|\[{_FLAT}\]"
+_VALUE = _between(rf"{_STRING}|\{{{_between(_BRACES, _FLAT)}\}}", r'[^][(){}",/]*')
+
+_ROUND = r'[^()"/]*'
+_TUPLE = rf"\({_ROUND}\)"
+for _depth in range(2):  # tiles in tuples in tuples
+    _TUPLE = rf"\({_between(f'{_TUPLE}|{_INDEX}', _ROUND)}\)"
+
+_ONE = rf"(?:{_INDEX})?(?:{_ARRAY} )?%?{_NAME}"
+OPERAND = re.compile(rf" ?{_ONE}")
+_LITERAL = r'[^][(){}"/]*|\{[^][(){}"/]*\}'
+_LINE = re.compile(
+    rf"(\s*(?:ROOT )?(?!ROOT =)%?{_NAME} = )({_ARRAY}|{_TUPLE}) "
+    rf"(?:(constant|parameter)\(({_LITERAL})|(?!constant\(|parameter\()([a-z][a-z0-9_-]*)\(((?:{_ONE}(?:, {_ONE})*)?))\)"
+    rf"(?:, (?!backend_config=){_NAME}={_VALUE})*(?:, backend_config=|(?<![={{\s])\Z)"
+)
+_json = json.JSONDecoder().raw_decode
+
+
+def line_parts(line: str) -> re.Match[str] | None:
+    """The match of an instruction: head, shape, opcode and text of a literal, or opcode and operands; the tail follows ')'.
+
+    >>> line_parts("  ROOT %a = f32[3]{0} add(%b, %c), metadata={op_name=\\"f\\"}").groups()
+    ('  ROOT %a = ', 'f32[3]{0}', None, None, 'add', '%b, %c')
+    >>> line_parts("%a = f32[3] add ( %b )")  # None: not as XLA prints it
+    """
+    found = _LINE.match(line)
+    if found is None or found.end() == len(line):
+        return found
+    try:  # its brackets are often deep, and C reads them
+        end = _json(line, found.end())[1]
+    except (ValueError, RecursionError):
+        return None
+    return found if end == len(line) else None
