@@ -524,6 +524,15 @@ def test_left_inverses_of_swizzles_on_both_sides_of_65536(n):
             assert found.is_static is inner.startswith("(_")
 
 
+def test_carries_that_cancel_for_ever_are_tried_65536_times():
+    """Of (2,3,n):(1,10,22) every third is 11 further on: each carry of the 2 is one of the 3, which takes it back."""
+    a, b = parse(f"(_2,_3,_{2**41}):(_1,_10,_22)"), parse(f"_{2**40}:_3")
+    assert str(tla.composition(a, parse("_2048:_3"))) == "_2048:_11"
+    with pytest.raises(tla.DivisibilityError):
+        tla.composition(a, b)
+    assert tla.compose(a, b)(10**9) == 11 * 10**9
+
+
 @pytest.mark.parametrize("n", [255, 256, 257])
 def test_sums_and_compositions_whose_carries_cancel_on_both_sides_of_65536(n):
     """(2,2,1):(-3,6,0) goes on as 0: that the carries cancel is tried on up to 65,536 coordinates; past it refused."""
