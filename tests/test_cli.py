@@ -231,6 +231,17 @@ def test_composed_layouts_from_a_shell(capsys):
     assert " o _0 o " in out
 
 
+@pytest.mark.parametrize("by", ["shape", "space", "peak", "relayout"])
+def test_what_contradicts_is_said_whatever_is_added_up(capsys, tmp_path, by):
+    header = "HloModule m, is_scheduled=true, entry_computation_layout={(f32[8,128]{0,1:T(8,128)})->f32[8,128]{1,0:T(8,128)}}\n"
+    body = "ENTRY %e {\n  %a = f32[8,128]{1,0:T(8,128)} parameter(0)\n  ROOT %b = f32[8,128]{1,0:T(8,128)S(7)} negate(%a)\n}\n"
+    (tmp_path / "p").write_text(header + body)
+    code, _, err = run(capsys, "hlo", str(tmp_path / "p"), "--by", by)
+    assert code == 0
+    assert "line 3: parameter(0) is f32[8,128]{1,0:T(8,128)}, line 1 takes f32[8,128]{0,1:T(8,128)}" in err
+    assert "line 4: memory space S(7) is not known" in err
+
+
 LONG = "bf16[8,1,1280,16384]{3,2,0,1:T(8,128)(2,1)S(1)}"
 
 
