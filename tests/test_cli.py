@@ -434,6 +434,22 @@ def test_bad_input_is_one_message_and_exit_code_1(capsys, argv, message):
     assert "Traceback" not in err
 
 
+@pytest.mark.parametrize(
+    ("argv", "fix", "fixed"),
+    [
+        (["--color-by", "taste"], "write --color-by tile", ["--color-by", "tile"]),
+        (["--tile", "2"], "as in --tile 4,8", ["--tile", "4,8"]),
+        (["--thread", "3"], "leave --thread out", []),
+        (["--threads"], "as in --tile 16,8", ["--threads", "--tile", "16,8"]),
+    ],
+)
+def test_a_fix_names_options_and_works(capsys, argv, fix, fixed):
+    code, _, err = run(capsys, "draw", "(4,2):(1,4)", *argv)
+    assert code == 1
+    assert fix in err.splitlines()[-1]
+    assert run(capsys, "draw", "(4,2):(1,4)", *fixed)[0] == 0
+
+
 def test_the_command_alone_says_what_there_is(capsys):
     assert main([]) == 0
     alone = capsys.readouterr()
