@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from .. import __version__, xla
 from ..core.build import build_info
 from ..core.errors import LeafTypeError, LoweringError, ParseError, RangeError, RankError, TlaError, Unproven
-from ..core.int_tuple import IntTuple, product_each, size
+from ..core.int_tuple import IntTuple, product, product_each, size
 from ..core.layout import require_origin
 from ..core.on_demand import OnDemand
 from ..notation.text import parse
@@ -271,11 +271,10 @@ def _lowered(value: dict[str, Any]) -> str:
 def show(arguments: argparse.Namespace) -> Answer:
     """The grid of offsets of a layout; padding is a dot. Of a layout that is too large, its corner."""
     program = _closed(arguments.layout)
-    drawn = _drawn(arguments.layout, program)
     if not arguments.json:
-        scene = viz.draw(*_subjects(program))
+        scene = viz.draw(*_drawables(arguments.layout, program))
         return None, lambda _: _as_text(scene, arguments.all)
-    layout = _layout_of(_one(arguments.layout, drawn))
+    layout = _layout_of(_one(arguments.layout, _drawn(arguments.layout, program)))
     if size(layout) > MAX_LISTED:
         raise RangeError(f"{size(layout)} offsets of {layout}", f"{MAX_LISTED} at most", "leave --json out: then it is the corner")
     return {"layout": str(layout), "origin_shape": str(layout.origin_shape), "offsets": _offsets.offsets(layout).tolist()}, str
@@ -367,14 +366,27 @@ def _facts(option: str, given: Sequence[str], names: Iterable[str]) -> dict[str,
 
 
 def offset(arguments: argparse.Namespace) -> Answer:
-    """The offset of a coordinate, in elements. The index of an XLA array has to be inside of it."""
+    """The offset of a coordinate, in elements; a warning of one that is outside. The index of an XLA array has to be inside of it."""
     coord = _read_coord(arguments.coord)
     subject = _one(arguments.layout, _read_subjects(arguments.layout))
     if isinstance(subject, xla.ArrayShape):
         found = xla.linear_index(subject, coord if isinstance(coord, tuple) else (coord,))
     else:
         found = subject(coord)
-    return {"layout": arguments.layout, "coord": str(coord), "offset": plain(found)}, lambda value: str(value["offset"])
+    outside = _is_outside(coord, subject.shape) if not isinstance(subject, xla.ArrayShape) else False
+    if outside:
+        print(
+            f"tla: {arguments.coord} is outside of the shape {subject.shape}: the layout goes on there, as it is written", file=sys.stderr
+        )
+    value = {"layout": arguments.layout, "coord": str(coord), "offset": plain(found), "outside": outside}
+    return value, lambda value: str(value["offset"])
+
+
+def _is_outside(coord: Any, shape: Any) -> bool:
+    """Whether a part of a coordinate is past the extent of its mode, or before it."""
+    if isinstance(coord, tuple):
+        return any(_is_outside(c, s) for c, s in zip(coord, shape if isinstance(shape, tuple) else (shape,)))
+    return not 0 <= int(coord) < int(product(shape))
 
 
 def access(arguments: argparse.Namespace) -> Answer:
