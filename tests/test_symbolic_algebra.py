@@ -15,8 +15,9 @@ from tla import Int, Layout, TlaError, assuming, at, dim, dims, parse
 from tla.ascend import half, zN
 
 import oracle
+from night import amount
 
-COUNT, SIZES = int(os.environ.get("TLA_LAYOUTS", "60")), 8
+COUNT, SIZES = int(os.environ.get("TLA_LAYOUTS", amount(25, 200))), 8
 NAMES = "MNKPQ"
 UNITS = (1, 1, 2, 4, 6, 8, 16)
 
@@ -66,7 +67,7 @@ class Drawn:
 
 
 def drawn(seed):
-    """200 draws; small at each of their sizes."""
+    """COUNT draws; small at each of their sizes."""
     for k in range(COUNT):
         yield Drawn(seed * 1000 + k)
 
@@ -77,7 +78,7 @@ def coordinates(layout, limit=24):
 
 
 def checked(seed, operation, law):
-    """How many layouts an operation answered, with and without conditions, and refused; its law is tried at 50 sizes."""
+    """How many layouts an operation answered, with and without conditions, and refused; its law is tried at SIZES sizes."""
     seen = Counter()
     for d in drawn(seed):
         arguments = operation.draw(d)

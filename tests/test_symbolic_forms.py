@@ -18,6 +18,8 @@ from tla.symbolic.evaluate import folded
 from tla.symbolic.forms import MOVES
 from tla.symbolic.poly import number
 
+from night import amount
+
 CASES = json.loads((Path(__file__).parent / "data/symbolic/cases.json").read_text())["cases"]
 
 
@@ -179,14 +181,14 @@ def fuzzed(seed, cases, sizes, bits=False):
 
 @pytest.mark.parametrize(("seed", "sizes"), [(1, ()), (2, ("N", "M", "(4*N)", "(M*N)"))])
 def test_random_expressions(seed, sizes):
-    wrong, before, after = fuzzed(seed, 400, sizes)
+    wrong, before, after = fuzzed(seed, amount(200, 2000), sizes)
     assert not wrong
     assert after[0] < before[0] * 0.85
     assert after[1] < before[1] * 0.75
 
 
 def test_random_expressions_with_bits_and_ends():
-    wrong, _before, _after = fuzzed(3, 400, ("N", "M", "(4*N)"), bits=True)
+    wrong, _before, _after = fuzzed(3, amount(200, 2000), ("N", "M", "(4*N)"), bits=True)
     assert not wrong
 
 

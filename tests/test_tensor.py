@@ -28,6 +28,7 @@ from tla import (
 
 import oracle
 from corpus import fill, profiles, small_shapes
+from night import amount
 
 
 def plain(x):
@@ -130,7 +131,7 @@ def test_every_small_layout():
             check(MakeTensor(np.arange(oracle.size(shape)), layout))
 
 
-@pytest.mark.parametrize("seed", range(300))
+@pytest.mark.parametrize("seed", range(amount(150, 1000)))
 def test_random_tensors_tiles_and_slices(seed):
     rng = random.Random(seed)
     t = random_tensor(rng)

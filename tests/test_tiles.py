@@ -23,6 +23,7 @@ from tla import (
 )
 
 import oracle
+from night import amount
 
 ZN = MakeLayout[64, ascend.zN](20, 7)  # blocks of 16 by 4
 # Each of these with an origin_shape that leaves padding in every mode.
@@ -59,7 +60,7 @@ def tiles(layout):
     sizes = [range(1, n + 3) for n in extents(layout)]
     starts = [range(n + 2) for n in extents(layout)]
     pairs = list(itertools.product(itertools.product(*sizes), itertools.product(*starts)))
-    return pairs[:: max(1, len(pairs) // 1500)]
+    return pairs[:: max(1, len(pairs) // amount(600, 1500))]
 
 
 @pytest.mark.parametrize("layout", LAYOUTS, ids=str)

@@ -9,6 +9,7 @@ import pytest
 from tla import Int, LeafTypeError, LoweringError, ParseError, TlaError, Unproven, at, dim, dims, prove, xla
 
 import oracle
+from night import amount
 from truth import rows
 
 NAMES = "ABCDEFGH"
@@ -23,7 +24,7 @@ def named(shape, rng):
 def test_every_layout_of_the_truth_with_names_for_sizes():
     rng = random.Random(12)
     seen = Counter()
-    for case in rows("xla/index.json"):
+    for case in rows("xla/index.json")[:: amount(5, 1)]:
         shape = xla.parse_shape(case["spec"])
         if any(shape.dynamic) or not shape.dimensions:
             continue
@@ -42,8 +43,8 @@ def test_every_layout_of_the_truth_with_names_for_sizes():
                 assert mine(*index) == truth[index], (text, dims, index)
             assert mine.origin_shape == dims
             seen[type(layout).__name__] += 1
-    assert seen["Layout"] > 1500, seen
-    assert seen["ComposedLayout"] > 200, seen
+    assert seen["Layout"] > amount(300, 1500), seen
+    assert seen["ComposedLayout"] > amount(40, 200), seen
 
 
 def test_sizes_are_symbolic_too():
