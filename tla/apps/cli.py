@@ -6,7 +6,9 @@ import argparse
 import io
 import json
 import os
+import shutil
 import sys
+import textwrap
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -81,7 +83,9 @@ def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
         doc = terminal.summary(run)
         epilog = "\n".join(["examples:", *(f"  tla {name} {given}" for given in EXAMPLES[name])])
         kind = argparse.RawDescriptionHelpFormatter
-        sub = commands.add_parser(name, help=doc, description=doc, epilog=epilog, formatter_class=kind)
+        sub = commands.add_parser(
+            name, help=doc, description=textwrap.fill(doc, shutil.get_terminal_size().columns - 2), epilog=epilog, formatter_class=kind
+        )
         if name != chosen:  # options name what is loaded for their command alone
             return
         sub.add_argument("--json", action="store_true", help="print JSON")
