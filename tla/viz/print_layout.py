@@ -13,8 +13,9 @@ from ..algebra.codomain import cosize
 from ..core.composed import innermost
 from ..core.errors import LeafTypeError, RangeError, RankError
 from ..core.int_tuple import modes_of, product_each, shown
-from ..core.ints import equal, is_int, known
+from ..core.ints import is_int, known
 from ..core.kinds import AnyLayout
+from ..core.questions import equal
 from ..tensors.make_tensor import as_tensor
 from ..tensors.packed import bits_of, memory_of
 from ..tensors.tensor import Tensor
