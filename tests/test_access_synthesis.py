@@ -263,6 +263,9 @@ def test_the_certificate():
     ("f", "says"),
     [
         (lambda: best_swizzle([], [], 16), "no accesses"),
+        (lambda: best_swizzle([parse("(32,1):(1,0)")], [], 0), "elements of 0 bits"),
+        (lambda: best_swizzle([parse("(32,1):(1,0)")], [], 3), "elements of 3 bits"),
+        (lambda: best_swizzle([parse("(32,1):(1,0)")], [], 256), "elements of 256 bits"),
         (lambda: best_swizzle([parse("(32,1):(1,0)")], [parse("(32,2):(1,32)")], 32), "one tile"),
         (lambda: best_swizzle([parse("(32,1):(3,0)")], [], 32), "a power of two"),
         (lambda: best_swizzle([parse("(4,2):(1,3)")], [], 32, tile=(8,)), "not linear over bits"),

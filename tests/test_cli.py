@@ -231,6 +231,46 @@ def test_composed_layouts_from_a_shell(capsys):
     assert " o _0 o " in out
 
 
+LONG = "bf16[8,1,1280,16384]{3,2,0,1:T(8,128)(2,1)S(1)}"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        *(
+            ["hlo", "PROGRAM", "--by", by, "--top", "5"]
+            for by in ("shape", "operation", "computation", "space", "copy", "peak", "relayout")
+        ),
+        ["hlo", "PROGRAM", "--advise"],
+        ["relayout", LONG, "bf16[8,1,1280,16384]{2,3,0,1:T(8,128)(2,1)}"],
+        ["relayout", LONG, LONG.replace("S(1)", "")],
+        ["default", "bf16[8,1,1280,16384]"],
+        [
+            "sharding",
+            "{devices=[2,2,2,2]0,1,2,3,4,5,6,7,8,9,10,11,12,13,15,14 last_tile_dims={replicated}}",
+            "bf16[8,1280,16384]{2,1,0:T(8,128)(2,1)}",
+        ],
+        ["explain", LONG, "7,0,1279,16383"],
+        ["explain", "f32[20,7,9]{2,1,0:T(4,4)}", "--strip"],
+    ],
+)
+def test_lines_of_xla_commands_fit_80_columns(capsys, monkeypatch, given):
+    monkeypatch.setattr(terminal, "width", lambda: 80)
+    path = str(DATA / "xla" / "programs" / "decode_loop.txt.gz")
+    code, out, err = run(capsys, *(path if text == "PROGRAM" else text for text in given))
+    assert (code, err) == (0, "")
+    assert max(map(len, out.splitlines())) <= 80
+    assert "".join(out.split())  # there is something
+
+
+@pytest.mark.parametrize("name", ["hlo", "relayout", "default", "sharding", "explain"])
+def test_the_help_of_xla_commands_fits_80_columns(capsys, monkeypatch, name):
+    monkeypatch.setenv("COLUMNS", "80")
+    with pytest.raises(SystemExit):
+        main([name, "--help"])
+    assert max(len(line) for line in capsys.readouterr().out.splitlines() if not line.startswith("  tla ")) <= 80  # examples stay whole
+
+
 def test_hlo_of_a_file_without_shapes_and_of_garbage(capsys, tmp_path):
     (tmp_path / "empty").write_text("")
     (tmp_path / "garbage").write_bytes(bytes(range(256)) * 10)
@@ -381,6 +421,22 @@ def test_bad_input_is_one_message_and_exit_code_1(capsys, argv, message):
     assert (code, out) == (1, "")
     assert err.startswith(message)
     assert "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    ("argv", "fix", "fixed"),
+    [
+        (["--color-by", "taste"], "write --color-by tile", ["--color-by", "tile"]),
+        (["--tile", "2"], "as in --tile 4,8", ["--tile", "4,8"]),
+        (["--thread", "3"], "leave --thread out", []),
+        (["--threads"], "as in --tile 16,8", ["--threads", "--tile", "16,8"]),
+    ],
+)
+def test_a_fix_names_options_and_works(capsys, argv, fix, fixed):
+    code, _, err = run(capsys, "draw", "(4,2):(1,4)", *argv)
+    assert code == 1
+    assert fix in err.splitlines()[-1]
+    assert run(capsys, "draw", "(4,2):(1,4)", *fixed)[0] == 0
 
 
 def test_the_command_alone_says_what_there_is(capsys):

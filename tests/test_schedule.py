@@ -108,6 +108,32 @@ def test_groups_and_batches_roll_over_the_cores():
 
 
 @pytest.mark.parametrize(
+    "make",
+    [
+        lambda: GemmIdentityBlockSwizzle((10**6, 10**6, 4), (128, 128, 4)).table,
+        lambda: GemmIdentityBlockSwizzle((10**9, 4, 4), (1, 4, 4)).strips,
+        lambda: GemmIdentityBlockSwizzle((4, 4, 4), (4, 4, 4), cores=10**9),
+        lambda: grouped([(4, 4, 4)], (4, 4, 4), cores=10**9),
+        lambda: SingleCoreSplitkGemmIdentityBlockSwizzle((4, 4, 10**9), (4, 4, 1)).table,
+        lambda: SplitkGemmIdentityBlockSwizzle((4, 4, 10**9), (4, 4, 1), splitkFactor=10**9).order(),
+        lambda: grouped([(10**6, 10**6, 4)], (128, 128, 4)),
+    ],
+)
+def test_more_blocks_than_memory_should_hold_are_refused(make):
+    with pytest.raises(RangeError, match="take larger tiles"):
+        make()
+
+
+def test_the_blocks_of_a_convolution_are_places_by_channels():
+    """Conv2dIdentityBlockSwizzle of the headers: batches, blocks along the height and the width, of channels."""
+    for case in rows("tla/swizzles.json", "conv2d"):
+        batches, high, wide, channels = case["loops"]
+        swizzle = GemmIdentityBlockSwizzle[case["offset"], case["direction"]]
+        (blocks,) = grouped([(high * wide, channels, 1)] * batches, (1, 1, 1), swizzle=swizzle)
+        assert [[batch, *divmod(b.m, wide), b.n] for batch, b in blocks] == case["blocks"]
+
+
+@pytest.mark.parametrize(
     ("make", "error", "text"),
     [
         (lambda: GemmIdentityBlockSwizzle((0, 1, 1), (1, 1, 1)), RangeError, "sizes of 1 or more"),

@@ -12,6 +12,7 @@ import pytest
 from tla import (
     ComposedLayout,
     DivisibilityError,
+    InjectivityError,
     Int,
     Layout,
     LeafTypeError,
@@ -228,6 +229,8 @@ def test_multicast_slices_of_a_partition():
         ("(64,64):(64,_1)", "Sw<1,3,3> o _0 o (_8,_64):(_64,_1)", half, RangeError, "at most 32, its span"),
         ("(64,64):(64,_1)", "Sw<3,4,3> o _0 o (_8,_64):(_64,_1)", half, DivisibilityError, "the swizzle Sw<3,4,3>"),
         ("(64,64):(64,_1)", "(8,64):(64,_1)", half, DivisibilityError, "a static tile"),
+        ("(64,64):(64,_1)", "(_8,_64):(_0,_1)", half, InjectivityError, "(0,0) and (1,0) share the offset 0"),
+        ("(64,64):(64,_1)", "(_8,_64):(_32,_1)", half, InjectivityError, "share the offset 32"),
         ("(64,64):(64,_1)", "(_8,_32):(_64,_2)", half, DivisibilityError, "along no mode of the tensor with step 1"),
         ("(64,1099511627776):(1099511627776,_1)", "(_8,_64):(_64,_1)", half, RangeError, "1 to 2**32"),
     ],

@@ -236,12 +236,12 @@ def test_a_layout_beside_its_divide_has_its_tiles():
 
 
 def test_banks_by_their_definition():
-    for bits in (4, 8, 16, 24, 128, 2000, 2**70 + 8):
+    for bits, (rule, width, count) in itertools.product((4, 8, 16, 24, 128, 2000, 2**70 + 8), (("bank", 32, 32), ("ub_bank", 256, 16))):
         for layout in (parse("(64,64):(1,64)"), parse("(2,3):(-70000000000,4611686018427387)")):
-            (figure,) = draw(layout, color_by="bank", bits=bits).figures
+            (figure,) = draw(layout, color_by=rule, bits=bits).figures
             for i, row in enumerate(figure.grids[0].cells):
                 for j, cell in enumerate(row):
-                    bank = int(layout(i, j)) * bits // 32 % 32
+                    bank = int(layout(i, j)) * bits // width % count
                     assert cell.fill == tint(bank // 4 + 8 * (bank % 4))
 
 
@@ -652,5 +652,9 @@ def test_the_conflicts_of_an_access_are_marked():
     assert [row[0].text for row in moved.grids[0].cells] == [f"{32 * i + 5}*" for i in range(8)]
     free = draw(parse("Sw<2,0,5> o 0 o (4,4):(32,1)"), color_by="bank", owners=parse("(4,1):(1,0)"))
     assert free.figures[0].title.endswith(": no conflict")
+    for step, title in ((128, "8-way conflict"), (136, "no conflict")):  # 8 blocks of 32 bytes, 512 bytes apart, and 544
+        layout = parse(f"(8,8):({step},1)")
+        in_ub = draw(layout, color_by="ub_bank", bits=32, owners=parse("(8,8):(1,8)"))
+        assert in_ub.figures[0].title == f"{layout}: {title}"
     with pytest.raises(TlaError, match="color_by='bank'"):
         draw(parse("(8,4):(32,1)"), owners=columns)

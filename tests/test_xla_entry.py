@@ -13,6 +13,14 @@ from tla.apps.cli import main
 
 from truth import rows
 
+# Groups as XLA's own tests had them in 2025, and in today's print.
+OLDER_GROUPS = [
+    ("@mesh<a=2,b=4> {b}", "mesh['a'=2,'b'=4] {'b'}"),
+    ("@mesh<a=2,b=4,c=4,d=2>([4,16]T(1,0)) {a,b:(1)2,d}", "mesh['a'=2,'b'=4,'c'=4,'d'=2], device_ids=([4,16]T(1,0)) {'a','b':(1)2,'d'}"),
+    ("@mesh<a=2,b=4,c=4,d=2>, device_ids=([4,16]T(1,0)) {a,c}", "mesh['a'=2,'b'=4,'c'=4,'d'=2], device_ids=([4,16]T(1,0)) {'a','c'}"),
+    ("@mesh<ooo=10>(8,3,7,5,4,2,6,0,1,9) {ooo}", "mesh['ooo'=10], device_ids=(8,3,7,5,4,2,6,0,1,9) {'ooo'}"),
+]
+
 HEADER = (
     "HloModule jit_f, is_scheduled=true, input_output_alias={ {1}: (1, {}, may-alias), {0}: (0, {2}, must-alias) }, buffer_donor={ (2, {}) }, "
     "entry_computation_layout={(bf16[256,128]{1,0:T(8,128)(2,1)}, bf16[32,256]{0,1:T(8,128)(2,1)}, f32[3])->"
@@ -177,6 +185,11 @@ def test_replica_groups():
     mesh = "mesh['x'=2,'y'=4], device_ids=([4,2]T(1,0)) {'x'}"
     over_a_mesh = xla.parse_instruction(line.replace("[1,8]<=[8]", mesh))
     assert xla.parse_replica_groups(over_a_mesh).groups == ((0, 1), (2, 3), (4, 5), (6, 7))
+    for older, now in OLDER_GROUPS:
+        assert xla.parse_replica_groups(older) == xla.parse_replica_groups(now)
+        line = f"%r = f32[8]{{0}} all-reduce(%a), channel_id=1, replica_groups={older}, use_global_device_ids=true, to_apply=%add"
+        assert xla.parse_replica_groups(xla.parse_instruction(line)) == xla.parse_replica_groups(now)
+    assert xla.parse_replica_groups("@mesh<a=2,b=2>(3,1,2,0) {b}").groups == ((3, 1), (2, 0))
     six = xla.parse_replica_groups("mesh['a'=6,'b'=6] {'a':(1)2,'b':(1)2}").groups
     assert (len(six), six[:2], six[-1]) == (9, ((0, 3, 18, 21), (1, 4, 19, 22)), (14, 17, 32, 35))
     for bad in (

@@ -113,6 +113,9 @@ def best_swizzle(
     row, width = as_memory(memory), integer("best_swizzle: element_bits", element_bits)
     if not row.banks:
         raise RangeError(f"best_swizzle in {row.name}", "a memory with banks", "use NVIDIA_SHARED")
+    if not width or all(n % width for n in row.widths):
+        widths = ", ".join(map(str, row.widths))
+        raise RangeError(f"best_swizzle of elements of {width} bits", f"a divisor of {widths} bits", "cut them into words first")
     accesses = [_linear_owners(x, row, tile) for x in (*writes, *reads)]
     if not accesses:
         raise RankError("best_swizzle of no accesses", "a write or a read at least", "give who writes, or who reads")

@@ -304,5 +304,5 @@ def layout_add(a: Layout, b: Layout) -> Layout:
     both = Steps(*(merged([(int(s), int(d)) for s, d in flat_modes(x)] or [(1, 0)], unbounded=True) for x in (a, b)))
     pieces = both.runs(int(size(a)), 1)
     if why := both.why_not(pieces):
-        raise DivisibilityError(f"{what}: {why}", "shapes whose digits fit each other", "see greatest_common_domain for the part that does")
+        raise DivisibilityError(f"{what}: {why}", "shapes whose digits fit each other", "take the part that greatest_common_domain gives")
     return wrapped(merged((n, t) for n, _x, t in pieces))

@@ -307,7 +307,7 @@ def _side_by_side(*modes: Any) -> Any:
             raise LeafTypeError(f"{what}: {shown(m)}", "one swizzled layout, and plain ones", "swizzle plain ones together")
         for s, d in flat_modes(m):
             if not (is_constant(1, s) or equal(d % static(period), 0) is True):
-                fix = "tile_to_shape and append put a mode inside of the swizzle"
+                fix = "use tile_to_shape or append, which put the mode inside of the swizzle"
                 raise DivisibilityError(f"{what}: a stride of {d}", f"a multiple of {period}, where the swizzle repeats", fix)
     return layout.over(lambda _inner: join([*others[:at], inner, *others[at:]]))
 

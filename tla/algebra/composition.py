@@ -114,7 +114,7 @@ def _composed(a: Layout, b: Layout) -> Layout:
             return unchecked_layout(b.shape, like(b.stride, strides, Stride))
         if any(len(o.modes) > 1 for o in outers.values()):  # one mode is never cut: the profile is that of other extents
             what = f"composition: {shown(b)} has a dynamic extent of 0"
-            raise RangeError(what, "extents of 1 or more, or a static 0", "compose nothing then")
+            raise RangeError(what, "extents of 1 or more, or a static 0", "leave out what is empty")
     if any(equal(s, 0) for s in leaves(a.shape)):
         raise RangeError(f"composition: {shown(a)} has no elements", "an outer layout that has some", "compose only what is not empty")
     cut = cut_along(outers, flat_modes(b))

@@ -73,7 +73,7 @@ def of_nothing(name: str, *layouts: Layout) -> Layout | None:
         return from_modes([(_0, _0)])
     if any(equal(s, 0) for s in extents):
         raise RangeError(
-            f"{name} of {shown(layouts[0])}: a dynamic extent of 0", "extents of 1 or more, or a static 0", "invert nothing then"
+            f"{name} of {shown(layouts[0])}: a dynamic extent of 0", "extents of 1 or more, or a static 0", "leave out what is empty"
         )
     return None
 

@@ -26,7 +26,11 @@ _1 = Int[1]()
 def _counted(name: str, *numbers: int) -> list[int]:
     for n in numbers:
         if n < 1:
-            raise RangeError(f"{name}{[int(n) for n in numbers]}", "1 or more in brackets", "count elements, or bits")
+            raise RangeError(
+                f"{name}{[int(n) for n in numbers]}",
+                "1 or more in brackets",
+                f"write how many elements, or bits: {name}[{', '.join('8' for _ in numbers)}]",
+            )
     return [int(n) for n in numbers]
 
 

@@ -46,13 +46,13 @@ def relayout(arguments: argparse.Namespace) -> Answer:
 
 def _relayout_text(value: dict[str, Any]) -> str:
     if value["bitcast"]:
-        return f"nothing moves: {value['source']} is {value['destination']} as it stands"
+        return terminal.wrapped([f"nothing moves: {value['source']} is {value['destination']} as it stands"])
     lines = [f"reads   {_bytes(value['read_bytes'])}", f"writes  {_bytes(value['written_bytes'])}"]
     if value["run"] is not None:
         lines.append(f"run     {value['run']:,} elements follow each other in both, from the first one on")
     if value["layout"] is not None:
         lines.append(f"layout  {value['layout']}, from an offset of the destination to that of the source")
-    return "\n".join(lines)
+    return terminal.wrapped(lines)
 
 
 def explain_options(sub: argparse.ArgumentParser) -> None:
@@ -72,7 +72,7 @@ def explain(arguments: argparse.Namespace) -> Answer:
     }
     if arguments.strip:
         value["strip"] = [None if at is None else [*at] for at in xla.strip(shape)]
-    return value, lambda v: "\n".join([str(found), *_strip_lines(v.get("strip", []))])
+    return value, lambda v: terminal.wrapped([*str(found).splitlines(), *_strip_lines(v.get("strip", []))])
 
 
 def _strip_lines(strip: list[Any]) -> Iterator[str]:
@@ -135,7 +135,7 @@ def _sharding_text(value: dict[str, Any]) -> str:
     rows = [["device", "slice"]]
     rows += [[d, ", ".join(f"{lo}:{hi}" for lo, hi in s)] for d, s in value["devices"].items()]
     last = f"{value['shape']} on the device that holds most: {_bytes(value['bytes'])}"
-    return "\n".join([value["sharding"], "", *terminal.table(rows, 1, terminal.width()), "", last])
+    return "\n".join([terminal.wrapped([value["sharding"]]), "", *terminal.table(rows, 1, terminal.width()), "", terminal.wrapped([last])])
 
 
 def _array(text: str) -> xla.ArrayShape:

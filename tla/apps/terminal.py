@@ -9,7 +9,7 @@ import shutil
 import sys
 import textwrap
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import IO, Any
 
@@ -130,6 +130,13 @@ def table(rows: list[list[str]], texts: int, limit: int | None = None) -> list[s
     lines = ["  ".join(c.rjust(w) for c, w in zip(row, widths[:numbers])) for row in rows]
     lines[0] += "  " + ", ".join(rows[0][numbers:])
     return [lines[0], *(line for first, row in zip(lines[1:], rows[1:]) for line in (first, *_wrapped(row[numbers:], limit)))]
+
+
+def wrapped(lines: Iterable[str]) -> str:
+    """The lines as one text, each in as many lines as the terminal needs for it; those after the first are indented."""
+    limit = max(width() or 2**31, 20)
+    long = textwrap.TextWrapper(limit, subsequent_indent="        ", break_on_hyphens=False)
+    return "\n".join(long.fill(line) if len(line) > limit else line for line in lines)
 
 
 def _wrapped(texts: list[str], limit: int) -> Iterator[str]:

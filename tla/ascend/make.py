@@ -27,7 +27,7 @@ class Template(Bracketed[F]):
     def __getitem__(self, arguments: Any) -> F:
         given = arguments if isinstance(arguments, tuple) else (arguments,)
         if len(given) != self._count:
-            raise RankError(f"{self.__name__}[{shown(given)}]", f"{self._count} in brackets", f"see help({self.__name__})")
+            raise RankError(f"{self.__name__}[{shown(given)}]", f"{self._count} in brackets", f"write {self._form}(...)")
         return self._make(*given)
 
 

@@ -197,13 +197,8 @@ def _sum_of_ints(coord: object, shape: IntTree, stride: IntTree) -> int:
         while isinstance(shape, tuple):
             if not shape:
                 return total
-            for s, d in zip(shape[:-1], stride):
-                if isinstance(s, tuple):
-                    part, coord = _reduced(coord, s, d)
-                    total += part
-                else:
-                    total += _by(_rest(coord, s), d)
-                    coord = _whole(coord, s)
+            part, coord = _reduced(coord, shape[:-1], stride)
+            total += part
             shape, stride = shape[-1], stride[-1]
         return total + _by(coord, stride)
     if not isinstance(coord, tuple) or not isinstance(shape, tuple) or len(coord) != len(shape):
@@ -214,7 +209,7 @@ def _sum_of_ints(coord: object, shape: IntTree, stride: IntTree) -> int:
 
 
 def _reduced(x: int, shape: IntTree, stride: IntTree) -> tuple[int, int]:
-    """The offset of x modulo the size of shape, and x divided by that size."""
+    """The offset of x modulo the size of shape, and x divided by that size. stride may have more modes, which do not count."""
     total = 0
     for s, d in zip(shape, stride):
         if isinstance(s, tuple):

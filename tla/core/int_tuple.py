@@ -191,15 +191,14 @@ class Bracketed(Generic[F]):
     def __init__(self, make: Callable[..., F]) -> None:
         code = make.__code__
         self._make, self._count = make, code.co_argcount
+        self._form = f"{make.__name__}[{', '.join(code.co_varnames[: code.co_argcount])}]"
         self.__doc__, self.__name__, self.__module__ = make.__doc__, make.__name__, make.__module__
         self.__wrapped__ = make
 
     def __getitem__(self, arguments: int | tuple[int, ...]) -> F:
         given = tuple(map(leaf, arguments if isinstance(arguments, tuple) else (arguments,)))
         if self._count and len(given) != self._count:
-            raise RankError(
-                f"{self.__name__}{[int(i) for i in given]}", f"{self._count} integers in brackets", f"see help({self.__name__})"
-            )
+            raise RankError(f"{self.__name__}{[int(i) for i in given]}", f"{self._count} integers in brackets", f"write {self._form}(x)")
         bound = self._make(*given)
 
         @functools.wraps(bound)

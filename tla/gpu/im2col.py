@@ -25,7 +25,7 @@ from ..tensors.make_tensor import MakeTensor
 from ..tensors.tensor import Tensor
 from .elements import element_of, require_number
 from .tensor_map import CORNERS, MAX_BOX, MAX_PIXELS, Im2colMap, swizzle_name
-from .tma import box_values, shared_of
+from .tma import box_values, require_own_places, shared_of
 from .tma_basis import runs_of
 
 
@@ -122,8 +122,9 @@ def make_im2col_copy(
     lower_padding, upper_padding   zeros before and behind the tensor [pixels]: none by default
     element        the element type, where the tensor has no buffer
     Returns        Im2colCopy; the tensor map is checked as the driver does
-    Raises         RankError for other ranks, LeafTypeError; DivisibilityError where shared memory does not run along channels and then
-                   along pixels; RangeError for what the map does not hold: corners, strides, boxes, offsets of taps past their bits
+    Raises         RankError for other ranks, LeafTypeError; InjectivityError for a tile that overlaps itself; DivisibilityError where
+                   shared memory does not run along channels and then along pixels; RangeError for what the map does not hold:
+                   corners, strides, boxes, offsets of taps past their bits
 
     >>> from tla import parse, tile_to_shape, _64, _128
     >>> from tla.gpu import GMMA, half, make_im2col_copy
@@ -206,6 +207,7 @@ def _runs(smem: Layout) -> tuple[Layout, tuple[int, int]]:
     """The tile's coordinates, and how many channels and pixels follow on one another in shared memory: a box."""
     if rank(smem) != 2 or not smem.is_static:
         raise RankError(f"make_im2col_copy into {shown(smem)}", "a static tile (pixels, channels)", "tile GMMA.K_SW128[half] to it")
+    require_own_places("make_im2col_copy", smem)
     vectors = MakeIdentityLayout(Shape(*product_each(smem.shape)))
     runs = [(int(extent), e.path[0]) for extent, e in runs_of(vectors, smem)]
     if runs[0][1] != 1:

@@ -42,6 +42,8 @@ def wgmma_descriptor(tile: Any, major: Any, element: Any = None, *, base: int = 
     Raises    DivisibilityError where the layout is not canonical, with the first stride that differs; RankError; RangeError for
               a field that does not hold its value, or a misaligned base; Unproven where sizes or strides are not static
 
+    A tile may overlap itself, as CUTLASS has it: it is read, and each element from where the layout says.
+
     >>> from tla import parse
     >>> from tla.gpu import half, wgmma_descriptor
     >>> d = wgmma_descriptor(parse("((_8,_8),(_8,_2)):((_8,_64),(_1,_512))"), "K", half, base=0x400)

@@ -13,8 +13,9 @@ from ..algebra.codomain import MakeIdentityLayout, cosize
 from ..algebra.composition import composition
 from ..algebra.divide import logical_divide, tile_to_shape, zipped_divide
 from ..algebra.inverse import right_inverse
+from ..algebra.predicates import is_injective
 from ..core.element import Element
-from ..core.errors import DivisibilityError, LeafTypeError, RangeError, Reason
+from ..core.errors import DivisibilityError, InjectivityError, LeafTypeError, RangeError, Reason
 from ..core.int_tuple import leaves, product_each, rank, shown, size
 from ..core.ints import Int, is_int, known, static
 from ..core.layout import Layout
@@ -109,6 +110,7 @@ def make_tma_copy(
     l2_promotion  what a miss of the L2 cache fetches: "none", "64B", "128B" or "256B"
     Returns    TMACopy, of tiles; make_im2col_copy makes those of convolutions
     Raises     LeafTypeError for operations and types that there are not;
+               InjectivityError where two elements of shared memory share a place;
                DivisibilityError where the layouts have no contiguous mode in common, or smem and tile differ in size; RangeError for
                what a map does not hold: boxes past 256, strides that are no multiple of 16 bytes, a swizzle narrower than the box;
                a tensor that begins at no multiple of 16 bytes, or shared memory at none of its swizzle's pattern;
@@ -139,6 +141,7 @@ def make_tma_copy(
     _require_begin(smem, element, max(parts.mode.pattern, BOX_BYTES), "smem")
     tile = Shape(*product_each(parts.inner.shape)) if tile is None else _as_types(tile)
     vectors = _vectors(layout, tile, parts.inner)
+    require_own_places("make_tma_copy", parts.inner)
     basis = tma_basis(layout, parts.inner, vectors)
     tensor_map = map_of(layout, basis, parts.mode, element, int(cluster), l2_promotion)
     tv = _thread_values(parts.inner, vectors, basis, int(cluster), element)
@@ -186,6 +189,15 @@ def _thread_values(smem: Layout, vectors: Layout, basis: Layout, cluster: int, e
     values = box_values(smem, vectors, basis, element)
     threads = composition(inverse, Layout(static(cluster), static(int(count) // cluster if cluster > 1 else 0)))
     return Layout((threads.shape, values.shape), (threads.stride, values.stride))
+
+
+def require_own_places(where: str, tile: Layout) -> None:
+    """Require that no two elements of a tile share an address; what is not decided is taken.
+
+    Raises InjectivityError, with two coordinates that do.
+    """
+    if (why := is_injective.why_not(tile)) is not None:
+        raise InjectivityError(f"{where}: {why.what}", why.expected, why.fix)
 
 
 def box_values(smem: Layout, vectors: Layout, basis: Layout, element: Element) -> Layout:

@@ -85,7 +85,7 @@ def _declared(name: str, unit: int, low: Poly, high: Poly | None, what: str) -> 
     highest = None if high is None else floor_div(high, number(unit))
     if highest is not None and (room := greatest(highest - lowest)) is not None and room < 0:
         given = f"{wrap(low)} <= {name} <= {wrap(high or low)}" + (f", a multiple of {unit}" if unit > 1 else "")
-        raise RangeError(f"{what}: no integer has {given}", "facts that do not contradict each other", "look at at_least and at_most")
+        raise RangeError(f"{what}: no integer has {given}", "facts that do not contradict each other", "lower at_least, or raise at_most")
     n = symbol(name, unit, (lowest,), () if highest is None else (highest,))
     require_one_meaning(n.scope)
     return of_symbol(n)

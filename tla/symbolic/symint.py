@@ -366,13 +366,13 @@ def _checked(n: Symbol, v: object, given: Mapping[str, Any]) -> Any:
     """The value v of a size as a value of its symbol; RangeError where that breaks a fact."""
     p = poly_of(v)
     if not require_condition(Condition("divides", number(n.unit), p), f"{n.name} = {v}"):
-        raise RangeError(f"{n.name} = {v}", f"a multiple of {n.unit}", f"it was declared {declaration(n)}")
+        raise RangeError(f"{n.name} = {v}", f"a multiple of {n.unit}", f"use one, as it is declared: {declaration(n)}")
     inner = wrap(floor_div(p, number(n.unit)))
     for bound, below in (*((b, True) for b in n.lowers), *((b, False) for b in n.uppers)):
         limit = poly_of(wrap(bound).at(given) if bound.const is None else bound.const)
         pair = (limit, poly_of(inner)) if below else (poly_of(inner), limit)
         if not require_condition(Condition("<=", *pair), f"{n.name} = {v}"):
-            raise RangeError(f"{n.name} = {v}", "a value that meets its facts", f"it was declared {declaration(n)}")
+            raise RangeError(f"{n.name} = {v}", "a value that meets its facts", f"use one, as it is declared: {declaration(n)}")
     return inner
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..access import access
+from ..access import ASCEND_UB, NVIDIA_SHARED, access
 from ..core.errors import RangeError
 from ..tensors.tensor import Tensor
 from .drawable import Subject
@@ -11,9 +11,10 @@ from .scene import Cell, Figure
 
 def marked(figure: Figure, subject: Subject, drawn: object, owners: object, color_by: object) -> Figure:
     """The figure of a layout of memory, or of a tensor in it, with what the worst instruction of these owners collides in."""
-    if color_by != "bank":
+    if color_by not in ("bank", "ub_bank"):
         raise RangeError(f"owners with color_by {color_by!r:.40}", "color_by='bank'", "write color_by='bank', or leave owners out")
-    found = access(owners, drawn if isinstance(drawn, Tensor) else subject.layout, subject.bits)
+    memory = NVIDIA_SHARED if color_by == "bank" else ASCEND_UB
+    found = access(owners, drawn if isinstance(drawn, Tensor) else subject.layout, subject.bits, memory=memory)
     degree = f"{found.degree}-way conflict" if found.degree > 1 else "no conflict"
     count = found.vector // subject.bits
     starts = found.witness.addresses if found.witness else ()

@@ -15,8 +15,8 @@ from ..core.ints import IntTupleLike, is_int, known
 from .colours import HUES, RAMP, TINTS, colour, ramp, tint
 from .drawable import Tiling, View, outer_sums
 
-#: Shared memory has so many banks, of so many bits.
-BANKS, BANK_BITS = 32, 32
+#: The rules of banks: shared memory of NVIDIA, and the unified buffer of Ascend, have so many banks, of so many bits.
+BANKS = {"bank": (32, 32), "ub_bank": (16, 256)}
 
 
 class Numbers(NamedTuple):
@@ -102,14 +102,18 @@ def _by_offset(view: View, tile: IntTupleLike) -> Numbers:
     return Numbers(steps, f"colours: offsets from {low}, light, to {high}, dark", None, ramp)
 
 
-def _by_bank(view: View, tile: IntTupleLike) -> Numbers:
-    bits = view.subject.bits
-    banks = [n * bits // BANK_BITS % BANKS for n in _offsets(view)]
+def _by_bank(name: str) -> Callable[[View, Any], Numbers]:
+    count, width = BANKS[name]
 
     def fill(n: int) -> str:  # four banks, 16 bytes, have one hue: what one thread of a vector access takes
         return tint(n // 4 + 8 * (n % 4))
 
-    return Numbers(banks, f"colours: banks of 4 bytes, elements of {bits} bits", str, fill)
+    def rule(view: View, tile: IntTupleLike) -> Numbers:
+        bits = view.subject.bits
+        banks = [n * bits // width % count for n in _offsets(view)]
+        return Numbers(banks, f"colours: banks of {width // 8} bytes, elements of {bits} bits", str, fill)
+
+    return rule
 
 
 def _by_thread(view: View, tile: IntTupleLike) -> Numbers:
@@ -141,7 +145,7 @@ def _by_nothing(view: View, tile: IntTupleLike) -> None:
 RULES: dict[str, tuple[Callable[[View, Any], Numbers | None], bool]] = {
     "tile": (_by_tile, False),
     "offset": (_by_offset, False),
-    "bank": (_by_bank, True),
+    **{name: (_by_bank(name), True) for name in BANKS},
     "thread": (_by_thread, False),
     "lane": (_by_role("lane"), False),
     "sublane": (_by_role("sublane"), False),

@@ -36,15 +36,15 @@ def draw(
     """Layouts drawn beside each other, as grids of their offsets: mode 0 down, mode 1 across.
 
     layouts    layouts of any kind, XLA shapes; or one TiledMMA, TiledCopy or atom of tla.gpu: then cells are threads and values
-    color_by   "tile", "offset", "bank", "thread" (the index of mode 0), of XLA shapes "lane", "sublane", "packing"; "none"; or a
-               function of a coordinate and its offset to a number, the name of a hue, `#rrggbb` or None
+    color_by   "tile", "offset", "bank", "ub_bank", "thread" (the index of mode 0), of XLA shapes "lane", "sublane", "packing"; "none";
+               or a function of a coordinate and its offset to a number, the name of a hue, `#rrggbb` or None
     tile       of the first layout, one extent per top-level mode: it has borders, and colours by tile are those [elements]; by
                default a block of it, all levels but the outermost, or if it has one level of the next of its extents that has more
     bits       the width of an element, for banks; by default that of the XLA shape, else 32
     axes       the modes that are down and across, by default the first two, of XLA shapes the last two; the others are
                folded: one grid for each index of them. A vector is across
     titles     one for each layout, instead of its text
-    owners     with color_by="bank": who accesses the first layout, as tla.access.access takes it; the title has the degree of
+    owners     with banks: who accesses the first layout, as tla.access.access takes it; the title has the degree of
                conflict, and what collides in the worst instruction has a star
     thread     of a TiledMMA, TiledCopy or atom: the one whose cells alone have colours, and a star
     limit      more coordinates than this, of all layouts together, are not drawn: then it is their corners, and notes say so

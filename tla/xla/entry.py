@@ -20,7 +20,7 @@ from .instruction import Instruction
 from .mesh import grouped
 from .module import Module, called, header_list
 from .shapes import Shape, TupleShape
-from .sharding_text import parse_mesh_axes
+from .sharding_text import OLDER_MESH_AXES, parse_mesh_axes
 
 _ATTRIBUTE = r'\b{}="((?:[^"\\]|\\.)*)"'
 _DONOR = re.compile(r"\(\s*([0-9]+)\s*,\s*\{([0-9,\s]*)\}\s*\)")
@@ -196,15 +196,18 @@ def parse_replica_groups(text: str | Instruction) -> ReplicaGroups:
         attributes = text.attributes
         if "replica_groups" not in attributes:
             raise LoweringError(f"instruction {text.name}: no replica_groups", "a collective", "all-reduce and its kin have them")
+        older = OLDER_MESH_AXES.search(text.tail)
         text = attributes["replica_groups"]
-        if "device_ids" in attributes:  # of a mesh: its comma is no end of the attribute
+        if older is not None:  # the commas between its axes are no ends of the attribute either
+            text = older[0]
+        elif "device_ids" in attributes:  # of a mesh: its comma is no end of the attribute
             text = f"{text}, device_ids={attributes['device_ids']}"
     if not isinstance(text, str):
         raise LeafTypeError(f"replica_groups of type {type(text).__name__}", "a text such as '[2,4]<=[8]'", "str() of one is its text")
     text = text.strip()
     if found := _IOTA.fullmatch(text.replace(" ", "")):
         return _of_iota(*(tuple(map(int, (part or "").split(","))) if part else () for part in found.groups()))
-    if text.startswith("mesh"):
+    if text.startswith(("mesh", "@mesh")):
         return _in_groups(*grouped(*parse_mesh_axes(text)))
     inner = re.fullmatch(r"\{((?:\s*\{[0-9,\s]*\}\s*,?)*)\s*\}", text) if len(text) < 10**7 else None
     if inner is None:

@@ -64,14 +64,28 @@ def parse_sharding(text: str) -> AnySharding:
 
 
 def parse_mesh_axes(text: str) -> tuple[Mesh, tuple[Axis, ...]]:
-    """A mesh, and axes of it: `mesh['a'=2,'b'=4] {'b'}`, as the groups of a collective are written."""
-    reader = _ShardingReader(text)
+    """A mesh, and axes of it: `mesh['a'=2,'b'=4] {'b'}`, as the groups of a collective are written, or once were: `@mesh<a=2,b=4> {b}`."""
+    found = OLDER_MESH_AXES.fullmatch(text)
+    reader = _ShardingReader(_in_quotes(*found.groups()) if found else text)
     if reader.token != "mesh":
         reader.unexpected("mesh[...]")
     mesh = reader.mesh()
     axes = reader.axes(mesh)
     reader.end()
     return mesh, axes
+
+
+#: A mesh and axes of it without quotes: the axes of the mesh, the order of its devices, the axes.
+OLDER_MESH_AXES = re.compile(r"@mesh<([^<>]*)>(?:\s*,\s*device_ids=)?\s*(\([^{}]*\))?\s*\{([^{}]*)\}")
+
+
+def _in_quotes(mesh: str, devices: str | None, axes: str) -> str:
+    """
+    >>> _in_quotes("a=2,b=4", "([4,2]T(1,0))", "a,b:(1)2")
+    "mesh['a'=2,'b'=4], device_ids=([4,2]T(1,0)) {'a','b':(1)2}"
+    """
+    sizes, chosen = (re.sub(r"(?<![^,])\s*([^\s,=:]+)", r"'\1'", text) for text in (mesh, axes))
+    return f"mesh[{sizes}]{f', device_ids={devices}' if devices else ''} {{{chosen}}}"
 
 
 class _ShardingReader(MeshReader):

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
+from ..core.errors import LeafTypeError
 from .program import Located
 from .shapes import arrays
 
@@ -57,7 +58,8 @@ def space_name(space: int) -> str:
 def unknown_names(lines: Iterable[Located]) -> tuple[str, ...]:
     """The opcodes and memory spaces of a program that are not known, each with its lines and how it is counted.
 
-    lines   as read_hlo gives them
+    lines    as read_hlo gives them
+    Raises   LeafTypeError for anything else
 
     >>> import io
     >>> from tla.xla import read_hlo
@@ -67,7 +69,11 @@ def unknown_names(lines: Iterable[Located]) -> tuple[str, ...]:
     Source: XLA xla/hlo/ir/hlo_opcode.h.
     """
     found: dict[str, dict[int, None]] = defaultdict(dict)
-    for x in lines:
+    for x in lines if isinstance(lines, Iterable) else [lines]:
+        if not isinstance(x, Located):
+            raise LeafTypeError(
+                f"a line of type {type(x).__name__}", "instructions with their places", "write unknown_names(read_hlo(path))"
+            )
         for what in _unknown(x):
             found[what][x.line] = None
     return tuple(f"{_numbers([*at])}: {what}" for what, at in found.items())

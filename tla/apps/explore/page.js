@@ -18,7 +18,7 @@ const EXAMPLES = [
   ["A relayout of XLA", "relayout(f32[16,32]{1,0:T(8,16)}, f32[16,32]{0,1})"],
   ["Sizes that are not known", "MakeLayout[half, zN](M, N)"],
 ];
-const COLOURS = ["auto", "tile", "offset", "bank", "thread", "value", "lane", "sublane", "packing", "none"];
+const COLOURS = ["auto", "tile", "offset", "bank", "ub_bank", "thread", "value", "lane", "sublane", "packing", "none"];
 const ACCESSES = ["a row, an element each", "a column, an element each", "down the rows, 16 bytes of each", "along the columns, 16 bytes of each"];
 const SHOWN = ["offset", "index", "coordinate"];
 const ZOOM = { "50 %": 0.5, "75 %": 0.75, "100 %": 1, "150 %": 1.5, "200 %": 2 };

@@ -24,6 +24,17 @@ Order = Callable[[tuple[int, int], int, int], Iterator[Strip]]
 Deal = Callable[["Schedule", int], Iterator[Block]]
 
 
+#: More blocks than this are not gone through one by one.
+MOST_BLOCKS = 2**20
+
+
+def _require_countable(what: str, count: int) -> int:
+    """The number of things that are to be gone through; RangeError where there are too many."""
+    if count >= MOST_BLOCKS:
+        raise RangeError(f"{what}: {count} or more", f"less than {MOST_BLOCKS}", "take larger tiles, or a part of the problem")
+    return count
+
+
 def three(what: str, sizes: Any) -> tuple[int, int, int]:
     """Sizes along m, n and k as plain ints."""
     if not isinstance(sizes, tuple) or len(sizes) != 3:
@@ -33,8 +44,8 @@ def three(what: str, sizes: Any) -> tuple[int, int, int]:
 
 
 def positive(what: str, given: Any) -> int:
-    """A number that is 1 or more."""
-    n = int(leaf(given))
+    """A number that is 1 or more, and no more than are gone through."""
+    n = _require_countable(what, int(leaf(given)))
     if n < 1:
         raise RangeError(f"{n} {what}", "1 or more", f"leave {what} out for 1")
     return n
@@ -80,17 +91,24 @@ class Schedule:
     @functools.cached_property
     def strips(self) -> tuple[Strip, ...]:
         """The order of the blocks of the result as layouts, one behind another."""
+        _require_countable(f"the strips of {self!r}", max(self.blocks[:2]))
         return tuple(self.order_of(self.blocks[:2], self.offset, self.direction))
 
     @functools.cached_property
     def numbered(self) -> list[tuple[int, int]]:
         """The coordinates (m, n) of the blocks of the result, in the order of the strips."""
+        _require_countable(f"the blocks of {self!r}", self.blocks[0] * self.blocks[1])
         return [coord for strip in self.strips for coord in strip.coords()]
 
     @functools.cached_property
     def table(self) -> tuple[tuple[Block, ...], ...]:
         """The blocks of each core, in order."""
-        return tuple(tuple(self.deal(self, core)) for core in range(self.cores))
+        found: list[tuple[Block, ...]] = []
+        count = 0
+        for core in range(self.cores):
+            found.append(tuple(itertools.islice(self.deal(self, core), MOST_BLOCKS)))
+            count = _require_countable(f"the blocks of all cores of {self!r}", count + len(found[-1]))
+        return tuple(found)
 
     @property
     def tasks(self) -> int:

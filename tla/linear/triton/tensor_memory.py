@@ -15,8 +15,31 @@ from .parameters import Parameters, flag
 from .tiles import identity_1d, zeros_1d
 
 
+class _OfMatrices(Parameters):
+    """The base of the layouts of tensor memory: what a block holds of a matrix, and which block holds what."""
+
+    __slots__ = ()
+    cga_layout: Any
+
+    @property
+    def rank(self) -> int:
+        """The number of dimensions: 2."""
+        return 2
+
+    def linear(self, shape: Sequence[int]) -> LinearLayout:
+        """The linear layout of a tensor of this shape, from row, col and block to its elements."""
+        shape = tiles.checked_shape(self.name, shape, 2)
+        cga = tiles.blocks(self.name, self.cga_layout, shape)
+        m, n = (size // cga.get_out_dim_size(d) for d, size in zip(("dim0", "dim1"), shape))
+        return (self._of_block(m, n) * cga).transpose_ins(["row", "col", "block"])
+
+    def _of_block(self, m: int, n: int) -> LinearLayout:
+        """The part of one block, m rows of n elements: from row and col."""
+        raise NotImplementedError
+
+
 @dataclass(frozen=True)
-class TensorMemoryLayout(Parameters):
+class TensorMemoryLayout(_OfMatrices):
     """An accumulator, or operand A, of tcgen05.mma in tensor memory.
 
     block        rows and columns of an instruction of one block: 64 or 128 rows
@@ -43,18 +66,6 @@ class TensorMemoryLayout(Parameters):
         self._set(col_stride=tiles.power(self.name, "col_stride", self.col_stride))
         self._vectors("cga_layout", 2)
         flag(f"{self.name}: two_ctas", self.two_ctas)
-
-    @property
-    def rank(self) -> int:
-        """The number of dimensions: 2."""
-        return 2
-
-    def linear(self, shape: Sequence[int]) -> LinearLayout:
-        """The linear layout of a tensor of this shape, from row, col and block to its elements."""
-        shape = tiles.checked_shape(self.name, shape, 2)
-        cga = tiles.blocks(self.name, self.cga_layout, shape)
-        m, n = (size // cga.get_out_dim_size(d) for d, size in zip(("dim0", "dim1"), shape))
-        return _with_blocks(self._of_block(m, n), cga)
 
     def _of_block(self, m: int, n: int) -> LinearLayout:
         rows, columns = self.block[0], min(self.block[1], n)
@@ -83,7 +94,7 @@ class TensorMemoryLayout(Parameters):
 
 
 @dataclass(frozen=True)
-class TensorMemoryScalesLayout(Parameters):
+class TensorMemoryScalesLayout(_OfMatrices):
     """The block-scale factors of tcgen05.mma in tensor memory: 32 rows, four times, of 4 columns.
 
     cga_layout   a basis, in blocks, for each bit of the block's number
@@ -99,22 +110,10 @@ class TensorMemoryScalesLayout(Parameters):
     def __post_init__(self) -> None:
         self._vectors("cga_layout", 2)
 
-    @property
-    def rank(self) -> int:
-        """The number of dimensions: 2."""
-        return 2
-
-    def linear(self, shape: Sequence[int]) -> LinearLayout:
-        """The linear layout of a tensor of this shape, from row, col and block to its elements."""
-        shape = tiles.checked_shape(self.name, shape, 2)
-        cga = tiles.blocks(self.name, self.cga_layout, shape)
-        part = {d: size // cga.get_out_dim_size(d) for d, size in zip(("dim0", "dim1"), shape)}
+    def _of_block(self, m: int, n: int) -> LinearLayout:
+        part = {"dim0": m, "dim1": n}
         tile = identity_1d(32, "row", "dim0") * zeros_1d(4, "row", "dim0")
         tile = tile * identity_1d(4, "col", "dim1") * identity_1d(2, "col", "dim0")
         for d in ("dim0", "dim1"):
             tile = tile * identity_1d(max(1, part[d] // tile.get_out_dim_size(d)), "col", d)
-        return _with_blocks(tiles.not_larger(tile, part), cga)
-
-
-def _with_blocks(tile: LinearLayout, cga: LinearLayout) -> LinearLayout:
-    return (tile * cga).transpose_ins(["row", "col", "block"])
+        return tiles.not_larger(tile, part)

@@ -1,0 +1,168 @@
+"""The commands `tla lower`, `show`, `draw` and `offset`."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from .. import xla
+from ..core.errors import LoweringError, RangeError, RankError
+from ..core.int_tuple import product_each, size
+from ..core.layout import require_origin
+from ..core.on_demand import OnDemand
+from ..xla.grammar import named_shape
+from . import terminal
+from .expressions import LAYOUT, closed, known_layouts, layout_of, layouts_in, only, read_coord, subjects
+from .terminal import Answer, plain
+
+if TYPE_CHECKING:
+    from .. import viz
+    from .explore.operations import Program
+else:
+    viz = OnDemand("tla.viz")
+
+_colouring, _kernels, _offsets = OnDemand("tla.viz.colouring"), OnDemand("tla.viz.kernels"), OnDemand("tla.tensors.offsets")
+
+#: More offsets than this are not listed as JSON.
+MAX_LISTED = 2**20
+
+
+def show_options(show: argparse.ArgumentParser) -> None:
+    """The options of `tla show`."""
+    show.add_argument("--all", action="store_true", help="more lines than the screen has, too")
+
+
+def draw_options(draw: argparse.ArgumentParser) -> None:
+    """The options of `tla draw`."""
+    draw.add_argument("layouts", metavar="LAYOUT", nargs="+", help=LAYOUT)
+    show_options(draw)
+    draw.add_argument("-o", dest="output", metavar="FILE", help="write it to FILE, which ends in .svg, .html, .tex, .txt or .png")
+    rules = ", ".join(_colouring.RULES)
+    draw.add_argument("--color-by", metavar="RULE", help=f"what colours mean: {rules}; with --threads thread or value")
+    draw.add_argument("--tile", metavar="TILE", help="the extents of a tile of the first layout, such as 4,8")
+    draw.add_argument(
+        "--bits", metavar="N", type=int, help="bits of an element, for --color-by bank; by default as the layout says, else 32"
+    )
+    draw.add_argument("--thread", metavar="N", type=int, help="of an atom, a tiled MMA or a tiled copy: show what this thread holds")
+    draw.add_argument("--threads", action="store_true", help="LAYOUT is (thread, value) -> element of --tile: draw who holds each")
+
+
+def lower(arguments: argparse.Namespace) -> Answer:
+    """The layout of an XLA array, what each of its modes is, and what memory it takes."""
+    shape = named_shape(arguments.shape, {})
+    layout = xla.lower(shape)
+    dimensions = [
+        {
+            "extent": plain(extent),
+            "padded": plain(padded),
+            "digits": [{"extent": plain(d.extent), "stride": plain(d.stride), "role": d.role} for d in digits],
+        }
+        for extent, padded, digits in zip(require_origin("lower", layout), product_each(layout.shape), _digits(shape))
+    ]
+    value = {
+        "shape": str(shape),
+        "layout": str(layout),
+        "origin_shape": str(layout.origin_shape),
+        "dimensions": dimensions,
+        "elements": plain(xla.element_count(shape)),
+        "padded_elements": plain(xla.padded_element_count(shape)),
+        "bits": shape.bits,
+        "bytes": plain(xla.byte_size(shape)),
+        "waste_bytes": plain(xla.waste(shape)),
+    }
+    return value, _lowered
+
+
+def _digits(shape: xla.ArrayShape) -> tuple[tuple[xla.Digit, ...], ...]:
+    """The digits of each dimension; none where a tile cuts what is no digit."""
+    try:
+        return xla.digits(shape)
+    except LoweringError:
+        return ((),) * len(shape.dimensions)
+
+
+def _lowered(value: dict[str, Any]) -> str:
+    grouped = terminal.grouped
+    rows = [["dim", "extent", "padded", "extent:stride, fastest first"]]
+    for k, d in enumerate(value["dimensions"]):
+        digits = ", ".join(f"{x['extent']}:{x['stride']} {x['role']}" for x in d["digits"])
+        rows.append([str(k), str(d["extent"]), str(d["padded"]), digits or ("1:0" if d["padded"] == 1 else "see the layout")])
+    return "\n".join(
+        [
+            value["layout"],
+            "",
+            *terminal.table(rows, 1, terminal.width()),
+            "",
+            f"elements  {grouped(value['elements'])}, {grouped(value['padded_elements'])} with padding, {value['bits']} bits each",
+            f"bytes     {terminal.grouped(value['bytes'])}{terminal.binary(value['bytes'])}",
+            f"waste     {terminal.grouped(value['waste_bytes'])} bytes{_share(value['waste_bytes'], value['bytes'])}",
+        ]
+    )
+
+
+def show(arguments: argparse.Namespace) -> Answer:
+    """The grid of offsets of a layout; padding is a dot. Of a layout that is too large, its corner."""
+    program = closed(arguments.layout)
+    drawn = layouts_in(arguments.layout, program)
+    if not arguments.json:
+        scene = viz.draw(*subjects(program))
+        return None, lambda _: _as_text(scene, arguments.all)
+    layout = layout_of(only(arguments.layout, drawn))
+    if size(layout) > MAX_LISTED:
+        raise RangeError(f"{size(layout)} offsets of {layout}", f"{MAX_LISTED} at most", "leave --json out: then it is the corner")
+    return {"layout": str(layout), "origin_shape": str(layout.origin_shape), "offsets": _offsets.offsets(layout).tolist()}, str
+
+
+def draw(arguments: argparse.Namespace) -> Answer:
+    """Layouts drawn beside each other, as a picture in a file, or as text."""
+    programs = [(text, closed(text)) for text in arguments.layouts]
+    drawables = [x for text, program in programs for x in _drawables(text, program)]
+    tile = None if arguments.tile is None else read_coord(arguments.tile)
+    if arguments.threads:
+        if len(drawables) > 1:
+            raise RankError(f"{len(drawables)} layouts with --threads", "one", "draw them one by one")
+        scene = viz.draw_threads(drawables[0], tile, arguments.color_by or "thread")
+    else:
+        rule = arguments.color_by or "tile"
+        scene = viz.draw(*drawables, color_by=rule, tile=tile, bits=arguments.bits, thread=arguments.thread)
+    if arguments.output is None:
+        return _data(scene), lambda _: _as_text(scene, arguments.all)
+    viz.save(scene, arguments.output)
+    return {"file": arguments.output}, lambda value: f"wrote {value['file']}"
+
+
+def _drawables(text: str, program: Program) -> tuple[Any, ...]:
+    """What is drawn of an expression: its layouts, or an atom, a tiled MMA or a tiled copy."""
+    value = program.value.value
+    if isinstance(value, _kernels.KINDS):
+        return (value,)
+    layouts_in(text, program)
+    return subjects(program)
+
+
+def offset(arguments: argparse.Namespace) -> Answer:
+    """The offset of a coordinate, in elements. The index of an XLA array has to be inside of it."""
+    coord = read_coord(arguments.coord)
+    subject = only(arguments.layout, known_layouts(arguments.layout))
+    if isinstance(subject, xla.ArrayShape):
+        found = xla.linear_index(subject, coord if isinstance(coord, tuple) else (coord,))
+    else:
+        found = subject(coord)
+    return {"layout": arguments.layout, "coord": str(coord), "offset": plain(found)}, lambda value: str(value["offset"])
+
+
+def _as_text(scene: viz.Scene, whole: bool) -> str:
+    """A scene as the terminal can show it; no more lines than its screen has, if not all are asked for."""
+    text = viz.text(scene, width=terminal.width(), color=terminal.colours(), ascii=not terminal.holds("│"))
+    return text if whole else terminal.within_screen(text, "--all shows them, tla draw -o layout.svg draws them")
+
+
+def _data(x: Any) -> Any:
+    """A scene for JSON: its parts by name."""
+    if hasattr(x, "_asdict"):
+        return {name: _data(part) for name, part in x._asdict().items()}
+    return [*map(_data, x)] if isinstance(x, tuple) else x
+
+
+def _share(part: int | str, whole: int | str) -> str:
+    return f", {terminal.percent(part, whole)}" if isinstance(part, int) and isinstance(whole, int) else ""
