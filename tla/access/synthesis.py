@@ -127,7 +127,7 @@ def best_swizzle(
         )
     bound = sum(_least(a, width, row) for a in accesses)
     registers = [frozenset(_columns(a, "register")) - {0} for a in accesses]
-    most = bits.log2(max(1, max(row.widths) // width))
+    most = _vector_bits(width, row)
     longest = width * _longest(registers, most)
     best: Best | None = None
     searched = 0
@@ -186,6 +186,11 @@ def _longest(registers: Sequence[frozenset[int]], most: int) -> int:
             shared = frozenset.intersection(*(registers[a] for a in going_on))
             best[going_on] = (1 << min(most, len(shared))) + max(best[going_on - {a}] for a in going_on)
     return best[frozenset(range(len(registers)))]
+
+
+def _vector_bits(width: int, row: Memory) -> int:
+    """How many bits an offset has within the widest vector of a memory."""
+    return bits.log2(max(1, max(row.widths) // width))
 
 
 def _vectors(layout: Any, registers: Sequence[frozenset[int]], most: int) -> int:
@@ -281,7 +286,7 @@ def _constructed(accesses: Sequence[LinearLayout], width: int, row: Memory) -> I
     n = accesses[0].get_total_out_dim_size_log2()
     registers = [_columns(a, "register") for a in accesses]
     shared = _independent(c for c in registers[0] if all(c in r for r in registers))
-    longest = bits.log2(max(1, max(row.widths) // width))
+    longest = _vector_bits(width, row)
     for count in range(min(longest, len(shared)), -1, -1):
         vector = shared[:count]
         for own in range(len(accesses)) if count == len(shared) else range(1):
