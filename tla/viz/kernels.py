@@ -28,6 +28,8 @@ from .scene import Axis, Cell, Figure, Grid, clean
 KINDS = (TiledMMA, TiledCopy, MMAAtom, CopyAtom, LinearLayout)
 #: The inputs of a linear layout that are threads, the fastest first.
 _THREADS = ("lane", "warp", "block")
+#: Of a linear layout no more registers of all threads are drawn than 2 to this.
+MAX_BITS = 18
 #: Elements that a copy of bits is drawn in, the widest that are whole.
 _UNITS = (uint32, uint16, uint8, uint4, uint1)
 
@@ -180,6 +182,10 @@ def _of_linear(x: LinearLayout) -> tuple[list[Held], list[Held], list[str]]:
         what = f"draw of a linear layout of {', '.join(x.get_in_dim_names())}"
         fix = "write draw(tla.linear.layout_of(layout.invert())) of one of shared memory"
         raise LeafTypeError(what, "inputs register, lane, warp, block", fix)
+    if (bits := x.get_total_in_dim_size_log2()) > MAX_BITS:
+        raise RangeError(
+            f"draw of a linear layout of 2**{bits} registers in all", f"2**{MAX_BITS} at most", "draw that of a smaller tensor"
+        )
     sizes = [*x.out_dims.values()]
     weights = [math.prod(sizes[k + 1 :]) for k in range(len(sizes))]  # sizes are powers of two: coordinates share no bits of an index
     ends = {name: [sum(c * w for c, w in zip(v, weights)) for v in vectors] for name, vectors in x.bases.items()}
