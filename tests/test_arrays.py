@@ -97,3 +97,24 @@ def test_coordinates_past_64_bits_are_refused():
         with pytest.raises(RangeError):
             f()
     assert operator.neg(E[0] * np.array([5])).value == -5
+
+
+def test_a_swizzle_needs_a_type_that_has_all_its_bits():
+    def array(name):  # of another library: what the values are is not known
+        operations = ("add", "mul", "floordiv", "mod", "and", "xor", "rshift", "lshift")
+        return type("Array", (), {"dtype": name, **{f"__{o}__": lambda self, _: self for o in operations}})()
+
+    for numbers, fits in (((3, 0, 4), {"int8", "uint8"}), ((3, 0, -4), {"int8", "uint8"}), ((4, 0, 4), {"uint8"}), ((3, 4, 3), set())):
+        for name in ("int8", "uint8"):
+            x = array(name)
+            if name in fits:
+                assert tla.Swizzle[numbers]()(x) is x
+            else:
+                with pytest.raises(RangeError, match=f"coordinates of {name}"):
+                    tla.Swizzle[numbers]()(x)
+
+
+def test_a_swizzle_has_62_bits_at_most():
+    assert tla.Swizzle[20, 2, 40]()(1 << 42) == 1 << 42 | 4
+    with pytest.raises(RangeError, match="at most 62 bits"):
+        tla.Swizzle[20, 3, -40]()

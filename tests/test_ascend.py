@@ -11,9 +11,9 @@ import pytest
 
 import tla
 from tla import GetTileLayout, Int, Layout, MakeLayout, MakeLayoutFromTag, ascend, is_static, offsets, parse
-from tla.ascend import half, int4b, recognize, zN
+from tla.ascend import PaddingRowMajor, half, int4b, recognize, zN
 from tla.ascend.element import as_element
-from tla.ascend.recognize import Is
+from tla.ascend.recognize import Is, _fits
 from tla.ascend.tags import TAGS
 
 import oracle
@@ -433,3 +433,9 @@ def _require_tla_error(name, call, args):
         pass
     except TypeError as error:
         assert re.search(r"positional argument|required|takes", str(error)), (name, args, error)
+
+
+def test_padded_blocks_hold_something():
+    assert "the blocks of mode 0 are empty" in str(_fits(PaddingRowMajor, parse("((0,4),(32,2)):((32,0),(1,0))"), half))
+    assert "the blocks of mode 1 are empty" in str(_fits(PaddingRowMajor, parse("((16,4),(0,2)):((1,0),(1,0))"), half))
+    assert str(recognize(MakeLayout[half, PaddingRowMajor](8, 8, 1, 4), half)).startswith("PaddingRowMajor[half](8, 8, 1, 4")

@@ -170,3 +170,11 @@ def test_layouts_over_coordinates_in_the_tilers():
     assert str(tla.coalesce(parse("(_4,_2,_3):(_1@0,_4@0,_1@1)"))) == "(_8,_3):(_1@0,_1@1)"
     with pytest.raises(LeafTypeError):
         tla.logical_product(a, parse("_2:_1"))
+
+
+def test_coordinates_that_hold_arrays_are_no_integers():
+    x = ArithmeticTuple(np.array([1, 2]), 3)
+    assert repr(x) == "ArithmeticTuple(array([1, 2]), 3)"
+    for f in (tla.size, tla.product, lambda y: Layout(y, (1, 1)), tla.flatten):
+        with pytest.raises(TlaError):
+            f(x)

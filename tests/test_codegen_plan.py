@@ -20,6 +20,7 @@ import tla
 from tla import Int, Layout, MakeTensor, Swizzle, SymInt, assuming, dim, dims, index, parse, xla
 from tla.codegen import TARGETS, emit, plan
 from tla.codegen.expressions.graph import operations
+from tla.codegen.expressions.plan import facts_among
 from tla.codegen.expressions.shifts import RULES, UNSIGNED, with_bits
 from tla.codegen.expressions.value_ranges import value_ranges
 from tla.symbolic.evaluate import value as poly_value
@@ -335,6 +336,13 @@ def test_guards_of_dynamic_layouts_and_asserts(tmp_path):
         source.write_text(f"{checked}int main(void) {{ return f(1, 2, {sizes[0]}, {sizes[1]}) == {sizes[1]} + 2 ? 0 : 3; }}\n")
         subprocess.run(["gcc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-o", program, source], check=True)
         assert (subprocess.run([program], check=False, stderr=subprocess.DEVNULL).returncode == 0) is (n == 0)
+
+
+def test_facts_about_sizes_that_are_no_parameters_are_not_required():
+    n = dim("N")
+    m = dim("M", at_most=n)
+    assert [str(c) for c in facts_among([m])] == ["1 <= M"]
+    assert [str(c) for c in facts_among([m, n])] == ["1 <= M", "M <= N", "1 <= N"]
 
 
 def test_conditions_that_operations_recorded_are_in_the_guard():

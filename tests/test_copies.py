@@ -33,6 +33,7 @@ from tla import (
 )
 from tla.ascend import half, nZ, zN, zZ
 from tla.codegen import emit_copy, emit_loops, loop_nest
+from tla.core.digits import merged_together
 from tla.core.int_tuple import product_each
 
 import oracle
@@ -460,3 +461,20 @@ def test_what_the_sizes_have_to_meet_is_said_and_checked(tmp_path):
         assert "    assert(copy_requires(P, Q));\n" in emit_copy(source, destination, target, check="assert")
     with pytest.raises(LeafTypeError, match="check='assert' for opencl"):
         emit_copy(source, destination, "opencl", check="assert")
+
+
+def test_axes_are_merged_where_they_continue_their_right_neighbour_in_both_arrays():
+    """Also with gaps in every axis, where another axis would seem to go on."""
+    r, merged = random.Random(78), 0
+    for _ in range(2000):
+        axes = [(r.choice((2, 3, 4)), (r.choice((1, 2, 4, 8, 12)), r.choice((1, 3, 4, 8, 12)))) for _ in range(r.randint(1, 4))]
+        if r.random() < 0.5:  # some that continue
+            (n, (a, b)), k = axes[-1], r.choice((2, 3))
+            axes.insert(r.randint(0, len(axes) - 1), (k, (n * a, n * b)))
+        found = merged_together(axes)
+        for which in (0, 1):
+            before, after = ([(n, steps[which]) for n, steps in reversed(x)] for x in (axes, found))
+            assert np.array_equal(oracle.image(*zip(*before)), oracle.image(*zip(*after)))
+        assert not any(slow[1] == tuple(fast[0] * d for d in fast[1]) for slow, fast in itertools.pairwise(found))
+        merged += len(found) < len(axes)
+    assert 300 < merged < 1700

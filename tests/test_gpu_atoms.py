@@ -121,6 +121,8 @@ def test_names_are_found_as_the_vendors_write_them():
 
 REFUSED = {
     "SM80_16x8x17_F32F16F16F32_TN": "did you mean SM80_16x8x1",
+    "SM80_16x8x99": "did you mean SM80_16x8x",
+    "SM90_TMA_LOAD": "make_tma_copy",
     "SM80_16x8x16_F32F16F16F32_TN<4>": "no template arguments|brackets",
     "SM100_MMA_F16BF16_SS<half_t,half_t,float,100,256,UMMA::Major::K,UMMA::Major::K>": "64, 128",
     "SM100_MMA_S8_SS<int8_t,int8_t,int32_t,128,40,UMMA::Major::K,UMMA::Major::K>": "take 32",

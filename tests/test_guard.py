@@ -72,6 +72,12 @@ def test_dynamic_ends_are_parameters():
     assert [p.name for p in plan(arguments_of(parse("(4,_8):(_8,_1)"), None)).parameters] == ["i", "j"]
 
 
+def test_a_whole_layout_has_no_ends_and_those_of_a_tensor_are_parameters():
+    layout = parse("(4,8):(8,1)")
+    assert "return true;" in emit_guard(layout)
+    assert "return i < valid_0 && j < valid_1;" in emit_guard(MakeTensor(None, layout))
+
+
 @pytest.mark.parametrize(
     ("call", "error", "part"),
     [

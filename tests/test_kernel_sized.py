@@ -461,6 +461,10 @@ def test_left_inverses_on_both_sides_of_spans_of_256(n):
 def test_swizzled_slices_and_inverses_on_both_sides_of_65536(high):
     """A tile of 2**high elements: past 65,536 the bits prove what was gone through before, or it is refused."""
     columns = 1 << (high - 8)
+    own = parse(f"Sw<3,4,3> o _0 o (_16,_8,_{1 << (high - 7)},_2):(_1,_128,_1024,_16)")  # each slice of the last mode has its own bits
+    rest, offset = tla.slice_and_offset((tla._, tla._, tla._, Int[1]()), own)
+    assert isinstance(rest, tla.Layout)
+    assert np.array_equal(image(rest) + int(offset), tla.offsets(own)[..., 1].ravel(order="F"))
     for numbers in ((3, 4, 3), (3, 0, 8), (1, 2, -3)):
         inner = parse(f"(_256,_{columns}):(_{columns},_1)")
         a = tla.ComposedLayout(tla.Swizzle[numbers](), tla._0, inner)
@@ -518,6 +522,15 @@ def test_left_inverses_of_swizzles_on_both_sides_of_65536(n):
             found = tla.left_inverse(a)
             assert np.array_equal(found(a(places)), places), a
             assert found.is_static is inner.startswith("(_")
+
+
+def test_carries_that_cancel_for_ever_are_tried_65536_times():
+    """Of (2,3,n):(1,10,22) every third is 11 further on: each carry of the 2 is one of the 3, which takes it back."""
+    a, b = parse(f"(_2,_3,_{2**41}):(_1,_10,_22)"), parse(f"_{2**40}:_3")
+    assert str(tla.composition(a, parse("_2048:_3"))) == "_2048:_11"
+    with pytest.raises(tla.DivisibilityError):
+        tla.composition(a, b)
+    assert tla.compose(a, b)(10**9) == 11 * 10**9
 
 
 @pytest.mark.parametrize("n", [255, 256, 257])

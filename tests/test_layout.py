@@ -2,6 +2,7 @@ import copy
 import itertools
 import pickle
 import random
+import sys
 
 import numpy as np
 import pytest
@@ -30,6 +31,7 @@ from tla import (
     offsets,
     parse,
 )
+from tla.core.layout import join
 
 import oracle
 from corpus import layouts, small_shapes
@@ -500,3 +502,17 @@ def test_layouts_side_by_side():
     assert str(MakeLayout(parse("4:1"))) == "(4):(1)"
     with pytest.raises(LeafTypeError, match="layouts only"):
         MakeLayout(parse("4:1"), (1, 2))
+
+
+def test_only_layouts_are_joined():
+    a = parse("(4,2):(1,4)")
+    for b in ((4, 2), 4, tla.Swizzle[1, 0, 1](), parse("Sw<1,0,1> o _0 o 4:1"), None):
+        with pytest.raises(LeafTypeError):
+            join([a, b])
+    assert str(join([a, a])) == "((4,2),(4,2)):((1,4),(1,4))"
+
+
+def test_coordinates_of_any_kind_need_no_numpy(monkeypatch):
+    monkeypatch.delitem(sys.modules, "numpy", raising=False)
+    x = type("Traced", (), {f"__{o}__": lambda self, _: self for o in ("add", "radd", "mul", "rmul", "floordiv", "mod")})()
+    assert parse("(4,2):(3,5)")(x, x) is x

@@ -503,3 +503,9 @@ def test_a_whole_image_is_what_its_coordinates_have_one_by_one(monkeypatch, text
     tla.cache_clear()
     monkeypatch.setattr(tla.algebra.exhaustive, "FEW", 10**9)
     assert at_once == [told(f) for f in questions]
+
+
+def test_a_right_inverse_checks_65536_offsets_past_whole_blocks():
+    assert tla.size(right_inverse(parse("Sw<1,16,1> o _0 o _65536:_1"))) == 65536
+    with pytest.raises(tla.Unproven, match="65537 offsets past whole blocks"):
+        right_inverse(parse("Sw<1,16,1> o _0 o _65537:_1"))

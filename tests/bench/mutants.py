@@ -1,23 +1,27 @@
-"""Mutants of sampled lines, and which of them the tests of their module see.
+"""Mutants of sampled lines, and which of them the tests that run these lines see.
 
     python tests/bench/mutants.py --count 300 --seed 1 --results mutants.jsonl tla/algebra tla/core/swizzle.py ...
 
 A mutant is one change of one node of the syntax tree: a comparison turned or moved by one, a number one more or less, an
-operator exchanged, operands swapped, a condition negated or dropped, `and` for `or`, a result of True for False. Each runs in
-a copy of the project, with the doctests of its module and the tests that TESTS names for it, until the first failure or the
-limit in seconds of processor time. What survives, and what runs past the limit, is printed, to be read: a survivor is a hole
-in the tests, or changes nothing that a caller sees; what does not end is seen if the tests end without the mutant.
+operator exchanged, operands swapped, a condition negated or dropped, `and` for `or`, a result of True for False. It gets the
+tests that run its line, the quick ones of each file, until the first failure or the limit in seconds of processor time. What
+survives, and what runs past the limit, is printed, to be read: a survivor is a hole in the tests, or changes nothing that a
+caller sees; what does not end is seen if the tests end without the mutant.
 
-Each outcome is a line of the file `--results`; what is in it already is not run again. The same seed gives the same mutants.
+Which tests run a line is noted once, in the file `--covered` (Python 3.12 and up). All tests are collected once; each mutant is
+a fork of that process in which one function has other code, which takes tenths of a second. What runs when a module is
+imported is changed in a copy of the project, in a process of its own. Each outcome is a line of the file `--results`; what is in
+it already is not run again. The same seed gives the same mutants; `--part 0/2` runs every second of them.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
-import contextlib
 import copy
-import importlib
+import gc
+import importlib.util
+import inspect
 import json
 import os
 import random
@@ -27,54 +31,23 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections import Counter
-from collections.abc import Iterator
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import CodeType, FunctionType
+
+import pytest
+from _pytest.runner import runtestprotocol
 
 ROOT = Path(__file__).resolve().parents[2]
-ALGEBRA = ("test_algebra.py", "test_truth_cute.py", "test_kernel_sized.py")
-#: The tests that are to see a change of a module; of others those that are named like it.
-TESTS = {
-    "core/arithmetic": ("test_int_tuple.py", "test_ints.py", "test_truth_cute.py"),
-    "core/basis": ("test_basis.py", "test_algebra.py"),
-    "core/cache": ("test_tracing.py",),
-    "core/composed": ("test_swizzle.py", "test_layout.py"),
-    "core/conversions": ("test_layout.py", "test_int_tuple.py", "test_basis.py", "test_truth_cute.py"),
-    "core/coord": ("test_layout.py", "test_int_tuple.py", "test_basis.py", "test_truth_cute.py"),
-    "core/int_tuple": ("test_int_tuple.py", "test_truth_cute.py", "test_messages.py"),
-    "core/ints": ("test_ints.py", "test_unknown.py", "test_symbolic.py"),
-    "core/leaf_arithmetic": ("test_ints.py", "test_unknown.py", "test_int_tuple.py"),
-    "core/questions": ("test_ints.py", "test_unknown.py", "test_symbolic.py"),
-    "core/layout": ("test_layout.py", "test_truth_cute.py", "test_typing.py"),
-    "core/swizzle": ("test_swizzle.py", "test_kernel_sized.py"),
-    "notation/text": ("test_notation.py", "test_layout.py"),
-    "algebra/codomain": ("test_algebra.py", "test_layout.py", "test_truth_cute.py", "test_unknown.py"),
-    "algebra/common": ("test_inverse.py", "test_truth_cute.py", "test_kernel_sized.py"),
-    "algebra/composed": ("test_swizzle.py", "test_truth_cute.py", "test_kernel_sized.py"),
-    "algebra/swizzled": ("test_swizzle.py", "test_truth_cute.py", "test_kernel_sized.py"),
-    "algebra/exhaustive": ("test_swizzle.py",),
-    "algebra/composition": (*ALGEBRA, "test_symbolic_algebra.py"),
-    "algebra/composition_dynamic": (*ALGEBRA, "test_basis.py", "test_symbolic_algebra.py", "test_unknown.py"),
-    "core/digits": ALGEBRA,
-    "algebra/divide": (*ALGEBRA, "test_symbolic_algebra.py", "test_layout.py"),
-    "algebra/inverse": ("test_inverse.py", "test_truth_cute.py", "test_symbolic_algebra.py", "test_kernel_sized.py"),
-    "algebra/inverse_digits": ("test_inverse.py", "test_kernel_sized.py"),
-    "algebra/modes": ("test_modes.py", "test_truth_cute.py"),
-    "algebra/predicates": ("test_predicates.py", "test_unknown.py", "test_kernel_sized.py"),
-    "algebra/recast": ("test_swizzle.py", "test_truth_cute.py", "test_laws.py", "test_kernel_sized.py"),
-    "algebra/tiles": ("test_tiles.py", "test_truth_tla.py"),
-}
-#: Of the modules of other packages.
-PACKAGES = {
-    "symbolic": ("test_symbolic.py", "test_symbolic_forms.py", "test_symbolic_sympy.py", "test_symbolic_algebra.py", "test_unknown.py"),
-    "tensors": ("test_tensor.py", "test_views.py", "test_copies.py", "test_algorithm.py", "test_tensor_algebra.py", "test_values.py"),
-    "ascend": ("test_ascend.py", "test_origin.py", "test_truth_tla.py", "test_transfers.py"),
-    "codegen": ("test_codegen.py", "test_codegen_plan.py", "test_guard.py", "test_source.py"),
-    "xla": ("test_xla.py", "test_xla_compare.py", "test_hlo.py", "test_sharding.py", "test_alternatives.py", "test_relayouts.py"),
-    "viz": ("test_viz.py",),
-    "core": ("test_layout.py", "test_notation.py", "test_ints.py", "test_int_tuple.py"),
-    "algebra": ALGEBRA,
-}
+sys.path.insert(0, str(ROOT))
+import tla  # noqa: E402
+
+#: Files whose tests read the project's files, or start other programs.
+LEFT_OUT = ["layers", "house", "docs", "typing", "explore", "explore_page", "public", "printed", "cli", "fuzz"]
+#: Seconds of processor time of one test, of the tests of one file and of all that a mutant is given, as they take without it.
+OF_A_TEST, OF_A_FILE, OF_ALL = 4, 6, 15
 COMPARISONS = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
                ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In}  # fmt: skip
 OPERATORS = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.FloorDiv, ast.FloorDiv: ast.Mult, ast.Mod: ast.FloorDiv,
@@ -150,45 +123,211 @@ def _left_alone(node: ast.AST) -> Iterator[ast.AST]:
         yield node
 
 
-def tests_of(path: Path) -> list[str]:
-    named = TESTS.get(f"{path.parent.name}/{path.stem}") or PACKAGES.get(path.parts[1]) or ()
-    own = [p.name for p in (ROOT / "tests").glob(f"test_{path.stem}.py") if p.name not in named]
-    return [f"tests/{name}" for name in (*own, *named)]
+class Covered:
+    """A plugin of pytest that notes, for each test, the lines of `tla` that it runs and its seconds of processor time."""
+
+    def __init__(self, results: Path) -> None:
+        self.results, self.root = results, f"{ROOT}/"
+        self.lines: set[tuple[str, int]] = set()
+        tool = sys.monitoring.COVERAGE_ID
+        sys.monitoring.use_tool_id(tool, "mutants")
+        sys.monitoring.register_callback(tool, sys.monitoring.events.LINE, self.line)
+        sys.monitoring.set_events(tool, sys.monitoring.events.LINE)
+
+    def line(self, code: CodeType, line: int) -> object:
+        self.lines.add((code.co_filename, line))
+        return sys.monitoring.DISABLE  # once for each test
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        self.lines.clear()
+        sys.monitoring.restart_events()
+        begin = time.process_time()
+        signal.signal(signal.SIGPROF, lambda *_: pytest.skip(f"more than {OF_A_TEST} s"))
+        signal.setitimer(signal.ITIMER_PROF, OF_A_TEST)
+        try:
+            result = yield
+        finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
+        seconds = time.process_time() - begin
+        lines = sorted(f"{f[len(self.root) :]}:{n}" for f, n in self.lines if f.startswith(f"{self.root}tla/"))
+        with self.results.open("a") as out:
+            out.write(json.dumps({"test": item.nodeid, "seconds": round(seconds, 3), "lines": lines}) + "\n")
+        return result
+
+    def pytest_unconfigure(self) -> None:
+        sys.monitoring.set_events(sys.monitoring.COVERAGE_ID, 0)
+        sys.monitoring.free_tool_id(sys.monitoring.COVERAGE_ID)
 
 
-def outcome(project: Path, path: Path, source: str, limit: int) -> str:
-    """Whether a test of the module fails with this source: seen, survived, or past the limit."""
-    target = project / path
-    original = target.read_text(encoding="utf-8")
-    target.write_text(source, encoding="utf-8")
-    try:
-        child = os.fork()  # what is slow to import is imported once, here
+def pytest_configure(config: pytest.Config) -> None:
+    """As a plugin (`-p mutants`), this file writes what tests cover to the file that COVERED names."""
+    if "COVERED" in os.environ:
+        config.pluginmanager.register(Covered(Path(os.environ["COVERED"])))
+
+
+def cover(covered: Path) -> None:
+    """Run all tests once, without a mutant, and note what each covers."""
+    left_out = [f"--ignore=tests/test_{name}.py" for name in LEFT_OUT]
+    env = {**os.environ, "COVERED": str(covered.absolute()), "PYTHONPATH": "tests/bench"}
+    many = ["-n", "2"] if importlib.util.find_spec("xdist") else []
+    subprocess.run(
+        [sys.executable, "-m", "pytest", *many, "-p", "mutants", "-p", "no:cacheprovider", *left_out], cwd=ROOT, env=env, check=True
+    )
+
+
+Tests = dict[str, list[tuple[float, str]]]
+
+
+def by_line(covered: Path) -> Callable[[Path, int], Tests]:
+    """For a line: the tests that run it, as (seconds, test) by file, files most of whose tests do first.
+
+    Those of its module, for a line that runs when that is imported."""
+    rows = [json.loads(row) for row in covered.read_text().splitlines()]
+    lines: dict[str, set[int]] = defaultdict(set)
+    for k, row in enumerate(rows):
+        for line in row["lines"]:
+            lines[line].add(k)
+            lines[line.partition(":")[0]].add(k)
+    size = Counter(row["test"].partition("::")[0] for row in rows)
+
+    def tests(path: Path, line: int) -> Tests:
+        out: Tests = defaultdict(list)
+        for row in (rows[k] for k in lines.get(f"{path}:{line}") or lines[str(path)]):
+            out[row["test"].partition("::")[0]].append((row["seconds"], row["test"]))
+        return {file: out[file] for file in sorted(out, key=lambda f: -len(out[f]) / size[f])}
+
+    return tests
+
+
+def tests_of(path: Path, files: Tests) -> list[str]:
+    """Tests in the order to run them: of each file the quick ones; the module's own and files of its name first."""
+    words, left = {path.stem, path.parent.name}, float(OF_ALL)
+    out: list[str] = []
+    for file in sorted(files, key=lambda f: (f != str(path), not any(w in f for w in words))):
+        seconds = 0.0
+        for cost, test in sorted(files[file]):
+            if seconds and seconds + cost > min(OF_A_FILE, left):
+                break
+            seconds += cost
+            out.append(test)
+        left -= seconds
+        if left < 0:
+            break
+    return out
+
+
+def functions_of(code: CodeType) -> list[CodeType]:
+    """The functions that are in no other function, in order."""
+    inner = [c for c in code.co_consts if isinstance(c, CodeType)]
+    return [f for c in inner for f in ([c] if c.co_flags & inspect.CO_OPTIMIZED else functions_of(c))]
+
+
+def _text(code: CodeType) -> tuple[object, ...]:
+    """What a code object does, without its line numbers."""
+    constants = tuple(_text(c) if isinstance(c, CodeType) else repr(c) for c in code.co_consts)
+    return code.co_code, code.co_names, code.co_varnames, code.co_freevars, constants
+
+
+class Mutants:
+    """A plugin of pytest that runs mutants instead of the tests that are collected."""
+
+    def __init__(self, given: argparse.Namespace) -> None:
+        self.given, self.covering, self.counts = given, by_line(given.covered), Counter[str]()
+        old = given.results.read_text().splitlines() if given.results.exists() else []
+        self.done = {(r["path"], r["line"], r["change"]): r["result"] for r in map(json.loads, old)}
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        self.items = {item.nodeid: item for item in session.items}
+        self.functions: dict[tuple[str, str, int], list[FunctionType]] = defaultdict(list)
+        for f in gc.get_objects():
+            if isinstance(f, FunctionType):
+                self.functions[f.__code__.co_filename, f.__code__.co_qualname, f.__code__.co_firstlineno].append(f)
+        gc.freeze()  # it stays shared with what is forked
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        given = self.given
+        if self._forked([], None, Path("tla/core/ints.py"), 0) != "survived":
+            pytest.exit("tests fail without a mutant")
+        files = [
+            f.relative_to(ROOT) for p in given.paths for f in (sorted((ROOT / p).rglob("*.py")) if (ROOT / p).is_dir() else [ROOT / p])
+        ]
+        possible = [(path, *m) for path in files for m in mutants((ROOT / path).read_text(encoding="utf-8"))]
+        random.Random(given.seed).shuffle(possible)
+        first, step = map(int, given.part.split("/"))
+        for path, line, change, source in possible[: given.count][first::step]:
+            key = (str(path), line, change)
+            if key not in self.done:
+                self.done[key] = self._outcome(path, line, source)
+                with given.results.open("a") as results:
+                    results.write(json.dumps(dict(zip(("path", "line", "change", "result"), (*key, self.done[key])))) + "\n")
+            self.counts[self.done[key]] += 1
+            if self.done[key] != "seen":
+                print(f"{self.done[key]}  {path}:{line}  {change}", flush=True)
+        print(f"{dict(self.counts)}, of {len(possible)} possible")
+        return True
+
+    def _outcome(self, path: Path, line: int, source: str) -> str:
+        """Whether one of the tests fails with this source: seen, survived, or past the limit."""
+        name = str(ROOT / path)
+        codes = [functions_of(compile(text, name, "exec")) for text in ((ROOT / path).read_text(encoding="utf-8"), source)]
+        changed = [(a, b) for a, b in zip(*codes) if _text(a) != _text(b)]
+        if len(codes[0]) == len(codes[1]) and len(changed) == 1:
+            ((old, new),) = changed
+            found = self.functions.get((name, old.co_qualname, old.co_firstlineno), [])
+            if found and all(f.__code__.co_freevars == new.co_freevars for f in found):
+                return self._forked(found, new, path, line)
+        return self._imported(path, line, source)
+
+    def _tests(self, path: Path, line: int) -> list[str]:
+        return [test for test in tests_of(path, self.covering(path, line)) if test in self.items]
+
+    def _forked(self, found: list[FunctionType], code: CodeType | None, path: Path, line: int) -> str:
+        """With other code for a function that is imported."""
+        items = [self.items[test] for test in self._tests(path, line)]
+        child = os.fork()
         if child == 0:
-            _run(project, [str(path), *tests_of(path)], limit)  # it never returns
-        status = os.waitpid(child, 0)[1]
-    finally:
-        target.write_text(original, encoding="utf-8")
+            try:
+                os._exit(self._run(found, code, items))
+            finally:
+                os._exit(1)
+        return _result(os.waitpid(child, 0)[1])
+
+    def _run(self, found: list[FunctionType], code: CodeType | None, items: list[pytest.Item]) -> int:
+        _limited(self.given.limit)
+        null = os.open(os.devnull, os.O_RDWR)
+        for stream in (0, 1, 2):
+            os.dup2(null, stream)
+        for f in found:
+            f.__code__ = code  # type: ignore[assignment]
+        tla.cache_clear()
+        for item, following in zip(items, [*items[1:], None]):
+            if any(report.failed for report in runtestprotocol(item, log=False, nextitem=following)):
+                return 1
+        return 0
+
+    def _imported(self, path: Path, line: int, source: str) -> str:
+        """With another text of a module, in a copy of the project."""
+        tests = self._tests(path, line)
+        with tempfile.TemporaryDirectory() as folder:
+            project = Path(folder) / "project"
+            shutil.copytree(ROOT, project, ignore=shutil.ignore_patterns(".git", "__pycache__"))
+            (project / path).write_text(source, encoding="utf-8")
+            command = [sys.executable, "-m", "pytest", "-x", "-p", "no:cacheprovider", *tests]
+            ended = subprocess.run(command, cwd=project, capture_output=True, check=False, preexec_fn=lambda: _limited(self.given.limit))
+        return "past the limit" if ended.returncode < 0 else "seen" if ended.returncode else "survived"
+
+
+def _limited(seconds: int) -> None:
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
+    resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))
+
+
+def _result(status: int) -> str:
     if os.WIFSIGNALED(status):
         return "past the limit" if os.WTERMSIG(status) in (signal.SIGXCPU, signal.SIGKILL) else "seen"
-    return "survived" if os.WEXITSTATUS(status) == 0 else "seen"
-
-
-def _run(project: Path, tests: list[str], limit: int) -> None:
-    """The tests in this process, which ends with them."""
-    import pytest
-
-    resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 5))
-    resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))
-    os.chdir(project)
-    sys.path[:0] = [str(project), str(project / "tests")]
-    sys.dont_write_bytecode = True
-    null = os.open(os.devnull, os.O_RDWR)
-    for stream in (0, 1, 2):
-        os.dup2(null, stream)
-    code = 3
-    with contextlib.suppress(BaseException):
-        code = pytest.main(["-q", "-x", "-p", "no:cacheprovider", "--doctest-modules", *tests])
-    os._exit(int(code))
+    return "seen" if os.WEXITSTATUS(status) else "survived"
 
 
 def main() -> None:
@@ -196,36 +335,18 @@ def main() -> None:
     parser.add_argument("paths", nargs="+", type=Path, help="modules or packages, relative to the project")
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--limit", type=int, default=60, help="seconds of processor time for each mutant")
+    parser.add_argument("--part", default="0/1", help="K/N: the mutants K, K + N, ...")
+    parser.add_argument("--limit", type=int, default=40, help="seconds of processor time for each mutant")
+    parser.add_argument("--covered", type=Path, default=Path("covered.jsonl"))
     parser.add_argument("--results", type=Path, default=Path("mutants.jsonl"))
     given = parser.parse_args()
-    for name in ("numpy", "pytest", "sympy"):
-        importlib.import_module(name)  # each child has them
-    files = [f.relative_to(ROOT) for p in given.paths for f in (sorted((ROOT / p).rglob("*.py")) if (ROOT / p).is_dir() else [ROOT / p])]
-    sampled = [(path, *m) for path in files for m in mutants((ROOT / path).read_text(encoding="utf-8"))]
-    random.Random(given.seed).shuffle(sampled)
-    old = [json.loads(line) for line in given.results.read_text().splitlines()] if given.results.exists() else []
-    done = {(r["path"], r["line"], r["change"]): r["result"] for r in old}
-    with tempfile.TemporaryDirectory() as folder, given.results.open("a") as results:
-        project = Path(folder) / "project"
-        shutil.copytree(ROOT, project, ignore=shutil.ignore_patterns(".git", "__pycache__", "docs"))
-        counts: Counter[str] = Counter()
-        subprocess.run(
-            [sys.executable, "-m", "pytest", "-q", "--collect-only", "tests"], cwd=project, capture_output=True, check=False
-        )  # compiles
-        ints = Path("tla/core/ints.py")
-        if outcome(project, ints, (ROOT / ints).read_text(encoding="utf-8"), 10 * given.limit) != "survived":
-            sys.exit("tests fail without a mutant")
-        for path, line, change, source in sampled[: given.count]:
-            key = (str(path), line, change)
-            if key not in done:
-                done[key] = outcome(project, path, source, given.limit)
-                results.write(json.dumps(dict(zip(("path", "line", "change", "result"), (*key, done[key])))) + "\n")
-                results.flush()
-            counts[done[key]] += 1
-            if done[key] != "seen":
-                print(f"{done[key]}  {path}:{line}  {change}", flush=True)
-    print(f"{dict(counts)}, of {len(sampled)} possible")
+    given.covered, given.results = given.covered.absolute(), given.results.absolute()
+    os.chdir(ROOT)
+    if not given.covered.exists():
+        cover(given.covered)
+    files = sorted({json.loads(row)["test"].partition("::")[0] for row in given.covered.read_text().splitlines()})
+    ended = pytest.main(["-s", "-p", "no:cacheprovider", "-p", "no:xdist", *files], plugins=[Mutants(given)])
+    sys.exit(0 if ended == pytest.ExitCode.NO_TESTS_COLLECTED else ended)  # none was run here: mutants were
 
 
 if __name__ == "__main__":

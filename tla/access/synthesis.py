@@ -8,7 +8,6 @@ for one write and one read each step finds a vector outside of both.
 
 from __future__ import annotations
 
-import functools
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -128,7 +127,7 @@ def best_swizzle(
         )
     bound = sum(_least(a, width, row) for a in accesses)
     registers = [frozenset(_columns(a, "register")) - {0} for a in accesses]
-    most = bits.log2(max(1, max(row.widths) // width))
+    most = _vector_bits(width, row)
     longest = width * _longest(registers, most)
     best: Best | None = None
     searched = 0
@@ -179,17 +178,19 @@ def _longest(registers: Sequence[frozenset[int]], most: int) -> int:
     Offsets 1, 2, 4, ... within a vector are bits of the register's number, of the same elements for all accesses. So these go
     together as far as their registers have bits in common; the vectors of one end there, the others go on.
     """
-
-    @functools.cache
-    def best(going_on: frozenset[int]) -> int:
-        if not going_on:
-            return 0
-        shared = frozenset.intersection(*(registers[a] for a in going_on))
-        return (1 << min(most, len(shared))) + max(best(going_on - {a}) for a in going_on)
-
     if len(registers) > MAX_TOGETHER:
         return sum(1 << min(most, len(own)) for own in registers)
-    return best(frozenset(range(len(registers))))
+    best = {frozenset[int](): 0}  # of accesses that go on together, fewer before more
+    for count in range(1, len(registers) + 1):
+        for going_on in map(frozenset, itertools.combinations(range(len(registers)), count)):
+            shared = frozenset.intersection(*(registers[a] for a in going_on))
+            best[going_on] = (1 << min(most, len(shared))) + max(best[going_on - {a}] for a in going_on)
+    return best[frozenset(range(len(registers)))]
+
+
+def _vector_bits(width: int, row: Memory) -> int:
+    """How many bits an offset has within the widest vector of a memory."""
+    return bits.log2(max(1, max(row.widths) // width))
 
 
 def _vectors(layout: Any, registers: Sequence[frozenset[int]], most: int) -> int:
@@ -285,7 +286,7 @@ def _constructed(accesses: Sequence[LinearLayout], width: int, row: Memory) -> I
     n = accesses[0].get_total_out_dim_size_log2()
     registers = [_columns(a, "register") for a in accesses]
     shared = _independent(c for c in registers[0] if all(c in r for r in registers))
-    longest = bits.log2(max(1, max(row.widths) // width))
+    longest = _vector_bits(width, row)
     for count in range(min(longest, len(shared)), -1, -1):
         vector = shared[:count]
         for own in range(len(accesses)) if count == len(shared) else range(1):

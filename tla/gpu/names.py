@@ -123,7 +123,10 @@ def _argument(text: str) -> Any:
 
 
 def _nearest(name: str) -> str:
-    close = difflib.get_close_matches(name, names(), 1, 0.5)
+    if "_TMA_" in name or "_BULK_" in name:
+        return "make_tma_copy(...) makes a copy by TMA: it has no layout of threads"
+    same = [x for x in names() if x.startswith(name.partition("_")[0].upper() + "_")]
+    close = difflib.get_close_matches(name, same, 1, 0.5) or difflib.get_close_matches(name, names(), 1, 0.5)
     return f"did you mean {close[0]}?" if close else "atoms(arch='sm80') lists those of one architecture"
 
 
