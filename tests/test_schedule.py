@@ -181,7 +181,7 @@ def test_pieces_cover_each_element_once(turned):
                 (row, column, first), (high, wide, depth) = b.start, b.extents
                 seen[g][row : row + high, column : column + wide] += 1
                 assert high > 0 < wide and (first, depth) == (0, problems[g][2])
-                assert not column % 16 and (not row % 128 or not turned[0] or not row % 64)
+                assert column % (16 if turned[1] else 128) == row % (64 if turned[0] else 1) == 0  # of tiles of 64 by 128
         assert all((x == 1).all() for x in seen)
 
 
