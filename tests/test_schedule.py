@@ -180,8 +180,10 @@ def test_pieces_cover_each_element_once(turned):
             for g, b in core:
                 (row, column, first), (high, wide, depth) = b.start, b.extents
                 seen[g][row : row + high, column : column + wide] += 1
-                assert high > 0 < wide and (first, depth) == (0, problems[g][2])
-                assert column % (16 if turned[1] else 128) == row % (64 if turned[0] else 1) == 0  # of tiles of 64 by 128
+                assert (first, depth) == (0, problems[g][2])
+                assert min(high, wide) > 0
+                assert column % (16 if turned[1] else 128) == 0  # of tiles of 64 by 128
+                assert row % (64 if turned[0] else 1) == 0
         assert all((x == 1).all() for x in seen)
 
 
