@@ -63,8 +63,10 @@ def draw_kernel(x: Any, *, color_by: str, title: str | None, limit: int, thread:
     """
     if color_by not in ("thread", "value"):
         raise RangeError(f"color_by {color_by!r:.60} of {shown(x)}", "thread or value", "write color_by='thread'")
-    of = _of_copy if isinstance(x, (TiledCopy, CopyAtom)) else _of_linear if isinstance(x, LinearLayout) else _of_mma
-    tables, more, notes = of(x)
+    if isinstance(x, (TiledCopy, CopyAtom)):
+        tables, more, notes = _of_copy(x)
+    else:
+        tables, more, notes = _of_linear(x) if isinstance(x, LinearLayout) else _of_mma(x)
     chosen = None if thread is None else _checked_thread(x, thread, {n for held in tables for n in held.lanes})
     cut = sum(held.rows * held.columns for held in (*tables, *more)) > limit
     notes += [f"of each the first {CORNER[0]} rows and {CORNER[1]} columns at most"] if cut else []
