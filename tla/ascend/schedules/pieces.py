@@ -61,7 +61,12 @@ class TailInPieces:
 
 
 class _Aswt(BlockSwizzle):
-    """The swizzle with its own arguments: WindowLen, TransA and TransB."""
+    """The swizzle with its own arguments: WindowLen, TransA and TransB.
+
+    >>> from tla.ascend import GemmGroupedAswtTailSplitSwizzle
+    >>> GemmGroupedAswtTailSplitSwizzle[8, False, True]
+    GemmGroupedAswtTailSplitSwizzle[8, False, True]
+    """
 
     def __getitem__(self, arguments: Any) -> BlockSwizzle:
         given = arguments if isinstance(arguments, tuple) else (arguments,)
