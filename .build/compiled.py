@@ -64,7 +64,7 @@ def compiled(patterns, root, folder):
         print(f"tla: pure Python, for it could not be compiled: {lines[0].removeprefix(REFUSED)}", file=sys.stderr)
     record.write_text("\n".join(lines), encoding="utf-8")
     beside = {str(path): source.removesuffix(".py") + SUFFIX for source, path in modules.items()}
-    return {str(record): f"tla/{RECORD}", **beside}
+    return {**beside, str(record): f"tla/{RECORD}"}  # the record last: without it nothing is used that was copied half
 
 
 def compile_all(patterns, root, folder):

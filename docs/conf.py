@@ -25,6 +25,7 @@ html_theme_options = {"navigation_with_keys": True}
 html_copy_source = html_show_copyright = False
 html_static_path = ["_sphinx/static"]
 html_css_files = ["wide.css"]
+html_js_files = ["reached.js"]
 
 
 def without_the_end_of_examples(_app, _page, source):

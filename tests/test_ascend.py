@@ -408,6 +408,25 @@ def test_what_scales_are_asked_by_name():
             x.originShape()
 
 
+def test_calls_of_cpp_say_what_to_write_instead():
+    """hasattr needs the AttributeError; what is called though it is no function is a LeafTypeError."""
+    layout, tag = MakeLayout[half, zN](20, 30), zN[half](20, 30)
+    t = tla.MakeTensor(None, layout, "GM")
+    for name, instead in ascend.tags.INSTEAD.items():
+        assert not hasattr(tag, name)
+        with pytest.raises(AttributeError, match=re.escape(f"{name!r}; write {instead}")):
+            getattr(tag, name)(0)
+    for call in (layout.shape, layout.stride, layout.origin_shape, t.shape, t.coord, tag.shape, tag.stride):
+        with pytest.raises(tla.LeafTypeError, match=r"leave out the \(\): t.shape"):
+            call()
+    with pytest.raises(tla.LeafTypeError, match=r"write t.layout, without \(\)"):
+        t.layout()
+    with pytest.raises(AttributeError, match=r"it is the layout; leave out .layout"):
+        layout.layout()
+    assert not hasattr(layout, "layout")
+    assert not hasattr(layout, "originShape")
+
+
 #: Records that functions hand out: a caller makes none.
 RECORDS = {"Architecture", "Block", "Bursts", "Edge", "Element", "Fit", "Moved", "Tag", "Tagged", "Transfer", "TransferInstruction"}
 WRONG = (None, "text", -1, 0, 2**70, (), (1, 2, 3, 4, 5, 6, 7), 1.5, True, [1], {}, np.zeros(3))

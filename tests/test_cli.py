@@ -199,7 +199,7 @@ def test_streams_that_are_closed(arguments, closed):
 
 
 def test_docstrings_and_assertions_are_not_needed():
-    """python -OO drops both."""
+    """python -OO drops both; docstrings of what is compiled stay."""
     for arguments, shown in {
         "offset (4,2):(1,4) 1,1": "5\n",
         "show (4,2):(1,4)": "0 4",
@@ -213,7 +213,8 @@ def test_docstrings_and_assertions_are_not_needed():
         assert (done.returncode, done.stderr) == (0, "")
         assert shown in done.stdout
     question = "from tla.apps.explore import answer; print(answer('composition((6,2):(8,2), (4,3):(3,1))')['steps'][0]['why'])"
-    done = subprocess.run([sys.executable, "-OO", "-c", question], capture_output=True, text=True, check=False)
+    environment = {**os.environ, "TLA_COMPILED": "0"}
+    done = subprocess.run([sys.executable, "-OO", "-c", question], capture_output=True, text=True, check=False, env=environment)
     assert (done.returncode, done.stdout) == (0, "\n")
 
 
@@ -229,6 +230,17 @@ def test_composed_layouts_from_a_shell(capsys):
     code, out, _ = run(capsys, "lower", "f32[6,10]{1,0:T(3,5)(2,2)}")
     assert code == 0
     assert " o _0 o " in out
+
+
+@pytest.mark.parametrize("by", ["shape", "space", "peak", "relayout"])
+def test_what_contradicts_is_said_whatever_is_added_up(capsys, tmp_path, by):
+    header = "HloModule m, is_scheduled=true, entry_computation_layout={(f32[8,128]{0,1:T(8,128)})->f32[8,128]{1,0:T(8,128)}}\n"
+    body = "ENTRY %e {\n  %a = f32[8,128]{1,0:T(8,128)} parameter(0)\n  ROOT %b = f32[8,128]{1,0:T(8,128)S(7)} negate(%a)\n}\n"
+    (tmp_path / "p").write_text(header + body)
+    code, _, err = run(capsys, "hlo", str(tmp_path / "p"), "--by", by)
+    assert code == 0
+    assert "line 3: parameter(0) is f32[8,128]{1,0:T(8,128)}, line 1 takes f32[8,128]{0,1:T(8,128)}" in err
+    assert "line 4: memory space S(7) is not known" in err
 
 
 LONG = "bf16[8,1,1280,16384]{3,2,0,1:T(8,128)(2,1)S(1)}"
@@ -393,7 +405,7 @@ def test_hlo_by_peak_and_by_relayout(capsys, tmp_path):
         (["offset", "(f32[3], f32[4])", "1"], "tla: (f32[3], f32[4]): 2 layouts\n"),
         (["show", "1073741824:1", "--json"], "tla: 1073741824 offsets of 1073741824:1\n  expected  1048576 at most\n"),
         (["show", "(4,2):(1)"], "tla: Layout: (4,2) has 2 modes and (1) has 1\n"),
-        (["draw", "(4,2):(1,4)", "--color-by", "taste"], "tla: color_by 'taste'\n  expected  one of tile, offset, bank, thread,"),
+        (["draw", "(4,2):(1,4)", "--color-by", "taste"], "tla: color_by 'taste'\n  expected  one of tile, offset, bank, ub_bank, thread,"),
         (["draw", "(4,2):(1,4)", "--color-by", "lane"], "tla: color_by 'lane' of (4,2):(1,4)\n  expected  an XLA shape"),
         (["draw", "(4,2):(1,4)", "--tile", "2"], "tla: tile 2 of (4,2):(1,4)\n  expected  2 integers, one per top-level mode\n"),
         (["draw", "(4,2):(1,4)", "--tile", "2,0"], "tla: tile (2,0) of (4,2):(1,4)\n  expected  integers of 1 or more\n"),
@@ -507,6 +519,35 @@ def test_a_full_disk_is_one_message():
     )
     assert done.returncode == 1
     assert done.stderr.startswith("tla: No space left on device")
+
+
+@pytest.mark.parametrize(
+    ("layout", "coord", "offset", "outside"),
+    [
+        ("(4,2):(2,1)", "3,1", 7, False),
+        ("(4,2):(2,1)", "4,0", 8, True),
+        ("(4,2):(2,1)", "7", 7, False),
+        ("(4,2):(2,1)", "8", 2, True),
+        ("((2,2),3):((1,6),2)", "(1,1),2", 11, False),
+        ("((2,2),3):((1,6),2)", "(2,0),2", 6, True),
+        ("4:1", "4", 4, True),
+    ],
+)
+def test_an_offset_outside_warns(capsys, layout, coord, offset, outside):
+    code, out, err = run(capsys, "offset", layout, coord)
+    assert (code, out.strip()) == (0, str(offset))
+    assert ("is outside of the shape" in err) == outside
+    assert json.loads(run(capsys, "offset", layout, coord, "--json")[1])["outside"] == outside
+
+
+def test_what_is_held_by_threads_is_shown_too(capsys):
+    blocked = "#ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [4, 8], warpsPerCTA = [2, 1], order = [1, 0]}>"
+    for text, first in ((blocked, "T0V0"), ("SM80_16x8x16_F32F16F16F32_TN", "T0V0")):
+        code, out, _ = run(capsys, "show", text)
+        assert code == 0
+        assert first in out
+    code, out, _ = run(capsys, "access", f"tensor<16x64xf16, {blocked}>", "(16,64):(64,1)", "--bits", "16")
+    assert out.startswith("64-bit accesses: 4 wavefronts, 2 at least; 2-way conflict")
 
 
 def test_json_of_a_large_layout_needs_no_grid(capsys):

@@ -176,7 +176,7 @@ def test_seed_examples_of_tla(tmp_path):
 
 @pytest.fixture(scope="module")
 def random_cases():
-    return [random_case(seed) for seed in range(amount(300, 600))]
+    return [random_case(seed) for seed in range(amount(200, 600))]
 
 
 @pytest.mark.parametrize("flags", [("-O1",), UNDEFINED], ids=["plain", "undefined"])

@@ -814,6 +814,8 @@ def test_triton_texts_that_are_wrong_say_where():
         ("#", "the text ends", 1),
         ("#ttng.tensor_memory_scales_encoding<>", "tensor memory", 0),
         ("#x = #x", "is a name", 0),
+        (f"tensor<1073741824x1073741824xf16, {BLOCKED}>", "2**18 at most", None),  # 2 EiB of registers
+        (f"tensor<3x4xf16, {BLOCKED}>", "power", 0),
     ):
         error = answer(text)["error"]
         assert what in error["what"] or what in error["fix"] + error["expected"], error

@@ -134,23 +134,26 @@ def test_each_module_may_be_the_first(module, said_first):
     assert said_first[module] == "3 M:1 (M,2):(_1,M)\nSw<1,0,1> o _0 o _4:_1\n"
 
 
-def processor_time(code, **environment):
-    """Seconds of processor time of a fresh interpreter that runs `code`, the least of several: other programs do not count."""
-    least = float("inf")
-    for _ in range(8):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        run(code, **environment)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        least = min(least, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+def processor_times(*codes, **environment):
+    """Seconds of processor time of a fresh interpreter for each of some codes, in turn, the least of several rounds: other programs
+    do not count."""
+    least = [float("inf")] * len(codes)
+    for _ in range(10):
+        for k, code in enumerate(codes):
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            run(code, **environment)
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            least[k] = min(least[k], after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
     return least
 
 
 def test_import_is_light(tmp_path):
-    """At most 40 ms more than a bare interpreter, where that starts in 10 ms: modules of the standard library and all, compiled before."""
-    cache = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(tmp_path)}
+    """At most 40 ms more than a bare interpreter, where that starts in 10 ms: modules of the standard library and all, with their bytecode.
+    Of the Python files: a compiled build may be one without optimisation."""
+    cache = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(tmp_path), "TLA_COMPILED": "0"}
     run("import tla", **cache)
-    bare = processor_time("pass", **cache)
-    assert processor_time("import tla", **cache) - bare <= 4 * bare
+    bare, loaded = processor_times("pass", "import tla", **cache)
+    assert loaded - bare <= 4 * bare
 
 
 def test_a_star_import_takes_nothing_of_pythons():

@@ -2,12 +2,16 @@
 
 import itertools
 
+import numpy as np
 import pytest
 
 from tla import ArithmeticTuple, LeafTypeError, RangeError, TlaError, ascend
 from tla.ascend import (
     BlockSwizzle,
     ColumnBlockSwizzle,
+    EpilogueHorizontalTileSwizzle,
+    EpilogueIdentityTileSwizzle,
+    GemmGroupedAswtTailSplitSwizzle,
     GemmIdentityBlockSwizzle,
     SingleCoreSplitkGemmIdentityBlockSwizzle,
     SplitkGemmIdentityBlockSwizzle,
@@ -18,15 +22,20 @@ from tla.ascend import (
 from truth import rows
 
 KINDS = [x for x in vars(ascend).values() if isinstance(x, BlockSwizzle)]
+EPILOGUES = (EpilogueIdentityTileSwizzle, EpilogueHorizontalTileSwizzle)
+PRODUCTS = [x for x in KINDS if x not in EPILOGUES]
+
+
+def with_arguments(kind, *arguments):
+    return kind if kind is ColumnBlockSwizzle or kind in EPILOGUES else kind[arguments]
 
 
 def schedule_of(case):
-    kind = getattr(ascend, case["kind"])
-    kind = kind if kind is ColumnBlockSwizzle else kind[case["offset"], case["direction"]]
+    kind = with_arguments(getattr(ascend, case["kind"]), case["offset"], case["direction"])
     return kind(tuple(case["problem"]), tuple(case["tile"]), cores=case["cores"], splitkFactor=case["split"])
 
 
-@pytest.mark.parametrize("name", [kind.name for kind in KINDS])
+@pytest.mark.parametrize("name", [kind.name for kind in PRODUCTS if kind is not GemmGroupedAswtTailSplitSwizzle])
 def test_the_blocks_of_each_core_are_those_of_the_headers(name):
     """Where k has fewer blocks than slices, C++ gives extents past the end of k, or below 0: docs/differences.md."""
     cases = [case for case in rows("tla/swizzles.json") if case["kind"] == name]
@@ -42,11 +51,11 @@ def test_the_blocks_of_each_core_are_those_of_the_headers(name):
     assert beyond == (11 if name == "SplitkGemmIdentityBlockSwizzle" else 0)
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=str)
+@pytest.mark.parametrize("kind", PRODUCTS, ids=str)
 def test_every_element_is_multiplied_once(kind):
     """Over all blocks, each (m, n, k) of the problem in exactly one, also where there are more cores than blocks."""
     for problem, cores, arguments in itertools.product(((1, 1, 1), (20, 33, 9)), (3, 50), ((2, 1), (3, 0))):
-        swizzle = kind if kind is ColumnBlockSwizzle else kind[arguments]
+        swizzle = with_arguments(kind, *arguments)
         more = {"splitkFactor": 2} if kind.splits else {}
         s = swizzle(problem, (8, 8, 4), cores=cores, **more)
         seen = [point for b in s.order() for point in itertools.product(*(range(first, first + n) for first, n in zip(b.start, b.extents)))]
@@ -57,8 +66,8 @@ def test_every_element_is_multiplied_once(kind):
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_strips_are_the_order_as_layouts(kind):
     for problem, (offset, direction) in itertools.product(((70, 50, 8), (8, 90, 8), (33, 9, 8)), ((1, 0), (2, 0), (4, 1), (5, 0), (5, 1))):
-        swizzle = kind if kind is ColumnBlockSwizzle else kind[offset, direction]
-        s = swizzle(problem, (8, 8, 8))
+        swizzle = with_arguments(kind, offset, direction)
+        s = swizzle(problem[: kind.rank], (8, 8, 8)[: kind.rank])
         coords = []
         for strip in s.strips:
             assert strip.first == len(coords)
@@ -133,6 +142,51 @@ def test_the_blocks_of_a_convolution_are_places_by_channels():
         assert [[batch, *divmod(b.m, wide), b.n] for batch, b in blocks] == case["blocks"]
 
 
+def test_the_blocks_of_a_convolution_in_three_dimensions():
+    """Conv3dIdentityBlockSwizzle of the headers: places by batches, depths and channels in turn."""
+    for case in rows("tla/swizzles.json", "conv3d"):
+        _, deep, channels, places = case["loops"]
+        across = case["loops"][0] * deep * channels
+        (blocks,) = GemmIdentityBlockSwizzle[case["offset"], case["direction"]]((places, across, 1), (1, 1, 1)).table
+        assert [[b.n // channels // deep, b.n // channels % deep, b.n % channels, b.m] for b in blocks] == case["blocks"]
+
+
+def test_the_tiles_of_an_epilogue():
+    for case in rows("tla/swizzles.json", "epilogue"):
+        s = getattr(ascend, case["kind"])((*case["problem"],), (*case["tile"],), cores=case["cores"])
+        assert [[[b.m, b.n, *b.extents[:2]] for b in core] for core in s.table] == case["blocks"]
+        assert repr(s) == f"{case['kind']}({tuple(case['problem'])}, {tuple(case['tile'])}, cores={case['cores']})"
+        assert s.traffic() == (0, 0)  # it reads neither A nor B
+        assert all(b.start == (b.m * s.tile[0], b.n * s.tile[1], 0) and b.extents[2] == 0 for b in s.order())
+
+
+def test_windows_of_groups_and_the_pieces_of_their_tail():
+    """GemmGroupedAswtTailSplitSwizzle of the headers: `GetTileIdx` and `GetBlockShape` of each core, problem after problem."""
+    cut = 0
+    for case in rows("tla/swizzles.json", "aswt"):
+        tile, swizzle = (*case["tile"], 16), GemmGroupedAswtTailSplitSwizzle[tuple(case["arguments"])]
+        made = grouped([*map(tuple, case["problems"])], tile, cores=case["cores"], swizzle=swizzle)
+        assert [[[g, b.m, b.n, *b.start[:2], *b.extents[:2]] for g, b in core] for core in made] == case["blocks"], case
+        cut += any(b.start != (b.m * tile[0], b.n * tile[1], 0) for core in made for _, b in core)
+    assert cut == 11
+    assert repr(GemmGroupedAswtTailSplitSwizzle) == "GemmGroupedAswtTailSplitSwizzle[4, False, True]"
+
+
+@pytest.mark.parametrize("turned", list(itertools.product((False, True), repeat=2)))
+def test_pieces_cover_each_element_once(turned):
+    for problems, cores in (([(200, 300, 9)], 24), ([(64, 300, 9), (130, 129, 9), (0, 4, 4)], 20), ([(500, 40, 9), (1, 300, 9)], 7)):
+        seen = [np.zeros(problem[:2], int) for problem in problems]
+        for core in grouped(problems, (64, 128, 4), cores=cores, swizzle=GemmGroupedAswtTailSplitSwizzle[(3, *turned)]):
+            for g, b in core:
+                (row, column, first), (high, wide, depth) = b.start, b.extents
+                seen[g][row : row + high, column : column + wide] += 1
+                assert (first, depth) == (0, problems[g][2])
+                assert min(high, wide) > 0
+                assert column % (16 if turned[1] else 128) == 0  # of tiles of 64 by 128
+                assert row % (64 if turned[0] else 1) == 0
+        assert all((x == 1).all() for x in seen)
+
+
 @pytest.mark.parametrize(
     ("make", "error", "text"),
     [
@@ -150,6 +204,11 @@ def test_the_blocks_of_a_convolution_are_places_by_channels():
         (lambda: GemmIdentityBlockSwizzle((4, 4, 4), (2, 2, 2), cores=0), RangeError, "1 or more"),
         (lambda: grouped([], (1, 1, 1), cores=0), RangeError, "1 or more"),
         (lambda: grouped([(1, 1, 1)], (1, 1, 1), swizzle=ColumnBlockSwizzle), LeafTypeError, "from core to core"),
+        (lambda: EpilogueHorizontalTileSwizzle((4, 4, 4), (2, 2)), LeafTypeError, r"expected +\(m, n\)\n +fix +write \(128, 256\)"),
+        (lambda: EpilogueIdentityTileSwizzle[1], LeafTypeError, "it has one order"),
+        (lambda: GemmGroupedAswtTailSplitSwizzle[0], RangeError, "a window of 1 or more"),
+        (lambda: GemmGroupedAswtTailSplitSwizzle[4, 2], RangeError, "False or True"),
+        (lambda: GemmGroupedAswtTailSplitSwizzle[4, 0, 1, 1], LeafTypeError, "TransA and TransB"),
         (lambda: GemmIdentityBlockSwizzle("a", (1, 1, 1)), LeafTypeError, r"\(m, n, k\)"),
         (lambda: GemmIdentityBlockSwizzle["x"], TlaError, "'x'"),
     ],

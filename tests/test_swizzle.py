@@ -129,7 +129,7 @@ def test_chains_lean_right_and_nothing_swapped_collapses():
         lambda: tla.upcast[2](Swizzle[1, 0, -2]()),
         lambda: tla.upcast[3](Swizzle[1, 2, 3]()),
         lambda: tla.upcast[2](parse("Sw<1,2,3> o 3 o _8:_1")),
-        lambda: tla.cosize(parse("Sw<3,0,3> o _0 o (1000,1000):(1000,1)")),
+        lambda: tla.cosize(parse("Sw<3,0,3> o _0 o (1000,1001):(1000,1)")),
         lambda: slice_and_offset((0,), parse("Sw<3,0,3> o _0 o (_8,_8):(_8,_1)")),
     ],
 )
@@ -137,6 +137,12 @@ def test_refused_and_no_crash(f):
     with pytest.raises(TlaError) as caught:
         f()
     assert caught.value.reason.fix
+
+
+def test_cosize_of_whole_blocks_needs_no_list_of_offsets():
+    assert tla.cosize(parse("Sw<3,0,3> o _0 o (1000,1000):(1000,1)")) == 10**6
+    small = parse("Sw<3,0,3> o _0 o (16,8):(8,1)")
+    assert tla.cosize(small) == 1 + max(small(i) for i in range(128))
 
 
 def test_the_fixes_of_swizzles_work():

@@ -365,6 +365,11 @@ def test_the_text_of_transfers(golden):
         ),
         "rows, padded": transfer(at("GM", half, row_major, 5, 21), at("UB", half, row_major, 5, 21, ld=32), element=half, pad=True),
         "to L0A of Ascend950": transfer(at("L1", half, zN, 20, 30), at("L0A", half, zN, 20, 30), "Ascend950"),
+        "4 bits, as bytes": transfer(at("GM", ascend.int4b, row_major, 20, 30, ld=90), at("L1", ascend.int4b, zN, 20, 30)),
+        "4 bits, transposed": transfer(at("L1", ascend.int4b, zN, 128, 64), at("L0B", ascend.int4b, nZ, 128, 64)),
+        "4 bits of Ascend950": transfer(
+            at("GM", ascend.fp4_e2m1, row_major, 20, 30, ld=90), at("L1", ascend.fp4_e2m1, zN, 20, 30), "Ascend950"
+        ),
         "out of Ascend950": transfer(l0c, at("GM", half, row_major, 20, 30), "Ascend950", element=half),
     }
     golden("ascend/transfers.txt", "".join(f"// {name}\n{made}\n" for name, made in cases.items()))

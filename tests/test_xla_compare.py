@@ -122,7 +122,7 @@ def random_digits(rng, gaps):
 def test_every_layout_whose_digits_clear_each_other_has_a_spec(gaps):
     rng = random.Random(7)
     levels = Counter()
-    for _ in range(amount(40, 200)):
+    for _ in range(amount(25, 200)):
         layout = random_digits(rng, gaps)
         found, index = xla.raise_(layout), tuple(np.indices(tuple(map(int, layout.origin_shape))))
         assert np.array_equal(xla.linear_index(found, index), layout(*index)), (layout, found)
@@ -385,7 +385,7 @@ def test_a_gap_that_ends_inside_of_the_last_step():
     ):
         assert str(xla.lower(tiles)) == text
     rng = random.Random(5)
-    for _ in range(amount(75, 500)):
+    for _ in range(amount(30, 500)):
         sizes = [rng.randint(2, 4) for _ in range(rng.randint(2, 5))]
         strides, reach = [], rng.choice((1, 1, 3))
         for n in sizes:

@@ -1,12 +1,20 @@
-"""The directive `api`: its argument is a module, its body the names of that which are told here, from their docstrings."""
+"""The directive `api`: its argument is a module, its body the names of that which are told here, from their docstrings.
 
+The directive `names` lists what all of these tell, each with its first line.
+"""
+
+import re
 from importlib import import_module
 from inspect import getdoc
 from itertools import groupby
+from pathlib import Path
 
 from sphinx.util.docutils import SphinxDirective
 
-from docstrings import restructured
+from docstrings import inline, restructured
+
+BLOCK = re.compile(r"^```\{api\} (\S+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+SENTENCE = re.compile(r"(?:`[^`]*`: *)?(.*?(?:[.:](?=\s|$)|$))", re.DOTALL)
 
 
 def directives(module, names):
@@ -33,7 +41,7 @@ def values(module, names, kind):
     yield from (f"             {name}" for name in others)
     yield from (f"   :module: {module}", "")
     is_public = kind is getattr(import_module(module), kind.__name__, None)
-    text = [f":py:class:`~{module}.{kind.__name__}`"] if is_public else restructured(getdoc(kind).split("\n"))
+    text = [f":py:class:`~{module}.{kind.__name__}`"] if is_public else restructured((getdoc(kind) or "").split("\n"))
     yield from (f"   {line}" for line in [*text, ""])
 
 
@@ -45,6 +53,22 @@ class Api(SphinxDirective):
         return self.parse_text_to_nodes("\n".join(["```{eval-rst}", *lines, "```"]))
 
 
+def summaries(pages):
+    """A line for each name of these pages: a link to it, and the first sentence of its docstring."""
+    told = [(module, name) for page in pages for module, names in BLOCK.findall(page.read_text(encoding="utf-8")) for name in names.split()]
+    for module, name in sorted(told, key=lambda pair: (pair[1].lower(), pair[0])):
+        first = (getdoc(getattr(import_module(module), name)) or "").split("\n\n")[0]
+        sentence = " ".join(SENTENCE.match(first)[1].rstrip(":").split())
+        yield f"* :py:obj:`{name} <{module}.{name}>` ({module}): {inline(sentence)}"
+
+
+class Names(SphinxDirective):
+    def run(self):
+        pages = sorted(Path(self.env.srcdir, "api").glob("*.md"))
+        return self.parse_text_to_nodes("\n".join(["```{eval-rst}", *summaries(pages), "```"]))
+
+
 def setup(app):
     app.add_directive("api", Api)
+    app.add_directive("names", Names)
     return {"parallel_read_safe": True}

@@ -8,7 +8,6 @@ for one write and one read each step finds a vector outside of both.
 
 from __future__ import annotations
 
-import functools
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -179,17 +178,14 @@ def _longest(registers: Sequence[frozenset[int]], most: int) -> int:
     Offsets 1, 2, 4, ... within a vector are bits of the register's number, of the same elements for all accesses. So these go
     together as far as their registers have bits in common; the vectors of one end there, the others go on.
     """
-
-    @functools.cache
-    def best(going_on: frozenset[int]) -> int:
-        if not going_on:
-            return 0
-        shared = frozenset.intersection(*(registers[a] for a in going_on))
-        return (1 << min(most, len(shared))) + max(best(going_on - {a}) for a in going_on)
-
     if len(registers) > MAX_TOGETHER:
         return sum(1 << min(most, len(own)) for own in registers)
-    return best(frozenset(range(len(registers))))
+    best = {frozenset[int](): 0}  # of accesses that go on together, fewer before more
+    for count in range(1, len(registers) + 1):
+        for going_on in map(frozenset, itertools.combinations(range(len(registers)), count)):
+            shared = frozenset.intersection(*(registers[a] for a in going_on))
+            best[going_on] = (1 << min(most, len(shared))) + max(best[going_on - {a}] for a in going_on)
+    return best[frozenset(range(len(registers)))]
 
 
 def _vector_bits(width: int, row: Memory) -> int:

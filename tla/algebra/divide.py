@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..core import arithmetic
+from ..core.cache import memo
 from ..core.digits import Modes
 from ..core.errors import DivisibilityError, Predicate, RankError, Reason
 from ..core.int_tuple import IntTuple, Underscore, as_int_tuple, modes_of, opened, product_each, rank, shown, size
@@ -131,6 +132,7 @@ def logical_product(a: Layout, b: Layout) -> Layout:
     return join([a, composition(complement(a, mul(size(a), cosize(b))), b)])
 
 
+@memo
 @by_kind(Layout)
 def zipped_divide(layout: Layout, tiler: TilerLike) -> Layout:
     """logical_divide with the tiles gathered: ((tile, ...), (rest, ...)).
@@ -149,6 +151,7 @@ def zipped_divide(layout: Layout, tiler: TilerLike) -> Layout:
     return join(_halves(logical_divide(layout, tiler), opened(tiler)))
 
 
+@memo
 @by_kind(Layout)
 def tiled_divide(layout: Layout, tiler: TilerLike) -> Layout:
     """logical_divide with the tiles gathered and the rest side by side: ((tile, ...), rest, ...).
@@ -162,6 +165,7 @@ def tiled_divide(layout: Layout, tiler: TilerLike) -> Layout:
     return _tiled(*_halves(logical_divide(layout, tiler), opened(tiler)))
 
 
+@memo
 @by_kind(Layout)
 def flat_divide(layout: Layout, tiler: TilerLike) -> Layout:
     """logical_divide with tiles and rest side by side: (tile, ..., rest, ...).
@@ -175,6 +179,7 @@ def flat_divide(layout: Layout, tiler: TilerLike) -> Layout:
     return _flat(*_halves(logical_divide(layout, tiler), opened(tiler)))
 
 
+@memo
 @by_kind(Layout)
 def zipped_product(layout: Layout, tiler: TilerLike) -> Layout:
     """logical_product with the blocks gathered: ((block, ...), (copies, ...)). Source: CuTe `zipped_product`.
@@ -186,6 +191,7 @@ def zipped_product(layout: Layout, tiler: TilerLike) -> Layout:
     return join(_halves(logical_product(layout, tiler), opened(tiler)))
 
 
+@memo
 @by_kind(Layout)
 def tiled_product(layout: Layout, tiler: TilerLike) -> Layout:
     """logical_product with the blocks gathered and the copies side by side. Source: CuTe `tiled_product`.
@@ -197,6 +203,7 @@ def tiled_product(layout: Layout, tiler: TilerLike) -> Layout:
     return _tiled(*_halves(logical_product(layout, tiler), opened(tiler)))
 
 
+@memo
 @by_kind(Layout)
 def flat_product(layout: Layout, tiler: TilerLike) -> Layout:
     """logical_product with blocks and copies side by side. Source: CuTe `flat_product`.
@@ -300,6 +307,7 @@ def _flat(tiles: Layout, rests: Layout) -> Layout:
     return join([*_spread(tiles), *_spread(rests)])
 
 
+@memo
 @by_kind(Layout)
 def blocked_product(block: Layout, tiler: Layout) -> Layout:
     """The block repeated, mode by mode: in each mode the block's coordinate is fastest, ((block 0, copies 0), ...).
@@ -314,6 +322,7 @@ def blocked_product(block: Layout, tiler: Layout) -> Layout:
     return join([join(pair) for pair in zip(blocks, copies)])
 
 
+@memo
 @by_kind(Layout)
 def raked_product(block: Layout, tiler: Layout) -> Layout:
     """The block repeated, mode by mode: in each mode the copies' coordinate is fastest, ((copies 0, block 0), ...).

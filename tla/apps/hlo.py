@@ -16,7 +16,7 @@ from ..xla.curve import as_svg, as_text, in_units
 from . import terminal
 from .terminal import Answer
 
-_module, _vocabulary = OnDemand("tla.xla.module"), OnDemand("tla.xla.vocabulary")
+_module, _program, _vocabulary = OnDemand("tla.xla.module"), OnDemand("tla.xla.program"), OnDemand("tla.xla.vocabulary")
 _WAYS = ("shape", "operation", "computation", "space", "copy", "peak", "relayout")
 _SORTS = ("waste", "bytes", "count")
 
@@ -38,6 +38,7 @@ def options(sub: argparse.ArgumentParser) -> None:
 def hlo(arguments: argparse.Namespace) -> Answer:
     """Report what an HLO program allocates: by shape, operation, computation or memory space; its peak; its copies."""
     errors: list[ParseError] = []
+    around: list[str] = []  # lines outside of computations: the header
     least, space = _bytes(arguments.min), _space(arguments.space)
     if arguments.top is not None and arguments.top < 1:
         raise RangeError(f"--top {arguments.top}", "1 or more", "leave it out for all")
@@ -54,7 +55,7 @@ def hlo(arguments: argparse.Namespace) -> Answer:
             _say_unread(errors)
             _say([*xla.unknown_names(x for lines in module.computations.values() for x in lines), *xla.contradictions(module)])
             return _moves(moves, arguments, least, space)
-        lines = [*xla.read_hlo(file, errors.append)]
+        lines = [*_program.read_lines(file, errors.append, around.append)]
     _say_unread(errors)
     if not lines:
         raise LeafTypeError(
@@ -64,7 +65,7 @@ def hlo(arguments: argparse.Namespace) -> Answer:
         )
     warnings = [*xla.unknown_names(lines)]
     found = xla.totals(lines, arguments.by, arguments.interiors, space, warnings.append)
-    _say([*warnings, *xla.contradictions(_module.module_of(lines))])
+    _say([*warnings, *xla.contradictions(_module.module_of(lines, around))])
     return _totals(found, arguments, least)
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import TYPE_CHECKING, Any
 
 from .. import xla
 from ..core.errors import LoweringError, RangeError, RankError
-from ..core.int_tuple import product_each, size
+from ..core.int_tuple import product, product_each, size
 from ..core.layout import require_origin
 from ..core.on_demand import OnDemand
 from ..xla.grammar import named_shape
@@ -103,11 +104,10 @@ def _lowered(value: dict[str, Any]) -> str:
 def show(arguments: argparse.Namespace) -> Answer:
     """The grid of offsets of a layout; padding is a dot. Of a layout that is too large, its corner."""
     program = closed(arguments.layout)
-    drawn = layouts_in(arguments.layout, program)
     if not arguments.json:
-        scene = viz.draw(*subjects(program))
+        scene = viz.draw(*_drawables(arguments.layout, program))
         return None, lambda _: _as_text(scene, arguments.all)
-    layout = layout_of(only(arguments.layout, drawn))
+    layout = layout_of(only(arguments.layout, layouts_in(arguments.layout, program)))
     if size(layout) > MAX_LISTED:
         raise RangeError(f"{size(layout)} offsets of {layout}", f"{MAX_LISTED} at most", "leave --json out: then it is the corner")
     return {"layout": str(layout), "origin_shape": str(layout.origin_shape), "offsets": _offsets.offsets(layout).tolist()}, str
@@ -141,14 +141,25 @@ def _drawables(text: str, program: Program) -> tuple[Any, ...]:
 
 
 def offset(arguments: argparse.Namespace) -> Answer:
-    """The offset of a coordinate, in elements. The index of an XLA array has to be inside of it."""
+    """The offset of a coordinate, in elements; a warning of one that is outside. The index of an XLA array has to be inside of it."""
     coord = read_coord(arguments.coord)
     subject = only(arguments.layout, known_layouts(arguments.layout))
     if isinstance(subject, xla.ArrayShape):
         found = xla.linear_index(subject, coord if isinstance(coord, tuple) else (coord,))
     else:
         found = subject(coord)
-    return {"layout": arguments.layout, "coord": str(coord), "offset": plain(found)}, lambda value: str(value["offset"])
+    outside = not isinstance(subject, xla.ArrayShape) and _is_outside(coord, subject.shape)
+    if outside:
+        print(f"tla: {arguments.coord} is outside of the shape {subject.shape}: the layout goes on as it is written", file=sys.stderr)
+    value = {"layout": arguments.layout, "coord": str(coord), "offset": plain(found), "outside": outside}
+    return value, lambda value: str(value["offset"])
+
+
+def _is_outside(coord: Any, shape: Any) -> bool:
+    """Whether a part of a coordinate is past the extent of its mode, or before it."""
+    if isinstance(coord, tuple):
+        return any(_is_outside(c, s) for c, s in zip(coord, shape if isinstance(shape, tuple) else (shape,)))
+    return not 0 <= int(coord) < int(product(shape))
 
 
 def _as_text(scene: viz.Scene, whole: bool) -> str:

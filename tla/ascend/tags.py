@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..core.arithmetic import round_up
 from ..core.cache import memo
@@ -26,6 +26,15 @@ from ..core.profiles import flatten
 from ..core.questions import at_most, divides
 from ..core.strides import Shape, Stride
 from .element import as_element
+
+#: What C++'s tags have under another name, and how it is written here.
+INSTEAD = {
+    "Capacity": "tag.capacity",
+    "GetOffset": "tag.layout(row, column)",
+    "GetTileLayout": "GetTileLayout(tag.layout, tile, (0, 0))",
+    "orgShape": "tag.sizes[i]",
+    "originShape": "tag.layout.origin_shape",
+}
 
 _1, _2, _16, _32 = Int[1](), Int[2](), Int[16](), Int[32]()
 
@@ -161,6 +170,12 @@ class Tagged:
     sizes: tuple[Any, ...]
     outer: tuple[Any, ...] = ()
     ld: Any = None
+
+    if not TYPE_CHECKING:  # a checker would take any name for an attribute
+
+        def __getattr__(self, name):
+            instead = f"; write {INSTEAD[name]}" if name in INSTEAD else ""
+            raise AttributeError(f"a tag with its sizes has no attribute {name!r}{instead}")
 
     @property
     def block(self) -> Shape:

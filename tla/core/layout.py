@@ -90,7 +90,8 @@ class Layout(AnyLayout, metaclass=_LayoutMeta):
         def __getattr__(self, name):
             """shape and stride of a layout that was worked out in plain ints: they are wrapped when one is first asked for."""
             if name not in ("shape", "stride"):
-                raise AttributeError(f"a Layout has no attribute {name!r}{'; write origin_shape' if name == 'originShape' else ''}")
+                instead = {"originShape": "; write origin_shape", "layout": ": it is the layout; leave out .layout"}.get(name, "")
+                raise AttributeError(f"a Layout has no attribute {name!r}{instead}")
             shape, stride = self._make()
             _set_shape(self, shape)
             _set_stride(self, stride)

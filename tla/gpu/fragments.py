@@ -17,6 +17,7 @@ from ..core.int_tuple import leaves, product_each, size
 from ..core.ints import Int, is_static, known
 from ..core.layout import Layout
 from ..core.strides import compact_col_major
+from ..tensors.make_tensor import new_buffer
 from ..tensors.tensor import Tensor, tensor_of
 from .atom import TmemFragment
 from .tiled import rank_of
@@ -97,7 +98,7 @@ def _registers(layout: Layout, thread: Any, dtype: Any) -> Tensor:
     count = 1 + sum((int(s) - 1) * int(d) for s, d in zip(leaves(layout.shape), leaves(layout.stride)))
     array = np.asarray(thread) if hasattr(thread, "dtype") else None
     offset = _0 if array is None else np.arange(array.size).reshape(array.shape) * count
-    data = np.zeros(count * (1 if array is None else array.size), dtype)
+    data = new_buffer(count * (1 if array is None else array.size), dtype)
     return tensor_of(None, data, offset, layout, zeros, extents, "registers")
 
 

@@ -16,7 +16,7 @@ from .nodes import CeilDiv, FloorDiv, Mod, Size, Xor
 from .symint import compute
 
 
-def from_sympy(e: sympy.Expr) -> Leaf:
+def from_sympy(e: Any) -> Leaf:
     """An integer expression of sympy as a SymInt, or an int; LeafTypeError for what is no integer.
 
     Symbols need integer=True and bring no facts but nonnegative and positive; those of x.expr bring theirs.

@@ -50,7 +50,7 @@ class _Integer(sympy.Function):  # type: ignore[misc]  # sympy has no types
     divides = True
 
     @classmethod
-    def eval(cls, *args: sympy.Expr) -> int | None:
+    def eval(cls, *args: sympy.Expr) -> Any:
         if cls.divides and args[1] == 0:
             raise RangeError(f"{cls.__name__}({args[0]}, 0)", "a divisor other than 0", "divide by 1 or more")
         if all(a.is_Integer for a in args):

@@ -79,7 +79,7 @@ class _MakeTensor:
         dtype = as_dtype("MakeTensor", dtype)
 
         def make(layout: AnyLayout, position: object = None) -> Tensor:
-            return self(_zeros(_span(padded(self(None, layout)))[1], dtype), layout, position=position)
+            return self(new_buffer(_span(padded(self(None, layout)))[1], dtype), layout, position=position)
 
         return make
 
@@ -124,7 +124,7 @@ def padded(t: Tensor) -> Tensor:
 # ------------------------------------------------------------------------------------------- what fits a buffer
 
 
-def _zeros(count: int, dtype: Any) -> Any:
+def new_buffer(count: int, dtype: Any) -> Any:
     """A new buffer."""
     import numpy as np
 

@@ -203,9 +203,10 @@ def _start_text(start: Any) -> str:
     """Where a tensor begins, as its repr has it; of an array of threads a few of them."""
     if isinstance(start, tuple) and any(getattr(x, "shape", ()) for x in start):
         return f"({','.join(map(_start_text, start))})"
-    if not isinstance(getattr(start, "shape", ()), tuple) or getattr(start, "shape", ()) == () or not hasattr(start, "ravel"):
+    shape, ravel = getattr(start, "shape", ()), getattr(start, "ravel", None)
+    if not isinstance(shape, tuple) or not shape or ravel is None:
         return str(start)
-    flat = start.ravel()
+    flat = ravel()
     return f"[{' '.join(map(str, flat))}]" if len(flat) < 9 else f"[{flat[0]} {flat[1]} {flat[2]} ... {flat[-1]}]"
 
 

@@ -28,6 +28,8 @@ from .scene import Axis, Cell, Figure, Grid, clean
 KINDS = (TiledMMA, TiledCopy, MMAAtom, CopyAtom, LinearLayout)
 #: The inputs of a linear layout that are threads, the fastest first.
 _THREADS = ("lane", "warp", "block")
+#: Of a linear layout no more registers of all threads are drawn than 2 to this.
+MAX_BITS = 18
 #: Elements that a copy of bits is drawn in, the widest that are whole.
 _UNITS = (uint32, uint16, uint8, uint4, uint1)
 
@@ -61,8 +63,10 @@ def draw_kernel(x: Any, *, color_by: str, title: str | None, limit: int, thread:
     """
     if color_by not in ("thread", "value"):
         raise RangeError(f"color_by {color_by!r:.60} of {shown(x)}", "thread or value", "write color_by='thread'")
-    of = _of_copy if isinstance(x, (TiledCopy, CopyAtom)) else _of_linear if isinstance(x, LinearLayout) else _of_mma
-    tables, more, notes = of(x)
+    if isinstance(x, (TiledCopy, CopyAtom)):
+        tables, more, notes = _of_copy(x)
+    else:
+        tables, more, notes = _of_linear(x) if isinstance(x, LinearLayout) else _of_mma(x)
     chosen = None if thread is None else _checked_thread(x, thread, {n for held in tables for n in held.lanes})
     cut = sum(held.rows * held.columns for held in (*tables, *more)) > limit
     notes += [f"of each the first {CORNER[0]} rows and {CORNER[1]} columns at most"] if cut else []
@@ -178,6 +182,10 @@ def _of_linear(x: LinearLayout) -> tuple[list[Held], list[Held], list[str]]:
         what = f"draw of a linear layout of {', '.join(x.get_in_dim_names())}"
         fix = "write draw(tla.linear.layout_of(layout.invert())) of one of shared memory"
         raise LeafTypeError(what, "inputs register, lane, warp, block", fix)
+    if (bits := x.get_total_in_dim_size_log2()) > MAX_BITS:
+        raise RangeError(
+            f"draw of a linear layout of 2**{bits} registers in all", f"2**{MAX_BITS} at most", "draw that of a smaller tensor"
+        )
     sizes = [*x.out_dims.values()]
     weights = [math.prod(sizes[k + 1 :]) for k in range(len(sizes))]  # sizes are powers of two: coordinates share no bits of an index
     ends = {name: [sum(c * w for c, w in zip(v, weights)) for v in vectors] for name, vectors in x.bases.items()}

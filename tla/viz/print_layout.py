@@ -5,6 +5,7 @@ Source: CuTe include/cute/util/print_tensor.hpp and print.hpp, `print_layout` an
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,6 +15,7 @@ from ..core.errors import LeafTypeError, RangeError, RankError
 from ..core.int_tuple import modes_of, product_each, shown
 from ..core.ints import is_int, known
 from ..core.kinds import AnyLayout
+from ..core.questions import equal
 from ..tensors.make_tensor import as_tensor
 from ..tensors.packed import bits_of, memory_of
 from ..tensors.tensor import Tensor
@@ -92,16 +94,15 @@ def print_tensor(t: Any, print_type: bool = True) -> None:
     extents = [known(n) for n in product_each(t.shape)]
     if not 1 <= len(extents) <= 4:
         raise RankError(f"print_tensor of {t!r}", "a tensor of rank 1 to 4", "take a slice, t[_, _, 0], or group modes")
-    if getattr(t.offset, "shape", ()) != ():
+    if any(getattr(x, "shape", ()) != () for x in modes_of(t.offset)):
         raise LeafTypeError(f"print_tensor of {t!r}", "the tensor of one thread", "partition for one, mma[0]")
-    size = 1
-    for n in extents:
-        size = MOST_CELLS + 1 if n is None else size * n
-    if size > MOST_CELLS:
+    counts = [n for n in extents if n is not None]
+    if len(counts) < len(extents) or math.prod(counts) > MOST_CELLS:
         raise RangeError(f"print_tensor of {t!r}", f"known sizes, {MOST_CELLS:,} elements at most", "take a tile of it")
     if print_type:
-        print(f"{_pointer(t)} o {t.layout}:")
-    for row in _rows(t, [*map(int, filter(None, extents))] if size else [0]):
+        start = f" from {t.coord}" if any(equal(c, 0) is not True for c in t.coord) else ""
+        print(f"{_pointer(t)} o {t.layout}{start}:")
+    for row in _rows(t, counts if 0 not in counts else [0]):
         print(row)
 
 

@@ -145,6 +145,9 @@ def memory(source: Source, scheduled: bool | None = None) -> Memory:
     """
     errors: list[ParseError] = []
     module = read_module(source, errors.append)
+    if not module.computations:
+        what = f"no computation in {module.name or 'the text'}"
+        raise errors[0] if errors else LoweringError(what, "the text of an HLO module", "dump the whole module: the file may be cut")
     if not (module.is_scheduled if scheduled is None else scheduled):
         what = f"module {module.name or 'without a header'} is not scheduled: its text does not say in which order it runs"
         fix = "take the text after optimizations; or memory(path, scheduled=True) for the order as it is"

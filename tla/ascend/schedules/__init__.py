@@ -2,10 +2,13 @@
 
 from .block import Block, Strip, Traffic
 from .grouped import grouped
+from .pieces import GemmGroupedAswtTailSplitSwizzle
 from .schedule import Schedule
 from .swizzles import (
     BlockSwizzle,
     ColumnBlockSwizzle,
+    EpilogueHorizontalTileSwizzle,
+    EpilogueIdentityTileSwizzle,
     GemmIdentityBlockSwizzle,
     GemmIdentityBlockSwizzleL1FullLoad,
     SingleCoreSplitkGemmIdentityBlockSwizzle,
@@ -18,6 +21,9 @@ __all__ = [
     "Block",
     "BlockSwizzle",
     "ColumnBlockSwizzle",
+    "EpilogueHorizontalTileSwizzle",
+    "EpilogueIdentityTileSwizzle",
+    "GemmGroupedAswtTailSplitSwizzle",
     "GemmIdentityBlockSwizzle",
     "GemmIdentityBlockSwizzleL1FullLoad",
     "Schedule",

@@ -5,11 +5,13 @@ Source: CATLASS include/catlass/gemm/kernel/grouped_matmul_m.hpp.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from ...core.errors import LeafTypeError
 from .block import Block
-from .schedule import positive, three
+from .pieces import TailInPieces
+from .schedule import positive, sizes_of
 from .swizzles import BlockSwizzle, GemmIdentityBlockSwizzle, in_turn
 
 
@@ -20,7 +22,8 @@ def grouped(
 
     The first block of a problem goes to the core behind the one that took the last block of the problem before it.
 
-    problems   (m, n, k) of each [elements], of which some may be empty;  tile  (m, n, k) of a block;  swizzle  a GemmIdentityBlockSwizzle
+    problems   (m, n, k) of each [elements], of which some may be empty;  tile  (m, n, k) of a block
+    swizzle    a GemmIdentityBlockSwizzle, or GemmGroupedAswtTailSplitSwizzle: it cuts the blocks of the last wave of the last problem
 
     >>> from tla.ascend import grouped
     >>> [[(g, b.m, b.n) for g, b in blocks] for blocks in grouped([(64, 32, 8), (32, 64, 8)], (32, 32, 8), cores=3)]
@@ -34,15 +37,15 @@ def grouped(
         raise LeafTypeError(
             f"grouped of a {type(problems).__name__}", "a list of problems", "write grouped([(m, n, k), ...], tile, cores=20)"
         )
-    if not isinstance(swizzle, BlockSwizzle) or swizzle.deal is not in_turn:
+    if not isinstance(swizzle, BlockSwizzle) or not (swizzle.deal is in_turn or isinstance(swizzle.deal, TailInPieces)):
         raise LeafTypeError(f"grouped by {swizzle!r:.60}", "a swizzle that goes from core to core", "write GemmIdentityBlockSwizzle[3, 0]")
     found: list[list[tuple[int, Block]]] = [[] for _ in range(cores)]
+    present = [g for g, problem in enumerate(problems) if 0 not in sizes_of("a problem of grouped", problem, swizzle.rank)]
     start = 0
-    for g, problem in enumerate(problems):
-        if 0 in three("a problem of grouped", problem):
-            continue
-        schedule = swizzle(problem, tile, cores=cores)
-        for i, blocks in enumerate(schedule.table):
-            found[(start + i) % cores] += [(g, block) for block in blocks]
-        start = (start + schedule.tasks) % cores
+    for g in present:
+        schedule = swizzle(problems[g], tile, cores=cores)
+        schedule = replace(schedule, first=start, deal=swizzle.deal if g == present[-1] else in_turn)
+        for own, blocks in zip(found, schedule.table):
+            own += [(g, block) for block in blocks]
+        start = (start + len(schedule.numbered)) % cores
     return tuple(map(tuple, found))

@@ -37,9 +37,24 @@ def snake(blocks: tuple[int, int], offset: int, direction: int) -> Iterator[Stri
             count += width
 
 
+def windows(blocks: tuple[int, int], offset: int, direction: int) -> Iterator[Strip]:
+    """As zigzag; a last strip of less than `offset` blocks is part of the one before it."""
+    along, across = blocks[direction], blocks[1 - direction]
+    count = along // min(offset, along)
+    for i in range(count):
+        first, back = i * offset, i % 2
+        width = (first + offset if i + 1 < count else along) - first
+        yield strip_of(first * across, _at(first, back * (across - 1), direction), (width, across), direction, (1, -1 if back else 1))
+
+
 def columns(blocks: tuple[int, int], _offset: int, _direction: int) -> Iterator[Strip]:
     """Column after column."""
     yield strip_of(0, (0, 0), blocks, 0, (1, 1))
+
+
+def lines(blocks: tuple[int, int], _offset: int, _direction: int) -> Iterator[Strip]:
+    """Line after line."""
+    yield strip_of(0, (0, 0), blocks[::-1], 1, (1, 1))
 
 
 def _at(major: int, minor: int, direction: int) -> tuple[int, int]:

@@ -28,24 +28,24 @@ Deal = Callable[["Schedule", int], Iterator[Block]]
 MOST_BLOCKS = 2**20
 
 
-def _require_countable(what: str, count: int) -> int:
+def require_countable(what: str, count: int) -> int:
     """The number of things that are to be gone through; RangeError where there are too many."""
     if count >= MOST_BLOCKS:
         raise RangeError(f"{what}: {count} or more", f"less than {MOST_BLOCKS}", "take larger tiles, or a part of the problem")
     return count
 
 
-def three(what: str, sizes: Any) -> tuple[int, int, int]:
-    """Sizes along m, n and k as plain ints."""
-    if not isinstance(sizes, tuple) or len(sizes) != 3:
-        raise LeafTypeError(f"{what}: {shown(sizes) if isinstance(sizes, tuple) else repr(sizes)}", "(m, n, k)", "write (128, 256, 64)")
-    m, n, k = (int(leaf(size)) for size in sizes)
-    return m, n, k
+def sizes_of(what: str, sizes: Any, rank: int = 3) -> tuple[int, ...]:
+    """Sizes along m, n and, of a product, k as plain ints."""
+    if not isinstance(sizes, tuple) or len(sizes) != rank:
+        given = shown(sizes) if isinstance(sizes, tuple) else repr(sizes)
+        raise LeafTypeError(f"{what}: {given}", f"({', '.join('mnk'[:rank])})", f"write {(128, 256, 64)[:rank]}")
+    return tuple(int(leaf(size)) for size in sizes)
 
 
 def positive(what: str, given: Any) -> int:
     """A number that is 1 or more, and no more than are gone through."""
-    n = _require_countable(what, int(leaf(given)))
+    n = require_countable(what, int(leaf(given)))
     if n < 1:
         raise RangeError(f"{n} {what}", "1 or more", f"leave {what} out for 1")
     return n
@@ -56,9 +56,10 @@ class Schedule:
     """The blocks of each core, as a block swizzle deals them out. `str()` is CATLASS's picture: the cores that compute each block.
 
     swizzle        the name of the swizzle, with its arguments
-    problem        (m, n, k) [elements];  tile  (m, n, k) of a block [elements]
+    problem        (m, n, k) [elements], k 0 of an epilogue;  tile  (m, n, k) of a block [elements]
     cores          how many there are
     splitkFactor   into how many slices k is cut, by the swizzle that does so; the slices of a block are added
+    first          the core that takes the first block, of a problem behind another
 
     >>> from tla.ascend import GemmIdentityBlockSwizzle
     >>> s = GemmIdentityBlockSwizzle[2, 0]((96, 96, 128), (32, 32, 64), cores=4)
@@ -81,6 +82,7 @@ class Schedule:
     tile: tuple[int, int, int]
     cores: int
     splitkFactor: int
+    first: int = 0
 
     @functools.cached_property
     def blocks(self) -> tuple[int, int, int]:
@@ -91,13 +93,13 @@ class Schedule:
     @functools.cached_property
     def strips(self) -> tuple[Strip, ...]:
         """The order of the blocks of the result as layouts, one behind another."""
-        _require_countable(f"the strips of {self!r}", max(self.blocks[:2]))
+        require_countable(f"the strips of {self!r}", max(self.blocks[:2]))
         return tuple(self.order_of(self.blocks[:2], self.offset, self.direction))
 
     @functools.cached_property
     def numbered(self) -> list[tuple[int, int]]:
         """The coordinates (m, n) of the blocks of the result, in the order of the strips."""
-        _require_countable(f"the blocks of {self!r}", self.blocks[0] * self.blocks[1])
+        require_countable(f"the blocks of {self!r}", self.blocks[0] * self.blocks[1])
         return [coord for strip in self.strips for coord in strip.coords()]
 
     @functools.cached_property
@@ -107,7 +109,7 @@ class Schedule:
         count = 0
         for core in range(self.cores):
             found.append(tuple(itertools.islice(self.deal(self, core), MOST_BLOCKS)))
-            count = _require_countable(f"the blocks of all cores of {self!r}", count + len(found[-1]))
+            count = require_countable(f"the blocks of all cores of {self!r}", count + len(found[-1]))
         return tuple(found)
 
     @property
@@ -178,4 +180,5 @@ class Schedule:
 
     def __repr__(self) -> str:
         more = f", splitkFactor={self.splitkFactor}" if self.splitkFactor > 1 else ""
-        return f"{self.swizzle}({self.problem}, {self.tile}, cores={self.cores}{more})"
+        rank = 3 if self.problem[2] else 2
+        return f"{self.swizzle}({self.problem[:rank]}, {self.tile[:rank]}, cores={self.cores}{more})"

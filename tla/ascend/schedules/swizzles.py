@@ -1,6 +1,6 @@
 """CATLASS's block swizzles, a row of a table each: how blocks are numbered, and how the cores take them.
 
-Source: CATLASS include/catlass/gemm/block/block_swizzle.hpp, and the loops of the kernels that use it.
+Source: CATLASS include/catlass/gemm/block/block_swizzle.hpp, epilogue/tile/tile_swizzle.hpp, and the loops of the kernels that use them.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from ...core.errors import LeafTypeError, RangeError
 from ...core.int_tuple import shown
 from ...core.ints import leaf
 from .block import Block
-from .orders import columns, snake, zigzag
-from .schedule import Deal, Order, Schedule, positive, three
+from .orders import columns, lines, snake, zigzag
+from .schedule import Deal, Order, Schedule, positive, require_countable, sizes_of
 
 
 @dataclass(frozen=True, repr=False)
@@ -24,6 +24,7 @@ class BlockSwizzle:
     name        as CATLASS has it
     offset      the blocks of a strip, side by side;  direction  0: strips of rows, walked along n (Zn), 1: of columns, along m (Nz).
                 In square brackets, as C++ has them: `GemmIdentityBlockSwizzle[3, 0]`
+    rank        3: problems and tiles are (m, n, k) of a product, 2: (m, n) of an epilogue's block
 
     >>> from tla.ascend import GemmIdentityBlockSwizzle
     >>> GemmIdentityBlockSwizzle, GemmIdentityBlockSwizzle[3, 1]
@@ -39,13 +40,14 @@ class BlockSwizzle:
     deal: Deal
     order_of: Order = zigzag
     splits: bool = False
+    rank: int = 3
     offset: int = 1
     direction: int = 0
 
     def __getitem__(self, arguments: Any) -> BlockSwizzle:
         given = arguments if isinstance(arguments, tuple) else (arguments,)
-        if not 1 <= len(given) <= 2 or self.order_of is columns:
-            expected = "no arguments: it has one order" if self.order_of is columns else "an offset, and a direction"
+        if not 1 <= len(given) <= 2 or self.order_of in _FIXED:
+            expected = "no arguments: it has one order" if self.order_of in _FIXED else "an offset, and a direction"
             raise LeafTypeError(f"{self.name}[{', '.join(map(str, given))}]", expected, f"write {self.name}(problem, tile)")
         offset, direction = int(leaf(given[0])), int(leaf((*given, 0)[1]))
         if offset < 1 or direction not in (0, 1):
@@ -53,7 +55,7 @@ class BlockSwizzle:
         return replace(self, offset=offset, direction=direction)
 
     def __call__(self, problem: Any, tile: Any, *, cores: Any = 1, splitkFactor: Any = 1) -> Schedule:
-        sizes, tiles = three(f"the problem of {self.name}", problem), three(f"the tile of {self.name}", tile)
+        sizes, tiles = (sizes_of(f"the {what} of {self.name}", x, self.rank) for what, x in (("problem", problem), ("tile", tile)))
         if min(*sizes, *tiles) < 1:
             what = f"the problem {shown(sizes)} in tiles of {shown(tiles)}"
             raise RangeError(what, "sizes of 1 or more", "leave out what is empty")
@@ -61,11 +63,16 @@ class BlockSwizzle:
         if factor > 1 and not self.splits:
             fix = "write SplitkGemmIdentityBlockSwizzle"
             raise LeafTypeError(f"{self.name} with splitkFactor={factor}", "a swizzle that cuts k into that many slices", fix)
-        return Schedule(repr(self), self.order_of, self.deal, self.offset, self.direction, sizes, tiles, cores, factor)
+        if self.rank == 2:  # nothing is multiplied
+            sizes, tiles = (*sizes, 0), (*tiles, 1)
+        return Schedule(repr(self), self.order_of, self.deal, self.offset, self.direction, sizes, tiles, cores, factor)  # type: ignore[arg-type]
 
     def __repr__(self) -> str:
-        return self.name if self.order_of is columns else f"{self.name}[{self.offset}, {self.direction}]"
+        return self.name if self.order_of in _FIXED else f"{self.name}[{self.offset}, {self.direction}]"
 
+
+#: The orders without an offset.
+_FIXED = (columns, lines)
 
 # -------------------------------------------------------------------------------------------- how the cores take blocks
 
@@ -79,7 +86,7 @@ def _slice(count: int, parts: int, i: int) -> tuple[int, int]:
 
 def in_turn(s: Schedule, core: int) -> Iterator[Block]:
     """Block i is core i % cores's; slices of k are the matrix again, and again."""
-    for task in range(core, len(s.numbered) * s.splitkFactor, s.cores):
+    for task in range((core - s.first) % s.cores, len(s.numbered) * s.splitkFactor, s.cores):
         part, i = divmod(task, len(s.numbered))
         yield s.block(*s.numbered[i], *_slice(s.blocks[2], s.splitkFactor, part))
 
@@ -92,6 +99,7 @@ def side_by_side(s: Schedule, core: int) -> Iterator[Block]:
 
 def k_outside(s: Schedule, core: int) -> Iterator[Block]:
     """As side_by_side, block by block of k: the result is added to in global memory."""
+    require_countable(f"the blocks of all cores of {s!r}", s.blocks[2] * len(s.numbered))
     for k in range(s.blocks[2]):
         for i in range(*_slice(len(s.numbered), s.cores, core)):
             yield s.block(*s.numbered[i], k, k + 1)
@@ -144,3 +152,5 @@ GemmIdentityBlockSwizzleL1FullLoad = BlockSwizzle("GemmIdentityBlockSwizzleL1Ful
 TailSplitkGemmIdentityBlockSwizzle = BlockSwizzle("TailSplitkGemmIdentityBlockSwizzle", tail_in_slices)
 StreamkGemmIdentityBlockSwizzle = BlockSwizzle("StreamkGemmIdentityBlockSwizzle", tail_as_stream)
 ColumnBlockSwizzle = BlockSwizzle("ColumnBlockSwizzle", in_columns, columns)
+EpilogueIdentityTileSwizzle = BlockSwizzle("EpilogueIdentityTileSwizzle", in_turn, lines, rank=2)
+EpilogueHorizontalTileSwizzle = BlockSwizzle("EpilogueHorizontalTileSwizzle", in_turn, columns, rank=2)
