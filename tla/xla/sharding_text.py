@@ -8,7 +8,8 @@
     mesh     = "mesh[" [ name "=" int { "," name "=" int } ] "]" [ ", device_ids=(" ( int { "," int } | iota ) ")" ]
              | "maximal_mesh[device_id=" int "]"
     dim      = "{" [ axis { "," axis } ] [ [","] "?" ] "}"      axis = name [ ":(" int ")" int ]
-    axes     = ( "replicated=" | "unreduced=" [ "sum" | "max" | "min" ] | "manual=" ) "{" axis { "," axis } "}"      word = replicated | unreduced | manual
+    axes     = ( "replicated=" | "unreduced=" [ "sum" | "max" | "min" ] | "manual=" ) "{" axis { "," axis } "}"
+    word     = "replicated" | "unreduced" | "manual"
 
 `metadata={...}` may stand among the items or last, and is passed over. Blanks and comments may stand between tokens.
 
