@@ -197,7 +197,10 @@ class MeshSharding(AnySharding):
         return given[0][0] if len(given) == 1 and given[0][0] != "replicated" and given[0][1] == every else ""
 
     def tiled(self, rank: int = 0) -> Sharding:
-        """The same as tiles: V2, or V1 where the devices are no iota. Raises LoweringError for partial maxima and minima, which these cannot say."""
+        """The same as tiles: V2, or V1 where the devices are no iota.
+
+        Raises LoweringError for partial maxima and minima, which tiles cannot say.
+        """
         if self.reduction != "sum":
             raise LoweringError(f"{self!s:.80} as tiles", "partial sums: tiles say no max or min", "keep its mesh")
         return self.places(rank)
