@@ -58,7 +58,7 @@ def compiled(patterns, root, folder):
     record = folder / RECORD
     try:
         modules = compile_all(patterns, root, folder)
-        lines = [f"{source_hash((root / source).read_bytes()).hex()} {source}" for source in modules]
+        lines = [f"{source_hash((root / source).read_bytes()).hex()} {path.stat().st_size} {source}" for source, path in modules.items()]
     except Exception as error:  # whatever it is, the build goes on without
         modules, lines = {}, [f"{REFUSED}{type(error).__name__}: {error}".partition("\n")[0][:200]]
         print(f"tla: pure Python, for it could not be compiled: {lines[0].removeprefix(REFUSED)}", file=sys.stderr)

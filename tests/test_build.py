@@ -39,8 +39,8 @@ def imported(tree, **environment):
 def compiled(tree, what="no extension module: to load it would be an ImportError", change=b""):
     """A file where an extension module of ints would be, and the record of it."""
     source = tree / INTS
-    (tree / INTS).with_name("ints" + SUFFIX).write_text(what)
-    (tree / RECORD).write_text(f"{importlib.util.source_hash(source.read_bytes() + change).hex()} {INTS}")
+    source.with_name("ints" + SUFFIX).write_text(what)
+    (tree / RECORD).write_text(f"{importlib.util.source_hash(source.read_bytes() + change).hex()} {len(what)} {INTS}")
     return source
 
 
@@ -55,6 +55,21 @@ def test_a_source_that_was_changed_is_what_is_imported(tree):
     assert (file, line) == (str(source), f"tla: {said}\n")
     source.write_text(source.read_text() + "\n# newer\n")
     assert imported(tree)[1:] == (str(source), f"tla: {said}\n")
+
+
+def test_an_extension_module_without_a_record_is_not_imported(tree):
+    source = compiled(tree)
+    (tree / RECORD).unlink()
+    assert imported(tree) == ("pure Python, not compiled", str(source), "")
+
+
+@pytest.mark.parametrize("left", [0, 7])
+def test_an_extension_module_that_was_half_copied_is_not_imported(tree, left):
+    source = compiled(tree)
+    os.truncate(source.with_name("ints" + SUFFIX), left)
+    said, file, line = imported(tree)
+    assert said == f"pure Python, for {INTS} is not what was compiled: TLA_COMPILED=1 pip install . compiles it anew"
+    assert (file, line) == (str(source), f"tla: {said}\n")
 
 
 def test_the_sources_are_used_where_the_environment_says_so(tree):
@@ -99,10 +114,11 @@ def test_what_cannot_be_compiled_is_pure_python_with_the_reason(tree, build, mon
 
 def test_the_record_is_of_the_sources(tree, build, monkeypatch):
     made = tree / "ints.so"
+    made.write_bytes(bytes(70))
     monkeypatch.setattr(build, "compile_all", lambda patterns, root, folder: {INTS: made})
     assert build.compiled([INTS], tree, tree) == {str(tree / build.RECORD): RECORD, str(made): INTS.removesuffix(".py") + SUFFIX}
-    hashed, source = (tree / build.RECORD).read_text().split()
-    assert (hashed, source) == (importlib.util.source_hash((tree / INTS).read_bytes()).hex(), INTS)
+    hashed, size, source = (tree / build.RECORD).read_text().split()
+    assert (hashed, size, source) == (importlib.util.source_hash((tree / INTS).read_bytes()).hex(), "70", INTS)
 
 
 def test_what_is_imported_here_is_what_it_says():

@@ -379,8 +379,10 @@ def test_what_does_not_fit_is_refused():
     gm = MakeTensor(None, MakeLayout[half, zN](1024, 1024), position="GM")
     with pytest.raises(RangeError, match=r"at most 524288 bytes on AtlasA2\n.*a tile of at most 262144 elements"):
         transfer(gm, MakeTensor(None, MakeLayout[half, zN](1024, 1024), position="L1"))
-    with pytest.raises(RangeError, match="a tile that holds them"):
-        transfer(gm, MakeTensor(None, MakeLayout[half, zN](128, 128), position="L1"))
+    small = MakeTensor(None, MakeLayout[half, zN](128, 128), position="L1")
+    with pytest.raises(RangeError, match=r"a tile that holds them\n.*GetTile\(src, \(0,0\), \(128,128\)\)"):
+        transfer(gm, small)
+    assert transfer(GetTile(gm, (0, 0), (128, 128)), small)
     with pytest.raises(Unproven, match="sizes that are known"):
         transfer(
             MakeTensor(None, MakeLayout[half, zN](dim("M"), 32), position="GM"),

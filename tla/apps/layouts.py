@@ -144,13 +144,13 @@ def offset(arguments: argparse.Namespace) -> Answer:
     """The offset of a coordinate, in elements; a warning of one that is outside. The index of an XLA array has to be inside of it."""
     coord = read_coord(arguments.coord)
     subject = only(arguments.layout, known_layouts(arguments.layout))
+    outside = False
     if isinstance(subject, xla.ArrayShape):
         found = xla.linear_index(subject, coord if isinstance(coord, tuple) else (coord,))
     else:
         found = subject(coord)
-    outside = not isinstance(subject, xla.ArrayShape) and _is_outside(coord, subject.shape)
-    if outside:
-        print(f"tla: {arguments.coord} is outside of the shape {subject.shape}: the layout goes on as it is written", file=sys.stderr)
+        if outside := _is_outside(coord, subject.shape):
+            print(f"tla: {arguments.coord} is outside of the shape {subject.shape}: the layout goes on as it is written", file=sys.stderr)
     value = {"layout": arguments.layout, "coord": str(coord), "offset": plain(found), "outside": outside}
     return value, lambda value: str(value["offset"])
 

@@ -72,7 +72,7 @@ def as_architecture(x: Any) -> Architecture:
     """x as an architecture: one of them, or its name."""
     found = ARCHITECTURES.get(x) if isinstance(x, str) else x
     if not isinstance(found, Architecture):
-        raise LeafTypeError(f"the architecture {shown(x)}", f"one of {', '.join(ARCHITECTURES)}", "take it from tla.ascend")
+        raise LeafTypeError(f"the architecture {shown(x)}", f"one of {', '.join(ARCHITECTURES)}", "write AtlasA2, or 'AtlasA2'")
     return found
 
 

@@ -1,8 +1,8 @@
 """The build that is imported: pure Python, or extension modules that Cython made of the same files (`TLA_COMPILED=1 pip install .`).
 
-The build leaves a record beside the package: a hash of each source that it compiled. An extension module is used only
-where all of these are hashes of the sources that stand there now; this file, which is always Python, sees to that before
-any other is imported.
+The build leaves a record beside the package: a hash of each source that it compiled, and the bytes of its extension module.
+These modules are used only where all of it is true of what stands there now, so that neither an older source nor half a
+copy of a module is; this file, which is always Python, sees to that before any other is imported.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from importlib.machinery import SOURCE_SUFFIXES, FileFinder, ModuleSpec, SourceFileLoader
+from importlib.machinery import EXTENSION_SUFFIXES, SOURCE_SUFFIXES, FileFinder, ModuleSpec, SourceFileLoader
 from importlib.util import source_hash
 from types import ModuleType
 from typing import NamedTuple
 
 _ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-#: A line `HASH tla/core/ints.py` for each source that was compiled; or `refused ` and the reason why none was.
+#: A line `HASH BYTES tla/core/ints.py` for each source that was compiled; or `refused ` and the reason why none was.
 _RECORD = os.path.join(_ROOT, f"compiled.{sys.implementation.cache_tag}.txt")
 _REFUSED = "refused "
 _FIX = "TLA_COMPILED=1 pip install . compiles it anew"
@@ -68,18 +68,19 @@ def _read_build() -> BuildInfo:
         return BuildInfo(False, (), "as TLA_COMPILED=0 says")
     if not lines:
         return BuildInfo(False, (), "not compiled")
-    sources = [line.partition(" ")[::2] for line in lines]
+    sources = [line.rpartition(" ")[::2] for line in lines]
     for wanted, path in sources:
-        if _hash_of(path) != wanted:
+        if _fingerprint(path) != wanted:
             return BuildInfo(False, (), f"for {path or 'the record'} is not what was compiled: {_FIX}")
-    return BuildInfo(True, tuple(path.removesuffix(".py").replace("/", ".") for _hash, path in sources), "")
+    return BuildInfo(True, tuple(path.removesuffix(".py").replace("/", ".") for _fingerprint, path in sources), "")
 
 
-def _hash_of(path: str) -> str | None:
-    """The hash that a record has of a source, `tla/core/ints.py`; None where there is none."""
+def _fingerprint(path: str) -> str | None:
+    """What a record has of a source, `tla/core/ints.py`: its hash, and the bytes of the extension module; None where one is missing."""
+    source = os.path.join(os.path.dirname(_ROOT), path)
     try:
-        with open(os.path.join(os.path.dirname(_ROOT), path), "rb") as file:
-            return source_hash(file.read()).hex()
+        with open(source, "rb") as file:
+            return f"{source_hash(file.read()).hex()} {os.path.getsize(source.removesuffix('.py') + EXTENSION_SUFFIXES[0])}"
     except (OSError, ValueError):
         return None
 
@@ -95,8 +96,13 @@ class _Sources:
         return next((spec for finder in finders if (spec := finder.find_spec(name))), None)
 
 
+def _has_extensions() -> bool:
+    """Whether extension modules lie beside the sources: of the core, which each build compiles."""
+    return any(name.endswith(EXTENSION_SUFFIXES[0]) for name in os.listdir(os.path.dirname(os.path.abspath(__file__))))
+
+
 _BUILD = _read_build()
-if not _BUILD.compiled and os.path.exists(_RECORD):
+if not _BUILD.compiled and _has_extensions():
     sys.meta_path.insert(0, _Sources)
     if _BUILD.why.endswith(_FIX):
         print(f"tla: {_BUILD}", file=sys.stderr)

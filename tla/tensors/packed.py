@@ -69,7 +69,7 @@ class Packed:
         at = np.asarray(at)
         bits = np.broadcast_to(np.asarray(values).astype(self.dtype).view(np.uint8), at.shape)
         if self.dtype == np.uint8 and (bits > 15).any():
-            raise RangeError(f"{bits.max()} as an element of 4 bits", "0 to 15", "write what fits, or use a buffer of bytes")
+            raise RangeError(f"{np.max(bits)} as an element of 4 bits", "0 to 15", "write what fits, or use a buffer of bytes")
         for half in (0, 1):  # one after the other: two elements of a byte must not overwrite each other
             chosen = at % 2 == half
             where = at[chosen] >> 1

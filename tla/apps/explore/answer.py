@@ -248,7 +248,9 @@ def _sources(drawn: tuple[Any, ...]) -> Iterator[tuple[str, str]]:
 
 def _kernel_sources(x: Any) -> Iterator[tuple[str, str]]:
     """An atom, a tiled MMA or a tiled copy in CuTe; a linear layout is none there."""
-    for name, system in ({} if isinstance(x, LinearLayout) else _SYSTEMS).items():
+    if isinstance(x, LinearLayout):
+        return
+    for name, system in _SYSTEMS.items():
         if system.startswith("cute"):
             yield name, _said(partial(source, x, system), "//")
 

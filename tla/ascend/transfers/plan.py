@@ -161,9 +161,9 @@ def _require_room(path: Path, dst: Side, src_valid: tuple[int, ...]) -> None:
             f"{len(src_valid)} modes into {len(dst.valid)}", "as many modes in src as in dst", "slice one of them: t[0, _, _]"
         )
     if by_source and any(m < n for m, n in zip(dst.room, src_valid)):
-        raise RangeError(
-            f"{shown(src_valid)} valid elements into a tile of {shown(dst.room)}", "a tile that holds them", "take GetTile of src"
-        )
+        start, part = (0,) * len(src_valid), tuple(map(min, dst.room, src_valid))
+        fix = f"move a part at a time: GetTile(src, {shown(start)}, {shown(part)})"
+        raise RangeError(f"{shown(src_valid)} valid elements into a tile of {shown(dst.room)}", "a tile that holds them", fix)
     if not by_source and any(m < n for m, n in zip(src_valid, dst.valid)):
         what = f"a tile of {shown(dst.valid)} elements from one with {shown(src_valid)} valid"
         raise RangeError(what, "as many valid elements in src", "take GetTile of dst")
