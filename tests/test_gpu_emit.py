@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tla.gpu as gpu
-from tla import Int, MakeLayout, MakeTensor, Swizzle, TlaError, composition, dim, dims, local_tile, make_identity_tensor, parse
+from tla import Int, MakeLayout, MakeTensor, Swizzle, TlaError, composition, dim, dims, local_tile, make_identity_tensor, parse, size
 from tla.codegen import emit, emit_guard
 from tla.gpu import Copy_Atom, make_tiled_copy, make_tiled_mma, values_of
 
@@ -44,6 +44,19 @@ def test_offsets_and_predicates_over_tails(kind):
             at, row, column = {"t": t, "v": v, "m": i, "k": j, "bx": bx, "kt": kt}, int(rows[t, v, i, j]), int(columns[t, v, i, j])
             assert offset(**at) == row * k + column
             assert bool(valid(**at)) is bool(before(**at)) is (row < m and column < k)
+
+
+@pytest.mark.parametrize("kind", PARTS)
+@pytest.mark.parametrize(("m", "k"), [(17, 19), (33, 64)])
+def test_a_whole_tensor_of_unknown_extents_is_cut_as_numbers_are(kind, m, k):
+    part = PARTS[kind](T, MakeTensor(None, MakeLayout((M, K), (K, Int[1]()))))
+    offset, valid = (run(f(part, "python", "v,m,k"), n, {"M": m, "K": k}) for f, n in ((emit, "offset"), (emit_guard, "is_valid")))
+    for t in (0, 37, 127):
+        numbers, places = (PARTS[kind](t, x) for x in (MakeTensor(None, MakeLayout((m, k), (k, 1))), make_identity_tensor((m, k))))
+        for v, i, j in itertools.product(*map(range, map(size, numbers.layout.shape))):
+            row, column = places(v, i, j)
+            assert offset(v=v, m=i, k=j, t=t) == numbers.offset + numbers.layout(v, i, j) == row * k + column
+            assert bool(valid(v=v, m=i, k=j, t=t)) == (row < m and column < k)
 
 
 def test_a_swizzled_partition_in_c(tmp_path):

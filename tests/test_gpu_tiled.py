@@ -238,6 +238,8 @@ REFUSED = [
     (lambda: make_cotiled_copy(Copy_Atom[UniversalCopy[half], half], parse("_32:_2"), parse("(_8,_8):(_8,_1)")), "(thread, value)"),
     (lambda: transform(ONES, ONES, lambda x: x[0, 0]), "as many elements"),
     (lambda: partition_fragment_C(MMA.atom, (32, 32)), "write make_tiled_mma(...)"),
+    (lambda: partition_shape_C(MMA, None), "the extents of a tile"),
+    (lambda: partition_fragment_C(MMA, "32"), "the extents of a tile"),
     (lambda: partition_fragment_C(MMA, (2**40, 2**20)), "what memory holds"),
     (lambda: make_tiled_copy(UniversalCopy[half], (2, 4)), 'write Copy_Atom["UniversalCopy<half_t>", half]'),
     (lambda: copy(COPY, *2 * [COPY[np.arange(128)].partition_S(MakeTensor(np.ones((32, 32))))]), "elements of 16 bits"),

@@ -280,10 +280,20 @@ def mesh_slices(mesh, array, parts, shape):
         ("{maximal_mesh[device_id=3]}", "{maximal_mesh[device_id=3]}"),
         ("{maximal_mesh[device_id=3], metadata={}}", "{maximal_mesh[device_id=3]}"),
         ("{mesh['a'=2]}", "{mesh['a'=2], replicated}"),
-        ("{mesh['a'=2], [{}, {?}]}", "{mesh['a'=2], replicated}"),
-        ("{mesh['a'=2,'b'=2], [{}], manual={'a','b'}}", "{mesh['a'=2,'b'=2], manual}"),
+        # from here on as jaxlib 0.10.2 prints: dimensions stay where none is cut, one word only without them
+        ("{mesh['a'=2], [{}, {?}]}", "{mesh['a'=2], [{}, {?}]}"),
+        ("{mesh['a'=2,'b'=2], []}", "{mesh['a'=2,'b'=2], replicated}"),
+        ("{mesh['a'=2,'b'=2], [{}], manual={'a','b'}}", "{mesh['a'=2,'b'=2], [{}], manual={'a', 'b'}}"),
+        ("{mesh['a'=2,'b'=2], [], unreduced={'a','b'}}", "{mesh['a'=2,'b'=2], unreduced}"),
         ("{mesh['a'=2,'b'=2], unreduced}", "{mesh['a'=2,'b'=2], unreduced}"),
-        ("{mesh['a'=2,'b'=2], [{?}], replicated={'a'}}", "{mesh['a'=2,'b'=2], [], replicated={'a'}}"),
+        ("{mesh['a'=2,'b'=2], [{?}], replicated={'a'}}", "{mesh['a'=2,'b'=2], [{?}], replicated={'a'}}"),
+        ("{mesh['a'=2], [{}], unreduced=max{'a'}}", "{mesh['a'=2], [{}], unreduced=max{'a'}}"),
+        ("{mesh['a'=2], [], unreduced=min{'a'}}", "{mesh['a'=2], [], unreduced=min{'a'}}"),
+        ("{mesh['a'=2,'b'=2], [{'a'}], unreduced=sum{'b'}}", "{mesh['a'=2,'b'=2], [{'a'}], unreduced={'b'}}"),
+        ("{mesh['a'=2], [{'a'}], unreduced=max{}}", "{mesh['a'=2], [{'a'}]}"),
+        ("{mesh[], replicated}", "{replicated}"),  # a mesh without axes and devices
+        ("{mesh[ ], [{}, {?}], metadata={}}", "{replicated}"),
+        ("{{mesh[], []}, {manual}}", "{{replicated}, {manual}}"),
         ('{mesh["a"=2, "b"=2] , device_ids=([2,2]T(1,0)), [{"a",?},{}]}', "{mesh['a'=2,'b'=2], device_ids=([2,2]T(1,0)), [{'a', ?}, {}]}"),
         ("{mesh['a'=2,'b'=2], device_ids=([4]), [{'a'}], metadata={}}", "{mesh['a'=2,'b'=2], [{'a'}]}"),
         ("{mesh['a'=8], [{'a':(2)2}], manual={'a':(1)2}}", "{mesh['a'=8], [{'a':(2)2}], manual={'a':(1)2}}"),
@@ -348,7 +358,13 @@ def test_canonical_texts(text, canonical):
         ("{devices=[\u0662]<=[2]}", "no part of a sharding", 10),
         ("{devices=[18446744073709551616]<=[1]}", "does not fit", 10),
         ("{devices=[2]<=[4294967296,4294967296]T(1,0)}", "an iota of", 14),
-        ("{mesh[]}", "unexpected ']'", 6),
+        ("{mesh[]}", "unexpected '}'", 7),
+        ("{mesh[], unreduced}", "unexpected 'unreduced'", 9),
+        ("{mesh[], [{'a'}]}", "unexpected \"'a'\"", 11),
+        ("{mesh[], replicated, manual={'a'}}", "unexpected 'manual='", 21),
+        ("{mesh[], device_ids=(0), replicated}", "unexpected 'device_ids='", 9),
+        ("{mesh['a'=2], [{}], unreduced=product{'a'}}", "unexpected 'product'", 30),
+        ("{mesh['a'=2], [{}], replicated=max{'a'}}", "unexpected 'max'", 31),
         ("{mesh['a'=0]}", "a mesh of (0)", 1),
         ("{mesh['a'=2,'a'=2]}", "two axes named 'a'", 1),
         ("{mesh['a=2], replicated}", "not closed", 6),
@@ -566,6 +582,16 @@ def test_values():
         parse_sharding("{replicated}").kind = "manual"
     assert parse_sharding("{mesh['a'=1], [{'a'}]}").slices((5,), 1) == {0: ((0, 5),)}
     assert parse_sharding("{maximal_mesh[device_id=3]}").slices((5,), 8) == {3: ((0, 5),)}
+    partial = parse_sharding("{mesh['a'=2,'b'=2], [{'a'}], unreduced=max{'b'}}")
+    assert partial.slices((4,), 4) == {0: ((0, 2),), 1: ((0, 2),), 2: ((2, 4),), 3: ((2, 4),)}
+    assert partial != parse_sharding("{mesh['a'=2,'b'=2], [{'a'}], unreduced={'b'}}")
+    with pytest.raises(LoweringError, match="as tiles"):
+        partial.tiled()
+    with pytest.raises(RangeError, match="reduction by 'product'"):
+        MeshSharding(Mesh((("a", 2),)), (), (), (Axis("a"),), (), "product")
+    with pytest.raises(RankError, match="on one device"):
+        MeshSharding(Mesh((), (3,)), (DimSharding(),))
+    assert parse_sharding("{mesh['a'=1], [{}]}").slices((5,), 2) == {0: ((0, 5),), 1: ((0, 5),)}
     assert parse_sharding("{devices=[4]<=[4]}").slices((5,), 8) == {0: ((0, 2),), 1: ((2, 4),), 2: ((4, 5),), 3: ((5, 5),)}
 
 

@@ -231,6 +231,8 @@ def test_lexicographic_orders():
         assert tla.colex_less(a, b) == (a[::-1] < b[::-1])
         assert tla.lex_leq(a, b) == (a <= b)
         assert tla.colex_leq(a, b) == (a[::-1] <= b[::-1])
+        assert (tla.lex_gtr(a, b), tla.lex_geq(a, b)) == (a > b, a >= b)
+        assert (tla.colex_gtr(a, b), tla.colex_geq(a, b)) == (a[::-1] > b[::-1], a[::-1] >= b[::-1])
     for row in rows("cute/tensors.json"):
         if row["op"] != "make_fragment_like":
             assert str(getattr(tla, row["op"])(*map(parse, row["args"]))).lower() == row["result"].lstrip("_"), row

@@ -87,6 +87,13 @@ def test_meshes_of_programs():
         "turned": "mesh['a'=2,'b'=2], device_ids=(0,2,1,3)",
         "one": "maximal_mesh[device_id=3]",
     }
+    assert str(xla.shardy_meshes('sdy.mesh @m = <["<axis> def"=4, "z/w"=2]>')["m"]) == "mesh['<axis> def'=4,'z/w'=2]"
+
+
+def test_one_device_has_no_dimensions_in_shardy():
+    text = xla.shardy_text(xla.parse_sharding("{maximal_mesh[device_id=3]}"), rank=2)
+    assert text == "#sdy.sharding<mesh<[], device_ids=[3]>, []>"
+    assert str(xla.parse_shardy(text)) == "{maximal_mesh[device_id=3]}"
 
 
 @pytest.mark.parametrize(
@@ -95,10 +102,13 @@ def test_meshes_of_programs():
         ('#sdy.sharding<@mesh, [{"data"}, {}]>', "{mesh['data'=2,'model'=8], [{'data'}, {}]}"),
         ('#sdy.sharding<@mesh, [{"data", "model"}, {}]>', "{mesh['data'=2,'model'=8], [{'data', 'model'}, {}]}"),
         ('#sdy.sharding<@mesh, [{?}, {"model":(2)4, ?}p1]>', "{mesh['data'=2,'model'=8], [{?}, {'model':(2)4, ?}]}"),
-        ('<@mesh, [{}, {}], replicated={"data"}>', "{mesh['data'=2,'model'=8], [], replicated={'data'}}"),
+        ('<@mesh, [{}, {}], replicated={"data"}>', "{mesh['data'=2,'model'=8], [{}, {}], replicated={'data'}}"),
         ('#sdy.sharding<@mesh, [{"data"}], unreduced={"model"}>', "{mesh['data'=2,'model'=8], [{'data'}], unreduced={'model'}}"),
         ('#sdy.sharding<mesh<["a"=2, "b"=2], device_ids=[0, 2, 1, 3]>, [{"a"}]>', "{mesh['a'=2,'b'=2], device_ids=(0,2,1,3), [{'a'}]}"),
         ('#sdy.sharding<mesh<["a"=2], device_ids=[0, 1]>, [{"a"}]>', "{mesh['a'=2], [{'a'}]}"),
+        ('#sdy.sharding<@mesh, [{"data"}], unreduced=max{"model"}>', "{mesh['data'=2,'model'=8], [{'data'}], unreduced=max{'model'}}"),
+        ('<@mesh, [{"data"}p0], unreduced=sum{"model"}, replicated={}>', "{mesh['data'=2,'model'=8], [{'data'}], unreduced={'model'}}"),
+        ('<@mesh, [{?}p12], unreduced{"model"}>', "{mesh['data'=2,'model'=8], [{?}], unreduced={'model'}}"),
         ("#sdy.sharding<@empty_mesh, [{}, {}]>", "{replicated}"),
         ("#sdy.sharding<@mesh, []>", "{mesh['data'=2,'model'=8], replicated}"),
         ('#sdy.sharding<@mesh, [{\\"data\\"}, {}]>', "{mesh['data'=2,'model'=8], [{'data'}, {}]}"),
@@ -146,6 +156,8 @@ def test_shardings_of_several_values():
         "", "#sdy.sharding", "#sdy.sharding<>", '#sdy.sharding<@nowhere, [{"a"}]>', '#sdy.sharding<@mesh, [{"nothing"}]>', "#sdy.sharding<@mesh, [{?, ?}]>",
         '#sdy.sharding<@mesh, [{"data"}, {"data"}]>', '#sdy.sharding<@mesh, [{"model":(1)3}]>', '#sdy.sharding<@mesh, [{"data"}]> x',
         '#sdy.sharding<mesh<["a"=0]>, [{"a"}]>', '#sdy.sharding<mesh<["a"=2, "a"=2]>, []>', '#sdy.sharding<@empty_mesh, [{"a"}]>', "#sdy.sharding<@mesh, [{data}]>",
+        '<@mesh, [{"data"}p01]>', "<@mesh, [{}p1]>", '<@mesh, [{"data"}p9999999999999999999]>', "<mesh<[], device_ids=[3]>, [{}]>",
+        '<@mesh, [], unreduced=product{"data"}>', '<@mesh, [], replicated=max{"data"}>', '<@mesh, [], replicated{"data"}>',
         '#sdy.sharding<@mesh, [{"data":(1)0}]>', '#sdy.sharding<@mesh, [], replicated={"data"}, replicated={"model"}>', "#sdy.sharding<@mesh, [" + "{" * 9999,
     ],
 )  # fmt: skip

@@ -66,6 +66,8 @@ from .algebra.recast import downcast, recast_layout, upcast
 from .algebra.tiles import GetTileLayout, MakeBatchedLayout, MakeLayoutTile, is_on_block, padding
 from .core import literals
 from .core.arithmetic import (
+    colex_geq,
+    colex_gtr,
     colex_leq,
     colex_less,
     elem_geq,
@@ -76,6 +78,8 @@ from .core.arithmetic import (
     gcd,
     inner_product,
     lcm,
+    lex_geq,
+    lex_gtr,
     lex_leq,
     lex_less,
     max as max,
@@ -260,6 +264,8 @@ __all__ = [
     "ceil_div",
     "coalesce",
     "codegen",
+    "colex_geq",
+    "colex_gtr",
     "colex_leq",
     "colex_less",
     "compact_col_major",
@@ -324,6 +330,8 @@ __all__ = [
     "layout_add",
     "lcm",
     "left_inverse",
+    "lex_geq",
+    "lex_gtr",
     "lex_leq",
     "lex_less",
     "linear",

@@ -320,6 +320,30 @@ def lex_leq(a: IntTupleLike, b: IntTupleLike) -> Any:
     return _not(lex_less(b, a))
 
 
+def lex_gtr(a: IntTupleLike, b: IntTupleLike) -> Any:
+    """Whether a comes after b, the first mode deciding first: lex_less(b, a).
+
+    >>> from tla import lex_gtr
+    >>> lex_gtr((1, 2), (1, 0))
+    True
+
+    Source: CuTe `lex_gtr`.
+    """
+    return lex_less(b, a)
+
+
+def lex_geq(a: IntTupleLike, b: IntTupleLike) -> Any:
+    """Whether a does not come before b, the first mode deciding first: lex_leq(b, a).
+
+    >>> from tla import lex_geq
+    >>> lex_geq((1, 2), (1, 2))
+    True
+
+    Source: CuTe `lex_geq`.
+    """
+    return lex_leq(b, a)
+
+
 def colex_less(a: IntTupleLike, b: IntTupleLike) -> Any:
     """Whether a comes before b, the last mode deciding first: the order of the index. True, False or None; see lex_less.
 
@@ -342,6 +366,30 @@ def colex_leq(a: IntTupleLike, b: IntTupleLike) -> Any:
     Source: CuTe `colex_leq`.
     """
     return _not(colex_less(b, a))
+
+
+def colex_gtr(a: IntTupleLike, b: IntTupleLike) -> Any:
+    """Whether a comes after b, the last mode deciding first: colex_less(b, a).
+
+    >>> from tla import colex_gtr
+    >>> colex_gtr((2, 1), (0, 1))
+    True
+
+    Source: CuTe `colex_gtr`.
+    """
+    return colex_less(b, a)
+
+
+def colex_geq(a: IntTupleLike, b: IntTupleLike) -> Any:
+    """Whether a does not come before b, the last mode deciding first: colex_leq(b, a).
+
+    >>> from tla import colex_geq
+    >>> colex_geq((2, 1), (2, 1))
+    True
+
+    Source: CuTe `colex_geq`.
+    """
+    return colex_leq(b, a)
 
 
 def _before(name: str, a: IntTree, b: IntTree, end: int) -> bool | None:

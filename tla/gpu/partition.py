@@ -5,19 +5,22 @@ Source: CuTe include/cute/atom/mma_atom.hpp, partition_A; copy_atom.hpp, partiti
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..algebra.codomain import coshape
+from ..algebra.complement import reach_of
+from ..algebra.flat_modes import has_symbols
 from ..algebra.modes import slice_and_offset
+from ..core.arithmetic import round_up
 from ..core.basis import ArithmeticTuple, ScaledBasis, as_coordinate
 from ..core.composed import ComposedLayout, innermost
 from ..core.int_tuple import modes_of, product_each
-from ..core.ints import Int
+from ..core.ints import Int, is_int
 from ..core.kinds import AnyLayout
-from ..core.layout import Layout
+from ..core.layout import Layout, as_layout, join
 from ..core.leaf_arithmetic import plus
-from ..core.questions import equal
+from ..core.questions import divides, equal
 from ..core.value import new_value
 from ..tensors import guard as guards
 from ..tensors.guard import Guard
@@ -25,19 +28,39 @@ from ..tensors.make_tensor import MakeTensor, as_tensor
 from ..tensors.operations import apply
 from ..tensors.tensor import Tensor, around, gives_places, guarded_tensor, tensor_of
 
-_0 = Int[0]()
+_0, _1 = Int[0](), Int[1]()
 
 
-def cut(f: Callable[[Layout], Layout], t: AnyLayout | Tensor) -> Any:
-    """f of a layout; of a tensor, or of a composed layout, the same elements in f's order, past the end too as CuTe has it."""
+def cut(f: Callable[[Layout], Layout], t: AnyLayout | Tensor, tiles: Sequence[Any] = ()) -> Any:
+    """f of a layout; of a tensor, or of a composed layout, the same elements in f's order, past the end too as CuTe has it.
+
+    tiles   what f cuts the first modes into: extents or layouts. Of a tensor, modes that may end inside of a tile are rounded up
+    """
     if isinstance(t, Layout):
         return f(t)
 
     def operation(layout: AnyLayout) -> Any:
-        return around(layout, f(innermost(layout)))[0]
+        inner = innermost(layout)
+        return around(layout, f(inner if isinstance(t, ComposedLayout) else _in_whole_tiles(inner, tiles)))[0]
 
     operation.__name__ = "a partition"
     return operation(t) if isinstance(t, ComposedLayout) else apply(operation, as_tensor("a partition", t), True)
+
+
+def _in_whole_tiles(layout: Layout, tiles: Sequence[Any]) -> Layout:
+    """The layout, its modes of unknown extent rounded up to whole tiles: they go on in even steps, and what is valid is known apart."""
+    if not has_symbols(layout.shape):
+        return layout
+    modes = list(layout)
+    return join([*map(_in_whole, modes, tiles), *modes[len(tiles) :]])
+
+
+def _in_whole(mode: Layout, tile: Any) -> Layout:
+    """A mode whose extent is a multiple of the tile, or is one integer that is rounded up to one."""
+    reach = reach_of(as_layout("a tile", Layout(tile, _1) if is_int(tile) else tile))
+    if isinstance(mode.shape, tuple) or divides(reach, mode.shape) is not None:
+        return mode
+    return Layout(round_up(mode.shape, reach), mode.stride)
 
 
 def with_valid(t: AnyLayout | Tensor) -> Any:

@@ -100,7 +100,7 @@ class TiledCopy:
         if rank_of(t) < modes:
             what = f"{side} of {self!r}: {shown(t) if isinstance(t, Layout) else repr(t)}"
             raise RankError(what, f"{modes} modes at least", "group or append modes")
-        return cut(lambda layout: self._of_tile(zipped_divide(layout, self.tiler_mn), side), t)
+        return cut(lambda layout: self._of_tile(zipped_divide(layout, self.tiler_mn), side), t, self.tiler_mn)
 
     def _of_tile(self, tiled: Layout, side: str) -> Layout:
         """((TileM,...),(RestM,...)) as (Thr,(FrgV,FrgX),(RestM,...))."""

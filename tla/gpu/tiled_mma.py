@@ -117,7 +117,9 @@ class TiledMMA:
         if rank_of(t) < least:
             what = f"operand {operand} of {self!r}: {shown(t) if isinstance(t, Layout) else repr(t)}"
             raise RankError(what, f"{'two' if least == 2 else 'three'} modes at least", "group its modes, or append one")
-        return cut(lambda layout: self._thrfrg(operand, layout), t)
+        i, j = MODES[operand]
+        tiles = self.permutation_mnk
+        return cut(lambda layout: self._thrfrg(operand, layout), t, (tiles[i], tiles[j]))
 
     def _thrfrg(self, operand: str, layout: Layout) -> Layout:
         i, j = MODES[operand]
@@ -378,7 +380,10 @@ def partition_fragment_C(mma: TiledMMA, shape: Any) -> Tensor:
 
 def _part(mma: Any, thread: Any, operand: str, shape: Any) -> Tensor:
     """A thread's part of a tile of a shape: only its own shape counts."""
-    return _tiled(f"the part of {operand}", mma)[thread].partition(operand, MakeLayout(shape))
+    tiled, where = _tiled(f"the part of {operand}", mma), f"the part of {operand} of {shown(shape)}"
+    if not is_int(shape) and not isinstance(shape, tuple):
+        raise LeafTypeError(where, "the extents of a tile", "write (64, 64)")
+    return tiled[thread].partition(operand, MakeLayout(shape))
 
 
 def _tiled(where: str, mma: Any) -> TiledMMA:

@@ -10,11 +10,14 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from ..core.errors import LeafTypeError, RangeError, RankError
+from ..core.errors import LeafTypeError, LoweringError, RangeError, RankError
 from ..core.int_tuple import shown
 from .array_shape import _integer, _integers, _tuple
 from .devices import Devices, Iota, joined, places_of, require_count, taken
 from .sharding import AnySharding, Sharding
+
+#: What partial results become one by; XLA and Shardy write the first by nothing.
+REDUCTIONS = ("sum", "max", "min")
 
 #: More axes than this are refused: real meshes have a handful.
 MAX_AXES = 64
@@ -132,18 +135,19 @@ class MeshSharding(AnySharding):
     """The sharding of an array over a mesh, form V3. Its str() is XLA's canonical text.
 
     mesh         the devices
-    dims         what cuts each dimension; none where nothing is cut, whatever the rank
+    dims         what cuts each dimension; none at all where nothing is cut, whatever the rank
     replicated   axes whose devices hold the same data, as those do that nothing names
-    unreduced    axes whose devices hold partial sums
+    unreduced    axes whose devices hold partial results
     manual       axes that the compiler does not partition along
+    reduction    what the partial results become one by: sum, max or min
     Raises       RankError, RangeError where these do not fit each other
 
     >>> print(MeshSharding(Mesh((("a", 2), ("b", 4))), (DimSharding((Axis("b"),)), DimSharding())))
     {mesh['a'=2,'b'=4], [{'b'}, {}]}
-    >>> print(MeshSharding(Mesh((("a", 2), ("b", 4))), (DimSharding(), DimSharding())))
+    >>> print(MeshSharding(Mesh((("a", 2), ("b", 4)))))
     {mesh['a'=2,'b'=4], replicated}
 
-    Source: XLA `NamedSharding`.
+    Source: XLA `NamedSharding`, as jaxlib 0.10.2 prints it; earlier ones leave out dimensions where none is cut.
     """
 
     mesh: Mesh
@@ -151,31 +155,40 @@ class MeshSharding(AnySharding):
     replicated: tuple[Axis, ...] = ()
     unreduced: tuple[Axis, ...] = ()
     manual: tuple[Axis, ...] = ()
+    reduction: str = "sum"
 
     def __post_init__(self) -> None:
         put, dims = object.__setattr__, _tuple(self.dims)
         if not isinstance(self.mesh, Mesh) or not all(isinstance(d, DimSharding) for d in dims):
             raise LeafTypeError("a MeshSharding of something else", "a Mesh, and DimShardings", "use parse_sharding, which reads a text")
-        put(self, "dims", dims if any(d.axes for d in dims) else ())
+        put(self, "dims", dims)
         for field in ("replicated", "unreduced", "manual"):
             put(self, field, _axes(getattr(self, field)))
         _check_axes(self)
+        if self.reduction not in REDUCTIONS:
+            raise RangeError(f"a reduction by {self.reduction!r:.40}", f"one of {', '.join(REDUCTIONS)}", "leave it out for sum")
+        put(self, "reduction", self.reduction if self.unreduced else "sum")
 
     def __str__(self) -> str:
-        if word := self._word():
-            return f"{{{self.mesh}, {word}}}"
         if not self.mesh.axes:
             return f"{{{self.mesh}}}"
-        lists = (f", {field}={{{', '.join(map(str, axes))}}}" for field, axes in self.lists() if axes)
+        word = self._word()
+        if word and not self.dims and self.reduction == "sum":
+            return f"{{{self.mesh}, {word}}}"
+        lists = (f", {field}={self.reduced(field)}{{{', '.join(map(str, axes))}}}" for field, axes in self.lists() if axes)
         return f"{{{self.mesh}, [{', '.join(map(str, self.dims))}]{''.join(lists)}}}"
 
     def lists(self) -> tuple[tuple[str, tuple[Axis, ...]], ...]:
         """The axes that cut no dimension, by what they do."""
         return ("replicated", self.replicated), ("unreduced", self.unreduced), ("manual", self.manual)
 
+    def reduced(self, field: str) -> str:
+        """The word before the axes of a list: max or min, where partial results become one by these."""
+        return self.reduction if field == "unreduced" and self.reduction != "sum" else ""
+
     def _word(self) -> str:
         """The one word that describes all axes of the mesh, if one does."""
-        if self.dims or not self.mesh.axes:
+        if any(d.axes for d in self.dims) or not self.mesh.axes:
             return ""
         every = tuple(map(Axis, self.mesh.names))
         given = [(field, axes) for field, axes in self.lists() if axes]
@@ -184,7 +197,16 @@ class MeshSharding(AnySharding):
         return given[0][0] if len(given) == 1 and given[0][0] != "replicated" and given[0][1] == every else ""
 
     def tiled(self, rank: int = 0) -> Sharding:
-        """The same as tiles: V2, or V1 where the devices are no iota."""
+        """The same as tiles: V2, or V1 where the devices are no iota.
+
+        Raises LoweringError for partial maxima and minima, which tiles cannot say.
+        """
+        if self.reduction != "sum":
+            raise LoweringError(f"{self!s:.80} as tiles", "partial sums: tiles say no max or min", "keep its mesh")
+        return self.places(rank)
+
+    def places(self, rank: int) -> Sharding:
+        """The tiles and their devices, whatever partial results become one by."""
         if word := self._word():
             return Sharding(word)
         if len(self.mesh.devices) == 1:
@@ -267,6 +289,8 @@ def _check_mesh_devices(count: int, devices: Devices) -> None:
 
 def _check_axes(sharding: MeshSharding) -> None:
     sizes = dict(sharding.mesh.axes)
+    if sharding.dims and not sizes:
+        raise RankError(f"{len(sharding.dims)} dimensions on one device", "none: it holds the whole array", "leave the dimensions out")
     for axis in sharding.axes():
         _check_axis(axis, sizes)
     _check_overlap([*sharding.axes()], sizes)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from ..core.errors import TlaError
 from .grammar import R, Reader
-from .mesh import Axis, DimSharding
+from .mesh import REDUCTIONS, Axis, DimSharding
 
 
 class MeshReader(Reader):
@@ -21,6 +21,14 @@ class MeshReader(Reader):
             return make(*parts)
         except TlaError as error:
             self.fail(*error.reason, at=at)
+
+    def reduction(self) -> str:
+        """What the axes after `unreduced=` become one by, in a word before them; nothing is sum."""
+        word = self.token
+        if word not in REDUCTIONS:
+            return "sum"
+        self.advance()
+        return word
 
     def mesh_axis(self) -> tuple[str, int]:
         name = self.name()

@@ -61,6 +61,10 @@ class AnySharding:
         """
         raise NotImplementedError
 
+    def places(self, rank: int) -> Sharding:
+        """The tiles and their devices of an array of `rank` dimensions."""
+        return self.tiled(rank)
+
     def slices(self, dims: Sequence[int], num_devices: int) -> dict[int, Bounds]:
         """The slice of each device: (first, past the last) per dimension; a device that is left out holds nothing.
 
@@ -88,7 +92,7 @@ class AnySharding:
         return dict(sorted(held.items()))
 
     def devices_of(self, index: Sequence[int], dims: Sequence[int], num_devices: int) -> tuple[int, ...]:
-        """The devices that hold an element, ascending; with unreduced members each holds a part of its sum.
+        """The devices that hold an element, ascending; with unreduced members each holds a part of it.
 
         index     one integer per dimension
         Raises    as `slices`; RankError, RangeError for an index outside of the array
@@ -127,7 +131,7 @@ class AnySharding:
         >>> print(tiles, tiles(5))
         (_2,_4):(_1@0,_1@1) (1,2)
         """
-        tiled = self.tiled()
+        tiled = self.places(0)
         _, _, count = tiled._of((0,) * tiled.rank, num_devices)
         return tiled.coordinates([1] * tiled.rank, count)
 
@@ -147,7 +151,7 @@ class AnySharding:
 
     def _of(self, dims: Sequence[int], num_devices: int) -> tuple[Sharding, tuple[int, ...], int]:
         """The annotation for arrays of `dims`, with its arguments checked."""
-        tiled, dims, count = self.tiled(len(_integers(dims))), _integers(dims), _integer(num_devices)
+        tiled, dims, count = self.places(len(_integers(dims))), _integers(dims), _integer(num_devices)
         if tiled.kind in ("manual", "unknown", "unreduced"):
             raise LoweringError(
                 f"{tiled}: no slices are defined", "a replicated, maximal or tiled sharding", "ask the program: nothing else can say"

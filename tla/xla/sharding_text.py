@@ -5,10 +5,11 @@
     item     = "replicated" | "manual" | "unknown" | "unreduced" | "maximal" | "device=" int | "shard_as" int | "shard_like" int
              | "devices=" ints ( int { "," int } | "<=" iota ) | "last_tile_dim_replicate" | "last_tile_dims={" kind { "," kind } "}"
     iota     = ints [ "T(" int { "," int } ")" ]      ints = "[" int { "," int } "]"
-    mesh     = "mesh[" name "=" int { "," name "=" int } "]" [ ", device_ids=(" ( int { "," int } | iota ) ")" ]
+    mesh     = "mesh[" [ name "=" int { "," name "=" int } ] "]" [ ", device_ids=(" ( int { "," int } | iota ) ")" ]
              | "maximal_mesh[device_id=" int "]"
     dim      = "{" [ axis { "," axis } ] [ [","] "?" ] "}"      axis = name [ ":(" int ")" int ]
-    axes     = ( "replicated=" | "unreduced=" | "manual=" ) "{" axis { "," axis } "}"      word = replicated | unreduced | manual
+    axes     = ( "replicated=" | "unreduced=" [ "sum" | "max" | "min" ] | "manual=" ) "{" axis { "," axis } "}"
+    word     = "replicated" | "unreduced" | "manual"
 
 `metadata={...}` may stand among the items or last, and is passed over. Blanks and comments may stand between tokens.
 
@@ -31,13 +32,14 @@ from .sharding import SUBGROUPS, WHOLE, AnySharding, ShardGroup, Sharding, Tuple
 _STRING = r"\"(?:[^\"\\]|\\.)*(?:\"|\\?\Z)|'(?:[^'\\]|\\.)*(?:'|\\?\Z)"
 _TOKEN = re.compile(rf"-?[0-9]+(?![A-Za-z0-9_.])|[A-Za-z_][A-Za-z0-9_]*=?|<=|[][(){{}},:?=]|{_STRING}", re.DOTALL)
 _LISTS = ("replicated", "unreduced", "manual")
+_EMPTY_MESH = re.compile(r"mesh\s*\[\s*\]")
 _BRACE = re.compile(rf"[{{}}]|{_STRING}", re.DOTALL)
 
 
 def parse_sharding(text: str) -> AnySharding:
     """The sharding that an XLA annotation stands for. str() of it is XLA's canonical text, without metadata.
 
-    Returns   a Sharding (V1, V2), a MeshSharding (V3), or a TupleSharding of these
+    Returns   a Sharding (V1, V2), a MeshSharding (V3), or a TupleSharding of these; {replicated} for mesh[], which has no devices
     Raises    ParseError with the position for a text that the grammar or the meaning does not allow
 
     >>> sharding = parse_sharding("{devices=[2,4]<=[2,2,2]T(2,0,1)}")
@@ -108,7 +110,10 @@ class _ShardingReader(MeshReader):
 
     def single(self) -> AnySharding:
         """The text after the brace of a sharding of an array, up to its end."""
-        sharding = self.over_mesh() if self.token in ("mesh", "maximal_mesh") else self.items()
+        if _EMPTY_MESH.match(self.text, self.at):
+            sharding: AnySharding = self.over_empty_mesh()
+        else:
+            sharding = self.over_mesh() if self.token in ("mesh", "maximal_mesh") else self.items()
         self.expect("}", "to close a sharding")
         return sharding
 
@@ -212,6 +217,21 @@ class _ShardingReader(MeshReader):
 
     # -- V3
 
+    def over_empty_mesh(self) -> Sharding:
+        """A sharding over mesh[], which has neither axes nor devices: all is replicated."""
+        for token in ("mesh", "[", "]", ","):
+            self.expect(token, "as in mesh[], replicated")
+        if self.take("["):
+            self.listed("]", lambda: self.dim_over(lambda: self.unexpected("'?' or '}': mesh[] has no axes")))
+            self.expect("]", "or ',' after a dimension")
+        else:
+            self.expect("replicated", "or [{}, ...]: mesh[] has no axes")
+        if self.take(","):
+            if self.token != "metadata=":
+                self.unexpected("metadata= or '}'")
+            self.metadata()
+        return Sharding("replicated")
+
     def over_mesh(self) -> MeshSharding:
         start, found = self.at, dict[str, Any]()
         mesh = self.maximal_mesh() if self.take("maximal_mesh") else self.mesh()
@@ -224,7 +244,7 @@ class _ShardingReader(MeshReader):
             found[field] = value
         if word := found.get("word"):
             found[word] = () if word == "replicated" else tuple(map(Axis, mesh.names))
-        return self.made(start, MeshSharding, mesh, *(found.get(field, ()) for field in ("dims", *_LISTS)))
+        return self.made(start, MeshSharding, mesh, *(found.get(field, ()) for field in ("dims", *_LISTS)), found.get("reduction", "sum"))
 
     def part(self, mesh: Mesh, found: dict[str, Any]) -> tuple[str, Any]:
         """The dimensions, a list of axes, or one word for all of them."""
@@ -240,7 +260,11 @@ class _ShardingReader(MeshReader):
             dims = self.listed("]", lambda: self.dim_over(lambda: self.axis(mesh)))
             self.expect("]", "or ',' after the axes of a dimension")
             return field, tuple(dims)
-        return ("word", field) if alone else (field, self.axes(mesh))
+        if alone:
+            return "word", field
+        if field == "unreduced":
+            found["reduction"] = self.reduction()
+        return field, self.axes(mesh)
 
     def maximal_mesh(self) -> Mesh:
         self.expect("[", "after maximal_mesh")

@@ -1,9 +1,9 @@
 """Shardings as Shardy writes them, which JAX's programs have today: `#sdy.sharding<@mesh, [{"data"}, {}]>`.
 
-    sharding = [ "#sdy.sharding" ] "<" mesh "," "[" [ dim { "," dim } ] "]" { "," list "=" "{" [ axis { "," axis } ] "}" } ">"
+    sharding = [ "#sdy.sharding" ] "<" mesh "," "[" [ dim { "," dim } ] "]" { "," list "{" [ axis { "," axis } ] "}" } ">"
     mesh     = "@" name | "mesh<" axes ">"        axes = "[" [ name "=" int { "," name "=" int } ] "]" [ "," "device_ids=[" ints "]" ]
     dim      = "{" [ axis { "," axis } ] [ [","] "?" ] "}" [ "p" int ]        axis = name [ ":(" int ")" int ]
-    list     = "replicated" | "unreduced"
+    list     = "replicated=" | "unreduced" [ "=" [ "sum" | "max" | "min" ] ]
 
 Source: OpenXLA Shardy, shardy/dialect/sdy/ir (attrs.td, parsers.cc, printers.cc).
 """
@@ -22,9 +22,11 @@ from .sharding import AnySharding, Sharding, TupleSharding
 _TOKEN = re.compile(
     r'-?[0-9]+(?![A-Za-z0-9_.])|p[0-9]+(?![\w.])|[#@]?[A-Za-z_][\w.$-]*|"(?:[^"\\\n]|\\.)*"|@"(?:[^"\\\n]|\\.)*"|[][(){}<>,:?=]'
 )
+#: The axes of a mesh and the order of its devices; the name of an axis may have any character but a quote.
+_AXES = r'(<\[(?:"[^"\n]*"|[^<>"\n])*>)'
 #: A mesh in a StableHLO module, and in the header of an HLO module.
-_MODULE_MESH = re.compile(r'sdy\.mesh\s+@("?[\w.$-]+"?)\s*=\s*(<\[[^<>\n]*\]>|<\[[^<>\n]*>)')
-_HEADER_MESH = re.compile(r"([\w.$-]+)\s*=\s*#sdy\.mesh(<\[[^<>\n]*>)")
+_MODULE_MESH = re.compile(r'sdy\.mesh\s+@("?[\w.$-]+"?)\s*=\s*' + _AXES)
+_HEADER_MESH = re.compile(r"([\w.$-]+)\s*=\s*#sdy\.mesh" + _AXES)
 
 #: The meshes of a program by their names; None for one that has no devices.
 Meshes = Mapping[str, Mesh | None]
@@ -92,7 +94,7 @@ def parse_shardy(text: str, meshes: Meshes | None = None) -> AnySharding:
 def shardy_text(sharding: MeshSharding | Sharding, mesh: str | None = None, rank: int | None = None) -> str:
     """A sharding over a mesh as Shardy's text, its mesh in it; with `mesh` under that name.
 
-    rank     of the array; needed where no dimension is cut: Shardy lists each
+    rank     of the array; needed where the sharding has no dimensions: Shardy lists each, but of an array on one device none
     Raises   LoweringError for tiles without axes and manual axes, which Shardy has no text for
 
     >>> from tla.xla import parse_sharding
@@ -107,11 +109,11 @@ def shardy_text(sharding: MeshSharding | Sharding, mesh: str | None = None, rank
     if not isinstance(sharding, MeshSharding) or sharding.manual:
         what = f"{sharding!s:.80} as a text of Shardy"
         raise LoweringError(what, "a sharding over named axes, none of them manual", "give its mesh: {mesh['a'=8], [{'a'}]}")
-    dims = sharding.dims or (DimSharding(),) * (rank or 0)
-    if rank is not None and len(dims) != rank:
+    dims = sharding.dims or (DimSharding(),) * ((rank or 0) if sharding.mesh.axes else 0)
+    if rank is not None and sharding.mesh.axes and len(dims) != rank:
         raise LoweringError(f"{sharding} for {rank} dimensions", f"{len(dims)}", "give the rank of the array")
     parts = [f"@{mesh}" if mesh else f"mesh<{_mesh_text(sharding.mesh)}>", f"[{', '.join(map(_dim_text, dims))}]"]
-    parts += [f"{name}={{{', '.join(map(_axis_text, axes))}}}" for name, axes in sharding.lists() if axes]
+    parts += [f"{name}={sharding.reduced(name)}{{{', '.join(map(_axis_text, axes))}}}" for name, axes in sharding.lists() if axes]
     return f"#sdy.sharding<{', '.join(parts)}>"
 
 
@@ -162,24 +164,30 @@ class _ShardyReader(MeshReader):
         dims = tuple(self.listed("]", self.dim))
         self.expect("]", "or ',' after a dimension")
         lists: dict[str, tuple[Axis, ...]] = {}
+        reduction = "sum"
         while self.take(","):
             name = self.token
             if name not in ("replicated", "unreduced") or name in lists:
                 self.unexpected("replicated={...} or unreduced={...}, each once")
             self.advance()
-            self.expect("=", f"after {name}")
+            if name == "replicated":
+                self.expect("=", "after replicated")
+            elif self.take("="):
+                reduction = self.reduction()
             self.expect("{", "and axes")
             lists[name] = tuple(self.listed("}", self.axis))
             self.expect("}", "or ',' after an axis")
         self.expect(">", "to close a sharding")
-        return self.over(start, mesh, dims, lists)
+        return self.over(start, mesh, dims, lists, reduction)
 
-    def over(self, at: int, mesh: Mesh | None, dims: tuple[DimSharding, ...], lists: dict[str, tuple[Axis, ...]]) -> AnySharding:
+    def over(
+        self, at: int, mesh: Mesh | None, dims: tuple[DimSharding, ...], lists: dict[str, tuple[Axis, ...]], reduction: str
+    ) -> AnySharding:
         if mesh is None:
             if any(d.axes for d in dims) or any(lists.values()):
                 self.fail("axes of a mesh that has none", "a mesh with these axes", "name another mesh", at=at)
             return Sharding("replicated")
-        return self.made(at, MeshSharding, mesh, dims, lists.get("replicated", ()), lists.get("unreduced", ()))
+        return self.made(at, MeshSharding, mesh, dims, lists.get("replicated", ()), lists.get("unreduced", ()), (), reduction)
 
     def named_mesh(self) -> Mesh | None:
         name, at = self.token, self.at
@@ -220,8 +228,10 @@ class _ShardyReader(MeshReader):
         return self.made(at, Mesh, axes, devices)
 
     def dim(self) -> DimSharding:
-        found = self.dim_over(self.axis)
-        if re.fullmatch("p[0-9]+", self.token):  # its priority
+        found, priority = self.dim_over(self.axis), self.token
+        if re.fullmatch("p(0|[1-9][0-9]{0,17})", priority):
+            if not found.axes and not found.open:
+                self.fail(f"the priority {priority} of a dimension that is not cut", "none", "leave it out")
             self.advance()
         return found
 
