@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import types
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..core.errors import TlaError
@@ -78,7 +77,6 @@ def _scene(x: Any) -> Scene | None:
 
 # ------------------------------------------------------------------------------------------------- IPython
 
-_INSIDE = str(Path(__file__).parent.parent)
 #: A longer list is shown as text.
 MAX_LISTED = 16
 
@@ -114,6 +112,6 @@ def _shown(shell: Any, kind: type[BaseException], error: BaseException, trace: A
 
 def outside(trace: types.TracebackType | None) -> types.TracebackType | None:
     """A traceback without its frames inside of tla, which are its last."""
-    if trace is None or trace.tb_frame.f_code.co_filename.startswith(_INSIDE):
+    if trace is None or trace.tb_frame.f_globals.get("__name__", "").startswith("tla."):
         return None
     return types.TracebackType(outside(trace.tb_next), trace.tb_frame, trace.tb_lasti, trace.tb_lineno)
