@@ -1,7 +1,6 @@
 """Accesses to memory of open sizes: the answer at each of many values, or two that differ; and owners that are partitions."""
 
 import itertools
-import os
 
 import numpy as np
 import pytest
@@ -24,7 +23,8 @@ from tla import (
 from tla.access import access
 from tla.linear import LinearLayout, triton
 
-NIGHT = os.environ.get("HYPOTHESIS_PROFILE") == "night"
+from night import NIGHT
+
 ROWS = LinearLayout({"register": [(0, 1), (0, 2), (0, 4)], "lane": [(1, 0), (2, 0), (4, 0)]}, {"dim0": 8, "dim1": 8})
 COLUMNS = LinearLayout({"register": [], "lane": [(1, 0), (2, 0), (4, 0), (0, 1), (0, 2)]}, {"dim0": 8, "dim1": 8})
 

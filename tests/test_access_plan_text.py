@@ -3,7 +3,6 @@
 import dataclasses
 import functools
 import itertools
-import os
 import random
 import re
 import shutil
@@ -18,7 +17,8 @@ from tla import TlaError, parse
 from tla.access import Load, Store, convert
 from tla.linear import LinearLayout, triton
 
-NIGHT = os.environ.get("HYPOTHESIS_PROFILE") == "night"
+from night import NIGHT
+
 #: A warp in C++: each thread runs from the start to the first shuffle or barrier that not all have reached, until none is left.
 WARP = """
 #include <cstdint>

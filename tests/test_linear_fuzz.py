@@ -1,7 +1,6 @@
 """Every public name of tla.linear and tla.access with arguments of every kind: an answer, or a TlaError; never a crash or a hang."""
 
 import inspect
-import os
 import random
 
 import numpy as np
@@ -10,7 +9,9 @@ import pytest
 from tla import MakeLayout, TlaError, access, dim, linear, make_identity_tensor, make_tensor, parse
 from tla.linear import LinearLayout, mosaic, triton
 
-COUNT = 200_000 if os.environ.get("HYPOTHESIS_PROFILE") == "night" else 2_500
+from night import amount
+
+COUNT = amount(2_500, 200_000)
 MMA = LinearLayout({"register": [(0, 1), (8, 0)], "lane": [(0, 2), (0, 4), (1, 0), (2, 0), (4, 0)]}, {"dim0": 16, "dim1": 8})
 WIDE = LinearLayout({"register": [(1 << k,) for k in range(20)], "lane": [(1 << k,) for k in range(20, 60)]}, {"dim0": 1 << 60})
 LAYOUTS = [MMA, WIDE, LinearLayout.empty(), LinearLayout({"lane": [(1,)]}, {"dim0": 2}), LinearLayout({"offset": [(1,)]}, {"dim0": 2})]

@@ -25,7 +25,8 @@ from tla.gpu import (
     make_tiled_mma,
 )
 
-NIGHT = os.environ.get("HYPOTHESIS_PROFILE") == "night"
+from night import NIGHT
+
 SM80 = gpu.SM80_16x8x16_F32F16F16F32_TN
 MMAS = [
     make_tiled_mma(gpu.UniversalFMA[gpu.float], (16, 16), (parse("(_16,_2):(_2,_1)"), 32)),

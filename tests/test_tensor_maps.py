@@ -2,7 +2,6 @@
 
 import itertools
 import math
-import os
 import random
 import re
 
@@ -30,7 +29,7 @@ from tla.codegen import emit_tma
 from tla.gpu import GMMA, Im2colMap, TensorMap, half, make_im2col_copy, make_tma_copy
 from tla.gpu.elements import as_element, float, uint8
 
-NIGHT = os.environ.get("HYPOTHESIS_PROFILE") == "night"
+from night import NIGHT
 
 TILED = {"element": half, "shape": (64, 32, 8), "strides": (2, 128, 4096), "box": (64, 8, 1), "swizzle": "128B"}
 IM2COL = {

@@ -98,7 +98,7 @@ class _Sources:
 
 def _has_extensions() -> bool:
     """Whether extension modules lie beside the sources: of the core, which each build compiles."""
-    return any(name.endswith(EXTENSION_SUFFIXES[0]) for name in os.listdir(os.path.dirname(os.path.abspath(__file__))))
+    return any(name.endswith(EXTENSION_SUFFIXES[0]) for name in os.listdir(os.path.join(_ROOT, "core")))
 
 
 _BUILD = _read_build()

@@ -6,25 +6,17 @@ tree is read before it is printed, and str() gives what parse() takes back to th
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping
 
 from .poly import Poly, number
 from .proofs import is_positive
 from .rules import floor_div, node
-from .tree import Tree
+from .tree import Tree, value
 
 
 def reads_as(p: Poly, t: Tree, names: Mapping[str, Poly]) -> bool:
     """Whether the text of t reads as p; names: what the names in it stand for."""
-    return _value(t, names) == p
-
-
-def _value(t: Tree, names: Mapping[str, Poly]) -> Poly:
-    if t.op in "nv":
-        return number(t.args[0]) if t.op == "n" else names[t.args[0]]
-    args = [_value(a, names) for a in t.args]
-    return -args[0] if t.op == "-" else functools.reduce(_OPERATIONS[t.op], args)
+    return bool(value(t, number, names, _OPERATIONS) == p)
 
 
 def _quotient(x: Poly, d: Poly) -> Poly:

@@ -405,18 +405,10 @@ register_leaf(SymInt, _ask, undecided=_undecided, fold=_fold)
 def _divided(a: Tree, b: Tree, sizes: dict[str, SymInt]) -> bool:
     """Whether a tree is a multiple of another for all values of its sizes."""
     try:
-        return known(_valued(a, sizes) % _valued(b, sizes)) == 0
+        return known(operator.mod(*(tree.value(t, int, sizes, _DIVIDED) for t in (a, b)))) == 0
     except (KeyError, TlaError):  # a name that is bound elsewhere, or a divisor that may be 0
         return False
 
 
-def _valued(t: Tree, sizes: dict[str, SymInt]) -> Any:
-    """The integer that a tree of sizes is."""
-    if t.op == "n":
-        return t.args[0]
-    if t.op == "v":
-        return sizes[t.args[0]]
-    if t.op == "-":
-        return -_valued(t.args[0], sizes)
-    step = {"+": operator.add, "*": operator.mul, "//": operator.floordiv, "%": operator.mod}[t.op]
-    return functools.reduce(step, [_valued(x, sizes) for x in t.args])
+#: The operations of a quotient that may be exact.
+_DIVIDED = {"+": operator.add, "*": operator.mul, "//": operator.floordiv, "%": operator.mod}

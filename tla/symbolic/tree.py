@@ -6,7 +6,8 @@ once more, for it is a shift or a multiplication and a shift; by a size it count
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import functools
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 #: The weight, the divisions and modulos, and all operations (divisions and modulos included).
@@ -88,3 +89,11 @@ def total(terms: Iterable[Tree]) -> Tree:
         return flat[0] if flat else ZERO
     count = len(flat) - 1 - sum([t.op == "-" for t in flat[1:]])  # a minus in a sum is the sum's own operation
     return _node("+", tuple(flat), count, 0, count)
+
+
+def value(t: Tree, number_of: Callable[[int], Any], names: Mapping[str, Any], operations: Mapping[str, Callable[[Any, Any], Any]]) -> Any:
+    """The value of a tree, from that of a number, the values of names, and the operations; KeyError for what has none."""
+    if t.op in "nv":
+        return number_of(t.args[0]) if t.op == "n" else names[t.args[0]]
+    args = [value(a, number_of, names, operations) for a in t.args]
+    return -args[0] if t.op == "-" else functools.reduce(operations[t.op], args)

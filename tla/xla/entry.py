@@ -206,7 +206,7 @@ def parse_replica_groups(text: str | Instruction) -> ReplicaGroups:
         raise LeafTypeError(f"replica_groups of type {type(text).__name__}", "a text such as '[2,4]<=[8]'", "str() of one is its text")
     text = text.strip()
     if found := _IOTA.fullmatch(text.replace(" ", "")):
-        return _of_iota(*(tuple(map(int, (part or "").split(","))) if part else () for part in found.groups()))
+        return _of_iota(*(numbers(part or "") for part in found.groups()))
     if text.startswith(("mesh", "@mesh")):
         return _in_groups(*grouped(*parse_mesh_axes(text)))
     inner = re.fullmatch(r"\{((?:\s*\{[0-9,\s]*\}\s*,?)*)\s*\}", text) if len(text) < 10**7 else None

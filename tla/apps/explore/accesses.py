@@ -70,14 +70,18 @@ def counted(asked: str, subject: Subject, bits: int) -> dict[str, Any]:
     try:
         found = _access.access(*_owners(asked, subject.layout, bits))
     except ModuleNotFoundError as missing:  # in a browser: the grid is there all the same
-        return {"text": f"accesses are counted with {missing.name}, which no browser has", "fix": _INSTALLED, "degree": None, "offsets": []}
+        return _uncounted(f"accesses are counted with {missing.name}, which no browser has", _INSTALLED)
     except TlaError as error:
         what, expected, fix = error.reason
-        return {"text": what, "fix": f"expected: {expected}; fix: {fix}", "degree": None, "offsets": []}
+        return _uncounted(what, f"expected: {expected}; fix: {fix}")
     starts = found.witness.addresses if found.witness else ()
     offsets = [str(start * 8 // bits + k) for start in starts for k in range(found.vector // bits)]
     text, source = str(found).split("\n")
     return {"text": text, "fix": source, "degree": found.degree, "offsets": offsets}
+
+
+def _uncounted(why: str, fix: str) -> dict[str, Any]:
+    return {"text": why, "fix": fix, "degree": None, "offsets": []}
 
 
 def _owners(asked: str, layout: AnyLayout, bits: int) -> tuple[Any, Any, int, int | None]:
