@@ -506,7 +506,7 @@ def test_two_cells_of_one_offset_are_shown(page):
 
 def test_what_stands_in_the_cells(page):
     page.open("(4,6):(6,1)")
-    texts = "return sheets[0].texts.slice(6, 8)"
+    texts = "return [sheets[0].text(6), sheets[0].text(7)]"
     seen = []
     for shown in ("offset", "index", "coordinate"):
         Select(page.at("shown")).select_by_value(shown)

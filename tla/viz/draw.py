@@ -164,12 +164,12 @@ def _painted(views: Sequence[View], color_by: Any, cut: Any, lead: int) -> list[
     first = paint(views[lead], color_by, cut)
     if first.by_place:
         return [first if k == lead else paint(v, color_by, None) for k, v in enumerate(views)]
-    places: dict[Any, str | None] = {}
-    if len(views) > 1:
-        for value, fill, padding in zip(views[lead].values, first.fills, views[lead].padding):
-            if not padding:
-                places.setdefault(value, fill)
-    return [first if k == lead else Painted([places.get(value) for value in v.values]) for k, v in enumerate(views)]
+    if len(views) == 1:
+        return [first]
+    valid = [*map(operator.not_, views[lead].padding)]
+    values, fills = ([*itertools.compress(found, valid)] for found in (views[lead].values, first.fills))
+    places = dict(zip(reversed(values), reversed(fills)))  # of cells of one place the first says its colour
+    return [first if k == lead else Painted([*map(places.get, v.values)]) for k, v in enumerate(views)]
 
 
 # ------------------------------------------------------------------------------------------------- figures

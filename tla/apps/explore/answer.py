@@ -24,7 +24,7 @@ from ...viz.drawable import Subject, as_subject
 from ...viz.kernels import KINDS
 from ...xla import ArrayShape, Relayout, byte_size, lower
 from .accesses import counted
-from .figures import collision, drawings, inputs, kernel, kernel_rule, rule_of, rules
+from .figures import drawings, inputs, kernel, kernel_rule, rule_of, rules
 from .grammar import read
 from .operations import Call, Program, Term
 from .steps import steps, text_of
@@ -143,8 +143,6 @@ def _answer(program: Program, color_by: str, bits: int | None, access: str) -> d
         found |= kernel(value, color_by)
     elif layouts and not program.sizes:
         found |= drawings(known, inputs(program), found["rule"], bits)
-        if len(known) == 1 and not isinstance(value, ArrayShape) and is_injective(value) is False:
-            found["collision"] = collision(known[0])
         if access and known:
             found["access"] = counted(access, known[0], known[0].bits if bits is None else bits)
     return found

@@ -233,7 +233,7 @@ class Sheet {
     this.root = made("figure", "", caption, this.box, this.notes);
     if (!k) { this.box.id = "grid"; this.canvas.id = "canvas"; this.choice.id = "grids"; this.notes.id = "notes"; }
     this.choice.addEventListener("change", () => { cursor = null; this.turn(Number(this.choice.value)); details(); });
-    this.box.addEventListener("scroll", () => requestAnimationFrame(() => this.paint()));
+    this.box.addEventListener("scroll", () => this.soon());
     this.box.addEventListener("keydown", event => moved(this, event));
     this.box.addEventListener("focus", () => { if (!cursor || cursor.sheet !== this) look(this, 0, 0, true); });
     for (const kind of ["pointermove", "pointerdown"]) this.canvas.addEventListener(kind, event => pointed(this, event));
@@ -247,14 +247,14 @@ class Sheet {
     this.grid = grid;
     this.size = Math.round(13 * zoom);
     this.height = Math.round(24 * zoom);
-    this.rows = grid.texts.length ? grid.rows.labels.length : 0;
+    this.values = grid.values ??= unpacked(grid.texts);
+    this.rows = this.values.length ? grid.rows.labels.length : 0;
     this.columns = grid.columns.labels.length;
     this.highest = Math.max(0, ...grid.rows.borders.slice(1), ...grid.columns.borders.slice(1));
-    this.texts = at("shown").value === "offset" ? grid.texts : grid.texts.map((_, k) => this.named(k));
     const pen = this.canvas.getContext("2d");
     pen.font = font(this.size);
-    const widest = (texts, least) => texts.reduce((n, t) => Math.max(n, t.length), 0) * pen.measureText("0").width + least;
-    this.width = Math.ceil(Math.max(28 * zoom, widest(this.texts, 10), widest(grid.columns.labels, 8)));
+    const widest = (texts, least) => longest(texts) * pen.measureText("0").width + least;
+    this.width = Math.ceil(Math.max(28 * zoom, widest(this.widest(), 10), widest(grid.columns.labels, 8)));
     this.left = Math.ceil(widest(grid.rows.labels, 10));
     this.top = this.height;
     this.notes.textContent = [...figure.notes, ...(this.rows && this.columns ? [] : ["(no elements)"])].join("; ");
@@ -277,7 +277,7 @@ class Sheet {
     canvas.style.width = `${seen[0]}px`;
     canvas.style.height = `${seen[1]}px`;
     [canvas.width, canvas.height] = seen.map(n => Math.ceil(n * scale));
-    this.paint();
+    this.soon();
   }
 
   /** The coordinate of a cell, one number for each mode. */
@@ -292,8 +292,26 @@ class Sheet {
     return String(index);
   }
 
-  /** What a cell shows that does not show its offset. */
-  named(k) { return at("shown").value === "index" ? this.index(k) : `(${this.coord(k).join(",")})`; }
+  offset(k) { return String(this.values[k]); }
+
+  /** The place of a cell's colour in the palette: 0 is none, and -1 is padding. */
+  colour(k) { return this.grid.fills.charCodeAt(k) - 49; }
+
+  /** What a cell shows. */
+  text(k) {
+    const shown = at("shown").value;
+    return shown === "offset" ? this.offset(k) : shown === "index" ? this.index(k) : `(${this.coord(k).join(",")})`;
+  }
+
+  /** Texts of cells, one of which is as long as any. */
+  widest() {
+    if (!this.rows || !this.columns) return [];
+    if (at("shown").value !== "offset") return [this.text(this.values.length - 1)];
+    if (Array.isArray(this.values)) return this.values;
+    let low = 0, high = 0;
+    for (const value of this.values) if (value < low) low = value; else if (value > high) high = value;
+    return [String(low), String(high)];
+  }
 
   /** The cell of an index, where the grid that is shown has it; -1 elsewhere. */
   cellOf(index) {
@@ -304,13 +322,20 @@ class Sheet {
     return rest === 0n && here && row < this.rows && column < this.columns ? row * this.columns + column : -1;
   }
 
-  /** The cells that have an offset. */
-  cellsAt(offset) { return this.grid.texts.flatMap((t, k) => t === offset ? [k] : []); }
+  /** The cells that have one of some offsets. */
+  cellsAt(offsets) {
+    const wanted = new Set(Array.isArray(this.values) ? offsets : offsets.map(Number)), found = [];
+    this.values.forEach((value, k) => { if (wanted.has(value)) found.push(k); });
+    return found;
+  }
 
   /** Where the middle of a cell is on the canvas. */
   spot(row, column) {
     return [this.left + (column + 0.5) * this.width - this.box.scrollLeft, this.top + (row + 0.5) * this.height - this.box.scrollTop];
   }
+
+  /** Paint in the next frame, once. */
+  soon() { this.frame ??= requestAnimationFrame(() => { this.frame = null; this.paint(); }); }
 
   paint() {
     const { figure, grid, width, height, left, top, rows, columns, highest, canvas, box } = this;
@@ -334,11 +359,11 @@ class Sheet {
     pen.textBaseline = "middle";
     for (let r = first[0]; r < last[0]; r++) {
       for (let c = first[1]; c < last[1]; c++) {
-        const k = r * columns + c, n = grid.fills[k], [fill, ink] = figure.palette[Math.max(n, 0)];
+        const k = r * columns + c, n = this.colour(k), [fill, ink] = figure.palette[Math.max(n, 0)];
         if (n < 0) hatch(pen, x(c), y(r), width, height);
         if (n > 0) { pen.fillStyle = fill; pen.fillRect(x(c), y(r), width, height); }
         pen.fillStyle = ink;
-        if (n >= 0) pen.fillText(this.texts[k], x(c) + width / 2, y(r) + height / 2 + 1);
+        if (n >= 0) pen.fillText(this.text(k), x(c) + width / 2, y(r) + height / 2 + 1);
       }
     }
     const line = (level, x1, y1, x2, y2) => {
@@ -369,6 +394,16 @@ class Sheet {
     pen.restore();
   }
 }
+
+/** What stands in the cells: offsets of 32 bits come as base64 of these, little-endian; all else as texts. */
+function unpacked(texts) {
+  if (typeof texts !== "string") return texts;
+  const bytes = atob(texts), found = new Uint8Array(bytes.length);
+  for (let k = 0; k < bytes.length; k++) found[k] = bytes.charCodeAt(k);
+  return new Int32Array(found.buffer);
+}
+
+const longest = texts => texts.reduce((n, t) => Math.max(n, t.length), 0);
 
 const font = size => `${size}px ui-monospace, monospace`;
 
@@ -403,19 +438,19 @@ function drawing(found) {
 /** The cells that belong to one cell: in figures of its domain by the index, in those of its memory by the offset, and on from these. */
 function together(sheet, k) {
   if (sheet.grid.threads) return ofThread(sheet, k);
-  const indices = { [sheet.figure.domain]: sheet.index(k) }, offsets = { [sheet.figure.memory]: sheet.grid.texts[k] };
+  const indices = { [sheet.figure.domain]: sheet.index(k) }, offsets = { [sheet.figure.memory]: sheet.offset(k) };
   const value = name => indices[name] ?? offsets[name], cells = new Map([[sheet, [k]]]);
   for (let again = true; again;) {
     again = false;
     for (const s of sheets) {
       if (cells.has(s)) continue;
       const index = value(s.figure.domain), offset = value(s.figure.memory);
-      const found = index !== undefined ? [s.cellOf(index)].filter(k => k >= 0) : offset !== undefined ? s.cellsAt(offset) : null;
+      const found = index !== undefined ? [s.cellOf(index)].filter(k => k >= 0) : offset !== undefined ? s.cellsAt([offset]) : null;
       if (!found) continue;
       cells.set(s, found);
       if (found.length === 1) {
         indices[s.figure.domain] ??= s.index(found[0]);
-        offsets[s.figure.memory] ??= s.grid.texts[found[0]];
+        offsets[s.figure.memory] ??= s.offset(found[0]);
         again = true;
       }
     }
@@ -435,7 +470,7 @@ function details() {
   for (const s of sheets) s.marked.clear();
   const clash = answer?.collision;
   if (!cursor && clash && sheets.length) for (const index of clash.indices) sheets[0].marked.add(sheets[0].cellOf(String(index)));
-  if (!cursor && answer?.access) for (const offset of answer.access.offsets) for (const k of sheets[0].cellsAt(offset)) sheets[0].marked.add(k);
+  if (!cursor && answer?.access) for (const k of sheets[0].cellsAt(answer.access.offsets)) sheets[0].marked.add(k);
   if (!cursor) {
     const twice = clash ? [["not injective", `indices ${clash.indices.join(" and ")} are both at offset ${clash.offset}: they are marked`]] : [];
     pairs(at("cell"), [["cell", "point at one, or go to it with the arrows"], ...twice]);
@@ -445,25 +480,25 @@ function details() {
     const cells = together(sheet, k);
     for (const [s, found] of cells) for (const n of found) s.marked.add(n);
     const others = [...cells].filter(([s, found]) => s !== sheet && found.length).map(([s, found]) => {
-      const places = found.slice(0, 3).map(n => `${list(s.coord(n))} at ${s.grid.texts[n]}`).join(", ");
+      const places = found.slice(0, 3).map(n => `${list(s.coord(n))} at ${s.offset(n)}`).join(", ");
       return [s.figure.name || s.figure.title, places + (found.length > 3 ? `, and ${found.length - 3} more` : "")];
     });
     const entries = grid.threads ? [
       ["coordinate", list(coord)],
-      ["held by", grid.texts[k] || "no thread"],
+      ["held by", sheet.offset(k) || "no thread"],
       ...[...cells].map(([s, found]) => [s.figure.domain || "elements", `${found.length} of thread ${grid.threads[k].slice(1)}`]).filter(() => grid.threads[k]),
     ] : [
       ["coordinate", list(coord)],
       ["natural", list(figure.modes.map((mode, m) => mode.natural[coord[m]]))],
       ["index", sheet.index(k)],
-      ["offset", grid.texts[k] + (grid.fills[k] < 0 ? ", padding" : "")],
+      ["offset", sheet.offset(k) + (sheet.colour(k) < 0 ? ", padding" : "")],
       ...others,
       ...digits.flatMap((text, m) => text ? [[`mode ${m}`, text]] : []),
     ];
     pairs(at("cell"), entries);
     spoken(`${list(coord)}, ${grid.threads ? entries[1].join(" ") : `offset ${entries[3][1]}`}`);
   }
-  for (const s of sheets) requestAnimationFrame(() => s.grid && s.paint());
+  for (const s of sheets) s.soon();
 }
 
 let speaks = 0;
@@ -623,5 +658,5 @@ at("copy-code").addEventListener("click", () => copy(codes[tab], `the ${tab}`));
 new IntersectionObserver(seen => { if (seen.some(x => x.isIntersecting) && !codes && answer) code(); }).observe(at("codes"));
 addEventListener("resize", () => { for (const s of sheets) s.fit(); });
 addEventListener("popstate", fromAddress);
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { for (const s of sheets) s.paint(); });
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { for (const s of sheets) s.soon(); });
 fromAddress();
