@@ -114,6 +114,8 @@ def shown_by(code, program):
 REFUSED = {
     "": (0, "the text ends", "a layout reads (_4,2):(_1,4)"),
     "logcal_divide(4:1, 2)": (0, "the operation, 'logcal_divide', is not known", "write logical_divide"),
+    "zipped_divid": (0, "the name, 'zipped_divid', is not known", "write zipped_divide"),
+    "A = 4:1; B": (9, "the name, 'B', is not known", "write one of those that docs/explore.md lists"),
     "A = 4:1; coalesce(compse(A, A))": (18, "the operation, 'compse', is not known", "write compose"),
     "A = 4:1; composition(A)": (9, "composition with 1 arguments: missing a required argument: 'b'", "give these arguments"),
     "composition(4:1, 2:1, c=3)": (0, "composition with 3 arguments: got an unexpected keyword argument 'c'", "give these arguments"),
@@ -190,11 +192,11 @@ def test_limits_are_errors():
         "1" * 4000: "1111",
         ";" * 4000: "unexpected ';'",
     }.items():
-        start = time.monotonic()
+        start = time.process_time()
         with pytest.raises(Misread) as caught:
             read(text)
         assert str(caught.value).startswith(what), text[:40]
-        assert time.monotonic() - start < 2, text[:40]
+        assert time.process_time() - start < 2, text[:40]
 
 
 def test_names_come_from_tables_alone():
@@ -327,9 +329,9 @@ def test_too_large_is_a_summary():
         "Sw<3,0,3> o 0 o (65536,65536):(1,65536)",
         "Sw<3,0,3> o 0 o 65536:M",
     ):
-        start = time.monotonic()
+        start = time.process_time()
         assert "error" not in answer(text)
-        assert time.monotonic() - start < 2
+        assert time.process_time() - start < 2
 
 
 def test_a_large_grid_of_offsets_that_are_not_known_is_its_corner():
@@ -346,9 +348,9 @@ def test_a_large_grid_of_offsets_that_are_not_known_is_its_corner():
 
 def test_256_by_256_is_quick_and_small():
     answer("(4,4):(1,4)")
-    start = time.monotonic()
+    start = time.process_time()
     found = answer("(256,256):(256,1)", "offset")
-    assert time.monotonic() - start < 2
+    assert time.process_time() - start < 2
     assert len(texts(found["figures"][0]["grids"][0])) == 2**16
     assert len(json.dumps(found, separators=(",", ":"))) < 2**19
 

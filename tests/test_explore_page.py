@@ -1,7 +1,7 @@
 """The page of tla explore in headless Chromium; skipped where there is none. TLA_SCREENSHOTS=folder keeps a picture of each state.
 
 By default each test runs once, on the server, dark or light, wide or narrow: every test has one of the four; and some of them on the
-static site. With --night each runs on both in all four.
+static site. With --night each runs in all four, and on the static site in one.
 """
 
 import contextlib
@@ -39,9 +39,10 @@ SEED = "((_4,_2),(_4,_3)):((_4,_16),(_1,_32))"
 def looks(name):
     """Where a test runs: the host, dark or light, and the width [pixels]."""
     looks = [*itertools.product(SCHEMES, WIDTHS)]
+    one = looks[zlib.crc32(name.encode()) % len(looks)]
     if not NIGHT:
-        return [("server", *looks[zlib.crc32(name.encode()) % len(looks)])]
-    return [pytest.param((host, *look), marks=marks) for host, marks in (("server", ()), ("site", PYODIDE)) for look in looks]
+        return [("server", *one)]
+    return [*(("server", *look) for look in looks), pytest.param(("site", *one), marks=PYODIDE)]
 
 
 def pytest_generate_tests(metafunc):
@@ -344,6 +345,7 @@ STATES = {  # what is open -> a text, and what else is chosen
     "a divide, with its steps": "A = (_8,_12):(_12,_1); zipped_divide(A, (_4, _3))",
     "an access with conflicts": "(_64,_64):(_64,_1)&bits=16&access=down the rows, 16 bytes of each",
     "an error": "logcal_divide(4:1, 2)",
+    "an error after an answer": "logcal_divide(4:1, 2)",
     "sizes that are asked for": "MakeLayout[half, zN](M, N)",
     "an MMA": "SM80_16x8x16_F32F16F16F32_TN",
 }
@@ -352,7 +354,11 @@ STATES = {  # what is open -> a text, and what else is chosen
 @pytest.mark.skipif(AXE is None, reason="needs axe: npm install axe-core, and its folder node_modules in TLA_NPM")
 def test_axe_finds_nothing_and_no_width_scrolls(page):
     for name, text in STATES.items():
-        page.open(text.partition("&")[0], "".join(text.partition("&")[1:]))
+        if name == "an error after an answer":
+            page.open(SEED)
+            page.write(text)
+        else:
+            page.open(text.partition("&")[0], "".join(text.partition("&")[1:]))
         page.run("at('codes').scrollIntoView(); scrollTo(0, 0)")
         page.run(AXE.read_text())
         run = "axe.run({ resultTypes: ['violations'] }).then(found => arguments[0](found.violations))"
@@ -400,16 +406,21 @@ def test_cards_and_controls(page):
     assert not page.at("zoom").is_enabled()
 
 
-def test_an_error_is_quiet_while_one_types_and_moves_nothing(page):
+@pytest.mark.parametrize("text", [f"{SEED}(", "zipped_div", "(8,6)"])
+def test_what_has_no_grid_is_quiet_while_one_types_and_an_error_moves_nothing(page, text):
     page.open(SEED)
     places = "return ['colours', 'grid'].map(id => at(id).getBoundingClientRect().y)"
     before = page.run(places)
-    page.at("text").send_keys("(")
-    WebDriverWait(page.driver, 10, poll_frequency=0.01).until(lambda d: d.execute_script("return answered === question && waits !== 0"))
-    assert not page.at("error").is_displayed()
+    at_once = """const [text, done] = arguments, box = at('text'), wait = () => answered === question && waits
+        ? done([at('error').hidden, at('drawing').hidden, at('value').textContent]) : setTimeout(wait);
+        box.value = text; box.dispatchEvent(new Event('input')); setTimeout(wait);"""
+    assert page.driver.execute_async_script(at_once, text) == [True, False, SEED]
     page.settle()
-    assert page.at("error").is_displayed()
-    assert page.run(places) == before
+    assert page.at("error").is_displayed() == (text != "(8,6)")
+    if page.at("error").is_displayed():
+        assert page.run(places) == before
+        advice = "const [a, b] = [at('below'), document.querySelector('.advice')].map(x => x.getBoundingClientRect()); return b.bottom - a.bottom"
+        assert page.run(advice) <= 1  # the fix is seen without scrolling
 
 
 def test_step_by_step(page):

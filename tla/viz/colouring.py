@@ -112,7 +112,9 @@ def _by_bank(name: str) -> Callable[[View, Any], Numbers]:
         bits = view.subject.bits
         period = count * width // math.gcd(count * width, bits)  # after so many elements the first bank comes again
         banks = [n * bits // width % count for n in range(period)]
-        return Numbers([banks[n % period] for n in _offsets(view)], f"colours: banks of {width // 8} bytes, elements of {bits} bits", str, fill)
+        return Numbers(
+            [banks[n % period] for n in _offsets(view)], f"colours: banks of {width // 8} bytes, elements of {bits} bits", str, fill
+        )
 
     return rule
 

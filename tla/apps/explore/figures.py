@@ -166,7 +166,7 @@ def _held(figure: Figure, grid: Grid) -> dict[str, Any]:
         "name": "",
         "domain": grid.title,
         "memory": grid.title,
-        "notes": figure.notes,
+        "notes": figure.notes if grid is figure.grids[0] else (),
         "axes": (0, 1),
         "extents": [*map(str, extents)],
         "modes": modes,

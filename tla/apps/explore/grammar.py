@@ -146,6 +146,9 @@ class _Reader(Reader):
                 raise self.unexpected("';', or the end of the line", "")
             while self.take(";"):
                 pass
+        if text[self.began :].rstrip("; \t\n") in self.asked:  # a name on its way to that of an operation
+            self.at = self.began
+            raise self.unknown("the name", [*OPERATIONS, *self.names], "a layout, or an operation of layouts")
         return Program((*self.bound,), (*self.asked,), (), (*self.calls,), value)
 
     def at_break(self) -> bool:

@@ -85,12 +85,18 @@ async function ask(quiet) {
   if (timer) due();
 }
 
-/** Show an answer. An error while one types waits until the keys rest, and what was there stays, for comparison. */
+/** Show an answer. While one types, an error and what has no grid wait until the keys rest: they are on the way to what has one. */
 function shown(found, quiet) {
   answered = question;
   clearTimeout(waits);
-  waits = found.error ? setTimeout(() => { waits = 0; refused(found.error); }, quiet ? 600 : 0) : 0;
-  if (found.error) return;
+  const rests = quiet && !found.figures?.length;
+  waits = rests ? setTimeout(() => { waits = 0; present(found); }, 600) : 0;
+  if (!rests) present(found);
+}
+
+/** Put an answer on the page. Of an error it is the reason, and what was there stays, for comparison. */
+function present(found) {
+  if (found.error) { refused(found.error); return; }
   answer = found;
   refused(null);
   show("start", !at("text").value.trim());
@@ -127,15 +133,14 @@ function refused(error) {
   at("text").setAttribute("aria-invalid", Boolean(error));
   if (error) at("below").tabIndex = 0; else at("below").removeAttribute("tabindex");   // what scrolls is reached by keys
   if (!error) return;
-  const { what, expected, fix, position } = error, lines = [made("p", what)];
+  const { what, expected, fix, position } = error, lines = [classed("what", made("p", what))];
   if (position !== null) {
     const value = at("text").value, start = value.lastIndexOf("\n", position - 1) + 1;
     const line = value.slice(start).split("\n")[0], from = Math.max(0, position - start - 50);
     lines.push(made("pre", `${line.slice(from, from + 100)}\n${" ".repeat(position - start - from)}^`));
   }
-  if (expected) lines.push(made("p", `expected: ${expected}`));
-  if (fix) lines.push(made("p", `fix: ${fix}`));
-  at("error").replaceChildren(...lines);
+  const advice = Object.entries({ expected, fix }).filter(([, text]) => text);
+  at("error").replaceChildren(...lines, classed("advice", made("div", "", ...advice.map(([name, text]) => made("p", `${name}: ${text}`)))));
 }
 
 /** A form for the sizes that the text leaves open; they are written in front of it. */
@@ -168,6 +173,8 @@ function note(keep) {
 /** Ask again, at once if nothing is being answered; else when it is, or soon. */
 function changed(keep) {
   clearTimeout(timer);
+  clearTimeout(waits);
+  waits = 0;
   due = () => { clearTimeout(timer); timer = 0; note(keep); ask(!keep); };
   timer = setTimeout(due, keep || answered === question ? 0 : 200);
 }
@@ -264,15 +271,30 @@ class Sheet {
     this.fit();
   }
 
+  /** The most that is seen of a grid, wide and high. Of several grids two that do not fit stand beside each other, on a small screen below. */
+  room(full) {
+    const wide = at("figures").clientWidth, high = Math.max(120, innerHeight * 0.7), half = Math.max(120, innerHeight * 0.35);
+    if (sheets.length < 2 || full[0] <= wide || full[1] <= half) return [wide - 2, high - 2];
+    return wide < 700 ? [wide - 2, half - 2] : [(wide - 16) / 2 - 2, high - 2];
+  }
+
+  /** Scroll so that a cell is seen. */
+  reveal(row, column) {
+    const { box, width, height } = this, x = column * width, y = row * height;
+    box.scrollLeft = Math.min(x, Math.max(box.scrollLeft, x + width + 4 - (box.clientWidth - this.left)));
+    box.scrollTop = Math.min(y, Math.max(box.scrollTop, y + height + 4 - (box.clientHeight - this.top)));
+  }
+
   /** Fit the canvas to what is seen of the grid. */
   fit() {
     const { box, canvas } = this, scale = devicePixelRatio || 1;
     canvas.style.width = canvas.style.height = "0";   // so that the old one has no scroll bars
     const full = [this.left + this.columns * this.width + 4, this.top + this.rows * this.height + 4];
-    const room = [at("figures").clientWidth - 2, Math.max(120, innerHeight * 0.7 - 2)];
+    const room = this.room(full);
     const bar = full[0] > room[0] || full[1] > room[1] ? 18 : 0;
     box.style.width = `${Math.min(full[0] + bar, room[0]) + 2}px`;
     box.style.height = `${Math.min(full[1] + bar, room[1]) + 2}px`;
+    this.root.style.maxWidth = `max(20rem, ${box.style.width})`;   // a long caption has more lines
     const seen = [Math.min(full[0], box.clientWidth), Math.min(full[1], box.clientHeight)];
     canvas.style.width = `${seen[0]}px`;
     canvas.style.height = `${seen[1]}px`;
@@ -421,7 +443,7 @@ function hatch(pen, x, y, width, height) {
 /** The figures of an answer on the page; a cursor stays where it was, if there is such a cell. */
 function drawing(found) {
   const before = cursor && { k: sheets.indexOf(cursor.sheet), row: cursor.row, column: cursor.column }, turned = sheets.map(s => s.g);
-  show("drawing", found.figures.length);
+  for (const id of ["drawing", "cell"]) show(id, found.figures.length);
   sheets = found.figures.map((figure, k) => new Sheet(figure, k));
   at("figures").replaceChildren(...sheets.map(s => s.root));
   sheets.forEach((s, k) => { const g = Math.min(turned[k] ?? 0, s.figure.grids.length - 1); s.choice.value = g; s.turn(g); });
@@ -478,7 +500,10 @@ function details() {
     const { sheet, row, column } = cursor, k = row * sheet.columns + column, coord = sheet.coord(k), { figure, grid } = sheet;
     const list = texts => `(${texts.join(",")})`, digits = figure.modes.map((mode, m) => mode.digits[coord[m]]);
     const cells = together(sheet, k);
-    for (const [s, found] of cells) for (const n of found) s.marked.add(n);
+    for (const [s, found] of cells) {
+      for (const n of found) s.marked.add(n);
+      if (s !== sheet && found.length) s.reveal(Math.floor(found[0] / s.columns), found[0] % s.columns);
+    }
     const others = [...cells].filter(([s, found]) => s !== sheet && found.length).map(([s, found]) => {
       const places = found.slice(0, 3).map(n => `${list(s.coord(n))} at ${s.offset(n)}`).join(", ");
       return [s.figure.name || s.figure.title, places + (found.length > 3 ? `, and ${found.length - 3} more` : "")];
@@ -512,12 +537,7 @@ function spoken(words) {
 function look(sheet, row, column, scroll) {
   if (!sheet.rows || !sheet.columns) return;
   cursor = { sheet, row: Math.min(Math.max(row, 0), sheet.rows - 1), column: Math.min(Math.max(column, 0), sheet.columns - 1) };
-  const { box } = sheet, x = cursor.column * sheet.width, y = cursor.row * sheet.height;
-  if (scroll) {
-    const w = box.clientWidth - sheet.left, h = box.clientHeight - sheet.top;
-    box.scrollLeft = Math.min(x, Math.max(box.scrollLeft, x + sheet.width + 4 - w));
-    box.scrollTop = Math.min(y, Math.max(box.scrollTop, y + sheet.height + 4 - h));
-  }
+  if (scroll) sheet.reveal(cursor.row, cursor.column);
   details();
 }
 
@@ -587,6 +607,7 @@ async function code() {
     codes = { Python: `no answer: ${error.message}` };
   }
   at("code").dataset.open = "yes";
+  show("code", true);
   if (!(tab in codes)) tab = "Python";
   at("tabs").replaceChildren(...Object.keys(codes).map(name => {
     const button = Object.assign(made("button", name), { type: "button" });
