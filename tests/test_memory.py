@@ -251,6 +251,24 @@ ENTRY %main (a: f32[1024,128], q.1: f32[8,128]) -> f32[8,128] {
     assert {b.name for b in memory.buffers} == {"a", "q.1", "c", "r"}
 
 
+def test_a_result_overwrites_an_operand_only_if_nobody_reads_that_later():
+    """`aliasing_operands` is leave, no order: of a loop over rows XLA has copy.4 and add.32, which has such a note, at two places."""
+    note = 'backend_config={"aliasing_operands":{"lists":[{"indices":["0","2"]}]}}'
+    text = f"""HloModule m, is_scheduled=true
+ENTRY %main (a: f32[1024,128]) -> f32[1024,128] {{
+  %a = f32[1024,128]{{1,0:T(8,128)}} parameter(0)
+  %c = f32[1024,128]{{1,0:T(8,128)}} copy(%a)
+  %d = f32[1024,128]{{1,0:T(8,128)}} add(%c, %a), {note}
+  %e = f32[1024,128]{{1,0:T(8,128)}} custom-call(%c, %d), custom_call_target="f"
+  ROOT %r = f32[1024,128]{{1,0:T(8,128)}} custom-call(%e), custom_call_target="g"
+}}
+"""
+    assert xla.memory(io.StringIO(text)).peak[0].bytes == 5 * ARRAY  # a, r, c, d, e
+    assert xla.memory(io.StringIO(text.replace("(%c, %d)", "(%d, %d)"))).peak[0].bytes == 4 * ARRAY  # a, r, c and d as one, e
+    for kept in ("add(%a, %c)", "add(%c, %a)"):  # neither an argument is overwritten, nor what is read later
+        assert xla.memory(io.StringIO(text.replace("add(%c, %a)", kept))).peak[0].bytes == 5 * ARRAY
+
+
 # ------------------------------------------------------------------------------------------------- bad input
 
 
