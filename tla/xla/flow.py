@@ -281,10 +281,7 @@ class _Follow:
             self.read(a, self.out.values[b].start)
         end = self.computation(names["body"], [inner], depth + 1)
         self.out.share(start, end)
-        result = self.carried(line, start, self.step(line))
-        for value in leaves(end):
-            self.read(value, len(self.out.steps) - 1)
-        return result
+        return self.carried(line, start, self.step(line))
 
     def carried(self, line: Located, start: Tree, now: int) -> Tree:
         """New values in the buffers of `start`, from step `now` on."""
