@@ -16,7 +16,7 @@ TRUTH = json.loads(gzip.decompress((FOLDER / "memory.json.gz").read_bytes()))["p
 FOUND = {}
 
 #: Programs whose heap in HBM is more than 1 % above what is held at the peak; docs/memory.md has a line for each.
-LOOSE = {"fft_sort", "lstm_while", "mixed_dtypes", "odd__v5e", "resnet_block", "fft__v5p", "odd__v5p"}
+LOOSE = {"fft_sort", "lstm_while", "mixed_dtypes", "odd__v5e", "resnet_block", "fft__v5p", "odd__v5p", "gru__v5e"}
 
 
 def found(name):
@@ -45,7 +45,8 @@ def test_sizes_are_those_of_the_compiler(name):
     memory, truth = found(name), TRUTH[name]["values"]
     known = 0
     for b in memory.buffers:
-        if b.name in truth and not (b.shape and not b.shape.dimensions and not (b.shape.layout and b.shape.layout.tiles)):
+        untiled = b.shape and not (b.shape.layout and b.shape.layout.tiles)
+        if b.name in truth and not (untiled and (not b.shape.dimensions or b.space == 4)):  # these take 512 bytes, and 4096 in S(4)
             if b.shape is not None:  # tables of pointers: 512 bytes, 32 on v5p
                 assert b.bytes == truth[b.name], b.name
             known += 1
