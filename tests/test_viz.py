@@ -202,7 +202,10 @@ def test_tensors_are_drawn_where_they_start():
                 assert cell.padding or cell.text == str(tensor[i, j])
         for axis, first in zip((grid.rows, grid.columns), start):
             assert [b > 0 for b in axis.borders] == [(first + k) % 4 == 0 for k in range(len(axis.borders))]
-    assert draw(MakeTensor(np.zeros(96, np.int16), parse(SEED)), color_by="bank").caption == "colours: banks of 4 bytes, elements of 16 bits, each with its number"
+    assert (
+        draw(MakeTensor(np.zeros(96, np.int16), parse(SEED)), color_by="bank").caption
+        == "colours: banks of 4 bytes, elements of 16 bits, each with its number"
+    )
     assert "Tensor(" in whole._repr_html_()
 
 

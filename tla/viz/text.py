@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ..core.cache import plain_memo
-from .colours import ink, rgb
+from .colours import TINTS, ink, rgb, tint
 from .scene import Axis, Cell, Figure, Grid, Scene, require_scene
 
 PADDING = "."
@@ -197,11 +197,22 @@ def _painted(text: str, fill: str | None, colors: int) -> str:
 _FIRST = "- cd0000 00cd00 cdcd00 0000ee cd00cd 00cdcd e5e5e5 - ff0000 00ff00 ffff00 5c5cff ff00ff 00ffff ffffff".split()  # noqa: SIM905
 
 
+#: Of 16 colours one for each hue, in the order of these: no two are the same, and black text is read on all.
+_HUES = 14, 3, 2, 11, 13, 9, 6, 7
+
+
+@plain_memo
+def _tints() -> dict[str, int]:
+    return {tint(n): _HUES[n % len(_HUES)] for n in range(TINTS)}
+
+
 @plain_memo
 def _nearest(fill: str, count: int) -> int:
     """The number of the first `count` colours that a fill is nearest to: by hue, for a terminal's colours are stronger than fills."""
     hues = {k: colorsys.rgb_to_hsv(*(c / 255 for c in rgb("#" + text))) for k, text in enumerate(_FIRST[:count]) if text != "-"}
     hue, saturation, _value = colorsys.rgb_to_hsv(*(c / 255 for c in rgb(fill)))
+    if count == 16 and fill in _tints():
+        return _tints()[fill]
     if saturation < 0.15:
         return 7
     coloured = {k: h for k, (h, s, _v) in hues.items() if s > 0.15 and k != 4}  # black text is not read on dark blue
