@@ -9,7 +9,7 @@ from .scene import Scene, require_scene, seen
 from .text import text
 
 # By level: how broad a line is, and its colour.
-STROKES = ((0.5, "#4d4d4d"), (1.2, "#000000"), (2.2, "#000000"), (3.2, "#000000"), (4.2, "#000000"))
+STROKES = ((0.5, "#444444"), (1.2, "#000000"), (2.2, "#000000"), (3.2, "#000000"), (4.2, "#000000"))
 FONT, HATCH = "monospace", "#737373"
 _PAGE = """<!doctype html>
 <html lang="en">

@@ -53,7 +53,7 @@ def _lines(canvas: Canvas) -> Iterator[str]:
         yield rf"\draw[black!55, line width=0.6bp] ({line.x1:.1f},{line.y1:.1f}) -- ({line.x2:.1f},{line.y2:.1f});"
     for level, lines in sorted(canvas.lines.items()):
         broad, _color = STROKES[min(level, len(STROKES) - 1)]
-        style = f"{'black' if level else 'black!70'}, line width={broad * SCALE:.3f}bp, line cap=rect"
+        style = f"{'black' if level else 'black!74'}, line width={broad * SCALE:.3f}bp, line cap=rect"
         yield from (rf"\draw[{style}] ({x.x1:.1f},{x.y1:.1f}) -- ({x.x2:.1f},{x.y2:.1f});" for x in lines)
     yield from map(_text, canvas.labels)
     yield r"\end{tikzpicture}"

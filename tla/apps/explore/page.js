@@ -210,7 +210,7 @@ function stepNumber(up, twice) {
 
 // ------------------------------------------------------------------------------------------------ grids
 
-const STROKES = [0.5, 1.2, 2.2, 3.2, 4.2], LINE = "#4d4d4d";
+const STROKES = [0.5, 1.2, 2.2, 3.2, 4.2], LINE = "#444444";
 let sheets = [], cursor = null;   // the figures on the page; the cell that is looked at: { sheet, row, column }
 
 /** A figure on the page: a canvas over what is seen of a grid, which scrolls below it. */
