@@ -373,7 +373,7 @@ def test_cells_beside_each_other_begin_at_one_height():
     for name in ("xla_relayout", "seed_beside_its_tile", "relayout_in_memory"):
         canvas = place(SCENES[name]())
         boxes = [b for found in canvas.fills.values() for b in found]
-        left, right = (min(b.y for b in boxes if (b.x > canvas.width / 2) == side) for side in (False, True))
+        left, right = (min(b.y for b in boxes if (b.x > 350) == side) for side in (False, True))
         assert left == right, name
 
 
