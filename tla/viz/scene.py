@@ -91,7 +91,7 @@ class Scene(NamedTuple):
 
 
 def seen(scene: Scene) -> str:
-    """What is seen in a scene, for those who do not see it: of each figure its size and how its cells begin, and what colours mean.
+    """Words for a scene, for those who do not see it: of each figure its size and how its cells begin, and what colours mean.
 
     >>> from tla import parse
     >>> from tla.viz import draw

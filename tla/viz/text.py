@@ -23,7 +23,7 @@ _ASCII = str.maketrans(dict.fromkeys(_DOWN, "|") | dict.fromkeys(_ACROSS, "-") |
 
 
 class _Terminal(NamedTuple):
-    """What a terminal shows: so many colours, 0 for none; and whether characters of ASCII alone."""
+    """Abilities of a terminal: so many colours, 0 for none; characters of ASCII alone."""
 
     colors: int
     ascii: bool
