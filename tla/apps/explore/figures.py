@@ -16,7 +16,7 @@ from ...core.int_tuple import modes_of
 from ...core.ints import IntTupleLike, is_int, known
 from ...core.kinds import AnyLayout
 from ...core.swizzle import Swizzle
-from ...viz.colouring import RULES
+from ...viz.colouring import RULES, Paint
 from ...viz.colours import ink
 from ...viz.draw import Prepared, axis_of, notes_of, planes, prepare
 from ...viz.drawable import LIMIT, Subject, View, as_subject
@@ -148,8 +148,8 @@ def kernel(x: Any, color_by: str) -> dict[str, Any]:
 
 
 def _held(figure: Figure, grid: Grid) -> dict[str, Any]:
-    fills = [cell.fill for row in grid.cells for cell in row]
-    palette = _palette(fills)
+    paints = [Paint(cell.fill) for row in grid.cells for cell in row]
+    palette = _palette(paints)
     extents = [len(grid.rows.labels), len(grid.columns.labels)]
     modes = [{"natural": [*map(str, range(n))], "digits": []} for n in extents]
     data = {
@@ -158,7 +158,7 @@ def _held(figure: Figure, grid: Grid) -> dict[str, Any]:
         "rows": _axis(grid.rows),
         "columns": _axis(grid.columns),
         "texts": [cell.text.replace("\n", "") for row in grid.cells for cell in row],
-        "fills": "".join(map(palette.__getitem__, fills)),
+        "fills": "".join(map(palette.__getitem__, paints)),
         "threads": [cell.text.partition("\n")[0] if cell.text.startswith("T") else "" for row in grid.cells for cell in row],
     }
     return {
@@ -171,21 +171,22 @@ def _held(figure: Figure, grid: Grid) -> dict[str, Any]:
         "extents": [*map(str, extents)],
         "modes": modes,
         "grids": [{**data, "title": ""}],
-        "palette": [[fill, ink(fill)] for fill in palette],
+        "palette": [[fill, ink(fill), mark] for fill, mark in palette],
     }
 
 
 def _figures(drawn: Prepared, places: Sequence[Place]) -> list[dict[str, Any]]:
-    return [_figure(v, p.fills, drawn.cut_of(v), place) for v, p, place in zip(drawn.views, drawn.painted, places)]
+    return [_figure(v, p.paints, drawn.cut_of(v), place) for v, p, place in zip(drawn.views, drawn.painted, places)]
 
 
-def _figure(seen: View, fills: Sequence[str | None], cut: tuple[int, ...] | None, place: Place) -> dict[str, Any]:
+def _figure(seen: View, paints: Sequence[Paint], cut: tuple[int, ...] | None, place: Place) -> dict[str, Any]:
     """A figure for the page: what it says of each coordinate of each mode, and its grids.
 
-    Cells row by row, those that are padding with their offsets too.
+    Cells row by row, those that are padding with their offsets too. Of a colour the palette has the fill, that of text on it, and its
+    number.
     """
-    palette = _palette(fills)
-    numbers = "".join(map(palette.__getitem__, fills))
+    palette = _palette(paints)
+    numbers = "".join(map(palette.__getitem__, paints))
     if any(padding := seen.padding):
         numbers = "".join(_PADDING if past else n for n, past in zip(numbers, padding))
     rows, columns = (_axis(axis_of(seen, k, cut)) for k in seen.axes)
@@ -212,13 +213,13 @@ def _figure(seen: View, fills: Sequence[str | None], cut: tuple[int, ...] | None
         "extents": [*map(str, seen.extents)],  # texts: they may be past 2**53
         "modes": [{"natural": _naturals(mode, n), "digits": _digits(seen.subject, k, n)} for k, mode, n in modes],
         "grids": grids,
-        "palette": [[fill, ink(fill)] for fill in palette],
+        "palette": [[fill, ink(fill), mark] for fill, mark in palette],
     }
 
 
-def _palette(fills: Iterable[str | None]) -> dict[str | None, str]:
+def _palette(paints: Iterable[Paint]) -> dict[Paint, str]:
     """The colours of cells, each with the character that stands for it; the first is no colour."""
-    return {fill: chr(ord(_PADDING) + k) for k, fill in enumerate(dict.fromkeys((None, *fills)), 1)}
+    return {paint: chr(ord(_PADDING) + k) for k, paint in enumerate(dict.fromkeys((Paint(), *paints)), 1)}
 
 
 def _packed(values: Sequence[Any]) -> str | list[str]:
