@@ -17,7 +17,7 @@ from .int_tuple import MAX_DEPTH, as_int_tuple, leaves, mode, modes_of, product,
 from .ints import Int, IntLike, IntTupleLike, Leaf, Static, is_static, leaf
 from .kinds import AnyLayout, layout_fix
 from .leaf_arithmetic import mul
-from .profiles import congruent, flatten, require_congruent, unflatten
+from .profiles import flatten, require_congruent, unflatten
 from .questions import at_most, divides, equal, require
 from .strides import Shape, Stride, compact_col_major
 

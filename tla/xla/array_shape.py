@@ -194,9 +194,12 @@ C = TypeVar("C", ArrayLayout, ArrayShape)
 def unchecked(kind: type[C], **given: Any) -> C:
     """An ArrayLayout or an ArrayShape of these fields as they are, which the caller has checked; the others are as by default."""
     new = object.__new__(kind)
-    for f in fields(kind):
-        object.__setattr__(new, f.name, given.get(f.name, f.default))
+    for name, default in _DEFAULTS[kind]:
+        object.__setattr__(new, name, given.get(name, default))
     return new
+
+
+_DEFAULTS: dict[type, list[tuple[str, Any]]] = {kind: [(f.name, f.default) for f in fields(kind)] for kind in (ArrayLayout, ArrayShape)}
 
 
 def unchecked_layout(minor_to_major: tuple[int, ...], **properties: Any) -> ArrayLayout:

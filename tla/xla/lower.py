@@ -23,7 +23,7 @@ from ..core.basis import E, ScaledBasis
 from ..core.composed import ComposedLayout
 from ..core.digits import ENUMERABLE, merged
 from ..core.errors import DivisibilityError, LoweringError, RangeError, RankError, Unproven
-from ..core.int_tuple import IntTuple, leaves, size
+from ..core.int_tuple import leaves, size
 from ..core.ints import IntTupleLike, as_static, static
 from ..core.kinds import AnyLayout
 from ..core.layout import Layout
@@ -243,4 +243,4 @@ def _mode(numbers: list[int], empty: int) -> object:
 
 
 def _nested(leaves: list[Any]) -> Any:
-    return leaves[0] if len(leaves) == 1 else IntTuple(*leaves) if leaves else static(0)
+    return leaves[0] if len(leaves) == 1 else tuple(leaves) if leaves else static(0)
