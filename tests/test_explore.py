@@ -86,6 +86,17 @@ TEXTS = {
     "SM80_16x8x16_F32F16F16F32_TN": "atom('SM80_16x8x16_F32F16F16F32_TN', 'sm80')",
     "make_tiled_mma(SM80_16x8x16_F32F16F16F32_TN, (_2,_2,_1):(_1,_2,_0))": "make_tiled_mma(SM80_16x8x16_F32F16F16F32_TN, (_2,_2,_1):(_1,_2,_0))",
     "A = Copy_Atom[UniversalCopy[uint128], half]; A": "atom('UniversalCopy<uint128_t>', 'universal')[half]",
+    "auto a = make_layout(make_shape(_8{}, Int<6>{}), make_stride(_1{}, Int<8>{}));": "(_8,_6):(_1,_8)",
+    "cute.make_layout((8, 6), stride=(6, 1))": "(8,6):(6,1)",
+    "using Atom = decltype(composition(Swizzle<3,3,3>{}, Layout<Shape<_8,_64>,Stride<_64,_1>>{}));": "Sw<3,3,3> o _0 o (_8,_64):(_64,_1)",
+    "auto a = make_layout(\n    make_shape(_8{}, _6{}),\n    LayoutRight{});\nlogical_divide(a, make_tile(_4{}, _));": "((_4,_2),_6):((_6,_24),_1)",
+    "tile_to_shape(GMMA::Layout_K_SW128_Atom<half_t>{}, make_shape(_16{}, _64{}))": "Sw<3,3,3> o _0 o ((_8,_2),(_64,_1)):((_64,_512),(_1,_0))",
+    "Copy_Atom<SM75_U32x4_LDSM_N, half_t>{}": "atom('SM75_U32x4_LDSM_N', 'sm75')[half]",
+    "TiledMMA<MMA_Atom<SM80_16x8x16_F32F16F16F32_TN>, Layout<Shape<_2,_2,_1>>>{}": "make_tiled_mma(SM80_16x8x16_F32F16F16F32_TN, (_2,_2,_1):(_1,_2,_0))",
+    "print_layout((8,6):(1,8));": "(8,6):(1,8)",
+    '"(8,6):(1,8)"': "(8,6):(1,8)",
+    "(2,3):(3,1)\n      0   1   2 \n    +---+---+---+\n 0  | 0 | 1 | 2 |\n    +---+---+---+\n 1  | 3 | 4 | 5 |\n    +---+---+---+\n": "(2,3):(3,1)",
+    "Layout(shape=(8,6), stride=(1,8))": "(8,6):(1,8)",
     "SM90_64x64x16_F32F16F16_SS<GMMA::Major::K,GMMA::Major::MN>": "atom('SM90_64x64x16_F32F16F16_SS<GMMA::Major::K,GMMA::Major::MN>', 'sm90')",
 }
 

@@ -394,6 +394,7 @@ def test_cards_and_controls(page):
     page.open()
     cards = page.at("cards").find_elements(By.TAG_NAME, "button")
     assert len(cards) >= 6
+    page.run("arguments[0].scrollIntoView({ block: 'center' })", cards[2])
     cards[2].click()
     page.settle()
     assert page.text("value").startswith("Sw<3,3,3>")

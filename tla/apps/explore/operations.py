@@ -27,6 +27,10 @@ GPU_OPERATIONS = "make_tiled_mma", "make_tiled_copy", "make_tiled_copy_A", "make
 OPERATIONS: dict[str, Callable[..., Any]] = {name: getattr(tla, name) for name in _OPERATIONS.split()}
 OPERATIONS |= {name: getattr(xla, name) for name in XLA_OPERATIONS}
 OPERATIONS |= {name: getattr(gpu, name) for name in GPU_OPERATIONS}
+#: What others call them.
+OTHER_NAMES = {"Layout": "make_layout", "ComposedLayout": "make_composed_layout", "TiledMMA": "make_tiled_mma"}
+#: Layouts of shared memory that wgmma and tcgen05 read, by CuTe's names: each has an element type in brackets.
+CANONICAL = {f"Layout_{name}_Atom": atom for name, atom in {**gpu.UMMA.atoms, **gpu.GMMA.atoms}.items()}
 #: What stands for itself: element types and tags, and the orders of strides.
 CONSTANTS: dict[str, Any] = {name: x for name, x in vars(ascend).items() if isinstance(x, (ascend.Element, ascend.Tag))}
 CONSTANTS |= {name: x for name, x in vars(element).items() if isinstance(x, element.Element) and name not in CONSTANTS}
@@ -46,6 +50,18 @@ def module_of(name: str) -> str:
     if not isinstance(CONSTANTS.get(name), (ascend.Element, ascend.Tag)):
         return ""
     return "ascend." if hasattr(ascend, name) else "gpu."
+
+
+def family(name: str) -> tuple[Any, str]:
+    """What has parameters in brackets, an atom or a layout of shared memory, and its Python; None where nothing has this name.
+
+    >>> family("UniversalCopy")[1], family("Layout_K_SW128_Atom")[1], family("composition")[0]
+    ('gpu.UniversalCopy', 'gpu.GMMA.K_SW128', None)
+    """
+    if name in CANONICAL:
+        return CANONICAL[name], f"gpu.{CANONICAL[name]!r}"
+    found = None if name in OPERATIONS else gpu.names.entry(name)
+    return (found, f"gpu.{name}") if isinstance(found, gpu.Family) else (None, "")
 
 
 class Term(NamedTuple):
