@@ -54,7 +54,7 @@ def test_the_blocks_of_each_core_are_those_of_the_headers(name):
 @pytest.mark.parametrize("kind", PRODUCTS, ids=str)
 def test_every_element_is_multiplied_once(kind):
     """Over all blocks, each (m, n, k) of the problem in exactly one, also where there are more cores than blocks."""
-    for problem, cores, arguments in itertools.product(((1, 1, 1), (20, 33, 9)), (3, 50), ((2, 1), (3, 0))):
+    for problem, cores, arguments in itertools.product(((1, 1, 1), (20, 33, 9)), (3, 4, 50), ((2, 1), (3, 0))):
         swizzle = with_arguments(kind, *arguments)
         more = {"splitkFactor": 2} if kind.splits else {}
         s = swizzle(problem, (8, 8, 4), cores=cores, **more)

@@ -11,6 +11,7 @@ from transfer_oracle import executed
 
 from tla import GetTile, LeafTypeError, MakeLayout, MakeLayoutFmap, MakeTensor, RangeError, TlaError, Unproven, ascend, dim
 from tla.ascend import AtlasA2, TransferInstruction, fits, half, nZ, transfer, zN, zZ
+from tla.ascend.architecture import position_of
 
 from truth import rows
 
@@ -396,6 +397,24 @@ def test_no_valid_element_is_no_instruction():
 
 
 # ---------------------------------------------------------------------------------------------------------- architectures
+
+
+def test_the_buffers_of_the_architectures():
+    """Sizes [KiB]: `Catlass::Arch` of arch.hpp. What addresses are aligned to [bytes]: AscendC's manual, of DataCopy, LoadData and
+    Fixpipe. Positions: `TPosition`; on Ascend950 the scales beside L0A and L0B have no name there."""
+    a2 = {"L1": 512, "L0A": 64, "L0B": 64, "L0C": 128, "UB": 192, "Bias": 1, "FixBuf": 7}
+    wide = {"L1": 512, "L0A": 64, "L0B": 64, "L0C": 256, "UB": 248, "Bias": 4, "FixBuf": 16, "L0AMx": 4, "L0BMx": 4}
+    for arch, name, sizes, cores in (
+        (AtlasA2, "AtlasA2", a2, (20, 24)),
+        (ascend.AtlasA3, "AtlasA3", a2, (20, 24)),
+        (ascend.Ascend950, "Ascend950", wide, (32,)),
+    ):
+        assert (arch.name, {**arch.sizes}, arch.cores) == (name, {place: kib * 1024 for place, kib in sizes.items()}, cores)
+        by_64 = {"L0C": 64, "Bias": 64, "FixBuf": 128, "L0A": 512, "L0B": 512, "GM": 1}
+        assert {**arch.alignment} == {**dict.fromkeys(("L1", "UB", "L0AMx", "L0BMx"), 32), **by_64}
+    names = {"GM": "GM", "A1": "L1", "A2": "L0A", "B1": "L1", "B2": "L0B", "C1": "L1", "CO1": "L0C", "C2": "Bias", "VECCALC": "UB"}
+    names |= {"VECIN": "UB", "VECOUT": "UB", "C2PIPE2GM": "FixBuf", "L0AMx": "L0AMx", "L0BMx": "L0BMx"}
+    assert {theirs: position_of(theirs) for theirs in names} == names
 
 
 def test_tiles_that_fit():
