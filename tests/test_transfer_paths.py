@@ -199,6 +199,29 @@ def test_every_path_executed_moves_what_copy_moves(arch):
 # ------------------------------------------------------------------------------------------------- what is said of a transfer
 
 
+def test_pairs_are_told_as_elements_twice_as_wide():
+    """The fields count pairs: of scales, which are bytes, halves; of fp4 bytes, on Ascend950. AscendC's ReinterpretCast says so."""
+    for element, tag, to, cast in ((fp8_e8m0, ascend.RowMajor, ascend.zZ, "half"), (ascend.fp4_e2m1, ascend.RowMajor, ascend.zN, "int8_t")):
+        make = MakeMxScaleLayout[element, tag, False] if element is fp8_e8m0 else MakeLayout[element, tag]
+        small = MakeMxScaleLayout[element, to, False] if element is fp8_e8m0 else MakeLayout[element, to]
+        (i,) = transfer(gm(make(64, 64)), gm(small(64, 64), "L1"), "Ascend950", element=element)
+        assert i.text.count(f".template ReinterpretCast<{cast}>()") == 2
+    for element in (ascend.int8, half, ascend.float):
+        made = transfer(gm(tagged(element, "RowMajor", 64, 64)), gm(tagged(element, "zN", 64, 64), "L1"), "Ascend950", element=element)
+        assert "ReinterpretCast" not in str(made)
+
+
+def test_a_row_shorter_than_a_block_has_no_gap():
+    (i,) = transfer(gm(tagged(half, "RowMajor", 1, 8), "UB"), gm(tagged(half, "zN", 1, 8), "L1"), "Ascend950", element=half)
+    assert i.parameters == {"blockCount": 1, "blockLen": 1, "srcStride": 0, "dstStride": 0}
+
+
+def test_a_window_moves_over_the_first_image_of_several():
+    src, conv = gm(MakeLayoutFmap[half](2, 1, 4, 5), "L1"), Conv2d((2, 3), padding=(1, 0, 0, 1))
+    dst = gm(tagged(half, "zZ", 16, 96), "L0A")
+    require_copied(src, dst, transfer(src, dst, element=half, conv=conv), {"conv": conv})
+
+
 def test_rows_of_the_unified_buffer_are_padded_with_zeros():
     src, dst = gm(MakeLayout[half, ascend.RowMajor](5, 21)), gm(MakeLayout[half, ascend.RowMajor](5, 21, ld=32), "UB")
     plain, padded = (executed(transfer(src, dst, element=half, pad=pad)) for pad in (False, True))

@@ -741,3 +741,9 @@ def test_tilings_of_real_programs_are_tried_and_come_back():
         dims = (5, *(3 * n for n in (tiles or ((8, 128),))[0]))
         layout = xla.lower(ArrayShape("f32", dims, ArrayLayout(tuple(reversed(range(len(dims)))), tiles)))
         assert tla.same_map(xla.lower(xla.raise_(layout)), layout), tiles
+
+
+def test_a_dimension_of_one_is_one_with_stride_zero_in_each_layout_of_a_chain():
+    layout = xla.lower("f32[1,6,10]{2,1,0:T(3,5)(2,2)}")
+    assert str(layout.inner) == "(_1,(_3,_2),(_5,_2)):(_0,(_1@3,_1@1),(_1@4,_1@2))"
+    assert str(xla.lower("f32[1,6]{1,0:T(2)}")) == "(_1,_6):(_0,_1)"
