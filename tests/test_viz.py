@@ -450,7 +450,18 @@ def test_titles_that_are_long_or_wide_are_broken():
     ("f", "message"),
     [
         (lambda: draw(), "draw of 0 layouts"),
-        (lambda: draw(*[ROWS] * 300), "draw of 300 layouts"),
+        (lambda: draw(*[ROWS] * 257), "draw of 257 layouts\n  expected  1 to 256"),
+        (lambda: draw(ROWS, limit=0), "draw with the limit 0"),
+        (lambda: draw(ROWS, limit=N), "draw with the limit N"),
+        (lambda: draw(ROWS, axes=(-1, 0)), "the axes (-1,0) of"),
+        (lambda: draw(ROWS, axes=(0, True)), "the axes (0,True) of"),
+        (lambda: draw(ROWS, tile=(0, 4)), "tile (0,4) of"),
+        (lambda: draw(ROWS, tile=(4,)), "tile (4) of (_8,_12):(_12,_1)\n  expected  2 integers"),
+        (lambda: draw(parse("(2,3):(3,1)"), color_by="lane"), "color_by 'lane' of (2,3):(3,1)\n  expected  an XLA shape with tiles"),
+        (
+            lambda: draw_threads(parse("(2,2):(1,2)"), (2, 1)),
+            "value 1 of thread 0 of (2,2):(1,2) is 2\n  expected  an element of the tile (2,1): 0 to 1",
+        ),
         (lambda: draw(MakeLayout((1,) * 33)), "draw of 33 modes"),
         (lambda: draw(ROWS, tile=(N, 4)), "tile (N,4) of"),
         (lambda: draw(ROWS, bits=N), "elements of N bits"),
@@ -512,6 +523,50 @@ def test_what_is_too_large_is_summed_up(layout):
         for j, cell in enumerate(row):
             at = (i, j, 0)[: len(parse(layout).shape)] if isinstance(parse(layout).shape, tuple) else j
             assert cell.text == str(int(parse(layout)(at)))
+
+
+@pytest.mark.parametrize(
+    ("layout", "limit", "shape"),
+    [
+        (parse("(256,256):(1,256)"), None, (256, 256)),  # 65,536 coordinates are drawn
+        (parse("(256,257):(1,256)"), None, (8, 16)),
+        (parse("(1,2,256):(0,1,2)"), None, (1, 2, 256)),  # 256 grids
+        (parse("(1,2,257):(0,1,2)"), None, (1, 2, 1)),
+        (parse("(1,2,16,17):(0,1,2,32)"), None, (1, 2, 1, 1)),
+        (parse("(4,3):(3,1)"), 12, (4, 3)),
+        (parse("(4,3):(3,1)"), 11, (4, 3)),  # its corner is all of it
+        (parse("(4,300):(300,1)"), 1200, (4, 300)),
+        (parse("(4,300):(300,1)"), 1199, (4, 16)),
+        (parse("(300):(1)"), 299, (16,)),
+        (Layout((2, 256), (1, dim("S"))), None, (2, 256)),  # of offsets that are not known 512
+        (Layout((2, 257), (1, dim("S"))), None, (2, 16)),
+        (Layout((0, 2000, 2000), (1, 1, 1)), None, (0, 16, 1)),
+    ],
+    ids=str,
+)
+def test_how_much_is_drawn(layout, limit, shape):
+    """Up to the limits of docs/viz.md all of a layout; then the corner of 8 rows and 16 columns of its first grid."""
+    (figure,) = draw(layout, color_by="none", **({} if limit is None else {"limit": limit})).figures
+    rows, columns, *others = (1, *shape) if len(shape) == 1 else shape
+    assert len(figure.grids) == (1 if 0 in shape else int(np.prod(others)))
+    assert {(len(g.cells), len(g.cells[0]) if g.cells else 0) for g in figure.grids} == {(rows, columns) if 0 not in shape else (0, 0)}
+    whole = tuple(map(int, tla.product_each(layout.shape))) if isinstance(layout.shape, tuple) else (int(layout.shape),)
+    said = f"{int(np.prod(whole)):,} coordinates, {' x '.join(map(str, whole))}: of these {' x '.join(map(str, shape))}"
+    assert figure.notes == (() if shape == whole else (said,))
+
+
+def test_as_many_layouts_as_there_are_grids_are_drawn():
+    assert len(draw(*[parse("1:0")] * 256).figures) == 256
+
+
+def test_a_scene_without_a_caption_ends_with_its_grid():
+    scene = draw(parse("(2,3):(3,1)"), color_by="none")
+    assert (scene.caption, scene.legend) == ("", ())
+    assert text(scene, color=True) == text(scene)
+    assert text(draw(parse("(2,3):(3,1)"), color_by="thread"), color=8).splitlines()[-2:] == [
+        "colours: threads, the index of mode 0",
+        " ".join(f"\x1b[30;{number}m T{k} \x1b[0m" for k, number in enumerate((46, 43))),
+    ]
 
 
 def test_layouts_of_no_elements_and_of_one():

@@ -45,7 +45,7 @@ sys.path.insert(0, str(ROOT))
 import tla  # noqa: E402
 
 #: Files whose tests read the project's files, or start other programs.
-LEFT_OUT = ["layers", "house", "docs", "typing", "explore", "explore_page", "public", "printed", "cli", "fuzz"]
+LEFT_OUT = ["layers", "house", "docs", "typing", "explore", "explore_page", "public", "cli", "fuzz"]
 #: Seconds of processor time of one test, of the tests of one file and of all that a mutant is given, as they take without it.
 OF_A_TEST, OF_A_FILE, OF_ALL = 4, 6, 15
 COMPARISONS = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
