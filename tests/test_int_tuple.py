@@ -163,3 +163,9 @@ def test_max_min_gcd_reach_into_tuples():
 def test_int_tuple_checks_its_leaves():
     with pytest.raises(LeafTypeError, match=r"Int\[4\]\(\)"):
         IntTuple(Int[4])
+
+
+@pytest.mark.parametrize("b", [(3,), (3, 4, 5), 3])
+def test_factors_of_another_rank_are_refused(b):
+    with pytest.raises(RankError, match="elem_scale"):
+        tla.elem_scale((1, 2), b)

@@ -649,3 +649,7 @@ def test_golden(golden, system):
 @functools.cache
 def truth(name):
     return json.loads((Path(__file__).parent / "data" / name).read_text())
+
+
+def test_extents_are_of_32_bits_while_their_product_is():
+    assert "MakeShape(uint32_t(65536), uint32_t(60000))" in tla.codegen.source(MakeLayout(((65536, 60000), 2)), "tla_cpp")
