@@ -49,9 +49,10 @@ from tla.gpu import (
 )
 from tla.viz import Scene, draw, draw_threads, html, save, svg, text, tikz
 from tla.viz.colouring import RULES
-from tla.viz.colours import HUES, RAMP, TINTS, ink, ramp, rgb, tint
+from tla.viz.colours import HUES, RAMP, TINTS, colour, ink, ramp, rgb, tint
 from tla.viz.drawable import levels, steps
 from tla.viz.placement import CHARACTER, place
+from tla.viz.scene import Axis, Cell, Figure, Grid
 
 import oracle
 
@@ -59,6 +60,21 @@ SEED = "((_4,_2),(_4,_3)):((_4,_16),(_1,_32))"
 SMEM = "Sw<3,3,3> o _0 o (_8,_64):(_64,_1)"
 ROWS = parse("(_8,_12):(_12,_1)")
 MOVE = xla.relayout("f32[8,12]{1,0}", "f32[8,12]{1,0:T(4,4)}")
+
+
+def by_hand():
+    """What no layout has at once: headers wider than cells, names in columns, levels 0 to 3, a table with a gap, a legend of many."""
+    cells = ((Cell("0"), Cell("1", tint(1)), Cell("", None, True)), (Cell("T0\nV1\n+3", tint(1)), Cell("3", tint(1)), Cell("", None, True)))
+    wide = Grid(Axis((("0", "up"), ("1", "down")), (0, 3)), Axis((("0",), ("100000",), ("2",)), (0, 1, 2)), cells, "(_,_,0) of a grid")
+    plain_ = Grid(Axis((("",), ("",)), (0, 0)), Axis((("",),) * 3, (0, 0, 0)), cells)
+    table = Figure("a table", (), (wide, plain_, wide), 2)
+    empty = Figure(
+        "no elements, and a title that is longer than all that is below it", ("a note",), (Grid(Axis((), ()), Axis((), ()), ()),)
+    )
+    beside = Figure("side by side", ("a note", "and another"), (wide,) * 6)
+    legend = tuple((tint(k), f"the tile of number {k}") for k in range(24))
+    return Scene((table, empty, beside), legend, "colours: by hand")
+
 
 SCENES = {
     "seed": lambda: draw(parse(SEED)),
@@ -101,9 +117,12 @@ SCENES = {
 }
 
 
-@pytest.mark.parametrize("name", SCENES)
+DRAWN = {**SCENES, "by_hand": by_hand}
+
+
+@pytest.mark.parametrize("name", DRAWN)
 def test_golden(golden, name):
-    scene = SCENES[name]()
+    scene = DRAWN[name]()
     golden(f"viz/{name}.txt", text(scene) + "\n")
     golden(f"viz/{name}.svg", svg(scene))
 
@@ -363,6 +382,26 @@ def test_the_hues_are_told_apart(sight):
     assert min(np.linalg.norm(a - b) for a, b in itertools.combinations(seen, 2)) > 12  # 2.3 is just noticed
 
 
+def test_the_colours_are_these(golden):
+    """Okabe and Ito's hues in their strengths, and the ramp: a change of one is to be seen beside the others."""
+    lines = [f"{k:>2} {tint(k)} {ink(tint(k))}" for k in range(TINTS)] + [f"ramp {k:>2} {ramp(k)} {ink(ramp(k))}" for k in range(RAMP)]
+    golden("viz/colours.txt", "\n".join([*lines, *(f"{name} {colour(name)}" for name in HUES)]) + "\n")
+    assert [tint(k) for k in (32, 63)] == [tint(0), tint(31)]
+    assert [colour(x) for x in (None, "#ABCDEF", 33)] == [None, "#abcdef", tint(1)]
+    for bad in ("#abcde", "#abcdefa", "#ghijkl", "red", 1.5, "x#abcdef"):
+        with pytest.raises(TlaError, match="the colour"):
+            colour(bad)
+
+
+def test_ink_is_black_or_white_whichever_is_read_better():
+    """WCAG 2: the contrast of two colours is (lighter + 0.05) / (darker + 0.05), of relative luminances; of gamma 2 here."""
+    for fill in [(k, k, k) for k in range(256)] + [(k, 255 - k, 7 * k % 256) for k in range(256)]:
+        own = sum(weight * (level / 255) ** 2 for weight, level in zip((0.2126, 0.7152, 0.0722), fill))
+        black, white = (own + 0.05) / 0.05, 1.05 / (own + 0.05)
+        if abs(black - white) > 0.05:
+            assert ink("#" + "".join(f"{level:02x}" for level in fill)) == ("#000000" if black > white else "#ffffff")
+
+
 def test_text_is_read_on_every_colour():
     """A contrast of 4.5, as WCAG asks for."""
     weights = np.array([0.2126, 0.7152, 0.0722])
@@ -381,9 +420,9 @@ def box_of(label):
     return left, label.y - 0.76 * label.size, left + width, label.y + 0.24 * label.size
 
 
-@pytest.mark.parametrize("name", SCENES)
+@pytest.mark.parametrize("name", DRAWN)
 def test_no_text_meets_another_or_leaves_the_picture(name):
-    canvas = place(SCENES[name]())
+    canvas = place(DRAWN[name]())
     boxes = sorted((box_of(x), x.text) for x in canvas.labels if x.text)
     for k, ((left, top, right, bottom), words) in enumerate(boxes):
         assert left >= 0, words
