@@ -297,7 +297,7 @@ def test_names_of_memory_spaces():
     text = f"HloModule m, is_scheduled=true\nENTRY %main {{\n{lines}  ROOT %r = f32[8,128]{{1,0:T(8,128)}} negate(%a0)\n}}\n"
     memory = xla.memory(io.StringIO(text))
     names = "HBM,VMEM,sync flags,CMEM,constants,host,SMEM,S(7),SparseCore sync flags,S(9)".split(",")
-    reported = "default vmem smem hbm color_4 cmem color_6 color_7 color_8 color_9".split()
+    reported = "default vmem smem hbm host cmem color_6 color_7 color_8 color_9".split()
     assert [(memory.peak[n].name, memory.peak[n].reported_name) for n in range(10)] == [*zip(names, reported)]
     assert [w.split(": ")[1].split(" is ")[0] for w in memory.warnings] == ["memory space S(7)", "memory space S(9)"]
 

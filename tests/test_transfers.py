@@ -391,6 +391,17 @@ def test_what_does_not_fit_is_refused():
         )
 
 
+def test_bytes_behind_the_tile_are_told():
+    """Squares that a transpose moves whole: of 37 rows of bytes it writes 64, of which the tile has 48. Units of 32 bytes of a vector."""
+    sides = [at("L1", MakeLayout[ascend.int8, nZ](37, 140)), at("L0A", MakeLayout[ascend.int8, zN](37, 140))]
+    assert transfer(*sides, "Ascend950").beyond == 16 * 32
+    sides[1] = GetTile(at("L0A", MakeLayout[ascend.int8, zN](64, 140)), (0, 0), (37, 140))
+    assert transfer(*sides, "Ascend950").beyond == 0
+    for n, beyond in ((16, 0), (20, 24), (32, 0), (33, 30)):
+        assert transfer(at("GM", MakeLayout(n)), at("L1", MakeLayout(n)), element=half).beyond == beyond
+    assert transfer(at("GM", MakeLayout[half, zN](20, 30)), at("L1", MakeLayout[half, zN](20, 30))).beyond == 0
+
+
 def test_no_valid_element_is_no_instruction():
     gm = GetTile(MakeTensor(None, MakeLayout[half, zN](32, 32), position="GM"), (32, 0), (16, 16))
     assert transfer(gm, MakeTensor(None, MakeLayout[half, zN](16, 16), position="L1")) == ()

@@ -16,6 +16,7 @@ from ..core.errors import LeafTypeError, RangeError, RankError, Reason
 from ..core.ints import known, leaf, plain
 from ..core.leaf_arithmetic import ceil_div
 from ..core.questions import at_most
+from .arguments import as_tuple, integer, integers
 
 #: A tile entry that merges its dimension with the next more minor one, before the rest of the tile is applied: `*`.
 COMBINE = "*"
@@ -86,11 +87,11 @@ class ArrayLayout:
     def _make_plain(self) -> None:
         """The fields as tuples and plain ints."""
         put = object.__setattr__
-        put(self, "minor_to_major", _integers(self.minor_to_major))
-        put(self, "tiles", tuple(_integers(t, keep=COMBINE) for t in _tuple(self.tiles)))
-        put(self, "split_configs", tuple(Split(_integer(d), _integers(at)) for d, at in _tuple(self.split_configs)))
+        put(self, "minor_to_major", integers(self.minor_to_major))
+        put(self, "tiles", tuple(integers(t, keep=COMBINE) for t in as_tuple(self.tiles)))
+        put(self, "split_configs", tuple(Split(integer(d), integers(at)) for d, at in as_tuple(self.split_configs)))
         for field in NUMBERS:
-            put(self, field, _integer(getattr(self, field)))
+            put(self, field, integer(getattr(self, field)))
 
     def __str__(self) -> str:
         return self.text()
@@ -142,7 +143,7 @@ class ArrayShape(Displayed):
     def __post_init__(self) -> None:
         put = object.__setattr__
         put(self, "dimensions", _sizes(self.dimensions))
-        dynamic = _tuple(self.dynamic) or (False,) * len(self.dimensions)
+        dynamic = as_tuple(self.dynamic) or (False,) * len(self.dimensions)
         if len(dynamic) != len(self.dimensions):
             raise RankError(f"{len(dynamic)} dynamic marks for {len(self.dimensions)} dimensions", "one for each", "leave it out for none")
         put(self, "dynamic", tuple(d is None or bool(dyn) for d, dyn in zip(self.dimensions, dynamic)))
@@ -209,25 +210,9 @@ NUMBERS = {
 }
 
 
-def _tuple(x: Any) -> tuple[Any, ...]:
-    try:
-        return tuple(x)
-    except TypeError:
-        raise LeafTypeError(f"a {type(x).__name__}", "a tuple", "write (x,) for a tuple of one") from None
-
-
-def _integer(x: object) -> int:
-    return int(leaf(x))
-
-
-def _integers(x: object, keep: object = ()) -> tuple[Any, ...]:
-    """x as a tuple of plain ints, where `keep` stays as it is."""
-    return tuple(n if n == keep else _integer(n) for n in _tuple(x))
-
-
 def _sizes(x: object) -> tuple[Any, ...]:
     """x as a tuple of plain ints, symbols, and None."""
-    return tuple(n if n is None else plain(leaf(n)) for n in _tuple(x))
+    return tuple(n if n is None else plain(leaf(n)) for n in as_tuple(x))
 
 
 def cover(sizes: tuple[int, ...], tile: tuple[TileEntry, ...]) -> tuple[int, tuple[int, ...]]:
@@ -277,10 +262,15 @@ def _why_not_number(layout: ArrayLayout, field: str) -> Reason | None:
     return None if n >= least else Reason(f"{field} {n}", f"{least} or more", "leave it out for the default")
 
 
+def unknown_type(name: object) -> Reason:
+    """The reason that XLA has no element type of this name."""
+    return Reason(f"element type {name!r:.40} is not known", "one of " + " ".join(BITS), "write XLA's name")
+
+
 def _wrongs(element_type: str, dims: tuple[int | None, ...], layout: ArrayLayout | None) -> Iterator[tuple[str, Reason]]:
     """Lazily, and each is asked for only where those before it are right."""
     if element_type not in BITS:
-        yield "element_type", Reason(f"element type {element_type!r} is not known", "one of " + " ".join(BITS), "write XLA's name")
+        yield "element_type", unknown_type(element_type)
     if any(d is not None and at_most(d, -1) for d in dims):
         yield "dimensions", Reason("a negative dimension", "0 or more", "write the extent")
     for d in dims:

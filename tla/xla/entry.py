@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from ..core.errors import LeafTypeError, LoweringError, ParseError, RangeError
 from . import aliasing
+from .arguments import joined
 from .array_shape import ArrayLayout, ArrayShape
 from .devices import MAX_LISTED, Devices, Iota
 from .grammar import numbers, parse_shape
@@ -175,10 +176,8 @@ class ReplicaGroups:
 
     def __str__(self) -> str:
         if self.iota is not None:
-            extents = ",".join(map(str, self.iota.extents))
-            order = f"T({','.join(map(str, self.iota.order))})" if len(self.iota.extents) > 1 else ""
-            return f"[{len(self.groups)},{len(self.groups[0])}]<=[{extents}]{order}"
-        return "{" + ",".join("{" + ",".join(map(str, g)) + "}" for g in self.groups) + "}"
+            return f"[{len(self.groups)},{len(self.groups[0])}]<={self.iota}"
+        return "{" + joined("{" + joined(g) + "}" for g in self.groups) + "}"
 
 
 def parse_replica_groups(text: str | Instruction) -> ReplicaGroups:

@@ -36,13 +36,6 @@ def physical_dimensions(shape: Shape | str) -> tuple[int, ...]:
     return tuple(dims[d] for d in reversed(shape.effective_layout.minor_to_major))
 
 
-def integers(what: str, numbers: Sequence[int]) -> tuple[int, ...]:
-    """A sequence of integers as a tuple of ints."""
-    if not isinstance(numbers, (tuple, list)):
-        raise LeafTypeError(f"{what} of type {type(numbers).__name__}", "a tuple of integers", "write (3, 5), or (3,) for one")
-    return tuple(int(leaf(n)) for n in numbers)
-
-
 def logical_dimensions(shape: ArrayShape) -> tuple[int, ...]:
     """The dimensions in logical order [elements]; LoweringError for one without a bound."""
     for d, n in enumerate(shape.dimensions):

@@ -29,9 +29,10 @@ from ..core.ints import IntTupleLike, as_static, static
 from ..core.kinds import AnyLayout
 from ..core.layout import Layout
 from ..core.questions import at_most
+from .arguments import integers_of
 from .array_shape import COMBINE, ArrayShape, groups
 from .grammar import as_shape, named_shape
-from .index import integers, logical_dimensions
+from .index import logical_dimensions
 from .map_chain import offsets_in
 from .shapes import Shape
 from .tile_padding import Digit, plan, tiled, untiled
@@ -89,8 +90,8 @@ def lower_padded(dims: Sequence[int], minor_to_major: Sequence[int], padded_dime
     Raises RankError where the numbers do not fit each other, RangeError for a padded dimension smaller than its dimension,
     or an order that is none. Source: xla_data.proto of 2017, Layout.padded_dimensions, which has no text form.
     """
-    sizes, padded = integers("dims", dims), integers("padded_dimensions", padded_dimensions)
-    order = integers("minor_to_major", minor_to_major)
+    sizes, padded = integers_of("dims", dims), integers_of("padded_dimensions", padded_dimensions)
+    order = integers_of("minor_to_major", minor_to_major)
     if not len(sizes) == len(padded) == len(order):
         raise RankError(f"{len(sizes)}, {len(padded)} and {len(order)} numbers", "equal ranks", "give one for each dimension")
     if sorted(order) != [*range(len(sizes))]:

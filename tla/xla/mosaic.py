@@ -22,9 +22,9 @@ from ..core.int_tuple import leaves
 from ..core.ints import as_static, leaf, static
 from ..core.layout import Layout
 from ..core.leaf_arithmetic import ceil_div
+from .arguments import as_tuple, integers_of
 from .array_shape import ArrayLayout, ArrayShape
 from .grammar import as_shape, numbers
-from .index import integers
 from .lower import lower
 from .shapes import Shape
 
@@ -77,9 +77,9 @@ class MemRef:
         put = object.__setattr__
         if not isinstance(self.element_type, str) or self.element_type not in MLIR_TYPES:
             raise RangeError(f"element type {self.element_type!r:.40}", "one of " + " ".join(MLIR_TYPES), "write MLIR's name")
-        dims = tuple(None if n is None else int(leaf(n)) for n in as_tuple("dimensions", self.dimensions))
-        tiles = tuple(integers("a tile", t) for t in as_tuple("tiles", self.tiles))
-        strides = _row_major(dims, tiles) if self.strides is None else integers("strides", self.strides)
+        dims = tuple(None if n is None else int(leaf(n)) for n in as_tuple(self.dimensions, "dimensions"))
+        tiles = tuple(integers_of("a tile", t) for t in as_tuple(self.tiles, "tiles"))
+        strides = _row_major(dims, tiles) if self.strides is None else integers_of("strides", self.strides)
         put(self, "dimensions", dims)
         put(self, "tiles", tiles)
         put(self, "strides", strides)
@@ -146,13 +146,6 @@ class MemRef:
         order = tuple(reversed(range(len(self.dimensions))))
         layout = ArrayLayout(order, self.tiles, memory_space=SPACES.get(self.memory_space, 0))
         return ArrayShape(MLIR_TYPES[self.element_type], self.dimensions, layout)
-
-
-def as_tuple(what: str, x: Any) -> tuple[Any, ...]:
-    """A tuple or list as a tuple; LeafTypeError for anything else."""
-    if not isinstance(x, (tuple, list)):
-        raise LeafTypeError(f"{what} of type {type(x).__name__}", "a tuple", "write (x,) for one")
-    return tuple(x)
 
 
 def _row_major(dims: tuple[int | None, ...], tiles: tuple[tuple[int, ...], ...]) -> tuple[int, ...]:

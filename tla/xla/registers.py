@@ -18,10 +18,9 @@ from ..core.errors import LeafTypeError, LoweringError, ParseError, RangeError, 
 from ..core.ints import is_int, leaf, static
 from ..core.layout import Layout
 from ..core.leaf_arithmetic import ceil_div
+from .arguments import as_tuple, integers_of
 from .array_shape import ArrayLayout, ArrayShape
-from .index import integers
 from .lower import lower
-from .mosaic import as_tuple
 
 #: A vector register: 8 sublanes of 128 lanes of 32 bits.
 SUBLANES, LANES, WORD = 8, 128, 32
@@ -54,10 +53,10 @@ class RegisterLayout:
 
     def __post_init__(self) -> None:
         put = object.__setattr__
-        offsets = as_tuple("offsets", self.offsets)
+        offsets = as_tuple(self.offsets, "offsets")
         put(self, "bits", int(leaf(self.bits)))
         put(self, "offsets", tuple(None if n is None else int(leaf(n)) for n in offsets))
-        put(self, "tiling", integers("tiling", self.tiling))
+        put(self, "tiling", integers_of("tiling", self.tiling))
         _check_registers(self)
 
     def __str__(self) -> str:
@@ -128,7 +127,7 @@ class RegisterLayout:
 
     def _explicit(self, dims: Sequence[int]) -> tuple[int, ...]:
         """The dimensions with the implicit one put in."""
-        sizes = integers("dims", dims)
+        sizes = integers_of("dims", dims)
         if any(n < 1 for n in sizes) or math.prod(sizes) > 2**43:
             raise RangeError(f"a vector of {sizes}", "extents of 1 or more, at most 2**43 elements", "write its shape")
         full = sizes if self.implicit is None else (*sizes[: len(sizes) + self.implicit + 1], 1, *sizes[len(sizes) + self.implicit + 1 :])
