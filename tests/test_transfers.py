@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from transfer_oracle import executed
 
-from tla import GetTile, LeafTypeError, MakeLayout, MakeLayoutFmap, MakeTensor, RangeError, TlaError, Unproven, ascend, dim
+from tla import GetTile, Layout, LeafTypeError, MakeLayout, MakeLayoutFmap, MakeTensor, RangeError, TlaError, Unproven, ascend, dim
 from tla.ascend import AtlasA2, TransferInstruction, fits, half, nZ, transfer, zN, zZ
 from tla.ascend.architecture import position_of
 
@@ -395,7 +395,8 @@ def test_bytes_behind_the_tile_are_told():
     """Squares that a transpose moves whole: of 37 rows of bytes it writes 64, of which the tile has 48. Units of 32 bytes of a vector."""
     sides = [at("L1", MakeLayout[ascend.int8, nZ](37, 140)), at("L0A", MakeLayout[ascend.int8, zN](37, 140))]
     assert transfer(*sides, "Ascend950").beyond == 16 * 32
-    sides[1] = GetTile(at("L0A", MakeLayout[ascend.int8, zN](64, 140)), (0, 0), (37, 140))
+    whole = MakeLayout[ascend.int8, zN](64, 140)
+    sides[1] = at("L0A", Layout(whole.shape, whole.stride, origin_shape=(37, 140)))
     assert transfer(*sides, "Ascend950").beyond == 0
     for n, beyond in ((16, 0), (20, 24), (32, 0), (33, 30)):
         assert transfer(at("GM", MakeLayout(n)), at("L1", MakeLayout(n)), element=half).beyond == beyond
