@@ -322,6 +322,12 @@ def test_elements_of_four_bits_are_moved_as_bytes(tag, inner):
         transfer(odd, at("L1", MakeLayout[ascend.int4b, inner](rows_, columns)))
 
 
+def test_rows_of_an_even_number_are_not_the_advice_where_they_are_even():
+    src, dst = (at(place, MakeLayout[ascend.int4b, tag](80, 128)) for place, tag in (("L1", zN), ("L0B", nZ)))
+    with pytest.raises(Unproven, match=r"begin tiles at whole blocks.* moves whole: \(128,128\)"):
+        transfer(src, dst)
+
+
 def test_four_bits_are_transposed_in_squares_of_64():
     src, dst = at("L1", MakeLayout[ascend.int4b, zN](128, 100)), at("L0B", MakeLayout[ascend.int4b, nZ](128, 100))
     made = transfer(src, dst)
