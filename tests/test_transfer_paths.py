@@ -276,6 +276,47 @@ def test_padding_of_unknown_sizes_is_not_known():
             IsNeedPadding(ascend.RowMajor(10, 16), align)
 
 
+@pytest.mark.parametrize("tag", ["RowMajor", "ColumnMajor"])
+def test_rows_go_one_by_one_from_a_stride_of_65536_elements_on(tag):
+    for ld, count in ((65535, 1), (65536, 3)):
+        sizes = (3, 16) if tag == "RowMajor" else (16, 3)
+        src, dst = gm(tagged(half, tag, *sizes, ld)), gm(tagged(half, "zN" if tag == "RowMajor" else "nZ", *sizes), "L1")
+        made = transfer(src, dst)
+        assert [i.name for i in made] == ["Nd2Nz"] * count
+        require_copied(src, dst, made, {})
+        assert len(transfer(src, dst, "Ascend950")) == 1
+
+
+def test_columns_of_blocks_go_one_by_one_past_a_stride_of_65536_blocks():
+    for rows_, count in ((65536, 1), (65552, 2)):
+        src, dst = GetTile(gm(tagged(half, "zN", rows_, 32)), (0, 0), (16, 32)), gm(tagged(half, "zN", 16, 32), "L1")
+        made = transfer(src, dst)
+        assert [i.name for i in made] == ["DataCopy"] * count
+        require_copied(src, dst, made, {})
+
+
+@pytest.mark.parametrize(("field", "least", "most"), [("kernel", 1, 255), ("stride", 1, 63), ("dilation", 1, 255), ("padding", 0, 255)])
+def test_a_window_holds_what_the_fields_of_load_data_hold(field, least, most):
+    count = 4 if field == "padding" else 2
+    for place, good in itertools.product(range(count), (least, most)):
+        given = {"kernel": (3, 3), field: tuple(good if k == place else max(least, 1) for k in range(count))}
+        assert getattr(Conv2d(**given), field) == given[field]
+    for place, bad in itertools.product(range(count), (least - 1, most + 1)):
+        with pytest.raises(RangeError, match=f"{field}=.* of a Conv2d\n +expected  {least} to {most}\n"):
+            Conv2d(**{"kernel": (3, 3), field: tuple(bad if k == place else max(least, 1) for k in range(count))})
+    for bad in ((1,) * (count - 1), (1,) * (count + 1), [1] * count, 1, (1.0,) * count, (True,) * count):
+        with pytest.raises(LeafTypeError, match=f"expected  {count} integers"):
+            Conv2d(**{"kernel": (3, 3), field: bad})
+
+
+def test_a_burst_is_aligned_to_the_largest_power_of_two_up_to_512_bytes():
+    fields = {"blockCount": 2, "blockLen": 16, "srcStride": 16, "dstStride": 0}  # bursts of 512 bytes, from 1024 to 1024 bytes
+    for begin, alignment in ((0, 512), (256, 512), (128, 256), (64, 128), (16, 32), (8, 16), (1, 2), (3, 2)):
+        reading, writing = (TransferInstruction("DataCopy", *at, fields, half) for at in ((0, begin), (begin, 0)))
+        assert reading.reads == (2, 512, alignment)
+        assert writing.writes == (1, 1024, alignment)
+
+
 def test_bursts_are_the_runs_of_the_offsets():
     for case in rows("tla/transfers_more.json")[:: 7 if NIGHT else 21]:
         src, dst, more = window(case["sizes"], "zN") if case["path"] == "window" else ends(case["path"], case["sizes"])

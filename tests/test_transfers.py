@@ -442,6 +442,11 @@ def test_tiles_that_fit():
     with pytest.raises(RangeError, match="262144 bytes in L0C of AtlasA2: 262144"):
         fits({"L0C": ((256, 256), 32)})
     assert fits({"L0C": ((256, 256), 32)}, "Ascend950")["L0C"].free == 0
+    for small, used in ((((3,), ascend.int4b), 32), (((32,), ascend.int8), 32), (((33,), ascend.int8), 64), ((tile, half), 65536)):
+        assert fits({"L1": small}, AtlasA2, {"L0A": 2})["L1"].used == used  # in whole units of 32 bytes, and once
+    with pytest.raises(RangeError, match="take tiles that are 32 bytes smaller, or fewer stages"):
+        fits({"L1": (512 * 1024 + 1, 8)})
+    assert fits({"L1": (512 * 1024, 8), "L0B": (32 * 1024, 16)}, stages=1)["L0B"].free == 0
     with pytest.raises(LeafTypeError, match="the architecture A5"):
         fits({}, "A5")
     with pytest.raises(TlaError):
