@@ -85,7 +85,7 @@ def test_the_last_good_ones_are_taken(number):
         (lambda: ArrayShape("f32", (1, 2), None, (True,)), RankError, "1 dynamic marks for 2 dimensions"),
         (lambda: ArrayShape(7, (1,)), LeafTypeError, "ArrayShape of int"),
         (lambda: ArrayShape("f32", (1,), "{0}"), LeafTypeError, "ArrayShape of str, ..., str"),
-        (lambda: ArrayShape("f32", 7), LeafTypeError, "a int"),
+        (lambda: ArrayShape("f32", 7), LeafTypeError, "of type int"),
         (lambda: shape((1,), tiles=((1,),) * 65), RangeError, "65 tile levels"),
         (lambda: shape((1,), tiles=((2**61,),)), RangeError, "the tiled array overflows"),
         (lambda: shape((1,), tiles=((),)), RangeError, "a tile with no entries"),
