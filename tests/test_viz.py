@@ -657,8 +657,17 @@ def test_how_much_is_drawn(layout, limit, shape):
     assert figure.notes == (() if shape == whole else (said,))
 
 
-def test_as_many_layouts_as_there_are_grids_are_drawn():
+def test_as_many_layouts_as_there_are_grids_are_drawn_and_as_many_modes():
     assert len(draw(*[parse("1:0")] * 256).figures) == 256
+    assert len(draw(MakeLayout((1,) * 32)).figures) == 1
+
+
+@pytest.mark.parametrize(("width", "columns"), [(1, [1, 1, 1]), (9, [1, 1, 1]), (17, [2, 1]), (99, [3])])
+def test_a_line_has_one_column_at_least(width, columns):
+    lines = text(draw(parse("(2,3):(30000,11111)"), color_by="none"), width=width).splitlines()[1:]
+    assert [line.split() for line in lines if not set(line) & set("│┌└")] == [
+        x for k, n in enumerate(columns) for x in ([[]] if k else []) + [[str(c) for c in range(sum(columns[:k]), sum(columns[: k + 1]))]]
+    ]
 
 
 def test_a_scene_without_a_caption_ends_with_its_grid():

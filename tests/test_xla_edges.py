@@ -269,9 +269,9 @@ def test_limits_are_those_that_are_said(name):
 
 
 def test_a_strip_has_a_million_slots_at_most():
-    assert len(xla.strip("s8[]{:T(1048576)}")) == 2**20
+    assert len(xla.strip("s8[]{:T(1048576)}")) == 2**20  # noqa: B005
     with pytest.raises(RangeError, match="1,048,576 at most"):
-        xla.strip("s8[]{:T(1048577)}")
+        xla.strip("s8[]{:T(1048577)}")  # noqa: B005
 
 
 def test_dimensions_are_split_into_what_tiles_have():
