@@ -135,6 +135,20 @@ def test_golden_of_the_other_targets(golden, name):
     golden(f"viz/{name}.ansi", text(SCENES[name](), color=True) + "\n")
 
 
+@pytest.mark.parametrize(
+    ("name", "form"),
+    [
+        ("256", {"color": 256}),
+        ("16", {"color": 16}),
+        ("8", {"color": 8}),
+        ("ascii", {"ascii": True}),
+        ("narrow", {"width": 30, "color": 7}),
+    ],
+)
+def test_golden_of_what_terminals_show(golden, name, form):
+    golden(f"viz/by_hand_{name}.ansi", text(by_hand(), **form) + "\n")
+
+
 # ------------------------------------------------------------------------------------------------- right
 
 
