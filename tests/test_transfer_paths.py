@@ -383,7 +383,9 @@ def sized(place, tag, bits, small):
         return gm(MakeLayoutFmap[bits](1, 2, 4, 4), place)
     if tag == "CI1KHKWCOCI0":
         return gm(MakeLayoutFilter[bits, place](1, 2, 2, 16), place)
-    sizes = small or ((256,) if tag == "VectorLayout" else (64, 128, 64, 128) if tag.startswith("Padding") else (64, 128))
+    sizes = small or (
+        (256,) if tag == "VectorLayout" else (64, 128, 64, 128) if tag.startswith("Padding") else (32 if tag.startswith("Mx") else 64, 128)
+    )
     return gm(MakeLayout[8 if tag.startswith("Mx") else bits, getattr(ascend, tag)](*sizes), place)
 
 
