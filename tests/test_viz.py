@@ -50,7 +50,7 @@ from tla.gpu import (
 from tla.viz import Scene, draw, draw_threads, html, save, svg, text, tikz
 from tla.viz.colouring import RULES
 from tla.viz.colours import HUES, RAMP, TINTS, colour, ink, ramp, rgb, tint
-from tla.viz.drawable import levels, steps
+from tla.viz.drawable import Subject, Tiling, levels, steps
 from tla.viz.placement import CHARACTER, FAINT, place
 from tla.viz.scene import Axis, Cell, Figure, Grid
 from tla.viz.svg import HATCH, STROKES
@@ -248,6 +248,24 @@ def test_tensors_are_drawn_where_they_start():
 
 def fills(figure):
     return {c.text: c.fill for g in figure.grids for row in g.cells for c in row}
+
+
+def test_tiles_that_come_again_have_their_colours_again():
+    """A raked product: after so many tiles of a mode the first comes again; the start moves the first tile."""
+    for counts, start, numbers in (
+        ((), (), [0, 0, 1, 1, 2, 2, 3, 3]),
+        ((0,), (), [0, 0, 1, 1, 2, 2, 3, 3]),
+        ((3,), (), [0, 0, 1, 1, 2, 2, 0, 0]),
+        ((2,), (), [0, 0, 1, 1, 0, 0, 1, 1]),
+        ((9,), (), [0, 0, 1, 1, 2, 2, 3, 3]),
+        ((2,), (1,), [0, 1, 1, 0, 0, 1, 1, 0]),
+        ((), (3,), [0, 1, 1, 2, 2, 3, 3, 4]),
+    ):
+        (figure,) = draw(Subject(parse("(8):(1)"), "", start=start, tiling=Tiling((2,), counts))).figures
+        assert [cell.fill for cell in figure.grids[0].cells[0]] == [tint(n) for n in numbers]
+    for tiling in (Tiling((8,)), Tiling((1,), (1,))):  # one tile is all of it
+        (figure,) = draw(Subject(parse("(8):(1)"), "", tiling=tiling)).figures
+        assert {cell.fill for cell in figure.grids[0].cells[0]} == {None}
 
 
 def test_one_colour_is_one_place_in_memory():
