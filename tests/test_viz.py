@@ -566,6 +566,22 @@ def test_markup_is_text_everywhere():
         assert reference not in html(scene).replace('xmlns="http://www.w3.org/2000/svg"', "").replace("-src ", "")
 
 
+def test_latex_gets_what_pdflatex_reads():
+    """Latin-1 as it is, anything past it a `?`, and what LaTeX gives a meaning as text."""
+    printed = tikz(draw(parse("2:1"), titles=["\u00ff\u0100\u2190 a~b^c<d>e-f`g'h{}$&#_%\\"]))
+    assert "{\u00ff?? a" in printed
+    meant = [
+        r"\textasciitilde{}",
+        r"\textasciicircum{}",
+        r"\textless{}",
+        r"\textgreater{}",
+        "{-}",
+        r"\textasciigrave{}",
+        r"\textquotesingle{}",
+    ]
+    assert "a" + "".join(x + y for x, y in zip(meant, "bcdefgh")) + r"\{\}\$\&\#\_\%\textbackslash{}" in printed
+
+
 def test_titles_are_broken_between_numbers():
     canvas = place(SCENES["deep"]())
     assert [x.text for x in canvas.labels if x.size == 13] == ["((_2,_2,_2,_2),(_2,_2,_2,_2)):", "((_1,_4,_16,_64),(_2,_8,_32,_128))"]
