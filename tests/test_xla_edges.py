@@ -151,6 +151,14 @@ def test_the_last_good_ones_are_taken(number):
         (lambda: xla.block("f32", (8, 128), (8, 128), True), RangeError, "True buffers"),
         (lambda: xla.default_layout("f32", (1,) * 65), RangeError, "at most 64"),
         (lambda: xla.default_layout("f6e2m3fn", (8, 128)), RangeError, "a type whose bits divide 32"),
+        (lambda: xla.combined_shape("f32[2,<=3]{1,0:T(*,2)}"), LoweringError, "dimensions that change, or are cut"),
+        (lambda: xla.combined_shape("f32[8,9]{1,0:T(*,2)SC(0:3)}"), LoweringError, "dimensions that change, or are cut"),
+        (lambda: xla.combined_shape("f32[8,9]{1,0:T(2,2)(*,2)}"), LoweringError, "its first tile combines no dimensions"),
+        (lambda: xla.combined_shape("f32[8,9]{1,0}"), LoweringError, "its first tile combines no dimensions"),
+        (lambda: xla.dimension_letters(5), RangeError, "0 to 4"),
+        (lambda: xla.dimension_letters(-1), RangeError, "0 to 4"),
+        (lambda: xla.dimension_number("f32[]", 0), RangeError, "none: it has no dimensions"),
+        (lambda: xla.waste_by_dimension("f32[8,9]{1,0:T(*,2)}"), LoweringError, "its first tile merges dimensions"),
         (lambda: xla.Axis("a", 1), RangeError, "1"),
         (lambda: xla.Axis("a", -2), RangeError, "-2"),
         (lambda: xla.Axis("a", 2, 0), RangeError, "0"),
@@ -266,6 +274,12 @@ def test_limits_are_those_that_are_said(name):
     assert make(most) is not None
     with pytest.raises(tla.TlaError, match=rf"at most {most}\b|{most:,} at most|{most} at most|up to there|than {most}"):
         make(most + 1)
+
+
+def test_a_census_keeps_the_20_largest_peaks():
+    peaks = [xla.ProgramPeak(f"{k % 7}.txt", 0, k // 2, 0) for k in range(30)]
+    found = xla.merge([xla.Census(1, peaks=tuple(peaks[k::3])) for k in range(3)])
+    assert found.peaks == tuple(sorted(peaks, key=lambda p: (-p.bytes, p.path, p.space))[:20])
 
 
 def test_a_strip_has_a_million_slots_at_most():
