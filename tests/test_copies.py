@@ -419,7 +419,7 @@ A = parse("(_4,_6):(_6,_1)")
         (lambda: emit_copy(A, parse("(_4,_6):(_1@0,_2@1)")), LeafTypeError, "a copy of (_4,_6):(_1@0,_2@1), whose values are coordinates"),
         (lambda: emit_copy(parse("(_4,_6):(_1@0,_2@1)"), A), LeafTypeError, "compose it with the layout of a buffer"),
         (lambda: emit_loops(parse("(_4,_6):(_1@0,_2@1)")), LeafTypeError, "in which coordinates step"),
-        (lambda: emit_loops(xla.lower("f32[6,10]{1,0:T(3,5)(2,2)}")), LeafTypeError, "emit() writes the offset of one"),
+        (lambda: emit_loops(xla.lower("f32[6,10]{1,0:T(3,5)(2,2)}")), LeafTypeError, "write emit(layout), which writes the offset of one"),
         (lambda: emit_loops(A, "python"), LeafTypeError, "loops in python"),
         (lambda: emit_loops(MakeLayout((4, dim("at")))), LeafTypeError, "the name at in loops"),
         (lambda: emit_loops(3), LeafTypeError, "the loops of a int"),

@@ -515,7 +515,7 @@ def test_text_of_xla_is_the_same_map():
         ),
         (
             lambda: source((-M - 1) % (N + 3), "cute_dsl"),
-            "(-M-1)%(N+3), which this language rounds toward zero\n  expected  0 <= -M-1\n  fix       divide what is 0 or more",
+            "(-M-1)%(N+3), which this language rounds toward zero\n  expected  0 <= -M-1\n  fix       add a multiple of N+3 first, so that it is",
         ),
         (
             lambda: source(MakeLayout(dim("register")), "tla_cpp"),
@@ -539,11 +539,11 @@ def test_text_of_xla_is_the_same_map():
         ),
         (
             lambda: source(parse("Sw<3,4,3> o _0 o (8,8):(8,1)"), "tla_cpp"),
-            "Sw<3,4,3> o _0 o (8,8):(8,1) as source of TLA\n  expected  a plain layout: TLA has no other\n  fix       write CuTe, or compose its parts",
+            'Sw<3,4,3> o _0 o (8,8):(8,1) as source of TLA\n  expected  a plain layout: TLA has no other\n  fix       write source(x, "cute_cpp")',
         ),
         (
             lambda: source(parse("(4,8):(1@0,1@1)"), "tla_cpp"),
-            "the stride 1@0 as source of TLA\n  expected  integers: TLA has no coordinates as strides\n  fix       write CuTe",
+            'the stride 1@0 as source of TLA\n  expected  integers: TLA has no coordinates as strides\n  fix       write source(x, "cute_cpp")',
         ),
         (
             lambda: source(MakeLayout((4, ()), (1, ())), "tla_cpp"),
@@ -556,7 +556,7 @@ def test_text_of_xla_is_the_same_map():
         (
             lambda: source(parse("(2,2):(1,1) o 0 o (2,2):(1,1) o 0 o 2:1"), "cute_dsl"),
             "(2,2):(1,1) o 0 o (2,2):(1,1) o 0 o 2:1 as source of the CuTe DSL\n"
-            "  expected  one map after a plain layout\n  fix       compose its parts, or write C++",
+            '  expected  one map after a plain layout\n  fix       write source(x, "cute_cpp")',
         ),
     ],
 )
