@@ -52,7 +52,8 @@ from tla import (
 from tla.ascend import half
 from tla.codegen import source
 
-from corpus import PROFILES, count, fill
+import oracle
+from corpus import PROFILES, count
 
 SYSTEMS = ("cute_cpp", "cute_dsl", "tla_cpp", "catlass_dsl", "xla")
 
@@ -65,7 +66,9 @@ def random_layout(rng, strides, largest=6):
 
     def integers(choose):
         values = [choose() for _ in range(count(profile))]
-        return fill(profile, iter([n if isinstance(n, Int) or not isinstance(n, int) or rng.random() < 0.4 else Int[n]() for n in values]))
+        return oracle.nest(
+            profile, iter([n if isinstance(n, Int) or not isinstance(n, int) or rng.random() < 0.4 else Int[n]() for n in values])
+        )
 
     return Layout(integers(lambda: rng.randint(1, largest)), integers(strides))
 
@@ -143,10 +146,6 @@ def coordinates(layout):
         yield idx2crd(k, layout.shape)
 
 
-def dynamic(x):
-    return tuple(map(dynamic, x)) if isinstance(x, tuple) else int(x)
-
-
 # -------------------------------------------------------------------------------------------------------- C++
 
 PROGRAM = """
@@ -209,7 +208,7 @@ def compiled(tmp_path, shown, sizes):
 
 def call(layout):
     """The arguments of show() for a layout and some coordinates, and what is to be printed."""
-    coords = [Coord(*c) if isinstance(c, tuple) else c for c in map(dynamic, coordinates(layout))]
+    coords = [Coord(*c) if isinstance(c, tuple) else c for c in map(oracle.plain, coordinates(layout))]
     arguments = ", ".join(source(x, "cute_cpp") for x in (layout, *coords))
     return arguments, [str(layout), *(str(layout(c)) for c in coords)]
 
