@@ -657,6 +657,16 @@ def test_notebooks_set_exact_quotients_as_fractions():
     assert r"\frac{M}{32}" in MakeLayout((m // 32, 4))._repr_latex_()
 
 
+def test_notebooks_show_kernels_and_conditions():
+    for x in (SM75_U16x2_LDSM_T, make_tiled_mma(SM80_16x8x8_F32F16F16F32_TN), SM70_8x8x4_F32F16F16F32_TN):
+        assert ET.fromstring(x._repr_svg_()).tag.endswith("svg")
+    m, n = dims("M N")
+    conditions = {m < n: "M < N", m <= 2 * n: r"M \le 2 \, N", m.equals(n): "M = N", n.is_multiple_of(8): r"\mathtt{8} \mid N"}
+    for condition, formula in conditions.items():
+        assert condition._repr_latex_() == f"${formula}$"
+        assert condition._repr_html_() is None
+
+
 def test_notebooks_show_relayouts_and_lists():
     move = xla.relayout("f32[8,12]{1,0}", "f32[8,12]{1,0:T(4,4)}")
     assert all(str(shape) in move._repr_svg_() for shape in (move.source, move.destination))

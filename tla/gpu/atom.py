@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ..algebra.recast import recast_layout
+from ..core.display import Displayed
 from ..core.element import Element
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankError
 from ..core.int_tuple import shown, size
@@ -84,7 +85,7 @@ class TmemFragment(NamedTuple):
 
 
 @dataclass(frozen=True)
-class MMAAtom:
+class MMAAtom(Displayed):
     """A matrix instruction: D = A * B + C for (M,K) by (N,K) tiles, and which thread holds which values of them.
 
     name            as the vendor's source writes it, template arguments included
@@ -182,7 +183,7 @@ class MMAAtom:
 
 
 @dataclass(frozen=True)
-class CopyAtom:
+class CopyAtom(Displayed):
     """A copy instruction: which thread reads and which one writes which bits.
 
     name            as the vendor's source writes it, template arguments included

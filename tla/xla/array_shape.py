@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields
 from typing import Any, NamedTuple, TypeVar
 
 from ..core.arrays import INT64_MAX
+from ..core.cache import plain_memo
 from ..core.display import Displayed
 from ..core.errors import LeafTypeError, RangeError, RankError, Reason
 from ..core.ints import known, leaf, plain
@@ -175,12 +176,17 @@ class ArrayShape(Displayed):
     @property
     def effective_layout(self) -> ArrayLayout:
         """The layout; where none is specified, the default."""
-        return self.layout or ArrayLayout(tuple(reversed(range(len(self.dimensions)))))
+        return self.layout or _default_layout(len(self.dimensions))
 
     @property
     def bits(self) -> int:
         """Bits that one element takes in memory: E(n), else whole bytes."""
         return (self.layout.element_size_in_bits if self.layout else 0) or 8 * -(-BITS[self.element_type] // 8)
+
+
+@plain_memo
+def _default_layout(rank: int) -> ArrayLayout:
+    return ArrayLayout(tuple(reversed(range(rank))))
 
 
 C = TypeVar("C", ArrayLayout, ArrayShape)
@@ -189,9 +195,12 @@ C = TypeVar("C", ArrayLayout, ArrayShape)
 def unchecked(kind: type[C], **given: Any) -> C:
     """An ArrayLayout or an ArrayShape of these fields as they are, which the caller has checked; the others are as by default."""
     new = object.__new__(kind)
-    for f in fields(kind):
-        object.__setattr__(new, f.name, given.get(f.name, f.default))
+    for name, default in _DEFAULTS[kind]:
+        object.__setattr__(new, name, given.get(name, default))
     return new
+
+
+_DEFAULTS: dict[type, list[tuple[str, Any]]] = {kind: [(f.name, f.default) for f in fields(kind)] for kind in (ArrayLayout, ArrayShape)}
 
 
 def unchecked_layout(minor_to_major: tuple[int, ...], **properties: Any) -> ArrayLayout:

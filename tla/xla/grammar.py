@@ -36,6 +36,8 @@ _DECLARE, _EXPRESSIONS = OnDemand("tla.symbolic.declare"), OnDemand("tla.symboli
 MAX_NAMED = 256
 #: A longer text is refused [characters].
 MAX_TEXT = 2**20
+#: Shape texts up to this length are remembered: a program has few distinct ones. Longer ones would hold memory.
+REMEMBERED = 500
 
 BLANK = re.compile(r"(?:[ \t\r\n]+|/\*.*?\*/|//[^\n]*)*", re.DOTALL)
 _TOKEN = re.compile(r"-?[0-9]+(?![A-Za-z0-9_.])|[A-Za-z_][A-Za-z0-9_]*|<=|[][(){},:?*#+~]")

@@ -43,7 +43,7 @@ def logical_dimensions(shape: ArrayShape) -> tuple[int, ...]:
             raise LoweringError(
                 f"{shape}: dimension {d} has no bound", "a size or a bound", "write a size, as in f32[8], or a bound, as in f32[<=8]"
             )
-    return tuple(n for n in shape.dimensions if n is not None)
+    return shape.dimensions  # type: ignore[return-value]  # none of them is None
 
 
 def tiled_dimensions(shape: Shape | str) -> tuple[int, ...]:

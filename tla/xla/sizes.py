@@ -79,8 +79,17 @@ def waste(shape: Shape | str) -> int:
     >>> waste("f32[3,5]{1,0:T(8,128)}")
     4036
     """
-    shape = as_shape(shape)
-    return byte_size(shape) - _bytes(math.prod(_largest_piece(shape)), shape.bits)
+    return bytes_and_waste(as_shape(shape))[1]
+
+
+def bytes_and_waste(shape: ArrayShape) -> tuple[int, int]:
+    """What byte_size and waste are.
+
+    >>> bytes_and_waste(as_shape("f32[3,5]{1,0:T(8,128)}"))
+    (4096, 4036)
+    """
+    size = byte_size(shape)
+    return size, size - _bytes(math.prod(_largest_piece(shape)), shape.bits)
 
 
 def waste_by_dimension(shape: Shape | str) -> tuple[int, ...]:
