@@ -341,6 +341,9 @@ def test_more_than_eight_colours_have_numbers():
     ):
         assert {*itertools.chain(*marks(few.figures[0]))} == {""}
         assert "number" not in few.caption
+    for rule in ("thread", lambda coord, _offset: coord[0]):
+        assert {row[0] for row in marks(draw(parse("(4097,1):(1,0)"), color_by=rule).figures[0])} == {""}
+        assert len({row[0] for row in marks(draw(parse("(4096,1):(1,0)"), color_by=rule).figures[0])}) == 4096
     drawn = ET.fromstring(svg(banks)).iter("{http://www.w3.org/2000/svg}text")
     assert sorted(x.text for x in drawn if x.get("font-size") == "8") == sorted(itertools.chain(*marks(banks.figures[0])))
     plain_text, raised = text(banks), text(banks, color=16)
