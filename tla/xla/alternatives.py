@@ -124,10 +124,10 @@ def _sizes(shape: ArrayShape) -> Iterator[tuple[str, ArrayShape]]:
     """The array with each dimension as large as it can be for the same bytes."""
     dims, layout = _sized(shape), shape.effective_layout
     physical = [*reversed(layout.minor_to_major)]
-    tile = layout.tiles[0]
+    tile = [int(t) for t in layout.tiles[0]]  # `alternatives` refuses those that merge dimensions
     for place, t in zip(reversed(physical), reversed(tile)):
         n = dims[place]
-        if isinstance(t, int) and n % t:
+        if n % t:
             grown = -(-n // t) * t
             other = replace(shape, dimensions=tuple(grown if k == place else d for k, d in enumerate(dims)))
             yield f"dimension {place} may have up to {grown}", other

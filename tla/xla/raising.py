@@ -262,7 +262,7 @@ def _merging(pieces: tuple[Digit, ...], sizes: tuple[int, ...], tile: Tile) -> T
     """The tile of numbers below `sizes` as one of the pieces that make them up: `*` merges a piece with the next."""
     groups = _groups(pieces, sizes)
     merged = [k + 1 for k, group in enumerate(groups) if len(group) > 1]
-    whole = (1,) * (max(merged, default=0) - len(tile)) + tile
+    whole = (1,) * (max([len(tile), *merged]) - len(tile)) + tile
     return tuple(itertools.chain(*(((COMBINE,) * (len(group) - 1) + (t,)) for group, t in zip(reversed(groups[: len(whole)]), whole))))
 
 

@@ -12,7 +12,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..core.arrays import INT64_MAX
 from ..core.basis import E
 from ..core.composed import ComposedLayout
 from ..core.errors import LeafTypeError, LoweringError, ParseError, RangeError, RankError
@@ -129,7 +128,7 @@ class RegisterLayout:
     def _explicit(self, dims: Sequence[int]) -> tuple[int, ...]:
         """The dimensions with the implicit one put in."""
         sizes = integers_of("dims", dims)
-        if any(n < 1 for n in sizes) or math.prod(sizes) > INT64_MAX >> 20:
+        if any(n < 1 for n in sizes) or math.prod(sizes) > 2**43:
             raise RangeError(f"a vector of {sizes}", "extents of 1 or more, at most 2**43 elements", "write its shape")
         full = sizes if self.implicit is None else (*sizes[: len(sizes) + self.implicit + 1], 1, *sizes[len(sizes) + self.implicit + 1 :])
         if len(full) < 2:

@@ -126,8 +126,7 @@ def padding_value(kind: int | str, element_type: Any) -> Any:
         raise RangeError(*unknown_type(element_type))
     if name in ("INVALID_PAD", "UNKNOWN_PAD"):
         return None
-    low, high = _ends(element_type) if name in ("LOWEST_PAD", "HIGHEST_PAD") else (0, 0)
-    value = {"ZERO_PAD": 0, "ONE_PAD": 1, "LOWEST_PAD": low, "HIGHEST_PAD": high}[name]
+    value = int(name == "ONE_PAD") if name in ("ZERO_PAD", "ONE_PAD") else _ends(element_type)[name == "HIGHEST_PAD"]
     return bool(value) if element_type == "pred" else value
 
 
