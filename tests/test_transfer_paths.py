@@ -7,7 +7,7 @@ import os
 import random
 
 import pytest
-from transfer_oracle import MEANING, executed
+from transfer_oracle import MEANING, executed, offset_of
 
 from tla import (
     GetTile,
@@ -139,11 +139,7 @@ def copied(src, dst, more, by_source):
     """{offset in dst: offset in src} of the copy, element by element; None for a zero of a border."""
     conv = more.get("conv")
     sizes = src.origin_shape if by_source else dst.origin_shape
-    return {_at(dst, c): _source(src, dst, c, conv) for c in itertools.product(*map(range, map(int, sizes)))}
-
-
-def _at(t, coord):
-    return int(t.offset) + int(t.layout(tuple(int(s) + c for s, c in zip(t.coord, coord))))
+    return {offset_of(dst, c): _source(src, dst, c, conv) for c in itertools.product(*map(range, map(int, sizes)))}
 
 
 def _source(src, dst, coord, conv):
@@ -151,13 +147,13 @@ def _source(src, dst, coord, conv):
         return _in_window(src, coord, conv)
     if len(coord) == 5 and src.position == "L0C":  # an image from rows of points
         _, block, h, w, channel = coord
-        return _at(src, (h * int(dst.origin_shape[3]) + w, block * 16 + channel))
+        return offset_of(src, (h * int(dst.origin_shape[3]) + w, block * 16 + channel))
     if len(coord) == 2 and len(src.coord) == 5:  # filters, to (place of the window and channel, channel out)
         _, kh, kw, _, c0 = map(int, src.origin_shape)
         rest, channel = divmod(coord[0], c0)
         rest, j = divmod(rest, kw)
-        return _at(src, (rest // kh, rest % kh, j, coord[1], channel))
-    return _at(src, coord)
+        return offset_of(src, (rest // kh, rest % kh, j, coord[1], channel))
+    return offset_of(src, coord)
 
 
 def _in_window(src, coord, conv):
@@ -169,7 +165,7 @@ def _in_window(src, coord, conv):
     block, i = divmod(rest, kh)
     h = coord[0] // places * conv.stride[0] + i * conv.dilation[0] - conv.padding[2]
     w = coord[0] % places * conv.stride[1] + j * conv.dilation[1] - left
-    return _at(src, (0, block, h, w, channel)) if 0 <= h < height and 0 <= w < width else None
+    return offset_of(src, (0, block, h, w, channel)) if 0 <= h < height and 0 <= w < width else None
 
 
 BY_SOURCE = {("GM", "L1"), ("GM", "UB"), ("UB", "L1"), ("L1", "Bias"), ("L1", "FixBuf")}

@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 import pytest
-from transfer_oracle import executed
+from transfer_oracle import executed, offset_of
 
 from tla import GetTile, Layout, LeafTypeError, MakeLayout, MakeLayoutFmap, MakeTensor, RangeError, TlaError, Unproven, ascend, dim
 from tla.ascend import AtlasA2, TransferInstruction, fits, half, nZ, transfer, zN, zZ
@@ -31,7 +31,7 @@ def require_copied(src, dst, instructions):
     extents = src.origin_shape if src.position == "GM" else dst.origin_shape
     for coord in itertools.product(*map(range, extents)):
         inside = dst if dst.position != "GM" else src
-        assert moved.pop(_offset(dst, coord)) == _offset(src, coord), (coord, inside)
+        assert moved.pop(offset_of(dst, coord)) == offset_of(src, coord), (coord, inside)
     if dst.position == "GM":
         assert not moved
     else:
@@ -41,10 +41,6 @@ def require_copied(src, dst, instructions):
             + instructions.beyond * 8 // instructions[0].element.bits
         )
         assert all(0 <= to <= end for to in moved)
-
-
-def _offset(t, coord):
-    return int(t.offset) + int(t.layout(tuple(int(s) + c for s, c in zip(t.coord, coord))))
 
 
 def _padded_shape(t):

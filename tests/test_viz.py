@@ -152,10 +152,6 @@ def test_golden_of_what_terminals_show(golden, name, form):
 # ------------------------------------------------------------------------------------------------- right
 
 
-def plain(x):
-    return tuple(map(plain, x)) if isinstance(x, tuple) else int(x)
-
-
 @pytest.mark.parametrize(
     "layout",
     [SEED, "(3,4):(4,1)", "((2,2),(2,(3,2))):((1,16),(2,(-4,8)))", "(2,3,(2,2)):(1,2,(6,12))", "7:3", "((2,3)):((3,1))", "(1,1):(0,0)"],
@@ -165,7 +161,7 @@ def test_every_cell_is_what_the_definition_says(layout):
     layout = parse(layout)
     (figure,) = draw(layout).figures
     cells = [c.text for g in figure.grids for column in zip(*g.cells) for c in column]
-    assert [*map(int, cells)] == oracle.offsets(plain(layout.shape), plain(layout.stride))
+    assert [*map(int, cells)] == oracle.offsets(oracle.plain(layout.shape), oracle.plain(layout.stride))
 
 
 def test_text_and_svg_say_the_same_as_the_scene():
@@ -186,9 +182,9 @@ def test_text_and_svg_say_the_same_as_the_scene():
 def test_borders_are_where_blocks_begin():
     for shape in ("(4,2)", "(2,3,2)", "(1,4)", "(4,1,2)", "(2,(1,3),2)", "8", "1", "(2,2,2,2)"):
         shape = parse(shape)
-        extents = [*oracle.leaves(plain(shape))]
+        extents = [*oracle.leaves(oracle.plain(shape))]
         blocks = steps(shape)
-        found = [*levels(range(oracle.size(plain(shape))), blocks)]
+        found = [*levels(range(oracle.size(oracle.plain(shape))), blocks)]
         for k in range(1, len(found)):
             carries = 0  # how many digits go back to 0 at k, of those that count
             rest = k
@@ -228,7 +224,7 @@ def test_tensors_are_drawn_where_they_start():
     for tensor in (whole, GetTile(whole, (4, 8), (4, 4)), GetTile(whole, (2, 6), (4, 8)), GetTile(whole, (3, 1), (5, 3))):
         (figure,) = draw(tensor).figures
         (grid,) = figure.grids
-        start = plain(tuple(tensor.coord))
+        start = oracle.plain(tuple(tensor.coord))
         rows, columns = tensor.origin_shape
         for i, row in enumerate(grid.cells):
             for j, cell in enumerate(row):
@@ -392,6 +388,9 @@ def test_more_than_eight_colours_have_numbers():
     ):
         assert {*itertools.chain(*marks(few.figures[0]))} == {""}
         assert "number" not in few.caption
+    for rule in ("thread", lambda coord, _offset: coord[0]):
+        assert {row[0] for row in marks(draw(parse("(4097,1):(1,0)"), color_by=rule).figures[0])} == {""}
+        assert len({row[0] for row in marks(draw(parse("(4096,1):(1,0)"), color_by=rule).figures[0])}) == 4096
     drawn = ET.fromstring(svg(banks)).iter("{http://www.w3.org/2000/svg}text")
     assert sorted(x.text for x in drawn if x.get("font-size") == "8") == sorted(itertools.chain(*marks(banks.figures[0])))
     plain_text, raised = text(banks), text(banks, color=16)

@@ -68,7 +68,8 @@ def alternatives(shape: Shape | str) -> list[Alternative]:
     shape = as_shape(shape)
     layout = shape.effective_layout
     if len(shape.dimensions) > MAX_RANK or (layout.tiles and COMBINE in layout.tiles[0]):
-        raise RangeError(f"alternatives of {shape}", f"at most {MAX_RANK} dimensions, and tiles without *", "give a part of it")
+        fix = "take a first tile without *" if len(shape.dimensions) <= MAX_RANK else f"reshape it to {MAX_RANK} dimensions"
+        raise RangeError(f"alternatives of {shape}", f"at most {MAX_RANK} dimensions, and tiles without *", fix)
     if not layout.tiles or not all(isinstance(n, int) and n for n in shape.dimensions):
         return []
     now = byte_size(shape)

@@ -130,7 +130,7 @@ def _require_clear(layout: Layout | ComposedLayout, stage: Stage) -> None:
             raise LoweringError(
                 f"raise_ of {shown(layout)}: the stride {d} of {number} is inside of what is below it, which reaches up to {reach}",
                 "strides of 1 or more, each past all that the smaller ones reach",
-                "pad what is below it less, or give the larger stride more room",
+                f"make that stride {reach} or more",
             )
         reach += d * (s - 1)
 

@@ -96,7 +96,9 @@ def _of_layout(layout: Layout) -> tuple[tuple[int, ...], list[tuple[int, ...] | 
         at = layout(*index) if dims else 0
         if not 0 <= at < len(places) or places[at] is not None:
             raise RangeError(
-                f"{index} of {layout} is at {at}", "each element in a slot of its own, below the size", "take a layout that is"
+                f"{index} of {layout} is at {at}",
+                "each element in a slot of its own, below the size",
+                "give strides that reach each place once: MakeLayout(shape) has them",
             )
         places[at] = index
     return dims, places
