@@ -286,7 +286,10 @@ def _wrongs(element_type: str, dims: tuple[int | None, ...], layout: ArrayLayout
         if d is not None and not at_most(0, d):
             yield "dimensions", Reason(f"the dimension {d} may be negative", "0 or more", "declare sizes so that it is not: at_least=...")
     if _bytes_overflow(element_type, dims):
-        yield "dimensions", Reason(f"the size of {element_type}{list(dims)} overflows", "a byte count that 64 bits hold", "use less")
+        yield (
+            "dimensions",
+            Reason(f"the size of {element_type}{list(dims)} overflows", "a byte count that 64 bits hold", "use smaller dimensions"),
+        )
     if layout is None:
         return
     if why := _why_not_order(layout.minor_to_major, len(dims)):

@@ -142,7 +142,9 @@ def _checked(element_type: Any, shape: Any, extents: Any) -> tuple[tuple[int, ..
     if len(sizes) != len(dims) or not dims:
         raise RankError(f"a block of {len(sizes)} extents for {len(dims)} dimensions", "as many, and one at least", "give one for each")
     if any(n is not None and n < 1 for n in sizes) or any(n < 1 for n in dims) or math.prod(dims) > 2**40:
-        raise RangeError(f"a block {sizes} of {dims}", "extents of 1 or more, at most 2**40 elements", "None squeezes a dimension of 1")
+        raise RangeError(
+            f"a block {sizes} of {dims}", "extents of 1 or more, at most 2**40 elements", "write 1 or more: None squeezes a dimension of 1"
+        )
     if math.prod(n or 1 for n in sizes) > 2**40:
         raise RangeError(f"a block {sizes}", "at most 2**40 elements", "give a block that VMEM can hold")
     return dims, sizes

@@ -213,7 +213,7 @@ def relayout(a: Shape | str, b: Shape | str) -> Relayout:
     if not all(isinstance(n, int) for n in (*logical_dimensions(a), *logical_dimensions(b))):
         raise Unproven(f"relayout of {a} and {b}", "sizes that are known", "give the names numbers: parse_shape takes them as symbols")
     if (a.element_type, a.dimensions) != (b.element_type, b.dimensions):
-        raise RankError(f"relayout of {a} and {b}", "one array: equal dimensions and element type", "see is_bitcast for a reshape")
+        raise RankError(f"relayout of {a} and {b}", "one array: equal dimensions and element type", "ask is_bitcast(a, b) of a reshape")
     same = is_bitcast(a, b)
     source, destination = lower(a), lower(b)
     dims, count = logical_dimensions(a), element_count(a)

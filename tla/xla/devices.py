@@ -145,7 +145,7 @@ def require_count(extents: Sequence[int], what: str) -> int:
             raise RangeError(f"{what} of {shown(tuple(extents))}", "sizes of 1 or more", "write 1 where it is not cut")
         count *= n
         if count > INT64_MAX:
-            raise RangeError(f"{what} of {shown(tuple(extents))}", "a product that 64 bits hold", "use less")
+            raise RangeError(f"{what} of {shown(tuple(extents))}", "a product that 64 bits hold", "use smaller sizes")
     return count
 
 

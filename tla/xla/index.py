@@ -40,7 +40,9 @@ def logical_dimensions(shape: ArrayShape) -> tuple[int, ...]:
     """The dimensions in logical order [elements]; LoweringError for one without a bound."""
     for d, n in enumerate(shape.dimensions):
         if n is None:
-            raise LoweringError(f"{shape}: dimension {d} has no bound", "a size or a bound: <=n", "give it one")
+            raise LoweringError(
+                f"{shape}: dimension {d} has no bound", "a size or a bound", "write a size, as in f32[8], or a bound, as in f32[<=8]"
+            )
     return shape.dimensions  # type: ignore[return-value]  # none of them is None
 
 

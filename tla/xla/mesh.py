@@ -241,7 +241,7 @@ def grouped(mesh: Mesh, axes: tuple[Axis, ...]) -> tuple[Devices, int]:
     """
     at = [mesh.names.index(a.name) for a in axes]
     if at != sorted(at):
-        raise RangeError(f"axes {', '.join(map(str, axes))}", "axes in the order of the mesh", "sort them")
+        raise RangeError(f"axes {', '.join(map(str, axes))}", "axes in the order of the mesh", "name them in its order")
     rest = MeshSharding(mesh, (DimSharding(axes),))._rest()
     digits = [*map(mesh.digit, axes)]
     size = math.prod(n for n, _ in digits)
@@ -300,7 +300,7 @@ def _check_axes(sharding: MeshSharding) -> None:
     for field, axes in sharding.lists():
         _check_neighbours(axes)
         if [*axes] != sorted(axes, key=lambda a: (order[a.name], a.pre)):
-            raise RangeError(f"{field}={{{', '.join(map(str, axes))}}}", "axes in the order of the mesh", "sort them")
+            raise RangeError(f"{field}={{{', '.join(map(str, axes))}}}", "axes in the order of the mesh", "name them in its order")
 
 
 def _check_axis(axis: Axis, sizes: dict[str, int]) -> None:

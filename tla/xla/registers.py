@@ -12,7 +12,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..core.arrays import INT64_MAX
 from ..core.basis import E
 from ..core.composed import ComposedLayout
 from ..core.errors import LeafTypeError, LoweringError, ParseError, RangeError, RankError
@@ -103,7 +102,7 @@ class RegisterLayout:
         Source: layout.h, VectorLayout::tileDataBounds and vregSlice.
         """
         if None in self.offsets:
-            raise LoweringError(f"the layout of vpad {self}", "an offset for *", "every sublane, or lane, holds the same: take 0")
+            raise LoweringError(f"the layout of vpad {self}", "an offset for *", "write 0 for *: every sublane, or lane, holds the same")
         *lead, rows, columns = self._explicit(dims)
         at = tuple(n or 0 for n in self.offsets)
         padded = (*lead, at[0] + rows, at[1] + columns)
@@ -129,7 +128,7 @@ class RegisterLayout:
     def _explicit(self, dims: Sequence[int]) -> tuple[int, ...]:
         """The dimensions with the implicit one put in."""
         sizes = integers_of("dims", dims)
-        if any(n < 1 for n in sizes) or math.prod(sizes) > INT64_MAX >> 20:
+        if any(n < 1 for n in sizes) or math.prod(sizes) > 2**43:
             raise RangeError(f"a vector of {sizes}", "extents of 1 or more, at most 2**43 elements", "write its shape")
         full = sizes if self.implicit is None else (*sizes[: len(sizes) + self.implicit + 1], 1, *sizes[len(sizes) + self.implicit + 1 :])
         if len(full) < 2:
@@ -139,7 +138,7 @@ class RegisterLayout:
 
 def _check_registers(v: RegisterLayout) -> None:
     if v.bits not in (1, 2, 4, 8, 16, 32):
-        raise RangeError(f"elements of {v.bits} bits in registers", "1, 2, 4, 8, 16 or 32", "Mosaic has no wider ones")
+        raise RangeError(f"elements of {v.bits} bits in registers", "1, 2, 4, 8, 16 or 32", "use elements of 32 bits or less")
     if len(v.offsets) != 2 or len(v.tiling) != 2:
         raise RankError(f"offsets {v.offsets} and a tiling {v.tiling}", "two of each: for rows and columns", "write (0, 0) and (8, 128)")
     capacity = SUBLANES * LANES * v.packing

@@ -154,7 +154,7 @@ class AnySharding:
         tiled, dims, count = self.places(len(integers(dims))), integers(dims), integer(num_devices)
         if tiled.kind in ("manual", "unknown", "unreduced"):
             raise LoweringError(
-                f"{tiled}: no slices are defined", "a replicated, maximal or tiled sharding", "ask the program: nothing else can say"
+                f"{tiled}: no slices are defined", "a replicated, maximal or tiled sharding", "take the sharding from the compiled program"
             )
         if any(n < 0 for n in dims):
             raise RangeError(f"dimensions {shown(dims)}", "0 or more", "give the array's extents")

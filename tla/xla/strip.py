@@ -96,7 +96,9 @@ def _of_layout(layout: Layout) -> tuple[tuple[int, ...], list[tuple[int, ...] | 
         at = layout(*index) if dims else 0
         if not 0 <= at < len(places) or places[at] is not None:
             raise RangeError(
-                f"{index} of {layout} is at {at}", "each element in a slot of its own, below the size", "take a layout that is"
+                f"{index} of {layout} is at {at}",
+                "each element in a slot of its own, below the size",
+                "give strides that reach each place once: MakeLayout(shape) has them",
             )
         places[at] = index
     return dims, places
@@ -124,8 +126,7 @@ def padding_value(kind: int | str, element_type: Any) -> Any:
         raise RangeError(*unknown_type(element_type))
     if name in ("INVALID_PAD", "UNKNOWN_PAD"):
         return None
-    low, high = _ends(element_type) if name in ("LOWEST_PAD", "HIGHEST_PAD") else (0, 0)
-    value = {"ZERO_PAD": 0, "ONE_PAD": 1, "LOWEST_PAD": low, "HIGHEST_PAD": high}[name]
+    value = int(name == "ONE_PAD") if name in ("ZERO_PAD", "ONE_PAD") else _ends(element_type)[name == "HIGHEST_PAD"]
     return bool(value) if element_type == "pred" else value
 
 

@@ -96,7 +96,9 @@ def from_type(text: str, names: Mapping[str, Any] | None = None) -> Typed:
     Source: the printer of Triton 3.8's dialects.
     """
     if not isinstance(text, str):
-        raise LeafTypeError(f"from_type of a {type(text).__name__}", "a text such as 'tensor<64x64xf16, #ttg.blocked<{...}>>'", "give one")
+        raise LeafTypeError(
+            f"from_type of a {type(text).__name__}", "a text such as 'tensor<64x64xf16, #ttg.blocked<{...}>>'", "write str(x)"
+        )
     if text.lstrip().startswith("#"):
         layout = from_text(text, names)
         return Typed(layout, _least(layout), getattr(layout, "element_bitwidth", None))
