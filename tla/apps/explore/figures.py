@@ -223,7 +223,7 @@ def _palette(paints: Iterable[Paint]) -> dict[Paint, str]:
 
 
 def _packed(values: Sequence[Any]) -> str | list[str]:
-    """What stands in cells: offsets of 32 bits as base64 of these, little-endian, which the page reads at once; else texts.
+    """The contents of cells: offsets of 32 bits as base64 of these, little-endian, which the page reads at once; else texts.
 
     >>> _packed([0, 1]), _packed([0, 2**31])
     ('AAAAAAEAAAA=', ['0', '2147483648'])

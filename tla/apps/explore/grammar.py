@@ -216,7 +216,10 @@ class _Reader(Reader):
             return None
         _ours, unknown = translated(text)
         symbols = [self.names[u.name]._replace(python=u.name) if u.name in self.names else self.unknown_size(u) for u in unknown]
-        value = tla.parse(text, symbols=[x.value for x in symbols] or None)
+        try:
+            value = tla.parse(text, symbols=[x.value for x in symbols] or None)
+        except ParseError as error:  # its place is one in our notation
+            raise ParseError(self.text, self.at, *error.args[2:]) from None
         self.at += len(text)
         self.skip_blank()
         names = f", symbols=[{', '.join(x.python for x in symbols)}]" if unknown else ""
