@@ -5,17 +5,27 @@ from __future__ import annotations
 import io
 import os
 import re
-import shutil
 import sys
-import textwrap
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from ..core.errors import Reason
 from ..core.ints import IntLike, is_int, known
+from ..core.on_demand import OnDemand
 from ..xla.curve import in_units
+
+if TYPE_CHECKING:
+    import json
+    import shutil
+    import textwrap
+else:  # a table that fits, and no JSON, needs none of them
+    json, shutil, textwrap = OnDemand("json"), OnDemand("shutil"), OnDemand("textwrap")
+
+#: What the help says of a layout, and of who holds the elements of a tile.
+LAYOUT = "shape:stride, such as '((4,2),3):((3,12),1)', an XLA shape, or an expression, such as 'MakeLayout[half, zN](100, 60)'"
+OWNERS = "who holds what: a (thread, value) layout onto the tile, or of Triton 'tensor<64x64xf16, #ttg...>', or '#ttg...' with --tile"
 
 #: What a command answers: the value for --json, and how that reads.
 Answer = tuple[Any, Callable[[Any], str]]
@@ -25,9 +35,9 @@ _PATIENCE, _PERIOD = 0.5, 0.1
 
 #: Options of commands, by the arguments of Python that they stand for.
 _OPTIONS = {name: f"--{name.replace('_', '-')}" for name in ("color_by", "tile", "bits", "thread", "width", "memory", "name", "integer")}
-_GIVEN = re.compile(rf"\b({'|'.join(_OPTIONS)})=('[^']*'|\([^()]*\)|\w+)")
+_GIVEN = rf"\b({'|'.join(_OPTIONS)})=('[^']*'|\([^()]*\)|\w+)"
 _QUOTES = "'()"
-_LEFT_OUT = re.compile(rf"\bleave ({'|'.join(_OPTIONS)}) out")
+_LEFT_OUT = rf"\bleave ({'|'.join(_OPTIONS)}) out"
 
 
 def in_shell_words(reason: Reason) -> Reason:
@@ -36,8 +46,8 @@ def in_shell_words(reason: Reason) -> Reason:
     >>> print(in_shell_words(Reason("tile 3", "2 integers", "give one in each mode, as in tile=(4, 8)")).fix)
     give one in each mode, as in --tile 4,8
     """
-    fix = _GIVEN.sub(lambda m: f"{_OPTIONS[m[1]]} {m[2].strip(_QUOTES).replace(' ', '')}", reason.fix)
-    return reason._replace(fix=_LEFT_OUT.sub(lambda m: f"leave {_OPTIONS[m[1]]} out", fix))
+    fix = re.sub(_GIVEN, lambda m: f"{_OPTIONS[m[1]]} {m[2].strip(_QUOTES).replace(' ', '')}", reason.fix)
+    return reason._replace(fix=re.sub(_LEFT_OUT, lambda m: f"leave {_OPTIONS[m[1]]} out", fix))
 
 
 def open_missing_streams() -> None:
@@ -45,6 +55,14 @@ def open_missing_streams() -> None:
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115  # as long as the program
+
+
+def say(answer: Answer, as_json: bool) -> None:
+    """Print what a command answers."""
+    value, text = answer
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a text of a program may hold what the terminal cannot show
+    print(json.dumps(value, indent=2) if as_json else text(value), flush=True)
 
 
 def summary(operation: object) -> str:
@@ -79,6 +97,11 @@ def colours() -> int:
     except curses.error:  # a terminal that terminfo does not know
         return 0
     return max(curses.tigetnum("colors"), 0)
+
+
+def filled(text: str) -> str:
+    """A text of one line as lines that the terminal holds; of several lines, as it is."""
+    return text if "\n" in text else textwrap.fill(text, shutil.get_terminal_size().columns - 2)
 
 
 def within_screen(text: str, fix: str) -> str:
