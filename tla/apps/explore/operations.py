@@ -56,7 +56,11 @@ class _Operations(Mapping[str, Callable[..., Any]]):
 
 #: What may be called, by name.
 OPERATIONS = _Operations(
-    dict.fromkeys(_OPERATIONS.split(), tla) | dict.fromkeys(XLA_OPERATIONS, xla) | dict.fromkeys(GPU_OPERATIONS, OnDemand("tla.gpu"))
+    {
+        **dict.fromkeys(_OPERATIONS.split(), tla),
+        **dict.fromkeys(XLA_OPERATIONS, xla),
+        **dict.fromkeys(GPU_OPERATIONS, OnDemand("tla.gpu")),
+    }
 )
 
 
