@@ -29,7 +29,7 @@ def imported_modules(source, package=("tla",)):
             if full[:1] == ["tla"]:
                 yield from (".".join([*full, alias.name]) for alias in node.names)
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "OnDemand":
-            yield node.args[0].value
+            yield from (a.value for a in node.args if a.value.split(".")[0] == "tla")  # or of Python's own
         elif isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name.split(".")[0] == "tla")
 
