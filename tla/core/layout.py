@@ -238,15 +238,15 @@ def _at_ints(at: tuple[Any, ...], shape: IntTupleLike, plain: list[tuple[int, in
     if not isinstance(shape, tuple) or len(at) != len(shape):
         return 0
     total = k = 0
-    for x, mode in zip(at, shape):
+    for x, extents in zip(at, shape):
         if type(x) is not int:
             return 0
         s = d = 0  # until the first leaf, for no extent in `plain` is 0
-        for part in mode if isinstance(mode, tuple) else (mode,):
+        for extent in extents if isinstance(extents, tuple) else (extents,):
             if s:
                 total += x % s * d
                 x //= s
-            if isinstance(part, tuple):
+            if isinstance(extent, tuple):
                 return 0
             s, d = plain[k]
             k += 1

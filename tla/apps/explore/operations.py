@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -10,6 +9,7 @@ import tla
 
 from ... import xla
 from ...core import element
+from ...core.cache import plain_memo
 from ...core.errors import RankError
 from ...core.ints import is_int, known
 from ...core.kinds import AnyLayout
@@ -64,7 +64,7 @@ OPERATIONS = _Operations(
 )
 
 
-@functools.cache
+@plain_memo
 def constants() -> dict[str, Any]:
     """What stands for itself, by name: element types and tags, and the orders of strides."""
     found: dict[str, Any] = {name: x for name, x in vars(element).items() if isinstance(x, element.Element)}
