@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import tla.gpu as gpu
-from tla import TlaError, make_identity_tensor, parse
+from tla import TlaError, make_identity_tensor, parse, size
 from tla.gpu import Copy_Atom, atom, make_tiled_copy, make_tiled_mma, values_of
+from tla.linear import LinearLayout
 from tla.viz import draw, html, svg, text, tikz
 
 MMAS = [
@@ -75,6 +76,20 @@ def test_source_and_destination(copy):
                 assert found[at] == f"T{t}V{v}"
 
 
+@pytest.mark.parametrize(("name", "lanes"), [("SM100_TMEM_LOAD_16dp64b2x", 16), ("SM100_TMEM_STORE_32dp32b4x", 32)])
+def test_tensor_memory_is_drawn_by_its_lanes(name, lanes):
+    """A row is a lane, of consecutive 32-bit columns; each cell is held, and memory that all threads address names none of them."""
+    (figure,) = draw(gpu.atom(name)).figures
+    copy = gpu.atom(name)[gpu.uint32]
+    for grid, tv in zip(figure.grids, (copy.val_src, copy.val_dst)):
+        found = cells(grid)
+        assert len(found) == lanes * len(grid.columns.labels)
+        ends = {(t, v): divmod(int(tv(t, v)), len(grid.columns.labels)) for t in range(32) for v in range(size(tv[1]))}
+        assert set(ends.values()) == set(found)
+        shared = ends[0, 0] == ends[1, 0]
+        assert all(found[at] == (f"V{v}" if shared else f"T{t}V{v}") for (t, v), at in ends.items())
+
+
 def test_one_thread():
     """Its cells alone have a colour and a star, also those that it shares with threads of lower numbers."""
     mma = make_tiled_mma(gpu.SM80_16x8x16_F32F16F16F32_TN, (2, 2))
@@ -107,6 +122,15 @@ def test_text_that_does_not_fit_goes_below():
     lines = text(draw(MMAS[1]), width=60).splitlines()
     assert max(len(line) for line in lines if "│" in line) <= 60
     assert [line for line in lines if line[:1] in [*"ABC"]] == ["B (N,K), K down", "A (M,K)", "C (M,N)"]
+
+
+@pytest.mark.parametrize(
+    ("bases", "cell", "note"), [({}, "T0\nV0", ""), ({"register": [()]}, "T0\nV0\n+1", "2 registers"), ({"lane": []}, "T0\nV0", "1 lane")]
+)
+def test_a_linear_layout_without_outputs_is_one_cell(bases, cell, note):
+    (figure,) = draw(LinearLayout(bases, {})).figures
+    assert [[c.text for c in row] for row in figure.grids[0].cells] == [[cell]]
+    assert figure.notes == (note,)
 
 
 REFUSED = [

@@ -52,7 +52,7 @@ register_display("latex", lambda x: _notebook.latex(x))
 
 
 def load_ipython_extension(shell):  # type: ignore[no-untyped-def]
-    """What `%load_ext tla` does: see tla.apps.notebook."""
+    """Answer `%load_ext tla`: see tla.apps.notebook."""
     _notebook.load_ipython_extension(shell)
 
 
@@ -63,7 +63,10 @@ if not TYPE_CHECKING:  # `__all__` too comes with the first name
             return import_module(f"tla.{name}")
         if name.startswith("__") and name != "__all__":
             raise AttributeError(f"module 'tla' has no attribute {name!r}")
-        return globals().setdefault(name, getattr(_names, name))
+        value = getattr(_names, name)
+        if "__all__" not in globals():  # the others come with the first
+            globals().update({n: x for n, x in vars(import_module("tla.names")).items() if n == "__all__" or not n.startswith("__")})
+        return globals().setdefault(name, value) if name in _names._MODULE_OF else value
 
     def __dir__():
         return [*globals(), *_PACKAGES, *_names.__all__]

@@ -36,7 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = _parser(given).parse_args(given)
     try:
         if (answer := arguments.run(arguments)) is not None:
-            terminal.say(answer, arguments.json)
+            terminal.say(answer, arguments.json, arguments.json or getattr(arguments, "all", True))
     except BrokenPipeError:  # the reader has seen enough: `tla hlo FILE | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except KeyboardInterrupt:
@@ -49,7 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _fail(message: str) -> int:
-    print(f"tla: {message}", file=sys.stderr)
+    terminal.complain(f"tla: {message}")
     return FAILED
 
 
@@ -74,6 +74,8 @@ def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
         if name != chosen:  # options name what is loaded for their command alone
             continue
         sub.add_argument("--json", action="store_true", help="print JSON")
+        if name not in WHOLE:
+            sub.add_argument("--all", action="store_true", help="more lines than the screen has, too")
         for argument, text in arguments.items():
             sub.add_argument(argument, metavar=argument.upper(), help=text)
         if options := getattr(module, f"{run.__name__}_options", None):
@@ -106,6 +108,8 @@ COMMANDS: dict[str, tuple[OnDemand, dict[str, str]]] = {
     "explore": (_page, {}),
 }
 
+#: What these print is code, or an address: it is never cut.
+WHOLE = "emit", "emit-copy", "explore"
 #: Of each command, what its help shows that it can be given.
 EXAMPLES = {
     "lower": ["'bf16[16,256]{1,0:T(8,128)(2,1)}'"],
