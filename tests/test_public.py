@@ -86,6 +86,7 @@ def test_any_first_name_works_alone():
 FIRST = """
 import functools, json, os, sys
 import argparse, dataclasses, fractions, inspect, numpy, sympy, typing  # not of tla: so that each of its modules is read in little time
+import tla  # what importing any of its modules begins with
 
 @functools.cache
 def first(module):
@@ -119,7 +120,7 @@ print(json.dumps({module: answers(module) for module in sys.argv[1:]}))
 
 @pytest.fixture(scope="module")
 def said_first():
-    """What each module's process says. A process is a fork of one that has loaded nothing of tla. To import a module is to import its
+    """What each module's process says. A process is a fork of one that has imported tla alone. To import a module is to import its
     package first: one process stands for all modules that this loads."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT.parent), "OPENBLAS_NUM_THREADS": "1"}
     modules = [name for name in MODULES if name not in OPTIONAL]

@@ -66,7 +66,7 @@ OPERATIONS = _Operations(
 
 @plain_memo
 def constants() -> dict[str, Any]:
-    """What stands for itself, by name: element types and tags, and the orders of strides."""
+    """Element types, tags and the orders of strides by name: each stands for itself."""
     found: dict[str, Any] = {name: x for name, x in vars(element).items() if isinstance(x, element.Element)}
     found |= {name: x for name in ascend.__all__ if isinstance(x := getattr(ascend, name), (ascend.Element, ascend.Tag))}
     return found | {"LayoutLeft": tla.LayoutLeft, "LayoutRight": tla.LayoutRight}
