@@ -91,7 +91,7 @@ class Sums:
 
 def _on_names(p: Poly) -> dict[Mono, int]:
     """The terms with sizes by their own names."""
-    if not any([isinstance(a, Symbol) and a.unit > 1 for a in p.atoms]):
+    if not any(isinstance(a, Symbol) and a.unit > 1 for a in p.atoms):
         return p.terms
     out: dict[Mono, int] = {}
     for m, c in p:

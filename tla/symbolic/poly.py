@@ -215,9 +215,10 @@ class Poly:
     @once
     def is_unrelated(self) -> bool:
         """Whether it is a sum of atoms that share no symbol, each a number of times, with no symbol bounded by another."""
-        scopes = [a.scope for m in self.terms for a in m]
-        if any([len(m) > 1 for m in self.terms]) or any([a.kind == "name" and len(a.scope) > 1 for a in self.atoms]):
+        bounded = [a for a in self.atoms if a.kind == "name" and len(a.scope) > 1]
+        if bounded or max(map(len, self.terms), default=0) > 1:
             return False
+        scopes = [a.scope for a in self.atoms]
         return len(scopes) < 2 or sum(map(len, scopes)) == len(frozenset().union(*scopes))
 
     @once
@@ -309,7 +310,8 @@ def split(p: Poly, a: Atom) -> tuple[Poly, Poly]:
     with_a, rest = {}, {}
     for m, c in p.terms.items():
         if a in m:
-            with_a[without(m, (a,))] = c
+            k = m.index(a)
+            with_a[m[:k] + m[k + 1 :]] = c
         else:
             rest[m] = c
     return Poly(with_a), Poly(rest)
