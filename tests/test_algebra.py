@@ -27,7 +27,7 @@ from tla import (
 )
 
 import oracle
-from corpus import fill, injective, layouts, made, profiles, small, small_shapes, static
+from corpus import injective, layouts, made, profiles, small, small_shapes, static
 from night import NIGHT, amount
 from truth import agrees
 
@@ -145,7 +145,7 @@ def pairs_of_layouts(draw):
     strides = [draw(st.sampled_from((0, 1, 2, 3, 4, 6, 8, 12, 24))) for _leaf in range(n)]
     kinds = [draw(st.booleans()) for _leaf in range(2 * n)]
     leaf = [Int[x]() if k else x for x, k in zip(extents + strides, kinds)]
-    return a, Layout(fill(profile, iter(leaf[:n])), fill(profile, iter(leaf[n:])))
+    return a, Layout(oracle.nest(profile, iter(leaf[:n])), oracle.nest(profile, iter(leaf[n:])))
 
 
 @given(pairs_of_layouts())
@@ -428,3 +428,17 @@ def test_carries_that_cancel():
         laws.composes(a, b, plain(r))
         found += 1
     assert found == 1017
+
+
+def test_coordinates_are_not_swizzled():
+    with pytest.raises(DivisibilityError, match="coordinates are not swizzled"):
+        composition(parse("(_8,_2):(1@0,_5)"), parse("Sw<1,1,1> o _0 o _16:_1"))
+
+
+@pytest.mark.parametrize(
+    ("a", "b"), [("(_6,_8,_8):(_0,_3,_1)", "_2:_8"), ("(_8,_4):(_1,_2)", "_6:_12"), ("(_4,_3,_8):(_12,_2,_8)", "_2:_6")]
+)
+@pytest.mark.parametrize(("n", "d"), [("5", "0"), ("1", "_24"), ("1", "24")])
+def test_a_dynamic_mode_leaves_the_static_one_before_it(a, b, n, d):
+    s, r = b.split(":")
+    assert str(composition(parse(a), parse(f"({s},{n}):({r},{d})"))[0]) == str(composition(parse(a), parse(b)))

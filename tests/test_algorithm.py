@@ -331,3 +331,10 @@ def test_runs_that_a_swizzle_keeps_move_as_one(seed):
         expected[place] = values[c]
     copy(values, tile)
     assert np.array_equal(whole.data, expected)
+
+
+@pytest.mark.parametrize("spatial", [(1, 1), (1, 7), (-1, 2), (0, 1)])
+def test_im2col_takes_each_mode_once(spatial):
+    x = MakeTensor(np.arange(12), tla.parse("(1,3,4,1):(12,4,1,1)"))
+    with pytest.raises(tla.RankError, match="each once"):
+        im2col(x, (2, 2), spatial=spatial)

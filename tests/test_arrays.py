@@ -118,3 +118,9 @@ def test_a_swizzle_has_62_bits_at_most():
     assert tla.Swizzle[20, 2, 40]()(1 << 42) == 1 << 42 | 4
     with pytest.raises(RangeError, match="at most 62 bits"):
         tla.Swizzle[20, 3, -40]()
+
+
+def test_what_fits_in_64_bits_stays_an_array_of_them():
+    for f, a, b in ((tla.add, [1 - 2**63], -1), (tla.add, [2**63 - 2], 1), (tla.mul, [1, 2], 5), (tla.mul, [2**62], -2)):
+        assert f(np.array(a), b).dtype == np.int64
+    assert tla.add(np.array([2**63 - 1]), 1).dtype == object

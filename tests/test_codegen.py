@@ -36,7 +36,7 @@ from tla.ascend import ColumnMajor, RowMajor, half, nZ, zN, zZ
 from tla.codegen import emit, plan
 
 import oracle
-from corpus import fill, static
+from corpus import static
 from night import NIGHT, amount
 from truth import rows
 
@@ -136,7 +136,7 @@ def random_layout(r, symbols, units, values, negative=True):
     while True:
         profile = r.choice(PROFILES)
         count = len([*oracle.leaves(profile)])
-        shape, strides = (fill(profile, iter([f() for _ in range(count)])) for f in (extent, stride))
+        shape, strides = (oracle.nest(profile, iter([f() for _ in range(count)])) for f in (extent, stride))
         if oracle.size(numbers(shape, values)) <= 1500:
             return Layout(shape, strides)
 
@@ -367,3 +367,10 @@ def test_opencl_compiles(tmp_path):
     source = tmp_path / "all.cl"
     source.write_text("\n".join(random_case(seed, "opencl").text for seed in range(0, 600, 20)))
     executed.compile_and_run(["clang", "-x", "cl", "-cl-std=CL2.0", "-fsyntax-only", str(source)])
+
+
+def test_a_swizzle_of_what_is_not_negative_needs_no_floor():
+    layout = parse("(_6,_12):(_12,_1) o _0 o Sw<2,0,3> o _0 o (_8,_8):(_8,_1)")
+    for least, floor in ((0, False), (-1, True)):
+        text = emit(layout, "c", (index("i", below=8, at_least=least), index("j", below=8)))
+        assert ("floor_div" in text) is floor

@@ -273,3 +273,11 @@ def test_sums_of_layouts_with_empty_modes():
     assert str(layout_add(parse("(_2,()):(_1,())"), parse("_2:_1"))) == "_2:_2"
     assert str(layout_add(parse("((),_6):((),_1)"), parse("(_2,_3,()):(_3,_1,())"))) == "(_2,_3):(_4,_3)"
     assert str(layout_add(parse("():()"), parse("_1:_0"))) == "_1:_0"
+
+
+@pytest.mark.parametrize("n", [256, 512, 768, 1024])
+def test_a_dynamic_stride_is_no_number(n):
+    """Whatever it holds: what is common ends before its mode, and an inverse before a mode of one integer."""
+    a, b = parse(f"(_{n},_2):(_1,3)"), parse(f"_{2 * n}:_1")
+    assert str(max_common_layout(a, b)) == str(max_common_layout(b, a)) == f"_{n}:_1"
+    assert str(right_inverse(parse("_8:1"))) == "_1:_0"

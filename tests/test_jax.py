@@ -172,6 +172,10 @@ def test_coordinates_of_a_dtype_that_wraps_are_refused():
     assert parse("(16,8):(8,1)")(jnp.int8(15), jnp.int8(7)) == 127
     with pytest.raises(RangeError, match=r"uint8 .* from -7 to 15 arise"):
         parse("(16,8):(1,-1)")(jnp.uint8(1), 0)
+    for text in ("Sw<1,0,1> o -8 o (16):(1)", "Sw<1,0,1> o 8 o (16):(-1)", "Sw<1,0,1> o 250 o (16):(1)"):
+        with pytest.raises(RangeError, match="uint8 for"):
+            parse(text)(jnp.uint8(9))
+    assert parse("Sw<1,0,1> o 8 o (16):(1)")(jnp.uint8(9)) == 17
     with pytest.raises(RangeError, match="int32 for Sw<2,0,-31>"):
         parse("Sw<2,0,-31> o _0 o (_8,_8):(_8,_1)")(jnp.int32(1), 3)
     assert parse("(16,8):(1,0)")(jnp.int8(1), 2**40) == 1  # what is no array has no dtype

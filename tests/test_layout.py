@@ -516,3 +516,8 @@ def test_coordinates_of_any_kind_need_no_numpy(monkeypatch):
     monkeypatch.delitem(sys.modules, "numpy", raising=False)
     x = type("Traced", (), {f"__{o}__": lambda self, _: self for o in ("add", "radd", "mul", "rmul", "floordiv", "mod")})()
     assert parse("(4,2):(3,5)")(x, x) is x
+
+
+@pytest.mark.parametrize("text", ["(_0,_4):(_1,_8)", "(_4,_0,3):(_1,_8,_4)", "(0,4):(1,8)"])
+def test_what_has_no_elements_reaches_nothing(text):
+    assert tla.coshape(parse(text)) == tla.cosize(parse(text)) == 0

@@ -122,3 +122,8 @@ def test_long_texts_are_cut_in_the_message():
 def test_a_division_by_0_is_a_parse_error(text):
     with pytest.raises(ParseError, match="a division by 0"):
         parse(text, symbols=[tla.dim("M")])
+
+
+def test_no_name_is_known_where_none_is_given():
+    with pytest.raises(ParseError, match="one of the symbols: none"):
+        parse("(Q+1,2):(1,Q)", symbols=[])

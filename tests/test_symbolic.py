@@ -2,6 +2,7 @@
 
 import contextlib
 import copy
+import functools
 import itertools
 import operator
 import pickle
@@ -644,3 +645,28 @@ def test_assuming_in_generators_of_contextlib_and_in_calls_is_a_block():
 
     assert [str(c) for part in (conditions, inner) for c in part] == ["16 divides n", "16 divides m"]
     assert [*map(str, [*all_in_one()][-1])] == ["16 divides n", "16 divides m"]
+
+
+def test_a_quotient_has_one_form_whatever_is_added():
+    M, N = dims("M N")
+    for k in range(-9, 20):
+        assert (M + k) // 4 == (M + k % 4) // 4 + k // 4
+        assert (2 * M * N + k) // 6 == (2 * M * N + k % 6) // 6 + k // 6
+
+
+def test_what_may_be_negative_is_not_cancelled():
+    M, i, j = dim("M"), index("i", below=0, at_least=-8), index("j", below=0, at_least=-8)
+    assert str((M * j) // (i * j)) == "M*j//(i*j)"
+
+
+@pytest.mark.parametrize("declare", [dim, functools.partial(index, below=8)])
+@pytest.mark.parametrize("unit", [0, -1])
+def test_a_multiple_of_nothing_is_refused(declare, unit):
+    with pytest.raises(RangeError, match="multiple_of"):
+        declare("i", multiple_of=unit)
+
+
+def test_declarations_are_the_shortest():
+    assert repr(dim("W", at_least=1, at_most=5)) == "dim('W', at_most=5)"
+    assert repr(dim("W", at_least=0, at_most=5)) == "index('W', below=6)"
+    assert latex(3 * dim("K") * dim("M") * dim("N")) == r"3 \, K \, M \, N"

@@ -354,3 +354,10 @@ def test_a_digit_of_nothing():
             a = at(Layout((4, M, M // 16), (Int[1](), 4, 4 * M)), M=m)
             assert {int(numbers(i)) for i in range(int(tla.size(numbers)))} >= {int(a(i)) for i in range(int(tla.size(a)))}
     assert met == 1
+
+
+def test_a_step_past_a_symbolic_extent_goes_on_in_the_next_mode():
+    M, N = dims("M N")
+    K = dim("K", multiple_of=8)
+    for a, b, expected in (("(M,_2):(_2,_3)", "(M):(M*N)", "(M):(3*N)"), ("(K,K):(K,4*K)", "(N):(4*K)", "(N):(16*K)")):
+        assert str(tla.composition(*(parse(x, symbols=[M, N, K]) for x in (a, b)))) == expected

@@ -197,3 +197,7 @@ def test_names_in_latex():
     n_k, a_, block_size = dims("n_k a_ block_size_m")
     text = emit(n_k * a_ + block_size, "latex", name="my_offset").splitlines()[-2]
     assert text == r"\mathrm{my}_{\mathrm{offset}} &= \mathrm{a\_} \, n_{k} + \mathrm{block\_size\_m}"
+
+
+def test_sizes_of_64_bits_are_as_wide_as_what_requires_them():
+    assert "arith.ext" not in emit(MakeLayout((tla.dim("M"), 8)), "mlir", check="assert")

@@ -300,3 +300,17 @@ def test_alignment_of_a_tensor_is_of_its_start_too():
         n = int(tla.max_alignment(tile))
         assert n == np.gcd(8, start)
     assert str(tla.max_alignment(tla.local_tile(whole, (tla.Int[4](), tla.Int[4]()), (1, 0)))) == "_4"
+
+
+def test_nested_coordinates_count_from_the_start_of_a_tile():
+    whole = MakeTensor(np.arange(64), parse("((4,2),8):((1,4),8)"))
+    tile = GetTile(whole, (4, 2), (4, 4))
+    for i, j in itertools.product(range(4), range(4)):
+        assert tile[(i, 0), j] == whole[4 + i, 2 + j]
+
+
+@pytest.mark.parametrize("c", [(-1, 0), (-1, 1), (0, -1), (0, 4), (1, 0)])
+def test_nested_coordinates_of_tiles_are_in_their_modes(c):
+    t = MakeTensor(np.arange(64), parse("((2,4),8):((1,2),8)"))
+    with pytest.raises(TlaError, match="of a mode of"):
+        tla.local_tile(t, (2, 2), (c, 0))

@@ -120,7 +120,7 @@ def _ld_fits(made: Tagged, d: Any, valid: Any) -> Iterator[Condition]:
     yield is_constant(1, slow) or divides(slow, d), f"the slowest stride is {d}, no multiple of {slow}"
     ld = _ld(slow, d)
     yield at_most(valid, ld), f"{valid} elements do not fit in a leading dimension of {ld}"
-    yield divides(made.ld_group, ld) if made.ld_group > 1 else True, f"a leading dimension of {ld} is no multiple of {made.ld_group}"
+    yield divides(made.ld_group, ld), f"a leading dimension of {ld} is no multiple of {made.ld_group}"
 
 
 def _ld(slow: Any, d: Any) -> Any:
