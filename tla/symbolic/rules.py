@@ -56,7 +56,7 @@ def node(kind: str, *args: Poly) -> Poly:
 
 
 def _simplified(kind: str, args: tuple[Poly, ...]) -> tuple[Poly, str]:
-    """What the first rule that applies gives, and its name; else an atom."""
+    """The result of the first rule that applies, and its name; else an atom."""
     for rule in RULES[kind]:
         p = rule.apply(*args)
         if p is not None:
