@@ -1,5 +1,6 @@
 """Transfers beyond those of AtlasA2's TileCopyTla: real instructions of more paths and of Ascend950, and all paths executed."""
 
+import dataclasses
 import itertools
 import math
 import os
@@ -23,6 +24,7 @@ from tla import (
 )
 from tla.ascend import CI1KHKWCOCI0, L0C, Conv2d, IsNeedPadding, TransferInstruction, fp8_e8m0, half, transfer
 from tla.ascend.transfers import proof
+from tla.ascend.transfers.side import side_of
 
 from truth import rows
 
@@ -313,6 +315,21 @@ def test_a_burst_is_aligned_to_the_largest_power_of_two_up_to_512_bytes():
         assert writing.writes == (1, 1024, alignment)
 
 
+def test_an_instruction_that_is_left_out_or_moved_is_seen():
+    """The proof of a transfer, given a plan that is wrong: each row by itself, without one of them, or with one from or to elsewhere."""
+    src, dst = gm(tagged(half, "RowMajor", 3, 16, 65536)), gm(tagged(half, "zN", 3, 16), "L1")
+    made = transfer(src, dst)
+    a, b = side_of(src, half), side_of(dst, half)
+    assert proof.require_lawful(made, ("GM", "L1"), a, b, ascend.AtlasA2) == 0
+    for k, i in enumerate(made):
+        wrong = [dataclasses.replace(i, src=i.src + 1), dataclasses.replace(i, src=i.src - 1), dataclasses.replace(i, dst=i.dst + 16 * 16)]
+        for bad in ([], *([x] for x in wrong)):
+            with pytest.raises(Unproven, match=rf"element \({k},0\) of the tile is not moved to its place"):
+                proof.require_lawful([*made[:k], *bad, *made[k + 1 :]], ("GM", "L1"), a, b, ascend.AtlasA2)
+    with pytest.raises(Unproven, match=r"it writes dst\[256\] too, which is no part of the tile"):
+        proof.require_lawful([*made, dataclasses.replace(made[0], dst=256)], ("GM", "L1"), a, b, ascend.AtlasA2)
+
+
 def test_bursts_are_the_runs_of_the_offsets():
     for case in rows("tla/transfers_more.json")[:: 7 if NIGHT else 21]:
         src, dst, more = window(case["sizes"], "zN") if case["path"] == "window" else ends(case["path"], case["sizes"])
@@ -379,15 +396,17 @@ def sized(place, tag, bits, small):
         return gm(MakeLayoutFmap[bits](1, 2, 4, 4), place)
     if tag == "CI1KHKWCOCI0":
         return gm(MakeLayoutFilter[bits, place](1, 2, 2, 16), place)
-    sizes = small or ((256,) if tag == "VectorLayout" else (64, 64, 64, 64) if tag.startswith("Padding") else (64, 64))
+    sizes = small or (
+        (256,) if tag == "VectorLayout" else (64, 128, 64, 128) if tag.startswith("Padding") else (32 if tag.startswith("Mx") else 64, 128)
+    )
     return gm(MakeLayout[8 if tag.startswith("Mx") else bits, getattr(ascend, tag)](*sizes), place)
 
 
-@pytest.mark.parametrize("arch", ["AtlasA2", "AtlasA3", "Ascend950"])
-def test_each_path_takes_its_widths_and_no_other(arch):
-    for line in WIDTHS.strip().splitlines():
-        ends_, *taken = line.split("|")
-        begin, end, a, b = ends_.split()
+@pytest.mark.parametrize("line", WIDTHS.strip().splitlines(), ids=lambda line: " ".join(line.split("|")[0].split()))
+def test_each_path_takes_its_widths_and_no_other(line):
+    ends_, *taken = line.split("|")
+    begin, end, a, b = ends_.split()
+    for arch in ("AtlasA2", "AtlasA3", "Ascend950"):
         wanted = {int(n): words.split()[-1] for words in taken[arch == "Ascend950"].split(",") for n in words.split()[:-1]}
         for bits in (4, 8, 16, 32, 64) if wanted else ():
             c0, image = 256 // bits, a == "NC1HWC0" and end == "L0A"
@@ -396,7 +415,7 @@ def test_each_path_takes_its_widths_and_no_other(arch):
             dst = sized(end, b, bits, small if begin != "L0C" and begin != "GM" else None)
             more = {"element": bits, "tag": getattr(ascend, b), **({"conv": Conv2d((1, 1))} if image else {})}
             if bits in wanted:
-                assert transfer(src, dst, arch, **more)[0].name == wanted[bits], (line, bits)
+                assert transfer(src, dst, arch, **more)[0].name == wanted[bits], bits
             else:
                 with pytest.raises(LeafTypeError, match=f"a transfer of {bits} from {begin} to {end}"):
                     transfer(src, dst, arch, **more)

@@ -50,7 +50,7 @@ from tla.gpu import (
 from tla.viz import Scene, draw, draw_threads, html, save, svg, text, tikz
 from tla.viz.colouring import RULES
 from tla.viz.colours import HUES, RAMP, TINTS, colour, ink, ramp, rgb, tint
-from tla.viz.drawable import levels, steps
+from tla.viz.drawable import Subject, Tiling, levels, steps
 from tla.viz.placement import CHARACTER, FAINT, place
 from tla.viz.scene import Axis, Cell, Figure, Grid
 from tla.viz.svg import HATCH, STROKES
@@ -133,6 +133,20 @@ def test_golden_of_the_other_targets(golden, name):
     golden(f"viz/{name}.tex", tikz(SCENES[name]()))
     golden(f"viz/{name}.html", html(SCENES[name]()))
     golden(f"viz/{name}.ansi", text(SCENES[name](), color=True) + "\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "form"),
+    [
+        ("256", {"color": 256}),
+        ("16", {"color": 16}),
+        ("8", {"color": 8}),
+        ("ascii", {"ascii": True}),
+        ("narrow", {"width": 30, "color": 7}),
+    ],
+)
+def test_golden_of_what_terminals_show(golden, name, form):
+    golden(f"viz/by_hand_{name}.ansi", text(by_hand(), **form) + "\n")
 
 
 # ------------------------------------------------------------------------------------------------- right
@@ -230,6 +244,24 @@ def test_tensors_are_drawn_where_they_start():
 
 def fills(figure):
     return {c.text: c.fill for g in figure.grids for row in g.cells for c in row}
+
+
+def test_tiles_that_come_again_have_their_colours_again():
+    """A raked product: after so many tiles of a mode the first comes again; the start moves the first tile."""
+    for counts, start, numbers in (
+        ((), (), [0, 0, 1, 1, 2, 2, 3, 3]),
+        ((0,), (), [0, 0, 1, 1, 2, 2, 3, 3]),
+        ((3,), (), [0, 0, 1, 1, 2, 2, 0, 0]),
+        ((2,), (), [0, 0, 1, 1, 0, 0, 1, 1]),
+        ((9,), (), [0, 0, 1, 1, 2, 2, 3, 3]),
+        ((2,), (1,), [0, 1, 1, 0, 0, 1, 1, 0]),
+        ((), (3,), [0, 1, 1, 2, 2, 3, 3, 4]),
+    ):
+        (figure,) = draw(Subject(parse("(8):(1)"), "", start=start, tiling=Tiling((2,), counts))).figures
+        assert [cell.fill for cell in figure.grids[0].cells[0]] == [tint(n) for n in numbers]
+    for tiling in (Tiling((8,)), Tiling((1,), (1,))):  # one tile is all of it
+        (figure,) = draw(Subject(parse("(8):(1)"), "", tiling=tiling)).figures
+        assert {cell.fill for cell in figure.grids[0].cells[0]} == {None}
 
 
 def test_one_colour_is_one_place_in_memory():
@@ -533,6 +565,22 @@ def test_markup_is_text_everywhere():
         assert reference not in html(scene).replace('xmlns="http://www.w3.org/2000/svg"', "").replace("-src ", "")
 
 
+def test_latex_gets_what_pdflatex_reads():
+    """Latin-1 as it is, anything past it a `?`, and what LaTeX gives a meaning as text."""
+    printed = tikz(draw(parse("2:1"), titles=["\u00ff\u0100\u2190 a~b^c<d>e-f`g'h{}$&#_%\\"]))
+    assert "{\u00ff?? a" in printed
+    meant = [
+        r"\textasciitilde{}",
+        r"\textasciicircum{}",
+        r"\textless{}",
+        r"\textgreater{}",
+        "{-}",
+        r"\textasciigrave{}",
+        r"\textquotesingle{}",
+    ]
+    assert "a" + "".join(x + y for x, y in zip(meant, "bcdefgh")) + r"\{\}\$\&\#\_\%\textbackslash{}" in printed
+
+
 def test_titles_are_broken_between_numbers():
     canvas = place(SCENES["deep"]())
     assert [x.text for x in canvas.labels if x.size == 13] == ["((_2,_2,_2,_2),(_2,_2,_2,_2)):", "((_1,_4,_16,_64),(_2,_8,_32,_128))"]
@@ -656,8 +704,17 @@ def test_how_much_is_drawn(layout, limit, shape):
     assert figure.notes == (() if shape == whole else (said,))
 
 
-def test_as_many_layouts_as_there_are_grids_are_drawn():
+def test_as_many_layouts_as_there_are_grids_are_drawn_and_as_many_modes():
     assert len(draw(*[parse("1:0")] * 256).figures) == 256
+    assert len(draw(MakeLayout((1,) * 32)).figures) == 1
+
+
+@pytest.mark.parametrize(("width", "columns"), [(1, [1, 1, 1]), (9, [1, 1, 1]), (17, [2, 1]), (99, [3])])
+def test_a_line_has_one_column_at_least(width, columns):
+    lines = text(draw(parse("(2,3):(30000,11111)"), color_by="none"), width=width).splitlines()[1:]
+    assert [line.split() for line in lines if not set(line) & set("│┌└")] == [
+        x for k, n in enumerate(columns) for x in ([[]] if k else []) + [[str(c) for c in range(sum(columns[:k]), sum(columns[: k + 1]))]]
+    ]
 
 
 def test_a_scene_without_a_caption_ends_with_its_grid():

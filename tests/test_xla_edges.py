@@ -1,5 +1,6 @@
 """Edges of XLA's values: of each refusal with several conditions a bad input for each, and the last good ones beside it."""
 
+import io
 import itertools
 import re
 
@@ -150,6 +151,14 @@ def test_the_last_good_ones_are_taken(number):
         (lambda: xla.block("f32", (8, 128), (8, 128), True), RangeError, "True buffers"),
         (lambda: xla.default_layout("f32", (1,) * 65), RangeError, "at most 64"),
         (lambda: xla.default_layout("f6e2m3fn", (8, 128)), RangeError, "a type whose bits divide 32"),
+        (lambda: xla.combined_shape("f32[2,<=3]{1,0:T(*,2)}"), LoweringError, "dimensions that change, or are cut"),
+        (lambda: xla.combined_shape("f32[8,9]{1,0:T(*,2)SC(0:3)}"), LoweringError, "dimensions that change, or are cut"),
+        (lambda: xla.combined_shape("f32[8,9]{1,0:T(2,2)(*,2)}"), LoweringError, "its first tile combines no dimensions"),
+        (lambda: xla.combined_shape("f32[8,9]{1,0}"), LoweringError, "its first tile combines no dimensions"),
+        (lambda: xla.dimension_letters(5), RangeError, "0 to 4"),
+        (lambda: xla.dimension_letters(-1), RangeError, "0 to 4"),
+        (lambda: xla.dimension_number("f32[]", 0), RangeError, "none: it has no dimensions"),
+        (lambda: xla.waste_by_dimension("f32[8,9]{1,0:T(*,2)}"), LoweringError, "its first tile merges dimensions"),
         (lambda: xla.Axis("a", 1), RangeError, "1"),
         (lambda: xla.Axis("a", -2), RangeError, "-2"),
         (lambda: xla.Axis("a", 2, 0), RangeError, "0"),
@@ -213,3 +222,72 @@ def test_the_curve_of_a_program_as_text_and_as_picture():
         '760.00,160.00 760,200" fill="#4c78a8"/><path d="M40 200H760" stroke="#333"/></svg>\n'
     )
     assert '<text x="40" y="28">0 B at the peak, 0 steps</text>' in curve.as_svg([])
+
+
+# ------------------------------------------------------------------------------------------------- limits
+
+
+def calls(depth):
+    """A program that calls so many computations inside of each other."""
+    inner = "".join(
+        f"%c{k} (p.{k}: f32[]) -> f32[] {{\n  %p.{k} = f32[] parameter(0)\n"
+        f"  ROOT %r.{k} = f32[] {f'call(%p.{k}), to_apply=%c{k + 1}' if k < depth else f'negate(%p.{k})'}\n}}\n"
+        for k in range(1, depth + 1)
+    )
+    main = "ENTRY %m (a: f32[]) -> f32[] {\n  %a = f32[] parameter(0)\n  ROOT %b = f32[] call(%a), to_apply=%c1\n}\n"
+    return io.StringIO(f"HloModule m, is_scheduled=true\n{inner}{main}")
+
+
+def named(count):
+    names = [f"n{k}" for k in range(count)]
+    return xla.parse_shape(f"s8[{','.join(names)}]", symbols=[tla.dim(name) for name in names])
+
+
+def nested(depth):
+    value = ArrayShape("f32", (3,))
+    for _ in range(depth):
+        value = xla.TupleShape((value,))
+    return value
+
+
+def protos(depth):
+    return xla.from_proto("element_type: TUPLE tuple_shapes { " * depth + "element_type: F32 dimensions: 3 " + "}" * depth)
+
+
+LIMITS = {
+    "tuples in tuples": (lambda n: xla.parse_shape("(" * n + "f32[3]" + ")" * n), 64),
+    "tuples of values": (nested, 64),
+    "tuples of protos": (protos, 64),
+    "names": (named, 256),
+    "characters": (lambda n: xla.parse_shape("f32[3]" + " " * (n - 6)), 2**20),
+    "ranks of alternatives": (lambda n: xla.alternatives(shape((1,) * n, tiles=((8, 128),))), 16),
+    "axes": (lambda n: xla.Mesh(tuple((f"a{k}", 1) for k in range(n))), 64),
+    "devices one by one": (lambda n: [*xla.Iota((n,))], 2**20),
+    "calls": (lambda n: xla.memory(calls(n)), 100),
+    "dimensions of default_layout": (lambda n: xla.default_layout("f32", (1,) * n), 64),
+}
+
+
+@pytest.mark.parametrize("name", LIMITS)
+def test_limits_are_those_that_are_said(name):
+    make, most = LIMITS[name]
+    assert make(most) is not None
+    with pytest.raises(tla.TlaError, match=rf"at most {most}\b|{most:,} at most|{most} at most|up to there|than {most}"):
+        make(most + 1)
+
+
+def test_a_census_keeps_the_20_largest_peaks():
+    peaks = [xla.ProgramPeak(f"{k % 7}.txt", 0, k // 2, 0) for k in range(30)]
+    found = xla.merge([xla.Census(1, peaks=tuple(peaks[k::3])) for k in range(3)])
+    assert found.peaks == tuple(sorted(peaks, key=lambda p: (-p.bytes, p.path, p.space))[:20])
+
+
+def test_a_strip_has_a_million_slots_at_most():
+    assert len(xla.strip("s8[]{:T(1048576)}")) == 2**20  # noqa: B005
+    with pytest.raises(RangeError, match="1,048,576 at most"):
+        xla.strip("s8[]{:T(1048577)}")  # noqa: B005
+
+
+def test_dimensions_are_split_into_what_tiles_have():
+    whats = {a.what for a in xla.alternatives("f32[65536,3]{1,0:T(8,128)}") if a.kind == "split"}
+    assert {f"dimension 0 as {65536 // n} of {n}" for n in (8, 16, 32, 128, 256)} == whats

@@ -182,18 +182,21 @@ Tests = dict[str, list[tuple[float, str]]]
 def by_line(covered: Path) -> Callable[[Path, int | None], Tests]:
     """For a line: the tests that run it, as (seconds, test) by file, files most of whose tests do first.
 
-    Those of its module, for a line that no test runs, and for None: what runs when that is imported runs in the first test alone."""
+    Those of its module, for a line that no test runs. Those of its folder for None, what runs when a module is imported: that is
+    run in the first test alone, and a table of one module is read by the functions of others."""
     rows = [json.loads(row) for row in covered.read_text().splitlines()]
     lines: dict[str, set[int]] = defaultdict(set)
     for k, row in enumerate(rows):
         for line in row["lines"]:
             lines[line].add(k)
-            lines[line.partition(":")[0]].add(k)
+            module = line.partition(":")[0]
+            lines[module].add(k)
+            lines[module.rpartition("/")[0]].add(k)
     size = Counter(row["test"].partition("::")[0] for row in rows)
 
     def tests(path: Path, line: int | None) -> Tests:
         out: Tests = defaultdict(list)
-        for row in (rows[k] for k in lines.get(f"{path}:{line}") or lines[str(path)]):
+        for row in (rows[k] for k in lines.get(f"{path}:{line}") or lines[str(path if line else path.parent)]):
             out[row["test"].partition("::")[0]].append((row["seconds"], row["test"]))
         return {file: out[file] for file in sorted(out, key=lambda f: -len(out[f]) / size[f])}
 
