@@ -16,7 +16,7 @@ TRUTH = json.loads(gzip.decompress((FOLDER / "memory.json.gz").read_bytes()))["p
 FOUND = {}
 
 #: Programs whose heap in HBM is more than 1 % above what is held at the peak; docs/memory.md has a line for each.
-LOOSE = {"fft_sort", "lstm_while", "mixed_dtypes", "odd__v5e", "resnet_block", "fft__v5p", "odd__v5p"}
+LOOSE = {"fft_sort", "lstm_while", "mixed_dtypes", "odd__v5e", "resnet_block", "fft__v5p", "odd__v5p", "gru__v5e"}
 
 
 def found(name):
@@ -45,7 +45,8 @@ def test_sizes_are_those_of_the_compiler(name):
     memory, truth = found(name), TRUTH[name]["values"]
     known = 0
     for b in memory.buffers:
-        if b.name in truth and not (b.shape and not b.shape.dimensions and not (b.shape.layout and b.shape.layout.tiles)):
+        untiled = b.shape and not (b.shape.layout and b.shape.layout.tiles)
+        if b.name in truth and not (untiled and (not b.shape.dimensions or b.space == 4)):  # these take 512 bytes, and 4096 in S(4)
             if b.shape is not None:  # tables of pointers: 512 bytes, 32 on v5p
                 assert b.bytes == truth[b.name], b.name
             known += 1
@@ -249,6 +250,24 @@ ENTRY %main (a: f32[1024,128], q.1: f32[8,128]) -> f32[8,128] {
     memory = xla.memory(io.StringIO(text))
     assert memory.peak[0].bytes == 2 * ARRAY + 2 * 4096
     assert {b.name for b in memory.buffers} == {"a", "q.1", "c", "r"}
+
+
+def test_a_result_overwrites_an_operand_only_if_nobody_reads_that_later():
+    """`aliasing_operands` is leave, no order: of a loop over rows XLA has copy.4 and add.32, which has such a note, at two places."""
+    note = 'backend_config={"aliasing_operands":{"lists":[{"indices":["0","2"]}]}}'
+    text = f"""HloModule m, is_scheduled=true
+ENTRY %main (a: f32[1024,128]) -> f32[1024,128] {{
+  %a = f32[1024,128]{{1,0:T(8,128)}} parameter(0)
+  %c = f32[1024,128]{{1,0:T(8,128)}} copy(%a)
+  %d = f32[1024,128]{{1,0:T(8,128)}} add(%c, %a), {note}
+  %e = f32[1024,128]{{1,0:T(8,128)}} custom-call(%c, %d), custom_call_target="f"
+  ROOT %r = f32[1024,128]{{1,0:T(8,128)}} custom-call(%e), custom_call_target="g"
+}}
+"""
+    assert xla.memory(io.StringIO(text)).peak[0].bytes == 5 * ARRAY  # a, r, c, d, e
+    assert xla.memory(io.StringIO(text.replace("(%c, %d)", "(%d, %d)"))).peak[0].bytes == 4 * ARRAY  # a, r, c and d as one, e
+    for kept in ("add(%a, %c)", "add(%c, %a)"):  # neither an argument is overwritten, nor what is read later
+        assert xla.memory(io.StringIO(text.replace("add(%c, %a)", kept))).peak[0].bytes == 5 * ARRAY
 
 
 # ------------------------------------------------------------------------------------------------- bad input

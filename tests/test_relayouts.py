@@ -1,5 +1,6 @@
 """What a program moves: against opcodes and layouts of real programs, and an element-by-element comparison."""
 
+import gzip
 import io
 import itertools
 import re
@@ -17,8 +18,6 @@ PROGRAMS = sorted((DATA / "xla" / "programs").glob("*.txt.gz"))
 
 def at_schedule_level(path):
     """The lines of computations that are no fusions and not applied to elements, by regular expressions alone."""
-    import gzip
-
     text = gzip.decompress(path.read_bytes()).decode()
     bodies = dict(re.findall(r"^(?:ENTRY )?%([\w.-]+) \(.*\{\n((?:  .*\n)*)\}", text, re.MULTILINE))
     entry = re.search(r"^ENTRY %([\w.-]+)", text, re.MULTILINE)[1]
@@ -33,10 +32,20 @@ def at_schedule_level(path):
     return [line for name in seen for line in bodies[name].splitlines()]
 
 
+def fusions_of_moves(path):
+    """Fusions of one operand, at schedule level, whose computation has copies, transposes, reshapes, conversions and bitcasts alone."""
+    bodies = dict(re.findall(r"^%([\w.-]+) \(.*\{\n((?:  .*\n)*)\}", gzip.decompress(path.read_bytes()).decode(), re.MULTILINE))
+    moves = "copy|transpose|reshape|convert"
+    only = {k for k, body in bodies.items() if all(re.search(rf" ({moves}|bitcast|parameter)\(", x) for x in body.splitlines())}
+    only = {k for k in only if re.search(rf" ({moves})\(", bodies[k])}
+    hits = (re.match(r"  (?:ROOT )?%([\w.-]+) = \w+\[.*? fusion\(%[\w.-]+\),.*calls=%([\w.-]+)", x) for x in at_schedule_level(path))
+    return {hit[1]: "fusion" for hit in hits if hit and hit[2] in only}
+
+
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda p: p.name.split(".")[0])
 def test_every_move_is_found_and_no_other(path):
     found = {m.line.instruction.name: m for m in xla.relayouts(path)}
-    expected = {}
+    expected = fusions_of_moves(path)
     for line in at_schedule_level(path):
         if hit := re.match(r"  (?:ROOT )?%([\w.-]+) = .*? (copy|copy-start|transpose|reshape|convert|bitcast)\(%[\w.-]+\)", line):
             expected[hit[1]] = hit[2]
@@ -71,6 +80,43 @@ def test_the_inside_of_fusions_is_on_request():
     assert {m.inside for m in outside} == {None}
     assert len(everything) > len(outside) > 50
     assert {m.line.instruction.opcode for m in everything if m.inside} >= {"transpose", "convert", "bitcast"}
+
+
+def test_a_fusion_of_moves_is_a_move():
+    text = """HloModule m, is_scheduled=true
+%f (p: f32[16,128]) -> bf16[128,16] {
+  %p = f32[16,128]{1,0:T(8,128)} parameter(0)
+  %q = f32[16,128]{0,1:T(8,128)} copy(%p)
+  %c = bf16[16,128]{0,1:T(8,128)(2,1)} convert(%q)
+  ROOT %b = bf16[128,16]{1,0:T(8,128)(2,1)} bitcast(%c)
+}
+%g (p: f32[16,128]) -> f32[16,128] {
+  %p.1 = f32[16,128]{1,0:T(8,128)} parameter(0)
+  ROOT %b.1 = f32[16,128]{1,0:T(8,128)} bitcast(%p.1)
+}
+ENTRY %m {
+  %a = f32[16,128]{1,0:T(8,128)} parameter(0)
+  %t = bf16[128,16]{1,0:T(8,128)(2,1)S(1)} fusion(%a), kind=kLoop, calls=%f
+  ROOT %u = f32[16,128]{1,0:T(8,128)} fusion(%a), kind=kLoop, calls=%g
+}"""
+    (move,) = xla.relayouts(io.StringIO(text))
+    assert (move.line.instruction.name, move.changes, move.free, move.read, move.written) == (
+        "t",
+        ("order", "type", "space"),
+        False,
+        8192,
+        32768,
+    )
+    order = (
+        text.replace("  %c = bf16[16,128]{0,1:T(8,128)(2,1)} convert(%q)\n", "")
+        .replace("bitcast(%c)", "bitcast(%q)")
+        .replace("bf16", "f32")
+    )
+    (move,) = xla.relayouts(io.StringIO(order))
+    assert (move.changes, move.run) == (("order", "space"), 1)
+    assert [m.line.instruction.name for m in xla.relayouts(io.StringIO(text), interiors=True)] == ["c", "q", "b", "b.1"]
+    assert xla.relayouts(io.StringIO(text.replace("%q)", "%q, %q)").replace("convert", "add"))) == []
+    assert xla.relayouts(io.StringIO(text.replace("calls=%f", "calls=%gone"))) == []
 
 
 LAYOUTS = [

@@ -9,7 +9,7 @@ Source: XLA xla/hlo/analysis/hlo_dataflow_analysis.cc, hlo_alias_analysis.cc; xl
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -130,6 +130,7 @@ def flow(module: Module) -> Flow:
     follow = _Follow(module)
     follow.out.results = follow.computation(module.entry, None, 0)
     follow.entry_aliases()
+    follow.reuse()
     return follow.out
 
 
@@ -141,6 +142,7 @@ class _Follow:
         self.bodies = {name: {x.instruction.name: x.instruction for x in lines} for name, lines in module.computations.items()}
         self.arguments: dict[int, Tree] = {}
         self.seen: set[str] = set()  # computations that are applied to elements
+        self.offered: list[tuple[int, int]] = []  # results that may overwrite an operand which nobody reads later
 
     # ---------------------------------------------------------------------------------------------- computations
 
@@ -259,7 +261,7 @@ class _Follow:
             for k in numbers:
                 source = operands[min(numbers)] if min(numbers) < len(operands) else None
                 if k >= len(operands) and k - len(operands) < len(outs) and isinstance(source, int):
-                    self.out.share(outs[k - len(operands)], source)
+                    self.offered.append((outs[k - len(operands)], source))
 
     # ------------------------------------------------------------------------------------------------- callers
 
@@ -279,10 +281,7 @@ class _Follow:
             self.read(a, self.out.values[b].start)
         end = self.computation(names["body"], [inner], depth + 1)
         self.out.share(start, end)
-        result = self.carried(line, start, self.step(line))
-        for value in leaves(end):
-            self.read(value, len(self.out.steps) - 1)
-        return result
+        return self.carried(line, start, self.step(line))
 
     def carried(self, line: Located, start: Tree, now: int) -> Tree:
         """New values in the buffers of `start`, from step `now` on."""
@@ -365,6 +364,22 @@ class _Follow:
         for out, number, path in aliasing.pairs(text):
             self.out.share(part(self.out.results, out), part(self.arguments.get(number), path))
 
+    def reuse(self) -> None:
+        """One buffer for a result and the operand that it may overwrite, where all that is in the operand's buffer is dead by then.
+
+        What is given to the program or by it has memory of its own.
+        """
+        values, buffer = self.out.values, self.out.buffer
+        held: dict[int, list[tuple[int, int]]] = {}
+        for number, value in enumerate(values if self.offered else ()):
+            held.setdefault(buffer(number), []).append((value.start, value.end))
+        fixed = {buffer(k) for k, v in enumerate(values) if v.kind != "temporary"} | {buffer(k) for k in leaves(self.out.results)}
+        for result, operand in self.offered:
+            one, two = buffer(result), buffer(operand)
+            if one != two and not fixed & {one, two} and _apart(held[two], held[one], values[result].start):
+                self.out.share(result, operand)
+                held[buffer(result)] = joined(held[one] + held[two])
+
 
 _NEW: Tree = Table(-1, ())
 _CALLERS = {"while": _Follow.loop, "call": _Follow.call, "conditional": _Follow.branches}
@@ -377,6 +392,22 @@ def _arrays(tree: Tree) -> Iterator[int]:
             yield from _arrays(element)
     elif tree is not None:
         yield tree
+
+
+def joined(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Spans of steps as few that do not touch, in order."""
+    out: list[tuple[int, int]] = []
+    for first, last in sorted(spans):
+        if out and first <= out[-1][1]:
+            out[-1] = out[-1][0], max(last, out[-1][1])
+        else:
+            out.append((first, last))
+    return out
+
+
+def _apart(before: list[tuple[int, int]], after: list[tuple[int, int]], now: int) -> bool:
+    """Whether two buffers are never held at once, but for step `now`, which reads the first and writes the second."""
+    return all(b < c or d < a or b == c == now for a, b in joined(before) for c, d in joined(after))
 
 
 @plain_memo

@@ -192,11 +192,11 @@ def _held(found: Flow) -> Iterator[Buffer]:
 
 
 def _spans(values: list[Value]) -> Iterator[tuple[Value, int, int]]:
-    """The times in which a buffer is held: values that overlap are one, with the name of the first."""
+    """The times in which a buffer is held: values of which one follows the other are one, with the name of the first."""
     values = sorted(values, key=lambda v: (v.start, v.end))
     begin, end = values[0], values[0].end
     for value in values[1:]:
-        if value.start > end:
+        if value.start > end + 1:
             yield begin, begin.start, end
             begin = value
         end = max(end, value.end)

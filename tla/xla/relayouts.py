@@ -1,4 +1,4 @@
-"""The instructions of a program that do nothing but move an array: copies, transposes, reshapes, conversions.
+"""The instructions of a program that do nothing but move an array: copies, transposes, reshapes, conversions, fusions of these.
 
 Source: HLO semantics of copy, transpose, reshape, convert and bitcast.
 """
@@ -38,7 +38,7 @@ class Loop:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """An instruction that moves an array, or gives it another shape.
+    """An instruction that moves an array, or gives it another shape; or a fusion that does nothing else.
 
     line           the instruction with its place
     source, destination   what it reads and writes
@@ -74,10 +74,10 @@ class Move:
 
 
 def relayouts(source: Source | Module, interiors: bool = False, on_error: OnError | None = None) -> list[Move]:
-    """Every copy, transpose, reshape, conversion and bitcast that a program runs, those that move most first.
+    """Every copy, transpose, reshape, conversion and bitcast that a program runs, and fusions of nothing else, those that move most first.
 
     source      a module, or what read_hlo takes
-    interiors   also those inside of fusions, which move nothing in memory by themselves
+    interiors   also those inside of fusions, which move nothing in memory by themselves; then fusions of moves are not told as one
     on_error    as that of read_hlo; it is given moves of what is not defined, too, which are left out
 
     >>> import io
@@ -95,7 +95,9 @@ def relayouts(source: Source | Module, interiors: bool = False, on_error: OnErro
     """
     module = source if isinstance(source, Module) else read_module(source, on_error)
     require_apart(module)
-    found = [move for name, loops, inside in _reached(module, interiors) for move in _moves(module, name, loops, inside, on_error)]
+    found = [
+        move for name, loops, inside in _reached(module, interiors) for move in _moves(module, name, loops, inside, on_error, not interiors)
+    ]
     return sorted(found, key=lambda m: (m.free, -m.bytes, m.line.line))
 
 
@@ -124,7 +126,8 @@ def _reached(module: Module, interiors: bool) -> Iterator[Reached]:
                 waiting += [(c, loops, inside or it.name) for c in called(it)]
 
 
-def _moves(module: Module, name: str, loops: tuple[Loop, ...], inside: str | None, on_error: OnError | None) -> Iterator[Move]:
+def _moves(module: Module, name: str, loops: tuple[Loop, ...], inside: str | None, on_error: OnError | None, fused: bool) -> Iterator[Move]:
+    """The moves of a computation, the fusions of moves among them if `fused`."""
     shapes: dict[str, Shape] = {}
     for line in module.computations[name]:
         it = line.instruction
@@ -136,6 +139,27 @@ def _moves(module: Module, name: str, loops: tuple[Loop, ...], inside: str | Non
                 report(on_error, _undefined(it), line.line)
             if isinstance(a, ArrayShape) and b is not None:
                 yield _move(line, a, b, loops, inside)
+        elif fused and it.opcode == "fusion" and len(it.operands) == 1:
+            a = it.operands[0].shape or shapes.get(it.operands[0].name)
+            if isinstance(a, ArrayShape) and isinstance(it.shape, ArrayShape) and (parts := _parts(module, it)):
+                yield _fused(line, a, it.shape, parts, loops, inside)
+
+
+def _parts(module: Module, fusion: Instruction) -> list[Move]:
+    """The moves that a fusion is made of, bitcasts apart; none if it has another instruction, too."""
+    name = next(iter(called(fusion)), "")
+    lines = module.computations.get(name, ())
+    if not lines or {x.instruction.opcode for x in lines} - {"parameter", "copy", "transpose", "reshape", "convert", "bitcast"}:
+        return []
+    return [move for move in _moves(module, name, (), None, None, False) if not move.free]
+
+
+def _fused(line: Located, a: ArrayShape, b: ArrayShape, parts: list[Move], loops: tuple[Loop, ...], inside: str | None) -> Move:
+    """A fusion of moves as one: from what it reads to what it writes."""
+    apart = a.effective_layout.memory_space != b.effective_layout.memory_space
+    inner = {change for move in parts for change in move.changes}
+    changes = tuple(change for change in ("order", "type", "space") if change in inner - {"space"} or (change == "space" and apart))
+    return Move(line, a, b, changes, False, _bytes(a), _bytes(b), parts[0].run if len(parts) == 1 else None, loops, inside)
 
 
 def _undefined(it: Instruction) -> ParseError:

@@ -16,8 +16,9 @@ from .shapes import arrays
 SPACES = {0: "HBM", 1: "VMEM", 2: "sync flags", 3: "CMEM", 4: "constants", 5: "host", 6: "SMEM", 8: "SparseCore sync flags"}
 
 #: What the compiler's memory usage report calls them where that is no color_n: names of numbers, the same for every target. So S(3),
-#: to which v4 prefetches from HBM, is "hbm" there, and the host's memory "cmem".
-REPORTED = {0: "default", 1: "vmem", 2: "smem", 3: "hbm", 5: "cmem"}
+#: to which v4 prefetches from HBM, is "hbm" there, the host's memory "cmem", and S(4), in which v5e has the state of asynchronous
+#: collectives, "host".
+REPORTED = {0: "default", 1: "vmem", 2: "smem", 3: "hbm", 4: "host", 5: "cmem"}
 
 OPCODES = frozenset(
     """
