@@ -221,7 +221,7 @@ class _Follow:
 
     def done(self, it: Instruction, started: Table) -> Tree:
         """The result of a -done: of a copy, or of what has nothing else, part 0, else part 1 of what its -start gives."""
-        if it.opcode == "recv-done" and isinstance(it.shape, TupleShape):
+        if it.opcode == "recv-done":
             return Table(started.value, (part(started, (0,)), None))
         if it.opcode == "send-done":
             return None
