@@ -271,6 +271,9 @@ ENTRY %main (a: f32[1024,128], q.1: f32[8,128]) -> f32[1024,128] {
     for odd in ("bitcast()", "iota(), iota_dimension=0", "parameter()", "get-tuple-element(), index=0"):
         memory = xla.memory(io.StringIO(text.replace("parameter(0)", odd, 1)))
         assert {b.name for b in memory.buffers} == {"a", "q.1", "c", "u"}, odd
+    for odd in ("dynamic-update-slice()", "scatter()", "bitcast()", "fusion(), kind=kLoop, calls=%f", "fusion(%p), kind=kLoop, calls=%g"):
+        memory = xla.memory(io.StringIO(text.replace("dynamic-update-slice(%p, %q, %q, %q)", odd)))
+        assert {b.name for b in memory.buffers} == {"a", "q.1", "c", "u"}, odd
 
 
 def test_what_a_recv_gives_is_its_first_part():

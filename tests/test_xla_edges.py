@@ -222,6 +222,9 @@ def test_the_curve_of_a_program_as_text_and_as_picture():
         '760.00,160.00 760,200" fill="#4c78a8"/><path d="M40 200H760" stroke="#333"/></svg>\n'
     )
     assert '<text x="40" y="28">0 B at the peak, 0 steps</text>' in curve.as_svg([])
+    long = re.search(r'points="([^"]*)"', curve.as_svg(range(1000)))[1].split()
+    assert len(long) == 2 + 2 * 720  # a column a pixel
+    assert long[-2:] == ["760.00,40.00", "760,200"]
 
 
 # ------------------------------------------------------------------------------------------------- limits
