@@ -279,6 +279,15 @@ def test_limits_are_those_that_are_said(name):
         make(most + 1)
 
 
+@pytest.mark.parametrize(
+    ("read", "text", "most"), [(xla.parse_register_layout, "32,{0,0},(8,128)", 999), (xla.parse_memref, "memref<8x128xf32>", 9999)]
+)
+def test_texts_of_one_value_are_short(read, text, most):
+    assert read(text.ljust(most)) == read(text)
+    with pytest.raises(tla.ParseError):
+        read(text.ljust(most + 1))
+
+
 def test_a_census_keeps_the_20_largest_peaks():
     peaks = [xla.ProgramPeak(f"{k % 7}.txt", 0, k // 2, 0) for k in range(30)]
     found = xla.merge([xla.Census(1, peaks=tuple(peaks[k::3])) for k in range(3)])
