@@ -92,7 +92,7 @@ class Peak:
 
     @property
     def reported_name(self) -> str:
-        """What the TPU compiler's memory usage report calls it: "hbm" for S(3), which is CMEM, on v4."""
+        """The name in the TPU compiler's memory usage report: "hbm" for S(3), which is CMEM, on v4."""
         return REPORTED.get(self.space, f"color_{self.space}")
 
 

@@ -83,7 +83,7 @@ def waste(shape: Shape | str) -> int:
 
 
 def bytes_and_waste(shape: ArrayShape) -> tuple[int, int]:
-    """What byte_size and waste are.
+    """The parts of byte_size and waste.
 
     >>> bytes_and_waste(as_shape("f32[3,5]{1,0:T(8,128)}"))
     (4096, 4036)
