@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from ... import gpu
 from ...core.errors import TlaError
-from ...gpu.elements import CPP
+from ...core.on_demand import OnDemand
 from ...notation.printed import is_foreign
 from ...notation.text import parse
-from . import triton
 from .operations import CANONICAL
+
+if TYPE_CHECKING:
+    from ... import gpu
+    from ...gpu import elements
+else:  # most texts have no atom, and no element type of C++
+    gpu, elements = OnDemand("tla.gpu"), OnDemand("tla.gpu.elements")
 
 _STATIC = re.compile(r"\b(?:Int|C|_Int)\s*<\s*(-?[0-9]+)\s*>")
 _PREFIX = re.compile(r"\b(?:(?:cute|cutlass|tla|gpu)(?:::|\.)(?=[A-Za-z_])|[GU]MMA::(?=Layout_))+")
 _BOUND = re.compile(r"(\s*)((?:(?:static|constexpr|const|auto|using)\s+)*)([A-Za-z_]\w*\s*=(?!=))?")
 _ATOM = re.compile(r"[A-Za-z_][A-Za-z0-9_:]*(?:<.*>)?(?:\{\})?")
+#: As a statement of Triton's begins.
+TRITON = re.compile(r"#|!(?:ttg|triton_gpu|tt)\.memdesc<|tensor<[^#]*#")
 _EMPTY = re.compile(r"\{\s*\}")
-_ELEMENT = re.compile(r"\b(" + "|".join(sorted((n for n in CPP if n.endswith("_t") and "::" not in n), key=len, reverse=True)) + r")\b")
+_ELEMENT = re.compile(r"\b\w+_t\b")
 _TOKEN = re.compile(r"([A-Za-z_]\w*)\s*([<(])|[<>()]")
 _QUOTED = re.compile(r"(\s*)([\"'`])(.*)\2(\s*;?\s*)", re.DOTALL)
 #: What has arguments in <> or (): how its name is written here, and the brackets.
@@ -68,7 +75,7 @@ def _value(text: str) -> str:
         text = f"{quoted[1]} {quoted[3]} {quoted[4]}"
     text = _PREFIX.sub(lambda m: " " * len(m[0]), text)
     text = _STATIC.sub(lambda m: f"_{m[1]}".rjust(len(m[0]) - 1) + " ", text)
-    text = _ELEMENT.sub(lambda m: _padded(str(CPP[m[1]]), m[1]), text)
+    text = _ELEMENT.sub(lambda m: _padded(str(elements.CPP.get(m[0], m[0])), m[0]), text)
     return _EMPTY.sub(lambda m: " " * len(m[0]), _bracketed(text))
 
 
@@ -79,7 +86,7 @@ def is_atom(text: str) -> bool:
 
 def _is_read(text: str) -> bool:
     """Whether a statement is read as it is: an atom, a layout of Triton's, or a print."""
-    if is_atom(text) or triton.is_triton(text):
+    if is_atom(text) or TRITON.match(text):
         return True
     if not is_foreign(text):
         return False
@@ -105,7 +112,7 @@ def _bracketed(text: str) -> str:
                 out[found.start()] = closers.pop()[1]
             continue
         name = found[1] or ""
-        spelled, pair = (name, "[]") if bracket == "<" and name in CANONICAL else _OPENED.get((name, bracket), (name, ""))
+        spelled, pair = (name, "[]") if bracket == "<" and CANONICAL.fullmatch(name) else _OPENED.get((name, bracket), (name, ""))
         pair = pair or {"<": "<>", "(": "()"}[bracket]
         place = text[found.start() : found.end() - 1]
         out[found.start() : found.end()] = [*_padded(spelled, place), pair[0]]

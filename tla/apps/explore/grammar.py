@@ -21,37 +21,45 @@ import keyword
 import re
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tla
 
-from ... import gpu, xla
+from ... import xla
 from ...core.arrays import INT64_MAX
 from ...core.composed import MAX_PARTS
 from ...core.errors import ParseError, RangeError, RankError, TlaError
 from ...core.int_tuple import MAX_DEPTH, IntTuple, Underscore, leaves, require_depth, shown
 from ...core.ints import is_int, leaf
 from ...core.kinds import AnyLayout
+from ...core.on_demand import OnDemand
 from ...notation.printed import Unknown, is_foreign, translated, without_table
 from ...notation.text import Reader
 from ...symbolic import assuming, dim
 from ...symbolic.declare import unknown
 from ...xla.array_shape import BITS
-from . import cpp, triton
+from . import cpp
 from .operations import (
     CANONICAL,
-    CONSTANTS,
+    GPU_OPERATIONS,
     OPERATIONS,
     OTHER_NAMES,
     Call,
     Program,
     Term,
     bits_of,
+    constants,
     family,
     in_order,
     module_of,
     with_brackets,
 )
+
+if TYPE_CHECKING:
+    from ... import gpu
+    from . import triton
+else:  # most texts have no atom, and nothing of Triton's
+    gpu, triton = OnDemand("tla.gpu"), OnDemand("tla.apps.explore.triton")
 
 #: A longer text is refused [characters]; so are more calls, more sizes that are not known, and values of more extents.
 MAX_TEXT, MAX_CALLS, MAX_SIZES, MAX_LEAVES = 4096, 64, 16, 1024
@@ -176,7 +184,7 @@ class _Reader(Reader):
         name, following = self.ahead()
         if following != "=":
             return self.printed() or self.expression()
-        if name in CONSTANTS or name in ("o", "Sw", "print") or hasattr(tla, name) or keyword.iskeyword(name):
+        if name in constants() or name in ("o", "Sw", "print") or hasattr(tla, name) or keyword.iskeyword(name):
             raise ParseError(self.text, self.at, f"the name {name!r} is taken", "a name of your own", f"write my_{name} = ...")
         self.take(name)
         self.take("=")
@@ -206,7 +214,7 @@ class _Reader(Reader):
         """Read what CuTe, its DSL or a compiler printed, to the end of the statement; None where nothing of that is."""
         found = _STATEMENT.match(self.text, self.at)
         text = found[0].rstrip() if found else ""
-        if triton.is_triton(text):
+        if cpp.TRITON.match(text):
             return self.of_triton(text)
         if cpp.is_atom(text):
             self.at += len(text)
@@ -277,7 +285,7 @@ class _Reader(Reader):
         """A term; of these the notation knows integers and tuples of integers."""
         self.term = Term(None, "")
         name, following = self.ahead()
-        if following == "[" and name not in OPERATIONS and family(name)[0] is None:
+        if following == "[" and name not in OPERATIONS and (name in BITS or family(name)[0] is None):
             term = self.array()
         elif following in ("[", "(") and name not in _FUNCTIONS:
             term = self.call(name)
@@ -297,8 +305,10 @@ class _Reader(Reader):
     def named(self, name: str) -> Term | None:
         if name in self.names:
             return self.names[name]._replace(python=name)
-        found = CONSTANTS.get(name, gpu.names.entry(name))
-        return None if found is None else Term(found, f"{module_of(name) if name in CONSTANTS else 'gpu.'}{name}")
+        if (found := constants().get(name)) is not None:
+            return Term(found, f"{module_of(name)}{name}")
+        found = gpu.names.entry(name)
+        return None if found is None else Term(found, f"gpu.{name}")
 
     def size(self, name: str) -> Any:
         """The integer that a name in an expression stands for."""
@@ -306,7 +316,7 @@ class _Reader(Reader):
             if not is_int(value := self.names[name].value):
                 raise ParseError(self.text, self.at, f"{name} is {shown(value)}", "the name of an integer", "use it as an argument")
             return value
-        if name in OPERATIONS or name in CONSTANTS:
+        if name in OPERATIONS or name in constants():
             raise ParseError(self.text, self.at, f"{name} is no integer", "the name of one", "call it, or choose another name")
         self.require_room()
         return self.asked.setdefault(name, dim(name))
@@ -385,7 +395,7 @@ class _Reader(Reader):
             python += f"[{', '.join(x.python for x in brackets)}]"
         if not brackets and not callable(operation):
             raise RankError(f"{name}(...)", f"{name}[...]", "put its arguments in square brackets")
-        if isinstance(operation, (gpu.CopyAtom, gpu.MMAAtom)):
+        if name in GPU_OPERATIONS and isinstance(operation, (gpu.CopyAtom, gpu.MMAAtom)):
             return Term(operation, python)
         if not self.take("("):
             raise self.unexpected("'(' and the arguments", f"write {name}(...)")
@@ -407,7 +417,7 @@ class _Reader(Reader):
             raise self.unexpected("'[' and its parameters", f"write {name}[...]")
         given = [item for _name, item in self.arguments("]")]
         value = with_brackets(name, found, tuple(x.value for x in given))
-        return Term(value, f"{python}[{', '.join(x.python for x in given)}]", given[0].value.bits if name in CANONICAL else None)
+        return Term(value, f"{python}[{', '.join(x.python for x in given)}]", given[0].value.bits if CANONICAL.fullmatch(name) else None)
 
     def require_calls(self) -> None:
         if len(self.calls) == MAX_CALLS:
