@@ -59,15 +59,15 @@ def default_layout(element_type: Any, dims: Sequence[int], target: str = "v5e") 
     return ArrayShape(shape.element_type, sizes, ArrayLayout(order, tiles, element_size_in_bits=kind.bits if kind.packed else 0))
 
 
-def orders(element_type: str, dims: Sequence[int], target: str = "v5e") -> Iterator[tuple[tuple[int, ...], Tiles, int]]:
-    """Each choice of the two minor dimensions, with the tiles that the compiler would take for it and E(n).
+def orders(element_type: str, dims: Sequence[int]) -> Iterator[tuple[tuple[int, ...], Tiles, int]]:
+    """Each choice of the two minor dimensions, with the tiles that the compiler would take for it and E(n), from v4 on.
 
     >>> for order, tiles, bits in orders("bf16", (300, 3)):
     ...     print(order, tiles, bits)
     (1, 0) ((8, 128), (2, 1)) 0
     (0, 1) ((4, 128), (2, 1)) 0
     """
-    kind, sizes = _Kind(element_type, target in ("v2", "v3")), tuple(dims)
+    kind, sizes = _Kind(element_type, first=False), tuple(dims)
     for *_cost, order in _orders(sizes, kind):
         yield order, _tiles(kind, [sizes[i] for i in order[:2]]), kind.bits if kind.packed else 0
 

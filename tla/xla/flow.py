@@ -378,7 +378,7 @@ class _Follow:
             one, two = buffer(result), buffer(operand)
             if one != two and not fixed & {one, two} and _apart(held[two], held[one], values[result].start):
                 self.out.share(result, operand)
-                held[buffer(result)] = joined(held[one] + held[two])
+                held[buffer(result)] = merged_spans(held[one] + held[two])
 
 
 _NEW: Tree = Table(-1, ())
@@ -394,7 +394,7 @@ def _arrays(tree: Tree) -> Iterator[int]:
         yield tree
 
 
-def joined(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+def merged_spans(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     """Spans of steps as few that do not touch, in order."""
     out: list[tuple[int, int]] = []
     for first, last in sorted(spans):
@@ -407,7 +407,7 @@ def joined(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 
 def _apart(before: list[tuple[int, int]], after: list[tuple[int, int]], now: int) -> bool:
     """Whether two buffers are never held at once, but for step `now`, which reads the first and writes the second."""
-    return all(b < c or d < a or b == c == now for a, b in joined(before) for c, d in joined(after))
+    return all(b < c or d < a or b == c == now for a, b in merged_spans(before) for c, d in merged_spans(after))
 
 
 @plain_memo
