@@ -12,7 +12,7 @@ import pytest
 import tla
 from tla import xla
 from tla.apps import terminal
-from tla.apps.cli import EXAMPLES, main
+from tla.apps.cli import EXAMPLES, WHOLE, main
 from tla.xla import text_file
 
 from truth import DATA
@@ -275,12 +275,14 @@ def test_lines_of_xla_commands_fit_80_columns(capsys, monkeypatch, given):
     assert "".join(out.split())  # there is something
 
 
-@pytest.mark.parametrize("name", ["hlo", "relayout", "default", "sharding", "explain"])
-def test_the_help_of_xla_commands_fits_80_columns(capsys, monkeypatch, name):
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_help_of_commands_fits_80_columns(capsys, monkeypatch, name):
     monkeypatch.setenv("COLUMNS", "80")
     with pytest.raises(SystemExit):
         main([name, "--help"])
-    assert max(len(line) for line in capsys.readouterr().out.splitlines() if not line.startswith("  tla ")) <= 80  # examples stay whole
+    lines = capsys.readouterr().out.splitlines()
+    assert max(len(line) for line in lines if not line.startswith("  tla ")) <= 80  # examples stay whole
+    assert any(line.startswith(f"  tla {name}") for line in lines)
 
 
 def test_hlo_of_a_file_without_shapes_and_of_garbage(capsys, tmp_path):
@@ -588,18 +590,27 @@ def test_a_narrow_terminal_gets_lines_that_fit():
 PAINTED = re.compile(r"\x1b\[([0-9;]*)m")
 
 
-@pytest.mark.parametrize("name", [name for name in EXAMPLES if name not in ("hlo", "explore")])
-def test_the_examples_of_the_help_fill_a_small_terminal_at_most(name, tmp_path, monkeypatch):
-    """80x24, with 16 colours and with 256: what is drawn fits; no line is longer than the terminal is wide."""
+#: What is shown of each command on a terminal of 80 by 24, its examples and more; -h of those that serve or write files.
+SESSIONS = {
+    **{name: [*examples] for name, examples in EXAMPLES.items()},
+    "hlo": [f"PROGRAM {more}" for more in ("", "--by peak", "--advise")],
+    "sharding": ["'{devices=[8,8]<=[64]}' 'f32[16,128]'"],
+    "explore": ["--help"],
+}
+
+
+@pytest.mark.parametrize("name", SESSIONS)
+def test_each_command_fills_a_small_terminal_at_most(name, tmp_path, monkeypatch):
+    """80x24, with 16 colours: no more lines than the screen has, none longer than it is wide; code alone is whole, as it is."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(Path(tla.__file__).parent.parent))
-    for example in EXAMPLES[name]:
-        out = on_terminal(80, name, *shlex.split(example), term="xterm-16color")
+    program = str(next((DATA / "hlo").glob("fp8_matmul*")))
+    for example in SESSIONS[name]:
+        out = on_terminal(80, name, *(program if x == "PROGRAM" else x for x in shlex.split(example)), term="xterm-16color")
         lines = PAINTED.sub("", out).splitlines()
         assert out.strip()
-        if name in ("show", "draw"):
-            assert len(lines) <= 22
-            assert all(len(line) <= 80 for line in lines), lines
+        assert name in WHOLE or len(lines) <= 22, lines
+        assert name in ("emit", "emit-copy") or all(len(line) <= 80 for line in lines), lines
         codes = {int(c) for found in PAINTED.findall(out) for c in found.split(";")}
         assert codes <= {0, 30, *range(40, 48), *range(100, 108)}, codes
 
@@ -610,6 +621,43 @@ def test_more_lines_than_the_screen_has():
     assert out.splitlines()[-1] == "5,699 more lines: --all shows them, tla draw -o layout.svg draws them"
     assert len(on_terminal(80, "show", "(256,256):(256,1)", "--all").splitlines()) == 5720
     assert len(shell("show", "(64,4):(4,1)").stdout.splitlines()) == 68  # no terminal: all of it
+
+
+def test_what_is_cut_keeps_its_short_end():
+    lines = on_terminal(80, "sharding", "{devices=[8,8]<=[64]}", "f32[16,128]").splitlines()
+    assert len(lines) == 22
+    assert lines[19:] == [
+        "48 more lines: --all shows them",
+        "",
+        "f32[2,16]{1,0:T(2,128)} on the device that holds most: 1,024 bytes (1 KiB)",
+    ]
+    lines = PAINTED.sub("", on_terminal(80, "draw", "(64,4):(4,1)", "--color-by", "bank", term="xterm-16color")).splitlines()
+    assert lines[-4:] == ["", "colours: banks of 4 bytes, elements of 32 bits, each with its number", *lines[-2:]]
+    assert "".join(lines[-2:]).split() == [str(n) for n in range(32)]
+
+
+def test_errors_fit_the_terminal_too():
+    ours, theirs = os.openpty()
+    environment = {**os.environ, "COLUMNS": "80", "LINES": "24"}
+    command = [sys.executable, "-m", "tla.apps.cli", "access", "(32,4):(4,1)", "(128):(1)", "--memory", "X"]
+    assert subprocess.run(command, stderr=theirs, env=environment).returncode == 1
+    os.close(theirs)
+    lines = os.read(ours, 2**16).decode().splitlines()
+    os.close(ours)
+    assert all(len(line) <= 80 for line in lines)
+    assert lines[-1] == "  fix       use one of these, as in --memory NVIDIA_SHARED"
+
+
+def test_what_only_python_has_is_said_by_the_library():
+    sources = "".join(path.read_text() for path in Path(tla.__file__).parent.rglob("*.py") if path.name != "terminal.py")
+    assert [fix for fix in terminal.IN_SHELL if f'"{fix}"' not in sources] == []
+
+
+def test_sixteen_colours_tell_the_hues_apart():
+    out = on_terminal(80, "show", "((4,2),(4,4)):((4,16),(1,32))", term="xterm-16color")
+    assert len({code for code in PAINTED.findall(out) if code != "0"}) == 8
+    unknown = on_terminal(80, "show", "((4,2),(4,4)):((4,16),(1,32))", term="nobody-16color")
+    assert unknown == out
 
 
 def test_a_legend_folds():

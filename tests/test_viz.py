@@ -51,7 +51,8 @@ from tla.viz import Scene, draw, draw_threads, html, save, svg, text, tikz
 from tla.viz.colouring import RULES
 from tla.viz.colours import HUES, RAMP, TINTS, ink, ramp, rgb, tint
 from tla.viz.drawable import levels, steps
-from tla.viz.placement import CHARACTER, place
+from tla.viz.placement import CHARACTER, FAINT, place
+from tla.viz.svg import HATCH, STROKES
 
 import oracle
 
@@ -202,7 +203,10 @@ def test_tensors_are_drawn_where_they_start():
                 assert cell.padding or cell.text == str(tensor[i, j])
         for axis, first in zip((grid.rows, grid.columns), start):
             assert [b > 0 for b in axis.borders] == [(first + k) % 4 == 0 for k in range(len(axis.borders))]
-    assert draw(MakeTensor(np.zeros(96, np.int16), parse(SEED)), color_by="bank").caption.endswith("of 16 bits")
+    assert (
+        draw(MakeTensor(np.zeros(96, np.int16), parse(SEED)), color_by="bank").caption
+        == "colours: banks of 4 bytes, elements of 16 bits, each with its number"
+    )
     assert "Tensor(" in whole._repr_html_()
 
 
@@ -314,6 +318,65 @@ def test_coordinates_are_drawn_as_they_are_printed():
             assert [cell.text for cell in row] == [str(layout(i, j)) for j in range(len(row))]
 
 
+def marks(figure):
+    return [[c.mark for c in row] for row in figure.grids[0].cells]
+
+
+def test_more_than_eight_colours_have_numbers():
+    """Of what the number is of: the tile in order, the bank, the lane; what has eight colours, or is a scale, has none."""
+    tiles = draw(parse("(16,12):(12,1)"), logical_divide(parse("(16,12):(12,1)"), (4, 4)), tile=(4, 4))
+    assert marks(tiles.figures[0]) == marks(tiles.figures[1]) == [[str(i // 4 + 4 * (j // 4)) for j in range(12)] for i in range(16)]
+    assert tiles.caption == "colours: tiles of 4 x 4, each with its number"
+    banks = draw(parse(SMEM), color_by="bank", bits=16)
+    assert marks(banks.figures[0]) == [[str(int(c.text) // 2 % 32) for c in row] for row in banks.figures[0].grids[0].cells]
+    assert [name for _fill, name in banks.legend] == [*map(str, range(32))]
+    lanes = draw(xla.parse_shape("f32[8,256]{1,0:T(8,128)}"), color_by="lane")
+    assert marks(lanes.figures[0]) == [[str(j % 128) for j in range(256)]] * 8
+    chosen = draw(parse("(3,4):(4,1)"), color_by=lambda _c, offset: offset)
+    assert marks(chosen.figures[0]) == [[str(4 * i + j) for j in range(4)] for i in range(3)]
+    for few in (
+        draw(parse("(16,8):(8,1)"), tile=(4, 4)),
+        draw(parse("(16,16):(16,1)"), color_by="offset"),
+        draw(parse("(99,99):(99,1)"), tile=(4, 4)),
+    ):
+        assert {*itertools.chain(*marks(few.figures[0]))} == {""}
+        assert "number" not in few.caption
+    drawn = ET.fromstring(svg(banks)).iter("{http://www.w3.org/2000/svg}text")
+    assert sorted(x.text for x in drawn if x.get("font-size") == "8") == sorted(itertools.chain(*marks(banks.figures[0])))
+    plain_text, raised = text(banks), text(banks, color=16)
+    assert "72⁴" in raised
+    assert "72^4" in text(banks, color=16, ascii=True)
+    assert "⁴" not in plain_text
+
+
+def luminance(fill):
+    parts = [c / 255 for c in rgb(fill)]
+    r, g, b = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts)
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b
+
+
+def contrast(a, b):
+    low, high = sorted(map(luminance, (a, b)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_contrast_of_texts_and_lines():
+    """WCAG 2: 4.5 for text, 3 for what else has to be seen; on every colour there is."""
+    paper = [*map(tint, range(TINTS)), *map(ramp, range(RAMP)), "#ffffff"]
+    assert min(contrast(ink(fill), fill) for fill in paper) >= 4.5
+    assert contrast(FAINT, "#ffffff") >= 4.5
+    assert min(contrast(colour, fill) for _broad, colour in STROKES for fill in paper) >= 3
+    assert contrast(HATCH, "#ffffff") >= 3
+
+
+def test_cells_beside_each_other_begin_at_one_height():
+    for name in ("xla_relayout", "seed_beside_its_tile", "relayout_in_memory"):
+        canvas = place(SCENES[name]())
+        boxes = [b for found in canvas.fills.values() for b in found]
+        left, right = (min(b.y for b in boxes if (b.x > 350) == side) for side in (False, True))
+        assert left == right, name
+
+
 def test_roles_of_an_xla_array():
     shape = "bf16[16,256]{1,0:T(8,128)(2,1)}"
     for role, at in (("packing", lambda i, j: i % 2), ("sublane", lambda i, j: i // 2 % 4), ("lane", lambda i, j: j % 128)):
@@ -422,7 +485,7 @@ def test_markup_is_text_everywhere():
         assert "<script" not in picture
         assert "\x1b" not in picture
         assert "\0" not in picture
-    title = ET.fromstring(svg(scene)).get("aria-label")
+    title = ET.fromstring(svg(scene)).get("aria-label").partition(": 2 by 3 cells")[0]
     assert title == "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in MARKUP)
     assert "\x1b" not in text(scene)
     assert "\\input{" not in tikz(scene)
@@ -434,7 +497,7 @@ def test_markup_is_text_everywhere():
 
 def test_titles_are_broken_between_numbers():
     canvas = place(SCENES["deep"]())
-    assert [x.text for x in canvas.labels if x.size == 13] == ["((_2,_2,_2,_2),(_2,_2,_2,_2)):((_1,_4,_16,_64),(_2,_8,_32,", "_128))"]
+    assert [x.text for x in canvas.labels if x.size == 13] == ["((_2,_2,_2,_2),(_2,_2,_2,_2)):", "((_1,_4,_16,_64),(_2,_8,_32,_128))"]
 
 
 def test_titles_that_are_long_or_wide_are_broken():
@@ -520,7 +583,7 @@ def test_layouts_of_no_elements_and_of_one():
         assert "(no elements)" in svg(draw(parse(layout)))
     for layout in ("1:0", "():()", "(1):(5)", "(1,1,1):(0,0,0)"):
         (figure,) = draw(parse(layout)).figures
-        assert figure.grids[0].cells == ((("0", None, False),),)
+        assert figure.grids[0].cells == ((("0", None, False, ""),),)
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tla.gpu as gpu
-from tla import TlaError, make_identity_tensor, parse
+from tla import TlaError, make_identity_tensor, parse, size
 from tla.gpu import Copy_Atom, atom, make_tiled_copy, make_tiled_mma, values_of
 from tla.viz import draw, html, svg, text, tikz
 
@@ -73,6 +73,20 @@ def test_source_and_destination(copy):
             for v, place in enumerate(zip(*(x[t] for x in own))):
                 at = tuple(map(int, place)) if len(place) == 2 else (0, int(place[0]))
                 assert found[at] == f"T{t}V{v}"
+
+
+@pytest.mark.parametrize(("name", "lanes"), [("SM100_TMEM_LOAD_16dp64b2x", 16), ("SM100_TMEM_STORE_32dp32b4x", 32)])
+def test_tensor_memory_is_drawn_by_its_lanes(name, lanes):
+    """A row is a lane, of consecutive 32-bit columns; each cell is held, and memory that all threads address names none of them."""
+    (figure,) = draw(gpu.atom(name)).figures
+    copy = gpu.atom(name)[gpu.uint32]
+    for grid, tv in zip(figure.grids, (copy.val_src, copy.val_dst)):
+        found = cells(grid)
+        assert len(found) == lanes * len(grid.columns.labels)
+        ends = {(t, v): divmod(int(tv(t, v)), len(grid.columns.labels)) for t in range(32) for v in range(size(tv[1]))}
+        assert set(ends.values()) == set(found)
+        shared = ends[0, 0] == ends[1, 0]
+        assert all(found[at] == (f"V{v}" if shared else f"T{t}V{v}") for (t, v), at in ends.items())
 
 
 def test_one_thread():

@@ -1,8 +1,14 @@
 """Drawings in pages: where an example shows `<Drawing of ...>`, the drawing stands below it.
 
-A page with drawings is run when it is read, as its doctest is, so a picture is always what the library makes now. It is no larger than
-the screen, with a link to itself as it is, and one to the page that explores it: what `tla explore --site` makes is part of the site, where
-npm's package pyodide is in $TLA_NPM.
+A page with drawings is run when it is read, as its doctest is, so a picture is always what the library makes now. It takes no more than
+the screen, and is moved in there where its texts would be too small to read, with a link to itself as it is, and one to the page that
+explores it: what `tla explore --site` makes is part of the site, where npm's package pyodide is in $TLA_NPM.
+
+    ```{thumbnails}
+    a caption for each picture of the page, one a line
+    ```
+
+shows them all, small, each a link to where it stands.
 """
 
 import contextlib
@@ -15,14 +21,22 @@ from html import escape
 from pathlib import Path
 
 from docutils import nodes
+from sphinx.errors import ExtensionError
+from sphinx.util.docutils import SphinxDirective
 
 from tla import TlaError
 from tla.apps.explore import read
 from tla.apps.explore.site import build
 from tla.viz import Drawing, svg
+from tla.viz.placement import place
+from tla.viz.scene import seen
 
-FIGURE = """<figure style="margin: 0 0 1em"><a href="{link}"><img src="{link}" alt="{title}" style="max-width: 100%; max-height: 85vh"></a>
+FIGURE = """<figure class="drawing" id="picture-{number}">
+<div><a href="{link}"><img src="{link}" alt="{title}" style="width: {width}"></a></div>
 <figcaption>{explore}</figcaption></figure>"""
+#: As wide as there is room, but no wider than it is, nor so small that it is not read.
+WIDTH, LEAST = "clamp({least:.0f}px, 100%, {whole:.0f}px)", 0.7
+THUMBNAIL = '<li><a href="#picture-{number}"><img src="{link}" alt="" loading="lazy"><span>{caption}</span></a></li>'
 EXPLORE = '<a href="{page}#e={text}">explore it</a>'
 PYODIDE = Path(os.environ.get("TLA_NPM", "node_modules")) / "pyodide"
 
@@ -47,31 +61,48 @@ def displayed(hook):
 
 
 def insert(app, doctree):
-    """Run the blocks of the page that was read, and put each drawing below the block that shows it."""
+    """Run the blocks of the page that was read, and put each drawing below the block that shows it; mark grids of text."""
     blocks = [*doctree.findall(nodes.literal_block)]
+    for block in blocks:
+        if "│" in block.astext() or "┃" in block.astext():
+            block["classes"].append("text-grid")
     if not any("<Drawing of" in block.astext() for block in blocks):
         return
     folder = Path(app.outdir) / "_images"
     folder.mkdir(parents=True, exist_ok=True)
-    names, page, count = {}, app.env.docname, 0
+    names, page, links = {}, app.env.docname, []
     for block in blocks:
         below = block
         for drawing in drawings(block.astext(), names):
-            count += 1
-            name = f"{page.replace('/', '-')}-{count}.svg"
+            name = f"{page.replace('/', '-')}-{len(links) + 1}.svg"
             (folder / name).write_text(svg(drawing), encoding="utf-8")
-            up = "../" * page.count("/")
-            figure = FIGURE.format(link=f"{up}_images/{name}", title=escape(seen(drawing)), explore=explored(drawing, up))
+            up, whole = "../" * page.count("/"), place(drawing).width
+            links.append(f"{up}_images/{name}")
+            width = WIDTH.format(least=min(LEAST * whole, whole), whole=whole)
+            title, explore = escape(seen(drawing)), explored(drawing, up)
+            figure = FIGURE.format(number=len(links), link=links[-1], title=title, width=width, explore=explore)
             picture = nodes.raw("", figure, format="html")
             below.parent.insert(below.parent.index(below) + 1, picture)
             below = picture
+    for place_of_all in [*doctree.findall(lambda node: isinstance(node, nodes.raw) and "captions" in node)]:
+        place_of_all.replace_self(nodes.raw("", thumbnails(page, place_of_all["captions"], links), format="html"))
 
 
-def seen(drawing):
-    """What is seen in a drawing, for those who do not see it: of each layout its text, its size, and what colours mean."""
-    grids = [(f.title, f.grids[0]) for f in drawing.figures]
-    sizes = [f"{title}: {len(grid.rows.labels)} by {len(grid.columns.labels)} cells" for title, grid in grids]
-    return "; ".join([*sizes, *([drawing.caption] if drawing.caption else [])])
+class Thumbnails(SphinxDirective):
+    """The place of small pictures; its content are their captions."""
+
+    has_content = True
+
+    def run(self):
+        return [nodes.raw("", "", format="html", captions=[*filter(None, self.content)])]
+
+
+def thumbnails(page, captions, links):
+    if len(captions) != len(links):
+        raise ExtensionError(f"{page}: {len(captions)} captions for {len(links)} pictures")
+    items = enumerate(zip(captions, links), 1)
+    rows = [THUMBNAIL.format(number=k, link=link, caption=escape(caption)) for k, (caption, link) in items]
+    return f'<ul class="thumbnails">{"".join(rows)}</ul>'
 
 
 def explored(drawing, up):
@@ -91,6 +122,7 @@ def with_page(app, error):
 
 
 def setup(app):
+    app.add_directive("thumbnails", Thumbnails)
     app.connect("doctree-read", insert)
     app.connect("build-finished", with_page)
     return {"parallel_read_safe": True}

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..core.errors import RankError
 from ..core.on_demand import OnDemand
+from . import terminal
 from .expressions import closed, known_layouts, layout_of, only, read_coord
 from .terminal import Answer
 
@@ -48,7 +49,7 @@ def access(arguments: argparse.Namespace) -> Answer:
         "memory": found.memory.name,
         "convention": found.memory.convention,
     }
-    return value, lambda _: str(found)
+    return value, lambda _: terminal.wrapped(str(found).splitlines())
 
 
 def swizzle(arguments: argparse.Namespace) -> Answer:
@@ -65,7 +66,12 @@ def swizzle(arguments: argparse.Namespace) -> Answer:
         "vectors": found.vectors,
         "why": why.text,
     }
-    return value, lambda v: f"{v['layout']}\n{v['wavefronts']} wavefronts, accesses of {', '.join(map(str, v['vectors']))} bits: {v['why']}"
+    return value, _swizzle_text
+
+
+def _swizzle_text(value: dict[str, Any]) -> str:
+    widths = ", ".join(map(str, value["vectors"]))
+    return terminal.wrapped([value["layout"], f"{value['wavefronts']} wavefronts, accesses of {widths} bits: {value['why']}"])
 
 
 def _owners(text: str, tile: str | None) -> Any:

@@ -49,10 +49,14 @@ def _relayout_text(value: dict[str, Any]) -> str:
         return terminal.wrapped([f"nothing moves: {value['source']} is {value['destination']} as it stands"])
     lines = [f"reads   {_bytes(value['read_bytes'])}", f"writes  {_bytes(value['written_bytes'])}"]
     if value["run"] is not None:
-        lines.append(f"run     {value['run']:,} elements follow each other in both, from the first one on")
+        lines.append(f"run     {_elements(value['run'])} each other in both, from the first one on")
     if value["layout"] is not None:
         lines.append(f"layout  {value['layout']}, from an offset of the destination to that of the source")
     return terminal.wrapped(lines)
+
+
+def _elements(n: int) -> str:
+    return "no two elements follow" if n == 1 else f"{n:,} elements follow"
 
 
 def explain_options(sub: argparse.ArgumentParser) -> None:

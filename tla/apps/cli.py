@@ -45,7 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = _parser(given).parse_args(given)
     try:
         if (answer := arguments.run(arguments)) is not None:
-            _print(answer, arguments.json)
+            _print(answer, arguments)
     except BrokenPipeError:  # the reader has seen enough: `tla hlo FILE | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except KeyboardInterrupt:
@@ -58,15 +58,19 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _fail(message: str) -> int:
-    print(f"tla: {message}", file=sys.stderr)
+    lines = f"tla: {message}".split("\n")
+    on_terminal = sys.stderr.isatty()
+    print(terminal.wrapped(lines, shutil.get_terminal_size().columns) if on_terminal else "\n".join(lines), file=sys.stderr)
     return FAILED
 
 
-def _print(answer: Answer, as_json: bool) -> None:
+def _print(answer: Answer, arguments: argparse.Namespace) -> None:
     value, text = answer
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a text of a program may hold what the terminal cannot show
-    print(json.dumps(value, indent=2) if as_json else text(value), flush=True)
+    shown = json.dumps(value, indent=2) if arguments.json else text(value)
+    whole = arguments.json or getattr(arguments, "all", True)
+    print(shown if whole else terminal.within_screen(shown, "--all shows them"), flush=True)
 
 
 def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
@@ -89,6 +93,8 @@ def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
         if name != chosen:  # options name what is loaded for their command alone
             return
         sub.add_argument("--json", action="store_true", help="print JSON")
+        if name not in WHOLE:
+            sub.add_argument("--all", action="store_true", help="more lines than the screen has, too")
         for argument, text in arguments.items():
             sub.add_argument(argument, metavar=argument.upper(), help=text)
         if options is not None:
@@ -96,7 +102,7 @@ def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
         sub.set_defaults(run=run)
 
     command(layouts.lower, shape="an XLA shape, such as 'bf16[16,256]{1,0:T(8,128)(2,1)}'")
-    command(layouts.show, layouts.show_options, layout=LAYOUT)
+    command(layouts.show, layout=LAYOUT)
     command(layouts.offset, layout=LAYOUT, coord="a coordinate, such as 5 or 1,5 or '(1,0),5'; in parentheses if it begins with a minus")
     command(hlo.hlo, hlo.options, file="the text of an HLO module, or - for standard input")
     command(arrays.explain, arrays.explain_options, shape="an XLA shape, such as 'f32[3,5]{1,0:T(2,2)}'")
@@ -118,6 +124,8 @@ def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
     return parser
 
 
+#: What these print is code, or an address: it is never cut.
+WHOLE = "emit", "emit-copy", "explore"
 #: Of each command, what its help shows that it can be given.
 EXAMPLES = {
     "lower": ["'bf16[16,256]{1,0:T(8,128)(2,1)}'"],
@@ -157,12 +165,12 @@ def explore(arguments: argparse.Namespace) -> Answer | None:
         names = _site.build(Path(arguments.site), Path(arguments.pyodide))
         found = {"folder": arguments.site, "files": names}
         return found, lambda value: f"wrote {len(value['files'])} files to {value['folder']}; any web server serves them, without tla"
-    _server.serve(arguments.port, arguments.expression, not arguments.no_browser, lambda url: _print_url(url, arguments.json))
+    _server.serve(arguments.port, arguments.expression, not arguments.no_browser, lambda url: _print_url(url, arguments))
     return None
 
 
-def _print_url(url: str, as_json: bool) -> None:
-    _print(({"url": url}, lambda value: f"{value['url']}\nCtrl-C ends it"), as_json)
+def _print_url(url: str, arguments: argparse.Namespace) -> None:
+    _print(({"url": url}, lambda value: f"{value['url']}\nCtrl-C ends it"), arguments)
 
 
 if __name__ == "__main__":

@@ -28,15 +28,9 @@ _colouring, _kernels, _offsets = OnDemand("tla.viz.colouring"), OnDemand("tla.vi
 MAX_LISTED = 2**20
 
 
-def show_options(show: argparse.ArgumentParser) -> None:
-    """The options of `tla show`."""
-    show.add_argument("--all", action="store_true", help="more lines than the screen has, too")
-
-
 def draw_options(draw: argparse.ArgumentParser) -> None:
     """The options of `tla draw`."""
     draw.add_argument("layouts", metavar="LAYOUT", nargs="+", help=LAYOUT)
-    show_options(draw)
     draw.add_argument("-o", dest="output", metavar="FILE", help="write it to FILE, which ends in .svg, .html, .tex, .txt or .png")
     rules = ", ".join(_colouring.RULES)
     draw.add_argument("--color-by", metavar="RULE", help=f"what colours mean: {rules}; with --threads thread or value")

@@ -23,10 +23,21 @@ Answer = tuple[Any, Callable[[Any], str]]
 #: How long a file is read before it shows, and how long between two updates [seconds].
 _PATIENCE, _PERIOD = 0.5, 0.1
 
+#: The end of a text that is longer than the screen is kept if it has no more lines.
+_END = 3
+
 #: Options of commands, by the arguments of Python that they stand for.
 _OPTIONS = {name: f"--{name.replace('_', '-')}" for name in ("color_by", "tile", "bits", "thread", "width", "memory", "name", "integer")}
 _GIVEN = re.compile(rf"\b({'|'.join(_OPTIONS)})=('[^']*'|\([^()]*\)|\w+)")
 _QUOTES = "'()"
+#: Fixes that name what only Python has, and what they are in a shell.
+IN_SHELL = {
+    "give who writes, or who reads": "add --write OWNERS, or --read OWNERS",
+    "use one of these, or make a Memory of what you measured": "use one of these, as in --memory NVIDIA_SHARED",
+    "use one of these, or make it known with register(Target(...))": "use one of these, as in --target c",
+    "give the width of an element, such as 16": "give the width of an element, such as --bits 16",
+    "count from 0; the layout, lower(shape), has no bounds": "count from 0",
+}
 _LEFT_OUT = re.compile(rf"\bleave ({'|'.join(_OPTIONS)}) out")
 
 
@@ -36,7 +47,8 @@ def in_shell_words(reason: Reason) -> Reason:
     >>> print(in_shell_words(Reason("tile 3", "2 integers", "give one in each mode, as in tile=(4, 8)")).fix)
     give one in each mode, as in --tile 4,8
     """
-    fix = _GIVEN.sub(lambda m: f"{_OPTIONS[m[1]]} {m[2].strip(_QUOTES).replace(' ', '')}", reason.fix)
+    fix = IN_SHELL.get(reason.fix, reason.fix)
+    fix = _GIVEN.sub(lambda m: f"{_OPTIONS[m[1]]} {m[2].strip(_QUOTES).replace(' ', '')}", fix)
     return reason._replace(fix=_LEFT_OUT.sub(lambda m: f"leave {_OPTIONS[m[1]]} out", fix))
 
 
@@ -76,13 +88,15 @@ def colours() -> int:
         return 256
     try:
         curses.setupterm()
-    except curses.error:  # a terminal that terminfo does not know
-        return 0
+    except curses.error:  # a terminal that terminfo does not know: many say it in their name
+        said = re.search(r"-(\d+)color$", os.environ["TERM"])
+        return int(said[1]) if said else 0
     return max(curses.tigetnum("colors"), 0)
 
 
 def within_screen(text: str, fix: str) -> str:
-    """The text, or where a terminal has fewer lines the first of them, and how many more there are.
+    """The text, or where a terminal has fewer lines the first of them, how many more there are, and its end if that is short: sums,
+    or what colours mean.
 
     fix   how to see them all
     """
@@ -90,7 +104,10 @@ def within_screen(text: str, fix: str) -> str:
     room = max(shutil.get_terminal_size().lines - 2, 4)
     if not sys.stdout.isatty() or len(lines) <= room:
         return text
-    return "\n".join([*lines[: room - 1], f"{len(lines) - room + 1:,} more lines: {fix}"])
+    end = text.rpartition("\n\n")[2].split("\n")
+    end = ["", *end] if len(end) <= min(_END, room - 4) else []
+    count = room - 1 - len(end)
+    return "\n".join([*lines[:count], f"{len(lines) - count - len(end):,} more lines: {fix}", *end])
 
 
 def holds(text: str) -> bool:
@@ -132,9 +149,9 @@ def table(rows: list[list[str]], texts: int, limit: int | None = None) -> list[s
     return [lines[0], *(line for first, row in zip(lines[1:], rows[1:]) for line in (first, *_wrapped(row[numbers:], limit)))]
 
 
-def wrapped(lines: Iterable[str]) -> str:
+def wrapped(lines: Iterable[str], limit: int | None = None) -> str:
     """The lines as one text, each in as many lines as the terminal needs for it; those after the first are indented."""
-    limit = max(width() or 2**31, 20)
+    limit = max(limit or width() or 2**31, 20)
     long = textwrap.TextWrapper(limit, subsequent_indent="        ", break_on_hyphens=False)
     return "\n".join(long.fill(line) if len(line) > limit else line for line in lines)
 

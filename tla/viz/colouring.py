@@ -22,20 +22,28 @@ BANKS = {"bank": (32, 32), "ub_bank": (16, 256)}
 class Numbers(NamedTuple):
     """A number for each cell of a view, and what it is.
 
+    what    what one colour is
     name    of one number, for the legend; None for no legend
     fill    of one number
     """
 
     of: Sequence[int]
-    caption: str
+    what: str
     name: Callable[[int], str] | None = None
     fill: Callable[[int], str] = tint
 
 
-class Painted(NamedTuple):
-    """fills: a colour or None for each cell; by_place: whether the rule gives each offset its colour, whatever the layout."""
+class Paint(NamedTuple):
+    """The colour of a cell, None for none, and its number, "" where the colours of a drawing are told apart without."""
 
-    fills: Sequence[str | None]
+    fill: str | None = None
+    mark: str = ""
+
+
+class Painted(NamedTuple):
+    """paints: of each cell; by_place: whether the rule gives each offset its colour, whatever the layout."""
+
+    paints: Sequence[Paint]
     legend: tuple[tuple[str, str], ...] = ()
     caption: str = ""
     by_place: bool = False
@@ -47,9 +55,7 @@ def paint(view: View, color_by: object, tile: tuple[int, ...] | None) -> Painted
     Raises RangeError for an unknown rule, or a colour that is none
     """
     if callable(color_by):
-        _require_of_two(color_by)
-        cells = zip(view.coords, view.values, view.padding)
-        return Painted([None if padding else colour(color_by(coord, value)) for coord, value, padding in cells])
+        return _chosen(view, color_by)
     if not isinstance(color_by, str) or color_by not in RULES:
         raise RangeError(
             f"color_by {color_by!r:.60}",
@@ -59,11 +65,22 @@ def paint(view: View, color_by: object, tile: tuple[int, ...] | None) -> Painted
     rule, by_place = RULES[color_by]
     numbers = rule(view, tile)
     if numbers is None:
-        return Painted([None] * len(view.values))
-    table = {n: numbers.fill(n) for n in sorted({*numbers.of})}
-    fills = [table[n] for n in numbers.of]
-    legend = tuple((fill, numbers.name(n)) for n, fill in table.items()) if numbers.name and len(table) <= TINTS else ()
-    return Painted(fills, legend, numbers.caption, by_place)
+        return Painted([Paint()] * len(view.values))
+    present = sorted({*numbers.of})
+    marked = len(present) > len(HUES) and numbers.fill is not ramp  # a ramp is no set of colours
+    table = {n: Paint(numbers.fill(n), str(n) if marked else "") for n in present}
+    legend = tuple((cell.fill or "", numbers.name(n)) for n, cell in table.items()) if numbers.name and len(table) <= TINTS else ()
+    caption = f"colours: {numbers.what}{', each with its number' if marked else ''}"
+    return Painted([table[n] for n in numbers.of], legend, caption, by_place)
+
+
+def _chosen(view: View, f: Callable[..., Any]) -> Painted:
+    """The colours that a function chooses; more of them than there are hues have the numbers that it gave."""
+    _require_of_two(f)
+    found = [None if padding else f(coord, value) for coord, value, padding in zip(view.coords, view.values, view.padding)]
+    fills = [*map(colour, found)]
+    marked = len({*fills} - {None}) > len(HUES)
+    return Painted([Paint(fill, str(x) if marked and is_int(x) else "") for fill, x in zip(fills, found)])
 
 
 def _require_of_two(f: Callable[..., Any]) -> None:
@@ -92,14 +109,14 @@ def _by_tile(view: View, tile: tuple[int, ...] | None) -> Numbers | None:
         weights, colours = [{view.axes[0]: 3, view.axes[1]: 1}.get(k, 5) for k in range(len(counts))], len(HUES)
     modes = zip(view.shape, view.start, tiling.extents, ends, counts, weights)
     tiles = [[((c + s) // t - low) % k * weight for c in range(n)] for n, s, t, (low, _), k, weight in modes]
-    return Numbers([n % colours for n in outer_sums(tiles)], f"colours: tiles of {tiling}")
+    return Numbers([n % colours for n in outer_sums(tiles)], f"tiles of {tiling}")
 
 
 def _by_offset(view: View, tile: IntTupleLike) -> Numbers:
     values = _offsets(view)
     low, high = (min(values), max(values)) if values else (0, 0)
     steps = [(n - low) * (RAMP - 1) // max(high - low, 1) for n in values]
-    return Numbers(steps, f"colours: offsets from {low}, light, to {high}, dark", None, ramp)
+    return Numbers(steps, f"offsets from {low}, light, to {high}, dark", None, ramp)
 
 
 def _by_bank(name: str) -> Callable[[View, Any], Numbers]:
@@ -111,14 +128,14 @@ def _by_bank(name: str) -> Callable[[View, Any], Numbers]:
     def rule(view: View, tile: IntTupleLike) -> Numbers:
         bits = view.subject.bits
         banks = [n * bits // width % count for n in _offsets(view)]
-        return Numbers(banks, f"colours: banks of {width // 8} bytes, elements of {bits} bits", str, fill)
+        return Numbers(banks, f"banks of {width // 8} bytes, elements of {bits} bits", str, fill)
 
     return rule
 
 
 def _by_thread(view: View, tile: IntTupleLike) -> Numbers:
     threads = [range(n) if k == 0 else [0] * n for k, n in enumerate(view.shape)]
-    return Numbers(outer_sums(threads), "colours: threads, the index of mode 0", lambda n: f"T{n}")
+    return Numbers(outer_sums(threads), "threads, the index of mode 0", lambda n: f"T{n}")
 
 
 def _by_role(role: str) -> Callable[[View, Any], Numbers]:
@@ -132,7 +149,7 @@ def _by_role(role: str) -> Callable[[View, Any], Numbers]:
                 if d.role == role:
                     numbers[k] = [n + c // d.place % d.extent * extent for c, n in enumerate(numbers[k])]
                     extent *= d.extent
-        return Numbers(outer_sums(numbers), f"colours: {role}", lambda n: f"{role} {n}")
+        return Numbers(outer_sums(numbers), role, lambda n: f"{role} {n}")
 
     return rule
 

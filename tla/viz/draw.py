@@ -13,7 +13,7 @@ from ..core.errors import LeafTypeError, RangeError, RankError
 from ..core.int_tuple import modes_of, shown
 from ..core.ints import is_int, known
 from ..core.on_demand import OnDemand
-from .colouring import Painted, checked_tile, paint
+from .colouring import Paint, Painted, checked_tile, paint
 from .drawable import LIMIT, MAX_GRIDS, Subject, View, as_subject, axes_of, levels, steps, view
 from .drawing import Drawing
 from .kernels import KINDS, draw_kernel
@@ -52,7 +52,8 @@ def draw(
     Raises     Unproven for sizes that are not known, LeafTypeError for what has no layout, RangeError for an unknown colour
 
     Colours are places in memory: they are chosen in the first layout, and in the others a cell has the colour that its
-    offset has there. Strides that are not known, or coordinates, are drawn as text.
+    offset has there. Strides that are not known, or coordinates, are drawn as text. More than eight colours have numbers,
+    small in the cells and in the legend.
 
     >>> from tla import parse
     >>> print(draw(parse("((_4,_2),(_4,_3)):((_4,_16),(_1,_32))")))
@@ -87,7 +88,7 @@ def draw(
     if not 0 < len(subjects) <= MAX_GRIDS:
         raise RankError(f"draw of {len(subjects)} layouts", f"1 to {MAX_GRIDS}", "draw some of them")
     seen = prepare(subjects, color_by=color_by, tile=tile, bits=bits, axes=axes, limit=limit // len(subjects))
-    figures = tuple(_figure(v, p.fills, seen.cut_of(v)) for v, p in zip(seen.views, seen.painted))
+    figures = tuple(_figure(v, p.paints, seen.cut_of(v)) for v, p in zip(seen.views, seen.painted))
     if owners is not None:
         figures = (_BANKS.marked(figures[0], seen.views[0].subject, layouts[0], owners, color_by), *figures[1:])
     return Drawing(figures, seen.legend, seen.caption)
@@ -164,22 +165,23 @@ def _painted(views: Sequence[View], color_by: Any, cut: Any, lead: int) -> list[
     first = paint(views[lead], color_by, cut)
     if first.by_place:
         return [first if k == lead else paint(v, color_by, None) for k, v in enumerate(views)]
-    places: dict[Any, str | None] = {}
+    places: dict[Any, Paint] = {}
     if len(views) > 1:
-        for value, fill, padding in zip(views[lead].values, first.fills, views[lead].padding):
+        for value, cell, padding in zip(views[lead].values, first.paints, views[lead].padding):
             if not padding:
-                places.setdefault(value, fill)
-    return [first if k == lead else Painted([places.get(value) for value in v.values]) for k, v in enumerate(views)]
+                places.setdefault(value, cell)
+    none = Paint()
+    return [first if k == lead else Painted([places.get(value, none) for value in v.values]) for k, v in enumerate(views)]
 
 
 # ------------------------------------------------------------------------------------------------- figures
 
 
-def _figure(view: View, fills: Sequence[str | None], cut: tuple[int, ...] | None) -> Figure:
+def _figure(view: View, paints: Sequence[Paint], cut: tuple[int, ...] | None) -> Figure:
     down, across = (axis_of(view, k, cut) for k in view.axes)
     padding = view.padding
     grids = [
-        Grid(down, across, tuple(tuple(_cell(view.values[n], fills[n], padding[n]) for n in row) for row in rows), index)
+        Grid(down, across, tuple(tuple(_cell(view.values[n], paints[n], padding[n]) for n in row) for row in rows), index)
         for index, rows in planes(view)
     ]
     return Figure(clean(view.subject.title), notes_of(view), tuple(grids))
@@ -191,8 +193,8 @@ def notes_of(view: View) -> tuple[str, ...]:
     return tuple(map(clean, notes))
 
 
-def _cell(value: object, fill: str | None, padding: bool) -> Cell:
-    return Cell("", None, True) if padding else Cell(str(value), fill)
+def _cell(value: object, paint: Paint, padding: bool) -> Cell:
+    return Cell("", None, True) if padding else Cell(str(value), paint.fill, mark=paint.mark)
 
 
 def planes(view: View) -> Iterator[tuple[str, list[Sequence[int]]]]:

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from ..algebra.codomain import cosize
 from ..core.element import uint1, uint4, uint8, uint16, uint32
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError
 from ..core.int_tuple import product, product_each, shown, size
@@ -30,6 +32,8 @@ KINDS = (TiledMMA, TiledCopy, MMAAtom, CopyAtom, LinearLayout)
 _THREADS = ("lane", "warp", "block")
 #: Of a linear layout no more registers of all threads are drawn than 2 to this.
 MAX_BITS = 18
+#: So many lanes of tensor memory an instruction reaches, as CuTe's name of it says.
+_TMEM_LANES = re.compile(r"_TMEM_.*_([0-9]+)dp")
 #: Elements that a copy of bits is drawn in, the widest that are whole.
 _UNITS = (uint32, uint16, uint8, uint4, uint1)
 
@@ -142,13 +146,14 @@ def _of_copy(x: TiledCopy | CopyAtom) -> tuple[list[Held], list[Held], list[str]
         ]
         return tables, [], [f"{_counted(x.threads)}, a tile of {' x '.join(map(str, extents))}", x.atom.instruction or x.atom.name]
     typed = x if x.val_type is not None else _in_units(x)
-    columns = max(int(size(typed.val_src[1])), int(size(typed.val_dst[1])))
-    elements = int(size(typed.val_ref))
-    rows = -(-elements // columns)
     sides = {"source": typed.val_src, "destination": typed.val_dst}
-    tables = [_side(name, tv, typed.thr_id, rows, columns, down=False) for name, tv in sides.items()]
+    elements = max(int(cosize(tv)) for tv in sides.values())  # several threads may have one
+    lanes = _TMEM_LANES.search(x.name)
+    columns = elements // int(lanes[1]) if lanes else max(int(size(tv[1])) for tv in sides.values())
+    tables = [_side(name, tv, typed.thr_id, -(-elements // columns), columns, down=False) for name, tv in sides.items()]
     unit = f"elements of {typed.val_type}" if x.val_type is not None else f"units of {typed.val_type.bits} bits" if typed.val_type else ""
-    return tables, [], [f"{_counted(int(size(x.thr_id)))}, {elements} {unit}, row after row", *([x.instruction] if x.instruction else [])]
+    order = "a row is a lane" if lanes else "row after row"
+    return tables, [], [f"{_counted(int(size(x.thr_id)))}, {elements} {unit}, {order}", *([x.instruction] if x.instruction else [])]
 
 
 def _shape(tile: Any) -> Any:
@@ -170,7 +175,7 @@ def _side(title: str, tv: Layout, ids: Layout | None, rows: int, columns: int, *
     held_by, values = ([int(tv[k](n)) for n in range(int(size(tv[k])))] for k in (0, 1))
     lanes = [n if ids is None else int(ids(n)) for n in range(len(held_by))]
     places = _row_by_row(held_by, values, rows, columns) if down else [[h + w for w in values] for h in held_by]
-    return Held(title, rows, columns, lanes, places)
+    return Held(title, rows, columns, lanes, places, named=len({*held_by}) > 1 or len(held_by) == 1)
 
 
 # ---------------------------------------------------------------------------------------------------------- linear

@@ -7,6 +7,7 @@ Grid      rows of cells, with a label for each row and column and the borders be
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..core.errors import LeafTypeError
@@ -18,11 +19,13 @@ class Cell(NamedTuple):
     text      what stands in it; lines end with a newline
     fill      its colour, `#rrggbb`; None for none
     padding   whether it is past origin_shape: hatched, or a dot
+    mark      the number of its colour, written small, where there are more colours than are told apart
     """
 
     text: str
     fill: str | None = None
     padding: bool = False
+    mark: str = ""
 
 
 class Axis(NamedTuple):
@@ -85,6 +88,32 @@ class Scene(NamedTuple):
     figures: tuple[Figure, ...]
     legend: tuple[tuple[str, str], ...] = ()
     caption: str = ""
+
+
+def seen(scene: Scene) -> str:
+    """Words for a scene, for those who do not see it: of each figure its size and how its cells begin, and what colours mean.
+
+    >>> from tla import parse
+    >>> from tla.viz import draw
+    >>> seen(draw(parse("((2,2),3):((3,6),1)")))
+    '((2,2),3):((3,6),1): 4 by 3 cells; first row 0, 1, 2; first column 0, 3, 6, ...; colours: tiles of 2 x 3'
+    """
+    return "; ".join(filter(None, [*map(_seen, scene.figures), scene.caption]))
+
+
+def _seen(figure: Figure) -> str:
+    grid = figure.grids[0]
+    if not grid.cells:
+        return f"{figure.title}: no elements"
+    count = f" in each of {len(figure.grids)} grids" if len(figure.grids) > 1 else ""
+    size = f"{len(grid.cells)} by {len(grid.cells[0])} cells{count}"
+    return f"{figure.title}: {size}; first row {_begin(grid.cells[0])}; first column {_begin([row[0] for row in grid.cells])}"
+
+
+def _begin(cells: Sequence[Cell], most: int = 3) -> str:
+    """The texts of the first cells."""
+    texts = ["padding" if c.padding else c.text.replace("\n", "") or "empty" for c in cells[:most]]
+    return ", ".join([*texts, "..."] if len(cells) > most else texts)
 
 
 def clean(text: str) -> str:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from .placement import CELL, Box, Canvas, Label, Line, place
-from .scene import Scene, require_scene
+from .scene import Scene, require_scene, seen
 from .text import text
 
 # By level: how broad a line is, and its colour.
-STROKES = ((0.5, "#999999"), (1.2, "#000000"), (2.2, "#000000"), (3.2, "#000000"), (4.2, "#000000"))
-FONT = "monospace"
+STROKES = ((0.5, "#444444"), (1.2, "#000000"), (2.2, "#000000"), (3.2, "#000000"), (4.2, "#000000"))
+FONT, HATCH = "monospace", "#737373"
 _PAGE = """<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -60,7 +60,7 @@ def escape(text: str) -> str:
 def _elements(canvas: Canvas, scene: Scene) -> Iterator[str]:
     """The elements of an SVG that draws a canvas."""
     width, height = _number(canvas.width), _number(canvas.height)
-    name = escape(", ".join(f.title for f in scene.figures))
+    name = escape(seen(scene))
     yield (
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{name}" width="{width}" height="{height}"'
         f' viewBox="0 0 {width} {height}" font-family="{FONT}" font-size="{CELL}">'
@@ -69,7 +69,7 @@ def _elements(canvas: Canvas, scene: Scene) -> Iterator[str]:
     for fill, boxes in canvas.fills.items():
         yield f'<path fill="{fill}" d="{"".join(map(_box, boxes))}"/>'
     if canvas.hatched:
-        yield f'<path stroke="#999999" stroke-width="0.8" d="{"".join(map(_hatch, canvas.hatched))}"/>'
+        yield f'<path stroke="{HATCH}" stroke-width="0.8" d="{"".join(map(_hatch, canvas.hatched))}"/>'
     for level, lines in sorted(canvas.lines.items()):
         broad, color = STROKES[min(level, len(STROKES) - 1)]
         yield f'<path stroke="{color}" stroke-width="{broad}" stroke-linecap="square" d="{"".join(map(_line, lines))}"/>'

@@ -5,10 +5,12 @@ from __future__ import annotations
 import colorsys
 import itertools
 import re
+import textwrap
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from ..core.cache import plain_memo
-from .colours import ink, rgb
+from .colours import TINTS, ink, rgb, tint
 from .scene import Axis, Cell, Figure, Grid, Scene, require_scene
 
 PADDING = "."
@@ -16,7 +18,15 @@ PADDING = "."
 _DOWN, _ACROSS = "┆│┃", "┈─━"
 # A border across meets one down, by place: both light, across heavy, down heavy, both heavy.
 _JOINTS = {"first": "┌┍┎┏┬┯┰┳┐┑┒┓", "inner": "├┝┠┣┼┿╂╋┤┥┨┫", "last": "└┕┖┗┴┷┸┻┘┙┚┛"}
+_RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 _ASCII = str.maketrans(dict.fromkeys(_DOWN, "|") | dict.fromkeys(_ACROSS, "-") | dict.fromkeys("".join(_JOINTS.values()), "+"))
+
+
+class _Terminal(NamedTuple):
+    """Abilities of a terminal: so many colours, 0 for none; characters of ASCII alone."""
+
+    colors: int
+    ascii: bool
 
 
 def text(scene: Scene, *, width: int | None = None, color: bool | int = False, ascii: bool = False) -> str:
@@ -24,8 +34,8 @@ def text(scene: Scene, *, width: int | None = None, color: bool | int = False, a
 
     width    characters of a line; a grid that is wider is cut, and goes on below. None: no limit
     color    whether cells have their colours, as a terminal of 256 colours shows them, or of so many: with 8 and 16 it has the
-             nearest of those
-    ascii    whether borders are of - | + alone
+             nearest of those. Where the scene numbers them, their numbers stand raised behind those of the cells
+    ascii    whether borders are of - | + alone, and what is raised stands behind a ^
 
     >>> from tla import parse
     >>> from tla.viz import draw
@@ -40,21 +50,22 @@ def text(scene: Scene, *, width: int | None = None, color: bool | int = False, a
       +-------+-------+
     """
     require_scene("text", scene)
-    colors = 256 if color is True else int(color)
+    terminal = _Terminal(256 if color is True else int(color), ascii)
     lines: list[str] = []
     for figure in scene.figures:
         lines += [""] if lines else []
         lines += [figure.title, *figure.notes]
-        table = _table(figure, colors) if figure.columns else []
+        table = _table(figure, terminal) if figure.columns else []
         if table and (width is None or max(map(_printed, table)) <= width):
             lines += table
             continue
         for k, grid in enumerate(figure.grids):
             lines += [""] if k else []
             lines += [grid.title] if grid.title else []
-            lines += _grid(grid, [grid], width, colors) if grid.cells else ["(no elements)"]
-    if colors and scene.caption:
-        lines += ["", scene.caption, *_folded([(f" {name} ", fill) for fill, name in scene.legend], width, colors)]
+            lines += _grid(grid, [grid], width, terminal) if grid.cells else ["(no elements)"]
+    if terminal.colors and scene.caption:
+        lines += ["", *textwrap.wrap(scene.caption, width or 2**31)]
+        lines += _folded([(f" {name} ", fill) for fill, name in scene.legend], width, terminal.colors)
     joined = "\n".join(lines)
     return joined.translate(_ASCII) if ascii else joined
 
@@ -72,10 +83,10 @@ def _folded(entries: Sequence[tuple[str, str]], width: int | None, colors: int) 
 # ------------------------------------------------------------------------------------------------- one grid
 
 
-def _table(figure: Figure, colors: int) -> list[str]:
+def _table(figure: Figure, terminal: _Terminal) -> list[str]:
     """The lines of grids beside and above each other."""
     lines: list[str] = []
-    rows = [[[g.title, *_grid(g, figure.grids, None, colors)] if g else [] for g in row] for row in figure.table()]
+    rows = [[[g.title, *_grid(g, figure.grids, None, terminal)] if g else [] for g in row] for row in figure.table()]
     widths = [max((_printed(line) for block in column for line in block), default=0) for column in zip(*rows)]
     for row in rows:
         lines += [""] if lines else []
@@ -89,10 +100,10 @@ def _printed(line: str) -> int:
     return len(re.sub(r"\x1b\[[0-9;]*m", "", line))
 
 
-def _grid(grid: Grid, alike: Sequence[Grid], width: int | None, colors: int) -> Iterator[str]:
+def _grid(grid: Grid, alike: Sequence[Grid], width: int | None, terminal: _Terminal) -> Iterator[str]:
     """The lines of a grid, of its parts one after the other if it is wider than `width`; cells as wide as those of `alike`."""
     highest = max((*grid.rows.borders[1:], *grid.columns.borders[1:]), default=0)
-    cell = max(len(_in_line(c)) for g in alike for row in g.cells for c in row)
+    cell = max(len(_in_line(c, terminal)) for g in alike for row in g.cells for c in row)
     cell = max(cell, *(len(line) for g in alike for label in g.columns.labels for line in label), 1)
     names = _aligned([label for g in alike for label in g.rows.labels])[_first_row(grid, alike) :]
     margin = len(names[0])
@@ -107,7 +118,7 @@ def _grid(grid: Grid, alike: Sequence[Grid], width: int | None, colors: int) -> 
         for n, (name, row, weight) in enumerate(zip(names, grid.cells, rows)):
             if n and weight is not None:
                 yield " " * (margin + 1) + _border("inner", columns, cell, weight, frame)
-            cells = [_painted(_in_line(c).rjust(cell), c.fill, colors) for c in row[start:end]]
+            cells = [_painted(_in_line(c, terminal).rjust(cell), c.fill, terminal.colors) for c in row[start:end]]
             yield f"{name} {_line(cells, columns, _DOWN[frame])}"
         yield " " * (margin + 1) + _border("last", columns, cell, frame, frame)
 
@@ -165,8 +176,10 @@ def _border(place: str, columns: Sequence[int | None], cell: int, weight: int, f
     return "".join([*out, joints[8 + 2 * (frame == 2) + heavy]])
 
 
-def _in_line(cell: Cell) -> str:
-    return PADDING if cell.padding else cell.text.replace("\n", "")
+def _in_line(cell: Cell, terminal: _Terminal) -> str:
+    """The text of a cell, its lines one behind the other, and where there are colours the number of its own."""
+    mark = "" if not (terminal.colors and cell.mark) else f"^{cell.mark}" if terminal.ascii else cell.mark.translate(_RAISED)
+    return PADDING if cell.padding else cell.text.replace("\n", "") + mark
 
 
 def _painted(text: str, fill: str | None, colors: int) -> str:
@@ -184,11 +197,22 @@ def _painted(text: str, fill: str | None, colors: int) -> str:
 _FIRST = "- cd0000 00cd00 cdcd00 0000ee cd00cd 00cdcd e5e5e5 - ff0000 00ff00 ffff00 5c5cff ff00ff 00ffff ffffff".split()  # noqa: SIM905
 
 
+#: Of 16 colours one for each hue, in the order of these: no two are the same, and black text is read on all.
+_HUES = 14, 3, 2, 11, 13, 9, 6, 7
+
+
+@plain_memo
+def _tints() -> dict[str, int]:
+    return {tint(n): _HUES[n % len(_HUES)] for n in range(TINTS)}
+
+
 @plain_memo
 def _nearest(fill: str, count: int) -> int:
     """The number of the first `count` colours that a fill is nearest to: by hue, for a terminal's colours are stronger than fills."""
     hues = {k: colorsys.rgb_to_hsv(*(c / 255 for c in rgb("#" + text))) for k, text in enumerate(_FIRST[:count]) if text != "-"}
     hue, saturation, _value = colorsys.rgb_to_hsv(*(c / 255 for c in rgb(fill)))
+    if count == 16 and fill in _tints():
+        return _tints()[fill]
     if saturation < 0.15:
         return 7
     coloured = {k: h for k, (h, s, _v) in hues.items() if s > 0.15 and k != 4}  # black text is not read on dark blue

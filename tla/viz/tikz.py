@@ -50,10 +50,10 @@ def _lines(canvas: Canvas) -> Iterator[str]:
         yield rf"\definecolor{{cell}}{{HTML}}{{{fill[1:].upper()}}}"
         yield from (rf"\fill[cell] ({b.x:.1f},{b.y:.1f}) rectangle +({b.width:.1f},{b.height:.1f});" for b in boxes)
     for line in (line for b in canvas.hatched for line in hatching(b)):
-        yield rf"\draw[black!40, line width=0.6bp] ({line.x1:.1f},{line.y1:.1f}) -- ({line.x2:.1f},{line.y2:.1f});"
+        yield rf"\draw[black!55, line width=0.6bp] ({line.x1:.1f},{line.y1:.1f}) -- ({line.x2:.1f},{line.y2:.1f});"
     for level, lines in sorted(canvas.lines.items()):
         broad, _color = STROKES[min(level, len(STROKES) - 1)]
-        style = f"{'black' if level else 'black!40'}, line width={broad * SCALE:.3f}bp, line cap=rect"
+        style = f"{'black' if level else 'black!74'}, line width={broad * SCALE:.3f}bp, line cap=rect"
         yield from (rf"\draw[{style}] ({x.x1:.1f},{x.y1:.1f}) -- ({x.x2:.1f},{x.y2:.1f});" for x in lines)
     yield from map(_text, canvas.labels)
     yield r"\end{tikzpicture}"

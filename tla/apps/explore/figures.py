@@ -15,7 +15,7 @@ from ...core.int_tuple import modes_of
 from ...core.ints import is_int, known
 from ...core.kinds import AnyLayout
 from ...core.swizzle import Swizzle
-from ...viz.colouring import RULES
+from ...viz.colouring import RULES, Paint
 from ...viz.colours import ink
 from ...viz.draw import Prepared, axis_of, notes_of, planes, prepare
 from ...viz.drawable import LIMIT, Subject, View, as_subject, axes_of, outer_sums, view
@@ -140,7 +140,7 @@ def kernel(x: Any, color_by: str) -> dict[str, Any]:
 
 
 def _held(figure: Figure, grid: Grid) -> dict[str, Any]:
-    palette: dict[str | None, int] = {None: 0}
+    palette = {Paint(): 0}
     extents = [len(grid.rows.labels), len(grid.columns.labels)]
     modes = [{"natural": [*map(str, range(n))], "digits": []} for n in extents]
     data = {
@@ -149,7 +149,7 @@ def _held(figure: Figure, grid: Grid) -> dict[str, Any]:
         "rows": _axis(grid.rows),
         "columns": _axis(grid.columns),
         "texts": [cell.text.replace("\n", "") for row in grid.cells for cell in row],
-        "fills": [palette.setdefault(cell.fill, len(palette)) for row in grid.cells for cell in row],
+        "fills": [palette.setdefault(Paint(cell.fill), len(palette)) for row in grid.cells for cell in row],
         "threads": [cell.text.partition("\n")[0] if cell.text.startswith("T") else "" for row in grid.cells for cell in row],
     }
     return {
@@ -162,21 +162,22 @@ def _held(figure: Figure, grid: Grid) -> dict[str, Any]:
         "extents": [*map(str, extents)],
         "modes": modes,
         "grids": [{**data, "title": ""}],
-        "palette": [[fill, ink(fill)] for fill in palette],
+        "palette": [[fill, ink(fill), mark] for fill, mark in palette],
     }
 
 
 def _figures(drawn: Prepared, places: Sequence[Place]) -> list[dict[str, Any]]:
-    return [_figure(v, p.fills, drawn.cut_of(v), place) for v, p, place in zip(drawn.views, drawn.painted, places)]
+    return [_figure(v, p.paints, drawn.cut_of(v), place) for v, p, place in zip(drawn.views, drawn.painted, places)]
 
 
-def _figure(seen: View, fills: Sequence[str | None], cut: tuple[int, ...] | None, place: Place) -> dict[str, Any]:
+def _figure(seen: View, paints: Sequence[Paint], cut: tuple[int, ...] | None, place: Place) -> dict[str, Any]:
     """A figure for the page: what it says of each coordinate of each mode, and its grids with colours by number.
 
-    Cells row by row, those that are padding with their offsets too; a fill is a place in the palette, -1 for padding.
+    Cells row by row, those that are padding with their offsets too; a fill is a place in the palette, -1 for padding. Of it the palette
+    has the colour, that of text on it, and its number.
     """
-    palette = {fill: k for k, fill in enumerate(dict.fromkeys((None, *fills)))}
-    numbers = [-1 if past else palette[fill] for fill, past in zip(fills, seen.padding)]
+    palette = {paint: k for k, paint in enumerate(dict.fromkeys((Paint(), *paints)))}
+    numbers = [-1 if past else palette[paint] for paint, past in zip(paints, seen.padding)]
     texts = [*map(str, seen.values)]
     rows, columns = (_axis(axis_of(seen, k, cut)) for k in seen.axes)
     modes = zip(itertools.count(), modes_of(seen.subject.layout.shape), seen.shape)
@@ -202,7 +203,7 @@ def _figure(seen: View, fills: Sequence[str | None], cut: tuple[int, ...] | None
         "extents": [*map(str, seen.extents)],  # texts: they may be past 2**53
         "modes": [{"natural": [str(idx2crd(i, mode)) for i in range(n)], "digits": _digits(seen.subject, k, n)} for k, mode, n in modes],
         "grids": grids,
-        "palette": [[fill, ink(fill)] for fill in palette],
+        "palette": [[fill, ink(fill), mark] for fill, mark in palette],
     }
 
 

@@ -210,7 +210,7 @@ function stepNumber(up, twice) {
 
 // ------------------------------------------------------------------------------------------------ grids
 
-const STROKES = [0.5, 1.2, 2.2, 3.2, 4.2], LINE = "#767676";
+const STROKES = [0.5, 1.2, 2.2, 3.2, 4.2], LINE = "#444444";
 let sheets = [], cursor = null;   // the figures on the page; the cell that is looked at: { sheet, row, column }
 
 /** A figure on the page: a canvas over what is seen of a grid, which scrolls below it. */
@@ -246,7 +246,8 @@ class Sheet {
     this.g = g;
     this.grid = grid;
     this.size = Math.round(13 * zoom);
-    this.height = Math.round(24 * zoom);
+    this.raised = figure.palette.some(([, , mark]) => mark) ? Math.round(7 * zoom) : 0;   // room for the numbers of colours
+    this.height = Math.round(24 * zoom) + this.raised;
     this.rows = grid.texts.length ? grid.rows.labels.length : 0;
     this.columns = grid.columns.labels.length;
     this.highest = Math.max(0, ...grid.rows.borders.slice(1), ...grid.columns.borders.slice(1));
@@ -256,7 +257,7 @@ class Sheet {
     const widest = (texts, least) => texts.reduce((n, t) => Math.max(n, t.length), 0) * pen.measureText("0").width + least;
     this.width = Math.ceil(Math.max(28 * zoom, widest(this.texts, 10), widest(grid.columns.labels, 8)));
     this.left = Math.ceil(widest(grid.rows.labels, 10));
-    this.top = this.height;
+    this.top = Math.round(24 * zoom);
     this.notes.textContent = [...figure.notes, ...(this.rows && this.columns ? [] : ["(no elements)"])].join("; ");
     this.box.setAttribute("aria-label", `${figure.title} ${grid.title}, ${this.rows} by ${this.columns}`);
     this.space.style.width = `${this.left + this.columns * this.width + 4}px`;
@@ -338,7 +339,18 @@ class Sheet {
         if (n < 0) hatch(pen, x(c), y(r), width, height);
         if (n > 0) { pen.fillStyle = fill; pen.fillRect(x(c), y(r), width, height); }
         pen.fillStyle = ink;
-        if (n >= 0) pen.fillText(this.texts[k], x(c) + width / 2, y(r) + height / 2 + 1);
+        if (n >= 0) pen.fillText(this.texts[k], x(c) + width / 2, y(r) + (height + this.raised) / 2 + 1);
+      }
+    }
+    if (this.raised) {
+      pen.font = font(Math.max(7, this.size - 5));
+      pen.textAlign = "right";
+      for (let r = first[0]; r < last[0]; r++) {
+        for (let c = first[1]; c < last[1]; c++) {
+          const n = grid.fills[r * columns + c], [, ink, mark] = figure.palette[Math.max(n, 0)];
+          pen.fillStyle = ink;
+          if (n > 0) pen.fillText(mark, x(c + 1) - 3, y(r) + this.raised);
+        }
       }
     }
     const line = (level, x1, y1, x2, y2) => {
