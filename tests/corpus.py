@@ -16,10 +16,6 @@ EXTENTS = (1, 2, 3, 4)
 PROFILES = [0, (0,), (0, 0), ((0, 0),), (0, (0, 0)), ((0, 0), 0), ((0, 0), (0, 0)), (0, 0, 0), (0, (0, (0, 0)))]
 
 
-def fill(profile, values):
-    return tuple(fill(p, values) for p in profile) if isinstance(profile, tuple) else next(values)
-
-
 def count(profile):
     return sum(map(count, profile)) if isinstance(profile, tuple) else 1
 
@@ -28,7 +24,7 @@ def small_shapes():
     """Every shape of PROFILES with extents of 1 to 4."""
     for profile in PROFILES:
         for extents in itertools.product(EXTENTS, repeat=count(profile)):
-            yield fill(profile, iter(extents))
+            yield oracle.nest(profile, iter(extents))
 
 
 def profiles(depth=3):
@@ -45,13 +41,13 @@ def integers(draw, low, high):
 @st.composite
 def shapes(draw, low=1, high=8):
     profile = draw(profiles())
-    return fill(profile, iter([draw(integers(low, high)) for _ in range(count(profile))]))
+    return oracle.nest(profile, iter([draw(integers(low, high)) for _ in range(count(profile))]))
 
 
 @st.composite
 def layouts(draw, high=8, stride=2**40):
     shape = draw(shapes(high=high))
-    return Layout(shape, fill(shape, iter([draw(integers(-stride, stride)) for _ in range(count(shape))])))
+    return Layout(shape, oracle.nest(shape, iter([draw(integers(-stride, stride)) for _ in range(count(shape))])))
 
 
 def static(x):
@@ -103,7 +99,7 @@ def kernel_sized(rng, low=10, high=14, broadcasts=True):
         reached *= extents[k]
         if rng.random() < 0.08:
             reached += rng.choice((1, 4, 8, reached))
-    return shape, fill(shape, iter(strides))
+    return shape, oracle.nest(shape, iter(strides))
 
 
 def _kernel_mode(rng):
@@ -125,7 +121,7 @@ def rearranged(rng, pair):
     strides, reached = [0] * len(flat), 1
     for k in order:
         strides[k], reached = reached, reached * flat[k]
-    return shape, fill(shape, iter(strides))
+    return shape, oracle.nest(shape, iter(strides))
 
 
 def _cut(rng, extent):

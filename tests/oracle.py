@@ -49,7 +49,13 @@ def leaves(x):
         yield x
 
 
+def plain(x):
+    """An IntTuple of integers of any kind as tuples and ints."""
+    return tuple(map(plain, x)) if isinstance(x, tuple) else int(x)
+
+
 def nest(profile, values):
+    """Values in the nesting of a profile."""
     return tuple(nest(p, values) for p in profile) if isinstance(profile, tuple) else next(values)
 
 

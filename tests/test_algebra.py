@@ -27,7 +27,7 @@ from tla import (
 )
 
 import oracle
-from corpus import fill, injective, layouts, made, profiles, small, small_shapes, static
+from corpus import injective, layouts, made, profiles, small, small_shapes, static
 from night import NIGHT, amount
 from truth import agrees
 
@@ -145,7 +145,7 @@ def pairs_of_layouts(draw):
     strides = [draw(st.sampled_from((0, 1, 2, 3, 4, 6, 8, 12, 24))) for _leaf in range(n)]
     kinds = [draw(st.booleans()) for _leaf in range(2 * n)]
     leaf = [Int[x]() if k else x for x, k in zip(extents + strides, kinds)]
-    return a, Layout(fill(profile, iter(leaf[:n])), fill(profile, iter(leaf[n:])))
+    return a, Layout(oracle.nest(profile, iter(leaf[:n])), oracle.nest(profile, iter(leaf[n:])))
 
 
 @given(pairs_of_layouts())

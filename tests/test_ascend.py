@@ -289,6 +289,54 @@ def test_what_the_types_dispatch_to_is_what_the_headers_said():
     assert seen == 60
 
 
+@pytest.mark.parametrize(
+    ("layout", "element", "names"),
+    [
+        ("(_4):(_1)", half, "isVector"),
+        ("(_4):(_2)", half, ""),
+        ("(_4):(1)", half, ""),
+        ("(4,6):(6,_1)", half, "isRowMajor"),
+        ("(4,6):(_1,4)", half, "isColumnMajor"),
+        ("(4,6):(_1,_1)", half, "isRowMajor isColumnMajor"),
+        ("(4,6):(_2,_2)", half, ""),
+        ("((_16,7),(_16,4)):((_16,_256),(_1,1792))", half, "iszN"),
+        ("((_15,7),(_16,4)):((_16,_256),(_1,1792))", half, ""),
+        ("((_16,7),(_8,4)):((_16,_256),(_1,1792))", half, ""),
+        ("((_16,7),(_16,4)):((_16,_256),(_2,1792))", half, ""),
+        ("((_16,7),(_16,4)):((_16,_128),(_1,1792))", half, ""),
+        ("((_16,7),(_16,4)):((_16,1024),(_1,_256))", half, "iszZ"),
+        ("((_17,7),(_16,4)):((_16,1024),(_1,_256))", half, ""),
+        ("((_16,7),(_32,4)):((_16,1024),(_1,_256))", half, ""),
+        ("((_16,7),(_16,4)):((_16,1024),(_0,_256))", half, ""),
+        ("((_16,7),(_16,4)):((_16,1024),(_1,_512))", half, ""),
+        ("((_16,7),(_16,4)):((_1,1024),(_16,_256))", half, "isnZ"),
+        ("((_8,7),(_16,4)):((_1,1024),(_16,_256))", half, ""),
+        ("((_8,7),(_16,4)):((_1,1024),(_8,_128))", 32, "isnZ"),
+        ("((_16,7),(_15,4)):((_1,1024),(_16,_256))", half, ""),
+        ("((_16,7),(_16,4)):((_2,1024),(_16,_256))", half, ""),
+        ("((_16,7),(_16,4)):((_1,1024),(_16,_255))", half, ""),
+        ("((33,_1),(_16,4)):((_16,5),(_1,528))", half, "iszNUnAlign"),
+        ("((33,_2),(_16,4)):((_16,5),(_1,528))", half, ""),
+        ("((33,_1),(_8,4)):((_16,5),(_1,528))", half, ""),
+        ("((33,_1),(_16,4)):((_8,5),(_1,528))", half, ""),
+        ("((33,_1),(_16,4)):((_16,5),(_2,528))", half, ""),
+        ("(100,(_2,35)):(70,(_1,_2))", ascend.fp8_e8m0, "isMxScaleForRowMajorA"),
+        ("(100,(_2,35)):(_1,(_1,_2))", ascend.fp8_e8m0, "isMxScaleForRowMajorA"),
+        ("(100,(_2,35)):(_3,(_1,_2))", ascend.fp8_e8m0, "isMxScaleForRowMajorA"),
+        ("(100,(_2,35)):(_2,(_1,200))", ascend.fp8_e8m0, "isMxScaleForColumnMajorA"),
+        ("((_2,50),70):((_1,140),_2)", ascend.fp8_e8m0, "isMxScaleForRowMajorB"),
+        ("((_2,50),70):((_1,_1),_2)", ascend.fp8_e8m0, "isMxScaleForRowMajorB"),
+        ("((_2,50),70):((_1,_3),_2)", ascend.fp8_e8m0, "isMxScaleForRowMajorB"),
+        ("((_2,50),70):((_1,_2),100)", ascend.fp8_e8m0, "isMxScaleForColumnMajorB"),
+        ("((_16,7),(_2,35)):((_2,70),(_1,_32))", ascend.fp8_e8m0, "isMxScaleForzZ isMxScaleFornN"),
+        ("((_16,7),(_2,35)):((_2,70),(_1,_32))", 8, ""),
+    ],
+)
+def test_each_condition_of_dispatch_counts(layout, element, names):
+    """The predicates of `tla::detail`: of each a layout that meets it, and one that misses each of its conditions."""
+    assert ascend.dispatches(parse(layout), element) == tuple(names.split())
+
+
 def test_the_small_functions_of_tla():
     for case in truth.rows("tla/accepted.json"):
         if case["op"] in ("RoundUp", "RoundDown") and "quirk" not in case:

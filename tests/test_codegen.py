@@ -36,7 +36,7 @@ from tla.ascend import ColumnMajor, RowMajor, half, nZ, zN, zZ
 from tla.codegen import emit, plan
 
 import oracle
-from corpus import fill, static
+from corpus import static
 from night import NIGHT, amount
 from truth import rows
 
@@ -136,7 +136,7 @@ def random_layout(r, symbols, units, values, negative=True):
     while True:
         profile = r.choice(PROFILES)
         count = len([*oracle.leaves(profile)])
-        shape, strides = (fill(profile, iter([f() for _ in range(count)])) for f in (extent, stride))
+        shape, strides = (oracle.nest(profile, iter([f() for _ in range(count)])) for f in (extent, stride))
         if oracle.size(numbers(shape, values)) <= 1500:
             return Layout(shape, strides)
 

@@ -46,11 +46,7 @@ def offset(layout, coord):
         x, s = int(layout.offset) + offset(layout.inner, coord), layout.outer
         read = x & ((1 << s.bits) - 1) << (s.base + max(0, s.shift))
         return x ^ (read >> s.shift if s.shift >= 0 else read << -s.shift)
-    return oracle.offset(coord if isinstance(layout.shape, tuple) else coord[0], as_ints(layout.shape), as_ints(layout.stride))
-
-
-def as_ints(x):
-    return tuple(map(as_ints, x)) if isinstance(x, tuple) else int(x)
+    return oracle.offset(coord if isinstance(layout.shape, tuple) else coord[0], oracle.plain(layout.shape), oracle.plain(layout.stride))
 
 
 def moved(destination, source, data, room, start=(), begin=0):
@@ -383,7 +379,7 @@ def test_the_steps_of_a_nest_come_back_to_the_start():
                 here += int(s.wrap) - (int(steps[k + 1].step) if k + 1 < len(steps) else 0)
             else:
                 break
-        assert (found, here) == (oracle.offsets(as_ints(layout.shape), as_ints(layout.stride)), 0), text
+        assert (found, here) == (oracle.offsets(oracle.plain(layout.shape), oracle.plain(layout.stride)), 0), text
 
 
 # --------------------------------------------------------------------------------------------------- bad input
@@ -419,7 +415,7 @@ A = parse("(_4,_6):(_6,_1)")
         (lambda: emit_copy(A, parse("(_4,_6):(_1@0,_2@1)")), LeafTypeError, "a copy of (_4,_6):(_1@0,_2@1), whose values are coordinates"),
         (lambda: emit_copy(parse("(_4,_6):(_1@0,_2@1)"), A), LeafTypeError, "compose it with the layout of a buffer"),
         (lambda: emit_loops(parse("(_4,_6):(_1@0,_2@1)")), LeafTypeError, "in which coordinates step"),
-        (lambda: emit_loops(xla.lower("f32[6,10]{1,0:T(3,5)(2,2)}")), LeafTypeError, "emit() writes the offset of one"),
+        (lambda: emit_loops(xla.lower("f32[6,10]{1,0:T(3,5)(2,2)}")), LeafTypeError, "write emit(layout), which writes the offset of one"),
         (lambda: emit_loops(A, "python"), LeafTypeError, "loops in python"),
         (lambda: emit_loops(MakeLayout((4, dim("at")))), LeafTypeError, "the name at in loops"),
         (lambda: emit_loops(3), LeafTypeError, "the loops of a int"),

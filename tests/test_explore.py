@@ -386,7 +386,7 @@ def random_value(rng, depth=0):
     if kind < 0.8:
         profile = pick(*corpus.PROFILES)
         shape, stride = (
-            str(corpus.fill(profile, iter(pick(*EXTENTS) for _ in range(9)))).replace(",)", ")").replace("'", "") for _ in range(2)
+            str(oracle.nest(profile, iter(pick(*EXTENTS) for _ in range(9)))).replace(",)", ")").replace("'", "") for _ in range(2)
         )
         return pick("", "", "Sw<2,0,3> o 0 o ") + f"{shape}:{stride}"
     return pick("_", "(_, 4)", "(4:1, _)", "A", "B", "f32[16,M]{1,0:T(8,128)}", "bf16[6,10]{1,0:T(3,5)(2,2)}", *CONSTANTS, *EXTENTS)

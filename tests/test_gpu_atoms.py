@@ -9,6 +9,8 @@ from tla import TlaError, is_injective
 from tla.gpu import MN, CopyAtom, K, MMAAtom, atom, atoms, half
 from tla.gpu.names import names
 
+import oracle
+
 #: One of each map: atoms that differ in their types alone are the same fragments.
 MATRIX = {}
 for found in atoms(kind=MMAAtom):
@@ -19,13 +21,9 @@ SMALL = [a for a in MATRIX.values() if a.shape_mnk[1] in (1, 2, 4, 8, 16, 32, 10
 
 def places(layout, threads):
     """(thread, value) -> index, as an array."""
-    count = int(np.prod([int(n) for n in np.ravel(_flat(layout.shape))])) // threads
+    count = int(oracle.size(layout.shape)) // threads
     thread, value = np.ogrid[:threads, :count]
     return np.broadcast_to(layout(thread, value), (threads, count))
-
-
-def _flat(shape):
-    return [n for s in shape for n in _flat(s)] if isinstance(shape, tuple) else [int(shape)]
 
 
 def held(matrix, where):
@@ -62,7 +60,7 @@ def test_every_atom_multiplies_by_its_fragments(found):
     if found.sparsity:
         a, keep = pruned(a, found.sparsity)
         kept_by_threads(found, keep, m, k)
-    threads = int(np.prod(_flat(found.thr_id.shape)))
+    threads = int(oracle.size(found.thr_id.shape))
     in_a, in_b, in_c = (places(x, threads) for x in (found.A, found.B, found.C))
     left, right = assembled(held(a, in_a), in_a, a.shape), assembled(held(b, in_b), in_b, b.shape)
     if found.sf_vec:
@@ -80,7 +78,7 @@ def kept_by_threads(found, keep, m, k):
     """The metadata of a sparse A, assembled from what the threads hold of it, is all of it."""
     if found.E is None:
         return
-    where = places(found.E, int(np.prod(_flat(found.thr_id.shape))))
+    where = places(found.E, int(oracle.size(found.thr_id.shape)))
     full = np.repeat(keep.reshape(m, -1), k // keep.reshape(m, -1).shape[1], axis=1).astype(float)
     assert (assembled(held(full, where), where, (m, k)) == full).all()
 
@@ -102,9 +100,9 @@ COPIES = [a for a in atoms(kind=CopyAtom) if "Auto" not in a.name and a.name != 
 def test_what_a_copy_reads_it_writes():
     maps = {(found.thr_id, found.src, found.dst): found for found in COPIES if "UTCCP" not in found.name}
     for found in maps.values():
-        if max(map(int, _flat(found.src.shape))) > 5000:
+        if max(map(int, oracle.leaves(found.src.shape))) > 5000:
             continue
-        threads = int(np.prod(_flat(found.thr_id.shape)))
+        threads = int(oracle.size(found.thr_id.shape))
         reads, writes = (np.bincount(places(x, threads).ravel()) > 0 for x in (found.src, found.dst))
         assert np.array_equal(reads, writes), found
 

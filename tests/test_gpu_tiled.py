@@ -42,6 +42,8 @@ from tla.gpu import (
     values_of,
 )
 
+import oracle
+
 rng = np.random.default_rng(0)
 ATOMS = [UniversalFMA[float], atom("SM70_8x8x4_F32F16F16F32_NT"), SM80_16x8x16_F32F16F16F32_TN, SM80_16x8x8_F32TF32TF32F32_TN]
 
@@ -72,14 +74,10 @@ def test_partitions_own_each_element_as_often_as_the_thread_value_layout_says(mm
         whole = MakeTensor(np.arange(4 * shape[0] * shape[1]).reshape(2 * shape[0], 2 * shape[1], order="F"))
         owned = np.bincount(values_of(mma[used].partition(side, whole)).ravel(), minlength=whole.data.size)
         tv = getattr(mma, f"{side}_TV")
-        thread, value = np.ogrid[: mma.threads, : int(np.prod([int(x) for x in np.ravel(_flat(tv[1].shape))]))]
+        thread, value = np.ogrid[: mma.threads, : int(oracle.size(tv[1].shape))]
         tile = np.bincount(np.broadcast_to(tv(thread, value), (mma.threads, value.size)).ravel(), minlength=shape[0] * shape[1])
         assert owned.size == 4 * tile.size
         assert (owned.reshape(2, shape[1], 2, shape[0]) == tile.reshape(1, shape[1], 1, shape[0])).all()
-
-
-def _flat(shape):
-    return [n for s in shape for n in _flat(s)] if isinstance(shape, tuple) else [int(shape)]
 
 
 @pytest.mark.parametrize("mma", [*tiled_mmas()], ids=repr)

@@ -144,3 +144,42 @@ ENTRY %main (a: f32[8]) -> f32[8] {
     assert one == other
     assert len(one) == 4
     assert xla.read_module(io.StringIO(indented)).name == "jit_f"
+
+
+@pytest.mark.parametrize("shift", [0, 1])
+def test_the_lines_of_the_users_program(shift):
+    """From the innermost call outwards. Parents are numbers of frames, 0 for none; since 2025 one more, so that 1 is none."""
+    text = f"""HloModule m
+
+FileNames
+1 "outer.py"
+2 "inner.py"
+
+FunctionNames
+1 "main"
+2 "layer"
+
+FileLocations
+1 {{file_name_id=1 function_name_id=1 line=10 end_line=10 column=1 end_column=9}}
+2 {{file_name_id=2 function_name_id=2 line=20 end_line=20 column=1 end_column=9}}
+
+StackFrames
+1 {{file_location_id=1 parent_frame_id={shift}}}
+2 {{file_location_id=2 parent_frame_id={1 + shift}}}
+3 {{file_location_id=7 parent_frame_id={1 + shift}}}
+
+ENTRY %main {{
+  %a = f32[] parameter(0), metadata={{op_name="x" stack_frame_id=2}}
+  %b = f32[] negate(%a), metadata={{op_name="x" stack_frame_id=1}}
+  %c = f32[] negate(%a), metadata={{source_file="c.py" source_line=7 stack_frame_id=1}}
+  %d = f32[] negate(%a), metadata={{source_file="d.py"}}
+  %e = f32[] negate(%a), metadata={{stack_frame_id=3}}
+  %f = f32[] negate(%a), metadata={{stack_frame_id=9}}
+  ROOT %g = f32[] negate(%a)
+}}
+"""
+    module = xla.read_module(io.StringIO(text))
+    found = {x.instruction.name: [tuple(line) for line in module.frames(x.instruction)] for x in module.computations["main"]}
+    outer, inner = ("outer.py", 10, "main"), ("inner.py", 20, "layer")
+    known = {"a": [inner, outer], "b": [outer], "c": [("c.py", 7, ""), outer], "d": [("d.py", 0, "")], "e": [], "f": [], "g": []}
+    assert found == known

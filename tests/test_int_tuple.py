@@ -8,7 +8,7 @@ import tla
 from tla import Int, IntTuple, LeafTypeError, RangeError, RankError, Shape, Stride, is_static, parse
 
 import oracle
-from corpus import PROFILES, fill, shapes, small_shapes
+from corpus import PROFILES, shapes, small_shapes
 
 SHAPES = list(small_shapes())
 
@@ -52,7 +52,7 @@ def test_predicates_on_all_pairs_of_small_shapes():
     for a, b in itertools.product(some, some):
         assert tla.compatible(a, b) is coordinates_fit(a, b), (a, b)
     for a, b in itertools.product(PROFILES, PROFILES):
-        x, y = (fill(p, itertools.repeat(1)) for p in (a, b))
+        x, y = (oracle.nest(p, itertools.repeat(1)) for p in (a, b))
         assert tla.congruent(x, y) is (a == b)
         assert tla.weakly_congruent(x, y) is coordinates_fit(x, y)
     assert tla.weakly_compatible(4, (4, 6)) is True
@@ -128,7 +128,7 @@ def test_deep_nesting_is_refused_and_no_crash():
 def test_ceil_div_round_up_and_shape_div_on_tuples():
     for shape in SHAPES:
         for n in (1, 2, 3, 5):
-            per_leaf = fill(shape, itertools.repeat(n))
+            per_leaf = oracle.nest(shape, itertools.repeat(n))
             divided, rounded = tla.ceil_div(shape, per_leaf), tla.round_up(shape, per_leaf)
             for a, q, r in zip(*map(oracle.leaves, (shape, divided, rounded))):
                 assert q == -(-a // n)

@@ -16,7 +16,7 @@ import tla
 from tla import Int, Layout, TlaError
 
 import oracle
-from corpus import count, fill, integers, profiles
+from corpus import count, integers, profiles
 
 
 @st.composite
@@ -37,7 +37,7 @@ def layouts(draw, compact=False):
     else:
         strides = [draw(st.sampled_from((0, 1, 2, 3, 4, 6, 8, 12, 2**20, 2**40, -1, -8))) for _leaf in range(n)]
     leaf = [draw(integers(x, x)) for x in extents + strides]
-    return Layout(fill(profile, iter(leaf[:n])), fill(profile, iter(leaf[n:])))
+    return Layout(oracle.nest(profile, iter(leaf[:n])), oracle.nest(profile, iter(leaf[n:])))
 
 
 def places(layout):

@@ -252,6 +252,56 @@ ENTRY %main (a: f32[1024,128], q.1: f32[8,128]) -> f32[8,128] {
     assert {b.name for b in memory.buffers} == {"a", "q.1", "c", "r"}
 
 
+def test_fusions_whose_text_is_odd_have_no_alias_and_no_raw_error():
+    """What cannot be followed to a parameter is new memory: an instruction without operands, a parameter without a number."""
+    text = """HloModule m, is_scheduled=true
+%f (p: f32[1024,128], q: f32[8,128]) -> f32[1024,128] {
+  %p = f32[1024,128]{1,0:T(8,128)} parameter(0)
+  %q = f32[8,128]{1,0:T(8,128)} parameter(1)
+  ROOT %d = f32[1024,128]{1,0:T(8,128)} dynamic-update-slice(%p, %q, %q, %q)
+}
+ENTRY %main (a: f32[1024,128], q.1: f32[8,128]) -> f32[1024,128] {
+  %a = f32[1024,128]{1,0:T(8,128)} parameter(0)
+  %q.1 = f32[8,128]{1,0:T(8,128)} parameter(1)
+  %c = f32[1024,128]{1,0:T(8,128)} copy(%a)
+  ROOT %u = f32[1024,128]{1,0:T(8,128)} fusion(%c, %q.1), kind=kLoop, calls=%f
+}
+"""
+    assert {b.name for b in xla.memory(io.StringIO(text)).buffers} == {"a", "q.1", "c"}
+    for odd in ("bitcast()", "iota(), iota_dimension=0", "parameter()", "get-tuple-element(), index=0"):
+        memory = xla.memory(io.StringIO(text.replace("parameter(0)", odd, 1)))
+        assert {b.name for b in memory.buffers} == {"a", "q.1", "c", "u"}, odd
+
+
+def test_what_a_recv_gives_is_its_first_part():
+    """recv gives (data, context, token), recv-done (data, token): the data are in one buffer from the one to the end of the other."""
+    text = """HloModule m, is_scheduled=true
+ENTRY %main (a: f32[1024,128]) -> f32[1024,128] {
+  %a = f32[1024,128]{1,0:T(8,128)} parameter(0)
+  %t = token[] after-all()
+  %s = (f32[1024,128]{1,0:T(8,128)}, u32[]{:T(128)S(2)}, token[]) recv(%t), channel_id=1
+  %e = (f32[1024,128]{1,0:T(8,128)}, token[]) recv-done(%s), channel_id=1
+  %g = f32[1024,128]{1,0:T(8,128)} get-tuple-element(%e), index=0
+  ROOT %r = f32[1024,128]{1,0:T(8,128)} negate(%g)
+}
+"""
+    buffers = {b.name: b for b in xla.memory(io.StringIO(text)).buffers}
+    assert buffers["s{0}"].bytes == ARRAY
+    assert (buffers["s{0}"].first, buffers["s{0}"].last) == (2, 5)
+    assert {name for name in buffers if "e" in name} == set()
+
+
+def test_names_of_memory_spaces():
+    """Those of TPUs by the number n of S(n); and those of the compiler's memory usage report, which names numbers alone."""
+    lines = "".join(f"  %a{n} = f32[8,128]{{1,0:T(8,128)S({n})}} parameter({n})\n" for n in range(10))
+    text = f"HloModule m, is_scheduled=true\nENTRY %main {{\n{lines}  ROOT %r = f32[8,128]{{1,0:T(8,128)}} negate(%a0)\n}}\n"
+    memory = xla.memory(io.StringIO(text))
+    names = "HBM,VMEM,sync flags,CMEM,constants,host,SMEM,S(7),SparseCore sync flags,S(9)".split(",")
+    reported = "default vmem smem hbm host cmem color_6 color_7 color_8 color_9".split()
+    assert [(memory.peak[n].name, memory.peak[n].reported_name) for n in range(10)] == [*zip(names, reported)]
+    assert [w.split(": ")[1].split(" is ")[0] for w in memory.warnings] == ["memory space S(7)", "memory space S(9)"]
+
+
 def test_a_result_overwrites_an_operand_only_if_nobody_reads_that_later():
     """`aliasing_operands` is leave, no order: of a loop over rows XLA has copy.4 and add.32, which has such a note, at two places."""
     note = 'backend_config={"aliasing_operands":{"lists":[{"indices":["0","2"]}]}}'

@@ -122,3 +122,78 @@ def test_refused(given):
     with pytest.raises(TlaError) as caught:
         parse(given)
     assert caught.value.reason.fix
+
+
+# ------------------------------------------------------------------------------------------------ tables as CuTe prints them
+
+
+@pytest.mark.parametrize(
+    ("values", "row"),
+    [
+        (np.array([[True, False]]), "  1  0"),
+        (np.array([[-3, 100]], np.int8), "   -3  100"),
+        (np.array([[0, 65535]], np.uint16), "    065535"),
+        (np.array([[-(2**40), 7]]), "-1099511627776    7"),
+        (np.array([[1.5, -2]], np.float16), "    1.50   -2.00"),
+        (np.array([[1.5, -2]], np.float32), "  1.50e+00 -2.00e+00"),
+        (np.array([[1.5, -2]]), "  1.500e+00 -2.000e+00"),
+    ],
+    ids=lambda x: getattr(x, "dtype", None) and str(x.dtype),
+)
+def test_elements_are_written_as_cute_does(values, row, capsys):
+    """pretty_print of print_tensor.hpp: %3d of bool, %5d of integers, %8.2f of half, %10.2e of float, %11.3e of double."""
+    tla.print_tensor(values, print_type=False)
+    assert capsys.readouterr().out == row + "\n"
+
+
+@pytest.mark.parametrize(
+    ("shape", "lines"),
+    [
+        ((3,), ["    0", "    1", "    2"]),
+        ((2, 3), ["    0    2    4", "    1    3    5"]),
+        ((1, 2, 2), ["    0    1", "----------", "    2    3"]),
+        ((1, 2, 1, 2), ["    0    1", "==========", "    2    3"]),
+        ((1, 1, 2, 2), ["    0", "-----", "    1", "=====", "    2", "-----", "    3"]),
+        ((0, 2), []),
+        ((2, 2, 0), []),
+    ],
+)
+def test_slices_of_a_tensor_are_apart_by_rules(shape, lines, capsys):
+    """print_tensor.hpp: a row for each index of mode 0; between slices of mode 2 a rule of - and of mode 3 one of =, 5 a column."""
+    tla.print_tensor(tla.make_tensor(0, shape), print_type=False)
+    assert capsys.readouterr().out.splitlines() == lines
+
+
+def test_what_is_not_valid_is_a_dot(capsys):
+    tla.print_tensor(tla.GetTile(tla.MakeTensor(np.arange(6, dtype=np.int32), tla.MakeLayout((2, 3), (3, 1))), (0, 1), (2, 4)), False)
+    assert capsys.readouterr().out.splitlines() == ["    1    2    .    .", "    4    5    .    ."]
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "says"),
+    [
+        (lambda: tla.print_tensor(tla.make_tensor(0, (1, 1, 1, 1, 1))), tla.RankError, "a tensor of rank 1 to 4"),
+        (lambda: tla.print_tensor(tla.make_tensor(0, ())), tla.RankError, "a tensor of rank 1 to 4"),
+        (lambda: tla.print_tensor(tla.make_tensor(0, (257, 256))), tla.RangeError, "65,536 elements at most"),
+        (lambda: tla.print_tensor(tla.make_tensor(0, (tla.dim("M"), 2))), tla.RangeError, "known sizes"),
+        (lambda: tla.print_layout(parse("4:1")), tla.RankError, "a layout of rank 2"),
+        (lambda: tla.print_layout(parse("(2,2,2):(1,2,4)")), tla.RankError, "a layout of rank 2"),
+        (lambda: tla.print_layout(parse("(257,256):(1,257)")), tla.RangeError, "65,536 cells at most"),
+        (lambda: tla.print_layout(tla.MakeLayout((tla.dim("M"), 2))), tla.RangeError, "known sizes"),
+        (lambda: tla.print_layout(tla.MakeLayout((2, tla.dim("M")))), tla.RangeError, "known sizes"),
+    ],
+)
+def test_tables_that_are_none_are_refused(make, error, says):
+    with pytest.raises(error, match=says):
+        make()
+
+
+def test_the_widest_table_and_cells_of_one_width(capsys):
+    tla.print_layout(parse("(256,256):(1,256)"))
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 2 + 2 * 256 + 1
+    assert lines[-2] == "255  " + "".join(f"| {255 + 256 * j:>5} " for j in range(256)) + "|"
+    tla.print_layout(parse("(1,2):(7,-9)"))
+    assert capsys.readouterr().out.splitlines()[3].split("|")[1:-1] == ["  0 ", " -9 "]
+    tla.print_layout(parse("(1,2):(1@0,10@1)"))
+    assert capsys.readouterr().out.splitlines()[3] == " 0  |  (0,0) | (0,10) |"

@@ -54,7 +54,7 @@ def test_the_blocks_of_each_core_are_those_of_the_headers(name):
 @pytest.mark.parametrize("kind", PRODUCTS, ids=str)
 def test_every_element_is_multiplied_once(kind):
     """Over all blocks, each (m, n, k) of the problem in exactly one, also where there are more cores than blocks."""
-    for problem, cores, arguments in itertools.product(((1, 1, 1), (20, 33, 9)), (3, 50), ((2, 1), (3, 0))):
+    for problem, cores, arguments in itertools.product(((1, 1, 1), (20, 33, 9)), (3, 4, 50), ((2, 1), (3, 0))):
         swizzle = with_arguments(kind, *arguments)
         more = {"splitkFactor": 2} if kind.splits else {}
         s = swizzle(problem, (8, 8, 4), cores=cores, **more)
@@ -126,11 +126,20 @@ def test_groups_and_batches_roll_over_the_cores():
         lambda: SingleCoreSplitkGemmIdentityBlockSwizzle((4, 4, 10**9), (4, 4, 1)).table,
         lambda: SplitkGemmIdentityBlockSwizzle((4, 4, 10**9), (4, 4, 1), splitkFactor=10**9).order(),
         lambda: grouped([(10**6, 10**6, 4)], (128, 128, 4)),
+        lambda: GemmIdentityBlockSwizzle((4, 4, 4), (4, 4, 4), cores=2**20),
+        lambda: GemmIdentityBlockSwizzle((1024, 1024, 4), (1, 1, 4)).numbered,
+        lambda: GemmIdentityBlockSwizzle((2**20, 1, 4), (1, 1, 4)).strips,
+        lambda: SplitkGemmIdentityBlockSwizzle((4, 4, 4), (4, 4, 4), splitkFactor=2**20),
     ],
 )
 def test_more_blocks_than_memory_should_hold_are_refused(make):
     with pytest.raises(RangeError, match="take larger tiles"):
         make()
+
+
+def test_just_less_is_taken():
+    assert GemmIdentityBlockSwizzle((4, 4, 4), (4, 4, 4), cores=2**20 - 1).cores == 2**20 - 1
+    assert len(ascend.EpilogueHorizontalTileSwizzle((2**20 - 1, 1), (1, 1)).strips) == 1
 
 
 def test_the_blocks_of_a_convolution_are_places_by_channels():

@@ -52,7 +52,8 @@ from tla import (
 from tla.ascend import half
 from tla.codegen import source
 
-from corpus import PROFILES, count, fill
+import oracle
+from corpus import PROFILES, count
 
 SYSTEMS = ("cute_cpp", "cute_dsl", "tla_cpp", "catlass_dsl", "xla")
 
@@ -65,7 +66,9 @@ def random_layout(rng, strides, largest=6):
 
     def integers(choose):
         values = [choose() for _ in range(count(profile))]
-        return fill(profile, iter([n if isinstance(n, Int) or not isinstance(n, int) or rng.random() < 0.4 else Int[n]() for n in values]))
+        return oracle.nest(
+            profile, iter([n if isinstance(n, Int) or not isinstance(n, int) or rng.random() < 0.4 else Int[n]() for n in values])
+        )
 
     return Layout(integers(lambda: rng.randint(1, largest)), integers(strides))
 
@@ -143,10 +146,6 @@ def coordinates(layout):
         yield idx2crd(k, layout.shape)
 
 
-def dynamic(x):
-    return tuple(map(dynamic, x)) if isinstance(x, tuple) else int(x)
-
-
 # -------------------------------------------------------------------------------------------------------- C++
 
 PROGRAM = """
@@ -209,7 +208,7 @@ def compiled(tmp_path, shown, sizes):
 
 def call(layout):
     """The arguments of show() for a layout and some coordinates, and what is to be printed."""
-    coords = [Coord(*c) if isinstance(c, tuple) else c for c in map(dynamic, coordinates(layout))]
+    coords = [Coord(*c) if isinstance(c, tuple) else c for c in map(oracle.plain, coordinates(layout))]
     arguments = ", ".join(source(x, "cute_cpp") for x in (layout, *coords))
     return arguments, [str(layout), *(str(layout(c)) for c in coords)]
 
@@ -515,7 +514,7 @@ def test_text_of_xla_is_the_same_map():
         ),
         (
             lambda: source((-M - 1) % (N + 3), "cute_dsl"),
-            "(-M-1)%(N+3), which this language rounds toward zero\n  expected  0 <= -M-1\n  fix       divide what is 0 or more",
+            "(-M-1)%(N+3), which this language rounds toward zero\n  expected  0 <= -M-1\n  fix       add a multiple of N+3 first, so that it is",
         ),
         (
             lambda: source(MakeLayout(dim("register")), "tla_cpp"),
@@ -539,11 +538,11 @@ def test_text_of_xla_is_the_same_map():
         ),
         (
             lambda: source(parse("Sw<3,4,3> o _0 o (8,8):(8,1)"), "tla_cpp"),
-            "Sw<3,4,3> o _0 o (8,8):(8,1) as source of TLA\n  expected  a plain layout: TLA has no other\n  fix       write CuTe, or compose its parts",
+            'Sw<3,4,3> o _0 o (8,8):(8,1) as source of TLA\n  expected  a plain layout: TLA has no other\n  fix       write source(x, "cute_cpp")',
         ),
         (
             lambda: source(parse("(4,8):(1@0,1@1)"), "tla_cpp"),
-            "the stride 1@0 as source of TLA\n  expected  integers: TLA has no coordinates as strides\n  fix       write CuTe",
+            'the stride 1@0 as source of TLA\n  expected  integers: TLA has no coordinates as strides\n  fix       write source(x, "cute_cpp")',
         ),
         (
             lambda: source(MakeLayout((4, ()), (1, ())), "tla_cpp"),
@@ -556,7 +555,7 @@ def test_text_of_xla_is_the_same_map():
         (
             lambda: source(parse("(2,2):(1,1) o 0 o (2,2):(1,1) o 0 o 2:1"), "cute_dsl"),
             "(2,2):(1,1) o 0 o (2,2):(1,1) o 0 o 2:1 as source of the CuTe DSL\n"
-            "  expected  one map after a plain layout\n  fix       compose its parts, or write C++",
+            '  expected  one map after a plain layout\n  fix       write source(x, "cute_cpp")',
         ),
     ],
 )

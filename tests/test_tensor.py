@@ -27,12 +27,8 @@ from tla import (
 )
 
 import oracle
-from corpus import fill, profiles, small_shapes
+from corpus import profiles, small_shapes
 from night import amount
-
-
-def plain(x):
-    return tuple(map(plain, x)) if isinstance(x, tuple) else int(x)
 
 
 def swizzled(bits, base, shift, n):
@@ -52,7 +48,7 @@ class Model:
         layout, swizzle = t.layout, None
         if isinstance(layout, ComposedLayout):
             swizzle, base, layout = layout.outer, int(layout.offset), layout.inner
-        shape, stride, offset = plain(layout.shape), plain(layout.stride), int(t.offset)
+        shape, stride, offset = oracle.plain(layout.shape), oracle.plain(layout.stride), int(t.offset)
 
         def function(c):
             place = oracle.offset(c if isinstance(shape, tuple) else c[0], shape, stride)
@@ -60,7 +56,7 @@ class Model:
                 place = swizzled(int(swizzle.bits), int(swizzle.base), int(swizzle.shift), base + place)
             return place + offset
 
-        return cls(t.data, function, plain(tuple(t.coord)), plain(tuple(t.origin_shape)))
+        return cls(t.data, function, oracle.plain(tuple(t.coord)), oracle.plain(tuple(t.origin_shape)))
 
     def offsets(self):
         return {c: self.function(tuple(s + x for s, x in zip(self.start, c))) for c in itertools.product(*map(range, self.valid))}
@@ -206,8 +202,8 @@ def test_a_nested_coordinate_is_an_element_and_a_slice_inside_of_a_mode():
 def tensors(draw):
     shape = draw(profiles())
     leaves = [draw(st.integers(1, 5)) for _n in oracle.leaves(shape)]
-    shape = fill(shape, iter(leaves))
-    strides = fill(shape, iter([draw(st.integers(-9, 9)) for _n in leaves]))
+    shape = oracle.nest(shape, iter(leaves))
+    strides = oracle.nest(shape, iter([draw(st.integers(-9, 9)) for _n in leaves]))
     layout = Layout(shape, strides)
     lo = min(oracle.offsets(shape, strides))
     hi = max(oracle.offsets(shape, strides))
@@ -325,7 +321,7 @@ def test_refused_with_a_reason(name):
 
 WRITES = {
     "an index past": (lambda t: t.__setitem__((4, 0), 1), "index 4 of mode 0"),
-    "a slice": (lambda t: t.__setitem__((_, 0), 1), "write copy(x, t[_, 1]), or fill(t[_, 1], x)"),
+    "a slice": (lambda t: t.__setitem__((_, 0), 1), "write copy(x, t[_, 1]), or oracle.nest(t[_, 1], x)"),
     "a float": (lambda t: t.__setitem__((0, 0), 1.5), "elements of float64 into int32"),
     "too large": (lambda t: t.__setitem__((0, 0), 2**31), "-2147483648 to 2147483647"),
     "an array": (lambda t: t.__setitem__((0, 0), np.zeros(2, np.int32)), "one value"),

@@ -31,6 +31,7 @@ from tla.core.basis import ArithmeticTuple, as_coordinate
 from tla.gpu import GMMA, half, make_tma_copy, tma_partition
 from tla.gpu.elements import as_element, double, float, uint8
 
+import oracle
 from truth import rows
 
 NIGHT = os.environ.get("HYPOTHESIS_PROFILE") == "night"
@@ -150,7 +151,7 @@ def test_every_element_lands_where_the_layout_says():
         size = element.bits // 8
         memory = np.arange(1, 1 + int(offsets(gmem).max()) + 1 if offsets(gmem).size else 1)
         boxes, into = tma.partition_S(tma.tma_tensor).layout, tma.partition_D(smem).layout
-        count = int(np.prod([*map(int, _sizes(boxes[0].shape))])) // math.prod(tma.map.box)
+        count = int(oracle.size(boxes[0].shape)) // math.prod(tma.map.box)
         tiles = [-(-n // t) for n, t in zip(gmem.shape, tile)]
         coord = [rng.randrange(n) for n in tiles]
         buffer = np.full(math.prod(tile), -1)
@@ -165,14 +166,6 @@ def test_every_element_lands_where_the_layout_says():
         assert (buffer[image] == wanted).all(), (str(gmem), str(smem))
         done += 1
     assert done > (2000 if NIGHT else 150)
-
-
-def _sizes(shape):
-    if isinstance(shape, tuple):
-        for m in shape:
-            yield from _sizes(m)
-    else:
-        yield shape
 
 
 def test_our_own_reading_of_the_map_is_the_simulation():

@@ -7,10 +7,11 @@ import re
 
 import numpy as np
 import pytest
-from transfer_oracle import executed
+from transfer_oracle import executed, offset_of
 
-from tla import GetTile, LeafTypeError, MakeLayout, MakeLayoutFmap, MakeTensor, RangeError, TlaError, Unproven, ascend, dim
+from tla import GetTile, Layout, LeafTypeError, MakeLayout, MakeLayoutFmap, MakeTensor, RangeError, TlaError, Unproven, ascend, dim
 from tla.ascend import AtlasA2, TransferInstruction, fits, half, nZ, transfer, zN, zZ
+from tla.ascend.architecture import position_of
 
 from truth import rows
 
@@ -30,7 +31,7 @@ def require_copied(src, dst, instructions):
     extents = src.origin_shape if src.position == "GM" else dst.origin_shape
     for coord in itertools.product(*map(range, extents)):
         inside = dst if dst.position != "GM" else src
-        assert moved.pop(_offset(dst, coord)) == _offset(src, coord), (coord, inside)
+        assert moved.pop(offset_of(dst, coord)) == offset_of(src, coord), (coord, inside)
     if dst.position == "GM":
         assert not moved
     else:
@@ -40,10 +41,6 @@ def require_copied(src, dst, instructions):
             + instructions.beyond * 8 // instructions[0].element.bits
         )
         assert all(0 <= to <= end for to in moved)
-
-
-def _offset(t, coord):
-    return int(t.offset) + int(t.layout(tuple(int(s) + c for s, c in zip(t.coord, coord))))
 
 
 def _padded_shape(t):
@@ -321,6 +318,12 @@ def test_elements_of_four_bits_are_moved_as_bytes(tag, inner):
         transfer(odd, at("L1", MakeLayout[ascend.int4b, inner](rows_, columns)))
 
 
+def test_rows_of_an_even_number_are_not_the_advice_where_they_are_even():
+    src, dst = (at(place, MakeLayout[ascend.int4b, tag](80, 128)) for place, tag in (("L1", zN), ("L0B", nZ)))
+    with pytest.raises(Unproven, match=r"begin tiles at whole blocks.* moves whole: \(128,128\)"):
+        transfer(src, dst)
+
+
 def test_four_bits_are_transposed_in_squares_of_64():
     src, dst = at("L1", MakeLayout[ascend.int4b, zN](128, 100)), at("L0B", MakeLayout[ascend.int4b, nZ](128, 100))
     made = transfer(src, dst)
@@ -390,12 +393,42 @@ def test_what_does_not_fit_is_refused():
         )
 
 
+def test_bytes_behind_the_tile_are_told():
+    """Squares that a transpose moves whole: of 37 rows of bytes it writes 64, of which the tile has 48. Units of 32 bytes of a vector."""
+    sides = [at("L1", MakeLayout[ascend.int8, nZ](37, 140)), at("L0A", MakeLayout[ascend.int8, zN](37, 140))]
+    assert transfer(*sides, "Ascend950").beyond == 16 * 32
+    whole = MakeLayout[ascend.int8, zN](64, 140)
+    sides[1] = at("L0A", Layout(whole.shape, whole.stride, origin_shape=(37, 140)))
+    assert transfer(*sides, "Ascend950").beyond == 0
+    for n, beyond in ((16, 0), (20, 24), (32, 0), (33, 30)):
+        assert transfer(at("GM", MakeLayout(n)), at("L1", MakeLayout(n)), element=half).beyond == beyond
+    assert transfer(at("GM", MakeLayout[half, zN](20, 30)), at("L1", MakeLayout[half, zN](20, 30))).beyond == 0
+
+
 def test_no_valid_element_is_no_instruction():
     gm = GetTile(MakeTensor(None, MakeLayout[half, zN](32, 32), position="GM"), (32, 0), (16, 16))
     assert transfer(gm, MakeTensor(None, MakeLayout[half, zN](16, 16), position="L1")) == ()
 
 
 # ---------------------------------------------------------------------------------------------------------- architectures
+
+
+def test_the_buffers_of_the_architectures():
+    """Sizes [KiB]: `Catlass::Arch` of arch.hpp. What addresses are aligned to [bytes]: AscendC's manual, of DataCopy, LoadData and
+    Fixpipe. Positions: `TPosition`; on Ascend950 the scales beside L0A and L0B have no name there."""
+    a2 = {"L1": 512, "L0A": 64, "L0B": 64, "L0C": 128, "UB": 192, "Bias": 1, "FixBuf": 7}
+    wide = {"L1": 512, "L0A": 64, "L0B": 64, "L0C": 256, "UB": 248, "Bias": 4, "FixBuf": 16, "L0AMx": 4, "L0BMx": 4}
+    for arch, name, sizes, cores in (
+        (AtlasA2, "AtlasA2", a2, (20, 24)),
+        (ascend.AtlasA3, "AtlasA3", a2, (20, 24)),
+        (ascend.Ascend950, "Ascend950", wide, (32,)),
+    ):
+        assert (arch.name, {**arch.sizes}, arch.cores) == (name, {place: kib * 1024 for place, kib in sizes.items()}, cores)
+        by_64 = {"L0C": 64, "Bias": 64, "FixBuf": 128, "L0A": 512, "L0B": 512, "GM": 1}
+        assert {**arch.alignment} == {**dict.fromkeys(("L1", "UB", "L0AMx", "L0BMx"), 32), **by_64}
+    names = {"GM": "GM", "A1": "L1", "A2": "L0A", "B1": "L1", "B2": "L0B", "C1": "L1", "CO1": "L0C", "C2": "Bias", "VECCALC": "UB"}
+    names |= {"VECIN": "UB", "VECOUT": "UB", "C2PIPE2GM": "FixBuf", "L0AMx": "L0AMx", "L0BMx": "L0BMx"}
+    assert {theirs: position_of(theirs) for theirs in names} == names
 
 
 def test_tiles_that_fit():
@@ -405,6 +438,11 @@ def test_tiles_that_fit():
     with pytest.raises(RangeError, match="262144 bytes in L0C of AtlasA2: 262144"):
         fits({"L0C": ((256, 256), 32)})
     assert fits({"L0C": ((256, 256), 32)}, "Ascend950")["L0C"].free == 0
+    for small, used in ((((3,), ascend.int4b), 32), (((32,), ascend.int8), 32), (((33,), ascend.int8), 64), ((tile, half), 65536)):
+        assert fits({"L1": small}, AtlasA2, {"L0A": 2})["L1"].used == used  # in whole units of 32 bytes, and once
+    with pytest.raises(RangeError, match="take tiles that are 32 bytes smaller, or fewer stages"):
+        fits({"L1": (512 * 1024 + 1, 8)})
+    assert fits({"L1": (512 * 1024, 8), "L0B": (32 * 1024, 16)}, stages=1)["L0B"].free == 0
     with pytest.raises(LeafTypeError, match="the architecture A5"):
         fits({}, "A5")
     with pytest.raises(TlaError):

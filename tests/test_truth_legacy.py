@@ -5,14 +5,10 @@ from collections import Counter
 import tla
 from tla import GetTileLayout, MakeLayout, ascend, parse
 
-from truth import rows
+from truth import element, rows
 
 # The sizes of the convolution tags, in the order of their names.
 NAMED = {"NDC1HWC0": ("N", "D", "C1", "H", "W", "C0"), "KDC1KHKWN1N0C0": ("KdC1KhKw", "N1", "N0", "C0")}
-
-
-def element(row):
-    return getattr(ascend, row["element"]) if "element" in row else 16
 
 
 def made(row, **options):

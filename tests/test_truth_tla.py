@@ -14,7 +14,7 @@ import tla
 from tla import GetTileLayout, MakeLayout, MakeLayoutTile, ascend, crd2offset, offsets, parse
 from tla.ascend import half
 
-from truth import agrees, answer, rows
+from truth import agrees, answer, element, rows
 
 ARITHMETIC = {
     "add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": operator.floordiv, "mod": operator.mod, "and": operator.and_,
@@ -46,10 +46,6 @@ def coordinate(text):
 
 def tag(args):
     return getattr(ascend, args["tag"])
-
-
-def element(args):
-    return getattr(ascend, args["element"]) if "element" in args else 16
 
 
 def from_tag(a):

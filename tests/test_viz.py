@@ -49,9 +49,10 @@ from tla.gpu import (
 )
 from tla.viz import Scene, draw, draw_threads, html, save, svg, text, tikz
 from tla.viz.colouring import RULES
-from tla.viz.colours import HUES, RAMP, TINTS, ink, ramp, rgb, tint
-from tla.viz.drawable import levels, steps
+from tla.viz.colours import HUES, RAMP, TINTS, colour, ink, ramp, rgb, tint
+from tla.viz.drawable import Subject, Tiling, levels, steps
 from tla.viz.placement import CHARACTER, FAINT, place
+from tla.viz.scene import Axis, Cell, Figure, Grid
 from tla.viz.svg import HATCH, STROKES
 
 import oracle
@@ -60,6 +61,21 @@ SEED = "((_4,_2),(_4,_3)):((_4,_16),(_1,_32))"
 SMEM = "Sw<3,3,3> o _0 o (_8,_64):(_64,_1)"
 ROWS = parse("(_8,_12):(_12,_1)")
 MOVE = xla.relayout("f32[8,12]{1,0}", "f32[8,12]{1,0:T(4,4)}")
+
+
+def by_hand():
+    """What no layout has at once: headers wider than cells, names in columns, levels 0 to 3, a table with a gap, a legend of many."""
+    cells = ((Cell("0"), Cell("1", tint(1)), Cell("", None, True)), (Cell("T0\nV1\n+3", tint(1)), Cell("3", tint(1)), Cell("", None, True)))
+    wide = Grid(Axis((("0", "up"), ("1", "down")), (0, 3)), Axis((("0",), ("100000",), ("2",)), (0, 1, 2)), cells, "(_,_,0) of a grid")
+    plain_ = Grid(Axis((("",), ("",)), (2, 0)), Axis((("",),) * 3, (3, 0, 1)), cells)
+    table = Figure("a table", (), (wide, plain_, wide), 2)
+    empty = Figure(
+        "no elements, and a title that is longer than all that is below it", ("a note",), (Grid(Axis((), ()), Axis((), ()), ()),)
+    )
+    beside = Figure("side by side", ("a note", "and another"), (wide,) * 6)
+    legend = tuple((tint(k), f"the tile of number {k}") for k in range(24))
+    return Scene((table, empty, beside), legend, "colours: by hand")
+
 
 SCENES = {
     "seed": lambda: draw(parse(SEED)),
@@ -102,9 +118,12 @@ SCENES = {
 }
 
 
-@pytest.mark.parametrize("name", SCENES)
+DRAWN = {**SCENES, "by_hand": by_hand}
+
+
+@pytest.mark.parametrize("name", DRAWN)
 def test_golden(golden, name):
-    scene = SCENES[name]()
+    scene = DRAWN[name]()
     golden(f"viz/{name}.txt", text(scene) + "\n")
     golden(f"viz/{name}.svg", svg(scene))
 
@@ -116,11 +135,21 @@ def test_golden_of_the_other_targets(golden, name):
     golden(f"viz/{name}.ansi", text(SCENES[name](), color=True) + "\n")
 
 
+@pytest.mark.parametrize(
+    ("name", "form"),
+    [
+        ("256", {"color": 256}),
+        ("16", {"color": 16}),
+        ("8", {"color": 8}),
+        ("ascii", {"ascii": True}),
+        ("narrow", {"width": 30, "color": 7}),
+    ],
+)
+def test_golden_of_what_terminals_show(golden, name, form):
+    golden(f"viz/by_hand_{name}.ansi", text(by_hand(), **form) + "\n")
+
+
 # ------------------------------------------------------------------------------------------------- right
-
-
-def plain(x):
-    return tuple(map(plain, x)) if isinstance(x, tuple) else int(x)
 
 
 @pytest.mark.parametrize(
@@ -132,7 +161,7 @@ def test_every_cell_is_what_the_definition_says(layout):
     layout = parse(layout)
     (figure,) = draw(layout).figures
     cells = [c.text for g in figure.grids for column in zip(*g.cells) for c in column]
-    assert [*map(int, cells)] == oracle.offsets(plain(layout.shape), plain(layout.stride))
+    assert [*map(int, cells)] == oracle.offsets(oracle.plain(layout.shape), oracle.plain(layout.stride))
 
 
 def test_text_and_svg_say_the_same_as_the_scene():
@@ -153,9 +182,9 @@ def test_text_and_svg_say_the_same_as_the_scene():
 def test_borders_are_where_blocks_begin():
     for shape in ("(4,2)", "(2,3,2)", "(1,4)", "(4,1,2)", "(2,(1,3),2)", "8", "1", "(2,2,2,2)"):
         shape = parse(shape)
-        extents = [*oracle.leaves(plain(shape))]
+        extents = [*oracle.leaves(oracle.plain(shape))]
         blocks = steps(shape)
-        found = [*levels(range(oracle.size(plain(shape))), blocks)]
+        found = [*levels(range(oracle.size(oracle.plain(shape))), blocks)]
         for k in range(1, len(found)):
             carries = 0  # how many digits go back to 0 at k, of those that count
             rest = k
@@ -195,7 +224,7 @@ def test_tensors_are_drawn_where_they_start():
     for tensor in (whole, GetTile(whole, (4, 8), (4, 4)), GetTile(whole, (2, 6), (4, 8)), GetTile(whole, (3, 1), (5, 3))):
         (figure,) = draw(tensor).figures
         (grid,) = figure.grids
-        start = plain(tuple(tensor.coord))
+        start = oracle.plain(tuple(tensor.coord))
         rows, columns = tensor.origin_shape
         for i, row in enumerate(grid.cells):
             for j, cell in enumerate(row):
@@ -215,6 +244,24 @@ def test_tensors_are_drawn_where_they_start():
 
 def fills(figure):
     return {c.text: c.fill for g in figure.grids for row in g.cells for c in row}
+
+
+def test_tiles_that_come_again_have_their_colours_again():
+    """A raked product: after so many tiles of a mode the first comes again; the start moves the first tile."""
+    for counts, start, numbers in (
+        ((), (), [0, 0, 1, 1, 2, 2, 3, 3]),
+        ((0,), (), [0, 0, 1, 1, 2, 2, 3, 3]),
+        ((3,), (), [0, 0, 1, 1, 2, 2, 0, 0]),
+        ((2,), (), [0, 0, 1, 1, 0, 0, 1, 1]),
+        ((9,), (), [0, 0, 1, 1, 2, 2, 3, 3]),
+        ((2,), (1,), [0, 1, 1, 0, 0, 1, 1, 0]),
+        ((), (3,), [0, 1, 1, 2, 2, 3, 3, 4]),
+    ):
+        (figure,) = draw(Subject(parse("(8):(1)"), "", start=start, tiling=Tiling((2,), counts))).figures
+        assert [cell.fill for cell in figure.grids[0].cells[0]] == [tint(n) for n in numbers]
+    for tiling in (Tiling((8,)), Tiling((1,), (1,))):  # one tile is all of it
+        (figure,) = draw(Subject(parse("(8):(1)"), "", tiling=tiling)).figures
+        assert {cell.fill for cell in figure.grids[0].cells[0]} == {None}
 
 
 def test_one_colour_is_one_place_in_memory():
@@ -341,6 +388,9 @@ def test_more_than_eight_colours_have_numbers():
     ):
         assert {*itertools.chain(*marks(few.figures[0]))} == {""}
         assert "number" not in few.caption
+    for rule in ("thread", lambda coord, _offset: coord[0]):
+        assert {row[0] for row in marks(draw(parse("(4097,1):(1,0)"), color_by=rule).figures[0])} == {""}
+        assert len({row[0] for row in marks(draw(parse("(4096,1):(1,0)"), color_by=rule).figures[0])}) == 4096
     drawn = ET.fromstring(svg(banks)).iter("{http://www.w3.org/2000/svg}text")
     assert sorted(x.text for x in drawn if x.get("font-size") == "8") == sorted(itertools.chain(*marks(banks.figures[0])))
     plain_text, raised = text(banks), text(banks, color=16)
@@ -426,6 +476,26 @@ def test_the_hues_are_told_apart(sight):
     assert min(np.linalg.norm(a - b) for a, b in itertools.combinations(seen, 2)) > 12  # 2.3 is just noticed
 
 
+def test_the_colours_are_these(golden):
+    """Okabe and Ito's hues in their strengths, and the ramp: a change of one is to be seen beside the others."""
+    lines = [f"{k:>2} {tint(k)} {ink(tint(k))}" for k in range(TINTS)] + [f"ramp {k:>2} {ramp(k)} {ink(ramp(k))}" for k in range(RAMP)]
+    golden("viz/colours.txt", "\n".join([*lines, *(f"{name} {colour(name)}" for name in HUES)]) + "\n")
+    assert [tint(k) for k in (32, 63)] == [tint(0), tint(31)]
+    assert [colour(x) for x in (None, "#ABCDEF", 33)] == [None, "#abcdef", tint(1)]
+    for bad in ("#abcde", "#abcdefa", "#ghijkl", "red", 1.5, "x#abcdef"):
+        with pytest.raises(TlaError, match="the colour"):
+            colour(bad)
+
+
+def test_ink_is_black_or_white_whichever_is_read_better():
+    """WCAG 2: the contrast of two colours is (lighter + 0.05) / (darker + 0.05), of relative luminances; of gamma 2 here."""
+    for fill in [(k, k, k) for k in range(256)] + [(k, 255 - k, 7 * k % 256) for k in range(256)]:
+        own = sum(weight * (level / 255) ** 2 for weight, level in zip((0.2126, 0.7152, 0.0722), fill))
+        black, white = (own + 0.05) / 0.05, 1.05 / (own + 0.05)
+        if abs(black - white) > 0.05:
+            assert ink("#" + "".join(f"{level:02x}" for level in fill)) == ("#000000" if black > white else "#ffffff")
+
+
 def test_text_is_read_on_every_colour():
     """A contrast of 4.5, as WCAG asks for."""
     weights = np.array([0.2126, 0.7152, 0.0722])
@@ -444,9 +514,9 @@ def box_of(label):
     return left, label.y - 0.76 * label.size, left + width, label.y + 0.24 * label.size
 
 
-@pytest.mark.parametrize("name", SCENES)
+@pytest.mark.parametrize("name", DRAWN)
 def test_no_text_meets_another_or_leaves_the_picture(name):
-    canvas = place(SCENES[name]())
+    canvas = place(DRAWN[name]())
     boxes = sorted((box_of(x), x.text) for x in canvas.labels if x.text)
     for k, ((left, top, right, bottom), words) in enumerate(boxes):
         assert left >= 0, words
@@ -495,6 +565,22 @@ def test_markup_is_text_everywhere():
         assert reference not in html(scene).replace('xmlns="http://www.w3.org/2000/svg"', "").replace("-src ", "")
 
 
+def test_latex_gets_what_pdflatex_reads():
+    """Latin-1 as it is, anything past it a `?`, and what LaTeX gives a meaning as text."""
+    printed = tikz(draw(parse("2:1"), titles=["\u00ff\u0100\u2190 a~b^c<d>e-f`g'h{}$&#_%\\"]))
+    assert "{\u00ff?? a" in printed
+    meant = [
+        r"\textasciitilde{}",
+        r"\textasciicircum{}",
+        r"\textless{}",
+        r"\textgreater{}",
+        "{-}",
+        r"\textasciigrave{}",
+        r"\textquotesingle{}",
+    ]
+    assert "a" + "".join(x + y for x, y in zip(meant, "bcdefgh")) + r"\{\}\$\&\#\_\%\textbackslash{}" in printed
+
+
 def test_titles_are_broken_between_numbers():
     canvas = place(SCENES["deep"]())
     assert [x.text for x in canvas.labels if x.size == 13] == ["((_2,_2,_2,_2),(_2,_2,_2,_2)):", "((_1,_4,_16,_64),(_2,_8,_32,_128))"]
@@ -513,7 +599,18 @@ def test_titles_that_are_long_or_wide_are_broken():
     ("f", "message"),
     [
         (lambda: draw(), "draw of 0 layouts"),
-        (lambda: draw(*[ROWS] * 300), "draw of 300 layouts"),
+        (lambda: draw(*[ROWS] * 257), "draw of 257 layouts\n  expected  1 to 256"),
+        (lambda: draw(ROWS, limit=0), "draw with the limit 0"),
+        (lambda: draw(ROWS, limit=N), "draw with the limit N"),
+        (lambda: draw(ROWS, axes=(-1, 0)), "the axes (-1,0) of"),
+        (lambda: draw(ROWS, axes=(0, True)), "the axes (0,True) of"),
+        (lambda: draw(ROWS, tile=(0, 4)), "tile (0,4) of"),
+        (lambda: draw(ROWS, tile=(4,)), "tile (4) of (_8,_12):(_12,_1)\n  expected  2 integers"),
+        (lambda: draw(parse("(2,3):(3,1)"), color_by="lane"), "color_by 'lane' of (2,3):(3,1)\n  expected  an XLA shape with tiles"),
+        (
+            lambda: draw_threads(parse("(2,2):(1,2)"), (2, 1)),
+            "value 1 of thread 0 of (2,2):(1,2) is 2\n  expected  an element of the tile (2,1): 0 to 1",
+        ),
         (lambda: draw(MakeLayout((1,) * 33)), "draw of 33 modes"),
         (lambda: draw(ROWS, tile=(N, 4)), "tile (N,4) of"),
         (lambda: draw(ROWS, bits=N), "elements of N bits"),
@@ -575,6 +672,59 @@ def test_what_is_too_large_is_summed_up(layout):
         for j, cell in enumerate(row):
             at = (i, j, 0)[: len(parse(layout).shape)] if isinstance(parse(layout).shape, tuple) else j
             assert cell.text == str(int(parse(layout)(at)))
+
+
+@pytest.mark.parametrize(
+    ("layout", "limit", "shape"),
+    [
+        (parse("(256,256):(1,256)"), None, (256, 256)),  # 65,536 coordinates are drawn
+        (parse("(256,257):(1,256)"), None, (8, 16)),
+        (parse("(1,2,256):(0,1,2)"), None, (1, 2, 256)),  # 256 grids
+        (parse("(1,2,257):(0,1,2)"), None, (1, 2, 1)),
+        (parse("(1,2,16,17):(0,1,2,32)"), None, (1, 2, 1, 1)),
+        (parse("(4,3):(3,1)"), 12, (4, 3)),
+        (parse("(4,3):(3,1)"), 11, (4, 3)),  # its corner is all of it
+        (parse("(4,300):(300,1)"), 1200, (4, 300)),
+        (parse("(4,300):(300,1)"), 1199, (4, 16)),
+        (parse("(300):(1)"), 299, (16,)),
+        (Layout((2, 256), (1, dim("S"))), None, (2, 256)),  # of offsets that are not known 512
+        (Layout((2, 257), (1, dim("S"))), None, (2, 16)),
+        (Layout((0, 2000, 2000), (1, 1, 1)), None, (0, 16, 1)),
+    ],
+    ids=str,
+)
+def test_how_much_is_drawn(layout, limit, shape):
+    """Up to the limits of docs/viz.md all of a layout; then the corner of 8 rows and 16 columns of its first grid."""
+    (figure,) = draw(layout, color_by="none", **({} if limit is None else {"limit": limit})).figures
+    rows, columns, *others = (1, *shape) if len(shape) == 1 else shape
+    assert len(figure.grids) == (1 if 0 in shape else int(np.prod(others)))
+    assert {(len(g.cells), len(g.cells[0]) if g.cells else 0) for g in figure.grids} == {(rows, columns) if 0 not in shape else (0, 0)}
+    whole = tuple(map(int, tla.product_each(layout.shape))) if isinstance(layout.shape, tuple) else (int(layout.shape),)
+    said = f"{int(np.prod(whole)):,} coordinates, {' x '.join(map(str, whole))}: of these {' x '.join(map(str, shape))}"
+    assert figure.notes == (() if shape == whole else (said,))
+
+
+def test_as_many_layouts_as_there_are_grids_are_drawn_and_as_many_modes():
+    assert len(draw(*[parse("1:0")] * 256).figures) == 256
+    assert len(draw(MakeLayout((1,) * 32)).figures) == 1
+
+
+@pytest.mark.parametrize(("width", "columns"), [(1, [1, 1, 1]), (9, [1, 1, 1]), (17, [2, 1]), (99, [3])])
+def test_a_line_has_one_column_at_least(width, columns):
+    lines = text(draw(parse("(2,3):(30000,11111)"), color_by="none"), width=width).splitlines()[1:]
+    assert [line.split() for line in lines if not set(line) & set("│┌└")] == [
+        x for k, n in enumerate(columns) for x in ([[]] if k else []) + [[str(c) for c in range(sum(columns[:k]), sum(columns[: k + 1]))]]
+    ]
+
+
+def test_a_scene_without_a_caption_ends_with_its_grid():
+    scene = draw(parse("(2,3):(3,1)"), color_by="none")
+    assert (scene.caption, scene.legend) == ("", ())
+    assert text(scene, color=True) == text(scene)
+    assert text(draw(parse("(2,3):(3,1)"), color_by="thread"), color=8).splitlines()[-2:] == [
+        "colours: threads, the index of mode 0",
+        " ".join(f"\x1b[30;{number}m T{k} \x1b[0m" for k, number in enumerate((46, 43))),
+    ]
 
 
 def test_layouts_of_no_elements_and_of_one():
@@ -659,6 +809,16 @@ def test_notebooks_set_exact_quotients_as_fractions():
     ):
         assert x.latex() == wanted, x
     assert r"\frac{M}{32}" in MakeLayout((m // 32, 4))._repr_latex_()
+
+
+def test_notebooks_show_kernels_and_conditions():
+    for x in (SM75_U16x2_LDSM_T, make_tiled_mma(SM80_16x8x8_F32F16F16F32_TN), SM70_8x8x4_F32F16F16F32_TN):
+        assert ET.fromstring(x._repr_svg_()).tag.endswith("svg")
+    m, n = dims("M N")
+    conditions = {m < n: "M < N", m <= 2 * n: r"M \le 2 \, N", m.equals(n): "M = N", n.is_multiple_of(8): r"\mathtt{8} \mid N"}
+    for condition, formula in conditions.items():
+        assert condition._repr_latex_() == f"${formula}$"
+        assert condition._repr_html_() is None
 
 
 def test_notebooks_show_relayouts_and_lists():

@@ -8,6 +8,7 @@ import pytest
 import tla.gpu as gpu
 from tla import TlaError, make_identity_tensor, parse, size
 from tla.gpu import Copy_Atom, atom, make_tiled_copy, make_tiled_mma, values_of
+from tla.linear import LinearLayout
 from tla.viz import draw, html, svg, text, tikz
 
 MMAS = [
@@ -121,6 +122,15 @@ def test_text_that_does_not_fit_goes_below():
     lines = text(draw(MMAS[1]), width=60).splitlines()
     assert max(len(line) for line in lines if "│" in line) <= 60
     assert [line for line in lines if line[:1] in [*"ABC"]] == ["B (N,K), K down", "A (M,K)", "C (M,N)"]
+
+
+@pytest.mark.parametrize(
+    ("bases", "cell", "note"), [({}, "T0\nV0", ""), ({"register": [()]}, "T0\nV0\n+1", "2 registers"), ({"lane": []}, "T0\nV0", "1 lane")]
+)
+def test_a_linear_layout_without_outputs_is_one_cell(bases, cell, note):
+    (figure,) = draw(LinearLayout(bases, {})).figures
+    assert [[c.text for c in row] for row in figure.grids[0].cells] == [[cell]]
+    assert figure.notes == (note,)
 
 
 REFUSED = [

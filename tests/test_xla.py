@@ -14,7 +14,7 @@ from hypothesis import given, strategies as st
 
 import tla
 from tla import ComposedLayout, Layout, LoweringError, ParseError, RangeError, RankError, TlaError, offsets, parse, xla
-from tla.xla import ArrayLayout, ArrayShape, BufferShape, OpaqueShape, Split, TokenShape, TupleShape
+from tla.xla import ArrayLayout, ArrayShape, BufferShape, OpaqueShape, Split, TokenShape, TupleShape, raising
 
 import oracle
 from night import amount
@@ -722,3 +722,28 @@ def test_no_shape_takes_long(f):
 def test_a_string_left_open_ends_with_its_line():
     assert list(xla.shape_texts('x="f32[1]\nf32[2] "f32[3]\\" f32[4]" f32[5]')) == ["f32[2]", "f32[5]"]
     assert list(xla.shape_texts("f32[2]{ 0 : T(128) }")) == ["f32[2]{ 0 : T(128) }"]
+
+
+# ------------------------------------------------------------------------------------------------ the way back: what is tried
+
+#: The tilings of the programs that were compiled for TPU, the most frequent first; "-" is an order without tiles.
+FAMILIES = """
+(8,128) (8,128)(2,1) (128) (4,128) - (8,128)(4,1) (4,128)(2,1) (1024) (256) (1,128) (1024)(128)(4,1) (1024)(128)(2,1) (2,128)
+(2,128)(2,1) (512) (8,128)(8,1) (4,128)(4,1) (8) (16,128)(2,1) (16) (256)(128)(2,1) (32) (16,128)(4,1) (32,128)(4,1) (32,128)(8,1)
+(512)(128)(4,1) (512)(128)(2,1) (16,128) (32,128)
+"""
+
+
+def test_tilings_of_real_programs_are_tried_and_come_back():
+    known = [tuple(tuple(map(int, t.split(","))) for t in re.findall(r"\(([0-9,]+)\)", word)) for word in FAMILIES.split()]
+    assert [*raising.FAMILIES] == known
+    for tiles in known:
+        dims = (5, *(3 * n for n in (tiles or ((8, 128),))[0]))
+        layout = xla.lower(ArrayShape("f32", dims, ArrayLayout(tuple(reversed(range(len(dims)))), tiles)))
+        assert tla.same_map(xla.lower(xla.raise_(layout)), layout), tiles
+
+
+def test_a_dimension_of_one_is_one_with_stride_zero_in_each_layout_of_a_chain():
+    layout = xla.lower("f32[1,6,10]{2,1,0:T(3,5)(2,2)}")
+    assert str(layout.inner) == "(_1,(_3,_2),(_5,_2)):(_0,(_1@3,_1@1),(_1@4,_1@2))"
+    assert str(xla.lower("f32[1,6]{1,0:T(2)}")) == "(_1,_6):(_0,_1)"

@@ -401,3 +401,12 @@ def test_a_gap_that_ends_inside_of_the_last_step():
         found = xla.raise_(layout)
         index = tuple(np.indices(tuple(map(int, found.dimensions))))
         assert np.array_equal(xla.linear_index(found, index), sum(i * d for i, (_n, d) in zip(index, pairs))), (layout, found)
+
+
+def test_more_coordinates_than_are_compared_one_by_one():
+    """Composed layouts that agree where it is tried first: 2**27 coordinates are compared, of 180,000,000 it is not known."""
+    with pytest.raises(
+        tla.Unproven, match=r"a bitcast of 180000000 coordinates, through a composed layout\n +expected  at most 134,217,728"
+    ):
+        xla.is_bitcast("s8[30000,6000]{1,0:T(3,5)(2,2)}", "s8[2,15000,6000]{2,1,0:T(3,5)(2,2)}")
+    assert xla.is_bitcast("s8[300,60]{1,0:T(3,5)(2,2)}", "s8[2,150,60]{2,1,0:T(3,5)(2,2)}")

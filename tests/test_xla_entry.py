@@ -317,6 +317,36 @@ def test_room_for_sizes_at_run_time_contradicts_no_entry_layout():
     assert xla.contradictions(module(text)) == ()
 
 
+@pytest.mark.parametrize(
+    ("taken", "given", "differ"),
+    [
+        ("f32[2]{0}", "f32[2]{0}", False),
+        ("f32[2]", "f32[2]{0}", False),
+        ("f32[2]{0}", "f32[2]", False),
+        ("f32[2]{0}", "s32[2]{0}", True),
+        ("f32[2]{0}", "f32[3]{0}", True),
+        ("f32[2]{0}", "f32[2,1]{1,0}", True),
+        ("f32[<=2]{0}", "f32[2]{0}", True),
+        ("f32[2,3]{0,1}", "f32[2,3]{1,0}", True),
+        ("f32[2,3]{1,0:T(8,128)}", "f32[2,3]{1,0}", True),
+        ("f32[]", "f32[]{:T(128)}", False),
+        ("f32[]{:T(256)}", "f32[]{:T(128)}", False),
+        ("(f32[2]{0})", "f32[2]{0}", True),
+        ("f32[2]{0}", "(f32[2]{0})", True),
+        ("(f32[2]{0})", "(f32[2]{0}, f32[2]{0})", True),
+        ("(f32[2]{0}, f32[3]{0})", "(f32[2]{0}, f32[4]{0})", True),
+        ("(f32[2]{0}, f32[3]{0})", "(f32[2]{0}, f32[3])", False),
+        ("token[]", "token[]", False),
+        ("token[]", "f32[]", True),
+    ],
+)
+def test_what_contradicts_what(taken, given, differ):
+    """Other dimensions or types, tuples of other lengths, or two layouts that are not one; not a layout that is left out."""
+    text = f'ENTRY %m {{\n  %a = {given} parameter(0)\n  ROOT %b = f32[2]{{0}} custom-call({taken} %a), custom_call_target="f"\n}}'
+    shown = xla.parse_shape(taken), xla.parse_shape(given)
+    assert xla.contradictions(module(text)) == ((f"line 3: b takes a as {shown[0]}, line 2 gives {shown[1]}",) if differ else ())
+
+
 # ------------------------------------------------------------------------------------------- anything at all
 
 

@@ -153,6 +153,30 @@ def test_padding_of_the_early_form_and_what_it_holds():
         xla.padding_value("LOWEST_PAD", "c64")
 
 
+@pytest.mark.parametrize(
+    ("kind", "low", "high"),
+    [
+        ("f8e4m3fn", -448.0, 448.0), ("f8e4m3fnuz", -240.0, 240.0), ("f8e4m3b11fnuz", -30.0, 30.0), ("f8e5m2fnuz", -57344.0, 57344.0),
+        ("f6e2m3fn", -7.5, 7.5), ("f6e3m2fn", -28.0, 28.0), ("f4e2m1fn", -6.0, 6.0), ("f8e8m0fnu", 2.0**-127, 2.0**127),
+        ("f8e5m2", -math.inf, math.inf), ("f8e4m3", -math.inf, math.inf), ("f8e3m4", -math.inf, math.inf), ("f16", -math.inf, math.inf),
+        ("f64", -math.inf, math.inf), ("pred", False, True), ("s1", -1, 0), ("u1", 0, 1), ("s2", -2, 1), ("u2", 0, 3), ("s4", -8, 7),
+        ("u4", 0, 15), ("s8", -128, 127), ("u8", 0, 255), ("s64", -(2**63), 2**63 - 1), ("u64", 0, 2**64 - 1),
+    ],
+)  # fmt: skip
+def test_what_padding_holds_of_each_type(kind, low, high):
+    """The formats of OCP and of the fnuz family; infinities where a type has them; PaddingValue of xla_data.proto."""
+    found = [xla.padding_value(name, kind) for name in ("INVALID_PAD", "ZERO_PAD", "ONE_PAD", "LOWEST_PAD", "HIGHEST_PAD", "UNKNOWN_PAD")]
+    zero, one = (False, True) if kind == "pred" else (0, 1)
+    assert found == [None, zero, one, low, high, None]
+    assert [type(x) for x in found[1:5]] == [type(x) for x in (zero, one, low, high)]
+
+
+def test_offsets_of_few_numbers_are_told_plainly():
+    assert str(xla.explain("f32[7]{0}", (5,))).splitlines()[-1] == "offset     5"
+    assert str(xla.explain("f32[]", ())).splitlines()[-1].split() == ["offset", "0"]
+    assert str(xla.explain("f32[3,7]{1,0}", (2, 5))).splitlines()[-1].split(maxsplit=1) == ["offset", "2*7+5 = 19"]
+
+
 def test_strips_that_are_none_are_refused():
     for bad, error in (
         (("f32[3,5]", "abc"), RankError),
@@ -228,6 +252,59 @@ def test_protos_go_back(combine):
         if getattr(shape, "layout", None):
             assert xla.from_proto(xla.to_proto(shape.layout)) == shape.layout
             assert xla.from_proto(xla.proto_text(shape.layout)) == shape.layout
+
+
+#: The enum of xla_data.proto, value by value; it has no 0 but PRIMITIVE_TYPE_INVALID.
+PRIMITIVE_TYPES = """
+1 PRED 2 S8 3 S16 4 S32 5 S64 6 U8 7 U16 8 U32 9 U64 10 F16 11 F32 12 F64 13 TUPLE 14 OPAQUE_TYPE 15 C64 16 BF16 17 TOKEN 18 C128
+19 F8E5M2 20 F8E4M3FN 21 S4 22 U4 23 F8E4M3B11FNUZ 24 F8E5M2FNUZ 25 F8E4M3FNUZ 26 S2 27 U2 28 F8E4M3 29 F8E3M4 30 S1 31 U1
+32 F4E2M1FN 33 F8E8M0FNU 34 BUFFER 35 F6E3M2FN 36 F6E2M3FN
+""".split()
+
+
+def test_numbers_of_element_types_and_fields_are_those_of_xla_data_proto():
+    known = {name: int(n) for n, name in zip(PRIMITIVE_TYPES[::2], PRIMITIVE_TYPES[1::2])}
+    for name, number in known.items():
+        inner = [{"element_type": "F32"}] if name == "BUFFER" else []
+        shapes = [xla.from_proto({"element_type": kind, "tuple_shapes": inner}) for kind in (name, number, name.lower())]
+        assert xla.to_proto(shapes[0])["element_type"] == name
+        assert shapes[0] == shapes[1] == shapes[2]
+        assert xla.proto_bytes(shapes[0])[:2] == bytes([2 << 3, number])
+    for number in (0, 37, -1):
+        with pytest.raises(RangeError, match="a PrimitiveType"):
+            xla.from_proto({"element_type": number})
+    # each field begins with its number << 3, and | 2 where a length follows: it is repeated, or a message
+    layout = ["0a020100", "32050a03088001", "3820", "4003", "7805", "800102", "8a01050801120140"]  # 1, 6, 7, 8, 15, 16 and 17
+    shape = ["100b", "1a037f8001", f"2a{sum(map(len, layout)) // 2:02x}", *layout, "32020001"]  # 2, 3, 5 and 6
+    assert xla.proto_bytes("f32[127,<=128]{1,0:T(8,128)L(2)E(32)S(3)SC(1:64)M(5)}").hex() == "".join(shape)
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "says"),
+    [
+        ("element_type: F32 format: DENSE", ParseError, "ShapeProto has no field 'format'"),
+        ("element_type: F32 foo: 1", ParseError, "ShapeProto has no field 'foo'"),
+        ("minor_to_major: 0 foo: 1", ParseError, "LayoutProto has no field 'foo'"),
+        ("minor_to_major: 0 max_sparse_elements: 1", LoweringError, "field max_sparse_elements of a LayoutProto"),
+        ({"minor_to_major": [0], "max_sparse_elements": 1}, LoweringError, "field max_sparse_elements of a LayoutProto"),
+        ({"minor_to_major": [0], "max_sparse_elements": -1}, LoweringError, "field max_sparse_elements of a LayoutProto"),
+        ({"minor_to_major": [0], "padding_value": "ZERO_PAD"}, LoweringError, "field padding_value of a LayoutProto"),
+        ({"minor_to_major": [0], "physical_shape": {}}, LoweringError, "field physical_shape of a LayoutProto"),
+        ({"minor_to_major": [0], "foo": 0}, RangeError, "field 'foo' of a LayoutProto"),
+        ({"element_type": "F32", "foo": None}, RangeError, "field 'foo' of a ShapeProto"),
+    ],
+)
+def test_fields_that_are_none_or_gone_are_refused(text, error, says):
+    with pytest.raises(error, match=says):
+        xla.from_proto(text)
+
+
+@pytest.mark.parametrize("empty", [None, 0, "PRIMITIVE_TYPE_INVALID", "INVALID_PAD", [], ()])
+def test_fields_that_are_gone_may_be_there_and_say_nothing(empty):
+    for name in ("padded_dimensions", "padding_value", "format", "max_sparse_elements", "dim_level_types", "dim_unique", "dim_ordered"):
+        assert str(xla.from_proto({"minor_to_major": [0], name: empty})) == "{0}"
+    for name in ("index_primitive_type", "pointer_primitive_type", "physical_shape"):
+        assert str(xla.from_proto({"minor_to_major": [0], name: empty})) == "{0}"
 
 
 def test_protos_that_are_none_are_refused():

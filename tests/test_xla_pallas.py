@@ -84,6 +84,29 @@ def test_an_efficient_block_fills_its_registers():
     assert xla.block("f32", (64, 128), (32, 128), buffers=3).vmem == 3 * 32 * 128 * 4
 
 
+def test_what_is_said_of_a_refused_block():
+    """The rule of _check_block_mappings in words, and the extents next to the one that is refused."""
+    odd = xla.block("f32", (512, 512), (4, 256))  # 4 kB, which fill a register, but rows of 4 are refused
+    assert (odd.legal, odd.vregs, odd.efficient) == (False, 1, False)
+    assert odd.refused == "dimension 0: 4 of 512: the last extents have to be multiples of (8, 128), or whole"
+    assert xla.block("f32", (512, 512), (8, 128)).efficient
+    rule = "the last extents have to be whole, n * 1024, or a power of two of"
+    for kind, extent, refused, advice in (
+        ("f32", 100, f"dimension 0: 100 of 3000: {rule} 128 or more", "dimension 0: 128, or all 3000"),
+        ("bf16", 128, f"dimension 0: 128 of 3000: {rule} 256 or more", "dimension 0: 256, or all 3000"),
+        ("s8", 511, f"dimension 0: 511 of 3000: {rule} 512 or more", "dimension 0: 512, or all 3000"),
+        ("f32", 1500, f"dimension 0: 1500 of 3000: {rule} 128 or more", "dimension 0: 1024, 2048, or all 3000"),
+        ("f32", 2500, f"dimension 0: 2500 of 3000: {rule} 128 or more", "dimension 0: 2048, or all 3000"),
+    ):
+        found = xla.block(kind, (3000,), (extent,))
+        assert (found.refused, found.advice[0]) == (refused, advice)
+    for legal in (3000, 1024, 2048, 128, 256):
+        assert xla.block("f32", (3000,), (legal,)).legal
+    both = xla.block("f32", (100, 300), (4, 200))
+    assert both.refused == "dimension 0: 4 of 100, dimension 1: 200 of 300: the last extents have to be multiples of (8, 128), or whole"
+    assert both.advice[:2] == ("dimension 0: 8, or all 100", "dimension 1: 128, 256, or all 300")
+
+
 # --------------------------------------------------------------------------------------- memory references
 
 
@@ -154,6 +177,66 @@ def test_memory_references_go_to_xla_and_back():
 def test_texts_that_are_no_memory_reference_are_refused(text):
     with pytest.raises(TlaError):
         xla.parse_memref(text)
+
+
+@pytest.mark.parametrize(
+    ("fields", "error", "says"),
+    [
+        (("f31", (8,)), RangeError, "element type 'f31'"),
+        (("f32", (-1,)), RangeError, r"a memref of \(-1,\)"),
+        (("f32", (8, 128), ((8, 0),)), RangeError, "tiles of 1 or more"),
+        (("f32", (8, 128), ((8, 128), (0, 1))), RangeError, "tiles of 1 or more"),
+        (("f32", (8, 128), ((),)), RankError, "a tile of 0 for 2 dimensions"),
+        (("f32", (8,), ((8, 128),), (1,)), RankError, "a tile of 2 for 1 dimensions"),
+        (("f32", (8, 128), (), (1,)), RankError, "1 strides for 2 dimensions"),
+        (("f32", (8, 128), (), (1, 1, 1)), RankError, "3 strides for 2 dimensions"),
+        (("f32", (8,), (), (-1,)), RangeError, r"strides \(-1,\) and offset 0"),
+        (("f32", (8,), (), (1,), "", "", -1), RangeError, r"strides \(1,\) and offset -1"),
+        (("f32", (8, 128), ((8, 128),), (1, 1), "", "", 1), RangeError, "no offset with tiles"),
+        (("f32", (8,), (), (1,), 7), tla.LeafTypeError, "the memory space 7"),
+        (("f32", (8,), (), (1,), "vmem", 7), tla.LeafTypeError, "the memory space 'vmem'"),
+        (("f32", 8), tla.LeafTypeError, "dimensions of type int"),
+        (("f32", (2**32, 2**32)), RangeError, "its size overflows"),
+        (("f32", (2**32,), (), (2**32,)), RangeError, "its size overflows"),
+        (("f32", (2**40,), ((2**24,),), (1,)), RangeError, "its size overflows"),
+    ],
+)
+def test_values_that_are_no_memory_reference_are_refused(fields, error, says):
+    with pytest.raises(error, match=says):
+        xla.MemRef(*fields)
+
+
+def test_memory_references_at_the_edge_are_taken():
+    assert xla.MemRef("f32", (0,), (), (0,)).lower().shape == (0,)
+    assert str(xla.MemRef("f32", (8,), ((1,),), (1,))) == "memref<8xf32, #tpu.tiled<(1),[1]>>"
+    assert str(xla.MemRef("f32", (8,), (), (1,), "", "", 1)) == "memref<8xf32, strided<[1], offset: 1>>"
+    for edge in (("f32", (2**62,)), ("f32", (2**62, 1, None), (), (1, 1, 1)), ("bf16", (2**52, 1), ((8, 128), (2, 1)))):
+        assert xla.MemRef(*edge).dimensions == edge[1]  # of 2**62 elements
+    names = {0: "hbm", 1: "vmem", 6: "smem", 3: "any"}
+    assert {n: xla.to_memref(f"f32[8]{{0:S({n})}}").memory_space for n in names} == names
+    assert {name: xla.MemRef("f32", (8,), memory_space=name).shape().effective_layout.memory_space for name in names.values()} == {
+        "hbm": 0,
+        "vmem": 1,
+        "smem": 6,
+        "any": 0,
+    }
+
+
+#: MLIR's names of element types, with XLA's; in kernels an integer has no sign.
+MLIR = """
+i1 pred i2 s2 i4 s4 i8 s8 i16 s16 i32 s32 i64 s64 si2 s2 si4 s4 si8 s8 si16 s16 si32 s32 si64 s64 ui2 u2 ui4 u4 ui8 u8 ui16 u16
+ui32 u32 ui64 u64 f16 f16 bf16 bf16 f32 f32 f64 f64 f4E2M1FN f4e2m1fn f8E3M4 f8e3m4 f8E4M3 f8e4m3 f8E4M3FN f8e4m3fn f8E4M3FNUZ f8e4m3fnuz
+f8E4M3B11FNUZ f8e4m3b11fnuz f8E5M2 f8e5m2 f8E5M2FNUZ f8e5m2fnuz f8E8M0FNU f8e8m0fnu
+""".split()
+
+
+def test_names_and_widths_of_element_types_of_mlir():
+    for mlir, name in zip(MLIR[::2], MLIR[1::2]):
+        m = xla.parse_memref(f"memref<3x{mlir}>")
+        assert m.shape().element_type == name
+        assert m.bits == int("".join(c if c.isdigit() else " " for c in mlir).split()[0])
+        back = xla.to_memref(f"{name}[3]{{0}}")
+        assert str(back) == f"memref<3x{mlir.removeprefix('s') if mlir[:2] == 'si' else mlir}, #tpu.memory_space<hbm>>"
 
 
 # ------------------------------------------------------------------------------------------------ registers

@@ -134,3 +134,8 @@ def executed(instructions):
         for to, begin in MEANING[i.name](i.parameters, 256 // i.element.bits, i.form):
             moved[i.dst + to] = None if begin is None else i.src + begin
     return moved
+
+
+def offset_of(t, coord):
+    """The place in its buffer of a coordinate of a tensor."""
+    return int(t.offset) + int(t.layout(tuple(int(s) + c for s, c in zip(t.coord, coord))))

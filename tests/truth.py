@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import tla
+from tla import ascend
 
 DATA = Path(__file__).parent / "data"
 
@@ -20,6 +21,11 @@ def text(x):
     if isinstance(x, bool):
         return str(x).lower()
     return f"({','.join(map(text, x))})" if isinstance(x, tuple) else str(x)
+
+
+def element(row):
+    """The element type of a row of the TLA headers; 16 bits where it names none."""
+    return getattr(ascend, row["element"]) if "element" in row else 16
 
 
 def agrees(mine, truth):

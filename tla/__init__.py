@@ -191,7 +191,7 @@ register_display("latex", lambda x: _notebook.latex(x))
 
 
 def load_ipython_extension(shell):  # type: ignore[no-untyped-def]
-    """What `%load_ext tla` does: see tla.apps.notebook."""
+    """Answer `%load_ext tla`: see tla.apps.notebook."""
     _notebook.load_ipython_extension(shell)
 
 

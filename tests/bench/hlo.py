@@ -1,15 +1,20 @@
-"""HLO text: megabytes per second of process time, beside jaxlib's parser where it is installed.
+"""HLO text: the time that reading it takes, beside jaxlib's parser where it is installed.
 
     pip install jaxlib                      # if you want it beside tla
     python tests/bench/hlo.py [FILE...]     # by default the programs of tests/data/hlo and tests/data/xla/programs
 
-Each program is read once a round, all readers in turn, so that a busy machine slows them alike. cold: nothing is remembered when the round
-begins; warm: the shapes of these programs are. jaxlib remembers nothing; it makes its own graph of the module, and does not stream.
+Of the build that is imported, pure or compiled. All readers take each program in turn, so that a busy machine slows them alike; the best of
+the rounds counts. cold: nothing is remembered when a program begins; warm: it was read before. What is compared:
+
+    read_hlo    every instruction, checked as a whole line, as a value; its shapes with their layouts, what is in its attributes as text
+    census      shape_usage: every array shape in the text and how often it stands there; of each its bytes, its waste, and its layout, lowered
+    jaxlib      hlo_module_from_text: XLA's graph of the module, its shapes with their layouts. It remembers nothing, and does not stream
 """
 
 import gzip
 import io
 import math
+import statistics
 import sys
 import time
 from pathlib import Path
@@ -23,49 +28,58 @@ def text_of(path):
     return (gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw).decode()
 
 
-def operations(texts):
-    """name, whether it begins cold, a function that works through all texts."""
+def readers():
+    """name -> whether it begins cold, a function of a text."""
     from tla import xla
 
-    def each(read):
-        return lambda: sum(read(text) for text in texts)
+    def instructions(text):
+        return sum(1 for _ in xla.read_hlo(io.StringIO(text)))
 
-    instructions = each(lambda text: sum(1 for _ in xla.read_hlo(io.StringIO(text))))
-    yield "tla: instructions, cold", True, instructions
-    yield "tla: instructions, warm", False, instructions
-    yield "tla: instructions, printed", False, each(lambda text: sum(len(str(x.instruction)) for x in xla.read_hlo(io.StringIO(text))))
-    yield "tla: census of shapes", False, each(lambda text: sum(1 for _ in xla.shape_texts(text)))
-    yield "tla: census with layouts and sizes", True, each(lambda text: len(xla.shape_usage(text)))
+    found = {
+        "read_hlo, cold": (True, instructions),
+        "read_hlo, warm": (False, instructions),
+        "read_hlo, warm, and printed": (False, lambda text: sum(len(str(x.instruction)) for x in xla.read_hlo(io.StringIO(text)))),
+        "census, cold": (True, xla.shape_usage),
+        "census, warm": (False, xla.shape_usage),
+        "texts of shapes alone": (False, lambda text: list(xla.shape_texts(text))),
+    }
     try:
-        from jaxlib import _hlo as hlo
+        from jaxlib import _hlo
     except ImportError:
-        return
-    yield "jaxlib: modules", False, each(lambda text: hlo.hlo_module_from_text(text) is not None)
+        return found
+    return {**found, "jaxlib": (False, _hlo.hlo_module_from_text)}
 
 
-def seconds(cold, run):
+def seconds(cold, read, text):
     import tla
 
     if cold:
         tla.cache_clear()
+    else:
+        read(text)
     start = time.process_time()
-    run()
+    read(text)
     return time.process_time() - start
 
 
 def main():
+    import tla
+
     paths = sys.argv[1:] or [*sorted(DATA.glob("hlo/*__*.txt")), *sorted(DATA.glob("xla/programs/*.txt.gz"))]
     texts = [text_of(path) for path in paths]
-    size = sum(map(len, texts))
-    print(f"{size / 1e6:.1f} MB in {len(texts)} modules; the best of {ROUNDS} rounds")
-    runs = [*operations(texts)]
-    best = [math.inf] * len(runs)
+    runs = readers()
+    best = {name: [math.inf] * len(texts) for name in runs}
     for _round in range(ROUNDS):
-        best = [min(b, seconds(cold, run)) for b, (_name, cold, run) in zip(best, runs)]
-    beside = best[-1] if runs[-1][0].startswith("jaxlib") else None
-    for (name, _cold, _run), took in zip(runs, best):
-        ratio = f"{took / beside:8.2f} times jaxlib's time" if beside else ""
-        print(f"{name:40}{size / took / 1e6:8.1f} MB/s{ratio}")
+        for k, text in enumerate(texts):
+            for name, (cold, read) in runs.items():
+                best[name][k] = min(best[name][k], seconds(cold, read, text))
+    size = sum(map(len, texts)) / 1e6
+    print(f"tla {tla.__version__}, {tla.build_info()}: {size:.1f} MB in {len(texts)} modules, the best of {ROUNDS} rounds")
+    print(f"{'':30}{'MB/s':>6}" + ("   of jaxlib's time: all, least, median, most" if "jaxlib" in runs else ""))
+    for name, took in best.items():
+        ratios = [a / b for a, b in zip(took, best.get("jaxlib", ()))]
+        shown = (sum(took) / sum(best["jaxlib"]), min(ratios), statistics.median(ratios), max(ratios)) if ratios else ()
+        print(f"{name:30}{size / sum(took):6.1f}   " + "".join(f"{r:8.2f}" for r in shown))
 
 
 if __name__ == "__main__":

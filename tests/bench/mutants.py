@@ -45,7 +45,7 @@ sys.path.insert(0, str(ROOT))
 import tla  # noqa: E402
 
 #: Files whose tests read the project's files, or start other programs.
-LEFT_OUT = ["layers", "house", "docs", "typing", "explore", "explore_page", "public", "printed", "cli", "fuzz"]
+LEFT_OUT = ["layers", "house", "docs", "typing", "explore", "explore_page", "public", "cli", "fuzz"]
 #: Seconds of processor time of one test, of the tests of one file and of all that a mutant is given, as they take without it.
 OF_A_TEST, OF_A_FILE, OF_ALL = 4, 6, 15
 COMPARISONS = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
@@ -179,21 +179,24 @@ def cover(covered: Path) -> None:
 Tests = dict[str, list[tuple[float, str]]]
 
 
-def by_line(covered: Path) -> Callable[[Path, int], Tests]:
+def by_line(covered: Path) -> Callable[[Path, int | None], Tests]:
     """For a line: the tests that run it, as (seconds, test) by file, files most of whose tests do first.
 
-    Those of its module, for a line that runs when that is imported."""
+    Those of its module, for a line that no test runs. Those of its folder for None, what runs when a module is imported: that is
+    run in the first test alone, and a table of one module is read by the functions of others."""
     rows = [json.loads(row) for row in covered.read_text().splitlines()]
     lines: dict[str, set[int]] = defaultdict(set)
     for k, row in enumerate(rows):
         for line in row["lines"]:
             lines[line].add(k)
-            lines[line.partition(":")[0]].add(k)
+            module = line.partition(":")[0]
+            lines[module].add(k)
+            lines[module.rpartition("/")[0]].add(k)
     size = Counter(row["test"].partition("::")[0] for row in rows)
 
-    def tests(path: Path, line: int) -> Tests:
+    def tests(path: Path, line: int | None) -> Tests:
         out: Tests = defaultdict(list)
-        for row in (rows[k] for k in lines.get(f"{path}:{line}") or lines[str(path)]):
+        for row in (rows[k] for k in lines.get(f"{path}:{line}") or lines[str(path if line else path.parent)]):
             out[row["test"].partition("::")[0]].append((row["seconds"], row["test"]))
         return {file: out[file] for file in sorted(out, key=lambda f: -len(out[f]) / size[f])}
 
@@ -278,9 +281,9 @@ class Mutants:
             found = self.functions.get((name, old.co_qualname, old.co_firstlineno), [])
             if found and all(f.__code__.co_freevars == new.co_freevars for f in found):
                 return self._forked(found, new, path, line)
-        return self._imported(path, line, source)
+        return self._imported(path, line if changed else None, source)
 
-    def _tests(self, path: Path, line: int) -> list[str]:
+    def _tests(self, path: Path, line: int | None) -> list[str]:
         return [test for test in tests_of(path, self.covering(path, line)) if test in self.items]
 
     def _forked(self, found: list[FunctionType], code: CodeType | None, path: Path, line: int) -> str:
@@ -307,7 +310,7 @@ class Mutants:
                 return 1
         return 0
 
-    def _imported(self, path: Path, line: int, source: str) -> str:
+    def _imported(self, path: Path, line: int | None, source: str) -> str:
         """With another text of a module, in a copy of the project."""
         tests = self._tests(path, line)
         with tempfile.TemporaryDirectory() as folder:

@@ -155,7 +155,7 @@ def _reach(layout: Any) -> int:
     while isinstance(layout, ComposedLayout):
         if not isinstance(layout.outer, Swizzle) or not is_int(layout.offset) or known(layout.offset) is None:
             raise Unproven(f"access of {shown(layout)}", "swizzles over a layout", "give its sizes values: at(layout, ...)")
-        reach = max(reach, 1 << (layout.outer.bits + layout.outer.base + abs(layout.outer.shift)))
+        reach = max(reach, layout.outer.period)
         layout = layout.inner
     return reach
 

@@ -189,7 +189,7 @@ def _longest(registers: Sequence[frozenset[int]], most: int) -> int:
 
 
 def _vector_bits(width: int, row: Memory) -> int:
-    """How many bits an offset has within the widest vector of a memory."""
+    """The number of bits of an offset within the widest vector of a memory."""
     return bits.log2(max(1, max(row.widths) // width))
 
 

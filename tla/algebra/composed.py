@@ -288,7 +288,7 @@ def _product_of_tile(a: Layout, b: ComposedLayout) -> Any:
 @on(Swizzle, MakeLayout)
 def _whole(swizzle: Swizzle, *_more: Any) -> Any:
     """MakeLayout(swizzle): over all the bits that it knows."""
-    return ComposedLayout(swizzle, _0, Layout(static(1 << (swizzle.bits + swizzle.base + abs(swizzle.shift))), _1))
+    return ComposedLayout(swizzle, _0, Layout(static(swizzle.period), _1))
 
 
 @on(ComposedLayout, MakeLayout)
@@ -300,7 +300,7 @@ def _side_by_side(*modes: Any) -> Any:
     at, layout = next((i, m) for i, m in enumerate(modes) if isinstance(m, ComposedLayout))
     what = f"MakeLayout of {shown(layout)} and others"
     swizzle, inner = _swizzle_of("MakeLayout", layout), layout.inner
-    period = 1 << (swizzle.base + swizzle.bits + abs(swizzle.shift))
+    period = swizzle.period
     others = [*modes[:at], *modes[at + 1 :]]
     for m in others:
         if not isinstance(m, Layout):

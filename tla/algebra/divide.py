@@ -22,7 +22,7 @@ from ..core.ints import Int, IntTree, IntTupleLike, is_int
 from ..core.kinds import AnyLayout, by_kind
 from ..core.layout import Layout, as_layout, join, unchecked_layout
 from ..core.leaf_arithmetic import mul
-from ..core.questions import at_most, equal, require
+from ..core.questions import at_most, equal, every, require
 from ..core.strides import LayoutLeft, LayoutRight, Shape
 from .by_mode import TilerLike, by_mode
 from .coalesce import coalesce
@@ -257,8 +257,7 @@ def evenly_divides(shape: IntTupleLike, tiler: Any) -> Reason | bool | None:
     if isinstance(tiler, tuple) and len(tiler) > len(modes_of(shape)):
         return Reason(f"{len(tiler)} tiles for {shown(shape)}", f"at most {len(modes_of(shape))}", "drop the last ones")
     if isinstance(tiler, tuple):
-        answers = [evenly_divides._decide(s, t) for s, t in zip(modes_of(shape), tiler)]
-        return next((x for x in answers if isinstance(x, Reason)), None if None in answers else True)
+        return every(evenly_divides._decide(s, t) for s, t in zip(modes_of(shape), tiler))
     tile = as_layout("evenly_divides", Layout(tiler, _1) if is_int(tiler) else tiler)
     tiles = mul(size(tile), size(complement(tile, size(shape))))
     even = equal(tiles, size(shape))

@@ -104,11 +104,11 @@ def _slice_and_offset(coord: Any, layout: ComposedLayout) -> tuple[Any, Any]:
         return ComposedLayout(swizzle, here, rest), _0
     if swizzle.bits == 0:
         return rest, here
-    bits, whole = _bits_of(rest), 1 << (swizzle.base + swizzle.bits + abs(swizzle.shift))
+    bits, whole = _bits_of(rest), swizzle.period
     own, constant = (0, int(fixed)) if nested else _moving_bits(coord, layout.inner)
     carries = type(layout.offset) is not Int or own & layout.offset
     moving = _ALL_BITS if carries else own  # of `here`
-    pairs = bits & swizzle.reads and swizzle(bits & swizzle.reads) & bits & swizzle.changes
+    pairs = _has_pairs(swizzle, bits)
     # What is tried, and whether another form stands in for it, depends on static knowledge only.
     apart = _ALL_BITS not in (bits, own) and not (own | constant) & bits  # nothing of x is added to a bit that is fixed
     if not (bits != _ALL_BITS and pairs) and (apart or type(here) is Int or not rest.is_static):
@@ -120,6 +120,11 @@ def _slice_and_offset(coord: Any, layout: ComposedLayout) -> tuple[Any, Any]:
     if own != _ALL_BITS and not own & (whole - 1) and fixed % whole == 0:  # so it is for every dynamic coordinate
         return ComposedLayout(swizzle, layout.offset, rest), fixed
     return ComposedLayout(swizzle, here, rest), _0
+
+
+def _has_pairs(swizzle: Swizzle, bits: int) -> bool:
+    """Whether a bit of the mask that is read changes another bit of it."""
+    return bool(swizzle(bits & swizzle.reads) & bits & swizzle.changes)
 
 
 def _all_open(coord: object) -> bool:
@@ -178,7 +183,7 @@ def _unswizzled(swizzle: Swizzle, here: object, moving: int, rest: Layout) -> La
     n = known(size(rest))
     if n is None or n > ENUMERABLE:
         bits = _bits_of(rest)
-        if bits == _ALL_BITS or bits & value or (bits & swizzle.reads and swizzle(bits & swizzle.reads) & bits & swizzle.changes):
+        if bits == _ALL_BITS or bits & value or _has_pairs(swizzle, bits):
             raise DivisibilityError(f"a slice of {swizzle} over {shown(rest)}", "a slice whose bits are its own", "slice it smaller")
         return result
     if first_difference(result, lambda x: swizzle(value + rest(x)) - swizzle(value), n) is not None:

@@ -126,7 +126,7 @@ def draw(arguments: argparse.Namespace) -> Answer:
 
 
 def _drawables(text: str, program: Program) -> tuple[Any, ...]:
-    """What is drawn of an expression: its layouts, or an atom, a tiled MMA or a tiled copy."""
+    """The subjects of a drawing: the layouts of an expression, or an atom, a tiled MMA or a tiled copy."""
     value = program.value.value
     if isinstance(value, _kernels.KINDS):
         return (value,)

@@ -12,7 +12,8 @@ from ..core.errors import TlaError
 from ..core.int_tuple import IntTuple, leaves
 from ..core.layout import Layout
 from ..core.on_demand import OnDemand
-from ..symbolic import SymInt
+from ..symbolic import Condition, SymInt
+from ..symbolic.symint import wrap
 
 if TYPE_CHECKING:
     from ..viz import Scene
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 # What a notebook that shows no picture does without.
 _viz, _svg, _compare = OnDemand("tla.viz"), OnDemand("tla.viz.svg"), OnDemand("tla.xla.compare")
 
+#: Conditions in LaTeX.
+_QUESTIONS = {"<": "{} < {}", "<=": r"{} \le {}", "==": "{} = {}", "divides": r"{} \mid {}"}
 #: Of a layout with more coordinates than this a notebook shows the corner.
 LIMIT = 2**12
 
@@ -48,12 +51,14 @@ def html(x: object) -> str | None:
 
 
 def latex(x: object) -> str | None:
-    """The text of a layout, or of a tuple, in LaTeX, where a size in it is not known; None for others.
+    """The text of a layout, a tuple or a condition, in LaTeX, where a size in it is not known; None for others.
 
     >>> from tla import MakeLayout, dims
     >>> print(latex(MakeLayout(dims("M N"))))
     $\\left(M,N\\right):\\left(\\mathtt{\\_1},M\\right)$
     """
+    if isinstance(x, Condition):
+        return f"${_QUESTIONS[x.question].format(*map(_latex, map(wrap, (x.a, x.b))))}$"
     parts = (x.shape, x.stride) if isinstance(x, Layout) else (x,) if isinstance(x, IntTuple) else ()
     if not any(isinstance(n, SymInt) for part in parts for n in leaves(part)):
         return None

@@ -21,7 +21,7 @@ from .ints import Int, IntLike, IntTree, IntTupleLike, Leaf, is_leaf, leaf, stat
 from .kinds import by_kind
 from .leaf_arithmetic import add, mul
 from .profiles import require_congruent
-from .questions import at_most, equal, require
+from .questions import at_most, equal, every, require
 
 
 def ceil_div(a: IntTupleLike, b: IntTupleLike) -> IntTree:
@@ -293,7 +293,7 @@ def _elementwise(name: str, holds: Callable[[Any, Any], Any], a: IntTree, b: Int
     answers = [_elementwise(name, holds, x, y) for x, y in zip(a, b)]
     if any(hasattr(x, "dtype") for x in answers):
         return functools.reduce(operator.and_, answers)
-    return False if False in answers else None if None in answers else True
+    return every(answers)
 
 
 def lex_less(a: IntTupleLike, b: IntTupleLike) -> Any:
@@ -414,8 +414,7 @@ def _same(a: IntTree, b: IntTree) -> bool | None:
         return False
     if not isinstance(a, tuple):
         return equal(a, b)
-    answers = [*builtins.map(_same, a, b)]
-    return False if False in answers else None if None in answers else True
+    return every(builtins.map(_same, a, b))
 
 
 def _not(x: bool | None) -> bool | None:

@@ -76,7 +76,7 @@ def _read_build() -> BuildInfo:
 
 
 def _fingerprint(path: str) -> str | None:
-    """What a record has of a source, `tla/core/ints.py`: its hash, and the bytes of the extension module; None where one is missing."""
+    """The record of a source, `tla/core/ints.py`: its hash, and the bytes of the extension module; None where one is missing."""
     source = os.path.join(os.path.dirname(_ROOT), path)
     try:
         with open(source, "rb") as file:

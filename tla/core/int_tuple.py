@@ -321,7 +321,7 @@ def product(x: IntTupleLike | AnyLayout) -> Leaf:
 
     Source: CuTe `product`; TLA `Product`.
     """
-    return functools.reduce(mul, leaves(as_int_tuple(x)), Int[1]())
+    return functools.reduce(mul, leaves(as_int_tuple(x)), static(1))
 
 
 def product_each(x: IntTupleLike | AnyLayout) -> IntTuple:

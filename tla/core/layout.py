@@ -17,7 +17,7 @@ from .int_tuple import MAX_DEPTH, as_int_tuple, leaves, mode, modes_of, product,
 from .ints import Int, IntLike, IntTupleLike, Leaf, Static, is_static, leaf
 from .kinds import AnyLayout, layout_fix
 from .leaf_arithmetic import mul
-from .profiles import congruent, flatten, require_congruent, unflatten
+from .profiles import flatten, require_congruent, unflatten
 from .questions import at_most, divides, equal, require
 from .strides import Shape, Stride, compact_col_major
 
@@ -362,8 +362,9 @@ def _default_origin(shape: IntTupleLike) -> Shape:
 
 def _as_origin(shape: IntTupleLike, origin_shape: IntTupleLike) -> Shape | None:
     """An origin_shape checked; None if it is the default one."""
-    origin, whole = Shape(*modes_of(as_int_tuple(origin_shape))), _default_origin(shape)
-    if not congruent(origin, whole):
+    given, whole = as_int_tuple(origin_shape), _default_origin(shape)
+    origin = tuple.__new__(Shape, modes_of(given))
+    if len(origin) != len(whole) or any(isinstance(o, tuple) for o in origin):
         raise RankError(
             f"origin_shape {shown(origin)} of {shown(shape)}",
             f"{len(whole)} integers, one per top-level mode",

@@ -12,7 +12,7 @@ from .errors import Predicate, RankError, Reason
 from .int_tuple import IntTuple, as_int_tuple, as_shape, leaves, like, product, shape_of, shown
 from .ints import IntLike, IntTupleLike
 from .kinds import AnyLayout
-from .questions import divides, equal
+from .questions import divides, equal, every
 
 
 def flatten(x: object) -> Any:
@@ -135,5 +135,4 @@ def _refines(a: IntLike, b: IntLike, holds: Callable[[Any, Any], bool | None], o
         return answer if answer is not False else Reason(f"{a} {otherwise} {shown(b)}", "sizes that fit", f"use {product(b)} for {a}")
     if not isinstance(b, tuple) or len(a) != len(b):
         return Reason(f"{shown(b)} has not the {len(a)} modes of {shown(a)}", "a nesting that refines the first", "group modes")
-    answers = [_refines(x, y, holds, otherwise) for x, y in zip(a, b)]
-    return next((x for x in answers if isinstance(x, Reason)), None if None in answers else True)
+    return every(_refines(x, y, holds, otherwise) for x, y in zip(a, b))

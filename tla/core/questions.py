@@ -6,11 +6,13 @@ No path of the library asks an unknown size for its truth value: it asks here, a
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
 
-from .errors import RangeError, Unproven
+from .errors import RangeError, Reason, Unproven
 from .ints import KINDS, IntLike, Question
+
+A = TypeVar("A")
 
 
 def _question(name: Question, decide: Callable[[int, int], bool]) -> Callable[[Any, Any], bool | None]:
@@ -29,6 +31,16 @@ at_most = _question("<=", operator.le)
 divides = _question("divides", lambda a, b: a != 0 and b % a == 0)
 _ASK = {"==": equal, "<=": at_most, "divides": divides}
 _TEXT = {"==": "{} == {}", "<=": "{} <= {}", "divides": "{} divides {}"}
+
+
+def every(answers: Iterable[A]) -> A | bool | None:
+    """Whether all answers are True: the first that is False or a Reason, else None if one is not known, else True.
+
+    >>> every([True, None]), every([None, False]), every([])
+    (None, False, True)
+    """
+    found = [*answers]
+    return next((x for x in found if x is False or isinstance(x, Reason)), None if None in found else True)
 
 
 def require(question: Question, a: object, b: object, where: Callable[[], str]) -> bool:

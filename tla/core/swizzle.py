@@ -64,6 +64,11 @@ class Swizzle(Value, metaclass=_SwizzleMeta):
         """The bits that may change, as a mask."""
         return ((1 << self.bits) - 1) << (self.base - min(0, self.shift))
 
+    @property
+    def period(self) -> int:
+        """The number after which it repeats: what is added in whole periods passes unchanged."""
+        return 1 << (self.bits + self.base + abs(self.shift))
+
     def __call__(self, x: Any) -> Any:
         if type(x) is int and INT64_MIN <= x <= INT64_MAX:
             return self._of(x)

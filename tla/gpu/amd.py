@@ -16,7 +16,7 @@ from ..core.cache import plain_memo
 from ..core.element import Element, bf16, double, float, fp8_e4m3, fp8_e4m3fnuz, fp8_e5m2, fp8_e5m2fnuz, half, int4b, int8, int32, tf32
 from ..core.errors import LeafTypeError, RangeError
 from ..core.layout import Layout
-from .atom import MMAAtom, shape_of, tv
+from .atom import MMAAtom, shape_of, side_by_side, tv
 
 
 @dataclass(frozen=True)
@@ -94,9 +94,8 @@ _Steps = list[tuple[int, int]]  # modes of a lane or of a value: extent, step in
 
 def _layout(lanes: _Steps, values: _Steps) -> Layout:
     """(lane, value) -> index of modes, those of extent 1 left out."""
-    (s, d), (t, e) = (zip(*([m for m in modes if m[0] > 1] or [(1, 0)])) for modes in (lanes, values))
-    one = [(x[0] if len(x) == 1 else x) for x in (s, t, d, e)]
-    return tv((one[0], one[1]), (one[2], one[3]))
+    (s, d), (t, e) = side_by_side(lanes), side_by_side(values)
+    return tv((s, t), (d, e))
 
 
 def _mfma_operand(r: Row) -> Layout:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ..algebra.recast import recast_layout
+from ..core.display import Displayed
 from ..core.element import Element
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankError
 from ..core.int_tuple import shown, size
@@ -51,6 +52,12 @@ def tv(shape: IntTree, stride: IntTree) -> Layout:
     return Layout(static_tree(shape), static_tree(stride))
 
 
+def side_by_side(modes: list[tuple[IntTree, IntTree]], one_tuple: bool = False) -> tuple[IntTree, IntTree]:
+    """The shape and the strides of modes, those of extent 1 left out; a single mode is in a tuple only if one_tuple."""
+    kept = [m for m in modes if m[0] != 1] or [(1, 0)]
+    return kept[0] if len(kept) == 1 and not one_tuple else (tuple(n for n, _d in kept), tuple(d for _n, d in kept))
+
+
 def shape_of(m: int, n: int, k: int) -> Shape:
     return Shape(*static_tree((m, n, k)))
 
@@ -78,7 +85,7 @@ class TmemFragment(NamedTuple):
 
 
 @dataclass(frozen=True)
-class MMAAtom:
+class MMAAtom(Displayed):
     """A matrix instruction: D = A * B + C for (M,K) by (N,K) tiles, and which thread holds which values of them.
 
     name            as the vendor's source writes it, template arguments included
@@ -176,7 +183,7 @@ class MMAAtom:
 
 
 @dataclass(frozen=True)
-class CopyAtom:
+class CopyAtom(Displayed):
     """A copy instruction: which thread reads and which one writes which bits.
 
     name            as the vendor's source writes it, template arguments included

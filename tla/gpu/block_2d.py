@@ -15,7 +15,7 @@ from ..core.ints import is_int, known
 from ..core.layout import Layout
 from ..core.questions import require
 from ..tensors.tensor import Tensor
-from .atom import tv
+from .atom import side_by_side, tv
 from .elements import element_of, require_number
 
 LANES = 16
@@ -107,8 +107,7 @@ class Block2D:
         else:
             each = self.columns // LANES
             lanes, values = (LANES, each * self.rows), [(each, self.rows), rows, blocks]  # type: ignore[assignment]
-        kept = [v for v in values if v[0] > 1] or [(1, 0)]
-        shape, stride = kept[0] if len(kept) == 1 else tuple(zip(*kept))
+        shape, stride = side_by_side(values)
         return tv((lanes[0], shape), (lanes[1], stride))
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from ..core.element import Element, bf16, float, half, int4b, int8, int32, tf32, uint4, uint8, uint32
 from ..core.errors import LeafTypeError
 from ..core.layout import Layout
-from .atom import Family, MMAAtom, extent, one_of, shape_of, tv
+from .atom import Family, MMAAtom, extent, one_of, shape_of, side_by_side, tv
 from .elements import cpp_name
 
 _INTS = (int8, uint8, int4b, uint4)
@@ -30,8 +30,7 @@ LANES = 16
 
 def _joined(threads: Any, modes: list[tuple[int, int]]) -> Layout:
     """(lane, value) with the values' modes of extent 1 left out."""
-    kept = [m for m in modes if m[0] > 1] or [(1, 0)]
-    shape, stride = kept[0] if len(kept) == 1 else tuple(zip(*kept))
+    shape, stride = side_by_side(modes)
     return tv((threads[0], shape), (threads[1], stride))
 
 

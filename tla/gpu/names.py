@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from ..core.brackets import split
 from ..core.cache import plain_memo
 from ..core.errors import LeafTypeError, ParseError, RangeError
 from ..core.int_tuple import shown
@@ -92,18 +93,7 @@ def _parsed(text: str) -> tuple[str, list[str]]:
     match = re.fullmatch(r"\s*([A-Za-z_][\w:]*?)\s*(?:<(.*)>)?\s*(?:\{\})?", text, re.DOTALL)
     if match is None or len(text) > 1000:
         raise ParseError(text[:1000], 0, "no name of an instruction", "a name, or name<argument, ...>", "write it as the source does")
-    return _plain_name(match[1]), _split(match[2] or "")
-
-
-def _split(text: str) -> list[str]:
-    """Split a text at commas outside of angle brackets."""
-    out, depth, start = [], 0, 0
-    for i, c in enumerate(text):
-        depth += (c == "<") - (c == ">")
-        if c == "," and not depth:
-            out.append(text[start:i])
-            start = i + 1
-    return [a.strip() for a in [*out, text[start:]] if a.strip()]
+    return _plain_name(match[1]), [part for part in split(match[2] or "") if part]
 
 
 def _cutlass_name(text: str, name: str) -> str:

@@ -27,10 +27,8 @@ from ..core.ints import is_int, leaf, static
 from ..core.layout import Layout
 from ..core.questions import at_most
 from ..core.strides import Shape, Stride, compact_col_major
+from .atom import tv
 from .elements import require_number
-
-#: Rows and scales of an atom, and how many elements share a scale: 16 of NVFP4, 32 of MX, 64 of a sparse MX operand.
-ROWS, SCALES, VECTORS = 128, 4, (16, 32, 64)
 
 
 class _Block(NamedTuple):
@@ -81,11 +79,7 @@ def scale_factor_atom(vector: int, arch: str = "sm100") -> Layout:
     """
     block = _block(vector, arch)
     (rows, row_steps), (scales, scale_steps) = block.rows, block.scales
-    return Layout(_static((rows, (int(vector), scales))), _static((row_steps, (0, scale_steps))))
-
-
-def _static(tree: Any) -> Any:
-    return tuple(map(_static, tree)) if isinstance(tree, tuple) else static(tree)
+    return tv((rows, (int(vector), scales)), (row_steps, (0, scale_steps)))
 
 
 def scale_factor_layout(rows: Any, k: Any, vector: int, arch: str = "sm100") -> Layout:

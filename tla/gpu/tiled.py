@@ -5,7 +5,6 @@ Source: CuTe include/cute/atom/mma_atom.hpp and copy_atom.hpp.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from ..algebra.codomain import cosize, get_flat_coord
@@ -14,7 +13,7 @@ from ..algebra.composition import composition
 from ..algebra.inverse import right_inverse
 from ..algebra.modes import append
 from ..core.errors import LeafTypeError, RangeError, RankError
-from ..core.int_tuple import IntTuple, _, shown, size
+from ..core.int_tuple import IntTuple, shown, size
 from ..core.ints import Int, is_constant, is_int, known
 from ..core.layout import Layout, join
 from ..core.leaf_arithmetic import add
@@ -99,12 +98,3 @@ def rank_of(x: Any) -> int:
         raise LeafTypeError(f"a partition of a {type(x).__name__}", "a tensor, a layout or a numpy array", "write MakeTensor(x, layout)")
     s = shape(x) if isinstance(x, Layout) else x.shape
     return len(s) if isinstance(s, tuple) else 1
-
-
-def open_modes(n: int) -> tuple[Any, ...]:
-    return (_,) * n
-
-
-def by_mode(f: Callable[[Layout], Layout], layout: Layout, i: int) -> Layout:
-    """The layout with mode i replaced by f of it."""
-    return join([f(m) if j == i else m for j, m in enumerate(layout)])

@@ -13,6 +13,7 @@ from ..algebra.composition import composition, with_shape
 from ..algebra.divide import logical_product, raked_product, zipped_divide
 from ..algebra.inverse import left_inverse, right_inverse
 from ..algebra.recast import upcast
+from ..core.display import Displayed
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankError
 from ..core.int_tuple import _, product_each, shown, size
 from ..core.ints import Int, is_int
@@ -32,7 +33,7 @@ _0, _1 = Int[0](), Int[1]()
 
 
 @dataclass(frozen=True, repr=False)
-class TiledCopy:
+class TiledCopy(Displayed):
     """A copy atom laid out over the threads and values of a tile. make_tiled_copy makes one.
 
     atom       the instruction, with its element type

@@ -12,6 +12,7 @@ from ..algebra.codomain import cosize
 from ..algebra.composition import composition
 from ..algebra.divide import logical_divide, tiled_product, zipped_divide
 from ..algebra.predicates import is_bijective, is_injective
+from ..core.display import Displayed
 from ..core.errors import DivisibilityError, InjectivityError, LeafTypeError, RangeError, RankError
 from ..core.int_tuple import Underscore, _, shown, size
 from ..core.ints import Int, is_int, is_static, known, leaf
@@ -33,7 +34,7 @@ MODES = {"A": (0, 2), "B": (1, 2), "C": (0, 1), "E": (0, 2), "SFA": (0, 2), "SFB
 
 
 @dataclass(frozen=True, repr=False)
-class TiledMMA:
+class TiledMMA(Displayed):
     """An atom laid out over threads, and its tile permuted. make_tiled_mma makes one.
 
     atom           the instruction

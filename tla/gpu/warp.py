@@ -15,7 +15,7 @@ from typing import Any
 
 from ..core.element import Element, float, fp4_e2m1, fp6_e2m3, fp6_e3m2, fp8_e4m3, fp8_e5m2, fp8_e8m0, fp8_ue4m3, half, uint4, uint8
 from ..core.layout import Layout
-from .atom import Family, MMAAtom, extent, one_of, shape_of, tv
+from .atom import Family, MMAAtom, extent, one_of, shape_of, side_by_side, tv
 from .elements import CODES, as_element, cpp_name, ptx_name
 
 ONE = tv((1, 1), (0, 0))
@@ -29,9 +29,7 @@ def fragment(rows: int, columns: int, v: int, one_tuple: bool = False) -> Layout
     one_tuple   whether a single mode of values is written in parentheses, as CuTe writes it for 4-bit types
     """
     modes = [(v, rows), (rows // 8, 8), (columns // (4 * v), 4 * v * rows)]
-    shape, stride = zip(*([m for m in modes if m[0] > 1] or [(1, 0)]))
-    if len(shape) == 1 and not one_tuple:
-        shape, stride = shape[0], stride[0]
+    shape, stride = side_by_side(modes, one_tuple)
     return tv(((4, 8), shape), ((rows * v, 1), stride))
 
 
@@ -52,11 +50,10 @@ def ptx(m: int, n: int, k: int, types: list[Element], suffix: str = "") -> str:
     return f"mma.sync.aligned.m{m}n{n}k{k}.row.col.{names}{end}"
 
 
-def _warp(arch: str, m: int, k: int, codes: str, suffix: str) -> MMAAtom:
+def _warp(name: str, arch: str, m: int, k: int, codes: str, suffix: str) -> MMAAtom:
     """An instruction of SM75 to SM90 by its shape and types."""
     d, a, b, c = _split(codes)
     v = max(32 // a.bits, 1)
-    name = f"{arch.upper()}_{m}x8x{k}_{codes}_TN" + (f"_{suffix}" if suffix else "")
     return MMAAtom(
         name,
         arch,
@@ -101,7 +98,7 @@ def table() -> Iterator[tuple[str, Callable[[], MMAAtom]]]:
     for arch, shapes, types_of, suffixes in ROWS:
         for (m, k), codes, suffix in itertools.product(shapes, types_of, suffixes):
             name = f"{arch.upper()}_{m}x8x{k}_{codes}_TN" + (f"_{suffix}" if suffix else "")
-            yield name, partial(_warp, arch, m, k, codes, suffix)
+            yield name, partial(_warp, name, arch, m, k, codes, suffix)
     for m, n in ((2, 1), (1, 2)):
         yield f"SM100_{m}x{n}x1_F32F32F32F32", partial(_pair, m, n)
 

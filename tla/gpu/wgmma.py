@@ -50,18 +50,17 @@ def _metadata(k: int, bits: int) -> Layout:
     return tv(((2, 2, 8, 4), (k // 2, 2)), ((32 * k, 0, 1, 16), (64, 8)))
 
 
-def _wgmma(codes: str, n: int, where: str, suffix: str, sparse: bool) -> MMAAtom:
+def _wgmma(name: str, codes: str, n: int, where: str, suffix: str, sparse: bool) -> MMAAtom:
     """The atom of a warpgroup's MMA. codes: D, A and B; where: "SS" or "RS", the memory of A and B."""
     d, a, b = (CODES[c] for c in codes.split())
     k = 256 // a.bits * (1 + sparse)
     v = 32 // a.bits * (1 + sparse)
-    prefix = "SM90::GMMA::SPARSE::GMMA" if sparse else "SM90"
     more: dict[str, Any] = {}
     if sparse:
         more = {"E": _metadata(k, a.bits), "val_E": uint8, "sparsity": (2, 4 if a.bits == 32 else 8)}
     sp, end = ".sp" if sparse else "", ".satfinite" if suffix.endswith("SATURATE") else ""
     return MMAAtom(
-        f"{prefix}_64x{n}x{k}_{codes.replace(' ', '')}_{where}{suffix}",
+        name,
         "sm90",
         d,
         a,
@@ -91,4 +90,4 @@ def table() -> Iterator[tuple[str, Callable[[], MMAAtom]]]:
             k = 256 // CODES[codes.split()[1]].bits * (1 + sparse)
             prefix = "SM90::GMMA::SPARSE::GMMA" if sparse else "SM90"
             name = f"{prefix}_64x{n}x{k}_{codes.replace(' ', '')}_{where}{suffix}"
-            yield name, partial(_wgmma, codes, n, where, suffix, sparse)
+            yield name, partial(_wgmma, name, codes, n, where, suffix, sparse)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..core.display import Displayed
 from ..core.errors import InjectivityError, RangeError, RankError
 from . import bits, views
 from .arguments import checked
@@ -14,7 +15,7 @@ from .building import unpack
 from .naming import Named
 
 
-class LinearLayout(Named):
+class LinearLayout(Named, Displayed):
     """A map of named inputs to named outputs that is linear over bits: where an input's bit is set, its basis is xored in.
 
     bases      name -> one basis for each bit of that input, the lowest first; a basis has one integer for each output

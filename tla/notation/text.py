@@ -20,6 +20,7 @@ from typing import Any
 
 from ..core.arrays import INT64_MAX, INT64_MIN
 from ..core.basis import E
+from ..core.brackets import closing
 from ..core.cache import plain_memo
 from ..core.composed import MAX_PARTS, ComposedLayout
 from ..core.errors import LeafTypeError, ParseError
@@ -38,7 +39,6 @@ _WORD = r"(?s)[0-9A-Za-z_.+-]+|."
 _SWIZZLE = r"(?a)Sw<\s*(-?[0-9]{1,9}(?:\s*,\s*-?[0-9]{1,9})*)\s*>"  # the blanks that int() takes
 _PATH = r"(?:@[0-9]{1,5})*(?![0-9A-Za-z_.@])"
 _OPERATOR = r"\s*(//|[-+*%^])"
-_PARENTHESIS = r"[()]"
 _BLANK = r"(?a)\s*"
 
 #: A pattern is compiled when it is first used: seven take longer than the rest of this module's import.
@@ -186,7 +186,7 @@ class Reader:
             return False
         first = self.text[self.at : self.at + 1]
         if first == "(":
-            return bool(_compiled(_OPERATOR).match(self.text, _closing(self.text, self.at)))
+            return bool(_compiled(_OPERATOR).match(self.text, closing(self.text, self.at) or len(self.text)))
         found = _compiled(_LEAF).match(self.text, self.at)
         return bool(_compiled(_OPERATOR).match(self.text, found.end())) if found else first.isalpha() or first == "-"
 
@@ -233,13 +233,3 @@ class Reader:
 def _along(value: Any, modes: str) -> Any:
     """value, or that many of the basis element of `@1@0`."""
     return E[tuple(map(int, reversed(modes.split("@")[1:])))] * value if modes else value
-
-
-def _closing(text: str, start: int) -> int:
-    """The position behind the ")" of the "(" at `start`; its end if there is none."""
-    depth = 0
-    for found in _compiled(_PARENTHESIS).finditer(text, start):
-        depth += 1 if found[0] == "(" else -1
-        if depth == 0:
-            return found.end()
-    return len(text)

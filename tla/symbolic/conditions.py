@@ -17,6 +17,7 @@ from types import FrameType
 from typing import Any, NamedTuple
 
 from ..core.cache import forgetting
+from ..core.display import Displayed
 from ..core.errors import LeafTypeError, Predicate, RangeError, Reason, Unproven
 from ..core.ints import leaf
 from ..core.value import Value, put
@@ -75,7 +76,7 @@ QUESTIONS: dict[str, tuple[Callable[[Poly, Poly], bool | None], Callable[[int, i
 }
 
 
-class Condition(Value):
+class Condition(Value, Displayed):
     """A condition on sizes, `a <= b`, `a < b`, `a == b` or `a divides b`: its truth value is the proof.
 
     question      "<=", "<", "==" or "divides"

@@ -200,7 +200,7 @@ class Tensor(Value, Displayed):
 
 
 def _start_text(start: Any) -> str:
-    """Where a tensor begins, as its repr has it; of an array of threads a few of them."""
+    """The start of a tensor, as its repr has it; of an array of threads a few of them."""
     if isinstance(start, tuple) and any(getattr(x, "shape", ()) for x in start):
         return f"({','.join(map(_start_text, start))})"
     shape, ravel = getattr(start, "shape", ()), getattr(start, "ravel", None)

@@ -19,6 +19,10 @@ from .drawable import Tiling, View, outer_sums
 BANKS = {"bank": (32, 32), "ub_bank": (16, 256)}
 
 
+#: Up to so many colours have numbers, where there are more than hues: more are no help.
+MOST_NUMBERS = 2**12
+
+
 class Numbers(NamedTuple):
     """A number for each cell of a view, and what it is.
 
@@ -67,7 +71,7 @@ def paint(view: View, color_by: object, tile: tuple[int, ...] | None) -> Painted
     if numbers is None:
         return Painted([Paint()] * len(view.values))
     present = sorted({*numbers.of})
-    marked = len(present) > len(HUES) and numbers.fill is not ramp  # a ramp is no set of colours
+    marked = len(HUES) < len(present) <= MOST_NUMBERS and numbers.fill is not ramp  # a ramp is no set of colours
     table = {n: Paint(numbers.fill(n), str(n) if marked else "") for n in present}
     legend = tuple((cell.fill or "", numbers.name(n)) for n, cell in table.items()) if numbers.name and len(table) <= TINTS else ()
     caption = f"colours: {numbers.what}{', each with its number' if marked else ''}"
@@ -79,7 +83,7 @@ def _chosen(view: View, f: Callable[..., Any]) -> Painted:
     _require_of_two(f)
     found = [None if padding else f(coord, value) for coord, value, padding in zip(view.coords, view.values, view.padding)]
     fills = [*map(colour, found)]
-    marked = len({*fills} - {None}) > len(HUES)
+    marked = len({*fills} - {None}) > len(HUES) and len({x for x in found if is_int(x)}) <= MOST_NUMBERS
     return Painted([Paint(fill, str(x) if marked and is_int(x) else "") for fill, x in zip(fills, found)])
 
 

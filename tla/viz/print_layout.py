@@ -107,7 +107,7 @@ def print_tensor(t: Any, print_type: bool = True) -> None:
 
 
 def _pointer(t: Tensor) -> str:
-    """What CuTe prints in front of a tensor's layout: where its elements are, or begin."""
+    """The text that CuTe prints in front of a tensor's layout: where its elements are, or begin."""
     if t.data is None:
         return f"counting_iter({t.offset})" if is_int(t.offset) else f"ArithTuple{t.offset}"
     space = {"gmem": "gmem_", "smem": "smem_", "tmem": "tmem_", "TMEM": "tmem_"}.get(t.position, "")

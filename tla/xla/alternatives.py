@@ -68,7 +68,8 @@ def alternatives(shape: Shape | str) -> list[Alternative]:
     shape = as_shape(shape)
     layout = shape.effective_layout
     if len(shape.dimensions) > MAX_RANK or (layout.tiles and COMBINE in layout.tiles[0]):
-        raise RangeError(f"alternatives of {shape}", f"at most {MAX_RANK} dimensions, and tiles without *", "give a part of it")
+        fix = "take a first tile without *" if len(shape.dimensions) <= MAX_RANK else f"reshape it to {MAX_RANK} dimensions"
+        raise RangeError(f"alternatives of {shape}", f"at most {MAX_RANK} dimensions, and tiles without *", fix)
     if not layout.tiles or not all(isinstance(n, int) and n for n in shape.dimensions):
         return []
     now = byte_size(shape)
@@ -123,10 +124,10 @@ def _sizes(shape: ArrayShape) -> Iterator[tuple[str, ArrayShape]]:
     """The array with each dimension as large as it can be for the same bytes."""
     dims, layout = _sized(shape), shape.effective_layout
     physical = [*reversed(layout.minor_to_major)]
-    tile = layout.tiles[0]
+    tile = [int(t) for t in layout.tiles[0]]  # `alternatives` refuses those that merge dimensions
     for place, t in zip(reversed(physical), reversed(tile)):
         n = dims[place]
-        if isinstance(t, int) and n % t:
+        if n % t:
             grown = -(-n // t) * t
             other = replace(shape, dimensions=tuple(grown if k == place else d for k, d in enumerate(dims)))
             yield f"dimension {place} may have up to {grown}", other

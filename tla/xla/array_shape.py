@@ -11,11 +11,13 @@ from dataclasses import dataclass, fields
 from typing import Any, NamedTuple, TypeVar
 
 from ..core.arrays import INT64_MAX
+from ..core.cache import plain_memo
 from ..core.display import Displayed
 from ..core.errors import LeafTypeError, RangeError, RankError, Reason
 from ..core.ints import known, leaf, plain
 from ..core.leaf_arithmetic import ceil_div
 from ..core.questions import at_most
+from .arguments import as_tuple, integer, integers
 
 #: A tile entry that merges its dimension with the next more minor one, before the rest of the tile is applied: `*`.
 COMBINE = "*"
@@ -86,11 +88,11 @@ class ArrayLayout:
     def _make_plain(self) -> None:
         """The fields as tuples and plain ints."""
         put = object.__setattr__
-        put(self, "minor_to_major", _integers(self.minor_to_major))
-        put(self, "tiles", tuple(_integers(t, keep=COMBINE) for t in _tuple(self.tiles)))
-        put(self, "split_configs", tuple(Split(_integer(d), _integers(at)) for d, at in _tuple(self.split_configs)))
+        put(self, "minor_to_major", integers(self.minor_to_major))
+        put(self, "tiles", tuple(integers(t, keep=COMBINE) for t in as_tuple(self.tiles)))
+        put(self, "split_configs", tuple(Split(integer(d), integers(at)) for d, at in as_tuple(self.split_configs)))
         for field in NUMBERS:
-            put(self, field, _integer(getattr(self, field)))
+            put(self, field, integer(getattr(self, field)))
 
     def __str__(self) -> str:
         return self.text()
@@ -142,7 +144,7 @@ class ArrayShape(Displayed):
     def __post_init__(self) -> None:
         put = object.__setattr__
         put(self, "dimensions", _sizes(self.dimensions))
-        dynamic = _tuple(self.dynamic) or (False,) * len(self.dimensions)
+        dynamic = as_tuple(self.dynamic) or (False,) * len(self.dimensions)
         if len(dynamic) != len(self.dimensions):
             raise RankError(f"{len(dynamic)} dynamic marks for {len(self.dimensions)} dimensions", "one for each", "leave it out for none")
         put(self, "dynamic", tuple(d is None or bool(dyn) for d, dyn in zip(self.dimensions, dynamic)))
@@ -174,12 +176,17 @@ class ArrayShape(Displayed):
     @property
     def effective_layout(self) -> ArrayLayout:
         """The layout; where none is specified, the default."""
-        return self.layout or ArrayLayout(tuple(reversed(range(len(self.dimensions)))))
+        return self.layout or _default_layout(len(self.dimensions))
 
     @property
     def bits(self) -> int:
         """Bits that one element takes in memory: E(n), else whole bytes."""
         return (self.layout.element_size_in_bits if self.layout else 0) or 8 * -(-BITS[self.element_type] // 8)
+
+
+@plain_memo
+def _default_layout(rank: int) -> ArrayLayout:
+    return ArrayLayout(tuple(reversed(range(rank))))
 
 
 C = TypeVar("C", ArrayLayout, ArrayShape)
@@ -188,9 +195,12 @@ C = TypeVar("C", ArrayLayout, ArrayShape)
 def unchecked(kind: type[C], **given: Any) -> C:
     """An ArrayLayout or an ArrayShape of these fields as they are, which the caller has checked; the others are as by default."""
     new = object.__new__(kind)
-    for f in fields(kind):
-        object.__setattr__(new, f.name, given.get(f.name, f.default))
+    for name, default in _DEFAULTS[kind]:
+        object.__setattr__(new, name, given.get(name, default))
     return new
+
+
+_DEFAULTS: dict[type, list[tuple[str, Any]]] = {kind: [(f.name, f.default) for f in fields(kind)] for kind in (ArrayLayout, ArrayShape)}
 
 
 def unchecked_layout(minor_to_major: tuple[int, ...], **properties: Any) -> ArrayLayout:
@@ -209,25 +219,9 @@ NUMBERS = {
 }
 
 
-def _tuple(x: Any) -> tuple[Any, ...]:
-    try:
-        return tuple(x)
-    except TypeError:
-        raise LeafTypeError(f"a {type(x).__name__}", "a tuple", "write (x,) for a tuple of one") from None
-
-
-def _integer(x: object) -> int:
-    return int(leaf(x))
-
-
-def _integers(x: object, keep: object = ()) -> tuple[Any, ...]:
-    """x as a tuple of plain ints, where `keep` stays as it is."""
-    return tuple(n if n == keep else _integer(n) for n in _tuple(x))
-
-
 def _sizes(x: object) -> tuple[Any, ...]:
     """x as a tuple of plain ints, symbols, and None."""
-    return tuple(n if n is None else plain(leaf(n)) for n in _tuple(x))
+    return tuple(n if n is None else plain(leaf(n)) for n in as_tuple(x))
 
 
 def cover(sizes: tuple[int, ...], tile: tuple[TileEntry, ...]) -> tuple[int, tuple[int, ...]]:
@@ -277,17 +271,25 @@ def _why_not_number(layout: ArrayLayout, field: str) -> Reason | None:
     return None if n >= least else Reason(f"{field} {n}", f"{least} or more", "leave it out for the default")
 
 
+def unknown_type(name: object) -> Reason:
+    """The reason that XLA has no element type of this name."""
+    return Reason(f"element type {name!r:.40} is not known", "one of " + " ".join(BITS), "write XLA's name")
+
+
 def _wrongs(element_type: str, dims: tuple[int | None, ...], layout: ArrayLayout | None) -> Iterator[tuple[str, Reason]]:
     """Lazily, and each is asked for only where those before it are right."""
     if element_type not in BITS:
-        yield "element_type", Reason(f"element type {element_type!r} is not known", "one of " + " ".join(BITS), "write XLA's name")
+        yield "element_type", unknown_type(element_type)
     if any(d is not None and at_most(d, -1) for d in dims):
         yield "dimensions", Reason("a negative dimension", "0 or more", "write the extent")
     for d in dims:
         if d is not None and not at_most(0, d):
             yield "dimensions", Reason(f"the dimension {d} may be negative", "0 or more", "declare sizes so that it is not: at_least=...")
     if _bytes_overflow(element_type, dims):
-        yield "dimensions", Reason(f"the size of {element_type}{list(dims)} overflows", "a byte count that 64 bits hold", "use less")
+        yield (
+            "dimensions",
+            Reason(f"the size of {element_type}{list(dims)} overflows", "a byte count that 64 bits hold", "use smaller dimensions"),
+        )
     if layout is None:
         return
     if why := _why_not_order(layout.minor_to_major, len(dims)):

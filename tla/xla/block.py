@@ -14,10 +14,10 @@ from typing import Any
 from ..core.errors import LeafTypeError, RangeError, RankError
 from ..core.ints import is_int, leaf
 from ..core.leaf_arithmetic import ceil_div
-from .array_shape import BITS, ArrayLayout
+from .arguments import integers_of
+from .array_shape import BITS, ArrayLayout, unknown_type
 from .default import default_layout
 from .foreign import type_name
-from .index import integers
 from .mosaic import MLIR_TYPES, MemRef
 from .registers import LANES, SUBLANES, WORD, RegisterLayout
 
@@ -132,17 +132,19 @@ def block(element_type: Any, shape: Sequence[int], extents: Sequence[int | None]
 
 def _checked(element_type: Any, shape: Any, extents: Any) -> tuple[tuple[int, ...], tuple[int | None, ...]]:
     if not isinstance(element_type, str) or element_type not in BITS:
-        raise RangeError(f"element type {element_type!r:.40} is not known", "one of " + " ".join(BITS), "write XLA's name")
+        raise RangeError(*unknown_type(element_type))
     if BITS[element_type] > WORD or WORD % BITS[element_type] or element_type not in MLIR_TYPES.values():
         raise RangeError(f"a block of {element_type}", "elements of 32 bits or less, that divide 32", "convert the array first")
-    dims = integers("the array's shape", shape)
+    dims = integers_of("the array's shape", shape)
     if not isinstance(extents, (tuple, list)):
         raise LeafTypeError(f"a block of type {type(extents).__name__}", "a tuple of extents", "write (8, 128)")
     sizes = tuple(None if n is None else int(leaf(n)) for n in extents)
     if len(sizes) != len(dims) or not dims:
         raise RankError(f"a block of {len(sizes)} extents for {len(dims)} dimensions", "as many, and one at least", "give one for each")
     if any(n is not None and n < 1 for n in sizes) or any(n < 1 for n in dims) or math.prod(dims) > 2**40:
-        raise RangeError(f"a block {sizes} of {dims}", "extents of 1 or more, at most 2**40 elements", "None squeezes a dimension of 1")
+        raise RangeError(
+            f"a block {sizes} of {dims}", "extents of 1 or more, at most 2**40 elements", "write 1 or more: None squeezes a dimension of 1"
+        )
     if math.prod(n or 1 for n in sizes) > 2**40:
         raise RangeError(f"a block {sizes}", "at most 2**40 elements", "give a block that VMEM can hold")
     return dims, sizes

@@ -21,9 +21,10 @@ from ..core.int_tuple import IntTuple, leaves, modes_of
 from ..core.ints import static
 from ..core.layout import Layout
 from ..core.questions import equal
+from .arguments import integers_of
 from .array_shape import ArrayShape
 from .grammar import as_shape
-from .index import integers, logical_dimensions
+from .index import logical_dimensions
 from .lower import lower
 from .map_chain import offsets_in
 from .shapes import Shape
@@ -78,7 +79,7 @@ def transposed(shape: ArrayShape, permutation: Sequence[int]) -> ArrayShape:
     >>> print(transposed(parse_shape("f32[2,3,5]{2,0,1:T(8,128)}"), (2, 0, 1)))
     f32[5,2,3]{0,1,2:T(8,128)}
     """
-    order = integers("permutation", permutation)
+    order = integers_of("permutation", permutation)
     if sorted(order) != [*range(len(shape.dimensions))]:
         what = f"the permutation {tuple(order)} of {shape}"
         raise RankError(what, f"each of 0 to {len(shape.dimensions) - 1} once", "name each dimension once")
@@ -212,7 +213,7 @@ def relayout(a: Shape | str, b: Shape | str) -> Relayout:
     if not all(isinstance(n, int) for n in (*logical_dimensions(a), *logical_dimensions(b))):
         raise Unproven(f"relayout of {a} and {b}", "sizes that are known", "give the names numbers: parse_shape takes them as symbols")
     if (a.element_type, a.dimensions) != (b.element_type, b.dimensions):
-        raise RankError(f"relayout of {a} and {b}", "one array: equal dimensions and element type", "see is_bitcast for a reshape")
+        raise RankError(f"relayout of {a} and {b}", "one array: equal dimensions and element type", "ask is_bitcast(a, b) of a reshape")
     same = is_bitcast(a, b)
     source, destination = lower(a), lower(b)
     dims, count = logical_dimensions(a), element_count(a)

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..core.errors import RangeError
+from .arguments import integers_of
 from .array_shape import BITS, ArrayLayout, ArrayShape, TileEntry
 from .foreign import type_name
-from .index import integers
 
 TARGETS = ("v2", "v3", "v4", "v5e", "v5p", "v6e", "tpu7x")
 
@@ -41,7 +41,7 @@ def default_layout(element_type: Any, dims: Sequence[int], target: str = "v5e") 
     """
     if target not in TARGETS:
         raise RangeError(f"default_layout for {target!r}", "one of " + " ".join(TARGETS), "use one of these: for them the rule is known")
-    sizes = integers("default_layout: dims", dims)
+    sizes = integers_of("default_layout: dims", dims)
     if len(sizes) > 64:
         raise RangeError(f"default_layout of {len(sizes)} dimensions", "at most 64", "group dimensions first")
     element_type = type_name(element_type)
@@ -75,7 +75,8 @@ def orders(element_type: str, dims: Sequence[int], target: str = "v5e") -> Itera
 class _Kind:
     """A generation's way to store an element type.
 
-    two      whether the element type has two bits: orders are compared as if its tiles had 8 rows; of equals those that pad nothing go first
+    two      whether the element type has two bits: orders are compared as if its tiles had 8 rows; of equals those that pad nothing
+             go first
     first    whether it is one of the first generations: nothing of less than a byte is packed, tiles have 8 rows or few
     bits     of an element in memory
     """

@@ -18,7 +18,7 @@ from ..core.errors import RangeError, RankError, TlaError
 from ..core.int_tuple import leaves, shown
 from ..core.ints import static
 from ..core.layout import Layout
-from .array_shape import _integer, _integers
+from .arguments import integer, integers, joined
 
 #: More devices than this are not listed one by one: `Iota` and the layouts hold any number.
 MAX_LISTED = 2**20
@@ -48,7 +48,7 @@ class Iota:
     order: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        extents, order = _integers(self.extents), _integers(self.order)
+        extents, order = integers(self.extents), integers(self.order)
         order = order or tuple(range(len(extents)))
         require_count(extents, "an iota")
         if sorted(order) != list(range(len(extents))):
@@ -114,7 +114,7 @@ class Iota:
         return math.prod(self.extents)
 
     def __getitem__(self, position: int) -> int:
-        device, position = 0, _integer(position)
+        device, position = 0, integer(position)
         if not 0 <= position < len(self):
             raise RangeError(f"position {shown(position)} of {len(self)}", f"0 to {len(self) - 1}", "count from 0")
         for n, stride in reversed(self.digits):
@@ -145,7 +145,7 @@ def require_count(extents: Sequence[int], what: str) -> int:
             raise RangeError(f"{what} of {shown(tuple(extents))}", "sizes of 1 or more", "write 1 where it is not cut")
         count *= n
         if count > INT64_MAX:
-            raise RangeError(f"{what} of {shown(tuple(extents))}", "a product that 64 bits hold", "use less")
+            raise RangeError(f"{what} of {shown(tuple(extents))}", "a product that 64 bits hold", "use smaller sizes")
     return count
 
 
@@ -201,7 +201,3 @@ def layout_of(digits: Iterable[tuple[int, Any]]) -> Layout:
 
 def _flat(layout: Layout) -> list[tuple[int, int]]:
     return [(int(n), int(d)) for n, d in zip(leaves(layout.shape), leaves(layout.stride))]
-
-
-def joined(numbers: Sequence[int]) -> str:
-    return ",".join(map(str, numbers))

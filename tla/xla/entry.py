@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from ..core.errors import LeafTypeError, LoweringError, ParseError, RangeError
 from . import aliasing
+from .arguments import joined
 from .array_shape import ArrayLayout, ArrayShape
 from .devices import MAX_LISTED, Devices, Iota
 from .grammar import numbers, parse_shape
@@ -103,7 +104,7 @@ def entry(module: Module) -> Entry:
         raise LoweringError(f"module {module.name}: no entry_computation_layout", "one in its header", "dump the whole module")
     before, arrow, after = text.rpartition(")->")
     if not arrow:
-        raise ParseError(text, 0, "no entry layout", "(arguments)->result", "the file may be cut")
+        raise ParseError(text, 0, "no entry layout", "(arguments)->result", "dump the whole module: the file may be cut")
     taken, given = parse_shape(before + ")"), parse_shape(after)
     arguments = taken.elements if isinstance(taken, TupleShape) else (taken,)
     results = given.elements if isinstance(given, TupleShape) else (given,)
@@ -175,10 +176,8 @@ class ReplicaGroups:
 
     def __str__(self) -> str:
         if self.iota is not None:
-            extents = ",".join(map(str, self.iota.extents))
-            order = f"T({','.join(map(str, self.iota.order))})" if len(self.iota.extents) > 1 else ""
-            return f"[{len(self.groups)},{len(self.groups[0])}]<=[{extents}]{order}"
-        return "{" + ",".join("{" + ",".join(map(str, g)) + "}" for g in self.groups) + "}"
+            return f"[{len(self.groups)},{len(self.groups[0])}]<={self.iota}"
+        return "{" + joined("{" + joined(g) + "}" for g in self.groups) + "}"
 
 
 def parse_replica_groups(text: str | Instruction) -> ReplicaGroups:
@@ -195,7 +194,7 @@ def parse_replica_groups(text: str | Instruction) -> ReplicaGroups:
     if isinstance(text, Instruction):
         attributes = text.attributes
         if "replica_groups" not in attributes:
-            raise LoweringError(f"instruction {text.name}: no replica_groups", "a collective", "all-reduce and its kin have them")
+            raise LoweringError(f"instruction {text.name}: no replica_groups", "a collective", "give an all-reduce, or another collective")
         older = OLDER_MESH_AXES.search(text.tail)
         text = attributes["replica_groups"]
         if older is not None:  # the commas between its axes are no ends of the attribute either

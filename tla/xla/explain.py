@@ -14,6 +14,7 @@ from ..core.int_tuple import shown
 from ..core.ints import is_int, known, leaf
 from ..core.questions import equal
 from ..symbolic.declare import dim, index as index_below
+from .arguments import joined
 from .array_shape import COMBINE, ArrayLayout, ArrayShape, TileEntry, cover, groups, tiled
 from .grammar import as_shape, named_shape
 from .index import into_tiles, linear_index, logical_dimensions, physical_dimensions, row_major
@@ -134,13 +135,13 @@ class Explanation:
 
     def __str__(self) -> str:
         wide = max(len(step.name) for step in self.steps) + 2
-        lines = [f"{step.name:<{wide}}({_joined(step.coord)}) in ({_joined(step.dimensions)})" for step in self.steps]
+        lines = [f"{step.name:<{wide}}({joined(step.coord)}) in ({joined(step.dimensions)})" for step in self.steps]
         return "\n".join([str(self.shape), *lines, f"{'offset':<{wide}}{self._sum()}"])
 
     def _sum(self) -> str:
         last = self.steps[-1]
         if not all(known(i) is not None for i in (*last.coord, *last.dimensions)):
-            return f"linear_index(({_joined(last.coord)}), ({_joined(last.dimensions)})) = {self.offset}"
+            return f"linear_index(({joined(last.coord)}), ({joined(last.dimensions)})) = {self.offset}"
         return " = ".join([_nested(last), str(self.offset)]) if len(last.coord) > 1 else str(self.offset)
 
 
@@ -200,9 +201,9 @@ def _steps(shape: ArrayShape, dims: tuple[Any, ...], index: tuple[Any, ...]) -> 
         if COMBINE in tile:
             sizes, place = _merged(sizes, tile), _merged_place(sizes, place, tile)
             tile = tuple(t for t in tile if t != COMBINE)
-            yield IndexStep(f"combine into {shape.element_type}[{_joined(sizes)}]", sizes, place)
+            yield IndexStep(f"combine into {shape.element_type}[{joined(sizes)}]", sizes, place)
         sizes, place = tiled(sizes, tile), into_tiles(sizes, place, tile)
-        yield IndexStep(f"tile ({_joined(tile)})", sizes, place)
+        yield IndexStep(f"tile ({joined(tile)})", sizes, place)
 
 
 def _merged_place(sizes: tuple[Any, ...], place: tuple[Any, ...], tile: tuple[TileEntry, ...]) -> tuple[Any, ...]:
@@ -213,10 +214,6 @@ def _merged_place(sizes: tuple[Any, ...], place: tuple[Any, ...], tile: tuple[Ti
         out.append(row_major(group, place[at : at + len(group)]))
         at += len(group)
     return tuple(out)
-
-
-def _joined(numbers: Sequence[Any]) -> str:
-    return ",".join(map(str, numbers))
 
 
 def _nested(step: IndexStep) -> str:

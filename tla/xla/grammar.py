@@ -36,6 +36,8 @@ _DECLARE, _EXPRESSIONS = OnDemand("tla.symbolic.declare"), OnDemand("tla.symboli
 MAX_NAMED = 256
 #: A longer text is refused [characters].
 MAX_TEXT = 2**20
+#: Shape texts up to this length are remembered: a program has few distinct ones. Longer ones would hold memory.
+REMEMBERED = 500
 
 BLANK = re.compile(r"(?:[ \t\r\n]+|/\*.*?\*/|//[^\n]*)*", re.DOTALL)
 _TOKEN = re.compile(r"-?[0-9]+(?![A-Za-z0-9_.])|[A-Za-z_][A-Za-z0-9_]*|<=|[][(){},:?*#+~]")
@@ -266,7 +268,7 @@ class _ShapeReader(Reader):
         self.advance()
         self.expect("(", "and an array after b", "a buffer reads b(f32[3,4]{1,0})")
         if self.token in ("(", ")", "b", "token", "opaque"):
-            self.unexpected("one array in b(...)", "a buffer holds one array, and nothing else")
+            self.unexpected("one array in b(...)", "write b(f32[8])")
         array = self.array()
         self.expect(")", "to close b(...)", "a buffer holds one array")
         return BufferShape(array)
@@ -389,9 +391,7 @@ class _ShapeReader(Reader):
         if name == "D":
             levels = self.levels()
             if any(level != "D" for level in levels):
-                self.fail(
-                    f"dimension levels D({','.join(levels)})", "dense ones: D(D,...)", "sparse arrays have no dense element map", at=place
-                )
+                self.fail(f"dimension levels D({','.join(levels)})", "dense ones: D(D,...)", "leave the levels out", at=place)
             if len(levels) != rank:
                 self.fail(f"{len(levels)} dimension levels for {rank} dimensions", f"{rank}", at=place)
             return

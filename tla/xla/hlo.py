@@ -10,20 +10,22 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from ..core.cache import plain_memo
 from ..core.composed import ComposedLayout
 from ..core.errors import LeafTypeError, TlaError
 from ..core.layout import Layout
 from .array_shape import BITS
-from .grammar import parse_shape
+from .grammar import REMEMBERED, as_shape
 from .lower import lower
-from .sizes import byte_size, waste
+from .sizes import bytes_and_waste
 
 # A string, which may hold anything, or a shape. Braces after the dimensions are a layout only where a number or a colon
-# follows: else they open the body of a computation.
-_TYPES = "|".join(sorted(BITS, key=len, reverse=True))
+# follows: else they open the body of a computation. Each begins with one of a few characters, so that all others are skipped at once.
+_FIRST = "".join(sorted({name[0] for name in BITS}))
+_REST = "|".join(rf"(?<={c})(?:{'|'.join(sorted((n[1:] for n in BITS if n[0] == c), key=len, reverse=True))})" for c in _FIRST)
 _SHAPE = re.compile(
-    r'"(?:[^"\\\n]|\\.)*(?:"|\\?$)'  # an open string goes to the end of its line: no second try from inside of it
-    rf"|(?<![\w.%-])((?:{_TYPES})\[[^\][]*\](?:\{{\s*[0-9:][^{{}}]*\}})?)"
+    rf'["{_FIRST}](?:(?<=")[^"\\\n]*(?:\\.[^"\\\n]*)*(?:"|\\?$)'  # an open string goes to the end of its line: no second try inside of it
+    rf"|(?<![\w.%-].)(?:{_REST})\[[^\][]*\](?:\{{\s*[0-9:][^{{}}]*\}})?)"
 )
 
 
@@ -58,7 +60,7 @@ def shape_texts(lines: Iterable[str]) -> Iterator[str]:
     for line in lines.splitlines() if isinstance(lines, str) else lines:
         if not isinstance(line, str):
             raise LeafTypeError(f"a line of type {type(line).__name__}", "text", "open the file as text, with errors='replace'")
-        yield from filter(None, _SHAPE.findall(line))
+        yield from (text for text in _SHAPE.findall(line) if text[0] != '"')
 
 
 def shape_usage(lines: Iterable[str]) -> list[Usage]:
@@ -74,11 +76,18 @@ def shape_usage(lines: Iterable[str]) -> list[Usage]:
 
 
 def _usage(text: str, count: int) -> Usage:
-    size = lost = layout = None
+    return Usage(text, count, *(_remembered(text) if len(text) <= REMEMBERED else _measured(text)))
+
+
+def _measured(text: str) -> tuple[int | None, int | None, Layout | ComposedLayout | None, str | None]:
+    """The fields of a Usage from bytes on."""
+    size = lost = None
     try:
-        shape = parse_shape(text)
-        size, lost = byte_size(shape), waste(shape)
-        layout = lower(shape)
+        shape = as_shape(text)
+        size, lost = bytes_and_waste(shape)
+        return size, lost, lower(shape), None
     except TlaError as error:
-        return Usage(text, count, size, lost, None, error.reason.what.splitlines()[0].removeprefix(f"{text}: "))
-    return Usage(text, count, size, lost, layout, None)
+        return size, lost, None, error.reason.what.splitlines()[0].removeprefix(f"{text}: ")
+
+
+_remembered = plain_memo(_measured)

@@ -36,19 +36,14 @@ def physical_dimensions(shape: Shape | str) -> tuple[int, ...]:
     return tuple(dims[d] for d in reversed(shape.effective_layout.minor_to_major))
 
 
-def integers(what: str, numbers: Sequence[int]) -> tuple[int, ...]:
-    """A sequence of integers as a tuple of ints."""
-    if not isinstance(numbers, (tuple, list)):
-        raise LeafTypeError(f"{what} of type {type(numbers).__name__}", "a tuple of integers", "write (3, 5), or (3,) for one")
-    return tuple(int(leaf(n)) for n in numbers)
-
-
 def logical_dimensions(shape: ArrayShape) -> tuple[int, ...]:
     """The dimensions in logical order [elements]; LoweringError for one without a bound."""
     for d, n in enumerate(shape.dimensions):
         if n is None:
-            raise LoweringError(f"{shape}: dimension {d} has no bound", "a size or a bound: <=n", "give it one")
-    return tuple(n for n in shape.dimensions if n is not None)
+            raise LoweringError(
+                f"{shape}: dimension {d} has no bound", "a size or a bound", "write a size, as in f32[8], or a bound, as in f32[<=8]"
+            )
+    return shape.dimensions  # type: ignore[return-value]  # none of them is None
 
 
 def tiled_dimensions(shape: Shape | str) -> tuple[int, ...]:

@@ -14,7 +14,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Any
 
 from ..algebra.coalesce import coalesce
@@ -24,14 +23,15 @@ from ..core.basis import E, ScaledBasis
 from ..core.composed import ComposedLayout
 from ..core.digits import ENUMERABLE, merged
 from ..core.errors import DivisibilityError, LoweringError, RangeError, RankError, Unproven
-from ..core.int_tuple import IntTuple, leaves, size
+from ..core.int_tuple import leaves, size
 from ..core.ints import IntTupleLike, as_static, static
 from ..core.kinds import AnyLayout
 from ..core.layout import Layout
 from ..core.questions import at_most
+from .arguments import integers_of
 from .array_shape import COMBINE, ArrayShape, groups
 from .grammar import as_shape, named_shape
-from .index import integers, logical_dimensions
+from .index import logical_dimensions
 from .map_chain import offsets_in
 from .shapes import Shape
 from .tile_padding import Digit, plan, tiled, untiled
@@ -67,7 +67,7 @@ def lower(shape: Shape | str, /, **sizes: IntTupleLike) -> Layout | ComposedLayo
     whole: Layout | ComposedLayout
     *inner, whole = _stages(shape)
     if not inner:
-        return _valid(whole, dims)
+        return whole
     if 0 in dims:
         return Layout(tuple(map(as_static, dims)), (static(0),) * len(dims))
     for stage in reversed(inner):
@@ -89,8 +89,8 @@ def lower_padded(dims: Sequence[int], minor_to_major: Sequence[int], padded_dime
     Raises RankError where the numbers do not fit each other, RangeError for a padded dimension smaller than its dimension,
     or an order that is none. Source: xla_data.proto of 2017, Layout.padded_dimensions, which has no text form.
     """
-    sizes, padded = integers("dims", dims), integers("padded_dimensions", padded_dimensions)
-    order = integers("minor_to_major", minor_to_major)
+    sizes, padded = integers_of("dims", dims), integers_of("padded_dimensions", padded_dimensions)
+    order = integers_of("minor_to_major", minor_to_major)
     if not len(sizes) == len(padded) == len(order):
         raise RankError(f"{len(sizes)}, {len(padded)} and {len(order)} numbers", "equal ranks", "give one for each dimension")
     if sorted(order) != [*range(len(sizes))]:
@@ -183,7 +183,7 @@ def _stages(shape: ArrayShape) -> list[Layout]:
             dims = tuple(math.prod(digits[k].slots for k in group) for group, _t in merged)
             digits = [Digit(k, n, 1, n, digits[group[-1]].role) for k, (n, (group, _t)) in enumerate(zip(dims, merged))]
             digits = tiled(digits, tuple(t for t in tile if t != COMBINE), level, shape)
-    stages.append(_layout(_placed(digits), dims))
+    stages.append(_layout(_placed(digits), dims, valid=None if stages else dims))
     return stages
 
 
@@ -195,7 +195,7 @@ def _into_coordinates(digits: list[Digit], merged: list[tuple[int, ...]], dims: 
         for at in reversed(group):
             strides[at] = E[k] * as_static(step)
             step *= digits[at].slots
-    placed = [replace(digit, stride=at) for at, digit in enumerate(digits)]
+    placed = [digit._replace(stride=at) for at, digit in enumerate(digits)]
     modes = _by_dimension(placed, dims)
     shapes = tuple(_mode([digit.extent for digit in ds], 1) for ds in modes)
     return Layout(shapes, tuple(_nested([strides[digit.stride] for digit in ds]) for ds in modes))
@@ -205,14 +205,15 @@ def _placed(digits: Iterable[Digit]) -> list[Digit]:
     """The digits, minor to major, with their strides in memory."""
     placed, stride = [], 1
     for digit in reversed([*digits]):
-        placed.append(replace(digit, stride=stride))
+        placed.append(digit._replace(stride=stride))
         stride *= digit.slots
     return placed
 
 
-def _layout(placed: list[Digit], dims: tuple[int, ...]) -> Layout:
+def _layout(placed: list[Digit], dims: tuple[int, ...], valid: tuple[int, ...] | None) -> Layout:
     modes = [merged((d.extent, d.stride) for d in digits) for digits in _by_dimension(placed, dims)]
-    return Layout(tuple(_mode([n for n, _d in ds], 1) for ds in modes), tuple(_mode([d for _n, d in ds], 0) for ds in modes))
+    shape, stride = (tuple(_mode([m[k] for m in mode], 1 - k) for mode in modes) for k in range(2))
+    return Layout(shape, stride, None if valid is None else tuple(map(as_static, valid)))
 
 
 def _by_dimension(placed: list[Digit], dims: tuple[int, ...]) -> list[tuple[Digit, ...]]:
@@ -243,4 +244,4 @@ def _mode(numbers: list[int], empty: int) -> object:
 
 
 def _nested(leaves: list[Any]) -> Any:
-    return leaves[0] if len(leaves) == 1 else IntTuple(*leaves) if leaves else static(0)
+    return leaves[0] if len(leaves) == 1 else tuple(leaves) if leaves else static(0)

@@ -92,7 +92,7 @@ class Peak:
 
     @property
     def reported_name(self) -> str:
-        """What the TPU compiler's memory usage report calls it: "hbm" for S(3), which is CMEM, on v4."""
+        """The name in the TPU compiler's memory usage report: "hbm" for S(3), which is CMEM, on v4."""
         return REPORTED.get(self.space, f"color_{self.space}")
 
 
@@ -195,7 +195,7 @@ def _spans(values: list[Value]) -> Iterator[tuple[Value, int, int]]:
     """The times in which a buffer is held: values of which one follows the other are one, with the name of the first."""
     values = sorted(values, key=lambda v: (v.start, v.end))
     begin, end = values[0], values[0].end
-    for value in values[1:]:
+    for value in values:
         if value.start > end + 1:
             yield begin, begin.start, end
             begin = value

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from ..core.errors import LeafTypeError, LoweringError, RangeError, RankError
 from ..core.int_tuple import shown
-from .array_shape import _integer, _integers, _tuple
-from .devices import Devices, Iota, joined, places_of, require_count, taken
+from .arguments import as_tuple, integer, integers, joined
+from .devices import Devices, Iota, places_of, require_count, taken
 from .sharding import AnySharding, Sharding
 
 #: What partial results become one by; XLA and Shardy write the first by nothing.
@@ -43,8 +43,8 @@ class Axis:
     pre: int = 1
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "size", _integer(self.size))
-        object.__setattr__(self, "pre", _integer(self.pre))
+        object.__setattr__(self, "size", integer(self.size))
+        object.__setattr__(self, "pre", integer(self.pre))
         if self.pre < 1 or self.size < 0 or self.size == 1 or (self.pre > 1 and not self.size):
             raise RangeError(f"the digit ({self.pre}){self.size} of axis {self.name!r:.40}", "(1 or more)2 or more", "leave it out")
 
@@ -71,11 +71,11 @@ class Mesh:
     devices: Devices = ()
 
     def __post_init__(self) -> None:
-        given = [*map(_tuple, _tuple(self.axes))]
+        given = [*map(as_tuple, as_tuple(self.axes))]
         if any(len(axis) != 2 for axis in given):
             raise LeafTypeError(f"the axes of a mesh {shown(self.axes)}", "pairs of a name and a size", 'write (("a", 8),)')
-        axes = tuple((name, _integer(size)) for name, size in given)
-        devices = self.devices if isinstance(self.devices, Iota) else _integers(self.devices)
+        axes = tuple((name, integer(size)) for name, size in given)
+        devices = self.devices if isinstance(self.devices, Iota) else integers(self.devices)
         if axes:
             _check_names(axes)
             count = require_count([size for _, size in axes], "a mesh")
@@ -158,7 +158,7 @@ class MeshSharding(AnySharding):
     reduction: str = "sum"
 
     def __post_init__(self) -> None:
-        put, dims = object.__setattr__, _tuple(self.dims)
+        put, dims = object.__setattr__, as_tuple(self.dims)
         if not isinstance(self.mesh, Mesh) or not all(isinstance(d, DimSharding) for d in dims):
             raise LeafTypeError("a MeshSharding of something else", "a Mesh, and DimShardings", "use parse_sharding, which reads a text")
         put(self, "dims", dims)
@@ -241,7 +241,7 @@ def grouped(mesh: Mesh, axes: tuple[Axis, ...]) -> tuple[Devices, int]:
     """
     at = [mesh.names.index(a.name) for a in axes]
     if at != sorted(at):
-        raise RangeError(f"axes {', '.join(map(str, axes))}", "axes in the order of the mesh", "sort them")
+        raise RangeError(f"axes {', '.join(map(str, axes))}", "axes in the order of the mesh", "name them in its order")
     rest = MeshSharding(mesh, (DimSharding(axes),))._rest()
     digits = [*map(mesh.digit, axes)]
     size = math.prod(n for n, _ in digits)
@@ -259,9 +259,9 @@ def _spans(axes: Iterable[Axis], name: str, n: int) -> list[tuple[int, int]]:
 
 
 def _axes(axes: Sequence[Axis]) -> tuple[Axis, ...]:
-    if any(not isinstance(a, Axis) for a in _tuple(axes)):
+    if any(not isinstance(a, Axis) for a in as_tuple(axes)):
         raise LeafTypeError("axes of another type", "Axis values", "write Axis('a')")
-    return _tuple(axes)
+    return as_tuple(axes)
 
 
 def _check_names(axes: tuple[tuple[str, int], ...]) -> None:
@@ -300,7 +300,7 @@ def _check_axes(sharding: MeshSharding) -> None:
     for field, axes in sharding.lists():
         _check_neighbours(axes)
         if [*axes] != sorted(axes, key=lambda a: (order[a.name], a.pre)):
-            raise RangeError(f"{field}={{{', '.join(map(str, axes))}}}", "axes in the order of the mesh", "sort them")
+            raise RangeError(f"{field}={{{', '.join(map(str, axes))}}}", "axes in the order of the mesh", "name them in its order")
 
 
 def _check_axis(axis: Axis, sizes: dict[str, int]) -> None:

@@ -23,7 +23,7 @@ class MeshReader(Reader):
             self.fail(*error.reason, at=at)
 
     def reduction(self) -> str:
-        """What the axes after `unreduced=` become one by, in a word before them; nothing is sum."""
+        """The reduction of the axes after `unreduced=`, a word before them; none is sum."""
         word = self.token
         if word not in REDUCTIONS:
             return "sum"

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from ..core.brackets import closing
 from ..core.errors import LoweringError, ParseError
 from .instruction import Instruction
 from .program import Located, Source, read_lines
@@ -168,10 +169,7 @@ def header_list(header: str, key: str) -> str | None:
     at = header.find(f"{key}={{")
     if at < 0:
         return None
-    start = at + len(key) + 2
-    depth = 1
-    for k in range(start, len(header)):
-        depth += (header[k] == "{") - (header[k] == "}")
-        if not depth:
-            return header[start:k]
+    start = at + len(key) + 1
+    if end := closing(header, start, "{}"):
+        return header[start + 1 : end - 1]
     raise ParseError(header, at, f"{key} is not closed", "'}'", "dump the whole module: the file may be cut")

@@ -22,9 +22,9 @@ from ..core.int_tuple import leaves
 from ..core.ints import as_static, leaf, static
 from ..core.layout import Layout
 from ..core.leaf_arithmetic import ceil_div
+from .arguments import as_tuple, integers_of
 from .array_shape import ArrayLayout, ArrayShape
 from .grammar import as_shape, numbers
-from .index import integers
 from .lower import lower
 from .shapes import Shape
 
@@ -77,9 +77,9 @@ class MemRef:
         put = object.__setattr__
         if not isinstance(self.element_type, str) or self.element_type not in MLIR_TYPES:
             raise RangeError(f"element type {self.element_type!r:.40}", "one of " + " ".join(MLIR_TYPES), "write MLIR's name")
-        dims = tuple(None if n is None else int(leaf(n)) for n in as_tuple("dimensions", self.dimensions))
-        tiles = tuple(integers("a tile", t) for t in as_tuple("tiles", self.tiles))
-        strides = _row_major(dims, tiles) if self.strides is None else integers("strides", self.strides)
+        dims = tuple(None if n is None else int(leaf(n)) for n in as_tuple(self.dimensions, "dimensions"))
+        tiles = tuple(integers_of("a tile", t) for t in as_tuple(self.tiles, "tiles"))
+        strides = _row_major(dims, tiles) if self.strides is None else integers_of("strides", self.strides)
         put(self, "dimensions", dims)
         put(self, "tiles", tiles)
         put(self, "strides", strides)
@@ -114,14 +114,18 @@ class MemRef:
         """
         dims = tuple(n for n in self.dimensions if n is not None)
         if len(dims) < len(self.dimensions) or self.offset:
-            raise LoweringError(f"{self}: a dimension that is not known, or an offset", "known sizes, from 0 on", "give it numbers")
+            raise LoweringError(
+                f"{self}: a dimension that is not known, or an offset", "known sizes, from 0 on", "write a number for each ?, and no offset"
+            )
         if not self.tiles:
             return Layout(tuple(map(as_static, dims)), tuple(map(as_static, self.strides or ())))
         first = self.tiles[0]
         left = len(dims) - len(first)
         inside = lower(ArrayShape("f32", first, ArrayLayout(tuple(reversed(range(len(first)))), self.tiles[1:])))
         if not isinstance(inside, Layout):
-            raise LoweringError(f"{self}: its tiles do not divide each other", "tiles that do", "lower the XLA shape of it")
+            raise LoweringError(
+                f"{self}: its tiles do not divide each other", "tiles that do", "write lower(memref.shape()), which composes several maps"
+            )
         shapes: list[Any] = [static(n) for n in dims[:left]]
         steps: list[Any] = [static(s * math.prod(first)) for s in (self.strides or ())]
         strides: list[Any] = steps[:left]
@@ -142,17 +146,10 @@ class MemRef:
         natural = _row_major(self.dimensions, self.tiles)
         if self.strides != natural or self.offset:
             expected = f"the strides [{','.join(map(str, natural))}]"
-            raise LoweringError(f"{self} as a shape of XLA", expected, "take its layout: .lower()")
+            raise LoweringError(f"{self} as a shape of XLA", expected, "write memref.lower() for its layout")
         order = tuple(reversed(range(len(self.dimensions))))
         layout = ArrayLayout(order, self.tiles, memory_space=SPACES.get(self.memory_space, 0))
         return ArrayShape(MLIR_TYPES[self.element_type], self.dimensions, layout)
-
-
-def as_tuple(what: str, x: Any) -> tuple[Any, ...]:
-    """A tuple or list as a tuple; LeafTypeError for anything else."""
-    if not isinstance(x, (tuple, list)):
-        raise LeafTypeError(f"{what} of type {type(x).__name__}", "a tuple", "write (x,) for one")
-    return tuple(x)
 
 
 def _row_major(dims: tuple[int | None, ...], tiles: tuple[tuple[int, ...], ...]) -> tuple[int, ...]:
@@ -172,14 +169,18 @@ def _check(m: MemRef) -> None:
     if m.tiles and (not m.tiles[0] or len(m.tiles[0]) > len(m.dimensions)):
         raise RankError(f"a tile of {len(m.tiles[0])} for {len(m.dimensions)} dimensions", "at most as many", "drop the major ones")
     if len(m.strides or ()) != len(m.dimensions):
-        raise RankError(f"{len(m.strides or ())} strides for {len(m.dimensions)} dimensions", "one for each", "strides count tiles")
+        raise RankError(
+            f"{len(m.strides or ())} strides for {len(m.dimensions)} dimensions",
+            "one for each",
+            "give one for each dimension: strides count tiles",
+        )
     if any(s < 0 for s in m.strides or ()) or m.offset < 0 or (m.tiles and m.offset):
         raise RangeError(f"strides {m.strides} and offset {m.offset}", "0 or more, and no offset with tiles", "count from the start")
     if not isinstance(m.memory_space, str) or not isinstance(m.core, str):
         raise LeafTypeError(f"the memory space {m.memory_space!r:.40}", "a name such as 'vmem'", "leave it empty where it is not said")
     reach = math.prod(max(n or 1, 1) for n in m.dimensions) * max([*(m.strides or ()), 1]) * math.prod(math.prod(t) for t in m.tiles[:1])
     if reach > INT64_MAX:
-        raise RangeError(f"a memref of {m.dimensions}: its size overflows", "offsets that 64 bits hold", "use less")
+        raise RangeError(f"a memref of {m.dimensions}: its size overflows", "offsets that 64 bits hold", "use smaller dimensions")
 
 
 def parse_memref(text: str) -> MemRef:

@@ -183,7 +183,7 @@ def _fields(proto: Any, message: str) -> Proto:
     known_fields = _MESSAGES[message]
     out = {}
     for name, value in proto.items():
-        empty = value in (None, 0, "PRIMITIVE_TYPE_INVALID", "INVALID_PAD") or (isinstance(value, (list, tuple)) and not value)
+        empty = value in (None, 0, "PRIMITIVE_TYPE_INVALID", "INVALID_PAD", [], ())
         if name in known_fields:
             out[str(name)] = value
         elif name in _GONE and not empty:

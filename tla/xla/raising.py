@@ -133,7 +133,7 @@ def _require_clear(layout: Layout | ComposedLayout, stage: Stage) -> None:
             raise LoweringError(
                 f"raise_ of {shown(layout)}: the stride {d} of {number} is inside of what is below it, which reaches up to {reach}",
                 "strides of 1 or more, each past all that the smaller ones reach",
-                "pad what is below it less, or give the larger stride more room",
+                f"make that stride {reach} or more",
             )
         reach += d * (s - 1)
 
@@ -265,7 +265,7 @@ def _merging(pieces: tuple[Digit, ...], sizes: tuple[int, ...], tile: Tile) -> T
     """The tile of numbers below `sizes` as one of the pieces that make them up: `*` merges a piece with the next."""
     groups = _groups(pieces, sizes)
     merged = [k + 1 for k, group in enumerate(groups) if len(group) > 1]
-    whole = (1,) * (max(merged, default=0) - len(tile)) + tile
+    whole = (1,) * (max([len(tile), *merged]) - len(tile)) + tile
     return tuple(itertools.chain(*(((COMBINE,) * (len(group) - 1) + (t,)) for group, t in zip(reversed(groups[: len(whole)]), whole))))
 
 

@@ -12,17 +12,15 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..core.arrays import INT64_MAX
 from ..core.basis import E
 from ..core.composed import ComposedLayout
 from ..core.errors import LeafTypeError, LoweringError, ParseError, RangeError, RankError
 from ..core.ints import is_int, leaf, static
 from ..core.layout import Layout
 from ..core.leaf_arithmetic import ceil_div
+from .arguments import as_tuple, integers_of
 from .array_shape import ArrayLayout, ArrayShape
-from .index import integers
 from .lower import lower
-from .mosaic import as_tuple
 
 #: A vector register: 8 sublanes of 128 lanes of 32 bits.
 SUBLANES, LANES, WORD = 8, 128, 32
@@ -55,10 +53,10 @@ class RegisterLayout:
 
     def __post_init__(self) -> None:
         put = object.__setattr__
-        offsets = as_tuple("offsets", self.offsets)
+        offsets = as_tuple(self.offsets, "offsets")
         put(self, "bits", int(leaf(self.bits)))
         put(self, "offsets", tuple(None if n is None else int(leaf(n)) for n in offsets))
-        put(self, "tiling", integers("tiling", self.tiling))
+        put(self, "tiling", integers_of("tiling", self.tiling))
         _check_registers(self)
 
     def __str__(self) -> str:
@@ -104,7 +102,7 @@ class RegisterLayout:
         Source: layout.h, VectorLayout::tileDataBounds and vregSlice.
         """
         if None in self.offsets:
-            raise LoweringError(f"the layout of vpad {self}", "an offset for *", "every sublane, or lane, holds the same: take 0")
+            raise LoweringError(f"the layout of vpad {self}", "an offset for *", "write 0 for *: every sublane, or lane, holds the same")
         *lead, rows, columns = self._explicit(dims)
         at = tuple(n or 0 for n in self.offsets)
         padded = (*lead, at[0] + rows, at[1] + columns)
@@ -129,8 +127,8 @@ class RegisterLayout:
 
     def _explicit(self, dims: Sequence[int]) -> tuple[int, ...]:
         """The dimensions with the implicit one put in."""
-        sizes = integers("dims", dims)
-        if any(n < 1 for n in sizes) or math.prod(sizes) > INT64_MAX >> 20:
+        sizes = integers_of("dims", dims)
+        if any(n < 1 for n in sizes) or math.prod(sizes) > 2**43:
             raise RangeError(f"a vector of {sizes}", "extents of 1 or more, at most 2**43 elements", "write its shape")
         full = sizes if self.implicit is None else (*sizes[: len(sizes) + self.implicit + 1], 1, *sizes[len(sizes) + self.implicit + 1 :])
         if len(full) < 2:
@@ -140,7 +138,7 @@ class RegisterLayout:
 
 def _check_registers(v: RegisterLayout) -> None:
     if v.bits not in (1, 2, 4, 8, 16, 32):
-        raise RangeError(f"elements of {v.bits} bits in registers", "1, 2, 4, 8, 16 or 32", "Mosaic has no wider ones")
+        raise RangeError(f"elements of {v.bits} bits in registers", "1, 2, 4, 8, 16 or 32", "use elements of 32 bits or less")
     if len(v.offsets) != 2 or len(v.tiling) != 2:
         raise RankError(f"offsets {v.offsets} and a tiling {v.tiling}", "two of each: for rows and columns", "write (0, 0) and (8, 128)")
     capacity = SUBLANES * LANES * v.packing

@@ -18,7 +18,7 @@ from .module import Module, module_of
 from .program import Located
 from .relayouts import relayouts
 from .shapes import arrays
-from .sizes import byte_size, waste
+from .sizes import bytes_and_waste
 
 Row = tuple[str, int, int]
 OnWarning: TypeAlias = Callable[[str], Any]
@@ -127,7 +127,7 @@ def _written(program: Iterable[Located], by: str, space: int | None, on_warning:
 
 def _size(array: ArrayShape) -> tuple[int, int] | None:
     try:
-        return byte_size(array), waste(array)
+        return bytes_and_waste(array)
     except TlaError:  # a dimension without a bound
         return None
 

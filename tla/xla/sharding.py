@@ -23,8 +23,8 @@ from ..core.errors import LeafTypeError, LoweringError, RangeError, RankError, T
 from ..core.int_tuple import shown
 from ..core.ints import static
 from ..core.layout import Layout
-from .array_shape import _integer, _integers, _tuple
-from .devices import Devices, Iota, in_runs, joined, layout_of, listed, places_of, require_count, taken
+from .arguments import as_tuple, integer, integers, joined
+from .devices import Devices, Iota, in_runs, layout_of, listed, places_of, require_count, taken
 
 #: What an annotation without tiles says.
 WHOLE = ("replicated", "maximal", "manual", "unknown", "unreduced")
@@ -104,7 +104,7 @@ class AnySharding:
         Law: d in devices_of(index, ...) exactly if slices(...)[d] holds the index.
         """
         tiled, dims, count = self._of(dims, num_devices)
-        index = _integers(index)
+        index = integers(index)
         if len(index) != len(dims):
             raise RankError(f"an index of {len(index)} for {len(dims)} dimensions", "one integer each", "give the missing ones")
         if not all(0 <= i < n for i, n in zip(index, dims)):
@@ -151,10 +151,10 @@ class AnySharding:
 
     def _of(self, dims: Sequence[int], num_devices: int) -> tuple[Sharding, tuple[int, ...], int]:
         """The annotation for arrays of `dims`, with its arguments checked."""
-        tiled, dims, count = self.places(len(_integers(dims))), _integers(dims), _integer(num_devices)
+        tiled, dims, count = self.places(len(integers(dims))), integers(dims), integer(num_devices)
         if tiled.kind in ("manual", "unknown", "unreduced"):
             raise LoweringError(
-                f"{tiled}: no slices are defined", "a replicated, maximal or tiled sharding", "ask the program: nothing else can say"
+                f"{tiled}: no slices are defined", "a replicated, maximal or tiled sharding", "take the sharding from the compiled program"
             )
         if any(n < 0 for n in dims):
             raise RangeError(f"dimensions {shown(dims)}", "0 or more", "give the array's extents")
@@ -210,8 +210,8 @@ class Sharding(AnySharding):
     group: ShardGroup | None = None
 
     def __post_init__(self) -> None:
-        tiles, subgroups = _integers(self.tiles), _tuple(self.subgroups)
-        devices = self.devices if isinstance(self.devices, Iota) else _integers(self.devices)
+        tiles, subgroups = integers(self.tiles), as_tuple(self.subgroups)
+        devices = self.devices if isinstance(self.devices, Iota) else integers(self.devices)
         _check_group(self.group)
         if self.kind == "tiled":
             _check_tiled(tiles, devices, subgroups)
@@ -288,7 +288,7 @@ class TupleSharding(AnySharding):
     elements: tuple[AnySharding, ...]
 
     def __post_init__(self) -> None:
-        elements = _tuple(self.elements)
+        elements = as_tuple(self.elements)
         if any(isinstance(e, TupleSharding) or not isinstance(e, AnySharding) for e in elements):
             raise LeafTypeError("a TupleSharding of something else", "shardings of arrays", "give one per leaf, flattened")
         object.__setattr__(self, "elements", elements)
@@ -314,7 +314,7 @@ def shown_sharding(sharding: Sharding) -> str:
 def _check_group(group: ShardGroup | None) -> None:
     if group is not None and not (isinstance(group, ShardGroup) and group.kind in ("shard_as", "shard_like")):
         raise LeafTypeError(f"the group {group!r:.60}", "ShardGroup('shard_as', n), or shard_like", "leave it out for none")
-    if group is not None and _integer(group.number) < 0:
+    if group is not None and integer(group.number) < 0:
         raise RangeError(f"{group}", "a group of 0 or more", "number the groups from 0")
 
 

@@ -79,8 +79,17 @@ def waste(shape: Shape | str) -> int:
     >>> waste("f32[3,5]{1,0:T(8,128)}")
     4036
     """
-    shape = as_shape(shape)
-    return byte_size(shape) - _bytes(math.prod(_largest_piece(shape)), shape.bits)
+    return bytes_and_waste(as_shape(shape))[1]
+
+
+def bytes_and_waste(shape: ArrayShape) -> tuple[int, int]:
+    """The parts of byte_size and waste.
+
+    >>> bytes_and_waste(as_shape("f32[3,5]{1,0:T(8,128)}"))
+    (4096, 4036)
+    """
+    size = byte_size(shape)
+    return size, size - _bytes(math.prod(_largest_piece(shape)), shape.bits)
 
 
 def waste_by_dimension(shape: Shape | str) -> tuple[int, ...]:
@@ -98,7 +107,9 @@ def waste_by_dimension(shape: Shape | str) -> tuple[int, ...]:
     layout, sizes, total = shape.effective_layout, _largest_piece(shape), padded_element_count(shape)
     tile = layout.tiles[0] if layout.tiles else ()
     if COMBINE in tile:
-        raise LoweringError(f"{shape}: its first tile merges dimensions", "a tile size for each dimension", "see waste for the whole")
+        raise LoweringError(
+            f"{shape}: its first tile merges dimensions", "a tile size for each dimension", "write waste(shape), for the whole"
+        )
     left, covered = cover(sizes, tile)
     units = [1] * left + [t for t in tile if isinstance(t, int)]
     lost = [0 if equal(n, 0) else total - total * n // (ceil_div(n, t) * t) for n, t in zip(covered, units)][len(covered) - len(sizes) :]

@@ -15,7 +15,7 @@ from ..core.errors import LeafTypeError, LoweringError, RangeError, RankError
 from ..core.int_tuple import size
 from ..core.layout import Layout, require_origin
 from ..core.leaf_arithmetic import ceil_div
-from .array_shape import BITS
+from .array_shape import BITS, unknown_type
 from .foreign import type_name
 from .grammar import as_shape
 from .index import logical_dimensions, multi_index, row_major, tiled_dimensions
@@ -96,7 +96,9 @@ def _of_layout(layout: Layout) -> tuple[tuple[int, ...], list[tuple[int, ...] | 
         at = layout(*index) if dims else 0
         if not 0 <= at < len(places) or places[at] is not None:
             raise RangeError(
-                f"{index} of {layout} is at {at}", "each element in a slot of its own, below the size", "take a layout that is"
+                f"{index} of {layout} is at {at}",
+                "each element in a slot of its own, below the size",
+                "give strides that reach each place once: MakeLayout(shape) has them",
             )
         places[at] = index
     return dims, places
@@ -121,11 +123,10 @@ def padding_value(kind: int | str, element_type: Any) -> Any:
     if name not in PADDING_VALUES:
         raise RangeError(f"padding_value {kind!r:.40}", "one of " + ", ".join(f"{k} = {n}" for k, n in PADDING_VALUES.items()), "name one")
     if not isinstance(element_type, str) or element_type not in BITS:
-        raise RangeError(f"element type {element_type!r:.40} is not known", "one of " + " ".join(BITS), "write XLA's name")
+        raise RangeError(*unknown_type(element_type))
     if name in ("INVALID_PAD", "UNKNOWN_PAD"):
         return None
-    low, high = _ends(element_type) if name in ("LOWEST_PAD", "HIGHEST_PAD") else (0, 0)
-    value = {"ZERO_PAD": 0, "ONE_PAD": 1, "LOWEST_PAD": low, "HIGHEST_PAD": high}[name]
+    value = int(name == "ONE_PAD") if name in ("ZERO_PAD", "ONE_PAD") else _ends(element_type)[name == "HIGHEST_PAD"]
     return bool(value) if element_type == "pred" else value
 
 

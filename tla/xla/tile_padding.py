@@ -8,7 +8,7 @@ Source: XLA docs/tiled_layout.md for the meaning; the digits are ours.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from ..core.errors import LoweringError
 from ..core.leaf_arithmetic import ceil_div
@@ -18,8 +18,7 @@ from .index import physical_dimensions, refuse_pieces
 from .shapes import Shape
 
 
-@dataclass(frozen=True, slots=True)
-class Digit:
+class Digit(NamedTuple):
     """A piece of a dimension's coordinate, and the memory it takes.
 
     dimension   logical dimension; None for slots that no coordinate reaches
@@ -74,10 +73,9 @@ def tiled(digits: list[Digit], tile: tuple[TileEntry, ...], level: int, shape: A
     for k, (digit, t) in enumerate(zip(digits[left:], tile)):
         assert isinstance(t, int)
         top = digit.place >= tops.get(digit.dimension, -1) + (digit.extent == 1)
-        count, part = _split(digit, t, top, level, shape)
-        roles = _roles(digit.role, level, t, len(tile) - 1 - k, len(tile))
-        counts.append(replace(count, role=roles[0]))
-        inner.append(replace(part, role=roles[1]))
+        count, part = _split(digit, t, top, _roles(digit.role, level, t, len(tile) - 1 - k, len(tile)), level, shape)
+        counts.append(count)
+        inner.append(part)
     return digits[:left] + counts + inner
 
 
@@ -93,16 +91,16 @@ def _tops(digits: list[Digit]) -> dict[int | None, int]:
     return tops
 
 
-def _split(digit: Digit, t: int, top: bool, level: int, shape: ArrayShape) -> tuple[Digit, Digit]:
-    """A digit u as u // t and u % t, where these are digits again."""
-    n, place = digit.extent, digit.place
-    count = replace(digit, extent=ceil_div(n, t), place=place * t, slots=ceil_div(digit.slots, t))
-    if digit.dimension is None:
-        return replace(count, extent=1), replace(digit, extent=1, slots=t)
+def _split(digit: Digit, t: int, top: bool, roles: tuple[str, str], level: int, shape: ArrayShape) -> tuple[Digit, Digit]:
+    """A digit u as u // t and u % t, where these are digits again, with their roles."""
+    dimension, n, place, slots = digit[:4]
+    counts, pieces = ceil_div(n, t), ceil_div(slots, t)
+    if dimension is None:
+        return Digit(None, 1, place * t, pieces, roles[0]), Digit(None, 1, place, t, roles[1])
     if top or n % t == 0:
-        return count, replace(digit, extent=t, slots=t)
+        return Digit(dimension, counts, place * t, pieces, roles[0]), Digit(dimension, t, place, t, roles[1])
     if n < t:  # u // t is 0 for every coordinate
-        return replace(count, dimension=None), replace(digit, slots=t)
+        return Digit(None, counts, place * t, pieces, roles[0]), Digit(dimension, n, place, t, roles[1])
     raise LoweringError(
         f"{shape}: the {t} of tile {level} does not divide the {n} that tile {level - 1} leaves of dimension {digit.dimension}",
         "a tile that divides the tile before it, for one plan",

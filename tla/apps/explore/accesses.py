@@ -107,7 +107,7 @@ def _extents(layout: AnyLayout) -> list[int]:
 
 
 def _count(bits: int, extent: int) -> int:
-    """How many elements a vector has."""
+    """The number of elements of a vector."""
     count = VECTOR // bits
     if not count or VECTOR % bits or extent % count:
         raise RangeError(

@@ -40,7 +40,7 @@ def require_lawful(made: Instructions, ends: tuple[str, str], src: Side, dst: Si
 
 def _beyond(end: int, place: str, dst: Side, arch: Architecture) -> int:
     """The number of bytes that are written behind the tile, up to the offset `end`; RangeError where the buffer ends before."""
-    own = int(dst.offsets(tuple(max(1, n) for n in dst.room))[tuple(slice(-1, None) for _ in dst.room)].max()) + 1
+    own = int(dst.offsets(dst.room).flat[-1]) + 1
     bits = dst.element.bits
     if end > own and end * bits > arch.sizes[place] * 8:
         raise RangeError(

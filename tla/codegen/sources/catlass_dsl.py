@@ -40,7 +40,7 @@ _PYTHON = Language(lambda n, _wide: str(n), str, SYNTAX, frozenset({"//", "%"}),
 def catlass_dsl(x: Any, dtype: Any = None) -> str:
     """A layout, IntTuple or integer as Python of CATLASS's DSL; a layout of blocks by its tag for elements of `dtype`."""
     if isinstance(x, (ComposedLayout, Swizzle)):
-        raise LeafTypeError(f"{shown(x)} as source of CATLASS's DSL", "a plain layout: it has no other", "write CuTe, or compose its parts")
+        raise LeafTypeError(f"{shown(x)} as source of CATLASS's DSL", "a plain layout: it has no other", 'write source(x, "cute_cpp")')
     return _layout(x, dtype) if isinstance(x, Layout) else _tuple(x, _MAKERS.get(type(x), "make_shape"))
 
 
@@ -65,7 +65,9 @@ def _has(tag: tags.Tag, x: Layout, dtype: Any) -> bool:
 def _tuple(x: Any, maker: str) -> str:
     """An IntTuple; a tuple in it is made as it is."""
     if isinstance(x, ScaledBasis):
-        raise LeafTypeError(f"the stride {x} as source of CATLASS's DSL", "integers: it has no coordinates as strides", "write CuTe")
+        raise LeafTypeError(
+            f"the stride {x} as source of CATLASS's DSL", "integers: it has no coordinates as strides", 'write source(x, "cute_cpp")'
+        )
     if not isinstance(x, tuple):
         return str(int(x)) if isinstance(x, int) else _PYTHON.dynamic(x)
     if not x:

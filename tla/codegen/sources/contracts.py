@@ -143,7 +143,11 @@ def _dsl_layout(tma: TMACopy) -> str:
     name = DSL_TYPES.get(tma.element.name)
     if isinstance(found, Reason) or name is None or not found.atom.startswith("GMMA."):
         why = f"elements of {tma.element}" if name is None else shown(tma.smem)
-        raise RangeError(f"emit_tma for cute_dsl: {why}", "an atom of GMMA, tiled, of a type that the DSL has", "use tile_to_shape")
+        raise RangeError(
+            f"emit_tma for cute_dsl: {why}",
+            "an atom of GMMA, tiled, of a type that the DSL has",
+            "make it with tile_to_shape(GMMA.K_SW128[half], shape)",
+        )
     where, shape = "cute.nvgpu.warpgroup", tuple(int(n) for n in product_each(tma.smem.shape))
     atom = f"{where}.make_smem_layout_atom({where}.SmemLayoutAtomKind.{found.atom.partition('.')[2]}, cutlass.{name})"
     return f"cute.tile_to_shape({atom}, {shape}, {tuple(int(i) for i in found.order)})"
@@ -153,7 +157,9 @@ def _row_major(tma: TMACopy, system: str) -> tuple[list[int], int]:
     """The box and the bytes of the swizzle, the contiguous mode last."""
     m = tma.map
     if m.swizzle not in _SPANS:
-        raise RangeError(f"emit_tma for {system}: the swizzle {m.swizzle} of {m.element}", "one of 32, 64 or 128 bytes", "use cuda")
+        raise RangeError(
+            f"emit_tma for {system}: the swizzle {m.swizzle} of {m.element}", "one of 32, 64 or 128 bytes", "write emit_tma(tma, 'cuda')"
+        )
     return [*m.box[::-1]], _SPANS[m.swizzle]
 
 
@@ -190,7 +196,9 @@ def _gluon_im2col(tma: Im2colCopy) -> str:
     """Corners and steps stand in the order of the shape there: D, H, W."""
     m, block = tma.map, [tma.map.pixels, tma.map.channels]
     if m.swizzle not in _SPANS:
-        raise RangeError(f"emit_tma for gluon: the swizzle {m.swizzle} of {m.element}", "one of 32, 64 or 128 bytes", "use cuda")
+        raise RangeError(
+            f"emit_tma for gluon: the swizzle {m.swizzle} of {m.element}", "one of 32, 64 or 128 bytes", "write emit_tma(tma, 'cuda')"
+        )
     _require_powers(block, "gluon")
     corners = f"pixel_box_lower_corner={_listed(m.lower[::-1])}, pixel_box_upper_corner={_listed(m.upper[::-1])}"
     steps = f"element_strides={_listed(m.element_strides[::-1])}"

@@ -40,7 +40,7 @@ def cute_dsl(x: Any) -> str:
     """A layout, Swizzle, IntTuple or integer as Python of the CuTe DSL."""
     written = [*map(_part, parts(x))]
     if len(written) > 3:
-        raise LeafTypeError(f"{shown(x)} as source of the CuTe DSL", "one map after a plain layout", "compose its parts, or write C++")
+        raise LeafTypeError(f"{shown(x)} as source of the CuTe DSL", "one map after a plain layout", 'write source(x, "cute_cpp")')
     return written[0] if len(written) == 1 else f"cute.make_composed_layout({', '.join(written)})"
 
 

@@ -64,7 +64,7 @@ class Language:
             x, d = (wrap(a.poly) for a in node.args)
             where = f"({x}){node.op}({d}), which this language rounds toward zero"
             if not require_condition(Condition("<=", number(0), node.args[0].poly), where):
-                raise RangeError(where, f"0 <= {x}", "divide what is 0 or more")
+                raise RangeError(where, f"0 <= {x}", f"add a multiple of {d} first, so that it is")
 
 
 def cpp_number(n: int, wide: bool = False) -> str:

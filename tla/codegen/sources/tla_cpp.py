@@ -67,7 +67,7 @@ def tla_cpp(x: object, dtype: object = None) -> str:
     uint32_t in shapes and origin_shapes, int64_t in strides.
     """
     if isinstance(x, (ComposedLayout, Swizzle)):
-        raise LeafTypeError(f"{shown(x)} as source of TLA", "a plain layout: TLA has no other", "write CuTe, or compose its parts")
+        raise LeafTypeError(f"{shown(x)} as source of TLA", "a plain layout: TLA has no other", 'write source(x, "cute_cpp")')
     element = None if dtype is None else as_element(dtype)
     if element and element.name not in CPP_NAMES:
         raise LeafTypeError(f"elements of {element.bits} bits as source of TLA", "a type of tla.ascend", "write half for 16")
@@ -150,7 +150,9 @@ def _tuple(x: object, dtype: str, wide: Iterable[bool]) -> str:
 
 def _integer(n: IntLike, dtype: str, wide: bool) -> str:
     if isinstance(n, ScaledBasis):
-        raise LeafTypeError(f"the stride {n} as source of TLA", "integers: TLA has no coordinates as strides", "write CuTe")
+        raise LeafTypeError(
+            f"the stride {n} as source of TLA", "integers: TLA has no coordinates as strides", 'write source(x, "cute_cpp")'
+        )
     if type(n) is Int:
         return f"tla::C<{cpp_number(int(n), True)}>{{}}" if wide or abs(n) > INT32_MAX else f"tla::Int<{n:d}>{{}}"
     if not dtype:

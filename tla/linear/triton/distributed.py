@@ -7,23 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from ...core.errors import RankError
 from ..linear_layout import LinearLayout
 from ..value import integer
 from . import tiles
 from .parameters import Parameters, Vector
-
-
-class Distributed(Protocol):
-    """Any layout of registers, lanes, warps and blocks."""
-
-    @property
-    def rank(self) -> int: ...
-    @property
-    def cga_layout(self) -> tuple[Vector, ...]: ...
-    def linear(self, shape: Sequence[int]) -> LinearLayout: ...
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ...algebra.compose import compose
+from ...core.brackets import split
 from ...core.errors import LeafTypeError, ParseError, RankError
 from ...core.int_tuple import size
 from ...core.ints import Int
@@ -95,7 +96,9 @@ def from_type(text: str, names: Mapping[str, Any] | None = None) -> Typed:
     Source: the printer of Triton 3.8's dialects.
     """
     if not isinstance(text, str):
-        raise LeafTypeError(f"from_type of a {type(text).__name__}", "a text such as 'tensor<64x64xf16, #ttg.blocked<{...}>>'", "give one")
+        raise LeafTypeError(
+            f"from_type of a {type(text).__name__}", "a text such as 'tensor<64x64xf16, #ttg.blocked<{...}>>'", "write str(x)"
+        )
     if text.lstrip().startswith("#"):
         layout = from_text(text, names)
         return Typed(layout, _least(layout), getattr(layout, "element_bitwidth", None))
@@ -103,21 +106,11 @@ def from_type(text: str, names: Mapping[str, Any] | None = None) -> Typed:
     if not found:
         fix = "write it as Triton prints it: tensor<64x64xf16, #ttg.blocked<{...}>>"
         raise ParseError(text, 0, "no type with a layout", "tensor<...> or !ttg.memdesc<...>", fix)
-    layout = from_text(_first(found[4]), names)
+    layout = from_text(split(found[4])[0], names)
     shape, rank = tuple(map(int, found[2].split("x")[:-1])), int(layout.rank)
     if len(shape) < rank or (found[1] == "tensor" and len(shape) != rank):
         raise RankError(f"{text:.60}: {len(shape)} extents", f"{rank}, the rank of its layout", "give one for each dimension")
     return Typed(layout, shape[len(shape) - rank :], _bits(found[3]))
-
-
-def _first(text: str) -> str:
-    """The text before the first comma that is in no bracket."""
-    depth = 0
-    for at, c in enumerate(text):
-        depth += (c in "<[{") - (c in ">]}")
-        if c == "," and not depth:
-            return text[:at]
-    return text
 
 
 def _bits(element: str) -> int:

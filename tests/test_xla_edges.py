@@ -1,0 +1,293 @@
+"""Edges of XLA's values: of each refusal with several conditions a bad input for each, and the last good ones beside it."""
+
+import io
+import itertools
+import re
+
+import pytest
+
+import tla
+from tla import LeafTypeError, LoweringError, RangeError, RankError, xla
+from tla.xla import ArrayLayout, ArrayShape, RegisterLayout, Split, curve
+from tla.xla.array_shape import BITS
+
+#: The element types of xla_data.proto that an array may have.
+TYPES = """
+pred s1 s2 s4 s8 s16 s32 s64 u1 u2 u4 u8 u16 u32 u64 f16 f32 f64 c64 bf16 c128 f8e5m2 f8e4m3fn f8e4m3b11fnuz f8e5m2fnuz f8e4m3fnuz
+f8e4m3 f8e3m4 f4e2m1fn f8e8m0fnu f6e3m2fn f6e2m3fn
+"""
+
+
+def test_bits_are_those_that_the_name_says():
+    """The number in the name, behind its first letters; pred is one bit. Less than a byte is stored in one, unless E says otherwise."""
+    known = {name: int(re.match(r"[a-z]+(\d+)", name)[1]) if name != "pred" else 1 for name in TYPES.split()}
+    assert known == BITS
+    for name, bits in known.items():
+        assert xla.parse_shape(f"{name}[3]{{0}}").bits == max(8, -(-bits // 8) * 8)
+        assert xla.parse_shape(f"{name}[3]{{0:E({bits})}}").bits == bits
+
+
+ORDER = tuple(reversed(range(17)))
+MOST = 2**63 - 1
+
+
+def shape(dims, order=None, tiles=(), element_type="f32", **more):
+    return ArrayShape(element_type, dims, ArrayLayout(tuple(reversed(range(len(dims)))) if order is None else order, tiles, **more))
+
+
+GOOD = [
+    lambda: ArrayShape("s8", (MOST,)),
+    lambda: ArrayShape("s4", (MOST,)),
+    lambda: ArrayShape("f32", (MOST // 4,)),
+    lambda: ArrayShape("c128", (MOST // 16,)),
+    lambda: ArrayShape("f32", (None, MOST)),
+    lambda: ArrayShape("f32", (0, MOST)),
+    lambda: shape((1,), tiles=((1,),) * 64),
+    lambda: shape((1,), tiles=((MOST // 4,),)),
+    lambda: shape((7,), element_type="s4", element_size_in_bits=8),
+    lambda: shape((7,), element_type="s4", element_size_in_bits=16),
+    lambda: shape((7,), element_type="s4", element_size_in_bits=32),
+    lambda: shape((7,), element_type="s4", element_size_in_bits=4),
+    lambda: shape((7,), element_type="s8", element_size_in_bits=8),
+    lambda: shape((5, 9), split_configs=(Split(0, (1,)), Split(1, (8,)))),
+    lambda: shape((5, 9), (0, 1), split_configs=(Split(0, (8,)), Split(1, (1, 4)))),
+    lambda: shape((None,), split_configs=(Split(0, (1, 1000)),)),
+    lambda: RegisterLayout(32, (7, 127)),
+    lambda: RegisterLayout(1, (7, 128 * 32 - 1)),
+    lambda: RegisterLayout(32, (None, None), (1, 1024)),
+    lambda: RegisterLayout(16, (0, 0), (16, 128), -1),
+    lambda: RegisterLayout(32, (0, 0), (8, 128), -2),
+    lambda: xla.block("f32", (2**20, 2**20), (8, 128)),
+    lambda: xla.block("f32", (1, 1), (1, 1)),
+    lambda: xla.block("pred", (8, 128), (8, 128)),
+    lambda: xla.default_layout("f32", (1,) * 64),
+    lambda: xla.Axis("a", 2, 1),
+    lambda: xla.Axis("a"),
+    lambda: xla.Mesh((("a", 1),)),
+    lambda: xla.Mesh((), (0,)),
+]
+
+
+@pytest.mark.parametrize("number", range(len(GOOD)))
+def test_the_last_good_ones_are_taken(number):
+    assert GOOD[number]()
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "says"),
+    [
+        (lambda: ArrayShape("s8", (2**63,)), RangeError, "overflows|64 bits"),
+        (lambda: ArrayShape("s4", (2**62, 2)), RangeError, "overflows"),
+        (lambda: ArrayShape("f32", (2**61,)), RangeError, "overflows"),
+        (lambda: ArrayShape("c128", (2**59,)), RangeError, "overflows"),
+        (lambda: ArrayShape("f32", (-1,)), RangeError, "a negative dimension"),
+        (lambda: ArrayShape("f31", (1,)), RangeError, "element type 'f31'"),
+        (lambda: ArrayShape("f32", (tla.dim("M") - 9,)), RangeError, "may be negative"),
+        (lambda: ArrayShape("f32", (1, 2), None, (True,)), RankError, "1 dynamic marks for 2 dimensions"),
+        (lambda: ArrayShape(7, (1,)), LeafTypeError, "ArrayShape of int"),
+        (lambda: ArrayShape("f32", (1,), "{0}"), LeafTypeError, "ArrayShape of str, ..., str"),
+        (lambda: ArrayShape("f32", 7), LeafTypeError, "of type int"),
+        (lambda: shape((1,), tiles=((1,),) * 65), RangeError, "65 tile levels"),
+        (lambda: shape((1,), tiles=((2**61,),)), RangeError, "the tiled array overflows"),
+        (lambda: shape((1,), tiles=((),)), RangeError, "a tile with no entries"),
+        (lambda: shape((1, 2), tiles=((0, 1),)), RangeError, r"tile \(0,1\) has the entry 0"),
+        (lambda: shape((1, 2), tiles=((2, "*"),)), RangeError, r"tile \(2,\*\) ends with \*"),
+        (lambda: shape((1,) * 17, tiles=((1,) * 16 + (0,),)), RangeError, r"tile \(1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,\.\.\.\) has the entry 0"),
+        (lambda: shape((1,) * 16, tiles=((1,) * 15 + (0,),)), RangeError, r"tile \(1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,0\) has"),
+        (lambda: shape((1,) * 16, ORDER), RangeError, r"\{16,15,14,13,12,11,10,9,8,7,6,5,4,3,2,1,\.\.\.\} has 17 entries for 16"),
+        (lambda: shape((1,) * 17, ORDER[1:]), RangeError, r"\{15,14,13,12,11,10,9,8,7,6,5,4,3,2,1,0\} has 16 entries for 17"),
+        (lambda: shape((1, 2), (1, 1)), RangeError, "names dimension 1 twice"),
+        (lambda: shape((1, 2), (2, 0)), RangeError, "names dimension 2\n"),
+        (lambda: shape((1, 2), (-1, 0)), RangeError, "names dimension -1\n"),
+        (lambda: shape((), (0,)), RangeError, "none: the array has no dimensions"),
+        (lambda: ArrayLayout((0,), memory_space=-1), RangeError, "memory_space -1\n +expected  0 or more"),
+        (lambda: ArrayLayout((0,), tail_padding_alignment_in_elements=0), RangeError, "expected  1 or more"),
+        (lambda: ArrayLayout((0,), dynamic_shape_metadata_prefix_bytes=-1), RangeError, "expected  0 or more"),
+        (lambda: ArrayLayout((0,), element_size_in_bits=-1), RangeError, "expected  0 or more"),
+        (lambda: shape((7,), element_type="s4", element_size_in_bits=2), RangeError, r"E\(2\) on s4, which has 4 bits\n +expected  4, or 8, 16, 32"),
+        (lambda: shape((7,), element_type="s4", element_size_in_bits=64), RangeError, r"E\(64\) on s4"),
+        (lambda: shape((7,), element_type="s8", element_size_in_bits=16), RangeError, r"E\(16\) on s8, which has 8 bits\n +expected  8\n"),
+        (lambda: shape((7,), element_type="f32", element_size_in_bits=8), RangeError, r"E\(8\) on f32"),
+        (lambda: shape((5, 9), split_configs=(Split(2, (1,)),)), RangeError, "cuts physical dimension 2\n +expected  0 to 1"),
+        (lambda: shape((5, 9), split_configs=(Split(-1, (1,)),)), RangeError, "cuts physical dimension -1"),
+        (lambda: shape((5, 9), split_configs=(Split(0, (1,)), Split(0, (2,)))), RangeError, "cuts physical dimension 0 twice"),
+        (lambda: shape((5, 9), split_configs=(Split(1, (4, 2)),)), RangeError, "indices 4,2"),
+        (lambda: shape((5, 9), split_configs=(Split(1, (2, 2)),)), RangeError, "indices 2,2"),
+        (lambda: shape((5, 9), split_configs=(Split(1, (0,)),)), RangeError, "cuts a dimension of 9"),
+        (lambda: shape((5, 9), split_configs=(Split(1, (9,)),)), RangeError, "cuts a dimension of 9"),
+        (lambda: shape((5, 9), split_configs=(Split(0, (5,)),)), RangeError, "cuts a dimension of 5"),
+        (lambda: shape((5, 9), (0, 1), split_configs=(Split(1, (5,)),)), RangeError, "cuts a dimension of 5"),
+        (lambda: RegisterLayout(64), RangeError, "elements of 64 bits in registers"),
+        (lambda: RegisterLayout(3), RangeError, "elements of 3 bits"),
+        (lambda: RegisterLayout(32, (0,)), RankError, "two of each"),
+        (lambda: RegisterLayout(32, (0, 0), (8, 128, 1)), RankError, "two of each"),
+        (lambda: RegisterLayout(32, (0, 0), (0, 128)), RangeError, "rows x 128 n that divide 1024"),
+        (lambda: RegisterLayout(32, (0, 0), (8, 0)), RangeError, "rows x 128 n that divide 1024"),
+        (lambda: RegisterLayout(32, (0, 0), (1, 64)), RangeError, "rows x 128 n that divide 1024"),
+        (lambda: RegisterLayout(32, (0, 0), (16, 128)), RangeError, "rows x 128 n that divide 1024"),
+        (lambda: RegisterLayout(32, (0, 0), (-8, -128)), RangeError, "rows x 128 n that divide 1024"),
+        (lambda: RegisterLayout(32, (0, 0), (2, 256)), RangeError, "128 columns, or one row"),
+        (lambda: RegisterLayout(32, (8, 0)), RangeError, "offsets"),
+        (lambda: RegisterLayout(32, (-1, 0)), RangeError, "offsets"),
+        (lambda: RegisterLayout(32, (0, 128)), RangeError, "offsets"),
+        (lambda: RegisterLayout(32, (None, 128)), RangeError, "offsets"),
+        (lambda: RegisterLayout(32, (0, 0), (8, 128), -3), RangeError, "implicit -3"),
+        (lambda: RegisterLayout(32, (0, 0), (8, 128), 0), RangeError, "implicit 0"),
+        (lambda: RegisterLayout(32, (0, 0), (8, 128), -1.0), RangeError, "implicit -1.0"),
+        (lambda: RegisterLayout(32).count((0, 128)), RangeError, "extents of 1 or more"),
+        (lambda: RegisterLayout(32).count((2**22, 2**22)), RangeError, r"at most 2\*\*43"),
+        (lambda: RegisterLayout(32).count((128,)), RankError, "a vector of 1 dimensions"),
+        (lambda: RegisterLayout(32, (0, 0), (1, 128), -2).count(()), RankError, "a vector of 0 dimensions"),
+        (lambda: RegisterLayout(32, (None, 0)).layout((8, 128)), LoweringError, "an offset for"),
+        (lambda: xla.block("c64", (8, 128), (8, 128)), RangeError, "a block of c64"),
+        (lambda: xla.block("f6e2m3fn", (8, 128), (8, 128)), RangeError, "a block of f6e2m3fn"),
+        (lambda: xla.block("s1", (8, 128), (8, 128)), RangeError, "a block of s1"),
+        (lambda: xla.block("f32", (2**20, 2**20 + 1), (8, 128)), RangeError, r"at most 2\*\*40 elements"),
+        (lambda: xla.block("f32", (8, 128), (2**20, 2**20 + 1)), RangeError, r"at most 2\*\*40 elements"),
+        (lambda: xla.block("f32", (8, 0), (8, 1)), RangeError, "extents of 1 or more"),
+        (lambda: xla.block("f32", (8, 128), (8, 0)), RangeError, "extents of 1 or more"),
+        (lambda: xla.block("f32", (), ()), RankError, "as many, and one at least"),
+        (lambda: xla.block("f32", (8, 128), (8, 128), 0), RangeError, "0 buffers"),
+        (lambda: xla.block("f32", (8, 128), (8, 128), True), RangeError, "True buffers"),
+        (lambda: xla.default_layout("f32", (1,) * 65), RangeError, "at most 64"),
+        (lambda: xla.default_layout("f6e2m3fn", (8, 128)), RangeError, "a type whose bits divide 32"),
+        (lambda: xla.combined_shape("f32[2,<=3]{1,0:T(*,2)}"), LoweringError, "dimensions that change, or are cut"),
+        (lambda: xla.combined_shape("f32[8,9]{1,0:T(*,2)SC(0:3)}"), LoweringError, "dimensions that change, or are cut"),
+        (lambda: xla.combined_shape("f32[8,9]{1,0:T(2,2)(*,2)}"), LoweringError, "its first tile combines no dimensions"),
+        (lambda: xla.combined_shape("f32[8,9]{1,0}"), LoweringError, "its first tile combines no dimensions"),
+        (lambda: xla.dimension_letters(5), RangeError, "0 to 4"),
+        (lambda: xla.dimension_letters(-1), RangeError, "0 to 4"),
+        (lambda: xla.dimension_number("f32[]", 0), RangeError, "none: it has no dimensions"),
+        (lambda: xla.waste_by_dimension("f32[8,9]{1,0:T(*,2)}"), LoweringError, "its first tile merges dimensions"),
+        (lambda: xla.Axis("a", 1), RangeError, "1"),
+        (lambda: xla.Axis("a", -2), RangeError, "-2"),
+        (lambda: xla.Axis("a", 2, 0), RangeError, "0"),
+        (lambda: xla.Axis("a", 0, 2), RangeError, "2"),
+        (lambda: xla.Mesh(()), RankError, "a mesh without axes"),
+        (lambda: xla.Mesh((), (-1,)), tla.TlaError, "-1|a mesh without axes"),
+        (lambda: xla.Mesh((), (0, 1)), tla.TlaError, "a mesh without axes"),
+        (lambda: xla.Mesh((("", 2),)), RangeError, "an axis named ''"),
+        (lambda: xla.Mesh((("a'b", 2),)), RangeError, "an axis named"),
+        (lambda: xla.Mesh(((7, 2),)), tla.TlaError, "7"),
+    ],
+)  # fmt: skip
+def test_each_condition_is_refused(make, error, says):
+    with pytest.raises(error, match=says):
+        make()
+
+
+# ------------------------------------------------------------------------------------------------- registers, curves
+
+
+def test_registers_of_vectors_at_the_edge_of_one():
+    for bits, rows, columns in itertools.product((32, 16, 8), (8, 9, 16), (128, 129, 256)):
+        assert RegisterLayout(bits).count((rows, columns)) == -(-rows // 8) * -(-columns // (128 * 32 // bits))
+    assert RegisterLayout(32, (7, 0)).count((1, 128)) == 1
+    assert RegisterLayout(32, (7, 0)).count((2, 128)) == 2
+    assert RegisterLayout(32, (0, 127)).count((8, 1)) == 1
+    assert RegisterLayout(32, (0, 127)).count((8, 2)) == 2
+    assert RegisterLayout(32, (None, 0)).count((3, 5, 64, 130)) == 3 * 5 * 2
+    assert RegisterLayout(32).count((2**22, 2**21)) == 2**43 // 1024
+
+
+def test_bytes_for_people():
+    edges = {
+        0: "0 B",
+        1023: "1023 B",
+        1024: "1 KiB",
+        1536: "1.5 KiB",
+        2**20 - 1: "1024 KiB",
+        2**20: "1 MiB",
+        2**30: "1 GiB",
+        2**40: "1 TiB",
+        2**50: "1024 TiB",
+    }
+    assert {n: curve.in_units(n) for n in edges} == edges
+
+
+def test_the_curve_of_a_program_as_text_and_as_picture():
+    """Each column is the largest of its steps; a row is filled where that passes the row below, a little of it is one row."""
+    assert curve.columns([1, 5, 2, 3, 9], 5) == [1, 5, 2, 3, 9]
+    assert curve.columns([1, 5, 2, 3, 9], 2) == [5, 9]
+    assert curve.columns([1, 5, 2, 3, 9], 99) == [1, 5, 2, 3, 9]
+    assert curve.columns([], 4) == []
+    assert curve.as_text([0, 1, 4, 8], 72, 4).splitlines() == ["   #", "   #", "  ##", " ###"]
+    assert curve.as_text([0, 0], 72, 2) == "\n"
+    assert curve.as_text([3] * 100).splitlines() == ["#" * 72] * 8
+    picture = curve.as_svg([1024, 2048, 0, 512], "a<b&c")
+    assert picture == (
+        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 800 240" font-family="sans-serif" font-size="14">'
+        '<text x="40" y="28">a&lt;b&amp;c: 2 KiB at the peak, 4 steps</text>'
+        '<polygon points="40,200 40.00,120.00 220.00,120.00 220.00,40.00 400.00,40.00 400.00,200.00 580.00,200.00 580.00,160.00 '
+        '760.00,160.00 760,200" fill="#4c78a8"/><path d="M40 200H760" stroke="#333"/></svg>\n'
+    )
+    assert '<text x="40" y="28">0 B at the peak, 0 steps</text>' in curve.as_svg([])
+
+
+# ------------------------------------------------------------------------------------------------- limits
+
+
+def calls(depth):
+    """A program that calls so many computations inside of each other."""
+    inner = "".join(
+        f"%c{k} (p.{k}: f32[]) -> f32[] {{\n  %p.{k} = f32[] parameter(0)\n"
+        f"  ROOT %r.{k} = f32[] {f'call(%p.{k}), to_apply=%c{k + 1}' if k < depth else f'negate(%p.{k})'}\n}}\n"
+        for k in range(1, depth + 1)
+    )
+    main = "ENTRY %m (a: f32[]) -> f32[] {\n  %a = f32[] parameter(0)\n  ROOT %b = f32[] call(%a), to_apply=%c1\n}\n"
+    return io.StringIO(f"HloModule m, is_scheduled=true\n{inner}{main}")
+
+
+def named(count):
+    names = [f"n{k}" for k in range(count)]
+    return xla.parse_shape(f"s8[{','.join(names)}]", symbols=[tla.dim(name) for name in names])
+
+
+def nested(depth):
+    value = ArrayShape("f32", (3,))
+    for _ in range(depth):
+        value = xla.TupleShape((value,))
+    return value
+
+
+def protos(depth):
+    return xla.from_proto("element_type: TUPLE tuple_shapes { " * depth + "element_type: F32 dimensions: 3 " + "}" * depth)
+
+
+LIMITS = {
+    "tuples in tuples": (lambda n: xla.parse_shape("(" * n + "f32[3]" + ")" * n), 64),
+    "tuples of values": (nested, 64),
+    "tuples of protos": (protos, 64),
+    "names": (named, 256),
+    "characters": (lambda n: xla.parse_shape("f32[3]" + " " * (n - 6)), 2**20),
+    "ranks of alternatives": (lambda n: xla.alternatives(shape((1,) * n, tiles=((8, 128),))), 16),
+    "axes": (lambda n: xla.Mesh(tuple((f"a{k}", 1) for k in range(n))), 64),
+    "devices one by one": (lambda n: [*xla.Iota((n,))], 2**20),
+    "calls": (lambda n: xla.memory(calls(n)), 100),
+    "dimensions of default_layout": (lambda n: xla.default_layout("f32", (1,) * n), 64),
+}
+
+
+@pytest.mark.parametrize("name", LIMITS)
+def test_limits_are_those_that_are_said(name):
+    make, most = LIMITS[name]
+    assert make(most) is not None
+    with pytest.raises(tla.TlaError, match=rf"at most {most}\b|{most:,} at most|{most} at most|up to there|than {most}"):
+        make(most + 1)
+
+
+def test_a_census_keeps_the_20_largest_peaks():
+    peaks = [xla.ProgramPeak(f"{k % 7}.txt", 0, k // 2, 0) for k in range(30)]
+    found = xla.merge([xla.Census(1, peaks=tuple(peaks[k::3])) for k in range(3)])
+    assert found.peaks == tuple(sorted(peaks, key=lambda p: (-p.bytes, p.path, p.space))[:20])
+
+
+def test_a_strip_has_a_million_slots_at_most():
+    assert len(xla.strip("s8[]{:T(1048576)}")) == 2**20  # noqa: B005
+    with pytest.raises(RangeError, match="1,048,576 at most"):
+        xla.strip("s8[]{:T(1048577)}")  # noqa: B005
+
+
+def test_dimensions_are_split_into_what_tiles_have():
+    whats = {a.what for a in xla.alternatives("f32[65536,3]{1,0:T(8,128)}") if a.kind == "split"}
+    assert {f"dimension 0 as {65536 // n} of {n}" for n in (8, 16, 32, 128, 256)} == whats
