@@ -581,7 +581,7 @@ def on_terminal(columns, *argv, lines=24, term="xterm-256color"):
 def test_a_narrow_terminal_gets_lines_that_fit():
     path = str(next((DATA / "hlo").glob("fp8_matmul*")))
     for more in ((), ("--by", "operation"), ("--by", "copy"), ("--by", "relayout")):
-        narrow, wide = (on_terminal(columns, "hlo", path, *more) for columns in (48, 1000))
+        narrow, wide = (on_terminal(columns, "hlo", path, "--all", *more) for columns in (48, 1000))
         assert max(map(len, narrow.splitlines())) <= 48
         assert "".join(sorted("".join(wide.split()).replace(",", ""))) == "".join(sorted("".join(narrow.split()).replace(",", "")))
         assert wide == shell("hlo", path, *more).stdout
