@@ -95,7 +95,7 @@ def _of_operands(x: Located, given: Mapping[str, Located]) -> Iterator[Claim]:
 
 
 def _of_calls(x: Located, given: Mapping[str, Located], bodies: Mapping[str, _Body]) -> Iterator[Claim]:
-    """What a computation that is called takes, and what it gives."""
+    """Parameters and the result of a computation that is called, against the line that calls it."""
     it = x.instruction
     if it.opcode not in ("fusion", "call", "while", "conditional"):
         return
