@@ -482,6 +482,54 @@ def test_as_a_process():
     assert shell("lower", "f32[").returncode == 1
 
 
+#: What a command may load: of tla no other packages, and no more modules.
+LOADS = {
+    ("lower", "f32[3,5]{1,0:T(2,2)}"): ("core algebra notation xla", 58),
+    ("offset", "(4,8):(8,1)", "1,2"): ("core notation symbolic xla", 66),
+    ("offset", "f32[3,5]{1,0:T(2,2)}", "1,2"): ("core notation symbolic xla", 66),
+    ("explain", "f32[3,5]{1,0:T(2,2)}"): ("core symbolic xla", 58),
+    ("relayout", "f32[16,32]{1,0:T(8,16)}", "f32[16,32]{0,1}"): ("core algebra xla", 60),
+    ("default", "bf16[8,300]"): ("core xla", 44),
+    ("sharding", "{devices=[2,4]<=[8]}", "f32[16,128]"): ("core algebra xla", 56),
+    ("show", "(4,8):(8,1)"): ("core algebra notation symbolic tensors xla viz", 125),
+    ("--help",): ("core notation xla", 48),
+}
+
+#: What a process has loaded when a command ends. Each is a fork of one that has loaded nothing of tla.
+LOADED = """
+import json, os, sys
+found = {}
+for line in json.loads(sys.argv[1]):
+    ours, theirs = os.pipe()
+    if os.fork() == 0:
+        with open(os.devnull, "w") as sys.stdout:
+            from tla.apps.cli import main
+            try:
+                main(line)
+            except SystemExit:
+                pass
+        os.write(theirs, " ".join(sys.modules).encode())
+        os._exit(0)
+    os.close(theirs)
+    with open(ours) as said:
+        found[" ".join(line)] = said.read().split()
+    os.wait()
+print(json.dumps(found))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
+def test_a_command_loads_what_it_needs():
+    command = [sys.executable, "-c", LOADED, json.dumps([*map(list, LOADS)])]
+    found = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    for line, (packages, most) in LOADS.items():
+        modules = found[" ".join(line)]
+        own = [name for name in modules if name.split(".")[0] == "tla"]
+        assert {name.split(".")[1] for name in own if "." in name} <= {*packages.split(), "apps"}, line
+        assert len(own) <= most, (line, len(own))
+        assert not {"numpy", "sympy"} & {*modules}, line
+
+
 def test_a_closed_pipe_is_no_error():
     path = next((DATA / "hlo").glob("bool_ops*"))
     command = f"{sys.executable} -m tla.apps.cli hlo {path} | head -1"

@@ -26,7 +26,7 @@ from tla.apps import explore
 from tla.apps.explore.accesses import USUAL
 from tla.apps.explore.answer import answer, code as explore_code, picture, python
 from tla.apps.explore.grammar import MAX_CALLS, MAX_SIZES, MAX_TEXT, Misread, read
-from tla.apps.explore.operations import CONSTANTS, OPERATIONS, module_of
+from tla.apps.explore.operations import OPERATIONS, constants, module_of
 from tla.apps.explore.server import HOST, MAX_BODY, Server
 from tla.apps.explore.steps import BY_MODE, LAWS, steps
 from tla.linear import triton
@@ -198,7 +198,7 @@ def test_limits_are_errors():
 
 def test_names_come_from_tables_alone():
     assert all(OPERATIONS[name] is eval(f"tla.{module_of(name)}{name}") for name in OPERATIONS)
-    assert not {*OPERATIONS} & {*CONSTANTS}
+    assert not {*OPERATIONS} & {*constants()}
     for node in ast.walk(ast.parse((files("tla.apps.explore") / "grammar.py").read_text())):
         assert not isinstance(node, ast.Call) or getattr(node.func, "id", "") not in ("eval", "exec", "compile", "__import__", "open")
 
@@ -380,7 +380,7 @@ def random_value(rng, depth=0):
     pick = lambda *texts: rng.choice(texts)  # noqa: E731
     kind = rng.random()
     if depth < 3 and kind < 0.4:
-        brackets = f"[{', '.join(pick(*EXTENTS, *CONSTANTS) for _ in range(rng.randint(1, 3)))}]" if rng.random() < 0.2 else ""
+        brackets = f"[{', '.join(pick(*EXTENTS, *constants()) for _ in range(rng.randint(1, 3)))}]" if rng.random() < 0.2 else ""
         given = ", ".join(random_value(rng, depth + 1) for _ in range(pick(0, 1, 1, 2, 2, 2, 3)))
         return f"{pick(*OPERATIONS)}{brackets}({given})"
     if kind < 0.8:
@@ -389,7 +389,7 @@ def random_value(rng, depth=0):
             str(oracle.nest(profile, iter(pick(*EXTENTS) for _ in range(9)))).replace(",)", ")").replace("'", "") for _ in range(2)
         )
         return pick("", "", "Sw<2,0,3> o 0 o ") + f"{shape}:{stride}"
-    return pick("_", "(_, 4)", "(4:1, _)", "A", "B", "f32[16,M]{1,0:T(8,128)}", "bf16[6,10]{1,0:T(3,5)(2,2)}", *CONSTANTS, *EXTENTS)
+    return pick("_", "(_, 4)", "(4:1, _)", "A", "B", "f32[16,M]{1,0:T(8,128)}", "bf16[6,10]{1,0:T(3,5)(2,2)}", *constants(), *EXTENTS)
 
 
 def test_whatever_is_typed_is_answered():

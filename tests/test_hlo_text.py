@@ -146,6 +146,13 @@ ENTRY %main (a: f32[8]) -> f32[8] {
     assert xla.read_module(io.StringIO(indented)).name == "jit_f"
 
 
+def test_what_is_wrong_inside_of_an_instruction_is_told_at_once():
+    """Only what ends too early may go on in the next line; the lines after a wrong one are by themselves."""
+    found, errors = read("%b = f31[3]{0} add(%a)\n  metadata={}\n%c = f32[3] copy(%a)\n")
+    assert [x.instruction.name for x in found] == ["c"]
+    assert [str(e).partition(",")[0] for e in errors] == ["line 1: element type 'f31' is not known", "line 2: no shape stands here"]
+
+
 @pytest.mark.parametrize("shift", [0, 1])
 def test_the_lines_of_the_users_program(shift):
     """From the innermost call outwards. Parents are numbers of frames, 0 for none; since 2025 one more, so that 1 is none."""

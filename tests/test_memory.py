@@ -271,6 +271,65 @@ ENTRY %main (a: f32[1024,128], q.1: f32[8,128]) -> f32[1024,128] {
     for odd in ("bitcast()", "iota(), iota_dimension=0", "parameter()", "get-tuple-element(), index=0"):
         memory = xla.memory(io.StringIO(text.replace("parameter(0)", odd, 1)))
         assert {b.name for b in memory.buffers} == {"a", "q.1", "c", "u"}, odd
+    for odd in ("dynamic-update-slice()", "scatter()", "bitcast()", "fusion(), kind=kLoop, calls=%f", "fusion(%p), kind=kLoop, calls=%g"):
+        memory = xla.memory(io.StringIO(text.replace("dynamic-update-slice(%p, %q, %q, %q)", odd)))
+        assert {b.name for b in memory.buffers} == {"a", "q.1", "c", "u"}, odd
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("negate(%p)", "fusion(%p), kind=kLoop, calls=%f"),
+        ("negate(%p)", "bitcast(%n)"),
+        ("negate(%p)", "get-tuple-element(%n), index=0"),
+        ("negate(%p)", "get-tuple-element(%p), index=x"),
+        ("negate(%p)", "dynamic-update-slice(%n)"),
+        ("%p = f32[8]{0} parameter(0)", "%p = f32[8]{0} bitcast(%p)"),
+        ("index=1\n  %k", "index=x\n  %k"),
+        ("index=1\n  %k", "index=9\n  %k"),
+        ("%i = s32[] get-tuple-element(%q), index=1", "%i = s32[] copy(%i)"),
+        ("tuple(%x, %j)", "tuple(%x)"),
+        ("tuple(%a, %z)", "tuple(%a)"),
+        ("%z = s32[] constant(0)", "%z = s32[] copy(%z)"),
+        ("while(%s)", "while()"),
+    ],
+)
+def test_texts_that_name_themselves_or_what_is_not_there_end(old, new):
+    """A text is data: its chains may come back to where they began, its indices be none. Then nothing is known, and that is all."""
+    text = """HloModule m, is_scheduled=true
+%f (p: f32[8]) -> f32[8] {
+  %p = f32[8]{0} parameter(0)
+  ROOT %n = f32[8]{0} negate(%p)
+}
+%cond (q: (f32[8], s32[])) -> pred[] {
+  %q = (f32[8]{0}, s32[]) parameter(0)
+  %i = s32[] get-tuple-element(%q), index=1
+  %k = s32[] constant(7)
+  ROOT %l = pred[] compare(%i, %k), direction=LT
+}
+%body (v: (f32[8], s32[])) -> (f32[8], s32[]) {
+  %v = (f32[8]{0}, s32[]) parameter(0)
+  %e = f32[8]{0} get-tuple-element(%v), index=0
+  %x = f32[8]{0} copy(%e)
+  %h = s32[] get-tuple-element(%v), index=1
+  %o = s32[] constant(1)
+  %j = s32[] add(%h, %o)
+  ROOT %t = (f32[8]{0}, s32[]) tuple(%x, %j)
+}
+ENTRY %main (a: f32[8]) -> f32[8] {
+  %a = f32[8]{0} parameter(0)
+  %z = s32[] constant(0)
+  %s = (f32[8]{0}, s32[]) tuple(%a, %z)
+  %w = (f32[8]{0}, s32[]) while(%s), condition=%cond, body=%body
+  %r = f32[8]{0} get-tuple-element(%w), index=0
+  ROOT %u = f32[8]{0} fusion(%r), kind=kLoop, calls=%f
+}
+"""
+    assert [m.times for m in xla.relayouts(io.StringIO(text))] == [7]
+    assert old in text
+    text = text.replace(old, new, 1)
+    assert xla.memory(io.StringIO(text)).peak[0].bytes > 0
+    assert all(m.times in (1, 7, None) for m in xla.relayouts(io.StringIO(text)))
 
 
 def test_what_a_recv_gives_is_its_first_part():

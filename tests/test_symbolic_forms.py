@@ -168,7 +168,7 @@ def fuzzed(seed, cases, sizes, bits=False):
         for _ in range(20):
             values = {n: r.randint(1, 9) * unit for n, unit in units.items()}
             for n, bound in below.items():
-                least = names[n].symbols[0].poly.atoms()[0].lowers[0].const
+                least = names[n].symbols[0].poly.atoms[0].lowers[0].const
                 values[n] = r.randrange(least, value(bound, values))
             if value(python, values) != value(text, values):
                 wrong.append((text, python, values))

@@ -222,6 +222,9 @@ def test_the_curve_of_a_program_as_text_and_as_picture():
         '760.00,160.00 760,200" fill="#4c78a8"/><path d="M40 200H760" stroke="#333"/></svg>\n'
     )
     assert '<text x="40" y="28">0 B at the peak, 0 steps</text>' in curve.as_svg([])
+    long = re.search(r'points="([^"]*)"', curve.as_svg(range(1000)))[1].split()
+    assert len(long) == 2 + 2 * 720  # a column a pixel
+    assert long[-2:] == ["760.00,40.00", "760,200"]
 
 
 # ------------------------------------------------------------------------------------------------- limits
@@ -274,6 +277,15 @@ def test_limits_are_those_that_are_said(name):
     assert make(most) is not None
     with pytest.raises(tla.TlaError, match=rf"at most {most}\b|{most:,} at most|{most} at most|up to there|than {most}"):
         make(most + 1)
+
+
+@pytest.mark.parametrize(
+    ("read", "text", "most"), [(xla.parse_register_layout, "32,{0,0},(8,128)", 999), (xla.parse_memref, "memref<8x128xf32>", 9999)]
+)
+def test_texts_of_one_value_are_short(read, text, most):
+    assert read(text.ljust(most)) == read(text)
+    with pytest.raises(tla.ParseError):
+        read(text.ljust(most + 1))
 
 
 def test_a_census_keeps_the_20_largest_peaks():

@@ -162,6 +162,9 @@ def test_memory_references_go_to_xla_and_back():
         xla.to_memref("f32[16,256]{0,1:T(8,128)}")
     assert str(xla.parse_memref("memref<8x128xf32, strided<[256, 1], offset: 3>>")) == "memref<8x128xf32, strided<[256, 1], offset: 3>>"
     assert xla.parse_memref("memref<f32>").lower()() == 0
+    for text in ("memref<8xf32, #tpu.memory_space<vmem, tc>>", "memref<8xf32, #tpu.memory_space<vmem>>", "memref<8xf32>"):
+        assert str(xla.parse_memref(text)) == text
+    assert (xla.parse_memref("memref<8xf32, #tpu.memory_space< smem , tc >>").core, xla.parse_memref("memref<8xf32>").core) == ("tc", "")
     assert str(xla.parse_memref("memref< ?x128xi32,#tpu.memory_space<smem>>")) == "memref<?x128xi32, #tpu.memory_space<smem>>"
 
 

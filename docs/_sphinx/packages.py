@@ -17,7 +17,7 @@ def imported(path):
     inside = path.relative_to(ROOT).parts[:-1]
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "OnDemand":
-            yield node.args[0].value.split(".")[1]
+            yield from node.args[0].value.split(".")[1:2]  # none of a module of Python's own
         elif isinstance(node, ast.ImportFrom) and node.level:
             parts = [*inside[: len(inside) - node.level + 1], *(node.module or "").split(".")]
             names = [parts[0]] if parts[0] else [alias.name for alias in node.names]

@@ -166,7 +166,7 @@ def _affine(layout: Any, x: Any) -> list[Symbol]:
         return []
     if any(len(term) > 1 or not all(isinstance(a, Symbol) for a in term) for term in x.poly.terms):
         raise Unproven(f"access of {shown(layout)}: the stride {x}", "a sum of multiples of one size", "give it a value: at(layout, ...)")
-    return [a for a in x.poly.atoms() if isinstance(a, Symbol)]
+    return [a for a in x.poly.atoms if isinstance(a, Symbol)]
 
 
 def _whole(layout: Any, x: Any) -> list[Symbol]:

@@ -32,7 +32,7 @@ from .common import max_common_layout, nullspace
 from .complement import complement
 from .composition import composition
 from .divide import logical_product
-from .exhaustive import agree, values_of
+from .exhaustive import agree, first_difference, values_of
 from .flat_modes import flat_modes, has_symbols, step_of, wrapped
 from .inverse import left_inverse, right_inverse
 from .modes import dice, slice_, slice_and_offset
@@ -57,7 +57,9 @@ def _right_inverse(layout: ComposedLayout) -> Any:
     block = 1 << (swizzle.reads | swizzle.changes).bit_length()  # a swizzle moves offsets inside of blocks of this size
     if n % block > ENUMERABLE:
         raise Unproven(f"{what}: {n % block} offsets past whole blocks", f"at most {ENUMERABLE:,}, to check them", "take a smaller tile")
-    fits = next((x for x in range(n - n % block, n) if swizzle(x) >= n), n)  # past it an offset comes from outside
+    start = n - n % block
+    outside = first_difference(lambda x: swizzle(start + x) // n, lambda x: 0 * x, n % block)  # the first offset that comes from there
+    fits = n if outside is None else start + outside
     whole = static(fits) if type(size(found)) is Int else fits
     try:
         return composition(composition(found, swizzle), Layout(whole, _1))
@@ -278,10 +280,10 @@ def _product_of_tile(a: Layout, b: ComposedLayout) -> Any:
     if isinstance(copies, Layout):
         return join([a, copies])
     result = ComposedLayout(copies.outer, copies.offset, join([a, copies.inner]))
-    for i, j in itertools.product(range(int(size(a))), range(int(size(b)))):
-        if result(i, j) != a(i) + copies(j):
-            what = f"logical_product: {shown(a)} by {shown(b)}: the swizzle moves elements of the block"
-            raise DivisibilityError(what, "a swizzle of whole blocks", "use a base of more bits")
+    n, copy_count = int(size(a)), int(size(b))
+    if first_difference(result, lambda x: a(x % n) + copies(x // n), n * copy_count) is not None:
+        what = f"logical_product: {shown(a)} by {shown(b)}: the swizzle moves elements of the block"
+        raise DivisibilityError(what, "a swizzle of whole blocks", "use a base of more bits")
     return result
 
 

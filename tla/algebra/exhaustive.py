@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..core.arrays import numpy_for
 from ..core.digits import ENUMERABLE
 from ..core.errors import TlaError, Unproven
 from ..core.int_tuple import shown, size
 from ..core.ints import known
 from .flat_modes import has_symbols
-
-#: Functions of fewer integers than this are asked one by one; numpy is loaded for more.
-FEW = 256
 
 
 def values_of(layout: Any, what: str) -> list[Any]:
@@ -22,7 +20,7 @@ def values_of(layout: Any, what: str) -> list[Any]:
         raise Unproven(f"{what} of {shown(n)} coordinates", f"at most {ENUMERABLE:,}, to go through them", "take a smaller tile")
     image = _image(layout, n)
     if image is not None:
-        return [int(x) for x in image.tolist()]
+        return image.tolist()  # type: ignore[no-any-return]  # int64: ints
     values = []
     for i in range(n):
         values.append(layout(i))
@@ -32,18 +30,9 @@ def values_of(layout: Any, what: str) -> list[Any]:
     return values
 
 
-def _numpy() -> Any:
-    """numpy; None where there is none, as in a browser."""
-    try:
-        import numpy as np
-    except ImportError:
-        return None
-    return np
-
-
 def _image(f: Callable[[Any], Any], n: int) -> Any:
     """f(0), ..., f(n - 1) as an array of numpy, in one pass; None for a few, and for what is not integers of 64 bits."""
-    np = None if n < FEW else _numpy()
+    np = numpy_for(n)
     if np is None or has_symbols(f(1), f(n - 1)):  # the last one has every stride in it
         return None
     try:
@@ -55,7 +44,7 @@ def _image(f: Callable[[Any], Any], n: int) -> Any:
 
 def agree(f: Callable[[Any], Any], g: Callable[[Any], Any], places: list[int]) -> bool:
     """Whether two functions are equal at these places."""
-    np = None if len(places) < FEW else _numpy()
+    np = numpy_for(len(places))
     if np is None:
         return all(f(x) == g(x) for x in places)
     at = np.array(places)

@@ -121,6 +121,7 @@ class _Digits:
         self.places = list(itertools.accumulate((s for s, _d in modes), int.__mul__, initial=1))
         self.order = sorted(range(len(modes)), key=lambda j: -abs(modes[j][1]))
         self.budget = BUDGET
+        self.tried: set[tuple[int, ...]] = set()
         self.at: dict[int, list[int]] | None = None
         if n <= SEARCHABLE:
             self.at = {}
@@ -160,8 +161,10 @@ class _Digits:
 
     def _along_modes(self, p: int, used: list[int], digits: Pieces) -> None:
         """Try every digit that can follow at place p, and after each all that can follow it; `used` counts steps in each mode."""
-        if not self._note(p, [(n, r) for n, r, _p in digits]):
+        if (p, *used) in self.tried or not self._note(p, [(n, r) for n, r, _p in digits]):
             return
+        if not self.others:  # what can follow depends on the steps taken, and not on the digits that took them
+            self.tried.add((p, *used))
         room = [s - 1 - u for (s, _d), u in zip(self.modes, used)]
         for steps in self._steps_to(p, room, 0):
             r = sum(c * self.places[j] for j, c in steps.items())

@@ -9,12 +9,9 @@ from ..core.errors import RankError
 from ..core.on_demand import OnDemand
 from . import terminal
 from .expressions import closed, known_layouts, layout_of, only, read_coord
-from .terminal import Answer
+from .terminal import OWNERS, Answer
 
 _linear, _accesses, _triton = OnDemand("tla.linear"), OnDemand("tla.access"), OnDemand("tla.linear.triton")
-
-#: What the help says of owners.
-OWNERS = "who holds what: a (thread, value) layout onto the tile, or of Triton 'tensor<64x64xf16, #ttg...>', or '#ttg...' with --tile"
 
 
 def _tile_options(sub: argparse.ArgumentParser) -> None:

@@ -18,9 +18,6 @@ else:
 
 _explore = OnDemand("tla.apps.explore")
 
-#: What the help says of a layout.
-LAYOUT = "shape:stride, such as '((4,2),3):((3,12),1)', an XLA shape, or an expression, such as 'MakeLayout[half, zN](100, 60)'"
-
 
 def read(text: str, names: dict[str, Any] | None = None) -> Program:
     """The program of a text: its statements, and their value. names: what stands for names that it has not set."""
@@ -42,6 +39,12 @@ def closed(text: str) -> Program:
     return program
 
 
+def drawn(value: object) -> tuple[Any, ...]:
+    """The layouts of a value, and XLA arrays: two of a relayout, all of a tuple."""
+    found: tuple[Any, ...] = _explore.drawn(value)
+    return found
+
+
 def subjects(program: Program) -> tuple[viz.Subject, ...]:
     """The value of a program as what is drawn."""
     found: tuple[viz.Subject, ...] = _explore.subjects(program)
@@ -55,9 +58,8 @@ def width_of(text: str) -> tuple[int | None, str]:
 
 
 def layouts_in(text: str, program: Program) -> tuple[Any, ...]:
-    """The layouts of a program, and XLA arrays, with what their digits are: two of a relayout, all of a tuple."""
-    found: tuple[Any, ...] = _explore.drawn(program.value.value)
-    if found:
+    """The layouts of a program, as `drawn` has them; LeafTypeError where there is none."""
+    if found := drawn(program.value.value):
         return found
     fix = "write (4,2):(1,4), or f32[4,2], or MakeLayout[half, zN](100, 60)"
     raise LeafTypeError(f"{text} is no layout", "shape:stride, an XLA shape, or an expression of these", fix)

@@ -21,7 +21,7 @@ _WAYS = ("shape", "operation", "computation", "space", "copy", "peak", "relayout
 _SORTS = ("waste", "bytes", "count")
 
 
-def options(sub: argparse.ArgumentParser) -> None:
+def hlo_options(sub: argparse.ArgumentParser) -> None:
     """The options of the command."""
     sub.add_argument(
         "--by", choices=_WAYS, default="shape", help="what to add up; shape by default. peak: what is held when memory is fullest"

@@ -13,8 +13,8 @@ from ..core.layout import require_origin
 from ..core.on_demand import OnDemand
 from ..xla.grammar import named_shape
 from . import terminal
-from .expressions import LAYOUT, closed, known_layouts, layout_of, layouts_in, only, read_coord, subjects
-from .terminal import Answer, plain
+from .expressions import closed, drawn, known_layouts, layout_of, layouts_in, only, read_coord, subjects
+from .terminal import LAYOUT, Answer, plain
 
 if TYPE_CHECKING:
     from .. import viz
@@ -128,7 +128,7 @@ def draw(arguments: argparse.Namespace) -> Answer:
 def _drawables(text: str, program: Program) -> tuple[Any, ...]:
     """The subjects of a drawing: the layouts of an expression, or an atom, a tiled MMA or a tiled copy."""
     value = program.value.value
-    if isinstance(value, _kernels.KINDS):
+    if not drawn(value) and isinstance(value, _kernels.KINDS):
         return (value,)
     layouts_in(text, program)
     return subjects(program)

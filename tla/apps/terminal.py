@@ -5,17 +5,27 @@ from __future__ import annotations
 import io
 import os
 import re
-import shutil
 import sys
-import textwrap
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from ..core.errors import Reason
 from ..core.ints import IntLike, is_int, known
+from ..core.on_demand import OnDemand
 from ..xla.curve import in_units
+
+if TYPE_CHECKING:
+    import json
+    import shutil
+    import textwrap
+else:  # a table that fits, and no JSON, needs none of them
+    json, shutil, textwrap = OnDemand("json"), OnDemand("shutil"), OnDemand("textwrap")
+
+#: What the help says of a layout, and of who holds the elements of a tile.
+LAYOUT = "shape:stride, such as '((4,2),3):((3,12),1)', an XLA shape, or an expression, such as 'MakeLayout[half, zN](100, 60)'"
+OWNERS = "who holds what: a (thread, value) layout onto the tile, or of Triton 'tensor<64x64xf16, #ttg...>', or '#ttg...' with --tile"
 
 #: What a command answers: the value for --json, and how that reads.
 Answer = tuple[Any, Callable[[Any], str]]
@@ -28,7 +38,7 @@ _END = 3
 
 #: Options of commands, by the arguments of Python that they stand for.
 _OPTIONS = {name: f"--{name.replace('_', '-')}" for name in ("color_by", "tile", "bits", "thread", "width", "memory", "name", "integer")}
-_GIVEN = re.compile(rf"\b({'|'.join(_OPTIONS)})=('[^']*'|\([^()]*\)|\w+)")
+_GIVEN = rf"\b({'|'.join(_OPTIONS)})=('[^']*'|\([^()]*\)|\w+)"
 _QUOTES = "'()"
 #: Fixes that name what only Python has, and what they are in a shell.
 IN_SHELL = {
@@ -38,7 +48,7 @@ IN_SHELL = {
     "give the width of an element, such as 16": "give the width of an element, such as --bits 16",
     "count from 0; the layout, lower(shape), has no bounds": "count from 0",
 }
-_LEFT_OUT = re.compile(rf"\bleave ({'|'.join(_OPTIONS)}) out")
+_LEFT_OUT = rf"\bleave ({'|'.join(_OPTIONS)}) out"
 
 
 def in_shell_words(reason: Reason) -> Reason:
@@ -48,8 +58,8 @@ def in_shell_words(reason: Reason) -> Reason:
     give one in each mode, as in --tile 4,8
     """
     fix = IN_SHELL.get(reason.fix, reason.fix)
-    fix = _GIVEN.sub(lambda m: f"{_OPTIONS[m[1]]} {m[2].strip(_QUOTES).replace(' ', '')}", fix)
-    return reason._replace(fix=_LEFT_OUT.sub(lambda m: f"leave {_OPTIONS[m[1]]} out", fix))
+    fix = re.sub(_GIVEN, lambda m: f"{_OPTIONS[m[1]]} {m[2].strip(_QUOTES).replace(' ', '')}", fix)
+    return reason._replace(fix=re.sub(_LEFT_OUT, lambda m: f"leave {_OPTIONS[m[1]]} out", fix))
 
 
 def open_missing_streams() -> None:
@@ -57,6 +67,24 @@ def open_missing_streams() -> None:
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115  # as long as the program
+
+
+def complain(message: str) -> None:
+    """Print a message on standard error, in lines that a terminal holds."""
+    lines = message.split("\n")
+    print(wrapped(lines, shutil.get_terminal_size().columns) if sys.stderr.isatty() else "\n".join(lines), file=sys.stderr)
+
+
+def say(answer: Answer, as_json: bool, whole: bool = True) -> None:
+    """Print what a command answers.
+
+    whole   more lines than the screen has, too
+    """
+    value, text = answer
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a text of a program may hold what the terminal cannot show
+    shown = json.dumps(value, indent=2) if as_json else text(value)
+    print(shown if whole else within_screen(shown, "--all shows them"), flush=True)
 
 
 def summary(operation: object) -> str:
@@ -92,6 +120,11 @@ def colours() -> int:
         said = re.search(r"-(\d+)color$", os.environ["TERM"])
         return int(said[1]) if said else 0
     return max(curses.tigetnum("colors"), 0)
+
+
+def filled(text: str) -> str:
+    """A text of one line as lines that the terminal holds; of several lines, as it is."""
+    return text if "\n" in text else textwrap.fill(text, shutil.get_terminal_size().columns - 2)
 
 
 def within_screen(text: str, fix: str) -> str:

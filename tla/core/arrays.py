@@ -15,6 +15,8 @@ from .cache import plain_memo
 from .errors import LeafTypeError, RangeError
 
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
+#: Functions of fewer integers than this are asked one by one; numpy is loaded for more.
+FEW = 256
 
 # What the dtypes of arrays and tracers, numpy's or another library's, are called: int32, torch.int64, Int32, bfloat16, key<fry>.
 _INTEGER_DTYPE = r"(?i)(?:.*\.)?(u?)int(\d+)"
@@ -37,6 +39,17 @@ def range_of(dtype: str) -> tuple[int, int] | None:
         return None
     bits = int(found[2])
     return (0, 2**bits - 1) if found[1] else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+
+
+def numpy_for(n: int) -> Any:
+    """numpy, for a function of so many integers; None for a few, and where there is no numpy, as in a browser."""
+    if n < FEW:
+        return None
+    try:
+        import numpy as np
+    except ImportError:
+        return None
+    return np
 
 
 def require_held(what: str, x: Any, low: int, high: int) -> None:

@@ -6,11 +6,11 @@ every kind, dynamic and symbolic ones with what is proved of them.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterable
 from typing import Any
 
+from .arrays import FEW, INT64_MAX, numpy_for
 from .ints import Int
 
 Modes = list[tuple[int, int]]
@@ -100,8 +100,8 @@ class Steps:
                 p *= s
                 self.bounds.append(p)
 
-    def __call__(self, place: int) -> int:
-        total = 0
+    def __call__(self, place: Any) -> Any:
+        total: Any = 0
         for modes in self.functions:
             x = place
             for s, d in modes[:-1]:
@@ -159,9 +159,17 @@ class Steps:
         return None if short and self._holds(pieces) else why
 
     def _holds(self, pieces: Pieces) -> bool:
-        """The law, on every coordinate."""
-        for coord in itertools.product(*(range(n) for n, _x, _t in pieces)):
-            place = sum(c * x for c, (_n, x, _t) in zip(coord, pieces))
-            if self(place) != sum(c * t for c, (_n, _x, t) in zip(coord, pieces)):
-                return False
-        return True
+        """The law, on every coordinate: the first ones one by one, and many more as an array, where 64 bits hold all numbers."""
+        place, value = (Steps([(piece[0], piece[k]) for piece in pieces]) for k in (1, 2))
+        count = math.prod([n for n, _x, _t in pieces])
+        if any(self(place(k)) != value(k) for k in range(min(count, FEW))):
+            return False
+        np = numpy_for(count)
+        if np and max(value._most(count), self._most(place._most(count))) <= INT64_MAX:
+            k = np.arange(count)
+            return bool((self(place(k)) == value(k)).all())
+        return all(self(place(k)) == value(k) for k in range(FEW, count))
+
+    def _most(self, n: int) -> int:
+        """A number that neither a value nor a part of its sum exceeds, for places from -n to n."""
+        return sum([max(n, s) * max(abs(d), 1) for modes in self.functions for s, d in modes])

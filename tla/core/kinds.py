@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from .display import Displayed
@@ -20,6 +21,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 # Kind -> operation's name, and which of its arguments is of that kind -> what the operation is there.
 _DEFINED: dict[type, dict[tuple[str, int], Callable[..., Any]]] = {}
+# Kind -> the modules, not yet loaded, that define operations on it.
+_DEFINED_IN: dict[type, tuple[str, ...]] = {}
 
 
 class AnyLayout(Value, Displayed):
@@ -49,9 +52,20 @@ def on(kind: type, *operations: Any, argument: int = 0) -> Callable[[F], F]:
     return define
 
 
+def defined_in(kind: type, *modules: str) -> None:
+    """Name the modules that define operations on a kind: they are loaded when one of them is first asked for."""
+    _DEFINED.setdefault(kind, {})
+    _DEFINED_IN[kind] = modules
+
+
 def defined(name: str, x: object, argument: int = 0) -> Callable[..., Any] | None:
     """An operation as it is defined on the kind of x; None where it is not."""
-    own = _DEFINED.get(type(x))
+    kind = type(x)
+    if kind in _DEFINED_IN:
+        for module in _DEFINED_IN.get(kind, ()):
+            import_module(module)
+        _DEFINED_IN.pop(kind, None)  # another thread may have been here
+    own = _DEFINED.get(kind)
     return own.get((name, argument)) if own else None
 
 

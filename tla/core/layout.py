@@ -118,6 +118,8 @@ class Layout(AnyLayout, metaclass=_LayoutMeta):
                 x //= s
             if total := total + x * s * d:  # what is left of x is the last mode's
                 return total
+        elif self._plain and isinstance(at, tuple) and (total := _at_ints(at, self.shape, self._plain)):
+            return total
         if not coord and self.shape != ():
             raise LeafTypeError(
                 f"the layout {self} called without a coordinate", "one", "write t.layout, without (), for a tensor's layout"
@@ -229,6 +231,29 @@ def plain_layout(plain: list[tuple[int, int]], make: Callable[[], tuple[Any, Any
     _set_origin(new, None)
     _set_plain(new, plain)
     return new
+
+
+def _at_ints(at: tuple[Any, ...], shape: IntTupleLike, plain: list[tuple[int, int]]) -> int:
+    """The offset of one int for each mode of a shape whose leaves are `plain`; 0 for any other coordinate, and other nesting."""
+    if not isinstance(shape, tuple) or len(at) != len(shape):
+        return 0
+    total = k = 0
+    for x, extents in zip(at, shape):
+        if type(x) is not int:
+            return 0
+        s = d = 0  # until the first leaf, for no extent in `plain` is 0
+        for extent in extents if isinstance(extents, tuple) else (extents,):
+            if s:
+                total += x % s * d
+                x //= s
+            if isinstance(extent, tuple):
+                return 0
+            s, d = plain[k]
+            k += 1
+        if not s:
+            return 0
+        total += x * d  # the last leaf of a mode takes what is left
+    return total
 
 
 def _plain_modes(shape: IntTupleLike, stride: IntTupleLike) -> list[tuple[int, int]]:

@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable
 
 from . import tree
-from .poly import ATOMS, Atom, Mono, Poly, Symbol, interned, order, without
+from .poly import ATOMS, Atom, Mono, Poly, Symbol, by_order, interned, without
 from .tree import Tree
 
 #: Of longer sums, only the factor that saves most is tried at each step.
@@ -51,7 +51,9 @@ class Sums:
         return self.seen[key]
 
     def plain(self, terms: dict[Mono, int]) -> Tree:
-        return tree.total([self.term(t) for t in sorted(terms.items(), key=lambda t: order(t[0]))])
+        if len(terms) == 1:
+            return self.term(*terms.items())
+        return tree.total([self.term(t) for t in sorted(terms.items(), key=by_order)])
 
     def term(self, t: tuple[Mono, int]) -> Tree:
         if t not in self.terms:
@@ -89,7 +91,7 @@ class Sums:
 
 def _on_names(p: Poly) -> dict[Mono, int]:
     """The terms with sizes by their own names."""
-    if not any(a.kind == "name" and a.unit > 1 for m in p.terms for a in m):  # type: ignore[attr-defined]
+    if not any(isinstance(a, Symbol) and a.unit > 1 for a in p.atoms):
         return p.terms
     out: dict[Mono, int] = {}
     for m, c in p:

@@ -43,7 +43,7 @@ def whole(n: Symbol) -> Poly:
 
 def symbol_of(p: Poly) -> Symbol | None:
     """The symbol of a polynomial that is one size, whole."""
-    atoms = p.atoms()
+    atoms = p.atoms
     n = atoms[0] if len(atoms) == 1 else None
     return n if isinstance(n, Symbol) and p == whole(n) else None
 
@@ -51,13 +51,13 @@ def symbol_of(p: Poly) -> Symbol | None:
 def symbols_in(p: Poly) -> list[Symbol]:
     """The symbols that stand in p, by name: those in bounds of these do not count."""
     found: set[Symbol] = set()
-    todo = p.atoms()
+    todo = [*p.atoms]
     while todo:
         a = todo.pop()
         if isinstance(a, Symbol):
             found.add(a)
         else:
-            todo += [b for x in a.args for b in x.atoms()]
+            todo += [b for x in a.args for b in x.atoms]
     return sorted(found, key=lambda n: n.name)
 
 

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator
 
 from . import factoring, tree
-from .poly import ONE, ZERO, Atom, Poly, Symbol, atom, exact, leading, number, one_of, split
+from .poly import ONE, ZERO, Atom, Poly, Symbol, atom, exact, leading, number, one_of, split, without
 from .proofs import is_positive, least
 from .rules import Rule, floor_div
 from .tree import Cost, Tree
@@ -58,7 +58,7 @@ def shown(a: Atom) -> Tree:
 
 def _is_searched(p: Poly) -> bool:
     """Whether there are moves from p, and not too many."""
-    return p.size <= MAX_SIZE and 0 < sum([a.kind == "//" for a in p.atoms()]) <= MAX_DIVISIONS
+    return 0 < sum([a.kind == "//" for a in p.atoms]) <= MAX_DIVISIONS and p.size <= MAX_SIZE
 
 
 def _searched(p: Poly) -> tuple[Poly, list[str]]:
@@ -91,12 +91,12 @@ class _Prices:
     def __init__(self, p: Poly) -> None:
         self.trees: dict[Atom, Tree] = {}
         self.of = factoring.Sums(1, self).of
-        todo = p.atoms()
+        todo = [*p.atoms]
         while todo:
             a = todo.pop()
             if a not in self.trees:
                 self.trees[a] = shown(a)
-                todo += [b for x in a.args for b in x.atoms()]
+                todo += [b for x in a.args for b in x.atoms]
 
     def __call__(self, a: Atom) -> Tree:
         if a not in self.trees:
@@ -106,7 +106,7 @@ class _Prices:
     def quick(self, p: Poly) -> Tree:
         """p with each division as a modulo where that is cheaper."""
         found = self.of(p)
-        for q in reversed(p.atoms()):
+        for q in reversed(p.atoms):
             if q.kind == "//":
                 form = next(_as_modulo(q, *split(p, q)), None)
                 if form is not None and (cheaper := self.of(form)).cost < found.cost:
@@ -126,15 +126,14 @@ class _Prices:
 
     def at_least(self, p: Poly) -> int:
         """A weight that no form of p is below: each atom stands in it once, with operations between them."""
-        atoms = {a for m in p.terms for a in m}
-        return len(atoms) - 1 + sum([self(a).cost[0] for a in atoms])
+        return len(p.atoms) - 1 + sum([self(a).cost[0] for a in p.atoms])
 
 
 # --------------------------------------------------------------------------------------------------------- moves
 
 
 def _moves(p: Poly) -> Iterator[tuple[str, Poly]]:
-    for q in p.atoms():
+    for q in p.atoms:
         if q.kind == "//":
             a, b = split(p, q)
             if not any(q in m for m in a.terms):
@@ -145,13 +144,10 @@ def _moves(p: Poly) -> Iterator[tuple[str, Poly]]:
 
 def _as_modulo(q: Atom, a: Poly, b: Poly) -> Iterator[Poly]:
     for x, d, sign in _readings(q, a, b):
-        whole, rest = ZERO, a
-        for m, c in a:
-            part = exact(Poly({m: c}), d)
-            if part is not None:
-                whole, rest = whole + part, rest - Poly({m: c})
+        whole = _quotient(a, d) if len(d.terms) == 1 else ZERO  # a sum divides no term
         if not whole.terms:
             continue
+        rest = a - d * whole
         kept = rest * one_of(q) + b
         g = math.gcd(*whole.terms.values())
         for n in dict.fromkeys((1, g)):  # g*(x%d) is g*x%(g*d)
@@ -166,12 +162,14 @@ def _readings(q: Atom, a: Poly, b: Poly) -> Iterator[tuple[Poly, Poly, int]]:
     """x, d and a sign with q == x//d, or -(x//d): its own, and those with x a part of b, as in k*(x - d*q)."""
     yield *q.args, 1
     target = one_of(q)
-    divisions = [f for f in b.atoms() if f.kind == "//"]
+    divisions = [f for f in b.atoms if f.kind == "//"]
     for k in dict.fromkeys([split(b, f)[0] for f in divisions]) if len(divisions) <= MOST_READ else ():
         d, x = exact(a, k), _quotient(b, k)
-        if d is None or (low := least(d)) is None or (low < 1 and not is_positive(d := -d)):
+        if d is None or not q.scope <= x.scope | d.scope:  # no rule brings in a symbol
             continue
-        for part in (x, *(one_of(f) for f in x.atoms() if f.kind == "//")):
+        if (low := least(d)) is None or (low < 1 and not is_positive(d := -d)):
+            continue
+        for part in (x, *(one_of(f) for f in x.atoms if f.kind == "//")):
             for y in (part, -part):
                 value = floor_div(y, d)
                 if value in (target, -target):
@@ -190,7 +188,7 @@ def _flipped(q: Atom, a: Poly, b: Poly) -> Iterator[Poly]:
 def _scaled(q: Atom, a: Poly, b: Poly) -> Iterator[Poly]:
     """a*q + b with numerator and divisor times a size's unit: x//d == (x*u + c)//(d*u) for any 0 <= c < u."""
     x, d = q.args
-    for unit in sorted({n.unit for p in (x, d) for n in p.atoms() if isinstance(n, Symbol) and n.unit > 1}):
+    for unit in sorted({n.unit for p in (x, d) for n in p.atoms if isinstance(n, Symbol) and n.unit > 1}):
         up = number(unit - 1) if x.terms.get((), 0) == (d.const or 0) - 1 else ZERO  # what is rounded up reads x + d - 1
         yield a * one_of(atom("//", x.scale(unit) + up, d.scale(unit))) + b
 
@@ -200,11 +198,10 @@ def _absorbed(q: Atom, a: Poly, b: Poly) -> Iterator[Poly]:
     x, d = q.args
     lead, c = leading(a)
     for m, k in b:
-        part = exact(Poly({m: k}), Poly({lead: c}))
-        if part is None or k % c:
+        left = without(m, lead)
+        if left is None or k % c or (left and left not in x.terms):
             continue
-        if part.const is None and not any(n in x.terms for n in part.terms):
-            continue
+        part = Poly({left: k // c})
         rest = b - a * part
         if len(rest.terms) >= len(b.terms):
             continue
@@ -224,13 +221,9 @@ def _all_absorbed(q: Atom, a: Poly, b: Poly) -> Iterator[Poly]:
 
 
 def _quotient(b: Poly, a: Poly) -> Poly:
+    """The terms of b that the leading term of a divides, divided by it."""
     lead, c = leading(a)
-    out = {}
-    for m, k in b:
-        part = exact(Poly({m: k}), Poly({lead: c}))
-        if part is not None:
-            out.update(part.terms)
-    return Poly(out)
+    return Poly({left: k // c for m, k in b if k % c == 0 and (left := without(m, lead)) is not None})
 
 
 #: What writes a*q + b in other ways, for a division q: apply(q, a, b) gives them.

@@ -6,12 +6,16 @@ expression reads best is decided when it is shown (forms.py). Atoms are interned
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from operator import attrgetter
 from threading import RLock
-from typing import Any
+from typing import Any, Generic, TypeVar
 from weakref import WeakValueDictionary
 
+from ..core.cache import plain_memo
 from ..core.errors import RangeError
+
+R = TypeVar("R")
 
 #: An expression of more terms, or of more nodes, than this is refused.
 MAX_TERMS, MAX_NODES = 1000, 10_000
@@ -27,16 +31,18 @@ class Atom:
     kind    "name", "//", "min", "max", "^"; in forms also "%" and "part"
     args    polynomials, of all kinds but "name"
     level   how many atoms lie inside of each other, bounds of symbols included
+    place   the level and the key: the order of atoms
     size    how many nodes its tree has
     scope   the symbols in it, and in the bounds of these
     """
 
-    __slots__ = ("__weakref__", "args", "ends", "key", "kind", "level", "scope", "size", "tree")
+    __slots__ = ("__weakref__", "args", "ends", "key", "kind", "level", "place", "scope", "size", "tree")
 
     kind: str
     args: tuple[Any, ...]
     key: str
     level: int
+    place: tuple[int, str]
     size: int
     scope: frozenset[Symbol]
     tree: Any
@@ -50,6 +56,10 @@ class Atom:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return atom, (self.kind, *self.args)
+
+
+#: The order of atoms, as the key that sorts them.
+BY_PLACE = attrgetter("place")
 
 
 class Symbol(Atom):
@@ -94,6 +104,7 @@ def symbol(name: str, unit: int, lowers: tuple[Poly, ...], uppers: tuple[Poly, .
     new.name, new.unit, new.lowers, new.uppers = given
     new.key = name
     new.level = max((p.level + 1 for p in (*lowers, *uppers) if p.const is None), default=0)
+    new.place = new.level, new.key
     new.scope = frozenset((new,)).union(*(p.scope for p in (*lowers, *uppers)))
     return interned(given, new)  # type: ignore[return-value]  # of four parts, a symbol
 
@@ -107,11 +118,12 @@ def atom(kind: str, *args: Poly) -> Atom:
     new = Atom()
     new.kind, new.args = kind, args
     new.key = f"{kind}({','.join(p.key for p in args)})"
-    new.level = 1 + max(p.level for p in args)
-    new.size = 1 + sum(p.size for p in args)
+    new.level = 1 + max([p.level for p in args])
+    new.place = new.level, new.key
+    new.size = 1 + sum([p.size for p in args])
     if new.size > MAX_NODES or new.level > MAX_LEVEL:
         raise too_large(new.size, new.level)
-    new.scope = args[0].scope.union(*(p.scope for p in args[1:]))
+    new.scope = args[0].scope.union(*[p.scope for p in args[1:]])
     return interned(given, new)
 
 
@@ -123,34 +135,49 @@ def too_large(size: int, level: int = 0) -> RangeError:
 
 def order(m: Mono) -> tuple[Any, ...]:
     """Monomials in the order of their levels, then of names; the constant is last."""
-    return (not m, max([a.level for a in m], default=0), [a.key for a in m])
+    return (not m, max([a.level for a in m]) if m else 0, [a.key for a in m])
+
+
+def by_order(term: tuple[Mono, int]) -> tuple[Any, ...]:
+    """The order of terms, as the key that sorts them."""
+    return order(term[0])
+
+
+class once(Generic[R]):
+    """A property that is worked out when it is first asked for: functools.cached_property without its lock, which takes longer
+    than most of what is worked out here."""
+
+    def __init__(self, f: Callable[[Any], R]) -> None:
+        self.f, self.name, self.__doc__ = f, f.__name__, f.__doc__
+
+    def __get__(self, p: Poly, _cls: object = None) -> R:
+        value = self.f(p)
+        setattr(p, self.name, value)
+        return value
 
 
 class Poly:
     """A polynomial: its terms are monomials (atoms in order, each as often as its power) and their coefficients, none 0."""
 
-    __slots__ = ("_hash", "_key", "_ordered", "greatest", "least", "terms", "tree")
-
     terms: dict[Mono, int]
+    least: Any = ...  # what proofs.least and greatest find, once they have
+    greatest: Any = ...
+    tree: Any = None  # what forms.best finds, once it has
 
     def __init__(self, terms: dict[Mono, int]) -> None:
         if len(terms) > MAX_TERMS:
             raise too_large(len(terms))
         self.terms = terms
-        self._hash: int | None = None
-        self._key: str | None = None
-        self._ordered: list[tuple[Mono, int]] | None = None
-        self.least: Any = ...  # what proofs.least and greatest find, once they have
-        self.greatest: Any = ...
-        self.tree: Any = None  # what forms.best finds, once it has
 
     def __eq__(self, other: object) -> bool:
         return self is other or (isinstance(other, Poly) and self.terms == other.terms)
 
     def __hash__(self) -> int:
-        if self._hash is None:
-            self._hash = hash(frozenset(self.terms.items()))
         return self._hash
+
+    @once
+    def _hash(self) -> int:
+        return hash(frozenset(self.terms.items()))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Poly, (self.terms,)
@@ -158,19 +185,15 @@ class Poly:
     def __repr__(self) -> str:
         return self.key
 
-    @property
+    @once
     def ordered(self) -> list[tuple[Mono, int]]:
         """The terms in an order that does not depend on how they came about."""
-        if self._ordered is None:
-            self._ordered = sorted(self.terms.items(), key=lambda t: order(t[0])) if len(self.terms) > 1 else [*self.terms.items()]
-        return self._ordered
+        return sorted(self.terms.items(), key=by_order) if len(self.terms) > 1 else [*self.terms.items()]
 
-    @property
+    @once
     def key(self) -> str:
         """A text that is another for every other polynomial of the same symbols."""
-        if self._key is None:
-            self._key = "+".join([f"{c}*{'*'.join([a.key for a in m])}" for m, c in self.ordered])
-        return self._key
+        return "+".join([f"{c}*{'*'.join([a.key for a in m])}" for m, c in self.ordered])
 
     @property
     def const(self) -> int | None:
@@ -179,22 +202,33 @@ class Poly:
             return 0
         return self.terms.get(()) if len(self.terms) == 1 else None
 
+    @once
+    def atoms(self) -> tuple[Atom, ...]:
+        """Its atoms, each once, in order."""
+        found = {a for m in self.terms for a in m}
+        return tuple(sorted(found, key=BY_PLACE)) if len(found) > 1 else tuple(found)
+
     @property
     def level(self) -> int:
-        return max((a.level for m in self.terms for a in m), default=0)
+        return self.atoms[-1].level if self.atoms else 0
 
-    @property
+    @once
+    def is_unrelated(self) -> bool:
+        """Whether it is a sum of atoms that share no symbol, each a number of times, with no symbol bounded by another."""
+        bounded = [a for a in self.atoms if a.kind == "name" and len(a.scope) > 1]
+        if bounded or max(map(len, self.terms), default=0) > 1:
+            return False
+        scopes = [a.scope for a in self.atoms]
+        return len(scopes) < 2 or sum(map(len, scopes)) == len(frozenset().union(*scopes))
+
+    @once
     def size(self) -> int:
-        return sum(1 + sum([a.size for a in m]) for m in self.terms)
+        return len(self.terms) + sum([a.size for m in self.terms for a in m])
 
-    @property
+    @once
     def scope(self) -> frozenset[Symbol]:
         scopes = {a.scope for m in self.terms for a in m}
         return scopes.pop() if len(scopes) == 1 else frozenset().union(*scopes)
-
-    def atoms(self) -> list[Atom]:
-        """Its atoms, each once, in order."""
-        return sorted({a for m in self.terms for a in m}, key=lambda a: (a.level, a.key))
 
     def __iter__(self) -> Iterator[tuple[Mono, int]]:
         return iter(self.ordered)
@@ -208,7 +242,7 @@ class Poly:
         return Poly({m: -c for m, c in self.terms.items()})
 
     def __sub__(self, other: Poly) -> Poly:
-        return self + -other
+        return poly([(m, -c) for m, c in other.terms.items()], self.terms) if other.terms else self
 
     def __mul__(self, other: Poly) -> Poly:
         if len(self.terms) * len(other.terms) > 10 * MAX_TERMS:
@@ -217,6 +251,8 @@ class Poly:
             self, other = other, self
         if len(self.terms) == 1:
             ((m, c),) = self.terms.items()
+            if not m:
+                return other.scale(c)
             return Poly({times(m, n): c * d for n, d in other.terms.items()})
         return poly((times(m, n), c * d) for m, c in self.terms.items() for n, d in other.terms.items())
 
@@ -236,9 +272,10 @@ def poly(terms: Iterable[tuple[Mono, int]], start: Mapping[Mono, int] = {}) -> P
     return Poly(out)
 
 
+@plain_memo
 def number(n: int) -> Poly:
     """The polynomial that is n."""
-    return Poly({(): n} if n else {})
+    return Poly({(): int(n)} if n else {})
 
 
 def one_of(a: Atom) -> Poly:
@@ -253,7 +290,7 @@ def times(m: Mono, n: Mono) -> Mono:
     """The product of two monomials."""
     if not m or not n:
         return m or n
-    return tuple(sorted((*m, *n), key=lambda a: (a.level, a.key)))
+    return tuple(sorted((*m, *n), key=BY_PLACE))
 
 
 def without(m: Mono, n: Mono) -> Mono | None:
@@ -272,23 +309,25 @@ def split(p: Poly, a: Atom) -> tuple[Poly, Poly]:
     """(A, B) with p == A*a + B and no a in B."""
     with_a, rest = {}, {}
     for m, c in p.terms.items():
-        left = without(m, (a,))
-        if left is None:
-            rest[m] = c
+        if a in m:
+            k = m.index(a)
+            with_a[m[:k] + m[k + 1 :]] = c
         else:
-            with_a[left] = c
+            rest[m] = c
     return Poly(with_a), Poly(rest)
 
 
 def leading(p: Poly) -> tuple[Mono, int]:
     """The term that division goes by: of the most factors, then the first, an order that products keep."""
-    return min(p.terms.items(), key=lambda t: (-len(t[0]), [(a.level, a.key) for a in t[0]]))
+    return min(p.terms.items(), key=lambda t: (-len(t[0]), [a.place for a in t[0]]))
 
 
 def exact(p: Poly, d: Poly) -> Poly | None:
     """The polynomial p / d; None where that is none."""
     if len(d.terms) == 1:
         ((n, c),) = d.terms.items()
+        if c == 1 and not n:
+            return p
         out = {}
         for m, k in p.terms.items():
             left = without(m, n)

@@ -8,6 +8,9 @@ be replaced by what it never falls below, with A <= 0 by what it never exceeds; 
     min(a, b)            one of them, and at most each;   max alike
     a ^ b, a, b >= 0     0 <= a ^ b <= a + b, and it has no more bits than they
 
+Atoms that no symbol relates to each other, each a number of times, are as small or as large as they can be at once: there the
+ends of each are all that there is to say.
+
 What is found is a bound; where the facts say more than this can see, it is None or not the best one.
 """
 
@@ -27,16 +30,31 @@ Ends = tuple[int | None, int | None]
 def least(p: Poly) -> int | None:
     """An integer that p never falls below, the largest that is found."""
     if p.least is ...:
-        p.least = p.const if p.const is not None else _least(p)
+        const = p.const
+        p.least = const if const is not None else _summed(p, 0) if p.is_unrelated else _least(p)
     return p.least  # type: ignore[no-any-return]
 
 
 def greatest(p: Poly) -> int | None:
     """An integer that p never exceeds, the smallest that is found."""
     if p.greatest is ...:
-        low = least(-p)
-        p.greatest = None if low is None else -low
+        p.greatest = _summed(p, 1) if p.is_unrelated else _negative(least(-p))
     return p.greatest  # type: ignore[no-any-return]
+
+
+def _negative(n: int | None) -> int | None:
+    return None if n is None else -n
+
+
+def _summed(p: Poly, side: int) -> int | None:
+    """The least value, or for side 1 the greatest, of a sum of atoms that nothing relates to each other."""
+    total = 0
+    for m, c in p.terms.items():
+        end = ends(m[0])[side ^ (c < 0)] if m else 1
+        if end is None:
+            return None
+        total += c * end
+    return total
 
 
 def is_positive(p: Poly) -> bool:
@@ -46,7 +64,7 @@ def is_positive(p: Poly) -> bool:
 
 
 def _least(p: Poly) -> int | None:
-    atoms = p.atoms()
+    atoms = p.atoms
     x = atoms[-1]
     if p.size > MAX_SIZE or sum([bool(y.args) for y in atoms]) > MAX_DIVISIONS:
         return _by_terms(p)

@@ -14,7 +14,7 @@ from contextvars import ContextVar
 from typing import Any, NamedTuple
 
 from ..core.cache import LIMIT, register_memo
-from .poly import ONE, ZERO, Atom, Mono, Poly, atom, exact, leading, number, one_of, split, without
+from .poly import ONE, ZERO, Atom, Mono, Poly, atom, exact, leading, number, one_of, poly, split, without
 from .proofs import MAX_SIZE, greatest, is_positive, least
 
 #: So many parts of a divisor are tried, the largest first.
@@ -48,12 +48,20 @@ def node(kind: str, *args: Poly) -> Poly:
             return one_of(atom(kind, *args))
         token = _WORKING.set(working | {(kind, args)})
         try:
-            found = next(((p, rule.name) for rule in RULES[kind] if (p := rule.apply(*args)) is not None), None)
+            found = _simplified(kind, args)
         finally:
             _WORKING.reset(token)
-        found = found or (one_of(atom(kind, *args)), "")
         results[kind, args] = found
     return found[0]
+
+
+def _simplified(kind: str, args: tuple[Poly, ...]) -> tuple[Poly, str]:
+    """The result of the first rule that applies, and its name; else an atom."""
+    for rule in RULES[kind]:
+        p = rule.apply(*args)
+        if p is not None:
+            return p, rule.name
+    return one_of(atom(kind, *args)), ""
 
 
 @contextmanager
@@ -81,7 +89,9 @@ def modulo(x: Poly, d: Poly) -> Poly:
 
 
 def _by_one(x: Poly, d: Poly) -> Poly | None:
-    return x if d == ONE or not x.terms else number(x.const // d.const) if x.const is not None and d.const else None
+    if d == ONE or not x.terms:
+        return x
+    return number(x.const // d.const) if x.const is not None and d.const else None
 
 
 def _multiples(x: Poly, d: Poly) -> Poly | None:
@@ -89,31 +99,38 @@ def _multiples(x: Poly, d: Poly) -> Poly | None:
     if len(d.terms) > 1:
         return _long_division(x, d)
     ((n, c),) = d.terms.items()
+    digits, others = _digits(x, d)
     whole = ZERO
-    for value, k in _digits(x, d):
+    for value, k in digits:
         part = exact(value, Poly({n: 1}))
-        if part is None:
-            continue
-        if value == ONE:
-            whole = whole + number(k // c)  # a number stays within 0 and d, so that each sum has one form
-        elif abs(k) >= c:
+        if part is not None and abs(k) >= c:
             whole = whole + part.scale((2 * k + c - 1) // (2 * c))  # the nearest multiple
+    found = []
+    for m, k in others.terms.items():
+        left = without(m, n)
+        if left is not None and (abs(k) >= c or not m):
+            often = (2 * k + c - 1) // (2 * c) if m else k // c  # a number stays within 0 and d, so that each sum has one form
+            if often:
+                found.append((left, often))
+    whole = poly(found, whole.terms)
+    if not whole.terms:
+        return None
     rest = x - d * whole
     smaller = _norm(rest) < _norm(x) or rest.terms.keys() - {()} == x.terms.keys() - {()}
-    return whole + floor_div(rest, d) if whole.terms and smaller else None
+    return whole + floor_div(rest, d) if smaller else None
 
 
 def _norm(x: Poly) -> int:
     return sum([abs(c) for m, c in x.terms.items() if m])
 
 
-def _digits(x: Poly, d: Poly) -> list[tuple[Poly, int]]:
-    """x as a sum of values times numbers, where y - e*(y//e), a digit of y but for a number, is one value.
+def _digits(x: Poly, d: Poly) -> tuple[list[tuple[Poly, int]], Poly]:
+    """Digits in x, values y - e*(y//e) but for a number, each with how often it is in x, and the rest of x.
 
     A digit that d does not cut stays whole: its bounds are known, and it is shown as y%e.
     """
     out, rest = [], x
-    for a in reversed(x.atoms()):
+    for a in reversed(x.atoms):
         for y, e in _divided(a, x) if a.kind == "//" else ():
             if not y.terms:  # 0 has no digits
                 continue
@@ -128,14 +145,14 @@ def _digits(x: Poly, d: Poly) -> list[tuple[Poly, int]]:
                 out.append((digit, times))
                 rest = less
                 break
-    return out + [(Poly({m: 1}), k) for m, k in rest]
+    return out, rest
 
 
 def _divided(a: Atom, x: Poly) -> Iterator[tuple[Poly, Poly]]:
     """The pairs (y, e) with a == y//e: its own, and those with y a division in x."""
     num, den = a.args
     yield num, den
-    for f in x.atoms():
+    for f in x.atoms:
         if f.kind == "//" and f is not a:
             e, rest = exact(den, f.args[1]), exact(num - f.args[0], f.args[1])
             if e is not None and rest is not None:
@@ -144,8 +161,8 @@ def _divided(a: Atom, x: Poly) -> Iterator[tuple[Poly, Poly]]:
 
 def _least_multiple(held: Poly, e: Poly) -> int:
     """The number k that makes held + k*e smallest."""
-    if held.const is not None and e.const:
-        return (e.const - 2 * held.const) // (2 * e.const)
+    if (n := held.const) is not None and (c := e.const):
+        return (c - 2 * n) // (2 * c)
     times = exact(-held, e)
     return (times.const if times is not None else None) or 0
 
@@ -165,10 +182,8 @@ def _long_division(x: Poly, d: Poly) -> Poly | None:
 def _between(x: Poly, d: Poly) -> Poly | None:
     """A number, where x stays between two multiples of d."""
     low = least(x)
-    if d.const:
-        if low is None or (high := greatest(x)) is None or low // d.const != high // d.const:
-            return None
-        return number(low // d.const)
+    if c := d.const:
+        return number(low // c) if low is not None and (high := greatest(x)) is not None and low // c == high // c else None
     if low is not None and low >= 0:
         return ZERO if is_positive(d - x) else None
     high = greatest(x)
@@ -177,7 +192,7 @@ def _between(x: Poly, d: Poly) -> Poly | None:
 
 def _common(x: Poly, d: Poly) -> Poly:
     """The largest monomial, with a positive number, that divides every term of both."""
-    c = math.gcd(*x.terms.values(), *d.terms.values())
+    c = math.gcd(*d.terms.values(), *x.terms.values())
     shared: list[Atom] = []
     for a in next(iter(d.terms)):
         if all(without(m, (*shared, a)) is not None for p in (x, d) for m in p.terms):
@@ -198,7 +213,7 @@ def _nested(x: Poly, d: Poly) -> Poly | None:
         if len(m) == 1 and m[0].kind == "//" and abs(c) == 1:
             y, a = m[0].args
             rest = x - Poly({m: c})
-            if m[0] in rest.atoms():  # it would come back: _by_parts takes such sums apart
+            if m[0] in rest.atoms:  # it would come back: _by_parts takes such sums apart
                 continue
             return floor_div((y if c > 0 else a - ONE - y) + a * rest, a * d)
     return None
@@ -206,7 +221,7 @@ def _nested(x: Poly, d: Poly) -> Poly | None:
 
 def _by_parts(x: Poly, d: Poly) -> Poly | None:
     """Divide by a part g of d first, where no new division comes of that."""
-    size, mine = x.size, {*x.atoms()}
+    size, mine = x.size, {*x.atoms}
     if size > MAX_SIZE:
         return None
     for g in _parts(x, d):
@@ -216,7 +231,7 @@ def _by_parts(x: Poly, d: Poly) -> Poly | None:
         if not over or not rest.terms or not is_positive(g):
             continue
         first = exact(Poly(over), g) + floor_div(rest, g)  # type: ignore[operator]  # g divides it
-        if (first.size < size or rest.const is not None) and mine.issuperset(first.atoms()):
+        if (first.size < size or rest.const is not None) and mine.issuperset(first.atoms):
             return floor_div(first, exact(d, g))  # type: ignore[arg-type]  # g divides d
     return None
 
@@ -306,7 +321,7 @@ def _flat_xor(*args: Poly) -> Poly | None:
 def _flattened(kind: str, args: tuple[Poly, ...]) -> list[Poly]:
     out: list[Poly] = []
     for y in args:
-        a = y.atoms()[0] if len(y.terms) == 1 and y.const is None else None
+        a = y.atoms[0] if len(y.terms) == 1 and y.const is None else None
         out += a.args if a is not None and a.kind == kind and y == one_of(a) else (y,)
     return out
 

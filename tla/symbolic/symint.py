@@ -288,7 +288,7 @@ def apply(name: str, x: object, y: object) -> Any:
 def _polys(x: object, y: object) -> tuple[Poly, Poly]:
     """Two integers as polynomials; RangeError if a name has two sets of facts in them."""
     p, q = poly_of(x), poly_of(y)
-    if p.scope is not q.scope:
+    if not (p.scope <= q.scope or q.scope <= p.scope):
         require_one_meaning(p.scope | q.scope)
     return p, q
 
@@ -325,8 +325,9 @@ def poly_of(x: Any) -> Poly:
 
 def wrap(p: Poly, made: tuple[Any, ...] | None = None) -> Any:
     """A polynomial as a SymInt; as an int if it is a number. made: the operation and its operands."""
-    if p.const is not None:
-        return p.const
+    const = p.const
+    if const is not None:
+        return const
     history = 0
     if made is not None:
         history = min(1 + sum([x._history for x in made[1:] if type(x) is SymInt]), MAX_HISTORY + 1)

@@ -12,14 +12,15 @@ from typing import Any, NamedTuple
 from ..core.errors import LeafTypeError, RangeError, RankError
 from ..core.int_tuple import modes_of, shown
 from ..core.ints import is_int, known
+from ..core.kinds import AnyLayout
 from ..core.on_demand import OnDemand
 from .colouring import Paint, Painted, checked_tile, paint
 from .drawable import LIMIT, MAX_GRIDS, Subject, View, as_subject, axes_of, levels, steps, view
 from .drawing import Drawing
-from .kernels import KINDS, draw_kernel
 from .scene import Axis, Cell, Figure, Grid, clean
 
 _BANKS = OnDemand("tla.viz.bank_conflicts")  # with tla.access, which other drawings do without
+_kernels = OnDemand("tla.viz.kernels")  # with tla.gpu, which layouts do without
 
 
 def draw(
@@ -75,11 +76,12 @@ def draw(
     """
     if not is_int(limit) or (known(limit) or 0) < 1:
         raise RangeError(f"draw with the limit {shown(limit)}", "an integer of 1 or more", "leave limit out")
-    if any(isinstance(x, KINDS) for x in layouts):
+    if any(not isinstance(x, (AnyLayout, Subject)) and isinstance(x, _kernels.KINDS) for x in layouts):
         _require_alone(layouts, {"tile": tile, "bits": bits, "axes": axes, "owners": owners})
         title = None if titles is None else str(_one_each(titles, layouts)[0])
         rule = "thread" if color_by == "tile" else color_by
-        return draw_kernel(layouts[0], color_by=rule, title=title, limit=limit, thread=thread)
+        kernel: Drawing = _kernels.draw_kernel(layouts[0], color_by=rule, title=title, limit=limit, thread=thread)
+        return kernel
     subjects = [as_subject(x) for x in layouts]
     if thread is not None:
         raise LeafTypeError(f"draw of thread {shown(thread)} of a layout", "a TiledMMA, TiledCopy or atom", "leave thread out")

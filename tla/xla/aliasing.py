@@ -7,7 +7,7 @@ aliasing_operands of the TPU compiler's backend_config; buffer assignments of li
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 
 from .grammar import numbers
 from .instruction import Instruction
@@ -60,11 +60,25 @@ def shared(instruction: Instruction) -> Iterator[tuple[int, ...]]:
             yield tuple(int(n) for n in text.replace('"', "").split(",") if n.strip().isdecimal())
 
 
+def behind(name: str, body: Mapping[str, Instruction], opcodes: Container[str]) -> Instruction | None:
+    """The instruction of a name, or what its operand 0 is as long as these are of some opcodes; a text may come back to where it began."""
+    seen: set[str] = set()
+    it = body.get(name)
+    while it is not None and it.opcode in opcodes and it.operands and it.name not in seen:
+        seen.add(it.name)
+        it = body.get(it.operands[0].name)
+    return it
+
+
+def element_of(it: Instruction) -> int | None:
+    """The number of the element that a get-tuple-element takes; None where the text has none."""
+    text = it.attributes.get("index", "0")
+    return int(text) if re.fullmatch(r"[0-9]{1,9}", text) else None
+
+
 def of_root(name: str, body: Mapping[str, Instruction], bodies: Mapping[str, Mapping[str, Instruction]]) -> tuple[int, Path] | None:
     """The parameter of a fusion that its instruction `name` overwrites, and which part of it; None if it writes new memory."""
-    it = body.get(name)
-    while it is not None and it.opcode in SAME and it.operands:
-        it = body.get(it.operands[0].name)
+    it = behind(name, body, SAME)
     if it is None or not it.operands:
         return None
     if it.opcode in IN_PLACE:
@@ -72,7 +86,7 @@ def of_root(name: str, body: Mapping[str, Instruction], bodies: Mapping[str, Map
     if it.opcode == "fusion":
         inner = bodies.get(_callee(it), {})
         root = next((i.name for i in inner.values() if i.is_root), "")
-        found = of_root(root, inner, bodies)
+        found = of_root(root, inner, {n: b for n, b in bodies.items() if n != _callee(it)})  # a text may call itself
         return _parameter(it.operands[found[0]].name, body) if found and found[0] < len(it.operands) else None
     return None
 
@@ -83,16 +97,14 @@ def _callee(it: Instruction) -> str:
 
 def _parameter(name: str, body: Mapping[str, Instruction]) -> tuple[int, Path] | None:
     path: Path = ()
-    it = body.get(name)
-    while it is not None and it.operands:
-        if it.opcode == "parameter":
-            return int(it.operands[0].name), path
-        if it.opcode == "get-tuple-element":
-            path = (int(it.attributes["index"]), *path)
-        elif it.opcode not in SAME:
+    it = behind(name, body, SAME)
+    while it is not None and it.opcode == "get-tuple-element" and it.operands and len(path) < len(body):
+        if (k := element_of(it)) is None:
             return None
-        it = body.get(it.operands[0].name)
-    return None
+        path = (k, *path)
+        it = behind(it.operands[0].name, body, SAME)
+    number = None if it is None else it.parameter_number
+    return None if number is None else (number, path)
 
 
 def of_fusion(fusion: Instruction, bodies: Mapping[str, Mapping[str, Instruction]]) -> Iterator[Alias]:

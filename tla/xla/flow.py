@@ -212,7 +212,8 @@ class _Follow:
         if it.opcode == "get-tuple-element":
             if isinstance(first, Table):
                 self.read(first.value, now)
-            return part(first, (int(it.attributes.get("index", "0")),))
+            k = aliasing.element_of(it)
+            return None if k is None else part(first, (k,))
         if it.opcode.endswith("-done") and isinstance(first, Table):
             return self.done(it, first)
         if it.opcode.endswith("-start") and isinstance(it.shape, TupleShape):

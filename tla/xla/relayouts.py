@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from ..core.cache import plain_memo
 from ..core.errors import ParseError, TlaError
+from .aliasing import behind, element_of
 from .array_shape import ArrayShape
 from .compare import is_bitcast, relayout, transposed
 from .instruction import Instruction
@@ -237,6 +238,8 @@ def trip_count(module: Module, name: str, loop: Instruction) -> int | None:
     start = around.get(loop.operands[0].name) if loop.operands else None
     if index is None or end is None or root is None or start is None or root.opcode != "tuple" or start.opcode != "tuple":
         return None
+    if index >= min(len(root.operands), len(start.operands)):
+        return None
     step = _added(root.operands[index].name, index, bodies["body"])
     begin = _constant(start.operands[index].name, around)
     return None if step is None or begin is None or step <= 0 else max(0, -(-(end - begin) // step))
@@ -244,16 +247,13 @@ def trip_count(module: Module, name: str, loop: Instruction) -> int | None:
 
 def _followed(name: str, body: Mapping[str, Instruction]) -> Instruction | None:
     """The instruction behind copies."""
-    it = body.get(name)
-    while it is not None and it.opcode in ("copy", "bitcast") and it.operands:
-        it = body.get(it.operands[0].name)
-    return it
+    return behind(name, body, ("copy", "bitcast"))
 
 
 def _element(name: str, body: Mapping[str, Instruction]) -> int | None:
     """The number of the loop's parameter's part."""
     it = _followed(name, body)
-    return int(it.attributes["index"]) if it is not None and it.opcode == "get-tuple-element" else None
+    return element_of(it) if it is not None and it.opcode == "get-tuple-element" else None
 
 
 def _constant(name: str, body: Mapping[str, Instruction]) -> int | None:

@@ -6,7 +6,6 @@ import json
 import re
 import traceback
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -20,15 +19,14 @@ from ...core.errors import RangeError, TlaError
 from ...core.int_tuple import size
 from ...core.kinds import AnyLayout
 from ...linear import LinearLayout
-from ...viz.drawable import Subject, as_subject
 from ...viz.kernels import KINDS
-from ...xla import ArrayShape, Relayout, byte_size, lower
+from ...xla import ArrayShape, byte_size, lower
 from .accesses import counted
 from .figures import collision, drawings, inputs, kernel, kernel_rule, rule_of, rules
 from .grammar import read
-from .operations import Call, Program, Term
+from .operations import Call, Program, Term, drawn
 from .steps import steps, text_of
-from .tilings import tiling
+from .tilings import subjects
 
 _FACTS: dict[str, Callable[[Any], Any]] = {"size": size, "cosize": cosize, "injective": is_injective, "bijective": is_bijective}
 _SYSTEMS = {"CuTe C++": "cute_cpp", "CuTe DSL": "cute_dsl", "TLA C++": "tla_cpp"}
@@ -148,37 +146,6 @@ def _answer(program: Program, color_by: str, bits: int | None, access: str) -> d
         if access and known:
             found["access"] = counted(access, known[0], known[0].bits if bits is None else bits)
     return found
-
-
-def drawn(value: object) -> tuple[Any, ...]:
-    """The layouts of a value: it, those of a tuple, or where a relayout goes from and to.
-
-    >>> drawn(read("A = (_4,_2):(_1,_4); (A, coalesce(A), size(A))").value.value)
-    (parse('(_4,_2):(_1,_4)'), parse('_8:_1'))
-    """
-    if isinstance(value, Relayout):
-        return value.source, value.destination
-    parts = value if isinstance(value, tuple) else (value,)
-    return tuple(x for x in parts if isinstance(x, (AnyLayout, ArrayShape)))
-
-
-def subjects(program: Program) -> tuple[Subject, ...]:
-    """The subjects drawn of a program's value: its layouts, with the width of their elements and the tiles that a divide made.
-
-    >>> [(s.bits, s.tiling) for s in subjects(read("MakeLayout[half, zN](64, 64)"))]
-    [(16, None)]
-    """
-    value = program.value
-    parts = value.parts if isinstance(value.value, tuple) and value.parts else (value,)
-    if isinstance(value.value, Relayout):
-        return tuple(map(as_subject, drawn(value.value)))
-    made = {id(call.result.value): tiling(call) for call in program.calls}
-    return tuple(_subject(x, made.get(id(x.value))) for x in parts if drawn(x.value) == (x.value,))
-
-
-def _subject(term: Term, tiles: viz.Tiling | None) -> Subject:
-    subject = as_subject(term.value)
-    return replace(subject, bits=term.bits or subject.bits, tiling=tiles or subject.tiling)
 
 
 def _layout_of(x: Any) -> Any:

@@ -20,24 +20,30 @@ import keyword
 import re
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tla
 
-from ... import gpu, xla
+from ... import xla
 from ...core.arrays import INT64_MAX
 from ...core.composed import MAX_PARTS
 from ...core.errors import ParseError, RangeError, RankError, TlaError
 from ...core.int_tuple import MAX_DEPTH, IntTuple, Underscore, leaves, require_depth, shown
 from ...core.ints import is_int, leaf
 from ...core.kinds import AnyLayout
+from ...core.on_demand import OnDemand
 from ...notation.printed import Unknown, is_foreign, translated
 from ...notation.text import Reader
 from ...symbolic import assuming, dim
 from ...symbolic.declare import unknown
 from ...xla.array_shape import BITS
-from . import triton
-from .operations import CONSTANTS, OPERATIONS, Call, Program, Term, bits_of, in_order, module_of, with_brackets
+from .operations import GPU_OPERATIONS, OPERATIONS, Call, Program, Term, bits_of, constants, in_order, module_of, with_brackets
+
+if TYPE_CHECKING:
+    from ... import gpu
+    from . import triton
+else:  # most texts have no atom, and nothing of Triton's
+    gpu, triton = OnDemand("tla.gpu"), OnDemand("tla.apps.explore.triton")
 
 #: A longer text is refused [characters]; so are more calls, more sizes that are not known, and values of more extents.
 MAX_TEXT, MAX_CALLS, MAX_SIZES, MAX_LEAVES = 4096, 64, 16, 1024
@@ -55,6 +61,7 @@ _COMPOSED = re.compile(r"o(?![A-Za-z0-9_]*\s*=(?!=))(?![A-Za-z])")
 _ATOM = re.compile(r"[A-Za-z_][A-Za-z0-9_:]*(?:<.*>)?(?:\{\})?")
 _POINTED = re.compile(r"ptr_?\[([1-9][0-9]{0,3})b\]")
 _FUNCTIONS = ("ceil", "min", "max")  # of expressions of sizes
+_TRITON = re.compile(r"#|!(?:ttg|triton_gpu|tt)\.memdesc<|tensor<[^#]*#")  # as a statement of Triton's begins
 
 
 class Misread(TlaError, ValueError):
@@ -158,7 +165,7 @@ class _Reader(Reader):
         name, following = self.ahead()
         if following != "=":
             return self.printed() or self.expression()
-        if name in CONSTANTS or name in ("o", "Sw", "print") or hasattr(tla, name) or keyword.iskeyword(name):
+        if name in constants() or name in ("o", "Sw", "print") or hasattr(tla, name) or keyword.iskeyword(name):
             raise ParseError(self.text, self.at, f"the name {name!r} is taken", "a name of your own", f"write my_{name} = ...")
         self.take(name)
         self.take("=")
@@ -188,7 +195,7 @@ class _Reader(Reader):
         """Read what CuTe, its DSL or a compiler printed, to the end of the statement; None where nothing of that is."""
         found = _STATEMENT.match(self.text, self.at)
         text = found[0].rstrip() if found else ""
-        if triton.is_triton(text):
+        if _TRITON.match(text):
             return self.of_triton(text)
         if _ATOM.fullmatch(text) and gpu.names.entry(text.partition("<")[0].rpartition("::")[2]) is not None:
             self.at += len(text)
@@ -256,7 +263,7 @@ class _Reader(Reader):
         """A term; of these the notation knows integers and tuples of integers."""
         self.term = Term(None, "")
         name, following = self.ahead()
-        if following == "[" and name not in OPERATIONS and not isinstance(gpu.names.entry(name), gpu.Family):
+        if following == "[" and name not in OPERATIONS and (name in BITS or not isinstance(gpu.names.entry(name), gpu.Family)):
             term = self.array()
         elif following in ("[", "(") and name not in _FUNCTIONS:
             term = self.call(name)
@@ -276,8 +283,10 @@ class _Reader(Reader):
     def named(self, name: str) -> Term | None:
         if name in self.names:
             return self.names[name]._replace(python=name)
-        found = CONSTANTS.get(name, gpu.names.entry(name))
-        return None if found is None else Term(found, f"{module_of(name) if name in CONSTANTS else 'gpu.'}{name}")
+        if (found := constants().get(name)) is not None:
+            return Term(found, f"{module_of(name)}{name}")
+        found = gpu.names.entry(name)
+        return None if found is None else Term(found, f"gpu.{name}")
 
     def size(self, name: str) -> Any:
         """The integer that a name in an expression stands for."""
@@ -285,7 +294,7 @@ class _Reader(Reader):
             if not is_int(value := self.names[name].value):
                 raise ParseError(self.text, self.at, f"{name} is {shown(value)}", "the name of an integer", "use it as an argument")
             return value
-        if name in OPERATIONS or name in CONSTANTS:
+        if name in OPERATIONS or name in constants():
             raise ParseError(self.text, self.at, f"{name} is no integer", "the name of one", "call it, or choose another name")
         self.require_room()
         return self.asked.setdefault(name, dim(name))
@@ -363,7 +372,7 @@ class _Reader(Reader):
             python += f"[{', '.join(x.python for x in brackets)}]"
         if not brackets and not callable(operation):
             raise RankError(f"{name}(...)", f"{name}[...]", "put its arguments in square brackets")
-        if isinstance(operation, (gpu.CopyAtom, gpu.MMAAtom)):
+        if name in GPU_OPERATIONS and isinstance(operation, (gpu.CopyAtom, gpu.MMAAtom)):
             return Term(operation, python)
         if not self.take("("):
             raise self.unexpected("'(' and the arguments", f"write {name}(...)")

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import tla
 
-from ... import ascend, gpu, xla
+from ... import xla
 from ...core import element
+from ...core.cache import plain_memo
 from ...core.errors import RankError
 from ...core.ints import is_int, known
+from ...core.kinds import AnyLayout
+from ...core.on_demand import OnDemand
+
+if TYPE_CHECKING:
+    import inspect
+
+    from ... import ascend
+else:
+    ascend, inspect = OnDemand("tla.ascend"), OnDemand("inspect")
 
 _OPERATIONS = """Int MakeLayout MakeOrderedLayout MakeLayoutLike MakeIdentityLayout MakeLayoutFmap MakeLayoutL0C MakeLayoutTile
 GetTileLayout MakeBatchedLayout Swizzle composition compose coalesce complement filter filter_zeros left_inverse
@@ -23,14 +32,44 @@ make_shape make_stride make_coord make_tile make_identity_layout make_composed_l
 XLA_OPERATIONS = "lower", "relayout", "is_bitcast", "byte_size", "padded_element_count"
 #: Those that are of tla.gpu.
 GPU_OPERATIONS = "make_tiled_mma", "make_tiled_copy", "make_tiled_copy_A", "make_tiled_copy_B", "make_tiled_copy_C", "Copy_Atom"
+
+
+class _Operations(Mapping[str, Callable[..., Any]]):
+    """Name -> operation; each is loaded when it is asked for."""
+
+    def __init__(self, modules: Mapping[str, Any]) -> None:
+        self._module_of = modules
+
+    def __getitem__(self, name: str) -> Callable[..., Any]:
+        found: Callable[..., Any] = getattr(self._module_of[name], name)
+        return found
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._module_of
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._module_of)
+
+    def __len__(self) -> int:
+        return len(self._module_of)
+
+
 #: What may be called, by name.
-OPERATIONS: dict[str, Callable[..., Any]] = {name: getattr(tla, name) for name in _OPERATIONS.split()}
-OPERATIONS |= {name: getattr(xla, name) for name in XLA_OPERATIONS}
-OPERATIONS |= {name: getattr(gpu, name) for name in GPU_OPERATIONS}
-#: What stands for itself: element types and tags, and the orders of strides.
-CONSTANTS: dict[str, Any] = {name: x for name, x in vars(ascend).items() if isinstance(x, (ascend.Element, ascend.Tag))}
-CONSTANTS |= {name: x for name, x in vars(element).items() if isinstance(x, element.Element) and name not in CONSTANTS}
-CONSTANTS |= {"LayoutLeft": tla.LayoutLeft, "LayoutRight": tla.LayoutRight}
+OPERATIONS = _Operations(
+    {
+        **dict.fromkeys(_OPERATIONS.split(), tla),
+        **dict.fromkeys(XLA_OPERATIONS, xla),
+        **dict.fromkeys(GPU_OPERATIONS, OnDemand("tla.gpu")),
+    }
+)
+
+
+@plain_memo
+def constants() -> dict[str, Any]:
+    """Element types, tags and the orders of strides by name: each stands for itself."""
+    found: dict[str, Any] = {name: x for name, x in vars(element).items() if isinstance(x, element.Element)}
+    found |= {name: x for name in ascend.__all__ if isinstance(x := getattr(ascend, name), (ascend.Element, ascend.Tag))}
+    return found | {"LayoutLeft": tla.LayoutLeft, "LayoutRight": tla.LayoutRight}
 
 
 def module_of(name: str) -> str:
@@ -43,7 +82,7 @@ def module_of(name: str) -> str:
         return "xla."
     if name in GPU_OPERATIONS:
         return "gpu."
-    if not isinstance(CONSTANTS.get(name), (ascend.Element, ascend.Tag)):
+    if not isinstance(constants().get(name), (ascend.Element, ascend.Tag)):
         return ""
     return "ascend." if hasattr(ascend, name) else "gpu."
 
@@ -114,3 +153,17 @@ def in_order(name: str, operation: Any, given: list[tuple[str, Term]]) -> tuple[
         usage = f"{name}({', '.join(map(str, signature.parameters.values()))})".replace("'", "")
         raise RankError(f"{name} with {len(given)} arguments: {error}", usage, "give these arguments") from None
     return bound.args, bound.kwargs
+
+
+def drawn(value: object) -> tuple[Any, ...]:
+    """The layouts of a value: it, those of a tuple, or where a relayout goes from and to.
+
+    >>> from .grammar import read
+    >>> drawn(read("A = (_4,_2):(_1,_4); (A, coalesce(A), size(A))").value.value)
+    (parse('(_4,_2):(_1,_4)'), parse('_8:_1'))
+    """
+    if isinstance(value, (AnyLayout, xla.ArrayShape)):
+        return (value,)
+    if isinstance(value, xla.Relayout):
+        return value.source, value.destination
+    return tuple(x for x in value if isinstance(x, (AnyLayout, xla.ArrayShape))) if isinstance(value, tuple) else ()

@@ -2,16 +2,38 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from ... import viz
+from ... import viz, xla
 from ...algebra.divide import zipped_divide, zipped_product
 from ...core.int_tuple import Underscore, modes_of, product_each
 from ...core.ints import IntLike, IntTupleLike, known
 from ...core.kinds import AnyLayout
-from .operations import Call
+from ...viz.drawable import Subject, as_subject
+from .operations import Call, Program, Term, drawn
 
 _ZIPPED = {"divide": zipped_divide, "product": zipped_product}
+
+
+def subjects(program: Program) -> tuple[Subject, ...]:
+    """The subjects drawn of a program's value: its layouts, with the width of their elements and the tiles that a divide made.
+
+    >>> from .grammar import read
+    >>> [(s.bits, s.tiling) for s in subjects(read("MakeLayout[half, zN](64, 64)"))]
+    [(16, None)]
+    """
+    value = program.value
+    parts = value.parts if isinstance(value.value, tuple) and value.parts else (value,)
+    if isinstance(value.value, xla.Relayout):
+        return tuple(map(as_subject, drawn(value.value)))
+    made = {id(call.result.value): tiling(call) for call in program.calls}
+    return tuple(_subject(x, made.get(id(x.value))) for x in parts if drawn(x.value) == (x.value,))
+
+
+def _subject(term: Term, tiles: viz.Tiling | None) -> Subject:
+    subject = as_subject(term.value)
+    return replace(subject, bits=term.bits or subject.bits, tiling=tiles or subject.tiling)
 
 
 def tiling(call: Call) -> viz.Tiling | None:

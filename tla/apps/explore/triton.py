@@ -8,15 +8,9 @@ from ...core.errors import LeafTypeError
 from ...linear import triton
 from .operations import Term
 
-_TEXT = re.compile(r"#|!(?:ttg|triton_gpu|tt)\.memdesc<|tensor<[^#]*#")
 _SHARED = (triton.NVMMASharedLayout, triton.PaddedSharedLayout, triton.SharedLinearLayout, triton.SwizzledSharedLayout)
 _TENSOR_MEMORY = (triton.TensorMemoryLayout, triton.TensorMemoryScalesLayout)
 _ALIAS = re.compile(r"#([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(#.*)")
-
-
-def is_triton(text: str) -> bool:
-    """Whether a statement is one of Triton's."""
-    return bool(_TEXT.match(text))
 
 
 def term(text: str, aliases: dict[str, str]) -> Term:

@@ -109,13 +109,13 @@ def _corners(p: Poly, coordinates: Collection[Symbol], up: bool) -> list[Poly]:
     todo, done = [p], []
     while todo:
         q = todo.pop()
-        x = next((x for x in reversed(q.atoms()) if _depends(one_of(x), coordinates)), None)
+        x = next((x for x in reversed(q.atoms) if _depends(one_of(x), coordinates)), None)
         if x is None:
             done.append(q)
             continue
         a, b = split(q, x)
         bounds = [_end(x, coordinates, side) for side in _sides(a, up)]
-        if None in bounds or x in a.atoms() or len(todo) + len(done) > MAX_CORNERS:
+        if None in bounds or x in a.atoms or len(todo) + len(done) > MAX_CORNERS:
             end = greatest(p) if up else least(p)
             return [p if end is None else number(end)]
         todo += [a * bound + b for bound in bounds if bound is not None]
