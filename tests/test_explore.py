@@ -1,6 +1,7 @@
 """tla explore: its grammar, its steps, what it answers, and its server. tests/test_explore_page.py is of the page in a browser."""
 
 import ast
+import base64
 import contextlib
 import http.client
 import io
@@ -85,6 +86,17 @@ TEXTS = {
     "SM80_16x8x16_F32F16F16F32_TN": "atom('SM80_16x8x16_F32F16F16F32_TN', 'sm80')",
     "make_tiled_mma(SM80_16x8x16_F32F16F16F32_TN, (_2,_2,_1):(_1,_2,_0))": "make_tiled_mma(SM80_16x8x16_F32F16F16F32_TN, (_2,_2,_1):(_1,_2,_0))",
     "A = Copy_Atom[UniversalCopy[uint128], half]; A": "atom('UniversalCopy<uint128_t>', 'universal')[half]",
+    "auto a = make_layout(make_shape(_8{}, Int<6>{}), make_stride(_1{}, Int<8>{}));": "(_8,_6):(_1,_8)",
+    "cute.make_layout((8, 6), stride=(6, 1))": "(8,6):(6,1)",
+    "using Atom = decltype(composition(Swizzle<3,3,3>{}, Layout<Shape<_8,_64>,Stride<_64,_1>>{}));": "Sw<3,3,3> o _0 o (_8,_64):(_64,_1)",
+    "auto a = make_layout(\n    make_shape(_8{}, _6{}),\n    LayoutRight{});\nlogical_divide(a, make_tile(_4{}, _));": "((_4,_2),_6):((_6,_24),_1)",
+    "tile_to_shape(GMMA::Layout_K_SW128_Atom<half_t>{}, make_shape(_16{}, _64{}))": "Sw<3,3,3> o _0 o ((_8,_2),(_64,_1)):((_64,_512),(_1,_0))",
+    "Copy_Atom<SM75_U32x4_LDSM_N, half_t>{}": "atom('SM75_U32x4_LDSM_N', 'sm75')[half]",
+    "TiledMMA<MMA_Atom<SM80_16x8x16_F32F16F16F32_TN>, Layout<Shape<_2,_2,_1>>>{}": "make_tiled_mma(SM80_16x8x16_F32F16F16F32_TN, (_2,_2,_1):(_1,_2,_0))",
+    "print_layout((8,6):(1,8));": "(8,6):(1,8)",
+    '"(8,6):(1,8)"': "(8,6):(1,8)",
+    "(2,3):(3,1)\n      0   1   2 \n    +---+---+---+\n 0  | 0 | 1 | 2 |\n    +---+---+---+\n 1  | 3 | 4 | 5 |\n    +---+---+---+\n": "(2,3):(3,1)",
+    "Layout(shape=(8,6), stride=(1,8))": "(8,6):(1,8)",
     "SM90_64x64x16_F32F16F16_SS<GMMA::Major::K,GMMA::Major::MN>": "atom('SM90_64x64x16_F32F16F16_SS<GMMA::Major::K,GMMA::Major::MN>', 'sm90')",
 }
 
@@ -113,6 +125,9 @@ def shown_by(code, program):
 REFUSED = {
     "": (0, "the text ends", "a layout reads (_4,2):(_1,4)"),
     "logcal_divide(4:1, 2)": (0, "the operation, 'logcal_divide', is not known", "write logical_divide"),
+    "A = S<3,3,3> o 0 o (8,64):(64,1),": (4, "unexpected ','", "a layout reads (_4,2):(_1,4)"),
+    "zipped_divid": (0, "the name, 'zipped_divid', is not known", "write zipped_divide"),
+    "A = 4:1; B": (9, "the name, 'B', is not known", "write one of those that docs/explore.md lists"),
     "A = 4:1; coalesce(compse(A, A))": (18, "the operation, 'compse', is not known", "write compose"),
     "A = 4:1; composition(A)": (9, "composition with 1 arguments: missing a required argument: 'b'", "give these arguments"),
     "composition(4:1, 2:1, c=3)": (0, "composition with 3 arguments: got an unexpected keyword argument 'c'", "give these arguments"),
@@ -189,11 +204,11 @@ def test_limits_are_errors():
         "1" * 4000: "1111",
         ";" * 4000: "unexpected ';'",
     }.items():
-        start = time.monotonic()
+        start = time.process_time()
         with pytest.raises(Misread) as caught:
             read(text)
         assert str(caught.value).startswith(what), text[:40]
-        assert time.monotonic() - start < 2, text[:40]
+        assert time.process_time() - start < 2, text[:40]
 
 
 def test_names_come_from_tables_alone():
@@ -276,6 +291,12 @@ def test_a_tiled_array_tile_by_tile():
 # ------------------------------------------------------------------------------------------------- the answer
 
 
+def texts(grid):
+    """What stands in the cells: integers of 32 bits in base64, or texts."""
+    found = grid["texts"]
+    return memoryview(base64.b64decode(found)).cast("i") if isinstance(found, str) else found
+
+
 @pytest.mark.parametrize(
     "text", ["((4,2),(4,3)):((4,16),(1,32))", "(2,3,2):(3,1,6)", "6:3", "(2,(3,2),2,3):(7,(1,3),100,40)", "():()", "(1,1):(5,5)"]
 )
@@ -287,7 +308,7 @@ def test_each_cell_is_what_the_definition_says(text):
     found, count = {}, 0
     for grid in figure["grids"]:
         columns = len(grid["columns"]["labels"])
-        for k, text_here in enumerate(grid["texts"]):
+        for k, text_here in enumerate(texts(grid)):
             spot = dict(zip(figure["axes"], divmod(k, columns)))
             coord = [spot[m] if m in spot else int(grid["at"][m]) for m in range(len(figure["modes"]))]
             natural = ",".join(mode["natural"][c] for mode, c in zip(figure["modes"], coord))
@@ -304,9 +325,9 @@ def test_digits_and_padding():
     assert rows["digits"] == [f"tile {i // 2}, sublane {i % 2}" for i in range(4)]
     assert columns["digits"] == [f"tile {j // 2}, lane {j % 2}" for j in range(6)]
     (grid,) = figure["grids"]
-    padding = {divmod(k, 6) for k, fill in enumerate(grid["fills"]) if fill < 0}
+    padding = {divmod(k, 6) for k, fill in enumerate(grid["fills"]) if fill == "0"}
     assert padding == {(i, j) for i in range(4) for j in range(6) if i >= 3 or j >= 5}
-    assert [int(t) for t in grid["texts"]] == [xla.lower("f32[3,5]{1,0:T(2,2)}")(i, j) for i in range(4) for j in range(6)]
+    assert [*texts(grid)] == [xla.lower("f32[3,5]{1,0:T(2,2)}")(i, j) for i in range(4) for j in range(6)]
 
 
 def test_too_large_is_a_summary():
@@ -320,9 +341,9 @@ def test_too_large_is_a_summary():
         "Sw<3,0,3> o 0 o (65536,65536):(1,65536)",
         "Sw<3,0,3> o 0 o 65536:M",
     ):
-        start = time.monotonic()
+        start = time.process_time()
         assert "error" not in answer(text)
-        assert time.monotonic() - start < 2
+        assert time.process_time() - start < 2
 
 
 def test_a_large_grid_of_offsets_that_are_not_known_is_its_corner():
@@ -339,11 +360,11 @@ def test_a_large_grid_of_offsets_that_are_not_known_is_its_corner():
 
 def test_256_by_256_is_quick_and_small():
     answer("(4,4):(1,4)")
-    start = time.monotonic()
+    start = time.process_time()
     found = answer("(256,256):(256,1)", "offset")
-    assert time.monotonic() - start < 2
-    assert len(found["figures"][0]["grids"][0]["texts"]) == 2**16
-    assert len(json.dumps(found, separators=(",", ":"))) < 2**20
+    assert time.process_time() - start < 2
+    assert len(texts(found["figures"][0]["grids"][0])) == 2**16
+    assert len(json.dumps(found, separators=(",", ":"))) < 2**19
 
 
 def test_values_that_are_no_layouts_and_errors():
@@ -472,17 +493,17 @@ def test_tiles_are_those_that_the_operation_made(text):
     assert alone["caption"] == beside["caption"]
     for figure in beside["figures"]:
         for grid in figure["grids"]:
-            for value, fill in zip(grid["texts"], grid["fills"]):
+            for value, fill in zip(texts(grid), grid["fills"]):
                 if int(value) in places:
                     (wanted,) = colours[places[int(value)]]
-                    assert figure["palette"][fill][0] == wanted
+                    assert figure["palette"][ord(fill) - ord("1")][0] == wanted
 
 
 def colour_of(figure, coord):
     at = dict(enumerate(coord))
     (row, column) = (at.pop(k) for k in figure["axes"])
     (grid,) = [g for g in figure["grids"] if not at or all(g["at"][k] == str(c) for k, c in at.items())]
-    return figure["palette"][grid["fills"][row * len(grid["columns"]["labels"]) + column]][0]
+    return figure["palette"][ord(grid["fills"][row * len(grid["columns"]["labels"]) + column]) - ord("1")][0]
 
 
 @pytest.mark.parametrize(
@@ -768,7 +789,7 @@ def test_what_triton_prints_is_drawn(text):
     found, bases = answer(text), layout.linear(shape)
     figure = found["figures"][0]
     assert read(text).value.bits == bits
-    cells = dict(zip(itertools.product(*map(range, (shape if len(shape) > 1 else (1, *shape)))), figure["grids"][0]["texts"]))
+    cells = dict(zip(itertools.product(*map(range, (shape if len(shape) > 1 else (1, *shape)))), texts(figure["grids"][0])))
     if "offset" not in bases.get_in_dim_names():
         lanes = bases.get_in_dim_size("lane")
         for (row, column), cell in cells.items():

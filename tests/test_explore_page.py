@@ -1,16 +1,15 @@
-"""The page of tla explore in headless Chromium; skipped where there is none. TLA_SCREENSHOTS=folder keeps a picture of each state."""
+"""The page of tla explore in headless Chromium; skipped where there is none. TLA_SCREENSHOTS=folder keeps a picture of each state.
 
-import base64
+By default each test runs once, on the server, dark or light, wide or narrow: every test has one of the four; and some of them on the
+static site. With --night each runs in all four, and on the static site in one.
+"""
+
 import contextlib
-import functools
-import http.server
+import itertools
 import json
-import os
 import shutil
-import threading
 import time
-import urllib.parse
-from pathlib import Path
+import zlib
 
 import pytest
 
@@ -19,9 +18,10 @@ from tla.apps.explore.answer import as_json
 from tla.apps.explore.server import Server
 from tla.apps.explore.site import build
 
+from night import NIGHT
+
 pytest.importorskip("selenium", reason="needs selenium: pip install selenium")
-from selenium import webdriver
-from selenium.webdriver.common.actions.action_builder import ActionBuilder
+from page import NPM, SCHEMES, WIDTHS, Folder, Page, chromium, served
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select, WebDriverWait
@@ -29,123 +29,84 @@ from selenium.webdriver.support.ui import Select, WebDriverWait
 pytestmark = pytest.mark.skipif(
     not (shutil.which("chromium") and shutil.which("chromedriver")), reason="needs a browser: apt-get install chromium chromium-driver"
 )
-FLAGS = """--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update
---disable-sync --window-size=1200,1400"""
-#: The folder node_modules of axe-core and pyodide, which npm installs.
-NPM = Path(os.environ.get("TLA_NPM", "node_modules"))
 AXE = next((path for path in [NPM / "axe-core" / "axe.min.js"] if path.exists()), None)
+PYODIDE = pytest.mark.skipif(
+    not (NPM / "pyodide").is_dir(), reason="needs Pyodide: npm install pyodide, and its folder node_modules in TLA_NPM"
+)
 SEED = "((_4,_2),(_4,_3)):((_4,_16),(_1,_32))"
 
 
-class Page:
-    """The page, as someone with a keyboard and a mouse has it."""
+def looks(name):
+    """Where a test runs: the host, dark or light, and the width [pixels]."""
+    looks = [*itertools.product(SCHEMES, WIDTHS)]
+    one = looks[zlib.crc32(name.encode()) % len(looks)]
+    if not NIGHT:
+        return [("server", *one)]
+    return [*(("server", *look) for look in looks), pytest.param(("site", *one), marks=PYODIDE)]
 
-    def __init__(self, driver, server):
-        self.driver, self.server = driver, server
 
-    def open(self, text="", more=""):
-        self.driver.get("about:blank")
-        self.driver.get(self.server.url(text) + more)
-        self.settle()
-
-    def settle(self, seconds=20):
-        """Wait until what was typed is answered, and painted."""
-        done = "return typeof settled === 'function' && settled()"
-        WebDriverWait(self.driver, seconds, poll_frequency=0.02).until(lambda d: d.execute_script(done))
-        self.driver.execute_async_script("requestAnimationFrame(() => requestAnimationFrame(arguments[0]))")
-
-    def at(self, name):
-        return self.driver.find_element(By.ID, name)
-
-    def text(self, name):
-        return self.at(name).text
-
-    def type(self, *keys):
-        self.driver.switch_to.active_element.send_keys(*keys)
-        self.settle()
-
-    def write(self, text):
-        self.at("text").send_keys(Keys.CONTROL, "a", Keys.NULL)
-        self.at("text").send_keys(Keys.DELETE, text)
-        self.settle()
-
-    def pairs(self, name):
-        found = [x.text for x in self.at(name).find_elements(By.CSS_SELECTOR, "dt, dd")]
-        return dict(zip(found[::2], found[1::2]))
-
-    def point(self, row, column):
-        """Point at a cell of the grid; the page says where it is."""
-        script = """at('canvas').scrollIntoView(); const [x, y] = sheets[0].spot(arguments[0], arguments[1]), box = at('canvas').getBoundingClientRect();
-            return [Math.round(box.x + x), Math.round(box.y + y)]"""
-        actions = ActionBuilder(self.driver)
-        actions.pointer_action.move_to_location(*self.driver.execute_script(script, row, column))
-        actions.perform()
-        self.settle()
-        return self.pairs("cell")
-
-    def colours(self, *cells):
-        """The colours near the corners of cells."""
-        script = """const canvas = at('canvas'), data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
-            return arguments[0].map(cell => { const [x, y] = sheets[0].spot(...cell), k = 4 * ((y - 8) * canvas.width + Math.round(x) - 9);
-            return [...data.slice(k, k + 3)]; })"""
-        return self.driver.execute_script(script, cells)
-
-    def steps(self):
-        """The outline: of each step that is seen its line, and whether it is open."""
-        found = self.at("steps").find_elements(By.TAG_NAME, "details")
-        return [(x.find_element(By.TAG_NAME, "summary").text, x.get_property("open")) for x in found if x.is_displayed()]
-
-    def shot(self, name):
-        if folder := os.environ.get("TLA_SCREENSHOTS"):
-            height = self.driver.execute_script("return document.documentElement.scrollHeight")
-            self.driver.set_window_size(1200, max(700, height + 150))
-            self.settle()
-            self.driver.save_screenshot(str(Path(folder) / f"{name}.png"))
-            self.driver.set_window_size(1200, 1400)
-
-    def keep(self, name):
-        """A picture of the page as wide and as high as it is."""
-        if folder := os.environ.get("TLA_SCREENSHOTS"):
-            shot = self.driver.execute_cdp_cmd("Page.captureScreenshot", {"captureBeyondViewport": True})
-            Path(folder, f"{name}.png").write_bytes(base64.b64decode(shot["data"]))
-
-    def emulate(self, scheme):
-        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
+def pytest_generate_tests(metafunc):
+    if "page" in metafunc.fixturenames:
+        name = metafunc.function.__name__
+        metafunc.parametrize("page", looks(name), indirect=True, ids=lambda look: "-".join(map(str, look)))
 
 
 @pytest.fixture(scope="module")
 def browser():
-    options = webdriver.ChromeOptions()
-    options.binary_location = shutil.which("chromium")
-    for flag in FLAGS.split():
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(shutil.which("chromedriver")))
-    driver.set_script_timeout(20)
+    driver = chromium()
     yield driver
     driver.quit()
 
 
 @pytest.fixture(scope="module")
 def server():
-    with Server(0) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+    with served(Server(0)) as server:
         yield server
-        server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("site")
+    build(folder, NPM / "pyodide")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def site(browser, folder):
+    """The static site in a tab of its own: Python is loaded there once."""
+    first = browser.current_window_handle
+    browser.switch_to.new_window("tab")
+    tab = browser.current_window_handle
+    browser.switch_to.window(first)
+    with served(Folder(folder)) as server:
+        yield server, tab
+
+
+@contextlib.contextmanager
+def watched(browser, url):
+    """What is asked for meanwhile comes from one server, and nothing is said against it."""
+    browser.get_log("performance")
+    browser.get_log("browser")
+    yield
+    messages = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
+    asked = {m["params"]["request"]["url"] for m in messages if m["method"] == "Network.requestWillBeSent"}
+    assert all(x.startswith((url, "data:", "about:")) for x in asked), asked
+    assert browser.get_log("browser") == []
 
 
 @pytest.fixture
-def page(browser, server):
-    """The page; what it asked for while a test ran came from its own server, and nothing was said against it."""
-    browser.get_log("performance")
-    browser.get_log("browser")
-    page = Page(browser, server)
-    yield page
-    page.emulate("light")
-    messages = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
-    asked = {m["params"]["request"]["url"] for m in messages if m["method"] == "Network.requestWillBeSent"}
-    assert all(url.startswith((server.url(), "data:", "about:")) for url in asked), asked
-    assert browser.get_log("browser") == []
+def page(browser, request):
+    """The page of the server or of the static site, dark or light, of a width."""
+    host, scheme, width = request.param
+    first = browser.current_window_handle
+    server, tab = request.getfixturevalue("site") if host == "site" else (request.getfixturevalue("server"), first)
+    browser.switch_to.window(tab)
+    page = Page(browser, server, f"{host}_{scheme}_{width}")
+    page.emulate(scheme, width)
+    with watched(browser, server.url()):
+        yield page
+    page.emulate(*SCHEMES[:1], *WIDTHS[:1])
+    browser.switch_to.window(first)
 
 
 LINKED = {  # a text, a cell of the result -> the cells of what it was made of
@@ -156,95 +117,6 @@ LINKED = {  # a text, a cell of the result -> the cells of what it was made of
     "Sw<3,3,3> o _0 o (_8,_64):(_64,_1)": ((1, 2), {"before the swizzle": "(1,2) at 66"}),
     "relayout(f32[4,6], f32[4,6]{0,1})": ((1, 2), {"f32[4,6]{0,1}": "(1,2) at 9"}),
 }
-
-
-class Folder(http.server.ThreadingHTTPServer):
-    """A folder on a port of this machine, as any web server has it."""
-
-    def __init__(self, folder):
-        handler = type("Quiet", (http.server.SimpleHTTPRequestHandler,), {"log_message": lambda *_: None})
-        super().__init__(("127.0.0.1", 0), functools.partial(handler, directory=str(folder)))
-
-    def url(self, text=""):
-        return f"http://127.0.0.1:{self.server_port}/" + (f"#e={urllib.parse.quote(text, safe='')}" if text else "")
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("site")
-    build(folder, NPM / "pyodide")
-    return folder
-
-
-def visit(browser, folder):
-    """The page of a folder, in a context in which what it asks for is noted."""
-    browser.get_log("performance")
-    server = Folder(folder)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    return Page(browser, server)
-
-
-PYODIDE = pytest.mark.skipif(
-    not (NPM / "pyodide").is_dir(), reason="needs Pyodide: npm install pyodide, and its folder node_modules in TLA_NPM"
-)
-ANSWERED = [  # by the server's Python and by the browser's
-    *LINKED,
-    "SM80_16x8x16_F32F16F16F32_TN",
-    "bf16[20,250]{1,0:T(8,128)(2,1)}",
-    "tensor<16x64xf16, #ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [4, 8], warpsPerCTA = [2, 1], order = [1, 0]}>>",
-    "(4,2):(1,2)",
-    "logcal_divide(4:1, 2)",
-    "MakeLayout[half, zN](M, N)",
-]
-
-
-@PYODIDE
-def test_the_page_without_a_server(browser, folder):
-    page = visit(browser, folder)
-    page.driver.get(page.server.url(SEED))
-    WebDriverWait(page.driver, 20).until(lambda d: page.at("loading").is_displayed() or page.at("value").is_displayed())
-    page.settle(120)
-    assert page.text("value") == SEED
-    assert int(page.at("loaded").get_attribute("max")) > 10**7  # bytes: the bar was of these
-    assert not page.at("loading").is_displayed()
-    assert page.point(5, 9)["offset"] == "85"
-    ask = "const done = arguments[1]; engine('/answer', { text: arguments[0], color_by: 'auto', bits: null, access: '' }).then(done)"
-    page.driver.set_script_timeout(90)
-    for text in ANSWERED:
-        assert page.driver.execute_async_script(ask, text) == json.loads(as_json("/answer", text, "auto", None, "")), text
-    page.driver.set_script_timeout(20)
-    page.write("A = (_8,_12):(_12,_1); zipped_divide(A, (_4, _3))")
-    assert page.point(3, 2)["A"] == "(3,3) at 39"
-    assert "zipped_divide" in page.driver.current_url
-    page.at("access").send_keys("a row, an element each")
-    page.settle()
-    assert "numpy, which no browser has" in page.text("accessed")
-    page.write("(4,2):(1")
-    assert "is never closed" in page.text("error")
-    messages = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
-    wanted = {m["params"]["request"]["url"] for m in messages if m["method"] == "Network.requestWillBeSent"}
-    assert all(url.startswith((page.server.url(), "data:", "about:")) for url in wanted), wanted
-    assert [x for x in browser.get_log("browser") if "favicon" not in x["message"]] == []
-    page.server.shutdown()
-    page.server.server_close()
-
-
-@PYODIDE
-def test_a_page_that_cannot_load_says_what_it_needs(browser, folder, tmp_path):
-    for name in folder.glob("*.*"):
-        (tmp_path / name.name).write_bytes(name.read_bytes())
-    (tmp_path / "pyodide").mkdir()
-    page = visit(browser, tmp_path)  # as of an upload that ended early
-    page.open(SEED)
-    assert page.text("error").splitlines()[0] == "no answer: the page cannot load"
-    assert "each file of its folder" in page.text("error")
-    page.server.shutdown()
-    page.server.server_close()
-    browser.get((folder / "index.html").as_uri())
-    page.settle()
-    assert "python -m http.server" in page.text("error")
-    browser.get("about:blank")
-    browser.get_log("browser")
 
 
 def test_typing_shows_the_grid(page):
@@ -327,7 +199,7 @@ def test_text_that_is_wrong(page):
     page.shot("error")
     page.write("4:1")
     page.type(Keys.SHIFT, Keys.ENTER, Keys.NULL, "(4,2):(1")
-    assert page.driver.execute_script("return at('error').querySelector('pre').textContent") == f"(4,2):(1\n{' ' * 6}^"
+    assert page.run("return at('error').querySelector('pre').textContent") == f"(4,2):(1\n{' ' * 6}^"
     page.write("4:1")
     assert not page.at("error").is_displayed()
 
@@ -337,7 +209,7 @@ def test_markup_is_text(page):
         page.open(text)
         assert page.at("text").get_attribute("value") == text
         assert page.at("error").is_displayed()
-        assert page.driver.execute_script("return document.querySelectorAll('main img, main b, main script, main svg').length") == 0
+        assert page.run("return document.querySelectorAll('main img, main b, main script, main svg').length") == 0
 
 
 def test_too_large_is_the_corner_and_a_note(page):
@@ -354,7 +226,7 @@ def test_256_by_256_is_responsive(page):
     page.settle()
     assert page.pairs("cell") == {"coordinate": "(255,255)", "natural": "(255,255)", "index": "65535", "offset": "65535"}
     page.shot("large")
-    times = page.driver.execute_script(
+    times = page.run(
         "return [...Array(51).keys()].map(k => { const start = performance.now(), s = sheets[0]; at('grid').scrollTop = k * 97;"
         "look(s, k * 4, k * 3, true); s.paint(); return performance.now() - start; }).sort((a, b) => a - b)"
     )
@@ -398,9 +270,7 @@ def test_the_back_button_and_the_address(page):
     page.settle()
     assert page.text("value") == "(4,3):(1,4)"
     page.shot("back")
-    page.driver.get("about:blank")
-    page.driver.get(link)  # shared
-    page.settle()
+    page.go(link)  # shared
     assert page.text("value") == "(4,4):(1,4)"
     assert page.text("legend") == "colours: offsets from 0, light, to 15, dark"
 
@@ -412,7 +282,7 @@ def test_folded_modes_and_several_layouts_are_chosen(page):
     choice.select_by_index(1)
     cell = page.point(2, 3)
     assert cell == {"coordinate": "(1,2,3)", "natural": "(1,2,3)", "index": "23", "offset": "23"}  # the other one shows (0,_,_)
-    page.driver.execute_script("sheets[1].choice.value = 1; sheets[1].choice.dispatchEvent(new Event('change'))")
+    page.run("sheets[1].choice.value = 1; sheets[1].choice.dispatchEvent(new Event('change'))")
     cell = page.point(1, 0)
     assert (cell["offset"], cell["f32[2,3,4]{0,1,2}"]) == ("16", "(1,1,0) at 3")  # of (1,1,0): 12 + 1*4 here, 1 + 1*2 there
     page.shot("relayout")
@@ -424,21 +294,21 @@ def test_what_belongs_together_is_marked_together(page, text):
     (row, column), expected = LINKED[text]
     cell = page.point(row, column)
     assert {name: cell.get(name) for name in expected} == expected
-    assert page.driver.execute_script("return sheets.map(s => s.marked.size)") == [1] * (len(expected) + 1)
+    assert page.run("return sheets.map(s => s.marked.size)") == [1] * (len(expected) + 1)
     page.shot(f"linked_{[*LINKED].index(text)}")
 
 
 def test_a_thread_is_marked_in_every_operand(page):
     page.open("SM80_16x8x16_F32F16F16F32_TN")
     assert page.point(0, 1)["held by"] == "T4V0"  # row 0 of B, K down: column 1 is of thread 4
-    assert page.driver.execute_script("return sheets.map(s => s.marked.size)") == [4, 8, 4]
+    assert page.run("return sheets.map(s => s.marked.size)") == [4, 8, 4]
     page.shot("mma")
 
 
 def test_a_layout_of_triton(page):
     page.open("#blocked = #ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [4, 8], warpsPerCTA = [2, 1], order = [1, 0]}>")
     assert page.point(5, 6)["held by"] == "T41V2"  # the second warp's second row of threads
-    assert page.driver.execute_script("return sheets[0].marked.size") == 4
+    assert page.run("return sheets[0].marked.size") == 4
     page.write("!ttg.memdesc<64x64xf16, #ttg.swizzled_shared<{vec = 8, perPhase = 1, maxPhase = 8, order = [1, 0]}>, #smem>")
     assert page.text("value") == "Sw<3,3,3> o _0 o (_64,_64):(_64,_1)"
     assert page.at("bits").get_attribute("placeholder") == "16"
@@ -451,17 +321,20 @@ def test_an_access_is_counted_and_what_collides_is_marked(page):
     page.at("bits").send_keys("16")
     page.at("access").send_keys("down the rows, 16 bytes of each")
     page.settle()
+    if page.is_site:
+        assert "numpy, which no browser has" in page.text("accessed")
+        return
     assert page.text("accessed").startswith(
         "128-bit accesses: 32 wavefronts, 4 at least; 8-way conflict: lanes 0, 1, 2, 3, 4, 5, 6, 7 of warp 0"
     )
-    assert page.driver.execute_script(marked) == [64 * row + k for row in range(8) for k in range(8)]
+    assert page.run(marked) == [64 * row + k for row in range(8) for k in range(8)]
     assert page.text("legend").startswith("colours: banks")
     page.shot("access")
     page.driver.refresh()  # the address keeps it
     page.settle()
     page.write("Sw<3,3,3> o _0 o (_64,_64):(_64,_1)")
     assert "no conflict" in page.text("accessed")
-    assert page.driver.execute_script(marked) == []
+    assert page.run(marked) == []
     page.write("SM80_16x8x16_F32F16F16F32_TN")
     assert not page.at("access").is_enabled()
     assert not page.at("accessed").is_displayed()
@@ -472,50 +345,47 @@ STATES = {  # what is open -> a text, and what else is chosen
     "a divide, with its steps": "A = (_8,_12):(_12,_1); zipped_divide(A, (_4, _3))",
     "an access with conflicts": "(_64,_64):(_64,_1)&bits=16&access=down the rows, 16 bytes of each",
     "an error": "logcal_divide(4:1, 2)",
+    "an error after an answer": "logcal_divide(4:1, 2)",
     "sizes that are asked for": "MakeLayout[half, zN](M, N)",
     "an MMA": "SM80_16x8x16_F32F16F16F32_TN",
 }
 
 
 @pytest.mark.skipif(AXE is None, reason="needs axe: npm install axe-core, and its folder node_modules in TLA_NPM")
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1440), ("dark", 390)])
-def test_axe_finds_nothing_and_no_width_scrolls(page, scheme, width):
-    page.emulate(scheme)
-    page.driver.execute_cdp_cmd(
-        "Emulation.setDeviceMetricsOverride", {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
-    )
-    try:
-        for name, text in STATES.items():
+def test_axe_finds_nothing_and_no_width_scrolls(page):
+    for name, text in STATES.items():
+        if name == "an error after an answer":
+            page.open(SEED)
+            page.write(text)
+        else:
             page.open(text.partition("&")[0], "".join(text.partition("&")[1:]))
-            page.driver.execute_script("at('codes').scrollIntoView(); scrollTo(0, 0)")
-            page.driver.execute_script(AXE.read_text())
-            run = "axe.run({ resultTypes: ['violations'] }).then(found => arguments[0](found.violations))"
-            found = page.driver.execute_async_script(run)
-            assert [(x["id"], x["impact"], [n["html"][:200] for n in x["nodes"]]) for x in found] == [], name
-            assert page.driver.execute_script("return document.documentElement.scrollWidth - innerWidth") <= 0, name
-            page.keep(f"{scheme}_{width}_{name.replace(' ', '_')}")
-    finally:
-        page.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+        page.run("at('codes').scrollIntoView(); scrollTo(0, 0)")
+        page.run(AXE.read_text())
+        run = "axe.run({ resultTypes: ['violations'] }).then(found => arguments[0](found.violations))"
+        found = page.driver.execute_async_script(run)
+        assert [(x["id"], x["impact"], [n["html"][:200] for n in x["nodes"]]) for x in found] == [], name
+        assert page.run("return document.documentElement.scrollWidth - innerWidth") <= 0, name
+        page.shot(name.replace(" ", "_"))
 
 
 def test_two_cells_of_one_offset_are_shown(page):
     page.open("(4,2):(1,2)")
     assert page.pairs("cell")["not injective"] == "indices 2 and 4 are both at offset 2: they are marked"
-    assert page.driver.execute_script("return [...sheets[0].marked]") == [4, 1]  # row by row: (2,0) and (0,1)
+    assert page.run("return [...sheets[0].marked]") == [4, 1]  # row by row: (2,0) and (0,1)
 
 
 def test_what_stands_in_the_cells(page):
     page.open("(4,6):(6,1)")
-    texts = "return sheets[0].texts.slice(6, 8)"
+    texts = "return [sheets[0].text(6), sheets[0].text(7)]"
     seen = []
     for shown in ("offset", "index", "coordinate"):
         Select(page.at("shown")).select_by_value(shown)
         page.settle()
-        seen.append(page.driver.execute_script(texts))
+        seen.append(page.run(texts))
     assert seen == [["6", "7"], ["1", "5"], ["(1,0)", "(1,1)"]]
     Select(page.at("zoom")).select_by_value("200 %")
     page.settle()
-    assert page.driver.execute_script("return sheets[0].height") == 48
+    assert page.run("return sheets[0].height") == 48
     assert "shown=coordinate" in page.driver.current_url
     page.shot("coordinates")
 
@@ -524,28 +394,34 @@ def test_cards_and_controls(page):
     page.open()
     cards = page.at("cards").find_elements(By.TAG_NAME, "button")
     assert len(cards) >= 6
+    page.run("arguments[0].scrollIntoView({ block: 'center' })", cards[2])
     cards[2].click()
     page.settle()
     assert page.text("value").startswith("Sw<3,3,3>")
     assert page.text("legend").startswith("colours: banks of 4 bytes, elements of 16 bits")
     disabled = "return [...at('colours').options].filter(o => o.disabled).map(o => o.value)"
-    assert page.driver.execute_script(disabled) == ["value", "lane", "sublane", "packing"]
+    assert page.run(disabled) == ["value", "lane", "sublane", "packing"]
     page.write("bf16[16,256]{1,0:T(8,128)(2,1)}")
-    assert page.driver.execute_script(disabled) == ["value"]
+    assert page.run(disabled) == ["value"]
     page.write("size(4:1)")
     assert not page.at("zoom").is_enabled()
 
 
-def test_an_error_is_quiet_while_one_types_and_moves_nothing(page):
+@pytest.mark.parametrize("text", [f"{SEED}(", "zipped_div", "(8,6)"])
+def test_what_has_no_grid_is_quiet_while_one_types_and_an_error_moves_nothing(page, text):
     page.open(SEED)
     places = "return ['colours', 'grid'].map(id => at(id).getBoundingClientRect().y)"
-    before = page.driver.execute_script(places)
-    page.at("text").send_keys("(")
-    WebDriverWait(page.driver, 10, poll_frequency=0.01).until(lambda d: d.execute_script("return answered === question && waits !== 0"))
-    assert not page.at("error").is_displayed()
+    before = page.run(places)
+    at_once = """const [text, done] = arguments, box = at('text'), wait = () => answered === question && waits
+        ? done([at('error').hidden, at('drawing').hidden, at('value').textContent]) : setTimeout(wait);
+        box.value = text; box.dispatchEvent(new Event('input')); setTimeout(wait);"""
+    assert page.driver.execute_async_script(at_once, text) == [True, False, SEED]
     page.settle()
-    assert page.at("error").is_displayed()
-    assert page.driver.execute_script(places) == before
+    assert page.at("error").is_displayed() == (text != "(8,6)")
+    if page.at("error").is_displayed():
+        assert page.run(places) == before
+        advice = "const [a, b] = [at('below'), document.querySelector('.advice')].map(x => x.getBoundingClientRect()); return b.bottom - a.bottom"
+        assert page.run(advice) <= 1  # the fix is seen without scrolling
 
 
 def test_step_by_step(page):
@@ -559,7 +435,7 @@ def test_step_by_step(page):
         "composition(block, MakeLayout(tile, rest))",
     ]
     image = page.at("steps").find_element(By.TAG_NAME, "img")
-    assert page.driver.execute_script("return arguments[0].naturalWidth", image) > 50
+    assert page.run("return arguments[0].naturalWidth", image) > 50
     page.at("steps").find_elements(By.TAG_NAME, "summary")[3].click()
     assert page.steps()[3][1]
     page.shot("steps")
@@ -568,12 +444,12 @@ def test_step_by_step(page):
 def test_code_in_tabs(page):
     page.open("(_4,_2):(_1,_4)")
     tabs = lambda: page.at("tabs").find_elements(By.TAG_NAME, "button")  # noqa: E731
-    page.driver.execute_script("at('codes').scrollIntoView()")
+    page.run("at('codes').scrollIntoView()")
     WebDriverWait(page.driver, 10).until(lambda d: tabs())
     assert [x.text for x in tabs()] == ["Python", "CuTe C++", "CuTe DSL", "TLA C++", "index in C", "index in CUDA", "index in Triton"]
     tabs()[4].click()
-    assert "int32_t offset(" in page.driver.execute_script("return at('code').querySelector('pre').textContent")
-    assert page.driver.execute_script("return at('code').scrollWidth - at('code').clientWidth") <= 0
+    assert "int32_t offset(" in page.run("return at('code').querySelector('pre').textContent")
+    assert page.run("return at('code').scrollWidth - at('code').clientWidth") <= 0
     page.write("(_4,_3):(_1,_4)")
     WebDriverWait(page.driver, 10).until(lambda d: "_3" in page.text("code"))
     page.shot("code")
@@ -593,43 +469,23 @@ def test_copies(page):
         assert found.startswith(
             {"link": page.driver.current_url, "svg": "<svg", "command": "tla explore 'A = (4,2):(1,4); coalesce(A)'"}[button]
         )
-    page.driver.execute_script("at('codes').scrollIntoView()")
+    page.run("at('codes').scrollIntoView()")
     WebDriverWait(page.driver, 10).until(lambda d: page.text("copy-code") == "Copy the Python")
     page.at("copy-code").click()
     WebDriverWait(page.driver, 10).until(lambda d: page.text("copied") == "the Python is copied")
     assert page.driver.execute_async_script(read) == "from tla import coalesce, parse\n\nA = parse('(4,2):(1,4)')\nprint(coalesce(A))"
 
 
-def test_dark_and_narrow(page):
-    page.emulate("dark")
+def test_the_cell_is_always_in_view(page):
     page.open("bf16[20,250]{1,0:T(8,128)(2,1)}")
-    assert page.driver.execute_script("return getComputedStyle(document.body).backgroundColor") == "rgb(22, 24, 27)"
+    wanted = {"light": "rgb(255, 255, 255)", "dark": "rgb(22, 24, 27)"}
+    assert page.run("return getComputedStyle(document.body).backgroundColor") == wanted[page.scheme]
     page.at("grid").send_keys(Keys.ARROW_DOWN)
     page.settle()
-    page.shot("dark")
-    page.driver.set_window_size(500, 900)
-    page.settle()
-    assert page.driver.execute_script("return document.documentElement.scrollWidth - innerWidth") <= 0
+    page.shot("tpu")
     cell = "const r = at('cell').getBoundingClientRect(); return r.top >= 0 && r.bottom <= innerHeight + 1"
-    page.driver.execute_script("at('grid').scrollIntoView()")
-    assert page.driver.execute_script(cell)  # always in view
-    page.driver.set_window_size(1200, 1400)
-
-
-def test_a_server_that_is_gone_is_said(page, browser):
-    with Server(0) as other:
-        threading.Thread(target=other.serve_forever, daemon=True).start()
-        gone = Page(browser, other)
-        gone.open("4:1")
-        other.shutdown()
-    gone.write("4:2")
-    assert gone.text("error").splitlines()[0].startswith("no answer: ")
-    assert "still running" in gone.text("error")
-    gone.driver.get("about:blank")
-    time.sleep(0.1)
-    with contextlib.suppress(Exception):
-        browser.get_log("performance")
-    browser.get_log("browser")
+    page.run("at('grid').scrollIntoView()")
+    assert page.run(cell)
 
 
 def test_every_control_has_a_name_and_contrast(page):
@@ -638,12 +494,10 @@ def test_every_control_has_a_name_and_contrast(page):
         "return [...document.querySelectorAll('button, select, textarea, input, [tabindex]')].filter(x => x.offsetParent && "
         "!(x.textContent.trim() || x.labels?.length || x.getAttribute('aria-label'))).map(x => x.id)"
     )
-    assert page.driver.execute_script(nameless) == []
-    for scheme in ("light", "dark"):
-        page.emulate(scheme)
-        for name in ("ink", "faint", "mark"):
-            assert contrast(*(page.driver.execute_script(COLOR, x) for x in (name, "paper"))) >= 4.5, (scheme, name)
-            assert contrast(*(page.driver.execute_script(COLOR, x) for x in (name, "panel"))) >= 4.5, (scheme, name)
+    assert page.run(nameless) == []
+    for name in ("ink", "faint", "mark"):
+        assert contrast(*(page.run(COLOR, x) for x in (name, "paper"))) >= 4.5, name
+        assert contrast(*(page.run(COLOR, x) for x in (name, "panel"))) >= 4.5, name
 
 
 COLOR = """const x = document.createElement('p'); x.style.color = `var(--${arguments[0]})`; document.body.append(x);
@@ -659,3 +513,74 @@ def contrast(a, b):
 
     high, low = sorted((luminance(a), luminance(b)), reverse=True)
     return (high + 0.05) / (low + 0.05)
+
+
+# ------------------------------------------------------------------------------------------------- the server, and the static site
+
+
+def test_a_server_that_is_gone_is_said(browser):
+    with served(Server(0)) as other:
+        page = Page(browser, other)
+        page.open("4:1")
+    page.write("4:2")
+    assert page.text("error").splitlines()[0].startswith("no answer: ")
+    assert "still running" in page.text("error")
+    browser.get("about:blank")
+    time.sleep(0.1)
+
+
+ANSWERED = [  # by the server's Python and by the browser's
+    *LINKED,
+    "SM80_16x8x16_F32F16F16F32_TN",
+    "bf16[20,250]{1,0:T(8,128)(2,1)}",
+    "tensor<16x64xf16, #ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [4, 8], warpsPerCTA = [2, 1], order = [1, 0]}>>",
+    "(4,2):(1,2)",
+    "logcal_divide(4:1, 2)",
+    "MakeLayout[half, zN](M, N)",
+]
+#: What is tried on the static site by default; --night tries all of it there.
+SAMPLE = (
+    test_typing_shows_the_grid,
+    test_the_keyboard_alone,
+    test_text_that_is_wrong,
+    test_the_back_button_and_the_address,
+    test_step_by_step,
+)
+
+
+@PYODIDE
+def test_the_page_without_a_server(browser, site):
+    server, tab = site
+    first = browser.current_window_handle
+    browser.switch_to.window(tab)
+    page = Page(browser, server, "site")
+    with watched(browser, server.url()):
+        browser.get("about:blank")
+        browser.get(server.url(SEED))
+        WebDriverWait(browser, 20).until(lambda _: page.at("loading").is_displayed() or page.at("value").is_displayed())
+        page.settle(120)
+        assert page.text("value") == SEED
+        assert int(page.at("loaded").get_attribute("max")) > 10**7  # bytes: the bar was of these
+        assert not page.at("loading").is_displayed()
+        ask = "const done = arguments[1]; engine('/answer', { text: arguments[0], color_by: 'auto', bits: null, access: '' }).then(done)"
+        for text in ANSWERED:
+            assert browser.execute_async_script(ask, text) == json.loads(as_json("/answer", text, "auto", None, "")), text
+        for test in SAMPLE if not NIGHT else ():
+            test(page)
+    browser.switch_to.window(first)
+
+
+@PYODIDE
+def test_a_page_that_cannot_load_says_what_it_needs(browser, folder, tmp_path):
+    for name in folder.glob("*.*"):
+        (tmp_path / name.name).write_bytes(name.read_bytes())
+    (tmp_path / "pyodide").mkdir()
+    with served(Folder(tmp_path)) as server:  # as of an upload that ended early
+        page = Page(browser, server)
+        page.open(SEED)
+        assert page.text("error").splitlines()[0] == "no answer: the page cannot load"
+        assert "each file of its folder" in page.text("error")
+    browser.get((folder / "index.html").as_uri())
+    page.settle()
+    assert "python -m http.server" in page.text("error")
+    browser.get("about:blank")

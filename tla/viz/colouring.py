@@ -131,8 +131,9 @@ def _by_bank(name: str) -> Callable[[View, Any], Numbers]:
 
     def rule(view: View, tile: IntTupleLike) -> Numbers:
         bits = view.subject.bits
-        banks = [n * bits // width % count for n in _offsets(view)]
-        return Numbers(banks, f"banks of {width // 8} bytes, elements of {bits} bits", str, fill)
+        period = count * width // math.gcd(count * width, bits)  # after so many elements the first bank comes again
+        banks = [n * bits // width % count for n in range(period)]
+        return Numbers([banks[n % period] for n in _offsets(view)], f"banks of {width // 8} bytes, elements of {bits} bits", str, fill)
 
     return rule
 

@@ -167,11 +167,11 @@ def _painted(views: Sequence[View], color_by: Any, cut: Any, lead: int) -> list[
     first = paint(views[lead], color_by, cut)
     if first.by_place:
         return [first if k == lead else paint(v, color_by, None) for k, v in enumerate(views)]
-    places: dict[Any, Paint] = {}
-    if len(views) > 1:
-        for value, cell, padding in zip(views[lead].values, first.paints, views[lead].padding):
-            if not padding:
-                places.setdefault(value, cell)
+    if len(views) == 1:
+        return [first]
+    valid = [*map(operator.not_, views[lead].padding)]
+    values, paints = ([*itertools.compress(found, valid)] for found in (views[lead].values, first.paints))
+    places = dict(zip(reversed(values), reversed(paints)))  # of cells of one place the first says its colour
     none = Paint()
     return [first if k == lead else Painted([places.get(value, none) for value in v.values]) for k, v in enumerate(views)]
 

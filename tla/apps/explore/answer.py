@@ -22,7 +22,7 @@ from ...linear import LinearLayout
 from ...viz.kernels import KINDS
 from ...xla import ArrayShape, byte_size, lower
 from .accesses import counted
-from .figures import collision, drawings, inputs, kernel, kernel_rule, rule_of, rules
+from .figures import drawings, inputs, kernel, kernel_rule, rule_of, rules
 from .grammar import read
 from .operations import Call, Program, Term, drawn
 from .steps import steps, text_of
@@ -141,8 +141,6 @@ def _answer(program: Program, color_by: str, bits: int | None, access: str) -> d
         found |= kernel(value, color_by)
     elif layouts and not program.sizes:
         found |= drawings(known, inputs(program), found["rule"], bits)
-        if len(known) == 1 and not isinstance(value, ArrayShape) and is_injective(value) is False:
-            found["collision"] = collision(known[0])
         if access and known:
             found["access"] = counted(access, known[0], known[0].bits if bits is None else bits)
     return found

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import base64
 import itertools
 import operator
-from collections.abc import Sequence
+import struct
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from ... import viz
 from ...core.composed import ComposedLayout
-from ...core.conversions import idx2crd
 from ...core.int_tuple import modes_of
-from ...core.ints import is_int, known
+from ...core.ints import IntTupleLike, is_int, known
 from ...core.kinds import AnyLayout
 from ...core.swizzle import Swizzle
 from ...viz.colouring import RULES, Paint
 from ...viz.colours import ink
 from ...viz.draw import Prepared, axis_of, notes_of, planes, prepare
-from ...viz.drawable import LIMIT, Subject, View, as_subject, axes_of, outer_sums, view
+from ...viz.drawable import LIMIT, Subject, View, as_subject
 from ...viz.scene import Axis, Figure, Grid, clean
 from ...xla import ArrayShape, Relayout
 from .operations import Program, Term
@@ -30,6 +31,8 @@ KEEPS_INDICES = "coalesce flatten filter_zeros lower"
 #: The rules of colours of atoms, tiled MMAs and tiled copies.
 KERNEL_RULES = "thread", "value"
 _INVERSES = "left_inverse right_inverse"
+#: What stands for a cell that is padding, where characters stand for the colours of cells; those of the palette come after it.
+_PADDING = "0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,22 +111,27 @@ def drawings(subjects: tuple[Subject, ...], related: list[tuple[Any, Place]], co
     figures = _figures(drawn, places)
     for subject, place in apart:
         figures += _figures(prepare((subject,), color_by=color_by, bits=bits, limit=LIMIT), [place])
-    return {"figures": figures, "caption": drawn.caption, "legend": drawn.legend}
+    twice = collision(drawn.views[0]) if len(subjects) == 1 else None
+    return {"figures": figures, "caption": drawn.caption, "legend": drawn.legend, "collision": twice}
 
 
-def collision(subject: Subject) -> dict[str, Any] | None:
+def collision(seen: View) -> dict[str, Any] | None:
     """Two indices of a layout whose offset is the same, and that offset; None where none of those that are drawn are."""
-    seen = view(subject, axes_of(subject, None), LIMIT)
-    if not seen.has_numbers or not seen.is_whole:
+    if not seen.has_numbers or not seen.is_whole or len({*seen.values}) == len(seen.values):
         return None
-    places = [*itertools.accumulate((1, *seen.shape[:-1]), operator.mul)]
-    first: dict[int, int] = {}
-    for offset, index in sorted(
-        zip(seen.values, outer_sums([range(0, n * p, p) for n, p in zip(seen.shape, places)])), key=operator.itemgetter(1)
-    ):
-        if first.setdefault(offset, index) != index:
-            return {"indices": [first[offset], index], "offset": str(offset)}
-    return None
+    offsets, indices = _by_index(seen.values, seen.shape), range(len(seen.values))
+    first = dict(zip(reversed(offsets), reversed(indices)))
+    again = next(itertools.compress(indices, map(operator.ne, map(first.__getitem__, offsets), indices)))
+    return {"indices": [first[offsets[again]], again], "offset": str(offsets[again])}
+
+
+def _by_index(values: Sequence[int], shape: Sequence[int]) -> Sequence[int]:
+    """The values of a view in the order of the index: its first mode fastest, not its last."""
+    if len(shape) < 2:
+        return values
+    size = len(values) // shape[0]
+    rows = (_by_index(values[start : start + size], shape[1:]) for start in range(0, len(values), size))
+    return [*itertools.chain.from_iterable(zip(*rows))]
 
 
 def kernel_rule(color_by: str) -> str:
@@ -140,7 +148,8 @@ def kernel(x: Any, color_by: str) -> dict[str, Any]:
 
 
 def _held(figure: Figure, grid: Grid) -> dict[str, Any]:
-    palette = {Paint(): 0}
+    paints = [Paint(cell.fill) for row in grid.cells for cell in row]
+    palette = _palette(paints)
     extents = [len(grid.rows.labels), len(grid.columns.labels)]
     modes = [{"natural": [*map(str, range(n))], "digits": []} for n in extents]
     data = {
@@ -149,7 +158,7 @@ def _held(figure: Figure, grid: Grid) -> dict[str, Any]:
         "rows": _axis(grid.rows),
         "columns": _axis(grid.columns),
         "texts": [cell.text.replace("\n", "") for row in grid.cells for cell in row],
-        "fills": [palette.setdefault(Paint(cell.fill), len(palette)) for row in grid.cells for cell in row],
+        "fills": "".join(map(palette.__getitem__, paints)),
         "threads": [cell.text.partition("\n")[0] if cell.text.startswith("T") else "" for row in grid.cells for cell in row],
     }
     return {
@@ -157,7 +166,7 @@ def _held(figure: Figure, grid: Grid) -> dict[str, Any]:
         "name": "",
         "domain": grid.title,
         "memory": grid.title,
-        "notes": figure.notes,
+        "notes": figure.notes if grid is figure.grids[0] else (),
         "axes": (0, 1),
         "extents": [*map(str, extents)],
         "modes": modes,
@@ -171,14 +180,15 @@ def _figures(drawn: Prepared, places: Sequence[Place]) -> list[dict[str, Any]]:
 
 
 def _figure(seen: View, paints: Sequence[Paint], cut: tuple[int, ...] | None, place: Place) -> dict[str, Any]:
-    """A figure for the page: what it says of each coordinate of each mode, and its grids with colours by number.
+    """A figure for the page: what it says of each coordinate of each mode, and its grids.
 
-    Cells row by row, those that are padding with their offsets too; a fill is a place in the palette, -1 for padding. Of it the palette
-    has the colour, that of text on it, and its number.
+    Cells row by row, those that are padding with their offsets too. Of a colour the palette has the fill, that of text on it, and its
+    number.
     """
-    palette = {paint: k for k, paint in enumerate(dict.fromkeys((Paint(), *paints)))}
-    numbers = [-1 if past else palette[paint] for paint, past in zip(paints, seen.padding)]
-    texts = [*map(str, seen.values)]
+    palette = _palette(paints)
+    numbers = "".join(map(palette.__getitem__, paints))
+    if any(padding := seen.padding):
+        numbers = "".join(_PADDING if past else n for n, past in zip(numbers, padding))
     rows, columns = (_axis(axis_of(seen, k, cut)) for k in seen.axes)
     modes = zip(itertools.count(), modes_of(seen.subject.layout.shape), seen.shape)
     in_order = len(seen.shape) <= 2 and seen.axes != (1, 0)  # the one grid, row by row
@@ -188,8 +198,8 @@ def _figure(seen: View, paints: Sequence[Paint], cut: tuple[int, ...] | None, pl
             "at": title.strip("()").split(","),  # of each mode, `_` for down and across
             "rows": rows,
             "columns": columns,
-            "texts": texts if in_order else [texts[n] for line in lines for n in line],
-            "fills": numbers if in_order else [numbers[n] for line in lines for n in line],
+            "texts": _packed(seen.values if in_order else [seen.values[n] for line in lines for n in line]),
+            "fills": numbers if in_order else "".join(numbers[n] for line in lines for n in line),
         }
         for title, lines in planes(seen)
     ]
@@ -201,10 +211,39 @@ def _figure(seen: View, paints: Sequence[Paint], cut: tuple[int, ...] | None, pl
         "notes": notes_of(seen),
         "axes": seen.axes,
         "extents": [*map(str, seen.extents)],  # texts: they may be past 2**53
-        "modes": [{"natural": [str(idx2crd(i, mode)) for i in range(n)], "digits": _digits(seen.subject, k, n)} for k, mode, n in modes],
+        "modes": [{"natural": _naturals(mode, n), "digits": _digits(seen.subject, k, n)} for k, mode, n in modes],
         "grids": grids,
         "palette": [[fill, ink(fill), mark] for fill, mark in palette],
     }
+
+
+def _palette(paints: Iterable[Paint]) -> dict[Paint, str]:
+    """The colours of cells, each with the character that stands for it; the first is no colour."""
+    return {paint: chr(ord(_PADDING) + k) for k, paint in enumerate(dict.fromkeys((Paint(), *paints)), 1)}
+
+
+def _packed(values: Sequence[Any]) -> str | list[str]:
+    """The contents of cells: offsets of 32 bits as base64 of these, little-endian, which the page reads at once; else texts.
+
+    >>> _packed([0, 1]), _packed([0, 2**31])
+    ('AAAAAAEAAAA=', ['0', '2147483648'])
+    """
+    try:
+        return base64.b64encode(struct.pack(f"<{len(values)}i", *values)).decode()
+    except struct.error:
+        return [*map(str, values)]
+
+
+def _naturals(shape: IntTupleLike, count: int) -> list[str]:
+    """The natural coordinates of the first indices of a mode.
+
+    >>> _naturals((2, (2, 3)), 6)
+    ['(0,(0,0))', '(1,(0,0))', '(0,(1,0))', '(1,(1,0))', '(0,(0,1))', '(1,(0,1))']
+    """
+    if not isinstance(shape, tuple):
+        return [*map(str, range(min(count, int(known(shape) or 0))))]
+    parts = (_naturals(mode, count) for mode in reversed(shape))  # the first one is the fastest
+    return [f"({','.join(reversed(part))})" for part in itertools.islice(itertools.product(*parts), count)]
 
 
 def _axis(axis: Axis) -> dict[str, Any]:

@@ -11,6 +11,7 @@
 
 A leaf is an integer, or an expression of sizes. A name that nothing has is a size that is not known. The name of a layout is called
 with a coordinate. A `o` B is composition(A, B), and A o n o B, with an offset n between, a ComposedLayout.
+What is spelled as in C++ or the CuTe DSL is respelled first: cpp.py.
 """
 
 from __future__ import annotations
@@ -32,12 +33,27 @@ from ...core.int_tuple import MAX_DEPTH, IntTuple, Underscore, leaves, require_d
 from ...core.ints import is_int, leaf
 from ...core.kinds import AnyLayout
 from ...core.on_demand import OnDemand
-from ...notation.printed import Unknown, is_foreign, translated
+from ...notation.printed import Unknown, is_foreign, translated, without_table
 from ...notation.text import Reader
 from ...symbolic import assuming, dim
 from ...symbolic.declare import unknown
 from ...xla.array_shape import BITS
-from .operations import GPU_OPERATIONS, OPERATIONS, Call, Program, Term, bits_of, constants, in_order, module_of, with_brackets
+from . import cpp
+from .operations import (
+    CANONICAL,
+    GPU_OPERATIONS,
+    OPERATIONS,
+    OTHER_NAMES,
+    Call,
+    Program,
+    Term,
+    bits_of,
+    constants,
+    family,
+    in_order,
+    module_of,
+    with_brackets,
+)
 
 if TYPE_CHECKING:
     from ... import gpu
@@ -58,10 +74,8 @@ _DIGITS = re.compile(r"[0-9]+")
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 _STATEMENT = re.compile(r"[^;\n]*")
 _COMPOSED = re.compile(r"o(?![A-Za-z0-9_]*\s*=(?!=))(?![A-Za-z])")
-_ATOM = re.compile(r"[A-Za-z_][A-Za-z0-9_:]*(?:<.*>)?(?:\{\})?")
 _POINTED = re.compile(r"ptr_?\[([1-9][0-9]{0,3})b\]")
 _FUNCTIONS = ("ceil", "min", "max")  # of expressions of sizes
-_TRITON = re.compile(r"#|!(?:ttg|triton_gpu|tt)\.memdesc<|tensor<[^#]*#")  # as a statement of Triton's begins
 
 
 class Misread(TlaError, ValueError):
@@ -139,20 +153,25 @@ class _Reader(Reader):
         self.asked, self.calls = dict[str, Any](), list[Call]()
         self.aliases = dict[str, str]()
         self.began, self.depth, self.term = 0, 0, Term(None, "")
+        self.written = ""
         self.until = time.monotonic() + MAX_SECONDS
 
     def program(self, text: str) -> Program:
         if len(text) > MAX_TEXT:
             raise RangeError(f"a text of {len(text)} characters", f"{MAX_TEXT} at most", "take a part of it")
-        self.text = text
+        self.text = cpp.respelled(without_table(text))
+        self.written = text
         value = Term(None, "")
         self.skip_blank()
-        while self.at < len(text) or not value.python:
+        while self.at < len(self.text) or not value.python:
             value = self.statement()
             if not self.at_break():
                 raise self.unexpected("';', or the end of the line", "")
             while self.take(";"):
                 pass
+        if self.text[self.began :].rstrip("; \t\n") in self.asked:  # a name on its way to that of an operation
+            self.at = self.began
+            raise self.unknown("the name", [*OPERATIONS, *self.names], "a layout, or an operation of layouts")
         return Program((*self.bound,), (*self.asked,), (), (*self.calls,), value)
 
     def at_break(self) -> bool:
@@ -195,9 +214,9 @@ class _Reader(Reader):
         """Read what CuTe, its DSL or a compiler printed, to the end of the statement; None where nothing of that is."""
         found = _STATEMENT.match(self.text, self.at)
         text = found[0].rstrip() if found else ""
-        if _TRITON.match(text):
+        if cpp.TRITON.match(text):
             return self.of_triton(text)
-        if _ATOM.fullmatch(text) and gpu.names.entry(text.partition("<")[0].rpartition("::")[2]) is not None:
+        if cpp.is_atom(text):
             self.at += len(text)
             self.skip_blank()
             return Term(gpu.atom(text), f"gpu.atom({text!r})")
@@ -205,7 +224,10 @@ class _Reader(Reader):
             return None
         _ours, unknown = translated(text)
         symbols = [self.names[u.name]._replace(python=u.name) if u.name in self.names else self.unknown_size(u) for u in unknown]
-        value = tla.parse(text, symbols=[x.value for x in symbols] or None)
+        try:
+            value = tla.parse(text, symbols=[x.value for x in symbols] or None)
+        except ParseError as error:  # its place is one in our notation
+            raise ParseError(self.text, self.at, *error.args[2:]) from None
         self.at += len(text)
         self.skip_blank()
         names = f", symbols=[{', '.join(x.python for x in symbols)}]" if unknown else ""
@@ -246,7 +268,7 @@ class _Reader(Reader):
                 made = tla.ComposedLayout(terms.pop().value, outer.value, inner.value)
                 inner = Term(made, _python(made), inner.bits)
             else:
-                inner = self.composed(outer, inner, self.text[starts[len(terms)] : end].rstrip())
+                inner = self.composed(outer, inner, self.written[starts[len(terms)] : end].rstrip())
         self.term = inner
         return inner.value
 
@@ -263,7 +285,7 @@ class _Reader(Reader):
         """A term; of these the notation knows integers and tuples of integers."""
         self.term = Term(None, "")
         name, following = self.ahead()
-        if following == "[" and name not in OPERATIONS and (name in BITS or not isinstance(gpu.names.entry(name), gpu.Family)):
+        if following == "[" and name not in OPERATIONS and (name in BITS or family(name)[0] is None):
             term = self.array()
         elif following in ("[", "(") and name not in _FUNCTIONS:
             term = self.call(name)
@@ -359,13 +381,14 @@ class _Reader(Reader):
     def call(self, name: str) -> Term:
         if name in self.names:
             return self.at_coordinate(name)
-        if name not in OPERATIONS and isinstance(gpu.names.entry(name), gpu.Family):
+        if family(name)[0] is not None:
             return self.of_family(name)
+        start, written, name = self.at, name, OTHER_NAMES.get(name, name)
         if name not in OPERATIONS:
             raise self.unknown("the operation", [*OPERATIONS], "one of the operations of tla")
-        start, operation, brackets = self.at, OPERATIONS[name], list[Term]()
+        operation, brackets = OPERATIONS[name], list[Term]()
         python = f"{module_of(name)}{name}"
-        self.take(name)
+        self.take(written)
         if self.take("["):
             brackets = [item for _name, item in self.arguments("]")]
             operation = with_brackets(name, operation, tuple(x.value for x in brackets))
@@ -383,18 +406,18 @@ class _Reader(Reader):
         value = _limited(operation(*(x.value for x in arguments), **{key: x.value for key, x in options.items()}))
         python += f"({', '.join([*(x.python for x in arguments), *(f'{key}={x.python}' for key, x in options.items())])})"
         bits = bits_of(name, [x.value for x in brackets], next((x.bits for x in arguments if x.bits), None))
-        self.calls.append(Call(name, self.text[start : self.at].rstrip(), arguments, Term(value, python, bits)))
+        self.calls.append(Call(name, self.written[start : self.at].rstrip(), arguments, Term(value, python, bits)))
         return self.calls[-1].result
 
     def of_family(self, name: str) -> Term:
         """An atom with parameters, such as UniversalCopy[uint128]."""
-        family = gpu.names.entry(name)
+        found, python = family(name)
         self.take(name)
         if not self.take("["):
             raise self.unexpected("'[' and its parameters", f"write {name}[...]")
         given = [item for _name, item in self.arguments("]")]
-        python = f"gpu.{name}[{', '.join(x.python for x in given)}]"
-        return Term(with_brackets(name, family, tuple(x.value for x in given)), python)
+        value = with_brackets(name, found, tuple(x.value for x in given))
+        return Term(value, f"{python}[{', '.join(x.python for x in given)}]", given[0].value.bits if CANONICAL.fullmatch(name) else None)
 
     def require_calls(self) -> None:
         if len(self.calls) == MAX_CALLS:

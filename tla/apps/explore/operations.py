@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,9 +19,9 @@ from ...core.on_demand import OnDemand
 if TYPE_CHECKING:
     import inspect
 
-    from ... import ascend
+    from ... import ascend, gpu
 else:
-    ascend, inspect = OnDemand("tla.ascend"), OnDemand("inspect")
+    ascend, gpu, inspect = OnDemand("tla.ascend"), OnDemand("tla.gpu"), OnDemand("inspect")
 
 _OPERATIONS = """Int MakeLayout MakeOrderedLayout MakeLayoutLike MakeIdentityLayout MakeLayoutFmap MakeLayoutL0C MakeLayoutTile
 GetTileLayout MakeBatchedLayout Swizzle composition compose coalesce complement filter filter_zeros left_inverse
@@ -62,6 +63,10 @@ OPERATIONS = _Operations(
         **dict.fromkeys(GPU_OPERATIONS, OnDemand("tla.gpu")),
     }
 )
+#: What others call them.
+OTHER_NAMES = {"Layout": "make_layout", "ComposedLayout": "make_composed_layout", "TiledMMA": "make_tiled_mma"}
+#: A layout of shared memory that wgmma or tcgen05 reads, by CuTe's name.
+CANONICAL = re.compile(r"Layout_((?:K|MN)_(?:INTER|SW32|SW64|SW128|SW128_32B))_Atom")
 
 
 @plain_memo
@@ -85,6 +90,19 @@ def module_of(name: str) -> str:
     if not isinstance(constants().get(name), (ascend.Element, ascend.Tag)):
         return ""
     return "ascend." if hasattr(ascend, name) else "gpu."
+
+
+def family(name: str) -> tuple[Any, str]:
+    """An atom or a layout of shared memory that has parameters in brackets, and its Python; None where nothing has this name.
+
+    >>> family("UniversalCopy")[1], family("Layout_K_SW128_Atom")[1], family("composition")[0]
+    ('gpu.UniversalCopy', 'gpu.GMMA.K_SW128', None)
+    """
+    if canonical := CANONICAL.fullmatch(name):
+        atom = {**gpu.UMMA.atoms, **gpu.GMMA.atoms}.get(canonical[1])
+        return atom, f"gpu.{atom!r}"
+    found = None if name in OPERATIONS or name in OTHER_NAMES else gpu.names.entry(name)
+    return (found, f"gpu.{name}") if isinstance(found, gpu.Family) else (None, "")
 
 
 class Term(NamedTuple):

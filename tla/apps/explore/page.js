@@ -85,12 +85,18 @@ async function ask(quiet) {
   if (timer) due();
 }
 
-/** Show an answer. An error while one types waits until the keys rest, and what was there stays, for comparison. */
+/** Show an answer. While one types, an error and what has no grid wait until the keys rest: they are on the way to what has one. */
 function shown(found, quiet) {
   answered = question;
   clearTimeout(waits);
-  waits = found.error ? setTimeout(() => { waits = 0; refused(found.error); }, quiet ? 600 : 0) : 0;
-  if (found.error) return;
+  const rests = quiet && !found.figures?.length;
+  waits = rests ? setTimeout(() => { waits = 0; present(found); }, 600) : 0;
+  if (!rests) present(found);
+}
+
+/** Put an answer on the page. Of an error it is the reason, and what was there stays, for comparison. */
+function present(found) {
+  if (found.error) { refused(found.error); return; }
   answer = found;
   refused(null);
   show("start", !at("text").value.trim());
@@ -127,15 +133,14 @@ function refused(error) {
   at("text").setAttribute("aria-invalid", Boolean(error));
   if (error) at("below").tabIndex = 0; else at("below").removeAttribute("tabindex");   // what scrolls is reached by keys
   if (!error) return;
-  const { what, expected, fix, position } = error, lines = [made("p", what)];
+  const { what, expected, fix, position } = error, lines = [classed("what", made("p", what))];
   if (position !== null) {
     const value = at("text").value, start = value.lastIndexOf("\n", position - 1) + 1;
     const line = value.slice(start).split("\n")[0], from = Math.max(0, position - start - 50);
     lines.push(made("pre", `${line.slice(from, from + 100)}\n${" ".repeat(position - start - from)}^`));
   }
-  if (expected) lines.push(made("p", `expected: ${expected}`));
-  if (fix) lines.push(made("p", `fix: ${fix}`));
-  at("error").replaceChildren(...lines);
+  const advice = Object.entries({ expected, fix }).filter(([, text]) => text);
+  at("error").replaceChildren(...lines, classed("advice", made("div", "", ...advice.map(([name, text]) => made("p", `${name}: ${text}`)))));
 }
 
 /** A form for the sizes that the text leaves open; they are written in front of it. */
@@ -168,6 +173,8 @@ function note(keep) {
 /** Ask again, at once if nothing is being answered; else when it is, or soon. */
 function changed(keep) {
   clearTimeout(timer);
+  clearTimeout(waits);
+  waits = 0;
   due = () => { clearTimeout(timer); timer = 0; note(keep); ask(!keep); };
   timer = setTimeout(due, keep || answered === question ? 0 : 200);
 }
@@ -233,7 +240,7 @@ class Sheet {
     this.root = made("figure", "", caption, this.box, this.notes);
     if (!k) { this.box.id = "grid"; this.canvas.id = "canvas"; this.choice.id = "grids"; this.notes.id = "notes"; }
     this.choice.addEventListener("change", () => { cursor = null; this.turn(Number(this.choice.value)); details(); });
-    this.box.addEventListener("scroll", () => requestAnimationFrame(() => this.paint()));
+    this.box.addEventListener("scroll", () => this.soon());
     this.box.addEventListener("keydown", event => moved(this, event));
     this.box.addEventListener("focus", () => { if (!cursor || cursor.sheet !== this) look(this, 0, 0, true); });
     for (const kind of ["pointermove", "pointerdown"]) this.canvas.addEventListener(kind, event => pointed(this, event));
@@ -248,14 +255,14 @@ class Sheet {
     this.size = Math.round(13 * zoom);
     this.raised = figure.palette.some(([, , mark]) => mark) ? Math.round(7 * zoom) : 0;   // room for the numbers of colours
     this.height = Math.round(24 * zoom) + this.raised;
-    this.rows = grid.texts.length ? grid.rows.labels.length : 0;
+    this.values = grid.values ??= unpacked(grid.texts);
+    this.rows = this.values.length ? grid.rows.labels.length : 0;
     this.columns = grid.columns.labels.length;
     this.highest = Math.max(0, ...grid.rows.borders.slice(1), ...grid.columns.borders.slice(1));
-    this.texts = at("shown").value === "offset" ? grid.texts : grid.texts.map((_, k) => this.named(k));
     const pen = this.canvas.getContext("2d");
     pen.font = font(this.size);
-    const widest = (texts, least) => texts.reduce((n, t) => Math.max(n, t.length), 0) * pen.measureText("0").width + least;
-    this.width = Math.ceil(Math.max(28 * zoom, widest(this.texts, 10), widest(grid.columns.labels, 8)));
+    const widest = (texts, least) => longest(texts) * pen.measureText("0").width + least;
+    this.width = Math.ceil(Math.max(28 * zoom, widest(this.widest(), 10), widest(grid.columns.labels, 8)));
     this.left = Math.ceil(widest(grid.rows.labels, 10));
     this.top = Math.round(24 * zoom);
     this.notes.textContent = [...figure.notes, ...(this.rows && this.columns ? [] : ["(no elements)"])].join("; ");
@@ -265,20 +272,35 @@ class Sheet {
     this.fit();
   }
 
+  /** The most that is seen of a grid, wide and high. Of several grids two that do not fit stand beside each other, on a small screen below. */
+  room(full) {
+    const wide = at("figures").clientWidth, high = Math.max(120, innerHeight * 0.7), half = Math.max(120, innerHeight * 0.35);
+    if (sheets.length < 2 || full[0] <= wide || full[1] <= half) return [wide - 2, high - 2];
+    return wide < 700 ? [wide - 2, half - 2] : [(wide - 16) / 2 - 2, high - 2];
+  }
+
+  /** Scroll so that a cell is seen. */
+  reveal(row, column) {
+    const { box, width, height } = this, x = column * width, y = row * height;
+    box.scrollLeft = Math.min(x, Math.max(box.scrollLeft, x + width + 4 - (box.clientWidth - this.left)));
+    box.scrollTop = Math.min(y, Math.max(box.scrollTop, y + height + 4 - (box.clientHeight - this.top)));
+  }
+
   /** Fit the canvas to what is seen of the grid. */
   fit() {
     const { box, canvas } = this, scale = devicePixelRatio || 1;
     canvas.style.width = canvas.style.height = "0";   // so that the old one has no scroll bars
     const full = [this.left + this.columns * this.width + 4, this.top + this.rows * this.height + 4];
-    const room = [at("figures").clientWidth - 2, Math.max(120, innerHeight * 0.7 - 2)];
+    const room = this.room(full);
     const bar = full[0] > room[0] || full[1] > room[1] ? 18 : 0;
     box.style.width = `${Math.min(full[0] + bar, room[0]) + 2}px`;
     box.style.height = `${Math.min(full[1] + bar, room[1]) + 2}px`;
+    this.root.style.maxWidth = `max(20rem, ${box.style.width})`;   // a long caption has more lines
     const seen = [Math.min(full[0], box.clientWidth), Math.min(full[1], box.clientHeight)];
     canvas.style.width = `${seen[0]}px`;
     canvas.style.height = `${seen[1]}px`;
     [canvas.width, canvas.height] = seen.map(n => Math.ceil(n * scale));
-    this.paint();
+    this.soon();
   }
 
   /** The coordinate of a cell, one number for each mode. */
@@ -293,8 +315,26 @@ class Sheet {
     return String(index);
   }
 
-  /** What a cell shows that does not show its offset. */
-  named(k) { return at("shown").value === "index" ? this.index(k) : `(${this.coord(k).join(",")})`; }
+  offset(k) { return String(this.values[k]); }
+
+  /** The place of a cell's colour in the palette: 0 is none, and -1 is padding. */
+  colour(k) { return this.grid.fills.charCodeAt(k) - 49; }
+
+  /** What a cell shows. */
+  text(k) {
+    const shown = at("shown").value;
+    return shown === "offset" ? this.offset(k) : shown === "index" ? this.index(k) : `(${this.coord(k).join(",")})`;
+  }
+
+  /** Texts of cells, one of which is as long as any. */
+  widest() {
+    if (!this.rows || !this.columns) return [];
+    if (at("shown").value !== "offset") return [this.text(this.values.length - 1)];
+    if (Array.isArray(this.values)) return this.values;
+    let low = 0, high = 0;
+    for (const value of this.values) if (value < low) low = value; else if (value > high) high = value;
+    return [String(low), String(high)];
+  }
 
   /** The cell of an index, where the grid that is shown has it; -1 elsewhere. */
   cellOf(index) {
@@ -305,13 +345,20 @@ class Sheet {
     return rest === 0n && here && row < this.rows && column < this.columns ? row * this.columns + column : -1;
   }
 
-  /** The cells that have an offset. */
-  cellsAt(offset) { return this.grid.texts.flatMap((t, k) => t === offset ? [k] : []); }
+  /** The cells that have one of some offsets. */
+  cellsAt(offsets) {
+    const wanted = new Set(Array.isArray(this.values) ? offsets : offsets.map(Number)), found = [];
+    this.values.forEach((value, k) => { if (wanted.has(value)) found.push(k); });
+    return found;
+  }
 
   /** Where the middle of a cell is on the canvas. */
   spot(row, column) {
     return [this.left + (column + 0.5) * this.width - this.box.scrollLeft, this.top + (row + 0.5) * this.height - this.box.scrollTop];
   }
+
+  /** Paint in the next frame, once. */
+  soon() { this.frame ??= requestAnimationFrame(() => { this.frame = null; this.paint(); }); }
 
   paint() {
     const { figure, grid, width, height, left, top, rows, columns, highest, canvas, box } = this;
@@ -335,11 +382,11 @@ class Sheet {
     pen.textBaseline = "middle";
     for (let r = first[0]; r < last[0]; r++) {
       for (let c = first[1]; c < last[1]; c++) {
-        const k = r * columns + c, n = grid.fills[k], [fill, ink] = figure.palette[Math.max(n, 0)];
+        const k = r * columns + c, n = this.colour(k), [fill, ink] = figure.palette[Math.max(n, 0)];
         if (n < 0) hatch(pen, x(c), y(r), width, height);
         if (n > 0) { pen.fillStyle = fill; pen.fillRect(x(c), y(r), width, height); }
         pen.fillStyle = ink;
-        if (n >= 0) pen.fillText(this.texts[k], x(c) + width / 2, y(r) + (height + this.raised) / 2 + 1);
+        if (n >= 0) pen.fillText(this.text(k), x(c) + width / 2, y(r) + (height + this.raised) / 2 + 1);
       }
     }
     if (this.raised) {
@@ -347,7 +394,7 @@ class Sheet {
       pen.textAlign = "right";
       for (let r = first[0]; r < last[0]; r++) {
         for (let c = first[1]; c < last[1]; c++) {
-          const n = grid.fills[r * columns + c], [, ink, mark] = figure.palette[Math.max(n, 0)];
+          const n = this.colour(r * columns + c), [, ink, mark] = figure.palette[Math.max(n, 0)];
           pen.fillStyle = ink;
           if (n > 0) pen.fillText(mark, x(c + 1) - 3, y(r) + this.raised);
         }
@@ -382,6 +429,16 @@ class Sheet {
   }
 }
 
+/** What stands in the cells: offsets of 32 bits come as base64 of these, little-endian; all else as texts. */
+function unpacked(texts) {
+  if (typeof texts !== "string") return texts;
+  const bytes = atob(texts), found = new Uint8Array(bytes.length);
+  for (let k = 0; k < bytes.length; k++) found[k] = bytes.charCodeAt(k);
+  return new Int32Array(found.buffer);
+}
+
+const longest = texts => texts.reduce((n, t) => Math.max(n, t.length), 0);
+
 const font = size => `${size}px ui-monospace, monospace`;
 
 function hatch(pen, x, y, width, height) {
@@ -398,7 +455,7 @@ function hatch(pen, x, y, width, height) {
 /** The figures of an answer on the page; a cursor stays where it was, if there is such a cell. */
 function drawing(found) {
   const before = cursor && { k: sheets.indexOf(cursor.sheet), row: cursor.row, column: cursor.column }, turned = sheets.map(s => s.g);
-  show("drawing", found.figures.length);
+  for (const id of ["drawing", "cell"]) show(id, found.figures.length);
   sheets = found.figures.map((figure, k) => new Sheet(figure, k));
   at("figures").replaceChildren(...sheets.map(s => s.root));
   sheets.forEach((s, k) => { const g = Math.min(turned[k] ?? 0, s.figure.grids.length - 1); s.choice.value = g; s.turn(g); });
@@ -415,19 +472,19 @@ function drawing(found) {
 /** The cells that belong to one cell: in figures of its domain by the index, in those of its memory by the offset, and on from these. */
 function together(sheet, k) {
   if (sheet.grid.threads) return ofThread(sheet, k);
-  const indices = { [sheet.figure.domain]: sheet.index(k) }, offsets = { [sheet.figure.memory]: sheet.grid.texts[k] };
+  const indices = { [sheet.figure.domain]: sheet.index(k) }, offsets = { [sheet.figure.memory]: sheet.offset(k) };
   const value = name => indices[name] ?? offsets[name], cells = new Map([[sheet, [k]]]);
   for (let again = true; again;) {
     again = false;
     for (const s of sheets) {
       if (cells.has(s)) continue;
       const index = value(s.figure.domain), offset = value(s.figure.memory);
-      const found = index !== undefined ? [s.cellOf(index)].filter(k => k >= 0) : offset !== undefined ? s.cellsAt(offset) : null;
+      const found = index !== undefined ? [s.cellOf(index)].filter(k => k >= 0) : offset !== undefined ? s.cellsAt([offset]) : null;
       if (!found) continue;
       cells.set(s, found);
       if (found.length === 1) {
         indices[s.figure.domain] ??= s.index(found[0]);
-        offsets[s.figure.memory] ??= s.grid.texts[found[0]];
+        offsets[s.figure.memory] ??= s.offset(found[0]);
         again = true;
       }
     }
@@ -447,7 +504,7 @@ function details() {
   for (const s of sheets) s.marked.clear();
   const clash = answer?.collision;
   if (!cursor && clash && sheets.length) for (const index of clash.indices) sheets[0].marked.add(sheets[0].cellOf(String(index)));
-  if (!cursor && answer?.access) for (const offset of answer.access.offsets) for (const k of sheets[0].cellsAt(offset)) sheets[0].marked.add(k);
+  if (!cursor && answer?.access) for (const k of sheets[0].cellsAt(answer.access.offsets)) sheets[0].marked.add(k);
   if (!cursor) {
     const twice = clash ? [["not injective", `indices ${clash.indices.join(" and ")} are both at offset ${clash.offset}: they are marked`]] : [];
     pairs(at("cell"), [["cell", "point at one, or go to it with the arrows"], ...twice]);
@@ -455,27 +512,30 @@ function details() {
     const { sheet, row, column } = cursor, k = row * sheet.columns + column, coord = sheet.coord(k), { figure, grid } = sheet;
     const list = texts => `(${texts.join(",")})`, digits = figure.modes.map((mode, m) => mode.digits[coord[m]]);
     const cells = together(sheet, k);
-    for (const [s, found] of cells) for (const n of found) s.marked.add(n);
+    for (const [s, found] of cells) {
+      for (const n of found) s.marked.add(n);
+      if (s !== sheet && found.length) s.reveal(Math.floor(found[0] / s.columns), found[0] % s.columns);
+    }
     const others = [...cells].filter(([s, found]) => s !== sheet && found.length).map(([s, found]) => {
-      const places = found.slice(0, 3).map(n => `${list(s.coord(n))} at ${s.grid.texts[n]}`).join(", ");
+      const places = found.slice(0, 3).map(n => `${list(s.coord(n))} at ${s.offset(n)}`).join(", ");
       return [s.figure.name || s.figure.title, places + (found.length > 3 ? `, and ${found.length - 3} more` : "")];
     });
     const entries = grid.threads ? [
       ["coordinate", list(coord)],
-      ["held by", grid.texts[k] || "no thread"],
+      ["held by", sheet.offset(k) || "no thread"],
       ...[...cells].map(([s, found]) => [s.figure.domain || "elements", `${found.length} of thread ${grid.threads[k].slice(1)}`]).filter(() => grid.threads[k]),
     ] : [
       ["coordinate", list(coord)],
       ["natural", list(figure.modes.map((mode, m) => mode.natural[coord[m]]))],
       ["index", sheet.index(k)],
-      ["offset", grid.texts[k] + (grid.fills[k] < 0 ? ", padding" : "")],
+      ["offset", sheet.offset(k) + (sheet.colour(k) < 0 ? ", padding" : "")],
       ...others,
       ...digits.flatMap((text, m) => text ? [[`mode ${m}`, text]] : []),
     ];
     pairs(at("cell"), entries);
     spoken(`${list(coord)}, ${grid.threads ? entries[1].join(" ") : `offset ${entries[3][1]}`}`);
   }
-  for (const s of sheets) requestAnimationFrame(() => s.grid && s.paint());
+  for (const s of sheets) s.soon();
 }
 
 let speaks = 0;
@@ -489,12 +549,7 @@ function spoken(words) {
 function look(sheet, row, column, scroll) {
   if (!sheet.rows || !sheet.columns) return;
   cursor = { sheet, row: Math.min(Math.max(row, 0), sheet.rows - 1), column: Math.min(Math.max(column, 0), sheet.columns - 1) };
-  const { box } = sheet, x = cursor.column * sheet.width, y = cursor.row * sheet.height;
-  if (scroll) {
-    const w = box.clientWidth - sheet.left, h = box.clientHeight - sheet.top;
-    box.scrollLeft = Math.min(x, Math.max(box.scrollLeft, x + sheet.width + 4 - w));
-    box.scrollTop = Math.min(y, Math.max(box.scrollTop, y + sheet.height + 4 - h));
-  }
+  if (scroll) sheet.reveal(cursor.row, cursor.column);
   details();
 }
 
@@ -564,6 +619,7 @@ async function code() {
     codes = { Python: `no answer: ${error.message}` };
   }
   at("code").dataset.open = "yes";
+  show("code", true);
   if (!(tab in codes)) tab = "Python";
   at("tabs").replaceChildren(...Object.keys(codes).map(name => {
     const button = Object.assign(made("button", name), { type: "button" });
@@ -635,5 +691,5 @@ at("copy-code").addEventListener("click", () => copy(codes[tab], `the ${tab}`));
 new IntersectionObserver(seen => { if (seen.some(x => x.isIntersecting) && !codes && answer) code(); }).observe(at("codes"));
 addEventListener("resize", () => { for (const s of sheets) s.fit(); });
 addEventListener("popstate", fromAddress);
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { for (const s of sheets) s.paint(); });
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { for (const s of sheets) s.soon(); });
 fromAddress();
