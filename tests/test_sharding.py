@@ -596,6 +596,21 @@ def test_arguments_that_do_not_fit():
         assert len(str(caught.value)) < 1000
 
 
+def test_axes_of_size_1_cut_nothing():
+    """As XLA makes V2 of V3: jaxlib's v3_to_v2_sharding."""
+    cases = {
+        "[{'a'}]": "{replicated}",
+        "[{'a','b'}]": "{replicated}",
+        "[{'a'}], manual={'b'}": "{manual}",
+        "[{'a'}], unreduced={'b'}": "{unreduced}",
+        "[{'a'}], replicated={'b'}": "{replicated}",
+    }
+    for text, tiles in cases.items():
+        assert str(parse_sharding(f"{{mesh['a'=1,'b'=1], {text}}}").tiled()) == tiles
+    assert str(parse_sharding("{maximal_mesh[device_id=3]}").tiled()) == "{maximal device=3}"
+    assert str(parse_sharding("{mesh['a'=2,'b'=1], [{'a','b'}]}").tiled()) == "{devices=[2]<=[2]}"
+
+
 def test_values():
     assert parse_sharding("{devices=[2,4]<=[8] shard_as 3}") == Sharding("tiled", (2, 4), Iota((8,)), group=ShardGroup("shard_as", 3))
     assert parse_sharding("{mesh['a'=2], [{'a'}]}") == MeshSharding(Mesh((("a", 2),)), (DimSharding((Axis("a"),)),))

@@ -146,7 +146,7 @@ def test_cosize_of_whole_blocks_needs_no_list_of_offsets():
 
 
 def test_the_fixes_of_swizzles_work():
-    with pytest.raises(RangeError, match="use 3"):
+    with pytest.raises(RangeError, match="use the shift 3"):
         Swizzle[3, 0, 2]
     assert str(Swizzle[3, 0, 3]()) == "Sw<3,0,3>"
 

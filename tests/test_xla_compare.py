@@ -80,6 +80,11 @@ def test_a_chain_of_one_layout_after_another():
         assert xla.linear_index(found, index) == layout(index), found
 
 
+def test_a_dtype_is_an_element_type():
+    for dtype, name in ((np.int8, "s8"), (np.dtype("float16"), "f16"), ("bf16", "bf16")):
+        assert str(xla.raise_(parse("(3,5):(5,1)"), dtype)) == f"{name}[3,5]{{1,0}}"
+
+
 def test_shapes_of_real_programs_come_back():
     seen = Counter()
     for text in (DATA / "hlo" / "shapes.txt").read_text().splitlines():

@@ -245,7 +245,7 @@ def test_contradicting_layouts_are_warnings_that_name_the_lines():
     cases = {
         ("negate(f32[16,128]{1,0:T(8,128)}", f"negate(f32[16,128]{turned}"): ("line 5: n takes p as", "line 4 gives"),
         ("%a = f32[16,128]{1,0:T(8,128)}", f"%a = f32[16,128]{turned}"): ("line 9: parameter(0) is", "line 1 takes"),
-        ("%b = f32[16,128]{1,0:T(8,128)}", f"%b = f32[16,128]{turned}"): ("line 10: b is", "line 5, the root of f"),
+        ("%b = f32[16,128]{1,0:T(8,128)}", f"%b = f32[16,128]{turned}"): ("line 10: b with f for its result is", "line 5 gives"),
         ("->f32[16,128]{1,0:T(8,128)}}", "->f32[8,128]{1,0:T(8,128)}}"): ("line 10: part 0 of the result", "line 1 gives"),
         ("fusion(f32[16,128]", "fusion(bf16[16,128]"): ("line 10: b takes a as", "line 9 gives"),
     }
@@ -254,6 +254,67 @@ def test_contradicting_layouts_are_warnings_that_name_the_lines():
         found = xla.contradictions(module(PROGRAM.replace(old, new, 1)))
         assert any(all(word in text for word in words) for text in found), (old, found)
         assert xla.memory(io.StringIO(PROGRAM.replace(old, new, 1))).warnings == found
+
+
+LOOP = """HloModule m, is_scheduled=true
+%test (s: (s32[4], f32[16,128])) -> pred[] {
+  %s = (s32[4]{0}, f32[16,128]{1,0}) parameter(0)
+  ROOT %go = pred[] custom-call(%s), custom_call_target="f"
+}
+%body (t: (s32[4], f32[16,128])) -> (s32[4], f32[16,128]) {
+  %t = (s32[4]{0}, f32[16,128]{1,0}) parameter(0)
+  %i = s32[4]{0} get-tuple-element(%t), index=0
+  %x = f32[16,128]{1,0} get-tuple-element(%t), index=1
+  %start = (f32[16,128]{1,0}, f32[16,128]{1,0}, u32[]) copy-start(%x)
+  %y = f32[16,128]{1,0} copy-done(%start)
+  ROOT %r = (s32[4]{0}, f32[16,128]{1,0}) tuple(%i, %y)
+}
+ENTRY %main (a: s32[4], b: f32[16,128]) -> f32[16,128] {
+  %a = s32[4]{0} parameter(0)
+  %b = f32[16,128]{1,0} parameter(1)
+  %u = (s32[4]{0}, f32[16,128]{1,0}) tuple(%a, %b)
+  %w = (s32[4]{0}, f32[16,128]{1,0}) while(%u), condition=%test, body=%body
+  %z = f32[16,128]{1,0} get-tuple-element(%w), index=1
+  ROOT %c = f32[16,128]{1,0} conditional(%a, %z, %z), branch_computations={%one, %two}
+}
+%one (o: f32[16,128]) -> f32[16,128] {
+  ROOT %o = f32[16,128]{1,0} parameter(0)
+}
+%two (p: f32[16,128]) -> f32[16,128] {
+  ROOT %p = f32[16,128]{1,0} parameter(0)
+}
+"""
+
+
+def test_parts_of_tuples_loops_branches_and_names_are_compared():
+    assert xla.contradictions(module(LOOP)) == ()
+    turned = "f32[16,128]{0,1}"
+    cases = {
+        ("%x = f32[16,128]{1,0}", f"%x = {turned}"): "line 9: x is f32[16,128]{0,1}, line 7 gives f32[16,128]{1,0}",
+        ("%y = f32[16,128]{1,0}", f"%y = {turned}"): "line 11: y is f32[16,128]{0,1}, line 10 gives",
+        (
+            "%s = (s32[4]{0}, f32[16,128]{1,0})",
+            f"%s = (s32[4]{{0}}, {turned})",
+        ): "line 18: w takes u as (s32[4]{0}, f32[16,128]{1,0}), line 3 gives",
+        ("%r = (s32[4]{0}, f32[16,128]{1,0})", f"%r = (s32[4]{{0}}, {turned})"): "line 18: w with body for its result is",
+        ("%p = f32[16,128]{1,0}", f"%p = {turned}"): "line 20: c takes z as f32[16,128]{1,0}, line 26 gives",
+        ("%y = f32", "%x = f32"): "line 11: x of body is in line 9, too",
+        ("%b = f32[16,128]{1,0} parameter(1)", "%b = f32[16,128]{1,0} parameter(0)"): "line 16: parameter(0) of main is in line 15, too",
+        ("%b = f32[16,128]{1,0} parameter(1)", "%b = f32[16,128]{1,0} parameter(9)"): "line 15: main has parameter(9), and 2 parameters",
+    }
+    for (old, new), words in cases.items():
+        assert LOOP.count(old) == 1
+        assert any(words in text for text in xla.contradictions(module(LOOP.replace(old, new)))), words
+
+
+def test_room_for_sizes_at_run_time_contradicts_no_entry_layout():
+    text = (
+        PROGRAM.replace("16,128]{1,0:T(8,128)}", "<=16,128]{1,0:T(8,128)M(1024)}")
+        .replace("M(1024)})->", "})->", 1)
+        .replace("M(1024)}}", "}}", 1)
+    )
+    assert text.count("M(1024)") == 6
+    assert xla.contradictions(module(text)) == ()
 
 
 @pytest.mark.parametrize(

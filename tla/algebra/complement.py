@@ -68,7 +68,7 @@ def _counted(layout: Layout) -> list[Mode]:
     """The modes that a complement goes by: those that step."""
     modes = [(s, d) for s, d in flat_modes(layout) if not is_constant(0, d) and not is_constant(1, s)]
     if any(isinstance(d, ScaledBasis) for _s, d in modes):
-        raise LeafTypeError(f"complement of {shown(layout)}", "a layout of offsets", "take each mode for itself: coordinates have no order")
+        raise LeafTypeError(f"complement of {shown(layout)}", "a layout of offsets", "take each mode by itself: coordinates have no order")
     return modes
 
 

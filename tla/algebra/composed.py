@@ -306,7 +306,9 @@ def _side_by_side(*modes: Any) -> Any:
     others = [*modes[:at], *modes[at + 1 :]]
     for m in others:
         if not isinstance(m, Layout):
-            raise LeafTypeError(f"{what}: {shown(m)}", "one swizzled layout, and plain ones", "swizzle plain ones together")
+            raise LeafTypeError(
+                f"{what}: {shown(m)}", "one swizzled layout, and plain ones", "put the plain layouts together first, and swizzle the result"
+            )
         for s, d in flat_modes(m):
             if not (is_constant(1, s) or equal(d % static(period), 0) is True):
                 fix = "use tile_to_shape or append, which put the mode inside of the swizzle"

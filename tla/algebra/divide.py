@@ -117,7 +117,7 @@ def _require_whole_tiles(a: Layout, b: Layout) -> None:
 def logical_product(a: Layout, b: Layout) -> Layout:
     """The layout repeated: mode 0 is `a`, mode 1 are its copies in the order of b.
 
-    a         what is repeated, injective. A tuple repeats each mode for itself, without a look at the others: copies may
+    a         what is repeated, injective. A tuple repeats each mode by itself, without a look at the others: copies may
               overlap then. blocked_product repeats all modes together
     b         a layout of copies, an integer n for n:1, or a tuple of these, one per mode of a
     Returns   (a, composition(complement(a, size(a) * cosize(b)), b))

@@ -80,7 +80,7 @@ def of_nothing(name: str, *layouts: Layout) -> Layout | None:
 
 def offsets_only(name: str, layout: Layout) -> None:
     if any(isinstance(d, ScaledBasis) for d in leaves(as_layout(name, layout).stride)):
-        raise LeafTypeError(f"{name} of {shown(layout)}", "a layout of offsets", "take each mode for itself: coordinates have no order")
+        raise LeafTypeError(f"{name} of {shown(layout)}", "a layout of offsets", "take each mode by itself: coordinates have no order")
 
 
 def _following_modes(modes: list[tuple[Any, Any, Any]]) -> list[Mode]:
@@ -165,7 +165,11 @@ def _any_left_inverse(layout: Layout, modes: list[tuple[Any, Any, Any]]) -> Layo
     for s, d, at in modes:
         places = {x + c * int(d): y + c * int(at) for c in range(int(s)) for x, y in places.items()}
     if len(places) < n:
-        raise InjectivityError(f"{what}: two coordinates share an offset", "an injective layout", "leave out the modes that repeat")
+        raise InjectivityError(
+            f"{what}: two coordinates share an offset",
+            "an injective layout",
+            "use strides that are each past the reach of the smaller ones",
+        )
     if max(places) >= SEARCHED:
         why = f"its strides do not divide each other, and spans past {SEARCHED} are not searched"
         raise DivisibilityError(f"{what}: {why}", expected, "pad its modes")

@@ -245,7 +245,7 @@ def is_surjective(layout: Layout, n: Any = None) -> Reason | bool | None:
         return True if within and _proved_apart(layout, equal) else None
     n = int(cosize(layout) if n is None else n)
     if any(step_of(d) is not d for _s, d in flat_modes(layout)):
-        return Reason(f"{shown(layout)} has coordinates for values", "a layout of offsets", "take each mode for itself")
+        return Reason(f"{shown(layout)} has coordinates for values", "a layout of offsets", "take each mode by itself")
     reached = consecutive(modes)
     if reached is None or reached >= n:
         return None if reached is None else True
@@ -302,7 +302,9 @@ def is_ordered(layout: Layout) -> Reason | bool | None:
     """
     if any(step_of(d) is not d for _s, d in flat_modes(layout)):
         return Reason(
-            f"{shown(layout)} has coordinates for strides", "a layout of offsets", "ask of each mode for itself: coordinates have no order"
+            f"{shown(layout)} has coordinates for strides",
+            "a layout of offsets",
+            "ask it of each mode by itself: coordinates have no order",
         )
     modes = [(s, d) for s, d in flat_modes(layout) if not equal(s, 1) and not equal(d, 0)]
     answer: bool | None = True

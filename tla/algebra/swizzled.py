@@ -184,7 +184,9 @@ def _unswizzled(swizzle: Swizzle, here: object, moving: int, rest: Layout) -> La
     if n is None or n > ENUMERABLE:
         bits = _bits_of(rest)
         if bits == _ALL_BITS or bits & value or _has_pairs(swizzle, bits):
-            raise DivisibilityError(f"a slice of {swizzle} over {shown(rest)}", "a slice whose bits are its own", "slice it smaller")
+            raise DivisibilityError(
+                f"a slice of {swizzle} over {shown(rest)}", "a slice whose bits are its own", "leave fewer modes open in the slice"
+            )
         return result
     if first_difference(result, lambda x: swizzle(value + rest(x)) - swizzle(value), n) is not None:
         what = f"a slice of {swizzle} at {value}: {shown(rest)} is not linear there"

@@ -218,6 +218,6 @@ def _tile_mode(s: object, t: Any) -> Any:
     if not isinstance(s, tuple):
         return t
     if not s:
-        raise RankError(f"a tile of {t} of a mode without extents", "a mode with one", "leave that mode out")
+        raise RankError(f"a tile of {t} of a mode without extents", "a mode that has extents", "leave that mode out")
     inner = s[:-1]
     return (*inner, _tile_mode(s[-1], ceil_div(t, product(inner))))

@@ -185,7 +185,9 @@ def safe_div(a: IntLike, b: IntLike) -> Leaf:
     """
     x, d = leaf(a), leaf(b)
     if not require("divides", d, x, lambda: f"safe_div({x}, {d})"):
-        raise DivisibilityError(f"safe_div({x}, {d}): there is a remainder", f"{d} divides {x}", "pad, or use ceil_div")
+        raise DivisibilityError(
+            f"safe_div({x}, {d}): there is a remainder", f"{d} divides {x}", f"use ceil_div({x}, {d}), or pad to round_up({x}, {d})"
+        )
     return x // d
 
 

@@ -83,7 +83,7 @@ def computed(operation: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
     except TypeError:
         given = f"{operation.__name__} of a {type(a).__name__} and a {type(b).__name__}"
         raise LeafTypeError(
-            given, "integers, or arrays and tracers of integers", "give sizes that are not known values: .at(M=128)"
+            given, "integers, or arrays and tracers of integers", "give values to the sizes that are not known: .at(M=128)"
         ) from None
 
 

@@ -60,7 +60,11 @@ class ComposedLayout(AnyLayout):
         if isinstance(outer, ComposedLayout):
             return cls(outer.outer, outer.offset, cls(outer.inner, offset, inner))
         if not isinstance(outer, (Swizzle, Layout)):
-            raise LeafTypeError(f"a ComposedLayout with a {type(outer).__name__} outside", "a Swizzle or a layout", "write Swizzle[...]()")
+            raise LeafTypeError(
+                f"a ComposedLayout with a {type(outer).__name__} outside",
+                "a Swizzle or a layout",
+                "write Swizzle[3, 4, 3]() for the outer part",
+            )
         offset = ArithmeticTuple(*offset) if isinstance(offset, tuple) else leaf(offset)
         if isinstance(offset, tuple) and isinstance(inner, Layout) and not gives_coordinates(inner):
             raise LeafTypeError(
@@ -72,9 +76,15 @@ class ComposedLayout(AnyLayout):
         while isinstance(last, ComposedLayout):
             parts, last = parts + 2, last.inner
         if parts > MAX_PARTS:
-            raise RankError(f"a ComposedLayout of {parts} parts", f"at most {MAX_PARTS}", "compose some of them")
+            raise RankError(
+                f"a ComposedLayout of {parts} parts", f"at most {MAX_PARTS}", "put some of them together first: composition(a, b)"
+            )
         if isinstance(outer, Swizzle) and (not is_int(offset) or (isinstance(inner, Layout) and gives_coordinates(inner))):
-            raise LeafTypeError(f"{outer} o {shown(offset)} o {shown(inner)}", "offsets to swizzle", "put a layout in between")
+            raise LeafTypeError(
+                f"{outer} o {shown(offset)} o {shown(inner)}",
+                "integers to swizzle",
+                "put a layout that maps coordinates to offsets in between",
+            )
         if isinstance(outer, Swizzle) and outer.bits == 0 and is_constant(0, offset):
             return inner
         return new_value(cls, outer=outer, offset=offset, inner=inner)

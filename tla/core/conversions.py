@@ -327,11 +327,15 @@ def _offsets_of_arrays(np: Any, coord: CoordLike, shape: IntTupleLike, stride: I
         out_shape = np.broadcast_shapes(*(a.shape for a in arrays))
     except ValueError:
         shapes = ", ".join(str(a.shape) for a in arrays)
-        raise RankError(f"coordinate arrays of shapes {shapes}", "shapes that broadcast together", "give them numpy's [:, None]") from None
+        raise RankError(f"coordinate arrays of shapes {shapes}", "shapes that broadcast together", "add axes of 1 with [:, None]") from None
     if not all(isinstance(x, (int, np.ndarray)) for x in parts) or not all(isinstance(n, int) for n in (*leaves(shape), *leaves(stride))):
         tracers = [x for x in parts if dtype_of(x) and not isinstance(x, np.ndarray)]
         return _offset_in(tracers, coord, shape, stride)  # coordinates, tracers and symbols compute by themselves
     offsets = np.asarray(_offset(coord, shape, stride))
     if offsets.dtype != np.int64 and offsets.size and not INT64_MIN <= offsets.min() <= offsets.max() <= INT64_MAX:
-        raise RangeError(f"offsets up to {offsets.max()} of {shown(shape)}:{shown(stride)}", "offsets that fit in 64 bits", "use a tile")
+        raise RangeError(
+            f"offsets up to {offsets.max()} of {shown(shape)}:{shown(stride)}",
+            "offsets that fit in 64 bits",
+            "take a tile of it, or use smaller strides",
+        )
     return np.array(np.broadcast_to(offsets, out_shape), np.int64)[()]

@@ -132,12 +132,12 @@ class ParseError(TlaError, ValueError):
         self.text, self.position = text, position
 
 
-def caret(text: str, position: int, width: int = 60) -> str:
-    """The line of `text` around `position`, cut to some `width` characters, and a caret under the place."""
+def caret(text: str, position: int) -> str:
+    """The line of `text` around `position`, cut to some 60 characters, and a caret under the place."""
     start = text.rfind("\n", 0, position) + 1
     end = text.find("\n", position)
     end = len(text) if end < 0 else end
-    lo, hi = max(start, position - width // 2), min(end, position + width // 2)
+    lo, hi = max(start, position - 30), min(end, position + 30)
     head, tail = ("..." if lo > start else ""), ("..." if hi < end else "")
     # a tab or an unprintable character is one column here, so that the caret stands where it should
     line = "".join(c if c.isprintable() else "?" if c != "\t" else " " for c in text[lo:hi])

@@ -99,14 +99,14 @@ def opened(coord: object, depth: int = MAX_DEPTH) -> Any:
     if not isinstance(coord, tuple):
         return coord
     if depth == 0:
-        raise RankError(f"tuples nested more than {MAX_DEPTH} deep", "a layout", "flatten it")
+        raise RankError(f"tuples nested more than {MAX_DEPTH} deep", f"at most {MAX_DEPTH} levels", "write its integers in one flat tuple")
     return tuple([_ if m is None or (isinstance(m, slice) and m == slice(None)) else opened(m, depth - 1) for m in coord])
 
 
 def as_tuple(cls: type[T], modes: tuple[Any, ...], as_leaf: Callable[[Any], Any] = leaf, depth: int = 0) -> T:
     """The tuple `modes` and every tuple in it as a `cls`, its leaves checked by as_leaf."""
     if depth >= MAX_DEPTH:
-        raise RankError(f"tuples nested more than {MAX_DEPTH} deep", "a layout", "flatten it")
+        raise RankError(f"tuples nested more than {MAX_DEPTH} deep", f"at most {MAX_DEPTH} levels", "write its integers in one flat tuple")
     return tuple.__new__(cls, [as_tuple(cls, m, as_leaf, depth + 1) if isinstance(m, tuple) else as_leaf(m) for m in modes])
 
 
@@ -115,13 +115,15 @@ def require_depth(x: tuple[Any, ...], depth: int = MAX_DEPTH) -> None:
     for m in x:
         if isinstance(m, tuple):
             if depth == 1:
-                raise RankError(f"tuples nested more than {MAX_DEPTH} deep", "a layout", "flatten it")
+                raise RankError(
+                    f"tuples nested more than {MAX_DEPTH} deep", f"at most {MAX_DEPTH} levels", "write its integers in one flat tuple"
+                )
             require_depth(m, depth - 1)
 
 
-def as_shape(x: object, cls: type[IntTuple] = IntTuple) -> IntTree:
-    """x checked, for what is defined on layouts by their shapes: an integer as a leaf, a tuple as a `cls`, a layout as its shape."""
-    return as_int_tuple(shape_of(x), cls)
+def as_shape(x: object) -> IntTree:
+    """x checked, for what is defined on layouts by their shapes: an integer as a leaf, a tuple as an IntTuple, a layout as its shape."""
+    return as_int_tuple(shape_of(x))
 
 
 def as_int_tuple(x: object, cls: type[IntTuple] = IntTuple) -> IntTree:

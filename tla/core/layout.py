@@ -122,7 +122,9 @@ class Layout(AnyLayout, metaclass=_LayoutMeta):
             return total
         if not coord and self.shape != ():
             raise LeafTypeError(
-                f"the layout {self} called without a coordinate", "one", "write t.layout, without (), for a tensor's layout"
+                f"the layout {self} called without a coordinate",
+                "a coordinate",
+                "give one; or write t.layout, without (), for a tensor's layout",
             )
         return offset_of(at, self.shape, self.stride)
 

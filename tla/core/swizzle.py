@@ -116,9 +116,11 @@ class Swizzle(Value, metaclass=_SwizzleMeta):
 def make_swizzle(bits: int, base: int, shift: int) -> Swizzle:
     what = f"Swizzle[{bits}, {base}, {shift}]"
     if bits < 0 or base < 0:
-        raise RangeError(what, "bits and base of 0 or more", "make the shift negative, if any")
+        raise RangeError(what, "bits and base of 0 or more", "use 0 or more for these; only the shift may be negative")
     if abs(shift) < bits:
-        raise RangeError(f"{what}: its {bits} bits and those {abs(shift)} places on overlap", f"a shift of {bits} or more", f"use {bits}")
+        raise RangeError(
+            f"{what}: its {bits} bits and those {abs(shift)} places on overlap", f"a shift of {bits} or more", f"use the shift {bits}"
+        )
     if bits + base + abs(shift) > 62:
         raise RangeError(what, "at most 62 bits in all", "use smaller numbers")
     return new_value(Swizzle, bits=bits, base=base, shift=shift)

@@ -27,7 +27,7 @@ def _argument(x: Any) -> Any:
         return x
     x = leaf(x)
     if not is_int(x):
-        raise LeafTypeError(f"{x} in a division", "an integer", "divide each mode of a coordinate for itself")
+        raise LeafTypeError(f"{x} in a division", "an integer", "divide each mode of a coordinate by itself")
     return sympy.Integer(int(x)) if isinstance(x, int) else x.expr
 
 

@@ -240,7 +240,9 @@ class SymInt(Value):
     __rshift__, __rrshift__ = _operators("rshift")
 
     def __truediv__(self, other: object) -> Any:
-        raise LeafTypeError(f"{self} / {other!r}: no true division of layout integers", "//", "use // for the quotient rounded down")
+        raise LeafTypeError(
+            f"{self} / {other!r}: no true division of layout integers", "an integer division", "use // for the quotient rounded down"
+        )
 
     __rtruediv__ = __truediv__
 

@@ -133,7 +133,7 @@ def _require_alone(layouts: Sequence[Any], options: dict[str, Any]) -> None:
     given = [name for name, x in options.items() if x is not None]
     if len(layouts) > 1:
         raise LeafTypeError(
-            f"draw of {len(layouts)} values, one of them {shown(layouts[0])}", "one of this kind alone", "draw each by itself"
+            f"draw of {len(layouts)} values, one of them {shown(layouts[0])}", "a value of this kind alone", "draw each by itself"
         )
     if given:
         raise LeafTypeError(

@@ -110,10 +110,10 @@ def _seen(figure: Figure) -> str:
     return f"{figure.title}: {size}; first row {_begin(grid.cells[0])}; first column {_begin([row[0] for row in grid.cells])}"
 
 
-def _begin(cells: Sequence[Cell], most: int = 3) -> str:
-    """The texts of the first cells."""
-    texts = ["padding" if c.padding else c.text.replace("\n", "") or "empty" for c in cells[:most]]
-    return ", ".join([*texts, "..."] if len(cells) > most else texts)
+def _begin(cells: Sequence[Cell]) -> str:
+    """The texts of the first three cells."""
+    texts = ["padding" if c.padding else c.text.replace("\n", "") or "empty" for c in cells[:3]]
+    return ", ".join([*texts, "..."] if len(cells) > 3 else texts)
 
 
 def clean(text: str) -> str:

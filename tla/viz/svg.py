@@ -98,8 +98,9 @@ def _hatch(b: Box) -> str:
     return "".join(_line(x) for x in hatching(b))
 
 
-def hatching(b: Box, step: float = 6) -> Iterator[Line]:
+def hatching(b: Box) -> Iterator[Line]:
     """Diagonals of a box, from its bottom and left up to its top and right; those of neighbours meet."""
+    step = 6  # between diagonals
     sum_low, sum_high = b.x + b.y, b.x + b.width + b.y + b.height
     s = (sum_low // step + 1) * step
     while s < sum_high:  # the points of one diagonal have one x + y

@@ -17,9 +17,10 @@ if TYPE_CHECKING:
     from .block import Block, block
     from .census import Census, ProgramPeak, census, merge
     from .compare import Relayout, is_bitcast, relayout
+    from .consistency import contradictions
     from .default import default_layout
     from .devices import Iota
-    from .entry import Alias, Entry, EntryValue, ReplicaGroups, contradictions, entry, parse_layout_mode, parse_replica_groups
+    from .entry import Alias, Entry, EntryValue, ReplicaGroups, entry, parse_layout_mode, parse_replica_groups
     from .explain import Explanation, IndexStep, combined_shape, dimension_letters, dimension_number, explain, true_rank
     from .grammar import parse_shape
     from .hlo import Usage, shape_texts, shape_usage
@@ -51,9 +52,10 @@ else:  # each module when the first of its names is asked for: to lower a shape 
         "block": "Block block",
         "census": "Census ProgramPeak census merge",
         "compare": "Relayout is_bitcast relayout",
+        "consistency": "contradictions",
         "default": "default_layout",
         "devices": "Iota",
-        "entry": "Alias Entry EntryValue ReplicaGroups contradictions entry parse_layout_mode parse_replica_groups",
+        "entry": "Alias Entry EntryValue ReplicaGroups entry parse_layout_mode parse_replica_groups",
         "explain": "Explanation IndexStep combined_shape dimension_letters dimension_number explain true_rank",
         "grammar": "parse_shape",
         "hlo": "Usage shape_texts shape_usage",

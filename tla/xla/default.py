@@ -1,7 +1,7 @@
 """The layout that the TPU compiler gives an argument by default.
 
-Source: arguments of programs compiled by libtpu 0.0.51 for v2 to tpu7x, 2,206 of random types and sizes on each generation, all of
-which this rule explains (tests/data/xla/defaults.json.gz); the choice is not in XLA's open sources.
+Source: arguments of programs compiled by libtpu 0.0.51 for v2 to tpu7x, 2,206 of random types and sizes on each generation and a few
+more of two bits, all of which this rule explains (tests/data/xla/defaults.json.gz); the choice is not in XLA's open sources.
 """
 
 from __future__ import annotations
@@ -59,15 +59,15 @@ def default_layout(element_type: Any, dims: Sequence[int], target: str = "v5e") 
     return ArrayShape(shape.element_type, sizes, ArrayLayout(order, tiles, element_size_in_bits=kind.bits if kind.packed else 0))
 
 
-def orders(element_type: str, dims: Sequence[int], target: str = "v5e") -> Iterator[tuple[tuple[int, ...], Tiles, int]]:
-    """Each choice of the two minor dimensions, with the tiles that the compiler would take for it and E(n).
+def orders(element_type: str, dims: Sequence[int]) -> Iterator[tuple[tuple[int, ...], Tiles, int]]:
+    """Each choice of the two minor dimensions, with the tiles that the compiler would take for it and E(n), from v4 on.
 
     >>> for order, tiles, bits in orders("bf16", (300, 3)):
     ...     print(order, tiles, bits)
     (1, 0) ((8, 128), (2, 1)) 0
     (0, 1) ((4, 128), (2, 1)) 0
     """
-    kind, sizes = _Kind(element_type, target in ("v2", "v3")), tuple(dims)
+    kind, sizes = _Kind(element_type, first=False), tuple(dims)
     for *_cost, order in _orders(sizes, kind):
         yield order, _tiles(kind, [sizes[i] for i in order[:2]]), kind.bits if kind.packed else 0
 
@@ -75,7 +75,8 @@ def orders(element_type: str, dims: Sequence[int], target: str = "v5e") -> Itera
 class _Kind:
     """A generation's way to store an element type.
 
-    two      whether the element type has two bits: orders are compared as if its tiles had 8 rows
+    two      whether the element type has two bits: orders are compared as if its tiles had 8 rows; of equals those that pad nothing
+             go first
     first    whether it is one of the first generations: nothing of less than a byte is packed, tiles have 8 rows or few
     bits     of an element in memory
     """
@@ -88,19 +89,25 @@ class _Kind:
         self.packing = max(1, 32 // self.bits)
 
 
-def _orders(sizes: tuple[int, ...], kind: _Kind) -> Iterator[tuple[int, bool, int, int, tuple[int, ...]]]:
+def _orders(sizes: tuple[int, ...], kind: _Kind) -> Iterator[tuple[int, bool, bool, int, int, tuple[int, ...]]]:
     """Each choice of the two minor dimensions, with the elements that it takes and what decides between equals."""
     natural = tuple(reversed(range(len(sizes))))
     if len(sizes) < 2 or 0 in sizes:
-        yield 0, False, 0, 0, natural
+        yield 0, False, False, 0, 0, natural
         return
     for minor in natural:
         for second in natural:
             if minor != second:
                 order = (minor, second, *(i for i in natural if i not in (minor, second)))
-                rows = 8 if kind.two else _rows(kind, sizes[second])
-                tile = -(-sizes[second] // rows) * rows * (-(-sizes[minor] // 128) * 128)
-                yield tile * math.prod(sizes[i] for i in order[2:]), order != natural, -minor, -second, order
+                rows = _rows(kind, sizes[second])
+                taken, compared = (_tiled(sizes, order, n) for n in (rows, 8 if kind.two else rows))
+                yield compared, taken > math.prod(sizes), order != natural, -minor, -second, order
+
+
+def _tiled(sizes: tuple[int, ...], order: tuple[int, ...], rows: int) -> int:
+    """The elements that an array takes, its two minor dimensions in tiles of `rows` by 128."""
+    minor, second = sizes[order[0]], sizes[order[1]]
+    return -(-second // rows) * rows * (-(-minor // 128) * 128) * math.prod(sizes[i] for i in order[2:])
 
 
 def _rows(kind: _Kind, n: int) -> int:
@@ -119,7 +126,7 @@ def _tiles(kind: _Kind, minor: list[int]) -> Tiles:
     if len(minor) == 2:
         return ((_rows(kind, minor[1]), 128), *pack)
     first = 128 * kind.packing * (2 if kind.first else 1)
-    last = max(1024, 128 * kind.packing)
+    last = 2048 if kind.two else 1024
     while minor and first < minor[0] and first < last:
         first *= 2
     return ((min(first, last),), *(((128,), *pack) if minor and pack else ()))

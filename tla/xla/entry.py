@@ -1,4 +1,4 @@
-"""Arguments and results of a program, as values: entry layouts, layout modes, memory spaces, donation; groups of replicas; contradictions.
+"""Arguments and results of a program, as values: entry layouts, layout modes, memory spaces, donation; groups of replicas.
 
 Source: XLA xla/hlo/ir/hlo_module.cc (its printer), HloInputOutputAliasConfig, CollectiveDeviceList; JAX jax/_src/interpreters/mlir.py for
 mhlo.layout_mode and its frontend attributes.
@@ -19,7 +19,7 @@ from .devices import MAX_LISTED, Devices, Iota
 from .grammar import numbers, parse_shape
 from .instruction import Instruction
 from .mesh import grouped
-from .module import Module, called, header_list
+from .module import Module, header_list
 from .shapes import Shape, TupleShape
 from .sharding_text import OLDER_MESH_AXES, parse_mesh_axes
 
@@ -235,83 +235,3 @@ def _in_groups(devices: Devices, size: int) -> ReplicaGroups:
     every = [*devices]
     groups = tuple(tuple(every[k : k + size]) for k in range(0, len(every), size))
     return ReplicaGroups(groups, devices if isinstance(devices, Iota) else None)
-
-
-# ----------------------------------------------------------------------------------------- contradictions
-
-
-def contradictions(module: Module) -> tuple[str, ...]:
-    """Layouts and shapes in a module that contradict each other, each with the lines that say so.
-
-    Compared: an operand's shape where the line has it and what its instruction gives; arguments and the result with the header's entry
-    layout; what a call gives with the root of what it calls. A shape without a layout contradicts no layout.
-
-    >>> import io
-    >>> from tla.xla import read_module
-    >>> text = "ENTRY %m {\\n  %a = f32[2,3]{1,0} parameter(0)\\n  ROOT %b = f32[2,3]{1,0} negate(f32[2,3]{0,1} %a)\\n}"
-    >>> contradictions(read_module(io.StringIO(text)))
-    ('line 3: b takes a as f32[2,3]{0,1}, line 2 gives f32[2,3]{1,0}',)
-
-    Source: XLA HloVerifier, as far as a text shows it.
-    """
-    if not isinstance(module, Module):
-        raise LeafTypeError(f"contradictions of a {type(module).__name__}", "a Module", "read_module(path) gives one")
-    return (*_of_operands(module), *_of_calls(module), *_of_entry(module))
-
-
-def _of_operands(module: Module) -> Iterator[str]:
-    for lines in module.computations.values():
-        given = {x.instruction.name: x for x in lines}
-        for x in lines:
-            for o in x.instruction.operands:
-                source = given.get(o.name) if o.shape is not None else None
-                if source is not None and o.shape is not None and _differ(o.shape, source.instruction.shape):
-                    given_there = f"line {source.line} gives {source.instruction.shape}"
-                    yield f"line {x.line}: {x.instruction.name} takes {o.name} as {o.shape}, {given_there}"
-
-
-def _of_calls(module: Module) -> Iterator[str]:
-    roots = {name: next((x for x in lines if x.instruction.is_root), None) for name, lines in module.computations.items()}
-    for lines in module.computations.values():
-        for x in lines:
-            if x.instruction.opcode in ("fusion", "call"):
-                for name in called(x.instruction)[:1]:
-                    root = roots.get(name)
-                    if root is not None and _differ(x.instruction.shape, root.instruction.shape):
-                        yield (
-                            f"line {x.line}: {x.instruction.name} is {x.instruction.shape}, "
-                            f"line {root.line}, the root of {name}, {root.instruction.shape}"
-                        )
-
-
-def _of_entry(module: Module) -> Iterator[str]:
-    """The parameters and the root of the entry computation that differ from line 1's entry_computation_layout."""
-    lines = module.computations.get(module.entry or "", ())
-    try:
-        found = entry(module) if "entry_computation_layout" in module.header else None
-    except (LoweringError, ParseError):
-        found = None
-    if found is None:
-        return
-    for x in lines:
-        number = x.instruction.parameter_number
-        if number is not None and number < len(found.arguments) and _differ(found.arguments[number].shape, x.instruction.shape):
-            yield f"line {x.line}: parameter({number}) is {x.instruction.shape}, line 1 takes {found.arguments[number].shape}"
-    root = next((x for x in lines if x.instruction.is_root), None)
-    if root is not None:
-        shape = root.instruction.shape
-        parts = shape.elements if isinstance(shape, TupleShape) else (shape,)
-        for k, (a, b) in enumerate(zip(parts, found.results)):
-            if len(parts) == len(found.results) and _differ(a, b.shape):
-                yield f"line {root.line}: part {k} of the result is {a}, line 1 gives {b.shape}"
-
-
-def _differ(a: Shape, b: Shape) -> bool:
-    """Whether two shapes cannot be of one value: other dimensions, or two layouts that differ."""
-    if isinstance(a, TupleShape) and isinstance(b, TupleShape):
-        return len(a.elements) != len(b.elements) or any(map(_differ, a.elements, b.elements))
-    if not isinstance(a, ArrayShape) or not isinstance(b, ArrayShape):
-        return type(a) is not type(b)
-    if (a.element_type, a.dimensions, a.dynamic) != (b.element_type, b.dimensions, b.dynamic):
-        return True
-    return a.layout is not None and b.layout is not None and a.layout != b.layout and a.dimensions != ()

@@ -379,7 +379,7 @@ class _Follow:
             one, two = buffer(result), buffer(operand)
             if one != two and not fixed & {one, two} and _apart(held[two], held[one], values[result].start):
                 self.out.share(result, operand)
-                held[buffer(result)] = joined(held[one] + held[two])
+                held[buffer(result)] = _merged(held[one] + held[two])
 
 
 _NEW: Tree = Table(-1, ())
@@ -395,7 +395,7 @@ def _arrays(tree: Tree) -> Iterator[int]:
         yield tree
 
 
-def joined(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+def _merged(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     """Spans of steps as few that do not touch, in order."""
     out: list[tuple[int, int]] = []
     for first, last in sorted(spans):
@@ -408,7 +408,7 @@ def joined(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 
 def _apart(before: list[tuple[int, int]], after: list[tuple[int, int]], now: int) -> bool:
     """Whether two buffers are never held at once, but for step `now`, which reads the first and writes the second."""
-    return all(b < c or d < a or b == c == now for a, b in joined(before) for c, d in joined(after))
+    return all(b < c or d < a or b == c == now for a, b in _merged(before) for c, d in _merged(after))
 
 
 @plain_memo

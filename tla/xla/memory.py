@@ -18,7 +18,7 @@ from typing import NamedTuple
 from ..core.cache import plain_memo
 from ..core.errors import LoweringError, ParseError, TlaError
 from .array_shape import ArrayShape
-from .entry import contradictions
+from .consistency import contradictions
 from .flow import Flow, Value, flow, leaves
 from .module import Module, SourceLine, read_module
 from .program import Located, Source

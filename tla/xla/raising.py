@@ -14,6 +14,7 @@ import math
 import operator
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 from ..core.composed import ComposedLayout
 from ..core.digits import ENUMERABLE, reached
@@ -23,6 +24,7 @@ from ..core.ints import known
 from ..core.layout import Layout, as_layout, require_origin
 from .array_shape import COMBINE, ArrayLayout, ArrayShape
 from .default import default_layout
+from .foreign import type_name
 from .lower import lower
 from .map_chain import Digits, Stage, offsets_in, stages_of
 from .tile_padding import Digit, plan
@@ -50,11 +52,11 @@ FAMILIES: tuple[tuple[Tile, ...], ...] = (
 )
 
 
-def raise_(layout: Layout | ComposedLayout, element_type: str = "f32") -> ArrayShape:
+def raise_(layout: Layout | ComposedLayout, element_type: Any = "f32") -> ArrayShape:
     """The XLA shape that lowers to a layout, padding included, if there is one; else one with the same offsets in the array.
 
     layout         its origin_shape is the array's; offsets in elements
-    element_type   of the shape; it has no part in the map, only in the choice
+    element_type   XLA's name, or a dtype; it has no part in the map, only in the choice
     Returns        of the shapes that do, the compiler's own choice, then the fewest tiles; else a tiling that is constructed
     Raises         LoweringError where none is known: strides of 0 or less and offsets, which no tiling has; swizzles, and places
                    that interleave
@@ -74,6 +76,7 @@ def raise_(layout: Layout | ComposedLayout, element_type: str = "f32") -> ArrayS
     """
     if not isinstance(layout, ComposedLayout):
         as_layout("raise_", layout)
+    element_type = type_name(element_type)
     ArrayShape(element_type, ())  # which checks the type
     sizes = tuple(known(n) for n in require_origin("raise_", layout))
     if 0 in sizes and None not in sizes:  # there is nothing that a map could differ in

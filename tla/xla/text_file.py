@@ -55,15 +55,14 @@ def report(on_error: OnError | None, error: ParseError, number: int) -> None:
     on_error(numbered)
 
 
-def text_lines(file: IO[str] | IO[bytes], on_error: OnError | None, decoding: str = "strict") -> Iterator[tuple[int, str]]:
+def text_lines(file: IO[str] | IO[bytes], on_error: OnError | None) -> Iterator[tuple[int, str]]:
     """The lines of a file as texts without their ends, with their numbers.
 
     on_error   is given the error of each line that is too long, or no text; without it the first one is raised
-    decoding   what becomes of bytes that are no UTF-8: an error handler of bytes.decode
     """
     for number, raw in _known(_raw_lines(_unpacked(file))):
         try:
-            yield number, _text(raw, decoding)
+            yield number, _text(raw)
         except ParseError as error:
             report(on_error, error, number)
 
@@ -129,14 +128,14 @@ def too_long() -> ParseError:
     return ParseError("", 0, f"more than {MAX_LINE:,} characters", "a line of an HLO module", "leave large constants out of the dump")
 
 
-def _text(raw: str | bytes, decoding: str) -> str:
+def _text(raw: str | bytes) -> str:
     """A line as text, without its end."""
     if len(raw) > MAX_LINE:
         raise too_long()
     if isinstance(raw, str):
         return raw.removesuffix("\n")
     try:
-        return raw.decode(errors=decoding).removesuffix("\n")
+        return raw.decode().removesuffix("\n")
     except UnicodeDecodeError as error:
         at = len(raw[: error.start].decode())
         raise ParseError(

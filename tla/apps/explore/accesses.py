@@ -113,6 +113,6 @@ def _count(bits: int, extent: int) -> int:
         raise RangeError(
             f"16 bytes of {extent} elements of {bits} bits",
             f"a multiple of {max(1, count)} elements",
-            "choose an access of an element each",
+            "choose an access that moves one element for each thread",
         )
     return count
