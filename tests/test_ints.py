@@ -232,3 +232,9 @@ def test_powers_are_static_where_they_must_be():
         assert is_static(Int[a]() ** Int[b]())
         assert is_static(Int[a]() ** b) is (a == 1)
         assert is_static(a ** Int[b]()) is (b == 0)
+
+
+def test_a_quotient_by_nothing_is_refused():
+    for b in (0, Int[0]()):
+        with pytest.raises(RangeError, match="divisor that is not 0"):
+            tla.safe_div(4, b)

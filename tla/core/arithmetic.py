@@ -15,7 +15,7 @@ from typing import Any
 from . import leaf_arithmetic
 from .arrays import computed
 from .coord import as_coord
-from .errors import DivisibilityError, RankError
+from .errors import DivisibilityError, RangeError, RankError
 from .int_tuple import IntTuple, as_int_tuple, leaves, product, shown
 from .ints import Int, IntLike, IntTree, IntTupleLike, Leaf, is_leaf, leaf, static
 from .kinds import by_kind
@@ -175,7 +175,7 @@ def signum(x: IntTupleLike) -> Leaf:
 
 
 def safe_div(a: IntLike, b: IntLike) -> Leaf:
-    """a / b, which has no remainder. DivisibilityError where it has one.
+    """a / b, which has no remainder. DivisibilityError where it has one, RangeError where b is 0.
 
     >>> from tla import safe_div, Int
     >>> print(safe_div(24, Int[3]()), safe_div(Int[8](), Int[2]()))
@@ -184,6 +184,8 @@ def safe_div(a: IntLike, b: IntLike) -> Leaf:
     Source: CuTe `safe_div`, which checks static integers only.
     """
     x, d = leaf(a), leaf(b)
+    if equal(d, 0):
+        raise RangeError(f"safe_div({x}, {d})", "a divisor that is not 0", "leave out what is empty")
     if not require("divides", d, x, lambda: f"safe_div({x}, {d})"):
         raise DivisibilityError(
             f"safe_div({x}, {d}): there is a remainder", f"{d} divides {x}", f"use ceil_div({x}, {d}), or pad to round_up({x}, {d})"
