@@ -394,8 +394,7 @@ def test_cards_and_controls(page):
     page.open()
     cards = page.at("cards").find_elements(By.TAG_NAME, "button")
     assert len(cards) >= 6
-    page.run("arguments[0].scrollIntoView({ block: 'center' })", cards[2])
-    cards[2].click()
+    page.click(cards[2])
     page.settle()
     assert page.text("value").startswith("Sw<3,3,3>")
     assert page.text("legend").startswith("colours: banks of 4 bytes, elements of 16 bits")
@@ -436,7 +435,7 @@ def test_step_by_step(page):
     ]
     image = page.at("steps").find_element(By.TAG_NAME, "img")
     assert page.run("return arguments[0].naturalWidth", image) > 50
-    page.at("steps").find_elements(By.TAG_NAME, "summary")[3].click()
+    page.click(page.at("steps").find_elements(By.TAG_NAME, "summary")[3])
     assert page.steps()[3][1]
     page.shot("steps")
 
@@ -463,7 +462,7 @@ def test_copies(page):
     page.open("A = (4,2):(1,4); coalesce(A)")
     read = "navigator.clipboard.readText().then(arguments[0])"
     for button, said in (("link", "the link"), ("command", "the command"), ("svg", "the SVG")):
-        page.at(button).click()
+        page.click(page.at(button))
         WebDriverWait(page.driver, 10).until(lambda d, said=said: page.text("copied") == f"{said} is copied")
         found = page.driver.execute_async_script(read)
         assert found.startswith(
@@ -471,7 +470,7 @@ def test_copies(page):
         )
     page.run("at('codes').scrollIntoView()")
     WebDriverWait(page.driver, 10).until(lambda d: page.text("copy-code") == "Copy the Python")
-    page.at("copy-code").click()
+    page.click(page.at("copy-code"))
     WebDriverWait(page.driver, 10).until(lambda d: page.text("copied") == "the Python is copied")
     assert page.driver.execute_async_script(read) == "from tla import coalesce, parse\n\nA = parse('(4,2):(1,4)')\nprint(coalesce(A))"
 
