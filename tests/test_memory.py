@@ -379,6 +379,22 @@ ENTRY %main (a: f32[1024,128]) -> f32[1024,128] {{
         assert xla.memory(io.StringIO(text.replace("add(%c, %a)", kept))).peak[0].bytes == 5 * ARRAY
 
 
+def test_an_update_in_place_on_the_host_is_one_buffer_in_what_is_reported():
+    """As in layers whose inputs are offloaded and read back: XLA reports 378,412,032, twice the host's buffer would be 532,944,896."""
+    host = "f32[1024,128]{1,0:T(8,128)S(5)}"
+    text = f"""HloModule m, is_scheduled=true
+ENTRY %main (a: f32[8,128], z: s32[]) -> f32[8,128] {{
+  %a = f32[8,128]{{1,0:T(8,128)}} parameter(0)
+  %z = s32[]{{:T(128)}} parameter(1)
+  %h = {host} custom-call(), custom_call_target="AllocateBuffer"
+  %u = {host} dynamic-update-slice(%h, %a, %z, %z)
+  ROOT %r = f32[8,128]{{1,0:T(8,128)}} custom-call(%u), custom_call_target="f"
+}}
+"""
+    memory = xla.memory(io.StringIO(text))
+    assert (memory.reported, memory.peak[5].bytes) == (ARRAY + 2 * 4096 + 512, ARRAY)
+
+
 # ------------------------------------------------------------------------------------------------- bad input
 
 

@@ -5,6 +5,7 @@ Source: XLA xla/service/hlo_verifier.cc, as far as a text shows it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -87,7 +88,8 @@ def _of_operands(x: Located, given: Mapping[str, Located]) -> Iterator[Claim]:
         return
     k = None
     if it.opcode == "get-tuple-element":
-        k = int(it.attributes.get("index", "0"))
+        index = it.attributes.get("index", "")
+        k = int(index) if re.fullmatch(r"[0-9]{1,18}", index) else None
     elif it.opcode.endswith("-done") and isinstance(it.shape, ArrayShape):
         k = 0 if it.opcode == "copy-done" or len(whole.elements) < 2 else 1
     if k is not None and k < len(whole.elements):

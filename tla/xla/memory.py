@@ -104,7 +104,7 @@ class Memory:
     peak       by memory space, as S(n) numbers it: where it is fullest
     curves     by memory space: the bytes that are held at each step
     reported   arguments, results and constants, and the temporaries of the space that has most of them at one step: what XLA reports as
-               peak_memory_in_bytes. Outside of HBM it counts an update in place as two values, the old and the new one [bytes]
+               peak_memory_in_bytes. In VMEM and CMEM it counts an update in place as two values, the old and the new one [bytes]
     steps      the instructions in the order in which they run; a loop's condition and body once
     buffers    everything that takes memory, in the order in which it is written
     warnings   what could not be followed, with line numbers
@@ -206,10 +206,10 @@ def _spans(values: list[Value]) -> Iterator[tuple[Value, int, int]]:
 def _temporaries(found: Flow, held: Sequence[Buffer], space: int) -> list[_Span]:
     """The part of a memory space that XLA's peak counts, in addition to what is there for the whole run.
 
-    In HBM the buffers. In a space that the compiler moves values into (VMEM, CMEM) each value by itself: of an update in place the old
-    value and the new one; what a loop carries is one.
+    In HBM and on the host the buffers. In a space that the compiler moves values into (VMEM, CMEM) each value by itself: of an update in
+    place the old value and the new one; what a loop carries is one.
     """
-    if not space:
+    if space in (0, 5):
         return [_Span(b.first, b.last, b.bytes) for b in held if b.space == space and b.kind == "temporary"]
     whole = {found.buffer(v) for v in leaves(found.results)} | {
         found.buffer(k) for k, v in enumerate(found.values) if v.kind != "temporary"
