@@ -122,7 +122,7 @@ class Page:
 
     def point(self, row, column):
         """Point at a cell of the grid; the page says where it is."""
-        script = """at('canvas').scrollIntoView(); const [x, y] = sheets[0].spot(arguments[0], arguments[1]), box = at('canvas').getBoundingClientRect();
+        script = """at('canvas').scrollIntoView(); sheets[0].reveal(...arguments); const [x, y] = sheets[0].spot(arguments[0], arguments[1]), box = at('canvas').getBoundingClientRect();
             return [Math.round(box.x + x), Math.round(box.y + y)]"""
         actions = ActionBuilder(self.driver)
         actions.pointer_action.move_to_location(0, 0)  # where it is already, it does not move
