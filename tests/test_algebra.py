@@ -442,3 +442,10 @@ def test_coordinates_are_not_swizzled():
 def test_a_dynamic_mode_leaves_the_static_one_before_it(a, b, n, d):
     s, r = b.split(":")
     assert str(composition(parse(a), parse(f"({s},{n}):({r},{d})"))[0]) == str(composition(parse(a), parse(b)))
+
+
+def test_carries_that_cancel_in_more_coordinates_than_are_tried_one_by_one():
+    """The law is tried as an array then, and the array that is asked for stays as it was."""
+    a, b = parse("((1,(_7,_2),(_4,_8)),(_1)):((_0,(1,7),(_14,56)),(_0))"), parse("(8,(_7,14),1):(14,(1,1),_224)")
+    r = composition(a, b)
+    assert all(r(i) == a(b(i)) for i in range(8 * 7 * 14))

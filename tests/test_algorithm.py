@@ -6,7 +6,7 @@ import random
 
 import numpy as np
 import pytest
-from test_tensor import Model, plain, random_tensor
+from test_tensor import Model, random_tensor
 
 import tla
 from tla import (
@@ -30,6 +30,8 @@ from tla import (
     xla,
 )
 from tla.ascend import L0C, ColumnMajor, PaddingRowMajor, RowMajor, nN, nZ, zN, zZ
+
+import oracle
 
 
 def swizzled(rows, columns):
@@ -109,8 +111,8 @@ def test_copy_between_all_kinds(source, target):
 def test_copy_of_random_tiles(seed):
     rng = random.Random(seed)
     a, b = random_tensor(rng, ranks=(2,)), random_tensor(rng, ranks=(2,))
-    starts = [tuple(rng.randint(0, n) for n in plain(t.origin_shape)) for t in (a, b)]
-    extents = [min(n - s, o - r) for n, s, o, r in zip(plain(a.origin_shape), starts[0], plain(b.origin_shape), starts[1])]
+    starts = [tuple(rng.randint(0, n) for n in oracle.plain(t.origin_shape)) for t in (a, b)]
+    extents = [min(n - s, o - r) for n, s, o, r in zip(oracle.plain(a.origin_shape), starts[0], oracle.plain(b.origin_shape), starts[1])]
     if 0 in extents:
         return
     x, y = (GetTile(t, start, tuple(extents)) for t, start in zip((a, b), starts))
@@ -127,11 +129,11 @@ def test_copy_of_random_tiles(seed):
 def test_fill_padding_of_tensors_and_tiles(seed):
     rng = random.Random(1000 + seed)
     t = random_tensor(rng)
-    start = tuple(rng.randint(0, n) for n in plain(t.origin_shape))
-    tile = tuple(rng.randint(1, n + 3) for n in plain(tla.product_each(t.shape)))
+    start = tuple(rng.randint(0, n) for n in oracle.plain(t.origin_shape))
+    tile = tuple(rng.randint(1, n + 3) for n in oracle.plain(tla.product_each(t.shape)))
     for part in (t, GetTile(t, start, tile)):
         model = Model.of(part)
-        shape = plain(tla.product_each(t.shape))
+        shape = oracle.plain(tla.product_each(t.shape))
         inside = (
             [min(n, s - c) for n, s, c in zip(tile, shape, start)] if part is not t else shape
         )  # of the tile what lies in the padded whole
@@ -143,7 +145,7 @@ def test_fill_padding_of_tensors_and_tiles(seed):
         want[[place for c, place in everything.items() if c not in valid]] = -7
         assert np.array_equal(t.data, want)
         t.data[:] = before
-        assert plain(padded(part).origin_shape) == tuple(max(0, n) for n in inside)
+        assert oracle.plain(padded(part).origin_shape) == tuple(max(0, n) for n in inside)
 
 
 SIZES = [(37, 45, 53), (16, 32, 48), (1, 7, 1), (33, 17, 65)]

@@ -214,7 +214,7 @@ def test_constants_that_no_dtype_holds_are_refused(text):
 
 
 def test_sizes_that_are_not_known_meet_no_array():
-    with pytest.raises(LeafTypeError, match="give sizes that are not known values"):
+    with pytest.raises(LeafTypeError, match="give values to the sizes that are not known"):
         Layout((dim("M"), 2), (1, 4))(jnp.array([3]))
 
 

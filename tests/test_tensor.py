@@ -321,7 +321,7 @@ def test_refused_with_a_reason(name):
 
 WRITES = {
     "an index past": (lambda t: t.__setitem__((4, 0), 1), "index 4 of mode 0"),
-    "a slice": (lambda t: t.__setitem__((_, 0), 1), "write copy(x, t[_, 1]), or oracle.nest(t[_, 1], x)"),
+    "a slice": (lambda t: t.__setitem__((_, 0), 1), "write copy(x, t[_, 1]), or fill(t[_, 1], x)"),
     "a float": (lambda t: t.__setitem__((0, 0), 1.5), "elements of float64 into int32"),
     "too large": (lambda t: t.__setitem__((0, 0), 2**31), "-2147483648 to 2147483647"),
     "an array": (lambda t: t.__setitem__((0, 0), np.zeros(2, np.int32)), "one value"),

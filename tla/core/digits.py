@@ -106,7 +106,7 @@ class Steps:
             x = place
             for s, d in modes[:-1]:
                 total += x % s * d
-                x //= s
+                x = x // s  # not in place: it may be an array of the caller's
             total += x * modes[-1][1]
         return total
 
