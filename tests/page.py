@@ -9,6 +9,9 @@ import threading
 import urllib.parse
 from pathlib import Path
 
+import pytest
+
+pytest.importorskip("selenium", reason="needs selenium: pip install selenium")
 from selenium import webdriver
 from selenium.webdriver.common.actions.action_builder import ActionBuilder
 from selenium.webdriver.common.by import By
