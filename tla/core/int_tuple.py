@@ -22,6 +22,8 @@ from .leaf_arithmetic import mul
 
 #: Nesting deeper than this is refused: it is no layout, and recursion on it would not end well.
 MAX_DEPTH = 64
+#: An error of deeper ones: what was given, what was expected, the fix.
+TOO_DEEP = f"tuples nested more than {MAX_DEPTH} deep", f"at most {MAX_DEPTH} levels", "write its integers in one flat tuple"
 
 T = TypeVar("T", bound="IntTuple")
 M = TypeVar("M", bound="_TupleMeta")
@@ -99,14 +101,14 @@ def opened(coord: object, depth: int = MAX_DEPTH) -> Any:
     if not isinstance(coord, tuple):
         return coord
     if depth == 0:
-        raise RankError(f"tuples nested more than {MAX_DEPTH} deep", f"at most {MAX_DEPTH} levels", "write its integers in one flat tuple")
+        raise RankError(*TOO_DEEP)
     return tuple([_ if m is None or (isinstance(m, slice) and m == slice(None)) else opened(m, depth - 1) for m in coord])
 
 
 def as_tuple(cls: type[T], modes: tuple[Any, ...], as_leaf: Callable[[Any], Any] = leaf, depth: int = 0) -> T:
     """The tuple `modes` and every tuple in it as a `cls`, its leaves checked by as_leaf."""
     if depth >= MAX_DEPTH:
-        raise RankError(f"tuples nested more than {MAX_DEPTH} deep", f"at most {MAX_DEPTH} levels", "write its integers in one flat tuple")
+        raise RankError(*TOO_DEEP)
     return tuple.__new__(cls, [as_tuple(cls, m, as_leaf, depth + 1) if isinstance(m, tuple) else as_leaf(m) for m in modes])
 
 
@@ -115,9 +117,7 @@ def require_depth(x: tuple[Any, ...], depth: int = MAX_DEPTH) -> None:
     for m in x:
         if isinstance(m, tuple):
             if depth == 1:
-                raise RankError(
-                    f"tuples nested more than {MAX_DEPTH} deep", f"at most {MAX_DEPTH} levels", "write its integers in one flat tuple"
-                )
+                raise RankError(*TOO_DEEP)
             require_depth(m, depth - 1)
 
 

@@ -24,7 +24,7 @@ from ..core.brackets import closing
 from ..core.cache import plain_memo
 from ..core.composed import MAX_PARTS, ComposedLayout
 from ..core.errors import LeafTypeError, ParseError
-from ..core.int_tuple import MAX_DEPTH, IntTuple
+from ..core.int_tuple import MAX_DEPTH, TOO_DEEP, IntTuple
 from ..core.ints import IntTupleLike, static
 from ..core.layout import Layout
 from ..core.on_demand import OnDemand
@@ -163,7 +163,7 @@ class Reader:
             start = self.at
             if not self.at_expression() and self.take("("):
                 if len(open_tuples) == MAX_DEPTH:
-                    raise ParseError(self.text, start, f"tuples nested more than {MAX_DEPTH} deep", "a layout", "flatten it")
+                    raise ParseError(self.text, start, *TOO_DEEP)
                 open_tuples.append((start, []))
                 if not self.take(")"):
                     continue

@@ -71,9 +71,14 @@ def behind(name: str, body: Mapping[str, Instruction], opcodes: Container[str]) 
 
 
 def element_of(it: Instruction) -> int | None:
-    """The number of the element that a get-tuple-element takes; None where the text has none."""
+    """The number of the element that a get-tuple-element takes; 0 where the text has no index, None where that is no number."""
     text = it.attributes.get("index", "0")
     return int(text) if re.fullmatch(r"[0-9]{1,9}", text) else None
+
+
+def element_of_done(it: Instruction, count: int) -> int:
+    """The number of the element of its -start, which has so many, that a -done gives: of a copy, or of what has nothing else, the first."""
+    return 0 if it.opcode == "copy-done" or count < 2 else 1
 
 
 def of_root(name: str, body: Mapping[str, Instruction], bodies: Mapping[str, Mapping[str, Instruction]]) -> tuple[int, Path] | None:

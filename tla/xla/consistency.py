@@ -5,11 +5,11 @@ Source: XLA xla/service/hlo_verifier.cc, as far as a text shows it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from ..core.errors import LeafTypeError, LoweringError, ParseError
+from .aliasing import element_of, element_of_done
 from .array_shape import ArrayShape
 from .entry import entry
 from .module import Module, called
@@ -88,10 +88,9 @@ def _of_operands(x: Located, given: Mapping[str, Located]) -> Iterator[Claim]:
         return
     k = None
     if it.opcode == "get-tuple-element":
-        index = it.attributes.get("index", "")
-        k = int(index) if re.fullmatch(r"[0-9]{1,18}", index) else None
+        k = element_of(it) if "index" in it.attributes else None
     elif it.opcode.endswith("-done") and isinstance(it.shape, ArrayShape):
-        k = 0 if it.opcode == "copy-done" or len(whole.elements) < 2 else 1
+        k = element_of_done(it, len(whole.elements))
     if k is not None and k < len(whole.elements):
         yield "is", it.shape, whole.elements[k], source.line
 

@@ -221,12 +221,12 @@ class _Follow:
         return _NEW
 
     def done(self, it: Instruction, started: Table) -> Tree:
-        """The result of a -done: of a copy, or of what has nothing else, part 0, else part 1 of what its -start gives."""
+        """The result of a -done: a part of what its -start gives."""
         if it.opcode == "recv-done":
             return Table(started.value, (part(started, (0,)), None))
         if it.opcode == "send-done":
             return None
-        return part(started, (0 if it.opcode == "copy-done" or len(started.elements) < 2 else 1,))
+        return part(started, (aliasing.element_of_done(it, len(started.elements)),))
 
     def started(self, line: Located, operands: list[Tree], now: int) -> Tree:
         """The result of a -start: its operands as they stand, its result, and counters of its progress."""
