@@ -9,11 +9,13 @@ import pytest
 
 pytest.importorskip("selenium", reason="needs selenium: pip install selenium")
 from selenium import webdriver
+from selenium.webdriver.support.wait import WebDriverWait
 
 SITE = Path(os.environ.get("TLA_SITE", "site"))
 AXE = Path(os.environ.get("TLA_NPM", "node_modules")) / "axe-core" / "axe.min.js"
 #: One of each kind: home, pictures, commands, grids of text, formulas, tables, the reference.
 PAGES = "index", "gallery", "shell", "viz", "symbolic", "differences", "api/index", "api/layouts"
+SHOWN = "return location.href === arguments[0] && document.readyState === 'complete'"
 WINDOWS = [("light", 1440), ("dark", 390)]
 
 pytestmark = [
@@ -45,7 +47,9 @@ def show(browser):
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": scheme_of})
         size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
         browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-        browser.get((SITE / f"{page}.html").resolve().as_uri())
+        address = (SITE / f"{page}.html").resolve().as_uri()
+        browser.get(address)  # it may return for what the page before still loads: its images
+        WebDriverWait(browser, 60).until(lambda b: b.execute_script(SHOWN, address))
         if folder := os.environ.get("TLA_SCREENSHOTS"):
             shot = browser.execute_cdp_cmd("Page.captureScreenshot", {})
             Path(folder, f"site_{page.replace('/', '_')}_{scheme}_{width}.png").write_bytes(base64.b64decode(shot["data"]))
@@ -78,11 +82,13 @@ def test_nothing_is_larger_than_the_screen(show, page, scheme, width):
     assert page != "gallery" or len(sizes) > 20
 
 
-def test_pictures_are_read_where_they_stand(show):
+def test_pictures_are_read_where_they_stand(show, browser):
     """Their texts are no smaller than 7 tenths of what they are; each thumbnail leads to a picture, and each has words."""
     run = show("gallery", "light", 390)
     small = "x => x.getBoundingClientRect().width < 0.69 * x.naturalWidth"
     run("for (const x of document.images) x.loading = 'eager'")
+    assert run("return document.images.length") > 20
+    browser.execute_async_script("Promise.all([...document.images].map(x => x.decode())).then(arguments[0])")
     assert run(f"return [...document.querySelectorAll('.drawing img')].filter({small}).map(x => x.src)") == []
     assert run("return [...document.querySelectorAll('.drawing img')].filter(x => x.alt.length < 40).length") == 0
     ends = run("return [...document.querySelectorAll('.thumbnails a')].map(x => document.querySelector(x.getAttribute('href')) !== null)")
