@@ -1,6 +1,7 @@
 """Every value is immutable, by one base; every cache is emptied by cache_clear()."""
 
 import ast
+import copy
 import gc
 import importlib
 import io
@@ -12,8 +13,8 @@ from weakref import WeakValueDictionary
 import pytest
 
 import tla
-from tla import E, Int, MakeTensor, Swizzle, ascend, dim, parse
-from tla.core.value import Value
+from tla import E, Int, MakeTensor, Swizzle, ascend, dim, parse, xla
+from tla.core.value import Record, Value
 
 ROOT = Path(tla.__file__).parent
 VALUES = [
@@ -26,6 +27,10 @@ VALUES = [
     dim("M") < 4,
     Int[4],
     ascend.half,
+    xla.parse_shape("bf16[<=8,?]{1,0:T(8,128)(2,1)S(1)}"),
+    xla.ArrayLayout((1, 0), (("*", 2),), split_configs=[(1, [200])]),
+    xla.BufferShape(xla.ArrayShape("s32", ())),
+    xla.TupleShape([xla.TokenShape()]),
 ]
 
 
@@ -53,8 +58,37 @@ def test_a_value_is_immutable(x):
 
 
 def test_every_kind_of_value_is_tried():
-    abstract = {"AnyLayout"}
+    abstract = {"AnyLayout", "Record", "TokenShape", "OpaqueShape"}  # the last two have no fields
     assert {kind.__name__ for kind in kinds() if kind.__module__.startswith("tla.")} - abstract == {type(x).__name__ for x in VALUES}
+
+
+RECORDS = [x for x in VALUES if isinstance(x, Record)] + [xla.TokenShape(), xla.OpaqueShape()]
+
+
+@pytest.mark.parametrize("x", RECORDS, ids=lambda x: type(x).__name__)
+def test_a_record_is_its_fields(x):
+    kind, fields = type(x), {name: getattr(x, name) for name in x.__match_args__}
+    for same in (kind(*fields.values()), kind(**fields), x._replace(), copy.copy(x), copy.deepcopy(x), pickle.loads(pickle.dumps(x))):
+        assert (same == x, hash(same), repr(same), same.__reduce__()) == (True, hash(x), repr(x), x.__reduce__())
+    assert all(x != other for other in RECORDS if other is not x)
+    assert x != tuple(fields.values())
+    with pytest.raises(AttributeError):
+        x.another = 1
+    if kind is not ascend.half.__class__:  # whose repr is its name
+        names = {
+            k.__name__: k
+            for k in (xla.ArrayShape, xla.ArrayLayout, xla.BufferShape, xla.TupleShape, xla.TokenShape, xla.OpaqueShape, xla.Split)
+        }
+        assert eval(repr(x), names) == x
+
+
+def test_a_record_with_another_field_is_checked():
+    shape = xla.parse_shape("f32[8,128]{1,0:T(8,128)}")
+    assert str(shape._replace(layout=shape.layout._replace(tiles=()))) == "f32[8,128]{1,0}"
+    with pytest.raises(tla.RangeError, match="names dimension 1 twice"):
+        shape.layout._replace(minor_to_major=(1, 1))
+    with pytest.raises(TypeError, match="unexpected keyword argument 'depth'"):
+        xla.TupleShape()._replace(depth=3)
 
 
 # ------------------------------------------------------------------------------------------------ caches

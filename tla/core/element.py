@@ -6,13 +6,13 @@ Source: CATLASS include/catlass/numeric_size.hpp and AscendC::SizeOfBits; CuTe i
 from __future__ import annotations
 
 from .ints import Int, static
-from .value import Value, put
+from .value import Record, put
 
 #: The width of Ascend's block in bits: 32 bytes, which every move between its memories takes at once.
 C0_BITS = 256
 
 
-class Element(Value):
+class Element(Record):
     """An element type: `half`, `int4b`, ... Wherever Ascend takes one, its width in bits may stand instead.
 
     name    as CATLASS has it; of a bare width, its digits
@@ -27,8 +27,7 @@ class Element(Value):
     Source: CATLASS `SizeOfBits`. A host build of CATLASS takes int4b for 8 bits; here it has 4 everywhere, as on the device.
     """
 
-    # No dataclass: it would be the only one that `import tla` loads, and dataclasses take as long as a third of the rest.
-    __slots__ = "bits", "group", "name"
+    __slots__ = __match_args__ = ("name", "bits", "group")
     _instead = "make another with Element"
     name: str
     bits: int
@@ -38,15 +37,6 @@ class Element(Value):
         put(self, "name", name)
         put(self, "bits", bits)
         put(self, "group", group)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Element) and (self.name, self.bits, self.group) == (other.name, other.bits, other.group)
-
-    def __hash__(self) -> int:
-        return hash((self.name, self.bits, self.group))
-
-    def __reduce__(self) -> tuple[type[Element], tuple[str, int, int]]:
-        return Element, (self.name, self.bits, self.group)
 
     @property
     def C0(self) -> Int:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ..core.errors import LeafTypeError, RangeError
 from .array_shape import COMBINE, ArrayLayout, ArrayShape
@@ -90,7 +90,7 @@ def _sized(shape: ArrayShape) -> tuple[int, ...]:
 
 
 def _in_space(shape: ArrayShape, like: ArrayShape) -> ArrayShape:
-    return replace(shape, layout=replace(shape.effective_layout, memory_space=like.effective_layout.memory_space))
+    return shape._replace(layout=shape.effective_layout._replace(memory_space=like.effective_layout.memory_space))
 
 
 def _orders(shape: ArrayShape) -> Iterator[Try]:
@@ -129,7 +129,7 @@ def _sizes(shape: ArrayShape) -> Iterator[tuple[str, ArrayShape]]:
         n = dims[place]
         if n % t:
             grown = -(-n // t) * t
-            other = replace(shape, dimensions=tuple(grown if k == place else d for k, d in enumerate(dims)))
+            other = shape._replace(dimensions=tuple(grown if k == place else d for k, d in enumerate(dims)))
             yield f"dimension {place} may have up to {grown}", other
 
 

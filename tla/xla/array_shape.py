@@ -6,9 +6,8 @@ Source: XLA xla/shape.h, xla/layout.h and their printers; docs/tiled_layout.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass, fields
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 from ..core.arrays import INT64_MAX
 from ..core.cache import plain_memo
@@ -17,6 +16,7 @@ from ..core.errors import LeafTypeError, RangeError, RankError, Reason
 from ..core.ints import known, leaf, plain
 from ..core.leaf_arithmetic import ceil_div
 from ..core.questions import at_most
+from ..core.value import Record, new_value, put
 from .arguments import as_tuple, integer, integers
 
 #: A tile entry that merges its dimension with the next more minor one, before the rest of the tile is applied: `*`.
@@ -54,8 +54,7 @@ class Split(NamedTuple):
         return f"({self.dimension}:{','.join(map(str, self.indices))})"
 
 
-@dataclass(frozen=True, slots=True)
-class ArrayLayout:
+class ArrayLayout(Record):
     """The layout of an array in memory: what stands in braces.
 
     minor_to_major                          logical dimensions, the fastest first
@@ -72,27 +71,42 @@ class ArrayLayout:
     {1,0:T(8,128)(2,1)S(1)}
     """
 
+    __slots__ = __match_args__ = (
+        "minor_to_major",
+        "tiles",
+        "tail_padding_alignment_in_elements",
+        "element_size_in_bits",
+        "memory_space",
+        "split_configs",
+        "dynamic_shape_metadata_prefix_bytes",
+    )
     minor_to_major: tuple[int, ...]
-    tiles: tuple[tuple[TileEntry, ...], ...] = ()
-    tail_padding_alignment_in_elements: int = 1
-    element_size_in_bits: int = 0
-    memory_space: int = 0
-    split_configs: tuple[Split, ...] = ()
-    dynamic_shape_metadata_prefix_bytes: int = 0
+    tiles: tuple[tuple[TileEntry, ...], ...]
+    tail_padding_alignment_in_elements: int
+    element_size_in_bits: int
+    memory_space: int
+    split_configs: tuple[Split, ...]
+    dynamic_shape_metadata_prefix_bytes: int
 
-    def __post_init__(self) -> None:
-        self._make_plain()
+    def __init__(
+        self,
+        minor_to_major: Sequence[int],
+        tiles: Sequence[Sequence[TileEntry]] = (),
+        tail_padding_alignment_in_elements: int = 1,
+        element_size_in_bits: int = 0,
+        memory_space: int = 0,
+        split_configs: Sequence[Split | tuple[int, Sequence[int]]] = (),
+        dynamic_shape_metadata_prefix_bytes: int = 0,
+    ) -> None:
+        put(self, "minor_to_major", integers(minor_to_major))
+        put(self, "tiles", tuple(integers(t, keep=COMBINE) for t in as_tuple(tiles)))
+        put(self, "tail_padding_alignment_in_elements", integer(tail_padding_alignment_in_elements))
+        put(self, "element_size_in_bits", integer(element_size_in_bits))
+        put(self, "memory_space", integer(memory_space))
+        put(self, "split_configs", tuple(Split(integer(d), integers(at)) for d, at in as_tuple(split_configs)))
+        put(self, "dynamic_shape_metadata_prefix_bytes", integer(dynamic_shape_metadata_prefix_bytes))
         if why := _why_not_layout(self):
             raise RangeError(*why)
-
-    def _make_plain(self) -> None:
-        """The fields as tuples and plain ints."""
-        put = object.__setattr__
-        put(self, "minor_to_major", integers(self.minor_to_major))
-        put(self, "tiles", tuple(integers(t, keep=COMBINE) for t in as_tuple(self.tiles)))
-        put(self, "split_configs", tuple(Split(integer(d), integers(at)) for d, at in as_tuple(self.split_configs)))
-        for field in NUMBERS:
-            put(self, field, integer(getattr(self, field)))
 
     def __str__(self) -> str:
         return self.text()
@@ -117,8 +131,7 @@ class ArrayLayout:
             yield f"M({self.dynamic_shape_metadata_prefix_bytes})"
 
 
-@dataclass(frozen=True, slots=True)
-class ArrayShape(Displayed):
+class ArrayShape(Record, Displayed):
     """The shape of an array: `bf16[8,128]{1,0:T(8,128)(2,1)}`. Its str() is XLA's canonical text.
 
     element_type   a name of BITS
@@ -136,25 +149,27 @@ class ArrayShape(Displayed):
       fix       name each dimension once
     """
 
+    __slots__ = __match_args__ = ("element_type", "dimensions", "layout", "dynamic")
     element_type: str
     dimensions: tuple[int | None, ...]
-    layout: ArrayLayout | None = None
-    dynamic: tuple[bool, ...] = ()
+    layout: ArrayLayout | None
+    dynamic: tuple[bool, ...]
 
-    def __post_init__(self) -> None:
-        put = object.__setattr__
-        put(self, "dimensions", _sizes(self.dimensions))
-        dynamic = as_tuple(self.dynamic) or (False,) * len(self.dimensions)
-        if len(dynamic) != len(self.dimensions):
-            raise RankError(f"{len(dynamic)} dynamic marks for {len(self.dimensions)} dimensions", "one for each", "leave it out for none")
-        put(self, "dynamic", tuple(d is None or bool(dyn) for d, dyn in zip(self.dimensions, dynamic)))
-        if not isinstance(self.element_type, str) or not isinstance(self.layout, (ArrayLayout, type(None))):
-            what = f"ArrayShape of {type(self.element_type).__name__}, ..., {type(self.layout).__name__}"
+    def __init__(
+        self, element_type: str, dimensions: Sequence[int | None], layout: ArrayLayout | None = None, dynamic: Sequence[bool] = ()
+    ) -> None:
+        sizes, marks = _sizes(dimensions), as_tuple(dynamic)
+        if marks and len(marks) != len(sizes):
+            raise RankError(f"{len(marks)} dynamic marks for {len(sizes)} dimensions", "one for each", "leave it out for none")
+        if not isinstance(element_type, str) or not isinstance(layout, (ArrayLayout, type(None))):
+            what = f"ArrayShape of {type(element_type).__name__}, ..., {type(layout).__name__}"
             raise LeafTypeError(what, "the name of an element type, and an ArrayLayout", "use parse_shape, which reads a text")
-        if found := why_not_valid(self.element_type, self.dimensions, self.layout):
+        if found := why_not_valid(element_type, sizes, layout):
             raise RangeError(*found[1])
-        if self.layout == ArrayLayout(()):  # of a scalar it says nothing, and XLA doesn't print it
-            put(self, "layout", None)
+        put(self, "element_type", element_type)
+        put(self, "dimensions", sizes)
+        put(self, "layout", None if layout == _default_layout(0) else layout)  # of a scalar it says nothing, and XLA doesn't print it
+        put(self, "dynamic", tuple(d is None or bool(dyn) for d, dyn in zip(sizes, marks or (False,) * len(sizes))))
 
     def __str__(self) -> str:
         return self.text()
@@ -189,34 +204,19 @@ def _default_layout(rank: int) -> ArrayLayout:
     return ArrayLayout(tuple(reversed(range(rank))))
 
 
-C = TypeVar("C", ArrayLayout, ArrayShape)
-
-
-def unchecked(kind: type[C], **given: Any) -> C:
-    """An ArrayLayout or an ArrayShape of these fields as they are, which the caller has checked; the others are as by default."""
-    new = object.__new__(kind)
-    for name, default in _DEFAULTS[kind]:
-        object.__setattr__(new, name, given.get(name, default))
-    return new
-
-
-_DEFAULTS: dict[type, list[tuple[str, Any]]] = {kind: [(f.name, f.default) for f in fields(kind)] for kind in (ArrayLayout, ArrayShape)}
-
-
-def unchecked_layout(minor_to_major: tuple[int, ...], **properties: Any) -> ArrayLayout:
-    """An ArrayLayout whose fields are checked with the array's: a parser can say where the fault is then."""
-    new = unchecked(ArrayLayout, minor_to_major=minor_to_major, **properties)
-    new._make_plain()
-    return new
-
-
-#: The fields of a layout that are one number, each with the least that it may be.
+#: The fields of a layout that are one number, each with the least that it may be, which it is by default.
 NUMBERS = {
     "tail_padding_alignment_in_elements": 1,
     "element_size_in_bits": 0,
     "memory_space": 0,
     "dynamic_shape_metadata_prefix_bytes": 0,
 }
+_PROPERTIES: dict[str, Any] = {"tiles": (), "split_configs": (), **NUMBERS}
+
+
+def unchecked_layout(minor_to_major: tuple[int, ...], **properties: Any) -> ArrayLayout:
+    """An ArrayLayout of these fields as they are, which are checked with the array's: a parser can say where the fault is then."""
+    return new_value(ArrayLayout, minor_to_major=minor_to_major, **{**_PROPERTIES, **properties})
 
 
 def _sizes(x: object) -> tuple[Any, ...]:

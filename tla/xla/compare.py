@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ..algebra.composition import composition
@@ -85,7 +85,7 @@ def transposed(shape: ArrayShape, permutation: Sequence[int]) -> ArrayShape:
         raise RankError(what, f"each of 0 to {len(shape.dimensions) - 1} once", "name each dimension once")
     layout = shape.effective_layout
     places = {d: i for i, d in enumerate(order)}
-    layout = replace(layout, minor_to_major=tuple(places[d] for d in layout.minor_to_major))
+    layout = layout._replace(minor_to_major=tuple(places[d] for d in layout.minor_to_major))
     return ArrayShape(shape.element_type, tuple(shape.dimensions[d] for d in order), layout, tuple(shape.dynamic[d] for d in order))
 
 

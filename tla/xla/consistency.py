@@ -6,7 +6,6 @@ Source: XLA xla/service/hlo_verifier.cc, as far as a text shows it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from ..core.errors import LeafTypeError, LoweringError, ParseError
 from .aliasing import element_of, element_of_done
@@ -151,4 +150,4 @@ def _differ(a: Shape, b: Shape) -> bool:
         return True
     if a.layout is None or b.layout is None or a.layout == b.layout or not a.dimensions:
         return False
-    return replace(a.layout, dynamic_shape_metadata_prefix_bytes=b.layout.dynamic_shape_metadata_prefix_bytes) != b.layout
+    return a.layout._replace(dynamic_shape_metadata_prefix_bytes=b.layout.dynamic_shape_metadata_prefix_bytes) != b.layout

@@ -6,7 +6,7 @@ Source: XLA docs/tiled_layout.md and docs/shapes.md.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ..core.errors import LeafTypeError, LoweringError, RangeError
@@ -88,7 +88,7 @@ def combined_shape(shape: Shape | str) -> ArrayShape:
     first = layout.tiles[0]
     dims = _merged(physical_dimensions(shape), first)
     tiles = (tuple(t for t in first if t != COMBINE), *layout.tiles[1:])
-    return ArrayShape(shape.element_type, dims, replace(layout, minor_to_major=tuple(reversed(range(len(dims)))), tiles=tiles))
+    return ArrayShape(shape.element_type, dims, layout._replace(minor_to_major=tuple(reversed(range(len(dims)))), tiles=tiles))
 
 
 def _merged(sizes: tuple[Any, ...], tile: tuple[TileEntry, ...]) -> tuple[Any, ...]:

@@ -12,7 +12,6 @@ import importlib
 import io
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ..core.arrays import INT64_MIN
@@ -128,7 +127,7 @@ def shape_of(array: Any, layout: object = None) -> ArrayShape:
     if layout is None:
         return ArrayShape(element_type(dtype), dims)
     space = _space(getattr(layout, "sharding", None) or getattr(array, "sharding", None))
-    return ArrayShape(element_type(dtype), dims, replace(layout_of(layout, dtype), memory_space=space))
+    return ArrayShape(element_type(dtype), dims, layout_of(layout, dtype)._replace(memory_space=space))
 
 
 #: JAX's kinds of memory that are another space than the device's own, by the number n of S(n). All that a CPU has is unpinned_host.
@@ -161,7 +160,7 @@ def to_format(shape: Shape | str, sharding: Any) -> Any:
     if not hasattr(sharding, "with_memory_kind"):
         raise LeafTypeError(f"a sharding of type {type(sharding).__name__}", "a jax.sharding.Sharding", "take array.sharding")
     kind = kinds[layout.memory_space]
-    plain = ArrayShape(shape.element_type, shape.dimensions, replace(layout, memory_space=0), shape.dynamic)
+    plain = ArrayShape(shape.element_type, shape.dimensions, layout._replace(memory_space=0), shape.dynamic)
     return _module("jax.experimental.layout").Format(to_layout(plain), sharding if kind is None else sharding.with_memory_kind(kind))
 
 
@@ -366,7 +365,7 @@ def _leaves(name: str, infos: object, formats: object) -> Iterator[ProgramArray]
         if form.layout is not None:
             dims, dtype = _physical(info)
             local = (*form.sharding.shard_shape(tuple(info.shape)), *dims[len(info.shape) :])
-            shape = ArrayShape(element_type(dtype), local, replace(layout_of(form, dtype), memory_space=_space(form.sharding)))
+            shape = ArrayShape(element_type(dtype), local, layout_of(form, dtype)._replace(memory_space=_space(form.sharding)))
             yield ProgramArray(name + tree.keystr(path), dims, shape, sharding_of(form.sharding, len(dims)))
 
 

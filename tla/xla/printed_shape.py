@@ -14,7 +14,8 @@ import re
 
 from ..core.arrays import INT64_MAX
 from ..core.cache import plain_memo
-from .array_shape import BITS, MAX_TILES, ArrayLayout, ArrayShape, unchecked
+from ..core.value import new_value
+from .array_shape import BITS, MAX_TILES, ArrayLayout, ArrayShape, unchecked_layout
 
 _INTS = r"[0-9]{1,18}(?:,[0-9]{1,18})*"
 _SHAPE = re.compile(
@@ -44,7 +45,7 @@ def _array(name: str, dims: str, order: str | None, tiles: str | None, bits: str
         return None
     if layout is not None and (len(layout.minor_to_major) != len(sizes) or not _may_have(own, layout.element_size_in_bits)):
         return None
-    return unchecked(ArrayShape, element_type=name, dimensions=sizes, layout=layout, dynamic=(False,) * len(sizes))
+    return new_value(ArrayShape, element_type=name, dimensions=sizes, layout=layout, dynamic=(False,) * len(sizes))
 
 
 @plain_memo
@@ -56,7 +57,7 @@ def _layout(order: str, tiles: str | None, bits: str | None, space: str | None) 
     minor_to_major, levels = _ints(order), tuple(map(_ints, tiles[1:-1].split(")("))) if tiles else ()
     valid = sorted(minor_to_major) == [*range(len(minor_to_major))] and len(levels) <= MAX_TILES
     numbers = {"element_size_in_bits": int(bits or 0), "memory_space": int(space or 0)}
-    layout = unchecked(ArrayLayout, minor_to_major=minor_to_major, tiles=levels, **numbers)
+    layout = unchecked_layout(minor_to_major, tiles=levels, **numbers)
     return layout, valid * math.prod(map(math.prod, levels))
 
 

@@ -13,7 +13,6 @@ import itertools
 import math
 import operator
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 from ..core.composed import ComposedLayout
@@ -184,7 +183,7 @@ def _chosen(element_type: str, sizes: tuple[int, ...], wanted: Digits) -> Iterat
         except TlaError:  # a tile that overflows, or a type that was not measured
             continue
         if layout is not None:
-            yield layout if order is None else replace(layout, minor_to_major=order)
+            yield layout if order is None else layout._replace(minor_to_major=order)
 
 
 def _usual(wanted: Digits) -> Iterator[Tiling]:

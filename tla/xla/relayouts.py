@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ..core.cache import plain_memo
 from ..core.errors import ParseError, TlaError
@@ -205,7 +205,7 @@ def _compared(a: ArrayShape, b: ArrayShape, order: tuple[int, ...] | None) -> tu
 
 
 def _without_space(a: ArrayShape) -> ArrayShape:
-    return replace(a, layout=replace(a.effective_layout, memory_space=0))
+    return a._replace(layout=a.effective_layout._replace(memory_space=0))
 
 
 def _bytes(a: ArrayShape) -> int:

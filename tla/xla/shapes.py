@@ -6,18 +6,17 @@ Source: XLA xla/shape.h and ShapeUtil::HumanStringWithLayout.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from ..core.errors import LeafTypeError, RangeError
+from ..core.value import Record, put
 from .array_shape import ArrayShape
 
 #: Tuples in tuples deeper than this are refused: real programs have up to three levels. XLA's own limit is 32,768.
 MAX_DEPTH = 64
 
 
-@dataclass(frozen=True, slots=True)
-class TokenShape:
+class TokenShape(Record):
     """`token[]`: an order between instructions, with no data.
 
     >>> print(TokenShape())
@@ -25,6 +24,8 @@ class TokenShape:
 
     Source: XLA xla/shape.h.
     """
+
+    __slots__ = ()
 
     def __str__(self) -> str:
         return "token[]"
@@ -34,8 +35,7 @@ class TokenShape:
         return self
 
 
-@dataclass(frozen=True, slots=True)
-class OpaqueShape:
+class OpaqueShape(Record):
     """`opaque[]`: a value that only the device knows, of no shape.
 
     >>> print(OpaqueShape())
@@ -43,6 +43,8 @@ class OpaqueShape:
 
     Source: XLA xla/shape.h.
     """
+
+    __slots__ = ()
 
     def __str__(self) -> str:
         return "opaque[]"
@@ -52,8 +54,7 @@ class OpaqueShape:
         return self
 
 
-@dataclass(frozen=True, slots=True)
-class BufferShape:
+class BufferShape(Record):
     """`b(f32[3,4]{1,0})`: the memory that holds one array, rather than its value.
 
     array    the array; a buffer holds nothing else
@@ -65,11 +66,13 @@ class BufferShape:
     Source: XLA xla/shape.h.
     """
 
+    __slots__ = __match_args__ = ("array",)
     array: ArrayShape
 
-    def __post_init__(self) -> None:
-        if not isinstance(self.array, ArrayShape):
-            raise LeafTypeError(f"a buffer of a {type(self.array).__name__}", "one ArrayShape", "use parse_shape, which reads a text")
+    def __init__(self, array: ArrayShape) -> None:
+        if not isinstance(array, ArrayShape):
+            raise LeafTypeError(f"a buffer of a {type(array).__name__}", "one ArrayShape", "use parse_shape, which reads a text")
+        put(self, "array", array)
 
     def __str__(self) -> str:
         return f"b({self.array})"
@@ -79,8 +82,7 @@ class BufferShape:
         return BufferShape(self.array.with_layout())
 
 
-@dataclass(frozen=True, slots=True)
-class TupleShape:
+class TupleShape(Record):
     """`(f32[3], (s32[], token[]))`: shapes in a row; `()` is the empty one. Its str() is XLA's canonical text.
 
     elements   the shapes, tuples among them
@@ -93,15 +95,17 @@ class TupleShape:
     Source: XLA ShapeUtil::HumanStringWithLayout.
     """
 
-    elements: tuple[Shape, ...] = ()
-    depth: int = field(init=False, repr=False, compare=False, default=1)
+    __slots__ = ("depth", "elements")
+    __match_args__ = ("elements",)
+    elements: tuple[Shape, ...]
+    depth: int
 
-    def __post_init__(self) -> None:
-        if not isinstance(self.elements, (tuple, list)) or not all(isinstance(x, KINDS) for x in self.elements):
+    def __init__(self, elements: tuple[Shape, ...] | list[Shape] = ()) -> None:
+        if not isinstance(elements, (tuple, list)) or not all(isinstance(x, KINDS) for x in elements):
             kinds = ", ".join(k.__name__ for k in KINDS)
             raise LeafTypeError("a TupleShape of other things than shapes", f"a tuple of {kinds}", "use parse_shape, which reads a text")
-        object.__setattr__(self, "elements", tuple(self.elements))
-        object.__setattr__(self, "depth", 1 + max((x.depth for x in self.elements if isinstance(x, TupleShape)), default=0))
+        put(self, "elements", tuple(elements))
+        put(self, "depth", 1 + max((x.depth for x in elements if isinstance(x, TupleShape)), default=0))
         if self.depth > MAX_DEPTH:
             raise RangeError(f"{self.depth} levels of tuples", f"at most {MAX_DEPTH}", "put the elements side by side")
 

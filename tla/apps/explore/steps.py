@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import tla
@@ -127,7 +126,7 @@ def _tile_levels(shape: IntTupleLike) -> tuple[Call, ...]:
     """An XLA shape lowered with none of its tiles, with the first, and so on; the last is the call itself."""
     if not isinstance(shape, xla.ArrayShape) or shape.layout is None:
         return ()
-    cuts = [replace(shape, layout=replace(shape.layout, tiles=shape.layout.tiles[:n])) for n in range(len(shape.layout.tiles))]
+    cuts = [shape._replace(layout=shape.layout._replace(tiles=shape.layout.tiles[:n])) for n in range(len(shape.layout.tiles))]
     return tuple(Call("tiles", f"lower({cut})", (Term(cut, str(cut)),), Term(xla.lower(cut), "")) for cut in cuts)
 
 
