@@ -528,6 +528,7 @@ def test_a_command_loads_what_it_needs():
         assert {name.split(".")[1] for name in own if "." in name} <= {*packages.split(), "apps"}, line
         assert len(own) <= most, (line, len(own))
         assert not {"numpy", "sympy"} & {*modules}, line
+        assert line[0] not in ("lower", "default", "--help") or not {"dataclasses", "inspect"} & {*modules}, line
 
 
 def test_a_closed_pipe_is_no_error():
