@@ -30,6 +30,7 @@ from tla import (
 
 import oracle
 from corpus import made, small, static
+from night import amount
 
 _0 = Int[0]()
 NUMBERS = [(b, m, s) for b in range(4) for m in range(4) for s in range(-4, 5) if abs(s) >= b]
@@ -238,8 +239,9 @@ def test_what_changes_the_coordinates_keeps_the_offsets():
 
 
 def test_slices_are_right_over_every_swizzle_and_coordinate():
+    """By day of every fourth swizzle."""
     seen = Counter()
-    for numbers in NUMBERS:
+    for numbers in NUMBERS[:: amount(4, 1)]:
         for text in ("(_8,_8):(_8,_1)", "(_4,_4,_4):(_4,_1,_16)", "(_4,_6):(_6,_1)"):
             a = ComposedLayout(Swizzle[numbers](), _0, parse(text))
             for k, c, fixed in itertools.product(range(int(tla.rank(a))), range(4), (True, False)):
@@ -248,7 +250,7 @@ def test_slices_are_right_over_every_swizzle_and_coordinate():
                 seen[type(rest).__name__] += 1
                 point = [*np.indices([int(n) for i, n in enumerate(a.shape) if i != k])]
                 assert np.array_equal(offset + rest(*point), a(*point[:k], c, *point[k:])), (a, coord)
-    assert seen["Layout"] > 2000, seen
+    assert seen["Layout"] > amount(450, 2000), seen
 
 
 def test_inverses():

@@ -291,7 +291,7 @@ def test_a_proof_is_a_proof():
     domain = [dict(zip("Nxyz", v)) for v in itertools.product(range(1, 5), range(4), range(5), range(-2, 3)) if v[1] < v[0]]
     names = {"N": sizes, "x": index("x", sizes), "y": index("y", 5), "z": index("z", 3, at_least=-2)}
     answers = {True: 0, False: 0, None: 0}
-    for _ in range(amount(200, 2000)):
+    for _ in range(amount(120, 2000)):
         a, b = (eval(random_text(r, 3, ("N", "(2*N)")), {}, names) for _ in "ab")
         for condition in (a <= b, a < b, a == b, SymInt.equals(a, b) if isinstance(a, SymInt) else a == b):
             if isinstance(condition, bool):
@@ -302,7 +302,7 @@ def test_a_proof_is_a_proof():
                 assert truths == {condition.holds}, condition
             if prove(condition) is False:
                 assert False in truths, condition
-    assert min(answers.values()) > 50
+    assert min(answers.values()) > 30
 
 
 # -------------------------------------------------------------------------------------------------------- text

@@ -58,15 +58,18 @@ class Model:
 
         return cls(t.data, function, oracle.plain(tuple(t.coord)), oracle.plain(tuple(t.origin_shape)))
 
+    def places(self):
+        """The place of every coordinate, as an array."""
+        index = (start + x for start, x in zip(self.start, np.indices(self.valid, sparse=True)))
+        return np.broadcast_to(self.function(tuple(index)), self.valid)
+
     def offsets(self):
-        return {c: self.function(tuple(s + x for s, x in zip(self.start, c))) for c in itertools.product(*map(range, self.valid))}
+        return dict(zip(itertools.product(*map(range, self.valid)), self.places().ravel().tolist()))
 
     def dense(self):
-        out = np.empty(self.valid, self.buffer.dtype)
-        for c, place in self.offsets().items():
-            assert place >= 0
-            out[c] = self.buffer[place]
-        return out
+        places = self.places()
+        assert (places >= 0).all()
+        return self.buffer[places]
 
 
 def check(t):
@@ -127,7 +130,7 @@ def test_every_small_layout():
             check(MakeTensor(np.arange(oracle.size(shape)), layout))
 
 
-@pytest.mark.parametrize("seed", range(amount(150, 1000)))
+@pytest.mark.parametrize("seed", range(amount(80, 1000)))
 def test_random_tensors_tiles_and_slices(seed):
     rng = random.Random(seed)
     t = random_tensor(rng)

@@ -9,6 +9,7 @@ import pytest
 import tla
 from tla import GetTile, MakeTensor, TlaError, _, parse
 
+from night import amount
 from truth import rows
 
 
@@ -67,7 +68,7 @@ def test_divides_hold_every_element_and_refuse_the_rest(shape, tile, offset):
 
 def test_random_views_of_views():
     rng = random.Random(5)
-    for _try in range(150):
+    for _try in range(amount(60, 600)):
         shape = tuple(rng.randrange(1, 8) for _m in range(2))
         whole = MakeTensor(np.arange(100), tla.MakeLayout(shape, rng.choice([tla.LayoutLeft, tla.LayoutRight])), offset=rng.randrange(9))
         start = tuple(rng.randrange(n) for n in shape)
