@@ -6,7 +6,7 @@ Source: XLA xla/shape.h, xla/layout.h and their printers; docs/tiled_layout.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple, TypeVar
 
@@ -195,12 +195,14 @@ C = TypeVar("C", ArrayLayout, ArrayShape)
 def unchecked(kind: type[C], **given: Any) -> C:
     """An ArrayLayout or an ArrayShape of these fields as they are, which the caller has checked; the others are as by default."""
     new = object.__new__(kind)
-    for name, default in _DEFAULTS[kind]:
-        object.__setattr__(new, name, given.get(name, default))
+    for name, put, default in _FIELDS[kind]:
+        put(new, given.get(name, default))
     return new
 
 
-_DEFAULTS: dict[type, list[tuple[str, Any]]] = {kind: [(f.name, f.default) for f in fields(kind)] for kind in (ArrayLayout, ArrayShape)}
+_FIELDS: dict[type, list[tuple[str, Callable[[Any, Any], None], Any]]] = {
+    kind: [(f.name, kind.__dict__[f.name].__set__, f.default) for f in fields(kind)] for kind in (ArrayLayout, ArrayShape)
+}
 
 
 def unchecked_layout(minor_to_major: tuple[int, ...], **properties: Any) -> ArrayLayout:
