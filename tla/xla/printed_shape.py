@@ -57,7 +57,8 @@ def _tuple(text: str) -> Shape | None:
     for piece in (_INDEX.sub("", text) if "/*" in text else text).split(", "):
         begins = piece.lstrip("(")
         leaf = begins.rstrip(")")
-        stack += [[] for _ in range(len(piece) - len(begins))]
+        for _ in range(len(piece) - len(begins)):
+            stack.append([])
         shape = _TOKEN if leaf == "token[]" else _array(leaf)
         if shape is None or not 1 < len(stack) <= MAX_DEPTH:
             return None
@@ -77,7 +78,8 @@ def _array(text: str) -> ArrayShape | None:
     if found is None:
         return None
     name, dims, order, *properties = found.groups()
-    sizes, own = _ints(dims.replace("<=", "")), BITS.get(name, 0)
+    own, bounded = BITS.get(name, 0), "<" in dims
+    sizes = _ints(dims.replace("<=", "") if bounded else dims)
     layout, entries = (None, 1) if order is None else _layout(order, *properties)
     if not own or not entries or math.prod(sizes) * entries * max(own, 8) > INT64_MAX:
         return None
@@ -86,8 +88,8 @@ def _array(text: str) -> ArrayShape | None:
             return None
         if layout.split_configs and why_not_valid(name, sizes, layout):
             return None
-    dynamic = tuple([n[0] == "<" for n in dims.split(",")]) if "<" in dims else (False,) * len(sizes)
-    return unchecked(ArrayShape, element_type=name, dimensions=sizes, layout=layout, dynamic=dynamic)
+    dynamic = tuple([n[0] == "<" for n in dims.split(",")]) if bounded else (False,) * len(sizes)
+    return unchecked(ArrayShape, name, sizes, layout, dynamic)
 
 
 @plain_memo
@@ -101,15 +103,8 @@ def _layout(
     minor_to_major = _ints(order)
     levels = tuple(map(_ints, tiles[1:-1].split(")("))) if tiles else ()
     cuts = [cut.split(":") for cut in splits[1:-1].split(")(")] if splits else []
-    layout = unchecked(
-        ArrayLayout,
-        minor_to_major=minor_to_major,
-        tiles=levels,
-        element_size_in_bits=int(bits or 0),
-        memory_space=int(space or 0),
-        split_configs=tuple([Split(int(d), _ints(at)) for d, at in cuts]),
-        dynamic_shape_metadata_prefix_bytes=int(prefix or 0),
-    )
+    pieces = tuple([Split(int(d), _ints(at)) for d, at in cuts])
+    layout = unchecked(ArrayLayout, minor_to_major, levels, 1, int(bits or 0), int(space or 0), pieces, int(prefix or 0))
     valid = sorted(minor_to_major) == [*range(len(minor_to_major))] and len(levels) <= MAX_TILES
     return layout, valid * math.prod(map(math.prod, levels))
 
