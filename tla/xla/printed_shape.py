@@ -19,9 +19,8 @@ from .shapes import MAX_DEPTH, Shape, TokenShape, TupleShape
 
 _INTS = r"[0-9]{1,18}(?:,[0-9]{1,18})*"
 _SIZES = r"(?:<=)?[0-9]{1,18}(?:,(?:<=)?[0-9]{1,18})*"
-_PROPERTIES = (
-    rf"(?:T((?:\({_INTS}\))+))?(?:E\(([1-9][0-9]?)\))?(?:S\(([1-9][0-9]?)\))?(?:SC((?:\([0-9]{{1,9}}:{_INTS}\))+))?(?:M\(([1-9][0-9]{{0,9}})\))?"
-)
+_PROPERTIES = rf"(?:T((?:\({_INTS}\))+))?(?:E\(([1-9][0-9]?)\))?(?:S\(([1-9][0-9]?)\))?"
+_PROPERTIES += rf"(?:SC((?:\([0-9]{{1,9}}:{_INTS}\))+))?(?:M\(([1-9][0-9]{{0,9}})\))?"
 _ARRAY = re.compile(rf"([a-z][a-z0-9]*)\[((?:{_SIZES})?)\](?:\{{((?:{_INTS})?)(?::(?=[TESM]){_PROPERTIES})?(?<!\{{)\}})?(?=[,)]|\Z)")
 _INDEX = re.compile(r"(?<= )/\*index=[0-9]+\*/")
 _TOKEN = TokenShape()
@@ -60,7 +59,7 @@ def _tuple(text: str) -> Shape | None:
         for _ in range(len(piece) - len(begins)):
             stack.append([])
         shape = _TOKEN if leaf == "token[]" else _array(leaf)
-        if shape is None or not 1 < len(stack) <= MAX_DEPTH:
+        if shape is None or not 1 < len(stack) <= MAX_DEPTH + 1:
             return None
         stack[-1].append(shape)
         for _ in range(len(begins) - len(leaf)):
