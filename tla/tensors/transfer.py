@@ -144,7 +144,9 @@ def cells_of(x: Elements) -> list[StridedCell] | None:
     if place is None:
         return None
     found = refinement(counts_of(x), (place.starts,), (place.modes,))
-    return found and [(place.begin + begin, tuple(tuple((n, d) for n, (d,) in axes) for axes in modes)) for (begin,), modes in found]
+    if found is None:
+        return None
+    return [(place.begin + begin, tuple(tuple((n, d) for n, (d,) in axes) for axes in modes)) for (begin,), modes in found]
 
 
 def gathered(x: Elements) -> Any:
