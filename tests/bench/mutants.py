@@ -196,18 +196,20 @@ def by_line(covered: Path) -> Callable[[Path, int | None], Tests]:
 
     def tests(path: Path, line: int | None) -> Tests:
         out: Tests = defaultdict(list)
-        for row in (rows[k] for k in lines.get(f"{path}:{line}") or lines[str(path if line else path.parent)]):
+        near = lines.get(f"{path}:{line}") or lines[str(path)]
+        for row in (rows[k] for k in (near if line else lines[str(path.parent)])):
             out[row["test"].partition("::")[0]].append((row["seconds"], row["test"]))
-        return {file: out[file] for file in sorted(out, key=lambda f: -len(out[f]) / size[f])}
+        found = Counter(rows[k]["test"].partition("::")[0] for k in near)
+        return {file: out[file] for file in sorted(out, key=lambda f: -found[f] / size[f])}
 
     return tests
 
 
 def tests_of(path: Path, files: Tests) -> list[str]:
     """Tests in the order to run them: of each file the quick ones; the module's own and files of its name first."""
-    words, left = {path.stem, path.parent.name}, float(OF_ALL)
+    left = float(OF_ALL)
     out: list[str] = []
-    for file in sorted(files, key=lambda f: (f != str(path), not any(w in f for w in words))):
+    for file in sorted(files, key=lambda f: (f != str(path), path.stem not in f)):
         seconds = 0.0
         for cost, test in sorted(files[file]):
             if seconds and seconds + cost > min(OF_A_FILE, left):
@@ -232,6 +234,14 @@ def _text(code: CodeType) -> tuple[object, ...]:
     return code.co_code, code.co_names, code.co_varnames, code.co_freevars, constants
 
 
+def _pairs(old: CodeType, new: CodeType) -> Iterator[tuple[CodeType, CodeType]]:
+    """A function's code and the mutant's, and those of the functions that it makes, which may live since they were imported."""
+    yield old, new
+    inner = [[c for c in code.co_consts if isinstance(c, CodeType)] for code in (old, new)]
+    for pair in zip(*inner) if len(inner[0]) == len(inner[1]) else ():
+        yield from _pairs(*pair)
+
+
 class Mutants:
     """A plugin of pytest that runs mutants instead of the tests that are collected."""
 
@@ -251,7 +261,7 @@ class Mutants:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         given = self.given
-        if self._forked([], None, Path("tla/core/ints.py"), 0) != "survived":
+        if self._forked([], Path("tla/core/ints.py"), 0) != "survived":
             pytest.exit("tests fail without a mutant")
         files = [
             f.relative_to(ROOT) for p in given.paths for f in (sorted((ROOT / p).rglob("*.py")) if (ROOT / p).is_dir() else [ROOT / p])
@@ -277,33 +287,32 @@ class Mutants:
         codes = [functions_of(compile(text, name, "exec")) for text in ((ROOT / path).read_text(encoding="utf-8"), source)]
         changed = [(a, b) for a, b in zip(*codes) if _text(a) != _text(b)]
         if len(codes[0]) == len(codes[1]) and len(changed) == 1:
-            ((old, new),) = changed
-            found = self.functions.get((name, old.co_qualname, old.co_firstlineno), [])
-            if found and all(f.__code__.co_freevars == new.co_freevars for f in found):
-                return self._forked(found, new, path, line)
+            put = [(f, new) for old, new in _pairs(*changed[0]) for f in self.functions[name, old.co_qualname, old.co_firstlineno]]
+            if put and all(f.__code__.co_freevars == new.co_freevars for f, new in put):
+                return self._forked(put, path, line)
         return self._imported(path, line if changed else None, source)
 
     def _tests(self, path: Path, line: int | None) -> list[str]:
         return [test for test in tests_of(path, self.covering(path, line)) if test in self.items]
 
-    def _forked(self, found: list[FunctionType], code: CodeType | None, path: Path, line: int) -> str:
-        """With other code for a function that is imported."""
+    def _forked(self, put: list[tuple[FunctionType, CodeType]], path: Path, line: int) -> str:
+        """With other code for a function that is imported, and for those that it has made."""
         items = [self.items[test] for test in self._tests(path, line)]
         child = os.fork()
         if child == 0:
             try:
-                os._exit(self._run(found, code, items))
+                os._exit(self._run(put, items))
             finally:
                 os._exit(1)
         return _result(os.waitpid(child, 0)[1])
 
-    def _run(self, found: list[FunctionType], code: CodeType | None, items: list[pytest.Item]) -> int:
+    def _run(self, put: list[tuple[FunctionType, CodeType]], items: list[pytest.Item]) -> int:
         _limited(self.given.limit)
         null = os.open(os.devnull, os.O_RDWR)
         for stream in (0, 1, 2):
             os.dup2(null, stream)
-        for f in found:
-            f.__code__ = code  # type: ignore[assignment]
+        for f, code in put:
+            f.__code__ = code
         tla.cache_clear()
         for item, following in zip(items, [*items[1:], None]):
             if any(report.failed for report in runtestprotocol(item, log=False, nextitem=following)):
