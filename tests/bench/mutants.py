@@ -228,18 +228,15 @@ def functions_of(code: CodeType) -> list[CodeType]:
     return [f for c in inner for f in ([c] if c.co_flags & inspect.CO_OPTIMIZED else functions_of(c))]
 
 
+def with_inner(code: CodeType) -> list[CodeType]:
+    """A function's code and that of the functions in it: a closure that lives is one of these."""
+    return [code, *(f for c in code.co_consts if isinstance(c, CodeType) for f in with_inner(c))]
+
+
 def _text(code: CodeType) -> tuple[object, ...]:
     """What a code object does, without its line numbers."""
     constants = tuple(_text(c) if isinstance(c, CodeType) else repr(c) for c in code.co_consts)
     return code.co_code, code.co_names, code.co_varnames, code.co_freevars, constants
-
-
-def _pairs(old: CodeType, new: CodeType) -> Iterator[tuple[CodeType, CodeType]]:
-    """A function's code and the mutant's, and those of the functions that it makes, which may live since they were imported."""
-    yield old, new
-    inner = [[c for c in code.co_consts if isinstance(c, CodeType)] for code in (old, new)]
-    for pair in zip(*inner) if len(inner[0]) == len(inner[1]) else ():
-        yield from _pairs(*pair)
 
 
 class Mutants:
@@ -252,10 +249,10 @@ class Mutants:
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         self.items = {item.nodeid: item for item in session.items}
-        self.functions: dict[tuple[str, str, int], list[FunctionType]] = defaultdict(list)
+        self.functions: dict[tuple[str, CodeType], list[FunctionType]] = defaultdict(list)
         for f in gc.get_objects():
             if isinstance(f, FunctionType):
-                self.functions[f.__code__.co_filename, f.__code__.co_qualname, f.__code__.co_firstlineno].append(f)
+                self.functions[f.__code__.co_filename, f.__code__].append(f)
         gc.freeze()  # it stays shared with what is forked
 
     @pytest.hookimpl(tryfirst=True)
@@ -287,31 +284,32 @@ class Mutants:
         codes = [functions_of(compile(text, name, "exec")) for text in ((ROOT / path).read_text(encoding="utf-8"), source)]
         changed = [(a, b) for a, b in zip(*codes) if _text(a) != _text(b)]
         if len(codes[0]) == len(codes[1]) and len(changed) == 1:
-            put = [(f, new) for old, new in _pairs(*changed[0]) for f in self.functions[name, old.co_qualname, old.co_firstlineno]]
-            if put and all(f.__code__.co_freevars == new.co_freevars for f, new in put):
-                return self._forked(put, path, line)
+            old, new = map(with_inner, changed[0])
+            found = [(f, b) for a, b in zip(old, new) for f in self.functions.get((name, a), [])]
+            if found and len(old) == len(new) and all(f.__code__.co_freevars == b.co_freevars for f, b in found):
+                return self._forked(found, path, line)
         return self._imported(path, line if changed else None, source)
 
     def _tests(self, path: Path, line: int | None) -> list[str]:
         return [test for test in tests_of(path, self.covering(path, line)) if test in self.items]
 
-    def _forked(self, put: list[tuple[FunctionType, CodeType]], path: Path, line: int) -> str:
-        """With other code for a function that is imported, and for those that it has made."""
+    def _forked(self, found: list[tuple[FunctionType, CodeType]], path: Path, line: int) -> str:
+        """With other code for functions that are imported."""
         items = [self.items[test] for test in self._tests(path, line)]
         child = os.fork()
         if child == 0:
             try:
-                os._exit(self._run(put, items))
+                os._exit(self._run(found, items))
             finally:
                 os._exit(1)
         return _result(os.waitpid(child, 0)[1])
 
-    def _run(self, put: list[tuple[FunctionType, CodeType]], items: list[pytest.Item]) -> int:
+    def _run(self, found: list[tuple[FunctionType, CodeType]], items: list[pytest.Item]) -> int:
         _limited(self.given.limit)
         null = os.open(os.devnull, os.O_RDWR)
         for stream in (0, 1, 2):
             os.dup2(null, stream)
-        for f, code in put:
+        for f, code in found:
             f.__code__ = code
         tla.cache_clear()
         for item, following in zip(items, [*items[1:], None]):
