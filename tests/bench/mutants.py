@@ -196,18 +196,20 @@ def by_line(covered: Path) -> Callable[[Path, int | None], Tests]:
 
     def tests(path: Path, line: int | None) -> Tests:
         out: Tests = defaultdict(list)
-        for row in (rows[k] for k in lines.get(f"{path}:{line}") or lines[str(path if line else path.parent)]):
+        near = lines.get(f"{path}:{line}") or lines[str(path)]
+        for row in (rows[k] for k in (near if line else lines[str(path.parent)])):
             out[row["test"].partition("::")[0]].append((row["seconds"], row["test"]))
-        return {file: out[file] for file in sorted(out, key=lambda f: -len(out[f]) / size[f])}
+        found = Counter(rows[k]["test"].partition("::")[0] for k in near)
+        return {file: out[file] for file in sorted(out, key=lambda f: -found[f] / size[f])}
 
     return tests
 
 
 def tests_of(path: Path, files: Tests) -> list[str]:
     """Tests in the order to run them: of each file the quick ones; the module's own and files of its name first."""
-    words, left = {path.stem, path.parent.name}, float(OF_ALL)
+    left = float(OF_ALL)
     out: list[str] = []
-    for file in sorted(files, key=lambda f: (f != str(path), not any(w in f for w in words))):
+    for file in sorted(files, key=lambda f: (f != str(path), path.stem not in f)):
         seconds = 0.0
         for cost, test in sorted(files[file]):
             if seconds and seconds + cost > min(OF_A_FILE, left):
