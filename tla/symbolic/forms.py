@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterator
 
 from . import factoring, tree
+from .evaluate import sample
 from .poly import ONE, ZERO, Atom, Poly, Symbol, atom, exact, leading, number, one_of, split, without
 from .proofs import is_positive, least
 from .rules import Rule, floor_div
@@ -171,10 +172,18 @@ def _readings(q: Atom, a: Poly, b: Poly) -> Iterator[tuple[Poly, Poly, int]]:
             continue
         for part in (x, *(one_of(f) for f in x.atoms if f.kind == "//")):
             for y in (part, -part):
+                if not _may_be(q, y, d):
+                    continue
                 value = floor_div(y, d)
                 if value in (target, -target):
                     yield y, d, 1 if value == target else -1
                     break
+
+
+def _may_be(q: Atom, x: Poly, d: Poly) -> bool:
+    """Whether x//d may be q or -q: at a sample place it is, or it has no value there."""
+    value, num, den = sample(one_of(q)), sample(x), sample(d)
+    return value is None or num is None or not den or num // den in (value, -value)
 
 
 def _flipped(q: Atom, a: Poly, b: Poly) -> Iterator[Poly]:

@@ -36,7 +36,7 @@ class Atom:
     scope   the symbols in it, and in the bounds of these
     """
 
-    __slots__ = ("__weakref__", "args", "ends", "key", "kind", "level", "place", "scope", "size", "tree")
+    __slots__ = ("__weakref__", "args", "ends", "key", "kind", "level", "place", "sample", "scope", "size", "tree")
 
     kind: str
     args: tuple[Any, ...]
@@ -50,6 +50,7 @@ class Atom:
     def __init__(self) -> None:
         self.tree = None  # what forms.shown makes, once it has
         self.ends: Any = None  # what proofs.ends finds, once it has
+        self.sample: Any = ...  # what evaluate.sample finds, once it has
 
     def __repr__(self) -> str:
         return self.key
