@@ -136,6 +136,8 @@ def too_large(size: int, level: int = 0) -> RangeError:
 
 def order(m: Mono) -> tuple[Any, ...]:
     """Monomials in the order of their levels, then of names; the constant is last."""
+    if len(m) == 1:  # as most are
+        return (False, m[0].level, [m[0].key])
     return (not m, max([a.level for a in m]) if m else 0, [a.key for a in m])
 
 
@@ -243,7 +245,15 @@ class Poly:
         return Poly({m: -c for m, c in self.terms.items()})
 
     def __sub__(self, other: Poly) -> Poly:
-        return poly([(m, -c) for m, c in other.terms.items()], self.terms) if other.terms else self
+        if not other.terms:
+            return self
+        out = dict(self.terms)
+        for m, c in other.terms.items():
+            if total := out.get(m, 0) - c:
+                out[m] = total
+            else:
+                del out[m]
+        return Poly(out)
 
     def __mul__(self, other: Poly) -> Poly:
         if len(self.terms) * len(other.terms) > 10 * MAX_TERMS:

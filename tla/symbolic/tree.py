@@ -63,10 +63,11 @@ def product(c: int, factors: Iterable[Tree]) -> Tree:
     """c times the factors: products in it made flat, a number last."""
     flat: list[Tree] = []
     for f in factors:
-        flat += f.args if f.op == "*" else (f,)
-    for f in [f for f in flat if f.op == "n"]:
-        flat.remove(f)
-        c *= f.args[0]
+        for t in f.args if f.op == "*" else (f,):
+            if t.op == "n":
+                c *= t.args[0]
+            else:
+                flat.append(t)
     if c == 0 or not flat:
         return number(c)
     if c < 0:
