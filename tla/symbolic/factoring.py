@@ -6,7 +6,6 @@ Sizes are written by their own names: of a size N that 16 divides, 16*n is N, an
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable
 
 from . import tree
@@ -81,14 +80,15 @@ class Sums:
     def factors(self, terms: dict[Mono, int]) -> list[tuple[Atom | None, int]]:
         """The factors, atoms or numbers, that two terms or more share, the one that saves most first."""
         saved: dict[tuple[Atom | None, int], int] = {}
-        for a, count in Counter([a for m in terms for a in {*m}]).items():
-            if count > 1:
+        atoms = [a for m in terms for a in {*m}]
+        for a in {*atoms}:
+            if (count := atoms.count(a)) > 1:
                 saved[a, 1] = (count - 1) * (self.price(a).cost[0] + 1)
-        coefficients = terms.values()
-        for g, whole in Counter([abs(c) for m, c in terms.items() if m]).items():  # a number alone saves nothing
-            if g > 1 and sum([c % g == 0 for c in coefficients]) > 1:
-                saved[None, g] = whole - 1
-        if max(coefficients) < 0:
+        sizes = [abs(c) for m, c in terms.items() if m]  # to take out a number that stands alone saves nothing
+        for g in {*sizes}:
+            if g > 1 and sum([c % g == 0 for c in terms.values()]) > 1:
+                saved[None, g] = sizes.count(g) - 1
+        if max(terms.values()) < 0:
             saved[None, -1] = len(terms)
         return sorted(saved, key=lambda f: (-saved[f], f[1], f[0].key if f[0] else "")) if len(saved) > 1 else [*saved]
 

@@ -201,9 +201,9 @@ class Poly:
     @property
     def const(self) -> int | None:
         """Its value, if it is a number."""
-        if not self.terms:
-            return 0
-        return self.terms.get(()) if len(self.terms) == 1 else None
+        if len(self.terms) > 1:
+            return None
+        return self.terms.get(()) if self.terms else 0
 
     @once
     def atoms(self) -> tuple[Atom, ...]:
@@ -256,8 +256,6 @@ class Poly:
         return Poly(out)
 
     def __mul__(self, other: Poly) -> Poly:
-        if len(self.terms) * len(other.terms) > 10 * MAX_TERMS:
-            raise too_large(len(self.terms) * len(other.terms))
         if len(other.terms) == 1:
             self, other = other, self
         if len(self.terms) == 1:
@@ -265,6 +263,8 @@ class Poly:
             if not m:
                 return other.scale(c)
             return Poly({times(m, n): c * d for n, d in other.terms.items()})
+        if len(self.terms) * len(other.terms) > 10 * MAX_TERMS:
+            raise too_large(len(self.terms) * len(other.terms))
         return poly((times(m, n), c * d) for m, c in self.terms.items() for n, d in other.terms.items())
 
     def scale(self, c: int) -> Poly:
