@@ -71,13 +71,13 @@ def _searched(p: Poly) -> tuple[Poly, list[str]]:
     cost = price.of(p).cost
     found, seen, level, tried = (p, 0), {p}, 0, 0
     while tried < MOST_TERMS and _is_searched(p):
-        new_forms = [(move, q) for move, q in _moves(p) if q not in seen and price.at_least(q) <= cost[0]]
-        tried += sum(len(q.terms) for _move, q in new_forms)
-        new, k = price.cheapest([q for _move, q in new_forms], cost)
+        new_forms = [(low, move, q) for move, q in _moves(p) if q not in seen and (low := price.at_least(q)) <= cost[0]]
+        tried += sum([len(q.terms) for _low, _move, q in new_forms])
+        new, k = price.cheapest([(low, q) for low, _move, q in new_forms], cost)
         level = 0 if new < cost else level + 1
         if k is None or level > PATIENCE:
             break
-        move, p = new_forms[k]
+        _low, move, p = new_forms[k]
         seen.add(p)
         taken.append(move)
         if new < cost:
@@ -114,13 +114,16 @@ class _Prices:
                     p, found = form, cheaper
         return found
 
-    def cheapest(self, forms: list[Poly], cost: Cost) -> tuple[Cost, int | None]:
-        """The least cost, and the first form that has it; None where all cost more than `cost`. What must cost more is passed over."""
+    def cheapest(self, forms: list[tuple[int, Poly]], cost: Cost) -> tuple[Cost, int | None]:
+        """The least cost, and the first form that has it; None where all cost more than `cost`. What must cost more is passed over.
+
+        forms   each with a weight that it is not below
+        """
         found = None
-        for low, k in sorted((self.at_least(p), k) for k, p in enumerate(forms)):
+        for low, k in sorted([(low, k) for k, (low, _p) in enumerate(forms)]):
             if low > cost[0]:
                 break
-            new = self.of(forms[k]).cost
+            new = self.of(forms[k][1]).cost
             if new < cost or (new == cost and (found is None or k < found)):
                 cost, found = new, k
         return cost, found
