@@ -235,7 +235,7 @@ def _all_absorbed(q: Atom, a: Poly, b: Poly) -> Iterator[Poly]:
 def _quotient(b: Poly, a: Poly) -> Poly:
     """The terms of b that the leading term of a divides, divided by it."""
     lead, c = leading(a)
-    return Poly({left: k // c for m, k in b if k % c == 0 and (left := without(m, lead)) is not None})
+    return Poly({left: k // c for m, k in b.terms.items() if k % c == 0 and (left := without(m, lead)) is not None})
 
 
 #: What writes a*q + b in other ways, for a division q: apply(q, a, b) gives them.

@@ -330,6 +330,9 @@ def split(p: Poly, a: Atom) -> tuple[Poly, Poly]:
 
 def leading(p: Poly) -> tuple[Mono, int]:
     """The term that division goes by: of the most factors, then the first, an order that products keep."""
+    if len(p.terms) == 1:
+        (term,) = p.terms.items()
+        return term
     return min(p.terms.items(), key=lambda t: (-len(t[0]), [a.place for a in t[0]]))
 
 
