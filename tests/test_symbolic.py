@@ -529,6 +529,9 @@ def test_what_prints_reads_back(text):
         ("M N", [M, N], 2),
         ("M$", [M], 1),
         ("M*99999999999999999999", [M], 2),
+        ("M*9223372036854775808", [M], 2),
+        ("M*10000000000000000000", [M], 2),
+        ("M*" + "9" * 5000, [M], 2),
         ("(" * 100 + "M", [M], 64),
         ("(" * 100 + "M" + ")*1" * 100, [M], 64),
         ("__import__('os')", [M], 0),
@@ -540,6 +543,21 @@ def test_bad_expressions_have_a_place(text, symbols, where):
     with pytest.raises(ParseError) as caught:
         parse(text, symbols=symbols)
     assert caught.value.position == where
+
+
+@pytest.mark.parametrize("n", [2**63 - 1, 10**18, 10])
+def test_numbers_up_to_64_bits_are_read_however_many_zeros_they_begin_with(n):
+    for zeros in (0, 1, 19, 20, 5000):
+        digits = "0" * zeros + str(n)
+        assert parse(f"M*{digits}", symbols=[M]) == M * n
+        assert [parse(x) for x in (digits, f"_{digits}", f"-{digits}", f"_-{digits}")] == [n, n, -n, -n]
+    assert parse(str(-(2**63))) == -(2**63)
+    assert parse("0" * 5000) == 0
+    for digits in (2**63, 10**19, 2**64, 10**20, 10**5 * n + 10**22):
+        with pytest.raises(ParseError):
+            parse(str(digits))
+        with pytest.raises(ParseError):
+            parse(str(-digits - 1))
 
 
 def test_symbols_of_parse():
