@@ -315,6 +315,15 @@ REFUSED = {
 }
 
 
+@pytest.mark.parametrize("coord", [(), (0,), (0, 0, 0), ((0, 0), 0), (0, (0,)), ((0,), 0, 0)])
+def test_a_coordinate_of_a_mode_has_its_profile(coord):
+    whole = MakeTensor(np.arange(32), parse("((_4,_4),_2):((_1,_4),_16)"))
+    for t in (whole, GetTile(whole, (8, 0), (8, 2))):
+        assert t[(1, 1), 0] == t[5, 0]
+        with pytest.raises(tla.RankError):
+            t[coord, 0]
+
+
 @pytest.mark.parametrize("name", REFUSED)
 def test_refused_with_a_reason(name):
     f, text = REFUSED[name]
