@@ -233,6 +233,12 @@ def with_inner(code: CodeType) -> list[CodeType]:
     return [code, *(f for c in code.co_consts if isinstance(c, CodeType) for f in with_inner(c))]
 
 
+def _loaded(source: str) -> set[str]:
+    """The names that a module loads when it is imported."""
+    outside = [n for n in ast.parse(source).body if not isinstance(n, (ast.FunctionDef, ast.ClassDef))]
+    return {n.id for part in outside for n in ast.walk(part) if isinstance(n, ast.Name)}
+
+
 def _text(code: CodeType) -> tuple[object, ...]:
     """What a code object does, without its line numbers."""
     constants = tuple(_text(c) if isinstance(c, CodeType) else repr(c) for c in code.co_consts)
@@ -278,7 +284,7 @@ class Mutants:
         print(f"{dict(self.counts)}, of {len(possible)} possible")
         return True
 
-    def _outcome(self, path: Path, line: int, source: str) -> str:
+    def _outcome(self, path: Path, line: int | None, source: str) -> str:
         """Whether one of the tests fails with this source: seen, survived, or past the limit."""
         name = str(ROOT / path)
         codes = [functions_of(compile(text, name, "exec")) for text in ((ROOT / path).read_text(encoding="utf-8"), source)]
@@ -287,13 +293,16 @@ class Mutants:
             old, new = map(with_inner, changed[0])
             found = [(f, b) for a, b in zip(old, new) for f in self.functions.get((name, a), [])]
             if found and len(old) == len(new) and all(f.__code__.co_freevars == b.co_freevars for f, b in found):
-                return self._forked(found, path, line)
+                result = self._forked(found, path, line)
+                if result != "survived" or changed[0][0].co_name not in _loaded((ROOT / path).read_text(encoding="utf-8")):
+                    return result
+                line = None  # it has made a table when its module was imported
         return self._imported(path, line if changed else None, source)
 
     def _tests(self, path: Path, line: int | None) -> list[str]:
         return [test for test in tests_of(path, self.covering(path, line)) if test in self.items]
 
-    def _forked(self, found: list[tuple[FunctionType, CodeType]], path: Path, line: int) -> str:
+    def _forked(self, found: list[tuple[FunctionType, CodeType]], path: Path, line: int | None) -> str:
         """With other code for functions that are imported."""
         items = [self.items[test] for test in self._tests(path, line)]
         child = os.fork()
