@@ -304,7 +304,10 @@ def families(rng):
         x, y = pick(("i", "j", "t * 3", "(t % 4)", "s")), pick(("0", g, f"{g} * j", "t", f"{g} * u"))
         yield "a common factor", f"({g} * {x} * {pick((1, 2, 5))} + {y}) {pick(('//', '%'))} ({g} * {pick(('M', '3', 'N', '4'))})"
     for _k in range(60):
-        a, b = pick(("t", "i", "t // 4", "u + 3", "j % 8", "N", "t * 4")), pick(("t", "7", "i", "t % 8", "16", "u", "M", "8"))
+        a, b = (
+            pick(("t", "i", "t // 4", "u + 3", "j % 8", "N", "t * 4")),
+            pick(("t", "7", "i", "t % 8", "16", "u", "M", "8", "t + u", "i - u")),
+        )
         x = pick((f"min({a}, {b})", f"max({a}, {b})", f"(({a}) ^ ({b}))"))
         yield "ends and bits", f"({x}{pick(('', ' * 4', ' + 1', ' - i'))}){pick(('', ' // 4', ' % 8', ' // M', ' % 16'))}"
 
