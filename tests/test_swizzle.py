@@ -239,7 +239,7 @@ def test_what_changes_the_coordinates_keeps_the_offsets():
 
 @pytest.mark.parametrize("c", [Int[2](), 2, 5], ids=repr)
 def test_a_mode_of_one_element_and_one_of_stride_0_change_no_slice(c):
-    for numbers, (inner, more) in itertools.product(NUMBERS[::4], (("(_8,_8", "(_8,_1"), ("(_8,_8", "(_1,_8"), ("(_8,_4", "(_4,_1"))):
+    for numbers, (inner, more) in itertools.product(NUMBERS[::9], (("(_8,_8", "(_8,_1"), ("(_8,_8", "(_1,_8"), ("(_8,_4", "(_4,_1"))):
         rest, offset = slice_and_offset((c, _), ComposedLayout(Swizzle[numbers](), _0, parse(f"{inner}):{more})")))
         for extent, stride in (("_1", "_3"), ("_1", "_-1"), ("_4", "_0")):
             wider = ComposedLayout(Swizzle[numbers](), _0, parse(f"{inner},{extent}):{more},{stride})"))

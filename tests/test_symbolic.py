@@ -12,6 +12,7 @@ import threading
 
 import numpy as np
 import pytest
+from expressions import value
 
 import tla
 from tla import (
@@ -558,6 +559,14 @@ def test_numbers_up_to_64_bits_are_read_however_many_zeros_they_begin_with(n):
             parse(str(digits))
         with pytest.raises(ParseError):
             parse(str(-digits - 1))
+
+
+@pytest.mark.parametrize("text", ["-M//N", "-M%N", "-7//N*M", "N+-M//3", "-M*N//4", "3-M//N", "-7//2", "-7%4", "-(M)//N%3", "N--M//2"])
+def test_a_minus_binds_as_in_python(text):
+    """-M//N is (-M)//N: what one text means does not depend on who reads it."""
+    read = parse(text, symbols=[M, N])
+    for m, n in itertools.product(range(1, 9), range(1, 5)):
+        assert tla.at(read, {"M": m, "N": n}) == value(text, {"M": m, "N": n})
 
 
 def test_symbols_of_parse():
