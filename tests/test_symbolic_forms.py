@@ -13,10 +13,10 @@ from expressions import count, random_text, samples, value
 
 import tla
 from tla import dim, explain, index, parse, to_python
-from tla.symbolic import forms, rules
-from tla.symbolic.evaluate import folded
+from tla.symbolic import forms, rules, symint
+from tla.symbolic.evaluate import folded, sample
 from tla.symbolic.forms import MOVES
-from tla.symbolic.poly import number
+from tla.symbolic.poly import atom, number, one_of
 
 from night import amount
 
@@ -190,6 +190,32 @@ def test_random_expressions(seed, sizes):
 def test_random_expressions_with_bits_and_ends():
     wrong, _before, _after = fuzzed(3, amount(200, 2000), ("N", "M", "(4*N)"), bits=True)
     assert not wrong
+
+
+def test_a_sample_is_the_value_at_a_place_that_meets_the_facts():
+    r = random.Random(8)
+    for _ in range(40):
+        N = dim("N", multiple_of=r.choice((1, 4)), at_least=r.choice((1, 8)))
+        x = index("x", below=N // 2 + 1, at_least=r.choice((0, -20)))
+        y, z = index("y", below=r.choice((4, 1000))), index("z", below=x + 30)
+        names = {"N": N, "x": x, "y": y, "z": z}
+        text = random_text(r, 4, ("N",), True)
+        expression = eval(text, {"min": tla.min, "max": tla.max}, names)
+        values = {name: size.symbols[0].poly for name, size in names.items()}
+        values = {name: sample(p) for name, p in values.items()}
+        assert all(size.at(values) == values[name] for name, size in names.items())  # or RangeError, for a fact that it breaks
+        assert sample(symint.poly_of(expression)) == value(text, values), (text, values)
+
+
+def test_there_is_no_sample_where_a_range_is_empty_or_a_divisor_is_not_positive():
+    n = dim("n").poly
+    far = index("far", below=dim("n") - 10**6)
+    assert sample(n) is not None
+    assert sample((far + 1).poly) is None
+    for divisor in (n - n, n.scale(-1)):
+        for kind in ("//", "%"):
+            assert sample(one_of(atom(kind, n, divisor))) is None
+    assert sample(one_of(atom("%", number(17), number(5)))) == 2
 
 
 def test_the_form_is_never_longer_than_what_was_written():

@@ -196,18 +196,20 @@ def by_line(covered: Path) -> Callable[[Path, int | None], Tests]:
 
     def tests(path: Path, line: int | None) -> Tests:
         out: Tests = defaultdict(list)
-        for row in (rows[k] for k in lines.get(f"{path}:{line}") or lines[str(path if line else path.parent)]):
+        near = lines.get(f"{path}:{line}") or lines[str(path)]
+        for row in (rows[k] for k in (near if line else lines[str(path.parent)])):
             out[row["test"].partition("::")[0]].append((row["seconds"], row["test"]))
-        return {file: out[file] for file in sorted(out, key=lambda f: -len(out[f]) / size[f])}
+        found = Counter(rows[k]["test"].partition("::")[0] for k in near)
+        return {file: out[file] for file in sorted(out, key=lambda f: -found[f] / size[f])}
 
     return tests
 
 
 def tests_of(path: Path, files: Tests) -> list[str]:
     """Tests in the order to run them: of each file the quick ones; the module's own and files of its name first."""
-    words, left = {path.stem, path.parent.name}, float(OF_ALL)
+    left = float(OF_ALL)
     out: list[str] = []
-    for file in sorted(files, key=lambda f: (f != str(path), not any(w in f for w in words))):
+    for file in sorted(files, key=lambda f: (f != str(path), path.stem not in f)):
         seconds = 0.0
         for cost, test in sorted(files[file]):
             if seconds and seconds + cost > min(OF_A_FILE, left):
@@ -229,6 +231,12 @@ def functions_of(code: CodeType) -> list[CodeType]:
 def with_inner(code: CodeType) -> list[CodeType]:
     """A function's code and that of the functions in it: a closure that lives is one of these."""
     return [code, *(f for c in code.co_consts if isinstance(c, CodeType) for f in with_inner(c))]
+
+
+def _loaded(source: str) -> set[str]:
+    """The names that a module loads when it is imported."""
+    outside = [n for n in ast.parse(source).body if not isinstance(n, (ast.FunctionDef, ast.ClassDef))]
+    return {n.id for part in outside for n in ast.walk(part) if isinstance(n, ast.Name)}
 
 
 def _text(code: CodeType) -> tuple[object, ...]:
@@ -276,7 +284,7 @@ class Mutants:
         print(f"{dict(self.counts)}, of {len(possible)} possible")
         return True
 
-    def _outcome(self, path: Path, line: int, source: str) -> str:
+    def _outcome(self, path: Path, line: int | None, source: str) -> str:
         """Whether one of the tests fails with this source: seen, survived, or past the limit."""
         name = str(ROOT / path)
         codes = [functions_of(compile(text, name, "exec")) for text in ((ROOT / path).read_text(encoding="utf-8"), source)]
@@ -285,13 +293,16 @@ class Mutants:
             old, new = map(with_inner, changed[0])
             found = [(f, b) for a, b in zip(old, new) for f in self.functions.get((name, a), [])]
             if found and len(old) == len(new) and all(f.__code__.co_freevars == b.co_freevars for f, b in found):
-                return self._forked(found, path, line)
+                result = self._forked(found, path, line)
+                if result != "survived" or changed[0][0].co_name not in _loaded((ROOT / path).read_text(encoding="utf-8")):
+                    return result
+                line = None  # it has made a table when its module was imported
         return self._imported(path, line if changed else None, source)
 
     def _tests(self, path: Path, line: int | None) -> list[str]:
         return [test for test in tests_of(path, self.covering(path, line)) if test in self.items]
 
-    def _forked(self, found: list[tuple[FunctionType, CodeType]], path: Path, line: int) -> str:
+    def _forked(self, found: list[tuple[FunctionType, CodeType]], path: Path, line: int | None) -> str:
         """With other code for functions that are imported."""
         items = [self.items[test] for test in self._tests(path, line)]
         child = os.fork()
