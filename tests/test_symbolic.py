@@ -87,6 +87,21 @@ def test_static_rules():
     assert (N - N, K % 16, M // M) == (0, 0, 1)
 
 
+ABSORBED = {(operator.mul, 0), (operator.mod, 1), (operator.mod, -1), (operator.and_, 0), (operator.or_, -1)}
+
+
+@pytest.mark.parametrize("op", OPERATORS, ids=lambda op: op.__name__)
+def test_which_static_numbers_decide_a_result(op):
+    """Those are static, and no others: x*_0, x % _1, x & _0, x | _-1."""
+    for n in range(-5, 6):
+        if n == 0 and op in (operator.floordiv, operator.mod):
+            continue
+        for y in (n, Int[n]()):
+            found = op(N, y)
+            assert tla.is_static(found) is (type(y) is Int and (op, n) in ABSORBED), (n, found)
+            assert [tla.at(found, {"N": k}) for k in range(1, 9)] == [op(k, n) for k in range(1, 9)]
+
+
 def test_equality_is_structural_and_hash_agrees():
     assert M + N == N + M
     assert hash(M + N) == hash(N + M)
