@@ -315,6 +315,14 @@ REFUSED = {
 }
 
 
+@pytest.mark.parametrize("coord", [(), (0,), (0, 0, 0), ((0, 0), 0), (0, (0,)), ((0,), 0, 0)])
+def test_a_coordinate_of_a_mode_has_its_profile(coord):
+    t = MakeTensor(np.arange(8), parse("((_2,_2),_2):((_1,_2),_4)"))
+    assert t[(1, 1), 0] == 3
+    with pytest.raises(tla.RankError):
+        t[coord, 0]
+
+
 @pytest.mark.parametrize("name", REFUSED)
 def test_refused_with_a_reason(name):
     f, text = REFUSED[name]
