@@ -463,6 +463,12 @@ def test_a_copy_fills_the_corner_of_a_larger_tile():
     for target in (tla.MakeTensor[np.float16](MakeLayout[half, zN](16, 48)), tla.MakeTensor[np.float16](MakeLayout(2000))):
         with pytest.raises(tla.RankError):
             tla.copy(small, target, corner=True)
+    square = tla.MakeTensor(np.zeros(64), tla.Layout((8, 8), (8, 1)))
+    for extents in ((9, 2), (4,), (0, 4)):  # it is no larger in each mode, or there is nothing to write
+        with pytest.raises(tla.RankError, match="valid elements"):
+            tla.copy(np.ones(extents), square, corner=True)
+    tla.copy(np.ones((8, 8)), square, corner=True)
+    assert square.data.sum() == 64
 
 
 def test_what_scales_are_asked_by_name():
