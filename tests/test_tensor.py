@@ -317,10 +317,11 @@ REFUSED = {
 
 @pytest.mark.parametrize("coord", [(), (0,), (0, 0, 0), ((0, 0), 0), (0, (0,)), ((0,), 0, 0)])
 def test_a_coordinate_of_a_mode_has_its_profile(coord):
-    t = MakeTensor(np.arange(8), parse("((_2,_2),_2):((_1,_2),_4)"))
-    assert t[(1, 1), 0] == 3
-    with pytest.raises(tla.RankError):
-        t[coord, 0]
+    whole = MakeTensor(np.arange(32), parse("((_4,_4),_2):((_1,_4),_16)"))
+    for t in (whole, GetTile(whole, (8, 0), (8, 2))):
+        assert t[(1, 1), 0] == t[5, 0]
+        with pytest.raises(tla.RankError):
+            t[coord, 0]
 
 
 @pytest.mark.parametrize("name", REFUSED)

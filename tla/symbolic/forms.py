@@ -168,8 +168,11 @@ def _readings(q: Atom, a: Poly, b: Poly) -> Iterator[tuple[Poly, Poly, int]]:
     target = one_of(q)
     divisions = [f for f in b.atoms if f.kind == "//"]
     for k in dict.fromkeys([split(b, f)[0] for f in divisions]) if len(divisions) <= MOST_READ else ():
-        d, x = exact(a, k), _quotient(b, k)
-        if d is None or not q.scope <= x.scope | d.scope:  # no rule brings in a symbol
+        d = exact(a, k)
+        if d is None or d.const in (1, -1):  # y//1 is a part of b, and q is in none
+            continue
+        x = _quotient(b, k)
+        if not q.scope <= x.scope | d.scope:  # no rule brings in a symbol
             continue
         if (low := least(d)) is None or (low < 1 and not is_positive(d := -d)):
             continue
