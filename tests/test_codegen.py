@@ -18,6 +18,7 @@ from tla import (
     MakeLayout,
     MakeTensor,
     Swizzle,
+    Unproven,
     _2,
     _3,
     _4,
@@ -334,6 +335,23 @@ def test_integers_that_are_asked_for(integer, tmp_path):
 
 def static_layout(a):
     return a if isinstance(a, ComposedLayout) else Layout(static(a.shape), static(a.stride))
+
+
+def test_what_has_no_bound_is_taken_to_fit_in_64_bits_alone():
+    """Above that is 64 bits of either kind, below 64 bits with a sign."""
+    up, down = dim("M", at_least=0) * 3, dim("M", at_least=0) * -3
+    for x, fits in ((up, {"int64", "uint64"}), (down, {"int64"})):
+        for integer in ("int32", "int64", "uint32", "uint64"):
+            if integer in fits:
+                assert f"{integer}_t offset" in emit(x, "c", integer=integer, name="offset")
+            else:
+                with pytest.raises(Unproven, match="it is not known whether"):
+                    emit(x, "c", integer=integer)
+
+
+def test_six_coordinates_have_letters_and_more_have_numbers():
+    for rank, names in ((1, "i"), (5, "i, j, k, l, m"), (6, "i, j, k, l, m, n"), (7, "c0, c1, c2, c3, c4, c5, c6")):
+        assert f"def offset({names})" in emit(MakeLayout((Int[2](),) * rank), "python")
 
 
 def test_masks_of_unsigned_integers(tmp_path):

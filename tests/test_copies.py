@@ -3,6 +3,7 @@
 import ctypes
 import itertools
 import random
+import re
 import subprocess
 
 import compiled
@@ -295,6 +296,14 @@ def test_texts_say_what_they_rest_on():
 def test_runs_are_moved_as_one(source, destination, expected):
     text = emit_copy(parse(source), parse(destination), element=16)
     assert expected in text if "memcpy" in expected or "sizeof" in expected else "for" in text
+
+
+@pytest.mark.parametrize("bits", range(7))
+def test_the_longest_run_of_a_swizzle_is_moved_as_one(bits):
+    """Sw<1,M,1> keeps 2**M elements side by side: they are moved at once, up to 64."""
+    text = emit_copy(parse("(_4,_256):(_256,_1)"), parse(f"Sw<1,{bits},1> o _0 o (_4,_256):(_256,_1)"), element=16)
+    assert re.findall(r"(\d+) \* sizeof", text) == ([str(2**bits)] if bits else [])
+    assert f"k1 < {256 >> bits};" in text
 
 
 def test_texts(golden):

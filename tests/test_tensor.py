@@ -310,8 +310,21 @@ REFUSED = {
     "a slice of a tensor": (lambda: tla.slice_and_offset((1, _), whole()), "give its .layout"),
     "a tile of a layout": (lambda: GetTile(R, (0, 0), (2, 2)), "GetTile of a Layout"),
     "a partition of a list": (lambda: local_tile([1], (1,), (0,)), "local_tile of a list"),
+    "a layout and no buffer": (lambda: tla.make_tensor(R), "make_tensor of a layout alone"),
+    "a layout for a buffer": (lambda: tla.make_tensor(R, (4,)), "make_tensor of a layout alone"),
+    "an integer and no layout": (lambda: tla.make_tensor(5), "make_tensor of a layout alone"),
+    "a coordinate and no layout": (lambda: tla.make_tensor((2, 3)), "make_tensor of a layout alone"),
     "like of no type": (lambda: tla.MakeTensorLike[tla.ascend.zN](None, MakeTensor(None, R)), "write MakeTensorLike[zN, half](...)"),
 }
+
+
+@pytest.mark.parametrize("coord", [(), (0,), (0, 0, 0), ((0, 0), 0), (0, (0,)), ((0,), 0, 0)])
+def test_a_coordinate_of_a_mode_has_its_profile(coord):
+    whole = MakeTensor(np.arange(32), parse("((_4,_4),_2):((_1,_4),_16)"))
+    for t in (whole, GetTile(whole, (8, 0), (8, 2))):
+        assert t[(1, 1), 0] == t[5, 0]
+        with pytest.raises(tla.RankError):
+            t[coord, 0]
 
 
 @pytest.mark.parametrize("name", REFUSED)

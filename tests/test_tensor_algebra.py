@@ -243,6 +243,22 @@ def test_lexicographic_orders():
         tla.lex_less(1, (1, 2))
 
 
+def test_lexicographic_orders_of_sizes_that_are_not_known():
+    """True, False or None: what holds for all values, for none, or for some. Each mode has a size of its own."""
+    i, j = tla.index("i", 2), tla.index("j", 2)
+    pairs = [*itertools.product((0, 1, i, i + 1), (0, 1, j))]
+    at = {x: [[int(tla.at(n, {"i": u, "j": v})) for n in x] for u in range(2) for v in range(2)] for x in pairs}
+    orders = {
+        tla.lex_less: lambda x, y: x < y,
+        tla.lex_leq: lambda x, y: x <= y,
+        tla.colex_less: lambda x, y: x[::-1] < y[::-1],
+        tla.colex_leq: lambda x, y: x[::-1] <= y[::-1],
+    }
+    for (a, b), (f, holds) in itertools.product(itertools.product(pairs, pairs), orders.items()):
+        answers = set(map(holds, at[a], at[b]))
+        assert f(a, b) is (answers.pop() if len(answers) == 1 else None), (f.__name__, a, b)
+
+
 def test_domain_offset():
     t = MakeTensor(np.arange(48), parse("((2,4),6):((1,12),2)"))
     for start in itertools.product(range(8), range(6)):

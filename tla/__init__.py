@@ -63,10 +63,10 @@ if not TYPE_CHECKING:  # `__all__` too comes with the first name
             return import_module(f"tla.{name}")
         if name.startswith("__") and name != "__all__":
             raise AttributeError(f"module 'tla' has no attribute {name!r}")
-        value = getattr(_names, name)
-        if "__all__" not in globals():  # the others come with the first
-            globals().update({n: x for n, x in vars(import_module("tla.names")).items() if n == "__all__" or not n.startswith("__")})
-        return globals().setdefault(name, value) if name in _names._MODULE_OF else value
+        value, loaded = getattr(_names, name), vars(import_module("tla.names"))
+        if name in loaded:  # the others that it has come with it; a literal, like _48, is made each time
+            globals().update({n: x for n, x in loaded.items() if n == "__all__" or not n.startswith("__")})
+        return value
 
     def __dir__():
         return [*globals(), *_PACKAGES, *_names.__all__]

@@ -383,7 +383,7 @@ if not TYPE_CHECKING:  # a name that is not there is an error for type checkers 
 
     def __getattr__(name):
         if name in _MODULE_OF:
-            return getattr(import_module(_MODULE_OF[name]), name)
+            return globals().setdefault(name, getattr(import_module(_MODULE_OF[name]), name))
         literal = static_literal(name)
         if literal is None:
             raise AttributeError(f"module 'tla' has no attribute {name!r}")

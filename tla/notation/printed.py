@@ -175,7 +175,7 @@ class _Type:
 
     def type(self, depth: int = 0) -> str:
         if depth > 64:
-            raise RankError("types nested more than 64 deep", "a layout", "flatten it")
+            raise RankError("types nested more than 64 deep", "at most 64 levels", "print the layout with its shape and stride flattened")
         name = self.next().rpartition("::")[2]
         arguments: list[str] = []
         if self.at < len(self.tokens) and self.tokens[self.at] == "<":

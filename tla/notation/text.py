@@ -18,7 +18,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ..core.arrays import INT64_MAX, INT64_MIN
+from ..core.arrays import INT64_MAX, INT64_MIN, int64_of
 from ..core.basis import E
 from ..core.brackets import closing
 from ..core.cache import plain_memo
@@ -206,14 +206,14 @@ class Reader:
                 "an integer like 4 or _4, or a tuple", "give the names it has: parse(text, symbols=[M, N])" if named else ""
             )
         underscore, digits, modes = found.groups()
-        # the length first: int() of a million digits takes its time
-        if len(digits.lstrip("-0")) > 20 or len(digits) > 4000 or not INT64_MIN <= int(digits) <= INT64_MAX:
+        value = int64_of(digits)
+        if value is None:
             raise ParseError(
                 self.text, self.at, f"{digits:.24} does not fit in 64 bits", f"{INT64_MIN} to {INT64_MAX}", "use a smaller one"
             )
         self.at = found.end()
         self.skip_blank()
-        return _along(static(int(digits)) if underscore else int(digits), modes)
+        return _along(static(value) if underscore else value, modes)
 
     def end(self, otherwise: str = "") -> None:
         if self.at < len(self.text):
