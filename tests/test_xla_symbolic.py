@@ -39,8 +39,9 @@ def test_every_layout_of_the_truth_with_names_for_sizes():
             tiles, order = shape.effective_layout.tiles, shape.effective_layout.minor_to_major
             truth = oracle.xla_offsets(dims, order, tiles)
             assert np.array_equal(mine(*np.indices(dims)), truth), (text, dims)
-            index = tuple(rng.randrange(n) for n in dims)
-            assert mine(*index) == truth[index], (text, dims, index)
+            if truth.size:
+                index = tuple(rng.randrange(n) for n in dims)
+                assert mine(*index) == truth[index], (text, dims, index)
             assert mine.origin_shape == dims
             seen[type(layout).__name__] += 1
     assert seen["Layout"] > amount(300, 1500), seen
