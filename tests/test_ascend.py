@@ -188,6 +188,23 @@ def test_tiles_keep_their_tag():
             assert oracle.offsets(found.shape, found.stride) == oracle.offsets(part.shape, part.stride)
 
 
+def test_a_tag_that_sizes_decide_is_not_known():
+    """Three answers: with D below N the rows of (M,N):(D,1) overlap; it is ColumnMajor where M and N are 1. The first tag is named."""
+    M, N, D = tla.dims("M N D")
+    for layout, unknown, first in (
+        (MakeLayout((M, N), (D, 1)), {"RowMajor", "ColumnMajor"}, "RowMajor"),
+        (MakeLayout((M, N), (1, D)), {"RowMajor", "ColumnMajor"}, "RowMajor"),
+        (MakeLayout(((16, 4), (16, 4)), ((16, 256), (1, D))), {"zN", "L0C"}, "zN"),
+        (MakeLayout(((16, M), (16, N)), ((16, 256), (1, D))), {"zN", "zZ", "L0C", "zNUnAlign", "PaddingRowMajor"}, "zN"),
+    ):
+        answers = {name: _fits(tag, layout, half) for name, tag in TAGS.items()}
+        assert {name for name, answer in answers.items() if answer is None} == unknown
+        assert True not in answers.values()
+        with pytest.raises(tla.Unproven, match=f"to know whether it is {first}\n"):
+            recognize(layout, half)
+    assert recognize(MakeLayout((4, D), (D, 1))).tag is ascend.RowMajor  # whatever else it may be
+
+
 def test_no_tag():
     for text in (
         "(4,6):(0,1)",
@@ -446,6 +463,12 @@ def test_a_copy_fills_the_corner_of_a_larger_tile():
     for target in (tla.MakeTensor[np.float16](MakeLayout[half, zN](16, 48)), tla.MakeTensor[np.float16](MakeLayout(2000))):
         with pytest.raises(tla.RankError):
             tla.copy(small, target, corner=True)
+    square = tla.MakeTensor(np.zeros(64), tla.Layout((8, 8), (8, 1)))
+    for extents in ((9, 2), (4,), (0, 4)):  # it is no larger in each mode, or there is nothing to write
+        with pytest.raises(tla.RankError, match="valid elements"):
+            tla.copy(np.ones(extents), square, corner=True)
+    tla.copy(np.ones((8, 8)), square, corner=True)
+    assert square.data.sum() == 64
 
 
 def test_what_scales_are_asked_by_name():

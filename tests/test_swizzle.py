@@ -237,6 +237,16 @@ def test_what_changes_the_coordinates_keeps_the_offsets():
         assert values(f(a)) == [swizzled(4 + f(inner)(i), 2, 1, 3) for i in range(int(tla.size(f(inner))))]
 
 
+@pytest.mark.parametrize("c", [Int[2](), 2, 5], ids=repr)
+def test_a_mode_of_one_element_and_one_of_stride_0_change_no_slice(c):
+    for numbers, (inner, more) in itertools.product(NUMBERS[::9], (("(_8,_8", "(_8,_1"), ("(_8,_8", "(_1,_8"), ("(_8,_4", "(_4,_1"))):
+        rest, offset = slice_and_offset((c, _), ComposedLayout(Swizzle[numbers](), _0, parse(f"{inner}):{more})")))
+        for extent, stride in (("_1", "_3"), ("_1", "_-1"), ("_4", "_0")):
+            wider = ComposedLayout(Swizzle[numbers](), _0, parse(f"{inner},{extent}):{more},{stride})"))
+            found, at = slice_and_offset((c, _, _), wider)
+            assert (type(found), at, getattr(found, "outer", None)) == (type(rest), offset, getattr(rest, "outer", None)), (wider, c)
+
+
 def test_slices_are_right_over_every_swizzle_and_coordinate():
     seen = Counter()
     for numbers in NUMBERS:

@@ -12,6 +12,7 @@ import threading
 
 import numpy as np
 import pytest
+from expressions import value
 
 import tla
 from tla import (
@@ -84,6 +85,21 @@ def test_static_rules():
         assert x == M
     assert type(N - N) is type(K % 16) is type(M // M) is int
     assert (N - N, K % 16, M // M) == (0, 0, 1)
+
+
+ABSORBED = {(operator.mul, 0), (operator.mod, 1), (operator.mod, -1), (operator.and_, 0), (operator.or_, -1)}
+
+
+@pytest.mark.parametrize("op", OPERATORS, ids=lambda op: op.__name__)
+def test_which_static_numbers_decide_a_result(op):
+    """Those are static, and no others: x*_0, x % _1, x & _0, x | _-1."""
+    for n in range(-5, 6):
+        if n == 0 and op in (operator.floordiv, operator.mod):
+            continue
+        for y in (n, Int[n]()):
+            found = op(N, y)
+            assert tla.is_static(found) is (type(y) is Int and (op, n) in ABSORBED), (n, found)
+            assert [tla.at(found, {"N": k}) for k in range(1, 9)] == [op(k, n) for k in range(1, 9)]
 
 
 def test_equality_is_structural_and_hash_agrees():
@@ -558,6 +574,14 @@ def test_numbers_up_to_64_bits_are_read_however_many_zeros_they_begin_with(n):
             parse(str(digits))
         with pytest.raises(ParseError):
             parse(str(-digits - 1))
+
+
+@pytest.mark.parametrize("text", ["-M//N", "-M%N", "-7//N*M", "N+-M//3", "-M*N//4", "3-M//N", "-7//2", "-7%4", "-(M)//N%3", "N--M//2"])
+def test_a_minus_binds_as_in_python(text):
+    """-M//N is (-M)//N: what one text means does not depend on who reads it."""
+    read = parse(text, symbols=[M, N])
+    for m, n in itertools.product(range(1, 9), range(1, 5)):
+        assert tla.at(read, {"M": m, "N": n}) == value(text, {"M": m, "N": n})
 
 
 def test_symbols_of_parse():

@@ -297,3 +297,60 @@ def test_what_each_move_makes_has_the_value_of_what_it_moves():
             for sizes in at:
                 assert number_of(written, sizes) == number_of(p, sizes), (name, p, written)
     assert {move.name for move in MOVES} == set(applied)
+
+
+# ------------------------------------------------------------------------------------------ forms of families of expressions
+
+DIGITS = ["t % 3", "(t + 1) % 7", "i % N", "j % 5", "t // 8 % 3", "(t * 5) % 7", "i * N % (M * N)", "s % 5", "(i + j) % N"]
+
+
+def families(rng):
+    """Index expressions of each kind that the rules and the moves are about, in random numbers: (kind, text)."""
+    pick = rng.choice
+    for _k in range(90):
+        number, more, d = rng.randint(-9, 9), pick(("", "", " + 1", " - 1")), pick((2, 3, 4, 5, 8, "M", "(4 * M)"))
+        yield "digits in a sum", f"({number} * ({pick(DIGITS)}) + {pick('ijtusM')}{more}) {pick(('//', '%'))} {d}"
+    for _k in range(70):
+        d = pick(("(M + 1)", "(M + N)", "(N - 1)", "(M * N + 1)", "(K + M)", "(2 * M + 1)"))
+        whole, rest = pick(("i", "j * u", "2 * i", "u", "M * i")), pick(("i", "j", "u", "t", "i * u", "(i - j)"))
+        yield "a sum as a divisor", f"({whole} * {d} + {rest} + {pick(('0', '1', 't', 'M * i'))}) {pick(('//', '%'))} {d}"
+    for _k in range(40):
+        x = pick(("M", "N", "i", "M * N", "N * i", "t", "K", "N // 4"))
+        up = pick(("15", "7", "3", "1", "31", "M - 1", "N - 1"))
+        yield "rounded up", f"({x} * {pick((1, 1, 2, 3))} + {pick('ij0t')} + {up}) // {pick((16, 8, 4, 2, 32, 'M', 'N'))}"
+    for _k in range(60):
+        inner = f"({pick(('i', 't', 'i * N + j', 'i * 4 + s', 'M * N'))} + {pick((0, 1, 'u'))}) // {pick((2, 4, 3, 'M', 'N'))}"
+        yield "divided twice", f"({pick(('', '', '2 * ', '0 - ', '3 * '))}({inner}) + {pick('tujM')}) // {pick((2, 3, 8, 'M', 'N'))}"
+    for _k in range(50):
+        less = pick(("i", "t", "s", "u", "j", "t % 5", "t // 4"))
+        d = pick((2, 4, 5, "M", "N", "(M * N)"))
+        yield "counted from the end", f"({pick(('M', 'N', '63', '8', 'u', '1'))} - ({less}) * {pick((1, 2, 3))}) {pick(('//', '%'))} {d}"
+    for _k in range(50):
+        g = pick(("M", "2", "N", "6", "K", "M * N"))
+        x, y = pick(("i", "j", "t * 3", "(t % 4)", "s")), pick(("0", g, f"{g} * j", "t", f"{g} * u"))
+        yield "a common factor", f"({g} * {x} * {pick((1, 2, 5))} + {y}) {pick(('//', '%'))} ({g} * {pick(('M', '3', 'N', '4'))})"
+    for _k in range(60):
+        a, b = (
+            pick(("t", "i", "t // 4", "u + 3", "j % 8", "N", "t * 4")),
+            pick(("t", "7", "i", "t % 8", "16", "u", "M", "8", "t + u", "i - u")),
+        )
+        x = pick((f"min({a}, {b})", f"max({a}, {b})", f"(({a}) ^ ({b}))"))
+        yield "ends and bits", f"({x}{pick(('', ' * 4', ' + 1', ' - i'))}){pick(('', ' // 4', ' % 8', ' // M', ' % 16'))}"
+
+
+def test_the_forms_of_families(golden):
+    """Review a change of these lines: no form should take more operations than before. Each has the value of what was written."""
+    rng, lines, title = random.Random(15), [], ""
+    sizes = {"M": dim("M"), "N": dim("N", multiple_of=4), "K": dim("K", at_most=12), "t": index("t", 64), "s": index("s", 8, at_least=-8)}
+    names = {**sizes, "i": index("i", sizes["M"]), "j": index("j", sizes["N"]), "u": index("u", sizes["K"])}
+    for kind, text in families(rng):
+        form = to_python(parse(f"0 + {text}", symbols=names))
+        for _k in range(6):
+            m, n, k = rng.randint(1, 9), 4 * rng.randint(1, 9), rng.randint(1, 12)
+            at = {"M": m, "N": n, "K": k, "i": rng.randrange(m), "j": rng.randrange(n), "u": rng.randrange(k)}
+            at |= {"t": rng.randrange(64), "s": rng.randrange(-8, 8)}
+            assert value(form, at) == value(text, at), (text, form, at)
+        lines += [] if kind == title else [f"\n{kind}"]
+        title = kind
+        lines.append("{0} operations, {1} of them divisions: {text}  ->  {form}".format(*count(form), text=text, form=form))
+    golden("symbolic/forms.txt", "\n".join(lines).lstrip() + "\n")

@@ -903,3 +903,9 @@ def test_the_conflicts_of_an_access_are_marked():
         assert in_ub.figures[0].title == f"{layout}: {title}"
     with pytest.raises(TlaError, match="color_by='bank'"):
         draw(parse("(8,4):(32,1)"), owners=columns)
+
+
+def test_more_than_32_tiles_are_3_colours_apart_down_and_1_across():
+    """Of eight: no two tiles that touch, at a corner either, have one colour."""
+    grid = draw(parse("(6,7):(7,1)"), tile=(1, 1)).figures[0].grids[0]
+    assert [[cell.fill for cell in row] for row in grid.cells] == [[tint((3 * i + j) % 8) for j in range(7)] for i in range(6)]

@@ -75,13 +75,13 @@ class _Reader:
         return value
 
     def sum(self) -> Any:
-        value = -self.product() if self.take("-") else self.product()
+        value = self.product()
         while op := self.take(*_SUM):
             value = _SUM[op](value, self.product())
         return value
 
     def product(self) -> Any:
-        value = self.factor()
+        value = -self.factor() if self.take("-") else self.factor()  # as in Python, -7//2 is (-7)//2
         while op := self.take(*_PRODUCT):
             value = _PRODUCT[op](value, self.factor() if op == "*" else self.divisor())
         return value
@@ -129,7 +129,7 @@ class _Reader:
         return value
 
     def ceiling(self) -> Any:
-        a = -self.product() if self.take("-") else self.product()
+        a = self.product()
         self.expect("/")
         return -(-a // self.divisor())
 
