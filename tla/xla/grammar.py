@@ -25,7 +25,7 @@ from ..core.on_demand import OnDemand
 from ..core.questions import at_most
 from .array_shape import BITS, COMBINE, ArrayLayout, ArrayShape, Split, TileEntry, unchecked_layout, why_not_valid
 from .foreign import array_like
-from .printed_shape import array_at
+from .printed_shape import array_at, printed_shape
 from .shapes import MAX_DEPTH, BufferShape, OpaqueShape, Shape, TokenShape, TupleShape
 
 R = TypeVar("R")
@@ -86,8 +86,8 @@ def parse_shape(text: str, *, symbols: object = None) -> Shape:
             f"a shape of type {type(text).__name__}", "a text such as 'f32[8,128]{1,0:T(8,128)}'", "give its text: str() of a shape"
         )
     require_short(text)
-    if symbols is None and (found := array_at(text, 0)) and found[1] == len(text):
-        return found[0]
+    if symbols is None and (found := printed_shape(text)):
+        return found
     reader = _ShapeReader(text)
     reader.symbols = None if symbols is None else _EXPRESSIONS.names(symbols)
     shape = reader.shape(1)

@@ -101,7 +101,7 @@ class TupleShape:
             kinds = ", ".join(k.__name__ for k in KINDS)
             raise LeafTypeError("a TupleShape of other things than shapes", f"a tuple of {kinds}", "use parse_shape, which reads a text")
         object.__setattr__(self, "elements", tuple(self.elements))
-        object.__setattr__(self, "depth", 1 + max((x.depth for x in self.elements if isinstance(x, TupleShape)), default=0))
+        object.__setattr__(self, "depth", 1 + max([x.depth for x in self.elements if isinstance(x, TupleShape)], default=0))
         if self.depth > MAX_DEPTH:
             raise RangeError(f"{self.depth} levels of tuples", f"at most {MAX_DEPTH}", "put the elements side by side")
 
