@@ -151,3 +151,14 @@ def test_a_size_equals_no_coordinate(other):
             assert "coordinates have no order" in str(refused)
         else:
             assert answers == (None, None)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_divisors_of_either_sign(sign):
+    m, n = dims("M N")
+    for a, b, answer in (
+        *((4, 8 * m, True), (4, 8 * m + 2, False), (4, m, None), (m, m * n, True), (m, m * n + m, True), (m, n, None)),
+        *((2 * m, 4 * m * n, True), (2 * m, m, False), (m, 0 * m, True), (3, 3 * m - 1, False)),
+    ):
+        assert divides(sign * a, b) is answer, (sign * a, b)
+    assert divides(0, m) is divides(0 * m, m) is False
