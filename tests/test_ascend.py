@@ -349,6 +349,10 @@ def test_what_the_types_dispatch_to_is_what_the_headers_said():
         ("((_2,50),70):((_1,_2),100)", ascend.fp8_e8m0, "isMxScaleForColumnMajorB"),
         ("((_16,7),(_2,35)):((_2,70),(_1,_32))", ascend.fp8_e8m0, "isMxScaleForzZ isMxScaleFornN"),
         ("((_16,7),(_2,35)):((_2,70),(_1,_32))", 8, ""),
+        ("(100,(_2,35)):(70,(_1,_2))", 8, ""),
+        ("(100,(_2,35)):(_2,(_1,200))", 8, ""),
+        ("((_2,50),70):((_1,140),_2)", 8, ""),
+        ("((_2,50),70):((_1,_2),100)", 8, ""),
     ],
 )
 def test_each_condition_of_dispatch_counts(layout, element, names):

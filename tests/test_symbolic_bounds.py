@@ -19,6 +19,7 @@ PARTS = [
 FORMS = [
     *(lambda x, y, c: x, lambda x, y, c: x - y, lambda x, y, c: 2 * x + y, lambda x, y, c: x + y - 3, lambda x, y, c: -x - y),
     *(lambda x, y, c: x - 2 * y + 1, lambda x, y, c: c * x - y, lambda x, y, c: 3 - 2 * x, lambda x, y, c: (x + y) // c),
+    *(lambda x, y, c: (c - 2) * x + y, lambda x, y, c: y - (c - 2) * x, lambda x, y, c: (c - 3) * x + c * y),  # of either sign
 ]
 
 
@@ -52,9 +53,9 @@ def test_bounds(cases):
         assert high >= max(values), what
         tight["least"] += low == min(values)
         tight["greatest"] += high == max(values)
-    assert len(cases) == 322
-    assert tight["least"] >= 262
-    assert tight["greatest"] >= 245
+    assert len(cases) == 323
+    assert tight["least"] >= 216
+    assert tight["greatest"] >= 206
 
 
 #: M and N are 1 or more, i < M, j < N, -8 <= s < 8, t < 16: (an expression, what it never falls below, what it never exceeds).
@@ -102,8 +103,8 @@ def test_proofs(cases):
                 false = not always if question == "<=" else not sometimes  # a proof, or an answer for every value
                 assert answer is None or answer is (True if always else False if false else None), (what, question, n)
                 unknown[question] += answer is None and (always or not sometimes)
-    assert unknown["<="] <= 13
-    assert unknown["=="] <= 3
+    assert unknown["<="] <= 22
+    assert unknown["=="] == 0
     assert unknown["2 divides"] == 0
 
 
@@ -150,3 +151,14 @@ def test_a_size_equals_no_coordinate(other):
             assert "coordinates have no order" in str(refused)
         else:
             assert answers == (None, None)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_divisors_of_either_sign(sign):
+    m, n = dims("M N")
+    for a, b, answer in (
+        *((4, 8 * m, True), (4, 8 * m + 2, False), (4, m, None), (m, m * n, True), (m, m * n + m, True), (m, n, None)),
+        *((2 * m, 4 * m * n, True), (2 * m, m, False), (m, 0 * m, True), (3, 3 * m - 1, False)),
+    ):
+        assert divides(sign * a, b) is answer, (sign * a, b)
+    assert divides(0, m) is divides(0 * m, m) is False

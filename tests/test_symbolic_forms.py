@@ -126,6 +126,18 @@ def test_forms(build, form):
     assert str(build(N, x, index("i", dim("M")), index("j", N))) == form
 
 
+@pytest.mark.parametrize("unit", [2, 3, 5])
+def test_a_multiple_is_divided_once(unit):
+    """P//unit is a whole number: rounding it down or up, (P//unit + d - 1)//d, is one division of P."""
+    size = dim("P", multiple_of=unit)
+    for d in (4, 8):
+        for more in range(d):
+            up = more * unit + (unit - 1 if more == d - 1 else 0)
+            form = to_python((size // unit + more) // d)
+            assert form == (f"(P + {up})//{unit * d}" if more else f"P//{unit * d}")
+            assert all(value(form, {"P": unit * n}) == (n + more) // d for n in range(1, 40))
+
+
 def test_what_cancels_is_not_in_the_form():
     M, N = tla.dims("M N")
     i, j, k = index("i", below=M), index("j", below=N), index("k", below=100)
