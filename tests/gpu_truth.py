@@ -1,5 +1,6 @@
 """What the tests of tla.gpu share: the vendors' answers as data, and their inputs made from text."""
 
+import functools
 import json
 from pathlib import Path
 
@@ -37,7 +38,12 @@ def tile(given):
 
 
 def tiled_mma(row):
-    return make_tiled_mma(atom(row["op"]), layout_or_shape(row["thr"]), tile(row["perm"]))
+    return _tiled_mma(row["op"], row["thr"], row["perm"])
+
+
+@functools.cache
+def _tiled_mma(op, threads, permutation):
+    return make_tiled_mma(atom(op), layout_or_shape(threads), tile(permutation))
 
 
 def tiled_copy(row):

@@ -8,6 +8,7 @@ import pytest
 
 import tla
 from tla import ArithmeticTuple, E, Int, RangeError, parse
+from tla.core.arrays import computed
 
 BIG = parse("(_4294967296):(_4294967296)")
 
@@ -84,6 +85,14 @@ def test_arithmetic_of_arrays_is_exact():
         for one, two in itertools.product((a, np.array([a]), np.array(a), np.int64(a)), (b, np.array([b]), np.array(b), np.int64(b))):
             assert np.all(np.equal(tla.mul(one, two), a * b)), (one, two)
             assert np.all(np.equal(tla.add(one, two), a + b)), (one, two)
+
+
+@pytest.mark.parametrize("operation", [operator.floordiv, operator.mod, operator.lt, operator.le, operator.eq])
+def test_quotients_and_comparisons_past_64_bits_are_exact(operation):
+    values = [-(2**63), -(2**63) + 1, -1, 3, 2**63 - 1]
+    for array, n in itertools.product((values, values[1:], [3]), (2**63, 2**63 - 1, -(2**63), -(2**63) - 1, 2**64, -(2**64), -1)):
+        assert computed(operation, np.array(array), n).tolist() == [operation(x, n) for x in array]
+        assert computed(operation, n, np.array(array)).tolist() == [operation(n, x) for x in array]
 
 
 def test_mul_and_add_of_numpy_integers_are_integers():

@@ -142,6 +142,8 @@ def test_an_integer_is_an_element_if_its_value_fits():
     for value in (5, np.int64(5), tla.Int[5]()):
         t[0] = value
         assert t[0] == 5
+    with pytest.raises(tla.LeafTypeError, match="elements of plain bytes"):
+        MakeTensor(np.zeros((2, 3), "V0"))
     wide = MakeTensor(np.zeros(2, np.uint64))
     wide[0] = 2**64 - 1
     assert wide[0] == 2**64 - 1

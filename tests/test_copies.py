@@ -3,6 +3,7 @@
 import ctypes
 import itertools
 import random
+import re
 import subprocess
 
 import compiled
@@ -151,7 +152,7 @@ def random_pairs(seed, count):
 @pytest.mark.parametrize("target", ["c", "cpp", "cuda", "opencl"])
 def test_random_copies(tmp_path, target):
     pairs = Pairs(tmp_path, target)
-    for destination, source in random_pairs(f"copies {target}", amount(120, 250) if target == "c" else amount(40, 80)):
+    for destination, source in random_pairs(f"copies {target}", amount(80, 250) if target == "c" else amount(40, 80)):
         pairs.add(destination, source)
     pairs.run()
 
@@ -199,7 +200,7 @@ def open_layout(rng, sizes):
 def test_random_symbolic_copies(tmp_path, target):
     """Tails, runs and blocks in every order: a run whose end hung on the index of a blocked loop was copied wrong."""
     rng, pairs = random.Random(f"open {target}"), Pairs(tmp_path, target)
-    while len(pairs.texts) < 30:
+    while len(pairs.texts) < amount(16, 60):
         units = {name: rng.choice([1, 2, 4, 16]) for name in "BMN"[: rng.choice([2, 2, 3])]}
         sizes = [dim(name, multiple_of=unit, at_most=rng.choice([None, 640])) for name, unit in units.items()]
         source, destination = open_layout(rng, sizes), open_layout(rng, sizes)
@@ -295,6 +296,14 @@ def test_texts_say_what_they_rest_on():
 def test_runs_are_moved_as_one(source, destination, expected):
     text = emit_copy(parse(source), parse(destination), element=16)
     assert expected in text if "memcpy" in expected or "sizeof" in expected else "for" in text
+
+
+@pytest.mark.parametrize("bits", range(7))
+def test_the_longest_run_of_a_swizzle_is_moved_as_one(bits):
+    """Sw<1,M,1> keeps 2**M elements side by side: they are moved at once, up to 64."""
+    text = emit_copy(parse("(_4,_256):(_256,_1)"), parse(f"Sw<1,{bits},1> o _0 o (_4,_256):(_256,_1)"), element=16)
+    assert re.findall(r"(\d+) \* sizeof", text) == ([str(2**bits)] if bits else [])
+    assert f"k1 < {256 >> bits};" in text
 
 
 def test_texts(golden):

@@ -10,6 +10,6 @@ from night import amount
 
 @pytest.mark.parametrize("grammar", fuzz.GRAMMARS)
 def test_broken_texts_are_read_or_refused(grammar):
-    read, refused = fuzz.fuzz(grammar, cases=amount(5000, 1_000_000), seed=random.randrange(2**32))
-    assert read > 50
-    assert refused > 50
+    read, refused = fuzz.fuzz(grammar, cases=amount(2000, 1_000_000), seed=random.randrange(2**32))
+    assert read > 20
+    assert refused > 20

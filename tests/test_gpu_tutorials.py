@@ -1,5 +1,6 @@
 """CuTe's tutorials on numpy: sgemm_1 over tails, and of all five the indices that are emitted. test_gpu_tiled.py runs the others."""
 
+import functools
 import itertools
 import runpy
 from pathlib import Path
@@ -11,15 +12,20 @@ from tla import Int, local_tile, make_identity_tensor
 from tla.gpu import values_of
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
-SM80, TUTORIALS, SGEMM_1 = (runpy.run_path(str(EXAMPLES / f"gpu_{name}.py")) for name in ("sgemm_sm80", "tutorials", "sgemm_1"))
+KERNELS = ["sgemm_2", "sgemm_sm70", "wgmma_sm90", "sgemm_sm80"]
 M, N, K = 70, 50, 40
+
+
+@functools.cache
+def example(name):
+    return runpy.run_path(str(EXAMPLES / f"gpu_{name}.py"))
 
 
 @pytest.mark.parametrize(("m", "n", "k"), [(9, 8, 5), (1, 9, 4)])
 def test_sgemm_1_over_tails(m, n, k):
     rng = np.random.default_rng(0)
     a, b = (rng.integers(-3, 4, shape).astype(np.float32) for shape in ((m, k), (n, k)))
-    assert (SGEMM_1["sgemm"](a, b) == a @ b.T).all()
+    assert (example("sgemm_1")["sgemm"](a, b) == a @ b.T).all()
 
 
 def functions(texts):
@@ -34,17 +40,20 @@ def functions(texts):
     return call
 
 
-def kernels():
-    for name, kernel in TUTORIALS["TUTORIALS"].items():
-        bm, bn, bk = kernel.tile
-        parts = {"a": kernel.g2s[np.arange(kernel.g2s.threads)].partition_S, "c": kernel.mma[np.arange(kernel.mma.threads)].partition_C}
-        yield name, TUTORIALS["indices"](name, "python"), (bm, bn, bk), parts
-    own, out = (SM80[x][SM80["THREADS"]] for x in ("G2S", "R2G"))
-    yield "sgemm_sm80", SM80["indices"]("python"), (64, 64, 32), {"a": own.partition_S, "c": out.partition_D}
+def kernel(name):
+    """The texts of a kernel's indices, its tile, and the partitions that they are of."""
+    if name == "sgemm_sm80":
+        sm80 = example(name)
+        own, out = (sm80[x][sm80["THREADS"]] for x in ("G2S", "R2G"))
+        return sm80["indices"]("python"), (64, 64, 32), {"a": own.partition_S, "c": out.partition_D}
+    made = example("tutorials")["TUTORIALS"][name]
+    parts = {"a": made.g2s[np.arange(made.g2s.threads)].partition_S, "c": made.mma[np.arange(made.mma.threads)].partition_C}
+    return example("tutorials")["indices"](name, "python"), made.tile, parts
 
 
-@pytest.mark.parametrize(("name", "texts", "tile", "parts"), [*kernels()], ids=lambda x: x if isinstance(x, str) else "")
-def test_the_emitted_indices_are_the_partitions(name, texts, tile, parts):
+@pytest.mark.parametrize("name", KERNELS)
+def test_the_emitted_indices_are_the_partitions(name):
+    texts, tile, parts = kernel(name)
     call, (bm, bn, bk) = functions(texts), (Int[n]() for n in tile)
     for side, function, shape, tiler, where in (
         ("a", "read_a", (M, K), (bm, bk), {"bx": 1, "step": 1}),
@@ -60,8 +69,12 @@ def test_the_emitted_indices_are_the_partitions(name, texts, tile, parts):
             assert bool(call(f"has_{side}", **at)) is (row < shape[0] and column < shape[1])
 
 
+def test_no_tutorial_is_missing():
+    assert {*example("tutorials")["TUTORIALS"]} == {*KERNELS[:-1]}
+
+
 def test_sgemm_1_emits_its_indices():
-    call = functions(SGEMM_1["indices"]("python"))
+    call = functions(example("sgemm_1")["indices"]("python"))
     for t, i, j in itertools.product(range(8), range(2), range(2)):
         row, column = 8 + t % 4 + 4 * i, 4 + t // 4 + 2 * j
         at = {"t": t, "i": i, "j": j, "bx": 1, "step": 1, "M": 11, "K": 6, "N": 9}

@@ -6,7 +6,21 @@ import itertools
 import numpy as np
 import pytest
 
-from tla import GetTile, LeafTypeError, MakeLayout, MakeTensor, RankError, Swizzle, at, composition, dims, parse, xla
+from tla import (
+    ArithmeticTuple,
+    GetTile,
+    LeafTypeError,
+    MakeLayout,
+    MakeTensor,
+    RankError,
+    Swizzle,
+    at,
+    composition,
+    dims,
+    make_tensor,
+    parse,
+    xla,
+)
 from tla.ascend import half, zN
 from tla.codegen import emit_guard, plan
 from tla.codegen.expressions.signature import arguments_of
@@ -90,3 +104,10 @@ def test_bad_input(call, error, part):
     with pytest.raises(error) as caught:
         call()
     assert part in str(caught.value)
+
+
+def test_one_element_is_where_its_tensor_starts():
+    """A tensor of coordinates with one element has no stride: the guard compares its start alone."""
+    text = emit_guard(make_tensor(ArithmeticTuple(3, 2), parse("_1:_0")), "python", "i", below=(4, 9))
+    valid = compiled(text)
+    assert [valid(0, m, n) for m, n in ((4, 3), (4, 2), (3, 3), (3, 2))] == [True, False, False, False]

@@ -6,7 +6,7 @@ import re
 
 from tla import ParseError, xla
 from tla.xla.instruction import printed_instruction
-from tla.xla.printed_shape import array_at
+from tla.xla.printed_shape import array_at, printed_shape
 
 from night import amount
 from truth import DATA, rows
@@ -76,28 +76,31 @@ def test_operands_with_shapes_and_without_percent():
         assert not same(line)
 
 
-# ----------------------------------------------------------------------------------------------------- arrays
+# ----------------------------------------------------------------------------------------------------- shapes
 
 
-def array_by_tokens(text):
-    """The array by the other reader: a blank before '[' is not XLA's."""
-    return answer(xla.parse_shape, text.replace("[", " [", 1))
+def shape_by_tokens(text):
+    """The shape by the other reader: a blank before '[' is not XLA's."""
+    return answer(xla.parse_shape, text.replace("[", " ["))
 
 
-def same_array(text):
-    found = array_at(text, 0)
-    if found is not None and found[1] == len(text):
-        assert found[0] == array_by_tokens(text), text
-        return True
-    return False
+def same_shape(text):
+    found = printed_shape(text)
+    if found is not None:
+        other = shape_by_tokens(text)
+        assert repr(found) == repr(other), text
+        assert found == other
+        assert not isinstance(found, xla.ArrayShape) or array_at(text, 0) == (found, len(text))
+        assert getattr(found, "depth", 0) == getattr(other, "depth", 0), text
+    return found is not None
 
 
 def test_shapes_of_real_programs_and_of_xla():
     specs = sorted({shape for text in TEXTS for shape in xla.shape_texts(text)})
-    assert sum(map(same_array, specs)) > 0.98 * len(specs)
+    assert sum(map(same_shape, specs)) > 0.98 * len(specs)
     for name in ("malformed", "tricky_valid"):
-        sum(same_array(row["spec"]) for row in rows(f"xla/{name}.json"))
-    assert not any(same_array(row["spec"]) for row in rows("xla/malformed.json"))
+        sum(same_shape(row["spec"]) for row in rows(f"xla/{name}.json"))
+    assert not any(same_shape(row["spec"]) for row in rows("xla/malformed.json"))
 
 
 def test_shapes_with_faults():
@@ -110,8 +113,33 @@ def test_shapes_with_faults():
         for _ in range(rng.randrange(1, 3)):
             at = rng.randrange(len(text))
             text = text[:at] + rng.choice(["", *pieces]) + text[at + rng.randrange(2) :]
-        read += bool(text) and same_array(text)
+        read += bool(text) and same_shape(text)
     assert read > 500
+
+
+TUPLES = sorted({text for line in LINES for text in re.findall(r" = (\(.{1,400}?\)) [a-z-]+\(", line)})
+
+
+def test_tuples_of_real_programs_and_of_their_pieces():
+    assert all(map(same_shape, random.Random(4).sample(TUPLES, amount(100, len(TUPLES)))))
+    a, b = "(f32[2]{0}, s32[])", "((pred[], token[]), f32[<=3,2]{1,0:T(8,128)M(1024)})"
+    for text in (f"({a}, {b})", f"(({a}))", f"({b}, s32[4096]{{0:T(1024)SC(0:2048)}})", "(" * 64 + "s32[]" + ")" * 64):
+        assert same_shape(text)
+    for text in (f"{a}, {b}", f"{a})", f"({a}", f"({a}), s32[]", f"s32[], {a}", "()", "(,)", "(s32[],)", "(" * 65 + "s32[]" + ")" * 65):
+        assert not same_shape(text)
+
+
+def test_tuples_with_faults():
+    rng = random.Random(5)
+    pieces = [*"()[]{},:<=", ", ", "/*index=5*/", "/*", "token[]", "()", "<=", "M(8)", "SC(0:1)", "SC(1:2,1)", "E(4)"]
+    read = 0
+    for _ in range(amount(2000, 100_000)):
+        text = rng.choice(TUPLES)
+        for _ in range(rng.randrange(3)):
+            at = rng.randrange(len(text))
+            text = text[:at] + rng.choice(["", *pieces]) + text[at + rng.randrange(2) :]
+        read += same_shape(text)
+    assert 0.35 * amount(2000, 100_000) < read < 0.75 * amount(2000, 100_000)
 
 
 def test_a_line_that_is_not_of_this_form_takes_no_time():

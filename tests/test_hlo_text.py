@@ -76,6 +76,14 @@ def test_an_instruction_that_never_ends_hides_no_other():
     assert ([x.instruction.name for x in found], errors) == (["a", "b"], [])
 
 
+@pytest.mark.parametrize("opcode", ["copy", "all-reduce", "copy-start"])
+def test_an_operation_that_is_cut_before_its_bracket_is_reported_once(opcode):
+    """The line behind it may belong to it: that is no error of its own."""
+    found, errors = read(f"ENTRY %m {{\n  %a = f32[3] parameter(0)\n  %b = f32[3] {opcode}\n  (%a)\n  %c = f32[3] copy(%a)\n}}\n")
+    assert [x.instruction.name for x in found] == ["a", "c"]
+    assert [e.reason.what.split(":")[0] for e in errors] == ["line 3"]
+
+
 def test_long_continuations_take_no_time():
     many = 100_000
     for tail in ("x,\n" * many, "\n" * many, "(\n" * many, "k=1,\n" * many):

@@ -1,6 +1,7 @@
 """The house style, where it can be counted: ceilings that may only go down. docs/contributing.md says why."""
 
 import ast
+import functools
 import re
 from pathlib import Path
 
@@ -9,12 +10,16 @@ import pytest
 import tla
 
 FILES = sorted(Path(tla.__file__).parent.rglob("*.py"))
-TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in FILES}
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 #: This share of annotations may be a bare Any, at most: kinds have names (IntLike, IntTupleLike, CoordLike, AnyLayout ...), what is checked is an object.
 MOST_ANY = 0.14
 #: A longer file has more than one idea.
 MOST_LINES = 500
+
+
+@functools.cache
+def trees():
+    return {path: ast.parse(path.read_text(encoding="utf-8")) for path in FILES}
 
 
 def annotations(function):
@@ -25,7 +30,7 @@ def annotations(function):
 
 
 def functions():
-    return [(path, node) for path, tree in TREES.items() for node in ast.walk(tree) if isinstance(node, FUNCTIONS)]
+    return [(path, node) for path, tree in trees().items() for node in ast.walk(tree) if isinstance(node, FUNCTIONS)]
 
 
 def test_any_is_named():
@@ -41,7 +46,7 @@ def test_files_have_one_idea(path):
 def test_docstrings_begin_with_what_the_thing_is():
     """With its noun or verb, and no clause; of what answers a question, with Whether."""
     clause = re.compile(r"(What|How|Where|Of|Which|Why|That)\b")
-    documented = [(p, n) for p, tree in TREES.items() for n in ast.walk(tree) if isinstance(n, (ast.Module, ast.ClassDef, *FUNCTIONS))]
+    documented = [(p, n) for p, tree in trees().items() for n in ast.walk(tree) if isinstance(n, (ast.Module, ast.ClassDef, *FUNCTIONS))]
     texts = [(path, ast.get_docstring(node) or "") for path, node in documented]
     assert len(texts) > 3000
     found = [(path.name, text.split("\n")[0]) for path, text in texts if clause.match(text)]

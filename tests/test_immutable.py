@@ -91,6 +91,17 @@ def test_a_record_with_another_field_is_checked():
         xla.TupleShape()._replace(depth=3)
 
 
+def test_every_record_is_frozen():
+    """All dataclasses but those that are filled step by step, while a program is read or a picture painted."""
+    made = {x for module, _path in modules() for x in vars(module).values() if isinstance(x, type) and "__dataclass_params__" in vars(x)}
+    assert {f"{x.__module__}.{x.__name__}" for x in made if not x.__dataclass_params__.frozen} == {
+        "tla.xla.flow.Flow",
+        "tla.xla.flow.Value",
+        "tla.viz.placement.Canvas",
+    }
+    assert len(made) > 80
+
+
 # ------------------------------------------------------------------------------------------------ caches
 
 

@@ -522,6 +522,9 @@ def test_left_inverses_of_swizzles_on_both_sides_of_65536(n):
             found = tla.left_inverse(a)
             assert np.array_equal(found(a(places)), places), a
             assert found.is_static is inner.startswith("(_")
+    for rows in (2 * n, 256):  # as many places as bits of the largest offset say, and no more
+        a = parse(f"Sw<3,4,3> o _0 o (_512,_{rows}):(_{rows},_1)")
+        assert tla.size(tla.left_inverse(a)) == 1 << (512 * rows - 1).bit_length()
 
 
 def test_carries_that_cancel_for_ever_are_tried_65536_times():

@@ -128,6 +128,15 @@ def test_the_error_of_composition_names_stride_extent_and_numbers_that_do():
     )
 
 
+def test_the_error_of_composition_names_modes_as_they_are_merged():
+    for text, where in [("((_2,_3),_2):((_1,_2),_7)", "(_6,_2):(_1,_7)"), ("(_6,_1,_2):(_1,_9,_7)", "(_6,_2):(_1,_7)")]:
+        with pytest.raises(DivisibilityError) as caught:
+            composition(parse(text), parse("_4:_4"))
+        assert str(caught.value).startswith(
+            f"composition: {text} o _4:_4: stride 4 does not step evenly through extent 6 (mode 0 of {where})\n"
+        )
+
+
 def test_the_fixes_of_sizes_and_modes_work():
     M, N = dim("M"), dim("N", at_least=2)
     with pytest.raises(RankError, match="its rank is 2: use one of these"):

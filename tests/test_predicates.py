@@ -1,3 +1,5 @@
+import itertools
+
 import pytest
 
 import tla
@@ -43,6 +45,22 @@ def test_the_coordinates_of_the_reason_meet():
             assert made(a)(one) == made(a)(two)
             seen += 1
     assert seen > 500
+
+
+def test_layouts_of_few_coordinates_that_span_more_than_is_marked():
+    """Strides past 2**26: two coordinates are looked for one by one, three modes or more, also where one stride is negative."""
+    big, seen = 2**27, 0
+    for x, y, sign in itertools.product((1, 2, 3), (-3, -1, 0, 1, 2, 5), (1, -1)):
+        a = ((3, 4, 3), (big, sign * (x * big + 1), (x + 1) * big + y))
+        image = oracle.offsets(*a)
+        layout, why = made(a), is_injective.why_not(made(a))
+        assert is_injective(layout) is (len(set(image)) == len(image)), a
+        if why and " share the offset " in why.what:
+            one, two = map(parse, why.what.split("the coordinates ")[1].split(" share")[0].split(" and "))
+            assert one != two
+            assert layout(one) == layout(two)
+            seen += 1
+    assert seen >= 6
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from tla import ArithmeticTuple, LeafTypeError, RangeError, TlaError, ascend
+from tla import ArithmeticTuple, LeafTypeError, RangeError, TlaError, ascend, size
 from tla.ascend import (
     BlockSwizzle,
     ColumnBlockSwizzle,
@@ -83,6 +83,15 @@ def test_the_next_block_of_a_snake_shares_a_panel():
     for arguments in ((2, 0), (3, 1), (4, 0)):
         s = SingleCoreSplitkGemmIdentityBlockSwizzle[arguments]((50, 70, 16), (8, 8, 16))
         assert all(a.m == b.m or a.n == b.n for a, b in itertools.pairwise(s.core(0)))
+
+
+@pytest.mark.parametrize(
+    ("direction", "widths"), [(0, {4: [4], 5: [5], 6: [6], 7: [4, 3], 9: [4, 5]}), (1, {5: [5], 6: [4, 2], 7: [4, 3], 9: [4, 5]})]
+)
+def test_a_short_last_strip_of_a_snake_is_part_of_the_one_before_it(direction, widths):
+    for along, expected in widths.items():
+        strips = SingleCoreSplitkGemmIdentityBlockSwizzle[4, direction](((8 * along, 8, 16), (8, 8 * along, 16))[direction], (8, 8, 16))
+        assert [int(size(strip.layout)) for strip in strips.strips] == expected
 
 
 @pytest.mark.parametrize("kind", [GemmIdentityBlockSwizzle[2, 0], StreamkGemmIdentityBlockSwizzle[1, 0], ColumnBlockSwizzle], ids=str)

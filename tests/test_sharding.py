@@ -11,6 +11,7 @@ from tla import LeafTypeError, LoweringError, ParseError, RangeError, RankError,
 from tla.core.basis import as_coordinate
 from tla.xla import Axis, DimSharding, Iota, Mesh, MeshSharding, ShardGroup, Sharding, TupleSharding, parse_sharding
 
+from night import amount
 from truth import rows
 
 TRUTH = rows("xla/sharding.json")
@@ -122,7 +123,7 @@ def random_tiled(rng):
     return f"{{devices=[{','.join(map(str, tiles))}]{text}{words}}}", array, rank, kinds
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(amount(10, 100)))
 def test_random_tiles_against_arrays_of_devices(seed):
     rng = random.Random(seed)
     mapped = 0
@@ -193,7 +194,7 @@ def random_mesh(rng):
     return Mesh(tuple(zip(names, sizes)), devices or ()), array.reshape(sizes), digits
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(amount(10, 100)))
 def test_random_meshes_against_their_digits(seed):
     rng = random.Random(2000 + seed)
     held = 0

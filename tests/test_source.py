@@ -213,6 +213,13 @@ def call(layout):
     return arguments, [str(layout), *(str(layout(c)) for c in coords)]
 
 
+def test_static_integers_have_the_names_of_cute():
+    for k, near in itertools.product(range(1, 22), (-1, 0, 1)):
+        n = (1 << k) + near
+        named = n <= 10 or (near == 0 and 4 <= k < 20)
+        assert source(parse(f"_{n}"), "cute_cpp") == (f"cute::_{n}{{}}" if named else f"cute::Int<{n}>{{}}")
+
+
 def test_cpp_of_cute_is_the_same_layout(tmp_path):
     include_folders()
     layouts = [*EXPLICIT, *random_layouts(240)]

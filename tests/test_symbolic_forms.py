@@ -13,10 +13,10 @@ from expressions import count, random_text, samples, value
 
 import tla
 from tla import dim, explain, index, parse, to_python
-from tla.symbolic import forms, rules
-from tla.symbolic.evaluate import folded
+from tla.symbolic import forms, rules, symint
+from tla.symbolic.evaluate import folded, sample
 from tla.symbolic.forms import MOVES
-from tla.symbolic.poly import number
+from tla.symbolic.poly import atom, number, one_of
 
 from night import amount
 
@@ -126,6 +126,18 @@ def test_forms(build, form):
     assert str(build(N, x, index("i", dim("M")), index("j", N))) == form
 
 
+@pytest.mark.parametrize("unit", [2, 3, 5])
+def test_a_multiple_is_divided_once(unit):
+    """P//unit is a whole number: rounding it down or up, (P//unit + d - 1)//d, is one division of P."""
+    size = dim("P", multiple_of=unit)
+    for d in (4, 8):
+        for more in range(d):
+            up = more * unit + (unit - 1 if more == d - 1 else 0)
+            form = to_python((size // unit + more) // d)
+            assert form == (f"(P + {up})//{unit * d}" if more else f"P//{unit * d}")
+            assert all(value(form, {"P": unit * n}) == (n + more) // d for n in range(1, 40))
+
+
 def test_what_cancels_is_not_in_the_form():
     M, N = tla.dims("M N")
     i, j, k = index("i", below=M), index("j", below=N), index("k", below=100)
@@ -190,6 +202,32 @@ def test_random_expressions(seed, sizes):
 def test_random_expressions_with_bits_and_ends():
     wrong, _before, _after = fuzzed(3, amount(200, 2000), ("N", "M", "(4*N)"), bits=True)
     assert not wrong
+
+
+def test_a_sample_is_the_value_at_a_place_that_meets_the_facts():
+    r = random.Random(8)
+    for _ in range(40):
+        N = dim("N", multiple_of=r.choice((1, 4)), at_least=r.choice((1, 8)))
+        x = index("x", below=N // 2 + 1, at_least=r.choice((0, -20)))
+        y, z = index("y", below=r.choice((4, 1000))), index("z", below=x + 30)
+        names = {"N": N, "x": x, "y": y, "z": z}
+        text = random_text(r, 4, ("N",), True)
+        expression = eval(text, {"min": tla.min, "max": tla.max}, names)
+        values = {name: size.symbols[0].poly for name, size in names.items()}
+        values = {name: sample(p) for name, p in values.items()}
+        assert all(size.at(values) == values[name] for name, size in names.items())  # or RangeError, for a fact that it breaks
+        assert sample(symint.poly_of(expression)) == value(text, values), (text, values)
+
+
+def test_there_is_no_sample_where_a_range_is_empty_or_a_divisor_is_not_positive():
+    n = dim("n").poly
+    far = index("far", below=dim("n") - 10**6)
+    assert sample(n) is not None
+    assert sample((far + 1).poly) is None
+    for divisor in (n - n, n.scale(-1)):
+        for kind in ("//", "%"):
+            assert sample(one_of(atom(kind, n, divisor))) is None
+    assert sample(one_of(atom("%", number(17), number(5)))) == 2
 
 
 def test_the_form_is_never_longer_than_what_was_written():
@@ -271,3 +309,60 @@ def test_what_each_move_makes_has_the_value_of_what_it_moves():
             for sizes in at:
                 assert number_of(written, sizes) == number_of(p, sizes), (name, p, written)
     assert {move.name for move in MOVES} == set(applied)
+
+
+# ------------------------------------------------------------------------------------------ forms of families of expressions
+
+DIGITS = ["t % 3", "(t + 1) % 7", "i % N", "j % 5", "t // 8 % 3", "(t * 5) % 7", "i * N % (M * N)", "s % 5", "(i + j) % N"]
+
+
+def families(rng):
+    """Index expressions of each kind that the rules and the moves are about, in random numbers: (kind, text)."""
+    pick = rng.choice
+    for _k in range(90):
+        number, more, d = rng.randint(-9, 9), pick(("", "", " + 1", " - 1")), pick((2, 3, 4, 5, 8, "M", "(4 * M)"))
+        yield "digits in a sum", f"({number} * ({pick(DIGITS)}) + {pick('ijtusM')}{more}) {pick(('//', '%'))} {d}"
+    for _k in range(70):
+        d = pick(("(M + 1)", "(M + N)", "(N - 1)", "(M * N + 1)", "(K + M)", "(2 * M + 1)"))
+        whole, rest = pick(("i", "j * u", "2 * i", "u", "M * i")), pick(("i", "j", "u", "t", "i * u", "(i - j)"))
+        yield "a sum as a divisor", f"({whole} * {d} + {rest} + {pick(('0', '1', 't', 'M * i'))}) {pick(('//', '%'))} {d}"
+    for _k in range(40):
+        x = pick(("M", "N", "i", "M * N", "N * i", "t", "K", "N // 4"))
+        up = pick(("15", "7", "3", "1", "31", "M - 1", "N - 1"))
+        yield "rounded up", f"({x} * {pick((1, 1, 2, 3))} + {pick('ij0t')} + {up}) // {pick((16, 8, 4, 2, 32, 'M', 'N'))}"
+    for _k in range(60):
+        inner = f"({pick(('i', 't', 'i * N + j', 'i * 4 + s', 'M * N'))} + {pick((0, 1, 'u'))}) // {pick((2, 4, 3, 'M', 'N'))}"
+        yield "divided twice", f"({pick(('', '', '2 * ', '0 - ', '3 * '))}({inner}) + {pick('tujM')}) // {pick((2, 3, 8, 'M', 'N'))}"
+    for _k in range(50):
+        less = pick(("i", "t", "s", "u", "j", "t % 5", "t // 4"))
+        d = pick((2, 4, 5, "M", "N", "(M * N)"))
+        yield "counted from the end", f"({pick(('M', 'N', '63', '8', 'u', '1'))} - ({less}) * {pick((1, 2, 3))}) {pick(('//', '%'))} {d}"
+    for _k in range(50):
+        g = pick(("M", "2", "N", "6", "K", "M * N"))
+        x, y = pick(("i", "j", "t * 3", "(t % 4)", "s")), pick(("0", g, f"{g} * j", "t", f"{g} * u"))
+        yield "a common factor", f"({g} * {x} * {pick((1, 2, 5))} + {y}) {pick(('//', '%'))} ({g} * {pick(('M', '3', 'N', '4'))})"
+    for _k in range(60):
+        a, b = (
+            pick(("t", "i", "t // 4", "u + 3", "j % 8", "N", "t * 4")),
+            pick(("t", "7", "i", "t % 8", "16", "u", "M", "8", "t + u", "i - u")),
+        )
+        x = pick((f"min({a}, {b})", f"max({a}, {b})", f"(({a}) ^ ({b}))"))
+        yield "ends and bits", f"({x}{pick(('', ' * 4', ' + 1', ' - i'))}){pick(('', ' // 4', ' % 8', ' // M', ' % 16'))}"
+
+
+def test_the_forms_of_families(golden):
+    """Review a change of these lines: no form should take more operations than before. Each has the value of what was written."""
+    rng, lines, title = random.Random(15), [], ""
+    sizes = {"M": dim("M"), "N": dim("N", multiple_of=4), "K": dim("K", at_most=12), "t": index("t", 64), "s": index("s", 8, at_least=-8)}
+    names = {**sizes, "i": index("i", sizes["M"]), "j": index("j", sizes["N"]), "u": index("u", sizes["K"])}
+    for kind, text in families(rng):
+        form = to_python(parse(f"0 + {text}", symbols=names))
+        for _k in range(6):
+            m, n, k = rng.randint(1, 9), 4 * rng.randint(1, 9), rng.randint(1, 12)
+            at = {"M": m, "N": n, "K": k, "i": rng.randrange(m), "j": rng.randrange(n), "u": rng.randrange(k)}
+            at |= {"t": rng.randrange(64), "s": rng.randrange(-8, 8)}
+            assert value(form, at) == value(text, at), (text, form, at)
+        lines += [] if kind == title else [f"\n{kind}"]
+        title = kind
+        lines.append("{0} operations, {1} of them divisions: {text}  ->  {form}".format(*count(form), text=text, form=form))
+    golden("symbolic/forms.txt", "\n".join(lines).lstrip() + "\n")

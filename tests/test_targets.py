@@ -106,6 +106,16 @@ def test_jax(case):
             check(case, as_tuple(jax.jit(function)(*columns)))
 
 
+@pytest.mark.parametrize("d", [2, 3, 7, 2**30 + 1, 2**31 - 1])
+def test_quotients_and_rests_at_the_ends_in_jax(d):
+    """Rounded down, of the least and the largest integers that the type holds."""
+    needs("jax")
+    i = index("i", below=2**31, at_least=-(2**31))
+    at = np.array([-(2**31), -(2**31) + 1, -(2**30) - 1, -(2**30), -4, -1, 0, 1, 2, 2**30 - 1, 2**30, 2**31 - 2, 2**31 - 1])
+    for x, wanted in ((i // d, at // d), (i % d, at % d)):
+        assert np.array_equal(function_of(emit(x, "jax", name="f", integer="int32"))(at.astype(np.int32)), wanted)
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_pallas(case):
     jax = needs("jax")

@@ -9,6 +9,7 @@ import pytest
 import tla
 from tla import GetTile, MakeTensor, TlaError, _, parse
 
+from night import amount
 from truth import rows
 
 
@@ -67,7 +68,7 @@ def test_divides_hold_every_element_and_refuse_the_rest(shape, tile, offset):
 
 def test_random_views_of_views():
     rng = random.Random(5)
-    for _try in range(150):
+    for _try in range(amount(60, 600)):
         shape = tuple(rng.randrange(1, 8) for _m in range(2))
         whole = MakeTensor(np.arange(100), tla.MakeLayout(shape, rng.choice([tla.LayoutLeft, tla.LayoutRight])), offset=rng.randrange(9))
         start = tuple(rng.randrange(n) for n in shape)
@@ -240,6 +241,22 @@ def test_lexicographic_orders():
     assert (tla.lex_less((3, m), (m, 0)), tla.lex_less((4, 1), (m, 0)), tla.colex_less((9, 3), (0, m))) == (True, None, True)
     with pytest.raises(tla.RankError):
         tla.lex_less(1, (1, 2))
+
+
+def test_lexicographic_orders_of_sizes_that_are_not_known():
+    """True, False or None: what holds for all values, for none, or for some. Each mode has a size of its own."""
+    i, j = tla.index("i", 2), tla.index("j", 2)
+    pairs = [*itertools.product((0, 1, i, i + 1), (0, 1, j))]
+    at = {x: [[int(tla.at(n, {"i": u, "j": v})) for n in x] for u in range(2) for v in range(2)] for x in pairs}
+    orders = {
+        tla.lex_less: lambda x, y: x < y,
+        tla.lex_leq: lambda x, y: x <= y,
+        tla.colex_less: lambda x, y: x[::-1] < y[::-1],
+        tla.colex_leq: lambda x, y: x[::-1] <= y[::-1],
+    }
+    for (a, b), (f, holds) in itertools.product(itertools.product(pairs, pairs), orders.items()):
+        answers = set(map(holds, at[a], at[b]))
+        assert f(a, b) is (answers.pop() if len(answers) == 1 else None), (f.__name__, a, b)
 
 
 def test_domain_offset():

@@ -60,7 +60,7 @@ def tiles(layout):
     sizes = [range(1, n + 3) for n in extents(layout)]
     starts = [range(n + 2) for n in extents(layout)]
     pairs = list(itertools.product(itertools.product(*sizes), itertools.product(*starts)))
-    return pairs[:: max(1, len(pairs) // amount(600, 1500))]
+    return pairs[:: max(1, len(pairs) // amount(300, 1500))]
 
 
 @pytest.mark.parametrize("layout", LAYOUTS, ids=str)

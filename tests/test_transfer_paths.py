@@ -526,3 +526,24 @@ def test_each_instruction_moves_what_the_manual_says(name):
             known = sorted((to, -1 if at is None else 7 + at) for to, at in MEANING[name](fields, 256 // bits, form))
             moved = proof.executed(TransferInstruction(name, 0, 7, fields, ascend.Element("", bits), form))
             assert sorted(zip(*(side.tolist() for side in moved))) == known, (fields, bits, form)
+
+
+@pytest.mark.parametrize(("kh", "kw"), [(1, 1), (1, 17), (17, 1), (2, 3), (3, 2)])
+def test_windows_that_are_high_or_wide(kh, kw):
+    """More places along one axis of the window than a block has channels; the blocks of the columns are as many as these need."""
+    rest = ("padLeft", "padRight", "padTop", "padBottom")
+    fields = {
+        "l1H": kh + 1,
+        "l1W": kw + 1,
+        "filterH": kh,
+        "filterW": kw,
+        **dict.fromkeys(("strideH", "strideW"), 1),
+        **dict.fromkeys(rest, 0),
+    }
+    fields |= {"dilationFilterH": 1, "dilationFilterW": 1, "enTranspose": 0, "fMatrixCtrl": 0, "mExtension": 3}
+    for blocks in (1, 2):
+        columns = 16 * kh * kw * blocks
+        made = TransferInstruction("LoadData3D", 0, 0, {**fields, "kExtension": columns, "channelSize": columns}, half)
+        moved = sorted(zip(*(side.tolist() for side in proof.executed(made))))
+        assert moved == sorted((to, -1 if at is None else at) for to, at in MEANING["LoadData3D"](made.parameters, 16, ""))
+        assert made.moved.src.shape == ((2, 2), (16, kw, kh, blocks))

@@ -405,6 +405,31 @@ def test_bytes_behind_the_tile_are_told():
     assert transfer(at("GM", MakeLayout[half, zN](20, 30)), at("L1", MakeLayout[half, zN](20, 30))).beyond == 0
 
 
+@pytest.mark.parametrize(("arch", "end", "bits", "form"), [
+    ("AtlasA2", "L1", 16, ""), ("Ascend950", "L1", 16, ""), ("AtlasA2", "Bias", 32, "64"), ("Ascend950", "Bias", 32, ""),
+    ("AtlasA2", "FixBuf", 64, "128"), ("Ascend950", "FixBuf", 64, "64"),
+])  # fmt: skip
+def test_bursts_of_vectors_have_the_unit_of_their_buffer(arch, end, bits, form):
+    """32 bytes, which is not told; 64 of the biases and 128 of the scales of Fixpipe on AtlasA2, 32 and 64 on Ascend950."""
+    unit = int(form or 32) * 8 // bits
+    for n in (1, unit, unit + 1, 7 * unit):
+        begin = "GM" if end == "L1" else "L1"
+        (i,) = transfer(at(begin, MakeLayout(n)), at(end, MakeLayout(n)), arch, element=bits)
+        length = -(-n // unit)
+        assert (i.form, i.parameters["blockLen"]) == (form, length + length % 2 * (form == "" and end == "Bias"))
+
+
+@pytest.mark.parametrize("sizes", [(17, 32), (16, 33), (32, 16)])
+def test_a_tile_is_refused_that_is_too_small_along_one_mode(sizes):
+    tile = at("L1", MakeLayout[half, zN](16, 32))
+    with pytest.raises(RangeError, match=r"valid elements into a tile of \(16,32\)"):
+        transfer(at("GM", MakeLayout[half, ascend.RowMajor](*sizes)), tile)
+    whole = at("L1", MakeLayout[half, zN](*sizes))
+    with pytest.raises(RangeError, match=r"a tile of .* valid"):
+        transfer(whole, at("L0A", MakeLayout[half, zZ](sizes[0] + 1, sizes[1])))
+    assert transfer(at("GM", MakeLayout[half, ascend.RowMajor](16, 32)), tile)
+
+
 def test_no_valid_element_is_no_instruction():
     gm = GetTile(MakeTensor(None, MakeLayout[half, zN](32, 32), position="GM"), (32, 0), (16, 16))
     assert transfer(gm, MakeTensor(None, MakeLayout[half, zN](16, 16), position="L1")) == ()

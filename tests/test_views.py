@@ -26,9 +26,10 @@ from tla import (
 )
 
 import oracle
+from night import amount
 
 
-@pytest.mark.parametrize("seed", range(200))
+@pytest.mark.parametrize("seed", range(amount(100, 1000)))
 def test_local_tile_and_partition(seed):
     rng = random.Random(seed)
     shape = tuple(rng.randint(1, 9) for _ in range(rng.choice((1, 2, 3))))

@@ -51,7 +51,7 @@ from tla.viz import Scene, draw, draw_threads, html, save, svg, text, tikz
 from tla.viz.colouring import RULES
 from tla.viz.colours import HUES, RAMP, TINTS, colour, ink, ramp, rgb, tint
 from tla.viz.drawable import Subject, Tiling, levels, steps
-from tla.viz.placement import CHARACTER, FAINT, place
+from tla.viz.placement import CHARACTER, FAINT, _broken, place
 from tla.viz.scene import Axis, Cell, Figure, Grid
 from tla.viz.svg import HATCH, STROKES
 
@@ -586,6 +586,28 @@ def test_titles_are_broken_between_numbers():
     assert [x.text for x in canvas.labels if x.size == 13] == ["((_2,_2,_2,_2),(_2,_2,_2,_2)):", "((_1,_4,_16,_64),(_2,_8,_32,_128))"]
 
 
+@pytest.mark.parametrize(
+    ("text_", "characters", "lines"),
+    [
+        ("ab cd ef", 8, ["ab cd ef"]),
+        ("ab cd ef", 7, ["ab cd", "ef"]),
+        ("ab cd ef", 5, ["ab cd", "ef"]),
+        ("ab cd ef", 4, ["ab", "cd", "ef"]),
+        ("abcd ", 4, ["abcd"]),
+        ("ab:cd", 5, ["ab:cd"]),
+        ("ab:cd", 4, ["ab:", "cd"]),
+        ("ab,cd", 3, ["ab,", "cd"]),
+        ("(1,2):(3,4)", 10, ["(1,2):", "(3,4)"]),
+        ("(1,2):(3,4)", 5, ["(1,", "2):", "(3,4)"]),
+        ("abcd", 3, ["abc", "d"]),
+        ("  ", 1, []),
+    ],
+)
+def test_a_line_is_as_long_as_it_may_be(text_, characters, lines):
+    """At blanks; what is too long by itself behind colons, then behind commas, then anywhere."""
+    assert _broken(text_, characters) == lines
+
+
 def test_titles_that_are_long_or_wide_are_broken():
     for title in ("x" * 500, "\N{CJK UNIFIED IDEOGRAPH-5C42}" * 100, "a b " * 100):
         canvas = place(draw(parse("(2,3):(3,1)"), titles=[title]))
@@ -709,7 +731,7 @@ def test_as_many_layouts_as_there_are_grids_are_drawn_and_as_many_modes():
     assert len(draw(MakeLayout((1,) * 32)).figures) == 1
 
 
-@pytest.mark.parametrize(("width", "columns"), [(1, [1, 1, 1]), (9, [1, 1, 1]), (17, [2, 1]), (99, [3])])
+@pytest.mark.parametrize(("width", "columns"), [(1, [1, 1, 1]), (16, [1, 1, 1]), (17, [2, 1]), (22, [2, 1]), (23, [3])])
 def test_a_line_has_one_column_at_least(width, columns):
     lines = text(draw(parse("(2,3):(30000,11111)"), color_by="none"), width=width).splitlines()[1:]
     assert [line.split() for line in lines if not set(line) & set("│┌└")] == [
@@ -881,3 +903,9 @@ def test_the_conflicts_of_an_access_are_marked():
         assert in_ub.figures[0].title == f"{layout}: {title}"
     with pytest.raises(TlaError, match="color_by='bank'"):
         draw(parse("(8,4):(32,1)"), owners=columns)
+
+
+def test_more_than_32_tiles_are_3_colours_apart_down_and_1_across():
+    """Of eight: no two tiles that touch, at a corner either, have one colour."""
+    grid = draw(parse("(6,7):(7,1)"), tile=(1, 1)).figures[0].grids[0]
+    assert [[cell.fill for cell in row] for row in grid.cells] == [[tint((3 * i + j) % 8) for j in range(7)] for i in range(6)]

@@ -23,10 +23,10 @@ INDEX = rows("xla/index.json")
 
 
 def test_every_layout_of_the_truth_is_raised_to_its_map():
-    """By default one layout of every fourth list of tiles, at night all."""
+    """By default one layout of every eighth list of tiles, at night all."""
     seen = Counter()
     tiles = [xla.parse_shape(case["spec"]).effective_layout.tiles for case in INDEX]
-    for case in INDEX if NIGHT else [*dict(zip(tiles, INDEX)).values()][::4]:
+    for case in INDEX if NIGHT else [*dict(zip(tiles, INDEX)).values()][::8]:
         given = xla.parse_shape(case["spec"])
         layout = xla.lower(given)
         found = xla.raise_(layout, given.element_type)
@@ -36,7 +36,7 @@ def test_every_layout_of_the_truth_is_raised_to_its_map():
         kind = "composed" if isinstance(layout, tla.ComposedLayout) else "all" if xla.lower(found) == layout else "the array alone"
         seen[kind, found.layout.tiles == given.effective_layout.tiles] += 1
     # the last ones: tiles of more numbers than the array has, whose padding is behind the array or in front of it
-    counts = (691, 290, 17, 85, 92) if NIGHT else (13, 45, 5, 17, 20)
+    counts = (691, 290, 17, 85, 92) if NIGHT else (7, 25, 2, 9, 7)
     kinds = ("all", True), ("all", False), ("the array alone", False), ("composed", True), ("composed", False)
     assert seen == dict(zip(kinds, counts))
 
@@ -44,7 +44,7 @@ def test_every_layout_of_the_truth_is_raised_to_its_map():
 def test_tiles_that_do_not_divide_or_combine_come_back_everywhere():
     rng = random.Random(11)
     seen = Counter()
-    while seen.total() < 120:
+    while seen.total() < amount(50, 500):
         dims = tuple(rng.randint(1, 12) for _ in range(rng.randint(1, 3)))
         tiles = [[rng.randint(1, 6) for _k in range(rng.randint(1, 3))] for _level in range(rng.randint(1, 3))]
         tiles[0] = [*rng.choice(((), ("*",), ("*", "*"))), *tiles[0]]
@@ -93,18 +93,9 @@ def test_shapes_of_real_programs_come_back():
             continue
         layout = xla.lower(shape)
         found = xla.raise_(layout, shape.element_type)
-        again = xla.lower(found)
-        assert again == layout, (text, found)
-        for index in corners(layout.origin_shape):
-            assert again(index) == layout(index), (text, found)
+        assert xla.lower(found) == layout, (text, found)
         seen[found.layout.tiles == shape.layout.tiles] += 1
     assert seen[True] > 700, seen
-
-
-def corners(dims):
-    rng = random.Random(len(dims))
-    sides = [sorted({0, int(n) - 1, int(n) // 2, rng.randrange(int(n))} if n else set()) for n in dims]
-    return itertools.product(*sides)
 
 
 def random_digits(rng, gaps):
@@ -127,7 +118,7 @@ def random_digits(rng, gaps):
 def test_every_layout_whose_digits_clear_each_other_has_a_spec(gaps):
     rng = random.Random(7)
     levels = Counter()
-    for _ in range(amount(25, 200)):
+    for _ in range(amount(15, 200)):
         layout = random_digits(rng, gaps)
         found, index = xla.raise_(layout), tuple(np.indices(tuple(map(int, layout.origin_shape))))
         assert np.array_equal(xla.linear_index(found, index), layout(*index)), (layout, found)
@@ -180,11 +171,11 @@ def test_the_shape_of_a_layout_pads_what_it_pads(layout, element, text):
 
 
 def test_a_padded_layout_comes_back_with_its_padding_and_no_more_tiles():
-    """Tiles of one level of every small array, whose lowering raise_ has to find again."""
+    """Tiles of one level of every small array, whose lowering raise_ has to find again: by day every third."""
     sizes = [*itertools.product((1, 3, 4, 5), repeat=1), *itertools.product((1, 3, 5), (1, 4, 6))]
     for dims in sizes:
         tilings = [(), *((t,) for rank in range(1, len(dims) + 1) for t in itertools.product((1, 2, 4, 8), repeat=rank))]
-        for tiles, order in itertools.product(tilings, itertools.permutations(range(len(dims)))):
+        for tiles, order in [*itertools.product(tilings, itertools.permutations(range(len(dims))))][:: amount(3, 1)]:
             layout = xla.lower(ArrayShape("s16", dims, ArrayLayout(order, tiles)))
             found = xla.raise_(layout, "s16")
             assert xla.lower(found) == layout, (dims, tiles, order, found)
@@ -210,12 +201,12 @@ def test_bitcasts_against_the_definition():
     rng = random.Random(8)
     seen = Counter()
     reshapes = [(12,), (3, 4), (4, 3), (2, 6), (2, 2, 3), (1, 12), (12, 1), (2, 3, 2)]
-    for _ in range(3000):
+    for _ in range(amount(1200, 3000)):
         a, b = random_shape(rng, rng.choice(reshapes)), random_shape(rng, rng.choice(reshapes))
         same = offsets_in_row_major(a) == offsets_in_row_major(b) and xla.byte_size(a) == xla.byte_size(b)
         assert xla.is_bitcast(a, b) is same, (a, b)
         seen[same] += 1
-    assert min(seen.values()) > 100, seen
+    assert min(seen.values()) > 50, seen
 
 
 def test_tiles_that_cross_the_modes_of_another_layout():
@@ -301,14 +292,14 @@ def together(a, b):
 def test_runs_against_the_definition():
     rng = random.Random(10)
     seen = Counter()
-    for _ in range(1500):
+    for _ in range(amount(600, 1500)):
         dims = [rng.choice((1, 2, 3, 4, 8, 9)) for _d in range(rng.randint(1, 3))]
         a = random_shape(rng, dims)
         b = rng.choice((a, random_shape(rng, dims)))
         found, truth = xla.relayout(a, b).run, together(a, b)
         assert found == truth, (a, b)
         seen[truth < 4, any(truth % n for n in dims)] += 1
-    assert min(seen.values()) > 30, seen
+    assert min(seen.values()) > 15, seen
 
 
 @pytest.mark.parametrize(
@@ -390,7 +381,7 @@ def test_a_gap_that_ends_inside_of_the_last_step():
     ):
         assert str(xla.lower(tiles)) == text
     rng = random.Random(5)
-    for _ in range(amount(30, 500)):
+    for _ in range(amount(15, 500)):
         sizes = [rng.randint(2, 4) for _ in range(rng.randint(2, 5))]
         strides, reach = [], rng.choice((1, 1, 3))
         for n in sizes:

@@ -1,5 +1,6 @@
 """Edges of XLA's values: of each refusal with several conditions a bad input for each, and the last good ones beside it."""
 
+import gzip
 import io
 import itertools
 import re
@@ -8,8 +9,9 @@ import pytest
 
 import tla
 from tla import LeafTypeError, LoweringError, RangeError, RankError, xla
-from tla.xla import ArrayLayout, ArrayShape, RegisterLayout, Split, curve
+from tla.xla import ArrayLayout, ArrayShape, RegisterLayout, Split, curve, text_file
 from tla.xla.array_shape import BITS
+from tla.xla.flow import _apart, _merged
 
 #: The element types of xla_data.proto that an array may have.
 TYPES = """
@@ -303,3 +305,108 @@ def test_a_strip_has_a_million_slots_at_most():
 def test_dimensions_are_split_into_what_tiles_have():
     whats = {a.what for a in xla.alternatives("f32[65536,3]{1,0:T(8,128)}") if a.kind == "split"}
     assert {f"dimension 0 as {65536 // n} of {n}" for n in (8, 16, 32, 128, 256)} == whats
+
+
+# ------------------------------------------------------------------------------------------------- places in texts
+
+
+def wire(depth):
+    """As `protos`, in bytes: field 2 is the element type, 11 for f32, 13 for a tuple; 3 a dimension; 4 an element of a tuple."""
+    out = b"\x10\x0b\x18\x03"
+    for _ in range(depth):
+        out = b"\x10\x0d\x22" + bytes([len(out) & 127 | 128, len(out) >> 7]) + out
+    return xla.from_proto(out)
+
+
+@pytest.mark.parametrize(("made", "says"), [(protos, "^messages that are too deep"), (wire, "^a ShapeProto deeper than 128 messages")])
+def test_messages_in_messages_are_read_as_far_as_twice_the_depth_of_tuples(made, says):
+    assert made(64) == nested(64)
+    with pytest.raises(tla.TlaError, match=r"^a ShapeProto deeper than 64"):
+        made(128)
+    with pytest.raises(tla.TlaError, match=says):
+        made(129)
+
+
+@pytest.mark.parametrize(
+    ("line", "position", "fix"),
+    [
+        ("%a = (f32[3], f32[4]", 20, "close the '(' at position 5"),
+        ("%a = b(f32[3]", 13, "close the '(' at position 6"),
+        ("%a = b(f32[3]]", 13, "close the '(' at position 6"),
+        ("%a = b(", 7, "close the '(' at position 6"),
+    ],
+)
+def test_an_open_bracket_is_named_with_its_place(line, position, fix):
+    with pytest.raises(tla.ParseError) as caught:
+        xla.parse_instruction(line)
+    assert (caught.value.position, caught.value.args[4]) == (position, fix)
+
+
+def test_what_is_said_of_a_whole_file_has_no_place_in_it():
+    said = []
+    whole = b"HloModule m\n\nENTRY %m {\n  ROOT %a = f32[3]{0} copy(%gone)\n}\n"
+    for given in (b"module @m {\n}", b"ML\xefR", gzip.compress(whole)[:-9], b"x" * (text_file.MAX_LINE + 1), whole[:-2]):
+        try:
+            [*xla.read_hlo(io.BytesIO(given), said.append)]
+        except tla.ParseError as error:
+            said.append(error)
+    xla.relayouts(io.BytesIO(whole), on_error=said.append)
+    assert len(said) == 6
+    for error in said:
+        assert (error.position, error.text) == (0, ""), error
+
+
+# ------------------------------------------------------------------------------------------------- when buffers are held
+
+
+def test_buffers_are_apart_where_no_step_holds_both():
+    """But for one step, which reads the last of the first and writes the first of the second: every pair of up to two spans."""
+    spans = [(a, b) for a in range(5) for b in range(a, 5)]
+    held = [*itertools.combinations_with_replacement(spans, 2)]
+    for some in (*held, *itertools.combinations(spans, 3)):  # those that share a step are one
+        merged = _merged(some)
+        for last in (0, 1):  # the steps, each once, and the pairs of steps that one span has
+            assert [n for a, b in merged for n in range(a, b + 1 - last)] == sorted({n for a, b in some for n in range(a, b + 1 - last)})
+    for before, after in itertools.product(held, held[::3]):
+        steps = [{n for a, b in h for n in range(a, b + 1)} for h in (before, after)]
+        both = steps[0] & steps[1]
+        for now in (0, 2, 3):
+            handed = not any(a < now < b or a == now < b for a, b in _merged(before)) and not any(
+                a < now for a, b in _merged(after) if b >= now
+            )
+            assert _apart([*before], [*after], now) is (not both or (both == {now} and handed)), (before, after, now)
+
+
+# ------------------------------------------------------------------------------------------------- tilings of real programs
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "f32[100]{0}",
+        *(f"f32[100]{{0:T{t}}}" for t in ("(8)", "(16)", "(128)", "(256)", "(512)", "(1024)")),
+        *(f"f32[100]{{0:T{t}}}" for t in ("(1024)(128)(4,1)", "(1024)(128)(2,1)", "(256)(128)(2,1)", "(512)(128)(4,1)", "(512)(128)(2,1)")),
+        *(f"f32[100,300]{{1,0:T{t}}}" for t in ("(8)", "(32)", "(128)", "(256)")),
+        *(f"f32[100,300]{{1,0:T{t}}}" for t in ("(8,128)", "(4,128)", "(2,128)", "(16,128)", "(32,128)")),
+        *(f"f32[100,300]{{1,0:T({n},128)({m},1)}}" for n, m in ((8, 2), (8, 4), (4, 2), (16, 2), (16, 4), (32, 4), (32, 8))),
+    ],
+)
+def test_tilings_of_real_programs_come_back_as_they_are(text):
+    """Others have the same map, of more levels or of tiles that no program has."""
+    assert str(xla.raise_(xla.lower(text))) == text
+
+
+def test_copies_inside_of_fusions_are_counted_on_request():
+    text = """HloModule m, is_scheduled=true
+%f (p: f32[16,128]) -> f32[16,128] {
+  %p = f32[16,128]{1,0:T(8,128)} parameter(0)
+  %q = f32[16,128]{0,1:T(8,128)} copy(%p)
+  ROOT %n = f32[16,128]{0,1:T(8,128)} negate(%q)
+}
+ENTRY %m {
+  %a = f32[16,128]{1,0:T(8,128)} parameter(0)
+  ROOT %t = f32[16,128]{0,1:T(8,128)} fusion(%a), kind=kLoop, calls=%f
+}
+"""
+    counts = [[t.count for t in xla.totals(xla.read_hlo(io.StringIO(text)), "copy", interiors=inside)] for inside in (False, True)]
+    assert counts == [[], [1]]

@@ -174,6 +174,8 @@ def test_memory_references_go_to_xla_and_back():
         "", "memref", "memref<>", "memref<8x128>", "memref<8x128xq7>", "memref<8x128xf32, #tpu.tiled<(8,128)>>", "memref<8xf32, x>",
         "memref<8x128xf32, #tpu.tiled<(8,128),[1]>>", "memref<8x128xf32, #tpu.tiled<(0,128),[1,1]>>", "memref<-8xf32>",
         "memref<8x128xf32, #tpu.memory_space<vmem>, #tpu.memory_space<vmem>>", "memref<8xf32, #tpu.tiled<(8,128),[1]>>",
+        "memref<8x128xf32, #tpu.tiled<(8,128),[1,1]>, #tpu.tiled<(8,128),[1,1]>>",
+        "memref<8x128xf32, #tpu.tiled<(8,128),[1,1]>, strided<[128, 1]>>", "memref<8x128xf32, strided<[128, 1]>, strided<[128, 1]>>",
         f"memref<{'9' * 30}xf32>", "memref<8xf32" + "," * 20_000,
     ],
 )  # fmt: skip

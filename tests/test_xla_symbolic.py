@@ -1,9 +1,9 @@
 """XLA arrays of sizes that are not known: at every size, what lower gives for the numbers."""
 
-import itertools
 import random
 from collections import Counter
 
+import numpy as np
 import pytest
 
 from tla import Int, LeafTypeError, LoweringError, ParseError, TlaError, Unproven, at, dim, dims, prove, xla
@@ -38,8 +38,9 @@ def test_every_layout_of_the_truth_with_names_for_sizes():
             mine = at(layout, {name: n for name, n in zip(names, dims) if isinstance(name, str)})
             tiles, order = shape.effective_layout.tiles, shape.effective_layout.minor_to_major
             truth = oracle.xla_offsets(dims, order, tiles)
-            indices = [*itertools.product(*map(range, dims))]
-            for index in indices if len(indices) < 300 else rng.sample(indices, 300):
+            assert np.array_equal(mine(*np.indices(dims)), truth), (text, dims)
+            if truth.size:
+                index = tuple(rng.randrange(n) for n in dims)
                 assert mine(*index) == truth[index], (text, dims, index)
             assert mine.origin_shape == dims
             seen[type(layout).__name__] += 1

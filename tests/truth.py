@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from pathlib import Path
@@ -12,8 +13,14 @@ from tla import ascend
 DATA = Path(__file__).parent / "data"
 
 
+@functools.cache
+def document(name):
+    """A file, read once: its rows are not changed."""
+    return json.loads((DATA / name).read_text())
+
+
 def rows(name, key="cases"):
-    return json.loads((DATA / name).read_text())[key]
+    return document(name)[key]
 
 
 def text(x):

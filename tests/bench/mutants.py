@@ -196,18 +196,20 @@ def by_line(covered: Path) -> Callable[[Path, int | None], Tests]:
 
     def tests(path: Path, line: int | None) -> Tests:
         out: Tests = defaultdict(list)
-        for row in (rows[k] for k in lines.get(f"{path}:{line}") or lines[str(path if line else path.parent)]):
+        near = lines.get(f"{path}:{line}") or lines[str(path)]
+        for row in (rows[k] for k in (near if line else lines[str(path.parent)])):
             out[row["test"].partition("::")[0]].append((row["seconds"], row["test"]))
-        return {file: out[file] for file in sorted(out, key=lambda f: -len(out[f]) / size[f])}
+        found = Counter(rows[k]["test"].partition("::")[0] for k in near)
+        return {file: out[file] for file in sorted(out, key=lambda f: -found[f] / size[f])}
 
     return tests
 
 
 def tests_of(path: Path, files: Tests) -> list[str]:
     """Tests in the order to run them: of each file the quick ones; the module's own and files of its name first."""
-    words, left = {path.stem, path.parent.name}, float(OF_ALL)
+    left = float(OF_ALL)
     out: list[str] = []
-    for file in sorted(files, key=lambda f: (f != str(path), not any(w in f for w in words))):
+    for file in sorted(files, key=lambda f: (f != str(path), path.stem not in f)):
         seconds = 0.0
         for cost, test in sorted(files[file]):
             if seconds and seconds + cost > min(OF_A_FILE, left):
@@ -226,6 +228,17 @@ def functions_of(code: CodeType) -> list[CodeType]:
     return [f for c in inner for f in ([c] if c.co_flags & inspect.CO_OPTIMIZED else functions_of(c))]
 
 
+def with_inner(code: CodeType) -> list[CodeType]:
+    """A function's code and that of the functions in it: a closure that lives is one of these."""
+    return [code, *(f for c in code.co_consts if isinstance(c, CodeType) for f in with_inner(c))]
+
+
+def _loaded(source: str) -> set[str]:
+    """The names that a module loads when it is imported."""
+    outside = [n for n in ast.parse(source).body if not isinstance(n, (ast.FunctionDef, ast.ClassDef))]
+    return {n.id for part in outside for n in ast.walk(part) if isinstance(n, ast.Name)}
+
+
 def _text(code: CodeType) -> tuple[object, ...]:
     """What a code object does, without its line numbers."""
     constants = tuple(_text(c) if isinstance(c, CodeType) else repr(c) for c in code.co_consts)
@@ -242,16 +255,16 @@ class Mutants:
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         self.items = {item.nodeid: item for item in session.items}
-        self.functions: dict[tuple[str, str, int], list[FunctionType]] = defaultdict(list)
+        self.functions: dict[tuple[str, CodeType], list[FunctionType]] = defaultdict(list)
         for f in gc.get_objects():
             if isinstance(f, FunctionType):
-                self.functions[f.__code__.co_filename, f.__code__.co_qualname, f.__code__.co_firstlineno].append(f)
+                self.functions[f.__code__.co_filename, f.__code__].append(f)
         gc.freeze()  # it stays shared with what is forked
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         given = self.given
-        if self._forked([], None, Path("tla/core/ints.py"), 0) != "survived":
+        if self._forked([], Path("tla/core/ints.py"), 0) != "survived":
             pytest.exit("tests fail without a mutant")
         files = [
             f.relative_to(ROOT) for p in given.paths for f in (sorted((ROOT / p).rglob("*.py")) if (ROOT / p).is_dir() else [ROOT / p])
@@ -271,39 +284,42 @@ class Mutants:
         print(f"{dict(self.counts)}, of {len(possible)} possible")
         return True
 
-    def _outcome(self, path: Path, line: int, source: str) -> str:
+    def _outcome(self, path: Path, line: int | None, source: str) -> str:
         """Whether one of the tests fails with this source: seen, survived, or past the limit."""
         name = str(ROOT / path)
         codes = [functions_of(compile(text, name, "exec")) for text in ((ROOT / path).read_text(encoding="utf-8"), source)]
         changed = [(a, b) for a, b in zip(*codes) if _text(a) != _text(b)]
         if len(codes[0]) == len(codes[1]) and len(changed) == 1:
-            ((old, new),) = changed
-            found = self.functions.get((name, old.co_qualname, old.co_firstlineno), [])
-            if found and all(f.__code__.co_freevars == new.co_freevars for f in found):
-                return self._forked(found, new, path, line)
+            old, new = map(with_inner, changed[0])
+            found = [(f, b) for a, b in zip(old, new) for f in self.functions.get((name, a), [])]
+            if found and len(old) == len(new) and all(f.__code__.co_freevars == b.co_freevars for f, b in found):
+                result = self._forked(found, path, line)
+                if result != "survived" or changed[0][0].co_name not in _loaded((ROOT / path).read_text(encoding="utf-8")):
+                    return result
+                line = None  # it has made a table when its module was imported
         return self._imported(path, line if changed else None, source)
 
     def _tests(self, path: Path, line: int | None) -> list[str]:
         return [test for test in tests_of(path, self.covering(path, line)) if test in self.items]
 
-    def _forked(self, found: list[FunctionType], code: CodeType | None, path: Path, line: int) -> str:
-        """With other code for a function that is imported."""
+    def _forked(self, found: list[tuple[FunctionType, CodeType]], path: Path, line: int | None) -> str:
+        """With other code for functions that are imported."""
         items = [self.items[test] for test in self._tests(path, line)]
         child = os.fork()
         if child == 0:
             try:
-                os._exit(self._run(found, code, items))
+                os._exit(self._run(found, items))
             finally:
                 os._exit(1)
         return _result(os.waitpid(child, 0)[1])
 
-    def _run(self, found: list[FunctionType], code: CodeType | None, items: list[pytest.Item]) -> int:
+    def _run(self, found: list[tuple[FunctionType, CodeType]], items: list[pytest.Item]) -> int:
         _limited(self.given.limit)
         null = os.open(os.devnull, os.O_RDWR)
         for stream in (0, 1, 2):
             os.dup2(null, stream)
-        for f in found:
-            f.__code__ = code  # type: ignore[assignment]
+        for f, code in found:
+            f.__code__ = code
         tla.cache_clear()
         for item, following in zip(items, [*items[1:], None]):
             if any(report.failed for report in runtestprotocol(item, log=False, nextitem=following)):

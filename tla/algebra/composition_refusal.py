@@ -68,10 +68,10 @@ def _uneven(outer: Modes, inner: Modes) -> Iterator[Uneven]:
             continue
         place = 1
         for i, (extent, _step) in enumerate(outer[:-1]):
-            if d <= 0 or extent == 0:
+            if extent == 0:
                 break
             if d % extent:
-                if (s - 1) * d < extent:
+                if (s - 1) * d < extent:  # of negative strides too
                     break
                 if extent % d or s % (extent // d):
                     if extent % d:

@@ -271,7 +271,7 @@ def is_bijective(layout: Layout, n: Any = None) -> Reason | bool | None:
     reached = is_surjective._decide(layout, n)
     if isinstance(reached, Reason):
         return reached
-    return True if equal(count, n) and apart and reached else None
+    return True if equal(count, n) and reached else None  # as many as are reached: no two are the same
 
 
 @Predicate

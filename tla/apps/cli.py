@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import os
 import sys
 from collections.abc import Sequence
@@ -60,9 +61,14 @@ class _Help(argparse.RawDescriptionHelpFormatter):
         super().add_text(text and terminal.filled(text))
 
 
+#: The formatter with which argparse checks each argument that is added: without a width it would load shutil, to ask for the terminal's.
+_UNSIZED = functools.partial(argparse.HelpFormatter, width=80)
+
+
 def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
     """The parser of a command line: of the command that it gives, with its options; else of all by their names."""
-    parser = argparse.ArgumentParser(prog="tla", description="Memory layouts: CuTe's, Ascend's and XLA's, as one algebra.")
+    description = "Memory layouts: CuTe's, Ascend's and XLA's, as one algebra."
+    parser = argparse.ArgumentParser(prog="tla", description=description, formatter_class=_UNSIZED)
     parser.add_argument("--version", action="version", version=f"tla {__version__}, {build_info()}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND", prog=parser.prog)  # given, it costs no help to be written
     chosen = next((x for x in given if not x.startswith("-")), None)
@@ -70,7 +76,7 @@ def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
         module, arguments = COMMANDS[name]
         run = getattr(module, name.replace("-", "_"))
         doc, epilog = terminal.summary(run), "\n".join(["examples:", *(f"  tla {name} {given}" for given in EXAMPLES[name])])
-        sub = commands.add_parser(name, help=doc, description=doc, epilog=epilog, formatter_class=_Help)
+        sub = commands.add_parser(name, help=doc, description=doc, epilog=epilog, formatter_class=_UNSIZED)
         if name != chosen:  # options name what is loaded for their command alone
             continue
         sub.add_argument("--json", action="store_true", help="print JSON")
@@ -81,6 +87,8 @@ def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
         if options := getattr(module, f"{run.__name__}_options", None):
             options(sub)
         sub.set_defaults(run=run)
+        sub.formatter_class = _Help
+    parser.formatter_class = argparse.HelpFormatter
     return parser
 
 

@@ -13,14 +13,14 @@ from ..core.layout import require_origin
 from ..core.on_demand import OnDemand
 from ..xla.grammar import named_shape
 from . import terminal
-from .expressions import closed, drawn, known_layouts, layout_of, layouts_in, only, read_coord, subjects
 from .terminal import LAYOUT, Answer, plain
 
 if TYPE_CHECKING:
     from .. import viz
+    from . import expressions
     from .explore.operations import Program
 else:
-    viz = OnDemand("tla.viz")
+    viz, expressions = OnDemand("tla.viz"), OnDemand("tla.apps.expressions")
 
 _colouring, _kernels, _offsets = OnDemand("tla.viz.colouring"), OnDemand("tla.viz.kernels"), OnDemand("tla.tensors.offsets")
 
@@ -97,11 +97,11 @@ def _lowered(value: dict[str, Any]) -> str:
 
 def show(arguments: argparse.Namespace) -> Answer:
     """The grid of offsets of a layout; padding is a dot. Of a layout that is too large, its corner."""
-    program = closed(arguments.layout)
+    program = expressions.closed(arguments.layout)
     if not arguments.json:
         scene = viz.draw(*_drawables(arguments.layout, program))
         return None, lambda _: _as_text(scene, arguments.all)
-    layout = layout_of(only(arguments.layout, layouts_in(arguments.layout, program)))
+    layout = expressions.layout_of(expressions.only(arguments.layout, expressions.layouts_in(arguments.layout, program)))
     if size(layout) > MAX_LISTED:
         raise RangeError(f"{size(layout)} offsets of {layout}", f"{MAX_LISTED} at most", "leave --json out: then it is the corner")
     return {"layout": str(layout), "origin_shape": str(layout.origin_shape), "offsets": _offsets.offsets(layout).tolist()}, str
@@ -109,9 +109,9 @@ def show(arguments: argparse.Namespace) -> Answer:
 
 def draw(arguments: argparse.Namespace) -> Answer:
     """Layouts drawn beside each other, as a picture in a file, or as text."""
-    programs = [(text, closed(text)) for text in arguments.layouts]
+    programs = [(text, expressions.closed(text)) for text in arguments.layouts]
     drawables = [x for text, program in programs for x in _drawables(text, program)]
-    tile = None if arguments.tile is None else read_coord(arguments.tile)
+    tile = None if arguments.tile is None else expressions.read_coord(arguments.tile)
     if arguments.threads:
         if len(drawables) > 1:
             raise RankError(f"{len(drawables)} layouts with --threads", "one", "draw them one by one")
@@ -128,16 +128,16 @@ def draw(arguments: argparse.Namespace) -> Answer:
 def _drawables(text: str, program: Program) -> tuple[Any, ...]:
     """The subjects of a drawing: the layouts of an expression, or an atom, a tiled MMA or a tiled copy."""
     value = program.value.value
-    if not drawn(value) and isinstance(value, _kernels.KINDS):
+    if not expressions.drawn(value) and isinstance(value, _kernels.KINDS):
         return (value,)
-    layouts_in(text, program)
-    return subjects(program)
+    expressions.layouts_in(text, program)
+    return expressions.subjects(program)
 
 
 def offset(arguments: argparse.Namespace) -> Answer:
     """The offset of a coordinate, in elements; a warning of one that is outside. The index of an XLA array has to be inside of it."""
-    coord = read_coord(arguments.coord)
-    subject = only(arguments.layout, known_layouts(arguments.layout))
+    coord = expressions.read_coord(arguments.coord)
+    subject = expressions.only(arguments.layout, expressions.known_layouts(arguments.layout))
     outside = False
     if isinstance(subject, xla.ArrayShape):
         found = xla.linear_index(subject, coord if isinstance(coord, tuple) else (coord,))

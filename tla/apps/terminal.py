@@ -133,9 +133,10 @@ def within_screen(text: str, fix: str) -> str:
 
     fix   how to see them all
     """
-    lines = text.split("\n")
-    room = max(shutil.get_terminal_size().lines - 2, 4)
-    if not sys.stdout.isatty() or len(lines) <= room:
+    if not sys.stdout.isatty():
+        return text
+    lines, room = text.split("\n"), max(shutil.get_terminal_size().lines - 2, 4)
+    if len(lines) <= room:
         return text
     end = text.rpartition("\n\n")[2].split("\n")
     end = ["", *end] if len(end) <= min(_END, room - 4) else []

@@ -32,7 +32,7 @@ POSITIONS |= {"L0AMx": "L0AMx", "L0BMx": "L0BMx"}
 _SHARED = {"B1": "L1", "C1": "L1", "VECIN": "UB", "VECOUT": "UB"}
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True)
 class Architecture:
     """An architecture of Ascend: `AtlasA2`, `AtlasA3`, `Ascend950`.
 

@@ -42,7 +42,7 @@ _1, _2, _16, _32 = Int[1](), Int[2](), Int[16](), Int[32]()
 C0, ALL, GIVEN = "C0", "ALL", "GIVEN"
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True)
 class Tag:
     """A tag: `RowMajor`, `zN`, ... `MakeLayout[half, zN](rows, cols)` makes its layout.
 
@@ -148,7 +148,7 @@ class Tag:
         return _tag, (self.name,)
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True)
 class Tagged:
     """A tag with its parameters: what a tag object of C++ is, and what `recognize` finds in a layout.
 

@@ -309,7 +309,7 @@ def lex_less(a: IntTupleLike, b: IntTupleLike) -> Any:
 
     A tuple that the other begins with comes before it. Raises RankError where an integer meets a tuple. Source: CuTe `lex_less`.
     """
-    return _before("lex_less", a, b, 0)
+    return _order("lex_less", as_int_tuple(a), as_int_tuple(b), 0)[0]
 
 
 def lex_leq(a: IntTupleLike, b: IntTupleLike) -> Any:
@@ -321,7 +321,7 @@ def lex_leq(a: IntTupleLike, b: IntTupleLike) -> Any:
 
     Source: CuTe `lex_leq`.
     """
-    return _not(lex_less(b, a))
+    return _order("lex_leq", as_int_tuple(a), as_int_tuple(b), 0)[1]
 
 
 def lex_gtr(a: IntTupleLike, b: IntTupleLike) -> Any:
@@ -357,7 +357,7 @@ def colex_less(a: IntTupleLike, b: IntTupleLike) -> Any:
 
     Source: CuTe `colex_less`.
     """
-    return _before("colex_less", a, b, -1)
+    return _order("colex_less", as_int_tuple(a), as_int_tuple(b), -1)[0]
 
 
 def colex_leq(a: IntTupleLike, b: IntTupleLike) -> Any:
@@ -369,7 +369,7 @@ def colex_leq(a: IntTupleLike, b: IntTupleLike) -> Any:
 
     Source: CuTe `colex_leq`.
     """
-    return _not(colex_less(b, a))
+    return _order("colex_leq", as_int_tuple(a), as_int_tuple(b), -1)[1]
 
 
 def colex_gtr(a: IntTupleLike, b: IntTupleLike) -> Any:
@@ -396,30 +396,17 @@ def colex_geq(a: IntTupleLike, b: IntTupleLike) -> Any:
     return colex_leq(b, a)
 
 
-def _before(name: str, a: IntTree, b: IntTree, end: int) -> bool | None:
-    """Whether a comes before b, the mode at an end (0 or -1) deciding first."""
-    a, b = as_int_tuple(a), as_int_tuple(b)
+def _order(name: str, a: IntTree, b: IntTree, end: int) -> tuple[bool | None, bool | None]:
+    """Whether a comes before b, and whether b does not come before a, the mode at an end (0 or -1) deciding first."""
     if isinstance(a, tuple) != isinstance(b, tuple):
         raise RankError(f"{name}: {shown(a)} and {shown(b)}", "integers in the same places", "give each integer its counterpart")
     if not isinstance(a, tuple):
-        return at_most(add(a, static(1)), b)
+        return at_most(add(a, static(1)), b), at_most(a, b)
     if not a or not b:
-        return len(a) < len(b)
-    less = _before(name, a[end], b[end], end)
-    if less is True or (same := _same(a[end], b[end])) is False:
-        return less
+        return len(a) < len(b), len(a) <= len(b)
+    less, leq = _order(name, a[end], b[end], end)
+    if less is True or leq is False:
+        return less, leq
     others = slice(1, None) if end == 0 else slice(None, -1)
-    rest = _before(name, a[others], b[others], end)
-    return rest if less is False and same else False if less is rest is False else None
-
-
-def _same(a: IntTree, b: IntTree) -> bool | None:
-    if isinstance(a, tuple) != isinstance(b, tuple) or (isinstance(a, tuple) and len(a) != len(b)):
-        return False
-    if not isinstance(a, tuple):
-        return equal(a, b)
-    return every(builtins.map(_same, a, b))
-
-
-def _not(x: bool | None) -> bool | None:
-    return None if x is None else not x
+    rest = _order(name, a[others], b[others], end)
+    return tuple(leq if r else less if r is False else None for r in rest)  # type: ignore[return-value]  # less, or leq and r

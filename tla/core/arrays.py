@@ -41,6 +41,15 @@ def range_of(dtype: str) -> tuple[int, int] | None:
     return (0, 2**bits - 1) if found[1] else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
 
 
+def int64_of(digits: str) -> int | None:
+    """The integer of decimal digits, a minus before them or not; None where it does not fit in 64 bits.
+
+    Of 20 digits, the first not 0, there is none that fits: no more are read. int() of a million takes its time, and refuses them.
+    """
+    n = int(digits.lstrip("-0")[:20] or "0") * (-1 if digits.startswith("-") else 1)
+    return n if INT64_MIN <= n <= INT64_MAX else None
+
+
 def numpy_for(n: int) -> Any:
     """numpy, for a function of so many integers; None for a few, and where there is no numpy, as in a browser."""
     if n < FEW:
@@ -105,5 +114,5 @@ def _extremes(x: Any) -> tuple[int, int]:
 
 def _fits(operation: Callable[[Any, Any], Any], a: tuple[int, int], b: tuple[int, int]) -> bool:
     if operation not in (operator.add, operator.mul):
-        return a[0] > INT64_MIN and b[1] <= INT64_MAX  # the one quotient that is too large is that of INT64_MIN and -1
+        return all(INT64_MIN < n <= INT64_MAX for n in (*a, *b))  # the one quotient that is too large is that of INT64_MIN and -1
     return all(INT64_MIN <= n <= INT64_MAX for n in (operation(x, y) for x in a for y in b))

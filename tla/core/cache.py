@@ -7,6 +7,7 @@ keeps these, so that no other object can have their place. What is remembered is
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -68,6 +69,10 @@ def plain_memo(f: Callable[P, R]) -> Callable[P, R]:
     remembered = functools.lru_cache(LIMIT)(f)
     _CLEAR.append(remembered.cache_clear)
     return cast(Callable[P, R], remembered)
+
+
+#: The regular expression of a text, compiled when it is first used: a module's seven take longer than the rest of its import.
+compiled = plain_memo(re.compile)
 
 
 @contextmanager

@@ -15,13 +15,12 @@ Source: cute::print of CUTLASS; TLA's documents.
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
-from ..core.arrays import INT64_MAX, INT64_MIN
+from ..core.arrays import INT64_MAX, INT64_MIN, int64_of
 from ..core.basis import E
 from ..core.brackets import closing
-from ..core.cache import plain_memo
+from ..core.cache import compiled
 from ..core.composed import MAX_PARTS, ComposedLayout
 from ..core.errors import LeafTypeError, ParseError
 from ..core.int_tuple import MAX_DEPTH, TOO_DEEP, IntTuple
@@ -40,9 +39,6 @@ _SWIZZLE = r"(?a)Sw<\s*(-?[0-9]{1,9}(?:\s*,\s*-?[0-9]{1,9})*)\s*>"  # the blanks
 _PATH = r"(?:@[0-9]{1,5})*(?![0-9A-Za-z_.@])"
 _OPERATOR = r"\s*(//|[-+*%^])"
 _BLANK = r"(?a)\s*"
-
-#: A pattern is compiled when it is first used: seven take longer than the rest of this module's import.
-_compiled = plain_memo(re.compile)
 
 
 def parse(text: str, *, origin_shape: Any = None, symbols: Any = None) -> Any:
@@ -117,7 +113,7 @@ class Reader:
         self.skip_blank()
 
     def skip_blank(self) -> None:
-        self.at = _compiled(_BLANK).match(self.text, self.at).end()  # type: ignore[union-attr]  # it matches the empty text too
+        self.at = compiled(_BLANK).match(self.text, self.at).end()  # type: ignore[union-attr]  # it matches the empty text too
 
     def take(self, token: str) -> bool:
         if not self.text.startswith(token, self.at):
@@ -141,7 +137,7 @@ class Reader:
 
     def part(self, origin_shape: IntTupleLike | None) -> Any:
         """The value that stands alone, or between the "o" of a chain; origin_shape is that of the last layout."""
-        found = _compiled(_SWIZZLE).match(self.text, self.at)
+        found = compiled(_SWIZZLE).match(self.text, self.at)
         if found:
             numbers = [*map(int, found[1].split(","))]
             if len(numbers) != 3:
@@ -186,41 +182,41 @@ class Reader:
             return False
         first = self.text[self.at : self.at + 1]
         if first == "(":
-            return bool(_compiled(_OPERATOR).match(self.text, closing(self.text, self.at) or len(self.text)))
-        found = _compiled(_LEAF).match(self.text, self.at)
-        return bool(_compiled(_OPERATOR).match(self.text, found.end())) if found else first.isalpha() or first == "-"
+            return bool(compiled(_OPERATOR).match(self.text, closing(self.text, self.at) or len(self.text)))
+        found = compiled(_LEAF).match(self.text, self.at)
+        return bool(compiled(_OPERATOR).match(self.text, found.end())) if found else first.isalpha() or first == "-"
 
     def leaf(self) -> Any:
         """An integer, a symbolic expression, or either times a basis element, as in _4, M//2, 8@0@1."""
         if self.at_expression():
             value, self.at = _EXPRESSIONS.read(self.text, self.at, self.symbols)
-            path = _compiled(_PATH).match(self.text, self.at)
+            path = compiled(_PATH).match(self.text, self.at)
             if path:
                 self.at = path.end()
             self.skip_blank()
             return _along(value, path[0] if path else "")
-        found = _compiled(_LEAF).match(self.text, self.at)
+        found = compiled(_LEAF).match(self.text, self.at)
         if not found:
             named = self.text[self.at : self.at + 1].isalpha() and self.symbols is None
             raise self.unexpected(
                 "an integer like 4 or _4, or a tuple", "give the names it has: parse(text, symbols=[M, N])" if named else ""
             )
         underscore, digits, modes = found.groups()
-        # the length first: int() of a million digits takes its time
-        if len(digits.lstrip("-0")) > 20 or len(digits) > 4000 or not INT64_MIN <= int(digits) <= INT64_MAX:
+        value = int64_of(digits)
+        if value is None:
             raise ParseError(
                 self.text, self.at, f"{digits:.24} does not fit in 64 bits", f"{INT64_MIN} to {INT64_MAX}", "use a smaller one"
             )
         self.at = found.end()
         self.skip_blank()
-        return _along(static(int(digits)) if underscore else int(digits), modes)
+        return _along(static(value) if underscore else value, modes)
 
     def end(self, otherwise: str = "") -> None:
         if self.at < len(self.text):
             raise self.unexpected(f"the end of the text{otherwise}", "")
 
     def unexpected(self, expected: str, fix: str) -> ParseError:
-        found = _compiled(_WORD).match(self.text, self.at)
+        found = compiled(_WORD).match(self.text, self.at)
         return ParseError(
             self.text,
             self.at,

@@ -9,9 +9,13 @@ from typing import Any
 
 from .poly import Atom, Poly, Symbol
 
+#: A symbol without an upper bound has its sample within ROOM of its lower bound; STEP sets those of different names apart.
+ROOM, STEP = 1000, 619
+
 #: What each kind of node computes.
 _NODES: dict[str, Callable[..., Any]] = {
     "//": operator.floordiv,
+    "%": operator.mod,
     "min": min,
     "max": max,
     "^": lambda *xs: functools.reduce(operator.xor, xs),
@@ -38,3 +42,41 @@ def folded(p: Poly, of_symbol: Callable[[Symbol], Any], of_node: Callable[..., A
             term = seen[a] * term
         total = total + term
     return total
+
+
+def sample(p: Poly) -> int | None:
+    """The value of p at one place that meets all facts; None where a range is empty there, or a divisor is not positive.
+
+    Polynomials with two values there are not equal, which takes much less time to find than their normal forms.
+    """
+    total = 0
+    for m, c in p.terms.items():
+        for a in m:
+            if a.sample is ...:
+                a.sample = _sample_of_symbol(a) if isinstance(a, Symbol) else _sample_of_node(a)
+            if a.sample is None:
+                return None
+            c *= a.sample
+        total += c
+    return total
+
+
+def _sample_of_symbol(n: Symbol) -> int | None:
+    lows, highs = _samples(n.lowers), _samples(n.uppers)
+    if lows is None or highs is None:
+        return None
+    low = max(lows, default=0)
+    high = min(highs, default=low + ROOM)
+    return low + STEP * sum(map(ord, n.name)) % (high - low + 1) if low <= high else None
+
+
+def _sample_of_node(a: Atom) -> int | None:
+    args = _samples(a.args)
+    if args is None or (a.kind in ("//", "%") and args[1] <= 0):
+        return None
+    return int(_NODES[a.kind](*args))
+
+
+def _samples(ps: tuple[Poly, ...]) -> list[int] | None:
+    found = [n for p in ps if (n := sample(p)) is not None]
+    return found if len(found) == len(ps) else None

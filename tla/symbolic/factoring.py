@@ -46,8 +46,12 @@ class Sums:
             return self.plain(terms)
         key = frozenset(terms.items())
         if key not in self.seen:
-            factors = self.factors(terms)[: self.width if len(terms) <= LONG else 1]
-            self.seen[key] = min([self.plain(terms), *(self.with_factor(terms, *f) for f in factors)], key=lambda t: t.cost)
+            found = self.plain(terms)
+            for f in self.factors(terms)[: self.width if len(terms) <= LONG else 1]:
+                other = self.with_factor(terms, *f)
+                if other.cost < found.cost:
+                    found = other
+            self.seen[key] = found
         return self.seen[key]
 
     def plain(self, terms: dict[Mono, int]) -> Tree:
@@ -58,7 +62,8 @@ class Sums:
     def term(self, t: tuple[Mono, int]) -> Tree:
         if t not in self.terms:
             m, c = t
-            self.terms[t] = tree.product(c, map(self.price, sorted(m, key=lambda a: (-a.level, a.key))))
+            factors = sorted(m, key=lambda a: (-a.level, a.key)) if len(m) > 1 else m
+            self.terms[t] = tree.product(c, map(self.price, factors))
         return self.terms[t]
 
     def with_factor(self, terms: dict[Mono, int], a: Atom | None, g: int) -> Tree:
@@ -75,23 +80,22 @@ class Sums:
     def factors(self, terms: dict[Mono, int]) -> list[tuple[Atom | None, int]]:
         """The factors, atoms or numbers, that two terms or more share, the one that saves most first."""
         saved: dict[tuple[Atom | None, int], int] = {}
-        for a in {a for m in terms for a in m}:
-            count = sum([a in m for m in terms])
-            if count > 1:
+        atoms = [a for m in terms for a in {*m}]
+        for a in {*atoms}:
+            if (count := atoms.count(a)) > 1:
                 saved[a, 1] = (count - 1) * (self.price(a).cost[0] + 1)
-        sizes = {abs(c) for c in terms.values() if abs(c) > 1}
-        for g in {math.gcd(c, d) for c in sizes for d in sizes}:
-            whole = sum([bool(m) and abs(c) == g for m, c in terms.items()])
-            if g > 1 and whole and sum([c % g == 0 for c in terms.values()]) > 1:
-                saved[None, g] = whole - 1
-        if all(c < 0 for c in terms.values()):
+        sizes = [abs(c) for m, c in terms.items() if m]  # to take out a number that stands alone saves nothing
+        for g in {*sizes}:
+            if g > 1 and sum([c % g == 0 for c in terms.values()]) > 1:
+                saved[None, g] = sizes.count(g) - 1
+        if max(terms.values()) < 0:
             saved[None, -1] = len(terms)
-        return sorted(saved, key=lambda f: (-saved[f], f[1], f[0].key if f[0] else ""))
+        return sorted(saved, key=lambda f: (-saved[f], f[1], f[0].key if f[0] else "")) if len(saved) > 1 else [*saved]
 
 
 def _on_names(p: Poly) -> dict[Mono, int]:
     """The terms with sizes by their own names."""
-    if not any(isinstance(a, Symbol) and a.unit > 1 for a in p.atoms):
+    if not [a for a in p.atoms if isinstance(a, Symbol) and a.unit > 1]:
         return p.terms
     out: dict[Mono, int] = {}
     for m, c in p:

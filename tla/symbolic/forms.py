@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterator
 
 from . import factoring, tree
+from .evaluate import sample
 from .poly import ONE, ZERO, Atom, Poly, Symbol, atom, exact, leading, number, one_of, split, without
 from .proofs import is_positive, least
 from .rules import Rule, floor_div
@@ -70,13 +71,13 @@ def _searched(p: Poly) -> tuple[Poly, list[str]]:
     cost = price.of(p).cost
     found, seen, level, tried = (p, 0), {p}, 0, 0
     while tried < MOST_TERMS and _is_searched(p):
-        new_forms = [(move, q) for move, q in _moves(p) if q not in seen and price.at_least(q) <= cost[0]]
-        tried += sum(len(q.terms) for _move, q in new_forms)
-        new, k = price.cheapest([q for _move, q in new_forms], cost)
+        new_forms = [(low, move, q) for move, q in _moves(p) if q not in seen and (low := price.at_least(q)) <= cost[0]]
+        tried += sum([len(q.terms) for _low, _move, q in new_forms])
+        new, k = price.cheapest([(low, q) for low, _move, q in new_forms], cost)
         level = 0 if new < cost else level + 1
         if k is None or level > PATIENCE:
             break
-        move, p = new_forms[k]
+        _low, move, p = new_forms[k]
         seen.add(p)
         taken.append(move)
         if new < cost:
@@ -113,13 +114,16 @@ class _Prices:
                     p, found = form, cheaper
         return found
 
-    def cheapest(self, forms: list[Poly], cost: Cost) -> tuple[Cost, int | None]:
-        """The least cost, and the first form that has it; None where all cost more than `cost`. What must cost more is passed over."""
+    def cheapest(self, forms: list[tuple[int, Poly]], cost: Cost) -> tuple[Cost, int | None]:
+        """The least cost, and the first form that has it; None where all cost more than `cost`. What must cost more is passed over.
+
+        forms   each with a weight that it is not below
+        """
         found = None
-        for low, k in sorted((self.at_least(p), k) for k, p in enumerate(forms)):
+        for low, k in sorted([(low, k) for k, (low, _p) in enumerate(forms)]):
             if low > cost[0]:
                 break
-            new = self.of(forms[k]).cost
+            new = self.of(forms[k][1]).cost
             if new < cost or (new == cost and (found is None or k < found)):
                 cost, found = new, k
         return cost, found
@@ -164,17 +168,28 @@ def _readings(q: Atom, a: Poly, b: Poly) -> Iterator[tuple[Poly, Poly, int]]:
     target = one_of(q)
     divisions = [f for f in b.atoms if f.kind == "//"]
     for k in dict.fromkeys([split(b, f)[0] for f in divisions]) if len(divisions) <= MOST_READ else ():
-        d, x = exact(a, k), _quotient(b, k)
-        if d is None or not q.scope <= x.scope | d.scope:  # no rule brings in a symbol
+        d = exact(a, k)
+        if d is None or d.const in (1, -1):  # y//1 is a part of b, and q is in none
+            continue
+        x = _quotient(b, k)
+        if not q.scope <= x.scope | d.scope:  # no rule brings in a symbol
             continue
         if (low := least(d)) is None or (low < 1 and not is_positive(d := -d)):
             continue
         for part in (x, *(one_of(f) for f in x.atoms if f.kind == "//")):
             for y in (part, -part):
+                if not _may_be(q, y, d):
+                    continue
                 value = floor_div(y, d)
                 if value in (target, -target):
                     yield y, d, 1 if value == target else -1
                     break
+
+
+def _may_be(q: Atom, x: Poly, d: Poly) -> bool:
+    """Whether x//d may be q or -q: at a sample place it is, or it has no value there."""
+    value, num, den = sample(one_of(q)), sample(x), sample(d)
+    return value is None or num is None or not den or num // den in (value, -value)
 
 
 def _flipped(q: Atom, a: Poly, b: Poly) -> Iterator[Poly]:
@@ -223,7 +238,7 @@ def _all_absorbed(q: Atom, a: Poly, b: Poly) -> Iterator[Poly]:
 def _quotient(b: Poly, a: Poly) -> Poly:
     """The terms of b that the leading term of a divides, divided by it."""
     lead, c = leading(a)
-    return Poly({left: k // c for m, k in b if k % c == 0 and (left := without(m, lead)) is not None})
+    return Poly({left: k // c for m, k in b.terms.items() if k % c == 0 and (left := without(m, lead)) is not None})
 
 
 #: What writes a*q + b in other ways, for a division q: apply(q, a, b) gives them.

@@ -16,7 +16,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from ..core.arrays import INT64_MAX
+from ..core.arrays import INT64_MAX, int64_of
 from ..core.errors import LeafTypeError, ParseError
 from .symint import SymInt, compute
 
@@ -75,13 +75,13 @@ class _Reader:
         return value
 
     def sum(self) -> Any:
-        value = -self.product() if self.take("-") else self.product()
+        value = self.product()
         while op := self.take(*_SUM):
             value = _SUM[op](value, self.product())
         return value
 
     def product(self) -> Any:
-        value = self.factor()
+        value = -self.factor() if self.take("-") else self.factor()  # as in Python, -7//2 is (-7)//2
         while op := self.take(*_PRODUCT):
             value = _PRODUCT[op](value, self.factor() if op == "*" else self.divisor())
         return value
@@ -99,9 +99,10 @@ class _Reader:
             return self.within(lambda: self.xor())
         if token[:1].isdigit():
             self.take(token)
-            if len(token.lstrip("0")) > 19 or int(token) > INT64_MAX:
+            value = int64_of(token)
+            if value is None:
                 raise ParseError(self.text, start, f"{token:.24} does not fit in 64 bits", f"up to {INT64_MAX}", "use a smaller one")
-            return int(token)
+            return value
         if not token[:1].isalpha():
             raise self.unexpected("a number, a name or '('")
         self.take(token)
@@ -128,7 +129,7 @@ class _Reader:
         return value
 
     def ceiling(self) -> Any:
-        a = -self.product() if self.take("-") else self.product()
+        a = self.product()
         self.expect("/")
         return -(-a // self.divisor())
 

@@ -36,7 +36,7 @@ class Atom:
     scope   the symbols in it, and in the bounds of these
     """
 
-    __slots__ = ("__weakref__", "args", "ends", "key", "kind", "level", "place", "scope", "size", "tree")
+    __slots__ = ("__weakref__", "args", "ends", "key", "kind", "level", "place", "sample", "scope", "size", "tree")
 
     kind: str
     args: tuple[Any, ...]
@@ -50,6 +50,7 @@ class Atom:
     def __init__(self) -> None:
         self.tree = None  # what forms.shown makes, once it has
         self.ends: Any = None  # what proofs.ends finds, once it has
+        self.sample: Any = ...  # what evaluate.sample finds, once it has
 
     def __repr__(self) -> str:
         return self.key
@@ -135,6 +136,8 @@ def too_large(size: int, level: int = 0) -> RangeError:
 
 def order(m: Mono) -> tuple[Any, ...]:
     """Monomials in the order of their levels, then of names; the constant is last."""
+    if len(m) == 1:  # as most are
+        return (False, m[0].level, [m[0].key])
     return (not m, max([a.level for a in m]) if m else 0, [a.key for a in m])
 
 
@@ -198,9 +201,9 @@ class Poly:
     @property
     def const(self) -> int | None:
         """Its value, if it is a number."""
-        if not self.terms:
-            return 0
-        return self.terms.get(()) if len(self.terms) == 1 else None
+        if len(self.terms) > 1:
+            return None
+        return self.terms.get(()) if self.terms else 0
 
     @once
     def atoms(self) -> tuple[Atom, ...]:
@@ -242,11 +245,17 @@ class Poly:
         return Poly({m: -c for m, c in self.terms.items()})
 
     def __sub__(self, other: Poly) -> Poly:
-        return poly([(m, -c) for m, c in other.terms.items()], self.terms) if other.terms else self
+        if not other.terms:
+            return self
+        out = dict(self.terms)
+        for m, c in other.terms.items():
+            if total := out.get(m, 0) - c:
+                out[m] = total
+            else:
+                del out[m]
+        return Poly(out)
 
     def __mul__(self, other: Poly) -> Poly:
-        if len(self.terms) * len(other.terms) > 10 * MAX_TERMS:
-            raise too_large(len(self.terms) * len(other.terms))
         if len(other.terms) == 1:
             self, other = other, self
         if len(self.terms) == 1:
@@ -254,6 +263,8 @@ class Poly:
             if not m:
                 return other.scale(c)
             return Poly({times(m, n): c * d for n, d in other.terms.items()})
+        if len(self.terms) * len(other.terms) > 10 * MAX_TERMS:
+            raise too_large(len(self.terms) * len(other.terms))
         return poly((times(m, n), c * d) for m, c in self.terms.items() for n, d in other.terms.items())
 
     def scale(self, c: int) -> Poly:
@@ -319,6 +330,9 @@ def split(p: Poly, a: Atom) -> tuple[Poly, Poly]:
 
 def leading(p: Poly) -> tuple[Mono, int]:
     """The term that division goes by: of the most factors, then the first, an order that products keep."""
+    if len(p.terms) == 1:
+        (term,) = p.terms.items()
+        return term
     return min(p.terms.items(), key=lambda t: (-len(t[0]), [a.place for a in t[0]]))
 
 

@@ -38,7 +38,8 @@ def least(p: Poly) -> int | None:
 def greatest(p: Poly) -> int | None:
     """An integer that p never exceeds, the smallest that is found."""
     if p.greatest is ...:
-        p.greatest = _summed(p, 1) if p.is_unrelated else _negative(least(-p))
+        const = p.const
+        p.greatest = const if const is not None else _summed(p, 1) if p.is_unrelated else _negative(least(-p))
     return p.greatest  # type: ignore[no-any-return]
 
 

@@ -97,7 +97,8 @@ class SymInt(Value):
     def form(self) -> Tree:
         """The simplest form: of what is found from the normal form, and what was written."""
         if self._form is None:
-            put(self, "_form", min(best(self.poly), self.written, key=lambda t: t.cost))
+            found = best(self.poly)
+            put(self, "_form", self.written if self._written().cost < found.cost else found)
         return cast(Tree, self._form)
 
     @property

@@ -50,12 +50,12 @@ def operation(op: str, *args: Tree) -> Tree:
     return _node(op, args, len(args) - 1, 0, len(args) - 1)
 
 
-def _node(op: str, args: tuple[Tree, ...], *own: int) -> Tree:
-    weight, divisions, operations = own
+def _node(op: str, args: tuple[Tree, ...], weight: int, divisions: int, operations: int) -> Tree:
     for a in args:
-        weight += a.cost[0]
-        divisions += a.cost[1]
-        operations += a.cost[2]
+        more = a.cost
+        weight += more[0]
+        divisions += more[1]
+        operations += more[2]
     return Tree(op, args, (weight, divisions, operations))
 
 
@@ -63,10 +63,11 @@ def product(c: int, factors: Iterable[Tree]) -> Tree:
     """c times the factors: products in it made flat, a number last."""
     flat: list[Tree] = []
     for f in factors:
-        flat += f.args if f.op == "*" else (f,)
-    for f in [f for f in flat if f.op == "n"]:
-        flat.remove(f)
-        c *= f.args[0]
+        for t in f.args if f.op == "*" else (f,):
+            if t.op == "n":
+                c *= t.args[0]
+            else:
+                flat.append(t)
     if c == 0 or not flat:
         return number(c)
     if c < 0:
@@ -78,16 +79,20 @@ def product(c: int, factors: Iterable[Tree]) -> Tree:
 
 def total(terms: Iterable[Tree]) -> Tree:
     """The sum: sums in it made flat, what is added before what is subtracted, a number last."""
-    flat: list[Tree] = []
+    plus: list[Tree] = []
+    minus: list[Tree] = []
+    constant = 0
     for t in terms:
-        flat += t.args if t.op == "+" else (t,)
-    constant = sum([t.args[0] for t in flat if t.op == "n"])
-    plus, minus = [t for t in flat if t.op not in "n-"], [t for t in flat if t.op == "-"]
+        for part in t.args if t.op == "+" else (t,):
+            if part.op == "n":
+                constant += part.args[0]
+            else:
+                (minus if part.op == "-" else plus).append(part)
     last = [number(constant)] if constant else []
     flat = plus + minus + last if plus or constant < 0 else last + minus
     if len(flat) < 2:
         return flat[0] if flat else ZERO
-    count = len(flat) - 1 - sum([t.op == "-" for t in flat[1:]])  # a minus in a sum is the sum's own operation
+    count = len(flat) - 1 - len(minus) + (flat[0].op == "-")  # a minus in a sum is the sum's own operation
     return _node("+", tuple(flat), count, 0, count)
 
 

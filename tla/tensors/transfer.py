@@ -141,8 +141,10 @@ def cells_of(x: Elements) -> list[StridedCell] | None:
     """The valid elements as strided arrays: where each begins, and of each mode the axes (count, step), slowest first
     [elements]. None where the layout is not made of such."""
     place = place_of(x)
-    found = None if place is None else refinement(counts_of(x), (place.starts,), (place.modes,))
-    if place is None or found is None:
+    if place is None:
+        return None
+    found = refinement(counts_of(x), (place.starts,), (place.modes,))
+    if found is None:
         return None
     return [(place.begin + begin, tuple(tuple((n, d) for n, (d,) in axes) for axes in modes)) for (begin,), modes in found]
 

@@ -25,4 +25,4 @@ def marked(figure: Figure, subject: Subject, drawn: object, owners: object, colo
 
 
 def _starred(cell: Cell, clash: set[str]) -> Cell:
-    return cell._replace(text=f"{cell.text}*") if cell.text in clash and not cell.padding else cell
+    return cell._replace(text=f"{cell.text}*") if cell.text in clash else cell

@@ -109,7 +109,7 @@ def _common_factors(a: list[tuple[Layout, int]], b: list[tuple[Layout, int]]) ->
     """Modes of both, in runs of equal sizes, as short as can be: the offsets of a layout are a sum over these."""
     out = []
     x, y = ([m for m in modes if m[1] > 1] for modes in (a, b))
-    while x and y:
+    while x:  # and y: both are of as many elements
         one, two = [x.pop()], [y.pop()]
         while (p := math.prod(n for _m, n in one)) != (q := math.prod(n for _m, n in two)):
             if p < q:
@@ -278,7 +278,7 @@ def _run(source: Placed, destination: Placed, dims: tuple[int, ...]) -> int:
 def _stepping(digits: list[_Piece], step: int) -> _Piece | None:
     """The steps of a digit that are `step` in memory: of some of its own each."""
     for place, count, stride in digits:
-        if stride <= step < stride * count and step % stride == 0 and (left := count * stride // step) > 1:
+        if step % stride == 0 and (left := count * stride // step) > 1:
             return _Piece(place * (step // stride), left, step)
     return None
 

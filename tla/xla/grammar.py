@@ -19,13 +19,14 @@ from collections.abc import Callable, Mapping
 from typing import Any, NoReturn, TypeVar
 
 from ..core.arrays import INT64_MAX, INT64_MIN
+from ..core.cache import compiled
 from ..core.errors import LeafTypeError, LoweringError, ParseError
 from ..core.ints import known, leaf
 from ..core.on_demand import OnDemand
 from ..core.questions import at_most
 from .array_shape import BITS, COMBINE, ArrayLayout, ArrayShape, Split, TileEntry, unchecked_layout, why_not_valid
 from .foreign import array_like
-from .printed_shape import array_at
+from .printed_shape import array_at, printed_shape
 from .shapes import MAX_DEPTH, BufferShape, OpaqueShape, Shape, TokenShape, TupleShape
 
 R = TypeVar("R")
@@ -39,12 +40,12 @@ MAX_TEXT = 2**20
 #: Shape texts up to this length are remembered: a program has few distinct ones. Longer ones would hold memory.
 REMEMBERED = 500
 
-BLANK = re.compile(r"(?:[ \t\r\n]+|/\*.*?\*/|//[^\n]*)*", re.DOTALL)
-_TOKEN = re.compile(r"-?[0-9]+(?![A-Za-z0-9_.])|[A-Za-z_][A-Za-z0-9_]*|<=|[][(){},:?*#+~]")
-_WORD = re.compile(r"[A-Za-z0-9_.+-]+|.", re.DOTALL)
+BLANK = r"(?s)(?:[ \t\r\n]+|/\*.*?\*/|//[^\n]*)*"
+_TOKEN = r"-?[0-9]+(?![A-Za-z0-9_.])|[A-Za-z_][A-Za-z0-9_]*|<=|[][(){},:?*#+~]"
+_WORD = r"(?s)[A-Za-z0-9_.+-]+|."
 # The dimensions of an array, and the names in them.
-_DIMENSIONS = re.compile(r"\s*[A-Za-z0-9]+\s*\[([^][]*)\]")
-_NAME = re.compile(r"(?<![A-Za-z0-9_])[A-Za-z][A-Za-z0-9_]*")
+_DIMENSIONS = r"\s*[A-Za-z0-9]+\s*\[([^][]*)\]"
+_NAME = r"(?<![A-Za-z0-9_])[A-Za-z][A-Za-z0-9_]*"
 _ORDER = ("D", "T", "L", "#", "*", "E", "S", "SC", "P", "M")
 _FIELDS = {
     "L": "tail_padding_alignment_in_elements",
@@ -86,8 +87,8 @@ def parse_shape(text: str, *, symbols: object = None) -> Shape:
             f"a shape of type {type(text).__name__}", "a text such as 'f32[8,128]{1,0:T(8,128)}'", "give its text: str() of a shape"
         )
     require_short(text)
-    if symbols is None and (found := array_at(text, 0)) and found[1] == len(text):
-        return found[0]
+    if symbols is None and (found := printed_shape(text)):
+        return found
     reader = _ShapeReader(text)
     reader.symbols = None if symbols is None else _EXPRESSIONS.names(symbols)
     shape = reader.shape(1)
@@ -120,8 +121,10 @@ def named_shape(shape: Shape | str, sizes: Mapping[str, Any]) -> ArrayShape:
     """
     if isinstance(shape, str):
         require_short(shape)
-    found = _DIMENSIONS.match(shape) if isinstance(shape, str) else None
-    used = dict.fromkeys(_NAME.findall(found[1])) if found else {}
+        if not sizes and (printed := printed_shape(shape)):
+            return as_shape(printed)  # it has no names
+    found = compiled(_DIMENSIONS).match(shape) if isinstance(shape, str) else None
+    used = dict.fromkeys(compiled(_NAME).findall(found[1])) if found else {}
     for name in sizes:
         if name not in used:
             raise LeafTypeError(f"{name}= of {shape!s:.80}", "names of its dimensions", f"write {name} where its size stands in the text")
@@ -174,8 +177,8 @@ class Reader:
 
     def advance(self) -> None:
         """Go on to the next token; "" at the end of the text."""
-        self.at = BLANK.match(self.text, self.after).end()  # type: ignore[union-attr]  # it matches the empty text too
-        found = self.tokens.match(self.text, self.at)
+        self.at = compiled(BLANK).match(self.text, self.after).end()  # type: ignore[union-attr]  # it matches the empty text too
+        found = compiled(self.tokens).match(self.text, self.at)
         if found:
             self.token, self.after = found[0], found.end()
         elif self.at == len(self.text):
@@ -183,7 +186,7 @@ class Reader:
         elif self.text.startswith("/*", self.at):
             self.fail("this comment is not closed", "*/")
         else:
-            self.fail(f"{_WORD.match(self.text, self.at)[0][:24]!r} is no part of a {self.noun}", self.known)  # type: ignore[index]  # it matches any text
+            self.fail(f"{compiled(_WORD).match(self.text, self.at)[0][:24]!r} is no part of a {self.noun}", self.known)  # type: ignore[index]  # it matches any text
 
     def fail(self, what: str, expected: str, fix: str = "", at: int | None = None) -> NoReturn:
         raise ParseError(self.text, self.at if at is None else at, what, expected, fix or self.example)

@@ -162,23 +162,25 @@ def parse_instruction(line: str) -> Instruction:
 def printed_instruction(line: str) -> Instruction | None:
     """The instruction of a line in the form in which XLA prints it; None of any other."""
     found = line_parts(line)
+    if found is None:
+        return None
+    head, text, opcode, literal, called, operands = found.groups()
     try:
-        return found and _of_parts(line, found)
+        shape = _remembered(text) if len(text) <= REMEMBERED else parse_shape(text)
+        if called is None:
+            return _instruction(head, shape, opcode, _literal(literal), line[found.end(4) + 1 :])
+        if "[" in operands:
+            parts = tuple([_operand(line, *m.span(), literal=False) for m in OPERAND.finditer(line, *found.span(6))])
+        else:
+            parts = tuple(map(_name_alone, zip(_NO_TEXT, _NO_SHAPE, operands.split(",")))) if operands else ()
+        return _instruction(head, shape, called, parts, line[found.end(6) + 1 :])
     except ParseError:  # of a shape; the line may have another fault before it
         return None
 
 
-def _of_parts(line: str, found: re.Match[str]) -> Instruction:
-    head, text, opcode, literal, called, operands = found.groups()
-    shape = _remembered(text) if len(text) <= REMEMBERED else parse_shape(text)
-    if opcode is not None:
-        value = (Operand("", None, literal),) if literal.strip() else ()
-        return _instruction(head, shape, opcode, value, line[found.end(4) + 1 :])
-    if "[" in operands:
-        parts = tuple([_operand(line, *m.span(), literal=False) for m in OPERAND.finditer(line, *found.span(6))])
-    else:
-        parts = tuple(map(_name_alone, zip(_NO_TEXT, _NO_SHAPE, operands.split(",")))) if operands else ()
-    return _instruction(head, shape, called, parts, line[found.end(6) + 1 :])
+def _literal(text: str) -> tuple[Operand, ...]:
+    """The operand of a constant or a parameter, where it has one."""
+    return (_name_alone(("", None, text)),) if text and not text.isspace() else ()
 
 
 _new = object.__new__
@@ -229,9 +231,7 @@ def _head(line: str, at: int) -> re.Match[str]:
     return found
 
 
-@plain_memo
-def _remembered(text: str) -> Shape:
-    return parse_shape(text)
+_remembered = plain_memo(parse_shape)
 
 
 def _shape(line: str, start: int, end: int) -> Shape:

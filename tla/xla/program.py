@@ -30,7 +30,7 @@ _ASSIGNS = re.compile(r"\s*(ROOT\s+)?%?([A-Za-z_0-9][\w.-]*)\s*=")
 # A name and a shape behind '=': no attribute, whose value is no shape.
 _BEGINS = re.compile(r"\s*(ROOT\s+)?%?[A-Za-z_0-9][\w.-]*\s*=\s*(\(|b\(|[A-Za-z]\w*\[)")
 _STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"')
-_AROUND = re.compile(r"\s*(HloModule\b|(FileNames|FunctionNames|FileLocations|StackFrames)\s*$|[0-9]+\s*[\"{])")
+_AROUND = re.compile(r"\s*(HloModule\b(?![\w.-]*\s*=)|(FileNames|FunctionNames|FileLocations|StackFrames)\s*$|[0-9]+\s*[\"{])")
 
 
 Source: TypeAlias = str | os.PathLike[str] | IO[str] | IO[bytes]
@@ -56,6 +56,10 @@ class Located(NamedTuple):
     computation: str | None
     is_entry: bool
     line: int
+
+
+#: Located(*parts) of a tuple, in less than half the time.
+_located: Callable[[tuple[Instruction, str | None, bool, int]], Located] = functools.partial(tuple.__new__, Located)
 
 
 def read_hlo(source: Source, on_error: OnError | None = None) -> Iterator[Located]:
@@ -109,7 +113,7 @@ def _of_file(file: IO[str] | IO[bytes], on_error: OnError | None, around: Callab
     number = 0
     for number, line in text_lines(file, on_error):
         if place.is_plain and (found := printed_instruction(line)):
-            yield Located(found, place.computation, place.is_entry, number)
+            yield _located((found, place.computation, place.is_entry, number))
         else:
             yield from place.read(number, line)
     place.give_up()
@@ -193,19 +197,20 @@ class _Place:
         opens = _OPENS.match(line) if line.rstrip().endswith("{") else None
         if self.calls and not (opens and opens[2]):
             return self.inside(number, line)
-        if _NOTHING.match(line):
-            return ()
-        if _CLOSES.match(line):
-            self.close(number, line)
-        elif opens:
+        if opens:
             self.open(number, line, opens[2], opens[1] is not None)
+        elif self.computation is None and _AROUND.match(line):
+            if self.around:
+                self.around(line)
+        elif _NOTHING.match(line):
+            pass
+        elif _CLOSES.match(line):
+            self.close(number, line)
         elif self.computation is not None or _ASSIGNS.match(line):
             return self.instruction(number, line)
-        elif not _AROUND.match(line):
+        else:
             what = "no part of an HLO module"
             self.report(ParseError(line, 0, what, "a computation, an instruction, a table", "give the text of one"), number)
-        elif self.around:
-            self.around(line)
         return ()
 
     def go_on(self, unfinished: _Unfinished, line: str) -> tuple[Located, ...]:

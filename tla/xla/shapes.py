@@ -105,7 +105,7 @@ class TupleShape(Record):
             kinds = ", ".join(k.__name__ for k in KINDS)
             raise LeafTypeError("a TupleShape of other things than shapes", f"a tuple of {kinds}", "use parse_shape, which reads a text")
         put(self, "elements", tuple(elements))
-        put(self, "depth", 1 + max((x.depth for x in elements if isinstance(x, TupleShape)), default=0))
+        put(self, "depth", 1 + max([x.depth for x in elements if isinstance(x, TupleShape)], default=0))
         if self.depth > MAX_DEPTH:
             raise RangeError(f"{self.depth} levels of tuples", f"at most {MAX_DEPTH}", "put the elements side by side")
 

@@ -21,6 +21,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from ..core.cache import compiled
 from ..core.errors import LeafTypeError
 from .devices import Devices, Iota
 from .grammar import BLANK
@@ -30,7 +31,7 @@ from .sharding import SUBGROUPS, WHOLE, AnySharding, ShardGroup, Sharding, Tuple
 
 # A string runs to its end or, where it has none, to that of the text: it is not tried again from inside of it.
 _STRING = r"\"(?:[^\"\\]|\\.)*(?:\"|\\?\Z)|'(?:[^'\\]|\\.)*(?:'|\\?\Z)"
-_TOKEN = re.compile(rf"-?[0-9]+(?![A-Za-z0-9_.])|[A-Za-z_][A-Za-z0-9_]*=?|<=|[][(){{}},:?=]|{_STRING}", re.DOTALL)
+_TOKEN = rf"(?s)-?[0-9]+(?![A-Za-z0-9_.])|[A-Za-z_][A-Za-z0-9_]*=?|<=|[][(){{}},:?=]|{_STRING}"
 _LISTS = ("replicated", "unreduced", "manual")
 _EMPTY_MESH = re.compile(r"mesh\s*\[\s*\]")
 _BRACE = re.compile(rf"[{{}}]|{_STRING}", re.DOTALL)
@@ -284,7 +285,7 @@ class _ShardingReader(MeshReader):
 
     def device_ids(self) -> Devices:
         """The numbers after `, device_ids=`; () where that does not come."""
-        following = BLANK.match(self.text, self.after).end()  # type: ignore[union-attr]  # it matches the empty text too
+        following = compiled(BLANK).match(self.text, self.after).end()  # type: ignore[union-attr]  # it matches the empty text too
         if self.token != "," or not self.text.startswith("device_ids=", following):
             return ()
         self.advance()

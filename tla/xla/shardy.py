@@ -19,9 +19,7 @@ from .mesh import Axis, DimSharding, Mesh, MeshSharding
 from .mesh_text import MeshReader
 from .sharding import AnySharding, Sharding, TupleSharding
 
-_TOKEN = re.compile(
-    r'-?[0-9]+(?![A-Za-z0-9_.])|p[0-9]+(?![\w.])|[#@]?[A-Za-z_][\w.$-]*|"(?:[^"\\\n]|\\.)*"|@"(?:[^"\\\n]|\\.)*"|[][(){}<>,:?=]'
-)
+_TOKEN = r'-?[0-9]+(?![A-Za-z0-9_.])|p[0-9]+(?![\w.])|[#@]?[A-Za-z_][\w.$-]*|"(?:[^"\\\n]|\\.)*"|@"(?:[^"\\\n]|\\.)*"|[][(){}<>,:?=]'
 #: The axes of a mesh and the order of its devices; the name of an axis may have any character but a quote.
 _AXES = r'(<\[(?:"[^"\n]*"|[^<>"\n])*>)'
 #: A mesh in a StableHLO module, and in the header of an HLO module.

@@ -60,7 +60,8 @@ def text_lines(file: IO[str] | IO[bytes], on_error: OnError | None) -> Iterator[
 
     on_error   is given the error of each line that is too long, or no text; without it the first one is raised
     """
-    for number, raw in _known(_raw_lines(_unpacked(file))):
+    lines = _raw_lines(_unpacked(file))
+    for number, raw in itertools.chain(_first(lines), lines):
         try:
             yield number, _text(raw)
         except ParseError as error:
@@ -81,20 +82,18 @@ def _head(file: IO[Any]) -> bytes:
     return b""
 
 
-def _known(lines: Iterator[tuple[int, str | bytes]]) -> Iterator[tuple[int, str | bytes]]:
-    """The lines, unless the first one that says something is another language's: then that is refused by its name."""
+def _first(lines: Iterator[tuple[int, str | bytes]]) -> Iterator[tuple[int, str | bytes]]:
+    """The lines up to the first one that says something; if it is another language's, that is refused by its name."""
     for number, raw in lines:
         text = raw.decode(errors="replace") if isinstance(raw, bytes) else raw
-        if _SILENT.match(text):
-            yield number, raw
-            continue
         if isinstance(raw, bytes) and raw.startswith(_BYTECODE):
             raise ParseError("", 0, "the file is MLIR bytecode, as StableHLO is stored", "HLO text", _COMPILE)
         if _MLIR.match(text):
             some = (str(raw) for _number, raw in itertools.islice(lines, MAX_LOOKED_AT))
             raise _foreign(text + "".join(some))
         yield number, raw
-        yield from lines
+        if not _SILENT.match(text):
+            return
 
 
 _SILENT = re.compile(r"\s*(//|$)")

@@ -51,7 +51,7 @@ def positive(what: str, given: Any) -> int:
     return n
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True)
 class Schedule:
     """The blocks of each core, as a block swizzle deals them out. `str()` is CATLASS's picture: the cores that compute each block.
 

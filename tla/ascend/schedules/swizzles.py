@@ -17,7 +17,7 @@ from .orders import columns, lines, snake, zigzag
 from .schedule import Deal, Order, Schedule, positive, require_countable, sizes_of
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True)
 class BlockSwizzle:
     """A block swizzle of CATLASS: called with a problem and a tile it gives the schedule.
 
