@@ -317,3 +317,28 @@ def test_blocks_that_are_none_are_refused():
     ):
         with pytest.raises(error):
             xla.block(*bad)
+
+
+@pytest.mark.parametrize(
+    ("shape", "block", "buffers"),
+    [
+        ((1, 16, 256), (None, 16, 256), 1),
+        ((4, 16, 256), (None, 16, 256), 2),
+        ((4, 16, 256), (4, 16, 256), 1),
+        ((1, 32, 256), (None, 16, 256), 2),
+    ],
+)
+def test_an_array_that_is_one_block_is_not_buffered_twice(shape, block, buffers):
+    assert xla.block("f32", shape, block).buffers == buffers
+
+
+@pytest.mark.parametrize("text", ["f32[128]{0:T(8,128)}", "f32[2,128]{1,0:T(4,8,128)}", "f32[8,128]{1,0:T(*,128)}"])
+def test_tiles_that_no_memory_reference_has_are_refused(text):
+    with pytest.raises(LoweringError, match="a first tile over dimensions that the array has"):
+        xla.to_memref(text)
+
+
+@pytest.mark.parametrize(("text", "name"), [("f32[8]{0:#(u32}", "#"), ("f32[8]{0:*(u32,}", r"\*")])
+def test_a_property_of_sparse_arrays_that_is_not_closed(text, name):
+    with pytest.raises(TlaError, match=rf"'\)' to close {name}\(\.\.\.\)"):
+        xla.parse_shape(text)
