@@ -12,14 +12,15 @@ Source: cute::print of CUTLASS (util/print.hpp, pointer_swizzle.hpp, arithmetic_
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ..core.cache import plain_memo
+from ..core.cache import compiled
 from ..core.errors import ParseError, RankError
 
-_compiled = plain_memo(lambda pattern: re.compile(pattern, re.ASCII))
+_compiled = functools.partial(compiled, flags=re.ASCII)
 
 #: What no text of ours has.
 _FOREIGN = r"\?|(?<![\w.])S<|ptr_?[\[(<]|ArithTuple\(|counting_iter\(|cute::|!cute\.|(?<!\w)(?:Composed)?Layout<|(?<!\w)tensor[<(]"
