@@ -490,6 +490,157 @@ def test_the_text(target, golden):
     golden(f"codegen/{target}.txt", "\n".join(texts))
 
 
+C_CHECKS, PYTHON_CHECKS = {"c", "cpp", "cuda", "hip"}, {"python", "numpy", "mlir"}
+
+
+def test_what_the_targets_can_write():
+    for name, target in TARGETS.items():
+        assert target.name == name
+        assert target.widths == ((32,) if name == "pallas" else (32, 64))
+        assert target.bits is (name not in ("affine", "latex"))
+        kinds = 3 if name in C_CHECKS | PYTHON_CHECKS else 1 if name in ("affine", "latex") else 2
+        assert target.checks == ("", "function", "assert")[:kinds]
+
+
+@pytest.mark.parametrize("target", sorted(TARGETS))
+def test_requirements_are_written_where_they_are_asked_for(target):
+    """As a function, and by "assert" a call of it; what requires nothing of sizes has neither."""
+    tiled, still = parse("((_16,M//16),_8):((_8,_128),_1)", symbols=[dim("M", multiple_of=16, at_most=4096)]), parse("(_4,_8):(_8,_1)")
+    for check in TARGETS[target].checks:
+        names = {"": 0, "function": 1, "assert": 2}[check]
+        text = emit((tiled(index("i", tiled.shape[0][1] * 16), 0), tiled.shape[0][1]), target, "i", check=check)
+        assert text.count("offset_requires") == names, text
+        assert ("assert" in re.sub("assert.h", "", text)) is (check == "assert"), text
+        assert "requires" not in emit(still, target, check=check)
+        assert "assert(" not in emit(still, target, check=check)
+
+
+def test_a_check_needs_the_operations_of_its_conditions():
+    """A language without <= writes what rests on sizes, and no check of these."""
+    python = TARGETS["python"]
+    tla.codegen.register(python._replace(name="half", syntax={op: x for op, x in python.syntax.items() if op != "<="}))
+    try:
+        assert emit(dim("N") * 4, "half") == emit(dim("N") * 4, "python")
+        for check in ("function", "assert"):
+            with pytest.raises(tla.LeafTypeError, match="the operation <= in half"):
+                emit(dim("N") * 4, "half", check=check)
+        with pytest.raises(tla.LeafTypeError, match="the operation <= in half"):
+            emit(dim("N") <= 4, "half")
+    finally:
+        del TARGETS["half"]
+
+
+# ------------------------------------------------------------------------------------------ what MLIR and LaTeX say
+
+ARITH = {
+    **{"addi": lambda a, b: a + b, "subi": lambda a, b: a - b, "muli": lambda a, b: a * b, "divui": lambda a, b: a // b},
+    **{"remui": lambda a, b: a % b, "floordivsi": lambda a, b: a // b, "remsi": lambda a, b: abs(a) % b * (1 if a >= 0 else -1)},
+    **{"shrsi": lambda a, b: a >> b, "shrui": lambda a, b: a >> b, "andi": lambda a, b: a & b, "xori": lambda a, b: a ^ b},
+    **{"minsi": min, "minui": min, "maxsi": max, "maxui": max, "cmpi eq,": lambda a, b: a == b},
+    **dict.fromkeys(("cmpi sle,", "cmpi ule,"), lambda a, b: a <= b),
+    **dict.fromkeys(("cmpi slt,", "cmpi ult,"), lambda a, b: a < b),
+}
+
+
+def interpreted(text, name, given):
+    """The results of a function of MLIR, by what its operations mean: affine maps, arith without overflow, calls and assertions."""
+    head, _, body = text.partition(f"func.func @{name}(")[2].partition("{\n")
+    values = dict(zip(re.findall(r"(%\w+):", head.partition(")")[0]), given))
+    kinds = {k: head.partition(")")[0].rpartition(": ")[2] for k in values}
+    for line in body.partition("}")[0].strip().split("\n"):
+        line = line.strip()
+        to, _, made = line.rpartition(" = ")
+        if line.startswith("return "):
+            return tuple(values[x] for x in re.findall(r"%[\w.-]+", line))
+        if line.startswith("cf.assert"):
+            assert values[line.split()[1].rstrip(",")], line
+        elif found := re.fullmatch(r"arith.constant (\S+)(?: : (\w+))?", made):
+            values[to], kinds[to] = found[1] == "true" if found[2] is None else int(found[1]), found[2] or "i1"
+        elif found := re.fullmatch(r"arith.(index_cast|extsi|extui) (\S+) : (\w+) to (\w+)", made):
+            assert kinds[found[2]] == found[3]
+            values[to], kinds[to] = values[found[2]], found[4]
+        elif found := re.fullmatch(r"affine.apply affine_map<\((.*?)\)(?:\[(.*?)\])? -> \((.*)\)>\((.*?)\)(?:\[(.*?)\])?", made):
+            names, at = ([x for k in ks for x in (found[k] or "").split(", ") if x] for ks in ((1, 2), (4, 5)))
+            expression = re.sub(r"\bmod\b", "%", found[3].replace("floordiv", "//"))
+            values[to], kinds[to] = value(expression, dict(zip(names, (values[x] for x in at)))), "index"
+            assert {kinds[x] for x in at} <= {"index"}
+        elif found := re.fullmatch(r"func.call @(\w+)\((.*)\) : \((.*)\) -> i1", made):
+            at = found[2].split(", ")
+            assert [kinds[x] for x in at] == found[3].split(", ") == ["i64"] * len(at)
+            values[to], kinds[to] = interpreted(text, found[1], [values[x] for x in at])[0], "i1"
+        else:
+            op, a, b, kind = re.fullmatch(r"arith.([a-z]+(?: [a-z]+,)?) (\S+), (\S+) : (\w+)", made).groups()
+            assert kinds[a] == kinds[b] == kind, line
+            values[to], kinds[to] = ARITH[op](values[a], values[b]), "i1" if "cmpi" in op else kind
+    raise AssertionError(text)
+
+
+U, V, W = index("u", below=40, at_least=-40), index("v", below=40, at_least=-40), dim("w", at_most=9)
+SAID = [
+    (U * 3 + V, lambda u, v, w: u * 3 + v),
+    (-U - V * 2, lambda u, v, w: -u - 2 * v),
+    ((U + 50) // 8 * 8 + (V + 64) % 16, lambda u, v, w: (u + 50) // 8 * 8 + (v + 64) % 16),
+    (U // 8 + V % 8, lambda u, v, w: u // 8 + v % 8),
+    (U // 7 + V % 5, lambda u, v, w: u // 7 + v % 5),
+    (U // -7 + V % -5, lambda u, v, w: u // -7 + v % -5),
+    (U // -W, lambda u, v, w: u // -w),
+    (U % (-W) * 3, lambda u, v, w: u % -w * 3),
+    ((U + 40) // W, lambda u, v, w: (u + 40) // w),
+    ((U + 40) % W, lambda u, v, w: (u + 40) % w),
+    (U * V, lambda u, v, w: u * v),
+    (U * W + V, lambda u, v, w: u * w + v),
+    (U & 24, lambda u, v, w: u & 24),
+    (U & 7, lambda u, v, w: u & 7),
+    (U - U % 8, lambda u, v, w: u - u % 8),
+    ((U ^ 5) ^ V, lambda u, v, w: u ^ 5 ^ v),
+    (tla.min(U, V) + tla.max(U, W), lambda u, v, w: min(u, v) + max(u, w)),
+    (tla.max(tla.min(U, V), W - V), lambda u, v, w: max(min(u, v), w - v)),
+    (U < V, lambda u, v, w: u < v),
+    (U <= W, lambda u, v, w: u <= w),
+    (U.equals(V), lambda u, v, w: u == v),
+    ((U + W).is_multiple_of(3), lambda u, v, w: (u + w) % 3 == 0),
+]
+PLACES = [(u, v, w) for u, v in itertools.product((-40, -17, -8, -1, 0, 1, 5, 8, 39), (-40, -7, 0, 3, 16)) for w in (1, 4, 9)]
+
+
+@pytest.mark.parametrize(("what", "meant"), SAID, ids=lambda x: "" if callable(x) and not hasattr(x, "holds") else str(x))
+def test_what_mlir_says(what, meant):
+    """By an interpreter of the text, by affine maps and by arith; and emitted Python."""
+    text, python = (emit(what, target, name="f") for target in ("mlir", "python"))
+    f = executed.function(python, "f")
+    names = [p.name for p in plan(what).parameters]
+    for at in PLACES:
+        given = [dict(zip("uvw", at))[n] for n in names]
+        assert interpreted(text, "f", given) == (meant(*at),) == (f(*given),), (text, at)
+
+
+@pytest.mark.parametrize("integer", ["int32", "int64", "uint32", "uint64", None])
+def test_what_mlir_says_of_several_and_of_other_integers(integer):
+    x = index("x", 80)
+    text = emit((x // 8 + W, x % 7, x ^ W, tla.min(x, W), x < W), "mlir", "x", name="f", integer=integer, check="assert")
+    for u, w in itertools.product((0, 1, 7, 8, 40, 79), (1, 4, 9)):
+        assert interpreted(text, "f", (u, w)) == (u // 8 + w, u % 7, u ^ w, min(u, w), u < w), text
+    for w, met in ((0, False), (1, True), (9, True), (10, False)):
+        assert interpreted(text, "f_requires", (w,)) == (met,)
+    with pytest.raises(AssertionError):
+        interpreted(text, "f", (1, 10))
+
+
+def test_the_latex_of_functions():
+    i, j, n = index("i", 64), index("j", 64), dim("n_k")
+    for what, coords, lines in (
+        (i * n + j, "i,j", [r"\mathrm{offset}(i, j) &= i \, n_{k} + j"]),
+        (i // 8 * 8 + j % 4, "i", [r"\mathrm{offset}(i) &= \left(j \bmod 4\right) + 8 \, \left\lfloor \frac{i}{8} \right\rfloor"]),
+        ((i < n, j <= n), None, [r"\mathrm{offset} &= (i < n_{k}, j \le n_{k})"]),
+        (i.equals(j), None, [r"\mathrm{offset} &= i = j"]),
+        (tla.min(i, j) ^ n, None, [r"\mathrm{offset} &= n_{k} \oplus \min(i, j)"]),
+    ):
+        body = emit(what, "latex", coords).partition("\\begin{aligned}\n")[2].partition("\n\\end")[0]
+        assert body.split(" \\\\\n") == lines
+    shared = emit(((i ^ n) * 3, (i ^ n) + 1), "latex").partition("\\begin{aligned}\n")[2]
+    assert shared.startswith(r"\mathrm{t0} &= i \oplus n_{k} \\"), shared
+
+
 def test_checks_are_about_sizes_alone():
     """A condition on a coordinate stands in the comment, and in no function of sizes."""
     i, n = tla.index("i", below=dim("n")), dim("N")
