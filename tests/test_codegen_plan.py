@@ -542,22 +542,42 @@ ARITH = {
 }
 
 
+def in_bits(n, op, kind):
+    """An integer as an operation of MLIR takes it: those with u in their names without a sign."""
+    bits = int(kind[1:])
+    signed = op.endswith("si") or op in ("cmpi sle,", "cmpi slt,")
+    return (
+        n % (1 << bits)
+        if op.endswith("ui") or op in ("cmpi ule,", "cmpi ult,")
+        else (n + (1 << bits - 1)) % (1 << bits) - (1 << bits - 1)
+        if signed
+        else n
+    )
+
+
 def interpreted(text, name, given):
     """The results of a function of MLIR, by what its operations mean: affine maps, arith without overflow, calls and assertions."""
     head, _, body = text.partition(f"func.func @{name}(")[2].partition("{\n")
     values = dict(zip(re.findall(r"(%\w+):", head.partition(")")[0]), given))
-    kinds = {k: head.partition(")")[0].rpartition(": ")[2] for k in values}
+    kinds = dict(re.findall(r"(%\w+): (i(?:32|64)\b)", head.partition(")")[0]))
+    assert [*values] == [*kinds]
     for line in body.partition("}")[0].strip().split("\n"):
         line = line.strip()
         to, _, made = line.rpartition(" = ")
         if line.startswith("return "):
-            return tuple(values[x] for x in re.findall(r"%[\w.-]+", line))
+            found = re.findall(r"%[\w.-]+", line)
+            assert (
+                [kinds[x] for x in found]
+                == re.findall(r"\bi\d+", line.partition(" : ")[2])
+                == re.findall(r"\bi\d+", head.partition("->")[2])
+            )
+            return tuple(values[x] for x in found)
         if line.startswith("cf.assert"):
             assert values[line.split()[1].rstrip(",")], line
         elif found := re.fullmatch(r"arith.constant (\S+)(?: : (\w+))?", made):
             values[to], kinds[to] = found[1] == "true" if found[2] is None else int(found[1]), found[2] or "i1"
         elif found := re.fullmatch(r"arith.(index_cast|extsi|extui) (\S+) : (\w+) to (\w+)", made):
-            assert kinds[found[2]] == found[3]
+            assert kinds[found[2]] == found[3] != found[4]
             values[to], kinds[to] = values[found[2]], found[4]
         elif found := re.fullmatch(r"affine.apply affine_map<\((.*?)\)(?:\[(.*?)\])? -> \((.*)\)>\((.*?)\)(?:\[(.*?)\])?", made):
             names, at = ([x for k in ks for x in (found[k] or "").split(", ") if x] for ks in ((1, 2), (4, 5)))
@@ -571,7 +591,7 @@ def interpreted(text, name, given):
         else:
             op, a, b, kind = re.fullmatch(r"arith.([a-z]+(?: [a-z]+,)?) (\S+), (\S+) : (\w+)", made).groups()
             assert kinds[a] == kinds[b] == kind, line
-            values[to], kinds[to] = ARITH[op](values[a], values[b]), "i1" if "cmpi" in op else kind
+            values[to], kinds[to] = ARITH[op](*(in_bits(values[x], op, kind) for x in (a, b))), "i1" if "cmpi" in op else kind
     raise AssertionError(text)
 
 
@@ -594,6 +614,7 @@ SAID = [
     (U - U % 8, lambda u, v, w: u - u % 8),
     ((U ^ 5) ^ V, lambda u, v, w: u ^ 5 ^ v),
     (tla.min(U, V) + tla.max(U, W), lambda u, v, w: min(u, v) + max(u, w)),
+    (tla.min(U, -W), lambda u, v, w: min(u, -w)),
     (tla.max(tla.min(U, V), W - V), lambda u, v, w: max(min(u, v), w - v)),
     (U < V, lambda u, v, w: u < v),
     (U <= W, lambda u, v, w: u <= w),
@@ -607,6 +628,10 @@ PLACES = [(u, v, w) for u, v in itertools.product((-40, -17, -8, -1, 0, 1, 5, 8,
 def test_what_mlir_says(what, meant):
     """By an interpreter of the text, by affine maps and by arith; and emitted Python."""
     text, python = (emit(what, target, name="f") for target in ("mlir", "python"))
+    try:
+        assert ("affine.apply" in text) is bool(emit(what, "affine"))
+    except tla.LeafTypeError:
+        assert "affine" not in text
     f = executed.function(python, "f")
     names = [p.name for p in plan(what).parameters]
     for at in PLACES:
@@ -624,6 +649,21 @@ def test_what_mlir_says_of_several_and_of_other_integers(integer):
         assert interpreted(text, "f_requires", (w,)) == (met,)
     with pytest.raises(AssertionError):
         interpreted(text, "f", (1, 10))
+    assert re.findall(r"arith.(ext\w+)", text) == {"int64": [], "uint64": [], "uint32": ["extui"]}.get(integer, ["extsi"])
+    assert ("affine.apply" in emit(x * 3 + 1, "mlir", integer=integer)) is ("u" not in (integer or ""))  # its index has a sign
+
+
+@pytest.mark.parametrize("bits", [32, 64])
+def test_integers_without_a_sign_in_mlir_go_on_past_the_last_one_that_has_one(bits):
+    x = index("x", 1 << bits) if bits == 32 else dim("x", at_least=0)
+    text = emit((tla.min(x, 7), tla.max(x, 7), x // 8, x < 7, x <= 7, x // 7), "mlir", name="f", integer=f"uint{bits}")
+    for n in (0, 7, 8, (1 << bits - 1) - 1, 1 << bits - 1, (1 << bits) - 1):
+        assert interpreted(text, "f", (n,)) == (min(n, 7), max(n, 7), n // 8, n < 7, n <= 7, n // 7)
+
+
+def test_requirements_in_mlir_are_of_integers_with_a_sign():
+    text = emit(dim("N"), "mlir", name="f", check="function")
+    assert [interpreted(text, "f_requires", (n,)) for n in (-1, 0, 1, 2**62)] == [(False,), (False,), (True,), (True,)]
 
 
 def test_the_latex_of_functions():
