@@ -300,11 +300,82 @@ def test_parts_of_tuples_loops_branches_and_names_are_compared():
         ("%p = f32[16,128]{1,0}", f"%p = {turned}"): "line 20: c takes z as f32[16,128]{1,0}, line 26 gives",
         ("%y = f32", "%x = f32"): "line 11: x of body is in line 9, too",
         ("%b = f32[16,128]{1,0} parameter(1)", "%b = f32[16,128]{1,0} parameter(0)"): "line 16: parameter(0) of main is in line 15, too",
-        ("%b = f32[16,128]{1,0} parameter(1)", "%b = f32[16,128]{1,0} parameter(9)"): "line 15: main has parameter(9), and 2 parameters",
+        ("%b = f32[16,128]{1,0} parameter(1)", "%b = f32[16,128]{1,0} parameter(9)"): "line 16: main has parameter(9), and 2 parameters",
     }
     for (old, new), words in cases.items():
         assert LOOP.count(old) == 1
         assert any(words in text for text in xla.contradictions(module(LOOP.replace(old, new)))), words
+
+
+CLAIMS = """HloModule m, entry_computation_layout={(f32[4]{0}, (s32[2]{0}, f32[4]{0}))->(f32[4]{0}, s32[2]{0})}
+%f (p: f32[4], q: s32[2]) -> f32[4] {
+  %p = f32[4]{0} parameter(0)
+  %q = s32[2]{0} parameter(1)
+  ROOT %n = f32[4]{0} negate(%p)
+}
+%g (r: s32[2]) -> f32[4] {
+  %r = s32[2]{0} parameter(0)
+  ROOT %o = f32[4]{0} iota(), iota_dimension=0
+}
+ENTRY %main (a: f32[4], b: (s32[2], f32[4])) -> (f32[4], s32[2]) {
+  %a = f32[4]{0} parameter(0)
+  %b = (s32[2]{0}, f32[4]{0}) parameter(1)
+  %c = s32[2]{0} get-tuple-element(%b), index=0
+  %d = f32[4]{0} fusion(%a, %c), kind=kLoop, calls=%f, metadata={op_name="calls=%g"}
+  %s = ((f32[4]{0}, s32[2]{0}), (f32[8]{0}, s32[4]{0})) all-gather-start(%a, %c)
+  %e = (f32[8]{0}, s32[4]{0}) all-gather-done(%s)
+  %t = (f32[4]{0}, f32[8]{0}) all-gather-start(%a)
+  %h = f32[8]{0} all-gather-done(%t)
+  %i = f32[4]{0} conditional(%c, %a, %c), branch_computations={%h.1, %g}
+  %j = f32[4]{0} custom-call(%b), custom_call_target="f"
+  ROOT %k = (f32[4]{0}, s32[2]{0}) tuple(f32[4]{0} %i, %c)
+}
+%h.1 (u: f32[4]) -> f32[4] {
+  ROOT %u = f32[4]{0} parameter(0)
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("index=0", "index=1", ["line 14: c is s32[2]{0}, line 13 gives f32[4]{0}"]),
+        ("index=0", "index=2", []),
+        ("index=0", "index=x", []),
+        (", index=0", "", []),
+        ("%f, meta", "%g, meta", ["line 15: d takes a as f32[4]{0}, line 8 gives s32[2]{0}"]),
+        ("calls=%f", "calls=%gone", []),
+        ("fusion(%a, %c)", "fusion(%a)", []),
+        ("fusion(%a, %c)", "fusion(%c, %c)", ["line 15: d takes c as s32[2]{0}, line 3 gives f32[4]{0}"]),
+        ("fusion(%a, %c)", "fusion(%gone, %c)", []),
+        ("%d = f32[4]", "%d = f32[5]", ["line 15: d with f for its result is f32[5]{0}, line 5 gives f32[4]{0}"]),
+        ("%d = f32[4]{0} fusion", "%d = f32[5]{0} custom-call", []),
+        ("ROOT %n", "%n", []),
+        ("%h = f32[8]", "%h = f32[4]", ["line 19: h is f32[4]{0}, line 18 gives f32[8]{0}"]),
+        ("(%c, %a, %c)", "(%c, %c, %c)", ["line 20: i takes c as s32[2]{0}, line 25 gives f32[4]{0}"]),
+        ("(%c, %a, %c)", "(%c, %a, %a)", ["line 20: i takes a as f32[4]{0}, line 8 gives s32[2]{0}"]),
+        ("(%c, %a, %c)", "(%a, %a)", []),
+        ("%i = f32[4]", "%i = f32[7]", [f"line 20: i with {name} for its result is f32[7]{{0}}, line {n} gives f32[4]{{0}}" for name, n in (("h.1", 25), ("g", 9))]
+            + ["line 22: k takes i as f32[4]{0}, line 20 gives f32[7]{0}"]),
+        ("f32[4]{0} %i", "f32[4]{0} %gone", []),
+        ("%q = s32[2]{0} parameter(1)", "%q = s32[2]{0} parameter(2)", ["line 4: f has parameter(2), and 2 parameters"]),
+        ("%q = s32[2]{0} parameter(1)", "%q = s32[2]{0} parameter(0)", ["line 4: parameter(0) of f is in line 3, too",
+            "line 15: d takes a as f32[4]{0}, line 4 gives s32[2]{0}"]),
+        ("%q = s32[2]{0} parameter(1)", "%p = s32[2]{0} parameter(1)", ["line 4: p of f is in line 3, too"]),
+        ("(f32[4]{0}, (s32", "(f32[5]{0}, (s32", ["line 12: parameter(0) is f32[4]{0}, line 1 takes f32[5]{0}"]),
+        (", (s32[2]{0}, f32[4]{0}))->", ")->", []),
+        ("->(f32[4]{0}, s32[2]{0})}", "->(f32[4]{0}, s32[3]{0})}", ["line 22: part 1 of the result is s32[2]{0}, line 1 gives s32[3]{0}"]),
+        ("->(f32[4]{0}, s32[2]{0})}", "->(s32[2]{0})}", []),
+        ("->(f32[4]{0}, s32[2]{0})}", "->oops}", []),
+        ("entry_computation_layout", "other_layout", []),
+        ("ROOT %k", "%k", []),
+        ("ENTRY ", "", []),
+    ],
+)  # fmt: skip
+def test_each_claim_of_a_line_is_held_against_the_line_that_it_is_about(old, new, said):
+    assert xla.contradictions(module(CLAIMS)) == ()
+    assert CLAIMS.count(old) == 1
+    assert xla.contradictions(module(CLAIMS.replace(old, new))) == tuple(said)
 
 
 def test_room_for_sizes_at_run_time_contradicts_no_entry_layout():

@@ -54,10 +54,9 @@ def shared(instruction: Instruction) -> Iterator[tuple[int, ...]]:
     >>> list(shared(parse_instruction(text)))
     [(0, 2)]
     """
-    at = instruction.tail.find('"aliasing_operands":{"lists":[{')
-    if at >= 0:
-        for text in _INDICES.findall(instruction.tail[at : instruction.tail.find("}]}", at)]):
-            yield tuple(int(n) for n in text.replace('"', "").split(",") if n.strip().isdecimal())
+    noted = instruction.tail.partition('"aliasing_operands":{"lists":[{')[2].partition("}]}")[0]
+    for text in _INDICES.findall(noted):
+        yield tuple(int(n) for n in text.replace('"', "").split(",") if n.strip().isdecimal())
 
 
 def behind(name: str, body: Mapping[str, Instruction], opcodes: Container[str]) -> Instruction | None:
@@ -92,7 +91,8 @@ def of_root(name: str, body: Mapping[str, Instruction], bodies: Mapping[str, Map
         inner = bodies.get(_callee(it), {})
         root = next((i.name for i in inner.values() if i.is_root), "")
         found = of_root(root, inner, {n: b for n, b in bodies.items() if n != _callee(it)})  # a text may call itself
-        return _parameter(it.operands[found[0]].name, body) if found and found[0] < len(it.operands) else None
+        outer = _parameter(it.operands[found[0]].name, body) if found and found[0] < len(it.operands) else None
+        return (outer[0], outer[1] + found[1]) if found and outer else None
     return None
 
 

@@ -166,10 +166,11 @@ class _Follow:
         it = line.instruction
         if it.opcode == "parameter":
             return self.parameter(line, arguments)
-        operands = [values.get(o.name) for o in it.operands] if it.opcode not in ("constant", "parameter") else []
-        for o in it.operands:
-            if it.opcode != "constant" and o.name not in values:
-                self.warn(line, f"operand {o.name} is not defined before it")
+        names = [] if it.opcode == "constant" else [o.name for o in it.operands]
+        operands = [values.get(name) for name in names]
+        for name in names:
+            if name not in values:
+                self.warn(line, f"operand {name} is not defined before it")
         if it.opcode in _CALLERS:
             return _CALLERS[it.opcode](self, line, operands, depth)
         return self.plain(line, operands)
@@ -216,7 +217,7 @@ class _Follow:
             return None if k is None else part(first, (k,))
         if it.opcode.endswith("-done") and isinstance(first, Table):
             return self.done(it, first)
-        if it.opcode.endswith("-start") and isinstance(it.shape, TupleShape):
+        if (it.opcode == "send" or it.opcode.endswith("-start")) and isinstance(it.shape, TupleShape):
             return self.started(line, operands, now)
         return _NEW
 
@@ -229,14 +230,14 @@ class _Follow:
         return part(started, (aliasing.element_of_done(it, len(started.elements)),))
 
     def started(self, line: Located, operands: list[Tree], now: int) -> Tree:
-        """The result of a -start: its operands as they stand, its result, and counters of its progress."""
+        """The result of a -start, or of send: its operands as they stand, its result, and counters of its progress."""
         it = line.instruction
         shape = it.shape
         assert isinstance(shape, TupleShape)
         parts: list[Tree] = []
         for k, element in enumerate(shape.elements):
             source = 1 if it.opcode == "copy-start" else 0
-            if k == source and it.opcode not in ("all-reduce-start", "recv"):
+            if k == source and it.opcode != "all-reduce-start":
                 first = operands[0] if operands else None
                 as_one = not isinstance(element, TupleShape) or isinstance(first, Table)
                 parts.append(first if as_one else Table(self.value(line, None, now, "temporary", (k,)), tuple(operands)))
