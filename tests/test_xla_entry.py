@@ -1,6 +1,7 @@
 """What a program takes and gives, Shardy's texts, groups of replicas, contradictions; texts are those of JAX 0.10.2."""
 
 import contextlib
+import importlib
 import inspect
 import io
 import itertools
@@ -72,9 +73,41 @@ def test_layout_modes():
     assert str(xla.parse_layout_mode("{1,0:T(8,128)(2,1)}")) == "{1,0:T(8,128)(2,1)}"
     assert [xla.parse_layout_mode(w) for w in ("default", "auto")] == ["default", "auto"]
     assert str(xla.parse_layout_mode("{}")) == ""
+    for text, order in (("{0}", (0,)), (" {1, 0} ", (1, 0)), ("{2,0,1:S(1)}", (2, 0, 1)), ("{:T(128)}", ())):
+        assert xla.parse_layout_mode(text).minor_to_major == order
     for bad in ("", "row", "{0,0}", "{1}", "{", None, 7):
         with pytest.raises(TlaError):
             xla.parse_layout_mode(bad)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "modes", "spaces"),
+    [
+        ("", [None, None], [None, None]),
+        ('arg_layout_modes="default;auto",arg_memory_spaces="0;5"', ["default", "auto"], [0, 5]),
+        ('arg_layout_modes=";auto",arg_memory_spaces="; 5"', [None, "auto"], [None, 5]),
+        ('arg_layout_modes="default",arg_memory_spaces="5"', [None, None], [None, None]),  # of another number of arguments
+        ('arg_layout_modes="default;auto;auto",arg_memory_spaces="0;5;5"', [None, None], [None, None]),
+        ('arg_memory_spaces="x;-1"', [None, None], [None, None]),
+        ('out_layout_modes="default;auto"', [None, None], [None, None]),
+    ],
+)
+def test_what_was_asked_for_of_each_argument(attributes, modes, spaces):
+    text = f"HloModule m, entry_computation_layout={{(f32[3]{{0}}, s32[])->f32[3]{{0}}}}, frontend_attributes={{{attributes}}}\n"
+    found = xla.entry(module(text))
+    assert [a.layout_mode for a in found.arguments] == modes
+    assert [a.memory_space for a in found.arguments] == spaces
+    assert [str(r.shape) for r in found.results] == ["f32[3]{0}"]
+    assert (found.aliases, found.donors, found.donated) == ((), (), frozenset())
+
+
+def test_each_alias_has_its_own_word():
+    aliases = "{0}: (0, {}, other), {1}: (2, {}), {2}: (3, {1}, must-alias), {3, 0}: (4, {}, may-alias)"
+    header = f"HloModule m, input_output_alias={{ {aliases} }}, buffer_donor={{ (5, {{}}), (6, {{1,2}}) }}, entry_computation_layout={{()->f32[3]}}\n"
+    found = xla.entry(module(header))
+    assert found.aliases == (((0,), 0, (), False), ((1,), 2, (), False), ((2,), 3, (1,), True), ((3, 0), 4, (), False))
+    assert found.donors == ((5, ()), (6, (1, 2)))
+    assert found.donated == {0, 2, 3, 4, 5, 6}
 
 
 # ------------------------------------------------------------------------------------------------- Shardy
@@ -220,6 +253,24 @@ def test_replica_groups():
             xla.parse_replica_groups(bad)
     with pytest.raises(LoweringError):
         xla.parse_replica_groups(xla.parse_instruction("%b = f32[8]{0} negate(%a)"))
+
+
+def test_groups_of_few_devices(monkeypatch):
+    monkeypatch.setattr(importlib.import_module("tla.xla.entry"), "MAX_LISTED", 8)
+    assert xla.parse_replica_groups("[8,1]<=[8]").groups == tuple((k,) for k in range(8))
+    for text, says in (
+        ("[3,3]<=[9]", "9 devices\n"),
+        ("[2,3]<=[8]", "2 groups of 3 of 8"),
+        ("[0,8]<=[8]", "0 groups"),
+        ("[8,0]<=[8]", "8 groups of 0"),
+    ):
+        with pytest.raises(TlaError, match=f"^{says}"):
+            xla.parse_replica_groups(text)
+    for text in ("{{0,1} , {2,3}  }", "{ {0,1} {2,3} }", "{{0,1},{2,3},}", " {\n{0,1},\n{2,3}\n} "):
+        assert str(xla.parse_replica_groups(text)) == "{{0,1},{2,3}}"
+    for text in ("{" + "{0},  " * 50_000 + "!", "{{0}" + " " * 50_000 + "!", "{" + " " * 50_000 + "!"):  # once tried in 3**n ways
+        with pytest.raises(ParseError, match="no replica groups"):
+            xla.parse_replica_groups(text)
 
 
 # --------------------------------------------------------------------------------------------- contradictions

@@ -21,7 +21,7 @@ SAME = frozenset({"bitcast", "opt-barrier", "add-dependency", "domain", "all-red
 #: The result overwrites operand 0.
 IN_PLACE = frozenset({"dynamic-update-slice", "scatter", "set-dimension-size"})
 
-_PAIR = re.compile(r"\{([0-9,\s]*)\}\s*:\s*\(([0-9]+),\s*\{([0-9,\s]*)\}")
+_PAIR = re.compile(r"\{([0-9,\s]*)\}\s*:\s*\(([0-9]+),\s*\{([0-9,\s]*)\}(?:\s*,\s*(must)-alias\b)?")
 _INDICES = re.compile(r'"indices":\[([^\]]*)\]')
 
 
@@ -42,8 +42,18 @@ def pairs(text: str) -> Iterator[Alias]:
     >>> list(pairs("{1}: (0, {}, may-alias), {2,0}: (3, {1})"))
     [((1,), 0, ()), ((2, 0), 3, (1,))]
     """
-    for out, operand, path in _PAIR.findall(text):
+    for out, operand, path, _must in _PAIR.findall(text):
         yield numbers(out), int(operand), numbers(path)
+
+
+def required(text: str) -> Iterator[bool]:
+    """Whether the compiler has to: of each of the pairs.
+
+    >>> list(required("{1}: (0, {}, may-alias), {2,0}: (3, {1}), {3}: (4, {}, must-alias)"))
+    [False, False, True]
+    """
+    for *_pair, must in _PAIR.findall(text):
+        yield bool(must)
 
 
 def shared(instruction: Instruction) -> Iterator[tuple[int, ...]]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from ..core.cache import plain_memo
 from ..core.errors import LoweringError, RangeError, TlaError
@@ -383,7 +383,7 @@ class _Follow:
                 held[buffer(result)] = _merged(held[one] + held[two])
 
 
-_NEW: Tree = Table(-1, ())
+_NEW: Tree = cast(Table, object())  # no value of an operand
 _CALLERS = {"while": _Follow.loop, "call": _Follow.call, "conditional": _Follow.branches}
 
 
