@@ -382,6 +382,9 @@ def test_files_that_are_broken_and_files_that_are_not(text, lines, errors):
     if errors:
         with pytest.raises(ParseError, match=re.escape(errors[0])):
             list(xla.read_hlo(io.StringIO(text)))
+    whole, places = ("no part", "a computation begins", "'}' closes nothing", "the file ends"), []
+    list(xla.read_hlo(io.StringIO(text), places.append))
+    assert all(e.position == 0 for e in places if e.reason.what.partition(": ")[2].startswith(whole))
 
 
 def test_bytes_that_are_no_text():

@@ -461,6 +461,10 @@ ADD = ("add", "%x = f32[] parameter(0)", "%y = f32[] parameter(1)", "%t = (f32[]
             [f"%a = {A} parameter(0)", f"%b = {A} call(%a), to_apply=%f", f"%c = {A} negate(%b)", f"ROOT %r = {A} negate(%c)"],
             [("f", f"%x = {A} parameter(0)", f"ROOT %y = {A} negate(%x)", f"%v = {A} negate(%x)")],
             {"y": "t2-5", "v": "t3-3", "c": "t5-6"}, id="a root that is not last"),
+        pytest.param(  # nobody reads what it gives, but it is there until it ends
+            [f"%a = {A} parameter(0)", f"%b = {A} call(%a), to_apply=%f", f"ROOT %r = {A} negate(%a)"],
+            [("f", f"%x = {A} parameter(0)", f"ROOT %y = {A} negate(%x)", f"%v = {A} negate(%x)", f"%w = {A} negate(%x)")],
+            {"y": "t2-4", "v": "t3-3", "w": "t4-4"}, id="a result that nobody reads"),
         pytest.param(  # what both branches write is in one buffer; what they read is held until the end of both
             [f"%a = {A} parameter(0)", "%k = pred[]{:T(512)} parameter(1)", f"%n = {A} negate(%a)",
              f"%c = {A} conditional(%k, %a, %n), branch_computations={{%f, %g}}", f"%e = {A} negate(%a)", f"ROOT %r = {A} negate(%c)"],
