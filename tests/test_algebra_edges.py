@@ -2,17 +2,20 @@
 
 import itertools
 import math
+import random
 import re
+from collections import Counter
 
 import laws
 import pytest
 from laws import plain
 
 import tla
-from tla import DivisibilityError, InjectivityError, Int, LeafTypeError, RangeError, RankError, Unproven, dims, parse
+from tla import DivisibilityError, InjectivityError, Int, Layout, LeafTypeError, RangeError, RankError, TlaError, Unproven, dims, parse
+from tla.core.basis import as_coordinate
 
 import oracle
-from corpus import injective, made, small
+from corpus import injective, made, small, static
 
 M, N = dims("M N")
 
@@ -235,3 +238,87 @@ def test_sums(a, b, result):
 def test_sums_that_are_refused(a, b, error):
     with pytest.raises(error):
         tla.layout_add(parse(a), parse(b))
+
+
+# ------------------------------------------------------------------------------------------- what of it is valid
+
+
+def valid_offsets(layout):
+    """The offsets of the valid coordinates, by the definition."""
+    coords = itertools.product(*map(range, map(int, layout.origin_shape)))
+    return {layout(c if isinstance(layout.shape, tuple) else c[0]) for c in coords}
+
+
+def partly_valid(rng, shapes):
+    shape = static(tuple(rng.choice(shapes) for _mode in range(rng.choice((1, 1, 2)))))
+    flat = tla.MakeLayout(shape, rng.choice([tla.LayoutLeft, tla.LayoutRight]))
+    return Layout(flat.shape, flat.stride, tuple(rng.randint(1, int(n)) for n in tla.product_each(shape)))
+
+
+def test_what_is_valid_of_elements_of_another_width():
+    """Wide elements are valid where they are so as a whole; it is None exactly where one is not."""
+    rng, seen = random.Random(5), Counter()
+    for _k in range(300):
+        a, n = partly_valid(rng, [4, 8, (2, 4), (2, 2), (2, 2, 3), (2, 2, 2)]), rng.choice((2, 4))
+        old = valid_offsets(a)
+        narrow, wide = {n * x + k for x in old for k in range(n)}, {x // n for x in old}
+        down = tla.downcast[n](a)
+        assert down.origin_shape is None or valid_offsets(down) == narrow, (a, a.origin_shape)
+        try:
+            up = tla.upcast[n](a)
+        except DivisibilityError:
+            continue
+        whole = old == {n * x + k for x in wide for k in range(n)}
+        assert (up.origin_shape is not None) is whole, (a, a.origin_shape, up)
+        assert not whole or valid_offsets(up) == wide, (a, a.origin_shape, up)
+        seen[down.origin_shape is not None, whole] += 1
+    assert min(seen[True, True], seen[True, False], seen[False, False]) > 20, seen
+
+
+def test_what_is_valid_of_a_composition():
+    """Valid are the coordinates that are valid in b and go to valid ones of a, where these are a box."""
+    rng, seen = random.Random(6), Counter()
+    for _k in range(400):
+        a = partly_valid(rng, [4, 6, (2, 3), (2, 2)])
+        if tla.rank(a) == 2 and rng.random() < 0.7:  # into its coordinates
+            first, second = map(int, tla.product_each(a.shape))
+            b = parse(
+                f"(_{rng.randint(1, first)},_{rng.randint(1, second)},_{rng.choice((1, 1, 2))}):(_1@0,_1@1,_{rng.choice((1, 2))}@{rng.choice((0, 1))})"
+            )
+        else:
+            b = partly_valid(rng, [1, 2, 3, (2, 2)])
+        b = b if rng.random() < 0.5 else Layout(b.shape, b.stride, tuple(rng.randint(1, int(n)) for n in tla.product_each(b.shape)))
+        try:
+            r = tla.composition(a, b)
+        except TlaError:
+            continue
+        seen["all"] += 1
+        if r.origin_shape is None:
+            continue
+        seen["known"] += 1
+        extents = [int(n) for n in tla.product_each(b.shape)]
+        for c in itertools.product(*map(range, extents)):
+            place = as_coordinate(b(c))
+            inside = _is_inside(place, a) if isinstance(place, tuple) else _is_inside(oracle_coordinate(place, a), a)
+            assert all(x < n for x, n in zip(c, r.origin_shape)) is (inside and all(x < n for x, n in zip(c, b.origin_shape))), (
+                a,
+                a.origin_shape,
+                b,
+                b.origin_shape,
+                r.origin_shape,
+            )
+    assert seen["known"] > 0.6 * seen["all"] > 100, seen
+
+
+def oracle_coordinate(place, a):
+    """One integer for each mode, first mode fastest; the last has no bound."""
+    out = []
+    extents = [oracle.size(oracle.plain(s)) for s in a.shape]
+    for n in extents[:-1]:
+        out.append(place % n)
+        place //= n
+    return (*out, place)
+
+
+def _is_inside(coord, a):
+    return all(x < n for x, n in zip(coord, a.origin_shape))

@@ -289,7 +289,7 @@ def is_compact(layout: Layout) -> Reason | bool | None:
 
 
 @by_kind(Layout)
-def without_broadcasts(layout: Layout) -> Layout:
+def without_broadcasts(layout: Any) -> Any:
     """A layout without its modes of stride 0, static or not: each of its offsets as often as it is different."""
     return from_modes((s, d) for s, d in flat_modes(layout) if not (equal(step_of(d), 0) and at_most(1, s)))
 
