@@ -92,7 +92,7 @@ def _conditions(tag: Tag, layout: Any, element: Element | None) -> Iterator[Cond
         expected = mul(expected, n)
     if tag.is_matrix:
         n, d = modes[-1]
-        for holds, what in _ld_fits(_read(tag, layout, element), d, _valid(layout)[1 - tag.slow]):
+        for holds, what in _ld_fits(_read(tag, layout, element), d, _valid(layout)[tag.ld_mode]):
             yield _unless_one(n, holds), what
 
 
@@ -148,7 +148,7 @@ def _tagged(tag: Tag, layout: Layout, element: Element | None) -> Tagged:
     if not tag.is_matrix:
         return made
     d = _by_speed(tag, layout)[-1][1]
-    alone = not all(holds for holds, _what in _ld_fits(made, d, _valid(layout)[1 - tag.slow]))  # of an extent 1
+    alone = not all(holds for holds, _what in _ld_fits(made, d, _valid(layout)[tag.ld_mode]))  # of an extent 1
     return replace(made, ld=made.least_ld if alone else over(d, made.slow_block))
 
 

@@ -101,6 +101,11 @@ class Tag:
         return next(i for i, s in enumerate(self.step) if max(leaves(self.step)) in leaves(s))
 
     @functools.cached_property
+    def ld_mode(self) -> int:
+        """Of a matrix, the mode that the leading dimension counts: the one without the slowest extent."""
+        return 1 - self.slow
+
+    @functools.cached_property
     def contiguous(self) -> int:
         """The mode with the fastest extent."""
         return next(i for i, s in enumerate(self.step) if 0 in leaves(s))
@@ -223,7 +228,7 @@ class Tagged:
     @property
     def least_ld(self) -> Any:
         """The leading dimension that leaves no gap [elements]: the other mode in whole blocks, and pairs of fp4."""
-        return round_up(product(self.shape[1 - self.tag.slow]), self.ld_group)
+        return round_up(product(self.shape[self.tag.ld_mode]), self.ld_group)
 
     @property
     def ld_group(self) -> Int:
