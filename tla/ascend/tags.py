@@ -102,7 +102,7 @@ class Tag:
 
     @functools.cached_property
     def ld_mode(self) -> int:
-        """Of a matrix, the mode that the leading dimension counts: the one without the slowest extent."""
+        """The mode that the leading dimension of a matrix counts: the one without the slowest extent."""
         return 1 - self.slow
 
     @functools.cached_property
