@@ -1,12 +1,14 @@
 """Schedules of Ascend against CATLASS's own block swizzles, compiled; against the definition; traffic against sets of what a wave reads."""
 
 import itertools
+import random
 
 import numpy as np
 import pytest
 
 from tla import ArithmeticTuple, LeafTypeError, RangeError, TlaError, ascend, size
 from tla.ascend import (
+    Block,
     BlockSwizzle,
     ColumnBlockSwizzle,
     EpilogueHorizontalTileSwizzle,
@@ -18,6 +20,7 @@ from tla.ascend import (
     StreamkGemmIdentityBlockSwizzle,
     grouped,
 )
+from tla.ascend.schedules.block import elements_read
 
 from truth import rows
 
@@ -107,6 +110,20 @@ def test_traffic_counts_what_a_wave_reads_once(kind):
         once += len(a) + len(b)
         assert s.traffic(8, i).gm == len(a) + len(b)
     assert s.traffic(16) == (once * 2, (total - once) * 2)
+
+
+def test_what_several_blocks_have_of_one_panel_is_read_once():
+    """Parts of k that overlap, touch, hold one another or lie apart, in rows and columns of several heights and widths."""
+    rng = random.Random(7)
+    for _ in range(60):
+        wave = []
+        for _block in range(rng.randint(0, 6)):
+            begin, depth = rng.randint(0, 8), rng.randint(0, 6)
+            start, extents = (4 * rng.randint(0, 1), 4 * rng.randint(0, 1), begin), (rng.randint(2, 3), rng.randint(2, 3), depth)
+            wave.append(Block(0, 0, 0, start, extents))
+        panels = {(side, b.start[side], b.extents[side], b.start[2] + k) for b in wave for side in (0, 1) for k in range(b.extents[2])}
+        total = sum((b.extents[0] + b.extents[1]) * b.extents[2] for b in wave)
+        assert elements_read(wave) == (sum(size for _side, _start, size, _k in panels), total)
 
 
 def test_traffic_of_a_large_product():
@@ -222,6 +239,7 @@ def test_pieces_cover_each_element_once(turned):
         (lambda: GemmIdentityBlockSwizzle((4, 4, 4), (2, 2, 2), cores=0), RangeError, "1 or more"),
         (lambda: grouped([], (1, 1, 1), cores=0), RangeError, "1 or more"),
         (lambda: grouped([(1, 1, 1)], (1, 1, 1), swizzle=ColumnBlockSwizzle), LeafTypeError, "from core to core"),
+        (lambda: grouped([(1, 1, 1)], (1, 1, 1), swizzle="GemmIdentityBlockSwizzle"), LeafTypeError, "from core to core"),
         (lambda: EpilogueHorizontalTileSwizzle((4, 4, 4), (2, 2)), LeafTypeError, r"expected +\(m, n\)\n +fix +write \(128, 256\)"),
         (lambda: EpilogueIdentityTileSwizzle[1], LeafTypeError, "it has one order"),
         (lambda: GemmGroupedAswtTailSplitSwizzle[0], RangeError, "a window of 1 or more"),

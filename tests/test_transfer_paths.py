@@ -330,6 +330,24 @@ def test_an_instruction_that_is_left_out_or_moved_is_seen():
         proof.require_lawful([*made, dataclasses.replace(made[0], dst=256)], ("GM", "L1"), a, b, ascend.AtlasA2)
 
 
+@pytest.mark.parametrize(("tag", "ld", "step"), [("RowMajor", 40, 16), ("RowMajor", 48, 16), ("RowMajor", 41, 16), ("ColumnMajor", 24, 1)])
+def test_the_starts_that_are_advised_are_in_the_tile_and_aligned(tag, ld, step):
+    """Of units of 32 bytes along a row, the one before and the one behind: those that lie in the tile, and at 32 bytes in memory."""
+    whole = gm(tagged(half, tag, 20, 40, ld), "UB")
+    for start, extents in itertools.product(itertools.product(range(0, 20, 3), (0, 5, 16, 24, 33, 39)), ((1, 4), (4, 20))):
+        side = side_of(GetTile(whole, start, extents), half)
+        if offset_of(whole, start) % 16 == 0:
+            proof.require_place("UB", side, ascend.AtlasA2)
+            continue
+        r, c = start
+        near = [(r, c // 16 * 16), (r, -(-c // 16) * 16)] if step == 16 else [(r // 16 * 16, c), (-(-r // 16) * 16, c)]
+        inside = [x for x in near if x[0] < min(r + extents[0], 20) and x[1] < min(c + extents[1], 40)]
+        good = " or ".join(f"({r},{c})" for r, c in dict.fromkeys(inside) if offset_of(whole, (r, c)) % 16 == 0)
+        with pytest.raises(RangeError) as error:
+            proof.require_place("UB", side, ascend.AtlasA2)
+        assert error.value.reason.fix == f"begin the tile at {good or 'a whole block of its layout'}", (start, extents)
+
+
 def test_bursts_are_the_runs_of_the_offsets():
     for case in rows("tla/transfers_more.json")[:: 7 if NIGHT else 21]:
         src, dst, more = window(case["sizes"], "zN") if case["path"] == "window" else ends(case["path"], case["sizes"])

@@ -470,6 +470,9 @@ def test_tiles_that_fit():
     assert fits({"L1": (512 * 1024, 8), "L0B": (32 * 1024, 16)}, stages=1)["L0B"].free == 0
     with pytest.raises(LeafTypeError, match="the architecture A5"):
         fits({}, "A5")
+    for bad in ([[tile, half]], [(tile, half, 2)], (tile,), tile):
+        with pytest.raises(LeafTypeError, match=r"among the tiles\n +expected  a tile and its element type"):
+            fits({"L1": bad})
     with pytest.raises(TlaError):
         fits({"GM": (64, half)})
 

@@ -87,4 +87,4 @@ def _up(size: int, step: int) -> int:
     return -(-size // step) * step
 
 
-GemmGroupedAswtTailSplitSwizzle = _Aswt("GemmGroupedAswtTailSplitSwizzle", TailInPieces(_BLOCK, _BLOCK), windows, offset=4)
+GemmGroupedAswtTailSplitSwizzle = _Aswt("GemmGroupedAswtTailSplitSwizzle", TailInPieces(m=_BLOCK, n=_BLOCK), windows, offset=4)
