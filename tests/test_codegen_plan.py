@@ -533,10 +533,22 @@ def test_a_check_needs_the_operations_of_its_conditions():
 # ------------------------------------------------------------------------------------------ what MLIR and LaTeX say
 
 ARITH = {
-    "addi": lambda a, b: a + b, "subi": lambda a, b: a - b, "muli": lambda a, b: a * b, "divui": lambda a, b: a // b,
-    "remui": lambda a, b: a % b, "floordivsi": lambda a, b: a // b, "remsi": lambda a, b: abs(a) % b * (1 if a >= 0 else -1),
-    "shrsi": lambda a, b: a >> b, "shrui": lambda a, b: a >> b, "andi": lambda a, b: a & b, "xori": lambda a, b: a ^ b,
-    "minsi": min, "minui": min, "maxsi": max, "maxui": max, "cmpi eq,": lambda a, b: a == b,
+    "addi": lambda a, b: a + b,
+    "subi": lambda a, b: a - b,
+    "muli": lambda a, b: a * b,
+    "divui": lambda a, b: a // b,
+    "remui": lambda a, b: a % b,
+    "floordivsi": lambda a, b: a // b,
+    "remsi": lambda a, b: abs(a) % b * (1 if a >= 0 else -1),
+    "shrsi": lambda a, b: a >> b,
+    "shrui": lambda a, b: a >> b,
+    "andi": lambda a, b: a & b,
+    "xori": lambda a, b: a ^ b,
+    "minsi": min,
+    "minui": min,
+    "maxsi": max,
+    "maxui": max,
+    "cmpi eq,": lambda a, b: a == b,
     **dict.fromkeys(("cmpi sle,", "cmpi ule,"), lambda a, b: a <= b),
     **dict.fromkeys(("cmpi slt,", "cmpi ult,"), lambda a, b: a < b),
 }
