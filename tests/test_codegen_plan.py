@@ -214,6 +214,54 @@ def test_the_ends_of_what_is_held():
     assert known >= 0.95 * tried > 500, (known, tried)
 
 
+def range_of(x):
+    """The range that the plan of an expression has for it."""
+    (found,) = (h for h in value_ranges(plan(x).results) if h.poly == x.poly)
+    return found.low, found.high
+
+
+def test_the_ends_are_those_that_are_reached():
+    """Of one operation on two indices exactly; of ^ those of as many bits; None of what has no end."""
+    x, y, z, m = index("x", 40, at_least=-40), index("y", 17), index("z", 6, at_least=3), dim("m")
+    for e, meaning in (
+        (x + y, lambda x, y, z: x + y),
+        (x - y, lambda x, y, z: x - y),
+        (-x - z, lambda x, y, z: -x - z),
+        (x * y, lambda x, y, z: x * y),
+        (y * y * z, lambda x, y, z: y * y * z),
+        (x // 8, lambda x, y, z: x >> 3),
+        (y & 24, lambda x, y, z: y & 24),
+        (x % 16, lambda x, y, z: x % 16),
+        (x // 7, lambda x, y, z: x // 7),
+        (x // z, lambda x, y, z: x // z),
+        (tla.min(x, y), lambda x, y, z: min(x, y)),
+        (tla.max(x, z), lambda x, y, z: max(x, z)),
+    ):
+        values = [meaning(*at) for at in itertools.product(range(-40, 40), range(17), range(3, 6))]
+        assert range_of(e) == (min(values), max(values)), e
+    for e, ends in (
+        (x ^ y, (-64, 63)),
+        (y ^ z, (0, 31)),
+        (x ^ 5, (-64, 63)),
+        (index("v", 64, at_least=-64) ^ y, (-64, 63)),
+        (index("v", 65) ^ y, (0, 127)),
+        (m ^ y, (0, None)),
+        (m ^ x, (None, None)),
+        (m + x, (-39, None)),
+        (y - m, (None, 15)),
+        (m * y, (0, None)),
+        (m // 8, (0, None)),
+        (m % 8, (0, 7)),
+    ):
+        assert range_of(e) == ends, e
+
+
+def test_coordinates_without_names_are_i_to_n_and_past_six_of_them_numbered():
+    for rank, names in ((1, "i"), (2, "ij"), (6, "ijklmn"), (7, [f"c{k}" for k in range(7)])):
+        assert [p.name for p in plan(Layout((Int[2](),) * rank, (Int[1](),) * rank)).parameters] == [*names]
+    assert [p.name for p in plan(parse("_4:_1")).parameters] == ["i"]
+
+
 def times(stride, n):
     return tuple(times(d, n) for d in stride) if isinstance(stride, tuple) else stride * Int[n]()
 

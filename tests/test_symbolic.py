@@ -717,6 +717,18 @@ def test_up_to_the_limits_all_is_computed():
         poly.atom("//", deep, poly.number(7))
 
 
+def test_exact_quotients_of_polynomials():
+    """p * d // d is p, by one term and by sums; of p * d + 1 there is none; nor one of more terms than p has and one."""
+    factors = [x.poly for x in (M, 3 * M, -2 * N, M - 1, M + N, 2 * M - 3 * N + 1, M * N + 4, M * M - N, K // 32 + M)]
+    for p, d in itertools.product(factors, factors):
+        assert poly.exact(p * d, d) == p
+        assert poly.exact(p * d + poly.number(1), d) is None
+        assert poly.exact(p, d * p) is None
+    for power, terms in ((2, 2), (3, 3), (4, None)):
+        found = poly.exact((M**power - 1).poly, (M - 1).poly)
+        assert (found and len(found.terms)) == terms
+
+
 def test_explain_goes_back_100_operations():
     """First of all is (M*N)//N: two operations, and one for each that is added."""
     for more, known in ((98, True), (99, False)):

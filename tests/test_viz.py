@@ -875,6 +875,67 @@ def test_tables_are_limited(monkeypatch):
             tla.print_tensor(tla.make_tensor(0, shape))
 
 
+def shown_in(fill, colours):
+    """The number of the colour in which a terminal of 8 or 16 shows a cell."""
+    (found,) = re.findall(r"\x1b\[30;(\d+)m", text(draw(parse("1:0"), color_by=lambda coord, offset: fill), color=colours))
+    return int(found) - 40 if int(found) < 50 else int(found) - 92
+
+
+def test_terminals_of_few_colours_show_each_hue_as_another():
+    hues = [shown_in(n, 16) for n in range(8)]
+    assert len({*hues}) == 8
+    assert [shown_in(n, 16) for n in range(8, 32)] == hues * 3
+    assert not {0, 4, 8} & {*hues}  # black text is not read on these
+
+
+@pytest.mark.parametrize(
+    ("fill", "of_8", "of_16"),
+    [
+        *(
+            ("#ff0000", 1, 1),
+            ("#00ff00", 2, 2),
+            ("#ffff00", 3, 3),
+            ("#ff00ff", 5, 5),
+            ("#00ffff", 6, 6),
+            ("#ff0010", 1, 1),
+            ("#ff1000", 1, 1),
+        ),
+        *(
+            ("#ffaaaa", 1, 9),
+            ("#aaffaa", 2, 10),
+            ("#aaffff", 6, 14),
+            ("#ff8080", 1, 9),
+            ("#ff7f7f", 1, 1),
+        ),  # pale ones are the brighter ones
+        *(("#0000ff", 5, 12), ("#2000ff", 5, 12), ("#0020ff", 6, 12)),  # no dark blue
+        *(("#cccccc", 7, 7), ("#000000", 7, 7), ("#d9ffff", 7, 7), ("#d8ffff", 6, 14)),
+    ],
+)
+def test_terminals_of_few_colours_show_the_nearest_hue(fill, of_8, of_16):
+    assert (shown_in(fill, 8), shown_in(fill, 16)) == (of_8, of_16)
+
+
+def test_threads_that_are_drawn_are_limited(monkeypatch):
+    with pytest.raises(TlaError, match="more than 65536 pairs\n  expected  65536 at most"):
+        draw_threads(parse("(257,256):(0,0)"), (1, 1))
+    monkeypatch.setattr("tla.viz.threads.LIMIT", 8)
+    assert draw_threads(parse("(2,4):(1,2)"), (2, 4)).figures[0].grids[0].cells[1][3].text == "T1\nV3"
+    assert draw_threads(parse("(2,1):(1,0)"), (4, 2)).figures[0].grids[0].cells[3][1] == Cell("")
+    with pytest.raises(TlaError, match="8 elements at most"):
+        draw_threads(parse("(2,4):(1,2)"), (3, 3))
+
+
+def test_colours_of_threads_and_of_values():
+    for rule, k in (("thread", 0), ("value", 1)):
+        drawing = draw_threads(parse("((2,2),3):((1,2),4)"), (4, 3), rule)
+        assert drawing.caption == f"colours: {rule}s"
+        for i, row in enumerate(drawing.figures[0].grids[0].cells):
+            assert [c.fill for c in row] == [tint((i, j)[k]) for j in range(3)]
+            assert [c.text for c in row] == [f"T{i}\nV{j}" for j in range(3)]
+    (cell,) = draw_threads(parse("(2,2):(0,0)"), (1, 1)).figures[0].grids[0].cells[0]
+    assert (cell.text, cell.fill) == ("T0\nV0\n+3", tint(0))
+
+
 def test_a_scene_without_a_caption_ends_with_its_grid():
     scene = draw(parse("(2,3):(3,1)"), color_by="none")
     assert (scene.caption, scene.legend) == ("", ())
