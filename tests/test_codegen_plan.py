@@ -17,12 +17,14 @@ from test_messages import message
 from test_symbolic_forms import CASES, built
 
 import tla
-from tla import Int, Layout, MakeTensor, Swizzle, SymInt, assuming, dim, dims, index, parse, xla
+from tla import Int, Layout, MakeTensor, RangeError, Swizzle, SymInt, assuming, dim, dims, index, parse, xla
 from tla.codegen import TARGETS, emit, plan
 from tla.codegen.expressions.graph import operations
+from tla.codegen.expressions.integer_types import Integer, require_fits
 from tla.codegen.expressions.plan import facts_among
 from tla.codegen.expressions.shifts import RULES, UNSIGNED, with_bits
-from tla.codegen.expressions.value_ranges import value_ranges
+from tla.codegen.expressions.signature import symbols_of
+from tla.codegen.expressions.value_ranges import ValueRange, value_ranges
 from tla.symbolic.evaluate import value as poly_value
 from tla.symbolic.proofs import greatest, least
 
@@ -384,6 +386,48 @@ def test_guards_of_dynamic_layouts_and_asserts(tmp_path):
         source.write_text(f"{checked}int main(void) {{ return f(1, 2, {sizes[0]}, {sizes[1]}) == {sizes[1]} + 2 ? 0 : 3; }}\n")
         subprocess.run(["gcc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-o", program, source], check=True)
         assert (subprocess.run([program], check=False, stderr=subprocess.DEVNULL).returncode == 0) is (n == 0)
+
+
+FITTED = [
+    *("i", "-i", "i*N + j", "j - i*N", "i*N - j", "2*i + 3*j - 9", "i*(N - M) + j", "i*j - M", "i*(M - 2)", "i*(2 - M) - j", "M*N - i"),
+    *(
+        "(i*N + j)//3",
+        "(2*i - 3*j)//4*5",
+        "(i*N + j)//M",
+        "i//N*7",
+        "min(i, j)*3 + i",
+        "max(i, 5) - j",
+        "(i ^ 3)*2",
+        "(i + j)//(M + 1) + i",
+    ),
+]
+#: Those whose ends are no polynomials of sizes: what is required is about the value itself.
+NAMED = {"min(i, j)*3 + i", "max(i, 5) - j", "(i ^ 3)*2"}
+
+
+@pytest.mark.parametrize("integer", [Integer(5, True), Integer(4, False)], ids=str)
+def test_what_is_required_of_sizes_is_that_all_fits(integer):
+    """By brute force, in small integers: where the conditions are met all values fit, and they are met wherever these do."""
+    m, n = dims("M N")
+    names = {"M": m, "N": n, "i": index("i", m), "j": index("j", n)}
+    coordinates = [names[x].poly.atoms[0] for x in "ij"]
+    named = set()
+    for text in FITTED:
+        p = parse(f"0 + {text}", symbols=names).poly
+        with assuming() as conditions:
+            try:
+                require_fits(ValueRange(p, least(p), greatest(p)), integer, coordinates, asked=True)
+                never = False
+            except RangeError:
+                never = True
+        named |= {text} if {"i", "j"} & {str(x) for c in conditions for x in symbols_of(c)} else set()
+        for M, N in itertools.product(range(1, 8), repeat=2):
+            at = [{"M": M, "N": N, "i": i, "j": j} for i in range(M) for j in range(N)]
+            values = [poly_value(p, x) for x in at]
+            fits = integer.low <= min(values) and max(values) <= integer.high
+            met = not never and all(c.at(x) for c in conditions for x in (at if text in named else at[:1]))
+            assert met is fits, (text, M, N)
+    assert named == NAMED
 
 
 def test_facts_about_sizes_that_are_no_parameters_are_not_required():
