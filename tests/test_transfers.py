@@ -258,6 +258,20 @@ def test_a_field_that_overflows_names_the_largest_tile_that_is_legal(src, dst, a
         transfer(*(GetTile(t, (0,) * len(more), more) for t in (src, dst)), arch, element=half)
 
 
+@pytest.mark.parametrize("step", [2**16 - 1, 2**16, 2**32 - 16, 2**32, 2**32 + 16, 3 * 2**32 + 48])
+def test_the_step_behind_the_only_row_is_cut_off(step):
+    """It does not matter, and a field of 32 bits holds no more."""
+    l0c, out = at("L0C", ascend.L0C(1, 32).layout), at("GM", MakeLayout[half, ascend.RowMajor](1, 32, ld=step))
+    for arch in ("AtlasA2", "Ascend950"):
+        (i,) = transfer(l0c, out, arch, element=half)
+        assert i.parameters["dstStride"] == step % 2**32
+    unified = at("UB", MakeLayout[half, ascend.RowMajor](1, 32))
+    (i,) = transfer(unified, out, element=half)
+    assert i.parameters["dstStride"] == 2 * (step - 32) % 2**32
+    (i,) = transfer(out, unified, element=half)
+    assert i.parameters["srcStride"] == 2 * (step - 32) % 2**32
+
+
 def test_nd2nz_has_16384_rows_at_most():
     src, dst = at("GM", MakeLayout[half, ascend.RowMajor](16384, 16)), at("L1", MakeLayout[half, zN](16384, 16))
     (i,) = transfer(src, dst)
