@@ -169,6 +169,17 @@ def test_just_less_is_taken():
     assert len(ascend.EpilogueHorizontalTileSwizzle((2**20 - 1, 1), (1, 1)).strips) == 1
 
 
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_a_swizzle_and_its_schedule_are_values(kind):
+    s = kind((8, 8, 8)[: kind.rank], (4, 4, 4)[: kind.rank])
+    assert kind in {*KINDS}
+    assert s == kind((8, 8, 8)[: kind.rank], (4, 4, 4)[: kind.rank])
+    assert hash(s) == hash(kind((8, 8, 8)[: kind.rank], (4, 4, 4)[: kind.rank]))
+    for x, name in ((kind, "offset"), (s, "cores"), (GemmGroupedAswtTailSplitSwizzle.deal, "m")):
+        with pytest.raises(AttributeError):
+            setattr(x, name, 2)
+
+
 def test_the_blocks_of_a_convolution_are_places_by_channels():
     """Conv2dIdentityBlockSwizzle of the headers: batches, blocks along the height and the width, of channels."""
     for case in rows("tla/swizzles.json", "conv2d"):
