@@ -76,7 +76,7 @@ def test_how_nodes_are_written(node, text, latex):
 def test_facts_that_sympy_knows():
     for facts, low in (({"positive": True}, 1), ({"nonnegative": True}, 0), ({}, None), ({"negative": True}, None)):
         y = simplify(sympy.Symbol("y", integer=True, **facts))
-        assert [tla.prove(y >= k) for k in (1, 0)] == [True if low is not None and k <= low else False for k in (1, 0)]
+        assert [tla.prove(y >= k) for k in (1, 0)] == [bool(low is not None and k <= low) for k in (1, 0)]
     for e, meaning in (
         (sympy.Abs(x), abs),
         (x**3, lambda v: v**3),
