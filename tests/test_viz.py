@@ -730,6 +730,19 @@ def test_how_much_is_drawn(layout, limit, shape):
     assert figure.notes == (() if shape == whole else (said,))
 
 
+def test_the_limit_is_of_all_layouts_together():
+    wide = parse("(4,300):(300,1)")
+    for count, limit, columns in ((1, 1200, 300), (2, 2400, 300), (2, 2399, 16), (3, 3600, 300), (3, 3599, 16), (2, 1, 16)):
+        drawn = draw(*[wide] * count, color_by="none", limit=limit)
+        assert [len(f.grids[0].cells[0]) for f in drawn.figures] == [columns] * count
+
+
+def test_elements_are_of_one_bit_or_more():
+    for bits, banks in ((1, 1), (16, 8), (32, 16)):  # 16 of them
+        (figure,) = draw(parse("(16):(1)"), color_by="bank", bits=bits).figures
+        assert len({c.fill for c in figure.grids[0].cells[0]}) == banks
+
+
 def test_as_many_layouts_as_there_are_grids_are_drawn_and_as_many_modes():
     assert len(draw(*[parse("1:0")] * 256).figures) == 256
     assert len(draw(MakeLayout((1,) * 32)).figures) == 1
