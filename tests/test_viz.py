@@ -894,6 +894,16 @@ def shown_in(fill, colours):
     return int(found) - 40 if int(found) < 50 else int(found) - 92
 
 
+def test_numbers_of_colours_stand_raised_where_there_are_colours():
+    scene = draw(parse("(4,5):(5,1)"), color_by=lambda coord, offset: offset - 6)
+    words = {form: re.sub(r"\x1b\[[\d;]*m", "", text(scene, color=256, ascii=form)).split() for form in (False, True)}
+    raised = dict(zip("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    for n in range(20):
+        assert f"{n}{''.join(raised[c] for c in str(n - 6))}" in words[False]
+        assert f"{n}^{n - 6}" in words[True]
+    assert {str(n) for n in range(20)} <= {*text(scene).split()}
+
+
 def test_terminals_of_few_colours_show_each_hue_as_another():
     hues = [shown_in(n, 16) for n in range(8)]
     assert len({*hues}) == 8
