@@ -54,7 +54,7 @@ from tla.linear import LinearLayout
 from tla.viz import Scene, draw, draw_threads, html, save, svg, text, tikz
 from tla.viz.colouring import RULES
 from tla.viz.colours import HUES, RAMP, TINTS, colour, ink, ramp, rgb, tint
-from tla.viz.drawable import Subject, Tiling, levels, steps
+from tla.viz.drawable import Subject, Tiling, as_subject, levels, steps
 from tla.viz.placement import CHARACTER, FAINT, _broken, place
 from tla.viz.scene import Axis, Cell, Figure, Grid
 from tla.viz.svg import HATCH, STROKES
@@ -786,6 +786,25 @@ def test_tensors_of_one_mode_and_of_no_buffer():
     for data, bits in ((None, 32), (np.zeros(8, np.int8), 8), (np.zeros(8), 64)):
         caption = draw(MakeTensor(data, parse("(4,2):(2,1)")), color_by="bank").caption
         assert caption.startswith(f"colours: banks of 4 bytes, elements of {bits} bits")
+
+
+@pytest.mark.parametrize(
+    ("shape", "extents"),
+    [
+        ("f32[4,6]{1,0:T(2,3)}", (2, 3)),
+        ("f32[4,6]{0,1:T(2,3)}", (3, 2)),
+        ("f32[2,8,16]{2,1,0:T(4,8)}", (1, 4, 8)),
+        ("f32[8,2,16]{0,2,1:T(4,8)}", (8, 1, 4)),
+        ("bf16[16,256]{1,0:T(8,128)(2,1)}", (8, 128)),
+        ("f32[10]{0:T(4)}", (4,)),
+        ("f32[4,6]{1,0}", None),
+        ("f32[6]{0:T(2,3)}", None),  # of more dimensions than the array has
+        ("f32[4,6]{1,0:T(*,6)}", None),
+    ],
+)
+def test_the_first_tile_of_an_array_is_of_its_minor_dimensions(shape, extents):
+    tiling = as_subject(xla.parse_shape(shape)).tiling
+    assert (tiling and tiling.extents) == extents
 
 
 @pytest.mark.parametrize(("rule", "other"), [("lane", "T(8,4)(4,1)"), ("sublane", "T(8,8)(2,1)"), ("packing", "T(8,4)(4,1)")])
