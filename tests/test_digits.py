@@ -95,10 +95,13 @@ def test_steps(outer):
         image = [value(outer, c * d) for c in range(s)]
         n, step = f.run(s, d)
         assert (n, step) == (next((k for k in range(1, s) if image[k] != k * value(outer, d)), s), value(outer, d)), (s, d)
-        pieces = f.runs(s, d)
-        assert [x for _n, x, _t in pieces] == [d * k for k in itertools.accumulate((n for n, _x, _t in pieces), int.__mul__, initial=1)][
-            :-1
-        ]
+        pieces, left, at = f.runs(s, d), s, d
+        for n, x, t in pieces:  # each as long as can be; the last takes what is left, where that is no whole number of runs
+            assert (x, t) == (at, value(outer, at))
+            run = next((k for k in range(1, left) if value(outer, k * at) != k * t), left)
+            assert n == (run if left % run == 0 else left)
+            left, at = left // n, at * n
+        assert left == 1
         holds = size([p[:2] for p in pieces]) == s and image == [
             value([(k, t) for k, _x, t in pieces], c) if pieces else 0 for c in range(s)
         ]
