@@ -81,7 +81,14 @@ def test_modes_of_several_functions_at_once():
     assert merged_together([(2, (12,)), (3, (4,)), (4, (1,))]) == [(24, (1,))]
 
 
-OUTER = [[(2, 1), (3, 5), (1, 7)], [(3, 2), (2, -1), (4, 3)], [(2, -3), (2, 6), (1, 0)], [(4, 1), (1, 9)], [(2, 3), (3, 1), (2, 4)]]
+OUTER = [
+    [(2, 1), (3, 5), (1, 7)],
+    [(3, 2), (2, -1), (4, 3)],
+    [(2, -3), (2, 6), (1, 0)],
+    [(4, 1), (1, 9)],
+    [(2, 3), (3, 1), (2, 4)],
+    [(2, 1), (3, 10), (64, 22)],
+]
 
 
 @pytest.mark.parametrize("outer", OUTER, ids=str)
@@ -132,6 +139,10 @@ def test_a_law_that_holds_up_to_what_64_bits_lose():
 
 def test_carries_that_may_cancel_are_tried_on_65536_coordinates():
     f = Steps([(2, -3), (2, 6), (1, 0)])  # goes on as 0
+    exact, wide = Steps([(2**17, 1), (2, 5)]), 2**17  # more of them, where nothing carries
+    assert exact.why_not([(wide, 1, 1)]) is None
+    assert exact.why_not([(wide + 1, 1, 1)]) is not None
+    assert exact.why_not([(wide // 2, 2, 2), (2, 1, 1)]) is None
     assert f.why_not([(2, 4, 0), (65536 // 4, 8, 0), (2, 1, -3)]) is None
     for count, why in ((65536 // 2, type(None)), (65536 // 2 + 1, str)):
         g = Steps([(2, 0), (1, 0)])
