@@ -479,6 +479,26 @@ def test_a_tag_is_written_where_it_says_all():
             assert re.fullmatch(r"tla::MakeLayout<[\w:]+, Catlass::layout::nZ>\(uint32_t\(64\), uint32_t\(64\)\)", text), name
 
 
+@pytest.mark.parametrize("tag", ["zN", "nZ", "zZ", "RowMajor", "ColumnMajor"])
+def test_a_corner_of_a_larger_matrix_is_written_by_that(tag):
+    """What is written, made here: the matrix of the tag, and of it the tile at its beginning."""
+    for sizes, ld in (((100, 60), 128), ((100, 60), 176), ((32, 48), 64), ((M, 60), 64 * M)):
+        layout = MakeLayout[half, getattr(ascend, tag)](*sizes, ld=ld)
+        text = source(layout, "tla_cpp", dtype=half)
+        written = [parse(x, symbols=[M]) for x in re.findall(r"u?int(?:32|64)_t\(([^()]*)\)", text)]
+        if tag in ("RowMajor", "ColumnMajor"):
+            assert text.startswith(f"tla::MakeLayoutFromTag(Catlass::layout::{tag}(")
+            assert written == [*sizes, ld]
+        else:
+            assert text.startswith(f"tla::GetTileLayout(tla::MakeLayout<half, Catlass::layout::{tag}>(")
+            rows, columns, *tile = written
+            assert tile == [*sizes, 0, 0]
+            made = tla.GetTileLayout(MakeLayout[half, getattr(ascend, tag)](rows, columns), sizes, (0, 0))
+            assert (str(made), made.origin_shape) == (str(layout), layout.origin_shape)
+    for sizes in ((Int[100](), 60), (100, Int[60]())):  # the integers of such a layout of CATLASS are dynamic
+        assert "FromTag" not in source(MakeLayout[half, ascend.RowMajor](*sizes, ld=128), "tla_cpp", dtype=half)
+
+
 def test_text_of_catlass_dsl_is_the_layout_with_its_tag():
     """Executed by stand-ins for the functions of the DSL, which keep what they are given."""
     tla_ = types.SimpleNamespace(
@@ -655,6 +675,18 @@ def test_golden(golden, system):
 @functools.cache
 def truth(name):
     return json.loads((Path(__file__).parent / "data" / name).read_text())
+
+
+def test_strides_are_of_32_bits_while_all_that_they_reach_is():
+    """An integer goes past the last extent of the layout after it: 1023 is (3,7,31) in (4,8,_), and reaches 31 + 31 * d."""
+    d, inner = (2**31 - 1 - 31) // 31, parse("_1024:_1")
+    for stride, wide in ((d, False), (d + 1, True), (-d, False), (-d - 1, True)):
+        outer = parse(f"(_4,_8,_2):(_1,_4,_{stride})")
+        text = source(tla.ComposedLayout(outer, _0, inner), "cute_cpp")
+        assert ("LL" in text, f"cute::C<{stride}LL>" in text) == (wide, wide), text
+    for offset, wide in ((2**31 - 1 - 1023, False), (2**31 - 1023, True)):
+        text = source(tla.ComposedLayout(parse("_4:_1"), Int[offset](), inner), "cute_cpp")
+        assert ("LL" in text, f"cute::C<{offset}LL>" in text) == (wide, wide), text
 
 
 def test_extents_are_of_32_bits_while_their_product_is():

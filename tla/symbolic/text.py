@@ -49,7 +49,7 @@ def _infix(t: Tree, outside: int, spaces: str) -> str:
         first, *rest = t.args
         text = _infix(first, 2, spaces) + "".join(_signed(a, spaces) for a in rest)
     elif t.op == "^":
-        text = f" {t.op} ".join(_infix(a, binds + 1, spaces) for a in t.args) if spaces else "^".join(_infix(a, 2, spaces) for a in t.args)
+        text = f"{spaces}^{spaces}".join(_infix(a, 2, spaces) for a in t.args)
     else:
         first, *rest = t.args if t.op != "*" else _number_first(t.args)
         # a division inside of a product is set off, so that it reads without the rule that they go from left to right
