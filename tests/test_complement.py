@@ -35,6 +35,12 @@ from tla import DivisibilityError, InjectivityError, Int, LeafTypeError, RangeEr
         ("(_1,_4):(_7,_1)", "_8", "_2:_4"),
         ("(_3,_4):(_0,_1)", "_8", "_2:_4"),
         ("(_2,_1,_3):(_4,_4,_8)", "_48", "(_4,_2):(_1,_24)"),
+        ("_4:_2", "_24", "(_2,_3):(_1,_8)"),
+        ("(4,_3):(_1,_0)", "_8", "2:4"),
+        ("(_1,4):(_7,_1)", "_8", "2:4"),
+        ("(_1,4):(7,_1)", "_8", "2:4"),
+        ("(4,_2):(_2,_16)", "_64", "(_2,2,_2):(_1,8,_32)"),
+        ("(_2,2):(_16,_2)", "_64", "(_2,4,_2):(_1,4,_32)"),
     ],
 )
 def test_complements_and_what_of_them_is_static(layout, cotarget, result):
@@ -64,7 +70,7 @@ def test_complements_and_what_of_them_is_static(layout, cotarget, result):
     ],
 )
 def test_complements_that_are_refused(layout, cotarget, error):
-    with pytest.raises(error):
+    with pytest.raises(error, match="complement"):
         tla.complement(parse(layout), parse(cotarget))
 
 
