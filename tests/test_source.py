@@ -677,6 +677,54 @@ def truth(name):
     return json.loads((Path(__file__).parent / "data" / name).read_text())
 
 
+CUTE = [
+    (
+        "(_4,_8):(_1@0,_2@1)",
+        "cute::Layout<cute::Shape<cute::_4, cute::_8>, cute::Stride<cute::E<0>, cute::ScaledBasis<cute::_2, 1>>>{}",
+        "cute.make_layout((4, 8), stride=(cute.E(0), 2 * cute.E(1)))",
+    ),
+    (
+        "(4,_8):(3@0,_1@1)",
+        "cute::make_layout(cute::make_shape(4, cute::_8{}), cute::make_stride(3 * cute::E<0>{}, cute::E<1>{}))",
+        "cute.make_layout((cutlass.Int32(4), 8), stride=(cutlass.Int32(3) * cute.E(0), cute.E(1)))",
+    ),
+    (
+        "((_4,3),_12):((_1@0@1,_-2@1),M@0)",
+        "cute::make_layout(cute::make_shape(cute::make_shape(cute::_4{}, 3), cute::Int<12>{}), "
+        "cute::make_stride(cute::Stride<cute::E<1, 0>, cute::ScaledBasis<cute::Int<-2>, 1>>{}, M * cute::E<0>{}))",
+        "cute.make_layout(((4, cutlass.Int32(3)), 12), stride=((cute.E([1, 0]), -2 * cute.E(1)), M * cute.E(0)))",
+    ),
+    (
+        "Sw<2,4,3> o _0 o (8,_4):(_4,_1)",
+        "cute::make_composed_layout(cute::Swizzle<2, 4, 3>{}, cute::_0{}, "
+        "cute::make_layout(cute::make_shape(8, cute::_4{}), cute::Stride<cute::_4, cute::_1>{}))",
+        "cute.make_composed_layout(cute.make_swizzle(2, 4, 3), 0, cute.make_layout((cutlass.Int32(8), 4), stride=(4, 1)))",
+    ),
+    (
+        "Sw<2,0,3> o 5 o Sw<1,0,2> o _0 o (_8,_4):(_4,_1)",
+        "cute::make_composed_layout(cute::Swizzle<2, 0, 3>{}, 5, cute::ComposedLayout<cute::Swizzle<1, 0, 2>, cute::_0, "
+        "cute::Layout<cute::Shape<cute::_8, cute::_4>, cute::Stride<cute::_4, cute::_1>>>{})",
+        None,
+    ),
+    ("_11:_10", "cute::Layout<cute::Int<11>, cute::_10>{}", "cute.make_layout(11, stride=10)"),
+    ("_4:_-1", "cute::Layout<cute::_4, cute::Int<-1>>{}", "cute.make_layout(4, stride=-1)"),
+    ("():()", "cute::Layout<cute::Shape<>, cute::Stride<>>{}", "cute.make_layout((), stride=())"),
+    ("(_4):(_1)", "cute::Layout<cute::Shape<cute::_4>, cute::Stride<cute::_1>>{}", "cute.make_layout((4,), stride=(1,))"),
+]
+
+
+@pytest.mark.parametrize(("text", "cpp", "dsl"), CUTE, ids=[row[0] for row in CUTE])
+def test_how_layouts_are_written_for_cute(text, cpp, dsl):
+    """What is static is a type, and what is made of types alone; the rest is made of values."""
+    layout = parse(text, symbols=[M])
+    assert source(layout, "cute_cpp") == cpp
+    if dsl is None:
+        with pytest.raises(LeafTypeError, match="one map after a plain layout"):
+            source(layout, "cute_dsl")
+    else:
+        assert source(layout, "cute_dsl") == dsl
+
+
 def test_strides_are_of_32_bits_while_all_that_they_reach_is():
     """An integer goes past the last extent of the layout after it: 1023 is (3,7,31) in (4,8,_), and reaches 31 + 31 * d."""
     d, inner = (2**31 - 1 - 31) // 31, parse("_1024:_1")

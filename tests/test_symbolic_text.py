@@ -120,6 +120,8 @@ def test_what_a_tree_costs_is_what_stands_in_its_text():
         (lambda x, y: (x + y) ^ (2 * x), "x+y^2*x"),
         (lambda x, y: y - (x ^ 3), "y-(x^3)"),
         (lambda x, y: 2 * (x ^ 3), "(x^3)*2"),
+        (lambda x, y: x * y, "x*y"),
+        (lambda x, y: 3 * x * (y // 2), "(y//2)*x*3"),
     ],
     ids=lambda x: x if isinstance(x, str) else "",
 )
@@ -151,6 +153,7 @@ def f(a, b):
         (tree.total([X, tree.product(-1, [tree.operation("%", Y, Z)])]), r"x - \left(y \bmod z\right)"),
         (tree.total([X, tree.operation("%", Y, Z)]), r"x + \left(y \bmod z\right)"),
         (tree.total([X, tree.operation("^", Y, Z)]), r"x + \left(y \oplus z\right)"),
+        (tree.total([tree.operation("^", X, Y), Z]), r"\left(x \oplus y\right) + z"),
         (tree.product(-1, [tree.total([X, Y])]), r"-\left(x + y\right)"),
         (tree.product(-1, [X, Y]), r"-x \, y"),
         (tree.product(5, [X, Y]), r"5 \, x \, y"),

@@ -28,7 +28,7 @@ def with_ceil(t: Tree) -> Tree:
     t = t._replace(args=tuple(map(with_ceil, t.args)))
     if t.op == "//" and t.args[0].op == "+" and t.args[1].op == "n":
         *terms, last = t.args[0].args
-        if last.op == "n" and last.args[0] == t.args[1].args[0] - 1:
+        if last.args[0] == t.args[1].args[0] - 1:
             return t._replace(op="ceil", args=(total(terms), t.args[1]))
     return t
 
@@ -96,7 +96,7 @@ def _with_fractions(t: Tree, divides: Callable[[Tree, Tree], bool]) -> Tree:
 def _latex_name(name: str) -> str:
     """A letter, or a word set upright; what follows its one underscore is an index."""
     head, _, index = name.partition("_")
-    if not head or not index or "_" in index:
+    if not index or "_" in index:
         return _word(name.replace("_", r"\_"))
     return f"{_word(head)}_{{{_word(index)}}}"
 
