@@ -38,7 +38,7 @@ def test_values_of_up_to_65536_coordinates():
     assert all(type(x) is int for x in values_of(parse("_300:_1"), "it"))
     M = dim("M")
     for layout, text in (
-        (parse("_65537:_3"), "it of 65537 coordinates"),
+        (parse("_65537:_3"), "it of _65537 coordinates"),
         (Layout(M, 1), "it of M coordinates"),
         (Layout((2, 200), (1, M)), "not known"),
         (Layout(Int[2](), M), "not known"),

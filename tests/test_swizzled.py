@@ -49,3 +49,10 @@ def test_slices_of_more_coordinates_than_are_gone_through(n):
     carries = ComposedLayout(Swizzle[2, 4, 3](), _0, parse(f"(_4,_{n}):(_16,_3)"))
     rest, offset = slice_and_offset((1, _), carries)
     assert all(rest(k) + offset == carries(1, k) for k in (0, 1, 5, 100, n - 1))
+
+
+def test_how_many_coordinates_are_too_many_to_check():
+    for inner, text in ((Layout(M, 1), "M coordinates to check"), (parse("_65537:_1"), "_65537 coordinates to check")):
+        with pytest.raises(Unproven, match=text):
+            tla.composition(parse("_64:_2"), ComposedLayout(Swizzle[1, 0, 1](), _0, inner))
+    assert tla.size(tla.composition(parse("_64:_2"), parse("Sw<1,0,1> o _0 o _65536:_1"))) == 65536
