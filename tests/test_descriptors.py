@@ -61,6 +61,7 @@ from tla.gpu import (
 from tla.gpu.descriptor import TCGEN05, WGMMA
 from tla.gpu.elements import as_element, float, int8, tf32, uint8
 
+from batches import in_batches
 from night import NIGHT
 from truth import rows
 
@@ -90,15 +91,15 @@ def tile(case):
 
 
 def of_kind(*kinds):
-    return [pytest.param(c, id=f"{c['kind']}-{i}") for i, c in enumerate(CASES) if c["kind"] in kinds]
+    return [c for c in CASES if c["kind"] in kinds]
 
 
-@pytest.mark.parametrize("case", of_kind("smem_atom"))
+@in_batches(of_kind("smem_atom"))
 def test_atoms(case):
     assert str(atom(case)) == str(of_text(case["result"]))
 
 
-@pytest.mark.parametrize("case", of_kind("tile_to_shape"))
+@in_batches(of_kind("tile_to_shape"))
 def test_tiled_atoms(case):
     order = [parse(case["order"])] if case.get("order") else []
     start = atom(case) if "atom" in case else parse(case["block"])
@@ -116,7 +117,7 @@ REASONS = {
 }
 
 
-@pytest.mark.parametrize("case", of_kind("gmma_desc", "umma_desc"))
+@in_batches(of_kind("gmma_desc", "umma_desc"))
 def test_descriptors(case):
     make = wgmma_descriptor if case["kind"] == "gmma_desc" else umma_descriptor
     element, base = as_element(case["type"]), int(case["base"], 16)
@@ -194,7 +195,7 @@ def test_steps_along_k():
         d.advanced(1 << 14)
 
 
-@pytest.mark.parametrize("case", of_kind("mma_smem"))
+@in_batches(of_kind("mma_smem"), 10)
 def test_partitions_of_shared_memory_and_their_descriptors(case):
     """The tensor that a tiled MMA cuts, the descriptor of its first MMA, and the steps to the others, which are their descriptors too."""
     element, instruction, operand = as_element(case["type"]), gpu.atom(case["op"]), case["operand"]
@@ -442,7 +443,7 @@ def tmem_arguments(case):
     return {"element": element, "sms": 1 + two, "allocation": "NonInterleaved" if ts and not two else "Interleaved"}
 
 
-@pytest.mark.parametrize("case", of_kind("tmem_fragment"))
+@in_batches(of_kind("tmem_fragment"))
 def test_fragments_in_tensor_memory(case):
     assert str(tmem_layout(parse(case["shape_partition"]), **tmem_arguments(case))) == case["result"]
     shape = parse(case["shape_partition"])
@@ -451,7 +452,7 @@ def test_fragments_in_tensor_memory(case):
     assert (str(made.layout), made.position) == (case["result"], "TMEM")
 
 
-@pytest.mark.parametrize("case", of_kind("tmem_copy"))
+@in_batches(of_kind("tmem_copy"), 10)
 def test_copies_of_tensor_memory(case):
     made = make_tmem_copy(getattr(gpu, case["copy"]), parse(case["tmem"]), case["type"])
     assert f"({','.join(map(str, made.tiler_mn))})" == case["tiler_mn"]

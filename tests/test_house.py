@@ -5,8 +5,6 @@ import functools
 import re
 from pathlib import Path
 
-import pytest
-
 import tla
 
 FILES = sorted(Path(tla.__file__).parent.rglob("*.py"))
@@ -38,9 +36,10 @@ def test_any_is_named():
     assert found.count("Any") <= MOST_ANY * len(found), f"{found.count('Any')} of {len(found)} annotations are Any: name the kind"
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(FILES[0].parent)))
-def test_files_have_one_idea(path):
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= MOST_LINES
+def test_files_have_one_idea():
+    lines = {str(path.relative_to(FILES[0].parent)): len(path.read_text(encoding="utf-8").splitlines()) for path in FILES}
+    assert len(lines) > 300
+    assert not {path: n for path, n in lines.items() if n > MOST_LINES}
 
 
 def test_docstrings_begin_with_what_the_thing_is():

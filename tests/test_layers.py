@@ -5,9 +5,9 @@ import functools
 from graphlib import TopologicalSorter
 from pathlib import Path
 
-import pytest
-
 import tla
+
+from batches import in_batches
 
 ROOT = Path(tla.__file__).parent
 #: What stands on what: a package imports those above it in this list. docs/architecture.md says what each is for.
@@ -72,7 +72,7 @@ def test_every_package_is_in_the_list():
     assert {name.split(".")[1] for name in MODULES if "." in name} - {"__main__", "names"} == {*PACKAGES}
 
 
-@pytest.mark.parametrize("name", [name for name in MODULES if name not in ("tla", "tla.__main__", "tla.names")])
+@in_batches(sorted({*MODULES} - {"tla", "tla.__main__", "tla.names"}), 400)
 def test_imports_go_down(name):
     package = name.split(".")[1]
     for below in imports(name):
@@ -98,9 +98,9 @@ def own_imports_inside_functions(source):
             yield node.lineno
 
 
-@pytest.mark.parametrize("name", MODULES)
-def test_only_optional_libraries_are_imported_inside_functions(name):
-    assert not [*own_imports_inside_functions(MODULES[name].read_text())]
+def test_only_optional_libraries_are_imported_inside_functions():
+    found = {name: [*own_imports_inside_functions(path.read_text())] for name, path in MODULES.items()}
+    assert not {name: lines for name, lines in found.items() if lines}
 
 
 def test_imports_inside_functions_are_seen():

@@ -27,6 +27,7 @@ from tla import (
 )
 
 import oracle
+from batches import in_batches
 from corpus import profiles, small_shapes
 from night import amount
 
@@ -130,7 +131,7 @@ def test_every_small_layout():
             check(MakeTensor(np.arange(oracle.size(shape)), layout))
 
 
-@pytest.mark.parametrize("seed", range(amount(80, 1000)))
+@in_batches(range(amount(80, 1000)), 20)
 def test_random_tensors_tiles_and_slices(seed):
     rng = random.Random(seed)
     t = random_tensor(rng)
