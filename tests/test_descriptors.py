@@ -62,7 +62,7 @@ from tla.gpu.descriptor import TCGEN05, WGMMA
 from tla.gpu.elements import as_element, float, int8, tf32, uint8
 
 from batches import in_batches
-from night import NIGHT
+from night import NIGHT, amount
 from truth import rows
 
 CASES = rows("atoms/smem.json")
@@ -233,13 +233,13 @@ def test_a_buffer_tiled_for_an_mma():
 @pytest.mark.parametrize("element", [half, float, int8, as_element("float_e2m1_t")], ids=str)
 def test_every_canonical_layout_is_known_again(element):
     """All atoms, orders and two shapes, with and without stages: the answer makes the same addresses, whichever of equals it is.
-    By day the stages are of halves only."""
+    By day the stages are of halves only, in every second order."""
     every = ((1, 1), (2, 3), (2, 2, 2)) if NIGHT or element is half else ((1, 1), (2, 3))
     for name, tile in UMMA.atoms.items():
         rows_, columns = map(int, tile[element].shape)
         for copies in every:
             shape = tuple(Int[n * m]() for n, m in zip(copies, (rows_, columns, 1)))
-            for order in itertools.permutations(range(1, len(copies) + 1)):
+            for order in [*itertools.permutations(range(1, len(copies) + 1))][:: amount(2, 1) if len(copies) > 2 else 1]:
                 buffer = tile_to_shape(tile[element], shape, tuple(Int[i]() for i in order))
                 found = canonical(MakeTensor(None, buffer), element)
                 family, _dot, again = found.atom.partition(".")
@@ -356,7 +356,7 @@ def test_extents_that_no_atom_divides(text):
 def test_random_layouts_are_descriptors_or_are_refused_for_what_the_hardware_would_read():
     """A layout is refused only if no descriptor reads it: LBO and SBO are those of its own strides, and the hardware differs."""
     rng, taken, refused = random.Random(5), 0, 0
-    for _i in range(2000):
+    for _i in range(amount(1000, 20_000)):
         major, bits = rng.choice(["K", "MN"]), rng.choice([8, 16, 32])
         element = {8: int8, 16: half, 32: tf32}[bits]
         unit, k = 128 // bits, 256 // bits
@@ -380,8 +380,8 @@ def test_random_layouts_are_descriptors_or_are_refused_for_what_the_hardware_wou
         image = offsets(layout)
         assert np.array_equal(read, image * bits)
         taken += 1
-    assert taken > 100
-    assert refused > 500
+    assert taken > 50
+    assert refused > 250
 
 
 def readable(layout, major, bits, k):

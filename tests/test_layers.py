@@ -8,6 +8,7 @@ from pathlib import Path
 import tla
 
 from batches import in_batches
+from sources import nodes
 
 ROOT = Path(tla.__file__).parent
 #: What stands on what: a package imports those above it in this list. docs/architecture.md says what each is for.
@@ -15,9 +16,6 @@ PACKAGES = "core algebra symbolic notation tensors linear access gpu ascend xla 
 
 #: What may be imported inside a function: a library that is slow to load, or may not be there.
 OPTIONAL = "numpy sympy jax triton resvg_py curses".split()
-
-
-parsed = functools.cache(ast.parse)
 
 
 #: What imports modules by names that it is given: only these files may.
@@ -31,7 +29,7 @@ def called(node):
 
 def imported_modules(source, package=("tla",)):
     """The dotted names that a module of `package` imports, in every form of the statement, inside functions too."""
-    for node in ast.walk(parsed(source)):
+    for node in nodes(source):
         if isinstance(node, ast.ImportFrom):
             base = [*package[: len(package) - node.level + 1]] if node.level else []
             full = [*base, *(node.module.split(".") if node.module else [])]
@@ -85,7 +83,7 @@ def test_imports_go_down(name):
 
 def own_imports_inside_functions(source):
     """The lines of imports inside functions that are not of numpy, sympy and the other optional libraries."""
-    functions = (f for f in ast.walk(parsed(source)) if isinstance(f, (ast.FunctionDef, ast.AsyncFunctionDef)))
+    functions = (f for f in nodes(source) if isinstance(f, (ast.FunctionDef, ast.AsyncFunctionDef)))
     for node in (node for f in functions for node in ast.walk(f)):
         names = (
             [a.name for a in node.names]
@@ -119,7 +117,7 @@ def test_no_module_imports_from_a_package_that_it_is_in():
 
 def imported_by_name(source):
     """The lines that import a module by a name: not those of numpy, sympy and the other optional libraries, written out."""
-    for node in ast.walk(parsed(source)):
+    for node in nodes(source):
         if isinstance(node, ast.Call) and called(node) in ("import_module", "__import__"):
             name = node.args[0].value if isinstance(node.args[0], ast.Constant) else ""
             if name.split(".")[0] not in (*OPTIONAL, "ml_dtypes"):
@@ -147,6 +145,6 @@ def test_the_scan_sees_every_form():
 
 def test_nothing_is_evaluated():
     for path in ROOT.rglob("*.py"):
-        for node in ast.walk(parsed(path.read_text())):
+        for node in nodes(path.read_text()):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
                 assert node.func.id not in ("eval", "exec", "compile", "sympify", "parse_expr"), path

@@ -124,7 +124,8 @@ def random_tensor(rng, **options):
 
 
 def test_every_small_layout():
-    for shape in small_shapes():
+    """By day every third one: the extents of a mode go from 1 to 4."""
+    for shape in [*small_shapes()][:: amount(3, 1)]:
         shape = shape if isinstance(shape, tuple) else (shape,)
         for strides in (oracle.compact(shape), oracle.compact(shape, last_fastest=True)):
             layout = Layout(shape, strides)
