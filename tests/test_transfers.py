@@ -14,6 +14,7 @@ from tla import GetTile, Layout, LeafTypeError, MakeLayout, MakeLayoutFmap, Make
 from tla.ascend import AtlasA2, TransferInstruction, fits, half, nZ, transfer, zN, zZ
 from tla.ascend.architecture import position_of
 
+from batches import in_batches
 from truth import rows
 
 NIGHT = os.environ.get("HYPOTHESIS_PROFILE") == "night"
@@ -51,9 +52,7 @@ def _padded_shape(t):
 # ----------------------------------------------------------------------------------------------------------------- truth
 
 
-@pytest.mark.parametrize(
-    "case", rows("tla/transfers.json"), ids=lambda c: f"{c['copy']}-{c['element']}-{c['src']['tag']}-{c['dst']['tag']}"
-)
+@in_batches(rows("tla/transfers.json"))
 def test_the_instructions_of_real_copies(case):
     element, (begin, end) = ELEMENTS[case["element"]], case["copy"].split(" to ")
     made = transfer(tensor(case["src"], element, begin), tensor(case["dst"], element, end), AtlasA2)
