@@ -319,6 +319,8 @@ def test_a_row_that_may_be_padding_has_no_extents():
         view = tla.zipped_divide(t, (2, 4))[(1, _), (1, 1)]
         assert view.origin_shape == extents
         assert view.shape == (4,)
+    tiles = tla.zipped_divide(MakeTensor(None, tla.Layout((2 * tla.dim("K"), 8), (8, 1), (3, 6))), (2, 4))
+    assert [tiles[(i, _), (j, 1)].origin_shape for i, j in ((0, 0), (0, 1))] == [(2,), None]  # row 2 is valid, but is it the layout's own?
 
 
 def test_steps_across_the_rows_of_a_tail_are_guarded():
