@@ -35,6 +35,7 @@ from tla.tensors import transfer
 from tla.tensors.refinement import Cell
 
 import oracle
+from batches import in_batches
 
 
 def swizzled(rows, columns):
@@ -97,20 +98,19 @@ def untouched(t, before):
     return np.array_equal(t.data[mask], before[mask])
 
 
-@pytest.mark.parametrize("source", KINDS)
 @pytest.mark.parametrize("target", KINDS)
-def test_copy_between_all_kinds(source, target):
-    for m, n in ((1, 1), (16, 16), (37, 45), (5, 130)):
+def test_copy_between_all_kinds(target):
+    for source, (m, n) in itertools.product(KINDS, ((1, 1), (16, 16), (37, 45), (5, 130))):
         a, values = numbered(source, m, n)
         b = empty(KINDS[target](m, n), np.int32, -1)
         before = b.data.copy()
         copy(a, b)
-        assert np.array_equal(Model.of(b).dense(), values)
-        assert untouched(b, before)
-        assert np.array_equal(np.asarray(b), values)
+        assert np.array_equal(Model.of(b).dense(), values), source
+        assert untouched(b, before), source
+        assert np.array_equal(np.asarray(b), values), source
 
 
-@pytest.mark.parametrize("seed", range(300))
+@in_batches(range(300))
 def test_copy_of_random_tiles(seed):
     rng = random.Random(seed)
     a, b = random_tensor(rng, ranks=(2,)), random_tensor(rng, ranks=(2,))
@@ -128,7 +128,7 @@ def test_copy_of_random_tiles(seed):
     assert untouched(y, before)
 
 
-@pytest.mark.parametrize("seed", range(200))
+@in_batches(range(200))
 def test_fill_padding_of_tensors_and_tiles(seed):
     rng = random.Random(1000 + seed)
     t = random_tensor(rng)
@@ -154,8 +154,9 @@ def test_fill_padding_of_tensors_and_tiles(seed):
 SIZES = [(37, 45, 53), (16, 32, 48), (1, 7, 1), (33, 17, 65)]
 
 
-@pytest.mark.parametrize(("a", "b", "c"), [(a, b, c) for (a, b), c in zip(itertools.product(KINDS, repeat=2), itertools.cycle(KINDS))])
-def test_one_matrix_multiply_for_all_layouts(a, b, c):
+@in_batches(zip(itertools.product(KINDS, repeat=2), itertools.cycle(KINDS)))
+def test_one_matrix_multiply_for_all_layouts(kinds):
+    (a, b), c = kinds
     m, n, k = SIZES[0]
     rng = np.random.default_rng(0)
     x, y = rng.integers(-50, 50, (m, k)), rng.integers(-50, 50, (k, n))
@@ -468,7 +469,7 @@ def test_a_product_in_the_memory_of_an_operand():
     assert (wide == 20000).all()
 
 
-@pytest.mark.parametrize("seed", range(200))
+@in_batches(range(200))
 def test_runs_that_a_swizzle_keeps_move_as_one(seed):
     """Swizzles of every base, at starts, offsets and tails in and between their runs, against the definition."""
     rng = random.Random(seed)

@@ -14,6 +14,7 @@ from tla import GetTile, Layout, LeafTypeError, MakeLayout, MakeLayoutFmap, Make
 from tla.ascend import AtlasA2, TransferInstruction, fits, half, nZ, transfer, zN, zZ
 from tla.ascend.architecture import position_of
 
+from batches import in_batches
 from truth import rows
 
 NIGHT = os.environ.get("HYPOTHESIS_PROFILE") == "night"
@@ -51,9 +52,7 @@ def _padded_shape(t):
 # ----------------------------------------------------------------------------------------------------------------- truth
 
 
-@pytest.mark.parametrize(
-    "case", rows("tla/transfers.json"), ids=lambda c: f"{c['copy']}-{c['element']}-{c['src']['tag']}-{c['dst']['tag']}"
-)
+@in_batches(rows("tla/transfers.json"))
 def test_the_instructions_of_real_copies(case):
     element, (begin, end) = ELEMENTS[case["element"]], case["copy"].split(" to ")
     made = transfer(tensor(case["src"], element, begin), tensor(case["dst"], element, end), AtlasA2)
@@ -477,6 +476,18 @@ def test_bytes_behind_the_tile_are_told():
 def test_bytes_behind_a_vector_are_those_of_its_last_unit(n, beyond):
     assert transfer(at("GM", MakeLayout(n)), at("L1", MakeLayout(n)), element=half).beyond == beyond
     assert transfer(at("UB", MakeLayout(n)), at("GM", MakeLayout(n)), element=half).beyond == 0
+
+
+@pytest.mark.parametrize("n", [20, 37])
+def test_what_is_behind_the_valid_rows_may_be_written_where_it_is_the_tiles_own(n):
+    """CATLASS moves all squares of the source: into the padding of a tile that has room for them, and not behind a tile that has none."""
+    src, room = at("L1", MakeLayout[ascend.int8, nZ](128, 64)), MakeLayout[ascend.int8, zZ](128, 64)
+    dst = at("L0A", Layout(room.shape, room.stride, origin_shape=(n, 64)))
+    made = transfer(src, dst, element=ascend.int8)
+    assert made.beyond == 0
+    require_copied(src, dst, made)
+    with pytest.raises(Unproven, match=r"which is no part of the tile"):
+        transfer(src, at("L0A", MakeLayout[ascend.int8, zZ](n, 64)), element=ascend.int8)
 
 
 def test_the_last_unit_of_a_vector_lies_in_the_buffer_too():

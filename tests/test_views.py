@@ -26,10 +26,11 @@ from tla import (
 )
 
 import oracle
+from batches import in_batches
 from night import amount
 
 
-@pytest.mark.parametrize("seed", range(amount(100, 1000)))
+@in_batches(range(amount(100, 1000)))
 def test_local_tile_and_partition(seed):
     rng = random.Random(seed)
     shape = tuple(rng.randint(1, 9) for _ in range(rng.choice((1, 2, 3))))
@@ -55,7 +56,7 @@ def test_local_tile_and_partition(seed):
     assert sorted(seen) == sorted(truth.ravel().tolist())
 
 
-@pytest.mark.parametrize("seed", range(150))
+@in_batches(range(150))
 def test_recast_is_the_same_bytes(seed):
     rng = random.Random(seed)
     t = random_tensor(rng, ranks=(1, 2))
