@@ -10,7 +10,7 @@ from ..core.arrays import INT64_MAX, INT64_MIN
 from ..core.digits import Modes, Steps, merged
 from ..core.int_tuple import like
 from ..core.ints import IntTupleLike, leaf, static
-from ..core.layout import Layout, plain_layout
+from ..core.layout import Layout, one_or, plain_layout
 from ..core.strides import Shape, Stride
 
 
@@ -66,10 +66,6 @@ def cut_like(profile: IntTupleLike, cut: Sequence[Sequence[tuple[Any, Any, Any]]
 
 
 def _wrapped_like(profile: IntTupleLike, cut: Sequence[Sequence[tuple[Any, Any, Any]]]) -> tuple[Any, Any]:
-    shapes = (_one_or([static(n) for n, _place, _stride in pieces], Shape) for pieces in cut)
-    strides = (_one_or([static(d) for _n, _place, d in pieces], Stride) for pieces in cut)
+    shapes = (one_or([static(n) for n, _place, _stride in pieces], Shape) for pieces in cut)
+    strides = (one_or([static(d) for _n, _place, d in pieces], Stride) for pieces in cut)
     return like(profile, shapes, Shape), like(profile, strides, Stride)
-
-
-def _one_or(leaves: list[Any], cls: type[tuple[Any, ...]]) -> Any:
-    return leaves[0] if len(leaves) == 1 else tuple.__new__(cls, leaves)

@@ -5,7 +5,9 @@ Source: CuTe include/cute/layout.hpp and stride.hpp; TLA include/tla/layout.hpp.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from .arrays import INT64_MAX, INT64_MIN
@@ -14,7 +16,7 @@ from .conversions import ends_empty, offset_of
 from .coord import Offset
 from .errors import LeafTypeError, RangeError, RankError
 from .int_tuple import MAX_DEPTH, as_int_tuple, leaves, mode, modes_of, product, product_each, require_depth, shown, symbols_given, text
-from .ints import Int, IntLike, IntTupleLike, Leaf, Static, is_static, leaf
+from .ints import Int, IntLike, IntTupleLike, Leaf, Static, is_static, leaf, static
 from .kinds import AnyLayout, layout_fix
 from .leaf_arithmetic import mul
 from .profiles import flatten, require_congruent, unflatten
@@ -226,13 +228,36 @@ _set_shape, _set_stride, _set_origin, _set_plain, _set_make = (
 )
 
 
-def plain_layout(plain: list[tuple[int, int]], make: Callable[[], tuple[Any, Any]]) -> Layout:
+def plain_layout(plain: list[tuple[int, int]], make: Callable[[], tuple[Any, Any]], origin: Shape | None = None) -> Layout:
     """The static layout of these leaves, whose shape and stride make() gives: the caller has proved that they fit."""
     new = _new(Layout)
     _set_make(new, make)
-    _set_origin(new, None)
+    _set_origin(new, origin)
     _set_plain(new, plain)
     return new
+
+
+def static_layout(modes: Sequence[Sequence[tuple[int, int]]], valid: Sequence[int] | None = None) -> Layout:
+    """The static layout with a mode of each of these leaves, or _1:_0 where a mode has none: the caller has proved that they fit.
+
+    modes   of each its leaves as plain ints, extents 1 or more
+    valid   how much of each mode is valid, no more than there is; by default all
+    """
+    whole = tuple([math.prod([n for n, _d in mode]) for mode in modes])
+    origin = None if valid is None or valid == whole else tuple.__new__(Shape, map(static, valid))
+    return plain_layout([leaf for mode in modes for leaf in mode or ((1, 0),)], partial(_wrapped, modes), origin)
+
+
+def _wrapped(modes: Sequence[Sequence[tuple[int, int]]]) -> tuple[Any, Any]:
+    """The shape and the stride of modes of plain ints."""
+    parts = ((Shape, 0), (Stride, 1))
+    shape, stride = (tuple.__new__(cls, [one_or([static(m[k]) for m in mode or ((1, 0),)], cls) for mode in modes]) for cls, k in parts)
+    return shape, stride
+
+
+def one_or(leaves: list[Any], cls: type[tuple[Any, ...]]) -> Any:
+    """The one leaf that a mode has, or a tuple of them."""
+    return leaves[0] if len(leaves) == 1 else tuple.__new__(cls, leaves)
 
 
 def _at_ints(at: tuple[Any, ...], shape: IntTupleLike, plain: list[tuple[int, int]]) -> int:
