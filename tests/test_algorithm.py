@@ -2,6 +2,7 @@
 
 import functools
 import itertools
+import math
 import random
 
 import numpy as np
@@ -30,6 +31,8 @@ from tla import (
     xla,
 )
 from tla.ascend import L0C, ColumnMajor, PaddingRowMajor, RowMajor, nN, nZ, zN, zZ
+from tla.tensors import transfer
+from tla.tensors.refinement import Cell
 
 import oracle
 
@@ -277,6 +280,94 @@ def test_large_copies_are_unrolled_and_blocked_alike():
             copy(a, b)
             assert np.array_equal(np.asarray(b), values), (one, other)
             assert np.array_equal(b.data[tla.offsets(b.layout)[:m, :n]], values)
+
+
+@pytest.fixture
+def _loops_of_their_own(monkeypatch):
+    """Small copies are cut as large ones are."""
+    for name, value in (("WORTH_A_LOOP", 1), ("LINE", 4), ("LONGEST_UNIT", 4), ("MAX_UNROLLED", 4)):
+        monkeypatch.setattr(tla.tensors.transfer, name, value)
+    tla.cache_clear()
+    yield
+    tla.cache_clear()
+
+
+@pytest.mark.usefixtures("_loops_of_their_own")
+@pytest.mark.parametrize(("m", "n"), [(17, 40), (33, 16), (4, 31)])
+def test_copies_in_loops_of_their_own_move_the_same(m, n):
+    values = np.arange(m * n, dtype=np.int32).reshape(m, n)
+    for one, other in itertools.product(("RowMajor", "ColumnMajor", "zN", "nZ", "T(8,128)(2,1)", "gap"), repeat=2):
+        for dtype in (np.int32, np.int64):
+            a, b = holding(values, KINDS[one](m, n)), empty(KINDS[other](m, n), dtype, -1)
+            before = b.data.copy()
+            copy(a, b)
+            assert np.array_equal(Model.of(b).dense(), values), (one, other)
+            assert untouched(b, before)
+
+
+@pytest.mark.parametrize(("axes", "packed", "expected"), [
+    # (count, (step of the target, of the source)); expected: elements as one, loops, axes left, indices at a time
+    # The longest common run goes as one element where both have elements of one kind, and it is short.
+    ([(9, (2000, 3000)), (1024, (1, 1))], True, (1024, 1, 1, 0)),
+    ([(9, (2000, 3000)), (1025, (1, 1))], True, (1, 1, 2, 0)),
+    ([(9, (2000, 3000)), (1024, (1, 1))], False, (1, 1, 2, 0)),
+    ([(9, (2000, 3000)), (4, (1, 2))], True, (1, 1, 2, 0)),
+    ([(1, (1, 1))], True, (1, 1, 0, 0)),
+    ([], True, (1, 1, 0, 0)),
+    # The target's smallest step is the last axis, whatever its sign; shorter than 8 it is unrolled, from 8192 elements on.
+    ([(4096, (16, 100)), (7, (2, 3))], False, (1, 7, 1, 0)),
+    ([(7, (-2, 3)), (4096, (16, 100))], False, (1, 7, 1, 0)),
+    ([(4096, (16, 100)), (8, (2, 3))], False, (1, 1, 2, 0)),
+    ([(2048, (16, 100)), (4, (2, 3))], False, (1, 4, 1, 0)),
+    ([(2047, (16, 100)), (4, (2, 3))], False, (1, 1, 2, 0)),
+    ([(4096, (16, 100)), (4, (1, 1))], False, (1, 1, 2, 0)),
+    ([(4, (2, 3))], False, (1, 1, 1, 0)),
+    ([(7, (2, 3))] * 5, True, (1, 7, 4, 0)),
+    # So are the axes before it, as long as there are enough elements, and no more than 64 loops.
+    ([(2048, (100, 3000)), (4, (10, 7)), (4, (2, 3))], False, (1, 16, 1, 0)),
+    ([(2047, (100, 3000)), (4, (10, 7)), (4, (2, 3))], False, (1, 4, 2, 0)),
+    ([(2**20, (10**6, 7)), *((4, (10**k, 3 * 11**k)) for k in (5, 4, 3, 2, 1))], False, (1, 256, 2, 16)),
+    ([(2**20, (10**6, 7)), *((5, (10**k, 3 * 11**k)) for k in (5, 4, 3, 2, 1))], False, (1, 125, 3, 16)),
+    # A long one that leaves a line of the source with each step goes in blocks of 16, from 16384 elements on.
+    ([(1024, (16, 1)), (16, (1, 32))], False, (1, 1, 2, 16)),
+    ([(1024, (16, 1)), (16, (1, -32))], True, (1, 1, 2, 16)),
+    ([(1024, (16, 1)), (16, (1, 31))], False, (1, 1, 2, 0)),
+    ([(1023, (16, 1)), (16, (1, 32))], False, (1, 1, 2, 0)),
+    ([(16384, (1, 32))], False, (1, 1, 1, 0)),
+])  # fmt: skip
+def test_how_a_move_is_cut_into_loops(axes, packed, expected):
+    """As `_copies` says; and whatever it is cut into, each element moves once."""
+    copies = [*transfer._copies(Cell((5, 11), (tuple(axes),)), packed)]
+    assert {(c.unit, len(copies), len(c.axes), c.block) for c in copies} == {expected}
+    if math.prod(n for n, _steps in axes) < 2**17:
+        moved = np.sort(np.concatenate([*map(_moves, copies)]))
+        assert np.array_equal(moved, np.sort(_moves(transfer._Copy(1, (5, 11), tuple(axes), 0))))
+
+
+def _moves(c):
+    """From where to where each element of a strided copy moves, both in one number."""
+    axes = [*c.axes, (c.unit, (1, 1))]
+    grid = np.ogrid[tuple(slice(n) for n, _steps in axes)]
+    to, begin = (first + sum(i * steps[side] for i, (_n, steps) in zip(grid, axes)) for side, first in enumerate(c.begins))
+    return (to * 2**32 + begin).ravel()
+
+
+@pytest.mark.parametrize("ask", [transfer.offsets_of, transfer.all_offsets, lambda t: transfer.admitted(t, None)])
+def test_more_offsets_or_axes_than_there_may_be_are_refused(ask, monkeypatch):
+    assert (transfer.MOST_OFFSETS, transfer.MAX_AXES) == (2**30, 32)
+    monkeypatch.setattr(transfer, "MOST_OFFSETS", 64)
+    for shape in ((8, 8), (1,) * 32):
+        assert ask(MakeTensor(None, MakeLayout(shape))).shape == shape
+    for shape, what in (((5, 13), "65 offsets of 2 modes"), ((1,) * 33, "1 offsets of 33 modes")):
+        with pytest.raises(RangeError, match=f"{what} one by one\n +expected  at most 64, of 32 modes"):
+            ask(MakeTensor(None, MakeLayout(shape)))
+
+
+def test_an_array_has_32_axes_at_most():
+    for n in (31, 32):
+        assert np.asarray(MakeTensor(np.ones(1), Layout((1,) * n, (0,) * n))).shape == (1,) * n
+    with pytest.raises(tla.RankError, match="an array of 33 axes"):
+        np.asarray(MakeTensor(np.ones(1), Layout((1,) * 33, (0,) * 33)))
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -1,6 +1,7 @@
 """Ascend's tags against memory numbered slot by slot, and the way back from a layout to its tag."""
 
 import itertools
+import math
 import pickle
 import random
 import re
@@ -122,12 +123,33 @@ def test_a_leading_dimension_is_that_of_a_larger_matrix(name):
             assert tag[bits](rows, cols, ld=ld).capacity >= tla.cosize(made)
 
 
+@pytest.mark.parametrize("name", [*TAGS])
+def test_a_tag_has_a_block_a_size_and_a_place_for_each_mode(name):
+    tag = TAGS[name]
+    given = [word for word in tag.sizes.split() if not word.startswith("block")]
+    assert len(tag.blocks) == len(tag.step) == len(given)
+    assert len(tag.sizes.split()) - len(given) == tag.blocks.count("GIVEN")
+    assert sorted(oracle.leaves(tag.step)) == [*range(len([*oracle.leaves(tag.step)]))]
+
+
+@pytest.mark.parametrize("name", [*LETTERS])
+def test_batches_of_each_tag_lie_behind_whole_matrices(name):
+    for sizes, outer in (((33, 17), (3,)), ((7, 64), (2, 3))):
+        one, batch = MakeLayout[8, TAGS[name]](*sizes), MakeLayout[8, TAGS[name]](sizes, *outer)
+        whole = TAGS[name][8](*sizes).capacity
+        assert batch.shape[2:] == outer
+        assert batch.shape[:2] == one.shape
+        assert batch.stride == (*one.stride, *(whole * math.prod(outer[:k]) for k in range(len(outer))))
+        assert TAGS[name][8](sizes, *outer).capacity == whole * math.prod(outer)
+
+
 def test_fp4_rows_are_whole_pairs():
     for element, ld in ((ascend.fp4_e2m1, 34), (ascend.fp4_e1m2, 34), (int4b, 33), (4, 33)):
         assert MakeLayout[element, ascend.RowMajor](5, 33).stride == (ld, 1)
         assert MakeLayout[element, ascend.ColumnMajor](33, 5).stride == (1, ld)
         assert ascend.isRowMajor[element](MakeLayout[element, ascend.RowMajor](5, 33)) is True
     assert ascend.isRowMajor[ascend.fp4_e2m1](MakeLayout[int4b, ascend.RowMajor](5, 33)) is False
+    assert zN[ascend.fp4_e2m1](5, 33, ld=17).ld == 17  # its rows are inside of blocks, which are whole pairs
 
 
 def test_batches_lie_behind_the_matrix_and_in_front_of_it():
@@ -207,6 +229,24 @@ def test_a_tag_that_sizes_decide_is_not_known():
     assert recognize(MakeLayout((4, D), (D, 1))).tag is ascend.RowMajor  # whatever else it may be
 
 
+@pytest.mark.parametrize(("text", "element", "tag", "ld"), [
+    ("(1,8):(4,1)", half, ascend.RowMajor, 8),  # 8 do not fit in 4
+    ("(1,8):(9,1)", half, ascend.RowMajor, 9),
+    ("(1,7):(9,1)", ascend.fp4_e2m1, ascend.RowMajor, 8),  # rows of whole pairs
+    ("((_16,2),(_16,1)):((_16,_256),(_1,100))", half, zN, 32),  # no multiple of a block of columns
+    ("((_16,2),(_16,1)):((_16,_256),(_1,1024))", half, zN, 64),
+])  # fmt: skip
+def test_a_stride_of_one_slice_counts_only_where_it_is_that_of_a_leading_dimension(text, element, tag, ld):
+    found = recognize(parse(text), element)
+    assert (found.tag, found.ld) == (tag, ld)
+
+
+def test_images_are_recognised_without_an_element_type():
+    image = MakeLayout[half, ascend.NC1HWC0](2, 3, 4, 5)
+    assert str(recognize(image)) == "NC1HWC0(2, 3, 4, 5, _16)"
+    assert recognize(image, 8) is None  # blocks of 32 channels then
+
+
 def test_no_tag():
     for text in (
         "(4,6):(0,1)",
@@ -236,6 +276,7 @@ def test_no_tag():
     [
         (lambda: MakeLayout[half, zN](100), "zN of the sizes (100)\n  expected  (rows, cols), each an integer\n  fix       for a batch write ((rows, cols), batch); a leading dimension is ld=..."),
         (lambda: MakeLayout[half, zN](1, 2, 3), "zN of the sizes (1,2,3)"),
+        (lambda: ascend.NC1HWC0(2, 3, 4, 5), "NC1HWC0 of the sizes (2,3,4,5)\n  expected  (n, c1, h, w, c0), each an integer"),
         (lambda: MakeLayout[half, zN](-1, 2), "zN of the sizes (-1,2)\n  expected  sizes of 0 or more"),
         (lambda: MakeLayout[half, zN](1.5, 2), "1.5 is of type float"),
         (lambda: MakeLayout[half, zN]((1, (2, 3))), "zN of the sizes ((1,(2,3)))"),
@@ -458,6 +499,21 @@ def test_packed_elements_are_numbers():
     like = tla.MakeTensorLike[zN](tla.Packed(np.zeros(5000, np.uint8)), t, "L1")
     assert str(ascend.transfer(t, like)[0]).startswith("Nd2Nz(dst=0, src=0, ndNum=1, nValue=5, dValue=8,")  # bytes
     assert ascend.element.element_of(tla.Packed(memory)) == ascend.element.as_element(4)
+
+
+def test_the_element_type_of_a_buffer_is_that_of_its_dtype():
+    known = {
+        "float16": half,
+        "float32": ascend.float,
+        **{name: getattr(ascend, name) for name in ("int8", "uint8", "int16", "int32", "uint32", "int64")},
+    }
+    for name in ("float16", "float32", "float64", "bool", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))):
+        data = np.zeros(2, name)
+        assert ascend.element.element_of(data) == known.get(name, as_element(8 * data.itemsize)), name
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    theirs = {"bfloat16": ascend.bf16, "float8_e4m3fn": ascend.fp8_e4m3, "float8_e5m2": ascend.fp8_e5m2, "float8_e8m0fnu": ascend.fp8_e8m0}
+    for name, element in {**theirs, "float4_e2m1fn": ascend.fp4_e2m1, "int4": int4b}.items():
+        assert ascend.element.element_of(np.zeros(2, getattr(ml_dtypes, name))) == element
 
 
 def test_a_copy_fills_the_corner_of_a_larger_tile():

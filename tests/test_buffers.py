@@ -81,6 +81,7 @@ def test_other_frameworks_share_their_memory(module):
         lambda a: a[1:3, 2:5],
         lambda a: a[::-1, 1:],
         lambda a: a[::-2, ::-3],
+        lambda a: a[:, ::-1],
         lambda a: a.reshape(2, 2, 8).transpose(1, 0, 2),
         lambda a: np.broadcast_to(a[1], (3, 8)),
         lambda a: a[:0, ::2],
@@ -124,6 +125,12 @@ def test_steps_that_are_no_elements():
         ("c16", "c8", True),
         ("i8", "f4", True),
         ("?", "i1", True),
+        ("V4", "V4", True),
+        ("V4", "V6", True),
+        ("i4", "S11", True),
+        ("i4", "S3", False),
+        ("f4", "U9", False),
+        ("u8", "m8[s]", False),
     ],
 )
 def test_elements_are_never_cut_short(given, wanted, fits):
@@ -137,13 +144,86 @@ def test_elements_are_never_cut_short(given, wanted, fits):
         tla.copy(values, t)
 
 
+NUMBERS = ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16")
+
+
+@pytest.mark.parametrize("given", NUMBERS)
+def test_integers_go_where_each_of_them_fits_and_floats_are_rounded(given):
+    """Between all types of numbers of numpy: an integer type into one that has its ends, any real number into floats."""
+    given = np.dtype(given)
+    for wanted in map(np.dtype, NUMBERS):
+        if wanted.kind == "b" or given.kind == "b":
+            holds = given.kind == "b"
+        elif wanted.kind in "iu":
+            held = np.iinfo(wanted)
+            holds = given.kind in "iu" and held.min <= np.iinfo(given).min and np.iinfo(given).max <= held.max
+        else:
+            holds = given.kind != "c" or wanted.kind == "c"
+        source, target = np.ones(3, given), np.zeros(3, wanted)
+        if holds:
+            tla.copy(source, target)
+            assert (target == 1).all()
+        else:
+            with pytest.raises(tla.LeafTypeError, match=f"elements of {given} into {wanted}"):
+                tla.copy(source, target)
+
+
+@pytest.mark.parametrize(("given", "wanted", "fits"), [
+    ("int4", "i1", True), ("int4", "u1", False), ("uint4", "i1", True), ("uint4", "int4", False), ("i1", "int4", False), ("?", "int4", True),
+    ("float8_e4m3fn", "int4", False), ("f4", "bfloat16", True), ("f4", "float8_e4m3fn", True), ("bfloat16", "i4", False),
+    ("i4", "bfloat16", True), ("c8", "bfloat16", False), ("c16", "float8_e4m3fn", False),
+])  # fmt: skip
+def test_so_are_the_narrow_types_of_ml_dtypes(given, wanted, fits):
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    source, target = (np.ones(3, getattr(ml_dtypes, name, name)) for name in (given, wanted))
+    target[...] = 0
+    if fits:
+        tla.copy(source, target)
+        assert (target == 1).all()
+    else:
+        with pytest.raises(tla.LeafTypeError, match="a type that holds every"):
+            tla.copy(source, target)
+
+
+def test_a_sum_has_to_fit_and_one_of_nothing_does():
+    ends = np.array([[120, 7], [120, 8], [-120, -8], [-120, -9]], np.int8)
+    out = np.zeros(1, np.int8)
+    for row, sum_ in zip(ends, (127, None, -128, None)):
+        if sum_ is None:
+            with pytest.raises(tla.RangeError, match="-128 to 127"):
+                tla.reduce(row[None, :], out, 1)
+        else:
+            tla.reduce(row[None, :], out, 1)
+            assert out[0] == sum_
+    tla.reduce(np.zeros((0, 3), np.int8), np.zeros(0, np.int8), 1)
+
+
+def test_an_array_without_axes_is_shared():
+    a = np.array(5)
+    MakeTensor(a).data[0] = 7
+    assert a == 7
+
+
+def test_packed_memory_has_two_elements_in_a_byte():
+    for n in (1, 3):
+        packed = tla.Packed(np.zeros(n, np.int8))
+        assert packed.size == 2 * n
+        MakeTensor(packed, tla.MakeLayout(2 * n))
+        with pytest.raises(tla.RangeError, match=f"0 to {2 * n} - 1"):
+            MakeTensor(packed, tla.MakeLayout(2 * n + 1))
+    for dtype in (np.bool_, "S1", np.uint16, np.int16):
+        with pytest.raises(tla.LeafTypeError, match="expected  bytes"):
+            tla.Packed(np.zeros(4, dtype))
+
+
 def test_an_integer_is_an_element_if_its_value_fits():
     t = MakeTensor(np.zeros(2, np.int8))
     for value in (5, np.int64(5), tla.Int[5]()):
         t[0] = value
         assert t[0] == 5
-    with pytest.raises(tla.LeafTypeError, match="elements of plain bytes"):
-        MakeTensor(np.zeros((2, 3), "V0"))
+    for nothing in (np.zeros((2, 3), "V0"), np.zeros((2, 3), "V0")[:, ::2]):
+        with pytest.raises(tla.LeafTypeError, match="elements of plain bytes"):
+            MakeTensor(nothing)
     wide = MakeTensor(np.zeros(2, np.uint64))
     wide[0] = 2**64 - 1
     assert wide[0] == 2**64 - 1

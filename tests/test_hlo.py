@@ -1,6 +1,7 @@
 """Instructions of HLO: each line of real programs printed back, and every class of bad input refused with its place."""
 
 import io
+import itertools
 import pickle
 import random
 import re
@@ -381,6 +382,9 @@ def test_files_that_are_broken_and_files_that_are_not(text, lines, errors):
     if errors:
         with pytest.raises(ParseError, match=re.escape(errors[0])):
             list(xla.read_hlo(io.StringIO(text)))
+    whole, places = ("no part", "a computation begins", "'}' closes nothing", "the file ends"), []
+    list(xla.read_hlo(io.StringIO(text), places.append))
+    assert all(e.position == 0 for e in places if e.reason.what.partition(": ")[2].startswith(whole))
 
 
 def test_bytes_that_are_no_text():
@@ -479,6 +483,54 @@ def test_copies_that_move_nothing_are_left_out():
     assert (kind.key.split(" -> ")[1], kind.bytes) == ("bf16[8,128]{0,1:T(8,128)(2,1)}", 65536 + 32768)
     with pytest.raises(tla.RangeError, match="operation"):
         xla.totals([], "colour")
+
+
+def test_totals_are_sums_by_kind_and_space_the_largest_first():
+    """Of equal bytes more pieces first, then by name."""
+    outside = "%o = f32[256,128]{1,0:T(8,128)} parameter(0)\n"
+    body = """  %a = f32[16,128]{1,0:T(8,128)} parameter(0)
+  %b = f32[8,128]{1,0:T(8,128)S(1)} slice(%a)
+  %c = (f32[8,128]{1,0:T(8,128)}, (f32[3,128]{1,0:T(8,128)S(1)}, token[])) custom-call(%b)
+  %d = f32[8,128]{1,0:T(8,128)S(1)} copy(%b)
+  %e = bf16[16,128]{1,0:T(8,128)(2,1)S(1)} convert(%a)
+  %g = f32[16,128]{0,1:T(8,128)S(6)} copy(%a)
+  %h = f32[16,128]{1,0:T(8,128)S(1)} copy(%a)
+  ROOT %r = f32[16,128]{1,0:T(8,128)} bitcast(%a)
+"""
+
+    def sums(rows):
+        found = {}
+        for key, size, lost in rows:
+            n, b, w = found.get(key, (0, 0, 0))
+            found[key] = n + 1, b + size, w + lost
+        return sorted(((key, *of) for key, of in found.items()), key=lambda t: (-t[2], -t[1], t[0]))
+
+    def totals(text, by, *more, **given):
+        return [(t.key, t.count, t.bytes, t.waste) for t in xla.totals(xla.read_hlo(io.StringIO(text)), by, *more, **given)]
+
+    written = [(x, a) for x in xla.read_hlo(io.StringIO(f"{outside}%m {{\n{body}}}")) for a in arrays(x.instruction.shape)]
+    memory = xla.memory(io.StringIO(f"ENTRY %m {{\n{body}}}"), scheduled=True)
+    held = [(b.line, b.shape) for b in memory.buffers if b.shape is not None]
+    keys = {
+        "shape": lambda _x, a: str(a),
+        "operation": lambda x, _a: x.instruction.opcode,
+        "computation": lambda x, _a: x.computation or "(none)",
+        "space": lambda _x, a: f"S({a.effective_layout.memory_space})",
+    }
+    assert len(written) == 10
+    assert len(held) == 8
+    assert [b.name for b in memory.buffers if b.shape is None] == ["c{}", "c{1}"]  # tables, which are no arrays
+    for (by, key), space in itertools.product(keys.items(), (None, 0, 1, 6, 7)):
+        for text, found in ((f"{outside}%m {{\n{body}}}", written), (f"ENTRY %m {{\n{body}}}", held)):
+            rows = [(key(x, a), xla.byte_size(a), xla.waste(a)) for x, a in found if space in (None, a.effective_layout.memory_space)]
+            assert totals(text, by, space=space) == sums(rows), (by, space)
+    assert len(totals(f"ENTRY %m {{\n{body}}}", "shape", True)) == len({str(a) for _x, a in written[1:]})
+    order, kind = (
+        ("f32[16,128]{1,0:T(8,128)} -> f32[16,128]{0,1:T(8,128)S(6)}", 1, 8192 + 65536, 0),
+        ("f32[16,128]{1,0:T(8,128)} -> bf16[16,128]{1,0:T(8,128)(2,1)S(1)}", 1, 8192 + 4096, 0),
+    )
+    copies = {None: [order, kind], 0: [order, kind], 1: [kind], 6: [order], 7: []}
+    assert {space: totals(f"ENTRY %m {{\n{body}}}", "copy", space=space) for space in copies} == copies
 
 
 def test_a_text_file_with_other_bytes_says_how_to_read_it(tmp_path):

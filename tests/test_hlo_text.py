@@ -177,11 +177,14 @@ FunctionNames
 FileLocations
 1 {{file_name_id=1 function_name_id=1 line=10 end_line=10 column=1 end_column=9}}
 2 {{file_name_id=2 function_name_id=2 line=20 end_line=20 column=1 end_column=9}}
+3 {{file_name_id=9 column=1}}
 
 StackFrames
 1 {{file_location_id=1 parent_frame_id={shift}}}
 2 {{file_location_id=2 parent_frame_id={1 + shift}}}
 3 {{file_location_id=7 parent_frame_id={1 + shift}}}
+4 {{file_location_id=3}}
+5 {{parent_frame_id={1 + shift}}}
 
 ENTRY %main {{
   %a = f32[] parameter(0), metadata={{op_name="x" stack_frame_id=2}}
@@ -190,11 +193,23 @@ ENTRY %main {{
   %d = f32[] negate(%a), metadata={{source_file="d.py"}}
   %e = f32[] negate(%a), metadata={{stack_frame_id=3}}
   %f = f32[] negate(%a), metadata={{stack_frame_id=9}}
+  %h = f32[] negate(%a), metadata={{stack_frame_id=4}}
+  %i = f32[] negate(%a), metadata={{stack_frame_id=5}}
   ROOT %g = f32[] negate(%a)
 }}
 """
     module = xla.read_module(io.StringIO(text))
     found = {x.instruction.name: [tuple(line) for line in module.frames(x.instruction)] for x in module.computations["main"]}
     outer, inner = ("outer.py", 10, "main"), ("inner.py", 20, "layer")
-    known = {"a": [inner, outer], "b": [outer], "c": [("c.py", 7, ""), outer], "d": [("d.py", 0, "")], "e": [], "f": [], "g": []}
+    known = {
+        "a": [inner, outer],
+        "b": [outer],
+        "c": [("c.py", 7, ""), outer],
+        "d": [("d.py", 0, "")],
+        "e": [],
+        "f": [],
+        "g": [],
+        "h": [("", 0, "")],
+        "i": [],
+    }
     assert found == known

@@ -9,7 +9,6 @@ import pytest
 
 import tla
 from tla import DivisibilityError, Int, LeafTypeError, RangeError, add, is_int, is_static, mul
-from tla.core import literals
 from tla.core.ints import Static, leaf
 from tla.core.leaf_arithmetic import ceil_div, shape_div
 from tla.core.questions import at_most, divides, equal
@@ -109,18 +108,6 @@ def test_the_type_and_its_value():
     assert isinstance(Int[4], Static)
     assert Int[4].value == 4
     assert Int[np.int64(4)] == Int[4]
-
-
-def test_literals():
-    from tla import _0, _4, _12345
-
-    assert (_0, _4, _12345) == (0, 4, 12345)
-    assert all(map(is_static, (_0, _4, _12345)))
-    for name in literals.__all__:
-        assert isinstance(getattr(literals, name), Int[int(name[1:])])
-    for name in ("_x", "4", "_4x", "__", "_٣"):
-        with pytest.raises(AttributeError):
-            getattr(tla, name)
 
 
 @pytest.mark.parametrize("other", [True, 2.0, "2", 2j])

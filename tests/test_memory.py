@@ -395,6 +395,105 @@ ENTRY %main (a: f32[8,128], z: s32[]) -> f32[8,128] {{
     assert (memory.reported, memory.peak[5].bytes) == (ARRAY + 2 * 4096 + 512, ARRAY)
 
 
+A, B, U = "f32[8,128]{1,0:T(8,128)}", "f32[16,128]{1,0:T(8,128)}", "u32[]{:T(128)S(2)}"  # 4,096, 8,192 and 512 bytes
+VMEM = A[:-1] + "S(1)}"
+ADD = ("add", "%x = f32[] parameter(0)", "%y = f32[] parameter(1)", "%t = (f32[]) tuple(%x)", "%g = f32[] get-tuple-element(%t), index=0",
+       "ROOT %z = f32[] add(%g, %y)")  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("entry", "functions", "held"),
+    [
+        pytest.param(  # element 0 is the operand, the last counts the progress
+            [f"%a = {A} parameter(0)", f"%b = {A} negate(%a)", f"%s = ({A}, {B}, {U}) all-gather-start(%b)", f"%n = {A} negate(%a)",
+             f"%d = {B} all-gather-done(%s)", f"ROOT %r = {B} negate(%d)"], [],
+            {"b": "t1-4", "s{}": "t2-4", "s{1}": "t2-5", "s{2}": "t2-4", "n": "t3-3"}, id="gather"),
+        pytest.param(
+            [f"%a = {A} parameter(0)", f"%b = {A} negate(%a)", f"%s = (({A}, {A}), ({B}, {B}), {U}) all-gather-start(%a, %b)",
+             f"%d = ({B}, {B}) all-gather-done(%s)", f"%g = {B} get-tuple-element(%d), index=1", f"ROOT %r = {B} negate(%g)"], [],
+            {"b": "t1-3", "s{}": "t2-3", "s{0}": "t2-3", "s{1}": "t2-4", "s{1,0}": "t2-3", "s{1,1}": "t2-5", "s{2}": "t2-3"}, id="gather of two"),
+        pytest.param(
+            [f"%a = {A} parameter(0)", f"%p = ({A}, {A}) tuple(%a, %a)", f"%s = (({A}, {A}), ({B}, {B})) all-gather-start(%p)",
+             f"%d = ({B}, {B}) all-gather-done(%s)", f"%g = {B} get-tuple-element(%d), index=0", f"ROOT %r = {B} negate(%g)"], [],
+            {"p{}": "t1-3", "s{}": "t2-3", "s{1}": "t2-4", "s{1,0}": "t2-5", "s{1,1}": "t2-3"}, id="gather of a tuple"),
+        pytest.param(  # its result is all results, and no operand
+            [f"%a = {A} parameter(0)", f"%s = ({A}, {A}) all-reduce-start(%a)", f"%n = {A} negate(%a)",
+             f"%d = ({A}, {A}) all-reduce-done(%s)", f"%g = {A} get-tuple-element(%d), index=0", f"ROOT %r = {A} negate(%g)"], [],
+            {"s{}": "t1-4", "s{0}": "t1-5", "s{1}": "t1-3", "n": "t2-2"}, id="reduce"),
+        pytest.param(  # element 1 is the operand
+            [f"%a = {A} parameter(0)", f"%c = {A} negate(%a)", f"%s = ({VMEM}, {A}, {U}) copy-start(%c)", f"%n = {A} negate(%a)",
+             f"%d = {VMEM} copy-done(%s)", f"ROOT %r = {A} negate(%d)"], [],
+            {"c": "t1-4", "s{}": "t2-4", "s{0}": "t2-5", "s{2}": "t2-4", "n": "t3-3"}, id="copy"),
+        pytest.param(  # what is sent is not copied
+            [f"%a = {A} parameter(0)", f"%c = {A} negate(%a)", "%t = token[] after-all()", f"%s = ({A}, {U}, token[]) send(%c, %t)",
+             "%e = token[] send-done(%s)", f"ROOT %r = {A} negate(%a)"], [],
+            {"c": "t1-4", "s{}": "t3-4", "s{1}": "t3-4"}, id="send"),
+        pytest.param(
+            [f"%a = {A} parameter(0)", f"%s = {B} slice-start(%a)", f"%d = {B} slice-done(%s)", f"ROOT %r = {B} negate(%d)"], [],
+            {"s": "t1-2", "d": "t2-3"}, id="no tuple"),
+        pytest.param(  # once for each computation, and not for what is inside of a fusion
+            [f"%a = {A} parameter(0)", "%i = f32[] constant(0)", "%q = f32[8]{0:T(128)} reduce(%a, %i), to_apply=%add",
+             "%w = f32[8]{0:T(128)} reduce(%a, %i), to_apply=%add", "%f = f32[8]{0:T(128)} fusion(%a), calls=%fused",
+             'ROOT %r = f32[8]{0:T(128)} custom-call(%q, %w, %f), custom_call_target="f", to_apply=%gone'],
+            [ADD, ("fused", f"%p = {A} parameter(0)", "%k = f32[] constant(1)", "ROOT %v = f32[8]{0:T(128)} reduce(%p, %k), to_apply=%other"),
+             ("other", "%x.1 = f32[] parameter(0)", "ROOT %z.1 = f32[] negate(%x.1)")],
+            {"i": "c0-5", **dict.fromkeys(["x", "y", "z", "x.1", "z.1"], "l0-5"), "q": "t2-5", "w": "t3-5", "f": "t4-5"}, id="applied"),
+        pytest.param(
+            [f"%a = {A} parameter(0)", f"%b = {A} negate(%a)", f"%c = {A} negate(%b)", f'%k = {B} custom-call(%b, %c), custom_call_target="ConcatBitcast"',
+             f"ROOT %r = {B} negate(%k)"], [], {"b": "t1-2", "c": "t2-2", "k": "t3-4"}, id="side by side"),
+        pytest.param(
+            [f"%a = {A} parameter(0)", f"%b = {A} negate(%a)", f"%c = {A} negate(%b)",
+             f'%k = {B} concatenate(%b, %c), frontend_attributes={{custom_call_target="ConcatBitcast"}}', f"ROOT %r = {B} negate(%k)"], [],
+            {"b": "t1-3", "c": "t2-3", "k": "t3-4"}, id="no custom call"),
+        pytest.param(
+            [f"%a = {A} parameter(0)", f"%b = {A} negate(%a)", f"%c = {A} negate(%a)", "%i = s32[]{:T(128)} constant(0)",
+             f"%k = ({A}, {A}) scatter(%b, %c, %i, %a, %a), to_apply=%f", f"%g = {A} get-tuple-element(%k), index=1", f"ROOT %r = {A} negate(%g)"], [],
+            {"i": "c0-6", "b": "t1-4", "c": "t2-6", "k{}": "t4-5"}, id="scatter"),
+        pytest.param(  # there is no operand 2
+            [f"%a = {A} parameter(0)", f"%b = {A} negate(%a)", f"%c = {A} negate(%a)",
+             f'%k = ({A}, {B}) custom-call(%b, %c), custom_call_target="f", output_to_operand_aliasing={{{{0}}: (1, {{}}), {{1}}: (2, {{}})}}',
+             f"%g = {A} get-tuple-element(%k), index=0", f"ROOT %r = {A} negate(%g)"], [],
+            {"b": "t1-3", "c": "t2-5", "k{}": "t3-4", "k{1}": "t3-3"}, id="stated"),
+        pytest.param(  # the last one is the result
+            [f"%a = {A} parameter(0)", f"%b = {A} call(%a), to_apply=%f", f"ROOT %r = {A} negate(%b)"],
+            [("f", f"%x = {A} parameter(0)", f"%y = {A} negate(%x)", f"%v = {A} negate(%y)")], {"y": "t2-3", "v": "t3-5"}, id="no root"),
+        pytest.param(
+            [f"%a = {A} parameter(0)", f"%b = {A} call(%a), to_apply=%f", f"%c = {A} negate(%b)", f"ROOT %r = {A} negate(%c)"],
+            [("f", f"%x = {A} parameter(0)", f"ROOT %y = {A} negate(%x)", f"%v = {A} negate(%x)")],
+            {"y": "t2-5", "v": "t3-3", "c": "t5-6"}, id="a root that is not last"),
+        pytest.param(  # nobody reads what it gives, but it is there until it ends
+            [f"%a = {A} parameter(0)", f"%b = {A} call(%a), to_apply=%f", f"ROOT %r = {A} negate(%a)"],
+            [("f", f"%x = {A} parameter(0)", f"ROOT %y = {A} negate(%x)", f"%v = {A} negate(%x)", f"%w = {A} negate(%x)")],
+            {"y": "t2-4", "v": "t3-3", "w": "t4-4"}, id="a result that nobody reads"),
+        pytest.param(  # what both branches write is in one buffer; what they read is held until the end of both
+            [f"%a = {A} parameter(0)", "%k = pred[]{:T(512)} parameter(1)", f"%n = {A} negate(%a)",
+             f"%c = {A} conditional(%k, %a, %n), branch_computations={{%f, %g}}", f"%e = {A} negate(%a)", f"ROOT %r = {A} negate(%c)"],
+            [("f", f"%x = {A} parameter(0)", f"ROOT %y = {A} negate(%x)"),
+             ("g", f"%v = {A} parameter(0)", f"%u = {A} negate(%v)", f"ROOT %w = {A} negate(%u)")],
+            {"k": "a0-10", "n": "t2-8", "y": "t4-4", "u": "t6-7", "w": "t7-10", "e": "t9-9"}, id="branches"),
+        pytest.param(
+            [f"%a = {A} parameter(0)", f"%c = {A} conditional(%a)", f"ROOT %r = {A} negate(%c)"], [], {"c": "t1-2"}, id="no branches"),
+        pytest.param(
+            [f"%a = {A} parameter(0)", f"%b = {A} call(%a), to_apply=%f", f"ROOT %r = {A} negate(%b)"],
+            [("f", f"%x = {A} parameter(1)", f"ROOT %y = {A} negate(%x)")], {"x": "t1-2", "y": "t2-4"}, id="an argument that is missing"),
+        pytest.param(  # the literal of a constant is no name
+            [f"%a = {A} parameter(0)", f"%c = {A} constant({{...}})", f"%o = {A} constant(%gone)",
+             f'%b = b({A}) custom-call(%a), custom_call_target="f"', f"ROOT %r = {A} negate(%c)"], [],
+            {"c": "c0-4", "o": "c0-4", "b": "t3-3"}, id="constants and buffers"),
+    ],
+)  # fmt: skip
+def test_each_kind_of_instruction_holds_what_it_says(entry, functions, held):
+    """By the meaning of each: a temporary from its write to its last read, arguments, constants, results and locals for the whole run."""
+    bodies = "".join(f"%{name} {{\n  " + "\n  ".join(lines) + "\n}\n" for name, *lines in functions)
+    memory = xla.memory(io.StringIO(f"HloModule m, is_scheduled=true\n{bodies}ENTRY %main {{\n  " + "\n  ".join(entry) + "\n}\n"))
+    end = len(memory.steps) - 1
+    found = {b.name: f"{b.kind[0]}{b.first}-{b.last}" for b in memory.buffers}
+    assert found == {"a": f"a0-{end}", "r": f"r0-{end}", **held}
+    sizes = {None: 512, "f32[8,128]": 4096, "f32[16,128]": 8192, "u32[]": 512, "s32[]": 512, "pred[]": 512, "f32[]": 4, "f32[8]": 512}
+    assert all(b.bytes == sizes[b.shape and str(b.shape).partition("{")[0]] for b in memory.buffers)
+    assert [w for w in memory.warnings if "parameter(1), and 1" not in w] == []
+
+
 # ------------------------------------------------------------------------------------------------- bad input
 
 
@@ -485,6 +584,7 @@ def test_totals_say_what_they_leave_out():
         xla.totals(xla.read_hlo(io.StringIO(text)), "shape", interiors, on_warning=warnings.append)
         assert "line 22: u: the size of f32[?] is not known: it counts as nothing" in warnings
         assert interiors or "line 23: c: operand gone is not defined before it" in warnings
+        assert xla.totals(xla.read_hlo(io.StringIO(text)), "shape", interiors)  # nobody asks
 
 
 def test_a_file_that_is_cut_is_answered_in_part_with_warnings():

@@ -91,3 +91,135 @@ def test_not_known():
 
 def test_a_dynamic_extent_of_1_does_not_hide_what_is_proved():
     assert is_injective(parse("((_16,M),(_16,1)):((_16,256),(_1,_256))", symbols=[dim("M")])) is True
+
+
+SYMBOLS = [*tla.dims("M N"), dim("A", at_least=2), dim("B", at_least=5), dim("C", at_most=4), dim("Z", at_least=0)]
+SOME = [{"M": m, "N": n, "A": m + 1, "B": n + 4, "C": 4 - n % 4, "Z": m - 1} for m in (1, 2, 3) for n in (1, 2, 5)]
+T, F, U = True, False, None
+
+
+@pytest.mark.parametrize(
+    ("text", "answers"),  # is_injective, is_surjective, is_bijective, is_compact, is_ordered
+    [
+        ("(M,N):(1,M)", (T, T, T, T, T)),
+        ("(M,N):(1,N)", (U, U, U, U, T)),
+        ("(M,N):(N,1)", (T, T, T, T, U)),
+        ("(A,N):(N,1)", (T, T, T, T, U)),
+        ("(4,A):(1,4)", (T, T, T, T, T)),
+        ("(A,4):(4,1)", (T, T, T, T, F)),
+        ("(A,B,4):(4*B,4,1)", (T, T, T, T, F)),
+        ("(A,M,4):(4*M,4,1)", (T, T, T, T, U)),
+        ("(4,M,2):(2,8,1)", (T, T, T, T, U)),
+        ("(M,4):(1,M+1)", (T, U, U, U, T)),
+        ("(M,4):(M+1,1)", (U, U, U, U, U)),
+        ("(A,4):(A+1,1)", (U, U, U, U, F)),
+        ("(1,M):(0,1)", (T, T, T, T, T)),
+        ("(1):(M)", (T, T, T, T, T)),
+        ("M:2", (T, U, U, U, T)),
+        ("(M):(0)", (U, U, U, T, T)),
+        ("(M,4):(0,1)", (U, U, U, T, T)),
+        ("(Z,4):(0,1)", (U, U, U, U, T)),
+        ("(Z,4):(0,2)", (U, U, U, U, T)),
+        ("(M,0):(1,M)", (T, T, T, T, T)),
+        ("(M,4):(1@0,1@1)", (U, U, U, U, F)),
+        ("(0,4):(0,2)", (T, T, T, T, T)),
+        ("(4,0):(3,0)", (T, T, T, T, T)),
+        ("(1,3):(0,1)", (T, T, T, T, T)),
+        ("(3):(0)", (F, T, F, T, T)),
+    ],
+)
+def test_of_sizes(text, answers):
+    """What is answered holds at every size; what is not either differs between sizes, or has no proof."""
+    layout = parse(text, symbols=SYMBOLS)
+    for predicate, answer in zip((is_injective, is_surjective, is_bijective, is_compact, is_ordered), answers):
+        assert predicate(layout) is answer, predicate
+        at_sizes = {predicate(tla.at(layout, sizes)) for sizes in SOME} if answer is not None else {answer}
+        assert at_sizes == {answer}, predicate
+
+
+@pytest.mark.parametrize(
+    ("text", "n", "surjective", "bijective"),
+    [
+        ("(M,N):(1,M)", "M", T, U),
+        ("(M,N):(1,M)", "M*N", T, T),
+        ("(M,N):(1,M)", "M*N+1", U, F),
+        ("(M,N):(1,M)", "1", T, U),
+        ("(M,N):(1,M)", "2", U, U),
+        ("(M,N):(1,N)", "M*N", U, U),
+        ("(4,3):(1,4)", "M", U, U),
+        ("(4,3):(1,4)", "C", T, F),
+        ("(4,3):(1,8)", "C", U, F),
+        ("B:1", "5", T, U),
+        ("B:1", "4", T, F),
+        ("B:1", "6", U, U),
+        ("(4,3):(1,4)", "12", T, T),
+        ("(4,3):(1,4)", "11", T, F),
+        ("(4,3):(1,4)", "13", F, F),
+    ],
+)
+def test_up_to_a_number_that_is_given(text, n, surjective, bijective):
+    layout, n = parse(text, symbols=SYMBOLS), parse(n, symbols=SYMBOLS)
+    assert (is_surjective(layout, n), is_bijective(layout, n)) == (surjective, bijective)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "answer"),
+    [
+        ("(M,4):(1,M)", "(M,4):(1,M)", T),
+        ("((M,_2),4):((_1,M),2*M)", "(2*M,4):(_1,2*M)", T),
+        ("(M,4):(1,M)", "(M,4):(4,1)", U),
+        ("(M,4):(1,M)", "(M,4,1):(1,M,0)", U),
+        ("(4,1):(1,0)", "(4,1):(1,7)", T),
+        ("(4,2):(1,4)", "(4,2):(1,5)", F),
+        ("(4,2):(1@0,1@1)", "(4,2):(1@1,1@0)", F),
+        ("(0,2):(1,4)", "(0,2):(1,5)", T),
+        ("(4,2):(1,4)", "(2,4):(1,4)", F),
+    ],
+)
+def test_the_same_map(a, b, answer):
+    a, b = (parse(x, symbols=SYMBOLS) for x in (a, b))
+    assert same_map(a, b) is same_map(b, a) is answer
+    unknown = tla.Layout(b.shape, b.stride, ...)
+    assert same_map(a, unknown) is same_map(unknown, a) is (F if answer is F else U)
+
+
+def test_what_is_valid_is_part_of_the_map():
+    M = SYMBOLS[0]
+    for shape in ((4, 2), (M, 2)):
+        whole, part, less = (tla.Layout(shape, (2, 1), (shape[0], n)) for n in (2, 1, 0))
+        answer = F if shape[0] == 4 else U
+        assert same_map(whole, part) is same_map(part, less) is same_map(part, whole) is answer
+        assert same_map(part, part) is T
+
+
+@pytest.mark.parametrize(
+    ("ask", "answer"),
+    [
+        # one by one up to 65,536 coordinates, by a mark for each offset up to a span of 2**26: none is shared here
+        (lambda: is_injective(parse("(_256,_128,_2):(_3302833,_10598232,_15266154)")), T),
+        (lambda: is_injective(parse("(_3,_10923,_2):(_14508350,_13862587,_2107332)")), U),
+        (lambda: is_injective(parse("(_256,_256,_2):(_91683,_94666,_19589868)")), T),
+        (lambda: is_injective(parse("(_256,_256,_2):(_118173,_82524,_15931129)")), U),
+        (lambda: is_surjective(parse(f"(_2,_{2**26}):(_-1,_1)"), 2**26), T),
+        (lambda: is_surjective(parse(f"(_3,_{2**26}):(_-1,_1)"), 1), U),
+        (lambda: is_surjective(parse(f"(_1,_{2**28}):(_-1,_1)"), 1), T),
+        (lambda: is_surjective(parse(f"(_1,_{2**28}):(_-1,_2)"), 2), F),
+    ],
+)
+def test_up_to_which_size_it_is_decided(ask, answer):
+    assert ask() is answer
+
+
+def test_the_offset_that_is_shared():
+    for text, offset in (
+        ("(4,4):(2,3)", " 6"),
+        ("(4,4):(-2,3)", " 0"),
+        ("(4,3):(1,2)", " 2"),
+        ("(2,2):(1@0,1@0)", ""),
+        ("(2,2,2):(1@0,1,1)", ""),
+    ):  # of coordinates none
+        assert is_injective.why_not(parse(text)).what.endswith(f" share the offset{offset}"), text
+
+
+def test_the_coordinates_that_share_an_offset_have_zeros_behind():
+    assert "the coordinates (1,1,0,0) and (0,0,1,0) share the offset 12" in tla.is_injective.why_not(parse("(2,2,2,1):(5,7,12,0)")).what

@@ -174,3 +174,225 @@ def test_a_transpose_in_text():
         "v": (("type", "space"), False, None),
         "c": (("space",), False, 2048),
     }
+
+
+# ------------------------------------------------------------------------------------------------- each condition by itself
+
+A, T = "f32[16,128]{1,0:T(8,128)}", "f32[16,128]{0,1:T(8,128)}"  # 8,192 and 65,536 bytes
+
+
+def moves(body, *functions, **given):
+    """The moves of an entry computation of these lines, by name."""
+    text = "\n".join([*functions, "ENTRY %main {", *(f"  {line}" for line in body), "}"])
+    return {m.line.instruction.name: m for m in xla.relayouts(io.StringIO(text), **given)}
+
+
+@pytest.mark.parametrize(
+    ("opcode", "source", "target", "changes", "free", "run"),
+    [
+        ("copy", A, A, (), False, 2048),
+        ("copy", A, T, ("order",), False, 1),
+        ("copy", A, A[:-1] + "S(1)}", ("space",), False, 2048),
+        ("copy", A[:-1] + "S(1)}", A, ("space",), False, 2048),
+        ("copy", A, T[:-1] + "S(1)}", ("order", "space"), False, 1),
+        ("bitcast", A, T, (), True, 1),
+        ("bitcast", A, "s32[2048]{0:T(1024)}", (), True, None),
+        ("reshape", A, "f32[2048]{0:T(1024)}", (), True, None),
+        ("reshape", A, "f32[16,128]{1,0:T(8,128)S(1)}", ("space",), False, 2048),
+        ("convert", A, "bf16[16,128]{1,0:T(8,128)(2,1)}", ("type",), False, None),
+        ("convert", A, "bf16[16,128]{0,1:T(8,128)(2,1)}", ("type", "order"), False, None),
+        ("convert", A, "bf16[128,16]{1,0:T(8,128)(2,1)}", ("type", "order"), False, None),
+        ("convert", A, "bf16[16,128]", ("type",), False, None),
+        ("copy", "f32[8,9]{1,0:SC(0:3)}", "f32[8,9]{1,0:SC(0:3)}", (), False, None),  # of pieces there is no one map
+        ("copy", "f32[8,9]{1,0:SC(0:3)}", "f32[8,9]{1,0:S(1)SC(0:3)}", ("space",), False, None),
+        ("copy", "f32[8,9]{1,0:SC(0:3)}", "f32[8,9]{1,0:SC(0:4)}", ("order",), False, None),
+        ("copy", "f32[8,9]{1,0:SC(0:3)}", "f32[8,9]{0,1:S(1)SC(1:3)}", ("order", "space"), False, None),
+    ],
+)
+def test_what_changes_in_a_move(opcode, source, target, changes, free, run):
+    found = moves([f"%a = {source} parameter(0)", f"ROOT %b = {target} {opcode}(%a)"])["b"]
+    assert (found.changes, found.free, found.run) == (changes, free, run)
+    sizes = (0, 0) if free else (xla.byte_size(source), xla.byte_size(target))
+    assert (found.read, found.written, found.bytes) == (*sizes, sum(sizes))
+    assert (str(found.source), str(found.destination), found.loops, found.inside) == (source, target, (), None)
+
+
+def test_arrays_of_no_known_size_move_nothing_that_is_counted():
+    found = moves(["%a = f32[?] parameter(0)", "ROOT %b = f32[8]{0} copy(%a)"])["b"]
+    assert (found.read, found.written, found.changes) == (0, 32, ("order",))
+
+
+def test_what_is_no_move_of_an_array():
+    lines = ["%a = f32[16,128]{1,0:T(8,128)} parameter(0)", "%p = (f32[8]{0}) parameter(1)", "%t = token[] parameter(2)"]
+    others = [
+        "%b = f32[8]{0} copy(%p)",
+        "%c = token[] copy(%a)",
+        "%d = f32[8]{0} copy()",
+        "%e = f32[8]{0} copy(%gone)",
+        "%f = f32[8]{0} copy(%t)",
+        "%g = f32[16,128]{1,0:T(8,128)} negate(%a)",
+    ]
+    assert moves([*lines, *others]) == {}
+    errors = []
+    assert moves([*lines, *others], on_error=errors.append) == {}
+    assert [e.reason.what.split(",")[0] for e in errors] == ["line 8: e: operand gone is not defined before it"]
+    (pair,) = moves(["%p = (f32[8]{0}) parameter(0)", "%b = (f32[8]{0:S(1)}, f32[8]{0}) copy-start(f32[8]{0} %p)"]).values()
+    assert (str(pair.source), str(pair.destination)) == ("f32[8]{0}", "f32[8]{0:S(1)}")  # what the line says, and its first array
+
+
+def body_of(name, *lines):
+    return "\n".join([f"%{name} {{", *(f"  {line}" for line in lines), "}"])
+
+
+FUSED = body_of("f", f"%p = {A} parameter(0)", f"ROOT %q = {T} copy(%p)")
+
+
+@pytest.mark.parametrize(
+    ("line", "function", "changes", "run"),
+    [
+        (f"%t = {T} fusion(%a), calls=%f", FUSED, ("order",), 1),
+        (f"%t = {T[:-1]}S(1)}} fusion(%a), calls=%f", FUSED, ("order", "space"), 1),
+        (f"%t = {T} fusion({A} %gone), calls=%f", FUSED, ("order",), 1),
+        (f"%t = {T} fusion(%gone), calls=%f", FUSED, None, None),
+        (f"%t = {T} fusion(%a, %a), calls=%f", FUSED, None, None),
+        (f"%t = ({T}) fusion(%a), calls=%f", FUSED, None, None),
+        (f"%t = {T} fusion(%a), calls=%other", FUSED, None, None),
+        (f"%t = {T} fusion(%a)", FUSED, None, None),
+        (f"%t = {T} custom-call(%a), calls=%f", FUSED, None, None),
+        (f"%t = {T} fusion(%a), calls=%f", FUSED.replace("copy", "negate"), None, None),
+        (f"%t = {T} fusion(%a), calls=%f", FUSED.replace("copy", "bitcast"), None, None),
+        (  # into another space and back: in the end no change of the space
+            f"%t = {A} fusion(%a), calls=%f",
+            body_of("f", f"%p = {A} parameter(0)", f"%q = {A[:-1]}S(1)}} copy(%p)", f"ROOT %r = {A} copy(%q)"),
+            (),
+            None,
+        ),
+        (
+            f"%t = {T} fusion(%a), calls=%f",
+            body_of("f", f"%p = {A} parameter(0)", f"%q = {T} copy(%p)", f"ROOT %r = {T} bitcast(%q)"),
+            ("order",),
+            1,
+        ),
+    ],
+)
+def test_fusions_that_are_moves(line, function, changes, run):
+    found = moves([f"%a = {A} parameter(0)", line], function).get("t")
+    assert (found is None) == (changes is None)
+    if found:
+        assert (found.changes, found.run) == (changes, run)
+        assert not found.free
+        assert (found.read, found.written) == (xla.byte_size(found.source), xla.byte_size(found.destination))
+
+
+LOOP = """%cond {
+  %q = (f32[8], s32[]) parameter(0)
+  %i = s32[] get-tuple-element(%q), index=1
+  %k = s32[] constant(7)
+  ROOT %l = pred[] compare(%i, %k), direction=LT
+}
+%body {
+  %v = (f32[8], s32[]) parameter(0)
+  %e = f32[8]{0} get-tuple-element(%v), index=0
+  %x = f32[8]{0:S(1)} copy(%e)
+  %h = s32[] get-tuple-element(%v), index=1
+  %o = s32[] constant(2)
+  %j = s32[] add(%h, %o)
+  ROOT %t = (f32[8], s32[]) tuple(%x, %j)
+}
+ENTRY %main {
+  %a = f32[8]{0} parameter(0)
+  %z = s32[] constant(0)
+  %s = (f32[8], s32[]) tuple(%a, %z)
+  ROOT %w = (f32[8], s32[]) while(%s), condition=%cond, body=%body
+}"""
+
+
+def times_of(*changes):
+    text = LOOP
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    move = {m.line.instruction.name: m for m in xla.relayouts(io.StringIO(text))}["x"]
+    assert move.loops == (xla.Loop("w", move.times),)
+    assert move.bytes == 64 * (1 if move.times is None else move.times)
+    return move.times
+
+
+@pytest.mark.parametrize("step", [1, 2, 3, 10**17, 0, -1])
+def test_a_counter_that_is_run_says_how_often(step):
+    for begin, end in ((0, 7), (0, 6), (-3, 4), (7, 7), (8, 7), (9, 2), (7, 8)):
+        truth = len(range(begin, end, step)) if step > 0 else None
+        changes = (
+            (f"%{name} = s32[] constant({old})", f"%{name} = s32[] constant({n})")
+            for name, old, n in (("z", 0, begin), ("k", 7, end), ("o", 2, step))
+        )
+        assert times_of(*changes) == truth, (begin, end, step)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "times"),
+    [
+        ("body=%body", 'body=%body, backend_config={"known_trip_count":{"n":"19"}}', 19),
+        ("body=%body", 'body=%body, backend_config={"known_trip_count":{"n":"0"}}', 0),
+        ("add(%h, %o)", "add(%o, %h)", 4),
+        ("%j = s32[] add(%h, %o)", "%c = s32[] copy(%h)\n  %d = s32[] bitcast(%c)\n  %j = s32[] add(%d, %o)", 4),
+        ("compare(%i, %k)", "compare(%k, %i)", None),
+        ("compare(%i, %k)", "compare(%k, %k)", None),
+        ("compare(%i, %k)", "compare(%i, %i)", None),
+        ("compare(%i, %k)", "compare(%i, %k, %k)", None),
+        ("compare(%i, %k)", "compare(%i)", None),
+        ("compare(", "custom-call(", None),
+        ("direction=LT", "direction=LE", None),
+        (", direction=LT", "", None),
+        ("ROOT %l", "%l", None),
+        ("condition=%cond", "condition=%gone", None),
+        ("constant(7)", "constant(1234567890123456789)", None),
+        ("constant(7)", "constant(123456789012345678)", 61728394506172839),
+        ("constant(7)", "constant({7})", None),
+        ("constant(7)", "constant()", None),
+        ("%k = s32[] constant(7)", "%k = s32[] iota(7)", None),
+        ("%i = s32[] get-tuple-element(%q), index=1", "%i = s32[] custom-call(%q), index=1", None),
+        ("index=1\n  %k", "index=0\n  %k", None),
+        ("index=1\n  %k", "index=2\n  %k", None),
+        ("ROOT %t", "%t", None),
+        ("tuple(%x, %j)", "custom-call(%x, %j)", None),
+        ("tuple(%x, %j)", "tuple(%x)", None),
+        ("tuple(%x, %j)", "tuple(%x, %o)", None),
+        ("tuple(%x, %j)", "tuple(%x, %gone)", None),
+        ("add(%h, %o)", "subtract(%h, %o)", None),
+        ("add(%h, %o)", "add(%h, %o, %o)", None),
+        ("add(%h, %o)", "add(%h)", None),
+        ("add(%h, %o)", "add(%o, %o)", None),
+        ("add(%h, %o)", "add(%h, %h)", None),
+        ("add(%h, %o)", "add(%e, %o)", None),
+        ("tuple(%a, %z)", "custom-call(%a, %z)", None),
+        ("tuple(%a, %z)", "tuple(%a)", None),
+        ("tuple(%a, %z)", "tuple(%a, %a)", None),
+        ("while(%s)", "while()", None),
+        ("while(%s)", "while(%gone)", None),
+        ("%z = s32[] constant(0)", "%y = s32[] constant(1)\n  %z = s32[] copy(%y)", 3),
+    ],
+)
+def test_a_loop_whose_text_says_how_often(old, new, times):
+    assert times_of((old, new)) == times
+
+
+def test_moves_in_calls_branches_and_loops_are_found_once_and_those_that_move_most_first():
+    one = [f"%p = {A} parameter(0)", f"ROOT %c = {T} copy(%p)"]
+    text = "\n".join([
+        body_of("one", *one), body_of("two", *(x.replace("%c", "%d") for x in one)), body_of("three", *(x.replace("%c", "%e") for x in one)),
+        body_of("inner", f"%q = {A} parameter(0)", f"ROOT %n = {A} copy(%q)"),
+        body_of("outer", f"%r = {A} parameter(0)", f"ROOT %m = {A} fusion(%r), calls=%inner"),
+        body_of("never", *(x.replace("%c", "%g") for x in one)),
+        body_of("main", f"%a = {A} parameter(0)", f"%b = {A} bitcast(%a)", f"%u = {T} call(%a), to_apply=%one",
+                f"%v = {T} call(%a), to_apply=%one", f"%k = {T} conditional(%a, %a, %a), branch_computations={{%two, %three}}",
+                f"%f = {A} fusion(%a), calls=%outer", f"ROOT %h = {A} copy(%a)").replace("%main", "ENTRY %main"),
+    ])  # fmt: skip
+    found = xla.relayouts(io.StringIO(text))
+    assert [m.line.instruction.name for m in found] == ["c", "d", "e", "h", "b"]
+    assert {m.times for m in found} == {1}
+    inside = xla.relayouts(io.StringIO(text), interiors=True)
+    assert [(m.line.instruction.name, m.inside) for m in inside if m.inside] == [("n", "f")]
+    assert len(inside) == len(found) + 1
+    whole = xla.relayouts(io.StringIO(text.replace("ENTRY ", "")))  # without an entry: every computation
+    assert {m.line.instruction.name for m in whole} == {*"cdenmghb"}

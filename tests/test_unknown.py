@@ -5,9 +5,12 @@ import operator
 import pytest
 
 import tla
-from tla import Int, Layout, MakeLayout, MakeLayoutTile, Unproven, ascend, offsets, parse
+from tla import Int, Layout, LeafTypeError, MakeLayout, MakeLayoutTile, Unproven, ascend, offsets, parse
 from tla.ascend.tags import TAGS
 from tla.core import ints
+from tla.core.conversions import over
+from tla.core.leaf_arithmetic import ceil_div
+from tla.core.questions import divides
 
 
 class Unknown:
@@ -161,6 +164,16 @@ def test_tags_of_unknown_sizes():
     assert value(MakeLayout[8, ascend.zN]((M, N), (N, 3)).stride) == MakeLayout[8, ascend.zN]((12, 10), (10, 3)).stride
     assert value(MakeLayout[8, ascend.zN](M, N, ld=M * 16).stride) == ((32, 512), (1, 192 * 32))
     assert value(tla.MakeLayoutFilter[16, "L1"](M, 3, 3, N).shape) == (12, 3, 3, 16, 16)
+
+
+def test_a_static_one_divides_each_integer_and_leaves_no_trace():
+    assert divides(Int[1](), M) is True
+    assert divides(Int[2](), M) is None
+    assert divides(M, Int[1]()) is None
+    assert ceil_div(M, Int[1]()) is M
+    assert over(M, Int[1]()) is M
+    with pytest.raises(LeafTypeError, match="coordinates have no order"):
+        divides(Int[1](), tla.E[0])
 
 
 def test_recognition_has_three_answers():

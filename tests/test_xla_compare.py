@@ -11,6 +11,7 @@ import tla
 from tla import Int, Layout, LoweringError, RankError, TlaError, parse, xla
 from tla.xla import ArrayLayout, ArrayShape
 from tla.xla.compare import _agree
+from tla.xla.map_chain import stages_of
 
 import oracle
 from night import NIGHT, amount
@@ -78,6 +79,50 @@ def test_a_chain_of_one_layout_after_another():
     found = xla.raise_(layout)
     for index in itertools.product(range(6), range(4)):
         assert xla.linear_index(found, index) == layout(index), found
+
+
+@pytest.mark.parametrize(
+    ("text", "sizes", "stages"),
+    [
+        ("(_6,_4):(_4,_1)", (6, 4), [((6, 4), [[(6, 4)], [(4, 1)]])]),
+        ("(_6,_4):(_4,_1)", (5, 1), [((5, 1), [[(5, 4)], []])]),  # as far as it goes
+        ("((_2,_3),_4):((_4,_8),_1) o _0 o (_6,_4):(_4,_1)", (6, 4), [((6, 4), [[(6, 4)], [(4, 1)]]), ((24,), [[(6, 4), (4, 1)]])]),
+        ("(_24,_7):(_1,_24) o _0 o (_6,_4):(_4@0,_1@1)", (6, 4), [((6, 4), [[(6, 28)], [(4, 1)]]), ((24, 7), [[(24, 1)], [(7, 24)]])]),
+        ("(_24,_7):(_7,_1) o _0 o (_6,_4):(_4@0,_1@1)", (6, 4), [((6, 4), [[(6, 28)], [(4, 1)]]), ((24, 7), [[(24, 7)], [(7, 1)]])]),
+        ("_24:_1 o _0 o (_6,_4):(_1,_6)", (6, 4), [((6, 4), [[(6, 1)], [(4, 6)]]), ((24,), [[(24, 1)]])]),
+    ],
+)
+def test_the_maps_of_a_chain(text, sizes, stages):
+    """Extents and strides of each number: into memory, or into the row-major index of the next map's numbers."""
+    assert stages_of(parse(text), sizes) == stages
+
+
+@pytest.mark.parametrize(
+    ("text", "sizes", "why"),
+    [
+        ("(_6,_4):(_4@0,_1@1)", (6, 4), r"the stride _4@0 goes into no mode"),
+        ("_5:_1 o _0 o _6:_1", (6,), "its values reach 6 where mode 0 of the next part has 5"),
+        ("_5:_1 o _0 o _6:_1", (5,), None),
+        ("_5:_1 o _0 o _6:_-1", (6,), "its values reach 6 where mode 0"),
+        ("(_9,_5):(_5,_1) o _0 o (_6,_3):(_1@1,_3@0)", (5, 3), None),
+        ("(_9,_5):(_5,_1) o _0 o (_6,_3):(_1@1,_3@0)", (6, 3), "its values reach 6 where mode 1"),
+        ("(_9,_5):(_5,_1) o _0 o (_6,_4):(_1@1,_3@0)", (5, 4), "its values reach 10 where mode 0"),
+        ("(_9,_5):(_5,_1) o _0 o (_6,_4):(_1@1,_3@2)", (5, 4), "the stride _3@2 goes into no mode"),
+        ("(_9,_5):(_5,_1) o _0 o ((_2,_3),_3):((_1@0,_4@0),_1@1)", (4, 3), None),  # 1 + 4: a digit counts as far as it is reached
+        ("(_9,_5):(_5,_1) o _0 o ((_2,_3),_3):((_1@0,_4@0),_1@1)", (5, 3), "its values reach 10 where mode 0"),
+        ("_5:_1 o _1 o _4:_1", (4,), "it begins at _1"),
+        ("Sw<1,0,2> o _0 o _8:_1", (8,), "is no layout"),
+        ("_8:_1", (None,), "None is not known"),
+        ("M:1", (4,), "M is not known"),
+    ],
+)
+def test_chains_that_fit_and_those_that_do_not(text, sizes, why):
+    layout = Layout(tla.dim("M"), 1) if text == "M:1" else parse(text)
+    if why is None:
+        assert stages_of(layout, sizes)
+        return
+    with pytest.raises(LoweringError, match=why):
+        stages_of(layout, sizes)
 
 
 def test_a_dtype_is_an_element_type():

@@ -1,6 +1,7 @@
 """What a program takes and gives, Shardy's texts, groups of replicas, contradictions; texts are those of JAX 0.10.2."""
 
 import contextlib
+import importlib
 import inspect
 import io
 import itertools
@@ -72,9 +73,41 @@ def test_layout_modes():
     assert str(xla.parse_layout_mode("{1,0:T(8,128)(2,1)}")) == "{1,0:T(8,128)(2,1)}"
     assert [xla.parse_layout_mode(w) for w in ("default", "auto")] == ["default", "auto"]
     assert str(xla.parse_layout_mode("{}")) == ""
+    for text, order in (("{0}", (0,)), (" {1, 0} ", (1, 0)), ("{2,0,1:S(1)}", (2, 0, 1)), ("{:T(128)}", ())):
+        assert xla.parse_layout_mode(text).minor_to_major == order
     for bad in ("", "row", "{0,0}", "{1}", "{", None, 7):
         with pytest.raises(TlaError):
             xla.parse_layout_mode(bad)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "modes", "spaces"),
+    [
+        ("", [None, None], [None, None]),
+        ('arg_layout_modes="default;auto",arg_memory_spaces="0;5"', ["default", "auto"], [0, 5]),
+        ('arg_layout_modes=";auto",arg_memory_spaces="; 5"', [None, "auto"], [None, 5]),
+        ('arg_layout_modes="default",arg_memory_spaces="5"', [None, None], [None, None]),  # of another number of arguments
+        ('arg_layout_modes="default;auto;auto",arg_memory_spaces="0;5;5"', [None, None], [None, None]),
+        ('arg_memory_spaces="x;-1"', [None, None], [None, None]),
+        ('out_layout_modes="default;auto"', [None, None], [None, None]),
+    ],
+)
+def test_what_was_asked_for_of_each_argument(attributes, modes, spaces):
+    text = f"HloModule m, entry_computation_layout={{(f32[3]{{0}}, s32[])->f32[3]{{0}}}}, frontend_attributes={{{attributes}}}\n"
+    found = xla.entry(module(text))
+    assert [a.layout_mode for a in found.arguments] == modes
+    assert [a.memory_space for a in found.arguments] == spaces
+    assert [str(r.shape) for r in found.results] == ["f32[3]{0}"]
+    assert (found.aliases, found.donors, found.donated) == ((), (), frozenset())
+
+
+def test_each_alias_has_its_own_word():
+    aliases = "{0}: (0, {}, other), {1}: (2, {}), {2}: (3, {1}, must-alias), {3, 0}: (4, {}, may-alias)"
+    header = f"HloModule m, input_output_alias={{ {aliases} }}, buffer_donor={{ (5, {{}}), (6, {{1,2}}) }}, entry_computation_layout={{()->f32[3]}}\n"
+    found = xla.entry(module(header))
+    assert found.aliases == (((0,), 0, (), False), ((1,), 2, (), False), ((2,), 3, (1,), True), ((3, 0), 4, (), False))
+    assert found.donors == ((5, ()), (6, (1, 2)))
+    assert found.donated == {0, 2, 3, 4, 5, 6}
 
 
 # ------------------------------------------------------------------------------------------------- Shardy
@@ -222,6 +255,24 @@ def test_replica_groups():
         xla.parse_replica_groups(xla.parse_instruction("%b = f32[8]{0} negate(%a)"))
 
 
+def test_groups_of_few_devices(monkeypatch):
+    monkeypatch.setattr(importlib.import_module("tla.xla.entry"), "MAX_LISTED", 8)
+    assert xla.parse_replica_groups("[8,1]<=[8]").groups == tuple((k,) for k in range(8))
+    for text, says in (
+        ("[3,3]<=[9]", "9 devices\n"),
+        ("[2,3]<=[8]", "2 groups of 3 of 8"),
+        ("[0,8]<=[8]", "0 groups"),
+        ("[8,0]<=[8]", "8 groups of 0"),
+    ):
+        with pytest.raises(TlaError, match=f"^{says}"):
+            xla.parse_replica_groups(text)
+    for text in ("{{0,1} , {2,3}  }", "{ {0,1} {2,3} }", "{{0,1},{2,3},}", " {\n{0,1},\n{2,3}\n} "):
+        assert str(xla.parse_replica_groups(text)) == "{{0,1},{2,3}}"
+    for text in ("{" + "{0},  " * 50_000 + "!", "{{0}" + " " * 50_000 + "!", "{" + " " * 50_000 + "!"):  # once tried in 3**n ways
+        with pytest.raises(ParseError, match="no replica groups"):
+            xla.parse_replica_groups(text)
+
+
 # --------------------------------------------------------------------------------------------- contradictions
 
 
@@ -300,11 +351,82 @@ def test_parts_of_tuples_loops_branches_and_names_are_compared():
         ("%p = f32[16,128]{1,0}", f"%p = {turned}"): "line 20: c takes z as f32[16,128]{1,0}, line 26 gives",
         ("%y = f32", "%x = f32"): "line 11: x of body is in line 9, too",
         ("%b = f32[16,128]{1,0} parameter(1)", "%b = f32[16,128]{1,0} parameter(0)"): "line 16: parameter(0) of main is in line 15, too",
-        ("%b = f32[16,128]{1,0} parameter(1)", "%b = f32[16,128]{1,0} parameter(9)"): "line 15: main has parameter(9), and 2 parameters",
+        ("%b = f32[16,128]{1,0} parameter(1)", "%b = f32[16,128]{1,0} parameter(9)"): "line 16: main has parameter(9), and 2 parameters",
     }
     for (old, new), words in cases.items():
         assert LOOP.count(old) == 1
         assert any(words in text for text in xla.contradictions(module(LOOP.replace(old, new)))), words
+
+
+CLAIMS = """HloModule m, entry_computation_layout={(f32[4]{0}, (s32[2]{0}, f32[4]{0}))->(f32[4]{0}, s32[2]{0})}
+%f (p: f32[4], q: s32[2]) -> f32[4] {
+  %p = f32[4]{0} parameter(0)
+  %q = s32[2]{0} parameter(1)
+  ROOT %n = f32[4]{0} negate(%p)
+}
+%g (r: s32[2]) -> f32[4] {
+  %r = s32[2]{0} parameter(0)
+  ROOT %o = f32[4]{0} iota(), iota_dimension=0
+}
+ENTRY %main (a: f32[4], b: (s32[2], f32[4])) -> (f32[4], s32[2]) {
+  %a = f32[4]{0} parameter(0)
+  %b = (s32[2]{0}, f32[4]{0}) parameter(1)
+  %c = s32[2]{0} get-tuple-element(%b), index=0
+  %d = f32[4]{0} fusion(%a, %c), kind=kLoop, calls=%f, metadata={op_name="calls=%g"}
+  %s = ((f32[4]{0}, s32[2]{0}), (f32[8]{0}, s32[4]{0})) all-gather-start(%a, %c)
+  %e = (f32[8]{0}, s32[4]{0}) all-gather-done(%s)
+  %t = (f32[4]{0}, f32[8]{0}) all-gather-start(%a)
+  %h = f32[8]{0} all-gather-done(%t)
+  %i = f32[4]{0} conditional(%c, %a, %c), branch_computations={%h.1, %g}
+  %j = f32[4]{0} custom-call(%b), custom_call_target="f"
+  ROOT %k = (f32[4]{0}, s32[2]{0}) tuple(f32[4]{0} %i, %c)
+}
+%h.1 (u: f32[4]) -> f32[4] {
+  ROOT %u = f32[4]{0} parameter(0)
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("index=0", "index=1", ["line 14: c is s32[2]{0}, line 13 gives f32[4]{0}"]),
+        ("index=0", "index=2", []),
+        ("index=0", "index=x", []),
+        (", index=0", "", []),
+        ("%f, meta", "%g, meta", ["line 15: d takes a as f32[4]{0}, line 8 gives s32[2]{0}"]),
+        ("calls=%f", "calls=%gone", []),
+        ("fusion(%a, %c)", "fusion(%a)", []),
+        ("fusion(%a, %c)", "fusion(%c, %c)", ["line 15: d takes c as s32[2]{0}, line 3 gives f32[4]{0}"]),
+        ("fusion(%a, %c)", "fusion(%gone, %c)", []),
+        ("%d = f32[4]", "%d = f32[5]", ["line 15: d with f for its result is f32[5]{0}, line 5 gives f32[4]{0}"]),
+        ("%d = f32[4]{0} fusion", "%d = f32[5]{0} custom-call", []),
+        ("ROOT %n", "%n", []),
+        ("%h = f32[8]", "%h = f32[4]", ["line 19: h is f32[4]{0}, line 18 gives f32[8]{0}"]),
+        ("(%c, %a, %c)", "(%c, %c, %c)", ["line 20: i takes c as s32[2]{0}, line 25 gives f32[4]{0}"]),
+        ("(%c, %a, %c)", "(%c, %a, %a)", ["line 20: i takes a as f32[4]{0}, line 8 gives s32[2]{0}"]),
+        ("(%c, %a, %c)", "(%a, %a)", []),
+        ("%i = f32[4]", "%i = f32[7]", [f"line 20: i with {name} for its result is f32[7]{{0}}, line {n} gives f32[4]{{0}}" for name, n in (("h.1", 25), ("g", 9))]
+            + ["line 22: k takes i as f32[4]{0}, line 20 gives f32[7]{0}"]),
+        ("f32[4]{0} %i", "f32[4]{0} %gone", []),
+        ("%q = s32[2]{0} parameter(1)", "%q = s32[2]{0} parameter(2)", ["line 4: f has parameter(2), and 2 parameters"]),
+        ("%q = s32[2]{0} parameter(1)", "%q = s32[2]{0} parameter(0)", ["line 4: parameter(0) of f is in line 3, too",
+            "line 15: d takes a as f32[4]{0}, line 4 gives s32[2]{0}"]),
+        ("%q = s32[2]{0} parameter(1)", "%p = s32[2]{0} parameter(1)", ["line 4: p of f is in line 3, too"]),
+        ("(f32[4]{0}, (s32", "(f32[5]{0}, (s32", ["line 12: parameter(0) is f32[4]{0}, line 1 takes f32[5]{0}"]),
+        (", (s32[2]{0}, f32[4]{0}))->", ")->", []),
+        ("->(f32[4]{0}, s32[2]{0})}", "->(f32[4]{0}, s32[3]{0})}", ["line 22: part 1 of the result is s32[2]{0}, line 1 gives s32[3]{0}"]),
+        ("->(f32[4]{0}, s32[2]{0})}", "->(s32[2]{0})}", []),
+        ("->(f32[4]{0}, s32[2]{0})}", "->oops}", []),
+        ("entry_computation_layout", "other_layout", []),
+        ("ROOT %k", "%k", []),
+        ("ENTRY ", "", []),
+    ],
+)  # fmt: skip
+def test_each_claim_of_a_line_is_held_against_the_line_that_it_is_about(old, new, said):
+    assert xla.contradictions(module(CLAIMS)) == ()
+    assert CLAIMS.count(old) == 1
+    assert xla.contradictions(module(CLAIMS.replace(old, new))) == tuple(said)
 
 
 def test_room_for_sizes_at_run_time_contradicts_no_entry_layout():

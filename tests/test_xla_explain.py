@@ -326,6 +326,117 @@ def test_protos_that_are_none_are_refused():
         xla.to_proto(xla.parse_shape("f32[M]", symbols=[dim("M")]))
 
 
+@pytest.mark.parametrize(
+    ("text", "what", "expected", "at"),
+    [
+        ("element_type: F32 layout: 3", "unexpected '3'", "'{'", 27),
+        ("element_type: F32 layout {", "the text ends", "'}'", 26),
+        ("element_type: F32 layout < minor_to_major: 0", "the text ends", "'>'", 44),
+        ("element_type: F32 layout < minor_to_major: 0 }", "LayoutProto has no field '}'", "one of minor_to_major, ", 46),
+        ("element_type: F32 }", "ShapeProto has no field '}'", "one of element_type, dimensions, ", 19),
+        ("element_type: F32 element_type: F32", "element_type is given 2 times", "once", 35),
+        ("element_type: [F32, F32]", "element_type is given 2 times", "once", 24),
+        ("element_type: []", "element_type is given 0 times", "once", 16),
+        ("element_type: F32 dimensions", "the text ends", "a value", 28),
+        ("element_type: F32 dimensions: [3", "the text ends", "a value", 32),
+        ("element_type: F32 dimensions: {", "unexpected '{'", "a value", 31),
+        ("element_type: F32 dimensions: 123456789012345678901", "unexpected '12345678901234567890'", "a value", 51),
+        ("element_type: F32 dimensions: \0 3", "'\\x00 3' is no part of a proto", "names, integers and {}[]:,", 29),
+    ],
+)
+def test_what_is_wrong_in_the_text_of_a_proto(text, what, expected, at):
+    with pytest.raises(ParseError) as caught:
+        xla.from_proto(text)
+    assert (caught.value.reason.what.partition(", at position")[0], caught.value.position) == (what, at)
+    assert caught.value.reason.expected.startswith(expected)
+
+
+def test_no_text_of_a_proto_takes_long():
+    """Blanks before a fault were tried in 2**n ways; of a comment that ends the text, its last letters were a name."""
+    for blanks in (" " * 100_000, "#\n" * 50_000, "# x" * 50_000 + "\n"):
+        assert str(xla.from_proto(f"element_type: F32{blanks}dimensions: 3{blanks}")) == "f32[3]"
+        with pytest.raises(ParseError, match="is no part of a proto"):
+            xla.from_proto(f"element_type: F32{blanks}\0")
+
+
+@pytest.mark.parametrize(
+    ("proto", "shape"),
+    [
+        ("element_type: F32, dimensions: 3; dimensions: 5", "f32[3,5]"),
+        ("# a comment\nelement_type: f32 dimensions: [3, 5] # another\n", "f32[3,5]"),
+        ("element_type: F32 dimensions [3 5] dimensions: [] dimensions: 7", "f32[3,5,7]"),
+        ("element_type: F32 dimensions: 3 is_dynamic_dimension: true layout: < minor_to_major: 0 >", "f32[<=3]{0}"),
+        ("element_type: F32 dimensions: 3 is_dynamic_dimension: false layout: [{ minor_to_major: 0 memory_space: 5 }]", "f32[3]{0:S(5)}"),
+        ("element_type: 11 dimensions: -9223372036854775808", "f32[?]"),
+        ("element_type: F32 dimensions: 9 layout { minor_to_major: 0 split_configs { split_indices: 4 } }", "f32[9]{0:SC(0:4)}"),
+        ("element_type: F32 dimensions: [7, 8] layout { minor_to_major: [1, 0] tiles { dimensions: [-1, 2] } }", "f32[7,8]{1,0:T(*,2)}"),
+        ("element_type: F32 layout { tail_padding_alignment_in_elements: 0 }", "f32[]"),
+        ("element_type: OPAQUE", "opaque[]"),
+        ("element_type: TUPLE", "()"),
+        ({"element_type": "BUFFER", "tuple_shapes": {"element_type": "F32", "dimensions": 3}}, "b(f32[3])"),
+        ({"element_type": "F32", "dimensions": "3"}, "f32[3]"),
+        ({"element_type": "F32", "dimensions": ("3", 5), "is_dynamic_dimension": [0, 1]}, "f32[3,<=5]"),
+        ({"element_type": "S8", "dimensions": [2**63 - 1]}, f"s8[{2**63 - 1}]"),
+        (b"\x10\x0b\x18\x03\x18\x05", "f32[3,5]"),  # each number by itself
+        (b"\x10\x0b\x1a\x03\x03\x80\x02", "f32[3,256]"),  # packed
+        (b"\x10\x0a\x10\x0b", "f32[]"),  # the last one counts
+        (b"\x12\x02\x0a\x0b\x12\x00", "f32[]"),
+        (b"\x48\x07\x52\x02\xff\xff\x10\x0b\x18\x03", "f32[3]"),  # fields 9 and 10 are of no ShapeProto
+        (b"\x10\x0b\x18\x03\x30\x02", "f32[<=3]"),
+        (b"\x10\x0b\x18" + b"\x80" * 9 + b"\x01", "f32[?]"),
+        (b"\x10\x02\x18" + b"\xff" * 8 + b"\x7f", f"s8[{2**63 - 1}]"),
+    ],
+)  # fmt: skip
+def test_every_way_to_write_a_proto(proto, shape):
+    assert xla.from_proto(proto) == xla.parse_shape(shape)
+
+
+@pytest.mark.parametrize(
+    ("proto", "error", "says"),
+    [
+        (b"\x11\x00", ParseError, "wire type 1 of field 2,"),
+        (b"\x10\x0b\x25", ParseError, "wire type 5 of field 4,"),
+        (b"\x10\x0b\x1a\x02\x03", ParseError, "a field that is cut"),
+        (b"\x10", ParseError, "a number that is cut"),
+        (b"\x10\x8b", ParseError, "a number that is cut"),
+        (b"\x10\x0b\x18" + b"\x80" * 10 + b"\x01", ParseError, "a number that is cut"),
+        (b"\x10\x0b\x28\x01", ParseError, "a number in field layout"),
+        (b"\x10\x0b\x18" + b"\xff" * 9 + b"\x01", RangeError, "a negative dimension"),
+        ({"element_type": "BUFFER", "tuple_shapes": [{"element_type": "F32"}] * 2}, tla.LeafTypeError, "a buffer of a NoneType"),
+        ({"element_type": "BUFFER"}, tla.LeafTypeError, "a buffer of a NoneType"),
+        ({"element_type": "F32", "tuple_shapes": [{"element_type": "F32"}]}, RangeError, "tuple_shapes of f32"),
+        ({"element_type": "TOKEN", "tuple_shapes": [{"element_type": "F32"}]}, RangeError, "tuple_shapes of token"),
+        ({"element_type": "F32", "dimensions": [True]}, tla.LeafTypeError, "dimensions: True"),
+        ({"element_type": "F32", "dimensions": ["1" * 21]}, tla.LeafTypeError, "dimensions: '1111"),
+        ({"element_type": "F32", "dimensions": [2**63]}, tla.LeafTypeError, "dimensions: 9223372036854775808"),
+        ({"element_type": "F32", "dimensions": [-(2**63) - 1]}, tla.LeafTypeError, "dimensions: -9223372036854775809"),
+        ({"element_type": "F32", "dimensions": [1.0]}, tla.LeafTypeError, "dimensions: 1.0"),
+        ({"element_type": 1.0}, RangeError, "element_type 1.0"),
+        ({"element_type": "F32", "layout": 7}, tla.LeafTypeError, "a LayoutProto of type int"),
+        (7, tla.LeafTypeError, "a proto of type int"),
+    ],
+)  # fmt: skip
+def test_each_condition_of_a_proto_is_refused(proto, error, says):
+    with pytest.raises(error, match=f"^{says}"):
+        xla.from_proto(proto)
+
+
+def test_a_number_on_the_wire_has_seven_bits_a_byte():
+    for n, bits in (
+        (0, "00"),
+        (1, "01"),
+        (127, "7f"),
+        (128, "8001"),
+        (300, "ac02"),
+        (16383, "ff7f"),
+        (16384, "808001"),
+        (2**60 - 1, "ff" * 8 + "0f"),
+    ):
+        length = len(bits) // 2
+        assert xla.proto_bytes(f"s8[{n}]").hex() == f"10021a{length:02x}{bits}320100"
+    assert xla.proto_bytes("s8[?]").hex() == "10021a0a" + "80" * 9 + "01" + "320101"
+
+
 # ------------------------------------------------------------------------------------------------ in the shell
 
 

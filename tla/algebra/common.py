@@ -14,7 +14,7 @@ from ..core.basis import Encoding
 from ..core.digits import ENUMERABLE, Modes, Steps, merged
 from ..core.errors import DivisibilityError, RankError, Unproven
 from ..core.int_tuple import as_shape, leaves, like, shown, size
-from ..core.ints import Int, IntLike, IntTupleLike, is_constant, is_static, static
+from ..core.ints import Int, IntLike, is_constant, is_static, static
 from ..core.kinds import by_kind
 from ..core.layout import Layout
 from ..core.leaf_arithmetic import add
@@ -55,20 +55,20 @@ def max_common_layout(a: Layout, b: Layout) -> Layout:
         return nothing
     if has_symbols(a.shape, a.stride, b.shape, b.stride):
         return _common(a, right_inverse(b))
-    (outer, places_a, ends_a), (inner, n, _ends) = _fixed(a, 1), _fixed(b, 2)
+    (outer, places_a, ends_a), (inner, n, _ends) = _fixed(a), _fixed(b)
     return wrapped(merged(common(outer, inner, n if ends_a else min(n, places_a))))
 
 
-def _fixed(layout: Layout, k: int) -> tuple[Modes, int, bool]:
+def _fixed(layout: Layout) -> tuple[Modes, int, bool]:
     """The merged modes that are the same whatever dynamic integers hold: to the first dynamic extent, behind which no place is
     fixed. And how many places come before it; and whether it is the last mode, or there is none, so that no place does behind.
 
-    A dynamic stride becomes a number that no sum of others equals, of layout k not even one of another layout.
+    A dynamic stride becomes a number past the sum of all before it, which no offset in question is.
     """
     modes, n, ends = [], 1, True
     flat = flat_modes(layout)
     for i, (s, d) in enumerate(flat):
-        modes.append((int(s) if type(s) is Int else 1, int(d) if type(d) is Int else 1 << (128 * (2 * i + k))))
+        modes.append((int(s) if type(s) is Int else 1, int(d) if type(d) is Int else 1 << 128 * (i + 1)))
         n *= modes[-1][0]
         if type(s) is not Int:
             ends = i == len(flat) - 1
@@ -103,7 +103,7 @@ def max_common_vector(a: Layout, b: Layout) -> Any:
 def max_alignment(layout: Layout) -> Any:
     """An n so that the layout is made of runs of n consecutive offsets, each beginning at a multiple of n [elements].
 
-    The largest one, for strides that are not negative. Of a tensor its start counts too.
+    The largest one where no stride is negative and no two coordinates share an offset. Of a tensor its start counts too.
 
     >>> from tla import max_alignment, parse
     >>> print(max_alignment(parse("(_8,_4):(_1,_24)")), max_alignment(parse("(_8,4):(_1,20)")))
@@ -236,7 +236,7 @@ def domain_distribute(a: IntLike, n: IntLike) -> Layout:
     out = []
     for s, place in zip(leaves(shape), leaves(compact_col_major(flatten(shape)))):
         part = static(math.gcd(s, rest))
-        rest = rest // part if part else rest
+        rest = rest // part
         out.append((part, place))
     return from_modes(merge(out))
 
@@ -258,26 +258,14 @@ def greatest_common_domain(a: IntLike, b: IntLike) -> Layout:
         require_positive("greatest_common_domain: an extent", s)
     if not all(map(is_static, shapes)):
         raise Unproven(f"greatest_common_domain of {shown(a)} and {shown(b)}", "static shapes", "write them as Int[N]()")
-    (x, *xs), (y, *ys) = map(_intervals, shapes)
-    out: list[Mode] = []
-    while x and y:
-        start = math.lcm(x[0], y[0])
-        common = math.gcd(x[1] // start, y[1] // start) if x[1] % start == 0 and y[1] % start == 0 else 1
-        if common > 1:
-            out.append((static(common), static(start)))
-            x, y = ((start * common, end) for _start, end in (x, y))
-        ends = x[1], y[1]
-        if ends[1] % ends[0] == 0 or ends[0] % ends[1]:
-            x, *xs = xs
-        if ends[0] % ends[1] == 0 or ends[1] % ends[0]:
-            y, *ys = ys
+    found = []
+    ends = (itertools.accumulate(leaves(x), int.__mul__, initial=1) for x in shapes)  # where each digit begins and the last one ends
+    for (low, end), (start, stop) in itertools.product(*map(itertools.pairwise, ends)):
+        place = math.lcm(low, start)
+        if end % place == stop % place == 0:
+            found.append((place, math.gcd(end // place, stop // place)))
+    out = [(static(n), static(place)) for place, n in sorted(found) if n > 1]
     return Layout(*map(tuple, zip(*(out or [(_1, _0)]))))
-
-
-def _intervals(shape: IntTupleLike) -> list[Any]:
-    """For each extent over 1 the index at which its digit begins and ends; None behind the last."""
-    ends = itertools.accumulate((int(s) for s in leaves(shape)), int.__mul__, initial=1)
-    return [*(pair for pair in itertools.pairwise(ends) if pair[0] != pair[1]), None]
 
 
 def layout_add(a: Layout, b: Layout) -> Layout:

@@ -49,7 +49,7 @@ def complement(layout: Layout, cotarget: IntTupleLike | None = None) -> Layout:
     """
     as_layout("complement", layout)
     plain = layout.plain_modes()
-    if plain and type(cotarget) is Int and cotarget >= 0 and (free := plain_complement(plain, int(cotarget))):
+    if plain and type(cotarget) is Int and cotarget > 0 and (free := plain_complement(plain, int(cotarget))):
         return wrapped(free)
     modes = _counted(layout)
     target = cosize(filter(layout)) if cotarget is None else as_int_tuple(cotarget)
@@ -117,7 +117,7 @@ def _gaps(layout: Layout, modes: list[Mode]) -> tuple[list[Mode], Any]:
 def _covering(target: Any, period: Any) -> list[Mode]:
     """Compact modes from `period` on that reach the size of target: one for each run of static or dynamic modes in it."""
     size = product(target)
-    if type(size) is Int or known(size) is None or not isinstance(target, tuple):
+    if type(size) is Int or known(size) is None:
         return [(settled(ceil_div(size, period), size, period), period)]
     out, start = [], period
     parts = target if is_constant(1, period) else divide_up(target, period)

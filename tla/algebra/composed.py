@@ -15,7 +15,7 @@ from typing import Any
 
 from ..core.composed import ComposedLayout, innermost
 from ..core.coord import CoordLike
-from ..core.digits import ENUMERABLE, first_of, merged
+from ..core.digits import ENUMERABLE, first_of
 from ..core.errors import DivisibilityError, LeafTypeError, Reason, Unproven
 from ..core.int_tuple import get, leaves, like, product_each, shown, size
 from ..core.ints import Int, is_constant, known, leaf, static
@@ -33,10 +33,10 @@ from .complement import complement
 from .composition import composition
 from .divide import logical_product
 from .exhaustive import agree, first_difference, values_of
-from .flat_modes import flat_modes, has_symbols, step_of, wrapped
+from .flat_modes import flat_modes, has_symbols, wrapped
 from .inverse import left_inverse, right_inverse
 from .modes import dice, slice_, slice_and_offset
-from .predicates import is_bijective, is_compact, is_injective, is_surjective, same_map
+from .predicates import is_bijective, is_compact, is_injective, is_surjective, same_map, without_broadcasts
 from .recast import downcast, upcast
 
 _0, _1 = Int[0](), Int[1]()
@@ -117,7 +117,7 @@ def _max_common_layout(a: ComposedLayout, b: Any) -> Layout:
     found, together = max_common_layout(a.inner, b), 1 << swizzle.base
     if not swizzle.bits or size(found) <= together:
         return found
-    return wrapped(merged(first_of(found.plain_modes(), together)))
+    return wrapped(first_of(found.plain_modes(), together))
 
 
 # ---------------------------------------------------------------------------------------------------- widths
@@ -241,14 +241,6 @@ def _is_compact(layout: ComposedLayout) -> Reason | bool | None:
     return is_bijective._decide(without_broadcasts(layout))
 
 
-def without_broadcasts(layout: Layout | ComposedLayout) -> Any:
-    """A layout without its modes of stride 0, static or not: each of its offsets as often as it is different."""
-    if isinstance(layout, ComposedLayout):
-        return layout.over(without_broadcasts)
-    kept = [(s, d) for s, d in flat_modes(layout) if not equal(step_of(d), 0)]
-    return Layout(*map(tuple, zip(*kept))) if kept else Layout(1, 0)
-
-
 @on(ComposedLayout, same_map)
 def _same_map(a: ComposedLayout, b: Any) -> Reason | bool | None:
     if not isinstance(b, (Layout, ComposedLayout)):
@@ -340,6 +332,7 @@ def _over_in_brackets(operation: Any, *arguments: int) -> Callable[..., Any]:
 
 
 _define_over(coalesce.coalesce, coalesce.filter, coalesce.filter_zeros, composition, modes.append, modes.prepend, modes.reverse)
+_define_over(without_broadcasts)
 _define_over(divide.logical_divide, divide.flat_divide, divide.tiled_divide, divide.zipped_divide)
 _define_over(logical_product, divide.flat_product, divide.tiled_product, divide.zipped_product)
 _define_over(divide.blocked_product, divide.raked_product, divide.tile_to_shape)

@@ -34,8 +34,7 @@ class Outer(Steps):
         self.modes = modes
         self.static = all(type(s) is Int and is_static(d) for s, d in modes)
         self.encode = Encoding(d for _s, d in modes)
-        known_modes = [(int(s), self.encode(d)) for s, d in modes if isinstance(s, int) and isinstance(step_of(d), int)]
-        super().__init__(known_modes or [(1, 0)])
+        super().__init__([(int(s), self.encode(d)) for s, d in modes])
 
     def pieces(self, s: IntLike, d: IntLike) -> list[Piece]:
         """The mode s:d of the inner layout, cut where the step of the outer one changes."""

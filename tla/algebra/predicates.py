@@ -23,7 +23,7 @@ from ..core.layout import Layout
 from ..core.leaf_arithmetic import mul
 from ..core.questions import at_most, equal
 from .codomain import cosize
-from .flat_modes import Mode, flat_modes, has_symbols, merge, smallest, step_of
+from .flat_modes import Mode, flat_modes, from_modes, has_symbols, merge, smallest, step_of
 
 _1 = Int[1]()
 #: Offsets are marked one by one, a bit each, where they span no more than this.
@@ -49,7 +49,7 @@ def same_map(a: Layout, b: Layout) -> Reason | bool | None:
     if a.origin_shape is None or b.origin_shape is None:  # which of its elements are valid is not known
         return None if same_map(Layout(a.shape, a.stride), Layout(b.shape, b.stride)) is not False else False
     if has_symbols(*(part for x in (a, b) for part in (x.shape, x.stride, x.origin_shape))):
-        alike = len(a.origin_shape) == len(b.origin_shape) and a.origin_shape == b.origin_shape
+        alike = a.origin_shape == b.origin_shape
         return True if alike and all(merge(flat_modes(x)) == merge(flat_modes(y)) for x, y in zip(a, b)) else None
     extents = product_each(a.shape), product_each(b.shape)
     if extents[0] != extents[1]:
@@ -189,7 +189,7 @@ def _sharing(modes: list[tuple[int, int]], before: list[int], rank: int) -> Coor
     for last, place in ((0, offset), (apart, offset - apart * d)):
         coord = [last]
         for (n, step), marks in zip(reversed(modes[:-1]), reversed(before[:-1])):
-            c = next(c for c in range(n) if place >= c * abs(step) and marks >> place - c * abs(step) & 1)
+            c = next(c for c in range(n) if marks >> place - c * abs(step) & 1)  # one of them is marked
             place -= c * abs(step)
             coord.append(c)
         up = [c if e >= 0 else n - 1 - c for c, (n, e) in zip(reversed(coord), modes)]
@@ -285,8 +285,13 @@ def is_compact(layout: Layout) -> Reason | bool | None:
 
     Source: CuTe's whitepaper, arXiv 2603.02298.
     """
-    kept = [(s, d) for s, d in flat_modes(layout) if known(step_of(d)) != 0 or known(s) == 0]
-    return is_bijective._decide(Layout(*map(tuple, zip(*kept))) if kept else Layout(1, 0))
+    return is_bijective._decide(without_broadcasts(layout))
+
+
+@by_kind(Layout)
+def without_broadcasts(layout: Any) -> Any:
+    """A layout without its modes of stride 0, static or not: each of its offsets as often as it is different."""
+    return from_modes((s, d) for s, d in flat_modes(layout) if not (equal(step_of(d), 0) and at_most(1, s)))
 
 
 @Predicate

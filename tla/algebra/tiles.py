@@ -90,7 +90,7 @@ def is_on_block(layout: Layout, coord: CoordLike) -> Reason | bool | None:
     answer: bool | None = True
     for i, (c, s) in enumerate(zip(start_of("is_on_block", layout, coord), modes_of(layout.shape))):
         block = product(tuple(leaves(s))[:-1])
-        here = True if is_constant(1, block) or equal(c, 0) else divides(block, c)
+        here = True if equal(c, 0) else divides(block, c)
         if here is False:
             what = f"the start {shown(coord)} is inside a block of {block} in mode {i} of {shown(layout)}"
             return Reason(what, f"a multiple of {block}", "start at the block before, or address the tile by absolute coordinates")

@@ -22,22 +22,21 @@ from .element import as_element
 _Condition = tuple[str, int, "int | None", "int | str"]
 _PAIRS, _FLAT = (2, 2), (1, 1)
 
-#: Predicate -> (ranks of the modes of shape, of stride, whether it is of scales, conditions, conditions that must not hold).
-#: None for ranks that it does not look at.
-_TABLE: dict[str, tuple[Any, Any, bool, tuple[_Condition, ...], tuple[_Condition, ...]]] = {
-    "isVector": ((1,), None, False, (("stride", 0, None, 1),), ()),
-    "isRowMajor": (_FLAT, _FLAT, False, (("stride", 1, None, 1),), ()),
-    "isColumnMajor": (_FLAT, _FLAT, False, (("stride", 0, None, 1),), ()),
-    "iszN": (_PAIRS, _PAIRS, False, (("shape", 0, 0, 16), ("shape", 1, 0, "C0"), ("stride", 1, 0, 1), ("stride", 0, 1, "FR")), ()),
-    "iszNUnAlign": (_PAIRS, _PAIRS, False, (("shape", 0, 1, 1), ("shape", 1, 0, "C0"), ("stride", 0, 0, "C0"), ("stride", 1, 0, 1)), ()),
-    "iszZ": (_PAIRS, _PAIRS, False, (("shape", 0, 0, 16), ("shape", 1, 0, "C0"), ("stride", 1, 0, 1), ("stride", 1, 1, "FR")), ()),
-    "isnZ": (_PAIRS, _PAIRS, False, (("shape", 0, 0, "C0"), ("shape", 1, 0, 16), ("stride", 0, 0, 1), ("stride", 1, 1, "FR")), ()),
-    "isMxScaleForRowMajorA": ((1, 2), (1, 2), True, (), (("stride", 0, None, 2),)),
-    "isMxScaleForColumnMajorA": ((1, 2), (1, 2), True, (("stride", 0, None, 2),), ()),
-    "isMxScaleForRowMajorB": ((2, 1), (2, 1), True, (), (("stride", 0, 1, 2),)),
-    "isMxScaleForColumnMajorB": ((2, 1), (2, 1), True, (("stride", 0, 1, 2),), ()),
-    "isMxScaleForzZ": (_PAIRS, _PAIRS, True, (), ()),
-    "isMxScaleFornN": (_PAIRS, _PAIRS, True, (), ()),
+#: Predicate -> (ranks of the modes, whether it is of scales, conditions, conditions that must not hold).
+_TABLE: dict[str, tuple[Any, bool, tuple[_Condition, ...], tuple[_Condition, ...]]] = {
+    "isVector": ((1,), False, (("stride", 0, None, 1),), ()),
+    "isRowMajor": (_FLAT, False, (("stride", 1, None, 1),), ()),
+    "isColumnMajor": (_FLAT, False, (("stride", 0, None, 1),), ()),
+    "iszN": (_PAIRS, False, (("shape", 0, 0, 16), ("shape", 1, 0, "C0"), ("stride", 1, 0, 1), ("stride", 0, 1, "FR")), ()),
+    "iszNUnAlign": (_PAIRS, False, (("shape", 0, 1, 1), ("shape", 1, 0, "C0"), ("stride", 0, 0, "C0"), ("stride", 1, 0, 1)), ()),
+    "iszZ": (_PAIRS, False, (("shape", 0, 0, 16), ("shape", 1, 0, "C0"), ("stride", 1, 0, 1), ("stride", 1, 1, "FR")), ()),
+    "isnZ": (_PAIRS, False, (("shape", 0, 0, "C0"), ("shape", 1, 0, 16), ("stride", 0, 0, 1), ("stride", 1, 1, "FR")), ()),
+    "isMxScaleForRowMajorA": ((1, 2), True, (), (("stride", 0, None, 2),)),
+    "isMxScaleForColumnMajorA": ((1, 2), True, (("stride", 0, None, 2),), ()),
+    "isMxScaleForRowMajorB": ((2, 1), True, (), (("stride", 0, 1, 2),)),
+    "isMxScaleForColumnMajorB": ((2, 1), True, (("stride", 0, 1, 2),), ()),
+    "isMxScaleForzZ": (_PAIRS, True, (), ()),
+    "isMxScaleFornN": (_PAIRS, True, (), ()),
 }
 
 
@@ -65,16 +64,12 @@ def dispatches(layout: Any, element: Any) -> tuple[str, ...]:
 
 
 def _holds(name: str, layout: Layout, element: Element) -> bool:
-    shape_ranks, stride_ranks, scales, conditions, unless = _TABLE[name]
+    ranks, scales, conditions, unless = _TABLE[name]
     if scales and element != fp8_e8m0:
         return False
-    if _ranks(layout.shape) != shape_ranks or stride_ranks not in (None, _ranks(layout.stride)):
+    if tuple(len(mode) if isinstance(mode, tuple) else 1 for mode in modes_of(layout.shape)) != ranks:
         return False
     return all(_is(c, layout, element) for c in conditions) and not any(_is(c, layout, element) for c in unless)
-
-
-def _ranks(x: Any) -> tuple[int, ...]:
-    return tuple(len(mode) if isinstance(mode, tuple) else 1 for mode in modes_of(x))
 
 
 def _is(condition: _Condition, layout: Layout, element: Element) -> bool:

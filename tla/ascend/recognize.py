@@ -13,10 +13,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from ..core.conversions import over
 from ..core.element import Element
 from ..core.errors import LeafTypeError, Predicate, Reason, Unproven
 from ..core.int_tuple import leaves, modes_of, product_each, shown
-from ..core.ints import Int, is_constant, is_int
+from ..core.ints import Int, is_int
 from ..core.kinds import AnyLayout, layout_fix
 from ..core.layout import Layout
 from ..core.leaf_arithmetic import mul
@@ -91,7 +92,7 @@ def _conditions(tag: Tag, layout: Any, element: Element | None) -> Iterator[Cond
         expected = mul(expected, n)
     if tag.is_matrix:
         n, d = modes[-1]
-        for holds, what in _ld_fits(_read(tag, layout, element), d, _valid(layout)[1 - tag.slow]):
+        for holds, what in _ld_fits(_read(tag, layout, element), d, _valid(layout)[tag.ld_mode]):
             yield _unless_one(n, holds), what
 
 
@@ -117,15 +118,10 @@ def _blocks_fit(tag: Tag, shape: Any, element: Element | None) -> Iterator[Condi
 def _ld_fits(made: Tagged, d: Any, valid: Any) -> Iterator[Condition]:
     """Whether the slowest stride d is that of a leading dimension which has room for what is valid."""
     slow = made.slow_block
-    yield is_constant(1, slow) or divides(slow, d), f"the slowest stride is {d}, no multiple of {slow}"
-    ld = _ld(slow, d)
+    yield divides(slow, d), f"the slowest stride is {d}, no multiple of {slow}"
+    ld = over(d, slow)
     yield at_most(valid, ld), f"{valid} elements do not fit in a leading dimension of {ld}"
-    yield divides(made.ld_group, ld) if made.ld_group > 1 else True, f"a leading dimension of {ld} is no multiple of {made.ld_group}"
-
-
-def _ld(slow: Any, d: Any) -> Any:
-    """The leading dimension that makes a slowest stride of d."""
-    return d if is_constant(1, slow) else d // slow
+    yield divides(made.ld_group, ld), f"a leading dimension of {ld} is no multiple of {made.ld_group}"
 
 
 def _unless_one(n: Any, holds: bool | None) -> bool | None:
@@ -152,8 +148,8 @@ def _tagged(tag: Tag, layout: Layout, element: Element | None) -> Tagged:
     if not tag.is_matrix:
         return made
     d = _by_speed(tag, layout)[-1][1]
-    alone = not all(holds for holds, _what in _ld_fits(made, d, _valid(layout)[1 - tag.slow]))  # of an extent 1
-    return replace(made, ld=made.least_ld if alone else _ld(made.slow_block, d))
+    alone = not all(holds for holds, _what in _ld_fits(made, d, _valid(layout)[tag.ld_mode]))  # of an extent 1
+    return replace(made, ld=made.least_ld if alone else over(d, made.slow_block))
 
 
 # ------------------------------------------------------------------------------------------------ the predicates

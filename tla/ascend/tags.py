@@ -101,6 +101,11 @@ class Tag:
         return next(i for i, s in enumerate(self.step) if max(leaves(self.step)) in leaves(s))
 
     @functools.cached_property
+    def ld_mode(self) -> int:
+        """The mode that the leading dimension of a matrix counts: the one without the slowest extent."""
+        return 1 - self.slow
+
+    @functools.cached_property
     def contiguous(self) -> int:
         """The mode with the fastest extent."""
         return next(i for i, s in enumerate(self.step) if 0 in leaves(s))
@@ -223,8 +228,7 @@ class Tagged:
     @property
     def least_ld(self) -> Any:
         """The leading dimension that leaves no gap [elements]: the other mode in whole blocks, and pairs of fp4."""
-        least = product(self.shape[1 - self.tag.slow])
-        return round_up(least, self.ld_group) if self.ld_group > 1 else least
+        return round_up(product(self.shape[self.tag.ld_mode]), self.ld_group)
 
     @property
     def ld_group(self) -> Int:
@@ -265,7 +269,7 @@ def _checked_ld(made: Tagged, ld: Any) -> Any:
     """A leading dimension that a caller gives, unless it is known to be wrong."""
     if at_most(made.least_ld, ld) is False:
         raise RangeError(f"{made!r}: a leading dimension of {ld}", f"{made.least_ld} or more, in elements", "leave it out for the least")
-    if made.ld_group > 1 and divides(made.ld_group, ld) is False:
+    if divides(made.ld_group, ld) is False:
         raise DivisibilityError(f"{made!r}: a leading dimension of {ld}", "a multiple of 2: pairs of fp4", f"use {ld + 1}")
     return ld
 

@@ -243,7 +243,7 @@ def _terms(x: object, shape: IntTupleLike, stride: IntTupleLike) -> Iterator[Any
             if is_leaf(d) and not is_int(d):
                 yield times(_0, d)  # a coordinate has all of its modes
             continue
-        x, divisor = _over(x, divisor), s
+        x, divisor = over(x, divisor), s
         yield times(_mod(x, s) if k < len(pairs) - 1 else x, d)
 
 
@@ -267,7 +267,7 @@ def _split(index: CoordLike, shape: IntTupleLike) -> IntTree:
         else:
             n = product(s)
             out.append(_split(_mod(index, n), s))
-            index = _over(index, n)
+            index = over(index, n)
     return tuple.__new__(Coord, out)
 
 
@@ -277,7 +277,7 @@ def _split_by(index: object, shape: IntTree, stride: IntTree) -> IntTree:
         return tuple.__new__(Coord, map(_split_by, index, _fitting(index, shape), stride))
     if isinstance(shape, tuple):
         return tuple.__new__(Coord, [_split_by(index, s, d) for s, d in zip(shape, stride)])
-    return _0 if is_constant(1, shape) else _mod(_over(index, stride), shape)
+    return _0 if is_constant(1, shape) else _mod(over(index, stride), shape)
 
 
 def _fitting(coord: tuple[Any, ...], shape: IntTupleLike) -> tuple[Any, ...]:
@@ -290,7 +290,8 @@ def _fitting(coord: tuple[Any, ...], shape: IntTupleLike) -> tuple[Any, ...]:
     return shape
 
 
-def _over(x: Offset, n: Offset) -> Offset:
+def over(x: Offset, n: Offset) -> Offset:
+    """x // n, where x may be anything that computes. A static 1 costs nothing."""
     _divides_by(n)
     if power := _power_of_two(x, n):
         return x >> power

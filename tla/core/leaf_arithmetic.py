@@ -78,11 +78,12 @@ def plus(a: IntLike, b: IntLike) -> Leaf:
 
 
 def ceil_div(a: Leaf, b: Leaf) -> Leaf:
-    """a / b rounded up, for b > 0; static if both are."""
+    """a / b rounded up, for b > 0; static if both are. A static 1 costs nothing."""
     if type(a) is type(b) is int and b > 0:
         return -(-a // b)
     require_positive("ceil_div", b)
-    return add(a, b - static(1)) // b
+    over = add(a, b - static(1))
+    return over if is_constant(1, b) else over // b
 
 
 def shape_div(a: Leaf, b: Leaf) -> Leaf:

@@ -11,9 +11,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from ..algebra.composed import without_broadcasts
 from ..algebra.modes import slice_, slice_and_offset
-from ..algebra.predicates import is_injective
+from ..algebra.predicates import is_injective, without_broadcasts
 from ..algebra.tiles import MakeLayoutTile, is_on_block
 from ..core.composed import ComposedLayout, gives_coordinates, innermost
 from ..core.conversions import crd2idx, idx2crd

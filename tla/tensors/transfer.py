@@ -90,12 +90,17 @@ def grid_of(x: Elements) -> Any:
     """Every coordinate of a known shape, valid or not: an array for each top-level mode; the extents."""
     import numpy as np
 
-    extents = tuple(map(int, product_each(x.shape)))
+    extents = _countable(tuple(map(int, product_each(x.shape))))
+    indices = [*np.ogrid[tuple(map(slice, extents))]]
+    return (indices if isinstance(x.shape, tuple) else indices[0]), extents
+
+
+def _countable(extents: tuple[int, ...]) -> tuple[int, ...]:
+    """The extents of offsets that are taken one by one; RangeError where they are too many, or of too many modes."""
     if math.prod(extents) > MOST_OFFSETS or len(extents) > MAX_AXES:
         what = f"{math.prod(extents):,} offsets of {len(extents)} modes one by one"
         raise RangeError(what, f"at most {MOST_OFFSETS:,}, of {MAX_AXES} modes", "take tiles of it, or group its modes")
-    indices = [*np.ogrid[tuple(map(slice, extents))]]
-    return (indices if isinstance(x.shape, tuple) else indices[0]), extents
+    return extents
 
 
 def all_offsets(x: Elements) -> Any:
@@ -124,10 +129,7 @@ def offsets_of(x: Elements, mode: int = 0, n: int = 1) -> Any:
     """The offset of every valid element in the buffer, with one axis per mode; of a mode, that of every n-th."""
     import numpy as np
 
-    counts = tuple(count // n if i == mode else count for i, count in enumerate(counts_of(x)))
-    if math.prod(counts) > MOST_OFFSETS or len(counts) > MAX_AXES:
-        what = f"{math.prod(counts):,} offsets of {len(counts)} modes one by one"
-        raise RangeError(what, f"at most {MOST_OFFSETS:,}, of {MAX_AXES} modes", "take tiles of it, or group its modes")
+    counts = _countable(tuple(count // n if i == mode else count for i, count in enumerate(counts_of(x))))
     steps = (n if i == mode else 1 for i in range(len(counts)))
     indices = [g * step + int(c) for g, step, c in zip(np.ogrid[tuple(map(slice, counts))], steps, x.coord)]
     values = x.layout(*indices) if isinstance(x.layout.shape, tuple) and indices else x.layout(indices[0] if indices else ())

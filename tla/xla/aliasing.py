@@ -21,7 +21,7 @@ SAME = frozenset({"bitcast", "opt-barrier", "add-dependency", "domain", "all-red
 #: The result overwrites operand 0.
 IN_PLACE = frozenset({"dynamic-update-slice", "scatter", "set-dimension-size"})
 
-_PAIR = re.compile(r"\{([0-9,\s]*)\}\s*:\s*\(([0-9]+),\s*\{([0-9,\s]*)\}")
+_PAIR = re.compile(r"\{([0-9,\s]*)\}\s*:\s*\(([0-9]+),\s*\{([0-9,\s]*)\}(?:\s*,\s*(must)-alias\b)?")
 _INDICES = re.compile(r'"indices":\[([^\]]*)\]')
 
 
@@ -42,8 +42,18 @@ def pairs(text: str) -> Iterator[Alias]:
     >>> list(pairs("{1}: (0, {}, may-alias), {2,0}: (3, {1})"))
     [((1,), 0, ()), ((2, 0), 3, (1,))]
     """
-    for out, operand, path in _PAIR.findall(text):
+    for out, operand, path, _must in _PAIR.findall(text):
         yield numbers(out), int(operand), numbers(path)
+
+
+def required(text: str) -> Iterator[bool]:
+    """Whether the compiler has to: of each of the pairs.
+
+    >>> list(required("{1}: (0, {}, may-alias), {2,0}: (3, {1}), {3}: (4, {}, must-alias)"))
+    [False, False, True]
+    """
+    for *_pair, must in _PAIR.findall(text):
+        yield bool(must)
 
 
 def shared(instruction: Instruction) -> Iterator[tuple[int, ...]]:
@@ -54,10 +64,9 @@ def shared(instruction: Instruction) -> Iterator[tuple[int, ...]]:
     >>> list(shared(parse_instruction(text)))
     [(0, 2)]
     """
-    at = instruction.tail.find('"aliasing_operands":{"lists":[{')
-    if at >= 0:
-        for text in _INDICES.findall(instruction.tail[at : instruction.tail.find("}]}", at)]):
-            yield tuple(int(n) for n in text.replace('"', "").split(",") if n.strip().isdecimal())
+    noted = instruction.tail.partition('"aliasing_operands":{"lists":[{')[2].partition("}]}")[0]
+    for text in _INDICES.findall(noted):
+        yield tuple(int(n) for n in text.replace('"', "").split(",") if n.strip().isdecimal())
 
 
 def behind(name: str, body: Mapping[str, Instruction], opcodes: Container[str]) -> Instruction | None:
@@ -92,7 +101,8 @@ def of_root(name: str, body: Mapping[str, Instruction], bodies: Mapping[str, Map
         inner = bodies.get(_callee(it), {})
         root = next((i.name for i in inner.values() if i.is_root), "")
         found = of_root(root, inner, {n: b for n, b in bodies.items() if n != _callee(it)})  # a text may call itself
-        return _parameter(it.operands[found[0]].name, body) if found and found[0] < len(it.operands) else None
+        outer = _parameter(it.operands[found[0]].name, body) if found and found[0] < len(it.operands) else None
+        return (outer[0], outer[1] + found[1]) if found and outer else None
     return None
 
 

@@ -168,7 +168,8 @@ class ArrayShape(Record, Displayed):
             raise RangeError(*found[1])
         put(self, "element_type", element_type)
         put(self, "dimensions", sizes)
-        put(self, "layout", None if layout == _default_layout(0) else layout)  # of a scalar it says nothing, and XLA doesn't print it
+        says_nothing = not sizes and layout == _default_layout(len(sizes))  # XLA does not print it
+        put(self, "layout", None if says_nothing else layout)
         put(self, "dynamic", tuple(d is None or bool(dyn) for d, dyn in zip(sizes, marks or (False,) * len(sizes))))
 
     def __str__(self) -> str:

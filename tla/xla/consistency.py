@@ -52,12 +52,11 @@ class _Body:
 
 def _names(body: _Body) -> Iterator[str]:
     """Names and numbers of parameters that are given twice; a parameter that is missing."""
-    if len(body.given) < len(body.lines):
-        yield from _twice((x.instruction.name, x) for x in body.lines)
+    yield from _twice((x.instruction.name, x) for x in body.lines)
     yield from _twice((f"parameter({n})", x) for n, x in body.parameters)
-    if (last := max((n for n, _ in body.parameters), default=-1)) >= len(body.parameters):
-        first = body.lines[0]
-        yield f"line {first.line}: {first.computation} has parameter({last}), and {len(body.parameters)} parameters"
+    for n, x in body.parameters:
+        if n >= len(body.parameters):
+            yield f"line {x.line}: {x.computation} has parameter({n}), and {len(body.parameters)} parameters"
 
 
 def _twice(named: Iterable[tuple[str, Located]]) -> Iterator[str]:
@@ -79,8 +78,7 @@ def _of_operands(x: Located, given: Mapping[str, Located]) -> Iterator[Claim]:
     """Operands whose shape is in the line; what is a part of an operand."""
     it = x.instruction
     for o in it.operands:
-        source = given.get(o.name) if o.shape is not None else None
-        if source is not None and o.shape is not None:
+        if o.shape is not None and (source := given.get(o.name)) is not None:
             yield f"takes {o.name} as", o.shape, source.instruction.shape, source.line
     source = given.get(it.operands[0].name) if it.operands else None
     if source is None or not isinstance(whole := source.instruction.shape, TupleShape):

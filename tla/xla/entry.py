@@ -25,6 +25,7 @@ from .sharding_text import OLDER_MESH_AXES, parse_mesh_axes
 
 _ATTRIBUTE = r'\b{}="((?:[^"\\]|\\.)*)"'
 _DONOR = re.compile(r"\(\s*([0-9]+)\s*,\s*\{([0-9,\s]*)\}\s*\)")
+_GROUPS = re.compile(r"\{\s*((?:\{[0-9,\s]*\}\s*(?:,\s*)?)*)\}")  # blanks can be matched in one way only
 _GROUP = re.compile(r"\{([0-9,\s]*)\}")
 _IOTA = re.compile(r"\[([0-9]+),([0-9]+)\]<=\[([0-9,]+)\](?:T\(([0-9,]+)\))?")
 
@@ -128,9 +129,8 @@ def _attribute(header: str, name: str) -> str:
 
 
 def _aliases(text: str) -> Iterator[Alias]:
-    must = [*re.finditer(r"\}\s*(?:,\s*(may|must)-alias\s*)?\)", text)]
-    for k, (result, argument, part) in enumerate(aliasing.pairs(text)):
-        yield Alias(result, argument, part, k < len(must) and must[k][1] == "must")
+    for pair, must in zip(aliasing.pairs(text), aliasing.required(text)):
+        yield Alias(*pair, must)
 
 
 def parse_layout_mode(text: str) -> str | ArrayLayout:
@@ -148,7 +148,7 @@ def parse_layout_mode(text: str) -> str | ArrayLayout:
         return word
     order = re.match(r"\{([0-9,\s]*)[:}]", word)
     if order is None:
-        raise ParseError(text[:1000], 0, "no layout mode", "default, auto, or a layout in braces", "write {1,0}")
+        raise ParseError(text, 0, "no layout mode", "default, auto, or a layout in braces", "write {1,0}")
     rank = len([n for n in order[1].split(",") if n.strip()])
     if word == "{}":
         return ArrayLayout(())
@@ -208,11 +208,9 @@ def parse_replica_groups(text: str | Instruction) -> ReplicaGroups:
         return _of_iota(*(numbers(part or "") for part in found.groups()))
     if text.startswith(("mesh", "@mesh")):
         return _in_groups(*grouped(*parse_mesh_axes(text)))
-    inner = re.fullmatch(r"\{((?:\s*\{[0-9,\s]*\}\s*,?)*)\s*\}", text) if len(text) < 10**7 else None
+    inner = _GROUPS.fullmatch(text)
     if inner is None:
-        raise ParseError(
-            text[:1000], 0, "no replica groups", "{{0,1},{2,3}}, [2,4]<=[8] or mesh['a'=8] {'a'}", "copy the attribute as it stands"
-        )
+        raise ParseError(text, 0, "no replica groups", "{{0,1},{2,3}}, [2,4]<=[8] or mesh['a'=8] {'a'}", "copy the attribute as it stands")
     groups = tuple(numbers(g) for g in _GROUP.findall(inner[1]))
     every = [d for g in groups for d in g]
     if len(every) != len({*every}):
@@ -223,7 +221,7 @@ def parse_replica_groups(text: str | Instruction) -> ReplicaGroups:
 def _of_iota(count: tuple[int, ...], size: tuple[int, ...], extents: tuple[int, ...], order: tuple[int, ...]) -> ReplicaGroups:
     (groups,), (n,) = count, size
     iota = Iota(extents, order)
-    if groups * n != len(iota) or not n:
+    if groups * n != len(iota):
         raise RangeError(f"{groups} groups of {n} of {len(iota)} devices", "as many devices as the iota has", "give [groups,size]")
     return _in_groups(iota, n)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from ..core.cache import plain_memo
 from ..core.errors import LoweringError, RangeError, TlaError
@@ -166,10 +166,11 @@ class _Follow:
         it = line.instruction
         if it.opcode == "parameter":
             return self.parameter(line, arguments)
-        operands = [values.get(o.name) for o in it.operands] if it.opcode not in ("constant", "parameter") else []
-        for o in it.operands:
-            if it.opcode != "constant" and o.name not in values:
-                self.warn(line, f"operand {o.name} is not defined before it")
+        names = [] if it.opcode == "constant" else [o.name for o in it.operands]
+        operands = [values.get(name) for name in names]
+        for name in names:
+            if name not in values:
+                self.warn(line, f"operand {name} is not defined before it")
         if it.opcode in _CALLERS:
             return _CALLERS[it.opcode](self, line, operands, depth)
         return self.plain(line, operands)
@@ -216,7 +217,7 @@ class _Follow:
             return None if k is None else part(first, (k,))
         if it.opcode.endswith("-done") and isinstance(first, Table):
             return self.done(it, first)
-        if it.opcode.endswith("-start") and isinstance(it.shape, TupleShape):
+        if (it.opcode == "send" or it.opcode.endswith("-start")) and isinstance(it.shape, TupleShape):
             return self.started(line, operands, now)
         return _NEW
 
@@ -229,14 +230,14 @@ class _Follow:
         return part(started, (aliasing.element_of_done(it, len(started.elements)),))
 
     def started(self, line: Located, operands: list[Tree], now: int) -> Tree:
-        """The result of a -start: its operands as they stand, its result, and counters of its progress."""
+        """The result of a -start, or of send: its operands as they stand, its result, and counters of its progress."""
         it = line.instruction
         shape = it.shape
         assert isinstance(shape, TupleShape)
         parts: list[Tree] = []
         for k, element in enumerate(shape.elements):
             source = 1 if it.opcode == "copy-start" else 0
-            if k == source and it.opcode not in ("all-reduce-start", "recv"):
+            if k == source and it.opcode != "all-reduce-start":
                 first = operands[0] if operands else None
                 as_one = not isinstance(element, TupleShape) or isinstance(first, Table)
                 parts.append(first if as_one else Table(self.value(line, None, now, "temporary", (k,)), tuple(operands)))
@@ -250,7 +251,7 @@ class _Follow:
         """One buffer for the parts of the result and the operands that they overwrite."""
         pairs = list(aliasing.stated(it))
         if it.opcode in aliasing.IN_PLACE:
-            inputs = (len(operands) - 1) // 2 if it.opcode == "scatter" and isinstance(result, Table) else 1
+            inputs = (len(operands) - 1) // 2 if isinstance(result, Table) else 1  # of a scatter: arrays, indices, updates
             pairs += [((k,) if isinstance(result, Table) else (), k, ()) for k in range(inputs)]
         elif it.opcode == "fusion":
             pairs += aliasing.of_fusion(it, self.bodies)
@@ -382,7 +383,7 @@ class _Follow:
                 held[buffer(result)] = _merged(held[one] + held[two])
 
 
-_NEW: Tree = Table(-1, ())
+_NEW: Tree = cast(Table, object())  # no value of an operand
 _CALLERS = {"while": _Follow.loop, "call": _Follow.call, "conditional": _Follow.branches}
 
 

@@ -211,8 +211,7 @@ class MeshSharding(AnySharding):
             return Sharding(word)
         if len(self.mesh.devices) == 1:
             words = [field for field, axes in self.lists() if axes] or ["replicated"]  # axes of size 1 cut nothing
-            of_axes = self.mesh.axes and tuple(self.mesh.devices) == (0,) and len(words) == 1
-            return Sharding(words[0]) if of_axes else Sharding("maximal", devices=tuple(self.mesh.devices))
+            return Sharding(words[0]) if self.mesh.axes and len(words) == 1 else Sharding("maximal", devices=tuple(self.mesh.devices))
         digit = self.mesh.digit
         parts = [[*map(digit, d.axes)] for d in self.dims or (DimSharding(),) * rank]
         parts += [[*map(digit, self.manual)], [*map(digit, self.unreduced)], [*map(digit, (*self.replicated, *self._rest()))]]

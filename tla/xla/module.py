@@ -75,7 +75,7 @@ class Module:
             place = self._fields("FileLocations", frame.get("file_location_id", 0))
             if not place:
                 return
-            names = (self.tables.get(t, {}).get(place.get(k, 0), "") for t, k in _NAMES)
+            names = (self.tables.get(t, {}).get(place[k], "") if k in place else "" for t, k in _NAMES)
             file, function = (n if isinstance(n, str) else "" for n in names)
             yield SourceLine(file, place.get("line", 0), function)
             number = frame.get("parent_frame_id", 0) - self._shift

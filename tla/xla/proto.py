@@ -260,7 +260,8 @@ def _lines(proto: Proto, message: str) -> Iterator[str]:
                 yield f"{name}: {str(value).lower() if isinstance(value, bool) else value}"
 
 
-_TOKEN = re.compile(r"(?:\s+|#[^\n]*)*(?:([A-Za-z_]\w*)|(-?[0-9]+)|([{}<>\[\]:,;]))")
+_BLANKS = re.compile(r"(?:\s|#[^\n]*)*")
+_TOKEN = re.compile(r"[A-Za-z_]\w*|-?[0-9]+|[{}<>\[\]:,;]")
 
 
 class _TextReader:
@@ -274,13 +275,14 @@ class _TextReader:
 
     def token(self) -> str:
         """The next token, which is taken; "" at the end of the text."""
-        found = _TOKEN.match(self.text, self.at)
+        at = _BLANKS.match(self.text, self.at).end()  # type: ignore[union-attr]  # it matches the empty text too
+        if at == len(self.text):
+            return ""
+        found = _TOKEN.match(self.text, at)
         if found is None:
-            if re.fullmatch(r"(?:\s+|#[^\n]*)*", self.text[self.at :]):
-                return ""
-            self.fail(f"{self.text[self.at :].strip()[:20]!r} is no part of a proto", "names, integers and {}[]:,")
+            self.fail(f"{self.text[at:].strip()[:20]!r} is no part of a proto", "names, integers and {}[]:,")
         self.at = found.end()
-        return found[1] or found[2] or found[3]
+        return found[0]
 
     def message(self, name: str, close: str = "", depth: int = 0) -> Proto:
         out: Proto = {}

@@ -166,7 +166,7 @@ def parse_register_layout(text: str) -> RegisterLayout:
         raise LeafTypeError(f"a vpad of type {type(text).__name__}", "its text", "str() of one is its text")
     found = _VPAD.fullmatch(text) if len(text) < 1000 else None
     if found is None:
-        raise ParseError(text[:1000], 0, "no register layout", "bits,{sublane,lane},(rows,columns)", 'write "32,{0,0},(8,128)"')
+        raise ParseError(text, 0, "no register layout", "bits,{sublane,lane},(rows,columns)", 'write "32,{0,0},(8,128)"')
     offsets = tuple(None if n == "*" else int(n) for n in found.group(2, 3))
     implicit = int(found[6]) if found[6] else None
     return RegisterLayout(int(found[1]), (offsets[0], offsets[1]), (int(found[4]), int(found[5])), implicit)

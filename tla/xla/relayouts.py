@@ -71,7 +71,7 @@ class Move:
     @property
     def bytes(self) -> int:
         """Bytes read and written in the whole run; a loop of an unknown count once."""
-        return 0 if self.free else (self.read + self.written) * (self.times or 1)
+        return 0 if self.free else (self.read + self.written) * (1 if self.times is None else self.times)
 
 
 def relayouts(source: Source | Module, interiors: bool = False, on_error: OnError | None = None) -> list[Move]:
@@ -189,23 +189,22 @@ def _permutation(it: Instruction) -> tuple[int, ...] | None:
 @plain_memo
 def _compared(a: ArrayShape, b: ArrayShape, order: tuple[int, ...] | None) -> tuple[tuple[str, ...], int | None]:
     """The changes of a move but for the memory space, and the run of elements that it keeps."""
-    changes: tuple[str, ...] = ()
     if a.element_type != b.element_type:
-        changes = ("type",)
-        if a.dimensions != b.dimensions or a.effective_layout.minor_to_major != b.effective_layout.minor_to_major:
-            changes += ("order",)
-        return changes, None
+        moved = a.dimensions != b.dimensions or a.effective_layout.minor_to_major != b.effective_layout.minor_to_major
+        return ("type", "order") if moved else ("type",), None
     try:
-        moved = transposed(a, order) if order else a
-        if not is_bitcast(moved, b):
-            changes += ("order",)
-        return changes, relayout(moved, b).run if moved.dimensions == b.dimensions else None
+        a = transposed(a, order) if order else a
+        same = is_bitcast(a, b)
     except TlaError:
-        return (*changes, "order") if _without_space(a) != _without_space(b) else changes, None
+        same = a._replace(layout=a.effective_layout._replace(memory_space=b.effective_layout.memory_space)) == b.with_layout()
+    return () if same else ("order",), _run(a, b)
 
 
-def _without_space(a: ArrayShape) -> ArrayShape:
-    return a._replace(layout=a.effective_layout._replace(memory_space=0))
+def _run(a: ArrayShape, b: ArrayShape) -> int | None:
+    try:
+        return relayout(a, b).run
+    except TlaError:  # a reshape, or what is not lowered
+        return None
 
 
 def _bytes(a: ArrayShape) -> int:

@@ -101,14 +101,15 @@ def _rows(program: Iterable[Located], by: str, interiors: bool, space: int | Non
         found = flow(module)
         for warning in found.warnings:
             on_warning(warning)
-        held = (b for b in held_buffers(found) if b.shape is not None and space in (None, b.space))
-        yield from ((_KEYS[by](b.line, b.shape), b.bytes, b.waste) for b in held if b.shape is not None)
+        for b in held_buffers(found):
+            if b.shape is not None and space in (None, b.space):
+                yield _KEYS[by](b.line, b.shape), b.bytes, b.waste
 
 
 def _copied(module: Module, interiors: bool, space: int | None) -> Iterator[Row]:
     for move in relayouts(module, interiors):
         spaces = {x.effective_layout.memory_space for x in (move.source, move.destination)}
-        if not move.free and {"order", "type"} & {*move.changes} and (space is None or space in spaces):
+        if {"order", "type"} & {*move.changes} and (space is None or space in spaces):
             yield f"{move.source} -> {move.destination}", move.read + move.written, 0
 
 

@@ -21,7 +21,7 @@ def snake(blocks: tuple[int, int], offset: int, direction: int) -> Iterator[Stri
 
     A last strip of no more than half of `offset` blocks (along n: of less than half) is part of the one before it.
     """
-    along, across = blocks[direction], blocks[1 - direction]
+    along, across = _at(*blocks, direction)
     starts = [*range(0, along, offset)]
     last = along - starts[-1]
     if len(starts) > 1 and (last < offset // 2 or (last == offset // 2 and direction == 0)):
@@ -38,7 +38,7 @@ def snake(blocks: tuple[int, int], offset: int, direction: int) -> Iterator[Stri
 def windows(blocks: tuple[int, int], offset: int, direction: int) -> Iterator[Strip]:
     """As zigzag; a last strip of less than `offset` blocks is part of the one before it."""
     along = blocks[direction]
-    return _walked(range(0, along // min(offset, along) * offset, offset), blocks, direction)
+    return _walked(range(0, (along // offset or 1) * offset, offset), blocks, direction)
 
 
 def columns(blocks: tuple[int, int], _offset: int, _direction: int) -> Iterator[Strip]:
@@ -53,7 +53,7 @@ def lines(blocks: tuple[int, int], _offset: int, _direction: int) -> Iterator[St
 
 def _walked(starts: Iterable[int], blocks: tuple[int, int], direction: int) -> Iterator[Strip]:
     """Strips that begin at these blocks, each walked across the matrix: one there, the next one back."""
-    along, across = blocks[direction], blocks[1 - direction]
+    along, across = _at(*blocks, direction)
     for i, (first, end) in enumerate(itertools.pairwise([*starts, along])):
         back = i % 2
         yield strip_of(first * across, _at(first, back * (across - 1), direction), (end - first, across), direction, (1, -1 if back else 1))

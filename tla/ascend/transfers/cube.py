@@ -25,14 +25,14 @@ _FMATRIX = (
 Plan = Callable[[Side, Side], Iterator[TransferInstruction]]
 
 
-def nd_to_nz(rows: int, inner: bool = False) -> Plan:
-    """Rows of a plain matrix into blocks of C0; `rows` is the mode that counts them, in the blocks of a padded one."""
+def nd_to_nz(rows: int, columns: int, inner: bool = False) -> Plan:
+    """Rows of a plain matrix into blocks of C0; `rows` is the mode that counts them, `columns` the other, in the blocks of a padded one."""
 
     def plan(src: Side, dst: Side) -> Iterator[TransferInstruction]:
         c0, n, step = int(src.element.C0), src.valid[rows], src.inner(rows) if inner else src.outer(rows)
         unit, form = (2, "bytes of pairs") if src.element.bits == 4 else (1, "")  # 4 bits are moved as 8, in fields of bytes
-        fields = {"ndNum": 1, "nValue": n, "dValue": -(-src.valid[1 - rows] // unit), "srcNdMatrixStride": 0, "srcDValue": -(-step // unit)}
-        fields |= {"dstNzC0Stride": dst.outer(1 - rows) // c0, "dstNzNStride": dst.inner(rows) // c0, "dstNzMatrixStride": 0}
+        fields = {"ndNum": 1, "nValue": n, "dValue": -(-src.valid[columns] // unit), "srcNdMatrixStride": 0, "srcDValue": -(-step // unit)}
+        fields |= {"dstNzC0Stride": dst.outer(columns) // c0, "dstNzNStride": 1, "dstNzMatrixStride": 0}
         if step < STRIDE_LIMIT:
             yield TransferInstruction("Nd2Nz", dst.at, src.at, fields, src.element, form)
             return
@@ -43,12 +43,12 @@ def nd_to_nz(rows: int, inner: bool = False) -> Plan:
     return plan
 
 
-def nz_to_nz(rows: int) -> Plan:
-    """Columns of blocks, each a burst."""
+def nz_to_nz(rows: int, columns: int) -> Plan:
+    """Columns of blocks, each a burst; `rows` and `columns` are the modes that count them."""
 
     def plan(src: Side, dst: Side) -> Iterator[TransferInstruction]:
-        c0, length, count = int(src.element.C0), src.valid[rows], src.blocks(1 - rows)
-        a, b = src.outer(1 - rows), dst.outer(1 - rows)
+        c0, length, count = int(src.element.C0), src.valid[rows], src.blocks(columns)
+        a, b = src.outer(columns), dst.outer(columns)
         if a // c0 <= STRIDE_LIMIT:
             gaps = {"srcStride": (a // c0 - length) % STRIDE_LIMIT, "dstStride": (b // c0 - length) % STRIDE_LIMIT}
             yield TransferInstruction("DataCopy", dst.at, src.at, {"blockCount": count, "blockLen": length, **gaps}, src.element)
@@ -67,7 +67,7 @@ def fractals(transposes: bool) -> Plan:
         size = fractal_of(src.element)
         down, across = dst.blocks(0), dst.blocks(1)
         fields = {"repeatTimes": across, "srcStride": src.outer(1) // size, "dstGap": 0, "ifTranspose": int(transposes)}
-        alike = not transposes and dst.outer(1) == src.outer(1) == size and src.outer(0) == dst.outer(0)
+        alike = not transposes and src.outer(1) == size and src.outer(0) == dst.outer(0)
         if alike:
             yield TransferInstruction("LoadData2D", dst.at, src.at, {**fields, "repeatTimes": down * across}, src.element)
             return
@@ -94,13 +94,13 @@ def bytes_to_l0b(src: Side, dst: Side) -> Iterator[TransferInstruction]:
         yield TransferInstruction("LoadData2DTranspose", dst.at + i * dst.outer(0), src.at + i * src.outer(0) * rows, fields, src.element)
 
 
-def words(points: int, align: int, transposes: bool, to_b: bool) -> Plan:
-    """Elements of 32 bits by im2col; `points` is the mode that counts the points of the image."""
+def words(points: int, channels: int, align: int, transposes: bool, to_b: bool) -> Plan:
+    """Elements of 32 bits by im2col; `points` is the mode that counts the points of the image, `channels` the other."""
 
     def plan(src: Side, dst: Side) -> Iterator[TransferInstruction]:
         up = [-(-n // align) * align for n in dst.valid]
-        width = src.outer(1 - points) // int(src.element.C0)
-        fields = {"mExtension": up[points], "kExtension": up[1 - points], "channelSize": up[1 - points], "l1W": width}
+        width = src.outer(channels) // int(src.element.C0)
+        fields = {"mExtension": up[points], "kExtension": up[channels], "channelSize": up[channels], "l1W": width}
         fields |= {"enTranspose": int(transposes), "fMatrixCtrl": int(to_b)}
         side = "RIGHT" if to_b else "LEFT"
         settings = {"Unset": "l1W", "Call": "LoadData<{type}, config>", "Before": _FMATRIX.format(width=width, side=side)}
@@ -112,38 +112,37 @@ def words(points: int, align: int, transposes: bool, to_b: bool) -> Plan:
 # ------------------------------------------------------------------------------------------------------- Ascend950
 
 
-def wide_nd_to_nz(rows: int, inner: bool = False) -> Plan:
+def wide_nd_to_nz(rows: int, columns: int, inner: bool = False) -> Plan:
     """As nd_to_nz, with strides of 40 bits; 4 bits are counted in bytes, as pairs."""
 
     def plan(src: Side, dst: Side) -> Iterator[TransferInstruction]:
         c0, unit = int(src.element.C0), 2 if src.element.bits == 4 else 1
         step = src.inner(rows) if inner else src.outer(rows)
-        fields = {"ndNum": 1, "nValue": src.valid[rows], "dValue": -(-src.valid[1 - rows] // unit), "srcNdMatrixStride": 0}
-        fields |= {"srcDValue": -(-step // unit), "dstNzC0Stride": dst.outer(1 - rows) // c0, "dstNzNStride": dst.inner(rows) // c0}
+        fields = {"ndNum": 1, "nValue": src.valid[rows], "dValue": -(-src.valid[columns] // unit), "srcNdMatrixStride": 0}
+        fields |= {"srcDValue": -(-step // unit), "dstNzC0Stride": dst.outer(columns) // c0, "dstNzNStride": 1}
         form = "pairs" if unit == 2 else "wide"
         yield TransferInstruction("Nd2Nz", dst.at, src.at, {**fields, "dstNzMatrixStride": 0}, src.element, form)
 
     return plan
 
 
-def scales(along_k: int, name: str) -> Plan:
-    """Scales of MX types, in pairs along the mode of k: Nd2Nz where the pairs of one k lie side by side, else Dn2Nz."""
+def scales(along_k: int, across: int, name: str) -> Plan:
+    """Scales of MX types, in pairs along the mode of k, `across` the other: Nd2Nz where the pairs of one k lie side by side, else Dn2Nz."""
 
     def plan(src: Side, dst: Side) -> Iterator[TransferInstruction]:
-        step, prefix = (src.outer(along_k), "nd") if name == "Nd2Nz" else (src.outer(1 - along_k), "dn")
+        step, prefix = (src.outer(along_k), "nd") if name == "Nd2Nz" else (src.outer(across), "dn")
         matrix = f"src{prefix.capitalize()}MatrixStride"
-        fields = {f"{prefix}Num": 1, "nValue": -(-src.valid[along_k] // 2), "dValue": src.valid[1 - along_k], matrix: 0}
-        fields |= {"srcDValue": -(-step // 2), "dstNzC0Stride": dst.outer(1 - along_k) // 32, "dstNzNStride": 1, "dstNzMatrixStride": 0}
+        fields = {f"{prefix}Num": 1, "nValue": -(-src.valid[along_k] // 2), "dValue": src.valid[across], matrix: 0}
+        fields |= {"srcDValue": -(-step // 2), "dstNzC0Stride": dst.outer(across) // 32, "dstNzNStride": 1, "dstNzMatrixStride": 0}
         yield TransferInstruction(name, dst.at, src.at, fields, src.element, "pairs")
 
     return plan
 
 
-def scales_to_l0(along_k: int) -> Plan:
-    """Blocks of 16 by 2 scales from L1 to beside the operand that they scale."""
+def scales_to_l0(x: int, y: int) -> Plan:
+    """Blocks of 16 by 2 scales from L1 to beside the operand that they scale; `y` is the mode of k, `x` the other."""
 
     def plan(src: Side, dst: Side) -> Iterator[TransferInstruction]:
-        x, y = 1 - along_k, along_k
         fields = {"xStartPosition": -(-src.start[x] // ROWS), "yStartPosition": -(-src.start[y] // 2)}
         fields |= {"xStep": dst.blocks(x), "yStep": dst.blocks(y), "srcStride": -(-src.outer(x) // 32), "dstStride": dst.outer(x) // 32}
         yield TransferInstruction("LoadData2DMx", dst.at, src.base, fields, src.element)
@@ -151,13 +150,12 @@ def scales_to_l0(along_k: int) -> Plan:
     return plan
 
 
-def fractals_v2(m: int, transposes: bool) -> Plan:
-    """Fractals of L1 as one rectangle: `m` is the mode along 16 rows. Transposed, whole squares of C0 by C0 elements.
+def fractals_v2(m: int, k: int, transposes: bool) -> Plan:
+    """Fractals of L1 as one rectangle: `m` is the mode along 16 rows, `k` the other. Transposed, whole squares of C0 by C0 elements.
 
     Where the rows of the destination are no whole squares, the squares go one column after another, so that what one writes
     past the end of its column is overwritten by the next.
     """
-    k = 1 - m
 
     def plan(src: Side, dst: Side) -> Iterator[TransferInstruction]:
         element, c0, size = src.element, int(src.element.C0), fractal_of(src.element)

@@ -51,13 +51,13 @@ def rows_to_blocks(src: Side, dst: Side) -> Iterator[TransferInstruction]:
     """Rows of UB into blocks of L1: a row, or a column of blocks, at a time, whichever are fewer."""
     c0 = int(src.element.C0)
     high, wide = src.valid[0], -(-src.valid[1] // c0)
-    n_step, c0_step = dst.inner(0) // c0, dst.outer(1) // c0
+    c0_step = dst.outer(1) // c0
     if wide > high:
         fields = {"blockCount": wide, "blockLen": 1, "srcStride": 0, "dstStride": c0_step - 1}
         for i in range(high):
-            yield TransferInstruction("DataCopy", dst.at + i * n_step * c0, src.at + i * src.outer(0), fields, src.element)
+            yield TransferInstruction("DataCopy", dst.at + i * c0, src.at + i * src.outer(0), fields, src.element)
         return
-    fields = {"blockCount": high, "blockLen": 1, "srcStride": max(0, src.outer(0) // c0 - 1), "dstStride": n_step - 1}
+    fields = {"blockCount": high, "blockLen": 1, "srcStride": max(0, src.outer(0) // c0 - 1), "dstStride": 0}
     for i in range(wide):
         yield TransferInstruction("DataCopy", dst.at + i * c0_step * c0, src.at + i * c0, fields, src.element)
 
