@@ -159,6 +159,16 @@ def test_borders_are_those_of_the_instructions():
                 assert [*axis.borders] == [int(block > 0 and k % block == 0) for k in range(len(axis.labels))]
 
 
+def test_cells_of_shared_memory_have_colours_by_value_alone():
+    for rule in ("thread", "value"):
+        memory = [
+            cell
+            for grid in draw(gpu.SM90_64x8x16_F32F16F16_SS, color_by=rule).figures[0].grids[:2]
+            for cell in itertools.chain(*grid.cells)
+        ]
+        assert {(c.text[0], c.fill) for c in memory} == {("V", tint(int(c.text[1:])) if rule == "value" else None) for c in memory}
+
+
 def test_linear_layouts_are_limited(monkeypatch):
     bits = [(1 << k,) for k in range(19)]
     with pytest.raises(TlaError, match=r"of 2\*\*19 registers in all\n  expected  2\*\*18 at most"):
