@@ -126,7 +126,7 @@ def _covering(target: Any, period: Any) -> list[Mode]:
         return [(settled(ceil_div(size, period), size, period), period)]
     out, start = [], period
     parts = target if is_constant(1, period) else divide_up(target, period)
-    for _static, run in itertools.groupby(leaves(parts), key=lambda n: type(n) is Int):
+    for _static, run in itertools.groupby(leaves(parts), key=type):
         n = functools.reduce(mul, run)
         out.append((n, start))
         start = mul(start, n)

@@ -167,6 +167,8 @@ class Int(int, metaclass=_IntMeta):
         if modulus is None and is_int(other) and known(other) is not None and other < 0:
             raise RangeError(f"{int(self)} ** {int(other)} is no integer", "an exponent of 0 or more", "divide by the power instead")
         result = int.__pow__(self, other, modulus)
+        if result is NotImplemented:  # of a symbol
+            return result
         static_modulus = modulus is None or type(modulus) is Int
         return static(result) if static_modulus and (type(other) is Int or (self == 1 and is_int(other))) else result
 
