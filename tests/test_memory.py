@@ -9,6 +9,7 @@ import pytest
 
 from tla import LoweringError, ParseError, RangeError, xla
 
+from batches import in_batches
 from truth import DATA
 
 FOLDER = DATA / "xla" / "programs"
@@ -157,7 +158,7 @@ class Machine:
         return out
 
 
-@pytest.mark.parametrize("seed", range(150))
+@in_batches(range(150))
 def test_programs_that_are_run_hold_what_is_said(seed):
     machine = Machine(seed)
     text = machine.run(machine.random.randrange(1, 25))

@@ -14,6 +14,7 @@ from tla import LoweringError, ParseError, RangeError, RankError, TlaError, dim,
 from tla.apps.cli import main
 
 import oracle
+from batches import in_batches
 from truth import DATA, rows
 
 INDEX = [case for case in rows("xla/index.json") if math.prod(case["dims"]) <= 5000]
@@ -55,7 +56,7 @@ def test_minus_one_is_the_star_of_a_tile_in_and_out():
             xla.parse_shape(last)
 
 
-@pytest.mark.parametrize("case", INDEX[::7], ids=lambda case: case["spec"])
+@in_batches(INDEX[::7])
 def test_every_explanation_ends_at_the_linear_index(case):
     shape = xla.parse_shape(case["spec"])
     for coord, offset in case["samples"][:6]:
@@ -100,7 +101,7 @@ def test_figure_2_is_drawn_in_four_tiles():
     assert len({*re.findall(r'fill="(#\w{6})"', picture)} - {"#ffffff", "#666666"}) == 4
 
 
-@pytest.mark.parametrize("case", INDEX[::23], ids=lambda case: case["spec"])
+@in_batches(INDEX[::23])
 def test_strips_are_the_array_in_memory(case):
     table = oracle.xla_offsets(case["dims"], case["minor_to_major"], case["tiles"])
     count = math.prod(case["dims"])
@@ -195,7 +196,7 @@ def test_strips_that_are_none_are_refused():
 # ----------------------------------------------------------------------------------- symbols, arrays, tracers
 
 
-@pytest.mark.parametrize("case", INDEX[::5], ids=lambda case: case["spec"])
+@in_batches(INDEX[::5])
 def test_indices_of_arrays_are_those_of_each_element(case):
     dims = case["dims"]
     grid = np.indices(dims)
