@@ -108,6 +108,10 @@ def test_widths_in_bits():
         ("(4,_4):(1,_8)", 2, None),
         ("(4,_4):(3,_8)", 2, None),
         ("(4,_4):(0,_8)", 2, "(4,_4):(0,_4)"),
+        ("(_3,_2):(_1,_2)", 4, None),  # together they step out of a wide element
+        ("(_2,_3):(_2,_1)", 4, None),
+        ("(_2,_2):(_1,_2)", 4, "(_1,_1):(_1,_1)"),
+        ("(_2,_2):(_3,_2)", 6, "(_1,_1):(_1,_1)"),
     ],
 )
 def test_wide_elements_of_dynamic_integers(text, n, result):
@@ -117,3 +121,10 @@ def test_wide_elements_of_dynamic_integers(text, n, result):
             tla.upcast[n](a)
     else:
         assert str(tla.upcast[n](a)) == result
+
+
+@pytest.mark.parametrize(("valid", "wide"), [((7, 4), (4, 4)), ((4, 4), None), ((3, 4), None), ((7, 3), (4, 3))])
+def test_what_is_valid_where_the_last_wide_element_is_not_whole(valid, wide):
+    """Seven are four pairs; how many of these are whole is not said in one number."""
+    made_wide = tla.upcast[2](tla.Layout((tla.Int[7](), tla.Int[4]()), (tla.Int[1](), tla.Int[8]()), valid))
+    assert made_wide.origin_shape == wide
