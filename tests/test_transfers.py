@@ -478,6 +478,18 @@ def test_bytes_behind_a_vector_are_those_of_its_last_unit(n, beyond):
     assert transfer(at("UB", MakeLayout(n)), at("GM", MakeLayout(n)), element=half).beyond == 0
 
 
+@pytest.mark.parametrize("n", [20, 37])
+def test_what_is_behind_the_valid_rows_may_be_written_where_it_is_the_tiles_own(n):
+    """CATLASS moves all squares of the source: into the padding of a tile that has room for them, and not behind a tile that has none."""
+    src, room = at("L1", MakeLayout[ascend.int8, nZ](128, 64)), MakeLayout[ascend.int8, zZ](128, 64)
+    dst = at("L0A", Layout(room.shape, room.stride, origin_shape=(n, 64)))
+    made = transfer(src, dst, element=ascend.int8)
+    assert made.beyond == 0
+    require_copied(src, dst, made)
+    with pytest.raises(Unproven, match=r"which is no part of the tile"):
+        transfer(src, at("L0A", MakeLayout[ascend.int8, zZ](n, 64)), element=ascend.int8)
+
+
 def test_the_last_unit_of_a_vector_lies_in_the_buffer_too():
     """512 KiB of L1: 16 halves of the last unit, of which 12 are the vector's, or none is behind the end."""
     for offset, n in ((2**18 - 16, 12), (2**18 - 16, 16)):
