@@ -1,6 +1,7 @@
 """The way back from a layout, and two layouts of one array compared."""
 
 import itertools
+import math
 import random
 from collections import Counter
 
@@ -12,6 +13,8 @@ from tla import Int, Layout, LoweringError, RankError, TlaError, parse, xla
 from tla.xla import ArrayLayout, ArrayShape
 from tla.xla.compare import _agree
 from tla.xla.map_chain import stages_of
+from tla.xla.raising import _cuts, _groups, _made, _merging, _orders, _products, _slots
+from tla.xla.tile_padding import Digit
 
 import oracle
 from night import NIGHT, amount
@@ -111,6 +114,9 @@ def test_the_maps_of_a_chain(text, sizes, stages):
         ("(_9,_5):(_5,_1) o _0 o ((_2,_3),_3):((_1@0,_4@0),_1@1)", (4, 3), None),  # 1 + 4: a digit counts as far as it is reached
         ("(_9,_5):(_5,_1) o _0 o ((_2,_3),_3):((_1@0,_4@0),_1@1)", (5, 3), "its values reach 10 where mode 0"),
         ("_5:_1 o _1 o _4:_1", (4,), "it begins at _1"),
+        ("(_9,_5):(_5,_1) o (_0,_1) o (_6,_3):(_1@0,_1@1)", (6, 3), r"it begins at \(_0,_1\)"),
+        ("(_9,_5):(_5,_1) o (_0,_0) o (_6,_3):(_1@0,_1@1)", (6, 3), None),
+        ("((_9,_2),_5):((_5,_45),_1) o _0 o (_6,_3):(_1@0@0,_1@1)", (6, 3), "the stride _1@0@0 goes into no mode"),
         ("Sw<1,0,2> o _0 o _8:_1", (8,), "is no layout"),
         ("_8:_1", (None,), "None is not known"),
         ("M:1", (4,), "M is not known"),
@@ -141,6 +147,74 @@ def test_shapes_of_real_programs_come_back():
         assert xla.lower(found) == layout, (text, found)
         seen[found.layout.tiles == shape.layout.tiles] += 1
     assert seen[True] > 700, seen
+
+
+# ------------------------------------------------------------------------------------- what the search is made of
+
+
+def test_orders_that_strides_suggest():
+    """Dimensions minor to major: as they are, by their largest stride, by their smallest, the first two swapped; each order once."""
+    for digits, orders in (
+        ([[(4, 1)], [(8, 4)], [(2, 32)]], [(2, 1, 0), (0, 1, 2), (1, 0, 2)]),
+        ([[(4, 16)], [(8, 1)], [(2, 8)]], [(2, 1, 0), (1, 2, 0)]),
+        ([[(2, 1), (4, 64)], [(8, 2)], []], [(2, 1, 0), (1, 0, 2), (0, 1, 2)]),  # of dimensions without digits the last one is most minor
+        ([[(4, 9)], [(8, 1)], [], []], [(3, 2, 1, 0), (1, 0, 3, 2), (0, 1, 3, 2)]),
+        ([[], [(3, 1)]], [(1, 0), (0, 1)]),
+        ([[]], [(0,)]),
+        ([], [()]),
+    ):
+        assert _orders(digits) == orders
+
+
+def test_sizes_of_tiles_end_where_digits_or_their_padding_do():
+    assert _products([(2, 1), (3, 8)], [4, 5]) == [1, 2, 4, 2 * 3, 2 * 5]
+    assert _products([(2, 1), (3, 2), (5, 6)], [2, 4, 5]) == [1, 2, 6, 8, 30]
+    assert _products([], []) == [1]
+    assert _slots([[(2, 1), (4, 16)], [(8, 2)]]) == [[2, 4], [8]]  # the last one in memory takes its extent
+    assert _slots([[(2, 1), (4, 20)], [(3, 5)]]) == [[5, 4], [4]]
+    assert [*_cuts([[(4, 1)], [(3, 4)]])][:12] == [
+        *(((1, 0), (tile,)) for tile in ((1,), (3,), (1, 1), (1, 3), (4, 1), (4, 3))),
+        *(((0, 1), (tile,)) for tile in ((1,), (4,), (1, 1), (1, 4), (3, 1), (3, 4))),
+    ]
+    assert [*_cuts([[(4, 1)], [(3, 4)]])][12:] == [
+        (order, (tile, second))
+        for order, sizes in (((1, 0), ((1, 4), (1, 3))), ((0, 1), ((1, 3), (1, 4))))
+        for tile in itertools.product(*sizes)
+        for second in itertools.product(*([t for t in of if t <= n] for of, n in zip(sizes, tile)))
+    ]
+    assert {len(tiles[0]) for _order, tiles in _cuts([[(2, 1)], [(2, 2)], [(2, 4)], [(2, 8)]])} == {1, 2, 3}
+
+
+def test_pieces_of_numbers_and_the_tiles_that_merge_them():
+    """Pieces major to minor: 2 and 3 steps of dimension 0, then 4 of dimension 1 in 5 slots."""
+    two, three, four = pieces = tuple(Digit(*piece, "") for piece in ((0, 2, 3, 2), (0, 3, 1, 3), (1, 4, 1, 5)))
+    for sizes, groups in (
+        ((6, 5), [[four], [three, two]]),
+        ((math.inf,), [[four, three, two]]),
+        ((2, 3, 5), [[four], [three], [two]]),
+        ((1, 2, 3, 5), [[four], [three], [two], []]),
+        ((3, 5), [[four], [three, two]]),  # the first number takes all that is left
+        ((2, 15), [[four, three], [two]]),
+        ((2, 14), [[four], [three, two]]),
+        ((1, 30), [[four, three], [two]]),  # each number has a piece, if there is one
+    ):
+        assert _groups(pieces, sizes) == groups, sizes
+    memory, merged = [[(6, 5)], [(4, 1)]], [[(6, 7)], [(4, 1)]]
+    assert _made(pieces, (6, 4), ()) == memory
+    assert _made(pieces, (6, 4), (6, 5)) == memory
+    assert _made(pieces, (6, 4), (6, 7)) == merged  # into a number of 7: one of the other is 7 in the row-major index
+    assert _made(pieces, (5, 4), (6, 7)) == [[(5, 7)], [(4, 1)]]
+    assert _made(pieces[::-1], (6, 4), ()) == [[(3, 2), (2, 1)], [(4, 6)]]
+    for sizes, tile, merging in (
+        ((6, 5), (4, 2), ("*", 4, 2)),
+        ((2, 3, 5), (4, 2), (4, 2)),
+        ((30,), (4,), ("*", "*", 4)),
+        ((6, 5), (2,), ("*", 1, 2)),  # the pieces of 6 are merged too
+        ((2, 3, 5), (2,), (2,)),
+        ((2, 15), (7,), ("*", 7)),
+        ((2, 15), (3, 7), (3, "*", 7)),
+    ):
+        assert _merging(pieces, sizes, tile) == merging, sizes
 
 
 def random_digits(rng, gaps):
