@@ -12,9 +12,10 @@ import tla
 from tla import Int, Layout, LoweringError, RankError, TlaError, parse, xla
 from tla.xla import ArrayLayout, ArrayShape
 from tla.xla.compare import _agree
-from tla.xla.map_chain import stages_of
+from tla.xla.map_chain import Stage, stages_of
 from tla.xla.raising import _cuts, _groups, _made, _merging, _orders, _products, _slots
 from tla.xla.tile_padding import Digit
+from tla.xla.tile_search import constructed
 
 import oracle
 from night import NIGHT, amount
@@ -215,6 +216,71 @@ def test_pieces_of_numbers_and_the_tiles_that_merge_them():
         ((2, 15), (3, 7), (3, "*", 7)),
     ):
         assert _merging(pieces, sizes, tile) == merging, sizes
+
+
+def placed_digits(rng, gap):
+    """Sizes, digits of each that are placed in memory in any order, and how many slots they take."""
+    extents = [[rng.choice((2, 3, 4, 5)) for _k in range(rng.randint(0, 3))] for _d in range(rng.randint(1, 3))]
+    places = [(d, k) for d, digits in enumerate(extents) for k in range(len(digits))]
+    found, at, slots, reach = [[None] * len(digits) for digits in extents], gap(rng, 1, 1), 1, 1
+    for d, k in rng.sample(places, len(places)):
+        n = extents[d][k]
+        found[d][k] = n, at
+        slots, reach = at * n, reach + at * (n - 1)
+        at = gap(rng, reach, slots)
+    return tuple(math.prod(digits) for digits in extents), found, slots
+
+
+def value(digits, k):
+    total = 0
+    for n, stride in digits:
+        total, k = total + k % n * stride, k // n
+    return total
+
+
+@pytest.mark.parametrize(
+    "gap",
+    [
+        lambda _rng, _least, end: end,
+        lambda rng, _least, end: end * rng.choice((1, 1, 2, 3)),  # whole steps of what is below
+        lambda rng, _least, end: end + rng.choice((0, 0, 1, 2, 5)),
+        lambda rng, least, end: rng.randint(least, end),  # inside of the last step
+    ],
+    ids=["none", "whole", "odd", "inside"],
+)
+def test_a_tiling_is_constructed_of_any_digits_that_clear_each_other(gap):
+    """Every element at its place, and not one slot more than the digits take; a level for each digit of the longest, and one a bit of their count."""
+    rng = random.Random(3)
+    for _ in range(amount(25, 1000)):
+        sizes, digits, slots = placed_digits(rng, gap)
+        tiles = constructed([Stage(sizes, digits)])
+        shape = ArrayShape("f32", sizes, ArrayLayout(tuple(reversed(range(len(sizes)))), tiles))
+        index = np.indices(sizes)
+        assert (xla.linear_index(shape, tuple(index)) == sum(value(ds, i) for ds, i in zip(digits, index))).all(), (sizes, digits, tiles)
+        assert math.prod(xla.tiled_dimensions(shape)) == slots, (sizes, digits, tiles)
+        count, gaps = sum(map(len, digits)), sum(b % a > 0 for a, b in itertools.pairwise(sorted(d for ds in digits for _n, d in ds)))
+        least = max(map(len, digits)) + (count + 1).bit_length() if count else 0
+        assert least <= len(tiles) <= least + 2 * gaps
+
+
+def test_a_tiling_of_a_chain_is_one_stage_behind_the_other():
+    """What the first stage gives is a row-major index of the numbers of the second."""
+    rng = random.Random(4)
+    for _ in range(amount(15, 500)):
+        sizes, digits, total = placed_digits(rng, lambda _rng, _least, end: end)
+        extents = rng.sample(of := [n for ds in digits for n, _d in ds], len(of))
+        cut = rng.randint(0, len(extents))
+        strides, at = {}, 1
+        for k in rng.sample(range(len(extents)), len(extents)):
+            strides[k], at = at, at * extents[k]
+        numbers = [[(extents[k], strides[k]) for k in part] for part in (range(cut), range(cut, len(extents)))]
+        rows, columns = (math.prod(n for n, _d in part) for part in numbers)
+        tiles = constructed([Stage(sizes, digits), Stage((rows, columns), numbers)])
+        shape = ArrayShape("f32", sizes, ArrayLayout(tuple(reversed(range(len(sizes)))), tiles))
+        between = sum(value(ds, i) for ds, i in zip(digits, np.indices(sizes)))
+        expected = value(numbers[0], between // columns) + value(numbers[1], between % columns)
+        assert (xla.linear_index(shape, tuple(np.indices(sizes))) == expected).all(), (sizes, digits, numbers, tiles)
+        assert math.prod(xla.tiled_dimensions(shape)) == total == rows * columns
 
 
 def random_digits(rng, gaps):
@@ -440,6 +506,20 @@ def test_runs_against_the_definition():
 )
 def test_runs_of_a_relayout(a, b, run):
     assert xla.relayout(a, b).run == run
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ("f32[6,10]{1,0}", "f32[6,10]{1,0:T(3,5)(2,2)}"),
+        ("f32[6,10]{1,0:T(3,5)(2,2)}", "f32[6,10]{1,0}"),
+        ("f32[6,10]{1,0:T(3,5)(2,2)}",) * 2,
+    ],
+)
+def test_a_copy_from_or_to_a_composed_layout_is_no_layout(a, b):
+    found = xla.relayout(a, b)
+    assert (found.layout, found.run) == (None, together(xla.parse_shape(a), xla.parse_shape(b)))
+    assert (found.bitcast, found.bytes) == ((True, 0) if a == b else (False, 240))
 
 
 def test_relayouts_of_other_arrays():

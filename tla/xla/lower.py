@@ -73,7 +73,7 @@ def lower(shape: Shape | str, /, **sizes: IntTupleLike) -> Layout | ComposedLayo
     for stage in reversed(inner):
         whole = _after(whole, _padded(stage, whole))
     if isinstance(whole, Layout):
-        return _valid(coalesce(whole, (static(1),) * len(dims)), dims)
+        return _valid(coalesce(whole, tuple(map(as_static, dims))), dims)  # mode by mode
     return _valid(_by_axes(whole, dims) or whole, dims)
 
 
