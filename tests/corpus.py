@@ -8,7 +8,7 @@ import math
 
 from hypothesis import strategies as st
 
-from tla import Int, Layout
+from tla import Int, Layout, LayoutLeft, LayoutRight, MakeLayout, product_each
 
 import oracle
 
@@ -71,6 +71,13 @@ def made(pair):
 def injective(pair):
     image = oracle.offsets(*pair)
     return len(set(image)) == len(image)
+
+
+def partly_valid(rng, shapes):
+    """A compact static layout of one or two modes of these shapes, of which a random part is valid."""
+    shape = static(tuple(rng.choice(shapes) for _mode in range(rng.choice((1, 1, 2)))))
+    flat = MakeLayout(shape, rng.choice([LayoutLeft, LayoutRight]))
+    return Layout(flat.shape, flat.stride, tuple(rng.randint(1, int(n)) for n in product_each(shape)))
 
 
 # ------------------------------------------------------------------------------------------ kernel-sized layouts

@@ -501,6 +501,21 @@ def test_packed_elements_are_numbers():
     assert ascend.element.element_of(tla.Packed(memory)) == ascend.element.as_element(4)
 
 
+def test_the_element_type_of_a_buffer_is_that_of_its_dtype():
+    known = {
+        "float16": half,
+        "float32": ascend.float,
+        **{name: getattr(ascend, name) for name in ("int8", "uint8", "int16", "int32", "uint32", "int64")},
+    }
+    for name in ("float16", "float32", "float64", "bool", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))):
+        data = np.zeros(2, name)
+        assert ascend.element.element_of(data) == known.get(name, as_element(8 * data.itemsize)), name
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    theirs = {"bfloat16": ascend.bf16, "float8_e4m3fn": ascend.fp8_e4m3, "float8_e5m2": ascend.fp8_e5m2, "float8_e8m0fnu": ascend.fp8_e8m0}
+    for name, element in {**theirs, "float4_e2m1fn": ascend.fp4_e2m1, "int4": int4b}.items():
+        assert ascend.element.element_of(np.zeros(2, getattr(ml_dtypes, name))) == element
+
+
 def test_a_copy_fills_the_corner_of_a_larger_tile():
     small, large = np.arange(600, dtype=np.float16).reshape(20, 30), tla.MakeTensor[np.float16](MakeLayout[half, zN](32, 48))
     tla.copy(small, large, corner=True)

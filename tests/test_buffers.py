@@ -125,6 +125,12 @@ def test_steps_that_are_no_elements():
         ("c16", "c8", True),
         ("i8", "f4", True),
         ("?", "i1", True),
+        ("V4", "V4", True),
+        ("V4", "V6", True),
+        ("i4", "S11", True),
+        ("i4", "S3", False),
+        ("f4", "U9", False),
+        ("u8", "m8[s]", False),
     ],
 )
 def test_elements_are_never_cut_short(given, wanted, fits):
@@ -160,6 +166,23 @@ def test_integers_go_where_each_of_them_fits_and_floats_are_rounded(given):
         else:
             with pytest.raises(tla.LeafTypeError, match=f"elements of {given} into {wanted}"):
                 tla.copy(source, target)
+
+
+@pytest.mark.parametrize(("given", "wanted", "fits"), [
+    ("int4", "i1", True), ("int4", "u1", False), ("uint4", "i1", True), ("uint4", "int4", False), ("i1", "int4", False), ("?", "int4", True),
+    ("float8_e4m3fn", "int4", False), ("f4", "bfloat16", True), ("f4", "float8_e4m3fn", True), ("bfloat16", "i4", False),
+    ("i4", "bfloat16", True), ("c8", "bfloat16", False), ("c16", "float8_e4m3fn", False),
+])  # fmt: skip
+def test_so_are_the_narrow_types_of_ml_dtypes(given, wanted, fits):
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    source, target = (np.ones(3, getattr(ml_dtypes, name, name)) for name in (given, wanted))
+    target[...] = 0
+    if fits:
+        tla.copy(source, target)
+        assert (target == 1).all()
+    else:
+        with pytest.raises(tla.LeafTypeError, match="a type that holds every"):
+            tla.copy(source, target)
 
 
 def test_a_sum_has_to_fit_and_one_of_nothing_does():

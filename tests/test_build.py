@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import tla
+from tla.core import build as build_module
 
 ROOT = Path(tla.__file__).parent.parent
 SUFFIX = sysconfig.get_config_var("EXT_SUFFIX")
@@ -126,3 +127,53 @@ def test_what_is_imported_here_is_what_it_says():
 
     assert ints.__file__.endswith(SUFFIX) is tla.build_info().compiled
     assert str(tla.build_info()).startswith("compiled, " if tla.build_info().compiled else "pure Python, ")
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """The functions of the build in this process, for a tree with one source."""
+    source = tmp_path / INTS
+    source.parent.mkdir(parents=True)
+    shutil.copy(ROOT / INTS, source)
+    for name, value in (("_ROOT", str(tmp_path / "tla")), ("_RECORD", str(tmp_path / RECORD))):
+        monkeypatch.setattr(build_module, name, value)
+    monkeypatch.delenv("TLA_COMPILED", raising=False)
+    return tmp_path
+
+
+def test_what_a_record_says(here, monkeypatch):
+    def found(record=None):
+        if record is not None:
+            (here / RECORD).write_bytes(record)
+        return build_module._read_build()
+
+    nothing = build_module.BuildInfo(False, (), "not compiled")
+    assert found() == found(b"") == found(b"\xff\xfe") == nothing
+    assert found(b"refused no gcc\nmore") == (False, (), "for it could not be compiled: no gcc")
+    assert not build_module._has_extensions()
+    compiled(here)
+    assert build_module._has_extensions()
+    record = (here / RECORD).read_bytes()
+    assert found() == (True, ("tla.core.ints",), "")
+    assert str(found()) == "compiled, 1 modules"
+    assert found(record + b"\n" + record).modules == ("tla.core.ints",) * 2
+    for wrong, path in (
+        (b"0" + record, INTS),
+        (record[:-1], INTS[:-1]),
+        (record + b"\nx tla/core/none.py", "tla/core/none.py"),
+        (b"\n", "the record"),
+    ):
+        why = found(wrong).why
+        assert why == f"for {path} is not what was compiled: TLA_COMPILED=1 pip install . compiles it anew"
+    monkeypatch.setenv("TLA_COMPILED", "0")
+    assert found(record) == (False, (), "as TLA_COMPILED=0 says")
+    assert found(b"refused no gcc").why.endswith("no gcc")
+    monkeypatch.setenv("TLA_COMPILED", "1")
+    assert found(record).compiled
+
+
+def test_the_finder_of_sources_finds_those_of_the_package_alone(here):
+    find = build_module._Sources.find_spec
+    folders = [str(here), str(here / "tla" / "core")]
+    assert find("tla.core.ints", folders).origin == str(here / INTS)
+    assert find("tla.core.none", folders) is find("ints", folders) is find("tla.core.ints") is find("tla.core.ints", []) is None

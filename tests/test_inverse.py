@@ -293,3 +293,17 @@ def test_a_dynamic_stride_is_no_number(n):
     a, b = parse(f"(_{n},_2):(_1,3)"), parse(f"_{2 * n}:_1")
     assert str(max_common_layout(a, b)) == str(max_common_layout(b, a)) == f"_{n}:_1"
     assert str(right_inverse(parse("_8:1"))) == "_1:_0"
+
+
+@pytest.mark.parametrize(("step", "found"), [(255, True), (256, False)])
+def test_left_inverses_of_spans_of_up_to_256(step, found):
+    """Strides that do not divide each other: offsets of 0 to 255 are searched."""
+    a = parse(f"(_2,_2):(_{step - 101},_101)")
+    try:
+        r = tla.left_inverse(a)
+    except DivisibilityError as error:
+        assert not found
+        assert "spans past 256 are not searched" in str(error)
+    else:
+        assert found
+        assert [r(a(i)) for i in range(4)] == [0, 1, 2, 3]

@@ -219,3 +219,7 @@ def test_the_offset_that_is_shared():
         ("(2,2,2):(1@0,1,1)", ""),
     ):  # of coordinates none
         assert is_injective.why_not(parse(text)).what.endswith(f" share the offset{offset}"), text
+
+
+def test_the_coordinates_that_share_an_offset_have_zeros_behind():
+    assert "the coordinates (1,1,0,0) and (0,0,1,0) share the offset 12" in tla.is_injective.why_not(parse("(2,2,2,1):(5,7,12,0)")).what

@@ -1,6 +1,7 @@
 """Schedules of Ascend against CATLASS's own block swizzles, compiled; against the definition; traffic against sets of what a wave reads."""
 
 import itertools
+import math
 import random
 
 import numpy as np
@@ -168,6 +169,17 @@ def test_just_less_is_taken():
     assert len(ascend.EpilogueHorizontalTileSwizzle((2**20 - 1, 1), (1, 1)).strips) == 1
 
 
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_a_swizzle_and_its_schedule_are_values(kind):
+    s = kind((8, 8, 8)[: kind.rank], (4, 4, 4)[: kind.rank])
+    assert kind in {*KINDS}
+    assert s == kind((8, 8, 8)[: kind.rank], (4, 4, 4)[: kind.rank])
+    assert hash(s) == hash(kind((8, 8, 8)[: kind.rank], (4, 4, 4)[: kind.rank]))
+    for x, name in ((kind, "offset"), (s, "cores"), (GemmGroupedAswtTailSplitSwizzle.deal, "m")):
+        with pytest.raises(AttributeError):
+            setattr(x, name, 2)
+
+
 def test_the_blocks_of_a_convolution_are_places_by_channels():
     """Conv2dIdentityBlockSwizzle of the headers: batches, blocks along the height and the width, of channels."""
     for case in rows("tla/swizzles.json", "conv2d"):
@@ -222,6 +234,43 @@ def test_pieces_cover_each_element_once(turned):
         assert all((x == 1).all() for x in seen)
 
 
+def pieces_of(problems, tile, cores, arguments):
+    """Of the last problem, for each core: where its pieces begin, and how large they are."""
+    made = grouped(problems, tile, cores=cores, swizzle=GemmGroupedAswtTailSplitSwizzle[arguments])
+    return {core: [(b.start[:2], b.extents[:2]) for g, b in own if g == len(problems) - 1] for core, own in enumerate(made)}
+
+
+def test_a_tail_is_cut_where_half_of_the_cores_have_nothing_to_do():
+    """NeedTailSplit of the headers counts the cores up to the last one that has a block, also those that had the problem before."""
+    for before, cut in ((10, True), (11, False), (12, False)):
+        found = pieces_of([(64 * before, 128, 4), (64, 256, 4)], (64, 128, 4), 24, (3, False, False))
+        whole = {before: [((0, 0), (64, 128))], before + 1: [((0, 128), (64, 128))]}
+        busy = {core: own for core, own in found.items() if own}
+        assert (busy != whole) == cut
+        assert len(busy) == (8 if cut else 2)  # of the 7 pieces that there are cores for, 4 of 16 rows
+
+
+@pytest.mark.parametrize(("high", "wide"), [(5, 5), (5, 2), (2, 5), (1, 3)])
+def test_a_block_is_cut_as_evenly_as_there_are_cores(high, wide):
+    """Into 16 rows and columns at least; one less of the more, or of the rows, until there is a core for each piece."""
+    for cores in range(2, 27):
+        h, w = min(high, cores), min(wide, cores)
+        steps = [*((n, w) for n in range(h, w, -1)), *((h, n) for n in range(w, h, -1))]
+        steps += [pair for n in range(min(h, w), 0, -1) for pair in ((n, n), (n - 1, n))]
+        h, w = next(pair for pair in steps if math.prod(pair) <= cores)
+        found = pieces_of([(16 * high, 16 * wide, 4)], (80, 80, 4), cores, (3, False, True))
+        rows_, columns = range(0, 16 * high, -(-16 * high // h)), range(0, 16 * wide, -(-wide // w) * 16)
+        assert sorted(b[0] for own in found.values() for b in own) == [*itertools.product(rows_, columns)], cores
+
+
+def test_a_piece_that_would_be_empty_is_none():
+    """512 rows in three pieces of 128 and more: two of 256, and nothing left for the third."""
+    found = pieces_of([(812, 16, 4)], (512, 512, 4), 8, (3, True, False))
+    assert [found[core] for core in range(3)] == [[((0, 0), (256, 16))], [((256, 0), (256, 16))], []]
+    found = pieces_of([(16, 812, 4)], (512, 512, 4), 8, (3, False, False))
+    assert [found[core] for core in range(3)] == [[((0, 0), (16, 256))], [((0, 256), (16, 256))], []]
+
+
 @pytest.mark.parametrize(
     ("make", "error", "text"),
     [
@@ -231,6 +280,8 @@ def test_pieces_cover_each_element_once(turned):
         (lambda: GemmIdentityBlockSwizzle[1, 2], RangeError, "direction 0 or 1"),
         (lambda: GemmIdentityBlockSwizzle[0], RangeError, "an offset of 1 or more"),
         (lambda: GemmIdentityBlockSwizzle[1, 0, 0], LeafTypeError, "an offset, and a direction"),
+        (lambda: GemmIdentityBlockSwizzle[()], LeafTypeError, "an offset, and a direction"),
+        (lambda: GemmGroupedAswtTailSplitSwizzle[()], LeafTypeError, "TransA and TransB"),
         (lambda: ColumnBlockSwizzle[1], LeafTypeError, "it has one order"),
         (lambda: GemmIdentityBlockSwizzle((4, 4, 4), (2, 2, 2), splitkFactor=2), LeafTypeError, "write SplitkGemmIdentityBlockSwizzle"),
         (lambda: SplitkGemmIdentityBlockSwizzle((4, 4, 4), (2, 2, 2), splitkFactor=0), RangeError, "1 or more"),

@@ -327,6 +327,23 @@ def test_a_coordinate_of_a_mode_has_its_profile(coord):
             t[coord, 0]
 
 
+def test_an_element_is_static_where_all_that_makes_it_is():
+    """A start of 0 that is dynamic makes a dynamic offset, as any other does; numpy's integers are ints."""
+    for start, kinds in ((None, (tla.Int, int, int)), ((0,), (int, int, int)), ((tla._0,), (tla.Int, int, int))):
+        t = MakeTensor(None, parse("(_8):(_1)"), start)
+        assert tuple(type(t[i]) for i in (tla._3, 3, np.int64(3))) == kinds
+
+
+def test_a_layout_of_a_layout_is_read_and_written():
+    """Two layouts that are no one, and no swizzle: the offset of each element is what the outer one makes of the inner one's."""
+    layout = tla.ComposedLayout(tla.Layout((8, 5), (1, 10)), tla.Int[3](), tla.Layout((6, 4), (1, 6)))
+    truth = np.array([[(3 + i + 6 * j) % 8 + (3 + i + 6 * j) // 8 * 10 for j in range(4)] for i in range(6)])
+    t = MakeTensor(np.arange(60), layout)
+    assert np.array_equal(np.asarray(t), truth)
+    tla.copy(-truth, t)
+    assert np.array_equal(t.data[truth], -truth)
+
+
 @pytest.mark.parametrize("name", REFUSED)
 def test_refused_with_a_reason(name):
     f, text = REFUSED[name]

@@ -259,6 +259,38 @@ def test_lexicographic_orders_of_sizes_that_are_not_known():
         assert f(a, b) is (answers.pop() if len(answers) == 1 else None), (f.__name__, a, b)
 
 
+def test_steps_back_past_the_first_element_do_not_wrap():
+    """A composition with steps below 0: its elements are those of the whole where there is one, and refused elsewhere, on both sides."""
+    t, seen = MakeTensor(np.arange(100, 108)), 0
+    for shape in itertools.product(range(1, 4), repeat=2):
+        for stride in itertools.product(range(-4, 5), repeat=2):
+            b = tla.Layout(shape, stride)
+            try:
+                view = tla.composition(t, b)
+            except TlaError:
+                continue
+            inside = [0 <= b(c) < 8 for c in np.ndindex(shape)]
+            seen += not all(inside)
+            assert (view.origin_shape is None or view.origin_shape != view.shape) == (not all(inside))
+            for c, valid in zip(np.ndindex(shape), inside):
+                if valid:
+                    assert view[c] == 100 + b(c)
+                else:
+                    with pytest.raises(tla.RangeError):
+                        view[c]
+    assert seen > 100
+
+
+def test_steps_across_the_rows_of_a_tail_are_guarded():
+    """Every third element of a tile that reaches past the end: no layout of coordinates has these places."""
+    t = MakeTensor(np.arange(28), parse("(_4,_7):(_1,_4)"))
+    view = tla.composition(tla.coalesce(tla.zipped_divide(t, (tla._4, tla._4))[_, (0, 1)]), parse("_5:_3"))
+    assert view.origin_shape is None
+    assert [view[i] for i in range(4)] == [16, 19, 22, 25]
+    with pytest.raises(tla.RangeError, match=r"is \(0,7\) in the whole, of which \(_4,_7\) are valid"):
+        view[4]
+
+
 def test_domain_offset():
     t = MakeTensor(np.arange(48), parse("((2,4),6):((1,12),2)"))
     for start in itertools.product(range(8), range(6)):
@@ -326,8 +358,10 @@ def test_nested_coordinates_count_from_the_start_of_a_tile():
         assert tile[(i, 0), j] == whole[4 + i, 2 + j]
 
 
-@pytest.mark.parametrize("c", [(-1, 0), (-1, 1), (0, -1), (0, 4), (1, 0)])
+@pytest.mark.parametrize("c", [(-1, 0), (-1, 1), (0, -1), (0, 4), (1, 0), (0,), (0, 0, 0), (), ((0, 0), 0), (_, 0), (0, _)])
 def test_nested_coordinates_of_tiles_are_in_their_modes(c):
     t = MakeTensor(np.arange(64), parse("((2,4),8):((1,2),8)"))
-    with pytest.raises(TlaError, match="of a mode of"):
+    with pytest.raises(TlaError, match=r"of a mode of \(1,4\)\n +expected  a coordinate in it, nested alike"):
         tla.local_tile(t, (2, 2), (c, 0))
+    for place in range(4):
+        assert np.array_equal(tla.local_tile(t, (2, 2), ((0, place), 1)), tla.local_tile(t, (2, 2), (place, 1)))

@@ -11,6 +11,7 @@ from transfer_oracle import MEANING, executed, offset_of
 
 from tla import (
     GetTile,
+    Layout,
     LeafTypeError,
     MakeLayout,
     MakeLayoutFilter,
@@ -324,10 +325,43 @@ def test_an_instruction_that_is_left_out_or_moved_is_seen():
     for k, i in enumerate(made):
         wrong = [dataclasses.replace(i, src=i.src + 1), dataclasses.replace(i, src=i.src - 1), dataclasses.replace(i, dst=i.dst + 16 * 16)]
         for bad in ([], *([x] for x in wrong)):
-            with pytest.raises(Unproven, match=rf"element \({k},0\) of the tile is not moved to its place"):
+            expected = rf"element \({k},0\) of the tile is not moved to its place\n +expected  src\[{65536 * k}\] in dst\[{16 * k}\]"
+            with pytest.raises(Unproven, match=expected):
                 proof.require_lawful([*made[:k], *bad, *made[k + 1 :]], ("GM", "L1"), a, b, ascend.AtlasA2)
     with pytest.raises(Unproven, match=r"it writes dst\[256\] too, which is no part of the tile"):
         proof.require_lawful([*made, dataclasses.replace(made[0], dst=256)], ("GM", "L1"), a, b, ascend.AtlasA2)
+
+
+@pytest.mark.parametrize(("shape", "stride", "why"), [
+    ((1, 2, 4, 4, 16), (512, 256, 64, 16, 1), None),
+    ((1, 2, 4, 4, 16), (9999, 320, 80, 16, 1), None),  # gaps between lines, blocks and images
+    ((1, 2, 4, 4, 8), (512, 256, 64, 16, 1), "blocks of _16"),
+    ((1, 2, 4, 4, 16), (512, 256, 128, 32, 1), "blocks of _16"),
+    ((1, 2, 4, 4, 16), (512, 256, 64, 16, 2), "blocks of _16"),
+    ((2, 4, 4, 16), (256, 64, 16, 1), "the five modes of NC1HWC0"),
+    ((1, 1, 2, 4, 4, 16), (512, 512, 256, 64, 16, 1), "the five modes of NC1HWC0"),
+    ((1, 2, (2, 2), 4, 16), (512, 256, (64, 128), 16, 1), "the five modes of NC1HWC0"),
+])  # fmt: skip
+def test_an_image_has_five_modes_and_blocks_of_channels_side_by_side(shape, stride, why):
+    src, dst = gm(Layout(shape, stride)), gm(MakeLayoutFmap[half](1, 2, 4, 4), "L1")
+    if why is None:
+        require_copied(src, dst, transfer(src, dst, element=half), {})
+        return
+    with pytest.raises(LeafTypeError, match=f"NC1HWC0 to NC1HWC0: it.* {why}"):
+        transfer(src, dst, element=half, tag=ascend.NC1HWC0)
+
+
+def test_a_zero_of_the_border_is_told_where_it_is_missing():
+    src, conv = gm(MakeLayoutFmap[half](1, 1, 4, 4), "L1"), Conv2d((1, 1), padding=(1, 0, 0, 0))
+    dst = gm(tagged(half, "zZ", 16, 16), "L0A")
+    (i,) = transfer(src, dst, element=half, conv=conv)
+    a, b = side_of(src, half), side_of(dst, half)
+    wanted = conv.wanted(a, b)
+    assert proof.require_lawful([i], ("L1", "L0A"), a, b, ascend.AtlasA2, wanted) == 0
+    with pytest.raises(Unproven, match=r"element \(0,0\) .*\n +expected  a zero of the border in dst\[0\]"):
+        proof.require_lawful(
+            [dataclasses.replace(i, parameters={**i.parameters, "padLeft": 0})], ("L1", "L0A"), a, b, ascend.AtlasA2, wanted
+        )
 
 
 @pytest.mark.parametrize(("tag", "ld", "step"), [("RowMajor", 40, 16), ("RowMajor", 48, 16), ("RowMajor", 41, 16), ("ColumnMajor", 24, 1)])

@@ -1,6 +1,7 @@
 """Transfers of Ascend: the instructions of real copies, what they move by a reading of AscendC's of its own, and what is refused."""
 
 import itertools
+import math
 import os
 import random
 import re
@@ -258,6 +259,23 @@ def test_a_field_that_overflows_names_the_largest_tile_that_is_legal(src, dst, a
         transfer(*(GetTile(t, (0,) * len(more), more) for t in (src, dst)), arch, element=half)
 
 
+@pytest.mark.parametrize("step", [2**16 - 1, 2**16, 2**32 - 16, 2**32, 2**32 + 16, 3 * 2**32 + 48])
+def test_the_step_behind_the_only_row_is_cut_off(step):
+    """It does not matter, and a field of 32 bits holds no more."""
+    l0c, out = at("L0C", ascend.L0C(1, 32).layout), at("GM", MakeLayout[half, ascend.RowMajor](1, 32, ld=step))
+    for arch in ("AtlasA2", "Ascend950"):
+        (i,) = transfer(l0c, out, arch, element=half)
+        assert i.parameters["dstStride"] == step % 2**32
+    image = GetTile(at("GM", MakeLayoutFmap[half](1, 2, 9, step % 2**20 + 16)), (0, 0, 0, 0, 0), (1, 1, 1, 16, 16))
+    (i,) = transfer(image, at("L1", MakeLayoutFmap[half](1, 1, 1, 16)), element=half)
+    assert i.parameters["srcStride"] == step % 2**16
+    unified = at("UB", MakeLayout[half, ascend.RowMajor](1, 32))
+    (i,) = transfer(unified, out, element=half)
+    assert i.parameters["dstStride"] == 2 * (step - 32) % 2**32
+    (i,) = transfer(out, unified, element=half)
+    assert i.parameters["srcStride"] == 2 * (step - 32) % 2**32
+
+
 def test_nd2nz_has_16384_rows_at_most():
     src, dst = at("GM", MakeLayout[half, ascend.RowMajor](16384, 16)), at("L1", MakeLayout[half, zN](16384, 16))
     (i,) = transfer(src, dst)
@@ -393,6 +411,58 @@ def test_what_does_not_fit_is_refused():
         )
 
 
+@pytest.mark.parametrize(("place", "element", "tag", "sizes", "most"), [
+    ("L1", half, zN, (32, 32), 2**18), ("L0A", ascend.int8, zZ, (32, 32), 2**16), ("UB", ascend.float, ascend.RowMajor, (4, 8), 49152),
+])  # fmt: skip
+def test_a_tile_ends_inside_of_its_buffer(place, element, tag, sizes, most):
+    """An offset counts, and no padding does that lies behind the tile's own."""
+    layout = MakeLayout[element, tag](*sizes)
+    begin = "L1" if place == "L0A" else "GM"
+    src = at(begin, MakeLayout[element, zN if begin == "L1" else tag](*sizes))
+    last = most - math.prod(sizes)
+    (*_, i) = transfer(src, MakeTensor(None, layout, position=place, offset=last), element=element)
+    assert i.dst >= last
+    for more in (1, 8, most):
+        dst = MakeTensor(None, layout, position=place, offset=last + more)
+        with pytest.raises(
+            RangeError, match=f"a tile that ends {more} elements behind the end of {place}\n.*\n.*an offset that is {more} el"
+        ):
+            transfer(src, dst, element=element)
+
+
+def test_a_tile_that_fills_its_buffer_may_begin_inside_of_a_block():
+    whole = at("L1", MakeLayout[half, zN](512, 512))
+    tile, dst = GetTile(whole, (504, 496), (8, 16)), at("L0A", MakeLayout[half, zZ](8, 16))
+    require_copied(tile, dst, transfer(tile, dst))
+    with pytest.raises(RangeError, match="262400 elements of 16 bits in L1"):
+        transfer(at("L1", MakeLayout[half, zN](16, 16400)), at("L0A", MakeLayout[half, zZ](16, 16)))
+
+
+def test_what_is_padded_and_what_is_empty():
+    src, dst = (at(place, MakeLayout[half, zN](32, 32)) for place in ("GM", "L1"))
+    assert transfer(src, dst, pad=True) == transfer(src, dst)  # rows of UB are, and nothing else
+    for tile in (GetTile(dst, (32, 0), (16, 16)), GetTile(dst, (0, 48), (16, 16))):
+        assert transfer(src, tile) == ()
+
+
+@pytest.mark.parametrize(("places", "tags", "sizes", "steps"), [
+    (("GM", "UB"), (ascend.RowMajor, ascend.RowMajor), ((5000, 8), (6000, 16)), (4095, 8)),
+    (("UB", "GM"), (ascend.RowMajor, ascend.RowMajor), ((6000, 16), (5000, 8)), (4095, 8)),
+])  # fmt: skip
+def test_the_tile_that_is_advised_is_of_what_moves(places, tags, sizes, steps):
+    src, dst = (at(place, MakeLayout[half, tag](*n, ld=16)) for place, tag, n in zip(places, tags, sizes))
+    with pytest.raises(RangeError, match=rf"blockCount = 5000\n.*\n.*move \({steps[0]},{steps[1]}\) elements at a time"):
+        transfer(src, dst, element=half)
+
+
+def test_the_step_of_the_only_row_is_no_gap_below_0():
+    """The stride of an extent 1 may be anything."""
+    row, tile = Layout((1, 32), (5, 1)), MakeLayout[half, ascend.RowMajor](1, 32)
+    for src, dst in ((at("GM", row), at("UB", tile)), (at("UB", tile), at("GM", row)), (at("GM", tile), at("UB", row))):
+        (i,) = transfer(src, dst, element=half)
+        assert (i.parameters["srcStride"], i.parameters["dstStride"]) == (0, 0)
+
+
 def test_bytes_behind_the_tile_are_told():
     """Squares that a transpose moves whole: of 37 rows of bytes it writes 64, of which the tile has 48. Units of 32 bytes of a vector."""
     sides = [at("L1", MakeLayout[ascend.int8, nZ](37, 140)), at("L0A", MakeLayout[ascend.int8, zN](37, 140))]
@@ -407,7 +477,7 @@ def test_bytes_behind_the_tile_are_told():
 
 @pytest.mark.parametrize(("arch", "end", "bits", "form"), [
     ("AtlasA2", "L1", 16, ""), ("Ascend950", "L1", 16, ""), ("AtlasA2", "Bias", 32, "64"), ("Ascend950", "Bias", 32, ""),
-    ("AtlasA2", "FixBuf", 64, "128"), ("Ascend950", "FixBuf", 64, "64"),
+    ("AtlasA2", "FixBuf", 64, "128"), ("Ascend950", "FixBuf", 64, "64"), ("AtlasA2", "L1", 32, ""), ("Ascend950", "Bias", 16, ""),
 ])  # fmt: skip
 def test_bursts_of_vectors_have_the_unit_of_their_buffer(arch, end, bits, form):
     """32 bytes, which is not told; 64 of the biases and 128 of the scales of Fixpipe on AtlasA2, 32 and 64 on Ascend950."""
@@ -416,7 +486,7 @@ def test_bursts_of_vectors_have_the_unit_of_their_buffer(arch, end, bits, form):
         begin = "GM" if end == "L1" else "L1"
         (i,) = transfer(at(begin, MakeLayout(n)), at(end, MakeLayout(n)), arch, element=bits)
         length = -(-n // unit)
-        assert (i.form, i.parameters["blockLen"]) == (form, length + length % 2 * (form == "" and end == "Bias"))
+        assert (i.form, i.parameters["blockLen"]) == (form, length + length % 2 * (form == "" and end == "Bias" and bits == 32))
 
 
 @pytest.mark.parametrize("sizes", [(17, 32), (16, 33), (32, 16)])

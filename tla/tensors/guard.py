@@ -45,7 +45,8 @@ class Guard(NamedTuple):
 
     def admits(self, coord: CoordLike) -> Any:
         """Whether the element at a coordinate is valid: True, False, None where that is not known; of arrays, an array."""
-        return elem_less(self.at(coord), self.valid)
+        at = self.at(coord)
+        return elem_less((*(Int[-1]() for _c in at), *at), (*at, *self.valid))  # 0 or more, and below what is valid
 
     def at(self, coord: CoordLike) -> Any:
         """The coordinate in the whole."""

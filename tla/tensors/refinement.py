@@ -116,7 +116,7 @@ def _within(n: int, functions: tuple[Digits, ...], starts: tuple[int, ...]) -> I
     Only those of the largest place have to go, and those that do not divide it: the others go on with the rest.
     """
     tops = [f[-1][0] for f in functions]
-    goes = [top > 1 and (top == max(tops) or max(tops) % top != 0) for top in tops]
+    goes = [top == max(tops) or max(tops) % top != 0 for top in tops]
     steps = (range(-s % top or top, n, top) for s, top, out in zip(starts, tops, goes) if out)
     cuts = (at for at, _same in itertools.groupby(heapq.merge((0,), *steps, (n,))))
     for lo, hi in itertools.pairwise(cuts):

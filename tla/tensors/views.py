@@ -397,7 +397,7 @@ def _index(where: str, c: Any, mode: Layout) -> Any:
     """A coordinate of a mode's tiles as one index: (1,0) of (2,2) tiles is 1."""
     if not isinstance(c, tuple):
         return c
-    inside = congruent(c, mode.shape) is True and not any(isinstance(x, Underscore) for x in leaves(c))
+    inside = not any(isinstance(x, Underscore) for x in leaves(c)) and congruent(c, mode.shape) is True
     if not inside or any(at_most(leaf(x), -1) or at_most(n, x) for x, n in zip(leaves(c), leaves(mode.shape))):
         what = f"{where}: {shown(c)} of a mode of {shown(mode.shape)}"
         raise RangeError(what, "a coordinate in it, nested alike", "give one integer for the mode, first one fastest")

@@ -35,9 +35,6 @@ class TailInPieces:
         busy = (s.first + count - 1) % s.cores + 1
         tail = min(busy, count)
         high, wide = self._cut(s, 1 + (s.cores - busy) // tail) if 2 * busy <= s.cores else (1, 1)
-        if high * wide == 1:
-            yield from in_turn(s, core)
-            return
         yield from (b for i, b in enumerate(in_turn(s, core)) if (core - s.first) % s.cores + i * s.cores < count - tail)
         i = (core - (busy - tail)) // (high * wide)
         if 0 <= i < tail:

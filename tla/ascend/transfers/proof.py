@@ -29,7 +29,7 @@ def require_lawful(made: Instructions, ends: tuple[str, str], src: Side, dst: Si
     wanted    where each element of dst comes from, in numpy, and -1 for a zero; by default where src has it
     Returns   how many bytes behind the tile are written, where the last units of a core's buffer reach past it
     """
-    sizes = src.valid if wanted is None and ends in BY_SOURCE else dst.valid
+    sizes = src.valid if ends in BY_SOURCE else dst.valid
     wanted = src.offsets(sizes) if wanted is None else wanted
     to, begin = _executed_all(made)
     reason = _difference(to, begin, sizes, wanted, dst, _padded(ends[1], dst, sizes, arch))
@@ -62,16 +62,24 @@ def aligned_to(place: str, side: Side, arch: Architecture) -> int:
 def require_place(place: str, side: Side, arch: Architecture) -> None:
     """Require that a tile lies in its buffer, from a whole unit on."""
     bits, unit = bits_in(place, side), aligned_to(place, side, arch)
-    if place in arch.sizes and int(cosize(side.layout)) * bits > arch.sizes[place] * 8:
-        what = f"{cosize(side.layout)} elements of {bits} bits in {place}"
-        most = arch.sizes[place] * 8 // bits
-        fix = f"take a tile of at most {most} elements, padding included{_fitting(side, most)}"
-        raise RangeError(what, f"at most {arch.sizes[place]} bytes on {arch}", fix)
+    if place in arch.sizes:
+        _require_inside(place, side, arch.sizes[place] * 8 // bits, f"at most {arch.sizes[place]} bytes on {arch}")
     if side.at % unit:
         what = f"a tile at element {side.at} of {place}, byte {side.at * bits // 8}"
         near = " or ".join(f"({','.join(map(str, start))})" for start in _aligned_starts(side, unit))
         fix = f"begin the tile at {near}" if near else "begin the tile at a whole block of its layout"
         raise RangeError(what, f"a multiple of {arch.alignment[place]} bytes", fix)
+
+
+def _require_inside(place: str, side: Side, most: int, expected: str) -> None:
+    """Require that a layout takes at most so many elements, and that its tile ends before as many."""
+    if int(cosize(side.layout)) > most:
+        fix = f"take a tile of at most {most} elements, padding included{_fitting(side, most)}"
+        raise RangeError(f"{cosize(side.layout)} elements of {bits_in(place, side)} bits in {place}", expected, fix)
+    over = side.base + int(side.layout(tuple(s + n - 1 for s, n in zip(side.start, side.room)))) + 1 - most
+    if over > 0:
+        fix = f"give the tensor an offset that is {over} elements less, or begin its tile earlier"
+        raise RangeError(f"a tile that ends {over} elements behind the end of {place}", expected, fix)
 
 
 def _fitting(side: Side, most: int) -> str:

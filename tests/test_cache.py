@@ -1,0 +1,109 @@
+"""Results that are remembered: of which arguments, how many, and when not."""
+
+import pytest
+
+from tla import Int, cache_clear
+from tla.core import cache
+from tla.core.cache import forgetting, memo, not_remembered, plain_memo, register_memo
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    """A memo of a function, and what it was called with."""
+    seen = []
+
+    @memo
+    def f(*arguments, **named):
+        seen.append((arguments, named))
+        return len(seen)
+
+    return f, seen
+
+
+def test_integers_by_kind_and_value_tuples_by_what_they_hold_all_else_by_identity(calls):
+    f, _seen = calls
+    one, other = [4], [4]
+    arguments = [4, Int[4](), (4,), (Int[4](),), ((4,), 4), (4, (4,)), True, one, other, None]
+    first = [f(x) for x in arguments]
+    assert first == [*range(1, len(arguments) + 1)]
+    assert [f(x) for x in [4, Int[4](), (4,), (Int[4](),), ((4,), 4), (4, (4,)), True, one, other, None]] == first
+    assert f(4, 4) not in first
+    cache_clear()
+    assert f(4) not in first
+
+
+def test_named_arguments_are_not_remembered(calls):
+    f, seen = calls
+    assert f(4, x=1) != f(4, x=1)
+    assert len(seen) == 2
+
+
+def test_as_many_as_the_limit_are_kept_and_then_it_begins_anew(calls, monkeypatch):
+    f, seen = calls
+    assert cache.LIMIT == 4096
+    monkeypatch.setattr(cache, "LIMIT", 3)
+    for n in (0, 1, 2, 0, 1, 2):
+        f(n)
+    assert len(seen) == 3
+    f(3)  # which forgets these
+    f(3)
+    assert len(seen) == 4
+    f(0)
+    assert len(seen) == 5
+
+
+def test_nothing_is_remembered_in_a_block_and_again_behind_it(calls):
+    f, seen = calls
+    with forgetting():
+        with forgetting():
+            assert f(4) != f(4)
+        assert f(4) != f(4)
+    assert f(4) == f(4)
+    assert len(seen) == 5
+    one, other = forgetting(), forgetting()  # blocks of generators end in any order
+    one.__enter__()
+    other.__enter__()
+    one.__exit__(None, None, None)
+    assert f(5) != f(5)
+    other.__exit__(None, None, None)
+    assert f(5) == f(5)
+    with pytest.raises(KeyError), forgetting():
+        raise KeyError
+    assert f(6) == f(6)
+
+
+def test_kinds_that_are_not_remembered(calls, monkeypatch):
+    f, _seen = calls
+    monkeypatch.setattr(cache, "_PASSING", set())
+
+    class Buffer:
+        pass
+
+    not_remembered(Buffer)
+    x = Buffer()
+    assert f(x) != f(x)
+    assert f(4, x) != f(4, x)
+    assert f((x,)) == f((x,))  # of arguments, not of what they hold
+
+
+def test_deep_arguments_pass(calls):
+    f, _seen = calls
+    deep = 4
+    for _level in range(64):  # as deep as any layout is
+        deep = (deep,)
+    assert f(deep) == f(deep)
+    for _level in range(100_000):
+        deep = (deep,)
+    assert f(deep) != f(deep)
+
+
+def test_memories_of_one_kind_are_cleared():
+    seen = []
+    f, results = plain_memo(lambda n: seen.append(n) or n), {1: 2}
+    register_memo(results)
+    assert f(3) == f(3) == 3
+    assert seen == [3]
+    cache_clear()
+    assert not results
+    assert f(3) == 3
+    assert seen == [3, 3]
