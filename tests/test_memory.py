@@ -465,6 +465,11 @@ ADD = ("add", "%x = f32[] parameter(0)", "%y = f32[] parameter(1)", "%t = (f32[]
             [f"%a = {A} parameter(0)", f"%b = {A} call(%a), to_apply=%f", f"ROOT %r = {A} negate(%a)"],
             [("f", f"%x = {A} parameter(0)", f"ROOT %y = {A} negate(%x)", f"%v = {A} negate(%x)", f"%w = {A} negate(%x)")],
             {"y": "t2-4", "v": "t3-3", "w": "t4-4"}, id="a result that nobody reads"),
+        pytest.param(  # one after the other without a step between: one buffer, held for as long as both
+            [f"%a = {A} parameter(0)", "%k = pred[]{:T(512)} parameter(1)", f"%c = {A} conditional(%k, %a, %a), branch_computations={{%f, %g}}",
+             f"ROOT %r = {A} negate(%c)"],
+            [("f", f"%x = {A} parameter(0)", f"ROOT %y = {A} negate(%x)"), ("g", f"ROOT %w = {A} iota(), iota_dimension=0")],
+            {"k": "a0-6", "y": "t3-6"}, id="branches side by side"),
         pytest.param(  # what both branches write is in one buffer; what they read is held until the end of both
             [f"%a = {A} parameter(0)", "%k = pred[]{:T(512)} parameter(1)", f"%n = {A} negate(%a)",
              f"%c = {A} conditional(%k, %a, %n), branch_computations={{%f, %g}}", f"%e = {A} negate(%a)", f"ROOT %r = {A} negate(%c)"],

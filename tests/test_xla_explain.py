@@ -241,6 +241,8 @@ def test_the_edges_of_a_strip():
         (lambda: xla.linear_index_with_tile((1, 1), (3, 5), (2, "*")), RangeError, r"ends with \*"),
         (lambda: xla.linear_index_with_tile((1, 1), 3, (2, 2)), tla.LeafTypeError, "dims of type int"),
         (lambda: xla.linear_index_with_tile((1, 1), (3, 5), 2), tla.LeafTypeError, "tile of type int"),
+        (lambda: xla.explain("f32[0,5]"), RangeError, "expected  none: dimension 0 is empty"),
+        (lambda: xla.explain("f32[5,0]{1,0:T(8,128)}"), RangeError, "expected  none: dimension 1 is empty"),
         (lambda: xla.explain("f32[3,5]", "ab"), tla.LeafTypeError, "an index of type str"),
         (lambda: xla.explain("f32[3,5]", (1, 1.5)), tla.LeafTypeError, "1.5 in an index of"),
         (lambda: xla.explain("f32[3,5]", (1, 1, 1)), RankError, "2 integers"),
@@ -262,6 +264,7 @@ def test_indices_at_the_edge_are_taken():
         for index in itertools.product(range(3), range(5)):
             assert xla.linear_index_with_tile(index, (3, 5), tile) == xla.linear_index(text, index)
     assert str(xla.explain("f32[2,3,4,5,6]")).splitlines()[1] == "index              (i0,i1,i2,i3,i4) in (2,3,4,5,6)"
+    assert str(xla.explain("f32[1,5]").offset) == "x+5*y"
     assert str(xla.explain("f32[4,6]", ("a", 2)).offset) == "6*a+2"
 
 
@@ -496,6 +499,8 @@ def test_no_text_of_a_proto_takes_long():
         ("element_type: F32 dimensions: 9 layout { minor_to_major: 0 split_configs { split_indices: 4 } }", "f32[9]{0:SC(0:4)}"),
         ("element_type: F32 dimensions: [7, 8] layout { minor_to_major: [1, 0] tiles { dimensions: [-1, 2] } }", "f32[7,8]{1,0:T(*,2)}"),
         ("element_type: F32 layout { tail_padding_alignment_in_elements: 0 }", "f32[]"),
+        ("element_type: F32 dimensions: 3 layout { minor_to_major: 0 tiles { dimensions: 2 } tail_padding_alignment_in_elements: 8 element_size_in_bits: 32 "
+            "memory_space: 3 dynamic_shape_metadata_prefix_bytes: 5 }", "f32[3]{0:T(2)L(8)E(32)S(3)M(5)}"),
         ("element_type: OPAQUE", "opaque[]"),
         ("element_type: TUPLE", "()"),
         ({"element_type": "BUFFER", "tuple_shapes": {"element_type": "F32", "dimensions": 3}}, "b(f32[3])"),
