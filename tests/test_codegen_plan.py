@@ -17,12 +17,14 @@ from test_messages import message
 from test_symbolic_forms import CASES, built
 
 import tla
-from tla import Int, Layout, MakeTensor, Swizzle, SymInt, assuming, dim, dims, index, parse, xla
+from tla import Int, Layout, MakeTensor, RangeError, Swizzle, SymInt, assuming, dim, dims, index, parse, xla
 from tla.codegen import TARGETS, emit, plan
 from tla.codegen.expressions.graph import operations
+from tla.codegen.expressions.integer_types import Integer, require_fits
 from tla.codegen.expressions.plan import facts_among
 from tla.codegen.expressions.shifts import RULES, UNSIGNED, with_bits
-from tla.codegen.expressions.value_ranges import value_ranges
+from tla.codegen.expressions.signature import symbols_of
+from tla.codegen.expressions.value_ranges import ValueRange, value_ranges
 from tla.symbolic.evaluate import value as poly_value
 from tla.symbolic.proofs import greatest, least
 
@@ -214,6 +216,54 @@ def test_the_ends_of_what_is_held():
     assert known >= 0.95 * tried > 500, (known, tried)
 
 
+def range_of(x):
+    """The range that the plan of an expression has for it."""
+    (found,) = (h for h in value_ranges(plan(x).results) if h.poly == x.poly)
+    return found.low, found.high
+
+
+def test_the_ends_are_those_that_are_reached():
+    """Of one operation on two indices exactly; of ^ those of as many bits; None of what has no end."""
+    x, y, z, m = index("x", 40, at_least=-40), index("y", 17), index("z", 6, at_least=3), dim("m")
+    for e, meaning in (
+        (x + y, lambda x, y, z: x + y),
+        (x - y, lambda x, y, z: x - y),
+        (-x - z, lambda x, y, z: -x - z),
+        (x * y, lambda x, y, z: x * y),
+        (y * y * z, lambda x, y, z: y * y * z),
+        (x // 8, lambda x, y, z: x >> 3),
+        (y & 24, lambda x, y, z: y & 24),
+        (x % 16, lambda x, y, z: x % 16),
+        (x // 7, lambda x, y, z: x // 7),
+        (x // z, lambda x, y, z: x // z),
+        (tla.min(x, y), lambda x, y, z: min(x, y)),
+        (tla.max(x, z), lambda x, y, z: max(x, z)),
+    ):
+        values = [meaning(*at) for at in itertools.product(range(-40, 40), range(17), range(3, 6))]
+        assert range_of(e) == (min(values), max(values)), e
+    for e, ends in (
+        (x ^ y, (-64, 63)),
+        (y ^ z, (0, 31)),
+        (x ^ 5, (-64, 63)),
+        (index("v", 64, at_least=-64) ^ y, (-64, 63)),
+        (index("v", 65) ^ y, (0, 127)),
+        (m ^ y, (0, None)),
+        (m ^ x, (None, None)),
+        (m + x, (-39, None)),
+        (y - m, (None, 15)),
+        (m * y, (0, None)),
+        (m // 8, (0, None)),
+        (m % 8, (0, 7)),
+    ):
+        assert range_of(e) == ends, e
+
+
+def test_coordinates_without_names_are_i_to_n_and_past_six_of_them_numbered():
+    for rank, names in ((1, "i"), (2, "ij"), (6, "ijklmn"), (7, [f"c{k}" for k in range(7)])):
+        assert [p.name for p in plan(Layout((Int[2](),) * rank, (Int[1](),) * rank)).parameters] == [*names]
+    assert [p.name for p in plan(parse("_4:_1")).parameters] == ["i"]
+
+
 def times(stride, n):
     return tuple(times(d, n) for d in stride) if isinstance(stride, tuple) else stride * Int[n]()
 
@@ -336,6 +386,48 @@ def test_guards_of_dynamic_layouts_and_asserts(tmp_path):
         source.write_text(f"{checked}int main(void) {{ return f(1, 2, {sizes[0]}, {sizes[1]}) == {sizes[1]} + 2 ? 0 : 3; }}\n")
         subprocess.run(["gcc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-o", program, source], check=True)
         assert (subprocess.run([program], check=False, stderr=subprocess.DEVNULL).returncode == 0) is (n == 0)
+
+
+FITTED = [
+    *("i", "-i", "i*N + j", "j - i*N", "i*N - j", "2*i + 3*j - 9", "i*(N - M) + j", "i*j - M", "i*(M - 2)", "i*(2 - M) - j", "M*N - i"),
+    *(
+        "(i*N + j)//3",
+        "(2*i - 3*j)//4*5",
+        "(i*N + j)//M",
+        "i//N*7",
+        "min(i, j)*3 + i",
+        "max(i, 5) - j",
+        "(i ^ 3)*2",
+        "(i + j)//(M + 1) + i",
+    ),
+]
+#: Those whose ends are no polynomials of sizes: what is required is about the value itself.
+NAMED = {"min(i, j)*3 + i", "max(i, 5) - j", "(i ^ 3)*2"}
+
+
+@pytest.mark.parametrize("integer", [Integer(5, True), Integer(4, False)], ids=str)
+def test_what_is_required_of_sizes_is_that_all_fits(integer):
+    """By brute force, in small integers: where the conditions are met all values fit, and they are met wherever these do."""
+    m, n = dims("M N")
+    names = {"M": m, "N": n, "i": index("i", m), "j": index("j", n)}
+    coordinates = [names[x].poly.atoms[0] for x in "ij"]
+    named = set()
+    for text in FITTED:
+        p = parse(f"0 + {text}", symbols=names).poly
+        with assuming() as conditions:
+            try:
+                require_fits(ValueRange(p, least(p), greatest(p)), integer, coordinates, asked=True)
+                never = False
+            except RangeError:
+                never = True
+        named |= {text} if {"i", "j"} & {str(x) for c in conditions for x in symbols_of(c)} else set()
+        for M, N in itertools.product(range(1, 8), repeat=2):
+            at = [{"M": M, "N": N, "i": i, "j": j} for i in range(M) for j in range(N)]
+            values = [poly_value(p, x) for x in at]
+            fits = integer.low <= min(values) and max(values) <= integer.high
+            met = not never and all(c.at(x) for c in conditions for x in (at if text in named else at[:1]))
+            assert met is fits, (text, M, N)
+    assert named == NAMED
 
 
 def test_facts_about_sizes_that_are_no_parameters_are_not_required():
@@ -488,6 +580,209 @@ GOLDEN = {
 def test_the_text(target, golden):
     texts = (f"== {name}\n{emit(what(), target, **how)}" for name, (what, how) in GOLDEN.items())
     golden(f"codegen/{target}.txt", "\n".join(texts))
+
+
+C_CHECKS, PYTHON_CHECKS = {"c", "cpp", "cuda", "hip"}, {"python", "numpy", "mlir"}
+
+
+def test_what_the_targets_can_write():
+    for name, target in TARGETS.items():
+        assert target.name == name
+        assert target.widths == ((32,) if name == "pallas" else (32, 64))
+        assert target.bits is (name not in ("affine", "latex"))
+        kinds = 3 if name in C_CHECKS | PYTHON_CHECKS else 1 if name in ("affine", "latex") else 2
+        assert target.checks == ("", "function", "assert")[:kinds]
+
+
+@pytest.mark.parametrize("target", sorted(TARGETS))
+def test_requirements_are_written_where_they_are_asked_for(target):
+    """As a function, and by "assert" a call of it; what requires nothing of sizes has neither."""
+    tiled, still = parse("((_16,M//16),_8):((_8,_128),_1)", symbols=[dim("M", multiple_of=16, at_most=4096)]), parse("(_4,_8):(_8,_1)")
+    for check in TARGETS[target].checks:
+        names = {"": 0, "function": 1, "assert": 2}[check]
+        text = emit((tiled(index("i", tiled.shape[0][1] * 16), 0), tiled.shape[0][1]), target, "i", check=check)
+        assert text.count("offset_requires") == names, text
+        assert ("assert" in re.sub("assert.h", "", text)) is (check == "assert"), text
+        assert "requires" not in emit(still, target, check=check)
+        assert "assert(" not in emit(still, target, check=check)
+
+
+def test_a_check_needs_the_operations_of_its_conditions():
+    """A language without <= writes what rests on sizes, and no check of these."""
+    python = TARGETS["python"]
+    tla.codegen.register(python._replace(name="half", syntax={op: x for op, x in python.syntax.items() if op != "<="}))
+    try:
+        assert emit(dim("N") * 4, "half") == emit(dim("N") * 4, "python")
+        for check in ("function", "assert"):
+            with pytest.raises(tla.LeafTypeError, match="the operation <= in half"):
+                emit(dim("N") * 4, "half", check=check)
+        with pytest.raises(tla.LeafTypeError, match="the operation <= in half"):
+            emit(dim("N") <= 4, "half")
+    finally:
+        del TARGETS["half"]
+
+
+# ------------------------------------------------------------------------------------------ what MLIR and LaTeX say
+
+ARITH = {
+    "addi": lambda a, b: a + b,
+    "subi": lambda a, b: a - b,
+    "muli": lambda a, b: a * b,
+    "divui": lambda a, b: a // b,
+    "remui": lambda a, b: a % b,
+    "floordivsi": lambda a, b: a // b,
+    "remsi": lambda a, b: abs(a) % b * (1 if a >= 0 else -1),
+    "shrsi": lambda a, b: a >> b,
+    "shrui": lambda a, b: a >> b,
+    "andi": lambda a, b: a & b,
+    "xori": lambda a, b: a ^ b,
+    "minsi": min,
+    "minui": min,
+    "maxsi": max,
+    "maxui": max,
+    "cmpi eq,": lambda a, b: a == b,
+    **dict.fromkeys(("cmpi sle,", "cmpi ule,"), lambda a, b: a <= b),
+    **dict.fromkeys(("cmpi slt,", "cmpi ult,"), lambda a, b: a < b),
+}
+
+
+def in_bits(n, op, kind):
+    """An integer as an operation of MLIR takes it: those with u in their names without a sign."""
+    bits = int(kind[1:])
+    signed = op.endswith("si") or op in ("cmpi sle,", "cmpi slt,")
+    return (
+        n % (1 << bits)
+        if op.endswith("ui") or op in ("cmpi ule,", "cmpi ult,")
+        else (n + (1 << bits - 1)) % (1 << bits) - (1 << bits - 1)
+        if signed
+        else n
+    )
+
+
+def interpreted(text, name, given):
+    """The results of a function of MLIR, by what its operations mean: affine maps, arith without overflow, calls and assertions."""
+    head, _, body = text.partition(f"func.func @{name}(")[2].partition("{\n")
+    values = dict(zip(re.findall(r"(%\w+):", head.partition(")")[0]), given))
+    kinds = dict(re.findall(r"(%\w+): (i(?:32|64)\b)", head.partition(")")[0]))
+    assert [*values] == [*kinds]
+    for line in body.partition("}")[0].strip().split("\n"):
+        line = line.strip()
+        to, _, made = line.rpartition(" = ")
+        if line.startswith("return "):
+            found = re.findall(r"%[\w.-]+", line)
+            assert (
+                [kinds[x] for x in found]
+                == re.findall(r"\bi\d+", line.partition(" : ")[2])
+                == re.findall(r"\bi\d+", head.partition("->")[2])
+            )
+            return tuple(values[x] for x in found)
+        if line.startswith("cf.assert"):
+            assert values[line.split()[1].rstrip(",")], line
+        elif found := re.fullmatch(r"arith.constant (\S+)(?: : (\w+))?", made):
+            values[to], kinds[to] = found[1] == "true" if found[2] is None else int(found[1]), found[2] or "i1"
+        elif found := re.fullmatch(r"arith.(index_cast|extsi|extui) (\S+) : (\w+) to (\w+)", made):
+            assert kinds[found[2]] == found[3] != found[4]
+            values[to], kinds[to] = values[found[2]], found[4]
+        elif found := re.fullmatch(r"affine.apply affine_map<\((.*?)\)(?:\[(.*?)\])? -> \((.*)\)>\((.*?)\)(?:\[(.*?)\])?", made):
+            names, at = ([x for k in ks for x in (found[k] or "").split(", ") if x] for ks in ((1, 2), (4, 5)))
+            expression = re.sub(r"\bmod\b", "%", found[3].replace("floordiv", "//"))
+            values[to], kinds[to] = value(expression, dict(zip(names, (values[x] for x in at)))), "index"
+            assert {kinds[x] for x in at} <= {"index"}
+        elif found := re.fullmatch(r"func.call @(\w+)\((.*)\) : \((.*)\) -> i1", made):
+            at = found[2].split(", ")
+            assert [kinds[x] for x in at] == found[3].split(", ") == ["i64"] * len(at)
+            values[to], kinds[to] = interpreted(text, found[1], [values[x] for x in at])[0], "i1"
+        else:
+            op, a, b, kind = re.fullmatch(r"arith.([a-z]+(?: [a-z]+,)?) (\S+), (\S+) : (\w+)", made).groups()
+            assert kinds[a] == kinds[b] == kind, line
+            values[to], kinds[to] = ARITH[op](*(in_bits(values[x], op, kind) for x in (a, b))), "i1" if "cmpi" in op else kind
+    raise AssertionError(text)
+
+
+U, V, W = index("u", below=40, at_least=-40), index("v", below=40, at_least=-40), dim("w", at_most=9)
+SAID = [
+    (U * 3 + V, lambda u, v, w: u * 3 + v),
+    (-U - V * 2, lambda u, v, w: -u - 2 * v),
+    ((U + 50) // 8 * 8 + (V + 64) % 16, lambda u, v, w: (u + 50) // 8 * 8 + (v + 64) % 16),
+    (U // 8 + V % 8, lambda u, v, w: u // 8 + v % 8),
+    (U // 7 + V % 5, lambda u, v, w: u // 7 + v % 5),
+    (U // -7 + V % -5, lambda u, v, w: u // -7 + v % -5),
+    (U // -W, lambda u, v, w: u // -w),
+    (U % (-W) * 3, lambda u, v, w: u % -w * 3),
+    ((U + 40) // W, lambda u, v, w: (u + 40) // w),
+    ((U + 40) % W, lambda u, v, w: (u + 40) % w),
+    (U * V, lambda u, v, w: u * v),
+    (U * W + V, lambda u, v, w: u * w + v),
+    (U & 24, lambda u, v, w: u & 24),
+    (U & 7, lambda u, v, w: u & 7),
+    (U - U % 8, lambda u, v, w: u - u % 8),
+    ((U ^ 5) ^ V, lambda u, v, w: u ^ 5 ^ v),
+    (tla.min(U, V) + tla.max(U, W), lambda u, v, w: min(u, v) + max(u, w)),
+    (tla.min(U, -W), lambda u, v, w: min(u, -w)),
+    (tla.max(tla.min(U, V), W - V), lambda u, v, w: max(min(u, v), w - v)),
+    (U < V, lambda u, v, w: u < v),
+    (U <= W, lambda u, v, w: u <= w),
+    (U.equals(V), lambda u, v, w: u == v),
+    ((U + W).is_multiple_of(3), lambda u, v, w: (u + w) % 3 == 0),
+]
+PLACES = [(u, v, w) for u, v in itertools.product((-40, -17, -8, -1, 0, 1, 5, 8, 39), (-40, -7, 0, 3, 16)) for w in (1, 4, 9)]
+
+
+@pytest.mark.parametrize(("what", "meant"), SAID, ids=lambda x: "" if callable(x) and not hasattr(x, "holds") else str(x))
+def test_what_mlir_says(what, meant):
+    """By an interpreter of the text, by affine maps and by arith; and emitted Python."""
+    text, python = (emit(what, target, name="f") for target in ("mlir", "python"))
+    try:
+        assert ("affine.apply" in text) is bool(emit(what, "affine"))
+    except tla.LeafTypeError:
+        assert "affine" not in text
+    f = executed.function(python, "f")
+    names = [p.name for p in plan(what).parameters]
+    for at in PLACES:
+        given = [dict(zip("uvw", at))[n] for n in names]
+        assert interpreted(text, "f", given) == (meant(*at),) == (f(*given),), (text, at)
+
+
+@pytest.mark.parametrize("integer", ["int32", "int64", "uint32", "uint64", None])
+def test_what_mlir_says_of_several_and_of_other_integers(integer):
+    x = index("x", 80)
+    text = emit((x // 8 + W, x % 7, x ^ W, tla.min(x, W), x < W), "mlir", "x", name="f", integer=integer, check="assert")
+    for u, w in itertools.product((0, 1, 7, 8, 40, 79), (1, 4, 9)):
+        assert interpreted(text, "f", (u, w)) == (u // 8 + w, u % 7, u ^ w, min(u, w), u < w), text
+    for w, met in ((0, False), (1, True), (9, True), (10, False)):
+        assert interpreted(text, "f_requires", (w,)) == (met,)
+    with pytest.raises(AssertionError):
+        interpreted(text, "f", (1, 10))
+    assert re.findall(r"arith.(ext\w+)", text) == {"int64": [], "uint64": [], "uint32": ["extui"]}.get(integer, ["extsi"])
+    assert ("affine.apply" in emit(x * 3 + 1, "mlir", integer=integer)) is ("u" not in (integer or ""))  # its index has a sign
+
+
+@pytest.mark.parametrize("bits", [32, 64])
+def test_integers_without_a_sign_in_mlir_go_on_past_the_last_one_that_has_one(bits):
+    x = index("x", 1 << bits) if bits == 32 else dim("x", at_least=0)
+    text = emit((tla.min(x, 7), tla.max(x, 7), x // 8, x < 7, x <= 7, x // 7), "mlir", name="f", integer=f"uint{bits}")
+    for n in (0, 7, 8, (1 << bits - 1) - 1, 1 << bits - 1, (1 << bits) - 1):
+        assert interpreted(text, "f", (n,)) == (min(n, 7), max(n, 7), n // 8, n < 7, n <= 7, n // 7)
+
+
+def test_requirements_in_mlir_are_of_integers_with_a_sign():
+    text = emit(dim("N"), "mlir", name="f", check="function")
+    assert [interpreted(text, "f_requires", (n,)) for n in (-1, 0, 1, 2**62)] == [(False,), (False,), (True,), (True,)]
+
+
+def test_the_latex_of_functions():
+    i, j, n = index("i", 64), index("j", 64), dim("n_k")
+    for what, coords, lines in (
+        (i * n + j, "i,j", [r"\mathrm{offset}(i, j) &= i \, n_{k} + j"]),
+        (i // 8 * 8 + j % 4, "i", [r"\mathrm{offset}(i) &= \left(j \bmod 4\right) + 8 \, \left\lfloor \frac{i}{8} \right\rfloor"]),
+        ((i < n, j <= n), None, [r"\mathrm{offset} &= (i < n_{k}, j \le n_{k})"]),
+        (i.equals(j), None, [r"\mathrm{offset} &= i = j"]),
+        (tla.min(i, j) ^ n, None, [r"\mathrm{offset} &= n_{k} \oplus \min(i, j)"]),
+    ):
+        body = emit(what, "latex", coords).partition("\\begin{aligned}\n")[2].partition("\n\\end")[0]
+        assert body.split(" \\\\\n") == lines
+    shared = emit(((i ^ n) * 3, (i ^ n) + 1), "latex").partition("\\begin{aligned}\n")[2]
+    assert shared.startswith(r"\mathrm{t0} &= i \oplus n_{k} \\"), shared
 
 
 def test_checks_are_about_sizes_alone():

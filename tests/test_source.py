@@ -479,6 +479,26 @@ def test_a_tag_is_written_where_it_says_all():
             assert re.fullmatch(r"tla::MakeLayout<[\w:]+, Catlass::layout::nZ>\(uint32_t\(64\), uint32_t\(64\)\)", text), name
 
 
+@pytest.mark.parametrize("tag", ["zN", "nZ", "zZ", "RowMajor", "ColumnMajor"])
+def test_a_corner_of_a_larger_matrix_is_written_by_that(tag):
+    """What is written, made here: the matrix of the tag, and of it the tile at its beginning."""
+    for sizes, ld in (((100, 60), 128), ((100, 60), 176), ((32, 48), 64), ((M, 60), 64 * M)):
+        layout = MakeLayout[half, getattr(ascend, tag)](*sizes, ld=ld)
+        text = source(layout, "tla_cpp", dtype=half)
+        written = [parse(x, symbols=[M]) for x in re.findall(r"u?int(?:32|64)_t\(([^()]*)\)", text)]
+        if tag in ("RowMajor", "ColumnMajor"):
+            assert text.startswith(f"tla::MakeLayoutFromTag(Catlass::layout::{tag}(")
+            assert written == [*sizes, ld]
+        else:
+            assert text.startswith(f"tla::GetTileLayout(tla::MakeLayout<half, Catlass::layout::{tag}>(")
+            rows, columns, *tile = written
+            assert tile == [*sizes, 0, 0]
+            made = tla.GetTileLayout(MakeLayout[half, getattr(ascend, tag)](rows, columns), sizes, (0, 0))
+            assert (str(made), made.origin_shape) == (str(layout), layout.origin_shape)
+    for sizes in ((Int[100](), 60), (100, Int[60]())):  # the integers of such a layout of CATLASS are dynamic
+        assert "FromTag" not in source(MakeLayout[half, ascend.RowMajor](*sizes, ld=128), "tla_cpp", dtype=half)
+
+
 def test_text_of_catlass_dsl_is_the_layout_with_its_tag():
     """Executed by stand-ins for the functions of the DSL, which keep what they are given."""
     tla_ = types.SimpleNamespace(
@@ -655,6 +675,66 @@ def test_golden(golden, system):
 @functools.cache
 def truth(name):
     return json.loads((Path(__file__).parent / "data" / name).read_text())
+
+
+CUTE = [
+    (
+        "(_4,_8):(_1@0,_2@1)",
+        "cute::Layout<cute::Shape<cute::_4, cute::_8>, cute::Stride<cute::E<0>, cute::ScaledBasis<cute::_2, 1>>>{}",
+        "cute.make_layout((4, 8), stride=(cute.E(0), 2 * cute.E(1)))",
+    ),
+    (
+        "(4,_8):(3@0,_1@1)",
+        "cute::make_layout(cute::make_shape(4, cute::_8{}), cute::make_stride(3 * cute::E<0>{}, cute::E<1>{}))",
+        "cute.make_layout((cutlass.Int32(4), 8), stride=(cutlass.Int32(3) * cute.E(0), cute.E(1)))",
+    ),
+    (
+        "((_4,3),_12):((_1@0@1,_-2@1),M@0)",
+        "cute::make_layout(cute::make_shape(cute::make_shape(cute::_4{}, 3), cute::Int<12>{}), "
+        "cute::make_stride(cute::Stride<cute::E<1, 0>, cute::ScaledBasis<cute::Int<-2>, 1>>{}, M * cute::E<0>{}))",
+        "cute.make_layout(((4, cutlass.Int32(3)), 12), stride=((cute.E([1, 0]), -2 * cute.E(1)), M * cute.E(0)))",
+    ),
+    (
+        "Sw<2,4,3> o _0 o (8,_4):(_4,_1)",
+        "cute::make_composed_layout(cute::Swizzle<2, 4, 3>{}, cute::_0{}, "
+        "cute::make_layout(cute::make_shape(8, cute::_4{}), cute::Stride<cute::_4, cute::_1>{}))",
+        "cute.make_composed_layout(cute.make_swizzle(2, 4, 3), 0, cute.make_layout((cutlass.Int32(8), 4), stride=(4, 1)))",
+    ),
+    (
+        "Sw<2,0,3> o 5 o Sw<1,0,2> o _0 o (_8,_4):(_4,_1)",
+        "cute::make_composed_layout(cute::Swizzle<2, 0, 3>{}, 5, cute::ComposedLayout<cute::Swizzle<1, 0, 2>, cute::_0, "
+        "cute::Layout<cute::Shape<cute::_8, cute::_4>, cute::Stride<cute::_4, cute::_1>>>{})",
+        None,
+    ),
+    ("_11:_10", "cute::Layout<cute::Int<11>, cute::_10>{}", "cute.make_layout(11, stride=10)"),
+    ("_4:_-1", "cute::Layout<cute::_4, cute::Int<-1>>{}", "cute.make_layout(4, stride=-1)"),
+    ("():()", "cute::Layout<cute::Shape<>, cute::Stride<>>{}", "cute.make_layout((), stride=())"),
+    ("(_4):(_1)", "cute::Layout<cute::Shape<cute::_4>, cute::Stride<cute::_1>>{}", "cute.make_layout((4,), stride=(1,))"),
+]
+
+
+@pytest.mark.parametrize(("text", "cpp", "dsl"), CUTE, ids=[row[0] for row in CUTE])
+def test_how_layouts_are_written_for_cute(text, cpp, dsl):
+    """What is static is a type, and what is made of types alone; the rest is made of values."""
+    layout = parse(text, symbols=[M])
+    assert source(layout, "cute_cpp") == cpp
+    if dsl is None:
+        with pytest.raises(LeafTypeError, match="one map after a plain layout"):
+            source(layout, "cute_dsl")
+    else:
+        assert source(layout, "cute_dsl") == dsl
+
+
+def test_strides_are_of_32_bits_while_all_that_they_reach_is():
+    """An integer goes past the last extent of the layout after it: 1023 is (3,7,31) in (4,8,_), and reaches 31 + 31 * d."""
+    d, inner = (2**31 - 1 - 31) // 31, parse("_1024:_1")
+    for stride, wide in ((d, False), (d + 1, True), (-d, False), (-d - 1, True)):
+        outer = parse(f"(_4,_8,_2):(_1,_4,_{stride})")
+        text = source(tla.ComposedLayout(outer, _0, inner), "cute_cpp")
+        assert ("LL" in text, f"cute::C<{stride}LL>" in text) == (wide, wide), text
+    for offset, wide in ((2**31 - 1 - 1023, False), (2**31 - 1023, True)):
+        text = source(tla.ComposedLayout(parse("_4:_1"), Int[offset](), inner), "cute_cpp")
+        assert ("LL" in text, f"cute::C<{offset}LL>" in text) == (wide, wide), text
 
 
 def test_extents_are_of_32_bits_while_their_product_is():

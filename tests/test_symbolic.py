@@ -7,6 +7,7 @@ import itertools
 import operator
 import pickle
 import random
+import re
 import sys
 import threading
 
@@ -36,7 +37,8 @@ from tla import (
 )
 from tla.core import ints
 from tla.core.questions import at_most, divides
-from tla.symbolic import latex
+from tla.symbolic import latex, poly
+from tla.symbolic.poly import Poly
 
 from night import amount
 
@@ -75,6 +77,22 @@ def test_unary_operators_and_powers():
     assert str(divmod(_4, M)[1]) == "4%M"
     assert (M**0, M**1) == (1, M)
     assert sum([M, N, M]) == 2 * M + N
+
+
+def test_powers_of_0_to_64_and_absolute_values():
+    for n in (0, 1, 2, 5, Int[0](), Int[1](), Int[3]()):
+        found = (M - N) ** n
+        assert tla.is_static(found) is (type(n) is Int and n == 0)
+        assert [at(found, {"M": m, "N": 4}) for m in range(1, 9)] == [(m - 4) ** int(n) for m in range(1, 9)]
+    assert (M**64).at(M=2) == 2**64
+    for n in (65, -1):
+        with pytest.raises(RangeError, match="an exponent from 0 to 64"):
+            M**n
+    for x, form in ((M, "M"), (i, "i"), (-M, "M"), (-i, "i"), (i - M, "M-i"), (M - N, "max(N-M,M-N)"), (3 - M, "max(3-M,M-3)")):
+        assert str(abs(x)) == form
+    for d in (-7, -2, -1, 1, 3, 8):
+        assert at(divmod(17 * M, d), {"M": 5}) == divmod(85, d)
+        assert at(divmod(d, M), {"M": 5}) == divmod(d, 5)
 
 
 def test_static_rules():
@@ -248,6 +266,70 @@ def test_the_fixes_work():
     with pytest.raises(Unproven) as caught:
         M // dim("S", at_least=0)
     assert 'declare dim("S", at_least=1)' in caught.value.reason.fix
+
+
+UNSETTLED = [
+    ({}, lambda n: n.is_multiple_of(16), 'dim("n", multiple_of=16)'),
+    ({}, lambda n: (3 * n).is_multiple_of(24), 'dim("n", multiple_of=8)'),
+    ({}, lambda n: (6 * n).is_multiple_of(4), 'dim("n", multiple_of=2)'),
+    ({}, lambda n: n.is_multiple_of(-4), 'dim("n", multiple_of=4)'),
+    ({"multiple_of": 16}, lambda n: n.is_multiple_of(48), 'dim("n", multiple_of=48)'),
+    ({"multiple_of": 16}, lambda n: (3 * n).is_multiple_of(64), 'dim("n", multiple_of=64)'),
+    ({"multiple_of": 16}, lambda n: (n // 16).is_multiple_of(8), 'dim("n", multiple_of=128)'),
+    ({"multiple_of": 4}, lambda n: (n // 4 * 6).is_multiple_of(9), 'dim("n", multiple_of=12)'),
+    ({"at_least": 0}, lambda n: n >= 1, 'dim("n", at_least=1)'),
+    ({"at_least": 0}, lambda n: n > 3, 'dim("n", at_least=4)'),
+    ({}, lambda n: 3 * n >= 10, 'dim("n", at_least=4)'),
+    ({"multiple_of": 16}, lambda n: n // 16 >= 3, 'dim("n", at_least=48)'),
+    ({}, lambda n: n <= 17, 'dim("n", at_most=17)'),
+    ({}, lambda n: n < 17, 'dim("n", at_most=16)'),
+    ({}, lambda n: 5 * n < 12, 'dim("n", at_most=2)'),
+    ({"multiple_of": 16}, lambda n: 3 * n < 1000, 'dim("n", at_most=333)'),
+    ({}, lambda n: 2 * n <= 2, 'dim("n", at_most=1)'),
+]
+
+
+@pytest.mark.parametrize(("facts", "ask", "declared"), UNSETTLED)
+def test_the_declaration_that_an_error_names_is_the_weakest_that_settles_it(facts, ask, declared):
+    """It settles the condition; the next weaker one, or of a multiple each part of it, does not."""
+    condition = ask(dim("n", **facts))
+    assert condition.holds is None
+    assert condition.settled_by() == f"declare {declared}"
+    assert ask(eval(declared, {"dim": dim})).holds is True
+    fact, number = re.fullmatch(r'dim\("n", (\w+)=(\d+)\)', declared).groups()
+    weaker = {
+        "at_least": [int(number) - 1],
+        "at_most": [int(number) + 1],
+        "multiple_of": [n for n in range(1, int(number)) if int(number) % n == 0],
+    }
+    assert [ask(dim("n", **{fact: n})).holds for n in weaker[fact]] == [None] * len(weaker[fact])
+
+
+def test_what_no_declaration_of_one_size_settles_is_said_of_all():
+    """Indices below 0 are no sizes; of an index it is what it is below, where that is the condition."""
+    s, empty, e = index("s", 8, at_least=-8), dim("Z", at_least=0), index("e", dim("Z", at_least=0) + 1)
+    for condition, said in (
+        (s >= 0, 'dim("s", at_least=0)'),
+        (s >= -3, "facts of s that imply it"),
+        (s <= -3, "facts of s that imply it"),
+        (empty <= 1, 'dim("Z", at_most=1)'),
+        (empty <= 0, "facts of Z that imply it"),
+        (M < N, 'index("M", below=N)'),
+        (M < N * N - 1, 'index("M", below=N*N-1)'),
+        (M <= N, "facts of M, N that imply it"),
+        (2 * M < N, "facts of M, N that imply it"),
+        (K < N, "facts of K, N that imply it"),
+        (K // 16 < N, "facts of K, N that imply it"),
+        (M * N < 5, "facts of M, N that imply it"),
+        (M + N < 5, "facts of M, N that imply it"),
+        (M.equals(N), "facts of M, N that imply it"),
+        (M.is_multiple_of(N), "facts of M, N that imply it"),
+        ((M * N).is_multiple_of(4), "facts of M, N that imply it"),
+        ((M + 1).is_multiple_of(4), "facts of M that imply it"),
+        (e < M, 'index("e", below=M)'),
+    ):
+        assert condition.holds is None, condition
+        assert condition.settled_by() == f"declare {said}", condition
 
 
 def test_a_size_that_may_be_zero_is_declared():
@@ -613,6 +695,50 @@ def test_sizes_are_limited():
     assert pickle.loads(pickle.dumps(x)) == x
 
 
+def test_up_to_the_limits_all_is_computed():
+    """1,000 terms, 10,000 products of terms, 10,000 nodes, divisions 60 deep."""
+    sizes = dims(" ".join(f"N{k}" for k in range(1001)))
+    most = sum(sizes[:1000])
+    with pytest.raises(RangeError, match="an expression of 1001 nodes"):
+        most + sizes[1000]
+    x = sum(M**a * N**b for a in range(10) for b in range(10))
+    assert (x * x).at(M=1, N=1) == 10_000
+    with pytest.raises(RangeError, match="an expression of 10100 nodes"):
+        x * (x + K)
+    long = Poly({tuple([n.poly.atoms[0]] * 9): 1 for n in sizes[:998]} | {(sizes[999].poly.atoms[0],) * 17: 1})  # 9,998 nodes
+    assert poly.atom("//", long, poly.number(7)).size == 10_000
+    with pytest.raises(RangeError, match="an expression of 10001 nodes"):
+        poly.atom("//", long + poly.number(1), poly.number(7))
+    deep = M.poly
+    for level in range(1, 61):
+        deep = poly.one_of(poly.atom("//", deep, poly.number(7)))
+        assert deep.level == level
+    with pytest.raises(RangeError, match="divisions 61 deep"):
+        poly.atom("//", deep, poly.number(7))
+
+
+def test_exact_quotients_of_polynomials():
+    """p * d // d is p, by one term and by sums; of p * d + 1 there is none; nor one of more terms than p has and one."""
+    factors = [x.poly for x in (M, 3 * M, -2 * N, M - 1, M + N, 2 * M - 3 * N + 1, M * N + 4, M * M - N, K // 32 + M)]
+    for p, d in itertools.product(factors, factors):
+        assert poly.exact(p * d, d) == p
+        assert poly.exact(p * d + poly.number(1), d) is None
+        assert poly.exact(p, d * p) is None
+    for power, terms in ((2, 2), (3, 3), (4, None)):
+        found = poly.exact((M**power - 1).poly, (M - 1).poly)
+        assert (found and len(found.terms)) == terms
+
+
+def test_explain_goes_back_100_operations():
+    """First of all is (M*N)//N: two operations, and one for each that is added."""
+    for more, known in ((98, True), (99, False)):
+        x = M * N // N
+        assert tla.explain(x)
+        for k in range(more):
+            x = x + (k + 2)
+        assert bool(tla.explain(x)) is known
+
+
 def test_printing_a_long_sum_takes_no_time_to_speak_of():
     x = sum(dim(f"N{k}") * (k % 7) // 3 for k in range(60))
     assert len(str(x)) > 300
@@ -706,6 +832,30 @@ def test_what_may_be_negative_is_not_cancelled():
 def test_a_multiple_of_nothing_is_refused(declare, unit):
     with pytest.raises(RangeError, match="multiple_of"):
         declare("i", multiple_of=unit)
+
+
+def test_declarations_are_read_as_what_they_declare():
+    """Of each lower and upper end, with a unit and without: the text makes the same size, and is dim() of what that takes."""
+    for unit, low, high in itertools.product((1, 4), (-8, 0, 1, 4, 5, M, M + 1), (None, 8, 9, M + 40)):
+        if low == -8:
+            size = index("W", 40 if high is None else high + 1, at_least=low, multiple_of=unit)
+        elif isinstance(low, SymInt) and isinstance(high, int):
+            continue
+        else:
+            size = dim("W", multiple_of=unit, at_least=low, at_most=high)
+        assert eval(repr(size), vars(tla)) == size, (unit, low, high)
+        is_dim = low != -8 if high is None else isinstance(low, int) and low > 0 and isinstance(high, int)
+        assert repr(size).startswith("dim(" if is_dim else "index("), size
+    for size, text in (
+        (dim("W", at_least=4, multiple_of=4), "dim('W', multiple_of=4)"),
+        (dim("W", at_least=5, multiple_of=4), "dim('W', multiple_of=4, at_least=8)"),
+        (dim("W", at_least=2, at_most=9), "dim('W', at_least=2, at_most=9)"),
+        (dim("W", at_most=9, multiple_of=4), "dim('W', multiple_of=4, at_most=8)"),
+        (index("W", 9, multiple_of=4), "index('W', below=9, multiple_of=4)"),
+        (index("W", 9, at_least=-1), "index('W', below=9, at_least=-1)"),
+        (index("W", M + 1, at_least=1), "index('W', below=parse('M+1', symbols=[dim('M')]), at_least=1)"),
+    ):
+        assert repr(size) == text
 
 
 def test_declarations_are_the_shortest():

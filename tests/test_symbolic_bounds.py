@@ -8,6 +8,7 @@ from expressions import value
 
 from tla import E, LeafTypeError, Unproven, dim, dims, gcd, index, lcm, parse, prove
 from tla.core.questions import at_most, divides, equal
+from tla.symbolic.declare import unnamed
 from tla.symbolic.proofs import greatest, least
 from tla.symbolic.symint import poly_of
 
@@ -117,6 +118,7 @@ def test_where_counterexamples_are_looked_for():
         (dim("M"), range(1, 12), {1, 2, 3, 7}),
         (index("i", dim("M")), range(7), {0, 1, 2, 5, 6}),  # the last ones of M = 3 and M = 7
         (dim("K", multiple_of=4, at_most=40), range(4, 44, 4), {4, 8, 12, 36, 40}),
+        (unnamed("x", None), range(-9, 9), {-2, -1, 0, 4}),  # of sympy's, with nothing said of it
     ):
         for k in domain:
             nowhere = (i - k) * (i - k) >= 1

@@ -47,6 +47,52 @@ def test_nodes_are_not_evaluated_wrongly():
     assert str(Xor(x, n) + 1) == "(n^x) + 1" or str(Xor(x, n) + 1) == "(x^n) + 1"
 
 
+@pytest.mark.parametrize(
+    ("node", "text", "latex"),
+    [
+        (FloorDiv(x + 1, n), "(x + 1)//n", r"\left\lfloor \frac{x + 1}{n} \right\rfloor"),
+        (FloorDiv(2 * x, 4 * n), "(2*x)//(4*n)", r"\left\lfloor \frac{2 x}{4 n} \right\rfloor"),
+        (FloorDiv(x**2, n**2), "x**2//(n**2)", r"\left\lfloor \frac{x^{2}}{n^{2}} \right\rfloor"),
+        (Mod(x + 1, n), "(x + 1)%n", r"\left(\left(x + 1\right) \bmod n\right)"),
+        (Mod(x, n + 1), "x%(n + 1)", r"\left(x \bmod \left(n + 1\right)\right)"),
+        (Mod(x**2, n**2), "x**2%(n**2)", r"\left(\left(x^{2}\right) \bmod \left(n^{2}\right)\right)"),
+        (CeilDiv(x + 1, n), "ceil((x + 1)/n)", r"\left\lceil \frac{x + 1}{n} \right\rceil"),
+        (CeilDiv(2 * x, 4 * n), "ceil((2*x)/(4*n))", r"\left\lceil \frac{2 x}{4 n} \right\rceil"),
+        (CeilDiv(x**2, n**2), "ceil(x**2/(n**2))", r"\left\lceil \frac{x^{2}}{n^{2}} \right\rceil"),
+        (Xor(x + 1, n), "(x + 1)^n", r"\left(\left(x + 1\right) \oplus n\right)"),
+        (Xor(2 * x, n + 1), "2*x^(n + 1)", r"\left(2 x \oplus \left(n + 1\right)\right)"),
+    ],
+    ids=lambda e: e if isinstance(e, str) and "\\" not in e else "",
+)
+def test_how_nodes_are_written(node, text, latex):
+    """As in Python, with what stands in them in parentheses where it is no product on the left, and no name on the right."""
+    assert str(node) == text
+    assert sympy.latex(node) == latex
+    assert sympy.latex(node**2) == rf"{{{latex}}}^{{2}}"
+    own = text.startswith("ceil")
+    assert (str(3 * node), str(node + 1)) == (f"3*{text if own else f'({text})'}", f"({text}) + 1" if "^" in text else f"{text} + 1")
+
+
+def test_facts_that_sympy_knows():
+    for facts, low in (({"positive": True}, 1), ({"nonnegative": True}, 0), ({}, None), ({"negative": True}, None)):
+        y = simplify(sympy.Symbol("y", integer=True, **facts))
+        assert [tla.prove(y >= k) for k in (1, 0)] == [bool(low is not None and k <= low) for k in (1, 0)]
+    for e, meaning in (
+        (sympy.Abs(x), abs),
+        (x**3, lambda v: v**3),
+        (sympy.floor((x + 1) / 4), lambda v: (v + 1) // 4),
+        (sympy.floor(x / 4 + n / 6), lambda v: (3 * v + 10) // 12),
+        (sympy.ceiling(x / 4 + sympy.Rational(1, 2)), lambda v: -(-(v + 2) // 4)),
+        (sympy.Max(x, 3, -x), lambda v: max(v, 3, -v)),
+        (sympy.Min(x, 3, x + n), lambda v: min(v, 3, v + 5)),
+    ):
+        for v in range(-9, 10):
+            assert tla.at(simplify(e), {"x": v, "n": 5}) == meaning(v), e
+    for bad in (x**-1, n**-2, n**x, x**n, sympy.floor(sympy.sqrt(n))):
+        with pytest.raises(LeafTypeError):
+            simplify(bad)
+
+
 def test_floor_and_ceiling_on_request():
     assert FloorDiv(x, 4).rewrite(sympy.floor) == sympy.floor(x / 4)
     assert Mod(x, 4).rewrite(sympy.floor) == x - 4 * sympy.floor(x / 4)

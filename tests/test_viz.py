@@ -1,6 +1,9 @@
 """Drawings: golden files of 32 layouts, each number where the definition has it, nothing that overlaps or is cut off."""
 
+import functools
+import importlib
 import itertools
+import operator
 import re
 import traceback
 import types
@@ -47,6 +50,7 @@ from tla.gpu import (
     make_tiled_mma,
     uint32,
 )
+from tla.linear import LinearLayout
 from tla.viz import Scene, draw, draw_threads, html, save, svg, text, tikz
 from tla.viz.colouring import RULES
 from tla.viz.colours import HUES, RAMP, TINTS, colour, ink, ramp, rgb, tint
@@ -737,6 +741,199 @@ def test_a_line_has_one_column_at_least(width, columns):
     assert [line.split() for line in lines if not set(line) & set("│┌└")] == [
         x for k, n in enumerate(columns) for x in ([[]] if k else []) + [[str(c) for c in range(sum(columns[:k]), sum(columns[: k + 1]))]]
     ]
+
+
+@pytest.mark.parametrize(
+    ("width", "columns"),
+    [
+        *((8, [1] * 16), (10, [1] * 16), (11, [2] * 8), (16, [2] * 8), (18, [2] * 8), (19, [4] * 4), (27, [4] * 4), (34, [4] * 4)),
+        *((35, [8, 8]), (50, [8, 8]), (51, [12, 4]), (66, [12, 4]), (67, [16])),
+    ],
+)
+def test_a_grid_that_is_too_wide_is_cut_at_its_highest_border(width, columns):
+    """Of 16 columns in blocks of 4 and of 2, cells of two characters, three where a border follows: as many as a line holds, of these
+    up to the last border of a block of 4, if there is one, else of 2, else all."""
+    lines = text(draw(parse("(1,(2,2,4)):(0,(1,2,4))"), color_by="none"), width=width).splitlines()[1:]
+    assert max(map(len, lines)) <= width
+    assert [len(line.split()) for line in lines if line.strip() and not set(line) & set("│┃┌┏└┗")] == columns
+
+
+def test_what_is_padding_where_that_is_not_known_is_drawn_as_all_else():
+    part = tla.coalesce(MakeLayout((4, 6), (6, 1), origin_shape=(3, 4)))
+    assert part.origin_shape is None
+    (figure,) = draw(part).figures
+    assert figure.notes == ("part of it is padding",)
+    assert [[c.text for c in row] for row in figure.grids[0].cells] == [[str(6 * i + j) for j in range(6)] for i in range(4)]
+    assert not any(c.padding for row in figure.grids[0].cells for c in row)
+
+
+def test_tensors_of_one_mode_and_of_no_buffer():
+    (figure,) = draw(MakeTensor(None, parse("8:2"), offset=5)).figures
+    assert [[c.text for c in row] for row in figure.grids[0].cells] == [[str(5 + 2 * k) for k in range(8)]]
+    for data, bits in ((None, 32), (np.zeros(8, np.int8), 8), (np.zeros(8), 64)):
+        caption = draw(MakeTensor(data, parse("(4,2):(2,1)")), color_by="bank").caption
+        assert caption.startswith(f"colours: banks of 4 bytes, elements of {bits} bits")
+
+
+@pytest.mark.parametrize(("rule", "other"), [("lane", "T(8,4)(4,1)"), ("sublane", "T(8,8)(2,1)"), ("packing", "T(8,4)(4,1)")])
+def test_roles_are_those_of_the_first_array_in_what_is_beside_it(rule, other):
+    shapes = [xla.parse_shape(f"bf16[8,16]{{1,0:{tiles}}}") for tiles in ("T(4,8)(2,1)", other)]
+    first, second = draw(*shapes, color_by=rule).figures
+    assert len({*fills(first).values()}) > 1
+    assert fills(first) == fills(second) != fills(draw(shapes[1], color_by=rule).figures[0])
+
+
+def test_linear_layouts_by_their_bases():
+    """Who holds a cell: the xor of the coordinates of the bases of a thread's bits, and of a register's."""
+    bases = {"register": [(0, 1), (1, 0)], "lane": [(0, 2), (2, 0)], "warp": [(0, 4)]}
+    for outs in ({"a": 4, "b": 8}, {"a": 2, "b": 2, "c": 8}):
+        given = {k: [v if len(outs) == 2 else (v[0] >> 1, v[0] & 1, v[1]) for v in vectors] for k, vectors in bases.items()}
+        (figure,) = draw(LinearLayout(given, outs)).figures
+        assert figure.notes == ("4 registers, 4 lanes, 2 warps",)
+        cells = figure.grids[0].cells
+        assert (len(cells), len(cells[0])) == (4, 8)
+        for thread, value in itertools.product(range(8), range(4)):
+            held = [v for k, v in enumerate(bases["lane"] + bases["warp"]) if thread >> k & 1]
+            held += [v for k, v in enumerate(bases["register"]) if value >> k & 1]
+            i, j = (functools.reduce(operator.xor, (v[axis] for v in held), 0) for axis in (0, 1))
+            assert cells[i][j].text == f"T{thread}\nV{value}"
+
+
+def test_tables_of_tensors_have_rules_between_their_slices(capsys):
+    """As CuTe prints them: a line of - as long as a row between matrices, of = between these again; nothing of no elements."""
+    tla.print_tensor(tla.make_tensor(0, (2, 3, 2)), False)
+    slices = ["    0    2    4\n    1    3    5\n", "    6    8   10\n    7    9   11\n"]
+    assert capsys.readouterr().out == f"{slices[0]}{'-' * 15}\n{slices[1]}"
+    tla.print_tensor(tla.make_tensor(0, (1, 2, 2, 2)), False)
+    rows = [f"{2 * k:5d}{2 * k + 1:5d}\n" for k in range(4)]
+    dashes, double = "-" * 10 + "\n", "=" * 10 + "\n"
+    assert capsys.readouterr().out == rows[0] + dashes + rows[1] + double + rows[2] + dashes + rows[3]
+    tla.print_tensor(tla.make_tensor(7, 3), False)
+    assert capsys.readouterr().out == "    7\n    8\n    9\n"
+    for shape in ((0,), (2, 0), (0, 2), (2, 3, 0), (0, 3, 2), (2, 0, 2), (1, 1, 2, 0)):
+        tla.print_tensor(tla.make_tensor(0, shape), False)
+        assert not capsys.readouterr().out.strip(), shape
+    for given in (tla.make_tensor(0, (1, 1, 1, 1, 1)), tla.make_tensor(0, ())):
+        with pytest.raises(TlaError, match="a tensor of rank 1 to 4"):
+            tla.print_tensor(given)
+
+
+def test_elements_are_printed_by_their_type(capsys):
+    for data, printed in (
+        (np.array([1, -2], np.int16), "    1\n   -2\n"),
+        (np.array([1, 200], np.uint8), "    1\n  200\n"),
+        (np.array([True, False]), "  1\n  0\n"),
+        (np.array([1.5, -2], np.float16), "    1.50\n   -2.00\n"),
+        (np.array([1.5, -2], np.float32), "  1.50e+00\n -2.00e+00\n"),
+        (np.array([1.5, -2]), "  1.500e+00\n -2.000e+00\n"),
+    ):
+        tla.print_tensor(tla.make_tensor(data, 2), False)
+        assert capsys.readouterr().out == printed
+    tensor = tla.make_tensor(np.arange(8, dtype=np.int32), (4, 2))
+    tla.print_tensor(tensor)
+    assert capsys.readouterr().out.splitlines()[0] == f"ptr[32b]({np.asarray(tensor.data).ctypes.data:#x}) o (4,2):(_1,4):"
+
+
+@pytest.mark.parametrize(
+    ("layout", "table"),
+    [
+        (
+            "(2,3):(3,1)",
+            "(2,3):(3,1)\n      0   1   2\n    +---+---+---+\n 0  | 0 | 1 | 2 |\n    +---+---+---+\n 1  | 3 | 4 | 5 |\n    +---+---+---+\n",
+        ),
+        ("(1,2):(0,8)", "(1,2):(0,8)\n      0   1\n    +---+---+\n 0  | 0 | 8 |\n    +---+---+\n"),
+        ("(1,2):(0,9)", "(1,2):(0,9)\n       0    1\n    +----+----+\n 0  |  0 |  9 |\n    +----+----+\n"),
+        ("(1,2):(1@0,1@1)", "(1,2):(1@0,1@1)\n          0       1\n    +-------+-------+\n 0  | (0,0) | (0,1) |\n    +-------+-------+\n"),
+    ],
+)
+def test_tables_of_layouts(layout, table, capsys):
+    """Cells as wide as the cosize: an offset of 9 has a cosize of 10."""
+    tla.print_layout(parse(layout))
+    assert capsys.readouterr().out == table
+
+
+def test_tables_are_limited(monkeypatch):
+    with pytest.raises(TlaError, match="known sizes, 65,536 cells at most"):
+        tla.print_layout(parse("(256,257):(1,256)"))
+    with pytest.raises(TlaError, match="known sizes, 65,536 elements at most"):
+        tla.print_tensor(tla.make_tensor(0, (256, 257)))
+    with pytest.raises(TlaError, match="known sizes"):
+        tla.print_layout(MakeLayout((dim("M"), 4)))
+    with pytest.raises(TlaError, match="known sizes"):
+        tla.print_layout(MakeLayout((4, dim("M"))))
+    for shape in ("8:1", "(2,2,2):(1,2,4)"):
+        with pytest.raises(TlaError, match="a layout of rank 2"):
+            tla.print_layout(parse(shape))
+    module = importlib.import_module("tla.viz.print_layout")
+    monkeypatch.setattr(module, "MOST_CELLS", 6)
+    tla.print_layout(parse("(2,3):(3,1)"))
+    tla.print_tensor(tla.make_tensor(0, (2, 3)))
+    for shape in ((7, 1), (2, 4)):
+        with pytest.raises(TlaError, match="6 cells at most"):
+            tla.print_layout(MakeLayout(shape))
+        with pytest.raises(TlaError, match="6 elements at most"):
+            tla.print_tensor(tla.make_tensor(0, shape))
+
+
+def shown_in(fill, colours):
+    """The number of the colour in which a terminal of 8 or 16 shows a cell."""
+    (found,) = re.findall(r"\x1b\[30;(\d+)m", text(draw(parse("1:0"), color_by=lambda coord, offset: fill), color=colours))
+    return int(found) - 40 if int(found) < 50 else int(found) - 92
+
+
+def test_terminals_of_few_colours_show_each_hue_as_another():
+    hues = [shown_in(n, 16) for n in range(8)]
+    assert len({*hues}) == 8
+    assert [shown_in(n, 16) for n in range(8, 32)] == hues * 3
+    assert not {0, 4, 8} & {*hues}  # black text is not read on these
+
+
+@pytest.mark.parametrize(
+    ("fill", "of_8", "of_16"),
+    [
+        *(
+            ("#ff0000", 1, 1),
+            ("#00ff00", 2, 2),
+            ("#ffff00", 3, 3),
+            ("#ff00ff", 5, 5),
+            ("#00ffff", 6, 6),
+            ("#ff0010", 1, 1),
+            ("#ff1000", 1, 1),
+        ),
+        *(
+            ("#ffaaaa", 1, 9),
+            ("#aaffaa", 2, 10),
+            ("#aaffff", 6, 14),
+            ("#ff8080", 1, 9),
+            ("#ff7f7f", 1, 1),
+        ),  # pale ones are the brighter ones
+        *(("#0000ff", 5, 12), ("#2000ff", 5, 12), ("#0020ff", 6, 12)),  # no dark blue
+        *(("#cccccc", 7, 7), ("#000000", 7, 7), ("#d9ffff", 7, 7), ("#d8ffff", 6, 14)),
+    ],
+)
+def test_terminals_of_few_colours_show_the_nearest_hue(fill, of_8, of_16):
+    assert (shown_in(fill, 8), shown_in(fill, 16)) == (of_8, of_16)
+
+
+def test_threads_that_are_drawn_are_limited(monkeypatch):
+    with pytest.raises(TlaError, match="more than 65536 pairs\n  expected  65536 at most"):
+        draw_threads(parse("(257,256):(0,0)"), (1, 1))
+    monkeypatch.setattr("tla.viz.threads.LIMIT", 8)
+    assert draw_threads(parse("(2,4):(1,2)"), (2, 4)).figures[0].grids[0].cells[1][3].text == "T1\nV3"
+    assert draw_threads(parse("(2,1):(1,0)"), (4, 2)).figures[0].grids[0].cells[3][1] == Cell("")
+    with pytest.raises(TlaError, match="8 elements at most"):
+        draw_threads(parse("(2,4):(1,2)"), (3, 3))
+
+
+def test_colours_of_threads_and_of_values():
+    for rule, k in (("thread", 0), ("value", 1)):
+        drawing = draw_threads(parse("((2,2),3):((1,2),4)"), (4, 3), rule)
+        assert drawing.caption == f"colours: {rule}s"
+        for i, row in enumerate(drawing.figures[0].grids[0].cells):
+            assert [c.fill for c in row] == [tint((i, j)[k]) for j in range(3)]
+            assert [c.text for c in row] == [f"T{i}\nV{j}" for j in range(3)]
+    (cell,) = draw_threads(parse("(2,2):(0,0)"), (1, 1)).figures[0].grids[0].cells[0]
+    assert (cell.text, cell.fill) == ("T0\nV0\n+3", tint(0))
 
 
 def test_a_scene_without_a_caption_ends_with_its_grid():

@@ -26,7 +26,7 @@ from .evaluate import value
 from .forms import best
 from .poly import ONE, Poly, Symbol, number
 from .proofs import greatest, is_positive, least
-from .rules import floor_div
+from .rules import modulo
 
 # ------------------------------------------------------------------------------------------------------ answers
 
@@ -64,7 +64,7 @@ def proved_divides(a: Poly, b: Poly) -> bool | None:
         if is_positive(-a):
             return proved_divides(-a, b)
         return False if not a.terms else None
-    return proved_equal(b - a * floor_div(b, a), number(0))
+    return proved_equal(modulo(b, a), number(0))
 
 
 #: Question -> its three answers, its value on integers, as it is shown, and as Python text.
@@ -127,13 +127,15 @@ class Condition(Value, Displayed):
         one, other = self.a, self.b
         n, c = _alone(other)
         if self.question == "divides" and n and one.const:
-            return f'declare dim("{n.name}", multiple_of={one.const // math.gcd(one.const, c // n.unit or 1)})'
+            return f'declare dim("{n.name}", multiple_of={n.unit * abs(one.const) // math.gcd(one.const, c)})'
         if self.question in ("<", "<="):
             room = other - one - number(self.question == "<")  # it holds where this is 0 or more
             k = room.terms.get((), 0)
             n, c = _alone(room - number(k))
             if n:
-                return f'declare dim("{n.name}", {f"at_least={-(k * n.unit // c)}" if c > 0 else f"at_most={k * n.unit // -c}"})'
+                fact, end, first = ("at_least", -(k * n.unit // c), 0) if c > 0 else ("at_most", k * n.unit // -c, 1)
+                if end >= first:  # as dim takes it
+                    return f'declare dim("{n.name}", {fact}={end})'
         n, c = _alone(one)
         if self.question == "<" and n and c == n.unit == 1:
             return f'declare index("{n.name}", below={_text(other)})'
@@ -203,16 +205,18 @@ def _text(p: Poly) -> str:
     return text.notation(best(p))
 
 
-def _alone(p: Poly) -> tuple[Any, int]:
-    """(n, c) of a polynomial c*n, for a symbol n; (None, 0) of any other."""
-    ((m, c),) = p.terms.items() if len(p.terms) == 1 else (((), 0),)
-    return (m[0], c) if len(m) == 1 and isinstance(m[0], Symbol) else (None, 0)
+def _alone(p: Poly) -> tuple[Any, Any]:
+    """(n, c) of a polynomial c*n, for a symbol n; (None, None) of any other."""
+    match [*p.terms.items()]:
+        case [((Symbol() as n,), c)]:
+            return n, c
+    return None, None
 
 
 # ------------------------------------------------------------------------------------------------ counterexamples
 
-#: So many values are tried for each size, and so many of all sizes together.
-_EACH, _TRIED = 5, 2000
+#: So many values of all sizes together are tried.
+_TRIED = 2000
 
 
 def samples(symbols: list[Symbol]) -> Iterator[dict[str, int]]:
@@ -227,11 +231,9 @@ def _samples(symbols: list[Symbol], values: dict[str, int]) -> Iterator[dict[str
     n, *rest = symbols
     lows = [value(p, values) for p in n.lowers]
     highs = [value(p, values) for p in n.uppers]
-    low, high = max(lows, default=None), min(highs, default=None)
-    if low is None:
-        low = -2 if high is None else high - 7
+    low, high = max(lows, default=-2), min(highs, default=None)  # what has no lower bound has no upper one
     wanted = [low, low + 1, low + 2, low + 6] if high is None else [low, low + 1, low + 2, high, high - 1]
-    for v in dict.fromkeys(wanted[:_EACH]):
+    for v in dict.fromkeys(wanted):
         if low <= v and (high is None or v <= high):
             yield from _samples(rest, {**values, n.name: v * n.unit})
 

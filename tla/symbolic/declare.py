@@ -81,8 +81,8 @@ def _known(what: str, n: IntLike, smallest: int) -> int:
 
 def _declared(name: str, unit: int, low: Poly, high: Poly | None, what: str) -> SymInt:
     require_name(name)
-    lowest = low if unit == 1 else -floor_div(-low, number(unit))
-    highest = high if unit == 1 or high is None else floor_div(high, number(unit))
+    lowest = -floor_div(-low, number(unit))
+    highest = None if high is None else floor_div(high, number(unit))
     if highest is not None and (room := greatest(highest - lowest)) is not None and room < 0:
         given = f"{wrap(low)} <= {name} <= {wrap(high or low)}" + (f", a multiple of {unit}" if unit > 1 else "")
         raise RangeError(f"{what}: no integer has {given}", "facts that do not contradict each other", "lower at_least, or raise at_most")

@@ -62,8 +62,7 @@ class Sums:
     def term(self, t: tuple[Mono, int]) -> Tree:
         if t not in self.terms:
             m, c = t
-            factors = sorted(m, key=lambda a: (-a.level, a.key)) if len(m) > 1 else m
-            self.terms[t] = tree.product(c, map(self.price, factors))
+            self.terms[t] = tree.product(c, map(self.price, sorted(m, key=lambda a: (-a.level, a.key))))
         return self.terms[t]
 
     def with_factor(self, terms: dict[Mono, int], a: Atom | None, g: int) -> Tree:
@@ -90,7 +89,7 @@ class Sums:
                 saved[None, g] = sizes.count(g) - 1
         if max(terms.values()) < 0:
             saved[None, -1] = len(terms)
-        return sorted(saved, key=lambda f: (-saved[f], f[1], f[0].key if f[0] else "")) if len(saved) > 1 else [*saved]
+        return sorted(saved, key=lambda f: (-saved[f], f[1], f[0].key if f[0] else ""))
 
 
 def _on_names(p: Poly) -> dict[Mono, int]:

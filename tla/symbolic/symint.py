@@ -21,7 +21,7 @@ from .facts import declaration, notation, representation, require_one_meaning, s
 from .forms import best
 from .operations import OPERATIONS, UNWRITTEN
 from .poly import Poly, Symbol, number, one_of
-from .proofs import is_positive, least
+from .proofs import least
 from .rules import floor_div
 from .tree import Tree
 
@@ -265,7 +265,7 @@ class SymInt(Value):
     def __abs__(self) -> Any:
         if (low := least(self.poly)) is not None and low >= 0:
             return self
-        return -self if is_positive(-self.poly) else _NODES["max"](self, -self)
+        return _NODES["max"](self, -self)
 
     def __pow__(self, n: object) -> Any:
         n = leaf(n)

@@ -28,7 +28,7 @@ def with_ceil(t: Tree) -> Tree:
     t = t._replace(args=tuple(map(with_ceil, t.args)))
     if t.op == "//" and t.args[0].op == "+" and t.args[1].op == "n":
         *terms, last = t.args[0].args
-        if last.op == "n" and last.args[0] == t.args[1].args[0] - 1:
+        if last.args[0] == t.args[1].args[0] - 1:
             return t._replace(op="ceil", args=(total(terms), t.args[1]))
     return t
 
@@ -49,7 +49,7 @@ def _infix(t: Tree, outside: int, spaces: str) -> str:
         first, *rest = t.args
         text = _infix(first, 2, spaces) + "".join(_signed(a, spaces) for a in rest)
     elif t.op == "^":
-        text = f" {t.op} ".join(_infix(a, binds + 1, spaces) for a in t.args) if spaces else "^".join(_infix(a, 2, spaces) for a in t.args)
+        text = f"{spaces}^{spaces}".join(_infix(a, 2, spaces) for a in t.args)
     else:
         first, *rest = t.args if t.op != "*" else _number_first(t.args)
         # a division inside of a product is set off, so that it reads without the rule that they go from left to right
@@ -96,7 +96,7 @@ def _with_fractions(t: Tree, divides: Callable[[Tree, Tree], bool]) -> Tree:
 def _latex_name(name: str) -> str:
     """A letter, or a word set upright; what follows its one underscore is an index."""
     head, _, index = name.partition("_")
-    if not head or not index or "_" in index:
+    if not index or "_" in index:
         return _word(name.replace("_", r"\_"))
     return f"{_word(head)}_{{{_word(index)}}}"
 

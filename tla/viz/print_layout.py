@@ -102,7 +102,7 @@ def print_tensor(t: Any, print_type: bool = True) -> None:
     if print_type:
         start = f" from {t.coord}" if any(equal(c, 0) is not True for c in t.coord) else ""
         print(f"{_pointer(t)} o {t.layout}{start}:")
-    for row in _rows(t, counts if 0 not in counts else [0]):
+    for row in _rows(t, counts) if 0 not in counts else ():
         print(row)
 
 

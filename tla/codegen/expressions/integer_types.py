@@ -138,7 +138,7 @@ def _end(x: Atom, coordinates: Collection[Symbol], up: bool) -> Poly | None:
     if isinstance(x, Symbol):
         return next(iter(x.uppers if up else x.lowers), None)
     if x.kind == "//" and not _depends(x.args[1], coordinates):
-        corners = _corners(x.args[0], coordinates, up)
-        return floor_div(corners[0], x.args[1]) if len(corners) == 1 and not _depends(corners[0], coordinates) else None
+        corner, *others = _corners(x.args[0], coordinates, up)
+        return None if others or _depends(corner, coordinates) else floor_div(corner, x.args[1])
     end = ends(x)[up]
     return None if end is None else number(end)

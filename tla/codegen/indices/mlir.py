@@ -127,7 +127,7 @@ def _requirements(plan: Plan) -> str:
 def _assert(plan: Plan, body: _Body) -> None:
     """The call of the requirements, whose sizes are of 64 bits."""
     sizes = [f"%{name}" for name in required_names(plan)]
-    if plan.integer.bits < 64:
+    if plan.integer.bits == 32:
         wider = "extsi" if plan.integer.signed else "extui"
         sizes = [body.line(f"arith.{wider} {size} : {body.kind} to i64") for size in sizes]
     met = body.line(f"func.call @{plan.name}_requires({', '.join(sizes)}) : ({', '.join(['i64'] * len(sizes))}) -> i1")
