@@ -1,6 +1,8 @@
 """Options and fixtures of all tests. JAX, where it is installed, runs on eight virtual CPU devices; where it is not, what
 needs it is skipped."""
 
+import contextlib
+import gc
 import importlib.util
 import os
 from pathlib import Path
@@ -38,6 +40,37 @@ def pytest_collection_modifyitems(items):
         for item in items:
             if item.path.name in ("jax.py", "jax.md"):
                 item.add_marker(pytest.mark.skip(reason="needs jax: pip install 'tla-layouts[jax]'"))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish():
+    """What was collected stays: the garbage collector need not look through it again and again, and what tests make it may look
+    through more rarely than by default."""
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_make_collect_report(collector):
+    """To compile a test module, with its asserts rewritten, takes longer than all else of its collection, and what one process has
+    compiled others read: the workers of xdist import the modules of a folder each from a place of its own."""
+    outcome = yield
+    worker = getattr(collector.config, "workerinput", None)
+    modules = [node for node in outcome.get_result().result or () if isinstance(node, pytest.Module)]
+    if worker and len(modules) > 1:
+        start = int(worker["workerid"].removeprefix("gw")) * len(modules) // worker["workercount"]
+        for module in modules[start:] + modules[:start]:
+            with contextlib.suppress(Exception, pytest.skip.Exception):  # its own collection says what is wrong with it
+                module.obj  # noqa: B018
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Each worker begins with files of its own, so that what a module reads or makes once is not made by all; who is done takes of the
+    others' rest."""
+    from xdist.scheduler import WorkStealingScheduling
+
+    return WorkStealingScheduling(config, log) if config.option.dist == "load" else None
 
 
 def pytest_addoption(parser):

@@ -50,6 +50,32 @@ def layouts(draw, high=8, stride=2**40):
     return Layout(shape, oracle.nest(shape, iter([draw(integers(-stride, stride)) for _ in range(count(shape))])))
 
 
+def random_profile(rng, leaves):
+    """A nesting of one to three modes a level, of no more than some leaves."""
+
+    def nest(depth):
+        return tuple(nest(depth - 1) for _ in range(rng.randint(1, 3))) if depth and rng.random() < 0.7 else 0
+
+    while count(profile := nest(4)) > leaves:
+        pass
+    return profile
+
+
+def random_extents(rng, profile, extent, most):
+    """An extent for each leaf: extent(left) is no more than is left of `most` elements, and less where they are used up."""
+    out = []
+    for _leaf in range(count(profile)):
+        out.append(extent(most))
+        most //= out[-1]
+    return out
+
+
+def nested_layout(rng, profile, extents, strides):
+    """Extents and strides, each static or dynamic, in a nesting."""
+    leaf = [Int[x]() if rng.random() < 0.5 else x for x in (*extents, *strides)]
+    return Layout(oracle.nest(profile, iter(leaf[: len(extents)])), oracle.nest(profile, iter(leaf[len(extents) :])))
+
+
 def static(x):
     return tuple(map(static, x)) if isinstance(x, tuple) else Int[x]()
 

@@ -15,10 +15,6 @@ def rows(name):
     return json.loads((DATA / f"{name}.json").read_text())
 
 
-def ids(found):
-    return [f"{i}-{r.get('kind', '')}-{r.get('op', r.get('instruction'))}" for i, r in enumerate(found)]
-
-
 def layout_or_shape(given):
     return None if given is None else parse(given)
 

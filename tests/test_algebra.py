@@ -4,7 +4,6 @@ from collections import Counter
 
 import laws
 import pytest
-from hypothesis import given, strategies as st
 from laws import plain
 
 import tla
@@ -27,7 +26,7 @@ from tla import (
 )
 
 import oracle
-from corpus import injective, layouts, made, profiles, small, small_shapes, static
+from corpus import count, injective, made, nested_layout, random_extents, random_profile, small, small_shapes, static
 from night import NIGHT, amount
 from truth import agrees
 
@@ -45,13 +44,12 @@ def test_coalesce_over_every_small_layout():
 
 def test_composition_finds_every_layout_there_is_and_no_other():
     """All pairs of 420 layouts, B injective and inside A: a layout exists for 39,436 of 47,430, counted by brute force
-    elsewhere (reference/cute.md of the project). The peers find 29,599 and 31,255, and are wrong 1,880 and 644 times."""
+    elsewhere (reference/cute.md of the project). The peers find 29,599 and 31,255, and are wrong 1,880 and 644 times.
+    By day of every third B, all A."""
     seen = Counter()
     pairs = list(small())
     values = {pair: made(pair) for pair in pairs}
-    for b in pairs:
-        if not injective(b):
-            continue
+    for b in [*filter(injective, pairs)][:: amount(3, 1)]:
         reach = laws.function(b)
         for a in pairs:
             if max(reach) >= oracle.size(a[0]):
@@ -65,7 +63,7 @@ def test_composition_finds_every_layout_there_is_and_no_other():
             assert laws.function(plain(r)) == [image[x] for x in reach], (a, b, r)
             assert tla.compatible(b[0], r) is True
             seen["found"] += 1
-    assert seen == {"pairs": 47_430, "found": 39_436}
+    assert seen == ({"pairs": 47_430, "found": 39_436} if NIGHT else {"pairs": 15_980, "found": 13_403})
 
 
 def test_composition_past_the_domain_and_over_broadcasts():
@@ -136,30 +134,42 @@ def test_is_injective_and_same_map_over_every_small_layout():
 # --------------------------------------------------------------------------------------------------- random
 
 
-@st.composite
-def pairs_of_layouts(draw):
-    a = draw(layouts(high=6, stride=64))
-    profile = draw(profiles(2))
-    n = sum(1 for _leaf in oracle.leaves(profile))
-    extents = [draw(st.sampled_from((1, 2, 3, 4, 6, 8))) for _leaf in range(n)]
-    strides = [draw(st.sampled_from((0, 1, 2, 3, 4, 6, 8, 12, 24))) for _leaf in range(n)]
-    kinds = [draw(st.booleans()) for _leaf in range(2 * n)]
-    leaf = [Int[x]() if k else x for x, k in zip(extents + strides, kinds)]
-    return a, Layout(oracle.nest(profile, iter(leaf[:n])), oracle.nest(profile, iter(leaf[n:])))
+def any_layout(rng):
+    """Of up to 4,096 coordinates, with strides of both signs."""
+    profile = random_profile(rng, 8)
+    extents = random_extents(rng, profile, lambda left: rng.randint(1, min(6, left)), 4096)
+    return nested_layout(rng, profile, extents, [rng.randint(-64, 64) for _ in extents])
 
 
-@given(pairs_of_layouts())
-def test_composition_of_nested_layouts_static_and_dynamic(pair):
-    a, b = pair
-    try:
-        r = composition(a, b)
-    except DivisibilityError:
-        return
-    laws.composes(plain(a), plain(b), plain(r))
+def pairs_of_layouts(rng):
+    profile = random_profile(rng, 4)
+    extents = [rng.choice((1, 2, 3, 4, 6, 8)) for _leaf in range(count(profile))]
+    return any_layout(rng), nested_layout(rng, profile, extents, [rng.choice((0, 1, 2, 3, 4, 6, 8, 12, 24)) for _ in extents])
 
 
-@given(layouts(high=6, stride=64))
-def test_coalesce_is_the_same_function(a):
+CASES = amount(200, 100_000)
+
+
+def test_composition_of_nested_layouts_static_and_dynamic():
+    rng, found = random.Random(5), 0
+    for _try in range(CASES):
+        a, b = pairs_of_layouts(rng)
+        try:
+            r = composition(a, b)
+        except DivisibilityError:
+            continue
+        laws.composes(plain(a), plain(b), plain(r))
+        found += 1
+    assert found > CASES // 4
+
+
+def test_coalesce_is_the_same_function():
+    rng = random.Random(6)
+    for _try in range(CASES):
+        coalesces_to_the_same_function(any_layout(rng))
+
+
+def coalesces_to_the_same_function(a):
     r = coalesce(a)
     assert tla.size(r) == tla.size(a)
     assert laws.function(plain(r)) == laws.function(plain(a))
@@ -169,10 +179,14 @@ def test_coalesce_is_the_same_function(a):
     assert laws.function(plain(by_mode)) == laws.function(plain(a))
 
 
-@given(pairs_of_layouts())
-def test_the_profile_does_not_depend_on_dynamic_values(pair):
+def test_the_profile_does_not_depend_on_dynamic_values():
     """The same layouts with other dynamic values have results of the same nesting and static-ness, or are refused."""
-    a, b = pair
+    rng = random.Random(7)
+    assert sum(profile_is_kept(*pairs_of_layouts(rng)) for _try in range(CASES)) > CASES // 20
+
+
+def profile_is_kept(a, b):
+    """Whether both compositions exist; their profiles are then one."""
 
     def other(x):
         return tuple(map(other, x)) if isinstance(x, tuple) else x if isinstance(x, Int) else 2 * x + 1
@@ -183,8 +197,9 @@ def test_the_profile_does_not_depend_on_dynamic_values(pair):
     try:
         r, q = composition(a, b), composition(a, Layout(b.shape, other(b.stride)))
     except DivisibilityError:
-        return
+        return False
     assert pattern(r.shape) == pattern(q.shape)
+    return True
 
 
 # ---------------------------------------------------------------------------------------------------- cases

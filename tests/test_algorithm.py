@@ -35,6 +35,7 @@ from tla.tensors import transfer
 from tla.tensors.refinement import Cell
 
 import oracle
+from batches import in_batches
 
 
 def swizzled(rows, columns):
@@ -97,20 +98,19 @@ def untouched(t, before):
     return np.array_equal(t.data[mask], before[mask])
 
 
-@pytest.mark.parametrize("source", KINDS)
 @pytest.mark.parametrize("target", KINDS)
-def test_copy_between_all_kinds(source, target):
-    for m, n in ((1, 1), (16, 16), (37, 45), (5, 130)):
+def test_copy_between_all_kinds(target):
+    for source, (m, n) in itertools.product(KINDS, ((1, 1), (16, 16), (37, 45), (5, 130))):
         a, values = numbered(source, m, n)
         b = empty(KINDS[target](m, n), np.int32, -1)
         before = b.data.copy()
         copy(a, b)
-        assert np.array_equal(Model.of(b).dense(), values)
-        assert untouched(b, before)
-        assert np.array_equal(np.asarray(b), values)
+        assert np.array_equal(Model.of(b).dense(), values), source
+        assert untouched(b, before), source
+        assert np.array_equal(np.asarray(b), values), source
 
 
-@pytest.mark.parametrize("seed", range(300))
+@in_batches(range(300))
 def test_copy_of_random_tiles(seed):
     rng = random.Random(seed)
     a, b = random_tensor(rng, ranks=(2,)), random_tensor(rng, ranks=(2,))
@@ -128,7 +128,7 @@ def test_copy_of_random_tiles(seed):
     assert untouched(y, before)
 
 
-@pytest.mark.parametrize("seed", range(200))
+@in_batches(range(200))
 def test_fill_padding_of_tensors_and_tiles(seed):
     rng = random.Random(1000 + seed)
     t = random_tensor(rng)
@@ -154,8 +154,9 @@ def test_fill_padding_of_tensors_and_tiles(seed):
 SIZES = [(37, 45, 53), (16, 32, 48), (1, 7, 1), (33, 17, 65)]
 
 
-@pytest.mark.parametrize(("a", "b", "c"), [(a, b, c) for (a, b), c in zip(itertools.product(KINDS, repeat=2), itertools.cycle(KINDS))])
-def test_one_matrix_multiply_for_all_layouts(a, b, c):
+@in_batches(zip(itertools.product(KINDS, repeat=2), itertools.cycle(KINDS)))
+def test_one_matrix_multiply_for_all_layouts(kinds):
+    (a, b), c = kinds
     m, n, k = SIZES[0]
     rng = np.random.default_rng(0)
     x, y = rng.integers(-50, 50, (m, k)), rng.integers(-50, 50, (k, n))
@@ -393,6 +394,69 @@ def test_a_product_in_tiles_is_summed_in_the_type_of_its_target(dtype):
     assert out[0, 0] == large + 1
 
 
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32])
+def test_a_product_fits_its_target_or_is_refused(dtype):
+    """On both sides of each end of the type: sums do not wrap."""
+    least, most = np.iinfo(dtype).min, np.iinfo(dtype).max
+    below = [(least, 0), (least + 1, -1), (least, -1), (least // 2, least // 2, -1)] if least else []
+    for terms in [(most, 0), (most - 1, 1), (most, 1), (most // 2, most // 2, 1), (most // 2, most // 2, 2), *below]:
+        row, column, out = np.array([terms], dtype), np.ones((len(terms), 1), dtype), np.zeros((1, 1), dtype)
+        if least <= sum(terms) <= most:
+            gemm(row, column, out, tile=(1, 1, 2))
+            assert out[0, 0] == sum(terms)
+        else:
+            with pytest.raises(RangeError, match=f"expected  {least} to {most}"):
+                gemm(row, column, out, tile=(1, 1, 2))
+    out = np.ones((1, 1), bool)
+    gemm(np.zeros((1, 2), bool), np.ones((2, 1), bool), out)
+    assert not out[0, 0]
+
+
+@pytest.mark.parametrize(("a", "b", "c", "more", "says"), [
+    ((2, 3), (4, 5), (2, 5), {}, "gemm of \\(2, 3\\) by \\(4, 5\\) into \\(2, 5\\)"),
+    ((2, 3), (3, 5), (3, 5), {}, "into \\(3, 5\\)"),
+    ((2, 3), (3, 5), (2, 4), {}, "into \\(2, 4\\)"),
+    ((2, 3), (3, 5), (10,), {}, "into \\(10,\\)"),
+    ((6,), (3, 5), (2, 5), {}, "by \\(3, 5\\)"),
+    ((2, 3), (15,), (2, 5), {}, "by \\(15,\\)"),
+    ((2, 3), (5, 3), (2, 5), {}, "B as \\(n,k\\)"),
+    ((2, 3), (3, 5), (2, 5), {"tile": (2, 2)}, "in tiles of"),
+    ((2, 3), (3, 5), (2, 5), {"tile": [2, 2, 2]}, "in tiles of"),
+    ((2, 3), (3, 5), (2, 5), {"tile": (2, 0, 2)}, "0 is not positive"),
+    ((2, 3), (3, 5), (2, 5), {"tile": (2, 2, -1)}, "-1 is not positive"),
+])  # fmt: skip
+def test_what_a_product_refuses(a, b, c, more, says):
+    out = np.zeros(c, int)
+    with pytest.raises(tla.TlaError, match=says):
+        gemm(np.ones(a, int), np.ones(b, int), out, **more)
+    assert not out.any()
+
+
+@pytest.mark.parametrize(("more", "says"), [
+    ({"border": ((1, 1),)}, "a border of"),
+    ({"border": ((1, 1), 1)}, "a border of"),
+    ({"border": ((1, 1), (1, 1, 1))}, "a border of"),
+    ({"border": -1}, "0 or more zeros"),
+    ({"border": ((0, 0), (0, -1))}, "0 or more zeros"),
+    ({"kernel": (2, 2, 2)}, "for 2 spatial modes"),
+    ({"kernel": (2, 0)}, "0 is not positive"),
+    ({"stride": (1, 0)}, "0 is not positive"),
+    ({"dilation": 0}, "0 is not positive"),
+    ({"kernel": (4, 1)}, "a window of 4 in the 3 of mode 1"),
+    ({"kernel": (2, 3), "dilation": (1, 2)}, "a window of 3 in the 4 of mode 2"),
+])  # fmt: skip
+def test_what_im2col_refuses(more, says):
+    x = MakeTensor(np.arange(12), tla.parse("(1,3,4,1):(12,4,1,1)"))
+    with pytest.raises(tla.TlaError, match=says):
+        im2col(x, **{"kernel": (2, 2), **more})
+
+
+def test_a_window_as_large_as_the_map_has_one_place():
+    x = np.arange(15).reshape(1, 3, 5, 1)
+    for kernel, dilation, taken in (((3, 5), 1, x[0, :, :, 0]), ((3, 3), (1, 2), x[0, :, ::2, 0]), ((2, 5), (2, 1), x[0, ::2, :, 0])):
+        assert np.asarray(im2col(MakeTensor(x), kernel, dilation=dilation)).tolist() == [taken.ravel().tolist()]
+
+
 def test_a_product_in_the_memory_of_an_operand():
     data = np.arange(48)
     a = MakeTensor(data, MakeLayout((4, 4), LayoutRight))
@@ -405,7 +469,7 @@ def test_a_product_in_the_memory_of_an_operand():
     assert (wide == 20000).all()
 
 
-@pytest.mark.parametrize("seed", range(200))
+@in_batches(range(200))
 def test_runs_that_a_swizzle_keeps_move_as_one(seed):
     """Swizzles of every base, at starts, offsets and tails in and between their runs, against the definition."""
     rng = random.Random(seed)

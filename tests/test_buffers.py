@@ -232,7 +232,10 @@ def test_an_integer_is_an_element_if_its_value_fits():
     assert half[0] == 5
     with pytest.raises(TlaError, match="a number that numpy has"):
         half[0] = None
-    for value in (128, np.int64(128)):
+    for value in (-128, 127):
+        t[0] = value
+        assert t[0] == value
+    for value in (128, np.int64(128), -129):
         with pytest.raises(TlaError, match="-128 to 127"):
             t[0] = value
     with pytest.raises(TlaError, match="use a smaller one"):

@@ -1,3 +1,4 @@
+import contextlib
 import io
 import json
 import os
@@ -5,6 +6,7 @@ import re
 import shlex
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -198,24 +200,40 @@ def test_streams_that_are_closed(arguments, closed):
     assert "Traceback" not in done.stderr
 
 
+#: Commands, one after another, each with what it prints.
+IN_A_ROW = """
+import contextlib, io, json, sys
+from tla.apps.cli import main
+said = []
+for line in json.loads(sys.argv[1]):
+    with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.suppress(SystemExit):
+        if main(line.split()):
+            print("failed")
+    said.append(out.getvalue())
+from tla.apps.explore import answer
+said.append(answer('composition((6,2):(8,2), (4,3):(3,1))')['steps'][0]['why'])
+print(json.dumps(said))
+"""
+
+
 def test_docstrings_and_assertions_are_not_needed():
     """python -OO drops both; docstrings of what is compiled stay."""
-    for arguments, shown in {
+    wanted = {
         "offset (4,2):(1,4) 1,1": "5\n",
         "show (4,2):(1,4)": "0 4",
         "lower f32[3,5]{1,0:T(2,2)}": "((_2,_2),(_2,_3))",
         "emit logical_divide((8,8):(1,8),(2,2))": "return",
         "draw logical_divide((8,8):(1,8),(2,2))": "56",
         "--help": "usage: tla",
-    }.items():
-        command = [sys.executable, "-OO", "-m", "tla.apps.cli", *arguments.split()]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert (done.returncode, done.stderr) == (0, "")
-        assert shown in done.stdout
-    question = "from tla.apps.explore import answer; print(answer('composition((6,2):(8,2), (4,3):(3,1))')['steps'][0]['why'])"
-    environment = {**os.environ, "TLA_COMPILED": "0"}
-    done = subprocess.run([sys.executable, "-OO", "-c", question], capture_output=True, text=True, check=False, env=environment)
-    assert (done.returncode, done.stdout) == (0, "\n")
+    }
+    command = [sys.executable, "-OO", "-c", IN_A_ROW, json.dumps([*wanted])]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, "TLA_COMPILED": "0"})
+    assert (done.returncode, done.stderr) == (0, "")
+    *said, why = json.loads(done.stdout)
+    assert why == ""
+    for (line, shown), out in zip(wanted.items(), said, strict=True):
+        assert shown in out, line
+        assert "failed" not in out, line
 
 
 def test_offsets_that_are_coordinates(capsys):
@@ -608,27 +626,63 @@ def test_json_of_a_large_layout_needs_no_grid(capsys):
     assert len(json.loads(out)["offsets"]) == 300
 
 
-def on_terminal(columns, *argv, lines=24, term="xterm-256color"):
+#: Commands on terminals: each is a fork of one process that has loaded the command, as it is looked at for what it shows.
+TERMINALS = """
+import json, os, sys
+from tla.apps.cli import main
+for line in sys.stdin:
+    terminal, folder, environment, argv = json.loads(line)
+    if os.fork() == 0:
+        os.environ.update(environment)
+        os.chdir(folder)
+        os.dup2(os.open(terminal, os.O_RDWR | os.O_NOCTTY), 1)
+        sys.stdout, code = open(1, "w", encoding="utf-8"), 0
+        try:
+            code = main(argv)
+        except SystemExit as end:
+            code = end.code
+        sys.stdout.flush()
+        os._exit(code or 0)
+    print(os.waitstatus_to_exitcode(os.wait()[1]), flush=True)
+"""
+
+
+@pytest.fixture(scope="module")
+def on_terminal():
     """What a command writes on a terminal that is so wide and high."""
-    ours, theirs = os.openpty()
-    environment = {**os.environ, "COLUMNS": str(columns), "LINES": str(lines), "TERM": term, "COLORTERM": ""}
-    with subprocess.Popen([sys.executable, "-m", "tla.apps.cli", *argv], stdout=theirs, stderr=subprocess.PIPE, env=environment) as process:
+
+    def written(columns, *argv, lines=24, term="xterm-256color"):
+        ours, theirs = os.openpty()
+        out = []
+
+        def read():
+            with contextlib.suppress(OSError):  # Linux has an error for the end
+                while piece := os.read(ours, 2**16):
+                    out.append(piece)
+
+        reader = threading.Thread(target=read)
+        reader.start()
+        environment = {
+            "COLUMNS": str(columns),
+            "LINES": str(lines),
+            "TERM": term,
+            "COLORTERM": "",
+            "NO_COLOR": os.environ.get("NO_COLOR", ""),
+        }
+        process.stdin.write(json.dumps([os.ttyname(theirs), os.getcwd(), environment, argv]) + "\n")
+        process.stdin.flush()
+        code = process.stdout.readline()
         os.close(theirs)
-        out = b""
-        while True:
-            try:
-                piece = os.read(ours, 2**16)
-            except OSError:  # Linux has an error for the end
-                break
-            if not piece:
-                break
-            out += piece
-    os.close(ours)
-    assert process.returncode == 0
-    return out.decode().replace("\r\n", "\n")
+        reader.join()
+        os.close(ours)
+        assert code == "0\n"
+        return b"".join(out).decode().replace("\r\n", "\n")
+
+    with subprocess.Popen([sys.executable, "-c", TERMINALS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        yield written
 
 
-def test_a_narrow_terminal_gets_lines_that_fit():
+def test_a_narrow_terminal_gets_lines_that_fit(on_terminal):
     path = str(next((DATA / "hlo").glob("fp8_matmul*")))
     for more in ((), ("--by", "operation"), ("--by", "copy"), ("--by", "relayout")):
         narrow, wide = (on_terminal(columns, "hlo", path, "--all", *more) for columns in (48, 1000))
@@ -650,10 +704,9 @@ SESSIONS = {
 
 
 @pytest.mark.parametrize("name", SESSIONS)
-def test_each_command_fills_a_small_terminal_at_most(name, tmp_path, monkeypatch):
+def test_each_command_fills_a_small_terminal_at_most(name, tmp_path, monkeypatch, on_terminal):
     """80x24, with 16 colours: no more lines than the screen has, none longer than it is wide; code alone is whole, as it is."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PYTHONPATH", str(Path(tla.__file__).parent.parent))
     program = str(next((DATA / "hlo").glob("fp8_matmul*")))
     for example in SESSIONS[name]:
         out = on_terminal(80, name, *(program if x == "PROGRAM" else x for x in shlex.split(example)), term="xterm-16color")
@@ -665,7 +718,7 @@ def test_each_command_fills_a_small_terminal_at_most(name, tmp_path, monkeypatch
         assert codes <= {0, 30, *range(40, 48), *range(100, 108)}, codes
 
 
-def test_more_lines_than_the_screen_has():
+def test_more_lines_than_the_screen_has(on_terminal):
     out = on_terminal(80, "show", "(256,256):(256,1)")
     assert len(out.splitlines()) == 22
     assert out.splitlines()[-1] == "5,699 more lines: --all shows them, tla draw -o layout.svg draws them"
@@ -673,7 +726,7 @@ def test_more_lines_than_the_screen_has():
     assert len(shell("show", "(64,4):(4,1)").stdout.splitlines()) == 68  # no terminal: all of it
 
 
-def test_what_is_cut_keeps_its_short_end():
+def test_what_is_cut_keeps_its_short_end(on_terminal):
     lines = on_terminal(80, "sharding", "{devices=[8,8]<=[64]}", "f32[16,128]").splitlines()
     assert len(lines) == 22
     assert lines[19:] == [
@@ -703,14 +756,14 @@ def test_what_only_python_has_is_said_by_the_library():
     assert [fix for fix in terminal.IN_SHELL if f'"{fix}"' not in sources] == []
 
 
-def test_sixteen_colours_tell_the_hues_apart():
+def test_sixteen_colours_tell_the_hues_apart(on_terminal):
     out = on_terminal(80, "show", "((4,2),(4,4)):((4,16),(1,32))", term="xterm-16color")
     assert len({code for code in PAINTED.findall(out) if code != "0"}) == 8
     unknown = on_terminal(80, "show", "((4,2),(4,4)):((4,16),(1,32))", term="nobody-16color")
     assert unknown == out
 
 
-def test_a_legend_folds():
+def test_a_legend_folds(on_terminal):
     out = on_terminal(60, "draw", "(8,64):(64,1)", "--color-by", "bank", "--all")
     legend = [PAINTED.sub("", line) for line in out.splitlines() if PAINTED.search(line) and not set("│┃") & set(line)]
     assert max(map(len, legend)) <= 60
@@ -775,7 +828,7 @@ def test_a_layout_may_be_an_expression(capsys):
     assert run(capsys, "show", "M = 64; N = 64; (M,N):(1,M)")[0] == 0  # the fix for sizes
 
 
-def test_colours_where_the_terminal_has_them(monkeypatch):
+def test_colours_where_the_terminal_has_them(monkeypatch, on_terminal):
     monkeypatch.delenv("NO_COLOR", raising=False)
     assert "\x1b[30;48;5;" in on_terminal(80, "show", "((2,2),2):((1,4),2)")
     for term in ("dumb", "vt100"):

@@ -38,7 +38,7 @@ from tla.codegen import emit, plan
 
 import oracle
 from corpus import static
-from night import NIGHT, amount
+from night import amount
 from truth import rows
 
 UNDEFINED = ("-O1", "-fsanitize=undefined", "-fno-sanitize-recover")
@@ -163,7 +163,7 @@ XLA = [row for row in rows("xla/index.json") if row["representable"] and row["to
 
 def test_xla_layouts_in_c(tmp_path):
     assert len(XLA) == 766
-    layouts = [xla.lower(row["spec"]) for row in (XLA if NIGHT else XLA[::5])]
+    layouts = [xla.lower(row["spec"]) for row in XLA[:: amount(9, 1)]]
     agrees([case(a, k, wanted=offsets(a).ravel(order="F")) for k, a in enumerate(layouts)], tmp_path)
 
 
@@ -186,17 +186,17 @@ def test_random_layouts_in_c(random_cases, tmp_path, flags):
 
 
 def test_random_layouts_in_cpp(tmp_path):
-    agrees([random_case(seed, "cpp") for seed in range(0, 600, amount(10, 1))], tmp_path, "cpp")
+    agrees([random_case(seed, "cpp") for seed in range(0, 600, amount(15, 1))], tmp_path, "cpp")
 
 
 def test_random_layouts_in_python():
-    for seed in range(0, 600, amount(5, 1)):
+    for seed in range(0, 600, amount(8, 1)):
         c = random_case(seed, "python")
         assert np.array_equal(executed.python(c), c.wanted), c.text
 
 
 def test_random_layouts_in_numpy():
-    for seed in range(1, 600, amount(6, 1)):
+    for seed in range(1, 600, amount(8, 1)):
         c = random_case(seed, "numpy")
         assert np.array_equal(executed.numpy(c), c.wanted), c.text
 
@@ -241,11 +241,13 @@ def test_tiles_of_blocks_and_threads(tmp_path):
     x, y, t = index("x", below=4), index("y", below=4), index("t", below=8)
     tile = local_tile(whole, (_16, _8), (x, y))
     part = local_partition(tile, parse("(_2,_4):(_1,_2)"), t)
+    of_block, of_thread = told(tile, "tile", (16, 8), (), []), told(part, "part", (8, 2), (), [])
     cases = []
     for x, y in oracle.coordinates((4, 4)):
         block = table[16 * x : 16 * x + 16, 8 * y : 8 * y + 8]
-        cases.append(told(tile, "tile", (16, 8), (x, y), block.ravel(order="F")))
-        cases += [told(part, "part", (8, 2), (t, x, y), block[t % 2 :: 2, t // 2 :: 4].ravel(order="F")) for t in range(8)]
+        cases.append(of_block._replace(sizes=(x, y), wanted=block.ravel(order="F")))
+        parts = [block[t % 2 :: 2, t // 2 :: 4].ravel(order="F") for t in range(8)]
+        cases += [of_thread._replace(sizes=(t, x, y), wanted=part) for t, part in enumerate(parts)]
     agrees(cases, tmp_path, flags=UNDEFINED)
 
 
@@ -324,7 +326,7 @@ def test_integers_that_are_asked_for(integer, tmp_path):
     texts.append("(_16,_3):(_1,_16) o _5 o (_8,_4):(_1,_8)")
     layouts = [parse(t) for t in texts]
     r = random.Random(integer)
-    layouts += [random_layout(r, {}, {}, {}, negative=False) for _ in range(amount(30, 200))]
+    layouts += [random_layout(r, {}, {}, {}, negative=False) for _ in range(amount(15, 200))]
     layouts = [static_layout(a) for a in layouts if max(brute(a)) < 2**31]
     for target in ("c", "cpp"):
         agrees([case(a, k, target=target, integer=integer) for k, a in enumerate(layouts)], tmp_path, target, flags=UNDEFINED)

@@ -5,7 +5,7 @@ import pytest
 from laws import plain
 
 import tla
-from tla import DivisibilityError, InjectivityError, Int, LeafTypeError, RangeError, Unproven, parse
+from tla import DivisibilityError, InjectivityError, Int, LeafTypeError, RangeError, Unproven, dims, parse
 
 
 @pytest.mark.parametrize(
@@ -35,6 +35,12 @@ from tla import DivisibilityError, InjectivityError, Int, LeafTypeError, RangeEr
         ("(_1,_4):(_7,_1)", "_8", "_2:_4"),
         ("(_3,_4):(_0,_1)", "_8", "_2:_4"),
         ("(_2,_1,_3):(_4,_4,_8)", "_48", "(_4,_2):(_1,_24)"),
+        ("_4:_2", "_24", "(_2,_3):(_1,_8)"),
+        ("(4,_3):(_1,_0)", "_8", "2:4"),
+        ("(_1,4):(_7,_1)", "_8", "2:4"),
+        ("(_1,4):(7,_1)", "_8", "2:4"),
+        ("(4,_2):(_2,_16)", "_64", "(_2,2,_2):(_1,8,_32)"),
+        ("(_2,2):(_16,_2)", "_64", "(_2,4,_2):(_1,4,_32)"),
     ],
 )
 def test_complements_and_what_of_them_is_static(layout, cotarget, result):
@@ -64,7 +70,7 @@ def test_complements_and_what_of_them_is_static(layout, cotarget, result):
     ],
 )
 def test_complements_that_are_refused(layout, cotarget, error):
-    with pytest.raises(error):
+    with pytest.raises(error, match="complement"):
         tla.complement(parse(layout), parse(cotarget))
 
 
@@ -73,3 +79,28 @@ def test_up_to_nothing_there_is_nothing_to_cover():
         found = [tla.complement(parse(layout), n) for n in (0, Int[0](), (Int[0](),))]
         assert found[0] == found[1] == found[2]
         assert tla.size(found[0]) == 0
+
+
+M, N = dims("M N")
+
+
+@pytest.mark.parametrize(
+    ("layout", "cotarget", "result"),
+    [
+        ("_4:_1", "(4*M,N)", "M*N:_4"),
+        ("_1:_0", "(M,4)", "4*M:_1"),
+        ("_1:_0", "(_4,M,3)", "12*M:_1"),
+        ("_4:_1", "4*M", "M:_4"),
+        ("_4:_1", "M", "ceil(M/4):_4"),
+        ("M:_1", "(M,N)", "N:M"),
+        ("(_4,M):(_1,_4)", "8*M", "_2:4*M"),
+        ("_4:M", "(M,8)", "(M,_2):(_1,4*M)"),
+    ],
+)
+def test_complements_up_to_sizes_are_one_mode(layout, cotarget, result):
+    a, n = (parse(x, symbols=[M, N]) for x in (layout, cotarget))
+    found = tla.complement(a, n)
+    assert str(found) == result
+    for sizes in ({"M": 1, "N": 3}, {"M": 2, "N": 1}, {"M": 6, "N": 2}):
+        pair, whole = plain(tla.at(a, sizes)), int(tla.at(tla.product(n), sizes))
+        laws.complements(pair, plain(tla.at(found, sizes)), whole)

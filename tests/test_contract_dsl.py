@@ -8,13 +8,14 @@ from tla import Int, Layout, TlaError, gpu, parse, size, tile_to_shape
 from tla.gpu import GMMA, make_tma_copy, make_tmem_copy, make_utccp_copy, scale_factor_layout, tmem_layout
 from tla.gpu.elements import float
 
+from batches import in_batches
 from truth import rows
 
 CASES = rows("atoms/dsl_contracts.json")
 
 
 def of_kind(kind):
-    return [pytest.param(c, id=f"{kind}-{i}") for i, c in enumerate(CASES) if c["kind"] == kind]
+    return [c for c in CASES if c["kind"] == kind]
 
 
 def text(x):
@@ -27,7 +28,7 @@ def static(layout):
     return parse(re.sub(r"(?<!\d)(\d+)", r"_\1", layout))
 
 
-@pytest.mark.parametrize("case", of_kind("tma"))
+@in_batches(of_kind("tma"), 10)
 def test_boxes_and_coordinates_of_tma(case):
     element, (shape, strides) = getattr(gpu, case["type"]), case["gmem"]
     order = tuple(Int[i + 1]() for i in case["order"])
@@ -38,7 +39,7 @@ def test_boxes_and_coordinates_of_tma(case):
     assert (text(tma.tma_tensor), int(size(tma.gbasis))) == (case["tensor"], case["box"])
 
 
-@pytest.mark.parametrize("case", of_kind("utccp_copy") + of_kind("tmem_copy"))
+@in_batches(of_kind("utccp_copy") + of_kind("tmem_copy"))
 def test_copies_of_tensor_memory(case):
     make = make_utccp_copy if case["kind"] == "utccp_copy" else make_tmem_copy
     arguments = getattr(gpu, case["op"]), static(case["tmem"]), getattr(gpu, case["type"])
@@ -52,7 +53,7 @@ def test_copies_of_tensor_memory(case):
         assert (text(copy.S_TV), text(copy.D_TV)) == (case["s_tv"], case["d_tv"])
 
 
-@pytest.mark.parametrize("case", of_kind("scale_factors"))
+@in_batches(of_kind("scale_factors"))
 def test_scale_factors(case):
     """The DSL's has a third mode, two batches."""
     theirs = static(case["layout"])
@@ -60,7 +61,7 @@ def test_scale_factors(case):
     assert str(made) == str(Layout(theirs.shape[:2], theirs.stride[:2]))
 
 
-@pytest.mark.parametrize("case", of_kind("accumulator"))
+@in_batches(of_kind("accumulator"))
 def test_accumulators(case):
     shape = static(case["layout"]).shape
     assert text(tmem_layout(tuple(shape), float, sms=case["sms"])) == case["layout"]

@@ -38,6 +38,8 @@ from tla.gpu import (
 )
 from tla.gpu.elements import as_element, double, float, uint8
 
+from batches import in_batches
+
 # ----------------------------------------------------------------------------------------------------------- AMD: buffers
 
 
@@ -236,7 +238,7 @@ SHAPES = [
 ELEMENTS = {8: uint8, 16: half, 32: float}
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@in_batches(SHAPES)
 def test_every_block_gives_each_lane_what_the_extension_says(shape):
     operation, bits, rows, columns, count = shape
     block = block_2d(operation, MATRIX, rows, columns, count, element=ELEMENTS[bits])

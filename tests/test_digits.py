@@ -81,7 +81,14 @@ def test_modes_of_several_functions_at_once():
     assert merged_together([(2, (12,)), (3, (4,)), (4, (1,))]) == [(24, (1,))]
 
 
-OUTER = [[(2, 1), (3, 5), (1, 7)], [(3, 2), (2, -1), (4, 3)], [(2, -3), (2, 6), (1, 0)], [(4, 1), (1, 9)], [(2, 3), (3, 1), (2, 4)]]
+OUTER = [
+    [(2, 1), (3, 5), (1, 7)],
+    [(3, 2), (2, -1), (4, 3)],
+    [(2, -3), (2, 6), (1, 0)],
+    [(4, 1), (1, 9)],
+    [(2, 3), (3, 1), (2, 4)],
+    [(2, 1), (3, 10), (64, 22)],
+]
 
 
 @pytest.mark.parametrize("outer", OUTER, ids=str)
@@ -95,10 +102,13 @@ def test_steps(outer):
         image = [value(outer, c * d) for c in range(s)]
         n, step = f.run(s, d)
         assert (n, step) == (next((k for k in range(1, s) if image[k] != k * value(outer, d)), s), value(outer, d)), (s, d)
-        pieces = f.runs(s, d)
-        assert [x for _n, x, _t in pieces] == [d * k for k in itertools.accumulate((n for n, _x, _t in pieces), int.__mul__, initial=1)][
-            :-1
-        ]
+        pieces, left, at = f.runs(s, d), s, d
+        for n, x, t in pieces:  # each as long as can be; the last takes what is left, where that is no whole number of runs
+            assert (x, t) == (at, value(outer, at))
+            run = next((k for k in range(1, left) if value(outer, k * at) != k * t), left)
+            assert n == (run if left % run == 0 else left)
+            left, at = left // n, at * n
+        assert left == 1
         holds = size([p[:2] for p in pieces]) == s and image == [
             value([(k, t) for k, _x, t in pieces], c) if pieces else 0 for c in range(s)
         ]
@@ -129,6 +139,10 @@ def test_a_law_that_holds_up_to_what_64_bits_lose():
 
 def test_carries_that_may_cancel_are_tried_on_65536_coordinates():
     f = Steps([(2, -3), (2, 6), (1, 0)])  # goes on as 0
+    exact, wide = Steps([(2**17, 1), (2, 5)]), 2**17  # more of them, where nothing carries
+    assert exact.why_not([(wide, 1, 1)]) is None
+    assert exact.why_not([(wide + 1, 1, 1)]) is not None
+    assert exact.why_not([(wide // 2, 2, 2), (2, 1, 1)]) is None
     assert f.why_not([(2, 4, 0), (65536 // 4, 8, 0), (2, 1, -3)]) is None
     for count, why in ((65536 // 2, type(None)), (65536 // 2 + 1, str)):
         g = Steps([(2, 0), (1, 0)])

@@ -31,6 +31,20 @@ def test_the_width_is_exact_at_its_limit():
         offsets(parse("(2,2):(9223372036854775807,1)"))
 
 
+@pytest.mark.parametrize(("step", "dtype"), [(2**31 - 1, np.int32), (2**31, np.int64), (-(2**31), np.int32), (-(2**31) - 1, np.int64)])
+def test_the_width_is_exact_for_composed_layouts(step, dtype):
+    for inner, shape in ((tla.Layout(2, 1), (2,)), (tla.Layout((2, 1), (1, 5)), (2, 1)), (tla.Layout((), ()), ())):
+        layout = tla.ComposedLayout(tla.Layout(8, step), Int[0](), inner)
+        table = offsets(layout)
+        assert table.dtype == (dtype if shape else np.int32)
+        assert table.shape == shape
+        assert table.ravel().tolist() == ([0, step] if shape else [0])
+        assert offsets(layout, limit=max(table.size, 1)).shape == shape
+    with pytest.raises(RangeError, match="at most limit=1"):
+        offsets(tla.ComposedLayout(tla.Layout(8, step), Int[0](), tla.Layout(2, 1)), limit=1)
+    assert offsets(tla.ComposedLayout(tla.Layout(8, step), Int[0](), tla.Layout((2, 0), (1, 1)))).shape == (2, 0)
+
+
 def test_empty_and_single():
     assert offsets(parse("(3,0):(1,9223372036854775807)")).shape == (3, 0)
     assert offsets(parse("():()")).tolist() == 0

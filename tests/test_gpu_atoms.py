@@ -10,6 +10,7 @@ from tla.gpu import MN, CopyAtom, K, MMAAtom, atom, atoms, half
 from tla.gpu.names import names
 
 import oracle
+from batches import in_batches
 
 #: One of each map: atoms that differ in their types alone are the same fragments.
 MATRIX = {}
@@ -52,7 +53,7 @@ def pruned(matrix, sparsity):
     return matrix * np.repeat(keep.reshape(m, -1), pair, axis=1), keep
 
 
-@pytest.mark.parametrize("found", SMALL, ids=lambda a: f"{a.arch}-{a.name}"[:90])
+@in_batches(SMALL, 16)
 def test_every_atom_multiplies_by_its_fragments(found):
     m, n, k = map(int, found.shape_mnk)
     rng, blocks = np.random.default_rng(0), (found.blocks,) if found.blocks > 1 else ()

@@ -8,6 +8,8 @@ from tla import Layout, MakeTensor, TlaError, _
 from tla.gpu import UniversalFMA, atom, compress, float, gemm, make_tiled_mma, values_of
 from tla.gpu.fragments import numpy_type
 
+from batches import in_batches
+
 #: Of wgmma three widths; the others are the same but for N, and test_gpu_atoms.py has them.
 ATOMS = [a for a in SMALL if a.arch != "sm90" or a.shape_mnk[1] in (8, 32, 104)]
 SPARSE = "SM90::GMMA::SPARSE::GMMA_64x32x32_F32F16F16_RS"
@@ -55,7 +57,7 @@ def product(found, threads=None, times=(1, 1, 1)):
     return c, wanted
 
 
-@pytest.mark.parametrize("found", ATOMS, ids=lambda a: f"{a.arch}-{a.name}"[:90])
+@in_batches(ATOMS, 12)
 def test_gemm_by_every_atom_is_numpys(found):
     ours, wanted = product(found)
     assert (ours == wanted).all()

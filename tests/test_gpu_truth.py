@@ -10,6 +10,8 @@ from tla.gpu import Copy_Atom, atom
 from tla.gpu.elements import cpp_name
 from tla.gpu.fragments import fragment_like
 
+from batches import in_batches
+
 MMA = truth.rows("mma")
 FIELDS = {k: k for k in ("shape_mnk", "thr_id", "sf_vec")} | {"a": "A", "b": "B", "c": "C", "e": "E", "sfa": "SFA", "sfb": "SFB"}
 FIELDS |= {"frg_a": "frg_A", "frg_b": "frg_B", "frg_c": "frg_C"}
@@ -17,7 +19,7 @@ FIELDS |= {"frg_a": "frg_A", "frg_b": "frg_B", "frg_c": "frg_C"}
 MISPRINTED = {"((_4,_8),(_32,_2)):((_512,_1),((_16,_8)))": "((_4,_8),(_32,_2)):((_512,_1),(_16,_8))"}
 
 
-@pytest.mark.parametrize("row", MMA, ids=truth.ids(MMA))
+@in_batches(MMA)
 def test_matrix_atoms_are_the_headers(row):
     found = atom(row["op"])
     for field, name in FIELDS.items():
@@ -35,7 +37,7 @@ def test_matrix_atoms_are_the_headers(row):
 COPY = truth.rows("copy")
 
 
-@pytest.mark.parametrize("row", COPY, ids=truth.ids(COPY))
+@in_batches(COPY)
 def test_copy_atoms_are_the_headers(row):
     found = atom(row["op"])
     assert {k: str(getattr(found, k)) for k in ("thr_id", "src", "dst", "ref")} == {k: row[k] for k in ("thr_id", "src", "dst", "ref")}
@@ -53,7 +55,7 @@ def image(bases, index):
     return out
 
 
-@pytest.mark.parametrize("row", AMD, ids=[f"{r['arch']}-{r['wave']}-{r['instruction']}" for r in AMD])
+@in_batches(AMD, 20)
 def test_amd_atoms_are_the_calculator(row):
     arch = f"{row['arch']}/{row['wave']}"
     if "a" not in row:  # no layout of lanes and values says where A and B lie
@@ -79,7 +81,7 @@ TILED = truth.rows("tiled_mma")
 PAST_THE_TILE = "c_tv"
 
 
-@pytest.mark.parametrize("row", TILED, ids=truth.ids(TILED))
+@in_batches(TILED)
 def test_tiled_mmas_are_cutes(row):
     mma = truth.tiled_mma(row)
     if row["kind"] == "tiled_mma":
@@ -101,7 +103,7 @@ def test_tiled_mmas_are_cutes(row):
 COPIES = truth.rows("tiled_copy")
 
 
-@pytest.mark.parametrize("row", COPIES, ids=truth.ids(COPIES))
+@in_batches(COPIES)
 def test_tiled_copies_are_cutes(row):
     if "refused" in row:
         with pytest.raises(TlaError):

@@ -9,6 +9,7 @@ import pytest
 from tla import (
     ArithmeticTuple,
     GetTile,
+    Layout,
     LeafTypeError,
     MakeLayout,
     MakeTensor,
@@ -90,6 +91,22 @@ def test_a_whole_layout_has_no_ends_and_those_of_a_tensor_are_parameters():
     layout = parse("(4,8):(8,1)")
     assert "return true;" in emit_guard(layout)
     assert "return i < valid_0 && j < valid_1;" in emit_guard(MakeTensor(None, layout))
+
+
+@pytest.mark.parametrize("shape", [(3,), (2, 3), (3, 3)])
+@pytest.mark.parametrize("static", [False, True])
+def test_steps_back_past_the_first_element(shape, static):
+    """The text says what the tensor does: an element before the first is none."""
+    for stride in itertools.product((-2, -1, 1, 3), repeat=len(shape)):
+        b = Layout(shape, stride)
+        b = parse(str(b).replace("(", "(_").replace(",", ",_").replace("_(", "(")) if static else b
+        view = composition(MakeTensor(None, parse("_8:_1")), b)
+        text = emit_guard(view, "python")
+        valid = compiled(text)
+        values = {name: stride[int(name[-1])] for name in inspect.signature(valid).parameters if name.startswith("place")}
+        values |= {name: 8 for name in inspect.signature(valid).parameters if name.startswith("valid")}
+        for c in itertools.product(*map(range, shape)):
+            assert valid(*c, **values) == (0 <= sum(map(int.__mul__, c, stride)) < 8), (text, c)
 
 
 @pytest.mark.parametrize(

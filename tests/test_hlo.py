@@ -16,6 +16,7 @@ from tla import LeafTypeError, LoweringError, ParseError, xla
 from tla.xla import text_file
 from tla.xla.shapes import arrays
 
+from night import amount
 from truth import DATA
 
 PROGRAMS = sorted((DATA / "hlo").glob("*__*.txt"))
@@ -332,7 +333,7 @@ def test_any_line_is_read_or_refused(text):
 
 def test_no_line_takes_long():
     """Each of these took minutes, or all memory, when a line was tried in more ways than one."""
-    many, head = 100_000, "%a = f32[3]{0} f(%b), x="
+    many, head = amount(25_000, 100_000), "%a = f32[3]{0} f(%b), x="
     for line in (
         head + "(" * many,
         head + "{}" * many + "}",

@@ -16,6 +16,8 @@ import tla
 from tla import E, Int, MakeTensor, Swizzle, ascend, dim, parse, xla
 from tla.core.value import Record, Value
 
+from sources import nodes
+
 ROOT = Path(tla.__file__).parent
 VALUES = [
     parse("(4,_2):(1,4)"),
@@ -161,6 +163,6 @@ def test_caches_are_made_in_one_place():
     for path in ROOT.rglob("*.py"):
         if path.name == "cache.py":
             continue
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in nodes(path.read_text()):
             name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
             assert name not in ("lru_cache", "cache"), f"{path}:{node.lineno}"

@@ -169,3 +169,27 @@ def test_int_tuple_checks_its_leaves():
 def test_factors_of_another_rank_are_refused(b):
     with pytest.raises(RankError, match="elem_scale"):
         tla.elem_scale((1, 2), b)
+
+
+def test_the_deepest_nesting():
+    """64 levels, of a whole layout: not one more."""
+    for make in (nested, lambda d: oracle.nest(nested(d), iter([Int[1]()]))):
+        for f, deepest in (
+            (lambda d, make=make: Shape(*make(d)), 64),
+            (lambda d, make=make: tla.flatten(make(d)), 64),
+            (lambda d, make=make: tla.Layout(make(d), make(d)), 64),
+            (lambda d, make=make: tla.slice_(make(d), make(d)), 64),
+            (lambda d, make=make: tla.MakeLayout(tla.Layout(make(d), make(d)), parse("1:1")), 63),
+            (lambda d, make=make: tla.MakeCoord(make(d)), 63),
+        ):
+            f(deepest)
+            with pytest.raises(RankError, match="nested"):
+                f(deepest + 1)
+    assert tla.size(Shape(*nested(64))) == 1
+
+
+def test_texts_in_errors_have_80_characters_at_most():
+    for n, cut in ((36, False), (38, False), (39, True), (50, True)):
+        full = f"({'1,' * n}10)"
+        assert (len(full) > 80) is cut
+        assert tla.core.int_tuple.shown((1,) * n + (10,)) == (full[:77] + "..." if cut else full)

@@ -228,3 +228,14 @@ def test_a_quotient_by_nothing_is_refused():
     for b in (0, Int[0]()):
         with pytest.raises(RangeError, match="divisor that is not 0"):
             tla.safe_div(4, b)
+
+
+def test_powers_of_what_is_not_known_are_no_integers():
+    for n in (1, 2):
+        for exponent in (tla.dim("M"), tla.index("i", 4, at_least=-4)):
+            with pytest.raises(TypeError, match="unsupported operand"):
+                Int[n]() ** exponent
+    for exponent in (-1, Int[-1]()):
+        with pytest.raises(RangeError, match="no integer"):
+            Int[2]() ** exponent
+    assert pow(Int[3](), -1, 7) == 5

@@ -5,9 +5,10 @@ import functools
 from graphlib import TopologicalSorter
 from pathlib import Path
 
-import pytest
-
 import tla
+
+from batches import in_batches
+from sources import nodes
 
 ROOT = Path(tla.__file__).parent
 #: What stands on what: a package imports those above it in this list. docs/architecture.md says what each is for.
@@ -15,9 +16,6 @@ PACKAGES = "core algebra symbolic notation tensors linear access gpu ascend xla 
 
 #: What may be imported inside a function: a library that is slow to load, or may not be there.
 OPTIONAL = "numpy sympy jax triton resvg_py curses".split()
-
-
-parsed = functools.cache(ast.parse)
 
 
 #: What imports modules by names that it is given: only these files may.
@@ -31,7 +29,7 @@ def called(node):
 
 def imported_modules(source, package=("tla",)):
     """The dotted names that a module of `package` imports, in every form of the statement, inside functions too."""
-    for node in ast.walk(parsed(source)):
+    for node in nodes(source):
         if isinstance(node, ast.ImportFrom):
             base = [*package[: len(package) - node.level + 1]] if node.level else []
             full = [*base, *(node.module.split(".") if node.module else [])]
@@ -72,7 +70,7 @@ def test_every_package_is_in_the_list():
     assert {name.split(".")[1] for name in MODULES if "." in name} - {"__main__", "names"} == {*PACKAGES}
 
 
-@pytest.mark.parametrize("name", [name for name in MODULES if name not in ("tla", "tla.__main__", "tla.names")])
+@in_batches(sorted({*MODULES} - {"tla", "tla.__main__", "tla.names"}), 400)
 def test_imports_go_down(name):
     package = name.split(".")[1]
     for below in imports(name):
@@ -85,7 +83,7 @@ def test_imports_go_down(name):
 
 def own_imports_inside_functions(source):
     """The lines of imports inside functions that are not of numpy, sympy and the other optional libraries."""
-    functions = (f for f in ast.walk(parsed(source)) if isinstance(f, (ast.FunctionDef, ast.AsyncFunctionDef)))
+    functions = (f for f in nodes(source) if isinstance(f, (ast.FunctionDef, ast.AsyncFunctionDef)))
     for node in (node for f in functions for node in ast.walk(f)):
         names = (
             [a.name for a in node.names]
@@ -98,9 +96,9 @@ def own_imports_inside_functions(source):
             yield node.lineno
 
 
-@pytest.mark.parametrize("name", MODULES)
-def test_only_optional_libraries_are_imported_inside_functions(name):
-    assert not [*own_imports_inside_functions(MODULES[name].read_text())]
+def test_only_optional_libraries_are_imported_inside_functions():
+    found = {name: [*own_imports_inside_functions(path.read_text())] for name, path in MODULES.items()}
+    assert not {name: lines for name, lines in found.items() if lines}
 
 
 def test_imports_inside_functions_are_seen():
@@ -119,7 +117,7 @@ def test_no_module_imports_from_a_package_that_it_is_in():
 
 def imported_by_name(source):
     """The lines that import a module by a name: not those of numpy, sympy and the other optional libraries, written out."""
-    for node in ast.walk(parsed(source)):
+    for node in nodes(source):
         if isinstance(node, ast.Call) and called(node) in ("import_module", "__import__"):
             name = node.args[0].value if isinstance(node.args[0], ast.Constant) else ""
             if name.split(".")[0] not in (*OPTIONAL, "ml_dtypes"):
@@ -147,6 +145,6 @@ def test_the_scan_sees_every_form():
 
 def test_nothing_is_evaluated():
     for path in ROOT.rglob("*.py"):
-        for node in ast.walk(parsed(path.read_text())):
+        for node in nodes(path.read_text()):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
                 assert node.func.id not in ("eval", "exec", "compile", "sympify", "parse_expr"), path

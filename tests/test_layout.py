@@ -504,6 +504,35 @@ def test_layouts_side_by_side():
         MakeLayout(parse("4:1"), (1, 2))
 
 
+def test_results_side_by_side():
+    """Results of static operations, whose shapes nobody has asked for yet, joined: as the layouts that they are."""
+    results = [
+        lambda: tla.coalesce(parse("(_4,_2):(_1,_4)")),
+        lambda: tla.coalesce(parse("(_1,_1):(_1,_4)")),
+        lambda: tla.coalesce(parse("(_4,_2):(_2,_1)")),
+        lambda: tla.composition(parse("(_6,_2):(_8,_2)"), parse("(_4,_3):(_3,_1)")),
+        lambda: tla.logical_divide(parse("_16:_3"), tla.Int[4]()),
+        lambda: join([]),
+    ]
+    for made in itertools.product(results, repeat=2):
+        tla.cache_clear()
+        joined, modes = join([make() for make in made]), [make() for make in made]
+        whole = parse(f"({','.join(str(m.shape) for m in modes)}):({','.join(str(m.stride) for m in modes)})")
+        assert (joined.plain_modes(), str(joined), joined.is_static) == (whole.plain_modes(), str(whole), True)
+        if joined.plain_modes():
+            assert [joined(i) for i in range(99)] == [whole(i) for i in range(99)]
+
+
+@pytest.mark.parametrize(("layout", "levels"), [("(_4,_2):(_1,_4)", 64), ("(_4,_2):(_2,_1)", 63)])
+def test_results_are_nested_as_deep_as_any_layout(layout, levels):
+    found = tla.coalesce(parse(layout))
+    for _level in range(levels):
+        found = join([found])
+    assert tla.depth(found) == 64
+    with pytest.raises(RankError, match="nested more than 64 deep"):
+        join([found])
+
+
 def test_only_layouts_are_joined():
     a = parse("(4,2):(1,4)")
     for b in ((4, 2), 4, tla.Swizzle[1, 0, 1](), parse("Sw<1,0,1> o _0 o 4:1"), None):

@@ -107,3 +107,13 @@ def test_quotients():
             found = shape_div(x, y)
             assert found == (a // b if fits else (1 if a * b > 0 else -1)), (a, b)
             assert tla.is_static(found) is (static or (type(x) is Int and a == 0)), (x, y)
+
+
+def test_arrays_do_not_wrap():
+    x, y = np.array([100, -100], np.int8), np.array([4, 3], np.int8)
+    for f, wanted in ((add, [500, 300]), (plus, [500, 300]), (mul, [40000, -40000]), (times, [40000, -40000])):
+        for n in (400, Int[400](), np.int64(400)):
+            assert f(x, n).tolist() == wanted
+            assert f is times or f(n, x).tolist() == wanted
+    for f, wanted in ((add, [104, -97]), (plus, [104, -97]), (mul, [400, -300]), (times, [400, -300])):
+        assert f(x, y).tolist() == wanted

@@ -12,6 +12,8 @@ from tla import TlaError
 from tla.linear import LinearLayout, from_xor_strides, layout_of, linear, mosaic, to_xor_strides
 from tla.linear.mosaic import NAMED_LAYOUTS, Replicated, TiledLayout, WGStridedFragLayout, from_text, tiled_layout, to_text
 
+from batches import in_batches
+
 ROWS = json.loads((Path(__file__).parent / "data" / "linear" / "mosaic.json").read_text())
 
 
@@ -28,7 +30,7 @@ def test_names_are_not_rebound():
         NAMED_LAYOUTS["WGMMA_LAYOUT"] = None
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row["name"] or row["text"][:60])
+@in_batches(ROWS)
 def test_as_mosaic_has_it(row):
     layout = from_text(row["text"])
     assert to_text(layout) == row["text"]
@@ -40,7 +42,7 @@ def test_as_mosaic_has_it(row):
         assert [row_major(row["shape"], v) for v in vectors] == row[name]
 
 
-@pytest.mark.parametrize("row", [row for row in ROWS if "Tiled" in row["text"]], ids=lambda row: row["name"] or row["text"][:60])
+@in_batches(row for row in ROWS if "Tiled" in row["text"])
 def test_the_way_back(row):
     """A tiled layout that makes the same map: Mosaic's own, where it is one of those."""
     wanted = from_text(row["text"]).linear(row["shape"])

@@ -17,6 +17,9 @@ from tla.linear import triton
 from tla.tensors.offsets import offsets
 from tla.xla import jax as tla_jax
 
+from batches import in_batches
+from night import amount
+
 ROOT = Path(tla.__file__).parent
 MODULES = [".".join(["tla", *path.relative_to(ROOT).with_suffix("").parts]) for path in ROOT.rglob("*.py") if path.stem != "__init__"]
 #: What needs more than the core's dependencies.
@@ -27,7 +30,7 @@ def public():
     for module in (tla, ascend, xla, tla_jax, codegen, gpu, viz, linear, triton, access):
         for name in module.__all__:
             if name not in {*literals.__all__, "_"} and not isinstance(getattr(module, name), ModuleType):
-                yield pytest.param(getattr(module, name), id=f"{module.__name__}.{name}")
+                yield f"{module.__name__}.{name}", getattr(module, name)
 
 
 def test_every_public_name_exists():
@@ -39,8 +42,9 @@ def test_every_public_name_exists():
 UNDOCUMENTED = {"LayoutLeft", "LayoutRight"}  # values: a comment stands at each
 
 
-@pytest.mark.parametrize("value", [*public()])
-def test_every_public_name_has_a_docstring(value):
+@in_batches(public(), 600)
+def test_every_public_name_has_a_docstring(named):
+    _name, value = named
     if getattr(value, "_name", None) in UNDOCUMENTED:
         return
     assert value.__doc__
@@ -118,26 +122,30 @@ print(json.dumps({module: answers(module) for module in sys.argv[1:]}))
 """
 
 
+FIRST_OF_ALL = sorted(set(MODULES) - OPTIONAL)[:: amount(6, 1)]
+
+
 @pytest.fixture(scope="module")
 def said_first():
     """What each module's process says. A process is a fork of one that has imported tla alone. To import a module is to import its
-    package first: one process stands for all modules that this loads."""
+    package first: one process stands for all modules that this loads. By day every sixth module: test_layers.py has
+    that no imports are a circle."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT.parent), "OPENBLAS_NUM_THREADS": "1"}
-    modules = [name for name in MODULES if name not in OPTIONAL]
+    modules = FIRST_OF_ALL
     done = subprocess.run([sys.executable, "-c", FIRST, *modules], capture_output=True, text=True, check=True, env=environment)
     return json.loads(done.stdout)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
-@pytest.mark.parametrize("module", [name for name in MODULES if name not in OPTIONAL])
-def test_each_module_may_be_the_first(module, said_first):
+def test_each_module_may_be_the_first(said_first):
     """Whatever is imported first, the kinds of layouts, symbols and text are the same."""
-    assert said_first[module] == "3 M:1 (M,2):(_1,M)\nSw<1,0,1> o _0 o _4:_1\n"
+    assert [*said_first] == FIRST_OF_ALL
+    assert not {module: said for module, said in said_first.items() if said != "3 M:1 (M,2):(_1,M)\nSw<1,0,1> o _0 o _4:_1\n"}
 
 
 def processor_times(*codes, **environment):
-    """Seconds of processor time of a fresh interpreter for each of some codes, in turn, the least of several rounds: other programs
-    do not count."""
+    """Seconds of processor time of a fresh interpreter for each of some codes, in turn, the least until now, round after round: other
+    programs do not count."""
     least = [float("inf")] * len(codes)
     for _ in range(10):
         for k, code in enumerate(codes):
@@ -145,7 +153,7 @@ def processor_times(*codes, **environment):
             run(code, **environment)
             after = resource.getrusage(resource.RUSAGE_CHILDREN)
             least[k] = min(least[k], after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    return least
+        yield least
 
 
 def test_import_is_light(tmp_path):
@@ -153,9 +161,8 @@ def test_import_is_light(tmp_path):
     and 10 ms more with the first name, with which the others come. Of the Python files: a compiled build may be one without optimisation."""
     cache = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(tmp_path), "TLA_COMPILED": "0"}
     run("from tla import MakeLayout", **cache)
-    bare, loaded, named = processor_times("pass", "import tla", "from tla import MakeLayout", **cache)
-    assert loaded - bare <= 4 * bare
-    assert named - bare <= 5 * bare
+    rounds = processor_times("pass", "import tla", "from tla import MakeLayout", **cache)
+    assert any(loaded - bare <= 4 * bare and named - bare <= 5 * bare for bare, loaded, named in rounds)
 
 
 def test_a_star_import_takes_nothing_of_pythons():

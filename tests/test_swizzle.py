@@ -153,9 +153,10 @@ def test_the_fixes_of_swizzles_work():
 
 
 def test_composition_of_two_swizzles_is_right_or_refused():
+    """All pairs; by day of every third second one."""
     seen, x = Counter(), np.array([*range(64), 999, 4095])
     inner = {b: swizzled(x, *b) for b in NUMBERS}
-    for a, b in itertools.product(NUMBERS, NUMBERS):
+    for a, b in itertools.product(NUMBERS, NUMBERS[:: amount(3, 1)]):
         try:
             r = composition(Swizzle[a](), Swizzle[b]())
         except DivisibilityError:
@@ -163,7 +164,7 @@ def test_composition_of_two_swizzles_is_right_or_refused():
             continue
         assert np.array_equal(r(x), swizzled(inner[b], *a)), (a, b)
         seen["found"] += 1
-    assert seen["found"] > 3000, seen
+    assert seen["found"] > amount(1000, 3000), seen
 
 
 def test_a_swizzle_moved_through_a_layout_is_right_or_refused():

@@ -17,7 +17,7 @@ from tla.ascend import half, zN
 import oracle
 from night import amount
 
-COUNT, SIZES = int(os.environ.get("TLA_LAYOUTS", amount(15, 200))), 8
+COUNT, SIZES = int(os.environ.get("TLA_LAYOUTS", amount(10, 200))), 8
 NAMES = "MNKPQ"
 UNITS = (1, 1, 2, 4, 6, 8, 16)
 

@@ -8,6 +8,7 @@ import pytest
 
 import tla
 from tla import GetTile, MakeTensor, TlaError, _, parse
+from tla.tensors import tensor
 
 from night import amount
 from truth import rows
@@ -257,6 +258,35 @@ def test_lexicographic_orders_of_sizes_that_are_not_known():
     for (a, b), (f, holds) in itertools.product(itertools.product(pairs, pairs), orders.items()):
         answers = set(map(holds, at[a], at[b]))
         assert f(a, b) is (answers.pop() if len(answers) == 1 else None), (f.__name__, a, b)
+
+
+@pytest.mark.parametrize(("view", "apart"), [
+    (lambda t: tla.composition(t, parse("4:2")), True),
+    (lambda t: tla.composition(t, parse("4:0")), False),
+    (lambda t: tla.composition(t, parse("(2,4):(0,1)")), False),
+    (lambda t: tla.composition(tla.composition(t, parse("4:0")), parse("1:1")), True),
+    (lambda t: tla.zipped_divide(t, 2), True),
+    (lambda t: tla.coalesce(t), True),
+    (lambda t: tla.zipped_divide(tla.composition(t, parse("8:0")), 2), False),
+], ids=range(7))  # fmt: skip
+def test_a_view_is_written_where_its_elements_are_apart(view, apart):
+    """A composition may have an element several times, which no other view of elements that are apart has."""
+    t = view(MakeTensor(np.zeros(8)))
+    assert t.numpy().flags.writeable is apart if len(t.coord) == 1 else True
+    if apart:
+        tla.copy(np.ones([*map(int, t.origin_shape)]), t)
+        assert t.data.sum() == tla.size(t)
+    else:
+        with pytest.raises(tla.InjectivityError):
+            tla.copy(np.ones([*map(int, t.origin_shape)]), t)
+
+
+@pytest.mark.parametrize(("n", "text"), [(1, "[3]"), (8, "[3 4 5 6 7 8 9 10]"), (9, "[3 4 5 ... 11]"), (32, "[3 4 5 ... 34]")])
+def test_starts_of_threads_are_told_up_to_eight(n, text):
+    layout = parse("2:1")
+    for start, told in ((np.arange(3, n + 3), text), ((np.arange(3, n + 3), 7), f"({text},7)")):
+        t = tensor.tensor_of(None, None, start, layout, (0,), (2,))
+        assert repr(t) == f"Tensor(None at {told}, 2:1)"
 
 
 def test_steps_back_past_the_first_element_do_not_wrap():

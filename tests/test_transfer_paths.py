@@ -474,6 +474,57 @@ def test_each_path_takes_its_widths_and_no_other(line):
                     transfer(src, dst, arch, **more)
 
 
+#: Tiles with a start and tails of the paths for which there are no instructions of CATLASS at hand: positions, tags, bits, the sizes
+#: of the whole, start and extents; architectures. The last: how many instructions.
+TILES = """
+L1 L0AMx MxScalezZ MxScalezZ                 |  8 | 128 16 | 32 4 | 40 5 | Ascend950 | 1
+L1 L0AMx MxScalezZ MxScalezZ                 |  8 | 64 32  | 16 2 | 33 17 | Ascend950 | 1
+L1 L0BMx MxScalenN MxScalenN                 |  8 | 16 128 | 4 32 | 5 40 | Ascend950 | 1
+L1 L0BMx MxScalenN MxScalenN                 |  8 | 32 64  | 2 16 | 17 33 | Ascend950 | 1
+GM L1 PaddingRowMajor zN                     | 16 | 100 200 48 64 | 48 64 | 40 50 | AtlasA2 Ascend950 | 1
+GM L1 PaddingRowMajor zN                     |  8 | 100 200 48 64 | 0 128 | 33 7 | AtlasA2 Ascend950 | 1
+GM L1 PaddingRowMajor zN                     |  4 | 100 200 48 64 | 48 64 | 17 33 | AtlasA2 Ascend950 | 1
+GM L1 PaddingColumnMajor nZ                  | 16 | 200 100 64 48 | 64 48 | 50 40 | AtlasA2 Ascend950 | 1
+GM L1 PaddingColumnMajor nZ                  | 32 | 200 100 64 48 | 128 0 | 7 33 | AtlasA2 Ascend950 | 1
+GM L1 PaddingColumnMajor nZ                  |  4 | 200 100 64 48 | 64 48 | 33 17 | AtlasA2 Ascend950 | 1
+GM L1 RowMajor zN                            |  4 | 90 96 | 3 10 | 41 35 | AtlasA2 Ascend950 | 1
+GM L1 ColumnMajor nZ                         |  4 | 96 90 | 10 3 | 35 41 | AtlasA2 Ascend950 | 1
+GM L1 zN zN                                  |  4 | 90 200 | 5 64 | 41 70 | AtlasA2 Ascend950 | 1
+GM L1 nZ nZ                                  |  4 | 200 90 | 64 5 | 70 41 | AtlasA2 Ascend950 | 1
+UB L1 zN zN                                  | 16 | 64 64 | 16 32 | 20 30 | Ascend950 | 1
+UB L1 zN zN                                  | 32 | 64 64 | 5 8 | 33 17 | Ascend950 | 1
+UB L1 zNUnAlign zN                           | 16 | 33 64 | 0 16 | 33 40 | Ascend950 | 1
+UB L1 zNUnAlign zN                           |  8 | 40 96 | 7 32 | 20 40 | Ascend950 | 1
+UB L1 RowMajor zN                            | 16 | 40 64 | 3 16 | 2 48 | Ascend950 | 2
+UB L1 RowMajor zN                            | 16 | 40 64 | 3 16 | 3 48 | Ascend950 | 3
+UB L1 RowMajor zN                            | 16 | 40 64 | 3 16 | 4 48 | Ascend950 | 3
+L1 L0A zN zZ                                 |  4 | 96 192 | 16 64 | 40 70 | AtlasA2 | 3
+L1 L0B nZ nZ                                 |  4 | 192 96 | 64 16 | 70 40 | AtlasA2 | 2
+L1 L0B nZ nZ                                 | 16 | 64 96 | 0 0 | 48 96 | AtlasA2 | 1
+L1 L0B nZ nZ                                 | 16 | 64 96 | 0 0 | 48 80 | AtlasA2 | 3
+L1 L0B zN nZ                                 |  4 | 128 256 | 64 128 | 64 64 | AtlasA2 | 1
+L1 L0A zN zN                                 |  4 | 96 192 | 32 64 | 40 70 | Ascend950 | 1
+L1 L0B nZ nZ                                 |  4 | 192 96 | 64 32 | 70 40 | Ascend950 | 1
+GM L1 VectorLayout VectorLayout              | 16 | 500 | 48 | 100 | AtlasA2 Ascend950 | 1
+GM UB VectorLayout VectorLayout              | 16 | 500 | 7 | 100 | AtlasA2 Ascend950 | 1
+UB GM VectorLayout VectorLayout              |  8 | 500 | 32 | 100 | AtlasA2 Ascend950 | 1
+L1 FixBuf VectorLayout VectorLayout          | 64 | 500 | 16 | 100 | AtlasA2 Ascend950 | 1
+L1 Bias VectorLayout VectorLayout            | 32 | 500 | 16 | 100 | AtlasA2 Ascend950 | 1
+"""
+
+
+@pytest.mark.parametrize("line", TILES.strip().splitlines(), ids=lambda line: " ".join(line.split()))
+def test_tiles_of_every_path_move_what_copy_moves(line):
+    (begin, end, a, b), (bits,), sizes, start, extents, archs, (count,) = (part.split() for part in line.split("|"))
+    sizes, start, extents = (tuple(map(int, part)) for part in (sizes, start, extents))
+    for arch in archs:
+        src = GetTile(gm(MakeLayout[int(bits), getattr(ascend, a)](*sizes), begin), start, extents)
+        dst = gm(MakeLayout[int(bits), getattr(ascend, b)](*extents), end)
+        made = transfer(src, dst, arch, element=int(bits))
+        assert len(made) == int(count)
+        require_copied(src, dst, made, {})
+
+
 # ------------------------------------------------------------------------------------------------------ each instruction
 
 #: The largest value of each field, 65535 where none is written, by instruction and form: AscendC's reference of the structs.

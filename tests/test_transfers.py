@@ -14,6 +14,7 @@ from tla import GetTile, Layout, LeafTypeError, MakeLayout, MakeLayoutFmap, Make
 from tla.ascend import AtlasA2, TransferInstruction, fits, half, nZ, transfer, zN, zZ
 from tla.ascend.architecture import position_of
 
+from batches import in_batches
 from truth import rows
 
 NIGHT = os.environ.get("HYPOTHESIS_PROFILE") == "night"
@@ -51,9 +52,7 @@ def _padded_shape(t):
 # ----------------------------------------------------------------------------------------------------------------- truth
 
 
-@pytest.mark.parametrize(
-    "case", rows("tla/transfers.json"), ids=lambda c: f"{c['copy']}-{c['element']}-{c['src']['tag']}-{c['dst']['tag']}"
-)
+@in_batches(rows("tla/transfers.json"))
 def test_the_instructions_of_real_copies(case):
     element, (begin, end) = ELEMENTS[case["element"]], case["copy"].split(" to ")
     made = transfer(tensor(case["src"], element, begin), tensor(case["dst"], element, end), AtlasA2)
@@ -470,9 +469,41 @@ def test_bytes_behind_the_tile_are_told():
     whole = MakeLayout[ascend.int8, zN](64, 140)
     sides[1] = at("L0A", Layout(whole.shape, whole.stride, origin_shape=(37, 140)))
     assert transfer(*sides, "Ascend950").beyond == 0
-    for n, beyond in ((16, 0), (20, 24), (32, 0), (33, 30)):
-        assert transfer(at("GM", MakeLayout(n)), at("L1", MakeLayout(n)), element=half).beyond == beyond
     assert transfer(at("GM", MakeLayout[half, zN](20, 30)), at("L1", MakeLayout[half, zN](20, 30))).beyond == 0
+
+
+@pytest.mark.parametrize(("n", "beyond"), [(16, 0), (20, 24), (32, 0), (33, 30)])
+def test_bytes_behind_a_vector_are_those_of_its_last_unit(n, beyond):
+    assert transfer(at("GM", MakeLayout(n)), at("L1", MakeLayout(n)), element=half).beyond == beyond
+    assert transfer(at("UB", MakeLayout(n)), at("GM", MakeLayout(n)), element=half).beyond == 0
+
+
+@pytest.mark.parametrize("n", [20, 37])
+def test_what_is_behind_the_valid_rows_may_be_written_where_it_is_the_tiles_own(n):
+    """CATLASS moves all squares of the source: into the padding of a tile that has room for them, and not behind a tile that has none."""
+    src, room = at("L1", MakeLayout[ascend.int8, nZ](128, 64)), MakeLayout[ascend.int8, zZ](128, 64)
+    dst = at("L0A", Layout(room.shape, room.stride, origin_shape=(n, 64)))
+    made = transfer(src, dst, element=ascend.int8)
+    assert made.beyond == 0
+    require_copied(src, dst, made)
+    with pytest.raises(Unproven, match=r"which is no part of the tile"):
+        transfer(src, at("L0A", MakeLayout[ascend.int8, zZ](n, 64)), element=ascend.int8)
+
+
+def test_the_last_unit_of_a_vector_lies_in_the_buffer_too():
+    """512 KiB of L1: 16 halves of the last unit, of which 12 are the vector's, or none is behind the end."""
+    for offset, n in ((2**18 - 16, 12), (2**18 - 16, 16)):
+        dst = MakeTensor(None, MakeLayout(n), position="L1", offset=offset)
+        assert transfer(at("GM", MakeLayout(n)), dst, element=half)[0].dst == offset
+    with pytest.raises(RangeError, match="ends 4 elements behind the end of L1"):
+        transfer(at("GM", MakeLayout(20)), MakeTensor(None, MakeLayout(20), position="L1", offset=2**18 - 16), element=half)
+
+
+@pytest.mark.parametrize("element", [half, ascend.int8])
+def test_rows_of_whole_bytes_are_not_advised_to_be_even(element):
+    src, dst = (at(place, MakeLayout[element, ascend.RowMajor](4, 20, ld=ld)) for place, ld in (("GM", 33), ("UB", 21)))
+    with pytest.raises(Unproven, match=r"expected  src\[33\] in dst\[21\]\n +fix +begin tiles at whole blocks"):
+        transfer(src, dst, element=element)
 
 
 @pytest.mark.parametrize(("arch", "end", "bits", "form"), [

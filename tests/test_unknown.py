@@ -118,6 +118,7 @@ def test_coordinates_and_tuples():
     assert value(tla.ceil_div(M, 5)) == 3
     assert value(tla.ceil_div((M, N), (5, Int[4]()))) == (3, 3)
     assert value(tla.round_up(M, 5)) == 15
+    assert value(tla.shape_div(M, Int[1]())) == 12
     assert tla.congruent((M, N), (1, 2)) is True
     assert tla.compatible((M, 4), (M, (2, 2))) is True
     assert tla.compatible((M, 4), (N, (2, 2))) is None

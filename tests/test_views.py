@@ -26,10 +26,11 @@ from tla import (
 )
 
 import oracle
+from batches import in_batches
 from night import amount
 
 
-@pytest.mark.parametrize("seed", range(amount(100, 1000)))
+@in_batches(range(amount(100, 1000)))
 def test_local_tile_and_partition(seed):
     rng = random.Random(seed)
     shape = tuple(rng.randint(1, 9) for _ in range(rng.choice((1, 2, 3))))
@@ -55,7 +56,7 @@ def test_local_tile_and_partition(seed):
     assert sorted(seen) == sorted(truth.ravel().tolist())
 
 
-@pytest.mark.parametrize("seed", range(150))
+@in_batches(range(150))
 def test_recast_is_the_same_bytes(seed):
     rng = random.Random(seed)
     t = random_tensor(rng, ranks=(1, 2))
@@ -113,3 +114,52 @@ def test_like():
     assert (l1.layout.shape, l1.origin_shape, l1.position) == (base.shape, (10, 20), "L1")
     tla.copy(tile, l1)
     assert np.array_equal(np.asarray(l1), np.asarray(tile))
+
+
+R = parse("(4,8):(8,1)")
+
+
+def whole(n=32):
+    return MakeTensor(np.arange(n), R)
+
+
+@pytest.mark.parametrize(("ask", "says"), [
+    (lambda: local_tile(whole(), (2,), (0, 8)), "0 or more and less than 8"),
+    (lambda: local_tile(whole(), (2,), (0, -1)), "0 or more and less than 8"),
+    (lambda: local_tile(whole(), (2,), (-1, 0)), "0 or more\n"),
+    (lambda: tla.outer_partition(whole(), (2, 4), (2, 0)), "0 or more and less than 2"),
+    (lambda: tla.outer_partition(whole(), (2, 4), (0, 4)), "0 or more and less than 4"),
+    (lambda: tla.outer_partition(whole(), (2, 4), (0, -1)), "0 or more and less than 4"),
+    (lambda: tla.outer_partition(whole(), (2,), (0, 0)), "at most 1 integers"),
+    (lambda: local_partition(whole(), parse("(2,2):(1,2)"), -1), "thread -1 of"),
+    (lambda: local_tile(whole(), 2, (0, 0), proj=(1, _)), "proj of 2 entries for 2"),
+    (lambda: recast[object](whole()), "whole elements of 8 bytes"),
+    (lambda: recast["V0"](whole()), "whole elements of 0 bytes"),
+    (lambda: recast[np.int16](MakeTensor(np.zeros(3, np.int8), parse("2:1"))), "3 bytes, from byte _?0 on"),
+    (lambda: recast[np.int16](MakeTensor(np.zeros(4, np.int8), parse("2:1"), offset=1)), "4 bytes, from byte 1 on"),
+    (lambda: GetTile(MakeTensor(np.zeros(8), parse("((2,2),2):((1,4),2)")), (1, 0), (2, 2)).numpy(nested=True), "inside of a block"),
+    (lambda: tla.reduce(whole(), np.zeros(4, int), 2), "modes 0 to 1"),
+    (lambda: tla.reduce(whole(), np.zeros(4, int), -1), "modes 0 to 1"),
+    (lambda: tla.reduce(whole(), np.zeros(4, int), (1, 1)), "each once"),
+    (lambda: tla.reduce(MakeTensor(np.zeros(32, int), parse("((2,2),8):((8,16),1)")), np.zeros(8, int), ((0, 2),)), "mode j of mode i"),
+    (lambda: tla.reduce(MakeTensor(np.zeros(32, int), parse("((2,2),8):((8,16),1)")), np.zeros(8, int), ((0, -1),)), "mode j of mode i"),
+    (lambda: tla.reduce(MakeTensor(np.zeros(32, int), parse("((2,2),8):((8,16),1)")), np.zeros(8, int), ((0, 1, 0),)), "mode j of mode i"),
+    (lambda: tla.reduce(MakeTensor(np.zeros(32, int), parse("((2,2),8):((8,16),1)")), np.zeros(8, int), ((1, 0),)), "mode j of mode i"),
+    (lambda: tla.reduce(whole(), np.zeros(4, int), 1, np.negative), "a numpy ufunc of two arguments"),
+    (lambda: tla.reduce(whole(), np.zeros(4, int), 1, max), "a numpy ufunc of two arguments"),
+    (lambda: transpose(whole(), (0,)), "0 to 1 in some order"),
+])  # fmt: skip
+def test_each_limit_of_a_view_is_its_own(ask, says):
+    with pytest.raises(TlaError, match=says):
+        ask()
+
+
+def test_what_is_at_the_limit_is_taken():
+    t = whole()
+    assert np.array_equal(np.asarray(local_tile(t, (2,), (1, 7))), [23, 31])
+    assert np.array_equal(np.asarray(tla.outer_partition(t, (2, 4), (1, 3))), [[11, 15], [27, 31]])
+    assert np.array_equal(np.asarray(local_partition(t, parse("(2,2):(1,2)"), 3)), [[9, 11, 13, 15], [25, 27, 29, 31]])
+    assert np.array_equal(recast[np.int16](MakeTensor(np.arange(4, dtype=np.int8), parse("_2:_1"), offset=2)).numpy(), [2 + 3 * 256])
+    blocks, out = MakeTensor(np.arange(32), parse("((2,2),8):((8,16),1)")), np.zeros((2, 8), int)
+    tla.reduce(blocks, out, ((0, 1),))
+    assert np.array_equal(out, np.arange(32).reshape(2, 2, 8).sum(0))

@@ -54,7 +54,7 @@ from tla.linear import LinearLayout
 from tla.viz import Scene, draw, draw_threads, html, save, svg, text, tikz
 from tla.viz.colouring import RULES
 from tla.viz.colours import HUES, RAMP, TINTS, colour, ink, ramp, rgb, tint
-from tla.viz.drawable import Subject, Tiling, levels, steps
+from tla.viz.drawable import Subject, Tiling, as_subject, levels, steps
 from tla.viz.placement import CHARACTER, FAINT, _broken, place
 from tla.viz.scene import Axis, Cell, Figure, Grid
 from tla.viz.svg import HATCH, STROKES
@@ -730,6 +730,19 @@ def test_how_much_is_drawn(layout, limit, shape):
     assert figure.notes == (() if shape == whole else (said,))
 
 
+def test_the_limit_is_of_all_layouts_together():
+    wide = parse("(4,300):(300,1)")
+    for count, limit, columns in ((1, 1200, 300), (2, 2400, 300), (2, 2399, 16), (3, 3600, 300), (3, 3599, 16), (2, 1, 16)):
+        drawn = draw(*[wide] * count, color_by="none", limit=limit)
+        assert [len(f.grids[0].cells[0]) for f in drawn.figures] == [columns] * count
+
+
+def test_elements_are_of_one_bit_or_more():
+    for bits, banks in ((1, 1), (16, 8), (32, 16)):  # 16 of them
+        (figure,) = draw(parse("(16):(1)"), color_by="bank", bits=bits).figures
+        assert len({c.fill for c in figure.grids[0].cells[0]}) == banks
+
+
 def test_as_many_layouts_as_there_are_grids_are_drawn_and_as_many_modes():
     assert len(draw(*[parse("1:0")] * 256).figures) == 256
     assert len(draw(MakeLayout((1,) * 32)).figures) == 1
@@ -773,6 +786,25 @@ def test_tensors_of_one_mode_and_of_no_buffer():
     for data, bits in ((None, 32), (np.zeros(8, np.int8), 8), (np.zeros(8), 64)):
         caption = draw(MakeTensor(data, parse("(4,2):(2,1)")), color_by="bank").caption
         assert caption.startswith(f"colours: banks of 4 bytes, elements of {bits} bits")
+
+
+@pytest.mark.parametrize(
+    ("shape", "extents"),
+    [
+        ("f32[4,6]{1,0:T(2,3)}", (2, 3)),
+        ("f32[4,6]{0,1:T(2,3)}", (3, 2)),
+        ("f32[2,8,16]{2,1,0:T(4,8)}", (1, 4, 8)),
+        ("f32[8,2,16]{0,2,1:T(4,8)}", (8, 1, 4)),
+        ("bf16[16,256]{1,0:T(8,128)(2,1)}", (8, 128)),
+        ("f32[10]{0:T(4)}", (4,)),
+        ("f32[4,6]{1,0}", None),
+        ("f32[6]{0:T(2,3)}", None),  # of more dimensions than the array has
+        ("f32[4,6]{1,0:T(*,6)}", None),
+    ],
+)
+def test_the_first_tile_of_an_array_is_of_its_minor_dimensions(shape, extents):
+    tiling = as_subject(xla.parse_shape(shape)).tiling
+    assert (tiling and tiling.extents) == extents
 
 
 @pytest.mark.parametrize(("rule", "other"), [("lane", "T(8,4)(4,1)"), ("sublane", "T(8,8)(2,1)"), ("packing", "T(8,4)(4,1)")])
@@ -879,6 +911,16 @@ def shown_in(fill, colours):
     """The number of the colour in which a terminal of 8 or 16 shows a cell."""
     (found,) = re.findall(r"\x1b\[30;(\d+)m", text(draw(parse("1:0"), color_by=lambda coord, offset: fill), color=colours))
     return int(found) - 40 if int(found) < 50 else int(found) - 92
+
+
+def test_numbers_of_colours_stand_raised_where_there_are_colours():
+    scene = draw(parse("(4,5):(5,1)"), color_by=lambda coord, offset: offset - 6)
+    words = {form: re.sub(r"\x1b\[[\d;]*m", "", text(scene, color=256, ascii=form)).split() for form in (False, True)}
+    raised = dict(zip("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    for n in range(20):
+        assert f"{n}{''.join(raised[c] for c in str(n - 6))}" in words[False]
+        assert f"{n}^{n - 6}" in words[True]
+    assert {str(n) for n in range(20)} <= {*text(scene).split()}
 
 
 def test_terminals_of_few_colours_show_each_hue_as_another():

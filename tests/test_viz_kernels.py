@@ -1,5 +1,6 @@
 """Drawings of tiled MMAs, tiled copies and atoms: each cell names a thread that holds that element, as that value."""
 
+import itertools
 import re
 
 import numpy as np
@@ -10,6 +11,7 @@ from tla import TlaError, make_identity_tensor, parse, size
 from tla.gpu import Copy_Atom, atom, make_tiled_copy, make_tiled_mma, values_of
 from tla.linear import LinearLayout
 from tla.viz import draw, html, svg, text, tikz
+from tla.viz.colours import tint
 
 MMAS = [
     make_tiled_mma(gpu.UniversalFMA[gpu.float], (2, 3), (4, 3)),
@@ -116,6 +118,49 @@ def test_a_tile_that_is_too_large_is_drawn_in_part():
     (figure,) = draw(mma, limit=4096).figures
     assert [(len(g.cells), len(g.cells[0])) for g in figure.grids] == [(8, 16), (8, 16), (8, 16)]
     assert "the first 8 rows and 16 columns" in figure.notes[-1]
+
+
+@pytest.mark.parametrize(("limit", "cut"), [(512, False), (511, True), (1, True)])
+def test_up_to_the_limit_all_tiles_are_drawn(limit, cut):
+    """16 x 16 of A, 16 x 8 of B and C: 512 cells."""
+    (figure,) = draw(gpu.SM80_16x8x16_F32F16F16F32_TN, limit=limit).figures
+    whole = [(16, 8), (16, 16), (16, 8)]
+    assert [(len(g.cells), len(g.cells[0])) for g in figure.grids] == [(min(r, 8), min(c, 16)) if cut else (r, c) for r, c in whole]
+    assert (figure.notes[-1] == "of each the first 8 rows and 16 columns at most") is cut
+
+
+def test_what_is_said_of_kernels_and_their_colours():
+    for rule, k in (("thread", 0), ("value", 1)):
+        drawing = draw(gpu.SM80_16x8x16_F32F16F16F32_TN, color_by=rule)
+        assert drawing.caption == f"colours: {rule}s"
+        for grid in drawing.figures[0].grids:
+            for cell in itertools.chain(*grid.cells):
+                assert cell.fill == tint(int(re.fullmatch(r"T(\d+)\nV(\d+)", cell.text)[k + 1]))
+    assert draw(MMAS[0], thread=5).caption == "colours, and a star: thread 5"
+    assert draw(gpu.SM80_16x8x16_F32F16F16F32_TN, titles="mine").figures[0].title == "mine"
+    for kernel, note in (
+        (MMAS[0], "6 threads, M x N x K of 4 x 3 x 1"),
+        (gpu.UniversalFMA[gpu.float], "1 thread, M x N x K of 1 x 1 x 1"),
+        (MMAS[6], "2 SMs, M x N x K of 128 x 32 x 16"),
+        (make_tiled_copy(Copy_Atom[gpu.UniversalCopy[gpu.half], gpu.half], (8,), (2,)), "8 threads, a tile of 16"),
+        (make_tiled_copy(Copy_Atom[gpu.UniversalCopy[gpu.half], gpu.half], (4, 2), (2, 3)), "8 threads, a tile of 8 x 6"),
+        (gpu.SM75_U32x4_LDSM_N, "32 threads, 128 units of 32 bits, row after row"),
+        (gpu.atom("SM100_TMEM_LOAD_16dp64b2x")[gpu.uint32], "32 threads, 64 elements of uint32, a row is a lane"),
+    ):
+        assert draw(kernel).figures[0].notes[0] == note, draw(kernel).figures[0].notes
+
+
+def test_linear_layouts_are_limited(monkeypatch):
+    bits = [(1 << k,) for k in range(19)]
+    with pytest.raises(TlaError, match=r"of 2\*\*19 registers in all\n  expected  2\*\*18 at most"):
+        draw(LinearLayout({"register": bits}, {"x": 1 << 19}))
+    with pytest.raises(TlaError, match="inputs register, lane, warp, block"):
+        draw(LinearLayout({"register": bits[:2], "offset": [(4,)]}, {"x": 8}))
+    monkeypatch.setattr("tla.viz.kernels.MAX_BITS", 4)
+    (figure,) = draw(LinearLayout({"register": bits[:2], "lane": bits[2:4]}, {"x": 16})).figures
+    assert [c.text for c in figure.grids[0].cells[0]] == [f"T{k // 4}\nV{k % 4}" for k in range(16)]
+    with pytest.raises(TlaError, match=r"2\*\*5 registers"):
+        draw(LinearLayout({"register": bits[:5]}, {"x": 32}))
 
 
 def test_text_that_does_not_fit_goes_below():

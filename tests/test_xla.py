@@ -332,8 +332,11 @@ def test_lower_is_the_definition_on_every_row_and_a_layout_where_there_is_one():
         seen[type(layout).__name__, case["divides"]] += 1
         assert layout.is_static
         assert layout.origin_shape == tuple(case["dims"])
-        for index, offset in case["samples"]:
+        for index, offset in case["samples"][:: amount(7, 1)]:
             assert layout(tuple(index) if len(index) != 1 else index[0]) == offset, case["spec"]
+        if case["samples"] and case["dims"]:
+            indices, wanted = zip(*case["samples"])
+            assert layout(*np.transpose(indices)).tolist() == [*wanted], case["spec"]
         if case["sha256"]:
             assert digest(valid(layout, case["dims"])) == case["sha256"], case["spec"]
     assert seen == {
@@ -520,8 +523,8 @@ def test_the_default_layout_is_the_compilers_on_each_generation():
     for group in json.loads(gzip.decompress((DATA / "xla" / "defaults.json.gz").read_bytes()))["groups"]:
         for text in group["shapes"]:
             shape = xla.parse_shape(text)
-            found = {str(xla.default_layout(shape.element_type, shape.dimensions, target)) for target in group["targets"]}
-            assert found == {str(shape)}
+            found = {xla.default_layout(shape.element_type, shape.dimensions, target) for target in group["targets"]}
+            assert found == {shape}
             count += len(group["targets"])
     assert count > 10_000
 
@@ -707,7 +710,7 @@ def test_shapes_made_by_hand_are_normalised_or_refused():
 
 def test_no_text_takes_long():
     """Each of these took minutes when time was quadratic in its length."""
-    many = 100_000
+    many = amount(30_000, 100_000)
     with pytest.raises(ParseError, match="tile levels"):
         xla.parse_shape("f32[3]{0:T" + "(1)" * many + "}")
     assert len(xla.parse_shape(f"f32[{'1,' * (many - 1)}1]{{{','.join(map(str, range(many)))}}}").dimensions) == many

@@ -235,11 +235,11 @@ def test_the_curve_of_a_program_as_text_and_as_picture():
 # ------------------------------------------------------------------------------------------------- limits
 
 
-def calls(depth):
+def calls(depth, how="call({0}), to_apply={1}"):
     """A program that calls so many computations inside of each other."""
-    inner = "".join(
+    inner = "%test {\n  %q = f32[] parameter(0)\n  ROOT %s = f32[] negate(%q)\n}\n" + "".join(
         f"%c{k} (p.{k}: f32[]) -> f32[] {{\n  %p.{k} = f32[] parameter(0)\n"
-        f"  ROOT %r.{k} = f32[] {f'call(%p.{k}), to_apply=%c{k + 1}' if k < depth else f'negate(%p.{k})'}\n}}\n"
+        f"  ROOT %r.{k} = f32[] {how.format(f'%p.{k}', f'%c{k + 1}') if k < depth else f'negate(%p.{k})'}\n}}\n"
         for k in range(1, depth + 1)
     )
     main = "ENTRY %m (a: f32[]) -> f32[] {\n  %a = f32[] parameter(0)\n  ROOT %b = f32[] call(%a), to_apply=%c1\n}\n"
@@ -272,6 +272,9 @@ LIMITS = {
     "axes": (lambda n: xla.Mesh(tuple((f"a{k}", 1) for k in range(n))), 64),
     "devices one by one": (lambda n: [*xla.Iota((n,))], 2**20),
     "calls": (lambda n: xla.memory(calls(n)), 100),
+    "loops": (lambda n: xla.memory(calls(n, "while({0}), condition=%test, body={1}")), 100),
+    "conditions": (lambda n: xla.memory(calls(n, "while({0}), condition={1}, body=%test")), 100),
+    "branches": (lambda n: xla.memory(calls(n, "conditional({0}, {0}), branch_computations={{{1}}}")), 100),
     "dimensions of default_layout": (lambda n: xla.default_layout("f32", (1,) * n), 64),
 }
 

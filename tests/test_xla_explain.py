@@ -16,6 +16,7 @@ from tla.apps.cli import main
 from tla.xla.foreign import array_like, element_type, type_name
 
 import oracle
+from batches import in_batches
 from truth import DATA, rows
 
 INDEX = [case for case in rows("xla/index.json") if math.prod(case["dims"]) <= 5000]
@@ -57,7 +58,7 @@ def test_minus_one_is_the_star_of_a_tile_in_and_out():
             xla.parse_shape(last)
 
 
-@pytest.mark.parametrize("case", INDEX[::7], ids=lambda case: case["spec"])
+@in_batches(INDEX[::7])
 def test_every_explanation_ends_at_the_linear_index(case):
     shape = xla.parse_shape(case["spec"])
     for coord, offset in case["samples"][:6]:
@@ -102,7 +103,7 @@ def test_figure_2_is_drawn_in_four_tiles():
     assert len({*re.findall(r'fill="(#\w{6})"', picture)} - {"#ffffff", "#666666"}) == 4
 
 
-@pytest.mark.parametrize("case", INDEX[::23], ids=lambda case: case["spec"])
+@in_batches(INDEX[::23])
 def test_strips_are_the_array_in_memory(case):
     table = oracle.xla_offsets(case["dims"], case["minor_to_major"], case["tiles"])
     count = math.prod(case["dims"])
@@ -323,7 +324,7 @@ def test_arrays_of_others_are_shapes():
                 array_like(array)
 
 
-@pytest.mark.parametrize("case", INDEX[::5], ids=lambda case: case["spec"])
+@in_batches(INDEX[::5])
 def test_indices_of_arrays_are_those_of_each_element(case):
     dims = case["dims"]
     grid = np.indices(dims)
@@ -419,6 +420,7 @@ def test_numbers_of_element_types_and_fields_are_those_of_xla_data_proto():
         ({"minor_to_major": [0], "padding_value": "ZERO_PAD"}, LoweringError, "field padding_value of a LayoutProto"),
         ({"minor_to_major": [0], "physical_shape": {}}, LoweringError, "field physical_shape of a LayoutProto"),
         ({"minor_to_major": [0], "foo": 0}, RangeError, "field 'foo' of a LayoutProto"),
+        ({"minor_to_major": [0], "foo": 1}, RangeError, "field 'foo' of a LayoutProto"),
         ({"element_type": "F32", "foo": None}, RangeError, "field 'foo' of a ShapeProto"),
     ],
 )
@@ -526,6 +528,7 @@ def test_every_way_to_write_a_proto(proto, shape):
     [
         (b"\x11\x00", ParseError, "wire type 1 of field 2,"),
         (b"\x10\x0b\x25", ParseError, "wire type 5 of field 4,"),
+        (b"\x13\x00", ParseError, "wire type 3 of field 2,"),
         (b"\x10\x0b\x1a\x02\x03", ParseError, "a field that is cut"),
         (b"\x10", ParseError, "a number that is cut"),
         (b"\x10\x8b", ParseError, "a number that is cut"),

@@ -45,7 +45,7 @@ def system(name):
     import tla
 
     def static(x):
-        return x if isinstance(x, tla.Layout) else tuple(map(static, x)) if isinstance(x, tuple) else tla.Int[x]()
+        return tla.Int[x]() if isinstance(x, int) else tuple(map(static, x)) if isinstance(x, tuple) else x
 
     functions = [
         lambda shape, stride: tla.MakeLayout(static(shape), static(stride)),

@@ -31,17 +31,19 @@ def by_mode(f: Callable[[Layout, Layout], Layout], keep_rest: bool = False) -> C
 
     @functools.wraps(f)
     def lifted(a: Layout, tiler: Any) -> Layout:
+        if isinstance(tiler, tuple):
+            return through_modes(a, opened(tiler))
+        if type(tiler) is Int and tiler > 0:
+            return f(a, unchecked_layout(tiler, _0 if keep_rest and tiler == 1 else _1))  # the stride of _1 is CuTe's
         if isinstance(tiler, Layout):
             return f(a, tiler)
         if isinstance(tiler, Underscore):
             return a
-        if type(tiler) is Int and tiler > 0:
-            return f(a, unchecked_layout(tiler, _0 if keep_rest and tiler == 1 else _1))  # the stride of _1 is CuTe's
         if is_int(tiler):
             return f(a, Layout(tiler, compact_col_major(tiler) if keep_rest else _1))
-        if not isinstance(tiler, tuple):
-            return cast(Layout, _tiler_of_kind(f.__name__, tiler)(a, tiler))
-        tiler = opened(tiler)
+        return cast(Layout, _tiler_of_kind(f.__name__, tiler)(a, tiler))
+
+    def through_modes(a: Layout, tiler: tuple[Any, ...]) -> Layout:
         modes = top_modes(f.__name__, a, tiler)
         if len(tiler) > len(modes):
             n = len(tiler) - len(modes)

@@ -49,7 +49,7 @@ def complement(layout: Layout, cotarget: IntTupleLike | None = None) -> Layout:
     """
     as_layout("complement", layout)
     plain = layout.plain_modes()
-    if plain and type(cotarget) is Int and cotarget > 0 and (free := plain_complement(plain, int(cotarget))):
+    if plain and type(cotarget) is Int and cotarget > 0 and (free := plain_complement(plain, int(cotarget))[0]):
         return wrapped(free)
     modes = _counted(layout)
     target = cosize(filter(layout)) if cotarget is None else as_int_tuple(cotarget)
@@ -72,17 +72,22 @@ def _counted(layout: Layout) -> list[Mode]:
     return modes
 
 
-def plain_complement(modes: Modes, n: int) -> Modes | None:
-    """The complement of static modes in range(n); None where it is refused, with a reason, below."""
-    out, period = [], 1
+def plain_complement(modes: Modes, n: int) -> tuple[Modes, bool]:
+    """The complement of static modes in range(n), and whether each stride is a multiple of where the modes before it end, so that
+    copies fill every gap: most tiles. No modes where it is refused, with a reason, below."""
+    out: Modes = []
+    period, filled = 1, True
     for d, s in sorted([(d, s) for s, d in modes if d and s > 1]):
         gap = d // period
         if gap < 1:
-            return None
+            return [], False
+        filled = filled and d % period == 0
         if gap > 1:  # no two of these merge: each reaches up to d, and the next begins at d * s
             out.append((gap, period))
         period = d * s
-    return out if n <= period else [*out, (-(-n // period), period)]
+    if n > period:
+        out.append((-(-n // period), period))
+    return out, filled
 
 
 def ends_and_strides(layout: Layout) -> list[tuple[Any, Any]]:
@@ -121,7 +126,7 @@ def _covering(target: Any, period: Any) -> list[Mode]:
         return [(settled(ceil_div(size, period), size, period), period)]
     out, start = [], period
     parts = target if is_constant(1, period) else divide_up(target, period)
-    for _static, run in itertools.groupby(leaves(parts), key=lambda n: type(n) is Int):
+    for _static, run in itertools.groupby(leaves(parts), key=type):
         n = functools.reduce(mul, run)
         out.append((n, start))
         start = mul(start, n)

@@ -261,7 +261,6 @@ def _same_map(a: ComposedLayout, b: Any) -> Reason | bool | None:
 # --------------------------------------------------------------------------------------------- put together
 
 
-@on(Swizzle, logical_product, argument=1)
 @on(ComposedLayout, logical_product, argument=1)
 def _product_of_tile(a: Layout, b: ComposedLayout) -> Any:
     """logical_product(a, b): the swizzle of the copies in front of both, where it leaves the block as it is."""

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ..core.arrays import INT64_MAX, INT64_MIN
 from ..core.digits import Modes, Steps, merged
-from ..core.int_tuple import like
-from ..core.ints import IntTupleLike, leaf, static
+from ..core.ints import IntTupleLike, leaf
 from ..core.layout import Layout, plain_layout
-from ..core.strides import Shape, Stride
 
 
 class Piece(NamedTuple):
@@ -45,15 +42,17 @@ def cut_by(a: Modes, b: Modes) -> Cut:
         ((_s, step),) = outer
         return Cut([[(s, d, d * step)] for s, d in b], None)
     steps = Steps(outer)
-    cut = [steps.runs(s, d) if s > 1 and d else [(s, d, _of_one(steps, d))] for s, d in b]
+    if steps.carried(b) is None:
+        return Cut([[(s, d, steps(d) if s > 1 else _of_one(outer, d))] for s, d in b], None)
+    cut = [steps.runs(s, d) if s > 1 and d else [(s, d, _of_one(outer, d))] for s, d in b]
     return Cut(cut, steps.why_not([piece for pieces in cut for piece in pieces], exact=True))
 
 
-def _of_one(steps: Steps, d: int) -> int:
+def _of_one(outer: Modes, d: int) -> int:
     """The stride of a mode of extent 1, which the law leaves open: CuTe's."""
-    for s, _d in steps.functions[0][:-1]:
+    for s, _d in outer[:-1]:
         d = -(-d // s) if d > 0 else d // s  # away from 0
-    return d * steps.functions[0][-1][1]
+    return d * outer[-1][1]
 
 
 def cut_like(profile: IntTupleLike, cut: Sequence[Sequence[tuple[Any, Any, Any]]]) -> Layout:
@@ -62,14 +61,4 @@ def cut_like(profile: IntTupleLike, cut: Sequence[Sequence[tuple[Any, Any, Any]]
     for _n, t in plain:
         if not INT64_MIN <= t <= INT64_MAX:
             leaf(t)  # refuses it
-    return plain_layout(plain, functools.partial(_wrapped_like, profile, cut))
-
-
-def _wrapped_like(profile: IntTupleLike, cut: Sequence[Sequence[tuple[Any, Any, Any]]]) -> tuple[Any, Any]:
-    shapes = (_one_or([static(n) for n, _place, _stride in pieces], Shape) for pieces in cut)
-    strides = (_one_or([static(d) for _n, _place, d in pieces], Stride) for pieces in cut)
-    return like(profile, shapes, Shape), like(profile, strides, Stride)
-
-
-def _one_or(leaves: list[Any], cls: type[tuple[Any, ...]]) -> Any:
-    return leaves[0] if len(leaves) == 1 else tuple.__new__(cls, leaves)
+    return plain_layout(plain, profile, [len(pieces) for pieces in cut])

@@ -15,7 +15,6 @@ from typing import Any
 
 from ..core import arithmetic
 from ..core.cache import memo
-from ..core.digits import Modes
 from ..core.errors import DivisibilityError, Predicate, RankError, Reason
 from ..core.int_tuple import IntTuple, Underscore, as_int_tuple, modes_of, opened, product_each, rank, shown, size
 from ..core.ints import Int, IntTree, IntTupleLike, is_int
@@ -62,11 +61,11 @@ def logical_divide(a: Layout, b: Layout) -> Layout:
     plain_a, plain_b = a.plain_modes(), b.plain_modes()
     if plain_a and plain_b and a._origin is None and b._origin is None:
         n = math.prod([s for s, _d in plain_a])
-        rest = plain_complement(plain_b, n)
+        rest, filled = plain_complement(plain_b, n)
         if rest and math.prod([s for s, _d in (*plain_b, *rest)]) <= n:  # no tile reaches past the end
             cut = cut_by(plain_a, [*plain_b, *rest])
             if cut.why_not is None:
-                if not _is_gapless(plain_b):
+                if not filled:
                     _require_all_in_tiles(a, b)
                 return cut_like((b.shape, rest[0][0] if len(rest) == 1 else tuple([s for s, _d in rest])), cut.pieces)
     if has_symbols(a.shape, b.shape, b.stride):
@@ -77,16 +76,6 @@ def logical_divide(a: Layout, b: Layout) -> Layout:
     if tiles._origin is not None or at_most(size(tiles), size(a)) is not False:
         return tiles
     return valid_after(tiles, unchecked_layout(a.shape, a.stride, product_each(a.shape)), tiler)
-
-
-def _is_gapless(modes: Modes) -> bool:
-    """Whether each stride is a multiple of where the modes before it end, so that copies fill every gap: most tiles."""
-    end = 1
-    for d, s in sorted([(d, s) for s, d in modes if d and s > 1]):
-        if d % end:
-            return False
-        end = d * s
-    return True
 
 
 def _named(a: Layout, b: Layout) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import partial
 from operator import itemgetter
 from typing import Any, TypeAlias, TypeVar
 
@@ -12,7 +11,7 @@ from ..core.basis import ScaledBasis
 from ..core.digits import Modes
 from ..core.errors import Unproven
 from ..core.int_tuple import leaves
-from ..core.ints import Int, IntLike, is_constant, known, leaf, static
+from ..core.ints import Int, IntLike, is_constant, known, leaf
 from ..core.layout import Layout, plain_layout, unchecked_layout
 from ..core.leaf_arithmetic import mul
 from ..core.questions import at_most, equal, require
@@ -53,17 +52,12 @@ def from_modes(modes: Iterable[Mode]) -> Layout:
 
 def wrapped(modes: Modes) -> Layout:
     """The static layout of flat modes: none is _1:_0, one stands alone. RangeError for what 64 bits cannot hold."""
+    modes = modes or [(1, 0)]
     for s, d in modes:
         if s > INT64_MAX or not INT64_MIN <= d <= INT64_MAX:
             leaf(s)
             leaf(d)
-    return plain_layout(modes or [(1, 0)], partial(_flat, modes or [(1, 0)]))
-
-
-def _flat(modes: Modes) -> tuple[Any, Any]:
-    if len(modes) == 1:
-        return static(modes[0][0]), static(modes[0][1])
-    return tuple.__new__(Shape, [static(s) for s, _d in modes]), tuple.__new__(Stride, [static(d) for _s, d in modes])
+    return plain_layout(modes, 0, (len(modes),))
 
 
 def merge(modes: list[Mode], unbounded: bool = False) -> list[Mode]:

@@ -55,11 +55,11 @@ def right_inverse(layout: Layout) -> Layout:
     negative, or overlap, and there are more than 1,024 coordinates, digits that carry are not tried, and 20,000 of the others.
     Source: CuTe `right_inverse`, which takes whole modes only.
     """
-    if nothing := of_nothing("right_inverse", layout):
-        return nothing
     if plain := layout.plain_modes():
         plain = merged(plain)
         return wrapped(merged(larger_inverse(plain, whole_modes(plain))))
+    if nothing := of_nothing("right_inverse", layout):
+        return nothing
     offsets_only("right_inverse", layout)
     if has_symbols(layout.shape, layout.stride):
         return from_modes(merge(_following_modes(placed(layout))))

@@ -77,7 +77,7 @@ def _moved(a: Layout, swizzle: Swizzle, offset: Any, inner: Layout, places: Any)
     result = ComposedLayout(moved, a(offset), inner)
     n = known(size(inner))
     if n is None or n > ENUMERABLE:
-        raise Unproven(f"{what}: {shown(n)} coordinates to check", f"at most {ENUMERABLE:,}", "use compose, or take a tile")
+        raise Unproven(f"{what}: {shown(size(inner))} coordinates to check", f"at most {ENUMERABLE:,}", "use compose, or take a tile")
     x = first_difference(result, lambda x: a(places(x)), n)
     if x is not None:
         raise DivisibilityError(f"{what}: at {x} it is not {moved}", "a layout that keeps bits apart", "use compose")

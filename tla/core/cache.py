@@ -55,10 +55,14 @@ def memo(f: F) -> F:
         if found:
             return found[0]
         result = f(*arguments)
-        if not _FORGETTING.get() and _PASSING.isdisjoint(map(type, arguments)):
-            if len(results) >= LIMIT:
-                results.clear()
-            results[key] = result, arguments
+        if _FORGETTING.get():
+            return result
+        for x in arguments:
+            if type(x) in _PASSING:
+                return result
+        if len(results) >= LIMIT:
+            results.clear()
+        results[key] = result, arguments
         return result
 
     return cast(F, remembered)

@@ -24,15 +24,21 @@ ENUMERABLE = 2**16
 def merged(modes: Iterable[tuple[int, int]], unbounded: bool = False) -> Modes:
     """The modes coalesced. With `unbounded`, as a function of every integer: then the last one stays, whatever its extent."""
     out: Modes = []
+    n, step = 1, 0  # the mode that grows
+    s = d = 0
     for s, d in modes:
-        if out and out[-1][0] == 1:
-            out.pop()
-        if out and d == out[-1][0] * out[-1][1]:
-            out[-1] = out[-1][0] * s, out[-1][1]
-        elif s != 1 or not out or unbounded:
-            out.append((s, d))
-    if not unbounded:
-        return [m for m in out if m[0] != 1]
+        if s == 1:
+            continue
+        if d == n * step:
+            n *= s
+            continue
+        if n != 1:
+            out.append((n, step))
+        n, step = s, d
+    if n != 1:
+        out.append((n, step))
+    if unbounded and s == 1 and (not out or d != n * step):
+        out.append((s, d))
     return out
 
 
@@ -86,28 +92,28 @@ class Steps:
     """A layout as a function of an integer: a(x) == d_0 x + sum over i of (d_i - s_{i-1} d_{i-1}) floor(x / P_i).
 
     functions   flat and merged modes, the last without bound; of several layouts, a is their sum
-    P           the products of the extents before each mode but the first: a changes its step at multiples of these
+    step        d_0
+    bounds      P, the product of the extents before a mode, for each but the first, and what floor(x / P) is multiplied by: a
+                changes its step at multiples of P
     """
 
-    __slots__ = ("bounds", "functions")
+    __slots__ = ("bounds", "step")
 
     def __init__(self, *functions: Modes) -> None:
-        self.functions = functions
-        self.bounds = []
-        for modes in functions:
+        self.step = 0
+        self.bounds: list[tuple[int, int]] = []
+        for (n, step), *modes in functions:
+            self.step += step
             p = 1
-            for s, _d in modes[:-1]:
-                p *= s
-                self.bounds.append(p)
+            for s, d in modes:
+                p *= n
+                self.bounds.append((p, d - n * step))
+                n, step = s, d
 
-    def __call__(self, place: Any) -> Any:
-        total: Any = 0
-        for modes in self.functions:
-            x = place
-            for s, d in modes[:-1]:
-                total += x % s * d
-                x = x // s  # not in place: it may be an array of the caller's
-            total += x * modes[-1][1]
+    def __call__(self, x: Any) -> Any:
+        total = x * self.step
+        for p, change in self.bounds:
+            total += x // p * change
         return total
 
     def runs(self, s: int, d: int) -> Pieces:
@@ -125,7 +131,7 @@ class Steps:
     def run(self, s: int, d: int) -> tuple[int, int]:
         """The number of a(0), a(d), ..., a((s - 1) d) that are equal steps apart, from the first on; and the step."""
         n = s  # the first with a carry: n * d reaches past a multiple of a bound that d itself does not reach past
-        for p in self.bounds:
+        for p, _change in self.bounds:
             r = d % p
             if r and n * r > p - r and (first := -(-p // r)) < n:
                 n = first
@@ -136,21 +142,25 @@ class Steps:
                 n += 1
         return n, step
 
+    def carried(self, modes: Modes) -> int | None:
+        """The first bound that the steps of modes, extents of 1 or more and steps x_k in the domain, reach past together; None if
+        there is none, and a is then linear over them: see why_not."""
+        for p, _change in self.bounds:
+            reach = 0
+            for n, x in modes:
+                reach += (n - 1) * (x % p)
+            if reach >= p:
+                return p
+        return None
+
     def why_not(self, pieces: Pieces, exact: bool = False) -> str | None:
         """The reason why a(sum of c_k x_k) is not the sum of c_k t_k for all c_k < n_k; None if it is. exact: a(x_k) == t_k is known.
 
         If a(x_k) == t_k, and for every bound p the sum of (n_k - 1)(x_k mod p) is below p, then no floor(x / p) sees more
         than the sum of the pieces' own. If that sum is larger, carries may still cancel: that is tried, if it is short.
         """
-        why = None
-        for p in self.bounds:
-            reach = 0
-            for n, x, _t in pieces:
-                if n > 1:
-                    reach += (n - 1) * (x % p)
-            if reach >= p:
-                why = f"its modes carry together past {p}"
-                break
+        carried = self.carried([(n, x) for n, x, _t in pieces])
+        why = None if carried is None else f"its modes carry together past {carried}"
         if not exact and not all(n <= 1 or self(x) == t for n, x, t in pieces):
             why = "the step changes inside of a mode"
         if why is None:
@@ -171,5 +181,5 @@ class Steps:
         return all(self(place(k)) == value(k) for k in range(FEW, count))
 
     def _most(self, n: int) -> int:
-        """A number that neither a value nor a part of its sum exceeds, for places from -n to n."""
-        return sum([max(n, s) * max(abs(d), 1) for modes in self.functions for s, d in modes])
+        """A number that no value and no number on the way to it exceeds, for places from -n to n."""
+        return n * max(abs(self.step), 1) + sum([max(p, (n // p + 1) * abs(change)) for p, change in self.bounds])

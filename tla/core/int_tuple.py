@@ -294,11 +294,12 @@ def depth(x: object) -> Int:
 
     Source: CuTe and TLA `depth<I...>`.
     """
-    return static(_depth(as_shape(x)))
+    return static(depth_of(as_shape(x)))
 
 
-def _depth(x: object) -> int:
-    return 1 + builtins.max(map(_depth, x), default=0) if isinstance(x, tuple) else 0
+def depth_of(x: object) -> int:
+    """The depth of an IntTuple as an int."""
+    return 1 + builtins.max(map(depth_of, x), default=0) if isinstance(x, tuple) else 0
 
 
 @ByPath

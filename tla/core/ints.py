@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, SupportsIndex, TypeA
 
 from .arrays import INT64_MAX, INT64_MIN
 from .errors import LeafTypeError, RangeError
-from .value import Value, put
+from .value import Value
 
 #: An integer of any kind: Int[4](), 4, a SymInt, an integer of numpy. What an operation of two gives is of the kind that these decide.
 IntLike: TypeAlias = SupportsIndex
@@ -45,8 +45,8 @@ class Static(Value):
     value: Any
 
     def __init__(self, value: object, text: str = "") -> None:
-        put(self, "value", value)
-        put(self, "_text", text)
+        _set_value(self, value)
+        _set_text(self, text)
 
     def __call__(self, *arguments: Any) -> Any:
         if arguments:
@@ -64,6 +64,9 @@ class Static(Value):
 
     def __repr__(self) -> str:
         return self._text or f"Int[{self.value:d}]"
+
+
+_set_value, _set_text = (Static.__dict__[name].__set__ for name in ("value", "_text"))
 
 
 def _lift(name: str, absorbs: Mapping[int, int] = {}, start: int | None = None) -> Any:
@@ -101,8 +104,7 @@ def _no_true_division(self: Int, other: object) -> Any:
 
 class _IntMeta(type):
     def __getitem__(cls, n: int) -> type[Int]:
-        n = n if type(n) is int and INT64_MIN <= n <= INT64_MAX else int(leaf(n))
-        return cast("type[Int]", Static(static(n)))
+        return _TYPES[n if type(n) is int else int(leaf(n))]  # type: ignore[return-value]  # it stands for one
 
     if not TYPE_CHECKING:  # a checker would take its result type for that of Int[4]()
 
@@ -165,6 +167,8 @@ class Int(int, metaclass=_IntMeta):
         if modulus is None and is_int(other) and known(other) is not None and other < 0:
             raise RangeError(f"{int(self)} ** {int(other)} is no integer", "an exponent of 0 or more", "divide by the power instead")
         result = int.__pow__(self, other, modulus)
+        if result is NotImplemented:  # of a symbol
+            return result
         static_modulus = modulus is None or type(modulus) is Int
         return static(result) if static_modulus and (type(other) is Int or (self == 1 and is_int(other))) else result
 
@@ -214,8 +218,24 @@ class _Statics(dict[int, Int]):
         return int.__new__(Int, n)
 
 
+_STATICS = _Statics((n, int.__new__(Int, n)) for n in (*range(-64, 1025), *(1 << k for k in range(11, 32))))
 #: The static integer n: `Int[n]()` for the library, which has checked n.
-static: Callable[[int], Int] = _Statics((n, int.__new__(Int, n)) for n in (*range(-64, 1025), *(1 << k for k in range(11, 32)))).__getitem__
+static: Callable[[int], Int] = _STATICS.__getitem__
+
+
+class _Types(dict[int, Static]):
+    """The types of static integers: of those that are made once, when it is first asked for."""
+
+    def __missing__(self, n: int) -> Static:
+        if not INT64_MIN <= n <= INT64_MAX:
+            leaf(n)  # refuses it
+        made = Static(static(n))
+        if n in _STATICS:
+            self[n] = made
+        return made
+
+
+_TYPES = _Types()
 
 
 def _static(n: int) -> Int:

@@ -5,7 +5,8 @@ Source: CuTe include/cute/layout.hpp and stride.hpp; TLA include/tla/layout.hpp.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from .arrays import INT64_MAX, INT64_MIN
@@ -13,8 +14,21 @@ from .cache import memo
 from .conversions import ends_empty, offset_of
 from .coord import Offset
 from .errors import LeafTypeError, RangeError, RankError
-from .int_tuple import MAX_DEPTH, as_int_tuple, leaves, mode, modes_of, product, product_each, require_depth, shown, symbols_given, text
-from .ints import Int, IntLike, IntTupleLike, Leaf, Static, is_static, leaf
+from .int_tuple import (
+    MAX_DEPTH,
+    as_int_tuple,
+    depth_of,
+    leaves,
+    mode,
+    modes_of,
+    product,
+    product_each,
+    require_depth,
+    shown,
+    symbols_given,
+    text,
+)
+from .ints import Int, IntLike, IntTupleLike, Leaf, Static, is_static, leaf, static
 from .kinds import AnyLayout, layout_fix
 from .leaf_arithmetic import mul
 from .profiles import flatten, require_congruent, unflatten
@@ -63,14 +77,14 @@ class Layout(AnyLayout, metaclass=_LayoutMeta):
     Source: CuTe `Layout`; TLA `Layout` and its originShape.
     """
 
-    __slots__ = ("_make", "_origin", "_plain", "shape", "stride")
+    __slots__ = ("_cut", "_origin", "_plain", "shape", "stride")
     _instead = "make another with MakeLayout"
 
     shape: Any
     stride: Any
     _origin: Any  # a Shape; None for the default: most layouts have it, and few are asked for it; ... for no box
     _plain: list[tuple[int, int]] | None
-    _make: Callable[[], tuple[Any, Any]]
+    _cut: Any  # of a layout worked out in plain ints, the profile and counts of plain_layout; else None
 
     def __init__(self, shape: Any, stride: Any = None, origin_shape: Any = None) -> None:
         if stride is None:
@@ -83,6 +97,7 @@ class Layout(AnyLayout, metaclass=_LayoutMeta):
         _set_shape(self, shape)
         _set_stride(self, stride)
         _set_plain(self, plain if made else _plain_modes(shape, stride))
+        _set_cut(self, None)
         _set_origin(self, origin_shape if origin_shape is None or origin_shape is ... else _as_origin(shape, origin_shape))
 
     if not TYPE_CHECKING:  # a checker would take any name for an attribute
@@ -92,7 +107,8 @@ class Layout(AnyLayout, metaclass=_LayoutMeta):
             if name not in ("shape", "stride"):
                 instead = {"originShape": "; write origin_shape", "layout": ": it is the layout; leave out .layout"}.get(name, "")
                 raise AttributeError(f"a Layout has no attribute {name!r}{instead}")
-            shape, stride = self._make()
+            profile, counts = self._cut
+            shape, stride = _wrapped(profile, iter(counts), iter(self._plain))
             _set_shape(self, shape)
             _set_stride(self, stride)
             return shape if name == "shape" else stride
@@ -110,15 +126,8 @@ class Layout(AnyLayout, metaclass=_LayoutMeta):
 
     def __call__(self, *coord: Any) -> Offset:
         at = coord[0] if len(coord) == 1 else coord
-        if type(at) is int and self._plain:  # the loop of offset_of, in plain ints; a sum of 0 may be static, see there
-            total, x = 0, at
-            s, d = 1, 0
-            for s, d in self._plain:
-                total += x % s * d
-                x //= s
-            if total := total + x * s * d:  # what is left of x is the last mode's
-                return total
-        elif self._plain and isinstance(at, tuple) and (total := _at_ints(at, self.shape, self._plain)):
+        # In plain ints, as offset_of does it; a sum of 0 may be static, see there.
+        if (plain := self._plain) and (total := _at_ints(at, self.shape, plain) if isinstance(at, tuple) else _at_int(at, plain)):
             return total
         if not coord and self.shape != ():
             raise LeafTypeError(
@@ -221,18 +230,41 @@ def _may_be_extent(n: IntLike, shape: IntTupleLike) -> bool:
 
 
 _new = object.__new__
-_set_shape, _set_stride, _set_origin, _set_plain, _set_make = (
-    Layout.__dict__[name].__set__ for name in ("shape", "stride", "_origin", "_plain", "_make")
+_set_shape, _set_stride, _set_origin, _set_plain, _set_cut = (
+    Layout.__dict__[name].__set__ for name in ("shape", "stride", "_origin", "_plain", "_cut")
 )
 
 
-def plain_layout(plain: list[tuple[int, int]], make: Callable[[], tuple[Any, Any]]) -> Layout:
-    """The static layout of these leaves, whose shape and stride make() gives: the caller has proved that they fit."""
+def plain_layout(plain: list[tuple[int, int]], profile: IntTupleLike, counts: Sequence[int]) -> Layout:
+    """The static layout of these leaves in the nesting of a profile, each of whose integers is cut into so many of them: where that
+    is not 1, into a tuple. The caller has proved that they fit."""
     new = _new(Layout)
-    _set_make(new, make)
+    _set_cut(new, (profile, counts))
     _set_origin(new, None)
     _set_plain(new, plain)
     return new
+
+
+def _wrapped(profile: IntTupleLike, counts: Iterator[int], plain: Iterator[tuple[int, int]]) -> tuple[Any, Any]:
+    """Shape and stride of the next leaves of a plain_layout."""
+    if isinstance(profile, tuple):
+        pairs = [_wrapped(p, counts, plain) for p in profile]
+    else:
+        pairs = [(static(s), static(d)) for s, d in islice(plain, next(counts))]
+        if len(pairs) == 1:
+            return pairs[0]
+    return tuple.__new__(Shape, [s for s, _d in pairs]), tuple.__new__(Stride, [d for _s, d in pairs])
+
+
+def _at_int(x: object, plain: list[tuple[int, int]]) -> int:
+    """The offset of an int in these leaves; 0 for any other coordinate."""
+    if type(x) is not int:
+        return 0
+    total, s, d = 0, 1, 0
+    for s, d in plain:
+        total += x % s * d
+        x //= s
+    return total + x * s * d  # what is left of x is the last mode's
 
 
 def _at_ints(at: tuple[Any, ...], shape: IntTupleLike, plain: list[tuple[int, int]]) -> int:
@@ -240,21 +272,19 @@ def _at_ints(at: tuple[Any, ...], shape: IntTupleLike, plain: list[tuple[int, in
     if not isinstance(shape, tuple) or len(at) != len(shape):
         return 0
     total = k = 0
-    for x, extents in zip(at, shape):
+    for i, x in enumerate(at):
         if type(x) is not int:
             return 0
-        s = d = 0  # until the first leaf, for no extent in `plain` is 0
+        extents = shape[i]
+        s, d = 1, 0
         for extent in extents if isinstance(extents, tuple) else (extents,):
-            if s:
-                total += x % s * d
-                x //= s
             if isinstance(extent, tuple):
                 return 0
             s, d = plain[k]
+            total += x % s * d
+            x //= s
             k += 1
-        if not s:
-            return 0
-        total += x * d  # the last leaf of a mode takes what is left
+        total += x * s * d  # the last leaf of a mode takes what is left
     return total
 
 
@@ -281,12 +311,19 @@ def as_layout(where: str, x: object) -> Any:
 def join(layouts: Iterable[Layout], origin: object = None) -> Layout:
     """The layouts as the modes of one, each with the strides that it has, and what of it is valid unless `origin` says that."""
     modes = tuple(layouts)
+    whole, cuts = True, []
     for m in modes:
         if type(m) is not Layout:
             as_layout("a mode", m)
+        whole = whole and m._origin is None
+        cuts.append(m._cut)
+    if origin is None and cuts and None not in cuts:  # all were worked out in plain ints, and so is this
+        profile = tuple([cut[0] for cut in cuts])
+        if depth_of(profile) < MAX_DEPTH:  # then the shape, which may be one deeper, is as deep as may be
+            return plain_layout([leaf for m in modes for leaf in m.plain_modes()], profile, [n for cut in cuts for n in cut[1]])
     shape, stride = tuple.__new__(Shape, [m.shape for m in modes]), tuple.__new__(Stride, [m.stride for m in modes])
     require_depth(shape)
-    if origin is None and any(m._origin is not None for m in modes):
+    if origin is None and not whole:
         origin = _kept(shape, _box([valid_as_one(m) for m in modes]))
     return unchecked_layout(shape, stride, origin)
 
@@ -379,6 +416,7 @@ def unchecked_layout(shape: IntTupleLike, stride: IntTupleLike, origin: object =
     _set_stride(new, stride)
     _set_origin(new, origin)
     _set_plain(new, plain)
+    _set_cut(new, None)
     return new
 
 

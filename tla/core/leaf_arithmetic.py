@@ -90,7 +90,7 @@ def shape_div(a: Leaf, b: Leaf) -> Leaf:
     """a / b where b divides a; 1, with the sign of the quotient, where a divides b. DivisibilityError otherwise."""
     if equal(b, 0):
         raise DivisibilityError(f"shape_div({a}, 0)", "a divisor of 1 or more", "divide by something other than 0")
-    if not is_constant(1, b) and divides(a, b) and not divides(b, a):
+    if divides(a, b):
         quotient = b // a
         return quotient // abs(quotient)
     if is_constant(1, b) or require("divides", b, a, lambda: f"shape_div({a}, {b})"):

@@ -337,7 +337,7 @@ def leading(p: Poly) -> tuple[Mono, int]:
 
 
 def exact(p: Poly, d: Poly) -> Poly | None:
-    """The polynomial p / d; None where that is none."""
+    """The polynomial p / d; None where that is none, and where it has two terms more than p or still more."""
     if len(d.terms) == 1:
         ((n, c),) = d.terms.items()
         if c == 1 and not n:

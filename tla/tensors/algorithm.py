@@ -209,8 +209,10 @@ def gemm(a: object, b: object, c: object, tile: tuple[int, int, int] = (256, 256
     [[20 26]
      [26 35]]
 
-    Each block is summed in c's element type, 16-bit floats in float32; an operand in c's memory is read
-    before anything is written. Source: CuTe `gemm`, which always accumulates; CATLASS `BlockMmadTla`.
+    Each block is summed in c's element type, 16-bit floats in float32, integers in 64 bits: RangeError where c does not hold
+    a sum. An operand in c's memory is read before anything is written.
+
+    Source: CuTe `gemm`, which always accumulates; CATLASS `BlockMmadTla`.
     """
     import numpy as np
 
@@ -224,7 +226,7 @@ def gemm(a: object, b: object, c: object, tile: tuple[int, int, int] = (256, 256
         require_positive("gemm: a tile", leaf(extent))
     a, b = (MakeTensor(transfer.gathered(x)) if np.may_share_memory(memory_of(x.data), memory_of(c.data)) else x for x in (a, b))
     tm, tn, tk = tile
-    exact = np.dtype(np.float32) if c.dtype.kind not in "iub" and c.dtype.itemsize < 4 else c.dtype
+    exact = _sums(c.dtype)
     for i, j in itertools.product(range(ceil_div(m, tm)), range(ceil_div(n, tn))):
         block = TileView(c, (i, j), (tm, tn))
         total = np.array(block, exact) if accumulate else np.zeros(transfer.counts_of(block), exact)
@@ -232,6 +234,15 @@ def gemm(a: object, b: object, c: object, tile: tuple[int, int, int] = (256, 256
             left, right = TileView(a, (i, p), (tm, tk)), TileView(b, (p, j), (tk, tn))
             total += np.asarray(left, exact) @ np.asarray(right, exact)
         transfer.scattered(block, rounded("gemm", total, c.dtype))
+
+
+def _sums(dtype: Any) -> Any:
+    """The type in which products for elements of a type are summed."""
+    import numpy as np
+
+    if dtype.kind in "iu":
+        return np.dtype(f"{dtype.kind}8")
+    return np.dtype(np.float32) if dtype.kind != "b" and dtype.itemsize < 4 else dtype
 
 
 def _gemm_extents(a: Tensor, b: Tensor, c: Tensor) -> tuple[int, int, int]:

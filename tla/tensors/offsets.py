@@ -92,11 +92,9 @@ def _of_composed(layout: ComposedLayout, *, limit: int = _LIMIT) -> npt.NDArray[
         raise LeafTypeError(f"offsets of {shown(layout)}: its values are coordinates", "a layout of offsets", "call it: layout(i, j)")
     if not all(extents):
         return np.empty(extents, np.int32)
-    if not isinstance(layout.shape, tuple):
-        values = np.asarray(layout(np.arange(extents[0])), np.int64)
-    else:
-        values = layout(*np.ogrid[tuple(slice(n) for n in extents)]) if extents else layout(())
-    fits = values.size == 0 or _INT32_MIN <= np.min(values) <= np.max(values) <= _INT32_MAX if hasattr(values, "size") else False
+    grid = np.ogrid[tuple(slice(n) for n in extents)] if isinstance(layout.shape, tuple) else [np.arange(extents[0])]
+    values = np.asarray(layout(*grid) if grid else layout(()), np.int64)
+    fits = values.min() >= _INT32_MIN and values.max() <= _INT32_MAX
     return np.array(np.broadcast_to(values, extents), np.int32 if fits else np.int64)
 
 

@@ -42,7 +42,7 @@ def _beyond(end: int, place: str, dst: Side, arch: Architecture) -> int:
     """The number of bytes that are written behind the tile, up to the offset `end`; RangeError where the buffer ends before."""
     own = int(dst.offsets(dst.room).flat[-1]) + 1
     bits = dst.element.bits
-    if end > own and end * bits > arch.sizes[place] * 8:
+    if end * bits > arch.sizes[place] * 8:  # the tile itself lies inside
         raise RangeError(
             f"{(end - own) * bits // 8} bytes written behind a tile that fills {place}", "room for its last units", "take a smaller tile"
         )

@@ -8,13 +8,14 @@ from __future__ import annotations
 from typing import Any
 
 from ...core.basis import ArithmeticTuple, ScaledBasis, as_coordinate
-from ...core.composed import innermost
+from ...core.composed import ComposedLayout, innermost
 from ...core.conversions import crd2idx, idx2crd
 from ...core.errors import LeafTypeError, RankError
-from ...core.int_tuple import as_int_tuple, modes_of, product_each, shown
+from ...core.int_tuple import as_int_tuple, leaves, modes_of, product_each, shown
 from ...core.ints import is_constant
 from ...core.kinds import AnyLayout
 from ...core.layout import require_origin
+from ...core.questions import at_most
 from ...symbolic import Condition
 from ...symbolic.symint import poly_of
 from ...tensors.guard import Guard
@@ -63,6 +64,7 @@ def emit_guard(
     if not isinstance(layout, AnyLayout):
         raise LeafTypeError(f"a guard of a {type(what).__name__}", "a layout or a Tensor", "parse the text of one, or lower an XLA shape")
     dynamic: dict[str, Parameter] = {}
+    least: list[Any] = []
     opened = with_parameters(layout, dynamic)
     given, coord, names = coordinates_of(layout, opened, coords)
     if below is not None:
@@ -71,11 +73,13 @@ def emit_guard(
     elif isinstance(what, Tensor) and what._guard is not None:
         text = f"whether {shown(given)} of {shown(layout, 200)} is an element of the whole, {shown(what._guard.valid)}"
         pairs = _of_guard(what._guard, coord, dynamic)
+        least = [c for c, _n in pairs] if _steps_back(what._guard.place) else []
     else:
         whole = what is layout and innermost(layout)._origin is None  # by what it is, not by what its dynamic integers hold
         text = f"whether {shown(given)} holds valid data of {shown(what.origin_shape)} in {shown(layout, 200)}"
         pairs = [*zip(_indices(coord, opened.shape), () if whole else require_origin("emit_guard", what))]
     tests = [Condition("<", *map(poly_of, (c, open_leaf(n, dynamic, f"valid_{k}")))) for k, (c, n) in enumerate(pairs)]
+    tests += [Condition("<=", poly_of(0), poly_of(c)) for c in least]
     padded = tuple(test for test in tests if not test.holds)
     return emit(Arguments(text, (padded,), names, tuple(dynamic.values())), target, name=name, integer=integer)
 
@@ -99,6 +103,13 @@ def _of_guard(guard: Guard, coord: Any, dynamic: dict[str, Parameter]) -> list[t
     """The coordinate in the whole tensor that a view was cut from, and how much of each mode is valid."""
     place = with_parameters(guard.place, dynamic, "place_")
     return [*zip(as_coordinate(guard.start + (place(*coord) if isinstance(coord, tuple) else place(coord))), guard.valid)]
+
+
+def _steps_back(place: Any) -> bool:
+    """Whether a layout of coordinates has a step that is known to be below 0."""
+    if isinstance(place, ComposedLayout):
+        return _steps_back(place.outer) or _steps_back(place.inner)
+    return any(at_most(0, d.value if isinstance(d, ScaledBasis) else d) is False for d in leaves(place.stride))
 
 
 def _indices(coord: Any, shape: Any) -> tuple[Any, ...]:
