@@ -102,13 +102,14 @@ class Steps:
     def __init__(self, *functions: Modes) -> None:
         self.step = 0
         self.bounds: list[tuple[int, int]] = []
-        for (n, step), *modes in functions:
-            self.step += step
-            p = 1
+        for modes in functions:
+            p, ended = 0, 0  # where the mode before ends: in the domain, and in the offsets
             for s, d in modes:
-                p *= n
-                self.bounds.append((p, d - n * step))
-                n, step = s, d
+                if p:
+                    self.bounds.append((p, d - ended))
+                else:
+                    self.step += d
+                p, ended = (p or 1) * s, s * d
 
     def __call__(self, x: Any) -> Any:
         total = x * self.step
