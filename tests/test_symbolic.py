@@ -37,7 +37,7 @@ from tla import (
 )
 from tla.core import ints
 from tla.core.questions import at_most, divides
-from tla.symbolic import latex, poly
+from tla.symbolic import declare, latex, poly, text
 from tla.symbolic.poly import Poly
 
 from night import amount
@@ -582,6 +582,45 @@ def test_masks(mask):
     assert str(x & 0b111000) == "((x//8)%8)*8"
 
 
+def test_shifts_of_0_to_63():
+    for k in (0, 1, 5, 63):
+        assert (M << k).at(M=3) == 3 << k
+        assert value(text.python((M >> k).form), {"M": 11}) == 11 >> k
+    for k in (64, -1):
+        for shift in (operator.lshift, operator.rshift):
+            with pytest.raises(RangeError, match="a number from 0 to 63"):
+                shift(M, k)
+
+
+def test_masks_as_they_are_written():
+    """One run of bits is a digit in its place; of others the form stands that is found."""
+    x = index("x", 200)
+    for mask in (*range(1, 65), 96, 112, 120, 160, 248):
+        masked = x & mask
+        for t in (masked.written, masked.form):
+            assert [value(text.python(t), {"x": v}) for v in range(0, 200, 3)] == [v & mask for v in range(0, 200, 3)], mask
+        low = mask & -mask
+        run = f"(x%{mask + 1})" if low == 1 else f"((x//{low}) % {mask // low + 1})*{low}"
+        if not mask & (mask + low) and mask < 128:
+            assert text.python(masked.written).replace(" ", "") == run.replace(" ", "").removeprefix("(" if low == 1 else "").removesuffix(
+                ")" if low == 1 else ""
+            )
+
+
+def test_sizes_that_a_print_does_not_tell():
+    extent, stride = declare.unknown("e", 4, True), declare.unknown("d", 4, False)
+    assert [n.at({str(n): v}) for n, v in ((extent, 0), (extent, 2**62), (stride, 2**62 - 4), (stride, -(2**62)))] == [
+        0,
+        2**62,
+        2**62 - 4,
+        -(2**62),
+    ]
+    for n, bad in ((extent, (-4, 6)), (stride, (6, 2**62, -(2**62) - 4))):
+        for v in bad:
+            with pytest.raises(RangeError):
+                n.at({str(n): v})
+
+
 def test_sizes_of_a_bound_that_do_not_show():
     column = index("c", below=N)
     assert tla.at((column, 2 * column + 1), c=5, N=9) == (5, 11)
@@ -846,7 +885,7 @@ def test_declarations_are_read_as_what_they_declare():
         assert eval(repr(size), vars(tla)) == size, (unit, low, high)
         is_dim = low != -8 if high is None else isinstance(low, int) and low > 0 and isinstance(high, int)
         assert repr(size).startswith("dim(" if is_dim else "index("), size
-    for size, text in (
+    for size, shortest in (
         (dim("W", at_least=4, multiple_of=4), "dim('W', multiple_of=4)"),
         (dim("W", at_least=5, multiple_of=4), "dim('W', multiple_of=4, at_least=8)"),
         (dim("W", at_least=2, at_most=9), "dim('W', at_least=2, at_most=9)"),
@@ -855,7 +894,7 @@ def test_declarations_are_read_as_what_they_declare():
         (index("W", 9, at_least=-1), "index('W', below=9, at_least=-1)"),
         (index("W", M + 1, at_least=1), "index('W', below=parse('M+1', symbols=[dim('M')]), at_least=1)"),
     ):
-        assert repr(size) == text
+        assert repr(size) == shortest
 
 
 def test_declarations_are_the_shortest():

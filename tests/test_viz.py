@@ -913,6 +913,27 @@ def shown_in(fill, colours):
     return int(found) - 40 if int(found) < 50 else int(found) - 92
 
 
+@pytest.mark.parametrize(("width", "lines"), [(4, [1, 1, 1]), (8, [1, 1, 1]), (9, [2, 1]), (13, [2, 1]), (14, [3]), (None, [3])])
+def test_as_many_entries_of_a_legend_are_in_a_line_as_fit(width, lines):
+    """Of four characters each, a blank between two."""
+    scene = draw(parse("(3,1):(1,0)"), color_by="thread")
+    shown = re.sub(r"\x1b\[[\d;]*m", "", text(scene, color=256, width=width)).splitlines()
+    assert [len(line.split()) for line in shown if re.match(" T", line)] == lines
+    assert width is None or max(map(len, shown[1:])) <= max(width, 12)  # the caption's longest word has seven
+
+
+def test_grids_in_columns_stay_beside_each_other_where_they_fit():
+    scene = draw(SM80_16x8x8_F32F16F16F32_TN)
+    beside = text(scene)
+    width = max(map(len, beside.splitlines()))
+    assert text(scene, width=width) == text(scene, width=width + 1) == beside
+    assert max(map(len, text(scene, width=width - 1).splitlines())) < width
+
+
+def test_cells_without_a_number_have_none():
+    assert "^" not in text(draw(parse("(2,3):(3,1)"), color_by="thread"), color=256, ascii=True)
+
+
 def test_numbers_of_colours_stand_raised_where_there_are_colours():
     scene = draw(parse("(4,5):(5,1)"), color_by=lambda coord, offset: offset - 6)
     words = {form: re.sub(r"\x1b\[[\d;]*m", "", text(scene, color=256, ascii=form)).split() for form in (False, True)}

@@ -150,6 +150,15 @@ def test_what_is_said_of_kernels_and_their_colours():
         assert draw(kernel).figures[0].notes[0] == note, draw(kernel).figures[0].notes
 
 
+def test_borders_are_those_of_the_instructions():
+    """16 x 8 x 16 each, of 32 x 32 x 48: B has K down. A mode that a layout permutes has none, nor one that is as long."""
+    for tile, blocks in (((32, 32, 48), ((16, 8), (16, 16), (16, 8))), ((32, parse("(_8,_4):(_4,_1)"), 16), ((0, 0), (16, 0), (16, 0)))):
+        mma = make_tiled_mma(gpu.SM80_16x8x16_F32F16F16F32_TN, (1, 1), tile)
+        for grid, pair in zip(draw(mma).figures[0].grids, blocks):
+            for axis, block in zip((grid.rows, grid.columns), pair):
+                assert [*axis.borders] == [int(block > 0 and k % block == 0) for k in range(len(axis.labels))]
+
+
 def test_linear_layouts_are_limited(monkeypatch):
     bits = [(1 << k,) for k in range(19)]
     with pytest.raises(TlaError, match=r"of 2\*\*19 registers in all\n  expected  2\*\*18 at most"):

@@ -14,6 +14,7 @@ from hypothesis import given, strategies as st
 
 import tla
 from tla import ComposedLayout, Layout, LoweringError, ParseError, RangeError, RankError, TlaError, offsets, parse, xla
+from tla.core.layout import join
 from tla.xla import ArrayLayout, ArrayShape, BufferShape, OpaqueShape, Split, TokenShape, TupleShape, raising
 
 import oracle
@@ -616,6 +617,16 @@ def test_lowered_layouts_read_back():
             layout = xla.lower(case["spec"])
             assert eval(repr(layout)) == layout
             assert str(parse(str(layout))) == str(layout)
+
+
+def test_lowered_layouts_as_modes_keep_what_is_valid():
+    """They are worked out in plain ints, as whole ones are, which are joined without a look at what is valid."""
+    for text in ("f32[8,300]{1,0:T(8,128)}", "f32[3,5]{1,0:T(2,2)}", "f32[16,128]{1,0:T(8,128)}"):
+        found = xla.lower(text)
+        checked = Layout(found.shape, found.stride, found.origin_shape)
+        assert repr(found) == repr(checked)
+        assert found.plain_modes() == checked.plain_modes()
+        assert repr(join([found, found])) == repr(join([checked, checked]))
 
 
 def test_functions_take_a_value_or_its_text():

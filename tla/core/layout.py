@@ -5,6 +5,7 @@ Source: CuTe include/cute/layout.hpp and stride.hpp; TLA include/tla/layout.hpp.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -245,6 +246,19 @@ def plain_layout(plain: list[tuple[int, int]], profile: IntTupleLike, counts: Se
     return new
 
 
+def static_layout(modes: Sequence[Sequence[tuple[int, int]]], valid: tuple[int, ...] | None = None) -> Layout:
+    """The static layout with a mode of each of these leaves, or _1:_0 where a mode has none: the caller has proved that they fit.
+
+    modes   of each its leaves as plain ints, extents 1 or more
+    valid   how much of each mode is valid, no more than there is; by default all
+    """
+    whole = tuple([math.prod([n for n, _d in mode]) for mode in modes])
+    new = plain_layout([leaf for mode in modes for leaf in mode or ((1, 0),)], whole, [len(mode) or 1 for mode in modes])
+    if valid is not None and valid != whole:
+        _set_origin(new, tuple.__new__(Shape, map(static, valid)))
+    return new
+
+
 def _wrapped(profile: IntTupleLike, counts: Iterator[int], plain: Iterator[tuple[int, int]]) -> tuple[Any, Any]:
     """Shape and stride of the next leaves of a plain_layout."""
     if isinstance(profile, tuple):
@@ -317,7 +331,7 @@ def join(layouts: Iterable[Layout], origin: object = None) -> Layout:
             as_layout("a mode", m)
         whole = whole and m._origin is None
         cuts.append(m._cut)
-    if origin is None and cuts and None not in cuts:  # all were worked out in plain ints, and so is this
+    if origin is None and whole and cuts and None not in cuts:  # all were worked out in plain ints, and so is this
         profile = tuple([cut[0] for cut in cuts])
         if depth_of(profile) < MAX_DEPTH:  # then the shape, which may be one deeper, is as deep as may be
             return plain_layout([leaf for m in modes for leaf in m.plain_modes()], profile, [n for cut in cuts for n in cut[1]])

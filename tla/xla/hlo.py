@@ -60,7 +60,9 @@ def shape_texts(lines: Iterable[str]) -> Iterator[str]:
     for line in lines.splitlines() if isinstance(lines, str) else lines:
         if not isinstance(line, str):
             raise LeafTypeError(f"a line of type {type(line).__name__}", "text", "open the file as text, with errors='replace'")
-        yield from (text for text in _SHAPE.findall(line) if text[0] != '"')
+        for text in _SHAPE.findall(line):
+            if text[0] != '"':
+                yield text
 
 
 def shape_usage(lines: Iterable[str]) -> list[Usage]:

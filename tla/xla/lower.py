@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import operator
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -26,7 +27,7 @@ from ..core.errors import DivisibilityError, LoweringError, RangeError, RankErro
 from ..core.int_tuple import leaves, size
 from ..core.ints import IntTupleLike, as_static, static
 from ..core.kinds import AnyLayout
-from ..core.layout import Layout
+from ..core.layout import Layout, static_layout
 from ..core.questions import at_most
 from .arguments import integers_of
 from .array_shape import COMBINE, ArrayShape, groups
@@ -141,7 +142,7 @@ def _by_axes(whole: ComposedLayout, dims: tuple[int, ...]) -> Layout | None:
     modes = [_axis(truth[(0,) * d + (slice(None),) + (0,) * (len(dims) - d - 1)].tolist()) for d in range(len(dims))]
     if None in modes:
         return None
-    found = Layout(*(tuple(_mode([m[k] for m in mode or ()], 1 - k) for mode in modes) for k in range(2)))
+    found = static_layout([mode or [] for mode in modes])
     return found if (offsets_in(found, dims) == truth.ravel()).all() else None
 
 
@@ -166,8 +167,7 @@ def digits(shape: Shape | str) -> tuple[tuple[Digit, ...], ...]:
     [('packing', 2, 1), ('sublane', 4, 256), ('tile', 2, 2048)]
     """
     shape = as_shape(shape)
-    placed = _placed(plan(shape))
-    return tuple(_by_dimension(placed, logical_dimensions(shape)))
+    return tuple(_in_memory(plan(shape), logical_dimensions(shape)))
 
 
 def _stages(shape: ArrayShape) -> list[Layout]:
@@ -183,46 +183,47 @@ def _stages(shape: ArrayShape) -> list[Layout]:
             dims = tuple(math.prod(digits[k].slots for k in group) for group, _t in merged)
             digits = [Digit(k, n, 1, n, digits[group[-1]].role) for k, (n, (group, _t)) in enumerate(zip(dims, merged))]
             digits = tiled(digits, tuple(t for t in tile if t != COMBINE), level, shape)
-    stages.append(_layout(_placed(digits), dims, valid=None if stages else dims))
+    stages.append(_layout(digits, dims, valid=None if stages else dims))
     return stages
 
 
 def _into_coordinates(digits: list[Digit], merged: list[tuple[int, ...]], dims: tuple[int, ...]) -> Layout:
     """The layout from coordinates to the digits, each group of these merged into one coordinate, the last one fastest."""
-    strides: dict[int, Any] = {}
+    strides: list[Any] = [None] * len(digits)
     for k, group in enumerate(merged):
         step = 1
         for at in reversed(group):
             strides[at] = E[k] * as_static(step)
             step *= digits[at].slots
-    placed = [digit._replace(stride=at) for at, digit in enumerate(digits)]
-    modes = _by_dimension(placed, dims)
+    modes = _by_dimension(digits, strides, dims)
     shapes = tuple(_mode([digit.extent for digit in ds], 1) for ds in modes)
-    return Layout(shapes, tuple(_nested([strides[digit.stride] for digit in ds]) for ds in modes))
+    return Layout(shapes, tuple(_nested([digit.stride for digit in ds]) for ds in modes))
 
 
-def _placed(digits: Iterable[Digit]) -> list[Digit]:
-    """The digits, minor to major, with their strides in memory."""
-    placed, stride = [], 1
-    for digit in reversed([*digits]):
-        placed.append(digit._replace(stride=stride))
-        stride *= digit.slots
-    return placed
+def _in_memory(digits: Sequence[Digit], dims: tuple[int, ...]) -> list[tuple[Digit, ...]]:
+    """The digits of each dimension with their strides in memory, where they lie major to minor."""
+    from_minor = digits[::-1]
+    return _by_dimension(from_minor, itertools.accumulate([d.slots for d in from_minor], operator.mul, initial=1), dims)
 
 
-def _layout(placed: list[Digit], dims: tuple[int, ...], valid: tuple[int, ...] | None) -> Layout:
-    modes = [merged((d.extent, d.stride) for d in digits) for digits in _by_dimension(placed, dims)]
+def _layout(digits: Sequence[Digit], dims: tuple[int, ...], valid: tuple[int, ...] | None) -> Layout:
+    modes = [merged([(d.extent, d.stride) for d in ds]) for ds in _in_memory(digits, dims)]
+    if all(type(n) is int and n > 0 for n in dims):  # 64 bits hold the bytes of the tiled array: so they do its extents and strides
+        return static_layout(modes, valid)
     shape, stride = (tuple(_mode([m[k] for m in mode], 1 - k) for mode in modes) for k in range(2))
     return Layout(shape, stride, None if valid is None else tuple(map(as_static, valid)))
 
 
-def _by_dimension(placed: list[Digit], dims: tuple[int, ...]) -> list[tuple[Digit, ...]]:
-    """The digits of each dimension, the least significant first, as far as they count on from one to the next."""
+_PLACE = operator.attrgetter("place")
+
+
+def _by_dimension(digits: Iterable[Digit], strides: Iterable[Any], dims: tuple[int, ...]) -> list[tuple[Digit, ...]]:
+    """The digits of each dimension with these strides, the least significant first, as far as they count on from one to the next."""
     found = list[list[Digit]]([] for _n in dims)
-    for digit in placed:
-        if digit.dimension is not None and digit.extent != 1:
-            found[digit.dimension].append(digit)
-    return [_counting_on(sorted(digits, key=lambda d: d.place), n) for digits, n in zip(found, dims)]
+    for digit, stride in zip(digits, strides):
+        if digit.extent != 1 and digit.dimension is not None:
+            found[digit.dimension].append(Digit(*digit[:5], stride))
+    return [_counting_on(sorted(ds, key=_PLACE), n) for ds, n in zip(found, dims)]
 
 
 def _counting_on(digits: list[Digit], n: int) -> tuple[Digit, ...]:

@@ -12,7 +12,7 @@ from ..core.arrays import INT64_MAX
 from ..core.errors import LoweringError, RangeError
 from ..core.leaf_arithmetic import ceil_div
 from ..core.questions import at_most, equal
-from .array_shape import COMBINE, ArrayShape, cover, tiled
+from .array_shape import COMBINE, ArrayLayout, ArrayShape, cover, tiled
 from .grammar import as_shape
 from .index import physical_dimensions
 from .shapes import Shape
@@ -39,7 +39,11 @@ def padded_element_count(shape: Shape | str) -> int:
     Source: XLA ShapeUtil::ArraySize.
     """
     shape = as_shape(shape)
-    layout, sizes = shape.effective_layout, _largest_piece(shape)
+    return _padded(shape.effective_layout, _largest_piece(shape))
+
+
+def _padded(layout: ArrayLayout, sizes: tuple[int, ...]) -> int:
+    """The padded number of elements of a piece of these physical dimensions."""
     if 0 in sizes:
         return 0
     if not layout.tiles:
@@ -66,8 +70,14 @@ def byte_size(shape: Shape | str) -> int:
     Source: XLA ShapeUtil::ArraySize and ByteSizeOf.
     """
     shape = as_shape(shape)
-    prefix = shape.effective_layout.dynamic_shape_metadata_prefix_bytes if any(shape.dynamic) else 0
-    size = _bytes(padded_element_count(shape), shape.bits) + prefix
+    return _allocated(shape, _largest_piece(shape))
+
+
+def _allocated(shape: ArrayShape, piece: tuple[int, ...]) -> int:
+    """The number of bytes of an array whose largest piece has these physical dimensions."""
+    layout = shape.effective_layout
+    prefix = layout.dynamic_shape_metadata_prefix_bytes if any(shape.dynamic) else 0
+    size = _bytes(_padded(layout, piece), shape.bits) + prefix
     if at_most(size, INT64_MAX) is False:
         raise RangeError(f"{shape}: its byte size overflows", "a byte count that 64 bits hold", "use a smaller E, L or M")
     return size
@@ -88,8 +98,9 @@ def bytes_and_waste(shape: ArrayShape) -> tuple[int, int]:
     >>> bytes_and_waste(as_shape("f32[3,5]{1,0:T(8,128)}"))
     (4096, 4036)
     """
-    size = byte_size(shape)
-    return size, size - _bytes(math.prod(_largest_piece(shape)), shape.bits)
+    piece = _largest_piece(shape)
+    size = _allocated(shape, piece)
+    return size, size - _bytes(math.prod(piece), shape.bits)
 
 
 def waste_by_dimension(shape: Shape | str) -> tuple[int, ...]:

@@ -69,7 +69,7 @@ def tiled(digits: list[Digit], tile: tuple[TileEntry, ...], level: int, shape: A
         )
     digits = [Digit(None, 1, 1, 1, "")] * (len(tile) - len(digits)) + digits
     left = len(digits) - len(tile)
-    counts, inner, tops = [], [], _tops(digits)
+    counts, inner, tops = [], [], _tops(digits) if level else {}  # before the first tile each digit is all of its dimension
     for k, (digit, t) in enumerate(zip(digits[left:], tile)):
         assert isinstance(t, int)
         top = digit.place >= tops.get(digit.dimension, -1) + (digit.extent == 1)
@@ -93,7 +93,7 @@ def _tops(digits: list[Digit]) -> dict[int | None, int]:
 
 def _split(digit: Digit, t: int, top: bool, roles: tuple[str, str], level: int, shape: ArrayShape) -> tuple[Digit, Digit]:
     """A digit u as u // t and u % t, where these are digits again, with their roles."""
-    dimension, n, place, slots = digit[:4]
+    dimension, n, place, slots, _role, _stride = digit
     counts, pieces = ceil_div(n, t), ceil_div(slots, t)
     if dimension is None:
         return Digit(None, 1, place * t, pieces, roles[0]), Digit(None, 1, place, t, roles[1])
