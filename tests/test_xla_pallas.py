@@ -107,6 +107,44 @@ def test_what_is_said_of_a_refused_block():
     assert both.advice[:2] == ("dimension 0: 8, or all 100", "dimension 1: 128, 256, or all 300")
 
 
+FILLS = "{} fills {} of the last {} that a register holds; full with {}"
+PAD = ", which the array does not reach: pad it"
+
+
+@pytest.mark.parametrize(
+    ("kind", "shape", "extents", "advice"),
+    [
+        ("f32", (512, 512), (8, 128), []),
+        ("s8", (512, 512), (8, 128), [f"dimension 1: {FILLS.format(128, 128, 512, 512)}"]),
+        ("s8", (512, 500), (8, 128), [f"dimension 1: {FILLS.format(128, 128, 512, 512)}{PAD}"]),
+        ("s8", (512, 512), (8, 640), [f"dimension 1: {FILLS.format(640, 128, 512, 1024)}{PAD}"]),
+        ("f32", (512, 512), (4, 256), ["dimension 0: 8, or all 512"]),
+        ("f32", (12, 130), (12, 130), [f"dimension 1: {FILLS.format(130, 2, 128, 256)}{PAD}", f"dimension 0: {FILLS.format(12, 4, 8, 16)}{PAD}"]),
+        ("bf16", (3000,), (512,), [f"dimension 0: {FILLS.format(512, 512, 2048, 2048)}"]),
+        ("bf16", (2048,), (512,), [f"dimension 0: {FILLS.format(512, 512, 2048, 2048)}"]),
+        ("bf16", (2047,), (2047,), [f"dimension 0: {FILLS.format(2047, 2047, 2048, 2048)}{PAD}"]),
+        ("f32", (4, 512, 512), (None, 8, 100), ["dimension 2: 128, or all 512"]),
+        ("f32", (4, 512, 512), (3, 8, 128), []),
+    ],
+)  # fmt: skip
+def test_each_advice_on_a_block(kind, shape, extents, advice):
+    assert [*xla.block(kind, shape, extents).advice] == advice
+
+
+def test_rows_of_the_tiles_of_a_block():
+    """The fewest of 1, 2, 4 that hold all rows and whole words; 32 of bytes where the array has such tiles, but of pred no byte is stored."""
+    for kind, rows, tile in (
+        *(("f32", n, k) for n, k in ((1, 1), (2, 2), (3, 4), (4, 4), (5, 8), (32, 8))),
+        *(("bf16", n, k) for n, k in ((1, 2), (2, 2), (3, 4), (4, 4), (5, 8), (32, 8))),
+        *(("s8", n, k) for n, k in ((1, 4), (4, 4), (5, 8), (16, 8), (31, 8), (32, 32), (64, 32))),
+        *(("pred", n, k) for n, k in ((1, 1), (4, 4), (32, 8), (64, 8))),
+    ):
+        assert xla.block(kind, (rows, 256), (rows, 256)).memref.tiles[0] == (tile, 128), (kind, rows)
+    assert xla.block("s8", (1024, 256), (64, 128)).memref.tiles[0] == (32, 128)
+    assert xla.block("s8", (1000, 256), (64, 128)).memref.tiles[0] == (8, 128)  # of 1000 rows the array has tiles of 8
+    assert xla.block("s8", (1024, 256), (48, 128)).memref.tiles[0] == (8, 128)
+
+
 # --------------------------------------------------------------------------------------- memory references
 
 
