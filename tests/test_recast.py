@@ -23,7 +23,7 @@ def valid_offsets(layout):
 def test_what_is_valid_of_elements_of_another_width():
     """Wide elements are valid where they are so as a whole; it is None exactly where one is not."""
     rng, seen = random.Random(5), Counter()
-    for _k in range(300):
+    for _k in range(150):
         a, n = partly_valid(rng, [4, 8, (2, 4), (2, 2), (2, 2, 3), (2, 2, 2)]), rng.choice((2, 4))
         old = valid_offsets(a)
         narrow, wide = {n * x + k for x in old for k in range(n)}, {x // n for x in old}
@@ -37,7 +37,7 @@ def test_what_is_valid_of_elements_of_another_width():
         assert (up.origin_shape is not None) is whole, (a, a.origin_shape, up)
         assert not whole or valid_offsets(up) == wide, (a, a.origin_shape, up)
         seen[down.origin_shape is not None, whole] += 1
-    assert min(seen[True, True], seen[True, False], seen[False, False]) > 20, seen
+    assert min(seen[True, True], seen[True, False], seen[False, False]) > 8, seen
 
 
 def test_elements_of_another_width_over_every_small_layout():

@@ -414,6 +414,19 @@ def one_layout(values):
     )
 
 
+def test_composed_layouts_are_padded_to_whole_tiles():
+    """A dimension of one tile to the whole tiles of the second level in it, a longer one to those of the first."""
+    rng, seen = random.Random(1), 0
+    while seen < amount(30, 300):
+        dims, first, second = (tuple(rng.randint(1, most) for _ in range(2)) for most in (9, 5, 4))
+        layout = xla.lower(ArrayShape("f32", dims, ArrayLayout((1, 0), (first, second))))
+        if isinstance(layout, tla.ComposedLayout):
+            assert layout.origin_shape == dims
+            padded = tuple(-(-n // a) * a if n > a else -(-a // b) * b for n, a, b in zip(dims, first, second))
+            assert tuple(int(tla.size(mode)) for mode in layout.shape) == padded, (dims, first, second)
+            seen += 1
+
+
 def test_random_combined_dimensions_against_the_definition():
     rng = random.Random(6)
     seen = Counter()
