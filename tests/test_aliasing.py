@@ -23,6 +23,7 @@ P = ["%p = (f32[8], (f32[8], f32[9])) parameter(0)", "%q = f32[8] parameter(1)",
         (["ROOT %r = f32[8] dynamic-update-slice()"], []),
         (["%d = f32[8] dynamic-update-slice(%q, %u, %k)", "ROOT %r = f32[8] bitcast(%d)"], [((), 1, ())]),
         (["%b = f32[8] bitcast(%q)", "ROOT %r = f32[8] dynamic-update-slice(%b, %u, %k)"], [((), 1, ())]),
+        (["%b = f32[8] add-dependency(%q, %u)", "ROOT %r = f32[8] dynamic-update-slice(%b, %u, %k)"], [((), 1, ())]),
         (["%b = f32[8] copy(%q)", "ROOT %r = f32[8] dynamic-update-slice(%b, %u, %k)"], []),
         (["%g = f32[8] get-tuple-element(%p), index=0", "ROOT %r = f32[8] dynamic-update-slice(%g, %u, %k)"], [((), 0, (0,))]),
         (

@@ -177,7 +177,7 @@ def test_seed_examples_of_tla(tmp_path):
 
 @pytest.fixture(scope="module")
 def random_cases():
-    return [random_case(seed) for seed in range(amount(100, 600))]
+    return [random_case(seed) for seed in range(amount(60, 600))]
 
 
 @pytest.mark.parametrize("flags", [("-O1",), UNDEFINED], ids=["plain", "undefined"])

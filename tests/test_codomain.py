@@ -63,7 +63,7 @@ def test_a_span_that_has_no_one_expression(text):
 
 def test_the_span_of_every_small_layout_of_either_kind():
     kinds = (int, lambda n: Int[n]())
-    for s, d in itertools.product(itertools.product((0, 1, 3), repeat=2), itertools.product((-2, 0, 1, 5), repeat=2)):
+    for s, d in itertools.product(itertools.product((0, 1, 3), repeat=2), itertools.product((-2, 0, 5), repeat=2)):
         for k in itertools.product(kinds, repeat=4):
             a = Layout((k[0](s[0]), k[1](s[1])), (k[2](d[0]), k[3](d[1])))
             static = a.is_static or any(type(n) is Int and n == 0 for n in a.shape)

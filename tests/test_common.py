@@ -159,3 +159,46 @@ def test_sums(a, b, result):
 def test_sums_that_are_refused(a, b, error):
     with pytest.raises(error):
         tla.layout_add(parse(a), parse(b))
+
+
+# -------------------------------------------------------------------------------------------------- null spaces
+
+
+def test_null_spaces_are_complete():
+    """Each place of offset 0 once, or it is said that these are no layout."""
+    refused = 0
+    for a in [*small(range(-3, 4))][::5] + [*small(range(-2, 3), ranks=(3,))][::31]:
+        zeros = [i for i, offset in enumerate(laws.function(a)) if offset == 0]
+        try:
+            assert sorted(laws.function(plain(tla.nullspace(made(a))))) == zeros, a
+        except DivisibilityError:
+            refused += 1
+    assert refused < 80
+
+
+@pytest.mark.parametrize(
+    ("text", "zeros"),
+    [
+        ("(3,4):(0,1)", "_1:_0"),  # a dynamic stride that happens to be 0 does not count
+        ("(_2,4):(_1,_0)", "4:_2"),
+        ("(4,_2):(_1,_0)", "_2:4"),
+        ("(_2,_4,_6):(_0,_2,_0)", "(_2,_6):(_1,_8)"),
+        ("(_2,_1,_6):(_1,_0,_2)", "_1:_0"),
+        ("(2,_4):(_1,_-3)", None),
+        ("(_4,2):(_-1,_-4)", "_1:_0"),
+        ("(_1,2):(_-1,_4)", "_1:_0"),
+        ("(M,_4):(_1,_0)", "_4:M"),
+        ("(_4,M):(_0,N)", "_4:_1"),
+        ("(_3,_3):(_1,_-1)", "_3:_4"),
+        ("(_3,_2,_3):(_1,_0,_-1)", "(_2,_3):(_3,_7)"),
+        ("(_2,_3):(1@0,_0@1)", "_3:_2"),
+        ("(_2,_2):(_1@0,_-1@0)", "_2:_3"),
+        ("(_2,_2):(_1@0,_-1@1)", "_1:_0"),
+    ],
+)
+def test_null_spaces_of_every_kind(text, zeros):
+    if zeros is None:
+        with pytest.raises(Unproven, match="strides of both signs"):
+            tla.nullspace(read(text))
+    else:
+        assert str(tla.nullspace(read(text))) == zeros

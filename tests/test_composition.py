@@ -15,7 +15,7 @@ from corpus import partly_valid
 def test_what_is_valid_of_a_composition():
     """Valid are the coordinates that are valid in b and go to valid ones of a, where these are a box."""
     rng, seen = random.Random(6), Counter()
-    for _k in range(400):
+    for _k in range(200):
         a = partly_valid(rng, [4, 6, (2, 3), (2, 2)])
         if tla.rank(a) == 2 and rng.random() < 0.7:  # into its coordinates
             first, second = map(int, tla.product_each(a.shape))
@@ -44,7 +44,7 @@ def test_what_is_valid_of_a_composition():
                 b.origin_shape,
                 r.origin_shape,
             )
-    assert seen["known"] > 0.6 * seen["all"] > 100, seen
+    assert seen["known"] > 0.6 * seen["all"] > 50, seen
 
 
 def oracle_coordinate(place, a):

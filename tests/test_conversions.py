@@ -12,7 +12,7 @@ from tla.core.conversions import ends_empty, offset_range
 import oracle
 from corpus import small_shapes, static
 
-SHAPES = [*small_shapes()][::31]
+SHAPES = [*small_shapes()][::61]
 LAYOUTS = [(s, oracle.nest(s, itertools.cycle(d))) for k, s in enumerate(SHAPES) for d in [[(1, -2, 5), (0, 3, 1), (7, 2, 0)][k % 3]]]
 
 

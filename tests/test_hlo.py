@@ -163,6 +163,28 @@ def test_every_way_in_which_computations_stand_inside():
     assert {x.computation for x in xla.read_hlo(io.StringIO(nameless))} == {"", "/w", "/w/c", "/b"}
 
 
+@pytest.mark.parametrize("depth", [1, 63, 64, 65])
+def test_instructions_inside_of_each_other_are_read_64_deep(depth):
+    head = b"".join(b"b%d = f32[3] call(a), to_apply=\n{\n" % k for k in range(depth))
+    found, said = read(b"ENTRY m {\n" + head + b"ROOT x = f32[3] parameter(0)\n" + b"}\n" * depth + b"}\n")
+    assert (len(found), said) == (depth + 1, [])
+    assert max(computation.count("/") for _line, computation, _entry in found) == min(depth, 64)
+
+
+def test_what_follows_a_list_of_branches_that_is_cut_is_outside_of_it():
+    head = "ENTRY m {\n  b = f32[2]{0} conditional(a), branch_computations={\n  {\n    ROOT r = f32[2]{0} parameter(0)\n  },\n"
+    found, said = read(f"{head}  c = f32[2]{{0}} copy(a)\n}}\n".encode())
+    assert found == [(4, "m/b", False), (6, "m", True)]
+    assert [s.split(":")[0] for s in said] == ["line 2"]
+    found, said = read(f"{head}  {{\n    ROOT s = f32[2]{{0}} parameter(0)\n  }}\n}}\n  c = f32[2]{{0}} copy(a)\n}}\n".encode())
+    assert (found, said) == ([(4, "m/b", False), (7, "m/b", False), (2, "m", True), (10, "m", True)], [])
+
+
+def test_a_brace_alone_goes_on_with_an_instruction():
+    found, said = read(b"ENTRY m {\n  %b = f32[3] custom-call(%a), x=[\n{\n1\n}\n]\n  %c = f32[3] copy(%b)\n}\n")
+    assert (found, said) == ([(2, "m", True), (7, "m", True)], [])
+
+
 def test_computations_inside_that_are_broken(monkeypatch):
     head, lines = "ENTRY m {\n", TEXT.splitlines(keepends=True)
     for cut in range(len(lines)):  # at any line: what is whole is read, and it is said what is not

@@ -4,6 +4,8 @@ import gzip
 import random
 import re
 
+import pytest
+
 from tla import ParseError, xla
 from tla.xla.instruction import printed_instruction
 from tla.xla.printed_shape import array_at, printed_shape
@@ -101,6 +103,48 @@ def test_shapes_of_real_programs_and_of_xla():
     for name in ("malformed", "tricky_valid"):
         sum(same_shape(row["spec"]) for row in rows(f"xla/{name}.json"))
     assert not any(same_shape(row["spec"]) for row in rows("xla/malformed.json"))
+
+
+MOST = 2**61 - 1  # of 32 bits each
+
+
+@pytest.mark.parametrize(
+    ("texts", "read"),
+    [
+        ([f"f32[{2**57}]", f"s4[{2**57}]", "s8[9,9]{1,0:T(8,128)}", "f32[1]{0:T(100000000000000000)}"], True),
+        ([f"f32[{MOST}]", "s8[9223372036854775807]", "f32[1]{0:T(999999999999999999)}", f"f32[1]{{0:T({2**29},{2**30})}}"], False),  # may overflow
+        ([f"s4[7]{{0:E({n})}}" for n in (4, 8, 16, 32)] + [f"s8[7]{{0{e}}}" for e in (":E(8)", "")], True),
+        ([f"s4[7]{{0:E({n})}}" for n in (2, 7, 9, 15, 17, 31, 33, 64)] + [f"s8[7]{{0:E({n})}}" for n in (4, 16, 32)] + ["f32[7]{0:E(8)}"], False),
+        ([f"f32[8,9]{{1,0:SC{c}}}" for c in ("(0:3)", "(0:7)", "(0:3)(1:4)", "(1:1,2)")] + ["f32[8,9]{1,0:S(1)SC(0:3)M(5)}"], True),
+        ([f"f32[8,9]{{1,0:SC{c}}}" for c in ("(0:8)", "(0:0)", "(2:3)", "(0:3)(0:4)", "(1:2,1)")], False),
+        (["f32[8]{0:" + "T" + "(1)" * 64 + "}", "f32[]", "f32[]{:T(128)}", "f32[<=8,9]{1,0}", "f32[8,<=9]", "pred[3]", "token[]"], True),
+        (["f32[8]{0:" + "T" + "(1)" * 65 + "}", "f31[8]", "f32[8]{}", "f32[8,9]{0}", "f32[8,9]{1,1}", "f32[8]{1}", "f32[8]{0:}", "f32[1]{0:T(0)}"], False),
+        (["F32[8]", "f32[8]{0:L(2)}", "f32[7,8]{1,0:T(*,2)}", "f32[?]", "f32[ 8]", "opaque[]", "b(f32[8])", "f32[8] "], False),
+        (["(f32[8])", "(f32[8], (token[], s32[]))", "((((f32[8]))))", "(f32[8], /*index=1*/f32[9])", "((f32[8]), f32[9])"], True),
+        (["(f32[8], )", "(f32[8]", "f32[8])", "(f32[8],f32[9])", "(f32[8])(f32[9])", "(f32[8]), (f32[9])", "f32[8], f32[9]", "((f32[8])"], False),
+        (["(f32[8], /*x*/f32[9])", "(/*index=0*/f32[8])", "(f32[8]) ", "(f31[8])", "()", "(f32[8], ())", "(opaque[])"], False),
+    ],
+)  # fmt: skip
+def test_which_shapes_are_read_at_once(texts, read):
+    """Those of XLA's print that are plainly right; each text has the same answer by tokens."""
+    for text in texts:
+        assert same_shape(text) is read, text
+        one, other = answer(xla.parse_shape, text), shape_by_tokens(text)
+        assert one == other or isinstance(one, str), text
+
+
+def test_where_an_array_in_a_text_ends():
+    for text, at, end in (
+        ("f32[8]", 0, 6),
+        ("(f32[8]{0}, s32[])", 1, 10),
+        ("(f32[8]{0}, s32[])", 12, 17),
+        ("f32[8]{0}x", 0, None),
+        ("f32[8]{0,0}", 0, None),
+        ("(f32", 0, None),
+    ):
+        found = array_at(text, at)
+        assert (found and found[1]) == end
+        assert found is None or found[0] == xla.parse_shape(text[at:end])
 
 
 def test_shapes_with_faults():

@@ -34,7 +34,7 @@ from tla import (
 from tla.core.layout import join
 
 import oracle
-from corpus import layouts, small_shapes
+from corpus import layouts, small_shapes, static
 from night import amount
 
 SHAPES = list(small_shapes())
@@ -551,3 +551,44 @@ def test_coordinates_of_any_kind_need_no_numpy(monkeypatch):
 def test_what_has_no_elements_reaches_nothing(text):
     assert tla.coshape(parse(text)) == tla.cosize(parse(text)) == 0
     assert tla.is_static(tla.cosize(parse(text))) is ("_0" in text.split(":")[0])  # whatever the other extents are
+
+
+def test_static_layouts_are_checked_like_others():
+    """Static integers past 64 bits come of arithmetic; an extent of static 0 has no digits."""
+    big = Int[2**62]() * Int[4]()
+    for shape, stride in (
+        ((big, Int[2]()), (Int[1](), Int[1]())),
+        ((Int[2](),), (big,)),
+        ((Int[2](),), (-big,)),
+        (((Int[2](), big), Int[2]()), ((Int[1](), Int[1]()), Int[1]())),
+    ):
+        with pytest.raises(RangeError, match="bits"):
+            Layout(shape, stride)
+    with pytest.raises(RangeError, match="extent"):
+        Layout((Int[-1](), Int[2]()), (Int[1](), Int[1]()))
+    for limit in (2**63 - 1, -(2**63)):
+        assert Layout((Int[1](), Int[2]()), (Int[limit](), Int[1]())).stride == (limit, 1)
+    for shape in ((Int[0](), Int[2]()), (Int[2](), Int[0]()), ((Int[2](), Int[0]()), Int[3]())):
+        assert Layout(shape, oracle.nest(shape, itertools.repeat(Int[1]()))).plain_modes() == []
+    for shape, stride in (
+        ((Int[2](), Int[3]()), (Int[1](),)),
+        ((Int[2](),), (Int[1](), Int[2]())),
+        ((Int[2](), (Int[3](),)), (Int[1](), Int[2]())),
+        ((Int[2](), Int[3]()), Int[1]()),
+    ):
+        with pytest.raises(RankError):
+            Layout(shape, stride)
+
+
+def test_one_integer_for_each_mode():
+    """Each runs through its mode, first digit fastest; the last one has no end."""
+    for shape in [*small_shapes()][5::41]:
+        if not isinstance(shape, tuple):
+            continue
+        stride = oracle.nest(shape, itertools.cycle([3, -1, 7, 0, 2]))
+        for a in (Layout(shape, stride), Layout(static(shape), static(stride))):
+            sizes = [oracle.size(m) for m in shape]
+            for c in itertools.islice(itertools.product(*(range(n + 2) for n in sizes)), 0, None, 3):
+                assert a(*c) == a(c) == sum(oracle.offset(x, m, d) for x, m, d in zip(c, shape, stride)), (a, c)
+            for k in range(-2, oracle.size(shape) + 5):
+                assert a(k) == oracle.offset(k, shape, stride), (a, k)

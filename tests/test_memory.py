@@ -1,6 +1,7 @@
 """Live ranges: against the compiler's own account, against programs that are run step by step, and bad input."""
 
 import gzip
+import importlib
 import io
 import json
 import random
@@ -400,6 +401,7 @@ A, B, U = "f32[8,128]{1,0:T(8,128)}", "f32[16,128]{1,0:T(8,128)}", "u32[]{:T(128
 VMEM = A[:-1] + "S(1)}"
 ADD = ("add", "%x = f32[] parameter(0)", "%y = f32[] parameter(1)", "%t = (f32[]) tuple(%x)", "%g = f32[] get-tuple-element(%t), index=0",
        "ROOT %z = f32[] add(%g, %y)")  # fmt: skip
+NOTE = 'backend_config={"aliasing_operands":{"lists":[{"indices":["0","2"]}]}}'
 
 
 @pytest.mark.parametrize(
@@ -466,6 +468,11 @@ ADD = ("add", "%x = f32[] parameter(0)", "%y = f32[] parameter(1)", "%t = (f32[]
             [f"%a = {A} parameter(0)", f"%b = {A} call(%a), to_apply=%f", f"ROOT %r = {A} negate(%a)"],
             [("f", f"%x = {A} parameter(0)", f"ROOT %y = {A} negate(%x)", f"%v = {A} negate(%x)", f"%w = {A} negate(%x)")],
             {"y": "t2-4", "v": "t3-3", "w": "t4-4"}, id="a result that nobody reads"),
+        pytest.param(  # one after the other without a step between: one buffer, held for as long as both
+            [f"%a = {A} parameter(0)", "%k = pred[]{:T(512)} parameter(1)", f"%c = {A} conditional(%k, %a, %a), branch_computations={{%f, %g}}",
+             f"ROOT %r = {A} negate(%c)"],
+            [("f", f"%x = {A} parameter(0)", f"ROOT %y = {A} negate(%x)"), ("g", f"ROOT %w = {A} iota(), iota_dimension=0")],
+            {"k": "a0-6", "y": "t3-6"}, id="branches side by side"),
         pytest.param(  # what both branches write is in one buffer; what they read is held until the end of both
             [f"%a = {A} parameter(0)", "%k = pred[]{:T(512)} parameter(1)", f"%n = {A} negate(%a)",
              f"%c = {A} conditional(%k, %a, %n), branch_computations={{%f, %g}}", f"%e = {A} negate(%a)", f"ROOT %r = {A} negate(%c)"],
@@ -477,6 +484,33 @@ ADD = ("add", "%x = f32[] parameter(0)", "%y = f32[] parameter(1)", "%t = (f32[]
         pytest.param(
             [f"%a = {A} parameter(0)", f"%b = {A} call(%a), to_apply=%f", f"ROOT %r = {A} negate(%b)"],
             [("f", f"%x = {A} parameter(1)", f"ROOT %y = {A} negate(%x)")], {"x": "t1-2", "y": "t2-4"}, id="an argument that is missing"),
+        pytest.param(  # its number, if it has one, is that of an argument
+            [f"%a = {A} parameter(0)", f"%n = {A} negate(%a)", f"%b = {A} call(%a, %n), to_apply=%f", f"ROOT %r = {A} negate(%b)"],
+            [("f", f"%x = {A} parameter()", f"%v = {A} parameter(x)", f"%u = {A} negate(%x)", f"ROOT %y = {A} negate(%v)")],
+            {"n": "t1-1", "u": "t4-4", "y": "t5-7"}, id="parameters without a number"),
+        pytest.param(  # operand 0, and not what comes behind it
+            [f"%a = {A} parameter(0)", f"%c = {A} negate(%a)", f"%n = {A} negate(%a)", f"%b = {A} add-dependency(%c, %n)", f"ROOT %r = {A} negate(%b)"], [],
+            {"c": "t1-4", "n": "t2-3"}, id="dependency"),
+        pytest.param(  # by the compiler's note d is in the memory of c
+            [f"%a = {A} parameter(0)", f"%c = {A} copy(%a)", f"%d = {A} add(%c, %a), {NOTE}", f"%e = {A} negate(%d)", f"ROOT %r = {A} negate(%e)"], [],
+            {"c": "t1-3", "e": "t3-4"}, id="note"),
+        pytest.param(
+            [f"%a = {A} parameter(0)", f"%c = {A} copy(%a)", f"%d = ({A}, {A}) custom-call(%c, %a), {NOTE.replace('2', '3')}",
+             f"%e = {A} get-tuple-element(%d), index=1", f"ROOT %r = {A} negate(%e)"], [],
+            {"c": "t1-4", "d{}": "t2-3", "d{0}": "t2-2"}, id="note of the second result"),
+        *(pytest.param(
+            [f"%a = {A} parameter(0)", f"%c = {A} copy(%a)", f"%d = {A} add(%c, %a), {note}", f"%e = {A} negate(%d)", f"ROOT %r = {A} negate(%e)"], [],
+            {"c": "t1-2", "d": "t2-3", "e": "t3-4"}, id=f"note of what is not there, {k}")
+            for k, note in enumerate((NOTE.replace("2", "3"), NOTE.replace("0", "2").replace('"2","2"', '"2","3"'), NOTE.replace('"0",', "")))),
+        pytest.param(  # a tuple is no array
+            [f"%a = {A} parameter(0)", f"%c = {A} copy(%a)", f"%p = ({A}) tuple(%c)", f"%d = {A} custom-call(%p, %a), {NOTE}", f"%e = {A} negate(%d)",
+             f"ROOT %r = {A} negate(%e)"], [], {"c": "t1-3", "p{}": "t2-3", "d": "t3-4", "e": "t4-5"}, id="note of a tuple"),
+        pytest.param(  # what the condition does not read is held while it runs
+            [f"%a = {A} parameter(0)", f"%c = {A} negate(%a)", f"%s = ({A}) tuple(%c)", f"%w = ({A}) while(%s), condition=%f, body=%g",
+             f"%e = {A} get-tuple-element(%w), index=0", f"ROOT %r = {A} negate(%e)"],
+            [("f", f"%x = ({A}) parameter(0)", f"%m = {A} iota()", f"%n = {A} negate(%m)", f"ROOT %q = {A} negate(%n)"),
+             ("g", f"%v = ({A}) parameter(0)", f"%i = {A} get-tuple-element(%v), index=0", f"%u = {A} negate(%i)", f"ROOT %z = ({A}) tuple(%u)")],
+            {"c": "t1-13", "s{}": "t2-8", "z{}": "t10-12", "m": "t4-5", "n": "t5-6", "q": "t6-6"}, id="loop"),
         pytest.param(  # the literal of a constant is no name
             [f"%a = {A} parameter(0)", f"%c = {A} constant({{...}})", f"%o = {A} constant(%gone)",
              f'%b = b({A}) custom-call(%a), custom_call_target="f"', f"ROOT %r = {A} negate(%c)"], [],
@@ -493,6 +527,34 @@ def test_each_kind_of_instruction_holds_what_it_says(entry, functions, held):
     sizes = {None: 512, "f32[8,128]": 4096, "f32[16,128]": 8192, "u32[]": 512, "s32[]": 512, "pred[]": 512, "f32[]": 4, "f32[8]": 512}
     assert all(b.bytes == sizes[b.shape and str(b.shape).partition("{")[0]] for b in memory.buffers)
     assert [w for w in memory.warnings if "parameter(1), and 1" not in w] == []
+    assert all(b.space == (0 if b.shape is None else b.shape.effective_layout.memory_space) for b in memory.buffers)
+
+
+def test_a_donated_argument_is_where_its_result_is():
+    lines = [
+        f"%a = {A} parameter(0)",
+        f"%b = {A} parameter(1)",
+        f"%c = {A} negate(%b)",
+        f"%d = {A} negate(%a)",
+        f"ROOT %r = ({A}, {A}) tuple(%c, %d)",
+    ]
+    for header, names in (
+        ("", "a b c d r{}"),
+        (", input_output_alias={ {1}: (1, {}, may-alias) }", "a b c r{}"),
+        (", input_output_alias={ {0}: (1, {}), {1}: (0, {}) }", "a b r{}"),
+    ):
+        memory = xla.memory(io.StringIO(f"HloModule m, is_scheduled=true{header}\nENTRY %main {{\n  " + "\n  ".join(lines) + "\n}\n"))
+        assert sorted(b.name for b in memory.buffers) == names.split()
+
+
+def test_programs_of_too_many_steps_are_refused(monkeypatch):
+    text = "HloModule m, is_scheduled=true\nENTRY %main {\n  %a = f32[] parameter(0)\n  %b = f32[] negate(%a)\n  ROOT %c = f32[] negate(%b)\n}\n"
+    module = importlib.import_module("tla.xla.flow")
+    monkeypatch.setattr(module, "MAX_STEPS", 3)
+    assert len(xla.memory(io.StringIO(text)).steps) == 3
+    monkeypatch.setattr(module, "MAX_STEPS", 2)
+    with pytest.raises(RangeError, match="more than 2 instructions"):
+        xla.memory(io.StringIO(text))
 
 
 # ------------------------------------------------------------------------------------------------- bad input

@@ -10,6 +10,7 @@ from hypothesis import given, strategies as st
 from tla import LeafTypeError, LoweringError, ParseError, RangeError, RankError, TlaError, size, xla
 from tla.core.basis import as_coordinate
 from tla.xla import Axis, DimSharding, Iota, Mesh, MeshSharding, ShardGroup, Sharding, TupleSharding, parse_sharding
+from tla.xla.sharding import shown_sharding
 
 from night import amount
 from truth import rows
@@ -610,6 +611,30 @@ def test_axes_of_size_1_cut_nothing():
         assert str(parse_sharding(f"{{mesh['a'=1,'b'=1], {text}}}").tiled()) == tiles
     assert str(parse_sharding("{maximal_mesh[device_id=3]}").tiled()) == "{maximal device=3}"
     assert str(parse_sharding("{mesh['a'=2,'b'=1], [{'a','b'}]}").tiled()) == "{devices=[2]<=[2]}"
+
+
+def test_texts_of_shardings_in_errors_are_short():
+    lengths = set()
+    for count, number in itertools.product((18, 20), range(18)):
+        sharding = Sharding("tiled", (count,), tuple(reversed(range(count))), (), ShardGroup("shard_as", 10**number))
+        text = str(sharding)
+        assert shown_sharding(sharding) == (text if len(text) <= 80 else f"{text[:77]}...")
+        lengths.add(len(text))
+    assert lengths > {79, 80, 81}
+    for count, text in ((63, "{devices=[63]62,61"), (64, "a sharding of listed devices")):
+        assert shown_sharding(Sharding("tiled", (count,), tuple(reversed(range(count))))).startswith(text)
+    assert shown_sharding(Sharding("tiled", (64,), Iota((64,)))) == "{devices=[64]<=[64]}"
+
+
+def test_tiles_of_subgroups_alone_are_one_word_but_for_maximal():
+    for kind, text in (("manual", "{manual}"), ("replicated", "{replicated}"), ("unreduced", "{unreduced}")):
+        assert str(Sharding("tiled", (1, 2), (0, 1), (kind,))) == text
+        assert str(Sharding("tiled", (2, 2), (0, 1, 2, 3), (kind,))).startswith("{devices=[2,2]")
+    assert str(Sharding("tiled", (1, 2), (0, 1), ("maximal",))) == "{devices=[1,2]0,1 last_tile_dims={maximal}}"
+    assert (
+        str(Sharding("tiled", (1, 2, 2), (0, 1, 2, 3), ("manual", "unreduced")))
+        == "{devices=[1,2,2]0,1,2,3 last_tile_dims={manual, unreduced}}"
+    )
 
 
 def test_values():

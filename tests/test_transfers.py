@@ -502,8 +502,17 @@ def test_the_last_unit_of_a_vector_lies_in_the_buffer_too():
 @pytest.mark.parametrize("element", [half, ascend.int8])
 def test_rows_of_whole_bytes_are_not_advised_to_be_even(element):
     src, dst = (at(place, MakeLayout[element, ascend.RowMajor](4, 20, ld=ld)) for place, ld in (("GM", 33), ("UB", 21)))
-    with pytest.raises(Unproven, match=r"expected  src\[33\] in dst\[21\]\n +fix +begin tiles at whole blocks"):
+    with pytest.raises(Unproven, match=r"expected  src\[33\] in dst\[21\]\n") as error:
         transfer(src, dst, element=element)
+    assert error.value.reason.fix == "begin tiles at whole blocks, and take blocks that the instruction moves whole"
+
+
+def test_a_size_in_whole_squares_is_not_advised_again():
+    """Of 48 rows of the source the instruction would take squares of 32, which do not lie one behind another."""
+    src = GetTile(at("L1", MakeLayout[ascend.int8, zN](48, 64)), (0, 0), (32, 64))
+    with pytest.raises(Unproven, match="is not moved to its place") as error:
+        transfer(src, at("L0B", MakeLayout[ascend.int8, nZ](32, 64)))
+    assert error.value.reason.fix == "begin tiles at whole blocks, and take blocks that the instruction moves whole"
 
 
 @pytest.mark.parametrize(("arch", "end", "bits", "form"), [

@@ -1,6 +1,7 @@
 """The way back from a layout, and two layouts of one array compared."""
 
 import itertools
+import math
 import random
 from collections import Counter
 
@@ -11,7 +12,10 @@ import tla
 from tla import Int, Layout, LoweringError, RankError, TlaError, parse, xla
 from tla.xla import ArrayLayout, ArrayShape
 from tla.xla.compare import _agree
-from tla.xla.map_chain import stages_of
+from tla.xla.map_chain import Stage, stages_of
+from tla.xla.raising import _cuts, _groups, _made, _merging, _orders, _products, _slots
+from tla.xla.tile_padding import Digit
+from tla.xla.tile_search import constructed
 
 import oracle
 from night import NIGHT, amount
@@ -111,6 +115,9 @@ def test_the_maps_of_a_chain(text, sizes, stages):
         ("(_9,_5):(_5,_1) o _0 o ((_2,_3),_3):((_1@0,_4@0),_1@1)", (4, 3), None),  # 1 + 4: a digit counts as far as it is reached
         ("(_9,_5):(_5,_1) o _0 o ((_2,_3),_3):((_1@0,_4@0),_1@1)", (5, 3), "its values reach 10 where mode 0"),
         ("_5:_1 o _1 o _4:_1", (4,), "it begins at _1"),
+        ("(_9,_5):(_5,_1) o (_0,_1) o (_6,_3):(_1@0,_1@1)", (6, 3), r"it begins at \(_0,_1\)"),
+        ("(_9,_5):(_5,_1) o (_0,_0) o (_6,_3):(_1@0,_1@1)", (6, 3), None),
+        ("((_9,_2),_5):((_5,_45),_1) o _0 o (_6,_3):(_1@0@0,_1@1)", (6, 3), "the stride _1@0@0 goes into no mode"),
         ("Sw<1,0,2> o _0 o _8:_1", (8,), "is no layout"),
         ("_8:_1", (None,), "None is not known"),
         ("M:1", (4,), "M is not known"),
@@ -141,6 +148,139 @@ def test_shapes_of_real_programs_come_back():
         assert xla.lower(found) == layout, (text, found)
         seen[found.layout.tiles == shape.layout.tiles] += 1
     assert seen[True] > 700, seen
+
+
+# ------------------------------------------------------------------------------------- what the search is made of
+
+
+def test_orders_that_strides_suggest():
+    """Dimensions minor to major: as they are, by their largest stride, by their smallest, the first two swapped; each order once."""
+    for digits, orders in (
+        ([[(4, 1)], [(8, 4)], [(2, 32)]], [(2, 1, 0), (0, 1, 2), (1, 0, 2)]),
+        ([[(4, 16)], [(8, 1)], [(2, 8)]], [(2, 1, 0), (1, 2, 0)]),
+        ([[(2, 1), (4, 64)], [(8, 2)], []], [(2, 1, 0), (1, 0, 2), (0, 1, 2)]),  # of dimensions without digits the last one is most minor
+        ([[(4, 9)], [(8, 1)], [], []], [(3, 2, 1, 0), (1, 0, 3, 2), (0, 1, 3, 2)]),
+        ([[], [(3, 1)]], [(1, 0), (0, 1)]),
+        ([[]], [(0,)]),
+        ([], [()]),
+    ):
+        assert _orders(digits) == orders
+
+
+def test_sizes_of_tiles_end_where_digits_or_their_padding_do():
+    assert _products([(2, 1), (3, 8)], [4, 5]) == [1, 2, 4, 2 * 3, 2 * 5]
+    assert _products([(2, 1), (3, 2), (5, 6)], [2, 4, 5]) == [1, 2, 6, 8, 30]
+    assert _products([], []) == [1]
+    assert _slots([[(2, 1), (4, 16)], [(8, 2)]]) == [[2, 4], [8]]  # the last one in memory takes its extent
+    assert _slots([[(2, 1), (4, 20)], [(3, 5)]]) == [[5, 4], [4]]
+    assert [*_cuts([[(4, 1)], [(3, 4)]])][:12] == [
+        *(((1, 0), (tile,)) for tile in ((1,), (3,), (1, 1), (1, 3), (4, 1), (4, 3))),
+        *(((0, 1), (tile,)) for tile in ((1,), (4,), (1, 1), (1, 4), (3, 1), (3, 4))),
+    ]
+    assert [*_cuts([[(4, 1)], [(3, 4)]])][12:] == [
+        (order, (tile, second))
+        for order, sizes in (((1, 0), ((1, 4), (1, 3))), ((0, 1), ((1, 3), (1, 4))))
+        for tile in itertools.product(*sizes)
+        for second in itertools.product(*([t for t in of if t <= n] for of, n in zip(sizes, tile)))
+    ]
+    assert {len(tiles[0]) for _order, tiles in _cuts([[(2, 1)], [(2, 2)], [(2, 4)], [(2, 8)]])} == {1, 2, 3}
+
+
+def test_pieces_of_numbers_and_the_tiles_that_merge_them():
+    """Pieces major to minor: 2 and 3 steps of dimension 0, then 4 of dimension 1 in 5 slots."""
+    two, three, four = pieces = tuple(Digit(*piece, "") for piece in ((0, 2, 3, 2), (0, 3, 1, 3), (1, 4, 1, 5)))
+    for sizes, groups in (
+        ((6, 5), [[four], [three, two]]),
+        ((math.inf,), [[four, three, two]]),
+        ((2, 3, 5), [[four], [three], [two]]),
+        ((1, 2, 3, 5), [[four], [three], [two], []]),
+        ((3, 5), [[four], [three, two]]),  # the first number takes all that is left
+        ((2, 15), [[four, three], [two]]),
+        ((2, 14), [[four], [three, two]]),
+        ((1, 30), [[four, three], [two]]),  # each number has a piece, if there is one
+    ):
+        assert _groups(pieces, sizes) == groups, sizes
+    memory, merged = [[(6, 5)], [(4, 1)]], [[(6, 7)], [(4, 1)]]
+    assert _made(pieces, (6, 4), ()) == memory
+    assert _made(pieces, (6, 4), (6, 5)) == memory
+    assert _made(pieces, (6, 4), (6, 7)) == merged  # into a number of 7: one of the other is 7 in the row-major index
+    assert _made(pieces, (5, 4), (6, 7)) == [[(5, 7)], [(4, 1)]]
+    assert _made(pieces[::-1], (6, 4), ()) == [[(3, 2), (2, 1)], [(4, 6)]]
+    for sizes, tile, merging in (
+        ((6, 5), (4, 2), ("*", 4, 2)),
+        ((2, 3, 5), (4, 2), (4, 2)),
+        ((30,), (4,), ("*", "*", 4)),
+        ((6, 5), (2,), ("*", 1, 2)),  # the pieces of 6 are merged too
+        ((2, 3, 5), (2,), (2,)),
+        ((2, 15), (7,), ("*", 7)),
+        ((2, 15), (3, 7), (3, "*", 7)),
+    ):
+        assert _merging(pieces, sizes, tile) == merging, sizes
+
+
+def placed_digits(rng, gap):
+    """Sizes, digits of each that are placed in memory in any order, and how many slots they take."""
+    extents = [[rng.choice((2, 3, 4, 5)) for _k in range(rng.randint(0, 3))] for _d in range(rng.randint(1, 3))]
+    places = [(d, k) for d, digits in enumerate(extents) for k in range(len(digits))]
+    found, at, slots, reach = [[None] * len(digits) for digits in extents], gap(rng, 1, 1), 1, 1
+    for d, k in rng.sample(places, len(places)):
+        n = extents[d][k]
+        found[d][k] = n, at
+        slots, reach = at * n, reach + at * (n - 1)
+        at = gap(rng, reach, slots)
+    return tuple(math.prod(digits) for digits in extents), found, slots
+
+
+def value(digits, k):
+    total = 0
+    for n, stride in digits:
+        total, k = total + k % n * stride, k // n
+    return total
+
+
+@pytest.mark.parametrize(
+    "gap",
+    [
+        lambda _rng, _least, end: end,
+        lambda rng, _least, end: end * rng.choice((1, 1, 2, 3)),  # whole steps of what is below
+        lambda rng, _least, end: end + rng.choice((0, 0, 1, 2, 5)),
+        lambda rng, least, end: rng.randint(least, end),  # inside of the last step
+    ],
+    ids=["none", "whole", "odd", "inside"],
+)
+def test_a_tiling_is_constructed_of_any_digits_that_clear_each_other(gap):
+    """Every element at its place, and not one slot more than the digits take; a level for each digit of the longest, and one a bit of their count."""
+    rng = random.Random(3)
+    for _ in range(amount(25, 1000)):
+        sizes, digits, slots = placed_digits(rng, gap)
+        tiles = constructed([Stage(sizes, digits)])
+        shape = ArrayShape("f32", sizes, ArrayLayout(tuple(reversed(range(len(sizes)))), tiles))
+        index = np.indices(sizes)
+        assert (xla.linear_index(shape, tuple(index)) == sum(value(ds, i) for ds, i in zip(digits, index))).all(), (sizes, digits, tiles)
+        assert math.prod(xla.tiled_dimensions(shape)) == slots, (sizes, digits, tiles)
+        count, gaps = sum(map(len, digits)), sum(b % a > 0 for a, b in itertools.pairwise(sorted(d for ds in digits for _n, d in ds)))
+        least = max(map(len, digits)) + (count + 1).bit_length() if count else 0
+        assert least <= len(tiles) <= least + 2 * gaps
+
+
+def test_a_tiling_of_a_chain_is_one_stage_behind_the_other():
+    """What the first stage gives is a row-major index of the numbers of the second."""
+    rng = random.Random(4)
+    for _ in range(amount(15, 500)):
+        sizes, digits, total = placed_digits(rng, lambda _rng, _least, end: end)
+        extents = rng.sample(of := [n for ds in digits for n, _d in ds], len(of))
+        cut = rng.randint(0, len(extents))
+        strides, at = {}, 1
+        for k in rng.sample(range(len(extents)), len(extents)):
+            strides[k], at = at, at * extents[k]
+        numbers = [[(extents[k], strides[k]) for k in part] for part in (range(cut), range(cut, len(extents)))]
+        rows, columns = (math.prod(n for n, _d in part) for part in numbers)
+        tiles = constructed([Stage(sizes, digits), Stage((rows, columns), numbers)])
+        shape = ArrayShape("f32", sizes, ArrayLayout(tuple(reversed(range(len(sizes)))), tiles))
+        between = sum(value(ds, i) for ds, i in zip(digits, np.indices(sizes)))
+        expected = value(numbers[0], between // columns) + value(numbers[1], between % columns)
+        assert (xla.linear_index(shape, tuple(np.indices(sizes))) == expected).all(), (sizes, digits, numbers, tiles)
+        assert math.prod(xla.tiled_dimensions(shape)) == total == rows * columns
 
 
 def random_digits(rng, gaps):
@@ -366,6 +506,20 @@ def test_runs_against_the_definition():
 )
 def test_runs_of_a_relayout(a, b, run):
     assert xla.relayout(a, b).run == run
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ("f32[6,10]{1,0}", "f32[6,10]{1,0:T(3,5)(2,2)}"),
+        ("f32[6,10]{1,0:T(3,5)(2,2)}", "f32[6,10]{1,0}"),
+        ("f32[6,10]{1,0:T(3,5)(2,2)}",) * 2,
+    ],
+)
+def test_a_copy_from_or_to_a_composed_layout_is_no_layout(a, b):
+    found = xla.relayout(a, b)
+    assert (found.layout, found.run) == (None, together(xla.parse_shape(a), xla.parse_shape(b)))
+    assert (found.bitcast, found.bytes) == ((True, 0) if a == b else (False, 240))
 
 
 def test_relayouts_of_other_arrays():

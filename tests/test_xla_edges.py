@@ -53,6 +53,7 @@ GOOD = [
     lambda: shape((7,), element_type="s8", element_size_in_bits=8),
     lambda: shape((5, 9), split_configs=(Split(0, (1,)), Split(1, (8,)))),
     lambda: shape((5, 9), (0, 1), split_configs=(Split(0, (8,)), Split(1, (1, 4)))),
+    lambda: shape((5, 6, 7), split_configs=(Split(0, (4,)), Split(1, (5,)), Split(2, (6,)))),
     lambda: shape((None,), split_configs=(Split(0, (1, 1000)),)),
     lambda: RegisterLayout(32, (7, 127)),
     lambda: RegisterLayout(1, (7, 128 * 32 - 1)),
@@ -119,6 +120,8 @@ def test_the_last_good_ones_are_taken(number):
         (lambda: shape((5, 9), split_configs=(Split(1, (9,)),)), RangeError, "cuts a dimension of 9"),
         (lambda: shape((5, 9), split_configs=(Split(0, (5,)),)), RangeError, "cuts a dimension of 5"),
         (lambda: shape((5, 9), (0, 1), split_configs=(Split(1, (5,)),)), RangeError, "cuts a dimension of 5"),
+        (lambda: shape((5, 6, 7), split_configs=(Split(1, (6,)),)), RangeError, "cuts a dimension of 6"),
+        (lambda: shape((5, 6, 7), (0, 2, 1), split_configs=(Split(0, (6,)),)), RangeError, "cuts a dimension of 6"),
         (lambda: RegisterLayout(64), RangeError, "elements of 64 bits in registers"),
         (lambda: RegisterLayout(3), RangeError, "elements of 3 bits"),
         (lambda: RegisterLayout(32, (0,)), RankError, "two of each"),
@@ -232,11 +235,11 @@ def test_the_curve_of_a_program_as_text_and_as_picture():
 # ------------------------------------------------------------------------------------------------- limits
 
 
-def calls(depth):
+def calls(depth, how="call({0}), to_apply={1}"):
     """A program that calls so many computations inside of each other."""
-    inner = "".join(
+    inner = "%test {\n  %q = f32[] parameter(0)\n  ROOT %s = f32[] negate(%q)\n}\n" + "".join(
         f"%c{k} (p.{k}: f32[]) -> f32[] {{\n  %p.{k} = f32[] parameter(0)\n"
-        f"  ROOT %r.{k} = f32[] {f'call(%p.{k}), to_apply=%c{k + 1}' if k < depth else f'negate(%p.{k})'}\n}}\n"
+        f"  ROOT %r.{k} = f32[] {how.format(f'%p.{k}', f'%c{k + 1}') if k < depth else f'negate(%p.{k})'}\n}}\n"
         for k in range(1, depth + 1)
     )
     main = "ENTRY %m (a: f32[]) -> f32[] {\n  %a = f32[] parameter(0)\n  ROOT %b = f32[] call(%a), to_apply=%c1\n}\n"
@@ -269,6 +272,9 @@ LIMITS = {
     "axes": (lambda n: xla.Mesh(tuple((f"a{k}", 1) for k in range(n))), 64),
     "devices one by one": (lambda n: [*xla.Iota((n,))], 2**20),
     "calls": (lambda n: xla.memory(calls(n)), 100),
+    "loops": (lambda n: xla.memory(calls(n, "while({0}), condition=%test, body={1}")), 100),
+    "conditions": (lambda n: xla.memory(calls(n, "while({0}), condition={1}, body=%test")), 100),
+    "branches": (lambda n: xla.memory(calls(n, "conditional({0}, {0}), branch_computations={{{1}}}")), 100),
     "dimensions of default_layout": (lambda n: xla.default_layout("f32", (1,) * n), 64),
 }
 
@@ -300,6 +306,12 @@ def test_a_strip_has_a_million_slots_at_most():
     assert len(xla.strip("s8[]{:T(1048576)}")) == 2**20  # noqa: B005
     with pytest.raises(RangeError, match="1,048,576 at most"):
         xla.strip("s8[]{:T(1048577)}")  # noqa: B005
+
+
+def test_arrays_of_no_known_size_have_no_alternatives():
+    for text in ("f32[?,3]{1,0:T(8,128)}", "f32[0,3]{1,0:T(8,128)}", "f32[3,0]{1,0:T(8,128)}", "f32[8,3]{1,0}", "f32[8,3]"):
+        assert xla.alternatives(text) == []
+    assert xla.alternatives(xla.parse_shape("f32[M,3]{1,0:T(8,128)}", symbols=[tla.dim("M")])) == []
 
 
 def test_dimensions_are_split_into_what_tiles_have():

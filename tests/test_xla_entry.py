@@ -156,6 +156,32 @@ def test_shardings_of_shardy_are_those_of_xla(text, xla_text):
         assert xla.parse_shardy(xla.shardy_text(found, "mesh"), {"mesh": found.mesh}) == found
 
 
+@pytest.mark.parametrize(
+    ("text", "mesh", "rank", "shardy"),
+    [
+        ("{mesh['a'=2], replicated}", None, 2, '<mesh<["a"=2]>, [{}, {}]>'),
+        ("{mesh['a'=2], replicated}", None, None, '<mesh<["a"=2]>, []>'),
+        ("{mesh['a'=2], replicated}", "m", 1, "<@m, [{}]>"),
+        ("{mesh['a'=2], [{'a'}, {}]}", None, 2, '<mesh<["a"=2]>, [{"a"}, {}]>'),
+        ("{mesh['a'=2,'b'=2], device_ids=(0,2,1,3), [{'a'}]}", None, 1, '<mesh<["a"=2, "b"=2], device_ids=[0, 2, 1, 3]>, [{"a"}]>'),
+        ("{mesh['a'=2,'b'=2], device_ids=([2,2]T(1,0)), [{?}]}", None, None, '<mesh<["a"=2, "b"=2], device_ids=[0, 2, 1, 3]>, [{?}]>'),
+        ("{mesh['a'=4], [{'a':(1)2, ?}], unreduced=max{'a':(2)2}}", None, None, '<mesh<["a"=4]>, [{"a":(1)2, ?}], unreduced=max{"a":(2)2}>'),
+        ("{mesh['a'=2,'b'=2], [{}], replicated={'a'}, unreduced={'b'}}", None, None, '<mesh<["a"=2, "b"=2]>, [{}], replicated={"a"}, unreduced={"b"}>'),
+        ("{maximal_mesh[device_id=0]}", None, None, "<mesh<[], device_ids=[0]>, []>"),
+        ("{mesh['a'=2], [{'a'}, {}]}", None, 1, None),
+        ("{mesh['a'=2], [{'a'}, {}]}", None, 3, None),
+        ("{mesh['a'=2], manual}", None, None, None),
+        ("{replicated}", None, None, None),
+    ],
+)  # fmt: skip
+def test_texts_of_shardy_are_printed(text, mesh, rank, shardy):
+    if shardy is not None:
+        assert xla.shardy_text(xla.parse_sharding(text), mesh, rank) == f"#sdy.sharding{shardy}"
+        return
+    with pytest.raises(LoweringError):
+        xla.shardy_text(xla.parse_sharding(text), mesh, rank)
+
+
 def test_slices_of_shardy_by_hand():
     found = xla.parse_shardy('#sdy.sharding<@mesh, [{"data", "model":(1)2}, {"model":(2)4}]>', xla.shardy_meshes(HEADER))
     slices = found.slices((16, 8), 16)

@@ -5,6 +5,7 @@ import itertools
 import json
 import math
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ import pytest
 import tla
 from tla import LoweringError, ParseError, RangeError, RankError, TlaError, dim, xla
 from tla.apps.cli import main
+from tla.xla.foreign import array_like, element_type, type_name
 
 import oracle
 from batches import in_batches
@@ -193,7 +195,133 @@ def test_strips_that_are_none_are_refused():
     assert xla.strip("f32[]") == ((),)
 
 
+def test_the_edges_of_a_strip():
+    for elements in ({1, 2, 3}, type("Given", (), {"__getitem__": None})(), type("Sized", (), {"__len__": lambda _self: 3})()):
+        with pytest.raises(tla.LeafTypeError, match=r"^elements of type"):
+            xla.strip("f32[3]", elements)
+    assert xla.strip("f32[3]", "abc") == ("a", "b", "c")
+    assert xla.strip(xla.lower_padded((), (), ())) == ((),)
+    assert xla.strip("f32[]{:T(4)}", "a", ".") == ("a", ".", ".", ".")
+    assert xla.strip("f32[3]{0:T(2)L(8)}", "abc", ".") == (*"abc", *".....")
+    for text, place in (
+        ("(2,2):(1,4)", r"\(0, 1\) of .* is at 4"),
+        ("(2,2):(2,-1)", r"\(0, 1\) of .* is at -1"),
+        ("(2,2):(1,1)", r"\(1, 0\) of .* is at 1"),
+    ):
+        with pytest.raises(RangeError, match=place):
+            xla.strip(tla.parse(text))
+    assert xla.strip(tla.parse("(2,2):(1,2)")) == ((0, 0), (1, 0), (0, 1), (1, 1))
+    with pytest.raises(RangeError, match="1,048,577 slots"):
+        xla.strip(tla.parse("1048577:1"))
+
+
 # ----------------------------------------------------------------------------------- symbols, arrays, tracers
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "says"),
+    [
+        (lambda: xla.linear_index("f32[3,5]", (3, 0)), RangeError, "expected  0 to 2 in dimension 0\n"),
+        (lambda: xla.linear_index("f32[3,5]", (0, 5)), RangeError, "expected  0 to 4 in dimension 1\n"),
+        (lambda: xla.linear_index("f32[3,0]", (0, 0)), RangeError, "expected  none: dimension 1 is empty\n"),
+        (lambda: xla.linear_index("f32[3,5]", (0, -1)), RangeError, "expected  0 to 4 in dimension 1\n"),
+        (lambda: xla.linear_index("f32[3,5]", "ab"), tla.LeafTypeError, "index of type str"),
+        (lambda: xla.linear_index("f32[3]", (np.array([2**63], "uint64"),)), RangeError, "an index from 9223372036854775808"),
+        (lambda: xla.linear_index("f32[3]", (np.array([0, -1]),)), RangeError, "an index from -1 to 0"),
+        (lambda: xla.linear_index("f32[3]", (np.array([0, 3]),)), RangeError, "expected  0 to 2 in dimension 0\n"),
+        (lambda: xla.linear_index("f32[3]", (np.array([0.0]),)), tla.LeafTypeError, "an index of float64"),
+        (lambda: xla.multi_index("f32[3,5]{1,0:T(2,2)}", 24), RangeError, "expected  0 to 23\n"),
+        (lambda: xla.multi_index("f32[3,5]{1,0:T(2,2)}", -1), RangeError, "expected  0 to 23\n"),
+        (lambda: xla.multi_index("f32[3]{0:T(4)L(16)}", 16), RangeError, "expected  0 to 15\n"),
+        (lambda: xla.multi_index("f32[0]{0:T(4)L(16)}", 0), RangeError, "expected  none: the array is empty\n"),
+        (lambda: xla.linear_index_with_tile((1,), (3, 5), (2, 2)), RankError, "an index of 1, 2 dims and a tile of 2"),
+        (lambda: xla.linear_index_with_tile((1, 1), (3,), (2, 2)), RankError, "an index of 2, 1 dims and a tile of 2"),
+        (lambda: xla.linear_index_with_tile((1, 1), (3, 5), (2,)), RankError, "an index of 2, 2 dims and a tile of 1"),
+        (lambda: xla.linear_index_with_tile((1, 1), (3, 5), (2, -2)), RangeError, r"tile \(2,-2\) has the entry -2"),
+        (lambda: xla.linear_index_with_tile((1, 1), (3, 5), (0, 2)), RangeError, r"tile \(0,2\) has the entry 0"),
+        (lambda: xla.linear_index_with_tile((1, 1), (3, 5), (2, "*")), RangeError, r"ends with \*"),
+        (lambda: xla.linear_index_with_tile((1, 1), 3, (2, 2)), tla.LeafTypeError, "dims of type int"),
+        (lambda: xla.linear_index_with_tile((1, 1), (3, 5), 2), tla.LeafTypeError, "tile of type int"),
+        (lambda: xla.explain("f32[0,5]"), RangeError, "expected  none: dimension 0 is empty"),
+        (lambda: xla.explain("f32[5,0]{1,0:T(8,128)}"), RangeError, "expected  none: dimension 1 is empty"),
+        (lambda: xla.explain("f32[3,5]", "ab"), tla.LeafTypeError, "an index of type str"),
+        (lambda: xla.explain("f32[3,5]", (1, 1.5)), tla.LeafTypeError, "1.5 in an index of"),
+        (lambda: xla.explain("f32[3,5]", (1, 1, 1)), RankError, "2 integers"),
+    ],
+)  # fmt: skip
+def test_what_an_index_has_to_be(call, error, says):
+    with pytest.raises(error, match=says):
+        call()
+
+
+def test_indices_at_the_edge_are_taken():
+    assert xla.linear_index("f32[3,5]", (2, 4)) == 14
+    assert xla.linear_index("f32[3]", (np.array([], int),)).tolist() == []
+    assert xla.linear_index("f32[3]", [np.array([2, 0], "uint64")]).tolist() == [2, 0]
+    assert xla.multi_index("f32[3,5]{1,0:T(2,2)}", 0) == (0, 0)
+    assert [x.tolist() for x in xla.multi_index("f32[3]{0:T(4)L(16)}", np.arange(16))] == [[0, 1, 2, *[-1] * 13]]
+    for tile in ((1, 2), (3, 5), (4, 1), ("*", 4), (-1, 4)):
+        text = f"f32[3,5]{{1,0:T({','.join(map(str, tile))})}}"
+        for index in itertools.product(range(3), range(5)):
+            assert xla.linear_index_with_tile(index, (3, 5), tile) == xla.linear_index(text, index)
+    assert str(xla.explain("f32[2,3,4,5,6]")).splitlines()[1] == "index              (i0,i1,i2,i3,i4) in (2,3,4,5,6)"
+    assert str(xla.explain("f32[1,5]").offset) == "x+5*y"
+    assert str(xla.explain("f32[4,6]", ("a", 2)).offset) == "6*a+2"
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        (np.int8, "s8"), (np.dtype("uint16"), "u16"), (np.float32(1.5), "f32"), (np.zeros(3, "int64"), "s64"), (bool, "pred"), (np.bool_, "pred"),
+        (np.dtype("complex64"), "c64"), ("bf16", "bf16"), (np.str_("bf16"), "bf16"), ("float", "float"), (int, int), (float, float), (None, None), (3, 3),
+        (type("Struct", (), {"dtype": np.dtype("int8")})(), "s8"),
+    ],
+)  # fmt: skip
+def test_dtypes_and_what_is_none(given, name):
+    assert type_name(given) == name
+
+
+def test_dtypes_that_xla_does_not_have():
+    for given in (complex, str, np.dtype("U3"), np.dtype("float128") if hasattr(np, "float128") else object, object):
+        with pytest.raises(tla.LeafTypeError, match="one that XLA has"):
+            type_name(given)
+    kinds = {
+        "int4": "s4",
+        "uint2": "u2",
+        "bfloat16": "bf16",
+        "float16": "f16",
+        "float8_e4m3b11fnuz": "f8e4m3b11fnuz",
+        "complex128": "c128",
+        "bool": "pred",
+    }
+    assert {k: element_type(k) for k in kinds} == kinds
+
+
+def test_arrays_of_others_are_shapes():
+    made = SimpleNamespace
+    assert array_like(np.zeros((3, 5), "int16")) == xla.parse_shape("s16[3,5]")
+    assert array_like(made(shape=(3,), dtype=np.dtype("f4"))) == xla.parse_shape("f32[3]")
+    for none in (
+        "f32[3]",
+        np.str_("f32[3]"),
+        b"x",
+        np.bytes_(b"x"),
+        made(shape=(3,)),
+        made(dtype=np.dtype("f4")),
+        made(shape=(3,), dtype=None),
+        None,
+    ):
+        assert array_like(none) is None
+    for layout, taken in (
+        (made(major_to_minor=(0, 1), tiling=None), True), (made(major_to_minor=(0, 1), tiling=()), True), (made(tiling=()), True), (made(), True),
+        (made(major_to_minor=(1, 0), tiling=None), False), (made(major_to_minor=(0, 1), tiling=((8, 128),)), False), (None, True),
+    ):  # fmt: skip
+        array = made(shape=(3, 5), dtype=np.dtype("f4"), format=made(layout=layout))
+        if taken:
+            assert array_like(array) == xla.parse_shape("f32[3,5]")
+        else:
+            with pytest.raises(tla.LeafTypeError, match="one in row-major order without tiles"):
+                array_like(array)
 
 
 @in_batches(INDEX[::5])
@@ -292,6 +420,7 @@ def test_numbers_of_element_types_and_fields_are_those_of_xla_data_proto():
         ({"minor_to_major": [0], "padding_value": "ZERO_PAD"}, LoweringError, "field padding_value of a LayoutProto"),
         ({"minor_to_major": [0], "physical_shape": {}}, LoweringError, "field physical_shape of a LayoutProto"),
         ({"minor_to_major": [0], "foo": 0}, RangeError, "field 'foo' of a LayoutProto"),
+        ({"minor_to_major": [0], "foo": 1}, RangeError, "field 'foo' of a LayoutProto"),
         ({"element_type": "F32", "foo": None}, RangeError, "field 'foo' of a ShapeProto"),
     ],
 )
@@ -372,6 +501,8 @@ def test_no_text_of_a_proto_takes_long():
         ("element_type: F32 dimensions: 9 layout { minor_to_major: 0 split_configs { split_indices: 4 } }", "f32[9]{0:SC(0:4)}"),
         ("element_type: F32 dimensions: [7, 8] layout { minor_to_major: [1, 0] tiles { dimensions: [-1, 2] } }", "f32[7,8]{1,0:T(*,2)}"),
         ("element_type: F32 layout { tail_padding_alignment_in_elements: 0 }", "f32[]"),
+        ("element_type: F32 dimensions: 3 layout { minor_to_major: 0 tiles { dimensions: 2 } tail_padding_alignment_in_elements: 8 element_size_in_bits: 32 "
+            "memory_space: 3 dynamic_shape_metadata_prefix_bytes: 5 }", "f32[3]{0:T(2)L(8)E(32)S(3)M(5)}"),
         ("element_type: OPAQUE", "opaque[]"),
         ("element_type: TUPLE", "()"),
         ({"element_type": "BUFFER", "tuple_shapes": {"element_type": "F32", "dimensions": 3}}, "b(f32[3])"),
@@ -397,6 +528,7 @@ def test_every_way_to_write_a_proto(proto, shape):
     [
         (b"\x11\x00", ParseError, "wire type 1 of field 2,"),
         (b"\x10\x0b\x25", ParseError, "wire type 5 of field 4,"),
+        (b"\x13\x00", ParseError, "wire type 3 of field 2,"),
         (b"\x10\x0b\x1a\x02\x03", ParseError, "a field that is cut"),
         (b"\x10", ParseError, "a number that is cut"),
         (b"\x10\x8b", ParseError, "a number that is cut"),

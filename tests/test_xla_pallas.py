@@ -96,6 +96,8 @@ def test_what_is_said_of_a_refused_block():
         ("bf16", 128, f"dimension 0: 128 of 3000: {rule} 256 or more", "dimension 0: 256, or all 3000"),
         ("s8", 511, f"dimension 0: 511 of 3000: {rule} 512 or more", "dimension 0: 512, or all 3000"),
         ("f32", 1500, f"dimension 0: 1500 of 3000: {rule} 128 or more", "dimension 0: 1024, 2048, or all 3000"),
+        ("f32", 1025, f"dimension 0: 1025 of 3000: {rule} 128 or more", "dimension 0: 1024, 2048, or all 3000"),
+        ("f32", 1023, f"dimension 0: 1023 of 3000: {rule} 128 or more", "dimension 0: 896, 1024, or all 3000"),
         ("f32", 2500, f"dimension 0: 2500 of 3000: {rule} 128 or more", "dimension 0: 2048, or all 3000"),
     ):
         found = xla.block(kind, (3000,), (extent,))
@@ -105,6 +107,62 @@ def test_what_is_said_of_a_refused_block():
     both = xla.block("f32", (100, 300), (4, 200))
     assert both.refused == "dimension 0: 4 of 100, dimension 1: 200 of 300: the last extents have to be multiples of (8, 128), or whole"
     assert both.advice[:2] == ("dimension 0: 8, or all 100", "dimension 1: 128, 256, or all 300")
+
+
+FILLS = "{} fills {} of the last {} that a register holds; full with {}"
+PAD = ", which the array does not reach: pad it"
+
+
+@pytest.mark.parametrize(
+    ("kind", "shape", "extents", "advice"),
+    [
+        ("f32", (512, 512), (8, 128), []),
+        ("s8", (512, 512), (8, 128), [f"dimension 1: {FILLS.format(128, 128, 512, 512)}"]),
+        ("s8", (512, 500), (8, 128), [f"dimension 1: {FILLS.format(128, 128, 512, 512)}{PAD}"]),
+        ("s8", (512, 512), (8, 640), [f"dimension 1: {FILLS.format(640, 128, 512, 1024)}{PAD}"]),
+        ("f32", (512, 512), (4, 256), ["dimension 0: 8, or all 512"]),
+        ("f32", (12, 130), (12, 130), [f"dimension 1: {FILLS.format(130, 2, 128, 256)}{PAD}", f"dimension 0: {FILLS.format(12, 4, 8, 16)}{PAD}"]),
+        ("bf16", (3000,), (512,), [f"dimension 0: {FILLS.format(512, 512, 2048, 2048)}"]),
+        ("bf16", (2048,), (512,), [f"dimension 0: {FILLS.format(512, 512, 2048, 2048)}"]),
+        ("bf16", (2047,), (2047,), [f"dimension 0: {FILLS.format(2047, 2047, 2048, 2048)}{PAD}"]),
+        ("f32", (4, 512, 512), (None, 8, 100), ["dimension 2: 128, or all 512"]),
+        ("f32", (4, 512, 512), (3, 8, 128), []),
+    ],
+)  # fmt: skip
+def test_each_advice_on_a_block(kind, shape, extents, advice):
+    assert [*xla.block(kind, shape, extents).advice] == advice
+
+
+@pytest.mark.parametrize(
+    ("kind", "shape", "extents", "legal", "buffers", "vregs", "size", "waste"),
+    [
+        ("f32", (1, 1), (None, None), True, 1, 1, 4, 0),
+        ("f32", (4, 1, 512), (4, None, 512), True, 1, 2, 8192, 0),
+        ("f32", (4, 2, 512), (4, None, 512), False, 2, 2, 8192, 0),  # a dimension of 2 is no dimension of 1
+        ("f32", (1, 128), (8, 128), True, 2, 1, 4096, 0),  # more than the array, which is no whole block
+        ("f32", (1, 128), (1, 128), True, 1, 1, 512, 0),
+        ("f32", (100, 300), (100, 300), True, 1, 13 * 3, 104 * 384 * 4, (104 * 384 - 100 * 300) * 4),
+        ("s4", (7, 5), (7, 5), True, 1, 1, 512, 512 - 18),
+        ("f32", (2**40,), (2**40,), True, 1, 2**30, 2**42, 0),
+    ],
+)
+def test_what_a_block_takes(kind, shape, extents, legal, buffers, vregs, size, waste):
+    found = xla.block(kind, shape, extents)
+    assert (found.legal, found.buffers, found.vregs, found.bytes, found.waste) == (legal, buffers, vregs, size, waste)
+
+
+def test_rows_of_the_tiles_of_a_block():
+    """The fewest of 1, 2, 4 that hold all rows and whole words; 32 of bytes where the array has such tiles, but of pred no byte is stored."""
+    for kind, rows, tile in (
+        *(("f32", n, k) for n, k in ((1, 1), (2, 2), (3, 4), (4, 4), (5, 8), (32, 8))),
+        *(("bf16", n, k) for n, k in ((1, 2), (2, 2), (3, 4), (4, 4), (5, 8), (32, 8))),
+        *(("s8", n, k) for n, k in ((1, 4), (4, 4), (5, 8), (16, 8), (31, 8), (32, 32), (64, 32))),
+        *(("pred", n, k) for n, k in ((1, 1), (4, 4), (32, 8), (64, 8))),
+    ):
+        assert xla.block(kind, (rows, 256), (rows, 256)).memref.tiles[0] == (tile, 128), (kind, rows)
+    assert xla.block("s8", (1024, 256), (64, 128)).memref.tiles[0] == (32, 128)
+    assert xla.block("s8", (1000, 256), (64, 128)).memref.tiles[0] == (8, 128)  # of 1000 rows the array has tiles of 8
+    assert xla.block("s8", (1024, 256), (48, 128)).memref.tiles[0] == (8, 128)
 
 
 # --------------------------------------------------------------------------------------- memory references
@@ -188,6 +246,7 @@ def test_texts_that_are_no_memory_reference_are_refused(text):
     ("fields", "error", "says"),
     [
         (("f31", (8,)), RangeError, "element type 'f31'"),
+        ((["f32"], (8,)), RangeError, "element type"),
         (("f32", (-1,)), RangeError, r"a memref of \(-1,\)"),
         (("f32", (8, 128), ((8, 0),)), RangeError, "tiles of 1 or more"),
         (("f32", (8, 128), ((8, 128), (0, 1))), RangeError, "tiles of 1 or more"),
@@ -212,6 +271,15 @@ def test_values_that_are_no_memory_reference_are_refused(fields, error, says):
 
 
 def test_memory_references_at_the_edge_are_taken():
+    assert xla.MemRef("f32", (2, 3, 16, 256), ((8, 128),)).strides == (12, 4, 2, 1)
+    assert xla.MemRef("f32", (2, None, 3)).strides == (0, 3, 1)
+    assert xla.parse_memref("memref<8x128xf32, strided<[256, 1]>>").offset == 0
+    with pytest.raises(LoweringError, match=r"as a shape of XLA"):
+        xla.MemRef("f32", (8,), (), (1,), "", "", 1).shape()
+    for text, at in (("memref<8x128xq7>", 13), ("memref<8x128xf32 x>", 17), ("memref<8xf32, x<1>>", 14), ("tensor<8xf32>", 0)):
+        with pytest.raises(ParseError) as caught:
+            xla.parse_memref(text)
+        assert caught.value.position == at
     assert xla.MemRef("f32", (0,), (), (0,)).lower().shape == (0,)
     assert str(xla.MemRef("f32", (8,), ((1,),), (1,))) == "memref<8xf32, #tpu.tiled<(1),[1]>>"
     assert str(xla.MemRef("f32", (8,), (), (1,), "", "", 1)) == "memref<8xf32, strided<[1], offset: 1>>"

@@ -34,11 +34,16 @@ def _counted(name: str, *numbers: int) -> list[int]:
     return [int(n) for n in numbers]
 
 
+def _modes_of_offsets(name: str, layout: Layout) -> list[Mode]:
+    modes = flat_modes(as_layout(name, layout))
+    if any(isinstance(d, ScaledBasis) for _s, d in modes):
+        raise LeafTypeError(f"{name} of {shown(layout)}", "a layout of offsets", "recast the layout of offsets: coordinates have no width")
+    return modes
+
+
 def _leafwise(name: str, layout: Layout, f: Callable[[Any, Any], Mode]) -> Layout:
     """The layout with f(extent, stride) for each of its leaves."""
-    if any(isinstance(d, ScaledBasis) for _s, d in flat_modes(as_layout(name, layout))):
-        raise LeafTypeError(f"{name} of {shown(layout)}", "a layout of offsets", "recast the layout of offsets: coordinates have no width")
-    modes = [f(s, d) for s, d in flat_modes(layout)]
+    modes = [f(s, d) for s, d in _modes_of_offsets(name, layout)]
     for n in (n for mode in modes for n in mode):
         leaf(n)  # which 64 bits have to hold
     new = unchecked_layout(*(like(layout.shape, (m[k] for m in modes), cls) for k, cls in ((0, Shape), (1, Stride))))
@@ -134,7 +139,7 @@ def downcast(n: int) -> Callable[[Any], Any]:
     (n,) = _counted("downcast", n)
 
     def down(layout: Layout) -> Layout:
-        steps = [(s, d) for s, d in flat_modes(as_layout("downcast", layout)) if is_constant(1, d)]
+        steps = [(s, d) for s, d in _modes_of_offsets("downcast", layout) if is_constant(1, d)]
         if not steps:
             raise DivisibilityError(f"downcast[{n}] of {shown(layout)}", "a mode of static stride 1", "write its stride as _1")
         contiguous = next((m for m in steps if not is_constant(1, m[0])), steps[0])

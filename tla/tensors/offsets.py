@@ -93,7 +93,7 @@ def _of_composed(layout: ComposedLayout, *, limit: int = _LIMIT) -> npt.NDArray[
     if not all(extents):
         return np.empty(extents, np.int32)
     grid = np.ogrid[tuple(slice(n) for n in extents)] if isinstance(layout.shape, tuple) else [np.arange(extents[0])]
-    values = np.asarray(layout(*grid) if grid else layout(()), np.int64)
+    values: Any = np.asarray(layout(*grid) if grid else layout(()), np.int64)
     fits = values.min() >= _INT32_MIN and values.max() <= _INT32_MAX
     return np.array(np.broadcast_to(values, extents), np.int32 if fits else np.int64)
 

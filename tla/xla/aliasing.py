@@ -101,8 +101,8 @@ def of_root(name: str, body: Mapping[str, Instruction], bodies: Mapping[str, Map
         inner = bodies.get(_callee(it), {})
         root = next((i.name for i in inner.values() if i.is_root), "")
         found = of_root(root, inner, {n: b for n, b in bodies.items() if n != _callee(it)})  # a text may call itself
-        outer = _parameter(it.operands[found[0]].name, body) if found and found[0] < len(it.operands) else None
-        return (outer[0], outer[1] + found[1]) if found and outer else None
+        if found and found[0] < len(it.operands) and (outer := _parameter(it.operands[found[0]].name, body)):
+            return outer[0], outer[1] + found[1]
     return None
 
 

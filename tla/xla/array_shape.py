@@ -329,8 +329,9 @@ def _wrongs(element_type: str, dims: tuple[int | None, ...], layout: ArrayLayout
 
 def _bytes_overflow(element_type: str, sizes: tuple[int | None, ...]) -> bool:
     """Whether the bytes pass 64 bits, as far as sizes are known: a symbol is taken to be 1, `?` has none."""
-    count = 0 if None in sizes else math.prod(1 if (value := known(n)) is None else value for n in sizes)
-    return count * max(8, BITS[element_type]) // 8 > INT64_MAX
+    if None in sizes:
+        return False
+    return math.prod(1 if (value := known(n)) is None else value for n in sizes) * max(8, BITS[element_type]) // 8 > INT64_MAX
 
 
 def _why_not_order(order: tuple[int, ...], rank: int) -> Reason | None:

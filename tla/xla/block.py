@@ -213,7 +213,7 @@ def _advice(bits: int, dims: tuple[int, ...], sizes: tuple[int | None, ...], reg
     faults = [*_faults(bits, dims, sizes)]
     yield from (f"dimension {d}: {fix}" for d, fix in faults)
     kept = [(d, n) for d, n in enumerate(sizes) if n is not None]
-    for (d, n), unit in zip(reversed(kept), reversed(registers.register) if len(kept) > 1 else (registers.register[1],)):
+    for (d, n), unit in zip(reversed(kept), reversed(registers.register)):
         if n % unit and d not in {f for f, _ in faults}:
             up = ceil_div(n, unit) * unit
             end = f"{up}, which the array does not reach: pad it" if up > dims[d] else str(up)

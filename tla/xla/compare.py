@@ -134,7 +134,7 @@ def _agree(n: int, f: Callable[[Any], Any], g: Callable[[Any], Any], what: str) 
     import numpy as np
 
     step = 2**18
-    some = np.arange(min(n, 4096)) * max(1, n // 4096) + np.arange(min(n, 4096)) % max(1, n // 4096)
+    some = np.arange(0, n, n // 4096 | 1)  # an odd step meets every place of a power of two
     if not (f(some) == g(some)).all():
         return False
     if n > MOST:

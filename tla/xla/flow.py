@@ -251,8 +251,7 @@ class _Follow:
         """One buffer for the parts of the result and the operands that they overwrite."""
         pairs = list(aliasing.stated(it))
         if it.opcode in aliasing.IN_PLACE:
-            inputs = (len(operands) - 1) // 2 if isinstance(result, Table) else 1  # of a scatter: arrays, indices, updates
-            pairs += [((k,) if isinstance(result, Table) else (), k, ()) for k in range(inputs)]
+            pairs += [((k,), k, ()) for k, _ in enumerate(result.elements)] if isinstance(result, Table) else [((), 0, ())]
         elif it.opcode == "fusion":
             pairs += aliasing.of_fusion(it, self.bodies)
         for out, operand, path in pairs:

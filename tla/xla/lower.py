@@ -35,7 +35,7 @@ from .grammar import as_shape, named_shape
 from .index import logical_dimensions
 from .map_chain import offsets_in
 from .shapes import Shape
-from .tile_padding import Digit, plan, tiled, untiled
+from .tile_padding import UNREACHED, Digit, plan, tiled, untiled
 
 
 def lower(shape: Shape | str, /, **sizes: IntTupleLike) -> Layout | ComposedLayout:
@@ -74,7 +74,7 @@ def lower(shape: Shape | str, /, **sizes: IntTupleLike) -> Layout | ComposedLayo
     for stage in reversed(inner):
         whole = _after(whole, _padded(stage, whole))
     if isinstance(whole, Layout):
-        return _valid(coalesce(whole, (static(1),) * len(dims)), dims)
+        return _valid(coalesce(whole, tuple(map(as_static, dims))), dims)  # mode by mode
     return _valid(_by_axes(whole, dims) or whole, dims)
 
 
@@ -177,11 +177,12 @@ def _stages(shape: ArrayShape) -> list[Layout]:
         try:
             digits = tiled(digits, tile, level, shape)
         except LoweringError:
-            digits = [Digit(None, 1, 1, 1, "")] * (len(tile) - len(digits)) + digits
-            merged = [*groups(tuple(range(len(digits))), (1,) * (len(digits) - len(tile)) + tile)]  # what a tile leaves is not merged
-            stages.append(_into_coordinates(digits, [group for group, _t in merged], dims))
-            dims = tuple(math.prod(digits[k].slots for k in group) for group, _t in merged)
-            digits = [Digit(k, n, 1, n, digits[group[-1]].role) for k, (n, (group, _t)) in enumerate(zip(dims, merged))]
+            digits = [UNREACHED] * (len(tile) - len(digits)) + digits
+            left = len(digits) - len(tile)
+            merged = [*zip(range(left)), *(group for group, _t in groups(tuple(range(left, len(digits))), tile))]
+            stages.append(_into_coordinates(digits, merged, dims))
+            dims = tuple(math.prod(digits[k].slots for k in group) for group in merged)
+            digits = [Digit(k, n, 1, n, "") for k, n in enumerate(dims)]
             digits = tiled(digits, tuple(t for t in tile if t != COMBINE), level, shape)
     stages.append(_layout(digits, dims, valid=None if stages else dims))
     return stages

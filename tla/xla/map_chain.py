@@ -92,7 +92,7 @@ def _stage(modes: list[tuple[Any, Any]], sizes: tuple[int, ...], following: tupl
         pairs, weight = [], 1
         for s, d in zip(_numbers(shape), leaves(stride)):
             value, at = _placed(d, following)
-            if following and weight < n:
+            if following:
                 reach[at] += (min(s, -(-n // weight)) - 1) * abs(value)
             weight *= s
             pairs.append((s, value * math.prod(following[at + 1 :])))
@@ -116,5 +116,5 @@ def offsets_in(layout: Layout | ComposedLayout, dims: tuple[int, ...]) -> npt.ND
     """The offset of every index of an array, in row-major order."""
     import numpy as np
 
-    at = np.ogrid[tuple(map(slice, dims))] if len(dims) != 1 else (np.arange(dims[0]),)
+    at = np.ogrid[tuple(map(slice, dims))]
     return np.broadcast_to(np.asarray(layout(tuple(at)), np.int64), dims).ravel()

@@ -102,7 +102,8 @@ class MemRef:
     def bits(self) -> int:
         """Bits of an element in memory: i1 takes as many as its name says, where a kernel packs it."""
         found = re.search(r"\d+", self.element_type)
-        return int(found[0]) if found else 0
+        assert found is not None  # each of MLIR_TYPES has a number
+        return int(found[0])
 
     def lower(self) -> Layout:
         """The layout, one mode a dimension, offsets in elements from the memory reference's start: strides between tiles included.
@@ -132,8 +133,9 @@ class MemRef:
         for k, (n, t) in enumerate(zip(dims[left:], first)):
             shapes.append((*leaves(inside.shape[k]), static(ceil_div(n, t))))
             strides.append((*leaves(inside.stride[k]), steps[left + k]))
-        whole = coalesce(Layout(tuple(shapes), tuple(strides)), (static(1),) * len(dims))
-        return Layout(whole.shape, whole.stride, tuple(map(static, dims)))
+        valid = tuple(map(static, dims))
+        whole = coalesce(Layout(tuple(shapes), tuple(strides)), valid)  # mode by mode
+        return Layout(whole.shape, whole.stride, valid)
 
     def shape(self) -> ArrayShape:
         """XLA's shape of the same memory: tiles in row-major order, one after the other.
@@ -178,7 +180,7 @@ def _check(m: MemRef) -> None:
         raise RangeError(f"strides {m.strides} and offset {m.offset}", "0 or more, and no offset with tiles", "count from the start")
     if not isinstance(m.memory_space, str) or not isinstance(m.core, str):
         raise LeafTypeError(f"the memory space {m.memory_space!r:.40}", "a name such as 'vmem'", "leave it empty where it is not said")
-    reach = math.prod(max(n or 1, 1) for n in m.dimensions) * max([*(m.strides or ()), 1]) * math.prod(math.prod(t) for t in m.tiles[:1])
+    reach = math.prod(n or 1 for n in m.dimensions) * max([*(m.strides or ()), 1]) * math.prod(math.prod(t) for t in m.tiles[:1])
     if reach > INT64_MAX:
         raise RangeError(f"a memref of {m.dimensions}: its size overflows", "offsets that 64 bits hold", "use smaller dimensions")
 

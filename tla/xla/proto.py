@@ -196,7 +196,7 @@ def _fields(proto: Any, message: str) -> Proto:
 
 def _type_name(value: Any) -> str:
     name = _TYPE_NAMES.get(value) if isinstance(value, int) else value.lower() if isinstance(value, str) else None
-    name = {"opaque": "opaque_type"}.get(name or "", name)
+    name = "opaque_type" if name == "opaque" else name
     if name not in PRIMITIVE_TYPES:
         raise RangeError(
             f"element_type {value!r:.40}", "a PrimitiveType such as F32, or its number", "see PRIMITIVE_TYPES of tla.xla.proto"

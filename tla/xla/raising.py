@@ -202,7 +202,7 @@ def _cuts(wanted: Digits) -> Iterator[Tiling]:
     for order in _orders(wanted)[:2]:
         minor = [_products(wanted[i], slots[i])[:4] for i in reversed(order)][-2:]
         for tile in itertools.product(*minor):
-            inner = [[t for t in (1, *sizes) if t <= n] for sizes, n in zip(minor, tile)]
+            inner = [[t for t in sizes if t <= n] for sizes, n in zip(minor, tile)]
             for second in itertools.product(*inner):
                 yield order, (tile, second)
 

@@ -77,7 +77,9 @@ def _of_array(shape: Any) -> tuple[tuple[int, ...], list[tuple[int, ...] | None]
         return dims, [() if k == 0 else None for k in range(count)]
     import numpy as np
 
-    found = np.stack(multi_index(shape, np.arange(count)) or (), axis=1).tolist()
+    index = multi_index(shape, np.arange(count))
+    assert index is not None  # of an array it is an array for each dimension
+    found = np.stack(index, axis=1).tolist()
     return dims, [tuple(at) if at[0] >= 0 else None for at in found]
 
 

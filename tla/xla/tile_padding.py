@@ -37,6 +37,9 @@ class Digit(NamedTuple):
     stride: int = 0
 
 
+UNREACHED = Digit(None, 1, 1, 1, "")
+
+
 def plan(shape: Shape | str) -> tuple[Digit, ...]:
     """The digits of all dimensions in the order of memory, major to minor, after every tile level.
 
@@ -67,12 +70,12 @@ def tiled(digits: list[Digit], tile: tuple[TileEntry, ...], level: int, shape: A
             "tiles of sizes",
             "use xla.lower, which composes several plans",
         )
-    digits = [Digit(None, 1, 1, 1, "")] * (len(tile) - len(digits)) + digits
+    digits = [UNREACHED] * (len(tile) - len(digits)) + digits
     left = len(digits) - len(tile)
     counts, inner, tops = [], [], _tops(digits) if level else {}  # before the first tile each digit is all of its dimension
     for k, (digit, t) in enumerate(zip(digits[left:], tile)):
         assert isinstance(t, int)
-        top = digit.place >= tops.get(digit.dimension, -1) + (digit.extent == 1)
+        top = digit.dimension not in tops or digit.place >= tops[digit.dimension] + (digit.extent == 1)
         count, part = _split(digit, t, top, _roles(digit.role, level, t, len(tile) - 1 - k, len(tile)), level, shape)
         counts.append(count)
         inner.append(part)
@@ -87,7 +90,7 @@ def _tops(digits: list[Digit]) -> dict[int | None, int]:
     tops: dict[int | None, int] = {}
     for digit in digits:
         if digit.extent != 1:
-            tops[digit.dimension] = max(tops.get(digit.dimension, 0), digit.place)
+            tops[digit.dimension] = max(tops.get(digit.dimension, digit.place), digit.place)
     return tops
 
 
@@ -96,11 +99,11 @@ def _split(digit: Digit, t: int, top: bool, roles: tuple[str, str], level: int, 
     dimension, n, place, slots, _role, _stride = digit
     counts, pieces = ceil_div(n, t), ceil_div(slots, t)
     if dimension is None:
-        return Digit(None, 1, place * t, pieces, roles[0]), Digit(None, 1, place, t, roles[1])
+        return UNREACHED._replace(slots=pieces, role=roles[0]), UNREACHED._replace(slots=t, role=roles[1])
     if top or n % t == 0:
         return Digit(dimension, counts, place * t, pieces, roles[0]), Digit(dimension, t, place, t, roles[1])
     if n < t:  # u // t is 0 for every coordinate
-        return Digit(None, counts, place * t, pieces, roles[0]), Digit(dimension, n, place, t, roles[1])
+        return UNREACHED._replace(slots=pieces, role=roles[0]), Digit(dimension, n, place, t, roles[1])
     raise LoweringError(
         f"{shape}: the {t} of tile {level} does not divide the {n} that tile {level - 1} leaves of dimension {digit.dimension}",
         "a tile that divides the tile before it, for one plan",
