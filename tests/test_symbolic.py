@@ -582,13 +582,15 @@ def test_masks(mask):
     assert str(x & 0b111000) == "((x//8)%8)*8"
 
 
-def test_shifts_of_0_to_63():
-    for k in (0, 1, 5, 63):
-        assert (M << k).at(M=3) == 3 << k
-        assert value(text.python((M >> k).form), {"M": 11}) == 11 >> k
-    for k in (64, -1):
+def test_shifts_of_0_to_62():
+    x = index("x", 2**63 - 1, at_least=-(2**63))
+    for k in (0, 1, 5, 61, 62):
+        assert (x << k).at(x=1) == 1 << k
+        for v in (11, 2**62 + 1, -1, -(2**62) - 1):
+            assert (x >> k).at(x=v) == value(text.python((x >> k).form), {"x": v}) == v >> k
+    for k in (63, -1):
         for shift in (operator.lshift, operator.rshift):
-            with pytest.raises(RangeError, match="a number from 0 to 63"):
+            with pytest.raises(RangeError, match="a number from 0 to 62"):
                 shift(M, k)
 
 

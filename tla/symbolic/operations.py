@@ -65,8 +65,8 @@ def _and(x: Poly, y: Poly) -> Poly:
 
 def _power_of_two(what: str, y: Poly) -> Poly:
     n = y.const
-    if n is None or not 0 <= n < 64:
-        raise RangeError(f"{what} by {notation(y)}", "a number from 0 to 63", "multiply, or divide by a power of two")
+    if n is None or not 0 <= n < 63:  # 2^62 is the last power of two that a signed 64-bit integer holds
+        raise RangeError(f"{what} by {notation(y)}", "a number from 0 to 62", "multiply, or divide by a power of two")
     return number(1 << n)
 
 

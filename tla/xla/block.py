@@ -133,7 +133,7 @@ def block(element_type: Any, shape: Sequence[int], extents: Sequence[int | None]
 def _checked(element_type: Any, shape: Any, extents: Any) -> tuple[tuple[int, ...], tuple[int | None, ...]]:
     if not isinstance(element_type, str) or element_type not in BITS:
         raise RangeError(*unknown_type(element_type))
-    if BITS[element_type] > WORD or WORD % BITS[element_type] or element_type not in MLIR_TYPES.values():
+    if WORD % BITS[element_type] or element_type not in MLIR_TYPES.values():
         raise RangeError(f"a block of {element_type}", "elements of 32 bits or less, that divide 32", "convert the array first")
     dims = integers_of("the array's shape", shape)
     if not isinstance(extents, (tuple, list)):

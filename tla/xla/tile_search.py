@@ -22,9 +22,8 @@ Tile = tuple[TileEntry, ...]
 
 
 class _Piece(NamedTuple):
-    """An entry of the list that tile levels split and reorder: how many steps it has, and where in memory it belongs."""
+    """An entry of the list that tile levels split and reorder: how many slots it takes up, and where in memory it belongs."""
 
-    size: int
     slots: int
     place: int  # 0 is the most minor; what has no digit is most major
 
@@ -64,9 +63,9 @@ def _sorted(digits: Digits) -> tuple[list[Tile], int]:
         return [], 1
     depth = max(map(len, digits))
     levels: list[Tile] = [tuple(math.prod(s for s, _d in ds[:k]) for ds in digits) for k in range(depth, 0, -1)]
-    pieces = [_Piece(1, 1, len(placed) + 1)] * rank + _pieces(digits, placed, depth)
+    pieces = [_Piece(1, len(placed) + 1)] * rank + _pieces(digits, placed, depth)
     if placed[0][0] > 1:  # nothing is at offset 1: a piece of 1, padded, takes the slots below
-        pieces[0] = _Piece(1, placed[0][0], 0)
+        pieces[0] = _Piece(placed[0][0], 0)
     for bit in range((len(placed) + 1).bit_length()):
         tile, pieces = _pass(pieces, bit)
         levels.append(tile)
@@ -80,7 +79,7 @@ def _pieces(digits: Digits, placed: list[tuple[int, int, int, int]], depth: int)
     whole = {(dim, k): following // d if following % d == 0 else s for (d, s, dim, k), (following, *_r) in itertools.pairwise(placed)}
     last = len(placed) + 1
     return [
-        _Piece(ds[k][0], whole.get((dim, k), ds[k][0]), places[dim, k]) if k < len(ds) else _Piece(1, 1, last)
+        _Piece(whole.get((dim, k), ds[k][0]), places[dim, k]) if k < len(ds) else _Piece(1, last)
         for k in reversed(range(depth))
         for dim, ds in enumerate(digits)
     ]
@@ -96,12 +95,12 @@ def _pass(pieces: list[_Piece], bit: int) -> tuple[Tile, list[_Piece]]:
             tile.append("*")
         elif (top - piece.place) >> bit & 1:
             tile.append(piece.slots)
-            counts.append(_Piece(1, 1, top))
-            inner.append(piece._replace(size=piece.slots))
+            counts.append(_Piece(1, top))
+            inner.append(piece)
         else:
             tile.append(1)
             counts.append(piece)
-            inner.append(_Piece(1, 1, top))
+            inner.append(_Piece(1, top))
     return tuple(tile), counts + inner
 
 
@@ -112,12 +111,12 @@ def _gaps(placed: list[tuple[int, int, int, int]], pieces: list[_Piece]) -> tupl
     goes in front of all.
     """
     out: list[Tile] = []
-    order, unused = pieces, _Piece(1, 1, -1)
+    order, unused = pieces, _Piece(1, -1)
     for at, ((d, s, _dim, _k), (following, *_rest)) in enumerate(itertools.pairwise(placed)):
         if following % d:
             first = next(k for k, p in enumerate(order) if p.place == at + 1)  # the digit below the gap; what is below it is behind it
             out.append(("*",) * (len(order) - first - 1) + (following,))
-            order = [*order[:first], unused, _Piece(following, following, at + 1)]
+            order = [*order[:first], unused, _Piece(following, at + 1)]
             if following < d * s:
                 out.append(tuple(p.slots for p in order))
                 order = [unused] * len(order) + order
