@@ -143,7 +143,8 @@ def reduce(source: object, target: object, modes: object, operation: object = No
     >>> print(out)
     [12 16]
 
-    It is computed in target's element type, where that holds every element of source: give sums a type that holds them.
+    It is computed in target's element type, where that holds every element of source: give sums a type that holds them. Past 64
+    bits they wrap, as numpy's do.
     """
     import numpy as np
 
@@ -210,7 +211,7 @@ def gemm(a: object, b: object, c: object, tile: tuple[int, int, int] = (256, 256
      [26 35]]
 
     Each block is summed in c's element type, 16-bit floats in float32, integers in 64 bits: RangeError where c does not hold
-    a sum. An operand in c's memory is read before anything is written.
+    a sum; sums past 64 bits wrap, as numpy's do. An operand in c's memory is read before anything is written.
 
     Source: CuTe `gemm`, which always accumulates; CATLASS `BlockMmadTla`.
     """
