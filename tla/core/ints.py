@@ -227,12 +227,12 @@ class _Types(dict[int, Static]):
     """The types of static integers: of those that are made once, when it is first asked for."""
 
     def __missing__(self, n: int) -> Static:
+        if n in _STATICS:
+            self[n] = made = Static(static(n))
+            return made
         if not INT64_MIN <= n <= INT64_MAX:
             leaf(n)  # refuses it
-        made = Static(static(n))
-        if n in _STATICS:
-            self[n] = made
-        return made
+        return Static(int.__new__(Int, n))
 
 
 _TYPES = _Types()
