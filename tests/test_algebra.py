@@ -357,6 +357,7 @@ def test_origin_shapes_of_what_is_put_to_a_layout():
     ("a", "b", "what"),
     [
         ("_48:_1", "(_7,_3):(_1,_16)", "_14 to 15 are in no tile"),
+        ("_96:_1", "(_7,_3,_2):(_1,_16,_48)", "_14 to 15 are in no tile"),  # the first gap, though the second is filled
         ("(_8,_4):(_4,_1)", "(_3,_2):(_1,_8)", "_6 to 7 are in no tile"),
         ("32:1", "(3,2):(_1,_8)", "6 to 7 are in no tile"),
     ],

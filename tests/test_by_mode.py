@@ -73,3 +73,10 @@ def test_what_is_not_proved_of_several_modes_is_one_error():
     with pytest.raises(Unproven) as caught:
         logical_divide(tla.MakeLayout((M, M)), (Int[4](), Int[4]()))
     assert caught.value.reason.expected.count("4 divides M") == 1  # what is the same is said once
+
+
+def test_what_is_valid_of_a_composition_by_mode():
+    """The tiles of a mode that keep its order have so much of it; those that do not have a part that is no box."""
+    a = tla.Layout((8, 8), (8, 1), (3, 5))
+    assert composition(a, (parse("(_4,_2):(_1,_4)"), Int[8]())).origin_shape == (3, 5)
+    assert composition(a, (parse("(_2,_4):(_4,_1)"), Int[8]())).origin_shape is None

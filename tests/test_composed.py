@@ -7,6 +7,7 @@ import pytest
 
 import tla
 from tla import ComposedLayout, DivisibilityError, E, Int, Layout, LeafTypeError, RankError, Swizzle, TlaError, Unproven, dim, parse
+from tla.core.composed import values_between
 
 import oracle
 
@@ -251,3 +252,19 @@ def test_a_dtype_holds_what_arises_in_a_chain(text, largest):
         with pytest.raises(TlaError, match="wider dtype"):
             a(Traced(1, "int8"))
     assert a(np.arange(4, dtype=np.int8)).tolist() == [a(x) for x in range(4)]
+
+
+def test_the_least_and_the_largest_value_bound_all():
+    """Of layouts that are moved and swizzled, below 0 too: no value lies outside, and without a swizzle both ends are met."""
+    for outer, offset, strides in itertools.product(
+        (None, "Sw<2,0,3>", "Sw<1,2,4>", "Sw<2,3,-3>"), (-9, -1, 0, 6), ((1, 4), (-1, 4), (-3, -8))
+    ):
+        inner = f"(_4,_3):(_{strides[0]},_{strides[1]})"
+        layout = parse(f"{outer} o _{offset} o {inner}") if outer else parse(inner)
+        moved = 0 if outer else offset
+        seen = {int(layout(i, j)) + moved for i in range(4) for j in range(3)} | {0}
+        low, high = values_between(layout, Int[moved]())
+        assert low <= min(seen), (outer, offset, strides)
+        assert max(seen) <= high, (outer, offset, strides)
+        if not outer and offset >= 0 <= min(strides):
+            assert (low, high) == (min(seen), max(seen))

@@ -193,3 +193,15 @@ def test_texts_in_errors_have_80_characters_at_most():
         full = f"({'1,' * n}10)"
         assert (len(full) > 80) is cut
         assert tla.core.int_tuple.shown((1,) * n + (10,)) == (full[:77] + "..." if cut else full)
+
+
+def test_coordinates_and_tilers_of_too_many_levels_are_refused():
+    deep = ()
+    for _level in range(5000):
+        deep = (deep,)
+    layout = parse("(4,2):(2,1)")
+    for call in (lambda: layout(deep), lambda: tla.composition(layout, deep), lambda: tla.slice_and_offset(deep, layout)):
+        with pytest.raises(RankError, match="tuples nested more than 64 deep"):
+            call()
+    with pytest.raises(LeafTypeError, match="mode ... of a layout"):
+        layout[deep]

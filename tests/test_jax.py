@@ -2,6 +2,7 @@
 
 import io
 import itertools
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -446,6 +447,8 @@ def test_what_is_refused():
         (lambda: tla_jax.element_type(jax.dtypes.float0), LeafTypeError, "the dtype"),
         (lambda: tla_jax.element_type(3), LeafTypeError, "the dtype 3"),
         (lambda: tla_jax.shape_of(3), LeafTypeError, "the shape of a int"),
+        (lambda: tla_jax.shape_of(SimpleNamespace(shape=(3,))), LeafTypeError, "the shape of a SimpleNamespace"),
+        (lambda: tla_jax.shape_of(SimpleNamespace(dtype=jnp.int8)), LeafTypeError, "the shape of a SimpleNamespace"),
         (lambda: tla_jax.sharding_of("{replicated}", 1), LeafTypeError, "a sharding of type str"),
         (lambda: tla_jax.sharding_of(NamedSharding(next(meshes()), PartitionSpec(None, "a")), 1), RankError, "an array of 1 dimensions"),
         (lambda: tla_jax.to_layout("f32[8]{0:T(128)S(1)}"), LoweringError, "memory_kind"),

@@ -5,6 +5,7 @@ import pytest
 import tla
 from tla import Int, is_static
 from tla.core import literals
+from tla.core.ints import static_literal
 
 
 def test_literals():
@@ -17,3 +18,6 @@ def test_literals():
     for name in ("_x", "4", "_4x", "__", "_٣"):
         with pytest.raises(AttributeError):
             getattr(tla, name)
+    for name in ("a4", "4", "44", "_04", "_-4", ""):
+        assert static_literal(name) is None
+    assert (static_literal("_0"), static_literal("_40")) == (0, 40)

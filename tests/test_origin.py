@@ -164,3 +164,12 @@ def test_a_tag_that_is_recognised_has_the_valid_sizes(rows, cols):
         found = ascend.recognize(layout, ascend.half)
         assert found.layout == layout
         assert tla.same_map(found.layout, layout)
+
+
+def test_modes_that_are_taken_keep_what_is_valid_of_them():
+    """By (extent, stride) * a mode: of each mode of the array its valid part, of a mode in a mode none."""
+    array = xla.lower("f32[3,5]{1,0:T(8,128)}")
+    for tiler, origin in (("(_4,_8):(_1@0,_1@1)", (3, 5)), ("(_8,_4):(_1@1,_1@0)", (5, 3)), ("(_2,_8):(_1@0,_1@1)", (2, 5))):
+        assert tla.composition(array, parse(tiler)).origin_shape == origin
+    nested = Layout(((4, 2), 8), ((1, 4), 8), (3, 5))
+    assert tla.composition(nested, parse("(_4,_8):(_1@0@0,_1@1)")).origin_shape is None

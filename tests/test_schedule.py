@@ -207,6 +207,12 @@ def test_the_tiles_of_an_epilogue():
         assert all(b.start == (b.m * s.tile[0], b.n * s.tile[1], 0) and b.extents[2] == 0 for b in s.order())
 
 
+def test_a_repr_has_the_split_of_k_where_there_is_one():
+    for split, end in ((1, ""), (2, ", splitkFactor=2")):
+        s = SplitkGemmIdentityBlockSwizzle((4, 4, 4), (2, 2, 2), splitkFactor=split)
+        assert repr(s) == f"SplitkGemmIdentityBlockSwizzle[1, 0]((4, 4, 4), (2, 2, 2), cores=1{end})"
+
+
 def test_windows_of_groups_and_the_pieces_of_their_tail():
     """GemmGroupedAswtTailSplitSwizzle of the headers: `GetTileIdx` and `GetBlockShape` of each core, problem after problem."""
     cut = 0

@@ -195,6 +195,7 @@ def test_pickle_copy_and_repr():
         (lambda: dim("N", at_least=-1), RangeError, "at_least=-1"),
         (lambda: dim("N", at_least=i - 1), RangeError, "at_least=i-1"),
         (lambda: dim("N", multiple_of=0), RangeError, "multiple_of=0"),
+        (lambda: index("k", below=8, multiple_of=0), RangeError, "multiple_of=0"),
         (lambda: dim("N", multiple_of=M), RangeError, "multiple_of=M"),
         (lambda: dim("N", multiple_of=1.5), LeafTypeError, "1.5 is of type float"),
         (lambda: dim("N", at_most="8"), LeafTypeError, "'8' is of type str"),
@@ -903,3 +904,10 @@ def test_declarations_are_the_shortest():
     assert repr(dim("W", at_least=1, at_most=5)) == "dim('W', at_most=5)"
     assert repr(dim("W", at_least=0, at_most=5)) == "index('W', below=6)"
     assert latex(3 * dim("K") * dim("M") * dim("N")) == r"3 \, K \, M \, N"
+
+
+@pytest.mark.parametrize("compare", [operator.lt, operator.le, operator.gt, operator.ge])
+def test_what_is_no_number_has_no_order(compare):
+    for pair in ((M, object()), (object(), M)):
+        with pytest.raises(TypeError, match="not supported between instances"):
+            compare(*pair)

@@ -163,3 +163,10 @@ def test_what_is_at_the_limit_is_taken():
     blocks, out = MakeTensor(np.arange(32), parse("((2,2),8):((8,16),1)")), np.zeros((2, 8), int)
     tla.reduce(blocks, out, ((0, 1),))
     assert np.array_equal(out, np.arange(32).reshape(2, 2, 8).sum(0))
+
+
+def test_a_coordinate_that_is_short_leaves_the_other_tiles():
+    for t in (tla.make_identity_tensor((8, 16, 3)), MakeTensor(np.arange(384), tla.MakeLayout((8, 16, 3)))):
+        short, whole = (tla.inner_partition(t, (4, 4), coord) for coord in ((1,), (1, _, _)))
+        assert short.shape == whole.shape == (4, 4, 4, 3)
+        assert short(1, 2, 3, 2) == whole(1, 2, 3, 2) == t(4 + 1, 3 * 4 + 2, 2)

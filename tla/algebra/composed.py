@@ -193,7 +193,7 @@ def _coshape(layout: ComposedLayout, *path: int) -> Any:
     if _is_permuted(layout):
         return coshape(layout.inner)
     values = values_of(layout, f"cosize of {shown(layout)}")
-    span = max(values) + 1 - min(0, *values, 0) if values else 0
+    span = max(values) + 1 - min(0, *values) if values else 0
     return static(int(span)) if layout.is_static else int(span)
 
 

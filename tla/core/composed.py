@@ -164,7 +164,7 @@ def values_between(layout: Any, offset: Any = _0) -> tuple[int, int] | None:
             ends = offset_range(layout.outer.shape, layout.outer.stride)
         elif ends:
             ends = (
-                min(ends[0], -1 << max(1, (-ends[0]).bit_length())) if ends[0] < 0 else 0,
+                -1 << max(-ends[0], layout.outer.changes).bit_length() if ends[0] < 0 else 0,
                 (1 << max(ends[1], layout.outer.changes).bit_length()) - 1,
             )
     return ends and (min(0, ends[0], ends[0] + offset), max(0, ends[1], ends[1] + offset))

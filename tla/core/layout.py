@@ -142,7 +142,7 @@ class Layout(AnyLayout, metaclass=_LayoutMeta):
         """Mode i as a layout, with what of it is valid."""
         if not isinstance(i, int):
             raise LeafTypeError(
-                f"mode {i!r} of a layout", "one integer", "write get[0, 1](layout) for a path, slice_((_, 0), layout) for a slice"
+                f"mode {shown(i)} of a layout", "one integer", "write get[0, 1](layout) for a path, slice_((_, 0), layout) for a slice"
             )
         mode(self.shape, leaf(i))
         if not isinstance(self.shape, tuple):
