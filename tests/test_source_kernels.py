@@ -176,3 +176,8 @@ REFUSED = [
 def test_what_a_system_does_not_have_is_refused(x, system, message):
     with pytest.raises(TlaError, match=message):
         source(x, system)
+
+
+def test_each_argument_of_a_template_has_its_namespace():
+    fma = gpu.UniversalFMA[gpu.float, gpu.half, gpu.half, gpu.float]
+    assert source(fma, "cute_cpp") == "cute::MMA_Atom<cute::UniversalFMA<float, cute::half_t, cute::half_t, float>>{}"

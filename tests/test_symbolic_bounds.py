@@ -164,3 +164,14 @@ def test_divisors_of_either_sign(sign):
     ):
         assert divides(sign * a, b) is answer, (sign * a, b)
     assert divides(0, m) is divides(0 * m, m) is False
+
+
+def test_bounds_of_quotients_by_what_has_no_end():
+    """The end 0 of a numerator over a divisor without an upper bound: 0 // y is 0, and -1 // y goes up to -1."""
+    y = dim("y")
+    for low, high in itertools.product(range(-3, 1), range(-3, 4)):
+        if low <= high:
+            q = index("x", below=high + 1, at_least=low) // y
+            values = [x // d for x in range(low, high + 1) for d in range(1, 9)]
+            assert at_most(q, max(values)) is at_most(min(values), q) is True
+            assert at_most(q, max(values) - 1) is not True is not at_most(min(values) + 1, q)

@@ -146,6 +146,7 @@ def test_what_is_said_of_kernels_and_their_colours():
         (make_tiled_copy(Copy_Atom[gpu.UniversalCopy[gpu.half], gpu.half], (4, 2), (2, 3)), "8 threads, a tile of 8 x 6"),
         (gpu.SM75_U32x4_LDSM_N, "32 threads, 128 units of 32 bits, row after row"),
         (gpu.atom("SM100_TMEM_LOAD_16dp64b2x")[gpu.uint32], "32 threads, 64 elements of uint32, a row is a lane"),
+        (gpu.atom("SM100_UTCCP_4x32dp128bit_1cta")[gpu.uint32], "1 thread, 512 elements of uint32, row after row"),
     ):
         assert draw(kernel).figures[0].notes[0] == note, draw(kernel).figures[0].notes
 
