@@ -37,6 +37,7 @@ class Digit(NamedTuple):
     stride: int = 0
 
 
+#: What no element reaches: in front of the digits that a longer tile asks for.
 UNREACHED = Digit(None, 1, 1, 1, "")
 
 

@@ -25,8 +25,9 @@ _FMATRIX = (
 Plan = Callable[[Side, Side], Iterator[TransferInstruction]]
 
 
-def nd_to_nz(rows: int, columns: int, inner: bool = False) -> Plan:
-    """Rows of a plain matrix into blocks of C0; `rows` is the mode that counts them, `columns` the other, in the blocks of a padded one."""
+def nd_to_nz(rows: int, inner: bool = False) -> Plan:
+    """Rows of a plain matrix into blocks of C0; `rows` is the mode that counts them, in the blocks of a padded one."""
+    columns = 1 - rows
 
     def plan(src: Side, dst: Side) -> Iterator[TransferInstruction]:
         c0, n, step = int(src.element.C0), src.valid[rows], src.inner(rows) if inner else src.outer(rows)
@@ -43,8 +44,9 @@ def nd_to_nz(rows: int, columns: int, inner: bool = False) -> Plan:
     return plan
 
 
-def nz_to_nz(rows: int, columns: int) -> Plan:
-    """Columns of blocks, each a burst; `rows` and `columns` are the modes that count them."""
+def nz_to_nz(rows: int) -> Plan:
+    """Columns of blocks, each a burst; `rows` is the mode that counts rows."""
+    columns = 1 - rows
 
     def plan(src: Side, dst: Side) -> Iterator[TransferInstruction]:
         c0, length, count = int(src.element.C0), src.valid[rows], src.blocks(columns)
@@ -94,8 +96,9 @@ def bytes_to_l0b(src: Side, dst: Side) -> Iterator[TransferInstruction]:
         yield TransferInstruction("LoadData2DTranspose", dst.at + i * dst.outer(0), src.at + i * src.outer(0) * rows, fields, src.element)
 
 
-def words(points: int, channels: int, align: int, transposes: bool, to_b: bool) -> Plan:
-    """Elements of 32 bits by im2col; `points` is the mode that counts the points of the image, `channels` the other."""
+def words(points: int, align: int, transposes: bool, to_b: bool) -> Plan:
+    """Elements of 32 bits by im2col; `points` is the mode that counts the points of the image."""
+    channels = 1 - points
 
     def plan(src: Side, dst: Side) -> Iterator[TransferInstruction]:
         up = [-(-n // align) * align for n in dst.valid]
@@ -112,8 +115,9 @@ def words(points: int, channels: int, align: int, transposes: bool, to_b: bool) 
 # ------------------------------------------------------------------------------------------------------- Ascend950
 
 
-def wide_nd_to_nz(rows: int, columns: int, inner: bool = False) -> Plan:
+def wide_nd_to_nz(rows: int, inner: bool = False) -> Plan:
     """As nd_to_nz, with strides of 40 bits; 4 bits are counted in bytes, as pairs."""
+    columns = 1 - rows
 
     def plan(src: Side, dst: Side) -> Iterator[TransferInstruction]:
         c0, unit = int(src.element.C0), 2 if src.element.bits == 4 else 1
@@ -126,8 +130,9 @@ def wide_nd_to_nz(rows: int, columns: int, inner: bool = False) -> Plan:
     return plan
 
 
-def scales(along_k: int, across: int, name: str) -> Plan:
-    """Scales of MX types, in pairs along the mode of k, `across` the other: Nd2Nz where the pairs of one k lie side by side, else Dn2Nz."""
+def scales(along_k: int, name: str) -> Plan:
+    """Scales of MX types, in pairs along the mode of k: Nd2Nz where the pairs of one k lie side by side, else Dn2Nz."""
+    across = 1 - along_k
 
     def plan(src: Side, dst: Side) -> Iterator[TransferInstruction]:
         step, prefix = (src.outer(along_k), "nd") if name == "Nd2Nz" else (src.outer(across), "dn")
@@ -139,8 +144,9 @@ def scales(along_k: int, across: int, name: str) -> Plan:
     return plan
 
 
-def scales_to_l0(x: int, y: int) -> Plan:
-    """Blocks of 16 by 2 scales from L1 to beside the operand that they scale; `y` is the mode of k, `x` the other."""
+def scales_to_l0(along_k: int) -> Plan:
+    """Blocks of 16 by 2 scales from L1 to beside the operand that they scale."""
+    x, y = 1 - along_k, along_k
 
     def plan(src: Side, dst: Side) -> Iterator[TransferInstruction]:
         fields = {"xStartPosition": -(-src.start[x] // ROWS), "yStartPosition": -(-src.start[y] // 2)}
@@ -150,12 +156,13 @@ def scales_to_l0(x: int, y: int) -> Plan:
     return plan
 
 
-def fractals_v2(m: int, k: int, transposes: bool) -> Plan:
-    """Fractals of L1 as one rectangle: `m` is the mode along 16 rows, `k` the other. Transposed, whole squares of C0 by C0 elements.
+def fractals_v2(m: int, transposes: bool) -> Plan:
+    """Fractals of L1 as one rectangle: `m` is the mode along 16 rows. Transposed, whole squares of C0 by C0 elements.
 
     Where the rows of the destination are no whole squares, the squares go one column after another, so that what one writes
     past the end of its column is overwritten by the next.
     """
+    k = 1 - m
 
     def plan(src: Side, dst: Side) -> Iterator[TransferInstruction]:
         element, c0, size = src.element, int(src.element.C0), fractal_of(src.element)
