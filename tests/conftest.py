@@ -30,12 +30,12 @@ settings.register_profile("night", max_examples=100_000, deadline=None)
 
 def pytest_configure(config):
     if config.getoption("--night"):
-        os.environ["HYPOTHESIS_PROFILE"] = "night"  # tests/night.py reads it, which tests import after this
+        os.environ["HYPOTHESIS_PROFILE"] = "night"  # tests/support/night.py reads it, which tests import after this
     settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "day"))
 
 
 def pytest_collection_modifyitems(items):
-    """The examples in tla/xla/jax.py and docs/jax.md need JAX; tests/test_jax.py skips itself."""
+    """The examples in tla/xla/jax.py and docs/jax.md need JAX; tests/xla/test_jax.py skips itself."""
     if importlib.util.find_spec("jax") is None:
         for item in items:
             if item.path.name in ("jax.py", "jax.md"):

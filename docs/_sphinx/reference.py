@@ -9,9 +9,8 @@ from inspect import getdoc
 from itertools import groupby
 from pathlib import Path
 
-from sphinx.util.docutils import SphinxDirective
-
 from docstrings import inline, restructured
+from sphinx.util.docutils import SphinxDirective
 
 BLOCK = re.compile(r"^```\{api\} (\S+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 SENTENCE = re.compile(r"(?:`[^`]*`: *)?(.*?(?:[.:](?=\s|$)|$))", re.DOTALL)

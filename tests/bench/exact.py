@@ -3,7 +3,7 @@
     pip install -e '.[test]' nvidia-cutlass tensor-layouts    # whichever of them you want beside tla
     python tests/bench/exact.py
 
-A and B are the 420 layouts of tests/corpus.py, with B injective and inside of A. An answer is right if its offsets, in order, are
+A and B are the 420 layouts of tests/support/corpus.py, with B injective and inside of A. An answer is right if its offsets, in order, are
 A(B(c)) for every c of B; no answer is a refusal. Not every A(B(c)) is a layout: how many are is counted too.
 """
 
@@ -13,7 +13,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 
 import corpus
 import oracle

@@ -44,10 +44,10 @@ def answers():
 
 
 def pictures():
-    sys.path.append(str(Path(__file__).parent.parent))
-    from page import Page, chromium, served
-
+    sys.path.append(str(Path(__file__).parent.parent / "support"))
     from tla.apps.explore.server import Server
+
+    from page import Page, chromium, served
 
     with served(Server(0)) as server:
         page = Page(chromium(), server)

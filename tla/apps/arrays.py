@@ -10,12 +10,12 @@ from typing import Any
 from .. import xla
 from ..core.errors import LeafTypeError
 from ..core.on_demand import OnDemand
-from ..xla.curve import in_units
-from ..xla.grammar import named_shape
+from ..xla.shapes.curve import in_units
+from ..xla.shapes.grammar import named_shape
 from . import terminal
 from .terminal import Answer, plain
 
-_compare, _default = OnDemand("tla.xla.compare"), OnDemand("tla.xla.default")
+_compare, _default = OnDemand("tla.xla.shapes.compare"), OnDemand("tla.xla.shapes.default")
 
 
 def relayout_options(sub: argparse.ArgumentParser) -> None:

@@ -12,11 +12,15 @@ from typing import Any
 from .. import xla
 from ..core.errors import LeafTypeError, ParseError, RangeError, TlaError
 from ..core.on_demand import OnDemand
-from ..xla.curve import as_svg, as_text, in_units
+from ..xla.shapes.curve import as_svg, as_text, in_units
 from . import terminal
 from .terminal import Answer
 
-_module, _program, _vocabulary = OnDemand("tla.xla.module"), OnDemand("tla.xla.program"), OnDemand("tla.xla.vocabulary")
+_module, _program, _vocabulary = (
+    OnDemand("tla.xla.programs.module"),
+    OnDemand("tla.xla.programs.program"),
+    OnDemand("tla.xla.programs.vocabulary"),
+)
 _WAYS = ("shape", "operation", "computation", "space", "copy", "peak", "relayout")
 _SORTS = ("waste", "bytes", "count")
 

@@ -11,7 +11,7 @@ from ..core.errors import LoweringError, RangeError, RankError
 from ..core.int_tuple import product, product_each, size
 from ..core.layout import require_origin
 from ..core.on_demand import OnDemand
-from ..xla.grammar import named_shape
+from ..xla.shapes.grammar import named_shape
 from . import terminal
 from .terminal import LAYOUT, Answer, plain
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..viz import Scene
 
 # What a notebook that shows no picture does without.
-_viz, _svg, _compare = OnDemand("tla.viz"), OnDemand("tla.viz.svg"), OnDemand("tla.xla.compare")
+_viz, _svg, _compare = OnDemand("tla.viz"), OnDemand("tla.viz.svg"), OnDemand("tla.xla.shapes.compare")
 
 #: Conditions in LaTeX.
 _QUESTIONS = {"<": "{} < {}", "<=": r"{} \le {}", "==": "{} = {}", "divides": r"{} \mid {}"}

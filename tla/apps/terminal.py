@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 from ..core.errors import Reason
 from ..core.ints import IntLike, is_int, known
 from ..core.on_demand import OnDemand
-from ..xla.curve import in_units
+from ..xla.shapes.curve import in_units
 
 if TYPE_CHECKING:
     import json

@@ -8,26 +8,29 @@
 from typing import TYPE_CHECKING
 
 from ..core import element
-from . import names
-from .algorithms import axpby, clear, fill, transform
-from .atom import CopyAtom, Family, Major, MMAAtom
-from .block_2d import Block2D, block_2d
-from .buffer_resource import BufferResource, buffer_resource, read_buffer_resource
-from .canonical import GMMA, UMMA, Canonical, CanonicalAtom, canonical, tile_to_mma_shape
-from .contracts import Contract, contracts
-from .copying import copy, copy_if
-from .descriptor import Descriptor, read_descriptor
-from .elements import CPP
-from .im2col import Im2colBox, Im2colCopy, make_im2col_copy
-from .instruction_descriptor import InstructionDescriptor, instruction_descriptor
-from .matrix_descriptor import descriptor_steps, umma_descriptor, wgmma_descriptor
-from .multiply import gemm
-from .names import Copy_Atom, MMA_Atom, atom, atoms
-from .operand_reads import OperandReads, operand_reads
-from .scale_factors import plain_scales, require_scale_strides, scale_factor_atom, scale_factor_layout
-from .sparse import compress
-from .tensor_map import Im2colMap, TensorMap
-from .tiled_copy import (
+from .descriptors.block_2d import Block2D, block_2d
+from .descriptors.buffer_resource import BufferResource, buffer_resource, read_buffer_resource
+from .descriptors.canonical import GMMA, UMMA, Canonical, CanonicalAtom, canonical, tile_to_mma_shape
+from .descriptors.contracts import Contract, contracts
+from .descriptors.descriptor import Descriptor, read_descriptor
+from .descriptors.im2col import Im2colBox, Im2colCopy, make_im2col_copy
+from .descriptors.instruction_descriptor import InstructionDescriptor, instruction_descriptor
+from .descriptors.matrix_descriptor import descriptor_steps, umma_descriptor, wgmma_descriptor
+from .descriptors.tensor_map import Im2colMap, TensorMap
+from .descriptors.tma import TMACopy, make_tma_copy, tma_partition
+from .instructions import names
+from .instructions.atom import CopyAtom, Family, Major, MMAAtom
+from .instructions.elements import CPP
+from .instructions.names import Copy_Atom, MMA_Atom, atom, atoms
+from .instructions.tmem import TmemAddress, tmem_address, tmem_allocation, tmem_layout
+from .run.algorithms import axpby, clear, fill, transform
+from .run.copy import copy, copy_if
+from .run.gemm import gemm
+from .run.values import values_of
+from .tiled.operand_reads import OperandReads, operand_reads
+from .tiled.scale_factors import plain_scales, require_scale_strides, scale_factor_atom, scale_factor_layout
+from .tiled.sparse import compress
+from .tiled.tiled_copy import (
     ThrCopy,
     TiledCopy,
     make_cotiled_copy,
@@ -39,7 +42,7 @@ from .tiled_copy import (
     make_tiled_copy_D,
     make_tiled_copy_S,
 )
-from .tiled_mma import (
+from .tiled.tiled_mma import (
     ThrMMA,
     TiledMMA,
     make_tiled_mma,
@@ -48,10 +51,7 @@ from .tiled_mma import (
     partition_shape_B,
     partition_shape_C,
 )
-from .tma import TMACopy, make_tma_copy, tma_partition
-from .tmem import TmemAddress, tmem_address, tmem_allocation, tmem_layout
-from .tmem_copy import make_tmem_copy, make_utccp_copy
-from .values import values_of
+from .tiled.tmem_copy import make_tmem_copy, make_utccp_copy
 
 K, MN = Major.K, Major.MN
 

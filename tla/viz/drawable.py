@@ -17,7 +17,7 @@ from ..core.layout import Layout
 from ..core.swizzle import Swizzle
 
 if TYPE_CHECKING:
-    from ..xla.tile_padding import Digit
+    from ..xla.shapes.tile_padding import Digit
 
 #: More coordinates than this are not drawn, if nothing else is said.
 LIMIT = 2**16

@@ -19,7 +19,7 @@ from ..core.ints import Int, is_int, known
 from ..core.layout import Layout
 from ..core.make_layout import MakeLayout
 from ..gpu import CopyAtom, MMAAtom, TiledCopy, TiledMMA, make_tiled_mma
-from ..gpu.tiled_mma import MODES
+from ..gpu.tiled.tiled_mma import MODES
 from ..linear import LinearLayout
 from .colours import tint
 from .drawable import CORNER, levels

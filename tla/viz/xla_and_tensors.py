@@ -8,7 +8,8 @@ from ..core.errors import LoweringError
 from ..core.ints import known
 from ..core.leaf_arithmetic import plus
 from ..tensors.tensor import Tensor
-from ..xla import ArrayShape, digits, lower
+from ..xla import ArrayShape, digits
+from ..xla.shapes.lower import lower
 from .drawable import Subject, Tiling, register_subject
 
 

@@ -12,74 +12,74 @@ from typing import TYPE_CHECKING
 from ..core.on_demand import load_on_demand
 
 if TYPE_CHECKING:
-    from .alternatives import Advice, Alternative, advise, alternatives
-    from .array_shape import ArrayLayout, ArrayShape, Split
-    from .block import Block, block
-    from .census import Census, ProgramPeak, census, merge
-    from .compare import Relayout, is_bitcast, relayout
-    from .consistency import contradictions
-    from .default import default_layout
-    from .devices import Iota
-    from .entry import Alias, Entry, EntryValue, ReplicaGroups, entry, parse_layout_mode, parse_replica_groups
-    from .explain import Explanation, IndexStep, combined_shape, dimension_letters, dimension_number, explain, true_rank
-    from .grammar import parse_shape
-    from .hlo import Usage, shape_texts, shape_usage
-    from .index import linear_index, linear_index_with_tile, multi_index, physical_dimensions, tiled_dimensions
-    from .instruction import Instruction, Operand, parse_instruction
-    from .lower import digits, lower, lower_padded
-    from .memory import Buffer, Memory, Peak, memory
-    from .mesh import Axis, DimSharding, Mesh, MeshSharding
-    from .module import Module, SourceLine, read_module
-    from .mosaic import MemRef, parse_memref, to_memref
-    from .program import Located, read_hlo
-    from .proto import from_proto, proto_bytes, proto_text, to_proto
-    from .raising import raise_
-    from .registers import RegisterLayout, parse_register_layout
-    from .relayouts import Loop, Move, relayouts
-    from .report import Total, totals
-    from .shapes import BufferShape, OpaqueShape, TokenShape, TupleShape
-    from .sharding import AnySharding, ShardGroup, Sharding, TupleSharding
-    from .sharding_text import parse_sharding
-    from .shardy import parse_shardy, parse_shardy_mesh, shardy_meshes, shardy_text
-    from .sizes import byte_size, element_count, padded_element_count, waste, waste_by_dimension
-    from .strip import padding_value, strip
-    from .tile_padding import Digit, plan
-    from .vocabulary import unknown_names
+    from .mosaic.block import Block, block
+    from .mosaic.memref import MemRef, parse_memref, to_memref
+    from .mosaic.registers import RegisterLayout, parse_register_layout
+    from .programs.alternatives import Advice, Alternative, advise, alternatives
+    from .programs.census import Census, ProgramPeak, census, merge
+    from .programs.consistency import contradictions
+    from .programs.entry import Alias, Entry, EntryValue, ReplicaGroups, entry, parse_layout_mode, parse_replica_groups
+    from .programs.hlo import Usage, shape_texts, shape_usage
+    from .programs.instruction import Instruction, Operand, parse_instruction
+    from .programs.memory import Buffer, Memory, Peak, memory
+    from .programs.module import Module, SourceLine, read_module
+    from .programs.program import Located, read_hlo
+    from .programs.relayouts import Loop, Move, relayouts
+    from .programs.report import Total, totals
+    from .programs.vocabulary import unknown_names
+    from .shapes.array_shape import ArrayLayout, ArrayShape, Split
+    from .shapes.compare import Relayout, is_bitcast, relayout
+    from .shapes.default import default_layout
+    from .shapes.explain import Explanation, IndexStep, combined_shape, dimension_letters, dimension_number, explain, true_rank
+    from .shapes.grammar import parse_shape
+    from .shapes.index import linear_index, linear_index_with_tile, multi_index, physical_dimensions, tiled_dimensions
+    from .shapes.lower import digits, lower, lower_padded
+    from .shapes.proto import from_proto, proto_bytes, proto_text, to_proto
+    from .shapes.raising import raise_
+    from .shapes.sizes import byte_size, element_count, padded_element_count, waste, waste_by_dimension
+    from .shapes.strip import padding_value, strip
+    from .shapes.tile_padding import Digit, plan
+    from .shapes.values import BufferShape, OpaqueShape, TokenShape, TupleShape
+    from .shardings.devices import Iota
+    from .shardings.mesh import Axis, DimSharding, Mesh, MeshSharding
+    from .shardings.sharding import AnySharding, ShardGroup, Sharding, TupleSharding
+    from .shardings.sharding_text import parse_sharding
+    from .shardings.shardy import parse_shardy, parse_shardy_mesh, shardy_meshes, shardy_text
 else:  # each module when the first of its names is asked for: to lower a shape takes no reader of programs
     _names = {
-        "alternatives": "Advice Alternative advise alternatives",
-        "array_shape": "ArrayLayout ArrayShape Split",
-        "block": "Block block",
-        "census": "Census ProgramPeak census merge",
-        "compare": "Relayout is_bitcast relayout",
-        "consistency": "contradictions",
-        "default": "default_layout",
-        "devices": "Iota",
-        "entry": "Alias Entry EntryValue ReplicaGroups entry parse_layout_mode parse_replica_groups",
-        "explain": "Explanation IndexStep combined_shape dimension_letters dimension_number explain true_rank",
-        "grammar": "parse_shape",
-        "hlo": "Usage shape_texts shape_usage",
-        "index": "linear_index linear_index_with_tile multi_index physical_dimensions tiled_dimensions",
-        "instruction": "Instruction Operand parse_instruction",
-        "lower": "digits lower lower_padded",
-        "memory": "Buffer Memory Peak memory",
-        "mesh": "Axis DimSharding Mesh MeshSharding",
-        "module": "Module SourceLine read_module",
-        "mosaic": "MemRef parse_memref to_memref",
-        "program": "Located read_hlo",
-        "proto": "from_proto proto_bytes proto_text to_proto",
-        "raising": "raise_",
-        "registers": "RegisterLayout parse_register_layout",
-        "relayouts": "Loop Move relayouts",
-        "report": "Total totals",
-        "shapes": "BufferShape OpaqueShape TokenShape TupleShape",
-        "sharding": "AnySharding ShardGroup Sharding TupleSharding",
-        "sharding_text": "parse_sharding",
-        "shardy": "parse_shardy parse_shardy_mesh shardy_meshes shardy_text",
-        "sizes": "byte_size element_count padded_element_count waste waste_by_dimension",
-        "strip": "padding_value strip",
-        "tile_padding": "Digit plan",
-        "vocabulary": "unknown_names",
+        "programs.alternatives": "Advice Alternative advise alternatives",
+        "shapes.array_shape": "ArrayLayout ArrayShape Split",
+        "mosaic.block": "Block block",
+        "programs.census": "Census ProgramPeak census merge",
+        "shapes.compare": "Relayout is_bitcast relayout",
+        "programs.consistency": "contradictions",
+        "shapes.default": "default_layout",
+        "shardings.devices": "Iota",
+        "programs.entry": "Alias Entry EntryValue ReplicaGroups entry parse_layout_mode parse_replica_groups",
+        "shapes.explain": "Explanation IndexStep combined_shape dimension_letters dimension_number explain true_rank",
+        "shapes.grammar": "parse_shape",
+        "programs.hlo": "Usage shape_texts shape_usage",
+        "shapes.index": "linear_index linear_index_with_tile multi_index physical_dimensions tiled_dimensions",
+        "programs.instruction": "Instruction Operand parse_instruction",
+        "shapes.lower": "digits lower lower_padded",
+        "programs.memory": "Buffer Memory Peak memory",
+        "shardings.mesh": "Axis DimSharding Mesh MeshSharding",
+        "programs.module": "Module SourceLine read_module",
+        "mosaic.memref": "MemRef parse_memref to_memref",
+        "programs.program": "Located read_hlo",
+        "shapes.proto": "from_proto proto_bytes proto_text to_proto",
+        "shapes.raising": "raise_",
+        "mosaic.registers": "RegisterLayout parse_register_layout",
+        "programs.relayouts": "Loop Move relayouts",
+        "programs.report": "Total totals",
+        "shapes.values": "BufferShape OpaqueShape TokenShape TupleShape",
+        "shardings.sharding": "AnySharding ShardGroup Sharding TupleSharding",
+        "shardings.sharding_text": "parse_sharding",
+        "shardings.shardy": "parse_shardy parse_shardy_mesh shardy_meshes shardy_text",
+        "shapes.sizes": "byte_size element_count padded_element_count waste waste_by_dimension",
+        "shapes.strip": "padding_value strip",
+        "shapes.tile_padding": "Digit plan",
+        "programs.vocabulary": "unknown_names",
     }
     load_on_demand(__name__, _names)
 

@@ -17,17 +17,17 @@ from typing import Any, NamedTuple
 from ..core.arrays import INT64_MIN
 from ..core.errors import LeafTypeError, LoweringError, RankError
 from ..core.ints import known
-from .array_shape import BITS, COMBINE, ArrayLayout, ArrayShape, cover, groups, tiled
-from .default import default_layout
-from .foreign import element_type
-from .grammar import as_shape
-from .index import logical_dimensions, physical_dimensions, refuse_pieces
-from .mesh import Axis, DimSharding, Mesh, MeshSharding
-from .program import Located, read_hlo
-from .shapes import Shape
-from .sharding import AnySharding
-from .sharding_text import parse_sharding
-from .sizes import byte_size
+from .programs.program import Located, read_hlo
+from .shapes.array_shape import BITS, COMBINE, ArrayLayout, ArrayShape, cover, groups, tiled
+from .shapes.default import default_layout
+from .shapes.foreign import element_type
+from .shapes.grammar import as_shape
+from .shapes.index import logical_dimensions, physical_dimensions, refuse_pieces
+from .shapes.sizes import byte_size
+from .shapes.values import Shape
+from .shardings.mesh import Axis, DimSharding, Mesh, MeshSharding
+from .shardings.sharding import AnySharding
+from .shardings.sharding_text import parse_sharding
 
 __all__ = [
     "DeviceBytes",

@@ -14,9 +14,9 @@ from .operations import CANONICAL
 
 if TYPE_CHECKING:
     from ... import gpu
-    from ...gpu import elements
+    from ...gpu.instructions import elements
 else:  # most texts have no atom, and no element type of C++
-    gpu, elements = OnDemand("tla.gpu"), OnDemand("tla.gpu.elements")
+    gpu, elements = OnDemand("tla.gpu"), OnDemand("tla.gpu.instructions.elements")
 
 _STATIC = re.compile(r"\b(?:Int|C|_Int)\s*<\s*(-?[0-9]+)\s*>")
 _PREFIX = re.compile(r"\b(?:(?:cute|cutlass|tla|gpu)(?:::|\.)(?=[A-Za-z_])|[GU]MMA::(?=Layout_))+")

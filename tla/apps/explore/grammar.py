@@ -37,7 +37,7 @@ from ...notation.printed import Unknown, is_foreign, translated, without_table
 from ...notation.text import Reader
 from ...symbolic import assuming, dim
 from ...symbolic.declare import unknown
-from ...xla.array_shape import BITS
+from ...xla.shapes.array_shape import BITS
 from . import cpp
 from .operations import (
     CANONICAL,

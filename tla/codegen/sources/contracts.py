@@ -11,8 +11,9 @@ from typing import Any
 from ...core.errors import LeafTypeError, RangeError, Reason
 from ...core.int_tuple import product_each, shown
 from ...core.layout import Layout
-from ...gpu import Descriptor, Im2colCopy, Im2colMap, TensorMap, TMACopy, canonical
-from ...gpu.tensor_map import FORMATS
+from ...gpu import Descriptor, Im2colCopy, Im2colMap, TensorMap, TMACopy
+from ...gpu.descriptors.canonical import canonical
+from ...gpu.descriptors.tensor_map import FORMATS
 from ...symbolic import to_python
 from ..expressions.target import target_of
 from .cute_dsl import DSL_TYPES

@@ -11,7 +11,7 @@ from typing import Any
 from ...core.errors import LeafTypeError
 from ...core.int_tuple import Underscore
 from ...gpu import CopyAtom, MMAAtom, TiledCopy, TiledMMA
-from ...gpu.elements import cpp_name
+from ...gpu.instructions.elements import cpp_name
 from .cute_cpp import cute_cpp
 
 _PLAIN = {"float", "double"}

@@ -1,0 +1,99 @@
+"""Conversions run on warps of numpy: each element arrives, in no more rounds than there are registers."""
+
+import random
+
+import numpy as np
+import pytest
+
+from tla import TlaError
+from tla.access import Move, Shuffle, convert
+from tla.linear import LinearLayout, bits, triton
+
+from conversions import held, pair
+from night import amount
+
+
+def published(src, dst, element_bits):
+    """Rounds by the formula of Linear Layouts, section 5: 2^(registers - V), V what both hold together in 32 bits."""
+    a, b = ([x.pack(v) for v in x.bases["register"]] for x in (src, dst))
+    together = bits.rank(a) + bits.rank(b) - bits.rank([*a, *b])
+    return 1 << max(bits.rank(a), bits.rank(b)) - min(together, {8: 2, 16: 1}.get(element_bits, 0))
+
+
+def test_each_element_arrives():
+    rng, kinds = random.Random(21), set()
+    for k in range(amount(150, 2000)):
+        src, dst = pair(rng, spread=k % 3 == 0)
+        plan = convert(src, dst, rng.choice([8, 16, 32, 64]))
+        assert plan.shuffles <= published(src, dst, plan.element_bits)
+        kinds.add(plan.kind)
+        assert np.array_equal(plan.run(held(src)), held(dst)), (src, dst)
+        if k % 3:
+            assert plan.shuffles <= dst.get_in_dim_size("register")
+    assert {"shuffles", "registers"} <= kinds
+
+
+def test_through_shared_memory():
+    rng = random.Random(22)
+    for _ in range(amount(12, 300)):
+        n = rng.randrange(6, 9)
+        columns = [[1 << k for k in rng.sample(range(n), n)] for _ in range(2)]
+        src, dst = (
+            LinearLayout({"register": [(c,) for c in cs[6:]], "lane": [(c,) for c in cs[:5]], "warp": [(cs[5],)]}, {"dim0": 1 << n})
+            for cs in columns
+        )
+        plan = convert(src, dst)
+        assert np.array_equal(plan.run(held(src)), held(dst))
+        if plan.kind == "shared memory":
+            assert plan.bytes == 4 << n
+            assert plan.wavefronts >= 2 * (4 << n) // 128
+
+
+def test_the_accumulator_is_the_next_operand():
+    """triton #3370: registers only, for SM80 and for wgmma."""
+    for version, shape in (([2, 0], [16, 8]), ([3, 0], [16, 16, 16])):
+        acc = triton.NVMMADistributedLayout(version, [4, 1], shape)
+        plan = convert(acc.linear([64, 16]), triton.DotOperandLayout(0, acc, 2).linear([64, 16]))
+        assert plan.kind == "registers"
+        assert isinstance(plan.steps[0], Move)
+
+
+def test_a_round_is_what_shfl_can_do():
+    """Each lane sends one register; who reads a lane wants that one."""
+    rng = random.Random(23)
+    for _ in range(40):
+        src, dst = pair(rng, spread=False)
+        for step in convert(src, dst).steps:
+            if isinstance(step, Shuffle):
+                assert len(step.send) == len(step.source) == len(step.into) == src.get_in_dim_size("lane")
+                assert all(0 <= s < len(step.send) for s in step.source)
+                assert all(0 <= r < src.get_in_dim_size("register") for r in step.send)
+
+
+def test_cuda():
+    a = LinearLayout({"register": [(1,)], "lane": [(2,)]}, {"dim0": 4})
+    b = LinearLayout({"register": [(2,)], "lane": [(1,)]}, {"dim0": 4})
+    text = convert(a, b).cuda("swap")
+    assert "void swap(const T* src, T* dst) {" in text
+    assert text.count("__shfl_sync") == convert(a, b).shuffles
+    warps = LinearLayout({"register": [], "lane": [(1,)], "warp": [(2,)]}, {"dim0": 4})
+    turned = LinearLayout({"register": [], "lane": [(2,)], "warp": [(1,)]}, {"dim0": 4})
+    text = convert(warps, turned).cuda()
+    assert "__syncthreads();" in text
+    assert "T* smem" in text
+
+
+@pytest.mark.parametrize(
+    ("f", "says"),
+    [
+        (lambda a: convert(a, LinearLayout({"lane": [(1,)]}, {"dim0": 2})), "layouts of one tile"),
+        (lambda a: convert(a, LinearLayout({"lane": [(1,), (2,)]}, {"dim0": 4})), "as many"),
+        (lambda a: convert(LinearLayout({"register": [(1,)], "lane": [(0,)]}, {"dim0": 4}), a), "nobody holds element"),
+        (lambda a: convert(a, LinearLayout({"offset": [(1,)]}, {"dim0": 4})), "register, lane, warp"),
+        (lambda a: convert(a, a.concat_ins(LinearLayout({"block": [(1,)]}, {"dim0": 4}))), "one block"),
+        (lambda a: convert(a, a).run(np.zeros((1, 2, 3))), "give one value for each"),
+    ],
+)
+def test_bad_input(f, says):
+    with pytest.raises(TlaError, match=says):
+        f(LinearLayout({"register": [(1,)], "lane": [(2,)]}, {"dim0": 4}))

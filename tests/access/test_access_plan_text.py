@@ -1,0 +1,145 @@
+"""Conversions as text: the CUDA compiled as C++ and run thread by thread, by nvcc where there is one; Gluon's by its layouts."""
+
+import dataclasses
+import functools
+import itertools
+import random
+import re
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+from tla import TlaError, parse
+from tla.access import Load, Store, convert
+from tla.linear import LinearLayout, triton
+
+import compiled
+from conversions import held, pair
+from night import NIGHT
+
+#: A warp in C++: each thread runs from the start to the first shuffle or barrier that not all have reached, until none is left.
+WARP = """
+#include <cstdint>
+#include <cstring>
+#include <vector>
+struct Stop {};
+static unsigned thread_, step_, pass_;
+static std::vector<std::vector<unsigned>> sent_;
+struct ThreadIdx { operator unsigned() const { return thread_; } };
+static struct { ThreadIdx x; } threadIdx;
+#define __device__
+using std::memcpy;
+static unsigned __shfl_sync(unsigned, unsigned value, int source, int width) {
+    unsigned k = step_++;
+    if (k == pass_) { sent_[k][thread_] = value; throw Stop(); }
+    return sent_[k][(thread_ & ~(width - 1)) | (source & (width - 1))];
+}
+static void __syncthreads() { if (step_++ == pass_) throw Stop(); }
+template <class F> static void run(unsigned threads, F f) {
+    sent_.clear();
+    for (pass_ = 0;; ++pass_) {
+        sent_.emplace_back(threads);
+        bool stopped = false;
+        for (thread_ = 0; thread_ < threads; ++thread_) {
+            step_ = 0;
+            try { f(thread_); } catch (Stop) { stopped = true; }
+        }
+        if (!stopped) return;
+    }
+}
+"""
+TYPES = {8: "uint8_t", 16: "uint16_t", 32: "uint32_t", 64: "uint64_t"}
+
+
+@functools.cache
+def plans():
+    """Conversions of all three kinds, of all widths, with copies and without; accumulators and blocks of Triton's."""
+    rng, found = random.Random(31), []
+    while len(found) < 24:
+        src, dst = pair(rng, spread=len(found) % 4 == 0)
+        found.append(convert(src, dst, rng.choice([8, 16, 32, 64])))
+    acc = triton.NVMMADistributedLayout([2, 0], [2, 1], [16, 8]).linear([32, 16])
+    rows = triton.BlockedLayout([2, 4], [8, 4], [2, 1], [1, 0]).linear([32, 16])
+    columns = triton.BlockedLayout([4, 1], [8, 4], [1, 2], [0, 1]).linear([32, 16])
+    found += [convert(acc, rows, 16), convert(acc, rows, 32), through := convert(rows, columns, 32)]
+    padded = parse("(_32,_16):(_17,_1)")
+    return [*found, dataclasses.replace(through, steps=(Store(padded), Load(padded)), bytes=4 * 17 * 32)]
+
+
+def threads(plan):
+    return plan.src.get_in_dim_size("lane") * plan.src.get_in_dim_size("warp")
+
+
+def program(chosen):
+    text = WARP
+    for k, plan in enumerate(chosen):
+        kind, memory = TYPES[plan.element_bits], bool(plan.bytes)
+        sizes = plan.src.get_in_dim_size("register"), plan.dst.get_in_dim_size("register")
+        text += plan.cuda(f"f{k}") + "\n"
+        text += f'extern "C" void call{k}(const {kind}* src, {kind}* dst{f", {kind}* smem" if memory else ""}) {{\n'
+        smem = ", smem" if memory else ""
+        text += f"    run({threads(plan)}, [&](unsigned t) {{ f{k}(src + t * {sizes[0]}, dst + t * {sizes[1]}{smem}); }});\n}}\n"
+    return text
+
+
+def test_run_thread_by_thread(tmp_path):
+    chosen = plans()
+    assert {plan.kind for plan in chosen} == {"registers", "shuffles", "shared memory"}
+    library = compiled.build(tmp_path, program(chosen), "-Wno-unknown-pragmas", language="c++")
+    rng = np.random.default_rng(1)
+    for k, plan in enumerate(chosen):
+        kind = np.dtype(f"uint{plan.element_bits}")
+        given = rng.integers(0, np.iinfo(kind).max, held(plan.src).shape, kind, endpoint=True)
+        wanted = plan.run(given)
+        found, memory = np.zeros_like(wanted), np.zeros(plan.bytes, np.uint8)
+        buffers = [given, found, memory][: 3 if plan.bytes else 2]
+        getattr(library, f"call{k}")(*map(compiled.pointer, buffers))
+        assert np.array_equal(found, wanted), plan
+
+
+def test_nvcc_takes_it(tmp_path):
+    """By hand, and at night: the PTX has as many shuffles as the plan counts."""
+    if not (NIGHT and shutil.which("nvcc")):
+        pytest.skip("needs nvcc, at night")
+    for k, plan in enumerate(p for p in plans() if p.kind == "shuffles" and p.element_bits <= 32):
+        kind = TYPES[plan.element_bits]
+        sizes = plan.src.get_in_dim_size("register"), plan.dst.get_in_dim_size("register")
+        kernel = f"__global__ void k(const {kind}* a, {kind}* b) {{ {kind} s[{sizes[0]}], d[{sizes[1]}];\n"
+        kernel += f"for (int r = 0; r < {sizes[0]}; ++r) s[r] = a[threadIdx.x * {sizes[0]} + r];\nf(s, d);\n"
+        kernel += f"for (int r = 0; r < {sizes[1]}; ++r) b[threadIdx.x * {sizes[1]} + r] = d[r]; }}\n"
+        (tmp_path / f"{k}.cu").write_text("#include <cstdint>\n" + plan.cuda("f") + "\n" + kernel)
+        compiled_to = ["nvcc", "-ptx", "-arch=sm_90", "-Werror", "all-warnings", "-o", str(tmp_path / "k.ptx"), str(tmp_path / f"{k}.cu")]
+        done = subprocess.run(compiled_to, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        assert (tmp_path / "k.ptx").read_text().count("shfl.sync") == plan.shuffles
+
+
+def test_gluon():
+    """The layouts that the text names are the plan's; Triton 3.9 compiled such functions for sm_90, by hand."""
+    for plan in plans()[:-1]:
+        text = plan.gluon("f")
+        register, lane, warp, block, shape = eval(re.search(r"DistributedLinearLayout\((.*)\)", text)[1])  # our own text
+        found = triton.DistributedLinearLayout(register, lane, warp, block, shape).linear(shape)
+        assert {d: found.bases[d] for d in ("register", "lane", "warp")} == plan.dst.bases
+        if plan.kind != "shared memory":
+            assert text.endswith("return gl.convert_layout(x, layout)")
+            continue
+        memory = triton.SharedLinearLayout(eval(re.search(r"SharedLinearLayout\((.*)\)", text)[1])).linear(shape).invert()
+        points = itertools.product(*map(range, shape))
+        assert all(memory.apply(dict(zip(("dim0", "dim1"), p)))["offset"] == plan.steps[0].layout(*p) for p in points)
+
+
+def test_bad_input():
+    wide = LinearLayout({"register": [(64,)], "lane": [(1 << k,) for k in range(6)]}, {"dim0": 128})
+    other = LinearLayout({"register": [(32,)], "lane": [(1 << k,) for k in (0, 1, 2, 3, 4, 6)]}, {"dim0": 128})
+    with pytest.raises(TlaError, match="32 at most"):
+        convert(wide, other).cuda()
+    with pytest.raises(TlaError, match="1 or more"):
+        convert(wide, other, 0)
+    for name in ("f()", "", "def", "ä"):
+        with pytest.raises(TlaError, match="a name of a function"):
+            convert(wide, wide).gluon(name)
+    with pytest.raises(TlaError, match="swizzles"):
+        plans()[-1].gluon()

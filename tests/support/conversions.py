@@ -1,0 +1,36 @@
+"""Pairs of layouts to convert between, and what each thread holds."""
+
+import numpy as np
+
+from tla.linear import LinearLayout, bits
+
+
+def held(layout):
+    """The index of the element that each (warp, lane, register) holds, from the bases."""
+    names = ("warp", "lane", "register")
+    sizes = [layout.get_in_dim_size(d) if layout.has_in_dim(d) else 1 for d in names]
+    columns = {d: [layout.pack(v) for v in layout.bases.get(d, ())] for d in names}
+    out = np.zeros(sizes, int)
+    for at in np.ndindex(*sizes):
+        out[at] = bits.apply(columns["warp"], at[0]) ^ bits.apply(columns["lane"], at[1]) ^ bits.apply(columns["register"], at[2])
+    return out
+
+
+def pair(rng, spread):
+    """Two owners of 2^n elements in the same warps; with `spread`, some values have several owners."""
+    n = rng.randrange(3, 9)
+    lanes, warps = rng.choice([2, 3, 5]), rng.choice([0, 0, 1])
+    count = max(n, lanes + warps) + (rng.randrange(3) if spread else 0)
+    columns = [1 << k for k in range(n)] + [rng.randrange(1 << n) if spread else 0 for _ in range(count - n)]
+    rng.shuffle(columns)
+    other = columns[warps:]
+    rng.shuffle(other)
+    for _ in range(rng.randrange(4)):
+        a, b = rng.sample(range(len(other)), 2)
+        other[a] ^= other[b]
+    made = []
+    for chosen in (columns, [*columns[:warps], *other]):
+        warp, lane, register = chosen[:warps], chosen[warps : warps + lanes], chosen[warps + lanes :]
+        parts = {"register": register, "lane": lane, "warp": warp}
+        made.append(LinearLayout({d: [(c,) for c in cs] for d, cs in parts.items()}, {"dim0": 1 << n}))
+    return made

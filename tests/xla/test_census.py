@@ -1,0 +1,167 @@
+"""Many programs at once: a census is the sum of its files, in any order and any number of parts."""
+
+import gzip
+import importlib
+import itertools
+import pickle
+import random
+import shutil
+
+import pytest
+
+from tla import LeafTypeError, RangeError, xla
+
+from truth import DATA
+
+FOLDER = DATA / "xla" / "programs"
+NAMES = ["int8_matmul.txt.gz", "host_offload.txt.gz", "fft__v5e.txt.gz", "conv__v5e.txt.gz"]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "in").mkdir()
+    for name in NAMES[:2]:
+        shutil.copy(FOLDER / name, tmp_path / name)
+    for name in NAMES[2:]:
+        (tmp_path / "in" / name.removesuffix(".gz")).write_bytes(gzip.decompress((FOLDER / name).read_bytes()))
+    (tmp_path / "broken.txt").write_text("module @m {\n %0 = stablehlo.add %1, %2\n}\n")
+    (tmp_path / "notes.md").write_text("no program")
+    return tmp_path
+
+
+def test_a_census_is_the_sum_of_its_files(folder):
+    found = xla.census(folder)
+    assert found.programs == 5
+    assert [path.split("/")[-1] for path, _why in found.refused] == ["broken.txt"]
+    assert "StableHLO" in found.refused[0][1]
+    buffers = [b for name in NAMES for b in xla.memory(FOLDER / name).buffers if b.shape is not None]
+    assert sum(n for n, _b, _w in found.shapes.values()) == len(buffers)
+    assert sum(b for _n, b, _w in found.shapes.values()) == sum(b.bytes for b in buffers)
+    assert sum(w for _n, _b, w in found.shapes.values()) == sum(b.waste for b in buffers)
+    assert found.peaks[0].bytes == max(p.bytes for name in NAMES for p in xla.memory(FOLDER / name).peak.values())
+    assert xla.census(folder, workers=2) == found
+
+
+def test_merging_is_associative_and_commutative(folder):
+    files = sorted(p for p in folder.rglob("*") if p.suffix in (".txt", ".gz"))
+    parts = [xla.census(path) for path in files]
+    whole = xla.census(folder)
+    assert xla.merge(parts) == whole
+    for order in itertools.islice(itertools.permutations(parts), 12):
+        cut = random.Random(len(order)).randrange(len(order))
+        assert xla.merge([xla.merge(order[:cut]), xla.merge(order[cut:]), xla.Census()]) == whole
+    assert pickle.loads(pickle.dumps(whole)) == whole
+
+
+def test_what_is_no_folder():
+    with pytest.raises(RangeError, match="census"):
+        xla.census("/no/such/folder")
+
+
+@pytest.mark.parametrize("workers", [0, -1, "2", 1.5, True])
+def test_what_is_no_number_of_processes(workers, folder):
+    with pytest.raises(RangeError, match="process"):
+        xla.census(folder, workers=workers)
+
+
+def test_a_file_that_is_read_in_part_is_named(tmp_path):
+    text = "HloModule m, is_scheduled=true\nENTRY %e {\n  ROOT %a = f32[3]{0:T(128)} frobnicate()\n}\n"
+    (tmp_path / "a.txt").write_text(text)
+    found = xla.merge([xla.census(tmp_path), xla.Census()])
+    assert found.shapes == {"f32[3]{0:T(128)}": (1, 512, 500)}
+    assert found.warned == (
+        (str(tmp_path / "a.txt"), "the first of 1: line 3: opcode frobnicate is not known: its result counts as new memory"),
+    )
+
+
+HEAD = "HloModule m, is_scheduled=true\nENTRY %e {\n"
+
+
+def test_the_census_of_one_file_counts_each_shape_and_space(tmp_path):
+    """Of each shape how many buffers, their bytes and waste; of each space its peak, the largest 20 first; no table of a tuple."""
+    lines = [f"  %a{n} = f32[{n + 1},128]{{1,0:T(8,128){f'S({n})' if n else ''}}} parameter({n})\n" for n in range(25)]
+    lines += ["  %b = f32[3]{0:T(128)} negate(%a0)\n", "  %c = f32[3]{0:T(128)} negate(%b)\n", "  ROOT %t = (f32[3]{0:T(128)}) tuple(%c)\n"]
+    path = tmp_path / "a.txt"
+    path.write_text(f"{HEAD}{''.join(lines)}}}\n")
+    found, memory = xla.census(path), xla.memory(path)
+    assert found.programs == 1
+    assert found.shapes["f32[3]{0:T(128)}"] == (2, 1024, 1000)
+    assert found.shapes["f32[3,128]{1,0:T(8,128)S(2)}"] == (1, 4096, 4096 - 1536)
+    assert len(found.shapes) == 26
+    assert [*found.shapes] == sorted(found.shapes)
+    peaks = sorted(((p.bytes, p.space, p.waste) for p in memory.peak.values()), key=lambda p: (-p[0], p[1]))
+    assert [(p.bytes, p.space, p.waste) for p in found.peaks] == peaks[:20]
+    assert {p.path for p in found.peaks} == {str(path)}
+    assert found.warned == ((str(path), f"the first of {len(memory.warnings)}: {memory.warnings[0]}"),)
+    assert found.refused == ()
+
+
+def test_files_that_cannot_be_opened_are_listed(tmp_path, monkeypatch):
+    path = tmp_path / "a.txt"
+    path.write_text(HEAD)
+
+    def refuse(_path):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(importlib.import_module("tla.xla.programs.census"), "memory", refuse)
+    assert xla.census(path) == xla.Census(1, refused=((str(path), "Permission denied"),))
+
+
+ASKED = []
+
+
+class Pool:
+    """Processes that are none: what they are asked for."""
+
+    def __init__(self, workers, context):
+        ASKED.append((workers, context.get_start_method()))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_error):
+        return None
+
+    def map(self, function, files, chunksize):
+        assert 0 < chunksize <= 4
+        return map(function, files)
+
+
+@pytest.mark.parametrize(
+    ("files", "given", "asked"),
+    [
+        (1, {"workers": 3}, []),
+        (2, {"workers": 3}, [(3, "spawn")]),
+        (3, {"workers": None}, [(None, "spawn")]),
+        (3, {"workers": 1}, []),
+        (3, {}, []),
+        (0, {"workers": 2}, []),
+    ],
+)
+def test_processes_are_started_where_there_are_several_files(tmp_path, monkeypatch, files, given, asked):
+    monkeypatch.setattr(importlib.import_module("tla.xla.programs.census"), "ProcessPoolExecutor", Pool)
+    ASKED.clear()
+    for k in range(files):
+        (tmp_path / f"{k}.hlo").write_text(f"{HEAD}  ROOT %a = f32[3]{{0:T(128)}} parameter(0)\n}}\n")
+    (tmp_path / "folder.txt").mkdir()
+    found = xla.census(str(tmp_path), **given)
+    assert asked == ASKED
+    assert found == xla.merge(xla.census(tmp_path / f"{k}.hlo") for k in range(files))
+    assert found.programs == files
+
+
+@pytest.mark.parametrize("given", [7, None, b"folder", ["folder"]])
+def test_a_census_is_of_a_path(given):
+    with pytest.raises(LeafTypeError, match="a census of a"):
+        xla.census(given)
+
+
+def test_a_sum_of_other_things_is_refused():
+    with pytest.raises(LeafTypeError, match="merge of a int"):
+        xla.merge([xla.Census(), 7])
+    one = xla.Census(2, {"b": (1, 2, 3), "a": (4, 5, 6)}, refused=(("y", "w"),), warned=(("v", "u"),))
+    two = xla.Census(3, {"b": (10, 20, 30)}, refused=(("x", "z"),), warned=(("s", "t"),))
+    assert xla.merge([one, two]) == xla.Census(
+        5, {"a": (4, 5, 6), "b": (11, 22, 33)}, refused=(("x", "z"), ("y", "w")), warned=(("s", "t"), ("v", "u"))
+    )
+    assert [*xla.merge([one, two]).shapes] == ["a", "b"]

@@ -1,0 +1,233 @@
+"""AMD's buffer resources: the 128 bits by which buffer loads and stores find a record, swizzled or not, derived from a layout.
+
+A buffer is an array of records. Swizzled, each group of `index_stride` records is stored by elements of 4 bytes: the first element
+of every record of the group, then their second ones. So lanes that go through records read what lies side by side:
+
+    ((I,n),(E,m)) : ((E,stride*I),(1,E*I))     I records to a group, E elements of the type in 4 bytes
+
+Source: the ISA manuals of AMD's CDNA 1 to 3, "Buffer resource descriptor" and "Buffer addressing".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from ...core.coord import CoordLike, Offset
+from ...core.errors import DivisibilityError, LeafTypeError, RangeError, RankError, Unproven
+from ...core.int_tuple import product_each, rank, shown
+from ...core.ints import known, static
+from ...core.layout import Layout
+from ...tensors.offsets import offsets
+from ...tensors.tensor import Tensor
+from ..instructions.elements import element_of, require_number
+
+#: Fields of the 128 bits: (lowest bit, bits).
+FIELDS = MappingProxyType(
+    {
+        "base": (0, 48),
+        "stride": (48, 14),
+        "cache_swizzle": (62, 1),
+        "swizzle_enable": (63, 1),
+        "num_records": (64, 32),
+        "data_format": (111, 4),
+        "index_stride": (117, 2),
+        "add_tid_enable": (119, 1),
+        "type": (126, 2),
+    }
+)
+#: The records of a group, by the code of the field; the bytes that lie together in a swizzled buffer.
+INDEX_STRIDES, ELEMENT_BYTES = (8, 16, 32, 64), 4
+#: What raw loads have there: elements of 32 bits.
+FORMAT_32 = 4
+#: The elements that are compared at most.
+MOST = 1 << 22
+
+
+@dataclass(frozen=True)
+class BufferResource:
+    """A buffer resource of CDNA: the fields of its 128 bits.
+
+    base           the address of the buffer [bytes]
+    stride         of a record [bytes]; 0 of a raw buffer
+    num_records    what an access is checked against: records, of a raw buffer bytes
+    index_stride   the records of a swizzled group: 8, 16, 32 or 64; 0 where it is not swizzled
+    Raises         RangeError for what a field does not hold, LeafTypeError
+
+    >>> from tla.gpu import BufferResource
+    >>> r = BufferResource(base=0x7F0000001000, stride=64, num_records=256, index_stride=64)
+    >>> [hex(word) for word in r.words]
+    ['0x1000', '0x80407f00', '0x100', '0x620000']
+    >>> int(r.addresses(65, 4)) - r.base                # record 1 of the second group, its second element
+    4356
+
+    Source: the ISA manual of CDNA 3, "Buffer resource descriptor".
+    """
+
+    base: int = 0
+    stride: int = 0
+    num_records: int = 0
+    index_stride: int = 0
+
+    def __post_init__(self) -> None:
+        for field in ("base", "stride", "num_records"):
+            value, bits = require_number(field, getattr(self, field)), FIELDS[field][1]
+            if not 0 <= value < 1 << bits:
+                raise RangeError(f"a buffer resource: {field} of {value}", f"0 to 2**{bits} - 1", "split the buffer")
+        if require_number("index_stride", self.index_stride) not in (0, *INDEX_STRIDES):
+            what = f"a buffer resource: groups of {self.index_stride} records"
+            raise RangeError(what, "8, 16, 32, 64, or 0: not swizzled", "use 64, a wave")
+        if self.base % 4:
+            raise RangeError(f"a buffer resource at byte {self.base}", "a multiple of 4", "align the buffer to 4 bytes")
+        if self.index_stride and (not self.stride or self.stride % ELEMENT_BYTES):
+            what = f"a swizzled buffer resource with records of {self.stride} bytes"
+            raise RangeError(what, f"a multiple of {ELEMENT_BYTES}", f"pad records to {max(4, -(-self.stride // 4) * 4)} bytes")
+
+    @property
+    def bits(self) -> int:
+        """The 128 bits."""
+        values = {"base": self.base, "stride": self.stride, "num_records": self.num_records, "data_format": FORMAT_32}
+        if self.index_stride:
+            values |= {"swizzle_enable": 1, "index_stride": INDEX_STRIDES.index(self.index_stride)}
+        return sum(value << FIELDS[field][0] for field, value in values.items())
+
+    @property
+    def words(self) -> tuple[int, int, int, int]:
+        """The four words of 32 bits."""
+        w = [self.bits >> low & 0xFFFFFFFF for low in (0, 32, 64, 96)]
+        return w[0], w[1], w[2], w[3]
+
+    def addresses(self, index: CoordLike, offset: CoordLike) -> Offset:
+        """The byte addresses of bytes `offset` of records `index`, by the rule of the ISA; integers or numpy arrays of them.
+
+        Source: the ISA manual of CDNA 3, "Buffer addressing".
+        """
+        import numpy as np
+
+        records, places = (_integers(x, np) for x in (index, offset))
+        if not self.index_stride:
+            return self.base + records * self.stride + places
+        group, record = np.divmod(records, self.index_stride)
+        element, within = np.divmod(places, ELEMENT_BYTES)
+        place = (group * self.stride + element * ELEMENT_BYTES) * self.index_stride + record * ELEMENT_BYTES + within
+        return self.base + place
+
+
+def _integers(x: Any, np: Any) -> Any:
+    try:
+        array = np.asarray(x)
+    except ValueError:
+        array = np.asarray("")
+    if array.dtype.kind not in "iu" or (array.size and not 0 <= int(array.min()) <= int(array.max()) < 1 << 32):
+        raise LeafTypeError(f"addresses of {shown(x)}", "integers from 0 to 2**32 - 1", "count records and bytes from 0")
+    return array.astype(np.int64)
+
+
+def read_buffer_resource(words: tuple[int, int, int, int]) -> BufferResource:
+    """The buffer resource that four words are: each field read back from its place.
+
+    RangeError for words that are no raw or swizzled buffer of 32-bit format, for one that adds the lane's number too.
+
+    >>> from tla.gpu import BufferResource, read_buffer_resource
+    >>> read_buffer_resource((0x1000, 0x80407F00, 0x100, 0x620000)).stride
+    64
+
+    Source: the ISA manual of CDNA 3, "Buffer resource descriptor".
+    """
+    if not isinstance(words, tuple) or len(words) != 4:
+        raise RankError(f"read_buffer_resource of {shown(words)}", "a tuple of four words", "give resource.words")
+    numbers = [require_number("a word of a buffer resource", w) for w in words]
+    bits = sum(w << 32 * i for i, w in enumerate(numbers))
+    values = {field: bits >> low & (1 << count) - 1 for field, (low, count) in FIELDS.items()}
+    group = INDEX_STRIDES[values["index_stride"]] if values["swizzle_enable"] else 0
+    found = BufferResource(values["base"], values["stride"], values["num_records"], group) if values["base"] % 4 == 0 else None
+    if found is None or found.bits != bits:
+        raise RangeError(f"the words {tuple(map(hex, numbers))} of a buffer resource", "the fields of words", "give resource.words")
+    return found
+
+
+def buffer_resource(layout: Any, element: Any = None, *, base: int = 0) -> BufferResource:
+    """The buffer resource by which buffer loads of CDNA read a layout (record, element of the record) of global memory.
+
+    layout    a layout or tensor of two modes with known extents and strides: records with a stride, or swizzled in groups of 8,
+              16, 32 or 64 by pieces of 4 bytes. A load gives the record as index, and 4 * i of the record's bytes as offset
+    element   the element type, where the tensor has no buffer
+    base      the address of the buffer [bytes]
+    Raises    DivisibilityError with the first coordinate that lies elsewhere than in the nearest buffer; RankError, LeafTypeError;
+              RangeError for strides past 14 bits; Unproven for unknown sizes
+
+    >>> from tla import parse
+    >>> from tla.gpu import buffer_resource, float
+    >>> buffer_resource(parse("((_64,_4),_16):((_1,_1024),_64)"), float)
+    BufferResource(base=0, stride=64, num_records=256, index_stride=64)
+    >>> buffer_resource(parse("((_24,_4),_16):((_1,_384),_24)"), float)
+    Traceback (most recent call last):
+    tla.core.errors.DivisibilityError: buffer_resource of ((_24,_4),_16):((_1,_384),_24): (24, 0) lies at byte 1536
+      expected  byte 96, as in (96,16):(1,_1)
+      fix       swizzle records in groups of 8, 16, 32 or 64, or give them one stride
+
+    Source: the ISA manual of CDNA 3, "Buffer addressing".
+    """
+    element = element_of("buffer_resource(layout, half)", layout, element)
+    start = layout.offset * element.bits // 8 if isinstance(layout, Tensor) and known(layout.offset) is not None else 0
+    layout = layout.layout if isinstance(layout, Tensor) else layout
+    records, count = _extents(layout)
+    given = offsets(layout)
+    size = element.bits // 8
+    if not size:
+        raise LeafTypeError(f"buffer_resource of {element}", "elements of 8 bits or more", "see the records as uint8: recast[uint8]")
+    best: tuple[int, Any, Layout] | None = None
+    for group in (0, *(g for g in INDEX_STRIDES if records > 1 and ELEMENT_BYTES % size == 0)):
+        wanted = _buffer(given, group, records, count, ELEMENT_BYTES // size if group else 1)
+        if wanted is None:
+            continue
+        stride, candidate = wanted
+        image = offsets(candidate)[:records, :count]
+        wrong = int((given != image).sum())
+        if not wrong:
+            begin = require_number("the base of a buffer", base) + int(start)
+            return BufferResource(begin, stride * size, records if stride else count * size, group)
+        if best is None or wrong < best[0]:
+            best = (wrong, image, candidate)
+    assert best is not None
+    raise _differs(layout, given, best[1], best[2], size)
+
+
+def _extents(layout: Any) -> tuple[int, int]:
+    """Records and the elements of one, known."""
+    if not isinstance(layout, Layout) or rank(layout) != 2:
+        raise RankError(f"buffer_resource of {shown(layout)}", "two modes, (record, element)", "group its modes with group")
+    sizes = [known(n) for n in product_each(layout.shape)]
+    if None in sizes:
+        raise Unproven(f"buffer_resource of {shown(layout)}", "known extents and strides", "give its symbols values: at(layout, N=128)")
+    records, count = (int(n) for n in sizes if n is not None)
+    if not 1 <= records * count <= MOST:
+        raise RangeError(
+            f"buffer_resource of {records} records of {count} elements", f"1 to {MOST} elements", "give the records of one tile"
+        )
+    return records, count
+
+
+def _buffer(given: Any, group: int, records: int, count: int, each: int) -> tuple[int, Layout] | None:
+    """The stride [elements] and the layout of the buffer with such groups whose records are as far apart as the given ones."""
+    if not group:
+        stride = int(given[1, 0] - given[0, 0]) if records > 1 else count
+        return stride, Layout((records, count), (stride, static(1)))
+    stride = int(given[group, 0] - given[0, 0]) // group if records > group else -(-count // each) * each
+    if stride % each or stride < count:
+        return None
+    groups, pieces = -(-records // group), -(-count // each)
+    return stride, Layout(((group, groups), (each, pieces)), ((each, stride * group), (static(1), each * group)))
+
+
+def _differs(layout: Layout, given: Any, wanted: Any, nearest: Layout, size: int) -> DivisibilityError:
+    import numpy as np
+
+    index = int(np.argmax((given != wanted).ravel(order="F")))
+    at = tuple(int(i) for i in np.unravel_index(index, given.shape, order="F"))
+    return DivisibilityError(
+        f"buffer_resource of {shown(layout)}: {at} lies at byte {int(given[at]) * size}",
+        f"byte {int(wanted[at]) * size}, as in {nearest}",
+        f"swizzle records in groups of {', '.join(map(str, INDEX_STRIDES[:-1]))} or {INDEX_STRIDES[-1]}, or give them one stride",
+    )

@@ -1,0 +1,230 @@
+"""The instructions that could take a layout of shared or global memory, and for each that could not, the first reason.
+
+Source: the contracts of this package: descriptors, TMA, operands from LDS, block loads, buffers; and the rows of 16 bytes of
+ldmatrix, stmatrix and cp.async by the PTX manual.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from ...algebra.modes import take
+from ...algebra.recast import upcast
+from ...core.element import Element
+from ...core.errors import DivisibilityError, LeafTypeError, Reason, TlaError
+from ...core.int_tuple import product_each, rank, shown, size
+from ...core.ints import static
+from ...core.layout import Layout
+from ...tensors.make_tensor import MakeTensor
+from ...tensors.tensor import Tensor
+from ...tensors.views import local_tile
+from ..instructions import amd
+from ..instructions.elements import as_element, require_number
+from ..tiled.operand_reads import operand_reads
+from .block_2d import SHAPES, block_2d
+from .buffer_resource import buffer_resource
+from .canonical import UNIT_BITS, taken_apart
+from .matrix_descriptor import umma_descriptor, wgmma_descriptor
+from .tma import make_tma_copy
+
+
+class Contract(NamedTuple):
+    """An instruction, and whether it could take a layout.
+
+    instruction   what it is;  holds  whether it could
+    given         what it is given then: a Descriptor, a TMACopy, OperandReads, a Block2D, a BufferResource, or the layout of
+                  16-byte units
+    reason        why not, with what was expected and a fix
+
+    >>> from tla import parse
+    >>> from tla.gpu import contracts, half
+    >>> found = {c.instruction: c for c in contracts(parse("(_128,_64):(_72,_1)"), half)}
+    >>> print(found["ldmatrix"].holds, found["TMA"])
+    True TMA: make_tma_copy: boxes 144 bytes apart in shared memory
+
+    Source: the contracts of this package.
+    """
+
+    instruction: str
+    holds: bool
+    given: Any = None
+    reason: Reason | None = None
+
+    def __str__(self) -> str:
+        return f"{self.instruction}: {'yes' if self.reason is None else self.reason.what}"
+
+
+def contracts(layout: Any, element: Any) -> list[Contract]:
+    """Every instruction that reads or writes memory in a form of its own, and whether it could take a layout (MN, K) of it.
+
+    layout    of one stage: a layout or tensor of two modes, static
+    element   the element type
+    Returns   a Contract for each. Of shared memory: wgmma and tcgen05.mma by the first tile of 64 or 128 rows and 32 bytes of K,
+              tcgen05.cp by its 128 rows of 256 bits; ldmatrix, stmatrix, cp.async and AMD's ds_read_b128 by rows of 16 bytes; MFMA
+              of CDNA 3 and WMMA of RDNA 4 by the loads of their first A; TMA by a global tensor with the layout's own contiguous
+              mode. Of global memory: Intel's 2D block loads and stores of 8 rows, and AMD's buffer loads, by its resource
+
+    >>> from tla import tile_to_shape, _64, _128
+    >>> from tla.gpu import GMMA, contracts, half
+    >>> for c in contracts(tile_to_shape(GMMA.K_SW128[half], (_128, _64)), half): print(c.instruction, c.holds)
+    wgmma K True
+    wgmma MN False
+    tcgen05.mma K True
+    tcgen05.mma MN False
+    tcgen05.cp 128x256b True
+    ldmatrix True
+    ldmatrix.trans False
+    stmatrix True
+    stmatrix.trans False
+    cp.async 16 True
+    ds_read_b128 True
+    MFMA A True
+    WMMA A True
+    TMA True
+    block_2d read False
+    block_2d write False
+    buffer_load False
+
+    Source: the PTX manual.
+    """
+    element = as_element(element)
+    return [_tried(name, check, layout, element) for name, check in _CHECKS.items()]
+
+
+def _tried(name: str, check: Callable[[Any, Element], Any], layout: Any, element: Element) -> Contract:
+    try:
+        return Contract(name, True, check(layout, element))
+    except TlaError as error:
+        return Contract(name, False, None, error.reason)
+
+
+def _tile(layout: Any, rows: int, k: int) -> Tensor:
+    """The first tile of so many rows, or of all, and of k columns."""
+    tensor = layout if isinstance(layout, Tensor) else MakeTensor(None, layout)
+    if rank(tensor.layout) != 2:
+        return tensor
+    return local_tile(tensor, (static(min(rows, int(size(tensor.layout[0])))), static(k)), (0, 0))
+
+
+def _descriptor(make: Callable[..., Any], rows: int, major: str) -> Callable[[Any, Element], Any]:
+    def check(layout: Any, element: Element) -> Any:
+        return make(_tile(layout, rows, 2 * UNIT_BITS // element.bits), major, element)
+
+    return check
+
+
+def _tcgen05_cp(layout: Any, element: Element) -> Any:
+    """The descriptor of 128 rows of 256 bits, which tcgen05.cp.128x256b brings to the data paths of tensor memory."""
+    tile = _tile(layout, 128, 2 * UNIT_BITS // element.bits)
+    if size(tile.layout[0]) != 128:
+        raise DivisibilityError(f"tcgen05.cp.128x256b of {size(tile.layout[0])} rows", "128", "give a stage of 128 rows")
+    return umma_descriptor(tile, "K", element)
+
+
+def _operand_a(arch: str) -> Callable[[Any, Element], Any]:
+    """The loads of A of an architecture's first matrix instruction for the type, of one block."""
+
+    def check(layout: Any, element: Element) -> Any:
+        row = next((r for r in amd.rows() if r.arch == arch and r.a is element and r.blocks == 1), None)
+        if row is None:
+            known = ", ".join(dict.fromkeys(r.a.name for r in amd.rows() if r.arch == arch))
+            raise LeafTypeError(f"a matrix instruction of {arch} for {element}", f"one of {known}", "convert the elements first")
+        tensor = _tile(layout, row.m, row.k)
+        return operand_reads(amd.instruction(row.name, arch), "A", tensor.layout)
+
+    return check
+
+
+def _block(operation: str) -> Callable[[Any, Element], Any]:
+    def check(layout: Any, element: Element) -> Any:
+        columns = next((s.width for s in SHAPES[operation] if s.bits == element.bits), 16)
+        return block_2d(operation, layout, 8, columns, element=element)
+
+    return check
+
+
+def _transposed(check: Callable[[Any, Element], Any]) -> Callable[[Any, Element], Any]:
+    """A check of the instructions that transpose: only elements of 8 and 16 bits."""
+
+    def checked(layout: Any, element: Element) -> Any:
+        if element.bits not in (8, 16):
+            raise LeafTypeError(f"{element}, transposed", "elements of 8 or 16 bits", "use the other major, or plain loads")
+        return check(layout, element)
+
+    return checked
+
+
+def _rows_of_16_bytes(mode: int | None) -> Callable[[Any, Element], Any]:
+    """Whether 16 bytes along a mode, or along any, lie together and at a multiple of 16 bytes."""
+
+    def check(layout: Any, element: Element) -> Any:
+        parts = taken_apart(layout.layout if isinstance(layout, Tensor) else layout, element)
+        if isinstance(parts, Reason):
+            raise DivisibilityError(*parts)
+        count = UNIT_BITS // element.bits
+        reason = None
+        for i in range(rank(parts.inner)) if mode is None else (mode,):
+            units = _units(parts.inner, count)
+            if size(units[i]) * count == size(parts.inner[i]):
+                return units
+            parted = int(size(parts.inner[i])) % count
+            reason = f"16 bytes along mode {i} of {shown(parts.inner)} {'reach past its end' if parted else 'are not contiguous'}"
+        raise DivisibilityError(
+            str(reason), f"{count} contiguous elements at a multiple of 16 bytes", "pad rows to 16 bytes, or use another major"
+        )
+
+    return check
+
+
+def _units(inner: Layout, count: int) -> Any:
+    """The layout in units of 16 bytes; DivisibilityError where some would be cut, or begin at no multiple of 16 bytes."""
+    try:
+        return upcast[count](inner)
+    except TlaError as error:
+        why = error.reason.what.rpartition(": ")[2]
+        what = f"{shown(inner)} has no whole units of 16 bytes, {count} elements: {why}"
+        raise DivisibilityError(what, error.reason.expected, "pad rows to 16 bytes, or use another major") from None
+
+
+def _tma(layout: Any, element: Element) -> Any:
+    """A TMA load of a global tensor that has the layout's extents and its contiguous mode."""
+    inner = taken_apart(layout.layout if isinstance(layout, Tensor) else layout, element)
+    if isinstance(inner, Reason):
+        raise DivisibilityError(*inner)
+    extents = product_each(inner.inner.shape)
+    first = min(range(len(extents)), key=lambda i: _step(inner.inner, i))
+    strides, step = [0] * len(extents), 1
+    for i in [first, *(i for i in range(len(extents)) if i != first)]:
+        strides[i], step = step, step * int(extents[i])
+    gmem = Layout(extents, tuple(static(d) for d in strides))
+    return make_tma_copy("SM90_TMA_LOAD", gmem, layout, element=element)
+
+
+def _step(inner: Layout, i: int) -> int:
+    """The distance of the second element of a mode from the first; of one element, as far as can be."""
+    mode = take[i, i + 1](inner)
+    if int(size(mode)) <= 1:
+        return 1 << 62
+    return require_number(f"TMA: the step of {shown(mode)}", mode(1))
+
+
+_CHECKS: dict[str, Callable[[Any, Element], Any]] = {
+    "wgmma K": _descriptor(wgmma_descriptor, 64, "K"),
+    "wgmma MN": _descriptor(wgmma_descriptor, 64, "MN"),
+    "tcgen05.mma K": _descriptor(umma_descriptor, 128, "K"),
+    "tcgen05.mma MN": _descriptor(umma_descriptor, 128, "MN"),
+    "tcgen05.cp 128x256b": _tcgen05_cp,
+    "ldmatrix": _rows_of_16_bytes(1),
+    "ldmatrix.trans": _transposed(_rows_of_16_bytes(0)),
+    "stmatrix": _rows_of_16_bytes(1),
+    "stmatrix.trans": _transposed(_rows_of_16_bytes(0)),
+    "cp.async 16": _rows_of_16_bytes(None),
+    "ds_read_b128": _rows_of_16_bytes(None),
+    "MFMA A": _operand_a("cdna3"),
+    "WMMA A": _operand_a("rdna4"),
+    "TMA": _tma,
+    "block_2d read": _block("read"),
+    "block_2d write": _block("write"),
+    "buffer_load": buffer_resource,
+}

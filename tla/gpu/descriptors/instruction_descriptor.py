@@ -1,0 +1,101 @@
+"""The instruction descriptor of tcgen05.mma: 32 bits that say types, majors, shape and scales, derived from the atom.
+
+Source: the PTX manual, "Instruction descriptor" of tcgen05; CuTe include/cute/arch/mma_sm100_desc.hpp.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from ...core.errors import LeafTypeError, RangeError
+from ...core.int_tuple import shown
+from ..instructions.atom import Major, MMAAtom
+
+_FIELDS = {"sparse_id2": (0, 2), "sparse_flag": (2, 1), "a_format": (7, 3), "b_format": (10, 3), "a_negate": (13, 1), "b_negate": (14, 1)}
+_FIELDS |= {"a_major": (15, 1), "b_major": (16, 1), "n_dim": (17, 6), "m_dim": (24, 5)}
+#: The fields as (lowest bit, bits), without and with scale factors.
+PLAIN = MappingProxyType({**_FIELDS, "saturate": (3, 1), "c_format": (4, 2), "max_shift": (30, 2)})
+SCALED = MappingProxyType({**_FIELDS, "b_sf_id": (4, 2), "scale_format": (23, 1), "a_sf_id": (29, 2), "k_size": (31, 1)})
+
+#: The codes of element types, by the kind of the instruction.
+_F16 = {"half": 0, "bf16": 1, "tf32": 2, "float": 2}
+_F8 = {"fp8_e4m3": 0, "fp8_e5m2": 1, "fp6_e2m3": 3, "fp6_e3m2": 4, "fp4_e2m1": 5}
+FORMATS = {"f16": _F16, "tf32": _F16, "i8": {"uint8": 0, "int8": 1}, "f8f6f4": _F8, "mxf8f6f4": _F8, "mxf4nvf4": {"fp4_e2m1": 1}}
+C_FORMATS = {"half": 0, "float": 1, "int32": 2}
+SCALE_FORMATS = {"fp8_ue4m3": 0, "fp8_e8m0": 1}
+
+
+@dataclass(frozen=True)
+class InstructionDescriptor:
+    """The fields of an instruction descriptor by their names, and the 32 bits.
+
+    >>> from tla.gpu import K, SM100_MMA_F16BF16_SS, float, half, instruction_descriptor
+    >>> d = instruction_descriptor(SM100_MMA_F16BF16_SS[half, half, float, 128, 256, K, K])
+    >>> d["n_dim"], d["m_dim"], hex(d.bits)
+    (32, 8, '0x8400010')
+
+    Source: the PTX manual.
+    """
+
+    fields: tuple[tuple[str, int], ...]
+    scaled: bool
+
+    def __getitem__(self, field: str) -> int:
+        found = dict(self.fields)
+        if not isinstance(field, str) or field not in found:
+            raise RangeError(f"the field {shown(field)} of an instruction descriptor", f"one of {', '.join(found)}", "name one of these")
+        return found[field]
+
+    @property
+    def bits(self) -> int:
+        """The 32 bits."""
+        places = SCALED if self.scaled else PLAIN
+        return sum(value << places[field][0] for field, value in self.fields)
+
+    def __int__(self) -> int:
+        return self.bits
+
+    __index__ = __int__
+
+
+def instruction_descriptor(atom: Any, *, a_negate: bool = False, b_negate: bool = False, saturate: bool = False) -> InstructionDescriptor:
+    """The instruction descriptor of an atom of tcgen05.mma.
+
+    a_negate, b_negate   negate A or B: floating point only;  saturate   clamp C: 8-bit integers only
+    Raises               LeafTypeError for another instruction, and for what its kind does not have
+
+    >>> from tla.gpu import K, MN, SM100_MMA_S8_SS, int32, int8, instruction_descriptor
+    >>> instruction_descriptor(SM100_MMA_S8_SS[int8, int8, int32, 64, 64, MN, K], saturate=True)["a_major"]
+    1
+
+    Source: CuTe `UMMA::make_instr_desc`, `make_instr_desc_block_scaled`.
+    """
+    kind = atom.instruction.partition("kind::")[2].partition(".")[0] if isinstance(atom, MMAAtom) else ""
+    if kind not in FORMATS:
+        raise LeafTypeError(
+            f"instruction_descriptor of {shown(atom)}", "an atom of tcgen05.mma", "take SM100_MMA_F16BF16_SS[...] and its kin"
+        )
+    if not all(isinstance(x, bool) for x in (a_negate, b_negate, saturate)):
+        what = f"a_negate={shown(a_negate)}, b_negate={shown(b_negate)}, saturate={shown(saturate)}"
+        raise LeafTypeError(f"instruction_descriptor with {what}", "True or False", "leave it out")
+    scale = atom.val_SF
+    if (saturate and kind != "i8") or ((a_negate or b_negate) and kind == "i8"):
+        what = f"{atom.name}: saturate={saturate}, negate={a_negate or b_negate}"
+        raise LeafTypeError(what, "negation of floating point, saturation of i8", "leave it out")
+    m, n, k = map(int, atom.shape_mnk)
+    a, b = atom.types or (atom.val_A, atom.val_B)
+    fields = {"sparse_id2": 0, "sparse_flag": int(atom.sparsity is not None)}
+    fields |= {"a_format": FORMATS[kind][a.name], "b_format": FORMATS[kind][b.name]}
+    fields |= {"a_negate": int(a_negate), "b_negate": int(b_negate), "a_major": _code(atom.major_A), "b_major": _code(atom.major_B)}
+    fields |= {"n_dim": n >> 3, "m_dim": m >> 4}
+    if scale is not None:
+        fields |= {"b_sf_id": 0, "scale_format": SCALE_FORMATS[scale.name], "a_sf_id": 0, "k_size": int(k == 96)}
+    else:
+        fields |= {"saturate": int(saturate), "c_format": C_FORMATS[atom.val_C.name], "max_shift": 0}
+    return InstructionDescriptor(tuple(fields.items()), scale is not None)
+
+
+def _code(major: Major | None) -> int:
+    return int(major is Major.MN)

@@ -1,0 +1,154 @@
+"""The box of a TMA copy, derived from the layouts of global and shared memory, and the tensor map that it needs.
+
+The inverse of the shared layout tells which coordinates of the tile lie one after another in shared memory. As far as these run
+along modes of the global tensor with step 1, one box copies them; boxes have 256 elements a mode at most. The swizzle is left to
+the map.
+
+Source: CuTe include/cute/atom/copy_traits_sm90_tma.hpp, construct_tma_gbasis and make_tma_copy_desc.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ...algebra.coalesce import coalesce
+from ...algebra.composition import composition
+from ...algebra.inverse import right_inverse
+from ...core.arithmetic import gcd
+from ...core.basis import E, ScaledBasis
+from ...core.element import Element
+from ...core.errors import DivisibilityError, Unproven
+from ...core.int_tuple import get, leaves, modes_of, product_each, shown
+from ...core.ints import Int, is_constant, known, static
+from ...core.layout import Layout
+from ...core.strides import Shape, Stride
+from .canonical import Mode
+from .tensor_map import MAX_BOX, MAX_RANK, TensorMap, swizzle_name
+
+_0, _1 = static(0), static(1)
+
+
+def tma_basis(gmem: Layout, smem: Layout, vectors: Layout) -> Layout:
+    """The box of one TMA instruction as coordinates of the global tensor: TMA mode -> mode of the tensor.
+
+    gmem     the layout of the global tensor;  smem  of shared memory, without its swizzle
+    vectors  the tile as coordinates of the tensor
+
+    Source: CuTe `construct_tma_gbasis`.
+    """
+    runs = runs_of(vectors, smem)
+    merged: list[tuple[list[tuple[Any, ScaledBasis]], Any, Any]] = []  # the modes of a TMA mode, its extent and global stride
+    for extent, e in runs:
+        step = get[e.path](gmem.stride)
+        if (
+            merged
+            and merged[-1][1] * merged[-1][2] == step
+            and type(merged[-1][2]) is type(step) is Int
+            and merged[-1][1] * extent <= MAX_BOX
+        ):
+            modes, so_far, first = merged.pop()
+            merged.append(([*modes, (extent, e)], so_far * extent, first))
+        else:
+            merged.append(([(extent, e)], extent, step))
+    parts = [mode for mode, _, _ in merged]
+    used = {e.path for mode in parts for _, e in mode}
+    parts += [[(_1, E[path])] for path in _paths(gmem.shape) if path not in used and not _is_fixed(gmem, path)]
+    last = [piece for mode in parts[MAX_RANK - 1 :] for piece in mode]
+    parts = parts[: MAX_RANK - 1] + ([last] if last else [])
+    shapes, strides = (tuple(tuple(piece[i] for piece in mode) for mode in parts) for i in (0, 1))
+    return Layout(Shape(*map(_unwrapped, shapes)), Stride(*map(_unwrapped, strides)))
+
+
+def _unwrapped(mode: tuple[Any, ...]) -> Any:
+    return mode[0] if len(mode) == 1 else mode
+
+
+def runs_of(vectors: Layout, smem: Layout) -> list[tuple[Any, ScaledBasis]]:
+    """The modes, from the first of shared memory on, in which it goes along a mode of the tensor with step 1: extent and mode."""
+    return [*_runs(coalesce(composition(vectors, right_inverse(smem))))]
+
+
+def _runs(layout: Layout) -> Iterator[tuple[Any, ScaledBasis]]:
+    """The leading modes of a layout of coordinates that go along a mode of the tensor with step 1."""
+    for i, (extent, e) in enumerate(zip(leaves(layout.shape), leaves(layout.stride))):
+        if not isinstance(e, ScaledBasis) or not is_constant(1, e.value):
+            if i == 0:
+                what = "shared memory goes along no mode of the tensor with step 1"
+                raise DivisibilityError(
+                    f"make_tma_copy: {what}: {layout}", "a first mode like _64:_1@1", "give shared memory the order of gmem"
+                )
+            return
+        yield extent, e
+
+
+def _paths(shape: Any, before: tuple[int, ...] = ()) -> Iterator[tuple[int, ...]]:
+    """The path of each leaf of a shape."""
+    for i, m in enumerate(modes_of(shape)):
+        if isinstance(m, tuple):
+            yield from _paths(m, (*before, i))
+        else:
+            yield (*before, i)
+
+
+def _is_fixed(gmem: Layout, path: tuple[int, ...]) -> bool:
+    return bool(is_constant(1, get[path](gmem.shape)) or is_constant(0, get[path](gmem.stride)))
+
+
+def map_of(gmem: Layout, basis: Layout, mode: Mode, element: Element, cluster: int, l2_promotion: str) -> TensorMap:
+    """The tensor map of a basis: extents and strides of the global tensor, and the box that one CTA of a cluster copies."""
+    shape, strides = zip(*(_extent_and_step(gmem, [*leaves(m)]) for m in modes_of(basis.stride)))
+    bytes_of = tuple(d * (element.bits // 8) for d in strides)
+    box = _shared([int(n) for n in product_each(basis.shape)], cluster)
+    return TensorMap(element=element, shape=shape, strides=bytes_of, box=tuple(box), swizzle=swizzle_name(mode), l2_promotion=l2_promotion)
+
+
+def _extent_and_step(gmem: Layout, mode: list[ScaledBasis]) -> tuple[Any, Any]:
+    """Extent and step of a TMA mode [elements]; of several modes of the tensor, those of all offsets that they reach."""
+    sizes = [(_plain(get[e.path](gmem.shape)), _plain(get[e.path](gmem.stride))) for e in mode]
+    if len(sizes) == 1:
+        return sizes[0]
+    extent, step = 1, 0
+    for n, d in sizes:
+        if not (type(n) is int and type(d) is int):
+            what = f"make_tma_copy: a mode of {shown(gmem)} that shares a TMA mode with others"
+            raise Unproven(what, f"known extents and strides past {MAX_RANK} modes", "give its symbols values: at(x, N=128)")
+        common = int(gcd(step, d))
+        extent = ((extent - 1) * (step // common) + (n - 1) * (d // common) + 1) if common else n
+        step = common
+    return extent, step
+
+
+def _plain(x: Any) -> Any:
+    """A known integer as a plain one; a symbol as it is."""
+    n = known(x)
+    return x if n is None else int(n)
+
+
+def _shared(box: list[int], cluster: int) -> list[int]:
+    """The box that each CTA of a cluster copies: the slowest modes are cut."""
+    for i in reversed(range(len(box))):
+        if cluster > 1:
+            if box[i] % cluster and cluster % box[i]:
+                what = f"a box of {tuple(box)} over {cluster} CTAs"
+                raise DivisibilityError(what, "a mode that divides evenly", "use another cluster size")
+            box[i], cluster = -(-box[i] // cluster), -(-cluster // box[i])
+    return box
+
+
+def coordinates_of(gmem: Layout, basis: Layout, m: TensorMap) -> Layout:
+    """The tensor of TMA coordinates: for each leaf of gmem the TMA mode that it moves along."""
+    strides: dict[tuple[int, ...], Any] = {}
+    for j, mode in enumerate(modes_of(basis.stride)):
+        several = isinstance(mode, tuple)
+        for e in leaves(mode):
+            d = get[e.path](gmem.stride)
+            scale = d if j == 0 else _1 if not several else int(d) * m.element.bits // 8 // max(m.strides[j], 1)
+            strides[e.path] = E[j] * scale
+    return Layout(gmem.shape, _by_path(gmem.shape, strides))
+
+
+def _by_path(shape: Any, strides: dict[tuple[int, ...], Any], path: tuple[int, ...] = ()) -> Any:
+    if isinstance(shape, tuple):
+        return Stride(*(_by_path(m, strides, (*path, i)) for i, m in enumerate(shape)))
+    return strides.get(path or (0,), _0)

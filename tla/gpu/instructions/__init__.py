@@ -1,0 +1,1 @@
+"""Matrix and copy instructions as data: a table for each vendor and generation, and their names."""

@@ -1,0 +1,301 @@
+"""Atoms: an instruction as data, the element types, the shape, the threads and where each of them holds what.
+
+A thread-value layout takes (thread, value) to the index in the operand's tile, the first mode fastest: A is (M,K), B is (N,K),
+C is (M,N). The source and destination of a copy are (thread, value) -> bit.
+
+Source: CuTe include/cute/atom/mma_traits.hpp, copy_traits.hpp, mma_atom.hpp, copy_atom.hpp.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from ...algebra.recast import recast_layout
+from ...core.display import Displayed
+from ...core.element import Element
+from ...core.errors import DivisibilityError, LeafTypeError, RangeError, RankError
+from ...core.int_tuple import shown, size
+from ...core.ints import Int, IntTree, static
+from ...core.layout import Layout
+from ...core.strides import Shape
+from .elements import as_element, cpp_name
+
+
+class Major(enum.Enum):
+    """The contiguous mode of an operand in shared memory: K, or MN for its other one. Source: CuTe `UMMA::Major`.
+
+    >>> from tla.gpu import K, Major
+    >>> K is Major.K
+    True
+    """
+
+    K = "K"
+    MN = "MN"
+
+    def __repr__(self) -> str:
+        return self.value
+
+    __str__ = __repr__
+
+
+def static_tree(x: IntTree) -> IntTree:
+    """Nested tuples of integers with every one static."""
+    return tuple(map(static_tree, x)) if isinstance(x, tuple) else static(x)
+
+
+def tv(shape: IntTree, stride: IntTree) -> Layout:
+    """The static layout of a shape and its strides."""
+    return Layout(static_tree(shape), static_tree(stride))
+
+
+def side_by_side(modes: list[tuple[IntTree, IntTree]], one_tuple: bool = False) -> tuple[IntTree, IntTree]:
+    """The shape and the strides of modes, those of extent 1 left out; a single mode is in a tuple only if one_tuple."""
+    kept = [m for m in modes if m[0] != 1] or [(1, 0)]
+    return kept[0] if len(kept) == 1 and not one_tuple else (tuple(n for n, _d in kept), tuple(d for _n, d in kept))
+
+
+def shape_of(m: int, n: int, k: int) -> Shape:
+    return Shape(*static_tree((m, n, k)))
+
+
+class TmemFragment(NamedTuple):
+    """A fragment in tensor memory: what it holds, and how it is allocated.
+
+    element      the element type
+    storage      the bits that each element takes: 32 of accumulators, those of the type of an A operand
+    sms          how many SMs share the instruction
+    allocation   "Interleaved", "NonInterleaved" or "Duplicated"
+    storage_type  C++'s name of the storage
+
+    Source: CuTe `UMMA::tmem_frg`.
+    """
+
+    element: Element
+    storage: int
+    sms: int
+    allocation: str
+    storage_type: str
+
+    def __str__(self) -> str:
+        return f"tmem_frg<{cpp_name(self.element)}, {self.storage_type}, {self.sms}, {self.allocation}>"
+
+
+@dataclass(frozen=True)
+class MMAAtom(Displayed):
+    """A matrix instruction: D = A * B + C for (M,K) by (N,K) tiles, and which thread holds which values of them.
+
+    name            as the vendor's source writes it, template arguments included
+    arch            "sm80", "cdna3", "xe", ...
+    val_D ... C     element types of the operands
+    shape_mnk       the tile: M, N, K [elements]
+    thr_id          the atom's thread -> its place among the threads that run it
+    A, B, C         (thread, value) -> index in (M,K), (N,K), (M,N), column-major. An operand in shared memory has stride 0
+                    over the threads: its values are the whole tile
+    E, SFA, SFB     of the metadata of a sparse A, and of the scale factors of A and B, where registers hold them; else None
+    sf_vec          how many elements along K share one scale factor
+    sparsity        (how many elements of A are stored as one, how many one byte of metadata is for); None for a dense A
+    frg_A ... C     what a fragment is where it is not registers: a descriptor of shared memory, or tensor memory
+    major_A, B      which mode is contiguous in shared memory
+    instruction     the vendor's own text
+    blocks          how many matrices are multiplied at once (AMD); then the tiles have a third mode of them
+
+    >>> from tla.gpu import SM80_16x8x16_F32F16F16F32_TN as mma
+    >>> print(mma.shape_mnk, mma.A, mma.instruction)
+    (_16,_8,_16) ((_4,_8),(_2,_2,_2)):((_32,_1),(_16,_8,_128)) mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
+
+    Brackets on an atom of wgmma say how its operands lie in shared memory: `SM90_64x64x16_F32F16F16_SS[MN, K]`.
+    Source: CuTe `MMA_Traits`.
+    """
+
+    name: str
+    arch: str
+    val_D: Element
+    val_A: Element
+    val_B: Element
+    val_C: Element
+    shape_mnk: Shape
+    thr_id: Layout
+    A: Layout
+    B: Layout
+    C: Layout
+    instruction: str = ""
+    E: Layout | None = None
+    SFA: Layout | None = None
+    SFB: Layout | None = None
+    val_E: Element | None = None
+    val_SF: Element | None = None
+    sf_vec: int | None = None
+    sparsity: tuple[int, int] | None = None
+    frg_A: str | TmemFragment | None = None
+    frg_B: str | None = None
+    frg_C: TmemFragment | None = None
+    major_A: Major | None = None
+    major_B: Major | None = None
+    majors: bool = field(default=False, compare=False)  # whether brackets choose them
+    types: tuple[Element, ...] = field(default=(), compare=False)  # of the template, where the registers' are wider
+    blocks: int = 1
+    wave: int = 32
+
+    def __repr__(self) -> str:
+        return f"atom({self.name!r}, {self.arch!r})"
+
+    def __call__(self) -> MMAAtom:
+        """The atom: C++ makes a value of its type with braces."""
+        return self
+
+    def operand(self, name: str) -> Layout:
+        """The thread-value layout of an operand: "A", "B", "C", "E", "SFA" or "SFB".
+
+        Metadata and scale factors that no registers hold are in tensor memory, and reached as A's and B's elements are. Raises
+        LeafTypeError for another name, and where the instruction has no such operand.
+        """
+        names = ["A", "B", "C", *(["E"] if self.sparsity else []), *(["SFA", "SFB"] if self.val_SF else [])]
+        if not isinstance(name, str) or name not in names:
+            raise LeafTypeError(f"the operand {shown(name)} of {self.name}", f"one of {', '.join(names)}", "write 'A'")
+        found: Layout | None = getattr(self, name)
+        return found or self.operand("A" if name == "E" else name[-1])
+
+    def element(self, side: str) -> Element:
+        """The type of the elements of "A", "B", "C" or "D", where registers hold several as one that of the one."""
+        found: Element = self.types["AB".index(side)] if self.types and side in "AB" else getattr(self, f"val_{side}")
+        return found
+
+    def __getitem__(self, arguments: Any) -> MMAAtom:
+        given: tuple[Any, ...] = arguments if isinstance(arguments, tuple) else (arguments,)
+        if not self.majors:
+            raise LeafTypeError(f"brackets on {self.name}", "nothing: it has no template arguments", f"write {self.name}")
+        found = [a for a in given if isinstance(a, Major)]
+        if len(found) != 2 or not isinstance(given[0], Major) or not isinstance(given[1], Major):
+            raise LeafTypeError(f"{self.name}[{given}]", "the majors of A and B, K or MN, and then its scales", "write [K, K]")
+        a, b = found
+        if "_TN" in self.name and (a, b) != (Major.K, Major.K):
+            what = f"{self.name}[{a}, {b}]"
+            raise RangeError(what, "K and K: only 16-bit types may lie the other way", "transpose the operand")
+        frg = [None if f is None else f"smem_desc<{m}>" for f, m in ((self.frg_A, a), (self.frg_B, b))]
+        name = f"{self.name.partition('<')[0]}<GMMA::Major::{a},GMMA::Major::{b}>"
+        if frg[0] is None and a is Major.MN:
+            raise RangeError(f"{name}: A is in registers", "K for A", "write [K, ...]")
+        return dataclasses.replace(self, name=name, major_A=a, major_B=b, frg_A=frg[0], frg_B=frg[1])
+
+
+@dataclass(frozen=True)
+class CopyAtom(Displayed):
+    """A copy instruction: which thread reads and which one writes which bits.
+
+    name            as the vendor's source writes it, template arguments included
+    thr_id          the atom's thread -> its place among the threads that run it
+    src, dst        (thread, value) -> bit of what is copied [bits]
+    ref             (thread, value) -> bit: whose threads and values a tiled copy's are
+    val_type        the element type that it copies, once that is known: `SM75_U32x4_LDSM_N[half]`; None before
+    instruction     the vendor's own text
+
+    >>> from tla.gpu import SM75_U32x4_LDSM_N, half
+    >>> print(SM75_U32x4_LDSM_N.src, SM75_U32x4_LDSM_N[half].val_dst)
+    (_32,_128):(_128,_1) (_32,(_2,_4)):(_2,(_1,_64))
+
+    Source: CuTe `Copy_Traits` and `Copy_Atom`.
+    """
+
+    name: str
+    arch: str
+    thr_id: Layout
+    src: Layout
+    dst: Layout
+    ref: Layout
+    instruction: str = ""
+    val_type: Element | None = None
+
+    def __repr__(self) -> str:
+        of = "" if self.val_type is None else f"[{self.val_type}]"
+        return f"atom({self.name!r}, {self.arch!r}){of}"
+
+    def __call__(self) -> CopyAtom:
+        """The atom: C++ makes a value of its type with braces."""
+        return self
+
+    def __getitem__(self, val_type: Any) -> CopyAtom:
+        element = as_element(val_type)
+        typed = dataclasses.replace(self, val_type=element)
+        for side in ("src", "dst", "ref"):
+            bits = size(getattr(self, side)[1])
+            if size(typed._in_elements(side)[0]) != size(self.thr_id) or (bits > 1 and bits % element.bits):
+                what = f"{self.name} of {typed.val_type}: its {side} in whole elements is no longer one part a thread"
+                raise DivisibilityError(what, "an element no wider than what a thread holds", "take a narrower element type")
+        return typed
+
+    @property
+    def val_src(self) -> Layout:
+        """src in elements: (thread, value) -> element."""
+        return self._in_elements("src")
+
+    @property
+    def val_dst(self) -> Layout:
+        """dst in elements: (thread, value) -> element."""
+        return self._in_elements("dst")
+
+    @property
+    def val_ref(self) -> Layout:
+        """ref in elements: (thread, value) -> element."""
+        return self._in_elements("ref")
+
+    def _in_elements(self, side: str) -> Layout:
+        if self.val_type is None:
+            what = f"{self.name} without an element type"
+            raise LeafTypeError(what, "the type of what it copies", f'write Copy_Atom["{self.name}", half]')
+        layout: Layout = recast_layout[1, self.val_type.bits](getattr(self, side))
+        return layout
+
+
+Atom = MMAAtom | CopyAtom
+
+
+class Family:
+    """A template of atoms: brackets take what C++ has in angle brackets, `UniversalCopy[uint128]`.
+
+    >>> from tla.gpu import K, SM100_MMA_F16BF16_SS, half
+    >>> print(SM100_MMA_F16BF16_SS, SM100_MMA_F16BF16_SS[half, half, float, 128, 256, K, K].C)
+    SM100_MMA_F16BF16_SS[a_type, b_type, c_type, M, N, a_major, b_major, ...] (_1,(_128,_256)):(_0,(_1,_128))
+
+    Raises RankError for too few arguments, LeafTypeError and RangeError for those that the instruction does not take.
+    """
+
+    def __init__(
+        self, name: str, arch: str, parameters: str, make: Callable[..., Atom], examples: tuple[tuple[Any, ...], ...] = ()
+    ) -> None:
+        self.name, self.arch, self.parameters, self._make, self.examples = name, arch, parameters, make, examples
+
+    def __getitem__(self, arguments: Any) -> Any:
+        given = arguments if isinstance(arguments, tuple) else (arguments,)
+        least = len([p for p in self.parameters.split(", ") if p != "..."])
+        if len(given) < least:
+            what = f"{self.name} with {len(given)} arguments"
+            raise RankError(what, f"{least}: {self.parameters}", f"write {self.name}[{self.parameters}]")
+        return self._make(*given)
+
+    def __iter__(self) -> Iterator[Atom]:
+        return (self._make(*arguments) for arguments in self.examples)
+
+    def __repr__(self) -> str:
+        return f"{self.name}[{self.parameters}]"
+
+
+def extent(what: str, x: Any, allowed: range | tuple[int, ...]) -> int:
+    """An extent of a template that is one of those that the instruction has."""
+    if not isinstance(x, (int, Int)) or isinstance(x, bool):
+        raise LeafTypeError(f"{what} of {x!r}", "an integer", f"write {allowed[0]}")
+    if int(x) not in allowed:
+        some = f"{allowed[0]}, {allowed[1]}, ..., {allowed[-1]}" if len(allowed) > 4 else ", ".join(map(str, allowed))
+        raise RangeError(f"{what} of {int(x)}", some, f"take {min(allowed, key=lambda a: abs(a - int(x)))}")
+    return int(x)
+
+
+def one_of(what: str, x: Any, allowed: tuple[Element, ...]) -> Element:
+    """An element type of a template that is one of those that the instruction takes."""
+    element = as_element(x)
+    if allowed and element not in allowed:
+        raise LeafTypeError(f"{what} of {element}", ", ".join(map(repr, allowed)), f"take {allowed[0]}, or another instruction")
+    return element

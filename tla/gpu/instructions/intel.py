@@ -1,0 +1,75 @@
+"""DPAS of Intel's Xe: a subgroup of 16 lanes multiplies M rows (XE_DPAS_TT), or as many columns (XE_DPAS_NN), at once.
+
+The operand of M rows lies row after row, lanes along K; the other one is packed, 32 bits of neighbours along K to a lane.
+
+Source: intel/sycl-tla include/cute/atom/mma_traits_xe.hpp; Intel's "Systolic DPAS" of Xe.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+from ...core.element import Element, bf16, float, half, int4b, int8, int32, tf32, uint4, uint8, uint32
+from ...core.errors import LeafTypeError
+from ...core.layout import Layout
+from .atom import Family, MMAAtom, extent, one_of, shape_of, side_by_side, tv
+from .elements import cpp_name
+
+_INTS = (int8, uint8, int4b, uint4)
+#: types of A (and B), and of D and C
+ROWS: list[tuple[tuple[Element, ...], tuple[Element, ...]]] = [
+    ((tf32,), (float,)),
+    ((half,), (float, half)),
+    ((bf16,), (float, bf16)),
+    (_INTS, (int32, uint32)),
+]
+LANES = 16
+
+
+def _joined(threads: Any, modes: list[tuple[int, int]]) -> Layout:
+    """(lane, value) with the values' modes of extent 1 left out."""
+    shape, stride = side_by_side(modes)
+    return tv((threads[0], shape), (threads[1], stride))
+
+
+def by_rows(rows: int, k: int, bits: int) -> Layout:
+    """The operand of `rows` rows: lanes along K, a byte (or one element that is wider) each."""
+    if bits == 32:  # K is 8: the lanes are two rows at once. CuTe gives the upper lanes row 1 of a matrix that has one row alone
+        return tv(((8, 2), max(rows // 2, 1)), ((rows, 1 if rows > 1 else 0), 2 if rows > 2 else 0))
+    each = max(8 // bits, 1)
+    return _joined((LANES, rows * each), [(each, rows), (k // (LANES * each), LANES * each * rows), (rows, 1)])
+
+
+def packed(k: int, bits: int) -> Layout:
+    """The operand of 16 columns: 32 bits of neighbours along K belong together, spread over as many lanes as they are bytes or elements."""
+    p, each = 32 // max(bits, 8), max(8 // bits, 1)
+    threads = ((p, LANES // p), (16 * each, 1)) if p > 1 else (LANES, 1)
+    return _joined(threads, [(each, 16), (p, LANES // p), (k // (p * each), 16 * p * each)])
+
+
+def _dpas(form: str, count: Any, *types: Any) -> MMAAtom:
+    n = extent(f"rows of XE_DPAS_{form}", count, (1, 2, 4, 8))
+    a = one_of("A of XE_DPAS", types[1], tuple(t for row in ROWS for t in row[0]))
+    inputs, outputs = next(row for row in ROWS if a in row[0])
+    b = one_of(f"B of XE_DPAS with A of {a}", types[2], inputs)
+    given = {"D": types[0], "C": [*types, types[0]][3]}  # C is D's where it is not said
+    d, c = (one_of(f"{x} of XE_DPAS with A of {a}", t, outputs) for x, t in given.items())
+    if inputs is _INTS and d is not c:
+        raise LeafTypeError(f"XE_DPAS of D {d} and C {c}", "one type", f"take {d} for both")
+    k = 256 // max(a.bits, b.bits)
+    # the layouts of NN are TT's of the same types, changed over: so the vendor has it, and the types are A's and B's here too
+    rows, columns = by_rows(n, k, a.bits), packed(k, b.bits)
+    name = f"XE_DPAS_{form}<{n},{','.join(cpp_name(t) for t in (d, a, b, c))}>"
+    result = tv((LANES, n), (n, 1)) if form == "TT" else tv((LANES, n), (1, 16))
+    operands = (rows, columns) if form == "TT" else (columns, rows)
+    shape = shape_of(n, 16, k) if form == "TT" else shape_of(16, n, k)
+    return MMAAtom(name, "xe", d, a, b, c, shape, tv(LANES, 1), *operands, result, f"dpas.8x{n}", wave=LANES)
+
+
+def families() -> Iterator[Family]:
+    """The two templates of DPAS."""
+    for form in ("TT", "NN"):
+        examples = tuple((n, d[0], a, a, d[0]) for a, d in ((row[0][0], row[1]) for row in ROWS) for n in (1, 2, 4, 8))
+        yield Family(f"XE_DPAS_{form}", "xe", "M, D, A, B, ...", partial(_dpas, form), examples)

@@ -1,0 +1,175 @@
+"""The elements of tensors of threads, read and written as arrays: an axis for the threads, and one for each mode.
+
+Source: CuTe include/cute/tensor_impl.hpp: a thread's tensor is a layout and where it starts.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from ...core.basis import ArithmeticTuple, ScaledBasis, as_coordinate
+from ...core.composed import ComposedLayout, innermost
+from ...core.errors import InjectivityError, RangeError
+from ...core.int_tuple import modes_of, product_each, size
+from ...core.layout import Layout
+from ...tensors.buffers import require_castable
+from ...tensors.make_tensor import as_tensor
+from ...tensors.tensor import Tensor, as_element, gives_places, require_data, require_mutable
+
+#: What to do about elements past the end.
+GUARD = "guard them: copy_if with a predicate of an identity tensor, partitioned the same way"
+
+
+def _grid(extents: tuple[int, ...]) -> list[Any]:
+    import numpy as np
+
+    return [*np.ogrid[tuple(map(slice, extents))]]
+
+
+def extents_of(t: Tensor) -> tuple[int, ...]:
+    """The extent of each mode of a tensor, of which a thread has so many."""
+    return tuple(map(int, product_each(innermost(t.layout).shape)))
+
+
+def _by_thread(x: Any, rank: int) -> Any:
+    """An offset of each thread, as an array with an axis for the threads in front of `rank` others."""
+    import numpy as np
+
+    array = np.asarray(x, dtype=np.int64) if not hasattr(x, "dtype") else x
+    return array.reshape(array.size, *(1,) * rank)
+
+
+def places_of(t: Tensor) -> Any:
+    """The offset in the buffer of every coordinate, valid or not: an axis for the threads, and one for each mode."""
+    import numpy as np
+
+    extents = extents_of(t)
+    grid = [g + int(c) for g, c in zip(_grid(extents), t.coord)]
+
+    def at(layout: Layout | ComposedLayout) -> Any:
+        if isinstance(layout, Layout):
+            found = layout(*grid) if isinstance(layout.shape, tuple) else layout(grid[0])
+            return np.broadcast_to(found, extents)[None]
+        return layout.outer(_by_thread(layout.offset, len(extents)) + at(layout.inner))
+
+    return at(t.layout) + _by_thread(t.offset, len(extents))
+
+
+def valid_of(t: Tensor) -> Any:
+    """Whether the element at every coordinate is valid, with the axes of places_of; True where all are."""
+    import numpy as np
+
+    extents = extents_of(t)
+    grid = _grid(extents)
+    if t._guard is None:
+        if all(int(n) == m for n, m in zip(t.origin_shape, extents)):
+            return np.True_
+        return np.broadcast_to(functools.reduce(np.logical_and, (g < int(n) for g, n in zip(grid, t.origin_shape))), extents)[None]
+    guard = t._guard
+    place = guard.place(*grid) if isinstance(guard.place.shape, tuple) else guard.place(grid[0])
+    start = modes_of(guard.start)
+    inside = [
+        _by_thread(s, len(extents)) + np.broadcast_to(p, extents)[None] < int(n)
+        for s, p, n in zip(start, _components(place, len(start)), guard.valid)
+    ]
+    return functools.reduce(np.logical_and, inside)
+
+
+def _components(place: Any, count: int) -> list[Any]:
+    """The integers of a coordinate, as many as there are: those that are left out are 0."""
+    return [*as_coordinate(ArithmeticTuple(*[0] * count) + place)]
+
+
+def values_of(t: Tensor) -> Any:
+    """The elements of a tensor of threads: an array with an axis for the threads, and one for each mode.
+
+    Of a tensor of coordinates, as a partition of make_identity_tensor is, a tuple of such arrays, one for each of their integers:
+    compared with extents they are predicates.
+
+    Raises RangeError where an element is not valid, LeafTypeError without a buffer.
+
+    >>> import numpy as np
+    >>> from tla import MakeTensor
+    >>> from tla.gpu import SM80_16x8x8_F32F16F16F32_TN, make_tiled_mma, values_of
+    >>> mma = make_tiled_mma(SM80_16x8x8_F32F16F16F32_TN)
+    >>> values_of(mma[np.arange(32)].partition_A(MakeTensor(np.arange(128, dtype=np.float16).reshape(16, 8))))[1].ravel().tolist()
+    [2.0, 3.0, 66.0, 67.0]
+    """
+    t = as_tensor("values_of", t)
+    return _coordinates(t) if holds_coordinates(t) else read("values_of", t, None)
+
+
+def holds_coordinates(t: Tensor) -> bool:
+    """Whether the elements are coordinates; of a part of one element no stride says so, its start does."""
+    return gives_places(t) or (t.data is None and isinstance(t.offset, (tuple, ScaledBasis)))
+
+
+def _coordinates(t: Tensor) -> tuple[Any, ...]:
+    """The coordinates that are the elements of a tensor, each integer as an array with the axes of places_of."""
+    import numpy as np
+
+    extents = extents_of(t)
+    grid = _grid(extents)
+    start = modes_of(t.offset)
+    place = t.layout(*grid) if isinstance(t.layout.shape, tuple) else t.layout(grid[0])
+    place = place if gives_places(t) else ArithmeticTuple()
+    return tuple(_by_thread(s, len(extents)) + np.broadcast_to(p, extents)[None] for s, p in zip(start, _components(place, len(start))))
+
+
+def read(where: str, t: Tensor, mask: Any) -> Any:
+    import numpy as np
+
+    t = as_tensor(where, t)
+    require_data(where, t)
+    places, valid = places_of(t), valid_of(t)
+    wanted = valid if mask is None else (valid | ~mask)
+    if not np.all(wanted):
+        what = f"{where} of {t!r}: {int(np.size(wanted) - np.count_nonzero(wanted))} of its elements are not valid"
+        raise RangeError(what, "elements of the tensor", GUARD)
+    found = t.data[np.where(valid, places, 0)]
+    return np.where(valid, found, np.zeros((), found.dtype)) if valid is not np.True_ else found
+
+
+def write(where: str, t: Tensor, values: Any, mask: Any = None) -> None:
+    import numpy as np
+
+    require_data(where, t)
+    places = places_of(t)
+    valid, values = (np.broadcast_to(x, places.shape) for x in (valid_of(t), values))
+    chosen = np.ones(places.shape, bool) if mask is None else np.broadcast_to(mask, places.shape)
+    if not np.all(valid | ~chosen):
+        what = f"{where} to {t!r}: {int(np.count_nonzero(chosen & ~valid))} of the elements are not valid"
+        raise RangeError(what, "elements of the tensor", GUARD)
+    _put(where, t, places[chosen], _held(t, values[chosen]))
+
+
+def _put(where: str, t: Tensor, places: Any, values: Any) -> None:
+    """Write values to the buffer; InjectivityError, and nothing is written, where two that differ go to one place."""
+    require_mutable(where, t)
+    values = values.astype(t.dtype)
+    before = t.data[places]
+    t.data[places] = values
+    if not ((found := t.data[places]) == values).all() and ((found != values) & (values == values)).any():
+        t.data[places] = before
+        what = f"{where} to {t!r}: elements that differ go to one place of the buffer"
+        raise InjectivityError(what, "a place for each element", "write to registers first, which each thread has of its own")
+
+
+def _held(t: Tensor, values: Any) -> Any:
+    """Values as elements of t: LeafTypeError for another kind, RangeError for an integer that does not fit; floats are rounded."""
+    if values.dtype.kind not in "iu" or t.dtype.kind not in "iu":
+        require_castable(values.dtype, t.dtype)
+    elif values.size:
+        for n in (int(values.min()), int(values.max())):
+            as_element(n, t)
+    return values
+
+
+def thread_values(layout: Layout, lanes: int) -> Any:
+    """A thread-value layout as an array of (thread, value)."""
+    import numpy as np
+
+    count = int(size(layout)) // lanes
+    thread, value = np.ogrid[:lanes, :count]
+    return np.broadcast_to(layout(thread, value), (lanes, count))

@@ -1,0 +1,110 @@
+"""Fragments: the registers of a thread, or of an array of threads, one after the other; tensor memory.
+
+Source: CuTe include/cute/tensor_impl.hpp, make_fragment_like; mma_traits_sm100.hpp, make_fragment_C.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...algebra.coalesce import filter_zeros
+from ...algebra.divide import tiled_product
+from ...algebra.modes import take
+from ...algebra.ordered import MakeOrderedLayout
+from ...core.composed import innermost
+from ...core.element import Element
+from ...core.int_tuple import leaves, product_each, size
+from ...core.ints import Int, is_static, known
+from ...core.layout import Layout
+from ...core.strides import compact_col_major
+from ...tensors.make_tensor import new_buffer
+from ...tensors.tensor import Tensor, tensor_of
+from ..instructions.atom import TmemFragment
+from ..instructions.tmem import tmem_layout
+from .tiled import rank_of
+
+_0 = Int[0]()
+#: numpy's types of elements; one that numpy does not have is held by float32.
+NUMPY = {
+    "half": "float16",
+    "float": "float32",
+    "tf32": "float32",
+    "double": "float64",
+    "complex64": "complex64",
+    "complex128": "complex128",
+}
+NUMPY |= {name: name for name in ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")}
+NUMPY |= {"int4b": "int8", "uint4": "uint8", "uint2": "uint8", "uint1": "uint8", "gauss_complex128": "complex128"}
+
+
+def numpy_type(element: Element) -> str:
+    """The numpy type that holds an element type's values."""
+    return NUMPY.get(element.name, "float32")
+
+
+def numpy_has(element: Element) -> bool:
+    """Whether numpy has an element type itself, and no other type holds its values."""
+    return element.name in NUMPY and element.bits >= 8 and element.name != "tf32"
+
+
+def holds(element: Element, dtype: Any, wider: bool = False) -> bool:
+    """Whether a numpy type is the one for an element type's values; of those that numpy lacks, any of that kind is.
+
+    wider   whether a type of that kind that has all of its values is one too
+    """
+    import numpy as np
+
+    natural = np.dtype(numpy_type(element))
+    if numpy_has(element):
+        return dtype == natural or (wider and dtype.kind == natural.kind and np.can_cast(natural, dtype))
+    return dtype.kind in ("iu" if natural.kind in "iu" else "fV")
+
+
+def register_type(element: Element, part: Tensor, wider: bool = False) -> Any:
+    """The numpy type of registers for a part of an operand: that of the part where it holds the atom's values, else the atom's own."""
+    return part.dtype if part.dtype is not None and holds(element, part.dtype, wider) else numpy_type(element)
+
+
+def fragment_like(part: Tensor, thread: Any, dtype: Any) -> Tensor:
+    """Registers of a part's shape, the values of the atom first and then the other modes in the order of the part's strides."""
+    return _registers(_ordered(innermost(part.layout)), thread, dtype)
+
+
+def register_fragment(part: Tensor, thread: Any, dtype: Any) -> Tensor:
+    """Registers of a part's shape, the first mode fastest."""
+    shape = innermost(part.layout).shape
+    return _registers(Layout(shape, compact_col_major(shape)), thread, dtype)
+
+
+def _ordered(layout: Layout) -> Layout:
+    """CuTe's make_fragment_like: the atom's values are compact, of the rest the mode of the smallest stride comes first."""
+    if rank_of(layout) < 2 or not is_static(layout.shape):
+        return Layout(layout.shape, compact_col_major(layout.shape))
+    first = layout[0]
+    values = Layout(first.shape, compact_col_major(filter_zeros(first).shape))
+    rest = take[1, rank_of(layout)](layout)
+    made: Layout = tiled_product(values, MakeOrderedLayout(rest.shape, rest.stride))
+    return made
+
+
+def _registers(layout: Layout, thread: Any, dtype: Any) -> Tensor:
+    """A tensor over new registers: of each of an array of threads, one thread's after the other's."""
+    extents = product_each(layout.shape)
+    zeros = [_0] * len(extents)
+    if known(size(layout)) is None:
+        return tensor_of(None, None, _0, layout, zeros, extents, "registers")
+    import numpy as np
+
+    count = 1 + sum((int(s) - 1) * int(d) for s, d in zip(leaves(layout.shape), leaves(layout.stride)))
+    array = np.asarray(thread) if hasattr(thread, "dtype") else None
+    offset = _0 if array is None else np.arange(array.size).reshape(array.shape) * count
+    data = new_buffer(count * (1 if array is None else array.size), dtype)
+    return tensor_of(None, data, offset, layout, zeros, extents, "registers")
+
+
+def tmem_fragment(kind: TmemFragment, part: Tensor) -> Tensor:
+    """Tensor memory of the shape of a part of an operand, ((M,N),RestM,RestN,...), where its instruction has it."""
+    shape = innermost(part.layout).shape
+    layout = tmem_layout(shape, kind.element, sms=kind.sms, storage=kind.storage, allocation=kind.allocation)
+    extents = product_each(layout.shape)
+    return tensor_of(None, None, _0, layout, [_0] * len(extents), extents, "TMEM")

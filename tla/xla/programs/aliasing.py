@@ -1,0 +1,137 @@
+"""Aliasing: the parts of an instruction's result that are parts of its operands as they stand, and those that are new memory.
+
+Source: XLA xla/hlo/analysis/hlo_dataflow_analysis.cc (forwarded values, GetInPlaceInputOutputPairs); the field
+aliasing_operands of the TPU compiler's backend_config; buffer assignments of libtpu 0.0.51 (tests/data/xla/programs).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterator, Mapping
+
+from ..shapes.grammar import numbers
+from .instruction import Instruction
+
+Path = tuple[int, ...]
+#: A part of the result, the number of an operand, and the part of that operand.
+Alias = tuple[Path, int, Path]
+
+#: The result is operand 0 as it stands.
+SAME = frozenset({"bitcast", "opt-barrier", "add-dependency", "domain", "all-reduce-done", "async-update"})
+#: The result overwrites operand 0.
+IN_PLACE = frozenset({"dynamic-update-slice", "scatter", "set-dimension-size"})
+
+_PAIR = re.compile(r"\{([0-9,\s]*)\}\s*:\s*\(([0-9]+),\s*\{([0-9,\s]*)\}(?:\s*,\s*(must)-alias\b)?")
+_INDICES = re.compile(r'"indices":\[([^\]]*)\]')
+
+
+def stated(instruction: Instruction) -> Iterator[Alias]:
+    """The aliases that the attribute output_to_operand_aliasing states.
+
+    >>> from tla.xla import parse_instruction
+    >>> list(stated(parse_instruction("%c = (f32[2], f32[3]) custom-call(%a, %b), output_to_operand_aliasing={{1}: (0, {})}")))
+    [((1,), 0, ())]
+    """
+    if "output_to_operand_aliasing" in instruction.tail:
+        yield from pairs(instruction.attributes.get("output_to_operand_aliasing", ""))
+
+
+def pairs(text: str) -> Iterator[Alias]:
+    """The aliases of a text such as `{1}: (0, {}, may-alias), {2}: (3, {1})`.
+
+    >>> list(pairs("{1}: (0, {}, may-alias), {2,0}: (3, {1})"))
+    [((1,), 0, ()), ((2, 0), 3, (1,))]
+    """
+    for out, operand, path, _must in _PAIR.findall(text):
+        yield numbers(out), int(operand), numbers(path)
+
+
+def required(text: str) -> Iterator[bool]:
+    """Whether the compiler has to: of each of the pairs.
+
+    >>> list(required("{1}: (0, {}, may-alias), {2,0}: (3, {1}), {3}: (4, {}, must-alias)"))
+    [False, False, True]
+    """
+    for *_pair, must in _PAIR.findall(text):
+        yield bool(must)
+
+
+def shared(instruction: Instruction) -> Iterator[tuple[int, ...]]:
+    """Numbers of operands that share memory, by the compiler's own note; those from the count of operands on are its results.
+
+    >>> from tla.xla import parse_instruction
+    >>> text = '%f = s32[] add(%a, %b), backend_config={"aliasing_operands":{"lists":[{"indices":["0","2"]}]}}'
+    >>> list(shared(parse_instruction(text)))
+    [(0, 2)]
+    """
+    noted = instruction.tail.partition('"aliasing_operands":{"lists":[{')[2].partition("}]}")[0]
+    for text in _INDICES.findall(noted):
+        yield tuple(int(n) for n in text.replace('"', "").split(",") if n.strip().isdecimal())
+
+
+def behind(name: str, body: Mapping[str, Instruction], opcodes: Container[str]) -> Instruction | None:
+    """The instruction of a name, or what its operand 0 is as long as these are of some opcodes; a text may come back to where it began."""
+    seen: set[str] = set()
+    it = body.get(name)
+    while it is not None and it.opcode in opcodes and it.operands and it.name not in seen:
+        seen.add(it.name)
+        it = body.get(it.operands[0].name)
+    return it
+
+
+def element_of(it: Instruction) -> int | None:
+    """The number of the element that a get-tuple-element takes; 0 where the text has no index, None where that is no number."""
+    text = it.attributes.get("index", "0")
+    return int(text) if re.fullmatch(r"[0-9]{1,9}", text) else None
+
+
+def element_of_done(it: Instruction, count: int) -> int:
+    """The number of the element of its -start, which has so many, that a -done gives: of a copy, or of what has nothing else, the first."""
+    return 0 if it.opcode == "copy-done" or count < 2 else 1
+
+
+def of_root(name: str, body: Mapping[str, Instruction], bodies: Mapping[str, Mapping[str, Instruction]]) -> tuple[int, Path] | None:
+    """The parameter of a fusion that its instruction `name` overwrites, and which part of it; None if it writes new memory."""
+    it = behind(name, body, SAME)
+    if it is None or not it.operands:
+        return None
+    if it.opcode in IN_PLACE:
+        return _parameter(it.operands[0].name, body)
+    if it.opcode == "fusion":
+        inner = bodies.get(_callee(it), {})
+        root = next((i.name for i in inner.values() if i.is_root), "")
+        found = of_root(root, inner, {n: b for n, b in bodies.items() if n != _callee(it)})  # a text may call itself
+        if found and found[0] < len(it.operands) and (outer := _parameter(it.operands[found[0]].name, body)):
+            return outer[0], outer[1] + found[1]
+    return None
+
+
+def _callee(it: Instruction) -> str:
+    return it.attributes.get("calls", "").removeprefix("%")
+
+
+def _parameter(name: str, body: Mapping[str, Instruction]) -> tuple[int, Path] | None:
+    path: Path = ()
+    it = behind(name, body, SAME)
+    while it is not None and it.opcode == "get-tuple-element" and it.operands and len(path) < len(body):
+        if (k := element_of(it)) is None:
+            return None
+        path = (k, *path)
+        it = behind(it.operands[0].name, body, SAME)
+    number = None if it is None else it.parameter_number
+    return None if number is None else (number, path)
+
+
+def of_fusion(fusion: Instruction, bodies: Mapping[str, Mapping[str, Instruction]]) -> Iterator[Alias]:
+    """The operands that a fusion overwrites: those of the updates that it ends with.
+
+    bodies   by computation, its instructions by name
+    """
+    body = bodies.get(_callee(fusion), {})
+    root = next((i for i in body.values() if i.is_root), None)
+    if root is None:
+        return
+    ends = [((k,), o.name) for k, o in enumerate(root.operands)] if root.opcode == "tuple" else [((), root.name)]
+    for path, name in ends:
+        if found := of_root(name, body, bodies):
+            yield path, *found

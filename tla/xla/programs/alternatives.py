@@ -1,0 +1,193 @@
+"""Other shapes for an array, with the bytes that each takes, and what they would save where a program's memory is fullest.
+
+Source: XLA ShapeUtil::ArraySize by way of `byte_size`; the tilings are those that the TPU compiler chooses (`default_layout`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ...core.errors import LeafTypeError, RangeError
+from ..shapes.array_shape import COMBINE, ArrayLayout, ArrayShape
+from ..shapes.default import default_layout, orders
+from ..shapes.grammar import as_shape
+from ..shapes.sizes import byte_size, waste
+from ..shapes.values import Shape
+from .memory import Memory
+
+#: Arrays of more dimensions than this are refused.
+MAX_RANK = 16
+
+#: A dimension is split so that its inner part has one of these sizes: rows and lanes of tiles.
+_INNER = (8, 16, 32, 128, 256)
+#: Element types that hold the same kind of values in half of the bits.
+_NARROWER = {"f32": "bf16", "f64": "f32", "s32": "s16", "u32": "u16", "s64": "s32", "u64": "u32"}
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """Another shape for an array.
+
+    kind      "order": the same array, its dimensions in another order in memory; "size": a dimension grown to where its padding
+              ends, which costs nothing; "merge" and "split": a reshape, in row-major order; "type": elements of half the bits,
+              which changes values. All but "order" change the program
+    what      the change in words
+    shape     the array as it would be
+    bytes     what it takes, padding included
+    saved     how many bytes less than now
+    waste     how many of its bytes hold no element
+    """
+
+    kind: str
+    what: str
+    shape: ArrayShape
+    bytes: int
+    saved: int
+    waste: int
+
+
+def alternatives(shape: Shape | str) -> list[Alternative]:
+    """Other shapes for a tiled array that take fewer bytes, the most saved first; then sizes that its dimensions could have for nothing.
+
+    Tried are every choice of the two minor dimensions, with the compiler's tiles; two neighbours merged; a dimension split at a
+    tile's size; a narrower element type. An array without tiles has no padding, and no alternatives.
+
+    >>> for a in alternatives("f32[1000,3]{1,0:T(8,128)}")[:3]:
+    ...     print(a.kind, a.shape, a.bytes, a.saved)
+    type bf16[1000,3]{0,1:T(4,128)(2,1)} 8192 503808
+    merge f32[3000]{0:T(1024)} 12288 499712
+    split f32[125,8,3]{0,1,2:T(8,128)} 12288 499712
+    >>> [(a.what, a.saved) for a in alternatives("f32[8,100]{1,0:T(8,128)}") if a.kind == "size"]
+    [('dimension 1 may have up to 128', 0)]
+
+    Raises RangeError for more than 16 dimensions, and for a first tile that merges dimensions (*).
+    Source: `byte_size`; measured tiles.
+    """
+    shape = as_shape(shape)
+    layout = shape.effective_layout
+    if len(shape.dimensions) > MAX_RANK or (layout.tiles and COMBINE in layout.tiles[0]):
+        fix = "take a first tile without *" if len(shape.dimensions) <= MAX_RANK else f"reshape it to {MAX_RANK} dimensions"
+        raise RangeError(f"alternatives of {shape}", f"at most {MAX_RANK} dimensions, and tiles without *", fix)
+    if not layout.tiles or not all(isinstance(n, int) and n for n in shape.dimensions):
+        return []
+    now = byte_size(shape)
+    found: dict[ArrayShape, Alternative] = {}
+    for kind, what, other in (*_orders(shape), *_reshapes(shape), *_types(shape)):
+        size = byte_size(other)
+        if size < now and other not in found:
+            found[other] = Alternative(kind, what, other, size, now - size, waste(other))
+    grown = [Alternative("size", what, other, now, 0, waste(other)) for what, other in _sizes(shape)]
+    return sorted(found.values(), key=lambda a: (-a.saved, a.kind, str(a.shape))) + grown
+
+
+Try = tuple[str, str, ArrayShape]
+
+
+def _sized(shape: ArrayShape) -> tuple[int, ...]:
+    return tuple(n for n in shape.dimensions if isinstance(n, int))
+
+
+def _in_space(shape: ArrayShape, like: ArrayShape) -> ArrayShape:
+    return shape._replace(layout=shape.effective_layout._replace(memory_space=like.effective_layout.memory_space))
+
+
+def _orders(shape: ArrayShape) -> Iterator[Try]:
+    for order, tiles, bits in orders(shape.element_type, _sized(shape)):
+        layout = ArrayLayout(order, tiles, element_size_in_bits=bits)
+        other = _in_space(ArrayShape(shape.element_type, shape.dimensions, layout, shape.dynamic), shape)
+        text = ",".join(map(str, order))
+        yield "order", f"dimensions in the order {{{text}}} in memory, minor to major", other
+
+
+def _reshapes(shape: ArrayShape) -> Iterator[Try]:
+    dims = _sized(shape)
+    if any(shape.dynamic):
+        return
+    for k in range(len(dims) - 1):
+        merged = (*dims[:k], dims[k] * dims[k + 1], *dims[k + 2 :])
+        yield "merge", f"dimensions {k} and {k + 1} as one", _in_space(default_layout(shape.element_type, merged), shape)
+    for k, n in enumerate(dims):
+        for inner in _INNER:
+            if n % inner == 0 and n > inner:
+                split = (*dims[:k], n // inner, inner, *dims[k + 1 :])
+                yield "split", f"dimension {k} as {n // inner} of {inner}", _in_space(default_layout(shape.element_type, split), shape)
+
+
+def _types(shape: ArrayShape) -> Iterator[Try]:
+    if narrow := _NARROWER.get(shape.element_type):
+        yield "type", f"elements of {narrow}", _in_space(default_layout(narrow, _sized(shape)), shape)
+
+
+def _sizes(shape: ArrayShape) -> Iterator[tuple[str, ArrayShape]]:
+    """The array with each dimension as large as it can be for the same bytes."""
+    dims, layout = _sized(shape), shape.effective_layout
+    physical = [*reversed(layout.minor_to_major)]
+    tile = [int(t) for t in layout.tiles[0]]  # `alternatives` refuses those that merge dimensions
+    for place, t in zip(reversed(physical), reversed(tile)):
+        n = dims[place]
+        if n % t:
+            grown = -(-n // t) * t
+            other = shape._replace(dimensions=tuple(grown if k == place else d for k, d in enumerate(dims)))
+            yield f"dimension {place} may have up to {grown}", other
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """A change that makes a program's peak smaller.
+
+    shape         the array as it is
+    count         how many such buffers are held at the peak
+    alternative   what it could be
+    saved         bytes that this saves at the peak, all of them together
+    names         the buffers
+    """
+
+    shape: ArrayShape
+    count: int
+    alternative: Alternative
+    saved: int
+    names: tuple[str, ...]
+
+
+def advise(memory: Memory, space: int = 0) -> list[Advice]:
+    """Changes that make the peak of a memory space smaller: the best of each kind for each shape there, the most saved first.
+
+    The peak may then be at another step: saved is what goes at this one.
+
+    >>> import io
+    >>> from tla.xla import memory
+    >>> text = '''HloModule m, is_scheduled=true
+    ... ENTRY %main {
+    ...   ROOT %a = f32[1000,3]{1,0:T(8,128)} parameter(0)
+    ... }'''
+    >>> for a in advise(memory(io.StringIO(text)))[:3]:
+    ...     print(a.alternative.kind, a.alternative.shape, a.saved, a.names)
+    type bf16[1000,3]{0,1:T(4,128)(2,1)} 503808 ('a',)
+    merge f32[3000]{0:T(1024)} 499712 ('a',)
+    split f32[125,8,3]{0,1,2:T(8,128)} 499712 ('a',)
+
+    Raises RangeError for a memory space that holds nothing. Source: `alternatives`.
+    """
+    if not isinstance(memory, Memory):
+        raise LeafTypeError(f"advise of a {type(memory).__name__}", "what tla.xla.memory gives", "write advise(memory(path))")
+    if space not in memory.peak:
+        raise RangeError(f"advice for S({space})", f"one of {', '.join(map(str, memory.peak))}", "take one of memory.peak")
+    held = [b for b in memory.peak[space].buffers if b.shape is not None]
+    out = []
+    for shape, count in Counter(b.shape for b in held if b.shape is not None).items():
+        names = tuple(b.name for b in held if b.shape == shape)
+        kinds: set[str] = set()
+        for other in _tried(shape):
+            if other.saved and other.kind not in kinds:
+                kinds.add(other.kind)
+                out.append(Advice(shape, count, other, count * other.saved, names))
+    return sorted(out, key=lambda a: (-a.saved, str(a.shape), a.alternative.kind))
+
+
+def _tried(shape: ArrayShape) -> list[Alternative]:
+    try:
+        return alternatives(shape)
+    except RangeError:
+        return []

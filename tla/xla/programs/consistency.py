@@ -1,0 +1,151 @@
+"""Contradictions in the text of a module: two lines that cannot both be true.
+
+Source: XLA xla/service/hlo_verifier.cc, as far as a text shows it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from ...core.errors import LeafTypeError, LoweringError, ParseError
+from ..shapes.array_shape import ArrayShape
+from ..shapes.values import Shape, TupleShape
+from .aliasing import element_of, element_of_done
+from .entry import entry
+from .module import Module, called
+from .program import Located
+
+#: What a line is said to be, what another line gives in its place, and the number of that line.
+Claim = tuple[str, Shape, Shape, int]
+
+
+def contradictions(module: Module) -> tuple[str, ...]:
+    """Layouts and shapes in a module that contradict each other, and names that are given twice, each with the lines that say so.
+
+    Compared: an operand's shape where the line has it, and parts of tuples and of -start, with what their instruction gives; what calls,
+    fusions, loops and branches take and give with the parameters and roots of what they call; arguments and the result with the header's
+    entry layout. A shape without a layout contradicts no layout.
+
+    >>> import io
+    >>> from tla.xla import read_module
+    >>> text = "ENTRY %m {\\n  %a = f32[2,3]{1,0} parameter(0)\\n  ROOT %b = f32[2,3]{1,0} negate(f32[2,3]{0,1} %a)\\n}"
+    >>> contradictions(read_module(io.StringIO(text)))
+    ('line 3: b takes a as f32[2,3]{0,1}, line 2 gives f32[2,3]{1,0}',)
+
+    Source: XLA HloVerifier, as far as a text shows it.
+    """
+    if not isinstance(module, Module):
+        raise LeafTypeError(f"contradictions of a {type(module).__name__}", "a Module", "read_module(path) gives one")
+    bodies = {name: _Body(lines) for name, lines in module.computations.items()}
+    return (*(text for body in bodies.values() for text in _names(body)), *_shapes(bodies), *_of_entry(module))
+
+
+class _Body:
+    """A computation: its lines by name, and its parameters."""
+
+    def __init__(self, lines: Sequence[Located]) -> None:
+        self.lines = lines
+        self.given = {x.instruction.name: x for x in lines}
+        self.parameters = [(n, x) for x in lines if (n := x.instruction.parameter_number) is not None]
+        self.root = next((x for x in lines if x.instruction.is_root), None)
+
+
+def _names(body: _Body) -> Iterator[str]:
+    """Names and numbers of parameters that are given twice; a parameter that is missing."""
+    yield from _twice((x.instruction.name, x) for x in body.lines)
+    yield from _twice((f"parameter({n})", x) for n, x in body.parameters)
+    for n, x in body.parameters:
+        if n >= len(body.parameters):
+            yield f"line {x.line}: {x.computation} has parameter({n}), and {len(body.parameters)} parameters"
+
+
+def _twice(named: Iterable[tuple[str, Located]]) -> Iterator[str]:
+    first: dict[str, int] = {}
+    for name, x in named:
+        if first.setdefault(name, x.line) != x.line:
+            yield f"line {x.line}: {name} of {x.computation} is in line {first[name]}, too"
+
+
+def _shapes(bodies: Mapping[str, _Body]) -> Iterator[str]:
+    for body in bodies.values():
+        for x in body.lines:
+            for what, shape, other, line in (*_of_operands(x, body.given), *_of_calls(x, body.given, bodies)):
+                if _differ(shape, other):
+                    yield f"line {x.line}: {x.instruction.name} {what} {shape}, line {line} gives {other}"
+
+
+def _of_operands(x: Located, given: Mapping[str, Located]) -> Iterator[Claim]:
+    """Operands whose shape is in the line; what is a part of an operand."""
+    it = x.instruction
+    for o in it.operands:
+        if o.shape is not None and (source := given.get(o.name)) is not None:
+            yield f"takes {o.name} as", o.shape, source.instruction.shape, source.line
+    source = given.get(it.operands[0].name) if it.operands else None
+    if source is None or not isinstance(whole := source.instruction.shape, TupleShape):
+        return
+    k = None
+    if it.opcode == "get-tuple-element":
+        k = element_of(it) if "index" in it.attributes else None
+    elif it.opcode.endswith("-done") and isinstance(it.shape, ArrayShape):
+        k = element_of_done(it, len(whole.elements))
+    if k is not None and k < len(whole.elements):
+        yield "is", it.shape, whole.elements[k], source.line
+
+
+def _of_calls(x: Located, given: Mapping[str, Located], bodies: Mapping[str, _Body]) -> Iterator[Claim]:
+    """Parameters and the result of a computation that is called, against the line that calls it."""
+    it = x.instruction
+    if it.opcode not in ("fusion", "call", "while", "conditional"):
+        return
+    names = called(it)[:1] if it.opcode in ("fusion", "call") else called(it)
+    condition = it.attributes.get("condition", "").removeprefix("%") if it.opcode == "while" else None
+    for k, name in enumerate(names):
+        if (body := bodies.get(name)) is None:
+            continue
+        if body.root is not None and name != condition:
+            yield f"with {name} for its result is", it.shape, body.root.instruction.shape, body.root.line
+        operands = it.operands[k + 1 : k + 2] if it.opcode == "conditional" else it.operands
+        for number, p in body.parameters:
+            source = given.get(operands[number].name) if number < len(operands) else None
+            if source is not None:
+                yield f"takes {source.instruction.name} as", source.instruction.shape, p.instruction.shape, p.line
+
+
+def _of_entry(module: Module) -> Iterator[str]:
+    """The parameters and the root of the entry computation that differ from line 1's entry_computation_layout."""
+    lines = module.computations.get(module.entry or "", ())
+    try:
+        found = entry(module) if "entry_computation_layout" in module.header else None
+    except (LoweringError, ParseError):
+        found = None
+    if found is None:
+        return
+    for x in lines:
+        number = x.instruction.parameter_number
+        if number is not None and number < len(found.arguments) and _differ(found.arguments[number].shape, x.instruction.shape):
+            yield f"line {x.line}: parameter({number}) is {x.instruction.shape}, line 1 takes {found.arguments[number].shape}"
+    root = next((x for x in lines if x.instruction.is_root), None)
+    if root is not None:
+        shape = root.instruction.shape
+        parts = shape.elements if isinstance(shape, TupleShape) else (shape,)
+        for k, (a, b) in enumerate(zip(parts, found.results)):
+            if len(parts) == len(found.results) and _differ(a, b.shape):
+                yield f"line {root.line}: part {k} of the result is {a}, line 1 gives {b.shape}"
+
+
+def _differ(a: Shape, b: Shape) -> bool:
+    """Whether two shapes cannot be of one value: other dimensions, or two layouts that differ.
+
+    An entry layout does not have M(n), the room for sizes at run time that the array inside of the program has.
+    """
+    if a is b:
+        return False
+    if isinstance(a, TupleShape) and isinstance(b, TupleShape):
+        return len(a.elements) != len(b.elements) or any(map(_differ, a.elements, b.elements))
+    if not isinstance(a, ArrayShape) or not isinstance(b, ArrayShape):
+        return type(a) is not type(b)
+    if (a.element_type, a.dimensions, a.dynamic) != (b.element_type, b.dimensions, b.dynamic):
+        return True
+    if a.layout is None or b.layout is None or a.layout == b.layout or not a.dimensions:
+        return False
+    return a.layout._replace(dynamic_shape_metadata_prefix_bytes=b.layout.dynamic_shape_metadata_prefix_bytes) != b.layout

@@ -1,0 +1,334 @@
+"""One instruction of an HLO module, as a value: `%add.1 = f32[3]{0} add(%a, f32[3]{0} %b), metadata={...}`.
+
+    instruction = [ "ROOT" ] name "=" shape opcode "(" [ operand { "," operand } ] ")" { "," key "=" text }
+    operand     = [ shape ] text            ; the text of `parameter` is its number, that of `constant` its literal
+
+Shapes are read; all else is kept as it stands, blanks and comments included. So str() of the value is the line again.
+
+Source: XLA xla/hlo/ir/hlo_instruction.cc (its printer) and xla/hlo/parser/hlo_parser.cc.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields
+from typing import NamedTuple, NoReturn
+
+from ...core.cache import plain_memo
+from ...core.errors import LeafTypeError, ParseError
+from ..shapes.grammar import REMEMBERED, parse_shape
+from ..shapes.values import Shape
+from .printed_line import OPERAND, line_parts
+
+# Each comment can be matched in one way only: two ways each, and a line that fails to match would be tried in 2**n.
+_COMMENT = r"/\*[^*]*(?:\*(?!/)[^*]*)*\*/"
+_GAP = rf"\s*(?:{_COMMENT}\s*)*"
+_NAME = r"[A-Za-z_0-9][\w.-]*"
+_HEAD = re.compile(rf"(?P<before>{_GAP})(?P<root>ROOT\s{_GAP})?(?!ROOT\s*=)%?(?P<name>{_NAME}){_GAP}={_GAP}")
+_BLANKS = re.compile(_GAP)
+_OPCODE = re.compile(rf"({_GAP})([a-z][a-z0-9_-]*)(?=\()")
+_ARRAY = re.compile(r"[A-Za-z][A-Za-z0-9]*\s*\[[^][]*\](?:\s*\{\s*[0-9:][^{}]*\})?")
+_KEY = re.compile(rf"{_GAP},{_GAP}({_NAME}){_GAP}=")
+# What counts in nested text. Brackets with nothing but strings in them are passed over in one match.
+_FLAT = r'[^][(){}"/]*(?:"[^"\\]*"[^][(){}"/]*)*'
+_MARK = re.compile(rf'"[^"\\]*(?:\\.[^"\\]*)*"|{_COMMENT}|\{{{_FLAT}\}}|\[{_FLAT}\]|[][(){{}},"]')
+# What says nothing where a bracket is open, strings and commas too: most of a backend_config. It may be empty.
+_INSIDE = re.compile(rf"{_FLAT}(?:(?:\{{{_FLAT}\}}|\[{_FLAT}\]){_FLAT})*")
+_CLOSES = {"(": ")", "[": "]", "{": "}"}
+
+
+class Operand(NamedTuple):
+    """An operand of an instruction: the shape, where the line has it in place, between the texts around it.
+
+    before   blanks and comments before the shape
+    shape    None where the line has none
+    text     all the rest: a name, the number of a parameter, a literal
+
+    >>> parse_instruction("a = f32[3] add(f32[3]{0} %b, /*index=1*/%c.2)").operands[0].shape.dimensions
+    (3,)
+
+    Source: XLA xla/hlo/ir/hlo_instruction.cc.
+    """
+
+    before: str
+    shape: Shape | None
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.before}{'' if self.shape is None else self.shape}{self.text}"
+
+    @property
+    def name(self) -> str:
+        """The text without blanks, comments and %: the name of an instruction; of `parameter` and `constant`, what they hold."""
+        text = self.text.strip()
+        while text.startswith("/*"):
+            text = text[_BLANKS.match(text).end() :]  # type: ignore[union-attr]  # it matches the empty text too
+        return text.removeprefix("%")
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """An instruction of an HLO module. Its str() is the line, with shapes in XLA's canonical print.
+
+    head       all before the shape: blanks, ROOT, the name, `=`
+    shape      what it results in
+    gap        what stands between shape and opcode: a blank
+    opcode     `add`, `fusion`, `custom-call`
+    operands   what it takes
+    tail       all behind the operands: `, key=text, key=text`
+
+    >>> add = parse_instruction("  ROOT %add.1 = f32[3]{0} add(%a, %b), metadata={op_name=\\"jit(f)/add\\" stack_frame_id=3}")
+    >>> add.name, add.is_root, add.opcode, [x.name for x in add.operands], add.metadata
+    ('add.1', True, 'add', ['a', 'b'], {'op_name': 'jit(f)/add', 'stack_frame_id': '3'})
+    >>> from dataclasses import replace
+    >>> print(replace(add, shape=parse_shape("bf16[3]{0:T(256)}"), tail=""))
+      ROOT %add.1 = bf16[3]{0:T(256)} add(%a, %b)
+
+    Source: XLA xla/hlo/ir/hlo_instruction.cc.
+    """
+
+    head: str
+    shape: Shape
+    gap: str
+    opcode: str
+    operands: tuple[Operand, ...]
+    tail: str
+
+    def __str__(self) -> str:
+        return f"{self.head}{self.shape}{self.gap}{self.opcode}({','.join(map(str, self.operands))}){self.tail}"
+
+    @property
+    def name(self) -> str:
+        """Its name, without %."""
+        return _head(self.head, 0)["name"]
+
+    @property
+    def is_root(self) -> bool:
+        """Whether the instruction is the result of its computation."""
+        return _head(self.head, 0)["root"] is not None
+
+    @property
+    def parameter_number(self) -> int | None:
+        """The number of the argument of its computation: 7 of `parameter(7)`; None of any other instruction.
+
+        >>> parse_instruction("%p = f32[3]{0} parameter(7)").parameter_number
+        7
+        """
+        text = self.operands[0].name if self.opcode == "parameter" and self.operands else ""
+        return int(text) if text.isascii() and text.isdecimal() and len(text) < 20 else None
+
+    @property
+    def attributes(self) -> dict[str, str]:
+        """The attributes in their order, each with its text as it stands: `{"kind": "kLoop", "calls": "%f"}`."""
+        return {key: self.tail[start:end].strip() for key, start, end in _attributes(self.tail, 0)}
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        """The entries of the attribute metadata, quotes taken off: op_name, source_file, stack_frame_id."""
+        return {key: _unquoted(text) for key, text in _ENTRY.findall(self.attributes.get("metadata", "")[1:-1])}
+
+
+_ENTRY = re.compile(r'([A-Za-z_]\w*)=("[^"\\]*(?:\\.[^"\\]*)*"|\{[^{}]*\}|[^\s,{}"]+)')
+
+
+def parse_instruction(line: str) -> Instruction:
+    """The instruction that a line of an HLO module holds. str() of it is the line, as far as its shapes are canonical.
+
+    line      one line; blanks around it are kept, a line end as well
+    Raises    ParseError with the position where the line is no instruction, or a shape in it is none
+
+    >>> fusion = parse_instruction("%f = (f32[8]{0}, s32[]) fusion(f32[8]{0} %p), kind=kLoop, sharding={{replicated}, {manual}}")
+    >>> print(fusion.shape, fusion.attributes)
+    (f32[8]{0}, s32[]) {'kind': 'kLoop', 'sharding': '{{replicated}, {manual}}'}
+    >>> parse_instruction("%c = f32[8]{0,0} copy(%a)")
+    Traceback (most recent call last):
+    tla.core.errors.ParseError: minor_to_major {0,0} has 2 entries for 1 dimensions, at position 12
+        %c = f32[8]{0,0} copy(%a)
+                    ^
+      expected  each of 0 to 0 once
+      fix       name each dimension once
+
+    Law: str(parse_instruction(line)) == line for every instruction that XLA prints.
+    Source: XLA xla/hlo/parser/hlo_parser.cc.
+    """
+    if not isinstance(line, str):
+        raise LeafTypeError(f"a line of type {type(line).__name__}", "a text such as '%c = f32[8]{0} copy(%a)'", "decode bytes first")
+    return printed_instruction(line) or _by_marks(line)
+
+
+def printed_instruction(line: str) -> Instruction | None:
+    """The instruction of a line in the form in which XLA prints it; None of any other."""
+    found = line_parts(line)
+    if found is None:
+        return None
+    head, text, opcode, literal, called, operands = found.groups()
+    try:
+        shape = _remembered(text) if len(text) <= REMEMBERED else parse_shape(text)
+        if called is None:
+            return _instruction(head, shape, opcode, _literal(literal), line[found.end(4) + 1 :])
+        if "[" in operands:
+            parts = tuple([_operand(line, *m.span(), literal=False) for m in OPERAND.finditer(line, *found.span(6))])
+        else:
+            parts = tuple(map(_name_alone, zip(_NO_TEXT, _NO_SHAPE, operands.split(",")))) if operands else ()
+        return _instruction(head, shape, called, parts, line[found.end(6) + 1 :])
+    except ParseError:  # of a shape; the line may have another fault before it
+        return None
+
+
+def _literal(text: str) -> tuple[Operand, ...]:
+    """The operand of a constant or a parameter, where it has one."""
+    return (_name_alone(("", None, text)),) if text and not text.isspace() else ()
+
+
+_new = object.__new__
+_set_head, _set_shape, _set_gap, _set_opcode, _set_operands, _set_tail = (Instruction.__dict__[f.name].__set__ for f in fields(Instruction))
+
+
+def _instruction(head: str, shape: Shape, opcode: str, operands: tuple[Operand, ...], tail: str) -> Instruction:
+    """An Instruction, made in half the time that the __init__ of a frozen dataclass takes."""
+    new = _new(Instruction)
+    _set_head(new, head)
+    _set_shape(new, shape)
+    _set_gap(new, " ")
+    _set_opcode(new, opcode)
+    _set_operands(new, operands)
+    _set_tail(new, tail)
+    return new
+
+
+# Most of what there is to make: operands that are names alone, made at once.
+_NO_TEXT, _NO_SHAPE = itertools.repeat(""), itertools.repeat(None)
+_name_alone: Callable[[tuple[str, None, str]], Operand] = functools.partial(tuple.__new__, Operand)
+
+
+def _by_marks(line: str) -> Instruction:
+    """The instruction of any line, bracket by bracket; what is wrong with the line is said here."""
+    start = _head(line, 0).end()
+    end = _shape_end(line, start)
+    if end is None:
+        _fail(line, start, "no shape stands here", "a shape such as f32[8]{0} behind '='")
+    opcode = _OPCODE.match(line, end)
+    if opcode is None:
+        _fail(line, end, "no operation stands here", "an opcode and '(', as in add(", "a layout stands in braces right behind ']'")
+    operands, after = _operands(line, opcode.end(), literal=opcode[2] in ("constant", "parameter"))
+    for _ in _attributes(line, after):
+        pass  # they are read when they are asked for; a line where that fails is refused here
+    return Instruction(line[:start], _shape(line, start, end), opcode[1], opcode[2], operands, line[after:])
+
+
+def _fail(line: str, at: int, what: str, expected: str, fix: str = "") -> NoReturn:
+    raise ParseError(line, at, what, expected, fix or "an instruction reads %c = f32[8]{0} copy(%a), key=text")
+
+
+def _head(line: str, at: int) -> re.Match[str]:
+    found = _HEAD.match(line, at)
+    if found is None:
+        start = _BLANKS.match(line, at).end()  # type: ignore[union-attr]  # it matches the empty text too
+        _fail(line, start, "no instruction begins here", "a name and '=', as in %add.1 =")
+    return found
+
+
+_remembered = plain_memo(parse_shape)
+
+
+def _shape(line: str, start: int, end: int) -> Shape:
+    """The shape at a place of the line."""
+    try:
+        return _remembered(line[start:end]) if end - start <= REMEMBERED else parse_shape(line[start:end])
+    except ParseError as error:
+        raise ParseError(line, start + error.position, *error.args[2:]) from None
+
+
+def _shape_end(line: str, start: int) -> int | None:
+    """The end of the shape that begins at `start`; None where none does."""
+    if line.startswith("(", start):
+        return _close(line, start)
+    if line.startswith("b(", start):
+        return _close(line, start + 1)
+    found = _ARRAY.match(line, start)
+    return found.end() if found else None
+
+
+def _close(line: str, start: int) -> int:
+    """The position behind the bracket that closes the one at `start`."""
+    for at, mark in _marks(line, start + 1):
+        if mark == ")":
+            return at + 1
+        if mark != ",":
+            _fail(line, at, f"unexpected {mark!r}", "')'", f"close the '(' at position {start}")
+    _fail(line, len(line), "the line ends", "')'", f"close the '(' at position {start}")
+
+
+def _operands(line: str, start: int, literal: bool) -> tuple[tuple[Operand, ...], int]:
+    """The operands of a line whose '(' is at `start`, and where the ')' ends."""
+    out: list[Operand] = []
+    begin = start + 1
+    for at, mark in _marks(line, begin):
+        if mark == "," and literal:
+            continue
+        if mark not in (",", ")"):
+            _fail(line, at, f"unexpected {mark!r}", "',' or ')'", f"close the '(' at position {start}")
+        if out or mark == "," or line[begin:at].strip():
+            out.append(_operand(line, begin, at, literal))
+        begin = at + 1
+        if mark == ")":
+            return tuple(out), begin
+    _fail(line, len(line), "the line ends", "')' behind the operands", f"close the '(' at position {start}")
+
+
+def _operand(line: str, start: int, end: int, literal: bool) -> Operand:
+    if literal:
+        return Operand("", None, line[start:end])
+    begin = _BLANKS.match(line, start, end).end()  # type: ignore[union-attr]  # it matches the empty text too
+    if begin == end:
+        _fail(line, begin, "an operand is empty", "a name, as in add(%a, %b)")
+    after = None if line[begin] == "%" else _shape_end(line, begin)
+    if after is None:
+        return Operand("", None, line[start:end])
+    return Operand(line[start:begin], _shape(line, begin, after), line[after:end])
+
+
+def _attributes(line: str, start: int) -> Iterator[tuple[str, int, int]]:
+    """The key of each attribute from `start` on, and where its text begins and ends."""
+    at = start
+    while key := _KEY.match(line, at):
+        at = next((at for at, mark in _marks(line, key.end()) if _is_comma(line, at, mark)), len(line))
+        yield key[1], key.end(), at
+    behind = _BLANKS.match(line, at).end()  # type: ignore[union-attr]  # it matches the empty text too
+    if behind < len(line):
+        _fail(line, behind, f"unexpected {line[behind]!r}", "', key=text', or the end of the line")
+
+
+def _is_comma(line: str, at: int, mark: str) -> bool:
+    if mark != ",":
+        _fail(line, at, f"unexpected {mark!r}", "', key=text', or the end of the line")
+    return True
+
+
+def _marks(line: str, start: int) -> Iterator[tuple[int, str]]:
+    """The commas from `start` on that stand in no bracket, string or comment, and each bracket that closes none."""
+    opened: list[str] = []
+    while found := _MARK.search(line, start):
+        mark, start = found[0], found.end()
+        if mark in _CLOSES:
+            opened.append(mark)
+        elif mark == '"':
+            _fail(line, found.start(), "this string is not closed", '"', 'a quote inside of it reads \\"')
+        elif mark in (")", "]", "}"):
+            if not opened:
+                yield found.start(), mark
+            elif _CLOSES[opened.pop()] != mark:
+                _fail(line, found.start(), f"unexpected {mark!r}", "brackets that are closed in the order in which they are opened")
+        elif mark == "," and not opened:
+            yield found.start(), mark
+        if opened:
+            start = _INSIDE.match(line, start).end()  # type: ignore[union-attr]  # it matches the empty text too
+    if opened:
+        _fail(line, len(line), "the line ends inside of brackets", f"{_CLOSES[opened[-1]]!r}", "the line may be cut")
+
+
+def _unquoted(text: str) -> str:
+    return re.sub(r"\\(.)", r"\1", text[1:-1]) if text.startswith('"') else text

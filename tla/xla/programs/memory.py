@@ -1,0 +1,257 @@
+"""A program's memory, step by step: the peak of each memory space, and the buffers that make it.
+
+Arguments, results and constants have their memory for the whole run, as the runtime gives it; all else from the
+instruction that writes it to the last one that reads it. Bytes are those that the compiler allocates, padding included.
+
+Source: the order of a scheduled module; XLA xla/hlo/utils/hlo_live_range.cc and xla/service/buffer_assignment.cc; checked
+against libtpu's own account (tests/data/xla/programs).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ...core.cache import plain_memo
+from ...core.errors import LoweringError, ParseError, TlaError
+from ..shapes.array_shape import ArrayShape
+from ..shapes.sizes import waste, waste_by_dimension
+from .consistency import contradictions
+from .flow import Flow, Value, flow, leaves
+from .module import Module, SourceLine, read_module
+from .program import Located, Source
+from .vocabulary import REPORTED, space_name, unknown_names
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """One piece of memory that a program uses, while one value is in it.
+
+    name       the instruction that writes it, and in braces which part of its result
+    shape      its array; None for the table of pointers of a tuple
+    bytes      what it takes, padding included
+    waste      how many of these bytes hold no element
+    space      the number n of its S(n)
+    kind       "argument", "result", "constant", "temporary", or "local" to a computation that is applied to elements
+    first, last   the steps of the schedule between which it is held, both included
+    line       the instruction with its place in the file
+    source     lines of the user's program that it is from, the innermost call first
+    """
+
+    name: str
+    shape: ArrayShape | None
+    bytes: int
+    waste: int
+    space: int
+    kind: str
+    first: int
+    last: int
+    line: Located
+    source: tuple[SourceLine, ...]
+
+    @property
+    def op_name(self) -> str:
+        """The operation of the user's program, as the metadata has it; empty where there is none."""
+        return self.line.instruction.metadata.get("op_name", "")
+
+    @property
+    def waste_by_dimension(self) -> tuple[int, ...]:
+        """The bytes that each dimension costs by its padding; empty for a table, and where it is not known."""
+        try:
+            return () if self.shape is None else waste_by_dimension(self.shape)
+        except TlaError:
+            return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Peak:
+    """The step of a schedule at which a memory space is fullest.
+
+    space     the number n of S(n)
+    bytes     what is held there at this step
+    waste     how many of these bytes hold no element
+    at        the instruction that runs then
+    step      its place in the schedule, calls and loops put in place
+    buffers   what is held, the largest first
+    """
+
+    space: int
+    bytes: int
+    waste: int
+    at: Located
+    step: int
+    buffers: tuple[Buffer, ...]
+
+    @property
+    def name(self) -> str:
+        """The name of the space."""
+        return space_name(self.space)
+
+    @property
+    def reported_name(self) -> str:
+        """The name in the TPU compiler's memory usage report: "hbm" for S(3), which is CMEM, on v4."""
+        return REPORTED.get(self.space, f"color_{self.space}")
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """The memory of a program over its schedule.
+
+    module     the program
+    peak       by memory space, as S(n) numbers it: where it is fullest
+    curves     by memory space: the bytes that are held at each step
+    reported   arguments, results and constants, and the temporaries of the space that has most of them at one step: what XLA reports as
+               peak_memory_in_bytes. In VMEM and CMEM it counts an update in place as two values, the old and the new one [bytes]
+    steps      the instructions in the order in which they run; a loop's condition and body once
+    buffers    everything that takes memory, in the order in which it is written
+    warnings   what could not be followed, with line numbers
+    """
+
+    module: Module
+    peak: Mapping[int, Peak]
+    curves: Mapping[int, tuple[int, ...]]
+    reported: int
+    steps: tuple[Located, ...]
+    buffers: tuple[Buffer, ...]
+    warnings: tuple[str, ...]
+
+
+def memory(source: Source, scheduled: bool | None = None) -> Memory:
+    """The memory that a program uses while it runs, from the text of its optimized, scheduled HLO module.
+
+    source      a path, or an open file; see read_hlo
+    scheduled   whether the order of the text is that of the run; by default what the module's header says
+    Raises      LoweringError for a module that is not scheduled, or has no ENTRY, or calls what is not there; ParseError for a
+                file that is no HLO text. A line that cannot be read becomes a warning.
+
+    >>> import io
+    >>> text = '''HloModule m, is_scheduled=true
+    ... ENTRY %main (a: f32[16,128]) -> f32[16,128] {
+    ...   %a = f32[16,128]{1,0:T(8,128)} parameter(0)
+    ...   %b = f32[16,128]{1,0:T(8,128)} negate(%a)
+    ...   %c = f32[16,128]{0,1:T(8,128)} copy(%b)
+    ...   ROOT %d = f32[16,128]{1,0:T(8,128)} copy(%c)
+    ... }'''
+    >>> peak = memory(io.StringIO(text)).peak[0]
+    >>> peak.bytes, peak.waste, peak.at.instruction.name
+    (90112, 57344, 'c')
+    >>> [(b.name, b.bytes, b.kind) for b in peak.buffers]
+    [('c', 65536, 'temporary'), ('a', 8192, 'argument'), ('d', 8192, 'result'), ('b', 8192, 'temporary')]
+
+    Source: XLA xla/hlo/utils/hlo_live_range.cc.
+    """
+    errors: list[ParseError] = []
+    module = read_module(source, errors.append)
+    if not module.computations:
+        what = f"no computation in {module.name or 'the text'}"
+        raise errors[0] if errors else LoweringError(what, "the text of an HLO module", "dump the whole module: the file may be cut")
+    if not (module.is_scheduled if scheduled is None else scheduled):
+        what = f"module {module.name or 'without a header'} is not scheduled: its text does not say in which order it runs"
+        fix = "take the text after optimizations; or memory(path, scheduled=True) for the order as it is"
+        raise LoweringError(what, "is_scheduled=true in its header", fix)
+    found = flow(module)
+    unread = [error.reason.what.splitlines()[0] for error in errors]
+    unknown = unknown_names(x for lines in module.computations.values() for x in lines)
+    return _memory(found, (*unread, *unknown, *found.warnings, *contradictions(module)))
+
+
+def held_buffers(found: Flow) -> tuple[Buffer, ...]:
+    """Everything that takes memory in a program, in the order in which it is written."""
+    return tuple(sorted(_held(found), key=lambda b: (b.first, b.last)))
+
+
+def _memory(found: Flow, warnings: tuple[str, ...]) -> Memory:
+    held = held_buffers(found)
+    count = len(found.steps)
+    curves = {space: _curve([b for b in held if b.space == space], count) for space in sorted({b.space for b in held})}
+    peaks = {space: _peak(space, curve, held, found) for space, curve in curves.items()}
+    ends = [b for b in held if b.kind in ("argument", "result", "constant")]
+    rest = [_temporaries(found, held, space) for space in curves]
+    reported = sum(b.bytes for b in ends) + max((max(_curve(spans, count)) for spans in rest), default=0)
+    return Memory(found.module, peaks, curves, reported, tuple(found.steps), held, warnings)
+
+
+def _held(found: Flow) -> Iterator[Buffer]:
+    """The buffers of a program, each for as long as it is held."""
+    whole = {found.buffer(v): "result" for v in leaves(found.results)}
+    groups: dict[tuple[int, int], list[Value]] = defaultdict(list)
+    for number, value in enumerate(found.values):
+        buffer = found.buffer(number)
+        if value.kind != "temporary":
+            whole[buffer] = value.kind
+        if value.bytes:
+            groups[buffer, value.space].append(value)
+    for (buffer, _space), values in groups.items():
+        if buffer in whole:
+            yield _buffer(found, values[0], whole[buffer], 0, len(found.steps) - 1)
+        else:
+            yield from (_buffer(found, v, v.kind, first, end) for v, first, end in _spans(values))
+
+
+def _spans(values: list[Value]) -> Iterator[tuple[Value, int, int]]:
+    """The times in which a buffer is held: values of which one follows the other are one, with the name of the first."""
+    values = sorted(values, key=lambda v: (v.start, v.end))
+    begin, end = values[0], values[0].end
+    for value in values:
+        if value.start > end + 1:
+            yield begin, begin.start, end
+            begin = value
+        end = max(end, value.end)
+    yield begin, begin.start, end
+
+
+def _temporaries(found: Flow, held: Sequence[Buffer], space: int) -> list[_Span]:
+    """The part of a memory space that XLA's peak counts, in addition to what is there for the whole run.
+
+    In HBM and on the host the buffers. In a space that the compiler moves values into (VMEM, CMEM) each value by itself: of an update in
+    place the old value and the new one; what a loop carries is one.
+    """
+    if space in (0, 5):
+        return [_Span(b.first, b.last, b.bytes) for b in held if b.space == space and b.kind == "temporary"]
+    whole = {found.buffer(v) for v in leaves(found.results)} | {
+        found.buffer(k) for k, v in enumerate(found.values) if v.kind != "temporary"
+    }
+    groups: dict[int, list[Value]] = defaultdict(list)
+    for number, value in enumerate(found.values):
+        if value.space == space and value.bytes and found.buffer(number) not in whole:
+            groups[value.same].append(value)
+    return [_Span(first, last, value.bytes) for values in groups.values() for value, first, last in _spans(values)]
+
+
+def _buffer(found: Flow, value: Value, kind: str, first: int, last: int) -> Buffer:
+    part = f"{{{','.join(map(str, value.path))}}}" if value.path or value.shape is None else ""
+    lost = 0 if value.shape is None else _waste(value.shape)
+    frames = tuple(found.module.frames(value.line.instruction))
+    return Buffer(value.name + part, value.shape, value.bytes, lost, value.space, kind, first, last, value.line, frames)
+
+
+@plain_memo
+def _waste(shape: ArrayShape) -> int:
+    return waste(shape)
+
+
+class _Span(NamedTuple):
+    """Bytes that are held from one step to another, both included."""
+
+    first: int
+    last: int
+    bytes: int
+
+
+def _curve(held: Sequence[Buffer | _Span], count: int) -> tuple[int, ...]:
+    change = [0] * (count + 1)
+    for b in held:
+        change[b.first] += b.bytes
+        change[b.last + 1] -= b.bytes
+    return tuple(itertools.accumulate(change[:-1]))
+
+
+def _peak(space: int, curve: tuple[int, ...], held: Sequence[Buffer], found: Flow) -> Peak:
+    top = max(curve)
+    step = curve.index(top)
+    there = [b for b in held if b.space == space and b.first <= step <= b.last]
+    there.sort(key=lambda b: (-b.bytes, b.first, b.name))
+    return Peak(space, top, sum(b.waste for b in there), found.steps[step], step, tuple(there))

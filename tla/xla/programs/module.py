@@ -1,0 +1,175 @@
+"""A whole HLO module as a value: its computations, which of them call which, and the tables of source lines.
+
+Source: XLA xla/hlo/ir/hlo_module.cc and hlo_computation.cc (their printers); xla/hlo/ir/stack_frames.h.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ...core.brackets import closing
+from ...core.errors import LoweringError, ParseError
+from .instruction import Instruction
+from .program import Located, Source, read_lines
+from .text_file import OnError
+
+_HEADER = re.compile(r"HloModule\s+([^\s,]+)")
+_TITLE = re.compile(r"\s*(FileNames|FunctionNames|FileLocations|StackFrames)\s*$")
+_ROW = re.compile(r'\s*([0-9]+)\s*(?:"((?:[^"\\]|\\.)*)"|\{([^{}]*)\})')
+_FIELD = re.compile(r"(\w+)=(-?[0-9]+)")
+_CALLED = re.compile(r"\b(?:to_apply|calls|body|condition|true_computation|false_computation)=%?([\w.-]+)")
+_LIST = re.compile(r"\b(?:branch_computations|called_computations)=\{([^{}]*)\}")
+
+
+class SourceLine(NamedTuple):
+    """A line of the user's program.
+
+    >>> print(SourceLine("model.py", 12, "loss"))
+    model.py:12 (loss)
+    """
+
+    file: str
+    line: int
+    function: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line} ({self.function})" if self.function else f"{self.file}:{self.line}"
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """An HLO module: its computations, and the tables around them.
+
+    name           the module's name; None where the text has no header
+    header         the first line as it stands; empty where the text has none
+    computations   by name, each with its instructions in their order
+    entry          the name of the ENTRY computation; None where the text has none
+    tables         the tables of source lines: title -> number -> a name, or fields
+
+    Source: XLA xla/hlo/ir/hlo_module.h.
+    """
+
+    name: str | None
+    header: str
+    computations: dict[str, tuple[Located, ...]]
+    entry: str | None
+    tables: dict[str, dict[int, str | dict[str, int]]]
+
+    @property
+    def is_scheduled(self) -> bool:
+        """Whether the order of the instructions is the order in which they run."""
+        return "is_scheduled=true" in self.header
+
+    def frames(self, instruction: Instruction) -> Iterator[SourceLine]:
+        """The lines of the user's program that an instruction is from, the innermost call first."""
+        metadata = instruction.metadata if "metadata=" in instruction.tail else {}
+        if "source_file" in metadata:
+            yield SourceLine(metadata["source_file"], int(metadata.get("source_line", "0")), "")
+        number, seen = int(metadata.get("stack_frame_id", "0")), set[int]()
+        while number and number not in seen:
+            seen.add(number)
+            frame = self._fields("StackFrames", number)
+            place = self._fields("FileLocations", frame.get("file_location_id", 0))
+            if not place:
+                return
+            names = (self.tables.get(t, {}).get(place[k], "") if k in place else "" for t, k in _NAMES)
+            file, function = (n if isinstance(n, str) else "" for n in names)
+            yield SourceLine(file, place.get("line", 0), function)
+            number = frame.get("parent_frame_id", 0) - self._shift
+
+    @property
+    def _shift(self) -> int:
+        """1 where the table counts parents from 1 for none, as XLA prints it since 2025: then the first frame names itself."""
+        return int(self._fields("StackFrames", 1).get("parent_frame_id") == 1)
+
+    def _fields(self, table: str, number: int) -> dict[str, int]:
+        row = self.tables.get(table, {}).get(number)
+        return row if isinstance(row, dict) else {}
+
+
+_NAMES = (("FileNames", "file_name_id"), ("FunctionNames", "function_name_id"))
+
+
+def read_module(source: Source, on_error: OnError | None = None) -> Module:
+    """The HLO module that a file holds, whole in memory; `read_hlo` reads one of any size.
+
+    Source, on_error and errors as those of read_hlo.
+
+    >>> import io
+    >>> module = read_module(io.StringIO("HloModule m, is_scheduled=true\\nENTRY %main {\\n  ROOT %a = f32[] parameter(0)\\n}"))
+    >>> module.name, module.is_scheduled, module.entry, [x.instruction.name for x in module.computations["main"]]
+    ('m', True, 'main', ['a'])
+
+    Source: XLA xla/hlo/ir/hlo_module.cc.
+    """
+    around: list[str] = []
+    return module_of(read_lines(source, on_error, around.append), around)
+
+
+def module_of(lines: Iterable[Located], around: list[str] | None = None) -> Module:
+    """The module of instructions that are read.
+
+    around   the lines of its text that are no part of a computation; filled when the last instruction is taken
+    """
+    computations: dict[str, list[Located]] = {}
+    entry = None
+    for x in lines:
+        if x.computation is not None:
+            computations.setdefault(x.computation, []).append(x)
+            entry = x.computation if x.is_entry else entry
+    around = around or []
+    header = next((line for line in map(str.lstrip, around) if line.startswith("HloModule")), "")
+    name = _HEADER.match(header)
+    return Module(name[1] if name else None, header, {k: tuple(v) for k, v in computations.items()}, entry, _tables(around))
+
+
+def _tables(lines: list[str]) -> dict[str, dict[int, str | dict[str, int]]]:
+    out: dict[str, dict[int, str | dict[str, int]]] = {}
+    rows: dict[int, str | dict[str, int]] = {}
+    for line in lines:
+        if title := _TITLE.match(line):
+            rows = out.setdefault(title[1], {})
+        elif row := _ROW.match(line):
+            fields = row[3]
+            rows[int(row[1])] = row[2] if fields is None else {k: int(n) for k, n in _FIELD.findall(fields)}
+    return out
+
+
+def require_apart(module: Module) -> None:
+    """Refuse a module that is printed with computations inside of the instructions that call them: they have no names to follow."""
+    inside = next((name for name in module.computations if "/" in name), None)
+    if inside is not None:
+        what = f"module {module.name or 'without a header'} is printed with computations inside of instructions, as in {inside}"
+        fix = "take what compile().as_text() or --xla_dump_to gives; totals(..., interiors=True) counts this print too"
+        raise LoweringError(what, "one computation after the other", fix)
+
+
+def called(instruction: Instruction) -> list[str]:
+    """The names of the computations that an instruction calls, as its line has them.
+
+    >>> from tla.xla import parse_instruction
+    >>> called(parse_instruction("%w = s32[] while(%a), condition=%c, body=%b"))
+    ['c', 'b']
+    """
+    names = _CALLED.findall(instruction.tail)
+    for text in _LIST.findall(instruction.tail):
+        names += [name.strip().removeprefix("%") for name in text.split(",") if name.strip()]
+    return names
+
+
+def header_list(header: str, key: str) -> str | None:
+    """The text between the braces of an attribute of the header; None where it has none.
+
+    >>> header_list("HloModule m, input_output_alias={ {0}: (1, {}, may-alias) }, x={}", "input_output_alias")
+    ' {0}: (1, {}, may-alias) '
+    """
+    at = header.find(f"{key}={{")
+    if at < 0:
+        return None
+    start = at + len(key) + 1
+    if end := closing(header, start, "{}"):
+        return header[start + 1 : end - 1]
+    raise ParseError(header, at, f"{key} is not closed", "'}'", "dump the whole module: the file may be cut")

@@ -1,0 +1,142 @@
+"""The lines of a text file: bytes or characters, packed by gzip or not; and what it is if it is no HLO text.
+
+Source: MLIR's printer and bytecode (mlir/docs/BytecodeFormat.md); RFC 1952 (gzip).
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import itertools
+import re
+import zlib
+from collections.abc import Callable, Iterator
+from typing import IO, Any, NamedTuple, TypeAlias
+
+from ...core.errors import ParseError
+
+#: A longer line, or instruction of several lines, is refused, and passed over [bytes, or characters of a text file].
+MAX_LINE = 2**24
+
+#: So many lines are looked at for what an MLIR module holds.
+MAX_LOOKED_AT = 1000
+
+OnError: TypeAlias = Callable[[ParseError], Any]
+
+
+class _Foreign(NamedTuple):
+    """A kind of file that is no HLO text: by what it is known, what it is called, and what to do."""
+
+    mark: str
+    name: str
+    fix: str
+
+
+_COMPILE = "compile it: jax.jit(f).lower(...).compile().as_text() is HLO text"
+_FOREIGN = (
+    _Foreign(
+        "stable_mosaic|tpu\\.|#tpu", "Mosaic, the language of Pallas kernels", "give the HLO text of the program that calls the kernel"
+    ),
+    _Foreign("stablehlo\\.|vhlo\\.", "StableHLO", _COMPILE),
+    _Foreign("mhlo\\.|chlo\\.", "MHLO", _COMPILE),
+    _Foreign("", "MLIR", _COMPILE),
+)
+_MLIR = re.compile(
+    r'\s*(module\b(?!.*=)|module\b.*\{\s*$|"?builtin\.module|#\w[\w.]*\s*=|!\w+\s*=|func\.func\b|"?(func|stablehlo|mhlo|vhlo|tpu)\.)'
+)
+_BYTECODE = b"ML\xefR"
+
+
+def report(on_error: OnError | None, error: ParseError, number: int) -> None:
+    text, position, what, expected, fix = error.args
+    numbered = ParseError(text, position, f"line {number}: {what}", expected, fix)
+    if on_error is None:
+        raise numbered from None
+    on_error(numbered)
+
+
+def text_lines(file: IO[str] | IO[bytes], on_error: OnError | None) -> Iterator[tuple[int, str]]:
+    """The lines of a file as texts without their ends, with their numbers.
+
+    on_error   is given the error of each line that is too long, or no text; without it the first one is raised
+    """
+    lines = _raw_lines(_unpacked(file))
+    for number, raw in itertools.chain(_first(lines), lines):
+        try:
+            yield number, _text(raw)
+        except ParseError as error:
+            report(on_error, error, number)
+
+
+def _unpacked(file: IO[Any]) -> IO[Any]:
+    """The file, or what is packed in it."""
+    return gzip.GzipFile(fileobj=file) if _head(file)[:2] == b"\x1f\x8b" else file  # type: ignore[return-value]
+
+
+def _head(file: IO[Any]) -> bytes:
+    """The first bytes of a binary file, as far as they can be seen without reading them."""
+    if isinstance(file, io.BufferedReader):
+        return file.peek(2)
+    if isinstance(file, io.BytesIO):
+        return file.getvalue()[file.tell() : file.tell() + 2]
+    return b""
+
+
+def _first(lines: Iterator[tuple[int, str | bytes]]) -> Iterator[tuple[int, str | bytes]]:
+    """The lines up to the first one that says something; if it is another language's, that is refused by its name."""
+    for number, raw in lines:
+        text = raw.decode(errors="replace") if isinstance(raw, bytes) else raw
+        if isinstance(raw, bytes) and raw.startswith(_BYTECODE):
+            raise ParseError("", 0, "the file is MLIR bytecode, as StableHLO is stored", "HLO text", _COMPILE)
+        if _MLIR.match(text):
+            some = (str(raw) for _number, raw in itertools.islice(lines, MAX_LOOKED_AT))
+            raise _foreign(text + "".join(some))
+        yield number, raw
+        if not _SILENT.match(text):
+            return
+
+
+_SILENT = re.compile(r"\s*(//|$)")
+
+
+def _foreign(text: str) -> ParseError:
+    what = next(f for f in _FOREIGN if re.search(f.mark, text))
+    return ParseError("", 0, f"the file is {what.name}, and no HLO text", "HLO text, which begins with HloModule", what.fix)
+
+
+def _raw_lines(file: IO[Any]) -> Iterator[tuple[int, str | bytes]]:
+    """The lines with their numbers. Of one that is too long, as much as shows that it is; the rest is passed over."""
+    for number in itertools.count(1):
+        try:
+            raw = piece = file.readline(MAX_LINE + 1)
+        except UnicodeDecodeError:
+            what = f"line {number}, or one soon after it, holds bytes that are no {getattr(file, 'encoding', 'text')}"
+            fix = "give the path, or open the file as bytes: then reading goes on behind that line"
+            raise ParseError("", 0, what, "a text", fix) from None
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            what = f"line {number}: the packed file is broken: {error}"
+            raise ParseError("", 0, what, "gzip", "write it again: it may be cut") from None
+        if not raw:
+            return
+        while len(piece) > MAX_LINE and piece[-1] not in ("\n", ord("\n")):
+            piece = file.readline(MAX_LINE + 1)
+        yield number, raw
+
+
+def too_long() -> ParseError:
+    return ParseError("", 0, f"more than {MAX_LINE:,} characters", "a line of an HLO module", "leave large constants out of the dump")
+
+
+def _text(raw: str | bytes) -> str:
+    """A line as text, without its end."""
+    if len(raw) > MAX_LINE:
+        raise too_long()
+    if isinstance(raw, str):
+        return raw.removesuffix("\n")
+    try:
+        return raw.decode().removesuffix("\n")
+    except UnicodeDecodeError as error:
+        at = len(raw[: error.start].decode())
+        raise ParseError(
+            raw.decode(errors="replace"), at, "bytes that are no text", "UTF-8", "give the text of it: the file may be binary"
+        ) from None

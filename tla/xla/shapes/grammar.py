@@ -1,0 +1,429 @@
+"""XLA's shape strings, read: `bf16[8,128]{1,0:T(8,128)(2,1)S(1)}`.
+
+    shape  = "(" [ shape { "," shape } ] ")" | "b" "(" array ")" | "token" "[" "]" | "opaque" "[" "]" | array
+    array  = type "[" [ dim { "," dim } ] "]" [ "{" [ int { "," int } ] [ ":" properties ] "}" ]
+    dim    = int | "<=" int | "?"
+    properties, each at most once, in this order and with nothing between them:
+        D(level,...)  T(tile)(tile)...  L(int)  #(type)  *(type)  E(int)  S(int)  SC(int:int,...)...  P(shape)  M(int)
+
+Blanks and comments may stand between tokens. Three spellings of the documentation are read too: upper-case types (`F32[3,5]`), from
+before the T `F32[3,5]{1,0:(2,2)}`, and -1 for `*`. Where XLA's parser is lenient by accident, this one is not.
+
+Source: XLA xla/hlo/parser/hlo_parser.cc and hlo_lexer.cc.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, NoReturn, TypeVar
+
+from ...core.arrays import INT64_MAX, INT64_MIN
+from ...core.cache import compiled
+from ...core.errors import LeafTypeError, LoweringError, ParseError
+from ...core.ints import known, leaf
+from ...core.on_demand import OnDemand
+from ...core.questions import at_most
+from .array_shape import BITS, COMBINE, ArrayLayout, ArrayShape, Split, TileEntry, unchecked_layout, why_not_valid
+from .foreign import array_like
+from .printed_shape import array_at, printed_shape
+from .values import MAX_DEPTH, BufferShape, OpaqueShape, Shape, TokenShape, TupleShape
+
+R = TypeVar("R")
+
+_DECLARE, _EXPRESSIONS = OnDemand("tla.symbolic.declare"), OnDemand("tla.symbolic.parse_expression")  # for dimensions that are names
+
+#: More dimensions that are names are refused: strides are products of these, and 10,000 of them took minutes.
+MAX_NAMED = 256
+#: A longer text is refused [characters].
+MAX_TEXT = 2**20
+#: Shape texts up to this length are remembered: a program has few distinct ones. Longer ones would hold memory.
+REMEMBERED = 500
+
+BLANK = r"(?s)(?:[ \t\r\n]+|/\*.*?\*/|//[^\n]*)*"
+_TOKEN = r"-?[0-9]+(?![A-Za-z0-9_.])|[A-Za-z_][A-Za-z0-9_]*|<=|[][(){},:?*#+~]"
+_WORD = r"(?s)[A-Za-z0-9_.+-]+|."
+# The dimensions of an array, and the names in them.
+_DIMENSIONS = r"\s*[A-Za-z0-9]+\s*\[([^][]*)\]"
+_NAME = r"(?<![A-Za-z0-9_])[A-Za-z][A-Za-z0-9_]*"
+_ORDER = ("D", "T", "L", "#", "*", "E", "S", "SC", "P", "M")
+_FIELDS = {
+    "L": "tail_padding_alignment_in_elements",
+    "E": "element_size_in_bits",
+    "S": "memory_space",
+    "M": "dynamic_shape_metadata_prefix_bytes",
+}
+# What other systems call the element types.
+_ALIASES = {"bool": "pred", "bfloat16": "bf16", "half": "f16", "float": "f32", "double": "f64", "complex64": "c64", "complex128": "c128"}
+
+
+def parse_shape(text: str, *, symbols: object = None) -> Shape:
+    """The shape that an XLA shape string stands for. str() of it is XLA's canonical text.
+
+    text      one shape: an array, a tuple of shapes, a buffer of an array, `token[]` or `opaque[]`
+    symbols   the sizes that its dimensions name: a SymInt, several, or a dict of names to integers; `lower` declares them
+    Returns   an ArrayShape, TupleShape, BufferShape, TokenShape or OpaqueShape. A layout that the text leaves out stays None:
+              it is not specified; `.with_layout()` fills in the default
+    Raises    ParseError with the position for a text that the grammar or the meaning does not allow
+
+    >>> shape = parse_shape("F32[3,5]{1,0:(2,2)S(0)}")
+    >>> print(shape), shape.dimensions, shape.layout.tiles
+    f32[3,5]{1,0:T(2,2)}
+    (None, (3, 5), ((2, 2),))
+    >>> parse_shape("(f32[3], (token[], b(s32[])))").elements[1].elements[1]
+    BufferShape(array=ArrayShape(element_type='s32', dimensions=(), layout=None, dynamic=()))
+    >>> parse_shape("f32[3,5]{1,0:T(2,0)}")
+    Traceback (most recent call last):
+    tla.core.errors.ParseError: tile (2,0) has the entry 0, at position 14
+        f32[3,5]{1,0:T(2,0)}
+                      ^
+      expected  sizes of 1 or more, or *
+      fix       write 1 to leave a dimension whole
+
+    Source: XLA `ParseShape`; reference in docs/xla.md.
+    """
+    if not isinstance(text, str):
+        raise LeafTypeError(
+            f"a shape of type {type(text).__name__}", "a text such as 'f32[8,128]{1,0:T(8,128)}'", "give its text: str() of a shape"
+        )
+    require_short(text)
+    if symbols is None and (found := printed_shape(text)):
+        return found
+    reader = _ShapeReader(text)
+    reader.symbols = None if symbols is None else _EXPRESSIONS.names(symbols)
+    shape = reader.shape(1)
+    reader.end()
+    return shape
+
+
+def require_short(text: str) -> None:
+    """Raise ParseError for a text of more than MAX_TEXT characters."""
+    if len(text) > MAX_TEXT:
+        raise ParseError(
+            text, MAX_TEXT, f"a shape of {len(text):,} characters", f"{MAX_TEXT:,} at most", "take a part of it: an element of the tuple"
+        )
+
+
+def numbers(text: str) -> tuple[int, ...]:
+    """The integers between the commas of a text of digits, commas and blanks.
+
+    >>> numbers("1, 0"), numbers("")
+    ((1, 0), ())
+    """
+    return tuple(int(n) for n in text.split(",") if n.strip())
+
+
+def named_shape(shape: Shape | str, sizes: Mapping[str, Any]) -> ArrayShape:
+    """as_shape of a text whose dimensions may be names: those in `sizes` stand for these, others become a `dim`.
+
+    >>> print(named_shape("f32[M,2*N]{1,0:T(8,128)}", {"M": 100}))
+    f32[100,2*N]{1,0:T(8,128)}
+    """
+    if isinstance(shape, str):
+        require_short(shape)
+        if not sizes and (printed := printed_shape(shape)):
+            return as_shape(printed)  # it has no names
+    found = compiled(_DIMENSIONS).match(shape) if isinstance(shape, str) else None
+    used = dict.fromkeys(compiled(_NAME).findall(found[1])) if found else {}
+    for name in sizes:
+        if name not in used:
+            raise LeafTypeError(f"{name}= of {shape!s:.80}", "names of its dimensions", f"write {name} where its size stands in the text")
+    if not isinstance(shape, str) or not used:
+        return as_shape(shape)
+    functions = re.findall(r"(ceil|min|max)\s*\(", shape)
+    return as_shape(
+        parse_shape(
+            shape, symbols={name: leaf(sizes[name]) if name in sizes else _DECLARE.dim(name) for name in used if name not in functions}
+        )
+    )
+
+
+def as_shape(shape: Shape | str) -> ArrayShape:
+    """The shape of an array: itself, its text, or an array of numpy or JAX.
+
+    Raises LoweringError for any other shape: it says what to take of it.
+    """
+    if isinstance(shape, ArrayShape):
+        return shape
+    if not isinstance(shape, (TupleShape, BufferShape, TokenShape, OpaqueShape)):
+        found = array_like(shape)
+        return as_shape(parse_shape(shape)) if found is None else found
+    what, fix = _NO_ARRAY[type(shape)]
+    if isinstance(shape, TupleShape):
+        at = next((at for at, leaf in shape.leaves() if isinstance(leaf, ArrayShape)), None)
+        fix = f"take an element: shape{''.join(f'.elements[{k}]' for k in at)} is one" if at else "it holds no array"
+    text = str(shape)
+    raise LoweringError(f"{text[:80]}{'...' if text[80:] else ''} is {what}", "the shape of an array", fix)
+
+
+# What a shape that is no array is, and what to take of it.
+_NO_ARRAY: dict[type[Shape], tuple[str, str]] = {
+    TupleShape: ("a tuple, which has no layout or size of its own", ""),
+    BufferShape: ("a buffer", "take what it holds: shape.array"),
+    TokenShape: ("a token, which holds no elements", "leave it out"),
+    OpaqueShape: ("an opaque value: only the device knows its elements", "leave it out"),
+}
+
+
+class Reader:
+    """The tokens of a text, one ahead. A grammar says what they are, and what its texts are called."""
+
+    tokens, known = _TOKEN, "names, integers and [](){},:?*#+~"
+    noun, example = "shape", "an array reads f32[8,128]{1,0:T(8,128)}"
+
+    def __init__(self, text: str) -> None:
+        self.text, self.at, self.after, self.token = text, 0, 0, ""
+        self.advance()
+
+    def advance(self) -> None:
+        """Go on to the next token; "" at the end of the text."""
+        self.at = compiled(BLANK).match(self.text, self.after).end()  # type: ignore[union-attr]  # it matches the empty text too
+        found = compiled(self.tokens).match(self.text, self.at)
+        if found:
+            self.token, self.after = found[0], found.end()
+        elif self.at == len(self.text):
+            self.token, self.after = "", self.at
+        elif self.text.startswith("/*", self.at):
+            self.fail("this comment is not closed", "*/")
+        else:
+            self.fail(f"{compiled(_WORD).match(self.text, self.at)[0][:24]!r} is no part of a {self.noun}", self.known)  # type: ignore[index]  # it matches any text
+
+    def fail(self, what: str, expected: str, fix: str = "", at: int | None = None) -> NoReturn:
+        raise ParseError(self.text, self.at if at is None else at, what, expected, fix or self.example)
+
+    def take(self, token: str) -> bool:
+        if self.token != token:
+            return False
+        self.advance()
+        return True
+
+    def expect(self, token: str, where: str, fix: str = "") -> None:
+        if not self.take(token):
+            self.unexpected(f"{token!r} {where}", fix)
+
+    def unexpected(self, expected: str, fix: str = "") -> NoReturn:
+        self.fail(f"unexpected {self.token[:24]!r}" if self.token else "the text ends", expected, fix)
+
+    def integer(self, expected: str) -> int:
+        if not self.token.lstrip("-").isdigit():
+            self.unexpected(expected)
+        if len(self.token) > 4000 or not INT64_MIN <= int(self.token) <= INT64_MAX:
+            self.fail(f"{self.token:.24} does not fit a signed 64-bit integer", expected)
+        n = int(self.token)
+        self.advance()
+        return n
+
+    def listed(self, close: str, read: Callable[[], R]) -> list[R]:
+        """The values that `read` reads, between commas, up to a token that is no comma; none if that is `close`."""
+        out: list[R] = []
+        while out or self.token != close:
+            out.append(read())
+            if not self.take(","):
+                break
+        return out
+
+    def parenthesised(self, what: str, read: Callable[[], R]) -> tuple[R, ...]:
+        """The values that `read` reads, in parentheses, once or more in a row."""
+        self.expect("(", f"and a {what}")
+        out = [read()]
+        self.expect(")", f"or ',' in a {what}")
+        while self.take("("):
+            out.append(read())
+            self.expect(")", f"or ',' in a {what}")
+        return tuple(out)
+
+    def end(self) -> None:
+        if self.token:
+            self.unexpected("the end of the text", f"give one {self.noun}")
+
+
+class _ShapeReader(Reader):
+    symbols: Mapping[str, Any] | None = None
+
+    # -- shape
+
+    def shape(self, depth: int) -> Shape:
+        """One shape; `depth` is that of a tuple which would begin here."""
+        if self.token == "(":
+            return self.tupled(depth)
+        if self.token == "b":
+            return self.buffer()
+        return self.bare(self.token) if self.token in ("token", "opaque") else self.array()
+
+    def tupled(self, depth: int) -> TupleShape:
+        if depth > MAX_DEPTH:
+            self.fail(f"more than {MAX_DEPTH} levels of tuples", f"at most {MAX_DEPTH}", "put the elements side by side")
+        start = self.at
+        self.advance()
+        elements = self.listed(")", lambda: self.shape(depth + 1))
+        self.expect(")", "or ',' in a tuple", f"close the '(' at position {start}")
+        return TupleShape(tuple(elements))
+
+    def bare(self, name: str) -> TokenShape | OpaqueShape:
+        self.advance()
+        self.expect("[", f"and ']' after {name}")
+        self.expect("]", f"at once: {name} has no dimensions", f"write {name}[]")
+        if self.token == "{":
+            self.fail(f"a layout of {name}[]", f"none: {name}[] is no array", "leave the braces out")
+        return TokenShape() if name == "token" else OpaqueShape()
+
+    def buffer(self) -> BufferShape:
+        self.advance()
+        self.expect("(", "and an array after b", "a buffer reads b(f32[3,4]{1,0})")
+        if self.token in ("(", ")", "b", "token", "opaque"):
+            self.unexpected("one array in b(...)", "write b(f32[8])")
+        array = self.array()
+        self.expect(")", "to close b(...)", "a buffer holds one array")
+        return BufferShape(array)
+
+    def array(self) -> ArrayShape:
+        if self.symbols is None and (printed := array_at(self.text, self.at)):
+            array, self.after = printed
+            self.advance()
+            return array
+        at = {"element_type": self.at}
+        element_type = self.element_type()
+        at["dimensions"] = self.at
+        dims, dynamic = self.dimensions()
+        if sum(known(n) is None for n in dims if n is not None) > MAX_NAMED:
+            self.fail(
+                f"more than {MAX_NAMED} dimensions that are names", f"at most {MAX_NAMED}", "give some of them numbers", at=at["dimensions"]
+            )
+        layout = self.layout(len(dims), at) if self.token == "{" else None
+        if found := why_not_valid(element_type, dims, layout):  # ArrayShape checks it too, but cannot say where
+            self.fail(*found[1], at=at[found[0]])
+        return ArrayShape(element_type, dims, layout, dynamic)
+
+    def element_type(self) -> str:
+        name = self.token
+        known = name if name in BITS else name.lower() if name.isupper() and name.lower() in BITS else ""
+        if not known:
+            if not name[:1].isalpha():
+                self.unexpected("an element type such as f32 or bf16, or a tuple")
+            self.fail(f"element type {name[:24]!r} is not known", "an XLA name such as f32, bf16, s8, pred", _suggest(name))
+        self.advance()
+        return known
+
+    def dimensions(self) -> tuple[tuple[int | None, ...], tuple[bool, ...]]:
+        self.expect("[", "and the dimensions after the element type")
+        dims = self.listed("]", self.dimension)
+        self.expect("]", "or ',' after a dimension")
+        return tuple(n for n, _ in dims), tuple(dynamic for _, dynamic in dims)
+
+    def dimension(self) -> tuple[int | None, bool]:
+        if self.take("?"):
+            return None, True
+        bounded, at = self.take("<="), self.at
+        if self.symbols is None:
+            if self.token.isidentifier():
+                self.unexpected("a dimension: 5, <=5 or ?", "parse_shape takes names with symbols=[dim('N')], lower those of an array")
+            n = self.integer("a dimension: 5, <=5 or ?")
+        else:
+            n, self.after = _EXPRESSIONS.read(self.text, at, self.symbols)
+            self.advance()
+        if at_most(n, -1):
+            self.fail(f"dimension {n}", "0 or more", at=at)
+        return n, bounded
+
+    # -- layout
+
+    def layout(self, rank: int, at: dict[str, int]) -> ArrayLayout:
+        start = self.at
+        self.advance()
+        at["minor_to_major"] = self.at
+        if self.token == "}":
+            self.fail("empty layout braces", "the order of dimensions, minor to major", "leave the braces out", at=start)
+        order = self.listed(":", lambda: self.integer("a dimension number of minor_to_major"))
+        properties = self.properties(rank, at) if self.take(":") else {}
+        self.expect("}", "or ':' after minor_to_major" if not properties else "or a property after the last property")
+        return unchecked_layout(tuple(order), **properties)
+
+    def properties(self, rank: int, at: dict[str, int]) -> dict[str, Any]:
+        """The properties behind minor_to_major, each at most once and in XLA's order. at: where each stands, for errors."""
+        out: dict[str, Any] = {}
+        last = -1
+        if self.token == "(":  # as the documents had it before the T
+            at["tiles"], last = self.at, _ORDER.index("T")
+            out["tiles"] = self.tiles()
+        while self.token not in ("}", ""):
+            name, place = self.token, self.at
+            if name not in _ORDER:
+                fix = "nothing stands between properties" if not name[:1].isalnum() else ""
+                self.fail(f"unknown layout property {name!r}", f"one of {' '.join(_ORDER)}, or '}}'", fix)
+            if _ORDER.index(name) <= last:
+                again = "is given twice" if _ORDER.index(name) == last else f"stands after {_ORDER[last]}"
+                self.fail(f"property {name} {again}", f"each at most once, in the order {' '.join(_ORDER)}")
+            last = _ORDER.index(name)
+            self.advance()
+            if name == "T":
+                at["tiles"] = self.at
+                out["tiles"] = self.tiles()
+            elif name == "SC":
+                at["split_configs"] = self.at
+                out["split_configs"] = self.splits()
+            elif name in _FIELDS:
+                at[_FIELDS[name]] = self.at
+                out[_FIELDS[name]] = self.argument(name)
+            else:
+                self.sparse(name, place, rank)
+        return out
+
+    def argument(self, name: str) -> int:
+        self.expect("(", f"after {name}")
+        n = self.integer(f"the integer of {name}(...)")
+        self.expect(")", f"to close {name}(...)")
+        return n
+
+    def tiles(self) -> tuple[tuple[TileEntry, ...], ...]:
+        return self.parenthesised("tile", lambda: tuple(self.listed(")", self.tile_entry)))
+
+    def tile_entry(self) -> TileEntry:
+        entry = COMBINE if self.take("*") else self.integer("a tile size or *")
+        return COMBINE if entry in (INT64_MIN, -1) else entry  # XLA's own value of *, and that of its documents
+
+    def splits(self) -> tuple[Split, ...]:
+        return self.parenthesised("split", self.split)
+
+    def split(self) -> Split:
+        dimension = self.integer("a physical dimension, as in SC(1:200)")
+        self.expect(":", "between dimension and indices, as in SC(1:200)")
+        return Split(dimension, tuple(self.listed("", lambda: self.integer("an index to cut at"))))
+
+    def sparse(self, name: str, place: int, rank: int) -> None:
+        """Remains of sparse arrays: D(...) of dense levels says nothing, and everything else has no meaning any more."""
+        if name == "D":
+            levels = self.levels()
+            if any(level != "D" for level in levels):
+                self.fail(f"dimension levels D({','.join(levels)})", "dense ones: D(D,...)", "leave the levels out", at=place)
+            if len(levels) != rank:
+                self.fail(f"{len(levels)} dimension levels for {rank} dimensions", f"{rank}", at=place)
+            return
+        if name != "P":
+            self.expect("(", f"after {name}")
+            if self.token not in BITS:
+                self.unexpected("an unsigned integer type")
+            if not self.token.startswith("u"):
+                self.fail(f"{name}({self.token})", "an unsigned integer type")
+            self.advance()
+            self.expect(")", f"to close {name}(...)")
+        self.fail(f"property {name} belongs to sparse arrays, which XLA no longer has", "a dense array", f"leave {name}(...) out", at=place)
+
+    def levels(self) -> list[str]:
+        self.expect("(", "after D")
+        out = self.listed(")", self.level)
+        self.expect(")", "or ',' in D(...)")
+        return out
+
+    def level(self) -> str:
+        if self.token not in ("D", "C", "S", "H"):
+            self.unexpected("a dimension level D, C, S or H")
+        level = self.token
+        self.advance()
+        level += "+" if self.take("+") else ""
+        return level + ("~" if self.take("~") else "")
+
+
+def _suggest(name: str) -> str:
+    low = name.lower()
+    alias = _ALIASES.get(low) or re.sub(r"^(float|uint|int)(?=\d)", lambda m: {"float": "f", "uint": "u", "int": "s"}[m[1]], low)
+    return f"write {alias}" if alias in BITS else ""

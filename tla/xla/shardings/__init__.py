@@ -1,0 +1,1 @@
+"""Shardings: the texts of HLO and Shardy, meshes of devices, and which device holds which slice."""
