@@ -24,10 +24,11 @@ from ..core.errors import DivisibilityError
 from ..core.int_tuple import depth, get, mode, rank, size
 from ..core.ints import Int, is_static, leaf, static
 from ..core.kinds import AnyLayout, on
-from ..core.layout import Layout
+from ..core.layout import with_valid
 from ..core.make_layout import MakeLayout, shape, stride
 from ..core.questions import divides
 from ..core.strides import compact_col_major
+from ..core.valid import ALL
 from . import guard as guards
 from .tensor import Tensor, around, from_zero, gives_places, guarded_tensor
 
@@ -58,7 +59,7 @@ def operation_name(operation: object) -> str:
 def _unpadded(layout: AnyLayout) -> Any:
     """A layout whose shape is all valid: what is valid of a tensor is told apart."""
     inner = innermost(layout)
-    return layout if inner._origin is None else around(layout, Layout(inner.shape, inner.stride))[0]
+    return layout if inner._valid is ALL else around(layout, with_valid(inner, ALL))[0]
 
 
 def _define(*operations: object, part: bool) -> None:
