@@ -12,7 +12,7 @@ from ..algebra.tiles import start_of
 from ..core.composed import ComposedLayout, gives_coordinates, innermost
 from ..core.errors import LeafTypeError, RangeError, Unproven
 from ..core.int_tuple import product_each, shown
-from ..core.ints import Int, is_int, known, leaf
+from ..core.ints import Int, leaf
 from ..core.kinds import AnyLayout
 from ..core.layout import Layout, as_layout, require_origin
 from ..core.leaf_arithmetic import plus
@@ -21,8 +21,8 @@ from ..core.strides import Shape
 from . import transfer
 from .buffers import as_dtype, strided_storage
 from .packed import storage_of
-from .positions import require_position
-from .tensor import Memory, Tensor, around, require_box, tensor_of
+from .positions import as_memory
+from .tensor import Tensor, around, require_box, tensor_of
 
 _0 = Int[0]()
 
@@ -72,7 +72,7 @@ class _MakeTensor:
                 what = f"MakeTensor from {coord!r} on at {position!r}"
                 raise LeafTypeError(what, "a coordinate before the position", "write MakeTensor(buffer, layout, (0, 0), 'L1')")
             coord, position = None, coord
-        memory = Memory(require_position(position), _alignment(alignment))
+        memory = as_memory(position, alignment)
         if layout is None:
             data, begin, strides = strided_storage(buffer)
             layout, offset = MakeLayout(buffer.shape, strides), plus(leaf(offset), begin) if begin else offset
@@ -100,18 +100,6 @@ class _MakeTensor:
 
 
 MakeTensor = _MakeTensor()
-
-
-def _alignment(given: Any) -> int | None:
-    """An alignment in bytes, as a plain integer; None for none."""
-    if given is None:
-        return None
-    n = known(given) if is_int(given) else None
-    if n is None:
-        raise LeafTypeError(f"MakeTensor with the alignment {shown(given)}", "a number of bytes", "write alignment=16")
-    if n < 1 or n & (n - 1):
-        raise RangeError(f"MakeTensor with the alignment {n}", "a power of two [bytes]", "write alignment=16")
-    return int(n)
 
 
 def as_tensor(where: str, x: object) -> Tensor:

@@ -9,7 +9,7 @@ Source: TLA include/tla/tensor.hpp; CuTe include/cute/tensor_impl.hpp.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ..algebra.modes import slice_, slice_and_offset
 from ..algebra.predicates import is_injective, without_broadcasts
@@ -32,21 +32,9 @@ from . import guard as guards, transfer
 from .buffers import ALLOCATION, begin_of, integers_of, require_castable, require_values_held
 from .guard import Guard
 from .packed import kind_of, memory_of, require_whole_bytes
+from .positions import NOWHERE, Memory
 
 _0 = Int[0]()
-
-
-class Memory(NamedTuple):
-    """The place of a tensor's buffer: a name of tla.tensors.positions, and the bytes that its start is a multiple of.
-
-    Both are None where they are not given. Then the alignment is that of the buffer itself: see `address_of`.
-    """
-
-    position: str | None = None
-    alignment: int | None = None
-
-
-NOWHERE = Memory()
 
 
 class Tensor(Value, Displayed):
@@ -316,9 +304,7 @@ def keeps_apart(t: Tensor) -> bool:
 
 
 def address_of(t: Tensor) -> tuple[int, int]:
-    """What is known of the address of the buffer's start: a remainder, and what it is one by [bytes].
-
-    Without an alignment that was given, a tensor without a buffer begins where an allocation does, as a whole array does.
+    """The address of the buffer's start as far as it is known: a remainder, and what it is one by [bytes]. No buffer is an allocation.
 
     >>> import numpy as np
     >>> from tla import MakeTensor

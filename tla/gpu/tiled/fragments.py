@@ -18,7 +18,8 @@ from ...core.ints import Int, is_static, known
 from ...core.layout import Layout
 from ...core.strides import compact_col_major
 from ...tensors.make_tensor import new_buffer
-from ...tensors.tensor import Memory, Tensor, tensor_of
+from ...tensors.positions import Memory
+from ...tensors.tensor import Tensor, tensor_of
 from ..instructions.atom import TmemFragment
 from ..instructions.tmem import tmem_layout
 from .tiled import rank_of
