@@ -18,6 +18,7 @@ from ..core.composed import ComposedLayout, gives_coordinates, innermost
 from ..core.conversions import crd2idx, idx2crd
 from ..core.coord import Coord, CoordLike
 from ..core.display import Displayed
+from ..core.element import Width
 from ..core.errors import DivisibilityError, InjectivityError, LeafTypeError, RangeError, RankError, Unproven
 from ..core.int_tuple import Underscore, leaves, modes_of, opened, product, product_each, shown
 from ..core.ints import Int, IntLike, is_int, known, leaf
@@ -31,7 +32,7 @@ from ..core.value import Value, new_value, put
 from . import guard as guards, transfer
 from .buffers import ALLOCATION, begin_of, integers_of, require_castable, require_values_held
 from .guard import Guard
-from .packed import kind_of, memory_of, require_whole_bytes
+from .packed import bits_of, kind_of, memory_of, require_whole_bytes
 from .positions import NOWHERE, Memory
 
 _0 = Int[0]()
@@ -111,6 +112,17 @@ class Tensor(Value, Displayed):
     def dtype(self) -> Any:
         """numpy's type of the elements; None without a buffer."""
         return None if self.data is None else self.data.dtype
+
+    @property
+    def element_width(self) -> Width | None:
+        """The width of an element, and the type that says it; None without a buffer.
+
+        >>> import numpy as np
+        >>> from tla import MakeTensor, parse
+        >>> print(MakeTensor(np.zeros(8, np.float16), parse("8:1")).element_width)
+        16 bits (float16)
+        """
+        return None if self.data is None else Width(bits_of(self.data), kind_of(self.data))
 
     def __repr__(self) -> str:
         place = "" if equal(self.offset, 0) else f" at {_start_text(self.offset)}"
