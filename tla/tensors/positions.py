@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 from ..core.errors import LeafTypeError, RangeError
 from ..core.int_tuple import shown
 from ..core.ints import is_int, known
+from .buffers import ALLOCATION, begin_of
+from .packed import memory_of
 
 #: The names of each kind of machine.
 POSITIONS = {
@@ -33,6 +35,21 @@ class Memory(NamedTuple):
 
     position: str | None = None
     alignment: int | None = None
+
+    def address(self, data: Any) -> tuple[int, int]:
+        """The address of the start of a buffer, as far as it is known: a remainder, and what it is one by [bytes].
+
+        No buffer, and a whole array, stand for an allocation.
+
+        >>> import numpy as np
+        >>> from tla import MakeTensor
+        >>> x = np.zeros(64, np.float16)
+        >>> [t.memory.address(t.data) for t in (MakeTensor(x), MakeTensor(x[3:]), MakeTensor(x[3:], alignment=16))]
+        [(0, 1024), (6, 1024), (0, 16)]
+        """
+        if self.alignment is not None:
+            return 0, self.alignment
+        return (0 if data is None else begin_of(memory_of(data))), ALLOCATION
 
 
 NOWHERE = Memory()

@@ -30,9 +30,9 @@ from ..core.questions import at_most, equal
 from ..core.strides import Shape
 from ..core.value import Value, new_value, put
 from . import guard as guards, transfer
-from .buffers import ALLOCATION, begin_of, integers_of, require_castable, require_values_held
+from .buffers import integers_of, require_castable, require_values_held
 from .guard import Guard
-from .packed import bits_of, kind_of, memory_of, require_whole_bytes
+from .packed import bits_of, kind_of, require_whole_bytes
 from .positions import NOWHERE, Memory
 
 _0 = Int[0]()
@@ -313,20 +313,6 @@ def keeps_apart(t: Tensor) -> bool:
         known_here = empty or (t._whole is not None and keeps_apart(t._whole)) or is_injective(_covering(t))
         put(t, "_injective", bool(known_here))
     return bool(t._injective)
-
-
-def address_of(t: Tensor) -> tuple[int, int]:
-    """The address of the buffer's start as far as it is known: a remainder, and what it is one by [bytes]. No buffer is an allocation.
-
-    >>> import numpy as np
-    >>> from tla import MakeTensor
-    >>> x = np.zeros(64, np.float16)
-    >>> address_of(MakeTensor(x)), address_of(MakeTensor(x[3:])), address_of(MakeTensor(x[3:], alignment=16))
-    ((0, 1024), (6, 1024), (0, 16))
-    """
-    if t.alignment is not None:
-        return 0, t.alignment
-    return (0 if t.data is None else begin_of(memory_of(t.data))), ALLOCATION
 
 
 def _covering(t: Tensor) -> Any:
