@@ -31,9 +31,9 @@ def _checked(x: object) -> Any:
     return x if isinstance(x, (AnyLayout, Coord)) else as_int_tuple(x)
 
 
-def _modes(x: object) -> list[Any]:
+def _modes(x: Any) -> list[Any]:
     """The modes of x, in a form that _of puts together again."""
-    return list(x) if isinstance(x, (tuple, AnyLayout)) else [x]
+    return [*x] if isinstance(x, (tuple, AnyLayout)) else [x]
 
 
 def _of(x: object, modes: list[Any]) -> Any:
@@ -42,13 +42,16 @@ def _of(x: object, modes: list[Any]) -> Any:
 
 
 def _chosen(x: object, choose: Callable[..., list[Any]], *more: object) -> Any:
-    """What x is, of the modes that choose(its modes, *more) gives, with what of it is valid. more: modes to be put beside those of x."""
+    """A value of x's kind with the modes that choose(modes of x, *more) gives, and what of it is valid.
+
+    more   modes that are put beside those of x
+    """
     x = _checked(x)
-    more = tuple(as_layout("a mode", m) if isinstance(x, AnyLayout) else m if isinstance(x, Coord) else as_int_tuple(m) for m in more)
+    new: list[Any] = [as_layout("a mode", m) if isinstance(x, AnyLayout) else m if isinstance(x, Coord) else as_int_tuple(m) for m in more]
     if not isinstance(x, Layout) or x._valid is ALL:
-        return _of(x, choose(_modes(x), *more))
-    blank = [Layout(m.shape, like(m.shape, itertools.repeat(_0))) for m in more]  # which go along no mode of x
-    made = _of(x, choose(_modes(with_valid(x, ALL)), *more))
+        return _of(x, choose(_modes(x), *new))
+    blank = [Layout(m.shape, like(m.shape, itertools.repeat(_0))) for m in new]  # which go along no mode of x
+    made = _of(x, choose(_modes(with_valid(x, ALL)), *new))
     return carried(lambda place: _of(place, choose(_modes(place), *blank)), x, made)
 
 

@@ -338,9 +338,8 @@ def join(layouts: Iterable[Layout]) -> Layout:
             return plain_layout([leaf for m in modes for leaf in m.plain_modes()], profile, [n for cut in cuts for n in cut[1]])
     shape, stride = tuple.__new__(Shape, [m.shape for m in modes]), tuple.__new__(Stride, [m.stride for m in modes])
     require_depth(shape)
-    counts = () if whole else [None if m._valid is UNKNOWN else first(product_each(m.shape), m.origin_shape) for m in modes]
-    made = unchecked_layout(shape, stride)
-    return made if whole else with_valid(made, UNKNOWN if None in counts else Shape(*counts))
+    counts = () if whole else [_first_valid(m) for m in modes]
+    return unchecked_layout(shape, stride, ALL if whole else UNKNOWN if None in counts else _kept(shape, Shape(*counts)))
 
 
 # ------------------------------------------------------------------------------------------------------- what is valid
@@ -362,7 +361,8 @@ def carried(operation: Callable[[Layout], Any], a: Layout, made: Layout | None =
         try:
             with asking_nothing_new():
                 place = operation(unchecked_layout(a.shape, stride))
-                counts = _box(*(place if isinstance(place, tuple) else (place, None)), limits, made.shape)
+                place, begin = place if isinstance(place, tuple) else (place, None)
+                counts = _box(place, begin, limits, made.shape)
                 return with_valid(made, UNKNOWN if counts is None else common(made._valid, Shape(*counts)))
         except TlaError:  # these coordinates of the result are no layout
             continue
@@ -374,8 +374,13 @@ def _places(a: Layout, by_index: bool) -> Iterator[tuple[Any, Sequence[Any]]]:
     counts = a.origin_shape or ()
     if not by_index or all(at_most(1, n) for n in counts):
         yield coordinates(a.shape), counts
-    if (count := first(product_each(a.shape), counts)) is not None:
+    if (count := _first_valid(a)) is not None:
         yield indices(a.shape), [count]
+
+
+def _first_valid(a: Layout) -> Leaf | None:
+    """The number of valid coordinates of a layout, where these are known to be the first ones, first mode fastest."""
+    return None if a.origin_shape is None else first(product_each(a.shape), a.origin_shape)
 
 
 def _box(place: Layout, begin: Any, limits: Sequence[Any], shape: IntTree) -> Sequence[Leaf] | None:

@@ -22,7 +22,7 @@ _0, _1 = Int[0](), Int[1]()
 
 
 class Mark(Enum):
-    """What is said of the valid part without numbers: it is all there is, or no box that is known."""
+    """A valid part that needs no numbers: all of the layout, or a part that is no box, or of which nothing is known."""
 
     ALL = "all"
     UNKNOWN = "unknown"
