@@ -41,7 +41,6 @@ def apply(operation: Callable[[Any], Any], t: Tensor, part: bool) -> Tensor:
     view = _unpadded(operation(_unpadded(layout)))
     if gives_places(t):
         return guarded_tensor(t, offset, view, None, part)
-    before = t._guard or guards.of_box(t.shape, t.origin_shape, t._room)
 
     def placed(place: AnyLayout) -> Any:
         try:
@@ -49,7 +48,7 @@ def apply(operation: Callable[[Any], Any], t: Tensor, part: bool) -> Tensor:
         except DivisibilityError:  # steps across the rows of coordinates: the place of the index is exact for a layout
             return ComposedLayout(place, _0, operation(MakeLayout(place.shape, compact_col_major(place.shape))))
 
-    return guarded_tensor(t, offset, view, guards.cut(before, placed, innermost(view).shape), part)
+    return guarded_tensor(t, offset, view, guards.cut(t._guard.placed(t.shape), placed, innermost(view).shape), part)
 
 
 def operation_name(operation: object) -> str:

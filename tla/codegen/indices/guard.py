@@ -71,7 +71,7 @@ def emit_guard(
     if below is not None:
         text = f"whether the coordinate of {shown(given)} in {shown(layout, 200)} is below {shown(below)}"
         pairs = _places(what, opened, coord, below, dynamic)
-    elif isinstance(what, Tensor) and what._guard is not None:
+    elif isinstance(what, Tensor) and what._guard.place is not None:
         text = f"whether {shown(given)} of {shown(layout, 200)} is an element of the whole, {shown(what._guard.valid)}"
         pairs = _of_guard(what._guard, coord, dynamic)
         least = [c for c, _n in pairs] if _steps_back(what._guard.place) else []
