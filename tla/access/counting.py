@@ -19,7 +19,7 @@ from ..notation.width import element_width
 from ..symbolic import at
 from .memories import NVIDIA_SHARED, Memory, as_memory
 from .open_sizes import for_all_sizes, is_open
-from .places import in_memory, offsets, owned
+from .places import in_memory, offsets, owned, require_lanes
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -163,6 +163,7 @@ def access(owners: Any, memory_layout: Any, element_bits: Any = None, width: int
     Source: the table of memories, each row of which says its own.
     """
     row, element = as_memory(memory), element_width(owners, memory_layout, bits=element_bits)
+    require_lanes("access", owners, row)
     bits = element.bits
     asked = None if width is None else integer("access: width", width)
     held, (layout, start) = owned(owners, row.lanes), in_memory(memory_layout)

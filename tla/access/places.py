@@ -15,6 +15,7 @@ from ..core.leaf_arithmetic import plus
 from ..linear import LinearLayout
 from ..linear.triton import PaddedSharedLayout
 from ..tensors.tensor import Tensor, from_zero
+from .memories import Memory
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -65,6 +66,19 @@ def owned(owners: Any, lanes: int) -> Owned:
         "a LinearLayout of lanes and registers, a (thread, value) layout, or a partition by all threads",
         "give layout.linear(shape) of a layout of tla.linear.triton" if hasattr(owners, "linear") else layout_fix(owners),
     )
+
+
+def require_lanes(where: str, owners: Any, memory: Memory) -> None:
+    """RangeError for a linear layout whose warps have more lanes than those of the memory: its higher lane bits are warps."""
+    if not isinstance(owners, LinearLayout) or not owners.has_in_dim("lane") or owners.get_in_dim_size("lane") <= memory.lanes:
+        return
+    names = owners.get_in_dim_names()
+    order = sorted(names, key=lambda name: ("lane", "warp").index(name) if name in ("lane", "warp") else 2)
+    warps = owners.get_in_dim_size("lane") // memory.lanes * (owners.get_in_dim_size("warp") if "warp" in names else 1)
+    split = {"lane": memory.lanes, "warp": warps} | {name: owners.get_in_dim_size(name) for name in names if name not in ("lane", "warp")}
+    turned = f".transpose_ins({order})" if order != names else ""
+    what = f"{where}: warps of {owners.get_in_dim_size('lane')} lanes in {memory.name}"
+    raise RangeError(what, f"at most {memory.lanes}", f"split them into warps: layout{turned}.reshape_ins({split})")
 
 
 def _of_linear(owners: LinearLayout) -> Owned:

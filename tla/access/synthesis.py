@@ -27,7 +27,7 @@ from ..linear.value import power_of_two
 from ..notation.width import element_width
 from .counting import access
 from .memories import NVIDIA_SHARED, Memory, as_memory
-from .places import Owned, owned
+from .places import Owned, owned, require_lanes
 
 _0 = Int[0]()
 #: Of more accesses the longest vectors are those of each alone.
@@ -208,6 +208,7 @@ def _vectors(layout: Any, registers: Sequence[frozenset[int]], most: int) -> int
 def _linear_owners(owners: Any, row: Memory, tile: Sequence[int] | None) -> LinearLayout:
     """Owners as a linear layout of register, lane and warp."""
     if isinstance(owners, LinearLayout):
+        require_lanes("best_swizzle", owners, row)
         return owners
     held = owned(owners, row.lanes)
     what = "elements" if tile is None and len(held.sizes) == 1 else "an extent"
