@@ -829,9 +829,9 @@ def test_the_page_needs_neither_numpy_nor_sympy():
 
 def test_triton_texts_that_are_wrong_say_where():
     for text, what, position in (
-        ("A = 4:1; tensor<16x16xf16, #x>", "#x is a name", 9),
+        ("A = 4:1; tensor<16x16xf16, #x>", "#x is a name", 27),
         (f"tensor<16xf16, {BLOCKED}>", "1 extents", 0),
-        ("tensor<16x16xf16, #ttg.blocked<{sizePerThread = [1, 4]}>>", "without", 0),
+        ("tensor<16x16xf16, #ttg.blocked<{sizePerThread = [1, 4]}>>", "without", 18),
         ("#", "the text ends", 1),
         ("#ttng.tensor_memory_scales_encoding<>", "tensor memory", 0),
         ("#x = #x", "is a name", 0),

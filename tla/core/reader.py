@@ -155,15 +155,21 @@ class Reader:
     def enclosed(self, brackets: str, read: Callable[[], R], what: str = "", otherwise: str = "") -> R:
         """The value that `read` reads in a pair of brackets; `otherwise` may stand there too, for errors."""
         start, depth = self.at, self.depth
-        if depth == self.max_depth and self.token == brackets[0]:
-            self.fail(f"more than {depth} levels of brackets", f"at most {depth}", "give the parts one by one")
-        self.expect(brackets[0], what and f"and {what}")
-        self.depth = depth + 1
+        if self.token != brackets[0]:
+            self.unexpected(f"{brackets[0]!r}{what and f' and {what}'}")
+        self.depth = self.deeper()
+        self.advance()
         value = read()
         self.depth = depth
         if not self.take(brackets[1]):
             self.unexpected(f"{otherwise}{brackets[1]!r}", f"close the {brackets[0]!r} at position {start}")
         return value
+
+    def deeper(self) -> int:
+        """The depth inside of one bracket more, if that may be."""
+        if self.depth >= self.max_depth:
+            self.fail(f"more than {self.max_depth} levels of brackets", f"at most {self.max_depth}", "give the parts one by one")
+        return self.depth + 1
 
     def several(self, close: str, read: Callable[[], R]) -> list[R]:
         """The values that `read` reads, between commas, as far as these go; none where `close` stands here."""
