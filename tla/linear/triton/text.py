@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...core.cache import compiled
+from ...core.element import Width
 from ...core.errors import LeafTypeError, TlaError
 from ...core.reader import Reader, did_you_mean
 from ..arguments import checked
@@ -182,8 +183,8 @@ class TritonReader(Reader):
 
     # -------------------------------------------------------------------------------------------------- types
 
-    def type(self) -> tuple[Any, tuple[int, ...], int]:
-        """A type: its layout, the extents, and the bits of an element."""
+    def type(self) -> tuple[Any, tuple[int, ...], Width]:
+        """A type: its layout, the extents, and the width of an element."""
         if self.take("tensor"):
             return self.enclosed("<>", self.shaped, "extents")
         start = self.at
@@ -192,12 +193,12 @@ class TritonReader(Reader):
             self.fail(f"!{name:.40} is no type with a layout", "tensor<...> or !ttg.memdesc<...>", at=start)
         return self.enclosed("<>", self.of_memory, "extents")
 
-    def shaped(self) -> tuple[Any, tuple[int, ...], int]:
-        shape, bits = self.extents(), self.element()
+    def shaped(self) -> tuple[Any, tuple[int, ...], Width]:
+        shape, width = self.extents(), self.element()
         self.expect(",", "and a layout")
-        return self.attribute(), shape, bits
+        return self.attribute(), shape, width
 
-    def of_memory(self) -> tuple[Any, tuple[int, ...], int]:
+    def of_memory(self) -> tuple[Any, tuple[int, ...], Width]:
         """A type of memory. Behind the layout may stand the memory space, `mutable`, and the extents of what is allocated."""
         found = self.shaped()
         if self.take(","):
@@ -222,18 +223,18 @@ class TritonReader(Reader):
             self.unexpected("extents, as in 64x64xf16")
         return tuple(out)
 
-    def element(self) -> int:
-        """The bits of an element type."""
+    def element(self) -> Width:
+        """An element type; a pointer is one."""
+        start = self.at
         if self.take("!"):
             if self.name() != "tt.ptr":
                 self.unexpected("!tt.ptr<...>")
             self.enclosed("<>", self.pointed, "what it points to")
-            return _POINTER_BITS
+            return Width(_POINTER_BITS, self.text[start : self.at].rstrip())
         found = compiled(_ELEMENT).fullmatch(self.token)
         if not found and self.token != "index":
             self.unexpected("an element type, such as f16")
-        self.advance()
-        return int(found[1]) if found else _POINTER_BITS
+        return Width(int(found[1]) if found else _POINTER_BITS, self.next())
 
     def pointed(self) -> None:
         self.element()

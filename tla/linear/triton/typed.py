@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ...algebra.compose import compose
-from ...core.errors import LeafTypeError, RankError
+from ...core.element import Width
+from ...core.errors import LeafTypeError, RangeError, RankError
 from ...core.int_tuple import size
 from ...core.ints import Int
 from ...core.layout import Layout
@@ -28,6 +29,7 @@ class Typed(NamedTuple):
     layout   of tla.linear.triton
     shape    one integer for each dimension of the layout
     bits     the width of an element; None where the text does not say it
+    element  the text that says it: f16, !tt.ptr<f32>, or a parameter of the layout
 
     >>> from tla.linear.triton import from_type
     >>> found = from_type("tensor<8xf32, #ttg.blocked<{sizePerThread = [2], threadsPerWarp = [4], warpsPerCTA = [1], order = [0]}>>")
@@ -38,6 +40,12 @@ class Typed(NamedTuple):
     layout: Any
     shape: tuple[int, ...]
     bits: int | None
+    element: str = ""
+
+    @property
+    def element_width(self) -> Width | None:
+        """The width of an element, as the text says it."""
+        return None if self.bits is None else Width(self.bits, self.element)
 
     @property
     def linear(self) -> LinearLayout:
@@ -86,18 +94,21 @@ def from_type(text: str, names: Mapping[str, Any] | None = None) -> Typed:
     >>> from_type(text).shape
     (8, 32)
 
-    Raises     ParseError for a text that is not a type, RankError for a layout of another rank
+    Raises     ParseError for a text that is not a type, RankError for a layout of another rank, RangeError for another elementBitWidth
     Source: the printer of Triton 3.8's dialects.
     """
     reader = TritonReader(text, names)
     if reader.token == "#":
         layout = reader.whole(reader.attribute)
-        return Typed(layout, _least(layout), getattr(layout, "element_bitwidth", None))
-    layout, shape, bits = reader.whole(reader.type)
+        return Typed(layout, _least(layout), getattr(layout, "element_bitwidth", None), "elementBitWidth")
+    layout, shape, width = reader.whole(reader.type)
     rank = int(layout.rank)
     if len(shape) < rank or (text.lstrip().startswith("tensor") and len(shape) != rank):
         raise RankError(f"{text:.60}: {len(shape)} extents", f"{rank}, the rank of its layout", "give one for each dimension")
-    return Typed(layout, shape[len(shape) - rank :], bits)
+    if isinstance(layout, NVMMASharedLayout) and width.bits != layout.element_bitwidth:
+        what = f"{text:.60}: {width.said} in a layout of elementBitWidth = {layout.element_bitwidth}"
+        raise RangeError(what, f"elementBitWidth = {width.bits}", "give the layout and the elements one width")
+    return Typed(layout, shape[len(shape) - rank :], *width)
 
 
 def _least(layout: Any) -> tuple[int, ...]:
@@ -106,7 +117,9 @@ def _least(layout: Any) -> tuple[int, ...]:
         return tuple(layout.shape)
     shape = [1] * int(layout.rank)
     if isinstance(layout, (NVMMASharedLayout, SwizzledSharedLayout)):
-        return (*shape[2:], *[_SHARED, _SHARED][: len(shape)])
+        wide = 8 * getattr(layout, "swizzle_byte_width", 0) // getattr(layout, "element_bitwidth", 8)  # one row of the swizzle
+        last = [_SHARED, max(_SHARED, wide)]
+        return (*shape[2:], *(last[::-1] if getattr(layout, "transposed", False) else last)[-len(shape) :])
     free = _free(layout, shape)
     while free and math.prod(shape) < _MOST:
         larger = [[n << (k == d) for k, n in enumerate(shape)] for d in range(len(shape))]
