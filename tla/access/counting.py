@@ -12,8 +12,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..core.element import Width
 from ..core.errors import RangeError
 from ..linear.value import integer
+from ..notation.width import element_width
 from ..symbolic import at
 from .memories import NVIDIA_SHARED, Memory, as_memory
 from .open_sizes import for_all_sizes, is_open
@@ -57,11 +59,15 @@ class Access:
     used, moved    bytes that the worst instruction asks for, and that the memory moves for it
     lines          lines that it touches; 0 where the memory has none
     memory         the row of the table: its source, and whether it is convention
+    element        the width of an element, and what says it
     sizes          of memory of open sizes the values that the witness is of; what is counted holds for all values
 
     >>> from tla import parse
-    >>> print(str(access(parse("(2,1):(32,0)"), parse("64:1"), 32)).splitlines()[0])
-    32-bit accesses: 2 wavefronts, 1 at least; 2-way conflict: lanes 0, 1 of warp 0 in bank 0
+    >>> print(access(parse("(8,8):(1,8)"), parse("(8,64):(64,1)"), 16))
+    128-bit accesses: 8 wavefronts, 1 at least; 8-way conflict: lanes 0 to 7 of warp 0 in bank 0
+    elements of 16 bits (given)
+    NVIDIA_SHARED, a convention, not a specification: CUDA C++ Programming Guide, shared memory, for 32 banks of 4 bytes; the phases of \
+64 and 128 bits are measured
     """
 
     wavefronts: int
@@ -75,6 +81,7 @@ class Access:
     moved: int
     lines: int
     memory: Memory
+    element: Width
     sizes: tuple[tuple[str, int], ...] = ()
 
     @property
@@ -89,31 +96,53 @@ class Access:
         return (*counted, self.used, self.moved, self.lines)
 
     def __str__(self) -> str:
-        text = f"{self.vector}-bit accesses: {self.wavefronts} wavefronts, {self.least} at least"
+        text = f"{self.vector}-bit accesses: "
         if self.memory.banks:
-            text += f"; {self.degree}-way conflict" if self.degree > 1 else "; no conflict"
+            text += f"{_counted_as(self.wavefronts, 'wavefront')}, {self.least} at least; "
+            text += f"{self.degree}-way conflict" if self.degree > 1 else "no conflict"
         else:
-            text = f"{self.vector}-bit accesses: {self.wavefronts} sectors, {self.least} at least; {self.used} bytes used of {self.moved}"
+            text += f"{_counted_as(self.wavefronts, 'sector')}, {self.least} at least; {self.used} bytes used of {self.moved}"
         if self.witness:
-            text += f": lanes {', '.join(map(str, self.witness.lanes))} of warp {self.witness.warp} in bank {self.witness.bank}"
+            text += f": lanes {_runs(self.witness.lanes)} of warp {self.witness.warp} in bank {self.witness.bank}"
         known = "a convention, not a specification" if self.memory.convention else "as specified"
-        return f"{text}\n{self.memory.name}, {known}: {self.memory.source}"
+        return f"{text}\nelements of {self.element}\n{self.memory.name}, {known}: {self.memory.source}"
 
 
-def access(owners: Any, memory_layout: Any, element_bits: int, width: int | None = None, memory: Any = NVIDIA_SHARED) -> Access:
+def _counted_as(n: int, name: str) -> str:
+    return f"{n} {name}" if n == 1 else f"{n} {name}s"
+
+
+def _runs(numbers: Sequence[int]) -> str:
+    """Numbers between commas, three or more in a row as the first `to` the last.
+
+    >>> _runs((0, 1, 2, 3, 8, 9, 12))
+    '0 to 3, 8, 9, 12'
+    """
+    runs: list[list[int]] = []
+    for n in numbers:
+        if runs and n == runs[-1][-1] + 1:
+            runs[-1].append(n)
+        else:
+            runs.append([n])
+    return ", ".join(f"{run[0]} to {run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in runs)
+
+
+def access(owners: Any, memory_layout: Any, element_bits: Any = None, width: int | None = None, memory: Any = NVIDIA_SHARED) -> Access:
     """Count what instructions touch that load or store what each owner holds.
 
     owners          who holds what: a LinearLayout of register, lane, warp, block to the tensor; a (thread, value) layout to the
                     index in the tile, first mode fastest; or a partition by an array of all threads, of an identity tensor, or
                     of the memory itself
     memory_layout   where the tile lies [elements]; see below
-    element_bits    the width of an element [bits]
+    element_bits    the width of an element [bits], or an element type; it may be left out where owners or the memory say it, as tensors
+                    with a buffer do, and must not contradict them
     width           of a lane's access [bits]; by default the widest of the memory for which each lane's values are whole,
                     aligned vectors, of which each step is a bit of the register's number
     memory          a row of the table, or its name
     Returns         Access
     Raises          RangeError for a width that the values are no whole vectors of, with a lane and its offsets, or that the
-                    memory does not have; for a memory that is not known
+                    memory does not have; for a memory that is not known; for two widths of an element. LeafTypeError where nothing
+                    says that
 
     memory_layout is a layout from the coordinates or the index of the tile to offsets; or a LinearLayout from `offset` to the
     tensor, as Triton's shared layouts; or a PaddedSharedLayout; or a tensor, whose offset counts too; or None where owners are a
@@ -133,14 +162,13 @@ def access(owners: Any, memory_layout: Any, element_bits: int, width: int | None
 
     Source: the table of memories, each row of which says its own.
     """
-    row, bits = as_memory(memory), integer("access: element_bits", element_bits)
-    if not bits:
-        raise RangeError("access: elements of 0 bits", "1 or more", "give the width of an element, such as 16")
+    row, element = as_memory(memory), element_width(owners, memory_layout, bits=element_bits)
+    bits = element.bits
     asked = None if width is None else integer("access: width", width)
     held, (layout, start) = owned(owners, row.lanes), in_memory(memory_layout)
 
     def counted(at: npt.NDArray[Any]) -> Access:
-        return _counted(at, bits, _vector(at, bits, row) if asked is None else _given(at, bits, asked, row), row)
+        return _counted(at, element, _vector(at, bits, row) if asked is None else _given(at, bits, asked, row), row)
 
     def place(known_layout: Any) -> npt.NDArray[Any]:
         return offsets(held, known_layout) + start
@@ -152,7 +180,7 @@ def access(owners: Any, memory_layout: Any, element_bits: int, width: int | None
     return replace(counted(place(at(layout, sizes))), sizes=tuple(sizes.items()))
 
 
-def bank_conflicts(owners: Any, memory_layout: Any, element_bits: int, memory: Any = NVIDIA_SHARED) -> Fraction:
+def bank_conflicts(owners: Any, memory_layout: Any, element_bits: Any = None, memory: Any = NVIDIA_SHARED) -> Fraction:
     """Wavefronts over the fewest there could be, less one: 0 is free of conflicts. See access().
 
     >>> from tla import parse
@@ -252,9 +280,9 @@ class _Cost(NamedTuple):
         return self.wavefronts / max(1, self.least), self.degree
 
 
-def _counted(at: npt.NDArray[Any], bits: int, count: int, row: Memory) -> Access:
+def _counted(at: npt.NDArray[Any], element: Width, count: int, row: Memory) -> Access:
     """The cost of every instruction of each warp, and the worst of them as the witness."""
-    width = bits * count
+    width = element.bits * count
     warps, lanes, _ = at.shape
     banks, groups = row.groups(width, lanes)
     costs: list[tuple[_Cost, int, int, npt.NDArray[Any]]] = []
@@ -273,7 +301,7 @@ def _counted(at: npt.NDArray[Any], bits: int, count: int, row: Memory) -> Access
         bank, colliding = worst.clash
         witness = Witness(warp, register, bank, tuple(colliding), tuple(int(starts[lane]) // 8 for lane in colliding))
     counts = (worst.wavefronts, worst.least, worst.degree, witness, width, instructions, total, worst.used, worst.moved, worst.lines)
-    return Access(*counts, row)
+    return Access(*counts, row, element)
 
 
 def _is_linear(at: npt.NDArray[Any]) -> bool:

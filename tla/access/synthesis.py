@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from ..core.composed import ComposedLayout
+from ..core.element import Width
 from ..core.errors import RangeError, RankError
 from ..core.ints import Int, static
 from ..core.layout import Layout
@@ -22,7 +23,8 @@ from ..core.swizzle import make_swizzle
 from ..linear import LinearLayout, bits, layout_of, linear
 from ..linear.arguments import checked
 from ..linear.triton import SharedLinearLayout
-from ..linear.value import integer, power_of_two
+from ..linear.value import power_of_two
+from ..notation.width import element_width
 from .counting import access
 from .memories import NVIDIA_SHARED, Memory, as_memory
 from .places import Owned, owned
@@ -66,6 +68,7 @@ class Best:
     cost          wavefronts of all accesses, each once
     vectors       the widths of the accesses, writes first [bits]
     certificate   why no layout is better
+    element       the width of an element, and what says it
 
     >>> from tla import parse
     >>> found = best_swizzle([parse("(32,1):(1,0)")], [], 32)
@@ -77,6 +80,7 @@ class Best:
     cost: int
     vectors: tuple[int, ...]
     certificate: Certificate
+    element: Width
 
     @property
     def triton(self) -> SharedLinearLayout:
@@ -88,13 +92,13 @@ class Best:
 
 @checked
 def best_swizzle(
-    writes: Sequence[Any], reads: Sequence[Any], element_bits: int, memory: Any = NVIDIA_SHARED, tile: Sequence[int] | None = None
+    writes: Sequence[Any], reads: Sequence[Any], element_bits: Any = None, memory: Any = NVIDIA_SHARED, tile: Sequence[int] | None = None
 ) -> Best:
     """The layout of shared memory whose accesses take the fewest wavefronts, then have the longest vectors.
 
     writes, reads   owners, as access() takes them: who writes what, who reads what; partitions are of an identity tensor, or of
                     the tile's index
-    element_bits    the width of an element [bits]
+    element_bits    the width of an element [bits], or an element type; it may be left out where a write or a read says it
     memory          a row of the table, or its name
     tile            the extents of the tile, for (thread, value) layouts onto its index; by default as far as owners reach
     Returns         Best; of equally good layouts the plain one, then the swizzle of the fewest bits, then the least padding,
@@ -109,10 +113,11 @@ def best_swizzle(
 
     Source: Linear Layouts, arXiv 2505.23819, section 5.4.
     """
-    row, width = as_memory(memory), integer("best_swizzle: element_bits", element_bits)
+    row, element = as_memory(memory), element_width(*writes, *reads, bits=element_bits)
+    width = element.bits
     if not row.banks:
         raise RangeError(f"best_swizzle in {row.name}", "a memory with banks", "use NVIDIA_SHARED")
-    if not width or all(n % width for n in row.widths):
+    if all(n % width for n in row.widths):
         widths = ", ".join(map(str, row.widths))
         raise RangeError(f"best_swizzle of elements of {width} bits", f"a divisor of {widths} bits", "cut them into words first")
     accesses = [_linear_owners(x, row, tile) for x in (*writes, *reads)]
@@ -135,13 +140,13 @@ def best_swizzle(
         if best and best.cost == bound and width * _vectors(layout, registers, most) <= sum(best.vectors):
             continue
         searched += 1
-        best = _better(best, layout, accesses, width, row)
+        best = _better(best, layout, accesses, element, row)
         if best and (best.cost, sum(best.vectors)) == (bound, longest):
             break
     if best is None or best.cost > bound:
         for layout in _paddings([*shape.values()], width, row):
             searched += 1
-            best = _better(best, layout, accesses, width, row)
+            best = _better(best, layout, accesses, element, row)
     if best is None:
         least = min(row.widths)
         what = f"best_swizzle of elements of {width} bits: in none of {searched} layouts has every lane whole vectors of {least} bits"
@@ -160,15 +165,15 @@ def _certificate(bound: int, best: Best, searched: int, longest: int) -> Certifi
     return Certificate(bound, met, searched, text, sum(best.vectors) == longest)
 
 
-def _better(best: Best | None, layout: Any, accesses: Sequence[LinearLayout], width: int, row: Memory) -> Best | None:
+def _better(best: Best | None, layout: Any, accesses: Sequence[LinearLayout], element: Width, row: Memory) -> Best | None:
     """The better of two: fewer wavefronts, then longer vectors; the one before where they are equal, or no access can read the other."""
     try:
-        found = [access(a, layout, width, memory=row) for a in accesses]
+        found = [access(a, layout, element, memory=row) for a in accesses]
     except RangeError:  # elements narrower than the memory's words, of which some lane has no whole vector
         return best
     cost, vectors = sum(f.total for f in found), tuple(f.vector for f in found)
     if best is None or (cost, -sum(vectors)) < (best.cost, -sum(best.vectors)):
-        return Best(layout, cost, vectors, _UNSEARCHED)
+        return Best(layout, cost, vectors, _UNSEARCHED, element)
     return best
 
 

@@ -130,10 +130,11 @@ def _by_bank(name: str) -> Callable[[View, Any], Numbers]:
         return tint(n // 4 + 8 * (n % 4))
 
     def rule(view: View, tile: IntTupleLike) -> Numbers:
-        bits = view.subject.bits
+        element = view.subject.element_width
+        bits = element.bits
         period = count * width // math.gcd(count * width, bits)  # after so many elements the first bank comes again
         banks = [n * bits // width % count for n in range(period)]
-        return Numbers([banks[n % period] for n in _offsets(view)], f"banks of {width // 8} bytes, elements of {bits} bits", str, fill)
+        return Numbers([banks[n % period] for n in _offsets(view)], f"banks of {width // 8} bytes, elements of {element}", str, fill)
 
     return rule
 

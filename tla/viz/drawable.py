@@ -9,12 +9,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..core.composed import ComposedLayout
+from ..core.element import Width
 from ..core.errors import LeafTypeError, RankError, Unproven
 from ..core.int_tuple import leaves, modes_of, product_each, shown
 from ..core.ints import IntTupleLike, is_int, known
 from ..core.kinds import AnyLayout, layout_fix
 from ..core.layout import Layout
 from ..core.swizzle import Swizzle
+from ..notation.width import ASSUMED, element_width
 
 if TYPE_CHECKING:
     from ..xla.shapes.tile_padding import Digit
@@ -61,7 +63,7 @@ class Subject:
     title    its text
     notes    what else is to be said of it
     axes     the modes that are down and across; None for the first two
-    bits     the width of an element
+    bits     what says the width of an element, as tla.access.element_width takes it; None where nothing does
     start    of a tile, one integer per top-level mode: where it starts in the whole, whose blocks these are; () is 0
     digits   of a tiled XLA array: the digits of each mode
     tiling   its tiles; None where these are the blocks of its shape, all levels of it but the outermost
@@ -84,10 +86,15 @@ class Subject:
     title: str
     notes: tuple[str, ...] = ()
     axes: tuple[int, int] | None = None
-    bits: int = 32
+    bits: Any = None
     start: tuple[Any, ...] = ()
     digits: tuple[tuple[Digit, ...], ...] = ()
     tiling: Tiling | None = None
+
+    @property
+    def element_width(self) -> Width:
+        """The width of an element; 32 bits where nothing says it."""
+        return element_width(self.bits, default=ASSUMED)
 
 
 _SUBJECTS: dict[type, Callable[[Any], Subject]] = {}

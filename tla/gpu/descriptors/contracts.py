@@ -21,11 +21,11 @@ from ...tensors.tensor import Tensor
 from ...tensors.views import local_tile
 from ..instructions import amd
 from ..instructions.elements import as_element, require_number
-from ..tiled.operand_reads import operand_reads
 from .block_2d import SHAPES, block_2d
 from .buffer_resource import buffer_resource
 from .canonical import UNIT_BITS, taken_apart
 from .matrix_descriptor import umma_descriptor, wgmma_descriptor
+from .operand_reads import operand_reads
 from .tma import make_tma_copy
 
 

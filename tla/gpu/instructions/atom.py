@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from ...algebra.recast import recast_layout
 from ...core.display import Displayed
-from ...core.element import Element
+from ...core.element import Element, Width
 from ...core.errors import DivisibilityError, LeafTypeError, RangeError, RankError
 from ...core.int_tuple import shown, size
 from ...core.ints import Int, IntTree, static
@@ -226,6 +226,11 @@ class CopyAtom(Displayed):
                 what = f"{self.name} of {typed.val_type}: its {side} in whole elements is no longer one part a thread"
                 raise DivisibilityError(what, "an element no wider than what a thread holds", "take a narrower element type")
         return typed
+
+    @property
+    def element_width(self) -> Width | None:
+        """The width of an element, and its type; None before that is known."""
+        return None if self.val_type is None else Width(self.val_type.bits, self.val_type.name)
 
     @property
     def val_src(self) -> Layout:
