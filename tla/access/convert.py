@@ -84,6 +84,6 @@ def _checked(src: LinearLayout, dst: LinearLayout) -> tuple[LinearLayout, Linear
 
 def _through_memory(src: LinearLayout, dst: LinearLayout, width: int, row: Memory) -> ConversionPlan:
     best = best_swizzle([src], [dst], width, row)
-    size = max(int(offsets(owned(src, row.lanes), best.layout).max()) + 1, 1) * width // 8
+    size = (max(offsets(owned(src, row.lanes), best.layout).of) + 1) * width // 8
     cost = sum(access(x, best.layout, width, memory=row).total for x in (src, dst))
     return ConversionPlan("shared memory", (Store(best.layout), Load(best.layout)), 0, size, cost, width, src, dst)

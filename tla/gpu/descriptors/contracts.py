@@ -28,6 +28,7 @@ from .canonical import UNIT_BITS, taken_apart
 from .matrix_descriptor import umma_descriptor, wgmma_descriptor
 from .operand_reads import operand_reads
 from .tma import make_tma_copy
+from .vectors import vectors_along
 
 
 class Contract(NamedTuple):
@@ -186,29 +187,14 @@ def _rows_of_16_bytes(mode: int | None) -> Callable[[Any, Element], Any]:
         parts = taken_apart(layout.layout if isinstance(layout, Tensor) else layout, element)
         if isinstance(parts, Reason):
             raise DivisibilityError(*parts)
-        count = UNIT_BITS // element.bits
         reason = None
         for i in range(rank(parts.inner)) if mode is None else (mode,):
-            units = _units(parts.inner, count)
-            if size(units[i]) * count == size(parts.inner[i]):
-                return units
-            parted = int(size(parts.inner[i])) % count
-            reason = f"16 bytes along mode {i} of {shown(parts.inner)} {'reach past its end' if parted else 'are not contiguous'}"
-        raise DivisibilityError(
-            str(reason), f"{count} contiguous elements at a multiple of 16 bytes", "pad rows to 16 bytes, or use another major"
-        )
+            vectors = vectors_along(i, parts.inner, UNIT_BITS, element, "pad rows to 16 bytes, or use another major")
+            if (reason := vectors.why_not(lambda: "contracts")) is None:
+                return upcast[vectors.elements](parts.inner)
+        raise DivisibilityError(*(reason or Reason("a layout of no modes", "two, (MN, K)", "give a stage")))
 
     return check
-
-
-def _units(inner: Layout, count: int) -> Any:
-    """The layout in units of 16 bytes; DivisibilityError where some would be cut, or begin at no multiple of 16 bytes."""
-    try:
-        return upcast[count](inner)
-    except TlaError as error:
-        why = error.reason.what.rpartition(": ")[2]
-        what = f"{shown(inner)} has no whole units of 16 bytes, {count} elements: {why}"
-        raise DivisibilityError(what, error.reason.expected, "pad rows to 16 bytes, or use another major") from None
 
 
 def _tma(layout: Any, element: Element) -> Any:
