@@ -238,7 +238,7 @@ def test_tensors_are_drawn_where_they_start():
             assert [b > 0 for b in axis.borders] == [(first + k) % 4 == 0 for k in range(len(axis.borders))]
     assert (
         draw(MakeTensor(np.zeros(96, np.int16), parse(SEED)), color_by="bank").caption
-        == "colours: banks of 4 bytes, elements of 16 bits, each with its number"
+        == "colours: banks of 4 bytes, elements of 16 bits (int16), each with its number"
     )
     assert "Tensor(" in whole._repr_html_()
 

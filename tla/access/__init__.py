@@ -1,5 +1,7 @@
 """Accesses of memory, counted, with what collides; the best swizzle for them."""
 
+from ..core.element import Width
+from ..notation.width import element_width
 from .convert import convert
 from .counting import Access, Witness, access, bank_conflicts
 from .memories import (
@@ -41,10 +43,12 @@ __all__ = [
     "Shuffle",
     "Spread",
     "Store",
+    "Width",
     "Witness",
     "access",
     "bank_conflicts",
     "best_swizzle",
     "convert",
+    "element_width",
     "vector_width",
 ]

@@ -14,18 +14,23 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+from ..algebra.codomain import cosize
 from ..core.composed import ComposedLayout
+from ..core.element import Width
 from ..core.errors import RangeError, RankError
+from ..core.int_tuple import size
 from ..core.ints import Int, static
 from ..core.layout import Layout
 from ..core.swizzle import make_swizzle
 from ..linear import LinearLayout, bits, layout_of, linear
 from ..linear.arguments import checked
 from ..linear.triton import SharedLinearLayout
-from ..linear.value import integer, power_of_two
-from .counting import access
+from ..linear.value import power_of_two
+from ..notation.width import element_width
+from .by_bits import ByBits, are_powers
+from .counting import Access, access, counted_by_bits
 from .memories import NVIDIA_SHARED, Memory, as_memory
-from .places import Owned, owned
+from .places import Owned, owned, require_lanes, xors
 
 _0 = Int[0]()
 #: Of more accesses the longest vectors are those of each alone.
@@ -66,6 +71,7 @@ class Best:
     cost          wavefronts of all accesses, each once
     vectors       the widths of the accesses, writes first [bits]
     certificate   why no layout is better
+    element       the width of an element, and what says it
 
     >>> from tla import parse
     >>> found = best_swizzle([parse("(32,1):(1,0)")], [], 32)
@@ -77,6 +83,7 @@ class Best:
     cost: int
     vectors: tuple[int, ...]
     certificate: Certificate
+    element: Width
 
     @property
     def triton(self) -> SharedLinearLayout:
@@ -88,13 +95,13 @@ class Best:
 
 @checked
 def best_swizzle(
-    writes: Sequence[Any], reads: Sequence[Any], element_bits: int, memory: Any = NVIDIA_SHARED, tile: Sequence[int] | None = None
+    writes: Sequence[Any], reads: Sequence[Any], element_bits: Any = None, memory: Any = NVIDIA_SHARED, tile: Sequence[int] | None = None
 ) -> Best:
     """The layout of shared memory whose accesses take the fewest wavefronts, then have the longest vectors.
 
     writes, reads   owners, as access() takes them: who writes what, who reads what; partitions are of an identity tensor, or of
                     the tile's index
-    element_bits    the width of an element [bits]
+    element_bits    the width of an element [bits], or an element type; it may be left out where a write or a read says it
     memory          a row of the table, or its name
     tile            the extents of the tile, for (thread, value) layouts onto its index; by default as far as owners reach
     Returns         Best; of equally good layouts the plain one, then the swizzle of the fewest bits, then the least padding,
@@ -109,10 +116,11 @@ def best_swizzle(
 
     Source: Linear Layouts, arXiv 2505.23819, section 5.4.
     """
-    row, width = as_memory(memory), integer("best_swizzle: element_bits", element_bits)
+    row, element = as_memory(memory), element_width(*writes, *reads, bits=element_bits)
+    width = element.bits
     if not row.banks:
         raise RangeError(f"best_swizzle in {row.name}", "a memory with banks", "use NVIDIA_SHARED")
-    if not width or all(n % width for n in row.widths):
+    if all(n % width for n in row.widths):
         widths = ", ".join(map(str, row.widths))
         raise RangeError(f"best_swizzle of elements of {width} bits", f"a divisor of {widths} bits", "cut them into words first")
     accesses = [_linear_owners(x, row, tile) for x in (*writes, *reads)]
@@ -135,13 +143,13 @@ def best_swizzle(
         if best and best.cost == bound and width * _vectors(layout, registers, most) <= sum(best.vectors):
             continue
         searched += 1
-        best = _better(best, layout, accesses, width, row)
+        best = _better(best, layout, accesses, element, row)
         if best and (best.cost, sum(best.vectors)) == (bound, longest):
             break
     if best is None or best.cost > bound:
         for layout in _paddings([*shape.values()], width, row):
             searched += 1
-            best = _better(best, layout, accesses, width, row)
+            best = _better(best, layout, accesses, element, row)
     if best is None:
         least = min(row.widths)
         what = f"best_swizzle of elements of {width} bits: in none of {searched} layouts has every lane whole vectors of {least} bits"
@@ -160,16 +168,27 @@ def _certificate(bound: int, best: Best, searched: int, longest: int) -> Certifi
     return Certificate(bound, met, searched, text, sum(best.vectors) == longest)
 
 
-def _better(best: Best | None, layout: Any, accesses: Sequence[LinearLayout], width: int, row: Memory) -> Best | None:
+def _better(best: Best | None, layout: Any, accesses: Sequence[LinearLayout], element: Width, row: Memory) -> Best | None:
     """The better of two: fewer wavefronts, then longer vectors; the one before where they are equal, or no access can read the other."""
     try:
-        found = [access(a, layout, width, memory=row) for a in accesses]
+        found = _accessed(layout, accesses, element, row)
     except RangeError:  # elements narrower than the memory's words, of which some lane has no whole vector
         return best
     cost, vectors = sum(f.total for f in found), tuple(f.vector for f in found)
     if best is None or (cost, -sum(vectors)) < (best.cost, -sum(best.vectors)):
-        return Best(layout, cost, vectors, _UNSEARCHED)
+        return Best(layout, cost, vectors, _UNSEARCHED, element)
     return best
+
+
+def _accessed(layout: Any, accesses: Sequence[LinearLayout], element: Width, row: Memory) -> list[Access]:
+    """The accesses of a layout, counted."""
+    columns = None if _is_padded(layout) or not are_powers(row, element.bits) else linear(layout).columns
+    found = (columns is not None and counted_by_bits(ByBits.of(a).through(columns), element, None, row) for a in accesses)
+    return [one or access(a, layout, element, memory=row) for a, one in zip(accesses, found)]
+
+
+def _is_padded(layout: Any) -> bool:
+    return isinstance(layout, Layout) and cosize(layout) > size(layout)
 
 
 def _longest(registers: Sequence[frozenset[int]], most: int) -> int:
@@ -203,6 +222,7 @@ def _vectors(layout: Any, registers: Sequence[frozenset[int]], most: int) -> int
 def _linear_owners(owners: Any, row: Memory, tile: Sequence[int] | None) -> LinearLayout:
     """Owners as a linear layout of register, lane and warp."""
     if isinstance(owners, LinearLayout):
+        require_lanes("best_swizzle", owners, row)
         return owners
     held = owned(owners, row.lanes)
     what = "elements" if tile is None and len(held.sizes) == 1 else "an extent"
@@ -212,34 +232,33 @@ def _linear_owners(owners: Any, row: Memory, tile: Sequence[int] | None) -> Line
     reach = held.sizes if len(held.sizes) > 1 else [math.prod(held.sizes)]
     if any(n > m for n, m in zip(reach, sizes if len(reach) > 1 else [math.prod(sizes)])):
         raise RangeError(f"best_swizzle of {held.text}: {reach} in a tile of {sizes}", "a place for each element", "give the whole tile")
-    return _over_bits(Owned(held.coordinates, sizes, held.text))
+    return _over_bits(Owned(held.coordinates, held.shape, sizes, held.text))
 
 
 def _over_bits(held: Owned) -> LinearLayout:
     """The linear layout that has these elements: its columns are what each bit of register, lane and warp does, all else their xors."""
-    import numpy as np
-
-    index = held.index
-    first = {"register": index[0, 0, :], "lane": index[0, :, 0], "warp": index[:, 0, 0]}
-    counts = [(name, bits.log2(power_of_two(f"best_swizzle of {held.text}: {name}s", len(x)))) for name, x in first.items()]
-    columns = [int(first[name][1 << k]) for name, count in counts for k in range(count)]
+    index = held.placed(held.index)
+    counts = [
+        (name, bits.log2(power_of_two(f"best_swizzle of {held.text}: {name}s", n)))
+        for name, n in (("register", index.registers), ("lane", index.lanes), ("warp", index.warps))
+    ]
+    columns = [index.at(0, 0, 1 << k) for k in range(counts[0][1])] + [index.at(0, 1 << k, 0) for k in range(counts[1][1])]
+    columns += [index.at(1 << k, 0, 0) for k in range(counts[2][1])]
     outs = tuple((f"dim{k}", n) for k, n in enumerate(held.sizes))
-    found = LinearLayout._of_columns(counts, outs, columns)
-    wrong = np.argwhere(owned(found, 0).index != index)
-    if len(wrong):
-        warp, lane, register = map(int, wrong[0])
+    wrong = next((k for k, (a, b) in enumerate(zip(xors(columns), index.of)) if a != b), None)
+    if wrong is not None:
         what = f"best_swizzle of {held.text}, which is not linear over bits"
-        at = f"element {int(owned(found, 0).index[warp, lane, register])} at warp {warp}, lane {lane}, register {register}"
-        raise RangeError(f"{what}: element {int(index[warp, lane, register])}", at, "use strides that are powers of two")
-    return found
+        rest, register = divmod(wrong, index.registers)
+        at = f"element {xors(columns)[wrong]} at warp {rest // index.lanes}, lane {rest % index.lanes}, register {register}"
+        raise RangeError(f"{what}: element {index.of[wrong]}", at, "use strides that are powers of two")
+    return LinearLayout._of_columns(counts, outs, columns)
 
 
 def _least(owners: LinearLayout, width: int, row: Memory) -> int:
     """Wavefronts that no layout avoids: each serves one word of each bank, and an instruction has one of each group of lanes."""
-    import numpy as np
-
-    held = owned(owners, row.lanes).index
-    words = [len(np.unique(warp)) * width for warp in held]
+    held = owned(owners, row.lanes)
+    index = held.placed(held.index)
+    words = [len({x for lane in index.warp(warp) for x in lane}) * width for warp in range(index.warps)]
     return sum(max(1, -(-n // (row.banks * row.word_bits))) for n in words)
 
 

@@ -5,6 +5,8 @@ Source: CATLASS include/catlass/numeric_size.hpp and AscendC::SizeOfBits; CuTe i
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from .ints import Int, static
 from .value import Record, put
 
@@ -45,6 +47,23 @@ class Element(Record):
 
     def __repr__(self) -> str:
         return self.name
+
+
+class Width(NamedTuple):
+    """The width of an element, and what says it; tla.access.element_width finds it.
+
+    bits   of an element
+    said   what says it, in words: an element type, or where one stood
+
+    >>> print(Width(16, "half"))
+    16 bits (half)
+    """
+
+    bits: int
+    said: str
+
+    def __str__(self) -> str:
+        return f"{self.bits} bits ({self.said})"
 
 
 int4b = Element("int4b", 4)

@@ -18,6 +18,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ..core.cache import compiled
+from ..core.element import Width
 from ..core.errors import ParseError, RankError
 
 _compiled = functools.partial(compiled, flags=re.ASCII)
@@ -38,6 +39,10 @@ _POINTER = rf"(?:{_SWIZZLED}(?:\s*o\s*|_))?\w*ptr_?\[(\d{{1,4}})b\]\(([^()]*)\)\
 _DSL_POINTER = r"(?:raw_)?ptr(?:\(([^()]*)\)|<((?:[^<>]|<[^<>]*>)*)>)\s*o\s*"
 _TUPLE_ITERATOR = r"ArithTuple(\([^o]*\))\s*o\s*"
 _COUNTING_ITERATOR = r"counting_iter\((_?-?\d+)\)\s*o\s*"
+#: The element that a pointer is to: its width, or its type, whose first number is its width.
+_ELEMENT = r"ptr_?\[(\d{1,4})b\]|smem_ptr_flag(?:_bits)?<\s*(?:\w+::)?(?:C<\s*)?(\d{1,4})|" + (
+    r"(?:(?<!\w)(?:raw_)?ptr(?:<|\([^():]*:)|!cute\.(?:memref|ptr)<)\s*([A-Za-z]+?(\d{1,4})[A-Za-z0-9]*)(?![\w<])"
+)
 _UNKNOWN = r"\?(?:\{([^{}]*)\})?"
 _BARE = r"(?<![\w@<.])(-?\d+)(?![\w.])"
 _TOKEN = r"\s*([A-Za-z_][\w:.]*|-?\d+|[<>,])"
@@ -52,6 +57,16 @@ class Unknown(NamedTuple):
     name: str
     divisor: int
     extent: bool
+
+
+def pointed(text: str) -> list[Width]:
+    """The widths of the elements that a print has pointers to, in their order.
+
+    >>> pointed("tensor<ptr<f16, smem, align<1024>, S<3,4,3>> o (8,64):(64,1)>"), pointed("smem_ptr[4b](0x0) o _8:_1")
+    ([Width(bits=16, said='f16')], [Width(bits=4, said='ptr[4b]')])
+    """
+    found = _compiled(_ELEMENT).finditer(text)
+    return [Width(int(m[1] or m[2] or m[4]), m[3] or f"ptr[{m[1] or m[2]}b]") for m in found]
 
 
 def is_foreign(text: str) -> bool:
@@ -120,7 +135,7 @@ def _dsl_pointer(inside: str, text: str) -> str:
     swizzle = _compiled(_SWIZZLED).search(inside)
     if swizzle is None:
         return ""
-    element = _compiled(r"\A\s*[A-Za-z]+?(\d{1,3})").match(inside)
+    element = _compiled(r"(?:\A|:)\s*[A-Za-z]+?(\d{1,3})(?=\w*\s*(?:,|\Z))").search(inside)
     if element is None:
         raise ParseError(
             text, 0, f"a swizzled pointer to {inside[:24]!r}", "an element type with its width, such as f16", "give the layout alone"

@@ -316,7 +316,7 @@ def im2col(
     columns = [*window, *(axis for i, axes in enumerate(modes) if i not in {*spatial, *batch} for axis in axes)]
     shape, stride = (tuple(tuple(axis[k] for axis in reversed(axes)) for axes in (rows, columns)) for k in (0, 1))
     layout, offset = around(t.layout, Layout(shape, stride), begin)
-    return tensor_of(None, t.data, t.offset + offset, layout, (_0, _0), product_each(shape), t.position)
+    return tensor_of(None, t.data, t.offset + offset, layout, (_0, _0), product_each(shape), t.memory)
 
 
 def _bordered(t: Tensor, spatial: tuple[int, ...], border: Any) -> Tensor:

@@ -18,6 +18,7 @@ from ..core.composed import ComposedLayout, gives_coordinates, innermost
 from ..core.conversions import crd2idx, idx2crd
 from ..core.coord import Coord, CoordLike
 from ..core.display import Displayed
+from ..core.element import Width
 from ..core.errors import DivisibilityError, InjectivityError, LeafTypeError, RangeError, RankError, Unproven
 from ..core.int_tuple import Underscore, leaves, modes_of, opened, product, product_each, shown
 from ..core.ints import Int, IntLike, is_int, known, leaf
@@ -31,7 +32,8 @@ from ..core.value import Value, new_value, put
 from . import guard as guards, transfer
 from .buffers import integers_of, require_castable, require_values_held
 from .guard import Guard
-from .packed import kind_of, require_whole_bytes
+from .packed import bits_of, kind_of, require_whole_bytes
+from .positions import NOWHERE, Memory
 
 _0 = Int[0]()
 
@@ -44,6 +46,7 @@ class Tensor(Value, Displayed):
     layout        shape, stride, and origin_shape: how much of each mode is valid, from `coord` on
     coord         where it starts, one integer per top-level mode: a tile has the strides of the whole, and its own start
     position      where the buffer lies (GM, L1, UB, smem ...): a name of tla.tensors.positions; None where that does not matter
+    alignment     what the address of the buffer's start is a multiple of [bytes]; None where the buffer itself says it
 
     Indices are checked against origin_shape; negative ones do not wrap. `numpy.asarray(t)` is the valid part as an array of
     its own; `t.numpy()` shares the buffer.
@@ -58,14 +61,14 @@ class Tensor(Value, Displayed):
     Source: TLA and CuTe `Tensor`.
     """
 
-    __slots__ = ("_guard", "_injective", "_room", "_valid", "_whole", "coord", "data", "layout", "offset", "position")
+    __slots__ = ("_guard", "_injective", "_room", "_valid", "_whole", "coord", "data", "layout", "memory", "offset")
     _instead = "assign to its elements, or make another,"
 
     data: Any
     offset: Any
     layout: Any
     coord: Coord
-    position: Any
+    memory: Memory
     _room: tuple[Any, ...]  # as origin_shape, but how much of each mode is the layout's own, padding included
     _valid: Any  # the layout's origin_shape, once it has been asked for
     _whole: Tensor | None  # what it is a part of
@@ -96,15 +99,36 @@ class Tensor(Value, Displayed):
         return self._valid
 
     @property
+    def position(self) -> str | None:
+        """The name of the memory that the buffer lies in; None where that is not said."""
+        return self.memory.position
+
+    @property
+    def alignment(self) -> int | None:
+        """The bytes that the buffer's start is said to be a multiple of; None where the buffer itself says it."""
+        return self.memory.alignment
+
+    @property
     def dtype(self) -> Any:
         """numpy's type of the elements; None without a buffer."""
         return None if self.data is None else self.data.dtype
+
+    @property
+    def element_width(self) -> Width | None:
+        """The width of an element, and the type that says it; None without a buffer.
+
+        >>> import numpy as np
+        >>> from tla import MakeTensor, parse
+        >>> print(MakeTensor(np.zeros(8, np.float16), parse("8:1")).element_width)
+        16 bits (float16)
+        """
+        return None if self.data is None else Width(bits_of(self.data), kind_of(self.data))
 
     def __repr__(self) -> str:
         place = "" if equal(self.offset, 0) else f" at {_start_text(self.offset)}"
         parts = [("None" if self.data is None else f"{kind_of(self.data)}[{self.data.size}]") + place, str(self.layout)]
         parts += [f"coord={self.coord}"] if any(equal(c, 0) is not True for c in self.coord) else []
-        parts += [] if self.position is None else [f"position={self.position!r}"]
+        parts += [f"{name}={x!r}" for name, x in self.memory._asdict().items() if x is not None]
         return f"Tensor({', '.join(parts)})"
 
     def __getitem__(self, at: object) -> Any:
@@ -135,7 +159,7 @@ class Tensor(Value, Displayed):
     __iter__ = None  # Python would go by t[0], t[1], ..., past the end
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return tensor_of, (None, self.data, self.offset, self.layout, tuple(self.coord), self._room, self.position, self._guard)
+        return tensor_of, (None, self.data, self.offset, self.layout, tuple(self.coord), self._room, self.memory, self._guard)
 
     def _indices(self, given: object) -> tuple[Any, ...]:
         at: tuple[Any, ...] = opened(given if isinstance(given, tuple) else (given,))
@@ -210,12 +234,12 @@ def _start_text(start: Any) -> str:
 
 
 def tensor_of(
-    whole: Tensor | None, data: Any, offset: Any, layout: Any, coord: Any, room: Any, position: Any = None, guard: Guard | None = None
+    whole: Tensor | None, data: Any, offset: Any, layout: Any, coord: Any, room: Any, memory: Memory = NOWHERE, guard: Guard | None = None
 ) -> Tensor:
     """A tensor of parts that have been checked. whole: the tensor that its elements are some of, if there is one."""
     if whole is not None:
-        whole, position = whole._whole or whole, whole.position
-    parts = {"data": data, "offset": offset, "layout": layout, "coord": tuple.__new__(Coord, coord), "position": position}
+        whole, memory = whole._whole or whole, whole.memory
+    parts = {"data": data, "offset": offset, "layout": layout, "coord": tuple.__new__(Coord, coord), "memory": memory}
     return new_value(Tensor, **parts, _room=tuple(room), _valid=None, _whole=whole, _injective=None, _guard=guard)
 
 
@@ -418,8 +442,8 @@ def guarded_tensor(t: Tensor, offset: object, layout: AnyLayout, guard: Guard | 
     cropped = guards.box(guard) if guard else None
     if cropped:
         view = around(layout, Layout(inner.shape, inner.stride, Shape(*cropped[0])))[0]
-        return tensor_of(whole, t.data, offset, view, zeros, cropped[1], t.position)
-    return tensor_of(whole, t.data, offset, layout, zeros, extents, t.position, guard)
+        return tensor_of(whole, t.data, offset, view, zeros, cropped[1], t.memory)
+    return tensor_of(whole, t.data, offset, layout, zeros, extents, t.memory, guard)
 
 
 def _require_admitted(t: Tensor, at: tuple[Any, ...]) -> None:

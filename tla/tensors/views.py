@@ -453,7 +453,7 @@ def _recast(dtype: Any, t: Tensor) -> Tensor:
     if size(before) * old != size(inner) * new:
         raise _not_whole(t, new)
     view, _none = around(view, Layout(inner.shape, inner.stride, Shape(*origin)))
-    return tensor_of(None, t.data.view(dtype), offset * old // new, view, [_0] * len(origin), room, t.position)
+    return tensor_of(None, t.data.view(dtype), offset * old // new, view, [_0] * len(origin), room, t.memory)
 
 
 def _scaled(t: Tensor, n: Any, before: Layout, after: Layout, old: int, new: int) -> Any:

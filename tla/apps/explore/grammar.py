@@ -28,13 +28,15 @@ import tla
 from ... import xla
 from ...core.arrays import INT64_MAX
 from ...core.composed import MAX_PARTS
+from ...core.element import Width
 from ...core.errors import ParseError, RangeError, RankError, TlaError
 from ...core.int_tuple import MAX_DEPTH, IntTuple, Underscore, leaves, require_depth, shown
 from ...core.ints import is_int, leaf
 from ...core.kinds import AnyLayout
 from ...core.on_demand import OnDemand
-from ...notation.printed import Unknown, is_foreign, translated, without_table
+from ...notation.printed import Unknown, is_foreign, pointed, translated, without_table
 from ...notation.text import Reader
+from ...notation.width import element_width
 from ...symbolic import assuming, dim
 from ...symbolic.declare import unknown
 from ...xla.shapes.array_shape import BITS
@@ -47,11 +49,11 @@ from .operations import (
     Call,
     Program,
     Term,
-    bits_of,
     constants,
     family,
     in_order,
     module_of,
+    width_of,
     with_brackets,
 )
 
@@ -61,6 +63,8 @@ if TYPE_CHECKING:
 else:  # most texts have no atom, and nothing of Triton's
     gpu, triton = OnDemand("tla.gpu"), OnDemand("tla.apps.explore.triton")
 
+#: The fix of a name that is like none.
+EXAMPLE = "write a layout, such as (8,4):(1,8), or an operation of one, such as zipped_divide((8,4):(1,8), (4,2))"
 #: A longer text is refused [characters]; so are more calls, more sizes that are not known, and values of more extents.
 MAX_TEXT, MAX_CALLS, MAX_SIZES, MAX_LEAVES = 4096, 64, 16, 1024
 #: No operation begins later than this [seconds]: chains on open sizes take longer with each.
@@ -74,7 +78,6 @@ _DIGITS = re.compile(r"[0-9]+")
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 _STATEMENT = re.compile(r"[^;\n]*")
 _COMPOSED = re.compile(r"o(?![A-Za-z0-9_]*\s*=(?!=))(?![A-Za-z])")
-_POINTED = re.compile(r"ptr_?\[([1-9][0-9]{0,3})b\]")
 _FUNCTIONS = ("ceil", "min", "max")  # of expressions of sizes
 
 
@@ -208,7 +211,7 @@ class _Reader(Reader):
 
     def whole(self, value: Any) -> Term:
         """The term of a value that was just read."""
-        return self.term if self.term.python and self.term.value is value else Term(value, _python(value), self.term.bits)
+        return self.term if self.term.python and self.term.value is value else Term(value, _python(value), self.term.width)
 
     def printed(self) -> Term | None:
         """Read what CuTe, its DSL or a compiler printed, to the end of the statement; None where nothing of that is."""
@@ -231,7 +234,7 @@ class _Reader(Reader):
         self.at += len(text)
         self.skip_blank()
         names = f", symbols=[{', '.join(x.python for x in symbols)}]" if unknown else ""
-        return Term(_limited(value), f"parse({text!r}{names})", _printed_bits(text))
+        return Term(_limited(value), f"parse({text!r}{names})", _printed_width(text))
 
     def of_triton(self, text: str) -> Term:
         """A layout as Triton prints it, to the end of the statement."""
@@ -266,7 +269,7 @@ class _Reader(Reader):
             outer = terms.pop()
             if terms and (is_int(outer.value) or isinstance(outer.value, IntTuple)):
                 made = tla.ComposedLayout(terms.pop().value, outer.value, inner.value)
-                inner = Term(made, _python(made), inner.bits)
+                inner = Term(made, _python(made), inner.width)
             else:
                 inner = self.composed(outer, inner, self.written[starts[len(terms)] : end].rstrip())
         self.term = inner
@@ -275,7 +278,7 @@ class _Reader(Reader):
     def composed(self, outer: Term, inner: Term, text: str) -> Term:
         """composition(outer, inner), as one of the calls."""
         self.require_calls()
-        result = Term(_limited(tla.composition(outer.value, inner.value)), f"composition({outer.python}, {inner.python})", outer.bits)
+        result = Term(_limited(tla.composition(outer.value, inner.value)), f"composition({outer.python}, {inner.python})", outer.width)
         self.calls.append(Call("composition", text, (outer, inner), result))
         return result
 
@@ -368,12 +371,12 @@ class _Reader(Reader):
             raise ParseError(self.text, start + error.position, *error.args[2:]) from None
         self.at = start + len(text)
         self.skip_blank()
-        return Term(shape, f"xla.parse_shape({text!r}{f', symbols={used}' if used else ''})", getattr(shape, "bits", None))
+        return Term(shape, f"xla.parse_shape({text!r}{f', symbols={used}' if used else ''})")
 
     def unknown(self, what: str, known: list[str], expected: str) -> ParseError:
         name, _following = self.ahead()
         close = difflib.get_close_matches(name, known, 1)
-        fix = f"write {close[0]}" if close else "write one of those that docs/explore.md lists"
+        fix = f"write {close[0]}" if close else EXAMPLE
         return ParseError(self.text, self.at, f"{what}, {name!r:.40}, is not known", expected, fix)
 
     # ------------------------------------------------------------------------------------------------- calls
@@ -405,8 +408,8 @@ class _Reader(Reader):
         arguments, options = in_order(name, operation, given)
         value = _limited(operation(*(x.value for x in arguments), **{key: x.value for key, x in options.items()}))
         python += f"({', '.join([*(x.python for x in arguments), *(f'{key}={x.python}' for key, x in options.items())])})"
-        bits = bits_of(name, [x.value for x in brackets], next((x.bits for x in arguments if x.bits), None))
-        self.calls.append(Call(name, self.written[start : self.at].rstrip(), arguments, Term(value, python, bits)))
+        width = width_of(name, [x.value for x in brackets], next((w for x in arguments if (w := x.element_width)), None))
+        self.calls.append(Call(name, self.written[start : self.at].rstrip(), arguments, Term(value, python, width)))
         return self.calls[-1].result
 
     def of_family(self, name: str) -> Term:
@@ -417,7 +420,8 @@ class _Reader(Reader):
             raise self.unexpected("'[' and its parameters", f"write {name}[...]")
         given = [item for _name, item in self.arguments("]")]
         value = with_brackets(name, found, tuple(x.value for x in given))
-        return Term(value, f"{python}[{', '.join(x.python for x in given)}]", given[0].value.bits if CANONICAL.fullmatch(name) else None)
+        width = element_width(given[0].value) if CANONICAL.fullmatch(name) else None
+        return Term(value, f"{python}[{', '.join(x.python for x in given)}]", width)
 
     def require_calls(self) -> None:
         if len(self.calls) == MAX_CALLS:
@@ -443,10 +447,9 @@ class _Reader(Reader):
         return Term(term.value(*coord), f"{name}({python})")
 
 
-def _printed_bits(text: str) -> int | None:
-    """The width of an element, where a print says it in its pointer: smem_ptr[16b]."""
-    found = _POINTED.search(text)
-    return int(found[1]) if found else None
+def _printed_width(text: str) -> Width | None:
+    """The width of an element, where a print says it in its pointer: smem_ptr[16b], ptr<f16, smem>."""
+    return element_width(text) if pointed(text) else None
 
 
 def _limited(value: object) -> Any:

@@ -101,7 +101,7 @@ def instruction_descriptor(
 
 
 def _choice(name: str, given: object, own: bool) -> bool:
-    """What is given, or the atom's own."""
+    """Take what is given, or else the atom's own."""
     if not (given is None or isinstance(given, bool)):
         raise LeafTypeError(f"instruction_descriptor with {name}={shown(given)}", "True or False", "leave it out")
     return own if given is None else given

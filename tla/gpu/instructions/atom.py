@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from ...algebra.recast import recast_layout
 from ...core.display import Displayed
-from ...core.element import Element
+from ...core.element import Element, Width
 from ...core.errors import DivisibilityError, LeafTypeError
 from ...core.int_tuple import shown, size
 from ...core.ints import IntTree, static
@@ -82,6 +82,19 @@ class TmemFragment(NamedTuple):
 
     def __str__(self) -> str:
         return f"tmem_frg<{cpp_name(self.element)}, {self.storage_type}, {self.sms}, {self.allocation}>"
+
+
+class TmemCells(NamedTuple):
+    """The part of tensor memory that an instruction goes over: a warp's tcgen05.ld or st, or tcgen05.cp.
+
+    modes    (extent, data paths from one to the next), the fastest first; those of no data path are bits of one
+    packed   whether the lower halves of two columns make a register
+
+    Source: the PTX manual, "tcgen05.ld", "tcgen05.cp"; CuTe's `ValID`.
+    """
+
+    modes: tuple[tuple[int, int], ...]
+    packed: bool = False
 
 
 @dataclass(frozen=True)
@@ -176,6 +189,22 @@ class MMAAtom(Displayed):
         return found
 
 
+class CopySide(NamedTuple):
+    """One side of a copy: the memory that it is in, and the accesses that a thread makes there.
+
+    memory   "gmem", "smem", "registers" or "TMEM"; "any" that a thread reads and writes by itself, registers included
+    bits     of an access, or of a register: elements that lie together, in order, in memory at a multiple of their size
+
+    Source: the vendor's manual; CuTe's `SRegisters` and `DRegisters` of a copy operation.
+    """
+
+    memory: str = "any"
+    bits: int = 0
+
+
+ANYWHERE = CopySide()
+
+
 @dataclass(frozen=True)
 class CopyAtom(Displayed):
     """A copy instruction: which thread reads and which one writes which bits.
@@ -186,6 +215,12 @@ class CopyAtom(Displayed):
     ref             (thread, value) -> bit: whose threads and values a tiled copy's are
     val_type        the element type that it copies, once that is known: `SM75_U32x4_LDSM_N[half]`; None before
     instruction     the vendor's own text
+    reads, writes   the memory of source and destination, and the accesses of a thread: a CopySide
+    asynchronous    whether it is waited for: cp.async, tcgen05.ld, st and cp
+    fills_zeros     whether it writes zeros where its predicate is false
+    transposes      whether it transposes the 8x8 matrix besides what its layouts say
+    most_bits       of a copy that makes its accesses as wide as the layouts allow, at most so many bits; else None
+    cells           of tensor memory: what it goes over at once, TmemCells; else None
 
     >>> from tla.gpu import SM75_U32x4_LDSM_N, half
     >>> print(SM75_U32x4_LDSM_N.src, SM75_U32x4_LDSM_N[half].val_dst)
@@ -202,6 +237,13 @@ class CopyAtom(Displayed):
     ref: Layout
     instruction: str = ""
     val_type: Element | None = None
+    reads: CopySide = ANYWHERE
+    writes: CopySide = ANYWHERE
+    asynchronous: bool = False
+    fills_zeros: bool = False
+    transposes: bool = False
+    most_bits: int | None = None
+    cells: TmemCells | None = None
 
     def __repr__(self) -> str:
         of = "" if self.val_type is None else f"[{self.val_type}]"
@@ -220,6 +262,11 @@ class CopyAtom(Displayed):
                 what = f"{self.name} of {typed.val_type}: its {side} in whole elements is no longer one part a thread"
                 raise DivisibilityError(what, "an element no wider than what a thread holds", "take a narrower element type")
         return typed
+
+    @property
+    def element_width(self) -> Width | None:
+        """The width of an element, and its type; None before that is known."""
+        return None if self.val_type is None else Width(self.val_type.bits, self.val_type.name)
 
     @property
     def val_src(self) -> Layout:

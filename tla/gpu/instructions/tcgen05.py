@@ -217,3 +217,21 @@ def _interleaved(name: str, sms: int) -> Entry:
     k_major = major("b_major", "B", "UMMA", why_k="it is not transposed")
     parameters = (k_major if p.name == "b_major" else p for p in _parameters(_COMPLEX, "TS", sms) if not p.name.endswith("_type"))
     return Entry(name, "sm100", make, tuple(parameters), tuple((128 * sms, n, Major.K, Major.K) for n in (64, 128)))
+
+
+def majors(element: Element) -> tuple[Major, ...]:
+    """The ways that tcgen05.mma takes operands of a type from shared memory; none for a type that it does not multiply.
+
+    A type of fewer than 8 bits is that of the kinds that have as many: others take it from containers of 8 bits.
+
+    >>> from tla.gpu import fp4_e2m1, half
+    >>> print(*majors(half)), print(*majors(fp4_e2m1))
+    K MN
+    K
+    (None, None)
+
+    Source: the PTX manual, instruction descriptors of tcgen05; CUTLASS media/docs/cpp/blackwell_functionality.md.
+    """
+    if not any(element in kind.inputs and kind.bits == element.bits for kind in KINDS.values()):
+        return ()
+    return (Major.K,) if element.bits < 8 else (Major.K, Major.MN)

@@ -13,11 +13,11 @@ from functools import partial
 from typing import Any
 
 from ...core.cache import plain_memo
-from ...core.element import uint8
+from ...core.element import Element, uint8
 from ...core.layout import Layout
 from .arithmetic import PARTS, ScaleIn
 from .atom import Major, MMAAtom, shape_of, tv
-from .elements import CODES, ptx_name
+from .elements import CODES, ptx_name, tensor_core_type
 from .entries import Entry, Parameter, choice, major, sign
 
 _BYTES = [f"{d} {a} {b}" for d, a, b in itertools.product(("F16", "F32"), ("E4M3", "E5M2"), ("E4M3", "E5M2"))]
@@ -119,3 +119,20 @@ def entries() -> Iterator[Entry]:
 
 def _behind(bits: int, part: str) -> str:
     return ("" if bits == 16 else "_TN") + (f"_{part}" if part else "")
+
+
+def majors(element: Element) -> tuple[Major, ...]:
+    """The ways that wgmma takes operands of a type from shared memory; none for a type that it does not multiply.
+
+    >>> from tla.gpu import float, half
+    >>> print(*majors(half)), print(*majors(float))
+    K MN
+    K
+    (None, None)
+
+    Source: the PTX manual, wgmma.mma_async, imm-trans-a and imm-trans-b.
+    """
+    taken = tensor_core_type(element)
+    if not any(taken is CODES[code] for types, _parts in ROWS for codes in types for code in codes.split()[1:]):
+        return ()
+    return (Major.K, Major.MN) if taken.bits == 16 else (Major.K,)

@@ -85,7 +85,7 @@ def part_of(whole: Any, frg: Any, index: Any, thread: Any, *values: Any) -> Tens
     if not several:
         return guarded_tensor(t, start, layout, guard)
     extents = product_each(rest.shape)  # of one thread it might be a box, of several it is none
-    return tensor_of(None, t.data, start, layout, [_0] * len(extents), extents, t.position, guard)
+    return tensor_of(None, t.data, start, layout, [_0] * len(extents), extents, t.memory, guard)
 
 
 def _for_each(index: Any, offset: Any) -> Any:
