@@ -84,6 +84,19 @@ class TmemFragment(NamedTuple):
         return f"tmem_frg<{cpp_name(self.element)}, {self.storage_type}, {self.sms}, {self.allocation}>"
 
 
+class TmemCells(NamedTuple):
+    """The part of tensor memory that an instruction goes over: a warp's tcgen05.ld or st, or tcgen05.cp.
+
+    modes    (extent, data paths from one to the next), the fastest first; those of no data path are bits of one
+    packed   whether the lower halves of two columns make a register
+
+    Source: the PTX manual, "tcgen05.ld", "tcgen05.cp"; CuTe's `ValID`.
+    """
+
+    modes: tuple[tuple[int, int], ...]
+    packed: bool = False
+
+
 @dataclass(frozen=True)
 class MMAAtom(Displayed):
     """A matrix instruction: D = A * B + C for (M,K) by (N,K) tiles, and which thread holds which values of them.
@@ -182,6 +195,22 @@ class MMAAtom(Displayed):
         return dataclasses.replace(self, name=name, major_A=a, major_B=b, frg_A=frg[0], frg_B=frg[1])
 
 
+class CopySide(NamedTuple):
+    """One side of a copy: the memory that it is in, and the accesses that a thread makes there.
+
+    memory   "gmem", "smem", "registers" or "TMEM"; "any" that a thread reads and writes by itself, registers included
+    bits     of an access, or of a register: elements that lie together, in order, in memory at a multiple of their size
+
+    Source: the vendor's manual; CuTe's `SRegisters` and `DRegisters` of a copy operation.
+    """
+
+    memory: str = "any"
+    bits: int = 0
+
+
+ANYWHERE = CopySide()
+
+
 @dataclass(frozen=True)
 class CopyAtom(Displayed):
     """A copy instruction: which thread reads and which one writes which bits.
@@ -192,6 +221,12 @@ class CopyAtom(Displayed):
     ref             (thread, value) -> bit: whose threads and values a tiled copy's are
     val_type        the element type that it copies, once that is known: `SM75_U32x4_LDSM_N[half]`; None before
     instruction     the vendor's own text
+    reads, writes   the memory of source and destination, and the accesses of a thread: a CopySide
+    asynchronous    whether it is waited for: cp.async, tcgen05.ld, st and cp
+    fills_zeros     whether it writes zeros where its predicate is false
+    transposes      whether it transposes the 8x8 matrix besides what its layouts say
+    most_bits       of a copy that makes its accesses as wide as the layouts allow, at most so many bits; else None
+    cells           of tensor memory: what it goes over at once, TmemCells; else None
 
     >>> from tla.gpu import SM75_U32x4_LDSM_N, half
     >>> print(SM75_U32x4_LDSM_N.src, SM75_U32x4_LDSM_N[half].val_dst)
@@ -208,6 +243,13 @@ class CopyAtom(Displayed):
     ref: Layout
     instruction: str = ""
     val_type: Element | None = None
+    reads: CopySide = ANYWHERE
+    writes: CopySide = ANYWHERE
+    asynchronous: bool = False
+    fills_zeros: bool = False
+    transposes: bool = False
+    most_bits: int | None = None
+    cells: TmemCells | None = None
 
     def __repr__(self) -> str:
         of = "" if self.val_type is None else f"[{self.val_type}]"

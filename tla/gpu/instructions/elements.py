@@ -156,6 +156,11 @@ def element_of(call: str, tile: Any, given: Any) -> Element:
     return element
 
 
+def tensor_core_type(element: Element) -> Element:
+    """The type that tensor cores take elements as: of the 32 bits of a float they read tf32's."""
+    return tf32 if element is float else element
+
+
 def require_number(what: str, x: Any) -> builtins.int:
     """An integer that is known, as a plain one; LeafTypeError for anything else."""
     n = known(x) if is_int(x) else None

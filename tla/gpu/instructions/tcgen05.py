@@ -177,3 +177,21 @@ def _family(name: str, kind: Kind, form: str, sms: int, k_scale: int) -> Family:
     parameters = f"a_type, b_type, c_type{scale}, M, N{vector}, a_major, b_major{c}, ..."
     make = partial(_umma, name, kind, form, sms, k_scale)
     return Family(name, "sm100" if k_scale == 2 else "sm103", parameters, make, _examples(kind, form, sms))
+
+
+def majors(element: Element) -> tuple[Major, ...]:
+    """The ways that tcgen05.mma takes operands of a type from shared memory; none for a type that it does not multiply.
+
+    A type of fewer than 8 bits is that of the kinds that have as many: others take it from containers of 8 bits.
+
+    >>> from tla.gpu import fp4_e2m1, half
+    >>> print(*majors(half)), print(*majors(fp4_e2m1))
+    K MN
+    K
+    (None, None)
+
+    Source: the PTX manual, instruction descriptors of tcgen05; CUTLASS media/docs/cpp/blackwell_functionality.md.
+    """
+    if not any(element in kind.inputs and kind.bits == element.bits for kind in KINDS.values()):
+        return ()
+    return (Major.K,) if element.bits < 8 else (Major.K, Major.MN)

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-from ...core.element import uint8
+from ...core.element import Element, uint8
 from ...core.layout import Layout
 from .atom import Major, MMAAtom, shape_of, tv
-from .elements import CODES, ptx_name
+from .elements import CODES, ptx_name, tensor_core_type
 
 _BYTES = [f"{d} {a} {b}" for d, a, b in itertools.product(("F16", "F32"), ("E4M3", "E5M2"), ("E4M3", "E5M2"))]
 _INTS = [f"S32 {a} {b}" for a, b in itertools.product(("S8", "U8"), repeat=2)]
@@ -91,3 +91,20 @@ def table() -> Iterator[tuple[str, Callable[[], MMAAtom]]]:
             prefix = "SM90::GMMA::SPARSE::GMMA" if sparse else "SM90"
             name = f"{prefix}_64x{n}x{k}_{codes.replace(' ', '')}_{where}{suffix}"
             yield name, partial(_wgmma, name, codes, n, where, suffix, sparse)
+
+
+def majors(element: Element) -> tuple[Major, ...]:
+    """The ways that wgmma takes operands of a type from shared memory; none for a type that it does not multiply.
+
+    >>> from tla.gpu import float, half
+    >>> print(*majors(half)), print(*majors(float))
+    K MN
+    K
+    (None, None)
+
+    Source: the PTX manual, wgmma.mma_async, imm-trans-a and imm-trans-b.
+    """
+    for types, suffixes in ROWS:
+        if tensor_core_type(element) in {CODES[code] for codes in types for code in codes.split()[1:]}:
+            return (Major.K,) if suffixes[0].startswith("_TN") else (Major.K, Major.MN)
+    return ()
