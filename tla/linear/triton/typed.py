@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import itertools
 import math
-import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ...algebra.compose import compose
-from ...core.brackets import split
 from ...core.element import Width
-from ...core.errors import LeafTypeError, ParseError, RangeError, RankError
+from ...core.errors import LeafTypeError, RangeError, RankError
 from ...core.int_tuple import size
 from ...core.ints import Int
 from ...core.layout import Layout
@@ -19,12 +17,8 @@ from ..arguments import checked
 from ..bridge import layout_of
 from ..linear_layout import LinearLayout
 from .shared import NVMMASharedLayout, PaddedSharedLayout, SwizzledSharedLayout
-from .text import from_text
+from .text import TritonReader
 
-_TYPE = re.compile(
-    r"\s*(tensor|!(?:ttg|triton_gpu|tt)\.memdesc)<((?:[1-9][0-9]{0,9}x)+)(!tt\.ptr<[^<>#]*>|[A-Za-z][A-Za-z0-9]*), *(#.*)>\s*", re.ASCII
-)
-_POINTER_BITS = 64
 #: A tensor of which the text says no shape is no larger [elements]; one of shared memory has so many rows and columns.
 _MOST, _SHARED = 2**14, 64
 
@@ -100,34 +94,21 @@ def from_type(text: str, names: Mapping[str, Any] | None = None) -> Typed:
     >>> from_type(text).shape
     (8, 32)
 
-    Raises     ParseError for what is no type, RankError for a layout of another rank, RangeError for one of another elementBitWidth
+    Raises     ParseError for a text that is not a type, RankError for a layout of another rank, RangeError for another elementBitWidth
     Source: the printer of Triton 3.8's dialects.
     """
-    if not isinstance(text, str):
-        raise LeafTypeError(
-            f"from_type of a {type(text).__name__}", "a text such as 'tensor<64x64xf16, #ttg.blocked<{...}>>'", "write str(x)"
-        )
-    if text.lstrip().startswith("#"):
-        layout = from_text(text, names)
+    reader = TritonReader(text, names)
+    if reader.token == "#":
+        layout = reader.whole(reader.attribute)
         return Typed(layout, _least(layout), getattr(layout, "element_bitwidth", None), "elementBitWidth")
-    found = _TYPE.fullmatch(text)
-    if not found:
-        fix = "write it as Triton prints it: tensor<64x64xf16, #ttg.blocked<{...}>>"
-        raise ParseError(text, 0, "no type with a layout", "tensor<...> or !ttg.memdesc<...>", fix)
-    layout = from_text(split(found[4])[0], names)
-    shape, rank = tuple(map(int, found[2].split("x")[:-1])), int(layout.rank)
-    if len(shape) < rank or (found[1] == "tensor" and len(shape) != rank):
+    layout, shape, width = reader.whole(reader.type)
+    rank = int(layout.rank)
+    if len(shape) < rank or (text.lstrip().startswith("tensor") and len(shape) != rank):
         raise RankError(f"{text:.60}: {len(shape)} extents", f"{rank}, the rank of its layout", "give one for each dimension")
-    bits = _bits(found[3])
-    if isinstance(layout, NVMMASharedLayout) and bits != layout.element_bitwidth:
-        what = f"{text:.60}: {found[3]} in a layout of elementBitWidth = {layout.element_bitwidth}"
-        raise RangeError(what, f"elementBitWidth = {bits}", "give the layout and the elements one width")
-    return Typed(layout, shape[len(shape) - rank :], bits, found[3])
-
-
-def _bits(element: str) -> int:
-    digits = re.search(r"[0-9]+", element)
-    return _POINTER_BITS if element.startswith("!") or not digits else int(digits[0])
+    if isinstance(layout, NVMMASharedLayout) and width.bits != layout.element_bitwidth:
+        what = f"{text:.60}: {width.said} in a layout of elementBitWidth = {layout.element_bitwidth}"
+        raise RangeError(what, f"elementBitWidth = {width.bits}", "give the layout and the elements one width")
+    return Typed(layout, shape[len(shape) - rank :], *width)
 
 
 def _least(layout: Any) -> tuple[int, ...]:
