@@ -59,7 +59,7 @@ def _signed(x: Any, negated: bool, wide: Any) -> Any:
 
 
 def _parts(atom: MMAAtom, left: Any, right: Any) -> tuple[Any, Any]:
-    """Of complex numbers that are multiplied by parts, the parts: twice as many neighbours along K."""
+    """Split complex numbers that are multiplied by parts: twice as many neighbours along K."""
     import numpy as np
 
     if atom.arithmetic.combine != "parts":
