@@ -34,6 +34,7 @@ NUMPY = {
     "double": "float64",
     "complex64": "complex64",
     "complex128": "complex128",
+    "complex_tf32": "complex64",
 }
 NUMPY |= {name: name for name in ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")}
 NUMPY |= {"int4b": "int8", "uint4": "uint8", "uint2": "uint8", "uint1": "uint8", "gauss_complex128": "complex128"}
