@@ -25,7 +25,7 @@ from tla import Int, Layout, RangeError, TlaError, dim, parse, size, viz, xla
 from tla.apps import explore
 from tla.apps.explore.accesses import USUAL
 from tla.apps.explore.answer import answer, code as explore_code, picture, python
-from tla.apps.explore.grammar import MAX_CALLS, MAX_SIZES, MAX_TEXT, Misread, read
+from tla.apps.explore.grammar import EXAMPLE, MAX_CALLS, MAX_SIZES, MAX_TEXT, Misread, read
 from tla.apps.explore.operations import OPERATIONS, constants, module_of
 from tla.apps.explore.server import HOST, MAX_BODY, Server
 from tla.apps.explore.steps import BY_MODE, LAWS, steps
@@ -125,9 +125,9 @@ def shown_by(code, program):
 REFUSED = {
     "": (0, "the text ends", "a layout reads (_4,2):(_1,4)"),
     "logcal_divide(4:1, 2)": (0, "the operation, 'logcal_divide', is not known", "write logical_divide"),
-    "A = S<3,3,3> o 0 o (8,64):(64,1),": (4, "unexpected ','", "a layout reads (_4,2):(_1,4)"),
+    "A = S<3,3,3> o 0 o (8,64):(64,1),": (32, "unexpected ','", "paste it as it was printed"),
     "zipped_divid": (0, "the name, 'zipped_divid', is not known", "write zipped_divide"),
-    "A = 4:1; B": (9, "the name, 'B', is not known", "write one of those that docs/explore.md lists"),
+    "A = 4:1; B": (9, "the name, 'B', is not known", EXAMPLE),
     "A = 4:1; coalesce(compse(A, A))": (18, "the operation, 'compse', is not known", "write compose"),
     "A = 4:1; composition(A)": (9, "composition with 1 arguments: missing a required argument: 'b'", "give these arguments"),
     "composition(4:1, 2:1, c=3)": (0, "composition with 3 arguments: got an unexpected keyword argument 'c'", "give these arguments"),
@@ -154,7 +154,7 @@ REFUSED = {
     "composition * 2": (0, "composition is no integer", "call it, or choose another name"),
     "(a=4, 2)": (8, "the text ends", "only calls have named arguments"),
     "__import__('os')": (0, "unexpected '__import__'", "a layout reads (_4,2):(_1,4)"),
-    "open('/etc/passwd')": (0, "the operation, 'open', is not known", "write one of those that docs/explore.md lists"),
+    "open('/etc/passwd')": (0, "the operation, 'open', is not known", EXAMPLE),
     "(4,2):(1,4).__class__": (11, "unexpected '.__class__'", "a layout reads (_4,2):(_1,4)"),
     "composition((6,2):(1,7), (_3):(_4))": (0, None, None),
     "(4%0,2):(1,4)": (3, "a division by 0", "divide by another number"),
@@ -189,10 +189,10 @@ def test_limits_are_errors():
     huge = "A = 9223372036854775807;" + "A = A * A;" * 60
     for text, what in {
         "(" * MAX_TEXT + "4": "a text of 4097 characters",
-        "(" * 4000: "brackets 64 deep",
-        "coalesce(" * 400: "brackets 64 deep",
-        "MakeLayout[" * 300: "brackets 64 deep",
-        "(" * 2000 + "4" + ")" * 2000 + "*2": "parentheses 64 deep",
+        "(" * 4000: "more than 64 levels of brackets",
+        "coalesce(" * 400: "more than 64 levels of brackets",
+        "MakeLayout[" * 300: "more than 64 levels of brackets",
+        "(" * 2000 + "4" + ")" * 2000 + "*2": "more than 64 levels of brackets",
         "size(4:1);" * (MAX_CALLS + 1): "more than 64 calls",
         " + ".join(f"s{k}" for k in range(MAX_SIZES + 1)): "more than 16 sizes that are not known",
         doubling: "a value of more than 1024 extents",
@@ -522,11 +522,15 @@ def colour_of(figure, coord):
     }.items(),
 )
 def test_the_width_of_elements_is_kept(text, bits):
-    assert [s.bits for s in explore.subjects(explore.read(text))] == bits
-    assert answer(text)["bits"] == bits[0]
+    assert [s.element_width.bits for s in explore.subjects(explore.read(text))] == bits
+    assert answer(text)["width"]["bits"] == bits[0]
     found, given = answer(text, "bank"), answer(text, "bank", 64)
     assert f"of {bits[0]} bits" in found["caption"]
-    assert "of 64 bits" in given["caption"]
+    if text == "(64,64):(64,1)":  # nothing in it says a width
+        assert "of 64 bits (given)" in given["caption"]
+    else:
+        assert f"elements of {bits[0]} bits (" in given["error"]["what"]
+        assert given["error"]["fix"] == "leave bits out"
     assert "not" in str(answer(text, "bank", -1)["error"]) or "bits" in str(answer(text, "bank", -1)["error"])
 
 
@@ -788,7 +792,7 @@ def test_what_triton_prints_is_drawn(text):
     layout = triton.from_text(attribute or text)
     found, bases = answer(text), layout.linear(shape)
     figure = found["figures"][0]
-    assert read(text).value.bits == bits
+    assert getattr(read(text).value.element_width, "bits", None) == bits
     cells = dict(zip(itertools.product(*map(range, (shape if len(shape) > 1 else (1, *shape)))), texts(figure["grids"][0])))
     if "offset" not in bases.get_in_dim_names():
         lanes = bases.get_in_dim_size("lane")
@@ -808,8 +812,18 @@ import json, sys
 sys.modules["numpy"] = sys.modules["sympy"] = None
 from tla.apps.explore.answer import answer
 print(json.dumps([answer(text) for text in json.loads(sys.stdin.read())]))
-print(answer("(32,32):(32,1)", access="a row, an element each")["access"]["text"])
+print(json.dumps([answer(text, access=name)["access"] for text, name in json.loads(sys.argv[1])]))
 """
+#: A text and who accesses it: linear, padded, of 1,024 threads, of Triton, of no power of two, refused.
+ACCESSED = [
+    ("(32,32):(32,1)", "a row, an element each"),
+    ("Sw<3,3,3> o _0 o (64,64):(64,1)", "down the rows, 16 bytes of each"),
+    ("(64,64):(72,1)", "a column, an element each"),
+    ("(256,64):(64,1)", "(1024,16):(16,1)"),
+    ("(48,48):(48,1)", "(48,(4,12)):(1,(48,192))"),
+    ("(64,64):(64,1)", f"tensor<64x64xf16, {BLOCKED}>"),
+    ("(4,4):(4,1)", "(32,32):(32,1)"),
+]
 
 
 def test_the_page_needs_neither_numpy_nor_sympy():
@@ -821,17 +835,19 @@ def test_the_page_needs_neither_numpy_nor_sympy():
         "Sw<3,3,3> o _0 o (64,64):(64,1)",
         "(4,2):(1,2)",
     ]
-    found = subprocess.run([sys.executable, "-c", BARE], input=json.dumps(texts), capture_output=True, text=True, check=True, timeout=120)
-    bare, access = found.stdout.splitlines()
-    assert json.loads(bare) == json.loads(json.dumps([answer(text) for text in texts]))
-    assert access == "accesses are counted with numpy, which no browser has"
+    found = subprocess.run(
+        [sys.executable, "-c", BARE, json.dumps(ACCESSED)], input=json.dumps(texts), capture_output=True, text=True, check=True, timeout=120
+    )
+    bare, accessed = map(json.loads, found.stdout.splitlines())
+    assert bare == json.loads(json.dumps([answer(text) for text in texts]))
+    assert accessed == json.loads(json.dumps([answer(text, access=name)["access"] for text, name in ACCESSED]))
 
 
 def test_triton_texts_that_are_wrong_say_where():
     for text, what, position in (
-        ("A = 4:1; tensor<16x16xf16, #x>", "#x is a name", 9),
+        ("A = 4:1; tensor<16x16xf16, #x>", "#x is a name", 27),
         (f"tensor<16xf16, {BLOCKED}>", "1 extents", 0),
-        ("tensor<16x16xf16, #ttg.blocked<{sizePerThread = [1, 4]}>>", "without", 0),
+        ("tensor<16x16xf16, #ttg.blocked<{sizePerThread = [1, 4]}>>", "without", 18),
         ("#", "the text ends", 1),
         ("#ttng.tensor_memory_scales_encoding<>", "tensor memory", 0),
         ("#x = #x", "is a name", 0),

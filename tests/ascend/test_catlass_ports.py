@@ -48,10 +48,10 @@ def issue(src, dst, element, arch="AtlasA2", **more):
     return dst
 
 
-def memory(layout, position, room=0):
+def memory(layout, position, room=0, dtype=np.float32):
     """A tensor over a buffer of its own, with room behind it for whole squares."""
     size = MakeTensor[np.float32](layout).data.size
-    return MakeTensor(np.zeros(size + room, np.float32), layout, position=position)
+    return MakeTensor(np.zeros(size + room, dtype), layout, position=position)
 
 
 def in_gm(array, layout):
@@ -74,7 +74,7 @@ def operand(tile, tag, side, element, arch):
 
 
 def out(total, tile, element=half, arch="AtlasA2", **more):
-    in_l0c = memory(L0C(*total.shape).layout, "L0C")
+    in_l0c = memory(L0C(*total.shape).layout, "L0C", dtype=total.dtype)
     copy(total, in_l0c)
     issue(in_l0c, tile, element, arch, **more)
 
@@ -236,5 +236,5 @@ def test_quantised_epilogue():
     in_l1 = issue(in_gm(scale, MakeLayout(n)), memory(MakeLayout(n), "L1", 32), ascend.int64)
     of_channel = np.asarray(issue(in_l1, memory(MakeLayout(n), "FixBuf", 32), ascend.int64))
     c = memory(gm(m, n), "GM")
-    out(left @ right * of_channel, c, half, quant="PER_CHANNEL", accumulator=ascend.int32)
-    np.testing.assert_array_equal(np.asarray(c), (x @ y) * scale.astype(np.float32))
+    out((left @ right).astype(np.int32), c, half, quant="PER_CHANNEL")
+    np.testing.assert_array_equal(np.asarray(c) * of_channel, (x @ y) * scale.astype(np.float32))

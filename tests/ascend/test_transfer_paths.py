@@ -321,7 +321,7 @@ def test_an_instruction_that_is_left_out_or_moved_is_seen():
     src, dst = gm(tagged(half, "RowMajor", 3, 16, 65536)), gm(tagged(half, "zN", 3, 16), "L1")
     made = transfer(src, dst)
     a, b = side_of(src, half), side_of(dst, half)
-    assert proof.require_lawful(made, ("GM", "L1"), a, b, ascend.AtlasA2) == 0
+    assert proof.require_lawful(made, ("GM", "L1"), a, b, ascend.AtlasA2) == (0, 0)
     for k, i in enumerate(made):
         wrong = [dataclasses.replace(i, src=i.src + 1), dataclasses.replace(i, src=i.src - 1), dataclasses.replace(i, dst=i.dst + 16 * 16)]
         for bad in ([], *([x] for x in wrong)):
@@ -357,7 +357,7 @@ def test_a_zero_of_the_border_is_told_where_it_is_missing():
     (i,) = transfer(src, dst, element=half, conv=conv)
     a, b = side_of(src, half), side_of(dst, half)
     wanted = conv.wanted(a, b)
-    assert proof.require_lawful([i], ("L1", "L0A"), a, b, ascend.AtlasA2, wanted) == 0
+    assert proof.require_lawful([i], ("L1", "L0A"), a, b, ascend.AtlasA2, wanted) == (0, 0)
     with pytest.raises(Unproven, match=r"element \(0,0\) .*\n +expected  a zero of the border in dst\[0\]"):
         proof.require_lawful(
             [dataclasses.replace(i, parameters={**i.parameters, "padLeft": 0})], ("L1", "L0A"), a, b, ascend.AtlasA2, wanted
@@ -470,7 +470,7 @@ def test_each_path_takes_its_widths_and_no_other(line):
             if bits in wanted:
                 assert transfer(src, dst, arch, **more)[0].name == wanted[bits], bits
             else:
-                with pytest.raises(LeafTypeError, match=f"a transfer of {bits} from {begin} to {end}"):
+                with pytest.raises(LeafTypeError, match=f"a transfer of {bits} from {begin}.* to {end}"):
                     transfer(src, dst, arch, **more)
 
 

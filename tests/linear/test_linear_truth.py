@@ -119,9 +119,17 @@ def test_names_stand_for_layouts():
         ("#ttg.slice<{dim = 0, parent = 3}>", "distributed layout"),
         ("#ttg.linear<{register = [[1], [2]}>", "unexpected"),
         ("#ttg.linear<{register = [[1]]}> x", "unexpected 'x'"),
-        ("#ttg.slice<{dim = 0, parent = " * 50, "at most 40"),
-        ("#ttg.linear<{register = " + "[" * 99, "at most 40"),
+        ("#ttg.slice<{dim = 0, parent = " * 50, "at most 64"),
+        ("#ttg.linear<{register = " + "[" * 99, "at most 64"),
         ("#m", "is a name"),
+        ("#ttng.tensor_memory_encoding<blockM = 128, blockN = 64, colStride = 1, fp4Padded = true>", "attribute fp4Padded is not known"),
+        (
+            "#ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 8, fp4padded = true}>",
+            "write fp4Padded",
+        ),
+        ("#ttg.swizzled_shared<{vec = 8, perPhase = 1, maxPhase = 8, order = [1, 0], kPack = 2}>", "attribute kPack is not known"),
+        ("#ttg.swizzled_shared<{vec = 8, perPhase = 1, maxPhase = 8, oder = [1, 0]}>", "write order for oder"),
+        ("#ttg.swizzled_shared<{vec = 8, perPhase = 1, maxPhase = 8, order = [1, 0], vec = 4}>", "vec is given twice"),
     ],
 )
 def test_wrong_texts(text, says):

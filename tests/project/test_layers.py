@@ -16,7 +16,7 @@ PACKAGES = "core algebra symbolic notation tensors linear access gpu ascend xla 
 
 #: The rooms inside the big packages, in the same order. A module beside the rooms is a room of its own.
 ROOMS = {
-    "gpu": "instructions tiled descriptors run".split(),
+    "gpu": "instructions descriptors tiled run".split(),
     "xla": "shapes shardings programs mosaic jax".split(),
 }
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import tla.gpu as gpu
-from tla import TlaError, make_identity_tensor, parse, size
+from tla import RangeError, TlaError, make_identity_tensor, parse, size
 from tla.gpu import Copy_Atom, atom, make_tiled_copy, make_tiled_mma, values_of
 from tla.linear import LinearLayout
 from tla.viz import draw, html, svg, text, tikz
@@ -215,3 +215,15 @@ REFUSED = [
 def test_what_cannot_be_drawn_is_refused(make, message):
     with pytest.raises(TlaError, match=message):
         make()
+
+
+def test_a_tile_that_takes_seconds_to_draw_is_refused_at_once():
+    for atoms in ((99, 99, 1), (10**4, 10**4, 1)):
+        mma = make_tiled_mma(gpu.SM80_16x8x16_F32F16F16F32_TN, atoms)
+        with pytest.raises(RangeError, match=r"262144 elements at most\n.*draw its atom, SM80_16x8x16_F32F16F16F32_TN") as found:
+            draw(mma)
+        atom = re.search(r"draw its atom, (\w+)", found.value.reason.fix)[1]
+        assert draw(gpu.atom(atom)).figures  # the fix works
+    copy = make_tiled_copy(Copy_Atom[gpu.UniversalCopy[gpu.uint128], gpu.half], parse("(_1024,_1024):(_1024,_1)"), parse("(_1,_8):(_0,_1)"))
+    with pytest.raises(RangeError, match="262144 elements at most"):
+        draw(copy)

@@ -480,6 +480,17 @@ def test_totals_of_the_text_are_those_of_the_arrays():
             assert [t.bytes for t in found] == sorted((t.bytes for t in found), reverse=True)
 
 
+def test_totals_take_what_read_hlo_takes():
+    found = xla.totals(xla.read_hlo(io.StringIO(TEXT)), "shape", True)
+    assert xla.totals(io.StringIO(TEXT), "shape", True) == found == xla.totals(io.BytesIO(TEXT.encode()), "shape", True)
+    assert xla.totals(DATA / "hlo" / "documents.txt", "shape", True) == xla.totals(str(DATA / "hlo" / "documents.txt"), "shape", True)
+    for wrong in (None, 7, [7], "x\ny"):
+        with pytest.raises(LeafTypeError):
+            xla.totals(wrong, "shape", True)
+    with pytest.raises(LeafTypeError, match="merge of a NoneType"):
+        xla.merge(None)
+
+
 def test_totals_are_what_is_allocated():
     for path in sorted((DATA / "hlo").glob("*__*.txt")):
         memory = xla.memory(path)

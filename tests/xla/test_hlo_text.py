@@ -12,12 +12,7 @@ from night import amount
 from truth import DATA
 
 PROGRAMS = sorted((DATA / "hlo").glob("*__*.txt"))
-SEED = """add.936 = bf16[8,1,1280,16384]{3,2,0,1:T(8,128)(2,1)}
-          add(exponential.183, broadcast.3115)
-%fusion.3 = bf16[32,32,4096]{2,1,0:T(8,128)(2,1)S(1)}
-             fusion(bf16[32,32,8192]{2,1,0:T(8,128)(2,1)S(1)} %fusion.32),
-             kind=kCustom, calls=%all-reduce-scatter.3
-"""
+SEED = (DATA / "hlo" / "documents.txt").read_text()
 
 
 def read(text):

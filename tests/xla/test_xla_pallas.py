@@ -406,7 +406,7 @@ def test_tiles_that_no_memory_reference_has_are_refused(text):
         xla.to_memref(text)
 
 
-@pytest.mark.parametrize(("text", "name"), [("f32[8]{0:#(u32}", "#"), ("f32[8]{0:*(u32,}", r"\*")])
-def test_a_property_of_sparse_arrays_that_is_not_closed(text, name):
-    with pytest.raises(TlaError, match=rf"'\)' to close {name}\(\.\.\.\)"):
+@pytest.mark.parametrize("text", ["f32[8]{0:#(u32}", "f32[8]{0:*(u32,}"])
+def test_a_property_of_sparse_arrays_that_is_not_closed(text):
+    with pytest.raises(TlaError, match=r"close the '\(' at position 10"):
         xla.parse_shape(text)

@@ -1,5 +1,7 @@
 """Accesses of memory, counted, with what collides; the best swizzle for them."""
 
+from ..core.element import Width
+from ..notation.width import element_width
 from .convert import convert
 from .counting import Access, Witness, access, bank_conflicts
 from .memories import (
@@ -15,6 +17,7 @@ from .memories import (
     TPU_VREG,
     Memory,
 )
+from .pattern import Pattern, patterns
 from .plan import ConversionPlan
 from .steps import Load, Move, Shuffle, Spread, Store
 from .synthesis import Best, Certificate, best_swizzle
@@ -38,13 +41,17 @@ __all__ = [
     "Load",
     "Memory",
     "Move",
+    "Pattern",
     "Shuffle",
     "Spread",
     "Store",
+    "Width",
     "Witness",
     "access",
     "bank_conflicts",
     "best_swizzle",
     "convert",
+    "element_width",
+    "patterns",
     "vector_width",
 ]

@@ -6,9 +6,10 @@ import argparse
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..core.errors import LeafTypeError, RangeError, Unproven
+from ..core.errors import LeafTypeError, Unproven
 from ..core.on_demand import OnDemand
-from .expressions import layout_of, layouts_in, only, read, width_of
+from ..notation.width import ASSUMED, element_width
+from .expressions import layout_of, layouts_in, only, read
 from .terminal import Answer
 
 if TYPE_CHECKING:
@@ -53,11 +54,9 @@ def emit_copy(arguments: argparse.Namespace) -> Answer:
     """A copy from one layout to another as the text of a function, in C, C++, CUDA, HIP or OpenCL."""
     subjects = _with_sizes(arguments, arguments.source, arguments.destination)
     source, destination = map(layout_of, subjects)
-    widths = [width_of(text) for text in (arguments.source, arguments.destination)]
-    found = {bits: name for bits, name in widths if bits}
-    if len(found) > 1 and arguments.bits is None:
-        raise RangeError(f"a copy of {' to '.join(found.values())}", "elements of one width", "give it: --bits 16")
-    options = {"element": next(iter(found), 32) if arguments.bits is None else arguments.bits, "check": arguments.check}
+    said = [read(text).value for text in (arguments.source, arguments.destination)]
+    element = element_width(*said, bits=arguments.bits, default=ASSUMED)
+    options = {"element": element.bits, "check": arguments.check}
     text = codegen.emit_copy(source, destination, arguments.target, name=arguments.name or "copy", **options)
     return {"target": arguments.target, "text": text}, _text_of
 

@@ -51,12 +51,6 @@ def subjects(program: Program) -> tuple[viz.Subject, ...]:
     return found
 
 
-def width_of(text: str) -> tuple[int | None, str]:
-    """The width of an element that a text says, and how it says it."""
-    value = read(text).value
-    return value.bits, value.value.element_type if isinstance(value.value, xla.ArrayShape) else f"{value.bits} bits"
-
-
 def layouts_in(text: str, program: Program) -> tuple[Any, ...]:
     """The layouts of a program, as `drawn` has them; LeafTypeError where there is none."""
     if found := drawn(program.value.value):

@@ -21,6 +21,7 @@ _module, _program, _vocabulary = (
     OnDemand("tla.xla.programs.program"),
     OnDemand("tla.xla.programs.vocabulary"),
 )
+_files = OnDemand("tla.viz.files")
 _WAYS = ("shape", "operation", "computation", "space", "copy", "peak", "relayout")
 _SORTS = ("waste", "bytes", "count")
 
@@ -164,7 +165,7 @@ def _peak(memory: xla.Memory, arguments: argparse.Namespace, least: int, space: 
     }
     if arguments.output is not None:
         if not arguments.output.endswith(".svg"):
-            raise LeafTypeError(f"-o {arguments.output}", "a file that ends in .svg", f"write -o {arguments.output}.svg")
+            raise LeafTypeError(f"-o {arguments.output}", "a file that ends in .svg", f"write -o {_files.svg_name(arguments.output)}")
         with open(arguments.output, "w", encoding="utf-8") as file:
             file.write(as_svg(memory.curves.get(shown, ()), _vocabulary.space_name(shown)))
     return value, lambda v: _peak_text(v, memory.curves.get(shown, ()))

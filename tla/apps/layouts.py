@@ -36,7 +36,7 @@ def draw_options(draw: argparse.ArgumentParser) -> None:
     draw.add_argument("--color-by", metavar="RULE", help=f"what colours mean: {rules}; with --threads thread or value")
     draw.add_argument("--tile", metavar="TILE", help="the extents of a tile of the first layout, such as 4,8")
     draw.add_argument(
-        "--bits", metavar="N", type=int, help="bits of an element, for --color-by bank; by default as the layout says, else 32"
+        "--bits", metavar="N", type=int, help="bits of an element, for --color-by bank, if the layout does not say them; else 32"
     )
     draw.add_argument("--thread", metavar="N", type=int, help="of an atom, a tiled MMA or a tiled copy: show what this thread holds")
     draw.add_argument("--threads", action="store_true", help="LAYOUT is (thread, value) -> element of --tile: draw who holds each")

@@ -14,9 +14,10 @@ from typing import Any
 from ..algebra.codomain import cosize
 from ..core.arithmetic import round_up
 from ..core.errors import LeafTypeError, RangeError
-from ..core.int_tuple import product, shown
+from ..core.int_tuple import leaves, product, shown
 from ..core.ints import is_int, known, leaf
 from ..core.layout import Layout
+from ..core.questions import at_most
 from .element import as_element
 
 _ALIGNMENT = MappingProxyType(
@@ -109,34 +110,63 @@ def fits(tiles: Mapping[str, Any], arch: Any = AtlasA2, stages: Any = 1) -> dict
     """The bytes that the tiles of a kernel take in each position, if they fit.
 
     tiles     of each position a (tile, element) or a list of them: a tile is a Layout, of which the cosize counts, or a shape
-              [elements]
+              [elements]. AscendC's names of one buffer (A1 and B1; VECIN, VECOUT and VECCALC) share it
     stages    how many buffers each tile has: an integer for all, or one for each position, as {"L1": 2, "L0A": 2}
-    Returns   for each position its Fit [bytes]; every buffer begins at a multiple of the position's alignment
-    Raises    RangeError where a position is full, with what each tile takes
+    Returns   for each position, by CATLASS's name, its Fit [bytes]; every buffer begins at a multiple of the position's alignment
+    Raises    RangeError where a position is full, with what each tile takes, and for stages below 1 and sizes below 0
 
     >>> from tla import MakeLayout
     >>> from tla.ascend import AtlasA2, fits, half, zN
     >>> tile = MakeLayout[half, zN](128, 256)
     >>> fits({"L1": [(tile, half), (MakeLayout[half, zN](256, 256), half)], "L0C": ((128, 256), 32)}, AtlasA2, {"L1": 2})
     {'L1': Fit(position='L1', used=393216, size=524288), 'L0C': Fit(position='L0C', used=131072, size=131072)}
+    >>> fits({"A1": (tile, half), "B1": (tile, half)})
+    {'L1': Fit(position='L1', used=131072, size=524288)}
 
     Source: CATLASS include/catlass/arch/arch.hpp.
     """
     arch = as_architecture(arch)
     if not isinstance(tiles, Mapping):
         raise LeafTypeError(f"fits of a {type(tiles).__name__}", "the tiles of each position", 'write fits({"L1": (tile, half)})')
-    found = {}
+    for name in stages if isinstance(stages, Mapping) else ():
+        position_of(name)
+    taken: dict[str, list[int]] = {}
     for given, wanted in tiles.items():
         place = position_of(given)
         if place not in arch.sizes:
             raise LeafTypeError(f"tiles in {place}", f"one of {', '.join(arch.sizes)}", f"leave {place} out: it has no limit")
-        count = stages.get(given, 1) if isinstance(stages, Mapping) else stages
-        sizes = [_bytes(tile, element, arch.alignment[place]) * int(leaf(count)) for tile, element in _pairs(wanted)]
-        found[place] = fit = Fit(place, sum(sizes), arch.sizes[place])
-        if fit.free < 0:
-            what = f"{fit.used} bytes in {place} of {arch}: {' + '.join(map(str, sizes))}"
-            raise RangeError(what, f"at most {fit.size}", f"take tiles that are {-fit.free} bytes smaller, or fewer stages")
-    return found
+        count = _stages_of(given, stages)
+        sizes = [_bytes(tile, element, arch.alignment[place]) * count for tile, element in _pairs(wanted)]
+        taken.setdefault(place, []).extend(sizes)
+    return {place: _fit(place, sizes, arch) for place, sizes in taken.items()}
+
+
+def _fit(place: str, sizes: list[int], arch: Architecture) -> Fit:
+    """The Fit of a position whose buffers have these sizes [bytes]; RangeError where it is full."""
+    fit = Fit(place, sum(sizes), arch.sizes[place])
+    if fit.free < 0:
+        what = f"{fit.used} bytes in {place} of {arch}: {' + '.join(map(str, sizes))}"
+        raise RangeError(what, f"at most {fit.size}", f"take tiles that are {-fit.free} bytes smaller, or fewer stages")
+    return fit
+
+
+def _stages_of(given: str, stages: Any) -> int:
+    """The stages of the tiles under one name of a position: those told under this name, or under another of the same buffer."""
+    if not isinstance(stages, Mapping):
+        return _stage_count(stages)
+    told = {name: _stage_count(n) for name, n in stages.items() if position_of(name) == position_of(given)}
+    counts = {told[given]} if given in told else {*told.values()} or {1}
+    if len(counts) > 1:
+        what = f"the stages {told} for tiles in {given}"
+        raise RangeError(what, f"one number for {given}", f"write {{{given!r}: {max(counts)}}}")
+    return counts.pop()
+
+
+def _stage_count(given: Any) -> int:
+    count = int(leaf(given))
+    if count < 1:
+        raise RangeError(f"{count} stages", "1 or more", "leave stages out for 1")
+    return count
 
 
 def _pairs(wanted: Any) -> list[Any]:
@@ -148,6 +178,8 @@ def _pairs(wanted: Any) -> list[Any]:
 
 
 def _bytes(tile: Any, element: Any, alignment: int) -> int:
+    if not isinstance(tile, Layout) and any(at_most(n, -1) for n in leaves(leaf(tile) if is_int(tile) else tile)):
+        raise RangeError(f"the tile {shown(tile)}", "sizes of 0 or more", "count elements")
     count = known(cosize(tile) if isinstance(tile, Layout) else leaf(tile) if is_int(tile) else product(tile))
     if count is None:
         raise LeafTypeError(f"the tile {shown(tile)}", "sizes that are known", "give its symbols values")

@@ -5,6 +5,8 @@ Source: CATLASS include/catlass/numeric_size.hpp and AscendC::SizeOfBits; CuTe i
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from .ints import Int, static
 from .value import Record, put
 
@@ -47,6 +49,23 @@ class Element(Record):
         return self.name
 
 
+class Width(NamedTuple):
+    """The width of an element, and what says it; tla.access.element_width finds it.
+
+    bits   of an element
+    said   what says it, in words: an element type, or where one stood
+
+    >>> print(Width(16, "half"))
+    16 bits (half)
+    """
+
+    bits: int
+    said: str
+
+    def __str__(self) -> str:
+        return f"{self.bits} bits ({self.said})"
+
+
 int4b = Element("int4b", 4)
 fp4_e2m1 = Element("fp4_e2m1", 4, group=2)
 fp4_e1m2 = Element("fp4_e1m2", 4, group=2)
@@ -69,6 +88,7 @@ tf32 = Element("tf32", 32)
 double = Element("double", 64)
 complex64 = Element("complex64", 64)
 complex128 = Element("complex128", 128)
+complex_tf32 = Element("complex_tf32", 64)
 #: The three products of a complex multiplication by Gauss: what one accumulator of a GC64 instruction is.
 gauss_complex128 = Element("gauss_complex128", 192)
 fp6_e3m2 = Element("fp6_e3m2", 6)

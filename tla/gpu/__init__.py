@@ -16,18 +16,20 @@ from .descriptors.descriptor import Descriptor, read_descriptor
 from .descriptors.im2col import Im2colBox, Im2colCopy, make_im2col_copy
 from .descriptors.instruction_descriptor import InstructionDescriptor, instruction_descriptor
 from .descriptors.matrix_descriptor import descriptor_steps, umma_descriptor, wgmma_descriptor
+from .descriptors.operand_reads import OperandReads, operand_reads
 from .descriptors.tensor_map import Im2colMap, TensorMap
 from .descriptors.tma import TMACopy, make_tma_copy, tma_partition
 from .instructions import names
-from .instructions.atom import CopyAtom, Family, Major, MMAAtom
+from .instructions.arithmetic import Arithmetic, ScaleIn
+from .instructions.atom import CopyAtom, Major, MMAAtom
 from .instructions.elements import CPP
+from .instructions.entries import Family
 from .instructions.names import Copy_Atom, MMA_Atom, atom, atoms
 from .instructions.tmem import TmemAddress, tmem_address, tmem_allocation, tmem_layout
 from .run.algorithms import axpby, clear, fill, transform
 from .run.copy import copy, copy_if
 from .run.gemm import gemm
 from .run.values import values_of
-from .tiled.operand_reads import OperandReads, operand_reads
 from .tiled.scale_factors import plain_scales, require_scale_strides, scale_factor_atom, scale_factor_layout
 from .tiled.sparse import compress
 from .tiled.tiled_copy import (
@@ -59,6 +61,7 @@ __all__ = [
     "GMMA",
     "MN",
     "UMMA",
+    "Arithmetic",
     "Block2D",
     "BufferResource",
     "Canonical",
@@ -77,6 +80,7 @@ __all__ = [
     "MMA_Atom",
     "Major",
     "OperandReads",
+    "ScaleIn",
     "TMACopy",
     "TensorMap",
     "ThrCopy",

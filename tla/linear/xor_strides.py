@@ -11,19 +11,16 @@ Source: PyCuTe, NVlabs/CuTe, docs/06_swizzle.md and `F2`; CuTe whitepaper, arXiv
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankError
+from ..core.reader import Reader
 from . import bits
 from .arguments import checked
-from .cursor import MAX_DEPTH, Cursor
 from .linear_layout import LinearLayout
 from .value import MAX_BITS
 
-_TOKEN = re.compile(r"F?[0-9]{1,19}(?![0-9])|[(),:]")
-_EXTENT, _STRIDE = re.compile("[0-9]+"), re.compile("F[0-9]+|0")
 Tree = Any  # an integer, or a tuple of trees
 
 
@@ -76,13 +73,7 @@ def from_xor_strides(text: str, in_dims: Sequence[str] | None = None, out_dims: 
     >>> from_xor_strides("(4,(4,4)):(F1,(F5,F16))").bases
     {'dim0': ((1,), (2,)), 'dim1': ((5,), (10,), (16,), (32,))}
     """
-    if not isinstance(text, str):
-        raise LeafTypeError(f"from_xor_strides of a {type(text).__name__}", "a text such as '(4,4):(F5,F1)'", "to_xor_strides gives one")
-    cursor = Cursor(text, _TOKEN, "write it as PyCuTe prints it, such as (4,4):(F5,F1)")
-    shape = _tree(cursor, _EXTENT, 0)
-    cursor.need(":")
-    stride = _tree(cursor, _STRIDE, 0)
-    cursor.end()
+    shape, stride = _StrideReader(text).layout()
     if _profile(shape) != _profile(stride):
         raise RankError(f"from_xor_strides of {text[:60]}: shape and stride of other forms", "one stride for each extent", "give them all")
     columns = [[*_bases(text, n, d)] for n, d in zip(_modes(shape), _modes(stride))]
@@ -104,18 +95,27 @@ def from_xor_strides(text: str, in_dims: Sequence[str] | None = None, out_dims: 
     return LinearLayout._of_columns([*zip(names, counts)], tuple(whole.out_dims.items()), flat)
 
 
-def _tree(cursor: Cursor, leaf: re.Pattern[str], depth: int) -> Tree:
-    if depth > MAX_DEPTH:
-        raise cursor.wrong(f"at most {MAX_DEPTH} levels")
-    if cursor.take("("):
-        found = [_tree(cursor, leaf, depth + 1)]
-        while cursor.take(","):
-            found.append(_tree(cursor, leaf, depth + 1))
-        cursor.need(")")
-        return tuple(found)
-    if not leaf.fullmatch(cursor.peek()):
-        raise cursor.wrong("an extent" if leaf is _EXTENT else "an xor stride, such as F8")
-    return int(cursor.next().lstrip("F"))
+class _StrideReader(Reader):
+    tokens = r"F?[0-9]{1,19}(?![0-9])|[(),:]"
+    noun, example = "a layout with xor strides", "write it as PyCuTe prints it, such as (4,4):(F5,F1)"
+
+    def layout(self) -> tuple[Tree, Tree]:
+        shape = self.tree(self.extent)
+        self.expect(":", "and the strides")
+        return shape, self.whole(lambda: self.tree(self.stride))
+
+    def tree(self, leaf: Callable[[], int]) -> Tree:
+        if self.token != "(":
+            return leaf()
+        return tuple(self.listed("()", lambda: self.tree(leaf), empty=False))
+
+    def extent(self) -> int:
+        return self.integer("an extent")
+
+    def stride(self) -> int:
+        if self.token[:1] != "F" and self.token != "0":
+            self.unexpected("an xor stride, such as F8")
+        return int(self.next().lstrip("F"))
 
 
 def _modes(tree: Tree) -> list[Tree]:

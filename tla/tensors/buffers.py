@@ -100,6 +100,33 @@ def _buffer_of(x: Any) -> memoryview | None:
         return None
 
 
+#: What every allocation begins at a multiple of [bytes]: what shared memory under the widest swizzle is declared with. cudaMalloc's 256
+#: are enough for all that is asked of global memory.
+ALLOCATION = 1024
+
+
+def begin_of(data: Any) -> int:
+    """The bytes from the start of an allocation to that of an array, which may be a view: their remainder by ALLOCATION.
+
+    Of memory that is not numpy's, and whose owner does not say where it begins, the address tells: torch and JAX allocate at
+    multiples of 64 bytes.
+    """
+    import numpy as np
+
+    whole, owner, address = data, data.base, _address(data)
+    while owner is not None and hasattr(owner, "base"):  # as_strided's go through an object that is no array
+        whole, owner = (owner if isinstance(owner, np.ndarray) else whole), owner.base
+    try:
+        whole = whole if owner is None else np.frombuffer(getattr(owner, "obj", owner), np.uint8)
+    except (TypeError, ValueError, BufferError):
+        return address % 64
+    return (address - _address(whole)) % ALLOCATION
+
+
+def _address(array: Any) -> int:
+    return int(array.__array_interface__["data"][0])
+
+
 def as_dtype(where: str, x: Any) -> Any:
     """x as an element type of numpy."""
     import numpy as np

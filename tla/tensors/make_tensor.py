@@ -11,18 +11,18 @@ from ..algebra.flat_modes import has_symbols
 from ..algebra.tiles import start_of
 from ..core.composed import ComposedLayout, gives_coordinates, innermost
 from ..core.errors import LeafTypeError, RangeError, Unproven
-from ..core.int_tuple import product_each, shown
+from ..core.int_tuple import shown
 from ..core.ints import Int, leaf
 from ..core.kinds import AnyLayout
-from ..core.layout import Layout, as_layout, require_origin
+from ..core.layout import as_layout, require_origin, whole_of
 from ..core.leaf_arithmetic import plus
 from ..core.make_layout import MakeLayout
-from ..core.strides import Shape
 from . import transfer
 from .buffers import as_dtype, strided_storage
+from .guard import Guard
 from .packed import storage_of
-from .positions import require_position
-from .tensor import Tensor, around, require_box, tensor_of
+from .positions import as_memory
+from .tensor import Tensor, require_box, tensor_of
 
 _0 = Int[0]()
 
@@ -37,6 +37,9 @@ class _MakeTensor:
     position   where the buffer lies: "GM", "L1", "L0A" ... of Ascend, "gmem", "smem", "registers", "TMEM" of a GPU, "HBM", "VMEM"
                ... of a TPU; it may stand in the place of coord
     offset     where the layout's offset 0 lies in the buffer [elements]
+    alignment  what the address of the buffer's start is a multiple of [bytes], a power of two. By default the buffer says it: an
+               array of its own stands for an allocation, which begins where every instruction may; a view of one begins where it
+               does there, so that `x[1:]` of halves begins at an odd one
     Raises     RangeError where the padded shape does not lie in the buffer, LeafTypeError for what is no buffer or no
                layout, RankError for a start that does not fit, Unproven for symbolic sizes over a buffer
 
@@ -52,7 +55,16 @@ class _MakeTensor:
 
     __name__ = "MakeTensor"
 
-    def __call__(self, buffer: Any = ..., layout: Any = None, coord: Any = None, position: Any = None, *, offset: Any = _0) -> Tensor:
+    def __call__(
+        self,
+        buffer: Any = ...,
+        layout: Any = None,
+        coord: Any = None,
+        position: Any = None,
+        *,
+        offset: Any = _0,
+        alignment: int | None = None,
+    ) -> Tensor:
         if buffer is ...:
             raise LeafTypeError("MakeTensor of nothing", "a buffer and a layout", "write MakeTensor(buffer, layout), None for no buffer")
         if isinstance(coord, str):  # as in MakeTensor(data, layout, PositionL1{})
@@ -60,17 +72,16 @@ class _MakeTensor:
                 what = f"MakeTensor from {coord!r} on at {position!r}"
                 raise LeafTypeError(what, "a coordinate before the position", "write MakeTensor(buffer, layout, (0, 0), 'L1')")
             coord, position = None, coord
-        require_position(position)
+        memory = as_memory(position, alignment)
         if layout is None:
             data, begin, strides = strided_storage(buffer)
             layout, offset = MakeLayout(buffer.shape, strides), plus(leaf(offset), begin) if begin else offset
         else:
             data, layout = None if buffer is None else storage_of(buffer), _any_layout("MakeTensor", layout)
-            require_origin("MakeTensor", layout)
-        extents = product_each(layout.shape)
-        start = (_0,) * len(extents) if coord is None else start_of("MakeTensor", innermost(layout), coord)
+        guard = Guard(require_origin("MakeTensor", layout), whole_of(layout.shape))
+        start = (_0,) * len(guard.room) if coord is None else start_of("MakeTensor", innermost(layout), coord)
         offset = offset if data is None and isinstance(offset, tuple) else leaf(offset)
-        new = tensor_of(None, data, offset, layout, start, extents, position)
+        new = tensor_of(None, data, offset, layout, start, guard, memory)
         if data is not None:
             _require_room(padded(new))
         return new
@@ -116,9 +127,8 @@ def padded(t: Tensor) -> Tensor:
     """
     t = as_tensor("padded", t)
     require_box("padded", t)
-    inner = innermost(t.layout)
-    whole = around(t.layout, Layout(inner.shape, inner.stride, Shape(*t._room)))[0]
-    return t if whole == t.layout else tensor_of(None, t.data, t.offset, whole, t.coord, t._room, t.position)
+    room = t._guard.room
+    return t if room == t.origin_shape else tensor_of(None, t.data, t.offset, t.layout, t.coord, Guard(room, room), t.memory)
 
 
 # ------------------------------------------------------------------------------------------- what fits a buffer

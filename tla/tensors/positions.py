@@ -1,14 +1,17 @@
-"""Positions of tensors' buffers: the names that one may have.
+"""Memories of tensors' buffers: their names, and what the address of a buffer's start is a multiple of.
 
 Source: CATLASS include/catlass/arch/arch.hpp and AscendC's `TPosition`; CuTe's pointers; XLA's memory spaces of TPUs.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
-from ..core.errors import LeafTypeError
+from ..core.errors import LeafTypeError, RangeError
 from ..core.int_tuple import shown
+from ..core.ints import is_int, known
+from .buffers import ALLOCATION, begin_of
+from .packed import memory_of
 
 #: The names of each kind of machine.
 POSITIONS = {
@@ -25,3 +28,38 @@ def require_position(x: Any) -> str | None:
         return x  # type: ignore[no-any-return]
     known = "; ".join(f"{', '.join(names)} of {kind}" for kind, names in POSITIONS.items())
     raise LeafTypeError(f"the position {shown(x)}", known, "write MakeTensor(..., position='GM'), or leave it out")
+
+
+class Memory(NamedTuple):
+    """The place of a tensor's buffer: the name of its memory, and the bytes that its start is a multiple of; None where it is not said."""
+
+    position: str | None = None
+    alignment: int | None = None
+
+    def address(self, data: Any) -> tuple[int, int]:
+        """The address of the start of a buffer, as far as it is known: a remainder, and what it is one by [bytes].
+
+        No buffer, and a whole array, stand for an allocation.
+
+        >>> import numpy as np
+        >>> from tla import MakeTensor
+        >>> x = np.zeros(64, np.float16)
+        >>> [t.memory.address(t.data) for t in (MakeTensor(x), MakeTensor(x[3:]), MakeTensor(x[3:], alignment=16))]
+        [(0, 1024), (6, 1024), (0, 16)]
+        """
+        if self.alignment is not None:
+            return 0, self.alignment
+        return (0 if data is None else begin_of(memory_of(data))), ALLOCATION
+
+
+NOWHERE = Memory()
+
+
+def as_memory(position: Any, alignment: Any) -> Memory:
+    """A checked position and alignment. Raises LeafTypeError for other kinds, RangeError for what is no power of two."""
+    n = known(alignment) if is_int(alignment) else None
+    if alignment is not None and n is None:
+        raise LeafTypeError(f"MakeTensor with the alignment {shown(alignment)}", "a number of bytes", "write alignment=16")
+    if n is not None and (n < 1 or n & (n - 1)):
+        raise RangeError(f"MakeTensor with the alignment {n}", "a power of two [bytes]", "write alignment=16")
+    return Memory(require_position(position), None if n is None else int(n))

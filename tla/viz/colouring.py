@@ -9,11 +9,12 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from ..algebra.image import outer_sums
 from ..core.errors import LeafTypeError, RangeError, RankError
 from ..core.int_tuple import shown
 from ..core.ints import IntTupleLike, is_int, known
 from .colours import HUES, RAMP, TINTS, colour, ramp, tint
-from .drawable import Tiling, View, outer_sums
+from .drawable import Tiling, View
 
 #: The rules of banks: shared memory of NVIDIA, and the unified buffer of Ascend, have so many banks, of so many bits.
 BANKS = {"bank": (32, 32), "ub_bank": (16, 256)}
@@ -130,10 +131,11 @@ def _by_bank(name: str) -> Callable[[View, Any], Numbers]:
         return tint(n // 4 + 8 * (n % 4))
 
     def rule(view: View, tile: IntTupleLike) -> Numbers:
-        bits = view.subject.bits
+        element = view.subject.element_width
+        bits = element.bits
         period = count * width // math.gcd(count * width, bits)  # after so many elements the first bank comes again
         banks = [n * bits // width % count for n in range(period)]
-        return Numbers([banks[n % period] for n in _offsets(view)], f"banks of {width // 8} bytes, elements of {bits} bits", str, fill)
+        return Numbers([banks[n % period] for n in _offsets(view)], f"banks of {width // 8} bytes, elements of {element}", str, fill)
 
     return rule
 

@@ -14,6 +14,7 @@ from ..core.int_tuple import modes_of, shown
 from ..core.ints import is_int, known
 from ..core.kinds import AnyLayout
 from ..core.on_demand import OnDemand
+from ..notation.width import ASSUMED, element_width
 from .colouring import Paint, Painted, checked_tile, paint
 from .drawable import LIMIT, MAX_GRIDS, Subject, View, as_subject, axes_of, levels, steps, view
 from .drawing import Drawing
@@ -27,7 +28,7 @@ def draw(
     *layouts: Any,
     color_by: Any = "tile",
     tile: Any = None,
-    bits: int | None = None,
+    bits: Any = None,
     axes: Sequence[int] | None = None,
     titles: str | Sequence[str] | None = None,
     limit: int = LIMIT,
@@ -41,7 +42,7 @@ def draw(
                or a function of a coordinate and its offset to a number, the name of a hue, `#rrggbb` or None
     tile       of the first layout, one extent per top-level mode: it has borders, and colours by tile are those [elements]; by
                default a block of it, all levels but the outermost, or if it has one level of the next of its extents that has more
-    bits       the width of an element, for banks; by default that of the XLA shape, else 32
+    bits       the width of an element, for banks, or its type; by default that of the XLA shape or of the tensor's buffer, else 32
     axes       the modes that are down and across, by default the first two, of XLA shapes the last two; the others are
                folded: one grid for each index of them. A vector is across
     titles     one for each layout, instead of its text
@@ -85,6 +86,8 @@ def draw(
     subjects = [as_subject(x) for x in layouts]
     if thread is not None:
         raise LeafTypeError(f"draw of thread {shown(thread)} of a layout", "a TiledMMA, TiledCopy or atom", "leave thread out")
+    if owners is not None:  # who accesses it may say the width of what is accessed
+        subjects = [replace(s, bits=element_width(s.bits, owners, bits=bits, default=ASSUMED)) for s in subjects]
     if titles is not None:
         subjects = [replace(s, title=str(t)) for s, t in zip(subjects, _one_each(titles, subjects))]
     if not 0 < len(subjects) <= MAX_GRIDS:
@@ -118,7 +121,7 @@ class Prepared(NamedTuple):
 def prepare(subjects: Sequence[Subject], *, color_by: Any, tile: Any = None, bits: Any = None, axes: Any = None, limit: int) -> Prepared:
     """The views of subjects and their colours, as draw has them; `limit` is of each."""
     if bits is not None:
-        subjects = [replace(s, bits=_checked_bits(bits)) for s in subjects]
+        subjects = [replace(s, bits=element_width(s.bits, bits=bits)) for s in subjects]
     views = [view(s, axes_of(s, axes), limit) for s in subjects]
     cut, lead = checked_tile(views[0], tile), 0
     if color_by == "tile" and cut is None:
@@ -146,12 +149,6 @@ def _one_each(titles: str | Sequence[str], subjects: Sequence[Any]) -> Sequence[
     if len(titles) != len(subjects):
         raise RankError(f"{len(titles)} titles for {len(subjects)} layouts", "one for each", "leave titles out for their texts")
     return titles
-
-
-def _checked_bits(bits: Any) -> int:
-    if not is_int(bits) or (known(bits) or 0) < 1:
-        raise RangeError(f"elements of {shown(bits)} bits", "an integer of 1 or more", "give the width of an element, such as 16")
-    return int(bits)
 
 
 def _block_beside(views: Sequence[View]) -> tuple[int, ...] | None:

@@ -50,11 +50,21 @@ def save(scene: Scene, path: str | os.PathLike[str]) -> None:
     Path(path).write_bytes(written if isinstance(written, bytes) else written.encode())
 
 
+def svg_name(path: str | os.PathLike[str]) -> str:
+    """The name of a file with the ending .svg in place of its own.
+
+    >>> svg_name("curve.html"), svg_name("a/layout")
+    ('curve.svg', 'a/layout.svg')
+    """
+    name = os.fspath(path)
+    return f"{os.path.splitext(name)[0] or 'layout'}.svg"
+
+
 def target(path: str | os.PathLike[str]) -> Callable[[Scene], str | bytes]:
     """The function that prints a scene for a file of this name."""
     if not isinstance(path, (str, os.PathLike)):
         raise LeafTypeError(f"a {type(path).__name__} for the name of a file", "a text or a path", 'write "layout.svg"')
     ending = Path(path).suffix.lower()
     if ending not in TARGETS:
-        raise RangeError(f"a drawing in {os.fspath(path)!r:.60}", f"a name that ends in {', '.join(TARGETS)}", "end it with .svg")
+        raise RangeError(f"a drawing in {os.fspath(path)!r:.60}", f"a name that ends in {', '.join(TARGETS)}", f"write {svg_name(path)}")
     return TARGETS[ending]

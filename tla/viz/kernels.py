@@ -30,7 +30,7 @@ from .scene import Axis, Cell, Figure, Grid, clean
 KINDS = (TiledMMA, TiledCopy, MMAAtom, CopyAtom, LinearLayout)
 #: The inputs of a linear layout that are threads, the fastest first.
 _THREADS = ("lane", "warp", "block")
-#: Of a linear layout no more registers of all threads are drawn than 2 to this.
+#: Of a linear layout no more registers of all threads are drawn than 2 to this, and of others no more values.
 MAX_BITS = 18
 #: So many lanes of tensor memory an instruction reaches, as CuTe's name of it says.
 _TMEM_LANES = re.compile(r"_TMEM_.*_([0-9]+)dp")
@@ -81,6 +81,13 @@ def draw_kernel(x: Any, *, color_by: str, title: str | None, limit: int, thread:
     return Drawing(tuple(figures), (), f"colours: {color_by}s" if chosen is None else f"colours, and a star: thread {chosen}")
 
 
+def _require_few(x: Any, count: int, what: str) -> None:
+    """RangeError for what takes seconds to draw."""
+    if count > 1 << MAX_BITS:
+        fix = f"draw its atom, {x.atom.name}, or a tile of fewer: what is beside it is the same again"
+        raise RangeError(f"draw of {shown(x)}, {what}", f"{1 << MAX_BITS} elements at most", fix)
+
+
 def _checked_thread(x: Any, thread: Any, present: set[int]) -> int:
     n = known(thread) if is_int(thread) else None
     if n is None or int(n) not in present:
@@ -97,6 +104,7 @@ def _of_mma(x: TiledMMA | MMAAtom) -> tuple[list[Held], list[Held], list[str]]:
     atom = mma.atom
     also = [name for name in ("E", "SFA", "SFB") if getattr(atom, name) is not None]
     m, n, k = map(int, mma.tile_size)
+    _require_few(x, m * n + n * k + k * m, f"a tile of {m} x {n} x {k}")
     what = "SMs" if atom.instruction.startswith("tcgen05") else "threads"
     notes = [f"{_counted(mma.threads, what)}, M x N x K of {m} x {n} x {k}", *([atom.instruction] if atom.instruction else [])]
     return [_operand(mma, name) for name in "BAC"], [_operand(mma, name) for name in also], notes
@@ -141,6 +149,7 @@ def _of_copy(x: TiledCopy | CopyAtom) -> tuple[list[Held], list[Held], list[str]
     if isinstance(x, TiledCopy):
         extents = [int(n) for n in product_each(MakeLayout(tuple(product_each(_shape(t)) for t in x.tiler_mn)).shape)]
         rows, columns = (1, extents[0]) if len(extents) == 1 else (extents[0], math.prod(extents[1:]))
+        _require_few(x, x.threads * int(size(x.TV[1])), f"{_counted(x.threads)} of {size(x.TV[1])} values")
         tables = [
             _side(f"{name} (M,N)", x_tv, None, rows, columns, down=True) for name, x_tv in (("source", x.S_TV), ("destination", x.D_TV))
         ]

@@ -110,7 +110,7 @@ def _pointer(t: Tensor) -> str:
     """The text that CuTe prints in front of a tensor's layout: where its elements are, or begin."""
     if t.data is None:
         return f"counting_iter({t.offset})" if is_int(t.offset) else f"ArithTuple{t.offset}"
-    space = {"gmem": "gmem_", "smem": "smem_", "tmem": "tmem_", "TMEM": "tmem_"}.get(t.position, "")
+    space = {"gmem": "gmem_", "smem": "smem_", "tmem": "tmem_", "TMEM": "tmem_"}.get(t.position or "", "")
     bits = bits_of(t.data)
     return f"{space}ptr[{bits}b]({memory_of(t.data).ctypes.data + int(t.offset) * bits // 8:#x})"
 

@@ -23,7 +23,7 @@ def _of_array(shape: ArrayShape) -> Subject:
     for k, mode in enumerate(found):
         notes += [f"mode {k}: {', '.join(f'{d.role[0]} {d.role} {d.extent}' for d in reversed(mode))}"] if mode else []
     rank = len(shape.dimensions)
-    return Subject(layout, str(shape), tuple(notes), (rank - 2, rank - 1), shape.bits, digits=found, tiling=_tiling(shape))
+    return Subject(layout, str(shape), tuple(notes), (rank - 2, rank - 1), shape, digits=found, tiling=_tiling(shape))
 
 
 def _tiling(shape: ArrayShape) -> Tiling | None:
@@ -51,8 +51,7 @@ class _Started:
 
 
 def _of_tensor(tensor: Tensor) -> Subject:
-    bits = 32 if tensor.dtype is None else 8 * tensor.dtype.itemsize
-    return Subject(_Started(tensor), repr(tensor), (f"origin_shape {tensor.origin_shape}",), bits=bits, start=tuple(tensor.coord))
+    return Subject(_Started(tensor), repr(tensor), (f"origin_shape {tensor.origin_shape}",), bits=tensor, start=tuple(tensor.coord))
 
 
 register_subject(ArrayShape, _of_array)

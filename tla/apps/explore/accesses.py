@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ...core.element import Width
 from ...core.errors import RangeError, RankError, TlaError
 from ...core.int_tuple import product_each
 from ...core.ints import known
@@ -12,13 +13,13 @@ from ...core.kinds import AnyLayout
 from ...core.layout import Layout
 from ...core.on_demand import OnDemand
 from ...linear import LinearLayout
+from ...notation.width import ASSUMED, element_width
 from ...viz.drawable import Subject
 from .grammar import read
 
-_access = OnDemand("tla.access")  # with numpy, which no other answer needs
+_access = OnDemand("tla.access")
 
 LANES, VECTOR = 32, 128
-_INSTALLED = "fix: run tla explore, of an installed tla, with the command that the button copies"
 
 
 def _lanes(extent: int) -> int:
@@ -55,48 +56,47 @@ USUAL: dict[str, tuple[int | None, Callable[[int, int, int], Any]]] = {
 }
 
 
-def counted(asked: str, subject: Subject, bits: int) -> dict[str, Any]:
+def counted(asked: str, subject: Subject, bits: int | None) -> dict[str, Any]:
     """The count of an access of a layout, for the page: what it says, and the offsets that collide in its worst instruction.
 
     asked    one of USUAL, or an expression of a (thread, value) layout onto the tile, or of Triton's layout
-    bits     the width of an element
+    bits     the width of an element, if neither the text of the layout nor that of the access says it; "element" is what was taken
 
     >>> from tla import parse
     >>> from tla.viz.drawable import as_subject
-    >>> found = counted("a column, an element each", as_subject(parse("(32,32):(32,1)")), 32)
+    >>> found = counted("a column, an element each", as_subject(parse("(32,32):(32,1)")), None)
     >>> found["degree"], found["offsets"][:3]
     (32, ['0', '32', '64'])
     """
     try:
-        found = _access.access(*_owners(asked, subject.layout, bits))
-    except ModuleNotFoundError as missing:  # in a browser: the grid is there all the same
-        return _uncounted(f"accesses are counted with {missing.name}, which no browser has", _INSTALLED)
+        held, element, vector = _owners(asked, subject, bits)
+        found = _access.access(held, subject.layout, element, vector)
     except TlaError as error:
         what, expected, fix = error.reason
         return _uncounted(what, f"expected: {expected}; fix: {fix}")
     starts = found.witness.addresses if found.witness else ()
-    offsets = [str(start * 8 // bits + k) for start in starts for k in range(found.vector // bits)]
-    text, source = str(found).split("\n")
-    return {"text": text, "fix": source, "degree": found.degree, "offsets": offsets}
+    offsets = [str(start * 8 // element.bits + k) for start in starts for k in range(found.vector // element.bits)]
+    text, width, source = str(found).split("\n")
+    return {"text": text, "width": width, "fix": source, "degree": found.degree, "offsets": offsets, "element": element}
 
 
 def _uncounted(why: str, fix: str) -> dict[str, Any]:
-    return {"text": why, "fix": fix, "degree": None, "offsets": []}
+    return {"text": why, "width": "", "fix": fix, "degree": None, "offsets": [], "element": None}
 
 
-def _owners(asked: str, layout: AnyLayout, bits: int) -> tuple[Any, Any, int, int | None]:
-    """The owners, the layout of memory, the width of an element, and of a lane's access."""
+def _owners(asked: str, subject: Subject, bits: int | None) -> tuple[Any, Width, int | None]:
+    """The owners, the width of an element, and of a lane's access."""
     if asked in USUAL:
+        element = element_width(subject.bits, bits=bits, default=ASSUMED)
         along, make = USUAL[asked]
-        rows, columns, *_others = (*_extents(layout), 1, 1)
-        count = 1 if along is None else _count(bits, (rows, columns)[along])
-        shape, stride = make(rows, columns, count)
-        return Layout(shape, stride), layout, bits, bits * count
-    found = read(asked).value.value
-    if not isinstance(found, (AnyLayout, LinearLayout)):
+        rows, columns, *_others = (*_extents(subject.layout), 1, 1)
+        count = 1 if along is None else _count(element.bits, (rows, columns)[along])
+        return Layout(*make(rows, columns, count)), element, element.bits * count
+    term = read(asked).value
+    if not isinstance(term.value, (AnyLayout, LinearLayout)):
         what = f"an access by {asked:.60}"
         raise RankError(what, "a (thread, value) layout onto the tile, or one of Triton's", f"write {next(iter(USUAL))!r}, or (32,1):(1,0)")
-    return found, layout, bits, None
+    return term.value, element_width(subject.bits, term, bits=bits, default=ASSUMED), None
 
 
 def _extents(layout: AnyLayout) -> list[int]:

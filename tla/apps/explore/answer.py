@@ -6,6 +6,7 @@ import json
 import re
 import traceback
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -39,7 +40,7 @@ def answer(text: str, color_by: str = "auto", bits: int | None = None, access: s
 
     text       of the grammar of tla.apps.explore
     color_by   what colours mean, as tla.viz.draw has it; "auto" for banks of what is swizzled, else tiles
-    bits       the width of an element; by default what the text says, as MakeLayout[half, zN](64, 64) does, or 32
+    bits       the width of an element where the text does not say it, as MakeLayout[half, zN](64, 64) does; else 32
     access     who accesses it, as tla.apps.explore.accesses has it; "" for none
 
     >>> answer("A = (2,3):(3,1); composition(A, 6:1)")["value"]
@@ -135,14 +136,16 @@ def _answer(program: Program, color_by: str, bits: int | None, access: str) -> d
         "rules": rules(known),
         "collision": None,
         "access": None,
-        "bits": next((s.bits for s in known), None),
+        "width": next((s.element_width._asdict() for s in known), None),
     }
     if isinstance(value, KINDS):
         found |= kernel(value, color_by)
     elif layouts and not program.sizes:
-        found |= drawings(known, inputs(program), found["rule"], bits)
         if access and known:
-            found["access"] = counted(access, known[0], known[0].bits if bits is None else bits)
+            found["access"] = counted(access, known[0], bits)
+            if element := found["access"].pop("element"):  # who accesses it may say the width
+                found["width"], known = element._asdict(), (replace(known[0], bits=element), *known[1:])
+        found |= drawings(known, inputs(program), found["rule"], bits)
     return found
 
 

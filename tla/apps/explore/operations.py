@@ -11,10 +11,12 @@ import tla
 from ... import xla
 from ...core import element
 from ...core.cache import plain_memo
+from ...core.element import Element, Width
 from ...core.errors import RankError
 from ...core.ints import is_int, known
 from ...core.kinds import AnyLayout
 from ...core.on_demand import OnDemand
+from ...notation.width import element_width
 
 if TYPE_CHECKING:
     import inspect
@@ -65,6 +67,8 @@ OPERATIONS = _Operations(
 )
 #: What others call them.
 OTHER_NAMES = {"Layout": "make_layout", "ComposedLayout": "make_composed_layout", "TiledMMA": "make_tiled_mma"}
+#: Operations whose result has elements of another width.
+_RECASTS = "recast_layout", "upcast", "downcast"
 #: A layout of shared memory that wgmma or tcgen05 reads, by CuTe's name.
 CANONICAL = re.compile(r"Layout_((?:K|MN)_(?:INTER|SW32|SW64|SW128|SW128_32B))_Atom")
 
@@ -108,14 +112,19 @@ def family(name: str) -> tuple[Any, str]:
 class Term(NamedTuple):
     """A value, and the Python that gives it.
 
-    bits    the width of an element of it, where that was said
+    width   of an element of it, where the text says that
     parts   the terms of a tuple
     """
 
     value: Any
     python: str
-    bits: int | None = None
+    width: Width | None = None
     parts: tuple[Term, ...] = ()
+
+    @property
+    def element_width(self) -> Width | None:
+        """The width of an element, as the text says it, or the value."""
+        return self.width or getattr(self.value, "element_width", None)
 
 
 class Call(NamedTuple):
@@ -151,15 +160,17 @@ def with_brackets(name: str, operation: Any, brackets: tuple[Any, ...]) -> Any:
     return operation[brackets if len(brackets) != 1 else brackets[0]]
 
 
-def bits_of(name: str, brackets: list[Any], given: int | None) -> int | None:
+def width_of(name: str, brackets: list[Any], given: Width | None) -> Width | None:
     """The width of an element of what a call gives: as its brackets say, or as its arguments have it."""
-    sizes = [x.bits if isinstance(x, ascend.Element) else known(x) if is_int(x) else None for x in brackets]
-    if name.startswith("Make") and sizes:
-        return sizes[0] or given
+    sizes: list[Any] = [x for x in brackets if isinstance(x, Element) or (is_int(x) and known(x))]
+    if not sizes or not (name.startswith("Make") or name in _RECASTS):
+        return given
+    if name.startswith("Make"):
+        return element_width(sizes[0])
     if name == "recast_layout":
-        return sizes[-1]
-    n = sizes[0] if sizes else None
-    return {"upcast": given * n, "downcast": given // n or None}.get(name, given) if given and n else given
+        return element_width(sizes[-1])
+    bits = given and (given.bits * int(sizes[0]) if name == "upcast" else given.bits // int(sizes[0]))
+    return Width(bits, f"{name} of {given.said}") if given and bits else None
 
 
 def in_order(name: str, operation: Any, given: list[tuple[str, Term]]) -> tuple[tuple[Term, ...], dict[str, Term]]:

@@ -102,7 +102,7 @@ function present(found) {
   show("start", !at("text").value.trim());
   for (const id of ["result", "codes"]) show(id, found.value !== undefined);
   at("value").textContent = found.value ?? "";
-  at("bits").placeholder = found.bits ?? "";
+  at("bits").placeholder = found.width?.bits ?? "";
   accessed(found.access);
   pairs(at("names"), found.names);
   at("facts").replaceChildren(...found.facts.map(([title, facts]) =>
@@ -123,7 +123,7 @@ function accessed(found) {
   show("accessed", found);
   if (!found) return;
   at("accessed").classList.toggle("clash", found.degree !== 1);
-  at("accessed").replaceChildren(made("p", found.text), classed("why", made("p", found.fix)));
+  at("accessed").replaceChildren(made("p", found.text), made("p", found.width), classed("why", made("p", found.fix)));
 }
 
 function refused(error) {
@@ -206,10 +206,11 @@ function stepNumber(up, twice) {
   for (const found of value.matchAll(/\d+/g)) {
     const start = found.index, stop = start + found[0].length;
     if (caret < start || end > stop || /[A-Za-z]/.test(value[start - 1] ?? "")) continue;
-    const n = BigInt(found[0]), next = twice ? (up ? n * 2n : n / 2n) : up ? n + 1n : n - 1n;
-    if (next < 0n) return true;
-    box.setRangeText(String(next), start, stop, "select");
-    changed(false);
+    const n = BigInt(found[0]), next = String(twice ? (up ? n * 2n : n / 2n) : up ? n + 1n : n - 1n);
+    if (next.startsWith("-")) return true;
+    box.setSelectionRange(start, stop);
+    document.execCommand("insertText", false, next);   // as if it were typed: Ctrl+Z takes it back
+    box.setSelectionRange(start, start + next.length);
     return true;
   }
   return false;
@@ -673,8 +674,8 @@ at("text").addEventListener("input", () => changed(false));
 at("text").addEventListener("change", () => { draft = false; });
 at("text").addEventListener("keydown", event => {
   if (event.key === "Enter" && !event.shiftKey) { event.preventDefault(); changed(true); }
-  const up = event.key === "ArrowUp", plain = !event.shiftKey && !event.ctrlKey && !event.metaKey;
-  if ((up || event.key === "ArrowDown") && plain && stepNumber(up, event.altKey)) event.preventDefault();
+  const up = event.key === "ArrowUp", asked = event.altKey && !event.ctrlKey && !event.metaKey;   // plain arrows move in the text
+  if ((up || event.key === "ArrowDown") && asked && stepNumber(up, event.shiftKey)) event.preventDefault();
 });
 at("asked").addEventListener("submit", event => event.preventDefault());
 at("colours").addEventListener("change", () => changed(true));

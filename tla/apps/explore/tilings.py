@@ -20,11 +20,11 @@ def subjects(program: Program) -> tuple[Subject, ...]:
     """The subjects drawn of a program's value: its layouts, with the width of their elements and the tiles that a divide made.
 
     >>> from .grammar import read
-    >>> [(s.bits, s.tiling) for s in subjects(read("MakeLayout[half, zN](64, 64)"))]
-    [(16, None)]
+    >>> [(str(s.element_width), s.tiling) for s in subjects(read("MakeLayout[half, zN](64, 64)"))]
+    [('16 bits (half)', None)]
     """
     value = program.value
-    parts = value.parts if isinstance(value.value, tuple) and value.parts else (value,)
+    parts = (value.parts or tuple(Term(x, "") for x in value.value)) if isinstance(value.value, tuple) else (value,)
     if isinstance(value.value, xla.Relayout):
         return tuple(map(as_subject, drawn(value.value)))
     made = {id(call.result.value): tiling(call) for call in program.calls}
@@ -33,7 +33,7 @@ def subjects(program: Program) -> tuple[Subject, ...]:
 
 def _subject(term: Term, tiles: viz.Tiling | None) -> Subject:
     subject = as_subject(term.value)
-    return replace(subject, bits=term.bits or subject.bits, tiling=tiles or subject.tiling)
+    return replace(subject, bits=term.element_width or subject.bits, tiling=tiles or subject.tiling)
 
 
 def tiling(call: Call) -> viz.Tiling | None:

@@ -31,5 +31,5 @@ def term(text: str, aliases: dict[str, str]) -> Term:
         fix = "give one of registers or of shared memory; tla.linear.triton has the linear layout of this one"
         raise LeafTypeError(f"{text:.60}, a layout of tensor memory", "who holds each element, or where it lies", fix)
     if isinstance(found.layout, _SHARED):
-        return Term(found.memory, f"{python}.memory", found.bits)
-    return Term(found.linear, f"{python}.linear", found.bits)
+        return Term(found.memory, f"{python}.memory", found.element_width)
+    return Term(found.linear, f"{python}.linear", found.element_width)

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from ...core.element import Element
-from ...core.errors import LeafTypeError
+from ...core.errors import LeafTypeError, RangeError
 from ...core.int_tuple import shown
-from ..element import CPP_NAMES, as_element
+from ..element import CPP_NAMES
 from .instruction import TransferInstruction
 from .moved import ROWS, gap_of
 from .side import Side
@@ -61,13 +61,13 @@ _SCALED: dict[tuple[bool, str], Settings] = {
 }
 
 
-def settings_of(element: Element, accumulator: Any, granularity: Any, relu: Any, wide: bool) -> Settings:
+def settings_of(element: Element, source: Element, granularity: Any, relu: Any, wide: bool) -> Settings:
     """The fields of Fixpipe that convert; LeafTypeError where the hardware has no such conversion."""
-    source, modes = as_element(accumulator), ASCEND950_MODES if wide else A2_MODES
+    modes = ASCEND950_MODES if wide else A2_MODES
     if granularity not in GRANULARITIES:
         raise LeafTypeError(f"quant={shown(granularity)}", f"one of {', '.join(GRANULARITIES)}", 'write quant="PER_TENSOR"')
-    name = "float" if element.name == "32" else element.name
-    if name.isdigit() and granularity == "NO_QUANT":
+    name = source.name if element.name == "32" else element.name
+    if name.isdigit() and granularity == "NO_QUANT" and source.name == "float":
         return {"quantPre": "quantPre"}  # the type decides: a kernel's own name for it
     mode = modes.get((source.name, name, granularity))
     if mode is None:
@@ -142,6 +142,11 @@ def wide_to_blocks(src: Side, dst: Side, settings: Settings) -> Iterator[Transfe
 
 def to_unified_buffer(src: Side, dst: Side, settings: Settings) -> Iterator[TransferInstruction]:
     """An accumulator to rows of UB, each in whole blocks of 32 bytes."""
-    c0 = int(dst.element.C0)
+    c0, high, step = int(dst.element.C0), dst.valid[0], dst.outer(0)
+    if high > 1 and step % c0:
+        fix = f"lay it out with ld={-(-step // c0) * c0}"
+        raise RangeError(
+            f"rows of UB that are {step} elements apart, {step * dst.element.bits // 8} bytes", "whole blocks of 32 bytes", fix
+        )
     fields = {**_fields(src, dst, dst.outer(0), split=False), "nSize": -(-dst.valid[1] // c0) * c0}
     yield TransferInstruction("FixpipeC310", dst.at, src.at, fields, dst.element, "CFG_ROW_MAJOR_UB", settings)

@@ -14,7 +14,7 @@ from ...core.layout import Layout
 from ...core.questions import equal
 from .. import tags
 from ..architecture import Architecture, AtlasA2, as_architecture, position_of
-from ..recognize import Is
+from ..recognize import Is, recognize
 from ..tags import Tag
 from . import convolution as conv, cube, fixpipe, vectors
 
@@ -117,17 +117,33 @@ def path_of(ends: tuple[str, str], layouts: tuple[Any, Any], element: Element, a
     if not paths:
         known = sorted({str(p.dst_tag) for p in joined})
         raise LeafTypeError(f"{what} with tag={tag}", f"tag={' or '.join(known)}", "leave out tag=, or write one of these")
-    reasons = []
+    refused = []
     for path in paths:
-        why = None if element.bits in path.bits else f"elements of {element.bits} bits take another way"
-        why = why or _why_not(path.src_tag, layouts[0], element) or _why_not(path.dst_tag, layouts[1], element)
-        if why is None:
+        wide = None if element.bits in path.bits else f"elements of {element.bits} bits take another way"
+        why = wide, _why_not(path.src_tag, layouts[0], element), _why_not(path.dst_tag, layouts[1], element)
+        if why == (None,) * 3:
             return path
-        reasons.append(f"{path.src_tag} to {path.dst_tag}: {why}")
-    what = f"a transfer of {element} from {paths[0].src} to {paths[0].dst}: {'; '.join(reasons)}"
-    fits = any(element.bits in p.bits for p in paths)
-    fix = "make the layouts with these tags" if fits else "give an element type of this width: transfer(..., element=half)"
-    raise LeafTypeError(what, _tag_pairs(paths, element), fix)
+        refused.append((path, why))
+    raise _no_path(ends, layouts, element, refused)
+
+
+def _no_path(ends: tuple[str, str], layouts: tuple[Any, Any], element: Element, refused: list[tuple[Path, Any]]) -> LeafTypeError:
+    """The error of two layouts that no path joins: what they are, and the paths that take one of them, or else all."""
+    near = [(p, why) for p, why in refused if why[0] is None and None in why[1:]] or [r for r in refused if r[1][0] is None] or refused
+    found = [_tag_of(layout, element) for layout in layouts]
+    sides = (f"{place} ({tag})" if tag else place for place, tag in zip(ends, found))
+    what, pairs = f"a transfer of {element} from {' to '.join(sides)}", _tag_pairs([p for p, _ in near], element)
+    if all(why[0] for _, why in near):
+        return LeafTypeError(f"{what} on this way", pairs, "give an element type of this width: transfer(..., element=half)")
+    if not all(any(tag == (p.src_tag, p.dst_tag)[side] for p, _ in refused) for side, tag in enumerate(found)):
+        what += f": {'; '.join(f'{p.src_tag} to {p.dst_tag}: {next(filter(None, why))}' for p, why in near)}"
+    return LeafTypeError(what, pairs, "make the layouts with these tags")
+
+
+def _tag_of(layout: Any, element: Element) -> Tag | None:
+    """The tag of a layout; None where it has none."""
+    found = recognize(layout, element) if isinstance(layout, Layout) else None
+    return found.tag if found else None
 
 
 def tags_at(position: Any, arch: Any = AtlasA2) -> tuple[Tag, ...]:

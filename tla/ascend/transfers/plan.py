@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from ...core import element as types
 from ...core.element import Element
-from ...core.errors import LeafTypeError, RangeError, Reason
+from ...core.errors import LeafTypeError, RangeError, Reason, Unproven
 from ...core.int_tuple import shown
 from ...tensors.tensor import Tensor
 from .. import tags
@@ -28,6 +28,7 @@ from .convolution import Conv2d
 from .cube import Plan
 from .fixpipe import settings_of
 from .instruction import TransferInstruction
+from .moved import ROWS
 from .paths import BY_SOURCE, Path, path_of
 from .proof import aligned_to, require_lawful, require_place
 from .side import Side, side_of
@@ -37,8 +38,10 @@ from .vectors import rows
 class Transfer(tuple[TransferInstruction, ...]):
     """The instructions of one transfer, a tuple in order. `str()` is their text in AscendC.
 
-    beyond   how many bytes behind the tile are written: squares of L0 that a transpose moves whole, units of a vector. A tile that
-             is laid out in whole squares has none
+    beyond         how many bytes behind the tile are written: squares of L0 that a transpose moves whole, units of a vector. A tile
+                   that is laid out in whole squares has none
+    reads_beyond   how many bytes are read behind the tensor that src is, or is a tile of: what the last unit of a vector has in
+                   global memory, and the last squares of a transpose in L1
 
     >>> from tla import MakeLayout, MakeTensor
     >>> from tla.ascend import half, nZ, transfer
@@ -50,6 +53,7 @@ class Transfer(tuple[TransferInstruction, ...]):
     """
 
     beyond: int = 0
+    reads_beyond: int = 0
 
     def __str__(self) -> str:
         return "\n".join(i.text for i in self)
@@ -62,7 +66,7 @@ def transfer(
     *,
     element: Any = None,
     quant: str = "NO_QUANT",
-    accumulator: Any = types.float,
+    accumulator: Any = None,
     relu: bool = False,
     conv: Conv2d | None = None,
     tag: Tag | None = None,
@@ -73,16 +77,18 @@ def transfer(
     src, dst      tensors with positions (GM, L1, L0A, L0B, L0C, UB, Bias, FixBuf; on Ascend950 L0AMx and L0BMx, the scales of
                   MX types) and sizes that are known; of a larger dst the corner is filled
     arch          AtlasA2, AtlasA3, Ascend950, or a name
-    element       the element type, where no buffer and no block of 32 bytes tells it; of dst, as L0C holds 32 bits
+    element       the element type, where no buffer and no block of 32 bytes tells it; of dst, as L0C holds 32 bits. Buffers of
+                  another type are taken for what it says
     quant         out of L0C, how finely values are scaled: NO_QUANT, PER_TENSOR or PER_CHANNEL
-    accumulator   the type in L0C: float or int32;  relu  whether negative values become 0 on the way
+    accumulator   out of L0C, the type there, float or int32: by default that of its buffer, float without one
+    relu          out of L0C, whether negative values become 0 on the way
     conv          from an image in L1 to L0A, the window that moves over it: dst has a row for each of its places
     tag           the tag of dst, where its layout has several: an image's NC1HWC0 and a filter's CI1KHKWCOCI0
-    pad           into UB, whether what is left of each row's last 32 bytes becomes 0
+    pad           from GM into UB, whether what is left of each row's last 32 bytes becomes 0
     Returns       Transfer: instructions with `name`, `dst`, `src` [elements] and `parameters`
-    Raises        LeafTypeError for positions, tags or types that no instruction joins; RangeError for what does not fit a field,
-                  a buffer or its alignment; Unproven for sizes that are not known, and for instructions that would move other
-                  elements than `copy`
+    Raises        LeafTypeError for positions, tags or types that no instruction joins, and for options that the way has not;
+                  RangeError for what does not fit a field, a buffer or its alignment; Unproven for sizes that are not known,
+                  and for instructions that would move other elements than `copy`
 
     >>> from tla import GetTile, MakeLayout, MakeTensor
     >>> from tla.ascend import RowMajor, half, transfer, zN
@@ -102,7 +108,9 @@ def transfer(
     ends = _position("transfer", src), _position("transfer", dst)
     if conv is not None and not isinstance(conv, Conv2d):
         raise LeafTypeError(f"conv={type(conv).__name__}", "a Conv2d", "write conv=Conv2d((3, 3))")
-    width = _element(src, dst, element)
+    _require_options(ends, {"quant": quant, "accumulator": accumulator, "relu": relu, "pad": pad})
+    total = _accumulator(src, accumulator) if ends[0] == "L0C" else None
+    width = _element(src, dst, element, total)
     path = path_of(ends, (src.layout, dst.layout), width, arch, conv is not None, tag)
     a, b = side_of(src, width), side_of(dst, width)
     if 0 in a.valid or 0 in b.valid:
@@ -119,15 +127,38 @@ def transfer(
     plan = path.plan
     if conv:
         plan = functools.partial(conv.plan, wide=wide)
-    elif ends[0] == "L0C":
-        plan = functools.partial(path.plan, settings=settings_of(width, accumulator, quant, relu, wide))
-    elif pad and ends == ("GM", "UB"):
+    elif total:
+        plan = functools.partial(path.plan, settings=settings_of(width, total, quant, relu, wide))
+    elif pad:
         plan = rows("to UB", pad=True)
     made = Transfer(plan(a, b))
     if (reason := _over_fields(made)) is not None:
         raise RangeError(reason.what, reason.expected, _legal_tile(plan, a, b, ends, arch) if wanted is None else reason.fix)
-    made.beyond = require_lawful(made, ends, a, b, arch, wanted)
+    try:
+        made.beyond, made.reads_beyond = require_lawful(made, ends, a, b, arch, wanted)
+    except Unproven as error:
+        raise Unproven(error.reason.what, error.reason.expected, _wider(plan, a, b, ends, arch) or error.reason.fix) from None
     return made
+
+
+#: The options that only some ways have: what they are without saying, where they are, and how that is told.
+_OPTIONS: dict[str, tuple[Any, Callable[[tuple[str, str]], bool], str]] = {
+    "quant": ("NO_QUANT", lambda ends: ends[0] == "L0C", "out of L0C"),
+    "accumulator": (None, lambda ends: ends[0] == "L0C", "out of L0C"),
+    "relu": (False, lambda ends: ends[0] == "L0C", "out of L0C"),
+    "pad": (False, lambda ends: ends == ("GM", "UB"), "from GM to UB"),
+}
+
+
+def _require_options(ends: tuple[str, str], given: dict[str, Any]) -> None:
+    """LeafTypeError for an option that a way between two positions has not."""
+    for name, value in given.items():
+        unsaid, has, where = _OPTIONS[name]
+        if isinstance(unsaid, bool) and not isinstance(value, bool):
+            raise LeafTypeError(f"{name}={value!r:.40} of a transfer", "True or False", f"write {name}=True")
+        if not (value is unsaid or (isinstance(value, str) and value == unsaid)) and not has(ends):
+            what = f"{name}={value!r:.40} of a transfer from {ends[0]} to {ends[1]}"
+            raise LeafTypeError(what, f"{name}= {where} only", f"leave out {name}=")
 
 
 def _position(where: str, t: Any) -> str:
@@ -136,20 +167,33 @@ def _position(where: str, t: Any) -> str:
     return position_of(t.position)
 
 
-def _element(src: Tensor, dst: Tensor, given: Any) -> Element:
-    """The element type of dst: given, or that of its buffer, or told by a block of 32 bytes."""
+def _accumulator(src: Tensor, given: Any) -> Element:
+    """The type in L0C: given, or that of its buffer, which say the same where both do; float where none does."""
+    held = None if src.data is None else element_of(src.data)
+    total = as_element(given) if given is not None else held or types.float
+    if held not in (None, total):
+        fix = f"write accumulator={held}, or make the buffer of {total}"
+        raise LeafTypeError(f"accumulator={total} of a buffer of {held} in L0C", f"accumulator={held}", fix)
+    return total
+
+
+def _element(src: Tensor, dst: Tensor, given: Any, total: Element | None) -> Element:
+    """The element type of dst: given, or that of its buffer, or told by a block of 32 bytes; out of L0C by default that there."""
     if given is not None:
         return as_element(given)
-    from_l0c = position_of(src.position) == "L0C"
-    for t in (dst,) if from_l0c else (dst, src):
-        if t.data is not None:
-            return element_of(t.data)
-    for layout in (dst.layout, src.layout):
+    held = [element_of(t.data) for t in (dst, *(() if total else (src,))) if t.data is not None]
+    if len(held) == 2 and held[0] != held[1] and not (held[0].bits == held[1].bits and any(e.name.isdigit() for e in held)):
+        what = f"a transfer from a buffer of {held[1]} to one of {held[0]}"
+        fix = f"make both of one type; element={held[0]} takes the bits of both for {held[0]}"
+        raise LeafTypeError(what, "one element type: a transfer moves bytes, and converts none", fix)
+    if held:
+        return held[0]
+    for layout in (dst.layout,) if total else (dst.layout, src.layout):
         for bits in (8, 16, 32, 4):
             if any(Is(tag)[bits](layout) for tag in (tags.zN, tags.nZ, tags.zZ)):
                 return as_element(bits)
-    if from_l0c:
-        return types.float
+    if total:
+        return total
     raise LeafTypeError(f"a transfer from {src!r} to {dst!r}", "an element type", "write transfer(..., element=half)")
 
 
@@ -195,6 +239,19 @@ def _legal_tile(plan: Plan, a: Side, b: Side, ends: tuple[str, str], arch: Archi
     if not found:
         return "bring the rows closer together: copy the matrix into one of blocks first (PaddingRowMajor)"
     return f"move {shown(max(found, key=math.prod))} elements at a time: GetTile of both"
+
+
+def _wider(plan: Plan, a: Side, b: Side, ends: tuple[str, str], arch: Architecture) -> str | None:
+    """The advice for a tile of L0A that is right in a layout of k in whole 16: Mmad reads 32-bit elements so, told kDirectionAlign."""
+    if ends != ("L1", "L0A") or Is(tags.zZ)[a.element](b.layout) is not True or any(b.start):
+        return None
+    ld = -(-b.valid[1] // ROWS) * ROWS
+    wide = b._replace(layout=tags.zZ(*b.valid, ld=ld, element=a.element).layout)
+    try:
+        require_lawful(Transfer(plan(a, wide)), ends, a, wide, arch)
+    except Unproven:
+        return None
+    return f"lay dst out as MakeLayout[{a.element}, zZ]({b.valid[0]}, {b.valid[1]}, ld={ld}), which Mmad reads with kDirectionAlign"
 
 
 def _require_same(have: tuple[int, ...], valid: tuple[int, ...], ends: tuple[str, str]) -> None:

@@ -23,19 +23,24 @@ _FIX = "begin tiles at whole blocks, and take blocks that the instruction moves 
 _L0 = ("L0A", "L0B")
 
 
-def require_lawful(made: Instructions, ends: tuple[str, str], src: Side, dst: Side, arch: Architecture, wanted: Any = None) -> int:
+def require_lawful(
+    made: Instructions, ends: tuple[str, str], src: Side, dst: Side, arch: Architecture, wanted: Any = None
+) -> tuple[int, int]:
     """Require that exactly the valid elements move.
 
     wanted    where each element of dst comes from, in numpy, and -1 for a zero; by default where src has it
-    Returns   how many bytes behind the tile are written, where the last units of a core's buffer reach past it
+    Returns   how many bytes behind the tile are written, where the last units of a core's buffer reach past it; and how many are
+              read behind the tensor that src is, or is a tile of
     """
     sizes = src.valid if ends in BY_SOURCE else dst.valid
     wanted = src.offsets(sizes) if wanted is None else wanted
-    to, begin = _executed_all(made)
-    reason = _difference(to, begin, sizes, wanted, dst, _padded(ends[1], dst, sizes, arch))
+    moves = [executed(i) for i in made]
+    reason = _twice(moves) or _difference(*_in_order(moves), sizes, wanted, dst, _padded(ends[1], dst, sizes, arch))
     if reason:
         raise Unproven(f"{made[0].name}: {reason.what}", reason.expected, _advice(ends[1], src, dst, sizes))
-    return 0 if ends[1] == "GM" else _beyond(int(to[-1]) + 1, ends[1], dst, arch)
+    written, read = (max(int(side.max()) for side in sides) + 1 for sides in zip(*moves))
+    behind = max(0, read - src.end) * bits_in(ends[0], src) // 8
+    return 0 if ends[1] == "GM" else _beyond(written, ends[1], dst, arch), behind
 
 
 def _beyond(end: int, place: str, dst: Side, arch: Architecture) -> int:
@@ -125,11 +130,23 @@ def _padded(place: str, dst: Side, sizes: tuple[int, ...], arch: Architecture) -
     return tuple(map(max, dst.room, whole)) if sizes == dst.valid else whole
 
 
-def _executed_all(made: Instructions) -> tuple[Any, Any]:
+def _twice(moves: list[tuple[Any, Any]]) -> Reason | None:
+    """The first place that one instruction writes twice: which of the two stays, no manual says. None if there is none."""
+    import numpy as np
+
+    for written, _ in moves:
+        to = np.sort(written)
+        twice = to[1:][to[1:] == to[:-1]]
+        if twice.size:
+            return Reason(f"it writes dst[{twice[0]}] twice, in an order that is not said", "each place once", _FIX)
+    return None
+
+
+def _in_order(moves: list[tuple[Any, Any]]) -> tuple[Any, Any]:
     """The offsets that all instructions write, in order, and those that they read for them: of each the last that writes it."""
     import numpy as np
 
-    to, begin = (np.concatenate(parts)[::-1] for parts in zip(*map(executed, made)))
+    to, begin = (np.concatenate(parts)[::-1] for parts in zip(*moves))
     to, last = np.unique(to, return_index=True)
     return to, begin[last]
 

@@ -5,8 +5,11 @@ Source: CATLASS include/tla/tensor.hpp.
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from ...algebra.codomain import cosize
 from ...core.element import Element
 from ...core.errors import Unproven
 from ...core.int_tuple import leaves, modes_of
@@ -21,6 +24,7 @@ class Side(NamedTuple):
     layout   its layout;  start  the coordinate that the tile begins at;  valid  how much of each mode is valid from there on
     base     the offset of the layout;  at  that of the first element;  element  the element type
     room     how much of each mode is the tile's own from its start on, padding included
+    end      the offset behind the last place of the tensor, or of the whole that it is a tile of, padding included
     """
 
     layout: Layout
@@ -30,6 +34,7 @@ class Side(NamedTuple):
     at: int
     element: Element
     room: tuple[int, ...]
+    end: int
 
     def inner(self, mode: int) -> int:
         """The stride inside the blocks of a mode."""
@@ -69,9 +74,16 @@ class Side(NamedTuple):
 
 def side_of(t: Tensor, element: Element) -> Side:
     """One end of a transfer, of a tensor; Unproven where a size is not known."""
-    numbers = [known(n) for n in (*t.coord, *t.origin_shape, t.offset, *leaves(t.layout.shape), *leaves(t.layout.stride))]
+    whole = t if t._whole is None else t._whole
+    numbers = (known(n) for n in (*t.coord, *t.origin_shape, *(x for y in (t, whole) for x in (y.offset, *_leaves_of(y.layout)))))
     if None in numbers:
         raise Unproven(f"a transfer of {t!r}", "sizes that are known", "give its symbols values: at(x, M=128)")
-    start, valid, room = (tuple(map(int, n)) for n in (t.coord, t.origin_shape, t._room))
+    start, valid, room = (tuple(map(int, n)) for n in (t.coord, *t._guard[:2]))
     base = int(t.offset)
-    return Side(t.layout, start, valid, base, base + int(t.layout(start)), element, room)
+    end = int(whole.offset) + int(cosize(whole.layout))
+    return Side(t.layout, start, valid, base, base + int(t.layout(start)), element, room, end)
+
+
+def _leaves_of(layout: Layout) -> Iterator[Any]:
+    """The integers of a layout's shape and stride."""
+    return itertools.chain(leaves(layout.shape), leaves(layout.stride))

@@ -14,6 +14,7 @@ from ...algebra.divide import logical_product, raked_product, zipped_divide
 from ...algebra.inverse import left_inverse, right_inverse
 from ...algebra.recast import upcast
 from ...core.display import Displayed
+from ...core.element import Width
 from ...core.errors import DivisibilityError, LeafTypeError, RangeError, RankError
 from ...core.int_tuple import _, product_each, shown, size
 from ...core.ints import Int, is_int
@@ -24,7 +25,8 @@ from ...core.make_layout import MakeLayout, shape
 from ...core.questions import at_most, divides
 from ...core.strides import Shape
 from ...tensors.tensor import Tensor
-from ..instructions.atom import CopyAtom, Family
+from ..instructions.atom import CopyAtom
+from ..instructions.entries import Family
 from .partition import cut, part_of, with_valid
 from .tiled import ONE, as_thread, as_threads, rank_of, thread_coordinate, vector
 from .tiled_mma import TiledMMA
@@ -60,6 +62,11 @@ class TiledCopy(Displayed):
     def threads(self) -> int:
         """The number of threads."""
         return int(size(self.TV[0]))
+
+    @property
+    def element_width(self) -> Width | None:
+        """The width of an element, and its type, as the atom says it."""
+        return self.atom.element_width
 
     @property
     def S_TV(self) -> Layout:

@@ -2,7 +2,7 @@
 
     layout = name open [ item { "," item } ] close          open and close are "(" ")" or "<" ">"
     item   = [ word "=" ] value
-    value  = integer | "None" | layout | "[" values "]" | "(" values ")"
+    value  = integer [ ":" type ] | "None" | layout | "[" values "]" | "(" values ")"
 
 The text is data: it is parsed by this grammar and never evaluated.
 
@@ -11,13 +11,12 @@ Source: JAX 0.12, the printers of jax.experimental.mosaic.gpu and of its dialect
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from ...core.errors import LeafTypeError, ParseError, RangeError, TlaError
+from ...core.errors import LeafTypeError, RangeError
 from ...core.int_tuple import shown
-from ..cursor import MAX_DEPTH, Cursor
+from ...core.reader import Reader
 from ..value import integer
 from .layouts import NAMED_LAYOUTS, Dim, Replicated, TiledLayout, WGStridedFragLayout
 
@@ -44,9 +43,6 @@ def _dims_text(dims: Sequence[Dim]) -> str:
     return f"[{', '.join(texts)}]"
 
 
-_TOKEN = re.compile(r"#?[A-Za-z_][A-Za-z0-9_.]*|-?[0-9]{1,18}(?![0-9])|[()<>\[\],=:]")
-
-
 def from_text(text: str) -> TiledLayout | WGStridedFragLayout:
     """The layout of a text: Mosaic's MLIR attribute, what Python prints, or a name such as WGMMA_LAYOUT.
 
@@ -54,15 +50,8 @@ def from_text(text: str) -> TiledLayout | WGStridedFragLayout:
     >>> from_text(text) == from_text("WGMMA_LAYOUT")
     True
     """
-    if not isinstance(text, str):
-        raise LeafTypeError(f"from_text of a {type(text).__name__}", "a text such as '#mosaic_gpu.TiledLayout<...>'", "to_text gives one")
-    cursor = Cursor(text, _TOKEN, "write it as Mosaic prints it")
-    found = NAMED_LAYOUTS.get(text.strip()) or _value(cursor, 0)
-    if not isinstance(found, (TiledLayout, WGStridedFragLayout)):
-        raise ParseError(text, 0, "no layout of registers", "TiledLayout or WGStridedFragLayout", "write it as Mosaic prints it")
-    if found is not NAMED_LAYOUTS.get(text.strip()):
-        cursor.end()
-    return found
+    reader = _MosaicReader(text)
+    return NAMED_LAYOUTS.get(text.strip()) or reader.whole(reader.layout)
 
 
 def _read_tiled(tiling: Any, warp_dims: Any, lane_dims: Any, vector_dim: Any, unreduced_operation: Any = None) -> TiledLayout:
@@ -79,57 +68,71 @@ def _read_splat(shape: Any) -> TiledLayout:
     raise RangeError("a WGSplatFragLayout: all elements are one value", "a layout of elements", "broadcast the value instead")
 
 
-_READ: dict[str, Callable[..., Any]] = {
-    "TiledLayout": _read_tiled,
-    "Tiling": lambda tiles: tiles,
-    "Replicated": _read_replicated,
-    "WGStridedFragLayout": lambda shape, vec_size: WGStridedFragLayout(shape, vec_size),
-    "WGSplatFragLayout": _read_splat,
+class _Call(NamedTuple):
+    """A layout, or a part of one, by the names of its parameters; the last `optional` of them may be left out."""
+
+    parameters: tuple[str, ...]
+    make: Callable[..., Any]
+    optional: int = 0
+
+
+_CALLS = {
+    "TiledLayout": _Call(("tiling", "warp_dims", "lane_dims", "vector_dim", "unreduced_operation"), _read_tiled, 1),
+    "Tiling": _Call(("tiles",), lambda tiles: tiles),
+    "Replicated": _Call(("times",), _read_replicated),
+    "WGStridedFragLayout": _Call(("shape", "vec_size"), WGStridedFragLayout),
+    "WGSplatFragLayout": _Call(("shape",), _read_splat),
 }
-_CLOSE = {"(": ")", "<": ">", "[": "]"}
+_CLOSE = {"(": "()", "<": "<>", "[": "[]"}
 
 
-def _value(cursor: Cursor, depth: int) -> Any:
-    """A number, a list, None or a call of Mosaic's, such as Replicated(times=4)."""
-    if depth > MAX_DEPTH:
-        raise cursor.wrong(f"at most {MAX_DEPTH} levels")
-    start, token = cursor.at, cursor.next()
-    if token in ("[", "("):
-        return _items(cursor, _CLOSE[token], depth)[0]
-    if token.lstrip("-").isdecimal():
-        if cursor.take(":"):
-            cursor.next()  # its type, as i64
-        return int(token)
-    if token == "None":
-        return None
-    name = token.removeprefix("#mosaic_gpu.")
-    if name not in _READ or cursor.peek() not in ("(", "<"):
-        raise ParseError(cursor.text, start, f"unexpected {token!r:.40}", f"one of {', '.join(_READ)}", "write it as Mosaic prints it")
-    values, named = _items(cursor, _CLOSE[cursor.next()], depth)
-    try:
-        return _READ[name](*values, **named)
-    except TlaError:
-        raise
-    except TypeError:
-        raise ParseError(
-            cursor.text, start, f"{name} of other parameters", "those that Mosaic prints", "write them as Mosaic prints them"
-        ) from None
+class _MosaicReader(Reader):
+    tokens = r"#?[A-Za-z_][A-Za-z0-9_.]*|-?[0-9]{1,18}(?![0-9A-Za-z_.])|[()<>\[\],=:]"
+    noun, example = "a layout of Mosaic", "write it as Mosaic prints it: #mosaic_gpu.TiledLayout<...>, TiledLayout(...), or its name"
+    trailing = True
 
+    def layout(self) -> TiledLayout | WGStridedFragLayout:
+        start, found = self.at, self.value()
+        if not isinstance(found, (TiledLayout, WGStridedFragLayout)):
+            self.fail("no layout of registers", "TiledLayout or WGStridedFragLayout", at=start)
+        return found
 
-def _items(cursor: Cursor, close: str, depth: int) -> tuple[list[Any], dict[str, Any]]:
-    """Values, and named ones, up to a bracket; a comma may stand before it."""
-    values: list[Any] = []
-    named: dict[str, Any] = {}
-    while not cursor.take(close):
-        word, at = cursor.peek(), cursor.at
-        if word.isidentifier() and word != "None":
-            cursor.next()
-            if cursor.take("="):
-                named[word] = _value(cursor, depth + 1)
-            else:
-                cursor.at = at
-        if cursor.at == at:
-            values.append(_value(cursor, depth + 1))
-        if cursor.peek() != close:
-            cursor.need(",")
-    return values, named
+    def value(self) -> Any:
+        """A number, a list, None or a call of Mosaic's, such as Replicated(times=4)."""
+        token = self.token
+        if token in ("[", "("):
+            return self.listed(_CLOSE[token], self.value)
+        if self.take("None"):
+            return None
+        if not token.removeprefix("#")[:1].isalpha():
+            value = self.integer("a number, a list, or a layout")
+            if self.take(":"):
+                self.word(("i32", "i64", "index"), "a type of integers")
+            return value
+        return self.call()
+
+    def call(self) -> Any:
+        start, name = self.at, self.token.removeprefix("#mosaic_gpu.")
+        if name not in _CALLS:
+            self.unexpected(f"one of {', '.join(_CALLS)}, or the name of a layout alone")
+        self.advance()
+        if self.token not in ("(", "<"):
+            self.unexpected("'(' or '<' and parameters")
+        given: dict[str, Any] = {}
+        call = _CALLS[name]
+        self.listed(_CLOSE[self.token], lambda: self.parameter(call.parameters, given))
+        for wanted in call.parameters[: len(call.parameters) - call.optional]:
+            if wanted not in given:
+                self.fail(f"{name} without {wanted}", f"{wanted}=...", "add it", start)
+        return call.make(**given)
+
+    def parameter(self, names: Sequence[str], given: dict[str, Any]) -> None:
+        """A value by its name, or by its place."""
+        if self.token.isidentifier() and self.token not in ("None", *_CALLS):
+            name = self.word(names, "a parameter", given)
+            self.expect("=", "and its value")
+        elif len(given) < len(names) and [*given] == [*names[: len(given)]]:
+            name = names[len(given)]
+        else:
+            self.unexpected(f"{len(names)} parameters at most, those without a name first")
+        given[name] = self.value()

@@ -5,7 +5,7 @@ Source: the printer of Triton 3.8's dialects.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from . import tiles
@@ -15,6 +15,37 @@ from .shared import NVMMASharedLayout, PaddedSharedLayout, SharedLinearLayout, S
 from .tensor_memory import TensorMemoryLayout, TensorMemoryScalesLayout
 
 Pairs = dict[str, Any]
+
+
+class Attributes(Pairs):
+    """The attributes of a text by name. An attribute that nothing asked for is one that its layout does not know: it is refused.
+
+    places   where each stands in the text [characters]
+    asked    the names that were asked for, given or not
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.places, self.asked = dict[str, int](), dict[str, None]()
+
+    def __getitem__(self, name: str) -> Any:
+        self.asked[name] = None
+        return super().__getitem__(name)
+
+    def __contains__(self, name: object) -> bool:
+        self.asked[str(name)] = None
+        return super().__contains__(name)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        self.asked[name] = None
+        return super().get(name, default)
+
+    def unknown(self) -> Iterator[tuple[str, int, Collection[str]]]:
+        """The attributes that nothing asked for: their names and places, and the names that were asked for."""
+        yield from ((name, at, self.asked) for name, at in self.places.items() if name not in self.asked)
+        for value in self.values():
+            if isinstance(value, Attributes):
+                yield from value.unknown()
 
 
 class Form(NamedTuple):

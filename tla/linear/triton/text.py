@@ -1,28 +1,34 @@
 """Triton's layouts as the text of its IR, `#ttg.blocked<{sizePerThread = [1, 4], ...}>`, written and read.
 
     attribute = "#" word { "." word } [ "<" [ item { "," item } ] ">" ]        without "<" it is a name that `names` has
-    item      = "{" pairs "}" | word "=" value | "[" integer ":+" integer { "," ... } "]" [ "{" pairs "}" ]
-    value     = integer | "true" | "false" | "[" values "]" | "{" pairs "}" | attribute
-
-The text is data: it is parsed by this grammar and never evaluated.
+    item      = "{" [ pair { "," pair } ] "}" | pair | "[" padding { "," padding } "]" [ "{" [ pair { "," pair } ] "}" ]
+    pair      = word "=" value         padding = integer ":+" integer
+    value     = integer | "true" | "false" | "[" [ value { "," value } ] "]" | "{" [ pair { "," pair } ] "}" | attribute
+    type      = "tensor" "<" { extent "x" } element "," attribute ">"
+              | "!ttg.memdesc" "<" { extent "x" } element "," attribute [ "," space ] [ "," "mutable" ] [ "," { extent "x" } extent ] ">"
 
 Source: the printer of Triton 3.8's dialects.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
-from ...core.errors import LeafTypeError, ParseError, TlaError
+from ...core.cache import compiled
+from ...core.element import Width
+from ...core.errors import LeafTypeError, TlaError
+from ...core.reader import Reader, nearest, write_nearest
 from ..arguments import checked
-from ..cursor import MAX_DEPTH, Cursor
-from .forms import FORMS, Pairs
+from .forms import FORMS, Attributes
 from .parameters import Parameters
 from .shared import PaddedSharedLayout, SharedLinearLayout
 
-_TOKEN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|-?[0-9]{1,18}(?![0-9])|:\+|[#.<>{}\[\],=]")
+#: The parts of names that older versions wrote.
+_RENAMED = {"triton_gpu": "ttg", "triton_nvidia_gpu": "ttng"}
+_MEMORY_SPACES = ("ttg.shared_memory", "ttng.tensor_memory")
+_ELEMENT = r"(?:[su]?i|bf|tf|f)([1-9][0-9]{0,3})(?:E[0-9]M[0-9](?:FN|FNUZ|FNU|B11FNUZ|B15)?)?"
+_POINTER_BITS = 64
 _NAMES = {form.kind: name for name, form in FORMS.items()}
 
 
@@ -68,128 +74,169 @@ def from_text(text: str, names: Mapping[str, Any] | None = None) -> Any:
 
     Raises     ParseError with the position, and what the layout's class raises
     """
-    if not isinstance(text, str):
-        raise LeafTypeError(f"from_text of a {type(text).__name__}", "a text such as '#ttg.blocked<{...}>'", "to_text(layout) gives one")
-    reader = _Reader(text, dict(names or {}))
-    found = reader.attribute(0)
-    reader.end()
-    return found
+    reader = TritonReader(text, names)
+    return reader.whole(reader.attribute)
 
 
-class _Reader(Cursor):
+class TritonReader(Reader):
     """A text of the grammar above, and what its names stand for."""
 
-    def __init__(self, text: str, names: dict[str, Any]) -> None:
-        super().__init__(text, _TOKEN, "write it as Triton prints it")
-        self.names = names
+    tokens = r"[1-9][0-9]{0,9}x|[A-Za-z_][A-Za-z0-9_]*|-?[0-9]{1,18}(?![0-9A-Za-z_])|:\+|[#!.<>{}\[\],=]"
+    noun, example = "a layout of Triton", "write it as Triton prints it: #ttg.blocked<{...}>, or tensor<64x64xf16, #ttg.blocked<{...}>>"
+    trailing = True
 
-    def attribute(self, depth: int) -> Any:
-        """A layout: an alias, or the name of a form and its parameters in <{...}>."""
+    def __init__(self, text: str, names: Mapping[str, Any] | None = None) -> None:
+        super().__init__(text)
+        self.names = dict(names or {})
+
+    def name(self) -> str:
+        """A word, or several with points between."""
+        parts: list[str] = []
+        while not parts or self.take("."):
+            if not self.token.isidentifier():
+                self.unexpected("a name, such as ttg.blocked")
+            parts.append(self.next())
+        return ".".join([_RENAMED.get(parts[0], parts[0]), *parts[1:]])
+
+    # ------------------------------------------------------------------------------------------------ layouts
+
+    def attribute(self) -> Any:
+        """A layout: an alias, or the name of a form and its attributes in <{...}>."""
         start = self.at
-        if depth > MAX_DEPTH:
-            raise ParseError(
-                self.text, start, "values nested too deep", f"at most {MAX_DEPTH} levels", "name the parent, as in parent = #mma"
-            )
-        self.need("#")
-        name = self.next()
-        while self.take("."):
-            name += f".{self.next()}"
-        name = name.replace("triton_gpu.", "ttg.").replace("triton_nvidia_gpu.", "ttng.")
-        if self.peek() != "<":
+        self.expect("#", "and the name of a layout")
+        name = self.name()
+        if self.token != "<":
             return self.alias(name, start)
         if name not in FORMS:
-            raise ParseError(self.text, start, f"#{name} is not known", f"one of {', '.join(FORMS)}", "write one of these")
-        pairs = self.items(depth)
-        try:
-            return FORMS[name].read(pairs)
-        except TlaError:
-            raise
-        except KeyError as missing:
-            raise ParseError(self.text, start, f"#{name} without {missing.args[0]}", f"{missing.args[0]} = ...", "add it") from None
-        except (TypeError, IndexError, AttributeError):
-            raise ParseError(
-                self.text,
-                start,
-                f"#{name} with a value of another kind",
-                "the values that Triton prints",
-                "write them as Triton prints them",
-            ) from None
+            fix = write_nearest(name, FORMS) or "write one of these"
+            self.fail(f"#{name} is not known", f"one of {', '.join(FORMS)}", fix, start)
+        given = Attributes()
+        self.listed("<>", lambda: self.item(given), "attributes")
+        return self.made(name, given, start)
 
     def alias(self, name: str, start: int) -> Any:
         if name not in self.names:
             have = ", ".join(self.names) or "none"
-            raise ParseError(
-                self.text,
-                start,
-                f"#{name} is a name",
-                f"names that are given: {have}",
-                f"give it: from_text(text, {{'{name}': layout}}); on the page and in a shell write '#{name} = #ttg...' before it",
-            )
+            fix = f"give it: from_text(text, {{'{name}': layout}}); on the page and in a shell write '#{name} = #ttg...' before it"
+            self.fail(f"#{name} is a name", f"names that are given: {have:.200}", fix, start)
         found = self.names[name]
-        if isinstance(found, str):
-            rest = {key: value for key, value in self.names.items() if key != name}  # so that no name stands for itself
-            return from_text(found, rest)
-        return found
+        if not isinstance(found, str):
+            return found
+        inner = TritonReader(found, {key: value for key, value in self.names.items() if key != name})  # no name stands for itself
+        inner.depth = self.deeper()
+        return inner.whole(inner.attribute)
 
-    def items(self, depth: int) -> Pairs:
-        pairs: Pairs = {}
-        self.need("<")
-        while not self.take(">"):
-            if self.peek() == "[":
-                pairs["padding"] = self.paddings()
-                self.take(",")
-                continue
-            pairs.update(self.braced(depth) if self.peek() == "{" else self.pair(depth))
-            if self.peek() != ">":
-                self.need(",")
-        return pairs
+    def made(self, name: str, given: Attributes, start: int) -> Any:
+        """The layout of a form: its reader asks for every attribute that it knows."""
+        try:
+            layout = FORMS[name].read(given)
+        except KeyError as missing:
+            key = missing.args[0]
+            near = nearest(key, [word for word, *_ in given.unknown()])
+            self.fail(f"#{name} without {key}", f"{key} = ...", f"write {key} for {near}" if near else f"add {key} = ...", start)
+        except (TypeError, IndexError, AttributeError) as error:
+            if isinstance(error, TlaError):
+                raise
+            self.fail(f"#{name} with a value of another kind", "the values that Triton prints", "write them as Triton prints them", start)
+        for word, at, asked in given.unknown():
+            fix = write_nearest(word, [x for x in asked if x not in given.places]) or "leave it out"
+            self.fail(f"#{name}: the attribute {word:.40} is not known", f"attributes among {', '.join(asked) or 'none'}", fix, at)
+        return layout
 
-    def braced(self, depth: int) -> Pairs:
-        pairs: Pairs = {}
-        self.need("{")
-        while not self.take("}"):
-            pairs.update(self.pair(depth))
-            if self.peek() != "}":
-                self.need(",")
-        return pairs
+    def item(self, given: Attributes) -> None:
+        """A pair, or pairs in braces; before these may stand the paddings of a padded layout."""
+        if self.token == "[":
+            given.places["padding"] = self.at
+            given["padding"] = self.listed("[]", self.padding)
+        if self.token == "{":
+            self.listed("{}", lambda: self.pair(given))
+        elif self.token not in (",", ">"):
+            self.pair(given)
 
-    def pair(self, depth: int) -> Pairs:
-        key = self.next()
-        self.need("=")
-        return {key: self.value(depth + 1)}
+    def padding(self) -> list[int]:
+        interval = self.integer("the number of elements between paddings, as in 128:+8")
+        self.expect(":+", "and a padding")
+        return [interval, self.integer("a padding, as in 128:+8")]
 
-    def value(self, depth: int) -> Any:
-        if depth > MAX_DEPTH:
-            raise self.wrong(f"values of at most {MAX_DEPTH} levels")
-        token = self.peek()
-        if token == "[":
-            return self.list(depth)
-        if token == "{":
-            return self.braced(depth)
-        if token == "#":
-            return self.attribute(depth)
-        if token in ("true", "false"):
+    def pair(self, given: Attributes) -> None:
+        at, name = self.at, self.token
+        if not name.isidentifier():
+            self.unexpected("the name of an attribute")
+        if name in given.places:
+            self.fail(f"{name:.40} is given twice", "each attribute once", "leave one of the two out")
+        self.advance()
+        self.expect("=", f"and the value of {name:.40}")
+        given.places[name], given[name] = at, self.value()
+
+    def value(self) -> Any:
+        if self.token == "[":
+            return self.listed("[]", self.value)
+        if self.token == "{":
+            inside = Attributes()
+            self.listed("{}", lambda: self.pair(inside))
+            return inside
+        if self.token == "#":
+            return self.attribute()
+        if self.token in ("true", "false"):
             return self.next() == "true"
-        if not token.lstrip("-").isdecimal():
-            raise self.wrong("an integer, true, false, a list, or an attribute")
-        return int(self.next())
+        return self.integer("an integer, true, false, a list, or an attribute")
 
-    def list(self, depth: int) -> Any:
-        found = []
-        self.need("[")
-        while not self.take("]"):
-            found.append(self.value(depth + 1))
-            if self.peek() != "]":
-                self.need(",")
+    # -------------------------------------------------------------------------------------------------- types
+
+    def type(self) -> tuple[Any, tuple[int, ...], Width]:
+        """A type: its layout, the extents, and the width of an element."""
+        if self.take("tensor"):
+            return self.enclosed("<>", self.shaped, "extents")
+        start = self.at
+        self.expect("!", "and ttg.memdesc, or tensor<...>")
+        if (name := self.name()) not in ("ttg.memdesc", "tt.memdesc"):
+            self.fail(f"!{name:.40} is no type with a layout", "tensor<...> or !ttg.memdesc<...>", at=start)
+        return self.enclosed("<>", self.of_memory, "extents")
+
+    def shaped(self) -> tuple[Any, tuple[int, ...], Width]:
+        shape, width = self.extents(), self.element()
+        self.expect(",", "and a layout")
+        return self.attribute(), shape, width
+
+    def of_memory(self) -> tuple[Any, tuple[int, ...], Width]:
+        """A type of memory. Behind the layout may stand the memory space, `mutable`, and the extents of what is allocated."""
+        found = self.shaped()
+        if self.take(","):
+            self.expect("#", "and a memory space")
+            at, space = self.at, self.name()
+            if "." in space and space not in _MEMORY_SPACES:
+                fix = write_nearest(space, _MEMORY_SPACES)
+                self.fail(f"the memory space #{space:.40} is not known", f"one of {', '.join(_MEMORY_SPACES)}", fix, at)
+        more = self.take(",")
+        if more and self.take("mutable"):
+            more = self.take(",")
+        if more:
+            self.extents(least=0)
+            self.integer("mutable, or the extents of what is allocated")
         return found
 
-    def paddings(self) -> Any:
-        found = []
-        self.need("[")
-        while not self.take("]"):
-            interval = self.value(0)
-            self.need(":+")
-            found.append([interval, self.value(0)])
-            if self.peek() != "]":
-                self.need(",")
-        return found
+    def extents(self, least: int = 1) -> tuple[int, ...]:
+        out: list[int] = []
+        while self.token[-1:] == "x" and self.token[:-1].isdecimal():
+            out.append(int(self.next()[:-1]))
+        if len(out) < least:
+            self.unexpected("extents, as in 64x64xf16")
+        return tuple(out)
+
+    def element(self) -> Width:
+        """An element type; a pointer is one."""
+        start = self.at
+        if self.take("!"):
+            if self.name() != "tt.ptr":
+                self.unexpected("!tt.ptr<...>")
+            self.enclosed("<>", self.pointed, "what it points to")
+            return Width(_POINTER_BITS, self.text[start : self.at].rstrip())
+        found = compiled(_ELEMENT).fullmatch(self.token)
+        if not found and self.token != "index":
+            self.unexpected("an element type, such as f16")
+        return Width(int(found[1]) if found else _POINTER_BITS, self.next())
+
+    def pointed(self) -> None:
+        self.element()
+        if self.take(","):
+            self.integer("the number of an address space")

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import itertools
 import math
-import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ...algebra.compose import compose
-from ...core.brackets import split
-from ...core.errors import LeafTypeError, ParseError, RankError
+from ...core.element import Width
+from ...core.errors import LeafTypeError, RangeError, RankError
 from ...core.int_tuple import size
 from ...core.ints import Int
 from ...core.layout import Layout
@@ -18,12 +17,8 @@ from ..arguments import checked
 from ..bridge import layout_of
 from ..linear_layout import LinearLayout
 from .shared import NVMMASharedLayout, PaddedSharedLayout, SwizzledSharedLayout
-from .text import from_text
+from .text import TritonReader
 
-_TYPE = re.compile(
-    r"\s*(tensor|!(?:ttg|triton_gpu|tt)\.memdesc)<((?:[1-9][0-9]{0,9}x)+)(!tt\.ptr<[^<>#]*>|[A-Za-z][A-Za-z0-9]*), *(#.*)>\s*", re.ASCII
-)
-_POINTER_BITS = 64
 #: A tensor of which the text says no shape is no larger [elements]; one of shared memory has so many rows and columns.
 _MOST, _SHARED = 2**14, 64
 
@@ -34,6 +29,7 @@ class Typed(NamedTuple):
     layout   of tla.linear.triton
     shape    one integer for each dimension of the layout
     bits     the width of an element; None where the text does not say it
+    element  the text that says it: f16, !tt.ptr<f32>, or a parameter of the layout
 
     >>> from tla.linear.triton import from_type
     >>> found = from_type("tensor<8xf32, #ttg.blocked<{sizePerThread = [2], threadsPerWarp = [4], warpsPerCTA = [1], order = [0]}>>")
@@ -44,6 +40,12 @@ class Typed(NamedTuple):
     layout: Any
     shape: tuple[int, ...]
     bits: int | None
+    element: str = ""
+
+    @property
+    def element_width(self) -> Width | None:
+        """The width of an element, as the text says it."""
+        return None if self.bits is None else Width(self.bits, self.element)
 
     @property
     def linear(self) -> LinearLayout:
@@ -92,30 +94,21 @@ def from_type(text: str, names: Mapping[str, Any] | None = None) -> Typed:
     >>> from_type(text).shape
     (8, 32)
 
-    Raises     ParseError for what is no type, RankError for a layout of another rank
+    Raises     ParseError for a text that is not a type, RankError for a layout of another rank, RangeError for another elementBitWidth
     Source: the printer of Triton 3.8's dialects.
     """
-    if not isinstance(text, str):
-        raise LeafTypeError(
-            f"from_type of a {type(text).__name__}", "a text such as 'tensor<64x64xf16, #ttg.blocked<{...}>>'", "write str(x)"
-        )
-    if text.lstrip().startswith("#"):
-        layout = from_text(text, names)
-        return Typed(layout, _least(layout), getattr(layout, "element_bitwidth", None))
-    found = _TYPE.fullmatch(text)
-    if not found:
-        fix = "write it as Triton prints it: tensor<64x64xf16, #ttg.blocked<{...}>>"
-        raise ParseError(text, 0, "no type with a layout", "tensor<...> or !ttg.memdesc<...>", fix)
-    layout = from_text(split(found[4])[0], names)
-    shape, rank = tuple(map(int, found[2].split("x")[:-1])), int(layout.rank)
-    if len(shape) < rank or (found[1] == "tensor" and len(shape) != rank):
+    reader = TritonReader(text, names)
+    if reader.token == "#":
+        layout = reader.whole(reader.attribute)
+        return Typed(layout, _least(layout), getattr(layout, "element_bitwidth", None), "elementBitWidth")
+    layout, shape, width = reader.whole(reader.type)
+    rank = int(layout.rank)
+    if len(shape) < rank or (text.lstrip().startswith("tensor") and len(shape) != rank):
         raise RankError(f"{text:.60}: {len(shape)} extents", f"{rank}, the rank of its layout", "give one for each dimension")
-    return Typed(layout, shape[len(shape) - rank :], _bits(found[3]))
-
-
-def _bits(element: str) -> int:
-    digits = re.search(r"[0-9]+", element)
-    return _POINTER_BITS if element.startswith("!") or not digits else int(digits[0])
+    if isinstance(layout, NVMMASharedLayout) and width.bits != layout.element_bitwidth:
+        what = f"{text:.60}: {width.said} in a layout of elementBitWidth = {layout.element_bitwidth}"
+        raise RangeError(what, f"elementBitWidth = {width.bits}", "give the layout and the elements one width")
+    return Typed(layout, shape[len(shape) - rank :], *width)
 
 
 def _least(layout: Any) -> tuple[int, ...]:
@@ -124,7 +117,9 @@ def _least(layout: Any) -> tuple[int, ...]:
         return tuple(layout.shape)
     shape = [1] * int(layout.rank)
     if isinstance(layout, (NVMMASharedLayout, SwizzledSharedLayout)):
-        return (*shape[2:], *[_SHARED, _SHARED][: len(shape)])
+        wide = 8 * getattr(layout, "swizzle_byte_width", 0) // getattr(layout, "element_bitwidth", 8)  # one row of the swizzle
+        last = [_SHARED, max(_SHARED, wide)]
+        return (*shape[2:], *(last[::-1] if getattr(layout, "transposed", False) else last)[-len(shape) :])
     free = _free(layout, shape)
     while free and math.prod(shape) < _MOST:
         larger = [[n << (k == d) for k, n in enumerate(shape)] for d in range(len(shape))]

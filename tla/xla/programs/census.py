@@ -95,6 +95,8 @@ def merge(parts: Iterable[Census]) -> Census:
     >>> merge([Census(programs=1), Census(programs=2)]).programs
     3
     """
+    if not isinstance(parts, Iterable):
+        raise LeafTypeError(f"merge of a {type(parts).__name__}", "censuses", "write merge([census(a), census(b)])")
     programs, shapes = 0, dict[str, tuple[int, int, int]]()
     peaks: list[ProgramPeak] = []
     refused: list[tuple[str, str]] = []

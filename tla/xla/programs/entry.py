@@ -18,7 +18,7 @@ from ..shapes.grammar import numbers, parse_shape
 from ..shapes.values import Shape, TupleShape
 from ..shardings.devices import MAX_LISTED, Devices, Iota
 from ..shardings.mesh import grouped
-from ..shardings.sharding_text import OLDER_MESH_AXES, parse_mesh_axes
+from ..shardings.sharding_text import parse_mesh_axes
 from . import aliasing
 from .instruction import Instruction
 from .module import Module, header_list
@@ -195,11 +195,8 @@ def parse_replica_groups(text: str | Instruction) -> ReplicaGroups:
         attributes = text.attributes
         if "replica_groups" not in attributes:
             raise LoweringError(f"instruction {text.name}: no replica_groups", "a collective", "give an all-reduce, or another collective")
-        older = OLDER_MESH_AXES.search(text.tail)
         text = attributes["replica_groups"]
-        if older is not None:  # the commas between its axes are no ends of the attribute either
-            text = older[0]
-        elif "device_ids" in attributes:  # of a mesh: its comma is no end of the attribute
+        if "device_ids" in attributes:  # of a mesh: its comma is no end of the attribute
             text = f"{text}, device_ids={attributes['device_ids']}"
     if not isinstance(text, str):
         raise LeafTypeError(f"replica_groups of type {type(text).__name__}", "a text such as '[2,4]<=[8]'", "str() of one is its text")

@@ -34,7 +34,7 @@ _ARRAY = re.compile(r"[A-Za-z][A-Za-z0-9]*\s*\[[^][]*\](?:\s*\{\s*[0-9:][^{}]*\}
 _KEY = re.compile(rf"{_GAP},{_GAP}({_NAME}){_GAP}=")
 # What counts in nested text. Brackets with nothing but strings in them are passed over in one match.
 _FLAT = r'[^][(){}"/]*(?:"[^"\\]*"[^][(){}"/]*)*'
-_MARK = re.compile(rf'"[^"\\]*(?:\\.[^"\\]*)*"|{_COMMENT}|\{{{_FLAT}\}}|\[{_FLAT}\]|[][(){{}},"]')
+_MARK = re.compile(rf'"[^"\\]*(?:\\.[^"\\]*)*"|{_COMMENT}|@mesh<[^<>]*>|\{{{_FLAT}\}}|\[{_FLAT}\]|[][(){{}},"]')
 # What says nothing where a bracket is open, strings and commas too: most of a backend_config. It may be empty.
 _INSIDE = re.compile(rf"{_FLAT}(?:(?:\{{{_FLAT}\}}|\[{_FLAT}\]){_FLAT})*")
 _CLOSES = {"(": ")", "[": "]", "{": "}"}

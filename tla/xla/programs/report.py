@@ -5,19 +5,20 @@ Source: the HLO text as XLA prints it.
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
-from ...core.errors import RangeError, TlaError
+from ...core.errors import LeafTypeError, RangeError, TlaError
 from ..shapes.array_shape import ArrayShape
 from ..shapes.sizes import bytes_and_waste
 from ..shapes.values import arrays
 from .flow import flow
 from .memory import held_buffers
 from .module import Module, module_of
-from .program import Located
+from .program import Located, Source, read_hlo
 from .relayouts import relayouts
 
 Row = tuple[str, int, int]
@@ -41,11 +42,11 @@ class Total:
 
 
 def totals(
-    program: Iterable[Located], by: str, interiors: bool = False, space: int | None = None, on_warning: OnWarning | None = None
+    program: Iterable[Located] | Source, by: str, interiors: bool = False, space: int | None = None, on_warning: OnWarning | None = None
 ) -> list[Total]:
     """The sums of what a program allocates, the largest total first; or what it copies.
 
-    program     as read_hlo gives it
+    program     instructions, as read_hlo gives them; or what it takes: a path, or an open file
     by          "shape", "operation", "computation", "space" (as S(n) numbers them), or "copy": the copies, transposes, reshapes
                 and conversions that move data, by what they read and write; those in loops once
     interiors   count every array that an instruction writes, as the text has them: the inside of fusions, which stays on the
@@ -77,10 +78,20 @@ def totals(
     if by not in (*_KEYS, "copy"):
         raise RangeError(f"totals by {by!r}", "one of " + ", ".join((*_KEYS, "copy")), "choose one of these")
     found: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
-    for key, size, lost in _rows(program, by, interiors, space, on_warning or _ignored):
+    for key, size, lost in _rows(_instructions(program), by, interiors, space, on_warning or _ignored):
         for k, n in enumerate((1, size, lost)):
             found[key][k] += n
     return sorted((Total(key, *sums) for key, sums in found.items()), key=lambda t: (-t.bytes, -t.count, t.key))
+
+
+def _instructions(program: Iterable[Located] | Source) -> Iterator[Located]:
+    """The instructions of a program; LeafTypeError for what has none."""
+    is_source = isinstance(program, (str, os.PathLike)) or hasattr(program, "readline") or not isinstance(program, Iterable)
+    lines: Iterable[Any] = read_hlo(cast("Source", program)) if is_source else cast("Iterable[Any]", program)
+    for x in lines:
+        if not isinstance(x, Located):
+            raise LeafTypeError(f"a {type(x).__name__} as an instruction", "what read_hlo gives", "write totals(path, by)")
+        yield x
 
 
 def _ignored(_warning: str) -> None:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 from ...core.arrays import INT64_MAX
 from ...core.cache import plain_memo
 from ...core.display import Displayed
+from ...core.element import Width
 from ...core.errors import LeafTypeError, RangeError, RankError, Reason
 from ...core.ints import known, leaf, plain
 from ...core.leaf_arithmetic import ceil_div
@@ -198,6 +199,11 @@ class ArrayShape(Record, Displayed):
     def bits(self) -> int:
         """Bits that one element takes in memory: E(n), else whole bytes."""
         return (self.layout.element_size_in_bits if self.layout else 0) or 8 * -(-BITS[self.element_type] // 8)
+
+    @property
+    def element_width(self) -> Width:
+        """The width of an element in memory, and the element type, which says it."""
+        return Width(self.bits, self.element_type)
 
 
 @plain_memo

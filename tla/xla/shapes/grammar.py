@@ -16,33 +16,29 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn
 
-from ...core.arrays import INT64_MAX, INT64_MIN
+from ...core.arrays import INT64_MIN
 from ...core.cache import compiled
-from ...core.errors import LeafTypeError, LoweringError, ParseError
+from ...core.errors import LeafTypeError, LoweringError
 from ...core.ints import known, leaf
 from ...core.on_demand import OnDemand
 from ...core.questions import at_most
+from ...core.reader import R, Reader
 from .array_shape import BITS, COMBINE, ArrayLayout, ArrayShape, Split, TileEntry, unchecked_layout, why_not_valid
 from .foreign import array_like
 from .printed_shape import array_at, printed_shape
 from .values import MAX_DEPTH, BufferShape, OpaqueShape, Shape, TokenShape, TupleShape
 
-R = TypeVar("R")
-
 _DECLARE, _EXPRESSIONS = OnDemand("tla.symbolic.declare"), OnDemand("tla.symbolic.parse_expression")  # for dimensions that are names
 
 #: More dimensions that are names are refused: strides are products of these, and 10,000 of them took minutes.
 MAX_NAMED = 256
-#: A longer text is refused [characters].
-MAX_TEXT = 2**20
 #: Shape texts up to this length are remembered: a program has few distinct ones. Longer ones would hold memory.
 REMEMBERED = 500
 
+# Each part of a blank is matched in one way: XLA's comments go to the first */, or to the end of the line.
 BLANK = r"(?s)(?:[ \t\r\n]+|/\*.*?\*/|//[^\n]*)*"
-_TOKEN = r"-?[0-9]+(?![A-Za-z0-9_.])|[A-Za-z_][A-Za-z0-9_]*|<=|[][(){},:?*#+~]"
-_WORD = r"(?s)[A-Za-z0-9_.+-]+|."
 # The dimensions of an array, and the names in them.
 _DIMENSIONS = r"\s*[A-Za-z0-9]+\s*\[([^][]*)\]"
 _NAME = r"(?<![A-Za-z0-9_])[A-Za-z][A-Za-z0-9_]*"
@@ -82,26 +78,12 @@ def parse_shape(text: str, *, symbols: object = None) -> Shape:
 
     Source: XLA `ParseShape`; reference in docs/xla.md.
     """
-    if not isinstance(text, str):
-        raise LeafTypeError(
-            f"a shape of type {type(text).__name__}", "a text such as 'f32[8,128]{1,0:T(8,128)}'", "give its text: str() of a shape"
-        )
-    require_short(text)
+    _ShapeReader.checked(text)
     if symbols is None and (found := printed_shape(text)):
         return found
     reader = _ShapeReader(text)
     reader.symbols = None if symbols is None else _EXPRESSIONS.names(symbols)
-    shape = reader.shape(1)
-    reader.end()
-    return shape
-
-
-def require_short(text: str) -> None:
-    """Raise ParseError for a text of more than MAX_TEXT characters."""
-    if len(text) > MAX_TEXT:
-        raise ParseError(
-            text, MAX_TEXT, f"a shape of {len(text):,} characters", f"{MAX_TEXT:,} at most", "take a part of it: an element of the tuple"
-        )
+    return reader.whole(reader.shape)
 
 
 def numbers(text: str) -> tuple[int, ...]:
@@ -120,7 +102,7 @@ def named_shape(shape: Shape | str, sizes: Mapping[str, Any]) -> ArrayShape:
     f32[100,2*N]{1,0:T(8,128)}
     """
     if isinstance(shape, str):
-        require_short(shape)
+        _ShapeReader.checked(shape)
         if not sizes and (printed := printed_shape(shape)):
             return as_shape(printed)  # it has no names
     found = compiled(_DIMENSIONS).match(shape) if isinstance(shape, str) else None
@@ -165,99 +147,44 @@ _NO_ARRAY: dict[type[Shape], tuple[str, str]] = {
 }
 
 
-class Reader:
-    """The tokens of a text, one ahead. A grammar says what they are, and what its texts are called."""
+class XlaReader(Reader):
+    """A reader of texts of XLA, with its blanks and comments."""
 
-    tokens, known = _TOKEN, "names, integers and [](){},:?*#+~"
-    noun, example = "shape", "an array reads f32[8,128]{1,0:T(8,128)}"
+    blank = BLANK
 
-    def __init__(self, text: str) -> None:
-        self.text, self.at, self.after, self.token = text, 0, 0, ""
-        self.advance()
-
-    def advance(self) -> None:
-        """Go on to the next token; "" at the end of the text."""
-        self.at = compiled(BLANK).match(self.text, self.after).end()  # type: ignore[union-attr]  # it matches the empty text too
-        found = compiled(self.tokens).match(self.text, self.at)
-        if found:
-            self.token, self.after = found[0], found.end()
-        elif self.at == len(self.text):
-            self.token, self.after = "", self.at
-        elif self.text.startswith("/*", self.at):
+    def unexpected(self, expected: str, fix: str = "", at: int | None = None) -> NoReturn:
+        if self.text.startswith("/*", self.at):
             self.fail("this comment is not closed", "*/")
-        else:
-            self.fail(f"{compiled(_WORD).match(self.text, self.at)[0][:24]!r} is no part of a {self.noun}", self.known)  # type: ignore[index]  # it matches any text
+        super().unexpected(expected, fix, at)
 
-    def fail(self, what: str, expected: str, fix: str = "", at: int | None = None) -> NoReturn:
-        raise ParseError(self.text, self.at if at is None else at, what, expected, fix or self.example)
-
-    def take(self, token: str) -> bool:
-        if self.token != token:
-            return False
-        self.advance()
-        return True
-
-    def expect(self, token: str, where: str, fix: str = "") -> None:
-        if not self.take(token):
-            self.unexpected(f"{token!r} {where}", fix)
-
-    def unexpected(self, expected: str, fix: str = "") -> NoReturn:
-        self.fail(f"unexpected {self.token[:24]!r}" if self.token else "the text ends", expected, fix)
-
-    def integer(self, expected: str) -> int:
-        if not self.token.lstrip("-").isdigit():
-            self.unexpected(expected)
-        if len(self.token) > 4000 or not INT64_MIN <= int(self.token) <= INT64_MAX:
-            self.fail(f"{self.token:.24} does not fit a signed 64-bit integer", expected)
-        n = int(self.token)
-        self.advance()
-        return n
-
-    def listed(self, close: str, read: Callable[[], R]) -> list[R]:
-        """The values that `read` reads, between commas, up to a token that is no comma; none if that is `close`."""
-        out: list[R] = []
-        while out or self.token != close:
-            out.append(read())
-            if not self.take(","):
-                break
-        return out
-
-    def parenthesised(self, what: str, read: Callable[[], R]) -> tuple[R, ...]:
-        """The values that `read` reads, in parentheses, once or more in a row."""
-        self.expect("(", f"and a {what}")
-        out = [read()]
-        self.expect(")", f"or ',' in a {what}")
-        while self.take("("):
-            out.append(read())
-            self.expect(")", f"or ',' in a {what}")
+    def repeated(self, brackets: str, read: Callable[[], R], what: str) -> tuple[R, ...]:
+        """The values that `read` reads in brackets, once or more in a row."""
+        out = [self.enclosed(brackets, read, what, "',' or ")]
+        while self.token == brackets[0]:
+            out.append(self.enclosed(brackets, read, what, "',' or "))
         return tuple(out)
 
-    def end(self) -> None:
-        if self.token:
-            self.unexpected("the end of the text", f"give one {self.noun}")
 
-
-class _ShapeReader(Reader):
+class _ShapeReader(XlaReader):
+    tokens = r"-?[0-9]+(?![A-Za-z0-9_.])|[A-Za-z_][A-Za-z0-9_]*|<=|[][(){},:?*#+~]"
+    noun, example = "a shape", "an array reads f32[8,128]{1,0:T(8,128)}"
+    max_depth = MAX_DEPTH + 2  # tuples, and in them an array with its tiles
     symbols: Mapping[str, Any] | None = None
 
     # -- shape
 
-    def shape(self, depth: int) -> Shape:
-        """One shape; `depth` is that of a tuple which would begin here."""
+    def shape(self) -> Shape:
+        """One shape."""
         if self.token == "(":
-            return self.tupled(depth)
+            return self.tupled()
         if self.token == "b":
             return self.buffer()
         return self.bare(self.token) if self.token in ("token", "opaque") else self.array()
 
-    def tupled(self, depth: int) -> TupleShape:
-        if depth > MAX_DEPTH:
+    def tupled(self) -> TupleShape:
+        if self.depth == MAX_DEPTH:
             self.fail(f"more than {MAX_DEPTH} levels of tuples", f"at most {MAX_DEPTH}", "put the elements side by side")
-        start = self.at
-        self.advance()
-        elements = self.listed(")", lambda: self.shape(depth + 1))
-        self.expect(")", "or ',' in a tuple", f"close the '(' at position {start}")
-        return TupleShape(tuple(elements))
+        return TupleShape(tuple(self.listed("()", self.shape)))
 
     def bare(self, name: str) -> TokenShape | OpaqueShape:
         self.advance()
@@ -269,17 +196,17 @@ class _ShapeReader(Reader):
 
     def buffer(self) -> BufferShape:
         self.advance()
-        self.expect("(", "and an array after b", "a buffer reads b(f32[3,4]{1,0})")
+        return BufferShape(self.enclosed("()", self.held, "an array after b"))
+
+    def held(self) -> ArrayShape:
         if self.token in ("(", ")", "b", "token", "opaque"):
             self.unexpected("one array in b(...)", "write b(f32[8])")
-        array = self.array()
-        self.expect(")", "to close b(...)", "a buffer holds one array")
-        return BufferShape(array)
+        return self.array()
 
     def array(self) -> ArrayShape:
         if self.symbols is None and (printed := array_at(self.text, self.at)):
-            array, self.after = printed
-            self.advance()
+            array, end = printed
+            self.go_to(end)
             return array
         at = {"element_type": self.at}
         element_type = self.element_type()
@@ -305,9 +232,7 @@ class _ShapeReader(Reader):
         return known
 
     def dimensions(self) -> tuple[tuple[int | None, ...], tuple[bool, ...]]:
-        self.expect("[", "and the dimensions after the element type")
-        dims = self.listed("]", self.dimension)
-        self.expect("]", "or ',' after a dimension")
+        dims = self.listed("[]", self.dimension, "the dimensions after the element type")
         return tuple(n for n, _ in dims), tuple(dynamic for _, dynamic in dims)
 
     def dimension(self) -> tuple[int | None, bool]:
@@ -319,8 +244,8 @@ class _ShapeReader(Reader):
                 self.unexpected("a dimension: 5, <=5 or ?", "parse_shape takes names with symbols=[dim('N')], lower those of an array")
             n = self.integer("a dimension: 5, <=5 or ?")
         else:
-            n, self.after = _EXPRESSIONS.read(self.text, at, self.symbols)
-            self.advance()
+            n, end = _EXPRESSIONS.read(self.text, at, self.symbols)
+            self.go_to(end)
         if at_most(n, -1):
             self.fail(f"dimension {n}", "0 or more", at=at)
         return n, bounded
@@ -333,7 +258,7 @@ class _ShapeReader(Reader):
         at["minor_to_major"] = self.at
         if self.token == "}":
             self.fail("empty layout braces", "the order of dimensions, minor to major", "leave the braces out", at=start)
-        order = self.listed(":", lambda: self.integer("a dimension number of minor_to_major"))
+        order = self.several(":", lambda: self.integer("a dimension number of minor_to_major"))
         properties = self.properties(rank, at) if self.take(":") else {}
         self.expect("}", "or ':' after minor_to_major" if not properties else "or a property after the last property")
         return unchecked_layout(tuple(order), **properties)
@@ -369,56 +294,40 @@ class _ShapeReader(Reader):
         return out
 
     def argument(self, name: str) -> int:
-        self.expect("(", f"after {name}")
-        n = self.integer(f"the integer of {name}(...)")
-        self.expect(")", f"to close {name}(...)")
-        return n
+        return self.enclosed("()", lambda: self.integer(f"the integer of {name}(...)"), f"an integer after {name}")
 
     def tiles(self) -> tuple[tuple[TileEntry, ...], ...]:
-        return self.parenthesised("tile", lambda: tuple(self.listed(")", self.tile_entry)))
+        return self.repeated("()", lambda: tuple(self.several(")", self.tile_entry)), "a tile")
 
     def tile_entry(self) -> TileEntry:
         entry = COMBINE if self.take("*") else self.integer("a tile size or *")
         return COMBINE if entry in (INT64_MIN, -1) else entry  # XLA's own value of *, and that of its documents
 
     def splits(self) -> tuple[Split, ...]:
-        return self.parenthesised("split", self.split)
+        return self.repeated("()", self.split, "a split")
 
     def split(self) -> Split:
         dimension = self.integer("a physical dimension, as in SC(1:200)")
         self.expect(":", "between dimension and indices, as in SC(1:200)")
-        return Split(dimension, tuple(self.listed("", lambda: self.integer("an index to cut at"))))
+        return Split(dimension, tuple(self.several("", lambda: self.integer("an index to cut at"))))
 
     def sparse(self, name: str, place: int, rank: int) -> None:
         """Remains of sparse arrays: D(...) of dense levels says nothing, and everything else has no meaning any more."""
         if name == "D":
-            levels = self.levels()
+            levels = self.listed("()", self.level, "dimension levels")
             if any(level != "D" for level in levels):
                 self.fail(f"dimension levels D({','.join(levels)})", "dense ones: D(D,...)", "leave the levels out", at=place)
             if len(levels) != rank:
                 self.fail(f"{len(levels)} dimension levels for {rank} dimensions", f"{rank}", at=place)
             return
         if name != "P":
-            self.expect("(", f"after {name}")
-            if self.token not in BITS:
-                self.unexpected("an unsigned integer type")
-            if not self.token.startswith("u"):
-                self.fail(f"{name}({self.token})", "an unsigned integer type")
-            self.advance()
-            self.expect(")", f"to close {name}(...)")
+            self.enclosed("()", lambda: self.word([t for t in BITS if t.startswith("u")], "an unsigned integer type"))
         self.fail(f"property {name} belongs to sparse arrays, which XLA no longer has", "a dense array", f"leave {name}(...) out", at=place)
-
-    def levels(self) -> list[str]:
-        self.expect("(", "after D")
-        out = self.listed(")", self.level)
-        self.expect(")", "or ',' in D(...)")
-        return out
 
     def level(self) -> str:
         if self.token not in ("D", "C", "S", "H"):
             self.unexpected("a dimension level D, C, S or H")
-        level = self.token
-        self.advance()
+        level = self.next()
         level += "+" if self.take("+") else ""
         return level + ("~" if self.take("~") else "")
 

@@ -21,9 +21,6 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ...core.cache import compiled
-from ...core.errors import LeafTypeError
-from ..shapes.grammar import BLANK
 from .devices import Devices, Iota
 from .mesh import Axis, Mesh, MeshSharding
 from .mesh_text import MeshReader
@@ -31,7 +28,7 @@ from .sharding import SUBGROUPS, WHOLE, AnySharding, ShardGroup, Sharding, Tuple
 
 # A string runs to its end or, where it has none, to that of the text: it is not tried again from inside of it.
 _STRING = r"\"(?:[^\"\\]|\\.)*(?:\"|\\?\Z)|'(?:[^'\\]|\\.)*(?:'|\\?\Z)"
-_TOKEN = rf"(?s)-?[0-9]+(?![A-Za-z0-9_.])|[A-Za-z_][A-Za-z0-9_]*=?|<=|[][(){{}},:?=]|{_STRING}"
+_ITEMS = (*WHOLE, "device=", "devices=", "last_tile_dim_replicate", "last_tile_dims=", "shard_as", "shard_like", "metadata=")
 _LISTS = ("replicated", "unreduced", "manual")
 _EMPTY_MESH = re.compile(r"mesh\s*\[\s*\]")
 _BRACE = re.compile(rf"[{{}}]|{_STRING}", re.DOTALL)
@@ -56,86 +53,50 @@ def parse_sharding(text: str) -> AnySharding:
 
     Source: XLA `ParseSharding`; reference in docs/xla.md.
     """
-    if not isinstance(text, str):
-        raise LeafTypeError(
-            f"a sharding of type {type(text).__name__}", "a text such as '{devices=[2,4]<=[8]}'", "give its text: str() of one"
-        )
     reader = _ShardingReader(text)
-    sharding = reader.sharding()
-    reader.end()
-    return sharding
+    return reader.whole(reader.sharding)
 
 
 def parse_mesh_axes(text: str) -> tuple[Mesh, tuple[Axis, ...]]:
     """A mesh, and axes of it: `mesh['a'=2,'b'=4] {'b'}`, as the groups of a collective are written, or once were: `@mesh<a=2,b=4> {b}`."""
-    found = OLDER_MESH_AXES.fullmatch(text)
-    reader = _ShardingReader(_in_quotes(*found.groups()) if found else text)
-    if reader.token != "mesh":
-        reader.unexpected("mesh[...]")
-    mesh = reader.mesh()
-    axes = reader.axes(mesh)
-    reader.end()
-    return mesh, axes
-
-
-#: A mesh and axes of it without quotes: the axes of the mesh, the order of its devices, the axes.
-OLDER_MESH_AXES = re.compile(r"@mesh<([^<>]*)>(?:\s*,\s*device_ids=)?\s*(\([^{}]*\))?\s*\{([^{}]*)\}")
-
-
-def _in_quotes(mesh: str, devices: str | None, axes: str) -> str:
-    """
-    >>> _in_quotes("a=2,b=4", "([4,2]T(1,0))", "a,b:(1)2")
-    "mesh['a'=2,'b'=4], device_ids=([4,2]T(1,0)) {'a','b':(1)2}"
-    """
-    sizes, chosen = (re.sub(r"(?<![^,])\s*([^\s,=:]+)", r"'\1'", text) for text in (mesh, axes))
-    return f"mesh[{sizes}]{f', device_ids={devices}' if devices else ''} {{{chosen}}}"
+    reader = (_OlderReader if text.startswith("@") else _ShardingReader)(text)
+    return reader.whole(reader.mesh_and_axes)
 
 
 class _ShardingReader(MeshReader):
-    tokens, known = _TOKEN, "words, integers, quoted names and [](){},:?=<="
-    noun, example = "sharding", "a sharding reads {replicated}, {devices=[2,4]<=[8]} or {mesh['a'=8], [{'a'}]}"
+    tokens = rf"(?s)-?[0-9]+(?![A-Za-z0-9_.])|[A-Za-z_][A-Za-z0-9_]*=?|<=|[][(){{}},:?=]|{_STRING}"
+    noun, example = "a sharding", "a sharding reads {replicated}, {devices=[2,4]<=[8]} or {mesh['a'=8], [{'a'}]}"
 
     def sharding(self) -> AnySharding:
-        self.expect("{", "before a sharding")
-        if self.token not in ("{", "}"):
-            return self.single()
-        elements = self.listed("}", self.element)
-        self.expect("}", "or ',' after a sharding of a tuple")
-        return TupleSharding(tuple(elements))
+        return self.enclosed("{}", lambda: self.elements() if self.token in ("{", "}") else self.single(), "a sharding")
+
+    def elements(self) -> TupleSharding:
+        return TupleSharding(tuple(self.several("}", lambda: self.enclosed("{}", self.element, "a sharding of a tuple"))))
 
     def element(self) -> AnySharding:
-        self.expect("{", "before a sharding of a tuple")
         if self.token == "{":
             self.fail("a tuple in a tuple of shardings", "one sharding per leaf", "flatten it")
         return self.single()
 
     def single(self) -> AnySharding:
-        """The text after the brace of a sharding of an array, up to its end."""
+        """The text between the braces of a sharding of an array."""
         if _EMPTY_MESH.match(self.text, self.at):
-            sharding: AnySharding = self.over_empty_mesh()
-        else:
-            sharding = self.over_mesh() if self.token in ("mesh", "maximal_mesh") else self.items()
-        self.expect("}", "to close a sharding")
-        return sharding
+            return self.over_empty_mesh()
+        return self.over_mesh() if self.token in ("mesh", "maximal_mesh") else self.items()
 
-    def integers(self, what: str) -> tuple[int, ...]:
-        return tuple(self.listed("", lambda: self.integer(what)))
-
-    def bracketed(self, what: str) -> tuple[int, ...]:
-        self.expect("[", f"and {what}")
-        out = self.integers(what)
-        self.expect("]", f"or ',' in {what}")
-        return out
+    def bracketed(self, brackets: str, integer: str, what: str) -> tuple[int, ...]:
+        """Integers in brackets, one at least."""
+        return tuple(self.listed(brackets, lambda: self.integer(integer), what, empty=False))
 
     # -- V1, V2
 
     def items(self) -> Sharding:
         start, found, at = self.at, {}, {}
-        while self.token not in ("}", ""):
+        while self.token != "}":
             word, place = self.token, self.at
             field, value = self.item(word)
             if field in found:
-                self.fail(f"{word!r} says another time what the {field} is", "once at most", "drop one", at=place)
+                self.fail(f"{word!r}: the {field} is given twice", "once at most", "leave one of the two out", at=place)
             found[field], at[field] = value, place
         kind = found.get("kind", "tiled")
         self.check_items(kind, at, start)
@@ -147,17 +108,14 @@ class _ShardingReader(MeshReader):
 
     def item(self, word: str) -> tuple[str, Any]:
         """An item: what it is about, and what it says."""
-        known = (*WHOLE, "device=", "devices=", "last_tile_dim_replicate", "last_tile_dims=", "shard_as", "shard_like", "metadata=")
-        if word not in known:
-            self.unexpected(f"one of {' '.join(known)}, or '}}'")
         if word == "metadata=":
             self.metadata()
             return "metadata", True
-        self.advance()
+        self.word(_ITEMS, "an item")
         if word == "device=":
             return "device", self.integer("a device number")
         if word == "devices=":
-            return "devices", (self.bracketed("the number of tiles of each dimension"), self.devices())
+            return "devices", (self.bracketed("[]", "the number of tiles", "the number of tiles of each dimension"), self.devices())
         if word == "last_tile_dims=":
             return "subgroups", self.subgroups()
         if word == "last_tile_dim_replicate":
@@ -183,27 +141,15 @@ class _ShardingReader(MeshReader):
 
     def iota(self) -> Iota:
         at = self.at
-        extents: tuple[int, ...] = self.bracketed("the extents of an iota")
+        extents: tuple[int, ...] = self.bracketed("[]", "an extent", "the extents of an iota")
         order: tuple[int, ...] = ()
         if len(extents) > 1:
             self.expect("T", "and the order of the dimensions", "write T(0,1,...) to leave them as they are")
-            self.expect("(", "and the order of the dimensions")
-            order = self.integers("a dimension number")
-            self.expect(")", "or ',' in the order of the dimensions")
+            order = self.bracketed("()", "the number of a dimension", "the order of the dimensions")
         return self.made(at, Iota, extents, order)
 
     def subgroups(self) -> tuple[str, ...]:
-        self.expect("{", "and kinds of subgroups")
-        kinds = self.listed("", self.subgroup)
-        self.expect("}", "or ',' after a kind of subgroup")
-        return tuple(kinds)
-
-    def subgroup(self) -> str:
-        kind = self.token
-        if kind not in SUBGROUPS:
-            self.unexpected(f"one of {' '.join(SUBGROUPS)}")
-        self.advance()
-        return kind
+        return tuple(self.listed("{}", lambda: self.word(SUBGROUPS, "a kind of subgroup"), "kinds of subgroups", empty=False))
 
     def metadata(self) -> None:
         """Pass over metadata={...}: it says nothing about where elements are."""
@@ -211,8 +157,7 @@ class _ShardingReader(MeshReader):
         for found in _BRACE.finditer(self.text, self.after) if self.text.startswith("{", self.after) else ():
             depth += {"{": 1, "}": -1}.get(found[0], 0)
             if not depth:
-                self.after = found.end()
-                self.advance()
+                self.go_to(found.end())
                 return
         self.fail("metadata that does not end", "metadata={...}", "leave it out", at=start)
 
@@ -222,9 +167,8 @@ class _ShardingReader(MeshReader):
         """A sharding over mesh[], which has neither axes nor devices: all is replicated."""
         for token in ("mesh", "[", "]", ","):
             self.expect(token, "as in mesh[], replicated")
-        if self.take("["):
-            self.listed("]", lambda: self.dim_over(lambda: self.unexpected("'?' or '}': mesh[] has no axes")))
-            self.expect("]", "or ',' after a dimension")
+        if self.token == "[":
+            self.dims()
         else:
             self.expect("replicated", "or [{}, ...]: mesh[] has no axes")
         if self.take(","):
@@ -241,77 +185,78 @@ class _ShardingReader(MeshReader):
                 self.metadata()
                 break
             start = self.at
-            field, value = self.part(mesh, found)
+            field, value = self.part(found)
             found[field] = value
         if word := found.get("word"):
             found[word] = () if word == "replicated" else tuple(map(Axis, mesh.names))
         return self.made(start, MeshSharding, mesh, *(found.get(field, ()) for field in ("dims", *_LISTS)), found.get("reduction", "sum"))
 
-    def part(self, mesh: Mesh, found: dict[str, Any]) -> tuple[str, Any]:
+    def part(self, found: dict[str, Any]) -> tuple[str, Any]:
         """The dimensions, a list of axes, or one word for all of them."""
         word = self.token
         field = "dims" if word == "[" else word.removesuffix("=")
         alone = field == word
-        if not mesh.axes:
+        if not self.names:
             self.unexpected("metadata= or '}' after a maximal_mesh")
         if field not in ("dims", *_LISTS) or field in found or "word" in found or (found and (alone or field == "dims")):
             self.unexpected("[{...}, ...] first, then replicated=, unreduced= and manual=, each once; or one word alone")
-        self.advance()
         if field == "dims":
-            dims = self.listed("]", lambda: self.dim_over(lambda: self.axis(mesh)))
-            self.expect("]", "or ',' after the axes of a dimension")
-            return field, tuple(dims)
+            return field, self.dims()
+        self.advance()
         if alone:
             return "word", field
         if field == "unreduced":
             found["reduction"] = self.reduction()
-        return field, self.axes(mesh)
+        return field, self.axes()
 
     def maximal_mesh(self) -> Mesh:
-        self.expect("[", "after maximal_mesh")
+        return self.enclosed("[]", self.only_device, "device_id=")
+
+    def only_device(self) -> Mesh:
         self.expect("device_id=", "in a maximal_mesh")
-        at = self.at
-        mesh = self.made(at, Mesh, (), (self.integer("a device number"),))
-        self.expect("]", "to close maximal_mesh")
-        return mesh
+        return self.made(self.at, Mesh, (), (self.integer("a device number"),))
 
     def mesh(self) -> Mesh:
         at = self.at
         self.advance()
-        self.expect("[", "after mesh")
-        axes = tuple(self.listed("", self.mesh_axis))
-        self.expect("]", "or ',' after an axis of a mesh")
+        axes = self.mesh_axes()
+        self.names = tuple(name for name, _ in axes)
         return self.made(at, Mesh, axes, self.device_ids())
 
     def device_ids(self) -> Devices:
         """The numbers after `, device_ids=`; () where that does not come."""
-        following = compiled(BLANK).match(self.text, self.after).end()  # type: ignore[union-attr]  # it matches the empty text too
+        following = self._skip(self.text, self.after).end()  # type: ignore[union-attr]  # it matches the empty text too
         if self.token != "," or not self.text.startswith("device_ids=", following):
             return ()
         self.advance()
         self.advance()
-        self.expect("(", "and device numbers")
-        devices = self.iota() if self.token == "[" else self.integers("device numbers, or an iota: [4,2]T(1,0)")
-        self.expect(")", "to close device_ids")
-        return devices
+        return self.enclosed("()", self.devices_of_mesh, "device numbers", "',' or ")
 
-    def axes(self, mesh: Mesh) -> tuple[Axis, ...]:
-        self.expect("{", "and axes")
-        axes = self.listed("}", lambda: self.axis(mesh))
-        self.expect("}", "or ',' after an axis")
-        return tuple(axes)
+    def devices_of_mesh(self) -> Devices:
+        return self.iota() if self.token == "[" else self.integers("device numbers, or an iota: [4,2]T(1,0)")
 
-    def axis(self, mesh: Mesh) -> Axis:
+    def mesh_and_axes(self) -> tuple[Mesh, tuple[Axis, ...]]:
+        if self.token != "mesh":
+            self.unexpected("mesh[...]")
+        return self.mesh(), self.axes()
+
+
+class _OlderReader(_ShardingReader):
+    """A reader of meshes and axes of them as XLA once wrote them: without quotes, as in @mesh<a=2,b=4>, device_ids=([8]) {a}."""
+
+    tokens = r"<=|device_ids=|[][(){}<>,:=]|[^][(){}<>,:=\s]+"
+
+    def mesh_and_axes(self) -> tuple[Mesh, tuple[Axis, ...]]:
         at = self.at
-        name = self.name()
-        if name not in mesh.names:
-            self.fail(f"axis {name!r:.40} is not in the mesh", f"one of {', '.join(map(repr, mesh.names)):.200}", at=at)
-        if not self.take(":"):
-            return Axis(name)
-        self.expect("(", "as in 'a':(1)2")
-        pre = self.integer("the product of the digits before, as in 'a':(1)2")
-        self.expect(")", "as in 'a':(1)2")
-        at, size = self.at, self.integer("the size of a digit, as in 'a':(1)2")
-        if size < 2:
-            self.fail(f"a digit of size {size}", "2 or more", "leave it out", at=at)
-        return self.made(at, Axis, name, size, pre)
+        self.expect("@mesh", "and its axes")
+        axes = tuple(self.listed("<>", self.mesh_axis, "the axes of a mesh", empty=False))
+        self.names = tuple(name for name, _ in axes)
+        if self.take(","):
+            self.expect("device_ids=", "and device numbers")
+        devices = self.enclosed("()", self.devices_of_mesh) if self.token == "(" else ()
+        return self.made(at, Mesh, axes, devices), self.axes()
+
+    def name(self) -> str:
+        if self.token in ("", *"[](){}<>,:="):
+            self.unexpected("the name of an axis")
+        return self.next()

@@ -10,21 +10,22 @@ Source: OpenXLA Shardy, shardy/dialect/sdy/ir (attrs.td, parsers.cc, printers.cc
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Mapping
 from typing import Any
 
-from ...core.errors import LeafTypeError, LoweringError
+from ...core.errors import LeafTypeError, LoweringError, ParseError
 from .mesh import Axis, DimSharding, Mesh, MeshSharding
 from .mesh_text import MeshReader
 from .sharding import AnySharding, Sharding, TupleSharding
 
-_TOKEN = r'-?[0-9]+(?![A-Za-z0-9_.])|p[0-9]+(?![\w.])|[#@]?[A-Za-z_][\w.$-]*|"(?:[^"\\\n]|\\.)*"|@"(?:[^"\\\n]|\\.)*"|[][(){}<>,:?=]'
+_TOKENS = r'-?[0-9]+(?![A-Za-z0-9_.])|p[0-9]+(?![\w.])|[#@]?[A-Za-z_][\w.$-]*|"(?:[^"\\\n]|\\.)*"|@"(?:[^"\\\n]|\\.)*"|[][(){}<>,:?=]'
 #: The axes of a mesh and the order of its devices; the name of an axis may have any character but a quote.
 _AXES = r'(<\[(?:"[^"\n]*"|[^<>"\n])*>)'
 #: A mesh in a StableHLO module, and in the header of an HLO module.
 _MODULE_MESH = re.compile(r'sdy\.mesh\s+@("?[\w.$-]+"?)\s*=\s*' + _AXES)
-_HEADER_MESH = re.compile(r"([\w.$-]+)\s*=\s*#sdy\.mesh" + _AXES)
+_HEADER_MESH = re.compile(r"(?<![\w.$-])([\w.$-]+)\s*=\s*#sdy\.mesh" + _AXES)
 
 #: The meshes of a program by their names; None for one that has no devices.
 Meshes = Mapping[str, Mesh | None]
@@ -40,13 +41,17 @@ def shardy_meshes(text: str) -> dict[str, Mesh | None]:
     ...     print(name, mesh)
     mesh mesh['data'=2,'model'=8]
 
-    Raises ParseError for a mesh that is none. Source: Shardy's MeshOp; XLA's frontend attribute xla.sdy.meshes.
+    Raises ParseError for a text that is not a mesh. Source: Shardy's MeshOp; XLA's frontend attribute xla.sdy.meshes.
     """
     if not isinstance(text, str):
         raise LeafTypeError(f"a program of type {type(text).__name__}", "its text", "read the file first")
     text = text.replace('\\"', '"')
-    found = [*_MODULE_MESH.findall(text), *_HEADER_MESH.findall(text)]
-    return {name.strip('"'): parse_shardy_mesh(mesh) for name, mesh in found}
+    meshes: dict[str, Mesh | None] = {}
+    for found in itertools.chain(_MODULE_MESH.finditer(text), _HEADER_MESH.finditer(text)):
+        name, mesh = found[1].strip('"'), parse_shardy_mesh(found[2])
+        if meshes.setdefault(name, mesh) != mesh:
+            raise ParseError(found[0], 0, f"mesh @{name:.40} is given twice", "one mesh of this name", "give the text of one program")
+    return meshes
 
 
 def parse_shardy_mesh(text: str) -> Mesh | None:
@@ -55,13 +60,10 @@ def parse_shardy_mesh(text: str) -> Mesh | None:
     >>> print(parse_shardy_mesh('#sdy.mesh<["a"=2, "b"=4]>'), parse_shardy_mesh("#sdy.mesh<[], device_ids=[3]>"))
     mesh['a'=2,'b'=4] maximal_mesh[device_id=3]
 
-    Raises ParseError for a text that is none. Source: Shardy's MeshAttr.
+    Raises ParseError for a text that is not a mesh. Source: Shardy's MeshAttr.
     """
-    reader = _ShardyReader(_text(text))
-    reader.take("#sdy.mesh")
-    mesh = reader.mesh()
-    reader.end()
-    return mesh
+    reader = _ShardyReader(_unescaped(text))
+    return reader.whole(reader.mesh_attribute)
 
 
 def parse_shardy(text: str, meshes: Meshes | None = None) -> AnySharding:
@@ -79,14 +81,11 @@ def parse_shardy(text: str, meshes: Meshes | None = None) -> AnySharding:
 
     Source: Shardy's TensorShardingAttr.
     """
-    reader = _ShardyReader(_text(text))
+    reader = _ShardyReader(_unescaped(text))
     reader.meshes = {} if meshes is None else meshes
     if not isinstance(reader.meshes, Mapping):
         raise LeafTypeError(f"meshes of type {type(meshes).__name__}", "a dict of names to meshes", "shardy_meshes(text) gives it")
-    per_value = reader.take("#sdy.sharding_per_value")
-    sharding: AnySharding = reader.per_value() if per_value else reader.sharding()
-    reader.end()
-    return sharding
+    return reader.whole(reader.shardings)
 
 
 def shardy_text(sharding: MeshSharding | Sharding, mesh: str | None = None, rank: int | None = None) -> str:
@@ -130,67 +129,49 @@ def _axis_text(a: Axis) -> str:
     return f'"{a.name}":({a.pre}){a.size}' if a.size else f'"{a.name}"'
 
 
-def _text(text: Any) -> str:
-    if not isinstance(text, str):
-        raise LeafTypeError(
-            f"a sharding of type {type(text).__name__}", "a text such as '#sdy.sharding<@mesh, [{\"a\"}]>'", "decode bytes first"
-        )
-    return text.replace('\\"', '"')  # as it stands in a string of HLO's frontend_attributes
+def _unescaped(text: Any) -> str:
+    """A text as it stands in a string of HLO's frontend_attributes, or in StableHLO."""
+    return _ShardyReader.checked(text).replace('\\"', '"')
 
 
 class _ShardyReader(MeshReader):
-    tokens, known = _TOKEN, "names, quoted axes, integers and [](){}<>,:?="
-    noun, example = "sharding", 'a sharding reads #sdy.sharding<@mesh, [{"data"}, {}]>'
+    tokens = _TOKENS
+    noun, example = "a sharding", 'a sharding reads #sdy.sharding<@mesh, [{"data"}, {}]>'
     meshes: Meshes
 
-    def per_value(self) -> TupleSharding:
-        self.expect("<", "after #sdy.sharding_per_value")
-        self.expect("[", "and the shardings of the values")
-        elements = self.listed("]", self.sharding)
-        self.expect("]", "or ',' after a sharding")
-        self.expect(">", "to close #sdy.sharding_per_value")
+    def shardings(self) -> AnySharding:
+        if not self.take("#sdy.sharding_per_value"):
+            return self.sharding()
+        elements = self.enclosed("<>", lambda: self.listed("[]", self.sharding, "the shardings of the values"), "shardings")
         return TupleSharding(tuple(elements))
 
     def sharding(self) -> AnySharding:
         """#sdy.sharding<mesh, [dimensions], replicated={...}, unreduced={...}>."""
         self.take("#sdy.sharding")
-        self.expect("<", "before a mesh")
+        return self.enclosed("<>", self.parts, "a mesh", "',' or ")
+
+    def parts(self) -> AnySharding:
         start = self.at
         mesh = self.named_mesh()
+        self.names = mesh.names if mesh else ()
         self.expect(",", "behind the mesh")
-        self.expect("[", "and the dimensions")
-        dims = tuple(self.listed("]", self.dim))
-        self.expect("]", "or ',' after a dimension")
+        dims = self.dims()
         lists: dict[str, tuple[Axis, ...]] = {}
         reduction = "sum"
         while self.take(","):
-            name = self.token
-            if name not in ("replicated", "unreduced") or name in lists:
-                self.unexpected("replicated={...} or unreduced={...}, each once")
-            self.advance()
+            name = self.word(("replicated", "unreduced"), "a list of axes", lists)
             if name == "replicated":
                 self.expect("=", "after replicated")
             elif self.take("="):
                 reduction = self.reduction()
-            self.expect("{", "and axes")
-            lists[name] = tuple(self.listed("}", self.axis))
-            self.expect("}", "or ',' after an axis")
-        self.expect(">", "to close a sharding")
-        return self.over(start, mesh, dims, lists, reduction)
-
-    def over(
-        self, at: int, mesh: Mesh | None, dims: tuple[DimSharding, ...], lists: dict[str, tuple[Axis, ...]], reduction: str
-    ) -> AnySharding:
+            lists[name] = self.axes()
         if mesh is None:
-            if any(d.axes for d in dims) or any(lists.values()):
-                self.fail("axes of a mesh that has none", "a mesh with these axes", "name another mesh", at=at)
             return Sharding("replicated")
-        return self.made(at, MeshSharding, mesh, dims, lists.get("replicated", ()), lists.get("unreduced", ()), (), reduction)
+        return self.made(start, MeshSharding, mesh, dims, lists.get("replicated", ()), lists.get("unreduced", ()), (), reduction)
 
     def named_mesh(self) -> Mesh | None:
         name, at = self.token, self.at
-        if name == "mesh":
-            self.advance()
+        if self.take("mesh"):
             return self.mesh()
         if not name.startswith("@"):
             self.unexpected("@ and the name of a mesh, or mesh<...>")
@@ -203,22 +184,21 @@ class _ShardyReader(MeshReader):
             self.fail(f"mesh @{key:.40} is not known", f"one of: {known:.200}", "give meshes=shardy_meshes(text of the program)", at=at)
         return self.meshes[key]
 
+    def mesh_attribute(self) -> Mesh | None:
+        self.take("#sdy.mesh")
+        return self.mesh()
+
     def mesh(self) -> Mesh | None:
         """The axes of <[axes], device_ids=[...]>; None for a mesh of no axes and no devices."""
-        self.expect("<", "before the axes of a mesh")
-        at = self.at
-        self.expect("[", "and the axes of a mesh")
-        axes = tuple(self.listed("]", self.mesh_axis))
-        self.expect("]", "or ',' after an axis of a mesh")
+        return self.enclosed("<>", self.axes_and_devices, "the axes of a mesh")
+
+    def axes_and_devices(self) -> Mesh | None:
+        at, axes = self.at, self.mesh_axes()
         devices: tuple[int, ...] = ()
         if self.take(","):
-            if not self.take("device_ids"):
-                self.unexpected("device_ids=[...]")
+            self.expect("device_ids", "and device numbers")
             self.expect("=", "after device_ids")
-            self.expect("[", "and device numbers")
-            devices = tuple(self.listed("]", lambda: self.integer("a device number")))
-            self.expect("]", "or ',' after a device number")
-        self.expect(">", "to close a mesh")
+            devices = tuple(self.listed("[]", lambda: self.integer("a device number"), "device numbers"))
         if not axes and not devices:
             return None
         if axes and devices == tuple(range(len(devices))):
@@ -226,21 +206,9 @@ class _ShardyReader(MeshReader):
         return self.made(at, Mesh, axes, devices)
 
     def dim(self) -> DimSharding:
-        found, priority = self.dim_over(self.axis), self.token
+        found, priority = super().dim(), self.token
         if re.fullmatch("p(0|[1-9][0-9]{0,17})", priority):
             if not found.axes and not found.open:
                 self.fail(f"the priority {priority} of a dimension that is not cut", "none", "leave it out")
             self.advance()
         return found
-
-    def axis(self) -> Axis:
-        name, at = self.name(), self.at
-        if not self.take(":"):
-            return Axis(name)
-        self.expect("(", 'as in "a":(1)2')
-        pre = self.integer('the product of the digits before, as in "a":(1)2')
-        self.expect(")", 'as in "a":(1)2')
-        size = self.integer('the size of a digit, as in "a":(1)2')
-        if not size:
-            self.fail("a digit of size 0", "2 or more", "leave it out", at=at)
-        return self.made(at, Axis, name, size, pre)

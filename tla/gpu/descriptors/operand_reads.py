@@ -89,7 +89,7 @@ def operand_reads(atom: Any, operand: str, smem: Any, *, memory: Any = None, wid
     element, owners = (getattr(atom, n) for n in layouts[operand])
     layout = smem.layout if isinstance(smem, Tensor) else smem
     _require_operand(atom, operand, layout)
-    found = access(owners, layout, element.bits, width, memory if memory is not None else row)
+    found = access(owners, layout, element, width, memory if memory is not None else row)
     per_lane = int(known(product_each(owners.shape)[1]) or 1) * element.bits
     widths = _NVIDIA_WIDTHS if family == "sm" else _WIDTHS
     if found.vector not in widths:
