@@ -11,6 +11,7 @@ default `tla-tpu` in the folder for temporary files):
                     between which each value lives; values: the bytes of each value that buffer assignment placed
 """
 
+import ast
 import hashlib
 import json
 import os
@@ -34,10 +35,11 @@ SECONDS = 600
 
 
 def folder_of(name):
-    source = Path(__file__).with_name("programs.py").read_bytes()
+    """The folder of a program: by its name, and by what the function of its family says."""
+    tree = ast.parse(Path(__file__).with_name("programs.py").read_text())
     family, seed, topology = name.split(":", 2)
-    body = re.search(rb"@family\ndef " + family.encode() + rb"\(.*?(?=\n@family|\Z)", source, re.DOTALL)
-    digest = hashlib.sha256((body[0] if body else source) + name.encode()).hexdigest()[:12]
+    body = next(ast.unparse(node) for node in tree.body if getattr(node, "name", "") == family)
+    digest = hashlib.sha256((body + name).encode()).hexdigest()[:12]
     return CACHE / f"{family}_{seed}_{topology.replace(':', '_')}_{digest}"
 
 

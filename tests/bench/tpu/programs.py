@@ -5,7 +5,10 @@ options of jax.jit. One seed is one program, the same in every run.
 """
 
 import functools
+import itertools
 import math
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 import jax
@@ -23,7 +26,7 @@ class Program(NamedTuple):
 
     function: object
     arguments: tuple
-    options: dict = {}
+    options: Mapping[str, object] = MappingProxyType({})
 
 
 FAMILIES = {}
@@ -76,7 +79,7 @@ def mlp(rng, devices):
             x = jax.nn.gelu(x @ w)
         return x.astype("float32").mean()
 
-    weights = [struct(devices, s, dtype) for s in zip(sizes, sizes[1:])]
+    weights = [struct(devices, s, dtype) for s in itertools.pairwise(sizes)]
     return Program(jax.grad(forward) if grad else forward, (weights, struct(devices, (batch, sizes[0]), dtype)))
 
 

@@ -6,6 +6,7 @@ Source: XLA xla/hlo/utils/hlo_live_range.cc (NormalizeAliasedBuffers); xla/servi
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
@@ -29,7 +30,7 @@ def normalise(found: Flow) -> None:
     for values in groups.values():
         if len(values) > 1:
             values.sort(key=lambda v: (v.start, v.end, v.same))
-            for one, two in zip(values, values[1:]):
+            for one, two in itertools.pairwise(values):
                 one.end, two.end = min(one.end, two.start), max(one.end, two.end)
 
 
