@@ -20,7 +20,7 @@ from ..shapes.sizes import byte_size
 from ..shapes.values import BufferShape, Shape, TupleShape
 from . import aliasing
 from .instruction import Instruction
-from .module import Module, called, header_list, require_apart
+from .module import Module, called, entry_name, header_list, require_apart
 from .program import Located
 from .ranges import normalise, reuse, share_scratch
 from .targets import line_of
@@ -48,11 +48,8 @@ def flow(module: Module, target: str | None = None) -> Flow:
     Raises LoweringError for a module without an entry, or with computations inside of instructions; RangeError for calls without end.
     """
     require_apart(module)
-    if module.entry is None:
-        what = f"module {module.name or 'without a name'} has no ENTRY computation"
-        raise LoweringError(what, "a computation that begins with ENTRY", "dump the whole module: the file may be cut")
-    follow = _Follow(module)
-    follow.out.results = follow.computation(module.entry, None, 0)
+    entry, follow = entry_name(module), _Follow(module)
+    follow.out.results = follow.computation(entry, None, 0)
     follow.entry_aliases()
     _allocate(follow.out, target)
     normalise(follow.out)
@@ -294,7 +291,7 @@ class _Follow:
         return found
 
     def apart(self, found: Tree, begun: Tree, written: range) -> None:
-        """What an asynchronous operation's computation writes lives from the operation's -start at the earliest, and up to its -done."""
+        """Let what an asynchronous operation's computation writes live from the operation's -start at the earliest, and up to its -done."""
         if isinstance(found, Table) and isinstance(begun, Table):
             self.inside.setdefault(found.value, written)
             for number in written:
@@ -370,19 +367,19 @@ class _Follow:
         return len(self.out.steps) - 1
 
     def read(self, values: Iterable[int], now: int) -> None:
-        """Values that a step reads."""
+        """Note the values that a step reads."""
         for number in values:
             found = self.out.values[number]
             found.end = max(found.end, now)
             found.uses.append((now, self.span))
 
     def use(self, tree: Tree, now: int) -> None:
-        """What a loop or a call takes: it is read by what runs there, which says how long it lives."""
+        """Note what a loop or a call takes: it is read by what runs there, which says how long it lives."""
         for number in leaves(tree):
             self.out.values[number].uses.append((now, self.span))
 
     def keep(self, tree: Tree, now: int) -> None:
-        """What has a name at a step, and so lives up to it."""
+        """Let values live up to a step at which they have a name."""
         for number in leaves(tree):
             found = self.out.values[number]
             found.end = max(found.end, now)
