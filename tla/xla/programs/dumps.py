@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from ...core.errors import RangeError
+from ...core.errors import LeafTypeError, RangeError
 
 #: Endings of files that may hold a program's text.
 ENDINGS = (".txt", ".hlo", ".gz")
@@ -37,6 +37,8 @@ def programs_in(folder: str | os.PathLike[str]) -> tuple[tuple[Path, ...], int]:
     >>> [path.name for path in found], others
     (['module_0001.jit_f.cl_7.after_optimizations.txt'], 3)
     """
+    if not isinstance(folder, str | os.PathLike):
+        raise LeafTypeError(f"the programs of a {type(folder).__name__}", "the path of a folder", "write programs_in('dumps')")
     path = Path(folder)
     if not path.is_dir():
         raise RangeError(f"the programs of {path}", "a folder", "give the folder that --xla_dump_to names")
@@ -46,7 +48,7 @@ def programs_in(folder: str | os.PathLike[str]) -> tuple[tuple[Path, ...], int]:
 
 
 def _chosen(files: Iterable[Path]) -> list[Path]:
-    """Of the files of each program in a dump the one of the latest stage that is known, and every other file."""
+    """Choose of the files of each program in a dump the one that tells of its run; every other file stands for itself."""
     out: list[Path] = []
     groups: dict[tuple[Path, str], dict[str, Path]] = {}
     for path in files:

@@ -92,7 +92,7 @@ def relayouts(source: Source | Module, interiors: bool = False, on_error: OnErro
     copy ('order',) False 8192 65536 1
     transpose () True 0 0 2048
 
-    Raises LoweringError for a module that is printed with computations inside of instructions, or that has a header and no ENTRY: it is cut.
+    Raises LoweringError for a module that is printed with computations inside of instructions, or is cut: it has a header and no ENTRY.
     Source: HLO semantics.
     """
     module = source if isinstance(source, Module) else read_module(source, on_error)
