@@ -125,7 +125,7 @@ def shown_by(code, program):
 REFUSED = {
     "": (0, "the text ends", "a layout reads (_4,2):(_1,4)"),
     "logcal_divide(4:1, 2)": (0, "the operation, 'logcal_divide', is not known", "write logical_divide"),
-    "A = S<3,3,3> o 0 o (8,64):(64,1),": (4, "unexpected ','", "a layout reads (_4,2):(_1,4)"),
+    "A = S<3,3,3> o 0 o (8,64):(64,1),": (32, "unexpected ','", "paste it as it was printed"),
     "zipped_divid": (0, "the name, 'zipped_divid', is not known", "write zipped_divide"),
     "A = 4:1; B": (9, "the name, 'B', is not known", EXAMPLE),
     "A = 4:1; coalesce(compse(A, A))": (18, "the operation, 'compse', is not known", "write compose"),
@@ -189,9 +189,9 @@ def test_limits_are_errors():
     huge = "A = 9223372036854775807;" + "A = A * A;" * 60
     for text, what in {
         "(" * MAX_TEXT + "4": "a text of 4097 characters",
-        "(" * 4000: "brackets 64 deep",
-        "coalesce(" * 400: "brackets 64 deep",
-        "MakeLayout[" * 300: "brackets 64 deep",
+        "(" * 4000: "more than 64 levels of brackets",
+        "coalesce(" * 400: "more than 64 levels of brackets",
+        "MakeLayout[" * 300: "more than 64 levels of brackets",
         "(" * 2000 + "4" + ")" * 2000 + "*2": "more than 64 levels of brackets",
         "size(4:1);" * (MAX_CALLS + 1): "more than 64 calls",
         " + ".join(f"s{k}" for k in range(MAX_SIZES + 1)): "more than 16 sizes that are not known",
