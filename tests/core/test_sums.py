@@ -83,7 +83,7 @@ def test_finite_numbers_stay_finite(name):
     three = np.concatenate([most, most, most])
     for f in (lambda out: reduce(three, out, 0), lambda out: gemm(three[None], np.ones((3, 1), dtype), out.reshape(1, 1))):
         out = np.zeros((), dtype)
-        with pytest.raises(RangeError, match=f"as {name}|a sum past the ends of float(32|64)"):
+        with pytest.raises(RangeError, match=f"as {name}|a sum that float(32|64)"):
             f(out)
         assert out == 0
     endless = np.array([float("inf"), 1]).astype(dtype)
@@ -146,7 +146,7 @@ def test_axpby_is_exact_or_refused():
     with pytest.raises(RangeError, match="as float16"):
         axpby(2, h.copy(), 1, h)
     f = np.array([3e38], np.float32)
-    with pytest.raises(RangeError, match="past the ends of float32"):
+    with pytest.raises(RangeError, match="sum that float32"):
         axpby(2, f.copy(), 1, f)
     with pytest.raises(LeafTypeError):
         axpby(0.5, y.copy(), 1, y)

@@ -113,5 +113,5 @@ def finite(what: str, found: Any, *given: Any) -> Any:
     import numpy as np
 
     if found.dtype.kind in "fc" and not np.isfinite(found).all() and all(np.isfinite(x).all() for x in given):
-        raise RangeError(f"{what}: a sum past the ends of {found.dtype}", format_of(found.dtype).text, "use a wider element type")
+        raise RangeError(f"{what}: a sum that {found.dtype} does not hold", "finite sums of finite numbers", "use a wider element type")
     return found

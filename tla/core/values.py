@@ -119,7 +119,8 @@ def format_of(kind: Any) -> Format | None:
     >>> format_of(fp4_e2m1).text, format_of(int4b).text, format_of(numpy.dtype("float16")).text
     ('-6 to 6', '-8 to 7', '-65504 to 65504, infinities and NaN')
     """
-    return _named(DTYPES.get(kind.name, kind.name), getattr(kind, "kind", ""))
+    name: str = kind.name
+    return _named(DTYPES.get(name, name), getattr(kind, "kind", ""))
 
 
 @plain_memo
@@ -194,7 +195,9 @@ def _require_real(what: str, values: Any, kind: Any, numbers: Format) -> None:
                 if not has and found.any():
                     raise RangeError(f"{what}: {name} as {kind}", numbers.text, "replace it first, or use another element type")
             values = values[np.isfinite(values)]
-            ends = (values.min(), values.max()) if values.size else ()
+            if not values.size:
+                return
+            ends = values.min(), values.max()
         exact = [_exact(x, kind) for x in ends]
     if lost := [end for end, x in zip(ends, exact) if not numbers.rounds(x, x)]:
         given = f"integers from {ends[0]} to {ends[1]}" if numbers.kind == "integer" and ends[0] != ends[1] else f"{lost[-1]} as {kind}"
@@ -205,11 +208,11 @@ def _exact(x: Any, kind: Any) -> Number:
     """A number as one of Python's, as it stands when it is rounded: to ml_dtypes' types it goes by way of float32."""
     import numpy as np
 
-    if isinstance(kind, np.dtype) and kind.isbuiltin == 2:
+    if getattr(kind, "isbuiltin", None) == 2:
         return float(np.float32(x))
     if isinstance(x, (int, np.bool_, np.integer)):
         return int(x)
-    return Fraction(*x.as_integer_ratio()) if isinstance(x, np.longdouble) else float(x)
+    return Fraction(*x.as_integer_ratio()) if x.dtype.itemsize > 8 else float(x)
 
 
 def held(what: str, values: Any, dtype: Any) -> Any:
