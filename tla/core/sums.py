@@ -109,7 +109,7 @@ def _bound(x: Any) -> int:
 
 
 def finite(what: str, found: Any, *given: Any) -> Any:
-    """What was found; RangeError where some of it is not finite, and all that was given is."""
+    """Pass on a result; RangeError where some of it is not finite, and all that it was made of is."""
     import numpy as np
 
     if found.dtype.kind in "fc" and not np.isfinite(found).all() and all(np.isfinite(x).all() for x in given):
