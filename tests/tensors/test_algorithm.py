@@ -360,7 +360,7 @@ def _moves(c):
     return (to * 2**32 + begin).ravel()
 
 
-@pytest.mark.parametrize("ask", [transfer.offsets_of, transfer.all_offsets, lambda t: transfer.admitted(t, None)])
+@pytest.mark.parametrize("ask", [transfer.offsets_of, transfer.all_offsets, lambda t: transfer.admitted(t, t._guard)])
 def test_more_offsets_or_axes_than_there_may_be_are_refused(ask, monkeypatch):
     assert (transfer.MOST_OFFSETS, transfer.MAX_AXES) == (2**30, 32)
     monkeypatch.setattr(transfer, "MOST_OFFSETS", 64)

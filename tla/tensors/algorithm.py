@@ -16,7 +16,7 @@ from ..algebra.tiles import padding
 from ..core.composed import innermost
 from ..core.digits import Modes
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankError
-from ..core.int_tuple import _, modes_of, product_each, shown
+from ..core.int_tuple import _, modes_of, shown
 from ..core.ints import Int, IntTupleLike, leaf
 from ..core.layout import Layout, require_origin
 from ..core.leaf_arithmetic import ceil_div
@@ -25,6 +25,7 @@ from ..core.questions import require_positive
 from ..core.strides import LayoutLeft
 from . import transfer
 from .buffers import integers_of, require_castable, require_values_held, rounded
+from .guard import whole
 from .make_tensor import MakeTensor, as_tensor, padded
 from .packed import memory_of
 from .tensor import Tensor, around, as_element, require_box, require_data, require_writable, tensor_of
@@ -316,7 +317,7 @@ def im2col(
     columns = [*window, *(axis for i, axes in enumerate(modes) if i not in {*spatial, *batch} for axis in axes)]
     shape, stride = (tuple(tuple(axis[k] for axis in reversed(axes)) for axes in (rows, columns)) for k in (0, 1))
     layout, offset = around(t.layout, Layout(shape, stride), begin)
-    return tensor_of(None, t.data, t.offset + offset, layout, (_0, _0), product_each(shape), t.memory)
+    return tensor_of(None, t.data, t.offset + offset, layout, (_0, _0), whole(layout.shape), t.memory)
 
 
 def _bordered(t: Tensor, spatial: tuple[int, ...], border: Any) -> Tensor:
@@ -348,7 +349,7 @@ def _each(n: int, x: Any) -> tuple[int, ...]:
 
 def _one_cell(where: str, t: Tensor, single: tuple[int, ...]) -> tuple[int, tuple[tuple[tuple[int, int], ...], ...]]:
     """The start of the valid part of t in its innermost layout, and the axes of each mode, one in those of `single`."""
-    inner = tensor_of(None, t.data, _0, innermost(t.layout), t.coord, t._room)
+    inner = tensor_of(None, t.data, _0, innermost(t.layout), t.coord, t._guard)
     found = transfer.cells_of(inner)
     if found is None or len(found) != 1 or any(len(found[0][1][i]) > 1 for i in single):
         what = f"{where} of {t!r}"

@@ -114,12 +114,12 @@ def all_offsets(x: Elements) -> Any:
     return np.broadcast_to(values + int(x.offset), extents)
 
 
-def admitted(x: Elements, guard: Guard | None) -> Any:
+def admitted(x: Elements, guard: Guard) -> Any:
     """Whether the element of every coordinate of a shape is valid, with one axis per mode."""
     import numpy as np
 
     grid, extents = grid_of(x)
-    if guard is None:
+    if guard.place is None:
         inside = [g < int(n) for g, n in zip(grid if isinstance(grid, list) else [grid], x.origin_shape)]
         return np.broadcast_to(functools.reduce(np.logical_and, inside, np.True_), extents)
     return np.broadcast_to(guard.admits(tuple(grid) if isinstance(grid, list) else grid), extents)

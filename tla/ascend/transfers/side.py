@@ -86,7 +86,7 @@ class Side(NamedTuple):
 def side_of(t: Tensor, element: Element) -> Side:
     """One end of a transfer, of a tensor."""
     whole = t if t._whole is None else t._whole
-    start, valid, room = (tuple(map(plain, n)) for n in (t.coord, t.origin_shape, t._room))
+    start, valid, room = (tuple(map(plain, n)) for n in (t.coord, *t._guard[:2]))
     base = plain(t.offset)
     end = plain(whole.offset) + plain(cosize(whole.layout))
     return Side(t.layout, start, valid, base, base + plain(t.layout(start)), element, room, end)

@@ -62,7 +62,7 @@ def valid_of(t: Tensor) -> Any:
 
     extents = extents_of(t)
     grid = _grid(extents)
-    if t._guard is None:
+    if t._guard.place is None:
         if all(int(n) == m for n, m in zip(t.origin_shape, extents)):
             return np.True_
         return np.broadcast_to(functools.reduce(np.logical_and, (g < int(n) for g, n in zip(grid, t.origin_shape))), extents)[None]

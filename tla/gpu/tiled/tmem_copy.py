@@ -5,13 +5,12 @@ Source: the PTX manual, "tcgen05.ld", "tcgen05.cp"; CuTe include/cute/atom/copy_
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from ...algebra.coalesce import coalesce
 from ...core.element import Element
 from ...core.errors import LeafTypeError
-from ...core.int_tuple import shown
+from ...core.int_tuple import shown, size
 from ...core.layout import Layout
 from ...tensors.tensor import Tensor
 from ..instructions.atom import CopyAtom, tv
@@ -20,37 +19,25 @@ from ..instructions.names import Copy_Atom
 from ..instructions.tmem import PATH_BITS
 from .tiled_copy import TiledCopy, make_cotiled_copy
 
-_COPY = re.compile(r"SM100_TMEM_(?:LOAD|STORE)_(\d+)dp(\d+)b(\d+)x(_16b)?$")
-_UTCCP = re.compile(r"SM100_UTCCP_(\w+)_([12])cta$")
 _WARPS = 4
-#: The cells of tcgen05.cp: its modes as (extent, data paths from one to the next); those of no data path are bits of one.
-_CELLS = {
-    "128dp256bit": ((128, 1), (256, 0)),
-    "128dp128bit": ((128, 1), (128, 0)),
-    "4dp256bit": ((128, 1), (256, 0)),
-    "4x32dp128bit": ((32, 1), (128, 0), (4, 32)),
-    "2x64dp128bitlw0213": ((64, 1), (128, 0), (2, 64)),
-    "2x64dp128bitlw0123": ((32, 1), (128, 0), (2, 64), (2, 32)),
-}
 
 
-def tmem_values(name: str, element: Element) -> Layout:
-    """The addresses that one warp's tcgen05.ld or st goes through, value after value, in elements: columns, then data paths.
+def tmem_values(atom: CopyAtom, element: Element) -> Layout:
+    """The addresses that an instruction goes through in tensor memory, value after value, in elements: columns and data paths.
 
     `16dp256b4x` goes over 16 data paths, 4 times 256 bits of each; 16dp32b has two halves of columns; `_16b` packs two columns'
-    lower halves into a register. Source: the PTX manual, "tcgen05.ld", and CuTe's `ValID`.
+    lower halves into a register; tcgen05.cp goes over the data paths first. Raises LeafTypeError for other copies, and for elements that
+    do not fill its cells. Source: the PTX manual, "tcgen05.ld", "tcgen05.cp", and CuTe's `ValID`.
     """
-    found = _COPY.match(name)
-    if not found:
-        raise LeafTypeError(f"the copy {name}", "one of tensor memory, as SM100_TMEM_LOAD_32dp32b4x", "take its atom from tla.gpu")
-    paths, width, times = map(int, found.groups()[:3])
-    bits = width * times * (2 if (paths, width) == (16, 32) else 1)
-    path = (1 << PATH_BITS) * 32 // element.bits
-    if not found[4]:
-        return coalesce(tv((bits // element.bits, paths), (1, path)))
-    if element.bits != 16:
-        raise LeafTypeError(f"{name} of {element}", "elements of 16 bits, packed in pairs", "leave out _16b")
-    return tv((bits // 16, paths), (2, path))
+    if atom.cells is None:
+        raise LeafTypeError(f"the copy {atom.name}", "one of tensor memory, as SM100_TMEM_LOAD_32dp32b4x", "take its atom from tla.gpu")
+    if atom.cells.packed and element.bits != 16:
+        raise LeafTypeError(f"{atom.name} of {element}", "elements of 16 bits, packed in pairs", "leave out _16b")
+    if 128 % element.bits:
+        raise LeafTypeError(f"{atom.name} of {element}", "elements that fill 128 bits", "copy them as uint8")
+    path, column = (1 << PATH_BITS) * 32 // element.bits, 2 if atom.cells.packed else 1
+    modes = [(n, paths * path) if paths else (n // element.bits, column) for n, paths in atom.cells.modes]
+    return coalesce(tv(*zip(*modes)))
 
 
 def make_tmem_copy(atom: Any, tmem: Any, element: Any = None) -> TiledCopy:
@@ -72,7 +59,9 @@ def make_tmem_copy(atom: Any, tmem: Any, element: Any = None) -> TiledCopy:
     atom, element = _with_type("make_tmem_copy", "SM100_TMEM_LOAD_32dp32b4x", atom, element)
     path = (1 << PATH_BITS) * 32 // element.bits
     threads = tv((32, _WARPS), (0, 32 * path))
-    return _cotiled(atom, threads, tmem_values(atom.name, element), tmem)
+    if not {atom.reads.memory, atom.writes.memory} <= {"TMEM", "registers"}:
+        raise LeafTypeError(f"the copy {atom.name}", "one of tensor memory, as SM100_TMEM_LOAD_32dp32b4x", "take its atom from tla.gpu")
+    return _cotiled(atom, threads, tmem_values(atom, element), tmem)
 
 
 def make_utccp_copy(atom: Any, tmem: Any, element: Any = None) -> TiledCopy:
@@ -91,15 +80,9 @@ def make_utccp_copy(atom: Any, tmem: Any, element: Any = None) -> TiledCopy:
     Raises what make_cotiled_copy raises. Source: CuTe `make_utccp_copy`.
     """
     atom, element = _with_type("make_utccp_copy", "SM100_UTCCP_4x32dp128bit_1cta", atom, element)
-    found = _UTCCP.match(atom.name)
-    if not found or found[1] not in _CELLS:
+    if (atom.reads.memory, atom.writes.memory) != ("smem", "TMEM"):
         raise LeafTypeError(f"the copy {atom.name}", "one of tcgen05.cp, as SM100_UTCCP_4x32dp128bit_1cta", "take its atom from tla.gpu")
-    path, bits = (1 << PATH_BITS) * 32 // element.bits, element.bits
-    if 128 % bits:
-        raise LeafTypeError(f"{atom.name} of {element}", "elements that fill 128 bits", "copy them as uint8")
-    modes = [(n, dp * path) if dp else (n // bits, 1) for n, dp in _CELLS[found[1]]]
-    shape, stride = zip(*modes)
-    return _cotiled(atom, tv(int(found[2]), 0), coalesce(tv(shape, stride)), tmem)
+    return _cotiled(atom, tv(int(size(atom.thr_id)), 0), tmem_values(atom, element), tmem)
 
 
 def _with_type(where: str, example: str, atom: Any, element: Any) -> tuple[CopyAtom, Element]:
