@@ -29,6 +29,7 @@ from tla.apps.explore.grammar import EXAMPLE, MAX_CALLS, MAX_SIZES, MAX_TEXT, Mi
 from tla.apps.explore.operations import OPERATIONS, constants, module_of
 from tla.apps.explore.server import HOST, MAX_BODY, Server
 from tla.apps.explore.steps import BY_MODE, LAWS, steps
+from tla.core.int_tuple import shown
 from tla.linear import triton
 
 import corpus
@@ -119,7 +120,7 @@ def shown_by(code, program):
     out, bound = io.StringIO(), {}
     with contextlib.redirect_stdout(out):
         exec(code, bound)
-    return out.getvalue().rstrip("\n") or str(bound[program.names[-1][0]])
+    return out.getvalue().rstrip("\n") or shown(bound[program.names[-1][0]], 2000)
 
 
 REFUSED = {
