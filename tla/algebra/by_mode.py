@@ -69,19 +69,19 @@ def _of_kind(operation: Any, tiler: object) -> Callable[..., Any]:
 
 
 def keeping_valid(f: F) -> F:
-    """Make an operation that cuts a layout's coordinates give its result with what of it is valid: f goes by shape and stride only."""
+    """Make an operation that cuts a layout's coordinates by a tiler say what of its result is valid: f goes by shape and stride only."""
 
     @functools.wraps(f)
-    def kept(a: Layout, *more: Any) -> Layout:
-        made = f(with_valid(a, ALL), *more)
-        if not isinstance(made, Layout):  # of a tiler of another kind, which carries it in its own way
-            return made if a._valid is ALL else f(a, *more)
-        if made._valid is UNKNOWN and all(map(_is_whole, more)):  # of a tile that reaches past the end: of all tiles it may be known
+    def kept(a: Layout, tiler: Any) -> Layout:
+        made = f(a if a._valid is ALL else with_valid(a, ALL), tiler)
+        if type(made) is not Layout:  # of a tiler of another kind, which sees to it by itself
+            return made if a._valid is ALL else f(a, tiler)
+        if made._valid is UNKNOWN and _is_whole(tiler):  # of a tile that reaches past the end: of all tiles it may be known
             made = with_valid(made, ALL)
         elif a._valid is ALL:
             return made
-        by_index = is_int(more[0]) or (isinstance(more[0], Layout) and not gives_coordinates(more[0]))
-        return carried(lambda place: f(place, *more), a, made, by_index)
+        by_index = is_int(tiler) or (isinstance(tiler, Layout) and not gives_coordinates(tiler))
+        return carried(lambda place: f(place, tiler), a, made, by_index)
 
     return cast(F, kept)
 
