@@ -63,7 +63,7 @@ class IntTuple(tuple[Any, ...], Displayed, metaclass=_TupleMeta):
     __slots__ = ()
     checked = True  # its leaves are integers: whoever gets one need not look again
 
-    def __new__(cls: type[T], *modes: Any) -> T:
+    def __new__(cls: type[T], *modes: IntTupleLike) -> T:
         return as_tuple(cls, modes)
 
     def __str__(self) -> str:
