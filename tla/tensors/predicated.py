@@ -16,8 +16,8 @@ from ..core.ints import known, static
 from ..core.kinds import on
 from ..core.layout import Layout
 from ..core.strides import compact_col_major
+from ..core.values import held, require_castable
 from . import transfer
-from .buffers import require_castable, rounded
 from .guard import whole
 from .make_tensor import MakeTensor, as_tensor
 from .tensor import Tensor, gives_places, require_data, require_writable, tensor_of
@@ -55,7 +55,7 @@ def copy_if(predicate: object, source: object, target: object) -> None:
     require_writable("copy_if", target)
     chosen = (holds.data[_admitted(holds, np.True_)] != 0).ravel(order="F")
     begin, end = (_admitted(t, chosen).ravel(order="F")[chosen] for t in (source, target))
-    target.data[end] = rounded("copy_if", source.data[begin], target.dtype)
+    target.data[end] = held("copy_if", source.data[begin], target.dtype)
 
 
 def _admitted(t: Tensor, chosen: object) -> Any:

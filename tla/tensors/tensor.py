@@ -32,8 +32,9 @@ from ..core.questions import at_most, equal
 from ..core.strides import Shape, compact_col_major
 from ..core.valid import ALL
 from ..core.value import Value, new_value, put
+from ..core.values import converted
 from . import guard as guards, transfer
-from .buffers import integers_of, require_castable, require_values_held
+from .buffers import as_dtype
 from .guard import Guard
 from .packed import bits_of, kind_of, require_whole_bytes
 from .positions import NOWHERE, Memory
@@ -219,7 +220,8 @@ class Tensor(Value, Displayed):
     def __array__(self, dtype: object = None, copy: bool | None = None) -> Any:
         require_data("numpy.asarray", self)
         if copy is not False:
-            return transfer.gathered(self).astype(dtype or self.dtype, copy=False)
+            found = transfer.gathered(self)
+            return found if dtype is None else converted(f"numpy.asarray({self!r}, {dtype})", found, as_dtype("numpy.asarray", dtype))
         if dtype not in (None, self.dtype):
             raise LeafTypeError(f"{self!r} as {dtype} without a copy", f"its own type, {self.dtype}", "leave out copy=False")
         return self.numpy()
@@ -358,15 +360,9 @@ def as_element(value: Any, t: Tensor) -> Any:
     given = np.asarray(int(value) if is_int(value) else value)
     if given.ndim:
         raise RankError(f"an array of shape {given.shape} as an element of {t!r}", "one value", "write copy(x, t)")
-    if is_int(value) and (limits := integers_of(t.dtype)):
-        if not limits[0] <= value <= limits[1]:
-            raise RangeError(f"{value} as an element of {t!r}", f"{limits[0]} to {limits[1]}", "use a wider element type")
-    elif given.dtype.hasobject:
-        raise LeafTypeError(f"{value!r:.60} as an element of {t!r}", "a number that numpy has a type for", "use a smaller one, or another")
-    else:
-        require_castable(given.dtype, t.dtype)
-        require_values_held(f"an element of {t!r}", given, t.dtype)
-    return given.astype(t.dtype)
+    if given.dtype.hasobject and not is_int(value):
+        raise LeafTypeError(f"{value!r:.60} as an element of {t!r}", "a number that numpy has a type for", "use another")
+    return converted(f"an element of {t!r}", given, t.dtype)
 
 
 # ------------------------------------------------------------------------------------------- parts of tensors
