@@ -9,6 +9,7 @@ leaves the arrays in HBM. Results are kept in $TLA_TPU_CACHE/kernels.jsonl (see 
 
 import collections
 import json
+import math
 import os
 import random
 import re
@@ -62,7 +63,7 @@ def serve(target, dump):
                 lowered = lower(jax, case, sharding, kib)
             found["lowered"] = True
             found |= compiled(lowered, Path(dump))
-        except Exception as error:  # noqa: BLE001  # what a compiler says of a kernel is data here
+        except Exception as error:  # what a compiler says of a kernel is data here
             found["error"] = re.sub(r"\s+", " ", str(error))[:300]
         print(json.dumps(found), flush=True)
 
@@ -231,16 +232,20 @@ def main(seed, count, odd=0):
 
 
 def compared(xla, case, found):
-    """What `xla.block` says otherwise than the compilers."""
-    block = xla.block(case["type"], tuple(case["shape"]), tuple(case["block"]), case.get("buffers"), target=case["target"])
+    """What `xla.block` and `xla.pallas_call` say otherwise than the compilers."""
+    kind, shape, extents = case["type"], tuple(case["shape"]), tuple(case["block"])
+    grid = tuple(-(-n // (b or 1)) for n, b in zip(shape, extents))
+    row = (kind, shape, extents, lambda *i: i, *([case["buffers"]] if case.get("buffers") else []))
+    call = xla.pallas_call(grid, [row], [row], target=case["target"]) if math.prod(grid) < 2**20 else None
+    block = xla.block(kind, shape, extents, case.get("buffers"), target=case["target"])
     if block.legal != found["lowered"]:
         yield "Pallas"
-    elif found["lowered"] and block.compiles != ("error" not in found):
+    elif found["lowered"] and call is not None and call.compiles != ("error" not in found):
         yield "Mosaic"
     elif "memref" in found:
         if str(block.memref) != found["memref"]:
             yield "memref"
-        if found["inside"] == [False, False] and 2 * block.vmem != found["vmem"]:
+        if found["inside"] == [False, False] and call is not None and call.vmem != found["vmem"]:
             yield "VMEM"
 
 
