@@ -30,12 +30,14 @@ from .run.algorithms import axpby, clear, fill, transform
 from .run.copy import copy, copy_if
 from .run.gemm import gemm
 from .run.values import values_of
+from .tiled.printed import from_print
 from .tiled.scale_factors import plain_scales, require_scale_strides, scale_factor_atom, scale_factor_layout
 from .tiled.sparse import compress
 from .tiled.tiled_copy import (
     ThrCopy,
     TiledCopy,
     make_cotiled_copy,
+    make_layout_tv,
     make_tiled_copy,
     make_tiled_copy_A,
     make_tiled_copy_B,
@@ -101,10 +103,12 @@ __all__ = [
     "copy_if",
     "descriptor_steps",
     "fill",
+    "from_print",
     "gemm",
     "instruction_descriptor",
     "make_cotiled_copy",
     "make_im2col_copy",
+    "make_layout_tv",
     "make_tiled_copy",
     "make_tiled_copy_A",
     "make_tiled_copy_B",
