@@ -20,6 +20,7 @@ from ..core.cache import forgetting
 from ..core.display import Displayed
 from ..core.errors import LeafTypeError, Predicate, RangeError, Reason, Unproven
 from ..core.ints import leaf
+from ..core.questions import NOTHING_NEW
 from ..core.value import Value, put
 from . import text
 from .evaluate import value
@@ -338,7 +339,7 @@ def require_condition(condition: Condition, where: str) -> bool:
     if answer is not None:
         return answer
     block = _innermost_block()
-    if block is None:
+    if block is None or (NOTHING_NEW.get() and condition not in block.conditions):
         raise condition.unproven(where)
     if condition not in block.conditions:
         block.conditions.append(condition)

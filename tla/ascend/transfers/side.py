@@ -78,7 +78,7 @@ def side_of(t: Tensor, element: Element) -> Side:
     numbers = (known(n) for n in (*t.coord, *t.origin_shape, *(x for y in (t, whole) for x in (y.offset, *_leaves_of(y.layout)))))
     if None in numbers:
         raise Unproven(f"a transfer of {t!r}", "sizes that are known", "give its symbols values: at(x, M=128)")
-    start, valid, room = (tuple(map(int, n)) for n in (t.coord, t.origin_shape, t._room))
+    start, valid, room = (tuple(map(int, n)) for n in (t.coord, *t._guard[:2]))
     base = int(t.offset)
     end = int(whole.offset) + int(cosize(whole.layout))
     return Side(t.layout, start, valid, base, base + int(t.layout(start)), element, room, end)
