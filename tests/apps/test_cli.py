@@ -422,7 +422,10 @@ def test_hlo_by_peak_and_by_relayout(capsys, tmp_path):
         (["offset", "(f32[3], f32[4])", "1"], "tla: (f32[3], f32[4]): 2 layouts\n"),
         (["show", "1073741824:1", "--json"], "tla: 1073741824 offsets of 1073741824:1\n  expected  1048576 at most\n"),
         (["show", "(4,2):(1)"], "tla: Layout: (4,2) has 2 modes and (1) has 1\n"),
-        (["draw", "(4,2):(1,4)", "--color-by", "taste"], "tla: color_by 'taste'\n  expected  auto, one of tile, offset, bank, ub_bank, thread,"),
+        (
+            ["draw", "(4,2):(1,4)", "--color-by", "taste"],
+            "tla: color_by 'taste'\n  expected  auto, one of tile, offset, bank, ub_bank, thread,",
+        ),
         (["draw", "(4,2):(1,4)", "--color-by", "lane"], "tla: color_by 'lane' of (4,2):(1,4)\n  expected  an XLA shape"),
         (["draw", "(4,2):(1,4)", "--tile", "2"], "tla: tile 2 of (4,2):(1,4)\n  expected  2 integers, one per top-level mode\n"),
         (["draw", "(4,2):(1,4)", "--tile", "2,0"], "tla: tile (2,0) of (4,2):(1,4)\n  expected  integers of 1 or more\n"),

@@ -135,18 +135,20 @@ def _by_offset(view: View, tile: IntTupleLike) -> Numbers:
     return Numbers(steps, f"offsets from {low}, light, to {high}, dark", None, ramp)
 
 
+def bank_colour(n: int) -> str:
+    """The colour of a bank: four, 16 bytes, have one hue: what one thread of a vector access takes."""
+    return tint(n // 4 + 8 * (n % 4))
+
+
 def _by_bank(name: str) -> Callable[[View, Any], Numbers]:
     count, width = BANKS[name]
-
-    def fill(n: int) -> str:  # four banks, 16 bytes, have one hue: what one thread of a vector access takes
-        return tint(n // 4 + 8 * (n % 4))
 
     def rule(view: View, tile: IntTupleLike) -> Numbers:
         element = view.subject.element_width
         bits = element.bits
         period = count * width // math.gcd(count * width, bits)  # after so many elements the first bank comes again
         banks = [n * bits // width % count for n in range(period)]
-        return Numbers([banks[n % period] for n in _offsets(view)], f"banks of {width // 8} bytes, elements of {element}", str, fill)
+        return Numbers([banks[n % period] for n in _offsets(view)], f"banks of {width // 8} bytes, elements of {element}", str, bank_colour)
 
     return rule
 

@@ -20,6 +20,7 @@ from typing import Any
 
 from ...core.errors import RangeError
 from .answer import ANSWERS
+from .question import Question
 from .workers import Workers
 
 HOST = "127.0.0.1"
@@ -142,10 +143,10 @@ class _Handler(BaseHTTPRequestHandler):
         if isinstance(asked, HTTPStatus):
             self.send_error(asked)
         else:
-            self._send(HTTPStatus.OK, self.server.workers.answer(self.path, *asked), "application/json")
+            self._send(HTTPStatus.OK, self.server.workers.answer(self.path, asked), "application/json")
 
-    def _asked(self) -> tuple[str, str, int | None, str] | HTTPStatus:
-        """The text, the rule of colours, the width of an element and the access in the body, or what is wrong with it."""
+    def _asked(self) -> dict[str, Any] | HTTPStatus:
+        """The question in the body, or what is wrong with it."""
         length = self.headers.get("Content-Length", "")
         if self.headers.get_content_type() != "application/json":
             return HTTPStatus.UNSUPPORTED_MEDIA_TYPE
@@ -155,11 +156,9 @@ class _Handler(BaseHTTPRequestHandler):
             return HTTPStatus.REQUEST_ENTITY_TOO_LARGE
         try:
             body = json.loads(self.rfile.read(int(length)))
-            text, color_by, bits, access = body["text"], body.get("color_by", "auto"), body.get("bits"), body.get("access", "")
-        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+            return Question.of(body)._asdict()
+        except (ValueError, TypeError, RecursionError):
             return HTTPStatus.BAD_REQUEST
-        right = all(isinstance(x, str) for x in (text, color_by, access)) and (bits is None or type(bits) is int)
-        return (text, color_by, bits, access) if right else HTTPStatus.BAD_REQUEST
 
     def _refused(self, known: Any) -> bool:
         """Whether a request is from elsewhere, or for what is not here; then it is answered."""
