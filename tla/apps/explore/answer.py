@@ -98,7 +98,7 @@ def _answer(question: Question) -> dict[str, Any]:
         "names": [[name, text_of(x.value)] for name, x in program.names],
         "sizes": program.sizes,
         "assumed": program.assumed,
-        "facts": [[str(x), [*_facts(x)]] for x in layouts],
+        "facts": [[text_of(x), [*_facts(x)]] for x in layouts],
         "steps": [s._asdict() for s in steps(_with_lower(program))],
         **dict.fromkeys(("figures", "legend", "views", "rules"), ()),
         **dict.fromkeys(("caption", "rule", "view", "tile"), ""),
