@@ -722,7 +722,7 @@ def test_more_lines_than_the_screen_has(on_terminal):
     out = on_terminal(80, "show", "(256,256):(256,1)")
     assert len(out.splitlines()) == 22
     assert out.splitlines()[-3:] == [
-        "5,699 more lines: --all shows them, tla draw -o layout.svg draws them",
+        "5,701 more lines: --all shows them, tla draw -o layout.svg draws them",
         "",
         "colours: offsets from 0, light, to 65535, dark",
     ]

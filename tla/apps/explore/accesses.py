@@ -40,7 +40,14 @@ def counted(question: Question, subject: Subject) -> dict[str, Any]:
         found = _found(question, subject)
     except TlaError as error:
         what, expected, fix = error.reason
-        return {"text": what, "width": "", "fix": f"expected: {expected}; fix: {fix}", "degree": None, "offsets": [], "element": None}
+        return {
+            "text": what.split("\n")[0],
+            "width": "",
+            "fix": f"expected: {expected}; fix: {fix}",
+            "degree": None,
+            "offsets": [],
+            "element": None,
+        }
     bits = found.element.bits
     starts = found.witness.addresses if found.witness else ()
     offsets = [str(start * 8 // bits + k) for start in starts for k in range(found.vector // bits)]

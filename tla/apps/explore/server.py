@@ -1,4 +1,4 @@
-"""The server of the page: on loopback only, for its own page only. It reads its three files once, and evaluates nothing."""
+"""The server of the page: on loopback only, for its own page only. It reads the files of the page once, and evaluates nothing."""
 
 from __future__ import annotations
 
@@ -27,8 +27,10 @@ HOST = "127.0.0.1"
 #: A larger body is refused [bytes]; a client that takes longer in all to say what it asks, or to hear the answer, is left [seconds].
 MAX_BODY, TIMEOUT = 2**16, 10.0
 
-#: path -> a file of the package, and its type
-_FILES = {"/": ("page.html", "text/html"), "/page.css": ("page.css", "text/css"), "/page.js": ("page.js", "text/javascript")}
+#: The scripts of the page, in the order in which they run.
+SCRIPTS = "dom.js", "grid.js", "cells.js", "ask.js", "words.js", "access.js", "panels.js", "main.js"
+#: path -> a file of the page, and its type
+_FILES = {"/": ("page.html", "text/html"), "/page.css": ("page.css", "text/css")} | {f"/{x}": (x, "text/javascript") for x in SCRIPTS}
 _HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -75,7 +77,7 @@ class Server(ThreadingHTTPServer):
     request_queue_size = 32
 
     def __init__(self, port: int) -> None:
-        self.pages = {path: (files("tla.apps.explore").joinpath(name).read_bytes(), kind) for path, (name, kind) in _FILES.items()}
+        self.pages = {path: (files("tla.apps.explore").joinpath("page", name).read_bytes(), kind) for path, (name, kind) in _FILES.items()}
         fix = "give another one: --port 0 takes a free one"
         if not 0 <= port < 2**16:
             raise RangeError(f"port {port}", "0 to 65535", fix)

@@ -40,7 +40,7 @@ def words() -> tuple[Word, ...]:
     """All words, operations first.
 
     >>> next(w for w in words() if w.name == "zipped_divide").usage
-    'zipped_divide(a, tiler)'
+    'zipped_divide(layout, tiler)'
     """
     return (*_operations(), *_constants(), *_accesses(), *_atoms())
 

@@ -29,7 +29,7 @@ function accessed(found) {
   at("accessed").className = clash ? "clash" : "free";
   const source = counted ? [classed("why", made("details", "", made("summary", "how it is counted"), made("p", found.fix)))] : [made("p", found.fix)];
   const mend = counted && clash && found.degree > 1 ? [Object.assign(button("Find the swizzle", mended), { id: "mend", className: "main" })] : [];
-  at("accessed").replaceChildren(made("p", "", made("strong", found.text)), ...mend, made("p", found.width), ...source);
+  at("accessed").replaceChildren(made("p", "", made("strong", found.text)), classed("line", made("div", "", ...mend, made("span", found.width), ...source)));
 }
 
 function unmended() {
@@ -62,9 +62,9 @@ async function mended() {
   at("mended-title").textContent = same ? "No layout does better" : found.after.degree > 1 ? "With fewer conflicts" : "Without the conflict";
   at("mended-text").replaceChildren(
     classed("big", made("p", "", made("code", found.layout))),
-    classed("both", made("table", "", row("th", ["", "before", "after"]),
+    made("table", "", row("th", ["", "before", "after"]),
       row("td", ["wavefronts of the worst instruction", found.before.wavefronts, found.after.wavefronts]),
-      row("td", ["conflict", ways(found.before.degree), ways(found.after.degree)]))),
+      row("td", ["conflict", ways(found.before.degree), ways(found.after.degree)])),
     pairs(classed("pairs", made("dl")), [
       ...(found.formula ? [["offset of (i, j)", found.formula]] : []),
       ["written by", `${found.written}: 16 bytes a lane, along what is contiguous`],
@@ -87,8 +87,13 @@ const row = (tag, texts) => made("tr", "", ...texts.map(t => made(tag, String(t)
 
 /** The bits of an offset, those of a row of banks first, with the bits that a swizzle xors into some. */
 function bitsOf(bits) {
-  const head = bits.map(b => b.bit), into = bits.map(b => b.xor === null ? "" : `⊕ ${b.xor}`), roles = bits.map(b => b.role);
-  const table = classed("bits", made("table", "", made("caption", "The bits of the offset: bit n is xored with the one below it")));
-  table.append(row("th", ["bit", ...head]), row("td", ["xor", ...into]), row("td", ["chooses", ...roles]));
-  return table;
+  const into = bits.map(b => b.xor === null ? "" : `⊕ ${b.xor}`), roles = [...new Set(bits.map(b => b.role))];
+  const chooses = row("td", ["chooses", ...roles]);
+  roles.forEach((role, k) => { chooses.children[k + 1].colSpan = bits.filter(b => b.role === role).length; });
+  const table = made("table", "", made("caption", "The bits of the offset: a bit is xored with the one that stands below it"));
+  table.append(row("th", ["bit", ...bits.map(b => b.bit)]), row("td", ["xor", ...into]), chooses);
+  const box = Object.assign(classed("bits", made("div", "", table)), { tabIndex: 0 });
+  box.setAttribute("role", "group");
+  box.setAttribute("aria-label", "the bits of the offset");
+  return box;
 }

@@ -18,6 +18,7 @@ function drawing(found) {
   for (const id of ["drawing", "cell"]) show(id, found.figures.length);
   sheets = laid(found.figures, at("figures"), "grid");
   sheets.forEach((s, k) => { const g = Math.min(turned[k] ?? 0, s.figure.grids.length - 1); s.choice.value = g; s.turn(g); });
+  for (const s of sheets) if (s.figure.role) s.zoom();   // beside each other: now that the size of each is known
   at("legend").replaceChildren(found.caption ?? "", ...found.legend.flatMap(([fill, name]) => {
     const swatch = classed("swatch", made("span"));
     swatch.style.background = fill;

@@ -8,7 +8,7 @@ const PUBLIC = "https://tla-layouts.github.io/tla/explore/";
 const EXAMPLES = {
   "CUDA and CuTe": [
     ["A tile of CuTe", "((_4,_2),(_4,_3)):((_4,_16),(_1,_32))"],
-    ["A conflict of ldmatrix, and its mend", "(_64,_64):(_64,_1)", { access: "ldmatrix.x4", bits: "16" }],
+    ["A conflict of ldmatrix, and its mend", "(_64,_64):(_64,_1)", { "access": "ldmatrix.x4", "bits": "16" }],
     ["A swizzled tensor, as CuTe prints it", "Sw<3,4,3>_smem_ptr[16b](0x0) o (_8,_64):(_64,_1)"],
     ["A divide, step by step", "A = (_8,_12):(_12,_1); zipped_divide(A, (_4, _3))"],
     ["An MMA: who holds what", "SM80_16x8x16_F32F16F16F32_TN"],
@@ -44,9 +44,9 @@ const WHO = {
 };
 const OTHER = "a tiled copy, an atom, Triton's, or (thread, value) …";
 const SHOWN = ["offset", "index", "coordinate"];
-const VIEWS = { offsets: "offsets", threads: "who holds what", memory: "memory by banks" };
+const VIEWS = { "offsets": "offsets", "threads": "who holds what", "memory": "memory by banks" };
 const ZOOM = { fit: 0, "10 %": 0.1, "25 %": 0.25, "50 %": 0.5, "75 %": 0.75, "100 %": 1, "150 %": 1.5, "200 %": 2 };
-const FORMATS = { SVG: "svg", PNG: "png", TikZ: "tikz", "HTML with hover": "html", "CSV of offsets": "csv", "Text": "txt" };
+const FORMATS = { "SVG": "svg", "PNG": "png", "TikZ": "tikz", "HTML with hover": "html", "CSV of offsets": "csv", "text": "txt" };
 const MARK = "#c01c5c";
 
 /** An element with a text and children. */

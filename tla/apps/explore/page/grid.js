@@ -82,7 +82,10 @@ class Sheet {
   /** The most that is seen of a grid, wide and high. Of several grids two that do not fit stand beside each other, on a small screen below. */
   room(full) {
     const wide = this.inside.clientWidth, high = Math.max(120, innerHeight * 0.7), half = Math.max(120, innerHeight * 0.35);
-    if (this.inside.classList.contains("gemm")) return [Math.max(160, (wide - 40) / 2), high * 0.7];
+    if (this.inside.classList.contains("gemm")) {
+      const beside = this.group.find(s => s.figure.role === (this.figure.role === "A" ? "C" : "A"));
+      return [Math.max((wide - 20) / 2, wide - 20 - (beside.full()[0] || wide)), Math.max(120, innerHeight * 0.9)];
+    }
     if (this.group.length < 2 || full[0] <= wide || full[1] <= half) {
       const all = this.group.reduce((n, s) => n + (s.columns * s.width || 0), 0);
       return at("zoom").value === "fit" && all > wide && wide > 700 ? [(wide - 16) / this.group.length - 2, high - 2] : [wide - 2, high - 2];
