@@ -6,6 +6,9 @@ let draft = false, timer = 0, due = null;   // a change that waits for an answer
 //: What the address holds besides the text, and the value that it need not hold.
 const KEPT = { colours: "auto", shown: "offset", zoom: "100 %", bits: "", access: "", view: "offsets", tile: "" };
 
+/** The view that was chosen; what is shown may have another, as of an atom. */
+let viewed = "offsets";
+
 /** Whether all that was typed is answered. */
 const settled = () => answered === question && !timer && !waits && !mending;
 
@@ -16,7 +19,7 @@ const text = () => at("text").value.trim() ? at("text").value : FIRST;
 function questioned(more = {}) {
   return {
     text: text(), color_by: at("colours").value, bits: Number(at("bits").value) || null, access: access(),
-    view: at("view").value, tile: at("tile").value, ...more,
+    view: viewed, tile: at("tile").value, ...more,
   };
 }
 
@@ -131,7 +134,7 @@ function sizesOf(names) {
 // ------------------------------------------------------------------------------------------------ the address
 
 function fragment() {
-  const kept = Object.entries(KEPT).map(([id, usual]) => [id, id === "access" ? access() : at(id).value, usual]);
+  const kept = Object.entries(KEPT).map(([id, usual]) => [id, { access: access(), view: viewed }[id] ?? at(id).value, usual]);
   return "#" + new URLSearchParams({ e: at("text").value, ...Object.fromEntries(kept.filter(([, value, usual]) => value && value !== usual)) });
 }
 
@@ -167,6 +170,7 @@ function looked(given) {
     if (id === "access") { accessing(value ?? ""); continue; }
     const known = id === "bits" ? /^[1-9]\d{0,4}$/.test(value) : id === "tile" ? value : [...at(id).options].some(o => o.value === value);
     at(id).value = known ? value : usual;
+    if (id === "view") viewed = at(id).value;
   }
 }
 

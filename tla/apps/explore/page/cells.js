@@ -88,7 +88,7 @@ function details() {
     pairs(at("cell"), entries);
     spoken(entries.slice(0, 2).map(entry => entry.join(" ")).join(", "));
   }
-  document.body.classList.toggle("looking", Boolean(cursor));
+  document.body.classList.toggle("looking", Boolean(cursor || clash));
   for (const s of [...sheets, ...mendedSheets]) s.soon();
 }
 

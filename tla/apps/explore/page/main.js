@@ -54,7 +54,8 @@ at("who").addEventListener("change", () => {
   if (at("who").value === OTHER) at("access").focus();
   changed(true);
 });
-for (const id of ["colours", "view"]) at(id).addEventListener("change", () => changed(true));
+at("colours").addEventListener("change", () => changed(true));
+at("view").addEventListener("change", () => { viewed = at("view").value; changed(true); });
 for (const id of ["bits", "access", "tile"]) at(id).addEventListener("input", () => changed(false));
 at("shown").addEventListener("change", () => { note(true); for (const s of [...sheets, ...mendedSheets]) s.turn(s.g); });
 at("zoom").addEventListener("change", () => { note(true); for (const s of [...sheets, ...mendedSheets]) s.zoom(); });
