@@ -25,7 +25,8 @@ from .instructions.elements import CPP
 from .instructions.names import Copy_Atom, MMA_Atom, atom, atoms
 from .instructions.tmem import TmemAddress, tmem_address, tmem_allocation, tmem_layout
 from .run.algorithms import axpby, clear, fill, transform
-from .run.copy import copy, copy_if
+from .run.copy import copy, copy_if, run_copy
+from .run.copy_facts import CopyStep, copy_facts
 from .run.gemm import gemm
 from .run.values import values_of
 from .tiled.scale_factors import plain_scales, require_scale_strides, scale_factor_atom, scale_factor_layout
@@ -65,6 +66,7 @@ __all__ = [
     "CanonicalAtom",
     "Contract",
     "CopyAtom",
+    "CopyStep",
     "Copy_Atom",
     "Descriptor",
     "Family",
@@ -94,6 +96,7 @@ __all__ = [
     "compress",
     "contracts",
     "copy",
+    "copy_facts",
     "copy_if",
     "descriptor_steps",
     "fill",
@@ -121,6 +124,7 @@ __all__ = [
     "read_buffer_resource",
     "read_descriptor",
     "require_scale_strides",
+    "run_copy",
     "scale_factor_atom",
     "scale_factor_layout",
     "tile_to_mma_shape",
