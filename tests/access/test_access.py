@@ -1,15 +1,29 @@
 """Accesses by brute force: lanes, words and banks counted in plain Python, from the definition."""
 
+import dataclasses
 import functools
 import json
 import random
+import re
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
+import tla
 from tla import ComposedLayout, MakeLayout, Swizzle, TlaError, parse
-from tla.access import AMD_LDS_GFX942_READ, AMD_LDS_GFX950_READ, ASCEND_UB, NVIDIA_GLOBAL, NVIDIA_SHARED, Memory, access, bank_conflicts
+from tla.access import (
+    AMD_LDS_GFX942_READ,
+    AMD_LDS_GFX950_READ,
+    ASCEND_UB,
+    NVIDIA_GLOBAL,
+    NVIDIA_SHARED,
+    Memory,
+    access,
+    bank_conflicts,
+    best_swizzle,
+    convert,
+)
 from tla.access.memories import MEMORIES
 from tla.linear import LinearLayout, triton
 
@@ -105,11 +119,25 @@ def counted(row, vector, aligned=True):
 UNALIGNED, OF_RANKS = {36, 39, 321, 325, 423, 502, 680, 683, 713, 744, 830, 1125, 1334, 1406}, {56}
 
 
+#: The banks of NVIDIA's shared memory for Triton's waves of 64, as its rows of these count.
+WAVES = dataclasses.replace(
+    NVIDIA_SHARED,
+    name="waves of 64 on 32 banks",
+    lanes=64,
+    phases={
+        width: (32, tuple(tuple(g) for g in np.arange(64).reshape(-1, len(groups[0])).tolist()))
+        for width, (_, groups) in NVIDIA_SHARED.phases.items()
+    },
+)
+
+
 def test_bank_conflicts_are_counted():
     """As counted from the bases; as in the row, by Triton or counted there, but for those whose vectors the row does not align."""
     for i in range(len(ROWS)) if NIGHT else [*sorted(UNALIGNED)[::3], *OF_RANKS, *range(0, len(ROWS), 60)]:
         row = ROWS[i]
-        found = access(made(row["reg"]).linear(row["shape"]), made(row["shared"]).linear(row["shape"]), row["bitwidth"])
+        owners = made(row["reg"]).linear(row["shape"])
+        memory = WAVES if owners.get_in_dim_size("lane") == 64 else NVIDIA_SHARED
+        found = access(owners, made(row["shared"]).linear(row["shape"]), row["bitwidth"], memory=memory)
         conflicts, theirs = Fraction(found.wavefronts, found.least) - 1, row.get("counted", row["result"])
         assert conflicts == counted(row, found.vector)
         assert (conflicts != theirs) == (i in UNALIGNED | OF_RANKS)
@@ -249,3 +277,43 @@ def test_a_memory_of_ones_own():
     mine = Memory("MINE", 4, 2, 32, {32: (2, ((0, 1, 2, 3),))}, True, "measured")
     assert access(parse("(4,1):(1,0)"), parse("4:1"), 32, memory=mine).wavefronts == 2
     assert NVIDIA_SHARED == MEMORIES["NVIDIA_SHARED"]
+
+
+LANES = [(1,), (2,), (4,), (8,), (16,), (32,), (64,)]
+#: Layouts onto 512 elements whose warps have more lanes than NVIDIA's, by whatever order of inputs.
+WIDE = [
+    {"lane": LANES, "register": [(128,), (256,)]},
+    {"register": [(128,), (256,)], "lane": LANES},
+    {"register": [(256,)], "lane": LANES, "warp": [(128,)]},
+    {"warp": [(256,)], "register": [(128,)], "lane": LANES[:6], "block": [(64,)]},
+]
+
+
+@pytest.mark.parametrize("bases", WIDE, ids=lambda x: " ".join(x))
+@pytest.mark.parametrize("call", ["access", "best_swizzle", "convert"])
+def test_more_lanes_than_a_warp_has(bases, call):
+    """Lanes of several warps in one: refused, with the layout whose thread t holds what thread t held, counted as warp by warp."""
+    wide = LinearLayout(bases, {"dim0": 512})
+    memory, calls = parse("512:1"), {"access": lambda x: access(x, memory, 32), "best_swizzle": lambda x: best_swizzle([x], [], 32)}
+    calls["convert"] = lambda x: convert(x, x)
+    with pytest.raises(tla.RangeError, match=f"^{call}: warps of {wide.get_in_dim_size('lane')} lanes in NVIDIA_SHARED") as refused:
+        calls[call](wide)
+    split = eval(re.search(r"layout\S.*", refused.value.reason.fix)[0], {"layout": wide})
+    assert split.get_in_dim_size("lane") == 32
+    if call == "convert" and "block" in bases:
+        return  # one block is all that convert takes
+    assert calls[call](split)
+    threads, values = wide.get_in_dim_size("lane") * (wide.get_in_dim_size("warp") if wide.has_in_dim("warp") else 1), range(2)
+
+    def held(x, thread, value):
+        lanes = x.get_in_dim_size("lane")
+        place = {"lane": thread % lanes, "warp": thread // lanes, "register": value, "block": 0}
+        return x.apply({name: place[name] for name in x.get_in_dim_names()})
+
+    assert all(held(wide, t, v) == held(split, t, v) for t in range(threads) for v in values)
+    assert access(split, memory, 32).wavefronts == 1  # 32 neighbours
+
+
+def test_a_warp_of_the_memory_may_have_less():
+    for lanes, memory in ((32, "NVIDIA_SHARED"), (16, "NVIDIA_SHARED"), (64, "AMD_LDS_GFX942_READ")):
+        assert access(LinearLayout({"lane": LANES[: lanes.bit_length() - 1]}, {"dim0": lanes}), parse(f"{lanes}:1"), 32, memory=memory)

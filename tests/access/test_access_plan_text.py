@@ -135,11 +135,11 @@ def test_bad_input():
     wide = LinearLayout({"register": [(64,)], "lane": [(1 << k,) for k in range(6)]}, {"dim0": 128})
     other = LinearLayout({"register": [(32,)], "lane": [(1 << k,) for k in (0, 1, 2, 3, 4, 6)]}, {"dim0": 128})
     with pytest.raises(TlaError, match="32 at most"):
-        convert(wide, other).cuda()
+        convert(wide, other, memory="AMD_LDS_GFX942_READ").cuda()
     with pytest.raises(TlaError, match="1 or more"):
         convert(wide, other, 0)
     for name in ("f()", "", "def", "ä"):
         with pytest.raises(TlaError, match="a name of a function"):
-            convert(wide, wide).gluon(name)
+            convert(wide, wide, memory="AMD_LDS_GFX942_READ").gluon(name)
     with pytest.raises(TlaError, match="swizzles"):
         plans()[-1].gluon()

@@ -507,7 +507,7 @@ LOADS = {
     ("default", "bf16[8,300]"): ("core xla", 44),
     ("sharding", "{devices=[2,4]<=[8]}", "f32[16,128]"): ("core algebra xla", 56),
     ("show", "(4,8):(8,1)"): ("core algebra notation symbolic tensors xla viz", 125),
-    ("--help",): ("core notation xla", 48),
+    ("--help",): ("core notation xla", 49),
 }
 
 #: What a process has loaded when a command ends. Each is a fork of one that has loaded nothing of tla.

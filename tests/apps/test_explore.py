@@ -125,7 +125,7 @@ def shown_by(code, program):
 REFUSED = {
     "": (0, "the text ends", "a layout reads (_4,2):(_1,4)"),
     "logcal_divide(4:1, 2)": (0, "the operation, 'logcal_divide', is not known", "write logical_divide"),
-    "A = S<3,3,3> o 0 o (8,64):(64,1),": (4, "unexpected ','", "a layout reads (_4,2):(_1,4)"),
+    "A = S<3,3,3> o 0 o (8,64):(64,1),": (32, "unexpected ','", "paste it as it was printed"),
     "zipped_divid": (0, "the name, 'zipped_divid', is not known", "write zipped_divide"),
     "A = 4:1; B": (9, "the name, 'B', is not known", EXAMPLE),
     "A = 4:1; coalesce(compse(A, A))": (18, "the operation, 'compse', is not known", "write compose"),
@@ -189,9 +189,9 @@ def test_limits_are_errors():
     huge = "A = 9223372036854775807;" + "A = A * A;" * 60
     for text, what in {
         "(" * MAX_TEXT + "4": "a text of 4097 characters",
-        "(" * 4000: "brackets 64 deep",
-        "coalesce(" * 400: "brackets 64 deep",
-        "MakeLayout[" * 300: "brackets 64 deep",
+        "(" * 4000: "more than 64 levels of brackets",
+        "coalesce(" * 400: "more than 64 levels of brackets",
+        "MakeLayout[" * 300: "more than 64 levels of brackets",
         "(" * 2000 + "4" + ")" * 2000 + "*2": "more than 64 levels of brackets",
         "size(4:1);" * (MAX_CALLS + 1): "more than 64 calls",
         " + ".join(f"s{k}" for k in range(MAX_SIZES + 1)): "more than 16 sizes that are not known",
@@ -812,8 +812,18 @@ import json, sys
 sys.modules["numpy"] = sys.modules["sympy"] = None
 from tla.apps.explore.answer import answer
 print(json.dumps([answer(text) for text in json.loads(sys.stdin.read())]))
-print(answer("(32,32):(32,1)", access="a row, an element each")["access"]["text"])
+print(json.dumps([answer(text, access=name)["access"] for text, name in json.loads(sys.argv[1])]))
 """
+#: A text and who accesses it: linear, padded, of 1,024 threads, of Triton, of no power of two, refused.
+ACCESSED = [
+    ("(32,32):(32,1)", "a row, an element each"),
+    ("Sw<3,3,3> o _0 o (64,64):(64,1)", "down the rows, 16 bytes of each"),
+    ("(64,64):(72,1)", "a column, an element each"),
+    ("(256,64):(64,1)", "(1024,16):(16,1)"),
+    ("(48,48):(48,1)", "(48,(4,12)):(1,(48,192))"),
+    ("(64,64):(64,1)", f"tensor<64x64xf16, {BLOCKED}>"),
+    ("(4,4):(4,1)", "(32,32):(32,1)"),
+]
 
 
 def test_the_page_needs_neither_numpy_nor_sympy():
@@ -825,10 +835,12 @@ def test_the_page_needs_neither_numpy_nor_sympy():
         "Sw<3,3,3> o _0 o (64,64):(64,1)",
         "(4,2):(1,2)",
     ]
-    found = subprocess.run([sys.executable, "-c", BARE], input=json.dumps(texts), capture_output=True, text=True, check=True, timeout=120)
-    bare, access = found.stdout.splitlines()
-    assert json.loads(bare) == json.loads(json.dumps([answer(text) for text in texts]))
-    assert access == "accesses are counted with numpy, which this site does not have"
+    found = subprocess.run(
+        [sys.executable, "-c", BARE, json.dumps(ACCESSED)], input=json.dumps(texts), capture_output=True, text=True, check=True, timeout=120
+    )
+    bare, accessed = map(json.loads, found.stdout.splitlines())
+    assert bare == json.loads(json.dumps([answer(text) for text in texts]))
+    assert accessed == json.loads(json.dumps([answer(text, access=name)["access"] for text, name in ACCESSED]))
 
 
 def test_triton_texts_that_are_wrong_say_where():

@@ -34,6 +34,7 @@ from tla import (
     size,
     tile_to_shape,
 )
+from tla.core import element as elements
 from tla.core.errors import Reason
 from tla.gpu import (
     GMMA,
@@ -620,6 +621,45 @@ def test_what_a_layout_satisfies():
     ):
         (why,) = (c.reason for c in contracts(parse(text), half) if c.instruction == "ldmatrix")
         assert says in why.what
+
+
+#: What matrix instructions multiply from shared memory, by the PTX manual (wgmma: imm-trans is of 16-bit types) and CUTLASS's
+#: blackwell_functionality.md (kind::mxf4 has TN alone) and sm100_smem_selector ("for mn-major tf32 operands, SW128_32B is the only").
+_ALL, _MN32 = frozenset({"INTER", "SW32", "SW64", "SW128"}), frozenset({"SW128_32B"})
+MULTIPLIED = {
+    ("wgmma", "K"): dict.fromkeys(("half", "bf16", "tf32", "float", "int8", "uint8", "fp8_e4m3", "fp8_e5m2"), _ALL),
+    ("wgmma", "MN"): dict.fromkeys(("half", "bf16"), _ALL),
+    ("tcgen05.mma", "K"): dict.fromkeys(("half", "bf16", "tf32", "float", "int8", "uint8", "fp8_e4m3", "fp8_e5m2", "fp4_e2m1"), _ALL),
+    ("tcgen05.mma", "MN"): {
+        **dict.fromkeys(("half", "bf16", "int8", "uint8", "fp8_e4m3", "fp8_e5m2"), _ALL),
+        **dict.fromkeys(("tf32", "float"), _MN32),
+    },
+}
+
+
+@pytest.mark.parametrize(("name", "major"), MULTIPLIED)
+def test_only_what_an_instruction_multiplies_is_said_to_be_taken(name, major):
+    """Each element type in each canonical layout of a major: yes where there is such an instruction, else why not, and that fix works."""
+    atoms = [a for a in UMMA.atoms.values() if a.major.name == major]
+    found: dict[str, set[str]] = {}
+    types = [x for x in vars(elements).values() if isinstance(x, elements.Element) and 128 % x.bits == 0 and x.bits > 2]
+    assert len(types) > 25
+    for x, atom in itertools.product(types, atoms):
+        stage = tile_to_shape(atom[x], (Int[256](), Int[256]()))
+        (contract,) = (c for c in contracts(stage, x) if c.instruction == f"{name} {major}")
+        if contract.holds:
+            found.setdefault(x.name, set()).add(atom.mode.name)
+        elif x.name in MULTIPLIED[name, "K"] and major == "MN" and atom.mode.name in _ALL:
+            other = UMMA.MN_SW128_32B if "32B" in contract.reason.fix else UMMA.K_SW128  # the two fixes, as they are written
+            assert (contract.reason.fix == "make K contiguous") == (other is UMMA.K_SW128)
+            answers = {c.instruction: c.holds for c in contracts(tile_to_shape(other[x], (Int[256](), Int[256]())), x)}
+            assert answers[f"{name} {other.major}"]
+        elif x.name not in MULTIPLIED[name, "K"]:
+            assert f"{name} of {x}" in contract.reason.what
+            assert {*contract.reason.expected.removeprefix("one of ").split(", ")} == {*MULTIPLIED[name, "K"]}
+    for x, modes in found.items():  # of 16 and 8 bits CUTLASS has descriptors of SW128_32B too, and makes no such buffers
+        assert (modes if x in ("tf32", "float") else modes - _MN32) == MULTIPLIED[name, major][x]
+    assert found.keys() == MULTIPLIED[name, major].keys()
 
 
 def test_what_is_given_to_an_instruction():

@@ -125,10 +125,10 @@ def test_names_stand_for_layouts():
         ("#ttng.tensor_memory_encoding<blockM = 128, blockN = 64, colStride = 1, fp4Padded = true>", "attribute fp4Padded is not known"),
         (
             "#ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 8, fp4padded = true}>",
-            "did you mean fp4Padded",
+            "write fp4Padded",
         ),
         ("#ttg.swizzled_shared<{vec = 8, perPhase = 1, maxPhase = 8, order = [1, 0], kPack = 2}>", "attribute kPack is not known"),
-        ("#ttg.swizzled_shared<{vec = 8, perPhase = 1, maxPhase = 8, oder = [1, 0]}>", "write it for oder"),
+        ("#ttg.swizzled_shared<{vec = 8, perPhase = 1, maxPhase = 8, oder = [1, 0]}>", "write order for oder"),
         ("#ttg.swizzled_shared<{vec = 8, perPhase = 1, maxPhase = 8, order = [1, 0], vec = 4}>", "vec is given twice"),
     ],
 )

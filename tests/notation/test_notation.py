@@ -85,8 +85,8 @@ def test_malformed_text_says_where(text, position):
 def test_limits_of_numbers_and_nesting():
     assert parse("(9223372036854775807,-9223372036854775808)") == (2**63 - 1, -(2**63))
     assert parse("(" * 64 + "1" + ")" * 64)
-    for n in (65, 1_000_000):
-        with pytest.raises(ParseError, match="nested"):
+    for n in (65, 500_000):
+        with pytest.raises(ParseError, match="more than 64 levels"):
             parse("(" * n + "1" + ")" * n)
     assert len(parse("(" + "1," * 50_000 + "1)")) == 50_001
 

@@ -34,7 +34,7 @@ TEXTS = {
     "tensor<ptr<i1, smem> o (8,128):(128,1)>": 1,
     "tensor<ptr<f64, gmem> o (8,16):(16,1)>": 64,
     "raw_ptr(0x000000000736b0c0: f32, generic, align<4>) o (?,5):(5,1)": 32,
-    "raw_ptr(0x00007ffd51463d00: f16, smem, align<1024>, S<3,4,3>) o (8,64):(64,1)": 16,
+    "raw_ptr(0x00007ffd51463c00: f16, smem, align<1024>, S<3,4,3>) o (8,64):(64,1)": 16,
     '!cute.memref<bf16, smem, align<128>, "(8,64):(64,1)">': 16,
     "cute::ComposedLayout<cute::Swizzle<3,4,3>, cute::smem_ptr_flag_bits<16>, "
     "cute::Layout<cute::tuple<cute::C<8>, cute::C<64>>, cute::tuple<cute::C<64>, cute::C<1>>>>": 16,

@@ -9,7 +9,7 @@ from ..linear import LinearLayout, bits
 from ..linear.value import integer
 from .counting import access
 from .memories import NVIDIA_SHARED, Memory, as_memory
-from .places import offsets, owned
+from .places import offsets, owned, require_lanes
 from .plan import ConversionPlan
 from .rounds import within_warps
 from .steps import Load, Move, Shuffle, Store
@@ -40,6 +40,8 @@ def convert(src: LinearLayout, dst: LinearLayout, element_bits: int = 32, memory
     row, width = as_memory(memory), integer("convert: element_bits", element_bits)
     if not width:
         raise RangeError("convert: elements of 0 bits", "1 or more", "give the width of an element, such as 16")
+    for layout in (src, dst):
+        require_lanes("convert", layout, row)
     src, dst = _checked(src, dst)
     steps = within_warps(src, dst, width)
     if steps is None:
@@ -82,6 +84,6 @@ def _checked(src: LinearLayout, dst: LinearLayout) -> tuple[LinearLayout, Linear
 
 def _through_memory(src: LinearLayout, dst: LinearLayout, width: int, row: Memory) -> ConversionPlan:
     best = best_swizzle([src], [dst], width, row)
-    size = max(int(offsets(owned(src, row.lanes), best.layout).max()) + 1, 1) * width // 8
+    size = (max(offsets(owned(src, row.lanes), best.layout).of) + 1) * width // 8
     cost = sum(access(x, best.layout, width, memory=row).total for x in (src, dst))
     return ConversionPlan("shared memory", (Store(best.layout), Load(best.layout)), 0, size, cost, width, src, dst)

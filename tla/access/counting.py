@@ -5,24 +5,24 @@ Counted, not estimated: the words of each lane, the groups of lanes that go toge
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from ..core.element import Width
 from ..core.errors import RangeError
+from ..linear import bits as powers
 from ..linear.value import integer
 from ..notation.width import element_width
 from ..symbolic import at
+from .by_bits import ByBits, are_powers, by_bits
+from .instruction import Cost, cost_of, moved
 from .memories import NVIDIA_SHARED, Memory, as_memory
 from .open_sizes import for_all_sizes, is_open
-from .places import in_memory, offsets, owned
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
+from .places import Placed, in_memory, offsets, owned, require_lanes
 
 
 class Witness(NamedTuple):
@@ -163,15 +163,22 @@ def access(owners: Any, memory_layout: Any, element_bits: Any = None, width: int
     Source: the table of memories, each row of which says its own.
     """
     row, element = as_memory(memory), element_width(owners, memory_layout, bits=element_bits)
+    require_lanes("access", owners, row)
     bits = element.bits
     asked = None if width is None else integer("access: width", width)
-    held, (layout, start) = owned(owners, row.lanes), in_memory(memory_layout)
+    layout, start = in_memory(memory_layout)
+    if are_powers(row, bits) and not start and (columns := by_bits(owners, layout, row.lanes)):
+        found = counted_by_bits(columns, element, asked, row)
+        if found is not None:
+            return found
+    held = owned(owners, row.lanes)
 
-    def counted(at: npt.NDArray[Any]) -> Access:
+    def counted(at: Placed) -> Access:
         return _counted(at, element, _vector(at, bits, row) if asked is None else _given(at, bits, asked, row), row)
 
-    def place(known_layout: Any) -> npt.NDArray[Any]:
-        return offsets(held, known_layout) + start
+    def place(known_layout: Any) -> Placed:
+        found = offsets(held, known_layout)
+        return found._replace(of=[start + x for x in found.of]) if start else found
 
     if not is_open(layout):
         return counted(place(layout))
@@ -194,34 +201,45 @@ def bank_conflicts(owners: Any, memory_layout: Any, element_bits: Any = None, me
 # ------------------------------------------------------------------------------------------------- vectors
 
 
-def _vector(at: npt.NDArray[Any], bits: int, row: Memory) -> int:
+def _vector(at: Placed, bits: int, row: Memory) -> int:
     """Elements of the widest vectors that registers hold: each step within one is a bit of the register's number.
 
     Triton's convention. Registers that would have to be xored to walk through a vector are not counted as one; where their
     number is no power of two, a vector is whatever offsets follow on one another.
     """
+    steps = _steps(at)
     for width in row.widths:
         count = width // bits
-        if width % bits == 0 and count and _split(at, count) is None and _steps(at, count):
+        walks = steps is None or all(1 << i in steps for i in range(count.bit_length() - 1))
+        if width % bits == 0 and count and walks and _split(at, count) is None:
             return count
     if min(row.widths) % bits or bits >= min(row.widths):
         raise RangeError(f"{row.name}: elements of {bits} bits", f"one of {', '.join(map(str, row.widths))}", "cut them into words first")
     raise _no_vectors(at, bits, min(row.widths), row)
 
 
-def _steps(at: npt.NDArray[Any], count: int) -> bool:
-    """Whether for each bit of an offset within a vector there is one bit of the register's number that flips it, and no more."""
-    import numpy as np
+def _steps(at: Placed) -> set[int] | None:
+    """The steps of an offset, by xor, that one bit of the register's number makes everywhere; None where that number is no power of two."""
+    if at.registers & (at.registers - 1):
+        return None
+    found: set[int] = set()
+    for k in range(at.registers.bit_length() - 1):
+        place = 1 << k
+        step = at.of[0] ^ at.of[place]
+        if step & (step - 1) == 0 and {a ^ b for a, b in _pairs(at.of, place)} == {step}:
+            found.add(step)
+    return found
 
-    registers = at.shape[2]
-    if registers & (registers - 1):
-        return True
-    index = np.arange(registers)
-    flips = [at ^ at[:, :, index ^ 1 << k] for k in range(registers.bit_length() - 1)]
-    return all(any((f == 1 << i).all() for f in flips) for i in range(count.bit_length() - 1))
+
+def _pairs(of: list[int], place: int) -> Iterator[tuple[int, int]]:
+    """The numbers whose places differ by one bit."""
+    if place == 1:
+        return zip(of[::2], of[1::2])
+    starts = range(0, len(of), 2 * place)
+    return itertools.chain.from_iterable(zip(of[s : s + place], of[s + place : s + 2 * place]) for s in starts)
 
 
-def _given(at: npt.NDArray[Any], bits: int, width: int, row: Memory) -> int:
+def _given(at: Placed, bits: int, width: int, row: Memory) -> int:
     if width % bits or not width:
         raise RangeError(
             f"accesses of {width} bits to elements of {bits}", f"a multiple of {bits}", f"use {max(bits, width - width % bits)}"
@@ -233,27 +251,20 @@ def _given(at: npt.NDArray[Any], bits: int, width: int, row: Memory) -> int:
     return width // bits
 
 
-def _split(at: npt.NDArray[Any], count: int) -> tuple[int, int] | None:
+def _split(at: Placed, count: int) -> tuple[int, int] | None:
     """A warp and lane whose offsets are no whole, aligned vectors of so many elements; None if there is none."""
-    import numpy as np
-
     if count == 1:
         return None
-    held = np.sort(at.reshape(-1, at.shape[2]), axis=1)
-    new = np.ones(held.shape, bool)
-    new[:, 1:] = held[:, 1:] != held[:, :-1]
-    starts = np.ones(held.shape, bool)
-    starts[:, 1:] = held[:, 1:] // count != held[:, :-1] // count
-    wrong = new.sum(1) != starts.sum(1) * count
-    if not wrong.any():
-        return None
-    first = int(np.flatnonzero(wrong)[0])
-    return first // at.shape[1], first % at.shape[1]
+    for warp in range(at.warps):
+        for lane, held in enumerate(at.warp(warp)):
+            if len({*held}) != count * len({x // count for x in held}):
+                return warp, lane
+    return None
 
 
-def _no_vectors(at: npt.NDArray[Any], bits: int, width: int, row: Memory) -> RangeError:
+def _no_vectors(at: Placed, bits: int, width: int, row: Memory) -> RangeError:
     warp, lane = _split(at, width // bits) or (0, 0)
-    found = ", ".join(map(str, sorted({*at[warp, lane].tolist()})[:8]))
+    found = ", ".join(map(str, sorted({*at.warp(warp)[lane]})[:8]))
     what = f"accesses of {width} bits: lane {lane} of warp {warp} holds offsets {found}"
     return RangeError(
         what, f"whole, aligned vectors of {width // bits} elements", "leave width out for the widest, or change who holds what"
@@ -263,90 +274,62 @@ def _no_vectors(at: npt.NDArray[Any], bits: int, width: int, row: Memory) -> Ran
 # ------------------------------------------------------------------------------------------------- counting
 
 
-class _Cost(NamedTuple):
-    """The counts of one instruction, as Access has them. clash: the bank that is asked for most, with a lane for each word."""
+class _Instruction(NamedTuple):
+    """An instruction of a warp: the first register of its vectors, where they begin in each lane [bits], and its cost."""
 
-    wavefronts: int
-    least: int
-    degree: int
-    clash: tuple[int, list[int]] | None
-    used: int
-    moved: int
-    lines: int
-
-    @property
-    def rank(self) -> tuple[float, int]:
-        """The order of costs: the worst instruction has the largest."""
-        return self.wavefronts / max(1, self.least), self.degree
+    warp: int
+    register: int
+    starts: Sequence[int]
+    cost: Cost
 
 
-def _counted(at: npt.NDArray[Any], element: Width, count: int, row: Memory) -> Access:
+def _counted(at: Placed, element: Width, count: int, row: Memory) -> Access:
     """The cost of every instruction of each warp, and the worst of them as the witness."""
     width = element.bits * count
-    warps, lanes, _ = at.shape
-    banks, groups = row.groups(width, lanes)
-    costs: list[tuple[_Cost, int, int, npt.NDArray[Any]]] = []
-    alike = _is_linear(at)  # then all instructions are one, xored with a constant, which permutes banks and sectors
-    instructions = 0
-    for warp in range(1 if alike else warps):
-        found = _instructions(at[warp] // count)
-        instructions += len(found) * (warps if alike else 1)
-        for register, vectors in found[:1] if alike else found:
-            starts = vectors * width
-            costs.append((_banked(starts, width, groups, banks, row) if banks else _sectors(starts, width, row), warp, register, starts))
-    worst, warp, register, starts = max(costs, key=lambda found: found[0].rank)  # the first of equal ones
-    total = sum(cost.wavefronts for cost, *_ in costs) * (instructions if alike else 1)
-    witness = None
-    if worst.degree > 1 and worst.clash:
-        bank, colliding = worst.clash
-        witness = Witness(warp, register, bank, tuple(colliding), tuple(int(starts[lane]) // 8 for lane in colliding))
-    counts = (worst.wavefronts, worst.least, worst.degree, witness, width, instructions, total, worst.used, worst.moved, worst.lines)
+    groups = row.groups(width, at.lanes)[1]
+    costs: dict[tuple[int, ...], Cost] = {}  # many instructions are alike
+    total = instructions = 0
+    worst: _Instruction | None = None
+    for warp in range(at.warps):
+        for register, vectors in _instructions([[x // count for x in held] for held in at.warp(warp)]):
+            starts = [v * width for v in vectors]
+            if (cost := costs.get(alike := moved(starts, row))) is None:
+                cost = costs[alike] = cost_of(starts, width, row, groups)
+            total, instructions = total + cost.wavefronts, instructions + 1
+            if worst is None or cost.rank > worst.cost.rank:  # the first of equal ones
+                worst = _Instruction(warp, register, starts, cost)
+    assert worst
+    worst = worst._replace(cost=cost_of(worst.starts, width, row, groups))  # the bank is its own
+    return _access(worst, width, instructions, total, element, row)
+
+
+def counted_by_bits(at: ByBits, element: Width, asked: int | None, row: Memory) -> Access | None:
+    """The cost of every instruction, which all are one; None where there are no vectors as asked for: then it is said why elsewhere."""
+    widths = [width for width in (row.widths if asked is None else (asked,)) if width in row.phases and width % element.bits == 0]
+    fits = at.walks if asked is None else at.has_vectors
+    width = next((w for w in widths if powers.is_power_of_two(w // element.bits) and fits(w // element.bits)), None)
+    if width is None:
+        return None
+    count = width // element.bits
+    starts, instructions = [v * width for v in at.starts(count)], at.instructions(count)
+    cost = cost_of(starts, width, row, row.groups(width, len(starts))[1])
+    return _access(_Instruction(0, 0, starts, cost), width, instructions, cost.wavefronts * instructions, element, row)
+
+
+def _access(worst: _Instruction, width: int, instructions: int, total: int, element: Width, row: Memory) -> Access:
+    cost, witness = worst.cost, None
+    if cost.degree > 1 and cost.clash:
+        bank, lanes = cost.clash
+        witness = Witness(worst.warp, worst.register, bank, tuple(lanes), tuple(worst.starts[lane] // 8 for lane in lanes))
+    counts = (cost.wavefronts, cost.least, cost.degree, witness, width, instructions, total, cost.used, cost.moved, cost.lines)
     return Access(*counts, row, element)
 
 
-def _is_linear(at: npt.NDArray[Any]) -> bool:
-    """Whether each offset is the xor of what its warp, its lane and its register do."""
-    return bool((at == at[:, :1, :1] ^ at[:1, :, :1] ^ at[:1, :1, :]).all())
-
-
-def _instructions(vectors: npt.NDArray[Any]) -> list[tuple[int, npt.NDArray[Any]]]:
+def _instructions(vectors: list[list[int]]) -> list[tuple[int, list[int]]]:
     """The vector of each lane in each instruction, with the first register of it: lanes go through theirs in one order."""
-    import numpy as np
-
-    firsts = sorted(np.unique(vectors[0], return_index=True)[1].tolist())
-    chosen = vectors[:, firsts]
-    ordered = np.sort(chosen, axis=1)
-    whole = all(len(np.unique(row)) == len(firsts) for row in vectors)
-    if whole and not (ordered[:, 1:] == ordered[:, :-1]).any():
-        return [(r, vectors[:, r]) for r in firsts]
-    queues = [[*dict.fromkeys(row)] for row in vectors.tolist()]  # lanes of other orders: each its own, some for longer
-    longest = max(map(len, queues))
-    return [(k, np.array([q[min(k, len(q) - 1)] for q in queues])) for k in range(longest)]
-
-
-def _banked(starts: npt.NDArray[Any], width: int, groups: Sequence[Sequence[int]], banks: int, row: Memory) -> _Cost:
-    """The cost of one instruction of a memory with banks."""
-    wavefronts = least = degree = used = 0
-    clash: tuple[int, list[int]] | None = None
-    for group in groups:
-        words: dict[int, int] = {}
-        for lane in group:
-            start = int(starts[lane])
-            for word in range(start // row.word_bits, (start + width - 1) // row.word_bits + 1):
-                words.setdefault(word, lane)
-        per_bank = Counter(word % banks for word in words)
-        bank, most = per_bank.most_common(1)[0]
-        if most > degree:
-            degree, clash = most, (bank, [lane for word, lane in sorted(words.items()) if word % banks == bank])
-        wavefronts, least, used = wavefronts + most, least + 1, used + len({int(starts[lane]) for lane in group}) * width // 8
-    return _Cost(wavefronts, least, degree, clash, used, wavefronts * banks * row.word_bits // 8, 0)
-
-
-def _sectors(starts: npt.NDArray[Any], width: int, row: Memory) -> _Cost:
-    """The cost of one instruction of a memory that moves whole sectors."""
-    sectors: set[int] = set()
-    for start in map(int, starts):
-        sectors.update(range(start // row.word_bits, (start + width - 1) // row.word_bits + 1))
-    asked = len({*map(int, starts)}) * width
-    lines = len({s * row.word_bits // row.line_bits for s in sectors}) if row.line_bits else 0
-    return _Cost(len(sectors), -(-asked // row.word_bits), 1, None, asked // 8, len(sectors) * row.word_bits // 8, lines)
+    queues = [[*dict.fromkeys(row)] for row in vectors]
+    firsts = sorted({v: r for r, v in reversed([*enumerate(vectors[0])])}.values())
+    if all(len(q) == len(firsts) == len({row[r] for r in firsts}) for q, row in zip(queues, vectors)):
+        return [(r, [row[r] for row in vectors]) for r in firsts]
+    longest = max(map(len, queues))  # lanes of other orders: each its own, some for longer
+    return [(k, [q[min(k, len(q) - 1)] for q in queues]) for k in range(longest)]

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from ..core.composed import ComposedLayout, innermost
 from ..core.errors import RangeError, Unproven
@@ -22,15 +22,13 @@ from ..core.swizzle import Swizzle
 from ..symbolic import SymInt, at
 from ..symbolic.facts import symbol_of
 from ..symbolic.poly import Symbol
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
+from .places import Placed
 
 #: So many sizes are counted at most, one by one.
 MAX_COUNTED = 512
 
 Found = TypeVar("Found")
-Place = Callable[[Any], "npt.NDArray[Any]"]
+Place = Callable[[Any], Placed]
 
 
 class Open(NamedTuple):
@@ -55,7 +53,7 @@ class Open(NamedTuple):
         """The values of all open sizes."""
         return {**self.others, self.size.name: value}
 
-    def place(self, place: Place, value: int) -> npt.NDArray[Any]:
+    def place(self, place: Place, value: int) -> Placed:
         """The offsets of all owners where the size has this value."""
         return _placed(place, at(self.layout, {self.size.name: value}), self.sizes(value))
 
@@ -75,9 +73,7 @@ def is_open(layout: Any) -> bool:
     return isinstance(layout, AnyLayout) and any(isinstance(n, SymInt) for n in _leaves(layout))
 
 
-def for_all_sizes(
-    layout: Any, by_mode: bool, period: int, place: Place, count: Callable[[npt.NDArray[Any]], Found]
-) -> tuple[Found, dict[str, int]]:
+def for_all_sizes(layout: Any, by_mode: bool, period: int, place: Place, count: Callable[[Placed], Found]) -> tuple[Found, dict[str, int]]:
     """The result of `count` at every value of the layout's open sizes, and the sizes that it was found at.
 
     by_mode  whether owners have a coordinate for each mode: else they have one index for all
@@ -102,7 +98,7 @@ def for_all_sizes(
     return found
 
 
-def _placed(place: Place, layout: Any, sizes: dict[str, int]) -> npt.NDArray[Any]:
+def _placed(place: Place, layout: Any, sizes: dict[str, int]) -> Placed:
     try:
         return place(layout)
     except RangeError as error:
@@ -186,8 +182,11 @@ def _least(n: Symbol) -> int:
     return max(found)
 
 
-def _meetings(here: npt.NDArray[Any], next_: npt.NDArray[Any], step: int, period: int) -> int:
+def _meetings(here: Placed, next_: Placed, step: int, period: int) -> int:
     """After how many steps no two offsets that move apart are within a period of each other any more."""
-    moved = (next_ - here) // step
-    ends = {int(a): (int(here[moved == a].min()), int(here[moved == a].max())) for a in set(moved.ravel().tolist())}
+    ends: dict[int, tuple[int, int]] = {}
+    for x, y in zip(here.of, next_.of):
+        moved = (y - x) // step
+        low, high = ends.get(moved, (x, x))
+        ends[moved] = min(low, x), max(high, x)
     return max([0, *((ends[a][1] - ends[b][0] + period) // ((b - a) * step) for a in ends for b in ends if a < b)])

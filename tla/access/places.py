@@ -1,52 +1,76 @@
-"""Who holds what, and where it lies: the offset of each register of each lane of each warp, as one array."""
+"""Who holds what, and where it lies: the offset of each register of each lane of each warp."""
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
+from ..algebra.image import at_index, image
 from ..core.basis import ArithmeticTuple, ScaledBasis, as_coordinate
 from ..core.errors import LeafTypeError, RangeError, RankError, Unproven
 from ..core.int_tuple import leaves, modes_of, product, product_each, shown
 from ..core.ints import is_int, known
 from ..core.kinds import AnyLayout, layout_fix
 from ..core.leaf_arithmetic import plus
-from ..linear import LinearLayout
+from ..linear import LinearLayout, bits
 from ..linear.triton import PaddedSharedLayout
 from ..tensors.tensor import Tensor, from_zero
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
+from .memories import Memory
 
 #: More values than this are not looked at.
 MAX_VALUES = 2**22
-_HARDWARE = ("block", "warp", "lane", "register")
+#: A layout's image is worked out whole where it is at most so many times what owners hold.
+_SPARSE = 4
+#: The inputs of linear layouts of owners, the slowest first.
+HARDWARE = ("block", "warp", "lane", "register")
+
+
+class Placed(NamedTuple):
+    """An integer of each register of each lane of each warp: an offset, or an index in a tensor.
+
+    of                       warp by warp, in these lane by lane, in these register by register
+    warps, lanes, registers  how many there are: of lanes in a warp, of registers in a lane
+    """
+
+    of: list[int]
+    warps: int
+    lanes: int
+    registers: int
+
+    def warp(self, warp: int) -> list[list[int]]:
+        """The integers of a warp: of each lane, register by register."""
+        step, start = self.registers, warp * self.lanes * self.registers
+        return [self.of[first : first + step] for first in range(start, start + self.lanes * step, step)]
+
+    def at(self, warp: int, lane: int, register: int) -> int:
+        return self.of[(warp * self.lanes + lane) * self.registers + register]
 
 
 class Owned:
-    """The elements of each owner: coordinates in the tensor, arrays over [warp, lane, register].
+    """The elements of each owner: their coordinates in the tensor.
 
-    coordinates   one array for each dimension of the tensor
+    coordinates   for each dimension of the tensor one integer of each register of each lane of each warp, as Placed has them
+    shape         how many warps, lanes and registers there are
     sizes         of the tensor
+    text          what the owners are, for messages
     """
 
-    def __init__(self, coordinates: Sequence[npt.NDArray[Any]], sizes: Sequence[int], text: str) -> None:
-        self.coordinates, self.sizes, self.text = list(coordinates), list(sizes), text
+    def __init__(self, coordinates: Sequence[list[int]], shape: tuple[int, int, int], sizes: Sequence[int], text: str) -> None:
+        self.coordinates, self.shape, self.sizes, self.text = list(coordinates), shape, list(sizes), text
 
-    @property
-    def shape(self) -> tuple[int, int, int]:
-        """The numbers of warps, lanes and registers."""
-        return self.coordinates[0].shape
-
-    @property
-    def index(self) -> npt.NDArray[Any]:
+    @functools.cached_property
+    def index(self) -> list[int]:
         """The index in the tensor, first dimension fastest."""
-        total: Any = 0
-        step = 1
-        for c, n in zip(self.coordinates, self.sizes):
-            total, step = total + c * step, step * n
-        return total  # type: ignore[no-any-return]
+        *rest, total = self.coordinates
+        for c, n in zip(reversed(rest), reversed(self.sizes[:-1])):
+            total = [x + n * y for x, y in zip(c, total)]
+        return total
+
+    def placed(self, of: list[int]) -> Placed:
+        """Integers of these owners."""
+        return Placed(of, *self.shape)
 
 
 def owned(owners: Any, lanes: int) -> Owned:
@@ -67,28 +91,46 @@ def owned(owners: Any, lanes: int) -> Owned:
     )
 
 
+def require_lanes(where: str, owners: Any, memory: Memory) -> None:
+    """RangeError for a linear layout whose warps have more lanes than those of the memory: its higher lane bits are warps."""
+    if not isinstance(owners, LinearLayout) or not owners.has_in_dim("lane") or owners.get_in_dim_size("lane") <= memory.lanes:
+        return
+    names = owners.get_in_dim_names()
+    order = sorted(names, key=lambda name: ("lane", "warp").index(name) if name in ("lane", "warp") else 2)
+    warps = owners.get_in_dim_size("lane") // memory.lanes * (owners.get_in_dim_size("warp") if "warp" in names else 1)
+    split = {"lane": memory.lanes, "warp": warps} | {name: owners.get_in_dim_size(name) for name in names if name not in ("lane", "warp")}
+    turned = f".transpose_ins({order})" if order != names else ""
+    what = f"{where}: warps of {owners.get_in_dim_size('lane')} lanes in {memory.name}"
+    raise RangeError(what, f"at most {memory.lanes}", f"split them into warps: layout{turned}.reshape_ins({split})")
+
+
 def _of_linear(owners: LinearLayout) -> Owned:
     """The owners of a linear layout: the coordinates of each value of block, warp, lane and register."""
-    import numpy as np
-
     for name in owners.get_in_dim_names():
-        if name not in _HARDWARE:
+        if name not in HARDWARE:
             raise RankError(f"owners with the input {name}", "register, lane, warp, block", "rename it, or invert a layout of memory")
     if not owners.num_out_dims:
         raise RankError("owners of no outputs", "the tensor's dimensions", "give it an output of size 1")
-    sizes = [owners.get_in_dim_size(name) if owners.has_in_dim(name) else 1 for name in _HARDWARE]
+    sizes = [owners.get_in_dim_size(name) if owners.has_in_dim(name) else 1 for name in HARDWARE]
     _require_few(math.prod(sizes), "owners")
-    block, warp, lane, register = np.ogrid[tuple(slice(n) for n in sizes)]
-    point = {name: value for name, value in zip(_HARDWARE, (block, warp, lane, register)) if owners.has_in_dim(name)}
-    found = owners.apply(point)
-    shape = (sizes[0] * sizes[1], sizes[2], sizes[3])
-    arrays = [np.broadcast_to(np.asarray(x, np.int64), tuple(sizes)).reshape(shape) for x in found.values()]
-    return Owned(arrays, [*owners.out_dims.values()], "the layout of owners")
+    columns = [v for name in reversed(HARDWARE) for v in owners.bases.get(name, ())]  # registers are the fastest
+    coordinates = [xors([v[d] for v in columns]) for d in range(owners.num_out_dims)]
+    return Owned(coordinates, (sizes[0] * sizes[1], sizes[2], sizes[3]), [*owners.out_dims.values()], "the layout of owners")
+
+
+def xors(columns: Iterable[int]) -> list[int]:
+    """The xor of the columns of each number's bits.
+
+    >>> xors([1, 6])
+    [0, 1, 6, 7]
+    """
+    found = [0]
+    for column in columns:
+        found += [n ^ column for n in found]
+    return found
 
 
 def _of_threads(owners: Any, lanes: int) -> Owned:
-    import numpy as np
-
     if len(modes_of(owners.shape)) != 2:
         raise RankError(f"owners {shown(owners)}", "two modes, thread and value", "group its modes first")
     sizes = [known(n) for n in product_each(owners.shape)]
@@ -96,26 +138,20 @@ def _of_threads(owners: Any, lanes: int) -> Owned:
         raise Unproven(f"owners {shown(owners)}", "sizes that are known", "give its symbols values first")
     threads, values = (int(n or 0) for n in sizes)
     _require_few(threads * values, shown(owners))
-    t, v = np.ogrid[:threads, :values]
-    arrays = [np.broadcast_to(np.asarray(c, np.int64), (threads, values)) for c in _by_dimension(owners(t, v))]
-    return _by_warps(arrays, lanes, shown(owners))
+    found = image(owners, (threads, values))
+    if found is None:
+        raise Unproven(f"owners {shown(owners)}", "strides that are known", "give its symbols values first")
+    return _by_warps(found.leaves, threads, values, lanes, shown(owners))
 
 
-def _by_dimension(found: Any) -> list[Any]:
-    """Coordinates as one array for each dimension; offsets, or indices, as the only one."""
-    return [*leaves(as_coordinate(found) if isinstance(found, (ScaledBasis, ArithmeticTuple)) else (found,))]
-
-
-def _by_warps(coordinates: Sequence[npt.NDArray[Any]], lanes: int, text: str) -> Owned:
-    """Coordinates over [thread, value] as those of warps of so many lanes, of a tensor as large as they reach."""
-    threads, values = coordinates[0].shape
+def _by_warps(coordinates: Sequence[list[int]], threads: int, values: int, lanes: int, text: str) -> Owned:
+    """Coordinates of the values of each thread as those of warps of so many lanes, of a tensor as large as they reach."""
     width = min(lanes, threads)
     if threads % width:
         raise RangeError(f"{threads} threads in warps of {lanes}", f"a multiple of {lanes}, or fewer than {lanes}", f"use {lanes} threads")
-    if any(c.size and c.min() < 0 for c in coordinates):
+    if any(min(c) < 0 for c in coordinates):
         raise RangeError(f"owners {text}", "indices of 0 or more", "use strides of 0 or more")
-    arrays = [c.reshape(threads // width, width, values) for c in coordinates]
-    return Owned(arrays, [int(c.max(initial=0)) + 1 for c in arrays], text)
+    return Owned(coordinates, (threads // width, width, values), [max(c) + 1 for c in coordinates], text)
 
 
 def _of_partition(part: Tensor, lanes: int) -> Owned:
@@ -128,12 +164,13 @@ def _of_partition(part: Tensor, lanes: int) -> Owned:
     _require_few(count, "a partition, of each thread")
     layout, offset = from_zero("access", part)
     found = plus(offset, layout(np.arange(count)[:, np.newaxis]))
-    arrays = [np.asarray(c) for c in _by_dimension(found)]
+    arrays = [np.asarray(c) for c in leaves(as_coordinate(found) if isinstance(found, (ScaledBasis, ArithmeticTuple)) else (found,))]
     threads = max(a.size // count if a.ndim == 2 else 1 for a in arrays)
     if threads == 1 or any(a.dtype.kind not in "iu" for a in arrays):
         raise RankError(f"owners {part!r}", "a partition by an array of all threads", "write copy[numpy.arange(32)].partition_S(tensor)")
     _require_few(threads * count, "a partition")
-    return _by_warps([np.broadcast_to(a, (count, threads)).T.astype(np.int64) for a in arrays], lanes, repr(part))
+    by_thread = [np.broadcast_to(a, (count, threads)).T.ravel().tolist() for a in arrays]
+    return _by_warps(by_thread, threads, count, lanes, repr(part))
 
 
 def _require_few(count: int, what: str) -> None:
@@ -143,44 +180,75 @@ def _require_few(count: int, what: str) -> None:
         raise RangeError(f"{what}: {count} values", f"{MAX_VALUES} at most", "look at one block, or one warp")
 
 
-def offsets(held: Owned, memory_layout: Any) -> npt.NDArray[Any]:
-    """The offset of each value [elements] in a layout of memory, over [warp, lane, register].
+def offsets(held: Owned, memory_layout: Any) -> Placed:
+    """The offset of each value [elements] in a layout of memory.
 
     memory_layout   a layout from the tile, by coordinate or index, to offsets; a LinearLayout from offsets to the tensor, as
                     Triton's shared layouts, or from the tensor to offsets; a PaddedSharedLayout; None for owners whose elements
                     are offsets already
     """
-    import numpy as np
-
     if memory_layout is None and len(held.coordinates) == 1:
-        return held.index
+        return held.placed(held.index)
     if isinstance(memory_layout, PaddedSharedLayout):
-        plain = offsets(held, memory_layout.linear(memory_layout.shape))
-        return np.asarray(memory_layout.padded(plain), np.int64)
+        plain = offsets(held, memory_layout.linear(memory_layout.shape)).of
+        padded = {x: memory_layout.padded(x) for x in {*plain}}
+        return held.placed([*map(padded.__getitem__, plain)])
     if isinstance(memory_layout, LinearLayout):
         return _linear_offsets(held, memory_layout)
     if not isinstance(memory_layout, AnyLayout):
         fix = "give layout.linear(shape)" if hasattr(memory_layout, "linear") else layout_fix(memory_layout)
         raise LeafTypeError(f"a {type(memory_layout).__name__} as a layout of memory", "a layout", fix)
-    modes = modes_of(memory_layout.shape)
+    found = _by_layout(held, memory_layout)
+    if min(found) < 0:
+        raise RangeError(f"offsets of {shown(memory_layout)} below 0", "offsets of 0 or more", "count from where memory begins")
+    return held.placed(found)
+
+
+def is_by_mode(held: Owned, memory_layout: AnyLayout) -> bool:
+    """Whether owners have a coordinate for each mode of a layout: else they have one index for all."""
+    return len(held.coordinates) == len(modes_of(memory_layout.shape)) > 1
+
+
+def require_place(held: Owned, memory_layout: AnyLayout) -> list[int]:
+    """The extents of a layout of memory, which has a place for each element of the tensor."""
     sizes = [known(n) for n in product_each(memory_layout.shape)]
     if None in sizes:
         raise Unproven(f"the memory layout {shown(memory_layout)}", "sizes that are known", "give its symbols values first")
-    by_mode = len(held.coordinates) == len(modes) and len(modes) > 1
-    needed = held.sizes if by_mode else [math.prod(held.sizes)]
-    has = [int(n or 0) for n in sizes] if by_mode else [math.prod(int(n or 0) for n in sizes)]
+    extents = [int(n or 0) for n in sizes]
+    by_mode = is_by_mode(held, memory_layout)
+    needed, has = (held.sizes, extents) if by_mode else ([math.prod(held.sizes)], [math.prod(extents)])
     if any(n > m for n, m in zip(needed, has)):
         what = f"a memory of {' x '.join(map(str, has))} elements for a tensor of {' x '.join(map(str, needed))}"
         raise RangeError(what, "a place for each", "give a layout of the whole tile")
-    at = held.coordinates if by_mode else [held.index]
-    there = memory_layout(*at)
-    if isinstance(there, (ScaledBasis, ArithmeticTuple)):
-        what = f"the memory {shown(memory_layout)}, of coordinates"
-        raise LeafTypeError(what, "a layout to offsets", "give the layout of the memory that these are coordinates of")
-    found = np.broadcast_to(np.asarray(there, np.int64), held.shape)
-    if found.size and found.min() < 0:
-        raise RangeError(f"offsets of {shown(memory_layout)} below 0", "offsets of 0 or more", "count from where memory begins")
-    return found
+    return extents
+
+
+def _by_layout(held: Owned, layout: Any) -> list[int]:
+    """The offset of each value in a layout from the tile: looked up in its image, or asked one by one where that is much larger."""
+    extents = require_place(held, layout)
+    if not is_int(at_index(layout, (0,) * len(extents))):
+        fix = "give the layout of the memory that these are coordinates of"
+        raise LeafTypeError(f"the memory {shown(layout)}, of coordinates", "a layout to offsets", fix)
+    by_mode = is_by_mode(held, layout)
+    box = held.sizes if by_mode else _box(extents, max(held.index) + 1)
+    at = _index_in(held.coordinates, box) if by_mode else held.index
+    if math.prod(box) <= _SPARSE * len(at) and (found := image(layout, box, first_fastest=True)) is not None:
+        return [*map(found.leaves[0].__getitem__, at)]
+    asked = {i: int(layout(*c)) for i, c in zip(at, zip(*held.coordinates))} if by_mode else {i: int(layout(i)) for i in {*at}}
+    return [*map(asked.__getitem__, at)]
+
+
+def _index_in(coordinates: Sequence[list[int]], box: Sequence[int]) -> list[int]:
+    return Owned(coordinates, (0, 0, 0), box, "").index
+
+
+def _box(extents: Sequence[int], count: int) -> list[int]:
+    """The box of coordinates, first mode fastest, that holds so many indices."""
+    box = []
+    for n in extents:
+        box.append(min(n, count))
+        count = -(-count // n)
+    return box
 
 
 def in_memory(memory_layout: Any) -> tuple[Any, int]:
@@ -194,30 +262,34 @@ def in_memory(memory_layout: Any) -> tuple[Any, int]:
     return layout, start
 
 
-def _linear_offsets(held: Owned, memory: LinearLayout) -> npt.NDArray[Any]:
+def _linear_offsets(held: Owned, memory: LinearLayout) -> Placed:
     """The offset of each value that is held in a memory that is a linear layout, from its offsets or to them."""
-    import numpy as np
-
-    if memory.has_in_dim("offset"):
-        there = memory.sublayout(["offset"], memory.get_out_dim_names()).pseudoinvert()
-    elif memory.has_out_dim("offset"):
-        there = memory.sublayout(memory.get_in_dim_names(), ["offset"])
-    else:
-        raise RankError("a linear layout of memory without offset", "`offset` as an input, or as an output", "rename it")
+    there = to_offsets(memory)
     names = there.get_in_dim_names()
     sizes = [there.get_in_dim_size(name) for name in names]
-    coordinates = held.coordinates
-    if len(names) != len(coordinates):  # a thread-value layout has one index for all dimensions
-        if len(coordinates) != 1:
-            raise RankError(f"a tensor of {len(coordinates)} dimensions in a memory of {len(names)}", "as many", "reshape one of them")
-        index, coordinates = coordinates[0], []
-        for n in sizes:
-            coordinates.append(index % n)
-            index = index // n
-        if index.any():
-            raise RangeError(
-                f"owners reach index {int(held.index.max())}", f"less than {math.prod(sizes)}", "give a layout of the whole tile"
-            )
-    elif any(int(c.max(initial=0)) >= n for c, n in zip(coordinates, sizes)):
-        raise RangeError(f"a memory of {sizes} for a tensor of {held.sizes}", "a place for each element", "give the layout of this shape")
-    return np.broadcast_to(np.asarray(there.apply(dict(zip(names, coordinates)))["offset"], np.int64), held.shape)
+    if len(held.coordinates) not in (1, len(names)):  # a thread-value layout has one index for all dimensions
+        what = f"a tensor of {len(held.coordinates)} dimensions in a memory of {len(names)}"
+        raise RankError(what, "as many", "reshape one of them")
+    if len(held.coordinates) == len(names):
+        if any(max(c) >= n for c, n in zip(held.coordinates, sizes)):
+            what = f"a memory of {sizes} for a tensor of {held.sizes}"
+            raise RangeError(what, "a place for each element", "give the layout of this shape")
+        at = _index_in(held.coordinates, sizes)
+    else:
+        at = held.index
+        if max(at) >= math.prod(sizes):
+            raise RangeError(f"owners reach index {max(at)}", f"less than {math.prod(sizes)}", "give a layout of the whole tile")
+    columns = there.columns
+    if 1 << len(columns) <= _SPARSE * len(at):
+        return held.placed([*map(xors(columns).__getitem__, at)])
+    found = {i: bits.apply(columns, i) for i in {*at}}
+    return held.placed([*map(found.__getitem__, at)])
+
+
+def to_offsets(memory: LinearLayout) -> LinearLayout:
+    """A linear layout of memory from the tensor's coordinates to the offset."""
+    if memory.has_in_dim("offset"):
+        return memory.sublayout(["offset"], memory.get_out_dim_names()).pseudoinvert()
+    if memory.has_out_dim("offset"):
+        return memory.sublayout(memory.get_in_dim_names(), ["offset"])
+    raise RankError("a linear layout of memory without offset", "`offset` as an input, or as an output", "rename it")

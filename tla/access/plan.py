@@ -72,11 +72,11 @@ class ConversionPlan:
             elif isinstance(step, Spread):
                 found = found[:, :, list(step.table)]
             elif isinstance(step, Store):
-                at = offsets(owned(self.src, 32), step.layout)
-                memory = np.zeros(int(at.max()) + 1, given.dtype)
-                memory[at] = given
+                at = offsets(owned(self.src, 32), step.layout).of
+                memory = np.zeros(max(at) + 1, given.dtype)
+                memory[at] = given.ravel()
             else:
-                found[:] = memory[offsets(owned(self.dst, 32), step.layout)]
+                found[:] = memory[offsets(owned(self.dst, 32), step.layout).of].reshape(found.shape)
         return found
 
     @checked

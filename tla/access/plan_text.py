@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import keyword
+import operator
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
 
 from ..core.errors import LeafTypeError, RangeError, TlaError
 from ..core.int_tuple import shown
 from ..linear import LinearLayout, bits, linear
-from .places import offsets, owned
+from .places import Placed, offsets, owned
 from .steps import Load, Move, Shuffle, Spread, Step, Store
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
 
 #: __shfl_sync is among so many lanes.
 MAX_LANES = 32
@@ -90,26 +87,28 @@ def _chosen(step: Shuffle) -> tuple[list[str], tuple[str | None, str, str | None
     return lines, (send, source, into)
 
 
-def _at(name: str, at: npt.NDArray[Any], lanes: int) -> Iterator[str]:
+def _at(name: str, at: Placed, lanes: int) -> Iterator[str]:
     """All registers of `src` stored, or of `dst` loaded, at offsets [warp, lane, register]."""
     sign = _joined(at)
     if sign is None:
         raise RangeError("cuda of a layout of memory that neither xors nor adds", "a swizzle, or padding", "use plan.steps and a table")
-    parts = [f"(lane >> {k} & 1) * {int(at[0, 1 << k, 0])}" for k in range(bits.log2(at.shape[1]))]
-    parts += [f"(threadIdx.x >> {bits.log2(lanes) + k} & 1) * {int(at[1 << k, 0, 0])}" for k in range(bits.log2(at.shape[0]))]
+    parts = [f"(lane >> {k} & 1) * {at.at(0, 1 << k, 0)}" for k in range(bits.log2(at.lanes))]
+    parts += [f"(threadIdx.x >> {bits.log2(lanes) + k} & 1) * {at.at(1 << k, 0, 0)}" for k in range(bits.log2(at.warps))]
     yield f"const unsigned {name}_at = {f' {sign} '.join(parts) or '0'};"
-    for r in range(at.shape[2]):
-        place = f"smem[{name}_at {sign} {int(at[0, 0, r])}]"
+    for r in range(at.registers):
+        place = f"smem[{name}_at {sign} {at.at(0, 0, r)}]"
         yield f"{place} = src[{r}];" if name == "src" else f"dst[{r}] = {place};"
 
 
-def _joined(at: npt.NDArray[Any]) -> str | None:
+def _joined(at: Placed) -> str | None:
     """The way that offsets of warp, lane and register go together, bit by bit of each: by xor, by a sum, or by neither."""
-    warp, lane, register = at[:, :1, :1], at[:1, :, :1], at[:1, :1, :]
-    if (at == warp ^ lane ^ register).all() and all(_by_bit(x.ravel().tolist(), "^") for x in (warp, lane)):
-        return "^"
-    added = (at == warp + lane + register).all() and all(_by_bit(x.ravel().tolist(), "+") for x in (warp, lane))
-    return "+" if added else None
+    warps, lanes = [at.at(w, 0, 0) for w in range(at.warps)], [at.at(0, k, 0) for k in range(at.lanes)]
+    registers = at.of[: at.registers]
+    for sign, join in (("^", operator.xor), ("+", operator.add)):
+        joined = [join(join(w, k), r) for w in warps for k in lanes for r in registers]
+        if joined == at.of and _by_bit(warps, sign) and _by_bit(lanes, sign):
+            return sign
+    return None
 
 
 def _by_bit(table: Sequence[int], sign: str) -> bool:

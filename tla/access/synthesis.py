@@ -14,9 +14,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+from ..algebra.codomain import cosize
 from ..core.composed import ComposedLayout
 from ..core.element import Width
 from ..core.errors import RangeError, RankError
+from ..core.int_tuple import size
 from ..core.ints import Int, static
 from ..core.layout import Layout
 from ..core.swizzle import make_swizzle
@@ -25,9 +27,10 @@ from ..linear.arguments import checked
 from ..linear.triton import SharedLinearLayout
 from ..linear.value import power_of_two
 from ..notation.width import element_width
-from .counting import access
+from .by_bits import ByBits, are_powers
+from .counting import Access, access, counted_by_bits
 from .memories import NVIDIA_SHARED, Memory, as_memory
-from .places import Owned, owned
+from .places import Owned, owned, require_lanes, xors
 
 _0 = Int[0]()
 #: Of more accesses the longest vectors are those of each alone.
@@ -168,13 +171,24 @@ def _certificate(bound: int, best: Best, searched: int, longest: int) -> Certifi
 def _better(best: Best | None, layout: Any, accesses: Sequence[LinearLayout], element: Width, row: Memory) -> Best | None:
     """The better of two: fewer wavefronts, then longer vectors; the one before where they are equal, or no access can read the other."""
     try:
-        found = [access(a, layout, element, memory=row) for a in accesses]
+        found = _accessed(layout, accesses, element, row)
     except RangeError:  # elements narrower than the memory's words, of which some lane has no whole vector
         return best
     cost, vectors = sum(f.total for f in found), tuple(f.vector for f in found)
     if best is None or (cost, -sum(vectors)) < (best.cost, -sum(best.vectors)):
         return Best(layout, cost, vectors, _UNSEARCHED, element)
     return best
+
+
+def _accessed(layout: Any, accesses: Sequence[LinearLayout], element: Width, row: Memory) -> list[Access]:
+    """The accesses of a layout, counted."""
+    columns = None if _is_padded(layout) or not are_powers(row, element.bits) else linear(layout).columns
+    found = (columns is not None and counted_by_bits(ByBits.of(a).through(columns), element, None, row) for a in accesses)
+    return [one or access(a, layout, element, memory=row) for a, one in zip(accesses, found)]
+
+
+def _is_padded(layout: Any) -> bool:
+    return isinstance(layout, Layout) and cosize(layout) > size(layout)
 
 
 def _longest(registers: Sequence[frozenset[int]], most: int) -> int:
@@ -208,6 +222,7 @@ def _vectors(layout: Any, registers: Sequence[frozenset[int]], most: int) -> int
 def _linear_owners(owners: Any, row: Memory, tile: Sequence[int] | None) -> LinearLayout:
     """Owners as a linear layout of register, lane and warp."""
     if isinstance(owners, LinearLayout):
+        require_lanes("best_swizzle", owners, row)
         return owners
     held = owned(owners, row.lanes)
     what = "elements" if tile is None and len(held.sizes) == 1 else "an extent"
@@ -217,34 +232,33 @@ def _linear_owners(owners: Any, row: Memory, tile: Sequence[int] | None) -> Line
     reach = held.sizes if len(held.sizes) > 1 else [math.prod(held.sizes)]
     if any(n > m for n, m in zip(reach, sizes if len(reach) > 1 else [math.prod(sizes)])):
         raise RangeError(f"best_swizzle of {held.text}: {reach} in a tile of {sizes}", "a place for each element", "give the whole tile")
-    return _over_bits(Owned(held.coordinates, sizes, held.text))
+    return _over_bits(Owned(held.coordinates, held.shape, sizes, held.text))
 
 
 def _over_bits(held: Owned) -> LinearLayout:
     """The linear layout that has these elements: its columns are what each bit of register, lane and warp does, all else their xors."""
-    import numpy as np
-
-    index = held.index
-    first = {"register": index[0, 0, :], "lane": index[0, :, 0], "warp": index[:, 0, 0]}
-    counts = [(name, bits.log2(power_of_two(f"best_swizzle of {held.text}: {name}s", len(x)))) for name, x in first.items()]
-    columns = [int(first[name][1 << k]) for name, count in counts for k in range(count)]
+    index = held.placed(held.index)
+    counts = [
+        (name, bits.log2(power_of_two(f"best_swizzle of {held.text}: {name}s", n)))
+        for name, n in (("register", index.registers), ("lane", index.lanes), ("warp", index.warps))
+    ]
+    columns = [index.at(0, 0, 1 << k) for k in range(counts[0][1])] + [index.at(0, 1 << k, 0) for k in range(counts[1][1])]
+    columns += [index.at(1 << k, 0, 0) for k in range(counts[2][1])]
     outs = tuple((f"dim{k}", n) for k, n in enumerate(held.sizes))
-    found = LinearLayout._of_columns(counts, outs, columns)
-    wrong = np.argwhere(owned(found, 0).index != index)
-    if len(wrong):
-        warp, lane, register = map(int, wrong[0])
+    wrong = next((k for k, (a, b) in enumerate(zip(xors(columns), index.of)) if a != b), None)
+    if wrong is not None:
         what = f"best_swizzle of {held.text}, which is not linear over bits"
-        at = f"element {int(owned(found, 0).index[warp, lane, register])} at warp {warp}, lane {lane}, register {register}"
-        raise RangeError(f"{what}: element {int(index[warp, lane, register])}", at, "use strides that are powers of two")
-    return found
+        rest, register = divmod(wrong, index.registers)
+        at = f"element {xors(columns)[wrong]} at warp {rest // index.lanes}, lane {rest % index.lanes}, register {register}"
+        raise RangeError(f"{what}: element {index.of[wrong]}", at, "use strides that are powers of two")
+    return LinearLayout._of_columns(counts, outs, columns)
 
 
 def _least(owners: LinearLayout, width: int, row: Memory) -> int:
     """Wavefronts that no layout avoids: each serves one word of each bank, and an instruction has one of each group of lanes."""
-    import numpy as np
-
-    held = owned(owners, row.lanes).index
-    words = [len(np.unique(warp)) * width for warp in held]
+    held = owned(owners, row.lanes)
+    index = held.placed(held.index)
+    words = [len({x for lane in index.warp(warp) for x in lane}) * width for warp in range(index.warps)]
     return sum(max(1, -(-n // (row.banks * row.word_bits))) for n in words)
 
 

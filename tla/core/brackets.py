@@ -1,23 +1,8 @@
-"""Brackets in texts from outside: where one ends, and what stands between the commas outside of them."""
+"""Split a text at the commas that stand in no bracket."""
 
 from __future__ import annotations
 
 import itertools
-import re
-
-
-def closing(text: str, start: int, bracket: str = "()") -> int | None:
-    """The position behind the bracket that closes the one at `start`; None if it stays open.
-
-    >>> closing("f(a(b)c)d", 1), closing("(a", 0)
-    (8, None)
-    """
-    depth = 0
-    for found in re.compile(f"[{re.escape(bracket)}]").finditer(text, start):
-        depth += 1 if found[0] == bracket[0] else -1
-        if depth == 0:
-            return found.end()
-    return None
 
 
 def split(text: str) -> list[str]:

@@ -57,7 +57,7 @@ class Reader:
     tokens: ClassVar[str]
     noun: ClassVar[str]
     example: ClassVar[str]
-    blank: ClassVar[str] = r"\s*"
+    blank: ClassVar[str] = r"[ \t\n\r\f\v]*"
     max_depth: ClassVar[int] = 64
     trailing: ClassVar[bool] = False
 
@@ -141,7 +141,7 @@ class Reader:
         """One of the words that a grammar knows, and not one of those that are given already. kind: what they are, for errors."""
         word = self.token
         if word not in words:
-            self.unexpected(f"{kind}: {', '.join(words) or 'none'}", did_you_mean(word, words))
+            self.unexpected(f"{kind}: {', '.join(words) or 'none'}", write_nearest(word, words))
         if word in given:
             self.fail(f"{word!r} is given twice", f"{kind} once", "leave one of the two out")
         self.advance()
@@ -171,6 +171,13 @@ class Reader:
             self.fail(f"more than {self.max_depth} levels of brackets", f"at most {self.max_depth}", "give the parts one by one")
         return self.depth + 1
 
+    def part_from(self, at: int, read: Callable[[], R]) -> R:
+        """The value that another reader reads of a part of the text; its errors show the place in the whole text."""
+        try:
+            return read()
+        except ParseError as error:
+            raise ParseError(self.text, at + error.position, *error.args[2:]) from None
+
     def several(self, close: str, read: Callable[[], R]) -> list[R]:
         """The values that `read` reads, between commas, as far as these go; none where `close` stands here."""
         out: list[R] = []
@@ -194,11 +201,33 @@ class Reader:
         self.fail(f"unexpected {found[:24]!r}" if found else "the text ends", expected, fix, at)
 
 
-def did_you_mean(word: str, known: Collection[str]) -> str:
-    """The question after the nearest of the known words; nothing where none is near.
+def nearest(word: str, known: Collection[str]) -> str:
+    """The one of the known words that was meant by a misspelt one; nothing where none is near.
 
-    >>> did_you_mean("fp4padded", ["fp4Padded", "rank"]), did_you_mean("order", ["rank"])
-    ('did you mean fp4Padded?', '')
+    >>> nearest("fp4padded", ["fp4Padded", "rank"]), nearest("order", ["rank"])
+    ('fp4Padded', '')
     """
-    close = difflib.get_close_matches(word[:80], known, 1, 0.6)
-    return f"did you mean {close[0]}?" if close else ""
+    return next(iter(difflib.get_close_matches(word[:80], known, 1, 0.6)), "")
+
+
+def write_nearest(word: str, known: Collection[str]) -> str:
+    """The fix of a misspelt word; nothing where no known word is near.
+
+    >>> write_nearest("fp4padded", ["fp4Padded", "rank"])
+    'write fp4Padded'
+    """
+    return (close := nearest(word, known)) and f"write {close}"
+
+
+def closing(text: str, start: int, bracket: str = "()") -> int | None:
+    """The position behind the bracket that closes the one at `start`; None if it stays open.
+
+    >>> closing("f(a(b)c)d", 1), closing("(a", 0)
+    (8, None)
+    """
+    depth = 0
+    for found in compiled(f"[{bracket}]").finditer(text, start):
+        depth += 1 if found[0] == bracket[0] else -1
+        if depth == 0:
+            return found.end()
+    return None

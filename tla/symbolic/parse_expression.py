@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ..core.errors import LeafTypeError
-from ..core.reader import Reader, did_you_mean
+from ..core.reader import Reader, write_nearest
 from .symint import SymInt, compute
 
 _SUM: dict[str, Callable[[Any, Any], Any]] = {"+": operator.add, "-": operator.sub}
@@ -85,10 +85,11 @@ class _ExpressionReader(Reader):
         if name in ("min", "max"):
             values = self.listed("()", self.xor, empty=False)
             return functools.reduce(lambda a, b: compute(name, a, b), values)
-        if name not in self.symbols:
-            fix = did_you_mean(name, [*self.symbols]) or f"give symbols=[dim('{name}')]"
+        try:
+            return self.symbols[name]
+        except KeyError:
+            fix = write_nearest(name, [*self.symbols]) or f"give symbols=[dim('{name}')]"
             self.fail(f"the name {name!r:.40} is not known", f"one of the symbols: {', '.join(self.symbols) or 'none'}", fix, start)
-        return self.symbols[name]
 
     def ceiling(self) -> Any:
         a = self.product()

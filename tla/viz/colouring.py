@@ -9,11 +9,12 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from ..algebra.image import outer_sums
 from ..core.errors import LeafTypeError, RangeError, RankError
 from ..core.int_tuple import shown
 from ..core.ints import IntTupleLike, is_int, known
 from .colours import HUES, RAMP, TINTS, colour, ramp, tint
-from .drawable import Tiling, View, outer_sums
+from .drawable import Tiling, View
 
 #: The rules of banks: shared memory of NVIDIA, and the unified buffer of Ascend, have so many banks, of so many bits.
 BANKS = {"bank": (32, 32), "ub_bank": (16, 256)}

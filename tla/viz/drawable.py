@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..core.composed import ComposedLayout
+from ..algebra.image import at_index, image, outer_sums
 from ..core.element import Width
 from ..core.errors import LeafTypeError, RankError, Unproven
 from ..core.int_tuple import leaves, modes_of, product_each, shown
 from ..core.ints import IntTupleLike, is_int, known
 from ..core.kinds import AnyLayout, layout_fix
-from ..core.layout import Layout
-from ..core.swizzle import Swizzle
 from ..notation.width import ASSUMED, element_width
 
 if TYPE_CHECKING:
@@ -138,18 +136,6 @@ register_subject(Subject, lambda subject: subject)
 # ------------------------------------------------------------------------------------------------- the part drawn
 
 
-def outer_sums(parts: Iterable[Sequence[int]]) -> list[int]:
-    """A number from each part, added up, for every choice; the last part goes fastest.
-
-    >>> outer_sums([(0, 10), (1, 2, 3)])
-    [1, 2, 3, 11, 12, 13]
-    """
-    found = [0]
-    for part in parts:
-        found = [n + x for n in found for x in part]
-    return found
-
-
 @dataclass(frozen=True, slots=True)
 class View:
     """A box of coordinates at the origin of a layout, with the values there.
@@ -213,16 +199,11 @@ def view(subject: Subject, axes: tuple[int, int], limit: int) -> View:
     corner = tuple(min(n, dict(zip(axes, CORNER)).get(k, 1)) for k, n in enumerate(extents))
     # of a mode of no elements too the others are no longer than a drawing
     whole = math.prod(max(n, 1) for n in extents) <= limit and math.prod(_others(extents, axes)) <= MAX_GRIDS
-    last = _at(layout, tuple(max(n - 1, 0) for n in extents))
+    last = at_index(layout, tuple(max(n - 1, 0) for n in extents))
     if is_int(last) and known(last) is None:
         whole = whole and math.prod(extents) <= MAX_UNKNOWN
     box = extents if whole else corner
     return View(subject, axes, extents, box, _values(layout, box))
-
-
-def _at(layout: AnyLayout, index: tuple[Any, ...]) -> Any:
-    """The offset of an index, which has a number for each mode."""
-    return layout(*index) if isinstance(layout.shape, tuple) and index else layout(index[0] if index else ())
 
 
 def axes_of(subject: Subject, axes: Sequence[int] | None) -> tuple[int, int]:
@@ -253,33 +234,9 @@ def _values(layout: Any, box: tuple[int, ...]) -> list[Any]:
     """The values in a box, the last mode fastest: offsets, or coordinates, and what is not known, as texts."""
     if not math.prod(box):
         return []
-    if (found := _added(layout, box)) is not None:
-        return found
-    one_by_one = [_at(layout, index) for index in itertools.product(*map(range, box))]
-    return [*map(int, one_by_one)] if all(_has_number(x) for x in one_by_one) else [*map(str, one_by_one)]
-
-
-def _has_number(x: Any) -> bool:
-    return is_int(x) and known(x) is not None
-
-
-def _added(layout: Any, box: tuple[int, ...]) -> list[Any] | None:
-    """The values of a layout whose modes add up, or of a function of these; None where they have to be asked one by one."""
-    if isinstance(layout, ComposedLayout) and _has_number(layout.offset):
-        inner, outer, offset = _added(layout.inner, box), layout.outer, int(layout.offset)
-        if inner is None or not is_int(inner[0]) or not _has_number(outer(0)):
-            return None
-        return outer.each([offset + x for x in inner]) if isinstance(outer, Swizzle) else [int(outer(offset + x)) for x in inner]
-    if not isinstance(layout, Layout):
-        return None
-    zero = (0,) * len(box)
-    parts = [[_at(layout, (*zero[:k], i, *zero[k + 1 :])) for i in range(n)] for k, n in enumerate(box)]
-    first = _at(layout, zero)
-    columns = [[[*leaves(x)] for x in part] for part in parts]
-    if not all(_has_number(n) for part in columns for x in part for n in x):
-        return None
-    sums = [outer_sums([[int(x[j]) for x in part] for part in columns]) for j in range(len([*leaves(first)]))]
-    return [*map(_pattern(first).format, *sums)] if isinstance(first, tuple) else sums[0]
+    if (found := image(layout, box)) is None:
+        return [str(at_index(layout, index)) for index in itertools.product(*map(range, box))]
+    return [*map(_pattern(found.first).format, *found.leaves)] if isinstance(found.first, tuple) else found.leaves[0]
 
 
 def _pattern(coordinate: object) -> str:

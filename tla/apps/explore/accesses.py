@@ -17,10 +17,9 @@ from ...notation.width import ASSUMED, element_width
 from ...viz.drawable import Subject
 from .grammar import read
 
-_access = OnDemand("tla.access")  # with numpy, which no other answer needs
+_access = OnDemand("tla.access")
 
 LANES, VECTOR = 32, 128
-_INSTALLED = "fix: run tla explore, of an installed tla, with the command that the button copies"
 
 
 def _lanes(extent: int) -> int:
@@ -72,8 +71,6 @@ def counted(asked: str, subject: Subject, bits: int | None) -> dict[str, Any]:
     try:
         held, element, vector = _owners(asked, subject, bits)
         found = _access.access(held, subject.layout, element, vector)
-    except ModuleNotFoundError as missing:  # in a browser: the grid is there all the same
-        return _uncounted(f"accesses are counted with {missing.name}, which this site does not have", _INSTALLED)
     except TlaError as error:
         what, expected, fix = error.reason
         return _uncounted(what, f"expected: {expected}; fix: {fix}")

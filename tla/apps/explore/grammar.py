@@ -16,26 +16,25 @@ What is spelled as in C++ or the CuTe DSL is respelled first: cpp.py.
 
 from __future__ import annotations
 
-import difflib
 import keyword
 import re
 import time
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import tla
 
 from ... import xla
 from ...core.arrays import INT64_MAX
 from ...core.composed import MAX_PARTS
-from ...core.element import Width
 from ...core.errors import ParseError, RangeError, RankError, TlaError
 from ...core.int_tuple import MAX_DEPTH, IntTuple, Underscore, leaves, require_depth, shown
 from ...core.ints import is_int, leaf
 from ...core.kinds import AnyLayout
 from ...core.on_demand import OnDemand
-from ...notation.printed import Unknown, is_foreign, pointed, translated, without_table
-from ...notation.text import Reader
+from ...core.reader import write_nearest
+from ...notation.grammar import LEAF, NAME, NotationReader
+from ...notation.printed import PrintedReader, Unknown, is_foreign, without_table
 from ...notation.width import element_width
 from ...symbolic import assuming, dim
 from ...symbolic.declare import unknown
@@ -70,14 +69,12 @@ MAX_TEXT, MAX_CALLS, MAX_SIZES, MAX_LEAVES = 4096, 64, 16, 1024
 #: No operation begins later than this [seconds]: chains on open sizes take longer with each.
 MAX_SECONDS = 5.0
 
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_NAME = re.compile(NAME)
 _NEXT = re.compile(r"[ \t]*(//|[-+*%^\[(]|=(?!=))?")
-_UNDERSCORE = re.compile(r"_(?!-?[0-9]|[A-Za-z_])")  # _-4 is a static integer
 _ARRAY = re.compile(r"[A-Za-z0-9]+\[([^][{}]*)\](?:\{[^{}]*\})?")
 _DIGITS = re.compile(r"[0-9]+")
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 _STATEMENT = re.compile(r"[^;\n]*")
-_COMPOSED = re.compile(r"o(?![A-Za-z0-9_]*\s*=(?!=))(?![A-Za-z])")
 _FUNCTIONS = ("ceil", "min", "max")  # of expressions of sizes
 
 
@@ -135,27 +132,26 @@ class _Sizes(dict[str, Any]):
         super().__init__()
         self._ask = ask
 
-    def __contains__(self, name: object) -> bool:
-        return True
-
     def __missing__(self, name: str) -> Any:
         return self._ask(name)
 
 
-class _Reader(Reader):
+class _Reader(NotationReader):
     """The reader of layouts, whose tuples hold any values.
 
     began   where the statement or call begins that is being read or done
     term    the last term that is more than a leaf: if it is all of a value, its Python is the value's
     """
 
+    tokens = rf"{LEAF}|_(?![A-Za-z0-9_])|{NAME}|=(?!=)|[][():,<>;#]"
+
     def __init__(self, names: dict[str, Term]) -> None:
-        super().__init__("", {})
+        super().__init__("")
         self.symbols = _Sizes(self.size)
         self.names, self.bound = names, list[tuple[str, Term]]()
         self.asked, self.calls = dict[str, Any](), list[Call]()
         self.aliases = dict[str, str]()
-        self.began, self.depth, self.term = 0, 0, Term(None, "")
+        self.began, self.term = 0, Term(None, "")
         self.written = ""
         self.until = time.monotonic() + MAX_SECONDS
 
@@ -165,16 +161,16 @@ class _Reader(Reader):
         self.text = cpp.respelled(without_table(text))
         self.written = text
         value = Term(None, "")
-        self.skip_blank()
+        self.go_to(0)
         while self.at < len(self.text) or not value.python:
             value = self.statement()
             if not self.at_break():
-                raise self.unexpected("';', or the end of the line", "")
+                self.unexpected("';', or the end of the line")
             while self.take(";"):
                 pass
         if self.text[self.began :].rstrip("; \t\n") in self.asked:  # a name on its way to that of an operation
-            self.at = self.began
-            raise self.unknown("the name", [*OPERATIONS, *self.names], "a layout, or an operation of layouts")
+            self.go_to(self.began)
+            self.unknown("the name", [*OPERATIONS, *self.names], "a layout, or an operation of layouts")
         return Program((*self.bound,), (*self.asked,), (), (*self.calls,), value)
 
     def at_break(self) -> bool:
@@ -188,9 +184,8 @@ class _Reader(Reader):
         if following != "=":
             return self.printed() or self.expression()
         if name in constants() or name in ("o", "Sw", "print") or hasattr(tla, name) or keyword.iskeyword(name):
-            raise ParseError(self.text, self.at, f"the name {name!r} is taken", "a name of your own", f"write my_{name} = ...")
-        self.take(name)
-        self.take("=")
+            self.fail(f"the name {name!r} is taken", "a name of your own", f"write my_{name} = ...")
+        self.go_past_name()
         value = self.printed() or self.expression()
         self.names[name] = value
         self.bound.append((name, value))
@@ -198,18 +193,23 @@ class _Reader(Reader):
 
     def ahead(self) -> tuple[str, str]:
         """The name that stands here, and the operator, bracket or '=' behind it."""
-        found = _NAME.match(self.text, self.at)
-        following = _NEXT.match(self.text, found.end()) if found else None
-        return (found[0], following[1] or "") if found and following else ("", "")
+        if not self.token[:1].isalpha():
+            return "", ""
+        return self.token, _NEXT.match(self.text, self.after)[1] or ""  # type: ignore[index]  # it matches the empty text too
+
+    def go_past_name(self) -> None:
+        """Go past a name and the '=' behind it."""
+        self.advance()
+        self.advance()
 
     def expression(self) -> Term:
         self.term = Term(None, "")
         value = self.chain()
         if is_int(value):
             leaf(value)  # what 64 bits cannot hold ends here
-        return self.whole(value)
+        return self.term_of(value)
 
-    def whole(self, value: Any) -> Term:
+    def term_of(self, value: Any) -> Term:
         """The term of a value that was just read."""
         return self.term if self.term.python and self.term.value is value else Term(value, _python(value), self.term.width)
 
@@ -220,30 +220,27 @@ class _Reader(Reader):
         if cpp.TRITON.match(text):
             return self.of_triton(text)
         if cpp.is_atom(text):
-            self.at += len(text)
-            self.skip_blank()
+            self.go_to(self.at + len(text))
             return Term(gpu.atom(text), f"gpu.atom({text!r})")
         if not is_foreign(text):
             return None
-        _ours, unknown = translated(text)
-        symbols = [self.names[u.name]._replace(python=u.name) if u.name in self.names else self.unknown_size(u) for u in unknown]
-        try:
-            value = tla.parse(text, symbols=[x.value for x in symbols] or None)
-        except ParseError as error:  # its place is one in our notation
-            raise ParseError(self.text, self.at, *error.args[2:]) from None
-        self.at += len(text)
-        self.skip_blank()
-        names = f", symbols=[{', '.join(x.python for x in symbols)}]" if unknown else ""
-        return Term(_limited(value), f"parse({text!r}{names})", _printed_width(text))
+        sizes = dict[int, Term]()
+
+        def ask(size: Unknown) -> Any:
+            term = self.names[size.name]._replace(python=size.name) if size.name in self.names else self.unknown_size(size)
+            sizes[int(size.name[1:])] = term
+            return term.value
+
+        reader = self.part_from(self.at, lambda: PrintedReader(text, ask))
+        value = self.part_from(self.at, reader.printed)
+        self.go_to(self.at + len(text))
+        names = f", symbols=[{', '.join(sizes[k].python for k in sorted(sizes))}]" if sizes else ""
+        return Term(_limited(value), f"parse({text!r}{names})", element_width(*reader.widths) if reader.widths else None)
 
     def of_triton(self, text: str) -> Term:
         """A layout as Triton prints it, to the end of the statement."""
-        try:
-            found = triton.term(text, self.aliases)
-        except ParseError as error:
-            raise ParseError(self.text, self.at + error.position, *error.args[2:]) from None
-        self.at += len(text)
-        self.skip_blank()
+        found = self.part_from(self.at, lambda: triton.term(text, self.aliases))
+        self.go_to(self.at + len(text))
         return found
 
     def unknown_size(self, size: Unknown) -> Term:
@@ -255,15 +252,15 @@ class _Reader(Reader):
     def chain(self) -> Any:
         """Parts with `o` between: with an offset between two a ComposedLayout, else a composition; the last two first."""
         starts, parts = [self.at], [self.part(None)]
-        if not _COMPOSED.match(self.text, self.at):
+        if not self.at_o():
             return parts[0]
-        terms = [self.whole(parts[0])]
-        while _COMPOSED.match(self.text, self.at):
+        terms = [self.term_of(parts[0])]
+        while self.at_o():
             if len(terms) == MAX_PARTS:
-                raise self.unexpected(f"{MAX_PARTS} parts at most", "give a part a name")
-            self.take("o")
+                self.unexpected(f"{MAX_PARTS} parts at most", "give a part a name")
+            self.advance()
             starts.append(self.at)
-            terms.append(self.whole(self.part(None)))
+            terms.append(self.term_of(self.part(None)))
         inner, end = terms.pop(), self.at
         while terms:
             outer = terms.pop()
@@ -274,6 +271,10 @@ class _Reader(Reader):
                 inner = self.composed(outer, inner, self.written[starts[len(terms)] : end].rstrip())
         self.term = inner
         return inner.value
+
+    def at_o(self) -> bool:
+        """Whether an `o` between two parts stands here, and no name that gets a value."""
+        return self.token == "o" and self.ahead()[1] != "="
 
     def composed(self, outer: Term, inner: Term, text: str) -> Term:
         """composition(outer, inner), as one of the calls."""
@@ -293,13 +294,12 @@ class _Reader(Reader):
         elif following in ("[", "(") and name not in _FUNCTIONS:
             term = self.call(name)
         elif name and following in ("", "=") and (found := self.named(name)):
-            self.take(name)
+            self.advance()
             term = found
-        elif _UNDERSCORE.match(self.text, self.at):
-            self.take("_")
+        elif self.take("_"):
             term = Term(tla._, "_")
-        elif not self.at_expression() and self.take("("):
-            term = self.several()
+        elif self.token == "(" and not self.at_expression():
+            term = self.tuple_of_values()
         else:
             return self.leaf()
         self.term = term
@@ -317,10 +317,10 @@ class _Reader(Reader):
         """The integer that a name in an expression stands for."""
         if name in self.names:
             if not is_int(value := self.names[name].value):
-                raise ParseError(self.text, self.at, f"{name} is {shown(value)}", "the name of an integer", "use it as an argument")
+                self.fail(f"{name} is {shown(value)}", "the name of an integer", "use it as an argument")
             return value
         if name in OPERATIONS or name in constants():
-            raise ParseError(self.text, self.at, f"{name} is no integer", "the name of one", "call it, or choose another name")
+            self.fail(f"{name} is no integer", "the name of one", "call it, or choose another name")
         self.require_room()
         return self.asked.setdefault(name, dim(name))
 
@@ -328,10 +328,10 @@ class _Reader(Reader):
         if len(self.asked) == MAX_SIZES:
             raise RangeError(f"more than {MAX_SIZES} sizes that are not known", "fewer", "give some a value, as in M = 4;")
 
-    def several(self) -> Term:
-        items = [*self.arguments(")")]
+    def tuple_of_values(self) -> Term:
+        items = self.arguments("()")
         if any(name for name, _item in items):
-            raise self.unexpected("a tuple of values", "only calls have named arguments")
+            self.unexpected("a tuple of values", "only calls have named arguments")
         values = tuple(item.value for _name, item in items)
         if all(is_int(x) or isinstance(x, IntTuple) for x in values):
             made = IntTuple(*values)
@@ -340,44 +340,32 @@ class _Reader(Reader):
         parts = tuple(item for _name, item in items)
         return Term(_limited(values), f"({', '.join(item.python for item in parts)}{',' * (len(parts) == 1)})", None, parts)
 
-    def arguments(self, end: str) -> Iterator[tuple[str, Term]]:
-        """Values between commas, each with its name or "", up to the bracket that ends them."""
-        if self.depth == MAX_DEPTH:
-            raise ParseError(self.text, self.at, f"brackets {MAX_DEPTH} deep", "an expression", "give a part of it a name")
-        self.depth += 1
-        more = not self.take(end)
-        while more:
-            name, following = self.ahead()
-            if following == "=":
-                self.take(name)
-                self.take("=")
-            yield name if following == "=" else "", self.expression()
-            more = self.take(",")
-            if not more and not self.take(end):
-                raise self.unexpected(f"',' or {end!r}", f"close the bracket with {end}")
-        self.depth -= 1
+    def arguments(self, brackets: str) -> list[tuple[str, Term]]:
+        """Values between commas, each with its name or ""."""
+        return self.listed(brackets, self.argument)
+
+    def argument(self) -> tuple[str, Term]:
+        name, following = self.ahead()
+        if following != "=":
+            return "", self.expression()
+        self.go_past_name()
+        return name, self.expression()
 
     def array(self) -> Term:
         """An XLA shape. Its dimensions may be names."""
         start, name = self.at, self.ahead()[0]
         if name.lower() not in BITS:
-            raise self.unknown("what stands before '['", [*OPERATIONS, *BITS], "an element type of XLA, or an operation")
+            self.unknown("what stands before '['", [*OPERATIONS, *BITS], "an element type of XLA, or an operation")
         found = _ARRAY.match(self.text, start)
         text, dimensions = (found[0], found[1]) if found else (self.text[start:], "")  # which is refused below
         used = {name: self.symbols[name] for name in _NAME.findall(dimensions) if name not in _FUNCTIONS}
-        try:
-            shape = xla.parse_shape(text, symbols=used or None)
-        except ParseError as error:
-            raise ParseError(self.text, start + error.position, *error.args[2:]) from None
-        self.at = start + len(text)
-        self.skip_blank()
+        shape = self.part_from(start, lambda: xla.parse_shape(text, symbols=used or None))
+        self.go_to(start + len(text))
         return Term(shape, f"xla.parse_shape({text!r}{f', symbols={used}' if used else ''})")
 
-    def unknown(self, what: str, known: list[str], expected: str) -> ParseError:
+    def unknown(self, what: str, known: list[str], expected: str) -> NoReturn:
         name, _following = self.ahead()
-        close = difflib.get_close_matches(name, known, 1)
-        fix = f"write {close[0]}" if close else EXAMPLE
-        return ParseError(self.text, self.at, f"{what}, {name!r:.40}, is not known", expected, fix)
+        self.fail(f"{what}, {name!r:.40}, is not known", expected, write_nearest(name, known) or EXAMPLE)
 
     # ------------------------------------------------------------------------------------------------- calls
 
@@ -386,23 +374,23 @@ class _Reader(Reader):
             return self.at_coordinate(name)
         if family(name)[0] is not None:
             return self.of_family(name)
-        start, written, name = self.at, name, OTHER_NAMES.get(name, name)
+        start, name = self.at, OTHER_NAMES.get(name, name)
         if name not in OPERATIONS:
-            raise self.unknown("the operation", [*OPERATIONS], "one of the operations of tla")
+            self.unknown("the operation", [*OPERATIONS], "one of the operations of tla")
         operation, brackets = OPERATIONS[name], list[Term]()
         python = f"{module_of(name)}{name}"
-        self.take(written)
-        if self.take("["):
-            brackets = [item for _name, item in self.arguments("]")]
+        self.advance()
+        if self.token == "[":
+            brackets = [item for _name, item in self.arguments("[]")]
             operation = with_brackets(name, operation, tuple(x.value for x in brackets))
             python += f"[{', '.join(x.python for x in brackets)}]"
         if not brackets and not callable(operation):
             raise RankError(f"{name}(...)", f"{name}[...]", "put its arguments in square brackets")
         if name in GPU_OPERATIONS and isinstance(operation, (gpu.CopyAtom, gpu.MMAAtom)):
             return Term(operation, python)
-        if not self.take("("):
-            raise self.unexpected("'(' and the arguments", f"write {name}(...)")
-        given = [*self.arguments(")")]
+        if self.token != "(":
+            self.unexpected("'(' and the arguments", f"write {name}(...)")
+        given = self.arguments("()")
         self.began = start
         self.require_calls()
         arguments, options = in_order(name, operation, given)
@@ -415,10 +403,10 @@ class _Reader(Reader):
     def of_family(self, name: str) -> Term:
         """An atom with parameters, such as UniversalCopy[uint128]."""
         found, python = family(name)
-        self.take(name)
-        if not self.take("["):
-            raise self.unexpected("'[' and its parameters", f"write {name}[...]")
-        given = [item for _name, item in self.arguments("]")]
+        self.advance()
+        if self.token != "[":
+            self.unexpected("'[' and its parameters", f"write {name}[...]")
+        given = [item for _name, item in self.arguments("[]")]
         value = with_brackets(name, found, tuple(x.value for x in given))
         width = element_width(given[0].value) if CANONICAL.fullmatch(name) else None
         return Term(value, f"{python}[{', '.join(x.python for x in given)}]", width)
@@ -435,21 +423,16 @@ class _Reader(Reader):
         """The offset of a coordinate of a layout that has a name; with `_` in it the layout of what `_` leaves open."""
         start, term = self.at, self.names[name]
         if not isinstance(term.value, AnyLayout):
-            raise ParseError(self.text, start, f"{name} is {shown(term.value)}", "the name of a layout", f"write {name} with no bracket")
-        self.take(name)
-        if not self.take("("):
-            raise self.unexpected("'(' and a coordinate", f"write {name}(0)")
-        given = [item for _name, item in self.arguments(")")]
+            self.fail(f"{name} is {shown(term.value)}", "the name of a layout", f"write {name} with no bracket")
+        self.advance()
+        if self.token != "(":
+            self.unexpected("'(' and a coordinate", f"write {name}(0)")
+        given = [item for _name, item in self.arguments("()")]
         self.began = start
         coord, python = tuple(x.value for x in given), ", ".join(x.python for x in given)
         if any(isinstance(x, Underscore) for x in leaves(coord)):
             return term._replace(value=tla.slice_(coord, term.value), python=f"slice_(({python},), {name})", parts=())
         return Term(term.value(*coord), f"{name}({python})")
-
-
-def _printed_width(text: str) -> Width | None:
-    """The width of an element, where a print says it in its pointer: smem_ptr[16b], ptr<f16, smem>."""
-    return element_width(text) if pointed(text) else None
 
 
 def _limited(value: object) -> Any:

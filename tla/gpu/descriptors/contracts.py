@@ -12,15 +12,17 @@ from typing import Any, NamedTuple
 from ...algebra.modes import take
 from ...algebra.recast import upcast
 from ...core.element import Element
-from ...core.errors import DivisibilityError, LeafTypeError, Reason, TlaError
+from ...core.errors import DivisibilityError, LeafTypeError, RangeError, Reason, TlaError
 from ...core.int_tuple import product_each, rank, shown, size
 from ...core.ints import static
 from ...core.layout import Layout
 from ...tensors.make_tensor import MakeTensor
 from ...tensors.tensor import Tensor
 from ...tensors.views import local_tile
-from ..instructions import amd
-from ..instructions.elements import as_element, require_number
+from ..instructions import tcgen05, wgmma
+from ..instructions.atom import Major, MMAAtom
+from ..instructions.elements import CODES, as_element, require_number
+from ..instructions.names import atoms
 from .block_2d import SHAPES, block_2d
 from .buffer_resource import buffer_resource
 from .canonical import UNIT_BITS, taken_apart
@@ -108,11 +110,34 @@ def _tile(layout: Any, rows: int, k: int) -> Tensor:
     return local_tile(tensor, (static(min(rows, int(size(tensor.layout[0])))), static(k)), (0, 0))
 
 
-def _descriptor(make: Callable[..., Any], rows: int, major: str) -> Callable[[Any, Element], Any]:
+def _wgmma(major: Major) -> Callable[[Any, Element], Any]:
     def check(layout: Any, element: Element) -> Any:
-        return make(_tile(layout, rows, 2 * UNIT_BITS // element.bits), major, element)
+        _require_major("wgmma", wgmma.majors, major, element)
+        return wgmma_descriptor(_tile(layout, 64, 2 * UNIT_BITS // element.bits), major, element)
 
     return check
+
+
+def _tcgen05_mma(major: Major) -> Callable[[Any, Element], Any]:
+    def check(layout: Any, element: Element) -> Any:
+        _require_major("tcgen05.mma", tcgen05.majors, major, element)
+        found = umma_descriptor(_tile(layout, 128, 2 * UNIT_BITS // element.bits), major, element)
+        if major is Major.MN and element.bits == 32 and found.mode.name != "SW128_32B":
+            what = f"tcgen05.mma of {element}, MN-major under {found.mode.name}"
+            raise RangeError(what, "128 bytes in pieces of 32, for elements of 32 bits", f"tile UMMA.MN_SW128_32B[{element}]")
+        return found
+
+    return check
+
+
+def _require_major(name: str, majors: Callable[[Element], tuple[Major, ...]], major: Major, element: Element) -> None:
+    """Refuse an operand of a type that the instruction does not multiply, or not with this mode contiguous."""
+    if not (has := majors(element)):
+        known = ", ".join(e.name for e in CODES.values() if majors(e))
+        raise LeafTypeError(f"{name} of {element}", f"one of {known}", "convert the elements first")
+    if major not in has:
+        both = ", ".join(e.name for e in CODES.values() if major in majors(e))
+        raise RangeError(f"{name} of {element}, {major}-major", f"K-major: only {both} may lie the other way", "make K contiguous")
 
 
 def _tcgen05_cp(layout: Any, element: Element) -> Any:
@@ -127,12 +152,13 @@ def _operand_a(arch: str) -> Callable[[Any, Element], Any]:
     """The loads of A of an architecture's first matrix instruction for the type, of one block."""
 
     def check(layout: Any, element: Element) -> Any:
-        row = next((r for r in amd.rows() if r.arch == arch and r.a is element and r.blocks == 1), None)
-        if row is None:
-            known = ", ".join(dict.fromkeys(r.a.name for r in amd.rows() if r.arch == arch))
-            raise LeafTypeError(f"a matrix instruction of {arch} for {element}", f"one of {known}", "convert the elements first")
-        tensor = _tile(layout, row.m, row.k)
-        return operand_reads(amd.instruction(row.name, arch), "A", tensor.layout)
+        known = [a for a in atoms(arch=arch, kind=MMAAtom) if a.blocks == 1]
+        atom = next((a for a in known if a.val_A is element), None)
+        if atom is None:
+            types = ", ".join(dict.fromkeys(a.val_A.name for a in known))
+            raise LeafTypeError(f"a matrix instruction of {arch} for {element}", f"one of {types}", "convert the elements first")
+        m, _n, k = map(int, atom.shape_mnk)
+        return operand_reads(atom, "A", _tile(layout, m, k).layout)
 
     return check
 
@@ -196,10 +222,10 @@ def _step(inner: Layout, i: int) -> int:
 
 
 _CHECKS: dict[str, Callable[[Any, Element], Any]] = {
-    "wgmma K": _descriptor(wgmma_descriptor, 64, "K"),
-    "wgmma MN": _descriptor(wgmma_descriptor, 64, "MN"),
-    "tcgen05.mma K": _descriptor(umma_descriptor, 128, "K"),
-    "tcgen05.mma MN": _descriptor(umma_descriptor, 128, "MN"),
+    "wgmma K": _wgmma(Major.K),
+    "wgmma MN": _wgmma(Major.MN),
+    "tcgen05.mma K": _tcgen05_mma(Major.K),
+    "tcgen05.mma MN": _tcgen05_mma(Major.MN),
     "tcgen05.cp 128x256b": _tcgen05_cp,
     "ldmatrix": _rows_of_16_bytes(1),
     "ldmatrix.trans": _transposed(_rows_of_16_bytes(0)),

@@ -16,6 +16,7 @@ from ...core.element import (
     bf16,
     complex64,
     complex128,
+    complex_tf32,
     double,
     float,
     fp4_e2m1,
@@ -56,6 +57,7 @@ CPP: dict[str, Element] = {
     "double": double,
     "complex<float>": complex64,
     "complex<double>": complex128,
+    "complex<tfloat32_t>": complex_tf32,
     "SM80_8x8x4_GC64C64C64GC64_TN::GaussComplex": gauss_complex128,
     "float_e4m3_t": fp8_e4m3,
     "float_e5m2_t": fp8_e5m2,
@@ -154,6 +156,11 @@ def element_of(call: str, tile: Any, given: Any) -> Element:
         fix = f"leave out the element type, or view the buffer as elements of {element.bits} bits"
         raise LeafTypeError(f"{call.partition('(')[0]} of {element} over a buffer of {dtype}", f"elements of {held} bits", fix)
     return element
+
+
+def tensor_core_type(element: Element) -> Element:
+    """The type that tensor cores take elements as: of the 32 bits of a float they read tf32's."""
+    return tf32 if element is float else element
 
 
 def require_number(what: str, x: Any) -> builtins.int:

@@ -18,7 +18,7 @@ from typing import Any
 from ...core.cache import compiled
 from ...core.element import Width
 from ...core.errors import LeafTypeError, TlaError
-from ...core.reader import Reader, did_you_mean
+from ...core.reader import Reader, nearest, write_nearest
 from ..arguments import checked
 from .forms import FORMS, Attributes
 from .parameters import Parameters
@@ -108,7 +108,7 @@ class TritonReader(Reader):
         if self.token != "<":
             return self.alias(name, start)
         if name not in FORMS:
-            fix = did_you_mean(name, FORMS) or "write one of these"
+            fix = write_nearest(name, FORMS) or "write one of these"
             self.fail(f"#{name} is not known", f"one of {', '.join(FORMS)}", fix, start)
         given = Attributes()
         self.listed("<>", lambda: self.item(given), "attributes")
@@ -132,14 +132,14 @@ class TritonReader(Reader):
             layout = FORMS[name].read(given)
         except KeyError as missing:
             key = missing.args[0]
-            near = did_you_mean(key, [word for word, *_ in given.unknown()])
-            self.fail(f"#{name} without {key}", f"{key} = ...", f"{near.replace('did you mean', 'write it for')[:-1] or 'add it'}", start)
+            near = nearest(key, [word for word, *_ in given.unknown()])
+            self.fail(f"#{name} without {key}", f"{key} = ...", f"write {key} for {near}" if near else f"add {key} = ...", start)
         except (TypeError, IndexError, AttributeError) as error:
             if isinstance(error, TlaError):
                 raise
             self.fail(f"#{name} with a value of another kind", "the values that Triton prints", "write them as Triton prints them", start)
         for word, at, asked in given.unknown():
-            fix = did_you_mean(word, [x for x in asked if x not in given.places]) or "leave it out"
+            fix = write_nearest(word, [x for x in asked if x not in given.places]) or "leave it out"
             self.fail(f"#{name}: the attribute {word:.40} is not known", f"attributes among {', '.join(asked) or 'none'}", fix, at)
         return layout
 
@@ -205,7 +205,7 @@ class TritonReader(Reader):
             self.expect("#", "and a memory space")
             at, space = self.at, self.name()
             if "." in space and space not in _MEMORY_SPACES:
-                fix = did_you_mean(space, _MEMORY_SPACES)
+                fix = write_nearest(space, _MEMORY_SPACES)
                 self.fail(f"the memory space #{space:.40} is not known", f"one of {', '.join(_MEMORY_SPACES)}", fix, at)
         more = self.take(",")
         if more and self.take("mutable"):

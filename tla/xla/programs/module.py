@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ...core.brackets import closing
 from ...core.errors import LoweringError, ParseError
+from ...core.reader import closing
 from .instruction import Instruction
 from .program import Located, Source, read_lines
 from .text_file import OnError

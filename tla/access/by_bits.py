@@ -1,0 +1,110 @@
+"""Accesses whose offsets are xors of what each bit of the warp's, the lane's and the register's number does, counted by these columns.
+
+The offset of (warp, lane, register) is W xor L xor R. So the offsets of each lane are one space, xored with a constant: they are
+whole, aligned vectors of 2^k elements where 1, 2, ... 2^(k-1) are in that space. All instructions are one, xored with a constant.
+Where vectors, words and banks are powers of two that permutes banks and sectors, so that each costs the same. That is as many
+offsets as a warp has lanes, instead of all.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ..core.errors import TlaError
+from ..core.int_tuple import modes_of
+from ..core.kinds import AnyLayout
+from ..linear import LinearLayout, bits, linear
+from .memories import Memory
+from .places import HARDWARE, to_offsets, xors
+
+
+class ByBits(NamedTuple):
+    """The offsets of owners in a memory, by columns.
+
+    register, lane  what each bit of these numbers changes of an offset [elements]
+    warps           how many there are, of all blocks
+    """
+
+    register: list[int]
+    lane: list[int]
+    warps: int
+
+    @staticmethod
+    def of(owners: LinearLayout) -> ByBits:
+        """The columns of owners that hold elements of a tensor: their indices in it, first dimension fastest."""
+        register, lane = ([owners.pack(v) for v in owners.bases.get(name, ())] for name in ("register", "lane"))
+        return ByBits(register, lane, math.prod(owners.get_in_dim_size(d) for d in ("warp", "block") if owners.has_in_dim(d)))
+
+    def through(self, columns: Sequence[int]) -> ByBits:
+        """The offsets in a memory, of which `columns` say what each bit of the index changes."""
+        return self._replace(register=[bits.apply(columns, x) for x in self.register], lane=[bits.apply(columns, x) for x in self.lane])
+
+    def walks(self, count: int) -> bool:
+        """Whether each step within vectors of so many elements is one bit of the register's number."""
+        return all(1 << k in self.register for k in range(bits.log2(count)))
+
+    def has_vectors(self, count: int) -> bool:
+        """Whether what each lane holds are whole, aligned vectors of so many elements."""
+        space = bits.Echelon(self.register)
+        return all(space.spans(1 << k) for k in range(bits.log2(count)))
+
+    def instructions(self, count: int) -> int:
+        """The number of accesses of so many elements, of all warps: values of one place are one."""
+        return self.warps << bits.rank(c // count for c in self.register)
+
+    def starts(self, count: int) -> list[int]:
+        """The vectors that the lanes of the first warp have in the first register."""
+        return [x // count for x in xors(self.lane)]
+
+
+def by_bits(owners: Any, memory_layout: Any, lanes: int) -> ByBits | None:
+    """The columns of owners in a memory of a known layout; None where its offsets are no such xors, or not known to be."""
+    held = _linear_owners(owners, lanes)
+    if held is None or not held.num_out_dims or {*held.get_in_dim_names()} - {*HARDWARE}:
+        return None
+    columns = _columns(memory_layout, [*held.out_dims.values()])
+    return None if columns is None else ByBits.of(held).through(columns)
+
+
+def are_powers(row: Memory, element_bits: int) -> bool:
+    """Whether elements, words, lines, lanes and banks of a memory are powers of two."""
+    numbers = (element_bits, row.lanes, row.word_bits, *(banks for banks, _groups in row.phases.values()), row.line_bits)
+    return all(n == 0 or bits.is_power_of_two(n) for n in numbers)
+
+
+def _linear_owners(owners: Any, lanes: int) -> LinearLayout | None:
+    """Owners as a linear layout of hardware; of a (thread, value) layout onto the index of a tile."""
+    if isinstance(owners, LinearLayout):
+        return owners
+    if not isinstance(owners, AnyLayout) or len(modes_of(owners.shape)) != 2:
+        return None
+    try:
+        found = linear(owners, ["thread", "register"])
+    except TlaError:
+        return None
+    threads = found.bases["thread"]
+    cut = bits.log2(lanes)
+    bases = {"register": found.bases["register"], "lane": threads[:cut], "warp": threads[cut:]}
+    return LinearLayout(bases, {"index": math.prod(found.out_dims.values())})
+
+
+def _columns(memory: Any, sizes: Sequence[int]) -> list[int] | None:
+    """The change of the offset by each bit of an index of a tensor of these sizes; None where the memory is not linear, or too small."""
+    try:
+        if isinstance(memory, LinearLayout):
+            there = to_offsets(memory)
+        elif isinstance(memory, AnyLayout):
+            there = linear(memory) if len(sizes) == len(modes_of(memory.shape)) > 1 else linear(memory, ["index"])
+        else:
+            return None
+    except TlaError:
+        return None
+    has = [there.get_in_dim_size(name) for name in there.get_in_dim_names()]
+    if len(has) != len(sizes):
+        has, sizes = [math.prod(has)], [math.prod(sizes)]
+    if any(n > m for n, m in zip(sizes, has)):
+        return None
+    starts = [sum(map(bits.log2, has[:d])) for d in range(len(has))]
+    return [there.columns[start + k] for start, n in zip(starts, sizes) for k in range(bits.log2(n))]
