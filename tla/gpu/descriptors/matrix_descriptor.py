@@ -24,7 +24,7 @@ from ...core.questions import require
 from ...tensors.tensor import Tensor
 from ..instructions.atom import Major
 from ..instructions.elements import as_element, element_of, require_number
-from .canonical import ROWS, UNIT_BITS, Mode, taken_apart
+from .canonical import ROWS, UNIT_BITS, Mode, Swizzled, taken_apart
 from .descriptor import TCGEN05, WGMMA, Descriptor, Generation, as_major
 
 _1, _2 = static(1), static(2)
@@ -96,6 +96,14 @@ class _Tile(NamedTuple):
 def _descriptor(generation: Generation, where: str, tile: Any, major: Any, element: Any, base: int) -> Descriptor:
     major, layout = as_major(major), tile.layout if isinstance(tile, Tensor) else tile
     element = element_of(f"{where}(tile, 'K', half)", tile, element)
+    parts = swizzled_parts(generation, where, layout, major, element)
+    start = _start(where, tile, parts.mode, parts.offset, element, base)
+    lbo, sbo = descriptor_strides(generation, where, parts, major, element)
+    return Descriptor(generation, major, parts.mode, start, lbo, sbo)
+
+
+def swizzled_parts(generation: Generation, where: str, layout: Any, major: Major, element: Element) -> Swizzled:
+    """A layout taken apart; DivisibilityError for a swizzle that the generation's instructions do not read."""
     parts = taken_apart(layout, element)
     if isinstance(parts, Reason):
         raise DivisibilityError(f"{where}: {parts.what}", parts.expected, parts.fix)
@@ -103,9 +111,12 @@ def _descriptor(generation: Generation, where: str, tile: Any, major: Any, eleme
         raise DivisibilityError(
             f"{where}: {parts.mode.name}, {major}-major", f"one of {', '.join(generation.codes)}", "use another swizzle"
         )
-    start = _start(where, tile, parts.mode, parts.offset, element, base)
-    lbo, sbo = _steps(_Tile(where, generation, _two_modes(where, parts.inner), parts.mode, major, element))
-    return Descriptor(generation, major, parts.mode, start, lbo, sbo)
+    return parts
+
+
+def descriptor_strides(generation: Generation, where: str, parts: Swizzled, major: Major, element: Element) -> tuple[int, int]:
+    """LBO and SBO of a tile [16 bytes]. Raises what wgmma_descriptor does of a layout."""
+    return _steps(_Tile(where, generation, _two_modes(where, parts.inner), parts.mode, major, element))
 
 
 def _start(where: str, tile: Any, mode: Mode, offset: Any, element: Element, base: int) -> int:

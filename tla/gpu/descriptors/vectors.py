@@ -122,6 +122,11 @@ def in_one_step(modes: Sequence[Mode]) -> list[Mode]:
     return out
 
 
+def is_multiple(n: int, start: Any, where: Callable[[], str]) -> bool:
+    """Whether a start, or that of each of an array of threads, is a multiple of n; of symbols that is required."""
+    return not (start % n).any() if hasattr(start, "dtype") else require("divides", n, start, where)
+
+
 def are_of_one_run(a: Sequence[Mode], b: Sequence[Mode]) -> bool:
     """Whether two vectors are a run of elements each, in one order, from its first on: moved as they lie, each comes where it belongs."""
     run = 1

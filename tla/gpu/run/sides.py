@@ -8,7 +8,6 @@ Source: the PTX manual, "Addresses as operands"; CuTe include/cute/atom/copy_tra
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ...core.composed import ComposedLayout, innermost
@@ -16,10 +15,9 @@ from ...core.errors import Reason, Unproven
 from ...core.int_tuple import leaves, shown
 from ...core.ints import is_int, known
 from ...core.layout import Layout
-from ...core.questions import require
 from ...core.swizzle import Swizzle
 from ...tensors.tensor import Tensor
-from ..descriptors.vectors import Vectors, are_of_one_run, first_values
+from ..descriptors.vectors import Vectors, are_of_one_run, first_values, is_multiple
 from .values import places_of
 
 #: The names of memories that stand for others.
@@ -98,7 +96,7 @@ class Side(NamedTuple):
             return None
         reason = self._why_not_buffer_aligned(remainder, modulus)
         for start in self._starts(remainder) if reason is None else ():
-            if not _is_multiple(self.vectors.elements, start, self._named):
+            if not is_multiple(self.vectors.elements, start, self._named):
                 return self.vectors.no_units(f"it begins at {shown(start)}")
         return reason
 
@@ -129,7 +127,7 @@ class Side(NamedTuple):
     def _is_aligned_by_layout(self, remainder: int) -> bool:
         if not self._is_plain:
             return False
-        starts = (_is_multiple(self.vectors.elements, start, self._named) for start in self._starts(remainder))
+        starts = (is_multiple(self.vectors.elements, start, self._named) for start in self._starts(remainder))
         return all(starts) and self.vectors.why_not_aligned(self._named) is None
 
     def _why_not_aligned_of_symbols(self) -> Reason | None:
@@ -172,11 +170,6 @@ class Side(NamedTuple):
         reason = self.vectors.why_not_aligned(self._named) if self._is_plain else None
         begins = f"thread {thread} begins at byte {int(bits[tuple(at)]) / 8:g}"
         return self.vectors.no_units(begins if reason is None else f"{reason.what.rpartition(': ')[2]}, {begins}")
-
-
-def _is_multiple(n: int, start: Any, where: Callable[[], str]) -> bool:
-    """Whether a start, or that of each of an array of threads, is a multiple of n; of symbols that is required."""
-    return not (start % n).any() if hasattr(start, "dtype") else require("divides", n, start, where)
 
 
 def _offsets(layout: Any) -> list[Any]:
