@@ -15,7 +15,9 @@ def test_modes_that_stay_keep_their_origin_shape():
     assert group[1, 3](layout).origin_shape is None  # 4 of 5 times 6: no beginning of the 30
     assert slice_((_, 0, _), layout).origin_shape == (7, 6)
     assert slice_(_, layout) is layout
-    assert slice_(((_, 1), 0, 0), layout).origin_shape is None  # 7 of (_2,_4) is no box of its digits
+    assert slice_(((_, 1), 0, 0), layout).origin_shape == (2,)  # indices 2 and 3 of the mode, of which 7 are valid
+    assert slice_(((_, 3), 0, 0), layout).origin_shape == (1,)  # indices 6 and 7
+    assert slice_(((1, _), 0, 0), layout).origin_shape == (3,)  # indices 1, 3, 5 and 7
     assert slice_((6, _, 0), layout).origin_shape == (4,)
     assert slice_((7, _, 0), layout).origin_shape is None  # all of it is padding
 

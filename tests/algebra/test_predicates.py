@@ -70,7 +70,7 @@ def test_layouts_of_few_coordinates_that_span_more_than_is_marked():
         (is_surjective.why_not(parse("(4,3):(1,8)")), "nothing is at offset 4"),
         (is_bijective.why_not(parse("(4,3):(1,4)"), 13), "12 coordinates for 13 offsets"),
         (is_ordered.why_not(parse("(4,3):(3,1)")), "the stride 1 comes after 3"),
-        (same_map.why_not(parse("(4,3):(3,1)"), parse("(4,3):(1,4)")), "mode 0: 4:3 and 4:1"),
+        (same_map.why_not(parse("(4,3):(3,1)"), parse("(4,3):(1,4)")), "differ first at (1,0): 3 and 1"),
         (tla.compatible.why_not((4, 6), (4, (2, 2))), "6 is not the size of (2,2)"),
         (tla.weakly_compatible.why_not(5, (4, 6)), "5 does not divide the size of (4,6)"),
         (tla.congruent.why_not((4, 6), (4, (2, 2))), "not congruent"),

@@ -10,6 +10,8 @@ import tla
 from tla import Layout, RangeError, TlaError, ascend, parse, xla
 from tla.codegen import emit_copy, emit_guard, source
 
+import oracle
+
 
 def valid_places(layout):
     """The offsets of what is valid, by the definition: every coordinate below origin_shape. Layouts here are injective."""
@@ -167,9 +169,75 @@ def test_a_tag_that_is_recognised_has_the_valid_sizes(rows, cols):
 
 
 def test_modes_that_are_taken_keep_what_is_valid_of_them():
-    """By (extent, stride) * a mode: of each mode of the array its valid part, of a mode in a mode none."""
+    """By (extent, stride) * a mode: of each mode of the array its valid part, of a mode in a mode what is known of it."""
     array = xla.lower("f32[3,5]{1,0:T(8,128)}")
     for tiler, origin in (("(_4,_8):(_1@0,_1@1)", (3, 5)), ("(_8,_4):(_1@1,_1@0)", (5, 3)), ("(_2,_8):(_1@0,_1@1)", (2, 5))):
         assert tla.composition(array, parse(tiler)).origin_shape == origin
     nested = Layout(((4, 2), 8), ((1, 4), 8), (3, 5))
-    assert tla.composition(nested, parse("(_4,_8):(_1@0@0,_1@1)")).origin_shape is None
+    assert tla.composition(nested, parse("(_4,_8):(_1@0@0,_1@1)")).origin_shape == (3, 5)
+    assert tla.composition(nested, parse("(_2,_8):(_1@1@0,_1@1)")).origin_shape == (1, 5)
+
+
+def apart(layout):
+    """The layout with strides that keep the coordinates of its modes apart, past their ends too."""
+    strides = [oracle.compact(s) for s in layout.shape]
+    return Layout(layout.shape, tuple(tuple(100**i * d for d in m) if isinstance(m, tuple) else 100**i * m for i, m in enumerate(strides)))
+
+
+#: Operations on all coordinates of a layout, and where the result begins: those of KEEP, and cuts.
+CUTS = {
+    **{name: (operation, None) for name, operation in KEEP.items() if name not in ("modes joined", "filter_zeros", "filter", "append")},
+    "tiles of (3,4)": (lambda a: tla.zipped_divide(a, (3, 4)), None),
+    "tiles of (5,5)": (lambda a: tla.tiled_divide(a, (5, 5)), None),
+    "tiles of 16": (lambda a: tla.logical_divide(a, 16), None),
+    "a part": (lambda a: tla.composition(a, (3, 2)), None),
+    "a part of steps": (lambda a: tla.composition(a, (parse("2:2"), 3)), None),
+    "another shape": (lambda a: tla.with_shape(a, (2, tla.size(a) // 2)), None),
+    "the transpose": (lambda a: tla.composition(a, tla.MakeLayout((2, 2), (tla.E[1], 2 * tla.E[0]))), None),
+    "a row": (lambda a: tla.slice_((1, tla._), a), (1, 0)),
+    "a column": (lambda a: tla.slice_((tla._, 2), a), (0, 2)),
+    "rows of blocks": (lambda a: tla.slice_((tla._, (tla._, 1)), a), (0, (0, 1))),
+    "rows in blocks": (lambda a: tla.slice_(((1, tla._), tla._), a), ((1, 0), 0)),
+}
+
+
+@pytest.mark.parametrize("name", CUTS)
+def test_what_is_said_to_be_valid_is_so_coordinate_by_coordinate(name):
+    """The element at an index of the result is one of the layout's coordinates: it is valid where each of these is below origin_shape."""
+    operation, start = CUTS[name]
+    rng, boxes = random.Random(name), 0
+    for _ in range(200):
+        a = random_layout(rng)
+        try:
+            made, places = operation(a), operation(apart(a))
+        except TlaError:
+            continue
+        begin = 0 if start is None else apart(a)(start)
+        found = [[n // 100**i % 100 for i in range(2)] for n in (places(k) + begin for k in range(int(tla.size(made))))]
+        valid = [all(c < o for c, o in zip(coord, a.origin_shape)) for coord in found]
+        extents = [int(n) for n in tla.product_each(made.shape)]
+        coords = [c[::-1] for c in itertools.product(*map(range, extents[::-1]))]
+        if made.origin_shape is None:
+            continue
+        boxes += True in valid
+        assert [all(x < o for x, o in zip(c, made.origin_shape)) for c in coords] == valid, (a, made, made.origin_shape)
+    assert boxes > 5, boxes
+
+
+def test_what_of_symbols_is_valid_asks_for_nothing():
+    """Under assuming(), a padded layout records the conditions that the whole one does."""
+    M, N, K = tla.dims("M N K")
+    for operation in (
+        lambda a: tla.zipped_divide(a, (K, 4)),
+        lambda a: tla.logical_divide(a, tla._16),
+        lambda a: tla.composition(a, 8),
+        lambda a: tla.coalesce(tla.flatten(a)),
+    ):
+        for shape, origin in (((M, N), (M, K)), (((4, M), N), (4 * K, N))):
+            whole = tla.MakeLayout(shape)
+            recorded = []
+            for a in (whole, Layout(whole.shape, whole.stride, origin)):
+                with tla.assuming() as conditions:
+                    operation(a)
+                recorded.append([*map(str, conditions)])
+            assert recorded[0] == recorded[1]

@@ -7,9 +7,11 @@ import pytest
 
 from tla import TlaError
 from tla.gpu import MN, Family, K, ScaleIn, atom, atoms, bf16, float, fp4_e2m1, fp8_e4m3, half, int4b, int8, uint4, uint8
+from tla.gpu.instructions.arithmetic import PARTS
 from tla.gpu.instructions.names import entry
 
 import gpu_truth as truth
+from places import DOCS
 
 HEAD = truth.rows("cutlass_head")
 
@@ -145,3 +147,9 @@ def test_types_of_cdna4():
     assert atom("v_mfma_f32_16x16x32_fp8_bf8", "cdna4").val_B.name == "fp8_e5m2"
     assert atom("v_mfma_f32_16x16x16_bf16", "cdna4").val_A is bf16
     assert len({a.name for a in atoms(arch="cdna4")}) == len(atoms(arch="cdna4")) == 136
+
+
+def test_the_table_of_the_page_has_the_parts_of_names():
+    page = (DOCS / "gpu.md").read_text(encoding="utf-8")
+    for part, (_arithmetic, text) in PARTS.items():
+        assert not part or (f"`_{part}`" in page and f"`{text}`" in page)

@@ -1,4 +1,4 @@
-"""gemm by fragments of every atom, sparse and block-scaled ones included, is numpy's product; what does not fit is refused."""
+"""gemm by fragments of tiles of several atoms is numpy's product; what does not fit is refused. test_gpu_arithmetic.py has every atom."""
 
 import numpy as np
 import pytest
@@ -7,11 +7,6 @@ from tla import Layout, MakeTensor, TlaError, _
 from tla.gpu import UniversalFMA, atom, compress, float, gemm, make_tiled_mma, values_of
 from tla.gpu.tiled.fragments import numpy_type
 
-from batches import in_batches
-from small_atoms import SMALL
-
-#: Of wgmma three widths; the others are the same but for N, and test_gpu_atoms.py has them.
-ATOMS = [a for a in SMALL if a.arch != "sm90" or a.shape_mnk[1] in (8, 32, 104)]
 SPARSE = "SM90::GMMA::SPARSE::GMMA_64x32x32_F32F16F16_RS"
 SCALED = "SM120::BLOCKSCALED::SM120_16x8x64_TN_VS<float_e2m1_t,float_e2m1_t,float,float_ue4m3_t,16>"
 BOTH = "SM120::BLOCKSCALED::SPARSE::SM120_SPARSE_16x8x128_TN_VS<float_e2m1_t,float_e2m1_t,float,float_ue8m0_t,64>"
@@ -55,12 +50,6 @@ def product(found, threads=None, times=(1, 1, 1)):
     left, right = own.partition_A(stored if found.sparsity else MakeTensor(a)), own.partition_B(MakeTensor(b))
     gemm(mma, (left, *more_a) if more_a else left, (right, *more_b) if more_b else right, own.partition_C(MakeTensor(c)))
     return c, wanted
-
-
-@in_batches(ATOMS, 12)
-def test_gemm_by_every_atom_is_numpys(found):
-    ours, wanted = product(found)
-    assert (ours == wanted).all()
 
 
 @pytest.mark.parametrize("name", [SPARSE, SCALED, BOTH])

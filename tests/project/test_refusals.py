@@ -62,7 +62,7 @@ def test_floats_of_few_bits(dtype):
 def test_a_finite_number_never_becomes_infinite():
     x = elements(np.float16)
     for value in (70000, 70000.0, -1e6, np.float32(65520)):
-        with pytest.raises(RangeError, match="what float16 holds"):
+        with pytest.raises(RangeError, match="as float16\n  expected  -65504 to 65504, infinities and NaN"):
             fill(x, value)
         with pytest.raises(RangeError):
             x[0] = value
@@ -76,7 +76,7 @@ def test_reduce_keeps_values():
     with pytest.raises(LeafTypeError):
         reduce(t, np.zeros(1, np.int32), 1, np.true_divide)
     t = MakeTensor(np.array([100, 100], np.int8), parse("(1,2):(1,1)"))
-    with pytest.raises(RangeError, match="integers from 200 to 200"):
+    with pytest.raises(RangeError, match=": 200 as int8"):
         reduce(t, np.zeros(1, np.int8), 1)
     out = np.zeros(1, np.int16)
     reduce(t, out, 1)

@@ -196,12 +196,13 @@ def test_half_is_summed_in_float():
 @pytest.mark.parametrize("kind", KINDS)
 def test_reduce_transpose(kind):
     values = np.random.default_rng(2).integers(-99, 99, (37, 45))
-    t = holding(values, KINDS[kind](37, 45))
-    for modes, kept in ((0, (45,)), (1, (37,)), ((0, 1), ()), ((), (37, 45))):
-        for operation in (np.add, np.maximum, np.multiply):
+    signs = np.where(values < 0, -1, 1 + (values == 7))  # whose products fit
+    for given, operation in ((signs, np.multiply), (values, np.maximum), (values, np.add)):
+        t = holding(given, KINDS[kind](37, 45))
+        for modes, kept in ((0, (45,)), (1, (37,)), ((0, 1), ()), ((), (37, 45))):
             out = np.zeros(kept, np.int64)
             reduce(t, out, modes, operation)
-            assert np.array_equal(out, operation.reduce(values, axis=modes))
+            assert np.array_equal(out, operation.reduce(given, axis=modes))
     turned = empty(KINDS["zN"](45, 37), np.int64)
     copy(transpose(t), turned)
     assert np.array_equal(np.asarray(turned), values.T)
@@ -360,7 +361,7 @@ def _moves(c):
     return (to * 2**32 + begin).ravel()
 
 
-@pytest.mark.parametrize("ask", [transfer.offsets_of, transfer.all_offsets, lambda t: transfer.admitted(t, None)])
+@pytest.mark.parametrize("ask", [transfer.offsets_of, transfer.all_offsets, lambda t: transfer.admitted(t, t._guard)])
 def test_more_offsets_or_axes_than_there_may_be_are_refused(ask, monkeypatch):
     assert (transfer.MOST_OFFSETS, transfer.MAX_AXES) == (2**30, 32)
     monkeypatch.setattr(transfer, "MOST_OFFSETS", 64)

@@ -772,11 +772,11 @@ def test_a_grid_that_is_too_wide_is_cut_at_its_highest_border(width, columns):
 
 
 def test_what_is_padding_where_that_is_not_known_is_drawn_as_all_else():
-    part = tla.coalesce(MakeLayout((4, 6), (6, 1), origin_shape=(3, 4)))
+    part = tla.zipped_divide(parse("(4,6):(6,1)", origin_shape=(3, 4)), (2, 3))
     assert part.origin_shape is None
     (figure,) = draw(part).figures
     assert figure.notes == ("part of it is padding",)
-    assert [[c.text for c in row] for row in figure.grids[0].cells] == [[str(6 * i + j) for j in range(6)] for i in range(4)]
+    assert [[c.text for c in row] for row in figure.grids[0].cells] == [[str(part(i, j)) for j in range(4)] for i in range(6)]
     assert not any(c.padding for row in figure.grids[0].cells for c in row)
 
 

@@ -521,6 +521,11 @@ def test_narrow_arrays_of_jax_are_buffers(dtype):
         source[0, 0] = 1
 
 
+#: The types of arrays, by XLA's names.
+DTYPES = {"f32": np.float32, "bf16": jnp.bfloat16, "f16": np.float16, "f8e4m3fn": jnp.float8_e4m3fn, "s4": jnp.int4, "u8": np.uint8}
+DTYPES |= {"s32": np.int32, "s64": np.int64}
+
+
 @pytest.mark.parametrize(
     "text",
     ["f32[3,5]{1,0:T(2,2)}", "f32[100,300]{0,1:T(8,128)}", "bf16[9,130]{1,0:T(8,128)(2,1)}", "f32[7]{0:T(8,128)}", "f32[]{:T(128)}", "f32[0,3]{1,0:T(8,128)}",
@@ -528,7 +533,7 @@ def test_narrow_arrays_of_jax_are_buffers(dtype):
 )  # fmt: skip
 def test_tiled_layouts_are_packed_and_unpacked_by_programs(text):
     shape = xla.parse_shape(text)
-    array = np.arange(xla.element_count(shape)).reshape(shape.dimensions)
+    array = np.arange(xla.element_count(shape)).reshape(shape.dimensions).astype(DTYPES[shape.element_type])
     packed = jax.jit(lambda x: tla_jax.pack(x, shape, -1))(jnp.asarray(array))
     assert packed.tolist() == [*xla.strip(shape, array.ravel().tolist(), -1)]
     assert (tla_jax.pack(array, shape, -1) == packed).all()
@@ -538,6 +543,51 @@ def test_tiled_layouts_are_packed_and_unpacked_by_programs(text):
         tla_jax.pack(np.zeros((2, 2, 2, 2)), shape)
     with pytest.raises(RankError):
         tla_jax.unpack(np.zeros(7), shape)
+
+
+@pytest.mark.parametrize(("text", "padding", "holds"), [
+    ("u8", 300, False), ("u8", -1, False), ("u8", 255, True), ("s4", 9, False), ("s4", -8, True), ("f16", 1e9, False), ("f16", 65504, True),
+    ("f16", float("inf"), True), ("f8e4m3fn", float("inf"), False), ("f8e4m3fn", 448, True), ("f8e4m3fn", float("nan"), True),
+    ("s32", 2**31, False), ("bf16", 3e38, True), ("bf16", 1e39, False), ("f32", 1e39, False), ("s64", 2**63, False),
+])  # fmt: skip
+def test_padding_that_elements_do_not_hold(text, padding, holds):
+    """Padding is an element: it is stored as any other, by numpy, by JAX and in a program."""
+    shape = f"{text}[2,3]{{1,0:T(2,2)}}"
+    array = np.ones((2, 3), DTYPES[text])
+    calls = [lambda: tla_jax.pack(array, shape, padding)]
+    if text != "s64":  # which JAX has only with x64
+        calls += [
+            lambda: tla_jax.pack(jnp.asarray(array), shape, padding),
+            lambda: jax.jit(lambda x: tla_jax.pack(x, shape, padding))(array),
+        ]
+    for call in calls:
+        if holds:
+            found = np.asarray(call()).astype(np.float64)
+            assert (
+                sorted(set(found.tolist()), key=str) == sorted({1.0, float(np.array(padding, np.float64).astype(DTYPES[text]))}, key=str)
+                or padding != padding
+            )
+        else:
+            with pytest.raises(RangeError, match=r"^padding: .* as "):
+                call()
+
+
+def test_what_is_no_element_of_an_array():
+    """A number of another kind as padding; an array of other elements than the shape's, packed and unpacked."""
+    ones = np.ones((2, 3), np.uint8)
+    for padding in (1.5, float("nan"), 1j):
+        with pytest.raises(LeafTypeError, match=r"elements of (float64|complex128) into uint8"):
+            tla_jax.pack(ones, "u8[2,3]{1,0:T(2,2)}", padding)
+    with pytest.raises(LeafTypeError, match="a tracer of float32"):
+        jax.jit(lambda p: tla_jax.pack(jnp.asarray(ones), "u8[2,3]{1,0:T(2,2)}", p))(1.5)
+    assert jax.jit(lambda p: tla_jax.pack(jnp.asarray(ones), "u8[2,3]{1,0:T(2,2)}", p))(jnp.uint8(7)).max() == 7
+    for array, text in ((ones, "f32"), (ones, "s8"), (np.ones((2, 3), np.float32), "u8"), (np.ones((2, 3), bool), "u8")):
+        with pytest.raises(LeafTypeError, match=f"elements of {array.dtype}, which are .*, as {text}") as refused:
+            tla_jax.pack(array, f"{text}[2,3]{{1,0:T(2,2)}}")
+        given = refused.value.reason.fix.split()[-4]  # the other fix: its own type in the shape
+        assert tla_jax.pack(array, f"{given}[2,3]{{1,0:T(2,2)}}").dtype == array.dtype
+        with pytest.raises(LeafTypeError, match="convert them first"):
+            tla_jax.unpack(np.ones(8, array.dtype), f"{text}[2,3]{{1,0:T(2,2)}}")
 
 
 def test_tensors_go_out_by_dlpack():

@@ -17,6 +17,7 @@ from .memories import (
     TPU_VREG,
     Memory,
 )
+from .pattern import Pattern, patterns
 from .plan import ConversionPlan
 from .steps import Load, Move, Shuffle, Spread, Store
 from .synthesis import Best, Certificate, best_swizzle
@@ -40,6 +41,7 @@ __all__ = [
     "Load",
     "Memory",
     "Move",
+    "Pattern",
     "Shuffle",
     "Spread",
     "Store",
@@ -50,5 +52,6 @@ __all__ = [
     "best_swizzle",
     "convert",
     "element_width",
+    "patterns",
     "vector_width",
 ]

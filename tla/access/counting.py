@@ -22,7 +22,8 @@ from .by_bits import ByBits, are_powers, by_bits
 from .instruction import Cost, cost_of, moved
 from .memories import NVIDIA_SHARED, Memory, as_memory
 from .open_sizes import for_all_sizes, is_open
-from .places import Placed, in_memory, offsets, owned, require_lanes
+from .pattern import Pattern, has_columns, require_pattern
+from .places import Placed, extents_of, in_memory, offsets, owned, require_lanes
 
 
 class Witness(NamedTuple):
@@ -127,18 +128,18 @@ def _runs(numbers: Sequence[int]) -> str:
     return ", ".join(f"{run[0]} to {run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in runs)
 
 
-def access(owners: Any, memory_layout: Any, element_bits: Any = None, width: int | None = None, memory: Any = NVIDIA_SHARED) -> Access:
+def access(owners: Any, memory_layout: Any, element_bits: Any = None, width: int | None = None, memory: Any = None) -> Access:
     """Count what instructions touch that load or store what each owner holds.
 
     owners          who holds what: a LinearLayout of register, lane, warp, block to the tensor; a (thread, value) layout to the
                     index in the tile, first mode fastest; or a partition by an array of all threads, of an identity tensor, or
-                    of the memory itself
+                    of the memory itself; or the name of a usual access of a tile, such as "ldmatrix.x4": patterns() has them
     memory_layout   where the tile lies [elements]; see below
     element_bits    the width of an element [bits], or an element type; it may be left out where owners or the memory say it, as tensors
                     with a buffer do, and must not contradict them
     width           of a lane's access [bits]; by default the widest of the memory for which each lane's values are whole,
                     aligned vectors, of which each step is a bit of the register's number
-    memory          a row of the table, or its name
+    memory          a row of the table, or its name; by default that of a usual access, else NVIDIA_SHARED
     Returns         Access
     Raises          RangeError for a width that the values are no whole vectors of, with a lane and its offsets, or that the
                     memory does not have; for a memory that is not known; for two widths of an element. LeafTypeError where nothing
@@ -159,14 +160,21 @@ def access(owners: Any, memory_layout: Any, element_bits: Any = None, width: int
     >>> column = access(parse("(32,1):(32,0)"), parse("1024:1"), 32)
     >>> column.degree, column.witness.lanes[:4], column.witness.bank
     (32, (0, 1, 2, 3), 0)
+    >>> [access("ldmatrix.x4", parse(x), 16).degree for x in ("(64,64):(64,1)", "Sw<3,3,3> o 0 o (64,64):(64,1)")]
+    [8, 1]
 
     Source: the table of memories, each row of which says its own.
     """
-    row, element = as_memory(memory), element_width(owners, memory_layout, bits=element_bits)
-    require_lanes("access", owners, row)
+    element = element_width(owners, memory_layout, bits=element_bits)
     bits = element.bits
     asked = None if width is None else integer("access: width", width)
     layout, start = in_memory(memory_layout)
+    if isinstance(owners, (str, Pattern)):
+        usual = require_pattern(owners)
+        owners, asked = usual.owners(extents_of(layout), bits, has_columns(layout)), usual.width(bits) if asked is None else asked
+        memory = usual.memory if memory is None else memory
+    row = as_memory(NVIDIA_SHARED if memory is None else memory)
+    require_lanes("access", owners, row)
     if are_powers(row, bits) and not start and (columns := by_bits(owners, layout, row.lanes)):
         found = counted_by_bits(columns, element, asked, row)
         if found is not None:
@@ -187,7 +195,7 @@ def access(owners: Any, memory_layout: Any, element_bits: Any = None, width: int
     return replace(counted(place(at(layout, sizes))), sizes=tuple(sizes.items()))
 
 
-def bank_conflicts(owners: Any, memory_layout: Any, element_bits: Any = None, memory: Any = NVIDIA_SHARED) -> Fraction:
+def bank_conflicts(owners: Any, memory_layout: Any, element_bits: Any = None, memory: Any = None) -> Fraction:
     """Wavefronts over the fewest there could be, less one: 0 is free of conflicts. See access().
 
     >>> from tla import parse

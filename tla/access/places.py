@@ -209,12 +209,24 @@ def is_by_mode(held: Owned, memory_layout: AnyLayout) -> bool:
     return len(held.coordinates) == len(modes_of(memory_layout.shape)) > 1
 
 
-def require_place(held: Owned, memory_layout: AnyLayout) -> list[int]:
-    """The extents of a layout of memory, which has a place for each element of the tensor."""
+def extents_of(memory_layout: Any) -> list[int]:
+    """The extents of the modes of a layout of memory, of a linear one those of the tensor; Unproven where they are not known."""
+    if isinstance(memory_layout, LinearLayout):
+        there = to_offsets(memory_layout)
+        return [there.get_in_dim_size(name) for name in there.get_in_dim_names()]
+    if isinstance(memory_layout, PaddedSharedLayout):
+        return [*memory_layout.shape]
+    if not isinstance(memory_layout, AnyLayout):
+        raise LeafTypeError(f"a {type(memory_layout).__name__} as a layout of memory", "a layout", layout_fix(memory_layout))
     sizes = [known(n) for n in product_each(memory_layout.shape)]
     if None in sizes:
         raise Unproven(f"the memory layout {shown(memory_layout)}", "sizes that are known", "give its symbols values first")
-    extents = [int(n or 0) for n in sizes]
+    return [int(n or 0) for n in sizes]
+
+
+def require_place(held: Owned, memory_layout: AnyLayout) -> list[int]:
+    """The extents of a layout of memory, which has a place for each element of the tensor."""
+    extents = extents_of(memory_layout)
     by_mode = is_by_mode(held, memory_layout)
     needed, has = (held.sizes, extents) if by_mode else ([math.prod(held.sizes)], [math.prod(extents)])
     if any(n > m for n, m in zip(needed, has)):

@@ -30,6 +30,7 @@ from ..notation.width import element_width
 from .by_bits import ByBits, are_powers
 from .counting import Access, access, counted_by_bits
 from .memories import NVIDIA_SHARED, Memory, as_memory
+from .pattern import Pattern, require_pattern
 from .places import Owned, owned, require_lanes, xors
 
 _0 = Int[0]()
@@ -100,7 +101,7 @@ def best_swizzle(
     """The layout of shared memory whose accesses take the fewest wavefronts, then have the longest vectors.
 
     writes, reads   owners, as access() takes them: who writes what, who reads what; partitions are of an identity tensor, or of
-                    the tile's index
+                    the tile's index; or names of usual accesses, as "cp.async.16", of a tile that is given
     element_bits    the width of an element [bits], or an element type; it may be left out where a write or a read says it
     memory          a row of the table, or its name
     tile            the extents of the tile, for (thread, value) layouts onto its index; by default as far as owners reach
@@ -123,9 +124,10 @@ def best_swizzle(
     if all(n % width for n in row.widths):
         widths = ", ".join(map(str, row.widths))
         raise RangeError(f"best_swizzle of elements of {width} bits", f"a divisor of {widths} bits", "cut them into words first")
-    accesses = [_linear_owners(x, row, tile) for x in (*writes, *reads)]
-    if not accesses:
+    asked = [_asked(x, row, tile, width) for x in (*writes, *reads)]
+    if not asked:
         raise RankError("best_swizzle of no accesses", "a write or a read at least", "give who writes, or who reads")
+    accesses = [a.owners for a in asked]
     shape = accesses[0].out_dims
     if any(a.out_dims != shape for a in accesses):
         raise RankError("best_swizzle of accesses to different tiles", f"all of {shape}", "give layouts of one tile")
@@ -133,9 +135,9 @@ def best_swizzle(
         raise RangeError(
             f"best_swizzle of a tile of {math.prod(shape.values())} elements", f"at most 2^{MAX_TILE_BITS}", "take a part of it"
         )
-    bound = sum(_least(a, width, row) for a in accesses)
+    bound = sum(_least(a, width, row) for a in asked)
     registers = [frozenset(_columns(a, "register")) - {0} for a in accesses]
-    most = _vector_bits(width, row)
+    most = [_vector_bits(width, row) if a.width is None else bits.log2(a.width // width) for a in asked]
     longest = width * _longest(registers, most)
     best: Best | None = None
     searched = 0
@@ -143,13 +145,13 @@ def best_swizzle(
         if best and best.cost == bound and width * _vectors(layout, registers, most) <= sum(best.vectors):
             continue
         searched += 1
-        best = _better(best, layout, accesses, element, row)
+        best = _better(best, layout, asked, element, row)
         if best and (best.cost, sum(best.vectors)) == (bound, longest):
             break
     if best is None or best.cost > bound:
         for layout in _paddings([*shape.values()], width, row):
             searched += 1
-            best = _better(best, layout, accesses, element, row)
+            best = _better(best, layout, asked, element, row)
     if best is None:
         least = min(row.widths)
         what = f"best_swizzle of elements of {width} bits: in none of {searched} layouts has every lane whole vectors of {least} bits"
@@ -168,10 +170,10 @@ def _certificate(bound: int, best: Best, searched: int, longest: int) -> Certifi
     return Certificate(bound, met, searched, text, sum(best.vectors) == longest)
 
 
-def _better(best: Best | None, layout: Any, accesses: Sequence[LinearLayout], element: Width, row: Memory) -> Best | None:
+def _better(best: Best | None, layout: Any, asked: Sequence[_Asked], element: Width, row: Memory) -> Best | None:
     """The better of two: fewer wavefronts, then longer vectors; the one before where they are equal, or no access can read the other."""
     try:
-        found = _accessed(layout, accesses, element, row)
+        found = _accessed(layout, asked, element, row)
     except RangeError:  # elements narrower than the memory's words, of which some lane has no whole vector
         return best
     cost, vectors = sum(f.total for f in found), tuple(f.vector for f in found)
@@ -180,30 +182,33 @@ def _better(best: Best | None, layout: Any, accesses: Sequence[LinearLayout], el
     return best
 
 
-def _accessed(layout: Any, accesses: Sequence[LinearLayout], element: Width, row: Memory) -> list[Access]:
+def _accessed(layout: Any, asked: Sequence[_Asked], element: Width, row: Memory) -> list[Access]:
     """The accesses of a layout, counted."""
     columns = None if _is_padded(layout) or not are_powers(row, element.bits) else linear(layout).columns
-    found = (columns is not None and counted_by_bits(ByBits.of(a).through(columns), element, None, row) for a in accesses)
-    return [one or access(a, layout, element, memory=row) for a, one in zip(accesses, found)]
+    found = []
+    for a in asked:
+        at = None if columns is None else counted_by_bits(ByBits.of(a.owners).through(columns), element, a.width, row)
+        found.append(at or access(a.owners, layout, element, a.width, row))
+    return found
 
 
 def _is_padded(layout: Any) -> bool:
     return isinstance(layout, Layout) and cosize(layout) > size(layout)
 
 
-def _longest(registers: Sequence[frozenset[int]], most: int) -> int:
+def _longest(registers: Sequence[frozenset[int]], most: Sequence[int]) -> int:
     """The greatest sum of vectors [elements] that a layout can give accesses of these registers.
 
     Offsets 1, 2, 4, ... within a vector are bits of the register's number, of the same elements for all accesses. So these go
     together as far as their registers have bits in common; the vectors of one end there, the others go on.
     """
     if len(registers) > MAX_TOGETHER:
-        return sum(1 << min(most, len(own)) for own in registers)
+        return sum(1 << min(n, len(own)) for n, own in zip(most, registers))
     best = {frozenset[int](): 0}  # of accesses that go on together, fewer before more
     for count in range(1, len(registers) + 1):
         for going_on in map(frozenset, itertools.combinations(range(len(registers)), count)):
             shared = frozenset.intersection(*(registers[a] for a in going_on))
-            best[going_on] = (1 << min(most, len(shared))) + max(best[going_on - {a}] for a in going_on)
+            best[going_on] = max((1 << min(most[a], len(shared))) + best[going_on - {a}] for a in going_on)
     return best[frozenset(range(len(registers)))]
 
 
@@ -212,11 +217,26 @@ def _vector_bits(width: int, row: Memory) -> int:
     return bits.log2(max(1, max(row.widths) // width))
 
 
-def _vectors(layout: Any, registers: Sequence[frozenset[int]], most: int) -> int:
+def _vectors(layout: Any, registers: Sequence[frozenset[int]], most: Sequence[int]) -> int:
     """The sum of vectors [elements] that a linear layout gives accesses of these registers."""
     columns = linear(layout).columns
-    steps = (bits.inverse(columns, len(columns)) or [])[:most]
-    return sum(1 << len([*itertools.takewhile(own.__contains__, steps)]) for own in registers)
+    steps = bits.inverse(columns, len(columns)) or []
+    return sum(1 << len([*itertools.takewhile(own.__contains__, steps[:n])]) for n, own in zip(most, registers))
+
+
+class _Asked(NamedTuple):
+    """An access: its owners over bits, and the width of a lane's access [bits]; None for the widest that there is."""
+
+    owners: LinearLayout
+    width: int | None
+
+
+def _asked(owners: Any, row: Memory, tile: Sequence[int] | None, element_bits: int) -> _Asked:
+    usual = require_pattern(owners) if isinstance(owners, (str, Pattern)) else None
+    if usual and tile is None:
+        raise RankError(f"best_swizzle of {usual.name} without a tile", "the extents of the tile", "give tile=(64, 64)")
+    held = usual.owners(tile or (), element_bits) if usual else owners
+    return _Asked(_linear_owners(held, row, tile), usual and usual.width(element_bits))
 
 
 def _linear_owners(owners: Any, row: Memory, tile: Sequence[int] | None) -> LinearLayout:
@@ -254,12 +274,16 @@ def _over_bits(held: Owned) -> LinearLayout:
     return LinearLayout._of_columns(counts, outs, columns)
 
 
-def _least(owners: LinearLayout, width: int, row: Memory) -> int:
+def _least(asked: _Asked, width: int, row: Memory) -> int:
     """Wavefronts that no layout avoids: each serves one word of each bank, and an instruction has one of each group of lanes."""
-    held = owned(owners, row.lanes)
+    held = owned(asked.owners, row.lanes)
     index = held.placed(held.index)
     words = [len({x for lane in index.warp(warp) for x in lane}) * width for warp in range(index.warps)]
-    return sum(max(1, -(-n // (row.banks * row.word_bits))) for n in words)
+    least = sum(max(1, -(-n // (row.banks * row.word_bits))) for n in words)
+    if asked.width is None:
+        return least
+    vectors = index.warps << max(0, bits.rank(_columns(asked.owners, "register")) - bits.log2(asked.width // width))
+    return max(least, vectors * len(row.groups(asked.width, index.lanes)[1]))
 
 
 # ------------------------------------------------------------------------------------------------- candidates

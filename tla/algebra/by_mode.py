@@ -4,29 +4,34 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator
-from itertools import zip_longest
-from typing import Any, SupportsIndex, TypeAlias, cast
+from typing import Any, SupportsIndex, TypeAlias, TypeVar, cast
 
 from ..core.cache import memo
+from ..core.composed import gives_coordinates
 from ..core.errors import LeafTypeError, RankError, Reason, Unproven
 from ..core.int_tuple import Underscore, opened, shown
 from ..core.ints import Int, Static, is_int
 from ..core.kinds import AnyLayout, by_kind, defined
-from ..core.layout import Layout, join, unchecked_layout, valid_as_one
-from ..core.questions import equal
-from ..core.strides import Shape, compact_col_major
+from ..core.layout import Layout, carried, join, unchecked_layout, with_valid
+from ..core.strides import compact_col_major
 from ..core.swizzle import Swizzle
-from .coalesce import coalesce, top_modes
+from ..core.valid import ALL, UNKNOWN
+from .coalesce import top_modes
+
+F = TypeVar("F", bound=Callable[..., Layout])
 
 _0, _1 = Int[0](), Int[1]()
 #: A tiler: a layout, an integer n for n:1, `_` for all of a mode, or a tuple of these, one for each mode.
 TilerLike: TypeAlias = "AnyLayout | Swizzle | Underscore | SupportsIndex | tuple[TilerLike, ...]"
 
 
-def by_mode(f: Callable[[Layout, Layout], Layout], keep_rest: bool = False) -> Callable[[Layout, TilerLike], Layout]:
+def by_mode(
+    f: Callable[[Layout, Layout], Layout], keep_rest: bool = False, multiplies: bool = False
+) -> Callable[[Layout, TilerLike], Layout]:
     """Lift f(layout, layout) to tilers: _ keeps a mode, an integer n means n:1, a tuple goes mode by mode.
 
-    keep_rest   whether the modes that a tuple does not reach stay (divides) or go (composition)
+    keep_rest    whether the modes that a tuple does not reach stay (divides) or go (composition)
+    multiplies   whether the result has other coordinates than a's
     """
 
     @functools.wraps(f)
@@ -48,10 +53,9 @@ def by_mode(f: Callable[[Layout, Layout], Layout], keep_rest: bool = False) -> C
         if len(tiler) > len(modes):
             n = len(tiler) - len(modes)
             raise RankError(f"{f.__name__}: {len(tiler)} tiles for {shown(a)}", f"at most {len(modes)}, one per mode", f"drop the last {n}")
-        made = [*_each_mode(lifted, modes, tiler), *(modes[len(tiler) :] if keep_rest else ())]
-        return join(made, _in_order(modes, tiler, made) if keep_rest and any(m._origin is ... for m in made) else None)
+        return join([*_each_mode(lifted, modes, tiler), *(modes[len(tiler) :] if keep_rest else ())])
 
-    return memo(by_kind(Layout)(lifted))
+    return memo(by_kind(Layout)(lifted if multiplies else keeping_valid(lifted)))
 
 
 def _tiler_of_kind(name: str, tiler: object) -> Callable[..., Any]:
@@ -62,11 +66,27 @@ def _tiler_of_kind(name: str, tiler: object) -> Callable[..., Any]:
     raise LeafTypeError(f"{name}: a tiler of type {type(tiler).__name__}", "a layout, an integer, or a tuple", fix)
 
 
-def _in_order(modes: tuple[Layout, ...], tiler: tuple[Any, ...], made: list[Layout]) -> Any:
-    """The valid part of modes that were divided: tiles of stride 1 leave the order of a mode, and so how many of it are valid."""
-    kept = [is_int(t) or bool(isinstance(t, Layout) and equal(coalesce(t).stride, 1)) for t in tiler]
-    counts = [valid_as_one(old if k else new) for old, k, new in zip_longest(modes, kept, made)]
-    return ... if any(n is None for n in counts) else Shape(*counts)
+def keeping_valid(f: F) -> F:
+    """Make an operation that cuts a layout's coordinates give its result with what of it is valid: f goes by shape and stride only."""
+
+    @functools.wraps(f)
+    def kept(a: Layout, *more: Any) -> Layout:
+        made = f(with_valid(a, ALL), *more)
+        if not isinstance(made, Layout):  # of a tiler of another kind, which carries it in its own way
+            return made if a._valid is ALL else f(a, *more)
+        if made._valid is UNKNOWN and all(map(_is_whole, more)):  # of a tile that reaches past the end: of all tiles it may be known
+            made = with_valid(made, ALL)
+        elif a._valid is ALL:
+            return made
+        by_index = is_int(more[0]) or (isinstance(more[0], Layout) and not gives_coordinates(more[0]))
+        return carried(lambda place: f(place, *more), a, made, by_index)
+
+    return cast(F, kept)
+
+
+def _is_whole(tiler: object) -> bool:
+    """Whether no layout in a tiler has padding."""
+    return all(map(_is_whole, tiler)) if isinstance(tiler, tuple) else not isinstance(tiler, Layout) or tiler._valid is ALL
 
 
 def _each_mode(f: Callable[[Layout, Any], Layout], modes: tuple[Layout, ...], tiler: tuple[Any, ...]) -> Iterator[Layout]:

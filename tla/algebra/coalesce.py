@@ -11,13 +11,14 @@ from typing import Any
 from ..core.cache import memo
 from ..core.digits import merged
 from ..core.errors import RangeError, RankError
-from ..core.int_tuple import as_int_tuple, leaves, like, product_each, shown
-from ..core.ints import Int, IntLike, IntTupleLike, is_constant
+from ..core.int_tuple import as_int_tuple, leaves, like, shown
+from ..core.ints import Int, IntTupleLike, is_constant
 from ..core.kinds import by_kind
-from ..core.layout import Layout, join, spread_valid, unchecked_layout, valid_as_one, valid_by_leaves, valid_leaves
+from ..core.layout import Layout, carried, join, unchecked_layout, with_valid
 from ..core.profiles import require_congruent
-from ..core.questions import at_most, require
+from ..core.questions import require
 from ..core.strides import Shape
+from ..core.valid import ALL
 from .flat_modes import flat_modes, from_modes, merge, wrapped
 
 _1 = Int[1]()
@@ -42,7 +43,9 @@ def coalesce(layout: Layout, profile: IntTupleLike | None = None) -> Layout:
     Law: size(R) == size(A), and R(i) == A(i) for every i.
     Source: CuTe `coalesce`.
     """
-    if profile is None and layout._origin is None and (plain := layout.plain_modes()):
+    if layout._valid is not ALL:
+        return carried(lambda place: place, layout, coalesce(with_valid(layout, ALL), profile))
+    if profile is None and (plain := layout.plain_modes()):
         return wrapped(merged(plain))
     profile = as_int_tuple(_1 if profile is None else profile)
     if isinstance(profile, tuple):
@@ -51,16 +54,8 @@ def coalesce(layout: Layout, profile: IntTupleLike | None = None) -> Layout:
             raise RankError(
                 f"coalesce: profile {shown(profile)} for {shown(layout)}", f"at most {len(modes)} modes", "give one for each mode, or fewer"
             )
-        return join([*map(coalesce, modes, profile), *modes[len(profile) :]], layout._origin)
-    return _valid_of_index(from_modes(merge(flat_modes(layout))), layout)
-
-
-def _valid_of_index(new: Layout, old: Layout) -> Layout:
-    """A layout that is the same function of an integer as `old`, with what of it is valid."""
-    if old._origin is None:
-        return new
-    count = valid_as_one(old)
-    return Layout(new.shape, new.stride, ... if count is None else spread_valid(product_each(new.shape), count))
+        return join([*map(coalesce, modes, profile), *modes[len(profile) :]])
+    return from_modes(merge(flat_modes(layout)))
 
 
 def top_modes(name: str, layout: Layout, goes_through: tuple[Any, ...]) -> tuple[Layout, ...]:
@@ -84,6 +79,8 @@ def filter_zeros(layout: Layout, profile: IntTupleLike | None = None) -> Layout:
     Source: CuTe `filter_zeros`.
     """
     zeros = layout.stride if profile is None else as_int_tuple(profile)
+    if layout._valid is not ALL:
+        return carried(lambda place: filter_zeros(place, zeros), layout)
     require_congruent("filter_zeros", layout.shape, zeros)
     # an extent of static 0 stays: what has no offsets must not get one
     gone = [is_constant(0, z) and not is_constant(0, s) for s, z in zip(leaves(layout.shape), leaves(zeros))]
@@ -92,9 +89,7 @@ def filter_zeros(layout: Layout, profile: IntTupleLike | None = None) -> Layout:
             what = f"filter_zeros of {shown(layout)}: a dynamic extent of 0"
             raise RangeError(what, "extents of 1 or more, or a static 0", "leave out what is empty")
     extents = iter([_1 if one else s for one, s in zip(gone, leaves(layout.shape))])
-    new = unchecked_layout(like(layout.shape, extents, Shape), layout.stride)
-    valid = valid_leaves(layout)
-    return valid_by_leaves(new, layout, valid and [*map(known_smaller, valid, leaves(new.shape))])
+    return unchecked_layout(like(layout.shape, extents, Shape), layout.stride)
 
 
 @by_kind(Layout)
@@ -110,9 +105,3 @@ def filter(layout: Layout, profile: IntTupleLike | None = None) -> Layout:
     Source: CuTe `filter`.
     """
     return coalesce(filter_zeros(layout), profile)
-
-
-def known_smaller(n: IntLike, m: IntLike) -> Any:
-    """The smaller of two counts; None where that is not known."""
-    fits = at_most(n, m)
-    return None if fits is None else n if fits else m

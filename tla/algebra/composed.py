@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..core.composed import ComposedLayout, innermost
+from ..core.conversions import idx2crd
 from ..core.coord import CoordLike
 from ..core.digits import ENUMERABLE, first_of
 from ..core.errors import DivisibilityError, LeafTypeError, Reason, Unproven
@@ -36,7 +37,7 @@ from .exhaustive import agree, first_difference, values_of
 from .flat_modes import flat_modes, has_symbols, wrapped
 from .inverse import left_inverse, right_inverse
 from .modes import dice, slice_, slice_and_offset
-from .predicates import is_bijective, is_compact, is_injective, is_surjective, same_map, without_broadcasts
+from .predicates import differs, is_bijective, is_compact, is_injective, is_surjective, same_map, without_broadcasts
 from .recast import downcast, upcast
 
 _0, _1 = Int[0](), Int[1]()
@@ -252,10 +253,11 @@ def _same_map(a: ComposedLayout, b: Any) -> Reason | bool | None:
     if a.origin_shape != b.origin_shape or product_each(a.shape) != product_each(b.shape):
         return Reason(f"{shown(a)} and {shown(b)} have other extents", "equal ones", "compare layouts of one shape")
     try:
-        equal = values_of(a, "same_map") == values_of(b, "same_map")
+        pairs = zip(values_of(a, "same_map"), values_of(b, "same_map"))
     except Unproven:
         return None
-    return True if equal else Reason(f"{shown(a)} and {shown(b)} are other functions", "equal offsets", "compare tla.offsets of both")
+    first = next((i for i, (x, y) in enumerate(pairs) if x != y), None)
+    return True if first is None else differs(a, b, tuple(leaves(idx2crd(first, product_each(a.shape)))))
 
 
 # --------------------------------------------------------------------------------------------- put together

@@ -8,20 +8,17 @@ Source: CuTe include/cute/layout.hpp; the whitepaper, arXiv 2603.02298.
 
 from __future__ import annotations
 
-import functools
-import itertools
 from typing import Any
 
 from ..core.conversions import ends_empty
 from ..core.errors import DivisibilityError, RangeError, RankError
 from ..core.int_tuple import IntTuple, as_int_tuple, leaves, like, product_each, shown
-from ..core.ints import Int, IntLike, IntTupleLike, is_constant, known
-from ..core.layout import Layout, spread_valid, unchecked_layout, valid_as_one, valid_by_leaves, valid_leaves
-from ..core.leaf_arithmetic import add, mul
-from ..core.questions import at_most, equal
+from ..core.ints import Int, IntTupleLike, is_constant
+from ..core.layout import Layout, unchecked_layout, with_valid
+from ..core.questions import equal
 from ..core.strides import Shape, Stride, compact_col_major
+from ..core.valid import ALL, UNKNOWN, spread
 from .by_mode import by_mode
-from .coalesce import known_smaller
 from .composition_dynamic import Outer, OuterOfSymbols, cut_along, outer_of
 from .composition_refusal import refusal
 from .composition_static import cut_by, cut_like
@@ -55,48 +52,16 @@ def composition(a: Layout, b: Layout) -> Layout:
     Source: CuTe `composition`; the search is ours, and finds a layout wherever one exists on small domains.
     """
     made = _composed(a, b)
-    return made if a._origin is None and b._origin is None else valid_after(made, a, b)
-
-
-def valid_after(made: Layout, a: Layout, b: Layout) -> Layout:
-    """The composition of a and b with what of it is valid."""
-    own, reached = valid_leaves(b), list(leaves(b.shape))
-    if own is None:
-        return unchecked_layout(made.shape, made.stride, ...)
-    for path in {*map(path_of, leaves(b.stride))} if a._origin is not None else ():
-        if len(path) > 1:
-            return unchecked_layout(made.shape, made.stride, ...)
-        count = valid_as_one(a[path[0]] if path and isinstance(a.shape, tuple) else a)
-        steps = [(step_of(d), k, s) for k, (s, d) in enumerate(flat_modes(b)) if path_of(d) == path and not is_constant(1, s)]
-        found = None if count is None else _reaching(count, steps)
-        if found is None:
-            return unchecked_layout(made.shape, made.stride, ...)
-        for k, n in found:
-            reached[k] = n
-    valid = valid_by_leaves(b, unchecked_layout(b.shape, b.stride, ...), [known_smaller(n, m) for n, m in zip(own, reached)])
-    if isinstance(b.shape, tuple) or valid._origin is None or valid._origin is ...:
-        return Layout(made.shape, made.stride, valid._origin)
-    return Layout(made.shape, made.stride, spread_valid(product_each(made.shape), valid._origin[0]))
-
-
-def _reaching(count: IntLike, steps: list[tuple[Any, int, Any]]) -> list[tuple[int, Any]] | None:
-    """The part of each of the modes (stride, place, extent) that goes to what is below count; None where that is no box."""
-    if not all(at_most(0, d) and at_most(1, s) for d, _k, s in steps):
-        return None
-    if at_most(functools.reduce(add, (mul(s - 1, d) for d, _k, s in steps), _1), count):
-        return [(k, s) for _d, k, s in steps]
-    if not all(known(d) is not None for d, _k, _s in steps):
-        return None
-    steps = sorted(steps, key=lambda step: step[0])
-    places = itertools.accumulate((s for _d, _k, s in steps), mul, initial=_1)
-    if not all(equal(d, place) for (d, _k, _s), place in zip(steps, places)):
-        return None
-    found = spread_valid([s for _d, _k, s in steps], count)
-    return None if found is ... else [(k, n) for (_d, k, _s), n in zip(steps, found)]
+    if b._valid is ALL:
+        return made
+    if b._valid is UNKNOWN or isinstance(b.shape, tuple):  # then its modes are those of the result
+        return with_valid(made, b._valid)
+    counts = spread(product_each(made.shape), b._valid[0])
+    return with_valid(made, UNKNOWN if counts is None else Shape(*counts))
 
 
 def _composed(a: Layout, b: Layout) -> Layout:
-    """The composition without what of it is valid: in plain ints where both are static, else mode by mode."""
+    """The composition of shapes and strides: in plain ints where both are static, else mode by mode."""
     plain_a, plain_b = a.plain_modes(), b.plain_modes()
     if plain_a and plain_b:
         cut = cut_by(plain_a, plain_b)

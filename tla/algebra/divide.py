@@ -19,15 +19,16 @@ from ..core.errors import DivisibilityError, Predicate, RankError, Reason
 from ..core.int_tuple import IntTuple, Underscore, as_int_tuple, modes_of, opened, product_each, rank, shown, size
 from ..core.ints import Int, IntTree, IntTupleLike, is_int
 from ..core.kinds import AnyLayout, by_kind
-from ..core.layout import Layout, as_layout, join, unchecked_layout
+from ..core.layout import Layout, as_layout, carried, join
 from ..core.leaf_arithmetic import mul
 from ..core.questions import at_most, equal, every, require
 from ..core.strides import LayoutLeft, LayoutRight, Shape
-from .by_mode import TilerLike, by_mode
+from ..core.valid import ALL
+from .by_mode import TilerLike, by_mode, keeping_valid
 from .coalesce import coalesce
 from .codomain import cosize
 from .complement import complement, ends_and_strides, plain_complement, reach_of
-from .composition import composition, valid_after
+from .composition import composition
 from .composition_static import cut_by, cut_like
 from .flat_modes import has_symbols
 from .modes import append
@@ -59,7 +60,7 @@ def logical_divide(a: Layout, b: Layout) -> Layout:
     Source: CuTe `logical_divide`.
     """
     plain_a, plain_b = a.plain_modes(), b.plain_modes()
-    if plain_a and plain_b and a._origin is None and b._origin is None:
+    if plain_a and plain_b and b._valid is ALL:
         n = math.prod([s for s, _d in plain_a])
         rest, filled = plain_complement(plain_b, n)
         if rest and math.prod([s for s, _d in (*plain_b, *rest)]) <= n:  # no tile reaches past the end
@@ -73,9 +74,9 @@ def logical_divide(a: Layout, b: Layout) -> Layout:
     tiler = join([b, complement(b, coalesce(a).shape)])
     tiles = composition(a, tiler)
     _require_all_in_tiles(a, b)
-    if tiles._origin is not None or at_most(size(tiles), size(a)) is not False:
+    if at_most(size(tiles), size(a)) is not False:
         return tiles
-    return valid_after(tiles, unchecked_layout(a.shape, a.stride, product_each(a.shape)), tiler)
+    return carried(lambda place: composition(place, tiler), a, tiles)
 
 
 def _named(a: Layout, b: Layout) -> str:
@@ -102,7 +103,7 @@ def _require_whole_tiles(a: Layout, b: Layout) -> None:
         raise DivisibilityError(f"{where()}: tiles of {reach} do not make up {n}", "a tile that divides", "pad, or take another tile")
 
 
-@functools.partial(by_mode, keep_rest=True)
+@functools.partial(by_mode, keep_rest=True, multiplies=True)
 def logical_product(a: Layout, b: Layout) -> Layout:
     """The layout repeated: mode 0 is `a`, mode 1 are its copies in the order of b.
 
@@ -123,6 +124,7 @@ def logical_product(a: Layout, b: Layout) -> Layout:
 
 @memo
 @by_kind(Layout)
+@keeping_valid
 def zipped_divide(layout: Layout, tiler: TilerLike) -> Layout:
     """logical_divide with the tiles gathered: ((tile, ...), (rest, ...)).
 
@@ -142,6 +144,7 @@ def zipped_divide(layout: Layout, tiler: TilerLike) -> Layout:
 
 @memo
 @by_kind(Layout)
+@keeping_valid
 def tiled_divide(layout: Layout, tiler: TilerLike) -> Layout:
     """logical_divide with the tiles gathered and the rest side by side: ((tile, ...), rest, ...).
 
@@ -156,6 +159,7 @@ def tiled_divide(layout: Layout, tiler: TilerLike) -> Layout:
 
 @memo
 @by_kind(Layout)
+@keeping_valid
 def flat_divide(layout: Layout, tiler: TilerLike) -> Layout:
     """logical_divide with tiles and rest side by side: (tile, ..., rest, ...).
 

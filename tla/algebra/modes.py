@@ -15,24 +15,15 @@ from typing import Any
 from ..core.composed import ComposedLayout
 from ..core.coord import Coord, CoordLike, as_coord
 from ..core.errors import RankError
-from ..core.int_tuple import Bracketed, IntTuple, Underscore, as_int_tuple, opened, shown
-from ..core.ints import Int, IntLike, is_leaf, leaf
+from ..core.int_tuple import Bracketed, IntTuple, Underscore, as_int_tuple, like, opened, shown
+from ..core.ints import Int, leaf
 from ..core.kinds import AnyLayout, by_kind, defined
-from ..core.layout import Layout, as_layout, join, unchecked_layout, valid_as_one
-from ..core.questions import at_most
-from ..core.strides import Shape
+from ..core.layout import Layout, as_layout, carried, join, with_valid
+from ..core.valid import ALL
 
 _0, _1 = Int[0](), Int[1]()
 #: More modes than this are refused, rather than made one by one.
 MAX_RANK = 2**16
-
-
-def _modes(x: object) -> list[Any]:
-    """The modes of x, in a form that _of puts together again: of a layout, each with its valid extent."""
-    if isinstance(x, Layout):
-        return [(mode, valid) for mode, valid in zip(x, x.origin_shape or itertools.repeat(None))]
-    x = _checked(x)
-    return list(x) if isinstance(x, tuple) else [x]
 
 
 def _checked(x: object) -> Any:
@@ -40,29 +31,37 @@ def _checked(x: object) -> Any:
     return x if isinstance(x, (AnyLayout, Coord)) else as_int_tuple(x)
 
 
-def _of(x: Any, modes: list[Any]) -> Any:
+def _modes(x: Any) -> list[Any]:
+    """The modes of x, in a form that _of puts together again."""
+    return [*x] if isinstance(x, (tuple, AnyLayout)) else [x]
+
+
+def _of(x: object, modes: list[Any]) -> Any:
     """Modes put together to what x is."""
-    if not isinstance(x, AnyLayout):
-        return Coord(*modes) if isinstance(x, Coord) else IntTuple(*modes)
-    made = join(layout for layout, _valid in modes)
-    valid = [valid for _layout, valid in modes]
-    return Layout(made.shape, made.stride, ... if any(n is None for n in valid) else Shape(*valid))
+    return join(modes) if isinstance(x, AnyLayout) else (Coord if isinstance(x, Coord) else IntTuple)(*modes)
 
 
-def _one(x: object, mode: object) -> Any:
-    """A mode to be put beside those of x."""
-    if not isinstance(x, AnyLayout):
-        return mode if isinstance(x, Coord) else as_int_tuple(mode)
-    layout = as_layout("a mode", mode)
-    return layout, valid_as_one(layout)
+def _chosen(x: object, choose: Callable[..., list[Any]], *more: object) -> Any:
+    """A value of x's kind with the modes that choose(modes of x, *more) gives, and what of it is valid.
+
+    more   modes that are put beside those of x
+    """
+    x = _checked(x)
+    new: list[Any] = [as_layout("a mode", m) if isinstance(x, AnyLayout) else m if isinstance(x, Coord) else as_int_tuple(m) for m in more]
+    if not isinstance(x, Layout) or x._valid is ALL:
+        return _of(x, choose(_modes(x), *new))
+    blank = [Layout(m.shape, like(m.shape, itertools.repeat(_0))) for m in new]  # which go along no mode of x
+    made = _of(x, choose(_modes(with_valid(x, ALL)), *new))
+    return carried(lambda place: _of(place, choose(_modes(place), *blank)), x, made)
 
 
-def _range(name: str, begin: int, end: int, x: object) -> tuple[list[Any], int, int]:
-    modes = _modes(x)
-    end = len(modes) if end == -1 else end
-    if not 0 <= begin <= end <= len(modes):
-        raise RankError(f"{name}[{begin}, {end}] of {shown(x)}", f"0 <= begin <= end <= {len(modes)}", "write -1 for the end")
-    return modes, int(begin), int(end)
+def _range(name: str, begin: int, end: int, x: object) -> slice:
+    """The modes from begin up to end, -1 being the end; RankError for a range that x does not have."""
+    n = len(_modes(_checked(x)))
+    end = n if end == -1 else end
+    if not 0 <= begin <= end <= n:
+        raise RankError(f"{name}[{begin}, {end}] of {shown(x)}", f"0 <= begin <= end <= {n}", "write -1 for the end")
+    return slice(int(begin), int(end))
 
 
 @Bracketed
@@ -77,9 +76,8 @@ def group(begin: int, end: int) -> Callable[[Any], Any]:
     """
 
     def f(x: object) -> Any:
-        modes, b, e = _range("group", begin, end, x)
-        inner = _of(x, modes[b:e])
-        return _of(x, [*modes[:b], _one(x, inner), *modes[e:]])
+        part = _range("group", begin, end, x)
+        return _chosen(x, lambda modes: [*modes[: part.start], _of(x, modes[part]), *modes[part.stop :]])
 
     return f
 
@@ -96,10 +94,10 @@ def take(begin: int, end: int) -> Callable[[Any], Any]:
     """
 
     def f(x: object) -> Any:
-        modes, b, e = _range("take", begin, end, x)
-        if b == e:
+        part = _range("take", begin, end, x)
+        if (b := part.start) == part.stop:
             raise RankError(f"take[{begin}, {end}] of {shown(x)}: no mode", "begin below end", f"write take[{b}, {b + 1}] for mode {b}")
-        return _of(x, modes[b:e])
+        return _chosen(x, lambda modes: modes[part])
 
     return f
 
@@ -116,12 +114,10 @@ def select(*indices: int) -> Callable[[Any], Any]:
     """
 
     def f(x: object) -> Any:
-        modes = _modes(x)
-        if not all(0 <= i < len(modes) for i in indices):
-            raise RankError(
-                f"select{[int(i) for i in indices]} of {shown(x)}", f"0 to {len(modes) - 1}", f"its rank is {len(modes)}: use some of these"
-            )
-        return _of(x, [modes[i] for i in indices])
+        n = len(_modes(_checked(x)))
+        if not all(0 <= i < n for i in indices):
+            raise RankError(f"select{[int(i) for i in indices]} of {shown(x)}", f"0 to {n - 1}", f"its rank is {n}: use some of these")
+        return _chosen(x, lambda modes: [modes[i] for i in indices])
 
     return f
 
@@ -138,8 +134,8 @@ def replace(index: int) -> Callable[[Any, Any], Any]:
     """
 
     def f(x: object, mode: object) -> Any:
-        modes, i, _end = _range("replace", index, index + 1, x)
-        return _of(x, [*modes[:i], _one(x, mode), *modes[i + 1 :]])
+        part = _range("replace", index, index + 1, x)
+        return _chosen(x, lambda modes, new: [*modes[: part.start], new, *modes[part.stop :]], mode)
 
     return f
 
@@ -154,8 +150,7 @@ def reverse(x: object) -> Any:
 
     Source: CuTe `reverse`.
     """
-    x = _checked(x)
-    return _of(x, _modes(x)[::-1]) if isinstance(getattr(x, "shape", x), tuple) else x
+    return _chosen(x, lambda modes: modes[::-1]) if isinstance(getattr(x, "shape", x), tuple) else _checked(x)
 
 
 class _Extend:
@@ -169,19 +164,19 @@ class _Extend:
     def __call__(self, x: Any, mode: Any) -> Any:
         if own := defined(self.__name__, x):
             return own(x, mode)
-        return _of(x, self._join(_modes(x), [_one(x, mode)]))
+        return _chosen(x, lambda modes, new: self._join(modes, [new]), mode)
 
     def __getitem__(self, n: int) -> Callable[..., Any]:
         def f(x: object, mode: object = None) -> Any:
             if isinstance(x, ComposedLayout):
                 return x.over(f, mode)
-            modes = _modes(x)
+            rank = len(_modes(_checked(x)))
             if leaf(n) > MAX_RANK:
                 raise RankError(f"{self.__name__}[{n}] of {shown(x)}", f"at most {MAX_RANK}", "use fewer modes")
-            if n < len(modes):
-                raise RankError(f"{self.__name__}[{n}] of {shown(x)}", f"{len(modes)} or more", "write take[0, n] for fewer modes")
-            filler = _one(x, (Layout(_1, _0) if isinstance(x, AnyLayout) else _1) if mode is None else mode)
-            return _of(x, self._join(modes, [filler] * (int(n) - len(modes))))
+            if n < rank:
+                raise RankError(f"{self.__name__}[{n}] of {shown(x)}", f"{rank} or more", "write take[0, n] for fewer modes")
+            filler = (Layout(_1, _0) if isinstance(x, AnyLayout) else _1) if mode is None else mode
+            return _chosen(x, lambda modes, new: self._join(modes, [new] * (int(n) - rank)), filler)
 
         return f
 
@@ -231,22 +226,9 @@ def slice_(coord: CoordLike, x: object) -> Any:
     x, coord = _checked(x), opened(coord)
     if isinstance(coord, Underscore):
         return x
-    rest = _of(x, _sliced(coord, x, keep_open=True))
-    if isinstance(x, Layout) and x._origin is not None and not _is_valid(coord, x):
-        return unchecked_layout(rest.shape, rest.stride, ...)
-    return rest
-
-
-def _is_valid(coord: CoordLike, layout: Layout) -> bool:
-    """Whether what a coordinate fixes is known to be inside of what is valid."""
-    if not isinstance(coord, tuple):
-        return _is_below(coord, valid_as_one(layout))
-    valid = layout.origin_shape or itertools.repeat(None)
-    return all(_is_valid(c, mode) if isinstance(c, tuple) else _is_below(c, n) for c, mode, n in zip(coord, layout, valid))
-
-
-def _is_below(c: CoordLike, n: IntLike) -> bool:
-    return isinstance(c, Underscore) or (n is not None and is_leaf(c) and at_most(n, c) is False)
+    if isinstance(x, Layout) and x._valid is not ALL:
+        return carried(lambda place: slice_and_offset(coord, place), x, slice_(coord, with_valid(x, ALL)))
+    return _of(x, _sliced(coord, x, keep_open=True))
 
 
 @by_kind(object, argument=1)
@@ -261,6 +243,8 @@ def dice(coord: object, x: Any) -> Any:
     """
     x, coord = _checked(x), opened(coord)
     if isinstance(coord, (tuple, Underscore)):
+        if isinstance(x, Layout) and x._valid is not ALL:
+            return carried(lambda place: dice(coord, place), x)
         return _of(x, _sliced(coord, x, keep_open=False))
     as_coord(coord)
     return x
@@ -288,7 +272,7 @@ def _closed(coord: CoordLike) -> Any:
 
 def _sliced(coord: CoordLike, x: object, keep_open: bool) -> list[Any]:
     if not isinstance(coord, tuple):
-        return [_one(x, x)] if _is_open(coord) is keep_open else []
+        return [x] if _is_open(coord) is keep_open else []
     modes = _modes(x)
     if len(coord) != len(modes) or not isinstance(getattr(x, "shape", x), tuple):
         raise RankError(f"coordinate {shown(coord)} of {shown(x)}", f"{len(modes)} modes", "give one coordinate, or _, for each mode")
@@ -297,7 +281,7 @@ def _sliced(coord: CoordLike, x: object, keep_open: bool) -> list[Any]:
         if not isinstance(c, tuple):
             out += [mode] if _is_open(c) is keep_open else []
         else:
-            out += _sliced(c, mode[0] if isinstance(x, AnyLayout) else mode, keep_open)
+            out += _sliced(c, mode, keep_open)
     return out
 
 

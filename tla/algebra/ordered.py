@@ -11,7 +11,7 @@ from typing import Any
 from ..core.errors import LeafTypeError, RankError
 from ..core.int_tuple import as_int_tuple, leaves, like, shown
 from ..core.ints import Int, IntTree, IntTupleLike, is_int, leaf
-from ..core.layout import Layout, as_layout
+from ..core.layout import Layout, as_layout, with_valid
 from ..core.leaf_arithmetic import mul
 from ..core.strides import Stride
 from .coalesce import filter_zeros
@@ -80,4 +80,4 @@ def MakeLayoutLike(layout: Layout) -> Layout:
     Source: CuTe `make_layout_like`.
     """
     strides = compact_order(filter_zeros(as_layout("MakeLayoutLike", layout)).shape, layout.stride)
-    return Layout(layout.shape, strides, layout._origin)
+    return with_valid(Layout(layout.shape, strides), layout._valid)

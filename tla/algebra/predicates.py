@@ -40,6 +40,8 @@ def same_map(a: Layout, b: Layout) -> Reason | bool | None:
     >>> from tla import parse, same_map
     >>> same_map(parse("((_2,_3),4):((_1,_2),6)"), parse("(6,4):(1,6)")), same_map(parse("(6,4):(1,6)"), parse("(6,4):(4,1)"))
     (True, False)
+    >>> print(same_map.why_not(parse("(6,4):(1,6)"), parse("(6,4):(1,8)")).what)
+    (6,4):(1,6) and (6,4):(1,8) differ first at (0,1): 6 and 8
 
     Source: docs/language.md. A mode's coalesced form is determined by its function: the first extent is where the
     function first leaves its first step, and so on.
@@ -57,9 +59,32 @@ def same_map(a: Layout, b: Layout) -> Reason | bool | None:
     if a.origin_shape != b.origin_shape:
         return Reason(f"the valid parts {a.origin_shape} and {b.origin_shape}", "equal origin_shapes", "crop both alike")
     for i, (x, y) in enumerate(zip(a, b)):
-        if size(a) and _normal(x) != _normal(y):
-            return Reason(f"mode {i}: {x} and {y} are other functions", "equal offsets", "compare tla.offsets of both")
+        if size(a) and (p := _first_other(_normal(x), _normal(y))) is not None:
+            zero = (0,) * len(extents[0])
+            return differs(a, b, (*zero[:i], p, *zero[i + 1 :]))
     return True
+
+
+def differs(a: Any, b: Any, coord: tuple[int, ...]) -> Reason:
+    """The reason that two layouts are no one map: the first coordinate, first mode fastest, whose offsets differ."""
+    at = coord if isinstance(a.shape, tuple) else coord[0]
+    what = f"{shown(a)} and {shown(b)} differ first at {str(coord).replace(' ', '').replace(',)', ')')}: {shown(a(at))} and {shown(b(at))}"
+    return Reason(what, "equal offsets", "look at both from there on: tla draw puts them beside each other")
+
+
+def _first_other(x: list[Mode], y: list[Mode]) -> int | None:
+    """The first index at which two coalesced modes of one extent differ; None where they are one function.
+
+    Where strides are equal as far as extents are, the shorter one ends first: what follows it goes on otherwise, or they were merged.
+    """
+    place = 1
+    for (s, d), (t, e) in zip(x, y):
+        if d != e:
+            return place
+        place *= min(int(s), int(t))
+        if s != t:
+            return place
+    return None
 
 
 def _normal(mode: Layout) -> list[Mode]:

@@ -14,10 +14,11 @@ from ..core.errors import DivisibilityError, LeafTypeError, RangeError
 from ..core.int_tuple import Bracketed, leaves, like, modes_of, product, shown
 from ..core.ints import Int, IntLike, is_constant, known, leaf, static
 from ..core.kinds import AnyLayout
-from ..core.layout import Layout, as_layout, spread_valid, unchecked_layout, valid_as_one
+from ..core.layout import Layout, as_layout, unchecked_layout, with_valid
 from ..core.leaf_arithmetic import ceil_div, mul
 from ..core.questions import at_most, divides, equal, require
 from ..core.strides import Shape, Stride
+from ..core.valid import UNKNOWN, first, spread
 from .flat_modes import Mode, flat_modes
 
 _1 = Int[1]()
@@ -47,15 +48,10 @@ def _leafwise(name: str, layout: Layout, f: Callable[[Any, Any], Mode]) -> Layou
     for n in (n for mode in modes for n in mode):
         leaf(n)  # which 64 bits have to hold
     new = unchecked_layout(*(like(layout.shape, (m[k] for m in modes), cls) for k, cls in ((0, Shape), (1, Stride))))
-    return new if layout._origin is None else _valid(new, layout)
-
-
-def _valid(new: Layout, old: Layout) -> Layout:
-    """The layout of other elements, with as many valid as the valid ones of `old` are, where these are whole."""
-    if old._origin is ...:
-        return unchecked_layout(new.shape, new.stride, ...)
-    counts = [_scaled(*mode) for mode in zip(modes_of(old.shape), modes_of(new.shape), old._origin)]
-    return Layout(new.shape, new.stride, ... if any(n is None for n in counts) else Shape(*counts))
+    if not isinstance(layout._valid, Shape):
+        return with_valid(new, layout._valid)
+    counts = [_scaled(*mode) for mode in zip(modes_of(layout.shape), modes_of(new.shape), layout._valid)]
+    return with_valid(new, UNKNOWN if None in counts else Shape(*counts))
 
 
 def _scaled(old: Any, new: Any, valid: Any) -> Any:
@@ -71,11 +67,9 @@ def _scaled(old: Any, new: Any, valid: Any) -> Any:
         if at_most(n, m):
             return mul(valid, factor) if equal(mul(n, factor), m) else None
         return valid // factor if equal(mul(m, factor), n) and divides(factor, valid) else None
-    parts = spread_valid(leaves(old), valid)
-    counts = None if parts is ... else [_scaled(*leaf) for leaf in zip(leaves(old), leaves(new), parts)]
-    if counts is None or any(n is None for n in counts):
-        return None
-    return valid_as_one(unchecked_layout(flat := tuple(leaves(new)), flat, Shape(*counts)))
+    parts = spread([*leaves(old)], valid)
+    counts = [None] if parts is None else [_scaled(*leaf) for leaf in zip(leaves(old), leaves(new), parts)]
+    return None if None in counts else first([*leaves(new)], counts)
 
 
 @Bracketed

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..core.element import Width
-from ..core.errors import RankError
 from ..core.on_demand import OnDemand
 from ..notation.width import ASSUMED, element_width
 from . import terminal
-from .expressions import closed, known_layouts, layout_of, only, read_coord
+from .expressions import read_coord
 from .terminal import OWNERS, Answer
 
-_linear, _accesses, _triton = OnDemand("tla.linear"), OnDemand("tla.access"), OnDemand("tla.linear.triton")
+if TYPE_CHECKING:
+    from .. import access as accesses
+
+_places = OnDemand("tla.access.places")
+_accesses, _owners, _patterns = OnDemand("tla.access"), OnDemand("tla.apps.owners"), OnDemand("tla.access.pattern")
 
 
 def _tile_options(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("--bits", metavar="N", type=int, help="bits of an element, if no text says them; else 32")
-    sub.add_argument("--tile", metavar="TILE", help="the extents of the tile, such as 64,64; '#ttg...' need it")
-    sub.add_argument("--memory", metavar="NAME", default="NVIDIA_SHARED", help="a row of the table of memories; NVIDIA_SHARED by default")
+    sub.add_argument("--tile", metavar="TILE", help="the extents of the tile, such as 64,64: for tla swizzle with names, and for '#ttg...'")
+    sub.add_argument("--memory", metavar="NAME", help="a row of the table of memories; by default that of the access, or NVIDIA_SHARED")
 
 
 def access_options(access: argparse.ArgumentParser) -> None:
@@ -37,9 +39,10 @@ def swizzle_options(swizzle: argparse.ArgumentParser) -> None:
 
 def access(arguments: argparse.Namespace) -> Answer:
     """The cost of an access: wavefronts, the fewest there could be, the lanes that collide; sectors of global memory."""
-    (owners, *said), (place, *more) = (_owners(text, arguments.tile) for text in (arguments.owners, arguments.memory_layout))
-    element = element_width(*said, *more, bits=arguments.bits, default=ASSUMED)
-    found = _accesses.access(owners, place, element, arguments.width, arguments.memory)
+    tile = _extents(arguments.tile)
+    who, (place, said) = _owners.owners(arguments.owners, tile), _owners.memory(arguments.memory_layout, tile)
+    element = element_width(who.width, said, bits=arguments.bits, default=ASSUMED)
+    found = _accesses.access(who.held, place, element, who.vector if arguments.width is None else arguments.width, arguments.memory)
     value = {
         name: getattr(found, name)
         for name in ("wavefronts", "least", "degree", "vector", "instructions", "total", "used", "moved", "lines")
@@ -48,17 +51,30 @@ def access(arguments: argparse.Namespace) -> Answer:
         "witness": found.witness._asdict() if found.witness else None,
         "memory": found.memory.name,
         "convention": found.memory.convention,
-        "element": {"bits": element.bits, "said": element.said},
+        "element": element._asdict(),
     }
-    return value, lambda _: terminal.wrapped(str(found).splitlines())
+    mend = [_mend(arguments, place, found)] if found.degree > 1 and isinstance(who.held, _patterns.Pattern) else []
+    return value, lambda _: terminal.wrapped([*str(found).splitlines(), *filter(None, mend)])
+
+
+def _mend(arguments: argparse.Namespace, place: Any, found: accesses.Access) -> str:
+    """The command that finds a layout without this conflict, which is written along the rows; "" where there is none for its extents."""
+    tile = _places.extents_of(place)
+    if any(n & (n - 1) for n in tile):
+        return ""
+    who = f"'{arguments.owners}'" if " " in arguments.owners else arguments.owners
+    memory = "" if found.memory.name == "NVIDIA_SHARED" else f" --memory {found.memory.name}"
+    tail = f"--tile {','.join(map(str, tile))} --bits {found.element.bits}{memory}"
+    return f"a layout without it: tla swizzle --write cp.async.16 --read {who} {tail}"
 
 
 def swizzle(arguments: argparse.Namespace) -> Answer:
     """The layout of shared memory with the fewest wavefronts for who writes and who reads, and why there is none better."""
-    tile = None if arguments.tile is None else _extents(arguments.tile)
-    writes, reads = ([_owners(text, arguments.tile) for text in texts] for texts in (arguments.write, arguments.read))
-    element = element_width(*(said for _held, said in (*writes, *reads)), bits=arguments.bits, default=ASSUMED)
-    found = _accesses.best_swizzle([x for x, _said in writes], [x for x, _said in reads], element, arguments.memory, tile)
+    tile = _extents(arguments.tile)
+    writes, reads = ([_owners.owners(text, tile) for text in texts] for texts in (arguments.write, arguments.read))
+    element = element_width(*(who.width for who in (*writes, *reads)), bits=arguments.bits, default=ASSUMED)
+    memory = arguments.memory or "NVIDIA_SHARED"
+    found = _accesses.best_swizzle([x.held for x in writes], [x.held for x in reads], element, memory, tile)
     why = found.certificate
     value = {
         "layout": str(found.layout),
@@ -67,7 +83,7 @@ def swizzle(arguments: argparse.Namespace) -> Answer:
         "met": why.met,
         "vectors": found.vectors,
         "why": why.text,
-        "element": {"bits": element.bits, "said": element.said},
+        "element": element._asdict(),
     }
     return value, _swizzle_text
 
@@ -78,19 +94,6 @@ def _swizzle_text(value: dict[str, Any]) -> str:
     return terminal.wrapped([value["layout"], f"{value['wavefronts']} wavefronts, accesses of {widths} bits: {value['why']}", element])
 
 
-def _owners(text: str, tile: str | None) -> tuple[Any, Width | None]:
-    """A layout, or the linear layout of one of Triton's, whose tensor is the tile; and the width of an element, where the text says it."""
-    if not text.lstrip().startswith("#"):
-        term = closed(text).value
-        held = term.value if isinstance(term.value, _linear.LinearLayout) else layout_of(only(text, known_layouts(text)))
-        return held, term.element_width
-    if tile is None:
-        raise RankError(f"{text:.60} without a tile", "the shape of the tensor", "add --tile 64,64")
-    found = _triton.from_type(text)
-    held = found.layout if isinstance(found.layout, _triton.PaddedSharedLayout) else found.layout.linear(_extents(tile))
-    return held, found.element_width
-
-
-def _extents(text: str) -> tuple[int, ...]:
-    coord = read_coord(text)
-    return tuple(map(int, coord)) if isinstance(coord, tuple) else (int(coord),)
+def _extents(text: str | None) -> tuple[int, ...] | None:
+    coord = None if text is None else read_coord(text)
+    return coord if coord is None else tuple(map(int, coord)) if isinstance(coord, tuple) else (int(coord),)

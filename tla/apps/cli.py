@@ -135,8 +135,11 @@ EXAMPLES = {
     ],
     "emit": ["'MakeLayout[half, zN](M, N)' --target cuda", "'((_4,_2),(_4,_3)):((_4,_16),(_1,_32))' --target cute_cpp"],
     "emit-copy": ["'(64,64):(64,1)' '(64,64):(1,64)'"],
-    "access": ["'(32,4):(4,1)' '(128):(1)' --bits 32"],
-    "swizzle": ["--write '(32,8):(8,1)' --read '((8,4),8):((1,64),8)' --tile 256 --bits 16"],
+    "access": ["ldmatrix '(64,64):(64,1)' --bits 16", "'(32,4):(4,1)' '(128):(1)' --bits 32"],
+    "swizzle": [
+        "--write cp.async.16 --read ldmatrix --tile 64,64 --bits 16",
+        "--write '(32,8):(8,1)' --read '((8,4),8):((1,64),8)' --tile 256 --bits 16",
+    ],
     "explore": ["", "'A = (8,6):(1,8); logical_divide(A, (4,2))'", "--site folder --pyodide node_modules/pyodide"],
 }
 

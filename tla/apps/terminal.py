@@ -25,7 +25,9 @@ else:  # a table that fits, and no JSON, needs none of them
 
 #: What the help says of a layout, and of who holds the elements of a tile.
 LAYOUT = "shape:stride, such as '((4,2),3):((3,12),1)', an XLA shape, or an expression, such as 'MakeLayout[half, zN](100, 60)'"
-OWNERS = "who holds what: a (thread, value) layout onto the tile, or of Triton 'tensor<64x64xf16, #ttg...>', or '#ttg...' with --tile"
+OWNERS = (
+    "who holds what: the name of an access, such as ldmatrix; a copy atom or a tiled copy; a (thread, value) layout; a layout of Triton's"
+)
 
 #: What a command answers: the value for --json, and how that reads.
 Answer = tuple[Any, Callable[[Any], str]]

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core import element as types
-from ..core.element import C0_BITS, Element
+from ..core.element import C0_BITS, Element, of_dtype
 from ..core.errors import LeafTypeError, RangeError
 from ..core.int_tuple import shown
 from ..core.ints import is_int, leaf
@@ -26,24 +25,11 @@ CPP_NAMES = {
     **{f"fp4_{kind}": f"float4_{kind}x2_t" for kind in ("e2m1", "e1m2")},
 }
 
-#: numpy's and ml_dtypes' names of types that are element types; others are known by their width alone.
-_OF_NUMPY = {
-    "float16": types.half,
-    "float32": types.float,
-    "bfloat16": types.bf16,
-    "float8_e4m3fn": types.fp8_e4m3,
-    "float8_e5m2": types.fp8_e5m2,
-    "float8_e8m0fnu": types.fp8_e8m0,
-    "float4_e2m1fn": types.fp4_e2m1,
-    "int4": types.int4b,
-    **{name: getattr(types, name) for name in ("int8", "uint8", "int16", "int32", "uint32", "int64")},
-}
-
 
 def element_of(data: Any) -> Element:
     """The element type of a buffer; its width in bits for one that Ascend has no name for."""
-    found, bits = _OF_NUMPY.get(str(data.dtype)), bits_of(data)
-    return found if found and found.bits <= bits else as_element(bits)
+    found, bits = of_dtype(data.dtype.name), bits_of(data)
+    return found if found and found.name in CPP_NAMES and found.bits <= bits else as_element(bits)
 
 
 def as_element(x: Any) -> Element:

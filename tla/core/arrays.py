@@ -69,26 +69,46 @@ def require_held(what: str, x: Any, low: int, high: int) -> None:
         raise RangeError(given, f"{bounds[0]} to {bounds[1]}", "convert them to a wider dtype, or take a tile")
 
 
-def computed(operation: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
-    """operation(a, b) of integers, arrays and tracers: no result wraps that can be seen here.
+def as_int64(x: Any) -> Any:
+    """A numpy array of integers as one of int64, in which they compute; as Python's integers where these do not fit. A copy."""
+    import numpy as np
 
-    Arrays of numpy compute in 64 bits, and in Python's integers where a result does not fit. Of another library the dtype
-    has to hold the integer that meets it, or that is refused; what its values are is not known.
+    fits = x.size == 0 or INT64_MIN <= int(x.min()) <= int(x.max()) <= INT64_MAX
+    return x.astype(np.int64 if fits else object)
+
+
+def seen(x: Any) -> Any:
+    """The values of an array, as numpy's; None of a tracer, and of an array whose values are not here."""
+    np, jax = sys.modules.get("numpy"), sys.modules.get("jax")
+    if np and isinstance(x, np.ndarray):
+        return x
+    here = jax and isinstance(x, jax.Array) and not isinstance(x, jax.core.Tracer) and x.is_fully_addressable
+    return np.asarray(x) if np and here else None
+
+
+def computed(operation: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
+    """operation(a, b) of integers, arrays and tracers, an operator: no result wraps that can be seen here.
+
+    Arrays of numpy compute in 64 bits, and in Python's integers where a result does not fit; those of other numbers as numpy does.
+    Of another library the dtype has to hold the integer that meets it, or that is refused; what its values are is not known.
 
     >>> import operator
     >>> computed(operator.mul, 100, 4)
     400
+    >>> import numpy
+    >>> computed(operator.add, numpy.array([100], "int8"), numpy.array([100], "int8"))
+    array([200])
     """
     np = sys.modules.get("numpy")
     if np:
         a, b = (int(x) if isinstance(x, np.integer) else x for x in (a, b))
-        if any(isinstance(x, np.ndarray) for x in (a, b)) and all(isinstance(x, (int, np.ndarray)) for x in (a, b)):
-            return _exact(np, operation, a, b)
+        if any(isinstance(x, np.ndarray) for x in (a, b)) and all(_is_integers(np, x) for x in (a, b)):
+            return _exact(operation, a, b)
     for x, n in ((a, b), (b, a)):
         if isinstance(n, int):
             require_held(f"the integer {int(n)}", x, min(n, 0), max(n, 0))
     try:
-        return operation(a, b)
+        return operation(_literal(a, b), _literal(b, a))
     except TypeError:
         given = f"{operation.__name__} of a {type(a).__name__} and a {type(b).__name__}"
         raise LeafTypeError(
@@ -96,15 +116,21 @@ def computed(operation: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
         ) from None
 
 
-def _exact(np: Any, operation: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
-    """operation(a, b) of arrays of integers: + and *, or //, % and comparisons."""
-    a, b = (
-        np.asarray(x, object if x.dtype == object or x.dtype.kind == "u" else np.int64) if isinstance(x, np.ndarray) else int(x)
-        for x in (a, b)
-    )
+def _literal(n: Any, x: Any) -> Any:
+    """An integer that meets x. Past 32 bits it gets x's dtype, where that is one of numpy's: JAX takes integers of Python for int32."""
+    past = isinstance(n, int) and not -(2**31) <= n < 2**31
+    return x.dtype.type(n) if past and hasattr(getattr(x, "dtype", None), "type") else n
+
+
+def _is_integers(np: Any, x: Any) -> bool:
+    return isinstance(x, int) or (isinstance(x, np.ndarray) and x.dtype.kind in "iubO")
+
+
+def _exact(operation: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
+    """operation(a, b) of integers and arrays of them, of which one is an array."""
+    a, b = (int(x) if isinstance(x, int) else x if x.dtype in ("int64", object) else as_int64(x) for x in (a, b))
     if object not in (getattr(a, "dtype", None), getattr(b, "dtype", None)) and not _fits(operation, _extremes(a), _extremes(b)):
-        a = a.astype(object) if isinstance(a, np.ndarray) else a
-        b = b.astype(object) if isinstance(b, np.ndarray) else b
+        a, b = (x if isinstance(x, int) else x.astype(object) for x in (a, b))
     return operation(a, b)
 
 
@@ -113,6 +139,9 @@ def _extremes(x: Any) -> tuple[int, int]:
 
 
 def _fits(operation: Callable[[Any, Any], Any], a: tuple[int, int], b: tuple[int, int]) -> bool:
-    if operation not in (operator.add, operator.mul):
-        return all(INT64_MIN < n <= INT64_MAX for n in (*a, *b))  # the one quotient that is too large is that of INT64_MIN and -1
+    """Whether 64 bits hold both operands and the result: these operators have their extremes where their operands have."""
+    if not all(INT64_MIN <= n <= INT64_MAX for n in (*a, *b)):
+        return False
+    if operation not in (operator.add, operator.sub, operator.mul, operator.lshift):
+        return INT64_MIN not in (*a, *b)  # the one quotient that is too large is that of INT64_MIN and -1
     return all(INT64_MIN <= n <= INT64_MAX for n in (operation(x, y) for x in a for y in b))

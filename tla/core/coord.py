@@ -10,7 +10,7 @@ import sys
 from numbers import Integral
 from typing import Any, Protocol, TypeAlias
 
-from .arrays import INT64_MAX, INT64_MIN, NO_INTEGER_DTYPE, dtype_of
+from .arrays import NO_INTEGER_DTYPE, as_int64, dtype_of
 from .errors import LeafTypeError
 from .int_tuple import IntTuple, Underscore, as_tuple, opened
 from .ints import IntTree, Leaf, foreign, is_int, is_leaf, is_no_integer, leaf
@@ -95,8 +95,7 @@ def _index_array(np: Any, x: Any) -> Any:
         x = np.array([leaf(n) for n in x.flat], object).reshape(x.shape)
     elif x.dtype.kind not in "iu":
         raise LeafTypeError(f"a coordinate array of {x.dtype}", "an integer array", "convert it with .astype('int64') if that is meant")
-    fits = x.size == 0 or INT64_MIN <= int(x.min()) <= int(x.max()) <= INT64_MAX
-    return x.astype(np.int64 if fits else object)
+    return as_int64(x)
 
 
 def as_coord(x: object) -> IntTree:

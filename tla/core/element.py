@@ -102,3 +102,30 @@ uint64 = Element("uint64", 64)
 uint128 = Element("uint128", 128)
 fp8_e4m3fnuz = Element("fp8_e4m3fnuz", 8)
 fp8_e5m2fnuz = Element("fp8_e5m2fnuz", 8)
+
+#: numpy's names of element types, and ml_dtypes' of those that numpy has not, where these are not ours.
+DTYPES = {
+    "half": "float16",
+    "bf16": "bfloat16",
+    "float": "float32",
+    "double": "float64",
+    "int4b": "int4",
+    "fp8_e4m3": "float8_e4m3fn",
+    "fp8_e5m2": "float8_e5m2",
+    "fp8_e8m0": "float8_e8m0fnu",
+    "fp8_e4m3fnuz": "float8_e4m3fnuz",
+    "fp8_e5m2fnuz": "float8_e5m2fnuz",
+    "fp6_e2m3": "float6_e2m3fn",
+    "fp6_e3m2": "float6_e3m2fn",
+    "fp4_e2m1": "float4_e2m1fn",
+}
+_OF_DTYPES = {DTYPES.get(name, name): x for name, x in globals().items() if isinstance(x, Element)}
+
+
+def of_dtype(name: str) -> Element | None:
+    """The element type that a name of numpy's or ml_dtypes' is; None for another.
+
+    >>> print(of_dtype("float16"), of_dtype("float8_e4m3fn"), of_dtype("datetime64[s]"))
+    half fp8_e4m3 None
+    """
+    return _OF_DTYPES.get(name)

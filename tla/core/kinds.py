@@ -8,7 +8,7 @@ tla/algebra/composed.py with swizzled.py, and tla/tensors/operations.py. Nothing
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -37,6 +37,7 @@ class AnyLayout(Value, Displayed):
         def unflatten(self, profile: IntTupleLike) -> Any: ...
         def __call__(self, *coord: Any) -> Any: ...
         def __getitem__(self, i: int) -> Any: ...
+        def __iter__(self) -> Iterator[Any]: ...
 
 
 def on(kind: type, *operations: Any, argument: int = 0) -> Callable[[F], F]:

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import islice, zip_longest
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from .arrays import INT64_MAX, INT64_MIN
+from .basis import as_coordinate
 from .cache import memo
 from .conversions import ends_empty, offset_of
 from .coord import Offset
-from .errors import LeafTypeError, RangeError, RankError
+from .errors import LeafTypeError, RangeError, RankError, TlaError
 from .int_tuple import (
     MAX_DEPTH,
     as_int_tuple,
@@ -22,21 +24,21 @@ from .int_tuple import (
     leaves,
     mode,
     modes_of,
-    product,
     product_each,
     require_depth,
     shown,
     symbols_given,
     text,
 )
-from .ints import Int, IntLike, IntTupleLike, Leaf, Static, is_static, leaf, static
+from .ints import Int, IntLike, IntTree, IntTupleLike, Leaf, Static, is_static, leaf, static
 from .kinds import AnyLayout, layout_fix
-from .leaf_arithmetic import mul
+from .leaf_arithmetic import larger
 from .profiles import flatten, require_congruent, unflatten
-from .questions import at_most, divides, equal, require
+from .questions import asking_nothing_new, at_most, require
 from .strides import Shape, Stride, compact_col_major
+from .valid import ALL, UNKNOWN, Valid, axes, box, common, coordinates, first, indices, over
 
-_1 = Int[1]()
+_0 = Int[0]()
 
 
 class _LayoutMeta(type):
@@ -78,12 +80,12 @@ class Layout(AnyLayout, metaclass=_LayoutMeta):
     Source: CuTe `Layout`; TLA `Layout` and its originShape.
     """
 
-    __slots__ = ("_cut", "_origin", "_plain", "shape", "stride")
+    __slots__ = ("_cut", "_plain", "_valid", "shape", "stride")
     _instead = "make another with MakeLayout"
 
     shape: Any
     stride: Any
-    _origin: Any  # a Shape; None for the default: most layouts have it, and few are asked for it; ... for no box
+    _valid: Valid  # most layouts have ALL, and few are asked for it
     _plain: list[tuple[int, int]] | None
     _cut: Any  # of a layout worked out in plain ints, the profile and counts of plain_layout; else None
 
@@ -99,7 +101,7 @@ class Layout(AnyLayout, metaclass=_LayoutMeta):
         _set_stride(self, stride)
         _set_plain(self, plain if made else _plain_modes(shape, stride))
         _set_cut(self, None)
-        _set_origin(self, origin_shape if origin_shape is None or origin_shape is ... else _as_origin(shape, origin_shape))
+        _set_valid(self, ALL if origin_shape is None else UNKNOWN if origin_shape is ... else _as_valid(shape, origin_shape))
 
     if not TYPE_CHECKING:  # a checker would take any name for an attribute
 
@@ -123,7 +125,7 @@ class Layout(AnyLayout, metaclass=_LayoutMeta):
     @property
     def origin_shape(self) -> Shape | None:
         """The part of each top-level mode that holds valid data [elements]; None where that is no box: part of it is padding."""
-        return _default_origin(self.shape) if self._origin is None else None if self._origin is ... else self._origin
+        return whole_of(self.shape) if self._valid is ALL else None if self._valid is UNKNOWN else self._valid
 
     def __call__(self, *coord: Any) -> Offset:
         at = coord[0] if len(coord) == 1 else coord
@@ -147,25 +149,24 @@ class Layout(AnyLayout, metaclass=_LayoutMeta):
         mode(self.shape, leaf(i))
         if not isinstance(self.shape, tuple):
             return self
-        s, d = self.shape[i], self.stride[i]
-        if self._origin is None or self._origin is ...:
-            return unchecked_layout(s, d, self._origin)
-        return unchecked_layout(s, d, _kept(s, spread_valid(product_each(s), self._origin[i])))
+        return unchecked_layout(self.shape[i], self.stride[i]) if self._valid is ALL else carried(itemgetter(i), self)
 
     def __iter__(self) -> Iterator[Layout]:
         if not isinstance(self.shape, tuple):
             return iter((self,))
-        if self._origin is not None:
+        if self._valid is not ALL:
             return (self[i] for i in range(len(self.shape)))
         return map(unchecked_layout, self.shape, self.stride)
 
     def flatten(self) -> Layout:
         """The layout that `flatten(layout)` gives."""
-        return valid_by_leaves(unchecked_layout(flatten(self.shape), flatten(self.stride)), self)
+        return unchecked_layout(flatten(self.shape), flatten(self.stride)) if self._valid is ALL else carried(flatten, self)
 
     def unflatten(self, profile: IntTupleLike) -> Layout:
         """The layout that `unflatten(layout, profile)` gives."""
-        return valid_by_leaves(Layout(unflatten(self.shape, profile), unflatten(self.stride, profile)), self)
+        if self._valid is not ALL:
+            return carried(lambda layout: layout.unflatten(profile), self)
+        return Layout(unflatten(self.shape, profile), unflatten(self.stride, profile))
 
     @property
     def is_static(self) -> bool:
@@ -177,7 +178,7 @@ class Layout(AnyLayout, metaclass=_LayoutMeta):
             return NotImplemented
         if self.shape != other.shape or self.stride != other.stride:
             return False
-        return self._origin is other._origin or bool(self.origin_shape == other.origin_shape)
+        return self._valid is other._valid or bool(self.origin_shape == other.origin_shape)
 
     def __hash__(self) -> int:
         return hash((self.shape, self.stride))
@@ -190,7 +191,7 @@ class Layout(AnyLayout, metaclass=_LayoutMeta):
         return f"parse({str(self)!r}{origin}{symbols_given(self.shape, self.stride)})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return unchecked_layout, (self.shape, self.stride, self._origin)
+        return unchecked_layout, (self.shape, self.stride, self._valid)
 
 
 def _static_pair(shape: Any, stride: Any, plain: list[tuple[int, int]], depth: int = MAX_DEPTH) -> tuple[Shape, Stride] | None:
@@ -231,8 +232,8 @@ def _may_be_extent(n: IntLike, shape: IntTupleLike) -> bool:
 
 
 _new = object.__new__
-_set_shape, _set_stride, _set_origin, _set_plain, _set_cut = (
-    Layout.__dict__[name].__set__ for name in ("shape", "stride", "_origin", "_plain", "_cut")
+_set_shape, _set_stride, _set_valid, _set_plain, _set_cut = (
+    Layout.__dict__[name].__set__ for name in ("shape", "stride", "_valid", "_plain", "_cut")
 )
 
 
@@ -241,7 +242,7 @@ def plain_layout(plain: list[tuple[int, int]], profile: IntTupleLike, counts: Se
     is not 1, into a tuple. The caller has proved that they fit."""
     new = _new(Layout)
     _set_cut(new, (profile, counts))
-    _set_origin(new, None)
+    _set_valid(new, ALL)
     _set_plain(new, plain)
     return new
 
@@ -255,7 +256,7 @@ def static_layout(modes: Sequence[Sequence[tuple[int, int]]], valid: tuple[int, 
     whole = tuple([math.prod([n for n, _d in mode]) for mode in modes])
     new = plain_layout([leaf for mode in modes for leaf in mode or ((1, 0),)], whole, [len(mode) or 1 for mode in modes])
     if valid is not None and valid != whole:
-        _set_origin(new, tuple.__new__(Shape, map(static, valid)))
+        _set_valid(new, tuple.__new__(Shape, map(static, valid)))
     return new
 
 
@@ -322,90 +323,84 @@ def as_layout(where: str, x: object) -> Any:
     raise LeafTypeError(f"{where} of a {type(x).__name__}", "a layout", layout_fix(x))
 
 
-def join(layouts: Iterable[Layout], origin: object = None) -> Layout:
-    """The layouts as the modes of one, each with the strides that it has, and what of it is valid unless `origin` says that."""
+def join(layouts: Iterable[Layout]) -> Layout:
+    """The layouts as the modes of one, each with the strides that it has, and with what of it is valid."""
     modes = tuple(layouts)
     whole, cuts = True, []
     for m in modes:
         if type(m) is not Layout:
             as_layout("a mode", m)
-        whole = whole and m._origin is None
+        whole = whole and m._valid is ALL
         cuts.append(m._cut)
-    if origin is None and whole and cuts and None not in cuts:  # all were worked out in plain ints, and so is this
+    if whole and cuts and None not in cuts:  # all were worked out in plain ints, and so is this
         profile = tuple([cut[0] for cut in cuts])
         if depth_of(profile) < MAX_DEPTH:  # then the shape, which may be one deeper, is as deep as may be
             return plain_layout([leaf for m in modes for leaf in m.plain_modes()], profile, [n for cut in cuts for n in cut[1]])
     shape, stride = tuple.__new__(Shape, [m.shape for m in modes]), tuple.__new__(Stride, [m.stride for m in modes])
     require_depth(shape)
-    if origin is None and not whole:
-        origin = _kept(shape, _box([valid_as_one(m) for m in modes]))
-    return unchecked_layout(shape, stride, origin)
+    counts = () if whole else [_first_valid(m) for m in modes]
+    return unchecked_layout(shape, stride, ALL if whole else UNKNOWN if None in counts else _kept(shape, Shape(*counts)))
 
 
-# What is valid, as modes are cut and gathered: of a mode it is a beginning, the first so many of its coordinates. A result
-# of None is known to be no box, or not known to be one; _origin has `...` for it.
+# ------------------------------------------------------------------------------------------------------- what is valid
 
 
-def spread_valid(extents: Iterable[Any], valid: object) -> Any:
-    """The origin_shape of modes whose first `valid` coordinates, first mode fastest, are valid; `...` where that is no box."""
-    out: list[Any] = []
-    for n in extents:
-        if at_most(valid, n):
-            out.append(valid)
-            valid = _1
-        elif divides(n, valid):
-            out.append(n)
-            valid = valid // n
-        else:
-            return ...
-    return Shape(*out)
+def carried(operation: Callable[[Layout], Any], a: Layout, made: Layout | None = None, by_index: bool = False) -> Layout:
+    """The result of an operation that goes by shape and stride, with what of it is valid: unknown where that is no known box.
+
+    operation   on the layout of a's coordinates it says which of these each coordinate of the result is. It gives a layout, or a pair
+                of a layout and where that begins
+    a           where all of it is valid, what lies past its end is not
+    made        the result, where that is not operation(a)
+    by_index    whether it goes through all modes at once, and may leave out one of extent 1
+
+    Nothing is asked of symbols that was not asked before.
+    """
+    made = operation(with_valid(a, ALL)) if made is None else made
+    for stride, limits in () if a._valid is UNKNOWN else _places(a, by_index):
+        try:
+            with asking_nothing_new():
+                place = operation(unchecked_layout(a.shape, stride))
+                place, begin = place if isinstance(place, tuple) else (place, None)
+                counts = _box(place, begin, limits, made.shape)
+                return with_valid(made, UNKNOWN if counts is None else common(made._valid, Shape(*counts)))
+        except TlaError:  # these coordinates of the result are no layout
+            continue
+    return with_valid(made, UNKNOWN)
 
 
-def valid_as_one(layout: Layout) -> Leaf:
-    """The number of valid coordinates, where these are the first ones, first mode fastest; None where they are not."""
-    if layout._origin is ...:
-        return None
-    if layout._origin is None:
-        return product(layout.shape)
-    count, whole = _1, True
-    for n, v in zip(_default_origin(layout.shape), layout._origin):
-        if not whole and not equal(v, 1):
+def _places(a: Layout, by_index: bool) -> Iterator[tuple[Any, Sequence[Any]]]:
+    """The strides that map a coordinate of a layout to itself, and to its index; and how far what is valid goes there."""
+    counts = a.origin_shape or ()
+    if not by_index or all(at_most(1, n) for n in counts):
+        yield coordinates(a.shape), counts
+    if (count := _first_valid(a)) is not None:
+        yield indices(a.shape), [count]
+
+
+def _first_valid(a: Layout) -> Leaf | None:
+    """The number of valid coordinates of a layout, where these are known to be the first ones, first mode fastest."""
+    return None if a.origin_shape is None else first(product_each(a.shape), a.origin_shape)
+
+
+def _box(place: Layout, begin: Any, limits: Sequence[Any], shape: IntTree) -> Sequence[Leaf] | None:
+    """The valid part of each mode of a shape whose index i is place(i), moved on by `begin`; None where that is no box, or is fixed
+    where nothing is known to be valid."""
+    if begin is not None:
+        start = as_coordinate(begin)
+        left = [n - c for n, c in zip_longest(limits, start if isinstance(start, tuple) else (start,), fillvalue=_0)]
+        if not all(i in axes(place.stride) or at_most(1, n) for i, n in enumerate(left)):
             return None
-        count, whole = mul(count, v), whole and bool(equal(v, n))
-    return count
+        limits = [n if at_most(0, n) else larger(n, _0) for n in left]
+    counts = box(place.shape, place.stride, limits)
+    return None if counts is None else over(place.shape, counts, shape)
 
 
-def _box(valid: Iterable[Any]) -> Any:
-    """The origin_shape of these, one for each mode; `...` if there is none."""
-    counts = [*valid]
-    return ... if any(n is None for n in counts) else Shape(*counts)
-
-
-def valid_leaves(layout: Layout) -> Any:
-    """The valid part of each leaf, in order, where that is a box of the leaves; None where it is none."""
-    if layout._origin is None:
-        return list(leaves(layout.shape))
-    found: list[Any] = []
-    for s, v in zip(modes_of(layout.shape), [] if layout._origin is ... else layout._origin):
-        parts = spread_valid(leaves(s), v)
-        if parts is ...:
-            return None
-        found += parts
-    return None if layout._origin is ... else found
-
-
-def valid_by_leaves(new: Layout, old: Layout, valid: Any = None) -> Layout:
-    """The layout `new`, whose leaves are those of `old`, with what of these is valid; `valid` says it leaf by leaf."""
-    if old._origin is None:
-        return new
-    counts = valid_leaves(old) if valid is None else valid
-    if counts is None or any(n is None for n in counts):
-        return unchecked_layout(new.shape, new.stride, ...)
-    rest, gathered = iter(counts), []
-    for s in modes_of(new.shape):
-        mode = unchecked_layout(flat := tuple(leaves(s)), flat, Shape(*(next(rest) for _n in flat)))
-        gathered.append(valid_as_one(mode))
-    return unchecked_layout(new.shape, new.stride, _kept(new.shape, _box(gathered)))
+def with_valid(layout: Layout, valid: Valid) -> Layout:
+    """The layout with another valid part."""
+    if isinstance(valid, Shape):
+        valid = _kept(layout.shape, valid)
+    return layout if layout._valid is valid else unchecked_layout(layout.shape, layout.stride, valid, layout._plain)
 
 
 def require_origin(where: str, layout: Any) -> Shape:
@@ -420,28 +415,29 @@ def require_origin(where: str, layout: Any) -> Shape:
 
 def origin_given(layout: Layout) -> str:
     """The argument that repr adds to parse(text) for an origin_shape: nothing for the default."""
-    return "" if layout._origin is None else f", origin_shape={'...' if layout._origin is ... else repr(layout._origin)}"
+    return "" if layout._valid is ALL else f", origin_shape={'...' if layout._valid is UNKNOWN else repr(layout._valid)}"
 
 
-def unchecked_layout(shape: IntTupleLike, stride: IntTupleLike, origin: object = None, plain: object = None) -> Layout:
+def unchecked_layout(shape: IntTupleLike, stride: IntTupleLike, valid: Valid = ALL, plain: object = None) -> Layout:
     """The layout of parts that the caller has proved to fit: Layout without its checks. plain: what plain_modes() gives."""
     new = _new(Layout)
     _set_shape(new, shape)
     _set_stride(new, stride)
-    _set_origin(new, origin)
+    _set_valid(new, valid)
     _set_plain(new, plain)
     _set_cut(new, None)
     return new
 
 
 @memo
-def _default_origin(shape: IntTupleLike) -> Shape:
+def whole_of(shape: IntTupleLike) -> Shape:
+    """The extent of each top-level mode: the origin_shape of a layout that is all valid."""
     return Shape(*product_each(shape))
 
 
-def _as_origin(shape: IntTupleLike, origin_shape: IntTupleLike) -> Shape | None:
-    """An origin_shape checked; None if it is the default one."""
-    given, whole = as_int_tuple(origin_shape), _default_origin(shape)
+def _as_valid(shape: IntTupleLike, origin_shape: IntTupleLike) -> Valid:
+    """The valid part that an origin_shape says, which is checked."""
+    given, whole = as_int_tuple(origin_shape), whole_of(shape)
     origin = tuple.__new__(Shape, modes_of(given))
     if len(origin) != len(whole) or any(isinstance(o, tuple) for o in origin):
         raise RankError(
@@ -454,14 +450,11 @@ def _as_origin(shape: IntTupleLike, origin_shape: IntTupleLike) -> Shape | None:
             raise RangeError(
                 f"origin_shape {shown(origin)} of {shown(shape)}: {o} of {n}", "0 up to the extent of its mode", "pad the shape"
             )
-    kept: Shape | None = _kept(shape, origin)
-    return kept
+    return _kept(shape, origin)
 
 
-def _kept(shape: IntTupleLike, origin: Any) -> Any:
-    """An origin_shape as a layout keeps it: None if it is the default one, static-ness and all."""
-    if origin is ... or origin is None:
-        return origin
-    whole = _default_origin(shape)
-    same = origin == whole and all(is_static(o) == is_static(n) for o, n in zip(origin, whole))
-    return None if same else origin
+def _kept(shape: IntTupleLike, valid: Shape) -> Valid:
+    """A box as a layout keeps it: ALL where it is all there is, static-ness included."""
+    whole = whole_of(shape)
+    same = valid == whole and all(is_static(o) == is_static(n) for o, n in zip(valid, whole))
+    return ALL if same else valid

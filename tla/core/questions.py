@@ -6,7 +6,9 @@ No path of the library asks an unknown size for its truth value: it asks here, a
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, TypeVar
 
 from .errors import RangeError, Reason, Unproven
@@ -62,6 +64,20 @@ def require(question: Question, a: object, b: object, where: Callable[[], str]) 
             return kind.undecided(question, a, b, where())
     condition = _TEXT[question].format(a, b)
     raise Unproven(f"{where()}: it is not known whether {condition}", condition, "use known sizes")
+
+
+#: Whether a condition that is not known is refused, whatever assuming() would record.
+NOTHING_NEW: ContextVar[bool] = ContextVar("nothing new", default=False)
+
+
+@contextmanager
+def asking_nothing_new() -> Iterator[None]:
+    """Refuse inside, with Unproven, each condition that is not known, but for those that assuming() has recorded before."""
+    token = NOTHING_NEW.set(True)
+    try:
+        yield
+    finally:
+        NOTHING_NEW.reset(token)
 
 
 def require_positive(where: str, n: IntLike) -> None:

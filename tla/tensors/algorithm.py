@@ -16,15 +16,17 @@ from ..algebra.tiles import padding
 from ..core.composed import innermost
 from ..core.digits import Modes
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankError
-from ..core.int_tuple import _, modes_of, product_each, shown
+from ..core.int_tuple import _, modes_of, shown
 from ..core.ints import Int, IntTupleLike, leaf
 from ..core.layout import Layout, require_origin
 from ..core.leaf_arithmetic import ceil_div
 from ..core.make_layout import MakeLayout
 from ..core.questions import require_positive
 from ..core.strides import LayoutLeft
+from ..core.sums import added, matmul, reduced, sum_type, summands
+from ..core.values import converted, held, holds_all, require_castable
 from . import transfer
-from .buffers import integers_of, require_castable, require_values_held, rounded
+from .guard import whole
 from .make_tensor import MakeTensor, as_tensor, padded
 from .packed import memory_of
 from .tensor import Tensor, around, as_element, require_box, require_data, require_writable, tensor_of
@@ -74,8 +76,8 @@ def copy(source: object, target: object, *, corner: bool = False) -> None:
     _require_extents("copy", source, transfer.counts_of(target), "the target")
     require_castable(source.dtype, target.dtype)
     require_writable("copy", target)
-    if np.may_share_memory(memory_of(source.data), memory_of(target.data)) or not np.can_cast(source.dtype, target.dtype, "safe"):
-        transfer.scattered(target, rounded("copy", transfer.gathered(source), target.dtype))
+    if np.may_share_memory(memory_of(source.data), memory_of(target.data)) or not holds_all(target.dtype, source.dtype):
+        transfer.scattered(target, held("copy", transfer.gathered(source), target.dtype))
     else:
         transfer.transfer(target, source)
 
@@ -143,8 +145,8 @@ def reduce(source: object, target: object, modes: object, operation: object = No
     >>> print(out)
     [12 16]
 
-    It is computed in target's element type, where that holds every element of source: give sums a type that holds them. Past 64
-    bits they wrap, as numpy's do.
+    It is computed for target's element type: integers exactly, floats of less than 32 bits in float32, others in their own type;
+    RangeError where target does not hold a result.
     """
     import numpy as np
 
@@ -160,15 +162,9 @@ def reduce(source: object, target: object, modes: object, operation: object = No
     operation = np.add if operation is None else operation
     if not isinstance(operation, np.ufunc) or operation.nin != 2:
         raise LeafTypeError(f"reduce by {operation!r}", "a numpy ufunc of two arguments", "write numpy.add, numpy.maximum, ...")
-    try:
-        values = np.asarray(operation.reduce(np.asarray(source, target.dtype), axis=axes))
-    except ValueError as why:  # such as the largest of nothing
-        raise RangeError(f"reduce of {source!r} along {shown(axes)}: {why}", "elements to reduce", "leave out what is empty") from None
-    if values.dtype != target.dtype:  # numpy.add widens small integers, and a division of integers gives fractions
-        if not (integers_of(values.dtype) and integers_of(target.dtype)):
-            require_castable(values.dtype, target.dtype)
-        require_values_held(f"reduce of {source!r} along {shown(axes)}", values, target.dtype)
-    values = np.asarray(values, target.dtype).reshape(transfer.counts_of(target), order="F")  # what stays of a mode is one mode
+    what = f"reduce of {source!r} along {shown(axes)}"
+    values = reduced(what, operation, summands(what, transfer.gathered(source), target.dtype), axes)
+    values = converted(what, values, target.dtype).reshape(transfer.counts_of(target), order="F")  # what stays of a mode is one mode
     transfer.scattered(target, np.ascontiguousarray(values))
 
 
@@ -210,8 +206,8 @@ def gemm(a: object, b: object, c: object, tile: tuple[int, int, int] = (256, 256
     [[20 26]
      [26 35]]
 
-    Each block is summed in c's element type, 16-bit floats in float32, integers in 64 bits: RangeError where c does not hold
-    a sum; sums past 64 bits wrap, as numpy's do. An operand in c's memory is read before anything is written.
+    Each block is summed for c's element type: integers exactly, floats of less than 32 bits in float32, others in their own type;
+    RangeError where c does not hold a sum. An operand in c's memory is read before anything is written.
 
     Source: CuTe `gemm`, which always accumulates; CATLASS `BlockMmadTla`.
     """
@@ -219,7 +215,8 @@ def gemm(a: object, b: object, c: object, tile: tuple[int, int, int] = (256, 256
 
     a, b, c = (_elements("gemm", x) for x in (a, b, c))
     m, n, k = _gemm_extents(a, b, c)
-    require_castable(np.result_type(a.dtype, b.dtype), c.dtype)
+    for x in (a, b):
+        require_castable(x.dtype, c.dtype)
     require_writable("gemm", c)
     if not isinstance(tile, tuple) or len(tile) != 3:
         raise RankError(f"gemm in tiles of {shown(tile)}", "three extents", "give m, n and k")
@@ -227,23 +224,17 @@ def gemm(a: object, b: object, c: object, tile: tuple[int, int, int] = (256, 256
         require_positive("gemm: a tile", leaf(extent))
     a, b = (MakeTensor(transfer.gathered(x)) if np.may_share_memory(memory_of(x.data), memory_of(c.data)) else x for x in (a, b))
     tm, tn, tk = tile
-    exact = _sums(c.dtype)
     for i, j in itertools.product(range(ceil_div(m, tm)), range(ceil_div(n, tn))):
         block = TileView(c, (i, j), (tm, tn))
-        total = np.array(block, exact) if accumulate else np.zeros(transfer.counts_of(block), exact)
+        total = _summands(block, c) if accumulate else np.zeros(transfer.counts_of(block), sum_type(c.dtype))
         for p in range(ceil_div(k, tk)):
             left, right = TileView(a, (i, p), (tm, tk)), TileView(b, (p, j), (tk, tn))
-            total += np.asarray(left, exact) @ np.asarray(right, exact)
-        transfer.scattered(block, rounded("gemm", total, c.dtype))
+            total = added("gemm", total, matmul("gemm", _summands(left, c), _summands(right, c)))
+        transfer.scattered(block, held("gemm", total, c.dtype))
 
 
-def _sums(dtype: Any) -> Any:
-    """The type in which products for elements of a type are summed."""
-    import numpy as np
-
-    if dtype.kind in "iu":
-        return np.dtype(f"{dtype.kind}8")
-    return np.dtype(np.float32) if dtype.kind != "b" and dtype.itemsize < 4 else dtype
+def _summands(t: Tensor, c: Tensor) -> Any:
+    return summands("gemm", transfer.gathered(t), c.dtype)
 
 
 def _gemm_extents(a: Tensor, b: Tensor, c: Tensor) -> tuple[int, int, int]:
@@ -316,7 +307,7 @@ def im2col(
     columns = [*window, *(axis for i, axes in enumerate(modes) if i not in {*spatial, *batch} for axis in axes)]
     shape, stride = (tuple(tuple(axis[k] for axis in reversed(axes)) for axes in (rows, columns)) for k in (0, 1))
     layout, offset = around(t.layout, Layout(shape, stride), begin)
-    return tensor_of(None, t.data, t.offset + offset, layout, (_0, _0), product_each(shape), t.memory)
+    return tensor_of(None, t.data, t.offset + offset, layout, (_0, _0), whole(layout.shape), t.memory)
 
 
 def _bordered(t: Tensor, spatial: tuple[int, ...], border: Any) -> Tensor:
@@ -348,7 +339,7 @@ def _each(n: int, x: Any) -> tuple[int, ...]:
 
 def _one_cell(where: str, t: Tensor, single: tuple[int, ...]) -> tuple[int, tuple[tuple[tuple[int, int], ...], ...]]:
     """The start of the valid part of t in its innermost layout, and the axes of each mode, one in those of `single`."""
-    inner = tensor_of(None, t.data, _0, innermost(t.layout), t.coord, t._room)
+    inner = tensor_of(None, t.data, _0, innermost(t.layout), t.coord, t._guard)
     found = transfer.cells_of(inner)
     if found is None or len(found) != 1 or any(len(found[0][1][i]) > 1 for i in single):
         what = f"{where} of {t!r}"

@@ -1,12 +1,11 @@
-"""Whatever holds elements, as a flat numpy array over the same memory; and which elements fit where."""
+"""Whatever holds elements, as a flat numpy array over the same memory; element types as numpy's."""
 
 from __future__ import annotations
 
 import importlib
 from typing import Any
 
-from ..core.arrays import range_of
-from ..core.element import Element
+from ..core.element import DTYPES, Element
 from ..core.errors import LeafTypeError, RangeError
 from ..core.int_tuple import shown
 
@@ -139,73 +138,17 @@ def as_dtype(where: str, x: Any) -> Any:
         raise LeafTypeError(f"{where}[{shown(x)}]", "an element type of numpy", "write numpy.float16, numpy.int8, ...") from None
 
 
-#: numpy's types of element types, and ml_dtypes' of those that numpy has not.
-_NUMPY = {"half": "float16", "float": "float32", **{n: n for n in ("int8", "uint8", "int16", "int32", "uint32", "int64")}}
-_ML_DTYPES = {
-    "bf16": "bfloat16",
-    "fp8_e4m3": "float8_e4m3fn",
-    "fp8_e5m2": "float8_e5m2",
-    "fp8_e8m0": "float8_e8m0fnu",
-    "fp4_e2m1": "float4_e2m1fn",
-    "int4b": "int4",
-}
-
-
 def _of_element(where: str, x: Element) -> Any:
-    """The type of numpy, or of ml_dtypes, that holds an element type; of 4 bits each element has a byte."""
+    """The type of numpy, or of ml_dtypes, that holds an element type; of less than a byte each element has one."""
     import numpy as np
 
-    if x.name in _NUMPY:
-        return np.dtype(_NUMPY[x.name])
-    name = _ML_DTYPES.get(x.name)
+    name = DTYPES.get(x.name, x.name)
     try:
-        ml_dtypes = importlib.import_module("ml_dtypes")
-    except ImportError:
-        fix = "install ml_dtypes" if name else "write numpy.uint8 for its bits"
-        raise LeafTypeError(f"{where}[{x}]", "an element type that numpy has", fix) from None
-    if name is None or not hasattr(ml_dtypes, name):
-        raise LeafTypeError(f"{where}[{x}]", "an element type that numpy or ml_dtypes has", "write numpy.uint8 for its bits")
-    return np.dtype(getattr(ml_dtypes, name))
-
-
-def integers_of(dtype: Any) -> tuple[int, int] | None:
-    """The least and the largest integer of an element type, the int4 of ml_dtypes included; None where it has other values."""
-    return range_of(dtype.name)
-
-
-def require_castable(given: Any, wanted: Any) -> None:
-    """LeafTypeError for elements that another type cannot hold: floats may be rounded, integers must fit."""
-    import numpy as np
-
-    held, ends = integers_of(wanted), integers_of(given)
-    if held and (given.kind == "b" or (ends and held[0] <= ends[0] <= ends[1] <= held[1])):
-        return
-    # The bfloat16 of ml_dtypes is of kind V, as records are; numpy would take complex numbers for it.
-    rounds = wanted.kind not in "bmMSU" and wanted.type is not np.void and (given.kind != "c" or wanted.kind == "c")
-    if held or not np.can_cast(given, wanted, "same_kind" if rounds else "safe"):
-        fix = f"convert them first: x.astype({str(wanted)!r})"
-        raise LeafTypeError(f"elements of {given} into {wanted}", f"a type that holds every {given}", fix)
-
-
-def rounded(what: str, values: Any, dtype: Any) -> Any:
-    """An array as one of another type that may hold less of it: floats are rounded, RangeError for what becomes infinite."""
-    import numpy as np
-
-    if not np.can_cast(values.dtype, dtype, "safe"):
-        require_values_held(what, values, dtype)
-    return values.astype(dtype, copy=False)
-
-
-def require_values_held(what: str, values: Any, dtype: Any) -> None:
-    """RangeError where a type does not hold values of its own kind: an integer past its ends, a number that becomes infinite."""
-    import numpy as np
-
-    held = integers_of(dtype)
-    if held and values.size and not held[0] <= int(values.min()) <= int(values.max()) <= held[1]:
-        raise RangeError(f"{what}: integers from {values.min()} to {values.max()}", f"{held[0]} to {held[1]}", "use a wider element type")
-    if held or values.dtype.kind not in "iufc":
-        return
-    with np.errstate(over="ignore", invalid="ignore"):
-        lost = np.isfinite(values) & ~np.isfinite(values.astype(dtype))
-    if lost.any():
-        raise RangeError(f"{what}: {values[lost].flat[0]} as {dtype}", f"what {dtype} holds", "use a wider element type")
+        return np.dtype(name)
+    except TypeError:
+        pass  # it is ml_dtypes' or nobody's
+    try:
+        return np.dtype(getattr(importlib.import_module("ml_dtypes"), name))
+    except (ImportError, AttributeError) as why:
+        fix = "install ml_dtypes" if isinstance(why, ImportError) and x.name in DTYPES else "write numpy.uint8 for its bits"
+        raise LeafTypeError(f"{where}[{x}]", "an element type that numpy or ml_dtypes has", fix) from None

@@ -11,18 +11,18 @@ from ..algebra.flat_modes import has_symbols
 from ..algebra.tiles import start_of
 from ..core.composed import ComposedLayout, gives_coordinates, innermost
 from ..core.errors import LeafTypeError, RangeError, Unproven
-from ..core.int_tuple import product_each, shown
+from ..core.int_tuple import shown
 from ..core.ints import Int, leaf
 from ..core.kinds import AnyLayout
-from ..core.layout import Layout, as_layout, require_origin
+from ..core.layout import as_layout, require_origin, whole_of
 from ..core.leaf_arithmetic import plus
 from ..core.make_layout import MakeLayout
-from ..core.strides import Shape
 from . import transfer
 from .buffers import as_dtype, strided_storage
+from .guard import Guard
 from .packed import storage_of
 from .positions import as_memory
-from .tensor import Tensor, around, require_box, tensor_of
+from .tensor import Tensor, require_box, tensor_of
 
 _0 = Int[0]()
 
@@ -78,11 +78,10 @@ class _MakeTensor:
             layout, offset = MakeLayout(buffer.shape, strides), plus(leaf(offset), begin) if begin else offset
         else:
             data, layout = None if buffer is None else storage_of(buffer), _any_layout("MakeTensor", layout)
-            require_origin("MakeTensor", layout)
-        extents = product_each(layout.shape)
-        start = (_0,) * len(extents) if coord is None else start_of("MakeTensor", innermost(layout), coord)
+        guard = Guard(require_origin("MakeTensor", layout), whole_of(layout.shape))
+        start = (_0,) * len(guard.room) if coord is None else start_of("MakeTensor", innermost(layout), coord)
         offset = offset if data is None and isinstance(offset, tuple) else leaf(offset)
-        new = tensor_of(None, data, offset, layout, start, extents, memory)
+        new = tensor_of(None, data, offset, layout, start, guard, memory)
         if data is not None:
             _require_room(padded(new))
         return new
@@ -128,9 +127,8 @@ def padded(t: Tensor) -> Tensor:
     """
     t = as_tensor("padded", t)
     require_box("padded", t)
-    inner = innermost(t.layout)
-    whole = around(t.layout, Layout(inner.shape, inner.stride, Shape(*t._room)))[0]
-    return t if whole == t.layout else tensor_of(None, t.data, t.offset, whole, t.coord, t._room, t.memory)
+    room = t._guard.room
+    return t if room == t.origin_shape else tensor_of(None, t.data, t.offset, t.layout, t.coord, Guard(room, room), t.memory)
 
 
 # ------------------------------------------------------------------------------------------- what fits a buffer

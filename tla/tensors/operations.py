@@ -24,10 +24,11 @@ from ..core.errors import DivisibilityError
 from ..core.int_tuple import depth, get, mode, rank, size
 from ..core.ints import Int, is_static, leaf, static
 from ..core.kinds import AnyLayout, on
-from ..core.layout import Layout
+from ..core.layout import with_valid
 from ..core.make_layout import MakeLayout, shape, stride
 from ..core.questions import divides
 from ..core.strides import compact_col_major
+from ..core.valid import ALL
 from . import guard as guards
 from .tensor import Tensor, around, from_zero, gives_places, guarded_tensor
 
@@ -40,7 +41,6 @@ def apply(operation: Callable[[Any], Any], t: Tensor, part: bool) -> Tensor:
     view = _unpadded(operation(_unpadded(layout)))
     if gives_places(t):
         return guarded_tensor(t, offset, view, None, part)
-    before = t._guard or guards.of_box(t.shape, t.origin_shape, t._room)
 
     def placed(place: AnyLayout) -> Any:
         try:
@@ -48,7 +48,7 @@ def apply(operation: Callable[[Any], Any], t: Tensor, part: bool) -> Tensor:
         except DivisibilityError:  # steps across the rows of coordinates: the place of the index is exact for a layout
             return ComposedLayout(place, _0, operation(MakeLayout(place.shape, compact_col_major(place.shape))))
 
-    return guarded_tensor(t, offset, view, guards.cut(before, placed, innermost(view).shape), part)
+    return guarded_tensor(t, offset, view, guards.cut(t._guard.placed(t.shape), placed, innermost(view).shape), part)
 
 
 def operation_name(operation: object) -> str:
@@ -58,7 +58,7 @@ def operation_name(operation: object) -> str:
 def _unpadded(layout: AnyLayout) -> Any:
     """A layout whose shape is all valid: what is valid of a tensor is told apart."""
     inner = innermost(layout)
-    return layout if inner._origin is None else around(layout, Layout(inner.shape, inner.stride))[0]
+    return layout if inner._valid is ALL else around(layout, with_valid(inner, ALL))[0]
 
 
 def _define(*operations: object, part: bool) -> None:

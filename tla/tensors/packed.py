@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.element import Element
-from ..core.errors import LeafTypeError, RangeError
+from ..core.element import Element, uint4
+from ..core.errors import LeafTypeError
 from ..core.int_tuple import shown
+from ..core.values import converted, require_numbers
 from .buffers import as_dtype, storage
 
 
@@ -66,10 +67,10 @@ class Packed:
     def __setitem__(self, at: Any, values: Any) -> None:
         import numpy as np
 
-        at = np.asarray(at)
-        bits = np.broadcast_to(np.asarray(values).astype(self.dtype).view(np.uint8), at.shape)
-        if self.dtype == np.uint8 and (bits > 15).any():
-            raise RangeError(f"{np.max(bits)} as an element of 4 bits", "0 to 15", "write what fits, or use a buffer of bytes")
+        at, values = np.asarray(at), np.asarray(values)
+        if self.dtype == np.uint8:
+            require_numbers("an element of 4 bits", values, uint4)
+        bits = np.broadcast_to(converted("an element of 4 bits", values, self.dtype).view(np.uint8), at.shape)
         for half in (0, 1):  # one after the other: two elements of a byte must not overwrite each other
             chosen = at % 2 == half
             where = at[chosen] >> 1

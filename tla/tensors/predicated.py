@@ -11,13 +11,14 @@ from ..core.arithmetic import elem_less
 from ..core.basis import ArithmeticTuple, as_coordinate
 from ..core.composed import innermost
 from ..core.errors import LeafTypeError, RangeError, RankError
-from ..core.int_tuple import as_int_tuple, product_each, size
+from ..core.int_tuple import as_int_tuple, size
 from ..core.ints import known, static
 from ..core.kinds import on
 from ..core.layout import Layout
 from ..core.strides import compact_col_major
+from ..core.values import held, require_castable
 from . import transfer
-from .buffers import require_castable, rounded
+from .guard import whole
 from .make_tensor import MakeTensor, as_tensor
 from .tensor import Tensor, gives_places, require_data, require_writable, tensor_of
 
@@ -54,7 +55,7 @@ def copy_if(predicate: object, source: object, target: object) -> None:
     require_writable("copy_if", target)
     chosen = (holds.data[_admitted(holds, np.True_)] != 0).ravel(order="F")
     begin, end = (_admitted(t, chosen).ravel(order="F")[chosen] for t in (source, target))
-    target.data[end] = rounded("copy_if", source.data[begin], target.dtype)
+    target.data[end] = held("copy_if", source.data[begin], target.dtype)
 
 
 def _admitted(t: Tensor, chosen: object) -> Any:
@@ -91,7 +92,7 @@ def _conditions(t: Tensor, bounds: Any) -> Tensor:
         return MakeTensor(found.ravel(order="F").astype(bool), layout)
     data = np.moveaxis(found, 0, -1).ravel(order="F").astype(bool)
     own = np.arange(threads[0]) * (data.size // max(threads[0], 1))
-    return tensor_of(None, data, own, layout, [static(0)] * len(extents), product_each(layout.shape))
+    return tensor_of(None, data, own, layout, [static(0)] * len(extents), whole(layout.shape))
 
 
 def _by_thread(start: Any, rank: int) -> tuple[Any, tuple[int, ...]]:

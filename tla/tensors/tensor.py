@@ -23,14 +23,16 @@ from ..core.errors import DivisibilityError, InjectivityError, LeafTypeError, Ra
 from ..core.int_tuple import Underscore, leaves, modes_of, opened, product, product_each, shown
 from ..core.ints import Int, IntLike, is_int, known, leaf
 from ..core.kinds import AnyLayout
-from ..core.layout import Layout
+from ..core.layout import Layout, with_valid
 from ..core.leaf_arithmetic import plus
 from ..core.make_layout import stride
 from ..core.questions import at_most, equal
 from ..core.strides import Shape
+from ..core.valid import ALL
 from ..core.value import Value, new_value, put
+from ..core.values import converted
 from . import guard as guards, transfer
-from .buffers import integers_of, require_castable, require_values_held
+from .buffers import as_dtype
 from .guard import Guard
 from .packed import bits_of, kind_of, require_whole_bytes
 from .positions import NOWHERE, Memory
@@ -61,7 +63,7 @@ class Tensor(Value, Displayed):
     Source: TLA and CuTe `Tensor`.
     """
 
-    __slots__ = ("_guard", "_injective", "_room", "_valid", "_whole", "coord", "data", "layout", "memory", "offset")
+    __slots__ = ("_guard", "_injective", "_whole", "coord", "data", "layout", "memory", "offset")
     _instead = "assign to its elements, or make another,"
 
     data: Any
@@ -69,10 +71,8 @@ class Tensor(Value, Displayed):
     layout: Any
     coord: Coord
     memory: Memory
-    _room: tuple[Any, ...]  # as origin_shape, but how much of each mode is the layout's own, padding included
-    _valid: Any  # the layout's origin_shape, once it has been asked for
     _whole: Tensor | None  # what it is a part of
-    _guard: Guard | None  # which elements are valid, where that is no box
+    _guard: Guard  # which elements are valid
     _injective: bool | None  # whether its layout is known to be so: None before that has been asked for
 
     def __init__(self, *_arguments: object) -> None:
@@ -92,11 +92,7 @@ class Tensor(Value, Displayed):
     def origin_shape(self) -> Any:
         """The part of each top-level mode that holds valid data, from `coord` on [elements]. None where that is no box: then `t[c]`
         knows of each element whether it is, and copy_if moves those that a predicate has."""
-        if self._guard is not None:
-            return None
-        if self._valid is None:
-            put(self, "_valid", self.layout.origin_shape)
-        return self._valid
+        return self._guard.valid if self._guard.place is None else None
 
     @property
     def position(self) -> str | None:
@@ -134,7 +130,7 @@ class Tensor(Value, Displayed):
     def __getitem__(self, at: object) -> Any:
         at = self._indices(at)
         if any(map(_has_open, at)):
-            return _sliced(self, at) if self._guard is None else _sliced_guarded(self, at, self._guard)
+            return _sliced(self, at) if self._guard.place is None else _sliced_guarded(self, at)
         offset = self._offset_of(at)
         return offset if self.data is None else self.data[offset]
 
@@ -159,7 +155,7 @@ class Tensor(Value, Displayed):
     __iter__ = None  # Python would go by t[0], t[1], ..., past the end
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return tensor_of, (None, self.data, self.offset, self.layout, tuple(self.coord), self._room, self.memory, self._guard)
+        return tensor_of, (None, self.data, self.offset, self.layout, tuple(self.coord), self._guard, self.memory)
 
     def _indices(self, given: object) -> tuple[Any, ...]:
         at: tuple[Any, ...] = opened(given if isinstance(given, tuple) else (given,))
@@ -204,7 +200,8 @@ class Tensor(Value, Displayed):
     def __array__(self, dtype: object = None, copy: bool | None = None) -> Any:
         require_data("numpy.asarray", self)
         if copy is not False:
-            return transfer.gathered(self).astype(dtype or self.dtype, copy=False)
+            found = transfer.gathered(self)
+            return found if dtype is None else converted(f"numpy.asarray({self!r}, {dtype})", found, as_dtype("numpy.asarray", dtype))
         if dtype not in (None, self.dtype):
             raise LeafTypeError(f"{self!r} as {dtype} without a copy", f"its own type, {self.dtype}", "leave out copy=False")
         return self.numpy()
@@ -233,14 +230,19 @@ def _start_text(start: Any) -> str:
     return f"[{' '.join(map(str, flat))}]" if len(flat) < 9 else f"[{flat[0]} {flat[1]} {flat[2]} ... {flat[-1]}]"
 
 
-def tensor_of(
-    whole: Tensor | None, data: Any, offset: Any, layout: Any, coord: Any, room: Any, memory: Memory = NOWHERE, guard: Guard | None = None
-) -> Tensor:
-    """A tensor of parts that have been checked. whole: the tensor that its elements are some of, if there is one."""
+def tensor_of(whole: Tensor | None, data: Any, offset: Any, layout: Any, coord: Any, guard: Guard, memory: Memory = NOWHERE) -> Tensor:
+    """A tensor of parts that have been checked; its layout gets the origin_shape that the guard says.
+
+    whole   the tensor that its elements are some of, if there is one
+    """
     if whole is not None:
         whole, memory = whole._whole or whole, whole.memory
+    inner = innermost(layout)
+    valid = tuple.__new__(Shape, guard.valid)
+    shown = with_valid(inner, valid if guard.place is None else ALL)
+    layout = layout if shown is inner else around(layout, shown)[0]
     parts = {"data": data, "offset": offset, "layout": layout, "coord": tuple.__new__(Coord, coord), "memory": memory}
-    return new_value(Tensor, **parts, _room=tuple(room), _valid=None, _whole=whole, _injective=None, _guard=guard)
+    return new_value(Tensor, **parts, _whole=whole, _injective=None, _guard=guard._replace(valid=valid))
 
 
 # -------------------------------------------------------------------------------------------- what is required
@@ -309,7 +311,7 @@ def require_writable(where: str, t: Tensor, stays: bool = False) -> None:
 def keeps_apart(t: Tensor) -> bool:
     """Whether the layout of t, or of what t is a part of, is known to be injective over all that holds what is valid."""
     if t._injective is None:
-        empty = t._guard is None and 0 in t.origin_shape
+        empty = t._guard.place is None and 0 in t.origin_shape
         known_here = empty or (t._whole is not None and keeps_apart(t._whole)) or is_injective(_covering(t))
         put(t, "_injective", bool(known_here))
     return bool(t._injective)
@@ -318,7 +320,7 @@ def keeps_apart(t: Tensor) -> bool:
 def _covering(t: Tensor) -> Any:
     """The layout of t with extents that hold all that is valid, from 0 on."""
     inner = innermost(t.layout)
-    if t._guard is not None:
+    if t._guard.place is not None:
         return t.layout
     ends = tuple(map(int.__add__, map(int, t.coord), transfer.counts_of(t)))
     return around(t.layout, MakeLayoutTile(inner, ends if isinstance(inner.shape, tuple) else ends[0]))[0]
@@ -327,7 +329,7 @@ def _covering(t: Tensor) -> Any:
 def _has_distinct_offsets(t: Tensor) -> bool:
     import numpy as np
 
-    offsets = np.sort(admitted_offsets(t) if t._guard else transfer.offsets_of(t), axis=None)
+    offsets = np.sort(admitted_offsets(t) if t._guard.place else transfer.offsets_of(t), axis=None)
     return bool(np.all(offsets[1:] != offsets[:-1]))
 
 
@@ -338,15 +340,9 @@ def as_element(value: Any, t: Tensor) -> Any:
     given = np.asarray(int(value) if is_int(value) else value)
     if given.ndim:
         raise RankError(f"an array of shape {given.shape} as an element of {t!r}", "one value", "write copy(x, t)")
-    if is_int(value) and (limits := integers_of(t.dtype)):
-        if not limits[0] <= value <= limits[1]:
-            raise RangeError(f"{value} as an element of {t!r}", f"{limits[0]} to {limits[1]}", "use a wider element type")
-    elif given.dtype.hasobject:
-        raise LeafTypeError(f"{value!r:.60} as an element of {t!r}", "a number that numpy has a type for", "use a smaller one, or another")
-    else:
-        require_castable(given.dtype, t.dtype)
-        require_values_held(f"an element of {t!r}", given, t.dtype)
-    return given.astype(t.dtype)
+    if given.dtype.hasobject and not is_int(value):
+        raise LeafTypeError(f"{value!r:.60} as an element of {t!r}", "a number that numpy has a type for", "use another")
+    return converted(f"an element of {t!r}", given, t.dtype)
 
 
 # ------------------------------------------------------------------------------------------- parts of tensors
@@ -365,7 +361,7 @@ def _at(t: Tensor, i: int, c: CoordLike) -> Any:
 def _index(t: Tensor, i: int, c: CoordLike) -> Any:
     """The index of a coordinate in mode i of t; RangeError where that is not valid."""
     s = modes_of(t.shape)[i]
-    valid = t.origin_shape[i] if t._guard is None else product(s)
+    valid = t.origin_shape[i] if t._guard.place is None else product(s)
     if isinstance(c, slice):
         fix = "write _ for the whole of a mode, GetTile(t, start, extents) for a part"
         raise LeafTypeError(f"the index {c} of {t!r}", "an integer, or _", fix)
@@ -395,22 +391,20 @@ def _sliced(t: Tensor, at: tuple[Any, ...]) -> Tensor:
     valid: list[Any] = []
     for i, c in enumerate(at):
         if isinstance(c, Underscore):
-            coord, room, valid = [*coord, t.coord[i]], [*room, t._room[i]], [*valid, t.origin_shape[i]]
+            coord, room, valid = [*coord, t.coord[i]], [*room, t._guard.room[i]], [*valid, t._guard.valid[i]]
         elif not _has_open(c):
             if _in_padding(t, i, c):
-                return _sliced_guarded(t, at, guards.of_box(t.shape, t.origin_shape, t._room))
+                return _sliced_guarded(t, at)
             c = _at(t, i, c)
         elif not (equal(t.coord[i], 0) and equal(t.origin_shape[i], product(modes_of(t.shape)[i]))):
-            return _sliced_guarded(t, at, guards.of_box(t.shape, t.origin_shape, t._room))
+            return _sliced_guarded(t, at)
         else:
             open_parts = product_each(slice_(c, modes_of(t.shape)[i]))
             coord, room, valid = [*coord, *(_0 for _n in open_parts)], [*room, *open_parts], [*valid, *open_parts]
         fixed.append(c)
     rest, constant = slice_and_offset(tuple(fixed) if isinstance(t.shape, tuple) else fixed[0], innermost(t.layout))
     layout, offset = around(t.layout, rest, constant)
-    inner = innermost(layout)
-    layout, _none = around(layout, Layout(inner.shape, inner.stride, Shape(*valid)))
-    return tensor_of(t, t.data, plus(t.offset, offset), layout, coord, room)
+    return tensor_of(t, t.data, plus(t.offset, offset), layout, coord, Guard(tuple(valid), tuple(room)))
 
 
 def _in_padding(t: Tensor, i: int, c: CoordLike) -> bool:
@@ -422,33 +416,28 @@ def _in_padding(t: Tensor, i: int, c: CoordLike) -> bool:
     return at_most(t.origin_shape[i], index) is True and at_most(index + 1, product(s)) is True
 
 
-def _sliced_guarded(t: Tensor, at: tuple[Any, ...], guard: Guard) -> Tensor:
+def _sliced_guarded(t: Tensor, at: tuple[Any, ...]) -> Tensor:
     """The modes that `at` leaves open, with the elements of these that are valid."""
     for i, c in enumerate(at):
-        if not _has_open(c) and not (t._guard is None and _in_padding(t, i, c)):
+        if not _has_open(c) and not (t._guard.place is None and _in_padding(t, i, c)):
             _index(t, i, c)
     coord = at if isinstance(t.shape, tuple) else at[0]
     whole, begin = from_zero("a slice", t)
     rest, constant = slice_and_offset(coord, innermost(whole))
     layout, offset = around(whole, rest, constant)
-    return guarded_tensor(t, plus(begin, offset), layout, guards.sliced(guard, coord))
+    return guarded_tensor(t, plus(begin, offset), layout, guards.sliced(t._guard.placed(t.shape), coord))
 
 
 def guarded_tensor(t: Tensor, offset: object, layout: AnyLayout, guard: Guard | None, part: bool = True) -> Tensor:
     """A view of t from 0 on, of which a guard says what is valid: all of it where there is none, a box where it makes one."""
-    inner = innermost(layout)
-    whole, extents = t if part else None, product_each(inner.shape)
-    zeros = (_0,) * len(extents)
-    cropped = guards.box(guard) if guard else None
-    if cropped:
-        view = around(layout, Layout(inner.shape, inner.stride, Shape(*cropped[0])))[0]
-        return tensor_of(whole, t.data, offset, view, zeros, cropped[1], t.memory)
-    return tensor_of(whole, t.data, offset, layout, zeros, extents, t.memory, guard)
+    shape = innermost(layout).shape
+    guard = guards.boxed(guard, shape) if guard else guards.whole(shape)
+    return tensor_of(t if part else None, t.data, offset, layout, (_0,) * len(modes_of(shape)), guard, t.memory)
 
 
 def _require_admitted(t: Tensor, at: tuple[Any, ...]) -> None:
     """RangeError for the coordinate of an element that is known not to be valid, Unproven where it is not known over a buffer."""
-    if t._guard is None:
+    if t._guard.place is None:
         return
     coord = at if isinstance(t.shape, tuple) else at[0]
     admitted = t._guard.admits(coord)

@@ -16,6 +16,7 @@ from ..core.digits import CommonMode, merged_together
 from ..core.errors import RangeError, RankError
 from ..core.int_tuple import product_each
 from ..core.swizzle import Swizzle
+from ..core.values import held
 from .guard import Guard
 from .packed import Packed
 from .refinement import Cell, Digits, digits, refinement
@@ -114,12 +115,12 @@ def all_offsets(x: Elements) -> Any:
     return np.broadcast_to(values + int(x.offset), extents)
 
 
-def admitted(x: Elements, guard: Guard | None) -> Any:
+def admitted(x: Elements, guard: Guard) -> Any:
     """Whether the element of every coordinate of a shape is valid, with one axis per mode."""
     import numpy as np
 
     grid, extents = grid_of(x)
-    if guard is None:
+    if guard.place is None:
         inside = [g < int(n) for g, n in zip(grid if isinstance(grid, list) else [grid], x.origin_shape)]
         return np.broadcast_to(functools.reduce(np.logical_and, inside, np.True_), extents)
     return np.broadcast_to(guard.admits(tuple(grid) if isinstance(grid, list) else grid), extents)
@@ -169,7 +170,7 @@ def gathered(x: Elements) -> Any:
 
 
 def scattered(x: Elements, dense: Any) -> None:
-    """Move the elements of a numpy array to the valid elements of x: the way back of `gathered`."""
+    """Move the elements of a numpy array of x's type to the valid elements of x: the way back of `gathered`."""
     import numpy as np
 
     counts, place = counts_of(x), place_of(x)
@@ -179,7 +180,7 @@ def scattered(x: Elements, dense: Any) -> None:
     if n == 1:
         x.data[offsets_of(x)] = dense
         return
-    runs = dense.astype(x.data.dtype, copy=False).reshape(*counts[:mode], counts[mode] // n, n, *counts[mode + 1 :])
+    runs = dense.reshape(*counts[:mode], counts[mode] // n, n, *counts[mode + 1 :])
     rows = np.ascontiguousarray(np.moveaxis(runs, mode + 1, -1))
     units = _in_runs(x.data, n)
     units[offsets_of(x, mode, n) // n] = rows.view(units.dtype)[..., 0]
@@ -198,7 +199,7 @@ def transfer(target: Elements, source: Elements) -> None:
     """Move every valid element of source to its coordinate in target."""
     to, of = place_of(target), place_of(source)
     if to is None or of is None or not _copied(counts_of(target), target.data, to, source.data, of):
-        scattered(target, gathered(source))
+        scattered(target, held("copy", gathered(source), target.data.dtype))
 
 
 def _runs_of(x: Elements) -> tuple[int, int]:

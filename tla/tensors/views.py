@@ -5,6 +5,7 @@ Source: TLA include/tla/tensor.hpp; CuTe include/cute/tensor_impl.hpp.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ..algebra.by_mode import TilerLike
@@ -21,13 +22,15 @@ from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankErro
 from ..core.int_tuple import Underscore, _, as_int_tuple, leaves, modes_of, opened, product_each, shown, size
 from ..core.ints import Int, IntTupleLike, is_int, leaf
 from ..core.kinds import AnyLayout
-from ..core.layout import Layout, as_layout, join
+from ..core.layout import Layout, as_layout, join, require_origin, with_valid
 from ..core.leaf_arithmetic import add, ceil_div, larger, mul, plus, smaller
 from ..core.make_layout import MakeLayout
 from ..core.profiles import congruent
 from ..core.questions import at_most, divides, equal
 from ..core.strides import Shape, Stride
+from ..core.valid import ALL
 from .buffers import as_dtype
+from .guard import Guard
 from .make_tensor import MakeTensor, as_tensor
 from .operations import apply
 from .packed import bits_of, require_whole_bytes, storage_of
@@ -56,13 +59,13 @@ def GetTile(t: Tensor, coord: Any, tile: IntTupleLike) -> Tensor:
     start = start_of("GetTile", inner, coord)
     require_box("GetTile", t)
     if gives_places(t):  # it has no end
-        whole = Layout(inner.shape, inner.stride)
-        cut, extents = tiled("GetTile", whole, tile, start), modes_of(as_int_tuple(tile))
-        layout, _none = around(t.layout, Layout(cut.shape, cut.stride, Shape(*extents)))
-        return tensor_of(t, None, t.offset, layout, map(add, t.coord, start), extents)
-    layout, _none = around(t.layout, tiled("GetTile", inner, tile, start))
-    room = (smaller(n, larger(r - c, _0)) for n, r, c in zip(modes_of(as_int_tuple(tile)), t._room, start))
-    return tensor_of(t, t.data, t.offset, layout, map(add, t.coord, start), room)
+        layout, _none = around(t.layout, tiled("GetTile", with_valid(inner, ALL), tile, start))
+        extents = modes_of(as_int_tuple(tile))
+        return tensor_of(t, None, t.offset, layout, map(add, t.coord, start), Guard(extents, extents))
+    cut = tiled("GetTile", inner, tile, start)
+    room = (smaller(n, larger(r - c, _0)) for n, r, c in zip(modes_of(as_int_tuple(tile)), t._guard.room, start))
+    guard = Guard(require_origin("GetTile", cut), tuple(room))
+    return tensor_of(t, t.data, t.offset, around(t.layout, cut)[0], map(add, t.coord, start), guard)
 
 
 def TileView(t: Tensor, tile_coord: object, tile: Any) -> Tensor:
@@ -185,9 +188,10 @@ def transpose(t: Tensor, order: Any = None) -> Tensor:
         raise RankError(f"transpose of {t!r} to {shown(order)}", f"0 to {len(t.coord) - 1} in some order", "name each mode once")
     if len(order) < 2:
         return t
-    if t._guard is not None:
+    if t._guard.place is not None:
         return select[order](t)  # type: ignore[no-any-return]
-    return tensor_of(t, t.data, t.offset, select[order](t.layout), [t.coord[i] for i in order], [t._room[i] for i in order])
+    coord, valid, room = (tuple(part[i] for i in order) for part in (t.coord, *t._guard[:2]))
+    return tensor_of(t, t.data, t.offset, select[order](t.layout), coord, Guard(valid, room))
 
 
 # ------------------------------------------------------------------------------------------------- partitions
@@ -287,7 +291,7 @@ def _partition(where: str, t: Tensor, tiler: Any, coord: Any, inner: bool) -> Te
     """
     t, tiler = as_tensor(where, t), opened(tiler)
     tiler = tiler if isinstance(tiler, tuple) else (tiler,)
-    if t._guard is not None or gives_places(t):
+    if t._guard.place is not None or gives_places(t):
         return _cut_whole(t, tiler, opened(coord), inner)
     layout, offset = from_zero(where, t)
     modes = list(innermost(layout))
@@ -303,15 +307,15 @@ def _partition(where: str, t: Tensor, tiler: Any, coord: Any, inner: bool) -> Te
         return _cut_whole(t, tuple(tiles), tuple(coords), inner)
     for i, (cut, c) in enumerate(zip(cuts, coords)):
         tile, rest = cut
-        kept.append(_kept(tile, rest, c, (t.origin_shape[i], t._room[i]), inner))
+        kept.append(_kept(tile, rest, c, [n[i] for n in t._guard[:2]], inner))
         if isinstance(c, Underscore):
-            rests.append((rest, t.origin_shape[i] // size(tile), t._room[i] // size(tile)))
+            rests.append((rest, *(n[i] // size(tile) for n in t._guard[:2])))
         else:
             fixed = plus(fixed, (rest if inner else tile)(c))
     parts = [*kept[: len(tiler)], *rests] if inner else [*rests, *kept]
-    joined = join(part for part, _valid, _room in parts)
-    view, constant = around(layout, Layout(joined.shape, joined.stride, Shape(*(n for _part, n, _room in parts))), fixed)
-    return tensor_of(t, t.data, plus(offset, constant), view, [_0] * len(parts), [n for _part, _valid, n in parts])
+    joined, valid, room = zip(*parts)
+    view, constant = around(layout, with_valid(join(joined), ALL), fixed)
+    return tensor_of(t, t.data, plus(offset, constant), view, [_0] * len(parts), Guard(valid, room))
 
 
 def _cut(mode: Layout, tile: Any) -> Layout:
@@ -353,7 +357,7 @@ def _cut_whole(t: Tensor, tiler: tuple[Any, ...], coord: Any, inner: bool) -> Te
 _Part = tuple[Layout, Any, Any]  # of a result: its layout, how much of it is valid, and how much is the layout's own
 
 
-def _kept(tile: Layout, rest: Layout, c: object, dims: tuple[Any, Any], inner: bool) -> _Part:
+def _kept(tile: Layout, rest: Layout, c: object, dims: Sequence[Any], inner: bool) -> _Part:
     """The part of a tiled mode that a fixed coordinate c leaves: the tile c, or the element c of every tile."""
     n = size(tile)
     if isinstance(c, Underscore):
@@ -449,11 +453,10 @@ def _recast(dtype: Any, t: Tensor) -> Tensor:
         raise DivisibilityError(what, f"whole elements of {new} bytes", "pad the buffer, or start it on a whole element")
     view = recast_layout[8 * old, 8 * new](layout)
     inner, before = innermost(view), innermost(layout)
-    origin, room = ([_scaled(t, n, a, b, old, new) for n, a, b in zip(ns, before, inner)] for ns in (t.origin_shape, t._room))
+    valid, room = (tuple(_scaled(t, n, a, b, old, new) for n, a, b in zip(ns, before, inner)) for ns in t._guard[:2])
     if size(before) * old != size(inner) * new:
         raise _not_whole(t, new)
-    view, _none = around(view, Layout(inner.shape, inner.stride, Shape(*origin)))
-    return tensor_of(None, t.data.view(dtype), offset * old // new, view, [_0] * len(origin), room, t.memory)
+    return tensor_of(None, t.data.view(dtype), offset * old // new, view, [_0] * len(valid), Guard(valid, room), t.memory)
 
 
 def _scaled(t: Tensor, n: Any, before: Layout, after: Layout, old: int, new: int) -> Any:

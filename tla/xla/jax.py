@@ -14,9 +14,10 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from ..core.arrays import INT64_MIN
+from ..core.arrays import INT64_MIN, dtype_of, seen
 from ..core.errors import LeafTypeError, LoweringError, RankError
 from ..core.ints import known
+from ..core.values import converted
 from .programs.program import Located, read_hlo
 from .shapes.array_shape import BITS, COMBINE, ArrayLayout, ArrayShape, cover, groups, tiled
 from .shapes.default import default_layout
@@ -210,11 +211,12 @@ def _local(array: Any, target: str) -> ArrayShape:
 def pack(array: Any, shape: Shape | str, padding: Any = 0) -> Any:
     """The memory of an XLA array: its elements in the order of their offsets, padding included; a program of JAX under jit.
 
-    array     of JAX or numpy, or a tracer, of the dimensions of `shape`
+    array     of JAX or numpy, or a tracer, of the dimensions and the element type of `shape`
     shape     with its layout: order of the dimensions and tiles
-    padding   what stands in the slots that hold no element
+    padding   what stands in the slots that hold no element, a number that its type holds
     Returns   an array of one dimension: element k is that at offset k
-    Raises    RankError where the dimensions differ; LoweringError for pieces (SC) or dimensions without a bound
+    Raises    RankError where the dimensions differ; LeafTypeError for other elements, RangeError for padding that these do not hold;
+              LoweringError for pieces (SC) or dimensions without a bound
 
     >>> import numpy
     >>> print(*pack(numpy.arange(6).reshape(2, 3), "s64[2,3]{1,0:T(2,2)}", -1))
@@ -226,6 +228,8 @@ def pack(array: Any, shape: Shape | str, padding: Any = 0) -> Any:
     dims = tuple(n for n in shape.dimensions if n is not None)
     if tuple(getattr(array, "shape", ())) != dims:
         raise RankError(f"an array of {getattr(array, 'shape', type(array).__name__)} as {shape}", f"the dimensions {dims}", "reshape it")
+    _require_elements(array, shape)
+    padding = _fitting(padding, array.dtype)
     layout, xp = shape.effective_layout, _namespace(array)
     x = xp.transpose(xp.asarray(array), tuple(reversed(layout.minor_to_major)))
     for tile in layout.tiles:
@@ -245,7 +249,7 @@ def unpack(memory: Any, shape: Shape | str) -> Any:
     """The array whose memory is given, padding dropped: pack undone; a program of JAX under jit.
 
     memory   an array of one dimension, as pack gives it
-    Raises   RankError for another size, and what pack raises
+    Raises   RankError for another size, and what pack raises of the elements
 
     >>> import numpy
     >>> print(unpack(numpy.array([0, 1, 3, 4, 2, -1, 5, -1]), "s64[2,3]{1,0:T(2,2)}").tolist())
@@ -262,6 +266,7 @@ def unpack(memory: Any, shape: Shape | str) -> Any:
     if tuple(getattr(memory, "shape", ())) != (-(-count // unit) * unit,):
         given = getattr(memory, "shape", type(memory).__name__)
         raise RankError(f"memory of {given} for {shape}", f"one dimension of {-(-count // unit) * unit}", "pack gives it")
+    _require_elements(memory, shape)
     x = xp.asarray(memory)[:count].reshape(levels[-1])
     for sizes, tile in reversed([*zip(levels, layout.tiles)]):
         left, covered = cover(sizes, tile)
@@ -272,6 +277,25 @@ def unpack(memory: Any, shape: Shape | str) -> Any:
         x = x[(slice(None),) * left + tuple(slice(math.prod(group)) for group, _t in merged)].reshape(sizes)
     order = tuple(reversed(layout.minor_to_major))
     return xp.transpose(x, tuple(order.index(d) for d in range(len(order))))
+
+
+def _require_elements(array: Any, shape: ArrayShape) -> None:
+    """LeafTypeError for an array of other elements than an XLA array's."""
+    given = element_type(array.dtype)
+    if given != shape.element_type:
+        what = f"elements of {array.dtype}, which are {given}, as {shape}"
+        raise LeafTypeError(what, shape.element_type, f"convert them first, or write {given} in the shape")
+
+
+def _fitting(padding: Any, dtype: Any) -> Any:
+    """The number in padding as an element of a type; of a tracer only the type can be seen."""
+    import numpy as np
+
+    if not dtype_of(padding) or seen(padding) is not None:
+        return converted("padding", np.asarray(padding), np.dtype(dtype))
+    if padding.dtype != dtype:
+        raise LeafTypeError(f"padding that is a tracer of {padding.dtype}", str(dtype), f"write padding.astype({str(dtype)!r})")
+    return padding
 
 
 def _packed(shape: Shape | str) -> ArrayShape:

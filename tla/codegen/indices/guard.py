@@ -16,6 +16,7 @@ from ...core.ints import is_constant
 from ...core.kinds import AnyLayout
 from ...core.layout import require_origin
 from ...core.questions import at_most
+from ...core.valid import ALL
 from ...symbolic import Condition
 from ...symbolic.symint import poly_of
 from ...tensors.guard import Guard
@@ -70,12 +71,12 @@ def emit_guard(
     if below is not None:
         text = f"whether the coordinate of {shown(given)} in {shown(layout, 200)} is below {shown(below)}"
         pairs = _places(what, opened, coord, below, dynamic)
-    elif isinstance(what, Tensor) and what._guard is not None:
+    elif isinstance(what, Tensor) and what._guard.place is not None:
         text = f"whether {shown(given)} of {shown(layout, 200)} is an element of the whole, {shown(what._guard.valid)}"
         pairs = _of_guard(what._guard, coord, dynamic)
         least = [c for c, _n in pairs] if _steps_back(what._guard.place) else []
     else:
-        whole = what is layout and innermost(layout)._origin is None  # by what it is, not by what its dynamic integers hold
+        whole = what is layout and innermost(layout)._valid is ALL  # by what it is, not by what its dynamic integers hold
         text = f"whether {shown(given)} holds valid data of {shown(what.origin_shape)} in {shown(layout, 200)}"
         pairs = [*zip(_indices(coord, opened.shape), () if whole else require_origin("emit_guard", what))]
     tests = [Condition("<", *map(poly_of, (c, open_leaf(n, dynamic, f"valid_{k}")))) for k, (c, n) in enumerate(pairs)]

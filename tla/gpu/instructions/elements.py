@@ -33,6 +33,7 @@ from ...core.element import (
     int16,
     int32,
     int64,
+    of_dtype,
     tf32,
     uint1,
     uint2,
@@ -136,10 +137,6 @@ def ptx_name(x: Element) -> str:
     return _PTX.get(x, x.name)
 
 
-#: What numpy calls some of them; others have our names.
-_NUMPY = {"float16": half, "bfloat16": bf16, "float32": float, "float64": double, "complex64": complex64, "complex128": complex128}
-
-
 def element_of(call: str, tile: Any, given: Any) -> Element:
     """The element type of a tile: what is given, or that of its tensor's buffer. call: how to give one, for the message.
 
@@ -149,7 +146,7 @@ def element_of(call: str, tile: Any, given: Any) -> Element:
     if given is None:
         if dtype is None:
             raise LeafTypeError(f"{call.partition('(')[0]} of {shown(tile)}", "an element type", f"write {call}")
-        return _NUMPY.get(str(dtype)) or Element(str(dtype), 8 * dtype.itemsize)
+        return of_dtype(dtype.name) or Element(str(dtype), 8 * dtype.itemsize)
     element = as_element(given)
     held = 8 * dtype.itemsize if dtype is not None else max(8, element.bits)
     if held != max(8, element.bits):

@@ -12,6 +12,7 @@ from typing import Any
 
 from ...core.errors import LeafTypeError, RankError
 from ...core.int_tuple import shown
+from ...core.sums import added, scaled
 from ...tensors.make_tensor import as_tensor
 from .values import extents_of, places_of, read, valid_of, values_of, write
 
@@ -82,14 +83,15 @@ def axpby(alpha: Any, x: Any, beta: Any, y: Any) -> None:
     >>> axpby(2, MakeTensor(x), 1, MakeTensor(y)), y.tolist()
     (None, [2.0, 3.0, 4.0])
 
-    Raises RankError where the extents differ. Source: CuTe `axpby`.
+    Integers are computed exactly, floats of less than 32 bits in float32. Raises RankError where the extents differ, RangeError for
+    what y's type does not hold. Source: CuTe `axpby`.
     """
     x, y, alpha, beta = as_tensor("axpby", x), as_tensor("axpby", y), _factor("axpby", "alpha", alpha), _factor("axpby", "beta", beta)
     if extents_of(x) != extents_of(y):
         raise RankError(f"axpby of {x!r} and {y!r}", "the same extents", "partition both the same way")
     valid = valid_of(x) & valid_of(y)
-    scaled = alpha * read("axpby", x, valid)
-    write("axpby", y, scaled if beta == 0 else scaled + beta * read("axpby", y, valid), valid)
+    total = scaled("axpby", alpha, read("axpby", x, valid))
+    write("axpby", y, total if beta == 0 else added("axpby", total, scaled("axpby", beta, read("axpby", y, valid))), valid)
 
 
 def _factor(where: str, name: str, x: Any) -> Any:

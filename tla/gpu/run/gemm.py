@@ -16,6 +16,7 @@ from ..instructions.atom import MMAAtom
 from ..tiled.fragments import holds, numpy_type
 from ..tiled.sparse import expanded
 from ..tiled.tiled_mma import MODES, TiledMMA, make_tiled_mma
+from .arithmetic import multiplied, require_accumulator
 from .values import extents_of, thread_values, values_of, write
 
 #: The ranks of A, B and C: what CuTe has, and what it has besides where a thread holds one value of the atom.
@@ -29,7 +30,8 @@ def gemm(mma: Any, *operands: Any) -> None:
     A     partition_fragment_A, or of an atom that reads shared memory that partition. Of a sparse atom a pair of it and the metadata,
           (A, E); of a block-scaled one (A, SFA) or (A, E, SFA)
     B     likewise: B is (N,K), as CuTe has it; of a block-scaled atom (B, SFB)
-    C, D  the accumulators, of the atom's type or a wider one: products are summed in it
+    C, D  the accumulators, of the atom's type or a wider one. In its own type sums of integers wrap, or stop at the ends where the
+          instruction saturates, and floats are rounded for each instruction along K; a wider one holds the sum, or it is refused
 
     The modes are CuTe's: (V,M,K) x (V,N,K) => (V,M,N), (V,M) x (V,N) => (V,M,N), (V) x (V) => (V); where a thread of the atom has one
     value, (M,K) x (N,K) => (M,N) and (M) x (N) => (M,N) too. Raises RankError for others and where they do not fit, RangeError
@@ -54,16 +56,25 @@ def gemm(mma: Any, *operands: Any) -> None:
     left, right = (_factor(mma, side, x, groups, lone) for side, x in (("A", a), ("B", b)))
     for side, t in (("D", d), ("C", c)):
         _require_type(mma.atom, side, t)
+        require_accumulator(mma.atom, t.dtype)
     total = _matrices(mma, "C", c, groups, lone)
     if left.shape[2] != right.shape[2] or (left.shape[1], right.shape[1]) != total.shape[1:3]:
         rests = ", ".join(str(x.shape[1:3]) for x in (left, right, total))
         raise RankError(f"gemm of A, B, C of {rests} atoms", "(M,K), (N,K), (M,N)", "partition the tiles of one product")
-    wide = d.dtype if d.dtype.kind == "c" or d.dtype.itemsize > 2 else np.dtype(np.float32) if d.dtype.kind == "f" else d.dtype
-    product = np.einsum("gmkzxa,gnkzya->gmnzxy", left.astype(wide), right.astype(wide), optimize=True)
-    found = _fragments(mma, (total.astype(wide) + product).astype(d.dtype), groups)
+    found = _fragments(mma, _product(mma.atom, left, right, total, d.dtype), groups)
     runs = np.isin(np.arange(found.shape[0]), groups)  # lanes of no quad pair do nothing
     shape = (found.shape[0], *extents_of(d))
     write("gemm", d, found.reshape(shape), np.broadcast_to(runs.reshape(-1, *(1,) * (len(shape) - 1)), shape))
+
+
+def _product(atom: MMAAtom, left: Any, right: Any, total: Any, dtype: Any) -> Any:
+    """D = A * B + C of all atoms, (group, M, N, block, row, column): one instruction after the other along K, as CuTe's loop has them."""
+    groups, m, n, blocks, x, y = total.shape
+    rows, columns = (t.transpose(2, 0, 3, 1, 4, 5).reshape(t.shape[2], groups, blocks, -1, t.shape[5]) for t in (left, right))
+    whole = total.transpose(0, 3, 1, 4, 2, 5).reshape(groups, blocks, m * x, n * y)
+    for a, b in zip(rows, columns):
+        whole = multiplied(atom, a, b, whole, dtype)
+    return whole.reshape(groups, blocks, m, x, n, y).transpose(0, 2, 4, 1, 3, 5)
 
 
 def _arguments(mma: Any, operands: tuple[Any, ...]) -> tuple[TiledMMA, Tensor, Any, Any, Tensor]:
@@ -116,7 +127,7 @@ def _factor(mma: TiledMMA, side: str, given: Any, groups: Any, lone: bool) -> An
             raise RankError(
                 f"gemm: {name} of {x.shape[1:3]} atoms for {side} of {found[side].shape[1:3]}", "as many", "partition both alike"
             )
-    return whole if names[-1] not in ("SFA", "SFB") else whole * found[names[-1]]
+    return whole.astype(float) * found[names[-1]].astype(float) if atom.val_SF else whole  # exact in 64 bits
 
 
 def _operand(mma: TiledMMA, side: str, t: Tensor, lone: bool) -> Any:

@@ -13,9 +13,9 @@ from ...core.composed import ComposedLayout, innermost
 from ...core.errors import InjectivityError, RangeError
 from ...core.int_tuple import modes_of, product_each, size
 from ...core.layout import Layout
-from ...tensors.buffers import require_castable
+from ...core.values import converted
 from ...tensors.make_tensor import as_tensor
-from ...tensors.tensor import Tensor, as_element, gives_places, require_data, require_mutable
+from ...tensors.tensor import Tensor, gives_places, require_data, require_mutable
 
 #: What to do about elements past the end.
 GUARD = "guard them: copy_if with a predicate of an identity tensor, partitioned the same way"
@@ -62,7 +62,7 @@ def valid_of(t: Tensor) -> Any:
 
     extents = extents_of(t)
     grid = _grid(extents)
-    if t._guard is None:
+    if t._guard.place is None:
         if all(int(n) == m for n, m in zip(t.origin_shape, extents)):
             return np.True_
         return np.broadcast_to(functools.reduce(np.logical_and, (g < int(n) for g, n in zip(grid, t.origin_shape))), extents)[None]
@@ -141,29 +141,18 @@ def write(where: str, t: Tensor, values: Any, mask: Any = None) -> None:
     if not np.all(valid | ~chosen):
         what = f"{where} to {t!r}: {int(np.count_nonzero(chosen & ~valid))} of the elements are not valid"
         raise RangeError(what, "elements of the tensor", GUARD)
-    _put(where, t, places[chosen], _held(t, values[chosen]))
+    _put(where, t, places[chosen], converted(where, values[chosen], t.dtype))
 
 
 def _put(where: str, t: Tensor, places: Any, values: Any) -> None:
     """Write values to the buffer; InjectivityError, and nothing is written, where two that differ go to one place."""
     require_mutable(where, t)
-    values = values.astype(t.dtype)
     before = t.data[places]
     t.data[places] = values
     if not ((found := t.data[places]) == values).all() and ((found != values) & (values == values)).any():
         t.data[places] = before
         what = f"{where} to {t!r}: elements that differ go to one place of the buffer"
         raise InjectivityError(what, "a place for each element", "write to registers first, which each thread has of its own")
-
-
-def _held(t: Tensor, values: Any) -> Any:
-    """Values as elements of t: LeafTypeError for another kind, RangeError for an integer that does not fit; floats are rounded."""
-    if values.dtype.kind not in "iu" or t.dtype.kind not in "iu":
-        require_castable(values.dtype, t.dtype)
-    elif values.size:
-        for n in (int(values.min()), int(values.max())):
-            as_element(n, t)
-    return values
 
 
 def thread_values(layout: Layout, lanes: int) -> Any:

@@ -17,6 +17,7 @@ from ...core.int_tuple import leaves, product_each, size
 from ...core.ints import Int, is_static, known
 from ...core.layout import Layout
 from ...core.strides import compact_col_major
+from ...tensors.guard import whole
 from ...tensors.make_tensor import new_buffer
 from ...tensors.positions import Memory
 from ...tensors.tensor import Tensor, tensor_of
@@ -33,6 +34,7 @@ NUMPY = {
     "double": "float64",
     "complex64": "complex64",
     "complex128": "complex128",
+    "complex_tf32": "complex64",
 }
 NUMPY |= {name: name for name in ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")}
 NUMPY |= {"int4b": "int8", "uint4": "uint8", "uint2": "uint8", "uint1": "uint8", "gauss_complex128": "complex128"}
@@ -93,14 +95,14 @@ def _registers(layout: Layout, thread: Any, dtype: Any) -> Tensor:
     extents = product_each(layout.shape)
     zeros = [_0] * len(extents)
     if known(size(layout)) is None:
-        return tensor_of(None, None, _0, layout, zeros, extents, Memory("registers"))
+        return tensor_of(None, None, _0, layout, zeros, whole(layout.shape), Memory("registers"))
     import numpy as np
 
     count = 1 + sum((int(s) - 1) * int(d) for s, d in zip(leaves(layout.shape), leaves(layout.stride)))
     array = np.asarray(thread) if hasattr(thread, "dtype") else None
     offset = _0 if array is None else np.arange(array.size).reshape(array.shape) * count
     data = new_buffer(count * (1 if array is None else array.size), dtype)
-    return tensor_of(None, data, offset, layout, zeros, extents, Memory("registers"))
+    return tensor_of(None, data, offset, layout, zeros, whole(layout.shape), Memory("registers"))
 
 
 def tmem_fragment(kind: TmemFragment, part: Tensor) -> Tensor:
@@ -108,4 +110,4 @@ def tmem_fragment(kind: TmemFragment, part: Tensor) -> Tensor:
     shape = innermost(part.layout).shape
     layout = tmem_layout(shape, kind.element, sms=kind.sms, storage=kind.storage, allocation=kind.allocation)
     extents = product_each(layout.shape)
-    return tensor_of(None, None, _0, layout, [_0] * len(extents), extents, Memory("TMEM"))
+    return tensor_of(None, None, _0, layout, [_0] * len(extents), whole(layout.shape), Memory("TMEM"))

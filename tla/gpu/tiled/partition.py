@@ -85,7 +85,7 @@ def part_of(whole: Any, frg: Any, index: Any, thread: Any, *values: Any) -> Tens
     if not several:
         return guarded_tensor(t, start, layout, guard)
     extents = product_each(rest.shape)  # of one thread it might be a box, of several it is none
-    return tensor_of(None, t.data, start, layout, [_0] * len(extents), extents, t.memory, guard)
+    return tensor_of(None, t.data, start, layout, [_0] * len(extents), guard or guards.whole(rest.shape), t.memory)
 
 
 def _for_each(index: Any, offset: Any) -> Any:
@@ -103,10 +103,10 @@ def _around_threads(layout: Any, inner: Any, offset: Any) -> tuple[Any, Any]:
 
 def _guard_of(t: Tensor, coord: Any) -> Guard | None:
     """The guard of the valid elements of a part; None where all are valid."""
-    whole = t._guard is None and all(equal(n, m) is True for n, m in zip(t.origin_shape, product_each(innermost(t.layout).shape)))
+    whole = t._guard.place is None and all(equal(n, m) is True for n, m in zip(t.origin_shape, product_each(innermost(t.layout).shape)))
     if whole or gives_places(t):
         return None
-    guard = t._guard or guards.of_box(t.shape, t.origin_shape, t._room)
+    guard = t._guard.placed(t.shape)
     if not _has_array(coord):
         return guards.sliced(guard, coord)
     place, offset = slice_and_offset(coord, guard.place)

@@ -1,0 +1,211 @@
+"""The usual accesses of a tile, by the names of the instructions: who takes which vectors of it.
+
+A pattern cuts the rows of a tile into vectors. The lanes of a warp take vectors along the rows first, or down them, then in the other
+direction, and their values are the rest of the tile, in the same order. Vectors are contiguous: of a tile whose columns are that, they are
+cut from these. So ldmatrix reads, in the PTX manual's words: each lane gives the address of a row of 16 bytes, 8 lanes those of a
+matrix. With .trans the addresses are the same, and what they are handed out as is transposed.
+
+Source: PTX ISA 8.8, ldmatrix, stmatrix, cp.async; the CDNA 3 and 4 ISA manuals, LDS; Ascend C, repeat and block strides of vectors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ..core.errors import LeafTypeError, RangeError
+from ..core.int_tuple import modes_of
+from ..core.ints import known, static
+from ..core.kinds import AnyLayout
+from ..core.layout import Layout
+from .memories import AMD_LDS_GFX942_READ, AMD_LDS_GFX950_READ, ASCEND_UB, NVIDIA_GLOBAL, NVIDIA_SHARED, Memory
+
+
+class Pattern(NamedTuple):
+    """A usual access of a tile.
+
+    name      of the instruction, or of what is taken
+    what      in one line
+    memory    the row of the table that it is counted by, if no other is asked for
+    lanes     how many take part
+    bits      of a lane's access; 0 for one element
+    down      whether lanes go down the rows first; else along them
+    block     down so many rows at most, before lanes go on along them; 0 for all
+    element   the one width of an element that it has [bits]; 0 for any
+
+    >>> ldmatrix = pattern("ldmatrix.x4")
+    >>> print(ldmatrix.owners((16, 64), 16), ldmatrix.owners((64, 16), 16, columns=True))
+    ((_16,_2),(_8,_4,_1)):((_1,_128),(_16,_256,_16)) ((_16,_2),(_8,_4,_1)):((_64,_8),(_1,_16,_1024))
+    """
+
+    name: str
+    what: str
+    memory: Memory
+    lanes: int
+    bits: int
+    down: bool
+    block: int = 0
+    element: int = 0
+
+    def width(self, element_bits: int) -> int:
+        """The width of a lane's access [bits]."""
+        return self.bits or element_bits
+
+    def owners(self, tile: Sequence[int], element_bits: int, columns: bool = False) -> Layout:
+        """The layout of (thread, value) onto the index of a tile.
+
+        tile      rows and columns; one extent is a row, of more than two the first two are taken
+        columns   whether the columns are contiguous: then vectors are cut from them, and what is said of rows is so of columns
+        Raises    RangeError where the tile has no whole vectors
+        """
+        extents = (1, *tile) if len(tile) < 2 else tuple(tile[:2])
+        steps = 1, extents[0]
+        turned = columns and self.bits > 0
+        (n, m), (down, along) = (extents[::-1], steps[::-1]) if turned else (extents, steps)
+        count = self._vector(n, m, element_bits)
+        vectors, step = m // count, along * count
+        if self.down:
+            a = _part(n, min(self.block or self.lanes, self.lanes))
+            b = _part(vectors, self.lanes // a)
+            lanes, rest = ((a, b), (down, step)), ((vectors // b, n // a), (b * step, a * down))
+        else:
+            b = _part(vectors, self.lanes)
+            a = _part(n, self.lanes // b)
+            lanes, rest = ((b, a), (step, down)), ((vectors // b, n // a), (b * step, a * down))
+        shape, stride = (lanes[0], (count, *rest[0])), (lanes[1], (along, *rest[1]))
+        return Layout(*(tuple(tuple(map(static, mode)) for mode in part) for part in (shape, stride)))
+
+    def _vector(self, rows: int, extent: int, element_bits: int) -> int:
+        """The number of elements of a vector."""
+        if self.element and element_bits != self.element:
+            what = f"{self.name} of elements of {element_bits} bits"
+            raise RangeError(what, f"elements of {self.element} bits", f"use {self.name.removesuffix('.trans')}")
+        width = self.width(element_bits)
+        count = width // element_bits
+        if not rows * extent:
+            raise RangeError(f"{self.name} of a tile of no elements", "1 or more", "give sizes of 1 or more")
+        if not count or width % element_bits or extent % count:
+            what = f"{self.name} of rows of {extent} elements of {element_bits} bits"
+            raise RangeError(what, f"whole vectors of {width} bits", "choose an access of one element a lane: 'a row', or 'a column'")
+        return count
+
+
+def _part(extent: int, most: int) -> int:
+    """The largest divisor of an extent that is no more than `most`."""
+    return max(n for n in range(1, min(extent, most) + 1) if extent % n == 0)
+
+
+def _matrices(name: str, what: str) -> list[Pattern]:
+    """The forms of ldmatrix, or of stmatrix: of 8, 16 or 32 lanes, two matrices below each other before the next columns."""
+    forms = [(f"{name}.x{n}{trans}", n, trans) for trans in ("", ".trans") for n in (4, 2, 1)]
+    return [
+        Pattern(
+            form,
+            f"{what} {n} {'matrices' if n > 1 else 'matrix'} of 8 rows of 16 bytes{', transposed' if trans else ''}",
+            NVIDIA_SHARED,
+            8 * n,
+            128,
+            True,
+            16 if n == 4 else 8,
+            16 if trans else 0,
+        )
+        for form, n, trans in forms
+    ]
+
+
+_PATTERNS: dict[str, list[Pattern]] = {
+    "NVIDIA, matrices": [*_matrices("ldmatrix", "reads"), *_matrices("stmatrix", "writes")],
+    "NVIDIA, shared memory": [
+        Pattern("cp.async.16", "16 bytes a lane along the rows", NVIDIA_SHARED, 32, 128, False),
+        Pattern("16 bytes down the rows", "16 bytes of a row a lane, 32 rows", NVIDIA_SHARED, 32, 128, True),
+        Pattern("a row", "an element a lane, along the rows", NVIDIA_SHARED, 32, 0, False),
+        Pattern("a column", "an element a lane, down the columns", NVIDIA_SHARED, 32, 0, True),
+    ],
+    "NVIDIA, global memory": [
+        Pattern("global row", "an element a lane, along the rows: sectors", NVIDIA_GLOBAL, 32, 0, False),
+        Pattern("global column", "an element a lane, down the columns: sectors", NVIDIA_GLOBAL, 32, 0, True),
+    ],
+    "AMD, LDS": [
+        Pattern("ds_read_b128", "16 bytes of a row a lane, 16 rows, MI300", AMD_LDS_GFX942_READ, 64, 128, True, 16),
+        Pattern("ds_read_b64", "8 bytes of a row a lane, 16 rows, MI300", AMD_LDS_GFX942_READ, 64, 64, True, 16),
+        Pattern("ds_read_b128 gfx950", "16 bytes of a row a lane, 16 rows, MI350", AMD_LDS_GFX950_READ, 64, 128, True, 16),
+    ],
+    "Ascend, UB": [
+        Pattern("UB rows", "a vector instruction: 8 blocks of 32 bytes along the rows", ASCEND_UB, 8, 256, False),
+        Pattern("UB column", "a vector instruction: 32 bytes of each of 8 rows", ASCEND_UB, 8, 256, True),
+    ],
+}
+#: name -> the pattern, in the order of lists.
+PATTERNS: dict[str, Pattern] = {p.name: p for group in _PATTERNS.values() for p in group}
+#: The groups of lists, with the names in each.
+GROUPS: dict[str, list[str]] = {group: [p.name for p in found] for group, found in _PATTERNS.items()}
+#: Other names of some.
+_ALSO = {
+    "ldmatrix": "ldmatrix.x4",
+    "ldmatrix.trans": "ldmatrix.x4.trans",
+    "stmatrix": "stmatrix.x4",
+    "stmatrix.trans": "stmatrix.x4.trans",
+    "cp.async": "cp.async.16",
+    "cp.async 16": "cp.async.16",
+    "ld.shared.v4": "16 bytes down the rows",
+    "a row, an element each": "a row",
+    "a column, an element each": "a column",
+    "down the rows, 16 bytes of each": "16 bytes down the rows",
+    "along the columns, 16 bytes of each": "16 bytes down the rows",
+}
+
+
+def patterns() -> tuple[Pattern, ...]:
+    """The usual accesses that have names, those of one machine and kind together.
+
+    >>> [p.name for p in patterns() if p.memory.name == "ASCEND_UB"]
+    ['UB rows', 'UB column']
+    """
+    return tuple(PATTERNS.values())
+
+
+def pattern(name: Any) -> Pattern | None:
+    """The pattern of a name, whatever its case; None for another name.
+
+    >>> pattern("LDMATRIX.X4").lanes, pattern("cp.async 16").name, pattern("ldmatrix.x3")
+    (32, 'cp.async.16', None)
+    """
+    if isinstance(name, Pattern):
+        return name
+    if not isinstance(name, str):
+        return None
+    key = " ".join(name.split())
+    found = {n.lower(): n for n in (*PATTERNS, *_ALSO)}.get(key.lower())
+    return None if found is None else PATTERNS[_ALSO.get(found, found)]
+
+
+def require_pattern(x: Any) -> Pattern:
+    """The pattern of a name; LeafTypeError for another."""
+    found = pattern(x)
+    if found is None:
+        fix = "write 'ldmatrix.x4', or give a (thread, value) layout"
+        raise LeafTypeError(f"an access by {x!s:.60}", f"one of {', '.join(PATTERNS)}", fix)
+    return found
+
+
+def has_columns(layout: Any) -> bool:
+    """Whether the columns of a layout of memory are contiguous, and its rows are not."""
+    if not isinstance(layout, AnyLayout) or len(modes_of(layout.shape)) < 2:
+        return False
+    zero = (0,) * len(modes_of(layout.shape))
+    below, beside = (known(layout(*zero[:k], 1, *zero[k + 1 :])) for k in (0, 1))
+    first = known(layout(*zero))
+    return first is not None and below is not None and abs(below - first) == 1 and (beside is None or abs(beside - first) != 1)
+
+
+def instruction_pattern(instruction: str) -> str | None:
+    """The name of the pattern of a vendor's instruction, as `ldmatrix.sync.aligned.x4.trans.m8n8.shared.b16`; None for others.
+
+    >>> instruction_pattern("stmatrix.sync.aligned.x2.m8n8.shared.b16")
+    'stmatrix.x2'
+    """
+    words = instruction.split(".")
+    if words[0] in ("ldmatrix", "stmatrix") and "m8n8" in words:
+        count = next((w for w in words if w in ("x1", "x2", "x4")), "x1")
+        return f"{words[0]}.{count}{'.trans' if 'trans' in words else ''}"
+    return "cp.async.16" if instruction.startswith("cp.async.cg") else None
