@@ -27,7 +27,7 @@ from ..instructions.elements import as_element, element_of, require_number
 from .canonical import ROWS, UNIT_BITS, Mode, Swizzled, taken_apart
 from .descriptor import TCGEN05, WGMMA, Descriptor, Generation, as_major
 
-_1, _2 = static(1), static(2)
+_1 = static(1)
 
 
 def wgmma_descriptor(tile: Any, major: Any, element: Any = None, *, base: int = 0) -> Descriptor:
@@ -159,7 +159,7 @@ def _steps(tile: _Tile) -> tuple[int, int]:
         _require_step(tile, "rows 0 and 1 of mode 0", s00, width)
         if mode.bits:
             _require_step(tile, "the two units of mode 1", s10, 1)
-        if int(size(tile.inner[1])) * tile.element.bits > 2 * UNIT_BITS:
+        if int(size(tile.inner[1])) * tile.element.bits == 4 * UNIT_BITS:
             _require_step(tile, "units 0 and 2 of mode 1", s11, 2 * s10)
         return s10, s01
     if mode.bits:
@@ -169,10 +169,10 @@ def _steps(tile: _Tile) -> tuple[int, int]:
 
 
 def _require_extents(tile: _Tile) -> None:
-    """Require that K is what one instruction takes, 32 bytes, 16 or 64 where A is sparse, and MN whole core matrices."""
+    """Require that K is what one instruction takes, 32 bytes, 16 or 64 where A is sparse, 48 of SM103, and MN whole core matrices."""
     where, inner, bits = tile.where, tile.inner, tile.element.bits
     k_size = int(size(inner[1])) * bits
-    if k_size not in {UNIT_BITS * n for n in (1, 2, 4)} or (tile.major is Major.K and k_size == UNIT_BITS):
+    if k_size not in {UNIT_BITS * n for n in tile.generation.units} or (tile.major is Major.K and k_size == UNIT_BITS):
         wanted = UNIT_BITS * 2 // bits
         what = f"{where} of {shown(inner)}: K is {size(inner[1])}"
         raise DivisibilityError(what, f"{wanted} for one dense instruction", f"take tiles of K = {wanted}")
@@ -182,8 +182,8 @@ def _require_extents(tile: _Tile) -> None:
 
 def _canonical_strides(tile: _Tile, units: Any, width: int) -> tuple[tuple[int, int], tuple[int, int]]:
     """The steps inside and between core matrices, of both modes [16 bytes]."""
-    rows = Layout(static(tile.mode.rows), _1)
-    tiler = (rows, Layout(_2, _1)) if tile.major is Major.K else (Layout(static(width), _1), rows)
+    rows, along = Layout(static(tile.mode.rows), _1), 3 if size(units[1]) == 3 else 2
+    tiler = (rows, Layout(static(along), _1)) if tile.major is Major.K else (Layout(static(width), _1), rows)
     try:
         canonical = logical_divide(units, tiler)
     except TlaError:

@@ -5,14 +5,13 @@ Source: the PTX manual, "Matrix descriptor format" of wgmma and of tcgen05; CuTe
 
 from __future__ import annotations
 
-from ...core.composed import ComposedLayout
+from ...algebra.flat_modes import flat_modes
 from ...core.element import Element, uint8
 from ...core.errors import LeafTypeError, RangeError
-from ...core.int_tuple import leaves, modes_of, rank, shown
+from ...core.int_tuple import rank, shown
 from ...core.ints import is_constant
-from ...core.kinds import AnyLayout
 from ...core.layout import Layout
-from ...tensors.tensor import Tensor, around
+from ...tensors.tensor import Tensor
 from ..instructions.atom import MMAAtom
 from .canonical import UNIT_BITS, Swizzled
 from .descriptor import TCGEN05, WGMMA, Descriptor
@@ -46,9 +45,9 @@ def require_tiles(where: str, atom: MMAAtom, side: str, part: Tensor) -> None:
     if part.position not in (None, "smem"):
         what = f"{where}, which is read from shared memory: a tensor in {part.position}"
         raise LeafTypeError(what, "position='smem'", "copy it to shared memory first")
-    layout = _stored(part.layout) if atom.sparsity and side == "A" else part.layout
     generation, major = _GENERATIONS[atom.arch], getattr(atom, f"major_{side}")
-    parts = swizzled_parts(generation, where, layout, major, element)
+    parts = swizzled_parts(generation, where, part.layout, major, element)
+    parts = parts._replace(inner=_stored(parts.inner)) if atom.sparsity and side == "A" else parts
     one = parts.inner[0] if rank(parts.inner) > 1 else parts.inner
     lbo, sbo = descriptor_strides(generation, where, parts._replace(inner=one), major, element)
     Descriptor(generation, major, parts.mode, 0, lbo, sbo)  # which refuses what its fields do not hold
@@ -62,16 +61,13 @@ def _stored_element(atom: MMAAtom, side: str) -> Element:
     return uint8 if atom.kind.endswith("f8f6f4") else atom.element(side)
 
 
-def _stored(layout: AnyLayout) -> AnyLayout:
-    """The layout of what is stored of a sparse A: without the modes of stride 0 that elements of the whole share."""
-    inner = layout.inner if isinstance(layout, ComposedLayout) else layout
-    if not isinstance(inner, Layout):
-        return layout
-    (m, k), *rest = modes_of(inner[0])[:2], *list(inner)[1:]
-    kept = [(n, d) for n, d in zip(leaves(k.shape), leaves(k.stride)) if not is_constant(0, d)]
-    shape, stride = (m.shape, tuple(n for n, _d in kept)), (m.stride, tuple(d for _n, d in kept))
-    made: AnyLayout = around(layout, Layout((shape, *(x.shape for x in rest)), (stride, *(x.stride for x in rest))))[0]
-    return made
+def _stored(part: Layout) -> Layout:
+    """The layout of what is stored of a sparse A's partition: without the modes of stride 0 that elements of the whole share."""
+    tile, rest = (part[0], [*part][1:]) if rank(part) > 1 else (part, [])
+    tile = tile[0] if rank(tile) == 1 else tile
+    kept = [(n, d) for n, d in flat_modes(tile[1]) if not is_constant(0, d)]
+    first = Layout((tile[0].shape, tuple(n for n, _d in kept)), (tile[0].stride, tuple(d for _n, d in kept)))
+    return Layout((first.shape, *(x.shape for x in rest)), (first.stride, *(x.stride for x in rest)))
 
 
 def _require_starts(where: str, part: Tensor, parts: Swizzled, element: Element) -> None:

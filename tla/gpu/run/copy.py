@@ -11,7 +11,7 @@ from ...core.int_tuple import size
 from ...tensors.make_tensor import as_tensor
 from ...tensors.tensor import Tensor, require_data
 from ..instructions.atom import CopyAtom
-from .copy_facts import CopyStep, copy_facts
+from .copy_facts import CopyStep, copy_facts, require_whole_instructions
 from .values import extents_of, read, thread_values, write
 
 
@@ -82,6 +82,7 @@ def run_copy(step: CopyStep) -> None:
 
     where, truth, extents = "copy" if step.where is None else "copy_if", step.where, extents_of(step.target)
     moved = read(where, step.source, None if truth is None else truth.read)
+    require_whole_instructions(f"{where} by {step.atom.name}", step.atom, step.source, moved.shape[0])
     moved = _in_extents(moved if step.atom.most_bits else _through(step.atom, moved, extents[0]), extents)
     writes = None if truth is None else truth.written
     if writes is not None and step.atom.fills_zeros:

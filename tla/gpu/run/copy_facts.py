@@ -32,7 +32,7 @@ from ..descriptors.vectors import Vectors
 from ..instructions.atom import CopyAtom, CopySide
 from ..tiled.fragments import numpy_has
 from ..tiled.tiled_copy import TiledCopy
-from .sides import Side, are_moved_as_they_lie, memory_of
+from .sides import Side, are_moved_as_they_lie, first_mode, memory_of, threads_of
 from .truth import Truth, truth_of
 from .values import extents_of, holds_coordinates
 
@@ -92,7 +92,8 @@ def copy_facts(tiled_copy: Any, source: Any, target: Any, predicate: Any = None)
         _require_wide(where, atom, source, target, truth)
         return CopyStep(atom, source, target, truth)
     sides = _sides(where, atom, source, target)
-    _require_whole_instructions(where, atom, sides[0])
+    if (threads := threads_of(source)) is not None:
+        require_whole_instructions(where, atom, source, threads)
     made = None if truth is None else truth.of_instructions(where, atom, sides)
     _require_together(atom, sides)
     for side in sides:
@@ -115,6 +116,8 @@ def _atom(where: str, tiled_copy: Any) -> CopyAtom:
 
 def _require_one_type(where: str, atom: CopyAtom, source: Tensor, target: Tensor) -> None:
     element = _element(atom)
+    if atom.transposes and element.bits > 16:
+        raise LeafTypeError(f"{where} of {element}", "elements of 16 bits or less, which stay whole", "copy them as half")
     for t in (source, target):
         if holds_coordinates(t):
             raise LeafTypeError(f"{where} of coordinates", "a tensor of elements", "copy the tensor that they are coordinates of")
@@ -147,14 +150,14 @@ def _require_memory(where: str, t: Tensor, side: CopySide, verb: str) -> None:
 def _sides(where: str, atom: CopyAtom, source: Tensor, target: Tensor) -> tuple[Side, Side]:
     """Source and target with the values of an instruction in front, as CuTe takes them from the first mode: (values, repetitions ...)."""
     tensors, wanted = (source, target), [int(size(layout[1])) for layout in (atom.val_src, atom.val_dst)]
-    modes = [_first_mode(t) for t in tensors]
+    modes = [first_mode(t) for t in tensors]
     repeated: list[list[Any]] = [[], []]
     while not any(known(size(m)) == n for m, n in zip(modes, wanted)) and all(isinstance(m.shape, tuple) for m in modes):
         repeated = [[*flat_modes(take[1, rank(m)](m)), *more] if rank(m) > 1 else more for m, more in zip(modes, repeated)]
         modes = [m[0] for m in modes]
     for t, m, n in zip(tensors, modes, wanted):
         if known(size(m)) != n:
-            what = f"{where}, of {n} value{'s' * (n > 1)} a thread: a first mode of {shown(_first_mode(t).shape)}"
+            what = f"{where}, of {n} value{'s' * (n > 1)} a thread: a first mode of {shown(first_mode(t).shape)}"
             raise RankError(
                 what, f"(_{n}, repetitions ...): the instruction's values first", "partition it with a tiled copy, or retile it"
             )
@@ -169,11 +172,6 @@ def _sides(where: str, atom: CopyAtom, source: Tensor, target: Tensor) -> tuple[
     return made[0], made[1]
 
 
-def _first_mode(t: Tensor) -> Layout:
-    inner: Layout = innermost(t.layout)
-    return inner[0] if isinstance(inner.shape, tuple) and inner.shape else inner
-
-
 def _require_one_shape(where: str, source: Tensor, target: Tensor, sides: list[Side]) -> None:
     """Require as many repetitions of source and target, in as many modes; and of an array of threads whole instructions."""
     counts = [math.prod(n for n, _d in side.vectors.others) for side in sides]
@@ -182,14 +180,13 @@ def _require_one_shape(where: str, source: Tensor, target: Tensor, sides: list[S
         raise RankError(f"{where} of {source!r} to {target!r}", "the same modes behind the first", "partition both by the same tiled copy")
 
 
-def _require_whole_instructions(where: str, atom: CopyAtom, side: Side) -> None:
-    """Require all the threads of each instruction, where they are known; elements of 16 bits or less of one that transposes."""
-    lanes, threads = int(size(atom.thr_id)), side.threads
-    if threads is not None and threads % lanes:
-        what = f"{where}: {threads} threads of {extents_of(side.tensor)[0]} values"
-        raise RangeError(what, f"all the threads, {lanes} to an atom, of {side.values} values each", "partition for an array of threads")
-    if atom.transposes and _element(atom).bits > 16:
-        raise LeafTypeError(f"{where} of {_element(atom)}", "elements of 16 bits or less, which stay whole", "copy them as half")
+def require_whole_instructions(where: str, atom: CopyAtom, source: Tensor, threads: int) -> None:
+    """Require all the threads of each instruction."""
+    lanes = int(size(atom.thr_id))
+    if threads % lanes:
+        what = f"{where}: {threads} threads of {extents_of(source)[0]} values"
+        each = int(size(atom.val_src)) // lanes
+        raise RangeError(what, f"all the threads, {lanes} to an atom, of {each} values each", "partition for an array of threads")
 
 
 def _require_together(atom: CopyAtom, sides: tuple[Side, Side]) -> None:

@@ -29,6 +29,17 @@ def memory_of(t: Tensor) -> str | None:
     return _MEMORIES.get(t.position or "", t.position)
 
 
+def first_mode(t: Tensor) -> Layout:
+    """The layout of a tensor's first mode: the values of a thread."""
+    inner: Layout = innermost(t.layout)
+    return inner[0] if isinstance(inner.shape, tuple) and inner.shape else inner
+
+
+def threads_of(t: Tensor) -> int | None:
+    """The number of threads of an array of them that a tensor is of; None of a single one, or of a symbol that stands for all."""
+    return max((int(start.size) for start in (t.offset, *_offsets(t.layout)) if hasattr(start, "dtype")), default=None)
+
+
 class Side(NamedTuple):
     """The source or the target of a copy.
 
@@ -56,14 +67,6 @@ class Side(NamedTuple):
         t, inner = self.tensor, innermost(self.tensor.layout)
         numbers = [*leaves(inner.shape), *(d for d in leaves(inner.stride)), *t.coord, t.offset, *_offsets(t.layout)]
         return any(is_int(n) and known(n) is None for n in numbers)
-
-    @property
-    def threads(self) -> int | None:
-        """The number of threads that it is of; None for a symbol, which stands for all."""
-        starts = [self.tensor.offset, *_offsets(self.tensor.layout)]
-        if any(is_int(start) and known(start) is None for start in starts):
-            return None
-        return max(int(getattr(start, "size", 1)) if hasattr(start, "dtype") else 1 for start in starts)
 
     def why_not_together(self) -> Reason | None:
         """The reason why elements of an access do not lie together, in order; None where they do."""

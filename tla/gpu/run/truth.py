@@ -32,6 +32,7 @@ class Truth(NamedTuple):
         lanes = int(size(atom.thr_id))
         for mask, side in zip(self, sides):
             threads, values, *rest = mask.shape
+            lanes = min(lanes, threads)  # a single thread, of a symbol, stands for all
             grouped = mask.reshape(threads // lanes, lanes, values // side.values, side.values, *rest)
             executed = grouped.all((1, 3))
             if (grouped.any((1, 3)) != executed).any():
