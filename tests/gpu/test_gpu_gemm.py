@@ -7,6 +7,8 @@ from tla import Layout, MakeTensor, TlaError, _
 from tla.gpu import UniversalFMA, atom, compress, float, gemm, make_tiled_mma, values_of
 from tla.gpu.tiled.fragments import numpy_type
 
+from operands import operand
+
 SPARSE = "SM90::GMMA::SPARSE::GMMA_64x32x32_F32F16F16_RS"
 SCALED = "SM120::BLOCKSCALED::SM120_16x8x64_TN_VS<float_e2m1_t,float_e2m1_t,float,float_ue4m3_t,16>"
 BOTH = "SM120::BLOCKSCALED::SPARSE::SM120_SPARSE_16x8x128_TN_VS<float_e2m1_t,float_e2m1_t,float,float_ue8m0_t,64>"
