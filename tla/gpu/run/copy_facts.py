@@ -45,6 +45,15 @@ class CopyStep:
     source    the tensor that is read, of a thread, of an array of them or of a symbol: (values, rest ...)
     target    the tensor that is written
     where     its predicate; None where all is copied
+
+    >>> from tla import MakeTensor, parse
+    >>> from tla.gpu import Copy_Atom, UniversalCopy, copy_facts, half, uint64
+    >>> source, target = (MakeTensor(None, parse(text)) for text in ("(_4,_2):(_1,_8)", "(_4,_2):(_1,_4)"))
+    >>> step = copy_facts(Copy_Atom[UniversalCopy[uint64], half], source, target)
+    >>> print(step.atom.name, step.target.layout, step.where)
+    UniversalCopy<uint64_t> (_4,_2):(_1,_4) None
+
+    Source: CuTe `copy(Copy_Atom, src, dst)`.
     """
 
     atom: CopyAtom
@@ -77,7 +86,7 @@ def copy_facts(tiled_copy: Any, source: Any, target: Any, predicate: Any = None)
     Traceback (most recent call last):
     tla.core.errors.DivisibilityError: copy by ...: 16 bytes along mode 0 of ((_8,_1),_1,_1):((_16,_0),_0,_0) are not contiguous
       expected  8 contiguous elements at a multiple of 16 bytes
-      fix       take values along the contiguous mode, or copy by UniversalCopy[half]
+      fix       take values along the contiguous mode, in rows of whole 16 bytes, or copy by UniversalCopy[half]
 
     Source: CuTe `copy(TiledCopy, src, dst)`, and what its headers assert.
     """
@@ -165,7 +174,7 @@ def _sides(where: str, atom: CopyAtom, source: Tensor, target: Tensor) -> tuple[
     for t, m, n, more, side in zip(tensors, modes, wanted, repeated, (atom.reads, atom.writes)):
         inner = innermost(t.layout)
         rest = flat_modes(take[1, rank(inner)](inner)) if isinstance(inner.shape, tuple) and rank(inner) > 1 else []
-        fix = f"take values along the contiguous mode, or copy by UniversalCopy[{_element(atom)}]"
+        fix = f"take values along the contiguous mode, in rows of whole {side.bits // 8} bytes, or copy by UniversalCopy[{_element(atom)}]"
         vectors = Vectors(t.layout, 0, flat_modes(m), [*more, *rest], side.bits, _element(atom), fix)
         made.append(Side(where, t, n, memory_of(t) or side.memory, vectors))
     _require_one_shape(where, source, target, made)

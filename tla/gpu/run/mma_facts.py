@@ -38,6 +38,15 @@ class MmaStep:
     mma         the tiled MMA
     operands    its tensors by name: "D", "A", "B", "C"; "E", "SFA" and "SFB" of an instruction that has them
     one_value   whether they leave out the mode of the atom's values, of which a thread has one
+
+    >>> from tla import parse
+    >>> from tla.gpu import UniversalFMA, float, make_tiled_mma, mma_facts
+    >>> mma = make_tiled_mma(UniversalFMA[float])
+    >>> step = mma_facts(mma, *(mma[0].partition(x, parse("(_2,_2):(_1,_2)")) for x in "ABC"))
+    >>> print(*step.operands, step.operands["A"].layout, step.one_value)
+    A B D C (_1,_2,_2):(_0,_1,_2) False
+
+    Source: CuTe `gemm(MMA_Atom, D, A, B, C)`.
     """
 
     mma: TiledMMA
