@@ -11,7 +11,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tla import ComposedLayout, Int, LayoutRight, MakeLayout, MakeTensor, dim, dims, local_tile, make_identity_tensor, make_layout, parse, tile_to_shape
+from tla import (
+    ComposedLayout,
+    Int,
+    LayoutRight,
+    MakeLayout,
+    MakeTensor,
+    dim,
+    dims,
+    local_tile,
+    make_identity_tensor,
+    make_layout,
+    parse,
+    tile_to_shape,
+)
 from tla.codegen import emit, emit_guard
 from tla.gpu import (
     GMMA,

@@ -5,7 +5,6 @@ import itertools
 
 import instructions
 import numpy as np
-import operands
 import pytest
 
 from tla import Layout, MakeTensor, TlaError
@@ -13,6 +12,7 @@ from tla.gpu import MMAAtom, atom, atoms, compress, gemm, make_tiled_mma
 from tla.gpu.instructions.elements import CODES
 from tla.gpu.tiled.fragments import numpy_type
 
+import operands
 from batches import in_batches
 from night import NIGHT
 

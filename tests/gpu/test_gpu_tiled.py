@@ -6,7 +6,19 @@ import runpy
 import numpy as np
 import pytest
 
-from tla import DivisibilityError, Int, LeafTypeError, MakeTensor, RangeError, TlaError, dim, elem_less, make_identity_tensor, parse, product_each
+from tla import (
+    DivisibilityError,
+    Int,
+    LeafTypeError,
+    MakeTensor,
+    RangeError,
+    TlaError,
+    dim,
+    elem_less,
+    make_identity_tensor,
+    parse,
+    product_each,
+)
 from tla.gpu import (
     Copy_Atom,
     SM75_U16x8_LDSM_T,
@@ -140,7 +152,7 @@ def test_instructions_of_a_warp_move_every_element(instruction, values, orders):
     assert (a == b).all()
     for wrong in ("FC" if orders == "CF" else "CF", "CC" if orders[0] == "F" else "FF"):
         a, b = (np.zeros(extents, np.float16, order=order) for order in wrong)
-        with pytest.raises(DivisibilityError, match="[82] contiguous elements at a multiple of (16|4) bytes"):
+        with pytest.raises(DivisibilityError, match=r"[82] contiguous elements at a multiple of (16|4) bytes"):
             copy(tiled, tiled[t].partition_S(MakeTensor(a)), tiled[t].partition_D(MakeTensor(b)))
 
 
@@ -344,7 +356,7 @@ def test_a_predicate_of_all_threads_by_elem_less():
 
 def test_shapes_of_parts():
     tile = make_identity_tensor((64, 96))
-    for operand, f in zip("ABC", (partition_shape_A, partition_shape_B, partition_shape_C)):
-        assert f(MMA, (64, 96)) == MMA[5].partition(operand, tile).shape
+    for side, f in zip("ABC", (partition_shape_A, partition_shape_B, partition_shape_C)):
+        assert f(MMA, (64, 96)) == MMA[5].partition(side, tile).shape
     total = partition_fragment_C(MMA, (64, 96))
     assert (total.shape, values_of(total).shape) == (MMA[5].partition_C(tile).shape, (128, 4, 2, 6))

@@ -30,7 +30,7 @@ def require_multiple(n: int, x: IntLike, where: Callable[[], str]) -> bool:
     if isinstance(x, SymInt) and divides(n, x) is None:
         factors = _factors_of_indices(x.poly)
         parts = parts if any(divides(n, factor) is False for factor in factors) else factors
-    return all([require("divides", n, part, where) for part in parts])
+    return all(require("divides", n, part, where) for part in parts)
 
 
 def _factors_of_indices(p: Poly) -> list[Any]:
