@@ -90,7 +90,8 @@ def own(operation: Any, x: object, argument: int = 0, brackets: tuple[Any, ...] 
         _DEFINED_IN.pop(kind, None)  # another thread may have been here
     found: Callable[..., Any] | None = operation.kinds.get((kind, argument))
     if found is _OVER:
-        return functools.partial(found, operation[brackets if len(brackets) > 1 else brackets[0]] if brackets else operation)
+        inside = brackets[0] if len(brackets) == 1 else brackets
+        return functools.partial(_OVER, operation[inside] if brackets else operation)
     return found(*brackets) if found and brackets else found
 
 

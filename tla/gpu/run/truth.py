@@ -29,7 +29,7 @@ class Truth(NamedTuple):
 
         Raises LeafTypeError where it would be for some of its values, or of its threads, and not for the others.
         """
-        lanes = int(size(atom.thr_id))
+        lanes, executed = int(size(atom.thr_id)), self.written  # each side's is the same, once it is one for an instruction
         for mask, side in zip(self, sides):
             threads, values, *rest = mask.shape
             lanes = min(lanes, threads)  # a single thread, of a symbol, stands for all
