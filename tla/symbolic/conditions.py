@@ -12,11 +12,10 @@ import math
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
 from types import FrameType
 from typing import Any, NamedTuple
 
-from ..core.cache import forgetting
+from ..core.cache import ASSUMING
 from ..core.display import Displayed
 from ..core.errors import LeafTypeError, Predicate, RangeError, Reason, Unproven
 from ..core.ints import leaf
@@ -47,11 +46,18 @@ def proved_equal(a: Poly, b: Poly) -> bool | None:
 
 def proved_at_most(a: Poly, b: Poly) -> bool | None:
     """Whether a <= b."""
-    low = least(b - a)
+    d = _without_factor(b - a)
+    low = least(d)
     if low is not None and low >= 0:
         return True
-    high = greatest(b - a)
+    high = greatest(d)
     return False if high is not None and high < 0 else None
+
+
+def _without_factor(p: Poly) -> Poly:
+    """A polynomial that is 0 or more where p is: without the factor that all its terms share, the number rounded down."""
+    factor = math.gcd(*(c for m, c in p.terms.items() if m))
+    return p if factor < 2 else Poly({m: c // factor for m, c in p.terms.items() if c // factor})
 
 
 def proved_less(a: Poly, b: Poly) -> bool | None:
@@ -286,9 +292,6 @@ class _Assuming(NamedTuple):
     may_be_suspended: bool
 
 
-_BLOCKS: ContextVar[tuple[_Assuming, ...]] = ContextVar("blocks", default=())
-
-
 @contextmanager
 def assuming() -> Iterator[list[Condition]]:
     """Go on where a condition is not proved, and record it: the list that `with` gives has each once, in order.
@@ -307,12 +310,11 @@ def assuming() -> Iterator[list[Condition]]:
     """
     frame = sys._getframe(2)  # of the `with`
     block = _Assuming([], frame, _may_be_suspended(frame))
-    _BLOCKS.set((*_BLOCKS.get(), block))
+    ASSUMING.set((*ASSUMING.get(), block))
     try:
-        with forgetting():  # a result that rests on a condition is not remembered
-            yield block.conditions
+        yield block.conditions
     finally:  # blocks of generators do not end in the order in which they began
-        _BLOCKS.set(tuple(b for b in _BLOCKS.get() if b is not block))
+        ASSUMING.set(tuple(b for b in ASSUMING.get() if b is not block))
 
 
 def _may_be_suspended(frame: FrameType) -> bool:
@@ -324,7 +326,7 @@ def _may_be_suspended(frame: FrameType) -> bool:
 
 def _innermost_block() -> _Assuming | None:
     """The block that the code which runs is in: of the nearest caller that has one, never of a generator that is suspended."""
-    blocks = _BLOCKS.get()
+    blocks: tuple[_Assuming, ...] = ASSUMING.get()
     frame: FrameType | None = sys._getframe() if blocks else None
     while frame:
         if own := [b for b in blocks if b.frame is frame]:
