@@ -10,6 +10,7 @@ Print Assumptions compose_sound.
 Print Assumptions compose_complete.
 Print Assumptions refused_has_none.
 Print Assumptions refused_by_coordinate.
+Print Assumptions refused_by_mode.
 Print Assumptions complement_disjoint.
 Print Assumptions complement_covers.
 Print Assumptions complement_ordered.

@@ -1,7 +1,7 @@
 (** A checker of certificates, and the proof that what it accepts is true.
 
     A certificate is plain data: what went in, what came out, and the pieces between. The checker goes through it once. It is
-    extracted to OCaml at the end; tla/certificates/checker.py says the same in Python. *)
+    extracted to OCaml at the end; tla/algebra/checker.py says the same in Python. *)
 
 From Coq Require Import ZArith List Lia Bool Permutation.
 From Tla Require Import Layout Composition Complement Inverse Divide.
@@ -107,6 +107,9 @@ Fixpoint permuted_ok (a b : layout) : bool :=
   | m :: a => match taken_out m b with Some b => permuted_ok a b | None => false end
   end.
 
+(** The modes that have more than one coordinate. *)
+Definition counted (l : layout) : layout := filter (fun m => negb (fst m =? 1)) l.
+
 (** Along a mode of extent s and place p, the values are those of one mode of stride p. *)
 Fixpoint straight_ok (p : Z) (ps : list (Z * Z * Z)) : bool :=
   match ps with
@@ -133,6 +136,7 @@ Inductive certificate :=
 | Coalesced (a r : layout)
 | Composed (by_bounds : bool) (a b : layout) (cut : list (list (Z * Z * Z)))
 | NotComposed (a b : layout) (c : list Z)
+| NotCut (a b : layout) (k : Z)
 | Complemented (a r woven : layout) (covered : Z)
 | RightInverse (by_bounds : bool) (a : layout) (ps : list (Z * Z * Z))
 | LeftInverse (by_bounds : bool) (a r : layout) (cut : list (list (Z * Z * Z)))
@@ -140,7 +144,7 @@ Inductive certificate :=
 | Produced (by_bounds : bool) (a b r woven : layout) (cut : list (list (Z * Z * Z))).
 
 Definition complement_ok (a r woven : layout) (covered : Z) : bool :=
-  permuted_ok woven (a ++ r) && ascending_ok 1 woven &&
+  permuted_ok woven (counted (a ++ r)) && ascending_ok 1 woven &&
   ((covered <=? 0) || (contiguous_ok 1 woven && (covered <=? end_of 1 woven))).
 
 Fixpoint in_box (l : layout) (c : list Z) : bool :=
@@ -150,11 +154,24 @@ Fixpoint in_box (l : layout) (c : list Z) : bool :=
   | _, _ => false
   end.
 
+(** The values along mode k of b are those of no layout: a run of equal steps does not divide what is left, or the runs that are
+    found do not add up to a value. *)
+Definition no_mode (a b : layout) (k : Z) : bool :=
+  match nth_error b (Z.to_nat k) with
+  | Some (s, d) =>
+      match runs (fun i => at_ a (i * d)) s d (S (Z.to_nat s)) with
+      | Some ps => existsb (fun i => negb (at_ (values ps) i =? at_ a (i * d))) (below s)
+      | None => true
+      end
+  | None => false
+  end.
+
 Definition check (x : certificate) : bool :=
   match x with
   | Coalesced a r => all_positive a && (if size a =? 1 then all_positive r && (size r =? 1) else same_layout (coalesce a) r)
   | Composed by_bounds a b cut => all_positive b && composed_ok by_bounds a b cut
   | NotComposed a b c => all_positive a && all_positive b && in_box b c && negb (at_ a (offset b c) =? apart a b c)
+  | NotCut a b k => all_positive a && all_positive b && (0 <=? k) && no_mode a b k
   | Complemented a r woven covered => complement_ok a r woven covered
   | RightInverse by_bounds a ps => all_positive a && contiguous_ok 1 (values ps) && linear_ok by_bounds a ps
   | LeftInverse by_bounds a r cut => all_positive a && composed_ok by_bounds r a cut && all_straight 1 a cut
@@ -171,7 +188,7 @@ Definition claim (x : certificate) : Prop :=
   match x with
   | Coalesced a r => size r = size a /\ (forall i, 0 <= i < size a -> at_ r i = at_ a i) /\ (1 < size a -> irreducible r)
   | Composed _ a b cut => is_composition a b (map values cut)
-  | NotComposed a b _ => forall r, ~ is_composition a b r
+  | NotComposed a b _ | NotCut a b _ => forall r, ~ is_composition a b r
   | Complemented a r _ covered =>
       injective (a ++ r) /\ (forall y, 0 <= y < covered -> exists c, inside (a ++ r) c /\ offset (a ++ r) c = y)
   | RightInverse _ a ps => forall i, 0 <= i < size (places ps) -> at_ a (at_ (places ps) i) = i
@@ -257,18 +274,57 @@ Proof.
   rewrite !andb_true_iff, Z.leb_le, Z.ltb_lt. intros [[H1 H2] H]. auto.
 Qed.
 
+Fixpoint counted_digits (l : layout) (c : list Z) : list Z :=
+  match l, c with
+  | (n, _) :: l, k :: c => if n =? 1 then counted_digits l c else k :: counted_digits l c
+  | _, _ => []
+  end.
+
+Fixpoint all_digits (l : layout) (c : list Z) : list Z :=
+  match l with
+  | [] => []
+  | (n, _) :: l => if n =? 1 then 0 :: all_digits l c else match c with k :: c => k :: all_digits l c | [] => [] end
+  end.
+
+Lemma counted_spec l c : inside l c ->
+  inside (counted l) (counted_digits l c) /\ offset (counted l) (counted_digits l c) = offset l c /\ all_digits l (counted_digits l c) = c.
+Proof.
+  revert c. induction l as [|[n d] l IH]; intros [|k c]; cbn [inside]; try contradiction; [cbn; auto|]. intros [Hk Hc].
+  destruct (IH c Hc) as (I & O & A). unfold counted in *. cbn [filter fst counted_digits all_digits offset].
+  destruct (Z.eqb_spec n 1) as [->|_]; cbn [negb].
+  - replace k with 0 by lia. rewrite A, O. split; [exact I|]. split; [ring | reflexivity].
+  - cbn [inside offset]. rewrite A, O. auto.
+Qed.
+
+Lemma all_digits_spec l c : inside (counted l) c -> inside l (all_digits l c) /\ offset l (all_digits l c) = offset (counted l) c.
+Proof.
+  revert c. induction l as [|[n d] l IH]; intros c; unfold counted in *; cbn [filter fst all_digits]; [intros H; destruct c; [auto | contradiction]|].
+  destruct (Z.eqb_spec n 1) as [->|_]; cbn [negb].
+  - intros H. destruct (IH c H) as [I O]. cbn [inside offset]. rewrite O. repeat split; (exact I || lia).
+  - destruct c as [|k c]; cbn [inside]; [contradiction|]. intros [Hk H]. destruct (IH c H) as [I O]. cbn [inside offset].
+    rewrite O. auto.
+Qed.
+
 Lemma complement_ok_spec a r woven covered : complement_ok a r woven covered = true ->
   injective (a ++ r) /\ (forall y, 0 <= y < covered -> exists c, inside (a ++ r) c /\ offset (a ++ r) c = y).
 Proof.
-  unfold complement_ok. rewrite !andb_true_iff. intros [[HP HA] HC].
+  unfold complement_ok. rewrite !andb_true_iff. intros [[HP HA] HC]. set (l := a ++ r) in *.
   apply permuted_ok_spec in HP. apply ascending_ok_spec in HA.
-  destruct (permuted_coordinates woven (a ++ r) HP) as (f & g & F & G). split.
-  - intros c e Hc He E. destruct (G c Hc) as (Ic & Oc & Fc). destruct (G e He) as (Ie & Oe & Fe).
-    rewrite <- Fc, <- Fe. f_equal. apply (ascending_injective woven); (assumption || congruence).
+  destruct (permuted_coordinates woven (counted l) HP) as (f & g & F & G). split.
+  - intros c e Hc He E. destruct (counted_spec l c Hc) as (Kc & Pc & Ac). destruct (counted_spec l e He) as (Ke & Pe & Ae).
+    destruct (G _ Kc) as (Ic & Oc & Fc). destruct (G _ Ke) as (Ie & Oe & Fe).
+    rewrite <- Ac, <- Ae, <- Fc, <- Fe. do 2 f_equal. apply (ascending_injective woven); (assumption || congruence).
   - intros y Hy. apply orb_prop in HC as [HC|HC]; [apply Z.leb_le in HC; lia|]. apply andb_prop in HC as [HC HE].
     apply contiguous_ok_spec in HC. apply Z.leb_le in HE.
     destruct (contiguous_covers 1 woven y ltac:(lia) HC ltac:(lia)) as (x & c & Hx & Hi & ->).
-    destruct (F c Hi) as (I & O & _). exists (f c). split; [exact I | lia].
+    destruct (F c Hi) as (I & O & _). destruct (all_digits_spec l _ I) as [J P]. exists (all_digits l (f c)). split; [exact J | lia].
+Qed.
+
+Lemma no_mode_spec a b k : positive b -> no_mode a b k = true -> forall r, ~ is_composition a b r.
+Proof.
+  unfold no_mode. destruct (nth_error b (Z.to_nat k)) as [[s d]|] eqn:N; [|discriminate]. intros Hb H.
+  apply (refused_by_mode a b (Z.to_nat k) s d Hb N). intros ps E. rewrite E in H.
+  apply existsb_exists in H as (i & Hi & V). exists i. apply below_spec in Hi. apply negb_true_iff, Z.eqb_neq in V. auto.
 Qed.
 
 Lemma straight_at p s d ps k : cuts s d ps -> straight_ok p ps = true -> 0 <= k < s -> at_ (values ps) k = k * p.
@@ -303,6 +359,7 @@ Proof.
   - intros [_ H]. apply composed_ok_spec in H. exact H.
   - intros [[[_ Hp] Hi] H]. apply all_positive_spec in Hp. apply in_box_spec in Hi. apply negb_true_iff, Z.eqb_neq in H.
     apply (refused_by_coordinate a b c); assumption.
+  - intros [[[_ Hb] _] H]. apply all_positive_spec in Hb. apply (no_mode_spec a b k); assumption.
   - apply complement_ok_spec.
   - intros [[Hp Hc] H] i Hi. apply contiguous_ok_spec in Hc. apply linear_ok_spec in H.
     assert (positive (values ps)) as Hv by (eapply ascending_positive, contiguous_ascending; exact Hc).

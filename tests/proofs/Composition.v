@@ -536,18 +536,15 @@ Proof.
     + rewrite !app_length. cbn. lia.
 Qed.
 
-(** A mode whose first run of equal steps, past some that do divide it, does not divide what is left, has no layout. *)
-Lemma run_is f s n : 1 < s -> f 0 = 0 -> 1 < n -> n < s -> (forall k, 0 <= k < n -> f k = k * f 1) -> f n <> n * f 1 -> run f s = n.
+(** One mode of B along which the values of A are those of no layout is enough. *)
+Theorem refused_by_mode a b k s d : positive b -> nth_error b k = Some (s, d) ->
+  (forall ps, runs (fun i => at_ a (i * d)) s d (S (Z.to_nat s)) = Some ps -> exists i, 0 <= i < s /\ at_ (values ps) i <> at_ a (i * d)) ->
+  forall r, ~ is_composition a b r.
 Proof.
-  intros Hs H0 Hn Hns L U. destruct (run_spec f s Hs H0) as (B & L' & U'). set (r := run f s) in *.
-  destruct (Z.lt_trichotomy r n) as [Lt|[E|Gt]]; [exfalso|exact E|exfalso].
-  - apply U'; [lia|]. apply L. lia.
-  - apply U. apply L'. lia.
-Qed.
-
-Theorem refused_by_run f s d n fuel : 1 < s -> f 0 = 0 -> 1 < n -> n < s ->
-  (forall k, 0 <= k < n -> f k = k * f 1) -> f n <> n * f 1 -> s mod n <> 0 -> runs f s d fuel = None.
-Proof.
-  intros. destruct fuel as [|fuel]; [reflexivity|]. cbn [runs]. destruct (Z.eqb_spec s 1); [lia|].
-  rewrite (run_is f s n) by assumption. destruct (Z.eqb_spec (s mod n) 0); [contradiction | reflexivity].
+  intros Hb Hk Hn r Hr. apply nth_error_split in Hk as (b0 & b1 & -> & Hlen). pose proof Hr as [HF _].
+  apply Forall2_app_inv_l in HF as (r0 & r1' & HF0 & HF1 & ->). inversion HF1 as [|m l ? r1 [Hl Hz] _]; subst m r1'. cbn [fst] in Hz.
+  apply positive_app in Hb as [Hb0 Hb1]. rewrite positive_cons in Hb1. destruct Hb1 as [Hs Hb1].
+  assert (forall i, 0 <= i < s -> at_ l i = at_ a (i * d)) as V.
+  { intros i Hi. apply (along_one_mode a b0 s d b1 r0 l r1 i); try assumption. apply same_length in HF0. exact HF0. }
+  destruct (mode_found a s d l Hs Hl Hz V) as (ps & R & P). destruct (Hn ps R) as (i & Hi & N). apply N. rewrite P, V by exact Hi. reflexivity.
 Qed.

@@ -29,6 +29,7 @@ let read line =
   | 6 ->
       let f = flag () in let a = layout () in let b = layout () in let r = layout () in
       let w = layout () in let n = number () in let c = cut () in Divided (f, a, b, r, w, n, c)
+  | 8 -> let a = layout () in let b = layout () in let k = number () in NotCut (a, b, k)
   | _ ->
       let f = flag () in let a = layout () in let b = layout () in let r = layout () in
       let w = layout () in let c = cut () in Produced (f, a, b, r, w, c)

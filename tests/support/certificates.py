@@ -14,6 +14,7 @@ ORDER = {
     "left_inverse": ("by_bounds", "a", "r", "cut"),
     "logical_divide": ("by_bounds", "a", "b", "r", "woven", "covered", "cut"),
     "logical_product": ("by_bounds", "a", "b", "r", "woven", "cut"),
+    "no mode": ("a", "b", "mode"),
 }
 
 
@@ -102,7 +103,8 @@ def layout(rng, most=3, strides=(-3, -1, 0, 1, 2, 3, 4, 6, 8, 12)):
 
 
 def chain(rng, most=3):
-    """Modes in the order of their strides, each stride a multiple of where the one before ends; the gaps, and both woven."""
+    """Modes in the order of their strides, each stride a multiple of where the one before ends; the gaps, and both woven
+    without extents of 1."""
     modes, gaps, woven, period = [], [], [], 1
     for _ in range(rng.randint(1, most)):
         gap, n = rng.choice((1, 1, 2, 3)), rng.choice((2, 3, 4))
@@ -111,7 +113,7 @@ def chain(rng, most=3):
         woven += [gaps[-1], modes[-1]]
         period *= gap * n
     last = (rng.choice((1, 2, 5)), period)
-    return modes, [*gaps, last], [*woven, last], period * last[0]
+    return modes, [*gaps, last], [m for m in (*woven, last) if m[0] > 1], period * last[0]
 
 
 def coalesced(a):
@@ -134,7 +136,7 @@ def random_certificate(rng):
     while True:
         kind = rng.choice([*ORDER])
         found = MAKERS[kind](rng)
-        if found is not None:
+        if found:
             return {"of": kind, **found}
 
 
@@ -153,6 +155,17 @@ def _no_composition(rng):
     a, b = layout(rng), layout(rng)
     _pieces, witness = composed(a, b)
     return witness and {"a": a, "b": b, "coordinate": witness}
+
+
+def _no_mode(rng):
+    a, b = layout(rng), layout(rng)
+    bad = [k for k, (s, d) in enumerate(b) if not _is_layout(lambda x: at(a, x), s, d)]
+    return bad and {"a": a, "b": b, "mode": rng.choice(bad)}
+
+
+def _is_layout(f, s, d):
+    pieces = cut(f, s, d)
+    return pieces is not None and all(at([(n, t) for n, _x, t in pieces], i) == f(i * d) for i in range(s))
 
 
 def _complement(rng):
@@ -207,7 +220,12 @@ def _product(rng):
     return pieces and {"by_bounds": linear(gaps, pieces), "a": a, "b": b, "r": gaps, "woven": woven, "cut": pieces}
 
 
-MAKERS = dict(zip(ORDER, (_coalesce, _composition, _no_composition, _complement, _right_inverse, _left_inverse, _divide, _product)))
+MAKERS = dict(
+    zip(
+        ORDER,
+        (_coalesce, _composition, _no_composition, _complement, _right_inverse, _left_inverse, _divide, _product, _no_mode),
+    )
+)
 
 
 def damaged(rng, certificate, count=3):

@@ -2,9 +2,9 @@
 
 It is `check` of tests/proofs/Certificate.v in Python: what that accepts is proved to be true in Coq, and a test compares the two.
 A layout is a list of modes (extent, stride), first mode fastest. A piece (n, x, t) is n steps of x in the domain of a layout, and
-of t in its values. Every rule below is one of the Coq file, under the same name.
+of t in its values. What each kind claims stands in docs/proofs.md.
 
-    python tla/algebra/checker.py FILE.json      # what composition.certificate(a, b).data() gives
+    python tla/algebra/checker.py FILE.json      # json.dumps(composition.certificate(a, b))
 """
 
 from __future__ import annotations
@@ -30,9 +30,6 @@ def need(truth: bool, why: str) -> None:
         raise Refused(why)
 
 
-# ------------------------------------------------------------------------------------------------- layouts
-
-
 def size(modes: Modes) -> int:
     """The number of coordinates."""
     out = 1
@@ -55,28 +52,14 @@ def offset(modes: Modes, coordinate: Sequence[int]) -> int:
     return sum(k * d for (_n, d), k in zip(modes, coordinate))
 
 
-def coalesce(modes: Modes) -> list[list[int]]:
-    """The modes coalesced on the domain; of nothing but extents of 1 the first stays."""
-    out = [[*m] for m in modes[:1]]
-    for n, d in modes[1:]:
-        if n == 1:
-            continue
-        if out[-1][0] == 1:
-            out[-1] = [n, d]
-        elif d == out[-1][0] * out[-1][1]:
-            out[-1][0] *= n
-        else:
-            out.append([n, d])
-    return out
-
-
-def merged(modes: Modes) -> list[list[int]]:
-    """The modes coalesced as a function of every integer: the last stays where it is not what goes on past the one before."""
+def coalesce(modes: Modes, everywhere: bool = False) -> list[list[int]]:
+    """The modes coalesced on the domain; of nothing but extents of 1 the first stays. Coalesced as a function of every integer,
+    the last one stays too, where it is not what goes on past the one before."""
     out = [[*m] for m in modes[:1]]
     for k, (n, d) in enumerate(modes[1:], 2):
         if d == out[-1][0] * out[-1][1]:
             out[-1][0] *= n
-        elif n == 1 and k < len(modes):
+        elif n == 1 and not (everywhere and k == len(modes)):
             continue
         elif out[-1][0] == 1:
             out[-1] = [n, d]
@@ -111,7 +94,7 @@ def linear(by_bounds: bool, a: Modes, pieces: Pieces) -> None:
     if by_bounds:
         for n, x, t in pieces:
             need(n <= 1 or at(a, x) == t, f"a step of {x} goes to {at(a, x)}, and not to {t}")
-        for p in bounds(merged(a)):
+        for p in bounds(coalesce(a, everywhere=True)):
             reach = sum((n - 1) * (x % p) for n, x, _t in pieces)
             need(reach < p, f"the pieces reach {reach}, past the bound {p}")
         return
@@ -129,6 +112,19 @@ def composed(by_bounds: bool, a: Modes, b: Modes, cut: Cut) -> None:
     linear(by_bounds, a, [piece for pieces in cut for piece in pieces])
 
 
+def is_layout(f: Callable[[int], int], s: int) -> bool:
+    """Whether the values f(0), ..., f(s - 1) are those of a layout: its modes are the runs of equal steps."""
+    modes: list[list[int]] = []
+    left, d = s, 1
+    while left > 1:
+        n = next((n for n in range(2, left) if f(n * d) != n * f(d)), left)
+        if left % n:
+            return False
+        modes.append([n, f(d)])
+        left, d = left // n, d * n
+    return all(at(modes, i) == f(i) for i in range(s))
+
+
 def contiguous(modes: Modes) -> int:
     """Each mode begins where those before it end; the end of the last."""
     reach = 1
@@ -140,7 +136,7 @@ def contiguous(modes: Modes) -> int:
 
 def complementary(a: Modes, r: Modes, woven: Modes, covered: int) -> None:
     """The modes of both, woven in the order of their strides, each begin past the reach of those before."""
-    rest = [[*m] for m in (*a, *r)]
+    rest = [[*m] for m in (*a, *r) if m[0] != 1]
     for m in woven:
         need([*m] in rest, f"the mode {m[0]}:{m[1]} is of neither layout")
         rest.remove([*m])
@@ -188,6 +184,13 @@ def no_composition(a: Modes, b: Modes, coordinate: Sequence[int]) -> None:
     need(together != apart, f"at {tuple(coordinate)} the modes of b add up, to {together}")
 
 
+def no_mode(a: Modes, b: Modes, mode: int) -> None:
+    all_positive([*a, *b])
+    need(0 <= mode < len(b), f"b has no mode {mode}")
+    s, d = b[mode]
+    need(not is_layout(lambda i: at(a, i * d), s), f"the values along {s}:{d} are those of a layout")
+
+
 def right_inverse(by_bounds: bool, a: Modes, pieces: Pieces) -> None:
     all_positive(a)
     contiguous([(n, t) for n, _x, t in pieces])
@@ -217,6 +220,7 @@ KINDS: dict[str, Callable[..., None]] = {
     "coalesce": coalesced,
     "composition": composition,
     "no composition": no_composition,
+    "no mode": no_mode,
     "complement": complementary,
     "right_inverse": right_inverse,
     "left_inverse": left_inverse,
