@@ -192,7 +192,8 @@ def _one_layout(name: str, tiler: Any) -> Layout:
     if isinstance(tiler, tuple):
         what = f"{name}.certificate by {shown(tiler)}"
         raise LeafTypeError(what, "one layout or one integer", f"give each mode its own: {name}.certificate(a[0], {shown(tiler[0])})")
-    return as_layout(f"{name}.certificate", Layout(tiler, 1) if is_int(tiler) else tiler)
+    layout: Layout = as_layout(f"{name}.certificate", Layout(tiler, 1) if is_int(tiler) else tiler)
+    return layout
 
 
 _MAKERS: dict[str, Callable[..., Iterator[Certificate]]] = {

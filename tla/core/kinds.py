@@ -144,7 +144,7 @@ def certified(operation: Callable[P, R]) -> Certified[P, R]:
     """The operation, with certificates: `operation.certificate(*arguments)` is what tla/algebra/certificates.py makes of it."""
 
     def certificate(*arguments: Any) -> Certificate:
-        made: Certificate = import_module("tla.algebra.certificates").certificate(operation.__name__, *arguments)  # type: ignore[attr-defined]
+        made: Certificate = import_module("tla.algebra.certificates").certificate(operation.__name__, *arguments)
         return made
 
     operation.certificate = certificate  # type: ignore[attr-defined]  # a function has any attribute
