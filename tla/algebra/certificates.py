@@ -127,7 +127,7 @@ def _composition(a: Layout, tiler: Any) -> Iterator[Certificate]:
 
 
 def _no_composition(a: Modes, b: Modes, error: TlaError) -> Iterator[Certificate]:
-    """That no layout is the composition: its values along one mode are those of no layout, or modes do not add up at a coordinate."""
+    """Show that no layout is the composition: its values along one mode are those of no layout, or modes do not add up somewhere."""
     for k, (s, _d) in enumerate(b):
         if s <= SEARCHED:
             yield {"of": "no mode", "a": a, "b": b, "mode": k}

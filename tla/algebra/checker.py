@@ -22,7 +22,7 @@ Cut = Sequence[Pieces]
 
 
 class Refused(Exception):
-    """Why a certificate is not accepted."""
+    """The reason for which a certificate is not accepted."""
 
 
 def need(truth: bool, why: str) -> None:
@@ -69,7 +69,7 @@ def coalesce(modes: Modes, everywhere: bool = False) -> list[list[int]]:
 
 
 def bounds(modes: Modes) -> list[int]:
-    """Where the step of the layout changes: at multiples of these."""
+    """The places at whose multiples the step of the layout changes."""
     return [*itertools.accumulate((n for n, _d in modes[:-1]), int.__mul__)]
 
 

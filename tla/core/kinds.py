@@ -93,8 +93,8 @@ def own(operation: Any, x: object, argument: int = 0, brackets: tuple[Any, ...] 
             import_module(module)
         _DEFINED_IN.pop(kind, None)  # another thread may have been here
     found: Callable[..., Any] | None = operation.kinds.get((kind, argument))
-    if found is _OVER:
-        return functools.partial(found, operation[brackets if len(brackets) > 1 else brackets[0]] if brackets else operation)
+    if found and found is _OVER:
+        return functools.partial(found, operation[brackets[0] if len(brackets) == 1 else brackets] if brackets else operation)
     return found(*brackets) if found and brackets else found
 
 
