@@ -356,17 +356,17 @@ def carried(operation: Callable[[Layout], Any], a: Layout, made: Layout | None =
 
     Nothing is asked of symbols that was not asked before.
     """
-    found: Layout = operation(with_valid(a, ALL)) if made is None else made
+    whole: Layout = operation(with_valid(a, ALL)) if made is None else made
     for stride, limits in () if a._valid is UNKNOWN else _places(a, by_index):
         try:
             with asking_nothing_new():
                 place = operation(unchecked_layout(a.shape, stride))
                 place, begin = place if isinstance(place, tuple) else (place, None)
-                counts = _box(place, begin, limits, found.shape)
-                return with_valid(found, UNKNOWN if counts is None else common(found._valid, Shape(*counts)))
+                counts = _box(place, begin, limits, whole.shape)
+                return with_valid(whole, UNKNOWN if counts is None else common(whole._valid, Shape(*counts)))
         except TlaError:  # these coordinates of the result are no layout
             continue
-    return with_valid(found, UNKNOWN)
+    return with_valid(whole, UNKNOWN)
 
 
 def _places(a: Layout, by_index: bool) -> Iterator[tuple[Any, Sequence[Any]]]:

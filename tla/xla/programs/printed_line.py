@@ -24,10 +24,9 @@ _INDEX = r"/\*index=[0-9]+\*/"
 _STRING = r'"[^"\\]*(?:\\.[^"\\]*)*"'
 
 _FLAT = _between(_STRING, r'[^][(){}"/]*')
-_BRACKETS, _INSIDE = "", _FLAT
+_INSIDE = _BRACKETS = _FLAT
 for _depth in range(3):  # `{{2,0}: (0, {2,0})}`
-    _BRACKETS = rf"\{{{_INSIDE}\}}|\[{_INSIDE}\]|\({_INSIDE}\)"
-    _INSIDE = _between(_BRACKETS, _FLAT)
+    _INSIDE, _BRACKETS = _between(rf"\{{{_INSIDE}\}}|\[{_INSIDE}\]|\({_INSIDE}\)", _FLAT), rf"\{{{_INSIDE}\}}|\[{_INSIDE}\]|\({_INSIDE}\)"
 _VALUE = _between(rf"{_STRING}|{_BRACKETS}", r'[^][(){}",/]*')
 
 _ROUND = r'[^()"/]*'
