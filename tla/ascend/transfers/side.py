@@ -15,6 +15,7 @@ from ...core.errors import Unproven
 from ...core.int_tuple import leaves, modes_of
 from ...core.ints import known
 from ...core.layout import Layout
+from ...core.leaf_arithmetic import plus
 from ...tensors.tensor import Tensor
 
 
@@ -65,7 +66,7 @@ class Side(NamedTuple):
         import numpy as np
 
         grid = np.ogrid[tuple(slice(s, s + n) for s, n in zip(self.start, sizes))]
-        return self.base + np.broadcast_to(self.layout(*grid), sizes)
+        return plus(self.base, np.broadcast_to(self.layout(*grid), sizes))
 
     def padded(self, sizes: tuple[int, ...]) -> tuple[int, ...]:
         """A box of coordinates in whole blocks."""
