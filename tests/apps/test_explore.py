@@ -2,9 +2,7 @@
 
 import ast
 import base64
-import contextlib
 import http.client
-import io
 import itertools
 import json
 import pickle
@@ -29,6 +27,7 @@ from tla.apps.explore.grammar import EXAMPLE, MAX_CALLS, MAX_SIZES, MAX_TEXT, Mi
 from tla.apps.explore.operations import OPERATIONS, constants, module_of
 from tla.apps.explore.server import HOST, MAX_BODY, Server
 from tla.apps.explore.steps import BY_MODE, LAWS, steps
+from tla.core.int_tuple import shown
 from tla.linear import triton
 
 import corpus
@@ -103,7 +102,7 @@ TEXTS = {
 
 @pytest.mark.parametrize("text", TEXTS)
 def test_texts_have_values(text):
-    assert str(read(text).value.value) == TEXTS[text]
+    assert shown(read(text).value.value, 2000) == TEXTS[text]
 
 
 @pytest.mark.parametrize("text", TEXTS)
@@ -116,10 +115,9 @@ def shown_by(code, program):
     """What the Python of a program prints, or binds last. It has no names but those of tla and its own."""
     names = {node.id for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Name)}
     assert all(hasattr(tla, name) or name in {*dict(program.names), "print", "conditions"} for name in names), names
-    out, bound = io.StringIO(), {}
-    with contextlib.redirect_stdout(out):
-        exec(code, bound)
-    return out.getvalue().rstrip("\n") or str(bound[program.names[-1][0]])
+    out = []
+    exec(code, bound := {"print": lambda *values: out.append(" ".join(shown(x, 2000) for x in values))})
+    return "\n".join(out) or shown(bound[program.names[-1][0]], 2000)
 
 
 REFUSED = {

@@ -90,7 +90,7 @@ from .tags import (
     zNUnAlign,
     zZ,
 )
-from .transfers import Bursts, Conv2d, Edge, Moved, Transfer, TransferInstruction, tags_at, transfer
+from .transfers import Bursts, Conv2d, Edge, Loop, Moved, Transfer, TransferInstruction, When, tags_at, transfer
 
 __all__ = [  # and float, which `import *` must not take from Python
     "CI1KHKWCOCI0",
@@ -117,6 +117,7 @@ __all__ = [  # and float, which `import *` must not take from Python
     "GemmIdentityBlockSwizzle",
     "GemmIdentityBlockSwizzleL1FullLoad",
     "IsNeedPadding",
+    "Loop",
     "Moved",
     "MxScaleColumnMajorA",
     "MxScaleColumnMajorB",
@@ -140,6 +141,7 @@ __all__ = [  # and float, which `import *` must not take from Python
     "TransferInstruction",
     "VectorLayout",
     "Weight4BitnZ",
+    "When",
     "bf16",
     "dispatches",
     "fits",

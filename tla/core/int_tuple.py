@@ -150,6 +150,7 @@ def shown(x: object, width: int = 80) -> str:
     """The text of x in an error message: its notation, cut at `width` characters."""
     try:
         full = text(x)
+        full = repr(x) if "\n" in full else full  # print() of a tiled MMA has a line for each field
     except (RecursionError, ValueError):  # nested too deep, or an integer of thousands of digits
         return "..."
     return full if len(full) <= width else full[: width - 3] + "..."

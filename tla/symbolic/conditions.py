@@ -47,11 +47,18 @@ def proved_equal(a: Poly, b: Poly) -> bool | None:
 
 def proved_at_most(a: Poly, b: Poly) -> bool | None:
     """Whether a <= b."""
-    low = least(b - a)
+    d = _without_factor(b - a)
+    low = least(d)
     if low is not None and low >= 0:
         return True
-    high = greatest(b - a)
+    high = greatest(d)
     return False if high is not None and high < 0 else None
+
+
+def _without_factor(p: Poly) -> Poly:
+    """A polynomial that is 0 or more where p is: without the factor that all its terms share, the number rounded down."""
+    factor = math.gcd(*(c for m, c in p.terms.items() if m))
+    return p if factor < 2 else Poly({m: c // factor for m, c in p.terms.items() if c // factor})
 
 
 def proved_less(a: Poly, b: Poly) -> bool | None:

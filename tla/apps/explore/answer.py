@@ -127,7 +127,7 @@ def _answer(program: Program, color_by: str, bits: int | None, access: str) -> d
         "names": [[name, text_of(x.value)] for name, x in program.names],
         "sizes": program.sizes,
         "assumed": program.assumed,
-        "facts": [[str(x), [*_facts(x)]] for x in layouts],
+        "facts": [[text_of(x), [*_facts(x)]] for x in layouts],
         "steps": [s._asdict() for s in steps(_with_lower(program))],
         "figures": [],
         "caption": "",

@@ -5,5 +5,6 @@ from .instruction import Bursts, TransferInstruction
 from .moved import Edge, Moved
 from .paths import tags_at
 from .plan import Transfer, transfer
+from .steps import Loop, When
 
-__all__ = ["Bursts", "Conv2d", "Edge", "Moved", "Transfer", "TransferInstruction", "tags_at", "transfer"]
+__all__ = ["Bursts", "Conv2d", "Edge", "Loop", "Moved", "Transfer", "TransferInstruction", "When", "tags_at", "transfer"]

@@ -11,16 +11,19 @@ from typing import Any
 from ...core.element import Element
 from ...core.errors import LeafTypeError, RangeError
 from ...core.int_tuple import shown
+from ...core.leaf_arithmetic import ceil_div
+from ...core.questions import at_most, require
 from ..element import CPP_NAMES
 from .instruction import TransferInstruction
 from .moved import ROWS, gap_of
 from .side import Side
+from .steps import Step
 
 #: How finely values are scaled, as CATLASS's ScaleGranularity has it.
 GRANULARITIES = ("NO_QUANT", "PER_TENSOR", "PER_CHANNEL")
 
 Settings = Mapping[str, str]
-OutPlan = Callable[[Side, Side, Settings], Iterator[TransferInstruction]]
+OutPlan = Callable[[Side, Side, Settings], Iterator[Step]]
 
 
 def _modes(lines: str) -> dict[tuple[str, str, str], str]:
@@ -78,23 +81,23 @@ def settings_of(element: Element, source: Element, granularity: Any, relu: Any, 
     return {**made, **_SCALED[wide, granularity], **({"reluEn": "true"} if relu else {})}
 
 
-def _fields(src: Side, dst: Side, step: int, split: bool) -> dict[str, int]:
+def _fields(src: Side, dst: Side, step: Any, split: bool) -> dict[str, Any]:
     fields = {"nSize": dst.valid[1], "mSize": dst.valid[0], "srcStride": src.outer(1) // src.inner(0), "dstStride": step}
     return {**fields, "channelSplit": int(split)}
 
 
-def _row_step(dst: Side) -> int:
+def _row_step(dst: Side) -> Any:
     """The step between rows of global memory."""
     return gap_of(dst.outer(0), dst.valid[0], 2**32)
 
 
-def to_rows(src: Side, dst: Side, settings: Settings) -> Iterator[TransferInstruction]:
+def to_rows(src: Side, dst: Side, settings: Settings) -> Iterator[Step]:
     """An accumulator to rows of global memory."""
     fields = _fields(src, dst, _row_step(dst), split=False)
     yield TransferInstruction("Fixpipe", dst.at, src.at, fields, dst.element, "CFG_ROW_MAJOR", settings)
 
 
-def to_blocks(src: Side, dst: Side, settings: Settings) -> Iterator[TransferInstruction]:
+def to_blocks(src: Side, dst: Side, settings: Settings) -> Iterator[Step]:
     """An accumulator to blocks of C0; float splits the channels."""
     fields = _fields(src, dst, dst.outer(1) // int(dst.element.C0), split=dst.element.bits == 32)
     yield TransferInstruction("Fixpipe", dst.at, src.at, fields, dst.element, "CFG_NZ", settings)
@@ -103,7 +106,7 @@ def to_blocks(src: Side, dst: Side, settings: Settings) -> Iterator[TransferInst
 def to_image(wide: bool) -> OutPlan:
     """An accumulator whose rows are the points of an image, line after line of it."""
 
-    def plan(src: Side, dst: Side, settings: Settings) -> Iterator[TransferInstruction]:
+    def plan(src: Side, dst: Side, settings: Settings) -> Iterator[Step]:
         _, _, high, across, _ = dst.valid
         step = dst.outer(1) // (1 if wide else int(dst.element.C0))
         fields = {
@@ -124,7 +127,7 @@ def to_image(wide: bool) -> OutPlan:
 # ------------------------------------------------------------------------------------------------------- Ascend950
 
 
-def wide_to_rows(src: Side, dst: Side, settings: Settings) -> Iterator[TransferInstruction]:
+def wide_to_rows(src: Side, dst: Side, settings: Settings) -> Iterator[Step]:
     """As to_rows; what is not scaled goes by DataCopy."""
     fields = _fields(src, dst, _row_step(dst), split=False)
     if "deqScalar" in settings or "Between" in settings:
@@ -134,19 +137,17 @@ def wide_to_rows(src: Side, dst: Side, settings: Settings) -> Iterator[TransferI
     yield TransferInstruction("DataCopyCO12Dst", dst.at, src.at, {**fields, "nz2ndEn": 1}, dst.element, "", settings)
 
 
-def wide_to_blocks(src: Side, dst: Side, settings: Settings) -> Iterator[TransferInstruction]:
+def wide_to_blocks(src: Side, dst: Side, settings: Settings) -> Iterator[Step]:
     """As to_blocks."""
     fields = _fields(src, dst, dst.outer(1) // int(dst.element.C0), split=dst.element.bits == 32)
     yield TransferInstruction("DataCopyCO12Dst", dst.at, src.at, {**fields, "nz2ndEn": 0}, dst.element, "", settings)
 
 
-def to_unified_buffer(src: Side, dst: Side, settings: Settings) -> Iterator[TransferInstruction]:
+def to_unified_buffer(src: Side, dst: Side, settings: Settings) -> Iterator[Step]:
     """An accumulator to rows of UB, each in whole blocks of 32 bytes."""
     c0, high, step = int(dst.element.C0), dst.valid[0], dst.outer(0)
-    if high > 1 and step % c0:
-        fix = f"lay it out with ld={-(-step // c0) * c0}"
-        raise RangeError(
-            f"rows of UB that are {step} elements apart, {step * dst.element.bits // 8} bytes", "whole blocks of 32 bytes", fix
-        )
-    fields = {**_fields(src, dst, dst.outer(0), split=False), "nSize": -(-dst.valid[1] // c0) * c0}
+    if not at_most(high, 1) and not require("divides", c0, step, lambda: f"rows of UB that are {step} elements apart"):
+        what = f"rows of UB that are {step} elements apart, {step * dst.element.bits // 8} bytes"
+        raise RangeError(what, "whole blocks of 32 bytes", f"lay it out with ld={ceil_div(step, c0) * c0}")
+    fields = {**_fields(src, dst, dst.outer(0), split=False), "nSize": ceil_div(dst.valid[1], c0) * c0}
     yield TransferInstruction("FixpipeC310", dst.at, src.at, fields, dst.element, "CFG_ROW_MAJOR_UB", settings)

@@ -6,15 +6,18 @@ Source: AscendC.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ...core.element import Element
-from ...core.errors import RangeError
+from ...core.errors import RangeError, Reason
+from ...core.ints import IntLike, known
 from ...core.layout import Layout, require_origin
 from ...core.leaf_arithmetic import plus
+from ...core.questions import at_most, require
+from ...symbolic import SymInt, to_python
 from ..element import CPP_NAMES
 from .moved import FIELD, KINDS, Fields, Moved
 
@@ -68,8 +71,8 @@ class TransferInstruction:
     """
 
     name: str
-    dst: int
-    src: int
+    dst: Any
+    src: Any
     parameters: Fields
     element: Element
     form: str = ""
@@ -85,24 +88,23 @@ class TransferInstruction:
         """The call in AscendC, as one block, from a tensor named src to one named dst."""
         kind = KINDS[self.name]
         unset = (*kind.unset, self.settings.get("Unset"))
-        fields = {f: str(v) for f, v in self.parameters.items() if f not in unset}
+        fields = {f: c_text(v) for f, v in self.parameters.items() if f not in unset}
         fields |= {f: v for f, v in self.settings.items() if f[0].islower()}
         assigned = " ".join(f"p.{kind.spelled.get(name, name)} = {value};" for name, value in fields.items())
         names = {"type": CPP_NAMES.get(self.element.name, "ElementDst"), "source": self.settings.get("Source", "float"), "form": self.form}
         config = self.form.removesuffix("_WIDE")
         names["co2"] = config.removeprefix("CFG_").removesuffix("_UB")
         names["config"] = config if config.endswith("_UB") else f"AscendC::{config}"
-        struct, call = (text.format(**names, **self.parameters) for text in (kind.struct, self.settings.get("Call", kind.call)))
-        before = " ".join(
-            filter(None, (kind.before.format(**self.parameters), self.settings.get("Before", ""), f"AscendC::{struct} p;", assigned))
-        )
+        values = {name: c_text(value) for name, value in self.parameters.items()}
+        struct, call = (text.format(**names, **values) for text in (kind.struct, self.settings.get("Call", kind.call)))
+        before = " ".join(filter(None, (kind.before.format(**values), self.settings.get("Before", ""), f"AscendC::{struct} p;", assigned)))
         arguments = f"{self._address('dst')}, {self._address('src')}{self.settings.get('Between', '')}, p{self.settings.get('After', '')}"
         return f"{{ {before} AscendC::{call}({arguments}); }}"
 
     def _address(self, side: str) -> str:
         """One side's tensor from its first element on, as elements of another type, twice as wide, where the fields count those."""
         wide = "half" if self.element.bits == 8 else "int8_t"
-        return f"{side}[{getattr(self, side)}]{f'.template ReinterpretCast<{wide}>()' if self.form == 'pairs' else ''}"
+        return f"{side}[{c_text(getattr(self, side))}]{f'.template ReinterpretCast<{wide}>()' if self.form == 'pairs' else ''}"
 
     def __str__(self) -> str:
         return f"{self.name}(dst={self.dst}, src={self.src}, {', '.join(f'{k}={v}' for k, v in self.parameters.items())})"
@@ -119,13 +121,29 @@ class TransferInstruction:
         return _bursts(self.moved.dst, self.dst, self.element.bits)
 
     def require_fields(self) -> None:
-        """RangeError where a field does not hold its value."""
+        """RangeError where a field does not hold its value; Unproven where that is not known."""
+        if reason := self.over_fields(at_most):
+            raise RangeError(*reason)
+
+    def over_fields(self, proved: Callable[[Any, Any], bool | None]) -> Reason | None:
+        """The first field that does not hold its value; None where all do. proved: whether a <= b, or None where that is not known."""
         kind = KINDS[self.name]
         limits = {**kind.most, **(kind.wide if self.form in ("wide", "pairs") else {})}
         for name, value in self.parameters.items():
-            most = limits.get(name, FIELD)
-            if not 0 <= value <= most:
-                raise RangeError(f"{self.name}: {name} = {value}", f"0 to {most}", "move smaller tiles, one after another")
+            most, what = limits.get(name, FIELD), f"{self.name}: {name} = {value}"
+            for a, b in ((0, value), (value, most if known(value) is not None or most < _FAR else value)):
+                if not (proved(a, b) or require("<=", a, b, lambda what=what: what)):  # type: ignore[misc]
+                    return Reason(what, f"0 to {most}", "move smaller tiles, one after another")
+        return None
+
+
+#: Rows that are so many elements apart, or more, lie in no memory.
+_FAR = 2**40 - 1
+
+
+def c_text(n: IntLike) -> str:
+    """An integer that is not negative as an expression of C."""
+    return to_python(n).replace("//", "/") if isinstance(n, SymInt) else str(n)
 
 
 def _bursts(layout: Layout, begin: int, bits: int) -> Bursts:

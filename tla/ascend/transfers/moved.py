@@ -11,16 +11,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ...core.element import C0_BITS, Element
+from ...core.errors import RangeError
 from ...core.layout import Layout
+from ...core.leaf_arithmetic import ceil_div
+from ...core.questions import divides, equal
 
 #: The bits of a fractal, and its rows; the columns of a block of L0C are as many.
 FRACTAL_BITS, ROWS = 4096, 16
 #: The largest value of a field of 16 bits, as most are.
 FIELD = 2**16 - 1
-Fields = Mapping[str, int]
+Fields = Mapping[str, Any]
 
 
 class Edge(NamedTuple):
@@ -83,13 +86,13 @@ class Kind(NamedTuple):
     before: str = ""
 
 
-def blocks_of(n: int, size: int) -> int:
-    return -(-n // size)
+def blocks_of(n: Any, size: Any) -> Any:
+    return ceil_div(n, size)
 
 
-def gap_of(gap: int, bursts: int, field: int) -> int:
+def gap_of(gap: Any, bursts: Any, field: int) -> Any:
     """The gap between bursts, as a field of so many values has it: behind the only burst it does not matter, and is cut off."""
-    return gap % field if bursts == 1 else gap
+    return gap % field if equal(bursts, 1) else gap
 
 
 def fractal_of(element: Element) -> int:
@@ -130,6 +133,9 @@ def _data_copy_pad(p: Fields, element: Element, form: str) -> Moved:
     Behind each burst rightPadding elements of the buffer are set.
     """
     size, length, count, more = element.bits // 8, p["blockLen"], p["blockCount"], p.get("rightPadding", 0)
+    gap = p["srcStride" if form == "to UB" else "dstStride"]
+    if divides(size, length) is False or (divides(size, gap) is False and not equal(count, 1)):
+        raise RangeError(f"DataCopyPad of bursts of {length} bytes, {gap} bytes apart", f"whole elements of {size} bytes", "count bytes")
     outside = {gap: (length + p[gap]) // size for gap in ("dstStride", "srcStride")}
     inside = {gap: (blocks_of(length + more * size, 32) + p[gap]) * 32 // size for gap in ("dstStride", "srcStride")}
     steps = (inside["dstStride"], outside["srcStride"]) if form == "to UB" else (outside["dstStride"], inside["srcStride"])

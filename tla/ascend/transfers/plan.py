@@ -11,13 +11,15 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ...core import element as types
 from ...core.element import Element
 from ...core.errors import LeafTypeError, RangeError, Reason, Unproven
 from ...core.int_tuple import shown
+from ...core.leaf_arithmetic import smaller
+from ...core.questions import require
 from ...tensors.tensor import Tensor
 from .. import tags
 from ..architecture import Architecture, AtlasA2, as_architecture, position_of
@@ -26,17 +28,25 @@ from ..recognize import Is
 from ..tags import Tag
 from .convolution import Conv2d
 from .cube import Plan
+from .digits import Given
 from .fixpipe import settings_of
 from .instruction import TransferInstruction
 from .moved import ROWS
+from .open_proof import require_lawful_for_all
 from .paths import BY_SOURCE, Path, path_of
 from .proof import aligned_to, require_lawful, require_place
 from .side import Side, side_of
+from .steps import Loop, Step, steps_at, text_of, value_at
 from .vectors import rows
 
+_NOTHING = Given()
 
-class Transfer(tuple[TransferInstruction, ...]):
+
+class Transfer(tuple[Any, ...]):
     """The instructions of one transfer, a tuple in order. `str()` is their text in AscendC.
+
+    Of sizes that are not known the fields are expressions, and there may be loops (Loop) and conditions (When) around instructions;
+    `at(...)` gives the symbols values.
 
     beyond         how many bytes behind the tile are written: squares of L0 that a transpose moves whole, units of a vector. A tile
                    that is laid out in whole squares has none
@@ -52,11 +62,28 @@ class Transfer(tuple[TransferInstruction, ...]):
     Source: AscendC.
     """
 
-    beyond: int = 0
-    reads_beyond: int = 0
+    beyond: Any = 0
+    reads_beyond: Any = 0
 
     def __str__(self) -> str:
-        return "\n".join(i.text for i in self)
+        return "\n".join(text_of(self))
+
+    def at(self, values: Mapping[str, Any] = {}, **named: Any) -> Transfer:
+        """The instructions for sizes that have values; loops and conditions are gone where these are known.
+
+        >>> from tla import MakeLayout, MakeTensor, dim
+        >>> from tla.ascend import RowMajor, half, transfer, zN
+        >>> K = dim("K")
+        >>> a = MakeTensor(None, MakeLayout[half, RowMajor](16, 40, ld=K), position="GM")
+        >>> made = transfer(a, MakeTensor(None, MakeLayout[half, zN](16, 48), position="L1"))
+        >>> len(made.at(K=100)), made.at(K=100)[0].parameters["srcDValue"], len(made.at(K=100000))
+        (1, 100, 16)
+
+        Raises what `x.at` of a size raises.
+        """
+        found = Transfer(steps_at(self, {**values, **named}))
+        found.beyond, found.reads_beyond = (value_at(n, {**values, **named}) for n in (self.beyond, self.reads_beyond))
+        return found
 
 
 def transfer(
@@ -75,7 +102,8 @@ def transfer(
     """The instructions that copy the valid elements of `src` to `dst`, as CATLASS chooses them.
 
     src, dst      tensors with positions (GM, L1, L0A, L0B, L0C, UB, Bias, FixBuf; on Ascend950 L0AMx and L0BMx, the scales of
-                  MX types) and sizes that are known; of a larger dst the corner is filled
+                  MX types); of a larger dst the corner is filled. Of sizes that are not known the fields are expressions, proved
+                  for all of them; what is asked of them besides is a condition, as of every operation
     arch          AtlasA2, AtlasA3, Ascend950, or a name
     element       the element type, where no buffer and no block of 32 bytes tells it; of dst, as L0C holds 32 bits. Buffers of
                   another type are taken for what it says
@@ -87,8 +115,8 @@ def transfer(
     pad           from GM into UB, whether what is left of each row's last 32 bytes becomes 0
     Returns       Transfer: instructions with `name`, `dst`, `src` [elements] and `parameters`
     Raises        LeafTypeError for positions, tags or types that no instruction joins, and for options that the way has not;
-                  RangeError for what does not fit a field, a buffer or its alignment; Unproven for sizes that are not known,
-                  and for instructions that would move other elements than `copy`
+                  RangeError for what does not fit a field, a buffer or its alignment; Unproven for conditions on sizes that are
+                  not known, and for instructions that would move other elements than `copy`
 
     >>> from tla import GetTile, MakeLayout, MakeTensor
     >>> from tla.ascend import RowMajor, half, transfer, zN
@@ -117,6 +145,8 @@ def transfer(
         return Transfer()
     for place, side in zip(ends, (a, b)):
         require_place(place, side, arch)
+    if (conv or path.wanted) and (a.symbols or b.symbols):
+        raise Unproven(f"a transfer of {src!r} to {dst!r}", "sizes that are known: of windows and images", "make the layouts of numbers")
     if conv or path.wanted:
         wanted = conv.wanted(a, b) if conv else path.wanted(a, b)
         _require_same(wanted.shape, b.valid, ends)
@@ -134,6 +164,9 @@ def transfer(
     made = Transfer(plan(a, b))
     if (reason := _over_fields(made)) is not None:
         raise RangeError(reason.what, reason.expected, _legal_tile(plan, a, b, ends, arch) if wanted is None else reason.fix)
+    if a.symbols or b.symbols:
+        made.beyond, made.reads_beyond = require_lawful_for_all(made, ends, a, b, arch)
+        return made
     try:
         made.beyond, made.reads_beyond = require_lawful(made, ends, a, b, arch, wanted)
     except Unproven as error:
@@ -204,28 +237,39 @@ def _require_room(path: Path, dst: Side, src_valid: tuple[int, ...]) -> None:
         raise LeafTypeError(
             f"{len(src_valid)} modes into {len(dst.valid)}", "as many modes in src as in dst", "slice one of them: t[0, _, _]"
         )
-    if by_source and any(m < n for m, n in zip(dst.room, src_valid)):
-        start, part = (0,) * len(src_valid), tuple(map(min, dst.room, src_valid))
+    if by_source and not _all_at_most(src_valid, dst.room, "a tile that holds what is valid of src"):
+        start, part = (0,) * len(src_valid), tuple(map(smaller, dst.room, src_valid))
         fix = f"move a part at a time: GetTile(src, {shown(start)}, {shown(part)})"
         raise RangeError(f"{shown(src_valid)} valid elements into a tile of {shown(dst.room)}", "a tile that holds them", fix)
-    if not by_source and any(m < n for m, n in zip(src_valid, dst.valid)):
+    if not by_source and not _all_at_most(dst.valid, src_valid, "as many valid elements in src as in dst"):
         what = f"a tile of {shown(dst.valid)} elements from one with {shown(src_valid)} valid"
         raise RangeError(what, "as many valid elements in src", "take GetTile of dst")
 
 
-def _over_fields(made: Iterable[TransferInstruction]) -> Reason | None:
+def _all_at_most(xs: tuple[Any, ...], ys: tuple[Any, ...], where: str) -> bool:
+    """Whether no x is more than its y."""
+    return all(require("<=", x, y, lambda: f"a transfer: {where}") for x, y in zip(xs, ys))
+
+
+def _over_fields(made: Iterable[Step], given: Given = _NOTHING) -> Reason | None:
     """The first field that does not hold its value; None where all do."""
-    try:
-        for instruction in made:
-            instruction.require_fields()
-    except RangeError as error:
-        return error.reason
+    for step in made:
+        if isinstance(step, TransferInstruction):
+            reason = step.over_fields(given.at_most)
+        elif isinstance(step, Loop):
+            reason = _over_fields(step.body, given)
+        else:
+            reason = _over_fields(step.body, Given([step.condition])) or _over_fields(step.otherwise, given)
+        if reason:
+            return reason
     return None
 
 
 def _legal_tile(plan: Plan, a: Side, b: Side, ends: tuple[str, str], arch: Architecture) -> str:
     """The advice for a tile whose fields overflow: the largest that is shorter along one mode and has none that does."""
     sizes = (a if ends in BY_SOURCE else b).valid
+    if a.symbols or b.symbols:
+        return "take smaller tiles"
     found = []
     for mode, n in enumerate(sizes):
         block = math.lcm(*(side.unit(mode, aligned_to(place, side, arch)) for place, side in zip(ends, (a, b))))

@@ -13,11 +13,12 @@ from ...core.errors import RangeError, Reason, Unproven
 from ...core.int_tuple import product_each, shown
 from ...core.layout import require_origin
 from ...core.leaf_arithmetic import plus
+from ...core.questions import require
 from ..architecture import Architecture
 from .instruction import TransferInstruction
 from .moved import ROWS
 from .paths import BY_SOURCE
-from .side import Side
+from .side import Side, plain
 
 Instructions = Sequence[TransferInstruction]
 _FIX = "begin tiles at whole blocks, and take blocks that the instruction moves whole"
@@ -70,7 +71,9 @@ def require_place(place: str, side: Side, arch: Architecture) -> None:
     bits, unit = bits_in(place, side), aligned_to(place, side, arch)
     if place in arch.sizes:
         _require_inside(place, side, arch.sizes[place] * 8 // bits, f"at most {arch.sizes[place]} bytes on {arch}")
-    if side.at % unit:
+    if not require(
+        "divides", unit, side.at, lambda: f"a tile at element {side.at} of {place}, a multiple of {arch.alignment[place]} bytes"
+    ):
         what = f"a tile at element {side.at} of {place}, byte {side.at * bits // 8}"
         near = " or ".join(f"({','.join(map(str, start))})" for start in _aligned_starts(side, unit))
         fix = f"begin the tile at {near}" if near else "begin the tile at a whole block of its layout"
@@ -79,17 +82,19 @@ def require_place(place: str, side: Side, arch: Architecture) -> None:
 
 def _require_inside(place: str, side: Side, most: int, expected: str) -> None:
     """Require that a layout takes at most so many elements, and that its tile ends before as many."""
-    if int(cosize(side.layout)) > most:
+    if not require("<=", cosize(side.layout), most, lambda: f"a tile in {place}, padding included"):
         fix = f"take a tile of at most {most} elements, padding included{_fitting(side, most)}"
         raise RangeError(f"{cosize(side.layout)} elements of {bits_in(place, side)} bits in {place}", expected, fix)
-    over = side.base + int(side.layout(tuple(s + n - 1 for s, n in zip(side.start, side.room)))) + 1 - most
-    if over > 0:
+    over = side.base + plain(side.layout(tuple(s + n - 1 for s, n in zip(side.start, side.room)))) + 1 - most
+    if not require("<=", over, 0, lambda: f"the end of a tile in {place}"):
         fix = f"give the tensor an offset that is {over} elements less, or begin its tile earlier"
         raise RangeError(f"a tile that ends {over} elements behind the end of {place}", expected, fix)
 
 
 def _fitting(side: Side, most: int) -> str:
     """The extents of a tile that takes at most so many elements, shorter along its first mode that can be so in whole blocks."""
+    if side.symbols:
+        return ""
     sizes, total = tuple(map(int, product_each(side.layout.shape))), int(cosize(side.layout))
     for mode, n in enumerate(sizes):
         block = side.block(mode)

@@ -1,22 +1,26 @@
-"""One end of a transfer in plain integers.
+"""One end of a transfer, in plain integers where these are known.
 
 Source: CATLASS include/tla/tensor.hpp.
 """
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from ...algebra.codomain import cosize
 from ...core.element import Element
-from ...core.errors import Unproven
 from ...core.int_tuple import leaves, modes_of
-from ...core.ints import known
+from ...core.ints import IntLike, known
 from ...core.layout import Layout
-from ...core.leaf_arithmetic import plus
+from ...core.leaf_arithmetic import ceil_div, plus
+from ...symbolic.symint import SymInt
 from ...tensors.tensor import Tensor
+
+
+def plain(n: IntLike) -> Any:
+    """An integer as a plain one where it is known, as it stands where it is not."""
+    value = known(n)
+    return n if value is None else value
 
 
 class Side(NamedTuple):
@@ -29,21 +33,27 @@ class Side(NamedTuple):
     """
 
     layout: Layout
-    start: tuple[int, ...]
-    valid: tuple[int, ...]
-    base: int
-    at: int
+    start: tuple[Any, ...]
+    valid: tuple[Any, ...]
+    base: Any
+    at: Any
     element: Element
-    room: tuple[int, ...]
-    end: int
+    room: tuple[Any, ...]
+    end: Any
 
-    def inner(self, mode: int) -> int:
+    @property
+    def symbols(self) -> frozenset[str]:
+        """The names of the sizes that are not known."""
+        parts = (*self.start, *self.valid, self.base, *leaves(self.layout.shape), *leaves(self.layout.stride))
+        return frozenset(str(s) for n in parts if isinstance(n, SymInt) for s in n.symbols)
+
+    def inner(self, mode: int) -> Any:
         """The stride inside the blocks of a mode."""
-        return int(next(leaves(modes_of(self.layout.stride)[mode])))
+        return plain(next(leaves(modes_of(self.layout.stride)[mode])))
 
-    def outer(self, mode: int) -> int:
+    def outer(self, mode: int) -> Any:
         """The stride between the blocks of a mode."""
-        return int([*leaves(modes_of(self.layout.stride)[mode])][-1])
+        return plain([*leaves(modes_of(self.layout.stride)[mode])][-1])
 
     def block(self, mode: int) -> int:
         """The extent of a block of a mode; 1 where it has no blocks."""
@@ -57,9 +67,9 @@ class Side(NamedTuple):
             return 1
         return self.block(mode) if self.block(mode) > 1 else aligned if self.inner(mode) == 1 else 1
 
-    def blocks(self, mode: int) -> int:
+    def blocks(self, mode: int) -> Any:
         """The number of blocks of a mode that hold what is valid."""
-        return -(-self.valid[mode] // self.block(mode))
+        return ceil_div(self.valid[mode], self.block(mode))
 
     def offsets(self, sizes: tuple[int, ...]) -> Any:
         """The offsets of a box of coordinates from the start on, in numpy."""
@@ -68,23 +78,15 @@ class Side(NamedTuple):
         grid = np.ogrid[tuple(slice(s, s + n) for s, n in zip(self.start, sizes))]
         return plus(self.base, np.broadcast_to(self.layout(*grid), sizes))
 
-    def padded(self, sizes: tuple[int, ...]) -> tuple[int, ...]:
+    def padded(self, sizes: tuple[Any, ...]) -> tuple[Any, ...]:
         """A box of coordinates in whole blocks."""
-        return tuple(-(-n // self.block(i)) * self.block(i) for i, n in enumerate(sizes))
+        return tuple(ceil_div(n, self.block(i)) * self.block(i) for i, n in enumerate(sizes))
 
 
 def side_of(t: Tensor, element: Element) -> Side:
-    """One end of a transfer, of a tensor; Unproven where a size is not known."""
+    """One end of a transfer, of a tensor."""
     whole = t if t._whole is None else t._whole
-    numbers = (known(n) for n in (*t.coord, *t.origin_shape, *(x for y in (t, whole) for x in (y.offset, *_leaves_of(y.layout)))))
-    if None in numbers:
-        raise Unproven(f"a transfer of {t!r}", "sizes that are known", "give its symbols values: at(x, M=128)")
-    start, valid, room = (tuple(map(int, n)) for n in (t.coord, *t._guard[:2]))
-    base = int(t.offset)
-    end = int(whole.offset) + int(cosize(whole.layout))
-    return Side(t.layout, start, valid, base, base + int(t.layout(start)), element, room, end)
-
-
-def _leaves_of(layout: Layout) -> Iterator[Any]:
-    """The integers of a layout's shape and stride."""
-    return itertools.chain(leaves(layout.shape), leaves(layout.stride))
+    start, valid, room = (tuple(map(plain, n)) for n in (t.coord, *t._guard[:2]))
+    base = plain(t.offset)
+    end = plain(whole.offset) + plain(cosize(whole.layout))
+    return Side(t.layout, start, valid, base, base + plain(t.layout(start)), element, room, end)

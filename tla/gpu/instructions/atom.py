@@ -17,7 +17,7 @@ from ...algebra.recast import recast_layout
 from ...core.display import Displayed
 from ...core.element import Element, Width
 from ...core.errors import DivisibilityError, LeafTypeError
-from ...core.int_tuple import shown, size
+from ...core.int_tuple import shown, size, text
 from ...core.ints import IntTree, static
 from ...core.layout import Layout
 from ...core.strides import Shape
@@ -60,6 +60,11 @@ def side_by_side(modes: list[tuple[IntTree, IntTree]], one_tuple: bool = False) 
 
 def shape_of(m: int, n: int, k: int) -> Shape:
     return Shape(*static_tree((m, n, k)))
+
+
+def as_cute_prints(title: str, fields: dict[str, Any], width: int) -> str:
+    """The text of a value as CuTe prints it: a line for each field, what it holds from column `width` on."""
+    return "\n".join([title, *(f"  {name + ':':<{width}}{text(x)}" for name, x in fields.items())])
 
 
 class TmemFragment(NamedTuple):
@@ -160,6 +165,11 @@ class MMAAtom(Displayed):
     def __repr__(self) -> str:
         return f"atom({self.name!r}, {self.arch!r})"
 
+    def __str__(self) -> str:
+        """The fields as CuTe prints an MMA_Atom."""
+        fields = {"ThrID": self.thr_id, "Shape_MNK": self.shape_mnk} | {f"Layout{x}_TV": self.operand(x) for x in "ABC"}
+        return as_cute_prints("MMA_Atom", fields, 12)
+
     def __call__(self) -> MMAAtom:
         """The atom: C++ makes a value of its type with braces."""
         return self
@@ -248,6 +258,13 @@ class CopyAtom(Displayed):
     def __repr__(self) -> str:
         of = "" if self.val_type is None else f"[{self.val_type}]"
         return f"atom({self.name!r}, {self.arch!r}){of}"
+
+    def __str__(self) -> str:
+        """The fields as CuTe prints a Copy_Atom; repr where it has no element type."""
+        if self.val_type is None:
+            return repr(self)
+        layouts = {f"ValLayout{side}": self._in_elements(side.lower()) for side in ("Src", "Dst", "Ref")}
+        return as_cute_prints("Copy_Atom", {"ThrID": self.thr_id} | layouts | {"ValueType": f"{self.val_type.bits}b"}, 14)
 
     def __call__(self) -> CopyAtom:
         """The atom: C++ makes a value of its type with braces."""

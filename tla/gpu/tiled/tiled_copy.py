@@ -25,9 +25,10 @@ from ...core.make_layout import MakeLayout, shape
 from ...core.questions import at_most, divides
 from ...core.strides import Shape
 from ...tensors.tensor import Tensor
-from ..instructions.atom import CopyAtom
+from ..instructions.atom import CopyAtom, as_cute_prints
 from ..instructions.entries import Family
 from .partition import cut, part_of, with_valid
+from .refusals import require_whole_atoms
 from .tiled import ONE, as_thread, as_threads, rank_of, thread_coordinate, vector
 from .tiled_mma import TiledMMA
 
@@ -57,6 +58,10 @@ class TiledCopy(Displayed):
 
     def __repr__(self) -> str:
         return f"TiledCopy({self.atom!r}, {self.TV}, {shown(self.tiler_mn)})"
+
+    def __str__(self) -> str:
+        """The fields as CuTe prints a TiledCopy, and then its atom."""
+        return f"{as_cute_prints('TiledCopy', {'Tiler_MN': self.tiler_mn, 'TiledLayout_TV': self.TV}, 16)}\n{self.atom}"
 
     @property
     def threads(self) -> int:
@@ -141,11 +146,15 @@ class TiledCopy(Displayed):
         v = size(layout[0])
         threads = size(self.TV[0])
         tile = _shape_of(self.tiler_mn)
-        where = f"retile of {layout} by {self!r}"
-        if not divides(v, size(self.TV[1])):
-            raise DivisibilityError(
-                where, f"a first mode that divides the {size(self.TV[1])} values of a thread", "partition it with the tiled copy"
-            )
+        values_of_thread = size(self.TV[1])
+        if divides(values_of_thread, v):  # the first mode has all values of the copy, once or more: it is cut into atoms alone
+            whole = zipped_divide(layout, (v, *[_1] * len(tile)))
+            atoms = zipped_divide(vector(v), vector(size(self.atom.val_ref[1])))
+            return join([composition(whole[0], atoms), *list(whole[1])[1:]])
+        if not divides(v, values_of_thread):
+            what = f"retile of {layout} by {self!r}: a first mode of {v} values"
+            expected = f"one that the {values_of_thread} values of a thread of this copy divide, or that divides them"
+            raise DivisibilityError(what, expected, f"use a copy whose threads have {v} values")
         by_value = upcast[int(mul(threads, v))](with_shape(right_inverse(self.TV), tile))
         values = zipped_divide(logical_product(vector(v), right_inverse(by_value)), vector(size(self.atom.val_ref[1])))
         tiled = zipped_divide(layout, (v, *product_each(by_value.shape)))
@@ -179,6 +188,10 @@ class ThrCopy:
     def __repr__(self) -> str:
         return f"{self.copy!r}[{self.thread}]"
 
+    def __str__(self) -> str:
+        """The fields as CuTe prints a ThrCopy, and then the tiled copy."""
+        return f"{as_cute_prints('ThrCopy', {'ThrIdx': self.thread}, 8)}\n{self.copy}"
+
     def partition_S(self, t: AnyLayout | Tensor) -> Tensor:
         """The part of a source that the thread reads, ((FrgV,FrgX), RestM, RestN, ...): a tensor over the same elements."""
         return self._partition("src", t)
@@ -211,7 +224,9 @@ def _tiled_copy(where: str, atom: Any, tv: Layout, tiler: Any) -> TiledCopy:
         if not divides(need, have):
             given = f"{where} of {atom.name} for {atom.val_type}: {have} {what}"
             raise DivisibilityError(given, f"a multiple of the atom's {need}", f"use {need} or a multiple of it")
-    return TiledCopy(atom, tv, tiler)
+    copy = TiledCopy(atom, tv, tiler)
+    require_whole_atoms(where, copy)
+    return copy
 
 
 def _typed(where: str, atom: Any) -> CopyAtom:

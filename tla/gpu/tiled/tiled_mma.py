@@ -5,7 +5,7 @@ Source: CuTe include/cute/atom/mma_atom.hpp, TiledMMA and ThrMMA.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ...algebra.codomain import cosize
@@ -23,10 +23,11 @@ from ...core.make_layout import MakeLayout
 from ...core.questions import divides
 from ...tensors.make_tensor import as_tensor
 from ...tensors.tensor import Tensor
-from ..instructions.atom import MMAAtom, TmemFragment
+from ..instructions.atom import MMAAtom, TmemFragment, as_cute_prints
 from ..instructions.entries import Family
 from .fragments import fragment_like, register_fragment, register_type, tmem_fragment
 from .partition import cut, part_of, with_valid
+from .refusals import require_layouts
 from .tiled import as_thread, as_threads, by_thread, rank_of, thread_coordinate, vector
 
 _0, _1 = Int[0](), Int[1]()
@@ -60,6 +61,11 @@ class TiledMMA(Displayed):
     def __repr__(self) -> str:
         perms = "" if all(isinstance(p, Underscore) for p in self.permutations) else f", {shown(self.permutations)}"
         return f"make_tiled_mma({self.atom.name}, {self.thr_layout}{perms})"
+
+    def __str__(self) -> str:
+        """The fields as CuTe prints a TiledMMA, and then its atom."""
+        fields = {"ThrLayoutVMNK": self.thr_layout_vmnk, "PermutationMNK": self.permutations}
+        return f"{as_cute_prints('TiledMMA', fields, 16)}\n{self.atom}"
 
     @property
     def thr_layout_vmnk(self) -> Layout:
@@ -200,8 +206,10 @@ def make_tiled_mma(atom: Any, thr_layout: Any = None, permutations: Any = None) 
     if given is None or len(given) > 3:
         raise RankError(f"make_tiled_mma with the permutations {shown(permutations)}", "at most three: of M, N, K", "write (32, 32, 16)")
     mma = TiledMMA(atom, threads, tuple(_ if p is None else p for p in (*given, *[_] * (3 - len(given)))))
+    require_layouts(replace(mma, permutations=(_, _, _)))
     for i in range(3):
         _require_permutation(mma, i)
+    require_layouts(mma)
     return mma
 
 
@@ -256,6 +264,10 @@ class ThrMMA:
 
     def __repr__(self) -> str:
         return f"{self.mma!r}[{self.thread}]"
+
+    def __str__(self) -> str:
+        """The fields as CuTe prints a ThrMMA, and then the tiled MMA."""
+        return f"{as_cute_prints('ThrMMA', {'Thr VMNK': self.thr_vmnk}, 10)}\n{self.mma}"
 
     def partition_A(self, t: Any) -> Tensor:
         """The thread's part of A, (FrgV, RestM, RestK, ...): a tensor over the same elements."""
