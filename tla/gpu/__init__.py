@@ -27,8 +27,10 @@ from .instructions.entries import Family
 from .instructions.names import Copy_Atom, MMA_Atom, atom, atoms
 from .instructions.tmem import TmemAddress, tmem_address, tmem_allocation, tmem_layout
 from .run.algorithms import axpby, clear, fill, transform
-from .run.copy import copy, copy_if
-from .run.gemm import gemm
+from .run.copy import copy, copy_if, run_copy
+from .run.copy_facts import CopyStep, copy_facts
+from .run.gemm import gemm, run_mma
+from .run.mma_facts import MmaStep, mma_facts
 from .run.values import values_of
 from .tiled.scale_factors import plain_scales, require_scale_strides, scale_factor_atom, scale_factor_layout
 from .tiled.sparse import compress
@@ -68,6 +70,7 @@ __all__ = [
     "CanonicalAtom",
     "Contract",
     "CopyAtom",
+    "CopyStep",
     "Copy_Atom",
     "Descriptor",
     "Family",
@@ -79,6 +82,7 @@ __all__ = [
     "MMAAtom",
     "MMA_Atom",
     "Major",
+    "MmaStep",
     "OperandReads",
     "ScaleIn",
     "TMACopy",
@@ -98,6 +102,7 @@ __all__ = [
     "compress",
     "contracts",
     "copy",
+    "copy_facts",
     "copy_if",
     "descriptor_steps",
     "fill",
@@ -116,6 +121,7 @@ __all__ = [
     "make_tma_copy",
     "make_tmem_copy",
     "make_utccp_copy",
+    "mma_facts",
     "operand_reads",
     "partition_fragment_C",
     "partition_shape_A",
@@ -125,6 +131,8 @@ __all__ = [
     "read_buffer_resource",
     "read_descriptor",
     "require_scale_strides",
+    "run_copy",
+    "run_mma",
     "scale_factor_atom",
     "scale_factor_layout",
     "tile_to_mma_shape",
