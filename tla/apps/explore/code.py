@@ -74,7 +74,7 @@ def python(program: Program) -> str:
 
 
 def _of_layouts(found: tuple[Any, ...]) -> Iterator[tuple[str, Callable[[], str]]]:
-    """What makes the first layout in other systems, what computes its offsets, what copies to the next one."""
+    """The languages of layouts, each with what makes its text: the first layout, its offsets, the copy to the next one."""
     if not found:
         return
     layouts = [x if isinstance(x, AnyLayout) else lower(x) for x in found[:2]]

@@ -55,7 +55,7 @@ def _operations() -> Iterator[Word]:
 
 
 def _usage(name: str, operation: Any) -> str:
-    """How an operation is called: its arguments, those with a value as name=value."""
+    """The call of an operation: its name and arguments, those with a value as name=value."""
     if not callable(operation):
         return f"{name}[...](...)"
     parameters = inspect.signature(operation).parameters.values()

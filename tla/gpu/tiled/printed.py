@@ -93,7 +93,7 @@ def is_printed(text: str) -> bool:
 
 
 def from_print(text: str) -> TiledMMA | TiledCopy | MMAAtom | CopyAtom:
-    """What CuTe's C++ or its DSL printed of a TiledMMA, a TiledCopy, an MMA_Atom or a Copy_Atom, or of a thread's view of one.
+    """Read the print of a TiledMMA, a TiledCopy, an MMA_Atom, a Copy_Atom, or a thread's view of one, by CuTe's C++ or its DSL.
 
     Raises     ParseError with the line for what is none, LeafTypeError for a copy atom of the DSL whose registers are not known
 
