@@ -85,8 +85,10 @@ def _linked(operation: str, k: int) -> tuple[str, str]:
 
 def rule_of(color_by: str, subjects: tuple[Subject, ...], access: str = "") -> str:
     """The rule of colours: of what is accessed "auto" is banks."""
-    asked = color_by == "auto" and access and subjects and not isinstance(subjects[0].layout, ArrayShape)
-    return "bank" if asked and is_int(at := subjects[0].layout(0)) and known(at) is not None else color_by
+    layout = subjects[0].layout if color_by == "auto" and access and subjects else None
+    if layout is None or isinstance(layout, ArrayShape):
+        return color_by
+    return "bank" if is_int(at := layout(0)) and known(at) is not None else color_by
 
 
 def rules(subjects: tuple[Subject, ...]) -> list[str]:

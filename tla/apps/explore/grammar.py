@@ -286,7 +286,8 @@ class _Reader(NotationReader):
             python = f"parse('ArithTuple{outer.value} o {inner.value}')"
             return Term(tla.parse(f"ArithTuple{outer.value} o {inner.value}"), python)
         self.require_calls()
-        result = Term(_limited(tla.composition(outer.value, inner.value)), f"composition({outer.python}, {inner.python})", outer.width)
+        first: Any = outer.value  # what is no layout composition refuses
+        result = Term(_limited(tla.composition(first, inner.value)), f"composition({outer.python}, {inner.python})", outer.width)
         self.calls.append(Call("composition", text, (outer, inner), result))
         return result
 

@@ -77,7 +77,9 @@ class Server(ThreadingHTTPServer):
     request_queue_size = 32
 
     def __init__(self, port: int) -> None:
-        self.pages = {path: (files("tla.apps.explore").joinpath("page", name).read_bytes(), kind) for path, (name, kind) in _FILES.items()}
+        self.pages = {
+            path: (files("tla.apps.explore").joinpath(f"page/{name}").read_bytes(), kind) for path, (name, kind) in _FILES.items()
+        }
         fix = "give another one: --port 0 takes a free one"
         if not 0 <= port < 2**16:
             raise RangeError(f"port {port}", "0 to 65535", fix)

@@ -45,15 +45,15 @@ def build(folder: Path, pyodide: Path) -> list[str]:
         shutil.copyfile(pyodide / name, folder / "pyodide" / name)
     here = files("tla.apps.explore")
     for name in ("page.css", *SCRIPTS):
-        (folder / name).write_bytes(here.joinpath("page", name).read_bytes())
+        (folder / name).write_bytes(here.joinpath(f"page/{name}").read_bytes())
     for name in _SITE[:-1]:
-        (folder / name).write_bytes(here.joinpath("browser", name).read_bytes())
-    (folder / "index.html").write_text(_page(here.joinpath("page", "page.html").read_text("utf-8")), "utf-8")
+        (folder / name).write_bytes(here.joinpath(f"browser/{name}").read_bytes())
+    (folder / "index.html").write_text(_page(here.joinpath("page/page.html").read_text("utf-8")), "utf-8")
     (folder / "tla.zip").write_bytes(_archive(_of_tla()))
     (folder / "words.json").write_text(as_json("/words", {"text": ""}), "utf-8")
     first = [*(f"pyodide/{name}" for name in PYODIDE if not name.endswith("js")), "tla.zip"]
     (folder / "sizes.json").write_text(json.dumps({name: (folder / name).stat().st_size for name in first}))
-    _write_service(folder, here.joinpath("browser", _SITE[-1]).read_text("utf-8"))
+    _write_service(folder, here.joinpath(f"browser/{_SITE[-1]}").read_text("utf-8"))
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
 
 
