@@ -7,6 +7,8 @@ from tla import Layout, MakeTensor, TlaError, _
 from tla.gpu import UniversalFMA, atom, compress, float, gemm, make_tiled_mma, values_of
 from tla.gpu.tiled.fragments import numpy_type
 
+from operands import operand
+
 SPARSE = "SM90::GMMA::SPARSE::GMMA_64x32x32_F32F16F16_RS"
 SCALED = "SM120::BLOCKSCALED::SM120_16x8x64_TN_VS<float_e2m1_t,float_e2m1_t,float,float_ue4m3_t,16>"
 BOTH = "SM120::BLOCKSCALED::SPARSE::SM120_SPARSE_16x8x128_TN_VS<float_e2m1_t,float_e2m1_t,float,float_ue8m0_t,64>"
@@ -39,7 +41,7 @@ def product(found, threads=None, times=(1, 1, 1)):
     more_a, more_b, scale_a, scale_b = [], [], 1, 1
     if found.sparsity:
         a = pruned(rng, a, found)
-        stored, metadata = compress(found, a)
+        stored, metadata = operand(found, "A", a)
         assert stored.data.size * 2 == a.size
         more_a.append(own.partition_E(metadata))
     if found.val_SF:
@@ -47,7 +49,7 @@ def product(found, threads=None, times=(1, 1, 1)):
         more_a.append(own.partition_SFA(sfa))
         more_b.append(own.partition_SFB(sfb))
     wanted = c + np.einsum("mk...,nk...->mn...", (a * scale_a).astype(c.dtype), (b * scale_b).astype(c.dtype))
-    left, right = own.partition_A(stored if found.sparsity else MakeTensor(a)), own.partition_B(MakeTensor(b))
+    left, right = own.partition_A(stored if found.sparsity else operand(found, "A", a)), own.partition_B(operand(found, "B", b))
     gemm(mma, (left, *more_a) if more_a else left, (right, *more_b) if more_b else right, own.partition_C(MakeTensor(c)))
     return c, wanted
 
@@ -75,7 +77,10 @@ PARTS = [OWN.partition(x, MakeTensor(t)) for x, t in zip("ABC", (A, B, C))]
 SPARSE_MMA = make_tiled_mma(atom(SPARSE))
 SPARSE_OWN = SPARSE_MMA[np.arange(128)]
 STORED, METADATA = compress(atom(SPARSE), np.zeros((64, 32), np.float16))
-REST = [SPARSE_OWN.partition_B(MakeTensor(np.ones((32, 32), np.float16))), SPARSE_OWN.partition_C(MakeTensor(np.zeros((64, 32))))]
+REST = [
+    SPARSE_OWN.partition_B(operand(atom(SPARSE), "B", np.ones((32, 32), np.float16))),
+    SPARSE_OWN.partition_C(MakeTensor(np.zeros((64, 32)))),
+]
 INT32, HALF, WHOLE = (MakeTensor(np.zeros((16, 8), t)) for t in ("int32", "float16", "int64"))
 SLICES = [PARTS[0][:, 0, 0], PARTS[1][:, 0, :]]
 BY_TYPE = "float32, for float"

@@ -338,7 +338,7 @@ def join(layouts: Iterable[Layout]) -> Layout:
             return plain_layout([leaf for m in modes for leaf in m.plain_modes()], profile, [n for cut in cuts for n in cut[1]])
     shape, stride = tuple.__new__(Shape, [m.shape for m in modes]), tuple.__new__(Stride, [m.stride for m in modes])
     require_depth(shape)
-    counts = () if whole else [_first_valid(m) for m in modes]
+    counts: list[Any] = [] if whole else [_first_valid(m) for m in modes]
     return unchecked_layout(shape, stride, ALL if whole else UNKNOWN if None in counts else _kept(shape, Shape(*counts)))
 
 
@@ -356,17 +356,17 @@ def carried(operation: Callable[[Layout], Any], a: Layout, made: Layout | None =
 
     Nothing is asked of symbols that was not asked before.
     """
-    made = operation(with_valid(a, ALL)) if made is None else made
+    whole: Layout = operation(with_valid(a, ALL)) if made is None else made
     for stride, limits in () if a._valid is UNKNOWN else _places(a, by_index):
         try:
             with asking_nothing_new():
                 place = operation(unchecked_layout(a.shape, stride))
                 place, begin = place if isinstance(place, tuple) else (place, None)
-                counts = _box(place, begin, limits, made.shape)
-                return with_valid(made, UNKNOWN if counts is None else common(made._valid, Shape(*counts)))
+                counts = _box(place, begin, limits, whole.shape)
+                return with_valid(whole, UNKNOWN if counts is None else common(whole._valid, Shape(*counts)))
         except TlaError:  # these coordinates of the result are no layout
             continue
-    return with_valid(made, UNKNOWN)
+    return with_valid(whole, UNKNOWN)
 
 
 def _places(a: Layout, by_index: bool) -> Iterator[tuple[Any, Sequence[Any]]]:

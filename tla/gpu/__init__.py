@@ -27,15 +27,19 @@ from .instructions.entries import Family
 from .instructions.names import Copy_Atom, MMA_Atom, atom, atoms
 from .instructions.tmem import TmemAddress, tmem_address, tmem_allocation, tmem_layout
 from .run.algorithms import axpby, clear, fill, transform
-from .run.copy import copy, copy_if
-from .run.gemm import gemm
+from .run.copy import copy, copy_if, run_copy
+from .run.copy_facts import CopyStep, copy_facts
+from .run.gemm import gemm, run_mma
+from .run.mma_facts import MmaStep, mma_facts
 from .run.values import values_of
+from .tiled.printed import from_print
 from .tiled.scale_factors import plain_scales, require_scale_strides, scale_factor_atom, scale_factor_layout
 from .tiled.sparse import compress
 from .tiled.tiled_copy import (
     ThrCopy,
     TiledCopy,
     make_cotiled_copy,
+    make_layout_tv,
     make_tiled_copy,
     make_tiled_copy_A,
     make_tiled_copy_B,
@@ -68,6 +72,7 @@ __all__ = [
     "CanonicalAtom",
     "Contract",
     "CopyAtom",
+    "CopyStep",
     "Copy_Atom",
     "Descriptor",
     "Family",
@@ -79,6 +84,7 @@ __all__ = [
     "MMAAtom",
     "MMA_Atom",
     "Major",
+    "MmaStep",
     "OperandReads",
     "ScaleIn",
     "TMACopy",
@@ -98,13 +104,16 @@ __all__ = [
     "compress",
     "contracts",
     "copy",
+    "copy_facts",
     "copy_if",
     "descriptor_steps",
     "fill",
+    "from_print",
     "gemm",
     "instruction_descriptor",
     "make_cotiled_copy",
     "make_im2col_copy",
+    "make_layout_tv",
     "make_tiled_copy",
     "make_tiled_copy_A",
     "make_tiled_copy_B",
@@ -116,6 +125,7 @@ __all__ = [
     "make_tma_copy",
     "make_tmem_copy",
     "make_utccp_copy",
+    "mma_facts",
     "operand_reads",
     "partition_fragment_C",
     "partition_shape_A",
@@ -125,6 +135,8 @@ __all__ = [
     "read_buffer_resource",
     "read_descriptor",
     "require_scale_strides",
+    "run_copy",
+    "run_mma",
     "scale_factor_atom",
     "scale_factor_layout",
     "tile_to_mma_shape",

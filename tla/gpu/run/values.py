@@ -10,9 +10,11 @@ from typing import Any
 
 from ...core.basis import ArithmeticTuple, ScaledBasis, as_coordinate
 from ...core.composed import ComposedLayout, innermost
+from ...core.coord import coord_leaf
 from ...core.errors import InjectivityError, RangeError
 from ...core.int_tuple import modes_of, product_each, size
 from ...core.layout import Layout
+from ...core.leaf_arithmetic import plus
 from ...core.values import converted
 from ...tensors.make_tensor import as_tensor
 from ...tensors.tensor import Tensor, gives_places, require_data, require_mutable
@@ -36,7 +38,7 @@ def _by_thread(x: Any, rank: int) -> Any:
     """An offset of each thread, as an array with an axis for the threads in front of `rank` others."""
     import numpy as np
 
-    array = np.asarray(x, dtype=np.int64) if not hasattr(x, "dtype") else x
+    array = coord_leaf(x if hasattr(x, "dtype") else np.array(int(x)))
     return array.reshape(array.size, *(1,) * rank)
 
 
@@ -51,9 +53,9 @@ def places_of(t: Tensor) -> Any:
         if isinstance(layout, Layout):
             found = layout(*grid) if isinstance(layout.shape, tuple) else layout(grid[0])
             return np.broadcast_to(found, extents)[None]
-        return layout.outer(_by_thread(layout.offset, len(extents)) + at(layout.inner))
+        return layout.outer(plus(_by_thread(layout.offset, len(extents)), at(layout.inner)))
 
-    return at(t.layout) + _by_thread(t.offset, len(extents))
+    return plus(at(t.layout), _by_thread(t.offset, len(extents)))
 
 
 def valid_of(t: Tensor) -> Any:
@@ -70,7 +72,7 @@ def valid_of(t: Tensor) -> Any:
     place = guard.place(*grid) if isinstance(guard.place.shape, tuple) else guard.place(grid[0])
     start = modes_of(guard.start)
     inside = [
-        _by_thread(s, len(extents)) + np.broadcast_to(p, extents)[None] < int(n)
+        plus(_by_thread(s, len(extents)), np.broadcast_to(p, extents)[None]) < int(n)
         for s, p, n in zip(start, _components(place, len(start)), guard.valid)
     ]
     return functools.reduce(np.logical_and, inside)
@@ -114,7 +116,9 @@ def _coordinates(t: Tensor) -> tuple[Any, ...]:
     start = modes_of(t.offset)
     place = t.layout(*grid) if isinstance(t.layout.shape, tuple) else t.layout(grid[0])
     place = place if gives_places(t) else ArithmeticTuple()
-    return tuple(_by_thread(s, len(extents)) + np.broadcast_to(p, extents)[None] for s, p in zip(start, _components(place, len(start))))
+    return tuple(
+        plus(_by_thread(s, len(extents)), np.broadcast_to(p, extents)[None]) for s, p in zip(start, _components(place, len(start)))
+    )
 
 
 def read(where: str, t: Tensor, mask: Any) -> Any:
