@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from .mosaic.registers import RegisterLayout, parse_register_layout
     from .programs.alternatives import Advice, Alternative, advise, alternatives
     from .programs.census import Census, ProgramPeak, census, merge
+    from .programs.collectives import Collective, collectives
     from .programs.consistency import contradictions
+    from .programs.difference import Change, Difference, PeakChange, difference
     from .programs.dumps import programs_in
     from .programs.entry import Alias, Entry, EntryValue, ReplicaGroups, entry, parse_layout_mode, parse_replica_groups
     from .programs.hlo import Usage, shape_texts, shape_usage
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from .programs.program import Located, read_hlo
     from .programs.relayouts import Loop, Move, relayouts
     from .programs.report import Total, totals
+    from .programs.targets import TARGETS, Target
     from .programs.vocabulary import unknown_names
     from .shapes.array_shape import ArrayLayout, ArrayShape, Split
     from .shapes.compare import Relayout, is_bitcast, relayout
@@ -56,6 +59,9 @@ else:  # each module when the first of its names is asked for: to lower a shape 
         "shapes.compare": "Relayout is_bitcast relayout",
         "programs.consistency": "contradictions",
         "shapes.default": "default_layout",
+        "programs.collectives": "Collective collectives",
+        "programs.difference": "Change Difference PeakChange difference",
+        "programs.targets": "TARGETS Target",
         "programs.dumps": "programs_in",
         "shardings.devices": "Iota",
         "programs.entry": "Alias Entry EntryValue ReplicaGroups entry parse_layout_mode parse_replica_groups",
@@ -88,6 +94,7 @@ else:  # each module when the first of its names is asked for: to lower a shape 
     load_on_demand(__name__, _names)
 
 __all__ = [
+    "TARGETS",
     "Advice",
     "Alias",
     "Alternative",
@@ -99,6 +106,9 @@ __all__ = [
     "Buffer",
     "BufferShape",
     "Census",
+    "Change",
+    "Collective",
+    "Difference",
     "Digit",
     "DimSharding",
     "Entry",
@@ -119,6 +129,7 @@ __all__ = [
     "OpaqueShape",
     "Operand",
     "Peak",
+    "PeakChange",
     "ProgramPeak",
     "RegisterLayout",
     "Relayout",
@@ -127,6 +138,7 @@ __all__ = [
     "Sharding",
     "SourceLine",
     "Split",
+    "Target",
     "TokenShape",
     "Total",
     "TupleShape",
@@ -138,9 +150,11 @@ __all__ = [
     "block",
     "byte_size",
     "census",
+    "collectives",
     "combined_shape",
     "contradictions",
     "default_layout",
+    "difference",
     "digits",
     "dimension_letters",
     "dimension_number",
