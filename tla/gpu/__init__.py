@@ -9,6 +9,7 @@ import builtins
 from typing import TYPE_CHECKING
 
 from ..core import element
+from ..tensors.make import make_fragment_like
 from .descriptors.block_2d import Block2D, block_2d
 from .descriptors.buffer_resource import BufferResource, buffer_resource, read_buffer_resource
 from .descriptors.canonical import GMMA, UMMA, Canonical, CanonicalAtom, canonical, tile_to_mma_shape
@@ -107,6 +108,7 @@ __all__ = [
     "gemm",
     "instruction_descriptor",
     "make_cotiled_copy",
+    "make_fragment_like",
     "make_im2col_copy",
     "make_tiled_copy",
     "make_tiled_copy_A",

@@ -11,8 +11,9 @@ from typing import Any
 from ...algebra.modes import replace, slice_and_offset
 from ...core.errors import DivisibilityError, LeafTypeError, RangeError
 from ...core.int_tuple import Bracketed, _, shown, size
+from ...core.kinds import AnyLayout
 from ...core.layout import Layout, as_layout
-from ...tensors.make_tensor import as_tensor
+from ...tensors.make_tensor import MakeTensor, as_tensor
 from ..instructions.elements import element_of, require_number
 
 #: The CTAs of the largest cluster, each a bit of the mask.
@@ -78,8 +79,8 @@ def tma_transaction_bytes(*tiles: Any, element: Any = None, ctas: int = 1) -> in
         raise LeafTypeError("tma_transaction_bytes of nothing", "tiles of shared memory", "write tma_transaction_bytes(tAsA, tBsB)")
     bits = 0
     for x in tiles:
-        tile = x if isinstance(x, Layout) else as_tensor("tma_transaction_bytes", x)
-        count = require_number("tma_transaction_bytes: a size", size(tile.layout if not isinstance(tile, Layout) else tile))
+        tile = MakeTensor(None, x) if isinstance(x, AnyLayout) else as_tensor("tma_transaction_bytes", x)
+        count = require_number("tma_transaction_bytes: a size", size(tile.layout))
         bits += count * element_of("tma_transaction_bytes(tAsA, element=half)", tile, element).bits
     if bits % 8:
         raise DivisibilityError(f"tma_transaction_bytes: {bits} bits", "whole bytes", "give whole tiles")

@@ -13,20 +13,23 @@ from ...core.int_tuple import size
 from ...tensors.make_tensor import as_tensor
 from ...tensors.tensor import Tensor, require_data
 from ..instructions.atom import MMAAtom
+from ..instructions.elements import element_of
+from ..instructions.entries import Family
+from ..instructions.names import entry
 from ..tiled.fragments import holds, numpy_type
 from ..tiled.sparse import expanded
 from ..tiled.tiled_mma import MODES, TiledMMA, make_tiled_mma
 from .arithmetic import multiplied, require_accumulator
-from .values import extents_of, thread_values, values_of, write
+from .values import extents_of, places_of, thread_values, values_of, write
 
 #: The ranks of A, B and C: what CuTe has, and what it has besides where a thread holds one value of the atom.
 FORMS, ONE_VALUE = {(1, 1, 1), (2, 2, 3), (3, 3, 3)}, {(1, 1, 2), (2, 2, 2)}
 
 
-def gemm(mma: Any, *operands: Any) -> None:
+def gemm(*operands: Any) -> None:
     """D = A * B + C by fragments of all threads: `gemm(mma, D, A, B, C)`, or `gemm(mma, A, B, C)` for D the same as C.
 
-    mma   a TiledMMA, or an MMAAtom
+    mma   a TiledMMA, or an MMAAtom; left out, each thread multiplies and adds by itself, UniversalFMA of the tensors' types
     A     partition_fragment_A, or of an atom that reads shared memory that partition. Of a sparse atom a pair of it and the metadata,
           (A, E); of a block-scaled one (A, SFA) or (A, E, SFA)
     B     likewise: B is (N,K), as CuTe has it; of a block-scaled atom (B, SFB)
@@ -51,7 +54,7 @@ def gemm(mma: Any, *operands: Any) -> None:
     """
     import numpy as np
 
-    mma, d, a, b, c = _arguments(mma, operands)
+    mma, d, a, b, c = _arguments(operands)
     groups, lone = _groups(mma), _is_lone(mma, a, b, c)
     left, right = (_factor(mma, side, x, groups, lone) for side, x in (("A", a), ("B", b)))
     for side, t in (("D", d), ("C", c)):
@@ -77,18 +80,21 @@ def _product(atom: MMAAtom, left: Any, right: Any, total: Any, dtype: Any) -> An
     return whole.reshape(groups, blocks, m, x, n, y).transpose(0, 2, 4, 1, 3, 5)
 
 
-def _arguments(mma: Any, operands: tuple[Any, ...]) -> tuple[TiledMMA, Tensor, Any, Any, Tensor]:
+def _arguments(given: tuple[Any, ...]) -> tuple[TiledMMA, Tensor, Any, Any, Tensor]:
     """The tiled MMA, D, A, B and C of a call."""
-    mma = make_tiled_mma(mma) if isinstance(mma, MMAAtom) else mma
-    if not isinstance(mma, TiledMMA):
-        raise LeafTypeError(f"gemm by a {type(mma).__name__}", "a tiled MMA first", "tla.gemm(a, b, c) takes whole tensors, B as (K,N)")
+    mma, operands = (given[0], given[1:]) if given and isinstance(given[0], (TiledMMA, MMAAtom, Family)) else (None, given)
     if len(operands) not in (3, 4):
         raise RankError(f"gemm of {len(operands)} operands", "D, A, B, C, or A, B, C", "write gemm(mma, C, A, B, C)")
     *first, a, b, c = operands
     d, c = (_numbers(as_tensor("gemm", x)) for x in ((*first, c)[0], c))
     if extents_of(d) != extents_of(c):
         raise RankError(f"gemm to D of {extents_of(d)} from C of {extents_of(c)}", "the same extents", "partition both alike")
-    return mma, d, a, b, c
+    if mma is None:
+        mma = entry("UniversalFMA")[tuple(element_of("gemm", as_tensor("gemm", x), None) for x in (d, a, b, c))]
+    if isinstance(mma, TiledMMA):
+        return mma, d, a, b, c
+    alone = isinstance(mma, MMAAtom) and size(mma.thr_id) == 1  # each of the threads that there are, by itself
+    return make_tiled_mma(mma, (places_of(c).shape[0],) if alone else None), d, a, b, c
 
 
 def _numbers(t: Tensor) -> Tensor:
@@ -168,7 +174,8 @@ def _matrices(mma: TiledMMA, side: str, t: Tensor, groups: Any, lone: bool) -> A
         raise RangeError(what, f"threads 0 to {count - 1}, for the {groups.size} of {mma!r}", f"write mma[numpy.arange({count})]")
     if values.shape[1] != places.shape[1]:
         what = f"gemm: operand {side} of {values.shape[1]} values a thread"
-        raise RankError(what, f"the {places.shape[1]} of {mma.atom.name} in the first mode", "partition it with this tiled MMA")
+        fix = "partition it with this tiled MMA" if places.shape[1] > 1 else "take slices of one value: A[v, _, _]"
+        raise RankError(what, f"the {places.shape[1]} of {mma.atom.name} in the first mode", fix)
     m, n = (int(mma.atom.shape_mnk[i]) for i in MODES[side])
     held = np.moveaxis(values[groups], (1, 2), (-2, -1))
     out = np.zeros((*held.shape[:-2], m * n * mma.atom.blocks), values.dtype)
