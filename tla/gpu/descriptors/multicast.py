@@ -23,7 +23,7 @@ MOST_CTAS = 16
 class _ByModes(Bracketed[Callable[[Layout, Any], int]]):
     """A function of modes in brackets, or of a coordinate in which `_` says them."""
 
-    def __call__(self, layout: Layout, coord: Any) -> int:
+    def __call__(self, layout: Layout, coord: Any) -> int:  # pyright: ignore[reportIncompatibleMethodOverride]
         return self[()](layout, coord)
 
 
