@@ -74,7 +74,7 @@ def _latex(x: object) -> str:
 def _scene(x: Any) -> Scene | None:
     try:
         both = isinstance(x, _compare.Relayout)
-        scene: Scene = _viz.draw(*((x.source, x.destination) if both else (x,)), color_by="offset" if both else "tile", limit=LIMIT)
+        scene: Scene = _viz.draw(*((x.source, x.destination) if both else (x,)), color_by="offset" if both else "auto", limit=LIMIT)
     except TlaError:
         return None
     return scene

@@ -35,12 +35,14 @@ from .run.copy_facts import CopyStep, copy_facts
 from .run.gemm import gemm, run_mma
 from .run.mma_facts import MmaStep, mma_facts
 from .run.values import values_of
+from .tiled.printed import from_print
 from .tiled.scale_factors import plain_scales, require_scale_strides, scale_factor_atom, scale_factor_layout
 from .tiled.sparse import compress
 from .tiled.tiled_copy import (
     ThrCopy,
     TiledCopy,
     make_cotiled_copy,
+    make_layout_tv,
     make_tiled_copy,
     make_tiled_copy_A,
     make_tiled_copy_B,
@@ -110,11 +112,13 @@ __all__ = [
     "create_tma_multicast_mask",
     "descriptor_steps",
     "fill",
+    "from_print",
     "gemm",
     "instruction_descriptor",
     "make_cotiled_copy",
     "make_fragment_like",
     "make_im2col_copy",
+    "make_layout_tv",
     "make_tiled_copy",
     "make_tiled_copy_A",
     "make_tiled_copy_B",
