@@ -63,7 +63,8 @@ def hlo(arguments: argparse.Namespace) -> Answer:
         raise LeafTypeError("--fail-if-peak-grows without --against", "another compile to compare with", "add --against OTHER.txt")
     with terminal.opened(arguments.file) as file:
         if arguments.against is not None:
-            return _compiles.against(_memory(file, arguments), arguments, space)
+            answer: Answer = _compiles.against(_memory(file, arguments), arguments, space)
+            return answer
         if arguments.advise:
             return _advice(_memory(file, arguments), arguments, least, space)
         if arguments.by == "peak":
@@ -91,7 +92,7 @@ def hlo(arguments: argparse.Namespace) -> Answer:
     return _totals(found, arguments, least)
 
 
-def _memory(file: IO[str], arguments: argparse.Namespace) -> xla.Memory:
+def _memory(file: IO[bytes], arguments: argparse.Namespace) -> xla.Memory:
     """The memory of a program, its warnings said."""
     found = xla.memory(file, target=arguments.target)
     _say(found.warnings)

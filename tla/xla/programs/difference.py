@@ -149,7 +149,7 @@ def _buffers(before: Memory, after: Memory) -> Iterator[Change]:
         at_peak = id(one) in held[0] or id(two) in held[1]
         there = two or one
         assert there is not None  # one of the two is there
-        yield from _change(there.name, one and one.bytes, two and two.bytes, _text(one), _text(two), there.op_name, _line(there), at_peak)
+        yield from _change(there.name, _bytes(one), _bytes(two), _text(one), _text(two), there.op_name, _line(there), at_peak)
 
 
 def _moves(before: Sequence[Move], after: Sequence[Move]) -> Iterator[Change]:
@@ -168,7 +168,7 @@ def _moves(before: Sequence[Move], after: Sequence[Move]) -> Iterator[Change]:
         there = two or one
         assert there is not None  # one of the two is there
         it = there.line.instruction
-        yield from _change(it.name, one and one.bytes, two and two.bytes, text(one), text(two), it.metadata.get("op_name", ""), "", False)
+        yield from _change(it.name, _bytes(one), _bytes(two), text(one), text(two), it.metadata.get("op_name", ""), "", False)
 
 
 def _collectives(before: Sequence[Collective], after: Sequence[Collective]) -> Iterator[Change]:
@@ -179,7 +179,7 @@ def _collectives(before: Sequence[Collective], after: Sequence[Collective]) -> I
         if sums[0] != sums[1] or len(one) != len(two):
             what = "larger" if sums[1] > sums[0] else "smaller" if sums[1] < sums[0] else "layout"
             name = "new" if not one else "gone" if not two else what
-            yield Change(name, kind, *sums, str(len(one)), str(len(two)), "", "")
+            yield Change(name, kind, sums[0], sums[1], str(len(one)), str(len(two)), "", "")
 
 
 def _matched(before: Sequence[T], after: Sequence[T], keys: Sequence[Callable[[T], Hashable]]) -> Iterator[tuple[T | None, T | None]]:
@@ -215,6 +215,10 @@ def _change(
     else:
         return
     yield Change(kind, name, before or 0, after or 0, was, now, op_name, source, at_peak)
+
+
+def _bytes(x: Buffer | Move | None) -> int | None:
+    return None if x is None else x.bytes
 
 
 def _text(b: Buffer | None) -> str:
