@@ -13,6 +13,7 @@ import tla
 from tla import access, ascend, codegen, gpu, linear, viz, xla
 from tla.apps.cli import COMMANDS, main
 from tla.core import literals
+from tla.core.element import Element
 from tla.linear import mosaic, triton
 from tla.xla import jax as tla_jax
 
@@ -29,6 +30,7 @@ def public():
         "tla.ascend": {*ascend.__all__, "float"},
     }
     names |= {module.__name__: {*module.__all__} for module in (xla, tla_jax, codegen, gpu, viz, linear, mosaic, triton, access)}
+    names["tla.gpu"] -= {name for name in gpu.__all__ if isinstance(getattr(gpu, name), (Element, gpu.MMAAtom, gpu.CopyAtom, gpu.Family))}
     return {(module, name) for module, found in names.items() for name in found}
 
 

@@ -203,7 +203,8 @@ class ThrCopy:
     def _partition(self, side: str, t: AnyLayout | Tensor) -> Tensor:
         whole = with_valid(t)
         frg = self.copy.tidfrg(side, whole)
-        return part_of(whole, frg, self.thread, self.thread, _, (_,) * rank_of(t))
+        rest = (_,) * rank_of(t) if rank_of(t) > 1 else _  # of one mode CuTe keeps its level: ((FrgV,FrgX),(RestM))
+        return part_of(whole, frg, self.thread, self.thread, _, rest)
 
     def retile_S(self, t: AnyLayout | Tensor) -> Any:
         """Registers of another partition as this copy's source: the same elements."""
