@@ -175,8 +175,8 @@ def test_a_peak_says_how_much_there_is(files, capsys):
 def test_every_generation_has_the_sizes_of_its_memories(target):
     found = xla.memory(io.StringIO(TEXT), target=target)
     assert found.target == target
-    assert found.peak[0].capacity == xla.TARGETS[target].capacity[0] > 7 * 2**30
-    assert xla.TARGETS[target].capacity[1] in (16 * 2**20, 64 * 2**20, 128 * 2**20)
+    assert found.peak[0].capacity == xla.tpu(target).capacity[0] > 7 * 2**30
+    assert xla.tpu(target).capacity[1] in (16 * 2**20, 64 * 2**20, 128 * 2**20)
 
 
 def test_moves_that_wait_are_told_apart_from_prefetches(capsys, tmp_path):

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from .programs.program import Located, read_hlo
     from .programs.relayouts import Loop, Move, relayouts
     from .programs.report import Total, totals
-    from .programs.targets import TARGETS, Target
+    from .programs.targets import Target, tpu
     from .programs.vocabulary import unknown_names
     from .shapes.array_shape import ArrayLayout, ArrayShape, Split
     from .shapes.compare import Relayout, is_bitcast, relayout
@@ -61,7 +61,7 @@ else:  # each module when the first of its names is asked for: to lower a shape 
         "shapes.default": "default_layout",
         "programs.collectives": "Collective collectives",
         "programs.difference": "Change Difference PeakChange difference",
-        "programs.targets": "TARGETS Target",
+        "programs.targets": "Target tpu",
         "programs.dumps": "programs_in",
         "shardings.devices": "Iota",
         "programs.entry": "Alias Entry EntryValue ReplicaGroups entry parse_layout_mode parse_replica_groups",
@@ -94,7 +94,6 @@ else:  # each module when the first of its names is asked for: to lower a shape 
     load_on_demand(__name__, _names)
 
 __all__ = [
-    "TARGETS",
     "Advice",
     "Alias",
     "Alternative",
@@ -201,6 +200,7 @@ __all__ = [
     "to_memref",
     "to_proto",
     "totals",
+    "tpu",
     "true_rank",
     "unknown_names",
     "waste",
