@@ -55,7 +55,10 @@ ENTRY %main {
 }"""
     memory = xla.memory(io.StringIO(text))
     best = [a for a in xla.advise(memory) if a.alternative.kind == "order"]
-    assert [(a.count, a.saved, a.names) for a in best] == [(2, 2 * (512000 - 16384), ("a", "c"))]
+    assert [(a.count, a.saved, a.names) for a in best] == [(1, 512000 - 16384, ("a",))]
+    computed = [a for a in xla.advise(memory) if a.names == ("c",)]
+    assert [a.alternative.kind for a in computed] == ["type"]  # its layout is that of the operation
+    assert all("the caller gives it so" in a.assumes for a in best)
     assert str(xla.advise(memory, 1)[0].alternative.shape).endswith("S(1)}")
     with pytest.raises(RangeError, match="advice"):
         xla.advise(memory, 7)

@@ -18,6 +18,7 @@ from . import terminal
 from .terminal import LAYOUT, OWNERS
 
 # A command loads its own module.
+_advise = OnDemand("tla.apps.advise")
 _accesses, _arrays, _code = OnDemand("tla.apps.accesses"), OnDemand("tla.apps.arrays"), OnDemand("tla.apps.code")
 _hlo, _layouts, _page = OnDemand("tla.apps.hlo"), OnDemand("tla.apps.layouts"), OnDemand("tla.apps.page")
 
@@ -133,6 +134,7 @@ COMMANDS: dict[str, tuple[OnDemand, dict[str, str]]] = {
         {"layout": LAYOUT, "coord": "a coordinate, such as 5 or 1,5 or '(1,0),5'; in parentheses if it begins with a minus"},
     ),
     "hlo": (_hlo, {"file": "the text of an HLO module, or - for standard input"}),
+    "advise": (_advise, {"function": "a file of Python and a function of JAX in it, such as script.py:step"}),
     "explain": (_arrays, {"shape": "an XLA shape, such as 'f32[3,5]{1,0:T(2,2)}'"}),
     "relayout": (_arrays, {"source": "an XLA shape", "destination": "an XLA shape of the same elements"}),
     "default": (_arrays, {"array": "an element type and dimensions, such as 'bf16[8,300]'"}),
@@ -152,7 +154,7 @@ COMMANDS: dict[str, tuple[OnDemand, dict[str, str]]] = {
 GROUPS = {
     "see a layout": ("explore", "show", "draw", "offset"),
     "shared memory: conflicts, and what mends them": ("access", "swizzle"),
-    "TPU and XLA": ("hlo", "lower", "explain", "relayout", "default", "sharding"),
+    "TPU and XLA": ("hlo", "advise", "lower", "explain", "relayout", "default", "sharding"),
     "code": ("emit", "emit-copy"),
 }
 #: What each is for, in a few words.
@@ -164,6 +166,7 @@ WANTS = {
     "access": "what an access costs: wavefronts, conflicts, the lanes that collide",
     "swizzle": "the layout with the fewest conflicts, and why none is better",
     "hlo": "where a program's memory goes, and what to do",
+    "advise": "changes of a function of JAX, compiled for a TPU and measured",
     "lower": "the layout of an XLA shape, with its padding",
     "explain": "each step from an index to its offset",
     "relayout": "what a copy from one layout to another moves",
@@ -187,6 +190,7 @@ EXAMPLES = {
     "show": ["'((4,2),(4,3)):((4,16),(1,32))'", "'A = (8,12):(12,1); zipped_divide(A, (4,3))'"],
     "offset": ["'((_4,_2),(_4,_3)):((_4,_16),(_1,_32))' 1,5", "'f32[3,5]{1,0:T(2,2)}' 2,3 --json"],
     "hlo": ["module.txt", "module.txt --by peak", "module.txt --advise", "new.txt --against old.txt --fail-if-peak-grows 2%"],
+    "advise": ["train.py:step --topology v6e:2x2"],
     "explain": ["'f32[3,5]{1,0:T(2,2)}' 2,3", "'f32[M,N]{1,0:T(8,128)}'", "'f32[3,5]{1,0:T(2,2)}' --strip"],
     "relayout": ["'f32[16,32]{1,0:T(8,16)}' 'f32[16,32]{0,1}'"],
     "default": ["'bf16[8,300]'", "'bf16[8,300]' --target v5e"],

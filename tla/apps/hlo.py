@@ -268,6 +268,7 @@ def _advice(memory: xla.Memory, arguments: argparse.Namespace, least: int, space
             "change": a.alternative.what,
             "to": str(a.alternative.shape),
             "buffers": [*a.names],
+            "assumes": a.assumes,
         }
         for a in found
     ]
@@ -275,7 +276,10 @@ def _advice(memory: xla.Memory, arguments: argparse.Namespace, least: int, space
     def table(value: list[dict[str, Any]]) -> str:
         rows = [["saved", "count", "kind", "shape -> what it could be"]]
         rows += [[f"{v['bytes']:,}", str(v["count"]), f"{v['kind']}: {v['change']}", f"{v['shape']} -> {v['to']}"] for v in value]
-        note = "order keeps the array; merge, split and type change the program"
+        note = (
+            "predicted, not compiled: each assumes that the caller gives the argument so, and that the program does not copy it back; "
+            "order keeps the array; merge, split and type change the program. tla advise script.py:function measures"
+        )
         return "\n".join([*terminal.table(rows, 2, terminal.width()), "", *textwrap.wrap(note, terminal.width() or 80)])
 
     return _chosen(value, arguments, least, "bytes"), table

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from ..core.on_demand import load_on_demand
 
 if TYPE_CHECKING:
+    from .measured import Measure, Trial, Trials, try_advice
     from .mosaic.block import Block, block
     from .mosaic.kernel import KernelCall, Window, pallas_call
     from .mosaic.memref import MemRef, parse_memref, to_memref
@@ -54,6 +55,7 @@ else:  # each module when the first of its names is asked for: to lower a shape 
     _names = {
         "programs.alternatives": "Advice Alternative advise alternatives",
         "shapes.array_shape": "ArrayLayout ArrayShape Split",
+        "measured": "Measure Trial Trials try_advice",
         "mosaic.block": "Block block",
         "programs.census": "Census ProgramPeak census merge",
         "shapes.compare": "Relayout is_bitcast relayout",
@@ -119,6 +121,7 @@ __all__ = [
     "KernelCall",
     "Located",
     "Loop",
+    "Measure",
     "MemRef",
     "Memory",
     "Mesh",
@@ -140,6 +143,8 @@ __all__ = [
     "Target",
     "TokenShape",
     "Total",
+    "Trial",
+    "Trials",
     "TupleShape",
     "TupleSharding",
     "Usage",
@@ -202,6 +207,7 @@ __all__ = [
     "totals",
     "tpu",
     "true_rank",
+    "try_advice",
     "unknown_names",
     "waste",
     "waste_by_dimension",

@@ -114,7 +114,7 @@ def to_layout(shape: Shape | str) -> Any:
         fix = "leave out the rest; S(n) is the memory_kind of a JAX sharding"
         raise LoweringError(f"{shape} as a Layout of JAX", "order, tiles and E(n) only", fix)
     tiling = tuple(tuple(INT64_MIN if t == COMBINE else t for t in tile) for tile in layout.tiles)
-    return _module("jax.experimental.layout").Layout(tuple(reversed(layout.minor_to_major)), tiling, layout.element_size_in_bits)
+    return jax_module("jax.experimental.layout").Layout(tuple(reversed(layout.minor_to_major)), tiling, layout.element_size_in_bits)
 
 
 def shape_of(array: Any, layout: object = None) -> ArrayShape:
@@ -169,7 +169,7 @@ def to_format(shape: Shape | str, sharding: Any) -> Any:
         raise LeafTypeError(f"a sharding of type {type(sharding).__name__}", "a jax.sharding.Sharding", "take array.sharding")
     kind = kinds[layout.memory_space]
     plain = ArrayShape(shape.element_type, shape.dimensions, layout._replace(memory_space=0), shape.dynamic)
-    return _module("jax.experimental.layout").Format(to_layout(plain), sharding if kind is None else sharding.with_memory_kind(kind))
+    return jax_module("jax.experimental.layout").Format(to_layout(plain), sharding if kind is None else sharding.with_memory_kind(kind))
 
 
 class DeviceBytes(NamedTuple):
@@ -202,8 +202,8 @@ def bytes_per_device(tree: Any, target: str = "v5e") -> DeviceBytes:
     if hasattr(tree, "output_formats"):
         sizes = {a.name: byte_size(a.shape) for a in arrays(tree)}
     else:
-        leaves = _module("jax.tree_util").tree_flatten_with_path(tree)[0]
-        sizes = {_module("jax.tree_util").keystr(path): byte_size(_local(leaf, target)) for path, leaf in leaves}
+        leaves = jax_module("jax.tree_util").tree_flatten_with_path(tree)[0]
+        sizes = {jax_module("jax.tree_util").keystr(path): byte_size(_local(leaf, target)) for path, leaf in leaves}
     return DeviceBytes(sum(sizes.values()), sizes)
 
 
@@ -315,7 +315,7 @@ def _packed(shape: Shape | str) -> ArrayShape:
 
 def _namespace(array: Any) -> Any:
     """The functions for an array: numpy's or JAX's."""
-    return importlib.import_module("numpy") if type(array).__module__ == "numpy" else _module("jax.numpy")
+    return importlib.import_module("numpy") if type(array).__module__ == "numpy" else jax_module("jax.numpy")
 
 
 def sharding_of(sharding: Any, rank: int) -> AnySharding:
@@ -390,7 +390,7 @@ def arrays(compiled: Any) -> tuple[ProgramArray, ...]:
 
 
 def _leaves(name: str, infos: object, formats: object) -> Iterator[ProgramArray]:
-    tree = _module("jax.tree_util")
+    tree = jax_module("jax.tree_util")
     paths, _ = tree.tree_flatten_with_path(infos)
     for (path, info), form in zip(paths, tree.tree_leaves(formats), strict=True):
         if form.layout is not None:
@@ -427,13 +427,13 @@ def _physical(array: Any) -> tuple[tuple[int, ...], Any]:
             f"the shape of a {type(array).__name__}", "an array, or a jax.ShapeDtypeStruct", "take what jax.eval_shape gives"
         )
     if str(array.dtype).startswith("key<"):
-        jax = _module("jax")
+        jax = jax_module("jax")
         array = jax.eval_shape(jax.random.key_data, jax.ShapeDtypeStruct(array.shape, array.dtype))
     dims: Sequence[int] = array.shape
     return tuple(dims), array.dtype
 
 
-def _module(name: str) -> Any:
+def jax_module(name: str) -> Any:
     """A module of JAX, whose types a checker need not know."""
     try:
         return importlib.import_module(name)

@@ -142,6 +142,7 @@ class Advice:
     alternative   what it could be
     saved         bytes that this saves at the peak, all of them together
     names         the buffers
+    assumes       what the prediction takes for granted: nothing was compiled. `try_advice` measures
     """
 
     shape: ArrayShape
@@ -149,12 +150,15 @@ class Advice:
     alternative: Alternative
     saved: int
     names: tuple[str, ...]
+    assumes: str = ""
 
 
 def advise(memory: Memory, space: int = 0) -> list[Advice]:
     """Changes that make the peak of a memory space smaller: the best of each kind for each shape there, the most saved first.
 
-    The peak may then be at another step: saved is what goes at this one.
+    The peak may then be at another step: saved is what goes at this one. It is predicted: `assumes` says on what. An order, and two
+    dimensions as one or one as two, are advised for arguments alone: of what the program computes, the operation fixes the layout, and
+    the compiler does not take another.
 
     >>> import io
     >>> from tla.xla import memory
@@ -176,14 +180,20 @@ def advise(memory: Memory, space: int = 0) -> list[Advice]:
         raise RangeError(f"advice for S({space})", f"one of {', '.join(map(str, memory.peak))}", "take one of memory.peak")
     held = [b for b in memory.peak[space].buffers if b.shape is not None]
     out = []
-    for shape, count in Counter(b.shape for b in held if b.shape is not None).items():
-        names = tuple(b.name for b in held if b.shape == shape)
+    for (shape, given), count in Counter((b.shape, b.kind == "argument") for b in held).items():
+        assert shape is not None  # tables are left out above
+        names = tuple(b.name for b in held if b.shape == shape and (b.kind == "argument") is given)
         kinds: set[str] = set()
         for other in _tried(shape):
-            if other.saved and other.kind not in kinds:
+            if other.saved and other.kind not in kinds and (given or other.kind == "type"):
                 kinds.add(other.kind)
-                out.append(Advice(shape, count, other, count * other.saved, names))
+                out.append(Advice(shape, count, other, count * other.saved, names, _GIVEN if given else _COMPUTED))
     return sorted(out, key=lambda a: (-a.saved, str(a.shape), a.alternative.kind))
+
+
+#: What a prediction assumes of an argument, and of what the program computes.
+_GIVEN = "the caller gives it so, and the program does not copy it into another layout"
+_COMPUTED = "the operations that write and read it work on the narrower type"
 
 
 def _tried(shape: ArrayShape) -> list[Alternative]:

@@ -1,0 +1,144 @@
+"""Advice that is measured: each change that is recommended makes something smaller and nothing larger, by the compiler's own account."""
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tla import LeafTypeError, RangeError, xla
+from tla.apps.cli import main
+
+from truth import DATA
+
+pytest.importorskip("jax")
+libtpu = pytest.mark.skipif(importlib.util.find_spec("libtpu") is None, reason="libtpu is not installed: pip install jax libtpu")
+
+SCRIPT = """
+import jax, jax.numpy as jnp
+
+struct = jax.ShapeDtypeStruct
+arguments = struct((16, 300, 5, 64), "bfloat16"), struct((16, 1, 5, 64), "bfloat16"), struct((), "int32")
+
+
+def decode(cache, new, at):
+    return jax.lax.dynamic_update_slice(cache, new, (0, at, 0, 0)), (cache * 2).sum()
+
+
+donating = jax.jit(decode, donate_argnums=0)
+
+
+def narrow():
+    return struct((100000, 3), "float32"), struct((100000, 3), "float32")
+
+
+def add(x, y):
+    return (x * y).sum(0)
+"""
+
+MEASURED = """
+import json, sys
+from tla.apps.cli import main
+for command in json.loads(sys.argv[1]):
+    main(["advise", *command, "--json"])
+    print("----")
+"""
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory):
+    """What the command answers for the script's functions, in a process whose JAX sees no device but the CPU."""
+    script = tmp_path_factory.mktemp("advise") / "script.py"
+    script.write_text(SCRIPT)
+    commands = [[f"{script}:decode"], [f"{script}:donating"], [f"{script}:add", "--arguments", "narrow", "--topology", "v6e"]]
+    environment = {**os.environ, "JAX_PLATFORMS": "cpu", "PYTHONPATH": str(DATA.parent.parent)}
+    command = [sys.executable, "-c", MEASURED, json.dumps(commands)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
+    found = [json.loads(part) for part in done.stdout.split("----\n")[:-1]]
+    assert len(found) == 3, done.stderr[-2000:]
+    return dict(zip(("decode", "donating", "add"), found))
+
+
+@libtpu
+@pytest.mark.parametrize("name", ["decode", "donating", "add"])
+def test_what_is_recommended_helps_and_makes_nothing_worse(answers, name):
+    before = answers[name]["before"]
+    some = [t for t in answers[name]["tried"] if t["verdict"] == "recommended"]
+    for trial in some:
+        now = trial["measured"]
+        pairs = [(now["peaks"]["0"], before["peaks"]["0"]), (now["reported"], before["reported"]), (now["moved"], before["moved"])]
+        pairs.append((now["moved"] + now["prefetched"], before["moved"] + before["prefetched"]))
+        assert all(a <= b for a, b in pairs), trial
+        assert any(a < b for a, b in pairs), trial
+    assert some or name == "donating"
+
+
+@libtpu
+def test_what_is_predicted_of_what_is_recommended_comes_true(answers):
+    """Within 1 %, HBM at its peak: the argument's bytes, and no more."""
+    compared = [
+        (t["predicted"], t["measured"]["peaks"]["0"])
+        for found in answers.values()
+        for t in found["tried"]
+        if t["verdict"] == "recommended" and t["predicted"] is not None
+    ]
+    assert len(compared) >= 3
+    for predicted, measured in compared:
+        assert abs(predicted - measured) <= 0.01 * measured
+
+
+@libtpu
+def test_donation_is_found_once(answers):
+    kinds = {name: [t["kind"] for t in answers[name]["tried"]] for name in answers}
+    assert "donate" in kinds["decode"]
+    assert "donate" not in kinds["donating"]  # it is done already
+    assert answers["donating"]["before"]["peaks"]["0"] < answers["decode"]["before"]["peaks"]["0"]
+
+
+@libtpu
+def test_an_array_of_three_lanes_is_advised_to_lie_otherwise(answers):
+    found = {t["kind"]: t for t in answers["add"]["tried"] if t["verdict"] == "recommended"}
+    assert answers["add"]["target"] == "v6e"
+    assert found  # of 1.6 MB each
+
+
+def measure(hbm, reported, moved):
+    return xla.Measure({0: hbm}, reported, moved, 0)
+
+
+def test_verdicts_in_words():
+    before = measure(1000, 2000, 300)
+    trials = (
+        xla.Trial("donate", "donate args[0]", "donate_argnums", 500, measure(500, 1500, 300), "", True, True),
+        xla.Trial("order", "args[0] in the order {0,1}", "Layout", 900, measure(900, 2500, 300), "", False, True),
+        xla.Trial("merge", "args[0]: dimensions 0 and 1 as one", "reshape", 990, measure(1000, 2000, 300)),
+        xla.Trial("auto", "args[1] as the compiler chooses", "AUTO", None, None, "no such layout"),
+    )
+    found = xla.Trials(before, trials, "v5e")
+    assert [t.verdict for t in trials] == ["recommended", "a trade", "no gain", "refused"]
+    assert found.recommended == trials[:1]
+    lines = str(found).splitlines()
+    assert lines[0].startswith("before      HBM 1,000 (0.0%), XLA's peak 2,000, moved 300")
+    assert lines[1].endswith("HBM predicted 500")
+    assert lines[2] == "            donate_argnums"
+    assert lines[-1] == "refused     args[1] as the compiler chooses: no such layout"
+    assert before.no_worse(before)
+    assert not measure(1000, 2000, 301).no_worse(before)
+
+
+def test_what_cannot_be_tried(tmp_path, capsys):
+    with pytest.raises(LeafTypeError, match="try_advice of a int"):
+        xla.try_advice(3)
+    with pytest.raises(RangeError, match="the topology 'v99'"):
+        xla.try_advice(len, topology="v99")
+    script = tmp_path / "s.py"
+    script.write_text("def step(x):\n    return x\nwrong = 3\n")
+    for command, says in (
+        ([str(script)], "script.py:step"), ([f"{script}:other"], "has no other"), ([f"{script}:step"], "write arguments ="),
+        ([f"{script}:step", "--arguments", "wrong"], "a tuple of arguments"), ([f"{tmp_path}/none.py:step"], "a file of Python"),
+        ([f"{script}:step", "--most", "0"], "1 or more"),
+    ):  # fmt: skip
+        assert main(["advise", *command]) == 1
+        assert says in capsys.readouterr().err
