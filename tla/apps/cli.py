@@ -184,7 +184,7 @@ EXAMPLES = {
     "lower": ["'bf16[16,256]{1,0:T(8,128)(2,1)}'"],
     "show": ["'((4,2),(4,3)):((4,16),(1,32))'", "'A = (8,12):(12,1); zipped_divide(A, (4,3))'"],
     "offset": ["'((_4,_2),(_4,_3)):((_4,_16),(_1,_32))' 1,5", "'f32[3,5]{1,0:T(2,2)}' 2,3 --json"],
-    "hlo": ["module.txt", "module.txt --by peak", "module.txt --advise"],
+    "hlo": ["module.txt", "module.txt -o report.html", "module.txt --by peak", "module.txt --advise"],
     "explain": ["'f32[3,5]{1,0:T(2,2)}' 2,3", "'f32[M,N]{1,0:T(8,128)}'", "'f32[3,5]{1,0:T(2,2)}' --strip"],
     "relayout": ["'f32[16,32]{1,0:T(8,16)}' 'f32[16,32]{0,1}'"],
     "default": ["'bf16[8,300]'", "'bf16[8,300]' --target v5e"],
