@@ -24,6 +24,7 @@ _module, _program, _vocabulary = (
     OnDemand("tla.xla.programs.program"),
     OnDemand("tla.xla.programs.vocabulary"),
 )
+_compiles = OnDemand("tla.apps.compiles")
 _files, _report = OnDemand("tla.viz.files"), OnDemand("tla.apps.hlo_report")
 Opened: TypeAlias = Callable[[], AbstractContextManager[IO[bytes]]]
 _WAYS = ("shape", "operation", "computation", "space", "copy", "peak", "relayout")
@@ -41,6 +42,15 @@ def hlo_options(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("--min", metavar="SIZE", default="0", help="list what takes SIZE at least, such as 4096 or 1.5GiB")
     sub.add_argument("--sort", choices=_SORTS, help="what to sort by; waste for shapes, else bytes")
     sub.add_argument("--space", metavar="S", help="only this memory space: its number n in S(n), or its name, such as VMEM")
+    sub.add_argument("--target", metavar="T", help="the generation that it was compiled for, such as v5e, where no file beside it says it")
+    sub.add_argument(
+        "--against", metavar="B", help="what differs from another compile of the program, B: peaks, buffers, moves, collectives"
+    )
+    sub.add_argument(
+        "--fail-if-peak-grows",
+        metavar="P",
+        help="with --against: exit with 1 where the peak of HBM, of the host or of --space grows by more than P, such as 2%%",
+    )
     sub.add_argument("-o", dest="output", metavar="FILE", help="write the report to FILE.html; with --by peak, the curve to FILE.svg")
 
 
@@ -53,17 +63,22 @@ def hlo(arguments: argparse.Namespace) -> Answer:
         raise RangeError(f"--top {arguments.top}", "1 or more", "leave it out for all")
     if arguments.output is not None and (arguments.advise or arguments.by not in (None, "peak")):
         raise LeafTypeError(f"-o {arguments.output}", "it alone, or with --by peak, whose curve it writes", "leave the others out")
+    if arguments.fail_if_peak_grows is not None and arguments.against is None:
+        raise LeafTypeError("--fail-if-peak-grows without --against", "another compile to compare with", "add --against OTHER.txt")
     opened = _reader(arguments.file)
     if arguments.output is not None and arguments.by is None:
         return _written(opened, arguments, space)
-    if _is_bare(arguments) and (answer := _summary(opened, arguments.file)) is not None:
-        return answer
+    if _is_bare(arguments) and (summary := _summary(opened, arguments)) is not None:
+        return summary
     arguments.by = arguments.by or "shape"
     with opened() as file:
+        if arguments.against is not None:
+            answer: Answer = _compiles.against(_memory(file, arguments), arguments, space)
+            return answer
         if arguments.advise:
-            return _advice(xla.memory(file), arguments, least, space)
+            return _advice(_memory(file, arguments), arguments, least, space)
         if arguments.by == "peak":
-            return _peak(xla.memory(file), arguments, least, space)
+            return _peak(_memory(file, arguments), arguments, least, space)
         if arguments.by == "relayout":
             module = xla.read_module(file, errors.append)
             moves = xla.relayouts(module, arguments.interiors, errors.append)
@@ -89,7 +104,7 @@ def hlo(arguments: argparse.Namespace) -> Answer:
 
 def _is_bare(arguments: argparse.Namespace) -> bool:
     """Whether nothing is asked of a program but what it needs."""
-    asked = arguments.by, arguments.top, arguments.sort, arguments.space
+    asked = arguments.by, arguments.top, arguments.sort, arguments.space, arguments.against
     return all(x is None for x in asked) and not (arguments.advise or arguments.interiors or arguments.min != "0")
 
 
@@ -102,15 +117,14 @@ def _reader(path: str) -> Opened:
     return lambda: contextlib.nullcontext(io.BytesIO(held))
 
 
-def _summary(opened: Opened, path: str) -> Answer | None:
+def _summary(opened: Opened, arguments: argparse.Namespace) -> Answer | None:
     """The summary of a program; None for a text that has no schedule, or is cut: its parts are added up, or it is said why not."""
     try:
         with opened() as file:
-            memory = xla.memory(file)
+            memory = _memory(file, arguments)
     except TlaError:
         return None
-    _say(memory.warnings)
-    value: dict[str, Any] = _report.summary(memory, None if path == "-" else path)
+    value: dict[str, Any] = _report.summary(memory)
     return value, lambda v: str(_report.summary_text(v, terminal.width()))
 
 
@@ -121,11 +135,9 @@ def _written(opened: Opened, arguments: argparse.Namespace, space: int | None) -
         fix = f"write -o {name}.html, or add --by peak" if name.endswith(".svg") else f"write -o {name}.html"
         raise LeafTypeError(f"-o {name}", "a file that ends in .html", fix)
     with opened() as file:
-        memory = xla.memory(file)
-    _say(memory.warnings)
+        memory = _memory(file, arguments)
     shown = _shown_space(memory, arguments, space)
-    path = None if arguments.file == "-" else arguments.file
-    text = _report.as_html(memory, shown, f"Memory of {path or 'the program'}", path)
+    text = _report.as_html(memory, shown, f"Memory of {'the program' if arguments.file == '-' else arguments.file}")
     with open(name, "w", encoding="utf-8") as out:
         out.write(text)
     value = {"file": name, "space": shown, "bytes": memory.peak[shown].bytes}
@@ -141,6 +153,13 @@ def _shown_space(memory: xla.Memory, arguments: argparse.Namespace, space: int |
     if not memory.peak:
         raise RangeError(f"{arguments.file}: nothing in it takes memory", "a program with arrays", "give another file")
     return space if space is not None else min(memory.peak)
+
+
+def _memory(file: IO[bytes], arguments: argparse.Namespace) -> xla.Memory:
+    """The memory of a program, its warnings said."""
+    found = xla.memory(file, target=arguments.target)
+    _say(found.warnings)
+    return found
 
 
 def _bytes(text: str) -> int:
@@ -223,12 +242,12 @@ def _layout(text: str) -> tuple[str | None, str | None]:
 
 
 def _peak(memory: xla.Memory, arguments: argparse.Namespace, least: int, space: int | None) -> Answer:
-    _say(memory.warnings)
     shown = _shown_space(memory, arguments, space) if memory.peak or space is not None else 0
     value: dict[str, Any] = {
         "spaces": [_space_row(peak) for peak in memory.peak.values()],
         "space": shown,
         "steps": len(memory.steps),
+        "target": memory.target,
         "warnings": [*memory.warnings],
         "buffers": _chosen([_buffer_row(b) for b in memory.peak[shown].buffers], arguments, least, "bytes") if memory.peak else [],
     }
@@ -249,6 +268,7 @@ def _space_row(peak: xla.Peak) -> dict[str, Any]:
         "reported_name": peak.reported_name,
         "bytes": peak.bytes,
         "waste_bytes": peak.waste,
+        "capacity": peak.capacity,
         "at": where,
     }
 
@@ -271,10 +291,11 @@ def _buffer_row(b: xla.Buffer) -> dict[str, Any]:
 
 
 def _peak_text(value: dict[str, Any], curve: tuple[int, ...]) -> str:
-    rows = [["bytes", "", "waste", "space", "at"]]
+    rows = [["bytes", "", "waste", "space", "of", "at"]]
     for v in value["spaces"]:
         at = f"{v['at']['instruction']} in {v['at']['computation']}, line {v['at']['line']}, step {v['at']['step']} of {value['steps']}"
-        rows.append([f"{v['bytes']:,}", in_units(v["bytes"]), terminal.percent(v["waste_bytes"], v["bytes"]), v["name"], at])
+        of = "" if v["capacity"] is None else f"{v['bytes'] / v['capacity']:.1%} of {in_units(v['capacity'])}"
+        rows.append([f"{v['bytes']:,}", in_units(v["bytes"]), terminal.percent(v["waste_bytes"], v["bytes"]), v["name"], of, at])
     name = _vocabulary.space_name(value["space"])
     held = [["bytes", "waste", "buffer", "kind", "shape", "from"]]
     for b in value["buffers"]:
@@ -296,7 +317,6 @@ def _peak_text(value: dict[str, Any], curve: tuple[int, ...]) -> str:
 
 
 def _advice(memory: xla.Memory, arguments: argparse.Namespace, least: int, space: int | None) -> Answer:
-    _say(memory.warnings)
     found = xla.advise(memory, min(memory.peak) if space is None else space) if memory.peak else []
     value: list[dict[str, Any]] = [
         {
@@ -334,8 +354,13 @@ def _moves(found: list[xla.Move], arguments: argparse.Namespace, least: int, spa
             times, run = ("?" if v[k] is None else f"{v[k]:,}" for k in ("times", "run"))
             move = f"{v['operation']}: {' '.join(v['changes']) or 'nothing else'}"
             rows.append([f"{v['bytes']:,}", times, run, move, f"{v['from']} -> {v['to']}"])
-        total = sum(v["bytes"] for v in value)
-        summary = [f"{len(value)} moves; {len(free)} more are free", f"{total:,} bytes read and written ({in_units(total)})"]
+        sums = [sum(v["bytes"] for v in value if v["overlapped"] is kind) for kind in (False, True)]
+        summary = [
+            f"{len(value)} moves; {len(free)} more are free",
+            "read and written:",
+            f"{sums[0]:,} bytes by moves that wait ({in_units(sums[0])})",
+            f"{sums[1]:,} bytes by prefetches ({in_units(sums[1])})",
+        ]
         return "\n".join([*terminal.table(rows, 2, terminal.width()), "", *summary])
 
     return kept, table
@@ -352,6 +377,7 @@ def _move_row(m: xla.Move) -> dict[str, Any]:
         "read_bytes": m.read,
         "written_bytes": m.written,
         "bytes": m.bytes,
+        "overlapped": m.overlapped,
         "run": m.run,
         "times": m.times,
         "loops": [loop.name for loop in m.loops],

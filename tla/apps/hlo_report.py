@@ -8,10 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from .. import xla
-from ..core.on_demand import OnDemand
 from ..xla.shapes.curve import in_units
-
-_targets, _vocabulary = OnDemand("tla.xla.programs.targets"), OnDemand("tla.xla.programs.vocabulary")
 
 #: So many buffers are drawn each by itself, the largest; the others together. So many rows has the table.
 DRAWN, LISTED = 60, 200
@@ -34,12 +31,6 @@ class Band(NamedTuple):
 
     buffer: xla.Buffer | None
     parts: list[tuple[int, int, int, int]]
-
-
-def capacity(path: str | None, space: int) -> int | None:
-    """The bytes that the chip has of a memory space, where the file beside a dump says for which it was compiled."""
-    target = None if path is None else _targets.target_beside(path)
-    return None if target is None else _targets.TARGETS[target].capacity.get(space)
 
 
 def stacked(memory: xla.Memory, space: int, most: int = DRAWN) -> list[Band]:
@@ -79,26 +70,24 @@ def _grow(parts: list[tuple[int, int, int, int]], part: tuple[int, int, int, int
         parts.append(part)
 
 
-def as_html(memory: xla.Memory, space: int, title: str, path: str | None = None) -> str:
+def as_html(memory: xla.Memory, space: int, title: str) -> str:
     """The report of a memory space as a page that loads nothing and runs nothing: hover over a buffer for its name, click for its row.
 
     title    of the page
-    path     the file that the program is from, beside which a dump has the generation of the chip
     """
     peak = memory.peak[space]
     bands = stacked(memory, space)
     named = [band.buffer for band in bands if band.buffer is not None]
     numbers = {id(b): n for n, b in enumerate(dict.fromkeys((*peak.buffers[:LISTED], *named)))}
     advice = {name: a for a in reversed(xla.advise(memory, space)) for name in a.names}
-    limit = capacity(path, space)
     rows = sorted(dict.fromkeys((*peak.buffers[:LISTED], *named)), key=lambda b: -b.bytes)
     held = {id(b) for b in peak.buffers}
-    spaces = "".join(_space_line(p, capacity(path, p.space)) for p in memory.peak.values())
+    spaces = "".join(_space_line(p) for p in memory.peak.values())
     body = [
         f"<h1>{_text(title)}</h1>",
         f"<table><tr><th>space<th>peak<th>of the chip<th>padding<th>at</tr>{spaces}</table>",
         f"<h2>{_text(peak.name)} over the schedule</h2>",
-        _picture(memory, space, bands, numbers, limit),
+        _picture(memory, space, bands, numbers),
         '<p class="faint">Hatched: padding. Hover over a buffer for its name; click for its row in the table.</p>',
         f"<h2>{len(rows)} buffers, the largest first</h2>",
         "<table><tr><th>bytes<th>padding<th>at the peak<th>buffer<th>kind<th>shape<th>from<th>what it could be</tr>",
@@ -116,8 +105,8 @@ def _text(text: object) -> str:
     return html.escape("".join(c for c in str(text) if c.isprintable()))
 
 
-def _space_line(peak: xla.Peak, limit: int | None) -> str:
-    of = "" if limit is None else f"{peak.bytes / limit:.1%} of {in_units(limit)}"
+def _space_line(peak: xla.Peak) -> str:
+    of = "" if peak.capacity is None else f"{peak.bytes / peak.capacity:.1%} of {in_units(peak.capacity)}"
     lost = f"{peak.waste / peak.bytes:.1%}" if peak.bytes else ""
     where = f"step {peak.step}, {peak.at.instruction.name}, line {peak.at.line}"
     cells = (f"{peak.bytes:,} ({in_units(peak.bytes)})", of, lost, where)
@@ -132,10 +121,10 @@ def _row(b: xla.Buffer, number: int, held: bool, advice: xla.Advice | None) -> s
     return f'<tr id="b{number}">{numbers}{"".join(f"<td>{_text(x)}" for x in texts)}</tr>'
 
 
-def _picture(memory: xla.Memory, space: int, bands: Sequence[Band], numbers: dict[int, int], limit: int | None) -> str:
+def _picture(memory: xla.Memory, space: int, bands: Sequence[Band], numbers: dict[int, int]) -> str:
     """The stack as SVG: steps from left to right, bytes upwards; the peak marked, and the chip's size where it is near."""
     steps, peak = len(memory.curves[space]) or 1, memory.peak[space]
-    top = peak.bytes or 1
+    top, limit = peak.bytes or 1, peak.capacity
     if limit is not None and limit < 2 * top:
         top = max(top, limit)
     wide, high = (_WIDTH - _LEFT) / steps, (_HEIGHT - 2 * _TOP) / top
@@ -163,11 +152,11 @@ def _picture(memory: xla.Memory, space: int, bands: Sequence[Band], numbers: dic
         over = f'<path fill="url(#pad)" d="{lost}"/>' if lost else ""
         path = f'<path fill="{fill}" stroke="#fff" stroke-width=".4" d="{shape}"/>'
         lines.append(f'<a href="#b{numbers[id(b)]}"><title>{_text(said)}</title>{path}{over}</a>')
-    lines += _marks(peak, top, steps, limit)
+    lines += _marks(peak, top, steps)
     return "\n".join([*lines, "</svg>"])
 
 
-def _marks(peak: xla.Peak, top: int, steps: int, limit: int | None) -> Iterator[str]:
+def _marks(peak: xla.Peak, top: int, steps: int) -> Iterator[str]:
     """The peak, the chip's size, and the ends of both axes."""
     x = _LEFT + (peak.step + 0.5) * (_WIDTH - _LEFT) / steps
     bottom, high = _HEIGHT - _TOP, (_HEIGHT - 2 * _TOP) / top
@@ -175,7 +164,7 @@ def _marks(peak: xla.Peak, top: int, steps: int, limit: int | None) -> Iterator[
     label = f"peak: {in_units(peak.bytes)} at step {peak.step}"
     yield f'<path stroke="#c01c5c" stroke-width="1.5" d="M{x:.2f} {_TOP}V{bottom}"/>'
     yield f'<text x="{x:.2f}" y="{_TOP - 8}" font-size="13" fill="#c01c5c" text-anchor="{anchor}">{label}</text>'
-    if limit is not None and limit <= top:
+    if (limit := peak.capacity) is not None and limit <= top:
         y = bottom - limit * high
         yield f'<path stroke="#111" stroke-dasharray="6 4" d="M{_LEFT} {y:.2f}H{_WIDTH}"/>'
         yield f'<text x="{_LEFT + 4}" y="{y + 14:.2f}" font-size="12">the chip has {in_units(limit)}</text>'
@@ -188,12 +177,11 @@ def _marks(peak: xla.Peak, top: int, steps: int, limit: int | None) -> Iterator[
 # ------------------------------------------------------------------------------------------------- a few lines
 
 
-def summary(memory: xla.Memory, path: str | None) -> dict[str, Any]:
+def summary(memory: xla.Memory) -> dict[str, Any]:
     """What a program needs, in a few numbers: the peak of each space, the five largest buffers of the first, what makes it smaller."""
     space = min(memory.peak, default=0)
     spaces = [
-        {"space": p.space, "name": p.name, "bytes": p.bytes, "waste_bytes": p.waste, "capacity": capacity(path, p.space)}
-        for p in memory.peak.values()
+        {"space": p.space, "name": p.name, "bytes": p.bytes, "waste_bytes": p.waste, "capacity": p.capacity} for p in memory.peak.values()
     ]
     at = memory.peak[space].buffers if memory.peak else ()
     buffers = [{"name": b.name, "bytes": b.bytes, "waste_bytes": b.waste, "shape": str(b.shape or "tuple"), "from": b.op_name} for b in at]
