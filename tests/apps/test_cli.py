@@ -13,7 +13,7 @@ import pytest
 
 import tla
 from tla import xla
-from tla.apps import terminal
+from tla.apps import cli, terminal
 from tla.apps.cli import EXAMPLES, WHOLE, main
 from tla.xla.programs import text_file
 
@@ -422,7 +422,10 @@ def test_hlo_by_peak_and_by_relayout(capsys, tmp_path):
         (["offset", "(f32[3], f32[4])", "1"], "tla: (f32[3], f32[4]): 2 layouts\n"),
         (["show", "1073741824:1", "--json"], "tla: 1073741824 offsets of 1073741824:1\n  expected  1048576 at most\n"),
         (["show", "(4,2):(1)"], "tla: Layout: (4,2) has 2 modes and (1) has 1\n"),
-        (["draw", "(4,2):(1,4)", "--color-by", "taste"], "tla: color_by 'taste'\n  expected  one of tile, offset, bank, ub_bank, thread,"),
+        (
+            ["draw", "(4,2):(1,4)", "--color-by", "taste"],
+            "tla: color_by 'taste'\n  expected  auto, one of tile, offset, bank, ub_bank, thread,",
+        ),
         (["draw", "(4,2):(1,4)", "--color-by", "lane"], "tla: color_by 'lane' of (4,2):(1,4)\n  expected  an XLA shape"),
         (["draw", "(4,2):(1,4)", "--tile", "2"], "tla: tile 2 of (4,2):(1,4)\n  expected  2 integers, one per top-level mode\n"),
         (["draw", "(4,2):(1,4)", "--tile", "2,0"], "tla: tile (2,0) of (4,2):(1,4)\n  expected  integers of 1 or more\n"),
@@ -477,12 +480,35 @@ def test_the_command_alone_says_what_there_is(capsys):
     assert "explore" in alone.out
 
 
-@pytest.mark.parametrize("argv", [["nothing"], ["lower"], ["lower", "f32[3]", "--xml"]])
+@pytest.mark.parametrize("argv", [["lower"], ["lower", "f32[3]", "--xml"]])
 def test_a_wrong_command_line_is_exit_code_2(capsys, argv):
     with pytest.raises(SystemExit) as caught:
         main(argv)
     assert caught.value.code == 2
     assert "usage: tla" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "argv", [["lowr", "f32[3]"], ["acess", "a column", "(32,32):(32,1)"], ["shwo", "(4,2):(1,4)", "--json"], ["xyzzy"]]
+)
+def test_a_command_that_is_not_known_comes_with_the_line_that_was_meant(capsys, argv):
+    """What is printed behind "type" is typed as it stands."""
+    assert main(argv) == 2
+    out, err = capsys.readouterr()
+    assert not out
+    fix = shlex.split(err.splitlines()[-1].partition("type tla ")[2])
+    assert fix[1:] == (argv[1:] if len(argv) > 1 else [])
+    with contextlib.suppress(SystemExit):  # of --help
+        assert main(fix) == 0
+
+
+def test_the_overview_has_every_command_once():
+    assert sorted(x for names in cli.GROUPS.values() for x in names) == sorted(cli.COMMANDS) == sorted(cli.WANTS)
+    for line in cli.BEGIN:
+        name, *rest = shlex.split(line)[1:]
+        assert name in cli.COMMANDS
+        if name != "explore":
+            assert main([name, *rest]) == 0
 
 
 def shell(*argv, **options):
@@ -500,13 +526,13 @@ def test_as_a_process():
 #: What a command may load: of tla no other packages, and no more modules.
 LOADS = {
     ("lower", "f32[3,5]{1,0:T(2,2)}"): ("core algebra xla", 54),
-    ("offset", "(4,8):(8,1)", "1,2"): ("core notation symbolic xla", 67),
-    ("offset", "f32[3,5]{1,0:T(2,2)}", "1,2"): ("core notation symbolic xla", 67),
+    ("offset", "(4,8):(8,1)", "1,2"): ("core notation symbolic xla", 69),
+    ("offset", "f32[3,5]{1,0:T(2,2)}", "1,2"): ("core notation symbolic xla", 69),
     ("explain", "f32[3,5]{1,0:T(2,2)}"): ("core symbolic xla", 59),
     ("relayout", "f32[16,32]{1,0:T(8,16)}", "f32[16,32]{0,1}"): ("core algebra xla", 61),
     ("default", "bf16[8,300]"): ("core xla", 45),
     ("sharding", "{devices=[2,4]<=[8]}", "f32[16,128]"): ("core algebra xla", 57),
-    ("show", "(4,8):(8,1)"): ("core algebra notation symbolic tensors xla viz", 126),
+    ("show", "(4,8):(8,1)"): ("core algebra notation symbolic tensors xla viz", 128),
     ("--help",): ("core notation xla", 50),
 }
 
@@ -718,8 +744,12 @@ def test_each_command_fills_a_small_terminal_at_most(name, tmp_path, monkeypatch
 def test_more_lines_than_the_screen_has(on_terminal):
     out = on_terminal(80, "show", "(256,256):(256,1)")
     assert len(out.splitlines()) == 22
-    assert out.splitlines()[-1] == "5,699 more lines: --all shows them, tla draw -o layout.svg draws them"
-    assert len(on_terminal(80, "show", "(256,256):(256,1)", "--all").splitlines()) == 5720
+    assert out.splitlines()[-3:] == [
+        "5,701 more lines: --all shows them, tla draw -o layout.svg draws them",
+        "",
+        "colours: offsets from 0, light, to 65535, dark",
+    ]
+    assert len(on_terminal(80, "show", "(256,256):(256,1)", "--all").splitlines()) == 5722
     assert len(shell("show", "(64,4):(4,1)").stdout.splitlines()) == 68  # no terminal: all of it
 
 

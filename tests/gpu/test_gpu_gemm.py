@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from tla import Layout, MakeTensor, TlaError, _
-from tla.gpu import UniversalFMA, atom, compress, float, gemm, make_tiled_mma, values_of
+from tla import Layout, MakeTensor, TlaError, _, make_layout
+from tla.gpu import UniversalFMA, atom, compress, float, gemm, int32, make_tiled_mma, values_of
 from tla.gpu.tiled.fragments import numpy_type
 
 from operands import operand
@@ -149,3 +149,40 @@ def test_fragments_hold_the_atoms_types():
 def test_the_fix_of_metadata_works():
     gemm(SPARSE_MMA, (SPARSE_OWN.partition_A(STORED), SPARSE_OWN.partition_E(METADATA)), *REST)
     assert not values_of(REST[1]).any()
+
+
+#: Extents of A, B and C -> C after CuTe's gemm(A, B, C) of registers, compiled with g++: each holds (7 i + s) % 5 - 2 at i, of s 1, 2, 3.
+PLAIN = {
+    ((4,), (3,), (4, 3)): [1, -2, 0, 2, -3, 3, -6, 0, 3, -2, 3, -2],
+    ((4, 2), (3, 2), (4, 3)): [3, -3, 1, 0, -7, 5, -8, 4, 3, -2, 3, -2],
+    ((1, 4, 5), (1, 3, 5), (1, 4, 3)): [6, 3, -5, 2, -6, 1, -7, 5, -3, 4, 6, -7],
+    ((1, 4), (1, 3), (1, 4, 3)): [1, -2, 0, 2, -3, 3, -6, 0, 3, -2, 3, -2],
+    ((1,), (1,), (1,)): [1],
+}
+
+
+@pytest.mark.parametrize("extents", PLAIN)
+def test_plain_tensors_are_multiplied_as_cute_does(extents):
+    """Each of the five forms without an MMA; by each of several threads its own too."""
+    a, b, c = (MakeTensor(np.float32((7 * np.arange(np.prod(s)) + i) % 5 - 2), make_layout(s)) for i, s in enumerate(extents, 1))
+    total = MakeTensor(np.zeros(c.data.size, np.float32), c.layout)
+    gemm(total, a, b, c)
+    gemm(a, b, c)
+    assert c.data.tolist() == total.data.tolist() == PLAIN[extents]
+
+
+def test_plain_parts_of_several_threads_are_multiplied_by_each():
+    rng, own = np.random.default_rng(0), make_tiled_mma(UniversalFMA[int32], (4, 2))[np.arange(8)]
+    a, b, c = (rng.integers(-3, 4, s).astype(np.int32) for s in ((8, 3), (6, 3), (8, 6)))
+    wanted = c + a @ b.T
+    gemm(*(own.partition(side, MakeTensor(x)) for side, x in zip("ABC", (a, b, c))))
+    assert (c == wanted).all()
+    gemm(UniversalFMA[int32], *(own.partition(side, MakeTensor(x)) for side, x in zip("ABC", (a, b, c))))
+    assert (c == wanted + a @ b.T).all()
+
+
+@pytest.mark.parametrize("extents", [((4,), (4,), (4,)), ((2, 4), (2, 3), (2, 4, 3)), ((2, 4, 5), (2, 3, 5), (2, 4, 3))])
+def test_vectors_by_an_instruction_of_one_value_are_refused(extents):
+    """As CuTe does: its static assertion on the registers of UniversalFMA fails."""
+    with pytest.raises(TlaError, match=r"the 1 of UniversalFMA<float,float,float,float>.*\n  fix +take slices of one value"):
+        gemm(*(np.zeros(s, np.float32) for s in extents))

@@ -256,7 +256,7 @@ REFUSED = [
         lambda: gemm(MMA, MMA[np.arange(64)].partition_A(ONES), MMA[np.arange(64)].partition_B(ONES), MMA[np.arange(64)].partition_C(ONES)),
         "threads 0 to 127",
     ),
-    (lambda: gemm(ONES, ONES, ONES), "a tiled MMA first"),
+    (lambda: gemm(ONES, ONES), "D, A, B, C, or A, B, C"),
     (lambda: make_tiled_mma(MMA.atom, parse("(_2,_2):(_1,_1)")), "two atoms of the tile have the same"),
     (lambda: make_tiled_mma(MMA.atom, parse("(_2,_2):(_1,_0)")), "threads of its own for each atom"),
     (lambda: MMA[None], "an array of integers or a symbol"),

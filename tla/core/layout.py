@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from .arrays import INT64_MAX, INT64_MIN
 from .basis import as_coordinate
 from .cache import memo
-from .conversions import ends_empty, offset_of
-from .coord import Offset
+from .conversions import crd2idx, ends_empty, idx2crd, offset_of
+from .coord import Computes, Coord, Offset
 from .errors import LeafTypeError, RangeError, RankError, TlaError
 from .int_tuple import (
     MAX_DEPTH,
@@ -167,6 +167,19 @@ class Layout(AnyLayout, metaclass=_LayoutMeta):
         if self._valid is not ALL:
             return carried(lambda layout: layout.unflatten(profile), self)
         return Layout(unflatten(self.shape, profile), unflatten(self.stride, profile))
+
+    def get_hier_coord(self, offset: Computes) -> IntTree:
+        """The coordinate that `get_hier_coord(layout, offset)` gives, as CuTe writes it."""
+        return idx2crd(offset, self.shape, self.stride)
+
+    def get_flat_coord(self, offset: Computes) -> IntTree:
+        """The coordinate that `get_flat_coord(layout, offset)` gives, as CuTe writes it."""
+        coord = self.get_hier_coord(offset)
+        return Coord(*map(crd2idx, coord, self.shape)) if len(modes_of(self.shape)) > 1 else crd2idx(coord, self.shape)
+
+    def get_1d_coord(self, offset: Computes) -> Leaf:
+        """The coordinate that `get_1d_coord(layout, offset)` gives, as CuTe writes it."""
+        return crd2idx(self.get_hier_coord(offset), self.shape)
 
     @property
     def is_static(self) -> bool:

@@ -13,6 +13,7 @@ from ..core.on_demand import load_on_demand
 
 if TYPE_CHECKING:
     from .mosaic.block import Block, block
+    from .mosaic.kernel import KernelCall, Window, pallas_call
     from .mosaic.memref import MemRef, parse_memref, to_memref
     from .mosaic.registers import RegisterLayout, parse_register_layout
     from .programs.alternatives import Advice, Alternative, advise, alternatives
@@ -67,6 +68,7 @@ else:  # each module when the first of its names is asked for: to lower a shape 
         "programs.memory": "Buffer Memory Peak memory",
         "shardings.mesh": "Axis DimSharding Mesh MeshSharding",
         "programs.module": "Module SourceLine read_module",
+        "mosaic.kernel": "KernelCall Window pallas_call",
         "mosaic.memref": "MemRef parse_memref to_memref",
         "programs.program": "Located read_hlo",
         "shapes.proto": "from_proto proto_bytes proto_text to_proto",
@@ -105,6 +107,7 @@ __all__ = [
     "IndexStep",
     "Instruction",
     "Iota",
+    "KernelCall",
     "Located",
     "Loop",
     "MemRef",
@@ -129,6 +132,7 @@ __all__ = [
     "TupleShape",
     "TupleSharding",
     "Usage",
+    "Window",
     "advise",
     "alternatives",
     "block",
@@ -154,6 +158,7 @@ __all__ = [
     "multi_index",
     "padded_element_count",
     "padding_value",
+    "pallas_call",
     "parse_instruction",
     "parse_layout_mode",
     "parse_memref",

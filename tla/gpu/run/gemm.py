@@ -18,10 +18,10 @@ from .mma_facts import MmaStep, mma_facts, require_all_threads
 from .values import extents_of, thread_values, values_of, write
 
 
-def gemm(mma: Any, *operands: Any) -> None:
+def gemm(*operands: Any) -> None:
     """D = A * B + C by fragments of all threads: `gemm(mma, D, A, B, C)`, or `gemm(mma, A, B, C)` for D the same as C.
 
-    mma   a TiledMMA, or an MMAAtom
+    mma   a TiledMMA, or an MMAAtom; left out, each thread multiplies and adds by itself, UniversalFMA of the tensors' types
     A     partition_fragment_A, or of an atom that reads shared memory that partition. Of a sparse atom a pair of it and the metadata,
           (A, E); of a block-scaled one (A, SFA) or (A, E, SFA)
     B     likewise: B is (N,K), as CuTe has it; of a block-scaled atom (B, SFB)
@@ -44,7 +44,7 @@ def gemm(mma: Any, *operands: Any) -> None:
 
     Source: CuTe `gemm(MMA_Atom, D, A, B, C)`. `tla.gemm(a, b, c)` multiplies whole tensors, B as (K,N), and overwrites c.
     """
-    run_mma(mma_facts(mma, *operands))
+    run_mma(mma_facts(*operands))
 
 
 def run_mma(step: MmaStep) -> None:

@@ -21,6 +21,9 @@ from ...tensors.tensor import Tensor
 from ..descriptors.operand_tiles import require_tiles
 from ..descriptors.vectors import Vectors
 from ..instructions.atom import MMAAtom
+from ..instructions.elements import element_of
+from ..instructions.entries import Family
+from ..instructions.names import entry
 from ..tiled.fragments import holds, numpy_type
 from ..tiled.tiled_mma import MODES, TiledMMA, make_tiled_mma
 from .arithmetic import require_accumulator
@@ -54,15 +57,15 @@ class MmaStep:
     one_value: bool = False
 
 
-def mma_facts(mma: Any, *operands: Any) -> MmaStep:
+def mma_facts(*operands: Any) -> MmaStep:
     """The product of operands by an instruction, if it can compute it; nothing is computed.
 
-    mma, operands   what gemm takes; of symbols too, without buffers
-    Returns         MmaStep
-    Raises          RankError for forms that CuTe does not have, and extents that do not fit; RangeError for threads that are not all of
-                    the tiled MMA's; LeafTypeError for other types and memories; DivisibilityError for registers whose narrow elements
-                    do not lie side by side, and what wgmma_descriptor raises of shared memory. Of symbols Unproven, or assuming() records
-                    the condition
+    operands   what gemm takes, with or without an instruction first; of symbols too, without buffers
+    Returns    MmaStep
+    Raises     RankError for forms that CuTe does not have, and extents that do not fit; RangeError for threads that are not all of
+               the tiled MMA's; LeafTypeError for other types and memories; DivisibilityError for registers whose narrow elements
+               do not lie side by side, and what wgmma_descriptor raises of shared memory. Of symbols Unproven, or assuming() records
+               the condition
 
     >>> from tla import dim, parse, tile_to_shape, _32, _64
     >>> from tla.gpu import GMMA, SM90_64x64x16_F32F16F16_SS, half, make_tiled_mma, mma_facts
@@ -74,12 +77,11 @@ def mma_facts(mma: Any, *operands: Any) -> MmaStep:
 
     Source: CuTe `gemm(MMA_Atom, D, A, B, C)`, and what its headers assert.
     """
-    mma = make_tiled_mma(mma) if isinstance(mma, MMAAtom) else mma
-    if not isinstance(mma, TiledMMA):
-        raise LeafTypeError(f"gemm by a {type(mma).__name__}", "a tiled MMA first", "tla.gemm(a, b, c) takes whole tensors, B as (K,N)")
+    given, operands = (operands[0], operands[1:]) if operands and isinstance(operands[0], (TiledMMA, MMAAtom, Family)) else (None, operands)
     if len(operands) not in (3, 4):
         raise RankError(f"gemm of {len(operands)} operands", "D, A, B, C, or A, B, C", "write gemm(mma, C, A, B, C)")
     *first, a, b, c = operands
+    mma = _tiled(given, (*first, c)[0], a, b, c)
     named = {**_parts(mma.atom, "A", a), **_parts(mma.atom, "B", b), "D": (*first, c)[0], "C": c}
     tensors = {name: as_tensor("gemm", x) for name, x in named.items()}
     step = MmaStep(mma, tensors, _is_of_one_value(mma, tensors))
@@ -89,6 +91,17 @@ def mma_facts(mma: Any, *operands: Any) -> MmaStep:
         _require_memory(mma.atom, name, t)
     _require_one_product(step)
     return step
+
+
+def _tiled(given: object, *operands: Any) -> TiledMMA:
+    """The tiled MMA of a call: an atom of one thread is each thread's own, and so is a multiply-add of the types where none is given."""
+    if isinstance(given, TiledMMA):
+        return given
+    if given is None:
+        given = entry("UniversalFMA")[tuple(element_of("gemm", as_tensor("gemm", x), None) for x in operands)]
+    alone = isinstance(given, MMAAtom) and size(given.thr_id) == 1
+    threads = threads_of(as_tensor("gemm", operands[-1])) if alone else None
+    return make_tiled_mma(given, None if threads is None else (threads,))
 
 
 def _parts(atom: MMAAtom, side: str, given: Any) -> dict[str, Any]:
@@ -140,7 +153,8 @@ def _require_values(step: MmaStep, name: str, t: Tensor) -> None:
     wanted, given = values_of_thread(mma.atom, name), int(size(first_mode(t)))
     if not step.one_value and given != wanted:
         what = f"gemm: operand {name} of {given} values a thread"
-        raise RankError(what, f"the {wanted} of {mma.atom.name} in the first mode", "partition it with this tiled MMA")
+        fix = "partition it with this tiled MMA" if wanted > 1 else "take slices of one value: A[v, _, _]"
+        raise RankError(what, f"the {wanted} of {mma.atom.name} in the first mode", fix)
 
 
 def require_all_threads(mma: TiledMMA, name: str, threads: int) -> None:
