@@ -42,6 +42,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         if (answer := arguments.run(arguments)) is not None:
             terminal.say(answer, arguments.json, arguments.json or getattr(arguments, "all", True))
+        if verdict := getattr(arguments, "verdict", ""):  # of an answer that is given, and fails a check
+            return _fail(verdict)
     except BrokenPipeError:  # the reader has seen enough: `tla hlo FILE | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except KeyboardInterrupt:
@@ -184,7 +186,7 @@ EXAMPLES = {
     "lower": ["'bf16[16,256]{1,0:T(8,128)(2,1)}'"],
     "show": ["'((4,2),(4,3)):((4,16),(1,32))'", "'A = (8,12):(12,1); zipped_divide(A, (4,3))'"],
     "offset": ["'((_4,_2),(_4,_3)):((_4,_16),(_1,_32))' 1,5", "'f32[3,5]{1,0:T(2,2)}' 2,3 --json"],
-    "hlo": ["module.txt", "module.txt --by peak", "module.txt --advise"],
+    "hlo": ["module.txt", "module.txt --by peak", "module.txt --advise", "new.txt --against old.txt --fail-if-peak-grows 2%"],
     "explain": ["'f32[3,5]{1,0:T(2,2)}' 2,3", "'f32[M,N]{1,0:T(8,128)}'", "'f32[3,5]{1,0:T(2,2)}' --strip"],
     "relayout": ["'f32[16,32]{1,0:T(8,16)}' 'f32[16,32]{0,1}'"],
     "default": ["'bf16[8,300]'", "'bf16[8,300]' --target v5e"],
