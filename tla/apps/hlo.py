@@ -109,7 +109,7 @@ def _is_bare(arguments: argparse.Namespace) -> bool:
 
 
 def _reader(path: str) -> Opened:
-    """What opens a program, as often as it is asked to: standard input is kept."""
+    """A function that opens a program, as often as it is called: standard input is kept."""
     if path != "-":
         return lambda: terminal.opened(path)
     with terminal.opened(path) as file:

@@ -23,7 +23,7 @@ tr:target { outline: 3px solid #c01c5c } a:hover path, a:focus path { stroke: #c
 
 
 class Band(NamedTuple):
-    """What is drawn of a buffer, or of all that are not drawn by themselves: at some steps from where to where in the stack.
+    """The place in the stack of a buffer, or of all that are not drawn by themselves, over the steps of its life.
 
     buffer   None for the others
     parts    first step, step after the last, the bytes below, the bytes of it
@@ -178,7 +178,7 @@ def _marks(peak: xla.Peak, top: int, steps: int) -> Iterator[str]:
 
 
 def summary(memory: xla.Memory) -> dict[str, Any]:
-    """What a program needs, in a few numbers: the peak of each space, the five largest buffers of the first, what makes it smaller."""
+    """The needs of a program in a few numbers: the peak of each space, the five largest buffers of the first, what makes it smaller."""
     space = min(memory.peak, default=0)
     spaces = [
         {"space": p.space, "name": p.name, "bytes": p.bytes, "waste_bytes": p.waste, "capacity": p.capacity} for p in memory.peak.values()
