@@ -214,8 +214,8 @@ class _Bench:
 
         given, named = tree.tree_unflatten(whole, structs)
         donated = frozenset[int]()
-        if hasattr(function, "lower"):
-            infos = tree.tree_leaves(function.lower(*given, **named).args_info)
+        if (lower := getattr(function, "lower", None)) is not None:
+            infos = tree.tree_leaves(lower(*given, **named).args_info)
             donated = frozenset(k for k, info in enumerate(infos) if info.donated)
         results = tuple((tuple(x.shape), str(x.dtype)) for x in tree.tree_leaves(jax.eval_shape(call, *structs)))
         return _Bench(call, names, structs, results, donated, device, target)
