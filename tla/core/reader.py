@@ -126,14 +126,16 @@ class Reader:
 
     # ------------------------------------------------------------------------------------------------- rules
 
-    def integer(self, expected: str) -> int:
-        """An integer of 64 bits."""
+    def integer(self, expected: str, least: int = INT64_MIN) -> int:
+        """An integer of 64 bits, from `least` on."""
         token = self.token
         if not (token.isascii() and token.removeprefix("-").isdecimal()):
             self.unexpected(expected)
         value = int64_of(token)
         if value is None:
             self.fail(f"{token:.24} does not fit in 64 bits", f"{INT64_MIN} to {INT64_MAX}", "use a smaller one")
+        if value < least:
+            self.fail(f"{expected}: {value}", f"{least} or more")
         self.advance()
         return value
 

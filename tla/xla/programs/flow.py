@@ -361,8 +361,8 @@ class _Follow:
 
     def entry_aliases(self) -> None:
         """One buffer for each donated argument and the part of the result that takes its place."""
-        text = header_list(self.module.header, "input_output_alias") or ""
-        for out, number, path in aliasing.pairs(text):
+        text = header_list(self.module.header, "input_output_alias") or "{}"
+        for out, number, path, _must in aliasing.aliases(text):
             self.out.share(part(self.out.results, out), part(self.arguments.get(number), path))
 
     def reuse(self) -> None:

@@ -161,15 +161,15 @@ def called(instruction: Instruction) -> list[str]:
 
 
 def header_list(header: str, key: str) -> str | None:
-    """The text between the braces of an attribute of the header; None where it has none.
+    """The text of an attribute of the header, its braces included; None where the header does not have it.
 
     >>> header_list("HloModule m, input_output_alias={ {0}: (1, {}, may-alias) }, x={}", "input_output_alias")
-    ' {0}: (1, {}, may-alias) '
+    '{ {0}: (1, {}, may-alias) }'
     """
     at = header.find(f"{key}={{")
     if at < 0:
         return None
     start = at + len(key) + 1
     if end := closing(header, start, "{}"):
-        return header[start + 1 : end - 1]
+        return header[start:end]
     raise ParseError(header, at, f"{key} is not closed", "'}'", "dump the whole module: the file may be cut")

@@ -86,6 +86,18 @@ def parse_shape(text: str, *, symbols: object = None) -> Shape:
     return reader.whole(reader.shape)
 
 
+def parse_layout(text: str) -> ArrayLayout:
+    """The layout of a text in braces, as in {1,0:T(8,128)}, of an array of any element type.
+
+    >>> print(parse_layout("{0,1:T(8,128)}"))
+    {0,1:T(8,128)}
+    """
+    if text.strip() == "{}":
+        return ArrayLayout(())
+    reader = _ShapeReader(text)
+    return reader.whole(reader.lone_layout)
+
+
 def numbers(text: str) -> tuple[int, ...]:
     """The integers between the commas of a text of digits, commas and blanks.
 
@@ -252,14 +264,22 @@ class _ShapeReader(XlaReader):
 
     # -- layout
 
-    def layout(self, rank: int, at: dict[str, int]) -> ArrayLayout:
+    def lone_layout(self) -> ArrayLayout:
+        at = dict.fromkeys(("element_type", "dimensions"), self.at)
+        layout = self.layout(None, at)
+        if found := why_not_valid("f32", (1,) * len(layout.minor_to_major), layout):
+            self.fail(*found[1], at=at[found[0]])
+        return layout
+
+    def layout(self, rank: int | None, at: dict[str, int]) -> ArrayLayout:
+        """A layout in braces. rank: that of the array, if it is known; at: where its parts stand, for errors."""
         start = self.at
-        self.advance()
+        self.expect("{", "and the order of dimensions, minor to major")
         at["minor_to_major"] = self.at
         if self.token == "}":
             self.fail("empty layout braces", "the order of dimensions, minor to major", "leave the braces out", at=start)
         order = self.several(":", lambda: self.integer("a dimension number of minor_to_major"))
-        properties = self.properties(rank, at) if self.take(":") else {}
+        properties = self.properties(len(order) if rank is None else rank, at) if self.take(":") else {}
         self.expect("}", "or ':' after minor_to_major" if not properties else "or a property after the last property")
         return unchecked_layout(tuple(order), **properties)
 
