@@ -88,6 +88,7 @@ tf32 = Element("tf32", 32)
 double = Element("double", 64)
 complex64 = Element("complex64", 64)
 complex128 = Element("complex128", 128)
+complex_tf32 = Element("complex_tf32", 64)
 #: The three products of a complex multiplication by Gauss: what one accumulator of a GC64 instruction is.
 gauss_complex128 = Element("gauss_complex128", 192)
 fp6_e3m2 = Element("fp6_e3m2", 6)

@@ -20,8 +20,10 @@ from .descriptors.operand_reads import OperandReads, operand_reads
 from .descriptors.tensor_map import Im2colMap, TensorMap
 from .descriptors.tma import TMACopy, make_tma_copy, tma_partition
 from .instructions import names
-from .instructions.atom import CopyAtom, Family, Major, MMAAtom
+from .instructions.arithmetic import Arithmetic, ScaleIn
+from .instructions.atom import CopyAtom, Major, MMAAtom
 from .instructions.elements import CPP
+from .instructions.entries import Family
 from .instructions.names import Copy_Atom, MMA_Atom, atom, atoms
 from .instructions.tmem import TmemAddress, tmem_address, tmem_allocation, tmem_layout
 from .run.algorithms import axpby, clear, fill, transform
@@ -59,6 +61,7 @@ __all__ = [
     "GMMA",
     "MN",
     "UMMA",
+    "Arithmetic",
     "Block2D",
     "BufferResource",
     "Canonical",
@@ -77,6 +80,7 @@ __all__ = [
     "MMA_Atom",
     "Major",
     "OperandReads",
+    "ScaleIn",
     "TMACopy",
     "TensorMap",
     "ThrCopy",

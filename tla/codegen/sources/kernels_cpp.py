@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from ...core.element import int32
 from ...core.errors import LeafTypeError
 from ...core.int_tuple import Underscore
 from ...gpu import CopyAtom, MMAAtom, TiledCopy, TiledMMA
@@ -15,8 +16,6 @@ from ...gpu.instructions.elements import cpp_name
 from .cute_cpp import cute_cpp
 
 _PLAIN = {"float", "double"}
-#: wgmma of integers is no template where A is dense; of other types where both may only be K-major it has defaults for all.
-_NO_TEMPLATE = re.compile(r"SM90_64x\d+x\d+_S32.*")
 #: Structs without template arguments: their traits have them.
 _NO_STRUCT = re.compile(r"SM100_MMA_F8F6F4_(2x1SM_)?SS<")
 
@@ -57,16 +56,23 @@ def _part(x: Any) -> str:
 
 def operation(atom: MMAAtom | CopyAtom) -> str:
     """The struct of an instruction. Raises LeafTypeError for AMD's and AMX's: CuTe has none of them."""
-    if atom.name.startswith(("v_", "TDP")):
+    if not atom.arch.startswith(("sm", "xe", "universal")):
         raise LeafTypeError(
             f"{atom.name} as source of CuTe", "an instruction that CuTe has", "use the compiler's own intrinsic of this name"
         )
-    name = _qualified(atom.name)
-    if atom.arch != "sm90" or "<" in name or not isinstance(atom, MMAAtom) or atom.wave != 128:
+    if isinstance(atom, MMAAtom) and atom.arch == "sm90" and atom.wave == 128:
+        return _wgmma(atom)
+    return _qualified(atom.name)
+
+
+def _wgmma(atom: MMAAtom) -> str:
+    """The struct of a warpgroup's instruction: the majors are arguments of 16-bit types, the signs of floats; one has none at all."""
+    name, signs = _qualified(atom.name.partition("<")[0]), (atom.arithmetic.negate_A, atom.arithmetic.negate_B)
+    if atom.val_D is int32 and not atom.sparsity:
         return name
-    if "_TN" not in atom.name:
-        return f"{name}<cute::GMMA::Major::{atom.major_A}, cute::GMMA::Major::{atom.major_B}>"
-    return name if _NO_TEMPLATE.fullmatch(atom.name) else f"{name}<>"
+    given = [f"Major::{x}" for x in (atom.major_A, atom.major_B)] if atom.val_A.bits == 16 else []
+    given += [f"ScaleIn::{'Neg' if x else 'One'}" for x in signs] if any(signs) else []
+    return f"{name}<{', '.join(f'cute::GMMA::{x}' for x in given)}>"
 
 
 def _qualified(name: str) -> str:

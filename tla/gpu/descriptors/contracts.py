@@ -19,9 +19,10 @@ from ...core.layout import Layout
 from ...tensors.make_tensor import MakeTensor
 from ...tensors.tensor import Tensor
 from ...tensors.views import local_tile
-from ..instructions import amd, tcgen05, wgmma
-from ..instructions.atom import Major
+from ..instructions import tcgen05, wgmma
+from ..instructions.atom import Major, MMAAtom
 from ..instructions.elements import CODES, as_element, require_number
+from ..instructions.names import atoms
 from .block_2d import SHAPES, block_2d
 from .buffer_resource import buffer_resource
 from .canonical import UNIT_BITS, taken_apart
@@ -151,12 +152,13 @@ def _operand_a(arch: str) -> Callable[[Any, Element], Any]:
     """The loads of A of an architecture's first matrix instruction for the type, of one block."""
 
     def check(layout: Any, element: Element) -> Any:
-        row = next((r for r in amd.rows() if r.arch == arch and r.a is element and r.blocks == 1), None)
-        if row is None:
-            known = ", ".join(dict.fromkeys(r.a.name for r in amd.rows() if r.arch == arch))
-            raise LeafTypeError(f"a matrix instruction of {arch} for {element}", f"one of {known}", "convert the elements first")
-        tensor = _tile(layout, row.m, row.k)
-        return operand_reads(amd.instruction(row.name, arch), "A", tensor.layout)
+        known = [a for a in atoms(arch=arch, kind=MMAAtom) if a.blocks == 1]
+        atom = next((a for a in known if a.val_A is element), None)
+        if atom is None:
+            types = ", ".join(dict.fromkeys(a.val_A.name for a in known))
+            raise LeafTypeError(f"a matrix instruction of {arch} for {element}", f"one of {types}", "convert the elements first")
+        m, _n, k = map(int, atom.shape_mnk)
+        return operand_reads(atom, "A", _tile(layout, m, k).layout)
 
     return check
 

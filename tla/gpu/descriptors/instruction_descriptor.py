@@ -60,10 +60,13 @@ class InstructionDescriptor:
     __index__ = __int__
 
 
-def instruction_descriptor(atom: Any, *, a_negate: bool = False, b_negate: bool = False, saturate: bool = False) -> InstructionDescriptor:
+def instruction_descriptor(
+    atom: Any, *, a_negate: bool | None = None, b_negate: bool | None = None, saturate: bool | None = None
+) -> InstructionDescriptor:
     """The instruction descriptor of an atom of tcgen05.mma.
 
-    a_negate, b_negate   negate A or B: floating point only;  saturate   clamp C: 8-bit integers only
+    a_negate, b_negate   negate A or B: floating point only;  saturate   clamp C: 8-bit integers only; by default what the atom's
+                         template arguments say
     Raises               LeafTypeError for another instruction, and for what its kind does not have
 
     >>> from tla.gpu import K, MN, SM100_MMA_S8_SS, int32, int8, instruction_descriptor
@@ -72,29 +75,36 @@ def instruction_descriptor(atom: Any, *, a_negate: bool = False, b_negate: bool 
 
     Source: CuTe `UMMA::make_instr_desc`, `make_instr_desc_block_scaled`.
     """
-    kind = atom.instruction.partition("kind::")[2].partition(".")[0] if isinstance(atom, MMAAtom) else ""
+    kind = atom.kind if isinstance(atom, MMAAtom) else ""
     if kind not in FORMATS:
         raise LeafTypeError(
             f"instruction_descriptor of {shown(atom)}", "an atom of tcgen05.mma", "take SM100_MMA_F16BF16_SS[...] and its kin"
         )
-    if not all(isinstance(x, bool) for x in (a_negate, b_negate, saturate)):
-        what = f"a_negate={shown(a_negate)}, b_negate={shown(b_negate)}, saturate={shown(saturate)}"
-        raise LeafTypeError(f"instruction_descriptor with {what}", "True or False", "leave it out")
+    own = atom.arithmetic
+    negate_a, negate_b = _choice("a_negate", a_negate, own.negate_A), _choice("b_negate", b_negate, own.negate_B)
+    saturates = _choice("saturate", saturate, own.saturate)
     scale = atom.val_SF
-    if (saturate and kind != "i8") or ((a_negate or b_negate) and kind == "i8"):
-        what = f"{atom.name}: saturate={saturate}, negate={a_negate or b_negate}"
+    if (saturates and kind != "i8") or ((negate_a or negate_b) and kind == "i8"):
+        what = f"{atom.name}: saturate={saturates}, negate={negate_a or negate_b}"
         raise LeafTypeError(what, "negation of floating point, saturation of i8", "leave it out")
     m, n, k = map(int, atom.shape_mnk)
     a, b = atom.types or (atom.val_A, atom.val_B)
     fields = {"sparse_id2": 0, "sparse_flag": int(atom.sparsity is not None)}
     fields |= {"a_format": FORMATS[kind][a.name], "b_format": FORMATS[kind][b.name]}
-    fields |= {"a_negate": int(a_negate), "b_negate": int(b_negate), "a_major": _code(atom.major_A), "b_major": _code(atom.major_B)}
+    fields |= {"a_negate": int(negate_a), "b_negate": int(negate_b), "a_major": _code(atom.major_A), "b_major": _code(atom.major_B)}
     fields |= {"n_dim": n >> 3, "m_dim": m >> 4}
     if scale is not None:
         fields |= {"b_sf_id": 0, "scale_format": SCALE_FORMATS[scale.name], "a_sf_id": 0, "k_size": int(k == 96)}
     else:
-        fields |= {"saturate": int(saturate), "c_format": C_FORMATS[atom.val_C.name], "max_shift": 0}
+        fields |= {"saturate": int(saturates), "c_format": C_FORMATS[atom.val_C.name], "max_shift": 0}
     return InstructionDescriptor(tuple(fields.items()), scale is not None)
+
+
+def _choice(name: str, given: object, own: bool) -> bool:
+    """Take what is given, or else the atom's own."""
+    if not (given is None or isinstance(given, bool)):
+        raise LeafTypeError(f"instruction_descriptor with {name}={shown(given)}", "True or False", "leave it out")
+    return own if given is None else given
 
 
 def _code(major: Major | None) -> int:

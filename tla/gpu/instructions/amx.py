@@ -8,11 +8,11 @@ Source: Intel's Architecture Instruction Set Extensions reference, chapter 3, TD
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
 
 from ...core.element import Element, bf16, float, half, int8, int32, uint8
 from .atom import MMAAtom, shape_of, tv
+from .entries import Entry
 
 #: The types of C, A and B.
 ROWS: dict[str, tuple[Element, Element, Element]] = {
@@ -35,6 +35,6 @@ def _tile(name: str) -> MMAAtom:
     return MMAAtom(name, "amx", c, a, b, c, shape_of(N, N, k), tv(1, 0), left, right, total, name.lower(), wave=1)
 
 
-def table() -> Iterator[tuple[str, Callable[[], MMAAtom]]]:
+def entries() -> Iterator[Entry]:
     """Every product of tiles by its mnemonic."""
-    return ((name, partial(_tile, name)) for name in ROWS)
+    return (Entry(name, "amx", _tile) for name in ROWS)

@@ -10,18 +10,18 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ...algebra.recast import recast_layout
 from ...core.display import Displayed
 from ...core.element import Element, Width
-from ...core.errors import DivisibilityError, LeafTypeError, RangeError, RankError
+from ...core.errors import DivisibilityError, LeafTypeError
 from ...core.int_tuple import shown, size
-from ...core.ints import Int, IntTree, static
+from ...core.ints import IntTree, static
 from ...core.layout import Layout
 from ...core.strides import Shape
+from .arithmetic import PLAIN, Arithmetic
 from .elements import as_element, cpp_name
 
 
@@ -114,13 +114,15 @@ class MMAAtom(Displayed):
     frg_A ... C     what a fragment is where it is not registers: a descriptor of shared memory, or tensor memory
     major_A, B      which mode is contiguous in shared memory
     instruction     the vendor's own text
+    arithmetic      what is computed where it is more than D = A * B + C: bits, clamped sums, negated operands, a scaled C
+    kind            of tcgen05.mma: "f16", "tf32", "i8", "f8f6f4", "mxf8f6f4" or "mxf4nvf4"
     blocks          how many matrices are multiplied at once (AMD); then the tiles have a third mode of them
 
     >>> from tla.gpu import SM80_16x8x16_F32F16F16F32_TN as mma
     >>> print(mma.shape_mnk, mma.A, mma.instruction)
     (_16,_8,_16) ((_4,_8),(_2,_2,_2)):((_32,_1),(_16,_8,_128)) mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
 
-    Brackets on an atom of wgmma say how its operands lie in shared memory: `SM90_64x64x16_F32F16F16_SS[MN, K]`.
+    Brackets on an atom of wgmma say how its operands lie in shared memory, and their signs: `SM90_64x64x16_F32F16F16_SS[MN, K]`.
     Source: CuTe `MMA_Traits`.
     """
 
@@ -148,7 +150,9 @@ class MMAAtom(Displayed):
     frg_C: TmemFragment | None = None
     major_A: Major | None = None
     major_B: Major | None = None
-    majors: bool = field(default=False, compare=False)  # whether brackets choose them
+    arithmetic: Arithmetic = PLAIN
+    kind: str = ""
+    template: Any = field(default=None, compare=False)  # the Entry that brackets give arguments to, where none has to be given
     types: tuple[Element, ...] = field(default=(), compare=False)  # of the template, where the registers' are wider
     blocks: int = 1
     wave: int = 32
@@ -179,20 +183,10 @@ class MMAAtom(Displayed):
 
     def __getitem__(self, arguments: Any) -> MMAAtom:
         given: tuple[Any, ...] = arguments if isinstance(arguments, tuple) else (arguments,)
-        if not self.majors:
+        if self.template is None:
             raise LeafTypeError(f"brackets on {self.name}", "nothing: it has no template arguments", f"write {self.name}")
-        found = [a for a in given if isinstance(a, Major)]
-        if len(found) != 2 or not isinstance(given[0], Major) or not isinstance(given[1], Major):
-            raise LeafTypeError(f"{self.name}[{given}]", "the majors of A and B, K or MN, and then its scales", "write [K, K]")
-        a, b = found
-        if "_TN" in self.name and (a, b) != (Major.K, Major.K):
-            what = f"{self.name}[{a}, {b}]"
-            raise RangeError(what, "K and K: only 16-bit types may lie the other way", "transpose the operand")
-        frg = [None if f is None else f"smem_desc<{m}>" for f, m in ((self.frg_A, a), (self.frg_B, b))]
-        name = f"{self.name.partition('<')[0]}<GMMA::Major::{a},GMMA::Major::{b}>"
-        if frg[0] is None and a is Major.MN:
-            raise RangeError(f"{name}: A is in registers", "K for A", "write [K, ...]")
-        return dataclasses.replace(self, name=name, major_A=a, major_B=b, frg_A=frg[0], frg_B=frg[1])
+        found: MMAAtom = self.template.atom(*given)
+        return found
 
 
 class CopySide(NamedTuple):
@@ -298,51 +292,3 @@ class CopyAtom(Displayed):
 
 
 Atom = MMAAtom | CopyAtom
-
-
-class Family:
-    """A template of atoms: brackets take what C++ has in angle brackets, `UniversalCopy[uint128]`.
-
-    >>> from tla.gpu import K, SM100_MMA_F16BF16_SS, half
-    >>> print(SM100_MMA_F16BF16_SS, SM100_MMA_F16BF16_SS[half, half, float, 128, 256, K, K].C)
-    SM100_MMA_F16BF16_SS[a_type, b_type, c_type, M, N, a_major, b_major, ...] (_1,(_128,_256)):(_0,(_1,_128))
-
-    Raises RankError for too few arguments, LeafTypeError and RangeError for those that the instruction does not take.
-    """
-
-    def __init__(
-        self, name: str, arch: str, parameters: str, make: Callable[..., Atom], examples: tuple[tuple[Any, ...], ...] = ()
-    ) -> None:
-        self.name, self.arch, self.parameters, self._make, self.examples = name, arch, parameters, make, examples
-
-    def __getitem__(self, arguments: Any) -> Any:
-        given = arguments if isinstance(arguments, tuple) else (arguments,)
-        least = len([p for p in self.parameters.split(", ") if p != "..."])
-        if len(given) < least:
-            what = f"{self.name} with {len(given)} arguments"
-            raise RankError(what, f"{least}: {self.parameters}", f"write {self.name}[{self.parameters}]")
-        return self._make(*given)
-
-    def __iter__(self) -> Iterator[Atom]:
-        return (self._make(*arguments) for arguments in self.examples)
-
-    def __repr__(self) -> str:
-        return f"{self.name}[{self.parameters}]"
-
-
-def extent(what: str, x: Any, allowed: range | tuple[int, ...]) -> int:
-    """An extent of a template that is one of those that the instruction has."""
-    if not isinstance(x, (int, Int)) or isinstance(x, bool):
-        raise LeafTypeError(f"{what} of {x!r}", "an integer", f"write {allowed[0]}")
-    if int(x) not in allowed:
-        some = f"{allowed[0]}, {allowed[1]}, ..., {allowed[-1]}" if len(allowed) > 4 else ", ".join(map(str, allowed))
-        raise RangeError(f"{what} of {int(x)}", some, f"take {min(allowed, key=lambda a: abs(a - int(x)))}")
-    return int(x)
-
-
-def one_of(what: str, x: Any, allowed: tuple[Element, ...]) -> Element:
-    """An element type of a template that is one of those that the instruction takes."""
-    element = as_element(x)
-    if allowed and element not in allowed:
-        raise LeafTypeError(f"{what} of {element}", ", ".join(map(repr, allowed)), f"take {allowed[0]}, or another instruction")
-    return element

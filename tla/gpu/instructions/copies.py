@@ -5,15 +5,17 @@ Source: the PTX manual, "ldmatrix", "stmatrix", "tcgen05.ld", "tcgen05.cp"; CuTe
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from ...core.element import Element, half, uint32, uint64, uint128
 from ...core.errors import LeafTypeError
 from ...core.layout import Layout
-from .atom import CopyAtom, CopySide, Family, TmemCells, extent, tv
-from .elements import as_element, cpp_name
+from .atom import CopyAtom, CopySide, TmemCells, tv
+from .entries import Entry, Parameter, element, integer
 from .warp import THREAD, WARP
 
 # ------------------------------------------------------------------------------------------------------- matrices
@@ -56,7 +58,7 @@ def _of_rows(name: str, arch: str, text: str, src: Layout, dst: Layout, ref: Lay
 
 
 def _matrices() -> Iterator[tuple[str, str, str, Layout, Layout, Layout]]:
-    """name, architecture, text, source, destination, reference."""
+    """Yield name, architecture, text, source, destination, reference."""
     for n in (1, 2, 4):
         flat, turned, narrow = _plain(n), _transposed(n), _bytes_transposed(n)
         yield f"SM75_U32x{n}_LDSM_N", "sm75", f"ldmatrix.sync.aligned.x{n}.m8n8.shared.b16", _rows(n), flat, flat
@@ -100,25 +102,33 @@ def _without_ones(shape: Any, stride: Any) -> Layout:
     return tv((shape[0], cut[0]), (stride[0], cut[1]))
 
 
-def _tmem() -> Iterator[tuple[str, Callable[[], CopyAtom]]]:
+def _tmem() -> Iterator[Entry]:
     for cell, row in _TMEM.items():
         for n in (1 << i for i in range(row[0].bit_length())):
             for pack in ("", "_16b"):
-                yield f"SM100_TMEM_LOAD_{cell}{n}x{pack}", partial(_tmem_copy, cell, n, pack, True)
-                yield f"SM100_TMEM_STORE_{cell}{n}x{pack}", partial(_tmem_copy, cell, n, pack, False)
+                for way in ("LOAD", "STORE"):
+                    make = partial(_tmem_copy, cell=cell, n=n, pack=pack, load=way == "LOAD")
+                    yield Entry(f"SM100_TMEM_{way}_{cell}{n}x{pack}", "sm100", make)
+    for n in (32, 128):
+        yield Entry(f"SM100_TMEM_LOAD_STAT_32dp32b{n}x", "sm100", partial(_tmem_load_with_max, n=n))
 
 
-def _tmem_copy(cell: str, n: int, pack: str, load: bool) -> CopyAtom:
+def _tmem_copy(name: str, cell: str, n: int, pack: str, load: bool) -> CopyAtom:
     """tcgen05.ld or .st: a warp, and its tensor memory as one run of bits, row after row."""
     _most, text, paths, bits, lanes = _TMEM[cell]
     memory, registers = tv((32, paths * bits * n), (0, 1)), _without_ones(*lanes(n))
     packed = "" if not pack else ".pack::16b" if load else ".unpack::16b"
-    name = f"SM100_TMEM_{'LOAD' if load else 'STORE'}_{cell}{n}x{pack}"
     src, dst = (memory, registers) if load else (registers, memory)
     text = f"tcgen05.{'ld' if load else 'st'}.sync.aligned.{text}.x{n}{packed}.b32"
     cells = TmemCells(((bits * n, 0), (paths, 1)), bool(pack))
     reads, writes = (_COLUMNS, _REGISTERS)[:: 1 if load else -1]
     return _copy(name, "sm100", text, src, dst, memory, reads=reads, writes=writes, asynchronous=True, cells=cells)
+
+
+def _tmem_load_with_max(name: str, n: int) -> CopyAtom:
+    """tcgen05.ld.red: the load, and besides the largest float of those that each lane loads, which is in no layout."""
+    atom = _tmem_copy(name, "32dp32b", n, "", True)
+    return replace(atom, instruction=f"tcgen05.ld.red.sync.aligned.32x32b.x{n}.max.f32")
 
 
 #: tcgen05.cp: its text, the source's bits and strides, and what it fills; the destination is compact
@@ -132,28 +142,12 @@ _CP: dict[str, tuple[str, Any, Any, tuple[tuple[int, int], ...]]] = {
 }
 
 
-def _tmem_fill(cell: str, sms: int) -> CopyAtom:
+def _tmem_fill(name: str, cell: str, sms: int) -> CopyAtom:
     text, shape, stride, cells = _CP[cell]
     src = tv((sms, shape), (0, stride))
     dst = src if cell == "4dp256bit" else tv((sms, 32768 if cell == "128dp256bit" else 16384), (0, 1))
-    thr_id = tv(sms, 1 if sms == 2 else 0)
-    name, text = f"SM100_UTCCP_{cell}_{sms}cta", f"tcgen05.cp.cta_group::{sms}.{text}"
+    thr_id, text = tv(sms, 1 if sms == 2 else 0), f"tcgen05.cp.cta_group::{sms}.{text}"
     return _copy(name, "sm100", text, src, dst, dst, thr_id, reads=_ROW, writes=_COLUMNS, asynchronous=True, cells=TmemCells(cells))
-
-
-def table() -> Iterator[tuple[str, Callable[[], CopyAtom]]]:
-    """Every copy instruction that has no template arguments, by its name."""
-    for row in _matrices():
-        yield row[0], partial(_of_rows, *row)
-    yield from _tmem()
-    for cell in _CP:
-        for sms in (1, 2):
-            yield f"SM100_UTCCP_{cell}_{sms}cta", partial(_tmem_fill, cell, sms)
-    for way, text in (("LOAD", "ld.global.L1::no_allocate.v8.f32"), ("STORE", "st.global.L1::no_allocate.v8.f32")):
-        name, sides = f"SM100_{way}_256bit_CACHE_NOALLOCATION", ("gmem", "registers")[:: 1 if way == "LOAD" else -1]
-        yield name, partial(_of_bits, name, "sm100", text, 256, *sides)
-    yield "DefaultCopy", partial(_unsized, "DefaultCopy", 8)
-    yield "AutoVectorizingCopy", partial(_unsized, "AutoVectorizingCopy", 128)
 
 
 # ------------------------------------------------------------------------------------------------- by one thread
@@ -165,45 +159,54 @@ def _of_bits(name: str, arch: str, text: str, bits: int, source: str = "any", ta
     return _copy(name, arch, text, layout, layout, layout, THREAD, reads=reads, writes=writes, **meaning)
 
 
-def _unsized(name: str, bits: int) -> CopyAtom:
+def _unsized(name: str, MaxVecBits: int) -> CopyAtom:
     """A copy that takes as many bits at once as it can, at most so many: its layouts say nothing."""
     layout = tv((1, 1), (0, 0))
-    return _copy(name, "universal", "ld and st", layout, layout, layout, THREAD, most_bits=bits)
+    return _copy(name, "universal", "ld and st", layout, layout, layout, THREAD, most_bits=MaxVecBits)
 
 
-def _universal(*types: Any) -> CopyAtom:
-    s, d = as_element(types[0]), as_element(types[-1])
-    _same_width("UniversalCopy", s, d)
-    return _of_bits(f"UniversalCopy<{','.join(cpp_name(as_element(t)) for t in types)}>", "universal", "ld and st", s.bits)
+def _universal(name: str, S: Element, D: Element) -> CopyAtom:
+    _require_one_width("UniversalCopy", S, D)
+    return _of_bits(name, "universal", "ld and st", S.bits)
 
 
-def _same_width(name: str, s: Element, d: Element) -> None:
+def _require_one_width(name: str, s: Element, d: Element) -> None:
     if s.bits != d.bits:
         raise LeafTypeError(f"{name} of {s} to {d}", "one width", f"write {name}[{s}]")
 
 
-def _vectorizing(bits: Any) -> CopyAtom:
-    n = extent("the alignment of AutoVectorizingCopyWithAssumedAlignment", bits, tuple(8 << i for i in range(6)))
-    return _unsized(f"AutoVectorizingCopyWithAssumedAlignment<{n}>", n)
+def _cp_async(name: str, widths: tuple[int, ...], level: str, fills: bool, TS: Element, TD: Element) -> CopyAtom:
+    operation = name.partition("<")[0]
+    _require_one_width(operation, TS, TD)
+    if TS.bits not in widths:
+        what = f"{operation}[{TS}], {TS.bits} bits"
+        raise LeafTypeError(what, " or ".join(map(str, widths)) + " bits", f"write {operation}[uint{widths[-1]}]")
+    return _of_bits(name, "sm80", f"cp.async.{level}.shared.global", TS.bits, "gmem", "smem", asynchronous=True, fills_zeros=fills)
 
 
-def _cp_async(name: str, widths: tuple[int, ...], fills: bool, *types: Any) -> CopyAtom:
-    s, d = as_element(types[0]), as_element(types[-1])
-    _same_width(name, s, d)
-    if s.bits not in widths:
-        what = f"{name}[{s}], {s.bits} bits"
-        raise LeafTypeError(what, " or ".join(map(str, widths)) + " bits", f"write {name}[uint{widths[-1]}]")
-    level = "ca" if "ALWAYS" in name else "cg"
-    full, text = f"{name}<{','.join(cpp_name(as_element(t)) for t in types)}>", f"cp.async.{level}.shared.global"
-    return _of_bits(full, "sm80", text, s.bits, "gmem", "smem", asynchronous=True, fills_zeros=fills)
+def _types(s: str, d: str) -> tuple[Parameter, ...]:
+    """The types of source and destination: one, where only the first is given."""
+    return element(s, "the source"), element(d, "the destination", default={s})
 
 
-def families() -> Iterator[Family]:
-    """The templates of copies."""
-    yield Family("UniversalCopy", "universal", "S, ...", _universal, ((half,), (uint32,), (uint64,), (uint128,)))
-    yield Family("AutoVectorizingCopyWithAssumedAlignment", "universal", "MaxVecBits", _vectorizing, ((128,),))
-    for level, fill in (("ALWAYS", ""), ("GLOBAL", ""), ("ALWAYS", "_ZFILL"), ("GLOBAL", "_ZFILL")):
-        name = f"SM80_CP_ASYNC_CACHE{level}{fill}"
-        widths = (32, 64, 128) if level == "ALWAYS" else (128,)
+def entries() -> Iterator[Entry]:
+    """Every copy instruction."""
+    for name, arch, text, src, dst, ref in _matrices():
+        yield Entry(name, arch, partial(_of_rows, arch=arch, text=text, src=src, dst=dst, ref=ref))
+    yield from _tmem()
+    for cell, sms in itertools.product(_CP, (1, 2)):
+        yield Entry(f"SM100_UTCCP_{cell}_{sms}cta", "sm100", partial(_tmem_fill, cell=cell, sms=sms))
+    for way, text in (("LOAD", "ld.global.L1::no_allocate.v8.f32"), ("STORE", "st.global.L1::no_allocate.v8.f32")):
+        source, target = ("gmem", "registers")[:: 1 if way == "LOAD" else -1]
+        make = partial(_of_bits, arch="sm100", text=text, bits=256, source=source, target=target)
+        yield Entry(f"SM100_{way}_256bit_CACHE_NOALLOCATION", "sm100", make)
+    yield Entry("DefaultCopy", "universal", partial(_unsized, MaxVecBits=8))
+    yield Entry("AutoVectorizingCopy", "universal", partial(_unsized, MaxVecBits=128))
+    alignments = integer("MaxVecBits", "the alignment", *(8 << i for i in range(6)))
+    yield Entry("AutoVectorizingCopyWithAssumedAlignment", "universal", _unsized, (alignments,), ((128,),))
+    yield Entry("UniversalCopy", "universal", _universal, _types("S", "D"), ((half,), (uint32,), (uint64,), (uint128,)))
+    for cache, fill in itertools.product(("ALWAYS", "GLOBAL"), ("", "_ZFILL")):
+        widths, level = ((32, 64, 128), "ca") if cache == "ALWAYS" else ((128,), "cg")
         examples = tuple((t,) for t in (uint32, uint64, uint128) if t.bits in widths)
-        yield Family(name, "sm80", "TS, ...", partial(_cp_async, name, widths, bool(fill)), examples)
+        make = partial(_cp_async, widths=widths, level=level, fills=bool(fill))
+        yield Entry(f"SM80_CP_ASYNC_CACHE{cache}{fill}", "sm80", make, _types("TS", "TD"), examples)

@@ -14,8 +14,8 @@ from typing import Any
 from ...core.element import Element, bf16, float, half, int4b, int8, int32, tf32, uint4, uint8, uint32
 from ...core.errors import LeafTypeError
 from ...core.layout import Layout
-from .atom import Family, MMAAtom, extent, one_of, shape_of, side_by_side, tv
-from .elements import cpp_name
+from .atom import MMAAtom, shape_of, side_by_side, tv
+from .entries import Entry, element, integer, one_of
 
 _INTS = (int8, uint8, int4b, uint4)
 #: types of A (and B), and of D and C
@@ -49,27 +49,31 @@ def packed(k: int, bits: int) -> Layout:
     return _joined(threads, [(each, 16), (p, LANES // p), (k // (p * each), 16 * p * each)])
 
 
-def _dpas(form: str, count: Any, *types: Any) -> MMAAtom:
-    n = extent(f"rows of XE_DPAS_{form}", count, (1, 2, 4, 8))
-    a = one_of("A of XE_DPAS", types[1], tuple(t for row in ROWS for t in row[0]))
-    inputs, outputs = next(row for row in ROWS if a in row[0])
-    b = one_of(f"B of XE_DPAS with A of {a}", types[2], inputs)
-    given = {"D": types[0], "C": [*types, types[0]][3]}  # C is D's where it is not said
-    d, c = (one_of(f"{x} of XE_DPAS with A of {a}", t, outputs) for x, t in given.items())
-    if inputs is _INTS and d is not c:
-        raise LeafTypeError(f"XE_DPAS of D {d} and C {c}", "one type", f"take {d} for both")
-    k = 256 // max(a.bits, b.bits)
+def _dpas(name: str, form: str, M: int, TypeD: Element, TypeA: Element, TypeB: Element, TypeC: Element) -> MMAAtom:
+    inputs, outputs = next(row for row in ROWS if TypeA in row[0])
+    one_of(f"B of XE_DPAS with A of {TypeA}", TypeB, inputs)
+    for x, t in (("D", TypeD), ("C", TypeC)):
+        one_of(f"{x} of XE_DPAS with A of {TypeA}", t, outputs)
+    if inputs is _INTS and TypeD is not TypeC:
+        raise LeafTypeError(f"XE_DPAS of D {TypeD} and C {TypeC}", "one type", f"take {TypeD} for both")
+    k = 256 // max(TypeA.bits, TypeB.bits)
     # the layouts of NN are TT's of the same types, changed over: so the vendor has it, and the types are A's and B's here too
-    rows, columns = by_rows(n, k, a.bits), packed(k, b.bits)
-    name = f"XE_DPAS_{form}<{n},{','.join(cpp_name(t) for t in (d, a, b, c))}>"
-    result = tv((LANES, n), (n, 1)) if form == "TT" else tv((LANES, n), (1, 16))
+    rows, columns = by_rows(M, k, TypeA.bits), packed(k, TypeB.bits)
+    result = tv((LANES, M), (M, 1)) if form == "TT" else tv((LANES, M), (1, 16))
     operands = (rows, columns) if form == "TT" else (columns, rows)
-    shape = shape_of(n, 16, k) if form == "TT" else shape_of(16, n, k)
-    return MMAAtom(name, "xe", d, a, b, c, shape, tv(LANES, 1), *operands, result, f"dpas.8x{n}", wave=LANES)
+    shape = shape_of(M, 16, k) if form == "TT" else shape_of(16, M, k)
+    return MMAAtom(name, "xe", TypeD, TypeA, TypeB, TypeC, shape, tv(LANES, 1), *operands, result, f"dpas.8x{M}", wave=LANES)
 
 
-def families() -> Iterator[Family]:
+def entries() -> Iterator[Entry]:
     """The two templates of DPAS."""
     for form in ("TT", "NN"):
+        given = (
+            integer("M", "rows", 1, 2, 4, 8),
+            element("TypeD", "D"),
+            element("TypeA", "A", *(t for row in ROWS for t in row[0])),
+            element("TypeB", "B", default={"TypeA"}),
+            element("TypeC", "C", default={"TypeD"}),
+        )
         examples = tuple((n, d[0], a, a, d[0]) for a, d in ((row[0][0], row[1]) for row in ROWS) for n in (1, 2, 4, 8))
-        yield Family(f"XE_DPAS_{form}", "xe", "M, D, A, B, ...", partial(_dpas, form), examples)
+        yield Entry(f"XE_DPAS_{form}", "xe", partial(_dpas, form=form), given, examples)

@@ -16,20 +16,19 @@ from ...core.errors import LeafTypeError, ParseError, RangeError
 from ...core.int_tuple import shown
 from ...core.ints import known
 from . import amd, amx, copies, intel, tcgen05, warp, wgmma
-from .atom import Atom, CopyAtom, Family, Major, MMAAtom
+from .arithmetic import ScaleIn
+from .atom import Atom, CopyAtom, Major, MMAAtom
 from .elements import CPP, as_element
-
-_Entry = Family | Callable[[], Atom]
+from .entries import Entry, Family
 
 
 @plain_memo
-def _entries() -> dict[str, _Entry]:
-    """Every name without its namespaces, and what makes its atom."""
-    out: dict[str, _Entry] = {}
-    for module in (warp, wgmma, copies, amx):
-        out |= {_plain_name(name): make for name, make in module.table()}
-    for source in (warp, tcgen05, copies, intel):
-        out |= {_plain_name(f.name): f for f in source.families()}
+def _entries() -> dict[str, list[Entry]]:
+    """The rows of every name without its namespaces: AMD has one name on several architectures."""
+    out: dict[str, list[Entry]] = {}
+    for module in (warp, wgmma, tcgen05, copies, intel, amx, amd):
+        for e in module.entries():
+            out.setdefault(_plain_name(e.name), []).append(e)
     return out
 
 
@@ -38,16 +37,29 @@ def _plain_name(name: str) -> str:
 
 
 def entry(name: str) -> Any:
-    """The atom or the family of a name without brackets; None where there is none. Atoms are made once."""
+    """The atom or the family of a name without brackets, on its newest architecture; None where there is none. Atoms are made once."""
     found = _entries().get(name)
-    return found if found is None or isinstance(found, Family) else _made(name)
+    return found and _without_brackets(_of_arch(name, found, None))
+
+
+def _without_brackets(e: Entry) -> Atom | Family:
+    return Family(e) if e.is_template else _made(e)
 
 
 @plain_memo
-def _made(name: str) -> Atom:
-    make = _entries()[name]
-    assert not isinstance(make, Family)
-    return make()
+def _made(e: Entry, *arguments: Any) -> Atom:
+    return e.atom(*arguments)
+
+
+def _of_arch(text: str, found: list[Entry], arch: str | None) -> Entry:
+    """The row of an architecture, of the last one where none is asked for."""
+    wanted = arch or found[-1].arch
+    for e in found:
+        if e.is_of(wanted) or e.arch == "universal":
+            return e
+    own = sorted({e.arch if e.wave is None else f"{e.arch}/{e.wave}" for e in found})
+    expected = f"its own architecture, {' or '.join(map(repr, own))}"
+    raise RangeError(f"{text} of {arch!r}", expected, f"write {own[0]!r}, or leave it out")
 
 
 def names() -> list[str]:
@@ -75,25 +87,23 @@ def atom(text: str, arch: str | None = None) -> Any:
     if arch is not None and not isinstance(arch, str):
         raise LeafTypeError(f"the architecture {shown(arch)}", "a text", "write 'sm80'")
     name, arguments = _parsed(text)
-    if name.startswith("v_"):
-        return amd.instruction(name, arch)
-    found = entry(_cutlass_name(text, name))
+    found = _entries().get(_cutlass_name(text, name))
     if found is None:
         raise RangeError(f"the atom {text!r}", "a name of an instruction", _nearest(name))
-    given = [_argument(a) for a in arguments]
-    if isinstance(found, Family) or given:
-        found = found[tuple(given)]
-    if arch is not None and found.arch not in (arch, "universal"):
-        raise RangeError(f"{text} of {arch!r}", f"its own architecture, {found.arch!r}", f"write {found.arch!r}, or leave it out")
-    return found
+    e = _of_arch(text, found, arch)
+    made = _without_brackets(e)
+    return made[tuple(arguments)] if arguments or e.is_template else made
 
 
-def _parsed(text: str) -> tuple[str, list[str]]:
-    """A name without namespaces, and its template arguments as texts."""
+def _parsed(text: str) -> tuple[str, list[Any]]:
+    """A name without namespaces, and its template arguments: of AMD's instructions those that its modifiers stand for."""
+    if (amds := re.match(r"\s*(v_\w+)(?=\s|$)", text)) and len(text) <= 1000:
+        modifiers = text[amds.end() :]
+        return amds[1], [*amd.read_modifiers(amds[1], modifiers)] if modifiers.strip() else []
     match = re.fullmatch(r"\s*([A-Za-z_][\w:]*?)\s*(?:<(.*)>)?\s*(?:\{\})?", text, re.DOTALL)
     if match is None or len(text) > 1000:
         raise ParseError(text[:1000], 0, "no name of an instruction", "a name, or name<argument, ...>", "write it as the source does")
-    return _plain_name(match[1]), [part for part in split(match[2] or "") if part]
+    return _plain_name(match[1]), [_argument(part) for part in split(match[2] or "") if part]
 
 
 def _cutlass_name(text: str, name: str) -> str:
@@ -102,14 +112,20 @@ def _cutlass_name(text: str, name: str) -> str:
 
 
 def _argument(text: str) -> Any:
-    """A template argument: an integer, a major, an element type; anything else is kept as it is."""
+    """A template argument: an integer, a major, a sign, a truth value, an element type; anything else is kept as it is."""
     plain = text.replace(" ", "")
     number = re.fullmatch(r"(?:Int<|C<|_)?(-?\d+)>?(?:\{\})?", plain)
     if number:
         return int(number[1])
-    if re.fullmatch(r"(?:\w+::)*Major::(K|MN)", plain) or plain in ("K", "MN"):
-        return Major[plain.rpartition(":")[2]]
+    option = re.fullmatch(r"(?:\w+::)*(Major|ScaleIn|Saturate)::(\w+)", plain)
+    if option and option[2] in _OPTIONS[option[1]]:
+        return _OPTIONS[option[1]][option[2]]
+    if plain in ("K", "MN"):
+        return Major[plain]
     return as_element(plain) if plain.replace("cutlass::", "").replace("cute::", "") in CPP else plain
+
+
+_OPTIONS: dict[str, Any] = {"Major": Major.__members__, "ScaleIn": ScaleIn.__members__, "Saturate": {"False": False, "True": True}}
 
 
 def _nearest(name: str) -> str:
@@ -133,7 +149,7 @@ def atoms(
 
     >>> from tla.gpu import atoms, half
     >>> [x.name for x in atoms(arch="sm75", a=half)]
-    ['SM75_16x8x8_F32F16F16F32_TN']
+    ['SM75_16x8x8_F32F16F16F32_TN', 'SM75_16x8x8_F16F16F16F16_TN']
     >>> len(atoms(arch="cdna3")) > 20
     True
     """
@@ -160,72 +176,64 @@ def atoms(
 def _all(arch: str | None) -> Iterator[Atom]:
     if arch is not None and not isinstance(arch, str):
         raise LeafTypeError(f"the architecture {arch!r}", "a text", "write 'sm80'")
-    architectures = {_arch_of(name, x) for name, x in _entries().items()} | {*amd.ARCHITECTURES}
-    if arch is not None and arch not in architectures:
-        raise RangeError(f"the architecture {arch!r}", ", ".join(sorted(architectures)), "write 'sm80'")
-    for name, x in _entries().items():
-        if arch in (None, _arch_of(name, x)):
-            yield from x if isinstance(x, Family) else (_made(name),)
-    yield from amd.all_of(arch)
+    rows = [e for found in _entries().values() for e in found]
+    chosen = [e for e in rows if e.is_of(arch)]
+    if not chosen:
+        raise RangeError(f"the architecture {arch!r}", ", ".join(sorted({e.arch for e in rows})), "write 'sm80'")
+    return (_made(e, *arguments) for e in chosen if not e.unlisted for arguments in e.examples)
 
 
-def _arch_of(name: str, x: _Entry) -> str:
-    if isinstance(x, Family):
-        return x.arch
-    if name in amx.ROWS:
-        return "amx"
-    match = re.match(r"SM\d+", name)
-    return match[0].lower() if match else "sm90" if name.startswith("GMMA") else "universal"
+class _Brackets:
+    """A name of CuTe's that takes its arguments in brackets."""
+
+    def __init__(self, name: str, of: Callable[..., Atom], doc: str) -> None:
+        self.__name__, self._of, self.__doc__ = name, of, doc
+
+    def __getitem__(self, arguments: Any) -> Any:
+        return self._of(*arguments if isinstance(arguments, tuple) else (arguments,))
+
+    def __reduce__(self) -> str:
+        return self.__name__
 
 
-class _Copy_Atom:
-    """`Copy_Atom[operation, element]`: a copy instruction that copies elements of a type, as CuTe writes it.
+def _copy_atom(*given: Any) -> CopyAtom:
+    operation, element = given if len(given) == 2 else (None, None)
+    operation = atom(operation) if isinstance(operation, str) else operation
+    if not isinstance(operation, CopyAtom):
+        what = f"Copy_Atom[{given!r}]"
+        raise LeafTypeError(what, "a copy instruction and an element type", "write Copy_Atom[UniversalCopy[uint128], half]")
+    return operation[element]
+
+
+def _mma_atom(*given: Any) -> MMAAtom:
+    operation = atom(given[0]) if isinstance(given[0], str) else given[0]
+    if not isinstance(operation, MMAAtom):
+        raise LeafTypeError(f"MMA_Atom[{operation!r}]", "a matrix instruction", "write MMA_Atom[SM80_16x8x8_F32F16F16F32_TN]")
+    return operation
+
+
+Copy_Atom = _Brackets(
+    "Copy_Atom",
+    _copy_atom,
+    """A copy instruction that copies elements of a type, as CuTe writes it: `Copy_Atom[operation, element]`.
 
     >>> from tla.gpu import Copy_Atom, UniversalCopy, half, uint128
     >>> print(Copy_Atom[UniversalCopy[uint128], half].val_src)
     (_1,_8):(_0,_1)
 
     Raises DivisibilityError for a type that is no whole part of what a thread copies. Source: CuTe `Copy_Atom`.
-    """
+    """,
+)
 
-    __name__ = "Copy_Atom"
-
-    def __getitem__(self, arguments: Any) -> CopyAtom:
-        operation, element = arguments if isinstance(arguments, tuple) and len(arguments) == 2 else (None, None)
-        operation = atom(operation) if isinstance(operation, str) else operation
-        if not isinstance(operation, CopyAtom):
-            raise LeafTypeError(
-                f"Copy_Atom[{arguments!r}]", "a copy instruction and an element type", "write Copy_Atom[UniversalCopy[uint128], half]"
-            )
-        return operation[element]
-
-    def __reduce__(self) -> str:
-        return self.__name__
-
-
-Copy_Atom = _Copy_Atom()
-
-
-class _MMA_Atom:
-    """`MMA_Atom[operation]`: the atom of a matrix instruction, as CuTe writes it: the operation itself.
+MMA_Atom = _Brackets(
+    "MMA_Atom",
+    _mma_atom,
+    """The atom of a matrix instruction, as CuTe writes it: `MMA_Atom[operation]`, the operation itself.
 
     >>> from tla.gpu import MMA_Atom, SM80_16x8x8_F32F16F16F32_TN
     >>> MMA_Atom[SM80_16x8x8_F32F16F16F32_TN]() is SM80_16x8x8_F32F16F16F32_TN
     True
 
     Source: CuTe `MMA_Atom`.
-    """
-
-    __name__ = "MMA_Atom"
-
-    def __getitem__(self, operation: Any) -> MMAAtom:
-        operation = atom(operation) if isinstance(operation, str) else operation
-        if not isinstance(operation, MMAAtom):
-            raise LeafTypeError(f"MMA_Atom[{operation!r}]", "a matrix instruction", "write MMA_Atom[SM80_16x8x8_F32F16F16F32_TN]")
-        return operation
-
-    def __reduce__(self) -> str:
-        return self.__name__
-
-
-MMA_Atom = _MMA_Atom()
+    """,
+)

@@ -9,14 +9,16 @@ Source: the PTX manual, "Matrix Fragments for mma.m16n8k16" and its kin; CuTe in
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
 from ...core.element import Element, float, fp4_e2m1, fp6_e2m3, fp6_e3m2, fp8_e4m3, fp8_e5m2, fp8_e8m0, fp8_ue4m3, half, uint4, uint8
 from ...core.layout import Layout
-from .atom import Family, MMAAtom, extent, one_of, shape_of, side_by_side, tv
-from .elements import CODES, as_element, cpp_name, ptx_name
+from .arithmetic import PARTS
+from .atom import MMAAtom, shape_of, side_by_side, tv
+from .elements import CODES, ptx_name
+from .entries import Entry, Parameter, element, integer
 
 ONE = tv((1, 1), (0, 0))
 THREAD = tv(1, 0)
@@ -43,40 +45,28 @@ def _split(codes: str) -> list[Element]:
     return out
 
 
-def ptx(m: int, n: int, k: int, types: list[Element], suffix: str = "") -> str:
-    """The text of a warp's mma.sync."""
-    end = {"SATURATE": ".satfinite", "XORPOPC": ".xor.popc", "ANDPOPC": ".and.popc"}.get(suffix, "")
+def ptx(m: int, n: int, k: int, types: list[Element], part: str = "", order: str = "row.col") -> str:
+    """The text of a warp's mma.sync. part: of its name, in the table PARTS."""
     names = ".".join("f64" if t.bits > 64 or t.name == "complex128" else ptx_name(t) for t in types)
-    return f"mma.sync.aligned.m{m}n{n}k{k}.row.col.{names}{end}"
+    return f"mma.sync.aligned.m{m}n{n}k{k}.{order}.{names}{PARTS[part][1]}"
 
 
-def _warp(name: str, arch: str, m: int, k: int, codes: str, suffix: str) -> MMAAtom:
+def _warp(name: str, arch: str, m: int, k: int, codes: str, part: str) -> MMAAtom:
     """An instruction of SM75 to SM90 by its shape and types."""
     d, a, b, c = _split(codes)
     v = max(32 // a.bits, 1)
-    return MMAAtom(
-        name,
-        arch,
-        d,
-        a,
-        b,
-        c,
-        shape_of(m, 8, k),
-        WARP,
-        fragment(m, k, v, a.bits == 4),
-        fragment(8, k, v, a.bits == 4),
-        fragment(m, 8, 2),
-        ptx(m, 8, k, [d, a, b, c], suffix),
-    )
+    rows, columns = fragment(m, k, v, a.bits == 4), fragment(8, k, v, a.bits == 4)
+    text, shape = ptx(m, 8, k, [d, a, b, c], part), shape_of(m, 8, k)
+    return MMAAtom(name, arch, d, a, b, c, shape, WARP, rows, columns, fragment(m, 8, 2), text, arithmetic=PARTS[part][0])
 
 
 _INT8 = [f"S32{a}{b}S32" for a, b in itertools.product(("S8", "U8"), repeat=2)]
 _INT4 = [f"S32{a}{b}S32" for a, b in itertools.product(("S4", "U4"), repeat=2)]
 _FP8 = [f"{d}{a}{b}{d}" for d, a, b in itertools.product(("F32", "F16"), ("E4M3", "E5M2"), ("E4M3", "E5M2"))]
 _HALVES = ["F16F16F16F16", "F32F16F16F32", "F32BF16BF16F32"]
-#: architecture, (M, K) shapes, types of D, A, B, C, what is written behind _TN
+#: architecture, (M, K) shapes, types of D, A, B, C, parts of the name behind _TN
 ROWS: list[tuple[str, list[tuple[int, int]], list[str], tuple[str, ...]]] = [
-    ("sm75", [(16, 8)], ["F32F16F16F32"], ("",)),
+    ("sm75", [(16, 8)], ["F32F16F16F32", "F16F16F16F16"], ("",)),
     ("sm75", [(8, 16)], ["S32S8S8S32"], ("",)),
     ("sm80", [(16, 8), (16, 16)], _HALVES, ("",)),
     ("sm80", [(16, 4), (16, 8)], ["F32TF32TF32F32"], ("",)),
@@ -89,31 +79,30 @@ ROWS: list[tuple[str, list[tuple[int, int]], list[str], tuple[str, ...]]] = [
 ]
 
 
-def table() -> Iterator[tuple[str, Callable[[], MMAAtom]]]:
-    """Every instruction of SM61 to SM90 that has no template arguments, by its name."""
-    for k, code in ((4, "S8"), (2, "S16")):
-        yield f"SM61_DP{k}A", partial(_dot, k, CODES[code])
+def _registers() -> Iterator[Entry]:
+    """Every instruction of SM61 to SM90 that has no template arguments."""
+    for k, code, text in ((4, "S8", "dp4a.s32.s32"), (2, "S16", "dp2a.lo.s32.s32")):
+        yield Entry(f"SM61_DP{k}A", "sm61", partial(_dot, k=k, t=CODES[code], text=text))
     for types, majors in itertools.product(("F16F16F16F16", "F32F16F16F32"), ("TN", "NT", "NN", "TT")):
-        yield f"SM70_8x8x4_{types}_{majors}", partial(_quad_pair, types, majors)
-    for arch, shapes, types_of, suffixes in ROWS:
-        for (m, k), codes, suffix in itertools.product(shapes, types_of, suffixes):
-            name = f"{arch.upper()}_{m}x8x{k}_{codes}_TN" + (f"_{suffix}" if suffix else "")
-            yield name, partial(_warp, name, arch, m, k, codes, suffix)
+        yield Entry(f"SM70_8x8x4_{types}_{majors}", "sm70", partial(_quad_pair, codes=types, majors=majors))
+    for arch, shapes, types_of, parts in ROWS:
+        for (m, k), codes, part in itertools.product(shapes, types_of, parts):
+            name = f"{arch.upper()}_{m}x8x{k}_{codes}_TN" + (f"_{part}" if part else "")
+            yield Entry(name, arch, partial(_warp, arch=arch, m=m, k=k, codes=codes, part=part))
     for m, n in ((2, 1), (1, 2)):
-        yield f"SM100_{m}x{n}x1_F32F32F32F32", partial(_pair, m, n)
+        yield Entry(f"SM100_{m}x{n}x1_F32F32F32F32", "sm100", partial(_pair, m=m, n=n))
 
 
-def _dot(k: int, t: Element) -> MMAAtom:
-    """A dot product of bytes or pairs of bytes by one thread."""
+def _dot(name: str, k: int, t: Element, text: str) -> MMAAtom:
+    """A dot product of bytes, or of pairs of bytes with bytes, by one thread."""
     d, row = CODES["S32"], tv((1, k), (0, 1))
-    # dp2a is for 16-bit A and B here, as the header declares it; the instruction's B is bytes
-    return MMAAtom(f"SM61_DP{k}A", "sm61", d, t, t, d, shape_of(1, 1, k), THREAD, row, row, ONE, f"dp{k}a.s32.s32")
+    # the header declares dp2a with B of 16 bits; the instruction's are bytes
+    return MMAAtom(name, "sm61", d, t, t, d, shape_of(1, 1, k), THREAD, row, row, ONE, text, types=(t, CODES["S8"]))
 
 
-def _pair(m: int, n: int) -> MMAAtom:
+def _pair(name: str, m: int, n: int) -> MMAAtom:
     """Two fused multiply-adds of one thread, which share one factor."""
     vector = {1: ONE, 2: tv((1, 2), (0, 1))}
-    name = f"SM100_{m}x{n}x1_F32F32F32F32"
     types = (float, float, float, float)
     return MMAAtom(name, "sm100", *types, shape_of(m, n, 1), THREAD, vector[m], vector[n], vector[2], "fma.rn.f32x2")
 
@@ -125,40 +114,30 @@ _C_OF_16 = tv((8, 8), (1, 8))
 _C_OF_32 = tv(((2, 2, 2), (2, 2, 2)), ((1, 16, 4), (8, 2, 32)))
 
 
-def _quad_pair(codes: str, majors: str) -> MMAAtom:
+def _quad_pair(name: str, codes: str, majors: str) -> MMAAtom:
     """Volta's instruction: eight threads, lanes 0 to 3 and 16 to 19 of a half of the warp."""
     d, a, b, c = _split(codes)
-    order = f"{'row' if majors[0] == 'T' else 'col'}.{'col' if majors[1] == 'N' else 'row'}"
-    return MMAAtom(
-        f"SM70_8x8x4_{codes}_{majors}",
-        "sm70",
-        d,
-        a,
-        b,
-        c,
-        shape_of(8, 8, 4),
-        tv((4, 2), (1, 16)),
-        _K_MAJOR if majors[0] == "T" else _MN_MAJOR,
-        _K_MAJOR if majors[1] == "N" else _MN_MAJOR,
-        _C_OF_16 if d is half else _C_OF_32,
-        ptx(8, 8, 4, [d, a, b, c]).replace("row.col", order),
-    )
+    left = _K_MAJOR if majors[0] == "T" else _MN_MAJOR
+    right = _K_MAJOR if majors[1] == "N" else _MN_MAJOR
+    text = ptx(8, 8, 4, [d, a, b, c], order=f"{'row' if majors[0] == 'T' else 'col'}.{'col' if majors[1] == 'N' else 'row'}")
+    total = _C_OF_16 if d is half else _C_OF_32
+    return MMAAtom(name, "sm70", d, a, b, c, shape_of(8, 8, 4), tv((4, 2), (1, 16)), left, right, total, text)
 
 
 # ------------------------------------------------------------------------------------------------------ templates
 
+#: The types of UniversalFMA: A's is D's where it is not given, B's is A's, C's is D's.
+_TYPES = (element("D", "D"), *(element(x, x, default={other}) for x, other in (("A", "D"), ("B", "A"), ("C", "D"))))
 
-def _fma(*types: Any) -> MMAAtom:
+
+def _fma(name: str, D: Element, A: Element, B: Element, C: Element) -> MMAAtom:
     """One multiply-add by one thread, of any types."""
-    given = [as_element(t) for t in types]
-    d, a, b, c = given if len(given) == 4 else given * 4 if len(given) == 1 else [given[0], given[1 % len(given)], given[-1], given[0]]
-    name = f"UniversalFMA<{','.join(cpp_name(t) for t in given)}>"
-    return MMAAtom(name, "universal", d, a, b, c, shape_of(1, 1, 1), THREAD, ONE, ONE, ONE, "fma")
+    return MMAAtom(name, "universal", D, A, B, C, shape_of(1, 1, 1), THREAD, ONE, ONE, ONE, "fma")
 
 
 F8F6F4 = (fp4_e2m1, fp6_e3m2, fp6_e2m3, fp8_e4m3, fp8_e5m2)
 #: namespace and name, K, sparse, scaled
-_SM120 = [
+_SM120: list[tuple[str, int, bool, bool]] = [
     ("SM120_16x8x32_TN", 32, False, False),
     ("SM120::BLOCKSCALED::SM120_16x8x32_TN_VS", 32, False, True),
     ("SM120::BLOCKSCALED::SM120_16x8x64_TN_VS", 64, False, True),
@@ -168,51 +147,44 @@ _SM120 = [
 ]
 
 
-def _sm120(name: str, k: int, sparse: bool, scaled: bool, a: Any, b: Any, c: Any, sf: Any = None, vs: Any = None) -> MMAAtom:
-    """A warp's instruction of SM120: narrow floats, with a scale factor for every `vs` elements of a row, with a sparse A."""
-    four_bits = k == (128 if sparse else 64) and scaled
-    a, b = (one_of(f"{x} of {name}", t, (fp4_e2m1,) if four_bits else F8F6F4) for x, t in (("A", a), ("B", b)))
-    c = one_of(f"C of {name}", c, (float,) if scaled else (float, half))
+def _sm120(
+    name: str, k: int, sparse: bool, scaled: bool, a_type: Element, b_type: Element, c_type: Element, sf_type: Any = None, VS: Any = None
+) -> MMAAtom:
+    """A warp's instruction of SM120: narrow floats, with a scale factor for every `VS` elements of a row, with a sparse A."""
+    four_bits = _is_of_four_bits(k, sparse, scaled)
     stored = uint4 if four_bits else uint8
     v = (8 if four_bits else 4) * (1 + sparse)
-    parameters = [cpp_name(t) for t in (a, b, c)]
-    more: dict[str, Any] = {"types": (a, b)}
+    more: dict[str, Any] = {"types": (a_type, b_type)}
     if scaled:
-        more |= _scales(name, k, one_of(f"the scale of {name}", sf, (fp8_e8m0, fp8_ue4m3) if four_bits else (fp8_e8m0,)), vs, sparse)
-        parameters += [cpp_name(more["val_SF"]), str(more["sf_vec"])]
+        more |= {
+            "SFA": tv(((2, 2, 8), k), ((8, 0, 1), 16)),
+            "SFB": tv(((4, 8), k), ((0, 1), 8)),
+        }  # lanes 0 and 1 of a group have A's, 0 B's
+        more |= {"val_SF": sf_type, "sf_vec": VS}
     if sparse:
         shape = (k // 2,) if four_bits else k // 2
         e = tv(((2, 2, 8), shape), ((8, 8 * k, 1), (16,) if four_bits else 16))
         more |= {"E": e, "val_E": uint8, "sparsity": (4, 16) if four_bits else (2, 8)}
         more["frg_A"] = f"sparse_elem<{more['sparsity'][0]}, uint8_t>"
-    val_a = uint8 if sparse and four_bits else a if sparse else stored
-    text = _sm120_ptx(k, sparse, [c, a, b, c], more, four_bits)
-    return MMAAtom(
-        f"{name}<{','.join(parameters)}>",
-        "sm120",
-        c,
-        val_a,
-        stored,
-        c,
-        shape_of(16, 8, k),
-        WARP,
-        fragment(16, k, v),
-        fragment(8, k, 8 if four_bits else 4),
-        fragment(16, 8, 2),
-        text,
-        **more,
-    )
+    val_a = uint8 if sparse and four_bits else a_type if sparse else stored
+    text = _sm120_ptx(k, sparse, [c_type, a_type, b_type, c_type], more, four_bits)
+    rows, columns = fragment(16, k, v), fragment(8, k, 8 if four_bits else 4)
+    types = (c_type, val_a, stored, c_type)
+    return MMAAtom(name, "sm120", *types, shape_of(16, 8, k), WARP, rows, columns, fragment(16, 8, 2), text, **more)
 
 
-def _scales(name: str, k: int, sf: Element, vs: Any, sparse: bool) -> dict[str, Any]:
-    """The places of the scale factors: lanes 0 and 1 of a group have A's, lane 0 has B's."""
-    allowed = (16, 32, 64) if k > 32 else (32,)
-    return {
-        "SFA": tv(((2, 2, 8), k), ((8, 0, 1), 16)),
-        "SFB": tv(((4, 8), k), ((0, 1), 8)),
-        "val_SF": sf,
-        "sf_vec": extent(f"the vector of {name}", vs, allowed),
-    }
+def _is_of_four_bits(k: int, sparse: bool, scaled: bool) -> bool:
+    """Whether A and B are of fp4 alone, which take as many of them as there are bits."""
+    return scaled and k == (128 if sparse else 64)
+
+
+def _parameters(k: int, sparse: bool, scaled: bool) -> Iterator[Parameter]:
+    four_bits = _is_of_four_bits(k, sparse, scaled)
+    yield from (element(f"{x}_type", x.upper(), *((fp4_e2m1,) if four_bits else F8F6F4)) for x in "ab")
+    yield element("c_type", "C", *((float,) if scaled else (float, half)))
+    if scaled:
+        yield element("sf_type", "the scale", *((fp8_e8m0, fp8_ue4m3) if four_bits else (fp8_e8m0,)))
+        yield integer("VS", "the vector", *((16, 32, 64) if k > 32 else (32,)))
 
 
 def _sm120_ptx(k: int, sparse: bool, types: list[Element], more: dict[str, Any], four_bits: bool) -> str:
@@ -225,8 +197,8 @@ def _sm120_ptx(k: int, sparse: bool, types: list[Element], more: dict[str, Any],
     return f"mma.sync.aligned.kind::{kind}{sp}.block_scale.scale_vec::{count}X.m16n8k{k}.row.col.{names}.{ptx_name(more['val_SF'])}"
 
 
-def _examples(sparse: bool, scaled: bool, k: int) -> Iterator[tuple[Any, ...]]:
-    four_bits = k == (128 if sparse else 64) and scaled
+def _examples(k: int, sparse: bool, scaled: bool) -> Iterator[tuple[Any, ...]]:
+    four_bits = _is_of_four_bits(k, sparse, scaled)
     for a, b in itertools.product((fp4_e2m1,) if four_bits else F8F6F4, repeat=2):
         if not scaled:
             yield from ((a, b, c) for c in (float, half))
@@ -236,9 +208,11 @@ def _examples(sparse: bool, scaled: bool, k: int) -> Iterator[tuple[Any, ...]]:
             yield (a, b, float, fp8_e8m0, 32 * (1 + sparse))
 
 
-def families() -> Iterator[Family]:
-    """The templates of registers' instructions."""
-    yield Family("UniversalFMA", "universal", "D, ...", _fma, ((float,),))
+def entries() -> Iterator[Entry]:
+    """Every matrix instruction whose operands are registers."""
+    yield from _registers()
+    yield Entry("UniversalFMA", "universal", _fma, _TYPES, ((float,),))
     for name, k, sparse, scaled in _SM120:
-        parameters = "a_type, b_type, c_type" + (", sf_type, VS" if scaled else "")
-        yield Family(name, "sm120", parameters, partial(_sm120, name, k, sparse, scaled), tuple(_examples(sparse, scaled, k)))
+        make = partial(_sm120, k=k, sparse=sparse, scaled=scaled)
+        parameters = tuple(_parameters(k, sparse, scaled))
+        yield Entry(name, "sm120", make, parameters, tuple(_examples(k, sparse, scaled)))

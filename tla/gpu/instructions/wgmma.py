@@ -8,24 +8,23 @@ Source: the PTX manual, "Register Fragments for wgmma.mma_async.m64nNk16" and it
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
+from ...core.cache import plain_memo
 from ...core.element import Element, uint8
 from ...core.layout import Layout
+from .arithmetic import PARTS, ScaleIn
 from .atom import Major, MMAAtom, shape_of, tv
 from .elements import CODES, ptx_name, tensor_core_type
+from .entries import Entry, Parameter, choice, major, sign
 
 _BYTES = [f"{d} {a} {b}" for d, a, b in itertools.product(("F16", "F32"), ("E4M3", "E5M2"), ("E4M3", "E5M2"))]
 _INTS = [f"S32 {a} {b}" for a, b in itertools.product(("S8", "U8"), repeat=2)]
-#: types of D, A, B; what is written behind SS or RS
-ROWS: list[tuple[list[str], tuple[str, ...]]] = [
-    (["F16 F16 F16", "F32 F16 F16", "F32 BF16 BF16"], ("",)),
-    (["F32 TF32 TF32"], ("_TN",)),
-    (_BYTES, ("_TN",)),
-    (_INTS, ("_TN", "_TN_SATURATE")),
-]
+_HALVES = ["F16 F16 F16", "F32 F16 F16", "F32 BF16 BF16"]
+#: types of D, A, B; parts of the name behind SS or RS
+ROWS: list[tuple[list[str], tuple[str, ...]]] = [(_HALVES, ("",)), (["F32 TF32 TF32"], ("",)), (_BYTES, ("",)), (_INTS, ("", "SATURATE"))]
 #: N of floats; of integers only multiples of 16 above 32.
 N = (*range(8, 257, 8),)
 N_OF_INTEGERS = (8, 16, 24, 32, *range(48, 257, 16))
@@ -50,15 +49,27 @@ def _metadata(k: int, bits: int) -> Layout:
     return tv(((2, 2, 8, 4), (k // 2, 2)), ((32 * k, 0, 1, 16), (64, 8)))
 
 
-def _wgmma(name: str, codes: str, n: int, where: str, suffix: str, sparse: bool) -> MMAAtom:
-    """The atom of a warpgroup's MMA. codes: D, A and B; where: "SS" or "RS", the memory of A and B."""
+def _wgmma(
+    name: str,
+    codes: str,
+    n: int,
+    where: str,
+    part: str,
+    sparse: bool,
+    tnspA: Major,
+    tnspB: Major,
+    scaleA: ScaleIn = ScaleIn.One,
+    scaleB: ScaleIn = ScaleIn.One,
+    spsel: str = "",
+) -> MMAAtom:
+    """The atom of a warpgroup's MMA. codes: D, A and B; where: "SS" or "RS", the memory of A and B; part: of the name, in PARTS."""
     d, a, b = (CODES[c] for c in codes.split())
     k = 256 // a.bits * (1 + sparse)
     v = 32 // a.bits * (1 + sparse)
     more: dict[str, Any] = {}
     if sparse:
         more = {"E": _metadata(k, a.bits), "val_E": uint8, "sparsity": (2, 4 if a.bits == 32 else 8)}
-    sp, end = ".sp" if sparse else "", ".satfinite" if suffix.endswith("SATURATE") else ""
+    arithmetic, end = PARTS[part]
     return MMAAtom(
         name,
         "sm90",
@@ -71,26 +82,43 @@ def _wgmma(name: str, codes: str, n: int, where: str, suffix: str, sparse: bool)
         shared(64, k) if where == "SS" else registers(k, v),
         shared(n, k),
         tv(((4, 8, 4), (2, 2, n // 8)), ((128, 1, 16), (64, 8, 512))),
-        f"wgmma.mma_async{sp}.sync.aligned.m64n{n}k{k}.{'.'.join(map(ptx_name, (d, a, b)))}{end}",
-        frg_A="smem_desc<K>" if where == "SS" else None,
-        frg_B="smem_desc<K>",
-        major_A=Major.K,
-        major_B=Major.K,
-        majors=True,
+        f"wgmma.mma_async{'.sp' if sparse else ''}.sync.aligned.m64n{n}k{k}.{'.'.join(map(ptx_name, (d, a, b)))}{end}",
+        frg_A=f"smem_desc<{tnspA}>" if where == "SS" else None,
+        frg_B=f"smem_desc<{tnspB}>",
+        major_A=tnspA,
+        major_B=tnspB,
+        arithmetic=arithmetic._replace(negate_A=scaleA is ScaleIn.Neg, negate_B=scaleB is ScaleIn.Neg),
         wave=128,
         **more,
     )
 
 
-def table() -> Iterator[tuple[str, Callable[[], MMAAtom]]]:
-    """Every wgmma by its name: those of the sparse ones are in the namespace SM90::GMMA::SPARSE."""
-    for sparse, (types, suffixes) in itertools.product((False, True), ROWS):
+@plain_memo
+def _parameters(bits: int, integers: bool, where: str, sparse: bool) -> tuple[Parameter, ...]:
+    """The majors of A and B, their signs, and the threads that have the metadata."""
+    only_k = "" if bits == 16 else "only 16-bit types may lie the other way"
+    why_k = only_k or ("" if where == "SS" else "it is in registers")
+    reasons = (("tnspA", "A", why_k), ("tnspB", "B", only_k))
+    majors = (major(name, noun, "GMMA", Major.K, why, named=bits == 16) for name, noun, why in reasons)
+    signs = () if integers else (sign("scaleA", "GMMA"), sign("scaleB", "GMMA"))
+    threads = (choice("spsel", "GMMA::SparseSel::Zero", "GMMA::SparseSel::One"),) if sparse else ()
+    return (*majors, *signs, *threads)
+
+
+def entries() -> Iterator[Entry]:
+    """Every wgmma: the sparse ones are in the namespace SM90::GMMA::SPARSE."""
+    for sparse, (types, parts) in itertools.product((False, True), ROWS):
         extents = N_OF_INTEGERS if types is _INTS else N
-        for codes, suffix, where, n in itertools.product(types, suffixes, ("SS", "RS"), extents):
-            k = 256 // CODES[codes.split()[1]].bits * (1 + sparse)
+        for codes, part, where, n in itertools.product(types, parts, ("SS", "RS"), extents):
+            bits = CODES[codes.split()[1]].bits
             prefix = "SM90::GMMA::SPARSE::GMMA" if sparse else "SM90"
-            name = f"{prefix}_64x{n}x{k}_{codes.replace(' ', '')}_{where}{suffix}"
-            yield name, partial(_wgmma, name, codes, n, where, suffix, sparse)
+            name = f"{prefix}_64x{n}x{256 // bits * (1 + sparse)}_{codes.replace(' ', '')}_{where}{_behind(bits, part)}"
+            make = partial(_wgmma, codes=codes, n=n, where=where, part=part, sparse=sparse)
+            yield Entry(name, "sm90", make, _parameters(bits, types is _INTS, where, sparse))
+
+
+def _behind(bits: int, part: str) -> str:
+    return ("" if bits == 16 else "_TN") + (f"_{part}" if part else "")
 
 
 def majors(element: Element) -> tuple[Major, ...]:
@@ -104,7 +132,7 @@ def majors(element: Element) -> tuple[Major, ...]:
 
     Source: the PTX manual, wgmma.mma_async, imm-trans-a and imm-trans-b.
     """
-    for types, suffixes in ROWS:
-        if tensor_core_type(element) in {CODES[code] for codes in types for code in codes.split()[1:]}:
-            return (Major.K,) if suffixes[0].startswith("_TN") else (Major.K, Major.MN)
-    return ()
+    taken = tensor_core_type(element)
+    if not any(taken is CODES[code] for types, _parts in ROWS for codes in types for code in codes.split()[1:]):
+        return ()
+    return (Major.K, Major.MN) if taken.bits == 16 else (Major.K,)

@@ -25,7 +25,8 @@ from ...core.make_layout import MakeLayout, shape
 from ...core.questions import at_most, divides
 from ...core.strides import Shape
 from ...tensors.tensor import Tensor
-from ..instructions.atom import CopyAtom, Family
+from ..instructions.atom import CopyAtom
+from ..instructions.entries import Family
 from .partition import cut, part_of, with_valid
 from .tiled import ONE, as_thread, as_threads, rank_of, thread_coordinate, vector
 from .tiled_mma import TiledMMA

@@ -23,7 +23,8 @@ from ...core.make_layout import MakeLayout
 from ...core.questions import divides
 from ...tensors.make_tensor import as_tensor
 from ...tensors.tensor import Tensor
-from ..instructions.atom import Family, MMAAtom, TmemFragment
+from ..instructions.atom import MMAAtom, TmemFragment
+from ..instructions.entries import Family
 from .fragments import fragment_like, register_fragment, register_type, tmem_fragment
 from .partition import cut, part_of, with_valid
 from .tiled import as_thread, as_threads, by_thread, rank_of, thread_coordinate, vector
