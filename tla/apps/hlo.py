@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import re
-import sys
 import textwrap
 from collections.abc import Sequence
 from typing import Any
@@ -95,14 +94,14 @@ def _space(text: str | None) -> int | None:
 def _say_unread(errors: list[ParseError]) -> None:
     if errors:
         lines = "1 line" if len(errors) == 1 else f"{len(errors)} lines"
-        print(f"tla: {lines} could not be read; the first: {errors[0].reason.what.splitlines()[0]}", file=sys.stderr)
+        terminal.complain(f"tla: {lines} could not be read; the first: {errors[0].reason.what.splitlines()[0]}")
 
 
 def _say(warnings: Sequence[str]) -> None:
     for warning in warnings[:3]:
-        print(f"tla: {warning}", file=sys.stderr)
+        terminal.complain(f"tla: {warning}")
     if more := len(warnings[3:]):
-        print(f"tla: {more} more such lines; --by peak --json lists them all", file=sys.stderr)
+        terminal.complain(f"tla: {more} more such lines; --by peak --json lists them all")
 
 
 def _chosen(value: list[dict[str, Any]], arguments: argparse.Namespace, least: int, sort: str) -> list[dict[str, Any]]:

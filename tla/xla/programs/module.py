@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ...core.errors import LoweringError, ParseError
+from ...core.errors import LoweringError, ParseError, printable
 from ...core.reader import closing
 from .instruction import Instruction
 from .program import Located, Source, read_lines
@@ -36,7 +36,7 @@ class SourceLine(NamedTuple):
     function: str
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line} ({self.function})" if self.function else f"{self.file}:{self.line}"
+        return printable(f"{self.file}:{self.line} ({self.function})" if self.function else f"{self.file}:{self.line}")
 
 
 @dataclass(frozen=True, slots=True)
