@@ -203,13 +203,13 @@ class Reader:
         self.fail(f"unexpected {found[:24]!r}" if found else "the text ends", expected, fix, at)
 
 
-def nearest(word: str, known: Collection[str]) -> str:
-    """The one of the known words that was meant by a misspelt one; nothing where none is near.
+def nearest(word: str, known: Collection[str], least: float = 0.6) -> str:
+    """The one of the known words that was meant by a misspelt one; nothing where none is near. least: 1 is the same word, 0 another one.
 
     >>> nearest("fp4padded", ["fp4Padded", "rank"]), nearest("order", ["rank"])
     ('fp4Padded', '')
     """
-    return next(iter(difflib.get_close_matches(word[:80], known, 1, 0.6)), "")
+    return next(iter(difflib.get_close_matches(word[:80], known, 1, least)), "")
 
 
 def write_nearest(word: str, known: Collection[str]) -> str:

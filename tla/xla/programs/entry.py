@@ -6,7 +6,6 @@ mhlo.layout_mode and its frontend attributes.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -22,10 +21,8 @@ from ..shardings.mesh import grouped
 from ..shardings.sharding_text import IotaGroups, parse_groups, parse_mesh_axes
 from . import aliasing
 from .aliasing import Alias
-from .instruction import Instruction
-from .module import Module, header_list
-
-_ATTRIBUTE = r'\b{}="((?:[^"\\]|\\.)*)"'
+from .instruction import Instruction, attributes_of, unquoted
+from .module import Module, header_list, said
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,17 +92,18 @@ def entry(module: Module) -> Entry:
 
 
 def _values(header: str, kind: str, shapes: tuple[Shape, ...]) -> Iterator[EntryValue]:
-    modes = _attribute(header, f"{kind}_layout_modes").split(";")
-    spaces = _attribute(header, f"{kind}_memory_spaces").split(";")
+    modes, spaces = _asked(header, f"{kind}_layout_modes"), _asked(header, f"{kind}_memory_spaces")
     for k, shape in enumerate(shapes):
         mode = parse_layout_mode(modes[k]) if len(modes) == len(shapes) and modes[k] else None
         space = _space(spaces[k]) if len(spaces) == len(shapes) and spaces[k] else None
         yield EntryValue(shape, mode, space)
 
 
-def _attribute(header: str, name: str) -> str:
-    found = re.search(_ATTRIBUTE.format(name), header)
-    return re.sub(r"\\(.)", r"\1", found[1]) if found else ""
+def _asked(header: str, name: str) -> list[str]:
+    """The parts of a text among the attributes that a framework gives a program."""
+    text = header_list(header, "frontend_attributes") or "{}"
+    given = attributes_of(f",{text[1:-1]}") if text[1:-1].strip() else {}
+    return unquoted(said(text, given, name) or "").split(";")
 
 
 def _space(text: str) -> int:
