@@ -6,7 +6,7 @@ apart from tokens; and rules go forward only. Nothing that is read is evaluated.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
 
 from .arrays import INT64_MAX, INT64_MIN, int64_of
@@ -221,15 +221,17 @@ def write_nearest(word: str, known: Collection[str]) -> str:
     return (close := nearest(word, known)) and f"write {close}"
 
 
-def closing(text: str, start: int, bracket: str = "()") -> int | None:
-    """The position behind the bracket that closes the one at `start`; None if it stays open.
+def closings(text: str) -> Mapping[int, int]:
+    """The positions behind the parentheses that close those of a text, by the positions of these; those that stay open are left out.
 
-    >>> closing("f(a(b)c)d", 1), closing("(a", 0)
-    (8, None)
+    >>> closings("f(a(b)c)d(")
+    {3: 6, 1: 8}
     """
-    depth = 0
-    for found in compiled(f"[{bracket}]").finditer(text, start):
-        depth += 1 if found[0] == bracket[0] else -1
-        if depth == 0:
-            return found.end()
-    return None
+    opened: list[int] = []
+    found: dict[int, int] = {}
+    for mark in compiled("[()]").finditer(text):
+        if mark[0] == "(":
+            opened.append(mark.start())
+        elif opened:
+            found[opened.pop()] = mark.end()
+    return found
