@@ -34,6 +34,9 @@ class Reason(NamedTuple):
 
 P = ParamSpec("P")
 
+#: A longer part of a message is cut [characters].
+MOST = 1000
+
 
 class Predicate(Generic[P]):
     """A question with a reason: `p(x)` is True, False, or None where that is not known; `p.why_not(x)` says why it is False.
@@ -77,7 +80,7 @@ class TlaError(Exception):
 
     def __init__(self, what: str, expected: str, fix: str) -> None:
         super().__init__(what, expected, fix)
-        self.reason = Reason(printable(what, True), printable(expected, True), printable(fix, True))
+        self.reason = Reason(_shown(what), _shown(expected), _shown(fix))
 
     def __str__(self) -> str:
         return str(self.reason)
@@ -127,9 +130,15 @@ class ParseError(TlaError, ValueError):
     """
 
     def __init__(self, text: str, position: int, what: str, expected: str, fix: str) -> None:
-        super().__init__(f"{what}, at position {position}\n{caret(text, position)}", expected, fix)
+        super().__init__(f"{_shown(what, MOST // 2)}, at position {position}\n{caret(text, position)}", expected, fix)
         self.args = (text, position, what, expected, fix)
         self.text, self.position = text, position
+
+
+def _shown(part: str, most: int = MOST) -> str:
+    """A part of a message as it is shown: a name of a megabyte is cut in the middle."""
+    part = part if len(part) <= most else f"{part[: most // 2]}...{part[-most // 2 :]}"
+    return printable(part, lines=True)
 
 
 def caret(text: str, position: int) -> str:

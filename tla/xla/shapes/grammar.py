@@ -98,15 +98,6 @@ def parse_layout(text: str) -> ArrayLayout:
     return reader.whole(reader.lone_layout)
 
 
-def numbers(text: str) -> tuple[int, ...]:
-    """The integers between the commas of a text of digits, commas and blanks.
-
-    >>> numbers("1, 0"), numbers("")
-    ((1, 0), ())
-    """
-    return tuple(int(n) for n in text.split(",") if n.strip())
-
-
 def named_shape(shape: Shape | str, sizes: Mapping[str, Any]) -> ArrayShape:
     """as_shape of a text whose dimensions may be names: those in `sizes` stand for these, others become a `dim`.
 
@@ -182,6 +173,7 @@ class _ShapeReader(XlaReader):
     noun, example = "a shape", "an array reads f32[8,128]{1,0:T(8,128)}"
     max_depth = MAX_DEPTH + 2  # tuples, and in them an array with its tiles
     symbols: Mapping[str, Any] | None = None
+    named = 0  # dimensions that are names
 
     # -- shape
 
@@ -224,10 +216,6 @@ class _ShapeReader(XlaReader):
         element_type = self.element_type()
         at["dimensions"] = self.at
         dims, dynamic = self.dimensions()
-        if sum(known(n) is None for n in dims if n is not None) > MAX_NAMED:
-            self.fail(
-                f"more than {MAX_NAMED} dimensions that are names", f"at most {MAX_NAMED}", "give some of them numbers", at=at["dimensions"]
-            )
         layout = self.layout(len(dims), at) if self.token == "{" else None
         if found := why_not_valid(element_type, dims, layout):  # ArrayShape checks it too, but cannot say where
             self.fail(*found[1], at=at[found[0]])
@@ -258,6 +246,9 @@ class _ShapeReader(XlaReader):
         else:
             n, end = _EXPRESSIONS.read(self.text, at, self.symbols)
             self.go_to(end)
+            self.named += known(n) is None
+            if self.named > MAX_NAMED:
+                self.fail(f"more than {MAX_NAMED} dimensions that are names", f"at most {MAX_NAMED}", "give some of them numbers", at=at)
         if at_most(n, -1):
             self.fail(f"dimension {n}", "0 or more", at=at)
         return n, bounded
