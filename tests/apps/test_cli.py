@@ -13,7 +13,7 @@ import pytest
 
 import tla
 from tla import xla
-from tla.apps import terminal
+from tla.apps import cli, terminal
 from tla.apps.cli import EXAMPLES, WHOLE, main
 from tla.xla.programs import text_file
 
@@ -480,12 +480,35 @@ def test_the_command_alone_says_what_there_is(capsys):
     assert "explore" in alone.out
 
 
-@pytest.mark.parametrize("argv", [["nothing"], ["lower"], ["lower", "f32[3]", "--xml"]])
+@pytest.mark.parametrize("argv", [["lower"], ["lower", "f32[3]", "--xml"]])
 def test_a_wrong_command_line_is_exit_code_2(capsys, argv):
     with pytest.raises(SystemExit) as caught:
         main(argv)
     assert caught.value.code == 2
     assert "usage: tla" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "argv", [["lowr", "f32[3]"], ["acess", "a column", "(32,32):(32,1)"], ["shwo", "(4,2):(1,4)", "--json"], ["xyzzy"]]
+)
+def test_a_command_that_is_not_known_comes_with_the_line_that_was_meant(capsys, argv):
+    """What is printed behind "type" is typed as it stands."""
+    assert main(argv) == 2
+    out, err = capsys.readouterr()
+    assert not out
+    fix = shlex.split(err.splitlines()[-1].partition("type tla ")[2])
+    assert fix[1:] == (argv[1:] if len(argv) > 1 else [])
+    with contextlib.suppress(SystemExit):  # of --help
+        assert main(fix) == 0
+
+
+def test_the_overview_has_every_command_once():
+    assert sorted(x for names in cli.GROUPS.values() for x in names) == sorted(cli.COMMANDS) == sorted(cli.WANTS)
+    for line in cli.BEGIN:
+        name, *rest = shlex.split(line)[1:]
+        assert name in cli.COMMANDS
+        if name != "explore":
+            assert main([name, *rest]) == 0
 
 
 def shell(*argv, **options):

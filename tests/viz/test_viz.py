@@ -1122,6 +1122,9 @@ def test_notebooks_show_errors_without_what_is_inside():
         def for_type(self, kind, make):
             self.kinds[kind] = make
 
+        def register_magic_function(self, function, kind, name):
+            self.magic = {(kind, name): function}
+
         def set_custom_exc(self, kinds, handler):
             self.kinds |= dict.fromkeys(kinds, handler)
 
@@ -1131,6 +1134,7 @@ def test_notebooks_show_errors_without_what_is_inside():
     shell = Shell()
     tla.load_ipython_extension(shell)
     assert {list, tuple, TlaError} == {*shell.kinds}
+    assert shell.magic["line_cell", "tla"]("A = (8,6):(1,8)", "zipped_divide(A, (4,2))")._repr_html_().count("<svg") == 1
     try:
         composition(ROWS, parse("(6,2):(1,7)"))
     except TlaError as error:

@@ -6,7 +6,7 @@ import argparse
 import re
 import textwrap
 from collections.abc import Sequence
-from typing import Any
+from typing import IO, Any
 
 from .. import xla
 from ..core.errors import LeafTypeError, ParseError, RangeError, TlaError
@@ -20,6 +20,7 @@ _module, _program, _vocabulary = (
     OnDemand("tla.xla.programs.program"),
     OnDemand("tla.xla.programs.vocabulary"),
 )
+_compiles = OnDemand("tla.apps.compiles")
 _files = OnDemand("tla.viz.files")
 _WAYS = ("shape", "operation", "computation", "space", "copy", "peak", "relayout")
 _SORTS = ("waste", "bytes", "count")
@@ -36,6 +37,15 @@ def hlo_options(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("--min", metavar="SIZE", default="0", help="list what takes SIZE at least, such as 4096 or 1.5GiB")
     sub.add_argument("--sort", choices=_SORTS, help="what to sort by; waste for shapes, else bytes")
     sub.add_argument("--space", metavar="S", help="only this memory space: its number n in S(n), or its name, such as VMEM")
+    sub.add_argument("--target", metavar="T", help="the generation that it was compiled for, such as v5e, where no file beside it says it")
+    sub.add_argument(
+        "--against", metavar="B", help="what differs from another compile of the program, B: peaks, buffers, moves, collectives"
+    )
+    sub.add_argument(
+        "--fail-if-peak-grows",
+        metavar="P",
+        help="with --against: exit with 1 where the peak of HBM, of the host or of --space grows by more than P, such as 2%%",
+    )
     sub.add_argument("-o", dest="output", metavar="FILE", help="with --by peak: write the curve over the schedule to FILE, an .svg")
 
 
@@ -48,11 +58,16 @@ def hlo(arguments: argparse.Namespace) -> Answer:
         raise RangeError(f"--top {arguments.top}", "1 or more", "leave it out for all")
     if arguments.output is not None and (arguments.advise or arguments.by != "peak"):
         raise LeafTypeError(f"-o {arguments.output}", "it with --by peak, whose curve it writes", "add --by peak, or leave it out")
+    if arguments.fail_if_peak_grows is not None and arguments.against is None:
+        raise LeafTypeError("--fail-if-peak-grows without --against", "another compile to compare with", "add --against OTHER.txt")
     with terminal.opened(arguments.file) as file:
+        if arguments.against is not None:
+            answer: Answer = _compiles.against(_memory(file, arguments), arguments, space)
+            return answer
         if arguments.advise:
-            return _advice(xla.memory(file), arguments, least, space)
+            return _advice(_memory(file, arguments), arguments, least, space)
         if arguments.by == "peak":
-            return _peak(xla.memory(file), arguments, least, space)
+            return _peak(_memory(file, arguments), arguments, least, space)
         if arguments.by == "relayout":
             module = xla.read_module(file, errors.append)
             moves = xla.relayouts(module, arguments.interiors, errors.append)
@@ -74,6 +89,13 @@ def hlo(arguments: argparse.Namespace) -> Answer:
     found = xla.totals(lines, arguments.by, arguments.interiors, space, warnings.append)
     _say([*warnings, *xla.contradictions(module)])
     return _totals(found, arguments, least)
+
+
+def _memory(file: IO[bytes], arguments: argparse.Namespace) -> xla.Memory:
+    """The memory of a program, its warnings said."""
+    found = xla.memory(file, target=arguments.target)
+    _say(found.warnings)
+    return found
 
 
 def _bytes(text: str) -> int:
@@ -155,7 +177,6 @@ def _layout(text: str) -> tuple[str | None, str | None]:
 
 
 def _peak(memory: xla.Memory, arguments: argparse.Namespace, least: int, space: int | None) -> Answer:
-    _say(memory.warnings)
     if space is not None and space not in memory.peak:
         raise RangeError(
             f"--space {arguments.space}: nothing is there", f"one of {', '.join(map(str, memory.peak))}", "leave it out for all"
@@ -165,6 +186,7 @@ def _peak(memory: xla.Memory, arguments: argparse.Namespace, least: int, space: 
         "spaces": [_space_row(peak) for peak in memory.peak.values()],
         "space": shown,
         "steps": len(memory.steps),
+        "target": memory.target,
         "warnings": [*memory.warnings],
         "buffers": _chosen([_buffer_row(b) for b in memory.peak[shown].buffers], arguments, least, "bytes") if memory.peak else [],
     }
@@ -185,6 +207,7 @@ def _space_row(peak: xla.Peak) -> dict[str, Any]:
         "reported_name": peak.reported_name,
         "bytes": peak.bytes,
         "waste_bytes": peak.waste,
+        "capacity": peak.capacity,
         "at": where,
     }
 
@@ -207,10 +230,11 @@ def _buffer_row(b: xla.Buffer) -> dict[str, Any]:
 
 
 def _peak_text(value: dict[str, Any], curve: tuple[int, ...]) -> str:
-    rows = [["bytes", "", "waste", "space", "at"]]
+    rows = [["bytes", "", "waste", "space", "of", "at"]]
     for v in value["spaces"]:
         at = f"{v['at']['instruction']} in {v['at']['computation']}, line {v['at']['line']}, step {v['at']['step']} of {value['steps']}"
-        rows.append([f"{v['bytes']:,}", in_units(v["bytes"]), terminal.percent(v["waste_bytes"], v["bytes"]), v["name"], at])
+        of = "" if v["capacity"] is None else f"{v['bytes'] / v['capacity']:.1%} of {in_units(v['capacity'])}"
+        rows.append([f"{v['bytes']:,}", in_units(v["bytes"]), terminal.percent(v["waste_bytes"], v["bytes"]), v["name"], of, at])
     name = _vocabulary.space_name(value["space"])
     held = [["bytes", "waste", "buffer", "kind", "shape", "from"]]
     for b in value["buffers"]:
@@ -232,7 +256,6 @@ def _peak_text(value: dict[str, Any], curve: tuple[int, ...]) -> str:
 
 
 def _advice(memory: xla.Memory, arguments: argparse.Namespace, least: int, space: int | None) -> Answer:
-    _say(memory.warnings)
     found = xla.advise(memory, min(memory.peak) if space is None else space) if memory.peak else []
     value: list[dict[str, Any]] = [
         {
@@ -270,8 +293,13 @@ def _moves(found: list[xla.Move], arguments: argparse.Namespace, least: int, spa
             times, run = ("?" if v[k] is None else f"{v[k]:,}" for k in ("times", "run"))
             move = f"{v['operation']}: {' '.join(v['changes']) or 'nothing else'}"
             rows.append([f"{v['bytes']:,}", times, run, move, f"{v['from']} -> {v['to']}"])
-        total = sum(v["bytes"] for v in value)
-        summary = [f"{len(value)} moves; {len(free)} more are free", f"{total:,} bytes read and written ({in_units(total)})"]
+        sums = [sum(v["bytes"] for v in value if v["overlapped"] is kind) for kind in (False, True)]
+        summary = [
+            f"{len(value)} moves; {len(free)} more are free",
+            "read and written:",
+            f"{sums[0]:,} bytes by moves that wait ({in_units(sums[0])})",
+            f"{sums[1]:,} bytes by prefetches ({in_units(sums[1])})",
+        ]
         return "\n".join([*terminal.table(rows, 2, terminal.width()), "", *summary])
 
     return kept, table
@@ -288,6 +316,7 @@ def _move_row(m: xla.Move) -> dict[str, Any]:
         "read_bytes": m.read,
         "written_bytes": m.written,
         "bytes": m.bytes,
+        "overlapped": m.overlapped,
         "run": m.run,
         "times": m.times,
         "loops": [loop.name for loop in m.loops],

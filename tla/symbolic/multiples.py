@@ -28,15 +28,15 @@ def require_multiple(n: int, x: IntLike, where: Callable[[], str]) -> bool:
     """
     parts: list[Any] = [x]
     if isinstance(x, SymInt) and divides(n, x) is None:
-        factors = _factors_of_indices(x.poly)
+        factors = _factors_of_indices(n, x.poly)
         parts = parts if any(divides(n, factor) is False for factor in factors) else factors
     return all(require("divides", n, part, where) for part in parts)
 
 
-def _factors_of_indices(p: Poly) -> list[Any]:
-    """The integers that the indices of a sum, and products of them, are multiplied by."""
+def _factors_of_indices(n: int, p: Poly) -> list[Any]:
+    """The integers that the indices of a sum, and products of them, are multiplied by, without their multiples of n."""
     found: dict[Mono, Poly] = {}
-    for m, c in p:
+    for m, c in (term for term in p if term[1] % n):
         index = tuple(a for a in m if least(one_of(a)) == 0)
         sizes = tuple(a for a in m if a not in index)
         found[index] = found.get(index, ZERO) + Poly({sizes: c})

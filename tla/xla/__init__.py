@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from .programs.aliasing import Alias
     from .programs.alternatives import Advice, Alternative, advise, alternatives
     from .programs.census import Census, ProgramPeak, census, merge
+    from .programs.collectives import Collective, collectives
     from .programs.consistency import contradictions
+    from .programs.difference import Change, Difference, PeakChange, difference
     from .programs.dumps import programs_in
     from .programs.entry import Entry, EntryValue, ReplicaGroups, entry, parse_layout_mode, parse_replica_groups
     from .programs.hlo import Usage, shape_texts, shape_usage
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from .programs.program import Located, read_hlo
     from .programs.relayouts import Loop, Move, relayouts
     from .programs.report import Total, totals
+    from .programs.targets import Target, tpu
     from .programs.vocabulary import unknown_names
     from .shapes.array_shape import ArrayLayout, ArrayShape, Split
     from .shapes.compare import Relayout, is_bitcast, relayout
@@ -57,6 +60,9 @@ else:  # each module when the first of its names is asked for: to lower a shape 
         "shapes.compare": "Relayout is_bitcast relayout",
         "programs.consistency": "contradictions",
         "shapes.default": "default_layout",
+        "programs.collectives": "Collective collectives",
+        "programs.difference": "Change Difference PeakChange difference",
+        "programs.targets": "Target tpu",
         "programs.dumps": "programs_in",
         "shardings.devices": "Iota",
         "programs.aliasing": "Alias",
@@ -101,6 +107,9 @@ __all__ = [
     "Buffer",
     "BufferShape",
     "Census",
+    "Change",
+    "Collective",
+    "Difference",
     "Digit",
     "DimSharding",
     "Entry",
@@ -121,6 +130,7 @@ __all__ = [
     "OpaqueShape",
     "Operand",
     "Peak",
+    "PeakChange",
     "ProgramPeak",
     "RegisterLayout",
     "Relayout",
@@ -129,6 +139,7 @@ __all__ = [
     "Sharding",
     "SourceLine",
     "Split",
+    "Target",
     "TokenShape",
     "Total",
     "TupleShape",
@@ -140,9 +151,11 @@ __all__ = [
     "block",
     "byte_size",
     "census",
+    "collectives",
     "combined_shape",
     "contradictions",
     "default_layout",
+    "difference",
     "digits",
     "dimension_letters",
     "dimension_number",
@@ -189,6 +202,7 @@ __all__ = [
     "to_memref",
     "to_proto",
     "totals",
+    "tpu",
     "true_rank",
     "unknown_names",
     "waste",

@@ -201,8 +201,8 @@ def _in_units(tile: _Tile) -> Any:
         units, why = upcast[count](inner), ""
     except TlaError as error:
         units, why = inner, f": {error.reason.what}"
-    other = 0 if major is Major.K else 1
-    if why or size(units[other]) != size(inner[other]):
+    own, other = (1, 0) if major is Major.K else (0, 1)
+    if why or size(units[other]) != size(inner[other]) or size(units[own]) * count != size(inner[own]):
         raise DivisibilityError(
             f"{tile.where}: {shown(inner)} is not {major}-major{why}",
             f"16 bytes, {count} elements, contiguous along {major}",

@@ -105,8 +105,8 @@ def copy_facts(tiled_copy: Any, source: Any, target: Any, predicate: Any = None)
         require_whole_instructions(where, atom, source, threads)
     made = None if truth is None else truth.of_instructions(where, atom, sides)
     _require_together(atom, sides)
-    for side in sides:
-        _raised(side.where, side.why_not_aligned(made))
+    for side, accesses in zip(sides, (made, None if atom.fills_zeros else made)):
+        _raised(side.where, side.why_not_aligned(accesses))
     if truth is None:
         _require_own_places(where, *sides)
     return CopyStep(atom, source, target, truth)

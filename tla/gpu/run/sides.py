@@ -72,11 +72,10 @@ class Side(NamedTuple):
         """The reason why elements of an access do not lie together, in order; None where they do."""
         if not self._is_plain:
             return self._why_not_together_by_values()
-        swizzle = getattr(self.tensor.layout, "outer", None)
-        if swizzle is not None and swizzle.changes & (self.vectors.elements - 1):
-            what = f"{swizzle} moves elements inside of {self.vectors.bits // 8} bytes of {shown(self.vectors.layout)}"
-            return Reason(what, self.vectors.expected, self.vectors.fix)
-        return self.vectors.why_not_together(self._named)
+        if not self._moves_inside:
+            return self.vectors.why_not_together(self._named)
+        what = f"{self.tensor.layout.outer} moves elements inside of {self.vectors.bits // 8} bytes of {shown(self.vectors.layout)}"
+        return Reason(what, self.vectors.expected, self.vectors.fix)
 
     def why_not_aligned(self, admitted: Any) -> Reason | None:
         """The reason why an access begins at no multiple of its size; None where all do.
@@ -113,6 +112,12 @@ class Side(NamedTuple):
         return None
 
     # --------------------------------------------------------------------------------------------- by the layout
+
+    @property
+    def _moves_inside(self) -> bool:
+        """Whether a swizzle is one that changes the order of an access's elements, if only of longer extents: CuTe asks its type."""
+        swizzle = getattr(self.tensor.layout, "outer", None)
+        return swizzle is not None and bool(swizzle.changes & (self.vectors.elements - 1))
 
     @property
     def _is_plain(self) -> bool:
@@ -185,6 +190,4 @@ def are_moved_as_they_lie(a: Side, b: Side) -> bool:
     cuts = [first_values(side.vectors.values, side.vectors.elements) for side in (a, b)]
     if None in cuts or not (a._is_plain and b._is_plain) or a.vectors.elements != b.vectors.elements:
         return False
-    swizzles = [getattr(side.tensor.layout, "outer", None) for side in (a, b)]
-    inside = a.vectors.elements - 1
-    return not any(s is not None and s.changes & inside for s in swizzles) and are_of_one_run(*(cut[0] for cut in cuts if cut))
+    return not (a._moves_inside or b._moves_inside) and are_of_one_run(*(cut[0] for cut in cuts if cut))

@@ -108,7 +108,7 @@ def _guard_of(t: Tensor, coord: Any) -> Guard | None:
     guard = t._guard.placed(t.shape)
     if not _has_array(coord):
         return guards.sliced(guard, coord)
-    place, offset = slice_and_offset(coord, guard.place)
+    place, offset = _around_threads(guard.place, *slice_and_offset(coord, innermost(guard.place)))
     return guard._replace(place=place, start=as_coordinate(guard.start + offset))
 
 
