@@ -256,7 +256,7 @@ class _ShapeReader(XlaReader):
     # -- layout
 
     def lone_layout(self) -> ArrayLayout:
-        at = dict.fromkeys(("element_type", "dimensions"), self.at)
+        at: dict[str, int] = {"element_type": self.at, "dimensions": self.at}
         layout = self.layout(None, at)
         if found := why_not_valid("f32", (1,) * len(layout.minor_to_major), layout):
             self.fail(*found[1], at=at[found[0]])
