@@ -2,9 +2,9 @@
 
 import pytest
 
-from tla import Int, cache_clear
+from tla import Int, assuming, cache_clear
 from tla.core import cache
-from tla.core.cache import forgetting, memo, not_remembered, plain_memo, register_memo
+from tla.core.cache import memo, memory, plain_memo
 
 
 @pytest.fixture
@@ -54,36 +54,34 @@ def test_as_many_as_the_limit_are_kept_and_then_it_begins_anew(calls, monkeypatc
 
 def test_nothing_is_remembered_in_a_block_and_again_behind_it(calls):
     f, seen = calls
-    with forgetting():
-        with forgetting():
+    with assuming():
+        with assuming():
             assert f(4) != f(4)
         assert f(4) != f(4)
     assert f(4) == f(4)
     assert len(seen) == 5
-    one, other = forgetting(), forgetting()  # blocks of generators end in any order
+    one, other = assuming(), assuming()  # blocks of generators end in any order
     one.__enter__()
     other.__enter__()
     one.__exit__(None, None, None)
     assert f(5) != f(5)
     other.__exit__(None, None, None)
     assert f(5) == f(5)
-    with pytest.raises(KeyError), forgetting():
+    with pytest.raises(KeyError), assuming():
         raise KeyError
     assert f(6) == f(6)
 
 
-def test_kinds_that_are_not_remembered(calls, monkeypatch):
-    f, _seen = calls
-    monkeypatch.setattr(cache, "_PASSING", set())
-
+def test_what_is_not_kept():
     class Buffer:
+        is_kept = False
+
+    class Other:
         pass
 
-    not_remembered(Buffer)
-    x = Buffer()
-    assert f(x) != f(x)
-    assert f(4, x) != f(4, x)
-    assert f((x,)) == f((x,))  # of arguments, not of what they hold
+    made, kept = memo(lambda x: Buffer()), memo(lambda x: Other())
+    assert made(4) is not made(4)
+    assert kept(4) is kept(4)
 
 
 def test_deep_arguments_pass(calls):
@@ -99,8 +97,8 @@ def test_deep_arguments_pass(calls):
 
 def test_memories_of_one_kind_are_cleared():
     seen = []
-    f, results = plain_memo(lambda n: seen.append(n) or n), {1: 2}
-    register_memo(results)
+    f, results = plain_memo(lambda n: seen.append(n) or n), memory()
+    results[1] = 2
     assert f(3) == f(3) == 3
     assert seen == [3]
     cache_clear()

@@ -5,13 +5,14 @@ import pytest
 import tla
 from tla import Int, LeafTypeError, parse
 from tla.core import kinds
-from tla.core.kinds import by_kind, defined, defined_in, layout_fix, on
+from tla.core.cache import memo
+from tla.core.kinds import by_kind, defined_in, is_operation, layout_fix, on, over, own
 from tla.core.layout import Layout
 
 
 @pytest.fixture
 def table(monkeypatch):
-    monkeypatch.setattr(kinds, "_DEFINED", {})
+    monkeypatch.setattr(kinds, "_KINDS", set())
     monkeypatch.setattr(kinds, "_DEFINED_IN", {})
 
 
@@ -45,8 +46,32 @@ def test_the_kind_of_the_argument_decides(table):
     for f, arguments in ((first, (4,)), (second, (a, 4))):
         with pytest.raises(LeafTypeError, match=f"{f.__name__} of a int"):
             f(*arguments)
-    assert defined("first", b) is not None
-    assert defined("first", a) is defined("first", b, 1) is defined("none", b) is None
+    assert own(first, b) is not None
+    assert own(first, a) is own(first, b, 1) is own(second, b) is None
+    remembered = memo(first)
+    assert is_operation(remembered, first)
+    assert not is_operation(remembered, second)
+    on(One, remembered)(lambda x: "known to both")
+    assert own(first, a) is own(remembered, a)
+    assert remembered(a) == ("written", a, None, None)  # of the kind that it is written for it is what is written
+
+
+def test_an_operation_on_coordinates_is_done_to_what_a_kind_is_made_of(table):
+    class Wrapped:
+        def __init__(self, inside):
+            self.inside = inside
+
+        def over(self, operation, *more, **options):
+            return Wrapped(operation(self.inside, *more, **options))
+
+    over(Wrapped, tla.coalesce, tla.take)
+    layout = parse("(_2,_2,_3):(_1,_2,_8)")
+    try:
+        assert tla.coalesce(Wrapped(Wrapped(layout)), profile=(1,)).inside.inside == layout
+        assert tla.take[0, 2](Wrapped(layout)).inside == parse("(_2,_2):(_1,_2)")
+    finally:
+        for operation in (tla.coalesce, tla.take):
+            del operation.kinds[Wrapped, 0]
 
 
 def test_modules_are_loaded_when_one_is_first_asked_for(table, tmp_path, monkeypatch):
@@ -54,12 +79,16 @@ def test_modules_are_loaded_when_one_is_first_asked_for(table, tmp_path, monkeyp
     monkeypatch.syspath_prepend(str(tmp_path))
     import builtins
 
+    @by_kind(object)
+    def f(x):
+        return x
+
     defined_in(One, "defines_it")
     assert not hasattr(builtins, "loaded_here")
-    assert defined("f", Other()) is None
+    assert own(f, Other()) is None
     assert not hasattr(builtins, "loaded_here")
     try:
-        assert defined("f", One()) is defined("f", One()) is None
+        assert own(f, One()) is own(f, One()) is None
         assert builtins.loaded_here == 1
         assert One not in kinds._DEFINED_IN
     finally:

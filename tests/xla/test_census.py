@@ -42,6 +42,45 @@ def test_a_census_is_the_sum_of_its_files(folder):
     assert xla.census(folder, workers=2) == found
 
 
+def dump_of(folder, name, stages):
+    """Files as --xla_dump_to writes them of one program."""
+    for stage, text in stages.items():
+        (folder / f"{name}.{stage}.txt").write_text(text)
+
+
+def test_a_dump_has_many_files_of_a_program_and_is_counted_once(tmp_path):
+    """A folder of 22 programs was 330 of them, each counted four times: before and after buffer assignment and code generation."""
+    body = "ENTRY %e {{\n  ROOT %a = f32[3]{{0:T(128){}}} parameter(0)\n}}\n"
+    text = "HloModule m, is_scheduled=true\n" + body.format("")
+    stages = {
+        "before_optimizations": "HloModule m\n" + body.format(""),
+        "after_optimizations_before_buffer_assignment": text.replace("f32[3]", "f32[999]"),
+        "after_optimizations_after_buffer_assignment": text,
+        "after_optimizations-memory-usage-report": "Memory Space: default (color=0)\nTotal bytes: 512\n",
+        "after_optimizations": text,
+        "after_codegen": text,
+        "target_arguments": "replica_count: 1",
+    }
+    dump_of(tmp_path, "module_0000.jit_f.cl_1", stages)
+    dump_of(tmp_path, "module_0001.jit_f.cl_1", {k: v for k, v in stages.items() if k != "after_optimizations"})
+    dump_of(tmp_path, "module_0002.jit_g.sm_8", {"0_gpu_after_optimizations": text})
+    dump_of(tmp_path, "module_0002.jit_g", {"before_optimizations": text})
+    dump_of(tmp_path, "module_0003", {"jit_h": text, "jit_k": text})  # a user's own names
+    found = xla.census(tmp_path)
+    assert (found.programs, found.others, found.refused) == (5, 12, ())
+    assert found.shapes == {"f32[3]{0:T(128)}": (5, 5 * 512, 5 * 500)}
+    names = [path.name for path in xla.programs_in(tmp_path)[0]]
+    assert names == [
+        "module_0000.jit_f.cl_1.after_optimizations.txt",
+        "module_0001.jit_f.cl_1.after_codegen.txt",
+        "module_0002.jit_g.sm_8.0_gpu_after_optimizations.txt",
+        "module_0003.jit_h.txt",
+        "module_0003.jit_k.txt",
+    ]
+    with pytest.raises(RangeError, match="a folder"):
+        xla.programs_in(tmp_path / "module_0003.jit_h.txt")
+
+
 def test_merging_is_associative_and_commutative(folder):
     files = sorted(p for p in folder.rglob("*") if p.suffix in (".txt", ".gz"))
     parts = [xla.census(path) for path in files]

@@ -270,6 +270,18 @@ def test_a_layout_is_what_jax_makes_of_it(dtype, tiling, order):
     assert tla_jax.layout_of(Format(given, sharding), dtype) == tla_jax.layout_of(given, dtype)
 
 
+@pytest.mark.parametrize("dtype", ["int4", "uint4", "int2", "uint2"])
+@pytest.mark.parametrize("target", ["v2", "v3", "v4", "v5e", "tpu7x"])
+def test_scalars_of_less_than_a_byte_are_packed_where_the_device_packs(dtype, target):
+    """The tiles of a scalar are the same on all generations: only the device says that v2 and v3 give each element a byte."""
+    kinds = {"v2": "TPU v2", "v3": "TPU v3", "v4": "TPU v4", "v5e": "TPU v5 lite", "tpu7x": "TPU7x"}
+    for dims in ((), (7,), (8, 300)):
+        shape = xla.default_layout(tla_jax.element_type(dtype), dims, target)
+        given = JaxLayout(tuple(reversed(shape.layout.minor_to_major)), shape.layout.tiles)
+        form = SimpleNamespace(layout=given, sharding=SimpleNamespace(device_set=[SimpleNamespace(device_kind=kinds[target])]))
+        assert tla_jax.layout_of(form, dtype) == shape.layout
+
+
 def test_the_layouts_of_tpu_programs_there_and_back():
     kept = refused = 0
     for line in (DATA / "hlo" / "shapes.txt").read_text().splitlines():

@@ -11,7 +11,7 @@ import tla
 from tla import LeafTypeError, LoweringError, RangeError, RankError, xla
 from tla.xla import ArrayLayout, ArrayShape, RegisterLayout, Split
 from tla.xla.programs import text_file
-from tla.xla.programs.flow import _apart, _merged
+from tla.xla.programs.ranges import _apart, _merged
 from tla.xla.shapes import curve
 from tla.xla.shapes.array_shape import BITS
 

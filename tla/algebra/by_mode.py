@@ -11,7 +11,7 @@ from ..core.composed import gives_coordinates
 from ..core.errors import LeafTypeError, RankError, Reason, Unproven
 from ..core.int_tuple import Underscore, opened, shown
 from ..core.ints import Int, Static, is_int
-from ..core.kinds import AnyLayout, by_kind, defined
+from ..core.kinds import AnyLayout, by_kind, own
 from ..core.layout import Layout, carried, join, unchecked_layout, with_valid
 from ..core.strides import compact_col_major
 from ..core.swizzle import Swizzle
@@ -46,7 +46,7 @@ def by_mode(
             return a
         if is_int(tiler):
             return f(a, Layout(tiler, compact_col_major(tiler) if keep_rest else _1))
-        return cast(Layout, _tiler_of_kind(f.__name__, tiler)(a, tiler))
+        return cast(Layout, _of_kind(operation, tiler)(a, tiler))
 
     def through_modes(a: Layout, tiler: tuple[Any, ...]) -> Layout:
         modes = top_modes(f.__name__, a, tiler)
@@ -55,31 +55,33 @@ def by_mode(
             raise RankError(f"{f.__name__}: {len(tiler)} tiles for {shown(a)}", f"at most {len(modes)}, one per mode", f"drop the last {n}")
         return join([*_each_mode(lifted, modes, tiler), *(modes[len(tiler) :] if keep_rest else ())])
 
-    return memo(by_kind(Layout)(lifted if multiplies else keeping_valid(lifted)))
+    operation = memo(by_kind(Layout)(lifted if multiplies else keeping_valid(lifted)))
+    return operation
 
 
-def _tiler_of_kind(name: str, tiler: object) -> Callable[..., Any]:
-    """An operation as it is defined on the kind of a tiler that is no Layout, integer or tuple."""
-    if own := defined(name, tiler, argument=1):
-        return own
+def _of_kind(operation: Any, tiler: object) -> Callable[..., Any]:
+    """An operation by a tiler that is no Layout, integer or tuple."""
+    if implementation := own(operation, tiler, argument=1):
+        return implementation
     fix = f"write {tiler!r}()" if isinstance(tiler, Static) else "write it as a tuple, such as (4, 8)"
-    raise LeafTypeError(f"{name}: a tiler of type {type(tiler).__name__}", "a layout, an integer, or a tuple", fix)
+    what = f"{operation.__name__}: a tiler of type {type(tiler).__name__}"
+    raise LeafTypeError(what, "a layout, an integer, or a tuple", fix)
 
 
 def keeping_valid(f: F) -> F:
-    """Make an operation that cuts a layout's coordinates give its result with what of it is valid: f goes by shape and stride only."""
+    """Make an operation that cuts a layout's coordinates by a tiler say what of its result is valid: f goes by shape and stride only."""
 
     @functools.wraps(f)
-    def kept(a: Layout, *more: Any) -> Layout:
-        made = f(with_valid(a, ALL), *more)
-        if not isinstance(made, Layout):  # of a tiler of another kind, which carries it in its own way
-            return made if a._valid is ALL else f(a, *more)
-        if made._valid is UNKNOWN and all(map(_is_whole, more)):  # of a tile that reaches past the end: of all tiles it may be known
+    def kept(a: Layout, tiler: Any) -> Layout:
+        made = f(a if a._valid is ALL else with_valid(a, ALL), tiler)
+        if type(made) is not Layout:  # of a tiler of another kind, which sees to it by itself
+            return made if a._valid is ALL else f(a, tiler)
+        if made._valid is UNKNOWN and _is_whole(tiler):  # of a tile that reaches past the end: of all tiles it may be known
             made = with_valid(made, ALL)
         elif a._valid is ALL:
             return made
-        by_index = is_int(more[0]) or (isinstance(more[0], Layout) and not gives_coordinates(more[0]))
-        return carried(lambda place: f(place, *more), a, made, by_index)
+        by_index = is_int(tiler) or (isinstance(tiler, Layout) and not gives_coordinates(tiler))
+        return carried(lambda place: f(place, tiler), a, made, by_index)
 
     return cast(F, kept)
 

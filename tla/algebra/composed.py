@@ -8,7 +8,6 @@ Source: CuTe include/cute/swizzle_layout.hpp and layout_composed.hpp.
 
 from __future__ import annotations
 
-import functools
 import itertools
 from collections.abc import Callable
 from typing import Any
@@ -20,7 +19,7 @@ from ..core.digits import ENUMERABLE, first_of
 from ..core.errors import DivisibilityError, LeafTypeError, Reason, Unproven
 from ..core.int_tuple import get, leaves, like, product_each, shown, size
 from ..core.ints import Int, is_constant, known, leaf, static
-from ..core.kinds import on
+from ..core.kinds import on, over
 from ..core.layout import Layout, as_layout, join
 from ..core.leaf_arithmetic import mul
 from ..core.make_layout import MakeLayout
@@ -312,32 +311,11 @@ def _side_by_side(*modes: Any) -> Any:
 # ------------------------------------------------------------------------- operations on the coordinates only
 
 
-def _define_over(*operations: object) -> None:
-    """Define operations that act on the coordinates only: they are done to the inner layout."""
-    for operation in operations:
-        on(ComposedLayout, operation)(functools.partial(_over, operation))
-
-
-def _over(operation: Any, layout: ComposedLayout, *more: Any, **options: Any) -> Any:
-    return layout.over(functools.partial(operation, **options), *more)
-
-
-def _define_over_in_brackets(*operations: object) -> None:
-    """Define operations with arguments in brackets that act on the coordinates only."""
-    for operation in operations:
-        on(ComposedLayout, operation)(functools.partial(_over_in_brackets, operation))
-
-
-def _over_in_brackets(operation: Any, *arguments: int) -> Callable[..., Any]:
-    return lambda layout, *more: layout.over(operation[arguments], *more)
-
-
-_define_over(coalesce.coalesce, coalesce.filter, coalesce.filter_zeros, composition, modes.append, modes.prepend, modes.reverse)
-_define_over(without_broadcasts)
-_define_over(divide.logical_divide, divide.flat_divide, divide.tiled_divide, divide.zipped_divide)
-_define_over(logical_product, divide.flat_product, divide.tiled_product, divide.zipped_product)
-_define_over(divide.blocked_product, divide.raked_product, divide.tile_to_shape)
-_define_over_in_brackets(modes.group, modes.replace, modes.select, modes.take)
+over(ComposedLayout, coalesce.coalesce, coalesce.filter, coalesce.filter_zeros, composition, without_broadcasts)
+over(ComposedLayout, modes.append, modes.prepend, modes.reverse, modes.group, modes.replace, modes.select, modes.take)
+over(ComposedLayout, divide.logical_divide, divide.flat_divide, divide.tiled_divide, divide.zipped_divide)
+over(ComposedLayout, logical_product, divide.flat_product, divide.tiled_product, divide.zipped_product)
+over(ComposedLayout, divide.blocked_product, divide.raked_product, divide.tile_to_shape)
 
 
 @on(ComposedLayout, slice_, argument=1)

@@ -8,6 +8,7 @@ Source: CuTe include/cute/layout.hpp; the whitepaper, arXiv 2603.02298.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from ..core.conversions import ends_empty
@@ -19,10 +20,9 @@ from ..core.questions import equal
 from ..core.strides import Shape, Stride, compact_col_major
 from ..core.valid import ALL, UNKNOWN, spread
 from .by_mode import by_mode
-from .composition_dynamic import Outer, OuterOfSymbols, cut_along, outer_of
 from .composition_refusal import refusal
-from .composition_static import cut_by, cut_like
-from .flat_modes import Mode, flat_modes, merge, path_of, step_of
+from .cutting import cut_static, cutter
+from .flat_modes import Mode, cut_like, flat_modes, merge, path_of, step_of
 
 _0, _1 = Int[0](), Int[1]()
 
@@ -61,32 +61,38 @@ def composition(a: Layout, b: Layout) -> Layout:
 
 
 def _composed(a: Layout, b: Layout) -> Layout:
-    """The composition of shapes and strides: in plain ints where both are static, else mode by mode."""
+    """The composition of shapes and strides: in plain ints where both are static, else coordinate by coordinate of a."""
     plain_a, plain_b = a.plain_modes(), b.plain_modes()
     if plain_a and plain_b:
-        cut = cut_by(plain_a, plain_b)
-        _require(cut.why_not, a, b)
+        cut = cut_static(plain_a, plain_b)
+        if cut.why_not:
+            raise DivisibilityError(*refusal(a, b, cut.why_not))
         return cut_like(b.shape, cut.pieces)
     _require_places(a, b)
-    outers: dict[tuple[int, ...], Outer | OuterOfSymbols] = {}  # of the modes of a that b goes to; () is all of a, for offsets
-    for path in map(path_of, leaves(b.stride)):
-        if path not in outers:
-            inner = [(s, d) for s, d in flat_modes(b) if path_of(d) == path]
-            outers[path] = outer_of(_mode_at(a, b, path), inner, lambda: f"composition of {shown(a)} o {shown(b)}")
-    if any(equal(s, 0) for s in leaves(b.shape)):
-        if any(is_constant(0, s) for s in leaves(b.shape)):
-            strides = iter([_0 if path_of(d) else d for d in leaves(b.stride)])  # there are no coordinates to go to
-            return unchecked_layout(b.shape, like(b.stride, strides, Stride))
-        if any(len(o.modes) > 1 for o in outers.values()):  # one mode is never cut: the profile is that of other extents
-            what = f"composition: {shown(b)} has a dynamic extent of 0"
-            raise RangeError(what, "extents of 1 or more, or a static 0", "leave out what is empty")
+    modes = [(path_of(d), (s, step_of(d))) for s, d in flat_modes(b)]
+    outers = {path: _mode_at(a, b, path) for path, _mode in modes}  # of the modes of a that b goes to; () is all of a, for offsets
+    if any(is_constant(0, s) for s in leaves(b.shape)):
+        strides = iter([_0 if path_of(d) else d for d in leaves(b.stride)])  # there are no coordinates to go to
+        return unchecked_layout(b.shape, like(b.stride, strides, Stride))
+    if any(equal(s, 0) for s in leaves(b.shape)) and any(len(outer) > 1 for outer in outers.values()):
+        # one mode is never cut: the profile is that of other extents
+        what = f"composition: {shown(b)} has a dynamic extent of 0"
+        raise RangeError(what, "extents of 1 or more, or a static 0", "leave out what is empty")
     if any(equal(s, 0) for s in leaves(a.shape)):
         raise RangeError(f"composition: {shown(a)} has no elements", "an outer layout that has some", "compose only what is not empty")
-    cut = cut_along(outers, flat_modes(b))
-    _require(cut.why_not, a, b)
-    shapes = (_joined(Shape, [n for n, _place, _stride in pieces]) for pieces in cut.pieces)
-    strides = (_joined(Stride, [d for _n, _place, d in pieces]) for pieces in cut.pieces)
-    return unchecked_layout(like(b.shape, shapes, Shape), like(b.shape, strides, Stride))
+    pieces: dict[Any, Iterator[Any]] = {}
+    for path, outer in outers.items():
+        inner = [mode for p, mode in modes if p == path]
+        cut = cutter(outer, inner, lambda: f"composition of {shown(a)} o {shown(b)}").cut(inner)
+        if cut.why_not:
+            raise DivisibilityError(*refusal(a, b, cut.why_not))
+        pieces[path] = iter(cut.pieces)
+    cuts = [next(pieces[path]) for path, _mode in modes]
+    return unchecked_layout(*(like(b.shape, (_one(cls, [p[k] for p in cut]) for cut in cuts), cls) for k, cls in ((0, Shape), (2, Stride))))
+
+
+def _one(cls: type[IntTuple], parts: list[Any]) -> Any:
+    return parts[0] if len(parts) == 1 else cls(*parts)
 
 
 def _require_places(a: Layout, b: Layout) -> None:
@@ -98,11 +104,6 @@ def _require_places(a: Layout, b: Layout) -> None:
         raise RankError(what, "coordinates of one nesting", "use basis elements of other modes")
 
 
-def _require(why: str | None, a: Layout, b: Layout) -> None:
-    if why:
-        raise DivisibilityError(*refusal(a, b, why))
-
-
 def _mode_at(a: Layout, b: Layout, path: tuple[int, ...]) -> list[Mode]:
     """The modes of a that a path leads to, merged; past their size they go on along the last one."""
     for i in path:
@@ -112,10 +113,6 @@ def _mode_at(a: Layout, b: Layout, path: tuple[int, ...]) -> list[Mode]:
         a = a[i]
     rest = [(_1, _0)] if ends_empty(a.shape) else []  # what is left of an index goes to the last mode: here, to none
     return merge([*flat_modes(a), *rest], unbounded=True)
-
-
-def _joined(cls: type[IntTuple], leaves: list[Any]) -> Any:
-    return leaves[0] if len(leaves) == 1 else cls(*leaves)
 
 
 def with_shape(layout: Layout, shape: IntTupleLike) -> Layout:

@@ -10,7 +10,7 @@ from ..core.errors import Reason
 from ..core.int_tuple import shown
 from ..core.ints import known
 from ..core.layout import Layout
-from .composition_static import cut_by
+from .cutting import cut_static
 from .flat_modes import flat_modes, wrapped
 
 _EXPECTED = "steps that go evenly through the outer layout"
@@ -64,7 +64,7 @@ def _plain(layout: Layout) -> Modes:
 def _uneven(outer: Modes, inner: Modes) -> Iterator[Uneven]:
     """The modes that leave an outer mode whose extent and their stride do not divide each other."""
     for k, (s, d) in enumerate(inner):
-        if cut_by(outer, [(s, d)]).why_not is None:  # it fits alone
+        if cut_static(outer, [(s, d)]).why_not is None:  # it fits alone
             continue
         place = 1
         for i, (extent, _step) in enumerate(outer[:-1]):
@@ -88,11 +88,11 @@ def _strides_that_do(outer: Modes, inner: Modes, at: Uneven) -> list[int]:
     below, above = range(at.stride - 1, max(at.stride - NEAR, 0), -1), range(at.stride + 1, at.stride + NEAR)
     nearest = (next((n for n in side if at.extent % n == 0 or n % at.extent == 0), None) for side in (below, above))
     strides = [n * at.place for n in nearest if n is not None]
-    return [n for n in strides if cut_by(outer, [*inner[: at.inner], (s, n), *inner[at.inner + 1 :]]).why_not is None]
+    return [n for n in strides if cut_static(outer, [*inner[: at.inner], (s, n), *inner[at.inner + 1 :]]).why_not is None]
 
 
 def _extents_that_do(outer: Modes, inner: Modes, at: Uneven) -> list[int]:
     """The next larger extent of the outer mode with which there is a composition."""
     _s, d = outer[at.outer]
     extent = -(-at.extent // at.stride) * at.stride
-    return [extent] if cut_by([*outer[: at.outer], (extent, d), *outer[at.outer + 1 :]], inner).why_not is None else []
+    return [extent] if cut_static([*outer[: at.outer], (extent, d), *outer[at.outer + 1 :]], inner).why_not is None else []

@@ -29,8 +29,8 @@ from .coalesce import coalesce
 from .codomain import cosize
 from .complement import complement, ends_and_strides, plain_complement, reach_of
 from .composition import composition
-from .composition_static import cut_by, cut_like
-from .flat_modes import has_symbols
+from .cutting import cut_static
+from .flat_modes import cut_like, has_symbols
 from .modes import append
 from .ordered import MakeOrderedLayout
 
@@ -64,7 +64,7 @@ def logical_divide(a: Layout, b: Layout) -> Layout:
         n = math.prod([s for s, _d in plain_a])
         rest, filled = plain_complement(plain_b, n)
         if rest and math.prod([s for s, _d in (*plain_b, *rest)]) <= n:  # no tile reaches past the end
-            cut = cut_by(plain_a, [*plain_b, *rest])
+            cut = cut_static(plain_a, [*plain_b, *rest])
             if cut.why_not is None:
                 if not filled:
                     _require_all_in_tiles(a, b)

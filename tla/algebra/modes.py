@@ -12,12 +12,11 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
-from ..core.composed import ComposedLayout
 from ..core.coord import Coord, CoordLike, as_coord
 from ..core.errors import RankError
 from ..core.int_tuple import Bracketed, IntTuple, Underscore, as_int_tuple, like, opened, shown
 from ..core.ints import Int, leaf
-from ..core.kinds import AnyLayout, by_kind, defined
+from ..core.kinds import AnyLayout, Operation, by_kind, own
 from ..core.layout import Layout, as_layout, carried, join, with_valid
 from ..core.valid import ALL
 
@@ -153,23 +152,23 @@ def reverse(x: object) -> Any:
     return _chosen(x, lambda modes: modes[::-1]) if isinstance(getattr(x, "shape", x), tuple) else _checked(x)
 
 
-class _Extend:
+class _Extend(Operation):
     """`append(x, mode)` puts one mode to x; `append[n](x, mode)` as many as make rank n, by default extents of _1."""
 
     def __init__(self, f: Callable[[list[Any], list[Any]], list[Any]], name: str, doc: str) -> None:
-        self._join = f
+        self._join, self.kinds = f, {}
         self.__name__, self.__doc__, self.__module__ = name, doc, __name__
         self.__wrapped__ = type(self).__call__
 
     def __call__(self, x: Any, mode: Any) -> Any:
-        if own := defined(self.__name__, x):
-            return own(x, mode)
+        if implementation := own(self, x):
+            return implementation(x, mode)
         return _chosen(x, lambda modes, new: self._join(modes, [new]), mode)
 
     def __getitem__(self, n: int) -> Callable[..., Any]:
         def f(x: object, mode: object = None) -> Any:
-            if isinstance(x, ComposedLayout):
-                return x.over(f, mode)
+            if implementation := own(self, x, brackets=(n,)):
+                return implementation(x, mode)
             rank = len(_modes(_checked(x)))
             if leaf(n) > MAX_RANK:
                 raise RankError(f"{self.__name__}[{n}] of {shown(x)}", f"at most {MAX_RANK}", "use fewer modes")
@@ -179,9 +178,6 @@ class _Extend:
             return _chosen(x, lambda modes, new: self._join(modes, [new] * (int(n) - rank)), filler)
 
         return f
-
-    def __reduce__(self) -> str:
-        return self.__name__
 
 
 append = _Extend(

@@ -68,9 +68,12 @@ def hlo(arguments: argparse.Namespace) -> Answer:
             "the text of an HLO module",
             "dump the module as text: XLA_FLAGS='--xla_dump_to=DIR --xla_dump_hlo_as_text'",
         )
+    module = _module.module_of(lines, around)
+    if module.header and not arguments.interiors:
+        _module.entry_name(module)  # which refuses a file that is cut
     warnings = [*xla.unknown_names(lines)]
     found = xla.totals(lines, arguments.by, arguments.interiors, space, warnings.append)
-    _say([*warnings, *xla.contradictions(_module.module_of(lines, around))])
+    _say([*warnings, *xla.contradictions(module)])
     return _totals(found, arguments, least)
 
 
@@ -95,7 +98,10 @@ def _space(text: str | None) -> int | None:
 def _say_unread(errors: list[ParseError]) -> None:
     if errors:
         lines = "1 line" if len(errors) == 1 else f"{len(errors)} lines"
-        print(f"tla: {lines} could not be read; the first: {errors[0].reason.what.splitlines()[0]}", file=sys.stderr)
+        first, *_, last = [error.reason.what.splitlines()[0] for error in errors] * 2
+        print(f"tla: {lines} could not be read; the first: {first}", file=sys.stderr)
+        if "the file ends" in last:
+            print(f"tla: what follows is missing from this account: {last}", file=sys.stderr)
 
 
 def _say(warnings: Sequence[str]) -> None:

@@ -10,7 +10,7 @@ import functools
 import math
 import operator
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeAlias
 
 from . import leaf_arithmetic
 from .arrays import computed
@@ -25,16 +25,7 @@ from .questions import at_most, equal, every, require
 
 
 def ceil_div(a: IntTupleLike, b: IntTupleLike) -> IntTree:
-    """a / b rounded up, for b > 0. On tuples mode by mode; an integer b divides the modes of a from the left.
-
-    Raises RangeError where b is not positive, RankError where b has more modes than a.
-
-    >>> from tla.core.arithmetic import ceil_div, Int
-    >>> print(ceil_div(100, 16), ceil_div((Int[8](), 10), (Int[3](), 4)), ceil_div((4, 8, 2), 16))
-    7 (_3,3) (1,2,2)
-
-    Source: CuTe `ceil_div`; TLA `CeilDiv`.
-    """
+    """a / b rounded up, on tuples mode by mode; see tla.ceil_div, which takes layouts too."""
     return _divide(ceil_div, leaf_arithmetic.ceil_div, as_int_tuple(a), as_int_tuple(b))
 
 
@@ -170,8 +161,7 @@ def signum(x: IntTupleLike) -> Leaf:
 
     Source: CuTe `signum`.
     """
-    x = leaf(x)
-    return leaf_arithmetic.fold("signum", lambda n, zero: (n > zero) - (n < zero), x, Int[0]() if type(x) is Int else 0)
+    return leaf_arithmetic.fold("signum", lambda n, _n: (n > 0) - (n < 0), x := leaf(x), x)
 
 
 def safe_div(a: IntLike, b: IntLike) -> Leaf:
@@ -248,44 +238,6 @@ def elem_less(a: object, b: object) -> Any:
     )
 
 
-def elem_leq(a: IntLike, b: IntLike) -> Any:
-    """Whether every integer of a is at most its counterpart in b; see elem_less.
-
-    >>> from tla import elem_leq
-    >>> elem_leq((1, 3), (4, 3)), elem_leq((1, 4), (4, 3))
-    (True, False)
-
-    Source: CuTe `elem_leq`, which is true there wherever b is not less than a in every integer.
-    """
-    return _elementwise(
-        "elem_leq", lambda x, y: at_most(x, y) if is_leaf(x) and is_leaf(y) else computed(operator.le, x, y), as_coord(a), as_coord(b)
-    )
-
-
-def elem_gtr(a: IntLike, b: IntLike) -> Any:
-    """Whether every integer of a is greater than its counterpart in b: elem_less(b, a).
-
-    >>> from tla import elem_gtr
-    >>> elem_gtr((2, 4), (1, 3))
-    True
-
-    Source: CuTe `elem_gtr`.
-    """
-    return elem_less(b, a)
-
-
-def elem_geq(a: IntLike, b: IntLike) -> Any:
-    """Whether every integer of a is at least its counterpart in b: elem_leq(b, a).
-
-    >>> from tla import elem_geq
-    >>> elem_geq((2, 3), (1, 3))
-    True
-
-    Source: CuTe `elem_geq`.
-    """
-    return elem_leq(b, a)
-
-
 def _elementwise(name: str, holds: Callable[[Any, Any], Any], a: IntTree, b: IntTree) -> Any:
     """Whether holds(x, y) for every x of a and its counterpart y in b: True, False or None; of arrays, element by element."""
     if isinstance(a, tuple) != isinstance(b, tuple):
@@ -298,102 +250,6 @@ def _elementwise(name: str, holds: Callable[[Any, Any], Any], a: IntTree, b: Int
     if any(hasattr(x, "dtype") for x in answers):
         return functools.reduce(operator.and_, answers)
     return every(answers)
-
-
-def lex_less(a: IntTupleLike, b: IntTupleLike) -> Any:
-    """Whether a comes before b, the first mode deciding first: True, False, or None where that is not known.
-
-    >>> from tla import lex_less
-    >>> lex_less((0, 1), (1, 0)), lex_less((1, (0, 2)), (1, (0, 2))), lex_less((1,), (1, 0))
-    (True, False, True)
-
-    A tuple that the other begins with comes before it. Raises RankError where an integer meets a tuple. Source: CuTe `lex_less`.
-    """
-    return _order("lex_less", as_int_tuple(a), as_int_tuple(b), 0)[0]
-
-
-def lex_leq(a: IntTupleLike, b: IntTupleLike) -> Any:
-    """Whether b does not come before a, the first mode deciding first; see lex_less.
-
-    >>> from tla import lex_leq
-    >>> lex_leq((1, 2), (1, 2))
-    True
-
-    Source: CuTe `lex_leq`.
-    """
-    return _order("lex_leq", as_int_tuple(a), as_int_tuple(b), 0)[1]
-
-
-def lex_gtr(a: IntTupleLike, b: IntTupleLike) -> Any:
-    """Whether a comes after b, the first mode deciding first: lex_less(b, a).
-
-    >>> from tla import lex_gtr
-    >>> lex_gtr((1, 2), (1, 0))
-    True
-
-    Source: CuTe `lex_gtr`.
-    """
-    return lex_less(b, a)
-
-
-def lex_geq(a: IntTupleLike, b: IntTupleLike) -> Any:
-    """Whether a does not come before b, the first mode deciding first: lex_leq(b, a).
-
-    >>> from tla import lex_geq
-    >>> lex_geq((1, 2), (1, 2))
-    True
-
-    Source: CuTe `lex_geq`.
-    """
-    return lex_leq(b, a)
-
-
-def colex_less(a: IntTupleLike, b: IntTupleLike) -> Any:
-    """Whether a comes before b, the last mode deciding first: the order of the index. True, False or None; see lex_less.
-
-    >>> from tla import colex_less
-    >>> colex_less((0, 1), (1, 0)), colex_less((1, 0), (0, 1))
-    (False, True)
-
-    Source: CuTe `colex_less`.
-    """
-    return _order("colex_less", as_int_tuple(a), as_int_tuple(b), -1)[0]
-
-
-def colex_leq(a: IntTupleLike, b: IntTupleLike) -> Any:
-    """Whether b does not come before a, the last mode deciding first; see colex_less.
-
-    >>> from tla import colex_leq
-    >>> colex_leq((1, 2), (1, 2))
-    True
-
-    Source: CuTe `colex_leq`.
-    """
-    return _order("colex_leq", as_int_tuple(a), as_int_tuple(b), -1)[1]
-
-
-def colex_gtr(a: IntTupleLike, b: IntTupleLike) -> Any:
-    """Whether a comes after b, the last mode deciding first: colex_less(b, a).
-
-    >>> from tla import colex_gtr
-    >>> colex_gtr((2, 1), (0, 1))
-    True
-
-    Source: CuTe `colex_gtr`.
-    """
-    return colex_less(b, a)
-
-
-def colex_geq(a: IntTupleLike, b: IntTupleLike) -> Any:
-    """Whether a does not come before b, the last mode deciding first: colex_leq(b, a).
-
-    >>> from tla import colex_geq
-    >>> colex_geq((2, 1), (2, 1))
-    True
-
-    Source: CuTe `colex_geq`.
-    """
-    return colex_leq(b, a)
 
 
 def _order(name: str, a: IntTree, b: IntTree, end: int) -> tuple[bool | None, bool | None]:
@@ -410,3 +266,51 @@ def _order(name: str, a: IntTree, b: IntTree, end: int) -> tuple[bool | None, bo
     others = slice(1, None) if end == 0 else slice(None, -1)
     rest = _order(name, a[others], b[others], end)
     return tuple(leq if r else less if r is False else None for r in rest)  # type: ignore[return-value]  # less, or leq and r
+
+
+Comparison: TypeAlias = Callable[[Any, Any], Any]
+
+
+def _comparison(asks: str, example: str, holds: Comparison) -> Comparison:
+    """The comparison that CuTe calls by the first word of its example, which is true."""
+    name = example.partition("(")[0]
+    holds.__name__ = holds.__qualname__ = name
+    holds.__doc__ = f"""Whether {asks}: True, False, or None where that is not known.
+
+    >>> from tla import {name}
+    >>> {example}
+    True
+
+    Raises RankError where an integer meets a tuple. Source: CuTe `{name}`.
+    """
+    return holds
+
+
+def _by_order(name: str, end: int, k: int) -> Comparison:
+    """The order of tuples, the mode at an end deciding first. k: 0 for before, 1 for not behind."""
+    return lambda a, b: _order(name, as_int_tuple(a), as_int_tuple(b), end)[k]
+
+
+def _at_most(x: Any, y: Any) -> Any:
+    return at_most(x, y) if is_leaf(x) and is_leaf(y) else computed(operator.le, x, y)
+
+
+elem_leq = _comparison(
+    "every integer of a is at most its counterpart in b",
+    "elem_leq((1, 3), (4, 3))",
+    lambda a, b: _elementwise("elem_leq", _at_most, as_coord(a), as_coord(b)),
+)
+elem_gtr = _comparison("every integer of a is greater than its counterpart in b", "elem_gtr((2, 4), (1, 3))", lambda a, b: elem_less(b, a))
+elem_geq = _comparison("every integer of a is at least its counterpart in b", "elem_geq((2, 3), (1, 3))", lambda a, b: elem_leq(b, a))
+
+# by the first mode, then the next; a tuple that another one begins with comes before it
+lex_less = _comparison("a comes before b, by their first modes", "lex_less((0, 1), (1, 0))", _by_order("lex_less", 0, 0))
+lex_leq = _comparison("b does not come before a, by their first modes", "lex_leq((1, 2), (1, 2))", _by_order("lex_leq", 0, 1))
+lex_gtr = _comparison("a comes after b, by their first modes", "lex_gtr((1, 2), (1, 0))", lambda a, b: lex_less(b, a))
+lex_geq = _comparison("a does not come before b, by their first modes", "lex_geq((1, 2), (1, 2))", lambda a, b: lex_leq(b, a))
+
+# by the last mode, then the one before: the order of the index
+colex_less = _comparison("a comes before b, by their last modes", "colex_less((1, 0), (0, 1))", _by_order("colex_less", -1, 0))
+colex_leq = _comparison("b does not come before a, by their last modes", "colex_leq((1, 2), (1, 2))", _by_order("colex_leq", -1, 1))
+colex_gtr = _comparison("a comes after b, by their last modes", "colex_gtr((2, 1), (0, 1))", lambda a, b: colex_less(b, a))
+colex_geq = _comparison("a does not come before b, by their last modes", "colex_geq((2, 1), (2, 1))", lambda a, b: colex_leq(b, a))

@@ -1,15 +1,14 @@
 """Results that are remembered: the same operation on the same objects, again and again, as in a kernel that is traced.
 
-A memo knows integers and tuples of them by kind and value, so that _4 and 4 differ, and other arguments by identity. It
-keeps these, so that no other object can have their place. What is remembered is immutable.
+A memo knows integers and tuples of them by kind and value, so that _4 and 4 differ, and other arguments by identity: these stay
+alive while it knows them. What is remembered is immutable; what is not says so, by a field `is_kept` that is False.
 """
 
 from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any, ParamSpec, TypeVar, cast
 
@@ -20,8 +19,15 @@ R = TypeVar("R")
 #: So many results of one operation are kept; then it begins anew.
 LIMIT = 4096
 _CLEAR: list[Callable[[], None]] = []
-_FORGETTING: ContextVar[int] = ContextVar("forgetting", default=0)  # so many blocks of forgetting()
-_PASSING: set[type] = set()
+#: The blocks of assuming() that are open: what is computed there may rest on conditions that hold there only, and is not kept.
+ASSUMING: ContextVar[tuple[Any, ...]] = ContextVar("assuming", default=())
+
+
+def memory() -> dict[Any, Any]:
+    """A dict of results that cache_clear() empties."""
+    results: dict[Any, Any] = {}
+    _CLEAR.append(results.clear)
+    return results
 
 
 def memo(f: F) -> F:
@@ -40,8 +46,7 @@ def memo(f: F) -> F:
     worked out
     4
     """
-    results: dict[Any, Any] = {}
-    _CLEAR.append(results.clear)
+    results = memory()
 
     @functools.wraps(f)
     def remembered(*arguments: object, **named: object) -> Any:
@@ -55,11 +60,8 @@ def memo(f: F) -> F:
         if found:
             return found[0]
         result = f(*arguments)
-        if _FORGETTING.get():
+        if ASSUMING.get() or not getattr(result, "is_kept", True):
             return result
-        for x in arguments:
-            if type(x) in _PASSING:
-                return result
         if len(results) >= LIMIT:
             results.clear()
         results[key] = result, arguments
@@ -77,26 +79,6 @@ def plain_memo(f: Callable[P, R]) -> Callable[P, R]:
 
 #: The regular expression of a text, compiled when it is first used: a module's seven take longer than the rest of its import.
 compiled = plain_memo(re.compile)
-
-
-@contextmanager
-def forgetting() -> Iterator[None]:
-    """Remember no result that is computed inside: it may rest on conditions that hold there only."""
-    _FORGETTING.set(_FORGETTING.get() + 1)
-    try:
-        yield
-    finally:
-        _FORGETTING.set(_FORGETTING.get() - 1)  # blocks of generators do not end in the order in which they began
-
-
-def not_remembered(kind: type) -> None:
-    """Make no memo keep a result of an argument of a kind: one that holds a buffer."""
-    _PASSING.add(kind)
-
-
-def register_memo(results: dict[Any, Any]) -> None:
-    """Make a dict of results one that cache_clear() empties."""
-    _CLEAR.append(results.clear)
 
 
 def _key(x: tuple[Any, ...], depth: int = 128) -> Any:

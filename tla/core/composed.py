@@ -116,9 +116,9 @@ class ComposedLayout(AnyLayout):
     def __iter__(self) -> Iterator[Any]:
         return (ComposedLayout(self.outer, self.offset, m) for m in self.inner)
 
-    def over(self, f: Callable[..., Any], *more: object) -> Any:
+    def over(self, f: Callable[..., Any], *more: object, **options: object) -> Any:
         """This layout with f(inner, ...) inside: what f does to the coordinates, done here."""
-        return ComposedLayout(self.outer, self.offset, f(self.inner, *more))
+        return ComposedLayout(self.outer, self.offset, f(self.inner, *more, **options))
 
     def flatten(self) -> Any:
         """The layout that `flatten(layout)` gives."""
@@ -146,6 +146,14 @@ class ComposedLayout(AnyLayout):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return ComposedLayout, (self.outer, self.offset, self.inner)
+
+
+def around(layout: Any, inner: Any, offset: Any = _0) -> tuple[Any, Any]:
+    """A layout with another innermost part, and the offset that stays outside: in a ComposedLayout it goes where inner's do."""
+    if isinstance(layout, Layout):
+        return inner, offset
+    rest, fixed = around(layout.inner, inner, offset)
+    return ComposedLayout(layout.outer, plus(layout.offset, fixed), rest), _0
 
 
 def gives_coordinates(layout: Layout) -> bool:

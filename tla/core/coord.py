@@ -29,7 +29,7 @@ class Coord(IntTuple):
     __slots__ = ()
     checked = False  # it may hold arrays and tracers
 
-    def __new__(cls, *modes: Any) -> Coord:
+    def __new__(cls, *modes: CoordLike) -> Coord:
         return as_tuple(cls, opened(modes), lambda c: c if isinstance(c, Underscore) else coord_leaf(c))
 
 
@@ -48,18 +48,8 @@ CoordLike: TypeAlias = "Computes | Underscore | tuple[CoordLike, ...]"
 Offset: TypeAlias = Any
 
 
-def MakeCoord(*modes: object) -> Coord:
-    """A Coord of one coordinate per mode, each an integer (or anything with + * // %), `_`, or a tuple of these.
-
-    Raises LeafTypeError for a bool, a float or a text.
-
-    >>> from tla import MakeCoord, _
-    >>> print(MakeCoord(1, (2, 0)), MakeCoord(1, 2, _))
-    (1,(2,0)) (1,2,_)
-
-    Source: TLA `MakeCoord`.
-    """
-    return Coord(*modes)
+#: TLA's maker: MakeCoord(1, (2, 0)) is a Coord of a coordinate for each mode.
+MakeCoord = Coord
 
 
 def coord_leaf(x: object) -> Leaf:

@@ -17,7 +17,7 @@ from typing import Any, Generic, TypeVar, cast
 from .display import Displayed
 from .errors import LeafTypeError, RankError
 from .ints import Int, IntTree, IntTupleLike, Leaf, Static, is_int, is_leaf, is_static, leaf, static
-from .kinds import AnyLayout, defined
+from .kinds import AnyLayout, Operation, own
 from .leaf_arithmetic import mul
 
 #: Nesting deeper than this is refused: it is no layout, and recursion on it would not end well.
@@ -63,7 +63,7 @@ class IntTuple(tuple[Any, ...], Displayed, metaclass=_TupleMeta):
     __slots__ = ()
     checked = True  # its leaves are integers: whoever gets one need not look again
 
-    def __new__(cls: type[T], *modes: Any) -> T:
+    def __new__(cls: type[T], *modes: IntTupleLike) -> T:
         return as_tuple(cls, modes)
 
     def __str__(self) -> str:
@@ -159,11 +159,11 @@ def shown(x: object, width: int = 80) -> str:
 # ------------------------------------------------------------------------------- functions with a path in brackets
 
 
-class ByPath(Generic[R]):
+class ByPath(Operation, Generic[R]):
     """A function of an IntTuple or layout that takes a path in brackets: `f[0, 1](x)` is f of mode 1 of mode 0 of x."""
 
     def __init__(self, f: Callable[[Any], R]) -> None:
-        self._f = f
+        self._f, self.kinds = f, {}
         functools.update_wrapper(self, f)
 
     def __call__(self, x: Any, *path: Any) -> R:
@@ -174,21 +174,20 @@ class ByPath(Generic[R]):
 
     def __getitem__(self, path: int | tuple[int, ...]) -> Callable[[Any], R]:
         indices = tuple(map(leaf, path)) if isinstance(path, tuple) else (leaf(path),)
-        return lambda x: self._of(x, indices)
+
+        def of_mode(x: Any) -> R:
+            return self._of(x, indices)
+
+        of_mode.__name__ = self.__name__
+        return of_mode
 
     def _of(self, x: object, path: tuple[int, ...]) -> R:
         """f of the mode of x at a path; what is defined on the kind of x takes the path too."""
-        own = defined(self._f.__name__, x)
-        return cast(R, own(x, *path)) if own else self._f(functools.reduce(mode, path, x))
-
-    def __repr__(self) -> str:
-        return f"<function {self._f.__name__}>"
-
-    def __reduce__(self) -> str:
-        return self._f.__name__
+        implementation = own(self, x)
+        return cast(R, implementation(x, *path)) if implementation else self._f(functools.reduce(mode, path, x))
 
 
-class Bracketed(Generic[F]):
+class Bracketed(Operation, Generic[F]):
     """A function whose first arguments stand in square brackets: `take[0, 2](x)`."""
 
     def __init__(self, make: Callable[..., F]) -> None:
@@ -196,7 +195,7 @@ class Bracketed(Generic[F]):
         self._make, self._count = make, code.co_argcount
         self._form = f"{make.__name__}[{', '.join(code.co_varnames[: code.co_argcount])}]"
         self.__doc__, self.__name__, self.__module__ = make.__doc__, make.__name__, make.__module__
-        self.__wrapped__ = make
+        self.__wrapped__, self.kinds = make, {}
 
     def __getitem__(self, arguments: int | tuple[int, ...]) -> F:
         given = tuple(map(leaf, arguments if isinstance(arguments, tuple) else (arguments,)))
@@ -204,20 +203,16 @@ class Bracketed(Generic[F]):
             raise RankError(f"{self.__name__}{[int(i) for i in given]}", f"{self._count} integers in brackets", f"write {self._form}(x)")
         bound = self._make(*given)
 
-        @functools.wraps(bound)
         def of_any_kind(x: object, *more: object) -> Any:
-            own = defined(self.__name__, x)
-            return own(*given)(x, *more) if own else bound(x, *more)
+            return (own(self, x, brackets=given) or bound)(x, *more)
 
+        of_any_kind.__name__ = self.__name__
         return cast(F, of_any_kind)
 
     def __call__(self, *arguments: Any) -> Any:
         raise LeafTypeError(
             f"{self.__name__} without brackets", "what C++ has in <> in square brackets", f"write {self.__name__}[...](layout)"
         )
-
-    def __reduce__(self) -> str:
-        return self.__name__
 
 
 def mode(x: Any, i: int) -> Any:

@@ -1,7 +1,7 @@
 """Kinds of layouts, and operations that are defined kind by kind.
 
-An operation is written where it stands for one kind, most often a Layout: `@by_kind(Layout)`. What it is for another kind, a
-composed layout, a swizzle or a tensor, is defined by `@on(kind, operation)` in the files of that kind:
+An operation is written where it stands for one kind, most often a Layout: `@by_kind(Layout)`. It knows what it is for other
+kinds, a composed layout, a swizzle or a tensor: `@on(kind, operation)` tells it, in the files of that kind, which are
 tla/algebra/composed.py with swizzled.py, and tla/tensors/operations.py. Nothing else asks for the kind.
 """
 
@@ -19,9 +19,8 @@ from .value import Value
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-# Kind -> operation's name, and which of its arguments is of that kind -> what the operation is there.
-_DEFINED: dict[type, dict[tuple[str, int], Callable[..., Any]]] = {}
-# Kind -> the modules, not yet loaded, that define operations on it.
+# The kinds that operations are defined on; for those whose modules are not yet loaded, these.
+_KINDS: set[type] = set()
 _DEFINED_IN: dict[type, tuple[str, ...]] = {}
 
 
@@ -40,57 +39,89 @@ class AnyLayout(Value, Displayed):
         def __iter__(self) -> Iterator[Any]: ...
 
 
+class Operation:
+    """An operation that is an object: it is printed, pickled and copied by its name, and knows what it is for each kind.
+
+    kinds   kind, and which of the arguments is of it -> what the operation is there
+    """
+
+    __name__: str
+    kinds: dict[tuple[type, int], Callable[..., Any]]
+
+    def __repr__(self) -> str:
+        return f"<function {self.__name__}>"
+
+    def __reduce__(self) -> str:
+        return self.__name__
+
+
 def on(kind: type, *operations: Any, argument: int = 0) -> Callable[[F], F]:
-    """Define operations on a kind: what is decorated takes the arguments of the operation.
+    """Implement operations for one kind. The function gets the operation's arguments unchanged.
 
     argument   which argument is of that kind: 1 where it is the tiler
     """
 
     def define(f: F) -> F:
-        _DEFINED.setdefault(kind, {}).update({(operation.__name__, argument): f for operation in operations})
+        _KINDS.add(kind)
+        for operation in operations:
+            operation.kinds[kind, argument] = f
         return f
 
     return define
 
 
+def over(kind: type, *operations: Any) -> None:
+    """Implement operations that act on coordinates only, for a kind whose x.over(operation, ...) does them to what x is made of."""
+    on(kind, *operations)(_OVER)
+
+
 def defined_in(kind: type, *modules: str) -> None:
-    """Name the modules that define operations on a kind: they are loaded when one of them is first asked for."""
-    _DEFINED.setdefault(kind, {})
+    """Name the modules that implement operations for a kind: they are loaded when one of them is first asked for."""
+    _KINDS.add(kind)
     _DEFINED_IN[kind] = modules
 
 
-def defined(name: str, x: object, argument: int = 0) -> Callable[..., Any] | None:
-    """An operation as it is defined on the kind of x; None where it is not."""
+def own(operation: Any, x: object, argument: int = 0, brackets: tuple[Any, ...] = ()) -> Callable[..., Any] | None:
+    """The implementation of an operation, with arguments in brackets perhaps, for the kind of x; None where there is none."""
     kind = type(x)
     if kind in _DEFINED_IN:
         for module in _DEFINED_IN.get(kind, ()):
             import_module(module)
         _DEFINED_IN.pop(kind, None)  # another thread may have been here
-    own = _DEFINED.get(kind)
-    return own.get((name, argument)) if own else None
+    found: Callable[..., Any] | None = operation.kinds.get((kind, argument))
+    if found is _OVER:
+        return functools.partial(found, operation[brackets if len(brackets) > 1 else brackets[0]] if brackets else operation)
+    return found(*brackets) if found and brackets else found
+
+
+def _OVER(operation: Any, x: Any, *more: Any, **options: Any) -> Any:
+    return x.over(operation, *more, **options)
+
+
+def is_operation(f: Any, operation: Any) -> bool:
+    """Whether f is an operation, with or without its memory."""
+    return getattr(f, "kinds", None) is operation.kinds
 
 
 def by_kind(written_for: type, argument: int = 0) -> Callable[[F], F]:
-    """Make f, which is written for one kind, what is defined for the kind of its argument; LeafTypeError where nothing is."""
+    """Make f, which is written for one kind, an operation: what it is for the kind of its argument; LeafTypeError where it is nothing."""
 
     def decorate(f: F) -> F:
-        name = f.__name__
+        name = f.__code__.co_varnames[argument]
 
         @functools.wraps(f)
-        def of_kind(*arguments: object, **options: object) -> Any:
-            if len(arguments) > argument:
-                x = arguments[argument]
-                if isinstance(x, written_for) and type(x) not in _DEFINED:  # most often, and at once
-                    return f(*arguments, **options)
-            else:
-                x = options.get(f.__code__.co_varnames[argument])
-            if own := defined(name, x, argument):
-                return own(*arguments, **options)
+        def operation(*arguments: object, **options: object) -> Any:
+            x = arguments[argument] if len(arguments) > argument else options.get(name)
+            if type(x) is written_for:  # most often, and at once
+                return f(*arguments, **options)
+            if implementation := own(operation, x, argument):
+                return implementation(*arguments, **options)
             if not isinstance(x, written_for) and (arguments or options):
-                refuse_kind(name, x)
+                refuse_kind(f.__name__, x)
             return f(*arguments, **options)
 
-        return cast(F, of_kind)
+        operation.kinds = {}  # type: ignore[attr-defined]  # a function has any attribute
+        return cast(F, operation)
 
     return decorate
 
@@ -110,4 +141,4 @@ def layout_fix(x: object) -> str:
         return "write a tuple: MakeLayout((4, 8))"
     if isinstance(getattr(x, "layout", None), AnyLayout):  # a tensor, a tag with its sizes
         return "give its .layout, and add its .offset to what comes of it" if hasattr(x, "offset") else "give its .layout"
-    return "cut or compose it until it is a plain Layout" if type(x) in _DEFINED else "make one with MakeLayout"
+    return "cut or compose it until it is a plain Layout" if type(x) in _KINDS else "make one with MakeLayout"

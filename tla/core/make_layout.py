@@ -12,7 +12,7 @@ from typing import Any, Generic, ParamSpec, cast
 from .errors import LeafTypeError
 from .int_tuple import ByPath, as_shape, shown
 from .ints import Int, IntTree, is_int, leaf
-from .kinds import AnyLayout, defined, refuse_kind
+from .kinds import AnyLayout, Operation, own, refuse_kind
 from .layout import Layout, as_layout, join
 from .strides import LayoutLeft, LayoutRight, _Order, compact_col_major, compact_row_major
 
@@ -20,11 +20,11 @@ _1 = Int[1]()
 P = ParamSpec("P")
 
 
-class _Make(Generic[P]):
+class _Make(Operation, Generic[P]):
     """MakeLayout: called with a shape, or with types in brackets, the element's and a tag, which makes its layout."""
 
     def __init__(self, make: Callable[P, Layout]) -> None:
-        self._make = make
+        self._make, self.kinds = make, {}
         functools.update_wrapper(self, make)
 
     def __call__(self, *args: P.args, **options: P.kwargs) -> Layout:
@@ -35,12 +35,6 @@ class _Make(Generic[P]):
         if make is None:
             raise LeafTypeError(f"MakeLayout[{shown(types)}]", "an element type and a tag", "write MakeLayout[half, zN](rows, cols)")
         return functools.partial(make, types[0])
-
-    def __repr__(self) -> str:
-        return "<function MakeLayout>"
-
-    def __reduce__(self) -> str:
-        return "MakeLayout"
 
 
 @_Make
@@ -79,7 +73,7 @@ def MakeLayout(shape: Any, stride: Any = LayoutLeft, origin_shape: Any = None, *
             raise LeafTypeError(
                 f"MakeLayout of a {type(shape).__name__} and more", "it alone, or a shape", "use compose to put them together"
             )
-        whole = defined("MakeLayout", shape) or functools.partial(refuse_kind, "MakeLayout")
+        whole = own(MakeLayout, shape) or functools.partial(refuse_kind, "MakeLayout")
         return cast(Layout, whole(shape))
     if isinstance(stride, _Order):
         if not isinstance(shape, tuple):
@@ -90,8 +84,8 @@ def MakeLayout(shape: Any, stride: Any = LayoutLeft, origin_shape: Any = None, *
 
 
 def _concatenated(modes: list[Any]) -> Layout:
-    if own := next((own for m in modes if isinstance(m, AnyLayout) and (own := defined("MakeLayout", m))), None):
-        return cast(Layout, own(*modes))
+    if found := next((implementation for m in modes if isinstance(m, AnyLayout) and (implementation := own(MakeLayout, m))), None):
+        return cast(Layout, found(*modes))
     for m in modes:
         if not isinstance(m, Layout):
             raise LeafTypeError(

@@ -41,32 +41,8 @@ class Stride(IntTuple):
     __slots__ = ()
 
 
-def MakeShape(*modes: IntTupleLike) -> Shape:
-    """A Shape of extents, each an integer or a tuple of them; `_4` or `Int[4]()` is static, `4` dynamic.
-
-    Raises LeafTypeError for a leaf that is no integer.
-
-    >>> from tla import MakeShape, _4
-    >>> print(MakeShape((_4, 2), 3))
-    ((_4,2),3)
-
-    Source: TLA `MakeShape`.
-    """
-    return Shape(*modes)
-
-
-def MakeStride(*modes: IntTupleLike) -> Stride:
-    """A Stride of steps [elements], each an integer or a tuple of them.
-
-    Raises LeafTypeError for a leaf that is no integer.
-
-    >>> from tla import MakeStride, _1
-    >>> print(MakeStride((_1, 8), 16))
-    ((_1,8),16)
-
-    Source: TLA `MakeStride`.
-    """
-    return Stride(*modes)
+#: TLA's and CuTe's makers: MakeShape(_4, 2) is a Shape of these extents, MakeStride((_1, 8), 16) a Stride of these steps.
+MakeShape, MakeStride = Shape, Stride
 
 
 class _Order:

@@ -93,7 +93,7 @@ def _digits(shape: IntTupleLike, stride: IntTupleLike) -> list[_Digit]:
     for s, d in zip(leaves(shape), leaves(stride)):
         if equal(s, 1):
             continue
-        moves = isinstance(d, ScaledBasis) and not equal(d.value, 0)
+        moves = isinstance(d, ScaledBasis) and not equal(d.value, 0) and not equal(s, 0)
         new = _Digit(s, d.value, d.path[0]) if moves else _Digit(s, _0, None)
         last = out[-1] if out else None
         if last and last.axis == new.axis and equal(mul(last.extent, last.step), new.step):

@@ -24,6 +24,7 @@ class Value:
 
     __slots__ = ()
     _instead: ClassVar[str] = "make another"
+    is_kept: ClassVar[bool] = True  # in a memory of results
 
     def __setattr__(self, name: str, value: object = None) -> None:
         raise AttributeError(f"a {type(self).__name__} is immutable: {self._instead} instead of changing {name}")

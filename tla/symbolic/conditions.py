@@ -12,11 +12,10 @@ import math
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
 from types import FrameType
 from typing import Any, NamedTuple
 
-from ..core.cache import forgetting
+from ..core.cache import ASSUMING
 from ..core.display import Displayed
 from ..core.errors import LeafTypeError, Predicate, RangeError, Reason, Unproven
 from ..core.ints import leaf
@@ -293,9 +292,6 @@ class _Assuming(NamedTuple):
     may_be_suspended: bool
 
 
-_BLOCKS: ContextVar[tuple[_Assuming, ...]] = ContextVar("blocks", default=())
-
-
 @contextmanager
 def assuming() -> Iterator[list[Condition]]:
     """Go on where a condition is not proved, and record it: the list that `with` gives has each once, in order.
@@ -314,12 +310,11 @@ def assuming() -> Iterator[list[Condition]]:
     """
     frame = sys._getframe(2)  # of the `with`
     block = _Assuming([], frame, _may_be_suspended(frame))
-    _BLOCKS.set((*_BLOCKS.get(), block))
+    ASSUMING.set((*ASSUMING.get(), block))
     try:
-        with forgetting():  # a result that rests on a condition is not remembered
-            yield block.conditions
+        yield block.conditions
     finally:  # blocks of generators do not end in the order in which they began
-        _BLOCKS.set(tuple(b for b in _BLOCKS.get() if b is not block))
+        ASSUMING.set(tuple(b for b in ASSUMING.get() if b is not block))
 
 
 def _may_be_suspended(frame: FrameType) -> bool:
@@ -331,7 +326,7 @@ def _may_be_suspended(frame: FrameType) -> bool:
 
 def _innermost_block() -> _Assuming | None:
     """The block that the code which runs is in: of the nearest caller that has one, never of a generator that is suspended."""
-    blocks = _BLOCKS.get()
+    blocks: tuple[_Assuming, ...] = ASSUMING.get()
     frame: FrameType | None = sys._getframe() if blocks else None
     while frame:
         if own := [b for b in blocks if b.frame is frame]:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, NamedTuple
 
-from ..core.cache import LIMIT, register_memo
+from ..core.cache import LIMIT, memory
 from .poly import ONE, ZERO, Atom, Mono, Poly, atom, exact, leading, number, one_of, poly, split, without
 from .proofs import MAX_SIZE, greatest, is_positive, least
 
@@ -30,8 +30,7 @@ class Rule(NamedTuple):
 
 
 Results = dict[tuple[str, tuple[Poly, ...]], tuple[Poly, str]]
-_RESULTS: Results = {}
-register_memo(_RESULTS)
+_RESULTS: Results = memory()
 _ACTIVE: ContextVar[Results] = ContextVar("results", default=_RESULTS)
 _WORKING: ContextVar[frozenset[tuple[str, tuple[Poly, ...]]]] = ContextVar("working", default=frozenset())
 

@@ -13,7 +13,7 @@ import math
 from typing import Any
 
 from ..algebra.tiles import padding
-from ..core.composed import innermost
+from ..core.composed import around, innermost
 from ..core.digits import Modes
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankError
 from ..core.int_tuple import _, modes_of, shown
@@ -29,7 +29,7 @@ from . import transfer
 from .guard import whole
 from .make_tensor import MakeTensor, as_tensor, padded
 from .packed import memory_of
-from .tensor import Tensor, around, as_element, require_box, require_data, require_writable, tensor_of
+from .tensor import Tensor, as_element, require_box, require_data, require_writable, tensor_of
 from .views import GetTile, TileView
 
 _0 = Int[0]()

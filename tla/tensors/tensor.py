@@ -9,12 +9,14 @@ Source: TLA include/tla/tensor.hpp; CuTe include/cute/tensor_impl.hpp.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from ..algebra.composition import composition
 from ..algebra.modes import slice_, slice_and_offset
 from ..algebra.predicates import is_injective, without_broadcasts
 from ..algebra.tiles import MakeLayoutTile, is_on_block
-from ..core.composed import ComposedLayout, gives_coordinates, innermost
+from ..core.composed import ComposedLayout, around, gives_coordinates, innermost
 from ..core.conversions import crd2idx, idx2crd
 from ..core.coord import Coord, CoordLike
 from ..core.display import Displayed
@@ -22,12 +24,12 @@ from ..core.element import Width
 from ..core.errors import DivisibilityError, InjectivityError, LeafTypeError, RangeError, RankError, Unproven
 from ..core.int_tuple import Underscore, leaves, modes_of, opened, product, product_each, shown
 from ..core.ints import Int, IntLike, is_int, known, leaf
-from ..core.kinds import AnyLayout
-from ..core.layout import Layout, with_valid
+from ..core.kinds import AnyLayout, is_operation
+from ..core.layout import with_valid
 from ..core.leaf_arithmetic import plus
-from ..core.make_layout import stride
+from ..core.make_layout import MakeLayout, stride
 from ..core.questions import at_most, equal
-from ..core.strides import Shape
+from ..core.strides import Shape, compact_col_major
 from ..core.valid import ALL
 from ..core.value import Value, new_value, put
 from ..core.values import converted
@@ -65,6 +67,7 @@ class Tensor(Value, Displayed):
 
     __slots__ = ("_guard", "_injective", "_whole", "coord", "data", "layout", "memory", "offset")
     _instead = "assign to its elements, or make another,"
+    is_kept = False  # in a memory of results: a tensor holds a buffer
 
     data: Any
     offset: Any
@@ -151,6 +154,23 @@ class Tensor(Value, Displayed):
         def __getattr__(self, name):
             instead = {"originShape": "; write origin_shape", "tensor": "; its buffer is t.data"}.get(name, "")
             raise AttributeError(f"a Tensor has no attribute {name!r}{instead}")
+
+    def over(self, operation: Callable[..., Any], *more: object, **options: object) -> Tensor:
+        """This tensor with operation(layout, ...) for its layout: what it does to the coordinates, over the same elements."""
+        layout, offset = from_zero(operation.__name__, self)
+        view = operation(_unpadded(layout), *more, **options)
+        part = not is_operation(operation, composition)  # which may take an element twice
+        if gives_places(self):
+            return guarded_tensor(self, offset, view, None, part)
+
+        def placed(place: AnyLayout) -> Any:
+            try:
+                return operation(place, *more, **options)
+            except DivisibilityError:  # steps across the rows of coordinates: the place of the index is exact for a layout
+                index = MakeLayout(place.shape, compact_col_major(place.shape))
+                return ComposedLayout(place, _0, operation(index, *more, **options))
+
+        return guarded_tensor(self, offset, view, guards.cut(self._guard.placed(self.shape), placed, innermost(view).shape), part)
 
     __iter__ = None  # Python would go by t[0], t[1], ..., past the end
 
@@ -466,14 +486,11 @@ def from_zero(where: str, t: Tensor) -> tuple[Any, Any]:
     return layout, plus(t.offset, offset)
 
 
+def _unpadded(layout: AnyLayout) -> Any:
+    """A layout whose shape is all valid: what is valid of a tensor is told apart."""
+    return around(layout, with_valid(innermost(layout), ALL))[0]
+
+
 def gives_places(t: Tensor) -> bool:
     """Whether the elements of t are coordinates: then it has no end, and a tile of it keeps its extents."""
     return t.data is None and gives_coordinates(innermost(t.layout)) and not isinstance(t.layout, ComposedLayout)
-
-
-def around(layout: Any, inner: Any, offset: Any = _0) -> tuple[Any, Any]:
-    """A layout with another innermost part, and the offset that stays outside: in a ComposedLayout it goes where inner's do."""
-    if isinstance(layout, Layout):
-        return inner, offset
-    rest, fixed = around(layout.inner, inner, offset)
-    return ComposedLayout(layout.outer, plus(layout.offset, fixed), rest), _0

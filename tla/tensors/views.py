@@ -15,7 +15,7 @@ from ..algebra.modes import dice, select
 from ..algebra.ordered import MakeLayoutLike
 from ..algebra.recast import recast_layout
 from ..algebra.tiles import start_of, tiled
-from ..core.composed import innermost
+from ..core.composed import around, innermost
 from ..core.conversions import crd2idx, idx2crd
 from ..core.coord import CoordLike
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankError
@@ -32,9 +32,8 @@ from ..core.valid import ALL
 from .buffers import as_dtype
 from .guard import Guard
 from .make_tensor import MakeTensor, as_tensor
-from .operations import apply
 from .packed import bits_of, require_whole_bytes, storage_of
-from .tensor import Tensor, around, from_zero, gives_places, require_box, require_data, tensor_of
+from .tensor import Tensor, from_zero, gives_places, require_box, require_data, tensor_of
 
 _0, _1 = Int[0](), Int[1]()
 
@@ -346,7 +345,7 @@ def _cut_whole(t: Tensor, tiler: tuple[Any, ...], coord: Any, inner: bool) -> Te
         return _zipped(layout, tiler)
 
     tiles_of.__name__ = "zipped_divide"
-    cut: Tensor = apply(tiles_of, t, True)
+    cut = t.over(tiles_of)
     tiles, rests = (len(modes_of(m)) for m in cut.shape)
     if isinstance(coord, tuple):
         coord = (*coord, *[_] * (rests - len(coord))) if inner else coord[:tiles]

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .programs.alternatives import Advice, Alternative, advise, alternatives
     from .programs.census import Census, ProgramPeak, census, merge
     from .programs.consistency import contradictions
+    from .programs.dumps import programs_in
     from .programs.entry import Alias, Entry, EntryValue, ReplicaGroups, entry, parse_layout_mode, parse_replica_groups
     from .programs.hlo import Usage, shape_texts, shape_usage
     from .programs.instruction import Instruction, Operand, parse_instruction
@@ -54,6 +55,7 @@ else:  # each module when the first of its names is asked for: to lower a shape 
         "shapes.compare": "Relayout is_bitcast relayout",
         "programs.consistency": "contradictions",
         "shapes.default": "default_layout",
+        "programs.dumps": "programs_in",
         "shardings.devices": "Iota",
         "programs.entry": "Alias Entry EntryValue ReplicaGroups entry parse_layout_mode parse_replica_groups",
         "shapes.explain": "Explanation IndexStep combined_shape dimension_letters dimension_number explain true_rank",
@@ -163,6 +165,7 @@ __all__ = [
     "parse_shardy_mesh",
     "physical_dimensions",
     "plan",
+    "programs_in",
     "proto_bytes",
     "proto_text",
     "raise_",

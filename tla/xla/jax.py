@@ -64,13 +64,15 @@ class ProgramArray(NamedTuple):
 
 #: The last tile of arrays whose elements have a byte each: four lie in a word of 32 bits.
 _BYTES_IN_WORDS = (4, 1)
+#: Devices that pack nothing of less than a byte, by JAX's device_kind: their scalars have the tiles of later ones.
+_UNPACKED = frozenset({"TPU v2", "TPU v3"})
 
 
 def layout_of(layout: Any, dtype: Any) -> ArrayLayout:
     """The XLA layout that a Layout of jax.experimental.layout stands for; that of a Format's.
 
     dtype    of the array: an integer of less than a byte is packed where the Layout has tiles, even an empty tuple of them,
-             unless its last tile puts 4 in 32 bits, as those of TPU v2 and v3 do: each has a byte there
+             unless its last tile puts 4 in 32 bits, or the Format's sharding is of TPU v2 or v3: each has a byte there
     Raises   LeafTypeError for a Format without a Layout, or with Layout.AUTO: the compiler is to choose
 
     >>> from types import SimpleNamespace
@@ -85,9 +87,14 @@ def layout_of(layout: Any, dtype: Any) -> ArrayLayout:
         raise LeafTypeError(f"the layout {given!r:.60}", "a jax.experimental.layout.Layout", "take one of compiled.input_formats")
     tiling, bits, name = given.tiling, given.sub_byte_element_size_in_bits, element_type(dtype)
     if tiling is not None and not bits and BITS[name] < 8 and name[0] in "su" and tuple(tiling[-1:]) != (_BYTES_IN_WORDS,):
-        bits = BITS[name]
+        bits = 0 if _kind_of_device(getattr(layout, "sharding", None)) in _UNPACKED else BITS[name]
     tiles = tuple(tuple(COMBINE if t == INT64_MIN else t for t in tile) for tile in tiling or ())
     return ArrayLayout(tuple(reversed(given.major_to_minor)), tiles, element_size_in_bits=bits)
+
+
+def _kind_of_device(sharding: Any) -> str:
+    """JAX's device_kind of a sharding's devices; empty where it has none."""
+    return next((str(device.device_kind) for device in getattr(sharding, "device_set", ())), "")
 
 
 def to_layout(shape: Shape | str) -> Any:

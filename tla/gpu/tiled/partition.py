@@ -14,7 +14,7 @@ from ...algebra.flat_modes import has_symbols
 from ...algebra.modes import slice_and_offset
 from ...core.arithmetic import round_up
 from ...core.basis import ArithmeticTuple, ScaledBasis, as_coordinate
-from ...core.composed import ComposedLayout, innermost
+from ...core.composed import ComposedLayout, around, innermost
 from ...core.int_tuple import modes_of, product_each
 from ...core.ints import Int, is_int
 from ...core.kinds import AnyLayout
@@ -25,8 +25,7 @@ from ...core.value import new_value
 from ...tensors import guard as guards
 from ...tensors.guard import Guard
 from ...tensors.make_tensor import MakeTensor, as_tensor
-from ...tensors.operations import apply
-from ...tensors.tensor import Tensor, around, gives_places, guarded_tensor, tensor_of
+from ...tensors.tensor import Tensor, gives_places, guarded_tensor, tensor_of
 
 _0, _1 = Int[0](), Int[1]()
 
@@ -44,7 +43,7 @@ def cut(f: Callable[[Layout], Layout], t: AnyLayout | Tensor, tiles: Sequence[An
         return around(layout, f(inner if isinstance(t, ComposedLayout) else _in_whole_tiles(inner, tiles)))[0]
 
     operation.__name__ = "a partition"
-    return operation(t) if isinstance(t, ComposedLayout) else apply(operation, as_tensor("a partition", t), True)
+    return operation(t) if isinstance(t, ComposedLayout) else as_tensor("a partition", t).over(operation)
 
 
 def _in_whole_tiles(layout: Layout, tiles: Sequence[Any]) -> Layout:

@@ -17,7 +17,7 @@ Path = tuple[int, ...]
 Alias = tuple[Path, int, Path]
 
 #: The result is operand 0 as it stands.
-SAME = frozenset({"bitcast", "opt-barrier", "add-dependency", "domain", "all-reduce-done", "async-update"})
+SAME = frozenset({"bitcast", "opt-barrier", "add-dependency", "domain", "all-reduce-done"})
 #: The result overwrites operand 0.
 IN_PLACE = frozenset({"dynamic-update-slice", "scatter", "set-dimension-size"})
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ...core.errors import LeafTypeError, RangeError, TlaError
+from .dumps import programs_in
 from .memory import memory
 
 #: The largest peaks that a census keeps.
@@ -38,11 +39,12 @@ class ProgramPeak:
 class Census:
     """The memory of many programs, added up.
 
-    programs   how many files were read
+    programs   how many programs were read; of the files that a dump has of one program, the one that tells of its run
     shapes     of each shape text: how many buffers, their bytes, their waste
     peaks      the largest peaks, 20 at most
     refused    files that cannot be read, each with the reason
     warned     files that are read in part, each with how many warnings `memory` has, and the first of them
+    others     how many files tell of the same programs: earlier stages, reports
 
     Law: merge is associative and commutative, and Census() is its neutral element.
     """
@@ -52,12 +54,13 @@ class Census:
     peaks: tuple[ProgramPeak, ...] = ()
     refused: tuple[tuple[str, str], ...] = ()
     warned: tuple[tuple[str, str], ...] = ()
+    others: int = 0
 
 
 def census(source: str | os.PathLike[str], workers: int | None = 1) -> Census:
     """The memory that the programs of a folder allocate, or that of one file.
 
-    source    a file of HLO text, or a folder: all of its .txt, .hlo and .gz, folders in it included
+    source    a file of HLO text, or a folder: the programs of its .txt, .hlo and .gz, folders in it included, as programs_in has them
     workers   how many processes read, 1 or more; None for one a core. A script that asks for several keeps what it runs
               under `if __name__ == "__main__":`, for each process imports the script
     Raises    RangeError for what is no file or folder, or no number of processes. A file that is refused is listed, with the reason
@@ -81,12 +84,13 @@ def census(source: str | os.PathLike[str], workers: int | None = 1) -> Census:
         return _of_file(path)
     if not path.is_dir():
         raise RangeError(f"a census of {path}", "a file or a folder", "check the path")
-    files = sorted(p for p in path.rglob("*") if p.suffix in (".txt", ".hlo", ".gz") and p.is_file())
+    files, others = programs_in(path)
+    rest = Census(others=others)
     if workers == 1 or len(files) < 2:
-        return merge(map(_of_file, files))
+        return merge([rest, *map(_of_file, files)])
     # Processes are started anew: a fork of a process with threads (JAX has them) may wait for ever.
     with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
-        return merge(pool.map(_of_file, files, chunksize=4))
+        return merge([rest, *pool.map(_of_file, files, chunksize=4)])
 
 
 def merge(parts: Iterable[Census]) -> Census:
@@ -97,7 +101,7 @@ def merge(parts: Iterable[Census]) -> Census:
     """
     if not isinstance(parts, Iterable):
         raise LeafTypeError(f"merge of a {type(parts).__name__}", "censuses", "write merge([census(a), census(b)])")
-    programs, shapes = 0, dict[str, tuple[int, int, int]]()
+    programs, others, shapes = 0, 0, dict[str, tuple[int, int, int]]()
     peaks: list[ProgramPeak] = []
     refused: list[tuple[str, str]] = []
     warned: list[tuple[str, str]] = []
@@ -105,6 +109,7 @@ def merge(parts: Iterable[Census]) -> Census:
         if not isinstance(part, Census):
             raise LeafTypeError(f"merge of a {type(part).__name__}", "censuses", "write merge([census(a), census(b)])")
         programs += part.programs
+        others += part.others
         peaks += part.peaks
         refused += part.refused
         warned += part.warned
@@ -112,7 +117,7 @@ def merge(parts: Iterable[Census]) -> Census:
             a, b, c = shapes.get(text, (0, 0, 0))
             shapes[text] = (a + counts[0], b + counts[1], c + counts[2])
     peaks.sort(key=lambda p: (-p.bytes, p.path, p.space))
-    return Census(programs, dict(sorted(shapes.items())), tuple(peaks[:KEPT]), tuple(sorted(refused)), tuple(sorted(warned)))
+    return Census(programs, dict(sorted(shapes.items())), tuple(peaks[:KEPT]), tuple(sorted(refused)), tuple(sorted(warned)), others)
 
 
 def _of_file(path: Path) -> Census:

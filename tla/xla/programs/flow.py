@@ -1,136 +1,60 @@
-"""The values of a program in the order in which it runs: who writes each, who reads it last, and which share memory.
+"""The values of a program in the order in which it runs: who writes each, who reads it, and which share memory.
 
 Loops, calls and branches are put in place of the instructions that call them: a loop's condition and body once, before the
-loop. A value is an array of an instruction's result (or the table of pointers of a tuple); what a loop carries is one
-value for its start, one for its parameter, one for its result, all in one buffer.
+loop. What a loop changes is one value for its start, one for each parameter of its condition and body, and one for its result, all
+in one buffer; what it hands on as it stands is one value.
 
 Source: XLA xla/hlo/analysis/hlo_dataflow_analysis.cc, hlo_alias_analysis.cc; xla/hlo/utils/hlo_live_range.cc.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
-from typing import NamedTuple, cast
+from collections.abc import Callable, Iterable
+from typing import cast
 
 from ...core.cache import plain_memo
 from ...core.errors import LoweringError, RangeError, TlaError
+from ...core.leaf_arithmetic import ceil_div
 from ..shapes.array_shape import ArrayShape
 from ..shapes.sizes import byte_size
 from ..shapes.values import BufferShape, Shape, TupleShape
 from . import aliasing
 from .instruction import Instruction
-from .module import Module, called, header_list, require_apart
+from .module import Module, called, entry_name, header_list, require_apart
 from .program import Located
+from .ranges import normalise, reuse, share_scratch
+from .targets import line_of
+from .values import Flow, Table, Tree, Value, arrays, leaves, part
 
 #: A program of more instructions than this, calls put in place, is refused.
 MAX_STEPS = 2**22
 #: Calls inside of each other, deeper than this, are refused.
 MAX_CALLS = 100
-#: The table of pointers of a tuple: one line of the TPU's memory [bytes].
-TABLE_BYTES = 512
+#: A pointer in the table of a tuple [bytes].
+POINTER = 4
+#: An array without tiles takes a multiple of this many elements in the spaces that the compiler tiles arrays in.
+_UNTILED, _TILED_SPACES = 1024, frozenset({0, 4, 6})
 
 #: Results that are other names for what operands have: reading it is not reading these.
 _NAMES = frozenset({"tuple", "get-tuple-element", "while", "call", "conditional", "parameter"})
+#: Spaces of the context of a SparseCore's operation that are not the SparseCore's own: the TensorCore waits there.
+_WAITED_FOR = frozenset({2, 4})
 
 
-class Table(NamedTuple):
-    """The value of a tuple: its table of pointers, and its elements."""
-
-    value: int
-    elements: tuple[Tree, ...]
-
-
-Tree = Table | int | None  # None: a token, which takes no memory
-
-
-@dataclass(slots=True)
-class Value:
-    """An array, or the table of a tuple, that an instruction writes.
-
-    name, path   the instruction, and which part of its result
-    line         the instruction with its place; of a loop's result the loop
-    shape        None for a table
-    bytes, space
-    start, end   steps: from the one that writes it to the last one that reads it, both included
-    kind         "argument", "constant", "temporary", or "local" to a computation that is applied to elements
-    buffer       the number of a value that shares memory with it, or its own
-    same         the number of the value that a loop, or a branch, hands on as this one, or its own
-    """
-
-    name: str
-    path: aliasing.Path
-    line: Located
-    shape: ArrayShape | None
-    bytes: int
-    space: int
-    start: int
-    end: int
-    kind: str
-    buffer: int
-    same: int
-
-
-@dataclass(slots=True)
-class Flow:
-    """The values of a module, its steps, the values of its result, and what could not be followed."""
-
-    module: Module
-    steps: list[Located] = field(default_factory=list)
-    values: list[Value] = field(default_factory=list)
-    results: Tree = None
-    warnings: list[str] = field(default_factory=list)
-    depth: int = 0
-
-    def buffer(self, value: int) -> int:
-        """The number that stands for the buffer of a value."""
-        values, root = self.values, value
-        while values[root].buffer != root:
-            root = values[root].buffer
-        while values[value].buffer != root:
-            values[value].buffer, value = root, values[value].buffer
-        return root
-
-    def share(self, a: Tree, b: Tree) -> None:
-        """One buffer for each array of a and that of b."""
-        for x, y in zip(leaves(a), leaves(b)):
-            one, two = self.buffer(x), self.buffer(y)
-            if one != two:
-                self.values[max(one, two)].buffer = min(one, two)
-
-
-def leaves(tree: Tree) -> Iterator[int]:
-    """All values of a tree, tables included."""
-    if isinstance(tree, Table):
-        yield tree.value
-        for element in tree.elements:
-            yield from leaves(element)
-    elif tree is not None:
-        yield tree
-
-
-def part(tree: Tree, path: aliasing.Path) -> Tree:
-    """A part of a tree; None where it has none."""
-    for k in path:
-        if not isinstance(tree, Table) or k >= len(tree.elements):
-            return None
-        tree = tree.elements[k]
-    return tree
-
-
-def flow(module: Module) -> Flow:
+def flow(module: Module, target: str | None = None) -> Flow:
     """The values of a module from its entry on. The order is that of the text.
 
+    target   the generation that it is for; None where it is not known
     Raises LoweringError for a module without an entry, or with computations inside of instructions; RangeError for calls without end.
     """
     require_apart(module)
-    if module.entry is None:
-        what = f"module {module.name or 'without a name'} has no ENTRY computation"
-        raise LoweringError(what, "a computation that begins with ENTRY", "dump the whole module: the file may be cut")
-    follow = _Follow(module)
-    follow.out.results = follow.computation(module.entry, None, 0)
+    entry, follow = entry_name(module), _Follow(module)
+    follow.out.results = follow.computation(entry, None, 0)
     follow.entry_aliases()
-    follow.reuse()
+    _allocate(follow.out, target)
+    normalise(follow.out)
+    reuse(follow.out, follow.offered)
+    share_scratch(follow.out)
     return follow.out
 
 
@@ -141,6 +65,10 @@ class _Follow:
         self.module, self.out = module, Flow(module)
         self.bodies = {name: {x.instruction.name: x.instruction for x in lines} for name, lines in module.computations.items()}
         self.arguments: dict[int, Tree] = {}
+        self.entered: dict[str | None, int] = {}  # by computation, the step of its parameter
+        self.span = 0  # the number of the computation that runs
+        self.apart_now = 0  # how many asynchronous operations run what is followed: a SparseCore's kernels are custom calls there
+        self.inside: dict[int, range] = {}  # by the table of an asynchronous operation, the values of the computation that it runs
         self.seen: set[str] = set()  # computations that are applied to elements
         self.offered: list[tuple[int, int]] = []  # results that may overwrite an operand which nobody reads later
 
@@ -152,15 +80,20 @@ class _Follow:
             raise LoweringError(f"computation {name} is called, and not there", "its text", "dump the whole module: the file may be cut")
         if depth > MAX_CALLS:
             raise RangeError(f"calls more than {MAX_CALLS} deep, at computation {name}", "a program that ends", "give a module of XLA")
+        around, number, start = self.span, len(self.out.spans), len(self.out.steps)
+        self.span = number
+        self.out.spans.append((start, start))
         values: dict[str, Tree] = {}
         lines = self.module.computations[name]
-        for line in lines:
-            values[line.instruction.name] = self.instruction(line, values, arguments, depth)
         root = next((x for x in lines if x.instruction.is_root), lines[-1])
-        result = values[root.instruction.name]
-        for value in leaves(result):  # it is there to the end of the computation
-            self.read(value, len(self.out.steps) - 1)
-        return result
+        for line in lines:
+            values[line.instruction.name] = found = self.instruction(line, values, arguments, depth)
+            if line is root:
+                self.read((v for v in leaves(found) if self.out.values[v].line is not line), len(self.out.steps) - 1)
+        end = len(self.out.steps)
+        self.out.spans[number], self.span = (start, end), around
+        self.keep(values[root.instruction.name], end)  # it is there to the end of the computation
+        return values[root.instruction.name]
 
     def instruction(self, line: Located, values: dict[str, Tree], arguments: list[Tree] | None, depth: int) -> Tree:
         it = line.instruction
@@ -179,9 +112,10 @@ class _Follow:
         """The result of an instruction that calls nothing in place."""
         it, now = line.instruction, self.step(line)
         if it.opcode not in _NAMES:
-            for value in (v for operand in operands for v in leaves(operand)):
-                self.read(value, now)
+            for operand in operands:
+                self.read(leaves(operand), now)
         if (found := self.forwarded(line, operands, now)) is not _NEW:
+            self.keep(found, now)
             return found
         result = self.new(line, it.shape, now, "constant" if it.opcode == "constant" else "temporary")
         self.applied(it, now)
@@ -193,13 +127,13 @@ class _Follow:
 
     def applied(self, it: Instruction, now: int) -> None:
         """The buffers that computations which are applied to elements write: the compiler has memory of their own for each."""
-        for name in called(it) if "=" in it.tail else ():
+        for name in called(it) if "=" in it.tail and not (self.apart_now and it.opcode == "custom-call") else ():
             if name in self.seen or name not in self.module.computations:
                 continue
             self.seen.add(name)
             for inner in self.module.computations[name]:
                 if it.opcode != "fusion" and inner.instruction.opcode not in _NAMES - {"parameter"}:
-                    self.new(inner, inner.instruction.shape, now, "local")
+                    self.new(inner, inner.instruction.shape, now, "constant" if inner.instruction.opcode == "constant" else "local")
                 self.applied(inner.instruction, now)
 
     def forwarded(self, line: Located, operands: list[Tree], now: int) -> Tree:
@@ -209,41 +143,55 @@ class _Follow:
         if it.opcode in aliasing.SAME:
             return first
         if it.opcode == "tuple":
-            return Table(self.value(line, None, now, "temporary", ()), tuple(operands))
+            return Table(self.value(line, None, now, "temporary", (), len(operands)), tuple(operands))
         if it.opcode == "get-tuple-element":
             if isinstance(first, Table):
-                self.read(first.value, now)
+                self.read([first.value], now)
             k = aliasing.element_of(it)
             return None if k is None else part(first, (k,))
         if it.opcode.endswith("-done") and isinstance(first, Table):
-            return self.done(it, first)
+            return self.done(line, first, now)
         if (it.opcode == "send" or it.opcode.endswith("-start")) and isinstance(it.shape, TupleShape):
-            return self.started(line, operands, now)
+            return self.started(line, it.shape, operands, operands, now)
         return _NEW
 
-    def done(self, it: Instruction, started: Table) -> Tree:
+    def done(self, line: Located, started: Table, now: int) -> Tree:
         """The result of a -done: a part of what its -start gives."""
+        it = line.instruction
+        for number in self.inside.get(started.value, ()):
+            self.out.values[number].end = max(self.out.values[number].end, now)
         if it.opcode == "recv-done":
             return Table(started.value, (part(started, (0,)), None))
         if it.opcode == "send-done":
             return None
-        return part(started, (aliasing.element_of_done(it, len(started.elements)),))
+        found = part(started, (aliasing.element_of_done(it, len(started.elements)),))
+        return self.renamed(line, found, now) if it.opcode == "async-done" else found
 
-    def started(self, line: Located, operands: list[Tree], now: int) -> Tree:
-        """The result of a -start, or of send: its operands as they stand, its result, and counters of its progress."""
+    def renamed(self, line: Located, tree: Tree, now: int, path: aliasing.Path = ()) -> Tree:
+        """A tuple with a table of its own."""
+        if not isinstance(tree, Table):
+            return tree
+        return Table(self.value(line, None, now, "temporary", path, len(tree.elements)), tree.elements)
+
+    def started(self, line: Located, shape: TupleShape, operands: list[Tree], brought: list[Tree], now: int, computed: Tree = None) -> Tree:
+        """The result of a -start, or of send: its operands as they stand, its result, and what counts its progress.
+
+        brought    the operands that it hands on
+        computed   the result where a computation that is called has written it
+        """
         it = line.instruction
-        shape = it.shape
-        assert isinstance(shape, TupleShape)
+        table = self.value(line, None, now, "temporary", (), len(shape.elements))
         parts: list[Tree] = []
         for k, element in enumerate(shape.elements):
-            source = 1 if it.opcode == "copy-start" else 0
-            if k == source and it.opcode != "all-reduce-start":
-                first = operands[0] if operands else None
-                as_one = not isinstance(element, TupleShape) or isinstance(first, Table)
-                parts.append(first if as_one else Table(self.value(line, None, now, "temporary", (k,)), tuple(operands)))
+            if k != (1 if it.opcode == "copy-start" else 0) or it.opcode == "all-reduce-start":
+                kind = "scratch" if k == 2 and isinstance(element, TupleShape) else "temporary"
+                made = k == 1 and computed is not None
+                parts.append(self.renamed(line, computed, now, (k,)) if made else self.new(line, element, now, kind, (k,)))
+            elif isinstance(element, TupleShape) and not (brought and isinstance(brought[0], Table)):
+                parts.append(Table(self.value(line, None, now, "temporary", (k,), len(brought)), tuple(brought)))
             else:
-                parts.append(self.new(line, element, now, "temporary", (k,)))
-        result = Table(self.value(line, None, now, "temporary", ()), tuple(parts))
+                parts.append(brought[0] if brought else None)
+        result = Table(table, tuple(parts))
         self.in_place(it, result, operands)
         return result
 
@@ -257,7 +205,7 @@ class _Follow:
         for out, operand, path in pairs:
             if operand < len(operands):
                 self.out.share(part(result, out), part(operands[operand], path))
-        outs = [*_arrays(result)]
+        outs = [*arrays(result)]
         for numbers in aliasing.shared(it):
             for k in numbers:
                 source = operands[min(numbers)] if min(numbers) < len(operands) else None
@@ -271,52 +219,112 @@ class _Follow:
         it = line.instruction
         start = operands[0] if operands else None
         names = {k: it.attributes.get(k, "").removeprefix("%") for k in ("condition", "body")}
-        for value in leaves(start):
-            self.read(value, len(self.out.steps))
-        carried = self.carried(line, start, len(self.out.steps))
-        self.computation(names["condition"], [carried], depth + 1)
-        for value in leaves(start):
-            self.read(value, len(self.out.steps))
-        inner = self.carried(line, start, len(self.out.steps))
-        for a, b in zip(leaves(carried), leaves(inner)):
-            self.read(a, self.out.values[b].start)
+        tested = self.carried(self.taken(names["condition"], line), start, len(self.out.steps))
+        self.computation(names["condition"], [tested], depth + 1)
+        inner = self.carried(self.taken(names["body"], line), start, len(self.out.steps))
         end = self.computation(names["body"], [inner], depth + 1)
-        self.out.share(start, end)
-        return self.carried(line, start, self.step(line))
+        self.keep(start, self.entered.get(names["body"], 0))  # then its memory is that of the body's parameter
+        now = self.step(line)
+        self.use(start, now)
+        result = self.carried(line, start, now)
+        for given, *others, last in zip(*map(leaves, (start, tested, inner, result, end))):
+            for other in others:
+                self.out.share(given, other)
+            if self.out.same(last) == self.out.same(others[1]):  # the body hands it on as it stands
+                for other in others:
+                    self.out.merge(given, other)
+            else:
+                self.out.share(given, last)
+        self.keep(result, now)
+        return result
 
-    def carried(self, line: Located, start: Tree, now: int) -> Tree:
-        """New values in the buffers of `start`, from step `now` on."""
+    def taken(self, name: str, line: Located) -> Located:
+        """The parameter of a computation; `line` where it has none."""
+        return next((x for x in self.module.computations.get(name, ()) if x.instruction.opcode == "parameter"), line)
+
+    def carried(self, line: Located, start: Tree, now: int, path: aliasing.Path = ()) -> Tree:
+        """New values of the shapes of `start`, from step `now` on."""
         if isinstance(start, Table):
-            return Table(self.again(line, start.value, now), tuple(self.carried(line, e, now) for e in start.elements))
-        return None if start is None else self.again(line, start, now)
+            elements = tuple(self.carried(line, e, now, (*path, k)) for k, e in enumerate(start.elements))
+            return Table(self.again(line, start.value, now, path), elements)
+        return None if start is None else self.again(line, start, now, path)
 
-    def again(self, line: Located, value: int, now: int) -> int:
-        """A value that a copy makes of another one, in the buffer of that."""
-        old = self.out.values[value]
-        number = len(self.out.values)
-        made = replace(old, name=line.instruction.name, line=line, start=now, end=now, kind="temporary", buffer=self.out.buffer(value))
+    def again(self, line: Located, value: int, now: int, path: aliasing.Path) -> int:
+        """A value of the shape of another one."""
+        old, number = self.out.values[value], len(self.out.values)
+        made = Value(line.instruction.name, path, line, old.shape, old.bytes, old.space, "temporary", now, now, [], number, number)
         self.out.values.append(made)
         return number
 
     def call(self, line: Located, operands: list[Tree], depth: int) -> Tree:
         names = called(line.instruction)
         result = self.computation(names[0] if names else "", operands, depth + 1)
-        self.step(line)
+        now = self.step(line)
+        for operand in operands:
+            self.use(operand, now)
+        self.keep(result, now)
         return result
+
+    def asynchronous(self, line: Located, operands: list[Tree], depth: int) -> Tree:
+        """An async-start, or an async-update: the one that brings the operands runs the computation that is called."""
+        it = line.instruction
+        update = it.opcode == "async-update"
+        brought = operands[1:] if update else operands
+        name = self.called_by(line)
+        inside = self.module.computations.get(name or "", ())
+        bound = (brought or not update) and sum(x.instruction.opcode == "parameter" for x in inside) == len(brought)
+        first = len(self.out.values)
+        self.apart_now += 1
+        computed = self.computation(name, brought, depth + 1) if name and inside and bound else None
+        self.apart_now -= 1
+        now, written = self.step(line), range(first, len(self.out.values))
+        for operand in operands:
+            self.read(leaves(operand), now)
+        if update and not brought:
+            found = operands[0] if operands else None
+        elif isinstance(it.shape, TupleShape):
+            found = self.started(line, it.shape, operands, brought, now, computed)
+        else:
+            found = self.new(line, it.shape, now, "temporary")
+        self.keep(found, now)
+        self.apart(found, operands[0] if update else found, written)
+        return found
+
+    def apart(self, found: Tree, begun: Tree, written: range) -> None:
+        """Let what an asynchronous operation's computation writes live from the operation's -start at the earliest, and up to its -done."""
+        if isinstance(found, Table) and isinstance(begun, Table):
+            self.inside.setdefault(found.value, written)
+            for number in written:
+                value = self.out.values[number]
+                value.start = max(value.start, self.out.values[begun.value].start)
+                value.end = max(value.end, value.start)
+
+    def called_by(self, line: Located) -> str | None:
+        """The computation of an asynchronous operation, which its -start names."""
+        start = aliasing.behind(line.instruction.name, self.bodies.get(line.computation or "", {}), ("async-update",))
+        return next(iter(called(start)), None) if start is not None else None
 
     def branches(self, line: Located, operands: list[Tree], depth: int) -> Tree:
         """A conditional: each of its branches, itself. The results of the branches share their memory."""
-        names = called(line.instruction)
-        results = [self.computation(name, [operand], depth + 1) for name, operand in zip(names, operands[1:])]
+        names, spans = called(line.instruction), []
+        results = []
+        for name, operand in zip(names, operands[1:]):
+            spans.append(len(self.out.spans))
+            results.append(self.computation(name, [operand], depth + 1))
         now = self.step(line)
+        self.out.branches[now] = spans
         for operand in operands:
-            for value in leaves(operand):
-                self.read(value, now)
+            self.read(leaves(operand), now)
         if not results:
             return self.new(line, line.instruction.shape, now, "temporary")
-        for other in results[1:]:
-            self.out.share(results[0], other)
-        return self.carried(line, results[0], now)
+        result = self.carried(line, results[0], now)
+        for given, one, *others in zip(leaves(result), *map(leaves, results)):
+            for other in (one, *others):
+                self.out.share(other, given)
+            if all(self.out.same(other) == self.out.same(one) for other in others):
+                self.out.merge(one, given)
+        self.keep(result, now)
+        return result
 
     # -------------------------------------------------------------------------------------------------- values
 
@@ -324,26 +332,32 @@ class _Follow:
         it, now = line.instruction, self.step(line)
         number = int(it.operands[0].name) if it.operands and it.operands[0].name.isdecimal() else 0
         if arguments is None:
-            self.arguments[number] = self.new(line, it.shape, now, "argument")
+            self.arguments[number] = self.new(line, it.shape, 0, "argument")
             return self.arguments[number]
-        return arguments[number] if number < len(arguments) else self.new(line, it.shape, now, "temporary")
+        if number >= len(arguments):
+            return self.new(line, it.shape, now, "temporary")
+        self.entered[line.computation] = now
+        self.keep(arguments[number], now)
+        return arguments[number]
 
     def new(self, line: Located, shape: Shape, now: int, kind: str, path: aliasing.Path = ()) -> Tree:
         """Memory for a result."""
         if isinstance(shape, TupleShape):
-            table = self.value(line, None, now, kind, path)
+            table = self.value(line, None, now, kind, path, len(shape.elements))
             return Table(table, tuple(self.new(line, e, now, kind, (*path, k)) for k, e in enumerate(shape.elements)))
         if isinstance(shape, BufferShape):
             shape = shape.array
         return self.value(line, shape, now, kind, path) if isinstance(shape, ArrayShape) else None
 
-    def value(self, line: Located, shape: ArrayShape | None, now: int, kind: str, path: aliasing.Path) -> int:
+    def value(self, line: Located, shape: ArrayShape | None, now: int, kind: str, path: aliasing.Path, pointers: int = 0) -> int:
         number = len(self.out.values)
-        size = TABLE_BYTES if shape is None else _size(shape)
+        size = POINTER * pointers * (not self.apart_now) if shape is None else _size(shape)
         if size is None:
             self.warn(line, f"the size of {shape} is not known: it counts as nothing")
         space = 0 if shape is None else shape.effective_layout.memory_space
-        self.out.values.append(Value(line.instruction.name, path, line, shape, size or 0, space, now, now, kind, number, number))
+        if kind == "scratch" and (shape is None or space in _WAITED_FOR):
+            kind = "temporary"
+        self.out.values.append(Value(line.instruction.name, path, line, shape, size or 0, space, kind, now, now, [], number, number))
         return number
 
     def step(self, line: Located) -> int:
@@ -352,63 +366,60 @@ class _Follow:
         self.out.steps.append(line)
         return len(self.out.steps) - 1
 
-    def read(self, value: int, now: int) -> None:
-        found = self.out.values[value]
-        found.end = max(found.end, now)
+    def read(self, values: Iterable[int], now: int) -> None:
+        """Note the values that a step reads."""
+        for number in values:
+            found = self.out.values[number]
+            found.end = max(found.end, now)
+            found.uses.append((now, self.span))
+
+    def use(self, tree: Tree, now: int) -> None:
+        """Note what a loop or a call takes: it is read by what runs there, which says how long it lives."""
+        for number in leaves(tree):
+            self.out.values[number].uses.append((now, self.span))
+
+    def keep(self, tree: Tree, now: int) -> None:
+        """Let values live up to a step at which they have a name."""
+        for number in leaves(tree):
+            found = self.out.values[number]
+            found.end = max(found.end, now)
 
     def warn(self, line: Located, what: str) -> None:
         self.out.warnings.append(f"line {line.line}: {line.instruction.name}: {what}")
 
     def entry_aliases(self) -> None:
-        """One buffer for each donated argument and the part of the result that takes its place."""
-        text = header_list(self.module.header, "input_output_alias") or ""
-        for out, number, path in aliasing.pairs(text):
+        """One buffer for each donated argument and the part of the result that takes its place; the others are there to the end."""
+        donated = set()
+        for out, number, path in aliasing.pairs(header_list(self.module.header, "input_output_alias") or ""):
+            donated |= {*leaves(part(self.arguments.get(number), path))}
             self.out.share(part(self.out.results, out), part(self.arguments.get(number), path))
-
-    def reuse(self) -> None:
-        """One buffer for a result and the operand that it may overwrite, where all that is in the operand's buffer is dead by then.
-
-        What is given to the program or by it has memory of its own.
-        """
-        values, buffer = self.out.values, self.out.buffer
-        held: dict[int, list[tuple[int, int]]] = {}
-        for number, value in enumerate(values if self.offered else ()):
-            held.setdefault(buffer(number), []).append((value.start, value.end))
-        fixed = {buffer(k) for k, v in enumerate(values) if v.kind != "temporary"} | {buffer(k) for k in leaves(self.out.results)}
-        for result, operand in self.offered:
-            one, two = buffer(result), buffer(operand)
-            if one != two and not fixed & {one, two} and _apart(held[two], held[one], values[result].start):
-                self.out.share(result, operand)
-                held[buffer(result)] = _merged(held[one] + held[two])
+        for number in {v for tree in self.arguments.values() for v in leaves(tree)} - donated:
+            self.out.values[number].end = len(self.out.steps)
 
 
 _NEW: Tree = cast(Table, object())  # no value of an operand
-_CALLERS = {"while": _Follow.loop, "call": _Follow.call, "conditional": _Follow.branches}
+_Caller = Callable[[_Follow, Located, list[Tree], int], Tree]
+_CALLERS: dict[str, _Caller] = {
+    "while": _Follow.loop,
+    "call": _Follow.call,
+    "conditional": _Follow.branches,
+    "async-start": _Follow.asynchronous,
+    "async-update": _Follow.asynchronous,
+}
 
 
-def _arrays(tree: Tree) -> Iterator[int]:
-    """The arrays of a tree, without tables."""
-    if isinstance(tree, Table):
-        for element in tree.elements:
-            yield from _arrays(element)
-    elif tree is not None:
-        yield tree
-
-
-def _merged(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Spans of steps as few that do not touch, in order."""
-    out: list[tuple[int, int]] = []
-    for first, last in sorted(spans):
-        if out and first <= out[-1][1]:
-            out[-1] = out[-1][0], max(last, out[-1][1])
-        else:
-            out.append((first, last))
-    return out
-
-
-def _apart(before: list[tuple[int, int]], after: list[tuple[int, int]], now: int) -> bool:
-    """Whether two buffers are never held at once, but for step `now`, which reads the first and writes the second."""
-    return all(b < c or d < a or b == c == now for a, b in _merged(before) for c, d in _merged(after))
+def _allocate(found: Flow, target: str | None) -> None:
+    """Give tables of tuples, and arrays without tiles in a program that has tiles, the bytes that the compiler gives them."""
+    shapes = {v.shape for v in found.values if v.shape is not None}
+    tiles = {(s.bits, s.dimensions, s.effective_layout.tiles) for s in shapes}
+    line = line_of(target, frozenset(v.space for v in found.values), (32, (), ((256,),)) in tiles)
+    tiled = any(t for _bits, _dims, t in tiles)
+    for value in found.values:
+        if value.shape is None:
+            value.bytes = ceil_div(value.bytes, line) * line
+        elif tiled and value.space in _TILED_SPACES and not value.shape.effective_layout.tiles:
+            unit = _UNTILED * max(value.shape.bits, 8) // 8
+            value.bytes = ceil_div(value.bytes, unit) * unit
 
 
 @plain_memo

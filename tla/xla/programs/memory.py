@@ -13,17 +13,19 @@ import itertools
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from ...core.cache import plain_memo
 from ...core.errors import LoweringError, ParseError, TlaError
 from ..shapes.array_shape import ArrayShape
 from ..shapes.sizes import waste, waste_by_dimension
 from .consistency import contradictions
-from .flow import Flow, Value, flow, leaves
+from .flow import flow
 from .module import Module, SourceLine, read_module
 from .program import Located, Source
-from .vocabulary import REPORTED, space_name, unknown_names
+from .ranges import Span, moved_values, whole_buffers
+from .targets import checked_target, target_beside
+from .values import Flow, Value
+from .vocabulary import MOVED, REPORTED, space_name, unknown_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,11 +121,13 @@ class Memory:
     warnings: tuple[str, ...]
 
 
-def memory(source: Source, scheduled: bool | None = None) -> Memory:
+def memory(source: Source, scheduled: bool | None = None, target: str | None = None) -> Memory:
     """The memory that a program uses while it runs, from the text of its optimized, scheduled HLO module.
 
     source      a path, or an open file; see read_hlo
     scheduled   whether the order of the text is that of the run; by default what the module's header says
+    target      the generation that it was compiled for: v2 v3 v4 v5e v5p v6e tpu7x; by default what the file target_arguments.txt says that
+                --xla_dump_to writes beside the text, or what the text shows
     Raises      LoweringError for a module that is not scheduled, or has no ENTRY, or calls what is not there; ParseError for a
                 file that is no HLO text. A line that cannot be read becomes a warning.
 
@@ -143,6 +147,7 @@ def memory(source: Source, scheduled: bool | None = None) -> Memory:
 
     Source: XLA xla/hlo/utils/hlo_live_range.cc.
     """
+    target = checked_target(target) or target_beside(source)
     errors: list[ParseError] = []
     module = read_module(source, errors.append)
     if not module.computations:
@@ -152,7 +157,7 @@ def memory(source: Source, scheduled: bool | None = None) -> Memory:
         what = f"module {module.name or 'without a header'} is not scheduled: its text does not say in which order it runs"
         fix = "take the text after optimizations; or memory(path, scheduled=True) for the order as it is"
         raise LoweringError(what, "is_scheduled=true in its header", fix)
-    found = flow(module)
+    found = flow(module, target)
     unread = [error.reason.what.splitlines()[0] for error in errors]
     unknown = unknown_names(x for lines in module.computations.values() for x in lines)
     return _memory(found, (*unread, *unknown, *found.warnings, *contradictions(module)))
@@ -176,19 +181,16 @@ def _memory(found: Flow, warnings: tuple[str, ...]) -> Memory:
 
 def _held(found: Flow) -> Iterator[Buffer]:
     """The buffers of a program, each for as long as it is held."""
-    whole = {found.buffer(v): "result" for v in leaves(found.results)}
+    whole, end = whole_buffers(found), len(found.steps) - 1
     groups: dict[tuple[int, int], list[Value]] = defaultdict(list)
-    for number, value in enumerate(found.values):
-        buffer = found.buffer(number)
-        if value.kind != "temporary":
-            whole[buffer] = value.kind
-        if value.bytes:
-            groups[buffer, value.space].append(value)
+    for number in found.own():
+        if found.values[number].bytes:
+            groups[found.buffer(number), found.values[number].space].append(found.values[number])
     for (buffer, _space), values in groups.items():
         if buffer in whole:
-            yield _buffer(found, values[0], whole[buffer], 0, len(found.steps) - 1)
+            yield _buffer(found, values[0], whole[buffer], 0, end)
         else:
-            yield from (_buffer(found, v, v.kind, first, end) for v, first, end in _spans(values))
+            yield from (_buffer(found, v, v.kind, first, min(last, end)) for v, first, last in _spans(values))
 
 
 def _spans(values: list[Value]) -> Iterator[tuple[Value, int, int]]:
@@ -203,22 +205,15 @@ def _spans(values: list[Value]) -> Iterator[tuple[Value, int, int]]:
     yield begin, begin.start, end
 
 
-def _temporaries(found: Flow, held: Sequence[Buffer], space: int) -> list[_Span]:
+def _temporaries(found: Flow, held: Sequence[Buffer], space: int) -> list[Span]:
     """The part of a memory space that XLA's peak counts, in addition to what is there for the whole run.
 
-    In HBM and on the host the buffers. In a space that the compiler moves values into (VMEM, CMEM) each value by itself: of an update in
-    place the old value and the new one; what a loop carries is one.
+    In a space that the compiler moves values into (VMEM, CMEM) each value by itself: of an update in place the old value and the new one.
+    In every other one the buffers.
     """
-    if space in (0, 5):
-        return [_Span(b.first, b.last, b.bytes) for b in held if b.space == space and b.kind == "temporary"]
-    whole = {found.buffer(v) for v in leaves(found.results)} | {
-        found.buffer(k) for k, v in enumerate(found.values) if v.kind != "temporary"
-    }
-    groups: dict[int, list[Value]] = defaultdict(list)
-    for number, value in enumerate(found.values):
-        if value.space == space and value.bytes and found.buffer(number) not in whole:
-            groups[value.same].append(value)
-    return [_Span(first, last, value.bytes) for values in groups.values() for value, first, last in _spans(values)]
+    if space in MOVED:
+        return [*moved_values(found, space)]
+    return [Span(b.first, b.last, b.bytes) for b in held if b.space == space and b.kind == "temporary" and b.shape is not None]
 
 
 def _buffer(found: Flow, value: Value, kind: str, first: int, last: int) -> Buffer:
@@ -233,15 +228,7 @@ def _waste(shape: ArrayShape) -> int:
     return waste(shape)
 
 
-class _Span(NamedTuple):
-    """Bytes that are held from one step to another, both included."""
-
-    first: int
-    last: int
-    bytes: int
-
-
-def _curve(held: Sequence[Buffer | _Span], count: int) -> tuple[int, ...]:
+def _curve(held: Sequence[Buffer | Span], count: int) -> tuple[int, ...]:
     change = [0] * (count + 1)
     for b in held:
         change[b.first] += b.bytes

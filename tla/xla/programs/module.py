@@ -147,6 +147,14 @@ def require_apart(module: Module) -> None:
         raise LoweringError(what, "one computation after the other", fix)
 
 
+def entry_name(module: Module) -> str:
+    """The name of the ENTRY computation, which comes last in a module's text; a module without one is refused."""
+    if module.entry is None:
+        what = f"module {module.name or 'without a name'} has no ENTRY computation"
+        raise LoweringError(what, "a computation that begins with ENTRY", "dump the whole module: the file may be cut")
+    return module.entry
+
+
 def called(instruction: Instruction) -> list[str]:
     """The names of the computations that an instruction calls, as its line has them.
 

@@ -24,8 +24,10 @@ _INDEX = r"/\*index=[0-9]+\*/"
 _STRING = r'"[^"\\]*(?:\\.[^"\\]*)*"'
 
 _FLAT = _between(_STRING, r'[^][(){}"/]*')
-_BRACES = rf"\{{{_FLAT}\}}|\[{_FLAT}\]"
-_VALUE = _between(rf"{_STRING}|\{{{_between(_BRACES, _FLAT)}\}}", r'[^][(){}",/]*')
+_INSIDE = _FLAT
+for _depth in range(3):  # `{{2,0}: (0, {2,0})}`
+    _INSIDE, _BRACKETS = _between(rf"\{{{_INSIDE}\}}|\[{_INSIDE}\]|\({_INSIDE}\)", _FLAT), rf"\{{{_INSIDE}\}}|\[{_INSIDE}\]|\({_INSIDE}\)"
+_VALUE = _between(rf"{_STRING}|{_BRACKETS}", r'[^][(){}",/]*')
 
 _ROUND = r'[^()"/]*'
 _TUPLE = rf"\({_ROUND}\)"

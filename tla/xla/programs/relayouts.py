@@ -18,7 +18,7 @@ from ..shapes.sizes import byte_size
 from ..shapes.values import Shape, arrays
 from .aliasing import behind, element_of
 from .instruction import Instruction
-from .module import Module, called, read_module, require_apart
+from .module import Module, called, entry_name, read_module, require_apart
 from .program import Located, Source
 from .text_file import OnError, report
 
@@ -92,7 +92,8 @@ def relayouts(source: Source | Module, interiors: bool = False, on_error: OnErro
     copy ('order',) False 8192 65536 1
     transpose () True 0 0 2048
 
-    Raises LoweringError for a module that is printed with computations inside of instructions. Source: HLO semantics.
+    Raises LoweringError for a module that is printed with computations inside of instructions, or is cut: it has a header and no ENTRY.
+    Source: HLO semantics.
     """
     module = source if isinstance(source, Module) else read_module(source, on_error)
     require_apart(module)
@@ -107,8 +108,7 @@ Reached = tuple[str, tuple[Loop, ...], str | None]
 
 def _reached(module: Module, interiors: bool) -> Iterator[Reached]:
     """The computations that run, each once, with the loops around it and the fusion that it is."""
-    first = [module.entry] if module.entry in module.computations else [*module.computations]
-    waiting: list[Reached] = [(name, (), None) for name in first if name is not None]
+    waiting: list[Reached] = [(name, (), None) for name in _first(module)]
     seen: set[str] = set()
     while waiting:
         name, loops, inside = waiting.pop()
@@ -125,6 +125,14 @@ def _reached(module: Module, interiors: bool) -> Iterator[Reached]:
                 waiting += [(c, loops, inside) for c in called(it)]
             elif it.opcode == "fusion" and interiors:
                 waiting += [(c, loops, inside or it.name) for c in called(it)]
+
+
+def _first(module: Module) -> list[str]:
+    """The computations that nothing calls: of a whole module its ENTRY, of a part of its text all that nothing there calls."""
+    if module.header or module.entry is not None:
+        return [entry_name(module)]
+    inner = {name for lines in module.computations.values() for x in lines for name in called(x.instruction)}
+    return [name for name in module.computations if name not in inner]
 
 
 def _moves(module: Module, name: str, loops: tuple[Loop, ...], inside: str | None, on_error: OnError | None, fused: bool) -> Iterator[Move]:

@@ -107,6 +107,8 @@ def _rows(program: Iterable[Located], by: str, interiors: bool, space: int | Non
     if by == "copy":
         yield from _copied(module, interiors, space)
     elif module.entry is None:
+        if module.computations:
+            on_warning("no ENTRY computation: every array of the text is counted, the inside of fusions too")
         yield from _written(lines, by, space, on_warning)
     else:
         found = flow(module)

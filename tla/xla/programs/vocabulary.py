@@ -12,13 +12,20 @@ from ...core.errors import LeafTypeError
 from ..shapes.values import arrays
 from .program import Located
 
-#: The memory spaces of a TPU, by the number n of S(n).
-SPACES = {0: "HBM", 1: "VMEM", 2: "sync flags", 3: "CMEM", 4: "constants", 5: "host", 6: "SMEM", 8: "SparseCore sync flags"}
+#: The memory spaces of a TPU, by the number n of S(n). Those of a SparseCore by what libtpu keeps there for an asynchronous operation: sync
+#: flags and words of its sequencer and of its tiles, in the order of its own enumeration.
+SPACES = {
+    0: "HBM", 1: "VMEM", 2: "sync flags", 3: "CMEM", 4: "constants", 5: "host", 6: "SMEM", 8: "SparseCore sync flags",
+    10: "SparseCore tile sync flags", 11: "SparseCore SMEM", 12: "SparseCore tile SMEM", 15: "SparseCore SPMEM",
+}  # fmt: skip
 
 #: What the compiler's memory usage report calls them where that is no color_n: names of numbers, the same for every target. So S(3),
 #: to which v4 prefetches from HBM, is "hbm" there, the host's memory "cmem", and S(4), in which v5e has the state of asynchronous
 #: collectives, "host".
 REPORTED = {0: "default", 1: "vmem", 2: "smem", 3: "hbm", 4: "host", 5: "cmem"}
+
+#: The spaces that the compiler moves arrays into to have them near: VMEM, and CMEM of v4.
+MOVED = frozenset({1, 3})
 
 OPCODES = frozenset(
     """

@@ -18,7 +18,7 @@ from ...core.digits import reached
 from ...core.display import Displayed
 from ...core.errors import RankError, TlaError, Unproven
 from ...core.int_tuple import IntTuple, leaves, modes_of
-from ...core.ints import static
+from ...core.ints import Leaf, static
 from ...core.layout import Layout
 from ...core.questions import equal
 from .arguments import integers_of
@@ -228,7 +228,7 @@ def _backward(source: Any, destination: Any) -> Layout | None:
     """source after the inverse of destination: an offset goes to an index, that to a coordinate, that to an offset."""
     strides = []
     for i, mode in enumerate(modes_of(destination.shape)):
-        weight, out = 1, []
+        weight, out = 1, list[Leaf]()
         for s in leaves(mode):
             out.append(E[i] * static(weight))
             weight *= int(s)

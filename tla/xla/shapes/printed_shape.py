@@ -19,9 +19,9 @@ from .values import MAX_DEPTH, Shape, TokenShape, TupleShape
 
 _INTS = r"[0-9]{1,18}(?:,[0-9]{1,18})*"
 _SIZES = r"(?:<=)?[0-9]{1,18}(?:,(?:<=)?[0-9]{1,18})*"
-_PROPERTIES = rf"(?:T((?:\({_INTS}\))+))?(?:E\(([1-9][0-9]?)\))?(?:S\(([1-9][0-9]?)\))?"
+_PROPERTIES = rf"(?:T((?:\({_INTS}\))+))?(?:L\(([1-9][0-9]{{0,8}})\))?(?:E\(([1-9][0-9]?)\))?(?:S\(([1-9][0-9]?)\))?"
 _PROPERTIES += rf"(?:SC((?:\([0-9]{{1,9}}:{_INTS}\))+))?(?:M\(([1-9][0-9]{{0,9}})\))?"
-_ARRAY = re.compile(rf"([a-z][a-z0-9]*)\[((?:{_SIZES})?)\](?:\{{((?:{_INTS})?)(?::(?=[TESM]){_PROPERTIES})?(?<!\{{)\}})?(?=[,)]|\Z)")
+_ARRAY = re.compile(rf"([a-z][a-z0-9]*)\[((?:{_SIZES})?)\](?:\{{((?:{_INTS})?)(?::(?=[TLESM]){_PROPERTIES})?(?<!\{{)\}})?(?=[,)]|\Z)")
 _INDEX = r"(?<= )/\*index=[0-9]+\*/"
 _TOKEN = TokenShape()
 
@@ -58,10 +58,13 @@ def _tuple(text: str) -> Shape | None:
         leaf = begins.rstrip(")")
         for _ in range(len(piece) - len(begins)):
             stack.append([])
-        shape = _TOKEN if leaf == "token[]" else _array(leaf)
-        if shape is None or not 1 < len(stack) <= MAX_DEPTH + 1:
+        if not 1 < len(stack) <= MAX_DEPTH + 1:
             return None
-        stack[-1].append(shape)
+        if leaf or not begins or begins == piece:  # but for that of an empty tuple
+            shape = _TOKEN if leaf == "token[]" else _array(leaf)
+            if shape is None:
+                return None
+            stack[-1].append(shape)
         for _ in range(len(begins) - len(leaf)):
             if len(stack) == 1:
                 return None
@@ -93,19 +96,19 @@ def _array(text: str) -> ArrayShape | None:
 
 @plain_memo
 def _layout(
-    order: str, tiles: str | None, bits: str | None, space: str | None, splits: str | None, prefix: str | None
+    order: str, tiles: str | None, tail: str | None, bits: str | None, space: str | None, splits: str | None, prefix: str | None
 ) -> tuple[ArrayLayout, int]:
     """The layout of these texts, and how many times larger its tiles make an array at most; 0 where it may be none.
 
-    Proof: a tile of t makes at most n*t of a dimension of n.
+    Proof: a tile of t makes at most n*t of a dimension of n, and L(n) at most n times as many elements.
     """
     minor_to_major = _ints(order)
     levels = tuple(map(_ints, tiles[1:-1].split(")("))) if tiles else ()
     cuts = [cut.split(":") for cut in splits[1:-1].split(")(")] if splits else []
     pieces = tuple([Split(int(d), _ints(at)) for d, at in cuts])
-    layout = unchecked(ArrayLayout, minor_to_major, levels, 1, int(bits or 0), int(space or 0), pieces, int(prefix or 0))
+    layout = unchecked(ArrayLayout, minor_to_major, levels, int(tail or 1), int(bits or 0), int(space or 0), pieces, int(prefix or 0))
     valid = sorted(minor_to_major) == [*range(len(minor_to_major))] and len(levels) <= MAX_TILES
-    return layout, valid * math.prod(map(math.prod, levels))
+    return layout, valid * math.prod(map(math.prod, levels)) * int(tail or 1)
 
 
 def _may_have(own: int, given: int) -> bool:

@@ -1,0 +1,75 @@
+"""Files that are cut: no reader of programs answers for the part that is there as if it were the whole."""
+
+import gzip
+import io
+import random
+
+import pytest
+
+from tla import TlaError, xla
+from tla.apps.cli import main
+
+from night import amount
+from truth import DATA
+
+TEXT = gzip.decompress((DATA / "xla" / "programs" / "booleans__v3.txt.gz").read_bytes()).decode()
+LOOPS = gzip.decompress((DATA / "xla" / "programs" / "branches__v5e.txt.gz").read_bytes()).decode()
+
+
+def places(text):
+    """Where a text is cut: anywhere, at the end of a line, and between two computations; not behind its last bracket."""
+    last = text.rstrip().rfind("}")
+    ends = [k + 1 for k, c in enumerate(text) if c == "\n" and k < last]
+    rng = random.Random(len(text))
+    return sorted({*rng.sample(range(last + 1), amount(100, last)), *rng.sample(ends, min(len(ends), amount(100, len(ends)))), last})
+
+
+@pytest.mark.parametrize("text", [TEXT, LOOPS], ids=["booleans", "branches"])
+@pytest.mark.parametrize("kind", ["memory", "relayouts", "totals"])
+def test_what_is_missing_is_said(text, kind):
+    for at in places(text):
+        said = []
+        try:
+            if kind == "memory":
+                said += xla.memory(io.StringIO(text[:at])).warnings
+            elif kind == "relayouts":
+                xla.relayouts(io.StringIO(text[:at]), on_error=said.append)
+            else:
+                lines = [*xla.read_hlo(io.StringIO(text[:at]), said.append)]
+                if not xla.totals(lines, "shape", on_warning=said.append) and not lines:
+                    continue  # nothing is answered
+        except TlaError:
+            continue
+        assert any("the file ends inside of" in str(s) or "no ENTRY computation" in str(s) for s in said), at
+
+
+@pytest.mark.parametrize("by", ["shape", "space", "peak", "relayout"])
+def test_the_command_says_it_too(capsys, tmp_path, by):
+    path = tmp_path / "cut.txt"
+    for at in places(TEXT)[:: amount(12, 1)]:
+        path.write_text(TEXT[:at])
+        code = main(["hlo", str(path), "--by", by])
+        error = capsys.readouterr().err
+        assert code or "the file ends inside of" in error, at
+        assert error, at
+
+
+def test_a_part_before_the_entry_is_no_program():
+    """Where the callers of fusions are cut off, their insides are no memory."""
+    part = TEXT[: TEXT.index("ENTRY")]
+    for ask in (xla.memory, xla.relayouts):
+        with pytest.raises(TlaError, match="has no ENTRY computation"):
+            ask(io.StringIO(part))
+    warnings = []
+    xla.totals(xla.read_hlo(io.StringIO(part)), "shape", on_warning=warnings.append)
+    assert warnings == ["no ENTRY computation: every array of the text is counted, the inside of fusions too"]
+
+
+def test_a_packed_file_that_is_cut():
+    packed = gzip.compress(TEXT.encode())
+    for at in range(20, len(packed) - 8, len(packed) // amount(25, 400)):
+        try:
+            said = xla.memory(io.BytesIO(packed[:at])).warnings
+        except TlaError:
+            continue
+        assert any("packed file is broken" in s for s in said), at

@@ -1,0 +1,107 @@
+"""Generations of TPUs: how large their memories are, and in what pieces the compiler gives them away.
+
+Source: libtpu 0.0.51, which names the sizes where it refuses a program: "exceeds available HBM (15.75G)" of arrays that are too large,
+"would exceed memory (size=134217728)" of the scratch operand of a Pallas kernel in VMEM and in SMEM; tables of tuples in its buffer
+assignments of 200 programs. CMEM of v4, and the memory of a SparseCore's vector subcore: JAX jax/_src/pallas/mosaic/tpu_info.py.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+
+from ...core.errors import RangeError
+
+_GIB, _MIB, _KIB = 2**30, 2**20, 2**10
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A generation of TPUs.
+
+    name       as default_layout has it: v5e
+    line       the tables of tuples take a multiple of this [bytes]
+    capacity   by memory space, as S(n) numbers it: what one core has for a program [bytes]; spaces whose size is not known are left out
+    """
+
+    name: str
+    line: int
+    capacity: Mapping[int, int]
+
+
+def _target(name: str, line: int, hbm: float, vmem: int, smem: int, **more: int) -> Target:
+    """A row of the table: HBM in GiB as libtpu prints it, VMEM in MiB, SMEM in KiB; CMEM in bytes."""
+    sizes = {0: int(hbm * _GIB), 1: vmem * _MIB, 6: smem * _KIB, **({3: more["cmem"]} if "cmem" in more else {})}
+    return Target(name, line, MappingProxyType(dict(sorted(sizes.items()))))
+
+
+TARGETS = {
+    target.name: target
+    for target in (
+        _target("v2", 1024, 7.48, 16, 16),
+        _target("v3", 1024, 15.48, 16, 16),
+        _target("v4", 512, 15.25, 16, 1024, cmem=67_000_000),
+        _target("v5e", 512, 15.75, 128, 1024),
+        _target("v5p", 32, 95.73, 64, 1024),
+        _target("v6e", 32, 31.24, 128, 1024),
+        _target("tpu7x", 32, 94.74, 64, 1024),
+    )
+}
+
+#: What the file `target_arguments.txt` beside a dump calls a generation, with its variant.
+_VERSIONS = {
+    ("JELLYFISH", ""): "v2",
+    ("DRAGONFISH", ""): "v3",
+    ("PUFFERFISH", ""): "v4",
+    ("VIPERFISH", "lite"): "v5e",
+    ("VIPERFISH", ""): "v5p",
+    ("GHOSTLITE", ""): "v6e",
+    ("6acc60406", ""): "tpu7x",
+}
+#: Spaces that only some generations have.
+_ONLY_V4, _SPARSE_CORE = 3, frozenset({8, 10, 11, 12, 15})
+
+
+def checked_target(target: str | None) -> str | None:
+    """The name of a generation that is known, or None."""
+    if target is not None and target not in TARGETS:
+        raise RangeError(f"the target {target!r:.40}", "one of " + " ".join(TARGETS), "leave it out where it is not known")
+    return target
+
+
+def target_beside(path: object) -> str | None:
+    """The generation that a file of a dump was compiled for, by the file target_arguments.txt beside it; None where there is none.
+
+    path   of a file that --xla_dump_to wrote, or an open file
+    """
+    path = getattr(path, "name", path)
+    if not isinstance(path, str | os.PathLike):
+        return None
+    beside = Path(re.sub(r"\.(?:before|after)_[^.]*(?:\.\w+)*$", "", os.fspath(path)) + ".target_arguments.txt")
+    if not beside.is_file() or beside.stat().st_size > _MIB:
+        return None
+    text = beside.read_text(errors="replace")
+    version, variant = (re.search(pattern, text) for pattern in (r"\bversion:\s*TPU_VERSION_(\w+)", r'\bvariant:\s*"(\w*)"'))
+    return _VERSIONS.get((version[1] if version else "", variant[1] if variant else ""))
+
+
+def line_of(target: str | None, spaces: frozenset[int], first_tiles: bool) -> int:
+    """The bytes of which the tables of tuples take a multiple.
+
+    spaces        the memory spaces that the program uses
+    first_tiles   whether it has tiles of the first generations, 256 elements for a scalar
+    """
+    if target is not None:
+        return TARGETS[target].line
+    if first_tiles:
+        return TARGETS["v3"].line
+    return TARGETS["v6e" if spaces & _SPARSE_CORE else "v5e"].line
+
+
+def target_in(spaces: frozenset[int]) -> str | None:
+    """The generation that a program is for, where the memory spaces that it uses show it."""
+    return "v4" if _ONLY_V4 in spaces else None
