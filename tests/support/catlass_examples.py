@@ -36,7 +36,15 @@ class Example:
     more: dict = field(default_factory=dict)
 
 
-CPP = {"half": "half", "float": "float", "bf16": "bfloat16_t", "int8": "int8_t", "int32": "int32_t", "fp8_e4m3": "float8_e4m3_t", "fp4_e2m1": "float4_e2m1x2_t"}
+CPP = {
+    "half": "half",
+    "float": "float",
+    "bf16": "bfloat16_t",
+    "int8": "int8_t",
+    "int32": "int32_t",
+    "fp8_e4m3": "float8_e4m3_t",
+    "fp4_e2m1": "float4_e2m1x2_t",
+}
 
 
 def types(e):
@@ -171,9 +179,19 @@ def built(text, arch, folder, name):
     include = Path(os.environ["CATLASS_INCLUDE"])
     number = {"AtlasA2": 2201, "Ascend950": 3510}[arch]
     (folder / f"{name}.cpp").write_text(text)
-    flags = ["-std=c++20", "-w", "-O0", f"-DCATLASS_ARCH={number}", f"-D__NPU_ARCH__={number}", "-include", str(HERE / "ascendc" / "stand_in.h")]
+    flags = [
+        "-std=c++20",
+        "-w",
+        "-O0",
+        f"-DCATLASS_ARCH={number}",
+        f"-D__NPU_ARCH__={number}",
+        "-include",
+        str(HERE / "ascendc" / "stand_in.h"),
+    ]
     paths = ["-I", str(include), "-I", str(include.parent / "tests" / "unittest" / "stub")]
-    made = subprocess.run([compiler(), *flags, *paths, str(folder / f"{name}.cpp"), "-o", str(folder / name)], capture_output=True, text=True)
+    made = subprocess.run(
+        [compiler(), *flags, *paths, str(folder / f"{name}.cpp"), "-o", str(folder / name)], capture_output=True, text=True
+    )
     if made.returncode:
         errors = "\\n".join(line for line in made.stderr.splitlines() if "error" in line)
         raise RuntimeError(f"{name}: {errors or made.stderr}"[:3000])

@@ -168,7 +168,11 @@ public:
     T* GetPhyAddr() const { return reinterpret_cast<T*>(address); }
     T* GetPhyAddr(uint64_t n) const { return reinterpret_cast<T*>((*this)[n].address); }
     void SetL2CacheHint(CacheMode) {}
-    T GetValue(uint64_t) const { return T(); }
+    T GetValue(uint64_t i) const
+    {
+        if constexpr (std::is_same_v<T, int64_t>) return reinterpret_cast<const T*>(address)[i];  // lists of groups are on the host
+        return T();
+    }
     GlobalTensor operator[](uint64_t offset) const;
     template <typename U> GlobalTensor<U> ReinterpretCast() const { GlobalTensor<U> r; r.address = address; return r; }
     void describe(tla_log::Fields& f) const { f.add("type", tla_log::type_name<T>()).add("position", -1).add("address", address); }

@@ -1,7 +1,8 @@
 """The instructions that a C++ kernel logged, as a program.
 
-`stand_in.h` logs each call of AscendC as a line of JSON: what is called, its types, and its arguments. A tensor is told by its position and its
-address, a struct by its fields. Text from outside is data: every call, struct, field and type is looked up, and what is not known is refused.
+`stand_in.h` logs each call of AscendC as a line of JSON: what is called, its types, and its arguments. A tensor is
+told by its position and its address, a struct by its fields. Text from outside is data: every call, struct, field and
+type is looked up, and what is not known is refused.
 
 Source: CATLASS tests/unittest/stub, whose structs and functions the stand-in uses.
 """
@@ -49,8 +50,20 @@ _ELEMENTS = {cpp.rpartition("::")[2]: getattr(types, name) for name, cpp in CPP_
 
 #: Calls that move nothing and order nothing.
 _SILENT = frozenset(
-    "GetBlockNum GetBlockIdx GetSubBlockIdx GetSubBlockNum GetTaskRatio GetDataBlockSizeInBytes Load3DSetFMatrixCal SetFixpipePreQuantFlag "
-    "SetFixPipeConfig SetFixPipeClipRelu SetHF32Mode SetMMLayoutTransform".split()
+    [
+        "GetBlockNum",
+        "GetBlockIdx",
+        "GetSubBlockIdx",
+        "GetSubBlockNum",
+        "GetTaskRatio",
+        "GetDataBlockSizeInBytes",
+        "Load3DSetFMatrixCal",
+        "SetFixpipePreQuantFlag",
+        "SetFixPipeConfig",
+        "SetFixPipeClipRelu",
+        "SetHF32Mode",
+        "SetMMLayoutTransform",
+    ]
 )
 
 
@@ -63,7 +76,7 @@ class _Tensor(NamedTuple):
 
 
 class _State:
-    """What earlier calls have set for later ones."""
+    """The settings of earlier calls for later ones."""
 
     def __init__(self, arch: Architecture) -> None:
         self.wide = arch.name == "Ascend950"
@@ -87,6 +100,8 @@ def read_log(lines: Iterable[str], arch: Any, tensors: Iterable[Buffer]) -> Prog
     """
     arch = as_architecture(arch)
     buffers = {b.name: b for b in tensors}
+    if taken := sorted({*buffers} & {*arch.sizes}):
+        raise LeafTypeError(f"a tensor named {taken[0]}", "a name that is no memory's", f"call it gm{taken[0]}")
     local = {place: Buffer(place, place, types.uint8, Layout(size, 1)) for place, size in arch.sizes.items()}
     state = _State(arch)
     body = [s for line in lines if line.strip() for s in _statements(_record(line), state, buffers)]
@@ -171,9 +186,9 @@ def _move(record: dict[str, Any], state: _State, buffers: Mapping[str, Buffer]) 
     if kind not in _READ:
         raise LeafTypeError(f"{record['call']} with {kind}", f"one of {', '.join(_READ)}", "log a kernel that moves with these")
     name, parameters, form = _READ[kind](fields if fields is not None else {"count": rest[0]}, state, record, (to, begin))
-    element = to.element
-    bits = 32 if begin.place == "L0C" else element.bits
-    (d, at), (s, start) = _place(to, buffers, element.bits), _place(begin, buffers, bits)
+    element = begin.element if to.place == "Bias" else to.element
+    read, written = (32 if t.place in ("L0C", "Bias") else element.bits for t in (begin, to))
+    (d, at), (s, start) = _place(to, buffers, written), _place(begin, buffers, read)
     return Move(d, s, TransferInstruction(name, at, start, parameters, element, form))
 
 
@@ -193,7 +208,7 @@ def _plain(name: str, form: str = "") -> _Read:
 def _data_copy(fields: Mapping[str, Any], state: _State, _record: Mapping[str, Any], ends: _Ends) -> tuple[str, dict[str, int], str]:
     unit = {"Bias": 32 if state.wide else 64, "FixBuf": 64 if state.wide else 128}.get(ends[0].place, 32)
     if "count" in fields:
-        length = -(-int(fields["count"]) * ends[0].element.bits // (8 * unit))
+        length = -(-int(fields["count"]) * ends[1].element.bits // (8 * unit))
         fields = {"blockCount": 1, "blockLen": length, "srcStride": 0, "dstStride": 0}
     return "DataCopy", {f: int(fields[f]) for f in ("blockCount", "blockLen", "srcStride", "dstStride")}, "" if unit == 32 else str(unit)
 
@@ -252,4 +267,3 @@ _READ: dict[str, _Read] = {
     "FixpipeParamsC310": _fixpipe("FixpipeC310"),
     "DataCopyCO12DstParams": _fixpipe("DataCopyCO12Dst"),
 }
-

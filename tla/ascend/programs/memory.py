@@ -9,18 +9,20 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from ...algebra.codomain import cosize
 from ...core.element import Element
-from ...core.errors import RangeError
+from ...core.errors import RangeError, Reason
 from ..transfers.instruction import TransferInstruction
 from ..transfers.proof import executed
 from .queues import Begun
 from .statements import Move, Multiply, Program, walk
 from .trace import Event
 
+#: The bytes behind a tensor in global memory that hold nothing: what is read there is told, and goes on as poison.
+BEHIND = 1 << 16
 #: An element that an instruction writes as a zero, read from nowhere.
 NOWHERE = -1
 
@@ -50,12 +52,17 @@ class Memories:
         self.bits = math.gcd(8, *(b.element.bits for b in program.buffers.values()), *_widths(program))
         arch = program.arch
         self.sizes = {place: size * 8 // self.bits for place, size in arch.sizes.items()}
-        self.sizes |= {b.name: int(cosize(b.layout)) * b.element.bits // self.bits for b in program.buffers.values() if b.position == "GM"}
+        self.ends = {b.name: int(cosize(b.layout)) * b.element.bits // self.bits for b in program.buffers.values() if b.position == "GM"}
+        self.sizes |= {name: end + BEHIND * 8 // self.bits for name, end in self.ends.items()}
 
     def memory_of(self, name: str) -> str:
         """The memory that a buffer lies in: its position, or itself in global memory."""
         buffer = self.program.buffers[name]
         return name if buffer.position == "GM" else buffer.position
+
+    def width_at(self, name: str, element: Element) -> int:
+        """The bits of an element that an instruction of this type moves, in a buffer: of accumulators and biases 32."""
+        return 32 if self.program.buffers[name].position in ("L0C", "Bias") else element.bits
 
     def places(self, name: str, offsets: Any, bits: int) -> Places:
         """The elements at these offsets behind the beginning of a buffer; RangeError where one lies outside of its memory."""
@@ -63,11 +70,20 @@ class Memories:
         width = bits // self.bits
         first = 0 if buffer.position == "GM" else buffer.address * 8 // self.bits
         cells = first + offsets * width
-        if cells.size and not (0 <= cells.min() and cells.max() + width <= self.sizes[memory]):
-            low, high = int(cells.min()) * self.bits // 8, (int(cells.max()) + width) * self.bits // 8
-            what = f"bytes {low} to {high - 1} of {memory}, which has {self.sizes[memory] * self.bits // 8}"
-            raise RangeError(what, f"bytes 0 to {self.sizes[memory] * self.bits // 8 - 1}", "make the buffer larger, or the tile smaller")
-        return Places(memory, cells, width)
+        found = Places(memory, cells, width)
+        if reason := self.outside(found, self.sizes[memory]):
+            raise RangeError(*reason)
+        return found
+
+    def outside(self, places: Places, end: int) -> Reason | None:
+        """The reason that places do not lie in a memory that ends so [cells]; None where they do."""
+        memory, cells, width = places
+        if not cells.size or (cells.min() >= 0 and cells.max() + width <= end):
+            return None
+        low, high = int(cells.min()) * self.bits // 8, (int(cells.max()) + width) * self.bits // 8
+        size = self.ends.get(memory, self.sizes[memory]) * self.bits // 8
+        what = f"bytes {low} to {high - 1} of {memory}, which has {size}"
+        return Reason(what, f"bytes 0 to {size - 1}", "make the buffer larger, or the tile smaller")
 
 
 def _widths(program: Program) -> Iterable[int]:
@@ -104,7 +120,7 @@ def zeros_of(i: TransferInstruction) -> Any:
 
 
 class Reach(NamedTuple):
-    """What an event reads and writes: places of memories.
+    """The places of memories that an event reads and writes.
 
     Source: ours.
     """
@@ -119,13 +135,12 @@ def reach_of(event: Event, memories: Memories) -> Reach:
     if isinstance(s, Move):
         i = s.instruction
         to, begin = offsets_of(i)
-        from_l0c = memories.program.buffers[s.src].position == "L0C"
-        reads = memories.places(s.src, begin[begin != NOWHERE] if (begin == NOWHERE).any() else begin, 32 if from_l0c else i.element.bits)
-        return Reach((reads,), (memories.places(s.dst, to, i.element.bits),))
+        read, written = (memories.width_at(name, i.element) for name in (s.src, s.dst))
+        reads = memories.places(s.src, begin[begin != NOWHERE] if (begin == NOWHERE).any() else begin, read)
+        return Reach((reads,), (memories.places(s.dst, to, written),))
     if isinstance(s, Multiply):
         a, b, c, bias = mmad_offsets(s, memories)
-        reads = (a, b, *([] if bias is None else [bias]), *([] if starts_anew(s) else [c]))
-        return Reach(reads, (c,))
+        return Reach((a, b, *([] if bias is None else [bias]), *([] if starts_anew(s) else [c])), (c,))
     return Reach((), ())
 
 

@@ -1,9 +1,10 @@
 """Mmad as an instruction: its fields, the layouts that it reads and writes by them, and the proof that these are those of the tensors.
 
-Mmad has no strides. On AtlasA2 L0A holds rows of fractals, on Ascend950 columns; L0B rows; L0C columns of 16 by 16 accumulators: each in as many
-blocks as m, n and k take. So a tile in L0 must be laid out with just these sizes.
+Mmad has no strides. On AtlasA2 L0A holds rows of fractals, on Ascend950 columns; L0B rows; L0C columns of 16 by 16
+accumulators: each in as many blocks as m, n and k take. So a tile in L0 must be laid out with just these sizes.
 
-Source: AscendC `Mmad`, `MmadParams` (tables 1 to 8, GEMV, kDirectionAlign); CATLASS include/catlass/gemm/tile/tile_mmad.hpp.
+Source: AscendC `Mmad`, `MmadParams` (tables 1 to 8, GEMV, kDirectionAlign); CATLASS
+include/catlass/gemm/tile/tile_mmad.hpp.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ...core import element as types
-from ...core.element import C0_BITS, Element
+from ...core.element import Element
 from ...core.errors import LeafTypeError, RangeError, Unproven
 from ...core.int_tuple import shown
 from ...core.ints import known
@@ -22,7 +23,7 @@ from ...core.leaf_arithmetic import ceil_div
 from ...core.questions import divides, require
 from ...tensors.tensor import Tensor
 from ..architecture import Architecture, AtlasA2, as_architecture, position_of
-from ..element import CPP_NAMES, as_element, element_of
+from ..element import as_element, element_of
 from ..recognize import Is
 from ..tags import zN, zZ
 from ..transfers.digits import Given, axes_of, merged
@@ -70,7 +71,7 @@ class MmadInstruction:
     >>> from tla.ascend import MmadInstruction, float32, half
     >>> i = MmadInstruction(0, 0, 0, None, {"m": 20, "n": 30, "k": 40, "cmatrixInitVal": 1}, (float32, half, half))
     >>> print(i.operands("AtlasA2").a, i.operands("Ascend950").a, i.operands("AtlasA2").c)
-    ((_16,2),(_16,3)):((_16,768),(_1,_256)) ((_16,2),(_16,3)):((_16,_256),(_1,512)) ((_16,2),(_16,2)):((_16,_256),(_1,512))
+    ((16,2),(16,3)):((16,768),(1,256)) ((16,2),(16,3)):((16,256),(1,512)) ((16,2),(16,2)):((16,256),(1,512))
 
     Source: AscendC `Mmad`.
     """
@@ -146,8 +147,8 @@ def mmad(
     unit_flag   2 or 3: the accumulators are handed to Fixpipe one by one; 3 in the last Mmad
     vector      whether a is one row, as a vector (GEMV mode)
     Returns     MmadInstruction
-    Raises      LeafTypeError for positions and types that Mmad has not; RangeError for tiles that begin off their unit and sizes that a field
-                does not hold; Unproven where a layout is not the one that Mmad reads or writes, with the layout that is
+    Raises      LeafTypeError for positions and types that Mmad has not; RangeError for tiles that begin off their unit and sizes
+                that a field does not hold; Unproven where a layout is not the one that Mmad reads or writes, with the layout that is
 
     One row is multiplied as 16 on AtlasA2, as CATLASS does: of one row a would be read as a vector.
 
@@ -217,7 +218,9 @@ def _sizes(a: Side, b: Side, c: Side) -> tuple[Any, Any, Any]:
     (m, n), k = c.valid, a.valid[1]
     for name, have, wanted in (("rows of a", a.valid[0], m), ("columns of b", b.valid[1], n), ("rows of b", b.valid[0], k)):
         if not require("<=", wanted, have, lambda name=name: f"mmad: as many {name} as are multiplied"):  # type: ignore[misc]
-            raise RangeError(f"mmad of {shown(a.valid)} by {shown(b.valid)} into {shown(c.valid)}", f"{wanted} {name}", "take tiles that agree")
+            raise RangeError(
+                f"mmad of {shown(a.valid)} by {shown(b.valid)} into {shown(c.valid)}", f"{wanted} {name}", "take tiles that agree"
+            )
     return m, n, k
 
 

@@ -1,7 +1,7 @@
 """Values as what they are made of: which element of which tensor, or which sum of products of which elements.
 
-A cell holds a number that says so. A program is right if each element of its results holds the sum that it should; what is wrong is told by the
-element that is there instead. No value is computed, so that it is right for all of them.
+A cell holds a number that says so. A program is right if each element of its results holds the sum that it should;
+what is wrong is told by the element that is there instead. No value is computed, so that it is right for all of them.
 
 Source: ours.
 """
@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ...core.errors import RangeError
+from ...core.layout import require_origin
 from .memory import NOWHERE, Memories, Places, mmad_offsets, offsets_of, starts_anew, zeros_of
 from .statements import Buffer, Move, Multiply
 from .trace import Event
@@ -76,8 +77,15 @@ class Origins:
         (t,) = (t for t in self.tensors if t.name == name)
         self.held[name][:] = self.filled(t)
 
+    def clear(self, name: str) -> None:
+        """Put zeros into the valid elements of a tensor."""
+        import numpy as np
+
+        (t,) = (t for t in self.tensors if t.name == name)
+        self.held[name][:] = np.where(t.valid, ZERO, POISON)
+
     def filled(self, t: Tensor2) -> Any:
-        """What the cells of a tensor hold that nothing has changed."""
+        """Tell what the cells of a tensor hold that nothing has changed."""
         import numpy as np
 
         return np.where(t.valid, t.first + np.arange(t.valid.size), POISON)
@@ -85,7 +93,7 @@ class Origins:
     # ------------------------------------------------------------------------------------------------- elements
 
     def read(self, places: Places) -> Any:
-        """What elements hold; GARBAGE where the cells of one do not belong together."""
+        """Tell what elements hold; GARBAGE where the cells of one do not belong together."""
         import numpy as np
 
         held, first = self.held[places.memory], self.held[places.memory][places.cells]
@@ -116,16 +124,16 @@ class Origins:
 
         i = s.instruction
         to, begin = offsets_of(i)
-        bits = 32 if self.memories.program.buffers[s.src].position == "L0C" else i.element.bits
+        read, written = (self.memories.width_at(name, i.element) for name in (s.src, s.dst))
         values = np.full(begin.shape, ZERO, np.int64)
         inside = begin != NOWHERE
-        values[inside] = self.read(self.memories.places(s.src, begin[inside], bits))
-        target = self.memories.places(s.dst, to, i.element.bits)
+        values[inside] = self.read(self.memories.places(s.src, begin[inside], read))
+        target = self.memories.places(s.dst, to, written)
         if adds and self.memories.program.buffers[s.dst].position == "GM":
             values = self._added(self.read(target), values)
         self.write(target, values)
         if i.name in ("Nd2Nz", "Dn2Nz") and (zeros := zeros_of(i)).size:
-            self.write(self.memories.places(s.dst, zeros, i.element.bits), np.full(zeros.shape, ZERO, np.int64))
+            self.write(self.memories.places(s.dst, zeros, written), np.full(zeros.shape, ZERO, np.int64))
 
     def _multiply(self, s: Multiply) -> None:
         import numpy as np
@@ -147,7 +155,10 @@ class Origins:
         self.write(c, out)
 
     def _lines(self, held: Any, along: int) -> tuple[Any, tuple[str, Any] | None]:
-        """The row of each line of a, or the column of each of b, -1 where it is none; and the tensor with the places of k, the same in all lines."""
+        """Return the row of each line of a, or the column of each of b, -1 where it is none; and the tensor with the places of k.
+
+        These are the same in all lines.
+        """
         import numpy as np
 
         lines = held if along == 1 else held.T
@@ -229,12 +240,12 @@ class Origins:
 
     # ------------------------------------------------------------------------------------------------- results
 
-    def sums_of(self, terms: Sum, sizes: tuple[int, ...]) -> Any:
-        """What the elements of a matrix of such sums hold."""
+    def sums_of(self, terms: Sum, sizes: tuple[int, ...], start: tuple[int, int] = (0, 0)) -> Any:
+        """Tell what the elements of a matrix of such sums hold, of the rows and columns from `start` on."""
         import numpy as np
 
         row, column = np.indices(sizes) if len(sizes) == 2 else (np.zeros(sizes, np.int64), np.arange(sizes[0]))
-        return _SUM | self._number(terms) << 2 * _BITS | row << _BITS | column
+        return _SUM | self._number(terms) << 2 * _BITS | (row + start[0]) << _BITS | (column + start[1])
 
     def sum_of(self, held: int) -> tuple[int, int, Sum] | None:
         """The row, the column and the sum that a cell holds; None where it holds none."""
@@ -243,7 +254,7 @@ class Origins:
         return held >> _BITS & (_MOST - 1), held & (_MOST - 1), self.sums[held >> 2 * _BITS & (_MOST - 1)]
 
     def told(self, held: int) -> str:
-        """What a cell holds, for people."""
+        """Tell what a cell holds, for people."""
         if held in _TOLD:
             return _TOLD[held]
         found = self.sum_of(held)
@@ -269,7 +280,7 @@ def _tensor(buffer: Buffer, memories: Memories, first: int) -> Tensor2:
 
     width = buffer.element.bits // memories.bits
     row, column = (np.full(memories.sizes[buffer.name], -1) for _ in range(2))
-    valid = tuple(map(int, buffer.layout.origin_shape))
+    valid = tuple(map(int, require_origin("a tensor", buffer.layout)))
     at = np.broadcast_to(buffer.layout(*np.ogrid[tuple(slice(n) for n in valid)]), valid) * width
     high, wide = valid if len(valid) == 2 else (1, valid[0])
     row[at.ravel()], column[at.ravel()] = (x.ravel() for x in np.indices((high, wide)))

@@ -1,8 +1,9 @@
 """The pipes of a core at work: when each event of a program may begin, and what is known to be done by then.
 
-Every pipe takes its events in order. A WaitFlag waits for the SetFlag of its event and id, the first for the first, the second for the second;
-a Mmad and a Fixpipe with a unit flag wait for each other, for every 512 bytes of accumulators. By these an event comes after others: it knows, for
-each pipe, up to which event all is done. Events that no such order joins may run in any order, or at once.
+Every pipe takes its events in order. A WaitFlag waits for the SetFlag of its event and id, the first for the first,
+the second for the second; a Mmad and a Fixpipe with a unit flag wait for each other, for every fractal of
+accumulators. By these an event comes after others: it knows, for each pipe, up to which event all is done. Events
+that no such order joins may run in any order, or at once.
 
 Source: AscendC SetFlag/WaitFlag, PipeBarrier, UnitFlag.
 """
@@ -30,7 +31,7 @@ class Begun(NamedTuple):
 
 
 class Trouble(NamedTuple):
-    """What is wrong with flags: the kind, and the event at which it shows."""
+    """A fault of flags: the kind, and the event at which it shows."""
 
     kind: str
     what: str
@@ -52,7 +53,7 @@ class Queues:
     """
 
     def __init__(self, events: Iterable[Event], units: Callable[[Event], Any]) -> None:
-        """units: the units of 512 bytes of L0C that an event with a unit flag works on."""
+        """units: the fractals of L0C that an event with a unit flag works on."""
         self.waiting: dict[str, deque[Event]] = {}
         self.troubles: list[Trouble] = []
         self.early: list[Trouble] = []

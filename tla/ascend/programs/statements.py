@@ -1,7 +1,7 @@
 """Statements of a program for one core, as plain data: instructions on named buffers, flags between pipes, loops and conditions.
 
-Numbers in them are integers, or expressions of sizes and of the variables of loops. What a statement does is said in `machine.py`, when it
-may begin in `order.py`; a text prints it.
+Numbers in them are integers, or expressions of sizes and of the variables of loops. `origins.py` and `values.py` say
+what a statement does, `queues.py` when it may begin.
 
 Source: AscendC's SetFlag, WaitFlag, PipeBarrier and SetAtomicAdd; the memory model of CATLASS's Arch::Resource.
 """
@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Union
 
+from ...algebra.codomain import cosize
 from ...core.element import Element
 from ...core.layout import Layout
 from ...symbolic.conditions import Condition
@@ -25,18 +26,17 @@ Statement = Union["Move", "Multiply", "SetFlag", "WaitFlag", "PipeBarrier", "Set
 
 @dataclass(frozen=True)
 class Buffer:
-    """A named part of a memory: where the tiles of a program lie, or a tensor in global memory.
+    """A named part of a memory: where a tile of a program lies, or a tensor in global memory.
 
     name       how statements call it;  position  GM, L1, L0A ...
-    element    the type of its elements;  layout  of what one stage holds
+    element    the type of its elements;  layout  of what it holds
     address    where it begins [bytes]: in its memory, or in global memory
-    stages     how many of them there are, one behind the other;  step  from one to the next [bytes]
 
     >>> from tla import MakeLayout
     >>> from tla.ascend import Buffer, half, zN
-    >>> l1A = Buffer("l1A", "L1", half, MakeLayout[half, zN](128, 256), stages=2, step=65536)
-    >>> l1A.end
-    131072
+    >>> l1A = Buffer("l1A1", "L1", half, MakeLayout[half, zN](128, 256), address=65536)
+    >>> l1A.size, l1A.end
+    (65536, 131072)
 
     Source: CATLASS `LocalTensorBuffer::GetBufferByByte`.
     """
@@ -46,13 +46,16 @@ class Buffer:
     element: Element
     layout: Layout
     address: int = 0
-    stages: int = 1
-    step: int = 0
+
+    @property
+    def size(self) -> int:
+        """The bytes that it takes."""
+        return -(-int(cosize(self.layout)) * self.element.bits // 8)
 
     @property
     def end(self) -> int:
-        """The byte behind its last stage, where each has its step."""
-        return self.address + self.stages * self.step
+        """The byte behind its last element."""
+        return self.address + self.size
 
 
 class Move(NamedTuple):

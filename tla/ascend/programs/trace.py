@@ -6,8 +6,8 @@ Source: ours; the pipes are those of AscendC ("core-internal synchronisation", t
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any
 
 from ...core.errors import LeafTypeError, RangeError
 from ...symbolic.evaluate import value
@@ -34,7 +34,8 @@ _PIPE_OF = {
 MOST_EVENTS = 10**6
 
 
-class Event(NamedTuple):
+@dataclass(frozen=True)
+class Event:
     """A statement with all its numbers, in the order of issue.
 
     index   its number;  pipe   the pipe that it is issued to, "ALL" of a barrier for all;  statement   the statement
@@ -62,7 +63,8 @@ def pipe_of(src: str, dst: str) -> str:
 def events(program: Program, values: Mapping[str, int] = {}) -> Iterator[Event]:
     """The events of a program whose sizes have values.
 
-    >>> from tla.ascend import AtlasA2, PipeBarrier, Program, SetFlag
+    >>> from tla.ascend import AtlasA2
+    >>> from tla.ascend.programs import PipeBarrier, Program, SetFlag
     >>> from tla.ascend.programs.trace import events
     >>> for e in events(Program(AtlasA2, {}, (SetFlag("MTE2_MTE1", 0), PipeBarrier("M")))): print(e.pipe, e.statement)
     MTE2 SetFlag(event='MTE2_MTE1', id=0)
@@ -106,9 +108,9 @@ def _known(statement: Any, values: Mapping[str, int]) -> Any:
     if isinstance(statement, Multiply):
         i = statement.instruction
         fields = {name: number(n, values) for name, n in i.parameters.items()}
-        places = {name: number(getattr(i, name), values) for name in ("dst", "a", "b")}
         bias = None if i.bias is None else number(i.bias, values)
-        return statement._replace(instruction=replace(i, **places, bias=bias, parameters=fields))
+        dst, a, b = (number(n, values) for n in (i.dst, i.a, i.b))
+        return statement._replace(instruction=replace(i, dst=dst, a=a, b=b, bias=bias, parameters=fields))
     if isinstance(statement, (SetFlag, WaitFlag)):
         return statement._replace(id=number(statement.id, values))
     return statement
