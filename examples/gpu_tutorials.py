@@ -2,7 +2,7 @@
 gpu_sgemm_1.py does without one. `indices` is what the kernels compute their addresses by, as code.
 
 What differs is the instruction: a multiply-add of one thread, Volta's of a quad pair, Hopper's of a warpgroup, which reads
-shared memory by itself. Sizes need not divide.
+shared memory by itself, and only where a matrix descriptor can say: its tiles are canonical. Sizes need not divide.
 
 Source: CUTLASS examples/cute/tutorial.
 """
@@ -11,9 +11,23 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tla import Int, MakeLayout, MakeTensor, dim, dims, local_tile, make_identity_tensor, parse
+from tla import (
+    ComposedLayout,
+    Int,
+    LayoutRight,
+    MakeLayout,
+    MakeTensor,
+    dim,
+    dims,
+    local_tile,
+    make_identity_tensor,
+    make_layout,
+    parse,
+    tile_to_shape,
+)
 from tla.codegen import emit, emit_guard
 from tla.gpu import (
+    GMMA,
     Copy_Atom,
     SM70_8x8x4_F32F16F16F32_TN,
     SM90_64x64x16_F32F16F16_SS,
@@ -26,6 +40,7 @@ from tla.gpu import (
     gemm,
     half,
     make_tiled_copy,
+    make_tiled_copy_C,
     make_tiled_mma,
     transform,
     values_of,
@@ -34,12 +49,23 @@ from tla.gpu import (
 
 @dataclass(frozen=True)
 class Tutorial:
-    """One tutorial's types: the tiled MMA, the copy into shared memory, and the tile along M, N and K."""
+    """One tutorial's types: the tiled MMA, the copy into shared memory, the tile along M, N and K, and how its shared memory lies."""
 
     mma: TiledMMA
     g2s: TiledCopy
     tile: tuple[int, int, int]
     dtype: type
+    canonical: ComposedLayout | None = None
+
+    def shared(self, rows):
+        """The layout of a tile of A or B in shared memory: rows, or what a matrix descriptor says."""
+        shape = (Int[rows](), Int[self.tile[2]]())
+        return tile_to_shape(self.canonical, shape) if self.canonical else make_layout(shape, LayoutRight)
+
+    @property
+    def r2g(self):
+        """The copy of C from registers to global memory, element by element: a predicate is that of each."""
+        return make_tiled_copy_C(Copy_Atom[UniversalCopy[float], float], self.mma)
 
 
 def copies(element, threads, values=(1, 1)):
@@ -51,7 +77,13 @@ TUTORIALS = {
     "sgemm_sm70": Tutorial(
         make_tiled_mma(SM70_8x8x4_F32F16F16F32_TN, parse("(_2,_2):(_2,_1)")), copies(half, "(_16,_2):(_2,_1)"), (32, 32, 8), np.float16
     ),
-    "wgmma_sm90": Tutorial(make_tiled_mma(SM90_64x64x16_F32F16F16_SS), copies(half, "(_32,_4):(_4,_1)", (1, 8)), (64, 64, 32), np.float16),
+    "wgmma_sm90": Tutorial(
+        make_tiled_mma(SM90_64x64x16_F32F16F16_SS),
+        copies(half, "(_32,_4):(_4,_1)", (1, 8)),
+        (64, 64, 32),
+        np.float16,
+        GMMA.K_SW64[half],
+    ),
 }
 
 
@@ -60,11 +92,12 @@ def inside(partition, extents):
     return (rows < extents[0]) & (columns < extents[1])
 
 
-def staged(g2s, matrix, tiler, coord):
+def staged(kernel, matrix, rows, coord):
     """Shared memory with a tile of a matrix, zeros past its end."""
+    g2s, tiler = kernel.g2s, (rows, kernel.tile[2])
     own = g2s[np.arange(g2s.threads)]
     tile, places = (local_tile(x, tiler, coord) for x in (MakeTensor(matrix), make_identity_tensor(matrix.shape)))
-    shared = MakeTensor(np.zeros(tiler, matrix.dtype))
+    shared = MakeTensor(np.zeros(rows * kernel.tile[2], matrix.dtype), kernel.shared(rows), position="smem")
     copy_if(g2s, inside(own.partition_S(places), matrix.shape), own.partition_S(tile), own.partition_D(shared))
     return shared
 
@@ -82,16 +115,17 @@ def run(name, a, b):
     """C (M,N) of A (M,K) and B (N,K) by a tutorial's kernel."""
     kernel = TUTORIALS[name]
     (bm, bn, bk), (m, k), n = kernel.tile, a.shape, b.shape[0]
-    own, c = kernel.mma[np.arange(kernel.mma.threads)], np.zeros((m, n), np.float32)
+    threads, r2g, c = np.arange(kernel.mma.threads), kernel.r2g, np.zeros((m, n), np.float32)
+    own, out = kernel.mma[threads], r2g[threads]
     for i in range(-(-m // bm)):
         for j in range(-(-n // bn)):
             total = own.partition_fragment_C(parse(f"(_{bm},_{bn}):(_1,_{bm})"))
             for step in range(-(-k // bk)):
-                left = in_registers(kernel, "A", staged(kernel.g2s, a, (bm, bk), (i, step)))
-                right = in_registers(kernel, "B", staged(kernel.g2s, b, (bn, bk), (j, step)))
+                left = in_registers(kernel, "A", staged(kernel, a, bm, (i, step)))
+                right = in_registers(kernel, "B", staged(kernel, b, bn, (j, step)))
                 gemm(kernel.mma, total, left, right, total)
-            tile, places = (own.partition_C(local_tile(x, (bm, bn), (i, j))) for x in (MakeTensor(c), make_identity_tensor(c.shape)))
-            copy_if(Copy_Atom[UniversalCopy[float], float], inside(places, c.shape), total, tile)
+            tile, places = (out.partition_D(local_tile(x, (bm, bn), (i, j))) for x in (MakeTensor(c), make_identity_tensor(c.shape)))
+            copy_if(r2g, inside(places, c.shape), out.retile_S(total), tile)
     return c
 
 
@@ -107,8 +141,8 @@ def indices(name, target="cuda"):
     return {
         "read_a": emit(copies.partition_S(local_tile(a, *of_a)), target, v, name="read_a"),
         "has_a": emit_guard(copies.partition_S(local_tile(make_identity_tensor((m, k)), *of_a)), target, v, below=(m, k), name="has_a"),
-        "shared_a": emit(copies.partition_D(MakeLayout((bm, bk))), target, v, name="shared_a"),
-        "fragment_a": emit(own.partition_A(MakeLayout((bm, bk))), target, v, name="fragment_a"),
+        "shared_a": emit(copies.partition_D(kernel.shared(int(bm))), target, v, name="shared_a"),
+        "fragment_a": emit(own.partition_A(kernel.shared(int(bm))), target, v, name="fragment_a"),
         "write_c": emit(own.partition_C(local_tile(c, *of_c)), target, v, name="write_c"),
         "has_c": emit_guard(own.partition_C(local_tile(make_identity_tensor((m, n)), *of_c)), target, v, below=(m, n), name="has_c"),
     }

@@ -6,8 +6,10 @@ Random owners and memories: linear over bits, padded, of widths and banks that a
 import itertools
 import random
 
-from tla import ComposedLayout, Layout, MakeLayout, RangeError, Swizzle
-from tla.access import Memory, access
+import pytest
+
+from tla import ComposedLayout, Layout, MakeLayout, RangeError, Swizzle, parse
+from tla.access import Memory, access, best_swizzle
 from tla.access.by_bits import by_bits
 from tla.access.memories import MEMORIES
 from tla.linear import LinearLayout
@@ -107,3 +109,24 @@ def test_vectors_of_96_bits_of_narrow_elements():
     owners = LinearLayout({name: [(c,) for c in found] for name, found in bases.items()}, {"tile": 65536})
     found = access(owners, MakeLayout((65536,), (1,)), 6, 96, memory="AMD_LDS_GFX950_READ")
     assert found.total == 80
+
+
+def test_an_instruction_that_copies_memory_moves_elements_in_order():
+    """A swizzle of single elements leaves 16 bytes of a row whole as a set: registers may be put in order, cp.async and ldmatrix cannot."""
+    tile = "(_64,_64):(_64,_1)"
+    for swizzle, whole in (("Sw<5,0,6>", False), ("Sw<3,1,5>", False), ("Sw<3,2,4>", True)):
+        layout = parse(f"{swizzle} o 0 o {tile}")
+        assert access(parse("(32,(4,2)):(1,(64,256))"), layout, 32).vector in (32, 64, 128)
+        for name in ("cp.async.16", "ldmatrix", "stmatrix.x2", "16 bytes down the rows"):
+            if whole:
+                assert access(name, layout, 32).vector == 128
+            else:
+                with pytest.raises(RangeError, match=r"one after the other\n.*swizzle whole vectors"):
+                    access(name, layout, 32)
+    for bits in (8, 16, 32, 64):
+        for read in ("a column", "ldmatrix"):
+            found, count = best_swizzle(["cp.async.16"], [read], bits, tile=(64, 64)), 128 // bits
+            for i in range(64):
+                for j in range(0, 64, count):
+                    first = int(found.layout(i, j))
+                    assert [int(found.layout(i, j + k)) for k in range(count)] == [first + k for k in range(count)]

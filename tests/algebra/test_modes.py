@@ -1,7 +1,8 @@
 import pytest
 
 import tla
-from tla import Int, RankError, _, append, dice, group, parse, prepend, replace, select, slice_, slice_and_offset, take
+from tla import Int, RankError, TlaError, _, append, dice, group, parse, prepend, replace, select, slice_, slice_and_offset, take
+from tla.algebra.modes import reverse
 
 
 def test_modes_that_stay_keep_their_origin_shape():
@@ -57,3 +58,20 @@ def test_placeholders():
     assert str(slice_((_, 1), (Int[4](), 5))) == "(_4)"
     with pytest.raises(RankError):
         select[0, 5]((1, 2))
+
+
+def test_modes_of_coordinates_with_open_ones():
+    """As `select<1,2,3>(mma_coord_vmnk)` and `replace<Mode>(coord, _)` of CuTe's kernels for Blackwell."""
+    assert select[1, 2, 3]((0, 1, 2, _)) == (1, 2, _)
+    assert take[0, 2]((1, _, 3)) == (1, _)
+    assert replace[1]((0, 1), _) == (0, _)
+    assert group[0, 2]((0, _, 1)) == ((0, _), 1)
+    assert (append((0, 1), _), prepend((0, 1), _), reverse((0, (_, 1)))) == ((0, 1, _), (_, 0, 1), ((_, 1), 0))
+    with pytest.raises(TlaError, match="is of type str"):
+        select[0](("x", _))
+
+
+def test_coordinates_of_an_offset_are_methods_too():
+    layout = parse("(_4,(_2,_3)):(_6,(_3,_1))")
+    assert (layout.get_hier_coord(17), layout.get_flat_coord(17), layout.get_1d_coord(17)) == ((2, (1, 2)), (2, 5), 22)
+    assert parse("_4:_6").get_flat_coord(6) == 1

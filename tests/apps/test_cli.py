@@ -13,7 +13,7 @@ import pytest
 
 import tla
 from tla import xla
-from tla.apps import terminal
+from tla.apps import cli, terminal
 from tla.apps.cli import EXAMPLES, WHOLE, main
 from tla.xla.programs import text_file
 
@@ -131,13 +131,14 @@ def test_offset(capsys, layout, coord, offset):
 
 def test_hlo_lists_the_most_wasteful_first(capsys):
     path = next((DATA / "hlo").glob("fp8_matmul*"))
-    code, out, _ = run(capsys, "hlo", str(path))
+    code, out, _ = run(capsys, "hlo", str(path), "--by", "shape")
     lines = out.splitlines()
     assert code == 0
     assert lines[0].split() == ["count", "bytes", "waste", "shape", "layout"]
-    assert lines[-1].endswith("% waste")
-    value = json.loads(run(capsys, "hlo", str(path), "--json")[1])
-    assert len(lines) == len(value) + 4
+    assert lines[-2].endswith("% waste")
+    assert lines[-1] == "a sum over the program; at once: --by peak"
+    value = json.loads(run(capsys, "hlo", str(path), "--by", "shape", "--json")[1])
+    assert len(lines) == len(value) + 5
     assert [v["waste_bytes"] for v in value] == sorted((v["waste_bytes"] for v in value), reverse=True)
     assert all((v["layout"] is None) != (v["refused"] is None) for v in value)
 
@@ -307,7 +308,7 @@ def test_hlo_of_a_file_without_shapes_and_of_garbage(capsys, tmp_path):
     (tmp_path / "empty").write_text("")
     (tmp_path / "garbage").write_bytes(bytes(range(256)) * 10)
     for name in ("empty", "garbage"):
-        for more in ((), ("--by", "operation")):
+        for more in (("--by", "shape"), ("--by", "operation")):
             code, out, err = run(capsys, "hlo", str(tmp_path / name), *more)
             assert (code, out) == (1, "")
             assert "no instruction of HLO in it" in err
@@ -361,10 +362,10 @@ def test_advice_on_what_is_broken_says_so(capsys, tmp_path):
 
 
 def test_hlo_reads_the_examples_of_the_documents(capsys):
-    for more in ((), ("--by", "operation"), ("--interiors",)):
+    for more in (("--by", "shape"), ("--by", "operation"), ("--interiors",)):
         code, out, err = run(capsys, "hlo", str(DATA / "hlo" / "documents.txt"), *more)
         assert (code, err) == (0, "")
-        assert out.splitlines()[-1].startswith("343,932,928 bytes")
+        assert out.splitlines()[-2].startswith("343,932,928 bytes")
 
 
 def test_hlo_by_peak_and_by_relayout(capsys, tmp_path):
@@ -422,7 +423,10 @@ def test_hlo_by_peak_and_by_relayout(capsys, tmp_path):
         (["offset", "(f32[3], f32[4])", "1"], "tla: (f32[3], f32[4]): 2 layouts\n"),
         (["show", "1073741824:1", "--json"], "tla: 1073741824 offsets of 1073741824:1\n  expected  1048576 at most\n"),
         (["show", "(4,2):(1)"], "tla: Layout: (4,2) has 2 modes and (1) has 1\n"),
-        (["draw", "(4,2):(1,4)", "--color-by", "taste"], "tla: color_by 'taste'\n  expected  one of tile, offset, bank, ub_bank, thread,"),
+        (
+            ["draw", "(4,2):(1,4)", "--color-by", "taste"],
+            "tla: color_by 'taste'\n  expected  auto, one of tile, offset, bank, ub_bank, thread,",
+        ),
         (["draw", "(4,2):(1,4)", "--color-by", "lane"], "tla: color_by 'lane' of (4,2):(1,4)\n  expected  an XLA shape"),
         (["draw", "(4,2):(1,4)", "--tile", "2"], "tla: tile 2 of (4,2):(1,4)\n  expected  2 integers, one per top-level mode\n"),
         (["draw", "(4,2):(1,4)", "--tile", "2,0"], "tla: tile (2,0) of (4,2):(1,4)\n  expected  integers of 1 or more\n"),
@@ -477,12 +481,35 @@ def test_the_command_alone_says_what_there_is(capsys):
     assert "explore" in alone.out
 
 
-@pytest.mark.parametrize("argv", [["nothing"], ["lower"], ["lower", "f32[3]", "--xml"]])
+@pytest.mark.parametrize("argv", [["lower"], ["lower", "f32[3]", "--xml"]])
 def test_a_wrong_command_line_is_exit_code_2(capsys, argv):
     with pytest.raises(SystemExit) as caught:
         main(argv)
     assert caught.value.code == 2
     assert "usage: tla" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "argv", [["lowr", "f32[3]"], ["acess", "a column", "(32,32):(32,1)"], ["shwo", "(4,2):(1,4)", "--json"], ["xyzzy"]]
+)
+def test_a_command_that_is_not_known_comes_with_the_line_that_was_meant(capsys, argv):
+    """What is printed behind "type" is typed as it stands."""
+    assert main(argv) == 2
+    out, err = capsys.readouterr()
+    assert not out
+    fix = shlex.split(err.splitlines()[-1].partition("type tla ")[2])
+    assert fix[1:] == (argv[1:] if len(argv) > 1 else [])
+    with contextlib.suppress(SystemExit):  # of --help
+        assert main(fix) == 0
+
+
+def test_the_overview_has_every_command_once():
+    assert sorted(x for names in cli.GROUPS.values() for x in names) == sorted(cli.COMMANDS) == sorted(cli.WANTS)
+    for line in cli.BEGIN:
+        name, *rest = shlex.split(line)[1:]
+        assert name in cli.COMMANDS
+        if name != "explore":
+            assert main([name, *rest]) == 0
 
 
 def shell(*argv, **options):
@@ -500,13 +527,13 @@ def test_as_a_process():
 #: What a command may load: of tla no other packages, and no more modules.
 LOADS = {
     ("lower", "f32[3,5]{1,0:T(2,2)}"): ("core algebra xla", 54),
-    ("offset", "(4,8):(8,1)", "1,2"): ("core notation symbolic xla", 67),
-    ("offset", "f32[3,5]{1,0:T(2,2)}", "1,2"): ("core notation symbolic xla", 67),
+    ("offset", "(4,8):(8,1)", "1,2"): ("core notation symbolic xla", 69),
+    ("offset", "f32[3,5]{1,0:T(2,2)}", "1,2"): ("core notation symbolic xla", 69),
     ("explain", "f32[3,5]{1,0:T(2,2)}"): ("core symbolic xla", 59),
     ("relayout", "f32[16,32]{1,0:T(8,16)}", "f32[16,32]{0,1}"): ("core algebra xla", 61),
     ("default", "bf16[8,300]"): ("core xla", 45),
     ("sharding", "{devices=[2,4]<=[8]}", "f32[16,128]"): ("core algebra xla", 57),
-    ("show", "(4,8):(8,1)"): ("core algebra notation symbolic tensors xla viz", 126),
+    ("show", "(4,8):(8,1)"): ("core algebra notation symbolic tensors xla viz", 128),
     ("--help",): ("core notation xla", 50),
 }
 
@@ -549,7 +576,7 @@ def test_a_command_loads_what_it_needs():
 
 def test_a_closed_pipe_is_no_error():
     path = next((DATA / "hlo").glob("bool_ops*"))
-    command = f"{sys.executable} -m tla.apps.cli hlo {path} | head -1"
+    command = f"{sys.executable} -m tla.apps.cli hlo {path} --by shape | head -1"
     done = subprocess.run(command, shell=True, capture_output=True, text=True, check=True)
     assert done.stdout.startswith("count")
     assert done.stderr == ""
@@ -681,7 +708,7 @@ def on_terminal():
 
 def test_a_narrow_terminal_gets_lines_that_fit(on_terminal):
     path = str(next((DATA / "hlo").glob("fp8_matmul*")))
-    for more in ((), ("--by", "operation"), ("--by", "copy"), ("--by", "relayout")):
+    for more in (("--by", "shape"), ("--by", "operation"), ("--by", "copy"), ("--by", "relayout")):
         narrow, wide = (on_terminal(columns, "hlo", path, "--all", *more) for columns in (48, 1000))
         assert max(map(len, narrow.splitlines())) <= 48
         assert "".join(sorted("".join(wide.split()).replace(",", ""))) == "".join(sorted("".join(narrow.split()).replace(",", "")))
@@ -718,8 +745,12 @@ def test_each_command_fills_a_small_terminal_at_most(name, tmp_path, monkeypatch
 def test_more_lines_than_the_screen_has(on_terminal):
     out = on_terminal(80, "show", "(256,256):(256,1)")
     assert len(out.splitlines()) == 22
-    assert out.splitlines()[-1] == "5,699 more lines: --all shows them, tla draw -o layout.svg draws them"
-    assert len(on_terminal(80, "show", "(256,256):(256,1)", "--all").splitlines()) == 5720
+    assert out.splitlines()[-3:] == [
+        "5,701 more lines: --all shows them, tla draw -o layout.svg draws them",
+        "",
+        "colours: offsets from 0, light, to 65535, dark",
+    ]
+    assert len(on_terminal(80, "show", "(256,256):(256,1)", "--all").splitlines()) == 5722
     assert len(shell("show", "(64,4):(4,1)").stdout.splitlines()) == 68  # no terminal: all of it
 
 

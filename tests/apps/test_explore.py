@@ -20,12 +20,15 @@ import pytest
 
 import tla
 from tla import Int, Layout, RangeError, TlaError, dim, parse, size, viz, xla
+from tla.access import patterns
 from tla.apps import explore
-from tla.apps.explore.accesses import USUAL
-from tla.apps.explore.answer import answer, code as explore_code, picture, python
+from tla.apps.explore.answer import answer, as_json
+from tla.apps.explore.code import python
+from tla.apps.explore.files import FORMATS
 from tla.apps.explore.grammar import EXAMPLE, MAX_CALLS, MAX_SIZES, MAX_TEXT, Misread, read
 from tla.apps.explore.operations import OPERATIONS, constants, module_of
-from tla.apps.explore.server import HOST, MAX_BODY, Server
+from tla.apps.explore.question import VIEWS
+from tla.apps.explore.server import HOST, MAX_BODY, SCRIPTS, Server
 from tla.apps.explore.steps import BY_MODE, LAWS, steps
 from tla.core.int_tuple import shown
 from tla.linear import triton
@@ -34,6 +37,20 @@ import corpus
 import fuzz
 import oracle
 from night import amount
+
+
+def asked_of(path, text, **how):
+    """What the page is answered by a path."""
+    return json.loads(as_json(path, {"text": text, **how}))
+
+
+def picture(text):
+    return asked_of("/file", text)
+
+
+def explore_code(text):
+    return asked_of("/code", text)
+
 
 # ------------------------------------------------------------------------------------------------- the grammar
 
@@ -123,7 +140,7 @@ def shown_by(code, program):
 REFUSED = {
     "": (0, "the text ends", "a layout reads (_4,2):(_1,4)"),
     "logcal_divide(4:1, 2)": (0, "the operation, 'logcal_divide', is not known", "write logical_divide"),
-    "A = S<3,3,3> o 0 o (8,64):(64,1),": (32, "unexpected ','", "paste it as it was printed"),
+    "A = S<3,3,3> o 0 o (8,64):(64,1),": (33, "the text ends", "a layout reads (_4,2):(_1,4)"),
     "zipped_divid": (0, "the name, 'zipped_divid', is not known", "write zipped_divide"),
     "A = 4:1; B": (9, "the name, 'B', is not known", EXAMPLE),
     "A = 4:1; coalesce(compse(A, A))": (18, "the operation, 'compse', is not known", "write compose"),
@@ -221,7 +238,7 @@ def test_sizes_that_are_not_known_are_asked_for_and_what_is_taken_on_is_said():
     assert (program.sizes, program.assumed) == (("M", "K"), ("64 divides M", "32 divides K"))
     assert read("M = 64; K = 32; zipped_divide((M,K):(_1,M), (_64,_32))").sizes == ()
     found = answer("MakeLayout[half, zN](M, 60)")
-    assert (found["sizes"], found["figures"]) == (("M",), [])
+    assert (found["sizes"], found["figures"]) == (("M",), ())
     assert answer("B = (M,4):(1,M); M = 3; B")["sizes"] == ("M",)  # B is of the M that nothing was known of
     assert "M" not in answer("M = 100; MakeLayout[half, zN](M, 60)")["sizes"]
 
@@ -348,7 +365,7 @@ def test_a_large_grid_of_offsets_that_are_not_known_is_its_corner():
     """Each of its 65,536 texts took milliseconds: it held the page up for two minutes."""
     text = "Sw<3,4,3> o M o (_256,_256):(_256,_1)"
     start = time.process_time()
-    assert "65,536 coordinates, 256 x 256: of these 8 x 16" in picture(text)["svg"]
+    assert "65,536 coordinates, 256 x 256: of these 8 x 16" in picture(text)["text"]
     assert time.process_time() - start < 3
     small = viz.draw(parse("(16,16):(1@0,1@1)"), parse("(_16,_16):(M,_1)", symbols=[dim("M")]))
     assert [len(f.grids[0].cells) for f in small.figures] == [16, 16]
@@ -366,11 +383,11 @@ def test_256_by_256_is_quick_and_small():
 
 
 def test_values_that_are_no_layouts_and_errors():
-    assert answer("4")["figures"] == []
+    assert answer("4")["figures"] == ()
     assert answer("(4:1, (2,2):(1,2))")["figures"][1]["title"] == "(2,2):(1,2)"
     assert answer("relayout(f32[16,32]{1,0:T(8,16)}, f32[16,32]{0,1})")["value"].endswith("{0,1}: 2,048 bytes move, in runs of 1")
     assert answer("4:1", "taste")["error"]["fix"] == "write color_by='tile'"
-    assert picture("(2,3):(3,1)")["svg"].startswith("<svg")
+    assert picture("(2,3):(3,1)")["text"].startswith("<svg")
     assert picture("(2,3")["error"]["position"] == 0
     assert picture("4")["error"]["what"] == "draw of 0 layouts"
 
@@ -378,9 +395,11 @@ def test_values_that_are_no_layouts_and_errors():
 def test_source_of_other_systems():
     code = explore_code("(_8,_8):(_8,_1)")["code"]
     assert code["CuTe C++"] == "cute::Layout<cute::Shape<cute::_8, cute::_8>, cute::Stride<cute::_8, cute::_1>>{}"
-    swizzled = explore_code("Sw<3,3,3> o _0 o (_8,_64):(_64,_1)")["code"]
-    assert "cute::Swizzle<3, 3, 3>" in swizzled["CuTe C++"]
-    assert all(line.startswith("// ") for line in swizzled["TLA C++"].splitlines())
+    swizzled = explore_code("Sw<3,3,3> o _0 o (_8,_64):(_64,_1)")
+    assert "cute::Swizzle<3, 3, 3>" in swizzled["code"]["CuTe C++"]
+    assert {*swizzled["refused"]} == {"TLA C++", "CATLASS DSL", "XLA", "index in affine map"}
+    assert not {*swizzled["refused"]} & {*swizzled["code"]}
+    assert all("\n" not in why and why for why in swizzled["refused"].values())
     assert [*explore_code("4")["code"]] == ["Python"]
 
 
@@ -450,10 +469,10 @@ def test_who_holds_each_element_of_an_mma():
     (grid,) = figures[2]["grids"]
     for lane, value in itertools.product(range(32), range(4)):
         row, column = lane // 4 + 8 * (value // 2), 2 * (lane % 4) + value % 2
-        assert grid["texts"][row * 8 + column] == f"T{lane}V{value}"
+        assert grid["texts"][row * 8 + column] == f"T{lane}\nV{value}"
         assert grid["threads"][row * 8 + column] == f"T{lane}"
     assert answer("SM80_16x8x16_F32F16F16F32_TN", "value")["rule"] == "value"
-    assert picture("SM80_16x8x16_F32F16F16F32_TN")["svg"].startswith("<svg")
+    assert picture("SM80_16x8x16_F32F16F16F32_TN")["text"].startswith("<svg")
     assert "cute::MMA_Atom<cute::SM80_16x8x16_F32F16F16F32_TN>" in explore_code("SM80_16x8x16_F32F16F16F32_TN")["code"]["CuTe C++"]
 
 
@@ -549,13 +568,13 @@ def asked(server, method="POST", path="/answer", body=b'{"text": "4:1"}', **head
 
 
 def test_the_page_and_its_answers(server):
-    for path, kind in {"/": "text/html", "/page.css": "text/css", "/page.js": "text/javascript"}.items():
+    for path, kind in {"/": "text/html", "/page.css": "text/css", "/main.js": "text/javascript"}.items():
         status, headers, body = asked(server, "GET", path, b"")
         assert (status, headers["Content-Type"]) == (200, f"{kind}; charset=utf-8")
         assert len(body) > 500
     status, headers, body = asked(server)
     assert json.loads(body) == json.loads(json.dumps(answer("4:1")))
-    assert json.loads(asked(server, path="/svg")[2]) == picture("4:1")
+    assert json.loads(asked(server, path="/file")[2]) == picture("4:1")
     policy = dict(rule.split(" ", 1) for rule in headers["Content-Security-Policy"].split("; "))
     assert policy["default-src"] == "'none'"
     assert {policy[x] for x in ("script-src", "style-src", "connect-src")} == {"'self'"}
@@ -618,7 +637,7 @@ def test_own_requests_are_answered(server):
     assert asked(server, Origin=own, Sec_Fetch_Site="same-origin")[0] == 200
     assert asked(server, Host="LOCALHOST:{port}", Origin=None)[0] == 200
     assert asked(server, "GET", "/", b"", Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="navigate")[0] == 200  # a link to the page
-    assert asked(server, "GET", "/page.js", b"", Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="no-cors")[0] == 403
+    assert asked(server, "GET", "/main.js", b"", Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="no-cors")[0] == 403
 
 
 def test_clients_that_stop_or_go_away_hold_nothing_up(server, monkeypatch, capfd):
@@ -660,7 +679,7 @@ def test_eight_slow_questions_block_nothing(server, monkeypatch):
         "an answer of more than N seconds",
         "an answer that made way for N newer questions",
     }
-    assert json.loads(asked(server, path="/svg")[2])["svg"]
+    assert json.loads(asked(server, path="/file")[2])["text"]
 
 
 def test_a_process_that_ends_is_another_one_next(server):
@@ -736,28 +755,43 @@ def test_the_command(given, sent, code):
             process.kill()
 
 
+PAGE = files("tla.apps.explore") / "page"
+
+
 def test_the_page_asks_for_nothing_elsewhere_and_makes_no_markup_of_texts():
-    for name in ("page.html", "page.css", "page.js"):
-        text = (files("tla.apps.explore") / name).read_text()
+    page = (PAGE / "page.html").read_text()
+    assert sorted(["page.html", "page.css", *SCRIPTS]) == sorted(x.name for x in PAGE.iterdir())
+    assert re.findall(r'<script src="(.*?)"', page) == [*SCRIPTS]
+    for name in ("page.html", "page.css", *SCRIPTS):
+        text = re.sub(r'<a id="\w+" href="https://.*?">|PUBLIC = "https://.*?"', "", (PAGE / name).read_text())  # links that one follows
         assert not re.search(r"https?:|//[a-z]+\.|innerHTML|outerHTML|insertAdjacent|document\.write|eval|Function\(|import\(", text), name
-    page = (files("tla.apps.explore") / "page.html").read_text()
     assert "<style" not in page
-    assert not re.search(r"<script(?! src=\"page\.js\")| on[a-z]+=| style=", page)
+    assert not re.search(r"<script(?! src=\"\w+\.js\")| on[a-z]+=| style=", page)
+
+
+def table(name):
+    """A table of the page's scripts, which is written as Python's are too."""
+    return ast.literal_eval(re.search(rf"^const {name} = (.*?);$", (PAGE / "dom.js").read_text(), re.DOTALL | re.MULTILINE)[1])
 
 
 def test_the_lists_of_the_page_are_those_of_the_library():
-    script = (files("tla.apps.explore") / "page.js").read_text()
     from tla.viz.colouring import RULES
 
-    assert ast.literal_eval(re.search(r"COLOURS = (\[.*?\]);", script)[1]) == [
-        "auto",
-        *(name for rule in RULES for name in ((rule, "value") if rule == "thread" else (rule,))),
-    ]
-    assert ast.literal_eval(re.search(r"ACCESSES = (\[.*?\]);", script)[1]) == [*USUAL]
-    examples = ast.literal_eval(re.search(r"EXAMPLES = (\[.*?\]);", script, re.DOTALL)[1])
-    for _title, text in examples:
-        found = answer(text)
-        assert "error" not in found, text
+    assert table("COLOURS") == ["auto", *(name for rule in RULES for name in ((rule, "value") if rule == "thread" else (rule,)))]
+    who = re.search(r"const WHO = \{(.*?)^\};", (PAGE / "dom.js").read_text(), re.DOTALL | re.MULTILINE)[1]
+    made = [f"{name}.x{n}{trans}" for name in ("ldmatrix", "stmatrix") for trans in ("", ".trans") for n in (4, 2, 1)]
+    listed = [*made, *(x for line in who.strip().splitlines()[1:] for x in ast.literal_eval(line.partition(": ")[2].rstrip(",")))]
+    assert sorted(listed) == sorted(p.name for p in patterns())
+    assert [*table("VIEWS")] == [*VIEWS]
+    assert {*table("FORMATS").values()} == {*FORMATS, "png"}  # which is made of the SVG, in the browser
+
+
+def test_every_example_of_the_page_is_drawn():
+    examples = table("EXAMPLES")
+    assert len(examples) == 4  # roles
+    for _title, text, *how in (x for role in examples.values() for x in role):
+        found = asked_of("/answer", text, **{name: int(x) if name == "bits" else x for k in how for name, x in k.items()})
+        assert "error" not in found, (text, found)
         assert found["figures"] or found["sizes"]
 
 
@@ -795,7 +829,7 @@ def test_what_triton_prints_is_drawn(text):
     if "offset" not in bases.get_in_dim_names():
         lanes = bases.get_in_dim_size("lane")
         for (row, column), cell in cells.items():
-            thread, value = map(int, re.match(r"T(\d+)V(\d+)", cell).groups())
+            thread, value = map(int, re.match(r"T(\d+)\nV(\d+)", cell).groups())
             place = bases.apply({"register": value, "lane": thread % lanes, "warp": thread // lanes, "block": 0})
             assert [*place.values()] == [row, column][-len(shape) :]
         return
@@ -900,9 +934,10 @@ def test_conflicts_of_an_access_are_counted(text):
 
 def test_accesses_that_are_none_say_so():
     for access, what in (
-        ("4", "an access by 4"),
+        ("4", "4 is no layout"),
         ("(", "never closed"),
-        ("along the columns, 16 bytes of each", "holds offsets"),
+        ("ldmatrx", "an access by ldmatrx"),
+        ("SM80_16x8x16_F32F16F16F32_TN", "which reads registers"),
         (" ", None),
     ):
         found = answer("(_64,_64):(_64,_1)", access=access)["access"]

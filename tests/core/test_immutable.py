@@ -97,8 +97,8 @@ def test_every_record_is_frozen():
     """All dataclasses but those that are filled step by step, while a program is read or a picture painted."""
     made = {x for module, _path in modules() for x in vars(module).values() if isinstance(x, type) and "__dataclass_params__" in vars(x)}
     assert {f"{x.__module__}.{x.__name__}" for x in made if not x.__dataclass_params__.frozen} == {
-        "tla.xla.programs.flow.Flow",
-        "tla.xla.programs.flow.Value",
+        "tla.xla.programs.values.Flow",
+        "tla.xla.programs.values.Value",
         "tla.viz.placement.Canvas",
     }
     assert len(made) > 80

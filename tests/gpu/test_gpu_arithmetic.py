@@ -12,6 +12,7 @@ from tla.gpu import MMAAtom, atom, atoms, compress, gemm, make_tiled_mma
 from tla.gpu.instructions.elements import CODES
 from tla.gpu.tiled.fragments import numpy_type
 
+import operands
 from batches import in_batches
 from night import NIGHT
 
@@ -104,9 +105,9 @@ def buffers(found, steps):
     own, k = mma[np.arange(1 + max(mma.thr_layout_vmnk(i) for i in range(mma.threads)))], k * steps
     a, b, c = ((*x, *blocks) for x in ((m, k), (n, k), (m, n)))
     a, b, c = (np.zeros(shape, numpy_type(found.element(side))) for shape, side in zip((a, b, c), "ABC"))
-    whole = dict(zip("ABC", map(MakeTensor, (a, b, c))))
+    whole = {"A": operands.operand(found, "A", a), "B": operands.operand(found, "B", b), "C": MakeTensor(c)}
     if found.sparsity:
-        whole["A"], whole["E"] = compress(found, a)
+        whole["A"], whole["E"] = whole["A"]
     if found.val_SF:
         whole |= {"SFA": over(m, k, found.sf_vec), "SFB": over(n, k, found.sf_vec)}
     return whole, {name: own.partition(name, t) for name, t in whole.items()}
@@ -120,6 +121,7 @@ def like(*_map_and_types):
 
 def of_one_map(found):
     key = (found.shape_mnk, found.A, found.B, found.C, found.E, found.SFA, found.SFB, found.sf_vec, found.sparsity, found.blocks)
+    key += (found.major_A, found.major_B, found.memory("A"), found.element("A").bits, found.element("B").bits, found.kind)
     shared = like(str(key), *(numpy_type(found.element(side)) for side in "ABC"))
     shared.append(found)
     return shared[0]
@@ -140,9 +142,10 @@ def checked(found, seed=0, steps=1):
         known = instructions.numbers("ue4m3" if found.val_SF.name == "fp8_ue4m3" else "ue8m0")
         chosen = rng.choice(known[(known >= 0.25) & (known <= 2)], ((m, n)[i], k * steps // said.vector))
         whole[side].data[:], factors[i] = chosen.ravel(), chosen.repeat(said.vector, 1)
-    for name, x in zip("AEBC", (*(t.data for t in stored), b, c) if said.sparse else (a, [], b, c)):
-        if name in whole:
-            whole[name].data[:] = np.ravel(x)
+    if said.sparse:
+        whole["E"].data[:] = stored[1].data
+    for name, x in zip("ABC", (stored[0].data.reshape(m, -1) if said.sparse else a, b, c)):
+        whole[name].data[operands.places(found, name, x.shape) if name in "AB" else np.arange(x.size).reshape(x.shape)] = x
     wanted, left, right = c, a * factors[0], b * factors[1]
     for i in range(0, k * steps, k):
         wanted = instructions.multiplied(said, left[:, i : i + k], right[:, i : i + k], wanted)

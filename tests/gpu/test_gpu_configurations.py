@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from tla import TlaError, _, get, make_identity_tensor, parse
+from tla import MakeTensor, TlaError, _, dim, get, get_flat_coord, gpu, make_fragment_like, make_identity_tensor, parse
 from tla.gpu import (
     Copy_Atom,
     MMAAtom,
@@ -22,18 +22,21 @@ from tla.gpu import (
     UniversalCopy,
     atom,
     atoms,
+    create_tma_multicast_mask,
     half,
     make_tiled_copy,
     make_tiled_copy_A,
     make_tiled_copy_C_atom,
     make_tiled_copy_S,
     make_tiled_mma,
+    tma_transaction_bytes,
     uint32,
     uint128,
     values_of,
 )
 
 import gpu_truth as truth
+from batches import in_batches
 
 CUTE = truth.rows("cute_tiled")
 MMA = make_tiled_mma(SM80_16x8x16_F32F16F16F32_TN, (2, 2), (32, 32, 16))
@@ -170,3 +173,63 @@ def test_what_is_made_has_its_layouts():
             assert mma[0].partition(name, tile).shape
             assert getattr(mma, f"{name}_TV")
     assert (made > 300, refused > 10) == (True, True)
+
+
+@pytest.mark.parametrize(("threads", "tensor", "wanted"), CUTE["rank1"])
+def test_parts_of_tensors_of_one_mode_keep_its_level(threads, tensor, wanted):
+    tiled = make_tiled_copy(Copy_Atom[UniversalCopy[gpu.float], gpu.float], parse(threads.join(("(", "):(_1)"))))
+    assert str(tiled[5].partition_D(parse(tensor)).layout) == wanted
+
+
+MODES = ((1,), (2,), (0, 1), (0, 2), (3,), (0, 1, 2))
+
+
+@in_batches(CUTE["multicast"])
+def test_multicast_masks_are_cutes(row):
+    """Of every CTA of six clusters, along M, N, K and pairs of them; and by `_` in the coordinate."""
+    layout, index, *masks = row
+    ctas = parse(layout)
+    own = ctas.get_flat_coord(int(index))
+    assert own == get_flat_coord(ctas, int(index))
+    for modes, mask in zip(MODES, masks):
+        assert create_tma_multicast_mask[modes](ctas, own) == mask
+        assert create_tma_multicast_mask(ctas, tuple(_ if i in modes else c for i, c in enumerate(own))) == mask
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: create_tma_multicast_mask[1](parse("(_4,_8):(_1,_4)"), (0, 0)), "at most 16 CTAs"),
+        (lambda: create_tma_multicast_mask[2](parse("(_4,_2):(_1,_4)"), (0, 0)), "replace[2, 3] of (0,0)"),
+        (lambda: create_tma_multicast_mask[0](parse("(_4,_2):(_1,_4)"), (0, dim("n", at_most=1))), "write a number"),
+        (lambda: tma_transaction_bytes(), "tma_transaction_bytes(tAsA, tBsB)"),
+        (lambda: tma_transaction_bytes(parse("(_4,_8):(_8,_1)")), "element=half"),
+        (lambda: tma_transaction_bytes(parse("(_3,_5):(_5,_1)"), element=gpu.int4b), "whole bytes"),
+        (lambda: tma_transaction_bytes(parse("(M,_8):(_8,_1)", symbols=[dim("M")]), element=half), "a known integer"),
+    ],
+)
+def test_clusters_that_there_are_not_are_refused(make, message):
+    with pytest.raises(TlaError) as refused:
+        make()
+    assert message in str(refused.value)
+
+
+def test_transaction_bytes():
+    a, b = parse("Sw<3,4,3> o _0 o (_128,_64):(_64,_1)"), MakeTensor(np.zeros((256, 64), np.float16))
+    assert tma_transaction_bytes(a, b, element=half, ctas=2) == 2 * 2 * 64 * (128 + 256)
+    assert tma_transaction_bytes(b) == 2 * 64 * 256
+
+
+def test_fragments_like_a_part_of_all_threads():
+    """Registers for each of them, with predicates too; of one thread its own."""
+    threads = np.arange(256)
+    part = COPY[threads].partition_S(MakeTensor(np.arange(256 * 16, dtype=np.float16).reshape(16, 256).T))
+    registers = make_fragment_like(part)
+    assert (registers.shape, registers.data.size) == (part.shape, 256 * 16)
+    gpu.copy(COPY, part, registers)
+    assert (values_of(registers) == values_of(part)).all()
+    predicates = make_fragment_like[bool](COPY[threads].partition_S(make_identity_tensor((256, 16))))
+    assert values_of(predicates).shape == values_of(part).shape
+    swizzled = COPY[threads].partition_S(MakeTensor(np.zeros(4096, np.float16), parse("Sw<3,3,3> o _0 o (_256,_16):(_16,_1)")))
+    assert make_fragment_like(swizzled).data.size == 256 * 16
+    assert make_fragment_like(COPY[3].partition_S(MakeTensor(np.zeros((256, 16))))).data.size == 16

@@ -1,11 +1,12 @@
 """The tables of instructions: names of CUTLASS today, template arguments by name, modifiers of AMD's, CDNA 4."""
 
+import builtins
 import itertools
 import pickle
 
 import pytest
 
-from tla import TlaError
+from tla import TlaError, gpu
 from tla.gpu import MN, Family, K, ScaleIn, atom, atoms, bf16, float, fp4_e2m1, fp8_e4m3, half, int4b, int8, uint4, uint8
 from tla.gpu.instructions.arithmetic import PARTS
 from tla.gpu.instructions.names import entry
@@ -153,3 +154,30 @@ def test_the_table_of_the_page_has_the_parts_of_names():
     page = (DOCS / "gpu.md").read_text(encoding="utf-8")
     for part, (_arithmetic, text) in PARTS.items():
         assert not part or (f"`_{part}`" in page and f"`{text}`" in page)
+
+
+def test_a_star_import_gives_atoms_types_and_operations():
+    """And takes nothing from Python: float and int stay, and stand for C++'s."""
+    given = {}
+    exec("from tla.gpu import *", given)
+    for name in (
+        "SM80_16x8x16_F32F16F16F32_TN",
+        "SM90_64x128x16_F32F16F16_SS",
+        "UniversalCopy",
+        "SM75_U32x4_LDSM_N",
+        "half",
+        "half_t",
+        "uint128",
+        "float_e4m3_t",
+        "SM100_MMA_F16BF16_SS",
+        "v_mfma_f32_32x32x8_f16",
+        "XE_DPAS_TT",
+        "TDPBSSD",
+        "make_tiled_mma",
+        "K",
+    ):
+        assert given[name] is getattr(gpu, name), name
+    assert not {*given} & {*vars(builtins)} - {"__builtins__"}
+    assert given["UniversalFMA"][builtins.float].val_A is float
+    assert given["UniversalFMA"][builtins.int].val_A is gpu.int32
+    assert {*gpu.__all__} <= {*dir(gpu)}

@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
-from tla import Layout, MakeTensor, TlaError, _
-from tla.gpu import UniversalFMA, atom, compress, float, gemm, make_tiled_mma, values_of
+from tla import Layout, MakeTensor, TlaError, _, make_layout
+from tla.gpu import UniversalFMA, atom, compress, float, gemm, int32, make_tiled_mma, values_of
 from tla.gpu.tiled.fragments import numpy_type
+
+from operands import operand
 
 SPARSE = "SM90::GMMA::SPARSE::GMMA_64x32x32_F32F16F16_RS"
 SCALED = "SM120::BLOCKSCALED::SM120_16x8x64_TN_VS<float_e2m1_t,float_e2m1_t,float,float_ue4m3_t,16>"
@@ -39,7 +41,7 @@ def product(found, threads=None, times=(1, 1, 1)):
     more_a, more_b, scale_a, scale_b = [], [], 1, 1
     if found.sparsity:
         a = pruned(rng, a, found)
-        stored, metadata = compress(found, a)
+        stored, metadata = operand(found, "A", a)
         assert stored.data.size * 2 == a.size
         more_a.append(own.partition_E(metadata))
     if found.val_SF:
@@ -47,7 +49,7 @@ def product(found, threads=None, times=(1, 1, 1)):
         more_a.append(own.partition_SFA(sfa))
         more_b.append(own.partition_SFB(sfb))
     wanted = c + np.einsum("mk...,nk...->mn...", (a * scale_a).astype(c.dtype), (b * scale_b).astype(c.dtype))
-    left, right = own.partition_A(stored if found.sparsity else MakeTensor(a)), own.partition_B(MakeTensor(b))
+    left, right = own.partition_A(stored if found.sparsity else operand(found, "A", a)), own.partition_B(operand(found, "B", b))
     gemm(mma, (left, *more_a) if more_a else left, (right, *more_b) if more_b else right, own.partition_C(MakeTensor(c)))
     return c, wanted
 
@@ -75,7 +77,10 @@ PARTS = [OWN.partition(x, MakeTensor(t)) for x, t in zip("ABC", (A, B, C))]
 SPARSE_MMA = make_tiled_mma(atom(SPARSE))
 SPARSE_OWN = SPARSE_MMA[np.arange(128)]
 STORED, METADATA = compress(atom(SPARSE), np.zeros((64, 32), np.float16))
-REST = [SPARSE_OWN.partition_B(MakeTensor(np.ones((32, 32), np.float16))), SPARSE_OWN.partition_C(MakeTensor(np.zeros((64, 32))))]
+REST = [
+    SPARSE_OWN.partition_B(operand(atom(SPARSE), "B", np.ones((32, 32), np.float16))),
+    SPARSE_OWN.partition_C(MakeTensor(np.zeros((64, 32)))),
+]
 INT32, HALF, WHOLE = (MakeTensor(np.zeros((16, 8), t)) for t in ("int32", "float16", "int64"))
 SLICES = [PARTS[0][:, 0, 0], PARTS[1][:, 0, :]]
 BY_TYPE = "float32, for float"
@@ -144,3 +149,40 @@ def test_fragments_hold_the_atoms_types():
 def test_the_fix_of_metadata_works():
     gemm(SPARSE_MMA, (SPARSE_OWN.partition_A(STORED), SPARSE_OWN.partition_E(METADATA)), *REST)
     assert not values_of(REST[1]).any()
+
+
+#: Extents of A, B and C -> C after CuTe's gemm(A, B, C) of registers, compiled with g++: each holds (7 i + s) % 5 - 2 at i, of s 1, 2, 3.
+PLAIN = {
+    ((4,), (3,), (4, 3)): [1, -2, 0, 2, -3, 3, -6, 0, 3, -2, 3, -2],
+    ((4, 2), (3, 2), (4, 3)): [3, -3, 1, 0, -7, 5, -8, 4, 3, -2, 3, -2],
+    ((1, 4, 5), (1, 3, 5), (1, 4, 3)): [6, 3, -5, 2, -6, 1, -7, 5, -3, 4, 6, -7],
+    ((1, 4), (1, 3), (1, 4, 3)): [1, -2, 0, 2, -3, 3, -6, 0, 3, -2, 3, -2],
+    ((1,), (1,), (1,)): [1],
+}
+
+
+@pytest.mark.parametrize("extents", PLAIN)
+def test_plain_tensors_are_multiplied_as_cute_does(extents):
+    """Each of the five forms without an MMA; by each of several threads its own too."""
+    a, b, c = (MakeTensor(np.float32((7 * np.arange(np.prod(s)) + i) % 5 - 2), make_layout(s)) for i, s in enumerate(extents, 1))
+    total = MakeTensor(np.zeros(c.data.size, np.float32), c.layout)
+    gemm(total, a, b, c)
+    gemm(a, b, c)
+    assert c.data.tolist() == total.data.tolist() == PLAIN[extents]
+
+
+def test_plain_parts_of_several_threads_are_multiplied_by_each():
+    rng, own = np.random.default_rng(0), make_tiled_mma(UniversalFMA[int32], (4, 2))[np.arange(8)]
+    a, b, c = (rng.integers(-3, 4, s).astype(np.int32) for s in ((8, 3), (6, 3), (8, 6)))
+    wanted = c + a @ b.T
+    gemm(*(own.partition(side, MakeTensor(x)) for side, x in zip("ABC", (a, b, c))))
+    assert (c == wanted).all()
+    gemm(UniversalFMA[int32], *(own.partition(side, MakeTensor(x)) for side, x in zip("ABC", (a, b, c))))
+    assert (c == wanted + a @ b.T).all()
+
+
+@pytest.mark.parametrize("extents", [((4,), (4,), (4,)), ((2, 4), (2, 3), (2, 4, 3)), ((2, 4, 5), (2, 3, 5), (2, 4, 3))])
+def test_vectors_by_an_instruction_of_one_value_are_refused(extents):
+    """As CuTe does: its static assertion on the registers of UniversalFMA fails."""
+    with pytest.raises(TlaError, match=r"the 1 of UniversalFMA<float,float,float,float>.*\n  fix +take slices of one value"):
+        gemm(*(np.zeros(s, np.float32) for s in extents))

@@ -6,7 +6,19 @@ import runpy
 import numpy as np
 import pytest
 
-from tla import Int, LeafTypeError, MakeTensor, RangeError, TlaError, dim, elem_less, make_identity_tensor, parse, product_each
+from tla import (
+    DivisibilityError,
+    Int,
+    LeafTypeError,
+    MakeTensor,
+    RangeError,
+    TlaError,
+    dim,
+    elem_less,
+    make_identity_tensor,
+    parse,
+    product_each,
+)
 from tla.gpu import (
     Copy_Atom,
     SM75_U16x8_LDSM_T,
@@ -42,6 +54,7 @@ from tla.gpu import (
 )
 
 import oracle
+from operands import operand
 from places import EXAMPLES
 
 rng = np.random.default_rng(0)
@@ -117,29 +130,45 @@ def test_wgmma_reads_shared_memory():
     mma, t = make_tiled_mma(SM90_64x64x16_F32F16F16_SS, (2, 1)), np.arange(256)
     a, b = (rng.integers(-3, 4, s).astype(np.float16) for s in ((128, 32), (64, 32)))
     own, c = mma[t], np.zeros((128, 64), np.float32)
-    gemm(mma, own.partition_fragment_A(MakeTensor(a)), own.partition_fragment_B(MakeTensor(b)), own.partition_C(MakeTensor(c)))
+    left, right = (operand(mma.atom, side, x, "SW64") for side, x in (("A", a), ("B", b)))
+    gemm(mma, own.partition_fragment_A(left), own.partition_fragment_B(right), own.partition_C(MakeTensor(c)))
     assert (c == a.astype(np.float32) @ b.astype(np.float32).T).all()
 
 
-@pytest.mark.parametrize("instruction", [SM75_U32x4_LDSM_N, SM75_U16x8_LDSM_T, SM90_U32x4_STSM_N], ids=lambda a: a.name)
-def test_instructions_of_a_warp_move_every_element(instruction):
-    tiled, t = make_tiled_copy(Copy_Atom[instruction, half], parse("(_32,_2):(_1,_32)"), (8, 1)), np.arange(64)
+OF_A_WARP = [
+    (SM75_U32x4_LDSM_N, "(_2,_4):(_1,_2)", "FF"),
+    (SM75_U16x8_LDSM_T, "(_8,_1):(_1,_8)", "CF"),
+    (SM90_U32x4_STSM_N, "(_2,_4):(_1,_2)", "FF"),
+]
+
+
+@pytest.mark.parametrize(("instruction", "values", "orders"), OF_A_WARP, ids=lambda x: getattr(x, "name", x))
+def test_instructions_of_a_warp_move_every_element(instruction, values, orders):
+    """Rows of 8 lie together in shared memory, pairs in registers; those of a transposed matrix are along the other mode."""
+    tiled, t = make_tiled_copy(Copy_Atom[instruction, half], parse("(_4,_16):(_1,_4)"), parse(values)), np.arange(64)
     extents = tuple(map(int, tiled.tiler_mn))
-    a, b = rng.integers(0, 1000, extents).astype(np.float16), np.zeros(extents, np.float16)
+    a, b = rng.integers(0, 1000, extents).astype(np.float16, order=orders[0]), np.zeros(extents, np.float16, order=orders[1])
     copy(tiled, tiled[t].partition_S(MakeTensor(a)), tiled[t].partition_D(MakeTensor(b)))
     assert (a == b).all()
+    for wrong in ("FC" if orders == "CF" else "CF", "CC" if orders[0] == "F" else "FF"):
+        a, b = (np.zeros(extents, np.float16, order=order) for order in wrong)
+        with pytest.raises(DivisibilityError, match=r"[82] contiguous elements at a multiple of (16|4) bytes"):
+            copy(tiled, tiled[t].partition_S(MakeTensor(a)), tiled[t].partition_D(MakeTensor(b)))
 
 
 def test_predicates_keep_a_copy_inside():
     tiled, t = make_tiled_copy(Copy_Atom[UniversalCopy[uint128], float], (8, 4), (4, 1)), np.arange(32)
-    a, b = rng.random((30, 7)).astype(np.float32), np.zeros((30, 7), np.float32)
+    a, b = rng.random((28, 7)).astype(np.float32, order="F"), np.zeros((28, 7), np.float32, order="F")
     source, target = tiled[t].partition_S(MakeTensor(a)), tiled[t].partition_D(MakeTensor(b))
     with pytest.raises(TlaError, match="are not valid"):
         copy(tiled, source, target)
     i, j = values_of(tiled[t].partition_S(make_identity_tensor((Int[32](), Int[8]()))))
-    inside = (i < 30) & (j < 7)
-    copy_if(tiled, inside, source, target)
+    copy_if(tiled, (i < 28) & (j < 7), source, target)
     assert (a == b).all()
+    b[:] = 0
+    with pytest.raises(LeafTypeError, match="true for 2 of the 4 values that thread 6 moves at once"):
+        copy_if(tiled, (i < 26) & (j < 7), source, target)
+    assert not b.any()
 
 
 def test_a_symbol_as_thread():
@@ -227,7 +256,7 @@ REFUSED = [
         lambda: gemm(MMA, MMA[np.arange(64)].partition_A(ONES), MMA[np.arange(64)].partition_B(ONES), MMA[np.arange(64)].partition_C(ONES)),
         "threads 0 to 127",
     ),
-    (lambda: gemm(ONES, ONES, ONES), "a tiled MMA first"),
+    (lambda: gemm(ONES, ONES), "D, A, B, C, or A, B, C"),
     (lambda: make_tiled_mma(MMA.atom, parse("(_2,_2):(_1,_1)")), "two atoms of the tile have the same"),
     (lambda: make_tiled_mma(MMA.atom, parse("(_2,_2):(_1,_0)")), "threads of its own for each atom"),
     (lambda: MMA[None], "an array of integers or a symbol"),
@@ -315,8 +344,8 @@ def test_threads_along_k_add_up_parts():
 
 def test_a_predicate_of_all_threads_by_elem_less():
     """elem_less of the partition of an identity tensor is a predicate of every thread, as the comparison by hand is."""
-    m, n = 37, 50
-    data, out, t = MakeTensor(np.arange(m * n).reshape(m, n).astype(np.float16)), MakeTensor(np.zeros((m, n), np.float16)), np.arange(128)
+    m, n, t = 40, 50, np.arange(128)
+    data, out = (MakeTensor(x.astype(np.float16, order="F")) for x in (np.arange(m * n).reshape(m, n), np.zeros((m, n))))
     places = COPY[t].partition_S(make_identity_tensor((m, n)))
     inside = elem_less(places, (m, n))
     rows, columns = values_of(places)
@@ -327,7 +356,7 @@ def test_a_predicate_of_all_threads_by_elem_less():
 
 def test_shapes_of_parts():
     tile = make_identity_tensor((64, 96))
-    for operand, f in zip("ABC", (partition_shape_A, partition_shape_B, partition_shape_C)):
-        assert f(MMA, (64, 96)) == MMA[5].partition(operand, tile).shape
+    for side, f in zip("ABC", (partition_shape_A, partition_shape_B, partition_shape_C)):
+        assert f(MMA, (64, 96)) == MMA[5].partition(side, tile).shape
     total = partition_fragment_C(MMA, (64, 96))
     assert (total.shape, values_of(total).shape) == (MMA[5].partition_C(tile).shape, (128, 4, 2, 6))

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from tla import MakeTensor, Packed, RangeError, parse, viz, xla
-from tla.access import Width, access, best_swizzle, element_width
+from tla.access import Width, access, best_swizzle, element_width, patterns
 from tla.apps.explore import answer, read
-from tla.apps.explore.accesses import USUAL
 from tla.ascend import float as single, half, int4b
 from tla.core.errors import LeafTypeError
 from tla.gpu import Copy_Atom, UniversalCopy, make_tiled_copy, uint128
@@ -158,7 +157,7 @@ K_SW128 = [text for text, bits in TEXTS.items() if (bits == 16 and "Sw<3,4,3>_" 
 
 @pytest.mark.parametrize("text", K_SW128)
 def test_the_page_counts_the_bits_that_a_print_names(text):
-    for name in USUAL:
+    for name in (p.name for p in patterns()):
         found, same = answer(text, access=name), answer("Sw<3,3,3> o _0 o (_8,_64):(_64,_1)", access=name, bits=16)
         assert {**found["access"], "width": ""} == {**same["access"], "width": ""}
         assert found["figures"][0]["grids"] == same["figures"][0]["grids"]

@@ -1,5 +1,6 @@
 """The documentation: nothing public is missing, nothing is linked that is not there. Its examples are doctests of their own."""
 
+import os
 import re
 import runpy
 import shlex
@@ -10,12 +11,15 @@ import pytest
 
 import tla
 from tla import access, ascend, codegen, gpu, linear, viz, xla
-from tla.apps.cli import main
+from tla.apps.cli import COMMANDS, main
 from tla.core import literals
+from tla.core.element import Element
 from tla.linear import mosaic, triton
 from tla.xla import jax as tla_jax
 
 ROOT = Path(tla.__file__).parents[1]
+#: Addresses of this repository's files.
+OWN = "https://github.com/tla-layouts/tla/blob/main/", "https://raw.githubusercontent.com/tla-layouts/tla/main/"
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
@@ -26,6 +30,7 @@ def public():
         "tla.ascend": {*ascend.__all__, "float"},
     }
     names |= {module.__name__: {*module.__all__} for module in (xla, tla_jax, codegen, gpu, viz, linear, mosaic, triton, access)}
+    names["tla.gpu"] -= {name for name in gpu.__all__ if isinstance(getattr(gpu, name), (Element, gpu.MMAAtom, gpu.CopyAtom, gpu.Family))}
     return {(module, name) for module, found in names.items() for name in found}
 
 
@@ -48,6 +53,8 @@ def test_links_lead_to_files_and_headings(page):
     text = re.sub(r"```.*?```|`[^`]*`", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
     for target in re.findall(r"\]\(([^)\s]+)\)", text):
         path, _, heading = target.partition("#")
+        for address in OWN:  # README's links are absolute: a package index shows it too
+            path = os.path.relpath(ROOT / path.removeprefix(address), page.parent) if path.startswith(address) else path
         if path.startswith(("http:", "https:")):
             continue
         found = (page.parent / path) if path else page
@@ -90,6 +97,27 @@ def test_the_picture_of_the_first_page_is_up_to_date_and_its_grids_are_what_they
     assert sorted(cute(i, 0) % 8 for i in range(8)) == [*range(8)]  # a column has every bank once
     assert all(ascend(i, j) == ascend(i // 4 * 4, j // 4 * 4) + i % 4 * 4 + j % 4 for i in range(8) for j in range(8))
     assert tpu == xla.lower("bf16[8,8]{1,0:T(4,4)(2,1)}")
+
+
+def test_the_picture_of_the_readme_is_up_to_date_and_says_what_is_counted():
+    conflict = runpy.run_path(str(ROOT / "docs/_sphinx/conflict.py"))
+    assert (ROOT / "docs/conflict.svg").read_text(encoding="utf-8") == conflict["picture"](), "run: python docs/_sphinx/conflict.py"
+    assert [conflict["degree"](text) for _title, text in conflict["GRIDS"]] == [8, 1]
+    for tile, degree in (("(64,64):(64,1)", 8), ("Sw<3,3,3> o 0 o (64,64):(64,1)", 1)):  # of halves, as the titles say
+        assert access.access("ldmatrix.x4", tla.parse(tile), 16).degree == degree
+
+
+def test_the_readme_shows_on_a_package_index():
+    """Its links and pictures are absolute: an index has the text alone."""
+    text = re.sub(r"```.*?```|`[^`]*`", "", PAGES[0].read_text(encoding="utf-8"), flags=re.DOTALL)
+    assert all(target.startswith("https://") for target in re.findall(r"\]\(([^)\s]+)\)", text))
+    named = [
+        word
+        for row in re.findall(r"^\| \*\*.*$", PAGES[0].read_text(encoding="utf-8"), re.MULTILINE)
+        for word in re.findall("`(tla .*?)`", row)
+    ]
+    assert len(named) >= 4
+    assert all(shlex.split(command)[1] in COMMANDS for command in named)
 
 
 def test_every_page_is_of_one_kind():

@@ -16,7 +16,7 @@ from selenium import webdriver
 from selenium.webdriver.common.actions.action_builder import ActionBuilder
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
-from selenium.webdriver.support.ui import WebDriverWait
+from selenium.webdriver.support.ui import Select, WebDriverWait
 
 #: Without names of hosts there is no network.
 FLAGS = """--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update
@@ -30,13 +30,30 @@ cursor = null; tab = 'Python'; scrollTo(0, 0); at('text').focus();
 if (location.hash === hash) { fromAddress(); done(); } else { addEventListener('hashchange', () => done(), { once: true }); location.hash = hash; }"""
 
 
-def chromium():
+def chromium(folder=None):
+    """Chromium; what it saves goes into a folder."""
     options = webdriver.ChromeOptions()
+    if folder:
+        options.add_experimental_option("prefs", {"download.default_directory": str(folder), "download.prompt_for_download": False})
     options.binary_location = shutil.which("chromium")
     for flag in FLAGS.split():
         options.add_argument(flag.replace("\u00a0", " "))
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(shutil.which("chromedriver")))
+    driver.set_script_timeout(20)
+    return driver
+
+
+def firefox(folder):
+    """Firefox; what it saves goes into a folder."""
+    options = webdriver.FirefoxOptions()
+    options.binary_location = shutil.which("firefox-esr") or shutil.which("firefox") or ""
+    options.add_argument("-headless")
+    kept = {"browser.download.folderList": 2, "browser.download.dir": str(folder), "browser.download.useDownloadDir": True}
+    for name, value in {**kept, "browser.helperApps.neverAsk.saveToDisk": "image/svg+xml,text/csv,text/html,text/plain,image/png"}.items():
+        options.set_preference(name, value)
+    driver = webdriver.Firefox(options=options, service=webdriver.FirefoxService(shutil.which("geckodriver")))
+    driver.set_window_size(1440, 900)
     driver.set_script_timeout(20)
     return driver
 
@@ -106,9 +123,26 @@ class Page:
         self.driver.switch_to.active_element.send_keys(*keys)
         self.settle()
 
+    def paste(self, text):
+        """Take a text as if it were pasted in place of what is there."""
+        self.run("at('text').focus(); at('text').select(); document.execCommand('insertText', false, arguments[0])", text)
+        self.settle()
+
+    def look(self, sheet, row, column):
+        """Go to a cell of a grid of the page."""
+        self.run("look(sheets[arguments[0]], arguments[1], arguments[2], true)", sheet, row, column)
+        self.settle()
+
     def write(self, text):
         self.at("text").send_keys(Keys.CONTROL, "a", Keys.NULL)
         self.at("text").send_keys(Keys.DELETE, text)
+        self.settle()
+
+    def choose(self, name, value):
+        """Choose a value of a control, behind More where the page is narrow."""
+        if self.at("more").is_displayed() and self.at("more").get_attribute("aria-expanded") == "false":
+            self.at("more").click()
+        Select(self.at(name)).select_by_value(value)
         self.settle()
 
     def click(self, element):

@@ -261,10 +261,10 @@ def test_tiles_that_come_again_have_their_colours_again():
         ((2,), (1,), [0, 1, 1, 0, 0, 1, 1, 0]),
         ((), (3,), [0, 1, 1, 2, 2, 3, 3, 4]),
     ):
-        (figure,) = draw(Subject(parse("(8):(1)"), "", start=start, tiling=Tiling((2,), counts))).figures
+        (figure,) = draw(Subject(parse("(8):(1)"), "", start=start, tiling=Tiling((2,), counts)), color_by="tile").figures
         assert [cell.fill for cell in figure.grids[0].cells[0]] == [tint(n) for n in numbers]
     for tiling in (Tiling((8,)), Tiling((1,), (1,))):  # one tile is all of it
-        (figure,) = draw(Subject(parse("(8):(1)"), "", tiling=tiling)).figures
+        (figure,) = draw(Subject(parse("(8):(1)"), "", tiling=tiling), color_by="tile").figures
         assert {cell.fill for cell in figure.grids[0].cells[0]} == {None}
 
 
@@ -287,7 +287,7 @@ def test_a_layout_beside_its_divide_has_its_tiles():
     assert draw(MOVE.source, MOVE.destination) == draw(MOVE.source, MOVE.destination, tile=(4, 4))
     assert draw(divided, ROWS).figures[0] == given.figures[1]
     for beside in (zipped_divide(ROWS, (4, 3)), parse("(_8,_12):(_1,_8)"), MakeIdentityLayout((8, 12))):  # other extents, or no blocks
-        assert draw(ROWS, beside).figures[0] == draw(ROWS).figures[0]
+        assert draw(ROWS, beside, color_by="tile").figures[0] == draw(ROWS, color_by="tile").figures[0]
 
 
 def test_banks_by_their_definition():
@@ -1122,6 +1122,9 @@ def test_notebooks_show_errors_without_what_is_inside():
         def for_type(self, kind, make):
             self.kinds[kind] = make
 
+        def register_magic_function(self, function, kind, name):
+            self.magic = {(kind, name): function}
+
         def set_custom_exc(self, kinds, handler):
             self.kinds |= dict.fromkeys(kinds, handler)
 
@@ -1131,6 +1134,7 @@ def test_notebooks_show_errors_without_what_is_inside():
     shell = Shell()
     tla.load_ipython_extension(shell)
     assert {list, tuple, TlaError} == {*shell.kinds}
+    assert shell.magic["line_cell", "tla"]("A = (8,6):(1,8)", "zipped_divide(A, (4,2))")._repr_html_().count("<svg") == 1
     try:
         composition(ROWS, parse("(6,2):(1,7)"))
     except TlaError as error:

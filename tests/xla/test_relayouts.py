@@ -47,7 +47,9 @@ def test_every_move_is_found_and_no_other(path):
     found = {m.line.instruction.name: m for m in xla.relayouts(path)}
     expected = fusions_of_moves(path)
     for line in at_schedule_level(path):
-        if hit := re.match(r"  (?:ROOT )?%([\w.-]+) = .*? (copy|copy-start|transpose|reshape|convert|bitcast)\(%[\w.-]+\)", line):
+        if hit := re.match(
+            r"  (?:ROOT )?%([\w.-]+) = .*? (copy|copy-start|transpose|reshape|convert|bitcast|bitcast-convert)\(%[\w.-]+\)", line
+        ):
             expected[hit[1]] = hit[2]
     assert {name: m.line.instruction.opcode for name, m in found.items()} == expected
     for name, m in found.items():

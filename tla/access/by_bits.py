@@ -23,23 +23,22 @@ from .places import HARDWARE, to_offsets, xors
 class ByBits(NamedTuple):
     """The offsets of owners in a memory, by columns.
 
-    register, lane  what each bit of these numbers changes of an offset [elements]
-    warps           how many there are, of all blocks
+    register, lane, warp   what each bit of these numbers changes of an offset [elements]; blocks are further warps
     """
 
     register: list[int]
     lane: list[int]
-    warps: int
+    warp: list[int]
 
     @staticmethod
     def of(owners: LinearLayout) -> ByBits:
         """The columns of owners that hold elements of a tensor: their indices in it, first dimension fastest."""
-        register, lane = ([owners.pack(v) for v in owners.bases.get(name, ())] for name in ("register", "lane"))
-        return ByBits(register, lane, math.prod(owners.get_in_dim_size(d) for d in ("warp", "block") if owners.has_in_dim(d)))
+        register, lane, warp, block = ([owners.pack(v) for v in owners.bases.get(name, ())] for name in reversed(HARDWARE))
+        return ByBits(register, lane, [*warp, *block])
 
     def through(self, columns: Sequence[int]) -> ByBits:
         """The offsets in a memory, of which `columns` say what each bit of the index changes."""
-        return self._replace(register=[bits.apply(columns, x) for x in self.register], lane=[bits.apply(columns, x) for x in self.lane])
+        return ByBits(*([bits.apply(columns, x) for x in part] for part in self))
 
     def walks(self, count: int) -> bool:
         """Whether each step within vectors of so many elements is one bit of the register's number."""
@@ -50,9 +49,14 @@ class ByBits(NamedTuple):
         space = bits.Echelon(self.register)
         return all(space.spans(1 << k) for k in range(bits.log2(count)))
 
+    def in_sequence(self, count: int) -> bool:
+        """Whether the first registers are a vector of so many elements, one after the other, and so on: as an instruction copies them."""
+        k = bits.log2(count)
+        return self.register[:k] == [1 << i for i in range(k)] and all(c % count == 0 for c in (*self.register[k:], *self.lane, *self.warp))
+
     def instructions(self, count: int) -> int:
         """The number of accesses of so many elements, of all warps: values of one place are one."""
-        return self.warps << bits.rank(c // count for c in self.register)
+        return 1 << len(self.warp) << bits.rank(c // count for c in self.register)
 
     def starts(self, count: int) -> list[int]:
         """The vectors that the lanes of the first warp have in the first register."""

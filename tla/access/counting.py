@@ -128,7 +128,7 @@ def _runs(numbers: Sequence[int]) -> str:
     return ", ".join(f"{run[0]} to {run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in runs)
 
 
-def access(owners: Any, memory_layout: Any, element_bits: Any = None, width: int | None = None, memory: Any = None) -> Access:
+def access(owners: Any, memory_layout: Any, element_bits: Any = None, width: int | Asked | None = None, memory: Any = None) -> Access:
     """Count what instructions touch that load or store what each owner holds.
 
     owners          who holds what: a LinearLayout of register, lane, warp, block to the tensor; a (thread, value) layout to the
@@ -149,6 +149,9 @@ def access(owners: Any, memory_layout: Any, element_bits: Any = None, width: int
     tensor, as Triton's shared layouts; or a PaddedSharedLayout; or a tensor, whose offset counts too; or None where owners are a
     partition of the memory itself. It may have an open size in its strides: what is counted then holds for all its values.
 
+    Vectors are what a lane holds as a set, as Triton counts them: a swizzle of single elements may give each lane its registers in another
+    order, which it puts right by itself. A usual access moves memory in order: there the elements of a vector follow on one another.
+
     Where several lanes hold one value each of them asks for it; that is one word, and no conflict. Of one lane, values of one
     place are one value.
 
@@ -167,11 +170,11 @@ def access(owners: Any, memory_layout: Any, element_bits: Any = None, width: int
     """
     element = element_width(owners, memory_layout, bits=element_bits)
     bits = element.bits
-    asked = None if width is None else integer("access: width", width)
+    asked = width if width is None or isinstance(width, Asked) else Asked(integer("access: width", width))
     layout, start = in_memory(memory_layout)
     if isinstance(owners, (str, Pattern)):
         usual = require_pattern(owners)
-        owners, asked = usual.owners(extents_of(layout), bits, has_columns(layout)), usual.width(bits) if asked is None else asked
+        owners, asked = usual.owners(extents_of(layout), bits, has_columns(layout)), asked or Asked(usual.width(bits), True)
         memory = usual.memory if memory is None else memory
     row = as_memory(NVIDIA_SHARED if memory is None else memory)
     require_lanes("access", owners, row)
@@ -247,7 +250,15 @@ def _pairs(of: list[int], place: int) -> Iterator[tuple[int, int]]:
     return itertools.chain.from_iterable(zip(of[s : s + place], of[s + place : s + 2 * place]) for s in starts)
 
 
-def _given(at: Placed, bits: int, width: int, row: Memory) -> int:
+class Asked(NamedTuple):
+    """The width that was asked for [bits]; in_sequence: as an instruction copies memory, the elements of a vector one after the other."""
+
+    width: int
+    in_sequence: bool = False
+
+
+def _given(at: Placed, bits: int, asked: Asked, row: Memory) -> int:
+    width = asked.width
     if width % bits or not width:
         raise RangeError(
             f"accesses of {width} bits to elements of {bits}", f"a multiple of {bits}", f"use {max(bits, width - width % bits)}"
@@ -256,7 +267,21 @@ def _given(at: Placed, bits: int, width: int, row: Memory) -> int:
         row.groups(width, 1)
     if _split(at, width // bits) is not None:
         raise _no_vectors(at, bits, width, row)
+    if asked.in_sequence and (found := _out_of_sequence(at, width // bits)) is not None:
+        warp, lane, register = found
+        what = f"accesses of {width} bits: register {register} of lane {lane} of warp {warp} is not at its place in a vector"
+        raise RangeError(what, "elements one after the other", "swizzle whole vectors, or choose an access of one element a lane")
     return width // bits
+
+
+def _out_of_sequence(at: Placed, count: int) -> tuple[int, int, int] | None:
+    """A warp, lane and register whose place in a vector is not its number's: an instruction that copies memory moves elements in order."""
+    if count > 1:
+        for place, x in enumerate(at.of):
+            if x % count != place % at.registers % count:
+                lane, register = divmod(place, at.registers)
+                return *divmod(lane, at.lanes), register
+    return None
 
 
 def _split(at: Placed, count: int) -> tuple[int, int] | None:
@@ -311,10 +336,10 @@ def _counted(at: Placed, element: Width, count: int, row: Memory) -> Access:
     return _access(worst, width, instructions, total, element, row)
 
 
-def counted_by_bits(at: ByBits, element: Width, asked: int | None, row: Memory) -> Access | None:
+def counted_by_bits(at: ByBits, element: Width, asked: Asked | None, row: Memory) -> Access | None:
     """The cost of every instruction, which all are one; None where there are no vectors as asked for: then it is said why elsewhere."""
-    widths = [width for width in (row.widths if asked is None else (asked,)) if width in row.phases and width % element.bits == 0]
-    fits = at.walks if asked is None else at.has_vectors
+    widths = [width for width in (row.widths if asked is None else (asked.width,)) if width in row.phases and width % element.bits == 0]
+    fits = at.walks if asked is None else at.in_sequence if asked.in_sequence else at.has_vectors
     width = next((w for w in widths if powers.is_power_of_two(w // element.bits) and fits(w // element.bits)), None)
     if width is None:
         return None

@@ -28,7 +28,7 @@ from ..linear.triton import SharedLinearLayout
 from ..linear.value import power_of_two
 from ..notation.width import element_width
 from .by_bits import ByBits, are_powers
-from .counting import Access, access, counted_by_bits
+from .counting import Access, Asked, access, counted_by_bits
 from .memories import NVIDIA_SHARED, Memory, as_memory
 from .pattern import Pattern, require_pattern
 from .places import Owned, owned, require_lanes, xors
@@ -137,7 +137,7 @@ def best_swizzle(
         )
     bound = sum(_least(a, width, row) for a in asked)
     registers = [frozenset(_columns(a, "register")) - {0} for a in accesses]
-    most = [_vector_bits(width, row) if a.width is None else bits.log2(a.width // width) for a in asked]
+    most = [_vector_bits(width, row) if a.vector is None else bits.log2(a.vector.width // width) for a in asked]
     longest = width * _longest(registers, most)
     best: Best | None = None
     searched = 0
@@ -187,8 +187,8 @@ def _accessed(layout: Any, asked: Sequence[_Asked], element: Width, row: Memory)
     columns = None if _is_padded(layout) or not are_powers(row, element.bits) else linear(layout).columns
     found = []
     for a in asked:
-        at = None if columns is None else counted_by_bits(ByBits.of(a.owners).through(columns), element, a.width, row)
-        found.append(at or access(a.owners, layout, element, a.width, row))
+        at = None if columns is None else counted_by_bits(ByBits.of(a.owners).through(columns), element, a.vector, row)
+        found.append(at or access(a.owners, layout, element, a.vector, row))
     return found
 
 
@@ -225,10 +225,10 @@ def _vectors(layout: Any, registers: Sequence[frozenset[int]], most: Sequence[in
 
 
 class _Asked(NamedTuple):
-    """An access: its owners over bits, and the width of a lane's access [bits]; None for the widest that there is."""
+    """An access: its owners over bits, and what a lane takes at once; None for the widest that there is."""
 
     owners: LinearLayout
-    width: int | None
+    vector: Asked | None
 
 
 def _asked(owners: Any, row: Memory, tile: Sequence[int] | None, element_bits: int) -> _Asked:
@@ -236,7 +236,7 @@ def _asked(owners: Any, row: Memory, tile: Sequence[int] | None, element_bits: i
     if usual and tile is None:
         raise RankError(f"best_swizzle of {usual.name} without a tile", "the extents of the tile", "give tile=(64, 64)")
     held = usual.owners(tile or (), element_bits) if usual else owners
-    return _Asked(_linear_owners(held, row, tile), usual and usual.width(element_bits))
+    return _Asked(_linear_owners(held, row, tile), usual and Asked(usual.width(element_bits), True))
 
 
 def _linear_owners(owners: Any, row: Memory, tile: Sequence[int] | None) -> LinearLayout:
@@ -280,10 +280,10 @@ def _least(asked: _Asked, width: int, row: Memory) -> int:
     index = held.placed(held.index)
     words = [len({x for lane in index.warp(warp) for x in lane}) * width for warp in range(index.warps)]
     least = sum(max(1, -(-n // (row.banks * row.word_bits))) for n in words)
-    if asked.width is None:
+    if asked.vector is None:
         return least
-    vectors = index.warps << max(0, bits.rank(_columns(asked.owners, "register")) - bits.log2(asked.width // width))
-    return max(least, vectors * len(row.groups(asked.width, index.lanes)[1]))
+    vectors = index.warps << max(0, bits.rank(_columns(asked.owners, "register")) - bits.log2(asked.vector.width // width))
+    return max(least, vectors * len(row.groups(asked.vector.width, index.lanes)[1]))
 
 
 # ------------------------------------------------------------------------------------------------- candidates

@@ -13,7 +13,7 @@ from ..core.digits import merged
 from ..core.errors import RangeError, RankError
 from ..core.int_tuple import as_int_tuple, leaves, like, shown
 from ..core.ints import Int, IntTupleLike, is_constant
-from ..core.kinds import by_kind
+from ..core.kinds import by_kind, certified
 from ..core.layout import Layout, carried, join, unchecked_layout, with_valid
 from ..core.profiles import require_congruent
 from ..core.questions import require
@@ -24,6 +24,7 @@ from .flat_modes import flat_modes, from_modes, merge, wrapped
 _1 = Int[1]()
 
 
+@certified
 @memo
 @by_kind(Layout)
 def coalesce(layout: Layout, profile: IntTupleLike | None = None) -> Layout:

@@ -10,10 +10,9 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..core.basis import MakeBasisLike, as_coordinate
-from ..core.conversions import crd2idx, idx2crd
-from ..core.coord import Computes, Coord
+from ..core.coord import Computes
 from ..core.errors import RangeError
-from ..core.int_tuple import ByPath, IntTuple, as_int_tuple, leaves, modes_of, product, shown
+from ..core.int_tuple import ByPath, IntTuple, as_int_tuple, leaves, product, shown
 from ..core.ints import Int, IntTree, IntTupleLike, Leaf, is_constant, is_static, known
 from ..core.kinds import by_kind
 from ..core.layout import Layout, as_layout
@@ -119,7 +118,7 @@ def get_hier_coord(layout: Layout, offset: Computes) -> IntTree:
     Each integer is offset // stride % extent: right where the strides are those of a compact layout. Raises RangeError
     for a stride of 0 under an extent that is not a static 1. Source: CuTe `Layout::get_hier_coord`.
     """
-    return idx2crd(offset, as_layout("get_hier_coord", layout).shape, layout.stride)
+    return as_layout("get_hier_coord", layout).get_hier_coord(offset)
 
 
 def get_flat_coord(layout: Layout, offset: Computes) -> IntTree:
@@ -132,8 +131,7 @@ def get_flat_coord(layout: Layout, offset: Computes) -> IntTree:
 
     Source: CuTe `Layout::get_flat_coord`.
     """
-    coord, r = get_hier_coord(layout, offset), len(modes_of(layout.shape))
-    return Coord(*map(crd2idx, coord, layout.shape)) if r > 1 else crd2idx(coord, layout.shape)
+    return as_layout("get_flat_coord", layout).get_flat_coord(offset)
 
 
 def get_1d_coord(layout: Layout, offset: Computes) -> Leaf:
@@ -145,4 +143,4 @@ def get_1d_coord(layout: Layout, offset: Computes) -> Leaf:
 
     Source: CuTe `Layout::get_1d_coord`.
     """
-    return crd2idx(get_hier_coord(layout, offset), layout.shape)
+    return as_layout("get_1d_coord", layout).get_1d_coord(offset)

@@ -16,6 +16,7 @@ from ..core.digits import Modes
 from ..core.errors import DivisibilityError, InjectivityError, LeafTypeError, RangeError
 from ..core.int_tuple import as_int_tuple, leaves, product, shown
 from ..core.ints import Int, IntTupleLike, is_constant, known, settled
+from ..core.kinds import certified
 from ..core.layout import Layout, as_layout
 from ..core.leaf_arithmetic import ceil_div, mul
 from ..core.questions import at_most, require, require_positive
@@ -26,6 +27,7 @@ from .flat_modes import Mode, by_stride, flat_modes, from_modes, merge, wrapped
 _1 = Int[1]()
 
 
+@certified
 @memo
 def complement(layout: Layout, cotarget: IntTupleLike | None = None) -> Layout:
     """The offsets that `layout` leaves out, as a layout: the other half of a tiling.

@@ -15,6 +15,7 @@ from ..core.conversions import ends_empty
 from ..core.errors import DivisibilityError, RangeError, RankError
 from ..core.int_tuple import IntTuple, as_int_tuple, leaves, like, product_each, shown
 from ..core.ints import Int, IntTupleLike, is_constant
+from ..core.kinds import certified
 from ..core.layout import Layout, unchecked_layout, with_valid
 from ..core.questions import equal
 from ..core.strides import Shape, Stride, compact_col_major
@@ -27,6 +28,7 @@ from .flat_modes import Mode, cut_like, flat_modes, merge, path_of, step_of
 _0, _1 = Int[0](), Int[1]()
 
 
+@certified
 @by_mode
 def composition(a: Layout, b: Layout) -> Layout:
     """The layout R with R(c) == a(b(c)): b's coordinates, a's offsets.

@@ -18,7 +18,7 @@ from ..core.cache import memo
 from ..core.errors import DivisibilityError, Predicate, RankError, Reason
 from ..core.int_tuple import IntTuple, Underscore, as_int_tuple, modes_of, opened, product_each, rank, shown, size
 from ..core.ints import Int, IntTree, IntTupleLike, is_int
-from ..core.kinds import AnyLayout, by_kind
+from ..core.kinds import AnyLayout, by_kind, certified
 from ..core.layout import Layout, as_layout, carried, join
 from ..core.leaf_arithmetic import mul
 from ..core.questions import at_most, equal, every, require
@@ -38,6 +38,7 @@ _0, _1 = Int[0](), Int[1]()
 _ONE = Layout(_1, _0)
 
 
+@certified
 @functools.partial(by_mode, keep_rest=True)
 def logical_divide(a: Layout, b: Layout) -> Layout:
     """The layout cut into tiles: mode 0 is a tile, mode 1 counts the tiles.
@@ -103,6 +104,7 @@ def _require_whole_tiles(a: Layout, b: Layout) -> None:
         raise DivisibilityError(f"{where()}: tiles of {reach} do not make up {n}", "a tile that divides", "pad, or take another tile")
 
 
+@certified
 @functools.partial(by_mode, keep_rest=True, multiplies=True)
 def logical_product(a: Layout, b: Layout) -> Layout:
     """The layout repeated: mode 0 is `a`, mode 1 are its copies in the order of b.

@@ -19,7 +19,7 @@ from ..core.digits import merged
 from ..core.errors import DivisibilityError, InjectivityError, LeafTypeError, RangeError, Unproven
 from ..core.int_tuple import leaves, shown
 from ..core.ints import Int, is_constant, settled, static
-from ..core.kinds import by_kind
+from ..core.kinds import by_kind, certified
 from ..core.layout import Layout, as_layout
 from ..core.leaf_arithmetic import mul
 from ..core.questions import at_most, equal, require
@@ -34,6 +34,7 @@ SEARCHED = 256
 # ---------------------------------------------------------------------------------------------- right inverse
 
 
+@certified
 @memo
 @by_kind(Layout)
 def right_inverse(layout: Layout) -> Layout:
@@ -101,6 +102,7 @@ def _following_modes(modes: list[tuple[Any, Any, Any]]) -> list[Mode]:
 # ----------------------------------------------------------------------------------------------- left inverse
 
 
+@certified
 @memo
 @by_kind(Layout)
 def left_inverse(layout: Layout) -> Layout:

@@ -25,9 +25,16 @@ _0, _1 = Int[0](), Int[1]()
 MAX_RANK = 2**16
 
 
-def _checked(x: object) -> Any:
-    """A layout or a coordinate, which may have `_`, as it is; anything else as an IntTuple."""
-    return x if isinstance(x, (AnyLayout, Coord)) else as_int_tuple(x)
+def _checked(x: object, *more: object) -> Any:
+    """A layout or a coordinate as it is; a tuple with `_` in it, or beside it, as a coordinate; anything else as an IntTuple."""
+    if isinstance(x, (AnyLayout, Coord)):
+        return x
+    return Coord(*x) if isinstance(x, tuple) and any(map(_has_open, (x, *more))) else as_int_tuple(x)
+
+
+def _has_open(x: object) -> bool:
+    """Whether `_` stands in a coordinate."""
+    return isinstance(x, Underscore) or (isinstance(x, tuple) and any(map(_has_open, x)))
 
 
 def _modes(x: Any) -> list[Any]:
@@ -45,7 +52,7 @@ def _chosen(x: object, choose: Callable[..., list[Any]], *more: object) -> Any:
 
     more   modes that are put beside those of x
     """
-    x = _checked(x)
+    x = _checked(x, *more)
     new: list[Any] = [as_layout("a mode", m) if isinstance(x, AnyLayout) else m if isinstance(x, Coord) else as_int_tuple(m) for m in more]
     if not isinstance(x, Layout) or x._valid is ALL:
         return _of(x, choose(_modes(x), *new))
@@ -76,7 +83,8 @@ def group(begin: int, end: int) -> Callable[[Any], Any]:
 
     def f(x: object) -> Any:
         part = _range("group", begin, end, x)
-        return _chosen(x, lambda modes: [*modes[: part.start], _of(x, modes[part]), *modes[part.stop :]])
+        kind = _checked(x)
+        return _chosen(kind, lambda modes: [*modes[: part.start], _of(kind, modes[part]), *modes[part.stop :]])
 
     return f
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import functools
 import os
+import shlex
 import sys
 from collections.abc import Sequence
 
@@ -12,6 +13,7 @@ from .. import __version__
 from ..core.build import build_info
 from ..core.errors import TlaError
 from ..core.on_demand import OnDemand
+from ..core.reader import nearest
 from . import terminal
 from .terminal import LAYOUT, OWNERS
 
@@ -19,7 +21,7 @@ from .terminal import LAYOUT, OWNERS
 _accesses, _arrays, _code = OnDemand("tla.apps.accesses"), OnDemand("tla.apps.arrays"), OnDemand("tla.apps.code")
 _hlo, _layouts, _page = OnDemand("tla.apps.hlo"), OnDemand("tla.apps.layouts"), OnDemand("tla.apps.page")
 
-FAILED, INTERRUPTED = 1, 130  # argparse exits with 2 for a wrong command line
+FAILED, WRONG, INTERRUPTED = 1, 2, 130  # argparse exits with WRONG too
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -34,10 +36,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not given:
         _parser(given).print_help()
         return 0
+    if (command := _command(given)) is not None and command not in COMMANDS:
+        return _unknown(command, given)
     arguments = _parser(given).parse_args(given)
     try:
         if (answer := arguments.run(arguments)) is not None:
             terminal.say(answer, arguments.json, arguments.json or getattr(arguments, "all", True))
+        if verdict := getattr(arguments, "verdict", ""):  # of an answer that is given, and fails a check
+            return _fail(verdict)
     except BrokenPipeError:  # the reader has seen enough: `tla hlo FILE | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except KeyboardInterrupt:
@@ -49,9 +55,35 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
+def _command(given: Sequence[str]) -> str | None:
+    """The first word of a command line that is no option."""
+    return next((x for x in given if not x.startswith("-")), None)
+
+
+def _unknown(command: str, given: Sequence[str]) -> int:
+    """Say that a command is not known, and the line that was meant, where it is like one."""
+    near = nearest(command, COMMANDS)
+    rest = given[given.index(command) + 1 :] if near else ["--help"]
+    fix = "tla " + " ".join([*([near] if near else []), *map(shlex.quote, rest)])
+    terminal.complain(f"tla: {command:.40}: no such command\n  expected  one of {', '.join(COMMANDS)}\n  fix       type {fix}")
+    return WRONG
+
+
 def _fail(message: str) -> int:
     terminal.complain(f"tla: {message}")
     return FAILED
+
+
+class _Overview(argparse.ArgumentParser):
+    """The parser of all commands, whose help groups them by what one wants."""
+
+    def format_help(self) -> str:
+        lines = ["usage: tla COMMAND ...", "", str(self.description)]
+        for title, names in GROUPS.items():
+            lines += ["", title, *(f"  {name:<10} {WANTS[name]}" for name in names)]
+        return "\n".join(
+            [*lines, "", "begin with", *(f"  {line}" for line in BEGIN), "", "tla COMMAND --help: its options, with examples", ""]
+        )
 
 
 class _Help(argparse.RawDescriptionHelpFormatter):
@@ -68,15 +100,16 @@ _UNSIZED = functools.partial(argparse.HelpFormatter, width=80)
 def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
     """The parser of a command line: of the command that it gives, with its options; else of all by their names."""
     description = "Memory layouts: CuTe's, Ascend's and XLA's, as one algebra."
-    parser = argparse.ArgumentParser(prog="tla", description=description, formatter_class=_UNSIZED)
+    parser = _Overview(prog="tla", description=description, formatter_class=_UNSIZED)
     parser.add_argument("--version", action="version", version=f"tla {__version__}, {build_info()}")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND", prog=parser.prog)  # given, it costs no help to be written
-    chosen = next((x for x in given if not x.startswith("-")), None)
+    kind = argparse.ArgumentParser
+    commands = parser.add_subparsers(required=True, metavar="COMMAND", prog=parser.prog, parser_class=kind)  # given, it costs no help
+    chosen = _command(given)
     for name in [chosen] if chosen in COMMANDS else COMMANDS:
         module, arguments = COMMANDS[name]
         run = getattr(module, name.replace("-", "_"))
         doc, epilog = terminal.summary(run), "\n".join(["examples:", *(f"  tla {name} {given}" for given in EXAMPLES[name])])
-        sub = commands.add_parser(name, help=doc, description=doc, epilog=epilog, formatter_class=_UNSIZED)
+        sub = commands.add_parser(name, description=doc, epilog=epilog, formatter_class=_UNSIZED)
         if name != chosen:  # options name what is loaded for their command alone
             continue
         sub.add_argument("--json", action="store_true", help="print JSON")
@@ -88,7 +121,6 @@ def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
             options(sub)
         sub.set_defaults(run=run)
         sub.formatter_class = _Help
-    parser.formatter_class = argparse.HelpFormatter
     return parser
 
 
@@ -116,6 +148,37 @@ COMMANDS: dict[str, tuple[OnDemand, dict[str, str]]] = {
     "explore": (_page, {}),
 }
 
+#: What one wants -> the commands for it.
+GROUPS = {
+    "see a layout": ("explore", "show", "draw", "offset"),
+    "shared memory: conflicts, and what mends them": ("access", "swizzle"),
+    "TPU and XLA": ("hlo", "lower", "explain", "relayout", "default", "sharding"),
+    "code": ("emit", "emit-copy"),
+}
+#: What each is for, in a few words.
+WANTS = {
+    "explore": "a page where you type, paste and look",
+    "show": "the grid of offsets, here",
+    "draw": "the grid, or who holds what, as SVG, HTML, TikZ, PNG",
+    "offset": "the offset of a coordinate",
+    "access": "what an access costs: wavefronts, conflicts, the lanes that collide",
+    "swizzle": "the layout with the fewest conflicts, and why none is better",
+    "hlo": "where a program's memory goes, and what to do",
+    "lower": "the layout of an XLA shape, with its padding",
+    "explain": "each step from an index to its offset",
+    "relayout": "what a copy from one layout to another moves",
+    "default": "the layout that the TPU compiler gives an argument",
+    "sharding": "what each device holds",
+    "emit": "the offset as C, CUDA, Triton, Pallas, MLIR, ...",
+    "emit-copy": "a copy from one layout to another as C or CUDA",
+}
+#: What a new user may type first.
+BEGIN = (
+    "tla explore",
+    "tla show 'A = (8,12):(12,1); zipped_divide(A, (4,3))'",
+    "tla access ldmatrix '(64,64):(64,1)' --bits 16",
+)
+
 #: What these print is code, or an address: it is never cut.
 WHOLE = "emit", "emit-copy", "explore"
 #: Of each command, what its help shows that it can be given.
@@ -123,7 +186,13 @@ EXAMPLES = {
     "lower": ["'bf16[16,256]{1,0:T(8,128)(2,1)}'"],
     "show": ["'((4,2),(4,3)):((4,16),(1,32))'", "'A = (8,12):(12,1); zipped_divide(A, (4,3))'"],
     "offset": ["'((_4,_2),(_4,_3)):((_4,_16),(_1,_32))' 1,5", "'f32[3,5]{1,0:T(2,2)}' 2,3 --json"],
-    "hlo": ["module.txt", "module.txt --by peak", "module.txt --advise"],
+    "hlo": [
+        "module.txt",
+        "module.txt -o report.html",
+        "module.txt --by peak",
+        "module.txt --advise",
+        "new.txt --against old.txt --fail-if-peak-grows 2%",
+    ],
     "explain": ["'f32[3,5]{1,0:T(2,2)}' 2,3", "'f32[M,N]{1,0:T(8,128)}'", "'f32[3,5]{1,0:T(2,2)}' --strip"],
     "relayout": ["'f32[16,32]{1,0:T(8,16)}' 'f32[16,32]{0,1}'"],
     "default": ["'bf16[8,300]'", "'bf16[8,300]' --target v5e"],

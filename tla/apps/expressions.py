@@ -16,12 +16,13 @@ if TYPE_CHECKING:
 else:
     viz = OnDemand("tla.viz")
 
-_explore = OnDemand("tla.apps.explore")
+_grammar, _operations = OnDemand("tla.apps.explore.grammar"), OnDemand("tla.apps.explore.operations")
+_tilings = OnDemand("tla.apps.explore.tilings")
 
 
 def read(text: str, names: dict[str, Any] | None = None) -> Program:
     """The program of a text: its statements, and their value. names: what stands for names that it has not set."""
-    program: Program = _explore.read(text, names)
+    program: Program = _grammar.read(text, names)
     return program
 
 
@@ -41,13 +42,13 @@ def closed(text: str) -> Program:
 
 def drawn(value: object) -> tuple[Any, ...]:
     """The layouts of a value, and XLA arrays: two of a relayout, all of a tuple."""
-    found: tuple[Any, ...] = _explore.drawn(value)
+    found: tuple[Any, ...] = _operations.drawn(value)
     return found
 
 
 def subjects(program: Program) -> tuple[viz.Subject, ...]:
     """The value of a program as what is drawn."""
-    found: tuple[viz.Subject, ...] = _explore.subjects(program)
+    found: tuple[viz.Subject, ...] = _tilings.subjects(program)
     return found
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import io
 import re
 import sys
 import textwrap
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import IO, Any, TypeAlias
 
 from .. import xla
 from ..core.errors import LeafTypeError, ParseError, RangeError, TlaError
@@ -21,7 +24,9 @@ _module, _program, _vocabulary = (
     OnDemand("tla.xla.programs.program"),
     OnDemand("tla.xla.programs.vocabulary"),
 )
-_files = OnDemand("tla.viz.files")
+_compiles = OnDemand("tla.apps.compiles")
+_files, _report = OnDemand("tla.viz.files"), OnDemand("tla.apps.hlo_report")
+Opened: TypeAlias = Callable[[], AbstractContextManager[IO[bytes]]]
 _WAYS = ("shape", "operation", "computation", "space", "copy", "peak", "relayout")
 _SORTS = ("waste", "bytes", "count")
 
@@ -29,7 +34,7 @@ _SORTS = ("waste", "bytes", "count")
 def hlo_options(sub: argparse.ArgumentParser) -> None:
     """The options of the command."""
     sub.add_argument(
-        "--by", choices=_WAYS, default="shape", help="what to add up; shape by default. peak: what is held when memory is fullest"
+        "--by", choices=_WAYS, help="what to add up over the program. peak: what is held when memory is fullest; without: a summary"
     )
     sub.add_argument("--advise", action="store_true", help="what would make the peak smaller: other orders, shapes, element types")
     sub.add_argument("--interiors", action="store_true", help="count what the text has, the inside of fusions and other names included")
@@ -37,7 +42,16 @@ def hlo_options(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("--min", metavar="SIZE", default="0", help="list what takes SIZE at least, such as 4096 or 1.5GiB")
     sub.add_argument("--sort", choices=_SORTS, help="what to sort by; waste for shapes, else bytes")
     sub.add_argument("--space", metavar="S", help="only this memory space: its number n in S(n), or its name, such as VMEM")
-    sub.add_argument("-o", dest="output", metavar="FILE", help="with --by peak: write the curve over the schedule to FILE, an .svg")
+    sub.add_argument("--target", metavar="T", help="the generation that it was compiled for, such as v5e, where no file beside it says it")
+    sub.add_argument(
+        "--against", metavar="B", help="what differs from another compile of the program, B: peaks, buffers, moves, collectives"
+    )
+    sub.add_argument(
+        "--fail-if-peak-grows",
+        metavar="P",
+        help="with --against: exit with 1 where the peak of HBM, of the host or of --space grows by more than P, such as 2%%",
+    )
+    sub.add_argument("-o", dest="output", metavar="FILE", help="write the report to FILE.html; with --by peak, the curve to FILE.svg")
 
 
 def hlo(arguments: argparse.Namespace) -> Answer:
@@ -47,13 +61,24 @@ def hlo(arguments: argparse.Namespace) -> Answer:
     least, space = _bytes(arguments.min), _space(arguments.space)
     if arguments.top is not None and arguments.top < 1:
         raise RangeError(f"--top {arguments.top}", "1 or more", "leave it out for all")
-    if arguments.output is not None and (arguments.advise or arguments.by != "peak"):
-        raise LeafTypeError(f"-o {arguments.output}", "it with --by peak, whose curve it writes", "add --by peak, or leave it out")
-    with terminal.opened(arguments.file) as file:
+    if arguments.output is not None and (arguments.advise or arguments.by not in (None, "peak")):
+        raise LeafTypeError(f"-o {arguments.output}", "it alone, or with --by peak, whose curve it writes", "leave the others out")
+    if arguments.fail_if_peak_grows is not None and arguments.against is None:
+        raise LeafTypeError("--fail-if-peak-grows without --against", "another compile to compare with", "add --against OTHER.txt")
+    opened = _reader(arguments.file)
+    if arguments.output is not None and arguments.by is None:
+        return _written(opened, arguments, space)
+    if _is_bare(arguments) and (summary := _summary(opened, arguments)) is not None:
+        return summary
+    arguments.by = arguments.by or "shape"
+    with opened() as file:
+        if arguments.against is not None:
+            answer: Answer = _compiles.against(_memory(file, arguments), arguments, space)
+            return answer
         if arguments.advise:
-            return _advice(xla.memory(file), arguments, least, space)
+            return _advice(_memory(file, arguments), arguments, least, space)
         if arguments.by == "peak":
-            return _peak(xla.memory(file), arguments, least, space)
+            return _peak(_memory(file, arguments), arguments, least, space)
         if arguments.by == "relayout":
             module = xla.read_module(file, errors.append)
             moves = xla.relayouts(module, arguments.interiors, errors.append)
@@ -75,6 +100,66 @@ def hlo(arguments: argparse.Namespace) -> Answer:
     found = xla.totals(lines, arguments.by, arguments.interiors, space, warnings.append)
     _say([*warnings, *xla.contradictions(module)])
     return _totals(found, arguments, least)
+
+
+def _is_bare(arguments: argparse.Namespace) -> bool:
+    """Whether nothing is asked of a program but what it needs."""
+    asked = arguments.by, arguments.top, arguments.sort, arguments.space, arguments.against
+    return all(x is None for x in asked) and not (arguments.advise or arguments.interiors or arguments.min != "0")
+
+
+def _reader(path: str) -> Opened:
+    """A function that opens a program, as often as it is called: standard input is kept."""
+    if path != "-":
+        return lambda: terminal.opened(path)
+    with terminal.opened(path) as file:
+        held = file.read()
+    return lambda: contextlib.nullcontext(io.BytesIO(held))
+
+
+def _summary(opened: Opened, arguments: argparse.Namespace) -> Answer | None:
+    """The summary of a program; None for a text that has no schedule, or is cut: its parts are added up, or it is said why not."""
+    try:
+        with opened() as file:
+            memory = _memory(file, arguments)
+    except TlaError:
+        return None
+    value: dict[str, Any] = _report.summary(memory)
+    return value, lambda v: str(_report.summary_text(v, terminal.width()))
+
+
+def _written(opened: Opened, arguments: argparse.Namespace, space: int | None) -> Answer:
+    """Write the report of a memory space, by default the first, to a file."""
+    name = arguments.output
+    if not name.endswith((".html", ".htm")):
+        fix = f"write -o {name}.html, or add --by peak" if name.endswith(".svg") else f"write -o {name}.html"
+        raise LeafTypeError(f"-o {name}", "a file that ends in .html", fix)
+    with opened() as file:
+        memory = _memory(file, arguments)
+    shown = _shown_space(memory, arguments, space)
+    text = _report.as_html(memory, shown, f"Memory of {'the program' if arguments.file == '-' else arguments.file}")
+    with open(name, "w", encoding="utf-8") as out:
+        out.write(text)
+    value = {"file": name, "space": shown, "bytes": memory.peak[shown].bytes}
+    return value, lambda v: f"wrote {v['file']}: {_vocabulary.space_name(v['space'])}, {v['bytes']:,} bytes at its peak"
+
+
+def _shown_space(memory: xla.Memory, arguments: argparse.Namespace, space: int | None) -> int:
+    """The memory space that is asked for, or the first that is used."""
+    if space is not None and space not in memory.peak:
+        raise RangeError(
+            f"--space {arguments.space}: nothing is there", f"one of {', '.join(map(str, memory.peak))}", "leave it out for all"
+        )
+    if not memory.peak:
+        raise RangeError(f"{arguments.file}: nothing in it takes memory", "a program with arrays", "give another file")
+    return space if space is not None else min(memory.peak)
+
+
+def _memory(file: IO[bytes], arguments: argparse.Namespace) -> xla.Memory:
+    """The memory of a program, its warnings said."""
+    found = xla.memory(file, target=arguments.target)
+    _say(found.warnings)
+    return found
 
 
 def _bytes(text: str) -> int:
@@ -139,7 +224,8 @@ def _totals(found: list[xla.Total], arguments: argparse.Namespace, least: int) -
         count, total = sum(v["count"] for v in value), sum(v["bytes"] for v in value)
         lost = terminal.percent(sum(v["waste_bytes"] for v in value), total)
         sums = f"read and written ({in_units(total)})" if arguments.by == "copy" else f"({in_units(total)}), {lost} waste"
-        summary = [f"{len(value)} rows, {count} in all", f"{total:,} bytes {sums}"]
+        over = [] if arguments.by == "copy" else ["a sum over the program; at once: --by peak"]
+        summary = [f"{len(value)} rows, {count} in all", f"{total:,} bytes {sums}", *over]
         return "\n".join([*terminal.table(rows, 2 if shapes else 1, terminal.width()), "", *summary])
 
     return value, table
@@ -156,16 +242,12 @@ def _layout(text: str) -> tuple[str | None, str | None]:
 
 
 def _peak(memory: xla.Memory, arguments: argparse.Namespace, least: int, space: int | None) -> Answer:
-    _say(memory.warnings)
-    if space is not None and space not in memory.peak:
-        raise RangeError(
-            f"--space {arguments.space}: nothing is there", f"one of {', '.join(map(str, memory.peak))}", "leave it out for all"
-        )
-    shown = space if space is not None else min(memory.peak, default=0)
+    shown = _shown_space(memory, arguments, space) if memory.peak or space is not None else 0
     value: dict[str, Any] = {
         "spaces": [_space_row(peak) for peak in memory.peak.values()],
         "space": shown,
         "steps": len(memory.steps),
+        "target": memory.target,
         "warnings": [*memory.warnings],
         "buffers": _chosen([_buffer_row(b) for b in memory.peak[shown].buffers], arguments, least, "bytes") if memory.peak else [],
     }
@@ -186,6 +268,7 @@ def _space_row(peak: xla.Peak) -> dict[str, Any]:
         "reported_name": peak.reported_name,
         "bytes": peak.bytes,
         "waste_bytes": peak.waste,
+        "capacity": peak.capacity,
         "at": where,
     }
 
@@ -208,10 +291,11 @@ def _buffer_row(b: xla.Buffer) -> dict[str, Any]:
 
 
 def _peak_text(value: dict[str, Any], curve: tuple[int, ...]) -> str:
-    rows = [["bytes", "", "waste", "space", "at"]]
+    rows = [["bytes", "", "waste", "space", "of", "at"]]
     for v in value["spaces"]:
         at = f"{v['at']['instruction']} in {v['at']['computation']}, line {v['at']['line']}, step {v['at']['step']} of {value['steps']}"
-        rows.append([f"{v['bytes']:,}", in_units(v["bytes"]), terminal.percent(v["waste_bytes"], v["bytes"]), v["name"], at])
+        of = "" if v["capacity"] is None else f"{v['bytes'] / v['capacity']:.1%} of {in_units(v['capacity'])}"
+        rows.append([f"{v['bytes']:,}", in_units(v["bytes"]), terminal.percent(v["waste_bytes"], v["bytes"]), v["name"], of, at])
     name = _vocabulary.space_name(value["space"])
     held = [["bytes", "waste", "buffer", "kind", "shape", "from"]]
     for b in value["buffers"]:
@@ -233,7 +317,6 @@ def _peak_text(value: dict[str, Any], curve: tuple[int, ...]) -> str:
 
 
 def _advice(memory: xla.Memory, arguments: argparse.Namespace, least: int, space: int | None) -> Answer:
-    _say(memory.warnings)
     found = xla.advise(memory, min(memory.peak) if space is None else space) if memory.peak else []
     value: list[dict[str, Any]] = [
         {
@@ -271,8 +354,13 @@ def _moves(found: list[xla.Move], arguments: argparse.Namespace, least: int, spa
             times, run = ("?" if v[k] is None else f"{v[k]:,}" for k in ("times", "run"))
             move = f"{v['operation']}: {' '.join(v['changes']) or 'nothing else'}"
             rows.append([f"{v['bytes']:,}", times, run, move, f"{v['from']} -> {v['to']}"])
-        total = sum(v["bytes"] for v in value)
-        summary = [f"{len(value)} moves; {len(free)} more are free", f"{total:,} bytes read and written ({in_units(total)})"]
+        sums = [sum(v["bytes"] for v in value if v["overlapped"] is kind) for kind in (False, True)]
+        summary = [
+            f"{len(value)} moves; {len(free)} more are free",
+            "read and written:",
+            f"{sums[0]:,} bytes by moves that wait ({in_units(sums[0])})",
+            f"{sums[1]:,} bytes by prefetches ({in_units(sums[1])})",
+        ]
         return "\n".join([*terminal.table(rows, 2, terminal.width()), "", *summary])
 
     return kept, table
@@ -289,6 +377,7 @@ def _move_row(m: xla.Move) -> dict[str, Any]:
         "read_bytes": m.read,
         "written_bytes": m.written,
         "bytes": m.bytes,
+        "overlapped": m.overlapped,
         "run": m.run,
         "times": m.times,
         "loops": [loop.name for loop in m.loops],

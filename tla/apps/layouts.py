@@ -33,7 +33,7 @@ def draw_options(draw: argparse.ArgumentParser) -> None:
     draw.add_argument("layouts", metavar="LAYOUT", nargs="+", help=LAYOUT)
     draw.add_argument("-o", dest="output", metavar="FILE", help="write it to FILE, which ends in .svg, .html, .tex, .txt or .png")
     rules = ", ".join(_colouring.RULES)
-    draw.add_argument("--color-by", metavar="RULE", help=f"what colours mean: {rules}; with --threads thread or value")
+    draw.add_argument("--color-by", metavar="RULE", help=f"what colours mean: auto, {rules}; with --threads thread or value")
     draw.add_argument("--tile", metavar="TILE", help="the extents of a tile of the first layout, such as 4,8")
     draw.add_argument(
         "--bits", metavar="N", type=int, help="bits of an element, for --color-by bank, if the layout does not say them; else 32"
@@ -117,7 +117,7 @@ def draw(arguments: argparse.Namespace) -> Answer:
             raise RankError(f"{len(drawables)} layouts with --threads", "one", "draw them one by one")
         scene = viz.draw_threads(drawables[0], tile, arguments.color_by or "thread")
     else:
-        rule = arguments.color_by or "tile"
+        rule = arguments.color_by or "auto"
         scene = viz.draw(*drawables, color_by=rule, tile=tile, bits=arguments.bits, thread=arguments.thread)
     if arguments.output is None:
         return _data(scene), lambda _: _as_text(scene, arguments.all)

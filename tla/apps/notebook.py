@@ -1,6 +1,6 @@
 """Notebook output for layouts, tuples, XLA shapes and the like: a picture, LaTeX, or text. It is made only when one is asked for.
 
-`%load_ext tla` shows lists of them too, and errors of tla by what you wrote, without the frames inside of tla.
+`%load_ext tla` shows lists of them too, errors of tla by what you wrote, without the frames inside of tla, and what `%tla EXPRESSION` says.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ..viz import Scene
 
 # What a notebook that shows no picture does without.
+_expressions = OnDemand("tla.apps.expressions")
 _viz, _svg, _compare = OnDemand("tla.viz"), OnDemand("tla.viz.svg"), OnDemand("tla.xla.shapes.compare")
 
 #: Conditions in LaTeX.
@@ -74,7 +75,7 @@ def _latex(x: object) -> str:
 def _scene(x: Any) -> Scene | None:
     try:
         both = isinstance(x, _compare.Relayout)
-        scene: Scene = _viz.draw(*((x.source, x.destination) if both else (x,)), color_by="offset" if both else "tile", limit=LIMIT)
+        scene: Scene = _viz.draw(*((x.source, x.destination) if both else (x,)), color_by="offset" if both else "auto", limit=LIMIT)
     except TlaError:
         return None
     return scene
@@ -87,10 +88,23 @@ MAX_LISTED = 16
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """Show lists and tuples of layouts by their pictures, and errors of tla without the frames inside of it: `%load_ext tla`."""
+    """Show lists and tuples of layouts by their pictures, errors of tla without the frames inside of it, and what `%tla EXPRESSION` says.
+
+    IPython calls it: `%load_ext tla`.
+    """
     shell.display_formatter.formatters["text/html"].for_type(list, listed)
     shell.display_formatter.formatters["text/html"].for_type(tuple, listed)
     shell.set_custom_exc((TlaError,), _shown)
+    shell.register_magic_function(value_of, "line_cell", "tla")
+
+
+def value_of(line: str, cell: str = "") -> Any:
+    """The value of an expression, in the language of the page: `%tla A = (8,6):(1,8); zipped_divide(A, (4,2))`, or a cell of `%%tla`.
+
+    >>> value_of("A = (_8,_6):(_1,_8); coalesce(A)")
+    parse('_48:_1')
+    """
+    return _expressions.read("\n".join(filter(None, (line, cell)))).value.value
 
 
 def listed(values: Any) -> str | None:

@@ -126,22 +126,27 @@ def _is_integers(np: Any, x: Any) -> bool:
     return isinstance(x, int) or (isinstance(x, np.ndarray) and x.dtype.kind in "iubO")
 
 
+#: Operators whose results may be larger than their operands; those that round quotients. Others have results of no more bits.
+_GROW, _DIVIDE = (operator.add, operator.sub, operator.mul, operator.lshift), (operator.floordiv, operator.mod)
+
+
 def _exact(operation: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
     """operation(a, b) of integers and arrays of them, of which one is an array."""
     a, b = (int(x) if isinstance(x, int) else x if x.dtype in ("int64", object) else as_int64(x) for x in (a, b))
-    if object not in (getattr(a, "dtype", None), getattr(b, "dtype", None)) and not _fits(operation, _extremes(a), _extremes(b)):
+    if object not in (getattr(a, "dtype", None), getattr(b, "dtype", None)) and not _fits(operation, a, b):
         a, b = (x if isinstance(x, int) else x.astype(object) for x in (a, b))
     return operation(a, b)
 
 
-def _extremes(x: Any) -> tuple[int, int]:
-    return (x, x) if isinstance(x, int) else (int(x.min()), int(x.max())) if x.size else (0, 0)
-
-
-def _fits(operation: Callable[[Any, Any], Any], a: tuple[int, int], b: tuple[int, int]) -> bool:
-    """Whether 64 bits hold both operands and the result: these operators have their extremes where their operands have."""
-    if not all(INT64_MIN <= n <= INT64_MAX for n in (*a, *b)):
+def _fits(operation: Callable[[Any, Any], Any], a: Any, b: Any) -> bool:
+    """Whether 64 bits hold all operands and results: a sum, a product or a shift has its ends where its operands have."""
+    if not all(INT64_MIN <= n <= INT64_MAX for n in (a, b) if isinstance(n, int)):
         return False
-    if operation not in (operator.add, operator.sub, operator.mul, operator.lshift):
-        return INT64_MIN not in (*a, *b)  # the one quotient that is too large is that of INT64_MIN and -1
-    return all(INT64_MIN <= n <= INT64_MAX for n in (operation(x, y) for x in a for y in b))
+    if operation in _DIVIDE:  # the one quotient that is too large is that of INT64_MIN and -1
+        return (isinstance(b, int) and b != -1) or _ends(a)[0] > INT64_MIN
+    return operation not in _GROW or all(INT64_MIN <= operation(x, y) <= INT64_MAX for x in _ends(a) for y in _ends(b))
+
+
+def _ends(x: Any) -> tuple[int, int]:
+    """The least and the largest of an array, or an integer twice."""
+    return (x, x) if isinstance(x, int) else (int(x.min()), int(x.max())) if x.size else (0, 0)

@@ -195,7 +195,7 @@ class ArithmeticTuple(IntTuple):
 
 def _negative(x: object) -> Any:
     """-x of a coordinate: of an element, a tuple or an integer."""
-    return -(x if isinstance(x, ScaledBasis) else ArithmeticTuple(*x) if isinstance(x, tuple) else coord_leaf(x))
+    return -x if isinstance(x, ScaledBasis) else -ArithmeticTuple(*x) if isinstance(x, tuple) else times(coord_leaf(x), _MINUS)
 
 
 def _coordinate(modes: Any) -> ArithmeticTuple:

@@ -244,7 +244,7 @@ def _terms(x: object, shape: IntTupleLike, stride: IntTupleLike) -> Iterator[Any
                 yield times(_0, d)  # a coordinate has all of its modes
             continue
         x, divisor = over(x, divisor), s
-        yield times(_mod(x, s) if k < len(pairs) - 1 else x, d)
+        yield times(modulo(x, s) if k < len(pairs) - 1 else x, d)
 
 
 def ends_empty(shape: Any) -> bool:
@@ -266,7 +266,7 @@ def _split(index: CoordLike, shape: IntTupleLike) -> IntTree:
             out.append(_split(index, s))
         else:
             n = product(s)
-            out.append(_split(_mod(index, n), s))
+            out.append(_split(modulo(index, n), s))
             index = over(index, n)
     return tuple.__new__(Coord, out)
 
@@ -277,7 +277,7 @@ def _split_by(index: object, shape: IntTree, stride: IntTree) -> IntTree:
         return tuple.__new__(Coord, map(_split_by, index, _fitting(index, shape), stride))
     if isinstance(shape, tuple):
         return tuple.__new__(Coord, [_split_by(index, s, d) for s, d in zip(shape, stride)])
-    return _0 if is_constant(1, shape) else _mod(over(index, stride), shape)
+    return _0 if is_constant(1, shape) else modulo(over(index, stride), shape)
 
 
 def _fitting(coord: tuple[Any, ...], shape: IntTupleLike) -> tuple[Any, ...]:
@@ -298,7 +298,8 @@ def over(x: Offset, n: Offset) -> Offset:
     return x if is_constant(1, n) else x // n if is_leaf(x) else computed(operator.floordiv, x, plain(n))
 
 
-def _mod(x: Offset, n: Offset) -> Offset:
+def modulo(x: Offset, n: Offset) -> Offset:
+    """x % n, where x may be anything that computes. A static 1 costs nothing."""
     _divides_by(n)
     if _power_of_two(x, n):
         return computed(operator.and_, x, plain(n) - 1)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeAlias, TypeVar, cast
 
 from .display import Displayed
 from .errors import LeafTypeError
@@ -18,6 +18,10 @@ from .ints import IntTupleLike, Static
 from .value import Value
 
 F = TypeVar("F", bound=Callable[..., Any])
+P = ParamSpec("P")
+R = TypeVar("R", covariant=True)
+#: What went in, what came out, and the pieces between, as plain data that tla/algebra/checker.py accepts.
+Certificate: TypeAlias = dict[str, Any]
 
 # The kinds that operations are defined on; for those whose modules are not yet loaded, these.
 _KINDS: set[type] = set()
@@ -89,8 +93,8 @@ def own(operation: Any, x: object, argument: int = 0, brackets: tuple[Any, ...] 
             import_module(module)
         _DEFINED_IN.pop(kind, None)  # another thread may have been here
     found: Callable[..., Any] | None = operation.kinds.get((kind, argument))
-    if found is _OVER:
-        return functools.partial(found, operation[brackets if len(brackets) > 1 else brackets[0]] if brackets else operation)
+    if found and found is _OVER:
+        return functools.partial(found, operation[brackets[0] if len(brackets) == 1 else brackets] if brackets else operation)
     return found(*brackets) if found and brackets else found
 
 
@@ -124,6 +128,27 @@ def by_kind(written_for: type, argument: int = 0) -> Callable[[F], F]:
         return cast(F, operation)
 
     return decorate
+
+
+class Certified(Protocol[P, R]):
+    """An operation whose answers have certificates."""
+
+    def __call__(self, *arguments: P.args, **named: P.kwargs) -> R: ...
+
+    def certificate(self, *arguments: Any) -> Certificate:
+        """The certificate of the answer for these arguments."""
+        ...
+
+
+def certified(operation: Callable[P, R]) -> Certified[P, R]:
+    """The operation, with certificates: `operation.certificate(*arguments)` is what tla/algebra/certificates.py makes of it."""
+
+    def certificate(*arguments: Any) -> Certificate:
+        made: Certificate = import_module("tla.algebra.certificates").certificate(operation.__name__, *arguments)
+        return made
+
+    operation.certificate = certificate  # type: ignore[attr-defined]  # a function has any attribute
+    return cast("Certified[P, R]", operation)
 
 
 def refuse_kind(name: str, x: object) -> Any:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from .arrays import INT64_MAX, INT64_MIN
 from .basis import as_coordinate
 from .cache import memo
-from .conversions import ends_empty, offset_of
-from .coord import Offset
+from .conversions import crd2idx, ends_empty, idx2crd, offset_of
+from .coord import Computes, Coord, Offset
 from .errors import LeafTypeError, RangeError, RankError, TlaError
 from .int_tuple import (
     MAX_DEPTH,
@@ -167,6 +167,19 @@ class Layout(AnyLayout, metaclass=_LayoutMeta):
         if self._valid is not ALL:
             return carried(lambda layout: layout.unflatten(profile), self)
         return Layout(unflatten(self.shape, profile), unflatten(self.stride, profile))
+
+    def get_hier_coord(self, offset: Computes) -> IntTree:
+        """The coordinate that `get_hier_coord(layout, offset)` gives, as CuTe writes it."""
+        return idx2crd(offset, self.shape, self.stride)
+
+    def get_flat_coord(self, offset: Computes) -> IntTree:
+        """The coordinate that `get_flat_coord(layout, offset)` gives, as CuTe writes it."""
+        coord = self.get_hier_coord(offset)
+        return Coord(*map(crd2idx, coord, self.shape)) if len(modes_of(self.shape)) > 1 else crd2idx(coord, self.shape)
+
+    def get_1d_coord(self, offset: Computes) -> Leaf:
+        """The coordinate that `get_1d_coord(layout, offset)` gives, as CuTe writes it."""
+        return crd2idx(self.get_hier_coord(offset), self.shape)
 
     @property
     def is_static(self) -> bool:
@@ -338,7 +351,7 @@ def join(layouts: Iterable[Layout]) -> Layout:
             return plain_layout([leaf for m in modes for leaf in m.plain_modes()], profile, [n for cut in cuts for n in cut[1]])
     shape, stride = tuple.__new__(Shape, [m.shape for m in modes]), tuple.__new__(Stride, [m.stride for m in modes])
     require_depth(shape)
-    counts = () if whole else [_first_valid(m) for m in modes]
+    counts: list[Any] = [] if whole else [_first_valid(m) for m in modes]
     return unchecked_layout(shape, stride, ALL if whole else UNKNOWN if None in counts else _kept(shape, Shape(*counts)))
 
 
@@ -356,17 +369,17 @@ def carried(operation: Callable[[Layout], Any], a: Layout, made: Layout | None =
 
     Nothing is asked of symbols that was not asked before.
     """
-    made = operation(with_valid(a, ALL)) if made is None else made
+    whole: Layout = operation(with_valid(a, ALL)) if made is None else made
     for stride, limits in () if a._valid is UNKNOWN else _places(a, by_index):
         try:
             with asking_nothing_new():
                 place = operation(unchecked_layout(a.shape, stride))
                 place, begin = place if isinstance(place, tuple) else (place, None)
-                counts = _box(place, begin, limits, made.shape)
-                return with_valid(made, UNKNOWN if counts is None else common(made._valid, Shape(*counts)))
+                counts = _box(place, begin, limits, whole.shape)
+                return with_valid(whole, UNKNOWN if counts is None else common(whole._valid, Shape(*counts)))
         except TlaError:  # these coordinates of the result are no layout
             continue
-    return with_valid(made, UNKNOWN)
+    return with_valid(whole, UNKNOWN)
 
 
 def _places(a: Layout, by_index: bool) -> Iterator[tuple[Any, Sequence[Any]]]:

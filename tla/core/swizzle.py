@@ -5,9 +5,10 @@ Source: CuTe include/cute/swizzle.hpp.
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
-from .arrays import INT64_MAX, INT64_MIN, require_held
+from .arrays import INT64_MAX, INT64_MIN, computed, require_held
 from .basis import ScaledBasis
 from .coord import coord_leaf
 from .errors import LeafTypeError, RangeError, RankError
@@ -78,7 +79,11 @@ class Swizzle(Value, metaclass=_SwizzleMeta):
             raise LeafTypeError(f"{self} of {shown(x)}", "an integer", "swizzle offsets; composition(swizzle, layout) takes layouts")
         x = coord_leaf(x)
         require_held(str(self), x, 0, self.reads | self.changes)
-        return self._of(x) if self.bits else x
+        if not self.bits:
+            return x
+        read = computed(operator.and_, x, self.reads)
+        shift = operator.rshift if self.shift >= 0 else operator.lshift
+        return computed(operator.xor, x, computed(shift, read, abs(self.shift)))
 
     def each(self, offsets: list[int]) -> list[int]:
         """The places of many offsets, faster than one by one.
@@ -89,7 +94,7 @@ class Swizzle(Value, metaclass=_SwizzleMeta):
         reads, shift = self.reads, self.shift
         return [x ^ (x & reads) >> shift for x in offsets] if shift >= 0 else [x ^ (x & reads) << -shift for x in offsets]
 
-    def _of(self, x: Any) -> Any:
+    def _of(self, x: int) -> int:
         read = x & self.reads
         return x ^ (read >> self.shift if self.shift >= 0 else read << -self.shift)
 

@@ -5,9 +5,11 @@
 ((_4,_8),(_2,_2)):((_32,_1),(_16,_8))
 """
 
+import builtins
 from typing import TYPE_CHECKING
 
 from ..core import element
+from ..tensors.make import make_fragment_like
 from .descriptors.block_2d import Block2D, block_2d
 from .descriptors.buffer_resource import BufferResource, buffer_resource, read_buffer_resource
 from .descriptors.canonical import GMMA, UMMA, Canonical, CanonicalAtom, canonical, tile_to_mma_shape
@@ -16,6 +18,7 @@ from .descriptors.descriptor import Descriptor, read_descriptor
 from .descriptors.im2col import Im2colBox, Im2colCopy, make_im2col_copy
 from .descriptors.instruction_descriptor import InstructionDescriptor, instruction_descriptor
 from .descriptors.matrix_descriptor import descriptor_steps, umma_descriptor, wgmma_descriptor
+from .descriptors.multicast import create_tma_multicast_mask, tma_transaction_bytes
 from .descriptors.operand_reads import OperandReads, operand_reads
 from .descriptors.tensor_map import Im2colMap, TensorMap
 from .descriptors.tma import TMACopy, make_tma_copy, tma_partition
@@ -27,15 +30,19 @@ from .instructions.entries import Family
 from .instructions.names import Copy_Atom, MMA_Atom, atom, atoms
 from .instructions.tmem import TmemAddress, tmem_address, tmem_allocation, tmem_layout
 from .run.algorithms import axpby, clear, fill, transform
-from .run.copy import copy, copy_if
-from .run.gemm import gemm
+from .run.copy import copy, copy_if, run_copy
+from .run.copy_facts import CopyStep, copy_facts
+from .run.gemm import gemm, run_mma
+from .run.mma_facts import MmaStep, mma_facts
 from .run.values import values_of
+from .tiled.printed import from_print
 from .tiled.scale_factors import plain_scales, require_scale_strides, scale_factor_atom, scale_factor_layout
 from .tiled.sparse import compress
 from .tiled.tiled_copy import (
     ThrCopy,
     TiledCopy,
     make_cotiled_copy,
+    make_layout_tv,
     make_tiled_copy,
     make_tiled_copy_A,
     make_tiled_copy_B,
@@ -68,6 +75,7 @@ __all__ = [
     "CanonicalAtom",
     "Contract",
     "CopyAtom",
+    "CopyStep",
     "Copy_Atom",
     "Descriptor",
     "Family",
@@ -79,6 +87,7 @@ __all__ = [
     "MMAAtom",
     "MMA_Atom",
     "Major",
+    "MmaStep",
     "OperandReads",
     "ScaleIn",
     "TMACopy",
@@ -98,13 +107,18 @@ __all__ = [
     "compress",
     "contracts",
     "copy",
+    "copy_facts",
     "copy_if",
+    "create_tma_multicast_mask",
     "descriptor_steps",
     "fill",
+    "from_print",
     "gemm",
     "instruction_descriptor",
     "make_cotiled_copy",
+    "make_fragment_like",
     "make_im2col_copy",
+    "make_layout_tv",
     "make_tiled_copy",
     "make_tiled_copy_A",
     "make_tiled_copy_B",
@@ -116,6 +130,7 @@ __all__ = [
     "make_tma_copy",
     "make_tmem_copy",
     "make_utccp_copy",
+    "mma_facts",
     "operand_reads",
     "partition_fragment_C",
     "partition_shape_A",
@@ -125,10 +140,13 @@ __all__ = [
     "read_buffer_resource",
     "read_descriptor",
     "require_scale_strides",
+    "run_copy",
+    "run_mma",
     "scale_factor_atom",
     "scale_factor_layout",
     "tile_to_mma_shape",
     "tma_partition",
+    "tma_transaction_bytes",
     "tmem_address",
     "tmem_allocation",
     "tmem_layout",
@@ -139,17 +157,19 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:  # a name that is not there is an error for type checkers too
+    #: The element types by our names and C++'s, but for float and int: Python's own are taken for these wherever a type is.
+    _ELEMENTS = {name: x for name, x in (*vars(element).items(), *CPP.items()) if isinstance(x, element.Element) and name.isidentifier()}
+    __all__ += sorted({*_ELEMENTS, *names.names()} - {*vars(builtins)})
 
     def __getattr__(name):
         """The atoms and element types by their names: there are some thousands, made when they are first asked for."""
         found = names.entry(name)
         if found is None:
-            found = vars(element).get(name) or CPP.get(name)
-            found = found if isinstance(found, element.Element) else None
+            found = _ELEMENTS.get(name)
         if found is None:
             near = f": {names._nearest(name)}" if name[:1].isupper() else ""  # as all atoms; a search of thousands takes 40 ms
             raise AttributeError(f"module 'tla.gpu' has no attribute {name!r}{near}")
         return found
 
     def __dir__():
-        return [*globals(), *names.names()]
+        return [*globals(), *_ELEMENTS, *names.names()]

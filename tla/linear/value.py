@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from ..core.arrays import computed, require_held
+from ..core.coord import coord_leaf
 from ..core.errors import LeafTypeError, RangeError, RankError
 from ..core.int_tuple import shown
 from ..core.ints import is_int, known
@@ -156,13 +159,13 @@ class Bases:
                 f"write apply({dict.fromkeys(self.get_in_dim_names(), 0)})",
             )
         totals: list[Any] = [0] * len(self._outs)
+        most = max((size for _, size in self._outs), default=1) - 1
         for name, vectors in self._ins:
-            x = inputs[name]
-            if isinstance(x, (str, bytes, list, tuple, dict, float)) or x is None:
-                raise LeafTypeError(f"apply: {name} is {shown(x)[:80]}", "an integer, or an array of them", "give its value")
+            x = _input(name, inputs[name])
+            require_held(f"outputs of {', '.join(self.get_out_dim_names())}", x, 0, most)
             for k, vector in enumerate(vectors):
-                bit = x >> k & 1
-                totals = [total ^ bit * v if v else total for total, v in zip(totals, vector)]
+                bit = _bit(x, k)
+                totals = [_xor(total, bit, v) if v else total for total, v in zip(totals, vector)]
         return dict(zip(self.get_out_dim_names(), totals))
 
     def __eq__(self, other: object) -> bool:
@@ -189,6 +192,23 @@ class Bases:
             return "(empty layout)"
         outs = ", ".join(f"{name} (size {size})" for name, size in self._outs)
         return "\n".join([*lines, f"where out dims are: [{outs}]"])
+
+
+def _input(name: str, x: object) -> Any:
+    """The value of an input: an integer, or an array of integers in 64 bits; a tracer as it is."""
+    if isinstance(x, (str, bytes, list, tuple, dict, float)) or x is None:
+        raise LeafTypeError(f"apply: {name} is {shown(x)[:80]}", "an integer, or an array of them", "give its value")
+    return x if type(x) is int else coord_leaf(x)
+
+
+def _bit(x: Any, k: int) -> Any:
+    """Bit k of a number."""
+    return computed(operator.and_, computed(operator.rshift, x, k), 1)
+
+
+def _xor(total: Any, bit: Any, v: int) -> Any:
+    """The total xor v where a bit is set."""
+    return computed(operator.xor, total, computed(operator.mul, bit, v))
 
 
 def _named(kind: str, table: Mapping[str, Any], name: str) -> Any:

@@ -2,7 +2,7 @@
 
 symint            SymInt: the integer with its operators
 declare           dim, dims, index: sizes and indices with their facts;  facts, as they are checked and printed
-conditions        Condition, prove, assuming
+conditions        Condition, prove, assuming;  multiples, required of addresses
 poly              the normal form, a polynomial;  rules, which bring it about;  proofs, its lower and upper bounds
 forms             the cheapest way to write a polynomial;  factoring, of a sum;  tree, text: what is printed
 explain           simplify, explain, to_python, latex

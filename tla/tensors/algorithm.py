@@ -46,7 +46,10 @@ def _elements(where: str, x: object) -> Tensor:
 def _require_extents(where: str, t: Tensor, extents: tuple[int, ...], of: str) -> None:
     if transfer.counts_of(t) != extents:
         what = f"{where}: {shown(t.origin_shape)} valid elements of {t!r}, and {shown(extents)} of {of}"
-        raise RankError(what, "equal extents", "take a tile of the larger one: GetTile(t, start, extents)")
+        fix = "take a tile of the larger one: GetTile(t, start, extents)"
+        if of == "the target" and math.prod(extents) == math.prod(transfer.counts_of(t)):  # CuTe's copy takes them by one index
+            fix = f"where the order of their indices is meant, write composition(target, make_layout({shown(t.shape)}))"
+        raise RankError(what, "equal extents", fix)
 
 
 def copy(source: object, target: object, *, corner: bool = False) -> None:

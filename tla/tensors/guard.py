@@ -10,15 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from ..algebra.flat_modes import flat_modes
 from ..algebra.modes import slice_and_offset
 from ..core.arithmetic import elem_less
-from ..core.basis import ArithmeticTuple, as_coordinate
+from ..core.basis import ArithmeticTuple, ScaledBasis, as_coordinate
 from ..core.composed import ComposedLayout
 from ..core.coord import CoordLike
 from ..core.int_tuple import modes_of
 from ..core.ints import Int, IntTupleLike
 from ..core.layout import Layout, unchecked_layout, whole_of
-from ..core.leaf_arithmetic import add, larger
+from ..core.leaf_arithmetic import add, larger, mul, smaller
 from ..core.make_layout import MakeLayout
 from ..core.profiles import congruent
 from ..core.questions import at_most, equal
@@ -67,6 +68,8 @@ def whole(shape: IntTupleLike) -> Guard:
 def cut(guard: Guard, operation: Callable[[Any], Any], shape: IntTupleLike) -> Guard:
     """The guard of what an operation on coordinates makes, a view of a shape."""
     place = operation(guard.place)
+    if _holds_all(place, guard.start, guard.valid):
+        return whole(shape)
     if not congruent(place.shape, shape):  # the same function of an integer, over the view's shape
         place = ComposedLayout(place, _0, MakeLayout(shape, compact_col_major(shape)))
     return guard._replace(place=place)
@@ -75,7 +78,24 @@ def cut(guard: Guard, operation: Callable[[Any], Any], shape: IntTupleLike) -> G
 def sliced(guard: Guard, coord: Any) -> Guard:
     """The guard of what a coordinate leaves open."""
     place, offset = slice_and_offset(coord, guard.place)
-    return guard._replace(place=place, start=as_coordinate(guard.start + offset))
+    start = as_coordinate(guard.start + offset)
+    return whole(place.shape) if _holds_all(place, start, guard.valid) else guard._replace(place=place, start=start)
+
+
+def _holds_all(place: Any, start: Any, valid: tuple[Any, ...]) -> bool:
+    """Whether every value of a layout of coordinates is known to be valid."""
+    if not isinstance(place, Layout):
+        return False
+    spans: list[tuple[Any, Any]] = [(_0, _0)] * len(valid)
+    for s, d in flat_modes(place):
+        if isinstance(d, ScaledBasis):
+            low, high = spans[d.path[0]]
+            step = mul(larger(s - _1, _0), d.value)
+            spans[d.path[0]] = (add(low, smaller(step, _0)), add(high, larger(step, _0)))
+    return all(
+        at_most(_0, add(first, low)) is True and at_most(add(add(first, high), _1), n) is True
+        for first, n, (low, high) in zip(start, valid, spans)
+    )
 
 
 def boxed(guard: Guard, shape: IntTupleLike) -> Guard:

@@ -11,15 +11,18 @@ from typing import Any
 from ..algebra.codomain import MakeIdentityLayout
 from ..algebra.make import fragment_layout, make_inttuple_iter, make_layout
 from ..algebra.ordered import MakeLayoutLike
-from ..core.composed import innermost
+from ..core.basis import as_coordinate
+from ..core.composed import ComposedLayout, innermost
 from ..core.errors import LeafTypeError
-from ..core.int_tuple import as_int_tuple
-from ..core.ints import Int, IntTupleLike, is_int
+from ..core.int_tuple import as_int_tuple, leaves, product_each, size
+from ..core.ints import Int, IntTupleLike, is_int, known
 from ..core.kinds import AnyLayout
 from ..core.layout import Layout
 from .buffers import as_dtype
-from .make_tensor import MakeTensor
-from .tensor import Tensor, require_data
+from .guard import whole
+from .make_tensor import MakeTensor, new_buffer
+from .positions import Memory
+from .tensor import Tensor, gives_places, require_data, tensor_of
 
 _0 = Int[0]()
 
@@ -108,13 +111,38 @@ class _Like:
         dtype = as_dtype(self.__name__, dtype)
 
         def make(t: Tensor) -> Tensor:
-            new: Tensor = MakeTensor[dtype](self._layout_like(t.layout if isinstance(t, Tensor) else t))
+            layout = self._layout_like(t.layout if isinstance(t, Tensor) else t)
+            threads = _threads_of(t) if isinstance(t, Tensor) else None
+            new: Tensor = MakeTensor[dtype](layout) if threads is None else registers(layout, threads, dtype)
             return new
 
         return make
 
     def __reduce__(self) -> str:
         return self.__name__
+
+
+def _threads_of(t: Tensor) -> Any:
+    """The array of offsets of a tensor of threads, one for each thread; None for one tensor."""
+    layout, offsets = t.layout, [*leaves(as_coordinate(t.offset))] if gives_places(t) else [t.offset]
+    while isinstance(layout, ComposedLayout):
+        offsets.append(layout.offset)
+        layout = layout.inner
+    return next((x for x in offsets if getattr(x, "shape", ()) != ()), None)
+
+
+def registers(layout: Layout, threads: Any, dtype: Any) -> Tensor:
+    """A tensor over new registers of a layout: of each of an array of threads, one thread's after the other's."""
+    zeros = [_0] * len(product_each(layout.shape))
+    if known(size(layout)) is None:
+        return tensor_of(None, None, _0, layout, zeros, whole(layout.shape), Memory("registers"))
+    import numpy as np
+
+    count = 1 + sum((int(s) - 1) * int(d) for s, d in zip(leaves(layout.shape), leaves(layout.stride)))
+    array = np.asarray(threads) if hasattr(threads, "dtype") else None
+    offset = _0 if array is None else np.arange(array.size).reshape(array.shape) * count
+    data = new_buffer(count * (1 if array is None else array.size), dtype)
+    return tensor_of(None, data, offset, layout, zeros, whole(layout.shape), Memory("registers"))
 
 
 def _compact(layout: AnyLayout) -> Layout:
@@ -136,7 +164,8 @@ make_fragment_like = _Like(
     >>> print(make_fragment_like[np.int8](make_tensor(np.zeros(12), parse("((_3,_2),_4):((_0,_1),_3)"))))
     Tensor(int8[8], ((_3,_2),(_4)):((_0,_1),(_2)))
 
-    Its shape is that of the layout, padding included: all of it is valid. Source: CuTe `make_fragment_like`.
+    Its shape is that of the layout, padding included: all of it is valid. Of a partition for an array of threads each thread has
+    registers of its own. Source: CuTe `make_fragment_like`.
     """,
 )
 make_tensor_like = _Like(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..core.conversions import modulo, over
 from ..core.element import Element, uint4
 from ..core.errors import LeafTypeError
 from ..core.int_tuple import shown
@@ -61,20 +62,28 @@ class Packed:
     def __getitem__(self, at: Any) -> Any:
         import numpy as np
 
-        at = np.asarray(at)
-        return (self.memory[at >> 1] >> ((at & 1) * 4).astype(np.uint8) & np.uint8(15)).astype(np.uint8).view(self.dtype)[()]
+        pair, high = self._found(at)
+        return np.where(high, self.memory[pair] >> np.uint8(4), self.memory[pair] & np.uint8(15)).view(self.dtype)[()]
 
     def __setitem__(self, at: Any, values: Any) -> None:
         import numpy as np
 
-        at, values = np.asarray(at), np.asarray(values)
+        (pair, high), values = self._found(np.atleast_1d(at)), np.asarray(values)
         if self.dtype == np.uint8:
             require_numbers("an element of 4 bits", values, uint4)
-        bits = np.broadcast_to(converted("an element of 4 bits", values, self.dtype).view(np.uint8), at.shape)
-        for half in (0, 1):  # one after the other: two elements of a byte must not overwrite each other
-            chosen = at % 2 == half
-            where = at[chosen] >> 1
-            self.memory[where] = self.memory[where] & np.uint8(0xF0 >> 4 * half) | (bits[chosen] & np.uint8(15)) << np.uint8(4 * half)
+        bits = np.broadcast_to(converted("an element of 4 bits", values, self.dtype).view(np.uint8), pair.shape) & np.uint8(15)
+        where = pair[~high]  # one half after the other: two elements of a byte must not overwrite each other
+        self.memory[where] = self.memory[where] & np.uint8(0xF0) | bits[~high]
+        where = pair[high]
+        self.memory[where] = self.memory[where] & np.uint8(0x0F) | bits[high] << np.uint8(4)
+
+    @staticmethod
+    def _found(at: Any) -> tuple[Any, Any]:
+        """The bytes that elements lie in, and whether in their high halves."""
+        import numpy as np
+
+        at = np.asarray(at)
+        return np.asarray(over(at, 2)), np.asarray(modulo(at, 2)) == 1
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _packed, (self.memory, self.dtype)

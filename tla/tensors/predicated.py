@@ -89,8 +89,8 @@ def _conditions(t: Tensor, bounds: Any) -> Tensor:
     inner = innermost(t.layout)
     layout = Layout(inner.shape, compact_col_major(inner.shape))
     if not threads:
-        return MakeTensor(found.ravel(order="F").astype(bool), layout)
-    data = np.moveaxis(found, 0, -1).ravel(order="F").astype(bool)
+        return MakeTensor(found.ravel(order="F"), layout)
+    data = np.moveaxis(found, 0, -1).ravel(order="F")
     own = np.arange(threads[0]) * (data.size // max(threads[0], 1))
     return tensor_of(None, data, own, layout, [static(0)] * len(extents), whole(layout.shape))
 

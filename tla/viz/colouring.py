@@ -10,9 +10,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ..algebra.image import outer_sums
+from ..core.composed import ComposedLayout
 from ..core.errors import LeafTypeError, RangeError, RankError
 from ..core.int_tuple import shown
 from ..core.ints import IntTupleLike, is_int, known
+from ..core.swizzle import Swizzle
 from .colours import HUES, RAMP, TINTS, colour, ramp, tint
 from .drawable import Tiling, View
 
@@ -64,7 +66,7 @@ def paint(view: View, color_by: object, tile: tuple[int, ...] | None) -> Painted
     if not isinstance(color_by, str) or color_by not in RULES:
         raise RangeError(
             f"color_by {color_by!r:.60}",
-            f"one of {', '.join(RULES)}, or a function of (coord, offset)",
+            f"auto, one of {', '.join(RULES)}, or a function of (coord, offset)",
             "write color_by='tile'",
         )
     rule, by_place = RULES[color_by]
@@ -77,6 +79,15 @@ def paint(view: View, color_by: object, tile: tuple[int, ...] | None) -> Painted
     legend = tuple((cell.fill or "", numbers.name(n)) for n, cell in table.items()) if numbers.name and len(table) <= TINTS else ()
     caption = f"colours: {numbers.what}{', each with its number' if marked else ''}"
     return Painted([table[n] for n in numbers.of], legend, caption, by_place)
+
+
+def auto(views: Sequence[View]) -> str:
+    """The rule that shows most: banks of what is swizzled, tiles where a layout has several, else the order of offsets."""
+    if any(isinstance(x := v.subject.layout, ComposedLayout) and isinstance(x.outer, Swizzle) and v.has_numbers for v in views):
+        return "bank"
+    if not views[0].has_numbers or len({*views[0].values}) < 2 or any(_by_tile(v, None) is not None for v in views):
+        return "tile"
+    return "offset"
 
 
 def _chosen(view: View, f: Callable[..., Any]) -> Painted:
@@ -124,18 +135,20 @@ def _by_offset(view: View, tile: IntTupleLike) -> Numbers:
     return Numbers(steps, f"offsets from {low}, light, to {high}, dark", None, ramp)
 
 
+def bank_colour(n: int) -> str:
+    """The colour of a bank: four, 16 bytes, have one hue: what one thread of a vector access takes."""
+    return tint(n // 4 + 8 * (n % 4))
+
+
 def _by_bank(name: str) -> Callable[[View, Any], Numbers]:
     count, width = BANKS[name]
-
-    def fill(n: int) -> str:  # four banks, 16 bytes, have one hue: what one thread of a vector access takes
-        return tint(n // 4 + 8 * (n % 4))
 
     def rule(view: View, tile: IntTupleLike) -> Numbers:
         element = view.subject.element_width
         bits = element.bits
         period = count * width // math.gcd(count * width, bits)  # after so many elements the first bank comes again
         banks = [n * bits // width % count for n in range(period)]
-        return Numbers([banks[n % period] for n in _offsets(view)], f"banks of {width // 8} bytes, elements of {element}", str, fill)
+        return Numbers([banks[n % period] for n in _offsets(view)], f"banks of {width // 8} bytes, elements of {element}", str, bank_colour)
 
     return rule
 

@@ -15,7 +15,7 @@ from ..core.ints import is_int, known
 from ..core.kinds import AnyLayout
 from ..core.on_demand import OnDemand
 from ..notation.width import ASSUMED, element_width
-from .colouring import Paint, Painted, checked_tile, paint
+from .colouring import Paint, Painted, auto, checked_tile, paint
 from .drawable import LIMIT, MAX_GRIDS, Subject, View, as_subject, axes_of, levels, steps, view
 from .drawing import Drawing
 from .scene import Axis, Cell, Figure, Grid, clean
@@ -26,7 +26,7 @@ _kernels = OnDemand("tla.viz.kernels")  # with tla.gpu, which layouts do without
 
 def draw(
     *layouts: Any,
-    color_by: Any = "tile",
+    color_by: Any = "auto",
     tile: Any = None,
     bits: Any = None,
     axes: Sequence[int] | None = None,
@@ -38,8 +38,9 @@ def draw(
     """Layouts drawn beside each other, as grids of their offsets: mode 0 down, mode 1 across.
 
     layouts    layouts of any kind, XLA shapes; or one TiledMMA, TiledCopy or atom of tla.gpu: then cells are threads and values
-    color_by   "tile", "offset", "bank", "ub_bank", "thread" (the index of mode 0), of XLA shapes "lane", "sublane", "packing"; "none";
-               or a function of a coordinate and its offset to a number, the name of a hue, `#rrggbb` or None
+    color_by   "auto": banks of what is swizzled, tiles where there are several, else offsets; or "tile", "offset", "bank", "ub_bank",
+               "thread" (the index of mode 0), of XLA shapes "lane", "sublane", "packing"; "none"; or a function of a coordinate and
+               its offset to a number, the name of a hue, `#rrggbb` or None
     tile       of the first layout, one extent per top-level mode: it has borders, and colours by tile are those [elements]; by
                default a block of it, all levels but the outermost, or if it has one level of the next of its extents that has more
     bits       the width of an element, for banks, or its type; by default that of the XLA shape or of the tensor's buffer, else 32
@@ -80,7 +81,7 @@ def draw(
     if any(not isinstance(x, (AnyLayout, Subject)) and isinstance(x, _kernels.KINDS) for x in layouts):
         _require_alone(layouts, {"tile": tile, "bits": bits, "axes": axes, "owners": owners})
         title = None if titles is None else str(_one_each(titles, layouts)[0])
-        rule = "thread" if color_by == "tile" else color_by
+        rule = "thread" if color_by == "auto" else color_by
         kernel: Drawing = _kernels.draw_kernel(layouts[0], color_by=rule, title=title, limit=limit, thread=thread)
         return kernel
     subjects = [as_subject(x) for x in layouts]
@@ -103,12 +104,14 @@ class Prepared(NamedTuple):
     """Subjects to be drawn, before there are cells: their views, and the colours of each.
 
     cut    the tile of the first view, for its borders, where there is one
+    rule   of colours, what "auto" is; "" for a function
     """
 
     views: list[View]
     painted: list[Painted]
     cut: tuple[int, ...] | None
     caption: str
+    rule: str
 
     @property
     def legend(self) -> tuple[tuple[str, str], ...]:
@@ -124,11 +127,13 @@ def prepare(subjects: Sequence[Subject], *, color_by: Any, tile: Any = None, bit
         subjects = [replace(s, bits=element_width(s.bits, bits=bits)) for s in subjects]
     views = [view(s, axes_of(s, axes), limit) for s in subjects]
     cut, lead = checked_tile(views[0], tile), 0
+    if color_by == "auto":
+        color_by = auto(views) if cut is None else "tile"
     if color_by == "tile" and cut is None:
         lead = next((k for k, v in enumerate(views) if v.subject.tiling and v.subject.tiling.in_memory), 0)
         cut = _block_beside(views) if lead == 0 else None
     painted = _painted(views, color_by, cut, lead)
-    return Prepared(views, painted, cut, painted[lead].caption)
+    return Prepared(views, painted, cut, painted[lead].caption, color_by if isinstance(color_by, str) else "")
 
 
 def _require_alone(layouts: Sequence[Any], options: dict[str, Any]) -> None:

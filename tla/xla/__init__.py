@@ -13,11 +13,14 @@ from ..core.on_demand import load_on_demand
 
 if TYPE_CHECKING:
     from .mosaic.block import Block, block
+    from .mosaic.kernel import KernelCall, Window, pallas_call
     from .mosaic.memref import MemRef, parse_memref, to_memref
     from .mosaic.registers import RegisterLayout, parse_register_layout
     from .programs.alternatives import Advice, Alternative, advise, alternatives
     from .programs.census import Census, ProgramPeak, census, merge
+    from .programs.collectives import Collective, collectives
     from .programs.consistency import contradictions
+    from .programs.difference import Change, Difference, PeakChange, difference
     from .programs.dumps import programs_in
     from .programs.entry import Alias, Entry, EntryValue, ReplicaGroups, entry, parse_layout_mode, parse_replica_groups
     from .programs.hlo import Usage, shape_texts, shape_usage
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     from .programs.program import Located, read_hlo
     from .programs.relayouts import Loop, Move, relayouts
     from .programs.report import Total, totals
+    from .programs.targets import Target, tpu
     from .programs.vocabulary import unknown_names
     from .shapes.array_shape import ArrayLayout, ArrayShape, Split
     from .shapes.compare import Relayout, is_bitcast, relayout
@@ -55,6 +59,9 @@ else:  # each module when the first of its names is asked for: to lower a shape 
         "shapes.compare": "Relayout is_bitcast relayout",
         "programs.consistency": "contradictions",
         "shapes.default": "default_layout",
+        "programs.collectives": "Collective collectives",
+        "programs.difference": "Change Difference PeakChange difference",
+        "programs.targets": "Target tpu",
         "programs.dumps": "programs_in",
         "shardings.devices": "Iota",
         "programs.entry": "Alias Entry EntryValue ReplicaGroups entry parse_layout_mode parse_replica_groups",
@@ -67,6 +74,7 @@ else:  # each module when the first of its names is asked for: to lower a shape 
         "programs.memory": "Buffer Memory Peak memory",
         "shardings.mesh": "Axis DimSharding Mesh MeshSharding",
         "programs.module": "Module SourceLine read_module",
+        "mosaic.kernel": "KernelCall Window pallas_call",
         "mosaic.memref": "MemRef parse_memref to_memref",
         "programs.program": "Located read_hlo",
         "shapes.proto": "from_proto proto_bytes proto_text to_proto",
@@ -97,6 +105,9 @@ __all__ = [
     "Buffer",
     "BufferShape",
     "Census",
+    "Change",
+    "Collective",
+    "Difference",
     "Digit",
     "DimSharding",
     "Entry",
@@ -105,6 +116,7 @@ __all__ = [
     "IndexStep",
     "Instruction",
     "Iota",
+    "KernelCall",
     "Located",
     "Loop",
     "MemRef",
@@ -116,6 +128,7 @@ __all__ = [
     "OpaqueShape",
     "Operand",
     "Peak",
+    "PeakChange",
     "ProgramPeak",
     "RegisterLayout",
     "Relayout",
@@ -124,19 +137,23 @@ __all__ = [
     "Sharding",
     "SourceLine",
     "Split",
+    "Target",
     "TokenShape",
     "Total",
     "TupleShape",
     "TupleSharding",
     "Usage",
+    "Window",
     "advise",
     "alternatives",
     "block",
     "byte_size",
     "census",
+    "collectives",
     "combined_shape",
     "contradictions",
     "default_layout",
+    "difference",
     "digits",
     "dimension_letters",
     "dimension_number",
@@ -154,6 +171,7 @@ __all__ = [
     "multi_index",
     "padded_element_count",
     "padding_value",
+    "pallas_call",
     "parse_instruction",
     "parse_layout_mode",
     "parse_memref",
@@ -182,6 +200,7 @@ __all__ = [
     "to_memref",
     "to_proto",
     "totals",
+    "tpu",
     "true_rank",
     "unknown_names",
     "waste",

@@ -1,102 +1,70 @@
-"""Accesses of shared memory that the page counts: the usual ones by name, others as an expression of who holds what."""
+"""Accesses of the drawn layout, counted for the page; and the layout of memory that has fewer conflicts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
+from ...algebra.modes import select
+from ...core.composed import ComposedLayout
 from ...core.element import Width
-from ...core.errors import RangeError, RankError, TlaError
-from ...core.int_tuple import product_each
+from ...core.errors import RangeError, TlaError
+from ...core.int_tuple import product_each, size
 from ...core.ints import known
 from ...core.kinds import AnyLayout
-from ...core.layout import Layout
 from ...core.on_demand import OnDemand
-from ...linear import LinearLayout
+from ...core.swizzle import Swizzle
 from ...notation.width import ASSUMED, element_width
 from ...viz.drawable import Subject
-from .grammar import read
+from ...xla import ArrayShape, lower
+from .. import owners
+from .question import Question
 
-_access = OnDemand("tla.access")
+_access, _pattern, _codegen = OnDemand("tla.access"), OnDemand("tla.access.pattern"), OnDemand("tla.codegen")
 
-LANES, VECTOR = 32, 128
-
-
-def _lanes(extent: int) -> int:
-    """The most lanes of a warp that divide an extent."""
-    return next(n for n in range(min(LANES, extent), 0, -1) if extent % n == 0)
+#: A better layout is found for accesses that are written so: along what is contiguous.
+WRITTEN = "cp.async.16"
 
 
-def _a_row(rows: int, columns: int, _count: int) -> Any:
-    n = _lanes(columns)
-    return (n, (columns // n, rows)), (rows, (rows * n, 1))
-
-
-def _a_column(rows: int, columns: int, _count: int) -> Any:
-    n = _lanes(rows)
-    return (n, (rows // n, columns)), (1, (n, rows))
-
-
-def _vectors_of_rows(rows: int, columns: int, count: int) -> Any:
-    n = _lanes(rows)
-    return (n, (count, columns // count, rows // n)), (1, (rows, rows * count, n))
-
-
-def _vectors_of_columns(rows: int, columns: int, count: int) -> Any:
-    n = _lanes(columns)
-    return (n, (count, rows // count, columns // n)), (rows, (1, count, rows * n))
-
-
-#: What the page calls an access -> whether lanes take vectors of 128 bits, along which mode, and shape and stride of (thread, value).
-USUAL: dict[str, tuple[int | None, Callable[[int, int, int], Any]]] = {
-    "a row, an element each": (None, _a_row),
-    "a column, an element each": (None, _a_column),
-    "down the rows, 16 bytes of each": (1, _vectors_of_rows),
-    "along the columns, 16 bytes of each": (0, _vectors_of_columns),
-}
-
-
-def counted(asked: str, subject: Subject, bits: int | None) -> dict[str, Any]:
+def counted(question: Question, subject: Subject) -> dict[str, Any]:
     """The count of an access of a layout, for the page: what it says, and the offsets that collide in its worst instruction.
 
-    asked    one of USUAL, or an expression of a (thread, value) layout onto the tile, or of Triton's layout
-    bits     the width of an element, if neither the text of the layout nor that of the access says it; "element" is what was taken
+    "element" is the width that was taken: that of the text, of the access, of the question, or 32
 
     >>> from tla import parse
     >>> from tla.viz.drawable import as_subject
-    >>> found = counted("a column, an element each", as_subject(parse("(32,32):(32,1)")), None)
+    >>> found = counted(Question("", access="a column"), as_subject(parse("(32,32):(32,1)")))
     >>> found["degree"], found["offsets"][:3]
     (32, ['0', '32', '64'])
     """
     try:
-        held, element, vector = _owners(asked, subject, bits)
-        found = _access.access(held, subject.layout, element, vector)
+        found = _found(question, subject)
     except TlaError as error:
         what, expected, fix = error.reason
-        return _uncounted(what, f"expected: {expected}; fix: {fix}")
+        return {
+            "text": what.split("\n")[0],
+            "width": "",
+            "fix": f"expected: {expected}; fix: {fix}",
+            "degree": None,
+            "offsets": [],
+            "element": None,
+        }
+    bits = found.element.bits
     starts = found.witness.addresses if found.witness else ()
-    offsets = [str(start * 8 // element.bits + k) for start in starts for k in range(found.vector // element.bits)]
+    offsets = [str(start * 8 // bits + k) for start in starts for k in range(found.vector // bits)]
     text, width, source = str(found).split("\n")
-    return {"text": text, "width": width, "fix": source, "degree": found.degree, "offsets": offsets, "element": element}
+    return {"text": text, "width": width, "fix": source, "degree": found.degree, "offsets": offsets, "element": found.element}
 
 
-def _uncounted(why: str, fix: str) -> dict[str, Any]:
-    return {"text": why, "width": "", "fix": fix, "degree": None, "offsets": [], "element": None}
+def _found(question: Question, subject: Subject) -> Any:
+    layout = _memory_of(subject)
+    who = owners.owners(question.access, tuple(_extents(layout)))
+    element = element_width(subject.bits, who.width, bits=question.bits, default=ASSUMED)
+    return _access.access(who.held, layout, element, who.vector)
 
 
-def _owners(asked: str, subject: Subject, bits: int | None) -> tuple[Any, Width, int | None]:
-    """The owners, the width of an element, and of a lane's access."""
-    if asked in USUAL:
-        element = element_width(subject.bits, bits=bits, default=ASSUMED)
-        along, make = USUAL[asked]
-        rows, columns, *_others = (*_extents(subject.layout), 1, 1)
-        count = 1 if along is None else _count(element.bits, (rows, columns)[along])
-        return Layout(*make(rows, columns, count)), element, element.bits * count
-    term = read(asked).value
-    if not isinstance(term.value, (AnyLayout, LinearLayout)):
-        what = f"an access by {asked:.60}"
-        raise RankError(what, "a (thread, value) layout onto the tile, or one of Triton's", f"write {next(iter(USUAL))!r}, or (32,1):(1,0)")
-    return term.value, element_width(subject.bits, term, bits=bits, default=ASSUMED), None
+def _memory_of(subject: Subject) -> Any:
+    layout = subject.layout
+    return layout if isinstance(layout, AnyLayout) else lower(layout) if isinstance(layout, ArrayShape) else layout
 
 
 def _extents(layout: AnyLayout) -> list[int]:
@@ -106,13 +74,76 @@ def _extents(layout: AnyLayout) -> list[int]:
     return extents
 
 
-def _count(bits: int, extent: int) -> int:
-    """The number of elements of a vector."""
-    count = VECTOR // bits
-    if not count or VECTOR % bits or extent % count:
-        raise RangeError(
-            f"16 bytes of {extent} elements of {bits} bits",
-            f"a multiple of {max(1, count)} elements",
-            "choose an access that moves one element for each thread",
-        )
-    return count
+# ------------------------------------------------------------------------------------------------- the better layout
+
+
+def mended(question: Question, subject: Subject) -> tuple[Any, Width, dict[str, Any]]:
+    """A layout of memory with the fewest wavefronts for an access of a tile, which is written along what is contiguous.
+
+    Returns    the layout, the width of an element, and for the page: its text, why none is better, the counts before and after, the
+               formula of its offset, and the bits that its swizzle changes
+
+    >>> from tla import parse
+    >>> from tla.viz.drawable import as_subject
+    >>> layout, _width, found = mended(Question("", access="ldmatrix", bits=16), as_subject(parse("(64,64):(64,1)")))
+    >>> print(layout, found["before"]["degree"], found["after"]["degree"])
+    Sw<3,3,3> o _0 o (_64,_64):(_64,_1) 8 1
+    """
+    layout = _memory_of(subject)
+    tile, who = tuple(_extents(layout)), owners.owners(question.access, tuple(_extents(layout)))
+    before = _found(question, subject)
+    element, columns = before.element, _pattern.has_columns(layout)
+    turned = columns and isinstance(who.held, _pattern.Pattern) and who.held.bits > 0
+    extents = tile[::-1] if turned else tile
+    try:
+        best = _access.best_swizzle([WRITTEN], [who.held], element, before.memory, extents)
+    except TlaError:  # the tile is too narrow for 16 bytes of a row, or not written so: the access alone
+        best = _access.best_swizzle([], [who.held], element, before.memory, extents)
+    found = _turned(best.layout) if turned else best.layout
+    after = _access.access(who.held, found, element, who.vector, before.memory)
+    said = {
+        "layout": str(found),
+        "why": best.certificate.text,
+        "written": WRITTEN,
+        "before": _counts(before),
+        "after": _counts(after),
+        "formula": _formula(found),
+        "bits": _bits(found, element.bits),
+        "better": after.wavefronts < before.wavefronts,
+    }
+    return found, element, said
+
+
+def _turned(layout: Any) -> Any:
+    """A layout of a tile whose modes were exchanged, as one of the tile."""
+    if isinstance(layout, ComposedLayout):
+        return ComposedLayout(layout.outer, layout.offset, _turned(layout.inner))
+    return select[1, 0](layout)
+
+
+def _counts(found: Any) -> dict[str, Any]:
+    text, width, _source = str(found).split("\n")
+    return {"text": text, "width": width, "degree": found.degree, "wavefronts": found.wavefronts, "least": found.least}
+
+
+def _formula(layout: Any) -> str:
+    """The offset of (i, j) as an expression of C."""
+    try:
+        text: str = _codegen.emit(layout, "c", "i,j").splitlines()[-2].strip()
+    except (TlaError, IndexError):
+        return ""
+    return text.removeprefix("return ").rstrip(";")
+
+
+def _bits(layout: Any, element_bits: int) -> list[dict[str, Any]]:
+    """The bits of an offset, the highest first: which word and bank they choose, and which other bit a swizzle xors into each."""
+    if not isinstance(layout, ComposedLayout) or not isinstance(swizzle := layout.outer, Swizzle):
+        return []
+    count = max(int(size(layout)) - 1, 1).bit_length()
+    found = []
+    for k in reversed(range(count)):
+        source = [b for b in range(count) if b != k and swizzle(1 << b) >> k & 1]
+        first = (1 << k) * element_bits
+        role = "in a word" if first < 32 else "bank" if first < 1024 else "row of banks"
+        found.append({"bit": k, "xor": source[0] if source else None, "role": role})
+    return found

@@ -3,99 +3,70 @@
 from __future__ import annotations
 
 import json
-import re
 import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
-import tla
-
-from ... import viz
 from ...algebra.codomain import cosize
 from ...algebra.predicates import is_bijective, is_injective
-from ...codegen import emit, emit_copy, source
 from ...core.errors import RangeError, TlaError
 from ...core.int_tuple import size
 from ...core.kinds import AnyLayout
-from ...linear import LinearLayout
+from ...core.on_demand import OnDemand
+from ...notation.width import element_width
+from ...viz.drawable import Subject, as_subject
 from ...viz.kernels import KINDS
-from ...xla import ArrayShape, byte_size, lower
-from .accesses import counted
-from .figures import drawings, inputs, kernel, kernel_rule, rule_of, rules
+from ...xla import ArrayShape, byte_size, lower, waste
+from .accesses import counted, mended
+from .code import code
+from .compare import compared
+from .figures import drawings, inputs, kernel, rule_of, rules
+from .files import file
 from .grammar import read
 from .operations import Call, Program, Term, drawn
+from .question import VIEWS, Question
 from .steps import steps, text_of
 from .tilings import subjects
+from .views import has_threads, memory, threads
+
+_words = OnDemand("tla.apps.explore.words")  # with all atoms, which no answer needs
 
 _FACTS: dict[str, Callable[[Any], Any]] = {"size": size, "cosize": cosize, "injective": is_injective, "bijective": is_bijective}
-_SYSTEMS = {"CuTe C++": "cute_cpp", "CuTe DSL": "cute_dsl", "TLA C++": "tla_cpp"}
-_TARGETS = {"C": ("c", "//"), "CUDA": ("cuda", "//"), "Triton": ("triton", "#")}
-_NAMES = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|(?<![\w.])([A-Za-z_]\w*)")
 
 
-def answer(text: str, color_by: str = "auto", bits: int | None = None, access: str = "") -> dict[str, Any]:
+def answer(text: str, color_by: str = "auto", bits: int | None = None, access: str = "", view: str = "", tile: str = "") -> dict[str, Any]:
     """The value of a text, or the error in it, for the page.
 
     text       of the grammar of tla.apps.explore
-    color_by   what colours mean, as tla.viz.draw has it; "auto" for banks of what is swizzled, else tiles
+    color_by   what colours mean, as tla.viz.draw has it
     bits       the width of an element where the text does not say it, as MakeLayout[half, zN](64, 64) does; else 32
-    access     who accesses it, as tla.apps.explore.accesses has it; "" for none
+    access     who accesses it, as tla.apps.owners has it; "" for none
+    view       "offsets", "threads" or "memory"; "" for what the value is drawn by
+    tile       of threads: rows and columns, as "16,8"; "" for those that fit
 
     >>> answer("A = (2,3):(3,1); composition(A, 6:1)")["value"]
     '(2,3):(3,1)'
     >>> answer("(2,3):(3")["error"]["expected"]
     "its ')'"
     """
-    return _or_refused(lambda: _answer(read(text), color_by, bits, access.strip()))
+    return _or_refused(_answer, Question(text, color_by, bits, access.strip(), view, tile.strip()))
 
 
-def picture(text: str, color_by: str = "auto", bits: int | None = None, access: str = "") -> dict[str, Any]:
-    """The drawing of a text's value as SVG, for the page.
-
-    >>> picture("(2,3):(3,1)")["svg"][:4]
-    '<svg'
-    """
-
-    def made() -> dict[str, Any]:
-        program = read(text)
-        if isinstance(program.value.value, KINDS):
-            return {"svg": viz.svg(viz.draw(program.value.value, color_by=kernel_rule(color_by)))}
-        known = subjects(program)
-        return {"svg": viz.svg(viz.draw(*known, color_by=rule_of(color_by, known, access), bits=bits))}
-
-    return _or_refused(made)
+#: path -> what makes the answer of a question
+ANSWERS: dict[str, Callable[[Question], dict[str, Any]]] = {}
 
 
-def code(text: str, color_by: str = "auto", bits: int | None = None, access: str = "") -> dict[str, Any]:
-    """The code of a text's value in every language, for the page: what makes the layout there, and what computes its offsets.
+def as_json(path: str, asked: Any) -> str:
+    """The answer of a path to a question, a JSON object, as JSON. What is wrong with tla itself is shown where it runs.
 
-    >>> [*code("(_4,_2):(_1,_4)")["code"]]
-    ['Python', 'CuTe C++', 'CuTe DSL', 'TLA C++', 'index in C', 'index in CUDA', 'index in Triton']
-    """
-
-    def made() -> dict[str, Any]:
-        program = read(text)
-        value = program.value.value
-        sources = _kernel_sources(value) if isinstance(value, KINDS) else _sources(drawn(value))
-        return {"code": {"Python": python(program), **dict(sources)}}
-
-    return _or_refused(made)
-
-
-#: path -> what makes the answer of a text, a rule of colours, the width of an element, and who accesses it
-ANSWERS: dict[str, Callable[[str, str, int | None, str], dict[str, Any]]] = {"/answer": answer, "/svg": picture, "/code": code}
-
-
-def as_json(path: str, *question: Any) -> str:
-    """The answer of a path as JSON. What is wrong with tla itself is shown where it runs.
-
-    >>> as_json("/svg", "4:1", "auto", None, "")[:12]
-    '{"svg":"<svg'
+    >>> as_json("/file", {"text": "4:1", "format": "svg"})[:25]
+    '{"name":"layout.svg","typ'
     """
     try:
-        found = ANSWERS[path](*question)
+        found = _or_refused(ANSWERS[path], Question.of(asked))
+    except TlaError as error:
+        found = refusal(error)
     except ModuleNotFoundError as missing:  # in a browser
         what = f"an answer that needs {missing.name}, which no browser has"
         found = refusal(RangeError(what, "tla explore, of an installed tla", "run the command that the button copies"))
@@ -105,9 +76,9 @@ def as_json(path: str, *question: Any) -> str:
     return json.dumps(found, separators=(",", ":"))
 
 
-def _or_refused(make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+def _or_refused(make: Callable[[Question], dict[str, Any]], question: Question) -> dict[str, Any]:
     try:
-        return make()
+        return make(question)
     except TlaError as error:
         return refusal(error)
 
@@ -118,10 +89,10 @@ def refusal(error: TlaError) -> dict[str, Any]:
     return {"error": {"what": what.split("\n")[0], "expected": expected, "fix": fix, "position": getattr(error, "position", None)}}
 
 
-def _answer(program: Program, color_by: str, bits: int | None, access: str) -> dict[str, Any]:
+def _answer(question: Question) -> dict[str, Any]:
+    program = read(question.text)
     value = program.value.value
-    layouts = drawn(value)
-    known = subjects(program)
+    layouts, known = drawn(value), subjects(program)
     found: dict[str, Any] = {
         "value": text_of(value),
         "names": [[name, text_of(x.value)] for name, x in program.names],
@@ -129,24 +100,60 @@ def _answer(program: Program, color_by: str, bits: int | None, access: str) -> d
         "assumed": program.assumed,
         "facts": [[text_of(x), [*_facts(x)]] for x in layouts],
         "steps": [s._asdict() for s in steps(_with_lower(program))],
-        "figures": [],
-        "caption": "",
-        "legend": [],
-        "rule": rule_of(color_by, known, access),
-        "rules": rules(known),
-        "collision": None,
-        "access": None,
-        "width": next((s.element_width._asdict() for s in known), None),
+        **dict.fromkeys(("figures", "legend", "views", "rules"), ()),
+        **dict.fromkeys(("caption", "rule", "view", "tile"), ""),
+        **dict.fromkeys(("collision", "access", "compared", "width")),
     }
     if isinstance(value, KINDS):
-        found |= kernel(value, color_by)
-    elif layouts and not program.sizes:
-        if access and known:
-            found["access"] = counted(access, known[0], bits)
-            if element := found["access"].pop("element"):  # who accesses it may say the width
-                found["width"], known = element._asdict(), (replace(known[0], bits=element), *known[1:])
-        found |= drawings(known, inputs(program), found["rule"], bits)
-    return found
+        return found | kernel(value, question.color_by) | {"view": "threads"}
+    if not known or program.sizes:
+        return found
+    return found | _drawn(question, program, known)
+
+
+def _drawn(question: Question, program: Program, known: tuple[Subject, ...]) -> dict[str, Any]:
+    """The figures of layouts, as they are looked at, and what is said of an access and of two of them."""
+    first = known[0]
+    said: dict[str, Any] = {"views": [v for v in VIEWS if len(known) == 1 and (v != "threads" or has_threads(first))]}
+    if question.access:
+        access = counted(question, first)
+        if element := access.pop("element"):  # who accesses it may say the width
+            first = replace(first, bits=element)
+        said["access"] = access
+    elif question.bits is not None:
+        first = replace(first, bits=element_width(first.bits, bits=question.bits))
+    known = (first, *known[1:])
+    said |= {"width": first.element_width._asdict(), "view": question.view if question.view in said["views"] else "offsets"}
+    if said["view"] == "threads":
+        return said | threads(question, first)
+    if said["view"] == "memory":
+        return said | memory(question, first)
+    said |= {"rules": rules(known)} | drawings(known, inputs(program), rule_of(question.color_by, known, question.access), question.bits)
+    seen = said.pop("seen")
+    if len(known) == 2 and program.value.parts:
+        said["compared"] = compared(seen)
+    return said
+
+
+def mend(question: Question) -> dict[str, Any]:
+    """A layout with fewer conflicts for an access, beside the one that is drawn: what is said of it, and both drawn by their banks."""
+    known = subjects(read(question.text))
+    if not known:
+        raise RangeError("a better layout of what is no layout", "a layout", "write (64,64):(64,1)")
+    layout, element, said = mended(question, known[0])
+    both = tuple(replace(s, bits=element) for s in (known[0], as_subject(layout)))
+    found = drawings(both, [], "bank", None)
+    del found["seen"], found["collision"]
+    after = counted(question, both[1])["offsets"]
+    return {**said, **found, "offsets": [counted(question, both[0])["offsets"], after]}
+
+
+def listed(_question: Question) -> dict[str, Any]:
+    """The words of the language, for the page's completion and reference."""
+    return {"words": _words.words()}
+
+
+ANSWERS |= {"/answer": _answer, "/mend": mend, "/file": file, "/code": code, "/words": listed}
 
 
 def _layout_of(x: Any) -> Any:
@@ -166,10 +173,18 @@ def _facts(x: Any) -> Iterator[tuple[str, str]]:
     layout = _layout_of(x)
     if layout is not x:
         yield "layout", str(layout)
-        yield "bytes", str(byte_size(x))
+        yield from _bytes(x)
     yield "origin_shape", str(layout.origin_shape)
     for name, fact in _FACTS.items():
         yield name, _asked(fact, layout)
+
+
+def _bytes(x: ArrayShape) -> Iterator[tuple[str, str]]:
+    """The bytes that an array takes, and how many of them hold no element."""
+    whole, lost = byte_size(x), waste(x)
+    yield "bytes", f"{whole:,}" if isinstance(whole, int) else str(whole)
+    if isinstance(whole, int) and isinstance(lost, int):
+        yield "padding", f"{lost:,} bytes, {100 * lost / whole if whole else 0:.1f} %"
 
 
 def _asked(fact: Callable[[Any], Any], layout: AnyLayout) -> str:
@@ -178,53 +193,3 @@ def _asked(fact: Callable[[Any], Any], layout: AnyLayout) -> str:
     except TlaError:  # of coordinates, or of sizes that are not known
         return "not known"
     return {True: "yes", False: "no", None: "not known"}.get(found, "") if found is None or isinstance(found, bool) else str(found)
-
-
-# ------------------------------------------------------------------------------------------------- code
-
-
-def python(program: Program) -> str:
-    """The Python that gives what a program gives.
-
-    >>> print(python(read("A = (_8,_6):(_1,_8); logical_divide(A, (_4, _))")))
-    from tla import _, _4, logical_divide, parse
-    <BLANKLINE>
-    A = parse('(_8,_6):(_1,_8)')
-    print(logical_divide(A, (_4, _)))
-    """
-    lines = [f"{name} = {x.python}" for name, x in program.names]
-    if not any(x is program.value for _name, x in program.names):
-        lines.append(f"print({program.value.python})")
-    if program.assumed:
-        lines = ["with assuming() as conditions:", *(f"    {line}" for line in lines)]
-    imports = sorted({name for name in _NAMES.findall("\n".join(lines)) if name and hasattr(tla, name)})
-    return "\n".join([f"from tla import {', '.join(imports)}", "", *lines] if imports else lines)
-
-
-def _sources(drawn: tuple[Any, ...]) -> Iterator[tuple[str, str]]:
-    """Source that makes the layout in other languages, that computes its offsets, what copies to the next one; or why there is none."""
-    if not drawn:
-        return
-    layout = _layout_of(drawn[0])
-    for name, system in _SYSTEMS.items():
-        yield name, _said(partial(source, layout, system), "//")
-    for name, (target, comment) in _TARGETS.items():
-        yield f"index in {name}", _said(partial(emit, layout, target), comment)
-    if len(drawn) == 2:
-        yield "copy in C", _said(partial(emit_copy, layout, _layout_of(drawn[1])), "//")
-
-
-def _kernel_sources(x: Any) -> Iterator[tuple[str, str]]:
-    """An atom, a tiled MMA or a tiled copy in CuTe; a linear layout is none there."""
-    if isinstance(x, LinearLayout):
-        return
-    for name, system in _SYSTEMS.items():
-        if system.startswith("cute"):
-            yield name, _said(partial(source, x, system), "//")
-
-
-def _said(make: Callable[[], str], comment: str) -> str:
-    try:
-        return make()
-    except TlaError as error:
-        return "\n".join(f"{comment} {line}" for line in str(error).splitlines())

@@ -10,7 +10,8 @@ from ...core.errors import TlaError
 from ...core.on_demand import OnDemand
 from ...notation.printed import is_foreign
 from ...notation.text import parse
-from .operations import CANONICAL
+from . import prints
+from .operations import CANONICAL, is_free
 
 if TYPE_CHECKING:
     from ... import gpu
@@ -22,8 +23,8 @@ _STATIC = re.compile(r"\b(?:Int|C|_Int)\s*<\s*(-?[0-9]+)\s*>")
 _PREFIX = re.compile(r"\b(?:(?:cute|cutlass|tla|gpu)(?:::|\.)(?=[A-Za-z_])|[GU]MMA::(?=Layout_))+")
 _BOUND = re.compile(r"(\s*)((?:(?:static|constexpr|const|auto|using)\s+)*)([A-Za-z_]\w*\s*=(?!=))?")
 _ATOM = re.compile(r"[A-Za-z_][A-Za-z0-9_:]*(?:<.*>)?(?:\{\})?")
-#: As a statement of Triton's begins.
-TRITON = re.compile(r"#|!(?:ttg|triton_gpu|tt)\.memdesc<|tensor<[^#]*#")
+#: What a print has in front: `sA : `, `tCrA: `; what stands behind it is a layout, a pointer or the print of a kernel's value.
+_LABEL = re.compile(r"(\s*)([A-Za-z_][\w.]*(?:\[\w*\])?)(\s*:)(?=\s*[^\s:])")
 _EMPTY = re.compile(r"\{\s*\}")
 _ELEMENT = re.compile(r"\b\w+_t\b")
 _TOKEN = re.compile(r"([A-Za-z_]\w*)\s*([<(])|[<>()]")
@@ -49,7 +50,42 @@ def respelled(text: str) -> str:
     >>> respelled("auto a = make_layout(Int<8>{})")
     '     a = make_layout(   _8   )'
     """
-    return "".join(map(_statement, _statements(text)))
+    out, at = list[str](), 0
+    while at < len(text):
+        label = _LABEL.match(text, at)
+        first = label.end() if label else at
+        first += len(text[first:]) - len(text[first:].lstrip())
+        if n := prints.length(text[first:]):
+            end = first + n
+            out.append((_named(label) if label else text[at:first]) + text[label.end() if label else first : end])
+        else:
+            end = at + len(next(_statements(text[at:])))
+            out.append(_statement(_labelled(text[at:end])))
+        at = end
+    return "".join(out)
+
+
+def _labelled(text: str) -> str:
+    """A statement whose label, as printf writes it in front of a layout or a pointer, is a name that is bound."""
+    found = _LABEL.match(text)
+    if not found or not (is_foreign(text[found.end() :]) or _colons(text[found.end() :])):
+        return text
+    return _named(found) + text[found.end() :]
+
+
+def _named(label: re.Match[str]) -> str:
+    """A label as a name that is bound; blanks of as many characters where it is none."""
+    blank, name, colon = label.groups()
+    return f"{blank}{name}{colon[:-1]}=" if name.isidentifier() and is_free(name) else f"{blank}{' ' * len(name + colon)}"
+
+
+def _colons(text: str) -> int:
+    """The number of colons that stand in no bracket."""
+    depth = count = 0
+    for c in text:
+        depth += (c in "([{<") - (c in ")]}>")
+        count += c == ":" and depth == 0
+    return count
 
 
 def _statements(text: str) -> Iterator[str]:
@@ -86,7 +122,7 @@ def is_atom(text: str) -> bool:
 
 def _is_read(text: str) -> bool:
     """Whether a statement is read as it is: an atom, a layout of Triton's, or a print."""
-    if is_atom(text) or TRITON.match(text):
+    if is_atom(text):
         return True
     if not is_foreign(text):
         return False

@@ -20,7 +20,7 @@ from ...viz.colouring import RULES, Paint
 from ...viz.colours import ink
 from ...viz.draw import Prepared, axis_of, notes_of, planes, prepare
 from ...viz.drawable import LIMIT, Subject, View, as_subject
-from ...viz.scene import Axis, Figure, Grid, clean
+from ...viz.scene import Axis, Figure, Grid, Scene, clean
 from ...xla import ArrayShape, Relayout
 from .operations import Program, Term
 
@@ -84,12 +84,11 @@ def _linked(operation: str, k: int) -> tuple[str, str]:
 
 
 def rule_of(color_by: str, subjects: tuple[Subject, ...], access: str = "") -> str:
-    """The rule of colours that "auto" is: banks of what is swizzled or accessed, else tiles."""
-    if color_by != "auto":
+    """The rule of colours: of what is accessed "auto" is banks."""
+    layout = subjects[0].layout if color_by == "auto" and access and subjects else None
+    if layout is None or isinstance(layout, ArrayShape):
         return color_by
-    swizzled = (x for x in (s.layout for s in subjects) if isinstance(x, ComposedLayout) and isinstance(x.outer, Swizzle))
-    asked = (s.layout for s in subjects[:1] if access and not isinstance(s.layout, ArrayShape))
-    return "bank" if any(is_int(at := x(0)) and known(at) is not None for x in (*swizzled, *asked)) else "tile"
+    return "bank" if is_int(at := layout(0)) and known(at) is not None else color_by
 
 
 def rules(subjects: tuple[Subject, ...]) -> list[str]:
@@ -99,7 +98,7 @@ def rules(subjects: tuple[Subject, ...]) -> list[str]:
 
 
 def drawings(subjects: tuple[Subject, ...], related: list[tuple[Any, Place]], color_by: str, bits: int | None) -> dict[str, Any]:
-    """The figures of what was asked for and of what it was made of, with their colours.
+    """The figures of what was asked for and of what it was made of, with their colours; of two, where they differ.
 
     Those in one memory have the colours of their offsets; others are drawn by themselves.
     """
@@ -110,27 +109,28 @@ def drawings(subjects: tuple[Subject, ...], related: list[tuple[Any, Place]], co
     drawn = prepare((*subjects, *(subject for subject, _place in together)), color_by=color_by, bits=bits, limit=LIMIT)
     figures = _figures(drawn, places)
     for subject, place in apart:
-        figures += _figures(prepare((subject,), color_by=color_by, bits=bits, limit=LIMIT), [place])
+        figures += _figures(prepare((subject,), color_by=drawn.rule, bits=bits, limit=LIMIT), [place])
     twice = collision(drawn.views[0]) if len(subjects) == 1 else None
-    return {"figures": figures, "caption": drawn.caption, "legend": drawn.legend, "collision": twice}
+    found = {"figures": figures, "caption": drawn.caption, "legend": drawn.legend, "collision": twice, "rule": drawn.rule}
+    return found | {"seen": drawn.views[: len(subjects)]}
 
 
 def collision(seen: View) -> dict[str, Any] | None:
     """Two indices of a layout whose offset is the same, and that offset; None where none of those that are drawn are."""
     if not seen.has_numbers or not seen.is_whole or len({*seen.values}) == len(seen.values):
         return None
-    offsets, indices = _by_index(seen.values, seen.shape), range(len(seen.values))
+    offsets, indices = by_index(seen.values, seen.shape), range(len(seen.values))
     first = dict(zip(reversed(offsets), reversed(indices)))
     again = next(itertools.compress(indices, map(operator.ne, map(first.__getitem__, offsets), indices)))
     return {"indices": [first[offsets[again]], again], "offset": str(offsets[again])}
 
 
-def _by_index(values: Sequence[int], shape: Sequence[int]) -> Sequence[int]:
+def by_index(values: Sequence[int], shape: Sequence[int]) -> Sequence[int]:
     """The values of a view in the order of the index: its first mode fastest, not its last."""
     if len(shape) < 2:
         return values
     size = len(values) // shape[0]
-    rows = (_by_index(values[start : start + size], shape[1:]) for start in range(0, len(values), size))
+    rows = (by_index(values[start : start + size], shape[1:]) for start in range(0, len(values), size))
     return [*itertools.chain.from_iterable(zip(*rows))]
 
 
@@ -143,13 +143,22 @@ def kernel(x: Any, color_by: str) -> dict[str, Any]:
     """The figures of what is drawn by its threads: one of each operand. Cells of one thread belong together."""
     rule = kernel_rule(color_by)
     scene = viz.draw(x, color_by=rule)
-    figures = [_held(figure, grid) for figure in scene.figures for grid in figure.grids]
-    return {"figures": figures, "caption": scene.caption, "legend": scene.legend, "rule": rule, "rules": [*KERNEL_RULES]}
+    said = {"caption": scene.caption, "legend": scene.legend, "rule": rule, "rules": [*KERNEL_RULES]}
+    return {"figures": figures_of_scene(scene), **said}
+
+
+def figures_of_scene(scene: Scene) -> list[dict[str, Any]]:
+    """The figures of a scene whose cells say threads and values."""
+    found = [_held(figure, grid) for figure in scene.figures for grid in figure.grids]
+    if len(scene.figures) == 1 and len(found) == 3:  # B above C, A left of it
+        for figure, role in zip(found, "BAC"):
+            figure["role"] = role
+    return found
 
 
 def _held(figure: Figure, grid: Grid) -> dict[str, Any]:
     paints = [Paint(cell.fill) for row in grid.cells for cell in row]
-    palette = _palette(paints)
+    palette = palette_of(paints)
     extents = [len(grid.rows.labels), len(grid.columns.labels)]
     modes = [{"natural": [*map(str, range(n))], "digits": []} for n in extents]
     data = {
@@ -157,7 +166,7 @@ def _held(figure: Figure, grid: Grid) -> dict[str, Any]:
         "at": ["_", "_"],
         "rows": _axis(grid.rows),
         "columns": _axis(grid.columns),
-        "texts": [cell.text.replace("\n", "") for row in grid.cells for cell in row],
+        "texts": [cell.text for row in grid.cells for cell in row],
         "fills": "".join(map(palette.__getitem__, paints)),
         "threads": [cell.text.partition("\n")[0] if cell.text.startswith("T") else "" for row in grid.cells for cell in row],
     }
@@ -185,7 +194,7 @@ def _figure(seen: View, paints: Sequence[Paint], cut: tuple[int, ...] | None, pl
     Cells row by row, those that are padding with their offsets too. Of a colour the palette has the fill, that of text on it, and its
     number.
     """
-    palette = _palette(paints)
+    palette = palette_of(paints)
     numbers = "".join(map(palette.__getitem__, paints))
     if any(padding := seen.padding):
         numbers = "".join(_PADDING if past else n for n, past in zip(numbers, padding))
@@ -198,7 +207,7 @@ def _figure(seen: View, paints: Sequence[Paint], cut: tuple[int, ...] | None, pl
             "at": title.strip("()").split(","),  # of each mode, `_` for down and across
             "rows": rows,
             "columns": columns,
-            "texts": _packed(seen.values if in_order else [seen.values[n] for line in lines for n in line]),
+            "texts": packed(seen.values if in_order else [seen.values[n] for line in lines for n in line]),
             "fills": numbers if in_order else "".join(numbers[n] for line in lines for n in line),
         }
         for title, lines in planes(seen)
@@ -217,15 +226,15 @@ def _figure(seen: View, paints: Sequence[Paint], cut: tuple[int, ...] | None, pl
     }
 
 
-def _palette(paints: Iterable[Paint]) -> dict[Paint, str]:
+def palette_of(paints: Iterable[Paint]) -> dict[Paint, str]:
     """The colours of cells, each with the character that stands for it; the first is no colour."""
     return {paint: chr(ord(_PADDING) + k) for k, paint in enumerate(dict.fromkeys((Paint(), *paints)), 1)}
 
 
-def _packed(values: Sequence[Any]) -> str | list[str]:
+def packed(values: Sequence[Any]) -> str | list[str]:
     """The contents of cells: offsets of 32 bits as base64 of these, little-endian, which the page reads at once; else texts.
 
-    >>> _packed([0, 1]), _packed([0, 2**31])
+    >>> packed([0, 1]), packed([0, 2**31])
     ('AAAAAAEAAAA=', ['0', '2147483648'])
     """
     try:

@@ -1,13 +1,13 @@
 """Expressions of layouts, read and worked out. The text is data: names are looked up in fixed tables, and nothing is evaluated.
 
     text       = statement { (";" | end of line) statement }
-    statement  = [ name "=" ] ( value | print ) | "#" name "=" attribute of Triton
+    statement  = [ name ( "=" | ":" ) ] item { "," item } | "#" name "=" attribute of Triton         item = value | print
     value      = part { "o" part }                           part = term [ ":" term ], as tla.notation.text has them
     term       = leaf | "_" | name | array | call | "(" [ value { "," value } ] ")"
     array      = an XLA shape, such as f32[M,5]{1,0:T(8,128)}
     call       = name [ "[" arguments "]" ] "(" [ arguments ] ")"           MakeLayout[half, zN](100, 60, ld=112)
     arguments  = [ name "=" ] value { "," [ name "=" ] value }
-    print      = what CuTe, its DSL, C++ compilers and Triton print of a layout or its type, to the end of the statement
+    print      = what CuTe, its DSL, C++ compilers, Triton and Mosaic print of a layout or its type; of a TiledMMA, in several lines
 
 A leaf is an integer, or an expression of sizes. A name that nothing has is a size that is not known. The name of a layout is called
 with a coordinate. A `o` B is composition(A, B), and A o n o B, with an offset n between, a ComposedLayout.
@@ -16,7 +16,6 @@ What is spelled as in C++ or the CuTe DSL is respelled first: cpp.py.
 
 from __future__ import annotations
 
-import keyword
 import re
 import time
 from collections.abc import Callable
@@ -26,6 +25,7 @@ import tla
 
 from ... import xla
 from ...core.arrays import INT64_MAX
+from ...core.brackets import split
 from ...core.composed import MAX_PARTS
 from ...core.errors import ParseError, RangeError, RankError, TlaError
 from ...core.int_tuple import MAX_DEPTH, IntTuple, Underscore, leaves, require_depth, shown
@@ -39,7 +39,7 @@ from ...notation.width import element_width
 from ...symbolic import assuming, dim
 from ...symbolic.declare import unknown
 from ...xla.shapes.array_shape import BITS
-from . import cpp
+from . import cpp, prints
 from .operations import (
     CANONICAL,
     GPU_OPERATIONS,
@@ -51,6 +51,7 @@ from .operations import (
     constants,
     family,
     in_order,
+    is_free,
     module_of,
     width_of,
     with_brackets,
@@ -58,9 +59,8 @@ from .operations import (
 
 if TYPE_CHECKING:
     from ... import gpu
-    from . import triton
-else:  # most texts have no atom, and nothing of Triton's
-    gpu, triton = OnDemand("tla.gpu"), OnDemand("tla.apps.explore.triton")
+else:  # most texts have no atom
+    gpu = OnDemand("tla.gpu")
 
 #: The fix of a name that is like none.
 EXAMPLE = "write a layout, such as (8,4):(1,8), or an operation of one, such as zipped_divide((8,4):(1,8), (4,2))"
@@ -182,14 +182,21 @@ class _Reader(NotationReader):
         self.began = self.at
         name, following = self.ahead()
         if following != "=":
-            return self.printed() or self.expression()
-        if name in constants() or name in ("o", "Sw", "print") or hasattr(tla, name) or keyword.iskeyword(name):
+            return self.items()
+        if not is_free(name):
             self.fail(f"the name {name!r} is taken", "a name of your own", f"write my_{name} = ...")
         self.go_past_name()
-        value = self.printed() or self.expression()
+        value = self.items()
         self.names[name] = value
         self.bound.append((name, value))
         return value
+
+    def items(self) -> Term:
+        """A value or a print; of several between commas a tuple, to be seen beside each other."""
+        found = [self.printed() or self.expression()]
+        while self.take(","):
+            found.append(self.printed() or self.expression())
+        return found[0] if len(found) == 1 else self.tuple_of(found)
 
     def ahead(self) -> tuple[str, str]:
         """The name that stands here, and the operator, bracket or '=' behind it."""
@@ -215,10 +222,13 @@ class _Reader(NotationReader):
 
     def printed(self) -> Term | None:
         """Read what CuTe, its DSL or a compiler printed, to the end of the statement; None where nothing of that is."""
+        if n := prints.length(self.written[self.at :]):
+            text = self.written[self.at : self.at + n]
+            term = self.part_from(self.at, lambda: prints.term(text, self.aliases))
+            self.go_to(self.at + n)
+            return term
         found = _STATEMENT.match(self.text, self.at)
-        text = found[0].rstrip() if found else ""
-        if cpp.TRITON.match(text):
-            return self.of_triton(text)
+        text = split(found[0])[0].rstrip() if found else ""
         if cpp.is_atom(text):
             self.go_to(self.at + len(text))
             return Term(gpu.atom(text), f"gpu.atom({text!r})")
@@ -236,12 +246,6 @@ class _Reader(NotationReader):
         self.go_to(self.at + len(text))
         names = f", symbols=[{', '.join(sizes[k].python for k in sorted(sizes))}]" if sizes else ""
         return Term(_limited(value), f"parse({text!r}{names})", element_width(*reader.widths) if reader.widths else None)
-
-    def of_triton(self, text: str) -> Term:
-        """A layout as Triton prints it, to the end of the statement."""
-        found = self.part_from(self.at, lambda: triton.term(text, self.aliases))
-        self.go_to(self.at + len(text))
-        return found
 
     def unknown_size(self, size: Unknown) -> Term:
         """The stand-in for a size that a print does not tell."""
@@ -277,9 +281,13 @@ class _Reader(NotationReader):
         return self.token == "o" and self.ahead()[1] != "="
 
     def composed(self, outer: Term, inner: Term, text: str) -> Term:
-        """composition(outer, inner), as one of the calls."""
+        """composition(outer, inner), as one of the calls; (0,4) o coordinates is a tensor of them, as the DSL prints one."""
+        if isinstance(outer.value, IntTuple) and isinstance(inner.value, AnyLayout):
+            python = f"parse('ArithTuple{outer.value} o {inner.value}')"
+            return Term(tla.parse(f"ArithTuple{outer.value} o {inner.value}"), python)
         self.require_calls()
-        result = Term(_limited(tla.composition(outer.value, inner.value)), f"composition({outer.python}, {inner.python})", outer.width)
+        first: Any = outer.value  # what is no layout composition refuses
+        result = Term(_limited(tla.composition(first, inner.value)), f"composition({outer.python}, {inner.python})", outer.width)
         self.calls.append(Call("composition", text, (outer, inner), result))
         return result
 
@@ -332,13 +340,15 @@ class _Reader(NotationReader):
         items = self.arguments("()")
         if any(name for name, _item in items):
             self.unexpected("a tuple of values", "only calls have named arguments")
-        values = tuple(item.value for _name, item in items)
+        return self.tuple_of([item for _name, item in items])
+
+    def tuple_of(self, parts: list[Term]) -> Term:
+        values = tuple(part.value for part in parts)
         if all(is_int(x) or isinstance(x, IntTuple) for x in values):
             made = IntTuple(*values)
             return Term(made, repr(made))
         require_depth((values,))
-        parts = tuple(item for _name, item in items)
-        return Term(_limited(values), f"({', '.join(item.python for item in parts)}{',' * (len(parts) == 1)})", None, parts)
+        return Term(_limited(values), f"({', '.join(part.python for part in parts)}{',' * (len(parts) == 1)})", None, tuple(parts))
 
     def arguments(self, brackets: str) -> list[tuple[str, Term]]:
         """Values between commas, each with its name or ""."""

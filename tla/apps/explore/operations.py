@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import keyword
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -34,7 +35,8 @@ make_shape make_stride make_coord make_tile make_identity_layout make_composed_l
 #: Those of them that are of tla.xla.
 XLA_OPERATIONS = "lower", "relayout", "is_bitcast", "byte_size", "padded_element_count"
 #: Those that are of tla.gpu.
-GPU_OPERATIONS = "make_tiled_mma", "make_tiled_copy", "make_tiled_copy_A", "make_tiled_copy_B", "make_tiled_copy_C", "Copy_Atom"
+_TILED = "make_tiled_mma make_tiled_copy make_tiled_copy_A make_tiled_copy_B make_tiled_copy_C make_layout_tv"
+GPU_OPERATIONS = (*_TILED.split(), "Copy_Atom")
 
 
 class _Operations(Mapping[str, Callable[..., Any]]):
@@ -107,6 +109,11 @@ def family(name: str) -> tuple[Any, str]:
         return atom, f"gpu.{atom!r}"
     found = None if name in OPERATIONS or name in OTHER_NAMES else gpu.names.entry(name)
     return (found, f"gpu.{name}") if isinstance(found, gpu.Family) else (None, "")
+
+
+def is_free(name: str) -> bool:
+    """Whether a text may give a value to a name: it is none of the language's."""
+    return not (name in constants() or name in ("o", "Sw", "print") or hasattr(tla, name) or keyword.iskeyword(name))
 
 
 class Term(NamedTuple):

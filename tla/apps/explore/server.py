@@ -1,4 +1,4 @@
-"""The server of the page: on loopback only, for its own page only. It reads its three files once, and evaluates nothing."""
+"""The server of the page: on loopback only, for its own page only. It reads the files of the page once, and evaluates nothing."""
 
 from __future__ import annotations
 
@@ -20,14 +20,17 @@ from typing import Any
 
 from ...core.errors import RangeError
 from .answer import ANSWERS
+from .question import Question
 from .workers import Workers
 
 HOST = "127.0.0.1"
 #: A larger body is refused [bytes]; a client that takes longer in all to say what it asks, or to hear the answer, is left [seconds].
 MAX_BODY, TIMEOUT = 2**16, 10.0
 
-#: path -> a file of the package, and its type
-_FILES = {"/": ("page.html", "text/html"), "/page.css": ("page.css", "text/css"), "/page.js": ("page.js", "text/javascript")}
+#: The scripts of the page, in the order in which they run.
+SCRIPTS = "dom.js", "grid.js", "cells.js", "ask.js", "words.js", "access.js", "panels.js", "main.js"
+#: path -> a file of the page, and its type
+_FILES = {"/": ("page.html", "text/html"), "/page.css": ("page.css", "text/css")} | {f"/{x}": (x, "text/javascript") for x in SCRIPTS}
 _HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -74,7 +77,9 @@ class Server(ThreadingHTTPServer):
     request_queue_size = 32
 
     def __init__(self, port: int) -> None:
-        self.pages = {path: (files("tla.apps.explore").joinpath(name).read_bytes(), kind) for path, (name, kind) in _FILES.items()}
+        self.pages = {
+            path: (files("tla.apps.explore").joinpath(f"page/{name}").read_bytes(), kind) for path, (name, kind) in _FILES.items()
+        }
         fix = "give another one: --port 0 takes a free one"
         if not 0 <= port < 2**16:
             raise RangeError(f"port {port}", "0 to 65535", fix)
@@ -142,10 +147,10 @@ class _Handler(BaseHTTPRequestHandler):
         if isinstance(asked, HTTPStatus):
             self.send_error(asked)
         else:
-            self._send(HTTPStatus.OK, self.server.workers.answer(self.path, *asked), "application/json")
+            self._send(HTTPStatus.OK, self.server.workers.answer(self.path, asked), "application/json")
 
-    def _asked(self) -> tuple[str, str, int | None, str] | HTTPStatus:
-        """The text, the rule of colours, the width of an element and the access in the body, or what is wrong with it."""
+    def _asked(self) -> dict[str, Any] | HTTPStatus:
+        """The question in the body, or what is wrong with it."""
         length = self.headers.get("Content-Length", "")
         if self.headers.get_content_type() != "application/json":
             return HTTPStatus.UNSUPPORTED_MEDIA_TYPE
@@ -155,11 +160,9 @@ class _Handler(BaseHTTPRequestHandler):
             return HTTPStatus.REQUEST_ENTITY_TOO_LARGE
         try:
             body = json.loads(self.rfile.read(int(length)))
-            text, color_by, bits, access = body["text"], body.get("color_by", "auto"), body.get("bits"), body.get("access", "")
-        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+            return Question.of(body)._asdict()
+        except (ValueError, TypeError, RecursionError):
             return HTTPStatus.BAD_REQUEST
-        right = all(isinstance(x, str) for x in (text, color_by, access)) and (bits is None or type(bits) is int)
-        return (text, color_by, bits, access) if right else HTTPStatus.BAD_REQUEST
 
     def _refused(self, known: Any) -> bool:
         """Whether a request is from elsewhere, or for what is not here; then it is answered."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import shutil
@@ -13,11 +14,13 @@ from pathlib import Path
 import tla
 
 from ...core.errors import RangeError
+from .answer import as_json
+from .server import SCRIPTS
 
 #: The files of npm's package pyodide that the page loads, and the version that the page is tested with.
 PYODIDE, VERSION = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json"), "314.0.7"
-_PAGE, _SITE = ("page.html", "page.css", "page.js"), ("engine.js", "worker.js")
-_SCRIPT, _BEFORE = '<script src="page.js" defer></script>', '<meta charset="utf-8">'
+_SITE = "engine.js", "worker.js", "service.js"
+_SCRIPT, _BEFORE = '<script src="dom.js" defer></script>', '<meta charset="utf-8">'
 #: The policy of the page: all is from its folder. Of a plain folder no header can say it.
 POLICY = (
     "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; connect-src 'self'; worker-src 'self'; img-src data:; "
@@ -41,15 +44,25 @@ def build(folder: Path, pyodide: Path) -> list[str]:
     for name in PYODIDE:
         shutil.copyfile(pyodide / name, folder / "pyodide" / name)
     here = files("tla.apps.explore")
-    for name in _PAGE[1:]:
-        (folder / name).write_bytes(here.joinpath(name).read_bytes())
-    for name in _SITE:
-        (folder / name).write_bytes(here.joinpath("browser").joinpath(name).read_bytes())
-    (folder / "index.html").write_text(_page(here.joinpath(_PAGE[0]).read_text("utf-8")), "utf-8")
+    for name in ("page.css", *SCRIPTS):
+        (folder / name).write_bytes(here.joinpath(f"page/{name}").read_bytes())
+    for name in _SITE[:-1]:
+        (folder / name).write_bytes(here.joinpath(f"browser/{name}").read_bytes())
+    (folder / "index.html").write_text(_page(here.joinpath("page/page.html").read_text("utf-8")), "utf-8")
     (folder / "tla.zip").write_bytes(_archive(_of_tla()))
+    (folder / "words.json").write_text(as_json("/words", {"text": ""}), "utf-8")
     first = [*(f"pyodide/{name}" for name in PYODIDE if not name.endswith("js")), "tla.zip"]
     (folder / "sizes.json").write_text(json.dumps({name: (folder / name).stat().st_size for name in first}))
+    _write_service(folder, here.joinpath(f"browser/{_SITE[-1]}").read_text("utf-8"))
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+
+
+def _write_service(folder: Path, script: str) -> None:
+    """Write the service worker, with the names of all files that it keeps, and the version of what is in them."""
+    names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file() and path.name != _SITE[-1])
+    version = hashlib.sha256(b"".join(hashlib.sha256((folder / name).read_bytes()).digest() for name in names)).hexdigest()[:16]
+    text = script.replace('"VERSION"', json.dumps(version)).replace('["FILES"]', json.dumps(["./", *names]))
+    (folder / _SITE[-1]).write_text(text, "utf-8")
 
 
 def _page(text: str) -> str:

@@ -25,8 +25,8 @@ def work() -> None:
     sys.stdout.buffer.write(_READY)
     sys.stdout.buffer.flush()
     for line in sys.stdin.buffer:
-        path, *question = json.loads(line)
-        sys.stdout.buffer.write(as_json(path, *question).encode() + b"\n")
+        path, question = json.loads(line)
+        sys.stdout.buffer.write(as_json(path, question).encode() + b"\n")
         sys.stdout.buffer.flush()
 
 
@@ -87,7 +87,7 @@ class Workers:
     """So many processes as are asked at once, MAX_AT_ONCE at most; one that waits is kept ready.
 
     >>> workers = Workers()
-    >>> workers.answer("/answer", "(2,3):(3,1)", "tile", None, "")[:23]
+    >>> workers.answer("/answer", {"text": "(2,3):(3,1)"})[:23]
     b'{"value":"(2,3):(3,1)",'
     >>> workers.close()
     """
@@ -97,7 +97,7 @@ class Workers:
         self._idle = [_Worker()]
 
     def answer(self, *question: object) -> bytes:
-        """The answer of a path, a text, a rule of colours, a width and an access, as JSON: of what takes too long why there is none."""
+        """The answer of a path to a question, as JSON: of what takes too long why there is none."""
         with self._taken() as worker:
             return worker.ask(question) or json.dumps(refusal(worker.why or _late())).encode()
 

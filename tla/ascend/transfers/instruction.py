@@ -15,6 +15,7 @@ from ...core.element import Element
 from ...core.errors import RangeError, Reason
 from ...core.ints import IntLike, known
 from ...core.layout import Layout, require_origin
+from ...core.leaf_arithmetic import plus
 from ...core.questions import at_most, require
 from ...symbolic import SymInt, to_python
 from ..element import CPP_NAMES
@@ -150,8 +151,8 @@ def _bursts(layout: Layout, begin: int, bits: int) -> Bursts:
     import numpy as np
 
     sizes = tuple(map(int, require_origin("an instruction", layout)))
-    offsets = np.unique(begin + np.broadcast_to(layout(*np.ogrid[tuple(slice(n) for n in sizes)]), sizes))
+    offsets = np.unique(plus(begin, np.broadcast_to(layout(*np.ogrid[tuple(slice(n) for n in sizes)]), sizes)))
     starts = np.flatnonzero(np.diff(offsets, prepend=offsets[0] - 2) != 1)
     lengths = np.diff(starts, append=offsets.size)
-    aligned = math.gcd(BEST_ALIGNMENT * 8, *(offsets[starts] * bits).tolist()) // 8
+    aligned = math.gcd(BEST_ALIGNMENT * 8, *(n * bits for n in offsets[starts].tolist())) // 8
     return Bursts(starts.size, int(lengths.max()) * bits // 8, aligned)

@@ -12,6 +12,7 @@ from ...algebra.codomain import cosize
 from ...core.errors import RangeError, Reason, Unproven
 from ...core.int_tuple import product_each, shown
 from ...core.layout import require_origin
+from ...core.leaf_arithmetic import plus
 from ...core.questions import require
 from ..architecture import Architecture
 from .instruction import TransferInstruction
@@ -183,8 +184,8 @@ def executed(instruction: TransferInstruction) -> tuple[Any, Any]:
     sizes = tuple(map(int, require_origin("an instruction", dst)))
     grid = np.ogrid[tuple(slice(n) for n in sizes)]
     to, read = (np.broadcast_to(side(*grid), sizes) for side in (dst, src))
-    read = instruction.src + begin + read
+    read = plus(instruction.src + begin, read)
     for edge in edges:
-        place = np.broadcast_to(edge.at(*grid), sizes) + edge.begin
+        place = plus(np.broadcast_to(edge.at(*grid), sizes), edge.begin)
         read = np.where((place < 0) | (place >= edge.limit), -1, read)
-    return (instruction.dst + to).ravel(), read.ravel()
+    return plus(instruction.dst, to).ravel(), read.ravel()

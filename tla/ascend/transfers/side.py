@@ -12,7 +12,7 @@ from ...core.element import Element
 from ...core.int_tuple import leaves, modes_of
 from ...core.ints import IntLike, known
 from ...core.layout import Layout
-from ...core.leaf_arithmetic import ceil_div
+from ...core.leaf_arithmetic import ceil_div, plus
 from ...symbolic.symint import SymInt
 from ...tensors.tensor import Tensor
 
@@ -76,7 +76,7 @@ class Side(NamedTuple):
         import numpy as np
 
         grid = np.ogrid[tuple(slice(s, s + n) for s, n in zip(self.start, sizes))]
-        return self.base + np.broadcast_to(self.layout(*grid), sizes)
+        return plus(self.base, np.broadcast_to(self.layout(*grid), sizes))
 
     def padded(self, sizes: tuple[Any, ...]) -> tuple[Any, ...]:
         """A box of coordinates in whole blocks."""

@@ -14,11 +14,14 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from ...core.arrays import as_int64
+from ...core.conversions import modulo, over
 from ...core.coord import CoordLike, Offset
 from ...core.errors import DivisibilityError, LeafTypeError, RangeError, RankError, Unproven
 from ...core.int_tuple import product_each, rank, shown
 from ...core.ints import known, static
 from ...core.layout import Layout
+from ...core.leaf_arithmetic import plus, times
 from ...tensors.offsets import offsets
 from ...tensors.tensor import Tensor
 from ..instructions.elements import element_of, require_number
@@ -107,11 +110,11 @@ class BufferResource:
 
         records, places = (_integers(x, np) for x in (index, offset))
         if not self.index_stride:
-            return self.base + records * self.stride + places
-        group, record = np.divmod(records, self.index_stride)
-        element, within = np.divmod(places, ELEMENT_BYTES)
-        place = (group * self.stride + element * ELEMENT_BYTES) * self.index_stride + record * ELEMENT_BYTES + within
-        return self.base + place
+            return plus(plus(times(records, self.stride), places), self.base)
+        group, element = over(records, self.index_stride), over(places, ELEMENT_BYTES)
+        record, within = modulo(records, self.index_stride), modulo(places, ELEMENT_BYTES)
+        first = times(plus(times(group, self.stride), times(element, ELEMENT_BYTES)), self.index_stride)
+        return plus(self.base, plus(first, plus(times(record, ELEMENT_BYTES), within)))
 
 
 def _integers(x: Any, np: Any) -> Any:
@@ -121,7 +124,7 @@ def _integers(x: Any, np: Any) -> Any:
         array = np.asarray("")
     if array.dtype.kind not in "iu" or (array.size and not 0 <= int(array.min()) <= int(array.max()) < 1 << 32):
         raise LeafTypeError(f"addresses of {shown(x)}", "integers from 0 to 2**32 - 1", "count records and bytes from 0")
-    return array.astype(np.int64)
+    return as_int64(array)
 
 
 def read_buffer_resource(words: tuple[int, int, int, int]) -> BufferResource:

@@ -25,6 +25,7 @@ class Generation:
     codes       the code of each swizzle mode
     constants   the fields that are the same in every descriptor
     family      the canonical layouts that it reads: GMMA or UMMA
+    units       along K, of one instruction [16 bytes]
     """
 
     name: str
@@ -32,6 +33,7 @@ class Generation:
     codes: dict[str, int]
     constants: dict[str, int]
     family: str
+    units: tuple[int, ...]
 
 
 _COMMON = {"start_address": (0, 14), "leading_byte_offset": (16, 14), "stride_byte_offset": (32, 14), "base_offset": (49, 3)}
@@ -41,6 +43,7 @@ WGMMA = Generation(
     {"INTER": 0, "SW128": 1, "SW64": 2, "SW32": 3},
     {"base_offset": 0},
     "GMMA",
+    (1, 2, 4),
 )
 TCGEN05 = Generation(
     "tcgen05",
@@ -48,6 +51,7 @@ TCGEN05 = Generation(
     {"INTER": 0, "SW128_32B": 1, "SW128": 2, "SW64": 4, "SW32": 6},
     {"base_offset": 0, "version": 1, "lbo_mode": 0},
     "UMMA",
+    (1, 2, 3, 4),
 )
 
 

@@ -24,10 +24,10 @@ from ...core.questions import require
 from ...tensors.tensor import Tensor
 from ..instructions.atom import Major
 from ..instructions.elements import as_element, element_of, require_number
-from .canonical import ROWS, UNIT_BITS, Mode, taken_apart
+from .canonical import ROWS, UNIT_BITS, Mode, Swizzled, taken_apart
 from .descriptor import TCGEN05, WGMMA, Descriptor, Generation, as_major
 
-_1, _2 = static(1), static(2)
+_1 = static(1)
 
 
 def wgmma_descriptor(tile: Any, major: Any, element: Any = None, *, base: int = 0) -> Descriptor:
@@ -96,6 +96,14 @@ class _Tile(NamedTuple):
 def _descriptor(generation: Generation, where: str, tile: Any, major: Any, element: Any, base: int) -> Descriptor:
     major, layout = as_major(major), tile.layout if isinstance(tile, Tensor) else tile
     element = element_of(f"{where}(tile, 'K', half)", tile, element)
+    parts = swizzled_parts(generation, where, layout, major, element)
+    start = _start(where, tile, parts.mode, parts.offset, element, base)
+    lbo, sbo = descriptor_strides(generation, where, parts, major, element)
+    return Descriptor(generation, major, parts.mode, start, lbo, sbo)
+
+
+def swizzled_parts(generation: Generation, where: str, layout: Any, major: Major, element: Element) -> Swizzled:
+    """A layout taken apart; DivisibilityError for a swizzle that the generation's instructions do not read."""
     parts = taken_apart(layout, element)
     if isinstance(parts, Reason):
         raise DivisibilityError(f"{where}: {parts.what}", parts.expected, parts.fix)
@@ -103,9 +111,12 @@ def _descriptor(generation: Generation, where: str, tile: Any, major: Any, eleme
         raise DivisibilityError(
             f"{where}: {parts.mode.name}, {major}-major", f"one of {', '.join(generation.codes)}", "use another swizzle"
         )
-    start = _start(where, tile, parts.mode, parts.offset, element, base)
-    lbo, sbo = _steps(_Tile(where, generation, _two_modes(where, parts.inner), parts.mode, major, element))
-    return Descriptor(generation, major, parts.mode, start, lbo, sbo)
+    return parts
+
+
+def descriptor_strides(generation: Generation, where: str, parts: Swizzled, major: Major, element: Element) -> tuple[int, int]:
+    """LBO and SBO of a tile [16 bytes]. Raises what wgmma_descriptor does of a layout."""
+    return _steps(_Tile(where, generation, _two_modes(where, parts.inner), parts.mode, major, element))
 
 
 def _start(where: str, tile: Any, mode: Mode, offset: Any, element: Element, base: int) -> int:
@@ -148,7 +159,7 @@ def _steps(tile: _Tile) -> tuple[int, int]:
         _require_step(tile, "rows 0 and 1 of mode 0", s00, width)
         if mode.bits:
             _require_step(tile, "the two units of mode 1", s10, 1)
-        if int(size(tile.inner[1])) * tile.element.bits > 2 * UNIT_BITS:
+        if int(size(tile.inner[1])) * tile.element.bits == 4 * UNIT_BITS:
             _require_step(tile, "units 0 and 2 of mode 1", s11, 2 * s10)
         return s10, s01
     if mode.bits:
@@ -158,10 +169,10 @@ def _steps(tile: _Tile) -> tuple[int, int]:
 
 
 def _require_extents(tile: _Tile) -> None:
-    """Require that K is what one instruction takes, 32 bytes, 16 or 64 where A is sparse, and MN whole core matrices."""
+    """Require that K is what one instruction takes, 32 bytes, 16 or 64 where A is sparse, 48 of SM103, and MN whole core matrices."""
     where, inner, bits = tile.where, tile.inner, tile.element.bits
     k_size = int(size(inner[1])) * bits
-    if k_size not in {UNIT_BITS * n for n in (1, 2, 4)} or (tile.major is Major.K and k_size == UNIT_BITS):
+    if k_size not in {UNIT_BITS * n for n in tile.generation.units} or (tile.major is Major.K and k_size == UNIT_BITS):
         wanted = UNIT_BITS * 2 // bits
         what = f"{where} of {shown(inner)}: K is {size(inner[1])}"
         raise DivisibilityError(what, f"{wanted} for one dense instruction", f"take tiles of K = {wanted}")
@@ -171,8 +182,8 @@ def _require_extents(tile: _Tile) -> None:
 
 def _canonical_strides(tile: _Tile, units: Any, width: int) -> tuple[tuple[int, int], tuple[int, int]]:
     """The steps inside and between core matrices, of both modes [16 bytes]."""
-    rows = Layout(static(tile.mode.rows), _1)
-    tiler = (rows, Layout(_2, _1)) if tile.major is Major.K else (Layout(static(width), _1), rows)
+    rows, along = Layout(static(tile.mode.rows), _1), 3 if size(units[1]) == 3 else 2
+    tiler = (rows, Layout(static(along), _1)) if tile.major is Major.K else (Layout(static(width), _1), rows)
     try:
         canonical = logical_divide(units, tiler)
     except TlaError:
@@ -190,8 +201,8 @@ def _in_units(tile: _Tile) -> Any:
         units, why = upcast[count](inner), ""
     except TlaError as error:
         units, why = inner, f": {error.reason.what}"
-    other = 0 if major is Major.K else 1
-    if why or size(units[other]) != size(inner[other]):
+    own, other = (1, 0) if major is Major.K else (0, 1)
+    if why or size(units[other]) != size(inner[other]) or size(units[own]) * count != size(inner[own]):
         raise DivisibilityError(
             f"{tile.where}: {shown(inner)} is not {major}-major{why}",
             f"16 bytes, {count} elements, contiguous along {major}",

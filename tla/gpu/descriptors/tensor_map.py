@@ -14,10 +14,12 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal
 
+from ...core.conversions import modulo, over
 from ...core.element import Element
 from ...core.errors import DivisibilityError, LeafTypeError, RangeError, RankError
 from ...core.int_tuple import shown
 from ...core.ints import is_int, known
+from ...core.leaf_arithmetic import plus, times
 from ...core.questions import require
 from ..instructions.elements import as_element, require_number
 from .canonical import MODES, Mode
@@ -308,16 +310,17 @@ class Im2colMap(_Map):
                 raise RangeError(
                     f"a column that begins at pixel {first}", f"{low} + i * {step}, i below {count}", "begin it in the bounding box"
                 )
-            rest = rest + begin
-            where.append(low + rest % count * step)
-            rest = rest // count
-        where = [w + s for w, s in zip(where, shift)] + [at[-1] + rest]
+            rest = plus(rest, begin)
+            where.append(plus(low, times(modulo(rest, count), step)))
+            rest = over(rest, count)
+        where = [*map(plus, where, shift), plus(at[-1], rest)]
         inside = functools.reduce(np.logical_and, ((w >= 0) & (w < n) for w, n in zip(where, shape[1:])))
-        pixel: Any = sum((w * d for w, d in zip(where, strides[1:])), np.int64(0))
-        channel = at[0] + np.arange(self.channels)
+        pixel = functools.reduce(plus, map(times, where, strides[1:]))
+        channel = plus(at[0], np.arange(self.channels))
         size = self.element.bits // 8
-        place = _base(base) + np.arange(self.pixels * self.channels).reshape(self.pixels, -1) * size
-        return self.mode.swizzle(place), pixel[:, None] + channel * size, inside[:, None] & ((channel >= 0) & (channel < shape[0]))
+        place = plus(_base(base), times(np.arange(self.pixels * self.channels).reshape(self.pixels, -1), size))
+        read = plus(pixel[:, None], times(channel, size))
+        return self.mode.swizzle(place), read, inside[:, None] & ((channel >= 0) & (channel < shape[0]))
 
 
 def coordinate(what: str, at: Any, rank: int) -> tuple[int, ...]:

@@ -18,6 +18,7 @@ from ...core.int_tuple import rank, shown
 from ...core.ints import known
 from ...core.layout import Layout
 from ...core.questions import equal, require
+from ...symbolic.multiples import require_multiple
 
 
 class Vectors(NamedTuple):
@@ -120,6 +121,11 @@ def in_one_step(modes: Sequence[Mode]) -> list[Mode]:
         elif known(extent) != 1:
             out.append((extent, step))
     return out
+
+
+def is_multiple(n: int, start: Any, where: Callable[[], str]) -> bool:
+    """Whether a start, or that of each of an array of threads, is a multiple of n; of symbols that is required."""
+    return not (start % n).any() if hasattr(start, "dtype") else require_multiple(n, start, where)
 
 
 def are_of_one_run(a: Sequence[Mode], b: Sequence[Mode]) -> bool:

@@ -122,6 +122,7 @@ class MMAAtom(Displayed):
     arithmetic      what is computed where it is more than D = A * B + C: bits, clamped sums, negated operands, a scaled C
     kind            of tcgen05.mma: "f16", "tf32", "i8", "f8f6f4", "mxf8f6f4" or "mxf4nvf4"
     blocks          how many matrices are multiplied at once (AMD); then the tiles have a third mode of them
+    register_bits   the bits of a register, in which narrower elements lie side by side
 
     >>> from tla.gpu import SM80_16x8x16_F32F16F16F32_TN as mma
     >>> print(mma.shape_mnk, mma.A, mma.instruction)
@@ -161,6 +162,7 @@ class MMAAtom(Displayed):
     types: tuple[Element, ...] = field(default=(), compare=False)  # of the template, where the registers' are wider
     blocks: int = 1
     wave: int = 32
+    register_bits: int = 32
 
     def __repr__(self) -> str:
         return f"atom({self.name!r}, {self.arch!r})"
@@ -185,6 +187,21 @@ class MMAAtom(Displayed):
             raise LeafTypeError(f"the operand {shown(name)} of {self.name}", f"one of {', '.join(names)}", "write 'A'")
         found: Layout | None = getattr(self, name)
         return found or self.operand("A" if name == "E" else name[-1])
+
+    def memory(self, name: str) -> str:
+        """The memory that the instruction has an operand in: "registers", "smem", by a descriptor, or "TMEM".
+
+        name   "A", "B", "C" or "D"; "E", "SFA" or "SFB"
+
+        >>> from tla.gpu import SM90_64x64x16_F32F16F16_RS as mma
+        >>> [mma.memory(name) for name in "ABC"]
+        ['registers', 'smem', 'registers']
+        """
+        if name in ("E", "SFA", "SFB"):
+            return "TMEM" if isinstance(self.frg_C, TmemFragment) else "registers"
+        if isinstance(getattr(self, f"frg_{'C' if name == 'D' else name}"), TmemFragment):
+            return "TMEM"
+        return "smem" if name in ("A", "B") and "desc" in str(getattr(self, f"frg_{name}")) else "registers"
 
     def element(self, side: str) -> Element:
         """The type of the elements of "A", "B", "C" or "D", where registers hold several as one that of the one."""

@@ -205,8 +205,8 @@ def entries() -> Iterator[Entry]:
     alignments = integer("MaxVecBits", "the alignment", *(8 << i for i in range(6)))
     yield Entry("AutoVectorizingCopyWithAssumedAlignment", "universal", _unsized, (alignments,), ((128,),))
     yield Entry("UniversalCopy", "universal", _universal, _types("S", "D"), ((half,), (uint32,), (uint64,), (uint128,)))
-    for cache, fill in itertools.product(("ALWAYS", "GLOBAL"), ("", "_ZFILL")):
-        widths, level = ((32, 64, 128), "ca") if cache == "ALWAYS" else ((128,), "cg")
+    for kept, fill in itertools.product(("ALWAYS", "GLOBAL"), ("", "_ZFILL")):
+        widths, level = ((32, 64, 128), "ca") if kept == "ALWAYS" else ((128,), "cg")
         examples = tuple((t,) for t in (uint32, uint64, uint128) if t.bits in widths)
         make = partial(_cp_async, widths=widths, level=level, fills=bool(fill))
-        yield Entry(f"SM80_CP_ASYNC_CACHE{cache}{fill}", "sm80", make, _types("TS", "TD"), examples)
+        yield Entry(f"SM80_CP_ASYNC_CACHE{kept}{fill}", "sm80", make, _types("TS", "TD"), examples)

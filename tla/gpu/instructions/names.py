@@ -42,6 +42,7 @@ def entry(name: str) -> Any:
     return found and _without_brackets(_of_arch(name, found, None))
 
 
+@plain_memo
 def _without_brackets(e: Entry) -> Atom | Family:
     return Family(e) if e.is_template else _made(e)
 

@@ -104,7 +104,7 @@ def _pair(name: str, m: int, n: int) -> MMAAtom:
     """Two fused multiply-adds of one thread, which share one factor."""
     vector = {1: ONE, 2: tv((1, 2), (0, 1))}
     types = (float, float, float, float)
-    return MMAAtom(name, "sm100", *types, shape_of(m, n, 1), THREAD, vector[m], vector[n], vector[2], "fma.rn.f32x2")
+    return MMAAtom(name, "sm100", *types, shape_of(m, n, 1), THREAD, vector[m], vector[n], vector[2], "fma.rn.f32x2", register_bits=64)
 
 
 #: Of a quad pair: the operand whose K is contiguous ("row" of A, "col" of B), and the other one.

@@ -7,14 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...core.errors import LeafTypeError, RangeError, RankError
-from ...core.int_tuple import shown, size
+from ...core.int_tuple import size
 from ...tensors.make_tensor import as_tensor
 from ...tensors.tensor import Tensor, require_data
 from ..instructions.atom import CopyAtom
-from ..tiled.fragments import numpy_has
-from ..tiled.tiled_copy import TiledCopy
-from .values import extents_of, holds_coordinates, places_of, read, thread_values, values_of, write
+from .copy_facts import CopyStep, copy_facts, require_whole_instructions
+from .values import extents_of, read, thread_values, write
 
 
 def copy(tiled_copy: Any, source: Any, target: Any) -> None:
@@ -37,7 +35,7 @@ def copy(tiled_copy: Any, source: Any, target: Any) -> None:
 
     Source: CuTe `copy(TiledCopy, src, dst)`. `tla.copy(source, target)` copies whole tensors.
     """
-    _copy("copy", tiled_copy, None, source, target)
+    run_copy(copy_facts(tiled_copy, _with_data("copy", source), _with_data("copy", target)))
 
 
 def copy_if(tiled_copy: Any, predicate: Any, source: Any, target: Any) -> None:
@@ -57,74 +55,70 @@ def copy_if(tiled_copy: Any, predicate: Any, source: Any, target: Any) -> None:
 
     Raises what copy raises. Source: CuTe `copy_if`.
     """
-    _copy("copy_if", tiled_copy, predicate, source, target)
+    run_copy(copy_facts(tiled_copy, _with_data("copy_if", source), _with_data("copy_if", target), predicate))
 
 
-def _copy(where: str, tiled_copy: Any, predicate: Any, source: Any, target: Any) -> None:
-    """Move what a copy's threads read from source to target; with a predicate, what that admits."""
+def _with_data(where: str, x: Any) -> Tensor:
+    t = as_tensor(where, x)
+    require_data(where, t)
+    return t
+
+
+def run_copy(step: CopyStep) -> None:
+    """Execute a copy on numpy, for all the threads that its tensors are of.
+
+    >>> import numpy as np
+    >>> from tla import MakeTensor
+    >>> from tla.gpu import Copy_Atom, UniversalCopy, copy_facts, float, make_tiled_copy, run_copy
+    >>> tiled, t = make_tiled_copy(Copy_Atom[UniversalCopy[float], float], (4, 2)), np.arange(8)
+    >>> a, b = np.ones((4, 2), np.float32), np.zeros((4, 2), np.float32)
+    >>> run_copy(copy_facts(tiled, tiled[t].partition_S(MakeTensor(a)), tiled[t].partition_D(MakeTensor(b))))
+    >>> b.sum()
+    np.float32(8.0)
+
+    Raises RangeError for elements that are not valid, or threads that are no whole instructions. Source: CuTe `copy(TiledCopy, src, dst)`.
+    """
     import numpy as np
 
-    atom = tiled_copy.atom if isinstance(tiled_copy, TiledCopy) else tiled_copy
-    if not isinstance(atom, CopyAtom) or atom.val_type is None:
-        raise LeafTypeError(
-            f"{where} by {shown(tiled_copy)}", "a tiled copy, or a copy atom of a type", "tla.copy(source, target) takes whole tensors"
-        )
-    if "movmatrix" in atom.instruction:
-        raise LeafTypeError(
-            f"{where} by {atom.name}", "an atom whose layouts say what moves: this one transposes besides", "use ldmatrix.trans"
-        )
-    source, target = as_tensor(where, source), as_tensor(where, target)
-    require_data(where, source)
-    require_data(where, target)
-    if source.dtype != target.dtype:
-        raise LeafTypeError(f"{where} of {source.dtype} to {target.dtype}", "one type", "convert with transform between registers")
-    if numpy_has(atom.val_type) and 8 * source.dtype.itemsize != atom.val_type.bits:
-        what = f"{where} of {source.dtype} by {atom!r}"
-        raise LeafTypeError(what, f"elements of {atom.val_type.bits} bits", "convert the buffer, or make the atom one of its type")
-    if extents_of(source)[1:] != extents_of(target)[1:]:
-        raise RankError(f"{where} of {source!r} to {target!r}", "the same modes behind the first", "partition both by the same tiled copy")
-    reads = None if predicate is None else _mask(where, predicate, source)
-    moved = _through(where, atom, read(where, source, reads), extents_of(target)[0])
-    writes = None if predicate is None else _mask(where, predicate, target)
-    if writes is not None and "ZFILL" in atom.name:
+    where, truth, extents = "copy" if step.where is None else "copy_if", step.where, extents_of(step.target)
+    moved = read(where, step.source, None if truth is None else truth.read)
+    require_whole_instructions(f"{where} by {step.atom.name}", step.atom, step.source, moved.shape[0])
+    moved = _in_extents(moved if step.atom.most_bits else _through(step.atom, moved, extents[0]), extents)
+    writes = None if truth is None else truth.written
+    if writes is not None and step.atom.fills_zeros:
         moved, writes = np.where(writes, moved, np.zeros((), moved.dtype)), None
-    write(where, target, moved, writes)
+    write(where, step.target, moved, writes)
 
 
-def _mask(where: str, predicate: Any, t: Tensor) -> Any:
-    """A predicate with the axes of a tensor's elements."""
-    import numpy as np
-
-    if isinstance(predicate, Tensor) and holds_coordinates(predicate):
-        raise LeafTypeError(f"{where} with coordinates for a predicate", "truth values", "compare first: coordinates < extents")
-    given = values_of(predicate) if isinstance(predicate, Tensor) else np.asarray(predicate)
-    if given.dtype != bool:
-        raise LeafTypeError(f"{where} with a predicate of {given.dtype}", "truth values", "compare first: coordinates < extents")
-    shape = (places_of(t).shape[0], *extents_of(t))
-    if given.ndim == len(shape) - 1:
-        given = given[:, None]
-    try:
-        return np.broadcast_to(given, shape)
-    except ValueError:
-        what = f"{where} with a predicate of {given.shape} for {shape}, threads first"
-        raise RankError(what, "one truth value of each value, or of each mode behind the first", "partition it the same way") from None
+def _in_extents(values: Any, extents: tuple[int, ...]) -> Any:
+    """Values of each thread, (thread, modes ...), in as many modes of other extents, by their index: the first mode is the fastest."""
+    if values.shape[1:] == extents:
+        return values
+    backward = values.transpose(0, *range(values.ndim - 1, 0, -1)).reshape(values.shape[0], *reversed(extents))
+    return backward.transpose(0, *range(len(extents), 0, -1))
 
 
-def _through(where: str, atom: CopyAtom, values: Any, count: int) -> Any:
+def _through(atom: CopyAtom, values: Any, count: int) -> Any:
     """The values of an atom's threads after it, of those before: (threads, value and atom, rest ...)."""
     import numpy as np
 
     lanes = int(size(atom.thr_id))
-    src, dst = (thread_values(layout, lanes) for layout in (atom.val_src, atom.val_dst))
     if lanes == 1 and values.shape[1] == count:
         return values
+    src, dst = (thread_values(layout, lanes) for layout in (atom.val_src, atom.val_dst))
+    if atom.transposes:
+        dst = _of_transposed(dst, int(size(atom.dst)) // int(size(atom.val_dst)))
     threads, n, *rest = values.shape
-    if threads % lanes or n % src.shape[1]:
-        what = f"{where} by {atom.name}: {threads} threads of {n} values"
-        raise RangeError(what, f"all the threads, {lanes} to an atom, of {src.shape[1]} values each", "partition for an array of threads")
     atoms = n // src.shape[1]
     held = values.reshape(threads // lanes, lanes, atoms, src.shape[1], *rest)
     buffer = np.zeros((threads // lanes, int(max(src.max(), dst.max())) + 1, atoms, *rest), values.dtype)
     buffer[:, src] = np.moveaxis(held, 3, 2)
     out = np.moveaxis(buffer[:, dst], 2, 3)
     return out.reshape(threads, atoms * dst.shape[1], *rest)
+
+
+def _of_transposed(places: Any, bits: int) -> Any:
+    """The places in an 8x8 matrix of 16 bits, of elements of so many bits, from which its transpose has its own."""
+    parts = 16 // bits
+    unit = places // parts
+    return (unit % 8 * 8 + unit // 8) * parts + places % parts

@@ -6,27 +6,22 @@ Source: CuTe include/cute/algorithm/gemm.hpp.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
-from ...core.errors import LeafTypeError, RangeError, RankError
 from ...core.int_tuple import size
-from ...tensors.make_tensor import as_tensor
-from ...tensors.tensor import Tensor, require_data
 from ..instructions.atom import MMAAtom
-from ..tiled.fragments import holds, numpy_type
 from ..tiled.sparse import expanded
-from ..tiled.tiled_mma import MODES, TiledMMA, make_tiled_mma
-from .arithmetic import multiplied, require_accumulator
+from ..tiled.tiled_mma import MODES, TiledMMA
+from .arithmetic import multiplied
+from .mma_facts import MmaStep, mma_facts, require_all_threads
 from .values import extents_of, thread_values, values_of, write
 
-#: The ranks of A, B and C: what CuTe has, and what it has besides where a thread holds one value of the atom.
-FORMS, ONE_VALUE = {(1, 1, 1), (2, 2, 3), (3, 3, 3)}, {(1, 1, 2), (2, 2, 2)}
 
-
-def gemm(mma: Any, *operands: Any) -> None:
+def gemm(*operands: Any) -> None:
     """D = A * B + C by fragments of all threads: `gemm(mma, D, A, B, C)`, or `gemm(mma, A, B, C)` for D the same as C.
 
-    mma   a TiledMMA, or an MMAAtom
+    mma   a TiledMMA, or an MMAAtom; left out, each thread multiplies and adds by itself, UniversalFMA of the tensors' types
     A     partition_fragment_A, or of an atom that reads shared memory that partition. Of a sparse atom a pair of it and the metadata,
           (A, E); of a block-scaled one (A, SFA) or (A, E, SFA)
     B     likewise: B is (N,K), as CuTe has it; of a block-scaled atom (B, SFB)
@@ -49,19 +44,29 @@ def gemm(mma: Any, *operands: Any) -> None:
 
     Source: CuTe `gemm(MMA_Atom, D, A, B, C)`. `tla.gemm(a, b, c)` multiplies whole tensors, B as (K,N), and overwrites c.
     """
+    run_mma(mma_facts(*operands))
+
+
+def run_mma(step: MmaStep) -> None:
+    """Compute a product on numpy, by the fragments of all threads.
+
+    >>> import numpy as np
+    >>> from tla import MakeTensor
+    >>> from tla.gpu import UniversalFMA, float, make_tiled_mma, mma_facts, run_mma
+    >>> mma = make_tiled_mma(UniversalFMA[float])
+    >>> a, b, c = np.ones((2, 5), np.float32), np.ones((3, 5), np.float32), np.zeros((2, 3), np.float32)
+    >>> run_mma(mma_facts(mma, *(mma[0].partition(x, MakeTensor(t)) for x, t in zip("ABC", (a, b, c)))))
+    >>> c.tolist()
+    [[5.0, 5.0, 5.0], [5.0, 5.0, 5.0]]
+
+    Raises RangeError for elements that are not valid, or threads that are not all of the tiled MMA's. Source: CuTe `gemm(MMA_Atom, ...)`.
+    """
     import numpy as np
 
-    mma, d, a, b, c = _arguments(mma, operands)
-    groups, lone = _groups(mma), _is_lone(mma, a, b, c)
-    left, right = (_factor(mma, side, x, groups, lone) for side, x in (("A", a), ("B", b)))
-    for side, t in (("D", d), ("C", c)):
-        _require_type(mma.atom, side, t)
-        require_accumulator(mma.atom, t.dtype)
-    total = _matrices(mma, "C", c, groups, lone)
-    if left.shape[2] != right.shape[2] or (left.shape[1], right.shape[1]) != total.shape[1:3]:
-        rests = ", ".join(str(x.shape[1:3]) for x in (left, right, total))
-        raise RankError(f"gemm of A, B, C of {rests} atoms", "(M,K), (N,K), (M,N)", "partition the tiles of one product")
-    found = _fragments(mma, _product(mma.atom, left, right, total, d.dtype), groups)
+    mma, groups, d = step.mma, _groups(step.mma), step.operands["D"]
+    matrices = {name: _matrices(step, name, groups) for name in step.operands if name != "D"}
+    left, right = (_factor(mma.atom, side, matrices) for side in "AB")
+    found = _fragments(mma, _product(mma.atom, left, right, matrices["C"], d.dtype), groups)
     runs = np.isin(np.arange(found.shape[0]), groups)  # lanes of no quad pair do nothing
     shape = (found.shape[0], *extents_of(d))
     write("gemm", d, found.reshape(shape), np.broadcast_to(runs.reshape(-1, *(1,) * (len(shape) - 1)), shape))
@@ -77,74 +82,18 @@ def _product(atom: MMAAtom, left: Any, right: Any, total: Any, dtype: Any) -> An
     return whole.reshape(groups, blocks, m, x, n, y).transpose(0, 2, 4, 1, 3, 5)
 
 
-def _arguments(mma: Any, operands: tuple[Any, ...]) -> tuple[TiledMMA, Tensor, Any, Any, Tensor]:
-    """The tiled MMA, D, A, B and C of a call."""
-    mma = make_tiled_mma(mma) if isinstance(mma, MMAAtom) else mma
-    if not isinstance(mma, TiledMMA):
-        raise LeafTypeError(f"gemm by a {type(mma).__name__}", "a tiled MMA first", "tla.gemm(a, b, c) takes whole tensors, B as (K,N)")
-    if len(operands) not in (3, 4):
-        raise RankError(f"gemm of {len(operands)} operands", "D, A, B, C, or A, B, C", "write gemm(mma, C, A, B, C)")
-    *first, a, b, c = operands
-    d, c = (_numbers(as_tensor("gemm", x)) for x in ((*first, c)[0], c))
-    if extents_of(d) != extents_of(c):
-        raise RankError(f"gemm to D of {extents_of(d)} from C of {extents_of(c)}", "the same extents", "partition both alike")
-    return mma, d, a, b, c
-
-
-def _numbers(t: Tensor) -> Tensor:
-    """A tensor of numbers in a buffer; LeafTypeError for any other."""
-    require_data("gemm", t)
-    if t.dtype.kind not in "iufcV":
-        raise LeafTypeError(f"gemm of {t!r}", "numbers", "convert it to float32")
-    return t
-
-
-def _is_lone(mma: TiledMMA, *operands: Any) -> bool:
-    """Whether operands leave out the mode of the atom's values, of which a thread has one; RankError for those of no product."""
-    tensors = [as_tensor("gemm", x[0] if isinstance(x, (tuple, list)) and x else x) for x in operands]
-    ranks = tuple(len(extents_of(t)) - (mma.atom.blocks > 1 and extents_of(t)[3:] == (1,)) for t in tensors)
-    lone = ranks in ONE_VALUE and all(size(mma.atom.operand(side)) == size(mma.atom.thr_id) for side in "ABC")
-    if ranks not in FORMS and not lone:
-        a, b, c = map(extents_of, tensors)
-        expected = "(V,M,K) x (V,N,K) => (V,M,N), (V,M) x (V,N) => (V,M,N), or (V) x (V) => (V)"
-        raise RankError(f"gemm of A {a} by B {b} to C {c}", expected, "take slices of A and B alike: A[_, _, k] and B[_, _, k]")
-    return lone
-
-
-def _factor(mma: TiledMMA, side: str, given: Any, groups: Any, lone: bool) -> Any:
+def _factor(atom: MMAAtom, side: str, matrices: Mapping[str, Any]) -> Any:
     """The matrices of A or B as they are multiplied: a sparse A is expanded, and scale factors are multiplied in."""
-    atom = mma.atom
-    names = [side, *(["E"] if atom.sparsity and side == "A" else []), *([f"SF{side}"] if atom.val_SF else [])]
-    parts = given if isinstance(given, (tuple, list)) else (given,)
-    if len(parts) != len(names):
-        text = f"({', '.join(names)})" if len(names) > 1 else side
-        what = f"gemm by {atom.name}: {side} of {len(parts)} tensor{'s' * (len(parts) != 1)}"
-        raise LeafTypeError(what, text, f"write gemm(mma, D, ..., C) with {text} for {side}")
-    found = {name: _matrices(mma, name, _numbers(as_tensor("gemm", x)), groups, lone) for name, x in zip(names, parts)}
-    whole = expanded(atom, found["A"], found["E"]) if "E" in found else found[side]
-    for name, x in found.items():
-        if x.shape != found[side].shape:
-            raise RankError(
-                f"gemm: {name} of {x.shape[1:3]} atoms for {side} of {found[side].shape[1:3]}", "as many", "partition both alike"
-            )
-    return whole.astype(float) * found[names[-1]].astype(float) if atom.val_SF else whole  # exact in 64 bits
+    whole = expanded(atom, matrices["A"], matrices["E"]) if side == "A" and "E" in matrices else matrices[side]
+    return whole.astype(float) * matrices[f"SF{side}"].astype(float) if atom.val_SF else whole  # exact in 64 bits
 
 
-def _operand(mma: TiledMMA, side: str, t: Tensor, lone: bool) -> Any:
-    """The values of an operand: (thread, value, rest, rest); that numpy's type can be the atom's is checked."""
-    if side in ("A", "B"):
-        _require_type(mma.atom, side, t)
-    values = values_of(t)
-    values = values[:, None] if lone else values[..., 0] if values.ndim == 5 else values
+def _operand(step: MmaStep, name: str) -> Any:
+    """The values of an operand: (thread, value, rest, rest)."""
+    values = values_of(step.operands[name])
+    require_all_threads(step.mma, name, values.shape[0])
+    values = values[:, None] if step.one_value else values[..., 0] if values.ndim == 5 else values
     return values.reshape(*values.shape, *(1,) * (4 - values.ndim))
-
-
-def _require_type(atom: MMAAtom, side: str, t: Tensor) -> None:
-    """LeafTypeError for a buffer of no numpy type that holds the operand's elements; accumulators may be wider."""
-    element = atom.element(side)
-    if not holds(element, t.dtype, wider=side in "CD"):
-        natural = numpy_type(element)
-        raise LeafTypeError(f"gemm by {atom.name}: {side} of {t.dtype}", f"{natural}, for {element}", f"convert it to {natural}")
 
 
 def _groups(mma: TiledMMA) -> Any:
@@ -157,23 +106,17 @@ def _groups(mma: TiledMMA) -> Any:
     return np.broadcast_to(layout(v + lanes * rest), (lanes, mma.threads // lanes)).T
 
 
-def _matrices(mma: TiledMMA, side: str, t: Tensor, groups: Any, lone: bool) -> Any:
+def _matrices(step: MmaStep, name: str, groups: Any) -> Any:
     """Fragments as the atoms' matrices: (group, rest 1, rest 2, block, row, column)."""
     import numpy as np
 
-    values = _operand(mma, side, t, lone)
-    places = thread_values(mma.atom.operand(side), groups.shape[1])
-    if values.shape[0] != (count := int(groups.max()) + 1):
-        what = f"gemm: operand {side} of {values.shape[0]} threads"
-        raise RangeError(what, f"threads 0 to {count - 1}, for the {groups.size} of {mma!r}", f"write mma[numpy.arange({count})]")
-    if values.shape[1] != places.shape[1]:
-        what = f"gemm: operand {side} of {values.shape[1]} values a thread"
-        raise RankError(what, f"the {places.shape[1]} of {mma.atom.name} in the first mode", "partition it with this tiled MMA")
-    m, n = (int(mma.atom.shape_mnk[i]) for i in MODES[side])
+    atom, values = step.mma.atom, _operand(step, name)
+    places = thread_values(atom.operand(name), groups.shape[1])
+    m, n = (int(atom.shape_mnk[i]) for i in MODES[name])
     held = np.moveaxis(values[groups], (1, 2), (-2, -1))
-    out = np.zeros((*held.shape[:-2], m * n * mma.atom.blocks), values.dtype)
+    out = np.zeros((*held.shape[:-2], m * n * atom.blocks), values.dtype)
     out[..., places] = held
-    return np.swapaxes(out.reshape(*held.shape[:-2], mma.atom.blocks, n, m), -1, -2)
+    return np.swapaxes(out.reshape(*held.shape[:-2], atom.blocks, n, m), -1, -2)
 
 
 def _fragments(mma: TiledMMA, matrices: Any, groups: Any) -> Any:

@@ -10,9 +10,11 @@ from typing import Any
 
 from ...core.basis import ArithmeticTuple, ScaledBasis, as_coordinate
 from ...core.composed import ComposedLayout, innermost
+from ...core.coord import coord_leaf
 from ...core.errors import InjectivityError, RangeError
 from ...core.int_tuple import modes_of, product_each, size
 from ...core.layout import Layout
+from ...core.leaf_arithmetic import plus
 from ...core.values import converted
 from ...tensors.make_tensor import as_tensor
 from ...tensors.tensor import Tensor, gives_places, require_data, require_mutable
@@ -36,24 +38,27 @@ def _by_thread(x: Any, rank: int) -> Any:
     """An offset of each thread, as an array with an axis for the threads in front of `rank` others."""
     import numpy as np
 
-    array = np.asarray(x, dtype=np.int64) if not hasattr(x, "dtype") else x
+    array = coord_leaf(x if hasattr(x, "dtype") else np.array(int(x)))
     return array.reshape(array.size, *(1,) * rank)
 
 
 def places_of(t: Tensor) -> Any:
     """The offset in the buffer of every coordinate, valid or not: an axis for the threads, and one for each mode."""
-    import numpy as np
-
     extents = extents_of(t)
     grid = [g + int(c) for g, c in zip(_grid(extents), t.coord)]
+    return plus(_at(t.layout, grid, extents), _by_thread(t.offset, len(extents)))
 
-    def at(layout: Layout | ComposedLayout) -> Any:
-        if isinstance(layout, Layout):
-            found = layout(*grid) if isinstance(layout.shape, tuple) else layout(grid[0])
-            return np.broadcast_to(found, extents)[None]
-        return layout.outer(_by_thread(layout.offset, len(extents)) + at(layout.inner))
 
-    return at(t.layout) + _by_thread(t.offset, len(extents))
+def _at(layout: Layout | ComposedLayout, grid: list[Any], extents: tuple[int, ...]) -> Any:
+    """The values of a layout at a grid of coordinates, an axis for the threads in front: of coordinates a tuple of arrays."""
+    import numpy as np
+
+    if isinstance(layout, ComposedLayout):
+        return layout.outer(plus(_by_thread(layout.offset, len(extents)), _at(layout.inner, grid, extents)))
+    found = layout(*grid) if isinstance(layout.shape, tuple) else layout(grid[0])
+    if isinstance(found, (tuple, ScaledBasis)):
+        return ArithmeticTuple(*(np.broadcast_to(x, extents)[None] for x in as_coordinate(found)))
+    return np.broadcast_to(found, extents)[None]
 
 
 def valid_of(t: Tensor) -> Any:
@@ -67,12 +72,9 @@ def valid_of(t: Tensor) -> Any:
             return np.True_
         return np.broadcast_to(functools.reduce(np.logical_and, (g < int(n) for g, n in zip(grid, t.origin_shape))), extents)[None]
     guard = t._guard
-    place = guard.place(*grid) if isinstance(guard.place.shape, tuple) else guard.place(grid[0])
     start = modes_of(guard.start)
-    inside = [
-        _by_thread(s, len(extents)) + np.broadcast_to(p, extents)[None] < int(n)
-        for s, p, n in zip(start, _components(place, len(start)), guard.valid)
-    ]
+    places = _components(_at(guard.place, grid, extents), len(start))
+    inside = [plus(_by_thread(s, len(extents)), p) < int(n) for s, p, n in zip(start, places, guard.valid)]
     return functools.reduce(np.logical_and, inside)
 
 
@@ -114,7 +116,9 @@ def _coordinates(t: Tensor) -> tuple[Any, ...]:
     start = modes_of(t.offset)
     place = t.layout(*grid) if isinstance(t.layout.shape, tuple) else t.layout(grid[0])
     place = place if gives_places(t) else ArithmeticTuple()
-    return tuple(_by_thread(s, len(extents)) + np.broadcast_to(p, extents)[None] for s, p in zip(start, _components(place, len(start))))
+    return tuple(
+        plus(_by_thread(s, len(extents)), np.broadcast_to(p, extents)[None]) for s, p in zip(start, _components(place, len(start)))
+    )
 
 
 def read(where: str, t: Tensor, mask: Any) -> Any:

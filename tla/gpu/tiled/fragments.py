@@ -7,23 +7,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...algebra.coalesce import filter_zeros
-from ...algebra.divide import tiled_product
-from ...algebra.modes import take
-from ...algebra.ordered import MakeOrderedLayout
+from ...algebra.make import fragment_layout
 from ...core.composed import innermost
 from ...core.element import Element
-from ...core.int_tuple import leaves, product_each, size
-from ...core.ints import Int, is_static, known
+from ...core.int_tuple import product_each
+from ...core.ints import Int
 from ...core.layout import Layout
 from ...core.strides import compact_col_major
 from ...tensors.guard import whole
-from ...tensors.make_tensor import new_buffer
+from ...tensors.make import registers
 from ...tensors.positions import Memory
 from ...tensors.tensor import Tensor, tensor_of
 from ..instructions.atom import TmemFragment
 from ..instructions.tmem import tmem_layout
-from .tiled import rank_of
 
 _0 = Int[0]()
 #: numpy's types of elements; one that numpy does not have is held by float32.
@@ -70,39 +66,13 @@ def register_type(element: Element, part: Tensor, wider: bool = False) -> Any:
 
 def fragment_like(part: Tensor, thread: Any, dtype: Any) -> Tensor:
     """Registers of a part's shape, the values of the atom first and then the other modes in the order of the part's strides."""
-    return _registers(_ordered(innermost(part.layout)), thread, dtype)
+    return registers(fragment_layout(part.layout), thread, dtype)
 
 
 def register_fragment(part: Tensor, thread: Any, dtype: Any) -> Tensor:
     """Registers of a part's shape, the first mode fastest."""
     shape = innermost(part.layout).shape
-    return _registers(Layout(shape, compact_col_major(shape)), thread, dtype)
-
-
-def _ordered(layout: Layout) -> Layout:
-    """CuTe's make_fragment_like: the atom's values are compact, of the rest the mode of the smallest stride comes first."""
-    if rank_of(layout) < 2 or not is_static(layout.shape):
-        return Layout(layout.shape, compact_col_major(layout.shape))
-    first = layout[0]
-    values = Layout(first.shape, compact_col_major(filter_zeros(first).shape))
-    rest = take[1, rank_of(layout)](layout)
-    made: Layout = tiled_product(values, MakeOrderedLayout(rest.shape, rest.stride))
-    return made
-
-
-def _registers(layout: Layout, thread: Any, dtype: Any) -> Tensor:
-    """A tensor over new registers: of each of an array of threads, one thread's after the other's."""
-    extents = product_each(layout.shape)
-    zeros = [_0] * len(extents)
-    if known(size(layout)) is None:
-        return tensor_of(None, None, _0, layout, zeros, whole(layout.shape), Memory("registers"))
-    import numpy as np
-
-    count = 1 + sum((int(s) - 1) * int(d) for s, d in zip(leaves(layout.shape), leaves(layout.stride)))
-    array = np.asarray(thread) if hasattr(thread, "dtype") else None
-    offset = _0 if array is None else np.arange(array.size).reshape(array.shape) * count
-    data = new_buffer(count * (1 if array is None else array.size), dtype)
-    return tensor_of(None, data, offset, layout, zeros, whole(layout.shape), Memory("registers"))
+    return registers(Layout(shape, compact_col_major(shape)), thread, dtype)
 
 
 def tmem_fragment(kind: TmemFragment, part: Tensor) -> Tensor:

@@ -19,7 +19,7 @@ from ...core.int_tuple import modes_of, product_each
 from ...core.ints import Int, is_int
 from ...core.kinds import AnyLayout
 from ...core.layout import Layout, as_layout, join
-from ...core.leaf_arithmetic import plus
+from ...core.leaf_arithmetic import plus, times
 from ...core.questions import divides, equal
 from ...core.value import new_value
 from ...tensors import guard as guards
@@ -89,7 +89,7 @@ def part_of(whole: Any, frg: Any, index: Any, thread: Any, *values: Any) -> Tens
 
 def _for_each(index: Any, offset: Any) -> Any:
     """An offset for each of an array of threads; a coordinate as it is, its integers are arrays where they differ."""
-    return offset if isinstance(offset, (ScaledBasis, ArithmeticTuple)) else offset + 0 * index
+    return offset if isinstance(offset, (ScaledBasis, ArithmeticTuple)) else plus(offset, times(index, 0))
 
 
 def _around_threads(layout: Any, inner: Any, offset: Any) -> tuple[Any, Any]:
@@ -108,7 +108,7 @@ def _guard_of(t: Tensor, coord: Any) -> Guard | None:
     guard = t._guard.placed(t.shape)
     if not _has_array(coord):
         return guards.sliced(guard, coord)
-    place, offset = slice_and_offset(coord, guard.place)
+    place, offset = _around_threads(guard.place, *slice_and_offset(coord, innermost(guard.place)))
     return guard._replace(place=place, start=as_coordinate(guard.start + offset))
 
 

@@ -12,9 +12,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...core.arrays import as_int64
 from ...core.errors import LeafTypeError, RangeError, RankError
 from ...core.int_tuple import shown
 from ...core.layout import Layout
+from ...core.values import held
 from ...tensors.make_tensor import MakeTensor
 from ...tensors.tensor import Tensor
 from ..instructions.atom import MMAAtom
@@ -60,7 +62,7 @@ def compress(atom: MMAAtom, a: Any) -> tuple[Tensor, Tensor]:
     nibbles = wide[..., 0] | wide[..., 1] << 2
     return (
         MakeTensor(stored.ravel(), stored_layout(m, k, group)),
-        MakeTensor((nibbles[:, ::2] | nibbles[:, 1::2] << 4).astype(np.uint8).ravel(), metadata_layout(m, k, group)),
+        MakeTensor(held("metadata", nibbles[:, ::2] | nibbles[:, 1::2] << 4, np.dtype(np.uint8)).ravel(), metadata_layout(m, k, group)),
     )
 
 
@@ -98,7 +100,7 @@ def expanded(atom: MMAAtom, stored: Any, metadata: Any) -> Any:
     unit, width = max(group // 4, 1), min(group, 4)
     shape = (*stored.shape[:-1], stored.shape[-1] // group, width, unit)
     kept = stored.reshape(shape)[..., ::2, :]
-    nibbles = metadata.astype(np.int64)[..., ::group] >> 4 * (np.arange(shape[-3]) % 2)
+    nibbles = as_int64(metadata)[..., ::group] >> 4 * (np.arange(shape[-3]) % 2)
     places = np.stack([nibbles & 3, nibbles >> 2 & 3], -1)
     if (places[..., 0] >= places[..., 1]).any() or (width == 2 and (places != places[..., :1] // 2 * 2 + [0, 1]).any()):
         raise RangeError(f"gemm by {atom.name}: metadata that name no elements", "two places in rising order", "use compress(atom, a)")

@@ -203,7 +203,8 @@ class ThrCopy:
     def _partition(self, side: str, t: AnyLayout | Tensor) -> Tensor:
         whole = with_valid(t)
         frg = self.copy.tidfrg(side, whole)
-        return part_of(whole, frg, self.thread, self.thread, _, (_,) * rank_of(t))
+        rest = (_,) * rank_of(t) if rank_of(t) > 1 else _  # of one mode CuTe keeps its level: ((FrgV,FrgX),(RestM))
+        return part_of(whole, frg, self.thread, self.thread, _, rest)
 
     def retile_S(self, t: AnyLayout | Tensor) -> Any:
         """Registers of another partition as this copy's source: the same elements."""
@@ -255,15 +256,34 @@ def make_tiled_copy(atom: Any, thr_layout: Any = None, val_layout: Any = None) -
     Source: CuTe `make_tiled_copy`.
     """
     _typed("make_tiled_copy", atom)
+    tiler, tv = _layout_tv("make_tiled_copy", thr_layout, val_layout)
+    return _tiled_copy("make_tiled_copy", atom, tv, tiler)
+
+
+def make_layout_tv(thr_layout: Any, val_layout: Any) -> tuple[Any, Layout]:
+    """The tile that threads cover with their values, and the layout from (thread, value) to the index in it.
+
+    Arguments and errors are those of make_tiled_copy.
+
+    >>> from tla import parse
+    >>> tile, tv = make_layout_tv(parse("(_16,_8):(_8,_1)"), parse("(_1,_8):(_0,_1)"))
+    >>> print(tile, tv)
+    (_16,_64) ((_8,_16),_8):((_128,_1),_16)
+
+    Source: the CuTe DSL's `cute.make_layout_tv`.
+    """
+    return _layout_tv("make_layout_tv", thr_layout, val_layout)
+
+
+def _layout_tv(where: str, thr_layout: Any, val_layout: Any) -> tuple[Any, Layout]:
     r = max(_rank_given(thr_layout), _rank_given(val_layout))
-    threads, values = (as_threads("make_tiled_copy", _static(x), r) for x in (thr_layout, val_layout))
+    threads, values = (as_threads(where, _static(x), r) for x in (thr_layout, val_layout))
     layout_mn = raked_product(threads, values)
     inverse = right_inverse(layout_mn)
     if size(inverse) != size(layout_mn):
-        what = f"make_tiled_copy with the threads {threads} and values {values}"
+        what = f"{where} with the threads {threads} and values {values}"
         raise RangeError(what, "layouts onto 0, 1, 2, ...: each thread and value once", "use a compact layout, (2,4):(4,1)")
-    tv = with_shape(inverse, (size(threads), size(values)))
-    return _tiled_copy("make_tiled_copy", atom, tv, product_each(layout_mn.shape))
+    return product_each(layout_mn.shape), with_shape(inverse, (size(threads), size(values)))
 
 
 def _rank_given(x: Any) -> int:

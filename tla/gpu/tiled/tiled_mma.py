@@ -23,6 +23,7 @@ from ...core.make_layout import MakeLayout
 from ...core.questions import divides
 from ...tensors.make_tensor import as_tensor
 from ...tensors.tensor import Tensor
+from ..descriptors.operand_tiles import require_tiles
 from ..instructions.atom import MMAAtom, TmemFragment, as_cute_prints
 from ..instructions.entries import Family
 from .fragments import fragment_like, register_fragment, register_type, tmem_fragment
@@ -332,12 +333,15 @@ class ThrMMA:
         return register_fragment(part, self.thread, register_type(self.mma.atom.val_C, part, wider=True))
 
     def _fragment(self, side: str, part: Tensor) -> Tensor:
-        """The fragment of A or B: tensor memory, the part itself where a descriptor of shared memory says it, or registers."""
+        """The fragment of A or B: tensor memory, the part itself where descriptors say its tiles, or registers."""
         atom = self.mma.atom
         kind: str | TmemFragment | None = getattr(atom, f"frg_{side}")
         if isinstance(kind, TmemFragment):
             return tmem_fragment(kind, part)
-        return part if kind and "desc" in kind else fragment_like(part, self.thread, register_type(atom.element(side), part))
+        if atom.memory(side) == "smem":
+            require_tiles(f"make_fragment_{side}", atom, side, part)
+            return part
+        return fragment_like(part, self.thread, register_type(atom.element(side), part))
 
 
 def partition_shape_A(mma: TiledMMA, shape: Any) -> Any:

@@ -5,13 +5,17 @@ Source: Gluon, triton.experimental.gluon.language, of Triton 3.8; the swizzles o
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...core.coord import CoordLike, Offset
+from ...core.arrays import dtype_of, require_held
+from ...core.conversions import over
+from ...core.coord import CoordLike, Offset, coord_leaf
 from ...core.errors import RankError
+from ...core.leaf_arithmetic import plus, times
 from ..linear_layout import LinearLayout
 from ..value import integer
 from . import tiles
@@ -255,10 +259,10 @@ class PaddedSharedLayout(Parameters):
 
     def padded(self, offset: CoordLike) -> Offset:
         """The place of an offset with the padding before it [elements]; an integer or an array."""
-        total = offset
-        for interval, padding in self.interval_padding_pairs:
-            total = total + (offset // interval) * padding
-        return total
+        x = coord_leaf(offset)
+        if dtype_of(x):
+            require_held(self.name, x, 0, self.padded(max(0, math.prod(self.shape) - 1)))
+        return functools.reduce(plus, (times(over(x, interval), padding) for interval, padding in self.interval_padding_pairs), x)
 
     def linear(self, shape: Sequence[int]) -> LinearLayout:
         """The linear layout before padding, of a tensor of this shape."""

@@ -1,30 +1,31 @@
 """A block of an array in a Pallas kernel on TPU: whether it is legal, what it takes in VMEM and in registers, what to change.
 
-Source: JAX jax/_src/pallas/mosaic/lowering.py, _check_block_mappings; memory references, registers and VMEM of kernels that libtpu
-0.0.51 compiled for v4 to v6e (tests/data/xla/blocks.json.gz).
+Source: memory references, registers and VMEM of kernels that libtpu 0.0.51 compiled for v2 to tpu7x (tests/data/xla/blocks.json.gz and
+kernels.json.gz); what is refused: verdicts.py.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ...core.errors import LeafTypeError, RangeError, RankError
 from ...core.ints import is_int, leaf
 from ...core.leaf_arithmetic import ceil_div
+from ..programs.targets import TARGETS, checked_target
 from ..shapes.arguments import integers_of
-from ..shapes.array_shape import BITS, ArrayLayout, unknown_type
-from ..shapes.default import default_layout
+from ..shapes.array_shape import BITS, unknown_type
 from ..shapes.foreign import type_name
+from . import verdicts
 from .memref import MLIR_TYPES, MemRef
 from .registers import LANES, SUBLANES, WORD, RegisterLayout
 
 #: The buffers of a block take a multiple of this in VMEM [bytes].
 GRAIN = 1024
-# The layout of arrays of 8 bits whose rows 32 divides.
-_LARGE = ArrayLayout((1, 0), ((32, 128), (4, 1)))
+#: The fewest lanes of an array whose tiles of narrow types have as many rows as a register holds.
+_LARGE_LANES = 16
 #: Bytes of a vector register.
 REGISTER_BYTES = SUBLANES * LANES * WORD // 8
 
@@ -36,7 +37,9 @@ class Block:
     element_type   XLA's name
     array          the extents of the array [elements]
     extents        the extents of the block [elements]; None for a dimension that is squeezed
+    target         the generation: v5e
     refused        why Pallas refuses it; empty where it is legal
+    mosaic         why a kernel that Pallas takes is refused behind it, by Mosaic or XLA, when it loads and stores the block; else empty
     memref         the memory reference that the kernel gets in VMEM
     registers      the layout of the block as a vector
     vregs          how many vector registers the whole block takes
@@ -49,7 +52,9 @@ class Block:
     element_type: str
     array: tuple[int, ...]
     extents: tuple[int | None, ...]
+    target: str
     refused: str
+    mosaic: str
     memref: MemRef
     registers: RegisterLayout
     vregs: int
@@ -64,15 +69,26 @@ class Block:
         return not self.refused
 
     @property
+    def compiles(self) -> bool:
+        """Whether a kernel that loads and stores it compiles."""
+        return not (self.refused or self.mosaic)
+
+    @property
     def vmem(self) -> int:
-        """The size of its buffers in VMEM together [bytes]."""
-        taken: int = ceil_div(self.bytes * self.buffers, GRAIN) * GRAIN
+        """The size of its buffers in VMEM together [bytes]: whole KiB, but for an array of a single element of a byte or more."""
+        grain = GRAIN if math.prod(self.array) > 1 or self.memref.bits < 8 else 1
+        taken: int = ceil_div(self.bytes * self.buffers, grain) * grain
         return taken
 
     @property
+    def capacity(self) -> int:
+        """The size of VMEM [bytes]."""
+        return TARGETS[self.target].capacity[verdicts.VMEM]
+
+    @property
     def efficient(self) -> bool:
-        """Whether it is legal and every lane of every register that it takes is full."""
-        return self.legal and self.vregs * REGISTER_BYTES * 8 == math.prod(self._kept()) * self.memref.bits
+        """Whether it compiles and every lane of every register that it takes is full."""
+        return self.compiles and self.vregs * REGISTER_BYTES * 8 == math.prod(self._kept()) * self.memref.bits
 
     def _kept(self) -> tuple[int, ...]:
         return tuple(n for n in self.extents if n is not None)
@@ -81,53 +97,67 @@ class Block:
         extents = ",".join("None" if n is None else str(n) for n in self.extents)
         lines = [
             f"block ({extents}) of {self.element_type}[{','.join(map(str, self.array))}]",
-            f"legal      {'yes' if self.legal else f'no: {self.refused}'}",
+            f"legal      {'yes' if self.compiles else f'no: {self.refused or self.mosaic}'}",
             f"memref     {self.memref}",
             f"registers  {self.vregs} of vpad {self.registers}{', all full' if self.efficient else ''}",
-            f"VMEM       {self.vmem:,} bytes: {self.buffers} x {self.bytes:,}, {self.waste:,} of each hold nothing",
+            f"VMEM       {self.vmem:,} bytes ({self.vmem / self.capacity:.1%} of {self.target}'s): {self.buffers} x {self.bytes:,}, "
+            f"{self.waste:,} of each hold nothing",
         ]
         return "\n".join([*lines, *(f"change     {text}" for text in self.advice)])
 
 
-def block(element_type: Any, shape: Sequence[int], extents: Sequence[int | None], buffers: int | None = None) -> Block:
+def block(element_type: Any, shape: Sequence[int], extents: Sequence[int | None], buffers: int | None = None, target: str = "v5e") -> Block:
     """Describe a block of an array in a Pallas kernel on TPU: BlockSpec(extents) of an array of `shape`.
 
     element_type   XLA's name, such as bf16, or a dtype; pred is kept as 32 bits in VMEM
     shape          of the array [elements]
     extents        of the block; None for a dimension of 1 that the kernel does not see
-    buffers        how many there are; by default 2, and 1 where one block is the whole array
-    Raises         RankError where the two have different ranks, or none; RangeError for extents below 1 or a type of more than 32 bits
+    buffers        how many there are; by default 2, and 1 where one block covers the array
+    target         the generation: v2 v3 v4 v5e v5p v6e tpu7x
+    Raises         RankError where the two have different ranks, or none; RangeError for extents below 1, a type of more than 32 bits or a
+                   generation that is not known
 
     >>> print(block("bf16", (512, 512), (256, 256)))
     block (256,256) of bf16[512,512]
     legal      yes
-    memref     memref<256x256xbf16, #tpu.tiled<(8,128)(2,1),[2,1]>, #tpu.memory_space<vmem>>
+    memref     memref<256x256xbf16, #tpu.tiled<(8,128)(2,1),[2,1]>, #tpu.memory_space<vmem, tc>>
     registers  32 of vpad 16,{0,0},(8,128), all full
-    VMEM       262,144 bytes: 2 x 131,072, 0 of each hold nothing
+    VMEM       262,144 bytes (0.2% of v5e's): 2 x 131,072, 0 of each hold nothing
     >>> small = block("f32", (100, 300), (4, 300))
     >>> small.legal, small.advice[0]
     (False, 'dimension 0: 8, or all 100')
+    >>> block("f16", (512, 512), (256, 256)).mosaic
+    'Mosaic loads no f16: convert it to bf16 or f32 before the kernel'
 
-    The rule is that of the memory: the last two extents are multiples of (8, 128), or whole, for every type; a single one is whole, a
-    multiple of 1024, or a power of two from 128 * (32 / bits) on. What the kernel computes may need more.
+    The memory reference keeps a squeezed dimension as 1, and has the tiles of the array in HBM, whose dimensions are in row-major order.
+    What the kernel computes may need more than loads and stores.
 
-    Source: JAX jax/_src/pallas/mosaic/lowering.py, _check_block_mappings; measured, see above.
+    Source: measured, see above.
     """
     element_type = type_name(element_type)
     dims, sizes = _checked(element_type, shape, extents)
-    mlir = "i32" if element_type == "pred" else _mlir(element_type)
-    kept = tuple(n for n in sizes if n is not None)
+    generation = checked_target(target) or "v5e"
     bits = 32 if element_type == "pred" else BITS[element_type]
-    memref = MemRef(mlir, kept, _tiles(element_type, bits, dims, kept), None, "vmem")
-    registers = RegisterLayout(bits, (0, 0), _tiling(memref, bits), -2 if len(kept) == 1 else None)
+    memref = MemRef(
+        "i32" if element_type == "pred" else _mlir(element_type),
+        tuple(n or 1 for n in sizes),
+        _tiles(bits, dims, sizes, generation in verdicts.FIRST),
+        None,
+        "vmem",
+        "tc",
+    )
+    kept = tuple(n for n in sizes if n is not None)
+    registers = RegisterLayout(bits, (0, 0), _tiling(memref, kept, bits), -2 if len(kept) == 1 else None)
     taken = _taken(memref, bits)
-    count = buffers if buffers is not None else 1 if all(n == m or (n is None and m == 1) for n, m in zip(sizes, dims)) else 2
+    count = buffers if buffers is not None else 1 if all((n or 1) >= m for n, m in zip(sizes, dims)) else 2
     if not is_int(count) or int(count) < 1:
         raise RangeError(f"{count!r:.40} buffers", "1 or more", "leave it out for what Pallas takes")
-    refused, advice = _refused(bits, dims, sizes), tuple(_advice(bits, dims, sizes, registers))
+    refused = verdicts.of_pallas(bits, dims, sizes, int(count))
+    advice = tuple(verdicts.advice(bits, dims, sizes, registers))
     vregs = registers.count(kept) if kept else 1
     waste = taken - ceil_div(math.prod(kept) * bits, 8)
-    return Block(element_type, dims, sizes, refused, memref, registers, vregs, taken, int(count), waste, advice)
+    found = Block(element_type, dims, sizes, generation, refused, "", memref, registers, vregs, taken, int(count), waste, advice)
+    return found if refused else replace(found, mosaic=verdicts.of_mosaic(element_type, generation, dims, memref, found.vmem))
 
 
 def _checked(element_type: Any, shape: Any, extents: Any) -> tuple[tuple[int, ...], tuple[int | None, ...]]:
@@ -155,21 +185,32 @@ def _mlir(element_type: str) -> str:
     return f"i{BITS[element_type]}" if element_type[0] in "su" else next(m for m, name in MLIR_TYPES.items() if name == element_type)
 
 
-def _tiles(element_type: str, bits: int, dims: tuple[int, ...], kept: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
-    """The tiles of a block in VMEM: those that the compiler has for an array of its extents, 32 rows where the array has them."""
-    packing = WORD // bits
+def _tiles(bits: int, dims: tuple[int, ...], sizes: tuple[int | None, ...], first: bool) -> tuple[tuple[int, ...], ...]:
+    """The tiles of a block in VMEM: those of its array in HBM.
+
+    first   whether the generation is one of the first, whose words of several rows are two at least
+    """
+    packing, more = WORD // bits, 2 if first else 1
     parts: tuple[tuple[int, ...], ...] = ((packing, 1),) if packing > 1 else ()
+    if len(dims) < 2:
+        return ((LANES * packing * more,), *(((LANES,), *parts) if parts else ()))
+    rows, large = dims[-2], SUBLANES * packing
+    if packing >= 4 and not first and not rows % large and not (sizes[-2] or 1) % large and dims[-1] >= _LARGE_LANES:
+        return ((large, LANES), *parts)
+    return ((_row_count(rows, packing * more), LANES), *parts)
+
+
+def _tiling(memref: MemRef, kept: tuple[int, ...], bits: int) -> tuple[int, int]:
+    """The tile of the vector that the kernel gets: that of the memory where its rows fill a register, else what its own rows need."""
     if len(kept) < 2:
-        return ((LANES * packing,), *(((LANES,), *parts) if parts else ())) if kept else ()
-    rows = kept[-2]
-    tile = next((k for k in (1, 2, 4) if rows <= k and k >= packing), SUBLANES)
-    if bits == 8 and rows % 32 == 0 and default_layout(element_type, dims[-2:]).effective_layout == _LARGE:
-        tile = 32
-    return ((tile, LANES), *parts)
+        return 1, LANES * (WORD // bits)
+    large = memref.tiles[0][0] > SUBLANES and kept[-2:] == memref.dimensions[-2:]
+    return (memref.tiles[0][0] if large else _row_count(kept[-2], WORD // bits), LANES)
 
 
-def _tiling(memref: MemRef, bits: int) -> tuple[int, int]:
-    return (1, LANES * (WORD // bits)) if len(memref.dimensions) < 2 else (memref.tiles[0][0], LANES)
+def _row_count(rows: int, packing: int) -> int:
+    """The rows of a tile: the fewest of 1, 2, 4, 8 that hold all, and whole words."""
+    return next((k for k in (1, 2, 4) if rows <= k >= packing), SUBLANES)
 
 
 def _taken(memref: MemRef, bits: int) -> int:
@@ -179,42 +220,3 @@ def _taken(memref: MemRef, bits: int) -> int:
     padded = math.prod(dims[:left]) * math.prod(ceil_div(n, t) * t for n, t in zip(dims[left:], tile))
     taken: int = ceil_div(padded * bits, 8)
     return taken
-
-
-def _refused(bits: int, dims: tuple[int, ...], sizes: tuple[int | None, ...]) -> str:
-    """The reason that Pallas refuses a block."""
-    wrong = [f"dimension {d}: {sizes[d] or 1} of {dims[d]}" for d, _fix in _faults(bits, dims, sizes)]
-    if not wrong:
-        return ""
-    rule = "multiples of (8, 128), or whole" if len(dims) > 1 else f"whole, n * 1024, or a power of two of {LANES * WORD // bits} or more"
-    return f"{', '.join(wrong)}: the last extents have to be {rule}"
-
-
-def _faults(bits: int, dims: tuple[int, ...], sizes: tuple[int | None, ...]) -> Iterator[tuple[int, str]]:
-    """Each extent that Pallas refuses, with those next to it that it takes."""
-    if len(dims) == 1:
-        n, least = sizes[0] or 1, LANES * WORD // bits
-        if not (n == dims[0] or n % 1024 == 0 or (n >= least and n & (n - 1) == 0)):
-            yield 0, _next(n, 1024 if n > 1024 else least, dims[0])
-        return
-    for d, unit in ((-2, SUBLANES), (-1, LANES)):
-        n = sizes[d] or 1
-        if n != dims[d] and n % unit:
-            yield len(dims) + d, _next(n, unit, dims[d])
-
-
-def _next(n: int, unit: int, whole: int) -> str:
-    """The extents near n that are multiples of a unit, and the whole dimension."""
-    near = sorted({k for k in (n // unit * unit, ceil_div(n, unit) * unit) if 0 < k < whole})
-    return " or ".join([f"{', '.join(map(str, near))},"] if near else []) + (" or " if near else "") + f"all {whole}"
-
-
-def _advice(bits: int, dims: tuple[int, ...], sizes: tuple[int | None, ...], registers: RegisterLayout) -> Iterator[str]:
-    faults = [*_faults(bits, dims, sizes)]
-    yield from (f"dimension {d}: {fix}" for d, fix in faults)
-    kept = [(d, n) for d, n in enumerate(sizes) if n is not None]
-    for (d, n), unit in zip(reversed(kept), reversed(registers.register)):
-        if n % unit and d not in {f for f, _ in faults}:
-            up = ceil_div(n, unit) * unit
-            end = f"{up}, which the array does not reach: pad it" if up > dims[d] else str(up)
-            yield f"dimension {d}: {n} fills {n % unit} of the last {unit} that a register holds; full with {end}"

@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 
 from ...algebra.coalesce import coalesce
 from ...core.arrays import INT64_MAX
+from ...core.element import Width
 from ...core.errors import LeafTypeError, LoweringError, ParseError, RangeError, RankError
 from ...core.int_tuple import leaves
 from ...core.ints import as_static, leaf, static
@@ -104,6 +105,11 @@ class MemRef:
         found = re.search(r"\d+", self.element_type)
         assert found is not None  # each of MLIR_TYPES has a number
         return int(found[0])
+
+    @property
+    def element_width(self) -> Width:
+        """The width of an element, and its type, which says it."""
+        return Width(self.bits, self.element_type)
 
     def lower(self) -> Layout:
         """The layout, one mode a dimension, offsets in elements from the memory reference's start: strides between tiles included.

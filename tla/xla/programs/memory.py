@@ -23,7 +23,7 @@ from .flow import flow
 from .module import Module, SourceLine, read_module
 from .program import Located, Source
 from .ranges import Span, moved_values, whole_buffers
-from .targets import checked_target, target_beside
+from .targets import TARGETS, checked_target, target_beside, target_in
 from .values import Flow, Value
 from .vocabulary import MOVED, REPORTED, space_name, unknown_names
 
@@ -78,6 +78,7 @@ class Peak:
     at        the instruction that runs then
     step      its place in the schedule, calls and loops put in place
     buffers   what is held, the largest first
+    capacity  what one core has of the space for a program [bytes]; None where the generation or the size of the space is not known
     """
 
     space: int
@@ -86,6 +87,7 @@ class Peak:
     at: Located
     step: int
     buffers: tuple[Buffer, ...]
+    capacity: int | None = None
 
     @property
     def name(self) -> str:
@@ -110,6 +112,7 @@ class Memory:
     steps      the instructions in the order in which they run; a loop's condition and body once
     buffers    everything that takes memory, in the order in which it is written
     warnings   what could not be followed, with line numbers
+    target     the generation that it was compiled for; None where nothing says it
     """
 
     module: Module
@@ -119,6 +122,7 @@ class Memory:
     steps: tuple[Located, ...]
     buffers: tuple[Buffer, ...]
     warnings: tuple[str, ...]
+    target: str | None = None
 
 
 def memory(source: Source, scheduled: bool | None = None, target: str | None = None) -> Memory:
@@ -160,7 +164,7 @@ def memory(source: Source, scheduled: bool | None = None, target: str | None = N
     found = flow(module, target)
     unread = [error.reason.what.splitlines()[0] for error in errors]
     unknown = unknown_names(x for lines in module.computations.values() for x in lines)
-    return _memory(found, (*unread, *unknown, *found.warnings, *contradictions(module)))
+    return _memory(found, (*unread, *unknown, *found.warnings, *contradictions(module)), target)
 
 
 def held_buffers(found: Flow) -> tuple[Buffer, ...]:
@@ -168,15 +172,17 @@ def held_buffers(found: Flow) -> tuple[Buffer, ...]:
     return tuple(sorted(_held(found), key=lambda b: (b.first, b.last)))
 
 
-def _memory(found: Flow, warnings: tuple[str, ...]) -> Memory:
+def _memory(found: Flow, warnings: tuple[str, ...], target: str | None) -> Memory:
     held = held_buffers(found)
     count = len(found.steps)
     curves = {space: _curve([b for b in held if b.space == space], count) for space in sorted({b.space for b in held})}
-    peaks = {space: _peak(space, curve, held, found) for space, curve in curves.items()}
+    target = target or target_in(frozenset(curves))
+    sizes = TARGETS[target].capacity if target else {}
+    peaks = {space: _peak(space, curve, held, found, sizes.get(space)) for space, curve in curves.items()}
     ends = [b for b in held if b.kind in ("argument", "result", "constant")]
     rest = [_temporaries(found, held, space) for space in curves]
     reported = sum(b.bytes for b in ends) + max((max(_curve(spans, count)) for spans in rest), default=0)
-    return Memory(found.module, peaks, curves, reported, tuple(found.steps), held, warnings)
+    return Memory(found.module, peaks, curves, reported, tuple(found.steps), held, warnings, target)
 
 
 def _held(found: Flow) -> Iterator[Buffer]:
@@ -236,9 +242,9 @@ def _curve(held: Sequence[Buffer | Span], count: int) -> tuple[int, ...]:
     return tuple(itertools.accumulate(change[:-1]))
 
 
-def _peak(space: int, curve: tuple[int, ...], held: Sequence[Buffer], found: Flow) -> Peak:
+def _peak(space: int, curve: tuple[int, ...], held: Sequence[Buffer], found: Flow, capacity: int | None) -> Peak:
     top = max(curve)
     step = curve.index(top)
     there = [b for b in held if b.space == space and b.first <= step <= b.last]
     there.sort(key=lambda b: (-b.bytes, b.first, b.name))
-    return Peak(space, top, sum(b.waste for b in there), found.steps[step], step, tuple(there))
+    return Peak(space, top, sum(b.waste for b in there), found.steps[step], step, tuple(there), capacity)

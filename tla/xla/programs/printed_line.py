@@ -24,7 +24,7 @@ _INDEX = r"/\*index=[0-9]+\*/"
 _STRING = r'"[^"\\]*(?:\\.[^"\\]*)*"'
 
 _FLAT = _between(_STRING, r'[^][(){}"/]*')
-_INSIDE = _FLAT
+_INSIDE = _BRACKETS = _FLAT
 for _depth in range(3):  # `{{2,0}: (0, {2,0})}`
     _INSIDE, _BRACKETS = _between(rf"\{{{_INSIDE}\}}|\[{_INSIDE}\]|\({_INSIDE}\)", _FLAT), rf"\{{{_INSIDE}\}}|\[{_INSIDE}\]|\({_INSIDE}\)"
 _VALUE = _between(rf"{_STRING}|{_BRACKETS}", r'[^][(){}",/]*')

@@ -22,7 +22,7 @@ from .module import Module, called, entry_name, read_module, require_apart
 from .program import Located, Source
 from .text_file import OnError, report
 
-_MOVES = frozenset({"copy", "copy-start", "transpose", "reshape", "convert", "bitcast"})
+_MOVES = frozenset({"copy", "copy-start", "transpose", "reshape", "convert", "bitcast", "bitcast-convert"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +65,23 @@ class Move:
     @property
     def times(self) -> int | None:
         """The number of times that it runs; None where the text does not say."""
-        counts = [loop.times for loop in self.loops]
-        return None if None in counts else math.prod(n for n in counts if n is not None)
+        return times(self.loops)
+
+    @property
+    def overlapped(self) -> bool:
+        """Whether other work runs meanwhile: a copy-start, as a prefetch is. Any other move waits."""
+        return self.line.instruction.opcode == "copy-start"
 
     @property
     def bytes(self) -> int:
         """Bytes read and written in the whole run; a loop of an unknown count once."""
         return 0 if self.free else (self.read + self.written) * (1 if self.times is None else self.times)
+
+
+def times(loops: tuple[Loop, ...]) -> int | None:
+    """The number of times that what is in some loops runs; None where the text does not say."""
+    counts = [loop.times for loop in loops]
+    return None if None in counts else math.prod(n for n in counts if n is not None)
 
 
 def relayouts(source: Source | Module, interiors: bool = False, on_error: OnError | None = None) -> list[Move]:
@@ -98,7 +108,7 @@ def relayouts(source: Source | Module, interiors: bool = False, on_error: OnErro
     module = source if isinstance(source, Module) else read_module(source, on_error)
     require_apart(module)
     found = [
-        move for name, loops, inside in _reached(module, interiors) for move in _moves(module, name, loops, inside, on_error, not interiors)
+        move for name, loops, inside in reached(module, interiors) for move in _moves(module, name, loops, inside, on_error, not interiors)
     ]
     return sorted(found, key=lambda m: (m.free, -m.bytes, m.line.line))
 
@@ -106,8 +116,8 @@ def relayouts(source: Source | Module, interiors: bool = False, on_error: OnErro
 Reached = tuple[str, tuple[Loop, ...], str | None]
 
 
-def _reached(module: Module, interiors: bool) -> Iterator[Reached]:
-    """The computations that run, each once, with the loops around it and the fusion that it is."""
+def reached(module: Module, interiors: bool) -> Iterator[Reached]:
+    """Walk the computations that run, each once, with the loops around it and the fusion that it is."""
     waiting: list[Reached] = [(name, (), None) for name in _first(module)]
     seen: set[str] = set()
     while waiting:

@@ -66,6 +66,20 @@ _VERSIONS = {
 _ONLY_V4, _SPARSE_CORE = 3, frozenset({8, 10, 11, 12, 15})
 
 
+def tpu(name: str) -> Target:
+    """The memories of a generation of TPUs.
+
+    name     v2 v3 v4 v5e v5p v6e tpu7x
+    Raises   RangeError for another one
+
+    >>> tpu("v5e").capacity[1]
+    134217728
+    """
+    if name not in TARGETS:
+        raise RangeError(f"the target {name!r:.40}", "one of " + " ".join(TARGETS), "use one of these")
+    return TARGETS[name]
+
+
 def checked_target(target: str | None) -> str | None:
     """The name of a generation that is known, or None."""
     if target is not None and target not in TARGETS:

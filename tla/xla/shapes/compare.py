@@ -14,12 +14,14 @@ from typing import Any, NamedTuple
 from ...algebra.composition import composition
 from ...algebra.inverse import left_inverse
 from ...core.basis import E
+from ...core.conversions import modulo, over
 from ...core.digits import reached
 from ...core.display import Displayed
 from ...core.errors import RankError, TlaError, Unproven
 from ...core.int_tuple import IntTuple, leaves, modes_of
 from ...core.ints import Leaf, static
 from ...core.layout import Layout
+from ...core.leaf_arithmetic import plus
 from ...core.questions import equal
 from .arguments import integers_of
 from .array_shape import ArrayShape
@@ -157,8 +159,8 @@ def _at(modes: list[tuple[Layout, int]], k: Any) -> Any:
     """The offset of element k of a run of modes, the minor-most first."""
     total: Any = 0
     for mode, n in modes:
-        total = total + mode(k % n)
-        k = k // n
+        total = plus(total, mode(modulo(k, n)))
+        k = over(k, n)
     return total
 
 
@@ -170,8 +172,8 @@ def _index(k: Any, dims: tuple[int, ...]) -> Any:
     """The index of element k in row-major order."""
     out = []
     for n in reversed(dims):
-        out.append(k % n)
-        k = k // n
+        out.append(modulo(k, n))
+        k = over(k, n)
     return tuple(reversed(out))
 
 

@@ -9,14 +9,16 @@ Source: XLA docs/tiled_layout.md; LayoutUtil::LinearIndexForNestedTiling, and `*
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Sequence
 from typing import Any, overload
 
-from ...core.arrays import INT64_MAX, dtype_of, range_of, require_held
+from ...core.arrays import INT64_MAX, as_int64, computed, dtype_of, range_of, require_held, seen
+from ...core.conversions import modulo, over
 from ...core.errors import LeafTypeError, LoweringError, RangeError, RankError
 from ...core.int_tuple import shown
 from ...core.ints import is_int, known, leaf, plain
-from ...core.leaf_arithmetic import ceil_div
+from ...core.leaf_arithmetic import ceil_div, plus, times
 from ...core.questions import equal, require
 from .array_shape import COMBINE, ArrayShape, TileEntry, cover, groups, tiled, why_not_tile
 from .grammar import as_shape
@@ -65,7 +67,7 @@ def linear_index(shape: Shape | str, index: Sequence[Any]) -> Any:
 
     index    integers; symbols, arrays of numpy or tracers of JAX compute too
     Raises   RankError or RangeError for an index outside of the array, Unproven where that is not known of a symbol; LoweringError
-             for an array in pieces (SC). Whether a tracer is inside cannot be seen
+             for an array in pieces (SC). Whether a tracer is inside is not seen
 
     >>> linear_index("F32[3,5]{1,0:T(2,2)}", (2, 3))
     17
@@ -118,7 +120,7 @@ def multi_index(shape: Shape | str, offset: Any) -> tuple[Any, ...] | None:
     offset   an integer or a symbol; of an array of numpy or a tracer of JAX the result is one array a dimension, -1 where there
              is padding
     Raises   RangeError for an offset outside of the buffer, Unproven where a symbol may be there or in the padding; LoweringError
-             for an array in pieces (SC). Whether a tracer is inside cannot be seen
+             for an array in pieces (SC). Of a tracer that is not seen; its dtype has to hold -1 too
 
     >>> multi_index("F32[3,5]{1,0:T(2,2)}", 17), multi_index("F32[3,5]{1,0:T(2,2)}", 23)
     ((2, 3), None)
@@ -132,7 +134,7 @@ def multi_index(shape: Shape | str, offset: Any) -> tuple[Any, ...] | None:
     refuse_pieces(shape)
     levels = _levels(shape)
     total, unit = math.prod(levels[-1]), shape.effective_layout.tail_padding_alignment_in_elements
-    offset = _number(shape, offset, total)
+    offset = _number(shape, offset, total, -1)
     end = ceil_div(total, unit) * unit
     if not _all_below(shape, "offset", offset, end):
         expected = "none: the array is empty" if equal(total, 0) else f"0 to {end - 1}"
@@ -146,7 +148,7 @@ def multi_index(shape: Shape | str, offset: Any) -> tuple[Any, ...] | None:
             return None
     by_dimension = dict(zip(reversed(shape.effective_layout.minor_to_major), place))
     index = tuple(by_dimension[d] for d in range(len(place)))
-    return index if inside is True else tuple((i + 1) * inside - 1 for i in index)
+    return index if inside is True else tuple(plus(times(plus(i, 1), inside), -1) for i in index)
 
 
 def _inside(shape: ArrayShape, index: Any) -> tuple[Any, ...]:
@@ -174,36 +176,33 @@ def _leaves(what: str, given: Any) -> tuple[Any, ...]:
     return tuple(plain(leaf(n)) for n in _sequence(what, given))
 
 
-def _number(shape: ArrayShape, x: Any, total: Any) -> Any:
-    """An integer or symbol as such; an array of numpy in 64 bits; a tracer, if its dtype holds every offset."""
+def _number(shape: ArrayShape, x: Any, total: Any, low: int = 0) -> Any:
+    """An integer or symbol as such; an array of numpy in 64 bits; a tracer, if its dtype holds every offset, and `low`."""
     if not dtype_of(x) or is_int(x):
         return plain(leaf(x))
     if range_of(dtype_of(x)) is None:
         raise LeafTypeError(f"an index of {x.dtype} for {shape}", "integers", "convert it to int32 or int64")
-    if not _is_numpy(x):
-        require_held(str(shape), x, 0, known(total) or 0)
-        return x
-    if x.size and not 0 <= int(x.min()) <= int(x.max()) <= INT64_MAX:
-        raise RangeError(
-            f"an index from {x.min()} to {x.max()} of {shape}", "0 or more", "count from 0; the layout, lower(shape), has no bounds"
-        )
-    return x.astype("int64")
-
-
-def _is_numpy(x: Any) -> bool:
-    return type(x).__module__ == "numpy"
+    values = seen(x)
+    if values is not None and values.size and not 0 <= int(values.min()) <= int(values.max()) <= INT64_MAX:
+        what = f"an index from {values.min()} to {values.max()} of {shape}"
+        raise RangeError(what, "0 or more", "count from 0; the layout, lower(shape), has no bounds")
+    if values is x:
+        return as_int64(x)
+    require_held(str(shape), x, low, known(total) or 0)
+    return x
 
 
 def _below(shape: ArrayShape, i: Any, n: Any) -> Any:
     """Whether i < n: an answer, or of an array one for each of its elements."""
-    return i < n if dtype_of(i) else require("<=", i + 1, n, lambda: f"{i} in {shape}")
+    return computed(operator.lt, i, n) if dtype_of(i) else require("<=", plus(i, 1), n, lambda: f"{i} in {shape}")
 
 
 def _all_below(shape: ArrayShape, what: str, i: Any, n: Any) -> bool:
     """Whether 0 <= i < n, as far as that can be seen."""
     if dtype_of(i):
-        return not _is_numpy(i) or bool((i < n).all())
-    return all(require("<=", low, high, lambda: f"{what} {i} of {shape}") for low, high in ((0, i), (i + 1, n)))
+        values = seen(i)
+        return values is None or bool(computed(operator.lt, values, n).all())
+    return all(require("<=", low, high, lambda: f"{what} {i} of {shape}") for low, high in ((0, i), (plus(i, 1), n)))
 
 
 def refuse_pieces(shape: ArrayShape) -> None:
@@ -229,9 +228,9 @@ def row_major(sizes: Sequence[Any], place: Sequence[Any]) -> Any:
     >>> row_major((2, 3, 2, 2), (1, 1, 0, 1))
     17
     """
-    index: Any = 0
-    for n, i in zip(sizes, place):
-        index = index * n + i
+    index: Any = place[0] if place else 0
+    for n, i in zip(sizes[1:], place[1:]):
+        index = plus(times(index, n), i)
     return index
 
 
@@ -239,8 +238,9 @@ def _from_row_major(sizes: Sequence[Any], index: Any) -> tuple[Any, ...]:
     """The place of a row-major index: row_major undone."""
     place = []
     for n in reversed(sizes):
-        place.append(index % n)
-        index = index // n
+        n = 1 if equal(n, 0) else n  # an empty array has no index: arrays of none are taken
+        place.append(modulo(index, n))
+        index = over(index, n)
     return tuple(reversed(place))
 
 
@@ -255,8 +255,8 @@ def into_tiles(sizes: tuple[Any, ...], place: tuple[Any, ...], tile: tuple[TileE
     counts, inner, at = [], [], left
     for group, t in groups(covered[left:], tile):
         i = row_major(group, place[at : at + len(group)])
-        counts.append(i // t)
-        inner.append(i % t)
+        counts.append(over(i, t))
+        inner.append(modulo(i, t))
         at += len(group)
     return (*place[:left], *counts, *inner)
 
@@ -269,7 +269,7 @@ def _out_of_tiles(
     merged = tuple(groups(covered[left:], tile))
     out, inside = list(place[:left]), True
     for (group, t), count, inner in zip(merged, place[left:], place[left + len(merged) :]):
-        i = count * t + inner
+        i = plus(times(count, t), inner)
         inside = inside & _below(shape, i, math.prod(group))
         out += _from_row_major(group, i)
     return tuple(out[len(covered) - len(sizes) :]), inside

@@ -1,4 +1,4 @@
-// The answers of the page where there is no server: a worker that runs Python makes them. page.js asks `engine`, where there is one.
+// The answers of the page where there is no server: a worker that runs Python makes them. ask.js asks `engine`, where there is one.
 "use strict";
 
 {
@@ -8,7 +8,7 @@
   let worker = null, ready = false, late = 0;
 
   /** The answer of a path to a question, as tla explore's server has it. */
-  globalThis.engine = (path, question, signal) => new Promise((found, failed) => {
+  globalThis.engine = (path, question, signal) => path === "/words" ? listed() : new Promise((found, failed) => {
     worker ??= begun();
     const one = { path, question, found, failed, sent: false };
     signal?.addEventListener("abort", () => {
@@ -18,6 +18,9 @@
     asked.push(one);
     next();
   });
+
+  /** The words of the language: they are in a file. */
+  const listed = async () => (await fetch("words.json")).json();
 
   function begun() {
     if (location.protocol === "file:") throw needs("this folder from a web server: run python -m http.server in it, and open the address that it prints");
@@ -73,6 +76,8 @@
       if (asked.length) worker = begun();
     }, MOST);
   }
+
+  if ("serviceWorker" in navigator && location.protocol !== "file:" && isSecureContext) navigator.serviceWorker.register("service.js").catch(() => {});
 
   function answered(text) {
     clearTimeout(late);

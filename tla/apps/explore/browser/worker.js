@@ -24,16 +24,16 @@ async function started() {
   python.unpackArchive(await (await fetch("tla.zip")).arrayBuffer(), "zip", { extractDir: "/lib/tla-site" });
   tell("starting");
   python.runPython("import sys; sys.path.insert(0, '/lib/tla-site')");
-  answered = python.runPython("from tla.apps.explore.answer import as_json; as_json");
-  answered("/answer", "(2,3):(3,1)", "auto", undefined, "");   // what every answer imports
+  answered = python.runPython("import json\nfrom tla.apps.explore.answer import as_json\nlambda path, question: as_json(path, json.loads(question))");
+  answered("/answer", '{"text": "(2,3):(3,1)"}');   // what every answer imports
 }
 
 const python = started();
 
-onmessage = async ({ data: [path, { text, color_by, bits, access }] }) => {
+onmessage = async ({ data: [path, question] }) => {
   try {
     await python;
-    postMessage({ answer: answered(path, text, color_by, bits ?? undefined, access) });
+    postMessage({ answer: answered(path, JSON.stringify(question)) });
   } catch (error) {
     postMessage({ failed: String(error.message ?? error).trim().split("\n").pop() });
   }

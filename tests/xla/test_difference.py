@@ -1,0 +1,200 @@
+"""Two compiles compared: what came, went and changed, its bytes by the sums of each, and the command that CI asks."""
+
+import gzip
+import io
+import json
+
+import pytest
+
+from tla import LeafTypeError, xla
+from tla.apps.cli import main
+
+from truth import DATA
+
+FOLDER = DATA / "xla" / "programs"
+PROGRAMS = sorted(path.name for path in FOLDER.glob("*.txt.gz"))
+
+TEXT = """HloModule m, is_scheduled=true
+ENTRY %main (a: f32[16,128], b: f32[8,128]) -> f32[16,128] {
+  %a = f32[16,128]{1,0:T(8,128)} parameter(0), metadata={op_name="a"}
+  %b = f32[8,128]{1,0:T(8,128)} parameter(1), metadata={op_name="b"}
+  %n = f32[16,128]{1,0:T(8,128)} negate(%a), metadata={op_name="jit(f)/neg"}
+  %c = f32[16,128]{0,1:T(8,128)} copy(%n), metadata={op_name="jit(f)/copy"}
+  ROOT %d = f32[16,128]{1,0:T(8,128)} copy(%c), metadata={op_name="jit(f)/back"}
+}
+"""
+OTHER = TEXT.replace("%c = f32[16,128]{0,1:T(8,128)} copy(%n)", "%c = f32[16,128]{1,0:T(8,128)} copy(%n)").replace(
+    "f32[8,128]", "f32[24,128]"
+)
+
+
+def memory(text):
+    return xla.memory(io.StringIO(text))
+
+
+def test_what_came_went_and_changed():
+    found = xla.difference(memory(TEXT), memory(OTHER))
+    assert [(c.kind, c.op_name, c.before, c.after) for c in found.buffers] == [
+        ("smaller", "jit(f)/copy", 65536, 8192), ("larger", "b", 4096, 12288),
+    ]  # fmt: skip
+    assert found.moved == (2 * (65536 + 8192), 4 * 8192)
+    assert [(c.kind, c.before, c.after) for c in found.moves] == [("smaller", 73728, 16384)] * 2
+    back = xla.difference(memory(OTHER), memory(TEXT))
+    assert [(c.before, c.after) for c in back.buffers] == [(c.after, c.before) for c in found.buffers]
+
+
+def test_a_buffer_that_lies_otherwise_in_as_many_bytes():
+    square = TEXT.replace("[16,128]", "[128,128]")
+    found = xla.difference(memory(square), memory(square.replace("%c = f32[128,128]{0,1:", "%c = f32[128,128]{1,0:")))
+    assert [(c.kind, c.name) for c in found.buffers] == [("layout", "c")]
+
+
+def test_instructions_with_other_numbers_are_the_same():
+    renamed = TEXT.replace("%n", "%negate.7").replace("%c", "%copy.12")
+    assert xla.difference(memory(TEXT), memory(renamed)).buffers == ()
+    bare = "\n".join(line.split(", metadata")[0] for line in TEXT.splitlines())
+    assert xla.difference(memory(bare), memory(bare.replace("%c", "%c.3"))).buffers == ()
+
+
+@pytest.mark.parametrize("name", PROGRAMS[::4])
+def test_a_program_does_not_differ_from_itself(name):
+    one = xla.memory(FOLDER / name)
+    found = xla.difference(one, one)
+    assert (found.buffers, found.moves, found.collectives, found.grown(0)) == ((), (), (), ())
+
+
+@pytest.mark.parametrize("pair", [*zip(PROGRAMS[::5], PROGRAMS[1::5])], ids=str)
+def test_changes_add_up_to_what_the_two_take(pair):
+    """Whatever is matched with what: all that the one has more is in the changes."""
+    one, two = (xla.memory(FOLDER / name) for name in pair)
+    found = xla.difference(one, two)
+    more = sum(b.bytes for b in two.buffers) - sum(b.bytes for b in one.buffers)
+    assert sum(c.after - c.before for c in found.buffers) == more
+    moved = [sum(m.bytes for m in xla.relayouts(x.module)) for x in (one, two)]
+    assert sum(c.after - c.before for c in found.moves) == moved[1] - moved[0]
+    sent = [sum(c.bytes for c in xla.collectives(x.module)) for x in (one, two)]
+    assert sum(c.after - c.before for c in found.collectives) == sent[1] - sent[0]
+    assert [(p.before, p.after) for p in found.peaks] == [
+        tuple(x.peak[p.space].bytes if p.space in x.peak else 0 for x in (one, two)) for p in found.peaks
+    ]
+
+
+def test_collectives_in_loops_count_as_often_as_they_run():
+    text = gzip.decompress((FOLDER / PROGRAMS[0]).read_bytes()).decode()
+    assert isinstance(xla.collectives(io.StringIO(text)), list)
+    loop = """HloModule m, is_scheduled=true
+%body (p: (s32[], f32[256])) -> (s32[], f32[256]) {
+  %p = (s32[]{:T(128)}, f32[256]{0:T(256)}) parameter(0)
+  %i = s32[]{:T(128)} get-tuple-element(%p), index=0
+  %x = f32[256]{0:T(256)} get-tuple-element(%p), index=1
+  %s = f32[256]{0:T(256)} all-reduce-start(%x), replica_groups=[1,4]<=[4], to_apply=%body
+  %r = f32[256]{0:T(256)} all-reduce-done(%s)
+  ROOT %t = (s32[]{:T(128)}, f32[256]{0:T(256)}) tuple(%i, %r)
+}
+%condition (p: (s32[], f32[256])) -> pred[] {
+  %p = (s32[]{:T(128)}, f32[256]{0:T(256)}) parameter(0)
+  ROOT %c = pred[]{:T(512)} constant(false)
+}
+ENTRY %main (a: (s32[], f32[256])) -> (s32[], f32[256]) {
+  %a = (s32[]{:T(128)}, f32[256]{0:T(256)}) parameter(0)
+  ROOT %w = (s32[]{:T(128)}, f32[256]{0:T(256)}) while(%a), condition=%condition, body=%body, backend_config={"known_trip_count":{"n":"5"}}
+}
+"""
+    (found,) = xla.collectives(io.StringIO(loop))
+    assert (found.opcode, found.read, found.bytes, found.groups) == ("all-reduce", 1024, 5120, "[1,4]<=[4]")
+
+
+@pytest.fixture
+def files(tmp_path):
+    one, two = tmp_path / "one.txt", tmp_path / "two.txt"
+    one.write_text(TEXT)
+    two.write_text(OTHER)
+    return str(one), str(two)
+
+
+def test_the_command(files, capsys):
+    one, two = files
+    assert main(["hlo", two, "--against", one, "--json"]) == 0
+    value = json.loads(capsys.readouterr().out)
+    assert [(p["name"], p["before"], p["after"]) for p in value["peaks"]] == [("HBM", 94208, 45056)]
+    assert main(["hlo", two, "--against", one]) == 0
+    out = capsys.readouterr().out
+    assert "-52.2%" in out
+    assert "f32[16,128]{0,1:T(8,128)} => f32[16,128]{1,0:T(8,128)}" in out
+    assert main(["hlo", one, "--against", one]) == 0
+    assert "no buffer, move or collective differs" in capsys.readouterr().out
+
+
+def test_a_peak_that_grows_fails_and_one_that_does_not_passes(files, capsys):
+    one, two = files
+    assert main(["hlo", one, "--against", two, "--fail-if-peak-grows", "2%"]) == 1
+    said = capsys.readouterr()
+    assert "HBM from 45,056 to 94,208 bytes (+109.1%)" in said.err
+    assert "smaller" in said.out or "larger" in said.out  # the answer is given, too
+    assert main(["hlo", one, "--against", two, "--fail-if-peak-grows", "109.1%"]) == 0
+    assert main(["hlo", two, "--against", one, "--fail-if-peak-grows", "0%"]) == 0
+    capsys.readouterr()
+    for wrong, says in (
+        (["--against", two, "--fail-if-peak-grows", "2"], "a percentage"),
+        (["--fail-if-peak-grows", "2%"], "add --against"),
+    ):
+        assert main(["hlo", one, *wrong]) == 1
+        assert says in capsys.readouterr().err
+
+
+def test_spaces_of_the_compilers_choice_fail_only_if_they_are_named(tmp_path, capsys):
+    one, two = tmp_path / "one.txt", tmp_path / "two.txt"
+    one.write_text(TEXT)
+    two.write_text(TEXT.replace("%n = f32[16,128]{1,0:T(8,128)}", "%n = f32[16,128]{1,0:T(8,128)S(1)}"))
+    command = ["hlo", str(two), "--against", str(one), "--fail-if-peak-grows", "1%"]
+    assert main(command) == 0
+    assert main([*command, "--space", "VMEM"]) == 1
+    assert "VMEM from 0 to 8,192 bytes (new)" in capsys.readouterr().err
+
+
+def test_what_is_no_account_is_refused():
+    with pytest.raises(LeafTypeError, match="difference of a str"):
+        xla.difference("a.txt", memory(TEXT))
+
+
+# ------------------------------------------------------------------------------------------------ capacities
+
+
+def test_a_peak_says_how_much_there_is(files, capsys):
+    one, _ = files
+    assert main(["hlo", one, "--by", "peak", "--target", "v5e"]) == 0
+    assert "of 15.75 GiB" in capsys.readouterr().out
+    assert main(["hlo", one, "--by", "peak", "--json"]) == 0
+    value = json.loads(capsys.readouterr().out)
+    assert (value["target"], value["spaces"][0]["capacity"]) == (None, None)
+    assert main(["hlo", one, "--by", "peak", "--target", "v99"]) == 1
+    assert "one of v2 v3 v4" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("target", ["v2", "v3", "v4", "v5e", "v5p", "v6e", "tpu7x"])
+def test_every_generation_has_the_sizes_of_its_memories(target):
+    found = xla.memory(io.StringIO(TEXT), target=target)
+    assert found.target == target
+    assert found.peak[0].capacity == xla.tpu(target).capacity[0] > 7 * 2**30
+    assert xla.tpu(target).capacity[1] in (16 * 2**20, 64 * 2**20, 128 * 2**20)
+
+
+def test_moves_that_wait_are_told_apart_from_prefetches(capsys, tmp_path):
+    text = """HloModule m, is_scheduled=true
+ENTRY %main (a: f32[16,128]) -> u32[16,128] {
+  %a = f32[16,128]{1,0:T(8,128)} parameter(0)
+  %s = (f32[16,128]{1,0:T(8,128)S(1)}, f32[16,128]{1,0:T(8,128)}, u32[]{:S(2)}) copy-start(%a)
+  %d = f32[16,128]{1,0:T(8,128)S(1)} copy-done(%s)
+  ROOT %b = u32[16,128]{1,0:T(8,128)} bitcast-convert(%d)
+}
+"""
+    moves = {m.line.instruction.name: m for m in xla.relayouts(io.StringIO(text))}
+    assert {name: (m.overlapped, m.free, m.changes) for name, m in moves.items()} == {
+        "s": (True, False, ("space",)), "b": (False, False, ("type", "space")),
+    }  # fmt: skip
+    path = tmp_path / "m.txt"
+    path.write_text(text)
+    assert main(["hlo", str(path), "--by", "relayout"]) == 0
+    out = capsys.readouterr().out
+    assert "16,384 bytes by moves that wait" in out
+    assert "16,384 bytes by prefetches" in out

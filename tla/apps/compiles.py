@@ -1,0 +1,78 @@
+"""The command `tla hlo A --against B`: two compiles of a program compared."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import re
+from typing import Any
+
+from .. import xla
+from ..core.errors import LeafTypeError
+from ..xla.programs.difference import LIMITING
+from ..xla.shapes.curve import in_units
+from . import terminal
+from .terminal import Answer
+
+_PERCENT = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*%")
+
+
+def against(after: xla.Memory, arguments: argparse.Namespace, space: int | None) -> Answer:
+    """Compare a program with the one that --against names, and judge the growth of its peaks."""
+    limit = _part(arguments.fail_if_peak_grows)
+    with terminal.opened(arguments.against) as file:
+        before = xla.memory(file, target=arguments.target)
+    found = xla.difference(before, after)
+    if limit is not None and (grown := found.grown(limit, LIMITING if space is None else (space,))):
+        rows = [f"{p.name} from {p.before:,} to {p.after:,} bytes ({_growth(p.before, p.after)})" for p in grown]
+        arguments.verdict = f"the peak grows by more than {arguments.fail_if_peak_grows}: {'; '.join(rows)}"
+    value = dataclasses.asdict(found)
+    for row, peak in zip(value["peaks"], found.peaks):
+        row["name"] = peak.name
+    value["warnings"] = {arguments.against: [*before.warnings], arguments.file: [*after.warnings]}
+    for part in ("buffers", "moves", "collectives"):
+        value[part] = value[part][: arguments.top]
+    return value, _text
+
+
+def _part(text: str | None) -> float | None:
+    """The part that a percentage is: 0.02 of 2%."""
+    if text is None:
+        return None
+    found = _PERCENT.fullmatch(text)
+    if found is None:
+        raise LeafTypeError(f"--fail-if-peak-grows {text}", "a percentage", "write --fail-if-peak-grows 2%")
+    return float(found[1]) / 100
+
+
+def _growth(before: int, after: int) -> str:
+    return f"{(after - before) / before:+.1%}" if before else "new" if after else "+0.0%"
+
+
+def _text(value: dict[str, Any]) -> str:
+    width = terminal.width()
+    rows = [["space", "before", "after", "", ""]]
+    rows += [
+        [p["name"], f"{p['before']:,}", f"{p['after']:,}", f"{p['after'] - p['before']:+,}", _growth(p["before"], p["after"])]
+        for p in value["peaks"]
+    ]
+    for name, (one, two) in (("XLA's peak", value["reported"]), ("moved", value["moved"])):
+        rows.append([name, f"{one:,}", f"{two:,}", f"{two - one:+,}", _growth(one, two)])
+    lines = ["peaks, and bytes read and written by moves that wait:", *terminal.table(rows, 1, width)]
+    for part, title in (
+        ("buffers", "buffers that differ (* at a peak):"),
+        ("moves", "moves that differ:"),
+        ("collectives", "collectives:"),
+    ):
+        if value[part]:
+            lines += ["", title, *terminal.table([["bytes", "change", "what", "name", "shape", "from"], *map(_row, value[part])], 4, width)]
+    if len(lines) == len(rows) + 1:
+        lines += ["", "no buffer, move or collective differs"]
+    return "\n".join(lines)
+
+
+def _row(c: dict[str, Any]) -> list[str]:
+    shape = c["was"] if c["was"] == c["now"] else f"{c['was'] or 'nothing'} => {c['now'] or 'nothing'}"
+    size = in_units(max(c["before"], c["after"]))
+    where = " ".join(filter(None, (c["op_name"], c["source"])))
+    return [f"{c['after'] - c['before']:+,}", size, c["kind"], f"{c['name']}{'*' if c['at_peak'] else ''}", shape, where]

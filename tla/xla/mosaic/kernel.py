@@ -1,0 +1,238 @@
+"""A whole pallas_call on TPU before it is compiled: its blocks, its VMEM, and the bytes that its grid copies from and to HBM.
+
+Source: JAX docs/pallas/tpu/pipelining.md (a block is copied when its index differs from that of the step before); places of windows in VMEM
+in kernels that libtpu 0.0.51 compiled (tests/data/xla/kernels.json.gz).
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ...core.errors import LeafTypeError, RangeError, RankError
+from ...core.ints import is_int
+from ...core.leaf_arithmetic import ceil_div
+from ..programs.targets import TARGETS
+from ..shapes.arguments import integers_of
+from . import verdicts
+from .block import GRAIN, Block, block
+
+#: Grids of more steps than this are refused: each step is looked at.
+MAX_STEPS = 2**20
+#: Orders of a grid of more dimensions than this are not tried.
+_MAX_ORDERED = 5
+
+#: The mending of a grid that leaves a block of a result and comes back.
+_ORDER = "let the dimensions that it does not use run fastest"
+
+Index = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """An argument or a result of a Pallas kernel, block by block.
+
+    block       its block
+    output      whether the kernel writes it
+    copies      how many times a block of it is copied between HBM and VMEM in the whole run
+    bytes       what these copies move, the padding of tiles included
+    """
+
+    block: Block
+    output: bool
+    copies: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class KernelCall:
+    """A pallas_call on TPU. Its str() is an account of it.
+
+    grid       the steps of each dimension, the last one fastest
+    windows    the arguments, then the results
+    vmem       what its windows and scratch take in VMEM [bytes]
+    refused    why it does not compile, or gives wrong results; empty where it is right
+    advice     what to change, most useful first
+    """
+
+    grid: tuple[int, ...]
+    windows: tuple[Window, ...]
+    vmem: int
+    refused: str
+    advice: tuple[str, ...]
+
+    @property
+    def compiles(self) -> bool:
+        """Whether nothing is refused."""
+        return not self.refused
+
+    @property
+    def traffic(self) -> int:
+        """The bytes that are copied between HBM and VMEM in the whole run."""
+        return sum(w.bytes for w in self.windows)
+
+    def __str__(self) -> str:
+        first = self.windows[0].block
+        lines = [
+            f"grid       ({','.join(map(str, self.grid))}), {math.prod(self.grid):,} steps on {first.target}",
+            f"compiles   {'yes' if self.compiles else f'no: {self.refused}'}",
+            f"VMEM       {self.vmem:,} of {first.capacity:,} bytes, {self.vmem / first.capacity:.1%}",
+            f"HBM        {self.traffic:,} bytes copied",
+        ]
+        for w in self.windows:
+            sizes = ",".join("None" if n is None else str(n) for n in w.block.extents)
+            array = f"{w.block.element_type}[{','.join(map(str, w.block.array))}]"
+            lines.append(f"{'result' if w.output else 'argument':10} ({sizes}) of {array}: {w.copies:,} copies, {w.bytes:,} bytes")
+        return "\n".join([*lines, *(f"change     {text}" for text in self.advice)])
+
+
+def pallas_call(
+    grid: Sequence[int],
+    inputs: Sequence[tuple[Any, ...]],
+    outputs: Sequence[tuple[Any, ...]],
+    scratch: Sequence[tuple[Any, Sequence[int]]] = (),
+    target: str = "v5e",
+) -> KernelCall:
+    """Judge a Pallas kernel on TPU as a whole: whether it compiles, what it takes in VMEM, what its grid copies.
+
+    grid      the steps of each dimension; the last one runs fastest
+    inputs    of each argument: (element type, shape, extents of a block, index map), and the number of buffers where it is no 2. The index
+              map takes a step, one integer a dimension of the grid, and gives the number of the block in each dimension
+    outputs   of each result the same
+    scratch   of each scratch operand in VMEM: (element type, shape); semaphores take none of it
+    target    the generation: v2 v3 v4 v5e v5p v6e tpu7x
+    Raises    RangeError for a grid of more than 2**20 steps or a block outside of its array; RankError for an index map of another rank,
+              and what `block` raises
+
+    >>> matrix = (4096, 4096)
+    >>> print(pallas_call(
+    ...     (8, 8, 8),
+    ...     [("bf16", matrix, (512, 512), lambda i, j, k: (i, k)), ("bf16", matrix, (512, 512), lambda i, j, k: (k, j))],
+    ...     [("f32", matrix, (512, 512), lambda i, j, k: (i, j))],
+    ... ))
+    grid       (8,8,8), 512 steps on v5e
+    compiles   yes
+    VMEM       4,194,304 of 134,217,728 bytes, 3.1%
+    HBM        603,979,776 bytes copied
+    argument   (512,512) of bf16[4096,4096]: 512 copies, 268,435,456 bytes
+    argument   (512,512) of bf16[4096,4096]: 512 copies, 268,435,456 bytes
+    result     (512,512) of f32[4096,4096]: 64 copies, 67,108,864 bytes
+
+    A block is copied when its number differs from that of the step before. A result that is left and visited again loses what it had: its
+    memory in VMEM is written back, and not read.
+
+    Source: JAX docs/pallas/tpu/pipelining.md; VMEM as measured.
+    """
+    steps = integers_of("the grid", grid)
+    if any(n < 1 for n in steps) or math.prod(steps) > MAX_STEPS:
+        raise RangeError(f"a grid of {steps}", f"1 step or more in each dimension, at most {MAX_STEPS:,}", "take larger blocks")
+    if not outputs:
+        raise RangeError("a pallas_call without results", "one at least", "give its outputs")
+    specs = [_spec(row, k >= len(inputs), min(2, math.prod(steps)), target) for k, row in enumerate((*inputs, *outputs))]
+    windows, problems = [], []
+    order = tuple(range(len(steps)))
+    for spec in specs:
+        found, problem = _window(spec, steps, order)
+        windows.append(found)
+        problems += [problem] if problem else []
+    vmem = _vmem([w.block for w in windows] + [block(kind, dims, dims, 1, target) for kind, dims in scratch])
+    reasons = [w.block.refused or w.block.mosaic for w in windows]
+    capacity = TARGETS[target].capacity[verdicts.VMEM]
+    if vmem > capacity:
+        reasons.append(f"{vmem:,} bytes, and VMEM of {target} has {capacity:,}: take smaller blocks")
+    refused = next((reason for reason in (*reasons, *problems) if reason), "")
+    return KernelCall(steps, tuple(windows), vmem, refused, tuple(_advice(specs, steps, windows)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Spec:
+    """A block with the map from a step to its number."""
+
+    block: Block
+    index_map: Callable[..., Any]
+    output: bool
+
+
+def _spec(row: Any, output: bool, count: int, target: str) -> _Spec:
+    if not isinstance(row, (tuple, list)) or len(row) not in (4, 5) or not callable(row[3]):
+        raise LeafTypeError(
+            f"a block {row!r:.60}", "(element type, shape, extents, index map)", "write ('f32', (64, 128), (8, 128), lambda i: (i, 0))"
+        )
+    kind, shape, extents, index_map, *buffers = row
+    return _Spec(block(kind, shape, extents, buffers[0] if buffers else count, target), index_map, output)
+
+
+def _number(spec: _Spec, step: Index) -> Index:
+    """The number of the block at a step."""
+    found = spec.index_map(*step)
+    found = found if isinstance(found, (tuple, list)) else (found,)
+    if len(found) != len(spec.block.array) or not all(is_int(n) for n in found):
+        raise RankError(
+            f"the index map gives {found!r:.60} for {spec.block.array}", "one integer a dimension", "give the block's number in each"
+        )
+    numbers = tuple(int(n) for n in found)
+    sizes = tuple(n or 1 for n in spec.block.extents)
+    if any(not 0 <= n * size < whole for n, size, whole in zip(numbers, sizes, spec.block.array)):
+        raise RangeError(f"block {numbers} of {spec.block.array} at step {step}", "a block that begins in the array", "mend the index map")
+    return numbers
+
+
+def _visits(spec: _Spec, grid: Index, order: Index) -> Iterator[Index]:
+    """The blocks in the order in which they are copied, the grid's dimensions in `order`, the last one fastest."""
+    before = None
+    for place in itertools.product(*(range(grid[d]) for d in order)):
+        step = [0] * len(grid)
+        for d, n in zip(order, place):
+            step[d] = n
+        number = _number(spec, tuple(step))
+        if number != before:
+            yield number
+        before = number
+
+
+def _window(spec: _Spec, grid: Index, order: Index) -> tuple[Window, str]:
+    """The copies of a window, and what is wrong with their order."""
+    seen: set[Index] = set()
+    count, moved, problem = 0, 0, ""
+    for number in _visits(spec, grid, order):
+        count, moved = count + 1, moved + _bytes(spec.block, number)
+        if spec.output and number in seen and not problem:
+            problem = f"block {number} of the result is left and visited again: what it had is lost; " + _ORDER
+        seen.add(number)
+    return Window(spec.block, spec.output, count, moved), problem
+
+
+def _bytes(found: Block, number: Index) -> int:
+    """The bytes that a copy of one block moves: the part that is in the array, in whole tiles."""
+    sizes = [min(n or 1, whole - k * (n or 1)) for n, whole, k in zip(found.extents, found.array, number)]
+    tile = (1,) * (len(sizes) - len(found.memref.tiles[0])) + found.memref.tiles[0]
+    moved: int = ceil_div(math.prod(ceil_div(n, t) * t for n, t in zip(sizes, tile)) * found.memref.bits, 8)
+    return moved
+
+
+def _vmem(blocks: Sequence[Block]) -> int:
+    """The bytes up to the end of the last window: each begins at a multiple of 1024, on the first generations of 4096."""
+    end = 0
+    for found in blocks:
+        grain = 4 * GRAIN if found.target in verdicts.FIRST else GRAIN
+        end = ceil_div(end, grain) * grain + found.vmem
+    return end
+
+
+def _advice(specs: Sequence[_Spec], grid: Index, windows: Sequence[Window]) -> Iterator[str]:
+    """The order of the grid that copies least, counted; then what the blocks say."""
+    used = [d for d, n in enumerate(grid) if n > 1]
+    if 1 < len(used) <= _MAX_ORDERED and math.prod(grid) * math.factorial(len(used)) <= MAX_STEPS:
+        now, best, least = sum(w.bytes for w in windows), tuple(range(len(grid))), sum(w.bytes for w in windows)
+        for order in itertools.permutations(range(len(grid))):
+            found = [_window(spec, grid, order) for spec in specs]
+            total = sum(w.bytes for w, _ in found)
+            if total < least and not any(problem for _, problem in found):
+                best, least = order, total
+        if least < now:
+            yield f"the grid's dimensions in the order {best}, the last one fastest, copy {least:,} bytes in place of {now:,}"
+    for k, w in enumerate(windows):
+        yield from (f"{'result' if w.output else 'argument'} {k}: {text}" for text in w.block.advice)

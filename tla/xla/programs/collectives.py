@@ -1,0 +1,95 @@
+"""The collectives of a program: what devices send to each other, and how often.
+
+Source: HLO semantics of all-gather, all-reduce, all-to-all, collective-broadcast, collective-permute and reduce-scatter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ...core.errors import TlaError
+from ..shapes.sizes import byte_size
+from ..shapes.values import Shape, arrays
+from .instruction import Instruction
+from .module import Module, called, read_module, require_apart
+from .program import Located, Source
+from .relayouts import Loop, reached, times
+
+#: The opcodes of collectives; each may begin with -start.
+COLLECTIVES = frozenset(
+    "all-gather all-reduce all-to-all collective-broadcast collective-permute ragged-all-to-all reduce-scatter".split()  # noqa: SIM905
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Collective:
+    """A collective that a program runs.
+
+    line     the instruction with its place
+    opcode   without -start
+    read     the bytes of its operands on one device, each time that it runs
+    groups   its replica groups, or pairs of source and target, as the text has them
+    loops    the loops around it, the outermost first
+    """
+
+    line: Located
+    opcode: str
+    read: int
+    groups: str
+    loops: tuple[Loop, ...]
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of its operands in the whole run; a loop of an unknown count once."""
+        return self.read * (times(self.loops) or 1)
+
+
+def collectives(source: Source | Module) -> list[Collective]:
+    """List the collectives that a program runs, those of most bytes first.
+
+    source   a module, or what read_hlo takes
+
+    >>> import io
+    >>> text = '''ENTRY %main {
+    ...   %a = f32[16,128]{1,0:T(8,128)} parameter(0)
+    ...   ROOT %g = f32[64,128]{1,0:T(8,128)} all-gather(%a), replica_groups=[1,4]<=[4], dimensions={0}
+    ... }'''
+    >>> [(c.opcode, c.bytes, c.groups) for c in collectives(io.StringIO(text))]
+    [('all-gather', 8192, '[1,4]<=[4]')]
+
+    Source: HLO semantics.
+    """
+    module = source if isinstance(source, Module) else read_module(source)
+    require_apart(module)
+    found = [c for name, loops, _inside in reached(module, False) for c in _of_computation(module, name, loops)]
+    return sorted(found, key=lambda c: (-c.bytes, c.line.line))
+
+
+def _of_computation(module: Module, name: str, loops: tuple[Loop, ...]) -> Iterator[Collective]:
+    shapes: dict[str, Shape] = {}
+    for line in module.computations.get(name, ()):
+        it = line.instruction
+        shapes[it.name] = it.shape
+        opcode = it.opcode.removesuffix("-start")
+        if opcode in COLLECTIVES:
+            groups = it.attributes.get("replica_groups") or it.attributes.get("source_target_pairs", "")
+            yield Collective(line, opcode, _read(it, shapes), groups, loops)
+        elif it.opcode == "async-start":
+            for inner in called(it):
+                yield from _of_computation(module, inner, loops)
+
+
+def _read(it: Instruction, shapes: dict[str, Shape]) -> int:
+    """The bytes of the operands."""
+    return sum(_bytes(operand.shape or shapes.get(operand.name)) for operand in it.operands)
+
+
+def _bytes(shape: Shape | None) -> int:
+    total = 0
+    for array in arrays(shape) if shape is not None else ():
+        try:
+            total += byte_size(array)
+        except TlaError:
+            continue
+    return total
