@@ -12,8 +12,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tla import DivisibilityError, MakeTensor, RangeError, Unproven, _1, assuming, dim, elem_less, make_identity_tensor, make_layout, parse
-from tla.gpu import Copy_Atom, UniversalCopy, contracts, copy, copy_facts, copy_if, half, make_tiled_copy, wgmma_descriptor
+from tla import (
+    DivisibilityError,
+    LeafTypeError,
+    MakeTensor,
+    RangeError,
+    Unproven,
+    _1,
+    assuming,
+    dim,
+    elem_less,
+    make_identity_tensor,
+    make_layout,
+    parse,
+)
+from tla.gpu import Copy_Atom, UniversalCopy, contracts, copy, copy_facts, copy_if, half, int4b, make_tiled_copy, uint8, wgmma_descriptor
 
 import executions
 from batches import in_batches
@@ -136,3 +149,11 @@ def test_conditions_on_symbols_are_those_of_numbers(unit):
         else:
             with pytest.raises(DivisibilityError, match=f"a multiple of {2 * unit} bytes"):
                 made(pitch, np.arange(32))
+
+
+def test_less_than_a_byte_has_no_address():
+    """Whole bytes of nibbles are copied, in as many elements as the fix says."""
+    layouts = [MakeTensor(None, parse(text)) for text in ("(_1,_2):(_0,_1)", "(_2,_1):(_1,_0)")]
+    with pytest.raises(LeafTypeError, match=r"4 bits at once(.|\n)*UniversalCopy\[uint8\]"):
+        copy_facts(Copy_Atom[UniversalCopy[int4b], int4b], layouts[0], layouts[0])
+    copy_facts(Copy_Atom[UniversalCopy[uint8], int4b], layouts[1], layouts[1])

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import io
 import re
 import textwrap
-from collections.abc import Sequence
-from typing import IO, Any
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import IO, Any, TypeAlias
 
 from .. import xla
 from ..core.errors import LeafTypeError, ParseError, RangeError, TlaError
@@ -21,7 +24,8 @@ _module, _program, _vocabulary = (
     OnDemand("tla.xla.programs.vocabulary"),
 )
 _compiles = OnDemand("tla.apps.compiles")
-_files = OnDemand("tla.viz.files")
+_files, _report = OnDemand("tla.viz.files"), OnDemand("tla.apps.hlo_report")
+Opened: TypeAlias = Callable[[], AbstractContextManager[IO[bytes]]]
 _WAYS = ("shape", "operation", "computation", "space", "copy", "peak", "relayout")
 _SORTS = ("waste", "bytes", "count")
 
@@ -29,7 +33,7 @@ _SORTS = ("waste", "bytes", "count")
 def hlo_options(sub: argparse.ArgumentParser) -> None:
     """The options of the command."""
     sub.add_argument(
-        "--by", choices=_WAYS, default="shape", help="what to add up; shape by default. peak: what is held when memory is fullest"
+        "--by", choices=_WAYS, help="what to add up over the program. peak: what is held when memory is fullest; without: a summary"
     )
     sub.add_argument("--advise", action="store_true", help="what would make the peak smaller: other orders, shapes, element types")
     sub.add_argument("--interiors", action="store_true", help="count what the text has, the inside of fusions and other names included")
@@ -46,7 +50,7 @@ def hlo_options(sub: argparse.ArgumentParser) -> None:
         metavar="P",
         help="with --against: exit with 1 where the peak of HBM, of the host or of --space grows by more than P, such as 2%%",
     )
-    sub.add_argument("-o", dest="output", metavar="FILE", help="with --by peak: write the curve over the schedule to FILE, an .svg")
+    sub.add_argument("-o", dest="output", metavar="FILE", help="write the report to FILE.html; with --by peak, the curve to FILE.svg")
 
 
 def hlo(arguments: argparse.Namespace) -> Answer:
@@ -56,11 +60,17 @@ def hlo(arguments: argparse.Namespace) -> Answer:
     least, space = _bytes(arguments.min), _space(arguments.space)
     if arguments.top is not None and arguments.top < 1:
         raise RangeError(f"--top {arguments.top}", "1 or more", "leave it out for all")
-    if arguments.output is not None and (arguments.advise or arguments.by != "peak"):
-        raise LeafTypeError(f"-o {arguments.output}", "it with --by peak, whose curve it writes", "add --by peak, or leave it out")
+    if arguments.output is not None and (arguments.advise or arguments.by not in (None, "peak")):
+        raise LeafTypeError(f"-o {arguments.output}", "it alone, or with --by peak, whose curve it writes", "leave the others out")
     if arguments.fail_if_peak_grows is not None and arguments.against is None:
         raise LeafTypeError("--fail-if-peak-grows without --against", "another compile to compare with", "add --against OTHER.txt")
-    with terminal.opened(arguments.file) as file:
+    opened = _reader(arguments.file)
+    if arguments.output is not None and arguments.by is None:
+        return _written(opened, arguments, space)
+    if _is_bare(arguments) and (summary := _summary(opened, arguments)) is not None:
+        return summary
+    arguments.by = arguments.by or "shape"
+    with opened() as file:
         if arguments.against is not None:
             answer: Answer = _compiles.against(_memory(file, arguments), arguments, space)
             return answer
@@ -89,6 +99,59 @@ def hlo(arguments: argparse.Namespace) -> Answer:
     found = xla.totals(lines, arguments.by, arguments.interiors, space, warnings.append)
     _say([*warnings, *xla.contradictions(module)])
     return _totals(found, arguments, least)
+
+
+def _is_bare(arguments: argparse.Namespace) -> bool:
+    """Whether nothing is asked of a program but what it needs."""
+    asked = arguments.by, arguments.top, arguments.sort, arguments.space, arguments.against
+    return all(x is None for x in asked) and not (arguments.advise or arguments.interiors or arguments.min != "0")
+
+
+def _reader(path: str) -> Opened:
+    """A function that opens a program, as often as it is called: standard input is kept."""
+    if path != "-":
+        return lambda: terminal.opened(path)
+    with terminal.opened(path) as file:
+        held = file.read()
+    return lambda: contextlib.nullcontext(io.BytesIO(held))
+
+
+def _summary(opened: Opened, arguments: argparse.Namespace) -> Answer | None:
+    """The summary of a program; None for a text that has no schedule, or is cut: its parts are added up, or it is said why not."""
+    try:
+        with opened() as file:
+            memory = _memory(file, arguments)
+    except TlaError:
+        return None
+    value: dict[str, Any] = _report.summary(memory)
+    return value, lambda v: str(_report.summary_text(v, terminal.width()))
+
+
+def _written(opened: Opened, arguments: argparse.Namespace, space: int | None) -> Answer:
+    """Write the report of a memory space, by default the first, to a file."""
+    name = arguments.output
+    if not name.endswith((".html", ".htm")):
+        fix = f"write -o {name}.html, or add --by peak" if name.endswith(".svg") else f"write -o {name}.html"
+        raise LeafTypeError(f"-o {name}", "a file that ends in .html", fix)
+    with opened() as file:
+        memory = _memory(file, arguments)
+    shown = _shown_space(memory, arguments, space)
+    text = _report.as_html(memory, shown, f"Memory of {'the program' if arguments.file == '-' else arguments.file}")
+    with open(name, "w", encoding="utf-8") as out:
+        out.write(text)
+    value = {"file": name, "space": shown, "bytes": memory.peak[shown].bytes}
+    return value, lambda v: f"wrote {v['file']}: {_vocabulary.space_name(v['space'])}, {v['bytes']:,} bytes at its peak"
+
+
+def _shown_space(memory: xla.Memory, arguments: argparse.Namespace, space: int | None) -> int:
+    """The memory space that is asked for, or the first that is used."""
+    if space is not None and space not in memory.peak:
+        raise RangeError(
+            f"--space {arguments.space}: nothing is there", f"one of {', '.join(map(str, memory.peak))}", "leave it out for all"
+        )
+    if not memory.peak:
+        raise RangeError(f"{arguments.file}: nothing in it takes memory", "a program with arrays", "give another file")
+    return space if space is not None else min(memory.peak)
 
 
 def _memory(file: IO[bytes], arguments: argparse.Namespace) -> xla.Memory:
@@ -160,7 +223,8 @@ def _totals(found: list[xla.Total], arguments: argparse.Namespace, least: int) -
         count, total = sum(v["count"] for v in value), sum(v["bytes"] for v in value)
         lost = terminal.percent(sum(v["waste_bytes"] for v in value), total)
         sums = f"read and written ({in_units(total)})" if arguments.by == "copy" else f"({in_units(total)}), {lost} waste"
-        summary = [f"{len(value)} rows, {count} in all", f"{total:,} bytes {sums}"]
+        over = [] if arguments.by == "copy" else ["a sum over the program; at once: --by peak"]
+        summary = [f"{len(value)} rows, {count} in all", f"{total:,} bytes {sums}", *over]
         return "\n".join([*terminal.table(rows, 2 if shapes else 1, terminal.width()), "", *summary])
 
     return value, table
@@ -177,11 +241,7 @@ def _layout(text: str) -> tuple[str | None, str | None]:
 
 
 def _peak(memory: xla.Memory, arguments: argparse.Namespace, least: int, space: int | None) -> Answer:
-    if space is not None and space not in memory.peak:
-        raise RangeError(
-            f"--space {arguments.space}: nothing is there", f"one of {', '.join(map(str, memory.peak))}", "leave it out for all"
-        )
-    shown = space if space is not None else min(memory.peak, default=0)
+    shown = _shown_space(memory, arguments, space) if memory.peak or space is not None else 0
     value: dict[str, Any] = {
         "spaces": [_space_row(peak) for peak in memory.peak.values()],
         "space": shown,

@@ -127,6 +127,9 @@ def _require_one_type(where: str, atom: CopyAtom, source: Tensor, target: Tensor
     element = _element(atom)
     if atom.transposes and element.bits > 16:
         raise LeafTypeError(f"{where} of {element}", "elements of 16 bits or less, which stay whole", "copy them as half")
+    if atom.reads.bits % 8 or atom.writes.bits % 8:
+        what = f"{where} of {element}, {atom.reads.bits} bits at once"
+        raise LeafTypeError(what, "whole bytes, which are what has an address", "copy several elements at once: UniversalCopy[uint8]")
     for t in (source, target):
         if holds_coordinates(t):
             raise LeafTypeError(f"{where} of coordinates", "a tensor of elements", "copy the tensor that they are coordinates of")

@@ -1,0 +1,99 @@
+"""The report of `tla hlo FILE -o report.html`, and the summary of `tla hlo FILE`: each against the account of xla.memory."""
+
+import html
+import json
+import re
+
+import pytest
+
+from tla import xla
+from tla.apps.cli import main
+from tla.apps.hlo_report import stacked
+
+from truth import DATA
+
+PROGRAMS = [p for p in sorted((DATA / "hlo").glob("*__*.txt")) if not p.name.startswith("doc")]
+
+
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda p: p.stem)
+@pytest.mark.parametrize("most", [3, 60])
+def test_the_stack_is_the_curve_and_each_buffer_has_its_height(path, most):
+    memory = xla.memory(path)
+    for space, curve in memory.curves.items():
+        heights = [0] * len(curve)
+        spans = {step: [] for step in range(len(curve))}
+        for band in stacked(memory, space, most):
+            for start, end, base, count in band.parts:
+                assert band.buffer is None or (count == band.buffer.bytes and band.buffer.first <= start < end <= band.buffer.last + 1)
+                for step in range(start, end):
+                    heights[step] += count
+                    spans[step].append((base, base + count))
+        assert heights == [*curve]
+        for found in spans.values():  # one on the other, without a gap
+            assert [a for a, _b in sorted(found)] == [0, *(b for _a, b in sorted(found))][: len(found)]
+
+
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda p: p.stem)
+def test_the_report_has_every_buffer_of_the_peak_and_nothing_that_runs(path, tmp_path, capsys):
+    out = tmp_path / "report.html"
+    assert main(["hlo", str(path), "-o", str(out)]) == 0
+    memory, text = xla.memory(path), out.read_text(encoding="utf-8")
+    space = min(memory.peak)
+    assert f"{memory.peak[space].bytes:,} bytes at its peak" in capsys.readouterr().out
+    assert not re.search(r"<script|https?:|javascript|onload|src=", text)
+    assert "default-src 'none'" in text
+    rows = dict(re.findall(r'<tr id="(b\d+)">(.*?)</tr>', text))
+    assert {*re.findall(r'href="#(b\d+)"', text)} <= {*rows}
+    for b in memory.peak[space].buffers[:200]:
+        assert any(f">{b.bytes:,}<" in row and f"<td>{html.escape(b.name)}<" in row and "<td>yes<" in row for row in rows.values()), b.name
+
+
+def test_texts_of_a_program_are_no_markup(tmp_path):
+    """Neither in the table nor in the picture; escapes of a terminal neither."""
+    name = r'op_name="<img src=x onerror=alert(1)>\033[31m"'
+    path, out = tmp_path / "p.txt", tmp_path / "r.html"
+    path.write_text(
+        "HloModule m, is_scheduled=true\nENTRY e {\n  p = f32[256]{0} parameter(0)\n"
+        f"  ROOT n = f32[256]{{0}} negate(p), metadata={{{name}}}\n}}\n"
+    )
+    assert main(["hlo", str(path), "-o", str(out)]) == 0
+    text = out.read_text(encoding="utf-8")
+    assert "<img" not in text
+    assert "&lt;img src=x" in text
+    assert "\033" not in text
+
+
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda p: p.stem)
+def test_the_summary_fits_a_small_screen_and_is_the_account(path, capsys, monkeypatch):
+    monkeypatch.setattr("tla.apps.terminal.width", lambda: 80)
+    assert main(["hlo", str(path)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= 22
+    assert max(map(len, lines)) <= 80
+    assert main(["hlo", str(path), "--json"]) == 0
+    value, memory = json.loads(capsys.readouterr().out), xla.memory(path)
+    assert {s["space"]: (s["bytes"], s["waste_bytes"]) for s in value["spaces"]} == {
+        p.space: (p.bytes, p.waste) for p in memory.peak.values()
+    }
+    first = memory.peak[min(memory.peak)]
+    assert [b["bytes"] for b in value["buffers"]] == sorted((b.bytes for b in first.buffers), reverse=True)[:5]
+    assert [a["saved"] for a in value["advice"]] == [a.saved for a in xla.advise(memory, first.space)][:3]
+
+
+def test_the_capacity_of_the_chip_is_said_where_a_dump_has_it(tmp_path, capsys):
+    program = next(p for p in PROGRAMS if "fp8_matmul" in p.name)
+    (tmp_path / "m.after_optimizations.txt").write_text(program.read_text())
+    (tmp_path / "m.target_arguments.txt").write_text('version: TPU_VERSION_VIPERFISH\nvariant: "lite"\n')  # which is v5e
+    assert main(["hlo", str(tmp_path / "m.after_optimizations.txt"), "--json"]) == 0
+    (hbm, *_others) = json.loads(capsys.readouterr().out)["spaces"]
+    assert hbm["capacity"] == int(15.75 * 2**30)
+    assert main(["hlo", str(tmp_path / "m.after_optimizations.txt")]) == 0
+    assert "0.0% of 15.75 GiB" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "fix"), [(["-o", "x.svg"], "--by peak"), (["-o", "x.txt"], "-o x.txt.html"), (["--advise", "-o", "x.html"], "leave")]
+)
+def test_a_report_elsewhere_is_refused(options, fix, capsys):
+    assert main(["hlo", str(PROGRAMS[0]), *options]) == 1
+    assert fix in capsys.readouterr().err
